@@ -1,0 +1,67 @@
+package fault
+
+// Code is the class of an [Error], the error.type of every result. Codes are
+// API: added, never renamed or reused.
+type Code string
+
+// Codes about a call as a whole.
+const (
+	Unknown            Code = "unknown"
+	UnhandledException Code = "unhandled_exception" // a defect: a panic, or an error without a class
+	InvalidToolParams  Code = "invalid_tool_params"
+	ToolNotRegistered  Code = "tool_not_registered"
+	PolicyViolation    Code = "policy_violation"
+	ExecutionFailed    Code = "execution_failed"
+	DeniedByUser       Code = "denied_by_user"
+	NobodyToAsk        Code = "nobody_to_ask" // a confirmation is due and no front end can answer
+	Cancelled          Code = "cancelled"     // the context ended
+	NotInitialized     Code = "not_initialized"
+	InvalidConfig      Code = "invalid_config" // construction parameters that cannot be used
+)
+
+// Codes about files and folders.
+const (
+	FileNotFound         Code = "file_not_found"
+	FileWriteFailure     Code = "file_write_failure"
+	ReadContentFailure   Code = "read_content_failure"
+	FileTooLarge         Code = "file_too_large"
+	PermissionDenied     Code = "permission_denied"
+	NoSpaceLeft          Code = "no_space_left"
+	TargetIsDirectory    Code = "target_is_directory"
+	PathNotInWorkspace   Code = "path_not_in_workspace"
+	PathIsNotADirectory  Code = "path_is_not_a_directory"
+	NotARegularFile      Code = "not_a_regular_file"
+	LSExecutionError     Code = "ls_execution_error"
+	ReadManyFilesSearch  Code = "read_many_files_search_error"
+	AttemptToCreateExist Code = "attempt_to_create_existing_file"
+)
+
+// Codes about verified file state and changes.
+const (
+	EditRequiresPriorRead       Code = "edit_requires_prior_read"
+	FileChangedSinceRead        Code = "file_changed_since_read"
+	PriorReadVerificationFailed Code = "prior_read_verification_failed"
+	BaseHashRequired            Code = "base_hash_required"
+	InvalidDiff                 Code = "invalid_diff"
+	AmbiguousDiff               Code = "ambiguous_diff"
+	PatchApplyFailed            Code = "patch_apply_failed"
+	EditNoOccurrenceFound       Code = "edit_no_occurrence_found"
+	EditOccurrenceMismatch      Code = "edit_expected_occurrence_mismatch"
+	EditNoChange                Code = "edit_no_change"
+	EditPreparationFailure      Code = "edit_preparation_failure"
+)
+
+// Reason narrows a [Code] (PR-25). Reasons are API like codes.
+type Reason string
+
+// Reasons of the prior-read decision and the commit step.
+const (
+	NeverRead     Reason = "never_read"
+	PartialRead   Reason = "partial_read"
+	NonText       Reason = "non_text"
+	SpecialFile   Reason = "special_file"
+	Changed       Reason = "changed"
+	Disappeared   Reason = "disappeared"
+	Unverifiable  Reason = "unverifiable"
+	OpenElsewhere Reason = "open_elsewhere" // another program holds the file open for writing (FS-59)
+)

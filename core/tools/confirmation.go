@@ -1,0 +1,74 @@
+package tools
+
+// Confirmation is what a person is asked to approve (AR-19), as plain data:
+// whoever answers needs nothing else. Exactly one of the embedded details
+// goes with Type; in JSON their fields stand beside the others.
+type Confirmation struct {
+	Type  ConfirmationType `json:"type"`
+	Title string           `json:"title"`
+
+	*EditDetails
+	*ExecDetails
+	*MCPDetails
+	*InfoDetails
+
+	Paths []string      `json:"paths,omitempty"` // absolute paths that would change
+	Bases []FileVersion `json:"bases,omitempty"` // what the change is computed from; execution refuses if it moved
+}
+
+// ConfirmationType names the details of a [Confirmation].
+type ConfirmationType string
+
+// The types.
+const (
+	ConfirmEdit ConfirmationType = "edit"
+	ConfirmExec ConfirmationType = "exec"
+	ConfirmMCP  ConfirmationType = "mcp"
+	ConfirmInfo ConfirmationType = "info"
+)
+
+// EditDetails show a change of one file. FileDiff applies strictly to
+// OriginalContent and gives NewContent (FS-44).
+type EditDetails struct {
+	FileName        string    `json:"fileName"`
+	FilePath        string    `json:"filePath"`
+	FileDiff        string    `json:"fileDiff"`
+	OriginalContent *string   `json:"originalContent"` // nil: a new file (FS-56)
+	NewContent      string    `json:"newContent"`
+	DiffStat        *DiffStat `json:"diffStat,omitempty"`
+}
+
+// ExecDetails show a command line.
+type ExecDetails struct {
+	Command      string   `json:"command"`
+	RootCommand  string   `json:"rootCommand"`
+	RootCommands []string `json:"rootCommands"`
+}
+
+// MCPDetails show a call to an MCP server.
+type MCPDetails struct {
+	ServerName      string `json:"serverName"`
+	ToolName        string `json:"toolName"`
+	ToolDisplayName string `json:"toolDisplayName"`
+}
+
+// InfoDetails show a plain question.
+type InfoDetails struct {
+	Prompt string   `json:"prompt"`
+	URLs   []string `json:"urls,omitempty"`
+}
+
+// FileVersion is a file's content that a change was computed from.
+type FileVersion struct {
+	Path   string `json:"path"`
+	SHA256 string `json:"sha256"` // lower-case hex; that of empty input for an absent file
+}
+
+// DefaultConfirmation is the question where a tool brings none (AR-15).
+func DefaultConfirmation(spec Spec, inv ToolInvocation) *Confirmation {
+	return &Confirmation{
+		Type:        ConfirmInfo,
+		Title:       "Confirm: " + spec.Display(),
+		InfoDetails: &InfoDetails{Prompt: inv.Description()},
+	}
+}

@@ -1,0 +1,158 @@
+// Package tools holds the contract of a tool: a [DeclarativeTool] says what
+// it is and builds a [ToolInvocation] from checked arguments, and a
+// [Registry] keeps a session's tools in order. It knows no tool, no file and
+// no Config.
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+)
+
+// DeclarativeTool is a tool's definition (AR-12). It is immutable, and safe
+// for concurrent use; whatever a session owns it reaches through the services
+// that it was bound to.
+type DeclarativeTool interface {
+	// Spec describes the tool. The value is the same at each call.
+	Spec() Spec
+	// Build checks args against the schema, then by the tool's own rules
+	// (AR-13), and returns an invocation of its own. A failure is a
+	// *fault.Error, most often of code invalid_tool_params. Build does no I/O.
+	Build(args json.RawMessage) (ToolInvocation, error)
+}
+
+// ToolInvocation is one call with checked parameters (AR-12). It can be
+// confirmed and then executed, in that order and each at most once; it is not
+// for concurrent use.
+type ToolInvocation interface {
+	// Params returns the arguments as they will be executed: rewritten,
+	// repaired and canonical JSON. Policy judges these.
+	Params() json.RawMessage
+	// Description says in one line what this call will do.
+	Description() string
+	// Locations lists the paths that the call will touch.
+	Locations() []Location
+	// Confirmation returns what a person should approve, or nil for the
+	// default question. It returns [ErrWillRefuse] when the call would be
+	// refused anyway: it is then executed without a question, and reports
+	// its refusal (FS-42). Any other error refuses the call (PR-21).
+	Confirmation(ctx context.Context) (*Confirmation, error)
+	// Execute runs the call. A failure that the model should see is in
+	// Result.Error; the error is for the host: a defect or an ended ctx.
+	Execute(ctx context.Context, out Output) (Result, error)
+}
+
+// ErrWillRefuse is returned by Confirmation when the invocation already knows
+// that its execution will refuse. An invocation that returned it never
+// succeeds (FS-43).
+var ErrWillRefuse = errors.New("tools: the call will be refused when executed")
+
+// Output receives live output while a call runs. A nil Output drops it. It
+// must not be called after Execute has returned.
+type Output func(chunk string)
+
+// Write sends chunk if anybody listens.
+func (o Output) Write(chunk string) {
+	if o != nil {
+		o(chunk)
+	}
+}
+
+// Location is a place that a call touches.
+type Location struct {
+	Path string `json:"path"`           // absolute
+	Line int    `json:"line,omitempty"` // 0-based first line, as the offset parameter; 0 also when unknown
+}
+
+// Spec describes a tool.
+type Spec struct {
+	Name        string          // what the model calls; required; [A-Za-z0-9_.:-], at most 63 bytes
+	Aliases     []string        // other names that calls and lists may use; never declared to a model
+	DisplayName string          // for people; "" means Name
+	Description string          // for the model; required
+	Kind        Kind            // required
+	Schema      json.RawMessage // JSON schema of the arguments, type object, closed to unknown keys
+	Effects     []Effect        // what it may do to the world; for policy conditions
+	Origin      Origin          // who brought it; zero is a built-in
+
+	OutputIsMarkdown bool // the display is Markdown
+	StreamsOutput    bool // Execute may call its Output
+	Parallel         bool // two invocations may run at once
+}
+
+// Display returns DisplayName, or Name where that is empty.
+func (s Spec) Display() string {
+	if s.DisplayName != "" {
+		return s.DisplayName
+	}
+	return s.Name
+}
+
+// Kind is a tool's class, which decides what is asked about where no policy
+// rule does (AR-16, AR-25).
+type Kind string
+
+// The kinds.
+const (
+	KindRead        Kind = "read"
+	KindEdit        Kind = "edit"
+	KindDelete      Kind = "delete"
+	KindMove        Kind = "move"
+	KindSearch      Kind = "search"
+	KindExecute     Kind = "execute"
+	KindThink       Kind = "think"
+	KindFetch       Kind = "fetch"
+	KindCommunicate Kind = "communicate"
+	KindOther       Kind = "other"
+)
+
+// Kinds lists every kind, in the order above.
+func Kinds() []Kind {
+	return []Kind{KindRead, KindEdit, KindDelete, KindMove, KindSearch, KindExecute,
+		KindThink, KindFetch, KindCommunicate, KindOther}
+}
+
+// Valid reports whether k is one of [Kinds].
+func (k Kind) Valid() bool {
+	for _, v := range Kinds() {
+		if k == v {
+			return true
+		}
+	}
+	return false
+}
+
+// Mutates reports whether tools of this kind change something: edit, delete,
+// move and execute (AR-16).
+func (k Kind) Mutates() bool {
+	return k == KindEdit || k == KindDelete || k == KindMove || k == KindExecute
+}
+
+// Effect names one thing that a tool may do to the world.
+type Effect string
+
+// The effects.
+const (
+	EffectReadFiles  Effect = "read_files"
+	EffectWriteFiles Effect = "write_files"
+	EffectRunProcess Effect = "run_process"
+	EffectNetwork    Effect = "network"
+	EffectAskPerson  Effect = "ask_person"
+)
+
+// Origin says who brought a tool.
+type Origin struct {
+	Group  Group  // zero is GroupBuiltIn
+	Server string // MCP server name; "" elsewhere
+}
+
+// Group orders tools in listings (AR-07).
+type Group int
+
+// The groups, in listing order.
+const (
+	GroupBuiltIn Group = iota
+	GroupDiscovered
+	GroupMCP
+)

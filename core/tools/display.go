@@ -1,0 +1,120 @@
+package tools
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Display is what a person sees of a result (AR-18): exactly one of its
+// fields is set. Its JSON form is a string for text, else that field's object.
+type Display struct {
+	Text string
+	Diff *FileDiff
+	ANSI *ANSIOutput
+	Todo *TodoList
+}
+
+// TextDisplay returns a display of text.
+func TextDisplay(s string) Display { return Display{Text: s} }
+
+// FileDiff shows a change of one file.
+type FileDiff struct {
+	FileDiff        string    `json:"fileDiff"`        // unified diff, 3 lines of context
+	FileName        string    `json:"fileName"`        // base name
+	FilePath        string    `json:"filePath"`        // absolute
+	OriginalContent *string   `json:"originalContent"` // nil: a new file
+	NewContent      string    `json:"newContent"`
+	DiffStat        *DiffStat `json:"diffStat,omitempty"`
+	IsNewFile       bool      `json:"isNewFile,omitempty"`
+}
+
+// DiffStat counts changed lines and characters (runes), by author.
+type DiffStat struct {
+	ModelAddedLines   int `json:"model_added_lines"`
+	ModelRemovedLines int `json:"model_removed_lines"`
+	ModelAddedChars   int `json:"model_added_chars"`
+	ModelRemovedChars int `json:"model_removed_chars"`
+	UserAddedLines    int `json:"user_added_lines"`
+	UserRemovedLines  int `json:"user_removed_lines"`
+	UserAddedChars    int `json:"user_added_chars"`
+	UserRemovedChars  int `json:"user_removed_chars"`
+}
+
+// ANSIOutput is styled terminal output, escape sequences kept.
+type ANSIOutput struct {
+	ANSI string `json:"ansi"`
+}
+
+// TodoList is a list of tasks.
+type TodoList struct {
+	Todos []Todo `json:"todos"`
+}
+
+// Todo is one task of a list.
+type Todo struct {
+	Description string     `json:"description"`
+	Status      TodoStatus `json:"status"`
+}
+
+// TodoStatus is a task's state.
+type TodoStatus string
+
+// The states of a task.
+const (
+	TodoPending    TodoStatus = "pending"
+	TodoInProgress TodoStatus = "in_progress"
+	TodoCompleted  TodoStatus = "completed"
+	TodoCancelled  TodoStatus = "cancelled"
+)
+
+// UnmarshalText refuses any other state.
+func (s *TodoStatus) UnmarshalText(text []byte) error {
+	switch v := TodoStatus(text); v {
+	case TodoPending, TodoInProgress, TodoCompleted, TodoCancelled:
+		*s = v
+		return nil
+	}
+	return fmt.Errorf("todo status %q is none of pending, in_progress, completed, cancelled", text)
+}
+
+// MarshalText refuses a state that UnmarshalText would refuse.
+func (s TodoStatus) MarshalText() ([]byte, error) {
+	if err := new(TodoStatus).UnmarshalText([]byte(s)); err != nil {
+		return nil, err
+	}
+	return []byte(s), nil
+}
+
+// MarshalJSON encodes the field that is set.
+func (d Display) MarshalJSON() ([]byte, error) {
+	switch {
+	case d.Diff != nil:
+		return marshalPlain(d.Diff)
+	case d.ANSI != nil:
+		return marshalPlain(d.ANSI)
+	case d.Todo != nil:
+		return marshalPlain(d.Todo)
+	}
+	return marshalPlain(d.Text)
+}
+
+// UnmarshalJSON tells the forms apart by their keys.
+func (d *Display) UnmarshalJSON(data []byte) error {
+	*d = Display{}
+	if err := json.Unmarshal(data, &d.Text); err == nil {
+		return nil
+	}
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(data, &keys); err != nil {
+		return err
+	}
+	switch {
+	case keys["fileDiff"] != nil:
+		return json.Unmarshal(data, &d.Diff)
+	case keys["ansi"] != nil:
+		return json.Unmarshal(data, &d.ANSI)
+	case keys["todos"] != nil:
+		return json.Unmarshal(data, &d.Todo)
+	}
+	return fmt.Errorf("display has none of the keys fileDiff, ansi, todos")
+}

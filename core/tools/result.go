@@ -1,0 +1,127 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// Result is what a call gives back (AR-17). On failure Error is set and the
+// model receives both: LLMContent holds, for example, the latest state of the
+// file that a refused write was about.
+type Result struct {
+	LLMContent    Content      `json:"llmContent"`
+	ReturnDisplay Display      `json:"returnDisplay"`
+	Error         *fault.Error `json:"error,omitempty"`
+}
+
+// Fail returns the Result of a failure that has nothing to show but itself.
+func Fail(err *fault.Error) Result {
+	return Result{LLMContent: Text(err.Line()), ReturnDisplay: TextDisplay(err.Display()), Error: err}
+}
+
+// Content is what a model receives: text, or parts of text and data. Its JSON
+// form is a string for text alone, else a list of parts.
+type Content struct {
+	Parts []Part
+	json  bool
+}
+
+// Part is one piece of content: text, or data with its MIME type.
+type Part struct {
+	Text       string      `json:"text,omitempty"`
+	InlineData *InlineData `json:"inlineData,omitempty"`
+}
+
+// InlineData is a payload that is not text.
+type InlineData struct {
+	MIMEType string `json:"mimeType"`
+	Data     []byte `json:"data"` // base64 in JSON
+}
+
+// Text returns content of plain text.
+func Text(s string) Content { return Content{Parts: []Part{{Text: s}}} }
+
+// JSON returns content that is the JSON text of v, without HTML escapes, so
+// that source code stays readable. It fails as json.Marshal does.
+func JSON(v any) (Content, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return Content{}, err
+	}
+	s := b.String()
+	return Content{Parts: []Part{{Text: s[:len(s)-1]}}, json: true}, nil
+}
+
+// Data returns content of a note and a payload.
+func Data(note, mimeType string, data []byte) Content {
+	return Content{Parts: []Part{{Text: note}, {InlineData: &InlineData{mimeType, data}}}}
+}
+
+// IsJSON reports whether the content is one JSON text made by [JSON].
+func (c Content) IsJSON() bool { return c.json }
+
+// String returns the text parts, joined by line breaks.
+func (c Content) String() string {
+	if len(c.Parts) == 1 {
+		return c.Parts[0].Text
+	}
+	var texts []string
+	for _, p := range c.Parts {
+		if p.InlineData == nil {
+			texts = append(texts, p.Text)
+		}
+	}
+	return strings.Join(texts, "\n")
+}
+
+// HasData reports whether a part is not text.
+func (c Content) HasData() bool {
+	for _, p := range c.Parts {
+		if p.InlineData != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// MarshalJSON encodes text alone as a string, anything else as a list.
+func (c Content) MarshalJSON() ([]byte, error) {
+	if !c.HasData() {
+		return marshalPlain(c.String())
+	}
+	return marshalPlain(c.Parts)
+}
+
+// UnmarshalJSON reads both forms. Whether text was made by [JSON] is told by
+// its form: an object or a list that is valid JSON.
+func (c *Content) UnmarshalJSON(data []byte) error {
+	var s string
+	if err := json.Unmarshal(data, &s); err == nil {
+		*c = Text(s)
+		t := strings.TrimSpace(s)
+		c.json = (strings.HasPrefix(t, "{") || strings.HasPrefix(t, "[")) && json.Valid([]byte(t))
+		return nil
+	}
+	var parts []Part
+	if err := json.Unmarshal(data, &parts); err != nil {
+		return err
+	}
+	*c = Content{Parts: parts}
+	return nil
+}
+
+// marshalPlain is json.Marshal without HTML escapes.
+func marshalPlain(v any) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
