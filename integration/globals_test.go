@@ -1,0 +1,162 @@
+package integration
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"go/types"
+	"path/filepath"
+	"testing"
+)
+
+// GO-07, FT-02: sessions share no state, so a package keeps none. A variable
+// at package level is written once, where it is declared; nothing happens in
+// init; the shared viper instance is never touched (GO-04).
+func TestGlobals(t *testing.T) {
+	for _, p := range goList(t, "linux", "./core/...", "./cli/...") {
+		for _, problem := range globalState(t, p) {
+			t.Errorf("%s: %s", p.name(), problem)
+		}
+	}
+}
+
+// globalState lists what a package does with state of its own. It resolves
+// names without the packages that p imports, so it needs no build.
+func globalState(t *testing.T, p listed) []string {
+	t.Helper()
+	fset := token.NewFileSet()
+	var files []*ast.File
+	for _, name := range p.GoFiles {
+		f, err := parser.ParseFile(fset, filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, f)
+	}
+	info := &types.Info{Uses: map[*ast.Ident]types.Object{}, Defs: map[*ast.Ident]types.Object{}}
+	conf := types.Config{Importer: noPackages{}, Error: func(error) {}} // unresolved imports are expected
+	pkg, _ := conf.Check(p.ImportPath, fset, files, info)
+
+	var problems []string
+	report := func(n ast.Node, what string) {
+		pos := fset.Position(n.Pos())
+		problems = append(problems, filepath.Base(pos.Filename)+" "+what)
+	}
+	// written reports e if it is, or lies in, a variable of the package.
+	written := func(e ast.Expr) {
+		for {
+			switch x := e.(type) {
+			case *ast.ParenExpr:
+				e = x.X
+			case *ast.IndexExpr:
+				e = x.X
+			case *ast.StarExpr:
+				e = x.X
+			case *ast.SelectorExpr:
+				e = x.X
+			case *ast.Ident:
+				if v, ok := info.Uses[x].(*types.Var); ok && v.Parent() == pkg.Scope() {
+					report(x, "writes the package's variable "+x.Name)
+				}
+				return
+			default:
+				return
+			}
+		}
+	}
+	for _, f := range files {
+		for _, d := range f.Decls {
+			switch d := d.(type) {
+			case *ast.FuncDecl:
+				if d.Recv == nil && d.Name.Name == "init" {
+					report(d, "has a func init")
+				}
+			case *ast.GenDecl:
+				for _, s := range d.Specs {
+					if v, ok := s.(*ast.ValueSpec); ok && d.Tok == token.VAR && holdsState(v) {
+						report(v, "keeps state in the package's variable "+v.Names[0].Name)
+					}
+				}
+			}
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			switch n := n.(type) {
+			case *ast.AssignStmt:
+				for _, lhs := range n.Lhs {
+					written(lhs)
+				}
+			case *ast.IncDecStmt:
+				written(n.X)
+			case *ast.UnaryExpr:
+				if n.Op == token.AND {
+					written(n.X)
+				}
+			case *ast.CallExpr:
+				if id, ok := n.Fun.(*ast.Ident); ok && (id.Name == "delete" || id.Name == "clear") && len(n.Args) > 0 {
+					written(n.Args[0])
+				}
+				if s, ok := n.Fun.(*ast.SelectorExpr); ok {
+					if x, ok := s.X.(*ast.Ident); ok && x.Name == "viper" && s.Sel.Name != "New" && s.Sel.Name != "NewWithOptions" && s.Sel.Name != "KeyDelimiter" {
+						report(n, "calls viper."+s.Sel.Name+", which may reach the shared instance")
+					}
+				}
+			}
+			return true
+		})
+	}
+	return problems
+}
+
+// holdsState reports whether a variable is made to be changed: a lock, a
+// once, a pool, an atomic, a channel.
+func holdsState(v *ast.ValueSpec) bool {
+	state := false
+	look := func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.FuncLit:
+			return false
+		case *ast.SelectorExpr:
+			if x, ok := n.X.(*ast.Ident); ok && (x.Name == "sync" || x.Name == "atomic") && n.Sel.Name != "OnceValue" && n.Sel.Name != "OnceValues" {
+				state = true
+			}
+		case *ast.ChanType:
+			state = true
+		}
+		return true
+	}
+	if v.Type != nil {
+		ast.Inspect(v.Type, look)
+	}
+	for _, e := range v.Values {
+		ast.Inspect(e, look)
+	}
+	return state
+}
+
+// noPackages is an importer that has none.
+type noPackages struct{}
+
+func (noPackages) Import(path string) (*types.Package, error) {
+	return nil, &types.Error{Msg: "not loaded: " + path}
+}
+
+// The scan itself finds what it is for.
+func TestGlobalsAreFound(t *testing.T) {
+	found := globalState(t, listed{ImportPath: "example", Dir: "testdata/globals", GoFiles: []string{"globals.go"}})
+	want := []string{
+		"globals.go keeps state in the package's variable mu",
+		"globals.go has a func init",
+		"globals.go writes the package's variable registry",
+		"globals.go writes the package's variable registry",
+		"globals.go writes the package's variable count",
+		"globals.go calls viper.Set, which may reach the shared instance",
+	}
+	if len(found) != len(want) {
+		t.Fatalf("found %q, want %q", found, want)
+	}
+	for i := range want {
+		if found[i] != want[i] {
+			t.Errorf("found %q, want %q", found[i], want[i])
+		}
+	}
+}

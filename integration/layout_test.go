@@ -1,0 +1,47 @@
+package integration
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// GO-01: the top level and the parts of core that the design fixes. A folder
+// that a later part of the design brings joins the list when it holds something.
+func TestLayout(t *testing.T) {
+	for _, name := range []string{
+		".ci/run", ".gitignore", "go.mod", "go.sum",
+		"README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "LICENSE",
+		"core/config", "core/fault", "core/policy", "core/scheduler", "core/services", "core/tools",
+		"cli/fettle/main.go", "integration",
+		"docs/architecture.md", "docs/safety-model.md", "docs/adding-a-tool.md", "docs/dependencies.md", "docs/embedding.md", "docs/cli.md",
+	} {
+		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(name))); err != nil {
+			t.Errorf("the layout asks for %s: %v", name, err)
+		}
+	}
+
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		if e.IsDir() && !strings.HasPrefix(e.Name(), ".") && !slices.Contains([]string{"core", "cli", "integration", "docs"}, e.Name()) {
+			t.Errorf("%s/ is at the top level; further parts live under core/", e.Name())
+		}
+	}
+}
+
+// The program is three lines: all that it does is in package cli, where it
+// can be called and tested.
+func TestLayoutProgramIsThreeLines(t *testing.T) {
+	_, body, ok := strings.Cut(readFile(t, "cli/fettle/main.go"), "func main() {\n")
+	if !ok {
+		t.Fatal("cli/fettle/main.go has no func main")
+	}
+	if lines := strings.Count(strings.TrimSuffix(strings.TrimSpace(body), "}"), "\n"); lines > 1 {
+		t.Errorf("func main has %d lines in its body; package cli is the place for them", lines)
+	}
+}
