@@ -1,0 +1,143 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// Stat describes what p leads to; links are followed as long as they stay in
+// the workspace. Errors: file_not_found, permission_denied,
+// path_is_not_a_directory, path_not_in_workspace, read_content_failure,
+// invalid_tool_params (a name too long).
+func (w *Workspace) Stat(p Path) (Info, error) {
+	info, err := reach(w, p, directory.stat, spot.stat)
+	if err != nil {
+		return Info{}, w.failure("workspace.stat", p, err)
+	}
+	return info, nil
+}
+
+// OpenRead opens what p leads to for reading, links as in [Workspace.Stat].
+// It never waits, not even for a FIFO, and opens folders and devices too: the
+// caller looks with [InfoOf] before reading, and closes the file. Errors are
+// those of Stat, and not_a_regular_file for what cannot be opened by its
+// nature, as a socket.
+func (w *Workspace) OpenRead(p Path) (*os.File, error) {
+	f, err := reach(w, p, directory.open, spot.open)
+	if err != nil {
+		return nil, w.failure("workspace.open_read", p, err)
+	}
+	return f, nil
+}
+
+// reach does something with what p leads to: at once where that is possible,
+// else at the end of a walk.
+func reach[T any](w *Workspace, p Path, direct func(directory, string) (T, error), walked func(spot) (T, error)) (result T, err error) {
+	err = w.try(p, func(dir directory) (err error) {
+		result, err = direct(dir, p.rel)
+		if !errors.Is(err, errIndirect) {
+			return err
+		}
+		return (&walker{w: w}).walk(p, func(s spot) (err error) {
+			result, err = walked(s)
+			return err
+		})
+	})
+	return result, err
+}
+
+// try calls do with the folder that p belongs to, again if something moved
+// meanwhile, and once more if the folder has been made anew.
+func (w *Workspace) try(p Path, do func(directory) error) error {
+	const attempts = 64
+	r, err := w.rootOf(p)
+	if err != nil {
+		return err
+	}
+	reopened := false
+	for range attempts {
+		dir, err := r.open()
+		if err != nil {
+			return err
+		}
+		if p.rel == "." && r.dropIfRemoved(dir) {
+			continue
+		}
+		err = do(dir)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && !reopened && r.dropIfRemoved(dir):
+			reopened = true
+		case !errors.Is(err, errMoved):
+			return err
+		}
+	}
+	return errMoved
+}
+
+// Entry is one name in a folder.
+type Entry struct {
+	Name string
+	Info Info  // of what the name leads to, links followed
+	Link bool  // the name is a symbolic link
+	Err  error // why Info is missing, a *fault.Error as from Stat: a dangling link, one that leads outside
+}
+
+// ReadDir lists the folder that p leads to, sorted by name, without `.` and
+// `..`. A name that vanishes meanwhile is left out. Errors are those of
+// [Workspace.Stat], and cancelled.
+func (w *Workspace) ReadDir(ctx context.Context, p Path) ([]Entry, error) {
+	const op = "workspace.read_dir"
+	const batch = 256
+	l, err := reach(w, p, directory.list, spot.list)
+	if err != nil {
+		return nil, w.failure(op, p, err)
+	}
+	defer l.close()
+	var entries []Entry
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, fault.Wrap(fault.Cancelled, op, "Listing "+show(p.String())+" was cancelled.", "", err)
+		}
+		names, err := l.file.Readdirnames(batch)
+		for _, name := range names {
+			if e, ok := w.entry(l.in, p, name); ok {
+				entries = append(entries, e)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, w.failure(op, p, err)
+		}
+	}
+	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
+	return entries, nil
+}
+
+// entry describes a name in the folder p, open as dir; not ok if it is gone.
+func (w *Workspace) entry(dir directory, p Path, name string) (e Entry, ok bool) {
+	e = Entry{Name: name}
+	child := Path{folder: p.folder, rel: filepath.Join(p.rel, name)}
+	info, err := dir.lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return e, false
+	case err != nil:
+		e.Err = w.failure("workspace.stat", child, err)
+	case info.Mode&fs.ModeSymlink != 0:
+		e.Link = true
+		e.Info, e.Err = w.Stat(child)
+	default:
+		e.Info = info
+	}
+	return e, true
+}

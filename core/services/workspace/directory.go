@@ -1,0 +1,40 @@
+package workspace
+
+import "os"
+
+// directory is an open folder. Methods with a parameter rel take a cleaned
+// relative path ("." is the folder itself) and follow the links on it only as
+// far as they can tell that it stays below the folder; else they return
+// errIndirect. Methods with a parameter name take one element and follow
+// nothing. Errors of the system arrive so that errors.Is finds the errno.
+type directory interface {
+	stat(rel string) (Info, error)
+	open(rel string) (*os.File, error) // read-only, never blocking
+	list(rel string) (listing, error)
+	parent(rel string) (directory, error) // errIndirect for any link
+
+	lstat(name string) (Info, error)
+	look(name string) (entry, error)
+	openEntry(name string) (*os.File, error) // read-only, never blocking; errMoved for a link
+	mkdir(name string) error
+	rmdir(name string) error
+	close()
+}
+
+// listing is a folder opened for reading, as a file and as a directory.
+type listing struct {
+	file *os.File
+	in   directory
+}
+
+func (l listing) close() {
+	l.in.close()
+	_ = l.file.Close() // may be closed with in
+}
+
+// entry is what lies under a name.
+type entry struct {
+	info   Info
+	target string    // of a link
+	dir    directory // of a folder; the caller closes it
+}

@@ -1,0 +1,189 @@
+package workspace
+
+import (
+	"errors"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// fdDirectory is a directory by openat2: the kernel itself refuses to leave
+// the folder, in the same call that opens the file.
+type fdDirectory struct{ file *os.File }
+
+// openDirectory opens the folder at path, whose links are followed. Where
+// the kernel or a sandbox refuses openat2 it falls back to os.Root.
+func openDirectory(path string) (directory, error) {
+	fd, err := uninterrupted(func() (int, error) {
+		return unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	})
+	if err != nil {
+		return nil, err
+	}
+	d := fdDirectory{os.NewFile(uintptr(fd), path)}
+	if _, err := d.stat("."); lacksOpenat2(err) {
+		d.close()
+		return openRootDirectory(path)
+	}
+	return d, nil
+}
+
+// lacksOpenat2 tells the answers of a kernel before 5.6 and of sandboxes
+// that filter system calls.
+func lacksOpenat2(err error) bool {
+	return errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) || errors.Is(err, unix.EINVAL)
+}
+
+// control calls f with the file's descriptor, which stays open meanwhile.
+func control(file *os.File, f func(fd int) error) error {
+	raw, err := file.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var ferr error
+	if err := raw.Control(func(fd uintptr) { ferr = f(int(fd)) }); err != nil {
+		return os.ErrClosed // the one reason that Control has
+	}
+	return ferr
+}
+
+// uninterrupted repeats a system call that a signal ended early.
+func uninterrupted(call func() (int, error)) (int, error) {
+	for {
+		fd, err := call()
+		if err != unix.EINTR { //nolint:errorlint // a bare errno
+			return fd, err
+		}
+	}
+}
+
+// openBelow opens rel, following links with the bounds that resolve sets.
+func (d fdDirectory) openBelow(rel string, flags, resolve uint64) (fd int, err error) {
+	// EAGAIN: a rename somewhere made the kernel unsure about a `..`.
+	const attempts = 16
+	how := unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: resolve | unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS}
+	err = control(d.file, func(dirfd int) (err error) {
+		for range attempts {
+			fd, err = uninterrupted(func() (int, error) { return unix.Openat2(dirfd, rel, &how) })
+			if err != unix.EAGAIN { //nolint:errorlint // a bare errno
+				return err
+			}
+		}
+		return errIndirect
+	})
+	if err == unix.EXDEV { //nolint:errorlint // a bare errno
+		err = errIndirect
+	}
+	return fd, err
+}
+
+func (d fdDirectory) stat(rel string) (Info, error) {
+	fd, err := d.openBelow(rel, unix.O_PATH, 0)
+	if err != nil {
+		return Info{}, err
+	}
+	defer unix.Close(fd) //nolint:errcheck // nothing was written
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return Info{}, err
+	}
+	return infoOfStat(&st), nil
+}
+
+func (d fdDirectory) open(rel string) (*os.File, error) {
+	fd, err := d.openBelow(rel, unix.O_RDONLY|openFlags, 0)
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), rel), nil
+}
+
+func (d fdDirectory) list(rel string) (listing, error) {
+	fd, err := d.openBelow(rel, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return listing{}, err
+	}
+	f := os.NewFile(uintptr(fd), rel)
+	return listing{f, fdDirectory{f}}, nil
+}
+
+func (d fdDirectory) parent(rel string) (directory, error) {
+	fd, err := d.openBelow(rel, unix.O_PATH|unix.O_DIRECTORY, unix.RESOLVE_NO_SYMLINKS)
+	if err == unix.ELOOP { //nolint:errorlint // a bare errno
+		return nil, errIndirect
+	}
+	if err != nil {
+		return nil, err
+	}
+	return fdDirectory{os.NewFile(uintptr(fd), rel)}, nil
+}
+
+// openat opens an element of the folder, never following it.
+func (d fdDirectory) openat(name string, flags int) (fd int, err error) {
+	err = control(d.file, func(dirfd int) (err error) {
+		fd, err = uninterrupted(func() (int, error) {
+			return unix.Openat(dirfd, name, flags|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		})
+		return err
+	})
+	return fd, err
+}
+
+func (d fdDirectory) lstat(name string) (Info, error) {
+	var st unix.Stat_t
+	err := control(d.file, func(dirfd int) error {
+		return unix.Fstatat(dirfd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	})
+	if err != nil {
+		return Info{}, err
+	}
+	return infoOfStat(&st), nil
+}
+
+func (d fdDirectory) look(name string) (entry, error) {
+	fd, err := d.openat(name, unix.O_PATH)
+	if err != nil {
+		return entry{}, err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		_ = unix.Close(fd)
+		return entry{}, err
+	}
+	e := entry{info: infoOfStat(&st)}
+	if st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		e.dir = fdDirectory{os.NewFile(uintptr(fd), name)}
+		return e, nil
+	}
+	defer unix.Close(fd) //nolint:errcheck // nothing was written
+	if st.Mode&unix.S_IFMT == unix.S_IFLNK {
+		target := make([]byte, unix.PathMax)
+		n, err := unix.Readlinkat(fd, "", target)
+		if err != nil {
+			return entry{}, err
+		}
+		e.target = string(target[:n])
+	}
+	return e, nil
+}
+
+func (d fdDirectory) openEntry(name string) (*os.File, error) {
+	fd, err := d.openat(name, unix.O_RDONLY|openFlags)
+	if err == unix.ELOOP { //nolint:errorlint // a bare errno
+		return nil, errMoved
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+func (d fdDirectory) mkdir(name string) error {
+	return control(d.file, func(dirfd int) error { return unix.Mkdirat(dirfd, name, 0o777) })
+}
+
+func (d fdDirectory) rmdir(name string) error {
+	return control(d.file, func(dirfd int) error { return unix.Unlinkat(dirfd, name, unix.AT_REMOVEDIR) })
+}
+
+func (d fdDirectory) close() { _ = d.file.Close() }

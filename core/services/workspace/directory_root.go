@@ -1,0 +1,125 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// rootDirectory is a directory by os.Root: on every platform, several times
+// slower than openat2.
+type rootDirectory struct{ root *os.Root }
+
+func openRootDirectory(path string) (directory, error) {
+	root, err := os.OpenRoot(path)
+	if err != nil {
+		return nil, err
+	}
+	return rootDirectory{root}, nil
+}
+
+func (d rootDirectory) stat(rel string) (Info, error) {
+	fi, err := d.root.Stat(rel)
+	if err != nil {
+		return Info{}, indirect(err)
+	}
+	return infoOfFileInfo(fi), nil
+}
+
+func (d rootDirectory) open(rel string) (*os.File, error) {
+	f, err := d.root.OpenFile(rel, os.O_RDONLY|openFlags, 0)
+	if err != nil {
+		return nil, indirect(err)
+	}
+	return f, nil
+}
+
+// indirect turns an error of os.Root into errIndirect unless it is certain:
+// its refusal of an absolute link has no class of its own.
+func indirect(err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrClosed) {
+		return err
+	}
+	return errIndirect
+}
+
+func (d rootDirectory) list(rel string) (listing, error) {
+	root, err := d.root.OpenRoot(rel)
+	if err != nil {
+		return listing{}, indirect(err)
+	}
+	f, err := root.Open(".")
+	if err != nil {
+		_ = root.Close()
+		return listing{}, err
+	}
+	return listing{f, rootDirectory{root}}, nil
+}
+
+// parent always leaves it to a walk: os.Root cannot be told to refuse links.
+func (d rootDirectory) parent(string) (directory, error) { return nil, errIndirect }
+
+func (d rootDirectory) lstat(name string) (Info, error) {
+	fi, err := d.root.Lstat(name)
+	if err != nil {
+		return Info{}, err
+	}
+	return infoOfFileInfo(fi), nil
+}
+
+func (d rootDirectory) look(name string) (entry, error) {
+	fi, err := d.root.Lstat(name)
+	if err != nil {
+		return entry{}, err
+	}
+	e := entry{info: infoOfFileInfo(fi)}
+	switch {
+	case fi.Mode()&fs.ModeSymlink != 0:
+		e.target, err = d.root.Readlink(name)
+		if errors.Is(err, syscall.EINVAL) {
+			return entry{}, errMoved
+		}
+	case fi.IsDir():
+		e.dir, err = d.sub(name, fi)
+	}
+	return e, err
+}
+
+// sub opens the folder that fi describes.
+func (d rootDirectory) sub(name string, fi fs.FileInfo) (directory, error) {
+	root, err := d.root.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	if opened, err := root.Stat("."); err != nil || !os.SameFile(fi, opened) {
+		_ = root.Close()
+		return nil, errMoved
+	}
+	return rootDirectory{root}, nil
+}
+
+func (d rootDirectory) openEntry(name string) (*os.File, error) {
+	fi, err := d.root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if fi.Mode()&fs.ModeSymlink != 0 {
+		return nil, errMoved
+	}
+	f, err := d.root.OpenFile(name, os.O_RDONLY|openFlags, 0)
+	if err != nil {
+		return nil, err
+	}
+	if opened, err := f.Stat(); err != nil || !os.SameFile(fi, opened) {
+		_ = f.Close()
+		return nil, errMoved
+	}
+	return f, nil
+}
+
+func (d rootDirectory) mkdir(name string) error { return d.root.Mkdir(name, 0o777) }
+
+func (d rootDirectory) rmdir(name string) error { return removeFolder(d.root, name) }
+
+func (d rootDirectory) close() { _ = d.root.Close() }

@@ -1,0 +1,93 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"syscall"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+var (
+	// errOutside: the name leads out of every folder of the workspace.
+	errOutside = errors.New("path leads out of the workspace")
+	// errIndirect: the one-call implementation cannot tell; the name has to
+	// be walked.
+	errIndirect = errors.New("path has to be walked")
+	// errMoved: what was found under a name was replaced before it was
+	// opened; the walk is made again.
+	errMoved = errors.New("path changed while it was followed")
+)
+
+// failure turns an error about p into a *fault.Error.
+func (w *Workspace) failure(op string, p Path, err error) error {
+	if f := fault.As(err); f != nil {
+		return err
+	}
+	if p.folder == "" {
+		return fault.New(fault.InvalidToolParams, op, "The file path is empty.", "Give a path inside the workspace.")
+	}
+	path := show(p.String())
+	switch {
+	case errors.Is(err, errOutside):
+		return w.outside(op, p.String())
+	case errors.Is(err, os.ErrClosed):
+		return closedError(op)
+	}
+	return pathError(op, path, err)
+}
+
+// pathError classes an error of the system about a path.
+func pathError(op, path string, err error) error {
+	const list = "Check the path; list the folder to see what it holds."
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fault.Wrap(fault.FileNotFound, op, "File not found: "+path+".", list, err)
+	case errors.Is(err, fs.ErrPermission):
+		return fault.Wrap(fault.PermissionDenied, op, "Permission denied: "+path+".",
+			"Ask the user to change the permissions, or work on another file.", err)
+	case errors.Is(err, syscall.ENOTDIR):
+		return fault.Wrap(fault.PathIsNotADirectory, op, "Not a folder, or below something that is not one: "+path+".", list, err)
+	case errors.Is(err, syscall.ENAMETOOLONG):
+		return fault.Wrap(fault.InvalidToolParams, op, "The name is longer than the file system allows: "+path+".",
+			"Use a shorter name.", err)
+	case errors.Is(err, syscall.ELOOP):
+		return fault.Wrap(fault.ReadContentFailure, op,
+			"Too many symbolic links, or links that lead back to themselves: "+path+".",
+			"Use the path of the file itself, or have the link repaired.", err)
+	case errors.Is(err, syscall.ENXIO), errors.Is(err, syscall.ENODEV):
+		return fault.Wrap(fault.NotARegularFile, op, "Not a regular file, and it cannot be opened: "+path+".",
+			"Name a regular file.", err)
+	}
+	return fault.Wrap(fault.ReadContentFailure, op, "The file cannot be accessed: "+path+".",
+		"Check the path and the state of the disk, then try again.", err)
+}
+
+// outside is the refusal of TO-01, which names the workspace folders.
+func (w *Workspace) outside(op, path string) error {
+	folders := w.Folders()
+	for i, folder := range folders {
+		folders[i] = show(folder)
+	}
+	return fault.Wrap(fault.PathNotInWorkspace, op,
+		"File path must be within workspace: "+show(path)+" lies outside, or leads outside, of "+strings.Join(folders, ", ")+".",
+		"Use a path inside one of these folders.", errOutside)
+}
+
+func closedError(op string) error {
+	return fault.Wrap(fault.NotInitialized, op, "The workspace is closed.", "Start a new session.", os.ErrClosed)
+}
+
+// show returns a path as it stands, or quoted where it holds bytes that a
+// message should not.
+func show(path string) string {
+	if utf8.ValidString(path) && strings.IndexFunc(path, unicode.IsControl) < 0 {
+		return path
+	}
+	return strconv.Quote(path)
+}

@@ -1,0 +1,9 @@
+//go:build !unix
+
+package workspace
+
+import "os"
+
+const openFlags = 0
+
+func removeFolder(root *os.Root, name string) error { return root.Remove(name) }

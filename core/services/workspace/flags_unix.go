@@ -1,0 +1,23 @@
+//go:build unix
+
+package workspace
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// openFlags keep an open from waiting for a FIFO's writer and a terminal
+// from becoming the process's own.
+const openFlags = unix.O_NONBLOCK | unix.O_NOCTTY
+
+// removeFolder removes an empty folder and never anything else.
+func removeFolder(root *os.Root, name string) error {
+	dir, err := root.Open(".")
+	if err != nil {
+		return err
+	}
+	defer dir.Close() //nolint:errcheck // nothing was written
+	return unix.Unlinkat(int(dir.Fd()), name, unix.AT_REMOVEDIR)
+}

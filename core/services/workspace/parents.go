@@ -1,0 +1,53 @@
+package workspace
+
+import (
+	"path/filepath"
+	"slices"
+)
+
+// MakeParents makes the folders that are missing above p, with mode 0777 less
+// the umask, and also those missing above what a link at p leads to: after it
+// [Workspace.Locate] finds the place. undo removes the folders that were made
+// if they are still empty; it is never nil and may be dropped. On an error
+// nothing made is left behind. Errors are those of [Workspace.Stat].
+func (w *Workspace) MakeParents(p Path) (undo func(), err error) {
+	var made []folderMade
+	undo = func() {
+		for _, m := range slices.Backward(made) {
+			w.unmake(m)
+		}
+		made = nil
+	}
+	record := func(f frame, name string) error {
+		info, err := f.dir.lstat(name)
+		if err != nil {
+			return err
+		}
+		made = append(made, folderMade{Path{f.root.folder, filepath.Join(f.rel, name)}, info})
+		return nil
+	}
+	err = w.try(p, func(directory) error {
+		return (&walker{w: w, create: true, made: record}).walk(p, func(spot) error { return nil })
+	})
+	if err != nil {
+		undo()
+		return func() {}, w.failure("workspace.make_parents", p, err)
+	}
+	return undo, nil
+}
+
+// folderMade is a folder that MakeParents made.
+type folderMade struct {
+	path Path
+	info Info
+}
+
+// unmake removes the folder if it is the one made, and empty.
+func (w *Workspace) unmake(m folderMade) {
+	_ = (&walker{w: w}).walk(m.path, func(s spot) error {
+		if s.exists && s.info.Dev == m.info.Dev && s.info.Ino == m.info.Ino {
+			return s.dir.rmdir(s.name)
+		}
+		return nil
+	})
+}

@@ -1,0 +1,116 @@
+package workspace
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// Path is a name inside a workspace folder, checked by its text alone: what
+// lies there is checked by whatever opens it. It is a small value to be
+// copied; the zero Path names nothing and every use of it is refused.
+type Path struct {
+	folder string // absolute, cleaned
+	rel    string // cleaned, below folder; "." for the folder itself
+}
+
+// String returns the absolute, cleaned name, links unresolved.
+func (p Path) String() string { return filepath.Join(p.folder, p.rel) }
+
+// Rel returns the name relative to its workspace folder, with slashes; "."
+// for the folder itself.
+func (p Path) Rel() string { return filepath.ToSlash(p.rel) }
+
+// Folder returns the workspace folder that holds the name.
+func (p Path) Folder() string { return p.folder }
+
+// Base returns the last element of the name.
+func (p Path) Base() string { return filepath.Base(p.String()) }
+
+// Resolve turns a path into a name inside the workspace; a relative one
+// counts from the target folder. The path's text decides. Only where that
+// lies outside every folder are the links of its longest existing prefix
+// resolved, so that a folder can be named through a link that leads to it.
+//
+// Errors: invalid_tool_params for an empty path or one with a NUL byte,
+// path_not_in_workspace for one outside (TO-01).
+func (w *Workspace) Resolve(path string) (Path, error) {
+	const op = "workspace.resolve"
+	if path == "" {
+		return Path{}, fault.New(fault.InvalidToolParams, op, "The file path is empty.", "Give a path inside the workspace.")
+	}
+	if strings.ContainsRune(path, 0) {
+		return Path{}, fault.New(fault.InvalidToolParams, op,
+			"The file path "+show(path)+" contains a NUL byte.", "Give a path without it.")
+	}
+	roots := w.snapshot()
+	abs := path
+	if !filepath.IsAbs(abs) {
+		abs = filepath.Join(roots[0].folder, abs)
+	}
+	abs = filepath.Clean(abs)
+	if p, ok := match(roots, abs, func(r *root) (string, error) { return r.folder, nil }); ok {
+		return p, nil
+	}
+	resolved, err := resolvePrefix(abs)
+	if err == nil {
+		if p, ok := match(roots, resolved, (*root).resolved); ok {
+			return p, nil
+		}
+	}
+	return Path{}, w.outside(op, abs)
+}
+
+// match places abs in the innermost folder that holds it, folders being
+// compared under the name that nameOf gives.
+func match(roots []*root, abs string, nameOf func(*root) (string, error)) (p Path, ok bool) {
+	longest := -1
+	for _, r := range roots {
+		name, err := nameOf(r)
+		if err != nil {
+			continue
+		}
+		if rel, inside := below(name, abs); inside && len(name) > longest {
+			p, ok, longest = Path{folder: r.folder, rel: rel}, true, len(name)
+		}
+	}
+	return p, ok
+}
+
+// below returns abs relative to folder, both absolute and cleaned.
+func below(folder, abs string) (rel string, ok bool) {
+	rest, ok := strings.CutPrefix(abs, folder)
+	switch {
+	case !ok:
+		return "", false
+	case rest == "":
+		return ".", true
+	case os.IsPathSeparator(folder[len(folder)-1]): // a file system's root
+		return rest, true
+	case os.IsPathSeparator(rest[0]):
+		return rest[1:], true
+	}
+	return "", false
+}
+
+// resolvePrefix resolves the links of the longest prefix of abs that exists.
+func resolvePrefix(abs string) (string, error) {
+	prefix, rest := abs, ""
+	for {
+		resolved, err := filepath.EvalSymlinks(prefix)
+		if err == nil {
+			return filepath.Join(resolved, rest), nil
+		}
+		parent := filepath.Dir(prefix)
+		if parent == prefix {
+			return "", err
+		}
+		if _, lerr := os.Lstat(prefix); lerr == nil {
+			return "", err // a link that leads nowhere: no name to place
+		}
+		rest = filepath.Join(filepath.Base(prefix), rest)
+		prefix = parent
+	}
+}

@@ -1,0 +1,304 @@
+package workspace
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// maxLinks bounds the links that one name may lead through, as in Linux.
+const maxLinks = 40
+
+// spot is where a walked name ends: an element of an open folder that is not
+// a link, or at least was none when it was looked at.
+type spot struct {
+	dir    directory // valid during the walk's callback
+	name   string    // "." for a workspace folder itself
+	path   string    // absolute, without links
+	info   Info      // zero unless exists
+	exists bool
+}
+
+func (s spot) stat() (Info, error) {
+	if !s.exists {
+		return Info{}, syscall.ENOENT
+	}
+	return s.info, nil
+}
+
+func (s spot) open() (*os.File, error) {
+	if s.name == "." {
+		return s.dir.open(".")
+	}
+	return s.dir.openEntry(s.name)
+}
+
+func (s spot) list() (listing, error) { return s.dir.list(s.name) }
+
+// absent is the spot of a name that is free, in a folder that still exists.
+func absent(dir directory, name, path string) (spot, error) {
+	info, err := dir.stat(".")
+	if err == nil && info.Nlink == 0 {
+		err = syscall.ENOENT
+	}
+	return spot{dir: dir, name: name, path: path}, err
+}
+
+// walker follows a name element by element, holding the descriptors of the
+// folders it came through. So a folder that is swapped for a link meanwhile
+// changes nothing, and `..` is the folder that the walk came from.
+type walker struct {
+	w      *Workspace
+	frames []frame  // from the start to the current folder
+	rest   []string // elements still to follow
+	links  int
+	create bool                             // make missing folders
+	made   func(f frame, name string) error // told of each folder made
+}
+
+// frame is one folder of a walk.
+type frame struct {
+	dir   directory
+	path  string // absolute, without links
+	owned bool   // close dir with the walk
+	root  *root  // the workspace folder that holds it; nil outside of all
+	rel   string // path below root
+}
+
+// walk follows p, links and all, and calls use with the spot where it ends,
+// which lies in the workspace.
+func (k *walker) walk(p Path, use func(spot) error) error {
+	defer k.close()
+	r, err := k.w.rootOf(p)
+	if err != nil {
+		return err
+	}
+	if err := k.startAt(r); err != nil {
+		return err
+	}
+	k.rest = elements(p.rel)
+	s, err := k.follow()
+	if k.top().root == nil {
+		return errOutside // whatever else may be wrong out there
+	}
+	if err != nil {
+		return err
+	}
+	return use(s)
+}
+
+func (k *walker) top() *frame { return &k.frames[len(k.frames)-1] }
+
+func (k *walker) close() {
+	for _, f := range k.frames {
+		if f.owned {
+			f.dir.close()
+		}
+	}
+	k.frames = nil
+}
+
+// startAt makes a workspace folder the only frame.
+func (k *walker) startAt(r *root) error {
+	dir, err := r.open()
+	if err != nil {
+		return err
+	}
+	realPath, err := r.resolved()
+	if err != nil {
+		return err
+	}
+	k.close()
+	k.frames = []frame{{dir: dir, path: realPath, root: r, rel: "."}}
+	return nil
+}
+
+// follow consumes the elements.
+func (k *walker) follow() (spot, error) {
+	for len(k.rest) > 0 {
+		name := k.rest[0]
+		k.rest = k.rest[1:]
+		switch name {
+		case "", ".":
+			continue
+		case "..":
+			if err := k.up(); err != nil {
+				return spot{}, err
+			}
+			continue
+		}
+		top, last := k.top(), len(k.rest) == 0
+		e, err := top.dir.look(name)
+		switch {
+		case errors.Is(err, fs.ErrNotExist) && last:
+			return absent(top.dir, name, filepath.Join(top.path, name))
+		case errors.Is(err, fs.ErrNotExist) && k.create && top.root != nil:
+			if err := k.mkdir(name); err != nil {
+				return spot{}, err
+			}
+			k.rest = slices.Insert(k.rest, 0, name)
+		case err != nil:
+			return spot{}, err
+		case e.info.Mode&fs.ModeSymlink != 0:
+			if err := k.redirect(e.target); err != nil {
+				return spot{}, err
+			}
+		case e.dir != nil:
+			k.push(name, e)
+		case last:
+			return spot{dir: top.dir, name: name, path: filepath.Join(top.path, name), info: e.info, exists: true}, nil
+		default:
+			return spot{}, syscall.ENOTDIR
+		}
+	}
+	return k.current()
+}
+
+// current is the spot of the current folder, under its name in its parent
+// where that is inside too.
+func (k *walker) current() (spot, error) {
+	top := k.top()
+	info, err := top.dir.stat(".")
+	if err != nil {
+		return spot{}, err
+	}
+	s := spot{dir: top.dir, name: ".", path: top.path, info: info, exists: true}
+	if n := len(k.frames); n > 1 && k.frames[n-2].root != nil {
+		s.dir, s.name = k.frames[n-2].dir, filepath.Base(top.path)
+	}
+	return s, nil
+}
+
+// push enters the folder that look found under name.
+func (k *walker) push(name string, e entry) {
+	top := k.top()
+	f := frame{dir: e.dir, path: filepath.Join(top.path, name), owned: true, root: top.root}
+	if top.root != nil {
+		f.rel = filepath.Join(top.rel, name)
+	} else {
+		f.root, f.rel = k.w.rootWithIdentity(e.info), "."
+	}
+	k.frames = append(k.frames, f)
+}
+
+// rootWithIdentity returns the workspace folder that info describes, or nil.
+func (w *Workspace) rootWithIdentity(info Info) *root {
+	if !info.Identified() {
+		return nil
+	}
+	for _, r := range w.snapshot() {
+		dir, err := r.open()
+		if err != nil {
+			continue
+		}
+		if own, err := dir.stat("."); err == nil && own.Dev == info.Dev && own.Ino == info.Ino {
+			return r
+		}
+	}
+	return nil
+}
+
+// up leaves the current folder for its parent.
+func (k *walker) up() error {
+	if len(k.frames) == 1 {
+		return k.restart(filepath.Dir(k.top().path))
+	}
+	top := k.top()
+	if top.owned {
+		top.dir.close()
+	}
+	k.frames = k.frames[:len(k.frames)-1]
+	return nil
+}
+
+// redirect follows a link's target, which must not be cleaned first: `a/..`
+// is another folder if a is a link.
+func (k *walker) redirect(target string) error {
+	k.links++
+	if k.links > maxLinks {
+		return syscall.ELOOP
+	}
+	if target == "" {
+		return syscall.ENOENT
+	}
+	if runtime.GOOS == "windows" && os.IsPathSeparator(target[0]) && filepath.VolumeName(target) == "" {
+		target = filepath.VolumeName(k.top().path) + target
+	}
+	if filepath.IsAbs(target) {
+		return k.restart(target)
+	}
+	k.rest = append(elements(target), k.rest...)
+	return nil
+}
+
+// restart continues at an absolute name: in the workspace folder whose name
+// begins it, else at the file system's root, from where it may lead inside.
+func (k *walker) restart(abs string) error {
+	volume := filepath.VolumeName(abs)
+	names := elements(abs[len(volume):])
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "." })
+	var found *root
+	var used int
+	for _, r := range k.w.snapshot() {
+		realPath, err := r.resolved()
+		if err != nil {
+			continue
+		}
+		for _, folder := range []string{r.folder, realPath} {
+			prefix := elements(folder[len(filepath.VolumeName(folder)):])
+			if strings.EqualFold(filepath.VolumeName(folder), volume) && hasPrefix(names, prefix) && (found == nil || len(prefix) > used) {
+				found, used = r, len(prefix)
+			}
+		}
+	}
+	if found != nil {
+		k.rest = append(names[used:], k.rest...)
+		return k.startAt(found)
+	}
+	top := volume + string(filepath.Separator)
+	dir, err := k.w.openFolder(top)
+	if err != nil {
+		k.top().root = nil
+		return err
+	}
+	k.close()
+	k.frames = []frame{{dir: dir, path: top, owned: true}}
+	k.rest = append(names, k.rest...)
+	return nil
+}
+
+// mkdir makes a folder in the current one. Somebody else may have been
+// quicker: what then lies there is looked at again.
+func (k *walker) mkdir(name string) error {
+	top := k.top()
+	err := top.dir.mkdir(name)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return k.made(*top, name)
+}
+
+// elements splits a path, keeping a final empty element: it asks for a
+// folder.
+func elements(path string) []string {
+	names := strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) })
+	if path != "" && os.IsPathSeparator(path[len(path)-1]) {
+		names = append(names, "")
+	}
+	return names
+}
+
+func hasPrefix(names, prefix []string) bool {
+	if len(prefix) > 0 && prefix[len(prefix)-1] == "" { // a file system's root
+		prefix = prefix[:len(prefix)-1]
+	}
+	return len(names) >= len(prefix) && slices.Equal(names[:len(prefix)], prefix)
+}

@@ -1,0 +1,133 @@
+// Package workspace confines paths to a session's folders: what is opened
+// through it lies inside them, whatever symbolic links do meanwhile.
+package workspace
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// Workspace is the set of folders that a session may touch (TO-01). It is
+// safe for concurrent use.
+//
+// A folder's descriptor is opened at its first use and kept until Close, so
+// that an unused Workspace costs no descriptor. From then on the folder is
+// the one that was opened, even if it is renamed; if it is removed, the next
+// use opens its name again.
+type Workspace struct {
+	openFolder func(path string) (directory, error) // seam: openDirectory, or another implementation in tests
+
+	mu     sync.RWMutex
+	roots  []*root // target first; appended to, never changed in place
+	closed bool
+}
+
+// Open returns a Workspace over the folders, each of which must exist and be
+// a directory; relative names count from the working directory. The first is
+// the target folder. A folder named twice is kept once. The caller closes the
+// Workspace. Errors have the code invalid_config.
+func Open(folders ...string) (*Workspace, error) {
+	return open(openDirectory, folders)
+}
+
+func open(openFolder func(string) (directory, error), folders []string) (*Workspace, error) {
+	if len(folders) == 0 {
+		return nil, fault.New(fault.InvalidConfig, "workspace.open",
+			"A workspace needs at least one folder.", "Name the folder to work in.")
+	}
+	w := &Workspace{openFolder: openFolder}
+	for _, folder := range folders {
+		if err := w.Add(folder); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
+}
+
+// Add appends a folder under the conditions of [Open]. A folder that is
+// already there is left where it is.
+func (w *Workspace) Add(folder string) error {
+	abs, err := checkFolder(folder)
+	if err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.closed {
+		return closedError("workspace.add")
+	}
+	for _, r := range w.roots {
+		if r.folder == abs {
+			return nil
+		}
+	}
+	w.roots = append(slices.Clip(w.roots), &root{folder: abs, openFolder: w.openFolder})
+	return nil
+}
+
+// checkFolder returns the absolute, cleaned name of an existing directory.
+func checkFolder(folder string) (string, error) {
+	const op, remedy = "workspace.open", "Name an existing folder."
+	if folder == "" {
+		return "", fault.New(fault.InvalidConfig, op, "The name of a workspace folder is empty.", remedy)
+	}
+	abs, err := filepath.Abs(folder)
+	if err != nil {
+		return "", fault.Wrap(fault.InvalidConfig, op, "The working directory cannot be determined.", remedy, err)
+	}
+	info, err := os.Stat(abs)
+	if err != nil {
+		return "", fault.Wrap(fault.InvalidConfig, op, "The workspace folder "+show(abs)+" cannot be used.", remedy, err)
+	}
+	if !info.IsDir() {
+		return "", fault.New(fault.InvalidConfig, op, "The workspace folder "+show(abs)+" is not a folder.", remedy)
+	}
+	return abs, nil
+}
+
+// Close closes the folders' descriptors. What was opened through the
+// Workspace stays open. Further calls do nothing; other methods fail with
+// the code not_initialized.
+func (w *Workspace) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	for _, r := range w.roots {
+		r.close()
+	}
+	return nil
+}
+
+// Folders returns the folders' names, absolute and cleaned but with their
+// links unresolved, target first.
+func (w *Workspace) Folders() []string {
+	roots := w.snapshot()
+	names := make([]string, len(roots))
+	for i, r := range roots {
+		names[i] = r.folder
+	}
+	return names
+}
+
+// Target returns the name of the target folder.
+func (w *Workspace) Target() string { return w.snapshot()[0].folder }
+
+func (w *Workspace) snapshot() []*root {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	return w.roots
+}
+
+// rootOf returns the folder that p belongs to.
+func (w *Workspace) rootOf(p Path) (*root, error) {
+	for _, r := range w.snapshot() {
+		if r.folder == p.folder {
+			return r, nil
+		}
+	}
+	return nil, errOutside
+}
