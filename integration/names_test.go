@@ -1,0 +1,98 @@
+package integration
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+// The pages in docs name Go identifiers, as `pkg.Name` or `pkg.Type.Member`.
+// A name that is not, or no longer, there misleads whoever looks for it.
+func TestDocsNameWhatExists(t *testing.T) {
+	exported := map[string]bool{}
+	packages := map[string]bool{}
+	for _, p := range goList(t, "linux", "./core/...", "./cli") {
+		for _, name := range p.GoFiles {
+			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			packages[f.Name.Name] = true
+			for _, d := range f.Decls {
+				for _, id := range identifiers(d) {
+					exported[f.Name.Name+"."+id] = true
+				}
+			}
+		}
+	}
+	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
+	if err != nil || len(pages) == 0 {
+		t.Fatal("no pages", err)
+	}
+	name := regexp.MustCompile("`([a-z]+)\\.([A-Z][A-Za-z]*(?:\\.[A-Z][A-Za-z]*)?)`")
+	for _, page := range pages {
+		rel, _ := filepath.Rel(root, page)
+		for _, m := range name.FindAllStringSubmatch(readFile(t, filepath.ToSlash(rel)), -1) {
+			if packages[m[1]] && !exported[m[1]+"."+m[2]] {
+				t.Errorf("%s names %s.%s, which does not exist", rel, m[1], m[2])
+			}
+		}
+	}
+}
+
+// identifiers lists what a declaration declares: Name, and Type.Member for
+// methods and fields.
+func identifiers(d ast.Decl) []string {
+	var ids []string
+	switch d := d.(type) {
+	case *ast.FuncDecl:
+		if d.Recv == nil {
+			return []string{d.Name.Name}
+		}
+		return []string{typeName(d.Recv.List[0].Type) + "." + d.Name.Name}
+	case *ast.GenDecl:
+		for _, s := range d.Specs {
+			switch s := s.(type) {
+			case *ast.ValueSpec:
+				for _, n := range s.Names {
+					ids = append(ids, n.Name)
+				}
+			case *ast.TypeSpec:
+				ids = append(ids, s.Name.Name)
+				var members *ast.FieldList
+				switch x := s.Type.(type) {
+				case *ast.StructType:
+					members = x.Fields
+				case *ast.InterfaceType:
+					members = x.Methods
+				default:
+					continue
+				}
+				for _, m := range members.List {
+					for _, n := range m.Names {
+						ids = append(ids, s.Name.Name+"."+n.Name)
+					}
+				}
+			}
+		}
+	}
+	return ids
+}
+
+// typeName is the name in a receiver's type: T of *T[P].
+func typeName(e ast.Expr) string {
+	switch x := e.(type) {
+	case *ast.StarExpr:
+		return typeName(x.X)
+	case *ast.IndexExpr:
+		return typeName(x.X)
+	case *ast.IndexListExpr:
+		return typeName(x.X)
+	case *ast.Ident:
+		return x.Name
+	}
+	return ""
+}
