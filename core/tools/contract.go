@@ -69,6 +69,7 @@ type Location struct {
 type Spec struct {
 	Name        string          // what the model calls; required; [A-Za-z0-9_.:-], at most 63 bytes
 	Aliases     []string        // other names that calls and lists may use; never declared to a model
+	GovernedBy  []string        // names whose exclusions, and rules that deny or ask, hold for this tool too; what allows does not
 	DisplayName string          // for people; "" means Name
 	Description string          // for the model; required
 	Kind        Kind            // required

@@ -22,6 +22,37 @@ func Fail(err *fault.Error) Result {
 	return Result{LLMContent: Text(err.Line()), ReturnDisplay: TextDisplay(err.Display()), Error: err}
 }
 
+// WithError returns the result as that of a failure: with err as its Error,
+// and with err's words where there is no content or display yet.
+func (r Result) WithError(err *fault.Error) Result {
+	failed := Fail(err)
+	if len(r.LLMContent.Parts) > 0 {
+		failed.LLMContent = r.LLMContent
+	}
+	if r.ReturnDisplay != (Display{}) {
+		failed.ReturnDisplay = r.ReturnDisplay
+	}
+	return failed
+}
+
+// FunctionResponse returns what a model receives as the response to its call:
+// {"output": text} or, on failure, {"error": {type, message, remedy, reason},
+// "output": text}. The output is the text of LLMContent, a JSON string even
+// where that text is itself JSON, so that it reaches every model unchanged;
+// parts that are not text go beside the response.
+func (r Result) FunctionResponse() json.RawMessage {
+	b := []byte{'{'}
+	if r.Error != nil {
+		e, err := marshalPlain(r.Error)
+		if err == nil {
+			b = append(append(append(b, `"error":`...), e...), ',')
+		}
+	}
+	b = append(b, `"output":`...)
+	b = appendText(b, strings.ToValidUTF8(r.LLMContent.String(), "\ufffd"))
+	return append(b, '}')
+}
+
 // Content is what a model receives: text, or parts of text and data. Its JSON
 // form is a string for text alone, else a list of parts.
 type Content struct {

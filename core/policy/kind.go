@@ -1,0 +1,101 @@
+// Package policy decides whether a tool call may run, must be approved by a
+// person, or must not run, and says why.
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Call is what a decision is about.
+type Call struct {
+	Tool    string          // the tool's name
+	Aliases []string        // its other names; entries and rules may use them
+	Kind    string          // its kind, as "edit"
+	Mutates bool            // it changes something, whatever its kind says
+	Params  json.RawMessage // the arguments as they will be executed
+	Mode    ApprovalMode
+	Allowed []string // what may run without asking: "name" or "name(prefix)" (CR-26)
+}
+
+// kinds says what happens to a call of a kind that no rule speaks of (AR-25).
+// A kind that is not listed is asked about.
+var kinds = map[string]struct {
+	verdict Verdict
+	mutates bool
+}{
+	"read":        {Allow, false},
+	"search":      {Allow, false},
+	"think":       {Allow, false},
+	"communicate": {Allow, false},
+	"edit":        {AskUser, true},
+	"delete":      {AskUser, true},
+	"move":        {AskUser, true},
+	"execute":     {AskUser, true},
+	"fetch":       {AskUser, false},
+	"other":       {AskUser, false},
+}
+
+// DecideByKind decides by the tool's kind, the approval mode and the allowed
+// entries alone (AR-25, AR-27, CR-26). In this order: a change in plan mode is
+// never allowed, not even by an entry; an allowed entry allows; yolo allows
+// all and autoEdit the kind edit; then the kind decides.
+//
+// In plan mode the verdict on a change is ask_user, so that nobody who
+// forgets about modes runs it; the scheduler answers with a preview instead
+// of asking (CR-22).
+//
+// An entry with a prefix allows nothing: only an engine that understands
+// command lines can tell what a prefix covers.
+func DecideByKind(c Call) Decision {
+	kind := kinds[c.Kind]
+	mutates := c.Mutates || kind.mutates
+	if c.Mode == ModePlan && mutates {
+		return Decision{Decision: AskUser, Tier: "mode", Source: "approval mode plan",
+			Reason: "In plan mode a change is shown and not made."}
+	}
+	if entry, ok := allowedBy(c); ok {
+		return Decision{Decision: Allow, Rule: entry, Tier: "user", Source: "allowed tools",
+			Reason: fmt.Sprintf("The tool %s is on the list of allowed tools.", c.Tool)}
+	}
+	if c.Mode == ModeYolo {
+		return Decision{Decision: Allow, Tier: "mode", Source: "approval mode yolo",
+			Reason: "In yolo mode nothing is asked about."}
+	}
+	if c.Mode == ModeAutoEdit && c.Kind == "edit" {
+		return Decision{Decision: Allow, Tier: "mode", Source: "approval mode autoEdit",
+			Reason: "In autoEdit mode edits are made without asking."}
+	}
+	d := Decision{Decision: kind.verdict, Rule: "kind " + c.Kind, Tier: "default", Source: "kind table"}
+	switch {
+	case kind.verdict == Allow && !mutates:
+		d.Reason = fmt.Sprintf("Tools of kind %s run without asking.", c.Kind)
+	case mutates:
+		d.Decision = AskUser
+		d.Reason = fmt.Sprintf("Tools of kind %s make changes, which a person approves.", c.Kind)
+	default:
+		d.Decision = AskUser
+		d.Reason = fmt.Sprintf("Tools of kind %s are asked about.", c.Kind)
+	}
+	return d
+}
+
+// allowedBy returns the entry that allows the call.
+func allowedBy(c Call) (string, bool) {
+	for _, entry := range c.Allowed {
+		name := strings.TrimSuffix(strings.TrimSpace(entry), "()")
+		if name == "" || strings.ContainsAny(name, "()") {
+			continue
+		}
+		if name == c.Tool {
+			return entry, true
+		}
+		for _, alias := range c.Aliases {
+			if name == alias {
+				return entry, true
+			}
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,62 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// preview is what a call of plan mode gives: what would be asked about. The
+// model gets the diff of an edit without the two whole texts.
+func preview(c *tools.Confirmation) tools.Result {
+	shown := *c
+	if c.EditDetails != nil {
+		edit := *c.EditDetails
+		edit.OriginalContent, edit.NewContent = nil, ""
+		shown.EditDetails = &edit
+	}
+	content, err := tools.JSON(struct {
+		Notice  string              `json:"notice"`
+		Preview *tools.Confirmation `json:"preview"`
+	}{"Plan mode: this is what the call would do. Nothing was changed.", &shown})
+	if err != nil {
+		content = tools.Text("Plan mode: nothing was changed. " + c.Title)
+	}
+	return tools.Result{LLMContent: content, ReturnDisplay: previewDisplay(c)}
+}
+
+func previewDisplay(c *tools.Confirmation) tools.Display {
+	switch {
+	case c.EditDetails != nil:
+		e := c.EditDetails
+		return tools.Display{Diff: &tools.FileDiff{
+			FileDiff:        e.FileDiff,
+			FileName:        e.FileName,
+			FilePath:        e.FilePath,
+			OriginalContent: e.OriginalContent,
+			NewContent:      e.NewContent,
+			DiffStat:        e.DiffStat,
+			IsNewFile:       e.OriginalContent == nil,
+		}}
+	case c.ExecDetails != nil:
+		return tools.TextDisplay(c.Title + "\n" + c.Command)
+	case c.InfoDetails != nil:
+		return tools.TextDisplay(c.Title + "\n" + c.Prompt)
+	}
+	return tools.TextDisplay(c.Title)
+}
+
+// noPreview ends a call of plan mode whose confirmation step failed. One that
+// would be refused is not executed to find out why, as outside of plan mode:
+// the reason is told if ErrWillRefuse comes wrapped with it.
+func (c *call) noPreview(ctx context.Context, err error) Response {
+	if errors.Is(err, tools.ErrWillRefuse) && fault.As(err) == nil {
+		err = fault.Wrap(fault.ExecutionFailed, "scheduler.preview",
+			fmt.Sprintf("%s would refuse this call, so there is no preview. In plan mode it was not run.", c.name),
+			"Read what the call is about again, and correct its arguments.", err)
+	}
+	return c.ended(ctx, tools.Result{}, err)
+}

@@ -1,0 +1,135 @@
+package tools
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// Definition says what a tool is and how a call of it is made from checked
+// parameters. S is what the tool needs of a session; P is its parameters.
+type Definition[S, P any] struct {
+	Spec Spec // Name, Description and Kind are required; Schema is filled in from P
+
+	// Rewrite turns accepted spellings into declared ones before the
+	// arguments are validated. It may add, replace and delete members but not
+	// change the bytes of one. Optional.
+	Rewrite func(args map[string]json.RawMessage) error
+	// Validate checks rules that a schema cannot express. An error that is no
+	// *fault.Error becomes one of code invalid_tool_params. Optional.
+	Validate func(s S, p P) error
+	// Build makes the invocation; params is its canonical JSON, what Params
+	// has to return. Required.
+	Build func(s S, p P, params json.RawMessage) (ToolInvocation, error)
+}
+
+// Factory holds a tool's Spec with its schema, shared by all sessions, and
+// binds it to a session's services of type S. It is immutable.
+type Factory[S any] struct {
+	spec   Spec
+	schema *Schema
+	build  func(s S, args json.RawMessage) (ToolInvocation, error)
+}
+
+// NewFactory returns the factory of a tool. It reflects the schema of P, as
+// [SchemaOf] does, and fails with code invalid_config, naming tool and field,
+// where that or the Spec is unusable. The schema is compiled at the first
+// call, or by [Factory.Compile].
+func NewFactory[S, P any](d Definition[S, P]) (*Factory[S], error) {
+	if err := checkSpec(d.Spec); err != nil {
+		return nil, err
+	}
+	if d.Build == nil {
+		return nil, badTool(d.Spec.Name, errors.New("it has no Build function"))
+	}
+	schema, err := SchemaOf[P](d.Spec.Name)
+	if err != nil {
+		return nil, err
+	}
+	spec := d.Spec
+	spec.Schema = schema.Raw()
+	spec.Aliases = slices.Clone(spec.Aliases)
+	spec.Effects = slices.Clone(spec.Effects)
+	build := func(s S, args json.RawMessage) (ToolInvocation, error) {
+		params, err := schema.check(args, d.Rewrite)
+		if err != nil {
+			return nil, err
+		}
+		var p P
+		if err := json.Unmarshal(params, &p); err != nil {
+			return nil, schema.refuse(explainDecoding(err))
+		}
+		if d.Validate != nil {
+			if err := d.Validate(s, p); err != nil {
+				return nil, schema.refuse(err)
+			}
+		}
+		return d.Build(s, p, params)
+	}
+	return &Factory[S]{spec: spec, schema: schema, build: build}, nil
+}
+
+// explainDecoding says which value does not fit a Go type although it fits
+// the schema: most often an integer that is too large.
+func explainDecoding(err error) error {
+	wrong := new(json.UnmarshalTypeError)
+	if !errors.As(err, &wrong) {
+		return err
+	}
+	at := wrong.Field
+	if at == "" {
+		at = "the arguments"
+	}
+	return fmt.Errorf("%s: %s does not fit the type %s", at, wrong.Value, wrong.Type)
+}
+
+// Spec returns what every tool of the factory returns as its Spec.
+func (f *Factory[S]) Spec() Spec { return f.spec }
+
+// Schema returns the schema of the arguments.
+func (f *Factory[S]) Schema() *Schema { return f.schema }
+
+// Compile compiles the schema now; see [Schema.Compile].
+func (f *Factory[S]) Compile() error { return f.schema.Compile() }
+
+// Bind returns the tool for one session. It does no work and no I/O.
+func (f *Factory[S]) Bind(s S) DeclarativeTool { return &bound[S]{f, s} }
+
+type bound[S any] struct {
+	factory  *Factory[S]
+	services S
+}
+
+func (b *bound[S]) Spec() Spec { return b.factory.spec }
+
+func (b *bound[S]) Build(args json.RawMessage) (ToolInvocation, error) {
+	return b.factory.build(b.services, args)
+}
+
+// checkSpec refuses a Spec that no registry or model would take.
+func checkSpec(s Spec) error {
+	if err := CheckName(s.Name); err != nil {
+		return badTool(s.Name, err)
+	}
+	for _, alias := range s.Aliases {
+		if err := CheckName(alias); err != nil {
+			return badTool(s.Name, fmt.Errorf("alias: %w", err))
+		}
+	}
+	if s.Description == "" {
+		return badTool(s.Name, errors.New("it has no description"))
+	}
+	if !s.Kind.Valid() {
+		return badTool(s.Name, fmt.Errorf("%q is no kind", string(s.Kind)))
+	}
+	return nil
+}
+
+func badTool(name string, err error) *fault.Error {
+	return fault.Wrap(fault.InvalidConfig, "tools.define",
+		fmt.Sprintf("The tool %s cannot be used: %v.", quoteClipped(name), err),
+		"Correct the definition of the tool.", err)
+}

@@ -1,0 +1,143 @@
+package file
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path"
+	"slices"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// ListDirectoryParams are the parameters of list_directory.
+type ListDirectoryParams struct {
+	DirPath string   `json:"dir_path" jsonschema_description:"The folder to list: absolute, or relative to the target folder."`
+	Ignore  []string `json:"ignore,omitempty" jsonschema_description:"Shell patterns (* and ?) of names to leave out."`
+}
+
+const listDirectoryDescription = "Lists what a folder holds, not what its subfolders hold: folders first, then files with their size in bytes, each sorted by name. " +
+	"Names that ignore rules cover are left out and counted. It shows no content and no hash, so read a file with read_file before you change it."
+
+func newListDirectory() (*Factory, error) {
+	return tools.NewFactory(tools.Definition[Services, ListDirectoryParams]{
+		Spec: tools.Spec{
+			Name: ListDirectory, DisplayName: "ReadFolder", Description: listDirectoryDescription,
+			Kind: tools.KindSearch, Effects: []tools.Effect{tools.EffectReadFiles}, Parallel: true,
+		},
+		Rewrite: func(args map[string]json.RawMessage) error {
+			rename(args, "path", "dir_path")
+			return nil
+		},
+		Validate: func(_ Services, p ListDirectoryParams) error {
+			for _, pattern := range p.Ignore {
+				if _, err := path.Match(pattern, ""); err != nil {
+					return fmt.Errorf("ignore holds %q, which is no shell pattern", pattern)
+				}
+			}
+			return nonEmpty("dir_path", p.DirPath)
+		},
+		Build: func(s Services, p ListDirectoryParams, params json.RawMessage) (tools.ToolInvocation, error) {
+			dir, err := s.Paths.Resolve(p.DirPath)
+			if err != nil {
+				return nil, err
+			}
+			return &listDirectory{s, dir, p.Ignore, params}, nil
+		},
+	})
+}
+
+type listDirectory struct {
+	services Services
+	dir      workspace.Path
+	ignore   []string
+	params   json.RawMessage
+}
+
+// listing is what the model sees of a folder.
+type listing struct {
+	DirPath string         `json:"dir_path"`
+	Entries []listingEntry `json:"entries"`
+	Ignored int            `json:"ignored,omitempty"` // names that ignore rules cover
+}
+
+type listingEntry struct {
+	Name  string `json:"name"`
+	Type  string `json:"type"` // directory, file, symlink or special
+	Size  *int64 `json:"size,omitempty"`
+	Error string `json:"error,omitempty"`
+}
+
+func (c *listDirectory) Params() json.RawMessage { return c.params }
+
+func (c *listDirectory) Description() string { return short(c.dir) }
+
+func (c *listDirectory) Locations() []tools.Location {
+	return []tools.Location{{Path: c.dir.String()}}
+}
+
+func (c *listDirectory) Confirmation(context.Context) (*tools.Confirmation, error) { return nil, nil }
+
+func (c *listDirectory) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {
+	entries, err := c.services.Folders.ReadDir(ctx, c.dir)
+	if err != nil {
+		return tools.Fail(asFault(ctx, "file.list_directory", fault.LSExecutionError, err)), nil
+	}
+	out := listing{DirPath: c.dir.String(), Entries: make([]listingEntry, 0, len(entries))}
+	for _, e := range entries {
+		if c.left(e.Name) {
+			continue
+		}
+		child, err := c.services.Paths.Resolve(path.Join(c.dir.String(), e.Name))
+		if err == nil && c.services.Finder.Ignored(child, e.Info.Mode.IsDir()) {
+			out.Ignored++
+			continue
+		}
+		out.Entries = append(out.Entries, describe(e))
+	}
+	slices.SortStableFunc(out.Entries, func(a, b listingEntry) int {
+		return boolOrder(a.Type != "directory") - boolOrder(b.Type != "directory")
+	})
+	content, err := tools.JSON(out)
+	return tools.Result{
+		LLMContent:    content,
+		ReturnDisplay: tools.TextDisplay(fmt.Sprintf("Listed %d entries of %s", len(out.Entries), short(c.dir))),
+	}, err
+}
+
+func (c *listDirectory) left(name string) bool {
+	for _, pattern := range c.ignore {
+		if ok, _ := path.Match(pattern, name); ok {
+			return true
+		}
+	}
+	return false
+}
+
+func describe(e workspace.Entry) listingEntry {
+	d := listingEntry{Name: e.Name}
+	switch {
+	case e.Link:
+		d.Type = "symlink"
+	case e.Info.Mode.IsDir():
+		d.Type = "directory"
+	case e.Info.Mode.IsRegular():
+		d.Type = "file"
+		d.Size = &e.Info.Size
+	default:
+		d.Type = "special"
+	}
+	if e.Err != nil {
+		d.Error = e.Err.Error()
+	}
+	return d
+}
+
+func boolOrder(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,46 @@
+package file
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// displayWidth is the length in characters beyond which a path is shortened.
+const displayWidth = 80
+
+// short returns the path relative to its workspace folder, with its middle
+// left out where it is long (TO-02).
+func short(p workspace.Path) string {
+	rel := p.Rel()
+	if utf8.RuneCountInString(rel) <= displayWidth {
+		return rel
+	}
+	runes := []rune(rel)
+	const keep = (displayWidth - 5) / 2
+	return string(runes[:keep]) + "/.../" + string(runes[len(runes)-keep:])
+}
+
+// rename moves the argument old to name unless name is given too.
+func rename(args map[string]json.RawMessage, old, name string) {
+	v, ok := args[old]
+	if !ok {
+		return
+	}
+	if _, both := args[name]; both {
+		return
+	}
+	args[name] = v
+	delete(args, old)
+}
+
+// nonEmpty refuses an empty or blank path parameter (TO-02).
+func nonEmpty(parameter, value string) error {
+	if strings.TrimSpace(value) == "" {
+		return fmt.Errorf("The '%s' parameter must be non-empty.", parameter) //nolint:staticcheck // the message is the contract's
+	}
+	return nil
+}

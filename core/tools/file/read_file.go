@@ -1,0 +1,163 @@
+package file
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// ReadFileParams are the parameters of read_file (FS-13).
+type ReadFileParams struct {
+	FilePath string `json:"file_path" jsonschema_description:"The file to read: absolute, or relative to the target folder."`
+	Offset   *int   `json:"offset,omitempty" jsonschema_description:"First line to show, counted from 0. Give it together with limit to page through a long file."`
+	Limit    *int   `json:"limit,omitempty" jsonschema_description:"Number of lines to show, at least 1."`
+}
+
+const readFileDescription = "Reads a file. Text comes back as one JSON object with file_path, version, sha256 and content. " +
+	"The version rises with every object you are given, so of two objects for one file the higher version is the newer. " +
+	"The sha256 stands for the exact bytes on disk: safe_patch and write_file require it as base_content_sha256 to modify the file, so keep it. " +
+	"It is null until every line of the file has been shown to you; if the result is truncated, read on at next_offset until it appears. " +
+	"A file that has not changed since you saw all of it is answered with status file_unchanged and no content; give offset and limit to see it again. " +
+	"Images, audio, video and PDF come back as data without a hash and cannot be modified."
+
+func newReadFile() (*Factory, error) {
+	return tools.NewFactory(tools.Definition[Services, ReadFileParams]{
+		Spec: tools.Spec{
+			Name: ReadFile, DisplayName: "ReadFile", Description: readFileDescription,
+			Kind: tools.KindRead, Effects: []tools.Effect{tools.EffectReadFiles}, Parallel: true,
+		},
+		Rewrite:  rewriteReadFile,
+		Validate: validateReadFile,
+		Build: func(s Services, p ReadFileParams, params json.RawMessage) (tools.ToolInvocation, error) {
+			path, err := s.Paths.Resolve(p.FilePath)
+			if err != nil {
+				return nil, err
+			}
+			r := filestate.ReadRequest{Path: path, Ranged: p.Offset != nil || p.Limit != nil}
+			if p.Offset != nil {
+				r.Offset = *p.Offset
+			}
+			if p.Limit != nil {
+				r.Limit = *p.Limit
+			}
+			return &readFile{s, r, params}, nil
+		},
+	})
+}
+
+// rewriteReadFile accepts upstream's spellings: absolute_path, and start_line
+// with end_line, 1-based and inclusive.
+func rewriteReadFile(args map[string]json.RawMessage) error {
+	rename(args, "absolute_path", "file_path")
+	start, end, err := lineRange(args)
+	if err != nil {
+		return err
+	}
+	delete(args, "start_line")
+	delete(args, "end_line")
+	if start > 0 {
+		args["offset"] = json.RawMessage(strconv.Itoa(start - 1))
+	}
+	if end > 0 {
+		args["limit"] = json.RawMessage(strconv.Itoa(end - max(start, 1) + 1))
+	}
+	return nil
+}
+
+// lineRange reads start_line and end_line, 0 for absent.
+func lineRange(args map[string]json.RawMessage) (start, end int, err error) {
+	for name, into := range map[string]*int{"start_line": &start, "end_line": &end} {
+		raw, ok := args[name]
+		if !ok {
+			continue
+		}
+		for other := range map[string]bool{"offset": true, "limit": true} {
+			if _, both := args[other]; both {
+				return 0, 0, fmt.Errorf("%s and %s exclude each other", name, other)
+			}
+		}
+		text := string(raw)
+		if s, err := strconv.Unquote(text); err == nil {
+			text = s
+		}
+		*into, err = strconv.Atoi(text)
+		if err != nil || *into < 1 {
+			return 0, 0, fmt.Errorf("%s must be a line number of at least 1", name)
+		}
+	}
+	if end > 0 && end < start {
+		return 0, 0, errors.New("end_line must not lie before start_line")
+	}
+	return start, end, nil
+}
+
+func validateReadFile(_ Services, p ReadFileParams) error {
+	if err := nonEmpty("file_path", p.FilePath); err != nil {
+		return err
+	}
+	if p.Offset != nil && *p.Offset < 0 {
+		return errors.New("Offset must be a non-negative number") //nolint:staticcheck // the message is the contract's (TO-02)
+	}
+	if p.Limit != nil && *p.Limit <= 0 {
+		return errors.New("Limit must be a positive number") //nolint:staticcheck // the message is the contract's (TO-02)
+	}
+	return nil
+}
+
+type readFile struct {
+	services Services
+	request  filestate.ReadRequest
+	params   json.RawMessage
+}
+
+func (c *readFile) Params() json.RawMessage { return c.params }
+
+func (c *readFile) Description() string { return short(c.request.Path) }
+
+func (c *readFile) Locations() []tools.Location {
+	return []tools.Location{{Path: c.request.Path.String(), Line: c.request.Offset}}
+}
+
+func (c *readFile) Confirmation(context.Context) (*tools.Confirmation, error) { return nil, nil }
+
+func (c *readFile) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {
+	read, err := c.services.Reader.Read(ctx, c.request)
+	if err != nil {
+		return tools.Fail(asFault(ctx, "file.read_file", fault.ReadContentFailure, err)), nil
+	}
+	c.services.accessed(ctx, c.request.Path)
+	return readResult(c.request.Path, read)
+}
+
+// readResult gives a read its form for the model and for people.
+func readResult(p workspace.Path, read *filestate.Read) (tools.Result, error) {
+	switch {
+	case read.Placeholder != nil:
+		content, err := tools.JSON(read.Placeholder)
+		return tools.Result{LLMContent: content, ReturnDisplay: tools.TextDisplay("Unchanged: " + short(p))}, err
+	case read.Payload != nil:
+		note := fmt.Sprintf("%s is %s, handed over as data; it has no sha256 and cannot be modified.", p.String(), read.Payload.MIMEType)
+		return tools.Result{
+			LLMContent:    tools.Data(note, read.Payload.MIMEType, read.Payload.Data),
+			ReturnDisplay: tools.TextDisplay("Read " + read.Payload.MIMEType + ": " + short(p)),
+		}, nil
+	case read.State == nil:
+		return tools.Result{LLMContent: tools.Text(read.Refusal), ReturnDisplay: tools.TextDisplay(read.Refusal)}, nil
+	}
+	content, err := tools.JSON(read.State)
+	return tools.Result{LLMContent: content, ReturnDisplay: tools.TextDisplay(readDisplay(p, read.State))}, err
+}
+
+func readDisplay(p workspace.Path, s *filestate.State) string {
+	if s.LinesShown == nil {
+		return "Read " + short(p)
+	}
+	return fmt.Sprintf("Read lines %d-%d of %d from %s", s.LinesShown[0], s.LinesShown[1], *s.TotalLines, short(p))
+}

@@ -1,0 +1,211 @@
+package file
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// ReadManyFilesParams are the parameters of read_many_files.
+type ReadManyFilesParams struct {
+	Paths   []string `json:"paths" jsonschema:"minItems=1" jsonschema_description:"Files to read, as paths or glob patterns (** crosses folders), absolute or relative to the target folder."`
+	Exclude []string `json:"exclude,omitempty" jsonschema_description:"Glob patterns, relative to the workspace folder, of files that the patterns in paths should leave out."`
+}
+
+// Caps of one read_many_files call.
+const (
+	maxFileCount  = 20_000
+	maxTotalBytes = 4 << 20 // of decoded content
+)
+
+const readManyDescription = "Reads several files at once, named by path or by glob pattern, and returns a JSON array with one object per file in the order asked for: " +
+	"file_path, version, sha256 and content, as read_file gives them. The version and the sha256 are needed to modify a file with safe_patch or write_file; " +
+	"the sha256 is null for a file that was cut, so read on with read_file. A file that cannot be read appears in its place with an error, and the others are still returned. " +
+	"Files that ignore rules cover are left out of patterns, but not where they are named by path."
+
+func newReadManyFiles() (*Factory, error) {
+	return tools.NewFactory(tools.Definition[Services, ReadManyFilesParams]{
+		Spec: tools.Spec{
+			Name: ReadManyFiles, DisplayName: "ReadManyFiles", Description: readManyDescription,
+			Kind: tools.KindRead, Effects: []tools.Effect{tools.EffectReadFiles}, Parallel: true,
+		},
+		Rewrite: func(args map[string]json.RawMessage) error {
+			rename(args, "include", "paths")
+			return nil
+		},
+		Validate: func(_ Services, p ReadManyFilesParams) error {
+			for _, path := range p.Paths {
+				if err := nonEmpty("paths", path); err != nil {
+					return err
+				}
+			}
+			for _, pattern := range p.Exclude {
+				if !doublestar.ValidatePattern(pattern) {
+					return fmt.Errorf("exclude holds %q, which is no glob pattern", pattern)
+				}
+			}
+			return nil
+		},
+		Build: func(s Services, p ReadManyFilesParams, params json.RawMessage) (tools.ToolInvocation, error) {
+			return &readManyFiles{s, p, params}, nil
+		},
+	})
+}
+
+type readManyFiles struct {
+	services Services
+	p        ReadManyFilesParams
+	params   json.RawMessage
+}
+
+// unread is the element of a file that could not be read (FS-22).
+type unread struct {
+	FilePath string       `json:"file_path"`
+	Error    *fault.Error `json:"error"`
+}
+
+// noted is the element of a file that has no text to show.
+type noted struct {
+	filestate.State
+	Notice string `json:"notice"`
+}
+
+func (c *readManyFiles) Params() json.RawMessage { return c.params }
+
+func (c *readManyFiles) Description() string { return strings.Join(c.p.Paths, ", ") }
+
+func (c *readManyFiles) Locations() []tools.Location { return nil }
+
+func (c *readManyFiles) Confirmation(context.Context) (*tools.Confirmation, error) { return nil, nil }
+
+func (c *readManyFiles) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {
+	targets, err := c.targets(ctx)
+	if err != nil {
+		return tools.Fail(asFault(ctx, "file.read_many_files", fault.ReadManyFilesSearch, err)), nil
+	}
+	elements := make([]any, 0, len(targets))
+	read, total := 0, 0
+	for _, t := range targets {
+		if ctx.Err() != nil {
+			return tools.Fail(asFault(ctx, "file.read_many_files", fault.ReadManyFilesSearch, ctx.Err())), nil
+		}
+		if t.err == nil && total >= maxTotalBytes {
+			t.err = fault.New(fault.FileTooLarge, "file.read_many_files", "The files before this one filled what one call may show.",
+				"Read it with another call.")
+		}
+		if t.err != nil {
+			elements = append(elements, unread{t.name, asFault(ctx, "file.read_many_files", fault.ReadContentFailure, t.err)})
+			continue
+		}
+		element, size, err := c.readOne(ctx, t.path)
+		if err != nil {
+			elements = append(elements, unread{t.name, asFault(ctx, "file.read_many_files", fault.ReadContentFailure, err)})
+			continue
+		}
+		read++
+		total += size
+		elements = append(elements, element)
+	}
+	content, err := tools.JSON(elements)
+	return tools.Result{
+		LLMContent:    content,
+		ReturnDisplay: tools.TextDisplay(fmt.Sprintf("Read %d of %d files", read, len(targets))),
+	}, err
+}
+
+// readOne reads one file, never as a placeholder (FS-23).
+func (c *readManyFiles) readOne(ctx context.Context, p workspace.Path) (element any, size int, err error) {
+	r, err := c.services.Reader.Read(ctx, filestate.ReadRequest{Path: p, Repeat: true})
+	if err != nil {
+		return nil, 0, err
+	}
+	c.services.accessed(ctx, p)
+	switch {
+	case r.State != nil:
+		if r.State.Content != nil {
+			size = len(*r.State.Content)
+		}
+		return r.State, size, nil
+	case r.Payload != nil:
+		return noted{filestate.Withheld(p.String()), "This is " + r.Payload.MIMEType + "; read_file hands it over as data."}, 0, nil
+	}
+	return noted{filestate.Withheld(p.String()), r.Refusal}, 0, nil
+}
+
+// target is one file to read, or why it cannot be.
+type target struct {
+	name string
+	path workspace.Path
+	err  error
+}
+
+// targets expands the patterns, in input order, each file once. A name that
+// exists is taken literally even if it looks like a pattern.
+func (c *readManyFiles) targets(ctx context.Context) ([]target, error) {
+	var all []target
+	seen := make(map[string]bool)
+	add := func(t target) {
+		if !seen[t.name] {
+			seen[t.name] = true
+			all = append(all, t)
+		}
+	}
+	for _, name := range c.p.Paths {
+		path, err := c.services.Paths.Resolve(name)
+		if err == nil && strings.ContainsAny(name, "*?[{") {
+			if _, statErr := c.services.Folders.Stat(path); errors.Is(statErr, fs.ErrNotExist) {
+				if err := c.expand(ctx, name, add, maxFileCount-len(all)); err != nil {
+					return nil, err
+				}
+				continue
+			}
+		}
+		if err != nil {
+			add(target{name: name, err: err})
+			continue
+		}
+		add(target{name: path.String(), path: path})
+	}
+	return all, nil
+}
+
+// expand adds what a pattern matches and exclude does not.
+func (c *readManyFiles) expand(ctx context.Context, pattern string, add func(target), limit int) error {
+	found, more, err := c.services.Finder.Glob(ctx, pattern, limit)
+	if err != nil {
+		return err
+	}
+	for _, p := range found {
+		if !c.excluded(p) {
+			add(target{name: p.String(), path: p})
+		}
+	}
+	if more {
+		add(target{name: pattern, err: fault.New(fault.ReadManyFilesSearch, "file.read_many_files",
+			fmt.Sprintf("The pattern matches more than the %d files of one call.", maxFileCount), "Narrow the pattern.")})
+	}
+	if len(found) == 0 {
+		add(target{name: pattern, err: fault.New(fault.FileNotFound, "file.read_many_files",
+			"No file matches the pattern "+pattern+".", "Check it with list_directory; ** crosses folders, * does not.")})
+	}
+	return nil
+}
+
+func (c *readManyFiles) excluded(p workspace.Path) bool {
+	for _, pattern := range c.p.Exclude {
+		if ok, _ := doublestar.Match(pattern, p.Rel()); ok {
+			return true
+		}
+	}
+	return false
+}

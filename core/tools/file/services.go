@@ -1,0 +1,103 @@
+// Package file holds the tools that read, list and change files. Each hands
+// the work to the services of the session that it is bound to and gives the
+// answer its form.
+package file
+
+import (
+	"context"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/mutation"
+	"github.com/fettle-dev/fettle/core/services/patch"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// Services are what a session lends to these tools. All but Access and Apply
+// are required; every one must be safe for concurrent use.
+type Services struct {
+	Paths   Paths
+	Reader  Reader
+	Mutator Mutator
+	Folders Folders
+	Finder  Finder
+	Access  Access        // told of each successful access; nil: nobody
+	Apply   patch.Applier // nil: patch.ApplyStrict
+}
+
+// Paths turns a path parameter into a name inside the workspace (TO-01);
+// *workspace.Workspace has it.
+type Paths interface {
+	Resolve(path string) (workspace.Path, error)
+}
+
+// Reader builds state objects (FS-24); *filestate.Service has it.
+type Reader interface {
+	Read(ctx context.Context, r filestate.ReadRequest) (*filestate.Read, error)
+}
+
+// Mutator changes files; *mutation.Service has it.
+type Mutator interface {
+	Plan(ctx context.Context, r mutation.Request) *mutation.Plan
+	Commit(ctx context.Context, p *mutation.Plan) mutation.Outcome
+}
+
+// Folders lists a folder; *workspace.Workspace has it.
+type Folders interface {
+	Stat(p workspace.Path) (workspace.Info, error)
+	ReadDir(ctx context.Context, p workspace.Path) ([]workspace.Entry, error)
+}
+
+// Finder finds files by glob and knows which are ignored;
+// *discovery.Finder has it.
+type Finder interface {
+	// Glob returns the files that match pattern and are not ignored, sorted
+	// by path, at most limit of them; more reports that there are others.
+	Glob(ctx context.Context, pattern string, limit int) (found []workspace.Path, more bool, err error)
+	// Ignored reports whether ignore rules cover a path.
+	Ignored(p workspace.Path, dir bool) bool
+}
+
+// Access is told when a tool has shown or changed a file (FT-16).
+type Access interface {
+	Accessed(ctx context.Context, p workspace.Path)
+}
+
+// The names of the tools.
+const (
+	ReadFile      = "read_file"
+	ReadManyFiles = "read_many_files"
+	ListDirectory = "list_directory"
+	SafePatch     = "safe_patch"
+	WriteFile     = "write_file"
+	Edit          = "edit"
+)
+
+// Factory makes one of these tools for a session.
+type Factory = tools.Factory[Services]
+
+// Factories returns the factories of all tools of this package, with
+// InDefaultSet telling which belong to a session that names none (AR-10).
+// The factories are immutable and shared by every session of the process.
+func Factories() ([]*Factory, error) { return factories() }
+
+// InDefaultSet reports whether a tool is registered where coreTools is absent.
+func InDefaultSet(name string) bool { return name != Edit }
+
+func (s Services) accessed(ctx context.Context, p workspace.Path) {
+	if s.Access != nil {
+		s.Access.Accessed(ctx, p)
+	}
+}
+
+// asFault gives an error a class; an ended ctx is cancelled.
+func asFault(ctx context.Context, op string, code fault.Code, err error) *fault.Error {
+	if e := fault.As(err); e != nil {
+		return e
+	}
+	if ctx.Err() != nil {
+		return fault.Wrap(fault.Cancelled, op, "The call was cancelled.", "", err)
+	}
+	return fault.Wrap(code, op, err.Error(), "", err)
+}

@@ -1,0 +1,438 @@
+package tools
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Limits on JSON text that comes from a model or a server.
+const (
+	maxJSONBytes = 64 << 20 // of one text; a file of 20 MiB still fits when escaped
+	maxDepth     = 200      // of nested arrays and objects
+	maxDigits    = 400      // of one number, and of the size of its exponent: what is above stalls exact arithmetic
+)
+
+// readJSON reads one JSON text into the types of encoding/json, with
+// [json.Number] for numbers, so that every digit is kept. Unlike
+// encoding/json it refuses a key that occurs twice, invalid UTF-8, unpaired
+// surrogates and what exceeds the limits above: each would let two readers of
+// one text see two things, or cost more than any honest call.
+func readJSON(data []byte) (any, error) {
+	v, _, err := readMembers(data, false)
+	return v, err
+}
+
+// readMembers is readJSON; where the text is an object and spans is set, it
+// also returns the text of each member, which aliases data.
+func readMembers(data []byte, spans bool) (any, map[string]json.RawMessage, error) {
+	if len(data) > maxJSONBytes {
+		return nil, nil, fmt.Errorf("the JSON text has %d bytes, more than the limit of %d", len(data), maxJSONBytes)
+	}
+	if !json.Valid(data) {
+		return nil, nil, explainSyntax(data)
+	}
+	if !utf8.Valid(data) {
+		return nil, nil, fmt.Errorf("the text is not valid UTF-8 at byte %d", firstInvalid(data))
+	}
+	r := jsonReader{data: data}
+	if spans {
+		r.spans = make(map[string]json.RawMessage)
+	}
+	v, err := r.value()
+	if err != nil {
+		return nil, nil, err
+	}
+	return v, r.spans, nil
+}
+
+// explainSyntax says what is wrong with text that is not JSON.
+func explainSyntax(data []byte) error {
+	var v json.RawMessage
+	err := json.Unmarshal(data, &v)
+	if syntax := new(json.SyntaxError); errors.As(err, &syntax) && len(bytes.TrimSpace(data)) > 0 {
+		return fmt.Errorf("the text is not valid JSON: %w (at byte %d of %d)", err, syntax.Offset, len(data))
+	}
+	return fmt.Errorf("the text is not valid JSON: %w", err)
+}
+
+// firstInvalid returns the offset of the first byte that is not UTF-8.
+func firstInvalid(data []byte) int {
+	for i := 0; i < len(data); {
+		r, n := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return len(data)
+}
+
+// jsonReader builds values from text that json.Valid has accepted, and so
+// never meets a syntax error.
+type jsonReader struct {
+	data  []byte
+	pos   int
+	depth int
+	spans map[string]json.RawMessage // of the outermost object's members; nil: not wanted
+}
+
+func (r *jsonReader) value() (any, error) {
+	r.space()
+	switch r.data[r.pos] {
+	case '{':
+		return r.object()
+	case '[':
+		return r.array()
+	case '"':
+		return r.text()
+	case 't':
+		r.pos += len("true")
+		return true, nil
+	case 'f':
+		r.pos += len("false")
+		return false, nil
+	case 'n':
+		r.pos += len("null")
+		return nil, nil
+	}
+	return r.number()
+}
+
+func (r *jsonReader) space() {
+	for r.pos < len(r.data) {
+		switch r.data[r.pos] {
+		case ' ', '\t', '\n', '\r':
+			r.pos++
+		default:
+			return
+		}
+	}
+}
+
+// enter counts one more level of nesting.
+func (r *jsonReader) enter() error {
+	if r.depth++; r.depth > maxDepth {
+		return fmt.Errorf("the JSON text is nested deeper than %d levels", maxDepth)
+	}
+	r.pos++ // the bracket
+	r.space()
+	return nil
+}
+
+// more reports whether another element follows, and steps over the comma, or
+// over the closing bracket.
+func (r *jsonReader) more(closing byte) bool {
+	r.space()
+	switch r.data[r.pos] {
+	case closing:
+		r.pos++
+		r.depth--
+		return false
+	case ',':
+		r.pos++
+		r.space()
+	}
+	return true
+}
+
+func (r *jsonReader) object() (any, error) {
+	if err := r.enter(); err != nil {
+		return nil, err
+	}
+	m := make(map[string]any)
+	for r.more('}') {
+		key, err := r.text()
+		if err != nil {
+			return nil, err
+		}
+		if _, twice := m[key]; twice {
+			return nil, fmt.Errorf("the key %s occurs twice in one object", quoteClipped(key))
+		}
+		r.space()
+		r.pos++ // the colon
+		r.space()
+		start := r.pos
+		v, err := r.value()
+		if err != nil {
+			return nil, err
+		}
+		m[key] = v
+		if r.spans != nil && r.depth == 1 {
+			r.spans[key] = r.data[start:r.pos:r.pos]
+		}
+	}
+	return m, nil
+}
+
+func (r *jsonReader) array() (any, error) {
+	if err := r.enter(); err != nil {
+		return nil, err
+	}
+	list := []any{}
+	for r.more(']') {
+		v, err := r.value()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, v)
+	}
+	return list, nil
+}
+
+func (r *jsonReader) number() (any, error) {
+	start := r.pos
+	for r.pos < len(r.data) && strings.IndexByte("+-.eE0123456789", r.data[r.pos]) >= 0 {
+		r.pos++
+	}
+	n := json.Number(r.data[start:r.pos])
+	if err := checkNumber(string(n)); err != nil {
+		return nil, err
+	}
+	return n, nil
+}
+
+// checkNumber refuses literals that exact arithmetic cannot handle in a
+// reasonable time; the validator panics on some of them.
+func checkNumber(literal string) error {
+	if len(literal) > maxDigits {
+		return fmt.Errorf("the number %s has more than %d digits", quoteClipped(literal), maxDigits)
+	}
+	if i := strings.IndexAny(literal, "eE"); i >= 0 {
+		exponent := strings.TrimLeft(literal[i+1:], "+-0")
+		if len(exponent) > 3 || (len(exponent) == 3 && exponent > fmt.Sprint(maxDigits)) {
+			return fmt.Errorf("the number %s has an exponent beyond %d", quoteClipped(literal), maxDigits)
+		}
+	}
+	return nil
+}
+
+// text reads a string.
+func (r *jsonReader) text() (string, error) {
+	r.pos++ // the quote
+	start := r.pos
+	for r.data[r.pos] != '"' {
+		if r.data[r.pos] == '\\' {
+			return r.escapedText(start)
+		}
+		r.pos++
+	}
+	s := string(r.data[start:r.pos])
+	r.pos++
+	return s, nil
+}
+
+// escapedText reads on a string in which the first escape stands at r.pos.
+func (r *jsonReader) escapedText(start int) (string, error) {
+	end := r.pos
+	for r.data[end] != '"' {
+		if r.data[end] == '\\' {
+			end++
+		}
+		end++
+	}
+	b := make([]byte, 0, end-start)
+	b = append(b, r.data[start:r.pos]...)
+	for r.pos < end {
+		plain := bytes.IndexByte(r.data[r.pos:end], '\\')
+		if plain < 0 {
+			plain = end - r.pos
+		}
+		b = append(b, r.data[r.pos:r.pos+plain]...)
+		if r.pos += plain; r.pos == end {
+			break
+		}
+		c := r.data[r.pos+1]
+		r.pos += 2
+		switch c {
+		case 'b':
+			b = append(b, '\b')
+		case 'f':
+			b = append(b, '\f')
+		case 'n':
+			b = append(b, '\n')
+		case 'r':
+			b = append(b, '\r')
+		case 't':
+			b = append(b, '\t')
+		case 'u':
+			char, err := r.unicode()
+			if err != nil {
+				return "", err
+			}
+			b = utf8.AppendRune(b, char)
+		default: // quote, backslash, slash
+			b = append(b, c)
+		}
+	}
+	r.pos = end + 1
+	return string(b), nil
+}
+
+// unicode reads the four digits of an escape, and the second escape of a
+// surrogate pair.
+func (r *jsonReader) unicode() (rune, error) {
+	char := r.hex4()
+	if !utf16.IsSurrogate(char) {
+		return char, nil
+	}
+	if bytes.HasPrefix(r.data[r.pos:], []byte(`\u`)) {
+		r.pos += 2
+		if pair := utf16.DecodeRune(char, r.hex4()); pair != utf8.RuneError {
+			return pair, nil
+		}
+	}
+	return 0, fmt.Errorf(`the escape \u%04x is half of a surrogate pair and stands for no character`, char)
+}
+
+func (r *jsonReader) hex4() rune {
+	var char rune
+	for _, c := range r.data[r.pos : r.pos+4] {
+		switch {
+		case c >= 'a':
+			c -= 'a' - 10
+		case c >= 'A':
+			c -= 'A' - 10
+		default:
+			c -= '0'
+		}
+		char = char<<4 | rune(c)
+	}
+	r.pos += 4
+	return char
+}
+
+// appendJSON appends v as canonical JSON: compact, keys sorted, nothing
+// escaped that need not be, and a number with a fraction or exponent whose
+// value is integral written as an integer, since a schema takes 5.0 and 1e3
+// for integers and Go's decoder does not. v is made of the types that
+// [readJSON] returns.
+func appendJSON(b []byte, v any) []byte {
+	switch v := v.(type) {
+	case map[string]any:
+		keys := make([]string, 0, len(v))
+		for k := range v {
+			keys = append(keys, k)
+		}
+		slices.Sort(keys)
+		b = append(b, '{')
+		for i, k := range keys {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendText(b, k)
+			b = append(b, ':')
+			b = appendJSON(b, v[k])
+		}
+		return append(b, '}')
+	case []any:
+		b = append(b, '[')
+		for i, e := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendJSON(b, e)
+		}
+		return append(b, ']')
+	case string:
+		return appendText(b, v)
+	case json.Number:
+		return append(b, integral(string(v))...)
+	case bool:
+		if v {
+			return append(b, "true"...)
+		}
+		return append(b, "false"...)
+	}
+	return append(b, "null"...)
+}
+
+// appendText appends s as a JSON string. It escapes only the quote, the
+// backslash and control characters.
+func appendText(b []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	b = append(b, '"')
+	plain := 0
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c >= 0x20 && c != '"' && c != '\\' {
+			continue
+		}
+		b = append(b, s[plain:i]...)
+		plain = i + 1
+		switch c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\b':
+			b = append(b, `\b`...)
+		case '\f':
+			b = append(b, `\f`...)
+		case '\n':
+			b = append(b, `\n`...)
+		case '\r':
+			b = append(b, `\r`...)
+		case '\t':
+			b = append(b, `\t`...)
+		default:
+			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xf])
+		}
+	}
+	b = append(b, s[plain:]...)
+	return append(b, '"')
+}
+
+// integral writes a number literal without fraction and exponent where its
+// value is an integer of at most 20 digits (enough for 64 bits), and returns
+// any other literal as it is.
+func integral(literal string) string {
+	if !strings.ContainsAny(literal, ".eE") {
+		return literal
+	}
+	mantissa, exponentText := literal, "0"
+	if i := strings.IndexAny(literal, "eE"); i >= 0 {
+		mantissa, exponentText = literal[:i], literal[i+1:]
+	}
+	sign := ""
+	if strings.HasPrefix(mantissa, "-") {
+		sign, mantissa = "-", mantissa[1:]
+	}
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	var exponent int
+	if _, err := fmt.Sscanf(exponentText, "%d", &exponent); err != nil {
+		return literal
+	}
+	digits := whole + fraction
+	point := len(whole) + exponent // digits before the decimal point
+	zeros := len(digits) - len(strings.TrimRight(digits, "0"))
+	digits = digits[:len(digits)-zeros]
+	lead := len(digits) - len(strings.TrimLeft(digits, "0"))
+	digits, point = digits[lead:], point-lead
+	switch {
+	case digits == "":
+		return "0"
+	case point < len(digits) || point > 20:
+		return literal
+	}
+	return sign + digits + strings.Repeat("0", point-len(digits))
+}
+
+// quoteClipped quotes s, cut to a length that fits a message.
+func quoteClipped(s string) string {
+	return fmt.Sprintf("%q", clip(s, 60))
+}
+
+// clip cuts s to about limit bytes, between characters, and marks the cut.
+func clip(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	for limit > 0 && !utf8.RuneStart(s[limit]) {
+		limit--
+	}
+	return s[:limit] + "…"
+}

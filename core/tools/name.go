@@ -1,0 +1,112 @@
+package tools
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// MaxNameLength is the longest tool name, in bytes, that every model accepts.
+const MaxNameLength = 63
+
+// CheckName says what is wrong with a tool's name: it must have 1 to
+// [MaxNameLength] characters of A–Z, a–z, 0–9 and "_.:-". It returns nil for
+// a legal name.
+func CheckName(name string) error {
+	switch {
+	case name == "":
+		return fmt.Errorf("a tool needs a name")
+	case len(name) > MaxNameLength:
+		return fmt.Errorf("the tool name %s has %d characters, more than %d", quoteClipped(name), len(name), MaxNameLength)
+	}
+	for i := range len(name) {
+		if !legalNameByte(name[i]) {
+			return fmt.Errorf("the tool name %s has a character other than A–Z, a–z, 0–9, \"_\", \".\", \":\", \"-\"", quoteClipped(name))
+		}
+	}
+	return nil
+}
+
+func legalNameByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("_.:-", c) >= 0
+}
+
+// QualifiedName returns the name of an MCP server's tool that is unique among
+// servers: mcp_<server>_<tool>, illegal characters turned into "_", the
+// middle cut out where it would be longer than [MaxNameLength].
+func QualifiedName(server, tool string) string {
+	name := []byte("mcp_" + server + "_" + strings.TrimPrefix(tool, "mcp_"+server+"_"))
+	for i, c := range name {
+		if !legalNameByte(c) {
+			name[i] = '_'
+		}
+	}
+	if len(name) > MaxNameLength {
+		const end = (MaxNameLength - len("...")) / 2
+		return string(name[:end]) + "..." + string(name[len(name)-end:])
+	}
+	return string(name)
+}
+
+// nearest returns up to limit of the candidates that a person or a model may
+// have meant by word, nearest first.
+func nearest(word string, candidates []string, limit int) []string {
+	type scored struct {
+		name     string
+		distance int
+	}
+	folded := strings.ToLower(clip(word, 2*MaxNameLength))
+	var near []scored
+	for _, c := range candidates {
+		other := strings.ToLower(c)
+		d := editDistance(folded, other)
+		contained := len(folded) > 2 && len(other) > 2 && (strings.Contains(other, folded) || strings.Contains(folded, other))
+		if contained || d <= max(2, len(other)/3) {
+			near = append(near, scored{c, d})
+		}
+	}
+	slices.SortFunc(near, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(a.distance, b.distance), cmp.Compare(a.name, b.name))
+	})
+	names := make([]string, 0, limit)
+	for _, s := range near[:min(limit, len(near))] {
+		names = append(names, s.name)
+	}
+	return names
+}
+
+// editDistance is Levenshtein's, over bytes.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			above := row[j+1]
+			change := diagonal
+			if a[i] != b[j] {
+				change++
+			}
+			row[j+1] = min(above+1, row[j]+1, change)
+			diagonal = above
+		}
+	}
+	return row[len(b)]
+}
+
+// orList joins quoted names as in "a", "b" or "c".
+func orList(names []string) string {
+	quoted := make([]string, len(names))
+	for i, n := range names {
+		quoted[i] = fmt.Sprintf("%q", n)
+	}
+	if len(quoted) < 2 {
+		return strings.Join(quoted, "")
+	}
+	last := len(quoted) - 1
+	return strings.Join(quoted[:last], ", ") + " or " + quoted[last]
+}

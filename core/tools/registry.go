@@ -1,0 +1,330 @@
+package tools
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// Registry keeps a session's tools by name (AR-06). Listings are in the order
+// built-in, discovered, MCP by server name, and within these in the order of
+// registration (AR-07). It is safe for concurrent use; the lists that it
+// returns are shared and must not be changed.
+type Registry struct {
+	log      *slog.Logger
+	discover []func(ctx context.Context) ([]DeclarativeTool, error)
+
+	mu      sync.RWMutex
+	byName  map[string]*entry
+	byAlias map[string][]*entry // in listing order; the first is meant
+	next    int                 // sequence number of the next entry
+	listing *listing            // nil: to be made anew
+}
+
+// RegistryOptions are the parts of a [Registry]; all are optional.
+type RegistryOptions struct {
+	Logger *slog.Logger // receives warnings of dropped and replaced tools; nil: they are dropped
+	// Discover finds tools of a session, in the groups discovered and MCP;
+	// see [Registry.Discover].
+	Discover []func(ctx context.Context) ([]DeclarativeTool, error)
+}
+
+// entry is one registered tool.
+type entry struct {
+	tool    DeclarativeTool
+	spec    Spec
+	seq     int
+	source  int  // index of the discovery that brought it, or registered
+	renamed bool // has its qualified name
+}
+
+// listing is the tools in order, made once for many calls.
+type listing struct {
+	tools        []DeclarativeTool
+	names        []string
+	declarations []FunctionDeclaration
+}
+
+// NewRegistry returns an empty registry.
+func NewRegistry(o RegistryOptions) *Registry {
+	r := &Registry{
+		log:      o.Logger,
+		discover: slices.Clone(o.Discover),
+		byName:   make(map[string]*entry),
+		byAlias:  make(map[string][]*entry),
+	}
+	if r.log == nil {
+		r.log = slog.New(slog.DiscardHandler)
+	}
+	return r
+}
+
+// Register adds a tool. It fails with code invalid_config for a tool whose
+// Spec cannot be used.
+//
+// A tool of the same group and server under the same name is replaced, in its
+// place, with a warning. A name that a tool of a higher group has, as its name
+// or an alias, stays with that tool, and so does the name of another MCP
+// server's tool (AR-08): an MCP tool is then registered as [QualifiedName], a
+// discovered one is dropped with a warning. For groups it makes no difference
+// which tool is registered first.
+func (r *Registry) Register(t DeclarativeTool) error {
+	e, err := newEntry(t, registered)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.place(e)
+	return nil
+}
+
+// registered is the source of an entry that no discovery brought.
+const registered = -1
+
+func newEntry(t DeclarativeTool, source int) (*entry, error) {
+	if t == nil {
+		return nil, badTool("", errors.New("it is nil"))
+	}
+	spec := t.Spec()
+	if err := checkSpec(spec); err != nil {
+		return nil, err
+	}
+	if len(spec.Schema) == 0 {
+		return nil, badTool(spec.Name, errors.New("it has no schema"))
+	}
+	return &entry{tool: t, spec: spec, source: source}, nil
+}
+
+// group returns the entry's rank: lower is higher.
+func (e *entry) group() Group { return e.spec.Origin.Group }
+
+// place adds e under its name, or whichever of two tools yields under another.
+func (r *Registry) place(e *entry) {
+	name := e.spec.Name
+	e.seq = r.next
+	r.next++
+	var yielding *entry
+	switch other := r.byName[name]; {
+	case other == nil:
+		if first := r.aliased(name); first != nil && first.group() < e.group() {
+			r.yield(e, first)
+			return
+		}
+	case other.group() == e.group() && other.spec.Origin.Server == e.spec.Origin.Server:
+		r.log.Warn("a tool is replaced by another of the same name", "tool", name)
+		e.seq = other.seq
+		r.remove(other)
+	case other.group() <= e.group():
+		r.yield(e, other)
+		return
+	default:
+		r.remove(other)
+		yielding = other
+	}
+	r.byName[name] = e
+	for _, alias := range e.spec.Aliases {
+		r.byAlias[alias] = append(r.byAlias[alias], e)
+	}
+	r.listing = nil
+	if yielding != nil {
+		r.yield(yielding, e)
+	}
+	for _, alias := range e.spec.Aliases {
+		if other := r.byName[alias]; other != nil && other.group() > e.group() {
+			r.remove(other)
+			r.yield(other, e)
+		}
+	}
+}
+
+// yield registers an MCP tool whose name belongs to winner under its
+// qualified name, and drops any other.
+func (r *Registry) yield(e, winner *entry) {
+	name := e.spec.Name
+	if e.group() != GroupMCP || e.renamed {
+		r.log.Warn("a tool is dropped because its name is taken", "tool", name, "by", winner.spec.Name)
+		return
+	}
+	spec := e.spec
+	spec.Name = QualifiedName(spec.Origin.Server, name)
+	spec.Aliases = nil
+	r.log.Warn("a tool is renamed because its name is taken", "tool", name, "by", winner.spec.Name, "new", spec.Name)
+	r.place(&entry{tool: renamed{e.tool, spec}, spec: spec, source: e.source, renamed: true})
+}
+
+// renamed is a tool under another name.
+type renamed struct {
+	DeclarativeTool
+	spec Spec
+}
+
+func (t renamed) Spec() Spec { return t.spec }
+
+// remove takes an entry out of the maps.
+func (r *Registry) remove(e *entry) {
+	delete(r.byName, e.spec.Name)
+	for _, alias := range e.spec.Aliases {
+		rest := slices.DeleteFunc(r.byAlias[alias], func(other *entry) bool { return other == e })
+		if r.byAlias[alias] = rest; len(rest) == 0 {
+			delete(r.byAlias, alias)
+		}
+	}
+	r.listing = nil
+}
+
+// aliased returns the first tool, in listing order, that has an alias, or nil.
+func (r *Registry) aliased(alias string) *entry {
+	switch all := r.byAlias[alias]; len(all) {
+	case 0:
+		return nil
+	case 1:
+		return all[0]
+	default:
+		return slices.MinFunc(all, compareEntries)
+	}
+}
+
+func compareEntries(a, b *entry) int {
+	return cmp.Or(cmp.Compare(a.group(), b.group()),
+		cmp.Compare(a.spec.Origin.Server, b.spec.Origin.Server),
+		cmp.Compare(a.seq, b.seq))
+}
+
+// Unregister removes the tool that is registered under name, which is no
+// alias, and reports whether there was one.
+func (r *Registry) Unregister(name string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	e := r.byName[name]
+	if e == nil {
+		return false
+	}
+	r.remove(e)
+	return true
+}
+
+// Lookup returns the tool that has a name or, where no tool has it, an alias.
+// The error is of code tool_not_registered and suggests up to three names.
+func (r *Registry) Lookup(name string) (DeclarativeTool, error) {
+	r.mu.RLock()
+	e := r.byName[name]
+	if e == nil {
+		e = r.aliased(name)
+	}
+	r.mu.RUnlock()
+	if e == nil {
+		return nil, r.notRegistered(name)
+	}
+	return e.tool, nil
+}
+
+func (r *Registry) notRegistered(name string) *fault.Error {
+	remedy := "Call one of the declared tools, by its exact name."
+	if near := nearest(name, r.Names(), 3); len(near) > 0 {
+		remedy = "Did you mean " + orList(near) + "? Tools are called by their exact names."
+	}
+	return fault.New(fault.ToolNotRegistered, "tools.lookup",
+		fmt.Sprintf("There is no tool named %s.", quoteClipped(name)), remedy)
+}
+
+// All returns the tools in listing order.
+func (r *Registry) All() []DeclarativeTool { return r.list().tools }
+
+// Names returns the names of the tools in listing order.
+func (r *Registry) Names() []string { return r.list().names }
+
+// Declarations returns what a model is told of the tools, in listing order.
+// The list is made anew only after a change.
+func (r *Registry) Declarations() []FunctionDeclaration { return r.list().declarations }
+
+// Sort brings the listing into order now. Listings do so by themselves when
+// it is due, so that this only moves the work to a time of the caller's.
+func (r *Registry) Sort() { r.list() }
+
+func (r *Registry) list() *listing {
+	r.mu.RLock()
+	l := r.listing
+	r.mu.RUnlock()
+	if l != nil {
+		return l
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.listing == nil {
+		r.listing = r.newListing()
+	}
+	return r.listing
+}
+
+func (r *Registry) newListing() *listing {
+	entries := make([]*entry, 0, len(r.byName))
+	for _, e := range r.byName {
+		entries = append(entries, e)
+	}
+	slices.SortFunc(entries, compareEntries)
+	l := &listing{
+		tools:        make([]DeclarativeTool, len(entries)),
+		names:        make([]string, len(entries)),
+		declarations: make([]FunctionDeclaration, len(entries)),
+	}
+	for i, e := range entries {
+		l.tools[i], l.names[i], l.declarations[i] = e.tool, e.spec.Name, e.spec.Declaration()
+	}
+	return l
+}
+
+// Discover runs every discovery of the options, in their order and one after
+// the other, and then registers what they found, in place of what each found
+// before. A discovery that fails keeps its earlier tools and does not stop
+// the others; the failures are joined. A tool that says it is a built-in is
+// refused, since discovery must not replace one.
+func (r *Registry) Discover(ctx context.Context) error {
+	var failures []error
+	found := make([][]*entry, len(r.discover))
+	for i, discover := range r.discover {
+		var tools []DeclarativeTool
+		err := ctx.Err()
+		if err == nil {
+			err = Protect("", "discover", func() (err error) {
+				tools, err = discover(ctx)
+				return err
+			})
+		}
+		if err != nil {
+			failures = append(failures, err)
+			continue
+		}
+		found[i] = []*entry{}
+		for _, t := range tools {
+			e, err := newEntry(t, i)
+			if err == nil && e.group() == GroupBuiltIn {
+				err = badTool(e.spec.Name, errors.New("it was discovered and says that it is built in"))
+			}
+			if err != nil {
+				failures = append(failures, err)
+				continue
+			}
+			found[i] = append(found[i], e)
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, e := range r.byName {
+		if e.source != registered && found[e.source] != nil {
+			r.remove(e)
+		}
+	}
+	for _, entries := range found {
+		for _, e := range entries {
+			r.place(e)
+		}
+	}
+	return errors.Join(failures...)
+}

@@ -1,0 +1,52 @@
+package tools
+
+import (
+	"slices"
+	"strings"
+)
+
+// Selection says which tools a session has (AR-09). An entry of either list
+// is a tool's name or alias, alone or as "name(pattern)"; the pattern narrows
+// what is allowed without asking, which is policy's business, and makes no
+// difference here. The zero Selection takes the default set.
+type Selection struct {
+	Core    []string // the built-ins to have, exactly; nil: the default set; empty: none. Does not concern other tools
+	Exclude []string // tools not to have, whoever brought them; wins over Core
+}
+
+// Includes reports whether a tool is selected; inDefaultSet says whether a
+// built-in belongs to the default set.
+//
+// An exclusion with a pattern takes the whole tool away: a part of a tool
+// cannot be left out of a registry, and what is to be excluded must not run.
+func (s Selection) Includes(spec Spec, inDefaultSet bool) bool {
+	if lists(s.Exclude, spec, true) {
+		return false
+	}
+	if spec.Origin.Group != GroupBuiltIn {
+		return true
+	}
+	if s.Core == nil {
+		return inDefaultSet
+	}
+	return lists(s.Core, spec, false)
+}
+
+// lists reports whether an entry names the tool, or where governed is set,
+// one that governs it.
+func lists(entries []string, spec Spec, governed bool) bool {
+	for _, e := range entries {
+		name, _, _ := strings.Cut(e, "(")
+		name = strings.TrimSpace(name)
+		if name == "" {
+			continue
+		}
+		if name == spec.Name || slices.Contains(spec.Aliases, name) {
+			return true
+		}
+		if governed && slices.Contains(spec.GovernedBy, name) {
+			return true
+		}
+	}
+	return false
+}
