@@ -51,7 +51,7 @@ func decode(data []byte) Document {
 	if name, text, ok := guess(data); ok {
 		return Document{Text: text, Format: Format{Encoding: name}, Lossless: true}
 	}
-	return Document{Text: string(bytes.ToValidUTF8(data, replacement)), Format: Format{Encoding: UTF8}}
+	return Document{Text: string(bytes.ToValidUTF8(data, []byte(replacement))), Format: Format{Encoding: UTF8}}
 }
 
 // decodeMarked decodes data after its byte order mark.
@@ -60,7 +60,7 @@ func decodeMarked(data []byte, name string, mark int) Document {
 	body := data[mark:]
 	if name == UTF8 {
 		d.Lossless = utf8.Valid(body)
-		d.Text = string(bytes.ToValidUTF8(body, replacement))
+		d.Text = string(bytes.ToValidUTF8(body, []byte(replacement)))
 		return d
 	}
 	text, ok := decodeExactly(body, codecOf(name))
@@ -78,7 +78,7 @@ func decodeMarked(data []byte, name string, mark int) Document {
 func decodeExactly(data []byte, codec encoding.Encoding) (text string, ok bool) {
 	decoded, err := codec.NewDecoder().Bytes(data)
 	if err != nil {
-		return string(bytes.ToValidUTF8(data, replacement)), false
+		return string(bytes.ToValidUTF8(data, []byte(replacement))), false
 	}
 	encoded, err := codec.NewEncoder().Bytes(decoded)
 	return string(decoded), err == nil && bytes.Equal(encoded, data)
