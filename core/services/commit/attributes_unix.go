@@ -1,0 +1,118 @@
+//go:build linux || darwin
+
+package commit
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+func (kernel) copyAttributes(dst, src *os.File) error {
+	mode, err := copyOwner(dst, src)
+	if err != nil {
+		return err
+	}
+	if err := copyXattrs(dst, src); err != nil {
+		return err
+	}
+	err = unix.Fchmod(int(dst.Fd()), mode)
+	runtime.KeepAlive(dst)
+	return nameError("chmod", dst.Name(), err)
+}
+
+// copyOwner gives dst the owner and group of src, as far as permitted, and
+// answers the mode bits for dst: src's, but nothing that was granted to an
+// owner or group whom dst does not have.
+func copyOwner(dst, src *os.File) (mode uint32, err error) {
+	var from, to unix.Stat_t
+	if err := unix.Fstat(int(src.Fd()), &from); err != nil {
+		return 0, nameError("stat", src.Name(), err)
+	}
+	if err := unix.Fstat(int(dst.Fd()), &to); err != nil {
+		return 0, nameError("stat", dst.Name(), err)
+	}
+	mode = uint32(from.Mode) & 0o7777
+	if from.Uid != to.Uid && unix.Fchown(int(dst.Fd()), int(from.Uid), -1) != nil {
+		mode &^= unix.S_ISUID
+	}
+	if from.Gid != to.Gid && unix.Fchown(int(dst.Fd()), -1, int(from.Gid)) != nil {
+		mode &^= unix.S_ISGID
+		mode &= mode<<3 | 0o7707 // another group gets no more than everybody
+	}
+	runtime.KeepAlive(src)
+	runtime.KeepAlive(dst)
+	return mode, nil
+}
+
+const accessACL = "system.posix_acl_access"
+
+// copyXattrs copies all extended attributes, ACLs among them, and takes from
+// dst the ACL that it inherited from its folder if src has none. The names
+// that only the system may set are left out where it does not let us.
+func copyXattrs(dst, src *os.File) error {
+	names, err := listXattrs(src)
+	if err != nil {
+		return err
+	}
+	withACL := false
+	for _, name := range names {
+		withACL = withACL || name == accessACL
+		value, err := getXattr(src, name)
+		if err == nil {
+			err = unix.Fsetxattr(int(dst.Fd()), name, value, 0)
+			runtime.KeepAlive(dst)
+		}
+		systems := strings.HasPrefix(name, "security.") || strings.HasPrefix(name, "trusted.")
+		if err != nil && !systems && !errors.Is(err, errNoAttribute) && !errors.Is(err, unix.ENOTSUP) {
+			return nameError("copy attribute "+name+" to", dst.Name(), err)
+		}
+	}
+	if !withACL {
+		err := unix.Fremovexattr(int(dst.Fd()), accessACL)
+		runtime.KeepAlive(dst)
+		if err != nil && !errors.Is(err, errNoAttribute) && !errors.Is(err, unix.ENOTSUP) {
+			return nameError("remove inherited ACL of", dst.Name(), err)
+		}
+	}
+	return nil
+}
+
+func listXattrs(f *os.File) ([]string, error) {
+	data, err := sized(func(buf []byte) (int, error) { return unix.Flistxattr(int(f.Fd()), buf) })
+	runtime.KeepAlive(f)
+	if errors.Is(err, unix.ENOTSUP) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, nameError("list attributes of", f.Name(), err)
+	}
+	return strings.FieldsFunc(string(data), func(r rune) bool { return r == 0 }), nil
+}
+
+func getXattr(f *os.File, name string) ([]byte, error) {
+	value, err := sized(func(buf []byte) (int, error) { return unix.Fgetxattr(int(f.Fd()), name, buf) })
+	runtime.KeepAlive(f)
+	return value, err
+}
+
+// sized calls get with buffers until one is large enough.
+func sized(get func([]byte) (int, error)) ([]byte, error) {
+	for size := 512; ; {
+		buf := make([]byte, size)
+		n, err := get(buf)
+		switch {
+		case err == nil:
+			return buf[:n], nil
+		case !errors.Is(err, unix.ERANGE):
+			return nil, err
+		}
+		if n, err = get(nil); err != nil {
+			return nil, err
+		}
+		size = max(n, 2*size)
+	}
+}

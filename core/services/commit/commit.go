@@ -1,0 +1,280 @@
+// Package commit puts new bytes in a file's place only if the file still
+// holds the bytes that the change was based on, and loses nobody's bytes if it
+// does not.
+//
+// # What a reader and a killed process see
+//
+// A file with one name is never written to: the new bytes become a whole,
+// flushed file beside it, and names are exchanged in one step, so a reader
+// sees the old version or the new one (FS-58). A process killed at any moment
+// leaves one of the two at the path; what else it leaves is recognised by its
+// name and content by the next commit in that folder. The exception is a file
+// with several hard links, which is rewritten in place so that its names stay
+// together (FS-64); its two versions are kept in a recovery file meanwhile.
+//
+// # What is checked
+//
+// Programs that save files take no part in any lock, so the check that counts
+// comes after the exchange, when the displaced file has no name that anybody
+// else knows: nobody may hold it open for writing (a read lease proves it) and
+// it must hash to the base. Otherwise the exchange is undone, with the same
+// checks on our own file (FS-59, FS-60).
+//
+// # What remains open
+//
+// A program whose open(2) for writing found the displaced file by name before
+// the exchange, but had not yet reached the kernel's count of writers when the
+// lease was taken. It breaks the lease, which is looked at again after the
+// folder was flushed, before the name is removed and once more after that; only
+// an open that stays between the two points all that time goes unseen.
+// Where leases or the exchange are not to be had, the windows are wider:
+// see [MethodExchange], [MethodLink] and [MethodRename].
+package commit
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// DefaultLeaseWait is how long a commit waits for another program to close
+// the target, where [Options.LeaseWait] is zero.
+const DefaultLeaseWait = 100 * time.Millisecond
+
+// Options configure a [Committer]. The zero value works, except that files
+// with several hard links are refused.
+type Options struct {
+	// RecoveryDir is the folder for recovery files (FS-64), absolute and
+	// outside every project. It is made when first needed, with mode 0700.
+	// "": files with several hard links are refused.
+	RecoveryDir string
+
+	// LeaseWait is how long a commit waits for another program that holds the
+	// target open for writing, before and again after the exchange. Zero:
+	// [DefaultLeaseWait]. Negative: it does not wait.
+	LeaseWait time.Duration
+
+	// Settle is a further wait between verification and the removal of the
+	// displaced file, in which late writers are still noticed and the commit
+	// undone. Zero or negative: none, beyond the time that flushing the folder
+	// takes.
+	Settle time.Duration
+
+	// Hook, if set, is called at each [Step] of a commit, on the goroutine of
+	// the call, with the folder locked. Its error ends the commit there as a
+	// failing system call would. For tests.
+	Hook func(Step) error
+
+	// Logger receives what a call could not report to its caller. Nil: nothing
+	// is logged.
+	Logger *slog.Logger
+}
+
+// Committer commits changes. It is safe for concurrent use; commits into one
+// folder run one after another, across Committers and processes.
+//
+// It holds no descriptor, goroutine or file between calls.
+type Committer struct {
+	options Options
+	system  system
+	log     *slog.Logger
+
+	queues queues
+
+	mu    sync.Mutex
+	swept map[folderID]struct{} // folders looked through for leftovers
+}
+
+// New returns a Committer. It does no I/O.
+func New(o Options) *Committer {
+	if o.LeaseWait == 0 {
+		o.LeaseWait = DefaultLeaseWait
+	}
+	o.LeaseWait = max(o.LeaseWait, 0)
+	log := o.Logger
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	return &Committer{options: o, system: kernel{}, log: log, swept: make(map[folderID]struct{})}
+}
+
+// Request is one change to one file.
+type Request struct {
+	Dir  *os.File // folder that really holds the target, open for reading; borrowed for the call; required
+	Name string   // target's base name in Dir; a symbolic link there is refused, not followed; required
+	Path string   // target's absolute path, for messages; required
+	Data []byte   // the whole new content; not kept, not changed
+	Base string   // lower-case hex SHA-256 that the target must have; "": the target must be absent
+}
+
+// Method says how the bytes were put in place.
+type Method string
+
+// Methods, from the safest to the plainest.
+const (
+	// MethodCreate placed a new file with an operation that never replaces
+	// (FS-62). No window.
+	MethodCreate Method = "create"
+
+	// MethodExchange exchanged names and verified what was displaced (FS-59).
+	// Where the system grants no read lease (another owner's file without
+	// CAP_LEASE, a file system without leases, macOS), an in-place writer that
+	// holds the file open and writes after the last hash is not noticed.
+	MethodExchange Method = "exchange"
+
+	// MethodLink gave the old file a second name, renamed over it and verified
+	// it (FS-61). A file renamed to the path by somebody else between these two
+	// system calls is lost.
+	MethodLink Method = "link"
+
+	// MethodRename renamed over the target after a last check (FS-61). A change
+	// by somebody else between that check and the rename is lost if it came by
+	// rename; if it was written in place, its bytes are kept beside the target
+	// where the platform lets an open file be replaced.
+	MethodRename Method = "rename"
+
+	// MethodInPlace rewrote a file with several hard links through one
+	// descriptor (FS-64). On Linux nobody else can open the file during the
+	// write; where somebody already reads it or the system grants no write
+	// lease, that reader can see a mixture, and a change by another program
+	// between the last check and the write is overwritten.
+	MethodInPlace Method = "in_place"
+)
+
+// Outcome is what a commit did.
+type Outcome struct {
+	// Info describes the file at the path after a commit without error.
+	Info workspace.Info
+	// Kept lists absolute names of files that hold somebody else's bytes, put
+	// or left beside the target. It can be set with an error too, and includes
+	// what killed runs left in the folder.
+	Kept []string
+	// Method is how the bytes were put in place, "" with an error.
+	Method Method
+}
+
+// Commit puts r.Data in the target's place if the target still has the content
+// that r.Base names, and keeps its mode, owner (where permitted) and extended
+// attributes. A new file gets mode 0666 less the umask, or what the folder's
+// default ACL says.
+//
+// A nil error means that the new bytes are at the path and flushed to disk,
+// with the folder's entry. Any error means that the target was not changed by
+// this call and that no temporary file of it is left, with two exceptions that
+// the error's message states: a file with several hard links whose old bytes
+// could not be put back, and a temporary file that cannot be removed.
+//
+// An ended ctx stops the call with code cancelled up to the moment at which
+// the names are exchanged (AR-29); after it the commit is carried through.
+//
+// Errors are *fault.Error with code
+//   - file_changed_since_read: reason changed, disappeared, or open_elsewhere
+//     (another program holds the target open for writing; FS-59)
+//   - edit_requires_prior_read, reason never_read: Base is "" and the name is
+//     taken, however late that came about (FS-62)
+//   - not_a_regular_file: the target is a link, folder or special file
+//   - permission_denied: also for a target that may not be written, though a
+//     rename would get round its mode
+//   - no_space_left, file_write_failure, cancelled
+//
+// Commit takes [Committer.Lock]; the caller must not hold it.
+func (c *Committer) Commit(ctx context.Context, r Request) (Outcome, error) {
+	if err := checkRequest(r); err != nil {
+		return Outcome{}, err
+	}
+	dir, unlock, err := c.lock(ctx, r.Dir)
+	if err != nil {
+		return Outcome{}, lockFailure(r.Path, err)
+	}
+	defer unlock()
+
+	t := &transaction{
+		Committer: c,
+		Request:   r,
+		dir:       dir.file,
+		folder:    folderName(r),
+		sum:       sumOf(r.Data),
+	}
+	defer t.closeFiles()
+	if err := t.step(StepLocked); err != nil {
+		return Outcome{}, t.failure(err)
+	}
+	if dir.exclusive {
+		t.sweep(ctx, dir.id)
+	}
+	method, err := t.run(ctx)
+	out := Outcome{Kept: t.kept}
+	if err != nil {
+		return out, t.failure(err)
+	}
+	out.Info, out.Method = t.info, method
+	return out, nil
+}
+
+// transaction is one commit under way. It belongs to one goroutine.
+type transaction struct {
+	*Committer
+	Request
+	dir    *os.File // our own descriptor of Request.Dir
+	folder string   // its absolute name, for reports
+	sum    string   // hash of Data
+
+	ours *os.File       // the new file, open for reading only; nil until it has a name
+	info workspace.Info // of the new file, once it is in place
+	kept []string
+}
+
+// run chooses the way to commit.
+func (t *transaction) run(ctx context.Context) (Method, error) {
+	if t.Base == "" {
+		return MethodCreate, t.create(ctx)
+	}
+	target, info, err := t.check(ctx)
+	if err != nil {
+		return "", err
+	}
+	if err := t.step(StepChecked); err != nil {
+		closeFile(target)
+		return "", err
+	}
+	if info.Nlink > 1 {
+		closeFile(target)
+		return MethodInPlace, t.rewrite(ctx, info)
+	}
+	temp, err := t.writeTemp(ctx, target)
+	closeFile(target)
+	if err != nil {
+		return "", err
+	}
+	return t.replace(ctx, temp)
+}
+
+// step tells the hook where the commit is.
+func (t *transaction) step(s Step) error {
+	if t.options.Hook == nil {
+		return nil
+	}
+	return t.options.Hook(s)
+}
+
+func (t *transaction) closeFiles() {
+	if t.ours != nil {
+		closeFile(t.ours)
+		t.ours = nil
+	}
+}
+
+// closeFile closes a file that was only read, or whose writes were synced:
+// nothing is left that closing could report.
+func closeFile(f *os.File) { _ = f.Close() }
+
+func sumOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

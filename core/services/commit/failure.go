@@ -1,0 +1,129 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+const op = "commit"
+
+const (
+	readAgain = "Read the file again and base the change on its new state."
+	nextCall  = "Call again when the cause is removed; the target was not changed."
+)
+
+// checkRequest refuses what only a mistake in the program can pass.
+func checkRequest(r Request) error {
+	switch {
+	case r.Dir == nil:
+		return fault.New(fault.FileWriteFailure, op, "The commit names no folder.", "")
+	case r.Name == "" || r.Name == "." || r.Name == ".." || filepath.Base(r.Name) != r.Name || strings.ContainsRune(r.Name, 0):
+		return fault.New(fault.FileWriteFailure, op, fmt.Sprintf("%q is not the name of a file in a folder.", r.Name), "")
+	case r.Base != "" && !isHash(r.Base):
+		return fault.New(fault.FileWriteFailure, op, fmt.Sprintf("%q is not a SHA-256 in lower-case hex.", r.Base), "")
+	}
+	return nil
+}
+
+func isHash(s string) bool {
+	return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == ""
+}
+
+// failure gives err the class that its cause has. An error that already has
+// one stays as it is.
+func (t *transaction) failure(err error) error {
+	return classify(t.Path, err)
+}
+
+func lockFailure(path string, err error) error {
+	if isCancelled(err) {
+		return cancelled(path, err)
+	}
+	return classify(path, err)
+}
+
+func classify(path string, err error) error {
+	if fault.As(err) != nil {
+		return err
+	}
+	wrap := func(code fault.Code, message, remedy string) error {
+		return fault.Wrap(code, op, message, remedy, err)
+	}
+	switch {
+	case isCancelled(err):
+		return cancelled(path, err)
+	case isNoSpace(err):
+		return wrap(fault.NoSpaceLeft, fmt.Sprintf("There is no space left to write %s.", path),
+			"Free some space or raise the quota, then call again; the target was not changed.")
+	case errors.Is(err, fs.ErrPermission) || isReadOnly(err):
+		return wrap(fault.PermissionDenied, fmt.Sprintf("Writing %s is not permitted.", path),
+			"Ask the user to change the permissions of the file or its folder, or write elsewhere; the target was not changed.")
+	default:
+		return wrap(fault.FileWriteFailure, fmt.Sprintf("Writing %s failed.", path), nextCall)
+	}
+}
+
+func isCancelled(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+func cancelled(path string, cause error) error {
+	return fault.Wrap(fault.Cancelled, op, fmt.Sprintf("The write of %s was cancelled; nothing was written.", path), "", cause)
+}
+
+func (t *transaction) changed(how string) error {
+	return fault.New(fault.FileChangedSinceRead, op,
+		fmt.Sprintf("%s %s since the change was based on it; nothing was written.", t.Path, how), readAgain).
+		Because(fault.Changed)
+}
+
+func (t *transaction) disappeared() error {
+	return fault.New(fault.FileChangedSinceRead, op,
+		fmt.Sprintf("%s no longer exists; nothing was written.", t.Path),
+		"Check whether the file was moved or deleted; to create it anew, write it without a base hash.").
+		Because(fault.Disappeared)
+}
+
+func (t *transaction) openElsewhere() error {
+	return fault.New(fault.FileChangedSinceRead, op,
+		fmt.Sprintf("%s is open for writing in another program; nothing was written.", t.Path),
+		"Wait until that program has closed the file, or ask the user to close it; then read the file again.").
+		Because(fault.OpenElsewhere)
+}
+
+func (t *transaction) nameTaken() error {
+	return fault.New(fault.EditRequiresPriorRead, op,
+		fmt.Sprintf("%s exists by now and was never read; nothing was written.", t.Path),
+		"Read the file, then base the change on its state.").
+		Because(fault.NeverRead)
+}
+
+func (t *transaction) notRegular(mode fs.FileMode) error {
+	return fault.New(fault.NotARegularFile, op,
+		fmt.Sprintf("%s is %s, not a regular file; nothing was written.", t.Path, describe(mode)),
+		"Choose the path of a regular file.")
+}
+
+// describe names a kind of file with its article.
+func describe(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link"
+	case mode.IsDir():
+		return "a folder"
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	default:
+		return "a special file"
+	}
+}

@@ -1,0 +1,7 @@
+//go:build !linux && !darwin && !windows
+
+package commit
+
+func isNoSpace(error) bool { return false }
+
+func isReadOnly(error) bool { return false }

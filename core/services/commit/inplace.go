@@ -1,0 +1,165 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// readersWait is how long an in-place rewrite waits for programs that read the
+// file, so that none of them sees a mixture.
+const readersWait = 10 * time.Millisecond
+
+// rewrite writes the new bytes into a file with several hard links, so that
+// all its names change together (FS-64). checked describes the file that held
+// the base.
+func (t *transaction) rewrite(ctx context.Context, checked workspace.Info) error {
+	if t.options.RecoveryDir == "" {
+		return fault.New(fault.FileWriteFailure, op,
+			fmt.Sprintf("%s has %d names (hard links) and would have to be rewritten in place, for which no recovery folder is configured; nothing was written.", t.Path, checked.Nlink),
+			"Configure a recovery folder, or give the file one name only.")
+	}
+	file, err := t.openTarget(ctx, t.system.openWrite)
+	if err != nil {
+		return err
+	}
+	defer closeFile(file)
+	info, err := workspace.InfoOf(file)
+	if err != nil {
+		return err
+	}
+	if info.Dev != checked.Dev || info.Ino != checked.Ino {
+		return t.changed("was replaced")
+	}
+	// The folder's lock does not cover the file's names in other folders.
+	if err := t.lockFile(ctx, file); err != nil {
+		return err
+	}
+	old, err := io.ReadAll(&fileReader{f: file})
+	if err != nil {
+		return err
+	}
+	if sumOf(old) != t.Base {
+		return t.changed("was changed")
+	}
+	saved, err := t.saveRecord(record{
+		Folder: t.folder, Name: t.Name, Dev: info.Dev, Ino: info.Ino,
+		Base: t.Base, New: t.sum, old: old, new: t.Data,
+	})
+	if err != nil {
+		return err
+	}
+	keepRecord, err := t.rewriteSaved(ctx, file, old)
+	if keepRecord {
+		return fault.Wrap(fault.CodeOf(t.failure(err)), op,
+			fmt.Sprintf("%s was being rewritten in place and now holds neither version whole; both are in %s.", t.Path, saved),
+			"Compare the file with the versions in the recovery file. It is completed at the next start if nobody else changed it.", err)
+	}
+	if removing := os.Remove(saved); removing != nil {
+		t.log.Error("recovery file could not be removed", "path", saved, "error", removing)
+	}
+	if err != nil {
+		return err
+	}
+	t.info, err = workspace.InfoOf(file)
+	return err
+}
+
+func (t *transaction) lockFile(ctx context.Context, file *os.File) error {
+	err := retryBusy(ctx, t.options.LeaseWait, func() error { return t.system.tryLock(file) })
+	switch {
+	case errors.Is(err, errBusy):
+		return t.openElsewhere()
+	case errors.Is(err, errors.ErrUnsupported):
+		return nil
+	}
+	return err
+}
+
+// rewriteSaved writes, with both versions safe in the recovery file. torn says
+// that the file holds neither version.
+func (t *transaction) rewriteSaved(ctx context.Context, file *os.File, old []byte) (torn bool, err error) {
+	if err := t.step(StepRecoverySaved); err != nil {
+		return false, err
+	}
+	err = retryBusy(ctx, readersWait, func() error { return t.system.lease(file, true) })
+	if isCancelled(err) {
+		return false, err
+	}
+	alone := err == nil // until the lease ends, nobody else can open the file
+	defer func() {
+		if alone {
+			t.system.endLease(file)
+		}
+	}()
+	if sum, err := hashOf(file); err != nil {
+		return false, err
+	} else if sum != t.Base {
+		return false, t.changed("was changed")
+	}
+	if err := ctx.Err(); err != nil {
+		return false, err
+	}
+	err = t.overwrite(file, t.Data)
+	if err == nil {
+		err = t.step(StepInPlaceWritten)
+	}
+	if err == nil {
+		var sum string
+		if sum, err = hashOf(file); err == nil && sum != t.sum {
+			return true, t.changed("was changed while it was rewritten")
+		}
+	}
+	if err == nil && alone {
+		t.system.endLease(file)
+		alone = false
+	}
+	if err == nil {
+		err = t.system.sync(file)
+	}
+	if err == nil {
+		err = t.step(StepSynced)
+	}
+	if err == nil {
+		return false, nil
+	}
+	if restoring := t.restore(file, old); restoring != nil {
+		return true, errors.Join(err, restoring)
+	}
+	return false, err
+}
+
+// overwrite makes data the content of file, front to back.
+func (t *transaction) overwrite(file *os.File, data []byte) error {
+	if err := t.system.reserve(file, int64(len(data))); err != nil && isNoSpace(err) {
+		return err
+	}
+	half := len(data) / 2
+	if err := t.system.writeAt(file, data[:half], 0); err != nil {
+		return err
+	}
+	if err := t.step(StepInPlaceHalf); err != nil {
+		return err
+	}
+	if err := t.system.writeAt(file, data[half:], int64(half)); err != nil {
+		return err
+	}
+	return t.system.truncate(file, int64(len(data)))
+}
+
+// restore puts the old bytes back after a failure.
+func (t *transaction) restore(file *os.File, old []byte) error {
+	if err := t.system.writeAt(file, old, 0); err != nil {
+		return err
+	}
+	if err := t.system.truncate(file, int64(len(old))); err != nil {
+		return err
+	}
+	return t.system.sync(file)
+}

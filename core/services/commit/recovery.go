@@ -1,0 +1,308 @@
+package commit
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// A recovery file holds both versions of a file that is being rewritten in
+// place: a magic line, the record as one line of JSON, the old bytes, the new
+// bytes. It gets its name only when it is whole and flushed.
+const (
+	recoveryMagic  = "fettle recovery file, version 1\n"
+	recoverySuffix = ".recovery"
+	partSuffix     = ".part"
+)
+
+// record describes an in-place rewrite.
+type record struct {
+	Folder  string `json:"folder"` // that really holds the file, absolute
+	Name    string `json:"name"`
+	Dev     uint64 `json:"dev"`
+	Ino     uint64 `json:"ino"`
+	Base    string `json:"base"` // hash of the old bytes
+	New     string `json:"new"`  // hash of the new ones
+	OldSize int    `json:"old_size"`
+	NewSize int    `json:"new_size"`
+
+	old, new []byte
+}
+
+// LeftoverState says what became of a rewrite that a killed run left.
+type LeftoverState string
+
+// States of a [Leftover].
+const (
+	LeftoverFinished   LeftoverState = "finished"   // it was half done; the new version is complete now
+	LeftoverClean      LeftoverState = "clean"      // the file held one version whole; nothing was to be done
+	LeftoverUnresolved LeftoverState = "unresolved" // the file was changed or moved by others since; nothing was done
+)
+
+// Leftover is one recovery file that [Committer.Recover] found.
+type Leftover struct {
+	Path   string        // the file that was being rewritten, "" if the recovery file does not tell
+	Record string        // the recovery file; gone unless State is unresolved
+	State  LeftoverState // what was done
+	Detail string        // a sentence for people
+}
+
+// Recover goes through the recovery folder and finishes what killed runs left
+// half done (FS-64). A file that others have changed or replaced since is left
+// alone, and so is its recovery file. Recover is to be called at start-up; it
+// leaves alone what running commits have in hand. The error is for the folder
+// as a whole, or an ended ctx (code cancelled).
+func (c *Committer) Recover(ctx context.Context) ([]Leftover, error) {
+	if c.options.RecoveryDir == "" {
+		return nil, nil
+	}
+	entries, err := os.ReadDir(c.options.RecoveryDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fault.Wrap(fault.ReadContentFailure, op,
+			fmt.Sprintf("The recovery folder %s cannot be read.", c.options.RecoveryDir), "", err)
+	}
+	var found []Leftover
+	for _, entry := range entries {
+		path := filepath.Join(c.options.RecoveryDir, entry.Name())
+		switch {
+		case strings.HasSuffix(path, partSuffix):
+			c.removePart(path)
+		case strings.HasSuffix(path, recoverySuffix):
+			left, err := c.recoverFile(ctx, path)
+			if isCancelled(err) {
+				return found, cancelled(path, err)
+			}
+			if err != nil {
+				left.State, left.Detail = LeftoverUnresolved, err.Error()
+			}
+			if left.State != "" {
+				left.Record = path
+				found = append(found, left)
+			}
+		}
+	}
+	return found, nil
+}
+
+// removePart removes a recovery file that never became whole, unless its
+// writer lives.
+func (c *Committer) removePart(path string) {
+	f, err := os.Open(path)
+	if err != nil {
+		return
+	}
+	defer closeFile(f)
+	if err := c.system.tryLock(f); errors.Is(err, errBusy) {
+		return
+	}
+	if err := os.Remove(path); err != nil {
+		c.log.Warn("part of a recovery file could not be removed", "path", path, "error", err)
+	}
+}
+
+// recoverFile settles one recovery file; no state means that it belonged to a
+// commit that has ended meanwhile.
+func (c *Committer) recoverFile(ctx context.Context, path string) (Leftover, error) {
+	rec, err := readRecord(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return Leftover{}, nil
+	}
+	if err != nil {
+		return Leftover{}, err
+	}
+	left := Leftover{Path: filepath.Join(rec.Folder, rec.Name)}
+	dir, err := os.Open(rec.Folder)
+	if err != nil {
+		return left, err
+	}
+	defer closeFile(dir)
+	folder, unlock, err := c.lock(ctx, dir)
+	if err != nil {
+		return left, err
+	}
+	defer unlock()
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return Leftover{}, nil
+	}
+	t := &transaction{
+		Committer: c,
+		Request:   Request{Dir: dir, Name: rec.Name, Path: left.Path, Data: rec.new, Base: rec.Base},
+		dir:       folder.file,
+		folder:    rec.Folder,
+		sum:       rec.New,
+	}
+	left.State, left.Detail, err = t.complete(ctx, rec)
+	if err == nil && left.State != LeftoverUnresolved {
+		err = os.Remove(path)
+	}
+	return left, err
+}
+
+// complete brings the file to one of its two versions.
+func (t *transaction) complete(ctx context.Context, rec record) (LeftoverState, string, error) {
+	mode, err := t.system.mode(t.dir, t.Name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return LeftoverUnresolved, t.Path + " was being rewritten in place when fettle was stopped, and no longer exists.", nil
+	}
+	if err != nil {
+		return "", "", err
+	}
+	if !mode.IsRegular() {
+		return LeftoverUnresolved, t.Path + " was being rewritten in place when fettle was stopped, and is not a regular file any more.", nil
+	}
+	file, err := t.openTarget(ctx, t.system.openWrite)
+	if err != nil {
+		return "", "", err
+	}
+	defer closeFile(file)
+	info, err := workspace.InfoOf(file)
+	if err != nil {
+		return "", "", err
+	}
+	if info.Dev != rec.Dev || info.Ino != rec.Ino {
+		return LeftoverUnresolved, t.Path + " was being rewritten in place when fettle was stopped, and was replaced since; its other names may hold a mixture.", nil
+	}
+	if err := t.lockFile(ctx, file); err != nil {
+		return "", "", err
+	}
+	now, err := io.ReadAll(&fileReader{f: file})
+	if err != nil {
+		return "", "", err
+	}
+	switch {
+	case bytes.Equal(now, rec.old):
+		return LeftoverClean, t.Path + " holds its old version; the interrupted write had not begun.", nil
+	case bytes.Equal(now, rec.new):
+		return LeftoverClean, t.Path + " holds its new version; the interrupted write was complete.", t.system.sync(file)
+	case !isMixture(now, rec.old, rec.new):
+		return LeftoverUnresolved, t.Path + " was being rewritten in place when fettle was stopped, and was changed by another program since.", nil
+	}
+	if err := t.overwrite(file, rec.new); err != nil {
+		return "", "", err
+	}
+	if err := t.system.sync(file); err != nil {
+		return "", "", err
+	}
+	return LeftoverFinished, t.Path + " was half rewritten when fettle was stopped; its new version is complete now.", nil
+}
+
+// isMixture says that an interrupted overwrite of old by new can have left
+// now: every byte comes from one of them at the same place.
+func isMixture(now, old, new []byte) bool {
+	if len(now) < min(len(old), len(new)) || len(now) > max(len(old), len(new)) {
+		return false
+	}
+	for i, b := range now {
+		if (i >= len(old) || b != old[i]) && (i >= len(new) || b != new[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// saveRecord writes a recovery file, flushed, and answers its path.
+func (c *Committer) saveRecord(rec record) (path string, err error) {
+	rec.OldSize, rec.NewSize = len(rec.old), len(rec.new)
+	header, err := json.Marshal(rec)
+	if err != nil {
+		return "", err
+	}
+	folder := c.options.RecoveryDir
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", err
+	}
+	path = filepath.Join(folder, randomName()+recoverySuffix)
+	part := path + partSuffix
+	f, err := os.OpenFile(part, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return "", err
+	}
+	err = c.writeRecord(f, header, rec)
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = os.Rename(part, path)
+	}
+	if err != nil {
+		return "", errors.Join(err, os.Remove(part))
+	}
+	if err := c.syncFolder(folder); err != nil {
+		return "", errors.Join(err, os.Remove(path))
+	}
+	return path, nil
+}
+
+func (c *Committer) writeRecord(f *os.File, header []byte, rec record) error {
+	if err := c.system.tryLock(f); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	var offset int64
+	for _, part := range [][]byte{[]byte(recoveryMagic), append(header, '\n'), rec.old, rec.new} {
+		if err := c.system.writeAt(f, part, offset); err != nil {
+			return err
+		}
+		offset += int64(len(part))
+	}
+	return c.system.sync(f)
+}
+
+func (c *Committer) syncFolder(name string) error {
+	dir, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer closeFile(dir)
+	return c.system.sync(dir)
+}
+
+// readRecord reads a recovery file and checks it against its own hashes.
+func readRecord(path string) (record, error) {
+	var rec record
+	f, err := os.Open(path)
+	if err != nil {
+		return rec, err
+	}
+	defer closeFile(f)
+	in := bufio.NewReader(f)
+	magic, err := in.ReadString('\n')
+	if err != nil || magic != recoveryMagic {
+		return rec, fmt.Errorf("%s is not a recovery file that this version knows", path)
+	}
+	header, err := in.ReadBytes('\n')
+	if err == nil {
+		err = json.Unmarshal(header, &rec)
+	}
+	if err != nil {
+		return rec, fmt.Errorf("%s is damaged: %w", path, err)
+	}
+	rest, err := io.ReadAll(in)
+	if err != nil {
+		return rec, err
+	}
+	if rec.OldSize < 0 || rec.NewSize < 0 || rec.OldSize > len(rest) || len(rest)-rec.OldSize != rec.NewSize {
+		return rec, fmt.Errorf("%s is damaged: it has %d bytes of content", path, len(rest))
+	}
+	rec.old, rec.new = rest[:rec.OldSize], rest[rec.OldSize:]
+	if sumOf(rec.old) != rec.Base || sumOf(rec.new) != rec.New {
+		return rec, fmt.Errorf("%s is damaged: its content does not have the hashes that it names", path)
+	}
+	if !filepath.IsAbs(rec.Folder) || filepath.Base(rec.Name) != rec.Name {
+		return rec, fmt.Errorf("%s is damaged: it does not name a file", path)
+	}
+	return rec, nil
+}

@@ -1,0 +1,205 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// check opens the target and makes sure that it may be written, holds the
+// base, and is open for writing nowhere. The caller closes the file.
+func (t *transaction) check(ctx context.Context) (*os.File, workspace.Info, error) {
+	var none workspace.Info
+	mode, err := t.system.mode(t.dir, t.Name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, none, t.disappeared()
+	}
+	if err != nil {
+		return nil, none, err
+	}
+	if !mode.IsRegular() {
+		return nil, none, t.notRegular(mode)
+	}
+	if err := t.system.mayWrite(t.dir, t.Name); err != nil {
+		return nil, none, err
+	}
+	file, err := t.openTarget(ctx, t.system.openRead)
+	if err != nil {
+		return nil, none, err
+	}
+	info, err := t.verifyTarget(ctx, file)
+	if err != nil {
+		closeFile(file)
+		return nil, none, err
+	}
+	return file, info, nil
+}
+
+// openTarget opens the target, waiting for a lease of somebody else's to end.
+func (t *transaction) openTarget(ctx context.Context, open func(*os.File, string) (*os.File, error)) (*os.File, error) {
+	var file *os.File
+	err := retryBusy(ctx, t.options.LeaseWait, func() (err error) {
+		file, err = open(t.dir, t.Name)
+		return err
+	})
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, t.disappeared()
+	case errors.Is(err, errBusy):
+		return nil, t.openElsewhere()
+	}
+	return file, err
+}
+
+// verifyTarget judges the open target.
+func (t *transaction) verifyTarget(ctx context.Context, file *os.File) (workspace.Info, error) {
+	info, err := workspace.InfoOf(file)
+	if err != nil {
+		return info, err
+	}
+	if !info.Mode.IsRegular() {
+		return info, t.notRegular(info.Mode)
+	}
+	w := &watch{system: t.system, file: file, want: t.Base}
+	defer w.release()
+	if err := w.takeLease(ctx, t.options.LeaseWait); isCancelled(err) {
+		return info, err
+	} else if err != nil {
+		return info, t.openElsewhere()
+	}
+	sum, err := hashOf(file)
+	if err != nil {
+		return info, err
+	}
+	if sum != t.Base {
+		return info, t.changed("was changed")
+	}
+	return info, nil
+}
+
+// writeTemp makes the new file beside the target, whole and flushed, under a
+// temporary name.
+func (t *transaction) writeTemp(ctx context.Context, target *os.File) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	temp := t.tempName()
+	err := t.place(target, func(f *os.File, part string) error {
+		if f != nil {
+			return t.system.linkUnnamed(f, t.dir, temp)
+		}
+		return t.system.rename(t.dir, part, temp)
+	})
+	if err != nil {
+		return "", err
+	}
+	if replacesOpenFiles {
+		t.ours, err = t.system.openRead(t.dir, temp)
+	}
+	if err == nil {
+		err = t.step(StepTempLinked)
+	}
+	if err != nil {
+		t.discard(temp)
+		return "", err
+	}
+	return temp, nil
+}
+
+// replace puts the temporary file in the target's place by the best method
+// that works here.
+func (t *transaction) replace(ctx context.Context, temp string) (Method, error) {
+	if err := ctx.Err(); err != nil {
+		t.discard(temp)
+		return "", err
+	}
+	for _, way := range []struct {
+		method Method
+		swap   swapFunc
+	}{
+		{MethodExchange, t.swapByExchange},
+		{MethodLink, t.swapByLink},
+	} {
+		displaced, err := way.swap(temp)
+		if errors.Is(err, errors.ErrUnsupported) {
+			continue
+		}
+		if err != nil {
+			t.discard(temp)
+			return "", t.swapFailure(err)
+		}
+		s := &swapped{transaction: t, swap: way.swap, displaced: displaced}
+		return way.method, s.settle(context.WithoutCancel(ctx))
+	}
+	return MethodRename, t.renameOver(ctx, temp)
+}
+
+func (t *transaction) swapFailure(err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return t.disappeared()
+	}
+	return err
+}
+
+func (t *transaction) swapByExchange(temp string) (string, error) {
+	return temp, t.system.exchange(t.dir, temp, t.Name)
+}
+
+// swapByLink gives the target a second name and renames temp over it.
+func (t *transaction) swapByLink(temp string) (string, error) {
+	if mode, err := t.system.mode(t.dir, t.Name); err != nil {
+		return "", err
+	} else if !mode.IsRegular() {
+		return "", t.changed("was replaced by " + describe(mode))
+	}
+	second := t.tempName()
+	if err := t.system.link(t.dir, t.Name, second); err != nil {
+		return "", err
+	}
+	if err := t.system.rename(t.dir, temp, t.Name); err != nil {
+		t.discard(second)
+		return "", err
+	}
+	return second, nil
+}
+
+// renameOver is the last resort: a rename straight after a last check.
+func (t *transaction) renameOver(ctx context.Context, temp string) error {
+	w, found := t.examine(ctx, t.Name, t.Base)
+	defer w.end()
+	var refusal error
+	switch {
+	case found == gone:
+		refusal = t.disappeared()
+	case found == busy:
+		refusal = t.openElsewhere()
+	case found == foreign || w.info.Nlink > 1:
+		refusal = t.changed("was changed")
+	default:
+		refusal = ctx.Err()
+	}
+	if refusal != nil {
+		t.discard(temp)
+		return refusal
+	}
+	if !replacesOpenFiles {
+		w.end()
+	}
+	if err := t.system.rename(t.dir, temp, t.Name); err != nil {
+		t.discard(temp)
+		return err
+	}
+	_ = t.step(StepExchanged) // nothing can be undone from here
+	if err := t.system.sync(t.dir); err != nil {
+		t.log.Error("folder could not be flushed", "folder", t.folder, "error", err)
+	}
+	_ = t.step(StepSynced)
+	if replacesOpenFiles {
+		t.rescue(ctx, w)
+	}
+	t.describeResult()
+	return nil
+}

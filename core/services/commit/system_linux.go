@@ -1,0 +1,103 @@
+package commit
+
+import (
+	"errors"
+	"fmt"
+
+	"os"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+func (kernel) createUnnamed(dir *os.File) (*os.File, error) {
+	f, err := openAt(dir, ".", unix.O_TMPFILE|unix.O_WRONLY, 0o666)
+	if errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EINVAL) {
+		err = unsupported(err) // kernels and file systems that do not know O_TMPFILE
+	}
+	return f, err
+}
+
+// linkUnnamed goes through /proc: AT_EMPTY_PATH would need a privilege.
+func (kernel) linkUnnamed(f *os.File, dir *os.File, name string) error {
+	from := fmt.Sprintf("/proc/self/fd/%d", f.Fd())
+	err := retry(func() error {
+		return unix.Linkat(unix.AT_FDCWD, from, int(dir.Fd()), name, unix.AT_SYMLINK_FOLLOW)
+	})
+	runtime.KeepAlive(f)
+	runtime.KeepAlive(dir)
+	switch {
+	case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EPERM), errors.Is(err, unix.EXDEV):
+		return unsupported(err) // no /proc, or a file system without links
+	}
+	return nameError("link", name, err)
+}
+
+func (kernel) exchange(dir *os.File, a, b string) error {
+	return renameat2(dir, a, b, unix.RENAME_EXCHANGE)
+}
+
+func (kernel) renameNoReplace(dir *os.File, from, to string) error {
+	return renameat2(dir, from, to, unix.RENAME_NOREPLACE)
+}
+
+func renameat2(dir *os.File, from, to string, flags uint) error {
+	err := retry(func() error {
+		return unix.Renameat2(int(dir.Fd()), from, int(dir.Fd()), to, flags)
+	})
+	runtime.KeepAlive(dir)
+	if errors.Is(err, unix.EINVAL) { // ENOSYS says so itself
+		return unsupported(err)
+	}
+	return nameError("rename", from, err)
+}
+
+// mayWrite does not open the file, so nobody's lease is broken and no watcher
+// sees a file opened for writing.
+func (kernel) mayWrite(dir *os.File, name string) error {
+	err := unix.Faccessat(int(dir.Fd()), name, unix.W_OK, unix.AT_EACCESS|unix.AT_SYMLINK_NOFOLLOW)
+	runtime.KeepAlive(dir)
+	return nameError("access", name, err)
+}
+
+func (kernel) reserve(f *os.File, size int64) error {
+	err := retry(func() error { return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, size) })
+	runtime.KeepAlive(f)
+	return err
+}
+
+// lease asks for SIGURG in place of SIGIO when it is broken: SIGURG does
+// nothing unless a program wants it, while SIGIO would end a process that does
+// not run under Go's own signal handlers (fettle built into a C program).
+func (kernel) lease(f *os.File, exclusive bool) error {
+	kind := unix.F_RDLCK
+	if exclusive {
+		kind = unix.F_WRLCK
+	}
+	_, err := unix.FcntlInt(f.Fd(), unix.F_SETSIG, int(unix.SIGURG))
+	if err == nil {
+		_, err = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, kind)
+	}
+	runtime.KeepAlive(f)
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, unix.EAGAIN):
+		return errBusy
+	default: // EACCES: another owner's file; EINVAL: no leases here
+		return unsupported(err)
+	}
+}
+
+func (kernel) leaseHeld(f *os.File) bool {
+	kind, err := unix.FcntlInt(f.Fd(), unix.F_GETLEASE, 0)
+	runtime.KeepAlive(f)
+	return err == nil && (kind == unix.F_RDLCK || kind == unix.F_WRLCK)
+}
+
+func (kernel) endLease(f *os.File) {
+	_, _ = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, unix.F_UNLCK) // closing ends it too
+	runtime.KeepAlive(f)
+}
+
+const errNoAttribute = unix.ENODATA

@@ -1,0 +1,117 @@
+package commit
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"regexp"
+)
+
+// Names of what a commit leaves beside the target for a moment. A named
+// temporary is always whole: it holds the new bytes before the exchange and
+// the displaced ones after it, and its name carries the hashes of both
+// versions, so that the next run can tell rubbish from somebody's work.
+const (
+	tempPrefix = ".fettle-"
+	partPrefix = ".fettle-part-"
+	keptInfix  = ".fettle-kept-"
+	hashChars  = 16 // characters of a hash in a name
+)
+
+var (
+	tempPattern = regexp.MustCompile(`^\.fettle-([0-9a-f]{16})-([0-9a-f]{16})-[0-9a-f]{16}$`)
+	partPattern = regexp.MustCompile(`^\.fettle-part-[0-9a-f]{16}$`)
+)
+
+func (t *transaction) tempName() string {
+	base := t.Base
+	if base == "" {
+		base = t.sum
+	}
+	return tempPrefix + base[:hashChars] + "-" + t.sum[:hashChars] + "-" + randomName()
+}
+
+func partName() string { return partPrefix + randomName() }
+
+// keptName is a visible name beside the target for somebody else's bytes.
+func (t *transaction) keptName() string {
+	const longest = 255 - len(keptInfix) - 16 // bytes in a name on every common file system
+	return t.Name[:min(len(t.Name), longest)] + keptInfix + randomName()
+}
+
+func randomName() string {
+	var b [8]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// folderName is the absolute name of the folder that really holds the target.
+func folderName(r Request) string {
+	if name := r.Dir.Name(); filepath.IsAbs(name) {
+		return filepath.Clean(name)
+	}
+	return filepath.Dir(r.Path)
+}
+
+func (t *transaction) reportKept(name string) {
+	path := filepath.Join(t.folder, name)
+	t.kept = append(t.kept, path)
+	t.log.Warn("kept bytes of another program beside the target", "target", t.Path, "kept", path)
+}
+
+// discard removes a temporary file of ours that a failure leaves (FS-65).
+func (t *transaction) discard(name string) {
+	if err := t.system.remove(t.dir, name); err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.log.Error("temporary file could not be removed", "path", filepath.Join(t.folder, name), "error", err)
+	}
+}
+
+// fill writes the new bytes to f, gives it like's attributes (unless nil) and
+// flushes it.
+func (t *transaction) fill(f, like *os.File) error {
+	if err := t.system.writeAt(f, t.Data, 0); err != nil {
+		return err
+	}
+	if like != nil {
+		if err := t.system.copyAttributes(f, like); err != nil {
+			return err
+		}
+	}
+	if err := t.system.sync(f); err != nil {
+		return err
+	}
+	return t.step(StepTempWritten)
+}
+
+// place makes a file of the new bytes and calls link to give it its name:
+// with part "" the file has no name yet, else that one. What link leaves of
+// the name part is removed.
+func (t *transaction) place(like *os.File, link func(f *os.File, part string) error) error {
+	f, err := t.system.createUnnamed(t.dir)
+	if err == nil {
+		err = t.fill(f, like)
+		if err == nil {
+			err = link(f, "")
+		}
+		closeFile(f)
+	}
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	part := partName()
+	f, err = t.system.createNamed(t.dir, part)
+	if err != nil {
+		return err
+	}
+	defer t.discard(part) // absent after a rename
+	err = t.fill(f, like)
+	if closing := f.Close(); err == nil {
+		err = closing
+	}
+	if err != nil {
+		return err
+	}
+	return link(nil, part)
+}

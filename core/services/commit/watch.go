@@ -1,0 +1,140 @@
+package commit
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// verdict is what was found under a name.
+type verdict int
+
+const (
+	intact  verdict = iota // a regular file with the wanted bytes, and nobody can write to it
+	busy                   // the same, but somebody has it open for writing
+	foreign                // anything else: other bytes, another kind, unreadable
+	gone                   // nothing
+)
+
+// watch looks after an inode that may be about to lose its name: as long as
+// its quiet says so, the inode's bytes are those that were hashed.
+type watch struct {
+	system system
+	file   *os.File
+	info   workspace.Info // when it was examined
+	leased bool           // the kernel tells; otherwise bytes are hashed again
+	want   string
+}
+
+// examine judges the file called name. The watch is for the caller to end; it
+// is nil unless the verdict is intact or busy.
+func (t *transaction) examine(ctx context.Context, name, want string) (*watch, verdict) {
+	mode, err := t.system.mode(t.dir, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, gone
+	}
+	if err != nil || !mode.IsRegular() {
+		return nil, foreign
+	}
+	file, err := t.system.openRead(t.dir, name)
+	if err != nil {
+		return nil, foreign
+	}
+	w := &watch{system: t.system, file: file, want: want}
+	w.info, err = workspace.InfoOf(file)
+	if err != nil || !w.info.Mode.IsRegular() {
+		w.end()
+		return nil, foreign
+	}
+	found := w.judge(ctx, t.options.LeaseWait)
+	if found == foreign {
+		w.end()
+		return nil, foreign
+	}
+	return w, found
+}
+
+// judge takes a lease, for which it waits up to wait, and hashes the file.
+func (w *watch) judge(ctx context.Context, wait time.Duration) verdict {
+	err := w.takeLease(ctx, wait)
+	switch {
+	case !w.unchanged():
+		return foreign
+	case err != nil:
+		return busy
+	default:
+		return intact
+	}
+}
+
+// takeLease waits until nobody has the file open for writing. Only errBusy
+// and an ended ctx are failures: a system without leases leaves the watch to
+// hash.
+func (w *watch) takeLease(ctx context.Context, wait time.Duration) error {
+	err := retryBusy(ctx, wait, func() error { return w.system.lease(w.file, false) })
+	w.leased = err == nil
+	if errors.Is(err, errBusy) || isCancelled(err) {
+		return err
+	}
+	return nil
+}
+
+// unchanged hashes the file.
+func (w *watch) unchanged() bool {
+	sum, err := hashOf(w.file)
+	return err == nil && sum == w.want
+}
+
+// quiet says that nobody changed the file since it was examined, nor opened it
+// in order to.
+func (w *watch) quiet() bool {
+	if w.leased {
+		return w.system.leaseHeld(w.file)
+	}
+	return w.unchanged()
+}
+
+// release lets a waiting writer go on; the file stays open.
+func (w *watch) release() {
+	if w.leased {
+		w.system.endLease(w.file)
+		w.leased = false
+	}
+}
+
+// end releases the file and closes it. A nil watch has nothing to end.
+func (w *watch) end() {
+	if w == nil {
+		return
+	}
+	w.release()
+	closeFile(w.file)
+}
+
+// hashOf hashes the whole file, wherever its offset is.
+func hashOf(f *os.File) (string, error) {
+	h := sha256.New()
+	if _, err := io.CopyBuffer(h, &fileReader{f: f}, make([]byte, 128<<10)); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(h.Sum(nil)), nil
+}
+
+// fileReader reads a file from its start, without moving the file's offset.
+type fileReader struct {
+	f      *os.File
+	offset int64
+}
+
+func (r *fileReader) Read(p []byte) (int, error) {
+	n, err := r.f.ReadAt(p, r.offset)
+	r.offset += int64(n)
+	return n, err
+}
