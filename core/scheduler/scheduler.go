@@ -179,7 +179,7 @@ func (c *call) build(ctx context.Context) (Response, bool) {
 		c.inv, err = tool.Build(c.request.Args)
 		if err == nil {
 			if c.inv == nil {
-				return errors.New("Build returned neither an invocation nor an error")
+				return errors.New("it built neither an invocation nor an error")
 			}
 			c.params = c.inv.Params()
 		}

@@ -8,6 +8,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // DeclarativeTool is a tool's definition (AR-12). It is immutable, and safe
@@ -47,6 +50,12 @@ type ToolInvocation interface {
 // that its execution will refuse. An invocation that returned it never
 // succeeds (FS-43).
 var ErrWillRefuse = errors.New("tools: the call will be refused when executed")
+
+// WillRefuse returns an error that is both [ErrWillRefuse] and refusal, the
+// reason that the execution will give.
+func WillRefuse(refusal *fault.Error) error {
+	return fmt.Errorf("%w: %w", ErrWillRefuse, refusal)
+}
 
 // Output receives live output while a call runs. A nil Output drops it. It
 // must not be called after Execute has returned.

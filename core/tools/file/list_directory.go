@@ -65,7 +65,8 @@ type listing struct {
 
 type listingEntry struct {
 	Name  string `json:"name"`
-	Type  string `json:"type"` // directory, file, symlink or special
+	Type  string `json:"type"` // of what the name leads to: directory, file or special; symlink for a link that leads nowhere
+	Link  bool   `json:"link,omitempty"`
 	Size  *int64 `json:"size,omitempty"`
 	Error string `json:"error,omitempty"`
 }
@@ -117,9 +118,9 @@ func (c *listDirectory) left(name string) bool {
 }
 
 func describe(e workspace.Entry) listingEntry {
-	d := listingEntry{Name: e.Name}
+	d := listingEntry{Name: e.Name, Link: e.Link}
 	switch {
-	case e.Link:
+	case e.Link && e.Err != nil:
 		d.Type = "symlink"
 	case e.Info.Mode.IsDir():
 		d.Type = "directory"

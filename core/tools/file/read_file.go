@@ -132,7 +132,9 @@ func (c *readFile) Execute(ctx context.Context, _ tools.Output) (tools.Result, e
 	if err != nil {
 		return tools.Fail(asFault(ctx, "file.read_file", fault.ReadContentFailure, err)), nil
 	}
-	c.services.accessed(ctx, c.request.Path)
+	if read.Placeholder == nil {
+		c.services.accessed(ctx, c.request.Path)
+	}
 	return readResult(c.request.Path, read)
 }
 

@@ -74,12 +74,6 @@ type unread struct {
 	Error    *fault.Error `json:"error"`
 }
 
-// noted is the element of a file that has no text to show.
-type noted struct {
-	filestate.State
-	Notice string `json:"notice"`
-}
-
 func (c *readManyFiles) Params() json.RawMessage { return c.params }
 
 func (c *readManyFiles) Description() string { return strings.Join(c.p.Paths, ", ") }
@@ -130,16 +124,18 @@ func (c *readManyFiles) readOne(ctx context.Context, p workspace.Path) (element 
 		return nil, 0, err
 	}
 	c.services.accessed(ctx, p)
-	switch {
-	case r.State != nil:
+	if r.State != nil {
 		if r.State.Content != nil {
 			size = len(*r.State.Content)
 		}
 		return r.State, size, nil
-	case r.Payload != nil:
-		return noted{filestate.Withheld(p.String()), "This is " + r.Payload.MIMEType + "; read_file hands it over as data."}, 0, nil
 	}
-	return noted{filestate.Withheld(p.String()), r.Refusal}, 0, nil
+	if r.Payload != nil {
+		r.Refusal = "This is " + r.Payload.MIMEType + "; read_file hands it over as data."
+	}
+	st := filestate.Withheld(p.String())
+	st.Notice = r.Refusal
+	return st, 0, nil
 }
 
 // target is one file to read, or why it cannot be.

@@ -1,0 +1,119 @@
+package tooltest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// build calls Build and reports what no tool may do: panic, fail without a
+// code, or return neither an invocation nor an error.
+func build(t testing.TB, tool tools.DeclarativeTool, args json.RawMessage) (tools.ToolInvocation, error) {
+	var inv tools.ToolInvocation
+	err := tools.Protect(tool.Spec().Name, "build", func() (err error) {
+		inv, err = tool.Build(bytes.Clone(args))
+		return err
+	})
+	defect := new(tools.Defect)
+	switch f := fault.As(err); {
+	case errors.As(err, &defect):
+		t.Errorf("Build(%s) panics: %v", show(args), err)
+	case err == nil && inv == nil:
+		t.Errorf("Build(%s) returns neither an invocation nor an error", show(args))
+		err = errors.New("no invocation")
+	case err != nil && f == nil:
+		t.Errorf("Build(%s) fails with an error that is no *fault.Error: %v", show(args), err)
+	case err != nil && (f.Code == "" || f.Message == ""):
+		t.Errorf("Build(%s) fails without code or message: %+v", show(args), f)
+	}
+	return inv, err
+}
+
+func (k *kit) checkBuild(t testing.TB) {
+	tool := k.fresh(t)
+	for _, args := range append(append([]json.RawMessage(nil), k.Examples...), k.Failing...) {
+		inv, err := build(t, tool, args)
+		if err != nil {
+			t.Errorf("Build(%s): %v", show(args), err)
+			continue
+		}
+		checkInvocation(t, tool, inv, args)
+	}
+}
+
+// checkInvocation checks what an invocation says of itself.
+func checkInvocation(t testing.TB, tool tools.DeclarativeTool, inv tools.ToolInvocation, args json.RawMessage) {
+	params := inv.Params()
+	var object map[string]any
+	if err := json.Unmarshal(params, &object); err != nil || object == nil {
+		t.Errorf("Params of %s are no JSON object: %s", show(args), show(params))
+		return
+	}
+	again, err := build(t, tool, params)
+	if err != nil {
+		t.Errorf("Params of %s do not build: %v", show(args), err)
+	} else if !bytes.Equal(again.Params(), params) {
+		t.Errorf("Params of %s are not canonical:\n%s\nbuild to\n%s", show(args), show(params), show(again.Params()))
+	}
+	if d := inv.Description(); strings.TrimSpace(d) == "" || strings.ContainsAny(d, "\r\n") {
+		t.Errorf("Description of %s must be one line: %q", show(args), d)
+	}
+	for _, l := range inv.Locations() {
+		if !filepath.IsAbs(l.Path) {
+			t.Errorf("Locations of %s must be absolute: %q", show(args), l.Path)
+		}
+	}
+}
+
+func (k *kit) checkRefusals(t testing.TB) {
+	tool := k.fresh(t)
+	bad := append([]json.RawMessage(nil), k.Bad...)
+	for _, text := range []string{`[]`, `7`, `"text"`, `true`, `{`, `{"a":1}{}`, "{\"a\":\"\xff\"}", `not json`} {
+		bad = append(bad, json.RawMessage(text))
+	}
+	for _, example := range k.Examples {
+		if args, ok := withKey(example, "tooltest_unknown_key"); ok {
+			bad = append(bad, args)
+		}
+	}
+	if hasRequired(k.spec.Schema) {
+		bad = append(bad, json.RawMessage(`{}`))
+	}
+	for _, args := range bad {
+		if _, err := build(t, tool, args); err == nil {
+			t.Errorf("Build(%s) accepts bad arguments", show(args))
+		}
+	}
+}
+
+func withKey(object json.RawMessage, key string) (json.RawMessage, bool) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(object, &members); err != nil || members == nil {
+		return nil, false
+	}
+	members[key] = json.RawMessage(`1`)
+	args, err := json.Marshal(members)
+	return args, err == nil
+}
+
+func hasRequired(schema json.RawMessage) bool {
+	var root struct {
+		Required []string `json:"required"`
+	}
+	return json.Unmarshal(schema, &root) == nil && len(root.Required) > 0
+}
+
+// show clips what a message quotes.
+func show(text []byte) string {
+	const limit = 300
+	if len(text) > limit {
+		return string(text[:limit]) + "…"
+	}
+	return string(text)
+}

@@ -1,0 +1,250 @@
+package tooltest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// outcome is what executing gave.
+type outcome struct {
+	result tools.Result
+	err    error
+}
+
+func (o outcome) succeeded() bool { return o.err == nil && o.result.Error == nil }
+
+// step runs one step of a call, protected from panics and, once ctx has
+// ended, from running for ever. It reports whether the step came to an end.
+func (k *kit) step(t testing.TB, ctx context.Context, name string, args json.RawMessage, run func() error) (error, bool) {
+	done := make(chan error, 1)
+	go func() { done <- tools.Protect(k.spec.Name, name, run) }()
+	var err error
+	select {
+	case err = <-done:
+	case <-ctx.Done():
+		limit := time.NewTimer(k.Timeout)
+		defer limit.Stop()
+		select {
+		case err = <-done:
+		case <-limit.C:
+			t.Errorf("%s of %s still runs %v after its context ended", name, show(args), k.Timeout)
+			return nil, false
+		}
+	}
+	if defect := new(tools.Defect); errors.As(err, &defect) {
+		t.Errorf("%s of %s panics: %v", name, show(args), err)
+	}
+	return err, true
+}
+
+func (k *kit) execute(t testing.TB, ctx context.Context, inv tools.ToolInvocation, args json.RawMessage) (outcome, bool) {
+	var o outcome
+	var chunks atomic.Int64
+	err, ended := k.step(t, ctx, "Execute", args, func() (err error) {
+		o.result, err = inv.Execute(ctx, func(string) { chunks.Add(1) })
+		return err
+	})
+	if !ended {
+		return outcome{}, false
+	}
+	if chunks.Load() > 0 && !k.spec.StreamsOutput {
+		t.Errorf("Execute of %s sends live output, and Spec.StreamsOutput is not set", show(args))
+	}
+	o.err = err
+	return o, true
+}
+
+func (k *kit) checkExecution(t testing.TB) {
+	for _, args := range k.Examples {
+		if o, ended := k.call(t, args); ended && !o.succeeded() {
+			t.Errorf("Execute of the example %s fails: %v, result error %v", show(args), o.err, o.result.Error)
+		}
+	}
+	for _, args := range k.Failing {
+		o, ended := k.call(t, args)
+		switch {
+		case !ended:
+		case o.err != nil:
+			t.Errorf("Execute of %s returns an error for the host instead of one for the model: %v", show(args), o.err)
+		case o.result.Error == nil:
+			t.Errorf("Execute of %s succeeds and should fail", show(args))
+		case o.result.Error.Code == "" || o.result.Error.Message == "":
+			t.Errorf("Execute of %s fails without code or message: %+v", show(args), o.result.Error)
+		case len(o.result.LLMContent.Parts) == 0:
+			t.Errorf("Execute of %s fails without content for the model; see tools.Fail", show(args))
+		}
+	}
+}
+
+// call builds, confirms and executes in a fresh world, and checks what holds
+// for every call. It reports whether the call came to an end.
+func (k *kit) call(t testing.TB, args json.RawMessage) (outcome, bool) {
+	ctx := t.Context()
+	inv, err := build(t, k.fresh(t), args)
+	if err != nil {
+		t.Errorf("Build(%s): %v", show(args), err)
+		return outcome{}, false
+	}
+	before := bytes.Clone(inv.Params())
+	willRefuse, ok := k.confirm(t, ctx, inv, args)
+	if !ok {
+		return outcome{}, false
+	}
+	o, ended := k.execute(t, ctx, inv, args)
+	if !ended {
+		return outcome{}, false
+	}
+	if after := inv.Params(); !bytes.Equal(before, after) {
+		t.Errorf("Params of %s changed during the call:\n%s\n%s", show(args), show(before), show(after))
+	}
+	if willRefuse && o.succeeded() {
+		t.Errorf("the call %s announced that it would be refused, and then succeeded (FS-43)", show(args))
+	}
+	checkStable(t, "result", args, o.result, new(tools.Result))
+	return o, true
+}
+
+// confirm runs the confirmation step and reports whether the invocation
+// announced a refusal. ok is false where the call ends here.
+func (k *kit) confirm(t testing.TB, ctx context.Context, inv tools.ToolInvocation, args json.RawMessage) (willRefuse, ok bool) {
+	var c *tools.Confirmation
+	err, ended := k.step(t, ctx, "Confirmation", args, func() (err error) {
+		c, err = inv.Confirmation(ctx)
+		return err
+	})
+	switch {
+	case !ended:
+		return false, false
+	case errors.Is(err, tools.ErrWillRefuse):
+		return true, true
+	case err != nil:
+		if f := fault.As(err); f == nil || f.Code == "" {
+			t.Errorf("Confirmation of %s fails without a code: %v", show(args), err)
+		}
+		return false, true
+	case c != nil:
+		checkConfirmation(t, args, c)
+	case k.spec.Kind.Mutates() && !k.DefaultQuestion:
+		t.Errorf("Confirmation of %s is nil, and tools of kind %s change something: say what (tools.WithConfirmation), "+
+			"or set Cases.DefaultQuestion if the description says enough", show(args), k.spec.Kind)
+	}
+	return false, true
+}
+
+func checkConfirmation(t testing.TB, args json.RawMessage, c *tools.Confirmation) {
+	if c.Title == "" {
+		t.Errorf("Confirmation of %s has no title", show(args))
+	}
+	details := 0
+	complete := false
+	if d := c.EditDetails; d != nil {
+		details++
+		complete = c.Type == tools.ConfirmEdit && d.FilePath != "" && d.FileName != ""
+	}
+	if d := c.ExecDetails; d != nil {
+		details++
+		complete = c.Type == tools.ConfirmExec && d.Command != ""
+	}
+	if d := c.MCPDetails; d != nil {
+		details++
+		complete = c.Type == tools.ConfirmMCP && d.ServerName != "" && d.ToolName != ""
+	}
+	if d := c.InfoDetails; d != nil {
+		details++
+		complete = c.Type == tools.ConfirmInfo && d.Prompt != ""
+	}
+	if details != 1 || !complete {
+		t.Errorf("Confirmation of %s must have the details of its type %q, complete, and no others", show(args), c.Type)
+	}
+	for _, p := range c.Paths {
+		if !filepath.IsAbs(p) {
+			t.Errorf("Confirmation of %s: the path %q is not absolute", show(args), p)
+		}
+	}
+	checkStable(t, "confirmation", args, c, new(tools.Confirmation))
+}
+
+// checkStable checks that a value's JSON reads back to the same JSON.
+func checkStable(t testing.TB, what string, args json.RawMessage, value, empty any) {
+	first, err := json.Marshal(value)
+	if err != nil {
+		t.Errorf("the %s of %s has no JSON form: %v", what, show(args), err)
+		return
+	}
+	if err := json.Unmarshal(first, empty); err != nil {
+		t.Errorf("the %s of %s cannot be read back: %v", what, show(args), err)
+		return
+	}
+	second, err := json.Marshal(empty)
+	if err != nil || !bytes.Equal(first, second) {
+		t.Errorf("the JSON of the %s of %s is not stable (%v):\n%s\n%s", what, show(args), err, show(first), show(second))
+	}
+}
+
+// checkCancel checks both steps with a context that has ended, and executing
+// with one that ends at some time during it.
+func (k *kit) checkCancel(t testing.TB) {
+	for _, args := range k.Examples {
+		ended, cancel := context.WithCancel(t.Context())
+		cancel()
+		inv, err := build(t, k.fresh(t), args)
+		if err != nil {
+			return // reported by another check
+		}
+		if err, ok := k.step(t, ended, "Confirmation", args, func() error {
+			_, err := inv.Confirmation(ended)
+			return err
+		}); !ok || err != nil {
+			continue
+		}
+		if o, ok := k.execute(t, ended, inv, args); ok && o.succeeded() {
+			t.Errorf("Execute of %s succeeds although its context ended before", show(args))
+		}
+
+		during, cancel := context.WithCancel(t.Context())
+		if inv, err = build(t, k.fresh(t), args); err == nil {
+			go cancel()
+			k.execute(t, during, inv, args)
+		}
+		cancel()
+	}
+}
+
+// checkParallel runs the examples at once, those of a tool that changes
+// nothing several times.
+func (k *kit) checkParallel(t testing.TB) {
+	if !k.spec.Parallel {
+		return
+	}
+	copies := 4
+	if k.spec.Kind.Mutates() {
+		copies = 1
+	}
+	tool := k.fresh(t)
+	var running sync.WaitGroup
+	for _, args := range k.Examples {
+		for range copies {
+			running.Go(func() {
+				inv, err := build(t, tool, args)
+				if err != nil {
+					return // reported by another check
+				}
+				o, ended := k.execute(t, t.Context(), inv, args)
+				if ended && !o.succeeded() && !k.spec.Kind.Mutates() {
+					t.Errorf("Execute of %s beside others fails: %v, result error %v", show(args), o.err, o.result.Error)
+				}
+			})
+		}
+	}
+	running.Wait()
+}

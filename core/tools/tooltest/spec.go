@@ -1,0 +1,155 @@
+package tooltest
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+func (k *kit) checkSpec(t testing.TB) {
+	s := k.spec
+	if err := tools.CheckName(s.Name); err != nil {
+		t.Errorf("Spec.Name: %v", err)
+	}
+	for i, alias := range s.Aliases {
+		if err := tools.CheckName(alias); err != nil {
+			t.Errorf("Spec.Aliases: %v", err)
+		}
+		if alias == s.Name || slices.Contains(s.Aliases[:i], alias) {
+			t.Errorf("Spec.Aliases: %q is there twice or is the name", alias)
+		}
+	}
+	if strings.TrimSpace(s.Description) == "" {
+		t.Errorf("Spec.Description is empty; a model chooses tools by it")
+	}
+	if !s.Kind.Valid() {
+		t.Errorf("Spec.Kind: %q is none of %v", s.Kind, tools.Kinds())
+	}
+	if again := k.tool.Spec(); !reflect.DeepEqual(s, again) {
+		t.Errorf("Spec is not the same at each call:\n%+v\n%+v", s, again)
+	}
+}
+
+// keywords are what a tool's schema may use. A validator ignores what it does
+// not know, so that a misspelt limit limits nothing.
+var keywords = []string{
+	"type", "enum", "const", "title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly",
+	"properties", "required", "additionalProperties", "patternProperties", "propertyNames", "minProperties", "maxProperties",
+	"items", "prefixItems", "minItems", "maxItems", "uniqueItems",
+	"minLength", "maxLength", "pattern", "format", "contentEncoding", "contentMediaType",
+	"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
+	"anyOf", "oneOf", "allOf", "not", "$ref", "$defs",
+}
+
+// notOutermost are keywords that model APIs refuse at the top of a schema.
+var notOutermost = []string{"anyOf", "oneOf", "allOf", "not", "enum", "const", "$ref"}
+
+func (k *kit) checkSchema(t testing.TB) {
+	schema, err := tools.ParseSchema(k.spec.Name, k.spec.Schema)
+	if err == nil {
+		err = schema.Compile()
+	}
+	if err != nil {
+		t.Errorf("Spec.Schema: %v", err)
+		return
+	}
+	var root map[string]any
+	if err := json.Unmarshal(k.spec.Schema, &root); err != nil {
+		t.Errorf("Spec.Schema: %v", err)
+		return
+	}
+	if root["type"] != "object" {
+		t.Errorf("Spec.Schema: the outermost type must be \"object\"")
+	}
+	for _, word := range notOutermost {
+		if _, found := root[word]; found {
+			t.Errorf("Spec.Schema: model APIs refuse %s at the outermost level", word)
+		}
+	}
+	for _, problem := range schemaProblems(root, "") {
+		t.Errorf("Spec.Schema: %s", problem)
+	}
+}
+
+// schemaProblems lists what is wrong with a part of a schema; at is the way
+// of properties to it.
+func schemaProblems(node any, at string) []string {
+	schema, ok := node.(map[string]any)
+	if !ok {
+		return nil // a boolean schema
+	}
+	var problems []string
+	report := func(format string, args ...any) {
+		problems = append(problems, place(at)+": "+fmt.Sprintf(format, args...))
+	}
+	for _, word := range slices.Sorted(maps.Keys(schema)) {
+		if !slices.Contains(keywords, word) {
+			report("%q is no keyword that validators and models know", word)
+		}
+	}
+	properties, _ := schema["properties"].(map[string]any)
+	if schema["type"] == "object" || properties != nil {
+		switch extra := schema["additionalProperties"].(type) {
+		case nil:
+			report("it is open: without additionalProperties any key is accepted")
+		case bool:
+			if extra {
+				report("it is open: additionalProperties is true")
+			}
+		case map[string]any:
+			if len(properties) > 0 {
+				report("it is open: it has properties and accepts others")
+			}
+			problems = append(problems, schemaProblems(extra, at+".*")...)
+		}
+	}
+	required, _ := schema["required"].([]any)
+	for _, r := range required {
+		if name, _ := r.(string); properties[name] == nil {
+			report("%q is required and not declared", r)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(properties)) {
+		inner := strings.TrimPrefix(at+"."+name, ".")
+		property, _ := properties[name].(map[string]any)
+		if text, _ := property["description"].(string); strings.TrimSpace(text) == "" {
+			problems = append(problems, place(inner)+": it has no description (tag jsonschema_description)")
+		}
+		problems = append(problems, schemaProblems(properties[name], inner)...)
+	}
+	return append(problems, nestedProblems(schema, at)...)
+}
+
+// nestedProblems looks into the parts of a schema that are not properties.
+func nestedProblems(schema map[string]any, at string) []string {
+	var problems []string
+	if items := schema["items"]; items != nil {
+		problems = append(problems, schemaProblems(items, at+"[]")...)
+	}
+	for _, word := range []string{"prefixItems", "anyOf", "oneOf", "allOf"} {
+		parts, _ := schema[word].([]any)
+		for i, part := range parts {
+			problems = append(problems, schemaProblems(part, fmt.Sprintf("%s(%s %d)", at, word, i))...)
+		}
+	}
+	for _, word := range []string{"patternProperties", "$defs"} {
+		parts, _ := schema[word].(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(parts)) {
+			problems = append(problems, schemaProblems(parts[name], fmt.Sprintf("%s(%s %s)", at, word, name))...)
+		}
+	}
+	return problems
+}
+
+func place(at string) string {
+	if at == "" {
+		return "outermost object"
+	}
+	return at
+}
