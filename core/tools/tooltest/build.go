@@ -55,6 +55,10 @@ func checkInvocation(t testing.TB, tool tools.DeclarativeTool, inv tools.ToolInv
 		t.Errorf("Params of %s are no JSON object: %s", show(args), show(params))
 		return
 	}
+	var compact bytes.Buffer
+	if err := json.Compact(&compact, params); err != nil || !bytes.Equal(compact.Bytes(), params) {
+		t.Errorf("Params of %s are not canonical, as they are not compact: %s", show(args), show(params))
+	}
 	again, err := build(t, tool, params)
 	if err != nil {
 		t.Errorf("Params of %s do not build: %v", show(args), err)

@@ -1,0 +1,123 @@
+package file
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/mutation"
+	"github.com/fettle-dev/fettle/core/services/patch"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// Report is what the model receives of a change on every exit (FS-27).
+type Report struct {
+	Success         bool               `json:"success"`
+	Message         string             `json:"message"`
+	LatestFileState filestate.State    `json:"latest_file_state"`
+	Corrections     []patch.Correction `json:"corrections,omitempty"` // what was mended in the diff
+	KeptFiles       []string           `json:"kept_files,omitempty"`  // somebody else's bytes, kept beside the target
+}
+
+// change is the invocation shared by the tools that change a file: plan once,
+// show the plan, commit the plan.
+type change struct {
+	services Services
+	request  mutation.Request
+	params   json.RawMessage
+	title    string // of the confirmation, without the path
+	done     func(*mutation.Plan) string
+	plan     *mutation.Plan
+}
+
+func (c *change) Params() json.RawMessage { return c.params }
+
+func (c *change) Description() string {
+	verb := c.request.Verb.Infinitive
+	return strings.ToUpper(verb[:1]) + verb[1:] + " " + short(c.request.Path)
+}
+
+func (c *change) Locations() []tools.Location {
+	return []tools.Location{{Path: c.request.Path.String()}}
+}
+
+func (c *change) planned(ctx context.Context) *mutation.Plan {
+	if c.plan == nil {
+		c.plan = c.services.Mutator.Plan(ctx, c.request)
+	}
+	return c.plan
+}
+
+// Confirmation shows the change that will be committed (FS-44, FS-56). A
+// plan that was refused is not asked about: the error answers
+// [tools.ErrWillRefuse] and is the refusal as well (FS-42, PR-15, PR-21).
+func (c *change) Confirmation(ctx context.Context) (*tools.Confirmation, error) {
+	plan := c.planned(ctx)
+	if refusal := plan.Refused(); refusal != nil {
+		return nil, tools.WillRefuse(refusal)
+	}
+	diff := c.fileDiff(plan)
+	return &tools.Confirmation{
+		Type:  tools.ConfirmEdit,
+		Title: c.title + ": " + short(c.request.Path),
+		EditDetails: &tools.EditDetails{
+			FileName: diff.FileName, FilePath: diff.FilePath, FileDiff: diff.FileDiff,
+			OriginalContent: diff.OriginalContent, NewContent: diff.NewContent, DiffStat: diff.DiffStat,
+		},
+		Paths: []string{c.request.Path.String()},
+		Bases: []tools.FileVersion{{Path: c.request.Path.String(), SHA256: plan.Base().SHA256}},
+	}, nil
+}
+
+// Execute commits the plan, made now if nobody had to confirm it.
+func (c *change) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {
+	plan := c.planned(ctx)
+	out := c.services.Mutator.Commit(ctx, plan)
+	report := Report{Success: out.Err == nil, LatestFileState: out.State, Corrections: out.Corrections, KeptFiles: out.Kept}
+	result := tools.Result{Error: out.Err}
+	if out.Err != nil {
+		report.Message = out.Err.Message
+		result.ReturnDisplay = tools.TextDisplay(out.Err.Display())
+	} else {
+		c.services.accessed(ctx, c.request.Path)
+		report.Message = c.done(plan)
+		diff := c.fileDiff(plan)
+		result.ReturnDisplay = tools.Display{Diff: &diff}
+	}
+	var err error
+	result.LLMContent, err = tools.JSON(report)
+	return result, err
+}
+
+func (c *change) fileDiff(plan *mutation.Plan) tools.FileDiff {
+	base, diff := plan.Base(), plan.Diff()
+	stat := diff.Stat()
+	d := tools.FileDiff{
+		FileName:   filepath.Base(c.request.Path.String()),
+		FilePath:   c.request.Path.String(),
+		NewContent: plan.NewText(),
+		IsNewFile:  !base.Exists,
+		DiffStat: &tools.DiffStat{
+			ModelAddedLines: stat.AddedLines, ModelRemovedLines: stat.RemovedLines,
+			ModelAddedChars: stat.AddedChars, ModelRemovedChars: stat.RemovedChars,
+		},
+	}
+	from := "/dev/null"
+	if base.Exists {
+		d.OriginalContent = &base.Text
+		from = "a/" + c.request.Path.Rel()
+	}
+	d.FileDiff = diff.Unified(from, "b/"+c.request.Path.Rel())
+	return d
+}
+
+// invalidDiff gives an error of package patch its class.
+func invalidDiff(err error) *fault.Error {
+	if e := fault.As(err); e != nil {
+		return e
+	}
+	return fault.Wrap(fault.InvalidDiff, "file.safe_patch", "Invalid Diff: "+err.Error(), "", err)
+}

@@ -1,0 +1,233 @@
+package file
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/mutation"
+	"github.com/fettle-dev/fettle/core/services/textfile"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// EditParams are the parameters of edit (TO-07).
+type EditParams struct {
+	FilePath             string `json:"file_path" jsonschema_description:"The file to change: absolute, or relative to the target folder."`
+	OldString            string `json:"old_string" jsonschema_description:"The exact text to replace, white space included, with enough lines around it to be unique. Empty to create a file."`
+	NewString            string `json:"new_string" jsonschema_description:"The text to put in its place, taken literally."`
+	ExpectedReplacements *int   `json:"expected_replacements,omitempty" jsonschema_description:"How many places must match, 1 if left out; 0 for any number of at least 1."`
+}
+
+const editDescription = "Replaces literal text in one file. The file must have been read with read_file before, in full, and must not have changed since. " +
+	"old_string must match the file exactly, in exactly expected_replacements places (1 if left out), and all of them are replaced, or nothing is. " +
+	"Line breaks match whether the file has LF or CRLF. An empty old_string creates a file that does not exist. " +
+	"The result has success, message and latest_file_state."
+
+func newEdit() (*Factory, error) {
+	return tools.NewFactory(tools.Definition[Services, EditParams]{
+		Spec: tools.Spec{
+			Name: Edit, Aliases: []string{"replace"}, DisplayName: "Edit", Description: editDescription,
+			Kind: tools.KindEdit, Effects: []tools.Effect{tools.EffectReadFiles, tools.EffectWriteFiles},
+		},
+		Rewrite: rewriteEdit,
+		Validate: func(_ Services, p EditParams) error {
+			if p.ExpectedReplacements != nil && *p.ExpectedReplacements < 0 {
+				return errors.New("expected_replacements must be a non-negative number")
+			}
+			return nonEmpty("file_path", p.FilePath)
+		},
+		Build: func(s Services, p EditParams, params json.RawMessage) (tools.ToolInvocation, error) {
+			path, err := s.Paths.Resolve(p.FilePath)
+			if err != nil {
+				return nil, err
+			}
+			count := 0
+			return &change{
+				services: s, params: params, title: "Confirm Edit",
+				request: mutation.Request{
+					Path: path,
+					Verb: filestate.Verb{Ing: "editing", Infinitive: "edit", Participle: "edited", Component: "EDIT_PRIOR_READ"},
+					Compute: func(base mutation.Base) (mutation.Change, *fault.Error) {
+						text, n, err := p.replace(path.String(), base)
+						count = n
+						return mutation.Change{Text: text}, err
+					},
+				},
+				done: func(plan *mutation.Plan) string {
+					if !plan.Base().Exists {
+						return "File created successfully."
+					}
+					return fmt.Sprintf("Replaced %d occurrence(s) successfully.", count)
+				},
+			}, nil
+		},
+	})
+}
+
+// rewriteEdit accepts upstream's arguments: instruction says nothing that
+// changes the edit, allow_multiple stands for any number of replacements.
+func rewriteEdit(args map[string]json.RawMessage) error {
+	delete(args, "instruction")
+	raw, ok := args["allow_multiple"]
+	if !ok {
+		return nil
+	}
+	multiple, err := strconv.ParseBool(strings.Trim(string(bytes.TrimSpace(raw)), `"`))
+	if err != nil {
+		return errors.New("allow_multiple must be true or false")
+	}
+	delete(args, "allow_multiple")
+	if _, given := args["expected_replacements"]; multiple && !given {
+		args["expected_replacements"] = json.RawMessage("0")
+	}
+	return nil
+}
+
+// replace makes the new text, or the match error (PR-23). It is called only
+// once the file is proved to be known, so its errors may show content.
+func (p EditParams) replace(path string, base mutation.Base) (text string, count int, err *fault.Error) {
+	switch {
+	case p.OldString == "" && base.Exists:
+		return "", 0, fault.New(fault.AttemptToCreateExist, "file.edit",
+			path+" already exists, and an empty old_string only creates a file.",
+			"Give the text to replace as old_string, or replace the whole file with write_file and its sha256.")
+	case p.OldString == "":
+		return p.NewString, 1, nil
+	case !base.Exists:
+		return "", 0, fault.New(fault.FileNotFound, "file.edit", path+" does not exist, so there is nothing to replace in it.",
+			"Check the path with list_directory; to create the file use an empty old_string.")
+	case p.OldString == p.NewString:
+		return "", 0, noChange(path)
+	}
+	places := occurrences(base.Text, p.OldString)
+	want := 1
+	if p.ExpectedReplacements != nil {
+		want = *p.ExpectedReplacements
+	}
+	switch {
+	case len(places) == 0:
+		return "", 0, noOccurrence(path, base.Text, p.OldString)
+	case want != 0 && len(places) != want:
+		return "", 0, fault.New(fault.EditOccurrenceMismatch, "file.edit",
+			fmt.Sprintf("Expected %d occurrence(s) of old_string in %s but found %d, at %s.", want, path, len(places), linesText(base.Text, places)),
+			"Add lines around the text until old_string is unique, or set expected_replacements.")
+	}
+	var b strings.Builder
+	at := 0
+	for _, pl := range places {
+		b.WriteString(base.Text[at:pl[0]])
+		matched := base.Text[pl[0]:pl[1]]
+		if textfile.NewlineOf(matched) == textfile.NewlineNone {
+			matched = base.Text
+		}
+		b.WriteString(textfile.Restyle(p.NewString, matched))
+		at = pl[1]
+	}
+	b.WriteString(base.Text[at:])
+	if b.String() == base.Text {
+		return "", 0, noChange(path)
+	}
+	return b.String(), len(places), nil
+}
+
+// occurrences returns where old stands in text, as byte ranges that do not
+// overlap. A line break in old matches LF and CRLF alike.
+func occurrences(text, old string) [][]int {
+	if strings.Contains(text, "\r\n") && strings.Contains(old, "\n") {
+		lines := strings.Split(strings.ReplaceAll(old, "\r\n", "\n"), "\n")
+		for i, l := range lines {
+			lines[i] = regexp.QuoteMeta(l)
+		}
+		if re, err := regexp.Compile(strings.Join(lines, `\r?\n`)); err == nil {
+			return re.FindAllStringIndex(text, -1)
+		}
+	}
+	old = textfile.Restyle(old, text)
+	var places [][]int
+	for at := 0; ; {
+		i := strings.Index(text[at:], old)
+		if i < 0 {
+			return places
+		}
+		places = append(places, []int{at + i, at + i + len(old)})
+		at += i + len(old)
+	}
+}
+
+// linesText names the lines at which places begin, the first few of many.
+func linesText(text string, places [][]int) string {
+	const most = 10
+	var b strings.Builder
+	b.WriteString("line ")
+	if len(places) > 1 {
+		b.Reset()
+		b.WriteString("lines ")
+	}
+	line, at := 1, 0
+	for i, pl := range places {
+		if i == most {
+			fmt.Fprintf(&b, " and %d more", len(places)-most)
+			break
+		}
+		line += strings.Count(text[at:pl[0]], "\n")
+		at = pl[0]
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(strconv.Itoa(line))
+	}
+	return b.String()
+}
+
+func noChange(path string) *fault.Error {
+	return fault.New(fault.EditNoChange, "file.edit", "The edit would leave "+path+" as it is: old_string and new_string are the same.",
+		"If the change is there already, go on; else give another new_string.")
+}
+
+// noOccurrence says where the first line of old nearly matches, so that the
+// next try need not be a guess.
+func noOccurrence(path, text, old string) *fault.Error {
+	remedy := "Copy old_string from the content as read, white space included."
+	if line, found, want, ok := nearest(text, old); ok {
+		remedy = fmt.Sprintf("Nearest is line %d, which reads %q where old_string has %q. %s", line, found, want, remedy)
+	}
+	return fault.New(fault.EditNoOccurrenceFound, "file.edit", "old_string does not occur in "+path+".", remedy)
+}
+
+// nearest finds the place that agrees with old over the most lines, white
+// space aside, and returns its first line that differs.
+func nearest(text, old string) (line int, found, want string, ok bool) {
+	have, wanted := strings.Split(text, "\n"), strings.Split(strings.TrimSuffix(old, "\n"), "\n")
+	best := 0
+	for i := range have {
+		n := 0
+		for n < len(wanted) && i+n < len(have) && strings.TrimSpace(have[i+n]) == strings.TrimSpace(wanted[n]) {
+			n++
+		}
+		if n <= best {
+			continue
+		}
+		for k := 0; k < len(wanted) && i+k < len(have); k++ {
+			h := strings.TrimSuffix(have[i+k], "\r")
+			if h != strings.TrimSuffix(wanted[k], "\r") {
+				best, line, found, want, ok = n, i+k+1, clip(h), clip(wanted[k]), true
+				break
+			}
+		}
+	}
+	return line, found, want, ok
+}
+
+func clip(s string) string {
+	const most = 120
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return s
+}

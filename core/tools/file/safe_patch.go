@@ -1,0 +1,84 @@
+package file
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/mutation"
+	"github.com/fettle-dev/fettle/core/services/patch"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// SafePatchParams are the parameters of safe_patch (FS-26).
+type SafePatchParams struct {
+	FilePath          string `json:"file_path" jsonschema_description:"The file to change: absolute, or relative to the target folder."`
+	UnifiedDiff       string `json:"unified_diff" jsonschema_description:"The change as a unified diff of this one file. Line numbers may be wrong; context and removed lines must be copied exactly."`
+	BaseContentSHA256 string `json:"base_content_sha256" jsonschema:"pattern=^[0-9a-fA-F]{64}$" jsonschema_description:"The sha256 of the state object that the diff is based on; for a file that does not exist yet, that of empty input (e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855)."`
+}
+
+const safePatchDescription = "Changes one file by a unified diff, all hunks or none, and only if the file still is what the diff is based on. Rules: " +
+	"(1) Work from the state object with the highest version that you hold for the file and that has a sha256. " +
+	"(2) If you hold none, read the file with read_file first. " +
+	"(3) Keep at least 10 unchanged lines of context before and after each hunk, as far as the file has them, so that its place is unique; line numbers in the hunk headers are only hints and get corrected. " +
+	"(4) Pass that object's sha256 as base_content_sha256. It is a lock: if the file has changed on disk meanwhile, nothing is written. " +
+	"The result has success, message and latest_file_state. After a success latest_file_state is your new base. " +
+	"After a State Mismatch it holds the current content where you may see it: make a new diff from it and try again at once. " +
+	"After an Invalid Diff compare your context and removed lines with the content, character by character. " +
+	"To create a file, send a diff of added lines only with the sha256 of empty input."
+
+func newSafePatch() (*Factory, error) {
+	return tools.NewFactory(tools.Definition[Services, SafePatchParams]{
+		Spec: tools.Spec{
+			Name: SafePatch, DisplayName: "SafePatch", Description: safePatchDescription,
+			Kind: tools.KindEdit, Effects: []tools.Effect{tools.EffectReadFiles, tools.EffectWriteFiles},
+		},
+		Validate: func(_ Services, p SafePatchParams) error { return nonEmpty("file_path", p.FilePath) },
+		Build: func(s Services, p SafePatchParams, params json.RawMessage) (tools.ToolInvocation, error) {
+			path, err := s.Paths.Resolve(p.FilePath)
+			if err != nil {
+				return nil, err
+			}
+			return &change{
+				services: s, params: params, title: "Confirm Patch",
+				request: mutation.Request{
+					Path:    path,
+					Verb:    filestate.Verb{Ing: "patching", Infinitive: "patch", Participle: "patched", Component: "SAFE_PATCH"},
+					Proof:   strings.ToLower(p.BaseContentSHA256),
+					Compute: func(base mutation.Base) (mutation.Change, *fault.Error) { return s.applyDiff(base, p.UnifiedDiff) },
+				},
+				done: func(*mutation.Plan) string { return "Patch applied successfully." },
+			}, nil
+		},
+	})
+}
+
+// applyDiff parses, corrects and applies a diff in memory: stages 2 and 3 of
+// safe_patch (FS-31, FS-38).
+func (s Services) applyDiff(base mutation.Base, diff string) (mutation.Change, *fault.Error) {
+	parsed, err := patch.Parse(diff)
+	if err != nil {
+		return mutation.Change{}, invalidDiff(err)
+	}
+	corrected, err := patch.Correct(base.Text, parsed)
+	if err != nil {
+		return mutation.Change{}, invalidDiff(err)
+	}
+	apply := s.Apply
+	if apply == nil {
+		apply = patch.ApplyStrict
+	}
+	text, err := apply(base.Text, corrected)
+	if err != nil {
+		return mutation.Change{}, patchFailed(err)
+	}
+	return mutation.Change{Text: text, Diff: corrected, Corrections: corrected.Corrections}, nil
+}
+
+// patchFailed is the refusal of FS-39, whatever the applier said.
+func patchFailed(err error) *fault.Error {
+	return fault.Wrap(fault.PatchApplyFailed, "file.safe_patch",
+		"Internal Error: The corrected patch failed to apply. Please review the diff for subtle errors.",
+		"Read the file again and make the diff anew; write_file with the whole new content is the other way.", err)
+}

@@ -1,0 +1,405 @@
+package tooltest_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/tooltest"
+)
+
+// recorder is a testing.TB that keeps failures instead of failing the test.
+type recorder struct {
+	testing.TB
+	mu       sync.Mutex
+	failures []string
+}
+
+func (r *recorder) Errorf(format string, args ...any) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.failures = append(r.failures, fmt.Sprintf(format, args...))
+}
+
+// failuresOf runs the kit and returns what it reported.
+func failuresOf(t *testing.T, tool tools.DeclarativeTool, c tooltest.Cases) string {
+	t.Helper()
+	r := &recorder{TB: t}
+	tooltest.Run(r, tool, c)
+	return strings.Join(r.failures, "\n")
+}
+
+type echoParams struct {
+	Text  string `json:"text" jsonschema_description:"What to say."`
+	Times int    `json:"times,omitempty" jsonschema:"minimum=1,maximum=9" jsonschema_description:"How often."`
+}
+
+func echo(_ context.Context, p echoParams) (tools.Result, error) {
+	return tools.Result{LLMContent: tools.Text(strings.Repeat(p.Text, max(1, p.Times)))}, nil
+}
+
+func define[P any](t *testing.T, kind tools.Kind, run func(context.Context, P) (tools.Result, error), opts ...tools.Option) tools.DeclarativeTool {
+	t.Helper()
+	tool, err := tools.Define("sample", "Does something.", kind, run, opts...)
+	require.NoError(t, err)
+	return tool
+}
+
+func args(texts ...string) []json.RawMessage {
+	list := make([]json.RawMessage, len(texts))
+	for i, text := range texts {
+		list[i] = json.RawMessage(text)
+	}
+	return list
+}
+
+var examples = args(`{"text":"a"}`, `{"text":"b","times":3}`)
+
+func TestGoodTool(t *testing.T) {
+	tooltest.Run(t, define(t, tools.KindRead, echo, tools.WithParallel()), tooltest.Cases{
+		Examples: examples,
+		Bad:      args(`{"text":"a","times":10}`, `{"text":["a"]}`),
+	})
+}
+
+// deleteNote is a tool that changes something, in the folder given.
+func deleteNote(dir string) (tools.DeclarativeTool, error) {
+	type params struct {
+		Name string `json:"name" jsonschema_description:"Name of the note."`
+	}
+	return tools.Define("delete_note", "Deletes a note.", tools.KindDelete,
+		func(_ context.Context, p params) (tools.Result, error) {
+			if err := os.Remove(filepath.Join(dir, filepath.Base(p.Name))); err != nil {
+				return tools.Result{}, fault.Wrap(fault.FileNotFound, "delete_note", "There is no such note.", "", err)
+			}
+			return tools.Result{LLMContent: tools.Text("deleted")}, nil
+		},
+		tools.WithConfirmation(func(_ context.Context, p params) (*tools.Confirmation, error) {
+			if _, err := os.Stat(filepath.Join(dir, filepath.Base(p.Name))); err != nil {
+				return nil, tools.ErrWillRefuse
+			}
+			return &tools.Confirmation{Type: tools.ConfirmInfo, Title: "Delete?", InfoDetails: &tools.InfoDetails{Prompt: p.Name}}, nil
+		}))
+}
+
+func TestGoodMutator(t *testing.T) {
+	tooltest.Run(t, nil, tooltest.Cases{
+		Fresh: func(t testing.TB) tools.DeclarativeTool {
+			dir := t.TempDir()
+			if err := os.WriteFile(filepath.Join(dir, "a.txt"), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			tool, err := deleteNote(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return tool
+		},
+		Examples: args(`{"name":"a.txt"}`),
+		Failing:  args(`{"name":"absent.txt"}`),
+	})
+}
+
+// tool is a tool of parts, for breaking each.
+type tool struct {
+	spec  tools.Spec
+	build func(args json.RawMessage) (tools.ToolInvocation, error)
+}
+
+func (b *tool) Spec() tools.Spec { return b.spec }
+
+func (b *tool) Build(args json.RawMessage) (tools.ToolInvocation, error) { return b.build(args) }
+
+// invocation is an invocation of parts; nil parts do what is right.
+type invocation struct {
+	params  func() json.RawMessage
+	text    string
+	at      []tools.Location
+	confirm func(ctx context.Context) (*tools.Confirmation, error)
+	run     func(ctx context.Context, out tools.Output) (tools.Result, error)
+}
+
+func (i *invocation) Params() json.RawMessage     { return i.params() }
+func (i *invocation) Description() string         { return i.text }
+func (i *invocation) Locations() []tools.Location { return i.at }
+func (i *invocation) Confirmation(ctx context.Context) (*tools.Confirmation, error) {
+	if i.confirm == nil {
+		return nil, nil
+	}
+	return i.confirm(ctx)
+}
+
+func (i *invocation) Execute(ctx context.Context, out tools.Output) (tools.Result, error) {
+	if i.run == nil {
+		return tools.Result{LLMContent: tools.Text("done")}, ctx.Err()
+	}
+	return i.run(ctx, out)
+}
+
+const closedSchema = `{"type":"object","properties":{"text":{"type":"string","description":"x"}},"required":["text"],"additionalProperties":false}`
+
+// broken returns a tool that is good but for what change does to each
+// invocation.
+func broken(t *testing.T, kind tools.Kind, change func(*invocation)) *tool {
+	t.Helper()
+	schema, err := tools.ParseSchema("broken", json.RawMessage(closedSchema))
+	require.NoError(t, err)
+	return &tool{
+		spec: tools.Spec{Name: "broken", Description: "Is broken.", Kind: kind, Schema: schema.Raw()},
+		build: func(args json.RawMessage) (tools.ToolInvocation, error) {
+			params, err := schema.Check(args)
+			if err != nil {
+				return nil, err
+			}
+			i := &invocation{params: func() json.RawMessage { return params }, text: "does something"}
+			change(i)
+			return i, nil
+		},
+	}
+}
+
+func TestBadInvocations(t *testing.T) {
+	info := func(c tools.Confirmation) func(context.Context) (*tools.Confirmation, error) {
+		return func(context.Context) (*tools.Confirmation, error) { return &c, nil }
+	}
+	tests := map[string]struct {
+		kind   tools.Kind
+		change func(*invocation)
+		want   string
+	}{
+		"good": {tools.KindRead, func(*invocation) {}, ""},
+		"panic while executing": {tools.KindRead, func(i *invocation) {
+			i.run = func(context.Context, tools.Output) (tools.Result, error) { panic("boom") }
+		}, "Execute of {\"text\":\"a\"} panics"},
+		"panic while confirming": {tools.KindRead, func(i *invocation) {
+			i.confirm = func(context.Context) (*tools.Confirmation, error) { panic("boom") }
+		}, "Confirmation of {\"text\":\"a\"} panics"},
+		"ignores an ended context": {tools.KindRead, func(i *invocation) {
+			i.run = func(context.Context, tools.Output) (tools.Result, error) { return tools.Result{}, nil }
+		}, "succeeds although its context ended"},
+		"hangs": {tools.KindRead, func(i *invocation) {
+			i.run = func(ctx context.Context, _ tools.Output) (tools.Result, error) {
+				if ctx.Err() != nil {
+					select {} // the test's own end stops it
+				}
+				return tools.Result{}, nil
+			}
+		}, "still runs"},
+		"does not confirm": {tools.KindEdit, func(*invocation) {}, "is nil, and tools of kind edit change something"},
+		"confirmation without details": {tools.KindEdit, func(i *invocation) {
+			i.confirm = info(tools.Confirmation{Type: tools.ConfirmEdit, Title: "t"})
+		}, "must have the details of its type"},
+		"confirmation of another type": {tools.KindEdit, func(i *invocation) {
+			i.confirm = info(tools.Confirmation{Type: tools.ConfirmExec, Title: "t", InfoDetails: &tools.InfoDetails{Prompt: "p"}})
+		}, "must have the details of its type"},
+		"confirmation without title": {tools.KindEdit, func(i *invocation) {
+			i.confirm = info(tools.Confirmation{Type: tools.ConfirmInfo, InfoDetails: &tools.InfoDetails{Prompt: "p"}})
+		}, "has no title"},
+		"confirmation of a relative path": {tools.KindEdit, func(i *invocation) {
+			i.confirm = info(tools.Confirmation{Type: tools.ConfirmInfo, Title: "t", Paths: []string{"a"}, InfoDetails: &tools.InfoDetails{Prompt: "p"}})
+		}, "is not absolute"},
+		"confirmation fails without code": {tools.KindEdit, func(i *invocation) {
+			i.confirm = func(context.Context) (*tools.Confirmation, error) { return nil, errors.New("no") }
+		}, "fails without a code"},
+		"success after announcing a refusal": {tools.KindEdit, func(i *invocation) { // FS-43
+			i.confirm = func(context.Context) (*tools.Confirmation, error) { return nil, tools.ErrWillRefuse }
+		}, "announced that it would be refused"},
+		"example fails": {tools.KindRead, func(i *invocation) {
+			i.run = func(context.Context, tools.Output) (tools.Result, error) {
+				return tools.Fail(fault.New(fault.ExecutionFailed, "", "no", "")), nil
+			}
+		}, "Execute of the example {\"text\":\"a\"} fails"},
+		"params change": {tools.KindRead, func(i *invocation) { // AR-12
+			i.run = func(ctx context.Context, _ tools.Output) (tools.Result, error) {
+				i.params = func() json.RawMessage { return json.RawMessage(`{"text":"other"}`) }
+				return tools.Result{}, ctx.Err()
+			}
+		}, "changed during the call"},
+		"params are no object": {tools.KindRead, func(i *invocation) {
+			i.params = func() json.RawMessage { return json.RawMessage(`[]`) }
+		}, "are no JSON object"},
+		"params are not canonical": {tools.KindRead, func(i *invocation) {
+			params := i.params()
+			i.params = func() json.RawMessage { return json.RawMessage(" " + string(params)) }
+		}, "are not canonical"},
+		"no description":    {tools.KindRead, func(i *invocation) { i.text = " " }, "must be one line"},
+		"relative location": {tools.KindRead, func(i *invocation) { i.at = []tools.Location{{Path: "a"}} }, "must be absolute"},
+		"output not announced": {tools.KindRead, func(i *invocation) {
+			i.run = func(ctx context.Context, out tools.Output) (tools.Result, error) {
+				out.Write("x")
+				return tools.Result{}, ctx.Err()
+			}
+		}, "sends live output"},
+		"result without JSON": {tools.KindRead, func(i *invocation) {
+			i.run = func(ctx context.Context, _ tools.Output) (tools.Result, error) {
+				list := &tools.TodoList{Todos: []tools.Todo{{Description: "d", Status: "bad"}}}
+				return tools.Result{ReturnDisplay: tools.Display{Todo: list}}, ctx.Err()
+			}
+		}, "has no JSON form"},
+		"result not stable": {tools.KindRead, func(i *invocation) {
+			i.run = func(ctx context.Context, _ tools.Output) (tools.Result, error) {
+				parts := []tools.Part{{Text: "\xff"}}
+				return tools.Result{LLMContent: tools.Content{Parts: parts}}, ctx.Err()
+			}
+		}, "is not stable"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := failuresOf(t, broken(t, tt.kind, tt.change), tooltest.Cases{
+				Examples: examples[:1], Timeout: 20 * time.Millisecond, Mutations: 20,
+			})
+			if tt.want == "" {
+				require.Empty(t, got)
+				return
+			}
+			require.Contains(t, got, tt.want)
+		})
+	}
+}
+
+func TestBadBuild(t *testing.T) {
+	tests := map[string]struct {
+		build func(good func(json.RawMessage) (tools.ToolInvocation, error)) func(json.RawMessage) (tools.ToolInvocation, error)
+		want  string
+	}{
+		"panics on odd arguments": {func(good func(json.RawMessage) (tools.ToolInvocation, error)) func(json.RawMessage) (tools.ToolInvocation, error) {
+			return func(args json.RawMessage) (tools.ToolInvocation, error) {
+				if args[0] == '[' {
+					panic("boom")
+				}
+				return good(args)
+			}
+		}, "Build([]) panics"},
+		"accepts anything": {func(good func(json.RawMessage) (tools.ToolInvocation, error)) func(json.RawMessage) (tools.ToolInvocation, error) {
+			return func(json.RawMessage) (tools.ToolInvocation, error) { return good(examples[0]) }
+		}, "accepts bad arguments"},
+		"plain error": {func(func(json.RawMessage) (tools.ToolInvocation, error)) func(json.RawMessage) (tools.ToolInvocation, error) {
+			return func(json.RawMessage) (tools.ToolInvocation, error) { return nil, errors.New("no") }
+		}, "no *fault.Error"},
+		"error without code": {func(func(json.RawMessage) (tools.ToolInvocation, error)) func(json.RawMessage) (tools.ToolInvocation, error) {
+			return func(json.RawMessage) (tools.ToolInvocation, error) { return nil, &fault.Error{} }
+		}, "without code or message"},
+		"nothing at all": {func(func(json.RawMessage) (tools.ToolInvocation, error)) func(json.RawMessage) (tools.ToolInvocation, error) {
+			return func(json.RawMessage) (tools.ToolInvocation, error) { return nil, nil }
+		}, "neither an invocation nor an error"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			tool := broken(t, tools.KindRead, func(*invocation) {})
+			tool.build = tt.build(tool.build)
+			require.Contains(t, failuresOf(t, tool, tooltest.Cases{Examples: examples[:1]}), tt.want)
+		})
+	}
+}
+
+func TestBadSpec(t *testing.T) {
+	tests := map[string]struct {
+		change func(*tools.Spec)
+		want   string
+	}{
+		"name":         {func(s *tools.Spec) { s.Name = "a b" }, "Spec.Name"},
+		"alias":        {func(s *tools.Spec) { s.Aliases = []string{"ä"} }, "Spec.Aliases"},
+		"alias twice":  {func(s *tools.Spec) { s.Aliases = []string{"x", "x"} }, "there twice"},
+		"description":  {func(s *tools.Spec) { s.Description = "\n" }, "Spec.Description"},
+		"kind":         {func(s *tools.Spec) { s.Kind = "reading" }, "Spec.Kind"},
+		"no JSON":      {func(s *tools.Spec) { s.Schema = json.RawMessage(`{`) }, "Spec.Schema"},
+		"bad keyword":  {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"type":"object","properties":7}`) }, "Spec.Schema"},
+		"type missing": {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"additionalProperties":false}`) }, "outermost type"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			tool := broken(t, tools.KindRead, func(*invocation) {})
+			tt.change(&tool.spec)
+			require.Contains(t, failuresOf(t, tool, tooltest.Cases{Examples: examples[:1]}), tt.want)
+		})
+	}
+}
+
+func TestBadSchema(t *testing.T) {
+	object := func(members string) string {
+		return `{"type":"object","additionalProperties":false,"properties":{"text":{"type":"string","description":"x"},` + members + `}}`
+	}
+	tests := map[string]struct{ schema, want string }{
+		"open":                 {`{"type":"object","properties":{"text":{"type":"string","description":"x"}}}`, "outermost object: it is open"},
+		"open by true":         {`{"type":"object","additionalProperties":true}`, "it is open: additionalProperties is true"},
+		"half open":            {`{"type":"object","properties":{"text":{"description":"x"}},"additionalProperties":{"type":"string"}}`, "accepts others"},
+		"open inside":          {object(`"o":{"type":"object","description":"d"}`), "o: it is open"},
+		"open in a list":       {object(`"o":{"type":"array","description":"d","items":{"type":"object"}}`), "o[]: it is open"},
+		"open in a map":        {object(`"o":{"type":"object","description":"d","additionalProperties":{"type":"object"}}`), "o.*: it is open"},
+		"open in alternatives": {object(`"o":{"description":"d","anyOf":[{"type":"object"}]}`), "o(anyOf 0): it is open"},
+		"unknown keyword":      {object(`"n":{"type":"integer","description":"d","minumum":1}`), `"minumum" is no keyword`},
+		"no description":       {object(`"n":{"type":"integer"}`), "n: it has no description"},
+		"required undeclared":  {`{"type":"object","additionalProperties":false,"required":["x"]}`, `"x" is required and not declared`},
+		"top oneOf":            {`{"type":"object","additionalProperties":false,"oneOf":[{}]}`, "refuse oneOf"},
+		"schema noise":         {`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","additionalProperties":false}`, `"$schema" is no keyword`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			tool := broken(t, tools.KindRead, func(*invocation) {})
+			tool.spec.Schema = json.RawMessage(tt.schema)
+			require.Contains(t, failuresOf(t, tool, tooltest.Cases{Examples: examples[:1], Mutations: -1}), tt.want)
+		})
+	}
+}
+
+func TestBadCases(t *testing.T) {
+	good := define(t, tools.KindRead, echo)
+	require.Contains(t, failuresOf(t, nil, tooltest.Cases{}), "there is no tool")
+	require.Contains(t, failuresOf(t, good, tooltest.Cases{}), "Cases.Examples is empty")
+	require.Contains(t, failuresOf(t, good, tooltest.Cases{Examples: args(`{}`)}), "Build({})")
+	require.Contains(t, failuresOf(t, good, tooltest.Cases{Examples: examples, Bad: examples}), "accepts bad arguments")
+	require.Contains(t, failuresOf(t, good, tooltest.Cases{Examples: examples, Failing: examples}), "succeeds and should fail")
+	require.Contains(t, failuresOf(t, good, tooltest.Cases{
+		Examples: examples, Fresh: func(testing.TB) tools.DeclarativeTool { return nil },
+	}), "returned no tool")
+}
+
+func TestParallelFailure(t *testing.T) {
+	var mu sync.Mutex
+	calls := 0
+	run := func(ctx context.Context, p echoParams) (tools.Result, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if calls++; calls > 4 { // the parallel check comes last
+			return tools.Result{}, fault.New(fault.ExecutionFailed, "", "too many at once", "")
+		}
+		return echo(ctx, p)
+	}
+	got := failuresOf(t, define(t, tools.KindRead, run, tools.WithParallel()), tooltest.Cases{Examples: examples})
+	require.Contains(t, got, "beside others fails")
+}
+
+func TestDefaultQuestion(t *testing.T) {
+	c := tooltest.Cases{Examples: examples}
+	require.Contains(t, failuresOf(t, define(t, tools.KindMove, echo), c), "is nil, and tools of kind move")
+	c.DefaultQuestion = true
+	require.Empty(t, failuresOf(t, define(t, tools.KindMove, echo), c))
+}
+
+// The kit's damaged arguments are the same at each run.
+func TestDamagedArgumentsAreTheSameAtEachRun(t *testing.T) {
+	record := func() (seen []string) {
+		tool := broken(t, tools.KindRead, func(*invocation) {})
+		good := tool.build
+		tool.build = func(args json.RawMessage) (tools.ToolInvocation, error) {
+			seen = append(seen, string(args))
+			return good(args)
+		}
+		require.Empty(t, failuresOf(t, tool, tooltest.Cases{Examples: examples[:1]}))
+		return seen
+	}
+	first := record()
+	require.Greater(t, len(first), 300)
+	require.Equal(t, first, record())
+}
