@@ -20,7 +20,7 @@ func guess(data []byte) (name, text string, ok bool) {
 	if damagedUTF8(data) || bytes.IndexByte(data, 0) >= 0 {
 		return "", "", false
 	}
-	for _, c := range candidates(chardet.Detect(sample(data))) {
+	for _, c := range candidates(chardet.Detect(sample(data)), data) {
 		codec := codecOf(c.name)
 		if codec == nil {
 			continue
@@ -75,105 +75,155 @@ func sample(data []byte) []byte {
 	return lines
 }
 
-// candidate is an encoding that a file may have, and the scripts that text in
-// it is written in.
+// candidate is an encoding that a file may have.
 type candidate struct {
 	name    string
-	scripts []*unicode.RangeTable // nil for Latin
+	scripts []*unicode.RangeTable // what text in it is written in; nil: in Latin
+	proof   []*unicode.RangeTable // the scripts that count as evidence; nil: all of them
 }
 
 // candidates turns the detector's answer into encodings to try, in order.
-// Without confidence there are none; the Latin ones are judged by their
-// letters, for which the detector has no model.
-func candidates(r chardet.Result) []candidate {
-	name := strings.ToLower(r.Encoding)
-	try := func(atLeast float64, scripts []*unicode.RangeTable, names ...string) (list []candidate) {
-		if r.Confidence < atLeast {
-			return nil
-		}
-		for _, n := range names {
-			list = append(list, candidate{n, scripts})
-		}
-		return list
-	}
-	const script, multibyte = 0.6, 0.9
+// Where it has a model of the language its confidence must be high; the Latin
+// encodings, for most of which it has none, are judged by their letters.
+func candidates(r chardet.Result, data []byte) []candidate {
+	const language, multibyte = 0.6, 0.9
 	cyrillic := []*unicode.RangeTable{unicode.Cyrillic}
 	greek := []*unicode.RangeTable{unicode.Greek}
 	hebrew := []*unicode.RangeTable{unicode.Hebrew}
+	thai := []*unicode.RangeTable{unicode.Thai}
 	chinese := []*unicode.RangeTable{unicode.Han, unicode.Bopomofo}
 	japanese := []*unicode.RangeTable{unicode.Han, unicode.Hiragana, unicode.Katakana}
 	korean := []*unicode.RangeTable{unicode.Hangul, unicode.Han}
-	switch name {
-	case "iso-8859-1", "windows-1252", "iso-8859-9", "windows-1254":
-		// The Turkish pages differ from the western ones in six letters only.
-		return try(0.4, nil, "iso-8859-1", "windows-1252", "iso-8859-9", "windows-1254")
-	case "macroman":
-		return try(script, nil, "macintosh")
-	case "windows-1251", "koi8-r", "ibm855", "ibm866", "iso-8859-5":
-		return try(script, cyrillic, name)
-	case "maccyrillic":
-		return try(script, cyrillic, "x-mac-cyrillic")
-	case "iso-8859-7":
-		return try(script, greek, "iso-8859-7", "windows-1253")
-	case "windows-1253":
-		return try(script, greek, name)
-	case "iso-8859-8", "windows-1255":
-		return try(script, hebrew, name, "windows-1255")
-	case "tis-620":
-		return try(script, []*unicode.RangeTable{unicode.Thai}, "windows-874")
-	case "gb2312":
-		return try(multibyte, chinese, "gbk", "gb18030")
-	case "big5":
-		return try(multibyte, chinese, name)
-	case "shift_jis", "cp932":
-		return try(multibyte, japanese, "shift_jis")
-	case "euc-jp":
-		return try(multibyte, japanese, name)
-	case "euc-kr", "cp949":
-		return try(multibyte, korean, "euc-kr")
+
+	var list []candidate
+	offer := func(atLeast float64, scripts []*unicode.RangeTable, names ...string) {
+		for _, name := range names {
+			if r.Confidence >= atLeast {
+				list = append(list, candidate{name: name, scripts: scripts})
+			}
+		}
 	}
-	return nil
+	if r.Confidence < multibyte {
+		// The detector overlooks short Japanese texts, which their kana give away.
+		list = append(list, candidate{"shift_jis", japanese, []*unicode.RangeTable{unicode.Hiragana, fullWidthKatakana}})
+	}
+	switch name := strings.ToLower(r.Encoding); name {
+	case "iso-8859-1", "windows-1252":
+		offer(0, nil, "iso-8859-1", "windows-1252")
+	case "iso-8859-9", "windows-1254":
+		if hasTurkish(data) {
+			offer(0, nil, "iso-8859-9", "windows-1254")
+		} else {
+			offer(0, nil, "iso-8859-1", "windows-1252")
+		}
+	case "macroman":
+		offer(language, nil, "macintosh")
+	case "windows-1251", "koi8-r", "ibm855", "ibm866", "iso-8859-5":
+		offer(language, cyrillic, name)
+	case "iso-8859-7", "windows-1253":
+		offer(language, greek, name, "windows-1253")
+	case "iso-8859-8", "windows-1255":
+		offer(language, hebrew, name, "windows-1255")
+	case "tis-620":
+		offer(language, thai, "windows-874")
+	case "gb2312":
+		offer(multibyte, chinese, "gbk", "gb18030")
+	case "big5":
+		offer(multibyte, chinese, name)
+	case "shift_jis", "cp932":
+		offer(multibyte, japanese, "shift_jis")
+	case "euc-jp":
+		offer(multibyte, japanese, name)
+	case "euc-kr", "cp949":
+		offer(multibyte, korean, "euc-kr")
+	}
+	return list
 }
 
-// plausible reports whether text looks written, not mapped: at least three
-// letters beyond ASCII, and hardly anything that does not belong.
+var fullWidthKatakana = &unicode.RangeTable{R16: []unicode.Range16{{Lo: 0x30a1, Hi: 0x30fa, Stride: 1}}}
+
+// hasTurkish reports whether data has one of the six bytes in which the
+// Turkish encodings differ from the western ones.
+func hasTurkish(data []byte) bool {
+	for _, b := range []byte("\xd0\xdd\xde\xf0\xfd\xfe") {
+		if bytes.IndexByte(data, b) >= 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// plausible reports whether text looks written, not mapped: several letters
+// beyond ASCII that belong to the encoding's languages, not all the same, and
+// hardly anything that does not belong.
 func (c candidate) plausible(text string) bool {
 	const enough, tolerance = 3, 20
 	fits, odd := 0, 0
+	var first rune
+	varied := false
 	before := rune('\n')
 	for i, r := range text {
-		if r < utf8.RuneSelf {
-			before = r
-			continue
-		}
-		after, _ := utf8.DecodeRuneInString(text[i+utf8.RuneLen(r):])
-		switch {
-		case c.scripts != nil && unicode.In(r, c.scripts...):
-			fits++
-		case c.scripts == nil && latinLetter(before, r, after):
-			fits++
-		case !unicode.IsPunct(r) && !unicode.IsSymbol(r) && r != '\u00a0' && !wide(r):
-			odd++
-		case unicode.IsLetter(before) && unicode.IsLetter(after) && r != '’' && r != '·' && !wide(r):
-			odd++ // a sign inside a word
+		if r >= utf8.RuneSelf {
+			after, _ := utf8.DecodeRuneInString(text[i+utf8.RuneLen(r):])
+			switch c.judge(before, r, after) {
+			case evidence:
+				fits++
+				if first == 0 {
+					first = r
+				}
+				varied = varied || r != first
+			case doubt:
+				odd++
+			}
 		}
 		before = r
 	}
-	return fits >= enough && odd*tolerance <= fits
+	return fits >= enough && varied && odd*tolerance <= fits
 }
 
-// latinLetter reports whether r is a letter of a western language in a place
-// where one stands: beside another letter, and in upper case only at the
-// beginning of a word or among others.
-func latinLetter(before, r, after rune) bool {
-	if !unicode.Is(unicode.Latin, r) || r == 'ÿ' || r == 'ª' || r == 'º' { // ÿ is the byte 0xFF
-		return false
+// verdict is what one character says about a guess.
+type verdict int
+
+const (
+	neutral verdict = iota
+	evidence
+	doubt
+)
+
+// judge weighs a character beyond ASCII between its neighbours.
+func (c candidate) judge(before, r, after rune) verdict {
+	switch {
+	case r == utf8.RuneError || unicode.IsControl(r):
+		return doubt
+	case c.scripts == nil && unicode.Is(unicode.Latin, r):
+		return judgeLatin(before, r, after)
+	case c.scripts != nil && unicode.In(r, c.scripts...):
+		if c.proof == nil || unicode.In(r, c.proof...) {
+			return evidence
+		}
+		return neutral
+	case unicode.IsLetter(r) || unicode.IsMark(r):
+		return doubt // of a script that the encoding has but its texts do not
+	case unicode.IsLetter(before) && unicode.IsLetter(after) && c.scripts == nil && r != '’' && r != '·':
+		return doubt // a sign inside a word
 	}
-	if !unicode.Is(unicode.Latin, before) && !unicode.Is(unicode.Latin, after) {
-		return false
-	}
-	return !unicode.IsUpper(r) || !unicode.IsLower(before)
+	return neutral
 }
 
-// wide reports whether r is one of the signs of East Asian text.
-func wide(r rune) bool { return r >= 0x3000 && r <= 0x303f || r >= 0xff00 && r <= 0xffef }
+// judgeLatin weighs a letter of a western language. It stands beside another
+// letter, and in upper case at the beginning of a word or among others. The
+// letters that share their codes with the commonest broken bytes, and those
+// that only Icelandic has, prove nothing.
+func judgeLatin(before, r, after rune) verdict {
+	switch {
+	case r == 'ÿ', unicode.IsUpper(r) && unicode.IsLower(before):
+		return doubt
+	case strings.ContainsRune("þðýÞÐÝªº", r):
+		return neutral
+	case unicode.Is(unicode.Latin, before), unicode.Is(unicode.Latin, after):
+		return evidence
+	case unicode.IsUpper(r):
+		return doubt
+	}
+	return neutral // a word of one letter, as à
+}
