@@ -1,0 +1,303 @@
+package filestate
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/textfile"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// Verb names what a tool does to a file, in the forms that messages need
+// (PR-24), and the component under which its late refusals are logged (PR-26).
+type Verb struct {
+	Ing, Infinitive, Participle string // "editing", "edit", "edited"
+	Component                   string // "EDIT_PRIOR_READ"
+}
+
+// Expect says what a change was computed from (PR-18).
+type Expect int
+
+// The expectations.
+const (
+	ExpectAny      Expect = iota // nothing was computed yet
+	ExpectExisting               // a file that existed
+	ExpectAbsent                 // no file at the path
+)
+
+// Check is one question to [Service.Decide].
+type Check struct {
+	Path   workspace.Path
+	Verb   Verb
+	Expect Expect
+	// Proof is the base hash that the model supplied, lower-case hex, "" for
+	// none. A matching one is proof by itself (PR-04).
+	Proof string
+	// Current is the file as read just now; nil while only a stat is allowed.
+	Current *Snapshot
+}
+
+// StateMismatch is the message of a change whose base hash is not that of the
+// file (FS-28).
+const StateMismatch = "State Mismatch: File has changed on disk since it was last read."
+
+// Decide is the one prior-read decision (PR-02): nil lets the change go on.
+// Without c.Current it calls stat and nothing else (PR-13); with it the hash
+// has the last word (RC-07). An accepted hash refreshes the cache, a changed
+// one drops its flags.
+//
+// Refusals have code edit_requires_prior_read, file_changed_since_read,
+// prior_read_verification_failed, target_is_directory, file_too_large or
+// path_not_in_workspace, and a reason (PR-25).
+func (s *Service) Decide(c Check) *fault.Error {
+	refusal := s.decide(c)
+	if refusal != nil {
+		s.Cache.count(func(st *CacheStats) { st.Rejections++ })
+	}
+	return refusal
+}
+
+func (s *Service) decide(c Check) *fault.Error {
+	info, err := s.files.Stat(c.Path)
+	if err != nil {
+		return s.decideWithoutStat(c, err)
+	}
+	if class, special := textfile.ClassifyMode(info.Mode); special {
+		return refuseSpecial(c, class)
+	}
+	if info.Size > s.limits.FileBytes {
+		return fault.As(tooLarge(c.Path, info.Size, s.limits.FileBytes))
+	}
+	if c.Expect == ExpectAbsent {
+		return refuseAppeared(c)
+	}
+	if c.Current != nil {
+		info = c.Current.Info
+	}
+	if c.Proof != "" {
+		return s.decideByProof(c, info)
+	}
+	if s.Disabled() {
+		return nil
+	}
+	e, known := s.Cache.Lookup(c.Path.String(), info)
+	if !known || e.LastReadAt.IsZero() {
+		return refuseNeverRead(c)
+	}
+	if !e.Qualifying() {
+		return refuseUnqualified(c, e)
+	}
+	if c.Current == nil {
+		return nil
+	}
+	if c.Current.SHA256 != e.SHA256 {
+		s.Cache.Disqualify(c.Path.String(), info)
+		return refuseChanged(c)
+	}
+	s.Cache.Refresh(c.Path.String(), info, e.SHA256)
+	return nil
+}
+
+// decideWithoutStat judges a path whose stat failed.
+func (s *Service) decideWithoutStat(c Check, err error) *fault.Error {
+	if !errors.Is(err, fs.ErrNotExist) {
+		if e := fault.As(err); e != nil && e.Code == fault.PathNotInWorkspace {
+			return e
+		}
+		return fault.Wrap(fault.PriorReadVerificationFailed, "filestate.decide",
+			fmt.Sprintf("Whether %s may be %s could not be verified: its stat failed with %s.", c.Path.String(), c.Verb.Participle, errnoName(err)),
+			"Make the file and the folders above it accessible, then try again.", err).Because(fault.Unverifiable)
+	}
+	_, seen := s.Cache.ByPath(c.Path.String())
+	seen = seen && !s.Disabled()
+	switch {
+	case c.Expect == ExpectExisting:
+	case c.Proof == EmptySHA256:
+		return nil
+	case c.Proof == "" && !seen:
+		return nil
+	case c.Expect == ExpectAbsent && c.Proof == "":
+		return nil
+	}
+	s.Cache.Invalidate(c.Path.String())
+	return refuseDisappeared(c)
+}
+
+// decideByProof judges a supplied hash: without the bytes it is believed for
+// the time being (CR-33).
+func (s *Service) decideByProof(c Check, info workspace.Info) *fault.Error {
+	if c.Current == nil {
+		return nil
+	}
+	e, known := s.Cache.Lookup(c.Path.String(), info)
+	seen := s.Disabled() || known && e.Qualifying()
+	if c.Current.SHA256 == c.Proof {
+		if s.strict && !seen {
+			return refuseUnseen(c, e, known)
+		}
+		s.Cache.Refresh(c.Path.String(), info, c.Proof)
+		return nil
+	}
+	if seen {
+		return mismatch(c)
+	}
+	r := refuseUnseen(c, e, known)
+	r.Message, r.Remedy = StateMismatch, r.Message+" "+r.Remedy
+	return r
+}
+
+// Seen reports whether the conversation was shown the whole of the file at p
+// as it was at some time, so that it may be shown what the file is now
+// (FS-29, FS-53). With the hatch open it always may (CR-16).
+func (s *Service) Seen(p workspace.Path) bool {
+	if s.mayShow != nil && !s.mayShow(p) {
+		return false
+	}
+	if s.Disabled() {
+		return true
+	}
+	if info, err := s.files.Stat(p); err == nil {
+		e, ok := s.Cache.Lookup(p.String(), info)
+		return ok && e.Qualifying()
+	}
+	return false
+}
+
+// RefuseMoved returns the refusal of a change that was allowed when it was
+// planned, because the file is now Changed, Disappeared or, where there was
+// none, NeverRead.
+func (s *Service) RefuseMoved(c Check, why fault.Reason) *fault.Error {
+	switch why {
+	case fault.Disappeared:
+		s.Cache.Invalidate(c.Path.String())
+		return refuseDisappeared(c)
+	case fault.NeverRead:
+		return refuseAppeared(c)
+	}
+	if c.Proof != "" {
+		return mismatch(c)
+	}
+	return refuseChanged(c)
+}
+
+func refuseUnseen(c Check, e Entry, known bool) *fault.Error {
+	if !known || e.LastReadAt.IsZero() {
+		return refuseNeverRead(c)
+	}
+	return refuseUnqualified(c, e)
+}
+
+func refuseNeverRead(c Check) *fault.Error {
+	return &fault.Error{
+		Code: fault.EditRequiresPriorRead, Reason: fault.NeverRead, Op: "filestate.decide",
+		Message: fmt.Sprintf("%s exists but was not read in this conversation, and %s a file unseen is refused. Use read_file first.", c.Path.String(), c.Verb.Ing),
+		Short:   "Not read before " + c.Verb.Ing + ".",
+		Remedy:  fmt.Sprintf("Call read_file on it without offset and limit, then %s it again based on what you see.", c.Verb.Infinitive),
+	}
+}
+
+// refuseUnqualified explains why what was shown is not enough (PR-07, PR-08).
+func refuseUnqualified(c Check, e Entry) *fault.Error {
+	if e.NonText {
+		return RefuseNonText(c.Path, c.Verb)
+	}
+	r := &fault.Error{
+		Code: fault.EditRequiresPriorRead, Reason: fault.PartialRead, Op: "filestate.decide",
+		Message: fmt.Sprintf("Only a part of %s was shown in this conversation, and %s it takes all of it.", c.Path.String(), c.Verb.Ing),
+		Short:   "Only partly read before " + c.Verb.Ing + ".",
+	}
+	missing := e.Missing()
+	switch {
+	case e.Unshowable:
+		r.Remedy = fmt.Sprintf("It has a line that is too long to be shown, so it can never be shown in full: %s it by a shell command.", c.Verb.Infinitive)
+	case len(missing) > 0 && e.TotalLines > 0:
+		r.Remedy = fmt.Sprintf("Read the remaining lines with read_file (%s), or the whole file without offset, limit or pages if it is short enough, then %s it.", rangesText(missing), c.Verb.Infinitive)
+	default:
+		r.Remedy = fmt.Sprintf("Call read_file on it without offset, limit or pages, then %s it.", c.Verb.Infinitive)
+	}
+	return r
+}
+
+// rangesText names missing line ranges as arguments that fetch them, the
+// first few of many.
+func rangesText(missing [][2]int) string {
+	const most = 5
+	var parts []string
+	for _, m := range missing {
+		if len(parts) == most {
+			parts = append(parts, fmt.Sprintf("and %d more ranges", len(missing)-most))
+			break
+		}
+		parts = append(parts, fmt.Sprintf("offset %d limit %d", m[0], m[1]-m[0]))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// RefuseNonText is the dead end of a file that is not text, or whose bytes no
+// known encoding gives back unchanged (PR-08, FS-19): no further read helps.
+func RefuseNonText(p workspace.Path, v Verb) *fault.Error {
+	return &fault.Error{
+		Code: fault.EditRequiresPriorRead, Reason: fault.NonText, Op: "filestate.decide",
+		Message: fmt.Sprintf("%s does not hold plain text that could be written back unchanged, so %s it with this tool is not possible.", p.String(), v.Ing),
+		Short:   "Not a text file.",
+		Remedy:  "Use a shell command or a program made for this kind of file instead.",
+	}
+}
+
+func refuseSpecial(c Check, class textfile.Class) *fault.Error {
+	if class.Kind == textfile.KindDirectory {
+		return fault.New(fault.TargetIsDirectory, "filestate.decide",
+			fmt.Sprintf("%s is a directory; %s works on files only.", c.Path.String(), c.Verb.Ing),
+			"Name a file in it.")
+	}
+	return &fault.Error{
+		Code: fault.EditRequiresPriorRead, Reason: fault.SpecialFile, Op: "filestate.decide",
+		Message: fmt.Sprintf("%s is a pipe, socket or device; it was not opened, and %s it with this tool is not possible.", c.Path.String(), c.Verb.Ing),
+		Short:   "Not a regular file.",
+		Remedy:  "Use a shell command instead.",
+	}
+}
+
+func refuseChanged(c Check) *fault.Error {
+	return &fault.Error{
+		Code: fault.FileChangedSinceRead, Reason: fault.Changed, Op: "filestate.decide",
+		Message: fmt.Sprintf("%s was modified on disk since it was last read, and %s it now would lose that change. Read it again first.", c.Path.String(), c.Verb.Ing),
+		Short:   "Changed since it was read.",
+		Remedy:  fmt.Sprintf("Work from latest_file_state if it has content, else call read_file again; then %s the file as it is now.", c.Verb.Infinitive),
+	}
+}
+
+// mismatch is refuseChanged for a change that quoted a hash (FS-28, FS-29).
+func mismatch(c Check) *fault.Error {
+	return &fault.Error{
+		Code: fault.FileChangedSinceRead, Reason: fault.Changed, Op: "filestate.decide",
+		Message: StateMismatch,
+		Short:   "Changed since it was read.",
+		Remedy: fmt.Sprintf("The hash given is not that of %s now. Work from latest_file_state, whose sha256 is the new base_content_sha256, "+
+			"or call read_file again if it has no content.", c.Path.String()),
+	}
+}
+
+func refuseDisappeared(c Check) *fault.Error {
+	msg := fmt.Sprintf("%s has disappeared since it was last read; nothing was written.", c.Path.String())
+	if c.Proof != "" {
+		msg = StateMismatch + " " + msg
+	}
+	return &fault.Error{
+		Code: fault.FileChangedSinceRead, Reason: fault.Disappeared, Op: "filestate.decide",
+		Message: msg,
+		Short:   "Disappeared since it was read.",
+		Remedy:  "Find out whether it was moved or deleted on purpose. If it should exist again, create it with write_file and no base_content_sha256.",
+	}
+}
+
+// refuseAppeared refuses to create a file where one has come to be (PR-17,
+// FS-62).
+func refuseAppeared(c Check) *fault.Error {
+	r := refuseNeverRead(c)
+	r.Message = fmt.Sprintf("%s did not exist when this change was planned, but it does now; it was not read in this conversation, and its content was kept. Use read_file first.", c.Path.String())
+	return r
+}

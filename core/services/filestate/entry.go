@@ -1,0 +1,87 @@
+package filestate
+
+import (
+	"time"
+
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// Key identifies a file in the cache: device and inode, or, where the
+// platform has no dependable inode, the path (RC-01, RC-04).
+type Key struct {
+	Dev, Ino uint64
+	Path     string // set only when Dev and Ino are zero
+}
+
+func keyOf(path string, info workspace.Info) Key {
+	if info.Ino == 0 && info.Dev == 0 {
+		return Key{Path: path}
+	}
+	return Key{Dev: info.Dev, Ino: info.Ino}
+}
+
+// Fingerprint is the stat data that makes the common answer cheap. Equal
+// fingerprints are a hint, equal hashes the truth (CR-01).
+type Fingerprint struct {
+	Size, MtimeNS int64
+	CtimeNS       int64 // 0 where the platform has none
+}
+
+func fingerprintOf(info workspace.Info) Fingerprint {
+	return Fingerprint{Size: info.Size, MtimeNS: info.MtimeNS, CtimeNS: info.CtimeNS}
+}
+
+// Entry is what the cache knows of one file (RC-05).
+type Entry struct {
+	Key Key
+	Fingerprint
+	SHA256            string // of the bytes shown; "" for a payload that is not text
+	Version           int64  // under which content was last given out
+	LastReadAt        time.Time
+	LastWriteAt       time.Time
+	LastReadWasFull   bool // every byte was shown, at once or in slices
+	LastReadCacheable bool // and the bytes are text that survives decode and encode
+
+	NonText    bool // last shown as a data part or a refusal
+	TotalLines int  // of the content SHA256 stands for
+	Unshowable bool // a line alone exceeds the limit, so slices can never cover the file
+
+	readSeq, writeSeq uint64 // order of reads and writes, whatever the clock says (RC-12)
+	whole             bool   // everything was emitted at once, by a read or the model's own write: arms the placeholder (RC-15)
+	wholeVersion      int64  // under which that happened
+	local             bool   // on a file system whose times can be trusted
+	covered           coverage
+}
+
+// Qualifying reports whether the conversation has been given every byte
+// (PR-03).
+func (e Entry) Qualifying() bool {
+	return !e.LastReadAt.IsZero() && e.LastReadWasFull && e.LastReadCacheable
+}
+
+// Missing returns the 0-based half-open line ranges not shown yet.
+func (e Entry) Missing() [][2]int { return e.covered.missing(e.TotalLines) }
+
+// armed reports whether a full read may be answered by a placeholder, as far
+// as the entry itself can tell (RC-13, RC-14).
+func (e Entry) armed() bool {
+	return e.Qualifying() && e.whole && e.readSeq > e.writeSeq
+}
+
+// racy reports whether the file could have changed after its read without a
+// change of its times: they lie too close to the read, after it, or on a file
+// system that is served from elsewhere.
+func (e Entry) racy(margin int64) bool {
+	limit := e.LastReadAt.UnixNano() - margin
+	return !e.local || e.MtimeNS > limit || e.CtimeNS > limit
+}
+
+// Verdict is the answer of [FileReadCache.Check].
+type Verdict string
+
+// The verdicts (RC-06).
+const (
+	VerdictUnknown Verdict = "unknown" // no entry for this file
+	VerdictStale   Verdict = "stale"   // size, mtime or ctime differ
+	VerdictFresh   Verdict = "fresh"   // all three match
+)

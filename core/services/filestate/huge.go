@@ -1,0 +1,114 @@
+package filestate
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+func isEOF(err error) bool { return errors.Is(err, io.EOF) }
+
+// readHuge shows a range of a text file above the limit FileBytes without
+// holding it in memory. Such a read carries no hash and never qualifies. The
+// text is taken as UTF-8, bytes that are not being replaced.
+func (s *Service) readHuge(ctx context.Context, r ReadRequest, f *os.File) (*Read, error) {
+	rd := Reading{Local: isLocal(f), At: s.now()}
+	cut, err := cutStream(ctx, f, r.Offset, r.Limit, s.limits.Lines, s.limits.Bytes)
+	if err != nil {
+		return nil, readFailure(r.Path, err)
+	}
+	if r.Offset > 0 && r.Offset >= cut.total {
+		return nil, beyondEnd(r.Path, r.Offset, cut.total)
+	}
+	if rd.Info, err = workspace.InfoOf(f); err != nil {
+		return nil, readFailure(r.Path, err)
+	}
+	rd.First, rd.End, rd.TotalLines, rd.Unshowable = cut.first, cut.end, cut.total, true
+	version := s.Versions.NextVersion()
+	if !s.Disabled() {
+		s.Cache.RecordRead(r.Path.String(), rd, version)
+	}
+	st := &State{FilePath: r.Path.String(), Version: &version, Content: &cut.text, Range: rangeOf(cut)}
+	if cut.cut {
+		st.Notice = truncationNotice(cut.first+1, cut.end, cut.total, nextAction(cut))
+	}
+	return &Read{State: st}, nil
+}
+
+// cutStream is cutLines over a stream.
+func cutStream(ctx context.Context, f io.ReaderAt, offset, limit, maxLines, maxBytes int) (slice, error) {
+	s := slice{first: offset, end: offset}
+	want, capped := limit, false
+	if limit <= 0 {
+		want, capped = maxLines, true
+	}
+	var (
+		shown strings.Builder
+		line  []byte // the line being gathered, at most maxBytes+1 of it
+		over  bool   // the rest of the current line is only counted
+		done  bool   // nothing more is to be shown
+		at    int    // the current line, 0-based
+		count lineCounter
+		buf   = make([]byte, 256<<10)
+	)
+	endLine := func() {
+		if !done && at >= offset {
+			switch {
+			case s.end-offset >= want:
+				done, s.cut = true, capped
+			case shown.Len()+len(line) > maxBytes:
+				done, s.cut = true, true
+				if shown.Len() == 0 {
+					s.inside = true
+					shown.Write(line[:maxBytes])
+					s.end++
+				}
+			default:
+				shown.Write(line)
+				s.end++
+			}
+		}
+		line, over = line[:0], false
+		at++
+	}
+	for pos := int64(0); ; {
+		if err := ctx.Err(); err != nil {
+			return slice{}, err
+		}
+		n, err := f.ReadAt(buf, pos)
+		pos += int64(n)
+		count.write(buf[:n])
+		for rest := buf[:n]; !done && len(rest) > 0; {
+			i := bytes.IndexByte(rest, '\n')
+			part := rest
+			if i >= 0 {
+				part = rest[:i+1]
+			}
+			rest = rest[len(part):]
+			if at >= offset && !over {
+				line = append(line, part[:min(len(part), maxBytes+1-len(line))]...)
+				over = len(line) > maxBytes
+			}
+			if i >= 0 {
+				endLine()
+			}
+		}
+		if err != nil && !isEOF(err) {
+			return slice{}, err
+		}
+		if err != nil {
+			break
+		}
+	}
+	if !done && count.open {
+		endLine()
+	}
+	s.total = count.lines()
+	s.text = strings.ToValidUTF8(shown.String(), "\uFFFD")
+	return s, nil
+}

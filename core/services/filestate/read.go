@@ -1,0 +1,282 @@
+package filestate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"strings"
+	"syscall"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/textfile"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// ReadRequest says what to read.
+type ReadRequest struct {
+	Path   workspace.Path
+	Offset int  // first line, 0-based
+	Limit  int  // lines; 0 means the limit Lines
+	Ranged bool // offset or limit was given, even as its default
+	// Repeat asks for content even where a placeholder would do (FS-23).
+	Repeat bool
+}
+
+// Read is what a read found. Exactly one of State, Placeholder, Payload and
+// Refusal is set.
+type Read struct {
+	State       *State
+	Placeholder *Placeholder
+	Payload     *Payload
+	Refusal     string // why a file that cannot be shown is not; no error (FS-18)
+}
+
+// Payload is a file that is handed over as data (FS-17).
+type Payload struct {
+	MIMEType string
+	Data     []byte
+}
+
+// Read shows a file to the conversation and records that it did. It is the
+// one builder of state objects for reads (FS-24): it reads once, hashes those
+// bytes, and spends a version only on content (FS-07).
+//
+// Errors have code file_not_found, permission_denied, path_not_in_workspace,
+// target_is_directory, not_a_regular_file, file_too_large (a whole read above
+// the limit FileBytes), invalid_tool_params (an offset beyond the end),
+// read_content_failure or cancelled.
+func (s *Service) Read(ctx context.Context, r ReadRequest) (*Read, error) {
+	info, err := s.files.Stat(r.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), fault.CodeOf(err) == fault.PathNotInWorkspace:
+		return nil, err
+	case err != nil:
+		s.Cache.count(func(c *CacheStats) { c.StatFailures++ })
+		s.debugCache("stat-failed", r.Path, slog.String("error", errnoName(err)))
+	default:
+		if c, special := textfile.ClassifyMode(info.Mode); special {
+			return nil, notRegular(r.Path, c)
+		}
+		if info.Size > s.limits.FileBytes && !r.Ranged {
+			return nil, tooLarge(r.Path, info.Size, s.limits.FileBytes)
+		}
+		if !r.Ranged && !r.Repeat && !s.Disabled() {
+			if p := s.consult(ctx, r.Path, info); p != nil {
+				return &Read{Placeholder: p}, nil
+			}
+		}
+	}
+	s.at(WindowStatRead, r.Path)
+	return s.readContent(ctx, r)
+}
+
+// consult answers a full read from the cache if that is safe (RC-13).
+func (s *Service) consult(ctx context.Context, p workspace.Path, info workspace.Info) *Placeholder {
+	verdict, e := s.Cache.Check(p.String(), info)
+	hit := verdict == VerdictFresh && e.armed() && !s.isInstructions(p)
+	if hit && e.racy(s.limits.RacyNanosec) {
+		snap, err := s.Snapshot(ctx, p)
+		hit = err == nil && snap.Stable && snap.SHA256 == e.SHA256
+		if hit {
+			s.Cache.Verified(p.String(), snap.Info, snap.SHA256, snap.At)
+		}
+	}
+	if !hit {
+		s.Cache.count(func(c *CacheStats) { c.Misses++ })
+		s.debugCache("miss", p, slog.String("verdict", string(verdict)))
+		return nil
+	}
+	s.Cache.count(func(c *CacheStats) { c.Hits++ })
+	s.debugCache("hit", p)
+	return placeholder(p.String(), e)
+}
+
+// readContent opens the file and shows what it holds.
+func (s *Service) readContent(ctx context.Context, r ReadRequest) (*Read, error) {
+	f, err := s.files.OpenRead(r.Path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := workspace.InfoOf(f)
+	if err != nil {
+		return nil, readFailure(r.Path, err)
+	}
+	if c, special := textfile.ClassifyMode(info.Mode); special {
+		return nil, notRegular(r.Path, c)
+	}
+	class, err := classify(r.Path, f, info.Size)
+	if err != nil {
+		return nil, readFailure(r.Path, err)
+	}
+	if refusal := s.cannotDisplay(r.Path, class, info.Size); refusal != "" {
+		s.recordNonText(r.Path, Reading{Info: info, Local: isLocal(f), At: s.now()})
+		return &Read{Refusal: refusal}, nil
+	}
+	if info.Size > s.limits.FileBytes {
+		if !r.Ranged || class.Kind != textfile.KindText {
+			return nil, tooLarge(r.Path, info.Size, s.limits.FileBytes)
+		}
+		return s.readHuge(ctx, r, f)
+	}
+	snap, err := s.snapshot(ctx, r.Path, f)
+	if err != nil {
+		return nil, err
+	}
+	if class.Kind != textfile.KindText && class.Kind != textfile.KindSVG {
+		s.recordNonText(r.Path, Reading{Info: snap.Info, Local: snap.Local, At: snap.At})
+		return &Read{Payload: &Payload{MIMEType: class.MIMEType, Data: snap.Data}}, nil
+	}
+	return s.showText(r, snap)
+}
+
+// showText cuts, records and wraps a text file.
+func (s *Service) showText(r ReadRequest, snap *Snapshot) (*Read, error) {
+	doc := textfile.Decode(snap.Data)
+	cut := cutLines(doc.Text, r.Offset, r.Limit, s.limits.Lines, s.limits.Bytes)
+	if r.Offset > 0 && r.Offset >= cut.total {
+		return nil, beyondEnd(r.Path, r.Offset, cut.total)
+	}
+	whole := cut.first == 0 && cut.end == cut.total && !cut.inside
+	rd := Reading{
+		Info: snap.Info, Local: snap.Local, At: snap.At, SHA256: snap.SHA256,
+		First: cut.first, End: cut.end, TotalLines: cut.total,
+		Full:       whole && !r.Ranged,
+		Cacheable:  doc.Lossless && snap.Stable,
+		NonText:    !doc.Lossless,
+		Unshowable: cut.inside,
+	}
+	version := s.Versions.NextVersion()
+	st := &State{FilePath: r.Path.String(), Version: &version, Content: &cut.text}
+	qualifies := rd.Cacheable && whole
+	if !s.Disabled() {
+		qualifies = s.Cache.RecordRead(r.Path.String(), rd, version).Qualifying()
+	}
+	if qualifies && doc.Lossless {
+		st.SHA256 = &snap.SHA256
+	}
+	if !whole {
+		st.Range = rangeOf(cut)
+	}
+	if cut.cut {
+		st.Notice = truncationNotice(cut.first+1, cut.end, cut.total, nextAction(cut))
+	}
+	if s.isInstructions(r.Path) {
+		st.Notice = joinNotices(st.Notice, instructionsNotice)
+	}
+	return &Read{State: st}, nil
+}
+
+// instructionsNotice is the freshness note of RC-19.
+const instructionsNotice = "This file steers your own work and is shown afresh at each read: follow the content above, not an earlier copy."
+
+func joinNotices(a, b string) string {
+	if a == "" {
+		return b
+	}
+	return a + "\n" + b
+}
+
+func rangeOf(cut slice) Range {
+	r := Range{Truncated: cut.cut, LinesShown: &[2]int{cut.first + 1, cut.end}, TotalLines: &cut.total}
+	if cut.end < cut.total {
+		r.NextOffset = &cut.end
+	}
+	return r
+}
+
+func nextAction(cut slice) string {
+	var parts []string
+	if cut.inside {
+		parts = append(parts, fmt.Sprintf("Line %d is longer than one read shows and was cut; to see the rest of it, use a shell command.", cut.end))
+	}
+	if cut.end < cut.total {
+		parts = append(parts, fmt.Sprintf("To read more, use offset: %d.", cut.end))
+	}
+	return strings.Join(parts, " ")
+}
+
+func (s *Service) recordNonText(p workspace.Path, rd Reading) {
+	if s.Disabled() {
+		return
+	}
+	rd.NonText = true
+	s.Cache.RecordRead(p.String(), rd, 0)
+}
+
+// classify looks at the first bytes of an open file.
+func classify(p workspace.Path, f interface {
+	ReadAt([]byte, int64) (int, error)
+}, size int64) (textfile.Class, error) {
+	head := make([]byte, min(size, 8<<10))
+	n, err := f.ReadAt(head, 0)
+	if err != nil && n == 0 && size > 0 && !isEOF(err) {
+		return textfile.Class{}, err
+	}
+	return textfile.Classify(p.Base(), head[:n], size), nil
+}
+
+// cannotDisplay returns the refusal for a file that is no use to a model, or
+// "" (FS-18).
+func (s *Service) cannotDisplay(p workspace.Path, c textfile.Class, size int64) string {
+	switch {
+	case c.Kind == textfile.KindBinary:
+		return "Cannot display content of binary file: " + p.String()
+	case c.Kind == textfile.KindSVG && size > s.limits.SVGBytes:
+		return fmt.Sprintf("Cannot display content of SVG file larger than %s: %s", bytesText(s.limits.SVGBytes), p.String())
+	}
+	return ""
+}
+
+func beyondEnd(p workspace.Path, offset, total int) error {
+	return fault.New(fault.InvalidToolParams, "filestate.read",
+		fmt.Sprintf("Offset %d lies beyond the end of %s, which has %d lines.", offset, p.String(), total),
+		fmt.Sprintf("Use an offset from 0 to %d.", max(total-1, 0)))
+}
+
+func tooLarge(p workspace.Path, size, most int64) error {
+	return fault.New(fault.FileTooLarge, "filestate.read",
+		fmt.Sprintf("%s has %s; files above %s are neither read whole nor changed.", p.String(), bytesText(size), bytesText(most)),
+		"Read a part of it with read_file and an explicit offset and limit, or use a shell command to change it.")
+}
+
+func bytesText(n int64) string {
+	switch {
+	case n >= 1<<20:
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/(1<<20)), ".0") + " MB"
+	case n >= 1<<10:
+		return strings.TrimSuffix(fmt.Sprintf("%.1f", float64(n)/(1<<10)), ".0") + " KB"
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// debugCache writes the log lines of RC-31.
+func (s *Service) debugCache(event string, p workspace.Path, attrs ...any) {
+	s.log.Debug(event, append([]any{slog.String("component", "READ_FILE_CACHE"), slog.String("path", p.String())}, attrs...)...)
+}
+
+// errnoName returns the errno's symbolic name where it is a common one, else
+// its text.
+func errnoName(err error) string {
+	var errno syscall.Errno
+	if !errors.As(err, &errno) {
+		return err.Error()
+	}
+	switch errno {
+	case syscall.EACCES:
+		return "EACCES"
+	case syscall.EPERM:
+		return "EPERM"
+	case syscall.EIO:
+		return "EIO"
+	case syscall.ENOTDIR:
+		return "ENOTDIR"
+	case syscall.ELOOP:
+		return "ELOOP"
+	case syscall.ENAMETOOLONG:
+		return "ENAMETOOLONG"
+	}
+	return errno.Error()
+}

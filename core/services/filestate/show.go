@@ -1,0 +1,59 @@
+package filestate
+
+import (
+	"github.com/fettle-dev/fettle/core/services/textfile"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// Show returns the state of a file from bytes in hand, and records that the
+// conversation was shown them (FS-08, FS-29). The caller has made sure that
+// it may be: a matching hash, or [Service.Seen]. The state is withheld where
+// read_file would not show the whole: text above the limits, other kinds
+// (CR-29, PR-29).
+func (s *Service) Show(p workspace.Path, snap *Snapshot) State {
+	if s.mayShow != nil && !s.mayShow(p) {
+		return Withheld(p.String())
+	}
+	class := textfile.Classify(p.Base(), snap.Data[:min(len(snap.Data), 8<<10)], int64(len(snap.Data)))
+	if class.Kind != textfile.KindText && (class.Kind != textfile.KindSVG || int64(len(snap.Data)) > s.limits.SVGBytes) {
+		return Withheld(p.String())
+	}
+	doc := textfile.Decode(snap.Data)
+	lines := textfile.Lines(doc.Text)
+	if !doc.Lossless || !snap.Stable || !s.fits(doc.Text, lines) {
+		return Withheld(p.String())
+	}
+	version := s.Versions.NextVersion()
+	if !s.Disabled() {
+		s.Cache.RecordRead(p.String(), Reading{
+			Info: snap.Info, Local: snap.Local, At: snap.At, SHA256: snap.SHA256,
+			End: lines, TotalLines: lines, Full: true, Cacheable: true,
+		}, version)
+	}
+	return State{FilePath: p.String(), Version: &version, SHA256: &snap.SHA256, Content: &doc.Text}
+}
+
+// Written returns the state of a file that the conversation just wrote, from
+// the bytes in hand (FS-08), and records the write. Text above the limits is
+// left out: the model has it (CR-29). A zero info, of a file whose stat
+// failed after the write, only removes what was known (RC-32).
+func (s *Service) Written(p workspace.Path, info workspace.Info, text, sha string) State {
+	lines := textfile.Lines(text)
+	version := s.Versions.NextVersion()
+	switch {
+	case s.Disabled():
+	case info == workspace.Info{}:
+		s.Cache.Invalidate(p.String())
+	default:
+		s.Cache.RecordWrite(p.String(), info, sha, version, lines, s.now())
+	}
+	st := State{FilePath: p.String(), Version: &version, SHA256: &sha}
+	if s.fits(text, lines) && (s.mayShow == nil || s.mayShow(p)) {
+		st.Content = &text
+	}
+	return st
+}
+
+func (s *Service) fits(text string, lines int) bool {
+	return lines <= s.limits.Lines && len(text) <= s.limits.Bytes
+}

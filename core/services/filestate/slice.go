@@ -1,0 +1,95 @@
+package filestate
+
+import (
+	"bytes"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/services/textfile"
+)
+
+// slice is a run of whole lines of a text.
+type slice struct {
+	text       string
+	first, end int // lines shown, 0-based, half-open
+	total      int
+	cut        bool // a limit ended it before what was asked for
+	inside     bool // its only line alone exceeds the limit of bytes, so a part of that line is shown
+}
+
+// cutLines takes limit lines from line offset on, at most maxBytes of text.
+// limit <= 0 means maxLines, and going past those is a cut. A line is cut
+// inside only if it alone exceeds maxBytes.
+func cutLines(text string, offset, limit, maxLines, maxBytes int) slice {
+	s := slice{first: offset, end: offset, total: textfile.Lines(text)}
+	want, capped := limit, false
+	if limit <= 0 {
+		want, capped = maxLines, true
+	}
+	if offset == 0 && s.total <= want && len(text) <= maxBytes {
+		s.text, s.end = text, s.total
+		return s
+	}
+	start := skipLines(text, offset)
+	at := start
+	for s.end < s.total && s.end-offset < want {
+		next := len(text)
+		if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
+			next = at + i + 1
+		}
+		if next-start > maxBytes {
+			s.cut = true
+			if at == start {
+				s.inside = true
+				at = start + maxBytes
+				for at > start && !utf8.RuneStart(text[at]) {
+					at--
+				}
+				s.end++
+			}
+			break
+		}
+		at = next
+		s.end++
+	}
+	if capped && s.end < s.total {
+		s.cut = true
+	}
+	s.text = text[start:at]
+	return s
+}
+
+// skipLines returns the index at which line n (0-based) begins.
+func skipLines(text string, n int) int {
+	at := 0
+	for ; n > 0; n-- {
+		i := strings.IndexByte(text[at:], '\n')
+		if i < 0 {
+			return len(text)
+		}
+		at += i + 1
+	}
+	return at
+}
+
+// lineCounter counts the lines of a stream as [textfile.Lines] counts those
+// of a string.
+type lineCounter struct {
+	breaks int
+	open   bool // bytes follow the last line break
+}
+
+func (c *lineCounter) write(b []byte) {
+	if len(b) == 0 {
+		return
+	}
+	c.breaks += bytes.Count(b, []byte{'\n'})
+	c.open = b[len(b)-1] != '\n'
+}
+
+func (c *lineCounter) lines() int {
+	if c.open {
+		return c.breaks + 1
+	}
+	return c.breaks
+}

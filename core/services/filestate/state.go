@@ -1,0 +1,58 @@
+package filestate
+
+import "fmt"
+
+// State is a state object (FS-05): what a model is told of one file. The
+// first four keys are always there. A withheld state, of which nothing may be
+// shown, has only its path; its other three are null.
+type State struct {
+	FilePath string  `json:"file_path"` // absolute, cleaned, links not resolved
+	Version  *int64  `json:"version"`
+	SHA256   *string `json:"sha256"`  // of the raw bytes on disk, lower-case hex; null until every byte was shown (FS-15)
+	Content  *string `json:"content"` // decoded, line endings as in the file
+
+	Range
+	Notice string `json:"notice,omitempty"`
+}
+
+// Range says which part of the file Content is. All zero: the whole.
+type Range struct {
+	Truncated  bool    `json:"truncated,omitempty"`   // cut by a limit (FS-14)
+	LinesShown *[2]int `json:"lines_shown,omitempty"` // first and last, 1-based, inclusive
+	TotalLines *int    `json:"total_lines,omitempty"`
+	NextOffset *int    `json:"next_offset,omitempty"` // 0-based; absent when nothing follows
+}
+
+// Withheld returns the state of a file that may not be shown.
+func Withheld(path string) State { return State{FilePath: path} }
+
+// Shown reports whether the state carries content.
+func (s State) Shown() bool { return s.Content != nil }
+
+// Placeholder stands in for content that the conversation already has
+// (RC-17). It repeats the version and hash of that content.
+type Placeholder struct {
+	FilePath string `json:"file_path"`
+	Version  int64  `json:"version"`
+	SHA256   string `json:"sha256"`
+	Status   string `json:"status"` // always "file_unchanged"
+	Advice   string `json:"advice"`
+}
+
+// StatusUnchanged is the status of a [Placeholder].
+const StatusUnchanged = "file_unchanged"
+
+// unchangedAdvice names the ways in which a placeholder can mislead (RC-18).
+const unchangedAdvice = "The file has not changed since its content was last shown to you under this version, so it is not repeated. " +
+	"This can mislead in three cases: the conversation was compacted, or a subagent received an altered transcript, and the content is gone; " +
+	"a shell command or an MCP tool changed the file by a route that leaves no trace; another process is changing it right now. " +
+	"If you cannot see the content, or doubt it, call read_file again with an explicit offset and limit."
+
+func placeholder(path string, e Entry) *Placeholder {
+	return &Placeholder{FilePath: path, Version: e.wholeVersion, SHA256: e.SHA256, Status: StatusUnchanged, Advice: unchangedAdvice}
+}
+
+// truncationNotice is the three-line notice of FS-14.
+func truncationNotice(first, last, total int, action string) string {
+	return fmt.Sprintf("IMPORTANT: The file content has been truncated.\nStatus: Showing lines %d-%d of %d total lines.\nAction: %s", first, last, total, action)
+}

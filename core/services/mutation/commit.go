@@ -1,0 +1,111 @@
+package mutation
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/commit"
+	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// Commit puts a plan's bytes in place if the file is still what the plan was
+// computed from (PR-17, FS-45), and records the write. A refused plan gives
+// its refusal again; a plan can be committed once.
+func (s *Service) Commit(ctx context.Context, p *Plan) Outcome {
+	if p.refusal != nil {
+		return *p.refusal
+	}
+	if p.spent {
+		return Outcome{State: filestate.Withheld(p.request.Path.String()), Err: fault.New(fault.ExecutionFailed, "mutation.commit",
+			"This change was committed already.", "Plan it again.")}
+	}
+	p.spent = true
+	s.at(WindowCommit, p.request.Path)
+	check := p.check()
+	if refusal := s.state.Decide(check); refusal != nil {
+		return s.refuseLate(ctx, p, refusal, nil)
+	}
+	s.at(WindowRechecked, p.request.Path)
+	out, err := s.put(ctx, p)
+	if err != nil {
+		refusal := asFault(err, "mutation.commit")
+		switch {
+		case refusal.Code == fault.FileChangedSinceRead && refusal.Reason != fault.OpenElsewhere:
+			cause := refusal
+			refusal = s.state.RefuseMoved(check, cause.Reason)
+			refusal.Err = cause
+		case refusal.Code == fault.EditRequiresPriorRead && refusal.Reason == fault.NeverRead:
+			refusal = s.state.RefuseMoved(check, fault.NeverRead)
+		}
+		return s.refuseLate(ctx, p, refusal, out.Kept)
+	}
+	for _, name := range out.Kept {
+		s.log.Warn("foreign bytes were kept beside the target", slog.String("component", p.request.Verb.Component),
+			slog.String("path", p.request.Path.String()), slog.String("kept", name))
+	}
+	return Outcome{
+		State:       s.state.Written(p.request.Path, out.Info, p.change.Text, filestate.Sum(p.data)),
+		Corrections: p.change.Corrections,
+		Kept:        out.Kept,
+	}
+}
+
+func (p *Plan) check() filestate.Check {
+	c := filestate.Check{Path: p.request.Path, Verb: p.request.Verb, Proof: p.request.Proof, Expect: filestate.ExpectAbsent}
+	if p.base.Exists {
+		c.Expect = filestate.ExpectExisting
+	}
+	return c
+}
+
+// put makes the parents of a new file and hands the bytes to commit. Folders
+// that it made for nothing go again (FS-65).
+func (s *Service) put(ctx context.Context, p *Plan) (commit.Outcome, error) {
+	r := commit.Request{Path: p.request.Path.String(), Data: p.data}
+	if p.base.Exists {
+		r.Base = p.base.SHA256
+		return s.putAt(ctx, p.request.Path, r)
+	}
+	undo, err := s.files.MakeParents(p.request.Path)
+	if err != nil {
+		return commit.Outcome{}, err
+	}
+	out, err := s.putAt(ctx, p.request.Path, r)
+	if err != nil {
+		undo()
+	}
+	return out, err
+}
+
+func (s *Service) putAt(ctx context.Context, path workspace.Path, r commit.Request) (commit.Outcome, error) {
+	loc, err := s.files.Locate(path)
+	if err != nil {
+		return commit.Outcome{}, err
+	}
+	defer loc.Close()
+	r.Dir, r.Name = loc.Dir, loc.Name
+	return s.commit.Commit(ctx, r)
+}
+
+// refuseLate ends a plan that was ready when it was made. Its conversation
+// knew the whole base, so it is shown what became of it (FS-29); of a file
+// that came to be meanwhile it is shown nothing.
+func (s *Service) refuseLate(ctx context.Context, p *Plan, refusal *fault.Error, kept []string) Outcome {
+	s.logLate(p.request, refusal)
+	state := filestate.Withheld(p.request.Path.String())
+	if p.base.Exists && refusal.Code != fault.Cancelled && refusal.Reason != fault.Disappeared {
+		if snap, err := s.state.Snapshot(ctx, p.request.Path); err == nil {
+			state = s.state.Show(p.request.Path, snap)
+		}
+	}
+	p.refusal = &Outcome{Err: refusal, State: state, Kept: kept}
+	return *p.refusal
+}
+
+// logLate writes the warning of PR-26.
+func (s *Service) logLate(r Request, refusal *fault.Error) {
+	s.log.Warn(refusal.Message, slog.String("component", r.Verb.Component), slog.String("path", r.Path.String()),
+		slog.String("code", string(refusal.Code)), slog.String("reason", string(refusal.Reason)))
+}

@@ -1,0 +1,207 @@
+package mutation
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/patch"
+	"github.com/fettle-dev/fettle/core/services/textfile"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// Request describes a mutation.
+type Request struct {
+	Path workspace.Path
+	Verb filestate.Verb
+	// Proof is the base hash that the model supplied, lower-case hex; "" for
+	// none.
+	Proof string
+	// NeedsProof refuses to change an existing file without Proof, however
+	// well it was read (FS-52).
+	NeedsProof bool
+	// Compute makes the new text from the base. It is called at most once,
+	// after the conversation has proved to know the base. What it returns as
+	// an error refuses the change.
+	Compute func(Base) (Change, *fault.Error)
+}
+
+// Base is what a change is computed from.
+type Base struct {
+	Exists bool   // false: the file is absent and the other fields are empty
+	Text   string // decoded, line endings as in the file
+	SHA256 string // of the raw bytes; that of empty input for an absent file
+	Format textfile.Format
+}
+
+// Change is what Compute wants of the file.
+type Change struct {
+	Text        string             // the whole new text
+	Diff        *patch.Change      // how Text differs from the base, if known already; nil: found when asked for
+	Corrections []patch.Correction // what was mended in the model's input
+}
+
+// Plan is a mutation computed in memory. It is either ready for
+// [Service.Commit] or refused for good: a refused plan never writes, even if
+// the file comes to match again (FS-43). A Plan is not for concurrent use.
+type Plan struct {
+	request Request
+	base    Base
+	change  Change
+	data    []byte // Text encoded as the base is
+	refusal *Outcome
+	spent   bool
+}
+
+// Outcome is how a mutation ended.
+type Outcome struct {
+	Err         *fault.Error       // nil: the change is on disk
+	State       filestate.State    // latest state, withheld where nothing may be shown (FS-11)
+	Corrections []patch.Correction // of the committed change
+	Kept        []string           // absolute names of foreign bytes that were kept beside the target (FS-60)
+}
+
+// Refused returns the refusal that the plan ended in, nil if it is ready.
+func (p *Plan) Refused() *fault.Error {
+	if p.refusal == nil {
+		return nil
+	}
+	return p.refusal.Err
+}
+
+// Base returns what the change was computed from.
+func (p *Plan) Base() Base { return p.base }
+
+// NewText returns the whole new text.
+func (p *Plan) NewText() string { return p.change.Text }
+
+// Diff returns how the new text differs from the base: for a patch the
+// corrected diff that will be applied (FS-44).
+func (p *Plan) Diff() *patch.Change {
+	if p.change.Diff == nil {
+		p.change.Diff = patch.Between(p.base.Text, p.change.Text)
+	}
+	return p.change.Diff
+}
+
+// Plan proves, reads and computes a mutation; it writes nothing. It never
+// fails: what stands in the way is the plan's refusal.
+func (s *Service) Plan(ctx context.Context, r Request) *Plan {
+	p := &Plan{request: r}
+	check := filestate.Check{Path: r.Path, Verb: r.Verb, Proof: r.Proof}
+	if refusal := s.state.Decide(check); refusal != nil {
+		return p.refuse(refusal, filestate.Withheld(r.Path.String()))
+	}
+	s.at(WindowDecided, r.Path)
+	seen := s.state.Seen(r.Path)
+	snap, err := s.state.Snapshot(ctx, r.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if refusal := s.state.Decide(check); refusal != nil {
+			return p.refuse(refusal, filestate.Withheld(r.Path.String()))
+		}
+		p.base = Base{SHA256: filestate.EmptySHA256}
+	case err != nil:
+		return p.refuse(asFault(err, "mutation.plan"), filestate.Withheld(r.Path.String()))
+	default:
+		if refusal := s.proveBase(p, check, snap, seen); refusal != nil {
+			return p
+		}
+	}
+	if s.compute(p, snap) {
+		s.at(WindowPlanned, r.Path)
+	}
+	return p
+}
+
+// proveBase holds the bytes just read against what the conversation knows
+// (PR-16), and decodes them.
+func (s *Service) proveBase(p *Plan, check filestate.Check, snap *filestate.Snapshot, seen bool) *fault.Error {
+	r := p.request
+	check.Current = snap
+	if refusal := s.state.Decide(check); refusal != nil {
+		s.logLate(r, refusal)
+		state := filestate.Withheld(r.Path.String())
+		if seen && refusal.Code == fault.FileChangedSinceRead {
+			state = s.state.Show(r.Path, snap)
+		}
+		p.refuse(refusal, state)
+		return refusal
+	}
+	class := textfile.Classify(r.Path.Base(), snap.Data[:min(len(snap.Data), 8<<10)], int64(len(snap.Data)))
+	doc := textfile.Decode(snap.Data)
+	text := class.Kind == textfile.KindText ||
+		class.Kind == textfile.KindSVG && int64(len(snap.Data)) <= s.state.Limits().SVGBytes
+	if !text || !doc.Lossless {
+		refusal := filestate.RefuseNonText(r.Path, r.Verb)
+		p.refuse(refusal, filestate.Withheld(r.Path.String()))
+		return refusal
+	}
+	if r.NeedsProof && r.Proof == "" {
+		refusal := refuseWithoutProof(r)
+		p.refuse(refusal, s.state.Show(r.Path, snap))
+		return refusal
+	}
+	p.base = Base{Exists: true, Text: doc.Text, SHA256: snap.SHA256, Format: doc.Format}
+	return nil
+}
+
+// compute fills in the change and its bytes, or the refusal.
+func (s *Service) compute(p *Plan, snap *filestate.Snapshot) bool {
+	change, refusal := p.request.Compute(p.base)
+	if refusal == nil {
+		p.change = change
+		var err error
+		p.data, err = p.format().Encode(change.Text)
+		refusal = asFault(err, "mutation.encode")
+	}
+	if refusal == nil && int64(len(p.data)) > s.state.Limits().FileBytes {
+		refusal = fault.New(fault.FileTooLarge, "mutation.plan",
+			p.request.Path.String()+" would become larger than the files that can be changed.",
+			"Write less at once, or use a shell command.")
+	}
+	if refusal == nil {
+		return true
+	}
+	state := filestate.Withheld(p.request.Path.String())
+	if snap != nil {
+		state = s.state.Show(p.request.Path, snap)
+	}
+	p.refuse(refusal, state)
+	return false
+}
+
+// format is the base's, or plain UTF-8 for a new file.
+func (p *Plan) format() textfile.Format {
+	if p.base.Exists {
+		return p.base.Format
+	}
+	return textfile.Format{Encoding: "utf-8"}
+}
+
+func (p *Plan) refuse(err *fault.Error, state filestate.State) *Plan {
+	p.refusal = &Outcome{Err: err, State: state}
+	return p
+}
+
+func refuseWithoutProof(r Request) *fault.Error {
+	return &fault.Error{
+		Code: fault.BaseHashRequired, Op: "mutation.plan",
+		Message: r.Path.String() + " already exists, and an existing file may not be overwritten without declaring the state that it is in.",
+		Short:   "Overwriting needs base_content_sha256.",
+		Remedy:  "Look at latest_file_state, and if it should really be replaced call again with its sha256 as base_content_sha256.",
+	}
+}
+
+// asFault gives an error a class; nil stays nil.
+func asFault(err error, op string) *fault.Error {
+	if err == nil {
+		return nil
+	}
+	if e := fault.As(err); e != nil {
+		return e
+	}
+	return fault.Wrap(fault.ExecutionFailed, op, err.Error(), "", err)
+}

@@ -1,0 +1,149 @@
+// Package tracker joins file state and instructions: it tells whether a file
+// that was read has changed, and which agents.md files its reading brings up.
+package tracker
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/instructions"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// Instructions finds the instruction files of a path, parents first;
+// *instructions.Finder has it.
+type Instructions interface {
+	For(ctx context.Context, p workspace.Path) ([]instructions.Document, error)
+}
+
+// Options configure a [FileTracker].
+type Options struct {
+	// State is the file state that the tracker works over: that of a Config,
+	// or one of its own (FT-03). Required.
+	State *filestate.Service
+	// Instructions finds agents.md files; nil: there are none.
+	Instructions Instructions
+}
+
+// FileTracker answers FT-01 for one conversation. It keeps no file content
+// but the instructions that it gave out, and is safe for concurrent use.
+type FileTracker struct {
+	state *filestate.Service
+	find  Instructions
+
+	mu    sync.Mutex
+	keys  map[string]bool // instruction files given in this session
+	given []instructions.Document
+}
+
+// New returns a FileTracker.
+func New(o Options) *FileTracker { return &FileTracker{state: o.State, find: o.Instructions} }
+
+// TrackRead notes that the model was shown the file. What a tool showed is in
+// the file state already and is not read again (FT-04); a file that the state
+// does not know is read and hashed now.
+func (t *FileTracker) TrackRead(ctx context.Context, p workspace.Path) error {
+	if e, ok := t.state.Cache.ByPath(p.String()); ok && e.SHA256 != "" {
+		return nil
+	}
+	snap, err := t.state.Snapshot(ctx, p)
+	if err != nil {
+		return err
+	}
+	t.state.Cache.RecordRead(p.String(), filestate.Reading{
+		Info: snap.Info, Local: snap.Local, At: snap.At, SHA256: snap.SHA256,
+	}, t.state.Versions.Current())
+	return nil
+}
+
+// HasBeenModifiedSinceRead reports whether a tracked file's bytes differ from
+// what was shown (FT-05, FT-07), a deleted file included (FT-08). For an
+// untracked file it is false, which is no permission (FT-06). The error is
+// that of reading the file.
+func (t *FileTracker) HasBeenModifiedSinceRead(ctx context.Context, p workspace.Path) (bool, error) {
+	e, ok := t.state.Cache.ByPath(p.String())
+	if !ok || e.SHA256 == "" {
+		return false, nil
+	}
+	snap, err := t.state.Snapshot(ctx, p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return snap.SHA256 != e.SHA256, nil
+}
+
+// GetAgentsMdIfNew returns the instructions for p that were not given in this
+// session yet, parents first, each labelled with its path; "" for none
+// (FT-12, FT-13).
+func (t *FileTracker) GetAgentsMdIfNew(ctx context.Context, p workspace.Path) (string, error) {
+	fresh, err := t.gather(ctx, p)
+	return Label(fresh), err
+}
+
+// Accessed notes a successful access by a tool (FT-16) and gathers the
+// instructions that it brings up for [FileTracker.Given]. Failures are
+// nothing that the access should fail for.
+func (t *FileTracker) Accessed(ctx context.Context, p workspace.Path) {
+	_, _ = t.gather(ctx, p)
+}
+
+func (t *FileTracker) gather(ctx context.Context, p workspace.Path) ([]instructions.Document, error) {
+	if t.find == nil {
+		return nil, nil
+	}
+	docs, err := t.find.For(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var fresh []instructions.Document
+	for _, d := range docs {
+		if t.keys[d.Key] {
+			continue
+		}
+		if t.keys == nil {
+			t.keys = make(map[string]bool)
+		}
+		t.keys[d.Key] = true
+		fresh = append(fresh, d)
+	}
+	t.given = append(t.given, fresh...)
+	return fresh, nil
+}
+
+// Given returns all instructions that accesses of this session brought up, in
+// the order in which they came (FT-15).
+func (t *FileTracker) Given() []instructions.Document {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.Clone(t.given)
+}
+
+// ClearSession forgets what was tracked and what was given, so that
+// instructions may be given again (FT-13).
+func (t *FileTracker) ClearSession() {
+	t.mu.Lock()
+	t.keys, t.given = nil, nil
+	t.mu.Unlock()
+	t.state.Cache.Clear()
+}
+
+// Label joins documents, each under a line with its path.
+func Label(docs []instructions.Document) string {
+	var b strings.Builder
+	for _, d := range docs {
+		b.WriteString("--- Instructions from " + d.Path + " ---\n")
+		b.WriteString(strings.TrimRight(d.Text, "\n"))
+		b.WriteString("\n")
+	}
+	return b.String()
+}
