@@ -1,0 +1,214 @@
+// Package config composes a session's services and tells where each is. A
+// Config is for embedders and front ends; no tool ever sees one.
+package config
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+
+	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/services/commit"
+	"github.com/fettle-dev/fettle/core/services/discovery"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// Config is one conversation: its values, its services and its tools. Two
+// Configs share nothing but what the operating system shares, except that a
+// derived one uses its parent's workspace and settings (AR-05). It is safe
+// for concurrent use.
+type Config struct {
+	params Parameters
+	parent *Config // nil for a Config made by New
+	hatch  hatch
+
+	mu        sync.Mutex
+	sessionID string
+	mode      policy.ApprovalMode
+	phase     phase
+	shared    *shared
+	session   *session
+}
+
+// phase is where a Config is in its life.
+type phase int
+
+const (
+	created phase = iota
+	initialized
+	closed
+)
+
+// shared are the services that a Config and those derived from it use alike.
+// They keep nothing of a conversation.
+type shared struct {
+	workspace *workspace.Workspace
+	committer *commit.Committer
+	finder    *discovery.Finder
+	leftovers []commit.Leftover
+}
+
+// New returns a Config. It does no I/O; services come with Initialize. The
+// error is of code invalid_config.
+func New(p Parameters) (*Config, error) {
+	if p.TargetDir == "" {
+		return nil, fault.New(fault.InvalidConfig, "config.new", "TargetDir is empty.", "Name the folder to work in.")
+	}
+	if p.Layout.Name == "" {
+		p.Layout = layout.Fettle()
+	}
+	mode, err := policy.ParseApprovalMode(string(p.ApprovalMode))
+	if p.ApprovalMode != "" && err != nil {
+		return nil, fault.Wrap(fault.InvalidConfig, "config.new", "ApprovalMode is not a mode: "+err.Error()+".",
+			"Use default, auto_edit, yolo or plan.", err)
+	}
+	if p.ApprovalMode == "" {
+		mode = policy.ModeDefault
+	}
+	if p.Logger == nil {
+		p.Logger = slog.New(slog.DiscardHandler)
+	}
+	if p.SessionID == "" {
+		p.SessionID = newSessionID()
+	}
+	c := &Config{params: p, sessionID: p.SessionID, mode: mode}
+	c.hatch.set(hatchAtStart(p))
+	return c, nil
+}
+
+func newSessionID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
+}
+
+// Initialize opens the workspace, looks after what a killed run left behind,
+// and registers the tools (AR-03). A second or concurrent call waits for the
+// first and builds nothing twice; after a failure it may be tried again.
+// Errors are of code invalid_config, cancelled or not_initialized (closed).
+func (c *Config) Initialize(ctx context.Context) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch c.phase {
+	case initialized:
+		return nil
+	case closed:
+		return notInitialized("Initialize", closed)
+	}
+	sh, err := c.openShared(ctx)
+	if err != nil {
+		return err
+	}
+	s, err := c.newSession(sh)
+	if err != nil {
+		_ = sh.workspace.Close()
+		return err
+	}
+	if err := s.registry.Discover(ctx); err != nil {
+		c.params.Logger.Warn("discovering tools failed", slog.Any("error", err))
+	}
+	s.registry.Sort()
+	c.shared, c.session, c.phase = sh, s, initialized
+	return nil
+}
+
+// openShared opens what a Config and its derived ones share.
+func (c *Config) openShared(ctx context.Context) (*shared, error) {
+	ws, err := workspace.Open(append([]string{c.params.TargetDir}, c.params.IncludeDirs...)...)
+	if err != nil {
+		return nil, err
+	}
+	recovery, err := c.recoveryDir(ws.Target())
+	if err != nil {
+		c.params.Logger.Warn("no home folder, so files with several hard links will not be changed", slog.Any("error", err))
+	}
+	sh := &shared{
+		workspace: ws,
+		committer: commit.New(commit.Options{RecoveryDir: recovery, Hook: c.params.CommitHook, Logger: c.params.Logger}),
+		finder:    discovery.New(ws),
+	}
+	if recovery != "" {
+		sh.leftovers, err = sh.committer.Recover(ctx)
+		for _, l := range sh.leftovers {
+			c.params.Logger.Warn("an earlier run was killed during a write", slog.Any("leftover", l))
+		}
+		if err != nil && ctx.Err() == nil {
+			c.params.Logger.Warn("looking after an earlier run's leftovers failed", slog.Any("error", err))
+			err = nil
+		}
+	}
+	if err != nil && ctx.Err() != nil {
+		_ = ws.Close()
+		return nil, fault.Wrap(fault.Cancelled, "config.initialize", "Initialize was cancelled.", "", err)
+	}
+	return sh, nil
+}
+
+// UserDir returns the user's settings folder, as ~/.fettle.
+func (c *Config) UserDir() (string, error) {
+	home := c.params.HomeDir
+	if home == "" {
+		var err error
+		if home, err = os.UserHomeDir(); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Join(home, c.params.Layout.Dir), nil
+}
+
+// recoveryDir is where in-place writes keep their bytes first (FS-64). It
+// lies outside the project and is told apart by it.
+func (c *Config) recoveryDir(target string) (string, error) {
+	dir, err := c.UserDir()
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(target); err == nil {
+		target = real
+	}
+	id := sha256.Sum256([]byte(target))
+	return filepath.Join(dir, "tmp", hex.EncodeToString(id[:8]), "recovery"), nil
+}
+
+// Close ends the Config: services are no longer handed out and the workspace
+// is closed. Derived Configs must be closed first. It is idempotent. Calls
+// that are running fail at their next look at a file.
+func (c *Config) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	sh := c.shared
+	wasOpen := c.phase == initialized
+	c.phase, c.shared, c.session = closed, nil, nil
+	if !wasOpen || c.parent != nil {
+		return nil
+	}
+	return sh.workspace.Close()
+}
+
+func notInitialized(what string, p phase) *fault.Error {
+	if p == closed {
+		return fault.New(fault.NotInitialized, "config."+what, what+" was asked of a Config that is closed.", "Make a new Config.")
+	}
+	return fault.New(fault.NotInitialized, "config."+what, what+" was asked of a Config before Initialize.",
+		"Call Initialize(ctx) first and check its error.")
+}
+
+// hatchAtStart is the hatch's first position: parameter, then environment.
+func hatchAtStart(p Parameters) bool {
+	if p.FileReadCacheDisabled != nil {
+		return *p.FileReadCacheDisabled
+	}
+	if p.Getenv == nil {
+		return false
+	}
+	on, err := strconv.ParseBool(p.Getenv(p.Layout.EnvPrefix + "FILE_READ_CACHE_DISABLED"))
+	return err == nil && on
+}

@@ -1,0 +1,34 @@
+package config
+
+// StartNewSession begins a new conversation in this Config, as /clear or
+// resuming a saved history does (AR-04): the cache and the tracker are
+// cleared, and versions start again, above highestVersion, which is 0 for an
+// empty history. id "" means a random one; it returns the id. Derived Configs
+// are not touched (RC-23).
+func (c *Config) StartNewSession(id string, highestVersion int64) (string, error) {
+	s, err := c.own("StartNewSession")
+	if err != nil {
+		return "", err
+	}
+	if id == "" {
+		id = newSessionID()
+	}
+	s.state.StartSession(highestVersion)
+	s.tracker.ClearSession()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sessionID = id
+	return id, nil
+}
+
+// Compacted is called once compaction has replaced the history (RC-22): the
+// cache of this Config is cleared, since what it says was shown is gone.
+// Versions go on, and given instructions stay given (CR-19, FT-17).
+func (c *Config) Compacted() error {
+	s, err := c.own("Compacted")
+	if err != nil {
+		return err
+	}
+	s.state.Compacted()
+	return nil
+}

@@ -1,0 +1,46 @@
+// Package layout names the folders, files and variables that fettle uses, so
+// that one value decides whose names they are (CR-27).
+package layout
+
+// Layout is a set of names. Folder and file names are base names.
+type Layout struct {
+	Name        string // as given to --layout
+	Dir         string // settings folder, in the home folder and in the project
+	ContextFile string // file that steers the model
+	IgnoreFile  string // ignore rules of the agent's own
+	EnvPrefix   string // of environment variables, with its underscore
+	SystemDir   string // absolute: settings for every user of the machine
+
+	// ToolNames are names under which built-ins are declared to the model
+	// instead of their own; a tool in it is also in the default set.
+	ToolNames map[string]string
+}
+
+// Fettle is the default layout: fettle's own names.
+func Fettle() Layout {
+	return Layout{
+		Name: "fettle", Dir: ".fettle", ContextFile: "FETTLE.md", IgnoreFile: ".fettleignore",
+		EnvPrefix: "FETTLE_", SystemDir: "/etc/fettle",
+	}
+}
+
+// Gemini uses the names of the program that fettle's architecture comes from,
+// so that existing folders work unchanged, and declares its edit tool.
+func Gemini() Layout {
+	return Layout{
+		Name: "gemini", Dir: ".gemini", ContextFile: "GEMINI.md", IgnoreFile: ".geminiignore",
+		EnvPrefix: "GEMINI_", SystemDir: "/etc/gemini-cli",
+		ToolNames: map[string]string{"edit": "replace"},
+	}
+}
+
+// Named returns the layout of that name; "" is fettle's.
+func Named(name string) (Layout, bool) {
+	switch name {
+	case "", "fettle":
+		return Fettle(), true
+	case "gemini":
+		return Gemini(), true
+	}
+	return Layout{}, false
+}

@@ -1,0 +1,156 @@
+package config
+
+import (
+	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/commit"
+	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/mutation"
+	"github.com/fettle-dev/fettle/core/services/tracker"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// The accessors below return the same service at each call until Close. Their
+// error is of code not_initialized.
+
+// own returns this conversation's services, made at first use in a derived
+// Config (RC-24).
+func (c *Config) own(what string) (*session, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.phase != initialized {
+		return nil, notInitialized(what, c.phase)
+	}
+	if c.session == nil {
+		s, err := c.newSession(c.shared)
+		if err != nil {
+			return nil, err
+		}
+		c.session = s
+	}
+	return c.session, nil
+}
+
+// ToolRegistry returns the tools of this conversation.
+func (c *Config) ToolRegistry() (*tools.Registry, error) {
+	s, err := c.own("ToolRegistry")
+	if err != nil {
+		return nil, err
+	}
+	return s.registry, nil
+}
+
+// Scheduler returns what runs this conversation's tool calls.
+func (c *Config) Scheduler() (*scheduler.Scheduler, error) {
+	s, err := c.own("Scheduler")
+	if err != nil {
+		return nil, err
+	}
+	return s.scheduler, nil
+}
+
+// SessionStateService returns this conversation's version counter.
+func (c *Config) SessionStateService() (*filestate.SessionStateService, error) {
+	s, err := c.own("SessionStateService")
+	if err != nil {
+		return nil, err
+	}
+	return &s.state.Versions, nil
+}
+
+// FileReadCache returns what this conversation was shown.
+func (c *Config) FileReadCache() (*filestate.FileReadCache, error) {
+	s, err := c.own("FileReadCache")
+	if err != nil {
+		return nil, err
+	}
+	return &s.state.Cache, nil
+}
+
+// FileState returns the reads and decisions of this conversation.
+func (c *Config) FileState() (*filestate.Service, error) {
+	s, err := c.own("FileState")
+	if err != nil {
+		return nil, err
+	}
+	return s.state, nil
+}
+
+// Mutations returns the one path of this conversation's changes.
+func (c *Config) Mutations() (*mutation.Service, error) {
+	s, err := c.own("Mutations")
+	if err != nil {
+		return nil, err
+	}
+	return s.mutation, nil
+}
+
+// FileTracker returns this conversation's tracker.
+func (c *Config) FileTracker() (*tracker.FileTracker, error) {
+	s, err := c.own("FileTracker")
+	if err != nil {
+		return nil, err
+	}
+	return s.tracker, nil
+}
+
+// Workspace returns the folders that may be touched.
+func (c *Config) Workspace() (*workspace.Workspace, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.phase != initialized {
+		return nil, notInitialized("Workspace", c.phase)
+	}
+	return c.shared.workspace, nil
+}
+
+// Leftovers returns what an earlier, killed run had left behind when the
+// Config was initialized (FS-64).
+func (c *Config) Leftovers() ([]commit.Leftover, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.phase != initialized {
+		return nil, notInitialized("Leftovers", c.phase)
+	}
+	return c.shared.leftovers, nil
+}
+
+// The values below never fail.
+
+// SessionID returns the id of the current session.
+func (c *Config) SessionID() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.sessionID
+}
+
+// TargetDir returns the folder as it was given.
+func (c *Config) TargetDir() string { return c.params.TargetDir }
+
+// Layout returns the names in use.
+func (c *Config) Layout() layout.Layout { return c.params.Layout }
+
+// DebugMode reports whether debug mode is on.
+func (c *Config) DebugMode() bool { return c.params.DebugMode }
+
+// ApprovalMode returns the mode in force.
+func (c *Config) ApprovalMode() policy.ApprovalMode {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.mode
+}
+
+// SetApprovalMode changes the mode from the next call on. The error is of
+// code invalid_config.
+func (c *Config) SetApprovalMode(m policy.ApprovalMode) error {
+	mode, err := policy.ParseApprovalMode(string(m))
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.mode = mode
+	return nil
+}

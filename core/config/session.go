@@ -1,0 +1,141 @@
+package config
+
+import (
+	"log/slog"
+	"sync/atomic"
+
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/instructions"
+	"github.com/fettle-dev/fettle/core/services/mutation"
+	"github.com/fettle-dev/fettle/core/services/tracker"
+	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/file"
+)
+
+// session is what one conversation owns.
+type session struct {
+	state     *filestate.Service
+	mutation  *mutation.Service
+	tracker   *tracker.FileTracker
+	registry  *tools.Registry
+	scheduler *scheduler.Scheduler
+}
+
+// newSession makes the services of this Config's own conversation and binds
+// the tools to them, so that no tool can reach another conversation's (RC-26).
+func (c *Config) newSession(sh *shared) (*session, error) {
+	s := &session{}
+	s.state = filestate.New(filestate.Options{
+		Files:         sh.workspace,
+		Limits:        c.params.Limits,
+		Now:           c.params.Now,
+		Logger:        c.params.Logger,
+		CacheDisabled: c.watchHatch(s),
+		Instructions: func(base string) bool {
+			return instructions.IsFile(base) || base == c.params.Layout.ContextFile
+		},
+		RequireSeen: c.params.RequireSeen,
+	})
+	s.mutation = mutation.New(mutation.Options{
+		Files: sh.workspace, Committer: sh.committer, State: s.state, Logger: c.params.Logger,
+	})
+	s.tracker = tracker.New(tracker.Options{State: s.state, Instructions: instructions.New(sh.workspace)})
+	var err error
+	if s.registry, err = c.newRegistry(sh, s); err != nil {
+		return nil, err
+	}
+	s.scheduler = scheduler.New(scheduler.Options{
+		Tools:    s.registry,
+		Decide:   policy.DecideByKind,
+		Mode:     c.ApprovalMode,
+		Allowed:  c.params.AllowedTools,
+		Ask:      c.params.Ask,
+		Output:   c.params.Output,
+		OnDefect: c.onDefect,
+	})
+	return s, nil
+}
+
+// watchHatch returns what the file state asks at each check. It empties the
+// cache when the hatch has been opened since the last check, by this Config
+// or by one that it follows.
+func (c *Config) watchHatch(s *session) func() bool {
+	var seen atomic.Int64
+	seen.Store(c.hatch.epoch())
+	return func() bool {
+		if now := c.hatch.epoch(); seen.Swap(now) != now {
+			s.state.Cache.Clear()
+		}
+		return c.hatch.disabled()
+	}
+}
+
+// newRegistry registers the selected built-ins, the embedder's tools, and
+// what the parent has discovered.
+func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
+	r := tools.NewRegistry(tools.RegistryOptions{Logger: c.params.Logger, Discover: c.params.Discover})
+	factories, err := file.Factories()
+	if err != nil {
+		return nil, err
+	}
+	services := file.Services{
+		Paths: sh.workspace, Reader: s.state, Mutator: s.mutation, Folders: sh.workspace, Finder: sh.finder,
+		Access: s.tracker, Apply: c.params.Apply,
+	}
+	selection := tools.Selection{Core: c.params.CoreTools, Exclude: c.params.ExcludeTools}
+	for _, f := range factories {
+		spec := f.Spec()
+		name, renamed := c.params.Layout.ToolNames[spec.Name]
+		if !selection.Includes(spec, file.InDefaultSet(spec.Name) || renamed) {
+			continue
+		}
+		tool := f.Bind(services)
+		if renamed {
+			tool = tools.Rename(tool, name)
+		}
+		if err := r.Register(tool); err != nil {
+			return nil, err
+		}
+	}
+	for _, t := range c.params.Tools {
+		if !selection.Includes(t.Spec(), true) {
+			continue
+		}
+		if err := r.Register(t); err != nil {
+			return nil, err
+		}
+	}
+	if c.parent == nil {
+		return r, nil
+	}
+	return r, c.copyDiscovered(r, selection)
+}
+
+// copyDiscovered hands the parent's discovered tools on: they are shared
+// values and are not discovered again.
+func (c *Config) copyDiscovered(r *tools.Registry, selection tools.Selection) error {
+	parent, err := c.parent.ToolRegistry()
+	if err != nil {
+		return err
+	}
+	for _, t := range parent.All() {
+		spec := t.Spec()
+		if spec.Origin.Group == tools.GroupBuiltIn || !selection.Includes(spec, true) {
+			continue
+		}
+		if err := r.Register(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Config) onDefect(err error) {
+	if c.params.OnDefect != nil {
+		c.params.OnDefect(err)
+		return
+	}
+	c.params.Logger.Error("a tool made a mistake", slog.Any("error", err))
+}
