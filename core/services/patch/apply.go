@@ -1,0 +1,118 @@
+package patch
+
+import (
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/bluekeyes/go-gitdiff/gitdiff"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// Applier applies a corrected change to the text it was made for. It is
+// [ApplyStrict] but in tests (FS-39).
+type Applier func(base string, c *Change) (string, error)
+
+// ApplyStrict applies c with go-gitdiff's strict applier, which accepts
+// neither offset nor fuzz: base must hold every context and removed line at its
+// place, byte for byte (FS-38). It fails with code patch_apply_failed.
+func ApplyStrict(base string, c *Change) (string, error) {
+	if c.Empty() {
+		return base, nil
+	}
+	var out strings.Builder
+	out.Grow(len(base) + c.growth())
+	source := newLineSource(base)
+	applier := gitdiff.NewTextApplier(&out, source)
+	for i, f := range c.fragments {
+		if err := checkEnds(f, i == len(c.fragments)-1); err != nil {
+			return "", applyFailed(err)
+		}
+		if err := applier.ApplyFragment(f); err != nil {
+			return "", applyFailed(err)
+		}
+	}
+	if err := applier.Close(); err != nil {
+		return "", applyFailed(err)
+	}
+	return out.String(), nil
+}
+
+func applyFailed(cause error) error {
+	return fault.Wrap(fault.PatchApplyFailed, "patch.apply", applyMessage, "Read the file again and send a new diff made against what it holds.", cause)
+}
+
+// growth returns by how many bytes c makes a text longer, 0 where it makes it
+// shorter.
+func (c *Change) growth() int {
+	n := 0
+	for _, f := range c.fragments {
+		for _, l := range f.Lines {
+			switch l.Op {
+			case gitdiff.OpAdd:
+				n += len(l.Line)
+			case gitdiff.OpDelete:
+				n -= len(l.Line)
+			}
+		}
+	}
+	return max(n, 0)
+}
+
+// checkEnds refuses a fragment with a line that lacks its line feed before the
+// end of the text: the applier would join it with the next one.
+func checkEnds(f *gitdiff.TextFragment, last bool) error {
+	olds, news := f.OldLines, f.NewLines
+	for _, l := range f.Lines {
+		if l.Old() {
+			olds--
+		}
+		if l.New() {
+			news--
+		}
+		if l.NoEOL() && (!last || l.Old() && olds > 0 || l.New() && news > 0) {
+			return errors.New("a line before the last one has no line feed")
+		}
+	}
+	return nil
+}
+
+// lineSource gives the applier the lines of a text by number.
+type lineSource struct {
+	*strings.Reader
+	text   string
+	starts []int // byte offset of each line, and the length of the text
+}
+
+func newLineSource(text string) *lineSource {
+	starts := make([]int, 0, strings.Count(text, "\n")+2)
+	for at := 0; at < len(text); {
+		starts = append(starts, at)
+		n := strings.IndexByte(text[at:], '\n') + 1
+		if n == 0 {
+			n = len(text) - at
+		}
+		at += n
+	}
+	return &lineSource{strings.NewReader(text), text, append(starts, len(text))}
+}
+
+// ReadLinesAt implements [gitdiff.LineReaderAt].
+func (s *lineSource) ReadLinesAt(lines [][]byte, offset int64) (int, error) {
+	count := int64(len(s.starts) - 1)
+	if offset < 0 || offset >= count {
+		return 0, io.EOF
+	}
+	n := int(min(int64(len(lines)), count-offset))
+	first := s.starts[offset]
+	block := []byte(s.text[first:s.starts[int(offset)+n]])
+	for i := range n {
+		from, to := s.starts[int(offset)+i]-first, s.starts[int(offset)+i+1]-first
+		lines[i] = block[from:to:to]
+	}
+	if n < len(lines) {
+		return n, io.EOF
+	}
+	return n, nil
+}

@@ -1,0 +1,88 @@
+package patch
+
+import (
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/sergi/go-diff/diffmatchpatch"
+)
+
+const (
+	// diffTime bounds the search for a small difference. What it cuts short is
+	// still right, only coarser.
+	diffTime = 200 * time.Millisecond
+	// diffLines bounds the lines given to go-diff, which panics on more than
+	// about 1.1 million different ones.
+	diffLines = 1_000_000
+)
+
+// Between returns the change that turns oldText into newText, line by line, for
+// people (GO-05). It takes about 0.2 s at most, beyond which, or beyond a million
+// lines, the result is coarse but right.
+func Between(oldText, newText string) *Change { return between(oldText, newText, diffTime) }
+
+// between is Between with a time limit of its own; 0: none, which makes the
+// result the smallest and always the same.
+func between(oldText, newText string, limit time.Duration) *Change {
+	olds, news := splitLines(oldText), splitLines(newText)
+	first := 0
+	for first < min(len(olds), len(news)) && olds[first] == news[first] {
+		first++
+	}
+	oldEnd, newEnd := len(olds), len(news)
+	for oldEnd > first && newEnd > first && olds[oldEnd-1] == news[newEnd-1] {
+		oldEnd--
+		newEnd--
+	}
+	c := &Change{}
+	if first < oldEnd || first < newEnd {
+		edits := diffLinesOf(olds[first:oldEnd], news[first:newEnd], limit)
+		for i := range edits {
+			edits[i].start += first
+			edits[i].end += first
+		}
+		c.fragments = fragments(olds, edits)
+	}
+	return c
+}
+
+// diffLinesOf returns the edits between two runs of lines that differ.
+func diffLinesOf(olds, news []string, limit time.Duration) []edit {
+	if len(olds) == 0 || len(news) == 0 || len(olds)+len(news) > diffLines {
+		return []edit{{start: 0, end: len(olds), added: additions(news)}}
+	}
+	dmp := diffmatchpatch.New()
+	dmp.DiffTimeout = limit
+	a, b, _ := dmp.DiffLinesToRunes(strings.Join(olds, ""), strings.Join(news, ""))
+	var edits []edit
+	oldAt, newAt := 0, 0
+	for _, d := range dmp.DiffMainRunes(a, b, false) {
+		n := utf8.RuneCountInString(d.Text) // a rune is a line
+		if d.Type == diffmatchpatch.DiffEqual {
+			oldAt += n
+			newAt += n
+			continue
+		}
+		if len(edits) == 0 || edits[len(edits)-1].end < oldAt {
+			edits = append(edits, edit{start: oldAt, end: oldAt})
+		}
+		e := &edits[len(edits)-1]
+		if d.Type == diffmatchpatch.DiffDelete {
+			oldAt += n
+			e.end = oldAt
+		} else {
+			e.added = append(e.added, additions(news[newAt:newAt+n])...)
+			newAt += n
+		}
+	}
+	return edits
+}
+
+func additions(lines []string) []addition {
+	as := make([]addition, len(lines))
+	for i, l := range lines {
+		as[i].text = l
+	}
+	return as
+}

@@ -1,0 +1,308 @@
+package patch
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/bluekeyes/go-gitdiff/gitdiff"
+)
+
+// Correct finds the place of every hunk in base and returns a change that
+// applies strictly to it. base is decoded text with its own line endings; an
+// absent file is the empty text.
+//
+// Lines are matched in tiers (FS-36): exact text; trailing, then all outer
+// white space ignored; look-alike characters folded; one line left out of the
+// context (FS-69). Context always keeps the file's own bytes, and added lines
+// take the file's own line ending. Where a file mixes endings, a line takes
+// that of the line it replaces, an inserted one that of the line before it;
+// but if the diff itself states both endings and all of its old lines state
+// them rightly, the added ones keep theirs.
+//
+// The final newline changes if the diff says that it changes: if exactly one
+// of its last old and its last new line has the marker for none. Otherwise it
+// stays as it is (FS-37).
+//
+// Errors have code invalid_diff, or ambiguous_diff for a hunk that fits in
+// several places (FS-33). All hunks are placed or none.
+func Correct(base string, d *Diff) (*Change, error) {
+	c := &corrector{base: splitLines(base), diff: d}
+	return c.run()
+}
+
+// corrector makes a change of a diff and the text it is meant for.
+type corrector struct {
+	base  []string
+	diff  *Diff
+	spots []spot
+	eol   eolRule
+	notes []Correction
+}
+
+func (c *corrector) run() (*Change, error) {
+	hunks := c.diff.hunks
+	if len(hunks) == 0 {
+		return nil, invalid("patch.correct", formRemedy, "The diff contains no hunk.")
+	}
+	for i := range hunks {
+		h := &hunks[i]
+		old := h.oldLines()
+		if len(c.base) == 0 && old > 0 {
+			return nil, absent(h, c.base)
+		}
+		if len(c.base) > 0 && old == 0 {
+			return nil, invalid("patch.correct", "Add the unchanged lines that stand before and after it in the file.",
+				"Hunk %d has neither context nor removed lines, so nothing says where it belongs.", h.number)
+		}
+	}
+	c.spots = make([]spot, len(hunks))
+	if len(c.base) > 0 {
+		spots, err := locate(c.base, hunks)
+		if err != nil {
+			return nil, err
+		}
+		c.spots = spots
+	}
+	c.eol = newEOLRule(c)
+	var edits []edit
+	for i := range hunks {
+		h := &hunks[i]
+		if err := c.check(h, c.spots[i]); err != nil {
+			return nil, err
+		}
+		edits = append(edits, c.edits(h, c.spots[i])...)
+	}
+	edits, err := merge(edits)
+	if err != nil {
+		return nil, err
+	}
+	edits = c.finalNewline(edits)
+	edits = effective(c.base, edits)
+	if len(edits) == 0 {
+		return nil, invalid("patch.correct", "The file already holds what the diff would produce; compare it with the file's current content. A file keeps its own line endings, so a diff cannot change them.",
+			"The diff changes nothing in this file.")
+	}
+	return &Change{Corrections: c.corrections(), fragments: fragments(c.base, edits)}, nil
+}
+
+// check refuses a placed hunk that would still do damage.
+func (c *corrector) check(h *hunk, s spot) error {
+	if h.number == len(c.diff.hunks) && c.diff.cut && c.short(h, s) {
+		return cutOff(h.number)
+	}
+	if tiers[s.tier].kind == "" {
+		return nil
+	}
+	if err := checkIndent(h, s, c.base); err != nil {
+		return err
+	}
+	return checkLookalikes(h, s, c.base)
+}
+
+// short reports whether h has fewer lines than its header says, by more than
+// blank context that was trimmed off its end (FS-68).
+func (c *corrector) short(h *hunk, s spot) bool {
+	if !h.head.counted || h.countsHold {
+		return false
+	}
+	olds, news := h.tail, h.tail
+	for _, l := range h.lines {
+		if l.op != gitdiff.OpAdd {
+			olds++
+		}
+		if l.op != gitdiff.OpDelete {
+			news++
+		}
+	}
+	missing := h.head.oldCount - olds
+	if missing <= 0 && h.head.newCount <= news {
+		return false
+	}
+	if missing != h.head.newCount-news {
+		return true
+	}
+	end := s.line(h.oldLines()-1) + 1 + h.tail
+	if h.oldLines() == 0 || end+missing > len(c.base) {
+		return true
+	}
+	return slices.ContainsFunc(c.base[end:end+missing], func(l string) bool { return !isBlank(l) })
+}
+
+// edits returns what h changes when it stands at s.
+func (c *corrector) edits(h *hunk, s spot) []edit {
+	var (
+		edits []edit
+		open  *edit
+		k     int // old lines passed
+		at    = s.start
+	)
+	begin := func() {
+		if open == nil {
+			edits = append(edits, edit{start: at, end: at, hunk: h})
+			open = &edits[len(edits)-1]
+		}
+	}
+	for _, l := range h.lines {
+		switch l.op {
+		case gitdiff.OpContext:
+			at = s.line(k) + 1
+			k++
+			open = nil
+		case gitdiff.OpDelete:
+			at = s.line(k)
+			k++
+			begin()
+			at++
+			open.end = at
+		case gitdiff.OpAdd:
+			begin()
+			open.added = append(open.added, addition{line: l})
+		}
+	}
+	for i := range edits {
+		e := &edits[i]
+		for j := range e.added {
+			e.added[j].text = e.added[j].line.text + c.eol.forAdded(*e, j)
+		}
+	}
+	return edits
+}
+
+// finalNewline gives the new text the final newline that it should have, or
+// not. Only the last edit can touch it.
+func (c *corrector) finalNewline(edits []edit) []edit {
+	if len(edits) == 0 || edits[len(edits)-1].end < len(c.base) {
+		return edits
+	}
+	e := &edits[len(edits)-1]
+	baseNewline := len(c.base) == 0 || strings.HasSuffix(c.base[len(c.base)-1], "\n")
+	if len(e.added) == 0 {
+		if h := e.hunk; !baseNewline && e.start > 0 && h.lastNew().again && !h.lastOld().noEOL {
+			// The hunk writes its new last line out again, unaware of the
+			// missing newline.
+			e.start--
+			e.added = []addition{{text: content(c.base[e.start])}}
+			c.note(h, KindFinalNewline, len(c.base)-1, len(c.base)-1)
+		}
+		return edits
+	}
+	last := &e.added[len(e.added)-1]
+	h := e.hunk
+	oldNewline := baseNewline
+	if n := h.oldLines(); n > 0 && c.spots[h.number-1].line(n-1) == len(c.base)-1 {
+		oldNewline = !h.lastOld().noEOL
+	}
+	newNewline := !last.line.noEOL
+	want := baseNewline
+	if oldNewline != newNewline || len(c.base) == 0 {
+		want = newNewline
+	}
+	if want != newNewline || oldNewline != baseNewline {
+		c.note(h, KindFinalNewline, len(c.base)-1, len(c.base)-1)
+	}
+	if !want {
+		last.text = last.line.text
+		if last.line.cr && !c.diff.crlf {
+			last.text += "\r"
+		}
+	}
+	if e.start == e.end && !baseNewline {
+		e.start--
+		own := c.base[e.start]
+		first := addition{text: own + strings.TrimPrefix(c.eol.common, own[len(own)-len(ending(own)):])}
+		e.added = append([]addition{first}, e.added...)
+	}
+	return edits
+}
+
+func (h *hunk) lastOld() line {
+	for i := len(h.lines) - 1; i >= 0; i-- {
+		if h.lines[i].old() {
+			return h.lines[i]
+		}
+	}
+	return line{}
+}
+
+func (h *hunk) lastNew() line {
+	for i := len(h.lines) - 1; i >= 0; i-- {
+		if h.lines[i].op != gitdiff.OpDelete {
+			return h.lines[i]
+		}
+	}
+	return line{}
+}
+
+func (c *corrector) note(h *hunk, kind string, first, last int) {
+	c.notes = append(c.notes, Correction{Hunk: h.number, Kind: kind, Lines: [2]int{first + 1, last + 1}})
+}
+
+// corrections lists what was mended.
+func (c *corrector) corrections() []Correction {
+	all := slices.Clone(c.diff.forgiven)
+	if !slices.IsSortedFunc(c.spots, func(a, b spot) int { return a.start - b.start }) {
+		all = append(all, Correction{Kind: KindHunkOrder})
+	}
+	for i := range c.diff.hunks {
+		h := &c.diff.hunks[i]
+		mark := len(c.notes)
+		c.describe(h, c.spots[i])
+		described := slices.Clone(c.notes[mark:])
+		c.notes = c.notes[:mark]
+		all = append(all, described...)
+		for _, n := range c.notes {
+			if n.Hunk == h.number {
+				all = append(all, n)
+			}
+		}
+	}
+	return all
+}
+
+// describe notes what was forgiven in one hunk.
+func (c *corrector) describe(h *hunk, s spot) {
+	if len(c.base) == 0 {
+		return
+	}
+	n := h.oldLines()
+	first, last := s.line(0), s.line(n-1)
+	for _, r := range []struct {
+		seen bool
+		kind string
+	}{
+		{!h.head.placed, KindHunkHeader},
+		{h.head.placed && h.head.oldStart != first+1, KindLineNumbers},
+		{h.head.placed && !h.countsHold, KindLineCounts},
+		{h.blanksMissed, KindBlankContext},
+		{c.eol.differs(h, s), KindLineEndings},
+	} {
+		if r.seen {
+			c.note(h, r.kind, first, last)
+		}
+	}
+	if kind := tiers[s.tier].kind; kind != "" {
+		from := -1
+		k := 0
+		for _, l := range h.lines {
+			if !l.old() {
+				continue
+			}
+			at := s.line(k)
+			k++
+			same := l.text == content(c.base[at])
+			if !same && from < 0 {
+				from = at
+			}
+			if same && from >= 0 {
+				c.note(h, kind, from, at-1)
+				from = -1
+			}
+		}
+		if from >= 0 {
+			c.note(h, kind, from, last)
+		}
+	}
+	if s.gap > 0 {
+		c.note(h, KindMissingContext, s.start+s.gap, s.start+s.gap)
+	}
+}

@@ -1,0 +1,129 @@
+package patch
+
+import (
+	"slices"
+
+	"github.com/bluekeyes/go-gitdiff/gitdiff"
+)
+
+// edit replaces the base lines [start, end), 0-based, by others.
+type edit struct {
+	start, end int
+	added      []addition
+	hunk       *hunk // of the last added line, or of the removal
+}
+
+// addition is one line that an edit puts in.
+type addition struct {
+	text string // with its ending
+	line line   // as the diff has it
+}
+
+// merge sorts the edits of all hunks and joins those that touch. Two hunks
+// that change one line, or insert at one place, are refused (FS-34).
+func merge(edits []edit) ([]edit, error) {
+	slices.SortStableFunc(edits, func(a, b edit) int {
+		if a.start != b.start {
+			return a.start - b.start
+		}
+		return a.end - b.end
+	})
+	for i := 1; i < len(edits); i++ {
+		a, b := edits[i-1], edits[i]
+		if b.start < a.end || a.start == b.end {
+			return nil, invalid("patch.correct", "Send one hunk for each changed place, made against the file's current content.",
+				"Hunks %d and %d both change line %d.", min(a.hunk.number, b.hunk.number), max(a.hunk.number, b.hunk.number), b.start+1)
+		}
+	}
+	var out []edit
+	for _, e := range edits {
+		if len(out) == 0 || out[len(out)-1].end < e.start {
+			out = append(out, e)
+			continue
+		}
+		last := &out[len(out)-1]
+		last.end = e.end
+		if len(e.added) > 0 || len(last.added) == 0 {
+			last.hunk = e.hunk
+		}
+		last.added = append(slices.Clip(last.added), e.added...)
+	}
+	return out, nil
+}
+
+// effective drops what edits leave as it is: equal lines at their ends, and
+// whole edits.
+func effective(base []string, edits []edit) []edit {
+	var out []edit
+	for _, e := range edits {
+		for e.start < e.end && len(e.added) > 0 && base[e.start] == e.added[0].text {
+			e.start++
+			e.added = e.added[1:]
+		}
+		for e.start < e.end && len(e.added) > 0 && base[e.end-1] == e.added[len(e.added)-1].text {
+			e.end--
+			e.added = e.added[:len(e.added)-1]
+		}
+		if e.start < e.end || len(e.added) > 0 {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// fragments turns edits, sorted and apart, into fragments with context from
+// the base. Neighbours whose context would meet share one. A fragment without an
+// old line is made only for an empty base: on any other the applier would put
+// it one line too early.
+func fragments(base []string, edits []edit) []*gitdiff.TextFragment {
+	var all []*gitdiff.TextFragment
+	shift := 0 // lines that the fragments before add
+	for len(edits) > 0 {
+		n := 1
+		for n < len(edits) && edits[n].start-edits[n-1].end <= 2*contextLines {
+			n++
+		}
+		f := fragment(base, edits[:n], shift)
+		shift += int(f.NewLines - f.OldLines)
+		all = append(all, f)
+		edits = edits[n:]
+	}
+	return all
+}
+
+// fragment makes one fragment of edits.
+func fragment(base []string, edits []edit, shift int) *gitdiff.TextFragment {
+	first := max(0, edits[0].start-contextLines)
+	last := min(len(base), edits[len(edits)-1].end+contextLines)
+	f := &gitdiff.TextFragment{
+		LeadingContext:  int64(edits[0].start - first),
+		TrailingContext: int64(last - edits[len(edits)-1].end),
+		OldLines:        int64(last - first),
+	}
+	at := first
+	put := func(op gitdiff.LineOp, end int) {
+		for ; at < end; at++ {
+			f.Lines = append(f.Lines, gitdiff.Line{Op: op, Line: base[at]})
+		}
+	}
+	for _, e := range edits {
+		put(gitdiff.OpContext, e.start)
+		put(gitdiff.OpDelete, e.end)
+		for _, a := range e.added {
+			f.Lines = append(f.Lines, gitdiff.Line{Op: gitdiff.OpAdd, Line: a.text})
+		}
+		f.LinesDeleted += int64(e.end - e.start)
+		f.LinesAdded += int64(len(e.added))
+	}
+	put(gitdiff.OpContext, last)
+	f.NewLines = f.OldLines - f.LinesDeleted + f.LinesAdded
+	// A side without lines is named after the line before it.
+	f.OldPosition, f.NewPosition = int64(first), int64(first+shift)
+	if f.OldLines > 0 {
+		f.OldPosition++
+	}
+	if f.NewLines > 0 {
+		f.NewPosition++
+	}
+	return f
+}

@@ -1,0 +1,92 @@
+package patch
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/bluekeyes/go-gitdiff/gitdiff"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// absent refuses a hunk whose old lines the file does not hold (FS-32). The
+// remedy shows the region of the file that is most like the hunk and the first
+// line in which the two differ, so that the next diff can be right.
+func absent(h *hunk, base []string) *fault.Error {
+	return fault.New(fault.InvalidDiff, "patch.correct", absentMessage, nearMiss(h, base))
+}
+
+func nearMiss(h *hunk, base []string) string {
+	if len(base) == 0 {
+		return fmt.Sprintf("The file is empty, but hunk %d has context or removed lines. Send added lines only.", h.number)
+	}
+	start, ok := mostAlike(h, base)
+	if !ok {
+		return fmt.Sprintf("None of the context and removed lines of hunk %d stands in the file. Take them from the file's current content.", h.number)
+	}
+	var b strings.Builder
+	k := 0
+	for _, l := range h.lines {
+		if !l.old() {
+			continue
+		}
+		at := start + k
+		k++
+		if at >= 0 && at < len(base) && content(base[at]) == l.text {
+			continue
+		}
+		what := "context"
+		if l.op == gitdiff.OpDelete {
+			what = "removed"
+		}
+		fmt.Fprintf(&b, "Hunk %d is most like the file from line %d on, but there its %s line %s ", h.number, max(start, 0)+1, what, excerpt(l.text))
+		if at < 0 || at >= len(base) {
+			b.WriteString("lies outside the file.")
+		} else {
+			fmt.Fprintf(&b, "is not what line %d holds.", at+1)
+		}
+		b.WriteString(" The file has:\n")
+		const around = 3
+		for i := max(0, at-around); i < min(len(base), at+around+1); i++ {
+			fmt.Fprintf(&b, "%d: %s\n", i+1, excerpt(base[i]))
+		}
+		break
+	}
+	b.WriteString("Copy context and removed lines from the file's current content.")
+	return b.String()
+}
+
+// mostAlike returns the place where most old lines of h would meet their like
+// in the base. Lines that occur often say little and are not counted. ok is
+// false if no line occurs.
+func mostAlike(h *hunk, base []string) (start int, ok bool) {
+	const often = 50
+	fold := tiers[len(tiers)-1].fold
+	wanted := map[string][]int{} // folded line -> positions among the old lines
+	k := 0
+	for _, l := range h.lines {
+		if l.old() {
+			if key := fold(l.text); key != "" && len(wanted[key]) < often {
+				wanted[key] = append(wanted[key], k)
+			}
+			k++
+		}
+	}
+	votes, seen := map[int]int{}, map[string]int{}
+	best := 0
+	for at, l := range base {
+		key := fold(content(l))
+		ks := wanted[key]
+		if len(ks) == 0 || seen[key] == often {
+			continue
+		}
+		seen[key]++
+		for _, k := range ks {
+			votes[at-k]++
+			if v := votes[at-k]; v > best || v == best && h.head.placed && distance(at-k, h.head.oldStart-1) < distance(start, h.head.oldStart-1) {
+				best, start = v, at-k
+			}
+		}
+	}
+	return start, best > 0
+}

@@ -1,0 +1,68 @@
+package patch
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// header is what the @@ line of a hunk says. All of it is a hint.
+type header struct {
+	placed             bool // it has an old position
+	counted            bool // it has both positions, and so both counts
+	oldStart, oldCount int
+	newStart, newCount int
+}
+
+// hunkNumbers finds `-l[,s]` and `+l[,s]` behind `@@`.
+var hunkNumbers = regexp.MustCompile(`^@@[ \t]*-(\d{1,9})(?:,(\d{1,9}))?(?:[ \t]+\+(\d{1,9})(?:,(\d{1,9}))?)?`)
+
+// parseHeader reads a line that begins with @@. A line without numbers gives
+// the zero header.
+func parseHeader(s string) header {
+	m := hunkNumbers.FindStringSubmatch(s)
+	if m == nil {
+		return header{}
+	}
+	number := func(s string, absent int) int {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			return absent
+		}
+		return n
+	}
+	h := header{placed: true, oldStart: number(m[1], 0), oldCount: number(m[2], 1)}
+	if m[3] != "" {
+		h.counted = true
+		h.newStart, h.newCount = number(m[3], 0), number(m[4], 1)
+	}
+	return h
+}
+
+// fileName takes the name out of what follows "--- " or "+++ ": without a
+// timestamp, quotes and the a/ or b/ in front.
+func fileName(s string) string {
+	s, _, _ = strings.Cut(s, "\t")
+	s = strings.TrimSpace(s)
+	if len(s) > 1 && s[0] == '"' {
+		if unquoted, err := strconv.Unquote(s); err == nil {
+			s = unquoted
+		}
+	}
+	for _, prefix := range []string{"a/", "b/"} {
+		if rest, ok := strings.CutPrefix(s, prefix); ok {
+			return rest
+		}
+	}
+	return s
+}
+
+// gitNames takes both names out of a line "diff --git a/x b/x". ok is false
+// where the names hold blanks, so that the line can be cut in several ways.
+func gitNames(s string) (oldName, newName string, ok bool) {
+	f := strings.Fields(strings.TrimPrefix(s, "diff --git "))
+	if len(f) != 2 {
+		return "", "", false
+	}
+	return fileName(f[0]), fileName(f[1]), true
+}

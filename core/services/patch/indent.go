@@ -1,0 +1,112 @@
+package patch
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/bluekeyes/go-gitdiff/gitdiff"
+)
+
+// checkIndent refuses a hunk whose added lines would come out crooked (FS-70).
+// Where old lines stand in the file with another indentation than in the diff,
+// an added line is right only if its indentation is the file's own: one that an
+// old line of the hunk shows to be right, or, where the diff wrote blanks for
+// tabs or the other way round, one made of what the file uses.
+func checkIndent(h *hunk, s spot, base []string) error {
+	wrong, right := map[string]bool{}, map[string]bool{}
+	depthKnown := true // all wrong ones differ in kind only, not in depth
+	kind := ""         // the white space that the file indents with; "mixed" if several
+	k := 0
+	for _, l := range h.lines {
+		if !l.old() {
+			continue
+		}
+		own := content(base[s.line(k)])
+		k++
+		if isBlank(own) {
+			continue
+		}
+		has, states := indentOf(own), indentOf(l.text)
+		kind = joinKinds(kind, kindOf(has))
+		if has == states {
+			right[has] = true
+			continue
+		}
+		wrong[states] = true
+		if kindOf(states) == kindOf(has) || kindOf(states) == "" || kindOf(has) == "" {
+			depthKnown = false
+		}
+	}
+	if len(wrong) == 0 {
+		return nil
+	}
+	for _, l := range h.lines {
+		if l.op != gitdiff.OpAdd || isBlank(l.text) {
+			continue
+		}
+		indent := indentOf(l.text)
+		consistent := right[indent] || depthKnown && (indent == "" || kindOf(indent) == kind && kind != "mixed")
+		if wrong[indent] || !consistent {
+			return invalid("patch.correct", "Copy the indentation of context, removed and added lines from the file byte for byte.",
+				"Hunk %d fits at line %d only with another indentation, and its added line %s would not have the file's.", h.number, s.line(0)+1, excerpt(l.text))
+		}
+	}
+	return nil
+}
+
+// kindOf names the white space that an indentation consists of: its character,
+// "mixed", or "" for none.
+func kindOf(indent string) string {
+	if indent == "" {
+		return ""
+	}
+	if strings.Trim(indent, indent[:1]) != "" {
+		return "mixed"
+	}
+	return indent[:1]
+}
+
+func joinKinds(a, b string) string {
+	switch {
+	case a == "" || a == b:
+		return b
+	case b == "":
+		return a
+	}
+	return "mixed"
+}
+
+// checkLookalikes refuses a hunk that would replace the file's own quotes,
+// dashes or spaces unasked: an added line holds a character that, in an old line
+// of the hunk, stood for a look-alike of it. Spaces are in nearly every line,
+// so that they count only where they stood for one in a removed line.
+func checkLookalikes(h *hunk, s spot, base []string) error {
+	var stood strings.Builder // characters that stood for others
+	k := 0
+	for _, l := range h.lines {
+		if !l.old() {
+			continue
+		}
+		own := trimmed(content(base[s.line(k)]))
+		k++
+		text := trimmed(l.text)
+		for own != text && own != "" && text != "" {
+			a, n := utf8.DecodeRuneInString(own)
+			b, m := utf8.DecodeRuneInString(text)
+			if a != b && (b != ' ' || l.op == gitdiff.OpDelete) {
+				stood.WriteRune(b)
+			}
+			own, text = own[n:], text[m:]
+		}
+	}
+	if stood.Len() == 0 {
+		return nil
+	}
+	for _, l := range h.lines {
+		if l.op == gitdiff.OpAdd && strings.ContainsAny(l.text, stood.String()) {
+			return invalid("patch.correct", "Copy quotes, dashes and spaces of context, removed and added lines from the file byte for byte.",
+				"Hunk %d fits at line %d only with other characters that look alike, and its added line %s has some of them.", h.number, s.line(0)+1, excerpt(l.text))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,145 @@
+package patch
+
+import "errors"
+
+// maxSteps bounds the comparisons and the places found for one diff, so that
+// a file and a diff of thousands of equal lines cannot take long: about 0.1 s.
+const maxSteps = 30_000_000
+
+// maxPlaces bounds the places kept for one diff.
+const maxPlaces = 1_000_000
+
+var errTooRepetitive = errors.New("too many equal lines to place the hunks")
+
+// index finds sequences of lines in a text, for one tier. It knows only the
+// lines of the hunks that it was made for.
+type index struct {
+	ids    map[string]int32 // folded content -> id, from 1
+	fold   func(string) string
+	text   []int32 // id of each line of the text; 0: in no hunk
+	starts []int32 // of an id's places in places
+	places []int32
+	budget *budget
+}
+
+// budget is what is left of maxSteps and maxPlaces.
+type budget struct{ steps, places int }
+
+func (b *budget) spend(steps, places int) error {
+	b.steps -= steps
+	b.places -= places
+	if b.steps < 0 || b.places < 0 {
+		return errTooRepetitive
+	}
+	return nil
+}
+
+// newIndex indexes the lines of a text that occur in hunks.
+func newIndex(text []string, fold func(string) string, hunks []*hunk, b *budget) *index {
+	x := &index{ids: map[string]int32{}, fold: fold, text: make([]int32, len(text)), budget: b}
+	for _, h := range hunks {
+		for _, l := range h.lines {
+			key := fold(l.text)
+			if x.ids[key] == 0 {
+				x.ids[key] = int32(len(x.ids) + 1)
+			}
+		}
+	}
+	x.starts = make([]int32, len(x.ids)+2)
+	for i, l := range text {
+		id := x.ids[fold(content(l))]
+		x.text[i] = id
+		x.starts[id]++
+	}
+	var sum int32
+	for id := 1; id < len(x.starts); id++ { // places of id 0 are not kept
+		sum, x.starts[id] = sum+x.starts[id], sum
+	}
+	x.places = make([]int32, sum)
+	next := append([]int32(nil), x.starts...)
+	for i, id := range x.text {
+		if id != 0 {
+			x.places[next[id]] = int32(i)
+			next[id]++
+		}
+	}
+	return x
+}
+
+// sequence returns the ids of lines.
+func (x *index) sequence(lines []line, pick func(line) bool) []int32 {
+	seq := make([]int32, 0, len(lines))
+	for _, l := range lines {
+		if pick(l) {
+			seq = append(seq, x.ids[x.fold(l.text)])
+		}
+	}
+	return seq
+}
+
+// at returns where a line of the text with this id stands.
+func (x *index) at(id int32) []int32 { return x.places[x.starts[id]:x.starts[id+1]] }
+
+// find returns every place, in rising order, where seq begins in the text.
+func (x *index) find(seq []int32) ([]int32, error) {
+	if len(seq) == 0 || len(seq) > len(x.text) {
+		return nil, nil
+	}
+	rarest := 0
+	for i, id := range seq {
+		if len(x.at(id)) < len(x.at(seq[rarest])) {
+			rarest = i
+		}
+	}
+	hits := x.at(seq[rarest])
+	if len(hits) > 4 && len(hits)*len(seq) > 2*len(x.text) {
+		return x.scan(seq)
+	}
+	var found []int32
+	for _, hit := range hits {
+		start := int(hit) - rarest
+		if start < 0 || start+len(seq) > len(x.text) {
+			continue
+		}
+		i := 0
+		for i < len(seq) && x.text[start+i] == seq[i] {
+			i++
+		}
+		if err := x.budget.spend(i+1, 0); err != nil {
+			return nil, err
+		}
+		if i == len(seq) {
+			found = append(found, int32(start))
+		}
+	}
+	return found, x.budget.spend(0, len(found))
+}
+
+// scan is find by Knuth, Morris and Pratt: linear however often lines repeat.
+func (x *index) scan(seq []int32) ([]int32, error) {
+	if err := x.budget.spend(len(seq)+len(x.text), 0); err != nil {
+		return nil, err
+	}
+	border := make([]int32, len(seq)+1)
+	border[0] = -1
+	for i, k := 0, int32(-1); i < len(seq); {
+		for k >= 0 && seq[i] != seq[k] {
+			k = border[k]
+		}
+		i++
+		k++
+		border[i] = k
+	}
+	var found []int32
+	k := int32(0)
+	for i, id := range x.text {
+		for k >= 0 && (int(k) == len(seq) || id != seq[k]) {
+			k = border[k]
+		}
+		k++
+		if int(k) == len(seq) {
+			found = append(found, int32(i+1-len(seq)))
+		}
+	}
+	return found, x.budget.spend(0, len(found))
+}

@@ -1,0 +1,35 @@
+package patch
+
+import "strings"
+
+// splitLines cuts text after every line feed. Each line keeps its ending; the
+// last one has none if the text does not end in a line feed.
+func splitLines(text string) []string {
+	n := strings.Count(text, "\n")
+	if text != "" && text[len(text)-1] != '\n' {
+		n++
+	}
+	lines := make([]string, 0, n)
+	for text != "" {
+		i := strings.IndexByte(text, '\n') + 1
+		if i == 0 {
+			i = len(text)
+		}
+		lines = append(lines, text[:i])
+		text = text[i:]
+	}
+	return lines
+}
+
+// content returns a line without its ending, LF or CR LF. A single CR at the
+// end of a last line counts as ending too, as it does in a line of a diff.
+func content(line string) string {
+	line = strings.TrimSuffix(line, "\n")
+	return strings.TrimSuffix(line, "\r")
+}
+
+// ending returns what content cuts off.
+func ending(line string) string { return line[len(content(line)):] }
+
+// isBlank reports whether a line holds nothing but white space.
+func isBlank(line string) bool { return strings.Trim(line, whiteSpace+"\n") == "" }

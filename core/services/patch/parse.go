@@ -1,0 +1,428 @@
+package patch
+
+import (
+	"strings"
+
+	"github.com/bluekeyes/go-gitdiff/gitdiff"
+)
+
+const (
+	noNewline  = `\ No newline at end of file`
+	formRemedy = "Send one unified diff for this one file: `@@ -line,count +line,count @@`, then lines that begin with a blank (context), `-` (removed) or `+` (added)."
+)
+
+// Parse reads a unified diff leniently (FS-67). Wrong or absent numbers and
+// counts, absent or wrong file names, git's extra header lines, a Markdown
+// fence, prose around the hunks and CR LF are forgiven, and [Correct] reports
+// them.
+//
+// It fails with code invalid_diff on a diff without a hunk or without a
+// change, for more than one file, that deletes or renames, a binary or combined
+// one, and one whose hunks hold lines that are no diff (FS-35).
+func Parse(diff string) (*Diff, error) {
+	p := parser{lines: splitLines(diff), d: new(Diff)}
+	if err := p.run(); err != nil {
+		return nil, err
+	}
+	return p.d, nil
+}
+
+// parser walks over the lines of a diff.
+type parser struct {
+	lines []string // with their endings
+	pos   int
+	d     *Diff
+
+	named      bool   // a pair of file names has been seen
+	git        string // the first "diff --git" line
+	fence      string // the open fence; "" outside
+	closed     bool   // a fence has been closed
+	strayAfter int    // 1-based line after a closed fence that looks like a diff line; 0: none
+	prose      bool
+	mode       bool
+	headers    int // hunk headers seen, and how many of them ended in CR LF
+	headersCR  int
+}
+
+func (p *parser) run() error {
+	for p.pos < len(p.lines) {
+		if err := p.outside(); err != nil {
+			return err
+		}
+	}
+	d := p.d
+	if len(d.hunks) == 0 {
+		return invalid("patch.parse", formRemedy, "The diff contains no hunk.")
+	}
+	if p.strayAfter > 0 && p.fence != "" {
+		return p.stray(p.strayAfter - 1)
+	}
+	if strings.TrimSuffix(p.lines[len(p.lines)-1], "\r") == "@" {
+		return cutOff(d.hunks[len(d.hunks)-1].number + 1)
+	}
+	changes := false
+	for i := range d.hunks {
+		h := &d.hunks[i]
+		h.lines = dropRepeats(h.lines)
+		for _, l := range h.lines {
+			changes = changes || l.op != gitdiff.OpContext
+		}
+	}
+	if !changes {
+		return invalid("patch.parse", "Send a diff whose added lines differ from the removed ones. A file keeps its own line endings, so a diff cannot change them.",
+			"The diff changes nothing.")
+	}
+	d.crlf = p.headersCR == p.headers
+	markNumbered(d.hunks)
+	p.report()
+	return nil
+}
+
+// report lists what was forgiven in the diff as a whole.
+func (p *parser) report() {
+	for _, r := range []struct {
+		seen bool
+		kind string
+	}{
+		{!p.named && p.git == "", KindFileHeader},
+		{p.mode, KindFileMode},
+		{p.closed || p.fence != "", KindCodeFence},
+		{p.prose, KindProse},
+	} {
+		if r.seen {
+			p.d.forgiven = append(p.d.forgiven, Correction{Kind: r.kind})
+		}
+	}
+}
+
+// outside reads one line, or one hunk, at a place where no hunk is open.
+func (p *parser) outside() error {
+	s := content(p.lines[p.pos])
+	switch {
+	case strings.HasPrefix(s, "@@@"):
+		return invalid("patch.parse", formRemedy, "Line %d belongs to a combined diff, which has several old versions.", p.pos+1)
+	case strings.HasPrefix(s, "@@"):
+		return p.hunk()
+	case p.isFileHeader(p.pos):
+		newName := fileName(content(p.lines[p.pos+1])[4:])
+		if newName == "/dev/null" {
+			return invalid("patch.parse", "Delete the file with another tool.", "The diff deletes the file, which a patch cannot do.")
+		}
+		if err := p.name(fileName(s[4:]), newName); err != nil {
+			return err
+		}
+		p.pos++
+	case strings.HasPrefix(s, "diff --git "):
+		if err := p.gitHeader(s); err != nil {
+			return err
+		}
+	case isMetadata(s, "deleted file mode ", "rename from ", "rename to ", "copy from ", "copy to "):
+		return invalid("patch.parse", "Send a diff that changes the text of this one file.", "Line %d deletes, renames or copies a file, which a patch cannot do.", p.pos+1)
+	case s == "GIT binary patch", strings.HasPrefix(s, "Binary files ") && strings.HasSuffix(s, " differ"):
+		return invalid("patch.parse", "Only text can be patched.", "Line %d belongs to a binary diff.", p.pos+1)
+	case isMetadata(s, "old mode ", "new mode "):
+		p.mode = true
+	case isSignature(p.lines[p.pos:]):
+	case fenceOf(s) != "":
+		p.toggleFence(s)
+	case len(p.d.hunks) > 0 && s != "" && (s[0] == '+' || s[0] == '-'):
+		// A list in prose, or the rest of a hunk that something cut in two.
+		if !p.closed || p.fence != "" {
+			return p.stray(p.pos)
+		}
+		p.strayAfter = p.pos + 1
+	case isMetadata(s, "index ", "new file mode ", "Index: ", "====", "--- ", "+++ "):
+	case strings.TrimSpace(s) != "":
+		p.prose = true
+	}
+	p.pos++
+	return nil
+}
+
+func (p *parser) stray(at int) error {
+	return invalid("patch.parse", formRemedy+" Leave out everything else.",
+		"Line %d of the diff, %s, stands outside every hunk.", at+1, excerpt(p.lines[at]))
+}
+
+// name takes note of a file that the diff names, and refuses a second one.
+func (p *parser) name(oldName, newName string) error {
+	d := p.d
+	switch {
+	case !p.named && len(d.hunks) > 0:
+		return invalid("patch.parse", formRemedy, "The diff changes more than one file: a file header follows on its first hunks.")
+	case !p.named, d.oldName == "/dev/null" && newName == d.newName, oldName == "/dev/null" && newName == d.newName:
+		d.oldName, d.newName, p.named = oldName, newName, true
+	case oldName != d.oldName || newName != d.newName:
+		return invalid("patch.parse", "Send one diff for each file, in a call of its own.", "The diff changes more than one file: %q and %q.", d.newName, newName)
+	}
+	return nil
+}
+
+// gitHeader takes note of a "diff --git" line, which begins a file.
+func (p *parser) gitHeader(s string) error {
+	same := p.git == s
+	if p.git == "" {
+		o, n, ok := gitNames(s)
+		same = len(p.d.hunks) == 0 || ok && o == p.d.oldName && n == p.d.newName
+		p.git = s
+	}
+	if !same {
+		return invalid("patch.parse", "Send one diff for each file, in a call of its own.", "The diff changes more than one file: %s begins another one.", excerpt(s))
+	}
+	return nil
+}
+
+// isFileHeader reports whether lines at and at+1 are "--- name", "+++ name".
+func (p *parser) isFileHeader(at int) bool {
+	return at+1 < len(p.lines) && isMetadata(p.lines[at], "--- ", "---\t") && isMetadata(p.lines[at+1], "+++ ", "+++\t")
+}
+
+func isMetadata(s string, prefixes ...string) bool {
+	for _, prefix := range prefixes {
+		if strings.HasPrefix(s, prefix) {
+			return true
+		}
+	}
+	return false
+}
+
+// isSignature reports whether lines begin with the "-- " and version number
+// that git puts below a mailed patch.
+func isSignature(lines []string) bool {
+	if len(lines) < 2 || strings.TrimRight(lines[0], " \r\n") != "--" {
+		return false
+	}
+	version := strings.TrimSpace(lines[1])
+	return version != "" && strings.Trim(version, "0123456789.") == "" && isBlank(strings.Join(lines[2:], ""))
+}
+
+// fenceOf returns the run of backticks or tildes that opens or closes a
+// Markdown fence, "" if s is no fence.
+func fenceOf(s string) string {
+	s = strings.TrimLeft(s, " ")
+	for _, c := range []string{"`", "~"} {
+		if run := len(s) - len(strings.TrimLeft(s, c)); run >= 3 {
+			return s[:run]
+		}
+	}
+	return ""
+}
+
+func (p *parser) toggleFence(s string) {
+	f := fenceOf(s)
+	switch {
+	case p.fence == "":
+		p.fence = f
+	case strings.HasPrefix(f, p.fence) && strings.TrimSpace(s) == f:
+		p.fence, p.closed = "", true
+	}
+}
+
+// hunk reads a hunk, whose header is the current line.
+func (p *parser) hunk() error {
+	raw := p.lines[p.pos]
+	p.headers++
+	if strings.HasSuffix(raw, "\r\n") {
+		p.headersCR++
+	}
+	h := hunk{number: len(p.d.hunks) + 1, head: parseHeader(content(raw))}
+	p.pos++
+	end, ok := p.countedEnd(h.head)
+	if !ok {
+		end = p.openEnd()
+	}
+	h.countsHold = ok
+	for ; p.pos < end; p.pos++ {
+		if err := p.line(&h); err != nil {
+			return err
+		}
+	}
+	p.d.cut = end == len(p.lines) && !strings.HasSuffix(p.lines[end-1], "\n")
+	if len(h.lines) == 0 {
+		if p.d.cut {
+			return cutOff(h.number)
+		}
+		return invalid("patch.parse", formRemedy, "Hunk %d has no lines.", h.number)
+	}
+	p.d.hunks = append(p.d.hunks, h)
+	return nil
+}
+
+// countedEnd returns the end of the hunk by its header's counts. ok is false
+// unless the counts fit exactly: every line up to there belongs to a hunk and
+// what follows does not. A removed line "-- x" or an added "++ x" looks like a
+// file header; inside fitting counts it is text.
+func (p *parser) countedEnd(h header) (end int, ok bool) {
+	if !h.counted || h.oldCount+h.newCount == 0 {
+		return 0, false
+	}
+	i, oldLeft, newLeft := p.pos, h.oldCount, h.newCount
+	for ; oldLeft > 0 || newLeft > 0; i++ {
+		if i == len(p.lines) {
+			return 0, false
+		}
+		switch firstByte(content(p.lines[i])) {
+		case ' ':
+			oldLeft--
+			newLeft--
+		case '-':
+			oldLeft--
+		case '+':
+			newLeft--
+		case '\\':
+		default:
+			return 0, false
+		}
+		if oldLeft < 0 || newLeft < 0 {
+			return 0, false
+		}
+	}
+	if i < len(p.lines) && isMarker(content(p.lines[i])) {
+		i++
+	}
+	for next := i; next < len(p.lines); next++ {
+		if isBlank(p.lines[next]) {
+			continue
+		}
+		inside := strings.IndexByte(" +-\\", firstByte(content(p.lines[next]))) >= 0
+		if inside && !p.isFileHeader(next) && !isSignature(p.lines[next:]) {
+			return 0, false
+		}
+		break
+	}
+	return i, true
+}
+
+// openEnd returns the end of the hunk where the header's counts do not help:
+// the next hunk, file header or line that cannot belong to a hunk.
+func (p *parser) openEnd() int {
+	for i := p.pos; i < len(p.lines); i++ {
+		switch firstByte(content(p.lines[i])) {
+		case ' ', '+', '\\':
+		case '-':
+			if p.isFileHeader(i) && i+2 < len(p.lines) && strings.HasPrefix(p.lines[i+2], "@@") {
+				return i
+			}
+		default:
+			return i
+		}
+	}
+	return len(p.lines)
+}
+
+// firstByte returns the prefix of a line of a hunk; a blank for an empty line,
+// which is an empty context line that lost its own.
+func firstByte(s string) byte {
+	if s == "" {
+		return ' '
+	}
+	return s[0]
+}
+
+func isMarker(s string) bool { return strings.HasPrefix(s, `\ `) }
+
+// line adds the current line to h.
+func (p *parser) line(h *hunk) error {
+	raw := p.lines[p.pos]
+	s := content(raw)
+	if s == "" {
+		// Context without its blank, if the hunk goes on; else spacing.
+		h.tail++
+		return nil
+	}
+	if s[0] == '\\' {
+		if len(h.lines) == 0 || h.tail > 0 || !isMarker(s) && !strings.HasPrefix(noNewline, s) {
+			return p.stray(p.pos)
+		}
+		if len(s) < len(`\ No newline`) {
+			return cutOff(h.number)
+		}
+		h.lines[len(h.lines)-1].noEOL = true
+		return nil
+	}
+	for ; h.tail > 0; h.tail-- {
+		blank := p.lines[p.pos-h.tail]
+		h.lines = append(h.lines, line{op: gitdiff.OpContext, cr: strings.HasSuffix(blank, "\r\n")})
+		h.blanksMissed = true
+	}
+	op := gitdiff.OpContext
+	switch s[0] {
+	case '-':
+		op = gitdiff.OpDelete
+	case '+':
+		op = gitdiff.OpAdd
+	}
+	h.lines = append(h.lines, line{op: op, text: s[1:], cr: len(s) < len(strings.TrimSuffix(raw, "\n"))})
+	return nil
+}
+
+// dropRepeats turns lines that a change removes and adds again unchanged, at
+// its beginning or its end, into context: there the file keeps its own bytes.
+func dropRepeats(lines []line) []line {
+	out := lines[:0:0]
+	for i := 0; i < len(lines); {
+		if lines[i].op == gitdiff.OpContext {
+			out = append(out, lines[i])
+			i++
+			continue
+		}
+		var olds, news []int // indexes into lines
+		for ; i < len(lines) && lines[i].op != gitdiff.OpContext; i++ {
+			if lines[i].op == gitdiff.OpDelete {
+				olds = append(olds, i)
+			} else {
+				news = append(news, i)
+			}
+		}
+		same := func(a, b int) bool { return lines[a].text == lines[b].text && lines[a].noEOL == lines[b].noEOL }
+		kept := func(at int) line {
+			l := lines[at]
+			l.op, l.again = gitdiff.OpContext, true
+			return l
+		}
+		for len(olds) > 0 && len(news) > 0 && same(olds[0], news[0]) {
+			out = append(out, kept(olds[0]))
+			olds, news = olds[1:], news[1:]
+		}
+		var after []line
+		for len(olds) > 0 && len(news) > 0 && same(olds[len(olds)-1], news[len(news)-1]) {
+			after = append(after, kept(olds[len(olds)-1]))
+			olds, news = olds[:len(olds)-1], news[:len(news)-1]
+		}
+		for len(olds) > 0 || len(news) > 0 { // the rest, in its order
+			if len(news) == 0 || len(olds) > 0 && olds[0] < news[0] {
+				out = append(out, lines[olds[0]])
+				olds = olds[1:]
+			} else {
+				out = append(out, lines[news[0]])
+				news = news[1:]
+			}
+		}
+		for j := len(after) - 1; j >= 0; j-- {
+			out = append(out, after[j])
+		}
+	}
+	return out
+}
+
+// markNumbered tells which headers state a position that can be used. A header
+// does not where another one states the same, nor where it is the placeholder
+// `@@ -1,1 +1,1 @@` above a longer hunk (FS-33).
+func markNumbered(hunks []hunk) {
+	stated := map[int]int{}
+	for i := range hunks {
+		stated[hunks[i].head.oldStart]++
+	}
+	for i := range hunks {
+		h := &hunks[i]
+		n := h.head
+		placeholder := !h.countsHold && n.oldStart == 1 && n.oldCount <= 1 && n.newCount <= 1
+		h.numbered = n.oldStart > 0 && stated[n.oldStart] == 1 && !placeholder
+	}
+}
+
+// cutOff refuses a diff that ends in the middle (FS-68).
+func cutOff(hunk int) error {
+	return invalid("patch.parse", "Send the whole diff again, or a smaller one; end it with a line feed.",
+		"The diff is cut off in hunk %d.", hunk)
+}

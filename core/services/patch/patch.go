@@ -1,0 +1,90 @@
+// Package patch reads unified diffs as models write them, corrects them
+// against the real text, and applies them strictly. It never guesses: a hunk
+// that has no single safe place is refused.
+package patch
+
+import "github.com/bluekeyes/go-gitdiff/gitdiff"
+
+// contextLines is how many unchanged lines a corrected fragment shows on
+// either side of a change.
+const contextLines = 3
+
+// Diff is a unified diff for one file as [Parse] understood it. It is
+// immutable and safe for concurrent use; the zero value holds no hunk, and
+// [Correct] refuses it.
+type Diff struct {
+	oldName, newName string // as stated, without a/ and b/; "" where absent
+	hunks            []hunk
+	forgiven         []Correction // about the diff as a whole
+	crlf             bool         // its own structure lines end in CRLF, so CR says nothing about the file
+	cut              bool         // its text ends inside the last line of the last hunk
+}
+
+// Names returns the file names that the diff states, "" where it states none.
+// They have no influence on what is patched (FS-67).
+func (d *Diff) Names() (oldName, newName string) { return d.oldName, d.newName }
+
+// hunk is one hunk of a diff.
+type hunk struct {
+	number int    // 1-based, in the diff's order
+	head   header // what its @@ line says
+	lines  []line
+	// tail is how many empty lines follow the hunk's last line. They may be
+	// context without its blank or mere spacing, so they are evidence for a
+	// place but never needed.
+	tail         int
+	countsHold   bool // the header's counts fit the lines
+	numbered     bool // the header's position can be used
+	blanksMissed bool // an empty context line came without its leading blank
+}
+
+// line is one line of a hunk.
+type line struct {
+	op    gitdiff.LineOp
+	text  string // without prefix and line ending
+	cr    bool   // the line ended in CR LF
+	noEOL bool   // the marker "\ No newline at end of file" follows
+	again bool   // context that the diff removed and added again unchanged
+}
+
+func (l line) old() bool { return l.op != gitdiff.OpAdd }
+
+// Change is a corrected diff: fragments that apply strictly to the text they
+// were made for. It is immutable and safe for concurrent use; the zero value
+// changes nothing.
+type Change struct {
+	// Corrections tells what was mended, in the order of the hunks; what
+	// concerns the whole diff comes first. Nil when the diff was right.
+	Corrections []Correction
+
+	fragments []*gitdiff.TextFragment
+}
+
+// Correction is one thing that was forgiven or mended (FS-36, FS-67).
+type Correction struct {
+	Hunk  int    `json:"hunk"`  // 1-based; 0: the diff as a whole
+	Kind  string `json:"kind"`  // one of the Kind constants
+	Lines [2]int `json:"lines"` // first and last line concerned, 1-based and inclusive, in the base; zeros: none in particular
+}
+
+// Kinds of correction. They are API: added, never renamed.
+const (
+	KindFileHeader     = "file_header"         // the --- and +++ lines are missing
+	KindFileMode       = "file_mode"           // lines that change the file's mode were ignored
+	KindCodeFence      = "code_fence"          // a Markdown fence around the diff
+	KindProse          = "prose"               // text around the diff
+	KindHunkOrder      = "hunk_order"          // the hunks do not come in the order of the file
+	KindHunkHeader     = "hunk_header"         // the @@ line has no numbers
+	KindLineNumbers    = "line_numbers"        // the @@ line states another place
+	KindLineCounts     = "line_counts"         // the @@ line states other counts
+	KindBlankContext   = "blank_context"       // an empty context line without its leading blank
+	KindLineEndings    = "line_endings"        // LF for CRLF or the other way round
+	KindTrailingSpace  = "trailing_whitespace" // second tier
+	KindSurroundSpace  = "leading_whitespace"  // third tier: leading and trailing white space
+	KindLookalikes     = "lookalikes"          // fourth tier: quotes, dashes, spaces
+	KindMissingContext = "missing_context"     // last tier: a line of the file left out of the context (FS-69)
+	KindFinalNewline   = "final_newline"       // the marker for a missing final newline is missing or wrong
+)
+
+// Empty reports whether c changes nothing.
+func (c *Change) Empty() bool { return len(c.fragments) == 0 }

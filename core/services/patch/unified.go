@@ -1,0 +1,52 @@
+package patch
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Unified returns c as a unified diff with up to three lines of context, "" if
+// c changes nothing. It is what will be applied, so that people approve just
+// that (FS-44); [Parse] and git read it back. The names are printed as given, quoted
+// as git does where they hold control characters or quotes.
+func (c *Change) Unified(oldName, newName string) string {
+	if c.Empty() {
+		return ""
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "--- %s\n+++ %s\n", quoteName(oldName), quoteName(newName))
+	for _, f := range c.fragments {
+		fmt.Fprintf(&b, "@@ -%d,%d +%d,%d @@\n", f.OldPosition, f.OldLines, f.NewPosition, f.NewLines)
+		for _, l := range f.Lines {
+			b.WriteString(l.Op.String())
+			b.WriteString(l.Line)
+			if l.NoEOL() {
+				b.WriteString("\n" + noNewline + "\n")
+			}
+		}
+	}
+	return b.String()
+}
+
+// quoteName writes a file name as git does (core.quotePath off).
+func quoteName(name string) string {
+	special := func(r rune) bool { return r < ' ' || r == '"' || r == '\\' || r == 0x7f }
+	if !strings.ContainsFunc(name, special) {
+		return name
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < ' ' || c == 0x7f:
+			fmt.Fprintf(&b, `\%03o`, c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
