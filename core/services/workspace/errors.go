@@ -38,6 +38,9 @@ func (w *Workspace) failure(op string, p Path, err error) error {
 		return w.outside(op, p.String())
 	case errors.Is(err, os.ErrClosed):
 		return closedError(op)
+	case errors.Is(err, errMoved):
+		return fault.Wrap(fault.ReadContentFailure, op, "What lies at "+path+" was replaced again and again while it was opened.",
+			"Try again when it is left alone.", err)
 	}
 	return pathError(op, path, err)
 }
@@ -84,8 +87,12 @@ func closedError(op string) error {
 }
 
 // show returns a path as it stands, or quoted where it holds bytes that a
-// message should not.
+// message should not, the middle of a very long one left out.
 func show(path string) string {
+	const longest = 512 // bytes
+	if len(path) > longest {
+		path = path[:longest/2] + "[…]" + path[len(path)-longest/2:]
+	}
 	if utf8.ValidString(path) && strings.IndexFunc(path, unicode.IsControl) < 0 {
 		return path
 	}

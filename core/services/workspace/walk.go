@@ -38,7 +38,19 @@ func (s spot) open() (*os.File, error) {
 	return s.dir.openEntry(s.name)
 }
 
-func (s spot) list() (listing, error) { return s.dir.list(s.name) }
+func (s spot) list() (listing, error) {
+	switch {
+	case !s.exists:
+		return listing{}, syscall.ENOENT
+	case !s.info.Mode.IsDir():
+		return listing{}, syscall.ENOTDIR
+	}
+	l, err := s.dir.list(s.name)
+	if errors.Is(err, errIndirect) {
+		err = errMoved // it has become a link
+	}
+	return l, err
+}
 
 // absent is the spot of a name that is free, in a folder that still exists.
 func absent(dir directory, name, path string) (spot, error) {
@@ -250,8 +262,9 @@ func (k *walker) restart(abs string) error {
 			continue
 		}
 		for _, folder := range []string{r.folder, realPath} {
-			prefix := elements(folder[len(filepath.VolumeName(folder)):])
-			if strings.EqualFold(filepath.VolumeName(folder), volume) && hasPrefix(names, prefix) && (found == nil || len(prefix) > used) {
+			n := len(filepath.VolumeName(folder))
+			prefix := elements(strings.TrimRight(folder[n:], string(filepath.Separator)))
+			if strings.EqualFold(folder[:n], volume) && hasPrefix(names, prefix) && (found == nil || len(prefix) > used) {
 				found, used = r, len(prefix)
 			}
 		}
@@ -297,8 +310,5 @@ func elements(path string) []string {
 }
 
 func hasPrefix(names, prefix []string) bool {
-	if len(prefix) > 0 && prefix[len(prefix)-1] == "" { // a file system's root
-		prefix = prefix[:len(prefix)-1]
-	}
 	return len(names) >= len(prefix) && slices.Equal(names[:len(prefix)], prefix)
 }

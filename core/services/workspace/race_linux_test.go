@@ -1,0 +1,142 @@
+package workspace
+
+import (
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+const inside, secret = "inside", "from outside"
+
+// swapping exchanges ws/d, a folder with ws's own file, and ws/link, a link
+// to a folder outside with a file of the same name, until the test ends.
+func swapping(t *testing.T) (top string) {
+	top = tree(t, "ws/d/file "+inside, "outside/file "+secret, "ws/link ->$/outside", "ws/into ->$/ws/d")
+	stop, done := make(chan struct{}), make(chan struct{})
+	t.Cleanup(func() { close(stop); <-done })
+	go func() {
+		defer close(done)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				err := unix.Renameat2(unix.AT_FDCWD, top+"/ws/d", unix.AT_FDCWD, top+"/ws/link", unix.RENAME_EXCHANGE)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		}
+	}()
+	return top
+}
+
+// watch calls look, which returns content or a refusal, until it has seen
+// enough of both or anything from outside, which it reports.
+func watch(t *testing.T, enough int, look func() (string, error)) (leaked bool) {
+	t.Helper()
+	opened, refused := 0, 0
+	for end := time.Now().Add(20 * time.Second); opened < enough || refused < enough; {
+		if time.Now().After(end) {
+			t.Fatalf("after 20 s only %d opened, %d refused", opened, refused)
+		}
+		content, err := look()
+		switch {
+		case err == nil && content == inside:
+			opened++
+		case err == nil:
+			t.Logf("leaked after %d opened, %d refused", opened, refused)
+			return true
+		default:
+			refused++
+		}
+	}
+	t.Logf("%d opened, %d refused", opened, refused)
+	return false
+}
+
+func rounds() int {
+	if os.Getenv("FETTLE_FULL") != "" {
+		return 20_000
+	}
+	return 500
+}
+
+// KH-24: a link swapped in between check and use is refused by the call that
+// uses it.
+func TestSwappedFolder(t *testing.T) {
+	onEach(t, func(t *testing.T, start func(...string) *Workspace) {
+		top := swapping(t)
+		w := start(top + "/ws")
+		for _, path := range []string{"d/file", "link/file", "into/file"} {
+			p := resolve(t, w, path)
+			for name, look := range map[string]func() (string, error){
+				"open": func() (string, error) { return readAll(w.OpenRead(p)) },
+				"stat": func() (string, error) {
+					info, err := w.Stat(p)
+					return map[bool]string{true: inside, false: secret}[info.Size == int64(len(inside))], err
+				},
+				"locate": func() (string, error) {
+					l, err := w.Locate(p)
+					if err != nil {
+						return "", err
+					}
+					defer l.Close()
+					require.True(t, strings.HasPrefix(l.RealPath, top+"/ws/"), l.RealPath)
+					return readAll(l.OpenRead())
+				},
+				"read dir": func() (string, error) {
+					entries, err := w.ReadDir(t.Context(), resolve(t, w, filepath.Dir(path)))
+					if err != nil {
+						return "", err
+					}
+					return map[bool]string{true: inside, false: secret}[entries[0].Info.Size == int64(len(inside))], nil
+				},
+			} {
+				t.Run(name+" "+path, func(t *testing.T) {
+					leaked := watch(t, rounds(), func() (string, error) {
+						content, err := look()
+						if code := fault.CodeOf(err); err != nil && code != fault.PathNotInWorkspace && code != fault.ReadContentFailure {
+							t.Fatal(err)
+						}
+						return content, err
+					})
+					require.False(t, leaked, "content from outside")
+				})
+			}
+		}
+		for range 300 {
+			undo, err := w.MakeParents(resolve(t, w, "d/made/deep/file"))
+			if err == nil {
+				undo()
+			}
+		}
+		entries, err := os.ReadDir(top + "/outside")
+		require.NoError(t, err)
+		require.Len(t, entries, 1)
+	})
+}
+
+// The test above would catch a check of names followed by an open.
+func TestSwappedFolderCatchesCheckThenUse(t *testing.T) {
+	top := swapping(t)
+	leaked := watch(t, math.MaxInt, func() (string, error) {
+		resolved, err := filepath.EvalSymlinks(top + "/ws/d/file")
+		if err != nil || !strings.HasPrefix(resolved, top+"/ws/") {
+			return "", fs.ErrPermission
+		}
+		data, err := os.ReadFile(top + "/ws/d/file")
+		return string(data), err
+	})
+	require.True(t, leaked, "the race never happened")
+}

@@ -1,0 +1,580 @@
+package workspace
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// onEach runs a test on every implementation of directory.
+func onEach(t *testing.T, test func(t *testing.T, start func(folders ...string) *Workspace)) {
+	t.Helper()
+	for name, openFolder := range map[string]func(string) (directory, error){
+		"platform": openDirectory, "os.Root": openRootDirectory,
+	} {
+		t.Run(name, func(t *testing.T) {
+			test(t, func(folders ...string) *Workspace {
+				w, err := open(openFolder, folders)
+				require.NoError(t, err)
+				t.Cleanup(func() { require.NoError(t, w.Close()) })
+				return w
+			})
+		})
+	}
+}
+
+// tree makes files, and links where the content begins with "->"; a name
+// that ends in a slash is a folder. $ in a target is the tree's folder.
+func tree(t testing.TB, entries ...string) string {
+	t.Helper()
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	for _, e := range entries {
+		name, content, _ := strings.Cut(e, " ")
+		path := filepath.Join(top, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		switch {
+		case strings.HasSuffix(name, "/"):
+			require.NoError(t, os.MkdirAll(path, 0o755))
+		case strings.HasPrefix(content, "->"):
+			require.NoError(t, os.Symlink(strings.ReplaceAll(content[2:], "$", top), path))
+		default:
+			require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		}
+	}
+	return top
+}
+
+func resolve(t testing.TB, w *Workspace, path string) Path {
+	t.Helper()
+	p, err := w.Resolve(path)
+	require.NoError(t, err)
+	return p
+}
+
+func readAll(f *os.File, err error) (string, error) {
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(f)
+	return string(data), err
+}
+
+func requireCode(t testing.TB, err error, code fault.Code) {
+	t.Helper()
+	require.Error(t, err)
+	require.Equal(t, code, fault.CodeOf(err), "%v", err)
+	f := fault.As(err)
+	require.NotEmpty(t, f.Message)
+	require.NotEmpty(t, f.Remedy)
+}
+
+func TestOpen(t *testing.T) {
+	top := tree(t, "a/", "file x", "link ->a")
+	for name, folders := range map[string][]string{
+		"none": nil, "empty name": {""}, "absent": {top + "/none"}, "a file": {top + "/file"}, "second absent": {top, top + "/none"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, err := Open(folders...)
+			requireCode(t, err, fault.InvalidConfig)
+		})
+	}
+	w, err := Open(top+"/link/../a/", top, top)
+	require.NoError(t, err)
+	require.Equal(t, []string{top + "/a", top}, w.Folders())
+	require.Equal(t, top+"/a", w.Target())
+	require.NoError(t, w.Add(top+"/link"))
+	require.Equal(t, []string{top + "/a", top, top + "/link"}, w.Folders())
+	requireCode(t, w.Add(top+"/none"), fault.InvalidConfig)
+
+	require.NoError(t, w.Close())
+	require.NoError(t, w.Close())
+	_, err = w.Stat(Path{top, "."})
+	requireCode(t, err, fault.NotInitialized)
+	require.ErrorIs(t, err, os.ErrClosed)
+	requireCode(t, w.Add(top), fault.NotInitialized)
+}
+
+// An idle session must not cost a descriptor: design §7, 10,000 idle Configs.
+func TestOpenTakesNoDescriptor(t *testing.T) {
+	top := tree(t)
+	const n = 10_000
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	open := make([]*Workspace, n)
+	for i := range open {
+		w, err := Open(top)
+		require.NoError(t, err)
+		open[i] = w
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	require.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(n*1024), "heap for %d workspaces", n)
+	for _, w := range open {
+		require.Nil(t, w.roots[0].dir)
+		require.NoError(t, w.Close())
+	}
+}
+
+// TO-01, TE-10
+func TestResolve(t *testing.T) {
+	top := tree(t, "ws/sub/", "ws2/", "ws/sub/inner/", "alias ->ws", "other/", "dangling ->nowhere", "wsx/")
+	w, err := Open(top+"/ws", top+"/ws2", top+"/ws/sub/inner")
+	require.NoError(t, err)
+	defer w.Close()
+	for _, tt := range []struct{ path, folder, rel string }{
+		{"a.txt", "/ws", "a.txt"},
+		{"./sub//b/../c", "/ws", "sub/c"},
+		{".", "/ws", "."},
+		{"..\\a", "/ws", "..\\a"},
+		{"...", "/ws", "..."},
+		{top + "/ws2/x", "/ws2", "x"},
+		{top + "/ws/../ws2/x", "/ws2", "x"},
+		{"../ws2/x", "/ws2", "x"},
+		{"sub/inner/x", "/ws/sub/inner", "x"}, // the innermost folder
+		{top + "/alias/new/file", "/ws", "new/file"},
+		{top + "/alias", "/ws", "."},
+		{"line\nbreak", "/ws", "line\nbreak"},
+		{"\xff", "/ws", "\xff"},
+	} {
+		if runtime.GOOS == "windows" && strings.ContainsAny(tt.path, "\\\n") {
+			continue
+		}
+		p, err := w.Resolve(tt.path)
+		require.NoError(t, err, "%q", tt.path)
+		require.Equal(t, top+tt.folder, p.Folder(), "%q", tt.path)
+		require.Equal(t, tt.rel, p.Rel(), "%q", tt.path)
+		require.Equal(t, filepath.Join(top+tt.folder, tt.rel), p.String())
+		require.Equal(t, filepath.Base(p.String()), p.Base())
+	}
+	for path, code := range map[string]fault.Code{
+		"":                     fault.InvalidToolParams,
+		"a\x00b":               fault.InvalidToolParams,
+		"..":                   fault.PathNotInWorkspace,
+		"../other/x":           fault.PathNotInWorkspace,
+		top + "/wsx":           fault.PathNotInWorkspace, // a name that only begins alike
+		top + "/other/new":     fault.PathNotInWorkspace,
+		top + "/dangling/x":    fault.PathNotInWorkspace,
+		"/":                    fault.PathNotInWorkspace,
+		"../../../../../../..": fault.PathNotInWorkspace,
+	} {
+		_, err := w.Resolve(path)
+		requireCode(t, err, code)
+		if code == fault.PathNotInWorkspace {
+			message := fault.As(err).Message
+			require.True(t, strings.HasPrefix(message, "File path must be within workspace: "), message)
+			for _, folder := range w.Folders() {
+				require.Contains(t, message, folder)
+			}
+		}
+	}
+	_, err = w.Stat(Path{})
+	requireCode(t, err, fault.InvalidToolParams)
+	_, err = w.Stat(Path{top + "/other", "x"})
+	requireCode(t, err, fault.PathNotInWorkspace)
+}
+
+// What a name leads to: the content of the file, or why there is none. TO-01,
+// KH-24, FS-63; library-notes §1.
+var leads = []struct {
+	path string
+	want string // content
+	code fault.Code
+	real string // where Locate puts it; "" where it refuses with code
+}{
+	{path: "file", want: "file", real: "ws/file"},
+	{path: "sub/file", want: "sub", real: "ws/sub/file"},
+	{path: "sub/link", want: "file", real: "ws/file"},
+	{path: "abs", want: "sub", real: "ws/sub/file"},
+	{path: "absdir/file", want: "sub", real: "ws/sub/file"},
+	{path: "chain", want: "sub", real: "ws/sub/file"},
+	{path: "cross", want: "ws2", real: "ws2/file"},
+	{path: "crossrel", want: "ws2", real: "ws2/file"},
+	{path: "physical", want: "ws2 beside", real: "ws2/beside"}, // todeep/../beside is not ./beside
+	{path: "physicalabs", want: "ws2 beside", real: "ws2/beside"},
+	{path: "roundabout", want: "file", real: "ws/file"}, // out by .. and in again
+	{path: "viaalias", want: "file", real: "ws/file"},   // out through a link and in again
+	{path: "dotted", want: "file", real: "ws/file"},
+	{path: "none", code: fault.FileNotFound, real: "ws/none"},
+	{path: "sub/none", code: fault.FileNotFound, real: "ws/sub/none"},
+	{path: "none/none", code: fault.FileNotFound},
+	{path: "dangling", code: fault.FileNotFound, real: "ws/sub/new"},
+	{path: "danglingabs", code: fault.FileNotFound, real: "ws2/new"},
+	{path: "danglingdeep", code: fault.FileNotFound},
+	{path: "danglingout", code: fault.PathNotInWorkspace},
+	{path: "out", code: fault.PathNotInWorkspace},
+	{path: "outabs", code: fault.PathNotInWorkspace},
+	{path: "outdir/secret", code: fault.PathNotInWorkspace},
+	{path: "outdir/none", code: fault.PathNotInWorkspace},
+	{path: "outdir/secret/x", code: fault.PathNotInWorkspace},
+	{path: "outroot", code: fault.PathNotInWorkspace},
+	{path: "alike", code: fault.PathNotInWorkspace}, // /ws-alike begins with the name /ws
+	{path: "loop", code: fault.ReadContentFailure},
+	{path: "self/x", code: fault.ReadContentFailure},
+	{path: "file/x", code: fault.PathIsNotADirectory},
+	{path: "slashed", code: fault.PathIsNotADirectory}, // a link to file/
+	{path: strings.Repeat("n", 300), code: fault.InvalidToolParams},
+	{path: "new\nline", want: "odd", real: "ws/new\nline"},
+	{path: "bad\xff\xfe", want: "odd", real: "ws/bad\xff\xfe"},
+}
+
+func leadsTree(t testing.TB) string {
+	return tree(t,
+		"ws/file file", "ws/sub/file sub", "ws2/file ws2", "ws2/beside ws2 beside", "ws/beside wrong", "ws2/deep/",
+		"ws/sub/link ->../file", "ws/abs ->$/ws/sub/file", "ws/absdir ->$/ws/sub", "ws/chain ->chain2", "ws/chain2 ->$/ws/chain3", "ws/chain3 ->absdir/file",
+		"ws/cross ->$/ws2/file", "ws/crossrel ->../ws2/file", "ws/todeep ->$/ws2/deep", "ws/physical ->todeep/../beside", "ws/physicalabs ->$/ws/todeep/../beside",
+		"ws/roundabout ->sub/../../ws/file", "ws/viaalias ->$/alias/file", "alias ->ws", "ws/dotted ->./sub/.././/file",
+		"ws/dangling ->sub/new", "ws/danglingabs ->$/ws2/new", "ws/danglingdeep ->gone/new", "ws/danglingout ->$/outside/new",
+		"outside/secret secret", "ws/out ->../outside/secret", "ws/outabs ->$/outside/secret", "ws/outdir ->$/outside", "ws/outroot ->/",
+		"ws-alike/file secret", "ws/alike ->$/ws-alike/file",
+		"ws/loop ->loop2", "ws/loop2 ->loop", "ws/self ->self", "ws/slashed ->file/",
+		"ws/new\nline odd", "ws/bad\xff\xfe odd",
+	)
+}
+
+func TestLeads(t *testing.T) {
+	top := leadsTree(t)
+	onEach(t, func(t *testing.T, start func(...string) *Workspace) {
+		w := start(top+"/ws", top+"/ws2")
+		for _, tt := range leads {
+			name := tt.path[:min(len(tt.path), 30)]
+			p := resolve(t, w, tt.path)
+			info, err := w.Stat(p)
+			content, rerr := readAll(w.OpenRead(p))
+			if tt.code != "" {
+				requireCode(t, err, tt.code)
+				requireCode(t, rerr, tt.code)
+			} else {
+				require.NoError(t, err, name)
+				require.NoError(t, rerr, name)
+				require.Equal(t, tt.want, content, name)
+				require.EqualValues(t, len(tt.want), info.Size, name)
+			}
+			l, err := w.Locate(p)
+			if tt.real == "" {
+				requireCode(t, err, tt.code)
+				continue
+			}
+			require.NoError(t, err, name)
+			require.Equal(t, filepath.Join(top, tt.real), l.RealPath, name)
+			require.Equal(t, filepath.Base(tt.real), l.Name, name)
+			require.Equal(t, tt.want != "", l.Exists, name)
+			held, err := l.Dir.Stat()
+			require.NoError(t, err)
+			folder, err := os.Stat(filepath.Dir(l.RealPath))
+			require.NoError(t, err)
+			require.True(t, os.SameFile(held, folder), name)
+			content, err = readAll(l.OpenRead())
+			stat, serr := l.Stat()
+			if l.Exists {
+				require.NoError(t, err, name)
+				require.NoError(t, serr, name)
+				require.Equal(t, tt.want, content, name)
+				require.Equal(t, info, stat, name)
+			} else {
+				requireCode(t, err, fault.FileNotFound)
+				requireCode(t, serr, fault.FileNotFound)
+			}
+			require.NoError(t, l.Close())
+			require.NoError(t, l.Close())
+		}
+	})
+}
+
+func TestLeadsErrno(t *testing.T) {
+	top := leadsTree(t)
+	onEach(t, func(t *testing.T, start func(...string) *Workspace) {
+		w := start(top + "/ws")
+		_, err := w.Stat(resolve(t, w, "none"))
+		require.ErrorIs(t, err, fs.ErrNotExist)
+		_, err = w.OpenRead(resolve(t, w, "dangling"))
+		require.ErrorIs(t, err, fs.ErrNotExist)
+		_, err = w.Locate(resolve(t, w, "."))
+		requireCode(t, err, fault.TargetIsDirectory)
+		_, err = w.Stat(resolve(t, w, strings.Repeat("deep/", 1000)+"x"))
+		require.Contains(t, []fault.Code{fault.FileNotFound, fault.InvalidToolParams}, fault.CodeOf(err))
+		require.Less(t, len(fault.As(err).Message), 1000)
+		_, err = w.Locate(resolve(t, w, "bad\xff\xfe/x"))
+		requireCode(t, err, fault.PathIsNotADirectory)
+		require.Contains(t, err.Error(), `bad\xff\xfe`) // shown quoted
+		l, err := w.Locate(resolve(t, w, "sub"))
+		require.NoError(t, err)
+		require.Equal(t, "sub", l.Name)
+		require.NoError(t, l.Close())
+	})
+}
+
+// A link that takes the name between Locate and use is not followed.
+func TestLocationRefusesALink(t *testing.T) {
+	onEach(t, func(t *testing.T, start func(...string) *Workspace) {
+		top := tree(t, "ws/file inside", "outside/secret secret", "ws/there here")
+		w := start(top + "/ws")
+		l, err := w.Locate(resolve(t, w, "file"))
+		require.NoError(t, err)
+		defer l.Close()
+		for _, target := range []string{top + "/outside/secret", "there"} {
+			require.NoError(t, os.Remove(top+"/ws/file"))
+			require.NoError(t, os.Symlink(target, top+"/ws/file"))
+			_, err = l.OpenRead()
+			requireCode(t, err, fault.ReadContentFailure)
+			info, err := l.Stat()
+			require.NoError(t, err)
+			require.NotZero(t, info.Mode&fs.ModeSymlink)
+		}
+		// The location stays with its folder.
+		require.NoError(t, os.Rename(top+"/ws", top+"/moved"))
+		require.NoError(t, os.Remove(top+"/moved/file"))
+		require.NoError(t, os.WriteFile(top+"/moved/file", []byte("moved"), 0o600))
+		content, err := readAll(l.OpenRead())
+		require.NoError(t, err)
+		require.Equal(t, "moved", content)
+	})
+}
+
+func TestReadDir(t *testing.T) {
+	top := tree(t, "ws/b bb", "ws/a/", "ws/c ->b", "ws/gone ->nowhere", "ws/out ->$/outside/secret", "outside/secret x", "ws/new\nline x", "ws/\xff x", "ws/d ->a", "ws/toa ->$/ws/a")
+	onEach(t, func(t *testing.T, start func(...string) *Workspace) {
+		w := start(top + "/ws")
+		entries, err := w.ReadDir(t.Context(), resolve(t, w, "."))
+		require.NoError(t, err)
+		var names []string
+		found := map[string]Entry{}
+		for _, e := range entries {
+			names = append(names, e.Name)
+			found[e.Name] = e
+		}
+		require.Equal(t, []string{"a", "b", "c", "d", "gone", "new\nline", "out", "toa", "\xff"}, names)
+		require.True(t, found["a"].Info.Mode.IsDir())
+		require.True(t, found["d"].Info.Mode.IsDir() && found["d"].Link)
+		require.True(t, found["toa"].Info.Mode.IsDir() && found["toa"].Link)
+		require.EqualValues(t, 2, found["b"].Info.Size)
+		require.EqualValues(t, 2, found["c"].Info.Size)
+		require.True(t, found["c"].Link)
+		require.False(t, found["b"].Link)
+		requireCode(t, found["gone"].Err, fault.FileNotFound)
+		requireCode(t, found["out"].Err, fault.PathNotInWorkspace)
+
+		entries, err = w.ReadDir(t.Context(), resolve(t, w, "toa"))
+		require.NoError(t, err)
+		require.Empty(t, entries)
+		for path, code := range map[string]fault.Code{
+			"b": fault.PathIsNotADirectory, "none": fault.FileNotFound, "out": fault.PathNotInWorkspace, "c": fault.PathIsNotADirectory,
+		} {
+			_, err := w.ReadDir(t.Context(), resolve(t, w, path))
+			requireCode(t, err, code)
+		}
+	})
+}
+
+func TestMakeParents(t *testing.T) {
+	onEach(t, func(t *testing.T, start func(...string) *Workspace) {
+		top := tree(t, "ws/sub/file x", "outside/", "ws/out ->$/outside", "ws/in ->$/ws2/deep", "ws2/", "ws/new ->a/b/c.txt")
+		w := start(top+"/ws", top+"/ws2")
+
+		undo, err := w.MakeParents(resolve(t, w, "sub/x/y/file"))
+		require.NoError(t, err)
+		require.DirExists(t, top+"/ws/sub/x/y")
+		undo()
+		require.NoDirExists(t, top+"/ws/sub/x")
+		require.DirExists(t, top+"/ws/sub")
+
+		undo, err = w.MakeParents(resolve(t, w, "in/x/file")) // through a link into the other folder
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(top+"/ws2/deep/kept", nil, 0o600))
+		undo()
+		require.NoDirExists(t, top+"/ws2/deep/x")
+		require.FileExists(t, top+"/ws2/deep/kept") // no longer empty, so it stays
+
+		// FS-63: the folders above a link's referent
+		undo, err = w.MakeParents(resolve(t, w, "new"))
+		require.NoError(t, err)
+		l, err := w.Locate(resolve(t, w, "new"))
+		require.NoError(t, err)
+		require.Equal(t, top+"/ws/a/b/c.txt", l.RealPath)
+		require.NoError(t, l.Close())
+		undo()
+		require.NoDirExists(t, top+"/ws/a")
+
+		for path, code := range map[string]fault.Code{
+			"out/x/y":                              fault.PathNotInWorkspace,
+			"sub/file/x/y":                         fault.PathIsNotADirectory,
+			"p/" + strings.Repeat("n", 300) + "/x": fault.InvalidToolParams,
+		} {
+			undo, err := w.MakeParents(resolve(t, w, path))
+			requireCode(t, err, code)
+			require.NotNil(t, undo)
+		}
+		require.NoDirExists(t, top+"/outside/x")
+		require.NoDirExists(t, top+"/ws/p") // what was made before the failure is gone
+
+		// A folder that took the place of the one made is not touched.
+		undo, err = w.MakeParents(resolve(t, w, "mine/file"))
+		require.NoError(t, err)
+		require.NoError(t, os.Rename(top+"/ws/mine", top+"/ws/theirs"))
+		require.NoError(t, os.Mkdir(top+"/ws/mine", 0o755))
+		undo()
+		require.DirExists(t, top+"/ws/mine")
+		require.DirExists(t, top+"/ws/theirs")
+	})
+}
+
+func TestFolderReplaced(t *testing.T) {
+	onEach(t, func(t *testing.T, start func(...string) *Workspace) {
+		top := tree(t, "ws/file old")
+		w := start(top + "/ws")
+		p := resolve(t, w, "file")
+		content, err := readAll(w.OpenRead(p))
+		require.NoError(t, err)
+		require.Equal(t, "old", content)
+
+		require.NoError(t, os.RemoveAll(top+"/ws"))
+		_, err = w.Stat(p)
+		requireCode(t, err, fault.FileNotFound)
+		_, err = w.Locate(p)
+		requireCode(t, err, fault.FileNotFound)
+		_, err = w.ReadDir(t.Context(), resolve(t, w, "."))
+		requireCode(t, err, fault.FileNotFound)
+
+		require.NoError(t, os.Mkdir(top+"/ws", 0o755))
+		require.NoError(t, os.WriteFile(top+"/ws/file", []byte("new"), 0o600))
+		content, err = readAll(w.OpenRead(p))
+		require.NoError(t, err)
+		require.Equal(t, "new", content)
+
+		for _, use := range []func() error{ // each finds the folder made anew
+			func() error { l, err := w.Locate(resolve(t, w, "fresh")); return errors.Join(err, closed(l)) },
+			func() error { _, err := w.MakeParents(resolve(t, w, "x/y")); return err },
+			func() error { _, err := w.ReadDir(t.Context(), resolve(t, w, ".")); return err },
+			func() error { _, err := w.Stat(resolve(t, w, ".")); return err },
+		} {
+			require.NoError(t, os.RemoveAll(top+"/ws"))
+			require.NoError(t, os.Mkdir(top+"/ws", 0o755))
+			require.NoError(t, use())
+		}
+	})
+}
+
+func closed(l *Location) error {
+	if l == nil {
+		return nil
+	}
+	return l.Close()
+}
+
+func TestConcurrentUse(t *testing.T) {
+	top := leadsTree(t)
+	w, err := Open(top+"/ws", top+"/ws2")
+	require.NoError(t, err)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			for _, tt := range leads {
+				p, err := w.Resolve(tt.path)
+				if err == nil {
+					_, err = w.Stat(p)
+				}
+				if code := fault.CodeOf(err); code != tt.code && code != fault.NotInitialized {
+					t.Errorf("%.30q: %v", tt.path, err)
+				}
+				if l, err := w.Locate(p); err == nil {
+					_ = l.Close()
+				}
+				_ = w.Add(top + "/ws")
+			}
+		})
+	}
+	wg.Go(func() { _, _ = w.ReadDir(t.Context(), Path{top + "/ws", "."}) })
+	wg.Wait()
+	// Close beside use: refused, never a descriptor of something else.
+	for range 4 {
+		wg.Go(func() {
+			for range 200 {
+				if _, err := w.Stat(Path{top + "/ws", "file"}); err != nil && fault.CodeOf(err) != fault.NotInitialized {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	require.NoError(t, w.Close())
+	wg.Wait()
+}
+
+func BenchmarkStat(b *testing.B) {
+	top := tree(b, "ws/one/two/three/file x")
+	path := top + "/ws/one/two/three/file"
+	b.Run("os.Lstat", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := os.Lstat(path); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	for name, openFolder := range map[string]func(string) (directory, error){"workspace": openDirectory, "os.Root": openRootDirectory} {
+		b.Run(name, func(b *testing.B) {
+			w, err := open(openFolder, []string{top + "/ws"})
+			require.NoError(b, err)
+			defer w.Close()
+			p := resolve(b, w, path)
+			for b.Loop() {
+				if _, err := w.Stat(p); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkOpenRead(b *testing.B) {
+	top := tree(b, "ws/one/two/three/file x", "ws/abs ->$/ws/one/two/three/file")
+	w, err := Open(top + "/ws")
+	require.NoError(b, err)
+	defer w.Close()
+	b.Run("os.Open", func(b *testing.B) {
+		for b.Loop() {
+			f, err := os.Open(top + "/ws/one/two/three/file")
+			if err != nil {
+				b.Fatal(err)
+			}
+			f.Close()
+		}
+	})
+	for name, path := range map[string]string{"workspace": "one/two/three/file", "absolute link": "abs"} {
+		p := resolve(b, w, path)
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				f, err := w.OpenRead(p)
+				if err != nil {
+					b.Fatal(err)
+				}
+				f.Close()
+			}
+		})
+	}
+}
+
+func BenchmarkLocate(b *testing.B) {
+	top := tree(b, "ws/one/two/three/file x")
+	w, err := Open(top + "/ws")
+	require.NoError(b, err)
+	defer w.Close()
+	p := resolve(b, w, "one/two/three/file")
+	for b.Loop() {
+		l, err := w.Locate(p)
+		if err != nil {
+			b.Fatal(err)
+		}
+		l.Close()
+	}
+}
