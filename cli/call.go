@@ -1,0 +1,241 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+func (p *program) callCommand(g *globalFlags) *cobra.Command {
+	var batch bool
+	cmd := &cobra.Command{
+		Use:   "call TOOL [JSON|-]",
+		Short: "Call one tool, or with --batch a session of calls",
+		Long: `Calls one tool through the whole pipeline and prints its answer as one JSON
+object. The arguments are JSON; "-" reads them from stdin; left out they are {}.
+
+With --batch each line of stdin is a call, {"tool": NAME, "args": {…}}. They run
+in one session, in order, and each is answered by one line.
+
+A call that needs approval is shown on the terminal. Without a terminal it is
+refused, and the refusal names the flag that would allow it.`,
+		Example: `  fettle call read_file '{"file_path":"go.mod"}'
+  fettle call list_directory
+  fettle --approval-mode auto_edit call --batch < calls.jsonl`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case batch && len(args) > 0:
+				return usageError("--batch takes its calls from stdin, not from the command line.", `Send one {"tool": NAME, "args": {…}} a line.`)
+			case !batch && len(args) == 0:
+				return usageError("The name of a tool is missing.", "fettle tools lists them.")
+			case len(args) > 2:
+				return usageError("There are arguments after the JSON.", "Quote the JSON as one argument, or send it on stdin with -.")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			o := sessionOptions{flags: g, getenv: os.Getenv}
+			if batch {
+				o.ask = p.asker(true)
+				return p.withSession(ctx, o, func(s session) error { return p.callBatch(ctx, s) })
+			}
+			params := json.RawMessage("{}")
+			if len(args) == 2 {
+				var err error
+				if params, err = p.arguments(ctx, args[1]); err != nil {
+					return err
+				}
+			}
+			o.ask = p.asker(len(args) == 2 && args[1] == "-")
+			return p.withSession(ctx, o, func(s session) error {
+				a := answerOf(s.Run(ctx, scheduler.Request{CallID: "1", Tool: args[0], Args: params}))
+				if err := printJSON(p.out, a); err != nil {
+					return err
+				}
+				if a.Error != nil {
+					p.complain(a.Error)
+				}
+				return a.exit()
+			})
+		},
+		ValidArgsFunction: p.completeTools(g),
+	}
+	cmd.Flags().BoolVar(&batch, "batch", false, "run the calls that stdin lists, one a line")
+	return cmd
+}
+
+// arguments returns the JSON of a call: the argument itself, or stdin for "-".
+func (p *program) arguments(ctx context.Context, arg string) (json.RawMessage, error) {
+	data := []byte(arg)
+	if arg == "-" {
+		var err error
+		if data, err = awaitRead(ctx, func() ([]byte, error) { return io.ReadAll(p.in) }); err != nil {
+			return nil, err
+		}
+	}
+	if err := checkJSON(data); err != nil {
+		return nil, usageError("The arguments are not JSON: "+err.Error()+".", `Send one JSON object, as {"file_path": "go.mod"}.`)
+	}
+	return data, nil
+}
+
+// checkJSON reports why data is not exactly one JSON text.
+func checkJSON(data []byte) error {
+	if !utf8.Valid(data) {
+		return errors.New("they are not valid UTF-8")
+	}
+	if len(bytes.TrimSpace(data)) == 0 {
+		return errors.New("they are empty")
+	}
+	var v json.RawMessage
+	return json.Unmarshal(data, &v)
+}
+
+// awaitRead runs a read that no context can stop and returns early when ctx
+// ends; the read is then abandoned, as the process is about to end.
+func awaitRead(ctx context.Context, read func() ([]byte, error)) ([]byte, error) {
+	type outcome struct {
+		data []byte
+		err  error
+	}
+	done := make(chan outcome, 1)
+	go func() {
+		data, err := read()
+		done <- outcome{data, err}
+	}()
+	select {
+	case o := <-done:
+		return o.data, o.err
+	case <-ctx.Done():
+		return nil, interrupted()
+	}
+}
+
+// batchLine is one call of a batch.
+type batchLine struct {
+	Tool string          `json:"tool"`
+	Args json.RawMessage `json:"args"`
+}
+
+// callBatch answers the calls on stdin line by line. Blank lines are skipped;
+// a line that is no call is answered with an error and the session goes on.
+func (p *program) callBatch(ctx context.Context, s session) error {
+	in := bufio.NewReader(p.in)
+	worst := exitDone
+	for line := 1; ; line++ {
+		text, err := awaitRead(ctx, func() ([]byte, error) { return in.ReadBytes('\n') })
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if len(bytes.TrimSpace(text)) > 0 {
+			a := p.batchAnswer(ctx, s, line, text)
+			if err := printJSON(p.out, a); err != nil {
+				return err
+			}
+			if a.Error != nil {
+				p.complain(fmt.Errorf("line %d: %s", line, a.Error.Line()))
+			}
+			worst = max(worst, a.code())
+		}
+		if ctx.Err() != nil {
+			worst = exitInterrupted
+		}
+		if err != nil || worst == exitInterrupted {
+			break
+		}
+	}
+	if worst == exitDone {
+		return nil
+	}
+	return &exitError{code: worst}
+}
+
+func (p *program) batchAnswer(ctx context.Context, s session, line int, text []byte) answer {
+	var call batchLine
+	if err := decodeCall(text, &call); err != nil {
+		f := fault.Wrap(fault.InvalidToolParams, "cli.batch", fmt.Sprintf("This line is not a call: %v.", err),
+			`Send one JSON object a line: {"tool": NAME, "args": {…}}.`, err)
+		return answer{Tool: call.Tool, Status: scheduler.StatusError, Error: f}
+	}
+	return answerOf(s.Run(ctx, scheduler.Request{CallID: fmt.Sprint(line), Tool: call.Tool, Args: call.Args}))
+}
+
+// decodeCall reads a line of a batch strictly.
+func decodeCall(text []byte, call *batchLine) error {
+	if err := checkJSON(text); err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(call); err != nil {
+		return err
+	}
+	if call.Tool == "" {
+		return errors.New(`it has no "tool"`)
+	}
+	if call.Args == nil {
+		call.Args = json.RawMessage("{}")
+	}
+	return nil
+}
+
+// answer is what a call prints.
+type answer struct {
+	Tool     string           `json:"tool"`
+	Status   scheduler.Status `json:"status"`
+	Result   any              `json:"result,omitempty"`  // the tool's JSON, else its text, else its parts
+	Display  *tools.Display   `json:"display,omitempty"` // for people
+	Error    *fault.Error     `json:"error,omitempty"`
+	Decision *policy.Decision `json:"decision,omitempty"` // absent where the call never got that far
+}
+
+func answerOf(r scheduler.Response) answer {
+	a := answer{Tool: r.Tool, Status: r.Status, Error: r.Result.Error, Display: &r.Result.ReturnDisplay}
+	switch content := r.Result.LLMContent; {
+	case content.IsJSON():
+		a.Result = json.RawMessage(content.String())
+	case len(content.Parts) > 0:
+		a.Result = content
+	}
+	if r.Decision.Decision != "" {
+		a.Decision = &r.Decision
+	}
+	return a
+}
+
+// code is the exit code that a call stands for. Codes grow with their weight,
+// so the highest is a batch's.
+func (a answer) code() exitCode {
+	switch a.Status {
+	case scheduler.StatusSuccess:
+		return exitDone
+	case scheduler.StatusDenied:
+		return exitDenied
+	case scheduler.StatusCancelled:
+		return exitInterrupted
+	default:
+		return exitToolError
+	}
+}
+
+// exit is code as an error that has been reported.
+func (a answer) exit() error {
+	if c := a.code(); c != exitDone {
+		return &exitError{code: c}
+	}
+	return nil
+}

@@ -1,0 +1,300 @@
+package cli
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/scheduler"
+)
+
+func (p *program) demoCommand(g *globalFlags) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Show the main job: a scripted model drives the real tools in a scratch folder",
+		Long: `Plays a scripted conversation against the real tools on a scratch copy of a small
+project, and removes it afterwards. Only the model's turns are scripted: every
+answer comes from the tools, and every hash that the model quotes is copied from
+an answer. It ends with 0 only if each file is byte for byte what it should be.
+Of the global flags only --debug and --debug-file have an effect.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			signal.Ignore(syscall.SIGPIPE) // a reader that goes away must not leave the scratch folder behind
+			return p.demo(cmd.Context(), g, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a step")
+	return cmd
+}
+
+// demo makes the scratch project, plays the script and reports the outcome.
+func (p *program) demo(ctx context.Context, g *globalFlags, asJSON bool) (err error) {
+	dir, err := os.MkdirTemp("", "fettle-demo-")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if removeErr := os.RemoveAll(dir); err == nil && removeErr != nil {
+			err = removeErr
+		}
+	}()
+	if err := copyDemoFiles("project", dir); err != nil {
+		return err
+	}
+	own := globalFlags{cwd: dir, approvalMode: "auto_edit", layout: "fettle", debug: g.debug, debugFile: g.debugFile}
+	return p.withSession(ctx, sessionOptions{flags: &own}, func(s session) error {
+		d := &demo{dir: dir, session: s, report: demoPrinter{p.out, dir, wantsColour(p.out)}}
+		if asJSON {
+			d.report = demoJSON{p.out}
+		}
+		return d.play(ctx, demoScript())
+	})
+}
+
+// demo is a scripted conversation that is being played.
+type demo struct {
+	dir     string
+	session session
+	report  demoReport
+	hashes  map[string]string // base name -> the hash that an answer held last
+}
+
+// demoReport shows a demo as it goes on.
+type demoReport interface {
+	Begin(turns int) error
+	Step(demoStep) error
+	End(demoSummary) error
+}
+
+// demoStep is one turn as it was played.
+type demoStep struct {
+	Step     int            `json:"step"`
+	Title    string         `json:"title"`
+	Scripted string         `json:"scripted_model,omitempty"` // the model's words, from the script
+	Outside  string         `json:"outside,omitempty"`        // what happened outside the session
+	Args     map[string]any `json:"args,omitempty"`
+	Answer   *answer        `json:"answer,omitempty"`
+	Expected bool           `json:"expected"` // it ended as it must
+}
+
+// demoSummary is how a demo ended.
+type demoSummary struct {
+	OK        bool       `json:"ok"`
+	Prevented []demoRow  `json:"prevented"`
+	Mended    []demoRow  `json:"mended"`
+	Files     []demoFile `json:"files"`
+}
+
+// demoRow is a line of the closing table.
+type demoRow struct {
+	Step int        `json:"step"`
+	What string     `json:"what"`
+	Code fault.Code `json:"code,omitempty"` // the refusal's
+	Held bool       `json:"held"`           // it was prevented, or mended, indeed
+}
+
+// demoFile is a file of the scratch project at the end.
+type demoFile struct {
+	File     string `json:"file"`
+	SHA256   string `json:"sha256"`
+	Expected bool   `json:"expected"` // byte for byte what it should be
+}
+
+// play runs the turns in order and compares the files at the end.
+func (d *demo) play(ctx context.Context, turns []demoTurn) error {
+	d.hashes = map[string]string{}
+	summary := demoSummary{OK: true, Prevented: []demoRow{}, Mended: []demoRow{}}
+	if err := d.report.Begin(len(turns)); err != nil {
+		return err
+	}
+	for i, turn := range turns {
+		step, err := d.turn(ctx, i+1, turn)
+		if ctx.Err() != nil {
+			return interrupted()
+		}
+		if err != nil {
+			return err
+		}
+		if err := d.report.Step(step); err != nil {
+			return err
+		}
+		summary.OK = summary.OK && step.Expected
+		if turn.stops != "" {
+			summary.Prevented = append(summary.Prevented, demoRow{step.Step, turn.stops, turn.want, step.Expected})
+		}
+		if turn.mends != "" {
+			summary.Mended = append(summary.Mended, demoRow{Step: step.Step, What: turn.mends, Held: step.Expected})
+		}
+	}
+	var err error
+	if summary.Files, err = compareDemoFiles(d.dir); err != nil {
+		return err
+	}
+	for _, f := range summary.Files {
+		summary.OK = summary.OK && f.Expected
+	}
+	if err := d.report.End(summary); err != nil {
+		return err
+	}
+	if !summary.OK {
+		return &exitError{code: exitToolError, err: fault.New(fault.ExecutionFailed, "cli.demo",
+			"The demo did not end as it must.", "Please report this with the output of fettle demo --json --debug.")}
+	}
+	return nil
+}
+
+// turn plays one turn.
+func (d *demo) turn(ctx context.Context, number int, t demoTurn) (demoStep, error) {
+	step := demoStep{Step: number, Title: t.title, Scripted: t.says}
+	if t.tool == "" {
+		step.Outside = "somebody saves " + t.saves
+		step.Expected = true
+		return step, saveFromOutside(d.dir, t.saves)
+	}
+	step.Args = map[string]any{}
+	for k, v := range t.args {
+		if file, ok := v.(quoted); ok {
+			v = d.hashes[string(file)]
+		}
+		step.Args[k] = v
+	}
+	args, err := json.Marshal(step.Args)
+	if err != nil {
+		return step, err
+	}
+	a := answerOf(d.session.Run(ctx, scheduler.Request{CallID: fmt.Sprint(number), Tool: t.tool, Args: args}))
+	step.Answer = &a
+	step.Expected = (a.Error == nil && t.want == "") || (a.Error != nil && a.Error.Code == t.want)
+	if t.hides != "" {
+		shown, err := d.shows(a, t.hides)
+		if err != nil {
+			return step, err
+		}
+		step.Expected = step.Expected && !shown
+	}
+	return step, d.remember(a)
+}
+
+// remember keeps the hashes of the state objects in an answer, wherever they
+// are in it.
+func (d *demo) remember(a answer) error {
+	data, err := json.Marshal(a.Result)
+	if err != nil {
+		return err
+	}
+	var v any
+	if err := json.Unmarshal(data, &v); err != nil {
+		return err
+	}
+	var walk func(any)
+	walk = func(v any) {
+		switch v := v.(type) {
+		case []any:
+			for _, e := range v {
+				walk(e)
+			}
+		case map[string]any:
+			path, _ := v["file_path"].(string)
+			if hash, ok := v["sha256"].(string); ok && path != "" {
+				d.hashes[filepath.Base(path)] = hash
+			}
+			for _, e := range v {
+				walk(e)
+			}
+		}
+	}
+	walk(v)
+	return nil
+}
+
+// shows reports whether an answer holds a line of a file of the project.
+func (d *demo) shows(a answer, file string) (bool, error) {
+	content, err := os.ReadFile(filepath.Join(d.dir, file))
+	if err != nil {
+		return false, err
+	}
+	var b strings.Builder
+	if err := printJSON(&b, a); err != nil {
+		return false, err
+	}
+	for line := range strings.Lines(string(content)) {
+		if strings.Contains(b.String(), strings.TrimSpace(line)) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// copyDemoFiles writes one of the embedded folders to dir.
+func copyDemoFiles(name, dir string) error {
+	files, err := fs.Sub(demoFiles, "demodata/"+name)
+	if err != nil {
+		return err
+	}
+	return os.CopyFS(dir, files)
+}
+
+// saveFromOutside replaces a file as an editor does: a new file, renamed.
+func saveFromOutside(dir, name string) error {
+	data, err := demoFiles.ReadFile("demodata/outside/" + name)
+	if err != nil {
+		return err
+	}
+	temp := filepath.Join(dir, name+".tmp")
+	if err := os.WriteFile(temp, data, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(temp, filepath.Join(dir, name))
+}
+
+// compareDemoFiles holds the folder against what it should be in the end. A
+// file too many, or one that is missing, is not as expected either.
+func compareDemoFiles(dir string) ([]demoFile, error) {
+	want := map[string]string{}
+	entries, err := demoFiles.ReadDir("demodata/expected")
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		data, err := demoFiles.ReadFile("demodata/expected/" + e.Name())
+		if err != nil {
+			return nil, err
+		}
+		want[e.Name()] = hashOf(data)
+	}
+	var files []demoFile
+	found, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range found {
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		hash := hashOf(data)
+		files = append(files, demoFile{e.Name(), hash, want[e.Name()] == hash})
+		delete(want, e.Name())
+	}
+	for name := range want {
+		files = append(files, demoFile{File: name})
+	}
+	return files, nil
+}
+
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// globalFlags are the flags of every command, as they were given.
+type globalFlags struct {
+	cwd          string
+	includeDirs  []string
+	approvalMode string
+	coreTools    []string
+	coreToolsSet bool
+	allowedTools []string
+	excludeTools []string
+	layout       string
+	noReadCache  bool
+	debug        bool
+	debugFile    string
+}
+
+func (g *globalFlags) register(root *cobra.Command) {
+	f := root.PersistentFlags()
+	f.StringVar(&g.cwd, "cwd", "", "`folder` that the tools work in (default: the current one)")
+	f.StringSliceVar(&g.includeDirs, "include-directories", nil, "more `folders` that the tools may touch")
+	f.Var(newChoice(&g.approvalMode, "default", "auto_edit", "autoEdit", "yolo", "plan"), "approval-mode",
+		"what is done without asking: default|auto_edit|yolo|plan")
+	f.Var(&nameList{names: &g.coreTools, given: &g.coreToolsSet}, "core-tools", "exactly these built-in `tools`, instead of the default set")
+	f.Var(&nameList{names: &g.allowedTools}, "allowed-tools", "`tools` that are allowed without asking, as name or name(prefix)")
+	f.Var(&nameList{names: &g.excludeTools}, "exclude-tools", "`tools` that are left out; wins over the other lists")
+	f.Var(newChoice(&g.layout, "fettle", "gemini"), "layout", "names of files, variables and tools: fettle|gemini")
+	f.BoolVar(&g.noReadCache, "no-file-read-cache", false, "remember no reads: no placeholders, no prior-read checks; hashes still hold")
+	f.BoolVar(&g.debug, "debug", false, "log to stderr what happens inside")
+	f.StringVar(&g.debugFile, "debug-file", "", "append that log to a `file` instead")
+
+	for _, name := range []string{"approval-mode", "layout"} {
+		values := f.Lookup(name).Value.(*choice).values
+		_ = root.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(values, cobra.ShellCompDirectiveNoFileComp)) // the flag exists
+	}
+	_ = root.MarkPersistentFlagDirname("cwd")
+}
+
+// choice is a flag with a fixed set of values. The first is the default.
+type choice struct {
+	value  *string
+	values []string
+}
+
+func newChoice(value *string, values ...string) *choice {
+	*value = values[0]
+	return &choice{value, values}
+}
+
+func (c *choice) String() string {
+	if c.value == nil {
+		return ""
+	}
+	return *c.value
+}
+
+func (c *choice) Set(s string) error {
+	if !slices.Contains(c.values, s) {
+		return fmt.Errorf("must be one of %s", strings.Join(c.values, ", "))
+	}
+	*c.value = s
+	return nil
+}
+
+func (c *choice) Type() string { return "name" }
+
+// nameList is a flag of names, separated by commas or given several times. A
+// comma inside brackets belongs to the name: run_shell_command(git log,git diff).
+type nameList struct {
+	names *[]string
+	given *bool // may be nil
+}
+
+func (l *nameList) String() string {
+	if l.names == nil {
+		return ""
+	}
+	return strings.Join(*l.names, ",")
+}
+
+func (l *nameList) Set(s string) error {
+	depth, start := 0, 0
+	add := func(name string) {
+		if name = strings.TrimSpace(name); name != "" {
+			*l.names = append(*l.names, name)
+		}
+	}
+	for i, r := range s {
+		switch {
+		case r == '(':
+			depth++
+		case r == ')':
+			depth--
+		case r == ',' && depth == 0:
+			add(s[start:i])
+			start = i + 1
+		}
+		if depth < 0 {
+			break
+		}
+	}
+	if depth != 0 {
+		return fmt.Errorf("its brackets do not match")
+	}
+	add(s[start:])
+	if l.given != nil {
+		*l.given = true
+	}
+	return nil
+}
+
+func (l *nameList) Type() string { return "names" }

@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/commit"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// configSession is a session on an initialized Config.
+type configSession struct {
+	config    *config.Config
+	registry  *tools.Registry
+	scheduler *scheduler.Scheduler
+}
+
+// openConfig makes a Config of the global flags and initializes it.
+func openConfig(ctx context.Context, o sessionOptions) (session, error) {
+	parameters, err := parametersOf(o)
+	if err != nil {
+		return nil, err
+	}
+	c, err := config.New(parameters)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Initialize(ctx); err != nil {
+		return nil, err
+	}
+	registry, registryErr := c.ToolRegistry()
+	runner, schedulerErr := c.Scheduler()
+	if err := errors.Join(registryErr, schedulerErr); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return &configSession{c, registry, runner}, nil
+}
+
+// parametersOf maps the global flags onto a Config's parameters.
+func parametersOf(o sessionOptions) (config.Parameters, error) {
+	g := o.flags
+	names, ok := layout.Named(g.layout)
+	if !ok {
+		return config.Parameters{}, fault.New(fault.InvalidConfig, "cli", "There is no layout "+g.layout+".", "Use fettle or gemini.")
+	}
+	mode, err := policy.ParseApprovalMode(g.approvalMode)
+	if err != nil {
+		return config.Parameters{}, err
+	}
+	target, err := filepath.Abs(g.cwd)
+	if err != nil {
+		return config.Parameters{}, fault.Wrap(fault.InvalidConfig, "cli", "The current folder is not known.", "Give --cwd an absolute path.", err)
+	}
+	p := config.Parameters{
+		TargetDir:    target,
+		Layout:       names,
+		Getenv:       o.getenv,
+		ApprovalMode: mode,
+		AllowedTools: g.allowedTools,
+		ExcludeTools: g.excludeTools,
+		Ask:          o.ask,
+		Logger:       o.log,
+		DebugMode:    g.debug || g.debugFile != "",
+	}
+	for _, dir := range g.includeDirs {
+		abs, err := filepath.Abs(dir)
+		if err != nil {
+			return config.Parameters{}, err
+		}
+		p.IncludeDirs = append(p.IncludeDirs, abs)
+	}
+	if g.coreToolsSet {
+		p.CoreTools = append([]string{}, g.coreTools...) // not nil: an empty list means none
+	}
+	if g.noReadCache {
+		p.FileReadCacheDisabled = &g.noReadCache // otherwise the environment decides
+	}
+	return p, nil
+}
+
+func (s *configSession) Tools() []tools.DeclarativeTool { return s.registry.All() }
+
+func (s *configSession) Lookup(name string) (tools.DeclarativeTool, error) {
+	return s.registry.Lookup(name)
+}
+
+func (s *configSession) Run(ctx context.Context, r scheduler.Request) scheduler.Response {
+	return s.scheduler.Run(ctx, r)
+}
+
+func (s *configSession) Close() error { return s.config.Close() }
+
+// Notices tells what an earlier run that was killed had left behind (FS-64).
+func (s *configSession) Notices() []string {
+	leftovers, err := s.config.Leftovers()
+	if err != nil {
+		return nil
+	}
+	var notices []string
+	for _, l := range leftovers {
+		if l.State != commit.LeftoverClean {
+			notices = append(notices, l.Detail)
+		}
+	}
+	return notices
+}

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// session is what the commands need of a running Config.
+type session interface {
+	Tools() []tools.DeclarativeTool // in listing order
+	Lookup(name string) (tools.DeclarativeTool, error)
+	Run(context.Context, scheduler.Request) scheduler.Response
+	Notices() []string // what the person should know before anything is done
+	Close() error
+}
+
+// sessionOptions say which session to open.
+type sessionOptions struct {
+	flags  *globalFlags
+	getenv func(string) string // nil: the environment does not count
+	ask    scheduler.Asker     // nil: nobody can be asked
+	log    *slog.Logger        // set by withSession
+}
+
+// withSession opens a session, hands it to use and closes it, log included.
+func (p *program) withSession(ctx context.Context, o sessionOptions, use func(session) error) (err error) {
+	log, closeLog, err := p.openLog(o.flags)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	o.log = log
+	s, err := p.open(ctx, o)
+	if err != nil {
+		if ctx.Err() != nil {
+			return interrupted()
+		}
+		return &exitError{code: exitConfig, err: err}
+	}
+	defer func() {
+		if closeErr := s.Close(); err == nil && closeErr != nil {
+			err = closeErr
+		}
+	}()
+	for _, notice := range s.Notices() {
+		p.complain(errors.New(notice))
+	}
+	return use(s)
+}
+
+// openLog returns the debug log: stderr or a file with --debug or
+// --debug-file, nothing without (CF-08).
+func (p *program) openLog(g *globalFlags) (*slog.Logger, func(), error) {
+	var w io.Writer
+	closeLog := func() {}
+	switch {
+	case g.debugFile != "":
+		f, err := os.OpenFile(g.debugFile, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+		if err != nil {
+			return nil, nil, &exitError{code: exitConfig, err: fault.Wrap(fault.InvalidConfig, "cli",
+				sentence("the debug file cannot be opened: "+err.Error()), "Give --debug-file a file in a folder that you may write to.", err)}
+		}
+		w, closeLog = f, func() { _ = f.Close() }
+	case g.debug:
+		w = p.err
+	default:
+		return slog.New(slog.DiscardHandler), closeLog, nil
+	}
+	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug})), closeLog, nil
+}

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// toolListing is a tool in JSON.
+type toolListing struct {
+	Name        string          `json:"name"`
+	DisplayName string          `json:"displayName"`
+	Aliases     []string        `json:"aliases,omitempty"`
+	Kind        tools.Kind      `json:"kind"`
+	Mutates     bool            `json:"mutates"`
+	Effects     []tools.Effect  `json:"effects,omitempty"`
+	Parallel    bool            `json:"parallel,omitempty"`
+	Description string          `json:"description"`
+	Schema      json.RawMessage `json:"schema"`
+}
+
+func listingOf(spec tools.Spec) toolListing {
+	return toolListing{
+		Name: spec.Name, DisplayName: spec.Display(), Aliases: spec.Aliases,
+		Kind: spec.Kind, Mutates: spec.Kind.Mutates(), Effects: spec.Effects, Parallel: spec.Parallel,
+		Description: spec.Description, Schema: spec.Schema,
+	}
+}
+
+func (p *program) toolsCommand(g *globalFlags) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "tools [NAME]",
+		Short: "List the registered tools, or show one with its schema and protocol",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withSession(cmd.Context(), sessionOptions{flags: g, getenv: os.Getenv}, func(s session) error {
+				if len(args) == 0 {
+					return p.listTools(s.Tools(), asJSON)
+				}
+				t, err := s.Lookup(args[0])
+				if err != nil {
+					return err
+				}
+				return p.showTool(t.Spec(), asJSON)
+			})
+		},
+		ValidArgsFunction: p.completeTools(g),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (p *program) listTools(all []tools.DeclarativeTool, asJSON bool) error {
+	if asJSON {
+		list := make([]toolListing, 0, len(all))
+		for _, t := range all {
+			list = append(list, listingOf(t.Spec()))
+		}
+		return printJSON(p.out, list)
+	}
+	w := tabwriter.NewWriter(p.out, 0, 8, 2, ' ', 0)
+	for _, t := range all {
+		spec := t.Spec()
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", spec.Name, spec.Kind, firstSentence(spec.Description)) // Flush reports the error
+	}
+	return w.Flush()
+}
+
+func (p *program) showTool(spec tools.Spec, asJSON bool) error {
+	if asJSON {
+		return printJSON(p.out, listingOf(spec))
+	}
+	var schema strings.Builder
+	e := json.NewEncoder(&schema)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	if err := e.Encode(spec.Schema); err != nil {
+		return err
+	}
+	names := spec.Name
+	if len(spec.Aliases) > 0 {
+		names += " (also " + strings.Join(spec.Aliases, ", ") + ")"
+	}
+	_, err := fmt.Fprintf(p.out, "%s\nkind: %s\n\n%s\n\nParameters, as JSON schema:\n%s",
+		printable(names), spec.Kind, printable(strings.TrimSpace(spec.Description)), printable(schema.String()))
+	return err
+}
+
+// firstSentence returns the first sentence of a description, on one line.
+func firstSentence(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if i := strings.Index(s, ". "); i >= 0 {
+		s = s[:i+1]
+	}
+	return printable(s)
+}
+
+// completeTools completes the first argument with the names of tools.
+func (p *program) completeTools(g *globalFlags) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var names []cobra.Completion
+		if len(args) == 0 {
+			_ = p.withSession(cmd.Context(), sessionOptions{flags: g, getenv: os.Getenv}, func(s session) error { // no session, no suggestions
+				for _, t := range s.Tools() {
+					spec := t.Spec()
+					names = append(names, cobra.CompletionWithDesc(spec.Name, firstSentence(spec.Description)))
+				}
+				return nil
+			})
+		}
+		return names, cobra.ShellCompDirectiveNoFileComp
+	}
+}

@@ -1,0 +1,137 @@
+package integration_test
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"flag"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/fettle-dev/fettle/cli"
+)
+
+var update = flag.Bool("update", false, "rewrite what the scripts compare with")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"fettle": func() { os.Exit(cli.Main()) }})
+}
+
+// The program, driven as people drive it. Beside testscript's own commands the
+// scripts use
+//
+//	exits CODE PROGRAM ARGS…   runs a program that must end with this exit code
+//	json LINE PATH WANT        compares a value in a line of the last stdout, as a.b.0
+//	json LINE PATH             the value must be there and not be null
+//	! json LINE PATH           it must be absent or null
+//	hash LINE PATH FILE        the value must be the SHA-256 of a file
+func TestProgram(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		UpdateScripts:       *update,
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("HOME", env.WorkDir+"/home")
+			env.Setenv("TMPDIR", env.WorkDir+"/tmp")
+			for _, dir := range []string{"home", "tmp"} {
+				if err := os.Mkdir(env.WorkDir+"/"+dir, 0o755); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits,
+			"json":  jsonValue,
+			"hash":  hashValue,
+		},
+	})
+}
+
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARGS…")
+	}
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	err = ts.Exec(args[1], args[2:]...)
+	code := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		code = exit.ExitCode()
+	} else {
+		ts.Check(err)
+	}
+	if code != want {
+		ts.Fatalf("exit code %d, want %d\nstdout: %s\nstderr: %s", code, want, ts.ReadFile("stdout"), ts.ReadFile("stderr"))
+	}
+}
+
+func jsonValue(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) < 2 || len(args) > 3 || neg && len(args) == 3 {
+		ts.Fatalf("usage: [!] json LINE PATH [WANT]")
+	}
+	got, ok := valueAt(ts, args[0], args[1])
+	switch {
+	case neg && ok:
+		ts.Fatalf("%s is %s", args[1], got)
+	case !neg && !ok:
+		ts.Fatalf("%s is absent in\n%s", args[1], ts.ReadFile("stdout"))
+	case len(args) == 3 && got != args[2]:
+		ts.Fatalf("%s is %q, want %q", args[1], got, args[2])
+	}
+}
+
+func hashValue(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: hash LINE PATH FILE")
+	}
+	sum := sha256.Sum256([]byte(ts.ReadFile(args[2])))
+	if got, _ := valueAt(ts, args[0], args[1]); got != hex.EncodeToString(sum[:]) {
+		ts.Fatalf("%s is %q, the SHA-256 of %s is %x", args[1], got, args[2], sum)
+	}
+}
+
+// valueAt returns a value of a line of stdout: strings bare with line feeds
+// as \n, others as JSON.
+func valueAt(ts *testscript.TestScript, line, path string) (string, bool) {
+	n, err := strconv.Atoi(line)
+	ts.Check(err)
+	lines := strings.Split(strings.TrimSuffix(ts.ReadFile("stdout"), "\n"), "\n")
+	if n < 1 || n > len(lines) {
+		ts.Fatalf("stdout has no line %d", n)
+	}
+	var v any
+	if err := json.Unmarshal([]byte(lines[n-1]), &v); err != nil {
+		ts.Fatalf("line %d of stdout: %v", n, err)
+	}
+	for _, key := range strings.Split(path, ".") {
+		switch x := v.(type) {
+		case map[string]any:
+			v = x[key]
+		case []any:
+			i, err := strconv.Atoi(key)
+			if err != nil || i >= len(x) {
+				return "", false
+			}
+			v = x[i]
+		default:
+			return "", false
+		}
+	}
+	switch x := v.(type) {
+	case nil:
+		return "", false
+	case string:
+		return strings.ReplaceAll(x, "\n", `\n`), true
+	}
+	data, err := json.Marshal(v)
+	ts.Check(err)
+	return string(data), true
+}
