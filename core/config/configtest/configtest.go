@@ -1,0 +1,156 @@
+// Package configtest gives tests a whole session in a temporary folder: real
+// files, real tools, and the whole path of a call, so that an embedder's tests
+// need no fakes (AR-33).
+package configtest
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/scheduler"
+)
+
+// Session is an initialized Config over a temporary folder. Its tools are
+// asked about as in any session; every question is noted, and answered with
+// Answer. It ends with the test.
+type Session struct {
+	*config.Config
+	T   testing.TB
+	Dir string // the target folder, absolute, links resolved
+
+	// Answer answers a confirmation; nil approves. It may change files, as a
+	// slow person's world does.
+	Answer func(q scheduler.Question) scheduler.Outcome
+
+	mu    sync.Mutex
+	asked []scheduler.Question
+}
+
+// New makes a Session. Each of change may alter the parameters, which name a
+// home folder of the test's own and nothing of the environment.
+func New(t testing.TB, change ...func(*config.Parameters)) *Session {
+	t.Helper()
+	s := &Session{T: t, Dir: realDir(t)}
+	p := config.Parameters{
+		TargetDir: s.Dir,
+		HomeDir:   t.TempDir(),
+		Ask:       s.ask,
+		OnDefect:  func(err error) { t.Errorf("defect in a tool: %v", err) },
+	}
+	for _, f := range change {
+		f(&p)
+	}
+	c, err := config.New(p)
+	if err != nil {
+		t.Fatalf("config.New: %v", err)
+	}
+	if err := c.Initialize(context.WithoutCancel(t.Context())); err != nil {
+		t.Fatalf("Initialize: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	s.Config = c
+	return s
+}
+
+func realDir(t testing.TB) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func (s *Session) ask(_ context.Context, q scheduler.Question) (scheduler.Answer, error) {
+	s.mu.Lock()
+	s.asked = append(s.asked, q)
+	s.mu.Unlock()
+	if s.Answer == nil {
+		return scheduler.Answer{Outcome: scheduler.ProceedOnce}, nil
+	}
+	return scheduler.Answer{Outcome: s.Answer(q)}, nil
+}
+
+// Asked returns the questions so far.
+func (s *Session) Asked() []scheduler.Question {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]scheduler.Question(nil), s.asked...)
+}
+
+// Path returns the absolute path of a name in the folder.
+func (s *Session) Path(name string) string { return filepath.Join(s.Dir, name) }
+
+// Write puts a file in the folder, behind the session's back, and returns its
+// path.
+func (s *Session) Write(name, content string) string {
+	s.T.Helper()
+	path := s.Path(name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		s.T.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+		s.T.Fatal(err)
+	}
+	return path
+}
+
+// Read returns a file's content as it is on disk.
+func (s *Session) Read(name string) string {
+	s.T.Helper()
+	data, err := os.ReadFile(s.Path(name))
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	return string(data)
+}
+
+// Call runs one tool call with args, a value that marshals to a JSON object,
+// through the whole path.
+func (s *Session) Call(tool string, args any) scheduler.Response {
+	s.T.Helper()
+	return s.CallContext(s.T.Context(), tool, args)
+}
+
+// CallContext is Call under a context.
+func (s *Session) CallContext(ctx context.Context, tool string, args any) scheduler.Response {
+	s.T.Helper()
+	return Call(ctx, s.T, s.Config, tool, args)
+}
+
+// Call runs one tool call on any Config, a derived one for example.
+func Call(ctx context.Context, t testing.TB, c *config.Config, tool string, args any) scheduler.Response {
+	t.Helper()
+	raw, err := json.Marshal(args)
+	if err != nil {
+		t.Fatalf("arguments of %s: %v", tool, err)
+	}
+	run, err := c.Scheduler()
+	if err != nil {
+		t.Fatalf("Scheduler: %v", err)
+	}
+	return run.Run(ctx, scheduler.Request{Tool: tool, Args: raw})
+}
+
+// Decode decodes the JSON that a response's content is into a value of type
+// R, refusing unknown keys.
+func Decode[R any](t testing.TB, r scheduler.Response) R {
+	t.Helper()
+	var v R
+	d := json.NewDecoder(strings.NewReader(r.Result.LLMContent.String()))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&v); err != nil {
+		t.Fatalf("content of %s is not %T: %v\n%s", r.Tool, v, err, r.Result.LLMContent.String())
+	}
+	return v
+}
