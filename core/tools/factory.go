@@ -64,7 +64,7 @@ func NewFactory[S, P any](d Definition[S, P]) (*Factory[S], error) {
 		}
 		if d.Validate != nil {
 			if err := d.Validate(s, p); err != nil {
-				return nil, schema.refuse(err)
+				return nil, schema.refuseValue(err)
 			}
 		}
 		return d.Build(s, p, params)

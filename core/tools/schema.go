@@ -212,6 +212,15 @@ func (s *Schema) refuse(err error) *fault.Error {
 	return e
 }
 
+// refuseValue wraps what a tool's own rule says, in the tool's own words.
+func (s *Schema) refuseValue(err error) *fault.Error {
+	e := *s.refuse(err)
+	if fault.As(err) == nil {
+		e.Message = err.Error()
+	}
+	return &e
+}
+
 // readArguments reads args into an object that can be changed.
 func readArguments(args json.RawMessage, rewrite func(map[string]json.RawMessage) error) (map[string]any, error) {
 	if len(args) == 0 {
