@@ -27,13 +27,14 @@ func (t *transaction) create(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if f == nil {
-			return t.renameNew(part, t.Name)
+		if part == "" {
+			err = t.system.linkUnnamed(f, t.dir, t.Name)
+		} else {
+			err = t.renameNew(part, t.Name)
 		}
-		if err := t.system.linkUnnamed(f, t.dir, t.Name); err != nil {
-			return err
+		if err == nil && f != nil {
+			t.info, err = workspace.InfoOf(f)
 		}
-		t.info, err = workspace.InfoOf(f)
 		return err
 	})
 	if errors.Is(err, fs.ErrExist) {
@@ -53,7 +54,7 @@ func (t *transaction) create(ctx context.Context) error {
 		t.withdraw(context.WithoutCancel(ctx))
 		return err
 	}
-	if t.info.Mode == 0 && t.info.Size == 0 {
+	if !replacesOpenFiles {
 		t.describeResult()
 	}
 	return nil
@@ -67,7 +68,7 @@ func (t *transaction) withdraw(ctx context.Context) {
 		t.log.Error("new file could not be withdrawn", "target", t.Path, "error", err)
 		return
 	}
-	w, found := t.examine(ctx, temp, t.sum)
+	w, found := t.examine(ctx, temp, t.sum, t.options.LeaseWait)
 	defer w.end()
 	switch found {
 	case intact:

@@ -64,6 +64,9 @@ func classify(path string, err error) error {
 	case errors.Is(err, fs.ErrPermission) || isReadOnly(err):
 		return wrap(fault.PermissionDenied, fmt.Sprintf("Writing %s is not permitted.", path),
 			"Ask the user to change the permissions of the file or its folder, or write elsewhere; the target was not changed.")
+	case isMountPoint(err):
+		return wrap(fault.FileWriteFailure, fmt.Sprintf("%s is mounted as a file of its own, which cannot be replaced.", path),
+			"Write the file that is mounted there, or mount its folder; the target was not changed.")
 	default:
 		return wrap(fault.FileWriteFailure, fmt.Sprintf("Writing %s failed.", path), nextCall)
 	}

@@ -11,3 +11,5 @@ func isNoSpace(err error) bool {
 }
 
 func isReadOnly(err error) bool { return errors.Is(err, windows.ERROR_WRITE_PROTECT) }
+
+func isMountPoint(error) bool { return false }

@@ -46,12 +46,17 @@ func (t *transaction) openTarget(ctx context.Context, open func(*os.File, string
 		return err
 	})
 	switch {
+	case err == nil:
+		return file, nil
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, t.disappeared()
 	case errors.Is(err, errBusy):
 		return nil, t.openElsewhere()
 	}
-	return file, err
+	if mode, statErr := t.system.mode(t.dir, t.Name); statErr == nil && !mode.IsRegular() {
+		return nil, t.notRegular(mode)
+	}
+	return nil, err
 }
 
 // verifyTarget judges the open target.
@@ -88,7 +93,7 @@ func (t *transaction) writeTemp(ctx context.Context, target *os.File) (string, e
 	}
 	temp := t.tempName()
 	err := t.place(target, func(f *os.File, part string) error {
-		if f != nil {
+		if part == "" {
 			return t.system.linkUnnamed(f, t.dir, temp)
 		}
 		return t.system.rename(t.dir, part, temp)
@@ -168,7 +173,7 @@ func (t *transaction) swapByLink(temp string) (string, error) {
 
 // renameOver is the last resort: a rename straight after a last check.
 func (t *transaction) renameOver(ctx context.Context, temp string) error {
-	w, found := t.examine(ctx, t.Name, t.Base)
+	w, found := t.examine(ctx, t.Name, t.Base, noWait)
 	defer w.end()
 	var refusal error
 	switch {

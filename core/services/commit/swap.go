@@ -17,6 +17,11 @@ type swapped struct {
 	displaced string
 }
 
+// noWait: while the outcome is open our bytes are at the path, and the longer
+// they stay there the likelier the next save of the same program hits them and
+// its two saves part. The wait for others comes before the swap.
+const noWait = 0
+
 // swapFunc puts the file called temp at the path, and answers the name under
 // which what was there is found now.
 type swapFunc func(temp string) (displaced string, err error)
@@ -25,7 +30,7 @@ type swapFunc func(temp string) (displaced string, err error)
 // write to it; otherwise it undoes the swap.
 func (s *swapped) settle(ctx context.Context) error {
 	failed := s.step(StepExchanged)
-	w, found := s.examine(ctx, s.displaced, s.Base)
+	w, found := s.examine(ctx, s.displaced, s.Base, noWait)
 	defer w.end()
 	if found == intact && w.info.Nlink > 1 {
 		found = foreign // it got a second name, which our bytes would not have
@@ -35,7 +40,7 @@ func (s *swapped) settle(ctx context.Context) error {
 	}
 	if found == intact && !w.quiet() {
 		w.release()
-		found = w.judge(ctx, s.options.LeaseWait)
+		found = w.judge(ctx, noWait)
 	}
 	switch {
 	case failed != nil:
@@ -102,7 +107,7 @@ func (s *swapped) undo(ctx context.Context) {
 		return
 	}
 	_ = s.step(StepUndone) // it fails already
-	w, verdict := s.examine(ctx, back, s.sum)
+	w, verdict := s.examine(ctx, back, s.sum, s.options.LeaseWait)
 	defer w.end()
 	switch verdict {
 	case intact:

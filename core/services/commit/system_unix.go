@@ -156,3 +156,5 @@ func isNoSpace(err error) bool {
 }
 
 func isReadOnly(err error) bool { return errors.Is(err, unix.EROFS) }
+
+func isMountPoint(err error) bool { return errors.Is(err, unix.EBUSY) }

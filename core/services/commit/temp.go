@@ -85,9 +85,9 @@ func (t *transaction) fill(f, like *os.File) error {
 	return t.step(StepTempWritten)
 }
 
-// place makes a file of the new bytes and calls link to give it its name:
-// with part "" the file has no name yet, else that one. What link leaves of
-// the name part is removed.
+// place makes a file of the new bytes and calls link to give it its name. With
+// part "" the file has no name yet, else it has that one; what link leaves of
+// it is removed. f is nil where an open file cannot be renamed.
 func (t *transaction) place(like *os.File, link func(f *os.File, part string) error) error {
 	f, err := t.system.createUnnamed(t.dir)
 	if err == nil {
@@ -107,11 +107,12 @@ func (t *transaction) place(like *os.File, link func(f *os.File, part string) er
 	}
 	defer t.discard(part) // absent after a rename
 	err = t.fill(f, like)
-	if closing := f.Close(); err == nil {
-		err = closing
+	if err == nil && replacesOpenFiles {
+		err = link(f, part)
 	}
-	if err != nil {
-		return err
+	closeFile(f)
+	if err == nil && !replacesOpenFiles {
+		err = link(nil, part)
 	}
-	return link(nil, part)
+	return err
 }

@@ -35,7 +35,7 @@ type watch struct {
 
 // examine judges the file called name. The watch is for the caller to end; it
 // is nil unless the verdict is intact or busy.
-func (t *transaction) examine(ctx context.Context, name, want string) (*watch, verdict) {
+func (t *transaction) examine(ctx context.Context, name, want string, wait time.Duration) (*watch, verdict) {
 	mode, err := t.system.mode(t.dir, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, gone
@@ -53,7 +53,7 @@ func (t *transaction) examine(ctx context.Context, name, want string) (*watch, v
 		w.end()
 		return nil, foreign
 	}
-	found := w.judge(ctx, t.options.LeaseWait)
+	found := w.judge(ctx, wait)
 	if found == foreign {
 		w.end()
 		return nil, foreign
