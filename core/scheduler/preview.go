@@ -9,19 +9,12 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// preview is what a call of plan mode gives: what would be asked about. The
-// model gets the diff of an edit without the two whole texts.
+// preview is what a call of plan mode gives: what would be asked about.
 func preview(c *tools.Confirmation) tools.Result {
-	shown := *c
-	if c.EditDetails != nil {
-		edit := *c.EditDetails
-		edit.OriginalContent, edit.NewContent = nil, ""
-		shown.EditDetails = &edit
-	}
 	content, err := tools.JSON(struct {
 		Notice  string              `json:"notice"`
 		Preview *tools.Confirmation `json:"preview"`
-	}{"Plan mode: this is what the call would do. Nothing was changed.", &shown})
+	}{"Plan mode: this is what the call would do. Nothing was changed.", c})
 	if err != nil {
 		content = tools.Text("Plan mode: nothing was changed. " + c.Title)
 	}
