@@ -173,6 +173,8 @@ func TestBadInvocations(t *testing.T) {
 	info := func(c tools.Confirmation) func(context.Context) (*tools.Confirmation, error) {
 		return func(context.Context) (*tools.Confirmation, error) { return &c, nil }
 	}
+	forever := make(chan struct{})
+	t.Cleanup(func() { close(forever) })
 	tests := map[string]struct {
 		kind   tools.Kind
 		change func(*invocation)
@@ -191,7 +193,7 @@ func TestBadInvocations(t *testing.T) {
 		"hangs": {tools.KindRead, func(i *invocation) {
 			i.run = func(ctx context.Context, _ tools.Output) (tools.Result, error) {
 				if ctx.Err() != nil {
-					select {} // the test's own end stops it
+					<-forever
 				}
 				return tools.Result{}, nil
 			}
@@ -256,9 +258,11 @@ func TestBadInvocations(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			got := failuresOf(t, broken(t, tt.kind, tt.change), tooltest.Cases{
-				Examples: examples[:1], Timeout: 20 * time.Millisecond, Mutations: 20,
-			})
+			c := tooltest.Cases{Examples: examples[:1], Mutations: 20}
+			if name == "hangs" {
+				c.Timeout = 20 * time.Millisecond
+			}
+			got := failuresOf(t, broken(t, tt.kind, tt.change), c)
 			if tt.want == "" {
 				require.Empty(t, got)
 				return

@@ -1,0 +1,145 @@
+package fault_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+func TestErrorText(t *testing.T) {
+	tests := map[string]struct {
+		err  *fault.Error
+		want string
+	}{
+		"all parts": {
+			fault.Wrap(fault.FileNotFound, "file.read", "There is no file a.go.", "List the folder.", fs.ErrNotExist),
+			"file.read: file_not_found: There is no file a.go.: file does not exist",
+		},
+		"no cause":     {fault.New(fault.Cancelled, "x.y", "It was cancelled.", ""), "x.y: cancelled: It was cancelled."},
+		"no operation": {fault.New(fault.Cancelled, "", "It was cancelled.", ""), "cancelled: It was cancelled."},
+		"code only":    {&fault.Error{Code: fault.Unknown}, "unknown"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) { require.Equal(t, tt.want, tt.err.Error()) })
+	}
+}
+
+// Line is one line whatever the message holds.
+func TestLine(t *testing.T) {
+	err := fault.New(fault.InvalidDiff, "op", "First\nsecond\t third.", "Do this.\n")
+	require.Equal(t, "First second third. Do this.", err.Line())
+	require.Equal(t, "Alone.", fault.New(fault.InvalidDiff, "op", "Alone.", "").Line())
+}
+
+func TestDisplay(t *testing.T) {
+	err := fault.New(fault.InvalidDiff, "op", "The long message.", "")
+	require.Equal(t, "The long message.", err.Display())
+	err.Short = "Short"
+	require.Equal(t, "Short", err.Display())
+}
+
+func TestIs(t *testing.T) {
+	err := fault.Wrap(fault.EditRequiresPriorRead, "op", "Message.", "", fs.ErrNotExist).Because(fault.NeverRead)
+	wrapped := fmt.Errorf("outer: %w", err)
+	tests := map[string]struct {
+		target error
+		want   bool
+	}{
+		"its class":              {&fault.Error{Code: fault.EditRequiresPriorRead}, true},
+		"its class and reason":   {&fault.Error{Code: fault.EditRequiresPriorRead, Reason: fault.NeverRead}, true},
+		"another class":          {&fault.Error{Code: fault.FileNotFound}, false},
+		"another reason":         {&fault.Error{Code: fault.EditRequiresPriorRead, Reason: fault.Changed}, false},
+		"its class, and message": {&fault.Error{Code: fault.EditRequiresPriorRead, Message: "Message."}, false},
+		"its class, and remedy":  {&fault.Error{Code: fault.EditRequiresPriorRead, Remedy: "x"}, false},
+		"its class, and op":      {&fault.Error{Code: fault.EditRequiresPriorRead, Op: "op"}, false},
+		"itself":                 {err, true},
+		"its cause":              {fs.ErrNotExist, true},
+		"another error":          {os.ErrClosed, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) { require.Equal(t, tt.want, errors.Is(wrapped, tt.target)) })
+	}
+}
+
+// PR-25: a reason is set on a copy.
+func TestBecause(t *testing.T) {
+	err := fault.New(fault.FileChangedSinceRead, "op", "Message.", "Remedy.")
+	because := err.Because(fault.Disappeared)
+	require.Equal(t, fault.Reason("disappeared"), because.Reason)
+	require.Empty(t, err.Reason)
+	require.Equal(t, err.Message, because.Message)
+}
+
+func TestJSON(t *testing.T) {
+	tests := map[string]struct {
+		err  *fault.Error
+		want string
+	}{
+		"full": {
+			fault.Wrap(fault.FileChangedSinceRead, "secret.op", "It changed.", "Read it.", errors.New("cause")).Because(fault.Changed),
+			`{"type":"file_changed_since_read","message":"It changed.","remedy":"Read it.","reason":"changed"}`,
+		},
+		"short": {fault.New(fault.Unknown, "op", "What.", ""), `{"type":"unknown","message":"What."}`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			text, err := json.Marshal(tt.err)
+			require.NoError(t, err)
+			require.Equal(t, tt.want, string(text))
+			var back fault.Error
+			require.NoError(t, json.Unmarshal(text, &back))
+			again, err := json.Marshal(&back)
+			require.NoError(t, err)
+			require.Equal(t, tt.want, string(again))
+		})
+	}
+	require.Error(t, new(fault.Error).UnmarshalJSON([]byte(`[]`)))
+}
+
+func TestAsAndCodeOf(t *testing.T) {
+	inner := fault.New(fault.NoSpaceLeft, "op", "Full.", "")
+	outer := fault.Wrap(fault.FileWriteFailure, "op", "Not written.", "", inner)
+	require.Same(t, outer, fault.As(fmt.Errorf("x: %w", outer)))
+	require.Nil(t, fault.As(errors.New("plain")))
+	require.Nil(t, fault.As(nil))
+	require.Equal(t, fault.FileWriteFailure, fault.CodeOf(fmt.Errorf("x: %w", outer)))
+	require.Equal(t, fault.Unknown, fault.CodeOf(errors.New("plain")))
+	require.Equal(t, fault.Code(""), fault.CodeOf(nil))
+	require.ErrorIs(t, outer, inner)
+}
+
+// Codes and reasons are API: what is listed here is never renamed. A new one
+// is added to its constant alone and here.
+func TestCodesAreKept(t *testing.T) {
+	source, err := os.ReadFile("code.go")
+	require.NoError(t, err)
+	var found []string
+	for _, m := range regexp.MustCompile(`(?:Code|Reason)\s*=\s*"([a-z_]+)"`).FindAllStringSubmatch(string(source), -1) {
+		found = append(found, m[1])
+	}
+	kept := strings.Fields(`
+		unknown unhandled_exception invalid_tool_params tool_not_registered policy_violation execution_failed
+		denied_by_user nobody_to_ask cancelled not_initialized invalid_config
+		file_not_found file_write_failure read_content_failure file_too_large permission_denied no_space_left
+		target_is_directory path_not_in_workspace path_is_not_a_directory not_a_regular_file
+		ls_execution_error read_many_files_search_error attempt_to_create_existing_file
+		edit_requires_prior_read file_changed_since_read prior_read_verification_failed base_hash_required
+		invalid_diff ambiguous_diff patch_apply_failed edit_no_occurrence_found edit_expected_occurrence_mismatch
+		edit_no_change edit_preparation_failure
+		never_read partial_read non_text special_file changed disappeared unverifiable open_elsewhere`)
+	require.Subset(t, found, kept)
+	seen := map[string]bool{}
+	for _, code := range found {
+		require.False(t, seen[code], "%s is there twice", code)
+		seen[code] = true
+	}
+}
