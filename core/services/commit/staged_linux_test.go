@@ -1,0 +1,496 @@
+package commit
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// Systems that can do less than this one (FS-61).
+
+type noExchange struct{ system }
+
+func (noExchange) exchange(*os.File, string, string) error { return errors.ErrUnsupported }
+
+type noLinks struct{ system }
+
+func (noLinks) link(*os.File, string, string) error { return errors.ErrUnsupported }
+
+type noLeases struct{ system }
+
+func (noLeases) lease(*os.File, bool) error { return errors.ErrUnsupported }
+
+type noUnnamed struct{ system }
+
+func (noUnnamed) createUnnamed(*os.File) (*os.File, error) { return nil, errors.ErrUnsupported }
+
+// noProc makes unnamed files, but cannot give them a name.
+type noProc struct{ system }
+
+func (noProc) linkUnnamed(*os.File, *os.File, string) error { return errors.ErrUnsupported }
+
+type noNoReplace struct{ system }
+
+func (noNoReplace) renameNoReplace(*os.File, string, string) error { return errors.ErrUnsupported }
+
+var methods = map[Method]system{
+	MethodExchange: kernel{},
+	MethodLink:     noExchange{kernel{}},
+	MethodRename:   noLinks{noExchange{kernel{}}},
+}
+
+// newOn returns a Committer on a system of the test's.
+func newOn(s system, o Options) *Committer {
+	c := New(o)
+	c.system = s
+	return c
+}
+
+// saves are what another program can do to the target.
+var saves = map[string]func(fx *fixture, bytes string) error{
+	"rename": func(fx *fixture, bytes string) error {
+		temp := filepath.Join(fx.path, "editor.tmp")
+		return errors.Join(os.WriteFile(temp, []byte(bytes), 0o644), os.Rename(temp, fx.file))
+	},
+	"in place": func(fx *fixture, bytes string) error {
+		f, err := os.OpenFile(fx.file, os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		_, err = f.WriteAt([]byte(bytes), 0)
+		return errors.Join(err, f.Truncate(int64(len(bytes))), f.Close())
+	},
+	"truncating": func(fx *fixture, bytes string) error {
+		return os.WriteFile(fx.file, []byte(bytes), 0o644)
+	},
+	"same size, old times": func(fx *fixture, _ string) error {
+		info, err := os.Stat(fx.file)
+		if err != nil {
+			return err
+		}
+		bytes := strings.Repeat("#", int(info.Size()))
+		return errors.Join(os.WriteFile(fx.file, []byte(bytes), 0o644), os.Chtimes(fx.file, info.ModTime(), info.ModTime()))
+	},
+	"emptied": func(fx *fixture, _ string) error { return os.Truncate(fx.file, 0) },
+	"deleted": func(fx *fixture, _ string) error { return os.Remove(fx.file) },
+	"folder": func(fx *fixture, _ string) error {
+		return errors.Join(os.Remove(fx.file), os.Mkdir(fx.file, 0o755))
+	},
+	"link": func(fx *fixture, _ string) error {
+		return errors.Join(os.Remove(fx.file), os.Symlink("/nowhere", fx.file))
+	},
+	"pipe": func(fx *fixture, _ string) error {
+		return errors.Join(os.Remove(fx.file), unix.Mkfifo(fx.file, 0o644))
+	},
+}
+
+// state describes the path: kind and content.
+func (fx *fixture) state() string {
+	fx.t.Helper()
+	info, err := os.Lstat(fx.file)
+	if errors.Is(err, os.ErrNotExist) {
+		return "absent"
+	}
+	require.NoError(fx.t, err)
+	if !info.Mode().IsRegular() {
+		return info.Mode().Type().String()
+	}
+	return "file: " + fx.content()
+}
+
+// TestSaveDuringCommit lets another program save at each step, by each method.
+// TE-08: before the exchange its state stays at the path and the commit fails;
+// after it the commit has succeeded and the save came later.
+func TestSaveDuringCommit(t *testing.T) { // FS-58, FS-59, FS-61
+	before := []Step{StepLocked, StepChecked, StepTempWritten, StepTempLinked}
+	after := []Step{StepExchanged, StepVerified, StepSynced, StepUnlinked}
+	for method, system := range methods {
+		for name, save := range saves {
+			for _, step := range slices.Concat(before, after) {
+				if method == MethodRename && (step == StepVerified || step == StepUnlinked) {
+					continue // this method has no such step
+				}
+				t.Run(fmt.Sprintf("%s/%s/%s", method, name, step), func(t *testing.T) {
+					fx := newFixture(t, oldText)
+					var saved string
+					reached := false
+					hook := at(step, func() error {
+						reached = true
+						err := save(fx, extText)
+						saved = fx.state()
+						return err
+					})
+					out, err := newOn(system, Options{Hook: hook}).Commit(t.Context(), fx.request(oldText, newText))
+					require.True(t, reached)
+					require.Equal(t, saved, fx.state(), "what the other program did stands")
+					require.Empty(t, out.Kept)
+					require.NotContains(t, strings.Join(fx.names(), " "), ".fettle-")
+					if slices.Contains(after, step) {
+						require.NoError(t, err)
+						require.Equal(t, method, out.Method)
+						return
+					}
+					switch {
+					case name == "deleted":
+						requireCode(t, err, fault.FileChangedSinceRead, fault.Disappeared)
+					case step == StepLocked && !strings.HasPrefix(saved, "file"):
+						requireCode(t, err, fault.NotARegularFile, "")
+					default:
+						requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
+					}
+				})
+			}
+		}
+	}
+}
+
+// TestSaveTwice lets another program save before the exchange, and again while
+// it is not yet undone.
+func TestSaveTwice(t *testing.T) { // FS-60
+	const first, second = "first save of an editor\n", "second save of an editor\n"
+	for method, system := range methods {
+		if method == MethodRename {
+			continue // it does not undo
+		}
+		for _, a := range []string{"rename", "in place", "truncating"} {
+			for b, save := range saves {
+				if b == "same size, old times" {
+					continue // does not say which bytes it saved
+				}
+				t.Run(fmt.Sprintf("%s/%s/%s", method, a, b), func(t *testing.T) {
+					fx := newFixture(t, oldText)
+					var newest string
+					hook := func(s Step) error {
+						switch s {
+						case StepTempLinked:
+							return saves[a](fx, first)
+						case StepExchanged:
+							err := save(fx, second)
+							newest = fx.state()
+							return err
+						}
+						return nil
+					}
+					out, err := newOn(system, Options{Hook: hook}).Commit(t.Context(), fx.request(oldText, newText))
+					requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
+					if b == "deleted" {
+						require.Equal(t, "file: "+first, fx.state())
+						require.Equal(t, []string{"target.txt"}, fx.names())
+						return
+					}
+					require.Equal(t, newest, fx.state(), "the newest state is at the path")
+					require.Len(t, out.Kept, 1)
+					kept, err := os.ReadFile(out.Kept[0])
+					require.NoError(t, err)
+					require.Equal(t, first, string(kept))
+					require.ElementsMatch(t, []string{"target.txt", filepath.Base(out.Kept[0])}, fx.names())
+					require.True(t, strings.HasPrefix(filepath.Base(out.Kept[0]), "target.txt.fettle-kept-"))
+				})
+			}
+		}
+	}
+}
+
+// TestSaveThrice adds a save after the undo: it is nobody's but the editor's
+// own doing that the first one is gone then.
+func TestSaveThrice(t *testing.T) { // FS-60
+	for method, system := range methods {
+		if method == MethodRename {
+			continue
+		}
+		t.Run(string(method), func(t *testing.T) {
+			fx := newFixture(t, oldText)
+			text := map[Step]string{StepTempLinked: "one", StepExchanged: "two", StepUndone: "three"}
+			hook := func(s Step) error {
+				if text[s] == "" {
+					return nil
+				}
+				return saves["rename"](fx, text[s])
+			}
+			out, err := newOn(system, Options{Hook: hook}).Commit(t.Context(), fx.request(oldText, newText))
+			requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
+			require.Len(t, out.Kept, 1)
+			kept, err := os.ReadFile(out.Kept[0])
+			require.NoError(t, err)
+			require.ElementsMatch(t, []string{"two", "three"}, []string{string(kept), fx.content()})
+		})
+	}
+}
+
+// TestOpenElsewhere has another program hold the file open for writing.
+func TestOpenElsewhere(t *testing.T) { // FS-59
+	const wait = 20 * time.Millisecond
+
+	t.Run("before the commit", func(t *testing.T) {
+		fx := newFixture(t, oldText)
+		editor, err := os.OpenFile(fx.file, os.O_RDWR, 0)
+		require.NoError(t, err)
+		defer editor.Close()
+		var steps []Step
+		c := New(Options{LeaseWait: wait, Hook: func(s Step) error { steps = append(steps, s); return nil }})
+		start := time.Now()
+		_, err = c.Commit(t.Context(), fx.request(oldText, newText))
+		requireCode(t, err, fault.FileChangedSinceRead, fault.OpenElsewhere)
+		require.GreaterOrEqual(t, time.Since(start), wait)
+		require.Equal(t, []Step{StepLocked}, steps, "nothing of ours came near the path")
+		_, err = editor.WriteString(extText)
+		require.NoError(t, err)
+		require.Equal(t, extText+oldText[len(extText):], fx.content())
+		require.Equal(t, []string{"target.txt"}, fx.names())
+	})
+	t.Run("by a mapping whose descriptor is closed", func(t *testing.T) {
+		fx := newFixture(t, oldText)
+		editor, err := os.OpenFile(fx.file, os.O_RDWR, 0)
+		require.NoError(t, err)
+		mapped, err := unix.Mmap(int(editor.Fd()), 0, len(oldText), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+		require.NoError(t, err)
+		defer unix.Munmap(mapped)
+		require.NoError(t, editor.Close())
+		_, err = New(Options{LeaseWait: -1}).Commit(t.Context(), fx.request(oldText, newText))
+		requireCode(t, err, fault.FileChangedSinceRead, fault.OpenElsewhere)
+	})
+	t.Run("closed while the commit waits", func(t *testing.T) {
+		fx := newFixture(t, oldText)
+		editor, err := os.OpenFile(fx.file, os.O_RDWR, 0)
+		require.NoError(t, err)
+		s := &onBusy{system: kernel{}, act: func() { editor.Close() }}
+		_, err = newOn(s, Options{LeaseWait: time.Minute}).Commit(t.Context(), fx.request(oldText, newText))
+		require.NoError(t, err)
+		require.Equal(t, newText, fx.content())
+	})
+	for _, method := range []Method{MethodExchange, MethodLink} {
+		t.Run("opened just before the exchange by "+string(method), func(t *testing.T) {
+			fx := newFixture(t, oldText)
+			var editor *os.File
+			defer func() { editor.Close() }()
+			c := newOn(methods[method], Options{Hook: at(StepTempLinked, func() (err error) {
+				editor, err = os.OpenFile(fx.file, os.O_RDWR, 0)
+				return err
+			})})
+			_, err := c.Commit(t.Context(), fx.request(oldText, newText))
+			requireCode(t, err, fault.FileChangedSinceRead, fault.OpenElsewhere)
+			require.Equal(t, oldText, fx.content())
+			_, err = editor.WriteString(extText)
+			require.NoError(t, err)
+			require.Equal(t, extText+oldText[len(extText):], fx.content(), "the editor's file is the one at the path")
+			require.Equal(t, []string{"target.txt"}, fx.names())
+		})
+	}
+	t.Run("our file opened before the undo", func(t *testing.T) { // FS-60
+		fx := newFixture(t, oldText)
+		var editor *os.File
+		defer func() { editor.Close() }()
+		hook := func(s Step) (err error) {
+			switch s {
+			case StepTempLinked:
+				return saves["rename"](fx, extText)
+			case StepExchanged:
+				editor, err = os.OpenFile(fx.file, os.O_RDWR, 0)
+			}
+			return err
+		}
+		out, err := New(Options{Hook: hook, LeaseWait: wait}).Commit(t.Context(), fx.request(oldText, newText))
+		requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
+		require.Equal(t, extText, fx.content())
+		require.Len(t, out.Kept, 1)
+		_, err = editor.WriteString("late")
+		require.NoError(t, err)
+		kept, err := os.ReadFile(out.Kept[0])
+		require.NoError(t, err)
+		require.Equal(t, "late"+newText[4:], string(kept), "what the editor writes now is not lost")
+	})
+}
+
+// onBusy acts once a lease is refused.
+type onBusy struct {
+	system
+	act func()
+}
+
+func (s *onBusy) lease(f *os.File, exclusive bool) error {
+	err := s.system.lease(f, exclusive)
+	if errors.Is(err, errBusy) {
+		s.act()
+	}
+	return err
+}
+
+// lateOpener is a program whose open(2) found the displaced file by name
+// before the exchange and gets through to it only later: the lease breaks at
+// the given look at it, and as soon as it is taken off the program writes.
+type lateOpener struct {
+	system
+	t     testing.TB
+	looks int // left before it arrives
+	write string
+}
+
+func (s *lateOpener) leaseHeld(f *os.File) bool {
+	s.looks--
+	return s.looks != 0 && s.system.leaseHeld(f)
+}
+
+func (s *lateOpener) endLease(f *os.File) {
+	s.system.endLease(f)
+	if s.looks != 0 || s.write == "" {
+		return
+	}
+	late, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), os.O_WRONLY|os.O_TRUNC, 0)
+	require.NoError(s.t, err)
+	_, err = io.WriteString(late, s.write)
+	require.NoError(s.t, err)
+	require.NoError(s.t, late.Close())
+}
+
+func TestLateOpener(t *testing.T) { // FS-59
+	t.Run("before the name is removed", func(t *testing.T) {
+		fx := newFixture(t, oldText)
+		_, err := newOn(&lateOpener{kernel{}, t, 1, extText}, Options{}).Commit(t.Context(), fx.request(oldText, newText))
+		requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
+		require.Equal(t, extText, fx.content())
+		require.Equal(t, []string{"target.txt"}, fx.names())
+	})
+	t.Run("before the name is removed, without writing", func(t *testing.T) {
+		fx := newFixture(t, oldText)
+		_, err := newOn(&lateOpener{kernel{}, t, 1, ""}, Options{}).Commit(t.Context(), fx.request(oldText, newText))
+		require.NoError(t, err)
+		require.Equal(t, newText, fx.content())
+	})
+	t.Run("after the name is removed", func(t *testing.T) {
+		fx := newFixture(t, oldText)
+		out, err := newOn(&lateOpener{kernel{}, t, 2, extText}, Options{}).Commit(t.Context(), fx.request(oldText, newText))
+		require.NoError(t, err)
+		require.Equal(t, newText, fx.content())
+		requireKept(t, out, extText)
+	})
+	t.Run("without leases, through a descriptor", func(t *testing.T) {
+		fx := newFixture(t, oldText)
+		editor, err := os.OpenFile(fx.file, os.O_RDWR, 0)
+		require.NoError(t, err)
+		defer editor.Close()
+		hook := at(StepUnlinked, func() error { _, err := editor.WriteString(extText); return err })
+		out, err := newOn(noLeases{kernel{}}, Options{Hook: hook}).Commit(t.Context(), fx.request(oldText, newText))
+		require.NoError(t, err)
+		require.Equal(t, newText, fx.content())
+		requireKept(t, out, extText+oldText[len(extText):])
+	})
+	t.Run("without leases, before the name is removed", func(t *testing.T) {
+		for _, step := range []Step{StepExchanged, StepVerified, StepSynced} {
+			fx := newFixture(t, oldText)
+			editor, err := os.OpenFile(fx.file, os.O_RDWR, 0)
+			require.NoError(t, err)
+			defer editor.Close()
+			hook := at(step, func() error { _, err := editor.WriteString(extText); return err })
+			_, err = newOn(noLeases{kernel{}}, Options{Hook: hook}).Commit(t.Context(), fx.request(oldText, newText))
+			requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
+			require.Equal(t, extText+oldText[len(extText):], fx.content())
+		}
+	})
+	t.Run("renamed over, through a descriptor", func(t *testing.T) { // FS-61
+		fx := newFixture(t, oldText)
+		editor, err := os.OpenFile(fx.file, os.O_RDWR, 0)
+		require.NoError(t, err)
+		defer editor.Close()
+		hook := at(StepExchanged, func() error { _, err := editor.WriteString(extText); return err })
+		out, err := newOn(noLeases{methods[MethodRename]}, Options{Hook: hook}).Commit(t.Context(), fx.request(oldText, newText))
+		require.NoError(t, err)
+		require.Equal(t, newText, fx.content())
+		requireKept(t, out, extText+oldText[len(extText):])
+	})
+}
+
+func requireKept(t testing.TB, out Outcome, want string) {
+	t.Helper()
+	require.Len(t, out.Kept, 1)
+	kept, err := os.ReadFile(out.Kept[0])
+	require.NoError(t, err)
+	require.Equal(t, want, string(kept))
+}
+
+// TestModeDuringCommit: what others do to the file's mode meanwhile holds.
+func TestModeDuringCommit(t *testing.T) { // FS-58
+	for _, step := range []Step{StepLocked, StepChecked, StepTempWritten, StepTempLinked} {
+		fx := newFixture(t, oldText)
+		c := New(Options{Hook: at(step, func() error { return os.Chmod(fx.file, 0o600) })})
+		out, err := c.Commit(t.Context(), fx.request(oldText, newText))
+		require.NoError(t, err)
+		info, err := os.Stat(fx.file)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o600), info.Mode(), "changed at %s", step)
+		require.Equal(t, info.Mode(), out.Info.Mode)
+	}
+}
+
+// TestLinkedDuringCommit: a second name made meanwhile must not keep the old
+// bytes while the first gets new ones.
+func TestLinkedDuringCommit(t *testing.T) { // FS-64
+	for _, step := range []Step{StepChecked, StepTempWritten, StepTempLinked} {
+		fx := newFixture(t, oldText)
+		second := filepath.Join(fx.path, "second")
+		c := New(Options{Hook: at(step, func() error { return os.Link(fx.file, second) })})
+		_, err := c.Commit(t.Context(), fx.request(oldText, newText))
+		requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
+		require.Equal(t, oldText, fx.content())
+		a, err := os.Stat(fx.file)
+		require.NoError(t, err)
+		b, err := os.Stat(second)
+		require.NoError(t, err)
+		require.True(t, os.SameFile(a, b))
+	}
+}
+
+// TestNameTakenMeanwhile: a new file never replaces one that came about.
+func TestNameTakenMeanwhile(t *testing.T) { // FS-62
+	systems := map[string]system{
+		"unnamed":              kernel{},
+		"named":                noUnnamed{kernel{}},
+		"no proc":              noProc{kernel{}},
+		"named, by link":       noNoReplace{noUnnamed{kernel{}}},
+		"named, by last check": noLinks{noNoReplace{noUnnamed{kernel{}}}},
+	}
+	for name, system := range systems {
+		for kind, create := range map[string]func(path string) error{
+			"file":   func(path string) error { return os.WriteFile(path, []byte(extText), 0o644) },
+			"folder": func(path string) error { return os.Mkdir(path, 0o755) },
+			"link":   func(path string) error { return os.Symlink("/nowhere", path) },
+		} {
+			t.Run(name+"/"+kind, func(t *testing.T) {
+				fx := newFixture(t, "")
+				var made string
+				c := newOn(system, Options{Hook: at(StepTempWritten, func() error {
+					err := create(fx.file)
+					made = fx.state()
+					if errors.Is(err, os.ErrExist) {
+						return nil // the second try of "no proc"
+					}
+					return err
+				})})
+				_, err := c.Commit(t.Context(), fx.request("", newText))
+				requireCode(t, err, fault.EditRequiresPriorRead, fault.NeverRead)
+				require.Equal(t, made, fx.state())
+				require.Equal(t, []string{"target.txt"}, fx.names())
+			})
+		}
+		t.Run(name+"/free", func(t *testing.T) {
+			fx := newFixture(t, "")
+			out, err := newOn(system, Options{}).Commit(t.Context(), fx.request("", newText))
+			require.NoError(t, err)
+			require.Equal(t, MethodCreate, out.Method)
+			require.Equal(t, "file: "+newText, fx.state())
+			require.EqualValues(t, len(newText), out.Info.Size)
+			require.EqualValues(t, 1, out.Info.Nlink)
+			require.Equal(t, []string{"target.txt"}, fx.names())
+		})
+	}
+}
