@@ -136,7 +136,7 @@ func (k *walker) follow() (spot, error) {
 		name := k.rest[0]
 		k.rest = k.rest[1:]
 		switch name {
-		case "", ".":
+		case "":
 			continue
 		case "..":
 			if err := k.up(); err != nil {
@@ -253,7 +253,6 @@ func (k *walker) redirect(target string) error {
 func (k *walker) restart(abs string) error {
 	volume := filepath.VolumeName(abs)
 	names := elements(abs[len(volume):])
-	names = slices.DeleteFunc(names, func(name string) bool { return name == "." })
 	var found *root
 	var used int
 	for _, r := range k.w.snapshot() {
@@ -299,11 +298,14 @@ func (k *walker) mkdir(name string) error {
 	return k.made(*top, name)
 }
 
-// elements splits a path, keeping a final empty element: it asks for a
+// elements splits a path and leaves out what names nothing, except that a
+// final empty element stands for a final separator or `.`: it asks for a
 // folder.
 func elements(path string) []string {
 	names := strings.FieldsFunc(path, func(r rune) bool { return r < 0x80 && os.IsPathSeparator(uint8(r)) })
-	if path != "" && os.IsPathSeparator(path[len(path)-1]) {
+	folder := path != "" && os.IsPathSeparator(path[len(path)-1]) || len(names) > 0 && names[len(names)-1] == "."
+	names = slices.DeleteFunc(names, func(name string) bool { return name == "." })
+	if folder {
 		names = append(names, "")
 	}
 	return names
