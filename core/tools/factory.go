@@ -129,7 +129,7 @@ func checkSpec(s Spec) error {
 }
 
 func badTool(name string, err error) *fault.Error {
-	return fault.Wrap(fault.InvalidConfig, "tools.define",
+	return fault.New(fault.InvalidConfig, "tools.define",
 		fmt.Sprintf("The tool %s cannot be used: %v.", quoteClipped(name), err),
-		"Correct the definition of the tool.", err)
+		"Correct the definition of the tool.")
 }

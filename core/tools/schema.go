@@ -57,9 +57,9 @@ func ParseSchema(name string, raw json.RawMessage) (*Schema, error) {
 }
 
 func badSchema(name string, err error) *fault.Error {
-	return fault.Wrap(fault.InvalidConfig, "tools.schema",
+	return fault.New(fault.InvalidConfig, "tools.schema",
 		fmt.Sprintf("The schema of the tool %q cannot be used: %v.", name, err),
-		"Correct the schema of the tool's parameters.", err)
+		"Correct the schema of the tool's parameters.")
 }
 
 // withoutKeys returns a JSON object, compact and in its order, without some
@@ -205,20 +205,22 @@ func (s *Schema) refuse(err error) *fault.Error {
 	if f := fault.As(err); f != nil {
 		return f
 	}
-	e := fault.Wrap(fault.InvalidToolParams, "tools.check",
+	e := fault.New(fault.InvalidToolParams, "tools.check",
 		fmt.Sprintf("The arguments of %s were refused: %v", s.name, err),
-		"Send arguments that fit the schema of the tool.", err)
+		"Send arguments that fit the schema of the tool.")
 	e.Short = "Invalid arguments for " + s.name
 	return e
 }
 
 // refuseValue wraps what a tool's own rule says, in the tool's own words.
 func (s *Schema) refuseValue(err error) *fault.Error {
-	e := *s.refuse(err)
-	if fault.As(err) == nil {
-		e.Message = err.Error()
+	if f := fault.As(err); f != nil {
+		return f
 	}
-	return &e
+	e := fault.Wrap(fault.InvalidToolParams, "tools.validate", err.Error(),
+		"Send arguments that the tool accepts.", err)
+	e.Short = "Invalid arguments for " + s.name
+	return e
 }
 
 // readArguments reads args into an object that can be changed.
