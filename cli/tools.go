@@ -68,7 +68,7 @@ func (p *program) listTools(all []tools.DeclarativeTool, asJSON bool) error {
 	w := tabwriter.NewWriter(p.out, 0, 8, 2, ' ', 0)
 	for _, t := range all {
 		spec := t.Spec()
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", spec.Name, spec.Kind, firstSentence(spec.Description)) // Flush reports the error
+		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", spec.Name, spec.Kind, clip(firstSentence(spec.Description), listingWidth)) // Flush reports the error
 	}
 	return w.Flush()
 }
@@ -100,6 +100,17 @@ func firstSentence(s string) string {
 		s = s[:i+1]
 	}
 	return printable(s)
+}
+
+// listingWidth is how many characters of a description a listing shows.
+const listingWidth = 100
+
+// clip shortens s to n characters, the last of which then says so.
+func clip(s string, n int) string {
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
 }
 
 // completeTools completes the first argument with the names of tools.
