@@ -87,16 +87,22 @@ func (c *corrector) run() (*Change, error) {
 
 // check refuses a placed hunk that would still do damage.
 func (c *corrector) check(h *hunk, s spot) error {
-	if h.number == len(c.diff.hunks) && c.diff.cut && c.short(h, s) {
-		return cutOff(h.number)
+	if c.diff.cut && h.number == len(c.diff.hunks) {
+		if c.short(h, s) {
+			return cutOff(h.number)
+		}
+	} else if err := checkEdges(h, s, c.base); err != nil {
+		return err
 	}
 	if tiers[s.tier].kind == "" {
 		return nil
 	}
-	if err := checkIndent(h, s, c.base); err != nil {
-		return err
+	for _, check := range []func(*hunk, spot, []string) error{checkAgain, checkIndent, checkLookalikes} {
+		if err := check(h, s, c.base); err != nil {
+			return err
+		}
 	}
-	return checkLookalikes(h, s, c.base)
+	return nil
 }
 
 // short reports whether h has fewer lines than its header says, by more than
@@ -105,23 +111,14 @@ func (c *corrector) short(h *hunk, s spot) bool {
 	if !h.head.counted || h.countsHold {
 		return false
 	}
-	olds, news := h.tail, h.tail
-	for _, l := range h.lines {
-		if l.op != gitdiff.OpAdd {
-			olds++
-		}
-		if l.op != gitdiff.OpDelete {
-			news++
-		}
-	}
-	missing := h.head.oldCount - olds
-	if missing <= 0 && h.head.newCount <= news {
+	missing, news := h.missing(0)
+	if missing <= 0 && news <= 0 {
 		return false
 	}
-	if missing != h.head.newCount-news {
+	if missing != news {
 		return true
 	}
-	end := s.line(h.oldLines()-1) + 1 + h.tail
+	end := s.line(h.oldLines()-1) + 1
 	if h.oldLines() == 0 || end+missing > len(c.base) {
 		return true
 	}

@@ -406,8 +406,9 @@ func dropRepeats(lines []line) []line {
 }
 
 // markNumbered tells which headers state a position that can be used. A header
-// does not where another one states the same, nor where it is the placeholder
-// `@@ -1,1 +1,1 @@` above a longer hunk (FS-33).
+// does not where another one states the same, nor where it is
+// `@@ -1,1 +1,1 @@`, which stands for "somewhere" far more often than for the
+// first line (FS-33).
 func markNumbered(hunks []hunk) {
 	stated := map[int]int{}
 	for i := range hunks {
@@ -416,7 +417,7 @@ func markNumbered(hunks []hunk) {
 	for i := range hunks {
 		h := &hunks[i]
 		n := h.head
-		placeholder := !h.countsHold && n.oldStart == 1 && n.oldCount <= 1 && n.newCount <= 1
+		placeholder := n.oldStart == 1 && n.oldCount <= 1 && n.newCount <= 1
 		h.numbered = n.oldStart > 0 && stated[n.oldStart] == 1 && !placeholder
 	}
 }

@@ -1,11 +1,73 @@
 package patch
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
 )
+
+// missing returns how many old and new lines the header states beyond those
+// that h has and more lines of context.
+func (h *hunk) missing(more int) (olds, news int) {
+	olds, news = h.head.oldCount-more, h.head.newCount-more
+	for _, l := range h.lines {
+		if l.op != gitdiff.OpAdd {
+			olds--
+		}
+		if l.op != gitdiff.OpDelete {
+			news--
+		}
+	}
+	return olds, news
+}
+
+// checkEdges refuses a hunk that inserts lines at its own edge while its header
+// counts context that it does not have: the lines may belong beyond that.
+func checkEdges(h *hunk, s spot, base []string) error {
+	end := s.line(h.oldLines()-1) + 1
+	tail := 0
+	for tail < h.tail && end+tail < len(base) && isBlank(base[end+tail]) {
+		tail++
+	}
+	olds, news := h.missing(tail)
+	if !h.head.counted || olds <= 0 || olds != news {
+		return nil
+	}
+	n := len(h.lines)
+	leading := slices.IndexFunc(h.lines, line.old)
+	trailing := 0
+	for trailing < n && !h.lines[n-1-trailing].old() {
+		trailing++
+	}
+	inserts := func(run, next int) bool { return run > 0 && run < n && h.lines[next].op == gitdiff.OpContext }
+	if inserts(leading, leading) && s.start > 0 ||
+		inserts(trailing, n-1-trailing) && end < len(base) {
+		return invalid("patch.correct", "Write the unchanged lines on both sides of the added ones.",
+			"Hunk %d adds lines at its edge, and its header counts more context than it has, so the place of these lines is not certain.", h.number)
+	}
+	return nil
+}
+
+// checkAgain refuses a hunk that removes a line and adds it again unchanged,
+// where the file has other white space or characters: nothing says whether these
+// are to stay.
+func checkAgain(h *hunk, s spot, base []string) error {
+	k := 0
+	for _, l := range h.lines {
+		if !l.old() {
+			continue
+		}
+		own := base[s.line(k)]
+		k++
+		if l.again && l.text != content(own) {
+			return invalid("patch.correct", "Write a line that stays as context, and copy it from the file byte for byte.",
+				"Hunk %d removes %s and adds it again, but line %d of the file is %s.", h.number, excerpt(l.text), s.line(k-1)+1, excerpt(own))
+		}
+	}
+	return nil
+}
 
 // checkIndent refuses a hunk whose added lines would come out crooked (FS-70).
 // Where old lines stand in the file with another indentation than in the diff,

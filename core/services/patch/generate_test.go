@@ -1,0 +1,475 @@
+package patch
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/bluekeyes/go-gitdiff/gitdiff"
+)
+
+// A scenario is a base text, a random edit of it, and the unified diff that a
+// careful author would write for the edit.
+type scenario struct {
+	base     []string // lines with their endings
+	want     string
+	diff     draft
+	crlf     bool // every line of the base ends in CR LF
+	mixed    bool
+	repeated bool // a block of the base occurs twice
+	toggles  bool // the edit adds or removes the final newline
+}
+
+// draft is a diff that mistakes can still be made in.
+type draft struct {
+	preamble []string // lines before the file header
+	names    []string // the file header; nil: none
+	hunks    []draftHunk
+	epilogue []string
+	crlf     bool // transport: every line ends in CR LF
+	noEnd    bool // the text lacks its final newline
+}
+
+type draftHunk struct {
+	header             string // replaces the numbers
+	oldStart, oldCount int
+	newStart, newCount int
+	lines              []line
+	blankStripped      bool
+}
+
+func (d draft) String() string {
+	var b strings.Builder
+	eol := "\n"
+	if d.crlf {
+		eol = "\r\n"
+	}
+	for _, s := range slices.Concat(d.preamble, d.names) {
+		b.WriteString(s + eol)
+	}
+	for _, h := range d.hunks {
+		if h.header != "" {
+			b.WriteString(h.header + eol)
+		} else {
+			fmt.Fprintf(&b, "@@ -%s +%s @@%s", span(h.oldStart, h.oldCount), span(h.newStart, h.newCount), eol)
+		}
+		for _, l := range h.lines {
+			if l.op != gitdiff.OpContext || l.text != "" || !h.blankStripped {
+				b.WriteString(l.op.String())
+			}
+			b.WriteString(l.text)
+			if l.cr && !d.crlf {
+				b.WriteString("\r")
+			}
+			b.WriteString(eol)
+			if l.noEOL {
+				b.WriteString(noNewline + eol)
+			}
+		}
+	}
+	for _, s := range d.epilogue {
+		b.WriteString(s + eol)
+	}
+	if d.noEnd {
+		return strings.TrimSuffix(b.String(), eol)
+	}
+	return b.String()
+}
+
+func span(start, count int) string {
+	if count == 1 {
+		return fmt.Sprint(start)
+	}
+	return fmt.Sprintf("%d,%d", start, count)
+}
+
+func (d draft) clone() draft {
+	d.hunks = slices.Clone(d.hunks)
+	for i := range d.hunks {
+		d.hunks[i].lines = slices.Clone(d.hunks[i].lines)
+	}
+	return d
+}
+
+// samples are the contents of real files: of the Go distribution and of
+// testdata.
+var samples = sync.OnceValue(func() [][]string {
+	var files []string
+	for _, dir := range []string{"strings", "bufio", "net/http", "encoding/json", "go/parser", "text/template"} {
+		found, _ := filepath.Glob(filepath.Join(runtime.GOROOT(), "src", dir, "*.go"))
+		files = append(files, found...)
+	}
+	own, _ := filepath.Glob("testdata/*.*")
+	for range 20 {
+		files = append(files, own...)
+	}
+	var all [][]string
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			panic(err)
+		}
+		var lines []string
+		for _, l := range splitLines(string(data)) {
+			lines = append(lines, content(l))
+		}
+		if len(lines) > 0 {
+			all = append(all, lines)
+		}
+	}
+	return all
+})
+
+// baseLines makes the contents of a base text.
+func baseLines(r *rand.Rand) []string {
+	switch r.IntN(10) {
+	case 0: // few different lines, so that much repeats
+		words := []string{"a", "b", "", "}", "\treturn nil", "x := 1  ", "  y: 2"}
+		words = words[:2+r.IntN(len(words)-2)]
+		lines := make([]string, 1+r.IntN(40))
+		for i := range lines {
+			lines[i] = words[r.IntN(len(words))]
+		}
+		return lines
+	case 1: // short
+		lines := make([]string, 1+r.IntN(6))
+		for i := range lines {
+			lines[i] = fmt.Sprintf("line %d", r.IntN(20))
+		}
+		return lines
+	}
+	all := samples()
+	file := all[r.IntN(len(all))]
+	n := min(len(file), 5+r.IntN(200))
+	from := r.IntN(len(file) - n + 1)
+	return slices.Clone(file[from : from+n])
+}
+
+// newLine invents an added line near line i.
+func newLine(r *rand.Rand, lines []string, i int) string {
+	near := ""
+	if len(lines) > 0 {
+		near = lines[min(i, len(lines)-1)]
+	}
+	switch r.IntN(12) {
+	case 0:
+		return ""
+	case 1:
+		return "-- a comment in SQL"
+	case 2:
+		return "++counter;"
+	case 3:
+		return near + "  "
+	case 4:
+		return strings.TrimRight(near, " \t")
+	case 5:
+		return indentOf(near) + "// “typographic” – isn’t it"
+	case 6:
+		if len(lines) > 0 {
+			return lines[r.IntN(len(lines))]
+		}
+	case 7:
+		return strings.Replace(near, "e", "E", 1)
+	}
+	return indentOf(near) + fmt.Sprintf("added(%d)", r.IntN(1000))
+}
+
+// block is one changed place: base lines [start, end) become added.
+type block struct {
+	start, end int
+	added      []string
+}
+
+// newScenario makes a random base and edit.
+func newScenario(r *rand.Rand) scenario {
+	var s scenario
+	lines := baseLines(r)
+	if r.IntN(5) == 0 && len(lines) > 4 {
+		n := 1 + r.IntN(min(12, len(lines)-1))
+		from := r.IntN(len(lines) - n + 1)
+		to := r.IntN(len(lines) + 1)
+		lines = slices.Insert(lines, to, slices.Clone(lines[from:from+n])...)
+		s.repeated = true
+	}
+	ends := make([]string, len(lines))
+	style := r.IntN(4)
+	for i := range ends {
+		ends[i] = lf
+		if style == 1 || style == 2 && r.IntN(2) == 0 {
+			ends[i] = crlf
+		}
+	}
+	s.crlf, s.mixed = style == 1, style == 2
+	finalNewline := r.IntN(3) > 0 || lines[len(lines)-1] == ""
+	if !finalNewline {
+		ends[len(ends)-1] = ""
+	}
+	for i := range lines {
+		s.base = append(s.base, lines[i]+ends[i])
+	}
+	blocks := newBlocks(r, lines)
+	wantNewline := finalNewline
+	if r.IntN(4) == 0 {
+		wantNewline = !finalNewline
+	}
+	s.build(r, lines, ends, blocks, finalNewline, wantNewline)
+	return s
+}
+
+// newBlocks chooses what to change, with unchanged lines between.
+func newBlocks(r *rand.Rand, lines []string) []block {
+	var blocks []block
+	at := r.IntN(min(len(lines), 30) + 1)
+	for range 1 + r.IntN(5) {
+		if at > len(lines) {
+			break
+		}
+		b := block{start: at, end: min(len(lines), at+r.IntN(4))}
+		if b.start == b.end || r.IntN(4) > 0 {
+			for range 1 + r.IntN(3) {
+				b.added = append(b.added, newLine(r, lines, at))
+			}
+		}
+		if !trivial(lines[b.start:b.end], b.added) {
+			blocks = append(blocks, b)
+		}
+		at = b.end + 1 + r.IntN(30)
+	}
+	if len(blocks) == 0 {
+		blocks = []block{{start: 0, end: 1, added: []string{"something else " + lines[0]}}}
+	}
+	return blocks
+}
+
+// trivial reports whether a careful author would cut a block smaller.
+func trivial(olds, news []string) bool {
+	if len(olds) == 0 || len(news) == 0 {
+		return len(olds)+len(news) == 0
+	}
+	return olds[0] == news[0] || olds[len(olds)-1] == news[len(news)-1]
+}
+
+// build writes the wanted text and the diff.
+func (s *scenario) build(r *rand.Rand, lines, ends []string, blocks []block, finalNewline, wantNewline bool) {
+	n := len(lines)
+	last := blocks[len(blocks)-1]
+	if last.end < n || len(last.added) == 0 || last.added[len(last.added)-1] == "" && !wantNewline {
+		wantNewline = finalNewline // the end is not touched
+	}
+	s.toggles = finalNewline != wantNewline
+	full := func(i int) string { // an ending for a line that needs one
+		for ; i >= 0; i-- {
+			if ends[i] != "" {
+				return ends[i]
+			}
+		}
+		if s.crlf && n > 1 {
+			return crlf
+		}
+		return lf
+	}
+	if last.start == n && !finalNewline { // the last line gets its newline
+		b := &blocks[len(blocks)-1]
+		b.start--
+		b.added = append([]string{lines[n-1]}, b.added...)
+	}
+	var want strings.Builder
+	type side struct {
+		line
+		olds int // old lines up to here
+		news int
+	}
+	var all []side // the whole file as one hunk
+	olds, news := 0, 0
+	add := func(l line) {
+		if l.op != gitdiff.OpAdd {
+			olds++
+		}
+		if l.op != gitdiff.OpDelete {
+			news++
+		}
+		all = append(all, side{l, olds, news})
+	}
+	context := func(i int) {
+		add(line{op: gitdiff.OpContext, text: lines[i], cr: ends[i] == crlf, noEOL: ends[i] == ""})
+		want.WriteString(s.base[i])
+	}
+	at := 0
+	for bi, b := range blocks {
+		for ; at < b.start; at++ {
+			context(at)
+		}
+		for ; at < b.end; at++ {
+			add(line{op: gitdiff.OpDelete, text: lines[at], cr: ends[at] == crlf, noEOL: ends[at] == ""})
+		}
+		for i, text := range b.added {
+			eol := full(max(b.start-1, 0))
+			if b.end > b.start {
+				eol = full(b.start + min(i, b.end-b.start-1))
+			}
+			noEOL := bi == len(blocks)-1 && b.end == n && i == len(b.added)-1 && !wantNewline
+			if noEOL {
+				eol = ""
+			}
+			add(line{op: gitdiff.OpAdd, text: text, cr: eol == crlf, noEOL: noEOL})
+			want.WriteString(text + eol)
+		}
+	}
+	for ; at < n; at++ {
+		context(at)
+	}
+	s.want = want.String()
+
+	// Cut into hunks.
+	s.diff.names = []string{"--- a/some/file.go", "+++ b/some/file.go"}
+	width := []int{0, 1, 2, 3, 3, 3, 3, 5, 10, 10}[r.IntN(10)]
+	overlap := r.IntN(4) == 0 // neighbours share context instead of one hunk
+	var h *draftHunk
+	quiet, end := 1<<30, -1 // context lines since the last change; last line taken
+	for i, l := range all {
+		if l.op == gitdiff.OpContext {
+			quiet++
+			continue
+		}
+		from := max(0, i-width)
+		if i-quiet > 0 || quiet >= 1<<30 {
+			from = max(from, i-quiet)
+		}
+		if h == nil || quiet > 0 && (overlap || quiet > 2*width) {
+			s.diff.hunks = append(s.diff.hunks, draftHunk{})
+			h = &s.diff.hunks[len(s.diff.hunks)-1]
+			from = max(0, i-min(width, quiet))
+			end = from - 1
+		}
+		after := i
+		for after+1 < len(all) && after-i < width && all[after+1].op == gitdiff.OpContext {
+			after++
+		}
+		for j := end + 1; j <= after; j++ {
+			if len(h.lines) == 0 {
+				h.oldStart, h.newStart = all[j].olds, all[j].news
+				if all[j].op == gitdiff.OpAdd {
+					h.oldStart++
+				}
+				if all[j].op == gitdiff.OpDelete {
+					h.newStart++
+				}
+			}
+			h.lines = append(h.lines, all[j].line)
+		}
+		end = after
+		quiet = 0
+	}
+	for i := range s.diff.hunks {
+		s.diff.hunks[i].count()
+	}
+}
+
+// count sets the header's counts right, and the start of an empty side to what
+// git writes.
+func (h *draftHunk) count() {
+	h.oldCount, h.newCount = 0, 0
+	for _, l := range h.lines {
+		if l.op != gitdiff.OpAdd {
+			h.oldCount++
+		}
+		if l.op != gitdiff.OpDelete {
+			h.newCount++
+		}
+	}
+	if h.oldCount == 0 {
+		h.oldStart--
+	}
+	if h.newCount == 0 {
+		h.newStart--
+	}
+}
+
+// olds returns the contents of a hunk's context and removed lines.
+func (h *draftHunk) olds() []string {
+	var olds []string
+	for _, l := range h.lines {
+		if l.op != gitdiff.OpAdd {
+			olds = append(olds, l.text)
+		}
+	}
+	return olds
+}
+
+// fits returns the 0-based places where the hunk's old lines stand in the base.
+func (s *scenario) fits(h *draftHunk) []int {
+	olds := h.olds()
+	var places []int
+	for i := 0; len(olds) > 0 && i+len(olds) <= len(s.base); i++ {
+		if slices.EqualFunc(olds, s.base[i:i+len(olds)], func(a, b string) bool { return a == content(b) }) {
+			places = append(places, i)
+		}
+	}
+	return places
+}
+
+// unique reports whether every hunk fits in one place only and is anchored.
+func (s *scenario) unique() bool {
+	for i := range s.diff.hunks {
+		if len(s.fits(&s.diff.hunks[i])) != 1 {
+			return false
+		}
+	}
+	return true
+}
+
+func (s *scenario) text() string { return strings.Join(s.base, "") }
+
+func TestGeneratorIsRight(t *testing.T) {
+	// The scenario's own diff, applied by plain means, gives the wanted text.
+	for seed := range uint64(2000) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		s := newScenario(r)
+		at := 0
+		var got strings.Builder
+		for _, h := range s.diff.hunks {
+			if h.oldCount == 0 {
+				h.oldStart++
+			}
+			k := h.oldStart - 1
+			i := 0
+			for ; i < len(h.lines) && k < at; i++ { // shared context
+				k++
+			}
+			for ; at < k; at++ {
+				got.WriteString(s.base[at])
+			}
+			for _, l := range h.lines[i:] {
+				if l.op == gitdiff.OpAdd {
+					got.WriteString(l.text)
+					if l.cr {
+						got.WriteString("\r")
+					}
+					if !l.noEOL {
+						got.WriteString("\n")
+					}
+					continue
+				}
+				if content(s.base[at]) != l.text {
+					t.Fatalf("seed %d: line %d", seed, at)
+				}
+				if l.op == gitdiff.OpContext {
+					got.WriteString(s.base[at])
+				}
+				at++
+			}
+		}
+		for ; at < len(s.base); at++ {
+			got.WriteString(s.base[at])
+		}
+		if got.String() != s.want {
+			t.Fatalf("seed %d\nbase %q\ndiff\n%s\ngot  %q\nwant %q", seed, s.text(), s.diff, got.String(), s.want)
+		}
+	}
+}

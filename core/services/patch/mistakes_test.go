@@ -1,0 +1,261 @@
+package patch
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+
+	"github.com/bluekeyes/go-gitdiff/gitdiff"
+)
+
+// A mistake is one way in which models get a diff wrong. make returns the diff
+// with the mistake, and false where it has no place in this one.
+type mistake struct {
+	name string
+	safe bool // applies nearly always where every hunk's place is unique
+	make func(r *rand.Rand, s *scenario, d draft) (draft, bool)
+}
+
+func headers(text string) func(*rand.Rand, *scenario, draft) (draft, bool) {
+	return func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
+		for i := range d.hunks {
+			d.hunks[i].header = text
+		}
+		return d, true
+	}
+}
+
+// eachLine edits lines of the hunks; f returns whether it did.
+func eachLine(d draft, f func(*line) bool) (draft, bool) {
+	done := false
+	for i := range d.hunks {
+		for j := range d.hunks[i].lines {
+			done = f(&d.hunks[i].lines[j]) || done
+		}
+	}
+	return d, done
+}
+
+// throughout edits all lines of the hunks, the added ones too. It has no place
+// in a hunk where it changes added lines alone: that is another text, not a
+// mistake about the file.
+func throughout(d draft, f func(string) string) (draft, bool) {
+	done := false
+	for i := range d.hunks {
+		olds, news := false, false
+		for j := range d.hunks[i].lines {
+			l := &d.hunks[i].lines[j]
+			changed := setText(l, f(l.text))
+			olds = olds || changed && l.old()
+			news = news || changed && !l.old()
+		}
+		if news && !olds {
+			return d, false
+		}
+		done = done || olds
+	}
+	return d, done
+}
+
+func setText(l *line, text string) bool {
+	changed := l.text != text
+	l.text = text
+	return changed
+}
+
+var mistakes = []mistake{
+	{"none", true, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) { return d, true }},
+	{"numbers shifted together", true, func(r *rand.Rand, s *scenario, d draft) (draft, bool) {
+		by := 1 + r.IntN(60)
+		if r.IntN(2) == 0 {
+			by = -by
+		}
+		return shift(s, d, func() int { return by })
+	}},
+	{"numbers shifted each", true, func(r *rand.Rand, s *scenario, d draft) (draft, bool) {
+		return shift(s, d, func() int { return r.IntN(81) - 40 })
+	}},
+	{"counts wrong", true, func(r *rand.Rand, _ *scenario, d draft) (draft, bool) {
+		for i := range d.hunks {
+			d.hunks[i].oldCount = max(0, d.hunks[i].oldCount+r.IntN(9)-4)
+			d.hunks[i].newCount = max(0, d.hunks[i].newCount+r.IntN(9)-4)
+		}
+		return d, true
+	}},
+	{"@@ -1,1 +1,1 @@ throughout", true, headers("@@ -1,1 +1,1 @@")},
+	{"bare @@", true, headers("@@")},
+	{"@@ ... @@", true, headers("@@ ... @@")},
+	{"section heading alone", true, headers("@@ func main() {")},
+	{"no file header", true, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
+		d.names = nil
+		return d, true
+	}},
+	{"wrong names", true, func(r *rand.Rand, _ *scenario, d draft) (draft, bool) {
+		d.names = [][]string{
+			{"--- other.txt", "+++ other.txt"},
+			{"--- a/x.go\t2024-01-01 10:00:00.000000000 +0000", "+++ b/x.go\t2024-01-01 10:00:01.000000000 +0000"},
+			{"diff --git a/x.go b/x.go", "index 0123456..789abcd 100644", "--- a/x.go", "+++ b/x.go"},
+			{"--- old", "+++ new"},
+		}[r.IntN(4)]
+		return d, true
+	}},
+	{"fence and prose", true, func(r *rand.Rand, _ *scenario, d draft) (draft, bool) {
+		d.preamble = [][]string{
+			{"Here is the patch:", "", "```diff"},
+			{"```"},
+			{"I changed two things.", "- the first", "- the second", "", "~~~~ patch"},
+		}[r.IntN(3)]
+		fence := fenceOf(d.preamble[len(d.preamble)-1])
+		d.epilogue = [][]string{
+			{fence},
+			{fence, "", "This should do."},
+			{fence, "", "- It compiles.", "- It is tested."},
+		}[r.IntN(3)]
+		return d, true
+	}},
+	{"prose without fence", true, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
+		d.preamble = []string{"The patch:", ""}
+		d.epilogue = []string{"", "This should do."}
+		return d, true
+	}},
+	{"diff in CR LF", true, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
+		d.crlf = true
+		return d, true
+	}},
+	{"diff in LF", true, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
+		return eachLine(d, func(l *line) bool {
+			had := l.cr
+			l.cr = false
+			return had
+		})
+	}},
+	{"empty context without blank", true, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
+		done := false
+		for i := range d.hunks {
+			d.hunks[i].blankStripped = true
+			done = done || slices.ContainsFunc(d.hunks[i].lines, func(l line) bool { return l.op == gitdiff.OpContext && l.text == "" })
+		}
+		return d, done
+	}},
+	{"trailing blanks stripped", false, func(r *rand.Rand, _ *scenario, d draft) (draft, bool) {
+		return eachLine(d, func(l *line) bool {
+			return l.op != gitdiff.OpAdd && r.IntN(4) > 0 && setText(l, strings.TrimRight(l.text, " \t"))
+		})
+	}},
+	{"tabs turned to blanks", false, func(r *rand.Rand, _ *scenario, d draft) (draft, bool) {
+		blanks := []string{"  ", "    ", "        "}[r.IntN(3)]
+		return eachLine(d, func(l *line) bool {
+			indent := indentOf(l.text)
+			return l.op != gitdiff.OpAdd && setText(l, strings.ReplaceAll(indent, "\t", blanks)+l.text[len(indent):])
+		})
+	}},
+	{"tabs turned to blanks throughout", false, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
+		return throughout(d, func(text string) string {
+			indent := indentOf(text)
+			return strings.ReplaceAll(indent, "\t", "    ") + text[len(indent):]
+		})
+	}},
+	{"blanks turned to tabs", false, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
+		return throughout(d, func(text string) string {
+			indent := indentOf(text)
+			return strings.ReplaceAll(indent, "    ", "\t") + text[len(indent):]
+		})
+	}},
+	{"look-alikes in old lines", false, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
+		return eachLine(d, func(l *line) bool { return l.op != gitdiff.OpAdd && setText(l, plain(l.text)) })
+	}},
+	{"look-alikes throughout", false, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
+		return throughout(d, plain)
+	}},
+	{"curly quotes in old lines", false, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
+		return eachLine(d, func(l *line) bool {
+			return l.op != gitdiff.OpAdd && setText(l, strings.ReplaceAll(l.text, `"`, "“"))
+		})
+	}},
+	{"context line missing", false, func(r *rand.Rand, _ *scenario, d draft) (draft, bool) {
+		h := &d.hunks[r.IntN(len(d.hunks))]
+		at := r.IntN(len(h.lines))
+		if h.lines[at].op != gitdiff.OpContext {
+			return d, false
+		}
+		h.lines = slices.Delete(h.lines, at, at+1)
+		edge := !h.lines[0].old() || !h.lines[len(h.lines)-1].old()
+		if !edge && r.IntN(2) == 0 { // counts as the author believes them to be
+			h.oldCount--
+			h.newCount--
+		}
+		return d, true
+	}},
+	{"hunks reversed", true, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
+		slices.Reverse(d.hunks)
+		return d, len(d.hunks) > 1
+	}},
+	{"hunks shuffled", true, func(r *rand.Rand, _ *scenario, d draft) (draft, bool) {
+		r.Shuffle(len(d.hunks), func(i, j int) { d.hunks[i], d.hunks[j] = d.hunks[j], d.hunks[i] })
+		return d, len(d.hunks) > 1
+	}},
+	{"final newline of the diff missing", true, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
+		d.noEnd = true
+		return d, true
+	}},
+	{"markers missing", true, func(_ *rand.Rand, s *scenario, d draft) (draft, bool) {
+		if s.toggles {
+			return d, false // then nothing in the diff says so
+		}
+		return eachLine(d, func(l *line) bool {
+			had := l.noEOL
+			l.noEOL = false
+			return had
+		})
+	}},
+	{"text trimmed", false, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
+		// As a tool that trims its arguments would: the blank context at the end goes.
+		h := &d.hunks[len(d.hunks)-1]
+		n := len(h.lines)
+		for n > 1 && h.lines[n-1].op == gitdiff.OpContext && isBlank(h.lines[n-1].text) {
+			n--
+		}
+		d.noEnd = true
+		done := n < len(h.lines) && len(d.epilogue) == 0
+		if done {
+			h.lines = h.lines[:n]
+		}
+		return d, done
+	}},
+	{"spacing between hunks", false, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
+		for i := range d.hunks {
+			d.hunks[i].lines = append(d.hunks[i].lines, line{})
+			d.hunks[i].blankStripped = true
+		}
+		return d, true
+	}},
+}
+
+// shift makes the headers state other places, but none that would point to
+// another place where the hunk fits: that diff would say something else.
+func shift(s *scenario, d draft, by func() int) (draft, bool) {
+	for i := range d.hunks {
+		h := &d.hunks[i]
+		n := by()
+		for _, p := range s.fits(h) {
+			if away := distance(p, h.oldStart-1); away > 0 && 3*distance(n, 0) >= away {
+				return d, false
+			}
+		}
+		h.oldStart = max(1, h.oldStart+n)
+		h.newStart = max(1, h.newStart+n)
+	}
+	return d, true
+}
+
+// tally counts outcomes of one kind of mistake.
+type tally struct {
+	unique, refusedUnique int // every hunk fits in one place only
+	other, refusedOther   int
+}
+
+func (t tally) String() string {
+	return fmt.Sprintf("unique place: %6d, refused %5d (%5.2f %%); else: %6d, refused %5d",
+		t.unique, t.refusedUnique, 100*float64(t.refusedUnique)/float64(max(1, t.unique)), t.other, t.refusedOther)
+}

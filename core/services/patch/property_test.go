@@ -1,0 +1,86 @@
+package patch
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// cases returns how many cases a property test runs.
+func cases(normal, full int) uint64 {
+	if os.Getenv("FETTLE_FULL") == "1" {
+		return uint64(full)
+	}
+	return uint64(normal)
+}
+
+// refused reports whether err is a refusal that a model can act on.
+func refused(err error) bool {
+	e := fault.As(err)
+	return e != nil && (e.Code == fault.InvalidDiff || e.Code == fault.AmbiguousDiff) &&
+		strings.HasPrefix(e.Message, "Invalid Diff: ") && e.Remedy != "" &&
+		(e.Code == fault.AmbiguousDiff) == strings.Contains(e.Message, "ambiguous")
+}
+
+// Random base, line ending, final newline and edit, and the ways models get
+// diffs wrong, one at a time and in pairs: the expected text or a refusal,
+// never a third thing. FS-31 to FS-37, FS-67 to FS-70, KH-14.
+func TestMistakes(t *testing.T) {
+	tallies := map[string]*tally{}
+	n := cases(6000, 250_000)
+	for seed := range n {
+		r := rand.New(rand.NewPCG(seed, 2))
+		s := newScenario(r)
+		first := mistakes[int(seed)%len(mistakes)]
+		names := first.name
+		d, ok := first.make(r, &s, s.diff.clone())
+		if ok && seed%3 == 2 {
+			second := mistakes[r.IntN(len(mistakes))]
+			names = "pairs"
+			d, ok = second.make(r, &s, d)
+			if !ok {
+				continue
+			}
+			if testing.Verbose() {
+				_ = fmt.Sprint(first.name, second.name)
+			}
+		}
+		if !ok {
+			continue
+		}
+		text := d.String()
+		got, _, err := run(s.text(), text)
+		c := tallies[names]
+		if c == nil {
+			c = &tally{}
+			tallies[names] = c
+		}
+		if s.unique() {
+			c.unique++
+			if err != nil {
+				c.refusedUnique++
+			}
+		} else {
+			c.other++
+			if err != nil {
+				c.refusedOther++
+			}
+		}
+		switch {
+		case err != nil && !refused(err):
+			t.Fatalf("seed %d, %s: %v\n%s", seed, names, err, text)
+		case err == nil && got != s.want:
+			t.Fatalf("seed %d, %s:\nbase %q\ndiff\n%s\nright diff\n%s\ngot  %q\nwant %q", seed, first.name, s.text(), text, s.diff, got, s.want)
+		}
+	}
+	for _, m := range mistakes {
+		if c := tallies[m.name]; c != nil {
+			t.Logf("%-34s %v", m.name, c)
+		}
+	}
+	t.Logf("%-34s %v", "pairs", tallies["pairs"])
+}
