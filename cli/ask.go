@@ -69,6 +69,7 @@ func confirm(ctx context.Context, c *tools.Confirmation, answers *bufio.Reader, 
 		}
 		line, err := awaitRead(ctx, func() ([]byte, error) { return answers.ReadBytes('\n') })
 		if ctx.Err() != nil {
+			_, _ = io.WriteString(out, "\n") // what follows begins on a line of its own
 			return scheduler.Cancel, ctx.Err()
 		}
 		switch strings.ToLower(strings.TrimSpace(string(line))) {
