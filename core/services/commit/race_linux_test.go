@@ -29,6 +29,9 @@ var roles = map[string]func(args []string) error{
 	"rename-editor":   editByRename,
 	"truncate-editor": editInPlace,
 	"slow-editor":     editInPlace,
+	"locker":          holdLock,
+	"killed at":       commitUntilKilled,
+	"killed anywhere": commitForever,
 }
 
 func TestMain(m *testing.M) {
@@ -58,18 +61,19 @@ type child struct {
 	t     testing.TB
 	cmd   *exec.Cmd
 	stdin io.Closer
-	out   bytes.Buffer
+	out   *bufio.Reader
 }
 
 func startRole(t testing.TB, role string, args ...string) *child {
 	t.Helper()
 	c := &child{t: t, cmd: exec.Command(os.Args[0])}
 	c.cmd.Env = append(os.Environ(), roleVar+"="+role, roleVar+"_ARGS="+strings.Join(args, " "))
-	c.cmd.Stdout = &c.out
 	c.cmd.Stderr = os.Stderr
 	stdin, err := c.cmd.StdinPipe()
 	require.NoError(t, err)
-	c.stdin = stdin
+	stdout, err := c.cmd.StdoutPipe()
+	require.NoError(t, err)
+	c.stdin, c.out = stdin, bufio.NewReader(stdout)
 	require.NoError(t, c.cmd.Start())
 	return c
 }
@@ -78,12 +82,30 @@ func startRole(t testing.TB, role string, args ...string) *child {
 func (c *child) stop() [][]string {
 	c.t.Helper()
 	c.stdin.Close()
+	out, err := io.ReadAll(c.out)
+	require.NoError(c.t, err)
 	require.NoError(c.t, c.cmd.Wait())
 	var lines [][]string
-	for line := range strings.Lines(c.out.String()) {
+	for line := range strings.Lines(string(out)) {
 		lines = append(lines, strings.Fields(line))
 	}
 	return lines
+}
+
+// waitFor reads the process's next line, which must be this one.
+func (c *child) waitFor(line string) {
+	c.t.Helper()
+	got, err := c.out.ReadString('\n')
+	require.NoError(c.t, err)
+	require.Equal(c.t, line+"\n", got)
+}
+
+// kill ends the process at once and waits for that.
+func (c *child) kill() {
+	c.t.Helper()
+	require.NoError(c.t, c.cmd.Process.Kill())
+	_ = c.cmd.Wait() // "signal: killed"
+	c.stdin.Close()
 }
 
 // untilStopped calls f with 1, 2, 3 … until standard input is closed.
@@ -117,8 +139,8 @@ func spin(d time.Duration) {
 // that displaced.
 func editByRename(args []string) error {
 	folder, target, pace := args[1], args[2], duration(args[3])
-	out := bufio.NewWriter(os.Stdout)
-	defer out.Flush()
+	var out bytes.Buffer // printed at the end, when somebody reads it
+	defer func() { out.WriteTo(os.Stdout) }()
 	temp := filepath.Join(folder, "editor.tmp")
 	return untilStopped(func(i int) error {
 		id := "R" + strconv.Itoa(i)
@@ -132,7 +154,7 @@ func editByRename(args []string) error {
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(out, "over %s %s\n", id, bytes.TrimSpace(was))
+		fmt.Fprintf(&out, "over %s %s\n", id, bytes.TrimSpace(was))
 		spin(rand.N(pace))
 		return os.Remove(temp)
 	})
@@ -143,8 +165,8 @@ func editByRename(args []string) error {
 // more and still holds what was saved.
 func editInPlace(args []string) error {
 	target, pace := args[2], duration(args[3])
-	out := bufio.NewWriter(os.Stdout)
-	defer out.Flush()
+	var out bytes.Buffer // printed at the end, when somebody reads it
+	defer func() { out.WriteTo(os.Stdout) }()
 	type save struct {
 		id   string
 		file *os.File
@@ -158,7 +180,7 @@ func editInPlace(args []string) error {
 		}
 		data, err := io.ReadAll(&fileReader{f: s.file})
 		if st.Nlink == 0 && string(bytes.TrimSpace(data)) == s.id {
-			fmt.Fprintf(out, "dropped %s\n", s.id)
+			fmt.Fprintf(&out, "dropped %s\n", s.id)
 		}
 		return err
 	}
@@ -259,75 +281,3 @@ func (l *ledger) keep(out Outcome) {
 		l.keptFiles[path] = true
 	}
 }
-
-func TestMeasureRaces(t *testing.T) {
-	if os.Getenv("MEASURE") == "" {
-		t.Skip("measurement")
-	}
-	folder := t.TempDir()
-	if d := os.Getenv("MEASURE_DIR"); d != "" {
-		var err error
-		folder, err = os.MkdirTemp(d, "x")
-		require.NoError(t, err)
-		defer os.RemoveAll(folder)
-	}
-	rounds, _ := strconv.Atoi(os.Getenv("MEASURE"))
-	fx := fixtureIn(t, folder, "start")
-	pace := os.Getenv("MEASURE_PACE")
-	if pace == "" {
-		pace = "1ms"
-	}
-	settle := duration(os.Getenv("MEASURE_SETTLE") + "us")
-	c := New(Options{Settle: settle})
-	if os.Getenv("MEASURE_NOSYNC") != "" {
-		c.system = noSync{kernel{}}
-	}
-	var kids []*child
-	for _, role := range strings.Fields(os.Getenv("MEASURE_ROLES")) {
-		kids = append(kids, startRole(t, role, folder, fx.file, pace))
-	}
-	start := time.Now()
-	l := commitRounds(t, c, fx, rounds)
-	took := time.Since(start)
-	raw := map[*child][][]string{}
-	for _, k := range kids {
-		raw[k] = k.stop()
-	}
-	for path := range l.keptFiles {
-		data, err := os.ReadFile(path)
-		require.NoError(t, err)
-		l.kept[strings.TrimSpace(string(data))] = true
-	}
-	over, lostR, lostI, saves := map[string]bool{}, 0, 0, 0
-	var ids []string
-	for _, k := range kids {
-		for _, line := range raw[k] {
-			switch line[0] {
-			case "over":
-				ids = append(ids, line[1])
-				if len(line) > 2 {
-					over[line[2]] = true
-				}
-				saves++
-			case "dropped":
-				if !l.based[line[1]] && !l.kept[line[1]] && !over[line[1]] {
-					lostI++
-					t.Log("lost in place", line)
-				}
-			}
-		}
-	}
-	final := strings.TrimSpace(fx.content())
-	for _, id := range ids {
-		if !over[id] && !l.based[id] && !l.kept[id] && id != final {
-			lostR++
-			t.Log("lost", id)
-		}
-	}
-	t.Logf("rounds %d in %v (%v each): acked %d refused %v kept %d; rename saves %d lost %d; in place lost %d", rounds, took, took/time.Duration(rounds), len(l.acked), l.codes, len(l.kept), saves, lostR, lostI)
-	t.Log(len(fx.names()))
-}
-
-type noSync struct{ kernel }
-
-func (noSync) sync(*os.File) error { return nil }

@@ -1,0 +1,445 @@
+package commit
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// noSync leaves out the flushing, for tests that are not about it.
+type noSync struct{ system }
+
+func (noSync) sync(*os.File) error { return nil }
+
+// failing is a system one call of which fails: the nth of its name.
+type failing struct {
+	system
+	call string
+	nth  int
+	err  error
+}
+
+func (s *failing) fails(call string) error {
+	if call != s.call {
+		return nil
+	}
+	if s.nth--; s.nth != 0 {
+		return nil
+	}
+	return &os.PathError{Op: call, Path: "target.txt", Err: s.err}
+}
+
+func (s *failing) createUnnamed(dir *os.File) (*os.File, error) {
+	if err := s.fails("create"); err != nil {
+		return nil, err
+	}
+	return s.system.createUnnamed(dir)
+}
+
+func (s *failing) createNamed(dir *os.File, name string) (*os.File, error) {
+	if err := s.fails("create"); err != nil {
+		return nil, err
+	}
+	return s.system.createNamed(dir, name)
+}
+
+// writeAt writes half of what it is given before it fails, as a full disk does.
+func (s *failing) writeAt(f *os.File, data []byte, offset int64) error {
+	if err := s.fails("write"); err != nil {
+		return errors.Join(err, s.system.writeAt(f, data[:len(data)/2], offset))
+	}
+	return s.system.writeAt(f, data, offset)
+}
+
+func (s *failing) copyAttributes(dst, src *os.File) error {
+	if err := s.fails("attributes"); err != nil {
+		return err
+	}
+	return s.system.copyAttributes(dst, src)
+}
+
+func (s *failing) sync(f *os.File) error {
+	if err := s.fails("sync"); err != nil {
+		return err
+	}
+	return s.system.sync(f)
+}
+
+func (s *failing) linkUnnamed(f, dir *os.File, name string) error {
+	if err := s.fails("link"); err != nil {
+		return err
+	}
+	return s.system.linkUnnamed(f, dir, name)
+}
+
+func (s *failing) link(dir *os.File, from, to string) error {
+	if err := s.fails("link"); err != nil {
+		return err
+	}
+	return s.system.link(dir, from, to)
+}
+
+func (s *failing) exchange(dir *os.File, a, b string) error {
+	if err := s.fails("rename"); err != nil {
+		return err
+	}
+	return s.system.exchange(dir, a, b)
+}
+
+func (s *failing) rename(dir *os.File, from, to string) error {
+	if err := s.fails("rename"); err != nil {
+		return err
+	}
+	return s.system.rename(dir, from, to)
+}
+
+func (s *failing) renameNoReplace(dir *os.File, from, to string) error {
+	if err := s.fails("rename"); err != nil {
+		return err
+	}
+	return s.system.renameNoReplace(dir, from, to)
+}
+
+func (s *failing) truncate(f *os.File, size int64) error {
+	if err := s.fails("truncate"); err != nil {
+		return err
+	}
+	return s.system.truncate(f, size)
+}
+
+// TestFailedCall fails each system call that can fail, in each way of
+// committing: nothing is left, and the target holds what it held.
+func TestFailedCall(t *testing.T) { // FS-65
+	errs := map[error]fault.Code{
+		unix.ENOSPC: fault.NoSpaceLeft,
+		unix.EDQUOT: fault.NoSpaceLeft,
+		unix.EROFS:  fault.PermissionDenied,
+		unix.EACCES: fault.PermissionDenied,
+		unix.EPERM:  fault.PermissionDenied,
+		unix.EIO:    fault.FileWriteFailure,
+		unix.EBUSY:  fault.FileWriteFailure,
+	}
+	ways := map[string]struct {
+		system system
+		base   string
+		links  bool
+	}{
+		"exchange":       {noSync{kernel{}}, oldText, false},
+		"exchange named": {noSync{noUnnamed{kernel{}}}, oldText, false},
+		"link":           {noSync{methods[MethodLink]}, oldText, false},
+		"rename":         {noSync{methods[MethodRename]}, oldText, false},
+		"create":         {noSync{kernel{}}, "", false},
+		"create named":   {noSync{noUnnamed{kernel{}}}, "", false},
+		"in place":       {noSync{kernel{}}, oldText, true},
+	}
+	for way, w := range ways {
+		for _, call := range []string{"create", "write", "attributes", "sync", "link", "rename", "truncate"} {
+			for cause, code := range errs {
+				for nth := 1; nth < 9; nth++ {
+					fx := newFixture(t, w.base)
+					if w.links {
+						require.NoError(t, os.Link(fx.file, fx.file+" 2"))
+					}
+					before := fx.names()
+					recovery := t.TempDir()
+					s := &failing{system: w.system, call: call, nth: nth, err: cause}
+					_, err := newOn(s, Options{RecoveryDir: recovery}).Commit(t.Context(), fx.request(w.base, newText))
+					if s.nth > 0 {
+						require.NoError(t, err)
+						break // it makes fewer of these calls
+					}
+					name := fmt.Sprintf("%s: %s %d: %v", way, call, nth, cause)
+					if way == "rename" && call == "sync" && nth == 2 {
+						require.NoError(t, err, name) // a rename cannot be undone; the folder's flush is only logged
+						continue
+					}
+					requireCode(t, err, code, "")
+					require.ErrorIs(t, err, cause, name)
+					require.NotEmpty(t, fault.As(err).Remedy, name)
+					require.Equal(t, before, fx.names(), name)
+					if w.base == "" {
+						require.Equal(t, "absent", fx.state(), name)
+					} else {
+						require.Equal(t, "file: "+oldText, fx.state(), name)
+					}
+					entries, err := os.ReadDir(recovery)
+					require.NoError(t, err)
+					require.Empty(t, entries, name)
+				}
+			}
+		}
+	}
+}
+
+// TestFailedStep ends a commit at each step.
+func TestFailedStep(t *testing.T) { // FS-58, FS-65
+	steps := []Step{StepLocked, StepChecked, StepTempWritten, StepTempLinked, StepExchanged, StepVerified, StepSynced,
+		StepRecoverySaved, StepInPlaceHalf, StepInPlaceWritten}
+	for _, way := range []string{"exchange", "link", "create", "in place"} {
+		for _, step := range steps {
+			t.Run(way+"/"+string(step), func(t *testing.T) {
+				base := oldText
+				if way == "create" {
+					base = ""
+				}
+				fx := newFixture(t, base)
+				if way == "in place" {
+					require.NoError(t, os.Link(fx.file, fx.file+" 2"))
+				}
+				before, recovery := fx.names(), t.TempDir()
+				reached := false
+				c := New(Options{RecoveryDir: recovery, Hook: at(step, func() error { reached = true; return errHook })})
+				if way == "link" {
+					c.system = methods[MethodLink]
+				}
+				_, err := c.Commit(t.Context(), fx.request(base, newText))
+				if !reached {
+					t.Skip("not a step of this way")
+				}
+				requireCode(t, err, fault.FileWriteFailure, "")
+				require.ErrorIs(t, err, errHook)
+				require.Equal(t, before, fx.names())
+				if base == "" {
+					require.Equal(t, "absent", fx.state())
+				} else {
+					require.Equal(t, "file: "+oldText, fx.state())
+				}
+				entries, err := os.ReadDir(recovery)
+				require.NoError(t, err)
+				require.Empty(t, entries)
+			})
+		}
+	}
+}
+
+// TestAttributes: mode, owner, extended attributes and ACLs stay.
+func TestAttributes(t *testing.T) { // FS-58, FS-55
+	for name, system := range map[string]system{"unnamed": kernel{}, "named": noUnnamed{kernel{}}} {
+		t.Run(name, func(t *testing.T) {
+			fx := newFixture(t, oldText)
+			if os.Getuid() == 0 {
+				require.NoError(t, os.Chown(fx.file, 1234, 4321))
+			}
+			require.NoError(t, unix.Chmod(fx.file, 0o6751))
+			big := strings.Repeat("value ", 300)
+			if err := unix.Setxattr(fx.file, "user.fettle", []byte(big), 0); err != nil {
+				t.Skip("no extended attributes here:", err)
+			}
+			require.NoError(t, unix.Setxattr(fx.file, "user.empty", nil, 0))
+			acl := posixACL(0o7, 0o5, 77, 0o4, 0o5, 0o1)
+			aclErr := unix.Setxattr(fx.file, accessACL, acl, 0)
+			var before, after unix.Stat_t
+			require.NoError(t, unix.Stat(fx.file, &before))
+
+			_, err := newOn(system, Options{}).Commit(t.Context(), fx.request(oldText, newText))
+			require.NoError(t, err)
+			require.NoError(t, unix.Stat(fx.file, &after))
+			require.NotEqual(t, before.Ino, after.Ino)
+			require.Equal(t, before.Mode, after.Mode)
+			require.Equal(t, before.Uid, after.Uid)
+			require.Equal(t, before.Gid, after.Gid)
+			require.Equal(t, big, xattr(t, fx.file, "user.fettle"))
+			require.Equal(t, "", xattr(t, fx.file, "user.empty"))
+			if aclErr == nil {
+				require.Equal(t, string(acl), xattr(t, fx.file, accessACL))
+			}
+		})
+	}
+}
+
+// TestFolderACL: a folder's default ACL is for new files, not for replaced ones.
+func TestFolderACL(t *testing.T) { // FS-58
+	fx := newFixture(t, oldText)
+	require.NoError(t, os.Chmod(fx.file, 0o600))
+	if err := unix.Setxattr(fx.path, "system.posix_acl_default", posixACL(0o7, 0o7, 77, 0o7, 0o7, 0), 0); err != nil {
+		t.Skip("no ACLs here:", err)
+	}
+	_, err := New(Options{}).Commit(t.Context(), fx.request(oldText, newText))
+	require.NoError(t, err)
+	info, err := os.Stat(fx.file)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode())
+	_, err = unix.Getxattr(fx.file, accessACL, nil)
+	require.ErrorIs(t, err, unix.ENODATA)
+
+	fx.file += ".new"
+	_, err = New(Options{}).Commit(t.Context(), fx.request("", newText))
+	require.NoError(t, err)
+	require.NotEmpty(t, xattr(t, fx.file, accessACL))
+}
+
+// posixACL encodes an access ACL with one named user.
+func posixACL(owner, named uint16, uid uint32, group, mask, other uint16) []byte {
+	acl := []byte{2, 0, 0, 0}
+	entry := func(tag, perm uint16, id uint32) {
+		acl = append(acl, byte(tag), byte(tag>>8), byte(perm), byte(perm>>8), byte(id), byte(id>>8), byte(id>>16), byte(id>>24))
+	}
+	const nobody = 1<<32 - 1
+	entry(0x01, owner, nobody)
+	entry(0x02, named, uid)
+	entry(0x04, group, nobody)
+	entry(0x10, mask, nobody)
+	entry(0x20, other, nobody)
+	return acl
+}
+
+func xattr(t testing.TB, path, name string) string {
+	t.Helper()
+	buf := make([]byte, 4096)
+	n, err := unix.Getxattr(path, name, buf)
+	require.NoError(t, err)
+	return string(buf[:n])
+}
+
+// TestModeOfNewFile: 0666 less the umask.
+func TestModeOfNewFile(t *testing.T) { // FS-62
+	for name, system := range map[string]system{"unnamed": kernel{}, "named": noUnnamed{kernel{}}} {
+		fx := newFixture(t, "")
+		old := unix.Umask(0o027)
+		_, err := newOn(system, Options{}).Commit(t.Context(), fx.request("", newText))
+		unix.Umask(old)
+		require.NoError(t, err)
+		info, err := os.Stat(fx.file)
+		require.NoError(t, err)
+		require.Equal(t, os.FileMode(0o640), info.Mode(), name)
+	}
+}
+
+// TestImmutable: a rename would fail as well, yet the answer comes before.
+func TestImmutable(t *testing.T) {
+	fx := newFixture(t, oldText)
+	f, err := os.Open(fx.file)
+	require.NoError(t, err)
+	defer f.Close()
+	const immutable = 0x10
+	if err := unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, immutable); err != nil {
+		t.Skip("cannot make a file immutable here:", err)
+	}
+	defer unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, 0)
+	_, err = New(Options{}).Commit(t.Context(), fx.request(oldText, newText))
+	requireCode(t, err, fault.PermissionDenied, "")
+	require.Equal(t, oldText, fx.content())
+	require.Equal(t, []string{"target.txt"}, fx.names())
+}
+
+// TestAsNobody runs the tests below again as a user whom mode bits bind.
+func TestAsNobody(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can become another user")
+	}
+	folder, err := os.MkdirTemp("", "fettle-nobody")
+	require.NoError(t, err)
+	defer os.RemoveAll(folder)
+	require.NoError(t, os.Chmod(folder, 0o777))
+	binary := filepath.Join(folder, "test")
+	data, err := os.ReadFile(os.Args[0])
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(binary, data, 0o755))
+	cmd := exec.Command(binary, "-test.run=^TestNobody", "-test.v")
+	cmd.Dir = folder
+	cmd.Env = append(os.Environ(), "FETTLE_COMMIT_NOBODY=1", "TMPDIR="+folder)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "--- PASS: TestNobody")
+}
+
+func skipUnlessNobody(t *testing.T) {
+	t.Helper()
+	if os.Getenv("FETTLE_COMMIT_NOBODY") == "" {
+		t.Skip("run by TestAsNobody")
+	}
+}
+
+func TestNobodyPermissions(t *testing.T) {
+	skipUnlessNobody(t)
+	refused := func(t *testing.T, fx *fixture, base string) {
+		t.Helper()
+		before := fx.names()
+		_, err := New(Options{}).Commit(t.Context(), fx.request(base, newText))
+		requireCode(t, err, fault.PermissionDenied, "")
+		require.Equal(t, before, fx.names())
+	}
+	t.Run("read-only file", func(t *testing.T) {
+		fx := newFixture(t, oldText)
+		require.NoError(t, os.Chmod(fx.file, 0o444))
+		refused(t, fx, oldText)
+		require.Equal(t, oldText, fx.content())
+	})
+	t.Run("unreadable file", func(t *testing.T) {
+		fx := newFixture(t, oldText)
+		require.NoError(t, os.Chmod(fx.file, 0o200))
+		refused(t, fx, oldText)
+	})
+	t.Run("read-only folder", func(t *testing.T) {
+		fx := newFixture(t, oldText)
+		require.NoError(t, os.Chmod(fx.path, 0o555))
+		defer os.Chmod(fx.path, 0o755)
+		refused(t, fx, oldText)
+		require.Equal(t, oldText, fx.content())
+	})
+	t.Run("new file in a read-only folder", func(t *testing.T) {
+		fx := newFixture(t, "")
+		require.NoError(t, os.Chmod(fx.path, 0o555))
+		defer os.Chmod(fx.path, 0o755)
+		refused(t, fx, "")
+	})
+	t.Run("read-only file with two names", func(t *testing.T) {
+		fx := newFixture(t, oldText)
+		require.NoError(t, os.Link(fx.file, fx.file+" 2"))
+		require.NoError(t, os.Chmod(fx.file, 0o444))
+		refused(t, fx, oldText)
+	})
+}
+
+// TestNobodyForeignOwner: somebody else's file that we may write. Its owner
+// cannot be kept, no lease is granted, and nobody gains a right.
+func TestNobodyForeignOwner(t *testing.T) {
+	skipUnlessNobody(t)
+	path := os.Getenv("FETTLE_COMMIT_FOREIGN")
+	if path == "" {
+		t.Skip("run by TestForeignOwner")
+	}
+	fx := fixtureIn(t, filepath.Dir(path), "")
+	_, err := New(Options{}).Commit(t.Context(), fx.request(oldText, newText))
+	require.NoError(t, err)
+}
+
+func TestForeignOwner(t *testing.T) { // FS-58
+	if os.Getuid() != 0 {
+		t.Skip("only root can become another user")
+	}
+	folder, err := os.MkdirTemp("", "fettle-foreign")
+	require.NoError(t, err)
+	defer os.RemoveAll(folder)
+	require.NoError(t, os.Chmod(folder, 0o777))
+	binary := filepath.Join(folder, "test")
+	data, err := os.ReadFile(os.Args[0])
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(binary, data, 0o755))
+	target := filepath.Join(folder, "target.txt")
+	require.NoError(t, os.WriteFile(target, []byte(oldText), 0o644))
+	require.NoError(t, os.Chown(target, 1234, 4321))
+	require.NoError(t, unix.Chmod(target, 0o6776))
+
+	cmd := exec.Command(binary, "-test.run=^TestNobodyForeignOwner$", "-test.v")
+	cmd.Env = append(os.Environ(), "FETTLE_COMMIT_NOBODY=1", "FETTLE_COMMIT_FOREIGN="+target, "TMPDIR="+folder)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+	require.Contains(t, string(out), "--- PASS: TestNobodyForeignOwner")
+	var st unix.Stat_t
+	require.NoError(t, unix.Stat(target, &st))
+	require.EqualValues(t, 65534, st.Uid)
+	require.Equal(t, uint32(0o766), st.Mode&0o7777, "no set-ID bits, and the new group gets what everybody has")
+}

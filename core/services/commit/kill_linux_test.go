@@ -1,0 +1,243 @@
+package commit
+
+import (
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// killWays are the ways of committing that are killed.
+var killWays = map[string]struct {
+	system system
+	base   string
+	links  bool
+}{
+	"exchange":     {kernel{}, oldText, false},
+	"named":        {noUnnamed{kernel{}}, oldText, false},
+	"link":         {methods[MethodLink], oldText, false},
+	"rename":       {methods[MethodRename], oldText, false},
+	"create":       {kernel{}, "", false},
+	"create-named": {noUnnamed{kernel{}}, "", false},
+	"in-place":     {kernel{}, oldText, true},
+}
+
+// commitUntilKilled makes one commit and ends itself at a step. With a fifth
+// argument another program saves just before the exchange.
+func commitUntilKilled(args []string) error {
+	folder, recovery, step := args[1], args[2], Step(args[3])
+	way := killWays[args[4]]
+	dir, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	fx := &fixture{path: folder, dir: dir, file: filepath.Join(folder, "target.txt")}
+	hook := func(s Step) error {
+		if s == StepTempLinked && len(args) > 5 {
+			return saves["rename"](fx, extText)
+		}
+		if s == step {
+			unix.Kill(os.Getpid(), unix.SIGKILL)
+			select {}
+		}
+		return nil
+	}
+	_, err = newOn(way.system, Options{RecoveryDir: recovery, Hook: hook}).Commit(context.Background(), fx.request(way.base, newText))
+	return err
+}
+
+// TestKilledAtStep kills a commit at each step. The target is whole, and the
+// next run leaves nothing of the old one.
+func TestKilledAtStep(t *testing.T) { // FS-58, FS-64
+	steps := []Step{StepLocked, StepChecked, StepTempWritten, StepTempLinked, StepExchanged, StepVerified, StepSynced, StepUnlinked,
+		StepRecoverySaved, StepInPlaceHalf, StepInPlaceWritten}
+	for name, way := range killWays {
+		t.Run(name, func(t *testing.T) {
+			reached := 0
+			for _, step := range steps {
+				fx := newFixture(t, way.base)
+				recovery := t.TempDir()
+				if way.links {
+					require.NoError(t, os.Link(fx.file, fx.file+"2"))
+				}
+				before := fx.names()
+				if !runKilled(t, fx.path, recovery, string(step), name) {
+					continue // not a step of this way
+				}
+				reached++
+				c := New(Options{RecoveryDir: recovery})
+				left, err := c.Recover(t.Context())
+				require.NoError(t, err)
+				for _, l := range left {
+					require.NotEqual(t, LeftoverUnresolved, l.State, "%+v", l)
+				}
+				base := ""
+				if state := fx.state(); state != "absent" || way.base != "" {
+					require.Contains(t, []string{"file: " + oldText, "file: " + newText}, state, "killed at %s", step)
+					base = fx.content()
+				}
+				if way.links {
+					other, err := os.ReadFile(fx.file + "2")
+					require.NoError(t, err)
+					require.Equal(t, base, string(other))
+				}
+				out, err := c.Commit(t.Context(), fx.request(base, extText))
+				require.NoError(t, err, "killed at %s", step)
+				require.Empty(t, out.Kept)
+				if len(before) == 0 {
+					before = []string{"target.txt"}
+				}
+				require.Equal(t, before, fx.names(), "killed at %s", step)
+				entries, err := os.ReadDir(recovery)
+				require.NoError(t, err)
+				require.Empty(t, entries)
+			}
+			require.GreaterOrEqual(t, reached, 4)
+		})
+	}
+}
+
+// runKilled runs a commit that ends itself; it answers whether it did.
+func runKilled(t testing.TB, args ...string) bool {
+	t.Helper()
+	c := startRole(t, "killed at", args...)
+	defer c.stdin.Close()
+	err := c.cmd.Wait()
+	if err == nil {
+		return false
+	}
+	require.Equal(t, "signal: killed", err.Error())
+	return true
+}
+
+// TestKilledOverSomebodysWork: what a killed commit displaced without having
+// judged it is reported by the next run, and stays.
+func TestKilledOverSomebodysWork(t *testing.T) { // FS-60
+	fx := newFixture(t, oldText)
+	require.True(t, runKilled(t, fx.path, t.TempDir(), string(StepExchanged), "exchange", "save"))
+	require.Equal(t, newText, fx.content())
+	for range 2 { // each run reports it
+		c := New(Options{})
+		out, err := c.Commit(t.Context(), fx.request(fx.content(), newText))
+		require.NoError(t, err)
+		requireKept(t, out, extText)
+		out, err = c.Commit(t.Context(), fx.request(fx.content(), newText))
+		require.NoError(t, err)
+		require.Empty(t, out.Kept, "once for each Committer")
+	}
+}
+
+// version is a file of the random kills: whole if its first line is the hash
+// of the rest, which names its number.
+func version(n int) string {
+	body := fmt.Sprintf("version %d\n", n) + strings.Repeat(fmt.Sprintf("line of version %d\n", n), 1000+n%7*500)
+	return fmt.Sprintf("%x\n%s", sha256.Sum256([]byte(body)), body)
+}
+
+// numberOf is the number of a whole version, -1 for anything else.
+func numberOf(content string) int {
+	sum, body, _ := strings.Cut(content, "\n")
+	if sum != fmt.Sprintf("%x", sha256.Sum256([]byte(body))) {
+		return -1
+	}
+	word, _, _ := strings.Cut(strings.TrimPrefix(body, "version "), "\n")
+	n, err := strconv.Atoi(word)
+	if err != nil {
+		return -1
+	}
+	return n
+}
+
+// commitForever changes the target from version to version, and says so
+// before and after each commit.
+func commitForever(args []string) error {
+	folder, recovery := args[1], args[2]
+	dir, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	fx := &fixture{path: folder, dir: dir, file: filepath.Join(folder, "target.txt")}
+	c := New(Options{RecoveryDir: recovery})
+	for n := 1; ; n++ {
+		fmt.Printf("begin %d\n", n)
+		if _, err := c.Commit(context.Background(), fx.request(version(n-1), version(n))); err != nil {
+			return err
+		}
+		fmt.Printf("done %d\n", n)
+	}
+}
+
+// TestKilledAnywhere kills at random moments.
+func TestKilledAnywhere(t *testing.T) { // FS-58, FS-64
+	kills := number(50, 1000)
+	leftovers, finished, during := 0, 0, 0
+	for i := range kills {
+		fx := newFixture(t, version(0))
+		recovery := t.TempDir()
+		links := i%3 == 0
+		if links {
+			require.NoError(t, os.Link(fx.file, fx.file+"2"))
+		}
+		before := fx.names()
+		c := startRole(t, "killed anywhere", fx.path, recovery)
+		c.waitFor("begin 1")
+		time.Sleep(rand.N(15 * time.Millisecond)) // the moment is what is random
+		require.NoError(t, c.cmd.Process.Kill())
+		begun, done := 1, 0
+		for {
+			line, err := c.out.ReadString('\n')
+			if err != nil {
+				break
+			}
+			_, _ = fmt.Sscanf(line, "begin %d", &begun)
+			_, _ = fmt.Sscanf(line, "done %d", &done)
+		}
+		_ = c.cmd.Wait()
+		c.stdin.Close()
+		if begun > done {
+			during++
+		}
+
+		if !links {
+			require.NotEqual(t, -1, numberOf(fx.content()), "torn before anything was recovered")
+		}
+		if len(fx.names()) > len(before) {
+			leftovers++
+		}
+		next := New(Options{RecoveryDir: recovery})
+		left, err := next.Recover(t.Context())
+		require.NoError(t, err)
+		for _, l := range left {
+			require.NotEqual(t, LeftoverUnresolved, l.State, "%+v", l)
+			if l.State == LeftoverFinished {
+				finished++
+			}
+		}
+		n := numberOf(fx.content())
+		require.GreaterOrEqual(t, n, done, "an acknowledged version is lost")
+		require.LessOrEqual(t, n, begun)
+		out, err := next.Commit(t.Context(), fx.request(fx.content(), newText))
+		require.NoError(t, err)
+		require.Empty(t, out.Kept)
+		require.Equal(t, before, fx.names())
+		entries, err := os.ReadDir(recovery)
+		require.NoError(t, err)
+		require.Empty(t, entries)
+		if links {
+			other, err := os.ReadFile(fx.file + "2")
+			require.NoError(t, err)
+			require.Equal(t, newText, string(other))
+		}
+	}
+	t.Logf("%d kills, %d of them during a commit: %d left a file that the next run removed, %d a rewrite that it finished",
+		kills, during, leftovers, finished)
+}

@@ -1,0 +1,242 @@
+package commit
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+func TestLeftovers(t *testing.T) {
+	oldSum, newSum := sumOf([]byte(oldText))[:16], sumOf([]byte(newText))[:16]
+	temp := ".fettle-" + oldSum + "-" + newSum + "-0123456789abcdef"
+	tests := map[string]struct {
+		name    string
+		content string
+		removed bool
+		kept    bool
+	}{
+		"new bytes, not yet exchanged":  {temp, newText, true, false},
+		"old bytes, already exchanged":  {temp, oldText, true, false},
+		"somebody's work":               {temp, extText, false, true},
+		"a part":                        {".fettle-part-0123456789abcdef", "half of", true, false},
+		"not a name of ours":            {".fettle-notes", extText, false, false},
+		"almost a name of ours":         {temp + "0", oldText, false, false},
+		"kept before":                   {"target.txt.fettle-kept-0123456789abcdef", extText, false, false},
+		"the project's settings folder": {".fettle/settings.json", extText, false, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			fx := newFixture(t, oldText)
+			path := filepath.Join(fx.path, tt.name)
+			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			require.NoError(t, os.WriteFile(path, []byte(tt.content), 0o644))
+			out, err := New(Options{}).Commit(t.Context(), fx.request(oldText, newText))
+			require.NoError(t, err)
+			if tt.removed {
+				require.NoFileExists(t, path)
+			} else {
+				data, err := os.ReadFile(path)
+				require.NoError(t, err)
+				require.Equal(t, tt.content, string(data))
+			}
+			if tt.kept {
+				require.Equal(t, []string{path}, out.Kept)
+			} else {
+				require.Empty(t, out.Kept)
+			}
+		})
+	}
+	t.Run("open for writing", func(t *testing.T) {
+		fx := newFixture(t, oldText)
+		path := filepath.Join(fx.path, temp)
+		f, err := os.Create(path)
+		require.NoError(t, err)
+		defer f.Close()
+		_, err = f.WriteString(oldText)
+		require.NoError(t, err)
+		out, err := New(Options{}).Commit(t.Context(), fx.request(oldText, newText))
+		require.NoError(t, err)
+		require.Equal(t, []string{path}, out.Kept)
+		require.FileExists(t, path)
+	})
+	t.Run("a folder by that name", func(t *testing.T) {
+		fx := newFixture(t, oldText)
+		path := filepath.Join(fx.path, temp)
+		require.NoError(t, os.Mkdir(path, 0o755))
+		out, err := New(Options{}).Commit(t.Context(), fx.request(oldText, newText))
+		require.NoError(t, err)
+		require.Equal(t, []string{path}, out.Kept)
+	})
+	t.Run("reported with a refusal", func(t *testing.T) {
+		fx := newFixture(t, oldText)
+		path := filepath.Join(fx.path, temp)
+		require.NoError(t, os.WriteFile(path, []byte(extText), 0o644))
+		out, err := New(Options{}).Commit(t.Context(), fx.request("other", newText))
+		requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
+		require.Equal(t, []string{path}, out.Kept)
+	})
+	t.Run("not where others may be at work", func(t *testing.T) {
+		fx := newFixture(t, oldText)
+		path := filepath.Join(fx.path, temp)
+		require.NoError(t, os.WriteFile(path, []byte(oldText), 0o644))
+		_, err := newOn(noLocks{kernel{}}, Options{}).Commit(t.Context(), fx.request(oldText, newText))
+		require.NoError(t, err)
+		require.FileExists(t, path)
+	})
+}
+
+func TestRecover(t *testing.T) { // FS-64
+	half := newText[:len(newText)/2] + oldText[len(newText)/2:]
+	tests := map[string]struct {
+		now   string // what the file holds when the next run starts
+		state LeftoverState
+		then  string
+	}{
+		"not begun":              {oldText, LeftoverClean, oldText},
+		"complete":               {newText, LeftoverClean, newText},
+		"half":                   {half, LeftoverFinished, newText},
+		"written, not truncated": {newText + "tail", LeftoverUnresolved, newText + "tail"},
+		"changed by others":      {extText, LeftoverUnresolved, extText},
+		"emptied by others":      {"", LeftoverUnresolved, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			fx, c := killedInPlace(t)
+			require.NoError(t, os.WriteFile(fx.file, []byte(tt.now), 0o644))
+			left, err := c.Recover(t.Context())
+			require.NoError(t, err)
+			require.Len(t, left, 1)
+			require.Equal(t, tt.state, left[0].State, left[0].Detail)
+			require.Equal(t, fx.file, left[0].Path)
+			require.NotEmpty(t, left[0].Detail)
+			require.Equal(t, tt.then, fx.content())
+			if tt.state == LeftoverUnresolved {
+				require.FileExists(t, left[0].Record)
+			} else {
+				require.NoFileExists(t, left[0].Record)
+			}
+		})
+	}
+	t.Run("shrinking", func(t *testing.T) {
+		require.True(t, isMixture([]byte("newLonger"), []byte("oldLonger"), []byte("new")))
+		require.True(t, isMixture([]byte("newL"), []byte("old"), []byte("newLonger")))
+		require.False(t, isMixture([]byte("ne"), []byte("old"), []byte("newLonger")))
+		require.False(t, isMixture([]byte("nxw"), []byte("old"), []byte("new")))
+	})
+	for name, replace := range saves {
+		if name == "in place" || name == "truncating" || name == "emptied" || name == "same size, old times" {
+			continue
+		}
+		t.Run("replaced: "+name, func(t *testing.T) {
+			fx, c := killedInPlace(t)
+			require.NoError(t, replace(fx, extText))
+			before := fx.state()
+			left, err := c.Recover(t.Context())
+			require.NoError(t, err)
+			require.Len(t, left, 1)
+			require.Equal(t, LeftoverUnresolved, left[0].State)
+			require.FileExists(t, left[0].Record)
+			require.Equal(t, before, fx.state())
+		})
+	}
+	t.Run("folder gone", func(t *testing.T) {
+		fx, c := killedInPlace(t)
+		require.NoError(t, os.RemoveAll(fx.path))
+		left, err := c.Recover(t.Context())
+		require.NoError(t, err)
+		require.Len(t, left, 1)
+		require.Equal(t, LeftoverUnresolved, left[0].State)
+	})
+	t.Run("open elsewhere", func(t *testing.T) {
+		fx, c := killedInPlace(t)
+		f, err := os.OpenFile(fx.file, os.O_RDWR, 0)
+		require.NoError(t, err)
+		defer f.Close()
+		require.NoError(t, kernel{}.tryLock(f))
+		c.options.LeaseWait = 0
+		left, err := c.Recover(t.Context())
+		require.NoError(t, err)
+		require.Len(t, left, 1)
+		require.Equal(t, LeftoverUnresolved, left[0].State)
+		kernel{}.unlock(f)
+		left, err = c.Recover(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, LeftoverFinished, left[0].State)
+	})
+	t.Run("damaged", func(t *testing.T) {
+		fx, c := killedInPlace(t)
+		records, err := filepath.Glob(filepath.Join(c.options.RecoveryDir, "*"+recoverySuffix))
+		require.NoError(t, err)
+		require.Len(t, records, 1)
+		whole, err := os.ReadFile(records[0])
+		require.NoError(t, err)
+		before := fx.content()
+		for cut := range len(whole) {
+			require.NoError(t, os.WriteFile(records[0], whole[:cut], 0o600))
+			left, err := c.Recover(t.Context())
+			require.NoError(t, err)
+			require.Len(t, left, 1)
+			require.Equal(t, LeftoverUnresolved, left[0].State)
+			require.NotEmpty(t, left[0].Detail)
+			require.Equal(t, before, fx.content())
+		}
+	})
+	t.Run("part", func(t *testing.T) {
+		folder := t.TempDir()
+		part := filepath.Join(folder, "0123.recovery.part")
+		require.NoError(t, os.WriteFile(part, []byte("begun"), 0o600))
+		writer, err := os.Open(part)
+		require.NoError(t, err)
+		require.NoError(t, kernel{}.tryLock(writer))
+		c := New(Options{RecoveryDir: folder})
+		left, err := c.Recover(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, left)
+		require.FileExists(t, part, "its writer lives")
+		require.NoError(t, writer.Close())
+		_, err = c.Recover(t.Context())
+		require.NoError(t, err)
+		require.NoFileExists(t, part)
+	})
+	t.Run("nothing to do", func(t *testing.T) {
+		for _, folder := range []string{"", filepath.Join(t.TempDir(), "absent"), t.TempDir()} {
+			left, err := New(Options{RecoveryDir: folder}).Recover(t.Context())
+			require.NoError(t, err)
+			require.Empty(t, left)
+		}
+	})
+	t.Run("a commit under way is left alone", func(t *testing.T) {
+		fx := newFixture(t, oldText)
+		require.NoError(t, os.Link(fx.file, fx.file+"2"))
+		recovery := t.TempDir()
+		done := make(chan []Leftover)
+		c := New(Options{RecoveryDir: recovery, Hook: at(StepInPlaceHalf, func() error {
+			go func() {
+				left, _ := New(Options{RecoveryDir: recovery}).Recover(t.Context())
+				done <- left
+			}()
+			return nil
+		})})
+		_, err := c.Commit(t.Context(), fx.request(oldText, newText))
+		require.NoError(t, err)
+		require.Empty(t, <-done)
+		require.Equal(t, newText, fx.content())
+	})
+}
+
+// killedInPlace is a file that a killed run left half rewritten, and the next
+// run's Committer.
+func killedInPlace(t *testing.T) (*fixture, *Committer) {
+	t.Helper()
+	fx := newFixture(t, oldText)
+	require.NoError(t, os.Link(fx.file, fx.file+"2"))
+	recovery := t.TempDir()
+	require.True(t, runKilled(t, fx.path, recovery, string(StepInPlaceHalf), "in-place"))
+	require.True(t, strings.HasPrefix(fx.content(), newText[:len(newText)/2]))
+	return fx, New(Options{RecoveryDir: recovery})
+}

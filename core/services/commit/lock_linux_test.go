@@ -1,0 +1,149 @@
+package commit
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+func TestLockExcludes(t *testing.T) { // FS-66
+	fx := newFixture(t, oldText)
+	first, second := New(Options{}), New(Options{})
+	unlock, err := first.Lock(t.Context(), fx.dir)
+	require.NoError(t, err)
+	for name, c := range map[string]*Committer{"same Committer": first, "another": second} {
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+		_, err = c.Lock(ctx, fx.dir)
+		cancel()
+		requireCode(t, err, fault.Cancelled, "")
+		ctx, cancel = context.WithCancel(t.Context())
+		cancel()
+		_, err = c.Commit(ctx, fx.request(oldText, newText))
+		requireCode(t, err, fault.Cancelled, "")
+		require.Equal(t, oldText, fx.content(), name)
+	}
+	unlock()
+	for _, c := range []*Committer{first, second} {
+		unlock, err := c.Lock(t.Context(), fx.dir)
+		require.NoError(t, err)
+		unlock()
+	}
+	require.Empty(t, first.queues.byDir)
+	require.Empty(t, second.queues.byDir)
+}
+
+// TestLockOfAnotherProcess: a lock ends with the process that held it.
+func TestLockOfAnotherProcess(t *testing.T) { // FS-66
+	fx := newFixture(t, oldText)
+	holder := startRole(t, "locker", fx.path)
+	holder.waitFor("locked")
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+	defer cancel()
+	_, err := New(Options{}).Lock(ctx, fx.dir)
+	requireCode(t, err, fault.Cancelled, "")
+	holder.kill()
+	unlock, err := New(Options{}).Lock(t.Context(), fx.dir)
+	require.NoError(t, err)
+	unlock()
+}
+
+func holdLock(args []string) error {
+	dir, err := os.Open(args[1])
+	if err != nil {
+		return err
+	}
+	if _, err := New(Options{}).Lock(context.Background(), dir); err != nil {
+		return err
+	}
+	os.Stdout.WriteString("locked\n")
+	return untilStopped(func(int) error { time.Sleep(time.Millisecond); return nil })
+}
+
+// TestOneOfTwo: of changes based on one version exactly one is made.
+func TestOneOfTwo(t *testing.T) { // FS-66
+	for name, committer := range map[string]func() *Committer{
+		"one Committer": func() func() *Committer { c := New(Options{}); return func() *Committer { return c } }(),
+		"many":          func() *Committer { return New(Options{}) },
+		"without flock": func() func() *Committer {
+			c := newOn(noLocks{kernel{}}, Options{})
+			return func() *Committer { return c }
+		}(),
+	} {
+		t.Run(name, func(t *testing.T) {
+			fx := newFixture(t, oldText)
+			const callers = 16
+			var wg sync.WaitGroup
+			errs := make([]error, callers)
+			for i := range callers {
+				wg.Go(func() {
+					_, errs[i] = committer().Commit(t.Context(), fx.request(oldText, newText+strconv.Itoa(i)))
+				})
+			}
+			wg.Wait()
+			winner := -1
+			for i, err := range errs {
+				if err == nil {
+					require.Equal(t, -1, winner)
+					winner = i
+					continue
+				}
+				requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
+			}
+			require.Equal(t, newText+strconv.Itoa(winner), fx.content())
+			require.Equal(t, []string{"target.txt"}, fx.names())
+		})
+	}
+}
+
+type noLocks struct{ system }
+
+func (noLocks) tryLock(*os.File) error { return unsupported(os.ErrInvalid) }
+
+// TestFoldersDoNotWait: commits into different folders run side by side.
+func TestFoldersDoNotWait(t *testing.T) { // FS-66
+	a, b := newFixture(t, oldText), newFixture(t, oldText)
+	c := New(Options{})
+	unlock, err := c.Lock(t.Context(), a.dir)
+	require.NoError(t, err)
+	defer unlock()
+	_, err = c.Commit(t.Context(), b.request(oldText, newText))
+	require.NoError(t, err)
+}
+
+// TestNothingLeftOpen: neither success nor failure keeps a descriptor.
+func TestNothingLeftOpen(t *testing.T) {
+	fx := newFixture(t, oldText)
+	open := func() int {
+		entries, err := os.ReadDir("/proc/self/fd")
+		require.NoError(t, err)
+		return len(entries)
+	}
+	run := func() {
+		recovery := t.TempDir()
+		for _, step := range []Step{"", StepChecked, StepTempWritten, StepTempLinked, StepExchanged, StepSynced} {
+			c := New(Options{RecoveryDir: recovery, Hook: at(step, func() error { return errHook })})
+			_, _ = c.Commit(t.Context(), fx.request(fx.content(), newText+string(step)))
+			_, _ = c.Commit(t.Context(), fx.request("other", newText))
+			second := *fx
+			second.file = filepath.Join(fx.path, "new")
+			_, _ = c.Commit(t.Context(), second.request("", newText))
+			require.NoError(t, os.Link(fx.file, fx.file+"2"))
+			_, _ = c.Commit(t.Context(), fx.request(fx.content(), newText+string(step)+"2"))
+			require.NoError(t, os.Remove(fx.file+"2"))
+			os.Remove(second.file)
+			_, _ = c.Recover(t.Context())
+		}
+	}
+	run()
+	before := open()
+	run()
+	require.Equal(t, before, open())
+}
