@@ -1,0 +1,152 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// AR-25, AR-27: mode × kind. An unknown kind is asked about.
+func TestModeByKind(t *testing.T) {
+	const allow, ask = policy.Allow, policy.AskUser
+	matrix := map[string][4]policy.Verdict{
+		//                default, autoEdit, yolo, plan
+		"read":        {allow, allow, allow, allow},
+		"search":      {allow, allow, allow, allow},
+		"think":       {allow, allow, allow, allow},
+		"communicate": {allow, allow, allow, allow},
+		"edit":        {ask, allow, allow, ask},
+		"delete":      {ask, ask, allow, ask},
+		"move":        {ask, ask, allow, ask},
+		"execute":     {ask, ask, allow, ask},
+		"fetch":       {ask, ask, allow, ask},
+		"other":       {ask, ask, allow, ask},
+		"":            {ask, ask, allow, ask},
+		"reading":     {ask, ask, allow, ask},
+	}
+	modes := []policy.ApprovalMode{policy.ModeDefault, policy.ModeAutoEdit, policy.ModeYolo, policy.ModePlan}
+	for kind, verdicts := range matrix {
+		for i, mode := range modes {
+			t.Run(fmt.Sprintf("%s in %s", kind, mode), func(t *testing.T) {
+				d := policy.DecideByKind(policy.Call{Tool: "x", Kind: kind, Mode: mode})
+				require.Equal(t, verdicts[i], d.Decision)
+				require.NotEmpty(t, d.Reason)
+				require.NotEmpty(t, d.Source)
+			})
+		}
+	}
+	zero := policy.DecideByKind(policy.Call{Tool: "x", Kind: "edit"})
+	require.Equal(t, policy.DecideByKind(policy.Call{Tool: "x", Kind: "edit", Mode: policy.ModeDefault}), zero)
+}
+
+// What says that it mutates is asked about whatever its kind, and never run in
+// plan mode.
+func TestMutatesWins(t *testing.T) {
+	call := policy.Call{Tool: "x", Kind: "read", Mutates: true}
+	require.Equal(t, policy.AskUser, policy.DecideByKind(call).Decision)
+	call.Mode, call.Allowed = policy.ModePlan, []string{"x"}
+	require.Equal(t, policy.AskUser, policy.DecideByKind(call).Decision)
+}
+
+// CR-26: the list of what is allowed without asking.
+func TestAllowed(t *testing.T) {
+	tests := map[string]struct {
+		call    policy.Call
+		allowed []string
+		want    policy.Verdict
+	}{
+		"by name":           {policy.Call{Tool: "write_file", Kind: "edit"}, []string{"write_file"}, policy.Allow},
+		"by alias":          {policy.Call{Tool: "edit", Aliases: []string{"replace"}, Kind: "edit"}, []string{"replace"}, policy.Allow},
+		"empty brackets":    {policy.Call{Tool: "write_file", Kind: "edit"}, []string{" write_file() "}, policy.Allow},
+		"another":           {policy.Call{Tool: "write_file", Kind: "edit"}, []string{"glob", "write"}, policy.AskUser},
+		"none":              {policy.Call{Tool: "write_file", Kind: "edit"}, []string{"", "()"}, policy.AskUser},
+		"nameless tool":     {policy.Call{Kind: "edit"}, []string{"", "()"}, policy.AskUser},
+		"with a prefix":     {policy.Call{Tool: "run_shell_command", Kind: "execute"}, []string{"run_shell_command(git status)"}, policy.AskUser},
+		"with half a one":   {policy.Call{Tool: "run_shell_command", Kind: "execute"}, []string{"run_shell_command("}, policy.AskUser},
+		"edit, safe_patch":  {policy.Call{Tool: "safe_patch", Kind: "edit"}, []string{"edit", "replace"}, policy.AskUser},
+		"a change, in plan": {policy.Call{Tool: "write_file", Kind: "edit", Mode: policy.ModePlan}, []string{"write_file"}, policy.AskUser},
+		"a fetch, in plan":  {policy.Call{Tool: "web_fetch", Kind: "fetch", Mode: policy.ModePlan}, []string{"web_fetch"}, policy.Allow},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			tt.call.Allowed = tt.allowed
+			d := policy.DecideByKind(tt.call)
+			require.Equal(t, tt.want, d.Decision)
+			if d.Decision == policy.Allow {
+				require.Equal(t, tt.allowed[0], d.Rule)
+			}
+		})
+	}
+}
+
+func TestDecisionJSON(t *testing.T) {
+	full := policy.Decision{Decision: policy.Deny, Rule: "r", Tier: "user", Source: "p.toml", Line: 3, Reason: "why",
+		Parts: []policy.Part{{Text: "ls", Decision: policy.Allow}}}
+	text, err := json.Marshal(full)
+	require.NoError(t, err)
+	require.Equal(t, `{"decision":"deny","rule":"r","tier":"user","source":"p.toml","line":3,"reason":"why","parts":[{"text":"ls","decision":"allow"}]}`, string(text))
+	var back policy.Decision
+	require.NoError(t, json.Unmarshal(text, &back))
+	require.Equal(t, full, back)
+	text, err = json.Marshal(policy.Decision{Decision: policy.AskUser})
+	require.NoError(t, err)
+	require.Equal(t, `{"decision":"ask_user","reason":""}`, string(text))
+}
+
+// Both spellings are read; autoEdit is printed.
+func TestApprovalMode(t *testing.T) {
+	for text, want := range map[string]policy.ApprovalMode{
+		"": policy.ModeDefault, "default": policy.ModeDefault, "autoEdit": policy.ModeAutoEdit, "auto_edit": policy.ModeAutoEdit,
+		"yolo": policy.ModeYolo, "plan": policy.ModePlan,
+	} {
+		got, err := policy.ParseApprovalMode(text)
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+		var m policy.ApprovalMode
+		require.NoError(t, json.Unmarshal(fmt.Appendf(nil, "%q", text), &m))
+		require.Equal(t, want, m)
+		printed, err := json.Marshal(policy.ApprovalMode(text))
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprintf("%q", want), string(printed))
+	}
+	for _, text := range []string{"YOLO", "auto-edit", " plan", "x"} {
+		_, err := policy.ParseApprovalMode(text)
+		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+		require.ErrorContains(t, err, text)
+		_, err = json.Marshal(policy.ApprovalMode(text))
+		require.Error(t, err)
+		m := policy.ModePlan
+		require.Error(t, m.UnmarshalText([]byte(text)))
+		require.Equal(t, policy.ModePlan, m)
+	}
+	require.Equal(t, "default", policy.ApprovalMode("").String())
+	require.Equal(t, "autoEdit", policy.ModeAutoEdit.String())
+}
+
+// FuzzDecideByKind: the gate never allows a change in plan mode, and otherwise
+// only by mode, kind or an entry that is exactly a name of the tool.
+func FuzzDecideByKind(f *testing.F) {
+	f.Add("edit", "default", "write_file", "write_file(x)", false)
+	f.Add("read", "plan", "x", "", true)
+	f.Add("execute", "autoEdit", "sh", " sh() ", false)
+	f.Fuzz(func(t *testing.T, kind, mode, tool, entry string, mutates bool) {
+		d := policy.DecideByKind(policy.Call{Tool: tool, Kind: kind, Mode: policy.ApprovalMode(mode), Mutates: mutates, Allowed: []string{entry}})
+		if d.Decision != policy.Allow {
+			require.Equal(t, policy.AskUser, d.Decision)
+			return
+		}
+		changes := mutates || kind == "edit" || kind == "delete" || kind == "move" || kind == "execute"
+		if mode == "plan" && changes {
+			t.Fatal("a change was allowed in plan mode")
+		}
+		byKind := !changes && (kind == "read" || kind == "search" || kind == "think" || kind == "communicate")
+		if !byKind && mode != "yolo" && (mode != "autoEdit" || kind != "edit") && d.Rule != entry {
+			t.Fatalf("allowed without a reason: %+v", d)
+		}
+	})
+}

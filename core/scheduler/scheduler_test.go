@@ -1,0 +1,580 @@
+package scheduler_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// fake is a tool and its own invocation; nil parts do what is right. It
+// records the steps that were taken.
+type fake struct {
+	kind    tools.Kind
+	build   func(args json.RawMessage) error
+	confirm func(ctx context.Context) (*tools.Confirmation, error)
+	run     func(ctx context.Context, out tools.Output) (tools.Result, error)
+
+	params json.RawMessage
+	steps  []string
+}
+
+func (f *fake) Spec() tools.Spec {
+	return tools.Spec{Name: "fake", Aliases: []string{"phony"}, Description: "A fake.", Kind: f.kind, Schema: json.RawMessage(`{}`)}
+}
+
+func (f *fake) Build(args json.RawMessage) (tools.ToolInvocation, error) {
+	f.steps = append(f.steps, "build")
+	if f.build != nil {
+		if err := f.build(args); err != nil {
+			return nil, err
+		}
+	}
+	f.params = json.RawMessage(`{"final":` + string(args) + `}`)
+	return f, nil
+}
+
+func (f *fake) Params() json.RawMessage     { return f.params }
+func (f *fake) Description() string         { return "fakes something" }
+func (f *fake) Locations() []tools.Location { return nil }
+
+func (f *fake) Confirmation(ctx context.Context) (*tools.Confirmation, error) {
+	f.steps = append(f.steps, "confirm")
+	if f.confirm != nil {
+		return f.confirm(ctx)
+	}
+	return nil, nil
+}
+
+func (f *fake) Execute(ctx context.Context, out tools.Output) (tools.Result, error) {
+	f.steps = append(f.steps, "execute")
+	if f.run != nil {
+		return f.run(ctx, out)
+	}
+	return tools.Result{LLMContent: tools.Text("done")}, nil
+}
+
+// Lookup makes the fake a set of tools.
+func (f *fake) Lookup(name string) (tools.DeclarativeTool, error) {
+	if name == "fake" || name == "phony" {
+		return f, nil
+	}
+	return nil, fault.New(fault.ToolNotRegistered, "lookup", "There is no such tool.", "Try another.")
+}
+
+// setup is a scheduler over a fake, with records of what it was told.
+type setup struct {
+	*fake
+	options   scheduler.Options
+	decided   []policy.Call
+	questions []scheduler.Question
+	defects   []error
+}
+
+func newSetup(kind tools.Kind, verdict policy.Verdict, outcome scheduler.Outcome) *setup {
+	s := &setup{fake: &fake{kind: kind}}
+	s.options = scheduler.Options{
+		Tools: s.fake,
+		Decide: func(c policy.Call) policy.Decision {
+			s.steps = append(s.steps, "decide")
+			s.decided = append(s.decided, c)
+			return policy.Decision{Decision: verdict, Reason: "Because."}
+		},
+		Ask: func(_ context.Context, q scheduler.Question) (scheduler.Answer, error) {
+			s.steps = append(s.steps, "ask")
+			s.questions = append(s.questions, q)
+			return scheduler.Answer{Outcome: outcome}, nil
+		},
+		OnDefect: func(err error) { s.defects = append(s.defects, err) },
+	}
+	return s
+}
+
+func (s *setup) call(ctx context.Context) scheduler.Response {
+	return scheduler.New(s.options).Run(ctx, scheduler.Request{CallID: "c1", Tool: "phony", Args: json.RawMessage("1")})
+}
+
+// Which steps are taken, and what becomes of the call. CR-36: policy denies
+// first, then the tool may refuse, then a person is asked.
+func TestPath(t *testing.T) {
+	refusal := fault.New(fault.EditRequiresPriorRead, "x", "Read it first.", "Read it.")
+	refuses := func(context.Context) (*tools.Confirmation, error) { return nil, refusal }
+	willRefuse := func(context.Context) (*tools.Confirmation, error) { return nil, tools.ErrWillRefuse }
+	fails := func(context.Context, tools.Output) (tools.Result, error) { return tools.Fail(refusal), nil }
+	tests := map[string]struct {
+		verdict policy.Verdict
+		outcome scheduler.Outcome
+		change  func(*setup)
+		steps   string
+		status  scheduler.Status
+		code    fault.Code
+	}{
+		"allowed":          {policy.Allow, "", nil, "build decide execute", scheduler.StatusSuccess, ""},
+		"denied":           {policy.Deny, "", nil, "build decide", scheduler.StatusDenied, fault.PolicyViolation},
+		"approved":         {policy.AskUser, scheduler.ProceedOnce, nil, "build decide confirm ask execute", scheduler.StatusSuccess, ""},
+		"refused":          {policy.AskUser, scheduler.Cancel, nil, "build decide confirm ask", scheduler.StatusDenied, fault.DeniedByUser},
+		"no clear answer":  {policy.AskUser, "perhaps", nil, "build decide confirm ask", scheduler.StatusDenied, fault.DeniedByUser},
+		"no clear verdict": {"maybe", "", nil, "build decide", scheduler.StatusDenied, fault.PolicyViolation},
+		"nobody to ask": {policy.AskUser, "", func(s *setup) { s.options.Ask = nil },
+			"build decide confirm", scheduler.StatusDenied, fault.NobodyToAsk}, // AR-24
+		"the asker fails": {policy.AskUser, "", func(s *setup) {
+			s.options.Ask = func(context.Context, scheduler.Question) (scheduler.Answer, error) {
+				return scheduler.Answer{Outcome: scheduler.ProceedOnce}, errors.New("terminal gone")
+			}
+		}, "build decide confirm", scheduler.StatusDenied, fault.NobodyToAsk},
+		"bad arguments": {policy.Allow, "", func(s *setup) {
+			s.build = func(json.RawMessage) error { return fault.New(fault.InvalidToolParams, "x", "Bad.", "") }
+		}, "build", scheduler.StatusError, fault.InvalidToolParams},
+		"the tool refuses before the prompt": {policy.AskUser, scheduler.ProceedOnce, func(s *setup) { s.confirm = refuses },
+			"build decide confirm", scheduler.StatusError, fault.EditRequiresPriorRead}, // CR-36, PR-21, PR-22
+		"the tool refuses, and nobody to ask": {policy.AskUser, "", func(s *setup) { s.confirm, s.options.Ask = refuses, nil },
+			"build decide confirm", scheduler.StatusError, fault.EditRequiresPriorRead},
+		"policy denies what the tool would refuse": {policy.Deny, "", func(s *setup) { s.confirm = refuses },
+			"build decide", scheduler.StatusDenied, fault.PolicyViolation},
+		"an untyped refusal": {policy.AskUser, "", func(s *setup) {
+			s.confirm = func(context.Context) (*tools.Confirmation, error) { return nil, errors.New("untyped") }
+		}, "build decide confirm", scheduler.StatusError, fault.UnhandledException}, // PR-22
+		"will refuse": {policy.AskUser, scheduler.ProceedOnce, func(s *setup) { s.confirm, s.run = willRefuse, fails },
+			"build decide confirm execute", scheduler.StatusError, fault.EditRequiresPriorRead}, // FS-42
+		"will refuse, and nobody to ask": {policy.AskUser, "", func(s *setup) { s.confirm, s.run, s.options.Ask = willRefuse, fails, nil },
+			"build decide confirm execute", scheduler.StatusError, fault.EditRequiresPriorRead},
+		"will refuse, then succeeds": {policy.AskUser, scheduler.ProceedOnce, func(s *setup) { s.confirm = willRefuse },
+			"build decide confirm execute", scheduler.StatusError, fault.UnhandledException}, // FS-43
+		"fails": {policy.Allow, "", func(s *setup) { s.run = fails },
+			"build decide execute", scheduler.StatusError, fault.EditRequiresPriorRead},
+		"fails with a fault for the host": {policy.Allow, "", func(s *setup) {
+			s.run = func(context.Context, tools.Output) (tools.Result, error) { return tools.Result{}, refusal }
+		}, "build decide execute", scheduler.StatusError, fault.EditRequiresPriorRead},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newSetup(tools.KindEdit, tt.verdict, tt.outcome)
+			if tt.change != nil {
+				tt.change(s)
+			}
+			r := s.call(t.Context())
+			require.Equal(t, tt.steps, strings.Join(s.steps, " "))
+			require.Equal(t, tt.status, r.Status)
+			require.Equal(t, "c1", r.CallID)
+			require.Equal(t, "fake", r.Tool)
+			if tt.code == "" {
+				require.Nil(t, r.Result.Error)
+				require.Equal(t, "done", r.Result.LLMContent.String())
+				return
+			}
+			require.Equal(t, tt.code, r.Result.Error.Code)
+			require.NotEmpty(t, r.Result.Error.Message)
+			require.NotEmpty(t, r.Result.LLMContent.String())
+			require.NotEmpty(t, r.Result.ReturnDisplay.Text)
+		})
+	}
+}
+
+// Policy judges the final arguments, by the tool's own name.
+func TestDecisionIsOnFinalArguments(t *testing.T) {
+	s := newSetup(tools.KindFetch, policy.Allow, "")
+	s.options.Allowed = []string{"entry"}
+	s.options.Mode = func() policy.ApprovalMode { return policy.ModeAutoEdit }
+	r := s.call(t.Context())
+	require.Equal(t, []policy.Call{{
+		Tool: "fake", Aliases: []string{"phony"}, Kind: "fetch", Params: json.RawMessage(`{"final":1}`),
+		Mode: policy.ModeAutoEdit, Allowed: []string{"entry"},
+	}}, s.decided)
+	require.Equal(t, `{"final":1}`, string(r.Params))
+	require.Equal(t, "Because.", r.Decision.Reason)
+}
+
+func TestUnknownTool(t *testing.T) {
+	s := newSetup(tools.KindRead, policy.Allow, "")
+	r := scheduler.New(s.options).Run(t.Context(), scheduler.Request{CallID: "c", Tool: "absent"})
+	require.Equal(t, scheduler.StatusError, r.Status)
+	require.Equal(t, "absent", r.Tool)
+	require.Equal(t, fault.ToolNotRegistered, r.Result.Error.Code)
+	require.Empty(t, s.defects)
+}
+
+func TestDeniedByPolicy(t *testing.T) { // AR-14
+	r := newSetup(tools.KindRead, policy.Deny, "").call(t.Context())
+	require.Equal(t, "Tool execution denied by policy.", r.Result.Error.Message)
+	require.Contains(t, r.Result.Error.Remedy, "Reason: Because.")
+	require.Equal(t, policy.Deny, r.Decision.Decision)
+}
+
+// AR-15: the default question, where the tool brings none.
+func TestDefaultQuestion(t *testing.T) {
+	s := newSetup(tools.KindDelete, policy.AskUser, scheduler.ProceedOnce)
+	s.call(t.Context())
+	require.Equal(t, []scheduler.Question{{CallID: "c1", Tool: "fake", Confirmation: &tools.Confirmation{
+		Type: tools.ConfirmInfo, Title: "Confirm: fake", InfoDetails: &tools.InfoDetails{Prompt: "fakes something"},
+	}}}, s.questions)
+
+	s = newSetup(tools.KindDelete, policy.AskUser, scheduler.ProceedOnce)
+	own := &tools.Confirmation{Type: tools.ConfirmExec, Title: "Own", ExecDetails: &tools.ExecDetails{Command: "ls"}}
+	s.confirm = func(context.Context) (*tools.Confirmation, error) { return own, nil }
+	s.call(t.Context())
+	require.Same(t, own, s.questions[0].Confirmation)
+}
+
+// AR-24: the refusal says what would allow the call.
+func TestNobodyToAskNamesTheFlags(t *testing.T) {
+	for kind, flag := range map[tools.Kind]string{tools.KindEdit: "--approval-mode auto_edit", tools.KindExecute: "--approval-mode yolo"} {
+		s := newSetup(kind, policy.AskUser, "")
+		s.options.Ask = nil
+		r := s.call(t.Context())
+		require.Contains(t, r.Result.Error.Remedy, flag)
+		require.Contains(t, r.Result.Error.Remedy, "--allowed-tools fake")
+	}
+}
+
+// AR-27, CR-22: plan mode runs no mutator and returns its preview, whatever
+// policy says but a denial.
+func TestPlanMode(t *testing.T) {
+	original := "old text"
+	edit := &tools.Confirmation{Type: tools.ConfirmEdit, Title: "Edit a.go", Paths: []string{"/w/a.go"}, EditDetails: &tools.EditDetails{
+		FileName: "a.go", FilePath: "/w/a.go", FileDiff: "-old\n+new\n", OriginalContent: &original, NewContent: "new text",
+	}}
+	gives := func(c *tools.Confirmation) func(context.Context) (*tools.Confirmation, error) {
+		return func(context.Context) (*tools.Confirmation, error) { return c, nil }
+	}
+	for _, verdict := range []policy.Verdict{policy.Allow, policy.AskUser} {
+		s := newSetup(tools.KindEdit, verdict, scheduler.ProceedOnce)
+		s.options.Mode = func() policy.ApprovalMode { return policy.ModePlan }
+		s.confirm = gives(edit)
+		r := s.call(t.Context())
+		require.Equal(t, "build decide confirm", strings.Join(s.steps, " "))
+		require.Equal(t, scheduler.StatusSuccess, r.Status)
+		require.True(t, r.Result.LLMContent.IsJSON())
+		text := r.Result.LLMContent.String()
+		require.Contains(t, text, `"fileDiff":"-old\n+new\n"`)
+		require.Contains(t, text, "Nothing was changed.")
+		require.Equal(t, "new text", r.Result.ReturnDisplay.Diff.NewContent)
+	}
+
+	displays := map[string]*tools.Confirmation{
+		"Run\nls -l":                     {Type: tools.ConfirmExec, Title: "Run", ExecDetails: &tools.ExecDetails{Command: "ls -l"}},
+		"Ask\nwhat":                      {Type: tools.ConfirmInfo, Title: "Ask", InfoDetails: &tools.InfoDetails{Prompt: "what"}},
+		"Call":                           {Type: tools.ConfirmMCP, Title: "Call", MCPDetails: &tools.MCPDetails{ServerName: "s", ToolName: "t"}},
+		"Confirm: fake\nfakes something": nil,
+	}
+	for want, c := range displays {
+		s := newSetup(tools.KindExecute, policy.AskUser, scheduler.ProceedOnce)
+		s.options.Mode = func() policy.ApprovalMode { return policy.ModePlan }
+		s.confirm = gives(c)
+		require.Equal(t, want, s.call(t.Context()).Result.ReturnDisplay.Text)
+	}
+}
+
+func TestPlanModeRefusals(t *testing.T) {
+	why := fault.New(fault.FileChangedSinceRead, "x", "It changed.", "Read it.")
+	tests := map[string]struct {
+		verdict policy.Verdict
+		err     error
+		status  scheduler.Status
+		code    fault.Code
+	}{
+		"a denial holds":        {policy.Deny, nil, scheduler.StatusDenied, fault.PolicyViolation},
+		"the tool refuses":      {policy.AskUser, why, scheduler.StatusError, fault.FileChangedSinceRead},
+		"will refuse":           {policy.AskUser, tools.ErrWillRefuse, scheduler.StatusError, fault.ExecutionFailed},
+		"will refuse, says why": {policy.AskUser, tools.WillRefuse(why), scheduler.StatusError, fault.FileChangedSinceRead},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newSetup(tools.KindEdit, tt.verdict, scheduler.ProceedOnce)
+			s.options.Mode = func() policy.ApprovalMode { return policy.ModePlan }
+			s.confirm = func(context.Context) (*tools.Confirmation, error) { return nil, tt.err }
+			r := s.call(t.Context())
+			require.Equal(t, tt.status, r.Status)
+			require.Equal(t, tt.code, r.Result.Error.Code)
+			require.NotContains(t, s.steps, "execute")
+			require.NotContains(t, s.steps, "ask")
+		})
+	}
+}
+
+// What changes nothing runs in plan mode.
+func TestPlanModeRunsReaders(t *testing.T) {
+	s := newSetup(tools.KindRead, policy.Allow, "")
+	s.options.Mode = func() policy.ApprovalMode { return policy.ModePlan }
+	require.Equal(t, "done", s.call(t.Context()).Result.LLMContent.String())
+}
+
+// AR-29: a context that ends at any stage gives one response, of status
+// cancelled, and no later stage begins.
+func TestCancel(t *testing.T) {
+	for _, stage := range []string{"before", "build", "decide", "confirm", "ask", "execute", "execute, with a fault"} {
+		t.Run(stage, func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			defer cancel(nil)
+			stop := func(at string) {
+				if at == stage {
+					cancel(errors.New("user pressed ^C"))
+				}
+			}
+			s := newSetup(tools.KindEdit, policy.AskUser, scheduler.ProceedOnce)
+			s.build = func(json.RawMessage) error { stop("build"); return nil }
+			decide, ask := s.options.Decide, s.options.Ask
+			s.options.Decide = func(c policy.Call) policy.Decision { stop("decide"); return decide(c) }
+			s.confirm = func(context.Context) (*tools.Confirmation, error) { stop("confirm"); return nil, ctx.Err() }
+			s.options.Ask = func(ctx context.Context, q scheduler.Question) (scheduler.Answer, error) {
+				stop("ask")
+				return ask(ctx, q)
+			}
+			s.run = func(ctx context.Context, _ tools.Output) (tools.Result, error) {
+				if stop("execute"); ctx.Err() != nil {
+					return tools.Result{LLMContent: tools.Text("half")}, ctx.Err()
+				}
+				stop("execute, with a fault")
+				return tools.Fail(fault.New(fault.Cancelled, "x", "Stopped half way.", "")), nil
+			}
+			stop("before")
+			r := s.call(ctx)
+			require.Equal(t, scheduler.StatusCancelled, r.Status)
+			require.Equal(t, fault.Cancelled, r.Result.Error.Code)
+			require.NotEmpty(t, r.Result.LLMContent.String())
+			require.Empty(t, s.defects)
+			switch stage {
+			case "execute":
+				require.Equal(t, "half", r.Result.LLMContent.String())
+				require.ErrorContains(t, r.Result.Error, "user pressed ^C")
+			case "execute, with a fault":
+				require.Equal(t, "Stopped half way.", r.Result.Error.Message)
+			default:
+				require.NotContains(t, s.steps, "execute")
+			}
+		})
+	}
+}
+
+// A call that succeeded is not called cancelled, as what it did is done; nor
+// is one that failed for a reason of its own.
+func TestCancelTooLate(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s := newSetup(tools.KindEdit, policy.Allow, "")
+	s.run = func(context.Context, tools.Output) (tools.Result, error) {
+		cancel()
+		return tools.Result{LLMContent: tools.Text("written")}, nil
+	}
+	require.Equal(t, scheduler.StatusSuccess, s.call(ctx).Status)
+
+	ctx, cancel = context.WithCancel(t.Context())
+	s.run = func(context.Context, tools.Output) (tools.Result, error) {
+		cancel()
+		return tools.Fail(fault.New(fault.NoSpaceLeft, "x", "Full.", "")), nil
+	}
+	require.Equal(t, fault.NoSpaceLeft, s.call(ctx).Result.Error.Code)
+}
+
+// A tool's own timeout is no cancellation.
+func TestOwnTimeoutIsAnError(t *testing.T) {
+	s := newSetup(tools.KindFetch, policy.Allow, "")
+	s.run = func(context.Context, tools.Output) (tools.Result, error) {
+		return tools.Result{}, context.DeadlineExceeded
+	}
+	r := s.call(t.Context())
+	require.Equal(t, scheduler.StatusError, r.Status)
+	require.Equal(t, fault.UnhandledException, r.Result.Error.Code)
+}
+
+// A panic anywhere gives one response without stack; the host gets the stack.
+func TestPanics(t *testing.T) {
+	tests := map[string]func(*setup){
+		"build":   func(s *setup) { s.build = func(json.RawMessage) error { panic("boom") } },
+		"confirm": func(s *setup) { s.confirm = func(context.Context) (*tools.Confirmation, error) { panic("boom") } },
+		"execute": func(s *setup) {
+			s.run = func(context.Context, tools.Output) (tools.Result, error) { panic("boom") }
+		},
+		"decide": func(s *setup) { s.options.Decide = func(policy.Call) policy.Decision { panic("boom") } },
+		"mode":   func(s *setup) { s.options.Mode = func() policy.ApprovalMode { panic("boom") } },
+		"ask": func(s *setup) {
+			s.options.Ask = func(context.Context, scheduler.Question) (scheduler.Answer, error) { panic("boom") }
+		},
+		"lookup": func(s *setup) { s.options.Tools = panickingTools{} },
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newSetup(tools.KindEdit, policy.AskUser, scheduler.ProceedOnce)
+			change(s)
+			r := s.call(t.Context())
+			require.Equal(t, scheduler.StatusError, r.Status)
+			require.Equal(t, fault.UnhandledException, r.Result.Error.Code)
+			require.Contains(t, r.Result.Error.Message, "boom")
+			require.NotContains(t, string(r.Result.FunctionResponse()), "scheduler_test.go")
+			require.Len(t, s.defects, 1)
+			require.ErrorContains(t, s.defects[0], "scheduler_test.go")
+			if name != "execute" {
+				require.NotContains(t, s.steps, "execute")
+			}
+		})
+	}
+}
+
+type panickingTools struct{}
+
+func (panickingTools) Lookup(string) (tools.DeclarativeTool, error) { panic("boom") }
+
+// A tool that builds nothing, without an error, is a defect.
+func TestNilInvocation(t *testing.T) {
+	s := newSetup(tools.KindRead, policy.Allow, "")
+	s.options.Tools = nilBuilder{s.fake}
+	r := s.call(t.Context())
+	require.Equal(t, fault.UnhandledException, r.Result.Error.Code)
+	require.Len(t, s.defects, 1)
+}
+
+type nilBuilder struct{ *fake }
+
+func (n nilBuilder) Lookup(string) (tools.DeclarativeTool, error)      { return n, nil }
+func (nilBuilder) Build(json.RawMessage) (tools.ToolInvocation, error) { return nil, nil }
+
+// FS-43: success after an announced refusal is told to the host, and its
+// content is not passed on as a success.
+func TestAnnouncedRefusalThatSucceeds(t *testing.T) {
+	s := newSetup(tools.KindEdit, policy.AskUser, scheduler.ProceedOnce)
+	s.confirm = func(context.Context) (*tools.Confirmation, error) { return nil, tools.ErrWillRefuse }
+	r := s.call(t.Context())
+	require.Equal(t, fault.UnhandledException, r.Result.Error.Code)
+	require.NotContains(t, r.Result.LLMContent.String(), "done")
+	require.Len(t, s.defects, 1)
+	require.ErrorContains(t, s.defects[0], "announced a refusal")
+}
+
+// PR-22: an untyped error is unhandled_exception, and goes to the host; the
+// content beside it is kept for the model.
+func TestUntypedError(t *testing.T) {
+	untyped := errors.New("broken pipe")
+	s := newSetup(tools.KindRead, policy.Allow, "")
+	s.run = func(context.Context, tools.Output) (tools.Result, error) {
+		return tools.Result{LLMContent: tools.Text("so far")}, untyped
+	}
+	r := s.call(t.Context())
+	require.Equal(t, fault.UnhandledException, r.Result.Error.Code)
+	require.Contains(t, r.Result.Error.Message, "broken pipe")
+	require.Equal(t, "so far", r.Result.LLMContent.String())
+	require.Len(t, s.defects, 1)
+	require.ErrorIs(t, s.defects[0], untyped)
+
+	s.run = func(context.Context, tools.Output) (tools.Result, error) {
+		return tools.Fail(fault.New(fault.NoSpaceLeft, "x", "Full.", "")), untyped
+	}
+	require.Equal(t, fault.NoSpaceLeft, s.call(t.Context()).Result.Error.Code)
+	require.Len(t, s.defects, 2)
+}
+
+// Live output goes out under the call's id and ends with the execution.
+func TestOutput(t *testing.T) {
+	var got []string
+	var late tools.Output
+	s := newSetup(tools.KindRead, policy.Allow, "")
+	s.options.Output = func(id, chunk string) { got = append(got, id+" "+chunk) }
+	s.run = func(_ context.Context, out tools.Output) (tools.Result, error) {
+		out.Write("one")
+		out.Write("two")
+		late = out
+		return tools.Result{}, nil
+	}
+	s.call(t.Context())
+	late.Write("three")
+	require.Equal(t, []string{"c1 one", "c1 two"}, got)
+
+	s.options.Output = nil
+	require.Equal(t, scheduler.StatusSuccess, s.call(t.Context()).Status)
+	late.Write("nobody listens")
+
+	// A listener that panics does not break the call's one response.
+	s.options.Output = func(string, string) { panic("boom") }
+	r := s.call(t.Context())
+	require.Equal(t, fault.UnhandledException, r.Result.Error.Code)
+	s.options.Output = func(string, string) {}
+	late.Write("and does not keep its lock")
+}
+
+func TestNewPanicsWithoutTools(t *testing.T) {
+	require.Panics(t, func() { scheduler.New(scheduler.Options{}) })
+}
+
+// The zero options decide by kind in default mode, with nobody to ask.
+func TestZeroOptions(t *testing.T) {
+	s := scheduler.New(scheduler.Options{Tools: &fake{kind: tools.KindRead}})
+	require.Equal(t, scheduler.StatusSuccess, s.Run(t.Context(), scheduler.Request{Tool: "fake", Args: json.RawMessage("1")}).Status)
+	s = scheduler.New(scheduler.Options{Tools: &fake{kind: tools.KindEdit}})
+	r := s.Run(t.Context(), scheduler.Request{Tool: "fake", Args: json.RawMessage("1")})
+	require.Equal(t, fault.NobodyToAsk, r.Result.Error.Code)
+	s = scheduler.New(scheduler.Options{Tools: &fake{kind: tools.KindEdit, run: func(context.Context, tools.Output) (tools.Result, error) {
+		panic("boom")
+	}}, Allowed: []string{"fake"}})
+	r = s.Run(t.Context(), scheduler.Request{Tool: "fake", Args: json.RawMessage("1")})
+	require.Equal(t, fault.UnhandledException, r.Result.Error.Code)
+}
+
+// Calls run side by side on one scheduler.
+func TestConcurrentCalls(t *testing.T) {
+	type params struct {
+		N int `json:"n"`
+	}
+	r := tools.NewRegistry(tools.RegistryOptions{})
+	tool, err := tools.Define("count", "Counts.", tools.KindRead, func(_ context.Context, p params) (tools.Result, error) {
+		content, err := tools.JSON(p)
+		return tools.Result{LLMContent: content}, err
+	}, tools.WithParallel())
+	require.NoError(t, err)
+	require.NoError(t, r.Register(tool))
+	s := scheduler.New(scheduler.Options{Tools: r})
+	var running sync.WaitGroup
+	for range 64 {
+		running.Go(func() {
+			response := s.Run(t.Context(), scheduler.Request{Tool: "count", Args: json.RawMessage(`{"n":"7"}`)})
+			if got := response.Result.LLMContent.String(); got != `{"n":7}` {
+				t.Errorf("got %s", got)
+			}
+		})
+	}
+	running.Wait()
+}
+
+// FuzzRun: whatever a model sends, there is one response with a status and,
+// unless it succeeded, a code; never a panic.
+func FuzzRun(f *testing.F) {
+	type params struct {
+		Text string `json:"text"`
+		N    int8   `json:"n,omitempty"`
+	}
+	r := tools.NewRegistry(tools.RegistryOptions{})
+	for _, kind := range []tools.Kind{tools.KindRead, tools.KindEdit, tools.KindOther} {
+		tool, err := tools.Define("tool_"+string(kind), "X.", kind, func(_ context.Context, p params) (tools.Result, error) {
+			if p.N < 0 {
+				panic("negative")
+			}
+			return tools.Result{LLMContent: tools.Text(p.Text)}, nil
+		})
+		require.NoError(f, err)
+		require.NoError(f, r.Register(tool))
+	}
+	f.Add("tool_read", []byte(`{"text":"a","n":"3"}`), "default")
+	f.Add("tool_edit", []byte(`{"text":"a"}`), "plan")
+	f.Add("tool_other", []byte(`{"text":1e9999999}`), "yolo")
+	f.Add("tool_read", []byte(`{"text":"a","n":-1}`), "")
+	f.Add("absent", []byte(`[`), "autoEdit")
+	f.Fuzz(func(t *testing.T, name string, args []byte, mode string) {
+		s := scheduler.New(scheduler.Options{Tools: r, Mode: func() policy.ApprovalMode { return policy.ApprovalMode(mode) }})
+		response := s.Run(t.Context(), scheduler.Request{Tool: name, Args: args})
+		switch response.Status {
+		case scheduler.StatusSuccess:
+			require.Nil(t, response.Result.Error)
+			require.True(t, json.Valid(response.Params))
+		case scheduler.StatusError, scheduler.StatusDenied:
+			require.NotEmpty(t, response.Result.Error.Code)
+		default:
+			t.Fatalf("status %q", response.Status)
+		}
+		require.True(t, json.Valid(response.Result.FunctionResponse()))
+	})
+}
