@@ -39,6 +39,7 @@ func TestProgram(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir+"/home")
 			env.Setenv("TMPDIR", env.WorkDir+"/tmp")
+			env.Setenv("GORACE", "atexit_sleep_ms=0") // a second for each process otherwise
 			for _, dir := range []string{"home", "tmp"} {
 				if err := os.Mkdir(env.WorkDir+"/"+dir, 0o755); err != nil {
 					return err
