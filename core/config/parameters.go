@@ -10,7 +10,9 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/commit"
 	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/mutation"
 	"github.com/fettle-dev/fettle/core/services/patch"
+	"github.com/fettle-dev/fettle/core/services/workspace"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -51,8 +53,11 @@ type Parameters struct {
 	Now       func() time.Time           // nil: time.Now
 	DebugMode bool
 
-	// Seams for tests: a replaced applier (FS-39), and hooks at the named
-	// steps of a write (TE-08).
-	Apply      patch.Applier
-	CommitHook func(commit.Step) error
+	// Seams for tests: a replaced applier (FS-39), and hooks that are called at
+	// the named moments of a read, a mutation and a commit, on the goroutine of
+	// the call (TE-08). nil: none.
+	Apply        patch.Applier
+	ReadHook     func(filestate.Window, workspace.Path)
+	MutationHook func(mutation.Window, workspace.Path)
+	CommitHook   func(commit.Step) error
 }

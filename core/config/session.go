@@ -37,9 +37,11 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 			return instructions.IsFile(base) || base == c.params.Layout.ContextFile
 		},
 		RequireSeen: c.params.RequireSeen,
+		Hook:        c.params.ReadHook,
 	})
 	s.mutation = mutation.New(mutation.Options{
 		Files: sh.workspace, Committer: sh.committer, State: s.state, Logger: c.params.Logger,
+		Hook: c.params.MutationHook,
 	})
 	s.tracker = tracker.New(tracker.Options{State: s.state, Instructions: instructions.New(sh.workspace)})
 	var err error
