@@ -48,7 +48,7 @@ func Classify(name string, head []byte, size int64) Class {
 	switch start, text := textStart(head, cut); {
 	case bytes.HasPrefix(head, []byte("%PDF-")):
 		return Class{KindPDF, "application/pdf"}
-	case text && ext == "svg" && strings.HasPrefix(start, "<"):
+	case text && ext == "svg" && bytes.HasPrefix(start, []byte("<")):
 		return Class{KindSVG, "image/svg+xml"}
 	case text:
 		return Class{KindText, "text/plain"}
@@ -105,7 +105,7 @@ func classOf(mimeType string) Class {
 
 // textStart reports whether head is Unicode text, and returns what follows
 // its mark and leading blanks. The last character may be cut off if cut.
-func textStart(head []byte, cut bool) (start string, text bool) {
+func textStart(head []byte, cut bool) (start []byte, text bool) {
 	const longest = 4 // bytes of a character
 	name, mark := markOf(head)
 	body := head[mark:]
@@ -121,9 +121,9 @@ func textStart(head []byte, cut bool) (start string, text bool) {
 		}
 	}
 	if !utf8.Valid(body) || manyControls(body) {
-		return "", false
+		return nil, false
 	}
-	return string(bytes.TrimLeftFunc(body, unicode.IsSpace)), true
+	return bytes.TrimLeftFunc(body, unicode.IsSpace), true
 }
 
 // legacyText reports whether head may be text in a code page.

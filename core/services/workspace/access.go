@@ -18,7 +18,7 @@ import (
 // path_is_not_a_directory, path_not_in_workspace, read_content_failure,
 // invalid_tool_params (a name too long).
 func (w *Workspace) Stat(p Path) (Info, error) {
-	info, err := reach(w, p, directory.stat, spot.stat)
+	info, err := reach(w, p, false, directory.stat, spot.stat)
 	if err != nil {
 		return Info{}, w.failure("workspace.stat", p, err)
 	}
@@ -31,7 +31,7 @@ func (w *Workspace) Stat(p Path) (Info, error) {
 // those of Stat, and not_a_regular_file for what cannot be opened by its
 // nature, as a socket.
 func (w *Workspace) OpenRead(p Path) (*os.File, error) {
-	f, err := reach(w, p, directory.open, spot.open)
+	f, err := reach(w, p, true, directory.open, spot.open)
 	if err != nil {
 		return nil, w.failure("workspace.open_read", p, err)
 	}
@@ -39,9 +39,9 @@ func (w *Workspace) OpenRead(p Path) (*os.File, error) {
 }
 
 // reach does something with what p leads to: at once where that is possible,
-// else at the end of a walk.
-func reach[T any](w *Workspace, p Path, direct func(directory, string) (T, error), walked func(spot) (T, error)) (result T, err error) {
-	err = w.try(p, func(dir directory) (err error) {
+// else at the end of a walk. verify is that of try.
+func reach[T any](w *Workspace, p Path, verify bool, direct func(directory, string) (T, error), walked func(spot) (T, error)) (result T, err error) {
+	err = w.try(p, verify, func(dir directory) (err error) {
 		result, err = direct(dir, p.rel)
 		if !errors.Is(err, errIndirect) {
 			return err
@@ -55,27 +55,28 @@ func reach[T any](w *Workspace, p Path, direct func(directory, string) (T, error
 }
 
 // try calls do with the folder that p belongs to, again if something moved
-// meanwhile, and once more if the folder has been made anew.
-func (w *Workspace) try(p Path, do func(directory) error) error {
+// meanwhile. If verify, the folder must still be in its place; if not, that
+// is looked at only when do misses a file.
+func (w *Workspace) try(p Path, verify bool, do func(directory) error) error {
 	const attempts = 64
 	r, err := w.rootOf(p)
 	if err != nil {
 		return err
 	}
-	reopened := false
+	verify = verify || p.rel == "." // which no removal can make missing
 	for range attempts {
 		dir, err := r.open()
 		if err != nil {
 			return err
 		}
-		if p.rel == "." && r.dropIfRemoved(dir) {
+		if verify && r.dropIfReplaced(dir) {
 			continue
 		}
 		err = do(dir)
-		switch {
-		case errors.Is(err, fs.ErrNotExist) && !reopened && r.dropIfRemoved(dir):
-			reopened = true
-		case !errors.Is(err, errMoved):
+		if !verify && errors.Is(err, fs.ErrNotExist) && r.dropIfReplaced(dir) {
+			continue
+		}
+		if !errors.Is(err, errMoved) {
 			return err
 		}
 	}
@@ -96,7 +97,7 @@ type Entry struct {
 func (w *Workspace) ReadDir(ctx context.Context, p Path) ([]Entry, error) {
 	const op = "workspace.read_dir"
 	const batch = 256
-	l, err := reach(w, p, directory.list, spot.list)
+	l, err := reach(w, p, true, directory.list, spot.list)
 	if err != nil {
 		return nil, w.failure(op, p, err)
 	}

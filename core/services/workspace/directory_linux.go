@@ -11,21 +11,20 @@ import (
 // the folder, in the same call that opens the file.
 type fdDirectory struct{ file *os.File }
 
-// openDirectory opens the folder at path, whose links are followed. Where
+// openDirectory opens the folder at path, on which no link may stand. Where
 // the kernel or a sandbox refuses openat2 it falls back to os.Root.
 func openDirectory(path string) (directory, error) {
-	fd, err := uninterrupted(func() (int, error) {
-		return unix.Open(path, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
-	})
-	if err != nil {
+	how := unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS}
+	fd, err := uninterrupted(func() (int, error) { return unix.Openat2(unix.AT_FDCWD, path, &how) })
+	switch {
+	case lacksOpenat2(err):
+		return openRootDirectory(path)
+	case err == unix.ELOOP: //nolint:errorlint // a bare errno
+		return nil, errReplaced
+	case err != nil:
 		return nil, err
 	}
-	d := fdDirectory{os.NewFile(uintptr(fd), path)}
-	if _, err := d.stat("."); lacksOpenat2(err) {
-		d.close()
-		return openRootDirectory(path)
-	}
-	return d, nil
+	return fdDirectory{os.NewFile(uintptr(fd), path)}, nil
 }
 
 // lacksOpenat2 tells the answers of a kernel before 5.6 and of sandboxes

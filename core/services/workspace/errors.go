@@ -16,6 +16,8 @@ import (
 var (
 	// errOutside: the name leads out of every folder of the workspace.
 	errOutside = errors.New("path leads out of the workspace")
+	// errReplaced: a link is where a workspace folder was.
+	errReplaced = errors.New("workspace folder replaced by a link")
 	// errIndirect: the one-call implementation cannot tell; the name has to
 	// be walked.
 	errIndirect = errors.New("path has to be walked")
@@ -38,6 +40,10 @@ func (w *Workspace) failure(op string, p Path, err error) error {
 		return w.outside(op, p.String())
 	case errors.Is(err, os.ErrClosed):
 		return closedError(op)
+	case errors.Is(err, errReplaced):
+		return fault.Wrap(fault.PathNotInWorkspace, op,
+			"The workspace folder "+show(p.folder)+" has been replaced by a link, or lies behind one now.",
+			"Put the folder back, or start a new session if the link is meant.", err)
 	case errors.Is(err, errMoved):
 		return fault.Wrap(fault.ReadContentFailure, op, "What lies at "+path+" was replaced again and again while it was opened.",
 			"Try again when it is left alone.", err)

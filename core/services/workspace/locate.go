@@ -66,7 +66,7 @@ func (l *Location) failure(op string, err error) error {
 // target_is_directory for a workspace folder itself.
 func (w *Workspace) Locate(p Path) (*Location, error) {
 	const op = "workspace.locate"
-	l, err := reach(w, p, w.locateDirectly(p), spot.locate)
+	l, err := reach(w, p, true, w.locateDirectly(p), spot.locate)
 	if err == nil && l == nil {
 		err = fault.New(fault.TargetIsDirectory, op, "The path is a workspace folder: "+show(p.String())+".", "Name a file in it.")
 	}
@@ -86,16 +86,12 @@ func (w *Workspace) locateDirectly(p Path) func(directory, string) (*Location, e
 		if err != nil {
 			return nil, err
 		}
-		realPath, err := r.resolved()
-		if err != nil {
-			return nil, err
-		}
 		parent, err := dir.parent(filepath.Dir(rel))
 		if err != nil {
 			return nil, err
 		}
 		defer parent.close()
-		name, path := filepath.Base(rel), filepath.Join(realPath, rel)
+		name, path := filepath.Base(rel), filepath.Join(r.realPath, rel)
 		info, err := parent.lstat(name)
 		if errors.Is(err, fs.ErrNotExist) {
 			s, err := absent(parent, name, path)

@@ -26,7 +26,7 @@ func (w *Workspace) MakeParents(p Path) (undo func(), err error) {
 		made = append(made, folderMade{Path{f.root.folder, filepath.Join(f.rel, name)}, info})
 		return nil
 	}
-	err = w.try(p, func(directory) error {
+	err = w.try(p, true, func(directory) error {
 		return (&walker{w: w, create: true, made: record}).walk(p, func(spot) error { return nil })
 	})
 	if err != nil {
@@ -45,7 +45,7 @@ type folderMade struct {
 // unmake removes the folder if it is the one made, and empty.
 func (w *Workspace) unmake(m folderMade) {
 	_ = (&walker{w: w}).walk(m.path, func(s spot) error {
-		if s.exists && s.info.Dev == m.info.Dev && s.info.Ino == m.info.Ino {
+		if s.exists && sameFile(s.info, m.info) {
 			return s.dir.rmdir(s.name)
 		}
 		return nil

@@ -51,12 +51,12 @@ func (w *Workspace) Resolve(path string) (Path, error) {
 		abs = filepath.Join(roots[0].folder, abs)
 	}
 	abs = filepath.Clean(abs)
-	if p, ok := match(roots, abs, func(r *root) (string, error) { return r.folder, nil }); ok {
+	if p, ok := match(roots, abs, func(r *root) string { return r.folder }); ok {
 		return p, nil
 	}
 	resolved, err := resolvePrefix(abs)
 	if err == nil {
-		if p, ok := match(roots, resolved, (*root).resolved); ok {
+		if p, ok := match(roots, resolved, func(r *root) string { return r.realPath }); ok {
 			return p, nil
 		}
 	}
@@ -65,13 +65,10 @@ func (w *Workspace) Resolve(path string) (Path, error) {
 
 // match places abs in the innermost folder that holds it, folders being
 // compared under the name that nameOf gives.
-func match(roots []*root, abs string, nameOf func(*root) (string, error)) (p Path, ok bool) {
+func match(roots []*root, abs string, nameOf func(*root) string) (p Path, ok bool) {
 	longest := -1
 	for _, r := range roots {
-		name, err := nameOf(r)
-		if err != nil {
-			continue
-		}
+		name := nameOf(r)
 		if rel, inside := below(name, abs); inside && len(name) > longest {
 			p, ok, longest = Path{folder: r.folder, rel: rel}, true, len(name)
 		}

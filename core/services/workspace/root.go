@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"sync"
@@ -9,60 +10,51 @@ import (
 // root is one workspace folder and, once used, its descriptor.
 type root struct {
 	folder     string // absolute, cleaned, links unresolved
+	realPath   string // links resolved when the workspace was opened
 	openFolder func(path string) (directory, error)
 
-	mu       sync.Mutex
-	dir      directory // nil before the first use
-	realPath string    // folder with its links resolved when dir was opened
-	closed   bool
+	mu     sync.Mutex
+	dir    directory // nil before the first use
+	closed bool
 }
 
-// open returns the folder's descriptor, which stays the root's.
+// open returns the folder's descriptor, which stays the root's. The folder
+// is always the one at realPath: a link that has come to stand there, or on
+// the way, is refused with errReplaced.
 func (r *root) open() (directory, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if err := r.openLocked(); err != nil {
-		return nil, err
-	}
-	return r.dir, nil
-}
-
-// resolved returns the folder's name with its links resolved.
-func (r *root) resolved() (string, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if err := r.openLocked(); err != nil {
-		return "", err
-	}
-	return r.realPath, nil
-}
-
-func (r *root) openLocked() error {
 	if r.closed {
-		return os.ErrClosed
+		return nil, os.ErrClosed
 	}
 	if r.dir != nil {
-		return nil
+		return r.dir, nil
 	}
-	realPath, err := filepath.EvalSymlinks(r.folder)
+	dir, err := r.openFolder(r.realPath)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	dir, err := r.openFolder(realPath)
-	if err != nil {
-		return err
+	if again, err := filepath.EvalSymlinks(r.realPath); err != nil || again != r.realPath {
+		dir.close()
+		return nil, errors.Join(errReplaced, err)
 	}
-	r.dir, r.realPath = dir, realPath
-	return nil
+	r.dir = dir
+	return dir, nil
 }
 
-// dropIfRemoved forgets dir if its folder has been removed from the file
-// system, so that the next use opens the name again, and reports whether it
+// dropIfReplaced forgets dir if its folder has been removed, or another has
+// taken its place, so that the next use opens that one; it reports whether it
 // did. The collector closes dir, which other calls may still be using.
-func (r *root) dropIfRemoved(dir directory) bool {
-	info, err := dir.stat(".")
-	if err != nil || info.Nlink != 0 {
+func (r *root) dropIfReplaced(dir directory) bool {
+	own, err := dir.stat(".")
+	if err != nil {
 		return false
+	}
+	if own.Nlink > 0 {
+		fi, err := os.Lstat(r.realPath)
+		if err == nil && sameFile(own, infoOfFileInfo(fi)) {
+			return false
+		}
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,6 +63,9 @@ func (r *root) dropIfRemoved(dir directory) bool {
 	}
 	return true
 }
+
+// sameFile compares identities where there are any.
+func sameFile(a, b Info) bool { return a.Dev == b.Dev && a.Ino == b.Ino }
 
 func (r *root) close() {
 	r.mu.Lock()

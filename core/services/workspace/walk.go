@@ -121,12 +121,8 @@ func (k *walker) startAt(r *root) error {
 	if err != nil {
 		return err
 	}
-	realPath, err := r.resolved()
-	if err != nil {
-		return err
-	}
 	k.close()
-	k.frames = []frame{{dir: dir, path: realPath, root: r, rel: "."}}
+	k.frames = []frame{{dir: dir, path: r.realPath, root: r, rel: "."}}
 	return nil
 }
 
@@ -208,7 +204,7 @@ func (w *Workspace) rootWithIdentity(info Info) *root {
 		if err != nil {
 			continue
 		}
-		if own, err := dir.stat("."); err == nil && own.Dev == info.Dev && own.Ino == info.Ino {
+		if own, err := dir.stat("."); err == nil && sameFile(own, info) {
 			return r
 		}
 	}
@@ -256,11 +252,7 @@ func (k *walker) restart(abs string) error {
 	var found *root
 	var used int
 	for _, r := range k.w.snapshot() {
-		realPath, err := r.resolved()
-		if err != nil {
-			continue
-		}
-		for _, folder := range []string{r.folder, realPath} {
+		for _, folder := range []string{r.folder, r.realPath} {
 			n := len(filepath.VolumeName(folder))
 			prefix := elements(strings.TrimRight(folder[n:], string(filepath.Separator)))
 			if strings.EqualFold(folder[:n], volume) && hasPrefix(names, prefix) && (found == nil || len(prefix) > used) {

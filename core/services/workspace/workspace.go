@@ -15,9 +15,11 @@ import (
 // safe for concurrent use.
 //
 // A folder's descriptor is opened at its first use and kept until Close, so
-// that an unused Workspace costs no descriptor. From then on the folder is
-// the one that was opened, even if it is renamed; if it is removed, the next
-// use opens its name again.
+// that an unused Workspace costs no descriptor. A folder is what lies at the
+// place that its name led to when it was added. If it is removed or renamed
+// and made anew, the new one is used as soon as that is noticed: by any method
+// but Stat, which looks only if a file is missing. A link in that place is
+// refused with path_not_in_workspace.
 type Workspace struct {
 	openFolder func(path string) (directory, error) // seam: openDirectory, or another implementation in tests
 
@@ -51,7 +53,7 @@ func open(openFolder func(string) (directory, error), folders []string) (*Worksp
 // Add appends a folder under the conditions of [Open]. A folder that is
 // already there is left where it is.
 func (w *Workspace) Add(folder string) error {
-	abs, err := checkFolder(folder)
+	abs, realPath, err := checkFolder(folder)
 	if err != nil {
 		return err
 	}
@@ -65,28 +67,36 @@ func (w *Workspace) Add(folder string) error {
 			return nil
 		}
 	}
-	w.roots = append(slices.Clip(w.roots), &root{folder: abs, openFolder: w.openFolder})
+	w.roots = append(slices.Clip(w.roots), &root{folder: abs, realPath: realPath, openFolder: w.openFolder})
 	return nil
 }
 
-// checkFolder returns the absolute, cleaned name of an existing directory.
-func checkFolder(folder string) (string, error) {
+// checkFolder returns the absolute, cleaned name of an existing directory, as
+// given and with its links resolved.
+func checkFolder(folder string) (abs, realPath string, err error) {
 	const op, remedy = "workspace.open", "Name an existing folder."
 	if folder == "" {
-		return "", fault.New(fault.InvalidConfig, op, "The name of a workspace folder is empty.", remedy)
+		return "", "", fault.New(fault.InvalidConfig, op, "The name of a workspace folder is empty.", remedy)
 	}
-	abs, err := filepath.Abs(folder)
+	abs, err = filepath.Abs(folder)
 	if err != nil {
-		return "", fault.Wrap(fault.InvalidConfig, op, "The working directory cannot be determined.", remedy, err)
+		return "", "", fault.Wrap(fault.InvalidConfig, op, "The working directory cannot be determined.", remedy, err)
 	}
-	info, err := os.Stat(abs)
+	realPath, err = filepath.EvalSymlinks(abs)
 	if err != nil {
-		return "", fault.Wrap(fault.InvalidConfig, op, "The workspace folder "+show(abs)+" cannot be used.", remedy, err)
+		return "", "", fault.Wrap(fault.InvalidConfig, op, "The workspace folder "+show(abs)+" cannot be used.", remedy, err)
+	}
+	info, err := os.Lstat(realPath)
+	if err != nil {
+		return "", "", fault.Wrap(fault.InvalidConfig, op, "The workspace folder "+show(abs)+" cannot be used.", remedy, err)
 	}
 	if !info.IsDir() {
-		return "", fault.New(fault.InvalidConfig, op, "The workspace folder "+show(abs)+" is not a folder.", remedy)
+		return "", "", fault.New(fault.InvalidConfig, op, "The workspace folder "+show(abs)+" is not a folder.", remedy)
 	}
-	return abs, nil
+	if realPath == abs {
+		realPath = abs // one string for both
+	}
+	return abs, realPath, nil
 }
 
 // Close closes the folders' descriptors. What was opened through the

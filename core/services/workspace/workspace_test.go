@@ -247,50 +247,54 @@ func leadsTree(t testing.TB) string {
 func TestLeads(t *testing.T) {
 	top := leadsTree(t)
 	onEach(t, func(t *testing.T, start func(...string) *Workspace) {
-		w := start(top+"/ws", top+"/ws2")
-		for _, tt := range leads {
-			name := tt.path[:min(len(tt.path), 30)]
-			p := resolve(t, w, tt.path)
-			info, err := w.Stat(p)
-			content, rerr := readAll(w.OpenRead(p))
-			if tt.code != "" {
-				requireCode(t, err, tt.code)
-				requireCode(t, rerr, tt.code)
-			} else {
-				require.NoError(t, err, name)
-				require.NoError(t, rerr, name)
-				require.Equal(t, tt.want, content, name)
-				require.EqualValues(t, len(tt.want), info.Size, name)
-			}
-			l, err := w.Locate(p)
-			if tt.real == "" {
-				requireCode(t, err, tt.code)
-				continue
-			}
-			require.NoError(t, err, name)
-			require.Equal(t, filepath.Join(top, tt.real), l.RealPath, name)
-			require.Equal(t, filepath.Base(tt.real), l.Name, name)
-			require.Equal(t, tt.want != "", l.Exists, name)
-			held, err := l.Dir.Stat()
-			require.NoError(t, err)
-			folder, err := os.Stat(filepath.Dir(l.RealPath))
-			require.NoError(t, err)
-			require.True(t, os.SameFile(held, folder), name)
-			content, err = readAll(l.OpenRead())
-			stat, serr := l.Stat()
-			if l.Exists {
-				require.NoError(t, err, name)
-				require.NoError(t, serr, name)
-				require.Equal(t, tt.want, content, name)
-				require.Equal(t, info, stat, name)
-			} else {
-				requireCode(t, err, fault.FileNotFound)
-				requireCode(t, serr, fault.FileNotFound)
-			}
-			require.NoError(t, l.Close())
-			require.NoError(t, l.Close())
-		}
+		checkLeads(t, start(top+"/ws", top+"/ws2"), top)
 	})
+}
+
+func checkLeads(t *testing.T, w *Workspace, top string) {
+	t.Helper()
+	for _, tt := range leads {
+		name := tt.path[:min(len(tt.path), 30)]
+		p := resolve(t, w, tt.path)
+		info, err := w.Stat(p)
+		content, rerr := readAll(w.OpenRead(p))
+		if tt.code != "" {
+			requireCode(t, err, tt.code)
+			requireCode(t, rerr, tt.code)
+		} else {
+			require.NoError(t, err, name)
+			require.NoError(t, rerr, name)
+			require.Equal(t, tt.want, content, name)
+			require.EqualValues(t, len(tt.want), info.Size, name)
+		}
+		l, err := w.Locate(p)
+		if tt.real == "" {
+			requireCode(t, err, tt.code)
+			continue
+		}
+		require.NoError(t, err, name)
+		require.Equal(t, filepath.Join(top, tt.real), l.RealPath, name)
+		require.Equal(t, filepath.Base(tt.real), l.Name, name)
+		require.Equal(t, tt.want != "", l.Exists, name)
+		held, err := l.Dir.Stat()
+		require.NoError(t, err)
+		folder, err := os.Stat(filepath.Dir(l.RealPath))
+		require.NoError(t, err)
+		require.True(t, os.SameFile(held, folder), name)
+		content, err = readAll(l.OpenRead())
+		stat, serr := l.Stat()
+		if l.Exists {
+			require.NoError(t, err, name)
+			require.NoError(t, serr, name)
+			require.Equal(t, tt.want, content, name)
+			require.Equal(t, info, stat, name)
+		} else {
+			requireCode(t, err, fault.FileNotFound)
+			requireCode(t, serr, fault.FileNotFound)
+		}
+		require.NoError(t, l.Close())
+		require.NoError(t, l.Close())
+	}
 }
 
 func TestLeadsErrno(t *testing.T) {
@@ -453,6 +457,32 @@ func TestFolderReplaced(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, "new", content)
 
+		// Renamed away and made anew: the one under the name counts.
+		require.NoError(t, os.Rename(top+"/ws", top+"/old"))
+		require.NoError(t, os.Mkdir(top+"/ws", 0o755))
+		require.NoError(t, os.WriteFile(top+"/ws/file", []byte("newer"), 0o600))
+		l, err := w.Locate(p)
+		require.NoError(t, err)
+		content, err = readAll(l.OpenRead())
+		require.NoError(t, err)
+		require.Equal(t, "newer", content)
+		require.NoError(t, l.Close())
+
+		// A link in its place is not the folder.
+		require.NoError(t, os.RemoveAll(top+"/ws"))
+		require.NoError(t, os.Symlink("old", top+"/ws"))
+		for _, use := range []func() error{
+			func() error { _, err := w.OpenRead(p); return err },
+			func() error { _, err := w.Stat(resolve(t, w, "none")); return err },
+			func() error { _, err := w.Locate(p); return err },
+			func() error { _, err := w.MakeParents(p); return err },
+			func() error { _, err := w.ReadDir(t.Context(), resolve(t, w, ".")); return err },
+		} {
+			requireCode(t, use(), fault.PathNotInWorkspace)
+		}
+		require.NoError(t, os.Remove(top+"/ws"))
+		require.NoError(t, os.Mkdir(top+"/ws", 0o755))
+
 		for _, use := range []func() error{ // each finds the folder made anew
 			func() error { l, err := w.Locate(resolve(t, w, "fresh")); return errors.Join(err, closed(l)) },
 			func() error { _, err := w.MakeParents(resolve(t, w, "x/y")); return err },
@@ -509,72 +539,4 @@ func TestConcurrentUse(t *testing.T) {
 	}
 	require.NoError(t, w.Close())
 	wg.Wait()
-}
-
-func BenchmarkStat(b *testing.B) {
-	top := tree(b, "ws/one/two/three/file x")
-	path := top + "/ws/one/two/three/file"
-	b.Run("os.Lstat", func(b *testing.B) {
-		for b.Loop() {
-			if _, err := os.Lstat(path); err != nil {
-				b.Fatal(err)
-			}
-		}
-	})
-	for name, openFolder := range map[string]func(string) (directory, error){"workspace": openDirectory, "os.Root": openRootDirectory} {
-		b.Run(name, func(b *testing.B) {
-			w, err := open(openFolder, []string{top + "/ws"})
-			require.NoError(b, err)
-			defer w.Close()
-			p := resolve(b, w, path)
-			for b.Loop() {
-				if _, err := w.Stat(p); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-func BenchmarkOpenRead(b *testing.B) {
-	top := tree(b, "ws/one/two/three/file x", "ws/abs ->$/ws/one/two/three/file")
-	w, err := Open(top + "/ws")
-	require.NoError(b, err)
-	defer w.Close()
-	b.Run("os.Open", func(b *testing.B) {
-		for b.Loop() {
-			f, err := os.Open(top + "/ws/one/two/three/file")
-			if err != nil {
-				b.Fatal(err)
-			}
-			f.Close()
-		}
-	})
-	for name, path := range map[string]string{"workspace": "one/two/three/file", "absolute link": "abs"} {
-		p := resolve(b, w, path)
-		b.Run(name, func(b *testing.B) {
-			for b.Loop() {
-				f, err := w.OpenRead(p)
-				if err != nil {
-					b.Fatal(err)
-				}
-				f.Close()
-			}
-		})
-	}
-}
-
-func BenchmarkLocate(b *testing.B) {
-	top := tree(b, "ws/one/two/three/file x")
-	w, err := Open(top + "/ws")
-	require.NoError(b, err)
-	defer w.Close()
-	p := resolve(b, w, "one/two/three/file")
-	for b.Loop() {
-		l, err := w.Locate(p)
-		if err != nil {
-			b.Fatal(err)
-		}
-		l.Close()
-	}
 }
