@@ -179,7 +179,7 @@ func commitForever(args []string) error {
 // TestKilledAnywhere kills at random moments.
 func TestKilledAnywhere(t *testing.T) { // FS-58, FS-64
 	kills := number(50, 1000)
-	leftovers, finished, during := 0, 0, 0
+	leftovers, records, finished, during := 0, 0, 0, 0
 	for i := range kills {
 		fx := newFixture(t, version(0))
 		recovery := t.TempDir()
@@ -216,6 +216,7 @@ func TestKilledAnywhere(t *testing.T) { // FS-58, FS-64
 		next := New(Options{RecoveryDir: recovery})
 		left, err := next.Recover(t.Context())
 		require.NoError(t, err)
+		records += len(left)
 		for _, l := range left {
 			require.NotEqual(t, LeftoverUnresolved, l.State, "%+v", l)
 			if l.State == LeftoverFinished {
@@ -238,6 +239,6 @@ func TestKilledAnywhere(t *testing.T) { // FS-58, FS-64
 			require.Equal(t, newText, string(other))
 		}
 	}
-	t.Logf("%d kills, %d of them during a commit: %d left a file that the next run removed, %d a rewrite that it finished",
-		kills, during, leftovers, finished)
+	t.Logf("%d kills, %d of them during a commit: %d left a temporary file, which the next run removed; %d left a recovery file, %d of these a file half rewritten, which it finished",
+		kills, during, leftovers, records, finished)
 }

@@ -1,283 +1,211 @@
 package commit
 
 import (
-	"bufio"
-	"bytes"
-	"fmt"
-	"io"
-	"math/rand/v2"
 	"os"
-	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Programs beside fettle run as processes of their own: the test binary again,
-// with roleVar naming what it is to do.
-const roleVar = "FETTLE_COMMIT_ROLE"
-
-var roles = map[string]func(args []string) error{
-	"rename-editor":   editByRename,
-	"truncate-editor": editInPlace,
-	"slow-editor":     editInPlace,
-	"locker":          holdLock,
-	"killed at":       commitUntilKilled,
-	"killed anywhere": commitForever,
-}
-
-func TestMain(m *testing.M) {
-	role := os.Getenv(roleVar)
-	if role == "" {
-		os.Exit(m.Run())
-	}
-	if err := roles[role](append([]string{role}, strings.Fields(os.Getenv(roleVar+"_ARGS"))...)); err != nil {
-		fmt.Fprintln(os.Stderr, role+":", err)
-		os.Exit(1)
-	}
-	os.Exit(0)
-}
-
-// full says that the numbers of the full run are asked for.
-func full() bool { return os.Getenv("FETTLE_FULL") == "1" }
-
-func number(small, large int) int {
-	if full() {
-		return large
-	}
-	return small
-}
-
-// child is a process in a role. It runs until its standard input is closed.
-type child struct {
-	t     testing.TB
-	cmd   *exec.Cmd
-	stdin io.Closer
-	out   *bufio.Reader
-}
-
-func startRole(t testing.TB, role string, args ...string) *child {
-	t.Helper()
-	c := &child{t: t, cmd: exec.Command(os.Args[0])}
-	c.cmd.Env = append(os.Environ(), roleVar+"="+role, roleVar+"_ARGS="+strings.Join(args, " "))
-	c.cmd.Stderr = os.Stderr
-	stdin, err := c.cmd.StdinPipe()
-	require.NoError(t, err)
-	stdout, err := c.cmd.StdoutPipe()
-	require.NoError(t, err)
-	c.stdin, c.out = stdin, bufio.NewReader(stdout)
-	require.NoError(t, c.cmd.Start())
-	return c
-}
-
-// stop ends the process and answers the lines it printed, split at blanks.
-func (c *child) stop() [][]string {
-	c.t.Helper()
-	c.stdin.Close()
-	out, err := io.ReadAll(c.out)
-	require.NoError(c.t, err)
-	require.NoError(c.t, c.cmd.Wait())
-	var lines [][]string
-	for line := range strings.Lines(string(out)) {
-		lines = append(lines, strings.Fields(line))
-	}
-	return lines
-}
-
-// waitFor reads the process's next line, which must be this one.
-func (c *child) waitFor(line string) {
-	c.t.Helper()
-	got, err := c.out.ReadString('\n')
-	require.NoError(c.t, err)
-	require.Equal(c.t, line+"\n", got)
-}
-
-// kill ends the process at once and waits for that.
-func (c *child) kill() {
-	c.t.Helper()
-	require.NoError(c.t, c.cmd.Process.Kill())
-	_ = c.cmd.Wait() // "signal: killed"
-	c.stdin.Close()
-}
-
-// untilStopped calls f with 1, 2, 3 … until standard input is closed.
-func untilStopped(f func(i int) error) error {
-	done := make(chan struct{})
-	go func() {
-		io.Copy(io.Discard, os.Stdin)
-		close(done)
-	}()
-	for i := 1; ; i++ {
-		select {
-		case <-done:
-			return nil
-		default:
-			if err := f(i); err != nil {
-				return err
-			}
-		}
-	}
-}
-
-// spin passes up to d without giving up the processor for long.
-func spin(d time.Duration) {
-	for start := time.Now(); time.Since(start) < d; {
-		runtime.Gosched()
-	}
-}
-
-// editByRename saves without looking: a new file exchanged with the target, so
-// that it knows what it displaced. It prints "over ID ID": its save and what
-// that displaced.
-func editByRename(args []string) error {
-	folder, target, pace := args[1], args[2], duration(args[3])
-	var out bytes.Buffer // printed at the end, when somebody reads it
-	defer func() { out.WriteTo(os.Stdout) }()
-	temp := filepath.Join(folder, "editor.tmp")
-	return untilStopped(func(i int) error {
-		id := "R" + strconv.Itoa(i)
-		if err := os.WriteFile(temp, []byte(id), 0o644); err != nil {
-			return err
-		}
-		if err := unix.Renameat2(unix.AT_FDCWD, temp, unix.AT_FDCWD, target, unix.RENAME_EXCHANGE); err != nil {
-			return err
-		}
-		was, err := os.ReadFile(temp)
-		if err != nil {
-			return err
-		}
-		fmt.Fprintf(&out, "over %s %s\n", id, bytes.TrimSpace(was))
-		spin(rand.N(pace))
-		return os.Remove(temp)
-	})
-}
-
-// editInPlace saves into the file that is at the path. It holds on to each
-// file it wrote, and prints "dropped ID" if later the file has no name any
-// more and still holds what was saved.
-func editInPlace(args []string) error {
-	target, pace := args[2], duration(args[3])
-	var out bytes.Buffer // printed at the end, when somebody reads it
-	defer func() { out.WriteTo(os.Stdout) }()
-	type save struct {
-		id   string
-		file *os.File
-	}
-	var saves []save
-	judge := func(s save) error {
-		defer s.file.Close()
-		var st unix.Stat_t
-		if err := unix.Fstat(int(s.file.Fd()), &st); err != nil {
-			return err
-		}
-		data, err := io.ReadAll(&fileReader{f: s.file})
-		if st.Nlink == 0 && string(bytes.TrimSpace(data)) == s.id {
-			fmt.Fprintf(&out, "dropped %s\n", s.id)
-		}
-		return err
-	}
-	flags, prefix := os.O_RDWR, "S"
-	if args[0] == "truncate-editor" {
-		flags, prefix = flags|os.O_TRUNC, "T"
-	}
-	err := untilStopped(func(i int) error {
-		id := prefix + strconv.Itoa(i)
-		f, err := os.OpenFile(target, flags, 0)
-		if err != nil {
-			return err
-		}
-		if prefix == "S" {
-			spin(rand.N(pace))
-		}
-		if _, err := f.WriteAt(fmt.Appendf(nil, "%-20s", id), 0); err != nil {
-			return err
-		}
-		if err := f.Truncate(20); err != nil {
-			return err
-		}
-		watched, err := os.Open(fmt.Sprintf("/proc/self/fd/%d", f.Fd()))
-		if err != nil {
-			return err
-		}
-		if err := f.Close(); err != nil {
-			return err
-		}
-		saves = append(saves, save{id, watched})
-		if len(saves) > 200 {
-			if err := judge(saves[0]); err != nil {
-				return err
-			}
-			saves = saves[1:]
-		}
-		spin(rand.N(pace))
-		return nil
-	})
-	for _, s := range saves {
-		if err := judge(s); err != nil {
-			return err
-		}
-	}
-	return err
-}
-
-func duration(s string) time.Duration {
-	d, err := time.ParseDuration(s)
-	if err != nil {
-		panic(err)
-	}
-	return d
-}
-
-// ledger is what became of each version that was ever at the path.
+// ledger is what became of the versions that fettle met at the path.
 type ledger struct {
-	t         testing.TB
-	acked     []string        // fettle's own, in order
-	based     map[string]bool // versions that an acknowledged commit was based on
-	kept      map[string]bool // versions reported as kept
-	keptFiles map[string]bool
-	codes     map[fault.Reason]int
-	methods   map[Method]int
-	unexplain int
+	acked   map[string]bool // fettle's own, acknowledged
+	based   map[string]bool // what these were based on
+	kept    map[string]bool // what was reported as kept
+	refused map[fault.Reason]int
 }
 
-// commitRounds has fettle change the target again and again.
-func commitRounds(t testing.TB, c *Committer, fx *fixture, rounds int) *ledger {
-	l := &ledger{t: t, based: map[string]bool{}, kept: map[string]bool{}, keptFiles: map[string]bool{}, codes: map[fault.Reason]int{}, methods: map[Method]int{}}
+// commitRounds has fettle change the target again and again, from whatever it
+// holds, beside the editors; then it stops these and answers what they printed.
+func commitRounds(t testing.TB, c *Committer, fx *fixture, rounds int, editors ...*child) (*ledger, [][]string) {
+	t.Helper()
+	l := &ledger{acked: map[string]bool{}, based: map[string]bool{}, kept: map[string]bool{}, refused: map[fault.Reason]int{}}
+	var keptFiles []string
 	for i := range rounds {
 		base, err := os.ReadFile(fx.file)
 		require.NoError(t, err)
 		id := "F" + strconv.Itoa(i)
-		r := fx.request(string(base), id)
+		r := fx.request("", id)
 		r.Base = sumOf(base)
 		out, err := c.Commit(t.Context(), r)
-		l.keep(out)
+		keptFiles = append(keptFiles, out.Kept...)
 		if err != nil {
-			requireCodeOf(t, err, fault.FileChangedSinceRead)
-			l.codes[fault.As(err).Reason]++
+			require.Equal(t, fault.FileChangedSinceRead, fault.CodeOf(err), "%v", err)
+			l.refused[fault.As(err).Reason]++
 			continue
 		}
-		l.methods[out.Method]++
-		l.acked = append(l.acked, id)
+		l.acked[id] = true
 		l.based[strings.TrimSpace(string(base))] = true
 	}
-	return l
+	var lines [][]string
+	for _, e := range editors {
+		lines = append(lines, e.stop()...)
+	}
+	for _, path := range keptFiles { // now that nobody writes to them any more
+		data, err := os.ReadFile(path)
+		require.NoError(t, err)
+		l.kept[strings.TrimSpace(string(data))] = true
+	}
+	return l, lines
 }
 
-func requireCodeOf(t testing.TB, err error, code fault.Code) {
-	t.Helper()
-	require.Equal(t, code, fault.CodeOf(err), "%v", err)
+// TestBesideRenamingEditor: every save of an editor was the base of an
+// acknowledged commit, or was displaced by the editor's own next save, or is
+// there; and so is every acknowledged commit.
+func TestBesideRenamingEditor(t *testing.T) { // FS-59, TE-08
+	fx := newFixture(t, "start")
+	rounds := number(500, 100_000)
+	editor := startRole(t, "rename-editor", fx.path, fx.file, "2ms")
+	l, lines := commitRounds(t, New(Options{}), fx, rounds, editor)
+	displaced := map[string]bool{}
+	for _, line := range lines {
+		displaced[line[2]] = true
+	}
+	final := strings.TrimSpace(fx.content())
+	safe := func(id string) bool { return displaced[id] || l.based[id] || l.kept[id] || id == final }
+	lostSaves, lostCommits, overwritten := 0, 0, 0
+	for _, line := range lines {
+		if !safe(line[1]) {
+			lostSaves++
+		}
+	}
+	for id := range l.acked {
+		if !safe(id) {
+			lostCommits++
+		}
+		if displaced[id] {
+			overwritten++
+		}
+	}
+	t.Logf("%d rounds: %d acknowledged, refused %v; %d saves of the editor, %d kept beside; lost by fettle: %d saves, %d commits; the editor's stale saves overwrote %d commits",
+		rounds, len(l.acked), l.refused, len(lines), len(l.kept), lostSaves, lostCommits, overwritten)
+	require.NotZero(t, len(l.acked))
+	require.NotZero(t, l.refused[fault.Changed], "the editor never came in between")
+	require.Zero(t, lostSaves)
+	require.Zero(t, lostCommits)
 }
 
-func (l *ledger) keep(out Outcome) {
-	for _, path := range out.Kept {
-		l.keptFiles[path] = true
+// TestBesideInPlaceEditor: no save ends up in a file that fettle judged to be
+// the base and dropped.
+func TestBesideInPlaceEditor(t *testing.T) { // FS-59, TE-08
+	for _, role := range []string{"truncate-editor", "slow-editor"} {
+		t.Run(role, func(t *testing.T) {
+			fx := newFixture(t, "start")
+			rounds := number(300, 100_000)
+			l, lines := commitRounds(t, New(Options{}), fx, rounds, startRole(t, role, fx.path, fx.file, "2ms"))
+			lost := 0
+			for _, line := range lines {
+				if !l.based[line[1]] && !l.kept[line[1]] {
+					lost++
+				}
+			}
+			t.Logf("%d rounds: %d acknowledged, refused %v, %d kept beside; lost by fettle: %d saves", rounds, len(l.acked), l.refused, len(l.kept), lost)
+			require.NotZero(t, len(l.acked))
+			require.Zero(t, lost)
+		})
+	}
+}
+
+// TestManyPatchers: eight processes add lines to one file, each trying again
+// after a mismatch, beside an editor that saves by rename and one that saves
+// in place. A line that an acknowledged commit or a save added is in the file
+// at the end, or in a file kept beside it, or was dropped by the renaming
+// editor, which says so: it saves what it read a while ago.
+func TestManyPatchers(t *testing.T) { // FS-58, FS-59, FS-66
+	fx := newFixture(t, "start\n")
+	lines := number(10, 500)
+	renamer := startRole(t, "line-renamer", fx.path, fx.file, "20ms")
+	appender := startRole(t, "line-appender", fx.path, fx.file, "20ms")
+	var patchers []*child
+	for i := range 8 {
+		patchers = append(patchers, startRole(t, "patcher", fx.path, fx.file, "P"+strconv.Itoa(i), strconv.Itoa(lines)))
+	}
+	added, safe := map[string]bool{}, map[string]bool{}
+	tried, stale, torn := 0, 0, 0
+	report := func(c *child, wait bool) {
+		for _, line := range c.end(wait) {
+			switch line[0] {
+			case "added":
+				added[line[1]] = true
+			case "dropped":
+				safe[line[1]] = true
+				stale++
+			case "tried":
+				tried++
+			case "torn":
+				torn++
+			}
+		}
+	}
+	for _, p := range patchers {
+		report(p, true)
+	}
+	report(renamer, false)
+	report(appender, false)
+	names := fx.names()
+	for _, name := range names {
+		data, err := os.ReadFile(fx.path + "/" + name)
+		require.NoError(t, err)
+		for _, line := range strings.Fields(string(data)) {
+			safe[line] = true
+		}
+	}
+	var lost []string
+	for line := range added {
+		if !safe[line] {
+			lost = append(lost, line)
+		}
+	}
+	t.Logf("%d lines added in %d commits tried; %d files kept beside; stale saves of the renaming editor dropped %d lines; torn reads: %d; lost by fettle: %d",
+		len(added), tried, len(names)-1, stale, torn, len(lost))
+	require.Greater(t, len(added), 8*lines, "the editors added none")
+	require.Empty(t, lost)
+	require.Zero(t, torn)
+	require.NotContains(t, strings.Join(names, " "), " .fettle-")
+}
+
+// TestReaders: who opens the file during a thousand commits reads one of the
+// versions, whole, and never an older one after a newer one.
+func TestReaders(t *testing.T) { // FS-58
+	for _, method := range []Method{MethodExchange, MethodLink, MethodRename} {
+		t.Run(string(method), func(t *testing.T) {
+			fx := newFixture(t, version(0))
+			c := newOn(noSync{methods[method]}, Options{})
+			done := make(chan int)
+			stop := make(chan struct{})
+			go func() {
+				reads, last := 0, 0
+				defer func() { done <- reads }()
+				for {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					data, err := os.ReadFile(fx.file)
+					n := numberOf(string(data))
+					if err != nil || n < last {
+						t.Errorf("after version %d: read %d bytes, version %d, %v", last, len(data), n, err)
+						return
+					}
+					last = n
+					reads++
+				}
+			}()
+			commits := 1000 / len(methods)
+			if full() {
+				commits = 1000
+			}
+			for n := range commits {
+				_, err := c.Commit(t.Context(), fx.request(version(n), version(n+1)))
+				require.NoError(t, err)
+			}
+			close(stop)
+			t.Logf("%d commits, %d reads", commits, <-done)
+		})
 	}
 }
