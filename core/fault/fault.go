@@ -3,6 +3,7 @@
 package fault
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -101,9 +102,16 @@ type wire struct {
 	Reason  Reason `json:"reason,omitempty"`
 }
 
-// MarshalJSON encodes the parts that a model or a front end sees.
+// MarshalJSON encodes the parts that a model or a front end sees, without
+// HTML escapes of its own.
 func (e *Error) MarshalJSON() ([]byte, error) {
-	return json.Marshal(wire{e.Code, e.Message, e.Remedy, e.Reason})
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(wire{e.Code, e.Message, e.Remedy, e.Reason}); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
 // UnmarshalJSON reads what MarshalJSON writes.
