@@ -19,22 +19,17 @@ type Call struct {
 	Allowed []string // what may run without asking: "name" or "name(prefix)" (CR-26)
 }
 
-// kinds says what happens to a call of a kind that no rule speaks of (AR-25).
-// A kind that is not listed is asked about.
-var kinds = map[string]struct {
-	verdict Verdict
-	mutates bool
-}{
-	"read":        {Allow, false},
-	"search":      {Allow, false},
-	"think":       {Allow, false},
-	"communicate": {Allow, false},
-	"edit":        {AskUser, true},
-	"delete":      {AskUser, true},
-	"move":        {AskUser, true},
-	"execute":     {AskUser, true},
-	"fetch":       {AskUser, false},
-	"other":       {AskUser, false},
+// byKind says what happens to a call of a kind that no rule speaks of
+// (AR-25), and whether tools of the kind change something (AR-16). An unknown
+// kind is asked about.
+func byKind(kind string) (v Verdict, mutates bool) {
+	switch kind {
+	case "read", "search", "think", "communicate":
+		return Allow, false
+	case "edit", "delete", "move", "execute":
+		return AskUser, true
+	}
+	return AskUser, false // fetch and other too
 }
 
 // DecideByKind decides by the tool's kind, the approval mode and the allowed
@@ -49,8 +44,8 @@ var kinds = map[string]struct {
 // An entry with a prefix allows nothing: only an engine that understands
 // command lines can tell what a prefix covers.
 func DecideByKind(c Call) Decision {
-	kind := kinds[c.Kind]
-	mutates := c.Mutates || kind.mutates
+	verdict, mutates := byKind(c.Kind)
+	mutates = mutates || c.Mutates
 	if c.Mode == ModePlan && mutates {
 		return Decision{Decision: AskUser, Tier: "mode", Source: "approval mode plan",
 			Reason: "In plan mode a change is shown and not made."}
@@ -67,15 +62,14 @@ func DecideByKind(c Call) Decision {
 		return Decision{Decision: Allow, Tier: "mode", Source: "approval mode autoEdit",
 			Reason: "In autoEdit mode edits are made without asking."}
 	}
-	d := Decision{Decision: kind.verdict, Rule: "kind " + c.Kind, Tier: "default", Source: "kind table"}
+	d := Decision{Decision: verdict, Rule: "kind " + c.Kind, Tier: "default", Source: "kind table"}
 	switch {
-	case kind.verdict == Allow && !mutates:
-		d.Reason = fmt.Sprintf("Tools of kind %s run without asking.", c.Kind)
 	case mutates:
 		d.Decision = AskUser
-		d.Reason = fmt.Sprintf("Tools of kind %s make changes, which a person approves.", c.Kind)
+		d.Reason = "It makes changes, and a person approves these."
+	case verdict == Allow:
+		d.Reason = fmt.Sprintf("Tools of kind %s run without asking.", c.Kind)
 	default:
-		d.Decision = AskUser
 		d.Reason = fmt.Sprintf("Tools of kind %s are asked about.", c.Kind)
 	}
 	return d

@@ -37,7 +37,7 @@ func (c *call) ended(ctx context.Context, result tools.Result, err error) Respon
 	}
 	f := fault.As(err)
 	if f == nil { // PR-22: only then
-		c.o.OnDefect(fmt.Errorf("tool %q: %w", c.name, err))
+		c.report(fmt.Errorf("tool %q: %w", c.name, err))
 		if f = result.Error; f == nil {
 			f = (&tools.Defect{Tool: c.name, Step: "execute", Cause: err}).Fault()
 		}
@@ -48,7 +48,7 @@ func (c *call) ended(ctx context.Context, result tools.Result, err error) Respon
 // defect ends a call by a mistake in the tool: the host gets all of it, the
 // model no stack.
 func (c *call) defect(err error) Response {
-	c.o.OnDefect(err)
+	c.report(err)
 	defect := new(tools.Defect)
 	if !errors.As(err, &defect) {
 		defect = &tools.Defect{Tool: c.name, Step: "schedule", Cause: err}
@@ -72,7 +72,8 @@ func (c *call) cancelled(ctx context.Context, result tools.Result) Response {
 }
 
 // output returns what the tool may send live output to, and a function that
-// ends it: what comes later is dropped.
+// ends it: what comes later is dropped. A listener that panics is reported and
+// does no harm to the call.
 func (c *call) output() (tools.Output, func()) {
 	if c.o.Output == nil {
 		return nil, func() {}
@@ -82,8 +83,15 @@ func (c *call) output() (tools.Output, func()) {
 	send := func(chunk string) {
 		mu.Lock()
 		defer mu.Unlock()
-		if open {
+		if !open {
+			return
+		}
+		err := tools.Protect(c.name, "output", func() error {
 			c.o.Output(c.request.CallID, chunk)
+			return nil
+		})
+		if err != nil {
+			c.report(err)
 		}
 	}
 	return send, func() {

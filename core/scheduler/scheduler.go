@@ -48,10 +48,15 @@ func New(o Options) *Scheduler {
 	if o.Mode == nil {
 		o.Mode = func() policy.ApprovalMode { return policy.ModeDefault }
 	}
-	if o.OnDefect == nil {
-		o.OnDefect = func(error) {}
-	}
 	return &Scheduler{o}
+}
+
+// report hands a defect to the host, whose own mistakes end here.
+func (s *Scheduler) report(err error) {
+	if s.o.OnDefect != nil {
+		defer func() { _ = recover() }()
+		s.o.OnDefect(err)
+	}
 }
 
 // Request is one call as a model makes it.

@@ -489,12 +489,19 @@ func TestOutput(t *testing.T) {
 	require.Equal(t, scheduler.StatusSuccess, s.call(t.Context()).Status)
 	late.Write("nobody listens")
 
-	// A listener that panics does not break the call's one response.
+	// A listener that panics is reported and does no harm.
 	s.options.Output = func(string, string) { panic("boom") }
-	r := s.call(t.Context())
-	require.Equal(t, fault.UnhandledException, r.Result.Error.Code)
-	s.options.Output = func(string, string) {}
-	late.Write("and does not keep its lock")
+	require.Equal(t, scheduler.StatusSuccess, s.call(t.Context()).Status)
+	require.Len(t, s.defects, 2) // one a chunk
+	require.ErrorContains(t, s.defects[0], "boom")
+}
+
+// A host whose own report panics still gets its response.
+func TestDefectReportPanics(t *testing.T) {
+	s := newSetup(tools.KindRead, policy.Allow, "")
+	s.run = func(context.Context, tools.Output) (tools.Result, error) { panic("boom") }
+	s.options.OnDefect = func(error) { panic("in the report") }
+	require.Equal(t, fault.UnhandledException, s.call(t.Context()).Result.Error.Code)
 }
 
 func TestNewPanicsWithoutTools(t *testing.T) {
