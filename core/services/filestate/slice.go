@@ -41,10 +41,7 @@ func cutLines(text string, offset, limit, maxLines, maxBytes int) slice {
 			s.cut = true
 			if at == start {
 				s.inside = true
-				at = start + maxBytes
-				for at > start && !utf8.RuneStart(text[at]) {
-					at--
-				}
+				at = start + runeBoundary(text[start:], maxBytes)
 				s.end++
 			}
 			break
@@ -55,8 +52,17 @@ func cutLines(text string, offset, limit, maxLines, maxBytes int) slice {
 	if capped && s.end < s.total {
 		s.cut = true
 	}
-	s.text = text[start:at]
+	s.text = strings.Clone(text[start:at]) // so that the rest of the file can be freed
 	return s
+}
+
+// runeBoundary returns the largest index up to at, which lies in text, at
+// which a character begins.
+func runeBoundary(text string, at int) int {
+	for at > 0 && !utf8.RuneStart(text[at]) {
+		at--
+	}
+	return at
 }
 
 // skipLines returns the index at which line n (0-based) begins.
