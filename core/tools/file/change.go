@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
-	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/filestate"
@@ -28,17 +27,14 @@ type change struct {
 	services Services
 	request  mutation.Request
 	params   json.RawMessage
-	title    string // of the confirmation, without the path
+	action   string // for people: "Write", "Edit"
 	done     func(*mutation.Plan) string
 	plan     *mutation.Plan
 }
 
 func (c *change) Params() json.RawMessage { return c.params }
 
-func (c *change) Description() string {
-	verb := c.request.Verb.Infinitive
-	return strings.ToUpper(verb[:1]) + verb[1:] + " " + short(c.request.Path)
-}
+func (c *change) Description() string { return c.action + " " + short(c.request.Path) }
 
 func (c *change) Locations() []tools.Location {
 	return []tools.Location{{Path: c.request.Path.String()}}
@@ -62,7 +58,7 @@ func (c *change) Confirmation(ctx context.Context) (*tools.Confirmation, error) 
 	diff := c.fileDiff(plan)
 	return &tools.Confirmation{
 		Type:  tools.ConfirmEdit,
-		Title: c.title + ": " + short(c.request.Path),
+		Title: "Confirm " + c.action + ": " + short(c.request.Path),
 		EditDetails: &tools.EditDetails{
 			FileName: diff.FileName, FilePath: diff.FilePath, FileDiff: diff.FileDiff,
 			OriginalContent: diff.OriginalContent, NewContent: diff.NewContent, DiffStat: diff.DiffStat,

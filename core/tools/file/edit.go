@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -49,7 +50,7 @@ func newEdit() (*Factory, error) {
 			}
 			count := 0
 			return &change{
-				services: s, params: params, title: "Confirm Edit",
+				services: s, params: params, action: "Edit",
 				request: mutation.Request{
 					Path: path,
 					Verb: filestate.Verb{Ing: "editing", Infinitive: "edit", Participle: "edited", Component: "EDIT_PRIOR_READ"},
@@ -103,7 +104,7 @@ func (p EditParams) replace(path string, base mutation.Base) (text string, count
 		return "", 0, fault.New(fault.FileNotFound, "file.edit", path+" does not exist, so there is nothing to replace in it.",
 			"Check the path with list_directory; to create the file use an empty old_string.")
 	case p.OldString == p.NewString:
-		return "", 0, noChange(path)
+		return "", 0, noChange(path, "old_string and new_string are the same")
 	}
 	places := occurrences(base.Text, p.OldString)
 	want := 1
@@ -114,9 +115,7 @@ func (p EditParams) replace(path string, base mutation.Base) (text string, count
 	case len(places) == 0:
 		return "", 0, noOccurrence(path, base.Text, p.OldString)
 	case want != 0 && len(places) != want:
-		return "", 0, fault.New(fault.EditOccurrenceMismatch, "file.edit",
-			fmt.Sprintf("Expected %d occurrence(s) of old_string in %s but found %d, at %s.", want, path, len(places), linesText(base.Text, places)),
-			"Add lines around the text until old_string is unique, or set expected_replacements.")
+		return "", 0, wrongCount(path, base.Text, want, places)
 	}
 	var b strings.Builder
 	at := 0
@@ -131,7 +130,7 @@ func (p EditParams) replace(path string, base mutation.Base) (text string, count
 	}
 	b.WriteString(base.Text[at:])
 	if b.String() == base.Text {
-		return "", 0, noChange(path)
+		return "", 0, noChange(path, "old_string and new_string differ in their line endings only, and the file keeps its own")
 	}
 	return b.String(), len(places), nil
 }
@@ -185,13 +184,23 @@ func linesText(text string, places [][]int) string {
 	return b.String()
 }
 
-func noChange(path string) *fault.Error {
-	return fault.New(fault.EditNoChange, "file.edit", "The edit would leave "+path+" as it is: old_string and new_string are the same.",
+func noChange(path, why string) *fault.Error {
+	return fault.New(fault.EditNoChange, "file.edit", "The edit would leave "+path+" as it is: "+why+".",
 		"If the change is there already, go on; else give another new_string.")
 }
 
-// noOccurrence says where the first line of old nearly matches, so that the
-// next try need not be a guess.
+func wrongCount(path, text string, want int, places [][]int) *fault.Error {
+	remedy := "Add the lines around the text to old_string until it is unique"
+	if len(places) < want {
+		remedy = "Correct old_string so that it matches the other places too"
+	}
+	return fault.New(fault.EditOccurrenceMismatch, "file.edit",
+		fmt.Sprintf("Expected %d occurrence(s) of old_string in %s but found %d, at %s.", want, path, len(places), linesText(text, places)),
+		fmt.Sprintf("%s, or set expected_replacements to %d if these are what should change.", remedy, len(places)))
+}
+
+// noOccurrence says where old nearly matches, so that the next try need not
+// be a guess.
 func noOccurrence(path, text, old string) *fault.Error {
 	remedy := "Copy old_string from the content as read, white space included."
 	if line, found, want, ok := nearest(text, old); ok {
@@ -200,28 +209,46 @@ func noOccurrence(path, text, old string) *fault.Error {
 	return fault.New(fault.EditNoOccurrenceFound, "file.edit", "old_string does not occur in "+path+".", remedy)
 }
 
-// nearest finds the place that agrees with old over the most lines, white
-// space aside, and returns its first line that differs.
+// nearest lays old over text where most of its lines agree, outer white space
+// aside, and returns the first line there (1-based) that differs.
 func nearest(text, old string) (line int, found, want string, ok bool) {
-	have, wanted := strings.Split(text, "\n"), strings.Split(strings.TrimSuffix(old, "\n"), "\n")
-	best := 0
-	for i := range have {
-		n := 0
-		for n < len(wanted) && i+n < len(have) && strings.TrimSpace(have[i+n]) == strings.TrimSpace(wanted[n]) {
-			n++
-		}
-		if n <= best {
+	have, wanted := splitLines(text), splitLines(old)
+	at := make(map[string]int, len(wanted)) // the first place of each line in old
+	for i, l := range slices.Backward(wanted) {
+		at[strings.TrimSpace(l)] = i
+	}
+	delete(at, "")
+	agree := make(map[int]int) // lines that agree, by where in text old would begin
+	start, most := 0, 0
+	for k, l := range have {
+		i, known := at[strings.TrimSpace(l)]
+		if !known || k < i {
 			continue
 		}
-		for k := 0; k < len(wanted) && i+k < len(have); k++ {
-			h := strings.TrimSuffix(have[i+k], "\r")
-			if h != strings.TrimSuffix(wanted[k], "\r") {
-				best, line, found, want, ok = n, i+k+1, clip(h), clip(wanted[k]), true
-				break
-			}
+		agree[k-i]++
+		if n := agree[k-i]; n > most || n == most && k-i < start {
+			start, most = k-i, n
 		}
 	}
-	return line, found, want, ok
+	if most == 0 {
+		return 0, "", "", false
+	}
+	for i, w := range wanted {
+		if start+i >= len(have) {
+			return 0, "", "", false
+		}
+		h := have[start+i]
+		if h == w || i == 0 && strings.HasSuffix(h, w) || i == len(wanted)-1 && strings.HasPrefix(h, w) {
+			continue
+		}
+		return start + i + 1, clip(h), clip(w), true
+	}
+	return 0, "", "", false
+}
+
+// splitLines returns the lines of text without their endings.
+func splitLines(text string) []string {
+	return strings.Split(strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\r\n", "\n"), "\n")
 }
 
 func clip(s string) string {

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
+	"path/filepath"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/workspace"
@@ -18,8 +20,12 @@ type ListDirectoryParams struct {
 	Ignore  []string `json:"ignore,omitempty" jsonschema_description:"Shell patterns (* and ?) of names to leave out."`
 }
 
+// maxListed caps the entries of one listing.
+const maxListed = 2000
+
 const listDirectoryDescription = "Lists what a folder holds, not what its subfolders hold: folders first, then files with their size in bytes, each sorted by name. " +
-	"Names that ignore rules cover are left out and counted. It shows no content and no hash, so read a file with read_file before you change it."
+	"Names that ignore rules cover are left out and counted under ignored; of a huge folder the first 2,000 entries are listed and the others counted under left_out. " +
+	"It shows no content and no hash, so read a file with read_file before you change it."
 
 func newListDirectory() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, ListDirectoryParams]{
@@ -60,7 +66,9 @@ type listDirectory struct {
 type listing struct {
 	DirPath string         `json:"dir_path"`
 	Entries []listingEntry `json:"entries"`
-	Ignored int            `json:"ignored,omitempty"` // names that ignore rules cover
+	Ignored int            `json:"ignored,omitempty"`  // names that ignore rules cover
+	LeftOut int            `json:"left_out,omitempty"` // entries beyond maxListed
+	Notice  string         `json:"notice,omitempty"`
 }
 
 type listingEntry struct {
@@ -91,7 +99,7 @@ func (c *listDirectory) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 		if c.left(e.Name) {
 			continue
 		}
-		child, err := c.services.Paths.Resolve(path.Join(c.dir.String(), e.Name))
+		child, err := c.services.Paths.Resolve(filepath.Join(c.dir.String(), e.Name))
 		if err == nil && c.services.Finder.Ignored(child, e.Info.Mode.IsDir()) {
 			out.Ignored++
 			continue
@@ -101,11 +109,15 @@ func (c *listDirectory) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 	slices.SortStableFunc(out.Entries, func(a, b listingEntry) int {
 		return boolOrder(a.Type != "directory") - boolOrder(b.Type != "directory")
 	})
+	display := fmt.Sprintf("Listed %d entries of %s", len(out.Entries), short(c.dir))
+	if out.LeftOut = len(out.Entries) - maxListed; out.LeftOut > 0 {
+		display = fmt.Sprintf("Listed %d of %d entries of %s", maxListed, len(out.Entries), short(c.dir))
+		out.Entries = out.Entries[:maxListed]
+		out.Notice = "To see other entries, leave out the names that you do not need with ignore, or name what you look for as a pattern to read_many_files."
+	}
+	out.LeftOut = max(out.LeftOut, 0)
 	content, err := tools.JSON(out)
-	return tools.Result{
-		LLMContent:    content,
-		ReturnDisplay: tools.TextDisplay(fmt.Sprintf("Listed %d entries of %s", len(out.Entries), short(c.dir))),
-	}, err
+	return tools.Result{LLMContent: content, ReturnDisplay: tools.TextDisplay(display)}, err
 }
 
 func (c *listDirectory) left(name string) bool {
@@ -130,8 +142,13 @@ func describe(e workspace.Entry) listingEntry {
 	default:
 		d.Type = "special"
 	}
-	if e.Err != nil {
+	switch f := fault.As(e.Err); {
+	case f != nil:
+		d.Error = f.Message
+	case e.Err != nil:
 		d.Error = e.Err.Error()
+	case !utf8.ValidString(e.Name):
+		d.Error = "The name is not valid UTF-8, so no tool but the shell can name this entry."
 	}
 	return d
 }

@@ -3,7 +3,9 @@ package file
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/services/workspace"
@@ -12,10 +14,13 @@ import (
 // displayWidth is the length in characters beyond which a path is shortened.
 const displayWidth = 80
 
-// short returns the path relative to its workspace folder, with its middle
-// left out where it is long (TO-02).
+// short returns the path relative to its workspace folder on one line, with
+// its middle left out where it is long (TO-02).
 func short(p workspace.Path) string {
 	rel := p.Rel()
+	if !utf8.ValidString(rel) || strings.ContainsFunc(rel, unicode.IsControl) {
+		rel = strconv.Quote(rel)
+	}
 	if utf8.RuneCountInString(rel) <= displayWidth {
 		return rel
 	}

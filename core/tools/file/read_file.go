@@ -73,29 +73,38 @@ func rewriteReadFile(args map[string]json.RawMessage) error {
 
 // lineRange reads start_line and end_line, 0 for absent.
 func lineRange(args map[string]json.RawMessage) (start, end int, err error) {
-	for name, into := range map[string]*int{"start_line": &start, "end_line": &end} {
-		raw, ok := args[name]
-		if !ok {
-			continue
-		}
-		for other := range map[string]bool{"offset": true, "limit": true} {
-			if _, both := args[other]; both {
-				return 0, 0, fmt.Errorf("%s and %s exclude each other", name, other)
-			}
-		}
-		text := string(raw)
-		if s, err := strconv.Unquote(text); err == nil {
-			text = s
-		}
-		*into, err = strconv.Atoi(text)
-		if err != nil || *into < 1 {
-			return 0, 0, fmt.Errorf("%s must be a line number of at least 1", name)
-		}
+	if start, err = lineNumber(args, "start_line"); err != nil {
+		return 0, 0, err
+	}
+	if end, err = lineNumber(args, "end_line"); err != nil {
+		return 0, 0, err
 	}
 	if end > 0 && end < start {
 		return 0, 0, errors.New("end_line must not lie before start_line")
 	}
 	return start, end, nil
+}
+
+// lineNumber reads a 1-based line, 0 for absent.
+func lineNumber(args map[string]json.RawMessage, name string) (int, error) {
+	raw, ok := args[name]
+	if !ok {
+		return 0, nil
+	}
+	for _, other := range []string{"offset", "limit"} {
+		if _, both := args[other]; both {
+			return 0, fmt.Errorf("%s and %s exclude each other", name, other)
+		}
+	}
+	text := string(raw)
+	if s, err := strconv.Unquote(text); err == nil {
+		text = s
+	}
+	line, err := strconv.Atoi(text)
+	if err != nil || line < 1 {
+		return 0, fmt.Errorf("%s must be a line number of at least 1", name)
+	}
+	return line, nil
 }
 
 func validateReadFile(_ Services, p ReadFileParams) error {

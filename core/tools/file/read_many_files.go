@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -78,7 +79,17 @@ func (c *readManyFiles) Params() json.RawMessage { return c.params }
 
 func (c *readManyFiles) Description() string { return strings.Join(c.p.Paths, ", ") }
 
-func (c *readManyFiles) Locations() []tools.Location { return nil }
+// Locations lists what is named by path; what a pattern matches is not known
+// before the call runs.
+func (c *readManyFiles) Locations() []tools.Location {
+	var named []tools.Location
+	for _, name := range c.p.Paths {
+		if path, err := c.services.Paths.Resolve(name); err == nil && !isPattern(name) {
+			named = append(named, tools.Location{Path: path.String()})
+		}
+	}
+	return named
+}
 
 func (c *readManyFiles) Confirmation(context.Context) (*tools.Confirmation, error) { return nil, nil }
 
@@ -148,51 +159,76 @@ type target struct {
 // targets expands the patterns, in input order, each file once. A name that
 // exists is taken literally even if it looks like a pattern.
 func (c *readManyFiles) targets(ctx context.Context) ([]target, error) {
-	var all []target
-	seen := make(map[string]bool)
-	add := func(t target) {
-		if !seen[t.name] {
-			seen[t.name] = true
-			all = append(all, t)
-		}
-	}
+	var list targetList
 	for _, name := range c.p.Paths {
 		path, err := c.services.Paths.Resolve(name)
-		if err == nil && strings.ContainsAny(name, "*?[{") {
+		if err == nil && isPattern(name) {
 			if _, statErr := c.services.Folders.Stat(path); errors.Is(statErr, fs.ErrNotExist) {
-				if err := c.expand(ctx, name, add, maxFileCount-len(all)); err != nil {
+				if err := c.expand(ctx, name, &list); err != nil {
 					return nil, err
 				}
 				continue
 			}
 		}
 		if err != nil {
-			add(target{name: name, err: err})
+			list.add(target{name: name, err: err})
 			continue
 		}
-		add(target{name: path.String(), path: path})
+		list.add(target{name: path.String(), path: path})
 	}
-	return all, nil
+	return list.targets, nil
+}
+
+func isPattern(name string) bool { return strings.ContainsAny(name, "*?[{") }
+
+// targetList holds each target once, at most maxFileCount files, and one that
+// says so if there were more.
+type targetList struct {
+	targets []target
+	seen    map[string]bool
+	full    bool
+}
+
+func (l *targetList) add(t target) {
+	if l.full || l.seen[t.name] {
+		return
+	}
+	if len(l.targets) == maxFileCount {
+		l.full = true
+		t.err = tooMany(t.name + " and those after it were left out")
+	}
+	if l.seen == nil {
+		l.seen = make(map[string]bool)
+	}
+	l.seen[t.name] = true
+	l.targets = append(l.targets, t)
+}
+
+func tooMany(consequence string) *fault.Error {
+	return fault.New(fault.ReadManyFilesSearch, "file.read_many_files",
+		fmt.Sprintf("There are more than the %d files of one call; %s.", maxFileCount, consequence),
+		"Narrow the patterns, or use several calls.")
 }
 
 // expand adds what a pattern matches and exclude does not.
-func (c *readManyFiles) expand(ctx context.Context, pattern string, add func(target), limit int) error {
-	found, more, err := c.services.Finder.Glob(ctx, pattern, limit)
+func (c *readManyFiles) expand(ctx context.Context, pattern string, list *targetList) error {
+	found, more, err := c.services.Finder.Glob(ctx, pattern, maxFileCount)
 	if err != nil {
 		return err
 	}
-	for _, p := range found {
-		if !c.excluded(p) {
-			add(target{name: p.String(), path: p})
-		}
+	kept := slices.DeleteFunc(slices.Clone(found), c.excluded)
+	for _, p := range kept {
+		list.add(target{name: p.String(), path: p})
 	}
-	if more {
-		add(target{name: pattern, err: fault.New(fault.ReadManyFilesSearch, "file.read_many_files",
-			fmt.Sprintf("The pattern matches more than the %d files of one call.", maxFileCount), "Narrow the pattern.")})
-	}
-	if len(found) == 0 {
-		add(target{name: pattern, err: fault.New(fault.FileNotFound, "file.read_many_files",
-			"No file matches the pattern "+pattern+".", "Check it with list_directory; ** crosses folders, * does not.")})
+	switch {
+	case more:
+		list.add(target{name: pattern, err: tooMany("not all that match " + pattern + " were read")})
+	case len(found) == 0:
+		list.add(target{name: pattern, err: fault.New(fault.FileNotFound, "file.read_many_files",
+			"No file matches the pattern "+pattern+".", "Check it with list_directory; ** crosses folders, * does not, and ignored files never match.")})
+	case len(kept) == 0:
+		list.add(target{name: pattern, err: fault.New(fault.FileNotFound, "file.read_many_files",
+			"Every file that matches the pattern "+pattern+" is excluded.", "Take it from exclude, or name the file itself in paths.")})
 	}
 	return nil
 }

@@ -41,7 +41,7 @@ func newSafePatch() (*Factory, error) {
 				return nil, err
 			}
 			return &change{
-				services: s, params: params, title: "Confirm Patch",
+				services: s, params: params, action: "Patch",
 				request: mutation.Request{
 					Path:    path,
 					Verb:    filestate.Verb{Ing: "patching", Infinitive: "patch", Participle: "patched", Component: "SAFE_PATCH"},

@@ -37,7 +37,7 @@ func newWriteFile() (*Factory, error) {
 				return nil, err
 			}
 			return &change{
-				services: s, params: params, title: "Confirm Write",
+				services: s, params: params, action: "Write",
 				request: mutation.Request{
 					Path:       path,
 					Verb:       filestate.Verb{Ing: "overwriting", Infinitive: "overwrite", Participle: "overwritten", Component: "WRITE_FILE"},
