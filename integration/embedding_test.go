@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"testing"
 
 	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -131,6 +133,18 @@ func Example_asking() {
 	// Output:
 	// success write_file edit new.txt
 }
+
+// code: configtest
+func TestNewFileNeedsApproval(t *testing.T) {
+	s := configtest.New(t)
+	s.Answer = func(scheduler.Question) scheduler.Outcome { return scheduler.Cancel }
+	r := s.Call("write_file", map[string]any{"file_path": "notes.txt", "content": "hello\n"})
+	if r.Status != scheduler.StatusDenied || len(s.Asked()) != 1 {
+		t.Errorf("the call ended with %s after %d questions", r.Status, len(s.Asked()))
+	}
+}
+
+// code: end
 
 // exampleDir makes a folder with one file.
 func exampleDir() string {
