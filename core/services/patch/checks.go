@@ -50,6 +50,21 @@ func checkEdges(h *hunk, s spot, base []string) error {
 	return nil
 }
 
+// checkEnd refuses a hunk that states the missing final newline of a file that
+// indeed has none, but fits only where the file goes on. (In another file the
+// marker is a habit without a meaning.)
+func checkEnd(h *hunk, s spot, base []string) error {
+	n := len(base)
+	if n == 0 || strings.HasSuffix(base[n-1], "\n") || s.line(h.oldLines()-1) == n-1 {
+		return nil
+	}
+	if slices.ContainsFunc(h.lines, func(l line) bool { return l.noEOL }) {
+		return invalid("patch.correct", "Add the unchanged lines up to the end of the file, or leave the marker out.",
+			"Hunk %d says by its marker that the file ends with it, but its lines stand at line %d, where the file goes on.", h.number, s.line(0)+1)
+	}
+	return nil
+}
+
 // checkAgain refuses a hunk that removes a line and adds it again unchanged,
 // where the file has other white space or characters: nothing says whether these
 // are to stay.
@@ -85,8 +100,8 @@ func checkIndent(h *hunk, s spot, base []string) error {
 		}
 		own := content(base[s.line(k)])
 		k++
-		if isBlank(own) {
-			continue
+		if isBlank(own) && l.text == "" {
+			continue // trailing white space, if any
 		}
 		has, states := indentOf(own), indentOf(l.text)
 		kind = joinKinds(kind, kindOf(has))
@@ -103,7 +118,7 @@ func checkIndent(h *hunk, s spot, base []string) error {
 		return nil
 	}
 	for _, l := range h.lines {
-		if l.op != gitdiff.OpAdd || isBlank(l.text) {
+		if l.op != gitdiff.OpAdd || l.text == "" {
 			continue
 		}
 		indent := indentOf(l.text)
@@ -139,11 +154,13 @@ func joinKinds(a, b string) string {
 }
 
 // checkLookalikes refuses a hunk that would replace the file's own quotes,
-// dashes or spaces unasked: an added line holds a character that, in an old line
-// of the hunk, stood for a look-alike of it. Spaces are in nearly every line,
-// so that they count only where they stood for one in a removed line.
+// dashes or spaces unasked. Such a hunk has an added line with a character that,
+// in an old line of the hunk, stood for a look-alike; or, if the hunk wrote plain
+// ASCII for some, with any ASCII quote or dash of which the file has look-alikes.
+// Spaces are in nearly every line, so that they count only where they stood for
+// one in a removed line.
 func checkLookalikes(h *hunk, s spot, base []string) error {
-	var stood strings.Builder // characters that stood for others
+	stood := map[rune]bool{} // characters that stood for others
 	k := 0
 	for _, l := range h.lines {
 		if !l.old() {
@@ -156,16 +173,22 @@ func checkLookalikes(h *hunk, s spot, base []string) error {
 			a, n := utf8.DecodeRuneInString(own)
 			b, m := utf8.DecodeRuneInString(text)
 			if a != b && (b != ' ' || l.op == gitdiff.OpDelete) {
-				stood.WriteRune(b)
+				stood[b] = true
 			}
 			own, text = own[n:], text[m:]
 		}
 	}
-	if stood.Len() == 0 {
-		return nil
+	if stood['\''] || stood['"'] || stood['-'] {
+		for _, l := range base {
+			for _, r := range l {
+				if plain := asciiOf(r); plain != 0 && plain != ' ' {
+					stood[rune(plain)] = true
+				}
+			}
+		}
 	}
 	for _, l := range h.lines {
-		if l.op == gitdiff.OpAdd && strings.ContainsAny(l.text, stood.String()) {
+		if l.op == gitdiff.OpAdd && strings.ContainsFunc(l.text, func(r rune) bool { return stood[r] }) {
 			return invalid("patch.correct", "Copy quotes, dashes and spaces of context, removed and added lines from the file byte for byte.",
 				"Hunk %d fits at line %d only with other characters that look alike, and its added line %s has some of them.", h.number, s.line(0)+1, excerpt(l.text))
 		}

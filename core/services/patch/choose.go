@@ -1,6 +1,9 @@
 package patch
 
-import "sort"
+import (
+	"slices"
+	"sort"
+)
 
 // anchor is a hunk with a single place: what its header states, and how far
 // from there it really is.
@@ -62,12 +65,14 @@ func (l *locator) decide(h *hunk, c candidates, anchors []anchor) (int, error) {
 }
 
 // offsetsFor returns by how much the number stated may be off, judged by the
-// anchors on either side of it. No offset is one of them if there is no anchor
-// before it, or if the hunk fits at the very place that is stated.
+// anchors on either side of it. No offset is one of them, unless there is an
+// anchor before it, all anchors agree, and the hunk does not fit at the very
+// place that is stated.
 func offsetsFor(stated int, anchors []anchor, fitsThere bool) []int {
 	next := sort.Search(len(anchors), func(i int) bool { return anchors[i].stated > stated })
+	differ := slices.ContainsFunc(anchors, func(a anchor) bool { return a.offset != anchors[0].offset })
 	var offsets []int
-	if next == 0 || fitsThere {
+	if next == 0 || differ || fitsThere {
 		offsets = append(offsets, 0)
 	}
 	for _, i := range []int{next - 1, next} {

@@ -94,6 +94,9 @@ func (c *corrector) check(h *hunk, s spot) error {
 	} else if err := checkEdges(h, s, c.base); err != nil {
 		return err
 	}
+	if err := checkEnd(h, s, c.base); err != nil {
+		return err
+	}
 	if tiers[s.tier].kind == "" {
 		return nil
 	}
@@ -206,7 +209,7 @@ func (c *corrector) finalNewline(edits []edit) []edit {
 	if e.start == e.end && !baseNewline {
 		e.start--
 		own := c.base[e.start]
-		first := addition{text: own + strings.TrimPrefix(c.eol.common, own[len(own)-len(ending(own)):])}
+		first := addition{text: own + strings.TrimPrefix(c.eol.near(e.start), own[len(own)-len(ending(own)):])}
 		e.added = append([]addition{first}, e.added...)
 	}
 	return edits

@@ -79,7 +79,13 @@ func (r *eolRule) forAdded(e edit, i int) string {
 	if e.end > e.start {
 		at = e.start + min(i, e.end-e.start-1)
 	}
-	for at = max(at, 0); at >= 0; at-- {
+	return r.near(max(at, 0))
+}
+
+// near returns the ending of the base line at, or of the nearest one before it
+// that has one.
+func (r *eolRule) near(at int) string {
+	for ; at >= 0; at-- {
 		if own := ending(r.c.base[at]); own == lf || own == crlf {
 			return own
 		}

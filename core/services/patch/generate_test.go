@@ -37,7 +37,10 @@ type draft struct {
 }
 
 type draftHunk struct {
-	header             string // replaces the numbers
+	at                 int      // where its first old line stands, 0-based
+	adds               []string // the lines that it should add
+	places             []int    // where it fits exactly as it should be
+	header             string   // replaces the numbers
 	oldStart, oldCount int
 	newStart, newCount int
 	lines              []line
@@ -367,7 +370,11 @@ func (s *scenario) build(r *rand.Rand, lines, ends []string, blocks []block, fin
 		quiet = 0
 	}
 	for i := range s.diff.hunks {
-		s.diff.hunks[i].count()
+		h := &s.diff.hunks[i]
+		h.at = h.oldStart - 1
+		h.adds = h.sideOf(gitdiff.OpContext, gitdiff.OpDelete)
+		h.places = s.fits(h)
+		h.count()
 	}
 }
 
@@ -391,20 +398,20 @@ func (h *draftHunk) count() {
 	}
 }
 
-// olds returns the contents of a hunk's context and removed lines.
-func (h *draftHunk) olds() []string {
-	var olds []string
+// sideOf returns the contents of a hunk's lines but those with the given marks.
+func (h *draftHunk) sideOf(without ...gitdiff.LineOp) []string {
+	var texts []string
 	for _, l := range h.lines {
-		if l.op != gitdiff.OpAdd {
-			olds = append(olds, l.text)
+		if !slices.Contains(without, l.op) {
+			texts = append(texts, l.text)
 		}
 	}
-	return olds
+	return texts
 }
 
 // fits returns the 0-based places where the hunk's old lines stand in the base.
 func (s *scenario) fits(h *draftHunk) []int {
-	olds := h.olds()
+	olds := h.sideOf(gitdiff.OpAdd)
 	var places []int
 	for i := 0; len(olds) > 0 && i+len(olds) <= len(s.base); i++ {
 		if slices.EqualFunc(olds, s.base[i:i+len(olds)], func(a, b string) bool { return a == content(b) }) {
@@ -412,6 +419,19 @@ func (s *scenario) fits(h *draftHunk) []int {
 		}
 	}
 	return places
+}
+
+// anotherEdit reports whether a hunk of d, after mistakes, fits exactly, but
+// only where it was not meant, or with other added lines: then d is a right diff,
+// of another edit.
+func (s *scenario) anotherEdit(d draft) bool {
+	return slices.ContainsFunc(d.hunks, func(h draftHunk) bool {
+		places := s.fits(&h)
+		if len(places) > 0 && !slices.Equal(h.adds, h.sideOf(gitdiff.OpContext, gitdiff.OpDelete)) {
+			return true
+		}
+		return len(places) > 0 && !slices.ContainsFunc(places, func(p int) bool { return distance(p, h.at) < 2 })
+	})
 }
 
 // unique reports whether every hunk fits in one place only and is anchored.

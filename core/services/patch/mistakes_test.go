@@ -38,8 +38,8 @@ func eachLine(d draft, f func(*line) bool) (draft, bool) {
 }
 
 // throughout edits all lines of the hunks, the added ones too. It has no place
-// in a hunk where it changes added lines alone: that is another text, not a
-// mistake about the file.
+// in a hunk where it changes added lines but no old line with text: that is
+// another text, not a mistake about the file.
 func throughout(d draft, f func(string) string) (draft, bool) {
 	done := false
 	for i := range d.hunks {
@@ -47,7 +47,7 @@ func throughout(d draft, f func(string) string) (draft, bool) {
 		for j := range d.hunks[i].lines {
 			l := &d.hunks[i].lines[j]
 			changed := setText(l, f(l.text))
-			olds = olds || changed && l.old()
+			olds = olds || changed && l.old() && !isBlank(l.text)
 			news = news || changed && !l.old()
 		}
 		if news && !olds {
@@ -66,15 +66,15 @@ func setText(l *line, text string) bool {
 
 var mistakes = []mistake{
 	{"none", true, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) { return d, true }},
-	{"numbers shifted together", true, func(r *rand.Rand, s *scenario, d draft) (draft, bool) {
+	{"numbers shifted together", true, func(r *rand.Rand, _ *scenario, d draft) (draft, bool) {
 		by := 1 + r.IntN(60)
 		if r.IntN(2) == 0 {
 			by = -by
 		}
-		return shift(s, d, func() int { return by })
+		return shift(d, func() int { return by })
 	}},
-	{"numbers shifted each", true, func(r *rand.Rand, s *scenario, d draft) (draft, bool) {
-		return shift(s, d, func() int { return r.IntN(81) - 40 })
+	{"numbers shifted each", true, func(r *rand.Rand, _ *scenario, d draft) (draft, bool) {
+		return shift(d, func() int { return r.IntN(81) - 40 })
 	}},
 	{"counts wrong", true, func(r *rand.Rand, _ *scenario, d draft) (draft, bool) {
 		for i := range d.hunks {
@@ -173,13 +173,16 @@ var mistakes = []mistake{
 			return l.op != gitdiff.OpAdd && setText(l, strings.ReplaceAll(l.text, `"`, "“"))
 		})
 	}},
-	{"context line missing", false, func(r *rand.Rand, _ *scenario, d draft) (draft, bool) {
+	{"context line missing", false, func(r *rand.Rand, s *scenario, d draft) (draft, bool) {
 		h := &d.hunks[r.IntN(len(d.hunks))]
 		at := r.IntN(len(h.lines))
 		if h.lines[at].op != gitdiff.OpContext {
 			return d, false
 		}
 		h.lines = slices.Delete(h.lines, at, at+1)
+		if n := len(s.fits(h)); n > 1 || n > 0 && at > 0 && at < len(h.lines) {
+			return d, false // lines repeat so that this is a right diff, of another edit
+		}
 		edge := !h.lines[0].old() || !h.lines[len(h.lines)-1].old()
 		if !edge && r.IntN(2) == 0 { // counts as the author believes them to be
 			h.oldCount--
@@ -232,19 +235,28 @@ var mistakes = []mistake{
 	}},
 }
 
-// shift makes the headers state other places, but none that would point to
+// shift makes the headers state other places. It has no place in a diff where
+// the new numbers, as stated or moved along with another hunk's, point to
 // another place where the hunk fits: that diff would say something else.
-func shift(s *scenario, d draft, by func() int) (draft, bool) {
+func shift(d draft, by func() int) (draft, bool) {
+	moves := []int{0}
 	for i := range d.hunks {
 		h := &d.hunks[i]
-		n := by()
-		for _, p := range s.fits(h) {
-			if away := distance(p, h.oldStart-1); away > 0 && 3*distance(n, 0) >= away {
-				return d, false
+		old := h.oldStart
+		h.oldStart = max(1, old+by())
+		h.newStart = max(1, h.newStart+h.oldStart-old)
+		moves = append(moves, h.oldStart-old)
+	}
+	for i := range d.hunks {
+		h := &d.hunks[i]
+		for _, p := range h.places {
+			for _, move := range moves {
+				want := h.oldStart - 1 - move
+				if p != h.at && distance(p, want) <= distance(h.at, want) {
+					return d, false
+				}
 			}
 		}
-		h.oldStart = max(1, h.oldStart+n)
-		h.newStart = max(1, h.newStart+n)
 	}
 	return d, true
 }

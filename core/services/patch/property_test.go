@@ -1,7 +1,6 @@
 package patch
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"strings"
@@ -36,20 +35,14 @@ func TestMistakes(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 2))
 		s := newScenario(r)
 		first := mistakes[int(seed)%len(mistakes)]
-		names := first.name
+		names, described := first.name, first.name
 		d, ok := first.make(r, &s, s.diff.clone())
 		if ok && seed%3 == 2 {
 			second := mistakes[r.IntN(len(mistakes))]
-			names = "pairs"
+			names, described = "pairs", first.name+" and "+second.name
 			d, ok = second.make(r, &s, d)
-			if !ok {
-				continue
-			}
-			if testing.Verbose() {
-				_ = fmt.Sprint(first.name, second.name)
-			}
 		}
-		if !ok {
+		if !ok || s.anotherEdit(d) {
 			continue
 		}
 		text := d.String()
@@ -74,7 +67,7 @@ func TestMistakes(t *testing.T) {
 		case err != nil && !refused(err):
 			t.Fatalf("seed %d, %s: %v\n%s", seed, names, err, text)
 		case err == nil && got != s.want:
-			t.Fatalf("seed %d, %s:\nbase %q\ndiff\n%s\nright diff\n%s\ngot  %q\nwant %q", seed, first.name, s.text(), text, s.diff, got, s.want)
+			t.Fatalf("seed %d, %s:\nbase %q\ndiff\n%s\nright diff\n%s\ngot  %q\nwant %q", seed, described, s.text(), text, s.diff, got, s.want)
 		}
 	}
 	for _, m := range mistakes {
