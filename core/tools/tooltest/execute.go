@@ -25,10 +25,9 @@ func (o outcome) succeeded() bool { return o.err == nil && o.result.Error == nil
 
 // step runs one step of a call, protected from panics and, once ctx has
 // ended, from running for ever. It reports whether the step came to an end.
-func (k *kit) step(t testing.TB, ctx context.Context, name string, args json.RawMessage, run func() error) (error, bool) {
+func (k *kit) step(ctx context.Context, t testing.TB, name string, args json.RawMessage, run func() error) (ended bool, err error) {
 	done := make(chan error, 1)
 	go func() { done <- tools.Protect(k.spec.Name, name, run) }()
-	var err error
 	select {
 	case err = <-done:
 	case <-ctx.Done():
@@ -38,19 +37,19 @@ func (k *kit) step(t testing.TB, ctx context.Context, name string, args json.Raw
 		case err = <-done:
 		case <-limit.C:
 			t.Errorf("%s of %s still runs %v after its context ended", name, show(args), k.Timeout)
-			return nil, false
+			return false, nil
 		}
 	}
 	if defect := new(tools.Defect); errors.As(err, &defect) {
 		t.Errorf("%s of %s panics: %v", name, show(args), err)
 	}
-	return err, true
+	return true, err
 }
 
-func (k *kit) execute(t testing.TB, ctx context.Context, inv tools.ToolInvocation, args json.RawMessage) (outcome, bool) {
+func (k *kit) execute(ctx context.Context, t testing.TB, inv tools.ToolInvocation, args json.RawMessage) (outcome, bool) {
 	var o outcome
 	var chunks atomic.Int64
-	err, ended := k.step(t, ctx, "Execute", args, func() (err error) {
+	ended, err := k.step(ctx, t, "Execute", args, func() (err error) {
 		o.result, err = inv.Execute(ctx, func(string) { chunks.Add(1) })
 		return err
 	})
@@ -96,11 +95,11 @@ func (k *kit) call(t testing.TB, args json.RawMessage) (outcome, bool) {
 		return outcome{}, false
 	}
 	before := bytes.Clone(inv.Params())
-	willRefuse, ok := k.confirm(t, ctx, inv, args)
+	willRefuse, ok := k.confirm(ctx, t, inv, args)
 	if !ok {
 		return outcome{}, false
 	}
-	o, ended := k.execute(t, ctx, inv, args)
+	o, ended := k.execute(ctx, t, inv, args)
 	if !ended {
 		return outcome{}, false
 	}
@@ -116,9 +115,9 @@ func (k *kit) call(t testing.TB, args json.RawMessage) (outcome, bool) {
 
 // confirm runs the confirmation step and reports whether the invocation
 // announced a refusal. ok is false where the call ends here.
-func (k *kit) confirm(t testing.TB, ctx context.Context, inv tools.ToolInvocation, args json.RawMessage) (willRefuse, ok bool) {
+func (k *kit) confirm(ctx context.Context, t testing.TB, inv tools.ToolInvocation, args json.RawMessage) (willRefuse, ok bool) {
 	var c *tools.Confirmation
-	err, ended := k.step(t, ctx, "Confirmation", args, func() (err error) {
+	ended, err := k.step(ctx, t, "Confirmation", args, func() (err error) {
 		c, err = inv.Confirmation(ctx)
 		return err
 	})
@@ -201,20 +200,21 @@ func (k *kit) checkCancel(t testing.TB) {
 		if err != nil {
 			return // reported by another check
 		}
-		if err, ok := k.step(t, ended, "Confirmation", args, func() error {
+		returned, err := k.step(ended, t, "Confirmation", args, func() error {
 			_, err := inv.Confirmation(ended)
 			return err
-		}); !ok || err != nil {
+		})
+		if !returned || err != nil {
 			continue
 		}
-		if o, ok := k.execute(t, ended, inv, args); ok && o.succeeded() {
+		if o, ok := k.execute(ended, t, inv, args); ok && o.succeeded() {
 			t.Errorf("Execute of %s succeeds although its context ended before", show(args))
 		}
 
 		during, cancel := context.WithCancel(t.Context())
 		if inv, err = build(t, k.fresh(t), args); err == nil {
 			go cancel()
-			k.execute(t, during, inv, args)
+			k.execute(during, t, inv, args)
 		}
 		cancel()
 	}
@@ -239,7 +239,7 @@ func (k *kit) checkParallel(t testing.TB) {
 				if err != nil {
 					return // reported by another check
 				}
-				o, ended := k.execute(t, t.Context(), inv, args)
+				o, ended := k.execute(t.Context(), t, inv, args)
 				if ended && !o.succeeded() && !k.spec.Kind.Mutates() {
 					t.Errorf("Execute of %s beside others fails: %v, result error %v", show(args), o.err, o.result.Error)
 				}
