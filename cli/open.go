@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"path/filepath"
+	"time"
 
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/layout"
@@ -19,6 +21,7 @@ type configSession struct {
 	config    *config.Config
 	registry  *tools.Registry
 	scheduler *scheduler.Scheduler
+	log       *slog.Logger
 }
 
 // openConfig makes a Config of the global flags and initializes it.
@@ -39,7 +42,7 @@ func openConfig(ctx context.Context, o sessionOptions) (session, error) {
 	if err := errors.Join(registryErr, schedulerErr); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	return &configSession{c, registry, runner}, nil
+	return &configSession{c, registry, runner, o.log.With("component", "CLI")}, nil
 }
 
 // parametersOf maps the global flags onto a Config's parameters.
@@ -91,7 +94,11 @@ func (s *configSession) Lookup(name string) (tools.DeclarativeTool, error) {
 }
 
 func (s *configSession) Run(ctx context.Context, r scheduler.Request) scheduler.Response {
-	return s.scheduler.Run(ctx, r)
+	start := time.Now()
+	resp := s.scheduler.Run(ctx, r)
+	s.log.DebugContext(ctx, "call", "id", r.CallID, "tool", resp.Tool, "status", resp.Status,
+		"decision", resp.Decision.Decision, "took", time.Since(start))
+	return resp
 }
 
 func (s *configSession) Close() error { return s.config.Close() }
