@@ -2,7 +2,6 @@ package commit
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -92,8 +91,6 @@ func at(step Step, act func() error) func(Step) error {
 		return act()
 	}
 }
-
-var errHook = errors.New("refused by the hook")
 
 func TestReplace(t *testing.T) { // FS-58, FS-59
 	fx := newFixture(t, oldText)

@@ -11,12 +11,12 @@ import (
 
 // create places a new file with an operation that never replaces (FS-62).
 func (t *transaction) create(ctx context.Context) error {
-	mode, err := t.system.mode(t.dir, t.Name)
+	found, err := t.system.look(t.dir, t.Name)
 	switch {
-	case err == nil && mode.IsRegular():
+	case err == nil && found.mode.IsRegular():
 		return t.nameTaken()
 	case err == nil:
-		return t.notRegular(mode)
+		return t.notRegular(found.mode)
 	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
@@ -96,7 +96,7 @@ func (t *transaction) renameNew(from, to string) error {
 	if !errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
-	switch _, err := t.system.mode(t.dir, to); {
+	switch _, err := t.system.look(t.dir, to); {
 	case err == nil:
 		return fs.ErrExist
 	case !errors.Is(err, fs.ErrNotExist):

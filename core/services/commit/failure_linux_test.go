@@ -16,6 +16,8 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
+var errHook = errors.New("refused by the hook")
+
 // noSync leaves out the flushing, for tests that are not about it.
 type noSync struct{ system }
 

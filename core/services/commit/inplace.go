@@ -55,11 +55,9 @@ func (t *transaction) rewrite(ctx context.Context, checked workspace.Info) error
 	if err != nil {
 		return err
 	}
-	keepRecord, err := t.rewriteSaved(ctx, file, old)
-	if keepRecord {
-		return fault.Wrap(fault.CodeOf(t.failure(err)), op,
-			fmt.Sprintf("%s was being rewritten in place and now holds neither version whole; both are in %s.", t.Path, saved),
-			"Compare the file with the versions in the recovery file. It is completed at the next start if nobody else changed it.", err)
+	torn, err := t.rewriteSaved(ctx, file, info, old)
+	if torn {
+		return t.torn(saved, err)
 	}
 	if removing := os.Remove(saved); removing != nil {
 		t.log.Error("recovery file could not be removed", "path", saved, "error", removing)
@@ -84,7 +82,7 @@ func (t *transaction) lockFile(ctx context.Context, file *os.File) error {
 
 // rewriteSaved writes, with both versions safe in the recovery file. torn says
 // that the file holds neither version.
-func (t *transaction) rewriteSaved(ctx context.Context, file *os.File, old []byte) (torn bool, err error) {
+func (t *transaction) rewriteSaved(ctx context.Context, file *os.File, info workspace.Info, old []byte) (torn bool, err error) {
 	if err := t.step(StepRecoverySaved); err != nil {
 		return false, err
 	}
@@ -103,6 +101,9 @@ func (t *transaction) rewriteSaved(ctx context.Context, file *os.File, old []byt
 	} else if sum != t.Base {
 		return false, t.changed("was changed")
 	}
+	if found, err := t.system.look(t.dir, t.Name); err != nil || !found.is(info) {
+		return false, t.changed("was replaced")
+	}
 	if err := ctx.Err(); err != nil {
 		return false, err
 	}
@@ -113,7 +114,7 @@ func (t *transaction) rewriteSaved(ctx context.Context, file *os.File, old []byt
 	if err == nil {
 		var sum string
 		if sum, err = hashOf(file); err == nil && sum != t.sum {
-			return true, t.changed("was changed while it was rewritten")
+			return true, errMixed
 		}
 	}
 	if err == nil && alone {
@@ -133,6 +134,22 @@ func (t *transaction) rewriteSaved(ctx context.Context, file *os.File, old []byt
 		return true, errors.Join(err, restoring)
 	}
 	return false, err
+}
+
+// errMixed: without a lease somebody else could write to the file too, and did.
+var errMixed = errors.New("another program wrote to the file while it was rewritten")
+
+// torn reports a file that holds neither version, and leaves the recovery file.
+func (t *transaction) torn(record string, cause error) error {
+	failed := fault.As(t.failure(cause))
+	code, reason := failed.Code, failed.Reason
+	if errors.Is(cause, errMixed) {
+		code, reason = fault.FileChangedSinceRead, fault.Changed
+	}
+	return fault.Wrap(code, op,
+		fmt.Sprintf("%s has several names and was being rewritten in place; it now holds neither version whole. Both are in %s.", t.Path, record),
+		"Compare the file with the versions in the recovery file. The next start completes the write if nobody else has changed the file.", cause).
+		Because(reason)
 }
 
 // overwrite makes data the content of file, front to back.

@@ -50,8 +50,8 @@ func (t *transaction) sweep(ctx context.Context, folder folderID) {
 // isRubbish says that nobody misses the file: it holds one of the versions,
 // and nobody can write to it.
 func (t *transaction) isRubbish(ctx context.Context, name string, versions []string) bool {
-	mode, err := t.system.mode(t.dir, name)
-	if err != nil || !mode.IsRegular() {
+	found, err := t.system.look(t.dir, name)
+	if err != nil || !found.mode.IsRegular() {
 		return false
 	}
 	file, err := t.system.openRead(t.dir, name)

@@ -154,14 +154,14 @@ func (c *Committer) recoverFile(ctx context.Context, path string) (Leftover, err
 
 // complete brings the file to one of its two versions.
 func (t *transaction) complete(ctx context.Context, rec record) (LeftoverState, string, error) {
-	mode, err := t.system.mode(t.dir, t.Name)
+	found, err := t.system.look(t.dir, t.Name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return LeftoverUnresolved, t.Path + " was being rewritten in place when fettle was stopped, and no longer exists.", nil
 	}
 	if err != nil {
 		return "", "", err
 	}
-	if !mode.IsRegular() {
+	if !found.mode.IsRegular() {
 		return LeftoverUnresolved, t.Path + " was being rewritten in place when fettle was stopped, and is not a regular file any more.", nil
 	}
 	file, err := t.openTarget(ctx, t.system.openWrite)

@@ -13,15 +13,15 @@ import (
 // base, and is open for writing nowhere. The caller closes the file.
 func (t *transaction) check(ctx context.Context) (*os.File, workspace.Info, error) {
 	var none workspace.Info
-	mode, err := t.system.mode(t.dir, t.Name)
+	found, err := t.system.look(t.dir, t.Name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, none, t.disappeared()
 	}
 	if err != nil {
 		return nil, none, err
 	}
-	if !mode.IsRegular() {
-		return nil, none, t.notRegular(mode)
+	if !found.mode.IsRegular() {
+		return nil, none, t.notRegular(found.mode)
 	}
 	if err := t.system.mayWrite(t.dir, t.Name); err != nil {
 		return nil, none, err
@@ -53,8 +53,8 @@ func (t *transaction) openTarget(ctx context.Context, open func(*os.File, string
 	case errors.Is(err, errBusy):
 		return nil, t.openElsewhere()
 	}
-	if mode, statErr := t.system.mode(t.dir, t.Name); statErr == nil && !mode.IsRegular() {
-		return nil, t.notRegular(mode)
+	if found, looking := t.system.look(t.dir, t.Name); looking == nil && !found.mode.IsRegular() {
+		return nil, t.notRegular(found.mode)
 	}
 	return nil, err
 }
@@ -155,10 +155,10 @@ func (t *transaction) swapByExchange(temp string) (string, error) {
 
 // swapByLink gives the target a second name and renames temp over it.
 func (t *transaction) swapByLink(temp string) (string, error) {
-	if mode, err := t.system.mode(t.dir, t.Name); err != nil {
+	if found, err := t.system.look(t.dir, t.Name); err != nil {
 		return "", err
-	} else if !mode.IsRegular() {
-		return "", t.changed("was replaced by " + describe(mode))
+	} else if !found.mode.IsRegular() {
+		return "", t.changed("was replaced by " + describe(found.mode))
 	}
 	second := t.tempName()
 	if err := t.system.link(t.dir, t.Name, second); err != nil {

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+
+	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
 // system is what a commit asks of the operating system. Names are base names
@@ -18,7 +20,7 @@ type system interface {
 	tryLock(f *os.File) error
 	unlock(f *os.File)
 
-	mode(dir *os.File, name string) (fs.FileMode, error)
+	look(dir *os.File, name string) (entry, error)
 	// openRead and openWrite never wait: a FIFO does not block them, and a file
 	// that somebody holds a lease on answers errBusy. openWrite reads and
 	// writes, and neither creates nor truncates.
@@ -55,6 +57,18 @@ type system interface {
 	lease(f *os.File, exclusive bool) error
 	leaseHeld(f *os.File) bool // nobody has asked since
 	endLease(f *os.File)
+}
+
+// entry is what a name stands for.
+type entry struct {
+	mode     fs.FileMode
+	dev, ino uint64 // 0 where the platform has no dependable identity
+}
+
+// is says that the entry is the file that info describes, as far as the
+// platform can tell.
+func (e entry) is(info workspace.Info) bool {
+	return e.mode.IsRegular() && (e.ino == 0 || e.dev == info.Dev && e.ino == info.Ino)
 }
 
 // errBusy: somebody else has the lock, or the file open.

@@ -23,12 +23,12 @@ func (kernel) tryLock(*os.File) error { return errors.ErrUnsupported }
 
 func (kernel) unlock(*os.File) {}
 
-func (kernel) mode(dir *os.File, name string) (fs.FileMode, error) {
+func (kernel) look(dir *os.File, name string) (entry, error) {
 	info, err := os.Lstat(in(dir, name))
 	if err != nil {
-		return 0, err
+		return entry{}, err
 	}
-	return info.Mode(), nil
+	return entry{mode: info.Mode()}, nil
 }
 
 func (k kernel) openRead(dir *os.File, name string) (*os.File, error) {
@@ -40,9 +40,9 @@ func (k kernel) openWrite(dir *os.File, name string) (*os.File, error) {
 }
 
 func (k kernel) open(dir *os.File, name string, flags int) (*os.File, error) {
-	if mode, err := k.mode(dir, name); err != nil {
+	if found, err := k.look(dir, name); err != nil {
 		return nil, err
-	} else if !mode.IsRegular() {
+	} else if !found.mode.IsRegular() {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrInvalid}
 	}
 	return os.OpenFile(in(dir, name), flags, 0)

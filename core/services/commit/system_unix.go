@@ -75,12 +75,12 @@ func (kernel) unlock(f *os.File) {
 	runtime.KeepAlive(f)
 }
 
-func (kernel) mode(dir *os.File, name string) (fs.FileMode, error) {
+func (kernel) look(dir *os.File, name string) (entry, error) {
 	var st unix.Stat_t
 	err := retry(func() error { return unix.Fstatat(int(dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) })
 	runtime.KeepAlive(dir)
 	if err != nil {
-		return 0, nameError("stat", name, err)
+		return entry{}, nameError("stat", name, err)
 	}
 	mode := fs.FileMode(st.Mode & 0o777)
 	switch st.Mode & unix.S_IFMT {
@@ -98,7 +98,7 @@ func (kernel) mode(dir *os.File, name string) (fs.FileMode, error) {
 	default:
 		mode |= fs.ModeIrregular
 	}
-	return mode, nil
+	return entry{mode: mode, dev: uint64(st.Dev), ino: st.Ino}, nil
 }
 
 func (kernel) openRead(dir *os.File, name string) (*os.File, error) {

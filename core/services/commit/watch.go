@@ -36,11 +36,11 @@ type watch struct {
 // examine judges the file called name. The watch is for the caller to end; it
 // is nil unless the verdict is intact or busy.
 func (t *transaction) examine(ctx context.Context, name, want string, wait time.Duration) (*watch, verdict) {
-	mode, err := t.system.mode(t.dir, name)
+	found, err := t.system.look(t.dir, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, gone
 	}
-	if err != nil || !mode.IsRegular() {
+	if err != nil || !found.mode.IsRegular() {
 		return nil, foreign
 	}
 	file, err := t.system.openRead(t.dir, name)
@@ -53,12 +53,12 @@ func (t *transaction) examine(ctx context.Context, name, want string, wait time.
 		w.end()
 		return nil, foreign
 	}
-	found := w.judge(ctx, wait)
-	if found == foreign {
+	judged := w.judge(ctx, wait)
+	if judged == foreign {
 		w.end()
 		return nil, foreign
 	}
-	return w, found
+	return w, judged
 }
 
 // judge takes a lease, for which it waits up to wait, and hashes the file.

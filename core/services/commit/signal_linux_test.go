@@ -1,0 +1,38 @@
+package commit
+
+import (
+	"os"
+	"os/signal"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+)
+
+// TestBrokenLeaseSendsNoSIGIO: the signal of a broken lease must not be one
+// that ends a process outside Go's handlers, or reaches a program's own.
+func TestBrokenLeaseSendsNoSIGIO(t *testing.T) {
+	fx := newFixture(t, oldText)
+	got := make(chan os.Signal, 8)
+	signal.Notify(got, unix.SIGIO, unix.SIGURG)
+	defer signal.Stop(got)
+	f, err := os.Open(fx.file)
+	require.NoError(t, err)
+	defer f.Close()
+	require.NoError(t, kernel{}.lease(f, false))
+	require.True(t, kernel{}.leaseHeld(f))
+	_, err = openNow(fx.dir, "target.txt", unix.O_WRONLY)
+	require.ErrorIs(t, err, errBusy)
+	require.False(t, kernel{}.leaseHeld(f))
+	require.Equal(t, unix.SIGURG, <-got)
+	kernel{}.endLease(f)
+	w, err := openNow(fx.dir, "target.txt", unix.O_WRONLY)
+	require.NoError(t, err)
+	defer w.Close()
+	require.ErrorIs(t, kernel{}.lease(f, false), errBusy)
+	select {
+	case s := <-got:
+		require.NotEqual(t, unix.SIGIO, s)
+	default:
+	}
+}
