@@ -12,16 +12,9 @@ import (
 // is preceded by a comment <!-- code: FILE NAME -->, and equals what stands
 // in that file between the lines "// code: NAME" and "// code: end".
 func TestDocsCodeIsCompiled(t *testing.T) {
-	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"README.md", "CONTRIBUTING.md"} {
-		pages = append(pages, filepath.Join(root, name))
-	}
 	header := regexp.MustCompile(`^<!-- code: (\S+) (\S+) -->$`)
 	blocks := 0
-	for _, page := range pages {
+	for _, page := range pages(t) {
 		data, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
@@ -44,6 +37,41 @@ func TestDocsCodeIsCompiled(t *testing.T) {
 	if blocks < 3 {
 		t.Errorf("only %d blocks of Go were found", blocks)
 	}
+}
+
+// Links between the pages lead somewhere.
+func TestDocsLinksLead(t *testing.T) {
+	link := regexp.MustCompile(`\]\(([^):#]+)\)`) // what has a colon leads out of the repository
+	found := 0
+	for _, page := range pages(t) {
+		data, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range link.FindAllStringSubmatch(string(data), -1) {
+			found++
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), filepath.FromSlash(m[1]))); err != nil {
+				t.Errorf("%s links to %s: %v", page, m[1], err)
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("only %d links were found", found)
+	}
+}
+
+// pages lists every page of the repository's documentation.
+func pages(t *testing.T) []string {
+	t.Helper()
+	var all []string
+	for _, pattern := range []string{"*.md", "docs/*.md"} {
+		found, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, found...)
+	}
+	return all
 }
 
 // region returns the named part of a file, its common indentation taken off.
