@@ -145,6 +145,33 @@ func TestDecodeLossy(t *testing.T) {
 	}
 }
 
+// FS-19: UTF-8 with a few broken bytes is never taken for something else.
+func TestDecodeDamagedUTF8(t *testing.T) {
+	rounds := 200
+	if os.Getenv("FETTLE_FULL") != "" {
+		rounds = 20_000
+	}
+	random := rand.New(rand.NewPCG(7, 8))
+	texts := map[string]string{"ascii": "package main\n\nfunc main() {\n\tprintln(\"hello\")\n}\n"}
+	for language, text := range legacy {
+		texts[language] = text
+	}
+	for language, text := range texts {
+		for range rounds {
+			data := []byte(text)
+			for range 1 + random.IntN(2) {
+				at := random.IntN(len(data) + 1)
+				data = append(data[:at:at], append([]byte{byte(0x80 + random.IntN(128))}, data[at:]...)...)
+			}
+			if utf8.Valid(data) {
+				continue // the two made a character
+			}
+			d := Decode(data)
+			require.False(t, d.Lossless, "%s as %s: %q", language, d.Format.Encoding, d.Text)
+		}
+	}
+}
+
 func TestEncode(t *testing.T) {
 	data, err := Format{}.Encode("é\n") // the zero Format is UTF-8
 	require.NoError(t, err)

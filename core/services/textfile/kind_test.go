@@ -2,6 +2,7 @@ package textfile
 
 import (
 	"bytes"
+	"go/build"
 	"image"
 	"image/color"
 	"image/gif"
@@ -11,7 +12,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"runtime"
+
 	"strings"
 	"testing"
 
@@ -102,7 +103,7 @@ func TestClassifyRealFiles(t *testing.T) {
 		require.Equal(t, KindBinary, Classify("program", program[:HeadSize], int64(len(program))).Kind)
 	}
 	// Go's own sources are text, whatever stands in them.
-	sources, err := filepath.Glob(filepath.Join(runtime.GOROOT(), "src", "*", "*.go"))
+	sources, err := filepath.Glob(filepath.Join(build.Default.GOROOT, "src", "*", "*.go"))
 	require.NoError(t, err)
 	for _, name := range sources {
 		data, err := os.ReadFile(name)

@@ -22,7 +22,7 @@ func infoOfStat(st *unix.Stat_t) Info {
 	return Info{
 		Mode:    modeOf(st.Mode),
 		Size:    st.Size,
-		Dev:     st.Dev,
+		Dev:     uint64(st.Dev), //nolint:unconvert // 32 bits on some architectures
 		Ino:     st.Ino,
 		Nlink:   uint64(st.Nlink), //nolint:unconvert // 32 bits on some architectures
 		MtimeNS: st.Mtim.Nano(),
@@ -62,7 +62,7 @@ func modeOf(bits uint32) fs.FileMode {
 func infoOfFileInfo(fi fs.FileInfo) Info {
 	info := Info{Mode: fi.Mode(), Size: fi.Size(), Nlink: 1, MtimeNS: fi.ModTime().UnixNano()}
 	if st, ok := fi.Sys().(*syscall.Stat_t); ok {
-		info.Dev, info.Ino, info.Nlink = st.Dev, st.Ino, uint64(st.Nlink) //nolint:unconvert // 32 bits on some architectures
+		info.Dev, info.Ino, info.Nlink = uint64(st.Dev), st.Ino, uint64(st.Nlink) //nolint:unconvert // 32 bits on some architectures
 		info.CtimeNS = st.Ctim.Nano()
 	}
 	return info
