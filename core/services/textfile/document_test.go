@@ -238,7 +238,7 @@ func FuzzDecode(f *testing.F) {
 func TestDecodeRandom(t *testing.T) {
 	rounds := 2_000
 	if os.Getenv("FETTLE_FULL") != "" {
-		rounds = 300_000
+		rounds = 30_000
 	}
 	random := rand.New(rand.NewPCG(3, 4))
 	lossless := 0
