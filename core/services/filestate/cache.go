@@ -40,7 +40,7 @@ type record struct {
 func (c *FileReadCache) Check(path string, info workspace.Info) (Verdict, Entry) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r := c.find(keyOf(path, info))
+	r := c.identify(path, info, "")
 	if r == nil {
 		return VerdictUnknown, Entry{}
 	}
@@ -56,7 +56,7 @@ func (c *FileReadCache) Check(path string, info workspace.Info) (Verdict, Entry)
 func (c *FileReadCache) Lookup(path string, info workspace.Info) (Entry, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r := c.find(keyOf(path, info))
+	r := c.identify(path, info, "")
 	if r == nil {
 		r = c.findPath(path)
 	}
@@ -86,60 +86,64 @@ type Reading struct {
 	TotalLines int
 	Full       bool // everything was shown by this read, uncut
 	Cacheable  bool // text that survives decode and encode, read without interference
+	Torn       bool // the file changed while it was read, so Info is not that of the bytes (RC-20)
 	NonText    bool
 	Unshowable bool // a line shown was cut inside
 }
 
-// RecordRead notes that a read emitted content under version, and returns
-// the entry as it then stands. With the content unchanged a true flag is
-// never lowered by a later, lesser read (RC-08); with changed content flags
+// RecordRead notes that a read emitted content under version, 0 for none, and
+// returns the entry as it then stands. With the content unchanged a true flag
+// is never lowered by a later, lesser read (RC-08); with changed content flags
 // and coverage become what this read supplied (RC-09). Content is known by
 // its hash where both have one, else by the fingerprint.
 func (c *FileReadCache) RecordRead(path string, rd Reading, version int64) Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	key := keyOf(path, rd.Info)
-	r := c.find(key)
-	if r == nil {
-		if old := c.findPath(path); old != nil && rd.SHA256 != "" && old.SHA256 == rd.SHA256 {
-			r = c.rekey(old, path, key)
-		}
-	}
-	if r == nil {
-		r = c.insert(key)
-	}
-	drifted := r.Fingerprint != fingerprintOf(rd.Info)
-	if r.SHA256 != "" && rd.SHA256 != "" {
-		drifted = r.SHA256 != rd.SHA256
-	}
-	if drifted {
-		r.LastReadWasFull, r.LastReadCacheable = false, false
-		r.whole, r.Unshowable, r.covered = false, false, coverage{}
-	}
-	r.Fingerprint = fingerprintOf(rd.Info)
-	r.local = rd.Local
-	if drifted || rd.SHA256 != "" {
-		r.SHA256 = rd.SHA256
-		r.TotalLines = rd.TotalLines
-	}
+	r := c.meet(path, rd)
+	c.seq++
+	r.seq = c.seq
+	r.LastReadAt = rd.At
+	r.Changed = false
 	r.NonText = rd.NonText
 	r.Unshowable = r.Unshowable || rd.Unshowable
+	if version != 0 {
+		r.Version = version
+	}
 	if rd.Cacheable {
 		r.LastReadCacheable = true
 		if !rd.Unshowable {
 			r.covered.add(rd.First, rd.End)
 		}
 		if rd.Full {
-			r.whole, r.wholeVersion = true, version
+			r.fullSeq, r.fullVersion = c.seq, version
 		}
 		r.LastReadWasFull = r.LastReadWasFull || rd.Full || (!r.Unshowable && r.covered.whole(rd.TotalLines))
 	}
-	r.LastReadAt = rd.At
-	r.Version = version
-	c.seq++
-	r.readSeq = c.seq
-	c.link(path, key, r)
 	return r.snapshot()
+}
+
+// Track notes the bytes that a tracker holds the file at path to (FT-05). It
+// is no read: it raises no flag and arms no placeholder. Flags that belong to
+// other bytes are dropped.
+func (c *FileReadCache) Track(path string, rd Reading) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.meet(path, rd)
+	r.trackedSeq = r.seq
+}
+
+// ClaimRead reports whether the file at path was read or written since the
+// last ClaimRead or [FileReadCache.Track] of it, so that the hash of the bytes
+// shown is known and need not be taken again (FT-04).
+func (c *FileReadCache) ClaimRead(path string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.findPath(path)
+	if r == nil || r.SHA256 == "" || r.trackedSeq == r.seq {
+		return false
+	}
+	r.trackedSeq = r.seq
+	return true
 }
 
 // RecordWrite notes that the conversation's own bytes were written and that
@@ -149,30 +153,26 @@ func (c *FileReadCache) RecordWrite(path string, info workspace.Info, sha string
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := keyOf(path, info)
-	r := c.find(key)
-	if old := c.findPath(path); old != nil && old.Key != key {
-		if r != nil {
-			c.drop(r)
-		}
-		c.rename(old, key)
-		r = old
+	r := c.findPath(path)
+	if r == nil {
+		r = c.identify(path, info, sha)
 	}
 	if r == nil {
 		r = c.insert(key)
 	}
+	c.rename(r, key)
 	r.Fingerprint = fingerprintOf(info)
 	r.SHA256 = sha
 	r.Version = version
 	r.TotalLines = lines
 	r.LastReadAt, r.LastWriteAt = at, at
 	r.LastReadWasFull, r.LastReadCacheable = true, true
-	r.NonText, r.Unshowable = false, false
-	r.whole, r.wholeVersion = true, version
+	r.NonText, r.Unshowable, r.Changed = false, false, false
 	r.covered = coverage{}
 	r.covered.add(0, lines)
 	c.seq++
-	r.readSeq, r.writeSeq = c.seq, c.seq
-	c.link(path, key, r)
+	r.seq, r.writeSeq = c.seq, c.seq
+	c.link(path, r)
 	return r.snapshot()
 }
 
@@ -183,19 +183,15 @@ func (c *FileReadCache) Refresh(path string, info workspace.Info, sha string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	key := keyOf(path, info)
-	r := c.find(key)
+	r := c.identify(path, info, sha)
 	if r == nil {
-		old := c.findPath(path)
-		if old == nil || old.SHA256 != sha {
-			return
-		}
-		r = c.rekey(old, path, key)
+		r = c.adopt(path, key, sha)
 	}
-	if r.SHA256 != sha {
+	if r == nil || r.SHA256 != sha {
 		return
 	}
 	r.Fingerprint = fingerprintOf(info)
-	c.link(path, key, r)
+	c.link(path, r)
 }
 
 // Verified notes that the bytes were settled by hash at a time, so that a
@@ -216,10 +212,9 @@ func (c *FileReadCache) Verified(path string, info workspace.Info, sha string, a
 func (c *FileReadCache) Disqualify(path string, info workspace.Info) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, r := range []*record{c.find(keyOf(path, info)), c.findPath(path)} {
+	for _, r := range []*record{c.identify(path, info, ""), c.findPath(path)} {
 		if r != nil {
-			r.LastReadWasFull, r.LastReadCacheable, r.whole = false, false, false
-			r.covered = coverage{}
+			r.forgetContent()
 		}
 	}
 }
@@ -281,11 +276,14 @@ func (c *FileReadCache) findPath(path string) *record {
 	return c.find(key)
 }
 
+// insert makes a record and drops the one that had its key. The caller links
+// a path to it.
 func (c *FileReadCache) insert(key Key) *record {
 	if c.entries == nil {
 		c.entries = make(map[Key]*list.Element)
 		c.byPath = make(map[string]Key)
 	}
+	c.dropKey(key)
 	limit := c.Max
 	if limit <= 0 {
 		limit = defaultCacheSize
@@ -298,35 +296,90 @@ func (c *FileReadCache) insert(key Key) *record {
 	return r
 }
 
-// link makes path lead to r and takes it from the entry that had it before,
+// identify returns the record of the file that info describes, nil if it is a
+// stranger (RC-02). A file's inode number is given away once the file is gone:
+// under a name that the record has not, only the size and mtime recorded, or
+// the same bytes, show that it is still the same file.
+func (c *FileReadCache) identify(path string, info workspace.Info, sha string) *record {
+	r := c.find(keyOf(path, info))
+	if r == nil {
+		return nil
+	}
+	_, named := r.paths[path]
+	if named || r.Size == info.Size && r.MtimeNS == info.MtimeNS || sha != "" && r.SHA256 == sha {
+		return r
+	}
+	return nil
+}
+
+// meet returns the record of the file that was read, linked to path, with its
+// stat data and hash, and without what belongs to other content.
+func (c *FileReadCache) meet(path string, rd Reading) *record {
+	key := keyOf(path, rd.Info)
+	r := c.identify(path, rd.Info, rd.SHA256)
+	if r == nil {
+		r = c.adopt(path, key, rd.SHA256)
+	}
+	if r == nil {
+		r = c.insert(key)
+	}
+	c.link(path, r)
+	drifted := r.Fingerprint != fingerprintOf(rd.Info)
+	if r.SHA256 != "" && rd.SHA256 != "" {
+		drifted = r.SHA256 != rd.SHA256
+	}
+	if drifted {
+		r.forgetContent()
+		r.NonText, r.Unshowable = false, false
+	}
+	if drifted || rd.SHA256 != "" {
+		r.SHA256, r.TotalLines = rd.SHA256, rd.TotalLines
+	}
+	r.local = rd.Local
+	r.Fingerprint = fingerprintOf(rd.Info)
+	if rd.Torn {
+		r.Fingerprint = Fingerprint{Size: -1} // matches no file
+	}
+	return r
+}
+
+// adopt gives what is known of path's bytes to the file of another inode that
+// now stands there with the same bytes (CR-15); nil if they are others. What
+// is known moves if path was its only name, else it is copied.
+func (c *FileReadCache) adopt(path string, key Key, sha string) *record {
+	old := c.findPath(path)
+	if old == nil || sha == "" || old.SHA256 != sha {
+		return nil
+	}
+	if len(old.paths) == 1 {
+		c.rename(old, key)
+		return old
+	}
+	r := c.insert(key)
+	r.Entry = old.snapshot()
+	r.Key = key
+	return r
+}
+
+// link makes path lead to r and takes it from the record that had it before,
 // which goes when it has no other path.
-func (c *FileReadCache) link(path string, key Key, r *record) {
+func (c *FileReadCache) link(path string, r *record) {
 	if old := c.findPath(path); old != nil && old != r {
 		delete(old.paths, path)
 		if len(old.paths) == 0 {
 			c.drop(old)
 		}
 	}
-	c.byPath[path] = key
+	c.byPath[path] = r.Key
 	r.paths[path] = struct{}{}
-	c.lru.MoveToFront(c.entries[r.Key])
 }
 
-// rekey gives the knowledge of old to a file of another inode that now stands
-// at path: the entry moves if path was its only name, else it is copied.
-func (c *FileReadCache) rekey(old *record, path string, key Key) *record {
-	if len(old.paths) == 1 {
-		c.rename(old, key)
-		return old
-	}
-	r := c.insert(key)
-	paths := r.paths
-	r.Entry = old.snapshot()
-	r.Key, r.paths = key, paths
-	return r
-}
-
+// rename gives r another key and drops the record that had it.
 func (c *FileReadCache) rename(r *record, key Key) {
+	if r.Key == key {
+		return
+	}
+	c.dropKey(key)
 	el := c.entries[r.Key]
 	delete(c.entries, r.Key)
 	r.Key = key
@@ -336,12 +389,25 @@ func (c *FileReadCache) rename(r *record, key Key) {
 	}
 }
 
+func (c *FileReadCache) dropKey(key Key) {
+	if r := c.find(key); r != nil {
+		c.drop(r)
+	}
+}
+
 func (c *FileReadCache) drop(r *record) {
 	for p := range r.paths {
 		delete(c.byPath, p)
 	}
 	c.lru.Remove(c.entries[r.Key])
 	delete(c.entries, r.Key)
+}
+
+// forgetContent drops what says that the content was shown.
+func (r *record) forgetContent() {
+	r.LastReadWasFull, r.LastReadCacheable = false, false
+	r.fullSeq, r.covered = 0, coverage{}
+	r.Changed = !r.LastReadAt.IsZero()
 }
 
 func (r *record) snapshot() Entry {

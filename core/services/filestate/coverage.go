@@ -38,6 +38,9 @@ func (c *coverage) missing(total int) [][2]int {
 	var gaps [][2]int
 	at := 0
 	for _, s := range c.spans {
+		if at >= total {
+			break
+		}
 		if s[0] > at {
 			gaps = append(gaps, [2]int{at, min(s[0], total)})
 		}

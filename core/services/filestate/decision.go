@@ -69,7 +69,7 @@ func (s *Service) decide(c Check) *fault.Error {
 		return refuseSpecial(c, class)
 	}
 	if info.Size > s.limits.FileBytes {
-		return fault.As(tooLarge(c.Path, info.Size, s.limits.FileBytes))
+		return tooLarge(c.Path, info.Size, s.limits.FileBytes)
 	}
 	if c.Expect == ExpectAbsent {
 		return refuseAppeared(c)
@@ -97,8 +97,16 @@ func (s *Service) decide(c Check) *fault.Error {
 		s.Cache.Disqualify(c.Path.String(), info)
 		return refuseChanged(c)
 	}
-	s.Cache.Refresh(c.Path.String(), info, e.SHA256)
+	s.refresh(c)
 	return nil
+}
+
+// refresh notes an accepted hash. Of a read that was interfered with the stat
+// data is worth nothing.
+func (s *Service) refresh(c Check) {
+	if c.Current.Stable && !s.Disabled() {
+		s.Cache.Refresh(c.Path.String(), c.Current.Info, c.Current.SHA256)
+	}
 }
 
 // decideWithoutStat judges a path whose stat failed.
@@ -112,14 +120,8 @@ func (s *Service) decideWithoutStat(c Check, err error) *fault.Error {
 			"Make the file and the folders above it accessible, then try again.", err).Because(fault.Unverifiable)
 	}
 	_, seen := s.Cache.ByPath(c.Path.String())
-	seen = seen && !s.Disabled()
-	switch {
-	case c.Expect == ExpectExisting:
-	case c.Proof == EmptySHA256:
-		return nil
-	case c.Proof == "" && !seen:
-		return nil
-	case c.Expect == ExpectAbsent && c.Proof == "":
+	unexpected := c.Expect == ExpectExisting || c.Proof == "" && seen && !s.Disabled()
+	if !unexpected && (c.Proof == "" || c.Proof == EmptySHA256) {
 		return nil
 	}
 	s.Cache.Invalidate(c.Path.String())
@@ -138,10 +140,13 @@ func (s *Service) decideByProof(c Check, info workspace.Info) *fault.Error {
 		if s.strict && !seen {
 			return refuseUnseen(c, e, known)
 		}
-		s.Cache.Refresh(c.Path.String(), info, c.Proof)
+		s.refresh(c)
 		return nil
 	}
 	if seen {
+		if c.Current.SHA256 != e.SHA256 {
+			s.Cache.Disqualify(c.Path.String(), info)
+		}
 		return mismatch(c)
 	}
 	r := refuseUnseen(c, e, known)
@@ -201,7 +206,10 @@ func refuseNeverRead(c Check) *fault.Error {
 
 // refuseUnqualified explains why what was shown is not enough (PR-07, PR-08).
 func refuseUnqualified(c Check, e Entry) *fault.Error {
-	if e.NonText {
+	switch {
+	case e.Changed:
+		return refuseChanged(c)
+	case e.NonText:
 		return RefuseNonText(c.Path, c.Verb)
 	}
 	r := &fault.Error{
@@ -282,7 +290,7 @@ func mismatch(c Check) *fault.Error {
 }
 
 func refuseDisappeared(c Check) *fault.Error {
-	msg := fmt.Sprintf("%s has disappeared since it was last read; nothing was written.", c.Path.String())
+	msg := fmt.Sprintf("%s has disappeared since it was last read: it was deleted or moved. Nothing was written.", c.Path.String())
 	if c.Proof != "" {
 		msg = StateMismatch + " " + msg
 	}

@@ -45,12 +45,16 @@ type Entry struct {
 	NonText    bool // last shown as a data part or a refusal
 	TotalLines int  // of the content SHA256 stands for
 	Unshowable bool // a line alone exceeds the limit, so slices can never cover the file
+	Changed    bool // was found to hold other bytes than those shown, and was not shown since
 
-	readSeq, writeSeq uint64 // order of reads and writes, whatever the clock says (RC-12)
-	whole             bool   // everything was emitted at once, by a read or the model's own write: arms the placeholder (RC-15)
-	wholeVersion      int64  // under which that happened
-	local             bool   // on a file system whose times can be trusted
-	covered           coverage
+	// Reads and writes are put in order by a count, whatever the clock says (RC-12).
+	seq         uint64 // of the last read or write; 0: none
+	writeSeq    uint64 // of the last write
+	fullSeq     uint64 // of the last full read that emitted everything; 0: none of this content
+	fullVersion int64  // under which that read emitted it
+	trackedSeq  uint64 // seq when a tracker last asked
+	local       bool   // on a file system whose times can be trusted
+	covered     coverage
 }
 
 // Qualifying reports whether the conversation has been given every byte
@@ -63,9 +67,10 @@ func (e Entry) Qualifying() bool {
 func (e Entry) Missing() [][2]int { return e.covered.missing(e.TotalLines) }
 
 // armed reports whether a full read may be answered by a placeholder, as far
-// as the entry itself can tell (RC-13, RC-14).
+// as the entry itself can tell: a full read since the last write emitted
+// everything (RC-13, RC-14). Ranged and cut reads do not arm (RC-15, RC-16).
 func (e Entry) armed() bool {
-	return e.Qualifying() && e.whole && e.readSeq > e.writeSeq
+	return e.Qualifying() && e.fullSeq > e.writeSeq
 }
 
 // racy reports whether the file could have changed after its read without a

@@ -58,18 +58,22 @@ func cutStream(ctx context.Context, f io.ReaderAt, offset, limit, maxLines, maxB
 	)
 	endLine := func() {
 		if !done && at >= offset {
+			text := strings.ToValidUTF8(string(line), "\uFFFD")
 			switch {
 			case s.end-offset >= want:
 				done, s.cut = true, capped
-			case shown.Len()+len(line) > maxBytes:
+			case over || shown.Len()+len(text) > maxBytes:
 				done, s.cut = true, true
 				if shown.Len() == 0 {
 					s.inside = true
-					shown.Write(line[:maxBytes])
+					if len(text) > maxBytes {
+						text = text[:runeBoundary(text, maxBytes)]
+					}
+					shown.WriteString(text)
 					s.end++
 				}
 			default:
-				shown.Write(line)
+				shown.WriteString(text)
 				s.end++
 			}
 		}
@@ -109,6 +113,6 @@ func cutStream(ctx context.Context, f io.ReaderAt, offset, limit, maxLines, maxB
 		endLine()
 	}
 	s.total = count.lines()
-	s.text = strings.ToValidUTF8(shown.String(), "\uFFFD")
+	s.text = shown.String()
 	return s, nil
 }

@@ -126,7 +126,7 @@ func (s *Service) readContent(ctx context.Context, r ReadRequest) (*Read, error)
 		return nil, err
 	}
 	if class.Kind != textfile.KindText && class.Kind != textfile.KindSVG {
-		s.recordNonText(r.Path, Reading{Info: snap.Info, Local: snap.Local, At: snap.At})
+		s.recordNonText(r.Path, Reading{Info: snap.Info, Local: snap.Local, At: snap.At, Torn: !snap.Stable})
 		return &Read{Payload: &Payload{MIMEType: class.MIMEType, Data: snap.Data}}, nil
 	}
 	return s.showText(r, snap)
@@ -145,6 +145,7 @@ func (s *Service) showText(r ReadRequest, snap *Snapshot) (*Read, error) {
 		First: cut.first, End: cut.end, TotalLines: cut.total,
 		Full:       whole && !r.Ranged,
 		Cacheable:  doc.Lossless && snap.Stable,
+		Torn:       !snap.Stable,
 		NonText:    !doc.Lossless,
 		Unshowable: cut.inside,
 	}
@@ -236,7 +237,7 @@ func beyondEnd(p workspace.Path, offset, total int) error {
 		fmt.Sprintf("Use an offset from 0 to %d.", max(total-1, 0)))
 }
 
-func tooLarge(p workspace.Path, size, most int64) error {
+func tooLarge(p workspace.Path, size, most int64) *fault.Error {
 	return fault.New(fault.FileTooLarge, "filestate.read",
 		fmt.Sprintf("%s has %s; files above %s are neither read whole nor changed.", p.String(), bytesText(size), bytesText(most)),
 		"Read a part of it with read_file and an explicit offset and limit, or use a shell command to change it.")

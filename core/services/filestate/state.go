@@ -49,7 +49,7 @@ const unchangedAdvice = "The file has not changed since its content was last sho
 	"If you cannot see the content, or doubt it, call read_file again with an explicit offset and limit."
 
 func placeholder(path string, e Entry) *Placeholder {
-	return &Placeholder{FilePath: path, Version: e.wholeVersion, SHA256: e.SHA256, Status: StatusUnchanged, Advice: unchangedAdvice}
+	return &Placeholder{FilePath: path, Version: e.fullVersion, SHA256: e.SHA256, Status: StatusUnchanged, Advice: unchangedAdvice}
 }
 
 // truncationNotice is the three-line notice of FS-14.

@@ -1,0 +1,553 @@
+package filestate
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
+
+// infoAt describes a made-up file that was last changed an hour before noon.
+func infoAt(ino uint64, size int64) workspace.Info {
+	at := noon.Add(-time.Hour).UnixNano()
+	return workspace.Info{Dev: 1, Ino: ino, Size: size, Nlink: 1, MtimeNS: at, CtimeNS: at}
+}
+
+func reading(info workspace.Info, content string) Reading {
+	return Reading{
+		Info: info, Local: true, At: noon, SHA256: Sum([]byte(content)),
+		End: 1, TotalLines: 1, Full: true, Cacheable: true,
+	}
+}
+
+// firstHalf is a reading of the first of two lines.
+func firstHalf(info workspace.Info, content string) Reading {
+	rd := reading(info, content)
+	rd.End, rd.TotalLines, rd.Full = 1, 2, false
+	return rd
+}
+
+// RC-06, TE-06
+func TestCheckVerdicts(t *testing.T) {
+	known := infoAt(5, 10)
+	for name, tt := range map[string]struct {
+		change func(*workspace.Info)
+		want   Verdict
+	}{
+		"same":              {func(*workspace.Info) {}, VerdictFresh},
+		"other mode, nlink": {func(i *workspace.Info) { i.Mode, i.Nlink = 0o600, 2 }, VerdictFresh},
+		"size":              {func(i *workspace.Info) { i.Size++ }, VerdictStale},
+		"mtime by 1 ns":     {func(i *workspace.Info) { i.MtimeNS++ }, VerdictStale},
+		"ctime by 1 ns":     {func(i *workspace.Info) { i.CtimeNS++ }, VerdictStale},
+		"inode":             {func(i *workspace.Info) { i.Ino++ }, VerdictUnknown},
+		"device":            {func(i *workspace.Info) { i.Dev++ }, VerdictUnknown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var c FileReadCache
+			verdict, _ := c.Check("/f", known)
+			require.Equal(t, VerdictUnknown, verdict)
+			c.RecordRead("/f", reading(known, "x"), 1)
+			info := known
+			tt.change(&info)
+			verdict, _ = c.Check("/f", info)
+			require.Equal(t, tt.want, verdict)
+		})
+	}
+}
+
+// RC-05
+func TestEntryAfterRead(t *testing.T) {
+	var c FileReadCache
+	info := infoAt(5, 10)
+	got := c.RecordRead("/f", reading(info, "x"), 7)
+	require.Equal(t, Key{Dev: 1, Ino: 5}, got.Key)
+	require.Equal(t, Fingerprint{Size: 10, MtimeNS: info.MtimeNS, CtimeNS: info.CtimeNS}, got.Fingerprint)
+	require.Equal(t, Sum([]byte("x")), got.SHA256)
+	require.Equal(t, int64(7), got.Version)
+	require.Equal(t, noon, got.LastReadAt)
+	require.True(t, got.LastWriteAt.IsZero())
+	require.True(t, got.LastReadWasFull)
+	require.True(t, got.LastReadCacheable)
+	require.False(t, got.NonText)
+	require.Equal(t, 1, got.TotalLines)
+}
+
+// TE-06: isolation between files
+func TestFilesAreKeptApart(t *testing.T) {
+	var c FileReadCache
+	c.RecordRead("/a", reading(infoAt(1, 10), "a"), 1)
+	c.RecordRead("/b", firstHalf(infoAt(2, 20), "b"), 2)
+	a, _ := c.ByPath("/a")
+	b, _ := c.ByPath("/b")
+	require.True(t, a.Qualifying())
+	require.False(t, b.Qualifying())
+	c.Invalidate("/a")
+	require.Equal(t, 1, c.Len())
+	_, ok := c.ByPath("/b")
+	require.True(t, ok)
+}
+
+// RC-04: without an identity the path is the key.
+func TestPathKeysKeepFilesApart(t *testing.T) {
+	var c FileReadCache
+	info := workspace.Info{Size: 3, MtimeNS: 1}
+	c.RecordRead("/a", reading(info, "a"), 1)
+	verdict, _ := c.Check("/b", info)
+	require.Equal(t, VerdictUnknown, verdict)
+	c.RecordRead("/b", reading(info, "b"), 2)
+	require.Equal(t, 2, c.Len())
+	verdict, e := c.Check("/a", info)
+	require.Equal(t, VerdictFresh, verdict)
+	require.Equal(t, Key{Path: "/a"}, e.Key)
+	require.Equal(t, Sum([]byte("a")), e.SHA256)
+}
+
+// RC-08, TE-06: sticky flags both ways
+func TestFlagsAreNotLoweredWhileContentIsTheSame(t *testing.T) {
+	info := infoAt(5, 10)
+	lossy := reading(info, "x")
+	lossy.Cacheable = false
+	for name, lesser := range map[string]Reading{"partial": firstHalf(info, "x"), "not cacheable": lossy, "no hash": {Info: info, At: noon, Local: true}} {
+		t.Run(name, func(t *testing.T) {
+			var c FileReadCache
+			c.RecordRead("/f", reading(info, "x"), 1)
+			e := c.RecordRead("/f", lesser, 2)
+			require.True(t, e.LastReadWasFull)
+			require.True(t, e.LastReadCacheable)
+			require.True(t, e.Qualifying())
+			require.Equal(t, int64(2), e.Version)
+		})
+	}
+	// A touched file still holds the same content: the hash decides.
+	var c FileReadCache
+	c.RecordRead("/f", reading(info, "x"), 1)
+	touched := info
+	touched.MtimeNS += int64(time.Second)
+	require.True(t, c.RecordRead("/f", firstHalf(touched, "x"), 2).Qualifying())
+}
+
+// RC-09, TE-06: drift reset
+func TestFlagsFollowTheReadAfterDrift(t *testing.T) {
+	old := infoAt(5, 10)
+	moved := old
+	moved.MtimeNS++
+	nonText := Reading{Info: moved, Local: true, At: noon, NonText: true}
+	for name, tt := range map[string]struct {
+		rd        Reading
+		full, cac bool
+		missing   [][2]int
+	}{
+		"partial of other bytes":                 {firstHalf(old, "y"), false, true, [][2]int{{1, 2}}},
+		"partial of other bytes, other stat":     {firstHalf(moved, "y"), false, true, [][2]int{{1, 2}}},
+		"full of other bytes":                    {reading(moved, "y"), true, true, nil},
+		"without a hash the fingerprint decides": {nonText, false, false, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var c FileReadCache
+			c.RecordRead("/f", reading(old, "x"), 1)
+			e := c.RecordRead("/f", tt.rd, 2)
+			require.Equal(t, tt.full, e.LastReadWasFull)
+			require.Equal(t, tt.cac, e.LastReadCacheable)
+			require.Equal(t, tt.missing, e.Missing())
+			require.Equal(t, tt.rd.SHA256, e.SHA256)
+		})
+	}
+}
+
+// RC-10, TE-06: upgrade by write
+func TestRecordWriteQualifies(t *testing.T) {
+	info := infoAt(5, 10)
+	long := Reading{Info: info, Local: true, At: noon, SHA256: Sum([]byte("x")), Cacheable: true, Unshowable: true, End: 1, TotalLines: 1}
+	for name, before := range map[string]*Reading{
+		"new": nil, "partly read": new(firstHalf(info, "x")), "non-text": {Info: info, At: noon, NonText: true}, "unshowable": &long,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var c FileReadCache
+			if before != nil {
+				require.False(t, c.RecordRead("/f", *before, 1).Qualifying())
+			}
+			e := c.RecordWrite("/f", info, Sum([]byte("new")), 2, 3, noon.Add(time.Minute))
+			require.Equal(t, e.LastReadAt, e.LastWriteAt)
+			require.Equal(t, noon.Add(time.Minute), e.LastWriteAt)
+			require.True(t, e.LastReadWasFull)
+			require.True(t, e.LastReadCacheable)
+			require.False(t, e.NonText || e.Unshowable || e.Changed)
+			require.Equal(t, int64(2), e.Version)
+			require.Empty(t, e.Missing())
+			require.Equal(t, 1, c.Len())
+		})
+	}
+}
+
+// RC-11
+func TestRecordWriteMovesAllNamesToTheNewInode(t *testing.T) {
+	var c FileReadCache
+	old, now := infoAt(5, 10), infoAt(6, 12)
+	c.RecordRead("/real", reading(old, "x"), 1)
+	c.RecordRead("/link", reading(old, "x"), 2)
+	c.RecordRead("/stranger", reading(now, "z"), 3) // the inode number was another file's once
+	c.RecordWrite("/link", now, Sum([]byte("y")), 4, 1, noon)
+	require.Equal(t, 1, c.Len())
+	verdict, _ := c.Check("/real", old)
+	require.Equal(t, VerdictUnknown, verdict, "the old key must be gone")
+	for _, path := range []string{"/real", "/link"} {
+		e, ok := c.ByPath(path)
+		require.True(t, ok)
+		require.Equal(t, Key{Dev: 1, Ino: 6}, e.Key)
+		require.Equal(t, Sum([]byte("y")), e.SHA256)
+	}
+	_, ok := c.ByPath("/stranger")
+	require.False(t, ok)
+}
+
+// RC-12, RC-14, KH-17: all in one tick of the clock
+func TestOrderDoesNotNeedTheClock(t *testing.T) {
+	var c FileReadCache
+	info := infoAt(5, 10)
+	require.True(t, c.RecordRead("/f", reading(info, "x"), 1).armed())
+	require.False(t, c.RecordWrite("/f", info, Sum([]byte("y")), 2, 1, noon).armed())
+	require.True(t, c.RecordRead("/f", reading(info, "y"), 3).armed())
+}
+
+// RC-15, RC-16: what is not a full read of everything does not arm, not even
+// after a write of the conversation's own.
+func TestLesserReadsDoNotArm(t *testing.T) {
+	info := infoAt(5, 10)
+	ranged := reading(info, "x")
+	ranged.Full = false
+	for name, rd := range map[string]Reading{
+		"ranged over everything": ranged, "cut": firstHalf(info, "x"), "non-text": {Info: info, At: noon, NonText: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var c FileReadCache
+			require.False(t, c.RecordRead("/f", rd, 1).armed())
+			c.RecordWrite("/f", info, Sum([]byte("x")), 2, 1, noon)
+			require.False(t, c.RecordRead("/f", rd, 3).armed())
+			require.True(t, c.RecordRead("/f", reading(info, "x"), 4).armed())
+			e := c.RecordRead("/f", rd, 5)
+			require.True(t, e.armed(), "and it does not disarm")
+			require.Equal(t, int64(4), e.fullVersion)
+		})
+	}
+}
+
+// FS-16, KH-08
+func TestSlicesAddUp(t *testing.T) {
+	var c FileReadCache
+	info := infoAt(5, 10)
+	slice := func(info workspace.Info, content string, first, end int) Entry {
+		rd := reading(info, content)
+		rd.First, rd.End, rd.TotalLines, rd.Full = first, end, 9, false
+		return c.RecordRead("/f", rd, 1)
+	}
+	require.False(t, slice(info, "x", 0, 3).Qualifying())
+	require.Equal(t, [][2]int{{3, 6}}, slice(info, "x", 6, 9).Missing())
+	require.Equal(t, [][2]int{{0, 3}, {6, 9}}, slice(info, "y", 3, 6).Missing(), "other content starts again")
+	slice(info, "y", 0, 4)
+	require.True(t, slice(info, "y", 5, 9).Qualifying())
+}
+
+// A stretch of a line was left out, so slices never cover the file.
+func TestUnshowableNeverQualifiesBySlices(t *testing.T) {
+	var c FileReadCache
+	info := infoAt(5, 10)
+	rd := firstHalf(info, "x")
+	rd.Unshowable = true
+	c.RecordRead("/f", rd, 1)
+	for first := range 2 {
+		rd = firstHalf(info, "x")
+		rd.First, rd.End = first, first+1
+		require.False(t, c.RecordRead("/f", rd, 2).Qualifying())
+	}
+	require.False(t, c.RecordRead("/f", firstHalf(info, "y"), 3).Unshowable, "other content may fit")
+}
+
+// RC-02, RC-03: what stands at the path is another file.
+func TestReplacedFile(t *testing.T) {
+	var c FileReadCache
+	old, now := infoAt(5, 10), infoAt(6, 10)
+	c.RecordRead("/f", reading(old, "x"), 1)
+	verdict, _ := c.Check("/f", now)
+	require.Equal(t, VerdictUnknown, verdict)
+	e, ok := c.Lookup("/f", now)
+	require.True(t, ok, "the path is remembered")
+	require.True(t, e.Qualifying())
+
+	c.Refresh("/f", now, Sum([]byte("other")))
+	require.Equal(t, 1, c.Len())
+	verdict, _ = c.Check("/f", now)
+	require.Equal(t, VerdictUnknown, verdict, "other bytes are not adopted")
+
+	c.Refresh("/f", now, Sum([]byte("x"))) // CR-15
+	verdict, e = c.Check("/f", now)
+	require.Equal(t, VerdictFresh, verdict)
+	require.True(t, e.Qualifying())
+	require.Equal(t, 1, c.Len())
+}
+
+// CR-15: a file that another name still leads to keeps its own entry.
+func TestEqualBytesAreCopiedWhereTheOldFileHasAnotherName(t *testing.T) {
+	var c FileReadCache
+	old, now := infoAt(5, 10), infoAt(6, 10)
+	c.RecordRead("/a", reading(old, "x"), 1)
+	c.RecordRead("/b", reading(old, "x"), 2)
+	c.Refresh("/a", now, Sum([]byte("x")))
+	require.Equal(t, 2, c.Len())
+	for path, info := range map[string]workspace.Info{"/a": now, "/b": old} {
+		verdict, e := c.Check(path, info)
+		require.Equal(t, VerdictFresh, verdict)
+		require.True(t, e.Qualifying())
+	}
+	c.Disqualify("/a", now)
+	b, _ := c.ByPath("/b")
+	require.True(t, b.Qualifying())
+	require.Empty(t, b.Missing(), "a copy shares nothing")
+}
+
+// RC-02: an inode number is given away once its file is gone.
+func TestReusedInodeIsAStranger(t *testing.T) {
+	var c FileReadCache
+	old := infoAt(5, 10)
+	c.RecordRead("/gone", reading(old, "secret"), 1)
+	other := infoAt(5, 11)
+	other.MtimeNS, other.CtimeNS = noon.UnixNano(), noon.UnixNano()
+	verdict, _ := c.Check("/new", other)
+	require.Equal(t, VerdictUnknown, verdict)
+	_, ok := c.Lookup("/new", other)
+	require.False(t, ok)
+	c.Disqualify("/new", other)
+	gone, _ := c.ByPath("/gone")
+	require.True(t, gone.Qualifying())
+
+	// Moved or linked, a file keeps size and mtime.
+	renamed := old
+	renamed.CtimeNS = noon.UnixNano()
+	e, ok := c.Lookup("/new", renamed)
+	require.True(t, ok)
+	require.True(t, e.Qualifying())
+
+	c.RecordRead("/new", firstHalf(other, "y"), 2)
+	require.Equal(t, 1, c.Len())
+	_, ok = c.ByPath("/gone")
+	require.False(t, ok, "the old name must not stand for the new file")
+}
+
+// RC-07
+func TestDisqualify(t *testing.T) {
+	var c FileReadCache
+	info := infoAt(5, 10)
+	c.RecordRead("/f", reading(info, "x"), 1)
+	c.Disqualify("/f", info)
+	e, _ := c.ByPath("/f")
+	require.False(t, e.LastReadWasFull || e.LastReadCacheable || e.armed())
+	require.True(t, e.Changed)
+	require.False(t, c.RecordRead("/f", reading(info, "x"), 2).Changed)
+	c.Disqualify("/unknown", infoAt(9, 1))
+	require.Equal(t, 1, c.Len())
+}
+
+// The racily-clean rule of RC-13, design §4: less than 20 ms.
+func TestRacy(t *testing.T) {
+	const margin = defaultRacy
+	read := noon.UnixNano()
+	for name, tt := range map[string]struct {
+		mtime, ctime int64
+		local, want  bool
+	}{
+		"old":                     {read - time.Hour.Nanoseconds(), read - time.Hour.Nanoseconds(), true, false},
+		"20 ms":                   {read - margin, read - margin, true, false},
+		"mtime just less":         {read - margin + 1, read - margin, true, true},
+		"ctime just less":         {read - margin, read - margin + 1, true, true},
+		"mtime set back":          {1, read, true, true},
+		"in the future":           {read + 1, 1, true, true},
+		"not local":               {1, 1, false, true},
+		"no ctime, but not local": {1, 0, false, true},
+	} {
+		e := Entry{LastReadAt: noon, local: tt.local, Fingerprint: Fingerprint{MtimeNS: tt.mtime, CtimeNS: tt.ctime}}
+		require.Equal(t, tt.want, e.racy(margin), name)
+	}
+}
+
+// A read that was interfered with never pairs its bytes with the stat data
+// that the file had afterwards. RC-20
+func TestTornReadHasNoFingerprint(t *testing.T) {
+	var c FileReadCache
+	info := infoAt(5, 10)
+	for range 2 { // a new entry, then a known one with the very same hash
+		rd := reading(info, "x")
+		rd.Cacheable, rd.Torn = false, true
+		c.RecordRead("/f", rd, 1)
+		verdict, _ := c.Check("/f", info)
+		require.Equal(t, VerdictStale, verdict)
+		c.RecordRead("/f", reading(info, "x"), 2)
+	}
+}
+
+// RC-35, KH-18
+func TestInvalidate(t *testing.T) {
+	var c FileReadCache
+	info := infoAt(5, 10)
+	c.Invalidate("/never seen")
+	c.RecordRead("/f", reading(info, "x"), 1)
+	c.Invalidate("/f")
+	verdict, _ := c.Check("/f", info)
+	require.Equal(t, VerdictUnknown, verdict)
+	_, ok := c.ByPath("/f")
+	require.False(t, ok)
+	require.Zero(t, c.Len())
+}
+
+// RC-34
+func TestOverflowDropsTheLeastRecentlyUsed(t *testing.T) {
+	c := FileReadCache{Max: 3}
+	for ino := range uint64(3) {
+		c.RecordRead(fmt.Sprint("/", ino), reading(infoAt(ino, 1), "x"), 1)
+	}
+	c.Check("/0", infoAt(0, 1))
+	c.RecordRead("/3", reading(infoAt(3, 1), "x"), 1)
+	require.Equal(t, 3, c.Len())
+	_, ok := c.ByPath("/1")
+	require.False(t, ok)
+	for _, path := range []string{"/0", "/2", "/3"} {
+		_, ok := c.ByPath(path)
+		require.True(t, ok, path)
+	}
+	var zero FileReadCache
+	for ino := range uint64(defaultCacheSize + 5) {
+		zero.RecordRead(fmt.Sprint("/", ino), reading(infoAt(ino, 1), "x"), 1)
+	}
+	require.Equal(t, defaultCacheSize, zero.Len())
+}
+
+// RC-21, RC-22 (cache part)
+func TestClearKeepsTheCounts(t *testing.T) {
+	var c FileReadCache
+	c.RecordRead("/f", reading(infoAt(5, 10), "x"), 1)
+	c.count(func(s *CacheStats) { s.Hits = 4 })
+	c.Clear()
+	require.Zero(t, c.Len())
+	_, ok := c.ByPath("/f")
+	require.False(t, ok)
+	require.Equal(t, int64(4), c.Stats().Hits)
+	c.RecordRead("/f", reading(infoAt(5, 10), "x"), 1)
+	require.Equal(t, 1, c.Len())
+}
+
+// invariants returns what is wrong with the cache's inner bookkeeping.
+func (c *FileReadCache) invariants() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	limit := c.Max
+	if limit == 0 {
+		limit = defaultCacheSize
+	}
+	if len(c.entries) > limit || c.lru.Len() != len(c.entries) {
+		return fmt.Errorf("%d entries and %d in the order of use, at most %d", len(c.entries), c.lru.Len(), limit)
+	}
+	paths := 0
+	for el := c.lru.Front(); el != nil; el = el.Next() {
+		r := el.Value.(*record)
+		if c.entries[r.Key] != el {
+			return fmt.Errorf("record %v is not under its key", r.Key)
+		}
+		if len(r.paths) == 0 {
+			return fmt.Errorf("record %v has no path", r.Key)
+		}
+		paths += len(r.paths)
+		for p := range r.paths {
+			if c.byPath[p] != r.Key {
+				return fmt.Errorf("path %s leads to %v, not to %v", p, c.byPath[p], r.Key)
+			}
+		}
+		if r.armed() && !r.Qualifying() {
+			return errors.New("armed without qualifying")
+		}
+	}
+	if paths != len(c.byPath) {
+		return fmt.Errorf("%d paths of records, %d in the index", paths, len(c.byPath))
+	}
+	return nil
+}
+
+// disturb does one random operation with few paths, inodes and contents, so
+// that they collide all the time.
+func (c *FileReadCache) disturb(rnd *rand.Rand) {
+	path := fmt.Sprint("/", rnd.IntN(6))
+	info := infoAt(uint64(rnd.IntN(5)), int64(rnd.IntN(3)))
+	if info.Ino == 4 {
+		info.Dev, info.Ino = 0, 0 // no identity
+	}
+	content := fmt.Sprint(rnd.IntN(3))
+	rd := reading(info, content)
+	rd.Full, rd.Cacheable, rd.NonText = rnd.IntN(2) == 0, rnd.IntN(3) > 0, rnd.IntN(5) == 0
+	rd.Torn, rd.Unshowable = rnd.IntN(6) == 0, rnd.IntN(6) == 0
+	if rd.NonText && rnd.IntN(2) == 0 {
+		rd.SHA256 = ""
+	}
+	switch rnd.IntN(10) {
+	case 0, 1, 2:
+		c.RecordRead(path, rd, int64(rnd.IntN(9)))
+	case 3:
+		c.RecordWrite(path, info, rd.SHA256, 1, 1, noon)
+	case 4:
+		c.Refresh(path, info, rd.SHA256)
+	case 5:
+		c.Track(path, rd)
+	case 6:
+		c.Invalidate(path)
+	case 7:
+		c.Disqualify(path, info)
+	case 8:
+		c.Verified(path, info, rd.SHA256, noon)
+	default:
+		c.Check(path, info)
+		c.Lookup(path, info)
+		c.ByPath(path)
+		c.ClaimRead(path)
+	}
+}
+
+// RC-34
+func TestCacheInvariantsUnderRandomOperations(t *testing.T) {
+	for seed := range uint64(60) {
+		rnd := rand.New(rand.NewPCG(seed, 7))
+		c := FileReadCache{Max: 1 + int(seed%5)}
+		for i := range 500 {
+			c.disturb(rnd)
+			require.NoError(t, c.invariants(), "seed %d, step %d", seed, i)
+			if rnd.IntN(200) == 0 {
+				c.Clear()
+			}
+		}
+	}
+}
+
+// RC-34, under -race
+func TestCacheUnderManyCallers(t *testing.T) {
+	const callers, calls = 100, 100
+	c := FileReadCache{Max: 3}
+	var wg sync.WaitGroup
+	for i := range callers {
+		wg.Go(func() {
+			rnd := rand.New(rand.NewPCG(uint64(i), 9))
+			for range calls {
+				c.disturb(rnd)
+				if rnd.IntN(100) == 0 {
+					c.Clear()
+				}
+				c.Len()
+				c.Stats()
+			}
+		})
+	}
+	wg.Wait()
+	require.NoError(t, c.invariants())
+}
