@@ -36,7 +36,7 @@ type program struct {
 	parsed bool // the command line has been understood
 }
 
-// run executes a command line. It is the one place that prints errors.
+// run executes a command line, and prints what no command has reported yet.
 func (p *program) run(ctx context.Context, args []string) int {
 	root := p.rootCommand()
 	root.SetArgs(args)
