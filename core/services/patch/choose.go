@@ -53,13 +53,13 @@ func (l *locator) decide(h *hunk, c candidates, anchors []anchor) (int, error) {
 				return 0, applied(h, c.news)
 			}
 			if chosen >= 0 && chosen != place {
-				return 0, ambiguous(h, c, "can be read as pointing to more than one of them")
+				return 0, ambiguous(h, c, "can be read as pointing to more than one of these")
 			}
 			chosen = place
 		}
 	}
 	if chosen < 0 {
-		return 0, ambiguous(h, c, "does not clearly point to one of them")
+		return 0, ambiguous(h, c, "does not clearly point to one of these")
 	}
 	return chosen, nil
 }

@@ -121,8 +121,14 @@ func (c *corrector) short(h *hunk, s spot) bool {
 	if missing != news {
 		return true
 	}
+	if last := h.lines[len(h.lines)-1].text; last != strings.TrimRight(last, whiteSpace) {
+		return true // nobody trimmed this text
+	}
+	if h.oldLines() == 0 {
+		return true
+	}
 	end := s.line(h.oldLines()-1) + 1
-	if h.oldLines() == 0 || end+missing > len(c.base) {
+	if end+missing > len(c.base) {
 		return true
 	}
 	return slices.ContainsFunc(c.base[end:end+missing], func(l string) bool { return !isBlank(l) })
@@ -204,6 +210,9 @@ func (c *corrector) finalNewline(edits []edit) []edit {
 		last.text = last.line.text
 		if last.line.cr && !c.diff.crlf {
 			last.text += "\r"
+		}
+		if last.text == "" { // an empty line without its newline is none
+			e.added = e.added[:len(e.added)-1]
 		}
 	}
 	if e.start == e.end && !baseNewline {

@@ -47,15 +47,19 @@ func excerpt(line string) string {
 	return fmt.Sprintf("%q", line)
 }
 
-// ambiguous refuses a hunk that fits in several places.
+// ambiguous refuses a hunk that fits in several places, or in one while what it
+// would produce stands in another. why says what its header or text lacks.
 func ambiguous(h *hunk, c candidates, why string) *fault.Error {
-	places := fmt.Sprintf("fits at %d places of the file, from line %s on", len(c.olds), lineList(c.olds))
-	remedy := "Add unchanged lines around the change until they occur only once, or state the right line number in `@@ -line,count +line,count @@`."
+	fits := fmt.Sprintf("it fits at line %s", lineList(c.olds))
+	if len(c.olds) > 1 {
+		fits = fmt.Sprintf("it fits at %d places, which begin at lines %s", len(c.olds), lineList(c.olds))
+	}
+	remedy := "Add unchanged lines around the change until they occur only once in the file, or state the right line number in `@@ -line,count +line,count @@`."
 	if len(c.news) > 0 {
-		places += fmt.Sprintf(", and what it would produce already stands at line %s", lineList(c.news))
+		fits += fmt.Sprintf(", what it would produce already stands at line %s", lineList(c.news))
 		remedy += " If the diff has been applied already, there is nothing left to do."
 	}
-	e := invalid("patch.correct", remedy, "Hunk %d is ambiguous: it %s, and it %s.", h.number, places, why)
+	e := invalid("patch.correct", remedy, "Hunk %d is ambiguous: %s, and it %s.", h.number, fits, why)
 	e.Code = fault.AmbiguousDiff
 	return e
 }

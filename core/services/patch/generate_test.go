@@ -262,8 +262,10 @@ func trivial(olds, news []string) bool {
 func (s *scenario) build(r *rand.Rand, lines, ends []string, blocks []block, finalNewline, wantNewline bool) {
 	n := len(lines)
 	last := blocks[len(blocks)-1]
-	if last.end < n || len(last.added) == 0 || last.added[len(last.added)-1] == "" && !wantNewline {
+	if last.end < n || len(last.added) == 0 {
 		wantNewline = finalNewline // the end is not touched
+	} else if !wantNewline && last.added[len(last.added)-1] == "" {
+		last.added[len(last.added)-1] = "no longer empty"
 	}
 	s.toggles = finalNewline != wantNewline
 	full := func(i int) string { // an ending for a line that needs one

@@ -10,6 +10,7 @@ import (
 type header struct {
 	placed             bool // it has an old position
 	counted            bool // it has both positions, and so both counts
+	explicit           bool // it writes the old count out
 	oldStart, oldCount int
 	newStart, newCount int
 }
@@ -31,7 +32,7 @@ func parseHeader(s string) header {
 		}
 		return n
 	}
-	h := header{placed: true, oldStart: number(m[1], 0), oldCount: number(m[2], 1)}
+	h := header{placed: true, oldStart: number(m[1], 0), oldCount: number(m[2], 1), explicit: m[2] != ""}
 	if m[3] != "" {
 		h.counted = true
 		h.newStart, h.newCount = number(m[3], 0), number(m[4], 1)

@@ -1,7 +1,7 @@
 package patch
 
 import (
-	"strings"
+	"slices"
 
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
 )
@@ -128,7 +128,7 @@ func (l *locator) try(h *hunk, t int, x *index) error {
 		}
 		return nil
 	}
-	news, err := l.done(h, x, olds)
+	news, err := l.done(h, t, x, olds)
 	if err != nil {
 		return err
 	}
@@ -147,12 +147,12 @@ func (l *locator) try(h *hunk, t int, x *index) error {
 }
 
 // done returns the places where the text that h would produce stands already:
-// signs that the diff has been applied. A hunk whose new side is little
-// evidence, because it has no context or only cuts its own end off, counts
-// only where its header states that it begins.
-func (l *locator) done(h *hunk, x *index, olds []int32) ([]int32, error) {
+// signs that the diff has been applied. In the first tier, a hunk whose new side
+// is little evidence, because it has no context or only cuts its own end off,
+// counts only where its header states that it begins.
+func (l *locator) done(h *hunk, t int, x *index, olds []int32) ([]int32, error) {
 	news := x.sequence(h.lines, func(l line) bool { return l.op != gitdiff.OpDelete })
-	if h.telling() {
+	if h.telling() || t > 0 && len(olds) > 0 && h.adds() {
 		return x.find(news)
 	}
 	if len(olds) == 0 || len(news) == 0 || !h.numbered {
@@ -160,7 +160,8 @@ func (l *locator) done(h *hunk, x *index, olds []int32) ([]int32, error) {
 	}
 	var found []int32
 	for _, n := range []int{h.head.oldStart - 1, h.head.newStart - 1} {
-		if n < 0 || n+len(news) > len(x.text) || contains(olds, n) || contains(found, n) {
+		trivial := contains(olds, n) && !h.adds() // what is left is there anyway
+		if n < 0 || n+len(news) > len(x.text) || trivial || contains(found, n) {
 			continue
 		}
 		i := 0
@@ -223,14 +224,29 @@ func (h *hunk) oldLines() int {
 	return n
 }
 
+// adds reports whether h adds a line.
+func (h *hunk) adds() bool {
+	return slices.ContainsFunc(h.lines, func(l line) bool { return l.op == gitdiff.OpAdd })
+}
+
 // telling reports whether the new side of h, found in the file, says that h
-// has been applied there.
+// has been applied there: it holds a line with text and one that h keeps, and
+// what h adds, or where it cuts something out, is among its lines.
 func (h *hunk) telling() bool {
-	context, adds := false, false
+	removed := map[string]bool{}
+	keeps, text := false, false
 	for _, l := range h.lines {
-		context = context || l.op == gitdiff.OpContext && strings.TrimSpace(l.text) != ""
-		adds = adds || l.op == gitdiff.OpAdd
+		switch l.op {
+		case gitdiff.OpDelete:
+			removed[l.text] = true
+			continue
+		case gitdiff.OpContext:
+			keeps = true
+		case gitdiff.OpAdd:
+			keeps = keeps || removed[l.text] // only its newline changes
+		}
+		text = text || !isBlank(l.text)
 	}
 	ends := h.lines[0].op == gitdiff.OpContext && h.lines[len(h.lines)-1].op == gitdiff.OpContext
-	return context && (adds || ends)
+	return keeps && text && (ends || h.adds())
 }

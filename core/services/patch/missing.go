@@ -36,7 +36,7 @@ func leftOut(h *hunk, base []string, x *index) (s spot, ok bool, err error) {
 		}
 		places = append(places, int32(start))
 		s = spot{start: start, gap: low}
-		ok = allowed.all(low, high) && !h.adds(content(base[start+low]))
+		ok = allowed.all(low, high) && !h.addsText(content(base[start+low]))
 	}
 	if len(places) > 1 {
 		return spot{}, false, ambiguous(h, candidates{olds: places}, "leaves out a line of the file, so that only a single place is safe")
@@ -55,8 +55,8 @@ func (h *hunk) textLines() int {
 	return n
 }
 
-// adds reports whether h adds a line with this content, white space aside.
-func (h *hunk) adds(content string) bool {
+// addsText reports whether h adds a line with this content, white space aside.
+func (h *hunk) addsText(content string) bool {
 	return slices.ContainsFunc(h.lines, func(l line) bool {
 		return l.op == gitdiff.OpAdd && trimmed(l.text) == trimmed(content)
 	})

@@ -408,7 +408,7 @@ func dropRepeats(lines []line) []line {
 // markNumbered tells which headers state a position that can be used. A header
 // does not where another one states the same, nor where it is
 // `@@ -1,1 +1,1 @@`, which stands for "somewhere" far more often than for the
-// first line (FS-33).
+// first line (FS-33). Diff programs write `@@ -1 +1 @@` for that one.
 func markNumbered(hunks []hunk) {
 	stated := map[int]int{}
 	for i := range hunks {
@@ -417,7 +417,7 @@ func markNumbered(hunks []hunk) {
 	for i := range hunks {
 		h := &hunks[i]
 		n := h.head
-		placeholder := n.oldStart == 1 && n.oldCount <= 1 && n.newCount <= 1
+		placeholder := n.oldStart == 1 && n.oldCount <= 1 && n.newCount <= 1 && (n.explicit || !h.countsHold)
 		h.numbered = n.oldStart > 0 && stated[n.oldStart] == 1 && !placeholder
 	}
 }
