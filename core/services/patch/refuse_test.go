@@ -91,7 +91,10 @@ func TestAlwaysRefused(t *testing.T) {
 			if !inside || strings.HasPrefix(lines[0], "@@") {
 				return "", "", false
 			}
-			// Nor where only blank context is missing after it.
+			// Nor where only blank context of the hunk is missing after it (FS-68).
+			if i := slices.IndexFunc(lines, func(l string) bool { return strings.HasPrefix(l, "@@") }); i >= 0 {
+				lines = lines[:i]
+			}
 			blank := !slices.ContainsFunc(lines, func(l string) bool { return l[0] != ' ' || !isBlank(l) })
 			return s.text(), text[:at], !blank
 		}},
