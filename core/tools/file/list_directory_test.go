@@ -1,0 +1,144 @@
+package file_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/file"
+)
+
+// folder is the result of list_directory, as a model sees it.
+type folder struct {
+	DirPath string `json:"dir_path"`
+	Entries []struct {
+		Name  string `json:"name"`
+		Type  string `json:"type"`
+		Link  bool   `json:"link"`
+		Size  *int64 `json:"size"`
+		Error string `json:"error"`
+	} `json:"entries"`
+	Ignored int    `json:"ignored"`
+	LeftOut int    `json:"left_out"`
+	Notice  string `json:"notice"`
+}
+
+func list(t testing.TB, s *configtest.Session, a args) folder {
+	t.Helper()
+	r := s.Call(file.ListDirectory, a)
+	require.Equal(t, scheduler.StatusSuccess, r.Status, "%s", r.Result.LLMContent.String())
+	return configtest.Decode[folder](t, r)
+}
+
+// TO-04: types, folders first, ignore rules; links say where they lead.
+func TestListDirectory(t *testing.T) {
+	s := newSession(t)
+	s.Write("b.txt", "12345")
+	s.Write("a.log", "")
+	s.Write("z/inner", "")
+	s.Write("m/inner", "")
+	s.Write(".git/config", "")
+	s.Write(".gitignore", "*.log\n")
+	require.NoError(t, os.Symlink("b.txt", s.Path("to-file")))
+	require.NoError(t, os.Symlink("m", s.Path("to-folder")))
+	require.NoError(t, os.Symlink("nowhere", s.Path("to-nothing")))
+	require.NoError(t, os.Symlink("/etc", s.Path("to-outside")))
+	got := list(t, s, args{"dir_path": "."})
+	var lines []string
+	for _, e := range got.Entries {
+		line := e.Name + " " + e.Type
+		if e.Link {
+			line += " link"
+		}
+		if e.Size != nil {
+			line += fmt.Sprint(" ", *e.Size)
+		}
+		lines = append(lines, line)
+		require.Equal(t, strings.HasPrefix(e.Type, "symlink"), e.Error != "", "%v", e)
+		require.NotContains(t, e.Error, "workspace.Stat", "no operation names for a model")
+	}
+	require.Equal(t, []string{
+		"m directory", "to-folder directory link", "z directory",
+		".gitignore file 6", "b.txt file 5", "to-file file link 5", "to-nothing symlink link", "to-outside symlink link",
+	}, lines)
+	require.Equal(t, 2, got.Ignored)
+	require.Equal(t, s.Dir, got.DirPath)
+
+	got = list(t, s, args{"path": s.Path("."), "ignore": []string{"to-*", ".*", "?"}})
+	require.Len(t, got.Entries, 1)
+	require.Equal(t, "b.txt", got.Entries[0].Name)
+}
+
+// FS-10: no version, no hash, and a listed file is still unseen.
+func TestListingIsNoReading(t *testing.T) {
+	s := newSession(t)
+	s.Write("a.txt", base)
+	r := s.Call(file.ListDirectory, args{"dir_path": "."})
+	for _, key := range []string{"version", "sha256", "content"} {
+		require.NotContains(t, r.Result.LLMContent.String(), key)
+	}
+	require.Zero(t, versionNow(t, s))
+	refuse(t, s.Call(file.Edit, args{"file_path": "a.txt", "old_string": "two", "new_string": "2"}),
+		fault.EditRequiresPriorRead, fault.NeverRead)
+}
+
+func TestListDirectoryArguments(t *testing.T) {
+	s := newSession(t)
+	s.Write("a.txt", base)
+	r := s.Call(file.ListDirectory, args{"dir_path": ""})
+	require.Equal(t, "The 'dir_path' parameter must be non-empty.", r.Result.Error.Message)
+	requireError(t, s.Call(file.ListDirectory, args{"dir_path": ".", "ignore": []string{"[a"}}), fault.InvalidToolParams, "")
+	inv := build(t, s, file.ListDirectory, args{"dir_path": "sub/deep"})
+	require.Equal(t, "sub/deep", inv.Description())
+	require.Equal(t, []tools.Location{{Path: s.Path("sub/deep")}}, inv.Locations())
+}
+
+// A huge folder is cut, folders first, with a count of the rest and a way to
+// them.
+func TestListDirectoryOfAHugeFolder(t *testing.T) {
+	count := 2100
+	if os.Getenv("FETTLE_FULL") != "" {
+		count = 10_000
+	}
+	s := newSession(t)
+	for i := range count {
+		f, err := os.Create(s.Path(fmt.Sprintf("f%05d", i)))
+		require.NoError(t, err)
+		require.NoError(t, f.Close())
+	}
+	require.NoError(t, os.Mkdir(s.Path("zzz"), 0o755))
+	got := list(t, s, args{"dir_path": "."})
+	require.Len(t, got.Entries, 2000)
+	require.Equal(t, "zzz", got.Entries[0].Name)
+	require.Equal(t, count+1-2000, got.LeftOut)
+	// following the notice
+	require.Contains(t, got.Notice, "ignore")
+	got = list(t, s, args{"dir_path": ".", "ignore": []string{"f0[1-9]*"}})
+	require.Len(t, got.Entries, 1001)
+	require.Zero(t, got.LeftOut)
+	require.Empty(t, got.Notice)
+}
+
+// A name that JSON cannot carry is listed as what it is: out of reach.
+func TestListDirectoryOddNames(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the file system may refuse such names")
+	}
+	s := newSession(t)
+	require.NoError(t, os.WriteFile(filepath.Join(s.Dir, "bad\xff"), nil, 0o644))
+	s.Write("line\nbreak", base)
+	got := list(t, s, args{"dir_path": "."})
+	require.Equal(t, "bad�", got.Entries[0].Name)
+	require.Contains(t, got.Entries[0].Error, "UTF-8")
+	require.Equal(t, "line\nbreak", got.Entries[1].Name)
+	require.Equal(t, base, *read(t, s, got.Entries[1].Name).Content)
+}

@@ -1,0 +1,324 @@
+package file_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/file"
+)
+
+// element is one of a read_many_files result.
+type element struct {
+	filestate.State
+	Error *fault.Error `json:"error"`
+}
+
+func readMany(t testing.TB, s *configtest.Session, a args) []element {
+	t.Helper()
+	r := s.Call(file.ReadManyFiles, a)
+	require.Equal(t, scheduler.StatusSuccess, r.Status, "%s", r.Result.LLMContent.String())
+	return configtest.Decode[[]element](t, r)
+}
+
+func names(s *configtest.Session, elements []element) []string {
+	var names []string
+	for _, e := range elements {
+		name := e.FilePath
+		if rel, err := filepath.Rel(s.Dir, name); err == nil {
+			name = filepath.ToSlash(rel)
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// FS-21, TE-02: input order, one version each, right hashes.
+func TestReadManyFilesKeepsTheOrder(t *testing.T) {
+	s := newSession(t)
+	for _, name := range []string{"a", "b", "c"} {
+		s.Write(name, "content of "+name)
+	}
+	got := readMany(t, s, args{"paths": []string{"c", "a", "b"}})
+	require.Equal(t, []string{"c", "a", "b"}, names(s, got))
+	for i, e := range got {
+		require.Equal(t, int64(i+1), *e.Version)
+		requireShown(t, e.State)
+	}
+}
+
+// FS-22
+func TestReadManyFilesGoesOnAfterAFailure(t *testing.T) {
+	s := newSession(t)
+	s.Write("a", "a")
+	s.Write("c", "c")
+	require.NoError(t, os.Mkdir(s.Path("dir"), 0o755))
+	r := s.Call(file.ReadManyFiles, args{"paths": []string{"a", "missing", "dir", "../outside", "c"}})
+	require.Equal(t, "Read 2 of 5 files", r.Result.ReturnDisplay.Text)
+	got := configtest.Decode[[]element](t, r)
+	require.Equal(t, []string{"a", "missing", "dir", "../outside", "c"}, names(s, got)[:5])
+	require.Equal(t, fault.FileNotFound, got[1].Error.Code)
+	require.NotEmpty(t, got[1].Error.Message)
+	require.Equal(t, fault.TargetIsDirectory, got[2].Error.Code)
+	require.Equal(t, fault.PathNotInWorkspace, got[3].Error.Code)
+	require.Contains(t, got[3].Error.Message, "File path must be within workspace: ")
+	requireShown(t, got[4].State)
+	require.Equal(t, int64(2), *got[4].Version, "an error spends no version")
+}
+
+// FS-23: content at each read, and the read counts.
+func TestReadManyFilesNeverUsesAPlaceholder(t *testing.T) {
+	s := newSession(t)
+	s.Write("a.txt", base)
+	for range 2 {
+		require.Equal(t, base, *readMany(t, s, args{"paths": []string{"a.txt"}})[0].Content)
+	}
+	succeed(t, s.Call(file.Edit, args{"file_path": "a.txt", "old_string": "two", "new_string": "TWO"}))
+}
+
+// TO-03: overlapping patterns read a file once; ignored files never match but
+// can be named; exclude narrows patterns alone.
+func TestReadManyFilesPatterns(t *testing.T) {
+	s := newSession(t)
+	for _, name := range []string{"a.go", "b.txt", "sub/c.go", "sub/d.go", "sub/deep/e.go", "built/f.go", ".git/g.go", "odd[1].go"} {
+		s.Write(name, name)
+	}
+	s.Write(".gitignore", "built/\n")
+	for _, tt := range []struct {
+		paths, exclude, want []string
+	}{
+		{[]string{"*.go"}, nil, []string{"a.go", "odd[1].go"}},
+		{[]string{"**/*.go"}, nil, []string{"a.go", "odd[1].go", "sub/c.go", "sub/d.go", "sub/deep/e.go"}},
+		{[]string{"sub/d.go", "sub/*.go", "./sub/../sub/c.go"}, nil, []string{"sub/d.go", "sub/c.go"}},
+		{[]string{"sub/**"}, []string{"**/d.go", "sub/deep/**"}, []string{"sub/c.go"}},
+		{[]string{"sub/d.go"}, []string{"**/d.go"}, []string{"sub/d.go"}},
+		{[]string{"built/f.go"}, nil, []string{"built/f.go"}},
+		{[]string{"odd[1].go"}, nil, []string{"odd[1].go"}},
+		{[]string{"{a.go,sub/c.go}"}, nil, []string{"a.go", "sub/c.go"}},
+		{[]string{s.Path("sub") + "/*.go"}, nil, []string{"sub/c.go", "sub/d.go"}},
+	} {
+		got := readMany(t, s, args{"paths": tt.paths, "exclude": tt.exclude})
+		require.Equal(t, tt.want, names(s, got), "%v", tt)
+		for _, e := range got {
+			require.Nil(t, e.Error)
+		}
+	}
+	// upstream's name of the parameter
+	require.Len(t, readMany(t, s, args{"include": []string{"a.go"}}), 1)
+}
+
+// A pattern that yields nothing says why, and nothing outside is reached.
+func TestReadManyFilesPatternsWithoutResult(t *testing.T) {
+	s := newSession(t)
+	s.Write("a.go", "a")
+	s.Write(".gitignore", "*.log\n")
+	s.Write("x.log", "x")
+	for _, tt := range []struct {
+		pattern, exclude, message string
+		code                      fault.Code
+	}{
+		{"*.rs", "", "No file matches", fault.FileNotFound},
+		{"*.log", "", "No file matches", fault.FileNotFound},
+		{"*.go", "**/*.go", "is excluded", fault.FileNotFound},
+		{"../*", "", "within workspace", fault.PathNotInWorkspace},
+		{"/etc/host*", "", "within workspace", fault.PathNotInWorkspace},
+	} {
+		a := args{"paths": []string{tt.pattern}}
+		if tt.exclude != "" {
+			a["exclude"] = []string{tt.exclude}
+		}
+		got := readMany(t, s, a)
+		require.Len(t, got, 1)
+		require.Equal(t, tt.code, got[0].Error.Code)
+		require.Contains(t, got[0].Error.Message, tt.message)
+		require.NotEmpty(t, got[0].Error.Remedy)
+	}
+	r := s.Call(file.ReadManyFiles, args{"paths": []string{"[a"}})
+	requireError(t, r, fault.InvalidToolParams, "")
+	r = s.Call(file.ReadManyFiles, args{"paths": []string{"a.go"}, "exclude": []string{"[a"}})
+	requireError(t, r, fault.InvalidToolParams, "")
+	for _, paths := range [][]string{{}, {""}, {"a.go", " "}} {
+		requireError(t, s.Call(file.ReadManyFiles, args{"paths": paths}), fault.InvalidToolParams, "")
+	}
+}
+
+// Links to folders are not walked, so a pattern cannot leave by one.
+func TestReadManyFilesDoesNotWalkLinks(t *testing.T) {
+	s := newSession(t)
+	outside := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(outside, "secret.go"), []byte("secret"), 0o644))
+	require.NoError(t, os.Symlink(outside, s.Path("link")))
+	require.NoError(t, os.Symlink(filepath.Join(outside, "secret.go"), s.Path("secret.go")))
+	for _, pattern := range []string{"**/*.go", "link/*.go", "link/secret.go", "secret.go"} {
+		r := s.Call(file.ReadManyFiles, args{"paths": []string{pattern}})
+		require.NotContains(t, r.Result.LLMContent.String(), `"secret"`, pattern)
+	}
+}
+
+// One call shows 4 MiB at most, and says which files it did not reach.
+func TestReadManyFilesBoundsWhatItShows(t *testing.T) {
+	s := newSession(t)
+	content := strings.Repeat(strings.Repeat("x", 99)+"\n", 2000)
+	for i := range 30 {
+		s.Write(fmt.Sprintf("f%02d", i), content)
+	}
+	got := readMany(t, s, args{"paths": []string{"f*"}})
+	require.Len(t, got, 30)
+	shown := 0
+	for i, e := range got {
+		if e.Error == nil {
+			require.Equal(t, content, *e.Content)
+			shown += len(*e.Content)
+			continue
+		}
+		require.Greater(t, i, 15)
+		require.Equal(t, fault.FileTooLarge, e.Error.Code)
+	}
+	require.LessOrEqual(t, shown, 4<<20+256<<10)
+	// The remedy: another call.
+	require.Equal(t, content, *readMany(t, s, args{"paths": []string{"f29"}})[0].Content)
+}
+
+// Data parts do not fit in a list of states: their place says where to get them.
+func TestReadManyFilesPayloads(t *testing.T) {
+	s := newSession(t)
+	s.Write("a.png", png)
+	s.Write("a.bin", "\x00\x01\x02")
+	got := readMany(t, s, args{"paths": []string{"a.png", "a.bin"}})
+	require.Contains(t, got[0].Notice, "image/png")
+	require.Contains(t, got[0].Notice, "read_file")
+	require.Contains(t, got[1].Notice, "Cannot display content of binary file")
+	for _, e := range got {
+		require.Nil(t, e.SHA256)
+		require.Nil(t, e.Content)
+		require.Nil(t, e.Version)
+	}
+}
+
+func TestReadManyFilesLocations(t *testing.T) {
+	s := newSession(t)
+	inv := build(t, s, file.ReadManyFiles, args{"paths": []string{"b", "*.go", "a", "../x"}})
+	require.Equal(t, []tools.Location{{Path: s.Path("b")}, {Path: s.Path("a")}}, inv.Locations())
+	require.Equal(t, "b, *.go, a, ../x", inv.Description())
+}
+
+// manyFiles is a Finder that finds more than one call may read.
+type manyFiles struct {
+	file.Finder
+	paths []workspace.Path
+}
+
+func (m manyFiles) Glob(_ context.Context, _ string, limit int) ([]workspace.Path, bool, error) {
+	return m.paths[:min(limit, len(m.paths))], len(m.paths) > limit, nil
+}
+
+// fakeReader answers every read with a state that only it can have made.
+type fakeReader struct {
+	asked []string
+}
+
+func (f *fakeReader) Read(_ context.Context, r filestate.ReadRequest) (*filestate.Read, error) {
+	f.asked = append(f.asked, r.Path.Base())
+	version, hash, content := int64(1000+len(f.asked)), "hash of "+r.Path.Base(), "content of "+r.Path.Base()
+	return &filestate.Read{State: &filestate.State{FilePath: r.Path.String(), Version: &version, SHA256: &hash, Content: &content}}, nil
+}
+
+// bind returns a tool over services of the test's own.
+func bind(t testing.TB, name string, s file.Services) tools.DeclarativeTool {
+	t.Helper()
+	all, err := file.Factories()
+	require.NoError(t, err)
+	for _, f := range all {
+		if f.Spec().Name == name {
+			return f.Bind(s)
+		}
+	}
+	t.Fatalf("no tool %s", name)
+	return nil
+}
+
+func execute(t testing.TB, tool tools.DeclarativeTool, a args) tools.Result {
+	t.Helper()
+	inv, err := tool.Build(jsonOf(t, a))
+	require.NoError(t, err)
+	result, err := inv.Execute(t.Context(), nil)
+	require.NoError(t, err)
+	return result
+}
+
+// FS-24, TE-02: both tools hand on what the one builder made, called once a
+// path and in order.
+func TestReadToolsOnlyPassStatesOn(t *testing.T) {
+	ws, err := workspace.Open(t.TempDir())
+	require.NoError(t, err)
+	defer ws.Close()
+	reader := new(fakeReader)
+	services := file.Services{Paths: ws, Reader: reader, Folders: ws}
+	one := execute(t, bind(t, file.ReadFile, services), args{"file_path": "x"})
+	many := execute(t, bind(t, file.ReadManyFiles, services), args{"paths": []string{"c", "a", "c", "b"}})
+	require.Equal(t, []string{"x", "c", "a", "b"}, reader.asked)
+	var st filestate.State
+	require.NoError(t, json.Unmarshal([]byte(one.LLMContent.String()), &st))
+	require.Equal(t, "hash of x", *st.SHA256)
+	var all []filestate.State
+	require.NoError(t, json.Unmarshal([]byte(many.LLMContent.String()), &all))
+	require.Len(t, all, 3)
+	for i, name := range []string{"c", "a", "b"} {
+		require.Equal(t, "hash of "+name, *all[i].SHA256)
+		require.Equal(t, int64(1002+i), *all[i].Version)
+	}
+}
+
+// TO-03: the cap of files, for patterns and for named paths.
+func TestReadManyFilesCapsFiles(t *testing.T) {
+	const most = 20_000
+	ws, err := workspace.Open(t.TempDir())
+	require.NoError(t, err)
+	defer ws.Close()
+	finder := manyFiles{}
+	var named []string
+	for i := range most + 1 {
+		p, err := ws.Resolve(fmt.Sprint("f", i))
+		require.NoError(t, err)
+		finder.paths = append(finder.paths, p)
+		named = append(named, p.Base())
+	}
+	for name, paths := range map[string][]string{"pattern": {"*"}, "paths": named, "both": {"*", "g1", "g2"}} {
+		t.Run(name, func(t *testing.T) {
+			reader := new(fakeReader)
+			tool := bind(t, file.ReadManyFiles, file.Services{Paths: ws, Reader: reader, Folders: ws, Finder: finder})
+			var got []element
+			require.NoError(t, json.Unmarshal([]byte(execute(t, tool, args{"paths": paths}).LLMContent.String()), &got))
+			require.Len(t, got, most+1)
+			require.Len(t, reader.asked, most)
+			require.Equal(t, fault.ReadManyFilesSearch, got[most].Error.Code)
+			require.Contains(t, got[most].Error.Message, "20000")
+		})
+	}
+}
+
+func TestReadManyFilesEndsWithItsContext(t *testing.T) {
+	s := newSession(t, func(p *config.Parameters) {
+		p.ReadHook = func(filestate.Window, workspace.Path) {}
+	})
+	s.Write("a", "a")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	inv := build(t, s, file.ReadManyFiles, args{"paths": []string{"a", "*"}})
+	result, err := inv.Execute(ctx, nil)
+	require.NoError(t, err)
+	require.Equal(t, fault.Cancelled, result.Error.Code)
+}
