@@ -155,12 +155,15 @@ func hasTurkish(data []byte) bool {
 
 // plausible reports whether text looks written, not mapped: several letters
 // beyond ASCII that belong to the encoding's languages, not all the same, and
-// hardly anything that does not belong.
+// hardly anything that does not belong. In Latin text one letter is enough,
+// such as that of an author's name, if it and all others are common ones and
+// nothing speaks against it.
 func (c candidate) plausible(text string) bool {
 	const enough, tolerance = 3, 20
 	fits, odd := 0, 0
 	var first rune
 	varied := false
+	common := c.scripts == nil
 	before := rune('\n')
 	for i, r := range text {
 		if r >= utf8.RuneSelf {
@@ -172,14 +175,19 @@ func (c candidate) plausible(text string) bool {
 					first = r
 				}
 				varied = varied || r != first
+				common = common && strings.ContainsRune(commonLatin, r)
 			case doubt:
 				odd++
 			}
 		}
 		before = r
 	}
-	return fits >= enough && varied && odd*tolerance <= fits
+	return fits >= enough && varied && odd*tolerance <= fits || fits > 0 && odd == 0 && common
 }
+
+// commonLatin are the letters that a single one of is believed. Left out are
+// those whose codes in the western encodings are the commonest broken bytes.
+const commonLatin = "éèêëàáäåæçíìîïñóòôöõøúùûüßÉÄÖÜ"
 
 // verdict is what one character says about a guess.
 type verdict int
