@@ -100,6 +100,12 @@ func newLineSource(text string) *lineSource {
 
 // ReadLinesAt implements [gitdiff.LineReaderAt].
 func (s *lineSource) ReadLinesAt(lines [][]byte, offset int64) (int, error) {
+	if len(lines) == 0 {
+		return 0, nil
+	}
+	if len(lines) == 0 { // asked for where a fragment has no old lines
+		return 0, nil
+	}
 	count := int64(len(s.starts) - 1)
 	if offset < 0 || offset >= count {
 		return 0, io.EOF
