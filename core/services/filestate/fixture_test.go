@@ -211,3 +211,5 @@ func onLinux(t *testing.T) {
 		t.Skip("file times are not trusted on this platform: every placeholder is settled by hash")
 	}
 }
+
+func unixNano(ns int64) time.Time { return time.Unix(0, ns) }

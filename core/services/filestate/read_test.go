@@ -1,0 +1,806 @@
+package filestate
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// keys returns the keys of v's JSON object.
+func keys(t *testing.T, v any) map[string]json.RawMessage {
+	t.Helper()
+	data, err := json.Marshal(v)
+	require.NoError(t, err)
+	var m map[string]json.RawMessage
+	require.NoError(t, json.Unmarshal(data, &m))
+	return m
+}
+
+func requireKeys(t *testing.T, v any, want ...string) {
+	t.Helper()
+	var got []string
+	for k := range keys(t, v) {
+		got = append(got, k)
+	}
+	require.ElementsMatch(t, want, got)
+}
+
+// FS-05, FS-06, FS-12, TE-02, CR-05: whatever the encoding, the hash is of
+// the bytes on disk.
+func TestStateOfAFile(t *testing.T) {
+	for name, tt := range map[string]struct{ bytes, text string }{
+		"empty":  {"", ""},
+		"lf":     {"a\nb\n", "a\nb\n"},
+		"crlf":   {"a\r\nb", "a\r\nb"},
+		"bom":    {"\xef\xbb\xbfa\n", "a\n"},
+		"utf-16": {"\xff\xfeh\x00i\x00\n\x00", "hi\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.write("f.txt", tt.bytes)
+			st := f.shown("f.txt")
+			requireKeys(t, st, "file_path", "version", "sha256", "content")
+			require.Equal(t, f.name("f.txt"), st.FilePath)
+			require.Equal(t, tt.text, *st.Content)
+			require.Equal(t, int64(1), *st.Version)
+			sum := sha256.Sum256([]byte(tt.bytes))
+			require.Equal(t, hex.EncodeToString(sum[:]), *st.SHA256)
+		})
+	}
+	require.Equal(t, EmptySHA256, Sum(nil))
+}
+
+// FS-05: the path is the one asked for, links not resolved.
+func TestStateKeepsTheNameAsked(t *testing.T) {
+	f := newFixture(t)
+	f.write("real.txt", "x")
+	require.NoError(t, os.Symlink("real.txt", f.name("link.txt")))
+	require.Equal(t, f.name("link.txt"), f.shown("link.txt").FilePath)
+}
+
+// FS-04, FS-07, FS-12, TE-02: a version for each object with content, none
+// for anything else.
+func TestVersionsAreSpentOnContentAlone(t *testing.T) {
+	f := newFixture(t)
+	for i, name := range []string{"a", "b", "c"} {
+		f.write(name, name)
+		require.Equal(t, int64(i+1), *f.shown(name).Version)
+	}
+	require.NotNil(t, f.full("a").Placeholder)
+	f.write("pic.png", "\x89PNG\r\n\x1a\n\x00\x00")
+	require.NotNil(t, f.full("pic.png").Payload)
+	f.write("bin", "\x00\x01\x02")
+	require.NotEmpty(t, f.full("bin").Refusal)
+	for _, r := range []ReadRequest{{Path: f.path("missing")}, {Path: f.path(".")}, {Path: f.path("a"), Offset: 5, Ranged: true}} {
+		_, err := f.Read(t.Context(), r)
+		require.Error(t, err)
+	}
+	f.snap("a")
+	require.Nil(t, f.edit("a"))
+	require.NotNil(t, f.edit("bin"))
+	require.Equal(t, int64(3), f.Versions.Current())
+	require.Equal(t, int64(4), *f.ranged("a", 0, 1).Version)
+}
+
+// FS-07: one descriptor is read once.
+func TestOneOpenForEachRead(t *testing.T) {
+	f := newFixture(t)
+	f.write("a", "text")
+	f.shown("a")
+	require.Equal(t, 1, f.disk.opens)
+	_, err := f.Read(t.Context(), ReadRequest{Path: f.path("missing")})
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	require.Equal(t, fault.FileNotFound, fault.CodeOf(err))
+	require.Equal(t, 1, f.disk.opens)
+}
+
+// FS-08, CR-29: the builders from bytes in hand read nothing.
+func TestBuildersFromBytesInHand(t *testing.T) {
+	f := newFixture(t)
+	p := f.write("a", "one\n")
+	st := f.Show(p, f.snap("a"))
+	require.Equal(t, "one\n", *st.Content)
+	require.Equal(t, Sum([]byte("one\n")), *st.SHA256)
+	require.Equal(t, int64(1), *st.Version)
+	require.Nil(t, f.edit("a"), "what was shown may be changed")
+
+	opens := f.disk.opens
+	st = f.wrote("a", "two\n")
+	require.Equal(t, "two\n", *st.Content)
+	require.Equal(t, Sum([]byte("two\n")), *st.SHA256)
+	require.Equal(t, int64(2), *st.Version)
+	require.Equal(t, opens, f.disk.opens)
+	requireKeys(t, st, "file_path", "version", "sha256", "content")
+}
+
+// CR-08, CR-29, PR-29: a failure shows nothing that read_file would not, and
+// spends no version on it; a success above the cap has a hash alone.
+func TestWithheldStates(t *testing.T) {
+	hidden := func(o *Options) { o.MayShow = func(workspace.Path) bool { return false } }
+	small := func(o *Options) { o.Limits = Limits{Lines: 2, Bytes: 20, SVGBytes: 10} }
+	for name, tt := range map[string]struct {
+		file, content string
+		adjust        func(*Options)
+	}{
+		"policy":         {"a.txt", "x", hidden},
+		"too many lines": {"a.txt", "1\n2\n3\n", small},
+		"too many bytes": {"a.txt", strings.Repeat("x", 21), small},
+		"image":          {"a.png", "\x89PNG\r\n\x1a\n\x00\x00", small},
+		"large svg":      {"a.svg", "<svg>      </svg>", small},
+		"lossy":          {"a.txt", "caf\xff\xfe\x81 x", small},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t, tt.adjust)
+			p := f.write(tt.file, tt.content)
+			st := f.Show(p, f.snap(tt.file))
+			require.Equal(t, Withheld(p.String()), st)
+			require.False(t, st.Shown())
+			m := keys(t, st)
+			require.Len(t, m, 4)
+			for _, key := range []string{"version", "sha256", "content"} {
+				require.Equal(t, "null", string(m[key]))
+			}
+			require.Zero(t, f.Versions.Current())
+		})
+	}
+	for _, adjust := range []func(*Options){hidden, small} {
+		f := newFixture(t, adjust)
+		st := f.wrote("a.txt", "1\n2\n3\n")
+		require.Nil(t, st.Content)
+		require.Equal(t, Sum([]byte("1\n2\n3\n")), *st.SHA256)
+		require.Equal(t, int64(1), *st.Version)
+	}
+}
+
+// FS-13, FS-15
+func TestRangedRead(t *testing.T) {
+	f := newFixture(t)
+	f.write("a", "1\n2\n3\n4\n5\n6\n")
+	st := f.ranged("a", 2, 3)
+	require.Equal(t, "3\n4\n5\n", *st.Content)
+	require.Nil(t, st.SHA256)
+	// Nothing was cut, so neither truncated nor notice.
+	requireKeys(t, st, "file_path", "version", "sha256", "content", "lines_shown", "total_lines", "next_offset")
+	require.Equal(t, [2]int{3, 5}, *st.LinesShown)
+	require.Equal(t, 6, *st.TotalLines)
+	require.Equal(t, 5, *st.NextOffset)
+
+	last := f.ranged("a", 4, 9)
+	require.Equal(t, "5\n6\n", *last.Content)
+	requireKeys(t, last, "file_path", "version", "sha256", "content", "lines_shown", "total_lines")
+
+	f.shown("a")
+	require.Equal(t, Sum([]byte("1\n2\n3\n4\n5\n6\n")), *f.ranged("a", 2, 3).SHA256, "all of it was shown before")
+	requireKeys(t, f.ranged("a", 0, 6), "file_path", "version", "sha256", "content")
+
+	_, err := f.Read(t.Context(), ReadRequest{Path: f.path("a"), Offset: 6, Ranged: true})
+	require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err))
+	require.Contains(t, fault.As(err).Message, "6 lines")
+}
+
+// FS-14, CR-03: by the default limits of design §4
+func TestReadCutByLines(t *testing.T) {
+	f := newFixture(t)
+	var b strings.Builder
+	for i := range 2001 {
+		fmt.Fprintf(&b, "line %d\n", i)
+	}
+	f.write("a", b.String())
+	st := f.shown("a")
+	requireKeys(t, st, "file_path", "version", "sha256", "content", "truncated", "lines_shown", "total_lines", "next_offset", "notice")
+	require.True(t, st.Truncated)
+	require.Equal(t, [2]int{1, 2000}, *st.LinesShown)
+	require.Equal(t, 2001, *st.TotalLines)
+	require.Equal(t, 2000, *st.NextOffset)
+	require.Nil(t, st.SHA256)
+	require.Equal(t, "IMPORTANT: The file content has been truncated.\n"+
+		"Status: Showing lines 1-2000 of 2001 total lines.\n"+
+		"Action: To read more, use offset: 2000.", st.Notice)
+	rest := f.ranged("a", *st.NextOffset, 0)
+	require.Equal(t, b.String(), *st.Content+*rest.Content, "neither gap nor overlap")
+	require.Nil(t, rest.NextOffset)
+	require.Equal(t, Sum([]byte(b.String())), *rest.SHA256)
+
+	// A range without a limit is cut too; one with a limit gets what it asks for.
+	require.True(t, newRead(f, ReadRequest{Offset: 0, Ranged: true}).Truncated)
+	require.False(t, newRead(f, ReadRequest{Limit: 2001, Ranged: true}).Truncated)
+}
+
+func newRead(f *fixture, r ReadRequest) *State {
+	f.t.Helper()
+	r.Path = f.path("a")
+	got, err := f.Read(f.t.Context(), r)
+	require.NoError(f.t, err)
+	return got.State
+}
+
+// FS-14: exactly at the limits nothing is cut.
+func TestReadAtTheLimitsIsWhole(t *testing.T) {
+	f := newFixture(t)
+	f.write("lines", strings.Repeat("x\n", 2000))
+	f.write("bytes", strings.Repeat("x", 256<<10))
+	f.write("characters", strings.Repeat("é", 128<<10))
+	for _, name := range []string{"lines", "bytes", "characters"} {
+		requireKeys(t, f.shown(name), "file_path", "version", "sha256", "content")
+	}
+}
+
+// FS-14: the limit of bytes cuts between lines, an explicit limit of lines or not.
+func TestReadCutByBytes(t *testing.T) {
+	f := newFixture(t)
+	line := strings.Repeat("x", 999) + "\n"
+	f.write("a", strings.Repeat(line, 600))
+	for _, r := range []ReadRequest{{}, {Limit: 600, Ranged: true}} {
+		st := newRead(f, r)
+		require.True(t, st.Truncated)
+		require.Equal(t, strings.Repeat(line, 262), *st.Content)
+		require.Equal(t, 262, *st.NextOffset)
+		require.Contains(t, st.Notice, "Action: To read more, use offset: 262.")
+	}
+	require.Equal(t, strings.Repeat(line, 262), *f.ranged("a", 262, 0).Content)
+	require.NotNil(t, f.ranged("a", 524, 0).SHA256, "read on, every line was shown")
+	require.Nil(t, f.edit("a"))
+}
+
+// Design §4: a line that alone exceeds the limit is cut inside, and the file
+// can never be shown in full.
+func TestLineTooLongToBeShown(t *testing.T) {
+	f := newFixture(t)
+	f.write("a", "first\n"+strings.Repeat("é", 200_000)+"\nlast\n")
+	st := f.shown("a")
+	require.Equal(t, "first\n", *st.Content)
+	st = f.ranged("a", 1, 0)
+	require.True(t, st.Truncated)
+	require.Equal(t, strings.Repeat("é", 128<<10), *st.Content)
+	require.Equal(t, [2]int{2, 2}, *st.LinesShown)
+	require.Contains(t, st.Notice, "Line 2 is longer than one read shows")
+	require.Contains(t, st.Notice, "shell")
+	require.Contains(t, st.Notice, "use offset: 2.")
+	require.Nil(t, f.ranged("a", 2, 0).SHA256)
+	refusal := f.edit("a")
+	f.requireRefusal(refusal, fault.EditRequiresPriorRead, fault.PartialRead)
+	require.Contains(t, refusal.Remedy, "shell")
+	require.NotContains(t, refusal.Remedy, "read_file")
+}
+
+// A file of one line that is too long has nothing to read on to.
+func TestOnlyLineTooLong(t *testing.T) {
+	f := newFixture(t)
+	f.write("a", strings.Repeat("x", 10<<20))
+	st := f.shown("a")
+	require.Len(t, *st.Content, 256<<10)
+	require.True(t, st.Truncated)
+	require.Nil(t, st.NextOffset)
+	require.NotContains(t, st.Notice, "To read more")
+	require.Nil(t, st.SHA256)
+}
+
+// FS-16, KH-08
+func TestSlicesOfOneContentQualify(t *testing.T) {
+	f := newFixture(t, func(o *Options) { o.Limits.Lines = 2 })
+	content := "1\n2\n3\n4\n5\n6\n"
+	f.write("a", content)
+	require.Nil(t, f.shown("a").SHA256)
+	require.Nil(t, f.ranged("a", 2, 0).SHA256)
+	require.Equal(t, Sum([]byte(content)), *f.ranged("a", 4, 0).SHA256)
+	require.Nil(t, f.edit("a"))
+
+	f.write("a", "1\n2\nX\n4\n5\n6\n")
+	require.Nil(t, f.ranged("a", 4, 0).SHA256, "coverage restarts")
+	require.Nil(t, f.ranged("a", 0, 0).SHA256)
+	require.NotNil(t, f.ranged("a", 2, 0).SHA256)
+}
+
+// FS-17, CR-06 (cache part): data without a hash, and no proof of anything.
+func TestNonTextPayloads(t *testing.T) {
+	for name, tt := range map[string]struct{ content, mime string }{
+		"a.png": {"\x89PNG\r\n\x1a\n\x00\x00", "image/png"},
+		"a.pdf": {"%PDF-1.7\nrest", "application/pdf"},
+		"a.mp3": {"ID3\x03\x00\x00\x00\x00\x00\x00", "audio/mpeg"},
+	} {
+		f := newFixture(t)
+		f.write(name, tt.content)
+		for range 2 { // RC-16: the full pipeline both times
+			r := f.full(name)
+			require.Nil(t, r.State)
+			require.Equal(t, &Payload{tt.mime, []byte(tt.content)}, r.Payload)
+		}
+		e := f.entry(name)
+		require.Empty(t, e.SHA256)
+		require.True(t, e.NonText)
+		require.False(t, e.LastReadWasFull || e.LastReadCacheable)
+		refusal := f.edit(name)
+		f.requireRefusal(refusal, fault.EditRequiresPriorRead, fault.NonText)
+	}
+}
+
+// FS-18, TE-06: SVG then edit
+func TestSVG(t *testing.T) {
+	f := newFixture(t)
+	f.write("small.svg", "<svg>"+strings.Repeat(" \n", 1000)+"</svg>")
+	require.NotNil(t, f.shown("small.svg").SHA256)
+	require.Nil(t, f.edit("small.svg"))
+	require.NotNil(t, f.full("small.svg").Placeholder, "full and cacheable")
+
+	f.write("large.svg", "<svg>"+strings.Repeat(" ", 1<<20)+"</svg>")
+	f.write("binary", "\x00\x01\x02")
+	for _, name := range []string{"large.svg", "binary"} {
+		for range 2 {
+			r := f.full(name)
+			require.Nil(t, r.State)
+			require.True(t, strings.HasPrefix(r.Refusal, "Cannot display content of "), r.Refusal)
+			require.Contains(t, r.Refusal, f.name(name))
+		}
+		f.requireRefusal(f.edit(name), fault.EditRequiresPriorRead, fault.NonText)
+	}
+}
+
+// FS-19, KH-20
+func TestLossyTextIsShownWithoutAHash(t *testing.T) {
+	f := newFixture(t)
+	f.write("a.txt", "plain text, then a broken byte: \xff\xfe\x81 end\n")
+	for range 2 {
+		st := f.shown("a.txt")
+		require.Contains(t, *st.Content, "\uFFFD")
+		require.Nil(t, st.SHA256)
+		require.False(t, st.Truncated)
+	}
+	require.False(t, f.entry("a.txt").LastReadCacheable)
+	f.requireRefusal(f.edit("a.txt"), fault.EditRequiresPriorRead, fault.NonText)
+}
+
+// FS-20: by stat alone, so a FIFO without a writer does not matter.
+func TestReadOfWhatIsNoFile(t *testing.T) {
+	f := newFixture(t)
+	require.NoError(t, os.Mkdir(f.name("dir"), 0o755))
+	_, err := f.Read(t.Context(), ReadRequest{Path: f.path("dir")})
+	require.Equal(t, fault.TargetIsDirectory, fault.CodeOf(err))
+	for name, made := range map[string]error{"fifo": mkfifo(f.name("fifo")), "socket": mksocket(t, f.name("socket"))} {
+		if made != nil {
+			t.Logf("%s: %v", name, made)
+			continue
+		}
+		_, err := f.Read(t.Context(), ReadRequest{Path: f.path(name)})
+		require.Equal(t, fault.NotARegularFile, fault.CodeOf(err), name)
+		require.Equal(t, fault.SpecialFile, fault.As(err).Reason)
+	}
+	require.Zero(t, f.disk.opens)
+}
+
+// Design §4: above the limit a file is not read whole, by stat alone.
+func TestFileTooLarge(t *testing.T) {
+	f := newFixture(t)
+	f.write("fits.txt", strings.Repeat("x\n", 10<<20))
+	_, err := f.Read(t.Context(), ReadRequest{Path: f.path("fits.txt")})
+	require.NoError(t, err)
+
+	p := f.write("huge.txt", strings.Repeat("0123456\n", 20<<20/8)+"end\n")
+	opens := f.disk.opens
+	_, err = f.Read(t.Context(), ReadRequest{Path: p})
+	require.Equal(t, fault.FileTooLarge, fault.CodeOf(err))
+	require.Equal(t, opens, f.disk.opens)
+	require.Contains(t, fault.As(err).Message, "20 MB")
+
+	st := f.ranged("huge.txt", 20<<20/8-1, 5)
+	require.Equal(t, "0123456\nend\n", *st.Content)
+	require.Nil(t, st.SHA256)
+	require.Equal(t, 20<<20/8+1, *st.TotalLines)
+	require.Nil(t, st.NextOffset)
+	require.False(t, f.entry("huge.txt").Qualifying())
+	refusal := f.Decide(Check{Path: p, Verb: editing, Proof: Sum(nil)})
+	f.requireRefusal(refusal, fault.FileTooLarge, "")
+
+	_, err = f.Read(t.Context(), ReadRequest{Path: p, Offset: 20<<20/8 + 1, Ranged: true})
+	require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err))
+
+	// A sparse file is binary: not even a range of it is shown.
+	require.NoError(t, os.Truncate(f.write("sparse", "").String(), 2<<30))
+	r, err := f.Read(t.Context(), ReadRequest{Path: f.path("sparse"), Limit: 5, Ranged: true})
+	require.NoError(t, err)
+	require.NotEmpty(t, r.Refusal)
+}
+
+func TestReadCancelled(t *testing.T) {
+	f := newFixture(t)
+	f.write("a", "x")
+	require.NoError(t, os.WriteFile(f.name("huge"), []byte(strings.Repeat("x\n", 11<<20)), 0o644))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, r := range []ReadRequest{{Path: f.path("a")}, {Path: f.path("huge"), Ranged: true}} {
+		_, err := f.Read(ctx, r)
+		require.Equal(t, fault.Cancelled, fault.CodeOf(err))
+		require.ErrorIs(t, err, context.Canceled)
+	}
+	require.Zero(t, f.Versions.Current())
+}
+
+// RC-01, TE-06: identity by inode, hard link, link
+func TestOneFileUnderManyNames(t *testing.T) {
+	onLinux(t)
+	f := newFixture(t)
+	f.write("a", "x")
+	require.NoError(t, os.Link(f.name("a"), f.name("hard")))
+	require.NoError(t, os.Symlink("a", f.name("soft")))
+	f.shown("a")
+	for _, name := range []string{"hard", "soft"} {
+		verdict, _ := f.Cache.Check(f.name(name), f.info(name))
+		require.Equal(t, VerdictFresh, verdict)
+		require.Nil(t, f.edit(name))
+		require.NotNil(t, f.full(name).Placeholder)
+	}
+	require.Equal(t, 1, f.Cache.Len())
+}
+
+// RC-13, RC-17, RC-18, CR-02, KH-11: the placeholder, from a stat alone
+func TestPlaceholder(t *testing.T) {
+	onLinux(t)
+	f := newFixture(t)
+	f.write("a", "x")
+	f.write("b", "y")
+	st := f.shown("a")
+	opens := f.disk.opens
+	p := f.full("a").Placeholder
+	require.NotNil(t, p)
+	require.Equal(t, opens, f.disk.opens)
+	requireKeys(t, p, "file_path", "version", "sha256", "status", "advice")
+	require.Equal(t, st.FilePath, p.FilePath)
+	require.Equal(t, *st.Version, p.Version)
+	require.Equal(t, *st.SHA256, p.SHA256)
+	require.Equal(t, "file_unchanged", p.Status)
+	for _, want := range []string{"compacted", "subagent", "shell", "MCP", "another process", "offset", "limit"} {
+		require.Contains(t, p.Advice, want)
+	}
+	require.Equal(t, *st.Version+1, *f.shown("b").Version, "no version was spent")
+}
+
+// FS-23, CR-02: a caller that cannot use a placeholder gets content, and it
+// is recorded as any read.
+func TestRepeat(t *testing.T) {
+	f := newFixture(t)
+	f.write("a", "x")
+	for range 2 {
+		r, err := f.Read(t.Context(), ReadRequest{Path: f.path("a"), Repeat: true})
+		require.NoError(t, err)
+		require.NotNil(t, r.State)
+	}
+	require.NotNil(t, f.full("a").Placeholder)
+	require.Nil(t, f.edit("a"))
+}
+
+// RC-13, KH-01: the times are what they were, and the size; the bytes are
+// not. Setting mtime back moves ctime, which nothing but the clock can set.
+func TestRewriteWithMtimeSetBack(t *testing.T) {
+	f := newFixture(t)
+	p := f.write("a", "one")
+	before := f.info("a")
+	f.shown("a")
+	f.write("a", "two")
+	require.NoError(t, os.Chtimes(p.String(), f.clock, unixNano(before.MtimeNS)))
+	after := f.info("a")
+	require.Equal(t, before.MtimeNS, after.MtimeNS)
+	require.Equal(t, before.Size, after.Size)
+	require.Equal(t, "two", *f.shown("a").Content)
+}
+
+// RC-13, KH-01: a file changed within the clock's tick of its read keeps all
+// its stat data. It cannot be staged with real ctimes, so the entry is given
+// the stat data that the file has now.
+func TestRacilyCleanEntryIsSettledByHash(t *testing.T) {
+	onLinux(t)
+	f := newFixture(t)
+	p := f.write("a", "one")
+	f.clock = unixNano(f.info("a").CtimeNS + defaultRacy - 1)
+	f.shown("a")
+	f.write("a", "two")
+	f.pretend(p, "a")
+	r := f.full("a")
+	require.NotNil(t, r.State, "the hash tells")
+	require.Equal(t, "two", *r.State.Content)
+
+	// Unchanged, it is settled by hash each time until its times have aged.
+	for range 2 {
+		opens := f.disk.opens
+		require.NotNil(t, f.full("a").Placeholder)
+		require.Equal(t, opens+1, f.disk.opens)
+	}
+	f.clock = unixNano(f.info("a").CtimeNS + defaultRacy)
+	opens := f.disk.opens
+	require.NotNil(t, f.full("a").Placeholder)
+	require.Equal(t, opens+1, f.disk.opens, "the last hash, which dates the entry anew")
+	for range 2 {
+		require.NotNil(t, f.full("a").Placeholder)
+		require.Equal(t, opens+1, f.disk.opens)
+	}
+}
+
+// pretend gives the entry of a file the stat data that the file has now, as
+// if it had been changed within one tick.
+func (f *fixture) pretend(p workspace.Path, name string) {
+	f.t.Helper()
+	verdict, e := f.Cache.Check(p.String(), f.info(name))
+	require.NotEqual(f.t, VerdictUnknown, verdict)
+	f.Cache.Refresh(p.String(), f.info(name), e.SHA256)
+	verdict, _ = f.Cache.Check(p.String(), f.info(name))
+	require.Equal(f.t, VerdictFresh, verdict)
+}
+
+// RC-13: where the times cannot be trusted every placeholder is settled by hash.
+func TestPlaceholderOffLocalFileSystems(t *testing.T) {
+	f := newFixture(t)
+	f.write("a", "x")
+	snap := f.snap("a")
+	snap.Local = false
+	f.Show(f.path("a"), snap)
+	for range 2 {
+		opens := f.disk.opens
+		require.NotNil(t, f.full("a").Placeholder)
+		require.Equal(t, opens+1, f.disk.opens)
+	}
+}
+
+// RC-07, RC-13: touched only, a file is emitted again, and known.
+func TestTouch(t *testing.T) {
+	f := newFixture(t)
+	p := f.write("a", "x")
+	f.shown("a")
+	require.NoError(t, os.Chtimes(p.String(), f.clock, f.clock.Add(-5*3600e9)))
+	require.Nil(t, f.edit("a"))
+	verdict, _ := f.Cache.Check(p.String(), f.info("a"))
+	require.Equal(t, VerdictFresh, verdict, "refreshed")
+	require.NotNil(t, f.full("a").Placeholder)
+}
+
+// RC-14, RC-15, TE-06: after write; ranged; ranged then full
+func TestWhatArmsThePlaceholder(t *testing.T) {
+	f := newFixture(t)
+	f.wrote("a", "1\n2\n")
+	require.NotNil(t, f.ranged("a", 0, 9), "a range does not arm")
+	st := f.shown("a")
+	f.ranged("a", 0, 1)
+	require.NotNil(t, f.ranged("a", 0, 2).Content, "nor does it get one")
+	require.Equal(t, *st.Version, f.full("a").Placeholder.Version, "nor disarm: the version is the full read's")
+
+	f.wrote("a", "3\n4\n")
+	require.Equal(t, "3\n4\n", *f.shown("a").Content)
+	require.NotNil(t, f.full("a").Placeholder)
+}
+
+// RC-16, TE-06: cut, binary, image, and text that a write of one's own made
+// of a kind that is not shown as text.
+func TestCutAndNonTextNeverGetAPlaceholder(t *testing.T) {
+	f := newFixture(t, func(o *Options) { o.Limits = Limits{Lines: 2} })
+	for name, content := range map[string]string{"long": "1\n2\n3\n", "a.pdf": "%PDF-1.7\ntext\n"} {
+		f.write(name, content)
+		for range 2 {
+			require.Nil(t, f.full(name).Placeholder)
+		}
+		f.wrote(name, content)
+		for range 3 {
+			require.Nil(t, f.full(name).Placeholder, "%s after a write", name)
+		}
+	}
+	// Shown in slices it is known, but was never emitted at once.
+	f.ranged("long", 0, 2)
+	f.ranged("long", 2, 2)
+	require.True(t, f.entry("long").Qualifying())
+	require.Nil(t, f.full("long").Placeholder)
+}
+
+// RC-19, TE-06: instruction file flags
+func TestInstructionFilesAreAlwaysShown(t *testing.T) {
+	f := newFixture(t)
+	for _, name := range []string{"AGENTS.md", "agents.md"} {
+		f.write(name, "be kind\n")
+		for range 3 {
+			st := f.shown(name)
+			require.Equal(t, "be kind\n", *st.Content)
+			require.NotEmpty(t, st.Notice)
+			requireKeys(t, st, "file_path", "version", "sha256", "content", "notice")
+		}
+		e := f.entry(name)
+		require.True(t, e.LastReadWasFull)
+		require.True(t, e.LastReadCacheable)
+		require.True(t, e.Qualifying())
+		require.Nil(t, f.edit(name))
+	}
+	own := newFixture(t, func(o *Options) { o.Instructions = func(base string) bool { return base == "CONTEXT.md" } })
+	own.write("CONTEXT.md", "x")
+	own.write("AGENTS.md", "x")
+	own.shown("CONTEXT.md")
+	require.NotEmpty(t, own.shown("CONTEXT.md").Notice)
+	own.shown("AGENTS.md")
+	require.NotNil(t, own.full("AGENTS.md").Placeholder)
+	// Cut, it has both notices.
+	long := newFixture(t, func(o *Options) { o.Limits.Lines = 1 })
+	long.write("agents.md", "1\n2\n")
+	require.Equal(t, 4, len(strings.Split(long.shown("agents.md").Notice, "\n")))
+}
+
+// RC-21, RC-23, AR-04, TE-06
+func TestNewSession(t *testing.T) {
+	f := newFixture(t)
+	f.write("a", "x")
+	f.shown("a")
+	child := f.sibling()
+	child.shown("a")
+	f.StartSession(9)
+	require.Zero(t, f.Cache.Len())
+	require.Equal(t, int64(10), *f.shown("a").Version)
+	require.Equal(t, 1, child.Cache.Len())
+	require.Equal(t, int64(1), child.Versions.Current())
+}
+
+// RC-22 (cache part), RC-23, FT-17 (cache part), TE-06
+func TestCompacted(t *testing.T) {
+	f := newFixture(t)
+	f.write("a", "x")
+	f.shown("a")
+	child := f.sibling()
+	child.shown("a")
+	f.Compacted()
+	require.Zero(t, f.Cache.Len())
+	require.Equal(t, 1, child.Cache.Len())
+	require.Equal(t, int64(2), *f.shown("a").Version, "versions go on")
+	child.Compacted()
+	require.Equal(t, 1, f.Cache.Len())
+}
+
+// FS-03, RC-24, RC-26, RC-27, TE-06 (state part): two conversations share nothing
+func TestConversationsAreApart(t *testing.T) {
+	parent := newFixture(t)
+	child := parent.sibling()
+	parent.write("a", "x")
+	require.Equal(t, int64(1), *parent.shown("a").Version)
+	child.requireRefusal(child.edit("a"), fault.EditRequiresPriorRead, fault.NeverRead)
+	require.Equal(t, int64(1), *child.shown("a").Version)
+	require.Nil(t, child.edit("a"))
+	child.wrote("a", "y")
+	parent.requireRefusal(parent.edit("a"), fault.FileChangedSinceRead, fault.Changed)
+}
+
+// RC-28, RC-30, TE-06: hatch
+func TestHatch(t *testing.T) {
+	f := newFixture(t)
+	f.write("a", "x")
+	f.hidden = true
+	for want := range int64(2) {
+		st := f.shown("a")
+		require.Equal(t, want+1, *st.Version)
+		require.Equal(t, Sum([]byte("x")), *st.SHA256)
+	}
+	f.wrote("a", "x")
+	f.Show(f.path("a"), f.snap("a"))
+	f.write("pic.png", "\x89PNG\r\n\x1a\n\x00\x00")
+	f.full("pic.png")
+	require.Nil(t, f.edit("a"))
+	require.Zero(t, f.Cache.Len())
+	require.Zero(t, f.Cache.Stats(), "nothing is consulted")
+	require.Nil(t, f.ranged("a", 0, 0).Range.LinesShown)
+
+	f.hidden = false // asked at each check, so it holds at once
+	require.True(t, f.full("a").State != nil)
+	require.NotNil(t, f.full("a").Placeholder)
+}
+
+// RC-28: a slice alone cannot add up with the hatch on, so it has no hash.
+func TestHatchAndSlices(t *testing.T) {
+	f := newFixture(t)
+	f.hidden = true
+	f.write("a", "1\n2\n")
+	require.Nil(t, f.ranged("a", 0, 1).SHA256)
+	require.Nil(t, f.ranged("a", 1, 1).SHA256)
+	require.NotNil(t, f.ranged("a", 0, 2).SHA256)
+}
+
+// RC-31, RC-33, KH-11
+func TestConsultationsAreLoggedAndCounted(t *testing.T) {
+	f := newFixture(t)
+	f.write("a", "x")
+	lines := func() []string {
+		defer f.log.Reset()
+		return strings.Split(strings.TrimSpace(f.log.String()), "\n")
+	}
+	f.shown("a")
+	got := lines()
+	require.Len(t, got, 1)
+	for _, want := range []string{"level=DEBUG", "msg=miss", "component=READ_FILE_CACHE", "path=" + f.name("a")} {
+		require.Contains(t, got[0], want)
+	}
+	f.full("a")
+	require.Contains(t, lines()[0], "msg=hit")
+	f.ranged("a", 0, 1)
+	require.Equal(t, []string{""}, lines(), "a range is no consultation")
+
+	f.disk.statErr = &fs.PathError{Op: "stat", Path: "a", Err: syscall.EACCES}
+	require.Equal(t, "x", *f.shown("a").Content, "the full pipeline")
+	got = lines()
+	require.Len(t, got, 1)
+	require.Contains(t, got[0], "msg=stat-failed")
+	require.Contains(t, got[0], "EACCES")
+	f.disk.statErr = nil
+	require.NotNil(t, f.full("a").Placeholder)
+	f.edit("never read")
+	f.write("unread", "x")
+	f.edit("unread")
+	require.Equal(t, CacheStats{Hits: 2, Misses: 1, StatFailures: 1, Rejections: 1}, f.Cache.Stats())
+}
+
+// RC-32, KH-16: no stat data after a write
+func TestWriteWithoutStat(t *testing.T) {
+	f := newFixture(t)
+	p := f.write("a", "x")
+	f.shown("a")
+	st := f.Written(p, workspace.Info{}, "y", Sum([]byte("y")))
+	require.Equal(t, "y", *st.Content)
+	require.Equal(t, int64(2), *st.Version)
+	require.Zero(t, f.Cache.Len())
+}
+
+// RC-34: what was dropped is only read again
+func TestOverflowCostsARead(t *testing.T) {
+	f := newFixture(t, func(o *Options) { o.Limits.CacheSize = 1 })
+	f.write("a", "x")
+	f.write("b", "y")
+	f.shown("a")
+	f.shown("b")
+	f.shown("a")
+	require.NotNil(t, f.full("a").Placeholder)
+}
+
+// FS-09
+func TestNothingIsWrittenToTheProject(t *testing.T) {
+	f := newFixture(t)
+	f.write("a", "x")
+	f.shown("a")
+	f.edit("a")
+	f.full("a")
+	entries, err := os.ReadDir(f.top)
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+}
+
+// FS-10: whoever only lists or walks has seen nothing.
+func TestListingIsNoRead(t *testing.T) {
+	f := newFixture(t)
+	f.write("a", "x")
+	_, err := f.disk.ReadDir(t.Context(), f.path("."))
+	require.NoError(t, err)
+	f.snap("a") // nor has an internal read
+	f.requireRefusal(f.edit("a"), fault.EditRequiresPriorRead, fault.NeverRead)
+	require.Zero(t, f.Cache.Len())
+}
+
+// A new Service is next to nothing: RC-24, design §7
+func TestNewAllocatesLittle(t *testing.T) {
+	f := newFixture(t)
+	var s *Service
+	n := testing.AllocsPerRun(100, func() { s = New(Options{Files: f.disk}) })
+	require.LessOrEqual(t, n, 3.0)
+	require.Nil(t, s.Cache.entries)
+}
+
+func TestBytesText(t *testing.T) {
+	for n, want := range map[int64]string{5: "5 bytes", 1 << 10: "1 KB", 1536: "1.5 KB", 20 << 20: "20 MB", 1<<20 + 1<<19: "1.5 MB"} {
+		require.Equal(t, want, bytesText(n))
+	}
+}
+
+func TestErrnoName(t *testing.T) {
+	require.Equal(t, "EACCES", errnoName(fmt.Errorf("x: %w", syscall.EACCES)))
+	require.Equal(t, "odd", errnoName(errors.New("odd")))
+}
+
+var _ Files = (*workspace.Workspace)(nil)

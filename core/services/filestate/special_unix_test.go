@@ -1,0 +1,20 @@
+//go:build unix
+
+package filestate
+
+import (
+	"net"
+	"syscall"
+	"testing"
+)
+
+func mkfifo(path string) error { return syscall.Mkfifo(path, 0o600) }
+
+// mksocket makes a socket that lives as long as the test.
+func mksocket(t *testing.T, path string) error {
+	l, err := net.Listen("unix", path)
+	if err == nil {
+		t.Cleanup(func() { l.Close() })
+	}
+	return err
+}
