@@ -158,10 +158,10 @@ const (
 )
 
 // baseDiff turns base into changed.
-const baseDiff = "@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n"
+const baseDiff = "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n"
 
 // addDiff makes a file of one line.
-const addDiff = "@@ -0,0 +1 @@\n+made\n"
+const addDiff = "--- /dev/null\n+++ b/new.txt\n@@ -0,0 +1 @@\n+made\n"
 
 // mutator is a way to change base into changed, or to make the file "made\n".
 type mutator struct {

@@ -1,0 +1,165 @@
+package file_test
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/file"
+)
+
+func writeArgs(path, content, hash string) args {
+	a := args{"file_path": path, "content": content}
+	if hash != "" {
+		a["base_content_sha256"] = hash
+	}
+	return a
+}
+
+// FS-48
+func TestWriteFileArguments(t *testing.T) {
+	s := newSession(t)
+	requireError(t, s.Call(file.WriteFile, args{"file_path": "a"}), fault.InvalidToolParams, "")
+	requireError(t, s.Call(file.WriteFile, args{"content": "a"}), fault.InvalidToolParams, "")
+	r := s.Call(file.WriteFile, args{"file_path": "", "content": "a"})
+	require.Equal(t, "The 'file_path' parameter must be non-empty.", r.Result.Error.Message)
+}
+
+// FS-49, FS-56, TE-04
+func TestWriteFileCreates(t *testing.T) {
+	s := newSession(t)
+	r := s.Call(file.WriteFile, writeArgs("new/tree/a.txt", base, ""))
+	report := succeed(t, r)
+	require.Equal(t, "File created successfully.", report.Message)
+	requireShown(t, report.LatestFileState)
+	require.Equal(t, int64(1), *report.LatestFileState.Version)
+	c := s.Asked()[0].Confirmation
+	require.Equal(t, tools.ConfirmEdit, c.Type)
+	require.Equal(t, "Confirm Write: new/tree/a.txt", c.Title)
+	require.Nil(t, c.OriginalContent)
+	require.Equal(t, base, c.NewContent)
+	require.Equal(t, "--- /dev/null\n+++ b/new/tree/a.txt\n@@ -0,0 +1,3 @@\n+one\n+two\n+three\n", c.EditDetails.FileDiff)
+	require.True(t, r.Result.ReturnDisplay.Diff.IsNewFile)
+	// An empty file is a file.
+	require.Empty(t, *succeed(t, s.Call(file.WriteFile, writeArgs("empty", "", ""))).LatestFileState.Content)
+	require.Empty(t, s.Read("empty"))
+}
+
+// FS-50, CR-12
+func TestWriteFileAbsentWithAHash(t *testing.T) {
+	s := newSession(t)
+	succeed(t, s.Call(file.WriteFile, writeArgs("a/b.txt", base, absent)))
+	before := tree(t, s.Dir)
+	r := s.Call(file.WriteFile, writeArgs("c/d.txt", base, sum(base)))
+	report := refuse(t, r, fault.FileChangedSinceRead, fault.Disappeared)
+	require.True(t, strings.HasPrefix(report.Message, "State Mismatch"))
+	requireWithheld(t, report.LatestFileState, s.Path("c/d.txt"))
+	require.Equal(t, before, tree(t, s.Dir), "PR-19")
+	// The remedy: without a hash it is created.
+	require.Contains(t, r.Result.Error.Remedy, "no base_content_sha256")
+	succeed(t, s.Call(file.WriteFile, writeArgs("c/d.txt", base, "")))
+}
+
+// FS-51, FS-56, PR-04, TE-04
+func TestWriteFileOverwrites(t *testing.T) {
+	s := newSession(t)
+	s.Write("a.txt", base)
+	report := succeed(t, s.Call(file.WriteFile, writeArgs("a.txt", changed, sum(base))))
+	require.Equal(t, "File overwritten successfully.", report.Message)
+	requireShown(t, report.LatestFileState)
+	require.Equal(t, changed, s.Read("a.txt"))
+	c := s.Asked()[0].Confirmation
+	require.Equal(t, base, *c.OriginalContent)
+	require.Equal(t, "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n", c.EditDetails.FileDiff)
+}
+
+// FS-52, FS-53, CR-13: no hash, no overwriting; what was seen comes back whole,
+// and with its hash the next call succeeds.
+func TestWriteFileDemandsTheHash(t *testing.T) {
+	s := newSession(t)
+	s.Write("a.txt", base)
+	read(t, s, "a.txt")
+	before := tree(t, s.Dir)
+	r := s.Call(file.WriteFile, writeArgs("a.txt", changed, ""))
+	report := refuse(t, r, fault.BaseHashRequired, "")
+	require.Contains(t, report.Message, "may not be overwritten without declaring the state")
+	requireShown(t, report.LatestFileState)
+	require.Equal(t, before, tree(t, s.Dir))
+	succeed(t, s.Call(file.WriteFile, writeArgs("a.txt", changed, *report.LatestFileState.SHA256)))
+
+	path := s.Write("unseen.txt", base)
+	report = refuse(t, s.Call(file.WriteFile, writeArgs("unseen.txt", changed, "")), fault.EditRequiresPriorRead, fault.NeverRead)
+	requireWithheld(t, report.LatestFileState, path)
+	require.Equal(t, base, s.Read("unseen.txt"))
+}
+
+// FS-54
+func TestWriteFileWrongHash(t *testing.T) {
+	s := newSession(t)
+	path := s.Write("a.txt", base)
+	report := refuse(t, s.Call(file.WriteFile, writeArgs("a.txt", changed, wrong)), fault.EditRequiresPriorRead, fault.NeverRead)
+	require.Equal(t, "State Mismatch: File has changed on disk since it was last read.", report.Message)
+	requireWithheld(t, report.LatestFileState, path)
+	read(t, s, "a.txt")
+	report = refuse(t, s.Call(file.WriteFile, writeArgs("a.txt", changed, wrong)), fault.FileChangedSinceRead, fault.Changed)
+	require.Equal(t, "State Mismatch: File has changed on disk since it was last read.", report.Message)
+	requireShown(t, report.LatestFileState)
+	require.Equal(t, base, s.Read("a.txt"))
+	succeed(t, s.Call(file.WriteFile, writeArgs("a.txt", changed, *report.LatestFileState.SHA256)))
+}
+
+// CR-29: above the read cap a success gives version and hash without content,
+// and the hash is the base of the next change; a failure is withheld.
+func TestAboveTheCapContentIsLeftOut(t *testing.T) {
+	s := newSession(t, func(p *config.Parameters) { p.Limits.Lines = 3 })
+	long := base + "four\n"
+	st := succeed(t, s.Call(file.WriteFile, writeArgs("a.txt", long, ""))).LatestFileState
+	require.Nil(t, st.Content)
+	require.Equal(t, sum(long), *st.SHA256)
+	require.NotNil(t, st.Version)
+	diff := "@@ -4 +4 @@\n-four\n+FOUR\n"
+	report := refuse(t, s.Call(file.SafePatch, patchArgs("a.txt", diff, wrong)), fault.FileChangedSinceRead, fault.Changed)
+	requireWithheld(t, report.LatestFileState, s.Path("a.txt"))
+	succeed(t, s.Call(file.SafePatch, patchArgs("a.txt", diff, *st.SHA256)))
+	require.Equal(t, base+"FOUR\n", s.Read("a.txt"))
+}
+
+// PR-20: a file that vanishes before the diff is made shows as a new one.
+func TestWriteFileVanishedBeforeTheConfirmation(t *testing.T) {
+	s := newSession(t)
+	path := s.Write("a.txt", base)
+	read(t, s, "a.txt")
+	require.NoError(t, os.Remove(path))
+	inv := build(t, s, file.WriteFile, writeArgs("a.txt", changed, absent))
+	c, err := inv.Confirmation(t.Context())
+	require.NoError(t, err)
+	require.Nil(t, c.OriginalContent)
+	result, err := inv.Execute(t.Context(), nil)
+	require.NoError(t, err)
+	require.Nil(t, result.Error)
+	require.Equal(t, changed, s.Read("a.txt"))
+}
+
+// A person's no leaves everything as it was.
+func TestDeniedByUser(t *testing.T) {
+	eachMutator(t, func(t *testing.T, m mutator) {
+		s := newSession(t)
+		s.Write("a.txt", base)
+		read(t, s, "a.txt")
+		s.Answer = func(scheduler.Question) scheduler.Outcome { return scheduler.Cancel }
+		before := tree(t, s.Dir)
+		for _, a := range []args{m.change("a.txt"), m.create("new/tree/a.txt")} {
+			r := s.Call(m.tool, a)
+			require.Equal(t, scheduler.StatusDenied, r.Status)
+			requireError(t, r, fault.DeniedByUser, "")
+		}
+		require.Len(t, s.Asked(), 2)
+		require.Equal(t, before, tree(t, s.Dir))
+	})
+}
