@@ -1,0 +1,543 @@
+package filestate
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+var (
+	overwriting = Verb{"overwriting", "overwrite", "overwritten", "WRITE_FILE"}
+	patching    = Verb{"patching", "patch", "patched", "SAFE_PATCH"}
+)
+
+// prove asks as safe_patch does: by stat, then with the bytes and a hash.
+func (f *fixture) prove(name, hash string) *fault.Error {
+	f.t.Helper()
+	c := Check{Path: f.path(name), Verb: patching, Proof: hash}
+	if refusal := f.Decide(c); refusal != nil {
+		return refusal
+	}
+	c.Current = f.snap(name)
+	return f.Decide(c)
+}
+
+func deny(code syscall.Errno) error { return &fs.PathError{Op: "stat", Path: "x", Err: code} }
+
+// staged brings a file "a" into the state that a branch of the decision is for.
+var staged = map[string]struct {
+	stage  func(f *fixture)
+	code   fault.Code
+	reason fault.Reason
+	says   []string // in message and remedy
+	never  []string
+}{
+	"never read": { // PR-01, PR-05
+		func(f *fixture) { f.write("a", "x") },
+		fault.EditRequiresPriorRead, fault.NeverRead, []string{"read_file"}, nil,
+	},
+	"changed": { // PR-06
+		func(f *fixture) { f.write("a", "x"); f.shown("a"); f.write("a", "y") },
+		fault.FileChangedSinceRead, fault.Changed, []string{"modified", "since it was last read", "Read it again"}, nil,
+	},
+	"replaced by rename": { // RC-03
+		func(f *fixture) { f.write("a", "x"); f.shown("a"); f.replace("a", "y") },
+		fault.FileChangedSinceRead, fault.Changed, []string{"modified"}, nil,
+	},
+	"changed, asked again": {
+		func(f *fixture) { f.write("a", "x"); f.shown("a"); f.write("a", "y"); f.edit("a") },
+		fault.FileChangedSinceRead, fault.Changed, []string{"Read it again"}, nil,
+	},
+	"same size, mtime set back": { // RC-07, KH-01
+		func(f *fixture) {
+			f.write("a", "x")
+			f.shown("a")
+			mtime := unixNano(f.info("a").MtimeNS)
+			f.write("a", "y")
+			require.NoError(f.t, os.Chtimes(f.name("a"), mtime, mtime))
+		},
+		fault.FileChangedSinceRead, fault.Changed, []string{"modified"}, nil,
+	},
+	"fresh by stat, other bytes": { // RC-07
+		func(f *fixture) {
+			p := f.write("a", "x")
+			f.shown("a")
+			f.write("a", "y")
+			f.pretend(p, "a")
+		},
+		fault.FileChangedSinceRead, fault.Changed, []string{"modified"}, nil,
+	},
+	"ranged": { // PR-03, PR-07
+		func(f *fixture) { f.write("a", "1\n2\n3\n4\n"); f.ranged("a", 1, 2) },
+		fault.EditRequiresPriorRead, fault.PartialRead, []string{"offset 0 limit 1", "offset 3 limit 1", "without offset, limit or pages"}, nil,
+	},
+	"cut": { // PR-03, PR-07, KH-08
+		func(f *fixture) { f.write("a", strings.Repeat("x\n", 2500)); f.shown("a") },
+		fault.EditRequiresPriorRead, fault.PartialRead, []string{"offset 2000 limit 500"}, nil,
+	},
+	"full, changed, partly read": { // RC-09
+		func(f *fixture) { f.write("a", "x"); f.shown("a"); f.write("a", "1\n2\n"); f.ranged("a", 0, 1) },
+		fault.EditRequiresPriorRead, fault.PartialRead, []string{"offset 1 limit 1"}, nil,
+	},
+	"image": { // PR-03, PR-08
+		func(f *fixture) { f.write("a", "\x89PNG\r\n\x1a\n\x00\x00"); f.full("a") },
+		fault.EditRequiresPriorRead, fault.NonText, []string{"shell"}, []string{"read_file", "Read"},
+	},
+	"not read as text": { // PR-08, FS-19
+		func(f *fixture) { f.write("a", "broken \xff\xfe\x81 text"); f.full("a") },
+		fault.EditRequiresPriorRead, fault.NonText, []string{"shell"}, []string{"read_file", "Read"},
+	},
+	"fifo": { // PR-09
+		func(f *fixture) {
+			if err := mkfifo(f.name("a")); err != nil {
+				f.t.(*testing.T).Skip(err)
+			}
+		},
+		fault.EditRequiresPriorRead, fault.SpecialFile, []string{"shell", "not opened"}, []string{"read_file", "Read"},
+	},
+	"directory": { // PR-10
+		func(f *fixture) { require.NoError(f.t, os.Mkdir(f.name("a"), 0o755)) },
+		fault.TargetIsDirectory, "", []string{"directory"}, nil,
+	},
+	"stat denied": { // PR-11
+		func(f *fixture) { f.write("a", "x"); f.shown("a"); f.disk.statErr = deny(syscall.EACCES) },
+		fault.PriorReadVerificationFailed, fault.Unverifiable, []string{"EACCES"}, nil,
+	},
+	"stat failed": { // PR-11
+		func(f *fixture) { f.disk.statErr = deny(syscall.EIO) },
+		fault.PriorReadVerificationFailed, fault.Unverifiable, []string{"EIO"}, nil,
+	},
+	"disappeared": { // PR-12, FT-08
+		func(f *fixture) { f.write("a", "x"); f.shown("a"); require.NoError(f.t, os.Remove(f.name("a"))) },
+		fault.FileChangedSinceRead, fault.Disappeared, []string{"disappeared since it was last read", "deleted"}, nil,
+	},
+	"disappeared after a part was read": {
+		func(f *fixture) {
+			f.write("a", "1\n2\n")
+			f.ranged("a", 0, 1)
+			require.NoError(f.t, os.Remove(f.name("a")))
+		},
+		fault.FileChangedSinceRead, fault.Disappeared, []string{"disappeared"}, nil,
+	},
+	"too large": { // design §4
+		func(f *fixture) { require.NoError(f.t, os.Truncate(f.write("a", "x").String(), 20<<20+1)) },
+		fault.FileTooLarge, "", []string{"20 MB", "shell"}, nil,
+	},
+}
+
+// PR-02, PR-05 … PR-12, PR-24, PR-25, TE-07: every branch without a hash,
+// for every verb
+func TestRefusals(t *testing.T) {
+	for name, tt := range staged {
+		for _, verb := range []Verb{editing, overwriting, patching} {
+			t.Run(name+"/"+verb.Infinitive, func(t *testing.T) {
+				f := newFixture(t)
+				tt.stage(f)
+				rejected := f.Cache.Stats().Rejections
+				c := Check{Path: f.path("a"), Verb: verb}
+				refusal := f.Decide(c)
+				if refusal == nil {
+					require.Equal(t, fault.Changed, tt.reason, "only a hash may be needed to find a change")
+					c.Current = f.snap("a")
+					refusal = f.Decide(c)
+				}
+				f.requireRefusal(refusal, tt.code, tt.reason)
+				require.Equal(t, rejected+1, f.Cache.Stats().Rejections, "RC-33")
+				text := refusal.Message + " " + refusal.Remedy
+				require.Contains(t, text, f.name("a"))
+				for _, want := range tt.says {
+					require.Contains(t, text, want)
+				}
+				for _, never := range tt.never {
+					require.NotContains(t, text, never)
+				}
+				requireProse(t, refusal, verb)
+			})
+		}
+	}
+}
+
+// requireProse holds a refusal to PR-24: sentences, and no verb of another
+// tool.
+func requireProse(t *testing.T, r *fault.Error, own Verb) {
+	t.Helper()
+	for what, text := range map[string]string{"message": r.Message, "short": r.Display(), "remedy": r.Remedy} {
+		require.NotEmpty(t, text, what)
+		require.NotContains(t, text, "%!", what)
+		require.NotContains(t, text, "  ", what)
+		require.True(t, strings.HasSuffix(text, "."), "%s is no sentence: %s", what, text)
+		first := text[:1]
+		require.True(t, first == "/" || first == strings.ToUpper(first), "%s is no sentence: %s", what, text)
+	}
+	text := " " + strings.ToLower(r.Message+" "+r.Remedy+" "+r.Short)
+	for _, verb := range []Verb{editing, overwriting, patching} {
+		if verb == own {
+			continue
+		}
+		for _, form := range []string{verb.Ing, " " + verb.Infinitive + " ", verb.Participle} {
+			require.NotContains(t, text, form)
+		}
+	}
+}
+
+// PR-24: both forms stand where they belong.
+func TestVerbsInRefusals(t *testing.T) {
+	for _, verb := range []Verb{editing, overwriting, patching} {
+		f := newFixture(t)
+		c := Check{Path: f.write("a", "1\n2\n"), Verb: verb}
+		r := f.Decide(c)
+		require.Contains(t, r.Message, "and "+verb.Ing+" a file unseen is refused")
+		require.Contains(t, r.Remedy, "then "+verb.Infinitive+" it again")
+		require.Equal(t, "Not read before "+verb.Ing+".", r.Short)
+		f.ranged("a", 0, 1)
+		r = f.Decide(c)
+		require.Contains(t, r.Message, "and "+verb.Ing+" it takes all of it")
+		require.Contains(t, r.Remedy, "then "+verb.Infinitive+" it.")
+		f.shown("a")
+		f.write("a", "x")
+		c.Current = f.snap("a")
+		r = f.Decide(c)
+		require.Contains(t, r.Message, "and "+verb.Ing+" it now would lose that change")
+		require.Contains(t, r.Remedy, "then "+verb.Infinitive+" the file as it is now")
+		f.disk.statErr = deny(syscall.EACCES)
+		require.Contains(t, f.Decide(c).Message, "may be "+verb.Participle)
+	}
+}
+
+// PR-01, PR-03, PR-27, RC-03, RC-07, RC-10, FT-11, CR-04, CR-15: what may go on
+func TestAccepted(t *testing.T) {
+	for name, stage := range map[string]func(f *fixture){
+		"full read":                func(f *fixture) { f.write("a", "x"); f.shown("a") },
+		"placeholder after a read": func(f *fixture) { f.write("a", "x"); f.shown("a"); f.full("a") },
+		"full, then ranged":        func(f *fixture) { f.write("a", "1\n2\n"); f.shown("a"); f.ranged("a", 0, 1) },
+		"own write":                func(f *fixture) { f.wrote("a", "x") },
+		"created, edited":          func(f *fixture) { f.wrote("a", "x"); f.edit("a"); f.wrote("a", "y") },
+		"partly read, written":     func(f *fixture) { f.write("a", "1\n2\n"); f.ranged("a", 0, 1); f.wrote("a", "x") },
+		"written, ranged":          func(f *fixture) { f.wrote("a", "1\n2\n"); f.ranged("a", 0, 1) },
+		"empty":                    func(f *fixture) { f.write("a", ""); f.shown("a") },
+		"replaced by equal bytes":  func(f *fixture) { f.write("a", "x"); f.shown("a"); f.replace("a", "x") },
+		"touched": func(f *fixture) {
+			f.write("a", "x")
+			f.shown("a")
+			require.NoError(f.t, os.Chtimes(f.name("a"), unixNano(1), unixNano(1)))
+		},
+		"moved": func(f *fixture) {
+			f.write("b", "x")
+			f.shown("b")
+			require.NoError(f.t, os.Rename(f.name("b"), f.name("a")))
+		},
+		"the advice for a part is followed": func(f *fixture) { // PR-07
+			f.write("a", strings.Repeat("x\n", 2500))
+			f.shown("a")
+			gaps := f.entry("a").Missing()
+			require.Len(f.t, gaps, 1)
+			f.ranged("a", gaps[0][0], gaps[0][1]-gaps[0][0])
+		},
+		"the advice for a change is followed": func(f *fixture) {
+			f.write("a", "x")
+			f.shown("a")
+			f.write("a", "y")
+			require.NotNil(f.t, f.edit("a"))
+			f.shown("a")
+		},
+		"nothing there, nothing read": func(*fixture) {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			stage(f)
+			for range 2 {
+				require.Nil(t, f.edit("a"))
+			}
+			require.Zero(t, f.Versions.Current()-int64(f.versionsShown()), "FS-04: a decision spends no version")
+		})
+	}
+}
+
+// versionsShown returns the number of versions that the entries saw last, so
+// that a spent but unseen one shows.
+func (f *fixture) versionsShown() int64 {
+	var highest int64
+	for _, name := range []string{"a", "b"} {
+		if e, ok := f.Cache.ByPath(f.name(name)); ok {
+			highest = max(highest, e.Version)
+		}
+	}
+	return highest
+}
+
+// PR-13, FS-53: without a hash, a refusal costs one stat and no open; nor
+// does a mere question open anything.
+func TestDecisionOpensNothing(t *testing.T) {
+	for name, tt := range staged {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			tt.stage(f)
+			stats, opens := f.disk.stats, f.disk.opens
+			f.Decide(Check{Path: f.path("a"), Verb: editing})
+			require.Equal(t, opens, f.disk.opens)
+			require.Equal(t, stats+1, f.disk.stats)
+			f.Decide(Check{Path: f.path("a"), Verb: editing, Proof: Sum([]byte("x"))})
+			require.Equal(t, opens, f.disk.opens)
+		})
+	}
+}
+
+// PR-04, CR-04: a matching hash is proof, whatever the cache knows.
+func TestMatchingHashIsProof(t *testing.T) {
+	for name, stage := range map[string]func(f *fixture){
+		"never read":  func(f *fixture) { f.write("a", "x") },
+		"partly read": func(f *fixture) { f.write("a", "x"); f.ranged("a", 0, 1) },
+		"cleared":     func(f *fixture) { f.write("a", "x"); f.shown("a"); f.Compacted() },
+		"changed":     func(f *fixture) { f.write("a", "y"); f.shown("a"); f.write("a", "x"); f.edit("a") },
+		"hatch":       func(f *fixture) { f.write("a", "x"); f.hidden = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			stage(f)
+			require.Nil(t, f.prove("a", Sum([]byte("x"))))
+		})
+	}
+}
+
+// KH-26: an embedder may ask for more than the hash.
+func TestRequireSeen(t *testing.T) {
+	f := newFixture(t, func(o *Options) { o.RequireSeen = true })
+	f.write("a", "1\n2\n")
+	hash := Sum([]byte("1\n2\n"))
+	f.requireRefusal(f.prove("a", hash), fault.EditRequiresPriorRead, fault.NeverRead)
+	f.ranged("a", 0, 1)
+	f.requireRefusal(f.prove("a", hash), fault.EditRequiresPriorRead, fault.PartialRead)
+	f.shown("a")
+	require.Nil(t, f.prove("a", hash))
+	f.hidden = true
+	f.Cache.Clear()
+	require.Nil(t, f.prove("a", hash))
+}
+
+// FS-28, FS-29, FS-30, PR-25, CR-33: a wrong hash
+func TestWrongHash(t *testing.T) {
+	wrong := Sum([]byte("wrong"))
+	for name, tt := range map[string]struct {
+		stage  func(f *fixture)
+		code   fault.Code
+		reason fault.Reason
+	}{
+		"fully seen, unchanged": {func(f *fixture) { f.write("a", "x"); f.shown("a") }, fault.FileChangedSinceRead, fault.Changed},
+		"fully seen, changed":   {func(f *fixture) { f.write("a", "x"); f.shown("a"); f.write("a", "y") }, fault.FileChangedSinceRead, fault.Changed},
+		"never read":            {func(f *fixture) { f.write("a", "x") }, fault.EditRequiresPriorRead, fault.NeverRead},
+		"partly read":           {func(f *fixture) { f.write("a", "1\n2\n"); f.ranged("a", 0, 1) }, fault.EditRequiresPriorRead, fault.PartialRead},
+		"image":                 {func(f *fixture) { f.write("a", "\x89PNG\r\n\x1a\n\x00"); f.full("a") }, fault.EditRequiresPriorRead, fault.NonText},
+		"hatch":                 {func(f *fixture) { f.write("a", "x"); f.hidden = true }, fault.FileChangedSinceRead, fault.Changed}, // CR-16
+		"absent":                {func(*fixture) {}, fault.FileChangedSinceRead, fault.Disappeared},                                   // FS-50
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			tt.stage(f)
+			for range 2 {
+				r := f.prove("a", wrong)
+				f.requireRefusal(r, tt.code, tt.reason)
+				require.True(t, strings.HasPrefix(r.Message, StateMismatch), r.Message)
+				requireProse(t, r, patching)
+			}
+		})
+	}
+	require.Equal(t, "State Mismatch: File has changed on disk since it was last read.", StateMismatch)
+}
+
+// RC-07: bytes found changed under a hash drop the flags too, so that nothing
+// rests on them later.
+func TestWrongHashOfAChangedFileDropsTheFlags(t *testing.T) {
+	f := newFixture(t)
+	f.write("a", "x")
+	f.shown("a")
+	require.NotNil(t, f.prove("a", Sum([]byte("wrong"))))
+	require.True(t, f.entry("a").Qualifying(), "the file is as it was shown")
+	f.write("a", "y")
+	require.NotNil(t, f.prove("a", Sum([]byte("x"))))
+	require.False(t, f.entry("a").Qualifying())
+	require.False(t, f.Seen(f.path("a")))
+}
+
+// PR-14: for an unread file no answer depends on what it holds.
+func TestNoContentOracle(t *testing.T) {
+	contents := []string{"", "x", "wrong", "old_string", "1\n2\n3\n", "broken \xff", "\x89PNG\r\n\x1a\n\x00"}
+	for name, ask := range map[string]func(f *fixture) *fault.Error{
+		"no hash":    func(f *fixture) *fault.Error { return f.edit("a") },
+		"wrong hash": func(f *fixture) *fault.Error { return f.prove("a", Sum([]byte("neither"))) },
+		"another":    func(f *fixture) *fault.Error { return f.prove("a", Sum([]byte("nor"))) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			answers := make(map[string]bool)
+			for _, content := range contents {
+				f := newFixture(t)
+				f.write("a", content)
+				r := ask(f)
+				answers[strings.ReplaceAll(fmt.Sprint(r.Code, r.Reason, r.Message, r.Remedy), f.top, "")] = true
+			}
+			require.Len(t, answers, 1, "%v", answers)
+		})
+	}
+}
+
+// PR-12, PR-17, PR-18, FS-50, FS-62, CR-12: existence by what was planned
+func TestExistence(t *testing.T) {
+	for name, tt := range map[string]struct {
+		expect  Expect
+		exists  bool
+		seen    bool
+		proof   string
+		refused fault.Reason // "": accepted
+	}{
+		"new":                                    {expect: ExpectAny},
+		"new, seen before":                       {expect: ExpectAny, seen: true, refused: fault.Disappeared},
+		"new, with the hash of nothing":          {expect: ExpectAny, proof: EmptySHA256},
+		"new, seen, with the hash of nothing":    {expect: ExpectAny, seen: true, proof: EmptySHA256},
+		"new, with another hash":                 {expect: ExpectAny, proof: Sum([]byte("x")), refused: fault.Disappeared},
+		"planned as new":                         {expect: ExpectAbsent},
+		"planned as new, with the empty hash":    {expect: ExpectAbsent, proof: EmptySHA256},
+		"planned as new, with another hash":      {expect: ExpectAbsent, proof: Sum([]byte("x")), refused: fault.Disappeared},
+		"planned as new, but it appeared":        {expect: ExpectAbsent, exists: true, refused: fault.NeverRead},
+		"appeared, and its hash is right":        {expect: ExpectAbsent, exists: true, proof: Sum([]byte("x")), refused: fault.NeverRead},
+		"planned as existing, but gone":          {expect: ExpectExisting, refused: fault.Disappeared},
+		"gone, with the hash of nothing":         {expect: ExpectExisting, proof: EmptySHA256, refused: fault.Disappeared},
+		"gone, seen":                             {expect: ExpectExisting, seen: true, refused: fault.Disappeared},
+		"planned as existing, and seen":          {expect: ExpectExisting, exists: true, seen: true},
+		"planned as existing, but unseen by now": {expect: ExpectExisting, exists: true, refused: fault.NeverRead},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			if tt.seen || tt.exists {
+				f.write("a", "x")
+			}
+			if tt.seen {
+				f.shown("a")
+			}
+			if tt.seen && !tt.exists {
+				require.NoError(t, os.Remove(f.name("a")))
+			}
+			r := f.Decide(Check{Path: f.path("a"), Verb: overwriting, Expect: tt.expect, Proof: tt.proof})
+			if tt.refused == "" {
+				require.Nil(t, r)
+				return
+			}
+			require.NotNil(t, r)
+			require.Equal(t, tt.refused, r.Reason)
+			requireProse(t, r, overwriting)
+		})
+	}
+}
+
+// PR-12: after the refusal the model knows, so it may create the file.
+func TestDisappearedIsToldOnce(t *testing.T) {
+	f := newFixture(t)
+	f.write("a", "x")
+	f.shown("a")
+	require.NoError(t, os.Remove(f.name("a")))
+	require.NotNil(t, f.edit("a"))
+	require.Nil(t, f.edit("a"))
+}
+
+// PR-28, CR-16, CR-17: with the hatch on, all but the hash rules are off, and
+// so is the memory of what is gone.
+func TestHatchTurnsTheChecksOff(t *testing.T) {
+	for name, tt := range staged {
+		if tt.code != fault.EditRequiresPriorRead && tt.code != fault.FileChangedSinceRead || tt.reason == fault.SpecialFile {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			tt.stage(f)
+			f.hidden = true
+			require.Nil(t, f.edit("a"))
+			require.True(t, f.Seen(f.path("a")))
+		})
+	}
+	f := newFixture(t)
+	f.write("a", "x")
+	f.hidden = true
+	require.Nil(t, f.edit("a"))
+	f.hidden = false
+	require.NotNil(t, f.edit("a"))
+}
+
+// FS-29, FS-53, PR-29: who may be shown a file anew
+func TestSeen(t *testing.T) {
+	f := newFixture(t)
+	p := f.write("a", "1\n2\n")
+	require.False(t, f.Seen(p))
+	f.ranged("a", 0, 1)
+	require.False(t, f.Seen(p))
+	f.shown("a")
+	require.True(t, f.Seen(p))
+	f.write("a", "other")
+	require.True(t, f.Seen(p), "as it was at some time")
+	f.replace("a", "another")
+	require.True(t, f.Seen(p))
+	require.NoError(t, os.Remove(p.String()))
+	require.False(t, f.Seen(p))
+
+	f = newFixture(t, func(o *Options) { o.MayShow = func(workspace.Path) bool { return false } })
+	f.write("a", "x")
+	f.shown("a")
+	require.False(t, f.Seen(f.path("a")))
+}
+
+// An unread file that was given a dead file's inode number is not shown.
+func TestReusedInodeIsNotSeen(t *testing.T) {
+	f := newFixture(t)
+	f.write("gone", "x")
+	f.shown("gone")
+	info := f.info("gone")
+	require.NoError(t, os.Remove(f.name("gone")))
+	for i := range 100 {
+		name := fmt.Sprint("new", i)
+		f.write(name, "unread")
+		require.False(t, f.Seen(f.path(name)))
+		f.requireRefusal(f.edit(name), fault.EditRequiresPriorRead, fault.NeverRead)
+		if f.info(name).Ino == info.Ino {
+			return
+		}
+	}
+	t.Skip("this file system does not reuse inode numbers")
+}
+
+// The refusals of a change that was allowed when it was planned.
+func TestRefuseMoved(t *testing.T) {
+	f := newFixture(t)
+	p := f.write("a", "x")
+	f.shown("a")
+	c := Check{Path: p, Verb: overwriting}
+	f.requireRefusal(f.RefuseMoved(c, fault.Changed), fault.FileChangedSinceRead, fault.Changed)
+	f.requireRefusal(f.RefuseMoved(c, fault.NeverRead), fault.EditRequiresPriorRead, fault.NeverRead)
+	c.Proof = Sum([]byte("x"))
+	require.Equal(t, StateMismatch, f.RefuseMoved(c, fault.Changed).Message)
+	f.requireRefusal(f.RefuseMoved(c, fault.Disappeared), fault.FileChangedSinceRead, fault.Disappeared)
+	require.Zero(t, f.Cache.Len())
+}
+
+// A path that leads outside keeps its own code.
+func TestDecideOutside(t *testing.T) {
+	f := newFixture(t)
+	require.NoError(t, os.Symlink(os.TempDir(), f.name("out")))
+	r := f.Decide(Check{Path: f.path("out/x"), Verb: editing})
+	f.requireRefusal(r, fault.PathNotInWorkspace, "")
+	_, err := f.Read(t.Context(), ReadRequest{Path: f.path("out/x")})
+	require.Equal(t, fault.PathNotInWorkspace, fault.CodeOf(err))
+}
+
+func TestRangesText(t *testing.T) {
+	var many [][2]int
+	for i := range 7 {
+		many = append(many, [2]int{i * 10, i*10 + 3})
+	}
+	require.Equal(t, "offset 0 limit 3", rangesText(many[:1]))
+	require.Equal(t, "offset 0 limit 3, offset 10 limit 3, offset 20 limit 3, offset 30 limit 3, offset 40 limit 3, and 2 more ranges", rangesText(many))
+}
