@@ -152,6 +152,9 @@ func (l *locator) try(h *hunk, t int, x *index) error {
 // counts only where its header states that it begins.
 func (l *locator) done(h *hunk, t int, x *index, olds []int32) ([]int32, error) {
 	news := x.sequence(h.lines, func(l line) bool { return l.op != gitdiff.OpDelete })
+	if slices.Equal(news, x.sequence(h.lines, line.old)) {
+		return nil, nil // only the final newline changes
+	}
 	if h.telling() || t > 0 && len(olds) > 0 && h.adds() {
 		return x.find(news)
 	}

@@ -16,7 +16,7 @@ func (c *Change) Unified(oldName, newName string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "--- %s\n+++ %s\n", quoteName(oldName), quoteName(newName))
 	for _, f := range c.fragments {
-		fmt.Fprintf(&b, "@@ -%d,%d +%d,%d @@\n", f.OldPosition, f.OldLines, f.NewPosition, f.NewLines)
+		fmt.Fprintf(&b, "@@ -%s +%s @@\n", hunkRange(f.OldPosition, f.OldLines), hunkRange(f.NewPosition, f.NewLines))
 		for _, l := range f.Lines {
 			b.WriteString(l.Op.String())
 			b.WriteString(l.Line)
@@ -26,6 +26,14 @@ func (c *Change) Unified(oldName, newName string) string {
 		}
 	}
 	return b.String()
+}
+
+// hunkRange writes one side of a hunk header; a count of one is left out.
+func hunkRange(position, lines int64) string {
+	if lines == 1 {
+		return fmt.Sprint(position)
+	}
+	return fmt.Sprintf("%d,%d", position, lines)
 }
 
 // quoteName writes a file name as git does (core.quotePath off).
