@@ -30,7 +30,7 @@ func (c *coverage) whole(total int) bool {
 	if total == 0 {
 		return true
 	}
-	return len(c.spans) == 1 && c.spans[0][0] == 0 && c.spans[0][1] >= total
+	return len(c.spans) > 0 && c.spans[0][0] == 0 && c.spans[0][1] >= total
 }
 
 // missing returns the intervals of [0, total) that are not in the set.

@@ -13,6 +13,7 @@ func FuzzCoverage(f *testing.F) {
 	f.Add([]byte{0, 3, 6, 9, 3, 6}, uint8(9))
 	f.Add([]byte{5, 5, 2, 1, 0, 0}, uint8(4))
 	f.Add([]byte{0, 2, 3, 5, 1, 4}, uint8(3))
+	f.Add([]byte{0, 3, 6, 9}, uint8(3))
 	f.Add([]byte{}, uint8(0))
 	f.Fuzz(func(t *testing.T, intervals []byte, lines uint8) {
 		const most = 64

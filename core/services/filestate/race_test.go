@@ -127,26 +127,52 @@ func TestFileThatNeverHoldsStill(t *testing.T) {
 	}
 }
 
+// restless makes the file change at each look, ending with other bytes than
+// those that the last look has read.
+func (f *fixture) restless(name, content, last string) {
+	tries := 0
+	f.hook = func(w Window, _ workspace.Path) {
+		if w != WindowReading {
+			return
+		}
+		f.write(name, content)
+		if tries++; tries == snapshotTries {
+			f.write(name, last)
+			f.hook = nil
+		}
+	}
+}
+
 // RC-20: the old bytes read, the new ones in place, and a hash that is known.
 func TestKnownBytesReadUnderANewFingerprint(t *testing.T) {
 	f := newFixture(t)
-	f.write("a", "one")
+	p := f.write("a", "one")
 	f.shown("a")
-	tries := 0
-	f.hook = func(w Window, _ workspace.Path) {
-		switch w {
-		case WindowReading:
-			tries++
-			f.write("a", "one")
-			if tries == snapshotTries {
-				f.write("a", "two")
-			}
-		}
-	}
+	f.restless("a", "one", "two")
 	require.Equal(t, "one", *f.ranged("a", 0, 9).Content)
-	f.hook = nil
 	f.requireTruePair("a")
 	f.requireRefusal(f.edit("a"), fault.FileChangedSinceRead, fault.Changed)
+
+	f.write("a", "one")
+	f.shown("a")
+	f.restless("a", "one", "two")
+	require.Nil(t, f.Decide(Check{Path: p, Verb: editing, Current: f.snap("a")}), "the commit will notice")
+	f.requireTruePair("a")
+
+	f.write("a", "one")
+	f.restless("a", "one", "two")
+	require.False(t, f.Show(p, f.snap("a")).Shown())
+	f.requireTruePair("a")
+}
+
+// RC-13, RC-20: the same while a placeholder is settled by hash
+func TestPlaceholderForAFileThatNeverHoldsStill(t *testing.T) {
+	f := newFixture(t)
+	f.write("a", "one")
+	f.clock = unixNano(f.info("a").MtimeNS)
+	f.shown("a")
+	f.restless("a", "one", "two")
+	require.Equal(t, "two", *f.shown("a").Content)
 }
 
 // RC-13: changed while the placeholder was being settled by hash

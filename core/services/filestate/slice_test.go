@@ -98,6 +98,14 @@ func TestCutStreamAcrossPieces(t *testing.T) {
 	}
 }
 
+// A line that is too long is so by its bytes, even where a run of broken ones
+// is shown as a single character.
+func TestCutStreamOfBrokenBytes(t *testing.T) {
+	got, err := cutStream(t.Context(), strings.NewReader(strings.Repeat("\xff", 50)+"\nend\n"), 0, 0, 9, 20)
+	require.NoError(t, err)
+	require.Equal(t, slice{text: "\uFFFD", end: 1, total: 2, cut: true, inside: true}, got)
+}
+
 func TestLineCounterCountsAsLinesDo(t *testing.T) {
 	for _, pieces := range [][]string{{}, {""}, {"a"}, {"a\n"}, {"a", "\n"}, {"a\n", "b"}, {"\n", "", "\n"}} {
 		var c lineCounter
