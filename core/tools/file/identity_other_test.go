@@ -2,6 +2,12 @@
 
 package file_test
 
-import "io/fs"
+import (
+	"io/fs"
+	"syscall"
+)
 
 func identity(fs.FileInfo) uint64 { return 0 }
+
+// errNoSpace is what a full disk answers.
+var errNoSpace error = syscall.Errno(112) // ERROR_DISK_FULL

@@ -1,0 +1,312 @@
+package file_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/commit"
+	"github.com/fettle-dev/fettle/core/services/mutation"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+	"github.com/fettle-dev/fettle/core/tools/file"
+)
+
+// stagedSession returns a session in which, while armed, act happens once at
+// a named window: of a mutation, or a step of its commit.
+func stagedSession(t *testing.T, window string, act func(s *configtest.Session)) (s *configtest.Session, arm func()) {
+	armed := false
+	at := func(name string) {
+		if armed && name == window {
+			armed = false
+			act(s)
+		}
+	}
+	s = newSession(t, func(p *config.Parameters) {
+		p.MutationHook = func(w mutation.Window, _ workspace.Path) { at(string(w)) }
+		p.CommitHook = func(step commit.Step) error { at("commit:" + string(step)); return nil }
+	})
+	s.Answer = func(scheduler.Question) scheduler.Outcome { at("prompt"); return scheduler.ProceedOnce }
+	return s, func() {
+		armed = true
+		t.Cleanup(func() { require.False(t, armed, "window %s was not reached", window) })
+	}
+}
+
+// The windows in which a file may change under a mutation of an existing file.
+var changeWindows = []string{
+	string(mutation.WindowDecided), string(mutation.WindowPlanned), "prompt", string(mutation.WindowCommit),
+	string(mutation.WindowRechecked), "commit:locked", "commit:checked", "commit:temp_written", "commit:temp_linked",
+}
+
+// TE-08, PR-16, PR-17, PR-18, FS-45, FS-59: a file that changes, is replaced,
+// disappears, or becomes something else in any window is left as the other
+// program made it, and the model is told.
+func TestChangesInEveryWindow(t *testing.T) {
+	const theirs = "somebody's work\n"
+	acts := map[string]struct {
+		act    func(s *configtest.Session)
+		reason fault.Reason
+		check  func(t *testing.T, s *configtest.Session)
+	}{
+		"rewritten": {
+			func(s *configtest.Session) { s.Write("dir/a.txt", theirs) }, fault.Changed,
+			func(t *testing.T, s *configtest.Session) { require.Equal(t, theirs, s.Read("dir/a.txt")) },
+		},
+		"replaced": {
+			func(s *configtest.Session) {
+				if err := os.Rename(s.Write("new", theirs), s.Path("dir/a.txt")); err != nil {
+					s.T.Error(err)
+				}
+			}, fault.Changed,
+			func(t *testing.T, s *configtest.Session) { require.Equal(t, theirs, s.Read("dir/a.txt")) },
+		},
+		"deleted": {
+			func(s *configtest.Session) {
+				if err := os.Remove(s.Path("dir/a.txt")); err != nil {
+					s.T.Error(err)
+				}
+			}, fault.Disappeared,
+			func(t *testing.T, s *configtest.Session) { require.NoFileExists(t, s.Path("dir/a.txt")) },
+		},
+	}
+	eachMutator(t, func(t *testing.T, m mutator) {
+		for _, window := range changeWindows {
+			for name, tt := range acts {
+				t.Run(window+" "+name, func(t *testing.T) {
+					s, arm := stagedSession(t, window, tt.act)
+					s.Write("dir/a.txt", base)
+					read(t, s, "dir/a.txt")
+					version := versionNow(t, s)
+					arm()
+					r := s.Call(m.tool, m.change("dir/a.txt"))
+					report := refuse(t, r, fault.FileChangedSinceRead, tt.reason)
+					tt.check(t, s)
+					entries, err := os.ReadDir(s.Path("dir"))
+					require.NoError(t, err)
+					if tt.reason == fault.Disappeared {
+						require.Empty(t, entries)
+						requireWithheld(t, report.LatestFileState, s.Path("dir/a.txt"))
+						return
+					}
+					require.Len(t, entries, 1, "nothing is left behind")
+					requireShown(t, report.LatestFileState)
+					require.Equal(t, version+1, *report.LatestFileState.Version)
+					if m.takesBaseHash {
+						require.Equal(t, "State Mismatch: File has changed on disk since it was last read.", report.Message)
+					}
+					// What was shown is enough for the next call (FS-29).
+					succeed(t, s.Call(file.WriteFile, writeArgs("dir/a.txt", "both\n", *report.LatestFileState.SHA256)))
+				})
+			}
+		}
+	})
+}
+
+// PR-17, PR-18, FS-62: a file that appears where one is to be made is kept and
+// not shown; folders made for nothing are gone.
+func TestAppearancesInEveryWindow(t *testing.T) {
+	const theirs = "somebody's work\n"
+	eachMutator(t, func(t *testing.T, m mutator) {
+		for _, window := range []string{
+			string(mutation.WindowPlanned), "prompt", string(mutation.WindowCommit), string(mutation.WindowRechecked),
+			"commit:locked", "commit:temp_written",
+		} {
+			t.Run(window, func(t *testing.T) {
+				s, arm := stagedSession(t, window, func(s *configtest.Session) { s.Write("dir/a.txt", theirs) })
+				arm()
+				r := s.Call(m.tool, m.create("dir/a.txt"))
+				report := refuse(t, r, fault.EditRequiresPriorRead, fault.NeverRead)
+				require.Equal(t, theirs, s.Read("dir/a.txt"))
+				requireWithheld(t, report.LatestFileState, s.Path("dir/a.txt"))
+				require.Contains(t, r.Result.Error.Line(), "read_file")
+				entries, err := os.ReadDir(s.Path("dir"))
+				require.NoError(t, err)
+				require.Len(t, entries, 1)
+				// The remedy
+				st := read(t, s, "dir/a.txt")
+				succeed(t, s.Call(file.WriteFile, writeArgs("dir/a.txt", "both\n", *st.SHA256)))
+			})
+		}
+	})
+}
+
+// PR-18: absent throughout is created; a folder that appears is refused.
+func TestFolderAppears(t *testing.T) {
+	eachMutator(t, func(t *testing.T, m mutator) {
+		s, arm := stagedSession(t, "prompt", func(s *configtest.Session) { s.Write("dir/a.txt/inner", "") })
+		arm()
+		refuse(t, s.Call(m.tool, m.create("dir/a.txt")), fault.TargetIsDirectory, "")
+		require.Equal(t, "made\n", *succeed(t, s.Call(m.tool, m.create("dir/b.txt"))).LatestFileState.Content)
+	})
+}
+
+// KH-24, FS-63: a link swapped in during a call leads nowhere outside, in any
+// window.
+func TestLinkSwappedIn(t *testing.T) {
+	eachMutator(t, func(t *testing.T, m mutator) {
+		for _, window := range changeWindows {
+			for _, what := range []string{"file", "folder"} {
+				t.Run(window+" "+what, func(t *testing.T) {
+					outside := t.TempDir()
+					secret := filepath.Join(outside, "a.txt")
+					require.NoError(t, os.WriteFile(secret, []byte("secret\n"), 0o644))
+					s, arm := stagedSession(t, window, func(s *configtest.Session) {
+						name, target := "dir/a.txt", secret
+						if what == "folder" {
+							name, target = "dir", outside
+						}
+						err := os.Rename(s.Path(name), s.Path("moved"))
+						if err == nil {
+							err = os.Symlink(target, s.Path(name))
+						}
+						if err != nil {
+							s.T.Error(err)
+						}
+					})
+					s.Write("dir/a.txt", base)
+					read(t, s, "dir/a.txt")
+					arm()
+					r := s.Call(m.tool, m.change("dir/a.txt"))
+					data, err := os.ReadFile(secret)
+					require.NoError(t, err)
+					require.Equal(t, "secret\n", string(data))
+					entries, err := os.ReadDir(outside)
+					require.NoError(t, err)
+					require.Len(t, entries, 1)
+					require.NotContains(t, string(jsonOf(t, r.Result)), "secret\\n")
+					if what == "folder" && strings.HasPrefix(window, "commit:") {
+						return // the folder that was opened is the one written to, wherever it was moved
+					}
+					require.Equal(t, scheduler.StatusError, r.Status)
+					require.NotEmpty(t, r.Result.Error.Remedy)
+					requireWithheld(t, reportOf(t, r).LatestFileState, s.Path("dir/a.txt"))
+				})
+			}
+		}
+	})
+}
+
+// FS-66: two changes on one base: one succeeds, the other mismatches and can
+// recover from what it is shown.
+func TestConcurrentChanges(t *testing.T) {
+	eachMutator(t, func(t *testing.T, m mutator) {
+		s := newSession(t, autoEdit)
+		s.Write("a.txt", base)
+		read(t, s, "a.txt")
+		const n = 8
+		responses := make([]scheduler.Response, n)
+		var wg sync.WaitGroup
+		for i := range n {
+			wg.Go(func() { responses[i] = s.Call(m.tool, m.change("a.txt")) })
+		}
+		wg.Wait()
+		won := 0
+		for _, r := range responses {
+			if r.Status == scheduler.StatusSuccess {
+				won++
+				succeed(t, r)
+				continue
+			}
+			// An edit planned after the winner finds its text replaced.
+			if m.tool == file.Edit && r.Result.Error.Code == fault.EditNoOccurrenceFound {
+				continue
+			}
+			refuse(t, r, fault.FileChangedSinceRead, fault.Changed)
+		}
+		require.Equal(t, 1, won)
+		require.Equal(t, changed, s.Read("a.txt"))
+	})
+}
+
+// FS-62: one of several creations wins, and the others are unread.
+func TestConcurrentCreation(t *testing.T) {
+	eachMutator(t, func(t *testing.T, m mutator) {
+		configs := []*configtest.Session{newSession(t, autoEdit)}
+		s := configs[0]
+		const n = 8
+		responses := make([]scheduler.Response, n)
+		var wg sync.WaitGroup
+		for i := range n {
+			child, err := s.Derive(config.DeriveParameters{})
+			require.NoError(t, err)
+			defer child.Close()
+			wg.Go(func() { responses[i] = configtest.Call(t.Context(), t, child, m.tool, m.create("new/tree/a.txt")) })
+		}
+		wg.Wait()
+		won := 0
+		for _, r := range responses {
+			if r.Status == scheduler.StatusSuccess {
+				won++
+				continue
+			}
+			// A patch of the empty file that is there no more is a mismatch.
+			require.Contains(t, []fault.Code{fault.EditRequiresPriorRead}, r.Result.Error.Code, r.Result.Error.Line())
+			require.Nil(t, reportOf(t, r).LatestFileState.Content)
+		}
+		require.Equal(t, 1, won)
+		require.Equal(t, "made\n", s.Read("new/tree/a.txt"))
+	})
+}
+
+// FS-65, PR-19: a commit that fails at any step leaves the tree as it was, and
+// the answer says why and what to do.
+func TestCommitFailures(t *testing.T) {
+	for _, step := range []commit.Step{commit.StepLocked, commit.StepTempWritten, commit.StepTempLinked, commit.StepExchanged} {
+		for name, failure := range map[string]struct {
+			err  error
+			code fault.Code
+		}{
+			"no space":   {errNoSpace, fault.NoSpaceLeft},
+			"permission": {os.ErrPermission, fault.PermissionDenied},
+			"other":      {fmt.Errorf("the disk is on fire"), fault.FileWriteFailure},
+		} {
+			t.Run(string(step)+" "+name, func(t *testing.T) {
+				eachMutator(t, func(t *testing.T, m mutator) {
+					fail := true
+					s := newSession(t, func(p *config.Parameters) {
+						p.CommitHook = func(at commit.Step) error {
+							if fail && at == step {
+								return failure.err
+							}
+							return nil
+						}
+					})
+					s.Write("a.txt", base)
+					read(t, s, "a.txt")
+					before := listing(t, s.Dir)
+					report := refuse(t, s.Call(m.tool, m.change("a.txt")), failure.code, "")
+					requireShown(t, report.LatestFileState)
+					require.Equal(t, base, s.Read("a.txt"))
+					if step == commit.StepLocked || step == commit.StepTempWritten {
+						report = refuse(t, s.Call(m.tool, m.create("new/tree/b.txt")), failure.code, "")
+						requireWithheld(t, report.LatestFileState, s.Path("new/tree/b.txt"))
+					}
+					require.Equal(t, before, listing(t, s.Dir))
+					// The remedy: when the cause is gone, the same call succeeds.
+					fail = false
+					succeed(t, s.Call(m.tool, m.change("a.txt")))
+				})
+			})
+		}
+	}
+}
+
+// listing is [tree] without what an undone exchange may move.
+func listing(t testing.TB, dir string) []string {
+	t.Helper()
+	var names []string
+	require.NoError(t, filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+		names = append(names, path)
+		return err
+	}))
+	return names
+}
