@@ -24,7 +24,7 @@ func (h *hunk) missing(more int) (olds, news int) {
 }
 
 // checkEdges refuses a hunk that inserts lines at its own edge while its header
-// counts context that it does not have: the lines may belong beyond that.
+// counts one more line of context than it has: that line may belong between.
 func checkEdges(h *hunk, s spot, base []string) error {
 	end := s.line(h.oldLines()-1) + 1
 	tail := 0
@@ -32,7 +32,7 @@ func checkEdges(h *hunk, s spot, base []string) error {
 		tail++
 	}
 	olds, news := h.missing(tail)
-	if !h.head.counted || olds <= 0 || olds != news {
+	if !h.head.counted || olds != 1 || news != 1 {
 		return nil
 	}
 	n := len(h.lines)
@@ -45,7 +45,7 @@ func checkEdges(h *hunk, s spot, base []string) error {
 	if inserts(leading, leading) && s.start > 0 ||
 		inserts(trailing, n-1-trailing) && end < len(base) {
 		return invalid("patch.correct", "Write the unchanged lines on both sides of the added ones.",
-			"Hunk %d adds lines at its edge, and its header counts more context than it has, so the place of these lines is not certain.", h.number)
+			"Hunk %d adds lines at its edge, and its header counts one more line of context than it has, so the place of these lines is not certain.", h.number)
 	}
 	return nil
 }

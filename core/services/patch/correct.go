@@ -187,7 +187,9 @@ func (c *corrector) finalNewline(edits []edit) []edit {
 			// The hunk writes its new last line out again, unaware of the
 			// missing newline.
 			e.start--
-			e.added = []addition{{text: content(c.base[e.start])}}
+			if text := content(c.base[e.start]); text != "" {
+				e.added = []addition{{text: text}}
+			}
 			c.note(h, KindFinalNewline, len(c.base)-1, len(c.base)-1)
 		}
 		return edits

@@ -58,6 +58,8 @@ func FuzzCorrect(f *testing.F) {
 		f.Add("", s)
 		f.Add("a\r\nb\nc\td", s)
 	}
+	f.Add("a", "@@0\n a\n+")
+	f.Add("0\n\na", "@@\n+\n-\n-a")
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 8))
 		s := newScenario(r)

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -103,9 +103,13 @@ func (d draft) clone() draft {
 // samples are the contents of real files: of the Go distribution and of
 // testdata.
 var samples = sync.OnceValue(func() [][]string {
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		panic(err)
+	}
 	var files []string
 	for _, dir := range []string{"strings", "bufio", "net/http", "encoding/json", "go/parser", "text/template"} {
-		found, _ := filepath.Glob(filepath.Join(runtime.GOROOT(), "src", dir, "*.go"))
+		found, _ := filepath.Glob(filepath.Join(strings.TrimSpace(string(root)), "src", dir, "*.go"))
 		files = append(files, found...)
 	}
 	own, _ := filepath.Glob("testdata/*.*")
@@ -342,15 +346,10 @@ func (s *scenario) build(r *rand.Rand, lines, ends []string, blocks []block, fin
 			quiet++
 			continue
 		}
-		from := max(0, i-width)
-		if i-quiet > 0 || quiet >= 1<<30 {
-			from = max(from, i-quiet)
-		}
 		if h == nil || quiet > 0 && (overlap || quiet > 2*width) {
 			s.diff.hunks = append(s.diff.hunks, draftHunk{})
 			h = &s.diff.hunks[len(s.diff.hunks)-1]
-			from = max(0, i-min(width, quiet))
-			end = from - 1
+			end = max(0, i-min(width, quiet)) - 1
 		}
 		after := i
 		for after+1 < len(all) && after-i < width && all[after+1].op == gitdiff.OpContext {

@@ -310,10 +310,10 @@ func (p *parser) openEnd() int {
 	return len(p.lines)
 }
 
-// firstByte returns the prefix of a line of a hunk; a blank for an empty line,
-// which is an empty context line that lost its own.
+// firstByte returns the prefix of a line of a hunk; a blank for a context line
+// that lost its own, which can be told where it is empty or begins with a tab.
 func firstByte(s string) byte {
-	if s == "" {
+	if s == "" || s[0] == '\t' {
 		return ' '
 	}
 	return s[0]
@@ -352,7 +352,11 @@ func (p *parser) line(h *hunk) error {
 	case '+':
 		op = gitdiff.OpAdd
 	}
-	h.lines = append(h.lines, line{op: op, text: s[1:], cr: len(s) < len(strings.TrimSuffix(raw, "\n"))})
+	text := s[1:]
+	if s[0] == '\t' {
+		text, h.blanksMissed = s, true
+	}
+	h.lines = append(h.lines, line{op: op, text: text, cr: len(s) < len(strings.TrimSuffix(raw, "\n"))})
 	return nil
 }
 
@@ -406,19 +410,27 @@ func dropRepeats(lines []line) []line {
 }
 
 // markNumbered tells which headers state a position that can be used. A header
-// does not where another one states the same, nor where it is
-// `@@ -1,1 +1,1 @@`, which stands for "somewhere" far more often than for the
-// first line (FS-33). Diff programs write `@@ -1 +1 @@` for that one.
+// does not where another one is the same, or states the same position while the
+// counts of one of them are wrong; nor where it is `@@ -1,1 +1,1 @@`, which
+// stands for "somewhere" far more often than for the first line (FS-33). Diff
+// programs write `@@ -1 +1 @@` for that one.
 func markNumbered(hunks []hunk) {
+	same, unsure := map[header]int{}, map[int]int{}
 	stated := map[int]int{}
 	for i := range hunks {
-		stated[hunks[i].head.oldStart]++
+		h := &hunks[i]
+		same[h.head]++
+		stated[h.head.oldStart]++
+		if !h.countsHold {
+			unsure[h.head.oldStart]++
+		}
 	}
 	for i := range hunks {
 		h := &hunks[i]
 		n := h.head
 		placeholder := n.oldStart == 1 && n.oldCount <= 1 && n.newCount <= 1 && (n.explicit || !h.countsHold)
-		h.numbered = n.oldStart > 0 && stated[n.oldStart] == 1 && !placeholder
+		shared := same[n] > 1 || stated[n.oldStart] > 1 && unsure[n.oldStart] > 0
+		h.numbered = n.oldStart > 0 && !shared && !placeholder
 	}
 }
 

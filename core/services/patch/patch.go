@@ -35,7 +35,7 @@ type hunk struct {
 	tail         int
 	countsHold   bool // the header's counts fit the lines
 	numbered     bool // the header's position can be used
-	blanksMissed bool // an empty context line came without its leading blank
+	blanksMissed bool // a context line came without its leading blank
 }
 
 // line is one line of a hunk.
@@ -77,7 +77,7 @@ const (
 	KindHunkHeader     = "hunk_header"         // the @@ line has no numbers
 	KindLineNumbers    = "line_numbers"        // the @@ line states another place
 	KindLineCounts     = "line_counts"         // the @@ line states other counts
-	KindBlankContext   = "blank_context"       // an empty context line without its leading blank
+	KindBlankContext   = "blank_context"       // an empty or indented context line without its leading blank
 	KindLineEndings    = "line_endings"        // LF for CRLF or the other way round
 	KindTrailingSpace  = "trailing_whitespace" // second tier
 	KindSurroundSpace  = "leading_whitespace"  // third tier: leading and trailing white space
