@@ -45,9 +45,9 @@ func (c *FileReadCache) Check(path string, info workspace.Info) (Verdict, Entry)
 		return VerdictUnknown, Entry{}
 	}
 	if r.Fingerprint != fingerprintOf(info) {
-		return VerdictStale, r.snapshot()
+		return VerdictStale, r.Entry
 	}
-	return VerdictFresh, r.snapshot()
+	return VerdictFresh, r.Entry
 }
 
 // Lookup returns what is known of the file at path: by its identity, else by
@@ -63,7 +63,7 @@ func (c *FileReadCache) Lookup(path string, info workspace.Info) (Entry, bool) {
 	if r == nil {
 		return Entry{}, false
 	}
-	return r.snapshot(), true
+	return r.Entry, true
 }
 
 // ByPath returns what is known of the file that was last seen at path.
@@ -71,7 +71,7 @@ func (c *FileReadCache) ByPath(path string) (Entry, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if r := c.findPath(path); r != nil {
-		return r.snapshot(), true
+		return r.Entry, true
 	}
 	return Entry{}, false
 }
@@ -119,7 +119,7 @@ func (c *FileReadCache) RecordRead(path string, rd Reading, version int64) Entry
 		}
 		r.LastReadWasFull = r.LastReadWasFull || rd.Full || (!r.Unshowable && r.covered.whole(rd.TotalLines))
 	}
-	return r.snapshot()
+	return r.Entry
 }
 
 // Track notes the bytes that a tracker holds the file at path to (FT-05). It
@@ -173,7 +173,7 @@ func (c *FileReadCache) RecordWrite(path string, info workspace.Info, sha string
 	c.seq++
 	r.seq, r.writeSeq = c.seq, c.seq
 	c.link(path, r)
-	return r.snapshot()
+	return r.Entry
 }
 
 // Refresh notes that the bytes at path hash as known although its stat data
@@ -356,7 +356,7 @@ func (c *FileReadCache) adopt(path string, key Key, sha string) *record {
 		return old
 	}
 	r := c.insert(key)
-	r.Entry = old.snapshot()
+	r.Entry = old.Entry
 	r.Key = key
 	return r
 }
@@ -408,10 +408,4 @@ func (r *record) forgetContent() {
 	r.LastReadWasFull, r.LastReadCacheable = false, false
 	r.fullSeq, r.covered = 0, coverage{}
 	r.Changed = !r.LastReadAt.IsZero()
-}
-
-func (r *record) snapshot() Entry {
-	e := r.Entry
-	e.covered = r.covered.clone()
-	return e
 }

@@ -3,7 +3,8 @@ package filestate
 import "slices"
 
 // coverage is the set of lines of one content that were shown, as sorted,
-// disjoint half-open intervals of 0-based lines (FS-16).
+// disjoint half-open intervals of 0-based lines (FS-16). A copy is a set of
+// its own.
 type coverage struct {
 	spans [][2]int
 }
@@ -22,7 +23,7 @@ func (c *coverage) add(from, to int) {
 		from, to = min(from, c.spans[j][0]), max(to, c.spans[j][1])
 		j++
 	}
-	c.spans = slices.Replace(c.spans, i, j, [2]int{from, to})
+	c.spans = slices.Concat(c.spans[:i], [][2]int{{from, to}}, c.spans[j:])
 }
 
 // whole reports whether all of total lines are in the set.
@@ -51,5 +52,3 @@ func (c *coverage) missing(total int) [][2]int {
 	}
 	return gaps
 }
-
-func (c *coverage) clone() coverage { return coverage{slices.Clone(c.spans)} }

@@ -54,7 +54,7 @@ func (s *Service) Read(ctx context.Context, r ReadRequest) (*Read, error) {
 		return nil, err
 	case err != nil:
 		s.Cache.count(func(c *CacheStats) { c.StatFailures++ })
-		s.debugCache("stat-failed", r.Path, slog.String("error", errnoName(err)))
+		s.debugCache(ctx, "stat-failed", r.Path, slog.String("error", errnoName(err)))
 	default:
 		if c, special := textfile.ClassifyMode(info.Mode); special {
 			return nil, notRegular(r.Path, c)
@@ -74,23 +74,24 @@ func (s *Service) Read(ctx context.Context, r ReadRequest) (*Read, error) {
 
 // consult answers a full read from the cache if that is safe (RC-13).
 func (s *Service) consult(ctx context.Context, p workspace.Path, info workspace.Info) *Placeholder {
-	verdict, e := s.Cache.Check(p.String(), info)
-	hit := verdict == VerdictFresh && e.armed() && !s.isInstructions(p)
+	path := p.String()
+	verdict, e := s.Cache.Check(path, info)
+	hit := verdict == VerdictFresh && e.armed() && !s.isInstructions(path)
 	if hit && e.racy(s.limits.RacyNanosec) {
 		snap, err := s.Snapshot(ctx, p)
 		hit = err == nil && snap.Stable && snap.SHA256 == e.SHA256
 		if hit {
-			s.Cache.Verified(p.String(), snap.Info, snap.SHA256, snap.At)
+			s.Cache.Verified(path, snap.Info, snap.SHA256, snap.At)
 		}
 	}
 	if !hit {
 		s.Cache.count(func(c *CacheStats) { c.Misses++ })
-		s.debugCache("miss", p, slog.String("verdict", string(verdict)))
+		s.debugCache(ctx, "miss", p, slog.String("verdict", string(verdict)))
 		return nil
 	}
 	s.Cache.count(func(c *CacheStats) { c.Hits++ })
-	s.debugCache("hit", p)
-	return placeholder(p.String(), e)
+	s.debugCache(ctx, "hit", p)
+	return placeholder(path, e)
 }
 
 // readContent opens the file and shows what it holds.
@@ -134,6 +135,7 @@ func (s *Service) readContent(ctx context.Context, r ReadRequest) (*Read, error)
 
 // showText cuts, records and wraps a text file.
 func (s *Service) showText(r ReadRequest, snap *Snapshot) (*Read, error) {
+	path := r.Path.String()
 	doc := textfile.Decode(snap.Data)
 	cut := cutLines(doc.Text, r.Offset, r.Limit, s.limits.Lines, s.limits.Bytes)
 	if r.Offset > 0 && r.Offset >= cut.total {
@@ -150,10 +152,10 @@ func (s *Service) showText(r ReadRequest, snap *Snapshot) (*Read, error) {
 		Unshowable: cut.inside,
 	}
 	version := s.Versions.NextVersion()
-	st := &State{FilePath: r.Path.String(), Version: &version, Content: &cut.text}
+	st := &State{FilePath: path, Version: &version, Content: &cut.text}
 	qualifies := rd.Cacheable && whole
 	if !s.Disabled() {
-		qualifies = s.Cache.RecordRead(r.Path.String(), rd, version).Qualifying()
+		qualifies = s.Cache.RecordRead(path, rd, version).Qualifying()
 	}
 	if qualifies && doc.Lossless {
 		st.SHA256 = &snap.SHA256
@@ -164,7 +166,7 @@ func (s *Service) showText(r ReadRequest, snap *Snapshot) (*Read, error) {
 	if cut.cut {
 		st.Notice = truncationNotice(cut.first+1, cut.end, cut.total, nextAction(cut))
 	}
-	if s.isInstructions(r.Path) {
+	if s.isInstructions(path) {
 		st.Notice = joinNotices(st.Notice, instructionsNotice)
 	}
 	return &Read{State: st}, nil
@@ -254,8 +256,11 @@ func bytesText(n int64) string {
 }
 
 // debugCache writes the log lines of RC-31.
-func (s *Service) debugCache(event string, p workspace.Path, attrs ...any) {
-	s.log.Debug(event, append([]any{slog.String("component", "READ_FILE_CACHE"), slog.String("path", p.String())}, attrs...)...)
+func (s *Service) debugCache(ctx context.Context, event string, p workspace.Path, attrs ...slog.Attr) {
+	if s.log.Enabled(ctx, slog.LevelDebug) {
+		s.log.LogAttrs(ctx, slog.LevelDebug, event,
+			append([]slog.Attr{slog.String("component", "READ_FILE_CACHE"), slog.String("path", p.String())}, attrs...)...)
+	}
 }
 
 // errnoName returns the errno's symbolic name where it is a common one, else

@@ -124,8 +124,8 @@ func (s *Service) at(w Window, p workspace.Path) {
 	}
 }
 
-func (s *Service) isInstructions(p workspace.Path) bool {
-	base := filepath.Base(p.String())
+func (s *Service) isInstructions(path string) bool {
+	base := filepath.Base(path)
 	if s.steers != nil {
 		return s.steers(base)
 	}
