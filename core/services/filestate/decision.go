@@ -112,12 +112,12 @@ func (s *Service) refresh(c Check) {
 // decideWithoutStat judges a path whose stat failed.
 func (s *Service) decideWithoutStat(c Check, err error) *fault.Error {
 	if !errors.Is(err, fs.ErrNotExist) {
-		if e := fault.As(err); e != nil && e.Code == fault.PathNotInWorkspace {
+		if e := fault.As(err); e != nil && (e.Code == fault.PathNotInWorkspace || e.Code == fault.NotInitialized) {
 			return e
 		}
 		return fault.Wrap(fault.PriorReadVerificationFailed, "filestate.decide",
 			fmt.Sprintf("Whether %s may be %s could not be verified: its stat failed with %s.", c.Path.String(), c.Verb.Participle, errnoName(err)),
-			"Make the file and the folders above it accessible, then try again.", err).Because(fault.Unverifiable)
+			remedy, err).Because(fault.Unverifiable)
 	}
 	_, seen := s.Cache.ByPath(c.Path.String())
 	unexpected := c.Expect == ExpectExisting || c.Proof == "" && seen && !s.Disabled()
