@@ -190,7 +190,15 @@ func TestCancelled(t *testing.T) { // AR-29
 		t.Run(string(step), func(t *testing.T) {
 			fx := newFixture(t, oldText)
 			ctx, cancel := context.WithCancel(t.Context())
-			c := New(Options{Hook: at(step, func() error { cancel(); return nil })})
+			ended := false
+			c := New(Options{Hook: func(s Step) error {
+				require.False(t, ended, "began to write")
+				if s == step {
+					cancel()
+					ended = step == StepChecked
+				}
+				return nil
+			}})
 			_, err := c.Commit(ctx, fx.request(oldText, newText))
 			requireCode(t, err, fault.Cancelled, "")
 			require.Equal(t, oldText, fx.content())

@@ -224,6 +224,57 @@ func TestFailedStep(t *testing.T) { // FS-58, FS-65
 	}
 }
 
+// recording notes what is flushed and put in place.
+type recording struct {
+	system
+	calls []string
+}
+
+func (s *recording) sync(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if info.IsDir() {
+		s.calls = append(s.calls, "flush folder")
+	} else {
+		s.calls = append(s.calls, "flush file")
+	}
+	return s.system.sync(f)
+}
+
+func (s *recording) exchange(dir *os.File, a, b string) error {
+	s.calls = append(s.calls, "place")
+	return s.system.exchange(dir, a, b)
+}
+
+func (s *recording) linkUnnamed(f, dir *os.File, name string) error {
+	if name == "target.txt" {
+		s.calls = append(s.calls, "place")
+	}
+	return s.system.linkUnnamed(f, dir, name)
+}
+
+func (s *recording) remove(dir *os.File, name string) error {
+	s.calls = append(s.calls, "remove")
+	return s.system.remove(dir, name)
+}
+
+// TestFlushes: bytes are on disk before they come to the path, and the folder
+// before the call says so and the old version goes.
+func TestFlushes(t *testing.T) { // FS-58
+	for base, want := range map[string][]string{
+		oldText: {"flush file", "place", "flush folder", "remove"},
+		"":      {"flush file", "place", "flush folder"},
+	} {
+		fx := newFixture(t, base)
+		s := &recording{system: kernel{}}
+		_, err := newOn(s, Options{}).Commit(t.Context(), fx.request(base, newText))
+		require.NoError(t, err)
+		require.Equal(t, want, s.calls)
+	}
+}
+
 // TestAttributes: mode, owner, extended attributes and ACLs stay.
 func TestAttributes(t *testing.T) { // FS-58, FS-55
 	for name, system := range map[string]system{"unnamed": kernel{}, "named": noUnnamed{kernel{}}} {

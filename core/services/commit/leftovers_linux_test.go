@@ -3,6 +3,7 @@ package commit
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -63,6 +64,14 @@ func TestLeftovers(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []string{path}, out.Kept)
 		require.FileExists(t, path)
+	})
+	t.Run("opened while it is looked at", func(t *testing.T) {
+		fx := newFixture(t, oldText)
+		path := filepath.Join(fx.path, temp)
+		require.NoError(t, os.WriteFile(path, []byte(oldText), 0o644))
+		out, err := newOn(&lateOpener{kernel{}, t, 1, ""}, Options{}).Commit(t.Context(), fx.request(oldText, newText))
+		require.NoError(t, err)
+		require.Equal(t, []string{path}, out.Kept)
 	})
 	t.Run("a folder by that name", func(t *testing.T) {
 		fx := newFixture(t, oldText)
@@ -176,14 +185,21 @@ func TestRecover(t *testing.T) { // FS-64
 		whole, err := os.ReadFile(records[0])
 		require.NoError(t, err)
 		before := fx.content()
-		for cut := range len(whole) {
-			require.NoError(t, os.WriteFile(records[0], whole[:cut], 0o600))
+		var damaged [][]byte
+		for i := range whole {
+			flipped := slices.Clone(whole)
+			flipped[i] ^= 1
+			damaged = append(damaged, whole[:i], flipped)
+		}
+		for _, bytes := range damaged {
+			require.NoError(t, os.WriteFile(records[0], bytes, 0o600))
 			left, err := c.Recover(t.Context())
 			require.NoError(t, err)
 			require.Len(t, left, 1)
 			require.Equal(t, LeftoverUnresolved, left[0].State)
 			require.NotEmpty(t, left[0].Detail)
 			require.Equal(t, before, fx.content())
+			require.FileExists(t, records[0])
 		}
 	})
 	t.Run("part", func(t *testing.T) {

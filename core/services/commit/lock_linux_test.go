@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/fettle-dev/fettle/core/fault"
 )
@@ -101,6 +102,40 @@ func TestOneOfTwo(t *testing.T) { // FS-66
 			require.Equal(t, []string{"target.txt"}, fx.names())
 		})
 	}
+}
+
+// TestLockWithoutFlock: calls through one Committer exclude each other even
+// where the file system has no locks.
+func TestLockWithoutFlock(t *testing.T) { // FS-66
+	fx := newFixture(t, oldText)
+	c := newOn(noLocks{kernel{}}, Options{})
+	unlock, err := c.Lock(t.Context(), fx.dir)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Millisecond)
+	defer cancel()
+	_, err = c.Lock(ctx, fx.dir)
+	requireCode(t, err, fault.Cancelled, "")
+	unlock()
+	unlock, err = c.Lock(t.Context(), fx.dir)
+	require.NoError(t, err)
+	unlock()
+}
+
+// TestUnlockWithCopies: a process started meanwhile has a copy of the
+// descriptor for a moment; the lock does not wait for it.
+func TestUnlockWithCopies(t *testing.T) { // FS-66
+	fx := newFixture(t, oldText)
+	folder, unlock, err := New(Options{}).lock(t.Context(), fx.dir)
+	require.NoError(t, err)
+	copied, err := unix.Dup(int(folder.file.Fd()))
+	require.NoError(t, err)
+	defer unix.Close(copied)
+	unlock()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	unlock, err = New(Options{}).Lock(ctx, fx.dir)
+	require.NoError(t, err)
+	unlock()
 }
 
 type noLocks struct{ system }

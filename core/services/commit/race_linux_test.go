@@ -58,7 +58,7 @@ func commitRounds(t testing.TB, c *Committer, fx *fixture, rounds int, editors .
 // there; and so is every acknowledged commit.
 func TestBesideRenamingEditor(t *testing.T) { // FS-59, TE-08
 	fx := newFixture(t, "start")
-	rounds := number(500, 100_000)
+	rounds := number(300, 100_000)
 	editor := startRole(t, "rename-editor", fx.path, fx.file, "2ms")
 	l, lines := commitRounds(t, New(Options{}), fx, rounds, editor)
 	displaced := map[string]bool{}
@@ -95,7 +95,7 @@ func TestBesideInPlaceEditor(t *testing.T) { // FS-59, TE-08
 	for _, role := range []string{"truncate-editor", "slow-editor"} {
 		t.Run(role, func(t *testing.T) {
 			fx := newFixture(t, "start")
-			rounds := number(300, 100_000)
+			rounds := number(150, 100_000)
 			l, lines := commitRounds(t, New(Options{}), fx, rounds, startRole(t, role, fx.path, fx.file, "2ms"))
 			lost := 0
 			for _, line := range lines {
