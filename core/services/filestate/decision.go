@@ -112,8 +112,13 @@ func (s *Service) refresh(c Check) {
 // decideWithoutStat judges a path whose stat failed.
 func (s *Service) decideWithoutStat(c Check, err error) *fault.Error {
 	if !errors.Is(err, fs.ErrNotExist) {
-		if e := fault.As(err); e != nil && (e.Code == fault.PathNotInWorkspace || e.Code == fault.NotInitialized) {
+		e := fault.As(err)
+		if e != nil && (e.Code == fault.PathNotInWorkspace || e.Code == fault.NotInitialized) {
 			return e
+		}
+		remedy := "Make the file and the folders above it accessible, then try again."
+		if e != nil && e.Remedy != "" {
+			remedy = e.Remedy // it knows what is wrong: a name too long, a file where a folder should be
 		}
 		return fault.Wrap(fault.PriorReadVerificationFailed, "filestate.decide",
 			fmt.Sprintf("Whether %s may be %s could not be verified: its stat failed with %s.", c.Path.String(), c.Verb.Participle, errnoName(err)),
