@@ -10,8 +10,10 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -30,7 +32,9 @@ type Config struct {
 	parent *Config // nil for a Config made by New
 	hatch  hatch
 
-	mu        sync.Mutex
+	initializing chan struct{} // holds a token while Initialize runs
+
+	mu        sync.Mutex // taken before a parent's, never after it
 	sessionID string
 	mode      policy.ApprovalMode
 	phase     phase
@@ -66,12 +70,8 @@ func New(p Parameters) (*Config, error) {
 		p.Layout = layout.Fettle()
 	}
 	mode, err := policy.ParseApprovalMode(string(p.ApprovalMode))
-	if p.ApprovalMode != "" && err != nil {
-		return nil, fault.Wrap(fault.InvalidConfig, "config.new", "ApprovalMode is not a mode: "+err.Error()+".",
-			"Use default, auto_edit, yolo or plan.", err)
-	}
-	if p.ApprovalMode == "" {
-		mode = policy.ModeDefault
+	if err != nil {
+		return nil, err
 	}
 	if p.Logger == nil {
 		p.Logger = slog.New(slog.DiscardHandler)
@@ -79,8 +79,13 @@ func New(p Parameters) (*Config, error) {
 	if p.SessionID == "" {
 		p.SessionID = newSessionID()
 	}
-	c := &Config{params: p, sessionID: p.SessionID, mode: mode}
-	c.hatch.set(hatchAtStart(p))
+	p.IncludeDirs, p.Tools = slices.Clone(p.IncludeDirs), slices.Clone(p.Tools)
+	p.CoreTools, p.AllowedTools, p.ExcludeTools = slices.Clone(p.CoreTools), slices.Clone(p.AllowedTools), slices.Clone(p.ExcludeTools)
+	c := &Config{params: p, sessionID: p.SessionID, mode: mode, initializing: make(chan struct{}, 1)}
+	c.hatch.turns = new(atomic.Int64)
+	if hatchAtStart(p) {
+		c.hatch.set(true)
+	}
 	return c, nil
 }
 
@@ -92,16 +97,18 @@ func newSessionID() string {
 
 // Initialize opens the workspace, looks after what a killed run left behind,
 // and registers the tools (AR-03). A second or concurrent call waits for the
-// first and builds nothing twice; after a failure it may be tried again.
-// Errors are of code invalid_config, cancelled or not_initialized (closed).
+// first and builds nothing twice; after a failure it may be tried again. A
+// discovery that it runs finds the Config's services not there yet. Errors are
+// of code invalid_config, cancelled or not_initialized (closed).
 func (c *Config) Initialize(ctx context.Context) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch c.phase {
-	case initialized:
-		return nil
-	case closed:
-		return notInitialized("Initialize", closed)
+	select {
+	case c.initializing <- struct{}{}:
+		defer func() { <-c.initializing }()
+	case <-ctx.Done():
+		return cancelled(ctx.Err())
+	}
+	if p := c.currentPhase(); p != created {
+		return c.checkPhase("Initialize", p)
 	}
 	sh, err := c.openShared(ctx)
 	if err != nil {
@@ -116,12 +123,21 @@ func (c *Config) Initialize(ctx context.Context) error {
 		c.params.Logger.Warn("discovering tools failed", slog.Any("error", err))
 	}
 	s.registry.Sort()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.phase == closed {
+		_ = sh.workspace.Close()
+		return notInitialized("Initialize", "that is closed", "Make a new Config.")
+	}
 	c.shared, c.session, c.phase = sh, s, initialized
 	return nil
 }
 
 // openShared opens what a Config and its derived ones share.
 func (c *Config) openShared(ctx context.Context) (*shared, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, cancelled(err)
+	}
 	ws, err := workspace.Open(append([]string{c.params.TargetDir}, c.params.IncludeDirs...)...)
 	if err != nil {
 		return nil, err
@@ -135,21 +151,26 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 		committer: commit.New(commit.Options{RecoveryDir: recovery, Hook: c.params.CommitHook, Logger: c.params.Logger}),
 		finder:    discovery.New(ws),
 	}
-	if recovery != "" {
-		sh.leftovers, err = sh.committer.Recover(ctx)
-		for _, l := range sh.leftovers {
-			c.params.Logger.Warn("an earlier run was killed during a write", slog.Any("leftover", l))
-		}
-		if err != nil && ctx.Err() == nil {
-			c.params.Logger.Warn("looking after an earlier run's leftovers failed", slog.Any("error", err))
-			err = nil
-		}
+	if recovery == "" {
+		return sh, nil
 	}
-	if err != nil && ctx.Err() != nil {
+	sh.leftovers, err = sh.committer.Recover(ctx)
+	for _, l := range sh.leftovers {
+		c.params.Logger.Warn("an earlier run was killed during a write", slog.Any("leftover", l))
+	}
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
 		_ = ws.Close()
-		return nil, fault.Wrap(fault.Cancelled, "config.initialize", "Initialize was cancelled.", "", err)
+		return nil, cancelled(err)
+	default:
+		c.params.Logger.Warn("looking after an earlier run's leftovers failed", slog.Any("error", err))
 	}
 	return sh, nil
+}
+
+func cancelled(err error) *fault.Error {
+	return fault.Wrap(fault.Cancelled, "config.initialize", "Initialize was cancelled.", "", err)
 }
 
 // UserDir returns the user's settings folder, as ~/.fettle.
@@ -179,8 +200,9 @@ func (c *Config) recoveryDir(target string) (string, error) {
 }
 
 // Close ends the Config: services are no longer handed out and the workspace
-// is closed. Derived Configs must be closed first. It is idempotent. Calls
-// that are running fail at their next look at a file.
+// is closed. Close derived Configs first; a Config whose parent is closed can
+// no longer be used. Close is idempotent. Calls that are running fail at their
+// next look at a file.
 func (c *Config) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -193,12 +215,31 @@ func (c *Config) Close() error {
 	return sh.workspace.Close()
 }
 
-func notInitialized(what string, p phase) *fault.Error {
-	if p == closed {
-		return fault.New(fault.NotInitialized, "config."+what, what+" was asked of a Config that is closed.", "Make a new Config.")
+func (c *Config) currentPhase() phase {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.phase
+}
+
+// checkPhase returns nil if services may be handed out: the Config, in phase
+// p, and all that it derives from are open.
+func (c *Config) checkPhase(what string, p phase) error {
+	switch p {
+	case created:
+		return notInitialized(what, "before Initialize", "Call Initialize(ctx) first and check its error.")
+	case closed:
+		return notInitialized(what, "that is closed", "Make a new Config.")
 	}
-	return fault.New(fault.NotInitialized, "config."+what, what+" was asked of a Config before Initialize.",
-		"Call Initialize(ctx) first and check its error.")
+	for above := c.parent; above != nil; above = above.parent {
+		if above.currentPhase() == closed {
+			return notInitialized(what, "whose parent is closed", "Close derived Configs first, and make new ones from an open Config.")
+		}
+	}
+	return nil
+}
+
+func notInitialized(what, when, remedy string) error {
+	return fault.New(fault.NotInitialized, "config."+what, what+" was asked of a Config "+when+".", remedy)
 }
 
 // hatchAtStart is the hatch's first position: parameter, then environment.

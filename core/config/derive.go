@@ -1,6 +1,10 @@
 package config
 
-import "github.com/fettle-dev/fettle/core/policy"
+import (
+	"slices"
+
+	"github.com/fettle-dev/fettle/core/policy"
+)
 
 // DeriveParameters are what a derived Config has of its own; zero fields are
 // the parent's.
@@ -15,12 +19,13 @@ type DeriveParameters struct {
 // settings and front end, and owns its counter, cache, tracker and registry
 // (RC-24, RC-25). It is ready for use, without Initialize; its services are
 // made when first asked for, and those of two derived Configs always differ.
-// Close it before c. The error is of code not_initialized or invalid_config.
+// Its registry has c's discovered tools; what was registered in c's registry
+// by hand as a built-in stays c's alone. Close it before c. The error is of code not_initialized or invalid_config.
 func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.phase != initialized {
-		return nil, notInitialized("Derive", c.phase)
+	if err := c.checkPhase("Derive", c.phase); err != nil {
+		return nil, err
 	}
 	p := c.params
 	p.SessionID = newSessionID()
@@ -31,18 +36,14 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 	if d.CoreTools != nil {
 		p.CoreTools = d.CoreTools
 	}
-	p.ExcludeTools = append(append([]string(nil), p.ExcludeTools...), d.ExcludeTools...)
-	p.Discover = nil
+	p.ExcludeTools = slices.Concat(p.ExcludeTools, d.ExcludeTools)
+	p.FileReadCacheDisabled, p.Getenv, p.Discover = nil, nil, nil
 	child, err := New(p)
 	if err != nil {
 		return nil, err
 	}
-	child.parent = c
-	child.shared = c.shared
-	child.phase = initialized
-	child.hatch.parent = &c.hatch
-	child.hatch.own.Store(false)
-	child.hatch.opened.Store(0)
+	child.parent, child.shared, child.phase = c, c.shared, initialized
+	child.hatch.parent, child.hatch.turns = &c.hatch, c.hatch.turns
 	if d.FileReadCacheDisabled != nil {
 		child.hatch.set(*d.FileReadCacheDisabled)
 	}

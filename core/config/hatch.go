@@ -3,52 +3,49 @@ package config
 import "sync/atomic"
 
 // hatch is the switch that turns the file-read cache off (RC-28). A derived
-// Config follows its parent's until it has a position of its own (RC-30).
+// Config's follows its parent's until it has a position of its own (RC-30).
 type hatch struct {
-	parent *hatch
-	own    atomic.Bool // has a position of its own; always so without a parent
-	off    atomic.Bool // the cache is off
-	opened atomic.Int64
+	parent *hatch        // nil for a Config made by New
+	turns  *atomic.Int64 // how often a cache was turned off in this family of Configs
+	own    atomic.Pointer[position]
 }
 
-func (h *hatch) set(off bool) {
-	h.off.Store(off)
-	h.own.Store(true)
-	if off {
-		h.opened.Add(1)
-	}
+// position is where a hatch stands.
+type position struct {
+	disabled bool
+	turn     int64 // which turning-off it comes after, 0 for none: a cache filled before that is to be emptied (RC-29)
 }
 
-// disabled returns the position in force.
-func (h *hatch) disabled() bool {
-	if h.parent != nil && !h.own.Load() {
-		return h.parent.disabled()
+func (h *hatch) set(disabled bool) {
+	p := position{disabled, h.position().turn}
+	if disabled {
+		p.turn = h.turns.Add(1)
 	}
-	return h.off.Load()
+	h.own.Store(&p)
 }
 
-// epoch counts how often a position in force turned the cache off: a cache
-// filled in another epoch is to be emptied (RC-29).
-func (h *hatch) epoch() int64 {
-	n := h.opened.Load()
-	if h.parent != nil && !h.own.Load() {
-		n += h.parent.epoch()
+// position returns the position in force.
+func (h *hatch) position() position {
+	for ; h != nil; h = h.parent {
+		if p := h.own.Load(); p != nil {
+			return *p
+		}
 	}
-	return n
+	return position{}
 }
 
 // SetFileReadCacheDisabled turns the file-read cache off or on again, from
 // the next check on. Turning it off empties it, so that turning it on starts
 // from nothing (RC-29). Derived Configs without a setting of their own follow.
-func (c *Config) SetFileReadCacheDisabled(off bool) {
-	c.hatch.set(off)
+func (c *Config) SetFileReadCacheDisabled(disabled bool) {
+	c.hatch.set(disabled)
 	c.mu.Lock()
 	s := c.session
 	c.mu.Unlock()
-	if off && s != nil {
-		s.state.Cache.Clear()
+	if s != nil {
+		s.state.Disabled() // empties the cache now if it is due
 	}
 }
 
 // FileReadCacheDisabled reports whether the file-read cache is off.
-func (c *Config) FileReadCacheDisabled() bool { return c.hatch.disabled() }
+func (c *Config) FileReadCacheDisabled() bool { return c.hatch.position().disabled }

@@ -33,8 +33,8 @@ type Parameters struct {
 	AllowedTools []string            // tools that may run without asking (CR-26)
 	ExcludeTools []string            // tools not to register; wins over CoreTools
 
-	// Tools are the embedder's own, registered beside the built-ins and
-	// shared with derived Configs.
+	// Tools are the embedder's own, registered beside the built-ins, whatever
+	// CoreTools says, and shared with derived Configs.
 	Tools []tools.DeclarativeTool
 	// Discover finds further tools at Initialize.
 	Discover []func(ctx context.Context) ([]tools.DeclarativeTool, error)

@@ -20,8 +20,8 @@ import (
 func (c *Config) own(what string) (*session, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.phase != initialized {
-		return nil, notInitialized(what, c.phase)
+	if err := c.checkPhase(what, c.phase); err != nil {
+		return nil, err
 	}
 	if c.session == nil {
 		s, err := c.newSession(c.shared)
@@ -66,6 +66,7 @@ func (c *Config) FileReadCache() (*filestate.FileReadCache, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.state.Disabled() // empties the cache if the hatch was opened meanwhile
 	return &s.state.Cache, nil
 }
 
@@ -100,8 +101,8 @@ func (c *Config) FileTracker() (*tracker.FileTracker, error) {
 func (c *Config) Workspace() (*workspace.Workspace, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.phase != initialized {
-		return nil, notInitialized("Workspace", c.phase)
+	if err := c.checkPhase("Workspace", c.phase); err != nil {
+		return nil, err
 	}
 	return c.shared.workspace, nil
 }
@@ -111,8 +112,8 @@ func (c *Config) Workspace() (*workspace.Workspace, error) {
 func (c *Config) Leftovers() ([]commit.Leftover, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.phase != initialized {
-		return nil, notInitialized("Leftovers", c.phase)
+	if err := c.checkPhase("Leftovers", c.phase); err != nil {
+		return nil, err
 	}
 	return c.shared.leftovers, nil
 }

@@ -2,7 +2,7 @@ package config
 
 import (
 	"log/slog"
-	"sync/atomic"
+	"sync"
 
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -64,13 +64,17 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 // cache when the hatch has been opened since the last check, by this Config
 // or by one that it follows.
 func (c *Config) watchHatch(s *session) func() bool {
-	var seen atomic.Int64
-	seen.Store(c.hatch.epoch())
+	var mu sync.Mutex
+	seen := c.hatch.position().turn
 	return func() bool {
-		if now := c.hatch.epoch(); seen.Swap(now) != now {
+		p := c.hatch.position()
+		mu.Lock()
+		defer mu.Unlock()
+		if p.turn > seen {
 			s.state.Cache.Clear()
+			seen = p.turn
 		}
-		return c.hatch.disabled()
+		return p.disabled
 	}
 }
 
@@ -101,8 +105,9 @@ func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
 			return nil, err
 		}
 	}
+	others := tools.Selection{Exclude: selection.Exclude}
 	for _, t := range c.params.Tools {
-		if !selection.Includes(t.Spec(), true) {
+		if t != nil && !others.Includes(t.Spec(), true) {
 			continue
 		}
 		if err := r.Register(t); err != nil {

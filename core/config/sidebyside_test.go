@@ -1,0 +1,95 @@
+package config_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// GO-07: two sessions that differ in everything run side by side in one
+// process and notice nothing of each other.
+func TestSideBySide(t *testing.T) {
+	yes := true
+	shared := echo(t, "echo")
+	a := configtest.New(t, func(p *config.Parameters) {
+		p.SessionID = "a"
+		p.CoreTools = []string{"read_file", "edit"}
+		p.Tools = []tools.DeclarativeTool{shared}
+		p.Limits = filestate.Limits{Lines: 3}
+	})
+	b := configtest.New(t, func(p *config.Parameters) {
+		p.SessionID = "b"
+		p.IncludeDirs = []string{t.TempDir()}
+		p.Layout = layout.Gemini()
+		p.ApprovalMode = policy.ModeAutoEdit
+		p.ExcludeTools = []string{"list_directory"}
+		p.Tools = []tools.DeclarativeTool{shared, echo(t, "second")}
+		p.FileReadCacheDisabled = &yes
+		p.RequireSeen = true
+	})
+	require.Equal(t, []string{"read_file", "edit", "echo"}, names(t, a.Config))
+	require.Equal(t, []string{"read_file", "read_many_files", "safe_patch", "write_file", "replace", "echo", "second"}, names(t, b.Config))
+
+	const rounds = 40
+	const four = "a\n2\n3\n4\n"
+	var wg sync.WaitGroup
+	wg.Go(func() { // cut after three lines, so nothing may be edited
+		for i := range rounds {
+			name := fmt.Sprintf("f%d", i)
+			a.Write(name, four)
+			got := configtest.Decode[struct {
+				filestate.State
+			}](t, a.Call("read_file", map[string]any{"file_path": name}))
+			if *got.Version != int64(i+1) || *got.Content != "a\n2\n3\n" || !got.Truncated || got.SHA256 != nil {
+				t.Errorf("a: %+v", got)
+			}
+			r := a.Call("edit", map[string]any{"file_path": name, "old_string": "a", "new_string": "b"})
+			if r.Status != scheduler.StatusError || r.Result.Error.Reason != fault.PartialRead {
+				t.Errorf("a: %v", r.Result.Error)
+			}
+		}
+	})
+	wg.Go(func() { // no cache, so each read shows the content and an edit needs none
+		for i := range rounds {
+			name := fmt.Sprintf("f%d", i)
+			b.Write(name, four)
+			got := configtest.Decode[filestate.State](t, b.Call("read_file", map[string]any{"file_path": name}))
+			if *got.Version != int64(2*i+1) || *got.Content != four || got.SHA256 == nil {
+				t.Errorf("b: %+v", got)
+			}
+			r := b.Call("edit", map[string]any{"file_path": name, "old_string": "a", "new_string": "b"})
+			if r.Status != scheduler.StatusSuccess || r.Tool != "replace" {
+				t.Errorf("b: %v", r.Result.Error)
+			}
+		}
+	})
+	wg.Wait()
+	for i := range rounds {
+		name := fmt.Sprintf("f%d", i)
+		require.Equal(t, four, a.Read(name))
+		require.Equal(t, "b\n2\n3\n4\n", b.Read(name))
+	}
+	require.Empty(t, b.Asked(), "auto_edit")
+	require.Empty(t, a.Asked(), "every edit was refused before anybody was asked")
+
+	// Neither reaches into the other's folder.
+	for _, pair := range [][2]*configtest.Session{{a, b}, {b, a}} {
+		r := pair[0].Call("read_file", map[string]any{"file_path": filepath.Join(pair[1].Dir, "f0")})
+		require.Equal(t, fault.PathNotInWorkspace, r.Result.Error.Code)
+	}
+	require.False(t, a.FileReadCacheDisabled())
+	require.Equal(t, "a", a.SessionID())
+	require.Equal(t, "b", b.SessionID())
+}

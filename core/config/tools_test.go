@@ -1,0 +1,183 @@
+package config_test
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/mutation"
+	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/file"
+)
+
+var _ file.Mutator = (*mutation.Service)(nil)
+
+func names(t *testing.T, c *config.Config) []string {
+	t.Helper()
+	r, err := c.ToolRegistry()
+	require.NoError(t, err)
+	return r.Names()
+}
+
+var defaultTools = []string{"read_file", "read_many_files", "list_directory", "safe_patch", "write_file"}
+
+func echo(t *testing.T, name string, o ...tools.Option) tools.DeclarativeTool {
+	t.Helper()
+	tool, err := tools.Define(name, "Says its name.", tools.KindRead, func(context.Context, struct{}) (tools.Result, error) {
+		return tools.Result{LLMContent: tools.Text(name)}, nil
+	}, o...)
+	require.NoError(t, err)
+	return tool
+}
+
+func TestSelection(t *testing.T) { // AR-09, AR-10, CR-20
+	for name, tt := range map[string]struct {
+		core, exclude []string
+		layout        layout.Layout
+		want          []string
+	}{
+		"default":             {want: defaultTools},
+		"named":               {core: []string{"read_file", "run_shell_command(git)"}, want: []string{"read_file"}},
+		"named with pattern":  {core: []string{"write_file(src/)"}, want: []string{"write_file"}},
+		"edit named":          {core: []string{"read_file", "edit"}, want: []string{"read_file", "edit"}},
+		"edit by its alias":   {core: []string{"replace"}, want: []string{"edit"}},
+		"excluded":            {exclude: []string{"write_file"}, want: []string{"read_file", "read_many_files", "list_directory", "safe_patch"}},
+		"exclusion wins":      {core: []string{"read_file", "write_file"}, exclude: []string{"write_file"}, want: []string{"read_file"}},
+		"none":                {core: []string{}, want: []string{}},
+		"edit governs":        {core: []string{"edit", "safe_patch", "read_file"}, exclude: []string{"edit"}, want: []string{"read_file"}},
+		"gemini":              {layout: layout.Gemini(), want: append(append([]string{}, defaultTools...), "replace")},
+		"gemini, edit named":  {layout: layout.Gemini(), core: []string{"edit"}, want: []string{"replace"}},
+		"gemini, replace out": {layout: layout.Gemini(), exclude: []string{"replace"}, want: []string{"read_file", "read_many_files", "list_directory", "write_file"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := configtest.New(t, func(p *config.Parameters) {
+				p.CoreTools, p.ExcludeTools, p.Layout = tt.core, tt.exclude, tt.layout
+			})
+			require.Equal(t, tt.want, names(t, s.Config))
+			child := derive(t, s.Config, config.DeriveParameters{})
+			require.Equal(t, tt.want, names(t, child), "a child's tools are its parent's")
+		})
+	}
+}
+
+func TestDerivedSelection(t *testing.T) { // AR-05
+	s := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools = []string{"write_file"} })
+	require.Equal(t, []string{"read_file"}, names(t, derive(t, s.Config, config.DeriveParameters{CoreTools: []string{"read_file", "write_file"}})),
+		"what the parent may not have a child may not either")
+	require.Equal(t, []string{"read_file", "read_many_files", "list_directory"},
+		names(t, derive(t, s.Config, config.DeriveParameters{ExcludeTools: []string{"edit"}})))
+	require.Equal(t, []string{"read_file", "read_many_files", "list_directory", "safe_patch"}, names(t, s.Config))
+}
+
+// AR-09, TO-15: CoreTools names built-ins; an embedder's own tools are not its
+// concern, but exclusions are.
+func TestOwnTools(t *testing.T) {
+	s := configtest.New(t, func(p *config.Parameters) {
+		p.CoreTools = []string{"read_file"}
+		p.ExcludeTools = []string{"shout"}
+		p.Tools = []tools.DeclarativeTool{echo(t, "echo"), echo(t, "shout")}
+	})
+	child := derive(t, s.Config, config.DeriveParameters{ExcludeTools: []string{"echo"}})
+	require.Equal(t, []string{"read_file", "echo"}, names(t, s.Config))
+	require.Equal(t, []string{"read_file"}, names(t, child))
+	require.Equal(t, []string{"read_file", "echo"}, names(t, derive(t, s.Config, config.DeriveParameters{})))
+	require.Equal(t, "echo", s.Call("echo", nil).Result.LLMContent.String())
+
+	bad := config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), Tools: []tools.DeclarativeTool{nil}}
+	c, err := config.New(bad)
+	require.NoError(t, err)
+	require.Equal(t, fault.InvalidConfig, fault.CodeOf(c.Initialize(t.Context())))
+}
+
+// RC-26: discovered tools are shared values, copied and not discovered again.
+func TestDiscoveredTools(t *testing.T) {
+	discoveries := 0
+	s := configtest.New(t, func(p *config.Parameters) {
+		p.CoreTools = []string{"read_file"}
+		p.Discover = []func(context.Context) ([]tools.DeclarativeTool, error){
+			func(context.Context) ([]tools.DeclarativeTool, error) {
+				discoveries++
+				return []tools.DeclarativeTool{
+					echo(t, "found", tools.WithOrigin(tools.Origin{Group: tools.GroupDiscovered})),
+					echo(t, "served", tools.WithOrigin(tools.Origin{Group: tools.GroupMCP, Server: "srv"})),
+				}, nil
+			},
+			func(context.Context) ([]tools.DeclarativeTool, error) { return nil, context.DeadlineExceeded },
+		}
+	})
+	require.Equal(t, []string{"read_file", "found", "served"}, names(t, s.Config))
+	child := derive(t, s.Config, config.DeriveParameters{})
+	grandchild := derive(t, child, config.DeriveParameters{ExcludeTools: []string{"served"}})
+	require.Equal(t, []string{"read_file", "found", "served"}, names(t, child))
+	require.Equal(t, []string{"read_file", "found"}, names(t, grandchild))
+	require.Equal(t, 1, discoveries)
+	for _, tt := range []struct {
+		tool   string
+		shared bool
+	}{{"found", true}, {"read_file", false}} {
+		parents, err := s.ToolRegistry()
+		require.NoError(t, err)
+		childs, err := child.ToolRegistry()
+		require.NoError(t, err)
+		a, err := parents.Lookup(tt.tool)
+		require.NoError(t, err)
+		b, err := childs.Lookup(tt.tool)
+		require.NoError(t, err)
+		require.Equal(t, tt.shared, a == b, tt.tool)
+	}
+}
+
+// CR-27: the same session under both sets of names.
+func TestLayouts(t *testing.T) {
+	for _, tt := range []struct {
+		name          string
+		calls         []string // names under which the edit tool answers
+		context, dir  string
+		declaresAs    string
+		instructsFile string
+	}{
+		{"fettle", []string{"edit", "replace"}, "FETTLE.md", ".fettle", "edit", "GEMINI.md"},
+		{"gemini", []string{"replace", "edit"}, "GEMINI.md", ".gemini", "replace", "FETTLE.md"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			l, ok := layout.Named(tt.name)
+			require.True(t, ok)
+			s := configtest.New(t, func(p *config.Parameters) {
+				p.Layout = l
+				p.CoreTools = []string{"read_file", "edit"}
+			})
+			require.Equal(t, []string{"read_file", tt.declaresAs}, names(t, s.Config))
+			home, err := s.UserDir()
+			require.NoError(t, err)
+			require.Equal(t, "/"+tt.dir, home[len(home)-len(tt.dir)-1:])
+			for _, name := range tt.calls {
+				s.Write("f", "a\n")
+				read(t, s.Config, "f")
+				r := s.Call(name, map[string]any{"file_path": "f", "old_string": "a", "new_string": "b"})
+				require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
+				require.Equal(t, tt.declaresAs, r.Tool)
+				require.Equal(t, "b\n", s.Read("f"))
+			}
+			require.Equal(t, tt.declaresAs, s.Asked()[0].Tool)
+
+			// The file that steers the model is never answered by a placeholder (RC-19); the other layout's is a file like any.
+			for _, name := range []string{tt.context, tt.instructsFile} {
+				s.Write(name, "Be brief.\n")
+				read(t, s.Config, name)
+			}
+			require.NotNil(t, read(t, s.Config, tt.context).Content)
+			require.Equal(t, "file_unchanged", read(t, s.Config, tt.instructsFile).Status)
+		})
+	}
+	_, ok := layout.Named("vim")
+	require.False(t, ok)
+	fallback, ok := layout.Named("")
+	require.True(t, ok)
+	require.Equal(t, layout.Fettle(), fallback)
+}
