@@ -16,15 +16,16 @@ const displayWidth = 80
 
 // short returns the path relative to its workspace folder on one line, with
 // its middle left out where it is long (TO-02).
-func short(p workspace.Path) string {
-	rel := p.Rel()
-	if !utf8.ValidString(rel) || strings.ContainsFunc(rel, unicode.IsControl) {
-		rel = strconv.Quote(rel)
+func short(p workspace.Path) string { return shorten(p.Rel()) }
+
+func shorten(path string) string {
+	if !utf8.ValidString(path) || strings.ContainsFunc(path, unicode.IsControl) {
+		path = strconv.Quote(path)
 	}
-	if utf8.RuneCountInString(rel) <= displayWidth {
-		return rel
+	if utf8.RuneCountInString(path) <= displayWidth {
+		return path
 	}
-	runes := []rune(rel)
+	runes := []rune(path)
 	const keep = (displayWidth - 5) / 2
 	return string(runes[:keep]) + "/.../" + string(runes[len(runes)-keep:])
 }

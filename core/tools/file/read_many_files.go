@@ -77,7 +77,18 @@ type unread struct {
 
 func (c *readManyFiles) Params() json.RawMessage { return c.params }
 
-func (c *readManyFiles) Description() string { return strings.Join(c.p.Paths, ", ") }
+// Description names the first few of the paths.
+func (c *readManyFiles) Description() string {
+	const most = 5
+	var names []string
+	for _, name := range c.p.Paths[:min(len(c.p.Paths), most)] {
+		names = append(names, shorten(name))
+	}
+	if more := len(c.p.Paths) - most; more > 0 {
+		names = append(names, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(names, ", ")
+}
 
 // Locations lists what is named by path; what a pattern matches is not known
 // before the call runs.

@@ -213,6 +213,8 @@ func TestReadManyFilesLocations(t *testing.T) {
 	inv := build(t, s, file.ReadManyFiles, args{"paths": []string{"b", "*.go", "a", "../x"}})
 	require.Equal(t, []tools.Location{{Path: s.Path("b")}, {Path: s.Path("a")}}, inv.Locations())
 	require.Equal(t, "b, *.go, a, ../x", inv.Description())
+	inv = build(t, s, file.ReadManyFiles, args{"paths": []string{"1", "2\n", "3", "4", "5", "6", "7"}})
+	require.Equal(t, `1, "2\n", 3, 4, 5, and 2 more`, inv.Description())
 }
 
 // manyFiles is a Finder that finds more than one call may read.
