@@ -198,7 +198,6 @@ func (c *Committer) Commit(ctx context.Context, r Request) (Outcome, error) {
 		Committer: c,
 		Request:   r,
 		dir:       dir.file,
-		folder:    folderName(r),
 		sum:       sumOf(r.Data),
 	}
 	defer t.closeFiles()
@@ -222,7 +221,7 @@ type transaction struct {
 	*Committer
 	Request
 	dir    *os.File // our own descriptor of Request.Dir
-	folder string   // its absolute name, for reports
+	folder string   // its absolute name, for reports; see folderPath
 	sum    string   // hash of Data
 
 	ours *os.File       // the new file, open for reading only; nil until it has a name

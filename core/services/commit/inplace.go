@@ -49,7 +49,7 @@ func (t *transaction) rewrite(ctx context.Context, checked workspace.Info) error
 		return t.changed("was changed")
 	}
 	saved, err := t.saveRecord(record{
-		Folder: t.folder, Name: t.Name, Dev: info.Dev, Ino: info.Ino,
+		Folder: t.folderPath(), Name: t.Name, Dev: info.Dev, Ino: info.Ino,
 		Base: t.Base, New: t.sum, old: old, new: t.Data,
 	})
 	if err != nil {

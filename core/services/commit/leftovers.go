@@ -24,7 +24,7 @@ func (t *transaction) sweep(ctx context.Context, folder folderID) {
 	}
 	names, err := t.dir.Readdirnames(-1)
 	if err != nil {
-		t.log.Warn("folder could not be searched for leftovers", "folder", t.folder, "error", err)
+		t.log.Warn("folder could not be searched for leftovers", "folder", t.folderPath(), "error", err)
 		return
 	}
 	for _, name := range names {
@@ -40,7 +40,7 @@ func (t *transaction) sweep(ctx context.Context, folder folderID) {
 		case versions == nil:
 		case t.isRubbish(ctx, name, versions[1:]):
 			t.discard(name)
-			t.log.Info("removed a leftover of an interrupted write", "path", filepath.Join(t.folder, name))
+			t.log.Info("removed a leftover of an interrupted write", "path", filepath.Join(t.folderPath(), name))
 		default:
 			t.reportKept(name)
 		}

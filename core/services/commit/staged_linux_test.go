@@ -494,3 +494,45 @@ func TestNameTakenMeanwhile(t *testing.T) { // FS-62
 		})
 	}
 }
+
+// TestNamesThroughLinks: kept files and recovery files are named by the folder
+// that really holds them, though the target's path leads through a link.
+func TestNamesThroughLinks(t *testing.T) { // FS-60, FS-63, FS-64
+	through := func(t *testing.T) (*fixture, Request) {
+		fx := newFixture(t, oldText)
+		link := filepath.Join(t.TempDir(), "link.txt")
+		require.NoError(t, os.Symlink(fx.file, link))
+		fd, err := unix.Open(fx.path, unix.O_RDONLY|unix.O_DIRECTORY, 0)
+		require.NoError(t, err)
+		dir := os.NewFile(uintptr(fd), ".")
+		t.Cleanup(func() { dir.Close() })
+		r := fx.request(oldText, newText)
+		r.Dir, r.Path = dir, link
+		return fx, r
+	}
+	t.Run("kept", func(t *testing.T) {
+		fx, r := through(t)
+		out, err := New(Options{Hook: func(s Step) error {
+			if s == StepTempLinked || s == StepExchanged {
+				return saves["rename"](fx, string(s))
+			}
+			return nil
+		}}).Commit(t.Context(), r)
+		requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
+		require.Len(t, out.Kept, 1)
+		require.Equal(t, fx.path, filepath.Dir(out.Kept[0]))
+		require.FileExists(t, out.Kept[0])
+	})
+	t.Run("recovery", func(t *testing.T) {
+		fx, r := through(t)
+		require.NoError(t, os.Link(fx.file, fx.file+"2"))
+		recovery := t.TempDir()
+		_, err := newOn(&brokenDisk{system: kernel{}, good: 5}, Options{RecoveryDir: recovery}).Commit(t.Context(), r)
+		require.Error(t, err)
+		left, err := New(Options{RecoveryDir: recovery}).Recover(t.Context())
+		require.NoError(t, err)
+		require.Len(t, left, 1)
+		require.Equal(t, LeftoverFinished, left[0].State)
+		require.Equal(t, newText, fx.content())
+	})
+}

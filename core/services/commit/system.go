@@ -15,6 +15,9 @@ import (
 type system interface {
 	// openDir opens dir anew: a lock on the result is the caller's own.
 	openDir(dir *os.File) (*os.File, error)
+	// pathOf is the absolute name of an open folder; fallback where the system
+	// does not tell.
+	pathOf(dir *os.File, fallback string) string
 	// tryLock takes the lock that ends with unlock or the file's last close;
 	// errBusy if somebody has it.
 	tryLock(f *os.File) error

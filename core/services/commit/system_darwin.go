@@ -8,6 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+func (kernel) pathOf(_ *os.File, fallback string) string { return fallback }
+
 func (kernel) createUnnamed(*os.File) (*os.File, error) {
 	return nil, errors.ErrUnsupported
 }

@@ -10,6 +10,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+func (kernel) pathOf(dir *os.File, fallback string) string {
+	name, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", dir.Fd()))
+	runtime.KeepAlive(dir)
+	if err != nil {
+		return fallback
+	}
+	return name
+}
+
 func (kernel) createUnnamed(dir *os.File) (*os.File, error) {
 	f, err := openAt(dir, ".", unix.O_TMPFILE|unix.O_WRONLY, 0o666)
 	if errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EINVAL) {

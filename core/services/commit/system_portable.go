@@ -19,6 +19,8 @@ func in(dir *os.File, name string) string { return filepath.Join(dir.Name(), nam
 
 func (kernel) openDir(dir *os.File) (*os.File, error) { return os.Open(dir.Name()) }
 
+func (kernel) pathOf(_ *os.File, fallback string) string { return fallback }
+
 func (kernel) tryLock(*os.File) error { return errors.ErrUnsupported }
 
 func (kernel) unlock(*os.File) {}

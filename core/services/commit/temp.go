@@ -47,16 +47,21 @@ func randomName() string {
 	return hex.EncodeToString(b[:])
 }
 
-// folderName is the absolute name of the folder that really holds the target.
-func folderName(r Request) string {
-	if name := r.Dir.Name(); filepath.IsAbs(name) {
-		return filepath.Clean(name)
+// folderPath is the absolute name of the folder that really holds the target:
+// the system's answer where there is one, as the target's own path may lead
+// through links.
+func (t *transaction) folderPath() string {
+	if t.folder == "" {
+		t.folder = filepath.Dir(t.Path)
+		if name := t.system.pathOf(t.dir, t.Dir.Name()); filepath.IsAbs(name) {
+			t.folder = filepath.Clean(name)
+		}
 	}
-	return filepath.Dir(r.Path)
+	return t.folder
 }
 
 func (t *transaction) reportKept(name string) {
-	path := filepath.Join(t.folder, name)
+	path := filepath.Join(t.folderPath(), name)
 	t.kept = append(t.kept, path)
 	t.log.Warn("kept bytes of another program beside the target", "target", t.Path, "kept", path)
 }
@@ -64,7 +69,7 @@ func (t *transaction) reportKept(name string) {
 // discard removes a temporary file of ours that a failure leaves (FS-65).
 func (t *transaction) discard(name string) {
 	if err := t.system.remove(t.dir, name); err != nil && !errors.Is(err, os.ErrNotExist) {
-		t.log.Error("temporary file could not be removed", "path", filepath.Join(t.folder, name), "error", err)
+		t.log.Error("temporary file could not be removed", "path", filepath.Join(t.folderPath(), name), "error", err)
 	}
 }
 
