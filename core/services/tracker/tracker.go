@@ -4,12 +4,11 @@ package tracker
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/instructions"
 	"github.com/fettle-dev/fettle/core/services/workspace"
@@ -44,40 +43,40 @@ type FileTracker struct {
 // New returns a FileTracker.
 func New(o Options) *FileTracker { return &FileTracker{state: o.State, find: o.Instructions} }
 
-// TrackRead notes that the model was shown the file. What a tool showed is in
-// the file state already and is not read again (FT-04); a file that the state
-// does not know is read and hashed now.
+// TrackRead notes that the model was shown the file. What a tool showed or
+// wrote since the last TrackRead is known by the hash of those very bytes and
+// is not read again (FT-04); else the file is read and hashed now (FT-05).
 func (t *FileTracker) TrackRead(ctx context.Context, p workspace.Path) error {
-	if e, ok := t.state.Cache.ByPath(p.String()); ok && e.SHA256 != "" {
+	if t.state.Cache.ClaimRead(p.String()) {
 		return nil
 	}
 	snap, err := t.state.Snapshot(ctx, p)
 	if err != nil {
 		return err
 	}
-	t.state.Cache.RecordRead(p.String(), filestate.Reading{
-		Info: snap.Info, Local: snap.Local, At: snap.At, SHA256: snap.SHA256,
-	}, t.state.Versions.Current())
+	t.state.Cache.Track(p.String(), filestate.Reading{
+		Info: snap.Info, Local: snap.Local, At: snap.At, SHA256: snap.SHA256, Torn: !snap.Stable,
+	})
 	return nil
 }
 
 // HasBeenModifiedSinceRead reports whether a tracked file's bytes differ from
-// what was shown (FT-05, FT-07), a deleted file included (FT-08). For an
-// untracked file it is false, which is no permission (FT-06). The error is
-// that of reading the file.
+// what was shown (FT-05, FT-07); so they do if the file was deleted (FT-08),
+// or is now too large or no regular file. For an untracked file it is false,
+// which is no permission (FT-06). The error is that of reading the file.
 func (t *FileTracker) HasBeenModifiedSinceRead(ctx context.Context, p workspace.Path) (bool, error) {
 	e, ok := t.state.Cache.ByPath(p.String())
 	if !ok || e.SHA256 == "" {
 		return false, nil
 	}
 	snap, err := t.state.Snapshot(ctx, p)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch fault.CodeOf(err) {
+	case "":
+		return snap.SHA256 != e.SHA256, nil
+	case fault.FileNotFound, fault.FileTooLarge, fault.NotARegularFile, fault.TargetIsDirectory:
 		return true, nil
 	}
-	if err != nil {
-		return false, err
-	}
-	return snap.SHA256 != e.SHA256, nil
+	return false, err
 }
 
 // GetAgentsMdIfNew returns the instructions for p that were not given in this
