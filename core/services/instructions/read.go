@@ -3,6 +3,7 @@ package instructions
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
@@ -10,8 +11,8 @@ import (
 // maxFile bounds the bytes taken of one instruction file.
 const maxFile = 256 << 10
 
-// read returns one instruction file, cut at maxFile; not ok if it is empty or
-// cannot be read.
+// read returns one instruction file, cut at maxFile, bytes that are not UTF-8
+// replaced; not ok if it is empty or cannot be read.
 func (f *Finder) read(path string) (Document, bool) {
 	p, err := f.files.Resolve(path)
 	if err != nil {
@@ -30,9 +31,9 @@ func (f *Finder) read(path string) (Document, bool) {
 	if err != nil || len(text) == 0 {
 		return Document{}, false
 	}
-	key := path
+	key := strings.ToLower(path)
 	if info.Identified() {
 		key = fmt.Sprintf("%d:%d", info.Dev, info.Ino)
 	}
-	return Document{Path: path, Text: string(text), Key: key}, true
+	return Document{Path: path, Text: strings.ToValidUTF8(string(text), "\uFFFD"), Key: key}, true
 }

@@ -1,0 +1,126 @@
+package instructions
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// tree makes files below a new folder; "->" begins a link's target.
+func tree(t *testing.T, entries ...string) string {
+	t.Helper()
+	top, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	for _, e := range entries {
+		name, content, _ := strings.Cut(e, " ")
+		path := filepath.Join(top, name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		if target, ok := strings.CutPrefix(content, "->"); ok {
+			require.NoError(t, os.Symlink(target, path))
+			continue
+		}
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o644))
+	}
+	return top
+}
+
+// found returns the texts that For gives for name in the workspace of folders.
+func found(t *testing.T, name string, folders ...string) []string {
+	t.Helper()
+	w, err := workspace.Open(folders...)
+	require.NoError(t, err)
+	defer w.Close()
+	p, err := w.Resolve(name)
+	require.NoError(t, err)
+	docs, err := New(w).For(t.Context(), p)
+	require.NoError(t, err)
+	var texts []string
+	for _, d := range docs {
+		require.True(t, filepath.IsAbs(d.Path))
+		texts = append(texts, d.Text)
+	}
+	return texts
+}
+
+// FT-12, KH-19
+func TestForGoesFromTheRootDown(t *testing.T) {
+	top := tree(t, "AGENTS.md above", "ws/AGENTS.md root", "ws/a/AGENTS.md a", "ws/a/b/x.go x", "ws/a/b/c/AGENTS.md c", "ws/other/AGENTS.md other")
+	ws := top + "/ws"
+	require.Equal(t, []string{"root", "a"}, found(t, "a/b/x.go", ws), "nothing above the workspace, beside or below the file")
+	require.Equal(t, []string{"root", "a", "c"}, found(t, "a/b/c/not yet there.go", ws))
+	require.Equal(t, []string{"root"}, found(t, "x.go", ws))
+	require.Equal(t, []string{"root"}, found(t, ".", ws))
+	require.Equal(t, []string{"root", "a"}, found(t, "a/AGENTS.md", ws), "itself too")
+	require.Equal(t, []string{"root"}, found(t, "missing/deeper/x.go", ws))
+	require.Equal(t, []string{"a"}, found(t, ws+"/a/b/x.go", ws, ws+"/a"), "an inner workspace folder is the upper end")
+}
+
+// FT-12: a bare tree
+func TestForFindsNothing(t *testing.T) {
+	require.Empty(t, found(t, "a/x.go", tree(t, "a/x.go x")))
+}
+
+// FT-19
+func TestSpellings(t *testing.T) {
+	for _, name := range []string{"AGENTS.md", "agents.md", "Agents.md"} {
+		require.Equal(t, []string{"text"}, found(t, "x.go", tree(t, name+" text")), name)
+	}
+	for name, want := range map[string]bool{"AGENTS.md": true, "agents.MD": true, "aGents.md": true, "agents.txt": false, "xagents.md": false, "": false} {
+		require.Equal(t, want, IsFile(name), name)
+	}
+}
+
+// FT-19: two names of one file count once, two files twice.
+func TestNamesOfOneFile(t *testing.T) {
+	top := tree(t, "AGENTS.md text", "agents.md ->AGENTS.md", "sub/AGENTS.md ->../agents.md", "sub/x.go x")
+	require.Equal(t, []string{"text"}, found(t, "x.go", top))
+	require.Equal(t, []string{"text"}, found(t, "sub/x.go", top))
+
+	hard := tree(t, "AGENTS.md text")
+	require.NoError(t, os.Link(hard+"/AGENTS.md", hard+"/Agents.md"))
+	require.Equal(t, []string{"text"}, found(t, "x.go", hard))
+
+	two := tree(t, "AGENTS.md upper")
+	if _, err := os.Stat(two + "/agents.md"); err == nil {
+		t.Skip("this file system takes both names for one")
+	}
+	require.NoError(t, os.WriteFile(two+"/agents.md", []byte("lower"), 0o644))
+	require.Equal(t, []string{"upper", "lower"}, found(t, "x.go", two))
+}
+
+// FT-12: what cannot be read as a file of the workspace is passed over.
+func TestUnusableFiles(t *testing.T) {
+	outside := tree(t, "AGENTS.md outside")
+	top := tree(t, "empty/AGENTS.md", "out/AGENTS.md ->"+outside+"/AGENTS.md", "gone/AGENTS.md ->nowhere", "AGENTS.md root")
+	require.NoError(t, os.MkdirAll(top+"/dir/AGENTS.md", 0o755))
+	for _, dir := range []string{"empty", "out", "gone", "dir"} {
+		require.Equal(t, []string{"root"}, found(t, dir+"/x.go", top), dir)
+	}
+}
+
+func TestLongAndBrokenFiles(t *testing.T) {
+	texts := found(t, "x", tree(t, "AGENTS.md "+strings.Repeat("x", maxFile+1)))
+	require.Len(t, texts[0], maxFile)
+	require.Equal(t, []string{"a\uFFFDb"}, found(t, "x", tree(t, "AGENTS.md a\xffb")))
+}
+
+func TestForCancelled(t *testing.T) {
+	top := tree(t, "AGENTS.md x")
+	w, err := workspace.Open(top)
+	require.NoError(t, err)
+	defer w.Close()
+	p, err := w.Resolve("x.go")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = New(w).For(ctx, p)
+	require.Equal(t, fault.Cancelled, fault.CodeOf(err))
+	require.ErrorIs(t, err, context.Canceled)
+}
