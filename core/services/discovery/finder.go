@@ -4,7 +4,6 @@ package discovery
 
 import (
 	"context"
-	"errors"
 	"path"
 	"path/filepath"
 	"slices"
@@ -50,12 +49,7 @@ func (f *Finder) Glob(ctx context.Context, pattern string, limit int) (found []w
 	if err != nil {
 		return nil, false, err
 	}
-	if !strings.Contains(rest, "**") && !strings.Contains(rest, "/") && !hasAlternatives(rest) {
-		err = f.walk(ctx, start, rest, 0, &found)
-	} else {
-		err = f.walk(ctx, start, rest, -1, &found)
-	}
-	if err != nil {
+	if err := f.walk(ctx, start, rest, depthOf(rest), &found); err != nil {
 		return nil, false, err
 	}
 	slices.SortFunc(found, func(a, b workspace.Path) int { return strings.Compare(a.String(), b.String()) })
@@ -65,8 +59,14 @@ func (f *Finder) Glob(ctx context.Context, pattern string, limit int) (found []w
 	return found, false, nil
 }
 
-// hasAlternatives reports whether a pattern may hide a slash in braces.
-func hasAlternatives(pattern string) bool { return strings.Contains(pattern, "{") }
+// depthOf returns how many folders down a pattern can match, -1 for any
+// number: ** crosses folders, and braces may hide a slash.
+func depthOf(pattern string) int {
+	if strings.Contains(pattern, "**") || strings.Contains(pattern, "{") {
+		return -1
+	}
+	return strings.Count(pattern, "/")
+}
 
 // walk adds the files below dir whose path relative to it matches pattern,
 // going depth folders down, or all the way if depth is negative.
@@ -81,7 +81,7 @@ func (f *Finder) walk(ctx context.Context, dir workspace.Path, pattern string, d
 		at := stack[len(stack)-1]
 		stack = stack[:len(stack)-1]
 		entries, err := f.files.ReadDir(ctx, at.path)
-		if fault.CodeOf(err) == fault.Cancelled || errors.Is(err, context.Canceled) {
+		if fault.CodeOf(err) == fault.Cancelled {
 			return err
 		}
 		for _, e := range entries {
@@ -89,13 +89,13 @@ func (f *Finder) walk(ctx context.Context, dir workspace.Path, pattern string, d
 			if err != nil || e.Err != nil {
 				continue
 			}
-			isDir := e.Info.Mode.IsDir()
+			isDir := e.Info.Mode.IsDir() && !e.Link
 			if f.Ignored(child, isDir) {
 				continue
 			}
 			rel := path.Join(at.rel, e.Name)
 			switch {
-			case isDir && !e.Link && at.depth != 0:
+			case isDir && at.depth != 0:
 				stack = append(stack, folder{child, rel, at.depth - 1})
 			case e.Info.Mode.IsRegular():
 				if ok, _ := doublestar.Match(pattern, rel); ok {

@@ -2,7 +2,6 @@ package discovery
 
 import (
 	"io"
-	"path"
 	"path/filepath"
 	"strings"
 
@@ -48,34 +47,53 @@ func loadIgnoreRules(files *workspace.Workspace, folder string) *ignoreRules {
 	return parseIgnoreRules(string(text))
 }
 
+// parseIgnoreRules reads rules as git does. Lines that are no valid pattern
+// are left out.
 func parseIgnoreRules(text string) *ignoreRules {
 	r := &ignoreRules{}
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(strings.TrimPrefix(text, "\uFEFF")) {
 		line = strings.TrimRight(line, "\r\n")
 		for strings.HasSuffix(line, " ") && !strings.HasSuffix(line, `\ `) {
 			line = line[:len(line)-1]
 		}
-		if line == "" || strings.HasPrefix(line, "#") {
+		if strings.HasPrefix(line, "#") {
 			continue
 		}
 		var rule ignoreRule
-		if strings.HasPrefix(line, "!") {
-			rule.negated, line = true, line[1:]
-		}
-		if strings.HasSuffix(line, "/") {
-			rule.dirOnly, line = true, strings.TrimSuffix(line, "/")
+		line, rule.negated = strings.CutPrefix(line, "!")
+		line, rule.dirOnly = strings.CutSuffix(line, "/")
+		if line == "" {
+			continue
 		}
 		anchored := strings.Contains(line, "/")
 		line = strings.TrimPrefix(line, "/")
 		if !anchored {
 			line = "**/" + line
 		}
-		rule.pattern = strings.NewReplacer("{", `\{`, "}", `\}`).Replace(line)
+		if strings.HasSuffix(line, "/**") {
+			line += "/*" // git: what is in the folder, not the folder itself
+		}
+		rule.pattern = withoutAlternatives(line)
 		if doublestar.ValidatePattern(rule.pattern) {
 			r.rules = append(r.rules, rule)
 		}
 	}
 	return r
+}
+
+// withoutAlternatives escapes the braces that git takes literally and
+// doublestar does not.
+func withoutAlternatives(pattern string) string {
+	var b strings.Builder
+	escaped := false
+	for _, c := range []byte(pattern) {
+		if !escaped && (c == '{' || c == '}') {
+			b.WriteByte('\\')
+		}
+		escaped = c == '\\' && !escaped
+		b.WriteByte(c)
+	}
+	return b.String()
 }
 
 // match reports whether the last rule that fits rel, a slash-separated path,
@@ -89,7 +107,7 @@ func (r *ignoreRules) match(rel string, dir bool) bool {
 		if rule.dirOnly && !dir {
 			continue
 		}
-		if ok, _ := doublestar.Match(rule.pattern, path.Clean(rel)); ok {
+		if ok, _ := doublestar.Match(rule.pattern, rel); ok {
 			return !rule.negated
 		}
 	}
