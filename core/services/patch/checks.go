@@ -8,6 +8,8 @@ import (
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
 )
 
+const indentRemedy = "Copy the indentation of context, removed and added lines from the file byte for byte."
+
 // missing returns how many old and new lines the header states beyond those
 // that h has and more lines of context.
 func (h *hunk) missing(more int) (olds, news int) {
@@ -84,13 +86,21 @@ func checkAgain(h *hunk, s spot, base []string) error {
 	return nil
 }
 
-// checkIndent refuses a hunk whose added lines would come out crooked (FS-70).
+// checkIndent refuses a hunk whose lines may be others than it means, or whose
+// added lines would come out crooked (FS-70).
+//
+// Lines that differ in their indentation alone, as closing brackets do, must not
+// be taken for one another: one indentation of the diff has to stand for one of
+// the file, unless the diff has lost all of it.
+//
 // Where old lines stand in the file with another indentation than in the diff,
 // an added line is right only if its indentation is the file's own: one that an
 // old line of the hunk shows to be right, or, where the diff wrote blanks for
 // tabs or the other way round, one made of what the file uses.
 func checkIndent(h *hunk, s spot, base []string) error {
 	wrong, right := map[string]bool{}, map[string]bool{}
+	stands := map[string]string{} // indentation in the diff -> in the file
+	lost, torn := true, false
 	depthKnown := true // all wrong ones differ in kind only, not in depth
 	kind := ""         // the white space that the file indents with; "mixed" if several
 	k := 0
@@ -105,6 +115,12 @@ func checkIndent(h *hunk, s spot, base []string) error {
 		}
 		has, states := indentOf(own), indentOf(l.text)
 		kind = joinKinds(kind, kindOf(has))
+		if !isBlank(own) {
+			lost = lost && states == ""
+			earlier, ok := stands[states]
+			torn = torn || ok && earlier != has
+			stands[states] = has
+		}
 		if has == states {
 			right[has] = true
 			continue
@@ -117,6 +133,10 @@ func checkIndent(h *hunk, s spot, base []string) error {
 	if len(wrong) == 0 {
 		return nil
 	}
+	if torn && !lost {
+		return invalid("patch.correct", indentRemedy,
+			"Hunk %d fits at line %d only with another indentation, and not with the same one throughout.", h.number, s.line(0)+1)
+	}
 	for _, l := range h.lines {
 		if l.op != gitdiff.OpAdd || l.text == "" {
 			continue
@@ -124,7 +144,7 @@ func checkIndent(h *hunk, s spot, base []string) error {
 		indent := indentOf(l.text)
 		consistent := right[indent] || depthKnown && (indent == "" || kindOf(indent) == kind && kind != "mixed")
 		if wrong[indent] || !consistent {
-			return invalid("patch.correct", "Copy the indentation of context, removed and added lines from the file byte for byte.",
+			return invalid("patch.correct", indentRemedy,
 				"Hunk %d fits at line %d only with another indentation, and its added line %s would not have the file's.", h.number, s.line(0)+1, excerpt(l.text))
 		}
 	}

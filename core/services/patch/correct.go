@@ -78,7 +78,7 @@ func (c *corrector) run() (*Change, error) {
 	}
 	edits = c.finalNewline(edits)
 	edits = effective(c.base, edits)
-	if len(edits) == 0 {
+	if !alters(c.base, edits) {
 		return nil, invalid("patch.correct", "The file already holds what the diff would produce; compare it with the file's current content. A file keeps its own line endings, so a diff cannot change them.",
 			"The diff changes nothing in this file.")
 	}

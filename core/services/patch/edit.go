@@ -71,6 +71,39 @@ func effective(base []string, edits []edit) []edit {
 	return out
 }
 
+// alters reports whether edits, all together, make another text of base: lines
+// that one takes out and the next puts in again do not.
+func alters(base []string, edits []edit) bool {
+	added, removed := 0, 0
+	for _, e := range edits {
+		added += len(e.added)
+		removed += e.end - e.start
+	}
+	if added != removed || len(edits) == 0 {
+		return len(edits) > 0
+	}
+	now := edits[0].start // the base line that the next new line has to equal
+	same := func(line string) bool {
+		now++
+		return base[now-1] == line
+	}
+	at := edits[0].start
+	for _, e := range edits {
+		for ; at < e.start; at++ {
+			if !same(base[at]) {
+				return true
+			}
+		}
+		for _, a := range e.added {
+			if !same(a.text) {
+				return true
+			}
+		}
+		at = e.end
+	}
+	return false
+}
+
 // fragments turns edits, sorted and apart, into fragments with context from
 // the base. Neighbours whose context would meet share one. A fragment without an
 // old line is made only for an empty base: on any other the applier would put

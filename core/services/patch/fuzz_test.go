@@ -60,6 +60,7 @@ func FuzzCorrect(f *testing.F) {
 	}
 	f.Add("a", "@@0\n a\n+")
 	f.Add("0\n\na", "@@\n+\n-\n-a")
+	f.Add("a\n\n\n", "@@\n-\n\n+")
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 8))
 		s := newScenario(r)
@@ -88,6 +89,9 @@ func FuzzCorrect(f *testing.F) {
 			t.Fatalf("Correct(%q, %q): nothing changed and no error", base, diff)
 		}
 		checkStated(t, base, d, c)
+		if strings.HasSuffix(base, "\r") {
+			return // a line feed would make it a line ending, which a diff cannot state
+		}
 		again, _, err := run(base, c.Unified("a/x", "b/x"))
 		if shown := c.Unified("a/x", "b/x"); err != nil && got != "" && !repeats(base) {
 			t.Fatalf("Unified of Correct(%q, %q) does not parse back: %v\n%s", base, diff, err, shown)

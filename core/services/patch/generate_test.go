@@ -45,6 +45,7 @@ type draftHunk struct {
 	newStart, newCount int
 	lines              []line
 	blankStripped      bool
+	spaced             bool // an empty line follows
 }
 
 func (d draft) String() string {
@@ -74,6 +75,9 @@ func (d draft) String() string {
 			if l.noEOL {
 				b.WriteString(noNewline + eol)
 			}
+		}
+		if h.spaced {
+			b.WriteString(eol)
 		}
 	}
 	for _, s := range d.epilogue {
@@ -265,6 +269,9 @@ func trivial(olds, news []string) bool {
 // build writes the wanted text and the diff.
 func (s *scenario) build(r *rand.Rand, lines, ends []string, blocks []block, finalNewline, wantNewline bool) {
 	n := len(lines)
+	if k := len(blocks) - 1; k > 0 && blocks[k].start == n && blocks[k-1].end == n-1 {
+		blocks = blocks[:k] // it would touch the one before when it gives line n its newline
+	}
 	last := blocks[len(blocks)-1]
 	if last.end < n || len(last.added) == 0 {
 		wantNewline = finalNewline // the end is not touched

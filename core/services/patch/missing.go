@@ -55,9 +55,10 @@ func (h *hunk) textLines() int {
 	return n
 }
 
-// addsText reports whether h adds a line with this content, white space aside.
+// addsText reports whether h adds a line with this text, outer white space
+// aside. Blank lines are no text.
 func (h *hunk) addsText(content string) bool {
-	return slices.ContainsFunc(h.lines, func(l line) bool {
+	return !isBlank(content) && slices.ContainsFunc(h.lines, func(l line) bool {
 		return l.op == gitdiff.OpAdd && trimmed(l.text) == trimmed(content)
 	})
 }

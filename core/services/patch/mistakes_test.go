@@ -190,6 +190,17 @@ var mistakes = []mistake{
 		}
 		return d, true
 	}},
+	{"context line missing inside context", true, func(r *rand.Rand, s *scenario, d draft) (draft, bool) {
+		h := &d.hunks[r.IntN(len(d.hunks))]
+		at := r.IntN(len(h.lines))
+		context := func(i int) bool { return i >= 0 && i < len(h.lines) && h.lines[i].op == gitdiff.OpContext }
+		if !context(at-1) || !context(at) || !context(at+1) {
+			return d, false
+		}
+		h.lines = slices.Delete(h.lines, at, at+1)
+		texts := slices.DeleteFunc(h.sideOf(gitdiff.OpAdd), isBlank)
+		return d, len(texts) >= 3 && len(s.fits(h)) == 0
+	}},
 	{"hunks reversed", true, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
 		slices.Reverse(d.hunks)
 		return d, len(d.hunks) > 1
@@ -228,8 +239,7 @@ var mistakes = []mistake{
 	}},
 	{"spacing between hunks", false, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
 		for i := range d.hunks {
-			d.hunks[i].lines = append(d.hunks[i].lines, line{})
-			d.hunks[i].blankStripped = true
+			d.hunks[i].spaced = true
 		}
 		return d, true
 	}},
@@ -265,6 +275,13 @@ func shift(d draft, by func() int) (draft, bool) {
 type tally struct {
 	unique, refusedUnique int // every hunk fits in one place only
 	other, refusedOther   int
+}
+
+func (t *tally) add(o *tally) {
+	t.unique += o.unique
+	t.refusedUnique += o.refusedUnique
+	t.other += o.other
+	t.refusedOther += o.refusedOther
 }
 
 func (t tally) String() string {

@@ -3,8 +3,11 @@ package patch
 import (
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/fault"
 )
@@ -30,14 +33,14 @@ func refused(err error) bool {
 // never a third thing. FS-31 to FS-37, FS-67 to FS-70, KH-14.
 func TestMistakes(t *testing.T) {
 	tallies := map[string]*tally{}
-	n := cases(6000, 250_000)
+	n := cases(6000, 400_000)
 	for seed := range n {
 		r := rand.New(rand.NewPCG(seed, 2))
 		s := newScenario(r)
 		first := mistakes[int(seed)%len(mistakes)]
 		names, described := first.name, first.name
 		d, ok := first.make(r, &s, s.diff.clone())
-		if ok && seed%3 == 2 {
+		if ok && seed/uint64(len(mistakes))%3 == 2 {
 			second := mistakes[r.IntN(len(mistakes))]
 			names, described = "pairs", first.name+" and "+second.name
 			d, ok = second.make(r, &s, d)
@@ -70,10 +73,17 @@ func TestMistakes(t *testing.T) {
 			t.Fatalf("seed %d, %s:\nbase %q\ndiff\n%s\nright diff\n%s\ngot  %q\nwant %q", seed, described, s.text(), text, s.diff, got, s.want)
 		}
 	}
-	for _, m := range mistakes {
-		if c := tallies[m.name]; c != nil {
-			t.Logf("%-34s %v", m.name, c)
+	total := &tally{}
+	for _, m := range append(slices.Clone(mistakes), mistake{name: "pairs"}) {
+		c := tallies[m.name]
+		if c == nil {
+			continue
+		}
+		t.Logf("%-36s %v", m.name, c)
+		total.add(c)
+		if m.safe && c.unique >= 50 {
+			require.LessOrEqual(t, c.refusedUnique, 2+c.unique/50, "%s: a safe mistake is refused too often", m.name)
 		}
 	}
-	t.Logf("%-34s %v", "pairs", tallies["pairs"])
+	t.Logf("%-36s %v", "all", total)
 }
