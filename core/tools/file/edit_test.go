@@ -16,6 +16,7 @@ func editArgs(path, old, replacement string) args {
 
 // TO-07: what is found, how often, and what stays byte for byte.
 func TestEditMatching(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		text, old, replacement string
 		more                   args

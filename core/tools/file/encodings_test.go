@@ -51,6 +51,7 @@ func windows1252(text string) string {
 // FS-55: encoding, byte order mark, line endings and permissions are kept by
 // each of the three tools, and the hash is that of the bytes on disk.
 func TestChangesKeepTheFormat(t *testing.T) {
+	t.Parallel()
 	const german = "Grüße aus Köln,\nzwei Straßen weiter für 5 €,\nviele Grüße “Jürgen” über Österreich,\nschöne Fußgängerzone\n"
 	plain := func(text string) string { return text }
 	for name, tt := range map[string]struct {

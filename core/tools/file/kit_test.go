@@ -14,6 +14,7 @@ import (
 
 // Every tool keeps the whole contract of a tool (TE-10, TO-15).
 func TestToolsKeepTheContract(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ examples, failing, bad []args }{
 		file.ReadFile: {
 			[]args{{"file_path": "a.txt"}, {"file_path": "a.txt", "offset": 1, "limit": 1}, {"absolute_path": "a.txt"}, {"file_path": "a.txt", "start_line": 2}},

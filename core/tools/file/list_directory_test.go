@@ -105,6 +105,7 @@ func TestListDirectoryArguments(t *testing.T) {
 // A huge folder is cut, folders first, with a count of the rest and a way to
 // them.
 func TestListDirectoryOfAHugeFolder(t *testing.T) {
+	t.Parallel()
 	count := 2100
 	if os.Getenv("FETTLE_FULL") != "" {
 		count = 10_000

@@ -2,12 +2,12 @@ package file
 
 import (
 	"encoding/json"
-	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
@@ -46,7 +46,15 @@ func rename(args map[string]json.RawMessage, old, name string) {
 // nonEmpty refuses an empty or blank path parameter (TO-02).
 func nonEmpty(parameter, value string) error {
 	if strings.TrimSpace(value) == "" {
-		return fmt.Errorf("The '%s' parameter must be non-empty.", parameter) //nolint:staticcheck // the message is the contract's
+		return badParameter("The '"+parameter+"' parameter must be non-empty.",
+			"Give a path, absolute or relative to the target folder.")
 	}
 	return nil
+}
+
+// badParameter refuses a parameter by a rule of the tool's own.
+func badParameter(message, remedy string) *fault.Error {
+	e := fault.New(fault.InvalidToolParams, "file.validate", message, remedy)
+	e.Short = "Invalid arguments"
+	return e
 }

@@ -374,6 +374,7 @@ func TestHatch(t *testing.T) {
 
 // PR-24: the verbs of each tool in each branch, as sentences.
 func TestMessagesUseTheToolsVerb(t *testing.T) {
+	t.Parallel()
 	eachMutator(t, func(t *testing.T, m mutator) {
 		withoutHash := func(path string) args {
 			a := m.change(path)

@@ -112,10 +112,10 @@ func validateReadFile(_ Services, p ReadFileParams) error {
 		return err
 	}
 	if p.Offset != nil && *p.Offset < 0 {
-		return errors.New("Offset must be a non-negative number") //nolint:staticcheck // the message is the contract's (TO-02)
+		return badParameter("Offset must be a non-negative number", "Count lines from 0.")
 	}
 	if p.Limit != nil && *p.Limit <= 0 {
-		return errors.New("Limit must be a positive number") //nolint:staticcheck // the message is the contract's (TO-02)
+		return badParameter("Limit must be a positive number", "Ask for at least 1 line, or leave limit out.")
 	}
 	return nil
 }

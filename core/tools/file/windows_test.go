@@ -51,6 +51,7 @@ var changeWindows = []string{
 // disappears, or becomes something else in any window is left as the other
 // program made it, and the model is told.
 func TestChangesInEveryWindow(t *testing.T) {
+	t.Parallel()
 	const theirs = "somebody's work\n"
 	acts := map[string]struct {
 		act    func(s *configtest.Session)
@@ -114,6 +115,7 @@ func TestChangesInEveryWindow(t *testing.T) {
 // PR-17, PR-18, FS-62: a file that appears where one is to be made is kept and
 // not shown; folders made for nothing are gone.
 func TestAppearancesInEveryWindow(t *testing.T) {
+	t.Parallel()
 	const theirs = "somebody's work\n"
 	eachMutator(t, func(t *testing.T, m mutator) {
 		for _, window := range []string{
@@ -152,6 +154,7 @@ func TestFolderAppears(t *testing.T) {
 // KH-24, FS-63: a link swapped in during a call leads nowhere outside, in any
 // window.
 func TestLinkSwappedIn(t *testing.T) {
+	t.Parallel()
 	eachMutator(t, func(t *testing.T, m mutator) {
 		for _, window := range changeWindows {
 			for _, what := range []string{"file", "folder"} {
@@ -260,6 +263,7 @@ func TestConcurrentCreation(t *testing.T) {
 // FS-65, PR-19: a commit that fails at any step leaves the tree as it was, and
 // the answer says why and what to do.
 func TestCommitFailures(t *testing.T) {
+	t.Parallel()
 	for _, step := range []commit.Step{commit.StepLocked, commit.StepTempWritten, commit.StepTempLinked, commit.StepExchanged} {
 		for name, failure := range map[string]struct {
 			err  error
