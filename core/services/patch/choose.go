@@ -32,7 +32,8 @@ func (l *locator) anchors() []anchor {
 // which the hunks before and after h were found, where there are such. All
 // that point somewhere must point to the same place. Places where the hunk's
 // result stands already count as places too, and if the number points to one
-// of them the hunk is refused.
+// of them the hunk is refused. The order of the hunks is no evidence, since
+// they may come in any (FS-34).
 func (l *locator) decide(h *hunk, c candidates, anchors []anchor) (int, error) {
 	if !h.numbered {
 		return 0, ambiguous(h, c, "states no usable line number")
@@ -83,8 +84,8 @@ func offsetsFor(stated int, anchors []anchor, fitsThere bool) []int {
 	return offsets
 }
 
-// nearest returns the one of olds that is clearly nearest to want, or -1 if
-// one of news is nearer still, measured from want or wantNew.
+// nearest returns the one of olds that is clearly nearest to want. place is -1
+// if one of news is nearer still, measured from want or wantNew.
 func nearest(olds, news []int32, want, wantNew int) (place int, clear bool) {
 	far := int(^uint(0) >> 2)
 	first, second := far, far

@@ -190,7 +190,7 @@ var mistakes = []mistake{
 		}
 		return d, true
 	}},
-	{"context line missing inside context", true, func(r *rand.Rand, s *scenario, d draft) (draft, bool) {
+	{"context line missing inside context", false, func(r *rand.Rand, s *scenario, d draft) (draft, bool) {
 		h := &d.hunks[r.IntN(len(d.hunks))]
 		at := r.IntN(len(h.lines))
 		context := func(i int) bool { return i >= 0 && i < len(h.lines) && h.lines[i].op == gitdiff.OpContext }
