@@ -1,0 +1,368 @@
+package mutation_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/commit"
+	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/mutation"
+	"github.com/fettle-dev/fettle/core/services/patch"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+var verb = filestate.Verb{Ing: "editing", Infinitive: "edit", Participle: "edited", Component: "TEST"}
+
+// fixture is a Service over real files.
+type fixture struct {
+	*mutation.Service
+	t     *testing.T
+	dir   string
+	files *workspace.Workspace
+	state *filestate.Service
+	log   bytes.Buffer
+}
+
+func newFixture(t *testing.T, change ...func(*mutation.Options)) *fixture {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	files, err := workspace.Open(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { files.Close() })
+	fx := &fixture{t: t, dir: dir, files: files, state: filestate.New(filestate.Options{Files: files})}
+	o := mutation.Options{
+		Files: files, State: fx.state, Committer: commit.New(commit.Options{}),
+		Logger: slog.New(slog.NewTextHandler(&fx.log, nil)),
+	}
+	for _, f := range change {
+		f(&o)
+	}
+	fx.Service = mutation.New(o)
+	return fx
+}
+
+func (fx *fixture) write(name, content string) workspace.Path {
+	fx.t.Helper()
+	p := fx.path(name)
+	require.NoError(fx.t, os.WriteFile(p.String(), []byte(content), 0o644))
+	return p
+}
+
+func (fx *fixture) path(name string) workspace.Path {
+	fx.t.Helper()
+	p, err := fx.files.Resolve(name)
+	require.NoError(fx.t, err)
+	return p
+}
+
+// known writes a file and reads it as the conversation would.
+func (fx *fixture) known(name, content string) workspace.Path {
+	fx.t.Helper()
+	p := fx.write(name, content)
+	_, err := fx.state.Read(fx.t.Context(), filestate.ReadRequest{Path: p})
+	require.NoError(fx.t, err)
+	return p
+}
+
+func (fx *fixture) content(p workspace.Path) string {
+	fx.t.Helper()
+	data, err := os.ReadFile(p.String())
+	require.NoError(fx.t, err)
+	return string(data)
+}
+
+// upper asks for the file's text in capitals, or for "NEW" where there is none.
+func upper(p workspace.Path) mutation.Request {
+	return mutation.Request{Path: p, Verb: verb, Compute: func(b mutation.Base) (mutation.Change, *fault.Error) {
+		if !b.Exists {
+			return mutation.Change{Text: "NEW"}, nil
+		}
+		return mutation.Change{Text: strings.ToUpper(b.Text)}, nil
+	}}
+}
+
+func requireRefusal(t *testing.T, err *fault.Error, code fault.Code, reason fault.Reason) {
+	t.Helper()
+	require.NotNil(t, err)
+	require.Equal(t, code, err.Code, "%s", err.Line())
+	require.Equal(t, reason, err.Reason)
+}
+
+func TestPlanAndCommit(t *testing.T) {
+	fx := newFixture(t)
+	p := fx.known("a.txt", "text\n")
+	plan := fx.Plan(t.Context(), upper(p))
+	require.Nil(t, plan.Refused())
+	require.Equal(t, "text\n", plan.Base().Text)
+	require.Equal(t, filestate.Sum([]byte("text\n")), plan.Base().SHA256)
+	require.Equal(t, "TEXT\n", plan.NewText())
+	require.Equal(t, patch.Stat{AddedLines: 1, RemovedLines: 1, AddedChars: 4, RemovedChars: 4}, plan.Diff().Stat())
+	require.Equal(t, "text\n", fx.content(p), "a plan writes nothing")
+
+	out := fx.Commit(t.Context(), plan)
+	require.Nil(t, out.Err)
+	require.Equal(t, "TEXT\n", fx.content(p))
+	require.Equal(t, "TEXT\n", *out.State.Content)
+	require.Equal(t, filestate.Sum([]byte("TEXT\n")), *out.State.SHA256)
+	require.Equal(t, int64(2), *out.State.Version)
+	require.Empty(t, out.Kept)
+
+	// A plan is committed once.
+	require.NoError(t, os.WriteFile(p.String(), []byte("text\n"), 0o644))
+	out = fx.Commit(t.Context(), plan)
+	requireRefusal(t, out.Err, fault.ExecutionFailed, "")
+	require.Equal(t, filestate.Withheld(p.String()), out.State)
+	require.Equal(t, "text\n", fx.content(p))
+}
+
+func TestCreation(t *testing.T) {
+	fx := newFixture(t)
+	p := fx.path("new/tree/a.txt")
+	plan := fx.Plan(t.Context(), upper(p))
+	require.Nil(t, plan.Refused())
+	require.False(t, plan.Base().Exists)
+	require.Equal(t, filestate.EmptySHA256, plan.Base().SHA256)
+	require.NoDirExists(t, filepath.Join(fx.dir, "new"), "PR-19: the plan makes nothing")
+	out := fx.Commit(t.Context(), plan)
+	require.Nil(t, out.Err)
+	require.Equal(t, "NEW", fx.content(p))
+}
+
+// Compute runs at most once, after proof, and not at all for what is refused.
+func TestComputeComesAfterProof(t *testing.T) {
+	fx := newFixture(t)
+	fx.write("unread.txt", "secret")
+	fx.known("read.txt", "text")
+	for name, want := range map[string]int{"unread.txt": 0, "read.txt": 1} {
+		calls := 0
+		r := upper(fx.path(name))
+		compute := r.Compute
+		r.Compute = func(b mutation.Base) (mutation.Change, *fault.Error) {
+			calls++
+			return compute(b)
+		}
+		fx.Commit(t.Context(), fx.Plan(t.Context(), r))
+		require.Equal(t, want, calls, name)
+	}
+	require.Equal(t, "secret", fx.content(fx.path("unread.txt")))
+}
+
+// FS-43, KH-12: a refused plan stays refused, and its answer the same, even if
+// the file comes to match.
+func TestRefusedPlanStaysRefused(t *testing.T) {
+	fx := newFixture(t)
+	p := fx.known("a.txt", "text")
+	fx.write("a.txt", "other")
+	plan := fx.Plan(t.Context(), upper(p))
+	requireRefusal(t, plan.Refused(), fault.FileChangedSinceRead, fault.Changed)
+	fx.write("a.txt", "text")
+	first := fx.Commit(t.Context(), plan)
+	require.Same(t, plan.Refused(), first.Err)
+	require.Equal(t, first, fx.Commit(t.Context(), plan))
+	require.Equal(t, "other", *first.State.Content, "the state at the refusal")
+	require.Equal(t, "text", fx.content(p))
+}
+
+// What Compute answers as an error refuses the change, with the state that
+// the conversation may see.
+func TestComputeRefuses(t *testing.T) {
+	fx := newFixture(t)
+	no := fault.New(fault.EditNoChange, "test", "No.", "Do something else.")
+	refuse := func(mutation.Base) (mutation.Change, *fault.Error) { return mutation.Change{}, no }
+	p := fx.known("a.txt", "text")
+	plan := fx.Plan(t.Context(), mutation.Request{Path: p, Verb: verb, Compute: refuse})
+	require.Same(t, no, plan.Refused())
+	require.Equal(t, "text", *fx.Commit(t.Context(), plan).State.Content)
+	plan = fx.Plan(t.Context(), mutation.Request{Path: fx.path("absent"), Verb: verb, Compute: refuse})
+	require.Equal(t, filestate.Withheld(fx.path("absent").String()), fx.Commit(t.Context(), plan).State)
+}
+
+// A file is not grown beyond what could be read again.
+func TestTooLargeAResult(t *testing.T) {
+	files := newFixture(t).files
+	state := filestate.New(filestate.Options{Files: files, Limits: filestate.Limits{FileBytes: 10}})
+	s := mutation.New(mutation.Options{Files: files, State: state, Committer: commit.New(commit.Options{})})
+	p, err := files.Resolve("a.txt")
+	require.NoError(t, err)
+	r := upper(p)
+	r.Compute = func(mutation.Base) (mutation.Change, *fault.Error) {
+		return mutation.Change{Text: strings.Repeat("x", 11)}, nil
+	}
+	requireRefusal(t, s.Plan(t.Context(), r).Refused(), fault.FileTooLarge, "")
+	require.NoFileExists(t, p.String())
+}
+
+// committer is a Committer that answers as it is told.
+type committer struct {
+	out commit.Outcome
+	err error
+	got commit.Request
+}
+
+func (c *committer) Commit(_ context.Context, r commit.Request) (commit.Outcome, error) {
+	c.got = r
+	return c.out, c.err
+}
+
+// RC-32: a stat that failed after the write does not fail it, and nothing
+// stale survives.
+func TestStatFailedAfterTheWrite(t *testing.T) {
+	fake := new(committer)
+	fx := newFixture(t, func(o *mutation.Options) { o.Committer = fake })
+	p := fx.known("a.txt", "text")
+	out := fx.Commit(t.Context(), fx.Plan(t.Context(), upper(p)))
+	require.Nil(t, out.Err)
+	require.Equal(t, "TEXT", *out.State.Content)
+	_, known := fx.state.Cache.ByPath(p.String())
+	require.False(t, known)
+	require.Equal(t, "a.txt", fake.got.Name)
+	require.Equal(t, []byte("TEXT"), fake.got.Data)
+	require.Equal(t, filestate.Sum([]byte("text")), fake.got.Base)
+}
+
+// FS-60: foreign bytes that commit kept are reported with a success and with
+// a failure.
+func TestKeptFilesAreReported(t *testing.T) {
+	for name, err := range map[string]error{
+		"success": nil,
+		"failure": fault.New(fault.FileChangedSinceRead, "commit", "Changed.", "Read.").Because(fault.Changed),
+	} {
+		t.Run(name, func(t *testing.T) {
+			fake := &committer{commit.Outcome{Kept: []string{"/kept"}}, err, commit.Request{}}
+			fx := newFixture(t, func(o *mutation.Options) { o.Committer = fake })
+			out := fx.Commit(t.Context(), fx.Plan(t.Context(), upper(fx.known("a.txt", "text"))))
+			require.Equal(t, err == nil, out.Err == nil)
+			require.Equal(t, []string{"/kept"}, out.Kept)
+			require.Contains(t, fx.log.String(), "component=TEST")
+			require.Contains(t, fx.log.String(), fx.path("a.txt").String())
+		})
+	}
+}
+
+// How commit's errors come out: the words of the decision for what moved,
+// commit's own for the rest, and the state that is there now (FS-29).
+func TestCommitErrors(t *testing.T) {
+	because := func(code fault.Code, reason fault.Reason) error {
+		return fault.New(code, "commit", "Commit says so.", "Commit's remedy.").Because(reason)
+	}
+	for name, tt := range map[string]struct {
+		err     error
+		proof   bool
+		code    fault.Code
+		reason  fault.Reason
+		message string
+		shown   bool
+	}{
+		"changed, no proof":   {because(fault.FileChangedSinceRead, fault.Changed), false, fault.FileChangedSinceRead, fault.Changed, "was modified on disk", true},
+		"changed, with proof": {because(fault.FileChangedSinceRead, fault.Changed), true, fault.FileChangedSinceRead, fault.Changed, filestate.StateMismatch, true},
+		"disappeared":         {because(fault.FileChangedSinceRead, fault.Disappeared), false, fault.FileChangedSinceRead, fault.Disappeared, "disappeared", false},
+		"open elsewhere":      {because(fault.FileChangedSinceRead, fault.OpenElsewhere), true, fault.FileChangedSinceRead, fault.OpenElsewhere, "Commit says so.", true},
+		"no space":            {because(fault.NoSpaceLeft, ""), false, fault.NoSpaceLeft, "", "Commit says so.", true},
+		"cancelled":           {because(fault.Cancelled, ""), false, fault.Cancelled, "", "Commit says so.", false},
+		"without a class":     {errors.New("odd"), false, fault.ExecutionFailed, "", "odd", true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			fx := newFixture(t, func(o *mutation.Options) { o.Committer = &committer{err: tt.err} })
+			r := upper(fx.known("a.txt", "text"))
+			if tt.proof {
+				r.Proof = filestate.Sum([]byte("text"))
+			}
+			out := fx.Commit(t.Context(), fx.Plan(t.Context(), r))
+			requireRefusal(t, out.Err, tt.code, tt.reason)
+			require.Contains(t, out.Err.Message, tt.message)
+			require.Equal(t, tt.shown, out.State.Shown())
+		})
+	}
+}
+
+// FS-65, PR-19: folders made for a write that failed are gone, those that
+// somebody has used meanwhile are not.
+func TestFoldersMadeForNothing(t *testing.T) {
+	fake := &committer{err: fault.New(fault.NoSpaceLeft, "commit", "Full.", "Free some.")}
+	fx := newFixture(t, func(o *mutation.Options) { o.Committer = fake })
+	requireRefusal(t, fx.Commit(t.Context(), fx.Plan(t.Context(), upper(fx.path("a/b/c.txt")))).Err, fault.NoSpaceLeft, "")
+	require.NoDirExists(t, filepath.Join(fx.dir, "a"))
+}
+
+// TE-08, PR-16, PR-18: the windows come in their order, each once, and none
+// after a refusal.
+func TestWindows(t *testing.T) {
+	var seen []mutation.Window
+	var act func(mutation.Window)
+	fx := newFixture(t, func(o *mutation.Options) {
+		o.Hook = func(w mutation.Window, _ workspace.Path) {
+			seen = append(seen, w)
+			if act != nil {
+				act(w)
+			}
+		}
+	})
+	all := []mutation.Window{mutation.WindowDecided, mutation.WindowPlanned, mutation.WindowCommit, mutation.WindowRechecked}
+	p := fx.known("a.txt", "text")
+	require.Nil(t, fx.Commit(t.Context(), fx.Plan(t.Context(), upper(p))).Err)
+	require.Equal(t, all, seen)
+	for _, at := range all {
+		t.Run(string(at), func(t *testing.T) {
+			p := fx.known("a.txt", "text")
+			seen = nil
+			act = func(w mutation.Window) {
+				if w == at {
+					fx.write("a.txt", "theirs")
+				}
+			}
+			defer func() { act = nil }()
+			plan := fx.Plan(t.Context(), upper(p))
+			out := fx.Commit(t.Context(), plan)
+			requireRefusal(t, out.Err, fault.FileChangedSinceRead, fault.Changed)
+			require.Equal(t, "theirs", fx.content(p))
+			if at == mutation.WindowDecided {
+				require.Equal(t, all[:1], seen)
+			} else { // a stat does not tell; the commit does, as it hashes
+				require.Equal(t, all, seen)
+			}
+		})
+	}
+}
+
+// AR-29: an ended context ends a plan and a commit with code cancelled and
+// nothing written.
+func TestCancelled(t *testing.T) {
+	fx := newFixture(t)
+	p := fx.known("a.txt", "text")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	plan := fx.Plan(ended, upper(p))
+	requireRefusal(t, plan.Refused(), fault.Cancelled, "")
+	plan = fx.Plan(t.Context(), upper(p))
+	out := fx.Commit(ended, plan)
+	requireRefusal(t, out.Err, fault.Cancelled, "")
+	require.Equal(t, filestate.Withheld(p.String()), out.State)
+	require.Equal(t, "text", fx.content(p))
+}
+
+// A proof that matches is enough for NeedsProof; well read is not (FS-52).
+func TestNeedsProof(t *testing.T) {
+	fx := newFixture(t)
+	p := fx.known("a.txt", "text")
+	r := upper(p)
+	r.NeedsProof = true
+	plan := fx.Plan(t.Context(), r)
+	requireRefusal(t, plan.Refused(), fault.BaseHashRequired, "")
+	require.Equal(t, "text", *fx.Commit(t.Context(), plan).State.Content)
+	r.Proof = filestate.Sum([]byte("text"))
+	require.Nil(t, fx.Commit(t.Context(), fx.Plan(t.Context(), r)).Err)
+	// A file that does not exist needs none.
+	r = upper(fx.path("new.txt"))
+	r.NeedsProof = true
+	require.Nil(t, fx.Commit(t.Context(), fx.Plan(t.Context(), r)).Err)
+}
