@@ -10,7 +10,7 @@ func ExampleCorrect() {
 	const base = "func main() {\n\tprintln(\"hello\")\n}\n"
 	// As a model may write it: no file header, made-up numbers, and the
 	// indentation of the context in blanks.
-	diff, err := patch.Parse("@@ -1,1 +1,1 @@\n func main() {\n     println(\"hello\")\n+\tprintln(\"world\")\n }\n")
+	diff, err := patch.Parse("@@ -7,1 +7,1 @@\n func main() {\n     println(\"hello\")\n+\tprintln(\"world\")\n }\n")
 	if err != nil {
 		fmt.Println(err)
 		return

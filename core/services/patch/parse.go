@@ -33,15 +33,15 @@ type parser struct {
 	pos   int
 	d     *Diff
 
-	named      bool   // a pair of file names has been seen
-	git        string // the first "diff --git" line
-	fence      string // the open fence; "" outside
-	closed     bool   // a fence has been closed
-	strayAfter int    // 1-based line after a closed fence that looks like a diff line; 0: none
-	prose      bool
-	mode       bool
-	headers    int // hunk headers seen, and how many of them ended in CR LF
-	headersCR  int
+	named     bool   // a pair of file names has been seen
+	git       string // the first "diff --git" line
+	fence     string // the open fence; "" outside
+	closed    bool   // a fence has been closed since the last hunk
+	fenced    bool
+	prose     bool
+	mode      bool
+	headers   int // hunk headers seen, and how many of them ended in CR LF
+	headersCR int
 }
 
 func (p *parser) run() error {
@@ -53,9 +53,6 @@ func (p *parser) run() error {
 	d := p.d
 	if len(d.hunks) == 0 {
 		return invalid("patch.parse", formRemedy, "The diff contains no hunk.")
-	}
-	if p.strayAfter > 0 && p.fence != "" {
-		return p.stray(p.strayAfter - 1)
 	}
 	if strings.TrimSuffix(p.lines[len(p.lines)-1], "\r") == "@" {
 		return cutOff(d.hunks[len(d.hunks)-1].number + 1)
@@ -86,7 +83,7 @@ func (p *parser) report() {
 	}{
 		{!p.named && p.git == "", KindFileHeader},
 		{p.mode, KindFileMode},
-		{p.closed || p.fence != "", KindCodeFence},
+		{p.fenced, KindCodeFence},
 		{p.prose, KindProse},
 	} {
 		if r.seen {
@@ -126,11 +123,12 @@ func (p *parser) outside() error {
 	case fenceOf(s) != "":
 		p.toggleFence(s)
 	case len(p.d.hunks) > 0 && s != "" && (s[0] == '+' || s[0] == '-'):
-		// A list in prose, or the rest of a hunk that something cut in two.
-		if !p.closed || p.fence != "" {
-			return p.stray(p.pos)
+		// A list in prose, below a whole hunk and the end of its fence; else the
+		// rest of a hunk that something cut in two.
+		if !p.closed || p.fence != "" || !p.d.hunks[len(p.d.hunks)-1].countsHold {
+			return p.stray()
 		}
-		p.strayAfter = p.pos + 1
+		p.prose = true
 	case isMetadata(s, "index ", "new file mode ", "Index: ", "====", "--- ", "+++ "):
 	case strings.TrimSpace(s) != "":
 		p.prose = true
@@ -139,9 +137,10 @@ func (p *parser) outside() error {
 	return nil
 }
 
-func (p *parser) stray(at int) error {
+// stray refuses the current line.
+func (p *parser) stray() error {
 	return invalid("patch.parse", formRemedy+" Leave out everything else.",
-		"Line %d of the diff, %s, stands outside every hunk.", at+1, excerpt(p.lines[at]))
+		"Line %d of the diff, %s, stands outside every hunk.", p.pos+1, excerpt(p.lines[p.pos]))
 }
 
 // name takes note of a file that the diff names, and refuses a second one.
@@ -210,6 +209,7 @@ func fenceOf(s string) string {
 
 func (p *parser) toggleFence(s string) {
 	f := fenceOf(s)
+	p.fenced = true
 	switch {
 	case p.fence == "":
 		p.fence = f
@@ -222,6 +222,7 @@ func (p *parser) toggleFence(s string) {
 func (p *parser) hunk() error {
 	raw := p.lines[p.pos]
 	p.headers++
+	p.closed = false
 	if strings.HasSuffix(raw, "\r\n") {
 		p.headersCR++
 	}
@@ -332,7 +333,7 @@ func (p *parser) line(h *hunk) error {
 	}
 	if s[0] == '\\' {
 		if len(h.lines) == 0 || h.tail > 0 || !isMarker(s) && !strings.HasPrefix(noNewline, s) {
-			return p.stray(p.pos)
+			return p.stray()
 		}
 		if len(s) < len(`\ No newline`) {
 			return cutOff(h.number)

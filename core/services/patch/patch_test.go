@@ -161,6 +161,8 @@ func TestRefuse(t *testing.T) {
 		{"FS-40 one good hunk, one bad", poem, names + "@@ -1 +1 @@\n-one\n+1\n@@ -5 +5 @@\n-nine\n+9\n", fault.InvalidDiff, absentMessage},
 		{"FS-67 a line outside every hunk", poem, names + "@@ -1,1 +1,1 @@\n-one\n+1\nand then\n-two\n+2\n", fault.InvalidDiff, "outside every hunk"},
 		{"FS-67 a context line without its blank inside a hunk", poem, names + "@@ -1,3 +1,3 @@\n-one\n+1\ntwo\n-three\n+3\n", fault.InvalidDiff, "outside every hunk"},
+		{"FS-67 fences of a Markdown file that lost their blanks", "a\n```\nb\n```\nc\n", "```diff\n@@\n-a\n+A\n```\n-b\n+B\n```\n c\n```\n", fault.InvalidDiff, "outside every hunk"},
+		{"FS-67 a closed fence before the diff excuses nothing after it", poem, "```\nx\n```\n" + names + "@@ -1 +1 @@\n-one\n+1\nand then\n-two\n+2\n", fault.InvalidDiff, "outside every hunk"},
 		{"FS-68 cut inside an added line", poem, names + "@@ -2,3 +2,3 @@\n two\n-three\n+3 and so", fault.InvalidDiff, "cut off"},
 		{"FS-68 cut inside a header", poem, names + "@@ -2,3 +2,3 @@\n two\n-three\n+3\n four\n@@ -6,", fault.InvalidDiff, "cut off"},
 		{"FS-68 cut after one character of a header", poem, names + "@@ -2,3 +2,3 @@\n two\n-three\n+3\n four\n@", fault.InvalidDiff, "cut off"},
