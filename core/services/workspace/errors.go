@@ -60,6 +60,12 @@ func pathError(op, path string, err error) error {
 	case errors.Is(err, fs.ErrPermission):
 		return fault.Wrap(fault.PermissionDenied, op, "Permission denied: "+path+".",
 			"Ask the user to change the permissions, or work on another file.", err)
+	case errors.Is(err, syscall.EROFS):
+		return fault.Wrap(fault.PermissionDenied, op, "The file system is read-only: "+path+".",
+			"Work on a file elsewhere, or ask the user to make it writable.", err)
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return fault.Wrap(fault.NoSpaceLeft, op, "There is no space left for "+path+".",
+			"Free some space or raise the quota, then call again.", err)
 	case errors.Is(err, syscall.ENOTDIR):
 		return fault.Wrap(fault.PathIsNotADirectory, op, "Not a folder, or below something that is not one: "+path+".", list, err)
 	case errors.Is(err, syscall.ENAMETOOLONG):
