@@ -137,7 +137,11 @@ func (c *readFile) Locations() []tools.Location {
 func (c *readFile) Confirmation(context.Context) (*tools.Confirmation, error) { return nil, nil }
 
 func (c *readFile) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {
-	read, err := c.services.Reader.Read(ctx, c.request)
+	var read *filestate.Read
+	err := ctx.Err() // an unchanged file is answered without a look at ctx
+	if err == nil {
+		read, err = c.services.Reader.Read(ctx, c.request)
+	}
 	if err != nil {
 		return tools.Fail(asFault(ctx, "file.read_file", fault.ReadContentFailure, err)), nil
 	}

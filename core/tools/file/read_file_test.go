@@ -3,6 +3,7 @@ package file_test
 import (
 	"fmt"
 	"os"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -427,7 +428,11 @@ func TestHugeFile(t *testing.T) {
 	if os.Getenv("FETTLE_FULL") == "" {
 		require.NoError(t, os.Truncate(path, 64<<20))
 	}
+	var from, to runtime.MemStats
+	runtime.ReadMemStats(&from)
 	st := read(t, s, path, args{"offset": 0, "limit": 2})
+	runtime.ReadMemStats(&to)
+	require.Less(t, to.TotalAlloc-from.TotalAlloc, uint64(16<<20))
 	require.Equal(t, "first\nsecond\n", *st.Content)
 	require.Nil(t, st.SHA256)
 }

@@ -11,7 +11,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -313,9 +312,7 @@ func TestReadManyFilesCapsFiles(t *testing.T) {
 }
 
 func TestReadManyFilesEndsWithItsContext(t *testing.T) {
-	s := newSession(t, func(p *config.Parameters) {
-		p.ReadHook = func(filestate.Window, workspace.Path) {}
-	})
+	s := newSession(t)
 	s.Write("a", "a")
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

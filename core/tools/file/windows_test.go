@@ -15,6 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/commit"
+	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/mutation"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 	"github.com/fettle-dev/fettle/core/tools/file"
@@ -196,6 +197,45 @@ func TestLinkSwappedIn(t *testing.T) {
 			}
 		}
 	})
+}
+
+// KH-24: nor does one that is swapped in between the two looks of a read.
+func TestLinkSwappedInWhileReading(t *testing.T) {
+	outside := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(outside, "a.txt"), []byte("secret\n"), 0o644))
+	for _, tool := range []string{file.ReadFile, file.ReadManyFiles} {
+		for _, what := range []string{"dir/a.txt", "dir"} {
+			var s *configtest.Session
+			swapped := false
+			s = newSession(t, func(p *config.Parameters) {
+				p.ReadHook = func(w filestate.Window, _ workspace.Path) {
+					if w != filestate.WindowStatRead || swapped {
+						return
+					}
+					swapped = true
+					target := outside
+					if what != "dir" {
+						target = filepath.Join(outside, "a.txt")
+					}
+					if err := os.Rename(s.Path(what), s.Path("moved")); err != nil {
+						t.Error(err)
+					}
+					if err := os.Symlink(target, s.Path(what)); err != nil {
+						t.Error(err)
+					}
+				}
+			})
+			s.Write("dir/a.txt", base)
+			a := args{"file_path": "dir/a.txt"}
+			if tool == file.ReadManyFiles {
+				a = args{"paths": []string{"dir/a.txt"}}
+			}
+			r := s.Call(tool, a)
+			require.True(t, swapped)
+			require.NotContains(t, string(jsonOf(t, r.Result)), "secret")
+			require.Contains(t, r.Result.LLMContent.String(), "within workspace")
+		}
+	}
 }
 
 // FS-66: two changes on one base: one succeeds, the other mismatches and can
