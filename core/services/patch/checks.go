@@ -25,6 +25,12 @@ func (h *hunk) missing(more int) (olds, news int) {
 	return olds, news
 }
 
+// lacksLines reports whether the header states more lines than h has.
+func (h *hunk) lacksLines() bool {
+	olds, news := h.missing(0)
+	return h.head.counted && !h.countsHold && (olds > 0 || news > 0)
+}
+
 // checkEdges refuses a hunk that inserts lines at its own edge while its header
 // counts one more line of context than it has: that line may belong between.
 func checkEdges(h *hunk, s spot, base []string) error {

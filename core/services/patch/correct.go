@@ -58,6 +58,9 @@ func (c *corrector) run() (*Change, error) {
 	c.spots = make([]spot, len(hunks))
 	if len(c.base) > 0 {
 		spots, err := locate(c.base, hunks)
+		if last := &hunks[len(hunks)-1]; err != nil && c.diff.cut && last.lacksLines() {
+			return nil, cutOff(last.number)
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -111,13 +114,10 @@ func (c *corrector) check(h *hunk, s spot) error {
 // short reports whether h has fewer lines than its header says, by more than
 // blank context that was trimmed off its end (FS-68).
 func (c *corrector) short(h *hunk, s spot) bool {
-	if !h.head.counted || h.countsHold {
+	if !h.lacksLines() {
 		return false
 	}
 	missing, news := h.missing(0)
-	if missing <= 0 && news <= 0 {
-		return false
-	}
 	if missing != news {
 		return true
 	}
@@ -219,9 +219,11 @@ func (c *corrector) finalNewline(edits []edit) []edit {
 	}
 	if e.start == e.end && !baseNewline {
 		e.start--
-		own := c.base[e.start]
-		first := addition{text: own + strings.TrimPrefix(c.eol.near(e.start), own[len(own)-len(ending(own)):])}
-		e.added = append([]addition{first}, e.added...)
+		eol := c.eol.near(e.start)
+		if strings.HasSuffix(c.base[e.start], "\r") {
+			eol = lf
+		}
+		e.added = append([]addition{{text: c.base[e.start] + eol}}, e.added...)
 	}
 	return edits
 }

@@ -60,6 +60,7 @@ func FuzzCorrect(f *testing.F) {
 	}
 	f.Add("a", "@@0\n a\n+")
 	f.Add("0\n\na", "@@\n+\n-\n-a")
+	f.Add("\n\n", "@@\n\n \n+c\r\r")
 	f.Add("a\n\n\n", "@@\n-\n\n+")
 	for seed := range uint64(40) {
 		r := rand.New(rand.NewPCG(seed, 8))

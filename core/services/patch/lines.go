@@ -21,11 +21,11 @@ func splitLines(text string) []string {
 	return lines
 }
 
-// content returns a line without its ending, LF or CR LF. A single CR at the
-// end of a last line counts as ending too, as it does in a line of a diff.
+// content returns a line without its ending, LF or CR LF. Further CR before it,
+// and those at the end of a last line without LF, count as ending too: a diff
+// cannot tell them from one.
 func content(line string) string {
-	line = strings.TrimSuffix(line, "\n")
-	return strings.TrimSuffix(line, "\r")
+	return strings.TrimRight(strings.TrimSuffix(line, "\n"), "\r")
 }
 
 // ending returns what content cuts off.
