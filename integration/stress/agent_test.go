@@ -1,0 +1,84 @@
+// Package stress puts whole sessions under load: random patches from end to
+// end, processes that race for one file, kills at any moment, and many calls
+// at once. FETTLE_FULL=1 runs the large numbers.
+package stress
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/tools/file"
+)
+
+// number returns how many rounds to run.
+func number(small, full int) int {
+	if os.Getenv("FETTLE_FULL") == "1" {
+		return full
+	}
+	return small
+}
+
+// agent is a session as a model has it: it knows what its calls answer and
+// nothing else.
+type agent struct {
+	config *config.Config
+	calls  *scheduler.Scheduler
+}
+
+func newAgent(dir, home string) (*agent, error) {
+	c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: home, ApprovalMode: policy.ModeYolo})
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Initialize(context.Background()); err != nil {
+		return nil, err
+	}
+	calls, err := c.Scheduler()
+	return &agent{c, calls}, err
+}
+
+func (a *agent) call(tool string, args any) scheduler.Response {
+	raw, err := json.Marshal(args)
+	if err != nil {
+		panic(err)
+	}
+	return a.calls.Run(context.Background(), scheduler.Request{Tool: tool, Args: raw})
+}
+
+// read shows a file whole, with the content even if it was shown before.
+func (a *agent) read(name string) (filestate.State, error) {
+	r := a.call("read_file", map[string]any{"file_path": name, "offset": 0, "limit": 2000})
+	var s filestate.State
+	if r.Status != scheduler.StatusSuccess {
+		return s, r.Result.Error
+	}
+	err := json.Unmarshal([]byte(r.Result.LLMContent.String()), &s)
+	return s, err
+}
+
+// patch tries a diff and returns the report, which there is on every exit,
+// and the error's code.
+func (a *agent) patch(name, diff, base string) (file.Report, scheduler.Response, error) {
+	r := a.call("safe_patch", file.SafePatchParams{FilePath: name, UnifiedDiff: diff, BaseContentSHA256: base})
+	var report file.Report
+	if err := json.Unmarshal([]byte(r.Result.LLMContent.String()), &report); err != nil {
+		return report, r, fmt.Errorf("%s: %w", r.Result.LLMContent.String(), err)
+	}
+	if report.Success != (r.Status == scheduler.StatusSuccess) {
+		return report, r, fmt.Errorf("success is %v in a call of status %s", report.Success, r.Status)
+	}
+	return report, r, nil
+}
+
+func sumOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

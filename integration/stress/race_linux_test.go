@@ -1,0 +1,437 @@
+package stress
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// The file of the race holds a counter for each who takes part, then the name
+// of the save that wrote it, and a sum, so that every saved state is told from
+// every other and a torn one tells on itself. All states have one size.
+const (
+	target   = "target"
+	patchers = 8
+	start0   = "start#0000000"
+)
+
+var owners = func() []string {
+	all := []string{"R", "I"}
+	for i := range patchers {
+		all = append(all, "F"+strconv.Itoa(i))
+	}
+	return all
+}()
+
+// state is one content of the file.
+type state struct {
+	counters map[string]int
+	save     string
+}
+
+func (s state) text() string {
+	var b strings.Builder
+	for _, o := range owners {
+		fmt.Fprintf(&b, "%-5s %07d\n", o, s.counters[o])
+	}
+	fmt.Fprintf(&b, "saved by %s\n", s.save)
+	return b.String() + "sum " + sumOf([]byte(b.String())) + "\n"
+}
+
+// next returns the state that an owner saves upon s, in its n-th try.
+func (s state) next(owner string, n int) state {
+	next := state{map[string]int{}, fmt.Sprintf("%s#%0*d", owner, len(start0)-len(owner)-1, n)}
+	for o, c := range s.counters {
+		next.counters[o] = c
+	}
+	next.counters[owner]++
+	return next
+}
+
+// parse returns the state that a content is; not ok means that it is torn.
+func parse(content []byte) (s state, ok bool) {
+	s.counters = map[string]int{}
+	for line := range strings.Lines(string(content)) {
+		var owner string
+		var n int
+		if c, _ := fmt.Sscanf(line, "saved by %s\n", &owner); c == 1 {
+			s.save = owner
+		} else if c, _ := fmt.Sscanf(line, "%s %d\n", &owner, &n); c == 2 {
+			s.counters[owner] = n
+		}
+	}
+	return s, s.text() == string(content)
+}
+
+// diffTo returns a diff with one hunk for the owner's counter and one for the
+// end, as a model writes it: with no line numbers worth the name.
+func (s state) diffTo(next state, owner string) string {
+	olds, news := strings.Split(s.text(), "\n"), strings.Split(next.text(), "\n")
+	i, n := slices.Index(owners, owner), len(owners)
+	var b strings.Builder
+	b.WriteString("--- a/target\n+++ b/target\n@@ -1,1 +1,1 @@\n")
+	for _, l := range olds[max(0, i-1):i] {
+		b.WriteString(" " + l + "\n")
+	}
+	fmt.Fprintf(&b, "-%s\n+%s\n@@ -1,1 +1,1 @@\n", olds[i], news[i])
+	fmt.Fprintf(&b, "-%s\n-%s\n+%s\n+%s\n", olds[n], olds[n+1], news[n], news[n+1])
+	return b.String()
+}
+
+// patchCounter raises its counter by safe_patch, again and again. When it is
+// refused it works on from the state object that the refusal brings. It prints
+//
+//	try SAVE BASE    before each call
+//	ack SAVE         when the call succeeded
+//	kept FILE        for each file said to have been kept beside the target
+//	reread           when a refusal brought no content
+func patchCounter(args []string) error {
+	owner := args[2]
+	a, err := newAgent(args[0], args[1])
+	if err != nil {
+		return err
+	}
+	shown, err := a.read(target)
+	if err != nil {
+		return err
+	}
+	return untilStopped(func(n int, out io.Writer) error {
+		if shown.Content == nil {
+			fmt.Fprintln(out, "reread")
+			if shown, err = a.read(target); err != nil {
+				return err
+			}
+		}
+		base, ok := parse([]byte(*shown.Content))
+		if !ok {
+			if shown.SHA256 != nil {
+				return fmt.Errorf("a torn state with a hash: %q", *shown.Content)
+			}
+			shown.Content = nil // an editor was writing just then, and the read says so
+			return nil
+		}
+		next := base.next(owner, n)
+		fmt.Fprintln(out, "try", next.save, base.save)
+		report, r, err := a.patch(target, base.diffTo(next, owner), *shown.SHA256)
+		if err != nil {
+			return err
+		}
+		for _, name := range report.KeptFiles {
+			fmt.Fprintln(out, "kept", name)
+		}
+		switch {
+		case report.Success:
+			fmt.Fprintln(out, "ack", next.save)
+			if *report.LatestFileState.Content != next.text() {
+				return fmt.Errorf("acknowledged is %q", *report.LatestFileState.Content)
+			}
+		case r.Result.Error.Code != fault.FileChangedSinceRead:
+			return r.Result.Error
+		}
+		shown = report.LatestFileState
+		return nil
+	})
+}
+
+// editByRename is an editor that loads, lets its user type, and saves by
+// exchanging a new file for whatever is at the path by then, which it looks at
+// when nobody writes to it any more. It prints "save SAVE BASE DISPLACED".
+func editByRename(args []string) error {
+	path, temp := filepath.Join(args[0], target), filepath.Join(args[0], ".editor.tmp")
+	pace, err := time.ParseDuration(args[1])
+	if err != nil {
+		return err
+	}
+	return untilStopped(func(n int, out io.Writer) error {
+		base, err := load(path)
+		if err != nil {
+			return err
+		}
+		time.Sleep(rand.N(pace)) // its user types
+		next := base.next("R", n)
+		if err := os.WriteFile(temp, []byte(next.text()), 0o644); err != nil {
+			return err
+		}
+		if err := unix.Renameat2(unix.AT_FDCWD, temp, unix.AT_FDCWD, path, unix.RENAME_EXCHANGE); err != nil {
+			return err
+		}
+		displaced, err := os.Open(temp)
+		if err != nil {
+			return err
+		}
+		defer displaced.Close()
+		for { // until the other editor has closed it
+			_, err := unix.FcntlInt(displaced.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
+			if err == nil {
+				break
+			}
+			if err != unix.EAGAIN { //nolint:errorlint // a bare errno
+				return err
+			}
+			time.Sleep(time.Millisecond)
+		}
+		content, err := io.ReadAll(displaced)
+		if err != nil {
+			return err
+		}
+		was, ok := parse(content)
+		if !ok {
+			return fmt.Errorf("displaced a torn file: %q", content)
+		}
+		fmt.Fprintln(out, "save", next.save, base.save, was.save)
+		return os.Remove(temp)
+	})
+}
+
+// editInPlace is an editor that loads, lets its user type, and writes into the
+// file that is at the path by then. It prints "save SAVE BASE DISPLACED".
+func editInPlace(args []string) error {
+	path := filepath.Join(args[0], target)
+	pace, err := time.ParseDuration(args[1])
+	if err != nil {
+		return err
+	}
+	return untilStopped(func(n int, out io.Writer) error {
+		base, err := load(path)
+		if err != nil {
+			return err
+		}
+		time.Sleep(rand.N(pace)) // its user types
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		content, err := io.ReadAll(f)
+		if err != nil {
+			return err
+		}
+		was, ok := parse(content)
+		if !ok {
+			return fmt.Errorf("about to write over a torn file: %q", content)
+		}
+		next := base.next("I", n)
+		if _, err := f.WriteAt([]byte(next.text()), 0); err != nil {
+			return err
+		}
+		fmt.Fprintln(out, "save", next.save, base.save, was.save)
+		return f.Close()
+	})
+}
+
+// load reads the file until it is whole: the editor in place may be writing.
+func load(path string) (state, error) {
+	for tries := 0; ; tries++ {
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return state{}, err
+		}
+		s, ok := parse(content)
+		if ok {
+			return s, nil
+		}
+		if tries == 1000 {
+			return s, fmt.Errorf("torn for good: %q", content)
+		}
+	}
+}
+
+// readForever reads. It prints "read COUNT", and for files found torn "busy" if
+// somebody was writing into them, which fettle never does, and else "torn".
+func readForever(args []string) error {
+	path := filepath.Join(args[0], target)
+	reads := 0
+	err := untilStopped(func(_ int, out io.Writer) error {
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		reads++
+		var buf [4096]byte
+		for tries := 0; ; tries++ {
+			n, err := f.ReadAt(buf[:], 0)
+			if err != nil && err != io.EOF { //nolint:errorlint // ReadAt's own
+				return err
+			}
+			_, ok := parse(buf[:n])
+			switch {
+			case ok && tries > 0:
+				fmt.Fprintln(out, "busy")
+				return nil
+			case ok:
+				return nil
+			case tries == 1000:
+				fmt.Fprintln(out, "torn")
+				return nil
+			}
+		}
+	})
+	fmt.Println("read", reads)
+	return err
+}
+
+// record is what the processes of a race told.
+type record struct {
+	upon   map[string]string // by save: what it replaced, be it tried, acknowledged or an editor's
+	base   map[string]string // by editor's save: what it was loaded from
+	acked  []string
+	edited []string
+	kept   []string
+	counts map[string]int // lines of other kinds
+}
+
+func (r *record) add(t *testing.T, lines [][]string) {
+	t.Helper()
+	for _, l := range lines {
+		switch l[0] {
+		case "try":
+			r.upon[l[1]] = l[2]
+			r.counts["calls"]++
+		case "ack":
+			r.acked = append(r.acked, l[1])
+		case "save":
+			r.upon[l[1]], r.base[l[1]] = l[3], l[2]
+			r.edited = append(r.edited, l[1])
+		case "kept":
+			r.kept = append(r.kept, l[1])
+		case "read":
+			n, err := strconv.Atoi(l[1])
+			require.NoError(t, err)
+			r.counts["reads"] += n
+		default:
+			r.counts[l[0]]++
+		}
+	}
+}
+
+// FS-58 to FS-61, KH-09: eight processes raise their counters in one file by
+// safe_patch, each with a session of its own and recovering from refusals by
+// what these bring, beside an editor that saves by rename, one that saves in
+// place, and a reader. Afterwards every save is followed back from the last
+// state to the first: each replaced the one before.
+//
+// An editor that saves what it loaded earlier takes others' counts back. That
+// is its own doing and counted apart; here it is about saves that nobody who
+// replaced them had seen.
+func TestEditorsAndPatchers(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, target)
+	first := state{map[string]int{}, start0}
+	for _, o := range owners {
+		first.counters[o] = 0
+	}
+	require.NoError(t, os.WriteFile(path, []byte(first.text()), 0o644))
+
+	reader := start(t, "reader", dir)
+	all := []*process{
+		start(t, "editor by rename", dir, "12ms"),
+		start(t, "editor in place", dir, "12ms"),
+	}
+	for _, o := range owners[len(all):] {
+		all = append(all, start(t, "patcher", dir, t.TempDir(), o))
+	}
+	for _, p := range append(all, reader) {
+		p.ready()
+	}
+	time.Sleep(time.Duration(number(2500, 180_000)) * time.Millisecond) // how long the race lasts
+	r := &record{upon: map[string]string{}, base: map[string]string{}, counts: map[string]int{}}
+	for _, p := range all {
+		r.add(t, p.stop())
+	}
+	r.add(t, reader.stop())
+
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	last, ok := parse(content)
+	require.True(t, ok)
+	history := r.history(t, last.save)
+	beside := map[string]bool{} // by saves that fettle kept
+	for _, save := range r.leftFiles(t, dir) {
+		maps.Copy(beside, r.history(t, save))
+	}
+
+	for _, save := range r.acked {
+		require.True(t, history[save], "the acknowledged write %s is lost", save)
+	}
+	byOther, kept := 0, 0
+	for _, save := range r.edited {
+		switch {
+		case history[save]:
+		case beside[save]:
+			kept++
+		default:
+			byOther++
+			require.True(t, r.displacedByRename(save), "the editor's save %s upon %s is lost by fettle", save, r.upon[save])
+		}
+	}
+	stale := 0
+	for save, base := range r.base {
+		if history[save] && r.upon[save] != base {
+			stale++
+		}
+	}
+	require.Zero(t, r.counts["torn"])
+	require.NotEmpty(t, r.acked)
+	require.NotEmpty(t, r.edited)
+	t.Logf("%d calls, %d acknowledged, all in the history of the file, which has %d states; %d editors' saves, of which %d led to files that fettle kept beside the target "+
+		"and %d the editors lost to each other; %d saves of something loaded earlier; %d reads, %d of a file that an editor was writing into; %d refusals without content",
+		r.counts["calls"], len(r.acked), len(history), len(r.edited), kept, byOther, stale, r.counts["reads"], r.counts["busy"], r.counts["reread"])
+}
+
+// history returns the saves that led to one, with the first state: each
+// replaced the one before.
+func (r *record) history(t *testing.T, save string) map[string]bool {
+	t.Helper()
+	seen := map[string]bool{}
+	for ; save != start0; save = r.upon[save] {
+		require.NotEmpty(t, save)
+		require.False(t, seen[save], "%s comes before itself", save)
+		seen[save] = true
+	}
+	return seen
+}
+
+// leftFiles returns the saves that lie beside the target, in files that fettle
+// told of; there must be no others.
+func (r *record) leftFiles(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	var saves []string
+	for _, e := range entries {
+		if e.Name() == target {
+			continue
+		}
+		path := filepath.Join(dir, e.Name())
+		content, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Contains(t, r.kept, path, "left without a word: %q", content)
+		s, ok := parse(content)
+		require.True(t, ok, "%s holds %q", e.Name(), content)
+		saves = append(saves, s.save)
+	}
+	return saves
+}
+
+// displacedByRename reports whether the editor by rename replaced the file
+// that an editor's save was written into, without having seen that save: then
+// it is the one who lost it.
+func (r *record) displacedByRename(save string) bool {
+	return slices.ContainsFunc(r.edited, func(other string) bool {
+		return strings.HasPrefix(other, "R#") && other != save && r.upon[other] == r.upon[save]
+	})
+}
