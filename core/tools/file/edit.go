@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -136,31 +135,36 @@ func (p EditParams) replace(path string, base mutation.Base) (text string, count
 }
 
 // occurrences returns where old stands in text, as byte ranges that do not
-// overlap. A line break in old matches LF and CRLF alike.
-func occurrences(text, old string) [][]int {
-	if strings.Contains(text, "\r\n") && strings.Contains(old, "\n") {
-		lines := strings.Split(strings.ReplaceAll(old, "\r\n", "\n"), "\n")
-		for i, l := range lines {
-			lines[i] = regexp.QuoteMeta(l)
+// overlap. A line break in either is LF or CR LF alike.
+func occurrences(text, old string) [][2]int {
+	plain, old := strings.ReplaceAll(text, "\r\n", "\n"), strings.ReplaceAll(old, "\r\n", "\n")
+	// The carriage returns taken off lie between plain and text.
+	removed, next := 0, strings.Index(text, "\r\n")
+	inText := func(at int) int {
+		for next >= 0 && next-removed < at {
+			removed++
+			i := strings.Index(text[next+2:], "\r\n")
+			if i < 0 {
+				next = -1
+			} else {
+				next += 2 + i
+			}
 		}
-		if re, err := regexp.Compile(strings.Join(lines, `\r?\n`)); err == nil {
-			return re.FindAllStringIndex(text, -1)
-		}
+		return at + removed
 	}
-	old = textfile.Restyle(old, text)
-	var places [][]int
+	var places [][2]int
 	for at := 0; ; {
-		i := strings.Index(text[at:], old)
+		i := strings.Index(plain[at:], old)
 		if i < 0 {
 			return places
 		}
-		places = append(places, []int{at + i, at + i + len(old)})
 		at += i + len(old)
+		places = append(places, [2]int{inText(at - len(old)), inText(at)})
 	}
 }
 
 // linesText names the lines at which places begin, the first few of many.
-func linesText(text string, places [][]int) string {
+func linesText(text string, places [][2]int) string {
 	const most = 10
 	var b strings.Builder
 	b.WriteString("line ")
@@ -189,7 +193,7 @@ func noChange(path, why string) *fault.Error {
 		"If the change is there already, go on; else give another new_string.")
 }
 
-func wrongCount(path, text string, want int, places [][]int) *fault.Error {
+func wrongCount(path, text string, want int, places [][2]int) *fault.Error {
 	remedy := "Add the lines around the text to old_string until it is unique"
 	if len(places) < want {
 		remedy = "Correct old_string so that it matches the other places too"

@@ -36,6 +36,16 @@ func TestReadFileGivesStateObjects(t *testing.T) {
 	}
 }
 
+// KH-13: versions of a resumed session begin above those of its history.
+func TestVersionsOfAResumedSession(t *testing.T) {
+	s := newSession(t)
+	s.Write("a.txt", base)
+	read(t, s, "a.txt")
+	_, err := s.StartNewSession("", 41)
+	require.NoError(t, err)
+	require.Equal(t, int64(42), *read(t, s, "a.txt").Version, "shown anew, as the cache is empty")
+}
+
 func TestReadFileEmptyFile(t *testing.T) {
 	s := newSession(t)
 	s.Write("empty", "")
