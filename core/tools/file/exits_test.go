@@ -1,0 +1,115 @@
+package file_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/commit"
+	"github.com/fettle-dev/fettle/core/services/mutation"
+	"github.com/fettle-dev/fettle/core/tools/file"
+)
+
+// The exits of a change that no other test reaches (FS-11, FS-27, TE-04);
+// every test of this package decodes what a change gives strictly.
+
+// A call that is cancelled during its commit still tells all three keys.
+func TestCancelledCommit(t *testing.T) {
+	eachMutator(t, func(t *testing.T, m mutator) {
+		ctx, cancel := context.WithCancel(t.Context())
+		s := newSession(t, func(p *config.Parameters) {
+			p.CommitHook = func(step commit.Step) error {
+				if step == commit.StepTempWritten {
+					cancel()
+				}
+				return nil
+			}
+		})
+		s.Write("a.txt", base)
+		read(t, s, "a.txt")
+		before := listing(t, s.Dir)
+		r := s.CallContext(ctx, m.tool, m.change("a.txt"))
+		require.Equal(t, scheduler.StatusCancelled, r.Status)
+		require.Equal(t, fault.Cancelled, r.Result.Error.Code)
+		requireWithheld(t, reportOf(t, r).LatestFileState, s.Path("a.txt"))
+		require.Equal(t, base, s.Read("a.txt"))
+		require.Equal(t, before, listing(t, s.Dir))
+	})
+}
+
+// FS-59: another program holds the file open for writing. The remedy: when it
+// has closed it, the same call succeeds.
+func TestOpenElsewhere(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux tells")
+	}
+	eachMutator(t, func(t *testing.T, m mutator) {
+		s := newSession(t)
+		path := s.Write("a.txt", base)
+		read(t, s, "a.txt")
+		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		require.NoError(t, err)
+		defer f.Close()
+		r := s.Call(m.tool, m.change("a.txt"))
+		report := refuse(t, r, fault.FileChangedSinceRead, fault.OpenElsewhere)
+		requireShown(t, report.LatestFileState)
+		require.Contains(t, r.Result.Error.Remedy, "closed")
+		require.Equal(t, base, s.Read("a.txt"))
+		require.NoError(t, f.Close())
+		succeed(t, s.Call(m.tool, m.change("a.txt")))
+	})
+}
+
+// keeper commits nothing and says that somebody's bytes were kept.
+type keeper struct {
+	*mutation.Service
+	err *fault.Error
+}
+
+func (k keeper) Commit(ctx context.Context, p *mutation.Plan) mutation.Outcome {
+	out := k.Service.Commit(ctx, p)
+	out.Err = k.err
+	out.Kept = []string{"/dir/kept"}
+	return out
+}
+
+// FS-60: what was kept beside the target is told with either end.
+func TestKeptFilesAreTold(t *testing.T) {
+	for _, err := range []*fault.Error{nil, fault.New(fault.NoSpaceLeft, "test", "Full.", "Free some.")} {
+		b := newBench(t)
+		b.write(t, "a.txt", base)
+		b.services.Mutator = keeper{b.services.Mutator.(*mutation.Service), err}
+		result, report := b.call(t, file.SafePatch, patchArgs("a.txt", baseDiff, sum(base)))
+		require.Equal(t, err, result.Error)
+		require.Equal(t, []string{"/dir/kept"}, report.KeptFiles)
+		var keys map[string]json.RawMessage
+		require.NoError(t, json.Unmarshal([]byte(result.LLMContent.String()), &keys))
+		require.Len(t, keys, 4)
+		require.Contains(t, keys, "kept_files")
+	}
+}
+
+// FS-45: a question whose answer comes after the base has moved is
+// answered by the state that is there, and approval of the first change is no
+// approval of a second.
+func TestApprovalIsForOneChange(t *testing.T) {
+	s := newSession(t)
+	s.Write("a.txt", base)
+	read(t, s, "a.txt")
+	s.Answer = func(scheduler.Question) scheduler.Outcome {
+		s.Write("a.txt", "zero\n"+base)
+		return scheduler.ProceedOnce
+	}
+	report := refuse(t, s.Call(file.SafePatch, patchArgs("a.txt", baseDiff, sum(base))), fault.FileChangedSinceRead, fault.Changed)
+	s.Answer = nil
+	succeed(t, s.Call(file.SafePatch, patchArgs("a.txt", baseDiff, *report.LatestFileState.SHA256)))
+	require.Len(t, s.Asked(), 2)
+	require.Equal(t, "zero\n"+base, *s.Asked()[1].Confirmation.OriginalContent)
+}
