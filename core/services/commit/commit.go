@@ -56,7 +56,8 @@ type Options struct {
 	RecoveryDir string
 
 	// LeaseWait is how long a commit waits for another program that holds the
-	// target open for writing, before and again after the exchange. Zero:
+	// target open for writing, before it writes anything; likewise, when it has
+	// undone an exchange, for one that has opened the new file meanwhile. Zero:
 	// [DefaultLeaseWait]. Negative: it does not wait.
 	LeaseWait time.Duration
 
@@ -119,7 +120,8 @@ type Method string
 // Methods, from the safest to the plainest.
 const (
 	// MethodCreate placed a new file with an operation that never replaces
-	// (FS-62). No window.
+	// (FS-62). There is no window, unless the file system has neither such an
+	// operation nor hard links: then it is a rename after a last check.
 	MethodCreate Method = "create"
 
 	// MethodExchange exchanged names and verified what was displaced (FS-59).

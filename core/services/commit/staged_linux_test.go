@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
@@ -535,4 +536,23 @@ func TestNamesThroughLinks(t *testing.T) { // FS-60, FS-63, FS-64
 		require.Equal(t, LeftoverFinished, left[0].State)
 		require.Equal(t, newText, fx.content())
 	})
+}
+
+// TestLongNames: a kept file has a name even beside a target whose own name is
+// as long as the system allows.
+func TestLongNames(t *testing.T) { // FS-60
+	for _, name := range []string{strings.Repeat("x", 255), strings.Repeat("\u00e9", 127)} {
+		fx := newFixture(t, "")
+		fx.file = filepath.Join(fx.path, name)
+		require.NoError(t, os.WriteFile(fx.file, []byte(oldText), 0o644))
+		out, err := New(Options{Hook: func(s Step) error {
+			if s == StepTempLinked || s == StepExchanged {
+				return saves["rename"](fx, string(s))
+			}
+			return nil
+		}}).Commit(t.Context(), fx.request(oldText, newText))
+		requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
+		requireKept(t, out, string(StepTempLinked))
+		require.True(t, utf8.ValidString(out.Kept[0]))
+	}
 }

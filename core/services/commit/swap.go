@@ -166,9 +166,11 @@ func (t *transaction) keep(name string) {
 }
 
 // rescue is the last look at a file that has lost its name: bytes that arrived
-// after it was judged are written beside the target and reported (FS-59).
+// after it was judged are written beside the target and reported (FS-59). It
+// hashes even under a lease: on a shared file system the kernel here does not
+// know of writers on another machine.
 func (t *transaction) rescue(ctx context.Context, w *watch) {
-	if w.quiet() {
+	if w.quiet() && w.unchanged() {
 		return
 	}
 	w.release()

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strings"
 )
 
 // Names of what a commit leaves beside the target for a moment. A named
@@ -38,7 +39,11 @@ func partName() string { return partPrefix + randomName() }
 // keptName is a visible name beside the target for somebody else's bytes.
 func (t *transaction) keptName() string {
 	const longest = 255 - len(keptInfix) - 16 // bytes in a name on every common file system
-	return t.Name[:min(len(t.Name), longest)] + keptInfix + randomName()
+	name := t.Name
+	if len(name) > longest {
+		name = strings.ToValidUTF8(name[:longest], "")
+	}
+	return name + keptInfix + randomName()
 }
 
 func randomName() string {
