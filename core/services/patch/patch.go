@@ -51,7 +51,7 @@ func (l line) old() bool { return l.op != gitdiff.OpAdd }
 
 // Change is a corrected diff: fragments that apply strictly to the text they
 // were made for. It is immutable and safe for concurrent use; the zero value
-// changes nothing.
+// changes nothing. It shares memory with that text.
 type Change struct {
 	// Corrections tells what was mended, in the order of the hunks; what
 	// concerns the whole diff comes first. Nil when the diff was right.
