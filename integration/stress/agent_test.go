@@ -18,12 +18,16 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
-// number returns how many rounds to run.
-func number(small, full int) int {
-	if os.Getenv("FETTLE_FULL") == "1" {
+// number returns how many rounds to run: few, or the full number, and of the
+// few some under the race detector, which is several times as slow.
+func number(few, full int) int {
+	switch {
+	case os.Getenv("FETTLE_FULL") == "1":
 		return full
+	case raceDetector:
+		return few / 4
 	}
-	return small
+	return few
 }
 
 // agent is a session as a model has it: it knows what its calls answer and

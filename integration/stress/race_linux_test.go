@@ -347,7 +347,7 @@ func TestEditorsAndPatchers(t *testing.T) {
 	for _, p := range append(all, reader) {
 		p.ready()
 	}
-	time.Sleep(time.Duration(number(2500, 180_000)) * time.Millisecond) // how long the race lasts
+	time.Sleep(time.Duration(number(2000, 180_000)) * time.Millisecond) // how long the race lasts
 	r := &record{upon: map[string]string{}, base: map[string]string{}, counts: map[string]int{}}
 	for _, p := range all {
 		r.add(t, p.stop())
