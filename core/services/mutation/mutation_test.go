@@ -366,3 +366,74 @@ func TestNeedsProof(t *testing.T) {
 	r.NeedsProof = true
 	require.Nil(t, fx.Commit(t.Context(), fx.Plan(t.Context(), r)).Err)
 }
+
+// FS-17, FS-19, FS-47: bytes that are no text, or would not survive, are no
+// base, however well they are proved.
+func TestBasesThatAreNoText(t *testing.T) {
+	for name, content := range map[string]string{
+		"binary": "\x00\x01", "lossy": "a \xff\xc3 \x81\n", "large SVG": "<svg xmlns=\"http://www.w3.org/2000/svg\">" + strings.Repeat("x", 1<<20) + "</svg>",
+	} {
+		t.Run(name, func(t *testing.T) {
+			fx := newFixture(t)
+			file := "a.txt"
+			if name == "large SVG" {
+				file = "a.svg"
+			}
+			p := fx.write(file, content)
+			r := upper(p)
+			r.Proof = filestate.Sum([]byte(content))
+			plan := fx.Plan(t.Context(), r)
+			requireRefusal(t, plan.Refused(), fault.EditRequiresPriorRead, fault.NonText)
+			require.Equal(t, filestate.Withheld(p.String()), fx.Commit(t.Context(), plan).State)
+		})
+	}
+}
+
+// What happens to the way to the file between check and commit is refused with
+// a code, and followed nowhere.
+func TestTheWayToTheFileChanges(t *testing.T) {
+	for name, tt := range map[string]struct {
+		window mutation.Window
+		target string
+		act    func(t *testing.T, fx *fixture)
+		code   fault.Code
+	}{
+		"deleted before it was read": {mutation.WindowDecided, "dir/a.txt", func(t *testing.T, fx *fixture) {
+			require.NoError(t, os.Remove(filepath.Join(fx.dir, "dir/a.txt")))
+		}, fault.FileChangedSinceRead},
+		"folder is a file now": {mutation.WindowRechecked, "new/a.txt", func(_ *testing.T, fx *fixture) { fx.write("new", "") }, fault.PathIsNotADirectory},
+		"folder leads outside now": {mutation.WindowRechecked, "dir/a.txt", func(t *testing.T, fx *fixture) {
+			require.NoError(t, os.Rename(filepath.Join(fx.dir, "dir"), filepath.Join(fx.dir, "moved")))
+			require.NoError(t, os.Symlink(t.TempDir(), filepath.Join(fx.dir, "dir")))
+		}, fault.PathNotInWorkspace},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var fx *fixture
+			fx = newFixture(t, func(o *mutation.Options) {
+				o.Hook = func(w mutation.Window, _ workspace.Path) {
+					if w == tt.window {
+						tt.act(t, fx)
+					}
+				}
+			})
+			require.NoError(t, os.Mkdir(filepath.Join(fx.dir, "dir"), 0o755))
+			fx.known("dir/a.txt", "text")
+			out := fx.Commit(t.Context(), fx.Plan(t.Context(), upper(fx.path(tt.target))))
+			require.NotNil(t, out.Err)
+			require.Equal(t, tt.code, out.Err.Code)
+			require.NotEmpty(t, out.Err.Remedy)
+			require.False(t, out.State.Shown())
+		})
+	}
+}
+
+// FS-62: a name that is taken at the last moment is told as unread.
+func TestNameTakenAtTheLastMoment(t *testing.T) {
+	fx := newFixture(t, func(o *mutation.Options) {
+		o.Committer = &committer{err: fault.New(fault.EditRequiresPriorRead, "commit", "Taken.", "Read.").Because(fault.NeverRead)}
+	})
+	out := fx.Commit(t.Context(), fx.Plan(t.Context(), upper(fx.path("new.txt"))))
+	requireRefusal(t, out.Err, fault.EditRequiresPriorRead, fault.NeverRead)
+	require.Contains(t, out.Err.Message, "did not exist when this change was planned")
+	require.False(t, out.State.Shown())
+}

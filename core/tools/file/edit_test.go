@@ -99,6 +99,7 @@ func TestEditMatchErrors(t *testing.T) {
 		},
 		"indentation":      {editArgs("a.txt", "    two  words\nthree", "x"), fault.EditNoOccurrenceFound, "", `Nearest is line 2, which reads "\ttwo  words" where old_string has "    two  words".`},
 		"first line wrong": {editArgs("a.txt", "uno\n\ttwo  words\nthree", "x"), fault.EditNoOccurrenceFound, "", `Nearest is line 1, which reads "one" where old_string has "uno".`},
+		"beyond the end":   {editArgs("a.txt", "four\nfive", "x"), fault.EditNoOccurrenceFound, "", "Copy old_string"},
 		"second place":     {editArgs("a.txt", "\ttwo  words\nvier", "x"), fault.EditNoOccurrenceFound, "", `Nearest is line 3, which reads "three" where old_string has "vier".`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -132,6 +133,16 @@ func TestEditNamesManyLines(t *testing.T) {
 	// The remedy
 	succeed(t, s.Call(file.Edit, args{"file_path": "a.txt", "old_string": "x", "new_string": "z", "expected_replacements": 30}))
 	require.Equal(t, strings.Repeat("z\ny\n", 30), s.Read("a.txt"))
+}
+
+// A hint is clipped where the line is long.
+func TestEditHintOfALongLine(t *testing.T) {
+	s := newSession(t)
+	s.Write("a.txt", strings.Repeat("ü", 500)+"\nend\n")
+	read(t, s, "a.txt")
+	r := s.Call(file.Edit, editArgs("a.txt", "start\nend\n", "x"))
+	refuse(t, r, fault.EditNoOccurrenceFound, "")
+	require.Contains(t, r.Result.Error.Remedy, `"`+strings.Repeat("ü", 120)+`…"`)
 }
 
 func TestEditArguments(t *testing.T) {

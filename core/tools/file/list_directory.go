@@ -92,7 +92,7 @@ func (c *listDirectory) Confirmation(context.Context) (*tools.Confirmation, erro
 func (c *listDirectory) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {
 	entries, err := c.services.Folders.ReadDir(ctx, c.dir)
 	if err != nil {
-		return tools.Fail(asFault(ctx, "file.list_directory", fault.LSExecutionError, err)), nil
+		return tools.Fail(c.failed(ctx, err)), nil
 	}
 	out := listing{DirPath: c.dir.String(), Entries: make([]listingEntry, 0, len(entries))}
 	for _, e := range entries {
@@ -120,6 +120,14 @@ func (c *listDirectory) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 	return tools.Result{LLMContent: content, ReturnDisplay: tools.TextDisplay(display)}, err
 }
 
+func (c *listDirectory) failed(ctx context.Context, err error) *fault.Error {
+	f := asFault(ctx, "file.list_directory", fault.LSExecutionError, err)
+	if f.Code == fault.PathIsNotADirectory {
+		f = fault.Wrap(f.Code, f.Op, f.Message, "Use read_file to see a file, or list the folder above it.", err)
+	}
+	return f
+}
+
 func (c *listDirectory) left(name string) bool {
 	for _, pattern := range c.ignore {
 		if ok, _ := path.Match(pattern, name); ok {
@@ -142,12 +150,9 @@ func describe(e workspace.Entry) listingEntry {
 	default:
 		d.Type = "special"
 	}
-	switch f := fault.As(e.Err); {
-	case f != nil:
+	if f := fault.As(e.Err); f != nil {
 		d.Error = f.Message
-	case e.Err != nil:
-		d.Error = e.Err.Error()
-	case !utf8.ValidString(e.Name):
+	} else if !utf8.ValidString(e.Name) {
 		d.Error = "The name is not valid UTF-8, so no tool but the shell can name this entry."
 	}
 	return d
