@@ -205,7 +205,7 @@ func refuseNeverRead(c Check) *fault.Error {
 		Code: fault.EditRequiresPriorRead, Reason: fault.NeverRead, Op: "filestate.decide",
 		Message: fmt.Sprintf("%s exists but was not read in this conversation, and %s a file unseen is refused. Use read_file first.", c.Path.String(), c.Verb.Ing),
 		Short:   "Not read before " + c.Verb.Ing + ".",
-		Remedy:  fmt.Sprintf("Call read_file on it without offset and limit, then %s it again based on what you see.", c.Verb.Infinitive),
+		Remedy:  fmt.Sprintf("Call read_file on it without offset and limit, then %s it based on what you see.", c.Verb.Infinitive),
 	}
 }
 
