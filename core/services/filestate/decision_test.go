@@ -195,7 +195,7 @@ func TestVerbsInRefusals(t *testing.T) {
 		c := Check{Path: f.write("a", "1\n2\n"), Verb: verb}
 		r := f.Decide(c)
 		require.Contains(t, r.Message, "and "+verb.Ing+" a file unseen is refused")
-		require.Contains(t, r.Remedy, "then "+verb.Infinitive+" it again")
+		require.Contains(t, r.Remedy, "then "+verb.Infinitive+" it based on what you see")
 		require.Equal(t, "Not read before "+verb.Ing+".", r.Short)
 		f.ranged("a", 0, 1)
 		r = f.Decide(c)
