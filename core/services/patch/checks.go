@@ -31,15 +31,32 @@ func (h *hunk) lacksLines() bool {
 	return h.head.counted && !h.countsHold && (olds > 0 || news > 0)
 }
 
+// checkTail refuses a hunk that ends in empty lines which the file does not have
+// there, while its header counts more lines than the others: they are context
+// then, not spacing, and the hunk belongs elsewhere.
+func checkTail(h *hunk, s spot, base []string) error {
+	olds, news := h.missing(0)
+	if !h.head.counted || olds <= 0 || olds != news || h.matchedTail(s, base) == h.tail {
+		return nil
+	}
+	return invalid("patch.correct", "Begin every context line with a blank, and copy them from the file.",
+		"Hunk %d fits at line %d but for the empty lines at its end, which its header counts.", h.number, s.line(0)+1)
+}
+
+// matchedTail counts the empty lines at the end of h that the file has too.
+func (h *hunk) matchedTail(s spot, base []string) int {
+	end := s.line(h.oldLines()-1) + 1
+	n := 0
+	for n < h.tail && end+n < len(base) && isBlank(base[end+n]) {
+		n++
+	}
+	return n
+}
+
 // checkEdges refuses a hunk that inserts lines at its own edge while its header
 // counts one more line of context than it has: that line may belong between.
 func checkEdges(h *hunk, s spot, base []string) error {
-	end := s.line(h.oldLines()-1) + 1
-	tail := 0
-	for tail < h.tail && end+tail < len(base) && isBlank(base[end+tail]) {
-		tail++
-	}
-	olds, news := h.missing(tail)
+	olds, news := h.missing(h.matchedTail(s, base))
 	if !h.head.counted || olds != 1 || news != 1 {
 		return nil
 	}
@@ -51,7 +68,7 @@ func checkEdges(h *hunk, s spot, base []string) error {
 	}
 	inserts := func(run, next int) bool { return run > 0 && run < n && h.lines[next].op == gitdiff.OpContext }
 	if inserts(leading, leading) && s.start > 0 ||
-		inserts(trailing, n-1-trailing) && end < len(base) {
+		inserts(trailing, n-1-trailing) && s.line(h.oldLines()-1) < len(base)-1 {
 		return invalid("patch.correct", "Write the unchanged lines on both sides of the added ones.",
 			"Hunk %d adds lines at its edge, and its header counts one more line of context than it has, so the place of these lines is not certain.", h.number)
 	}

@@ -97,13 +97,11 @@ func (c *corrector) check(h *hunk, s spot) error {
 	} else if err := checkEdges(h, s, c.base); err != nil {
 		return err
 	}
-	if err := checkEnd(h, s, c.base); err != nil {
-		return err
+	checks := []func(*hunk, spot, []string) error{checkTail, checkEnd}
+	if tiers[s.tier].kind != "" {
+		checks = append(checks, checkAgain, checkIndent, checkLookalikes)
 	}
-	if tiers[s.tier].kind == "" {
-		return nil
-	}
-	for _, check := range []func(*hunk, spot, []string) error{checkAgain, checkIndent, checkLookalikes} {
+	for _, check := range checks {
 		if err := check(h, s, c.base); err != nil {
 			return err
 		}
