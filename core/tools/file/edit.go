@@ -1,7 +1,6 @@
 package file
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -74,15 +73,14 @@ func newEdit() (*Factory, error) {
 // changes the edit, allow_multiple stands for any number of replacements.
 func rewriteEdit(args map[string]json.RawMessage) error {
 	delete(args, "instruction")
-	raw, ok := args["allow_multiple"]
+	text, ok := take(args, "allow_multiple")
 	if !ok {
 		return nil
 	}
-	multiple, err := strconv.ParseBool(strings.Trim(string(bytes.TrimSpace(raw)), `"`))
+	multiple, err := strconv.ParseBool(text)
 	if err != nil {
 		return errors.New("allow_multiple must be true or false")
 	}
-	delete(args, "allow_multiple")
 	if _, given := args["expected_replacements"]; multiple && !given {
 		args["expected_replacements"] = json.RawMessage("0")
 	}

@@ -33,6 +33,7 @@ func TestEditMatching(t *testing.T) {
 		"allow_multiple":         {"a b a\n", "a", "c", args{"allow_multiple": true}, "c b c\n", ""},
 		"allow_multiple as text": {"a b a\n", "a", "c", args{"allow_multiple": "true"}, "c b c\n", ""},
 		"allow_multiple false":   {"a b\n", "a", "c", args{"allow_multiple": false}, "c b\n", ""},
+		"allow_multiple null":    {"a b\n", "a", "c", args{"allow_multiple": nil, "expected_replacements": nil}, "c b\n", ""},
 		"count before multiple":  {"a b\n", "a", "c", args{"allow_multiple": true, "expected_replacements": 1}, "c b\n", ""},
 		"count as text":          {"a b a\n", "a", "c", args{"expected_replacements": "2"}, "c b c\n", ""},
 		"instruction":            {base, "two", "2", args{"instruction": "Change two."}, "one\n2\nthree\n", ""},

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/commit"
 	"github.com/fettle-dev/fettle/core/services/mutation"
@@ -112,4 +113,26 @@ func TestApprovalIsForOneChange(t *testing.T) {
 	succeed(t, s.Call(file.SafePatch, patchArgs("a.txt", baseDiff, *report.LatestFileState.SHA256)))
 	require.Len(t, s.Asked(), 2)
 	require.Equal(t, "zero\n"+base, *s.Asked()[1].Confirmation.OriginalContent)
+}
+
+// Plan mode shows what a change would do and makes none, and refuses what
+// would be refused.
+func TestPlanMode(t *testing.T) {
+	eachMutator(t, func(t *testing.T, m mutator) {
+		s := newSession(t, func(p *config.Parameters) { p.ApprovalMode = policy.ModePlan })
+		s.Write("a.txt", base)
+		read(t, s, "a.txt")
+		before := tree(t, s.Dir)
+		r := s.Call(m.tool, m.change("a.txt"))
+		require.Equal(t, scheduler.StatusSuccess, r.Status)
+		require.Contains(t, r.Result.LLMContent.String(), "Nothing was changed")
+		require.Equal(t, changed, r.Result.ReturnDisplay.Diff.NewContent)
+		s.Call(m.tool, m.create("new/tree.txt"))
+		require.Equal(t, before, tree(t, s.Dir))
+		s.Write("a.txt", "other\n")
+		before = tree(t, s.Dir)
+		requireError(t, s.Call(m.tool, m.change("a.txt")), fault.FileChangedSinceRead, fault.Changed)
+		require.Equal(t, before, tree(t, s.Dir))
+		require.Empty(t, s.Asked())
+	})
 }

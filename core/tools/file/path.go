@@ -43,6 +43,21 @@ func rename(args map[string]json.RawMessage, old, name string) {
 	delete(args, old)
 }
 
+// take removes an argument that is not declared and returns its text, a JSON
+// string without its quotes; ok is false if it was not given, or was null.
+func take(args map[string]json.RawMessage, name string) (text string, ok bool) {
+	text = strings.TrimSpace(string(args[name]))
+	delete(args, name)
+	if text == "" || text == "null" {
+		return "", false
+	}
+	var unquoted string
+	if json.Unmarshal([]byte(text), &unquoted) == nil {
+		text = unquoted
+	}
+	return text, true
+}
+
 // nonEmpty refuses an empty or blank path parameter (TO-02).
 func nonEmpty(parameter, value string) error {
 	if strings.TrimSpace(value) == "" {

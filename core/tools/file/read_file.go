@@ -60,8 +60,6 @@ func rewriteReadFile(args map[string]json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	delete(args, "start_line")
-	delete(args, "end_line")
 	if start > 0 {
 		args["offset"] = json.RawMessage(strconv.Itoa(start - 1))
 	}
@@ -71,7 +69,7 @@ func rewriteReadFile(args map[string]json.RawMessage) error {
 	return nil
 }
 
-// lineRange reads start_line and end_line, 0 for absent.
+// lineRange takes start_line and end_line, 0 for absent.
 func lineRange(args map[string]json.RawMessage) (start, end int, err error) {
 	if start, err = lineNumber(args, "start_line"); err != nil {
 		return 0, 0, err
@@ -85,9 +83,9 @@ func lineRange(args map[string]json.RawMessage) (start, end int, err error) {
 	return start, end, nil
 }
 
-// lineNumber reads a 1-based line, 0 for absent.
+// lineNumber takes a 1-based line, 0 for absent.
 func lineNumber(args map[string]json.RawMessage, name string) (int, error) {
-	raw, ok := args[name]
+	text, ok := take(args, name)
 	if !ok {
 		return 0, nil
 	}
@@ -95,10 +93,6 @@ func lineNumber(args map[string]json.RawMessage, name string) (int, error) {
 		if _, both := args[other]; both {
 			return 0, fmt.Errorf("%s and %s exclude each other", name, other)
 		}
-	}
-	text := string(raw)
-	if s, err := strconv.Unquote(text); err == nil {
-		text = s
 	}
 	line, err := strconv.Atoi(text)
 	if err != nil || line < 1 {

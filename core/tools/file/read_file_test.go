@@ -67,7 +67,7 @@ func TestReadFileRange(t *testing.T) {
 	require.Empty(t, st.Notice)
 	require.Nil(t, st.SHA256) // FS-15
 	require.Equal(t, "5\n6\n", *read(t, s, "a.txt", args{"start_line": 5, "end_line": "9"}).Content)
-	require.Equal(t, "1\n2\n", *read(t, s, "a.txt", args{"end_line": 2}).Content)
+	require.Equal(t, "1\n2\n", *read(t, s, "a.txt", args{"end_line": 2, "start_line": nil}).Content)
 
 	r := s.Call(file.ReadFile, args{"file_path": "a.txt", "offset": 6})
 	requireError(t, r, fault.InvalidToolParams, "")
