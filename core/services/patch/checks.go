@@ -56,7 +56,11 @@ func (h *hunk) matchedTail(s spot, base []string) int {
 // checkEdges refuses a hunk that inserts lines at its own edge while its header
 // counts one more line of context than it has: that line may belong between.
 func checkEdges(h *hunk, s spot, base []string) error {
-	olds, news := h.missing(h.matchedTail(s, base))
+	known := h.matchedTail(s, base)
+	if s.gap > 0 {
+		known++
+	}
+	olds, news := h.missing(known)
 	if !h.head.counted || olds != 1 || news != 1 {
 		return nil
 	}

@@ -38,7 +38,12 @@ func (l *locator) decide(h *hunk, c candidates, anchors []anchor) (int, error) {
 	if !h.numbered {
 		return 0, ambiguous(h, c, "states no usable line number")
 	}
-	offsets := offsetsFor(h.head.oldStart-1, anchors, contains(c.olds, h.head.oldStart-1))
+	stated := h.head.oldStart - 1
+	fitsThere := contains(c.olds, stated)
+	if !fitsThere && (contains(c.news, stated) || contains(c.news, h.head.newStart-1)) {
+		return 0, applied(h, c.news)
+	}
+	offsets := offsetsFor(stated, anchors, fitsThere)
 	sets := [][]int32{c.olds}
 	if len(c.tail) > 0 && len(c.tail) < len(c.olds) {
 		sets = append(sets, c.tail)
@@ -46,7 +51,7 @@ func (l *locator) decide(h *hunk, c candidates, anchors []anchor) (int, error) {
 	chosen := -1
 	for _, olds := range sets {
 		for _, offset := range offsets {
-			place, clear := nearest(olds, c.news, h.head.oldStart-1+offset, h.head.newStart-1+offset)
+			place, clear := nearest(olds, c.news, stated+offset, h.head.newStart-1+offset)
 			if !clear {
 				continue
 			}

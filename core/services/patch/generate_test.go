@@ -435,7 +435,7 @@ func (s *scenario) anotherEdit(d draft) bool {
 		if len(places) > 0 && !slices.Equal(h.adds, h.sideOf(gitdiff.OpContext, gitdiff.OpDelete)) {
 			return true
 		}
-		return len(places) > 0 && !slices.ContainsFunc(places, func(p int) bool { return distance(p, h.at) < 2 })
+		return len(places) > 0 && !slices.Contains(places, h.at)
 	})
 }
 

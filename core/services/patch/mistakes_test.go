@@ -183,6 +183,9 @@ var mistakes = []mistake{
 		if n := len(s.fits(h)); n > 1 || n > 0 && at > 0 && at < len(h.lines) {
 			return d, false // lines repeat so that this is a right diff, of another edit
 		}
+		if at == 0 {
+			h.at++
+		}
 		edge := !h.lines[0].old() || !h.lines[len(h.lines)-1].old()
 		if !edge && r.IntN(2) == 0 { // counts as the author believes them to be
 			h.oldCount--

@@ -25,7 +25,7 @@ func refused(err error) bool {
 	e := fault.As(err)
 	return e != nil && (e.Code == fault.InvalidDiff || e.Code == fault.AmbiguousDiff) &&
 		strings.HasPrefix(e.Message, "Invalid Diff: ") && e.Remedy != "" &&
-		(e.Code == fault.AmbiguousDiff) == strings.Contains(e.Message, "ambiguous")
+		(e.Code != fault.AmbiguousDiff || strings.Contains(e.Message, "ambiguous"))
 }
 
 // Random base, line ending, final newline and edit, and the ways models get
