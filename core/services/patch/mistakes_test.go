@@ -258,7 +258,7 @@ func shift(d draft, by func() int) (draft, bool) {
 		old := h.oldStart
 		h.oldStart = max(1, old+by())
 		h.newStart = max(1, h.newStart+h.oldStart-old)
-		moves = append(moves, h.oldStart-old)
+		moves = append(moves, h.oldStart-1-h.at)
 	}
 	for i := range d.hunks {
 		h := &d.hunks[i]
