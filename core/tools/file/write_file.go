@@ -30,6 +30,12 @@ func newWriteFile() (*Factory, error) {
 			Name: WriteFile, DisplayName: "WriteFile", Description: writeFileDescription,
 			Kind: tools.KindEdit, Effects: []tools.Effect{tools.EffectReadFiles, tools.EffectWriteFiles},
 		},
+		Rewrite: func(args map[string]json.RawMessage) error {
+			if string(args["base_content_sha256"]) == `""` { // models fill in what they leave out
+				delete(args, "base_content_sha256")
+			}
+			return nil
+		},
 		Validate: func(_ Services, p WriteFileParams) error { return nonEmpty("file_path", p.FilePath) },
 		Build: func(s Services, p WriteFileParams, params json.RawMessage) (tools.ToolInvocation, error) {
 			path, err := s.Paths.Resolve(p.FilePath)

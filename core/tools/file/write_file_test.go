@@ -29,6 +29,11 @@ func TestWriteFileArguments(t *testing.T) {
 	requireError(t, s.Call(file.WriteFile, args{"content": "a"}), fault.InvalidToolParams, "")
 	r := s.Call(file.WriteFile, args{"file_path": "", "content": "a"})
 	require.Equal(t, "The 'file_path' parameter must be non-empty.", r.Result.Error.Message)
+
+	// An empty hash is one that is left out: it creates, and proves nothing.
+	empty := args{"file_path": "b", "content": "x", "base_content_sha256": ""}
+	succeed(t, s.Call(file.WriteFile, empty))
+	refuse(t, s.Call(file.WriteFile, empty), fault.BaseHashRequired, "")
 }
 
 // FS-49, FS-56, TE-04
