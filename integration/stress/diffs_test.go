@@ -88,6 +88,9 @@ func newEdit(r *rand.Rand, accents bool) (edit, bool) {
 		h.after = min(width, len(e.base)-at-h.removed)
 		e.hunks = append(e.hunks, h)
 	}
+	if accents && !strings.Contains(strings.Join(e.base, ""), "é") {
+		return e, false // plain ASCII is of no code page
+	}
 	return e, len(e.hunks) > 0 && e.unique()
 }
 

@@ -17,26 +17,54 @@ type Applier func(base string, c *Change) (string, error)
 // ApplyStrict applies c with go-gitdiff's strict applier, which accepts
 // neither offset nor fuzz: base must hold every context and removed line at its
 // place, byte for byte (FS-38). It fails with code patch_apply_failed.
+//
+// The applier is shown the lines that a fragment is about, not the whole text,
+// of which it would make another copy.
 func ApplyStrict(base string, c *Change) (string, error) {
 	if c.Empty() {
 		return base, nil
 	}
 	var out strings.Builder
 	out.Grow(len(base) + c.growth())
-	source := newLineSource(base)
-	applier := gitdiff.NewTextApplier(&out, source)
+	rest, number := base, int64(1) // what no fragment has reached yet, and its first line's number
 	for i, f := range c.fragments {
 		if err := checkEnds(f, i == len(c.fragments)-1); err != nil {
 			return "", applyFailed(err)
 		}
-		if err := applier.ApplyFragment(f); err != nil {
+		shown := *f
+		if f.OldPosition > 0 {
+			before, ok := lengthOf(rest, f.OldPosition-number)
+			if !ok {
+				return "", applyFailed(errors.New("a fragment overlaps with the one before it, or lies beyond the end"))
+			}
+			out.WriteString(rest[:before])
+			rest, shown.OldPosition = rest[before:], 1
+		}
+		window, _ := lengthOf(rest, f.OldLines)
+		source := newLineSource(rest[:window])
+		if f.OldPosition == 0 || f.NewPosition == 0 {
+			source = newLineSource(rest) // there must not be anything else
+		}
+		if err := gitdiff.NewTextApplier(&out, source).ApplyFragment(&shown); err != nil {
 			return "", applyFailed(err)
 		}
+		rest, number = rest[window:], f.OldPosition+f.OldLines
 	}
-	if err := applier.Close(); err != nil {
-		return "", applyFailed(err)
-	}
+	out.WriteString(rest)
 	return out.String(), nil
+}
+
+// lengthOf returns the bytes of the first n lines of text, and false if it has
+// not as many or n is negative.
+func lengthOf(text string, n int64) (bytes int, ok bool) {
+	for ; n > 0 && bytes < len(text); n-- {
+		i := strings.IndexByte(text[bytes:], '\n') + 1
+		if i == 0 {
+			i = len(text) - bytes
+		}
+		bytes += i
+	}
+	return bytes, n == 0
 }
 
 func applyFailed(cause error) error {
@@ -100,9 +128,6 @@ func newLineSource(text string) *lineSource {
 
 // ReadLinesAt implements [gitdiff.LineReaderAt].
 func (s *lineSource) ReadLinesAt(lines [][]byte, offset int64) (int, error) {
-	if len(lines) == 0 {
-		return 0, nil
-	}
 	if len(lines) == 0 { // asked for where a fragment has no old lines
 		return 0, nil
 	}
