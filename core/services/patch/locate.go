@@ -137,6 +137,15 @@ func (l *locator) try(h *hunk, t int, x *index) error {
 	case len(olds) == 0:
 		return applied(h, news)
 	case len(olds) == 1 && len(news) == 0:
+		if t > 0 {
+			gapped, err := x.gapped(x.sequence(h.lines, line.old))
+			if err != nil {
+				return err
+			}
+			if rivals := h.rivals(int(olds[0]), gapped); len(rivals) > 0 {
+				return ambiguous(h, candidates{olds: append(olds, rivals...)}, "is not exactly that of the file, and may leave out a line of it")
+			}
+		}
 		l.place(h, spot{start: int(olds[0]), tier: t})
 	case t == 0:
 		l.open[h.number-1] = candidates{olds: olds, tail: l.withTail(h, olds), news: news}

@@ -7,41 +7,83 @@ import (
 )
 
 // leftOut is the last tier (FS-69): it looks for the one place where h fits if
-// a single line of the file is left out between two of its old lines. The
-// hunk needs three lines that are not blank. The line may not lie among removed lines, nor
-// where lines are added, since nothing would say on which side of it they
-// belong; and it may not be one of the added lines, since then the
-// diff has been applied before.
+// a single line of the file is left out between two of its old lines. The hunk
+// needs three lines that are not blank. The line may not lie among removed
+// lines, nor where lines are added, since nothing would say on which side of it
+// they belong; and it may not be one of the added lines, since then the diff has
+// been applied before.
 //
 // ok is false if there is no such place or if it is not safe; several places
 // are an error.
 func leftOut(h *hunk, base []string, x *index) (s spot, ok bool, err error) {
-	seq := x.sequence(h.lines, line.old)
-	if m := len(seq); m < 3 || m+1 > len(base) || h.textLines() < 3 {
+	if h.textLines() < 3 {
 		return spot{}, false, nil
 	}
-	if err := x.budget.spend(2*(len(seq)+len(base)), 0); err != nil {
+	places, err := x.gapped(x.sequence(h.lines, line.old))
+	if err != nil || len(places) == 0 {
 		return spot{}, false, err
 	}
-	before := prefixes(seq, x.text)
-	after := suffixes(seq, x.text)
-	allowed := h.gaps()
-	m := len(seq)
-	var places []int32
-	for start := 0; start+m < len(base); start++ {
-		low := max(1, m-int(after[start+m]))
-		high := min(m-1, int(before[start]))
-		if low > high {
-			continue
-		}
-		places = append(places, int32(start))
-		s = spot{start: start, gap: low}
-		ok = allowed.all(low, high) && !h.addsText(content(base[start+low]))
-	}
 	if len(places) > 1 {
-		return spot{}, false, ambiguous(h, candidates{olds: places}, "leaves out a line of the file, so that only a single place is safe")
+		var c candidates
+		for _, p := range places {
+			c.olds = append(c.olds, int32(p.start))
+		}
+		return spot{}, false, ambiguous(h, c, "leaves out a line of the file, so that only a single place is safe")
 	}
-	return s, ok, nil
+	p := places[0]
+	ok = h.gaps().all(p.low, p.high) && !h.addsText(content(base[p.start+p.low]))
+	return spot{start: p.start, gap: p.low}, ok, nil
+}
+
+// gapPlace is where a sequence fits if one line is left out before one of its
+// elements low to high.
+type gapPlace struct{ start, low, high int }
+
+// gapped returns every place where seq fits with one line left out inside it.
+func (x *index) gapped(seq []int32) ([]gapPlace, error) {
+	m, n := len(seq), len(x.text)
+	if m < 2 || m >= n {
+		return nil, nil
+	}
+	if err := x.budget.spend(2*(m+n), 0); err != nil {
+		return nil, err
+	}
+	before, after := prefixes(seq, x.text), suffixes(seq, x.text)
+	var places []gapPlace
+	for start := 0; start+m < n; start++ {
+		low, high := max(1, m-int(after[start+m])), min(m-1, int(before[start]))
+		if low <= high {
+			places = append(places, gapPlace{start, low, high})
+		}
+	}
+	return places, nil
+}
+
+// rivals returns those of places, where h fits with a line left out, at which it
+// would change other lines than at start, where it fits beyond the first tier.
+func (h *hunk) rivals(start int, places []gapPlace) []int32 {
+	first, last := h.oldLines(), 0 // old lines before the first change and up to the last one
+	k := 0
+	for _, l := range h.lines {
+		if l.op != gitdiff.OpContext {
+			first = min(first, k)
+		}
+		if l.old() {
+			k++
+		}
+		if l.op != gitdiff.OpContext {
+			last = k
+		}
+	}
+	var found []int32
+	for _, p := range places {
+		sameAfter := p.start == start-1 && p.high <= first
+		sameBefore := p.start == start && p.low >= last
+		if !sameAfter && !sameBefore {
+			found = append(found, int32(p.start))
+		}
+	}
+	return found
 }
 
 // textLines counts the old lines that are not blank.
