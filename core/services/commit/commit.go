@@ -153,6 +153,8 @@ const (
 type Outcome struct {
 	// Info describes the file at the path after a commit without error.
 	Info workspace.Info
+	// SHA256 is the lower-case hex hash of its content, "" with an error.
+	SHA256 string
 	// Kept lists absolute names of files that hold somebody else's bytes, put
 	// or left beside the target. It can be set with an error too, and includes
 	// what killed runs left in the folder.
@@ -214,7 +216,7 @@ func (c *Committer) Commit(ctx context.Context, r Request) (Outcome, error) {
 	if err != nil {
 		return out, t.failure(err)
 	}
-	out.Info, out.Method = t.info, method
+	out.Info, out.SHA256, out.Method = t.info, t.sum, method
 	return out, nil
 }
 

@@ -46,7 +46,7 @@ func (s *Service) Commit(ctx context.Context, p *Plan) Outcome {
 			slog.String("path", p.request.Path.String()), slog.String("kept", name))
 	}
 	return Outcome{
-		State:       s.state.Written(p.request.Path, out.Info, p.change.Text, filestate.Sum(p.data)),
+		State:       s.state.Written(p.request.Path, out.Info, p.change.Text, out.SHA256),
 		Corrections: p.change.Corrections,
 		Kept:        out.Kept,
 	}
