@@ -9,11 +9,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -220,6 +223,9 @@ func BenchmarkIdleConfigs(b *testing.B) {
 					calls, err := c.Scheduler()
 					require.NoError(b, err)
 					r := calls.Run(b.Context(), request("read_file", map[string]any{"file_path": "f"}))
+					if e := r.Result.Error; e != nil && errors.Is(e, syscall.EMFILE) {
+						b.Skip("each Config in use holds a descriptor, and the system does not allow as many")
+					}
 					require.Equal(b, scheduler.StatusSuccess, r.Status)
 				}
 				b.ReportMetric(float64(heapBytes()-heap)/1e6, "MB-heap")
@@ -245,6 +251,7 @@ func heapBytes() int64 {
 // residentBytes returns the memory that the system counts for this process, 0
 // where it does not say.
 func residentBytes(tb testing.TB) int64 {
+	debug.FreeOSMemory()
 	data, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
 		return 0
