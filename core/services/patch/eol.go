@@ -1,7 +1,5 @@
 package patch
 
-import "strings"
-
 const (
 	lf   = "\n"
 	crlf = "\r\n"
@@ -86,7 +84,7 @@ func (r *eolRule) forAdded(e edit, i int) string {
 // that has one.
 func (r *eolRule) near(at int) string {
 	for ; at >= 0; at-- {
-		if own := ending(r.c.base[at]); own == lf || own == crlf {
+		if own := ending(r.c.base[at]); own != "" {
 			return own
 		}
 	}
@@ -103,7 +101,7 @@ func (r *eolRule) differs(h *hunk, s spot) bool {
 		}
 		own := ending(r.c.base[s.line(k)])
 		k++
-		if strings.HasSuffix(own, "\n") && l.cr != (own == crlf) {
+		if own != "" && l.cr != (own == crlf) {
 			return true
 		}
 	}

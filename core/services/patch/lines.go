@@ -28,8 +28,17 @@ func content(line string) string {
 	return strings.TrimRight(strings.TrimSuffix(line, "\n"), "\r")
 }
 
-// ending returns what content cuts off.
-func ending(line string) string { return line[len(content(line)):] }
+// ending returns the line ending of a line: LF, CR LF, or "" for a last line
+// without one.
+func ending(line string) string {
+	switch {
+	case strings.HasSuffix(line, crlf):
+		return crlf
+	case strings.HasSuffix(line, lf):
+		return lf
+	}
+	return ""
+}
 
 // isBlank reports whether a line holds nothing but white space.
 func isBlank(line string) bool { return strings.Trim(line, whiteSpace+"\n") == "" }
