@@ -39,20 +39,46 @@ func leftOut(h *hunk, base []string, x *index) (s spot, ok bool, err error) {
 // elements low to high.
 type gapPlace struct{ start, low, high int }
 
-// gapped returns every place where seq fits with one line left out inside it.
+// gapped returns every place, in rising order, where seq fits with one line left
+// out inside it. There, one half of seq stands as it is: the line is left out in
+// the other one, or between them.
 func (x *index) gapped(seq []int32) ([]gapPlace, error) {
-	m, n := len(seq), len(x.text)
-	if m < 2 || m >= n {
+	m := len(seq)
+	if m < 2 {
 		return nil, nil
 	}
-	if err := x.budget.spend(2*(m+n), 0); err != nil {
+	half := m / 2
+	starts, err := x.find(seq[:half])
+	if err != nil {
 		return nil, err
 	}
-	before, after := prefixes(seq, x.text), suffixes(seq, x.text)
+	seconds, err := x.find(seq[half:])
+	if err != nil {
+		return nil, err
+	}
+	starts = slices.Clone(starts)
+	for _, p := range seconds {
+		starts = append(starts, p-int32(half)-1)
+	}
+	slices.Sort(starts)
 	var places []gapPlace
-	for start := 0; start+m < n; start++ {
-		low, high := max(1, m-int(after[start+m])), min(m-1, int(before[start]))
-		if low <= high {
+	for _, s := range slices.Compact(starts) {
+		start := int(s)
+		if start < 0 || start+m >= len(x.text) {
+			continue
+		}
+		window := x.text[start : start+m+1]
+		before, after := 0, 0 // how much of seq stands at the window's beginning, and at its end
+		for before < m && window[before] == seq[before] {
+			before++
+		}
+		for after < m && window[m-after] == seq[m-1-after] {
+			after++
+		}
+		if err := x.budget.spend(before+after+2, 0); err != nil {
+			return nil, err
+		}
+		if low, high := max(1, m-after), min(m-1, before); low <= high {
 			places = append(places, gapPlace{start, low, high})
 		}
 	}
@@ -139,35 +165,4 @@ func (g gapRule) all(low, high int) bool {
 		}
 	}
 	return true
-}
-
-// prefixes returns for each position of text how many elements from there on
-// equal the beginning of seq (the Z algorithm).
-func prefixes(seq, text []int32) []int32 {
-	joined := make([]int32, 0, len(seq)+1+len(text))
-	joined = append(append(append(joined, seq...), -1), text...)
-	z := make([]int32, len(joined))
-	for i, left, right := 1, 0, 0; i < len(joined); i++ {
-		if i < right {
-			z[i] = min(int32(right-i), z[i-left])
-		}
-		for i+int(z[i]) < len(joined) && joined[z[i]] == joined[i+int(z[i])] {
-			z[i]++
-		}
-		if i+int(z[i]) > right {
-			left, right = i, i+int(z[i])
-		}
-	}
-	return z[len(seq)+1:]
-}
-
-// suffixes returns for each position of text how many elements up to and with
-// it equal the end of seq.
-func suffixes(seq, text []int32) []int32 {
-	seq, text = slices.Clone(seq), slices.Clone(text)
-	slices.Reverse(seq)
-	slices.Reverse(text)
-	lengths := prefixes(seq, text)
-	slices.Reverse(lengths)
-	return lengths
 }
