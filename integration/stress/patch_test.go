@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,13 +47,21 @@ func newPatchCase(r *rand.Rand, n int) (patchCase, bool) {
 		return c, false
 	}
 	c.edit.setEndings(r, []string{"\n", "\n", "\r\n", ""}[r.IntN(4)], r.IntN(4) > 0)
-	c.diff = c.edit.diff()
 	set := mistakes
 	if n%4 == 3 {
 		set, c.hopeless = hopeless, true
 	}
 	m := set[n/4%len(set)]
 	c.kind = m.name
+	switch {
+	case c.hopeless:
+	case r.IntN(10) == 0:
+		c.kind, c.other = otherVersion, true
+	case encodings[c.encoding].accents && r.IntN(10) == 0:
+		c.kind, c.hopeless = foreignRune, true
+		c.edit.hunks[0].added = append(c.edit.hunks[0].added, "// 日本語")
+	}
+	c.diff = c.edit.diff()
 	eol := c.edit.eol[0]
 	if !m.make(r, &c.edit, &c.diff) {
 		return c, false
@@ -63,9 +72,14 @@ func newPatchCase(r *rand.Rand, n int) (patchCase, bool) {
 			c.edit.eol = append(c.edit.eol, eol)
 		}
 	}
-	c.other = !c.hopeless && r.IntN(10) == 0
 	return c, true
 }
+
+// Refused whatever the mistake.
+const (
+	otherVersion = "the hash of another version"
+	foreignRune  = "a letter that the code page has not"
+)
 
 // FS-26 to FS-40, FS-67 to FS-70, FS-19, KH-14: whatever a model makes of a
 // diff, a real file on disk ends with the expected bytes or is untouched and
@@ -139,15 +153,15 @@ func TestPatchesEndToEnd(t *testing.T) {
 	}
 	for _, m := range mistakes {
 		if c := tallies[m.name]; c != nil {
-			t.Logf("%-34s applied %5d, refused %4d", m.name, c.applied, c.refused)
+			t.Logf("%-35s applied %5d, refused %4d", m.name, c.applied, c.refused)
 			if c.applied+c.refused >= 20 && m.name != "a context line missing" && m.name != "look-alike punctuation" {
 				require.Greater(t, c.applied, c.refused, "%s is hardly ever mended", m.name)
 			}
 		}
 	}
-	for _, m := range hopeless {
+	for _, m := range append(slices.Clone(hopeless), mistake{name: otherVersion}, mistake{name: foreignRune}) {
 		if c := tallies[m.name]; c != nil {
-			t.Logf("%-34s refused %5d", m.name, c.refused)
+			t.Logf("%-35s refused %5d", m.name, c.refused)
 		}
 	}
 	t.Logf("%d cases; %d files beside them whose code page was guessed otherwise", wanted, undetected)
