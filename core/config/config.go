@@ -57,7 +57,6 @@ type shared struct {
 	workspace *workspace.Workspace
 	committer *commit.Committer
 	finder    *discovery.Finder
-	leftovers []commit.Leftover
 }
 
 // New returns a Config. It does no I/O; services come with Initialize. The
@@ -95,8 +94,8 @@ func newSessionID() string {
 	return hex.EncodeToString(b[:])
 }
 
-// Initialize opens the workspace, looks after what a killed run left behind,
-// and registers the tools (AR-03). A second or concurrent call waits for the
+// Initialize opens the workspace and registers the tools (AR-03); it changes
+// no file, see [Config.Recover]. A second or concurrent call waits for the
 // first and builds nothing twice; after a failure it may be tried again. A
 // discovery that it runs finds the Config's services not there yet. Errors are
 // of code invalid_config, cancelled or not_initialized (closed).
@@ -105,7 +104,7 @@ func (c *Config) Initialize(ctx context.Context) error {
 	case c.initializing <- struct{}{}:
 		defer func() { <-c.initializing }()
 	case <-ctx.Done():
-		return cancelled(ctx.Err())
+		return cancelled("Initialize", ctx.Err())
 	}
 	if p := c.currentPhase(); p != created {
 		return c.checkPhase("Initialize", p)
@@ -136,7 +135,7 @@ func (c *Config) Initialize(ctx context.Context) error {
 // openShared opens what a Config and its derived ones share.
 func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, cancelled(err)
+		return nil, cancelled("Initialize", err)
 	}
 	ws, err := workspace.Open(append([]string{c.params.TargetDir}, c.params.IncludeDirs...)...)
 	if err != nil {
@@ -146,31 +145,37 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	if err != nil {
 		c.params.Logger.Warn("no home folder, so files with several hard links will not be changed", slog.Any("error", err))
 	}
-	sh := &shared{
+	return &shared{
 		workspace: ws,
 		committer: commit.New(commit.Options{RecoveryDir: recovery, Hook: c.params.CommitHook, Logger: c.params.Logger}),
 		finder:    discovery.New(ws),
-	}
-	if recovery == "" {
-		return sh, nil
-	}
-	sh.leftovers, err = sh.committer.Recover(ctx)
-	for _, l := range sh.leftovers {
-		c.params.Logger.Warn("an earlier run was killed during a write", slog.Any("leftover", l))
-	}
-	switch {
-	case err == nil:
-	case ctx.Err() != nil:
-		_ = ws.Close()
-		return nil, cancelled(err)
-	default:
-		c.params.Logger.Warn("looking after an earlier run's leftovers failed", slog.Any("error", err))
-	}
-	return sh, nil
+	}, nil
 }
 
-func cancelled(err error) *fault.Error {
-	return fault.Wrap(fault.Cancelled, "config.initialize", "Initialize was cancelled.", "", err)
+// Recover finishes, or reports, what killed runs left half written in files of
+// this project (FS-64). Call it once, after Initialize and before the first
+// change, in a session that may change files; Initialize leaves it out, since
+// it writes to those files and waits for whoever holds their folders. Calling
+// it again is harmless: what is finished is not found again, what cannot be
+// settled is reported again. A derived Config's does the same as its parent's.
+// The error, of code not_initialized, cancelled or read_content_failure, keeps
+// nobody from working, and leftovers found until then stand beside it.
+func (c *Config) Recover(ctx context.Context) ([]commit.Leftover, error) {
+	c.mu.Lock()
+	err := c.checkPhase("Recover", c.phase)
+	sh := c.shared
+	c.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, cancelled("Recover", err)
+	}
+	return sh.committer.Recover(ctx)
+}
+
+func cancelled(what string, err error) *fault.Error {
+	return fault.Wrap(fault.Cancelled, "config."+what, what+" was cancelled.", "", err)
 }
 
 // UserDir returns the user's settings folder, as ~/.fettle.

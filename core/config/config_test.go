@@ -32,7 +32,7 @@ var accessors = map[string]func(c *config.Config) (any, error){
 	"Mutations":           func(c *config.Config) (any, error) { return c.Mutations() },
 	"FileTracker":         func(c *config.Config) (any, error) { return c.FileTracker() },
 	"Workspace":           func(c *config.Config) (any, error) { return c.Workspace() },
-	"Leftovers":           func(c *config.Config) (any, error) { return c.Leftovers() },
+	"Recover":             func(c *config.Config) (any, error) { return c.Recover(context.Background()) },
 	"Derive":              func(c *config.Config) (any, error) { return c.Derive(config.DeriveParameters{}) },
 	"StartNewSession":     func(c *config.Config) (any, error) { return c.StartNewSession("", 0) },
 	"Compacted":           func(c *config.Config) (any, error) { return nil, c.Compacted() },

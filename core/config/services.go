@@ -4,7 +4,6 @@ import (
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
-	"github.com/fettle-dev/fettle/core/services/commit"
 	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/mutation"
 	"github.com/fettle-dev/fettle/core/services/tracker"
@@ -105,17 +104,6 @@ func (c *Config) Workspace() (*workspace.Workspace, error) {
 		return nil, err
 	}
 	return c.shared.workspace, nil
-}
-
-// Leftovers returns what an earlier, killed run had left behind when the
-// Config was initialized (FS-64).
-func (c *Config) Leftovers() ([]commit.Leftover, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.checkPhase("Leftovers", c.phase); err != nil {
-		return nil, err
-	}
-	return c.shared.leftovers, nil
 }
 
 // The values below never fail.

@@ -1,0 +1,64 @@
+package config_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/commit"
+)
+
+// recoveryFolder finds the recovery folder of the project at target: the user's
+// settings folder has one a project.
+func recoveryFolder(t *testing.T, home, target string) string {
+	t.Helper()
+	file := filepath.Join(target, "a.txt")
+	require.NoError(t, os.WriteFile(file, []byte("a\n"), 0o600))
+	require.NoError(t, os.Link(file, filepath.Join(target, "b.txt")))
+	c := newConfig(t, config.Parameters{TargetDir: target, HomeDir: home, ApprovalMode: "yolo"})
+	require.NoError(t, c.Initialize(t.Context()))
+	r := call(t, c, "write_file", map[string]any{"file_path": "a.txt", "content": "b\n", "base_content_sha256": read(t, c, "a.txt").SHA256})
+	require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
+	found, err := filepath.Glob(filepath.Join(home, ".fettle", "tmp", "*", "recovery"))
+	require.NoError(t, err)
+	require.Len(t, found, 1, "a file with two names is written through the recovery folder")
+	return found[0]
+}
+
+func TestRecover(t *testing.T) { // FS-64
+	target, home := t.TempDir(), t.TempDir()
+	folder := recoveryFolder(t, home, target)
+	part, broken := filepath.Join(folder, "1.part"), filepath.Join(folder, "2.recovery")
+	require.NoError(t, os.WriteFile(part, []byte("half"), 0o600))
+	require.NoError(t, os.WriteFile(broken, []byte("not a recovery file"), 0o600))
+
+	c := newConfig(t, config.Parameters{TargetDir: target, HomeDir: home})
+	require.NoError(t, c.Initialize(t.Context()))
+	require.FileExists(t, part, "Initialize changes no file: a command that only lists tools initializes too")
+
+	gone, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := c.Recover(gone)
+	require.Equal(t, fault.Cancelled, fault.CodeOf(err))
+	require.FileExists(t, part)
+
+	child, err := c.Derive(config.DeriveParameters{})
+	require.NoError(t, err)
+	defer child.Close()
+	for range 2 {
+		for _, each := range []*config.Config{c, child} {
+			left, err := each.Recover(t.Context())
+			require.NoError(t, err)
+			require.Len(t, left, 1)
+			require.Equal(t, commit.LeftoverUnresolved, left[0].State)
+			require.Equal(t, broken, left[0].Record)
+			require.NoFileExists(t, part)
+		}
+	}
+}
