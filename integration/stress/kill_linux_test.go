@@ -97,7 +97,7 @@ func TestKilledAnywhere(t *testing.T) {
 
 		a, err := newAgent(dir, home)
 		require.NoError(t, err)
-		left, err := a.config.Leftovers()
+		left, err := a.config.Recover(t.Context())
 		require.NoError(t, err)
 		recovered += len(left)
 		content, err := os.ReadFile(target)
