@@ -206,7 +206,7 @@ func joinKinds(a, b string) string {
 // ASCII for some, with any ASCII quote or dash of which the file has look-alikes.
 // Spaces are in nearly every line, so that they count only where they stood for
 // one in a removed line.
-func checkLookalikes(h *hunk, s spot, base []string) error {
+func (c *corrector) checkLookalikes(h *hunk, s spot, base []string) error {
 	stood := map[rune]bool{} // characters that stood for others
 	k := 0
 	for _, l := range h.lines {
@@ -226,18 +226,70 @@ func checkLookalikes(h *hunk, s spot, base []string) error {
 		}
 	}
 	if stood['\''] || stood['"'] || stood['-'] {
-		for _, l := range base {
-			for _, r := range l {
-				if plain := asciiOf(r); plain != 0 && plain != ' ' {
-					stood[rune(plain)] = true
-				}
-			}
+		for r := range c.fileLookalikes() {
+			stood[r] = true
 		}
 	}
 	for _, l := range h.lines {
 		if l.op == gitdiff.OpAdd && strings.ContainsFunc(l.text, func(r rune) bool { return stood[r] }) {
 			return invalid("patch.correct", "Copy quotes, dashes and spaces of context, removed and added lines from the file byte for byte.",
 				"Hunk %d fits at line %d only with other characters that look alike, and its added line %s has some of them.", h.number, s.line(0)+1, excerpt(l.text))
+		}
+	}
+	return nil
+}
+
+// fileLookalikes returns the ASCII quotes and dashes of which the file has
+// look-alikes.
+func (c *corrector) fileLookalikes() map[rune]bool {
+	if c.lookalikes == nil {
+		c.lookalikes = make(map[rune]bool)
+		for _, l := range c.base {
+			for _, r := range l {
+				if plain := asciiOf(r); plain != 0 && plain != ' ' {
+					c.lookalikes[rune(plain)] = true
+				}
+			}
+		}
+	}
+	return c.lookalikes
+}
+
+// swappedIndents returns the white space, by kindOf, that the diff wrote for
+// white space of another kind in old lines of any of its hunks.
+func (c *corrector) swappedIndents() map[string]bool {
+	swapped := map[string]bool{}
+	for i := range c.diff.hunks {
+		h, k := &c.diff.hunks[i], 0
+		for _, l := range h.lines {
+			if !l.old() {
+				continue
+			}
+			has, states := kindOf(indentOf(content(c.base[c.spots[i].line(k)]))), kindOf(indentOf(l.text))
+			k++
+			if l.text != "" && has != "" && states != "" && has != states {
+				swapped[states] = true
+			}
+		}
+	}
+	return swapped
+}
+
+// checkSwapped refuses a hunk that itself fits exactly but adds lines indented
+// with white space that another hunk of the diff wrote in place of the file's
+// own, unless an old line of this hunk shows that the file has it here (FS-70).
+func (c *corrector) checkSwapped(h *hunk, swapped map[string]bool) error {
+	shown := map[string]bool{}
+	for _, l := range h.lines {
+		if l.old() {
+			shown[kindOf(indentOf(l.text))] = true
+		}
+	}
+	for _, l := range h.lines {
+		kind := kindOf(indentOf(l.text))
+		if l.op == gitdiff.OpAdd && swapped[kind] && !shown[kind] {
+			return invalid("patch.correct", indentRemedy,
+				"Another hunk of the diff has other white space than the file in its indentation, and the added line %s of hunk %d is indented like that.", excerpt(l.text), h.number)
 		}
 	}
 	return nil

@@ -37,6 +37,8 @@ type corrector struct {
 	spots []spot
 	eol   eolRule
 	notes []Correction
+
+	lookalikes map[rune]bool // see fileLookalikes
 }
 
 func (c *corrector) run() (*Change, error) {
@@ -67,11 +69,20 @@ func (c *corrector) run() (*Change, error) {
 		c.spots = spots
 	}
 	c.eol = newEOLRule(c)
+	var swapped map[string]bool
+	if len(hunks) > 1 && len(c.base) > 0 {
+		swapped = c.swappedIndents()
+	}
 	var edits []edit
 	for i := range hunks {
 		h := &hunks[i]
 		if err := c.check(h, c.spots[i]); err != nil {
 			return nil, err
+		}
+		if len(swapped) > 0 && tiers[c.spots[i].tier].kind == "" {
+			if err := c.checkSwapped(h, swapped); err != nil {
+				return nil, err
+			}
 		}
 		edits = append(edits, c.edits(h, c.spots[i])...)
 	}
@@ -99,7 +110,7 @@ func (c *corrector) check(h *hunk, s spot) error {
 	}
 	checks := []func(*hunk, spot, []string) error{checkTail, checkEnd}
 	if tiers[s.tier].kind != "" {
-		checks = append(checks, checkAgain, checkIndent, checkLookalikes)
+		checks = append(checks, checkAgain, checkIndent, c.checkLookalikes)
 	}
 	for _, check := range checks {
 		if err := check(h, s, c.base); err != nil {

@@ -29,9 +29,10 @@ func Parse(diff string) (*Diff, error) {
 
 // parser walks over the lines of a diff.
 type parser struct {
-	lines []string // with their endings
-	pos   int
-	d     *Diff
+	lines    []string // with their endings
+	lastText int      // index of the last line that is not blank, -1 for none
+	pos      int
+	d        *Diff
 
 	named     bool   // a pair of file names has been seen
 	git       string // the first "diff --git" line
@@ -45,6 +46,10 @@ type parser struct {
 }
 
 func (p *parser) run() error {
+	p.lastText = len(p.lines) - 1
+	for p.lastText >= 0 && isBlank(p.lines[p.lastText]) {
+		p.lastText--
+	}
 	for p.pos < len(p.lines) {
 		if err := p.outside(); err != nil {
 			return err
@@ -119,7 +124,7 @@ func (p *parser) outside() error {
 		return invalid("patch.parse", "Only text can be patched.", "Line %d belongs to a binary diff.", p.pos+1)
 	case isMetadata(s, "old mode ", "new mode "):
 		p.mode = true
-	case isSignature(p.lines[p.pos:]):
+	case p.isSignature(p.pos):
 	case fenceOf(s) != "":
 		p.toggleFence(s)
 	case len(p.d.hunks) > 0 && s != "" && (s[0] == '+' || s[0] == '-'):
@@ -185,14 +190,14 @@ func isMetadata(s string, prefixes ...string) bool {
 	return false
 }
 
-// isSignature reports whether lines begin with the "-- " and version number
-// that git puts below a mailed patch.
-func isSignature(lines []string) bool {
-	if len(lines) < 2 || strings.TrimRight(lines[0], " \r\n") != "--" {
+// isSignature reports whether the diff ends, from line at on, with the "-- "
+// and version number that git puts below a mailed patch.
+func (p *parser) isSignature(at int) bool {
+	if at+1 != p.lastText || strings.TrimRight(p.lines[at], " \r\n") != "--" {
 		return false
 	}
-	version := strings.TrimSpace(lines[1])
-	return version != "" && strings.Trim(version, "0123456789.") == "" && isBlank(strings.Join(lines[2:], ""))
+	version := strings.TrimSpace(p.lines[at+1])
+	return version != "" && strings.Trim(version, "0123456789.") == ""
 }
 
 // fenceOf returns the run of backticks or tildes that opens or closes a
@@ -286,7 +291,7 @@ func (p *parser) countedEnd(h header) (end int, ok bool) {
 			continue
 		}
 		inside := strings.IndexByte(" +-\\", firstByte(content(p.lines[next]))) >= 0
-		if inside && !p.isFileHeader(next) && !isSignature(p.lines[next:]) {
+		if inside && !p.isFileHeader(next) && !p.isSignature(next) {
 			return 0, false
 		}
 		break

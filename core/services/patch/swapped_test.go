@@ -1,0 +1,50 @@
+package patch
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// FS-70: a diff that lost the tabs in one hunk has lost them in the others
+// too, though their context does not show it.
+func TestSwappedIndentOfAnotherHunk(t *testing.T) {
+	const base = "// one\n// two\nfunc f() {\n\ta := 1\n\tb := 2\n\treturn a + b\n}\n"
+	first := "@@ -1,2 +1,3 @@\n // one\n+    x := 0\n // two\n"
+	lost := "@@ -3,4 +4,3 @@\n func f() {\n     a := 1\n-    b := 2\n     return a + b\n"
+	kept := "@@ -3,4 +4,3 @@\n func f() {\n \ta := 1\n-\tb := 2\n \treturn a + b\n"
+
+	correct := func(diff string) (string, error) {
+		d, err := Parse(diff)
+		require.NoError(t, err)
+		c, err := Correct(base, d)
+		if err != nil {
+			return "", err
+		}
+		return ApplyStrict(base, c)
+	}
+	_, err := correct(first + lost)
+	require.Equal(t, fault.InvalidDiff, fault.CodeOf(err))
+	require.Contains(t, err.Error(), "hunk 1")
+
+	text, err := correct(first + kept)
+	require.NoError(t, err)
+	require.Equal(t, "// one\n    x := 0\n// two\nfunc f() {\n\ta := 1\n\treturn a + b\n}\n", text)
+
+	text, err = correct(strings.ReplaceAll(first, "    x", "\tx") + lost)
+	require.NoError(t, err)
+	require.Equal(t, "// one\n\tx := 0\n// two\nfunc f() {\n\ta := 1\n\treturn a + b\n}\n", text)
+}
+
+// A line that could begin a mail signature costs no look at the whole rest: with
+// one at each line this test would not end.
+func TestParseManySignatures(t *testing.T) {
+	_, err := Parse(strings.Repeat("--\n1\n", 500_000) + "@@ -1,1 +1,1 @@\n-a\n+b\n")
+	require.NoError(t, err)
+	d, err := Parse("@@ -1,1 +1,1 @@\n-a\n+b\n-- \n2.39.5\n\n")
+	require.NoError(t, err)
+	require.Len(t, d.hunks[0].lines, 2)
+}
