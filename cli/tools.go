@@ -28,7 +28,7 @@ type toolListing struct {
 func listingOf(spec tools.Spec) toolListing {
 	return toolListing{
 		Name: spec.Name, DisplayName: spec.Display(), Aliases: spec.Aliases,
-		Kind: spec.Kind, Mutates: spec.Kind.Mutates(), Effects: spec.Effects, Parallel: spec.Parallel,
+		Kind: spec.Kind, Mutates: spec.Mutates(), Effects: spec.Effects, Parallel: spec.Parallel,
 		Description: spec.Description, Schema: spec.Schema,
 	}
 }

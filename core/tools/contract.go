@@ -83,7 +83,7 @@ type Spec struct {
 	Description string          // for the model; required
 	Kind        Kind            // required
 	Schema      json.RawMessage // JSON schema of the arguments, type object, closed to unknown keys
-	Effects     []Effect        // what it may do to the world; for policy conditions
+	Effects     []Effect        // what it may do to the world; see Mutates
 	Origin      Origin          // who brought it; zero is a built-in
 
 	OutputIsMarkdown bool // the display is Markdown
@@ -97,6 +97,21 @@ func (s Spec) Display() string {
 		return s.DisplayName
 	}
 	return s.Name
+}
+
+// Mutates reports whether the tool changes something, so that it is asked about
+// and never run in plan mode: its kind says so (AR-16), or it declares an
+// effect that may, write_files or run_process.
+func (s Spec) Mutates() bool { return s.Kind.Mutates() || changing(s.Effects) != "" }
+
+// changing returns the first effect that may change something, or "".
+func changing(effects []Effect) Effect {
+	for _, e := range effects {
+		if e == EffectWriteFiles || e == EffectRunProcess {
+			return e
+		}
+	}
+	return ""
 }
 
 // Kind is a tool's class, which decides what is asked about where no policy
@@ -134,9 +149,15 @@ func (k Kind) Valid() bool {
 }
 
 // Mutates reports whether tools of this kind change something: edit, delete,
-// move and execute (AR-16).
+// move and execute (AR-16). See also [Spec.Mutates].
 func (k Kind) Mutates() bool {
 	return k == KindEdit || k == KindDelete || k == KindMove || k == KindExecute
+}
+
+// harmless reports whether tools of this kind are never asked about (AR-25),
+// and so must not change anything.
+func (k Kind) harmless() bool {
+	return k == KindRead || k == KindSearch || k == KindThink || k == KindCommunicate
 }
 
 // Effect names one thing that a tool may do to the world.

@@ -34,7 +34,9 @@ func WithAliases(names ...string) Option {
 	return func(d *defined) { d.spec.Aliases = append(d.spec.Aliases, names...) }
 }
 
-// WithEffects says what the tool may do to the world.
+// WithEffects says what the tool may do to the world. A tool that may write
+// files or run processes is asked about like one whose kind changes something
+// ([Spec.Mutates]), and must not be of a kind that changes nothing.
 func WithEffects(effects ...Effect) Option {
 	return func(d *defined) { d.spec.Effects = append(d.spec.Effects, effects...) }
 }

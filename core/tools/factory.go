@@ -52,6 +52,7 @@ func NewFactory[S, P any](d Definition[S, P]) (*Factory[S], error) {
 	spec := d.Spec
 	spec.Schema = schema.Raw()
 	spec.Aliases = slices.Clone(spec.Aliases)
+	spec.GovernedBy = slices.Clone(spec.GovernedBy)
 	spec.Effects = slices.Clone(spec.Effects)
 	build := func(s S, args json.RawMessage) (ToolInvocation, error) {
 		params, err := schema.check(args, d.Rewrite)
@@ -109,7 +110,8 @@ func (b *bound[S]) Build(args json.RawMessage) (ToolInvocation, error) {
 	return b.factory.build(b.services, args)
 }
 
-// checkSpec refuses a Spec that no registry or model would take.
+// checkSpec refuses a Spec that no registry or model would take, and one whose
+// kind and effects contradict each other.
 func checkSpec(s Spec) error {
 	if err := CheckName(s.Name); err != nil {
 		return badTool(s.Name, err)
@@ -124,6 +126,9 @@ func checkSpec(s Spec) error {
 	}
 	if !s.Kind.Valid() {
 		return badTool(s.Name, fmt.Errorf("%q is no kind", string(s.Kind)))
+	}
+	if e := changing(s.Effects); e != "" && s.Kind.harmless() {
+		return badTool(s.Name, fmt.Errorf("its kind %s promises to change nothing, and its effect %s may; use a kind that is asked about", s.Kind, e))
 	}
 	return nil
 }

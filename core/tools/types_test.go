@@ -2,7 +2,9 @@ package tools_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,6 +29,34 @@ func TestKinds(t *testing.T) {
 	require.False(t, tools.Kind("").Valid())
 	require.False(t, tools.Kind("Read").Valid())
 	require.False(t, tools.Kind("Read").Mutates())
+}
+
+// What a tool declares counts like its kind.
+func TestSpecMutates(t *testing.T) {
+	for _, k := range tools.Kinds() {
+		require.Equal(t, k.Mutates(), tools.Spec{Kind: k, Effects: []tools.Effect{tools.EffectReadFiles, tools.EffectNetwork, tools.EffectAskPerson}}.Mutates(), k)
+		require.True(t, tools.Spec{Kind: k, Effects: []tools.Effect{tools.EffectReadFiles, tools.EffectWriteFiles}}.Mutates(), k)
+		require.True(t, tools.Spec{Kind: k, Effects: []tools.Effect{tools.EffectRunProcess}}.Mutates(), k)
+	}
+}
+
+// A kind that is never asked about goes with no effect that changes something,
+// neither in Define nor for a registry.
+func TestKindAndEffectsAgree(t *testing.T) {
+	type none struct{}
+	run := func(context.Context, none) (tools.Result, error) { return tools.Result{}, nil }
+	unasked := []tools.Kind{tools.KindRead, tools.KindSearch, tools.KindThink, tools.KindCommunicate}
+	for _, k := range tools.Kinds() {
+		for _, e := range []tools.Effect{tools.EffectWriteFiles, tools.EffectRunProcess} {
+			_, err := tools.Define("x", "X.", k, run, tools.WithEffects(tools.EffectNetwork, e))
+			if slices.Contains(unasked, k) {
+				require.Equal(t, fault.InvalidConfig, fault.CodeOf(err), k)
+				require.ErrorContains(t, err, string(e))
+			} else {
+				require.NoError(t, err, k)
+			}
+		}
+	}
 }
 
 // roundTrip checks the JSON form of a value, and that it reads back to the

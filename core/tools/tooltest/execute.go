@@ -133,9 +133,9 @@ func (k *kit) confirm(ctx context.Context, t testing.TB, inv tools.ToolInvocatio
 		return false, true
 	case c != nil:
 		checkConfirmation(t, args, c)
-	case k.spec.Kind.Mutates() && !k.DefaultQuestion:
-		t.Errorf("Confirmation of %s is nil, and tools of kind %s change something: say what (tools.WithConfirmation), "+
-			"or set Cases.DefaultQuestion if the description says enough", show(args), k.spec.Kind)
+	case k.spec.Mutates() && !k.DefaultQuestion:
+		t.Errorf("Confirmation of %s is nil, and the tool changes something: say what (tools.WithConfirmation), "+
+			"or set Cases.DefaultQuestion if the description says enough", show(args))
 	}
 	return false, true
 }
@@ -227,7 +227,7 @@ func (k *kit) checkParallel(t testing.TB) {
 		return
 	}
 	copies := 4
-	if k.spec.Kind.Mutates() {
+	if k.spec.Mutates() {
 		copies = 1
 	}
 	tool := k.fresh(t)
@@ -240,7 +240,7 @@ func (k *kit) checkParallel(t testing.TB) {
 					return // reported by another check
 				}
 				o, ended := k.execute(t.Context(), t, inv, args)
-				if ended && !o.succeeded() && !k.spec.Kind.Mutates() {
+				if ended && !o.succeeded() && !k.spec.Mutates() {
 					t.Errorf("Execute of %s beside others fails: %v, result error %v", show(args), o.err, o.result.Error)
 				}
 			})

@@ -14,22 +14,16 @@ import (
 
 func (k *kit) checkSpec(t testing.TB) {
 	s := k.spec
-	if err := tools.CheckName(s.Name); err != nil {
-		t.Errorf("Spec.Name: %v", err)
+	if err := tools.NewRegistry(tools.RegistryOptions{}).Register(k.tool); err != nil {
+		t.Errorf("Spec: no registry takes it: %v", err)
 	}
 	for i, alias := range s.Aliases {
-		if err := tools.CheckName(alias); err != nil {
-			t.Errorf("Spec.Aliases: %v", err)
-		}
 		if alias == s.Name || slices.Contains(s.Aliases[:i], alias) {
 			t.Errorf("Spec.Aliases: %q is there twice or is the name", alias)
 		}
 	}
 	if strings.TrimSpace(s.Description) == "" {
 		t.Errorf("Spec.Description is empty; a model chooses tools by it")
-	}
-	if !s.Kind.Valid() {
-		t.Errorf("Spec.Kind: %q is none of %v", s.Kind, tools.Kinds())
 	}
 	if again := k.tool.Spec(); !reflect.DeepEqual(s, again) {
 		t.Errorf("Spec is not the same at each call:\n%+v\n%+v", s, again)

@@ -198,7 +198,7 @@ func TestBadInvocations(t *testing.T) {
 				return tools.Result{}, nil
 			}
 		}, "still runs"},
-		"does not confirm": {tools.KindEdit, func(*invocation) {}, "is nil, and tools of kind edit change something"},
+		"does not confirm": {tools.KindEdit, func(*invocation) {}, "is nil, and the tool changes something"},
 		"confirmation without details": {tools.KindEdit, func(i *invocation) {
 			i.confirm = info(tools.Confirmation{Type: tools.ConfirmEdit, Title: "t"})
 		}, "must have the details of its type"},
@@ -312,11 +312,12 @@ func TestBadSpec(t *testing.T) {
 		change func(*tools.Spec)
 		want   string
 	}{
-		"name":         {func(s *tools.Spec) { s.Name = "a b" }, "Spec.Name"},
-		"alias":        {func(s *tools.Spec) { s.Aliases = []string{"ä"} }, "Spec.Aliases"},
+		"name":         {func(s *tools.Spec) { s.Name = "a b" }, "tool name \"a b\""},
+		"alias":        {func(s *tools.Spec) { s.Aliases = []string{"ä"} }, "alias: the tool name"},
 		"alias twice":  {func(s *tools.Spec) { s.Aliases = []string{"x", "x"} }, "there twice"},
 		"description":  {func(s *tools.Spec) { s.Description = "\n" }, "Spec.Description"},
-		"kind":         {func(s *tools.Spec) { s.Kind = "reading" }, "Spec.Kind"},
+		"kind":         {func(s *tools.Spec) { s.Kind = "reading" }, "is no kind"},
+		"effects":      {func(s *tools.Spec) { s.Effects = []tools.Effect{tools.EffectWriteFiles} }, "its effect write_files"},
 		"no JSON":      {func(s *tools.Spec) { s.Schema = json.RawMessage(`{`) }, "Spec.Schema"},
 		"bad keyword":  {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"type":"object","properties":7}`) }, "Spec.Schema"},
 		"type missing": {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"additionalProperties":false}`) }, "outermost type"},
@@ -386,9 +387,15 @@ func TestParallelFailure(t *testing.T) {
 
 func TestDefaultQuestion(t *testing.T) {
 	c := tooltest.Cases{Examples: examples}
-	require.Contains(t, failuresOf(t, define(t, tools.KindMove, echo), c), "is nil, and tools of kind move")
-	c.DefaultQuestion = true
-	require.Empty(t, failuresOf(t, define(t, tools.KindMove, echo), c))
+	for _, tool := range []tools.DeclarativeTool{
+		define(t, tools.KindMove, echo),
+		define(t, tools.KindOther, echo, tools.WithEffects(tools.EffectRunProcess)),
+	} {
+		c.DefaultQuestion = false
+		require.Contains(t, failuresOf(t, tool, c), "is nil, and the tool changes something")
+		c.DefaultQuestion = true
+		require.Empty(t, failuresOf(t, tool, c))
+	}
 }
 
 // The kit's damaged arguments are the same at each run.
