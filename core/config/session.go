@@ -50,9 +50,8 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 	}
 	s.scheduler = scheduler.New(scheduler.Options{
 		Tools:    s.registry,
-		Decide:   policy.DecideByKind,
+		Decide:   policy.KindTable{Allowed: c.params.AllowedTools}.Decide,
 		Mode:     c.ApprovalMode,
-		Allowed:  c.params.AllowedTools,
 		Ask:      c.params.Ask,
 		Output:   c.params.Output,
 		OnDefect: c.onDefect,

@@ -5,17 +5,25 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
 // Call is what a decision is about.
 type Call struct {
-	Tool    string          // the tool's name
-	Aliases []string        // its other names; entries and rules may use them
-	Kind    string          // its kind, as "edit"
-	Mutates bool            // it changes something, whatever its kind says
-	Params  json.RawMessage // the arguments as they will be executed
-	Mode    ApprovalMode
+	Tool       string          // the tool's name
+	Aliases    []string        // its other names; entries and rules may use them
+	GovernedBy []string        // names whose rules that deny or ask hold for the tool too; what allows does not
+	Kind       string          // its kind, as "edit"
+	Effects    []string        // what it may do to the world, as "network"
+	Mutates    bool            // it changes something, whatever its kind says
+	Params     json.RawMessage // the arguments as they will be executed
+	Mode       ApprovalMode
+}
+
+// KindTable decides by kind and approval mode. The zero value allows nothing
+// beyond these. It is safe for concurrent use.
+type KindTable struct {
 	Allowed []string // what may run without asking: "name" or "name(prefix)" (CR-26)
 }
 
@@ -32,7 +40,7 @@ func byKind(kind string) (v Verdict, mutates bool) {
 	return AskUser, false // fetch and other too
 }
 
-// DecideByKind decides by the tool's kind, the approval mode and the allowed
+// Decide decides by the tool's kind, the approval mode and the allowed
 // entries alone (AR-25, AR-27, CR-26). In this order: a change in plan mode is
 // never allowed, not even by an entry; an allowed entry allows; yolo allows
 // all and autoEdit the kind edit; then the kind decides.
@@ -43,14 +51,14 @@ func byKind(kind string) (v Verdict, mutates bool) {
 //
 // An entry with a prefix allows nothing: only an engine that understands
 // command lines can tell what a prefix covers.
-func DecideByKind(c Call) Decision {
+func (k KindTable) Decide(c Call) Decision {
 	verdict, mutates := byKind(c.Kind)
 	mutates = mutates || c.Mutates
 	if c.Mode == ModePlan && mutates {
 		return Decision{Decision: AskUser, Tier: "mode", Source: "approval mode plan",
 			Reason: "In plan mode a change is shown and not made."}
 	}
-	if entry, ok := allowedBy(c); ok {
+	if entry, ok := k.allowing(c); ok {
 		return Decision{Decision: Allow, Rule: entry, Tier: "user", Source: "allowed tools",
 			Reason: fmt.Sprintf("The tool %s is on the list of allowed tools.", c.Tool)}
 	}
@@ -75,20 +83,15 @@ func DecideByKind(c Call) Decision {
 	return d
 }
 
-// allowedBy returns the entry that allows the call.
-func allowedBy(c Call) (string, bool) {
-	for _, entry := range c.Allowed {
+// allowing returns the entry that allows the call.
+func (k KindTable) allowing(c Call) (string, bool) {
+	for _, entry := range k.Allowed {
 		name := strings.TrimSuffix(strings.TrimSpace(entry), "()")
 		if name == "" || strings.ContainsAny(name, "()") {
 			continue
 		}
-		if name == c.Tool {
+		if name == c.Tool || slices.Contains(c.Aliases, name) {
 			return entry, true
-		}
-		for _, alias := range c.Aliases {
-			if name == alias {
-				return entry, true
-			}
 		}
 	}
 	return "", false

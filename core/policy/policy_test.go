@@ -33,24 +33,24 @@ func TestModeByKind(t *testing.T) {
 	for kind, verdicts := range matrix {
 		for i, mode := range modes {
 			t.Run(fmt.Sprintf("%s in %s", kind, mode), func(t *testing.T) {
-				d := policy.DecideByKind(policy.Call{Tool: "x", Kind: kind, Mode: mode})
+				d := policy.KindTable{}.Decide(policy.Call{Tool: "x", Kind: kind, Mode: mode})
 				require.Equal(t, verdicts[i], d.Decision)
 				require.NotEmpty(t, d.Reason)
 				require.NotEmpty(t, d.Source)
 			})
 		}
 	}
-	zero := policy.DecideByKind(policy.Call{Tool: "x", Kind: "edit"})
-	require.Equal(t, policy.DecideByKind(policy.Call{Tool: "x", Kind: "edit", Mode: policy.ModeDefault}), zero)
+	zero := policy.KindTable{}.Decide(policy.Call{Tool: "x", Kind: "edit"})
+	require.Equal(t, policy.KindTable{}.Decide(policy.Call{Tool: "x", Kind: "edit", Mode: policy.ModeDefault}), zero)
 }
 
 // What says that it mutates is asked about whatever its kind, and never run in
 // plan mode.
 func TestMutatesWins(t *testing.T) {
 	call := policy.Call{Tool: "x", Kind: "read", Mutates: true}
-	require.Equal(t, policy.AskUser, policy.DecideByKind(call).Decision)
-	call.Mode, call.Allowed = policy.ModePlan, []string{"x"}
-	require.Equal(t, policy.AskUser, policy.DecideByKind(call).Decision)
+	require.Equal(t, policy.AskUser, policy.KindTable{}.Decide(call).Decision)
+	call.Mode = policy.ModePlan
+	require.Equal(t, policy.AskUser, policy.KindTable{Allowed: []string{"x"}}.Decide(call).Decision)
 }
 
 // CR-26: the list of what is allowed without asking.
@@ -74,8 +74,7 @@ func TestAllowed(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			tt.call.Allowed = tt.allowed
-			d := policy.DecideByKind(tt.call)
+			d := policy.KindTable{Allowed: tt.allowed}.Decide(tt.call)
 			require.Equal(t, tt.want, d.Decision)
 			if d.Decision == policy.Allow {
 				require.Equal(t, tt.allowed[0], d.Rule)
@@ -128,14 +127,14 @@ func TestApprovalMode(t *testing.T) {
 	require.Equal(t, "autoEdit", policy.ModeAutoEdit.String())
 }
 
-// FuzzDecideByKind: the gate never allows a change in plan mode, and otherwise
+// FuzzKindTable: the gate never allows a change in plan mode, and otherwise
 // only by mode, kind or an entry that is exactly a name of the tool.
-func FuzzDecideByKind(f *testing.F) {
+func FuzzKindTable(f *testing.F) {
 	f.Add("edit", "default", "write_file", "write_file(x)", false)
 	f.Add("read", "plan", "x", "", true)
 	f.Add("execute", "autoEdit", "sh", " sh() ", false)
 	f.Fuzz(func(t *testing.T, kind, mode, tool, entry string, mutates bool) {
-		d := policy.DecideByKind(policy.Call{Tool: tool, Kind: kind, Mode: policy.ApprovalMode(mode), Mutates: mutates, Allowed: []string{entry}})
+		d := policy.KindTable{Allowed: []string{entry}}.Decide(policy.Call{Tool: tool, Kind: kind, Mode: policy.ApprovalMode(mode), Mutates: mutates})
 		if d.Decision != policy.Allow {
 			require.Equal(t, policy.AskUser, d.Decision)
 			return

@@ -22,9 +22,8 @@ type Tools interface {
 // concurrent use, as calls may run side by side.
 type Options struct {
 	Tools    Tools                               // required
-	Decide   func(c policy.Call) policy.Decision // nil: policy.DecideByKind
+	Decide   func(c policy.Call) policy.Decision // nil: an empty policy.KindTable
 	Mode     func() policy.ApprovalMode          // asked once a call; nil: the default mode
-	Allowed  []string                            // what may run without asking; see policy.Call
 	Ask      Asker                               // nil: there is nobody to ask, and an ask is a refusal
 	Output   func(callID, chunk string)          // live output, chunk by chunk in order; nil: dropped
 	OnDefect func(err error)                     // receives mistakes in tools, with stack; nil: dropped
@@ -43,7 +42,7 @@ func New(o Options) *Scheduler {
 		panic("scheduler: Options.Tools is nil")
 	}
 	if o.Decide == nil {
-		o.Decide = policy.DecideByKind
+		o.Decide = policy.KindTable{}.Decide
 	}
 	if o.Mode == nil {
 		o.Mode = func() policy.ApprovalMode { return policy.ModeDefault }
@@ -134,15 +133,7 @@ func (c *call) run(ctx context.Context) Response {
 		return c.cancelled(ctx, tools.Result{})
 	}
 	c.mode = c.o.Mode()
-	c.decision = c.o.Decide(policy.Call{
-		Tool:    c.spec.Name,
-		Aliases: c.spec.Aliases,
-		Kind:    string(c.spec.Kind),
-		Mutates: c.spec.Kind.Mutates(),
-		Params:  c.params,
-		Mode:    c.mode,
-		Allowed: c.o.Allowed,
-	})
+	c.decision = c.o.Decide(c.subject())
 	switch {
 	case c.decision.Decision == policy.Allow && !c.previews():
 	case c.decision.Decision == policy.Allow, c.decision.Decision == policy.AskUser:
@@ -159,6 +150,24 @@ func (c *call) run(ctx context.Context) Response {
 	return c.execute(ctx)
 }
 
+// subject is what policy decides about.
+func (c *call) subject() policy.Call {
+	var effects []string
+	for _, e := range c.spec.Effects {
+		effects = append(effects, string(e))
+	}
+	return policy.Call{
+		Tool:       c.spec.Name,
+		Aliases:    c.spec.Aliases,
+		GovernedBy: c.spec.GovernedBy,
+		Kind:       string(c.spec.Kind),
+		Effects:    effects,
+		Mutates:    c.spec.Mutates(),
+		Params:     c.params,
+		Mode:       c.mode,
+	}
+}
+
 func deniedRemedy(d policy.Decision) string {
 	const remedy = "Do not repeat the call; reach the goal in another way or tell the user what is needed."
 	if d.Reason == "" {
@@ -169,7 +178,7 @@ func deniedRemedy(d policy.Decision) string {
 
 // previews reports whether the call is shown instead of run.
 func (c *call) previews() bool {
-	return c.mode == policy.ModePlan && c.spec.Kind.Mutates()
+	return c.mode == policy.ModePlan && c.spec.Mutates()
 }
 
 // build finds the tool and makes the invocation.

@@ -20,6 +20,7 @@ import (
 // records the steps that were taken.
 type fake struct {
 	kind    tools.Kind
+	effects []tools.Effect
 	build   func(args json.RawMessage) error
 	confirm func(ctx context.Context) (*tools.Confirmation, error)
 	run     func(ctx context.Context, out tools.Output) (tools.Result, error)
@@ -29,7 +30,10 @@ type fake struct {
 }
 
 func (f *fake) Spec() tools.Spec {
-	return tools.Spec{Name: "fake", Aliases: []string{"phony"}, Description: "A fake.", Kind: f.kind, Schema: json.RawMessage(`{}`)}
+	return tools.Spec{
+		Name: "fake", Aliases: []string{"phony"}, GovernedBy: []string{"elder"}, Description: "A fake.",
+		Kind: f.kind, Effects: f.effects, Schema: json.RawMessage(`{}`),
+	}
 }
 
 func (f *fake) Build(args json.RawMessage) (tools.ToolInvocation, error) {
@@ -182,12 +186,13 @@ func TestPath(t *testing.T) {
 // Policy judges the final arguments, by the tool's own name.
 func TestDecisionIsOnFinalArguments(t *testing.T) {
 	s := newSetup(tools.KindFetch, policy.Allow, "")
-	s.options.Allowed = []string{"entry"}
+	s.effects = []tools.Effect{tools.EffectNetwork, tools.EffectRunProcess}
 	s.options.Mode = func() policy.ApprovalMode { return policy.ModeAutoEdit }
 	r := s.call(t.Context())
 	require.Equal(t, []policy.Call{{
-		Tool: "fake", Aliases: []string{"phony"}, Kind: "fetch", Params: json.RawMessage(`{"final":1}`),
-		Mode: policy.ModeAutoEdit, Allowed: []string{"entry"},
+		Tool: "fake", Aliases: []string{"phony"}, GovernedBy: []string{"elder"},
+		Kind: "fetch", Effects: []string{"network", "run_process"}, Mutates: true,
+		Params: json.RawMessage(`{"final":1}`), Mode: policy.ModeAutoEdit,
 	}}, s.decided)
 	require.Equal(t, `{"final":1}`, string(r.Params))
 	require.Equal(t, "Because.", r.Decision.Reason)
@@ -298,6 +303,30 @@ func TestPlanModeRefusals(t *testing.T) {
 			require.NotContains(t, s.steps, "ask")
 		})
 	}
+}
+
+// What declares that it changes something is not run in plan mode either,
+// whatever its kind, its approvals and the person say (AR-27, CR-22).
+func TestPlanModeGoesByEffects(t *testing.T) {
+	for _, effect := range []tools.Effect{tools.EffectWriteFiles, tools.EffectRunProcess} {
+		for _, kind := range []tools.Kind{tools.KindOther, tools.KindRead} {
+			s := newSetup(kind, policy.Allow, scheduler.ProceedOnce)
+			s.effects = []tools.Effect{effect}
+			s.options.Mode = func() policy.ApprovalMode { return policy.ModePlan }
+			s.options.Decide = policy.KindTable{Allowed: []string{"fake"}}.Decide
+			require.Contains(t, s.call(t.Context()).Result.LLMContent.String(), "Nothing was changed.")
+			require.Equal(t, "build confirm", strings.Join(s.steps, " "))
+		}
+	}
+}
+
+// Nor is it run unasked in the other modes.
+func TestDeclaredChangeIsAskedAbout(t *testing.T) {
+	s := newSetup(tools.KindRead, "", scheduler.Cancel)
+	s.effects = []tools.Effect{tools.EffectWriteFiles}
+	s.options.Decide = nil
+	require.Equal(t, fault.DeniedByUser, s.call(t.Context()).Result.Error.Code)
+	require.Len(t, s.questions, 1)
 }
 
 // What changes nothing runs in plan mode.
@@ -517,7 +546,7 @@ func TestZeroOptions(t *testing.T) {
 	require.Equal(t, fault.NobodyToAsk, r.Result.Error.Code)
 	s = scheduler.New(scheduler.Options{Tools: &fake{kind: tools.KindEdit, run: func(context.Context, tools.Output) (tools.Result, error) {
 		panic("boom")
-	}}, Allowed: []string{"fake"}})
+	}}, Decide: policy.KindTable{Allowed: []string{"fake"}}.Decide})
 	r = s.Run(t.Context(), scheduler.Request{Tool: "fake", Args: json.RawMessage("1")})
 	require.Equal(t, fault.UnhandledException, r.Result.Error.Code)
 }
