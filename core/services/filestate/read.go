@@ -213,7 +213,7 @@ func (s *Service) recordNonText(p workspace.Path, rd Reading) {
 func classify(p workspace.Path, f interface {
 	ReadAt([]byte, int64) (int, error)
 }, size int64) (textfile.Class, error) {
-	head := make([]byte, min(size, 8<<10))
+	head := make([]byte, min(size, textfile.HeadSize))
 	n, err := f.ReadAt(head, 0)
 	if err != nil && n == 0 && size > 0 && !isEOF(err) {
 		return textfile.Class{}, err

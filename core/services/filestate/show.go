@@ -14,8 +14,7 @@ func (s *Service) Show(p workspace.Path, snap *Snapshot) State {
 	if s.mayShow != nil && !s.mayShow(p) {
 		return Withheld(p.String())
 	}
-	class := textfile.Classify(p.Base(), snap.Data[:min(len(snap.Data), 8<<10)], int64(len(snap.Data)))
-	if class.Kind != textfile.KindText && (class.Kind != textfile.KindSVG || int64(len(snap.Data)) > s.limits.SVGBytes) {
+	if !s.ShowsAsText(p, snap.Data) {
 		return Withheld(p.String())
 	}
 	doc := textfile.Decode(snap.Data)
@@ -52,6 +51,15 @@ func (s *Service) Written(p workspace.Path, info workspace.Info, text, sha strin
 		st.Content = &text
 	}
 	return st
+}
+
+// ShowsAsText reports whether a file at p that holds data is of a kind that a
+// read shows as text, whatever its length in lines: text, or SVG up to the
+// limit SVGBytes. Only such a file may be changed (PR-08).
+func (s *Service) ShowsAsText(p workspace.Path, data []byte) bool {
+	size := int64(len(data))
+	class := textfile.Classify(p.Base(), data[:min(size, textfile.HeadSize)], size)
+	return class.Kind == textfile.KindText || class.Kind == textfile.KindSVG && size <= s.limits.SVGBytes
 }
 
 func (s *Service) fits(text string, lines int) bool {

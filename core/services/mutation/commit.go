@@ -91,11 +91,13 @@ func (s *Service) putAt(ctx context.Context, path workspace.Path, r commit.Reque
 
 // refuseLate ends a plan that was ready when it was made. Its conversation
 // knew the whole base, so it is shown what became of it (FS-29); of a file
-// that came to be meanwhile it is shown nothing.
+// that came to be meanwhile it is shown nothing, nor of one whose base it knew
+// only as empty, the hash of which anybody can quote.
 func (s *Service) refuseLate(ctx context.Context, p *Plan, refusal *fault.Error, kept []string) Outcome {
 	s.logLate(p.request, refusal)
 	state := filestate.Withheld(p.request.Path.String())
-	if p.base.Exists && refusal.Code != fault.Cancelled && refusal.Reason != fault.Disappeared {
+	knew := p.base.Exists && (p.seen || p.request.Proof != filestate.EmptySHA256)
+	if knew && refusal.Code != fault.Cancelled && refusal.Reason != fault.Disappeared {
 		if snap, err := s.state.Snapshot(ctx, p.request.Path); err == nil {
 			state = s.state.Show(p.request.Path, snap)
 		}

@@ -51,6 +51,7 @@ type Plan struct {
 	base    Base
 	change  Change
 	data    []byte // Text encoded as the base is
+	seen    bool   // the conversation had been shown the file when it was planned
 	refusal *Outcome
 	spent   bool
 }
@@ -95,7 +96,7 @@ func (s *Service) Plan(ctx context.Context, r Request) *Plan {
 		return p.refuse(refusal, filestate.Withheld(r.Path.String()))
 	}
 	s.at(WindowDecided, r.Path)
-	seen := s.state.Seen(r.Path)
+	p.seen = s.state.Seen(r.Path)
 	snap, err := s.state.Snapshot(ctx, r.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -106,7 +107,7 @@ func (s *Service) Plan(ctx context.Context, r Request) *Plan {
 	case err != nil:
 		return p.refuse(asFault(err, "mutation.plan"), filestate.Withheld(r.Path.String()))
 	default:
-		if refusal := s.proveBase(p, check, snap, seen); refusal != nil {
+		if refusal := s.proveBase(p, check, snap); refusal != nil {
 			return p
 		}
 	}
@@ -118,23 +119,20 @@ func (s *Service) Plan(ctx context.Context, r Request) *Plan {
 
 // proveBase holds the bytes just read against what the conversation knows
 // (PR-16), and decodes them.
-func (s *Service) proveBase(p *Plan, check filestate.Check, snap *filestate.Snapshot, seen bool) *fault.Error {
+func (s *Service) proveBase(p *Plan, check filestate.Check, snap *filestate.Snapshot) *fault.Error {
 	r := p.request
 	check.Current = snap
 	if refusal := s.state.Decide(check); refusal != nil {
 		s.logLate(r, refusal)
 		state := filestate.Withheld(r.Path.String())
-		if seen && refusal.Code == fault.FileChangedSinceRead {
+		if p.seen && refusal.Code == fault.FileChangedSinceRead {
 			state = s.state.Show(r.Path, snap)
 		}
 		p.refuse(refusal, state)
 		return refusal
 	}
-	class := textfile.Classify(r.Path.Base(), snap.Data[:min(len(snap.Data), 8<<10)], int64(len(snap.Data)))
 	doc := textfile.Decode(snap.Data)
-	text := class.Kind == textfile.KindText ||
-		class.Kind == textfile.KindSVG && int64(len(snap.Data)) <= s.state.Limits().SVGBytes
-	if !text || !doc.Lossless {
+	if !s.state.ShowsAsText(r.Path, snap.Data) || !doc.Lossless {
 		refusal := filestate.RefuseNonText(r.Path, r.Verb)
 		p.refuse(refusal, filestate.Withheld(r.Path.String()))
 		return refusal
@@ -153,9 +151,7 @@ func (s *Service) compute(p *Plan, snap *filestate.Snapshot) bool {
 	change, refusal := p.request.Compute(p.base)
 	if refusal == nil {
 		p.change = change
-		var err error
-		p.data, err = p.format().Encode(change.Text)
-		refusal = asFault(err, "mutation.encode")
+		refusal = s.encode(p)
 	}
 	if refusal == nil && int64(len(p.data)) > s.state.Limits().FileBytes {
 		refusal = fault.New(fault.FileTooLarge, "mutation.plan",
@@ -171,14 +167,6 @@ func (s *Service) compute(p *Plan, snap *filestate.Snapshot) bool {
 	}
 	p.refuse(refusal, state)
 	return false
-}
-
-// format is the base's, or plain UTF-8 for a new file.
-func (p *Plan) format() textfile.Format {
-	if p.base.Exists {
-		return p.base.Format
-	}
-	return textfile.Format{Encoding: "utf-8"}
 }
 
 func (p *Plan) refuse(err *fault.Error, state filestate.State) *Plan {
