@@ -22,6 +22,8 @@ type ReadRequest struct {
 	Ranged bool // offset or limit was given, even as its default
 	// Repeat asks for content even where a placeholder would do (FS-23).
 	Repeat bool
+	// TextOnly leaves what is no text unread: its Payload has no Data.
+	TextOnly bool
 }
 
 // Read is what a read found. Exactly one of State, Placeholder, Payload and
@@ -36,7 +38,7 @@ type Read struct {
 // Payload is a file that is handed over as data (FS-17).
 type Payload struct {
 	MIMEType string
-	Data     []byte
+	Data     []byte // nil for a read of TextOnly
 }
 
 // Read shows a file to the conversation and records that it did. It is the
@@ -122,11 +124,16 @@ func (s *Service) readContent(ctx context.Context, r ReadRequest) (*Read, error)
 		}
 		return s.readHuge(ctx, r, f)
 	}
+	text := class.Kind == textfile.KindText || class.Kind == textfile.KindSVG
+	if r.TextOnly && !text {
+		s.recordNonText(r.Path, Reading{Info: info, Local: isLocal(f), At: s.now()})
+		return &Read{Payload: &Payload{MIMEType: class.MIMEType}}, nil
+	}
 	snap, err := s.snapshot(ctx, r.Path, f)
 	if err != nil {
 		return nil, err
 	}
-	if class.Kind != textfile.KindText && class.Kind != textfile.KindSVG {
+	if !text {
 		s.recordNonText(r.Path, Reading{Info: snap.Info, Local: snap.Local, At: snap.At, Torn: !snap.Stable})
 		return &Read{Payload: &Payload{MIMEType: class.MIMEType, Data: snap.Data}}, nil
 	}

@@ -327,6 +327,24 @@ func TestNonTextPayloads(t *testing.T) {
 	}
 }
 
+// A read that wants text only is told what else a file is without reading it.
+func TestTextOnly(t *testing.T) {
+	f := newFixture(t)
+	f.hook = func(w Window, p workspace.Path) {
+		require.False(t, w == WindowReading && p.Base() != "a.txt", "%s was read", p)
+	}
+	for name, mime := range map[string]string{"a.png": "image/png", "a.pdf": "application/pdf"} {
+		content := map[string]string{"a.png": "\x89PNG\r\n\x1a\n\x00\x00", "a.pdf": "%PDF-1.7\nrest"}[name]
+		r, err := f.Read(t.Context(), ReadRequest{Path: f.write(name, content), TextOnly: true})
+		require.NoError(t, err)
+		require.Equal(t, &Read{Payload: &Payload{MIMEType: mime}}, r)
+		f.requireRefusal(f.edit(name), fault.EditRequiresPriorRead, fault.NonText)
+	}
+	r, err := f.Read(t.Context(), ReadRequest{Path: f.write("a.txt", "text\n"), TextOnly: true})
+	require.NoError(t, err)
+	require.Equal(t, "text\n", *r.State.Content)
+}
+
 // FS-18, TE-06: SVG then edit
 func TestSVG(t *testing.T) {
 	f := newFixture(t)

@@ -3,6 +3,7 @@ package file
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"path/filepath"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -52,8 +53,9 @@ func (c *change) planned(ctx context.Context) *mutation.Plan {
 // [tools.ErrWillRefuse] and is the refusal as well (FS-42, PR-15, PR-21).
 func (c *change) Confirmation(ctx context.Context) (*tools.Confirmation, error) {
 	plan := c.planned(ctx)
-	if refusal := plan.Refused(); refusal != nil {
-		return nil, tools.WillRefuse(refusal)
+	if plan.Refused() != nil {
+		result, err := c.result(ctx, plan)
+		return nil, errors.Join(err, tools.WillRefuse(result))
 	}
 	diff := c.fileDiff(plan)
 	return &tools.Confirmation{
@@ -70,7 +72,11 @@ func (c *change) Confirmation(ctx context.Context) (*tools.Confirmation, error) 
 
 // Execute commits the plan, made now if nobody had to confirm it.
 func (c *change) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {
-	plan := c.planned(ctx)
+	return c.result(ctx, c.planned(ctx))
+}
+
+// result commits plan, which gives a refused one's refusal, and reports.
+func (c *change) result(ctx context.Context, plan *mutation.Plan) (tools.Result, error) {
 	out := c.services.Mutator.Commit(ctx, plan)
 	report := Report{Success: out.Err == nil, LatestFileState: out.State, Corrections: out.Corrections, KeptFiles: out.Kept}
 	result := tools.Result{Error: out.Err}

@@ -139,9 +139,10 @@ func (c *readManyFiles) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 	}, err
 }
 
-// readOne reads one file, never as a placeholder (FS-23).
+// readOne reads one file, never as a placeholder (FS-23), and of what is no
+// text only its kind.
 func (c *readManyFiles) readOne(ctx context.Context, p workspace.Path) (element any, size int, err error) {
-	r, err := c.services.Reader.Read(ctx, filestate.ReadRequest{Path: p, Repeat: true})
+	r, err := c.services.Reader.Read(ctx, filestate.ReadRequest{Path: p, Repeat: true, TextOnly: true})
 	if err != nil {
 		return nil, 0, err
 	}

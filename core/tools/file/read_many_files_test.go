@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -193,7 +194,13 @@ func TestReadManyFilesBoundsWhatItShows(t *testing.T) {
 
 // Data parts do not fit in a list of states: their place says where to get them.
 func TestReadManyFilesPayloads(t *testing.T) {
-	s := newSession(t)
+	s := newSession(t, func(p *config.Parameters) {
+		p.ReadHook = func(w filestate.Window, path workspace.Path) {
+			if w == filestate.WindowReading {
+				t.Errorf("%s was read whole for nothing", path)
+			}
+		}
+	})
 	s.Write("a.png", png)
 	s.Write("a.bin", "\x00\x01\x02")
 	got := readMany(t, s, args{"paths": []string{"a.png", "a.bin"}})
