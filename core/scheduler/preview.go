@@ -44,8 +44,11 @@ func previewDisplay(c *tools.Confirmation) tools.Display {
 
 // noPreview ends a call of plan mode whose confirmation step failed. One that
 // would be refused is not executed to find out why, as outside of plan mode:
-// the reason is told if ErrWillRefuse comes wrapped with it.
+// it is told what comes with [tools.ErrWillRefuse].
 func (c *call) noPreview(ctx context.Context, err error) Response {
+	if refusal := new(tools.Refusal); errors.As(err, &refusal) {
+		return c.ended(ctx, refusal.Result, refusal.Result.Error)
+	}
 	if errors.Is(err, tools.ErrWillRefuse) && fault.As(err) == nil {
 		err = fault.Wrap(fault.ExecutionFailed, "scheduler.preview",
 			fmt.Sprintf("%s would refuse this call, so there is no preview. In plan mode it was not run.", c.name),

@@ -289,7 +289,7 @@ func TestPlanModeRefusals(t *testing.T) {
 		"a denial holds":        {policy.Deny, nil, scheduler.StatusDenied, fault.PolicyViolation},
 		"the tool refuses":      {policy.AskUser, why, scheduler.StatusError, fault.FileChangedSinceRead},
 		"will refuse":           {policy.AskUser, tools.ErrWillRefuse, scheduler.StatusError, fault.ExecutionFailed},
-		"will refuse, says why": {policy.AskUser, tools.WillRefuse(why), scheduler.StatusError, fault.FileChangedSinceRead},
+		"will refuse, says why": {policy.AskUser, tools.WillRefuse(tools.Fail(why)), scheduler.StatusError, fault.FileChangedSinceRead},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

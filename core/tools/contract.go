@@ -8,9 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
-
-	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // DeclarativeTool is a tool's definition (AR-12). It is immutable, and safe
@@ -51,11 +48,23 @@ type ToolInvocation interface {
 // succeeds (FS-43).
 var ErrWillRefuse = errors.New("tools: the call will be refused when executed")
 
-// WillRefuse returns an error that is both [ErrWillRefuse] and refusal, the
-// reason that the execution will give.
-func WillRefuse(refusal *fault.Error) error {
-	return fmt.Errorf("%w: %w", ErrWillRefuse, refusal)
+// Refusal is an [ErrWillRefuse] that holds the refusal whole: where the call
+// is not executed even then, as in plan mode, it is the response.
+type Refusal struct {
+	Result Result // what Execute would return; its Error is set
 }
+
+// WillRefuse returns a [Refusal] that holds result.
+func WillRefuse(result Result) error { return &Refusal{result} }
+
+// Error says that the call will be refused, and why.
+func (r *Refusal) Error() string { return ErrWillRefuse.Error() + ": " + r.Result.Error.Error() }
+
+// Is matches [ErrWillRefuse].
+func (r *Refusal) Is(target error) bool { return target == ErrWillRefuse }
+
+// Unwrap returns the reason, a *fault.Error.
+func (r *Refusal) Unwrap() error { return r.Result.Error }
 
 // Output receives live output while a call runs. A nil Output drops it. It
 // must not be called after Execute has returned.

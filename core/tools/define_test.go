@@ -278,7 +278,7 @@ func TestFactoryBuild(t *testing.T) {
 	}{
 		"declared":          {`{"name":"Ann"}`, []string{"validate Ann", `build {"name":"Ann"}`}, ""},
 		"accepted spelling": {`{"who":"Ann","shout":true}`, []string{"validate Ann", `build {"name":"Ann","times":3}`}, ""},
-		"then repaired":     {`{"who":7}`, []string{"validate 7", `build {"name":"7"}`}, ""},
+		"then repaired":     {`{"who":"Ann","times":"2"}`, []string{"validate Ann", `build {"name":"Ann","times":2}`}, ""},
 		"encoded twice":     {`"{\"who\":\"Ann\"}"`, []string{"validate Ann", `build {"name":"Ann"}`}, ""},
 		"rewrite refuses":   {`{"who":"Ann","name":"Ann"}`, nil, "who and name are the same; send one"},
 		"schema refuses":    {`{"name":"Ann","times":"x"}`, nil, "times: expected integer"},

@@ -83,13 +83,8 @@ func (f failure) readings(value any) []any {
 
 // read takes value for one of type want, where that is safe.
 func read(value any, want string, schema map[string]any) (any, bool) {
-	switch value := value.(type) {
-	case json.Number:
-		if want == "string" {
-			return string(value), true
-		}
-	case string:
-		return readText(value, want, schema)
+	if text, ok := value.(string); ok {
+		return readText(text, want, schema)
 	}
 	return nil, false
 }

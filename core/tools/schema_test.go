@@ -178,15 +178,12 @@ func TestCheckAccepts(t *testing.T) {
 		"number as text":             {`{"file_path":"a","ratio":"1.5"}`, `{"file_path":"a","ratio":1.5}`},
 		"boolean as text":            {`{"file_path":"a","deep":"true"}`, `{"deep":true,"file_path":"a"}`},
 		"boolean as Python text":     {`{"file_path":"a","deep":"False"}`, `{"deep":false,"file_path":"a"}`},
-		"number for a string":        {`{"file_path":404}`, `{"file_path":"404"}`},
-		"its literal text":           {`{"file_path":1.50e1}`, `{"file_path":"1.50e1"}`},
 		"array as text":              {`{"file_path":"a","paths":"[\"x\",\"y\"]"}`, `{"file_path":"a","paths":["x","y"]}`},
 		"array of numbers as text":   {`{"file_path":"a","sizes":"[1, 2]"}`, `{"file_path":"a","sizes":[1,2]}`},
 		"one string for an array":    {`{"file_path":"a","paths":"x"}`, `{"file_path":"a","paths":["x"]}`},
 		"a file named like an array": {`{"file_path":"a","paths":"[1]"}`, `{"file_path":"a","paths":["[1]"]}`},
 		"a glob":                     {`{"file_path":"a","paths":"[ab]*.go"}`, `{"file_path":"a","paths":["[ab]*.go"]}`},
 		"empty array as text":        {`{"file_path":"a","paths":"[]"}`, `{"file_path":"a","paths":[]}`},
-		"numbers in a string array":  {`{"file_path":"a","paths":[1,"b"]}`, `{"file_path":"a","paths":["1","b"]}`},
 		"object as text":             {`{"file_path":"a","only":"{\"old\":\"x\"}"}`, `{"file_path":"a","only":{"old":"x"}}`},
 		"repairs within repairs":     {`{"file_path":"a","edits":"[\"{\\\"old\\\":\\\"x\\\",\\\"n\\\":\\\"3\\\"}\"]"}`, `{"edits":[{"n":3,"old":"x"}],"file_path":"a"}`},
 		"all encoded twice":          {`"{\"file_path\":\"a\",\"limit\":\"7\"}"`, `{"file_path":"a","limit":7}`},
@@ -511,4 +508,14 @@ func FuzzParseSchema(f *testing.F) {
 			t.Fatalf("Check(%q) against %q: %v", args, schema, err)
 		}
 	})
+}
+
+// AR-13: a number is no text, though a number sent as text is a number.
+func TestCheckRefusesNumbersForText(t *testing.T) {
+	s := sampleSchema(t)
+	for _, args := range []string{`{"file_path":404}`, `{"file_path":1.50e1}`, `{"file_path":"a","paths":[1,"b"]}`} {
+		_, err := s.Check(json.RawMessage(args))
+		require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err), args)
+		require.ErrorContains(t, err, "expected string, got")
+	}
 }
