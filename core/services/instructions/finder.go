@@ -3,6 +3,7 @@ package instructions
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -25,29 +26,39 @@ type Document struct {
 	Key  string // the same for two names of one file
 }
 
+// Files is all that this package asks of a disk; *workspace.Workspace has it.
+type Files interface {
+	Resolve(path string) (workspace.Path, error)
+	// Stat follows links and does not open the file.
+	Stat(p workspace.Path) (workspace.Info, error)
+	// OpenRead opens for reading without ever blocking.
+	OpenRead(p workspace.Path) (*os.File, error)
+}
+
 // Finder finds instruction files inside a workspace. It keeps nothing and is
 // safe for concurrent use.
 type Finder struct {
-	files *workspace.Workspace
+	files Files
 }
 
 // New returns a Finder.
-func New(files *workspace.Workspace) *Finder { return &Finder{files} }
+func New(files Files) *Finder { return &Finder{files} }
 
 // For returns the instruction files of p's folder and of every folder above
 // it up to the workspace folder, parents first (FT-12). Two names of one file
-// count once. A folder or file that cannot be read is passed over; the error
-// is of code cancelled.
-func (f *Finder) For(ctx context.Context, p workspace.Path) ([]Document, error) {
+// count once. A file whose key known reports is left out and not opened, so
+// that asking again costs stats alone; known may be nil. A folder or file that
+// cannot be read is passed over; the error is of code cancelled.
+func (f *Finder) For(ctx context.Context, p workspace.Path, known func(key string) bool) ([]Document, error) {
 	var found []Document
 	seen := make(map[string]bool)
+	pass := func(key string) bool { return seen[key] || known != nil && known(key) }
 	for _, dir := range ancestors(p) {
 		if err := ctx.Err(); err != nil {
 			return nil, fault.Wrap(fault.Cancelled, "instructions.find", "Looking for agents.md was cancelled.", "", err)
 		}
 		for _, name := range names {
-			doc, ok := f.read(filepath.Join(dir, name))
-			if ok && !seen[doc.Key] {
+			if doc, ok := f.read(filepath.Join(dir, name), pass); ok {
 				seen[doc.Key] = true
 				found = append(found, doc)
 			}

@@ -12,10 +12,15 @@ import (
 const maxFile = 256 << 10
 
 // read returns one instruction file, cut at maxFile, bytes that are not UTF-8
-// replaced; not ok if it is empty or cannot be read.
-func (f *Finder) read(path string) (Document, bool) {
+// replaced; not ok if pass says so of its key, or if it is empty or cannot be
+// read.
+func (f *Finder) read(path string, pass func(key string) bool) (Document, bool) {
 	p, err := f.files.Resolve(path)
 	if err != nil {
+		return Document{}, false
+	}
+	info, err := f.files.Stat(p)
+	if err != nil || !info.Mode.IsRegular() || info.Size == 0 || pass(keyOf(path, info)) {
 		return Document{}, false
 	}
 	file, err := f.files.OpenRead(p)
@@ -23,17 +28,21 @@ func (f *Finder) read(path string) (Document, bool) {
 		return Document{}, false
 	}
 	defer file.Close()
-	info, err := workspace.InfoOf(file)
-	if err != nil || !info.Mode.IsRegular() {
+	// What was opened need not be what was looked at.
+	info, err = workspace.InfoOf(file)
+	if err != nil || !info.Mode.IsRegular() || pass(keyOf(path, info)) {
 		return Document{}, false
 	}
 	text, err := io.ReadAll(io.LimitReader(file, maxFile))
 	if err != nil || len(text) == 0 {
 		return Document{}, false
 	}
-	key := strings.ToLower(path)
+	return Document{Path: path, Text: strings.ToValidUTF8(string(text), "\uFFFD"), Key: keyOf(path, info)}, true
+}
+
+func keyOf(path string, info workspace.Info) string {
 	if info.Identified() {
-		key = fmt.Sprintf("%d:%d", info.Dev, info.Ino)
+		return fmt.Sprintf("%d:%d", info.Dev, info.Ino)
 	}
-	return Document{Path: path, Text: strings.ToValidUTF8(string(text), "\uFFFD"), Key: key}, true
+	return strings.ToLower(path)
 }

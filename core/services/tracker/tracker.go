@@ -14,10 +14,10 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// Instructions finds the instruction files of a path, parents first;
-// *instructions.Finder has it.
+// Instructions finds the instruction files of a path that are not known yet,
+// parents first; *instructions.Finder has it.
 type Instructions interface {
-	For(ctx context.Context, p workspace.Path) ([]instructions.Document, error)
+	For(ctx context.Context, p workspace.Path, known func(key string) bool) ([]instructions.Document, error)
 }
 
 // Options configure a [FileTracker].
@@ -98,7 +98,7 @@ func (t *FileTracker) gather(ctx context.Context, p workspace.Path) ([]instructi
 	if t.find == nil {
 		return nil, nil
 	}
-	docs, err := t.find.For(ctx, p)
+	docs, err := t.find.For(ctx, p, t.gave)
 	if err != nil {
 		return nil, err
 	}
@@ -117,6 +117,13 @@ func (t *FileTracker) gather(ctx context.Context, p workspace.Path) ([]instructi
 	}
 	t.given = append(t.given, fresh...)
 	return fresh, nil
+}
+
+// gave reports whether the instruction file of this key was given already.
+func (t *FileTracker) gave(key string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.keys[key]
 }
 
 // Given returns all instructions that accesses of this session brought up, in

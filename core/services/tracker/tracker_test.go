@@ -333,7 +333,7 @@ func TestClearAndCompaction(t *testing.T) {
 
 type failing struct{}
 
-func (failing) For(context.Context, workspace.Path) ([]instructions.Document, error) {
+func (failing) For(context.Context, workspace.Path, func(string) bool) ([]instructions.Document, error) {
 	return nil, errors.New("no")
 }
 

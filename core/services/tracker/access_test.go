@@ -1,0 +1,70 @@
+package tracker_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/instructions"
+	"github.com/fettle-dev/fettle/core/services/tracker"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// openCounter counts the files that are opened.
+type openCounter struct {
+	*workspace.Workspace
+	opens int
+}
+
+func (c *openCounter) OpenRead(p workspace.Path) (*os.File, error) {
+	c.opens++
+	return c.Workspace.OpenRead(p)
+}
+
+// deep is a tracker over a file three folders down, with instructions in each.
+func deep(t testing.TB) (*tracker.FileTracker, *openCounter, workspace.Path) {
+	t.Helper()
+	top := t.TempDir()
+	require.NoError(t, os.MkdirAll(filepath.Join(top, "a/b/c"), 0o755))
+	for _, dir := range []string{".", "a", "a/b", "a/b/c"} {
+		require.NoError(t, os.WriteFile(filepath.Join(top, dir, "AGENTS.md"), make([]byte, 64<<10), 0o644))
+	}
+	w, err := workspace.Open(top)
+	require.NoError(t, err)
+	t.Cleanup(func() { w.Close() })
+	files := &openCounter{Workspace: w}
+	p, err := w.Resolve("a/b/c/x.go")
+	require.NoError(t, err)
+	return tracker.New(tracker.Options{
+		State: filestate.New(filestate.Options{Files: w}), Instructions: instructions.New(files),
+	}), files, p
+}
+
+// An access opens only instructions that were not given yet.
+func TestKnownInstructionsAreNotOpened(t *testing.T) { // FT-13, FT-16
+	tr, files, p := deep(t)
+	tr.Accessed(t.Context(), p)
+	require.Equal(t, 4, files.opens)
+	require.Len(t, tr.Given(), 4)
+	tr.Accessed(t.Context(), p)
+	require.Equal(t, 4, files.opens, "known by stat")
+	tr.ClearSession()
+	tr.Accessed(t.Context(), p)
+	require.Equal(t, 8, files.opens)
+	require.Len(t, tr.Given(), 4)
+}
+
+// BenchmarkAccess is the cost of an access whose instructions are known.
+func BenchmarkAccess(b *testing.B) {
+	tr, files, p := deep(b)
+	tr.Accessed(context.Background(), p)
+	b.ReportAllocs()
+	for b.Loop() {
+		tr.Accessed(context.Background(), p)
+	}
+	require.Equal(b, 4, files.opens)
+}
