@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,12 +16,16 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
+// anyCount as expected_replacements stands for any number of at least 1. It
+// comes from allow_multiple and is not declared.
+const anyCount = math.MinInt32
+
 // EditParams are the parameters of edit (TO-07).
 type EditParams struct {
 	FilePath             string `json:"file_path" jsonschema_description:"The file to change: absolute, or relative to the target folder."`
 	OldString            string `json:"old_string" jsonschema_description:"The exact text to replace, white space included, with enough lines around it to be unique. Empty to create a file."`
 	NewString            string `json:"new_string" jsonschema_description:"The text to put in its place, taken literally."`
-	ExpectedReplacements *int   `json:"expected_replacements,omitempty" jsonschema_description:"How many places must match, 1 if left out; 0 for any number of at least 1."`
+	ExpectedReplacements *int   `json:"expected_replacements,omitempty" jsonschema_description:"How many places must match, 1 if left out."`
 }
 
 const editDescription = "Replaces literal text in one file. The file must have been read with read_file before, in full, and must not have changed since. " +
@@ -36,8 +41,8 @@ func newEdit() (*Factory, error) {
 		},
 		Rewrite: rewriteEdit,
 		Validate: func(_ Services, p EditParams) error {
-			if p.ExpectedReplacements != nil && *p.ExpectedReplacements < 0 {
-				return errors.New("expected_replacements must be a non-negative number")
+			if n := p.ExpectedReplacements; n != nil && *n < 1 && *n != anyCount {
+				return errors.New("expected_replacements must be a positive number")
 			}
 			return nonEmpty("file_path", p.FilePath)
 		},
@@ -82,7 +87,7 @@ func rewriteEdit(args map[string]json.RawMessage) error {
 		return errors.New("allow_multiple must be true or false")
 	}
 	if _, given := args["expected_replacements"]; multiple && !given {
-		args["expected_replacements"] = json.RawMessage("0")
+		args["expected_replacements"] = json.RawMessage(strconv.Itoa(anyCount))
 	}
 	return nil
 }
@@ -111,7 +116,7 @@ func (p EditParams) replace(path string, base mutation.Base) (text string, count
 	switch {
 	case len(places) == 0:
 		return "", 0, noOccurrence(path, base.Text, p.OldString)
-	case want != 0 && len(places) != want:
+	case want != anyCount && len(places) != want:
 		return "", 0, wrongCount(path, base.Text, want, places)
 	}
 	var b strings.Builder

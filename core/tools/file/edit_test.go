@@ -29,7 +29,6 @@ func TestEditMatching(t *testing.T) {
 		"literal pattern":        {"a.c (x*) [y]\nabc\n", "a.c (x*) [y]", "z", nil, "z\nabc\n", ""},
 		"two of two":             {"a b a\n", "a", "c", args{"expected_replacements": 2}, "c b c\n", "Replaced 2 occurrence(s) successfully."},
 		"overlapping":            {"aaaa\n", "aa", "b", args{"expected_replacements": 2}, "bb\n", ""},
-		"any number":             {"a b a\n", "a", "c", args{"expected_replacements": 0}, "c b c\n", "Replaced 2 occurrence(s) successfully."},
 		"allow_multiple":         {"a b a\n", "a", "c", args{"allow_multiple": true}, "c b c\n", ""},
 		"allow_multiple as text": {"a b a\n", "a", "c", args{"allow_multiple": "true"}, "c b c\n", ""},
 		"allow_multiple false":   {"a b\n", "a", "c", args{"allow_multiple": false}, "c b\n", ""},
@@ -150,10 +149,10 @@ func TestEditArguments(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", base)
 	for want, a := range map[string]args{
-		"The 'file_path' parameter must be non-empty.":        editArgs("", "a", "b"),
-		"expected_replacements must be a non-negative number": {"file_path": "a.txt", "old_string": "a", "new_string": "b", "expected_replacements": -1},
-		"allow_multiple must be true or false":                {"file_path": "a.txt", "old_string": "a", "new_string": "b", "allow_multiple": 3},
-		"the required key \"new_string\" is missing":          {"file_path": "a.txt", "old_string": "a"},
+		"The 'file_path' parameter must be non-empty.":    editArgs("", "a", "b"),
+		"expected_replacements must be a positive number": {"file_path": "a.txt", "old_string": "a", "new_string": "b", "expected_replacements": 0},
+		"allow_multiple must be true or false":            {"file_path": "a.txt", "old_string": "a", "new_string": "b", "allow_multiple": 3},
+		"the required key \"new_string\" is missing":      {"file_path": "a.txt", "old_string": "a"},
 	} {
 		r := s.Call(file.Edit, a)
 		requireError(t, r, fault.InvalidToolParams, "")
