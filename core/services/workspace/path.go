@@ -30,9 +30,11 @@ func (p Path) Folder() string { return p.folder }
 func (p Path) Base() string { return filepath.Base(p.String()) }
 
 // Resolve turns a path into a name inside the workspace; a relative one
-// counts from the target folder. The path's text decides. Only where that
-// lies outside every folder are the links of its longest existing prefix
-// resolved, so that a folder can be named through a link that leads to it.
+// counts from the target folder. It goes by text alone and never touches the
+// disk, so that it cannot wait for one: a path is inside if it begins with the
+// name of a folder as given, or with the one that it had without links when
+// it was added. Another link to a folder is not known, and a path through it
+// is refused.
 //
 // Errors: invalid_tool_params for an empty path or one with a NUL byte,
 // path_not_in_workspace for one outside (TO-01).
@@ -54,11 +56,8 @@ func (w *Workspace) Resolve(path string) (Path, error) {
 	if p, ok := match(roots, abs, func(r *root) string { return r.folder }); ok {
 		return p, nil
 	}
-	resolved, err := resolvePrefix(abs)
-	if err == nil {
-		if p, ok := match(roots, resolved, func(r *root) string { return r.realPath }); ok {
-			return p, nil
-		}
+	if p, ok := match(roots, abs, func(r *root) string { return r.realPath }); ok {
+		return p, nil
 	}
 	return Path{}, w.outside(op, abs)
 }
@@ -90,24 +89,4 @@ func below(folder, abs string) (rel string, ok bool) {
 		return rest[1:], true
 	}
 	return "", false
-}
-
-// resolvePrefix resolves the links of the longest prefix of abs that exists.
-func resolvePrefix(abs string) (string, error) {
-	prefix, rest := abs, ""
-	for {
-		resolved, err := filepath.EvalSymlinks(prefix)
-		if err == nil {
-			return filepath.Join(resolved, rest), nil
-		}
-		parent := filepath.Dir(prefix)
-		if parent == prefix {
-			return "", err
-		}
-		if _, lerr := os.Lstat(prefix); lerr == nil {
-			return "", err // a link that leads nowhere: no name to place
-		}
-		rest = filepath.Join(filepath.Base(prefix), rest)
-		prefix = parent
-	}
 }

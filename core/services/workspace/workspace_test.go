@@ -130,8 +130,8 @@ func TestOpenTakesNoDescriptor(t *testing.T) {
 
 // TO-01, TE-10
 func TestResolve(t *testing.T) {
-	top := tree(t, "ws/sub/", "ws2/", "ws/sub/inner/", "alias ->ws", "other/", "dangling ->nowhere", "wsx/")
-	w, err := Open(top+"/ws", top+"/ws2", top+"/ws/sub/inner")
+	top := tree(t, "ws/sub/", "ws2/", "ws/sub/inner/", "alias ->ws", "other/", "dangling ->nowhere", "wsx/", "real/", "link ->real")
+	w, err := Open(top+"/ws", top+"/ws2", top+"/ws/sub/inner", top+"/link")
 	require.NoError(t, err)
 	defer w.Close()
 	for _, tt := range []struct{ path, folder, rel string }{
@@ -143,9 +143,9 @@ func TestResolve(t *testing.T) {
 		{top + "/ws2/x", "/ws2", "x"},
 		{top + "/ws/../ws2/x", "/ws2", "x"},
 		{"../ws2/x", "/ws2", "x"},
-		{"sub/inner/x", "/ws/sub/inner", "x"}, // the innermost folder
-		{top + "/alias/new/file", "/ws", "new/file"},
-		{top + "/alias", "/ws", "."},
+		{"sub/inner/x", "/ws/sub/inner", "x"},         // the innermost folder
+		{top + "/real/new/file", "/link", "new/file"}, // by the name without links
+		{top + "/real", "/link", "."},
 		{"line\nbreak", "/ws", "line\nbreak"},
 		{"\xff", "/ws", "\xff"},
 	} {
@@ -166,6 +166,7 @@ func TestResolve(t *testing.T) {
 		"../other/x":           fault.PathNotInWorkspace,
 		top + "/wsx":           fault.PathNotInWorkspace, // a name that only begins alike
 		top + "/other/new":     fault.PathNotInWorkspace,
+		top + "/alias/x":       fault.PathNotInWorkspace, // a link that the workspace was not opened by
 		top + "/dangling/x":    fault.PathNotInWorkspace,
 		"/":                    fault.PathNotInWorkspace,
 		"../../../../../../..": fault.PathNotInWorkspace,
