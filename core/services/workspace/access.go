@@ -26,10 +26,11 @@ func (w *Workspace) Stat(p Path) (Info, error) {
 }
 
 // OpenRead opens what p leads to for reading, links as in [Workspace.Stat].
-// It never waits, not even for a FIFO, and opens folders and devices too: the
+// It never waits for a FIFO's writer, at most 100 ms for a program that holds a
+// lease on the file to give it back, and opens folders and devices too: the
 // caller looks with [InfoOf] before reading, and closes the file. Errors are
 // those of Stat, and not_a_regular_file for what cannot be opened by its
-// nature, as a socket.
+// nature, as a socket. A file that stays leased is a read_content_failure.
 func (w *Workspace) OpenRead(p Path) (*os.File, error) {
 	f, err := reach(w, p, true, directory.open, spot.open)
 	if err != nil {

@@ -58,7 +58,8 @@ func uninterrupted(call func() (int, error)) (int, error) {
 
 // openBelow opens rel, following links with the bounds that resolve sets.
 func (d fdDirectory) openBelow(rel string, flags, resolve uint64) (fd int, err error) {
-	// EAGAIN: a rename somewhere made the kernel unsure about a `..`.
+	// EAGAIN: a rename somewhere made the kernel unsure about a `..`, or the
+	// file is leased; the walk that errIndirect asks for tells which.
 	const attempts = 16
 	how := unix.OpenHow{Flags: flags | unix.O_CLOEXEC, Resolve: resolve | unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS}
 	err = control(d.file, func(dirfd int) (err error) {

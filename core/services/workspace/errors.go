@@ -78,9 +78,21 @@ func pathError(op, path string, err error) error {
 	case errors.Is(err, syscall.ENXIO), errors.Is(err, syscall.ENODEV):
 		return fault.Wrap(fault.NotARegularFile, op, "Not a regular file, and it cannot be opened: "+path+".",
 			"Name a regular file.", err)
+	case errors.Is(err, syscall.EAGAIN):
+		return fault.Wrap(fault.ReadContentFailure, op, "The file is in use by another program, which holds a lease on it: "+path+".",
+			"Try again in a moment; if it stays so, ask the user which program has the file.", err)
 	}
-	return fault.Wrap(fault.ReadContentFailure, op, "The file cannot be accessed: "+path+".",
+	return fault.Wrap(fault.ReadContentFailure, op, "The file cannot be accessed: "+path+" ("+reason(err)+").",
 		"Check the path and the state of the disk, then try again.", err)
+}
+
+// reason is what the system gave as the cause of err, without the call and
+// the path.
+func reason(err error) string {
+	if errno := syscall.Errno(0); errors.As(err, &errno) {
+		return errno.Error()
+	}
+	return err.Error()
 }
 
 // outside is the refusal of TO-01, which names the workspace folders.

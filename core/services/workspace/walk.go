@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // maxLinks bounds the links that one name may lead through, as in Linux.
@@ -35,7 +36,21 @@ func (s spot) open() (*os.File, error) {
 	if s.name == "." {
 		return s.dir.open(".")
 	}
-	return s.dir.openEntry(s.name)
+	return openUnleased(s.dir, s.name)
+}
+
+// openUnleased opens an element of a folder for reading. The open breaks a
+// lease that another program holds on the file, as fettle does for the moment
+// of a rewrite; the holder gets a moment to give it back before the open fails
+// with EAGAIN.
+func openUnleased(dir directory, name string) (*os.File, error) {
+	const longest, pause = 100 * time.Millisecond, 2 * time.Millisecond
+	for start := time.Now(); ; time.Sleep(pause) {
+		f, err := dir.openEntry(name)
+		if !errors.Is(err, syscall.EAGAIN) || time.Since(start) >= longest {
+			return f, err
+		}
+	}
 }
 
 func (s spot) list() (listing, error) {
