@@ -29,11 +29,12 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
+// BenchmarkCommitWithoutFlush neither flushes nor waits: the work itself.
 func BenchmarkCommitWithoutFlush(b *testing.B) {
 	for _, size := range []int{10 << 10, 2 << 20} {
 		b.Run(fmt.Sprint(size>>10, "KiB"), func(b *testing.B) {
 			fx, data := benchFile(b, size)
-			c := newOn(noSync{kernel{}}, Options{})
+			c := newOn(noSync{kernel{}}, Options{Settle: -1})
 			sums := [2]string{sumOf(data[0]), sumOf(data[1])}
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {

@@ -155,7 +155,7 @@ func TestFailedCall(t *testing.T) { // FS-65
 					before := fx.names()
 					recovery := t.TempDir()
 					s := &failing{system: w.system, call: call, nth: nth, err: cause}
-					_, err := newOn(s, Options{RecoveryDir: recovery}).Commit(t.Context(), fx.request(w.base, newText))
+					_, err := newOn(s, Options{RecoveryDir: recovery, Settle: -1}).Commit(t.Context(), fx.request(w.base, newText))
 					if s.nth > 0 {
 						require.NoError(t, err)
 						break // it makes fewer of these calls

@@ -205,7 +205,7 @@ func TestReaders(t *testing.T) { // FS-58
 	for _, method := range []Method{MethodExchange, MethodLink, MethodRename} {
 		t.Run(string(method), func(t *testing.T) {
 			fx := newFixture(t, version(0))
-			c := newOn(noSync{methods[method]}, Options{})
+			c := newOn(noSync{methods[method]}, Options{Settle: -1})
 			done := make(chan int)
 			stop := make(chan struct{})
 			go func() {

@@ -199,7 +199,7 @@ func editInPlace(args []string) error {
 		flags, prefix = flags|os.O_TRUNC, "T"
 	}
 	err := untilStopped(func(i int) error {
-		id := prefix + strconv.Itoa(i)
+		id := fmt.Sprint(prefix, os.Getpid(), "-", i)
 		f, err := os.OpenFile(target, flags, 0)
 		if err != nil {
 			return err

@@ -556,3 +556,23 @@ func TestLongNames(t *testing.T) { // FS-60
 		require.True(t, utf8.ValidString(out.Kept[0]))
 	}
 }
+
+// TestSettle: the wait is where a late open still undoes the commit.
+func TestSettle(t *testing.T) { // FS-59
+	for settle, atLeast := range map[time.Duration]time.Duration{0: DefaultSettle, 3 * time.Millisecond: 3 * time.Millisecond, -1: 0} {
+		fx := newFixture(t, oldText)
+		var synced time.Time
+		var waited time.Duration
+		_, err := New(Options{Settle: settle, Hook: func(s Step) error {
+			switch s {
+			case StepSynced:
+				synced = time.Now()
+			case StepUnlinked:
+				waited = time.Since(synced)
+			}
+			return nil
+		}}).Commit(t.Context(), fx.request(oldText, newText))
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, waited, atLeast)
+	}
+}

@@ -121,7 +121,7 @@ func (w *watch) end() {
 // hashOf hashes the whole file, wherever its offset is.
 func hashOf(f *os.File) (string, error) {
 	h := sha256.New()
-	if _, err := io.CopyBuffer(h, &fileReader{f: f}, make([]byte, 128<<10)); err != nil {
+	if _, err := io.CopyBuffer(h, &fileReader{f: f}, make([]byte, 32<<10)); err != nil {
 		return "", err
 	}
 	return hex.EncodeToString(h.Sum(nil)), nil
