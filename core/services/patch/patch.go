@@ -3,7 +3,12 @@
 // that has no single safe place is refused.
 package patch
 
-import "github.com/bluekeyes/go-gitdiff/gitdiff"
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/bluekeyes/go-gitdiff/gitdiff"
+)
 
 // contextLines is how many unchanged lines a corrected fragment shows on
 // either side of a change.
@@ -23,6 +28,23 @@ type Diff struct {
 // Names returns the file names that the diff states, "" where it states none.
 // They have no influence on what is patched (FS-67).
 func (d *Diff) Names() (oldName, newName string) { return d.oldName, d.newName }
+
+// IsFor reports whether the diff names the file at path, or none. A name stands
+// for every path that ends in it.
+func (d *Diff) IsFor(path string) bool {
+	named := false
+	path = "/" + strings.TrimPrefix(filepath.ToSlash(path), "/")
+	for _, name := range []string{d.oldName, d.newName} {
+		if name == "" || name == "/dev/null" {
+			continue
+		}
+		named = true
+		if strings.HasSuffix(path, "/"+strings.TrimPrefix(strings.TrimPrefix(name, "./"), "/")) {
+			return true
+		}
+	}
+	return !named
+}
 
 // hunk is one hunk of a diff.
 type hunk struct {
@@ -70,6 +92,7 @@ type Correction struct {
 // Kinds of correction. They are API: added, never renamed.
 const (
 	KindFileHeader     = "file_header"         // the --- and +++ lines are missing
+	KindFileName       = "file_name"           // the --- and +++ lines name another file; see [Diff.IsFor]
 	KindFileMode       = "file_mode"           // lines that change the file's mode were ignored
 	KindCodeFence      = "code_fence"          // a Markdown fence around the diff
 	KindProse          = "prose"               // text around the diff

@@ -48,3 +48,44 @@ func TestParseManySignatures(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, d.hunks[0].lines, 2)
 }
+
+// FS-69: added lines that replace removed ones have their place, whatever
+// follows; lines that are only inserted have not.
+func TestLeftOutAfterAReplacement(t *testing.T) {
+	base := ""
+	for i := 1; i <= 12; i++ {
+		base += "line " + string(rune('a'+i)) + "\n"
+	}
+	d, err := Parse("@@\n line d\n line e\n-line f\n+line F\n line h\n line i\n")
+	require.NoError(t, err)
+	c, err := Correct(base, d)
+	require.NoError(t, err)
+	text, err := ApplyStrict(base, c)
+	require.NoError(t, err)
+	require.Equal(t, strings.Replace(base, "line f", "line F", 1), text)
+
+	d, err = Parse("@@\n line d\n line e\n line f\n+line F\n line h\n line i\n")
+	require.NoError(t, err)
+	_, err = Correct(base, d)
+	require.Equal(t, fault.InvalidDiff, fault.CodeOf(err))
+}
+
+// FS-67: a wrong name is forgiven, and told.
+func TestIsFor(t *testing.T) {
+	for header, want := range map[string]bool{
+		"":                                 true,
+		"--- a/dir/f.go\n+++ b/dir/f.go\n": true,
+		"--- dir/f.go\n+++ dir/f.go\n":     true,
+		"--- f.go\t2020-01-01 00:00:00\n+++ f.go\t2020-01-01 00:00:01\n": true,
+		"--- /dev/null\n+++ b/f.go\n":                                    true,
+		"--- /root/dir/f.go\n+++ x\n":                                    true,
+		"--- a/f.go.orig\n+++ b/f.go\n":                                  true,
+		"--- a/g.go\n+++ b/g.go\n":                                       false,
+		"--- a/xf.go\n+++ b/xf.go\n":                                     false,
+		"--- a/other/f.go\n+++ b/other/f.go\n":                           false,
+	} {
+		d, err := Parse(header + "@@ -1 +1 @@\n-a\n+b\n")
+		require.NoError(t, err)
+		require.Equal(t, want, d.IsFor("/root/dir/f.go"), header)
+	}
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/mutation"
 	"github.com/fettle-dev/fettle/core/services/patch"
+	"github.com/fettle-dev/fettle/core/services/workspace"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -46,7 +47,7 @@ func newSafePatch() (*Factory, error) {
 					Path:    path,
 					Verb:    filestate.Verb{Ing: "patching", Infinitive: "patch", Participle: "patched", Component: "SAFE_PATCH"},
 					Proof:   strings.ToLower(p.BaseContentSHA256),
-					Compute: func(base mutation.Base) (mutation.Change, *fault.Error) { return s.applyDiff(base, p.UnifiedDiff) },
+					Compute: func(base mutation.Base) (mutation.Change, *fault.Error) { return s.applyDiff(path, base, p.UnifiedDiff) },
 				},
 				done: func(*mutation.Plan) string { return "Patch applied successfully." },
 			}, nil
@@ -56,7 +57,7 @@ func newSafePatch() (*Factory, error) {
 
 // applyDiff parses, corrects and applies a diff in memory: stages 2 and 3 of
 // safe_patch (FS-31, FS-38).
-func (s Services) applyDiff(base mutation.Base, diff string) (mutation.Change, *fault.Error) {
+func (s Services) applyDiff(path workspace.Path, base mutation.Base, diff string) (mutation.Change, *fault.Error) {
 	parsed, err := patch.Parse(diff)
 	if err != nil {
 		return mutation.Change{}, invalidDiff(err)
@@ -73,7 +74,11 @@ func (s Services) applyDiff(base mutation.Base, diff string) (mutation.Change, *
 	if err != nil {
 		return mutation.Change{}, patchFailed(err)
 	}
-	return mutation.Change{Text: text, Diff: corrected, Corrections: corrected.Corrections}, nil
+	corrections := corrected.Corrections
+	if !parsed.IsFor(path.String()) {
+		corrections = append([]patch.Correction{{Kind: patch.KindFileName}}, corrections...)
+	}
+	return mutation.Change{Text: text, Diff: corrected, Corrections: corrections}, nil
 }
 
 // patchFailed is the refusal of FS-39, whatever the applier said.

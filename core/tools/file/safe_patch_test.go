@@ -243,7 +243,7 @@ func TestSafePatchAmbiguous(t *testing.T) {
 func TestSafePatchApplierFails(t *testing.T) {
 	calls := 0
 	s := newSession(t, func(p *config.Parameters) {
-		p.Apply = func(string, *patch.Change) (string, error) {
+		p.Seams.Apply = func(string, *patch.Change) (string, error) {
 			calls++
 			return "half", errors.New("no luck")
 		}
@@ -358,4 +358,28 @@ func TestMutatorsDescribeThemselves(t *testing.T) {
 	}
 	require.Equal(t, []string{"replace"}, specOf(t, s, file.Edit).Aliases)
 	require.ElementsMatch(t, []string{"edit", "replace"}, specOf(t, s, file.SafePatch).GovernedBy)
+}
+
+// FS-67: the diff is for file_path, whatever its own header names.
+func TestSafePatchWrongName(t *testing.T) {
+	s := newSession(t)
+	s.Write("a.txt", base)
+	diff := "--- a/other.txt\n+++ b/other.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n"
+	report := succeed(t, s.Call(file.SafePatch, patchArgs("a.txt", diff, sum(base))))
+	require.Equal(t, []patch.Correction{{Kind: patch.KindFileName}}, report.Corrections)
+}
+
+// FS-27, FS-29: a refusal of plan mode is as rich as any.
+func TestRefusalInPlanMode(t *testing.T) {
+	s := newSession(t)
+	s.Write("a.txt", base)
+	s.Call(file.ReadFile, args{"file_path": "a.txt"})
+	s.Write("a.txt", base+"four\n")
+	require.NoError(t, s.SetApprovalMode("plan"))
+	r := s.Call(file.SafePatch, patchArgs("a.txt", baseDiff, sum(base)))
+	report := refuse(t, r, fault.FileChangedSinceRead, fault.Changed)
+	require.Equal(t, base+"four\n", *report.LatestFileState.Content)
+	r = s.Call(file.WriteFile, writeArgs("a.txt", "x", ""))
+	requireShown(t, refuse(t, r, fault.BaseHashRequired, "").LatestFileState)
+	require.Equal(t, base+"four\n", s.Read("a.txt"))
 }
