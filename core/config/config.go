@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"sync"
@@ -65,8 +66,12 @@ func New(p Parameters) (*Config, error) {
 	if p.TargetDir == "" {
 		return nil, fault.New(fault.InvalidConfig, "config.new", "TargetDir is empty.", "Name the folder to work in.")
 	}
-	if p.Layout.Name == "" {
+	switch {
+	case reflect.ValueOf(p.Layout).IsZero():
 		p.Layout = layout.Fettle()
+	case p.Layout.Name == "":
+		return nil, fault.New(fault.InvalidConfig, "config.new", "The layout has no Name.",
+			"Start from layout.Fettle() and change what differs, or leave Layout out.")
 	}
 	mode, err := policy.ParseApprovalMode(string(p.ApprovalMode))
 	if err != nil {
@@ -147,7 +152,7 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	}
 	return &shared{
 		workspace: ws,
-		committer: commit.New(commit.Options{RecoveryDir: recovery, Hook: c.params.CommitHook, Logger: c.params.Logger}),
+		committer: commit.New(commit.Options{RecoveryDir: recovery, Hook: c.params.Seams.Commit, Logger: c.params.Logger}),
 		finder:    discovery.New(ws),
 	}, nil
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -183,6 +184,16 @@ func TestNew(t *testing.T) {
 	_, err = config.New(config.Parameters{TargetDir: "x", ApprovalMode: "sometimes"})
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
 	require.ErrorContains(t, err, "sometimes")
+
+	// A layout is taken whole or not at all, never replaced behind one's back.
+	for _, l := range []layout.Layout{{Dir: ".mine"}, {ToolNames: map[string]string{"edit": "replace"}}} {
+		_, err = config.New(config.Parameters{TargetDir: "x", Layout: l})
+		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+		require.ErrorContains(t, err, "Name")
+	}
+	zero, err := config.New(config.Parameters{TargetDir: "x"})
+	require.NoError(t, err)
+	require.Equal(t, layout.Fettle(), zero.Layout())
 
 	// No I/O: a folder that does not exist is Initialize's matter.
 	c, err := config.New(config.Parameters{TargetDir: "/nonexistent/fettle", DebugMode: true})

@@ -9,6 +9,9 @@ import (
 // DeriveParameters are what a derived Config has of its own; zero fields are
 // the parent's.
 type DeriveParameters struct {
+	// ApprovalMode, where empty, is the mode that the parent has when Derive is
+	// called: a snapshot. What is later set in the parent does not reach the
+	// derived Config, so whoever takes a permission back has to set it in both.
 	ApprovalMode          policy.ApprovalMode
 	CoreTools             []string // nil: the parent's
 	ExcludeTools          []string // added to the parent's

@@ -23,7 +23,7 @@ type Parameters struct {
 	TargetDir   string   // folder that relative paths count from, and first of the workspace
 	IncludeDirs []string // further folders of the workspace
 
-	Layout  layout.Layout // zero: layout.Fettle()
+	Layout  layout.Layout // zero: layout.Fettle(); else it must have a Name
 	HomeDir string        // where the user's settings folder lies; "": os.UserHomeDir
 	// Getenv looks up the layout's environment variables; nil: there are none.
 	Getenv func(name string) string
@@ -53,11 +53,20 @@ type Parameters struct {
 	Now       func() time.Time           // nil: time.Now
 	DebugMode bool
 
-	// Seams for tests: a replaced applier (FS-39), and hooks that are called at
-	// the named moments of a read, a mutation and a commit, on the goroutine of
-	// the call (TE-08). nil: none.
-	Apply        patch.Applier
-	ReadHook     func(filestate.Window, workspace.Path)
-	MutationHook func(mutation.Window, workspace.Path)
-	CommitHook   func(commit.Step) error
+	Seams Seams // for tests; zero: none
+}
+
+// Seams are where a test takes part in a session. Each is called on the
+// goroutine of the tool call, and a nil one is not called. Derived Configs have
+// their parent's.
+type Seams struct {
+	// Read is called at the named moments of a read (TE-08).
+	Read func(filestate.Window, workspace.Path)
+	// Mutation is called at the named moments of a change (TE-08).
+	Mutation func(mutation.Window, workspace.Path)
+	// Commit is called at each step of a commit; its error ends the commit
+	// there, as a failing disk would.
+	Commit func(commit.Step) error
+	// Apply takes the place of patch.ApplyStrict (FS-39).
+	Apply patch.Applier
 }

@@ -37,11 +37,11 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 			return instructions.IsFile(base) || base == c.params.Layout.ContextFile
 		},
 		RequireSeen: c.params.RequireSeen,
-		Hook:        c.params.ReadHook,
+		Hook:        c.params.Seams.Read,
 	})
 	s.mutation = mutation.New(mutation.Options{
 		Files: sh.workspace, Committer: sh.committer, State: s.state, Logger: c.params.Logger,
-		Hook: c.params.MutationHook,
+		Hook: c.params.Seams.Mutation,
 	})
 	s.tracker = tracker.New(tracker.Options{State: s.state, Instructions: instructions.New(sh.workspace)})
 	var err error
@@ -87,7 +87,7 @@ func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
 	}
 	services := file.Services{
 		Paths: sh.workspace, Reader: s.state, Mutator: s.mutation, Folders: sh.workspace, Finder: sh.finder,
-		Access: s.tracker, Apply: c.params.Apply,
+		Access: s.tracker, Apply: c.params.Seams.Apply,
 	}
 	selection := tools.Selection{Core: c.params.CoreTools, Exclude: c.params.ExcludeTools}
 	for _, f := range factories {

@@ -110,7 +110,9 @@ func TestFailures(t *testing.T) {
 		"no parameters":  func() { configtest.New(rec, func(p *config.Parameters) { p.TargetDir = "" }) },
 		"no such file":   func() { s.Read("none") },
 		"bad arguments":  func() { s.Call("read_file", func() {}) },
-		"other content":  func() { configtest.Decode[filestate.State](rec, s.Call("list_directory", map[string]any{"dir_path": "."})) },
+		"other content": func() {
+			configtest.Decode[filestate.State](rec, s.Call("list_directory", map[string]any{"dir_path": "."}))
+		},
 	} {
 		require.Panics(t, fatal, name)
 	}

@@ -26,7 +26,7 @@ func TestCancelledCommit(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
 		ctx, cancel := context.WithCancel(t.Context())
 		s := newSession(t, func(p *config.Parameters) {
-			p.CommitHook = func(step commit.Step) error {
+			p.Seams.Commit = func(step commit.Step) error {
 				if step == commit.StepTempWritten {
 					cancel()
 				}

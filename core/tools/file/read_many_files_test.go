@@ -195,7 +195,7 @@ func TestReadManyFilesBoundsWhatItShows(t *testing.T) {
 // Data parts do not fit in a list of states: their place says where to get them.
 func TestReadManyFilesPayloads(t *testing.T) {
 	s := newSession(t, func(p *config.Parameters) {
-		p.ReadHook = func(w filestate.Window, path workspace.Path) {
+		p.Seams.Read = func(w filestate.Window, path workspace.Path) {
 			if w == filestate.WindowReading {
 				t.Errorf("%s was read whole for nothing", path)
 			}

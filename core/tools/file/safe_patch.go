@@ -44,10 +44,12 @@ func newSafePatch() (*Factory, error) {
 			return &change{
 				services: s, params: params, action: "Patch",
 				request: mutation.Request{
-					Path:    path,
-					Verb:    filestate.Verb{Ing: "patching", Infinitive: "patch", Participle: "patched", Component: "SAFE_PATCH"},
-					Proof:   strings.ToLower(p.BaseContentSHA256),
-					Compute: func(base mutation.Base) (mutation.Change, *fault.Error) { return s.applyDiff(path, base, p.UnifiedDiff) },
+					Path:  path,
+					Verb:  filestate.Verb{Ing: "patching", Infinitive: "patch", Participle: "patched", Component: "SAFE_PATCH"},
+					Proof: strings.ToLower(p.BaseContentSHA256),
+					Compute: func(base mutation.Base) (mutation.Change, *fault.Error) {
+						return s.applyDiff(path, base, p.UnifiedDiff)
+					},
 				},
 				done: func(*mutation.Plan) string { return "Patch applied successfully." },
 			}, nil

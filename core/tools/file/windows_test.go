@@ -32,8 +32,8 @@ func stagedSession(t *testing.T, window string, act func(s *configtest.Session))
 		}
 	}
 	s = newSession(t, func(p *config.Parameters) {
-		p.MutationHook = func(w mutation.Window, _ workspace.Path) { at(string(w)) }
-		p.CommitHook = func(step commit.Step) error { at("commit:" + string(step)); return nil }
+		p.Seams.Mutation = func(w mutation.Window, _ workspace.Path) { at(string(w)) }
+		p.Seams.Commit = func(step commit.Step) error { at("commit:" + string(step)); return nil }
 	})
 	s.Answer = func(scheduler.Question) scheduler.Outcome { at("prompt"); return scheduler.ProceedOnce }
 	return s, func() {
@@ -208,7 +208,7 @@ func TestLinkSwappedInWhileReading(t *testing.T) {
 			var s *configtest.Session
 			swapped := false
 			s = newSession(t, func(p *config.Parameters) {
-				p.ReadHook = func(w filestate.Window, _ workspace.Path) {
+				p.Seams.Read = func(w filestate.Window, _ workspace.Path) {
 					if w != filestate.WindowStatRead || swapped {
 						return
 					}
@@ -322,7 +322,7 @@ func TestCommitFailures(t *testing.T) {
 				eachMutator(t, func(t *testing.T, m mutator) {
 					fail := true
 					s := newSession(t, func(p *config.Parameters) {
-						p.CommitHook = func(at commit.Step) error {
+						p.Seams.Commit = func(at commit.Step) error {
 							if fail && at == step {
 								return failure.err
 							}
