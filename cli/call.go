@@ -51,7 +51,7 @@ refused, and the refusal names the flag that would allow it.`,
 			o := sessionOptions{flags: g, getenv: os.Getenv}
 			if batch {
 				o.ask = p.asker(true)
-				return p.withSession(ctx, o, func(s session) error { return p.callBatch(ctx, s) })
+				return p.withCalls(ctx, o, func(s session) error { return p.callBatch(ctx, s) })
 			}
 			params := json.RawMessage("{}")
 			if len(args) == 2 {
@@ -61,7 +61,7 @@ refused, and the refusal names the flag that would allow it.`,
 				}
 			}
 			o.ask = p.asker(len(args) == 2 && args[1] == "-")
-			return p.withSession(ctx, o, func(s session) error {
+			return p.withCalls(ctx, o, func(s session) error {
 				a := answerOf(s.Run(ctx, scheduler.Request{CallID: "1", Tool: args[0], Args: params}))
 				if err := printJSON(p.out, a); err != nil {
 					return err

@@ -18,13 +18,15 @@ import (
 
 // fakeSession answers each call by its tool's name.
 type fakeSession struct {
-	run    func(context.Context, scheduler.Request) scheduler.Response
-	closed int
+	run       func(context.Context, scheduler.Request) scheduler.Response
+	notices   []string
+	recovered int
+	closed    int
 }
 
-func (f *fakeSession) Tools() []tools.DeclarativeTool { return nil }
-func (f *fakeSession) Notices() []string              { return nil }
-func (f *fakeSession) Close() error                   { f.closed++; return nil }
+func (f *fakeSession) Tools() []tools.DeclarativeTool   { return nil }
+func (f *fakeSession) Recover(context.Context) []string { f.recovered++; return f.notices }
+func (f *fakeSession) Close() error                     { f.closed++; return nil }
 
 func (f *fakeSession) Lookup(name string) (tools.DeclarativeTool, error) {
 	return nil, fault.New(fault.ToolNotRegistered, "test", "No tool "+name+".", "See fettle tools.")

@@ -3,8 +3,10 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/fettle-dev/fettle/core/config"
@@ -103,17 +105,35 @@ func (s *configSession) Run(ctx context.Context, r scheduler.Request) scheduler.
 
 func (s *configSession) Close() error { return s.config.Close() }
 
-// Notices tells what an earlier run that was killed had left behind (FS-64).
-func (s *configSession) Notices() []string {
-	leftovers, err := s.config.Leftovers()
-	if err != nil {
-		return nil
-	}
+// Recover deals with what an earlier, killed run left half written (FS-64). A
+// folder of records that cannot be read is told, and keeps nobody from working.
+func (s *configSession) Recover(ctx context.Context) []string {
+	leftovers, err := s.config.Recover(ctx)
 	var notices []string
 	for _, l := range leftovers {
-		if l.State != commit.LeftoverClean {
-			notices = append(notices, l.Detail)
+		if notice := leftoverNotice(l); notice != "" {
+			notices = append(notices, notice)
 		}
 	}
+	if err != nil && ctx.Err() == nil {
+		notices = append(notices, fault.As(err).Line())
+	}
 	return notices
+}
+
+// leftoverNotice says what a person should know of a leftover, and "" where
+// nothing had happened to the file.
+func leftoverNotice(l commit.Leftover) string {
+	switch l.State {
+	case commit.LeftoverClean:
+		return ""
+	case commit.LeftoverFinished:
+		return l.Detail
+	case commit.LeftoverUnresolved:
+	}
+	if l.Path == "" {
+		return fmt.Sprintf("A record of an interrupted write cannot be used: %s. To end this notice, move %s away.", strings.TrimSuffix(l.Detail, "."), l.Record)
+	}
+	return fmt.Sprintf("%s It was left as it is. Both versions are in %s: two lines that say what it is, the old text, the new text. "+
+		"Once the file holds what you want, remove that record to end this notice.", sentence(l.Detail), l.Record)
 }

@@ -17,7 +17,9 @@ type session interface {
 	Tools() []tools.DeclarativeTool // in listing order
 	Lookup(name string) (tools.DeclarativeTool, error)
 	Run(context.Context, scheduler.Request) scheduler.Response
-	Notices() []string // what the person should know before anything is done
+	// Recover finishes what killed runs left half written, and returns what
+	// the person should know of it. It changes files.
+	Recover(context.Context) []string
 	Close() error
 }
 
@@ -49,10 +51,20 @@ func (p *program) withSession(ctx context.Context, o sessionOptions, use func(se
 			err = closeErr
 		}
 	}()
-	for _, notice := range s.Notices() {
-		p.complain(errors.New(notice))
-	}
 	return use(s)
+}
+
+// withCalls is withSession for commands that may change files of the person's.
+func (p *program) withCalls(ctx context.Context, o sessionOptions, use func(session) error) error {
+	return p.withSession(ctx, o, func(s session) error {
+		for _, notice := range s.Recover(ctx) {
+			p.complain(errors.New(notice))
+		}
+		if ctx.Err() != nil {
+			return interrupted()
+		}
+		return use(s)
+	})
 }
 
 // openLog returns the debug log: stderr or a file with --debug or

@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/services/commit"
+)
+
+// FS-64: what a killed run left is dealt with before calls, and never by a
+// command that only looks.
+func TestOnlyCallsRecover(t *testing.T) {
+	for line, want := range map[string]int{
+		"call ok": 1, "call --batch": 1, "tools": 0, "tools --json": 0, "__complete call ": 0, "completion bash": 0, "version": 0,
+	} {
+		s := &fakeSession{run: byName, notices: []string{"a.go was half rewritten."}}
+		_, _, stderr := fettle(t, s, strings.NewReader(""), strings.Split(line, " ")...)
+		require.Equal(t, want, s.recovered, line)
+		require.Equal(t, want, strings.Count(stderr, "fettle: a.go was half rewritten.\n"), line)
+	}
+}
+
+// A notice says what it is about, where both versions are, and how it ends.
+func TestLeftoverNotice(t *testing.T) {
+	left := commit.Leftover{Path: "/w/a.go", Record: "/home/x/1.recovery", State: commit.LeftoverUnresolved, Detail: "/w/a.go was changed since."}
+	notice := leftoverNotice(left)
+	for _, part := range []string{left.Detail, "Both versions are in /home/x/1.recovery:", "remove that record to end this notice"} {
+		require.Contains(t, notice, part)
+	}
+	left.Path, left.Detail = "", "it is damaged"
+	notice = leftoverNotice(left)
+	for _, part := range []string{"it is damaged. ", "To end this notice, move /home/x/1.recovery away."} {
+		require.Contains(t, notice, part)
+	}
+	left.State, left.Detail = commit.LeftoverFinished, "/w/a.go is complete now."
+	require.Equal(t, left.Detail, leftoverNotice(left))
+	left.State = commit.LeftoverClean
+	require.Empty(t, leftoverNotice(left))
+}
