@@ -30,10 +30,9 @@ func (p *program) asker(stdinTaken bool) scheduler.Asker {
 		}
 		in, _ = p.in.(*os.File)
 	}
-	answers := bufio.NewReader(in)
 	colour := wantsColour(p.err)
 	return func(ctx context.Context, q scheduler.Question) (scheduler.Answer, error) {
-		outcome, err := confirm(ctx, q.Confirmation, answers, p.err, colour)
+		outcome, err := confirm(ctx, q.Confirmation, in, p.err, colour)
 		return scheduler.Answer{Outcome: outcome}, err
 	}
 }
@@ -58,11 +57,16 @@ func wantsColour(stream any) bool {
 }
 
 // confirm shows a confirmation and reads the answer: y approves, n and the
-// end of input refuse, anything else is asked again.
-func confirm(ctx context.Context, c *tools.Confirmation, answers *bufio.Reader, out io.Writer, colour bool) (scheduler.Outcome, error) {
+// end of input refuse, anything else is asked again. What was typed at a
+// terminal before all of it was shown does not count.
+func confirm(ctx context.Context, c *tools.Confirmation, in io.Reader, out io.Writer, colour bool) (scheduler.Outcome, error) {
 	if _, err := io.WriteString(out, renderConfirmation(c, colour)); err != nil {
 		return scheduler.Cancel, err
 	}
+	if terminal, ok := in.(*os.File); ok {
+		discardTyped(terminal)
+	}
+	answers := bufio.NewReader(in)
 	for {
 		if _, err := io.WriteString(out, "Allow it? [y/N] "); err != nil {
 			return scheduler.Cancel, err

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"io"
@@ -27,7 +26,7 @@ func TestConfirm(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		got, err := confirm(t.Context(), &tools.Confirmation{Title: "T", InfoDetails: &tools.InfoDetails{Prompt: "p"}},
-			bufio.NewReader(strings.NewReader(typed)), &out, false)
+			strings.NewReader(typed), &out, false)
 		require.NoError(t, err)
 		require.Equal(t, want, got, "%q", typed)
 	}
@@ -37,7 +36,7 @@ func TestConfirmEndsWithContext(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	in, feed := io.Pipe()
 	cancel()
-	got, err := confirm(ctx, &tools.Confirmation{}, bufio.NewReader(in), io.Discard, false)
+	got, err := confirm(ctx, &tools.Confirmation{}, in, io.Discard, false)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, scheduler.Cancel, got)
 	require.NoError(t, feed.Close())

@@ -20,7 +20,7 @@ import (
 var update = flag.Bool("update", false, "rewrite what the scripts compare with")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"fettle": func() { os.Exit(cli.Main()) }})
+	testscript.Main(m, map[string]func(){"fettle": func() { os.Exit(cli.Main()) }, "terminal": terminal})
 }
 
 // The program, driven as people drive it. Beside testscript's own commands the
@@ -39,6 +39,7 @@ func TestProgram(t *testing.T) {
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir+"/home")
 			env.Setenv("TMPDIR", env.WorkDir+"/tmp")
+			env.Setenv("YES", "y\ny\ny\n")
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // a second for each process otherwise
 			for _, dir := range []string{"home", "tmp"} {
 				if err := os.Mkdir(env.WorkDir+"/"+dir, 0o755); err != nil {

@@ -1,0 +1,89 @@
+package integration_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// terminal is a program for the scripts,
+//
+//	terminal AHEAD ANSWERS PROGRAM ARGS…
+//
+// It runs a program whose stderr is a terminal, with its own stdin and stdout
+// left as they are. AHEAD is typed before the program starts, and then each
+// letter of ANSWERS, as a line and at once a second time, when a question
+// stands there. What the terminal shows goes to stderr, and the exit code is
+// the program's.
+func terminal() {
+	code, err := runInTerminal(os.Args[1], os.Args[2], exec.Command(os.Args[3], os.Args[4:]...))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		code = 125
+	}
+	os.Exit(code)
+}
+
+func runInTerminal(ahead, answers string, program *exec.Cmd) (int, error) {
+	person, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer person.Close()
+	fd := int(person.Fd())
+	n, err := unix.IoctlGetInt(fd, unix.TIOCGPTN)
+	if err != nil {
+		return 0, err
+	}
+	if err := unix.IoctlSetPointerInt(fd, unix.TIOCSPTLCK, 0); err != nil {
+		return 0, err
+	}
+	tty, err := os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|unix.O_NOCTTY, 0)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := person.WriteString(ahead); err != nil {
+		return 0, err
+	}
+	program.Stdin, program.Stdout, program.Stderr = os.Stdin, os.Stdout, tty
+	program.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true, Ctty: 2}
+	err = program.Start()
+	tty.Close()
+	if err != nil {
+		return 0, err
+	}
+	var unanswered []byte
+	chunk := make([]byte, 4096)
+	for {
+		n, err := person.Read(chunk)
+		if err != nil { // the program has ended
+			break
+		}
+		os.Stderr.Write(chunk[:n])
+		unanswered = append(unanswered, chunk[:n]...)
+		_, rest, asked := bytes.Cut(unanswered, []byte("[y/N] "))
+		if !asked {
+			continue
+		}
+		if answers == "" {
+			_ = program.Process.Kill()
+			break
+		}
+		unanswered = rest
+		if _, err := person.WriteString(answers[:1] + "\n" + answers[:1] + "\n"); err != nil {
+			return 0, err
+		}
+		answers = answers[1:]
+	}
+	err = program.Wait()
+	if exit := new(exec.ExitError); errors.As(err, &exit) {
+		return exit.ExitCode(), nil
+	}
+	return 0, err
+}
