@@ -9,9 +9,11 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/commit"
+	"github.com/fettle-dev/fettle/core/services/discovery"
 	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/mutation"
 	"github.com/fettle-dev/fettle/core/services/patch"
+	"github.com/fettle-dev/fettle/core/services/tracker"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -36,6 +38,13 @@ type Parameters struct {
 	// Tools are the embedder's own, registered beside the built-ins, whatever
 	// CoreTools says, and shared with derived Configs.
 	Tools []tools.DeclarativeTool
+	// Bind makes those tools of the embedder's own that need a conversation's
+	// services, as the built-ins do. It is called once for each Config, derived
+	// ones included, when its services are made, so that no tool reaches another
+	// conversation (RC-26); it must not call the Config. The tools must have the
+	// zero Origin; like Tools they are registered whatever CoreTools says. Its
+	// error is that of Initialize, or of the derived Config's accessors.
+	Bind func(Services) ([]tools.DeclarativeTool, error)
 	// Discover finds further tools at Initialize.
 	Discover []func(ctx context.Context) ([]tools.DeclarativeTool, error)
 
@@ -54,6 +63,17 @@ type Parameters struct {
 	DebugMode bool
 
 	Seams Seams // for tests; zero: none
+}
+
+// Services are what a Config lends to tools that are bound to it: FileState,
+// Mutations and Tracker are its own, Workspace and Finder those of all Configs
+// derived from one. They are usable until the Config is closed.
+type Services struct {
+	Workspace *workspace.Workspace
+	FileState *filestate.Service
+	Mutations *mutation.Service
+	Tracker   *tracker.FileTracker
+	Finder    *discovery.Finder
 }
 
 // Seams are where a test takes part in a session. Each is called on the

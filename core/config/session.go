@@ -1,9 +1,12 @@
 package config
 
 import (
+	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/filestate"
@@ -45,7 +48,9 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 	})
 	s.tracker = tracker.New(tracker.Options{State: s.state, Instructions: instructions.New(sh.workspace)})
 	var err error
-	if s.registry, err = c.newRegistry(sh, s); err != nil {
+	if s.registry, err = c.newRegistry(Services{
+		Workspace: sh.workspace, FileState: s.state, Mutations: s.mutation, Tracker: s.tracker, Finder: sh.finder,
+	}); err != nil {
 		return nil, err
 	}
 	s.scheduler = scheduler.New(scheduler.Options{
@@ -79,36 +84,17 @@ func (c *Config) watchHatch(s *session) func() bool {
 
 // newRegistry registers the selected built-ins, the embedder's tools, and
 // what the parent has discovered.
-func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
+func (c *Config) newRegistry(v Services) (*tools.Registry, error) {
 	r := tools.NewRegistry(tools.RegistryOptions{Logger: c.params.Logger, Discover: c.params.Discover})
-	factories, err := file.Factories()
+	builtIn, err := c.bindFileTools(v)
 	if err != nil {
 		return nil, err
 	}
-	services := file.Services{
-		Paths: sh.workspace, Reader: s.state, Mutator: s.mutation, Folders: sh.workspace, Finder: sh.finder,
-		Access: s.tracker, Apply: c.params.Seams.Apply,
+	own, err := c.bindOwnTools(v)
+	if err != nil {
+		return nil, err
 	}
-	selection := tools.Selection{Core: c.params.CoreTools, Exclude: c.params.ExcludeTools}
-	for _, f := range factories {
-		spec := f.Spec()
-		name, renamed := c.params.Layout.ToolNames[spec.Name]
-		if !selection.Includes(spec, file.InDefaultSet(spec.Name) || renamed) {
-			continue
-		}
-		tool := f.Bind(services)
-		if renamed {
-			tool = tools.Rename(tool, name)
-		}
-		if err := r.Register(tool); err != nil {
-			return nil, err
-		}
-	}
-	others := tools.Selection{Exclude: selection.Exclude}
-	for _, t := range c.params.Tools {
-		if t != nil && !others.Includes(t.Spec(), true) {
-			continue
-		}
+	for _, t := range append(builtIn, own...) {
 		if err := r.Register(t); err != nil {
 			return nil, err
 		}
@@ -116,19 +102,82 @@ func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
 	if c.parent == nil {
 		return r, nil
 	}
-	return r, c.copyDiscovered(r, selection)
+	return r, c.copyDiscovered(r)
+}
+
+// selection is what the parameters say of which tools to register.
+func (c *Config) selection() tools.Selection {
+	return tools.Selection{Core: c.params.CoreTools, Exclude: c.params.ExcludeTools}
+}
+
+// bindFileTools binds the file tools that are selected, under the names of the
+// layout.
+func (c *Config) bindFileTools(v Services) ([]tools.DeclarativeTool, error) {
+	factories, err := file.Factories()
+	if err != nil {
+		return nil, err
+	}
+	services := file.Services{
+		Paths: v.Workspace, Reader: v.FileState, Mutator: v.Mutations, Folders: v.Workspace, Finder: v.Finder,
+		Access: v.Tracker, Apply: c.params.Seams.Apply,
+	}
+	var bound []tools.DeclarativeTool
+	for _, f := range factories {
+		spec := f.Spec()
+		name, renamed := c.params.Layout.ToolNames[spec.Name]
+		if !c.selection().Includes(spec, file.InDefaultSet(spec.Name) || renamed) {
+			continue
+		}
+		tool := f.Bind(services)
+		if renamed {
+			tool = tools.Rename(tool, name)
+		}
+		bound = append(bound, tool)
+	}
+	return bound, nil
+}
+
+// bindOwnTools returns the embedder's tools that are not excluded, those of
+// Bind bound to v.
+func (c *Config) bindOwnTools(v Services) ([]tools.DeclarativeTool, error) {
+	own := slices.Clone(c.params.Tools)
+	if c.params.Bind != nil {
+		bound, err := c.params.Bind(v)
+		if err != nil {
+			return nil, cannotBind(err)
+		}
+		for _, t := range bound {
+			// A derived Config takes over what is of another origin.
+			if t != nil && t.Spec().Origin != (tools.Origin{}) {
+				return nil, cannotBind(fmt.Errorf("%q has an origin, which only discovered tools have", t.Spec().Name))
+			}
+		}
+		own = append(own, bound...)
+	}
+	others := tools.Selection{Exclude: c.params.ExcludeTools}
+	return slices.DeleteFunc(own, func(t tools.DeclarativeTool) bool {
+		return t != nil && !others.Includes(t.Spec(), true) // nil is for the registry to refuse
+	}), nil
+}
+
+func cannotBind(err error) error {
+	if e := fault.As(err); e != nil {
+		return e
+	}
+	return fault.Wrap(fault.InvalidConfig, "config.bind", "Binding the embedder's tools failed: "+err.Error()+".",
+		"Correct the Bind of the Parameters.", err)
 }
 
 // copyDiscovered hands the parent's discovered tools on: they are shared
 // values and are not discovered again.
-func (c *Config) copyDiscovered(r *tools.Registry, selection tools.Selection) error {
+func (c *Config) copyDiscovered(r *tools.Registry) error {
 	parent, err := c.parent.ToolRegistry()
 	if err != nil {
 		return err
 	}
 	for _, t := range parent.All() {
 		spec := t.Spec()
-		if spec.Origin.Group == tools.GroupBuiltIn || !selection.Includes(spec, true) {
+		if spec.Origin.Group == tools.GroupBuiltIn || !c.selection().Includes(spec, true) {
 			continue
 		}
 		if err := r.Register(t); err != nil {

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"context"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -93,6 +94,56 @@ func TestOwnTools(t *testing.T) {
 	c, err := config.New(bad)
 	require.NoError(t, err)
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(c.Initialize(t.Context())))
+}
+
+// bindCount binds one tool, "versions", which tells the highest version of the
+// conversation that it is bound to.
+func bindCount(calls *int) func(config.Services) ([]tools.DeclarativeTool, error) {
+	return func(v config.Services) ([]tools.DeclarativeTool, error) {
+		*calls++
+		type none struct{}
+		t, err := tools.Define("versions", "Tells the version.", tools.KindRead, func(context.Context, none) (tools.Result, error) {
+			return tools.Result{LLMContent: tools.Text(strconv.FormatInt(v.FileState.Versions.Current(), 10))}, nil
+		})
+		return []tools.DeclarativeTool{t}, err
+	}
+}
+
+// RC-26: an embedder's tool that needs the services of a conversation is bound
+// to those of the Config that it is called in.
+func TestBoundTools(t *testing.T) {
+	calls := 0
+	s := configtest.New(t, func(p *config.Parameters) {
+		p.CoreTools = []string{"read_file"}
+		p.Bind = bindCount(&calls)
+	})
+	child := derive(t, s.Config, config.DeriveParameters{})
+	require.Equal(t, 1, calls, "a derived Config binds when its services are first asked for")
+	require.Equal(t, []string{"read_file", "versions"}, names(t, child))
+	require.Equal(t, 2, calls)
+
+	s.Write("a", "a\n")
+	s.Write("b", "b\n")
+	read(t, s.Config, "a")
+	read(t, child, "a")
+	read(t, child, "b")
+	require.Equal(t, "1", call(t, s.Config, "versions", map[string]any{}).Result.LLMContent.String())
+	require.Equal(t, "2", call(t, child, "versions", map[string]any{}).Result.LLMContent.String(), "the child's state")
+
+	require.Equal(t, []string{"read_file"}, names(t, derive(t, s.Config, config.DeriveParameters{ExcludeTools: []string{"versions"}})))
+}
+
+func TestBindFails(t *testing.T) {
+	for name, bind := range map[string]func(config.Services) ([]tools.DeclarativeTool, error){
+		"by its error": func(config.Services) ([]tools.DeclarativeTool, error) { return nil, context.DeadlineExceeded },
+		"with nil":     func(config.Services) ([]tools.DeclarativeTool, error) { return []tools.DeclarativeTool{nil}, nil },
+		"with a tool that children would take over": func(config.Services) ([]tools.DeclarativeTool, error) {
+			return []tools.DeclarativeTool{echo(t, "found", tools.WithOrigin(tools.Origin{Group: tools.GroupDiscovered}))}, nil
+		},
+	} {
+		c := newConfig(t, config.Parameters{Bind: bind})
+		require.Equal(t, fault.InvalidConfig, fault.CodeOf(c.Initialize(t.Context())), name)
+	}
 }
 
 // RC-26: discovered tools are shared values, copied and not discovered again.
