@@ -31,7 +31,7 @@ type Definition[S, P any] struct {
 type Factory[S any] struct {
 	spec   Spec
 	schema *Schema
-	build  func(s S, args json.RawMessage) (ToolInvocation, error)
+	build  func(s S, tool string, args json.RawMessage) (ToolInvocation, error) // tool is the name that refusals give
 }
 
 // NewFactory returns the factory of a tool. It reflects the schema of P, as
@@ -54,18 +54,18 @@ func NewFactory[S, P any](d Definition[S, P]) (*Factory[S], error) {
 	spec.Aliases = slices.Clone(spec.Aliases)
 	spec.GovernedBy = slices.Clone(spec.GovernedBy)
 	spec.Effects = slices.Clone(spec.Effects)
-	build := func(s S, args json.RawMessage) (ToolInvocation, error) {
-		params, err := schema.check(args, d.Rewrite)
+	build := func(s S, tool string, args json.RawMessage) (ToolInvocation, error) {
+		params, err := schema.check(tool, args, d.Rewrite)
 		if err != nil {
 			return nil, err
 		}
 		var p P
 		if err := json.Unmarshal(params, &p); err != nil {
-			return nil, schema.refuse(explainDecoding(err))
+			return nil, refuse(tool, explainDecoding(err))
 		}
 		if d.Validate != nil {
 			if err := d.Validate(s, p); err != nil {
-				return nil, schema.refuseValue(err)
+				return nil, refuseValue(tool, err)
 			}
 		}
 		return d.Build(s, p, params)
@@ -97,18 +97,22 @@ func (f *Factory[S]) Schema() *Schema { return f.schema }
 func (f *Factory[S]) Compile() error { return f.schema.Compile() }
 
 // Bind returns the tool for one session. It does no work and no I/O.
-func (f *Factory[S]) Bind(s S) DeclarativeTool { return &bound[S]{f, s} }
+func (f *Factory[S]) Bind(s S) DeclarativeTool { return &bound[S]{f, &f.spec, s} }
 
+// bound is a factory's tool. Its spec is the factory's, unless it was renamed.
 type bound[S any] struct {
 	factory  *Factory[S]
+	spec     *Spec
 	services S
 }
 
-func (b *bound[S]) Spec() Spec { return b.factory.spec }
+func (b *bound[S]) Spec() Spec { return *b.spec }
 
 func (b *bound[S]) Build(args json.RawMessage) (ToolInvocation, error) {
-	return b.factory.build(b.services, args)
+	return b.factory.build(b.services, b.spec.Name, args)
 }
+
+func (b *bound[S]) withSpec(s Spec) DeclarativeTool { return &bound[S]{b.factory, &s, b.services} }
 
 // checkSpec refuses a Spec that no registry or model would take, and one whose
 // kind and effects contradict each other.

@@ -156,16 +156,8 @@ func (r *Registry) yield(e, winner *entry) {
 	spec.Name = QualifiedName(spec.Origin.Server, name)
 	spec.Aliases = nil
 	r.log.Warn("a tool is renamed because its name is taken", "tool", name, "by", winner.spec.Name, "new", spec.Name)
-	r.place(&entry{tool: renamed{e.tool, spec}, spec: spec, source: e.source, renamed: true})
+	r.place(&entry{tool: withSpec(e.tool, spec), spec: spec, source: e.source, renamed: true})
 }
-
-// renamed is a tool under another name.
-type renamed struct {
-	DeclarativeTool
-	spec Spec
-}
-
-func (t renamed) Spec() Spec { return t.spec }
 
 // remove takes an entry out of the maps.
 func (r *Registry) remove(e *entry) {

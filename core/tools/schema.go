@@ -171,17 +171,17 @@ func explainSchema(err error) error {
 // five places with what was expected, what was sent and that part of the
 // schema. A schema that does not compile gives invalid_config.
 func (s *Schema) Check(args json.RawMessage) (json.RawMessage, error) {
-	return s.check(args, nil)
+	return s.check(s.name, args, nil)
 }
 
 // check is Check, with accepted spellings rewritten to declared ones first.
-func (s *Schema) check(args json.RawMessage, rewrite func(map[string]json.RawMessage) error) (json.RawMessage, error) {
+func (s *Schema) check(tool string, args json.RawMessage, rewrite func(map[string]json.RawMessage) error) (json.RawMessage, error) {
 	if err := s.Compile(); err != nil {
 		return nil, err
 	}
 	document, err := readArguments(args, rewrite)
 	if err != nil {
-		return nil, s.refuse(err)
+		return nil, refuse(tool, err)
 	}
 	var root any = document
 	failures, err := s.validate(root)
@@ -192,34 +192,34 @@ func (s *Schema) check(args json.RawMessage, rewrite func(map[string]json.RawMes
 		failures, err = s.validate(root)
 	}
 	if err != nil {
-		return nil, s.refuse(err)
+		return nil, refuse(tool, err)
 	}
 	if len(failures) > 0 {
-		return nil, s.refuse(errors.New(explain(failures)))
+		return nil, refuse(tool, errors.New(explain(failures)))
 	}
 	return appendJSON(make([]byte, 0, len(args)+16), root), nil
 }
 
 // refuse wraps what is wrong with the arguments.
-func (s *Schema) refuse(err error) *fault.Error {
+func refuse(tool string, err error) *fault.Error {
 	if f := fault.As(err); f != nil {
 		return f
 	}
 	e := fault.New(fault.InvalidToolParams, "tools.check",
-		fmt.Sprintf("The arguments of %s were refused: %v", s.name, err),
+		fmt.Sprintf("The arguments of %s were refused: %v", tool, err),
 		"Send arguments that fit the schema of the tool.")
-	e.Short = "Invalid arguments for " + s.name
+	e.Short = "Invalid arguments for " + tool
 	return e
 }
 
 // refuseValue wraps what a tool's own rule says, in the tool's own words.
-func (s *Schema) refuseValue(err error) *fault.Error {
+func refuseValue(tool string, err error) *fault.Error {
 	if f := fault.As(err); f != nil {
 		return f
 	}
 	e := fault.Wrap(fault.InvalidToolParams, "tools.validate", err.Error(),
 		"Send arguments that the tool accepts.", err)
-	e.Short = "Invalid arguments for " + s.name
+	e.Short = "Invalid arguments for " + tool
 	return e
 }
 
