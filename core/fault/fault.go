@@ -89,7 +89,7 @@ func (e *Error) Unwrap() error { return e.Err }
 // matches nothing but itself.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
-	if !ok || t.Op != "" || t.Message != "" || t.Remedy != "" || t.Err != nil {
+	if !ok || t.Op != "" || t.Message != "" || t.Short != "" || t.Remedy != "" || t.Err != nil {
 		return false
 	}
 	return t.Code == e.Code && (t.Reason == "" || t.Reason == e.Reason)
