@@ -1,37 +1,35 @@
 package config
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"github.com/fettle-dev/fettle/core/services/filestate"
+)
 
 // hatch is the switch that turns the file-read cache off (RC-28). A derived
 // Config's follows its parent's until it has a position of its own (RC-30).
 type hatch struct {
 	parent *hatch        // nil for a Config made by New
 	turns  *atomic.Int64 // how often a cache was turned off in this family of Configs
-	own    atomic.Pointer[position]
-}
-
-// position is where a hatch stands.
-type position struct {
-	disabled bool
-	turn     int64 // which turning-off it comes after, 0 for none: a cache filled before that is to be emptied (RC-29)
+	own    atomic.Pointer[filestate.Hatch]
 }
 
 func (h *hatch) set(disabled bool) {
-	p := position{disabled, h.position().turn}
+	p := filestate.Hatch{Disabled: disabled, Turn: h.position().Turn}
 	if disabled {
-		p.turn = h.turns.Add(1)
+		p.Turn = h.turns.Add(1)
 	}
 	h.own.Store(&p)
 }
 
 // position returns the position in force.
-func (h *hatch) position() position {
+func (h *hatch) position() filestate.Hatch {
 	for ; h != nil; h = h.parent {
 		if p := h.own.Load(); p != nil {
 			return *p
 		}
 	}
-	return position{}
+	return filestate.Hatch{}
 }
 
 // SetFileReadCacheDisabled turns the file-read cache off or on again, from
@@ -43,9 +41,9 @@ func (c *Config) SetFileReadCacheDisabled(disabled bool) {
 	s := c.session
 	c.mu.Unlock()
 	if s != nil {
-		s.state.Disabled() // empties the cache now if it is due
+		s.state.HeedHatch()
 	}
 }
 
 // FileReadCacheDisabled reports whether the file-read cache is off.
-func (c *Config) FileReadCacheDisabled() bool { return c.hatch.position().disabled }
+func (c *Config) FileReadCacheDisabled() bool { return c.hatch.position().Disabled }

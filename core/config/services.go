@@ -65,7 +65,7 @@ func (c *Config) FileReadCache() (*filestate.FileReadCache, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.state.Disabled() // empties the cache if the hatch was opened meanwhile
+	s.state.HeedHatch()
 	return &s.state.Cache, nil
 }
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"sync"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -31,11 +30,11 @@ type session struct {
 func (c *Config) newSession(sh *shared) (*session, error) {
 	s := &session{}
 	s.state = filestate.New(filestate.Options{
-		Files:         sh.workspace,
-		Limits:        c.params.Limits,
-		Now:           c.params.Now,
-		Logger:        c.params.Logger,
-		CacheDisabled: c.watchHatch(s),
+		Files:  sh.workspace,
+		Limits: c.params.Limits,
+		Now:    c.params.Now,
+		Logger: c.params.Logger,
+		Hatch:  c.hatch.position,
 		Instructions: func(base string) bool {
 			return instructions.IsFile(base) || base == c.params.Layout.ContextFile
 		},
@@ -62,24 +61,6 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		OnDefect: c.onDefect,
 	})
 	return s, nil
-}
-
-// watchHatch returns what the file state asks at each check. It empties the
-// cache when the hatch has been opened since the last check, by this Config
-// or by one that it follows.
-func (c *Config) watchHatch(s *session) func() bool {
-	var mu sync.Mutex
-	seen := c.hatch.position().turn
-	return func() bool {
-		p := c.hatch.position()
-		mu.Lock()
-		defer mu.Unlock()
-		if p.turn > seen {
-			s.state.Cache.Clear()
-			seen = p.turn
-		}
-		return p.disabled
-	}
 }
 
 // newRegistry registers the selected built-ins, the embedder's tools, and

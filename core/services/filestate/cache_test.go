@@ -356,7 +356,7 @@ func TestDisqualify(t *testing.T) {
 
 // The racily-clean rule of RC-13, design §4: less than 20 ms.
 func TestRacy(t *testing.T) {
-	const margin = defaultRacy
+	const margin = int64(defaultRacy)
 	read := noon.UnixNano()
 	for name, tt := range map[string]struct {
 		mtime, ctime int64
@@ -372,7 +372,7 @@ func TestRacy(t *testing.T) {
 		"no ctime, but not local": {1, 0, false, true},
 	} {
 		e := Entry{LastReadAt: noon, local: tt.local, Fingerprint: Fingerprint{MtimeNS: tt.mtime, CtimeNS: tt.ctime}}
-		require.Equal(t, tt.want, e.racy(margin), name)
+		require.Equal(t, tt.want, e.racy(defaultRacy), name)
 	}
 }
 
@@ -550,4 +550,28 @@ func TestCacheUnderManyCallers(t *testing.T) {
 	}
 	wg.Wait()
 	require.NoError(t, c.invariants())
+}
+
+// RC-29: a cache that was turned off in the meantime is emptied at the next
+// check, even if it is on again by then; one made later is not.
+func TestHeedHatch(t *testing.T) {
+	f := newFixture(t)
+	f.write("a", "a\n")
+	f.full("a")
+	require.False(t, f.HeedHatch())
+	require.Equal(t, 1, f.Cache.Len())
+	f.turn++
+	require.False(t, f.HeedHatch(), "on again")
+	require.Zero(t, f.Cache.Len())
+	f.full("a")
+	require.False(t, f.HeedHatch())
+	require.Equal(t, 1, f.Cache.Len(), "emptied once a turn")
+	f.hidden = true
+	require.True(t, f.HeedHatch())
+
+	later := New(Options{Files: f.disk, Hatch: func() Hatch { return Hatch{Turn: 7} }})
+	_, err := later.Read(t.Context(), ReadRequest{Path: f.path("a")})
+	require.NoError(t, err)
+	require.False(t, later.HeedHatch())
+	require.Equal(t, 1, later.Cache.Len(), "that turn was before its time")
 }

@@ -80,7 +80,7 @@ func (s *Service) decide(c Check) *fault.Error {
 	if c.Proof != "" {
 		return s.decideByProof(c, info)
 	}
-	if s.Disabled() {
+	if s.HeedHatch() {
 		return nil
 	}
 	e, known := s.Cache.Lookup(c.Path.String(), info)
@@ -104,7 +104,7 @@ func (s *Service) decide(c Check) *fault.Error {
 // refresh notes an accepted hash. Of a read that was interfered with the stat
 // data is worth nothing.
 func (s *Service) refresh(c Check) {
-	if c.Current.Stable && !s.Disabled() {
+	if c.Current.Stable && !s.HeedHatch() {
 		s.Cache.Refresh(c.Path.String(), c.Current.Info, c.Current.SHA256)
 	}
 }
@@ -125,7 +125,7 @@ func (s *Service) decideWithoutStat(c Check, err error) *fault.Error {
 			remedy, err).Because(fault.Unverifiable)
 	}
 	_, seen := s.Cache.ByPath(c.Path.String())
-	unexpected := c.Expect == ExpectExisting || c.Proof == "" && seen && !s.Disabled()
+	unexpected := c.Expect == ExpectExisting || c.Proof == "" && seen && !s.HeedHatch()
 	if !unexpected && (c.Proof == "" || c.Proof == EmptySHA256) {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (s *Service) decideByProof(c Check, info workspace.Info) *fault.Error {
 		return nil
 	}
 	e, known := s.Cache.Lookup(c.Path.String(), info)
-	seen := s.Disabled() || known && e.Qualifying()
+	seen := s.HeedHatch() || known && e.Qualifying()
 	if c.Current.SHA256 == c.Proof {
 		if s.strict && !seen {
 			return refuseUnseen(c, e, known)
@@ -166,7 +166,7 @@ func (s *Service) Seen(p workspace.Path) bool {
 	if s.mayShow != nil && !s.mayShow(p) {
 		return false
 	}
-	if s.Disabled() {
+	if s.HeedHatch() {
 		return true
 	}
 	if info, err := s.files.Stat(p); err == nil {

@@ -76,8 +76,8 @@ func (e Entry) armed() bool {
 // racy reports whether the file could have changed after its read without a
 // change of its times: they lie too close to the read, after it, or on a file
 // system that is served from elsewhere.
-func (e Entry) racy(margin int64) bool {
-	limit := e.LastReadAt.UnixNano() - margin
+func (e Entry) racy(margin time.Duration) bool {
+	limit := e.LastReadAt.Add(-margin).UnixNano()
 	return !e.local || e.MtimeNS > limit || e.CtimeNS > limit
 }
 

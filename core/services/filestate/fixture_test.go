@@ -55,6 +55,7 @@ type fixture struct {
 	// so that files just made are not racily clean.
 	clock  time.Time
 	hidden bool                                // the hatch
+	turn   int64                               // of the hatch
 	hook   func(w Window, path workspace.Path) // nil: none
 }
 
@@ -67,10 +68,10 @@ func newFixture(t testing.TB, adjust ...func(*Options)) *fixture {
 	t.Cleanup(func() { require.NoError(t, w.Close()) })
 	f := &fixture{t: t, top: top, disk: &disk{Workspace: w}, clock: time.Now().Add(time.Hour)}
 	o := Options{
-		Files:         f.disk,
-		Now:           func() time.Time { return f.clock },
-		Logger:        slog.New(slog.NewTextHandler(&f.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
-		CacheDisabled: func() bool { return f.hidden },
+		Files:  f.disk,
+		Now:    func() time.Time { return f.clock },
+		Logger: slog.New(slog.NewTextHandler(&f.log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		Hatch:  func() Hatch { return Hatch{Disabled: f.hidden, Turn: f.turn} },
 		Hook: func(w Window, p workspace.Path) {
 			if f.hook != nil {
 				f.hook(w, p)

@@ -30,7 +30,7 @@ func (s *Service) readHuge(ctx context.Context, r ReadRequest, f *os.File) (*Rea
 	}
 	rd.First, rd.End, rd.TotalLines, rd.Unshowable = cut.first, cut.end, cut.total, true
 	version := s.Versions.NextVersion()
-	if !s.Disabled() {
+	if !s.HeedHatch() {
 		s.Cache.RecordRead(r.Path.String(), rd, version)
 	}
 	st := &State{FilePath: r.Path.String(), Version: &version, Content: &cut.text, Range: rangeOf(cut)}

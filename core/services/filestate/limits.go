@@ -1,13 +1,15 @@
 package filestate
 
+import "time"
+
 // Limits bound what one read shows. A zero field means its default.
 type Limits struct {
-	Lines       int   // lines a read shows; 2,000
-	Bytes       int   // bytes of decoded text a read shows; 256 KiB
-	FileBytes   int64 // above it only ranges are read and nothing is changed; 20 MiB
-	SVGBytes    int64 // an SVG image up to it is read as text (FS-18); 1 MiB
-	CacheSize   int   // entries that a FileReadCache keeps (RC-34); 10,000
-	RacyNanosec int64 // an entry whose times lie less than this before its read is settled by hash; 20 ms
+	Lines     int           // lines a read shows; 2,000
+	Bytes     int           // bytes of decoded text a read shows; 256 KiB
+	FileBytes int64         // above it only ranges are read and nothing is changed; 20 MiB
+	SVGBytes  int64         // an SVG image up to it is read as text (FS-18); 1 MiB
+	CacheSize int           // entries that a FileReadCache keeps (RC-34); 10,000
+	Racy      time.Duration // an entry whose times lie less than this before its read is settled by hash; 20 ms
 }
 
 const (
@@ -16,7 +18,7 @@ const (
 	defaultFileBytes = 20 << 20
 	defaultSVGBytes  = 1 << 20
 	defaultCacheSize = 10_000
-	defaultRacy      = 20_000_000
+	defaultRacy      = 20 * time.Millisecond
 )
 
 func (l Limits) withDefaults() Limits {
@@ -35,8 +37,8 @@ func (l Limits) withDefaults() Limits {
 	if l.CacheSize <= 0 {
 		l.CacheSize = defaultCacheSize
 	}
-	if l.RacyNanosec <= 0 {
-		l.RacyNanosec = defaultRacy
+	if l.Racy <= 0 {
+		l.Racy = defaultRacy
 	}
 	return l
 }

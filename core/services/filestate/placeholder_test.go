@@ -68,7 +68,7 @@ func TestRacilyCleanEntryIsSettledByHash(t *testing.T) {
 	onLinux(t)
 	f := newFixture(t)
 	p := f.write("a", "one")
-	f.clock = unixNano(f.info("a").CtimeNS + defaultRacy - 1)
+	f.clock = unixNano(f.info("a").CtimeNS + int64(defaultRacy) - 1)
 	f.shown("a")
 	f.write("a", "two")
 	f.pretend(p, "a")
@@ -82,7 +82,7 @@ func TestRacilyCleanEntryIsSettledByHash(t *testing.T) {
 		require.NotNil(t, f.full("a").Placeholder)
 		require.Equal(t, opens+1, f.disk.opens)
 	}
-	f.clock = unixNano(f.info("a").CtimeNS + defaultRacy)
+	f.clock = unixNano(f.info("a").CtimeNS + int64(defaultRacy))
 	opens := f.disk.opens
 	require.NotNil(t, f.full("a").Placeholder)
 	require.Equal(t, opens+1, f.disk.opens, "the last hash, which dates the entry anew")

@@ -64,7 +64,7 @@ func (s *Service) Read(ctx context.Context, r ReadRequest) (*Read, error) {
 		if info.Size > s.limits.FileBytes && !r.Ranged {
 			return nil, tooLarge(r.Path, info.Size, s.limits.FileBytes)
 		}
-		if !r.Ranged && !r.Repeat && !s.Disabled() {
+		if !r.Ranged && !r.Repeat && !s.HeedHatch() {
 			if p := s.consult(ctx, r.Path, info); p != nil {
 				return &Read{Placeholder: p}, nil
 			}
@@ -79,7 +79,7 @@ func (s *Service) consult(ctx context.Context, p workspace.Path, info workspace.
 	path := p.String()
 	verdict, e := s.Cache.Check(path, info)
 	hit := verdict == VerdictFresh && e.armed() && !s.isInstructions(path)
-	if hit && e.racy(s.limits.RacyNanosec) {
+	if hit && e.racy(s.limits.Racy) {
 		snap, err := s.Snapshot(ctx, p)
 		hit = err == nil && snap.Stable && snap.SHA256 == e.SHA256
 		if hit {
@@ -161,7 +161,7 @@ func (s *Service) showText(r ReadRequest, snap *Snapshot) (*Read, error) {
 	version := s.Versions.NextVersion()
 	st := &State{FilePath: path, Version: &version, Content: &cut.text}
 	qualifies := rd.Cacheable && whole
-	if !s.Disabled() {
+	if !s.HeedHatch() {
 		qualifies = s.Cache.RecordRead(path, rd, version).Qualifying()
 	}
 	if qualifies && doc.Lossless {
@@ -209,7 +209,7 @@ func nextAction(cut slice) string {
 }
 
 func (s *Service) recordNonText(p workspace.Path, rd Reading) {
-	if s.Disabled() {
+	if s.HeedHatch() {
 		return
 	}
 	rd.NonText = true

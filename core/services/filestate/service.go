@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/fettle-dev/fettle/core/services/workspace"
@@ -32,9 +33,9 @@ type Options struct {
 	Now    func() time.Time // nil: time.Now
 	Logger *slog.Logger     // debug and warning lines; nil: none
 
-	// CacheDisabled is the hatch (RC-28): while it returns true nothing is
-	// looked up, recorded or enforced. It is asked at each check. nil: off.
-	CacheDisabled func() bool
+	// Hatch tells where the switch stands that turns the cache off. It is asked
+	// at each check, by [Service.HeedHatch]. nil: the cache is on.
+	Hatch func() Hatch
 	// Instructions reports whether a file of this base name is one that steers
 	// the model, which never gets a placeholder (RC-19). nil: agents.md in any
 	// letter case.
@@ -47,6 +48,13 @@ type Options struct {
 	RequireSeen bool
 	// Hook is called at each [Window]; a test stages a race there. nil: none.
 	Hook func(Window, workspace.Path)
+}
+
+// Hatch is a position of the switch that turns the cache off (RC-28): while it
+// is off nothing is looked up, recorded or enforced.
+type Hatch struct {
+	Disabled bool
+	Turn     int64 // which turning-off it comes after, 0 for none: a cache filled before that is to be emptied (RC-29)
 }
 
 // Window names a moment between two looks at a file.
@@ -70,11 +78,14 @@ type Service struct {
 	limits  Limits
 	now     func() time.Time
 	log     *slog.Logger
-	off     func() bool
+	hatch   func() Hatch
 	steers  func(base string) bool
 	mayShow func(workspace.Path) bool
 	strict  bool
 	hook    func(Window, workspace.Path)
+
+	hatchMu sync.Mutex
+	turn    int64 // of the hatch, when it was last heeded
 }
 
 // New returns a Service.
@@ -84,7 +95,7 @@ func New(o Options) *Service {
 		limits:  o.Limits.withDefaults(),
 		now:     o.Now,
 		log:     o.Logger,
-		off:     o.CacheDisabled,
+		hatch:   o.Hatch,
 		steers:  o.Instructions,
 		mayShow: o.MayShow,
 		strict:  o.RequireSeen,
@@ -97,14 +108,31 @@ func New(o Options) *Service {
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
+	if s.hatch != nil {
+		s.turn = s.hatch().Turn
+	}
 	return s
 }
 
 // Limits returns the limits in force, defaults filled in.
 func (s *Service) Limits() Limits { return s.limits }
 
-// Disabled reports whether the hatch is open (RC-28, RC-30).
-func (s *Service) Disabled() bool { return s.off != nil && s.off() }
+// HeedHatch empties the cache if it was turned off since the hatch was last
+// heeded, even if it is on again, and reports whether it is off now (RC-28,
+// RC-29, RC-30). Every check begins with it.
+func (s *Service) HeedHatch() (disabled bool) {
+	if s.hatch == nil {
+		return false
+	}
+	h := s.hatch()
+	s.hatchMu.Lock()
+	defer s.hatchMu.Unlock()
+	if h.Turn > s.turn {
+		s.Cache.Clear()
+		s.turn = h.Turn
+	}
+	return h.Disabled
+}
 
 // StartSession forgets what was shown and starts the versions after
 // highest, which is 0 for a history without any (AR-04, RC-21).

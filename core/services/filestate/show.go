@@ -23,7 +23,7 @@ func (s *Service) Show(p workspace.Path, snap *Snapshot) State {
 		return Withheld(p.String())
 	}
 	version := s.Versions.NextVersion()
-	if !s.Disabled() {
+	if !s.HeedHatch() {
 		s.Cache.RecordRead(p.String(), Reading{
 			Info: snap.Info, Local: snap.Local, At: snap.At, SHA256: snap.SHA256,
 			End: lines, TotalLines: lines, Full: true, Cacheable: true,
@@ -40,7 +40,7 @@ func (s *Service) Written(p workspace.Path, info workspace.Info, text, sha strin
 	lines := textfile.Lines(text)
 	version := s.Versions.NextVersion()
 	switch {
-	case s.Disabled():
+	case s.HeedHatch():
 	case info == workspace.Info{}:
 		s.Cache.Invalidate(p.String())
 	default:

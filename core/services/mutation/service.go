@@ -37,7 +37,7 @@ type Window string
 
 // The windows (TE-08). Between check and commit proper see commit.Step.
 const (
-	WindowDecided   Window = "stat-read"     // allowed by stat, not read yet
+	WindowDecided   Window = "decide-read"   // allowed by stat, not read yet
 	WindowPlanned   Window = "read-confirm"  // computed, not asked about yet
 	WindowCommit    Window = "confirm-write" // confirmed, not checked again yet
 	WindowRechecked Window = "check-commit"  // checked again, not handed to commit yet
