@@ -2,6 +2,7 @@ package tooltest
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"path/filepath"
@@ -12,18 +13,20 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// build calls Build and reports what no tool may do: panic, fail without a
-// code, or return neither an invocation nor an error.
-func build(t testing.TB, tool tools.DeclarativeTool, args json.RawMessage) (tools.ToolInvocation, error) {
+// build calls Build and reports what no tool may do: panic, run for ever, fail
+// without a code, or return neither an invocation nor an error.
+func (k *kit) build(t testing.TB, tool tools.DeclarativeTool, args json.RawMessage) (tools.ToolInvocation, error) {
 	var inv tools.ToolInvocation
-	err := tools.Protect(tool.Spec().Name, "build", func() (err error) {
+	ended, err := k.step(t.Context(), t, "Build", args, func(context.Context) (err error) {
 		inv, err = tool.Build(bytes.Clone(args))
 		return err
 	})
+	if !ended {
+		return nil, errors.New("it does not return")
+	}
 	defect := new(tools.Defect)
 	switch f := fault.As(err); {
-	case errors.As(err, &defect):
-		t.Errorf("Build(%s) panics: %v", show(args), err)
+	case errors.As(err, &defect): // reported by step
 	case err == nil && inv == nil:
 		t.Errorf("Build(%s) returns neither an invocation nor an error", show(args))
 		err = errors.New("no invocation")
@@ -38,17 +41,17 @@ func build(t testing.TB, tool tools.DeclarativeTool, args json.RawMessage) (tool
 func (k *kit) checkBuild(t testing.TB) {
 	tool := k.fresh(t)
 	for _, args := range append(append([]json.RawMessage(nil), k.Examples...), k.Failing...) {
-		inv, err := build(t, tool, args)
+		inv, err := k.build(t, tool, args)
 		if err != nil {
 			t.Errorf("Build(%s): %v", show(args), err)
 			continue
 		}
-		checkInvocation(t, tool, inv, args)
+		k.checkInvocation(t, tool, inv, args)
 	}
 }
 
 // checkInvocation checks what an invocation says of itself.
-func checkInvocation(t testing.TB, tool tools.DeclarativeTool, inv tools.ToolInvocation, args json.RawMessage) {
+func (k *kit) checkInvocation(t testing.TB, tool tools.DeclarativeTool, inv tools.ToolInvocation, args json.RawMessage) {
 	params := inv.Params()
 	var object map[string]any
 	if err := json.Unmarshal(params, &object); err != nil || object == nil {
@@ -59,7 +62,7 @@ func checkInvocation(t testing.TB, tool tools.DeclarativeTool, inv tools.ToolInv
 	if err := json.Compact(&compact, params); err != nil || !bytes.Equal(compact.Bytes(), params) {
 		t.Errorf("Params of %s are not canonical, as they are not compact: %s", show(args), show(params))
 	}
-	again, err := build(t, tool, params)
+	again, err := k.build(t, tool, params)
 	if err != nil {
 		t.Errorf("Params of %s do not build: %v", show(args), err)
 	} else if !bytes.Equal(again.Params(), params) {
@@ -90,7 +93,7 @@ func (k *kit) checkRefusals(t testing.TB) {
 		bad = append(bad, json.RawMessage(`{}`))
 	}
 	for _, args := range bad {
-		if _, err := build(t, tool, args); err == nil {
+		if _, err := k.build(t, tool, args); err == nil {
 			t.Errorf("Build(%s) accepts bad arguments", show(args))
 		}
 	}

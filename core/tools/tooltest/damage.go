@@ -19,9 +19,9 @@ func (k *kit) checkDamaged(t testing.TB) {
 	random := rand.New(rand.NewPCG(2026, 1))
 	for i := range k.Mutations {
 		args := damage(random, sources[i%len(sources)])
-		inv, err := build(t, tool, args)
+		inv, err := k.build(t, tool, args)
 		if err == nil {
-			checkInvocation(t, tool, inv, args)
+			k.checkInvocation(t, tool, inv, args)
 		}
 	}
 }

@@ -23,11 +23,18 @@ type outcome struct {
 
 func (o outcome) succeeded() bool { return o.err == nil && o.result.Error == nil }
 
-// step runs one step of a call, protected from panics and, once ctx has
-// ended, from running for ever. It reports whether the step came to an end.
-func (k *kit) step(ctx context.Context, t testing.TB, name string, args json.RawMessage, run func() error) (ended bool, err error) {
+// step runs one step of a call, protected from panics and from running for
+// ever: its context ends with ctx, or after Timeout, and Timeout later it is
+// left behind, and with it the rest of the run. It reports whether the step came
+// to an end.
+func (k *kit) step(ctx context.Context, t testing.TB, name string, args json.RawMessage, run func(ctx context.Context) error) (ended bool, err error) {
+	if k.hung.Load() {
+		return false, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, k.Timeout)
+	defer cancel()
 	done := make(chan error, 1)
-	go func() { done <- tools.Protect(k.spec.Name, name, run) }()
+	go func() { done <- tools.Protect(k.spec.Name, name, func() error { return run(ctx) }) }()
 	select {
 	case err = <-done:
 	case <-ctx.Done():
@@ -36,6 +43,7 @@ func (k *kit) step(ctx context.Context, t testing.TB, name string, args json.Raw
 		select {
 		case err = <-done:
 		case <-limit.C:
+			k.hung.Store(true)
 			t.Errorf("%s of %s still runs %v after its context ended", name, show(args), k.Timeout)
 			return false, nil
 		}
@@ -49,7 +57,7 @@ func (k *kit) step(ctx context.Context, t testing.TB, name string, args json.Raw
 func (k *kit) execute(ctx context.Context, t testing.TB, inv tools.ToolInvocation, args json.RawMessage) (outcome, bool) {
 	var o outcome
 	var chunks atomic.Int64
-	ended, err := k.step(ctx, t, "Execute", args, func() (err error) {
+	ended, err := k.step(ctx, t, "Execute", args, func(ctx context.Context) (err error) {
 		o.result, err = inv.Execute(ctx, func(string) { chunks.Add(1) })
 		return err
 	})
@@ -89,7 +97,7 @@ func (k *kit) checkExecution(t testing.TB) {
 // for every call. It reports whether the call came to an end.
 func (k *kit) call(t testing.TB, args json.RawMessage) (outcome, bool) {
 	ctx := t.Context()
-	inv, err := build(t, k.fresh(t), args)
+	inv, err := k.build(t, k.fresh(t), args)
 	if err != nil {
 		t.Errorf("Build(%s): %v", show(args), err)
 		return outcome{}, false
@@ -117,7 +125,7 @@ func (k *kit) call(t testing.TB, args json.RawMessage) (outcome, bool) {
 // announced a refusal. ok is false where the call ends here.
 func (k *kit) confirm(ctx context.Context, t testing.TB, inv tools.ToolInvocation, args json.RawMessage) (willRefuse, ok bool) {
 	var c *tools.Confirmation
-	ended, err := k.step(ctx, t, "Confirmation", args, func() (err error) {
+	ended, err := k.step(ctx, t, "Confirmation", args, func(ctx context.Context) (err error) {
 		c, err = inv.Confirmation(ctx)
 		return err
 	})
@@ -196,12 +204,12 @@ func (k *kit) checkCancel(t testing.TB) {
 	for _, args := range k.Examples {
 		ended, cancel := context.WithCancel(t.Context())
 		cancel()
-		inv, err := build(t, k.fresh(t), args)
+		inv, err := k.build(t, k.fresh(t), args)
 		if err != nil {
 			return // reported by another check
 		}
-		returned, err := k.step(ended, t, "Confirmation", args, func() error {
-			_, err := inv.Confirmation(ended)
+		returned, err := k.step(ended, t, "Confirmation", args, func(ctx context.Context) error {
+			_, err := inv.Confirmation(ctx)
 			return err
 		})
 		if !returned || err != nil {
@@ -212,10 +220,12 @@ func (k *kit) checkCancel(t testing.TB) {
 		}
 
 		during, cancel := context.WithCancel(t.Context())
-		if inv, err = build(t, k.fresh(t), args); err == nil {
-			go cancel()
+		var cancelling sync.WaitGroup
+		if inv, err = k.build(t, k.fresh(t), args); err == nil {
+			cancelling.Go(cancel)
 			k.execute(during, t, inv, args)
 		}
+		cancelling.Wait()
 		cancel()
 	}
 }
@@ -235,7 +245,7 @@ func (k *kit) checkParallel(t testing.TB) {
 	for _, args := range k.Examples {
 		for range copies {
 			running.Go(func() {
-				inv, err := build(t, tool, args)
+				inv, err := k.build(t, tool, args)
 				if err != nil {
 					return // reported by another check
 				}

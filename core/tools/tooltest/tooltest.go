@@ -30,6 +30,7 @@ package tooltest
 
 import (
 	"encoding/json"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -58,8 +59,8 @@ type Cases struct {
 	// confirmation of its own, as the default question is enough for it.
 	DefaultQuestion bool
 
-	// Timeout is how long a call may run on after its context has ended.
-	// Zero or negative: 10 seconds.
+	// Timeout is how long each step of a call may take, and how long it may run
+	// on after its context has ended. Zero or negative: 10 seconds.
 	Timeout time.Duration
 	// Mutations is how many damaged arguments are tried. Zero: 300; negative:
 	// none.
@@ -86,10 +87,12 @@ const (
 //   - executing does not change the parameters (AR-12), succeeds for the
 //     Examples, fails with a code for Failing, and gives a result whose JSON
 //     is stable;
-//   - a call whose context has ended returns soon, and not with success;
+//   - a call whose context has ended returns soon, and not with success; no
+//     step takes longer than Cases.Timeout;
 //   - the Examples may run at once if the Spec says so (use -race).
 //
-// Where t is a *testing.T each check is a subtest. tool may be nil if
+// What does not return in time is reported and left behind, goroutine
+// included, and the tool is not called again. Where t is a *testing.T each check is a subtest. tool may be nil if
 // Cases.Fresh is given.
 func Run(t testing.TB, tool tools.DeclarativeTool, c Cases) {
 	t.Helper()
@@ -135,6 +138,7 @@ type kit struct {
 	Cases
 	tool tools.DeclarativeTool
 	spec tools.Spec
+	hung atomic.Bool // a step did not return: the tool is not called again
 }
 
 // fresh returns the tool in a new world.

@@ -197,7 +197,19 @@ func TestBadInvocations(t *testing.T) {
 				}
 				return tools.Result{}, nil
 			}
-		}, "still runs"},
+		}, "Execute of {\"text\":\"a\"} still runs"},
+		"hangs whatever its context": {tools.KindRead, func(i *invocation) {
+			i.run = func(context.Context, tools.Output) (tools.Result, error) { <-forever; return tools.Result{}, nil }
+		}, "Execute of {\"text\":\"a\"} still runs"},
+		"hangs while confirming": {tools.KindEdit, func(i *invocation) {
+			i.confirm = func(context.Context) (*tools.Confirmation, error) { <-forever; return nil, nil }
+		}, "Confirmation of {\"text\":\"a\"} still runs"},
+		"takes too long": {tools.KindRead, func(i *invocation) {
+			i.run = func(ctx context.Context, _ tools.Output) (tools.Result, error) {
+				<-ctx.Done()
+				return tools.Result{}, ctx.Err()
+			}
+		}, "fails: context deadline exceeded"},
 		"does not confirm": {tools.KindEdit, func(*invocation) {}, "is nil, and the tool changes something"},
 		"confirmation without details": {tools.KindEdit, func(i *invocation) {
 			i.confirm = info(tools.Confirmation{Type: tools.ConfirmEdit, Title: "t"})
@@ -259,7 +271,7 @@ func TestBadInvocations(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			c := tooltest.Cases{Examples: examples[:1], Mutations: 20}
-			if name == "hangs" {
+			if strings.HasPrefix(name, "hangs") || name == "takes too long" {
 				c.Timeout = 20 * time.Millisecond
 			}
 			got := failuresOf(t, broken(t, tt.kind, tt.change), c)
@@ -273,6 +285,8 @@ func TestBadInvocations(t *testing.T) {
 }
 
 func TestBadBuild(t *testing.T) {
+	forever := make(chan struct{})
+	t.Cleanup(func() { close(forever) })
 	tests := map[string]struct {
 		build func(good func(json.RawMessage) (tools.ToolInvocation, error)) func(json.RawMessage) (tools.ToolInvocation, error)
 		want  string
@@ -284,7 +298,10 @@ func TestBadBuild(t *testing.T) {
 				}
 				return good(args)
 			}
-		}, "Build([]) panics"},
+		}, "Build of [] panics"},
+		"hangs": {func(func(json.RawMessage) (tools.ToolInvocation, error)) func(json.RawMessage) (tools.ToolInvocation, error) {
+			return func(json.RawMessage) (tools.ToolInvocation, error) { <-forever; return nil, nil }
+		}, "Build of {\"text\":\"a\"} still runs"},
 		"accepts anything": {func(good func(json.RawMessage) (tools.ToolInvocation, error)) func(json.RawMessage) (tools.ToolInvocation, error) {
 			return func(json.RawMessage) (tools.ToolInvocation, error) { return good(examples[0]) }
 		}, "accepts bad arguments"},
@@ -302,7 +319,11 @@ func TestBadBuild(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			tool := broken(t, tools.KindRead, func(*invocation) {})
 			tool.build = tt.build(tool.build)
-			require.Contains(t, failuresOf(t, tool, tooltest.Cases{Examples: examples[:1]}), tt.want)
+			c := tooltest.Cases{Examples: examples[:1]}
+			if name == "hangs" {
+				c.Timeout = 20 * time.Millisecond
+			}
+			require.Contains(t, failuresOf(t, tool, c), tt.want)
 		})
 	}
 }
