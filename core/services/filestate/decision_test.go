@@ -490,7 +490,42 @@ func TestSeen(t *testing.T) {
 	require.False(t, f.Seen(f.path("a")))
 }
 
-// An unread file that was given a dead file's inode number is not shown.
+// An unread file that has the inode number of a dead one which was read is a
+// stranger, unless size and mtime are the dead one's too: then it is that file
+// under another name (RC-02).
+func TestInodeNumberAloneIsNoIdentity(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*workspace.Info)
+		same   bool
+	}{
+		"another size":  {func(i *workspace.Info) { i.Size++ }, false},
+		"another mtime": {func(i *workspace.Info) { i.MtimeNS++ }, false},
+		"another ctime": {func(i *workspace.Info) { i.CtimeNS++ }, true}, // as a rename does
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := newFixture(t)
+			f.write("gone", "x")
+			f.shown("gone")
+			dead := f.info("gone")
+			if !dead.Identified() {
+				t.Skip("files have no inode numbers here")
+			}
+			require.NoError(t, os.Remove(f.name("gone")))
+			tt.change(&dead)
+			p := f.write("new", "unread")
+			f.disk.statAs = func(workspace.Info) workspace.Info { return dead }
+			require.Equal(t, tt.same, f.Seen(p))
+			refusal := f.Decide(Check{Path: p, Verb: editing})
+			if tt.same {
+				require.Nil(t, refusal)
+				return
+			}
+			f.requireRefusal(refusal, fault.EditRequiresPriorRead, fault.NeverRead)
+		})
+	}
+}
+
+// The same with a number that the file system itself gave away again.
 func TestReusedInodeIsNotSeen(t *testing.T) {
 	f := newFixture(t)
 	f.write("gone", "x")
