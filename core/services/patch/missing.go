@@ -9,9 +9,9 @@ import (
 // leftOut is the last tier (FS-69): it looks for the one place where h fits if
 // a single line of the file is left out between two of its old lines. The hunk
 // needs three lines that are not blank. The line may not lie among removed
-// lines, nor where lines are added that replace none, since nothing would say on
-// which side of it they belong; and it may not be one of the added lines, since
-// then the diff has been applied before.
+// lines, nor where lines are added, since nothing would say on which side of it
+// they belong; and it may not be one of the added lines, since then the diff has
+// been applied before.
 //
 // ok is false if there is no such place or if it is not safe; several places
 // are an error.
@@ -140,17 +140,17 @@ type gapRule struct {
 
 func (h *hunk) gaps() gapRule {
 	var g gapRule
-	inserted := false // lines were added since the last old line, and not in its place
+	added := false // since the last old line
 	for _, l := range h.lines {
-		k := len(g.removed)
 		if !l.old() {
-			inserted = k == 0 || !g.removed[k-1]
+			added = true
 			continue
 		}
 		removed := l.op == gitdiff.OpDelete
-		g.open = append(g.open, k > 0 && !inserted && !(removed && g.removed[k-1]))
+		k := len(g.removed)
+		g.open = append(g.open, k > 0 && !added && !(removed && g.removed[k-1]))
 		g.removed = append(g.removed, removed)
-		inserted = false
+		added = false
 	}
 	return g
 }

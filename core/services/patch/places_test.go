@@ -49,25 +49,19 @@ func TestParseManySignatures(t *testing.T) {
 	require.Len(t, d.hunks[0].lines, 2)
 }
 
-// FS-69: added lines that replace removed ones have their place, whatever
-// follows; lines that are only inserted have not.
-func TestLeftOutAfterAReplacement(t *testing.T) {
+// FS-69: beside added lines no line may be left out, not even where they
+// replace removed ones: some of them may belong behind the missing line.
+func TestLeftOutBesideAddedLines(t *testing.T) {
 	base := ""
 	for i := 1; i <= 12; i++ {
 		base += "line " + string(rune('a'+i)) + "\n"
 	}
-	d, err := Parse("@@\n line d\n line e\n-line f\n+line F\n line h\n line i\n")
-	require.NoError(t, err)
-	c, err := Correct(base, d)
-	require.NoError(t, err)
-	text, err := ApplyStrict(base, c)
-	require.NoError(t, err)
-	require.Equal(t, strings.Replace(base, "line f", "line F", 1), text)
-
-	d, err = Parse("@@\n line d\n line e\n line f\n+line F\n line h\n line i\n")
-	require.NoError(t, err)
-	_, err = Correct(base, d)
-	require.Equal(t, fault.InvalidDiff, fault.CodeOf(err))
+	for _, change := range []string{"-line f\n+line F\n", " line f\n+line F\n", "-line f\n+line F\n+line G\n"} {
+		d, err := Parse("@@\n line d\n line e\n" + change + " line h\n line i\n")
+		require.NoError(t, err)
+		_, err = Correct(base, d)
+		require.Equal(t, fault.InvalidDiff, fault.CodeOf(err))
+	}
 }
 
 // FS-67: a wrong name is forgiven, and told.
