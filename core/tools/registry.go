@@ -203,7 +203,8 @@ func (r *Registry) Unregister(name string) bool {
 }
 
 // Lookup returns the tool that has a name or, where no tool has it, an alias.
-// The error is of code tool_not_registered and suggests up to three names.
+// The error is of code tool_not_registered and suggests the tools that the name
+// governs, or else up to three names like it.
 func (r *Registry) Lookup(name string) (DeclarativeTool, error) {
 	r.mu.RLock()
 	e := r.byName[name]
@@ -219,11 +220,26 @@ func (r *Registry) Lookup(name string) (DeclarativeTool, error) {
 
 func (r *Registry) notRegistered(name string) *fault.Error {
 	remedy := "Call one of the declared tools, by its exact name."
-	if near := nearest(name, r.Names(), 3); len(near) > 0 {
+	if instead := r.governedBy(name); len(instead) > 0 {
+		remedy = fmt.Sprintf("It is not registered in this session; %s does this work. A session that lists %s among its core tools has it.",
+			orList(instead), name)
+	} else if near := nearest(name, r.Names(), 3); len(near) > 0 {
 		remedy = "Did you mean " + orList(near) + "? Tools are called by their exact names."
 	}
 	return fault.New(fault.ToolNotRegistered, "tools.lookup",
 		fmt.Sprintf("There is no tool named %s.", quoteClipped(name)), remedy)
+}
+
+// governedBy returns the names of the tools that a name governs, in listing
+// order: they do the work of the tool of that name.
+func (r *Registry) governedBy(name string) []string {
+	var names []string
+	for _, t := range r.All() {
+		if spec := t.Spec(); slices.Contains(spec.GovernedBy, name) {
+			names = append(names, spec.Name)
+		}
+	}
+	return names
 }
 
 // All returns the tools in listing order.

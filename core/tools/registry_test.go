@@ -72,6 +72,31 @@ func TestRegistry(t *testing.T) {
 	require.Empty(t, log.String())
 }
 
+// governed is a tool that other names govern.
+type governed struct {
+	tools.DeclarativeTool
+	by []string
+}
+
+func (g governed) Spec() tools.Spec {
+	spec := g.DeclarativeTool.Spec()
+	spec.GovernedBy = g.by
+	return spec
+}
+
+// A name that governs a tool, and has none itself, leads to that tool.
+func TestLookupGoverning(t *testing.T) {
+	r := tools.NewRegistry(tools.RegistryOptions{})
+	require.NoError(t, r.Register(governed{named(t, "safe_patch", "X.", builtIn), []string{"edit", "replace"}}))
+	require.NoError(t, r.Register(named(t, "edits", "X.", builtIn)))
+	for _, name := range []string{"edit", "replace"} {
+		_, err := r.Lookup(name)
+		require.Equal(t, fault.ToolNotRegistered, fault.CodeOf(err))
+		require.Equal(t, `It is not registered in this session; "safe_patch" does this work. A session that lists `+name+
+			` among its core tools has it.`, fault.As(err).Remedy)
+	}
+}
+
 // AR-06: an unknown name gives not-found, with up to three near names.
 func TestLookupUnknown(t *testing.T) {
 	r := tools.NewRegistry(tools.RegistryOptions{})
