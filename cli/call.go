@@ -83,8 +83,11 @@ func (p *program) arguments(ctx context.Context, arg string) (json.RawMessage, e
 	data := []byte(arg)
 	if arg == "-" {
 		var err error
-		if data, err = awaitRead(ctx, func() ([]byte, error) { return io.ReadAll(p.in) }); err != nil {
+		if data, err = awaitRead(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(p.in, tools.MaxJSONBytes+1)) }); err != nil {
 			return nil, err
+		}
+		if len(data) > tools.MaxJSONBytes {
+			return nil, usageError(fmt.Sprintf("The arguments on stdin are longer than %d MiB.", tools.MaxJSONBytes>>20), "Split the work into several calls.")
 		}
 	}
 	if err := checkJSON(data); err != nil {
@@ -137,7 +140,7 @@ func (p *program) callBatch(ctx context.Context, s session) error {
 	in := bufio.NewReader(p.in)
 	worst := exitDone
 	for line := 1; ; line++ {
-		text, err := awaitRead(ctx, func() ([]byte, error) { return in.ReadBytes('\n') })
+		text, err := awaitRead(ctx, func() ([]byte, error) { return readLine(in, tools.MaxJSONBytes) })
 		if err != nil && !errors.Is(err, io.EOF) {
 			return err
 		}
@@ -164,6 +167,19 @@ func (p *program) callBatch(ctx context.Context, s session) error {
 	return &exitError{code: worst}
 }
 
+// readLine returns a line with its end, or no more than limit bytes and one of a
+// longer one, whose rest it drops.
+func readLine(in *bufio.Reader, limit int) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := in.ReadSlice('\n')
+		line = append(line, part[:min(len(part), limit+1-len(line))]...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return line, err
+		}
+	}
+}
+
 func (p *program) batchAnswer(ctx context.Context, s session, line int, text []byte) answer {
 	var call batchLine
 	if err := decodeCall(text, &call); err != nil {
@@ -176,6 +192,9 @@ func (p *program) batchAnswer(ctx context.Context, s session, line int, text []b
 
 // decodeCall reads a line of a batch strictly.
 func decodeCall(text []byte, call *batchLine) error {
+	if len(text) > tools.MaxJSONBytes {
+		return fmt.Errorf("it is longer than %d MiB", tools.MaxJSONBytes>>20)
+	}
 	if err := checkJSON(text); err != nil {
 		return err
 	}

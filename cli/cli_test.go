@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -133,6 +134,35 @@ func TestBatchAnswersEachLine(t *testing.T) {
 		}
 	}
 	require.Equal(t, 7, strings.Count(stderr, "\n"), "one line for each error:\n%s", stderr)
+}
+
+// endless is input without a line end.
+type endless struct{}
+
+func (endless) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = 'x'
+	}
+	return len(b), nil
+}
+
+// What is too long for a tool is not kept in memory first; a batch goes on
+// behind such a line.
+func TestInputIsLimited(t *testing.T) {
+	code, _, stderr := fettle(t, &fakeSession{run: byName}, endless{}, "call", "ok", "-")
+	require.Equal(t, 2, code)
+	require.Contains(t, stderr, "longer than 64 MiB")
+
+	long := io.LimitReader(endless{}, tools.MaxJSONBytes+5000)
+	code, stdout, stderr := fettle(t, &fakeSession{run: byName}, io.MultiReader(long, strings.NewReader("\n{\"tool\":\"ok\"}\n")), "call", "--batch")
+	require.Equal(t, 1, code)
+	require.Equal(t, 2, strings.Count(stdout, "\n"))
+	require.Contains(t, stdout, `"status":"success"`)
+	require.Contains(t, stderr, "line 1: This line is not a call: it is longer than 64 MiB.")
+
+	line, err := readLine(bufio.NewReaderSize(strings.NewReader(strings.Repeat("x", 100)+"\nnext\n"), 16), 40)
+	require.NoError(t, err)
+	require.Len(t, line, 41)
 }
 
 // Each answer is printed before the next line is read.

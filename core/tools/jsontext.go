@@ -11,11 +11,14 @@ import (
 	"unicode/utf8"
 )
 
-// Limits on JSON text that comes from a model or a server.
+// MaxJSONBytes is the longest JSON text, such as the arguments of a call, that
+// is taken from a model or a server. A file of 20 MiB still fits when escaped.
+const MaxJSONBytes = 64 << 20
+
+// Further limits on such text.
 const (
-	maxJSONBytes = 64 << 20 // of one text; a file of 20 MiB still fits when escaped
-	maxDepth     = 200      // of nested arrays and objects
-	maxDigits    = 400      // of one number, and of the size of its exponent: what is above stalls exact arithmetic
+	maxDepth  = 200 // of nested arrays and objects
+	maxDigits = 400 // of one number, and of the size of its exponent: what is above stalls exact arithmetic
 )
 
 // readJSON reads one JSON text into the types of encoding/json, with
@@ -31,8 +34,8 @@ func readJSON(data []byte) (any, error) {
 // readMembers is readJSON; where the text is an object and spans is set, it
 // also returns the text of each member, which aliases data.
 func readMembers(data []byte, spans bool) (any, map[string]json.RawMessage, error) {
-	if len(data) > maxJSONBytes {
-		return nil, nil, fmt.Errorf("the JSON text has %d bytes, more than the limit of %d", len(data), maxJSONBytes)
+	if len(data) > MaxJSONBytes {
+		return nil, nil, fmt.Errorf("the JSON text has %d bytes, more than the limit of %d", len(data), MaxJSONBytes)
 	}
 	if !json.Valid(data) {
 		return nil, nil, explainSyntax(data)

@@ -41,7 +41,7 @@ func TestReadJSONRefuses(t *testing.T) {
 }
 
 func TestReadJSONRefusesTooMuch(t *testing.T) {
-	_, err := readJSON(bytes.Repeat([]byte(" "), maxJSONBytes+1))
+	_, err := readJSON(bytes.Repeat([]byte(" "), MaxJSONBytes+1))
 	require.ErrorContains(t, err, "more than the limit")
 }
 
