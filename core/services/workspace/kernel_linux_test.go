@@ -1,13 +1,10 @@
 package workspace
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -17,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/unprivileged"
 )
 
 // Names in random trees of links lead where the kernel leads, as long as it
@@ -224,37 +222,8 @@ func descriptors(t *testing.T) int {
 	return len(entries)
 }
 
-// unprivileged runs the named test again as nobody, for whom mode bits hold.
-// It returns true in that run, with the folder that prepare filled.
-func unprivileged(t *testing.T, prepare func(top string)) (top string, ok bool) {
-	const variable, nobody = "FETTLE_TEST_UNPRIVILEGED", 65534
-	if top := os.Getenv(variable); top != "" {
-		return top, true
-	}
-	if os.Getuid() != 0 {
-		t.Skip("only root can become another user")
-	}
-	top, err := os.MkdirTemp("", "fettle") //nolint:usetesting // t.TempDir lies in a folder that others may not enter
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(top)) })
-	require.NoError(t, os.Chmod(top, 0o755))
-	prepare(top)
-	// The link stays executable where the name of the binary is out of reach.
-	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
-	cmd.Env = append(os.Environ(), variable+"="+top)
-	cmd.Dir = "/"
-	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
-	out, err := cmd.CombinedOutput()
-	if errors.Is(err, fs.ErrPermission) {
-		t.Skip("the test binary cannot be run by another user")
-	}
-	require.NoError(t, err, "%s", out)
-	require.True(t, bytes.Contains(out, []byte("--- PASS: "+t.Name())), "%s", out)
-	return "", false
-}
-
 func TestPermissions(t *testing.T) {
-	top, ok := unprivileged(t, func(top string) {
+	top, ok := unprivileged.Run(t, func(top string) {
 		for _, dir := range []string{"closed", "unlisted", "readonly"} {
 			require.NoError(t, os.Mkdir(filepath.Join(top, dir), 0o755))
 			require.NoError(t, os.WriteFile(filepath.Join(top, dir, "file"), []byte("x"), 0o644))

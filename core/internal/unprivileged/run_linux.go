@@ -1,0 +1,54 @@
+package unprivileged
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"os/exec"
+	"syscall"
+	"testing"
+)
+
+// Run runs the calling test again as nobody, for whom mode bits hold. In that
+// run it returns true and the folder that prepare, run by root, has filled; in
+// root's it returns false once the other has passed, and the test has nothing
+// left to do. The test is skipped where it cannot become another user.
+func Run(t *testing.T, prepare func(top string)) (top string, ok bool) {
+	t.Helper()
+	const variable, nobody = "FETTLE_TEST_UNPRIVILEGED", 65534
+	if top := os.Getenv(variable); top != "" {
+		return top, true
+	}
+	if os.Getuid() != 0 {
+		t.Skip("only root can become another user")
+	}
+	top, err := os.MkdirTemp("", "fettle") //nolint:usetesting // t.TempDir lies in a folder that others may not enter
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(top); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := os.Chmod(top, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	prepare(top)
+	// The link stays executable where the name of the binary is out of reach.
+	cmd := exec.CommandContext(t.Context(), "/proc/self/exe", "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), variable+"="+top)
+	cmd.Dir = "/"
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	out, err := cmd.CombinedOutput()
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		t.Skip("the test binary cannot be run by another user")
+	case err != nil:
+		t.Fatalf("as nobody: %v\n%s", err, out)
+	case !bytes.Contains(out, []byte("--- PASS: "+t.Name())):
+		t.Fatalf("as nobody the test did not run to its end:\n%s", out)
+	}
+	return "", false
+}
