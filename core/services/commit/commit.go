@@ -187,9 +187,12 @@ type Outcome struct {
 //
 // A nil error means that the new bytes are at the path and flushed to disk,
 // with the folder's entry. Any error means that the target was not changed by
-// this call and that no temporary file of it is left, with two exceptions that
-// the error's message states: a file with several hard links whose old bytes
-// could not be put back, and a temporary file that cannot be removed.
+// this call, with three exceptions that the error's message states: the
+// exchange of names could not be undone (code file_write_failure; the previous
+// file is then in Kept, unless somebody has removed it), a new file could not be
+// withdrawn (the same code), and the old bytes of a file with several hard links
+// could not be put back. No temporary file of the call is left, unless it cannot
+// be removed: then it is logged, and goes with a later commit in the folder.
 //
 // An ended ctx stops the call with code cancelled up to the moment at which
 // the names are exchanged (AR-29); after it the commit is carried through.

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-
-	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
 // create places a new file with an operation that never replaces (FS-62).
@@ -33,7 +31,7 @@ func (t *transaction) create(ctx context.Context) error {
 			err = t.renameNew(part, t.Name)
 		}
 		if err == nil && f != nil {
-			t.info, err = workspace.InfoOf(f)
+			t.describe(f)
 		}
 		return err
 	})
@@ -51,8 +49,7 @@ func (t *transaction) create(ctx context.Context) error {
 		err = t.step(StepSynced)
 	}
 	if err != nil {
-		t.withdraw(context.WithoutCancel(ctx))
-		return err
+		return t.withdraw(context.WithoutCancel(ctx), err)
 	}
 	if !replacesOpenFiles {
 		t.describeResult()
@@ -61,29 +58,42 @@ func (t *transaction) create(ctx context.Context) error {
 }
 
 // withdraw takes a new file of ours away again, unless somebody has changed
-// or replaced it by now.
-func (t *transaction) withdraw(ctx context.Context) {
+// or replaced it by now. It returns cause, or if our bytes stay at the path an
+// error that says so.
+func (t *transaction) withdraw(ctx context.Context, cause error) error {
 	temp := t.tempName()
-	if err := t.renameNew(t.Name, temp); err != nil {
-		t.log.Error("new file could not be withdrawn", "target", t.Path, "error", err)
-		return
+	if err := t.renameNew(t.Name, temp); errors.Is(err, fs.ErrNotExist) {
+		return cause
+	} else if err != nil {
+		return t.notWithdrawn(errors.Join(cause, err))
 	}
-	w, found := t.examine(ctx, temp, t.sum, t.options.LeaseWait)
+	w, verdict := t.examine(ctx, temp, t.sum, t.options.LeaseWait)
 	defer w.end()
-	switch found {
+	switch verdict {
 	case intact:
 		t.discard(temp)
 		t.rescue(ctx, w)
-	case busy, foreign:
+		if found, err := t.system.look(t.dir, t.Name); err == nil && found.is(w.info) {
+			return t.notWithdrawn(cause) // it was renamed by a link, and the name could not be removed
+		}
+	case busy:
+		// Our bytes, but somebody is about to write to them.
 		w.release()
+		if err := t.renameNew(temp, t.Name); err == nil {
+			return t.notWithdrawn(cause)
+		}
+		t.keep(temp)
+	case foreign:
 		if err := t.renameNew(temp, t.Name); err != nil {
 			t.keep(temp)
 		}
 	case gone:
 	}
+	return cause
 }
 
-// renameNew renames without replacing: fs.ErrExist if the name is taken.
+// renameNew renames without replacing: fs.ErrExist if the name is taken. Where
+// that takes a link, an old name that cannot be removed is logged.
 func (t *transaction) renameNew(from, to string) error {
 	err := t.system.renameNoReplace(t.dir, from, to)
 	if !errors.Is(err, errors.ErrUnsupported) {
@@ -91,7 +101,8 @@ func (t *transaction) renameNew(from, to string) error {
 	}
 	err = t.system.link(t.dir, from, to)
 	if err == nil {
-		return t.system.remove(t.dir, from)
+		t.discard(from)
+		return nil
 	}
 	if !errors.Is(err, errors.ErrUnsupported) {
 		return err

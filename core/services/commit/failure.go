@@ -93,6 +93,30 @@ func (t *transaction) disappeared() error {
 		Because(fault.Disappeared)
 }
 
+// notPutBack reports that the old content could not be given its path again.
+// now says what is there, older names the file beside it that holds the old
+// content, "" if that is gone.
+func (t *transaction) notPutBack(now, older string, cause error) error {
+	message := fmt.Sprintf("Writing %s failed, and what was there could not be put back: it %s.", t.Path, now)
+	if older == "" {
+		return fault.Wrap(fault.FileWriteFailure, op,
+			message+" Another program has removed its previous content.", readAgain, cause)
+	}
+	remedy := "Read both files; if the new content is not wanted, put the previous content back."
+	if tempPattern.MatchString(older) {
+		remedy += " Do so before the next write in this folder, which takes that file for a leftover."
+	}
+	return fault.Wrap(fault.FileWriteFailure, op,
+		fmt.Sprintf("%s Its previous content is in %s.", message, filepath.Join(t.folderPath(), older)), remedy, cause)
+}
+
+// notWithdrawn reports a new file that could not be taken away again.
+func (t *transaction) notWithdrawn(cause error) error {
+	return fault.Wrap(fault.FileWriteFailure, op,
+		fmt.Sprintf("Writing %s failed after it was created, and it could not be removed again: it holds the new content.", t.Path),
+		"Read the file; remove it if it is not wanted.", cause)
+}
+
 func (t *transaction) openElsewhere() error {
 	return fault.New(fault.FileChangedSinceRead, op,
 		fmt.Sprintf("%s is open for writing in another program; nothing was written.", t.Path),

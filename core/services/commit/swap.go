@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"os"
 
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
@@ -44,16 +45,11 @@ func (s *swapped) settle(ctx context.Context) error {
 	}
 	switch {
 	case failed != nil:
-		w.release()
-		s.undo(ctx)
-		return failed
+		return s.undo(ctx, w, failed)
 	case found == busy:
-		w.release()
-		s.undo(ctx)
-		return s.openElsewhere()
+		return s.undo(ctx, w, s.openElsewhere())
 	case found == foreign:
-		s.undo(ctx)
-		return s.changed("was changed")
+		return s.undo(ctx, w, s.changed("was changed"))
 	case found == gone:
 		// Somebody cleans up files that are not theirs. What was displaced
 		// cannot be judged any more, and without our bytes there would be none.
@@ -98,13 +94,19 @@ func (s *swapped) followMode(displaced *watch) error {
 	return s.system.copyAttributes(s.ours, displaced.file)
 }
 
-// undo gives the path back what was displaced. What it finds there is ours and
-// is removed, or somebody else's and newer: then that stays at the path and
-// what was displaced is kept beside it (FS-60).
-func (s *swapped) undo(ctx context.Context) {
-	back, found := s.putBack()
-	if !found {
-		return
+// undo gives the path back what was displaced, whose watch it releases first:
+// whoever waits to write to it goes on. What it finds at the path is ours and
+// is removed, or somebody else's and newer: then that stays there and what was
+// displaced is kept beside it (FS-60). It returns cause, or if our bytes stay
+// at the path an error that says so.
+func (s *swapped) undo(ctx context.Context, displaced *watch, cause error) error {
+	displaced.release()
+	back, err := s.putBack()
+	if err != nil {
+		return s.notUndone(cause, err)
+	}
+	if back == "" {
+		return cause
 	}
 	_ = s.step(StepUndone) // it fails already
 	w, verdict := s.examine(ctx, back, s.sum, s.options.LeaseWait)
@@ -125,44 +127,55 @@ func (s *swapped) undo(ctx context.Context) {
 		s.keep(older)
 	case gone:
 	}
+	return cause
+}
+
+// notUndone keeps what was displaced beside the target and says what is at the
+// path: what somebody else put there (then all is as if undone), or our bytes.
+func (s *swapped) notUndone(cause, undoing error) error {
+	older := s.keep(s.displaced)
+	ours, unknown := workspace.InfoOf(s.ours)
+	found, err := s.system.look(s.dir, s.Name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return s.notPutBack("does not exist any more", older, errors.Join(cause, undoing))
+	case unknown == nil && err == nil && !found.is(ours):
+		return cause
+	default:
+		return s.notPutBack("holds the new content", older, errors.Join(cause, undoing))
+	}
 }
 
 // putBack swaps what was displaced back to the path and answers the name of
-// what was there, if there was something.
-func (s *swapped) putBack() (back string, found bool) {
+// what was there, "" if there was nothing.
+func (s *swapped) putBack() (back string, err error) {
 	const tries = 100 // each fails only if somebody creates or deletes the path in between
 	for range tries {
-		back, err := s.swap(s.displaced)
-		if err == nil {
-			return back, true
-		}
+		back, err = s.swap(s.displaced)
 		if !errors.Is(err, fs.ErrNotExist) {
-			break
+			return back, err
 		}
 		err = s.renameNew(s.displaced, s.Name)
-		if err == nil || errors.Is(err, fs.ErrNotExist) {
-			return "", false
-		}
 		if !errors.Is(err, fs.ErrExist) {
-			break
+			return "", err
 		}
 	}
-	s.keep(s.displaced)
-	return "", false
+	return "", err
 }
 
 // keep gives a file with somebody else's bytes a visible name beside the
-// target, and reports it.
-func (t *transaction) keep(name string) {
+// target, reports it, and answers the name; "" if it is gone.
+func (t *transaction) keep(name string) string {
 	visible := t.keptName()
 	if err := t.renameNew(name, visible); err != nil {
 		if errors.Is(err, fs.ErrNotExist) {
-			return
+			return ""
 		}
 		t.log.Error("kept file could not be renamed", "name", name, "error", err)
 		visible = name
 	}
 	t.reportKept(visible)
+	return visible
 }
 
 // rescue is the last look at a file that has lost its name: bytes that arrived
@@ -212,14 +225,19 @@ func (t *transaction) copyTo(name string, w *watch) error {
 // describeResult fills in what the call reports about the new file. The bytes
 // are in place whatever comes of it.
 func (t *transaction) describeResult() {
-	var err error
 	if t.ours == nil {
-		t.ours, err = t.system.openRead(t.dir, t.Name)
+		var err error
+		if t.ours, err = t.system.openRead(t.dir, t.Name); err != nil {
+			t.log.Warn("new file could not be described", "target", t.Path, "error", err)
+			return
+		}
 	}
-	if err == nil {
-		t.info, err = workspace.InfoOf(t.ours)
-	}
-	if err != nil {
+	t.describe(t.ours)
+}
+
+func (t *transaction) describe(file *os.File) {
+	var err error
+	if t.info, err = workspace.InfoOf(file); err != nil {
 		t.log.Warn("new file could not be described", "target", t.Path, "error", err)
 	}
 }

@@ -101,9 +101,10 @@ func (w *watch) quiet() bool {
 	return w.unchanged()
 }
 
-// release lets a waiting writer go on; the file stays open.
+// release lets a waiting writer go on; the file stays open. A nil watch has
+// nothing to release.
 func (w *watch) release() {
-	if w.leased {
+	if w != nil && w.leased {
 		w.system.endLease(w.file)
 		w.leased = false
 	}
