@@ -3,6 +3,7 @@ package commit
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -41,18 +42,18 @@ func (s *failing) fails(call string) error {
 	return &os.PathError{Op: call, Path: "target.txt", Err: s.err}
 }
 
-func (s *failing) createUnnamed(dir *os.File) (*os.File, error) {
+func (s *failing) createUnnamed(dir *os.File, perm fs.FileMode) (*os.File, error) {
 	if err := s.fails("create"); err != nil {
 		return nil, err
 	}
-	return s.system.createUnnamed(dir)
+	return s.system.createUnnamed(dir, perm)
 }
 
-func (s *failing) createNamed(dir *os.File, name string) (*os.File, error) {
+func (s *failing) createNamed(dir *os.File, name string, perm fs.FileMode) (*os.File, error) {
 	if err := s.fails("create"); err != nil {
 		return nil, err
 	}
-	return s.system.createNamed(dir, name)
+	return s.system.createNamed(dir, name, perm)
 }
 
 // writeAt writes half of what it is given before it fails, as a full disk does.

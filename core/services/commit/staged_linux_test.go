@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -34,7 +35,9 @@ func (noLeases) lease(*os.File, bool) error { return errors.ErrUnsupported }
 
 type noUnnamed struct{ system }
 
-func (noUnnamed) createUnnamed(*os.File) (*os.File, error) { return nil, errors.ErrUnsupported }
+func (noUnnamed) createUnnamed(*os.File, fs.FileMode) (*os.File, error) {
+	return nil, errors.ErrUnsupported
+}
 
 // noProc makes unnamed files, but cannot give them a name.
 type noProc struct{ system }

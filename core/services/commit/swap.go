@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
@@ -203,12 +204,14 @@ func (t *transaction) rescue(ctx context.Context, w *watch) {
 	t.reportKept(name)
 }
 
+// copyTo copies the file's bytes to a new one. Once they are written there is
+// no failure: attributes that cannot be had leave the copy private.
 func (t *transaction) copyTo(name string, w *watch) error {
 	data, err := io.ReadAll(&fileReader{f: w.file})
 	if err != nil {
 		return err
 	}
-	f, err := t.system.createNamed(t.dir, name)
+	f, err := t.system.createNamed(t.dir, name, privateMode)
 	if err != nil {
 		return err
 	}
@@ -216,10 +219,11 @@ func (t *transaction) copyTo(name string, w *watch) error {
 	if err := t.system.writeAt(f, data, 0); err != nil {
 		return err
 	}
-	if err := t.system.copyAttributes(f, w.file); err != nil {
-		return err
+	err = t.system.copyAttributes(f, w.file)
+	if err := errors.Join(err, t.system.sync(f)); err != nil {
+		t.log.Error("kept bytes may lack attributes or not be on disk yet", "path", filepath.Join(t.folderPath(), name), "error", err)
 	}
-	return t.system.sync(f)
+	return nil
 }
 
 // describeResult fills in what the call reports about the new file. The bytes

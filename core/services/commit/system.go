@@ -33,10 +33,10 @@ type system interface {
 	mayWrite(dir *os.File, name string) error
 
 	// createUnnamed makes a file that vanishes unless linkUnnamed gives it a
-	// name; createNamed makes one that must be new. Both have mode 0666 less
-	// the umask.
-	createUnnamed(dir *os.File) (*os.File, error)
-	createNamed(dir *os.File, name string) (*os.File, error)
+	// name; createNamed makes one that must be new. Both have the mode perm less
+	// the umask, or what the folder's default ACL makes of it.
+	createUnnamed(dir *os.File, perm fs.FileMode) (*os.File, error)
+	createNamed(dir *os.File, name string, perm fs.FileMode) (*os.File, error)
 	linkUnnamed(f *os.File, dir *os.File, name string) error // fs.ErrExist if taken
 
 	writeAt(f *os.File, data []byte, offset int64) error

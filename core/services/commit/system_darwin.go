@@ -2,6 +2,7 @@ package commit
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"runtime"
 
@@ -10,7 +11,7 @@ import (
 
 func (kernel) pathOf(_ *os.File, fallback string) string { return fallback }
 
-func (kernel) createUnnamed(*os.File) (*os.File, error) {
+func (kernel) createUnnamed(*os.File, fs.FileMode) (*os.File, error) {
 	return nil, errors.ErrUnsupported
 }
 

@@ -3,7 +3,7 @@ package commit
 import (
 	"errors"
 	"fmt"
-
+	"io/fs"
 	"os"
 	"runtime"
 
@@ -19,8 +19,8 @@ func (kernel) pathOf(dir *os.File, fallback string) string {
 	return name
 }
 
-func (kernel) createUnnamed(dir *os.File) (*os.File, error) {
-	f, err := openAt(dir, ".", unix.O_TMPFILE|unix.O_WRONLY, 0o666)
+func (kernel) createUnnamed(dir *os.File, perm fs.FileMode) (*os.File, error) {
+	f, err := openAt(dir, ".", unix.O_TMPFILE|unix.O_WRONLY, uint32(perm.Perm()))
 	if errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EINVAL) {
 		err = unsupported(err) // kernels and file systems that do not know O_TMPFILE
 	}

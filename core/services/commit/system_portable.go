@@ -59,12 +59,14 @@ func (k kernel) mayWrite(dir *os.File, name string) error {
 	return nil
 }
 
-func (kernel) createUnnamed(*os.File) (*os.File, error) { return nil, errors.ErrUnsupported }
+func (kernel) createUnnamed(*os.File, fs.FileMode) (*os.File, error) {
+	return nil, errors.ErrUnsupported
+}
 
 func (kernel) linkUnnamed(*os.File, *os.File, string) error { return errors.ErrUnsupported }
 
-func (kernel) createNamed(dir *os.File, name string) (*os.File, error) {
-	return os.OpenFile(in(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o666)
+func (kernel) createNamed(dir *os.File, name string, perm fs.FileMode) (*os.File, error) {
+	return os.OpenFile(in(dir, name), os.O_CREATE|os.O_EXCL|os.O_WRONLY, perm)
 }
 
 func (kernel) writeAt(f *os.File, data []byte, offset int64) error {

@@ -117,8 +117,8 @@ func openNow(dir *os.File, name string, flags int) (*os.File, error) {
 	return f, err
 }
 
-func (kernel) createNamed(dir *os.File, name string) (*os.File, error) {
-	return openAt(dir, name, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_NOFOLLOW, 0o666)
+func (kernel) createNamed(dir *os.File, name string, perm fs.FileMode) (*os.File, error) {
+	return openAt(dir, name, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_NOFOLLOW, uint32(perm.Perm()))
 }
 
 func (kernel) writeAt(f *os.File, data []byte, offset int64) error {

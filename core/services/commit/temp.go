@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -95,11 +96,22 @@ func (t *transaction) fill(f, like *os.File) error {
 	return t.step(StepTempWritten)
 }
 
+// Modes of new files. A file that gets another one's attributes is its owner's
+// alone until then: its content is to be seen by those who may see the other's.
+const (
+	newMode     fs.FileMode = 0o666
+	privateMode fs.FileMode = 0o600
+)
+
 // place makes a file of the new bytes and calls link to give it its name. With
 // part "" the file has no name yet, else it has that one; what link leaves of
 // it is removed. f is nil where an open file cannot be renamed.
 func (t *transaction) place(like *os.File, link func(f *os.File, part string) error) error {
-	f, err := t.system.createUnnamed(t.dir)
+	perm := newMode
+	if like != nil {
+		perm = privateMode
+	}
+	f, err := t.system.createUnnamed(t.dir, perm)
 	if err == nil {
 		err = t.fill(f, like)
 		if err == nil {
@@ -111,7 +123,7 @@ func (t *transaction) place(like *os.File, link func(f *os.File, part string) er
 		return err
 	}
 	part := partName()
-	f, err = t.system.createNamed(t.dir, part)
+	f, err = t.system.createNamed(t.dir, part, perm)
 	if err != nil {
 		return err
 	}
