@@ -30,7 +30,7 @@ func (g *globalFlags) register(root *cobra.Command) {
 	f.Var(newChoice(&g.approvalMode, "default", "auto_edit", "autoEdit", "yolo", "plan"), "approval-mode",
 		"what is done without asking: default|auto_edit|yolo|plan")
 	f.Var(&nameList{names: &g.coreTools, given: &g.coreToolsSet}, "core-tools", "exactly these built-in `tools`, instead of the default set")
-	f.Var(&nameList{names: &g.allowedTools}, "allowed-tools", "`tools` that are allowed without asking, as name or name(prefix)")
+	f.Var(&nameList{names: &g.allowedTools}, "allowed-tools", "`tools` that are allowed without asking; name(prefix) allows nothing yet")
 	f.Var(&nameList{names: &g.excludeTools}, "exclude-tools", "`tools` that are left out; wins over the other lists")
 	f.Var(newChoice(&g.layout, "fettle", "gemini"), "layout", "names of files, variables and tools: fettle|gemini")
 	f.BoolVar(&g.noReadCache, "no-file-read-cache", false, "remember no reads: no placeholders, no prior-read checks; hashes still hold")
