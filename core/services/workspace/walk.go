@@ -20,7 +20,6 @@ const maxLinks = 40
 type spot struct {
 	dir    directory // valid during the walk's callback
 	name   string    // "." for a workspace folder itself
-	path   string    // absolute, without links
 	info   Info      // zero unless exists
 	exists bool
 }
@@ -68,12 +67,12 @@ func (s spot) list() (listing, error) {
 }
 
 // absent is the spot of a name that is free, in a folder that still exists.
-func absent(dir directory, name, path string) (spot, error) {
+func absent(dir directory, name string) (spot, error) {
 	info, err := dir.stat(".")
 	if err == nil && info.Nlink == 0 {
 		err = syscall.ENOENT
 	}
-	return spot{dir: dir, name: name, path: path}, err
+	return spot{dir: dir, name: name}, err
 }
 
 // walker follows a name element by element, holding the descriptors of the
@@ -159,7 +158,7 @@ func (k *walker) follow() (spot, error) {
 		e, err := top.dir.look(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && last:
-			return absent(top.dir, name, filepath.Join(top.path, name))
+			return absent(top.dir, name)
 		case errors.Is(err, fs.ErrNotExist) && k.create && top.root != nil:
 			if err := k.mkdir(name); err != nil {
 				return spot{}, err
@@ -174,7 +173,7 @@ func (k *walker) follow() (spot, error) {
 		case e.dir != nil:
 			k.push(name, e)
 		case last:
-			return spot{dir: top.dir, name: name, path: filepath.Join(top.path, name), info: e.info, exists: true}, nil
+			return spot{dir: top.dir, name: name, info: e.info, exists: true}, nil
 		default:
 			return spot{}, syscall.ENOTDIR
 		}
@@ -190,7 +189,7 @@ func (k *walker) current() (spot, error) {
 	if err != nil {
 		return spot{}, err
 	}
-	s := spot{dir: top.dir, name: ".", path: top.path, info: info, exists: true}
+	s := spot{dir: top.dir, name: ".", info: info, exists: true}
 	if n := len(k.frames); n > 1 && k.frames[n-2].root != nil {
 		s.dir, s.name = k.frames[n-2].dir, filepath.Base(top.path)
 	}
