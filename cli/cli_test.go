@@ -239,6 +239,12 @@ func TestOpenFails(t *testing.T) {
 	require.Equal(t, "fettle: There is no such folder. Make it.\n", stderr.String())
 }
 
+func TestSentence(t *testing.T) {
+	for in, want := range map[string]string{"": "", " a b ": "A b.", "Is it?": "Is it?", "élan": "Élan.", "/w/a": "/w/a."} {
+		require.Equal(t, want, sentence(in))
+	}
+}
+
 func TestNameList(t *testing.T) {
 	for in, want := range map[string][]string{
 		"":                         nil,
