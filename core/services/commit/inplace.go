@@ -90,12 +90,9 @@ func (t *transaction) rewriteSaved(ctx context.Context, file *os.File, info work
 	if isCancelled(err) {
 		return false, err
 	}
-	alone := err == nil // until the lease ends, nobody else can open the file
-	defer func() {
-		if alone {
-			t.system.endLease(file)
-		}
-	}()
+	if err == nil { // until the lease ends, nobody else can open the file
+		defer t.system.endLease(file)
+	}
 	if sum, err := hashOf(file); err != nil {
 		return false, err
 	} else if sum != t.Base {
@@ -117,10 +114,6 @@ func (t *transaction) rewriteSaved(ctx context.Context, file *os.File, info work
 			return true, errMixed
 		}
 	}
-	if err == nil && alone {
-		t.system.endLease(file)
-		alone = false
-	}
 	if err == nil {
 		err = t.system.sync(file)
 	}
@@ -136,7 +129,7 @@ func (t *transaction) rewriteSaved(ctx context.Context, file *os.File, info work
 	return false, err
 }
 
-// errMixed: without a lease somebody else could write to the file too, and did.
+// errMixed: somebody else could write to the file too, and did.
 var errMixed = errors.New("another program wrote to the file while it was rewritten")
 
 // torn reports a file that holds neither version, and leaves the recovery file.
@@ -170,8 +163,16 @@ func (t *transaction) overwrite(file *os.File, data []byte) error {
 	return t.system.truncate(file, int64(len(data)))
 }
 
-// restore puts the old bytes back after a failure.
+// restore puts the old bytes back after a failure, unless somebody else has
+// written to the file: without a lease, or when the system took it from us.
 func (t *transaction) restore(file *os.File, old []byte) error {
+	now, err := io.ReadAll(&fileReader{f: file})
+	if err != nil {
+		return err
+	}
+	if !isMixture(now, old, t.Data) {
+		return errMixed
+	}
 	if err := t.system.writeAt(file, old, 0); err != nil {
 		return err
 	}

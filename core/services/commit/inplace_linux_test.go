@@ -230,3 +230,52 @@ func TestInPlaceRecoveryFolder(t *testing.T) { // FS-64
 	require.True(t, errors.Is(err, unix.ENOTDIR))
 	require.Equal(t, oldText, fx.content())
 }
+
+// unflushed fails to flush the target once it is rewritten, after it has
+// called act.
+type unflushed struct {
+	system
+	target string
+	act    func()
+}
+
+func (s *unflushed) sync(f *os.File) error {
+	if filepath.Base(f.Name()) != s.target || s.act == nil {
+		return s.system.sync(f)
+	}
+	act := s.act
+	s.act = nil
+	act()
+	return &os.PathError{Op: "sync", Path: f.Name(), Err: unix.EIO}
+}
+
+// TestInPlaceNotFlushed: nobody gets to the new bytes before they are flushed,
+// and if they cannot be, the old ones are not written over anybody else's.
+func TestInPlaceNotFlushed(t *testing.T) { // FS-64
+	t.Run("with a lease", func(t *testing.T) {
+		fx := linked(t)
+		s := &unflushed{system: kernel{}, target: "target.txt", act: func() {
+			_, err := openNow(fx.dir, "second", unix.O_WRONLY)
+			require.ErrorIs(t, err, errBusy)
+		}}
+		_, err := newOn(s, Options{RecoveryDir: t.TempDir()}).Commit(t.Context(), fx.request(oldText, newText))
+		requireCode(t, err, fault.FileWriteFailure, "")
+		require.ErrorIs(t, err, unix.EIO)
+		require.Nil(t, s.act)
+		require.Equal(t, oldText, fx.second())
+	})
+	t.Run("without, and somebody saves", func(t *testing.T) {
+		fx, recovery := linked(t), t.TempDir()
+		s := &unflushed{system: noLeases{kernel{}}, target: "target.txt", act: func() {
+			require.NoError(t, saves["in place"](fx, extText))
+		}}
+		_, err := newOn(s, Options{RecoveryDir: recovery}).Commit(t.Context(), fx.request(oldText, newText))
+		requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
+		require.ErrorIs(t, err, unix.EIO)
+		require.Equal(t, extText, fx.second())
+		entries, dirErr := os.ReadDir(recovery)
+		require.NoError(t, dirErr)
+		require.Len(t, entries, 1)
+		require.Contains(t, fault.As(err).Message, entries[0].Name())
+	})
+}
