@@ -25,12 +25,12 @@
 // An open(2) for writing that found the displaced file by its name before the
 // exchange, but had not reached the kernel's count of writers when the lease
 // was taken. When it does, it breaks the lease, which is looked at after the
-// folder was flushed (then the exchange is undone) and once more after the name
-// is gone (then late bytes are kept beside the target). An open that stays
-// between these two points in the kernel for longer than that, some 20 µs
-// without a flush and most of a millisecond with one, goes unseen. In 400,000
-// commits beside programs that save in place all the time it happened not once,
-// and no lease was found broken.
+// folder was flushed and [Options.Settle] has passed (then the exchange is
+// undone), and once more after the name is gone (then late bytes are kept beside
+// the target). An open that stays between these two points in the kernel for
+// longer than that goes unseen. Beside four programs that truncate and write all
+// the time on two processors, one save was lost in 200,000 acknowledged commits
+// without the wait, and none in 170,000 with it.
 //
 // Without leases (other owners' files without CAP_LEASE, file systems that have
 // none, macOS) a program that has the file open and writes after the last hash
@@ -129,6 +129,11 @@ type Request struct {
 	Path string   // target's absolute path, for messages; required
 	Data []byte   // the whole new content; not kept, not changed
 	Base string   // lower-case hex SHA-256 that the target must have; "": the target must be absent
+
+	// BaseSize is the length in bytes of what Base is the hash of. A longer
+	// target is refused as changed without being read to its end. Zero or
+	// less: not known, unless Base is the hash of nothing.
+	BaseSize int64
 }
 
 // Method says how the bytes were put in place.
@@ -240,6 +245,14 @@ func (c *Committer) Commit(ctx context.Context, r Request) (Outcome, error) {
 	return out, nil
 }
 
+// base is what the target must hold.
+func (r Request) base() content {
+	if r.BaseSize <= 0 && r.Base != sumOf(nil) {
+		return content{r.Base, unlimited}
+	}
+	return content{r.Base, max(r.BaseSize, 0)}
+}
+
 // transaction is one commit under way. It belongs to one goroutine.
 type transaction struct {
 	*Committer
@@ -277,6 +290,9 @@ func (t *transaction) run(ctx context.Context) (Method, error) {
 	}
 	return t.replace(ctx, temp)
 }
+
+// written is what our own file holds.
+func (t *transaction) written() content { return content{t.sum, int64(len(t.Data))} }
 
 // step tells the hook where the commit is.
 func (t *transaction) step(s Step) error {

@@ -67,7 +67,7 @@ func (t *transaction) withdraw(ctx context.Context, cause error) error {
 	} else if err != nil {
 		return t.notWithdrawn(errors.Join(cause, err))
 	}
-	w, verdict := t.examine(ctx, temp, t.sum, t.options.LeaseWait)
+	w, verdict := t.examine(ctx, temp, t.written(), t.options.LeaseWait)
 	defer w.end()
 	switch verdict {
 	case intact:

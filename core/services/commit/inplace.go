@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"time"
 
@@ -41,11 +40,11 @@ func (t *transaction) rewrite(ctx context.Context, checked workspace.Info) error
 	if err := t.lockFile(ctx, file); err != nil {
 		return err
 	}
-	old, err := io.ReadAll(&fileReader{f: file})
-	if err != nil {
+	old, err := readAll(ctx, file, t.base().size)
+	if err != nil && !errors.Is(err, errTooLong) {
 		return err
 	}
-	if sumOf(old) != t.Base {
+	if err != nil || sumOf(old) != t.Base {
 		return t.changed("was changed")
 	}
 	saved, err := t.saveRecord(record{
@@ -93,10 +92,8 @@ func (t *transaction) rewriteSaved(ctx context.Context, file *os.File, info work
 	if err == nil { // until the lease ends, nobody else can open the file
 		defer t.system.endLease(file)
 	}
-	if sum, err := hashOf(file); err != nil {
+	if err := t.verifyBytes(ctx, file); err != nil {
 		return false, err
-	} else if sum != t.Base {
-		return false, t.changed("was changed")
 	}
 	if found, err := t.system.look(t.dir, t.Name); err != nil || !found.is(info) {
 		return false, t.changed("was replaced")
@@ -110,7 +107,8 @@ func (t *transaction) rewriteSaved(ctx context.Context, file *os.File, info work
 	}
 	if err == nil {
 		var sum string
-		if sum, err = hashOf(file); err == nil && sum != t.sum {
+		sum, err = hashOf(context.WithoutCancel(ctx), file, int64(len(t.Data)))
+		if errors.Is(err, errTooLong) || err == nil && sum != t.sum {
 			return true, errMixed
 		}
 	}
@@ -123,7 +121,7 @@ func (t *transaction) rewriteSaved(ctx context.Context, file *os.File, info work
 	if err == nil {
 		return false, nil
 	}
-	if restoring := t.restore(file, old); restoring != nil {
+	if restoring := t.restore(context.WithoutCancel(ctx), file, old); restoring != nil {
 		return true, errors.Join(err, restoring)
 	}
 	return false, err
@@ -165,12 +163,12 @@ func (t *transaction) overwrite(file *os.File, data []byte) error {
 
 // restore puts the old bytes back after a failure, unless somebody else has
 // written to the file: without a lease, or when the system took it from us.
-func (t *transaction) restore(file *os.File, old []byte) error {
-	now, err := io.ReadAll(&fileReader{f: file})
-	if err != nil {
+func (t *transaction) restore(ctx context.Context, file *os.File, old []byte) error {
+	now, err := readAll(ctx, file, int64(max(len(old), len(t.Data))))
+	if err != nil && !errors.Is(err, errTooLong) {
 		return err
 	}
-	if !isMixture(now, old, t.Data) {
+	if err != nil || !isMixture(now, old, t.Data) {
 		return errMixed
 	}
 	if err := t.system.writeAt(file, old, 0); err != nil {

@@ -2,6 +2,7 @@ package commit
 
 import (
 	"context"
+	"io"
 	"path/filepath"
 	"strings"
 
@@ -17,32 +18,56 @@ import (
 func (t *transaction) sweep(ctx context.Context, folder folderID) {
 	t.mu.Lock()
 	_, done := t.swept[folder]
-	t.swept[folder] = struct{}{}
 	t.mu.Unlock()
 	if done {
 		return
 	}
-	names, err := t.dir.Readdirnames(-1)
+	leftovers, err := t.leftovers(ctx)
 	if err != nil {
 		t.log.Warn("folder could not be searched for leftovers", "folder", t.folderPath(), "error", err)
 		return
 	}
-	for _, name := range names {
-		if !strings.HasPrefix(name, tempPrefix) {
-			continue
-		}
+	for _, name := range leftovers {
 		if partPattern.MatchString(name) {
 			t.discard(name)
 			continue
 		}
 		versions := tempPattern.FindStringSubmatch(name)
+		rubbish := t.isRubbish(ctx, name, versions[1:])
 		switch {
-		case versions == nil:
-		case t.isRubbish(ctx, name, versions[1:]):
+		case ctx.Err() != nil:
+			return // it could not be judged
+		case rubbish:
 			t.discard(name)
 			t.log.Info("removed a leftover of an interrupted write", "path", filepath.Join(t.folderPath(), name))
 		default:
 			t.reportKept(name)
+		}
+	}
+	t.mu.Lock()
+	t.swept[folder] = struct{}{}
+	t.mu.Unlock()
+}
+
+// leftovers lists the folder's files whose names are those of our temporaries.
+func (t *transaction) leftovers(ctx context.Context) ([]string, error) {
+	const batch = 1000
+	var found []string
+	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		names, err := t.system.list(t.dir, batch)
+		for _, name := range names {
+			if partPattern.MatchString(name) || tempPattern.MatchString(name) {
+				found = append(found, name)
+			}
+		}
+		switch {
+		case err == io.EOF:
+			return found, nil
+		case err != nil:
+			return nil, err
 		}
 	}
 }
@@ -58,7 +83,7 @@ func (t *transaction) isRubbish(ctx context.Context, name string, versions []str
 	if err != nil {
 		return false
 	}
-	w := &watch{system: t.system, file: file}
+	w := &watch{system: t.system, file: file, want: content{size: unlimited}}
 	defer w.end()
 	if info, err := workspace.InfoOf(file); err != nil || !info.Mode.IsRegular() {
 		return false
@@ -66,12 +91,12 @@ func (t *transaction) isRubbish(ctx context.Context, name string, versions []str
 	if err := w.takeLease(ctx, 0); err != nil {
 		return false
 	}
-	if w.want, err = hashOf(file); err != nil {
+	if w.want.sum, err = hashOf(ctx, file, unlimited); err != nil {
 		return false
 	}
 	for _, version := range versions {
-		if strings.HasPrefix(w.want, version) {
-			return w.quiet()
+		if strings.HasPrefix(w.want.sum, version) {
+			return w.quiet(ctx)
 		}
 	}
 	return false

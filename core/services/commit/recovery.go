@@ -179,17 +179,17 @@ func (t *transaction) complete(ctx context.Context, rec record) (LeftoverState, 
 	if err := t.lockFile(ctx, file); err != nil {
 		return "", "", err
 	}
-	now, err := io.ReadAll(&fileReader{f: file})
-	if err != nil {
+	now, err := readAll(ctx, file, int64(max(len(rec.old), len(rec.new))))
+	if err != nil && !errors.Is(err, errTooLong) {
 		return "", "", err
 	}
 	switch {
+	case err != nil || !isMixture(now, rec.old, rec.new):
+		return LeftoverUnresolved, t.Path + " was being rewritten in place when fettle was stopped, and was changed by another program since.", nil
 	case bytes.Equal(now, rec.old):
 		return LeftoverClean, t.Path + " holds its old version; the interrupted write had not begun.", nil
 	case bytes.Equal(now, rec.new):
 		return LeftoverClean, t.Path + " holds its new version; the interrupted write was complete.", t.system.sync(file)
-	case !isMixture(now, rec.old, rec.new):
-		return LeftoverUnresolved, t.Path + " was being rewritten in place when fettle was stopped, and was changed by another program since.", nil
 	}
 	if err := t.overwrite(file, rec.new); err != nil {
 		return "", "", err
@@ -290,11 +290,14 @@ func readRecord(path string) (record, error) {
 	if err != nil {
 		return rec, fmt.Errorf("%s is damaged: %w", path, err)
 	}
-	rest, err := io.ReadAll(in)
+	if rec.OldSize < 0 || rec.NewSize < 0 {
+		return rec, fmt.Errorf("%s is damaged: it names no sizes", path)
+	}
+	rest, err := io.ReadAll(io.LimitReader(in, int64(rec.OldSize)+int64(rec.NewSize)+1))
 	if err != nil {
 		return rec, err
 	}
-	if rec.OldSize < 0 || rec.NewSize < 0 || rec.OldSize > len(rest) || len(rest)-rec.OldSize != rec.NewSize {
+	if rec.OldSize > len(rest) || len(rest)-rec.OldSize != rec.NewSize {
 		return rec, fmt.Errorf("%s is damaged: it has %d bytes of content", path, len(rest))
 	}
 	rec.old, rec.new = rest[:rec.OldSize], rest[rec.OldSize:]

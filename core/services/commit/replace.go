@@ -68,21 +68,27 @@ func (t *transaction) verifyTarget(ctx context.Context, file *os.File) (workspac
 	if !info.Mode.IsRegular() {
 		return info, t.notRegular(info.Mode)
 	}
-	w := &watch{system: t.system, file: file, want: t.Base}
+	w := &watch{system: t.system, file: file, want: t.base()}
 	defer w.release()
 	if err := w.takeLease(ctx, t.options.LeaseWait); isCancelled(err) {
 		return info, err
 	} else if err != nil {
 		return info, t.openElsewhere()
 	}
-	sum, err := hashOf(file)
-	if err != nil {
-		return info, err
+	return info, t.verifyBytes(ctx, file)
+}
+
+// verifyBytes makes sure that the file holds the base.
+func (t *transaction) verifyBytes(ctx context.Context, file *os.File) error {
+	base := t.base()
+	sum, err := hashOf(ctx, file, base.size)
+	if err != nil && !errors.Is(err, errTooLong) {
+		return err
 	}
-	if sum != t.Base {
-		return info, t.changed("was changed")
+	if sum != base.sum {
+		return t.changed("was changed")
 	}
-	return info, nil
+	return nil
 }
 
 // writeTemp makes the new file beside the target, whole and flushed, under a
@@ -173,18 +179,18 @@ func (t *transaction) swapByLink(temp string) (string, error) {
 
 // renameOver is the last resort: a rename straight after a last check.
 func (t *transaction) renameOver(ctx context.Context, temp string) error {
-	w, found := t.examine(ctx, t.Name, t.Base, noWait)
+	w, found := t.examine(ctx, t.Name, t.base(), noWait)
 	defer w.end()
 	var refusal error
 	switch {
+	case ctx.Err() != nil:
+		refusal = ctx.Err()
 	case found == gone:
 		refusal = t.disappeared()
 	case found == busy:
 		refusal = t.openElsewhere()
 	case found == foreign || w.info.Nlink > 1:
 		refusal = t.changed("was changed")
-	default:
-		refusal = ctx.Err()
 	}
 	if refusal != nil {
 		t.discard(temp)

@@ -3,7 +3,6 @@ package commit
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -32,7 +31,7 @@ type swapFunc func(temp string) (displaced string, err error)
 // write to it; otherwise it undoes the swap.
 func (s *swapped) settle(ctx context.Context) error {
 	failed := s.step(StepExchanged)
-	w, found := s.examine(ctx, s.displaced, s.Base, noWait)
+	w, found := s.examine(ctx, s.displaced, s.base(), noWait)
 	defer w.end()
 	if found == intact && w.info.Nlink > 1 {
 		found = foreign // it got a second name, which our bytes would not have
@@ -40,7 +39,7 @@ func (s *swapped) settle(ctx context.Context) error {
 	if found == intact && failed == nil {
 		failed = s.verified(ctx, w)
 	}
-	if found == intact && !w.quiet() {
+	if found == intact && !w.quiet(ctx) {
 		w.release()
 		found = w.judge(ctx, noWait)
 	}
@@ -110,7 +109,7 @@ func (s *swapped) undo(ctx context.Context, displaced *watch, cause error) error
 		return cause
 	}
 	_ = s.step(StepUndone) // it fails already
-	w, verdict := s.examine(ctx, back, s.sum, s.options.LeaseWait)
+	w, verdict := s.examine(ctx, back, s.written(), s.options.LeaseWait)
 	defer w.end()
 	switch verdict {
 	case intact:
@@ -184,7 +183,7 @@ func (t *transaction) keep(name string) string {
 // hashes even under a lease: on a shared file system the kernel here does not
 // know of writers on another machine.
 func (t *transaction) rescue(ctx context.Context, w *watch) {
-	if w.quiet() && w.unchanged() {
+	if w.quiet(ctx) && w.unchanged(ctx) {
 		return
 	}
 	w.release()
@@ -196,7 +195,7 @@ func (t *transaction) rescue(ctx context.Context, w *watch) {
 		return
 	}
 	name := t.keptName()
-	if err := t.copyTo(name, w); err != nil {
+	if err := t.copyTo(ctx, name, w); err != nil {
 		t.discard(name)
 		t.log.Error("late bytes of another program could not be kept", "target", t.Path, "error", err)
 		return
@@ -206,17 +205,16 @@ func (t *transaction) rescue(ctx context.Context, w *watch) {
 
 // copyTo copies the file's bytes to a new one. Once they are written there is
 // no failure: attributes that cannot be had leave the copy private.
-func (t *transaction) copyTo(name string, w *watch) error {
-	data, err := io.ReadAll(&fileReader{f: w.file})
-	if err != nil {
-		return err
-	}
+func (t *transaction) copyTo(ctx context.Context, name string, w *watch) error {
 	f, err := t.system.createNamed(t.dir, name, privateMode)
 	if err != nil {
 		return err
 	}
 	defer closeFile(f)
-	if err := t.system.writeAt(f, data, 0); err != nil {
+	err = readBlocks(ctx, w.file, unlimited, func(block []byte, offset int64) error {
+		return t.system.writeAt(f, block, offset)
+	})
+	if err != nil {
 		return err
 	}
 	err = t.system.copyAttributes(f, w.file)

@@ -23,6 +23,8 @@ type system interface {
 	tryLock(f *os.File) error
 	unlock(f *os.File)
 
+	// list answers up to n of dir's next names, io.EOF at the end.
+	list(dir *os.File, n int) ([]string, error)
 	look(dir *os.File, name string) (entry, error)
 	// openRead and openWrite never wait: a FIFO does not block them, and a file
 	// that somebody holds a lease on answers errBusy. openWrite reads and

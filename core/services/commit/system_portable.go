@@ -25,6 +25,8 @@ func (kernel) tryLock(*os.File) error { return errors.ErrUnsupported }
 
 func (kernel) unlock(*os.File) {}
 
+func (kernel) list(dir *os.File, n int) ([]string, error) { return dir.Readdirnames(n) }
+
 func (kernel) look(dir *os.File, name string) (entry, error) {
 	info, err := os.Lstat(in(dir, name))
 	if err != nil {

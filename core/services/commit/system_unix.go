@@ -75,6 +75,8 @@ func (kernel) unlock(f *os.File) {
 	runtime.KeepAlive(f)
 }
 
+func (kernel) list(dir *os.File, n int) ([]string, error) { return dir.Readdirnames(n) }
+
 func (kernel) look(dir *os.File, name string) (entry, error) {
 	var st unix.Stat_t
 	err := retry(func() error { return unix.Fstatat(int(dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW) })

@@ -2,10 +2,7 @@ package commit
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"time"
@@ -30,12 +27,18 @@ type watch struct {
 	file   *os.File
 	info   workspace.Info // when it was examined
 	leased bool           // the kernel tells; otherwise bytes are hashed again
-	want   string
+	want   content
+}
+
+// content is what a file should hold.
+type content struct {
+	sum  string
+	size int64 // bytes; unlimited if not known
 }
 
 // examine judges the file called name. The watch is for the caller to end; it
 // is nil unless the verdict is intact or busy.
-func (t *transaction) examine(ctx context.Context, name, want string, wait time.Duration) (*watch, verdict) {
+func (t *transaction) examine(ctx context.Context, name string, want content, wait time.Duration) (*watch, verdict) {
 	found, err := t.system.look(t.dir, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, gone
@@ -65,7 +68,7 @@ func (t *transaction) examine(ctx context.Context, name, want string, wait time.
 func (w *watch) judge(ctx context.Context, wait time.Duration) verdict {
 	err := w.takeLease(ctx, wait)
 	switch {
-	case !w.unchanged():
+	case !w.unchanged(ctx):
 		return foreign
 	case err != nil:
 		return busy
@@ -86,19 +89,19 @@ func (w *watch) takeLease(ctx context.Context, wait time.Duration) error {
 	return nil
 }
 
-// unchanged hashes the file.
-func (w *watch) unchanged() bool {
-	sum, err := hashOf(w.file)
-	return err == nil && sum == w.want
+// unchanged hashes the file, no further than what it should hold is long.
+func (w *watch) unchanged(ctx context.Context) bool {
+	sum, err := hashOf(ctx, w.file, w.want.size)
+	return err == nil && sum == w.want.sum
 }
 
 // quiet says that nobody changed the file since it was examined, nor opened it
 // in order to.
-func (w *watch) quiet() bool {
+func (w *watch) quiet(ctx context.Context) bool {
 	if w.leased {
 		return w.system.leaseHeld(w.file)
 	}
-	return w.unchanged()
+	return w.unchanged(ctx)
 }
 
 // release lets a waiting writer go on; the file stays open. A nil watch has
@@ -117,25 +120,4 @@ func (w *watch) end() {
 	}
 	w.release()
 	closeFile(w.file)
-}
-
-// hashOf hashes the whole file, wherever its offset is.
-func hashOf(f *os.File) (string, error) {
-	h := sha256.New()
-	if _, err := io.CopyBuffer(h, &fileReader{f: f}, make([]byte, 32<<10)); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(h.Sum(nil)), nil
-}
-
-// fileReader reads a file from its start, without moving the file's offset.
-type fileReader struct {
-	f      *os.File
-	offset int64
-}
-
-func (r *fileReader) Read(p []byte) (int, error) {
-	n, err := r.f.ReadAt(p, r.offset)
-	r.offset += int64(n)
-	return n, err
 }
