@@ -48,7 +48,7 @@ func fixtureIn(t testing.TB, folder, content string) *fixture {
 func (fx *fixture) request(base, data string) Request {
 	r := Request{Dir: fx.dir, Name: filepath.Base(fx.file), Path: fx.file, Data: []byte(data)}
 	if base != "" {
-		r.Base = sumOf([]byte(base))
+		r.Base, r.BaseSize = sumOf([]byte(base)), int64(len(base))
 	}
 	return r
 }

@@ -188,7 +188,7 @@ func editInPlace(args []string) error {
 		if err := unix.Fstat(int(s.file.Fd()), &st); err != nil {
 			return err
 		}
-		data, err := io.ReadAll(&fileReader{f: s.file})
+		data, err := readAll(context.Background(), s.file, unlimited)
 		if st.Nlink == 0 && string(bytes.TrimSpace(data)) == s.id {
 			fmt.Fprintf(&out, "dropped %s\n", s.id)
 		}

@@ -1,0 +1,182 @@
+package commit
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// hugeSize is that of a file with no blocks, which would take minutes to hash.
+const hugeSize = 1 << 40
+
+// TestGrownHugely: a file that became much larger than the base is refused
+// without being read to its end, wherever in the commit that is found.
+func TestGrownHugely(t *testing.T) { // FS-59
+	for name, system := range map[string]system{
+		"exchange": kernel{}, "no leases": noLeases{kernel{}}, "link": methods[MethodLink], "rename": methods[MethodRename],
+	} {
+		for _, step := range []Step{StepLocked, StepChecked, StepTempLinked} {
+			t.Run(name+"/"+string(step), func(t *testing.T) {
+				fx := newFixture(t, oldText)
+				c := newOn(system, Options{Hook: at(step, func() error { return os.Truncate(fx.file, hugeSize) })})
+				_, err := c.Commit(t.Context(), fx.request(oldText, newText))
+				requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
+				info, err := os.Stat(fx.file)
+				require.NoError(t, err)
+				require.EqualValues(t, hugeSize, info.Size())
+			})
+		}
+	}
+	for _, step := range []Step{StepLocked, StepChecked, StepRecoverySaved, StepInPlaceWritten} {
+		t.Run("in place/"+string(step), func(t *testing.T) {
+			fx := linked(t)
+			c := newOn(noLeases{kernel{}}, Options{RecoveryDir: t.TempDir(), Hook: at(step, func() error { return os.Truncate(fx.file, hugeSize) })})
+			_, err := c.Commit(t.Context(), fx.request(oldText, newText))
+			requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
+		})
+	}
+	t.Run("recovery", func(t *testing.T) {
+		fx, c := killedInPlace(t)
+		require.NoError(t, os.Truncate(fx.file, hugeSize))
+		left, err := c.Recover(t.Context())
+		require.NoError(t, err)
+		require.Len(t, left, 1)
+		require.Equal(t, LeftoverUnresolved, left[0].State)
+	})
+	t.Run("the base was empty", func(t *testing.T) {
+		fx := newFixture(t, oldText)
+		require.NoError(t, os.Truncate(fx.file, hugeSize))
+		r := fx.request(oldText, newText)
+		r.Base, r.BaseSize = sumOf(nil), 0
+		_, err := New(Options{}).Commit(t.Context(), r)
+		requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
+	})
+}
+
+// TestBaseSizeUnknown: it only saves time.
+func TestBaseSizeUnknown(t *testing.T) {
+	for _, size := range []int64{0, -1} {
+		fx := newFixture(t, oldText)
+		r := fx.request(oldText, newText)
+		r.BaseSize = size
+		_, err := New(Options{}).Commit(t.Context(), r)
+		require.NoError(t, err)
+	}
+}
+
+// cancelling ends a context once it is asked for a lease, after which comes
+// the hashing.
+type cancelling struct {
+	system
+	cancel context.CancelFunc
+}
+
+func (s cancelling) lease(f *os.File, exclusive bool) error {
+	s.cancel()
+	return s.system.lease(f, exclusive)
+}
+
+// TestHashCancelled: hashing ends with the context.
+func TestHashCancelled(t *testing.T) { // AR-29
+	fx := newFixture(t, oldText)
+	require.NoError(t, os.Truncate(fx.file, hugeSize))
+	r := fx.request(oldText, newText)
+	r.BaseSize = -1
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	_, err := newOn(cancelling{kernel{}, cancel}, Options{}).Commit(ctx, r)
+	requireCode(t, err, fault.Cancelled, "")
+}
+
+// TestKeptInBlocks: late bytes are copied without being held in memory.
+func TestKeptInBlocks(t *testing.T) { // FS-59
+	fx := newFixture(t, oldText)
+	late, err := os.Open(fx.file)
+	require.NoError(t, err)
+	defer late.Close()
+	const size = 64 << 20
+	s := noLeases{kernel{}}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	out, err := newOn(s, Options{Hook: at(StepUnlinked, func() error {
+		f, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", late.Fd()), os.O_RDWR, 0)
+		if err != nil {
+			return err
+		}
+		return errors.Join(f.Truncate(size), f.Close())
+	})}).Commit(t.Context(), fx.request(oldText, newText))
+	runtime.ReadMemStats(&after)
+	require.NoError(t, err)
+	require.Len(t, out.Kept, 1)
+	info, err := os.Stat(out.Kept[0])
+	require.NoError(t, err)
+	require.EqualValues(t, size, info.Size())
+	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(size/2))
+}
+
+// listing counts the batches in which a folder is listed, and fails some.
+type listing struct {
+	system
+	batches int
+	fail    func(batch int) error
+}
+
+func (s *listing) list(dir *os.File, n int) ([]string, error) {
+	s.batches++
+	if err := s.fail(s.batches); err != nil {
+		return nil, err
+	}
+	return s.system.list(dir, n)
+}
+
+// TestSweepAgain: a folder counts as looked through only when it was.
+func TestSweepAgain(t *testing.T) { // FS-65
+	leftover := func(t *testing.T) (*fixture, string) {
+		fx := newFixture(t, oldText)
+		path := filepath.Join(fx.path, ".fettle-part-0123456789abcdef")
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+		return fx, path
+	}
+	t.Run("after a failure", func(t *testing.T) {
+		fx, path := leftover(t)
+		s := &listing{system: kernel{}, fail: func(batch int) error {
+			if batch == 1 {
+				return io.ErrUnexpectedEOF
+			}
+			return nil
+		}}
+		c := newOn(s, Options{})
+		_, err := c.Commit(t.Context(), fx.request(oldText, newText))
+		require.NoError(t, err)
+		require.FileExists(t, path)
+		_, err = c.Commit(t.Context(), fx.request(newText, oldText))
+		require.NoError(t, err)
+		require.NoFileExists(t, path)
+		listed := s.batches
+		_, err = c.Commit(t.Context(), fx.request(oldText, newText))
+		require.NoError(t, err)
+		require.Equal(t, listed, s.batches, "once is enough")
+	})
+	t.Run("after a cancellation", func(t *testing.T) {
+		fx, path := leftover(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		s := &listing{system: kernel{}, fail: func(batch int) error { cancel(); return nil }}
+		c := newOn(s, Options{})
+		_, err := c.Commit(ctx, fx.request(oldText, newText))
+		requireCode(t, err, fault.Cancelled, "")
+		require.Equal(t, 1, s.batches, "the next batch is not asked for")
+		require.FileExists(t, path)
+		_, err = c.Commit(t.Context(), fx.request(oldText, newText))
+		require.NoError(t, err)
+		require.NoFileExists(t, path)
+	})
+}
