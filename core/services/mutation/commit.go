@@ -65,7 +65,7 @@ func (p *Plan) check() filestate.Check {
 func (s *Service) put(ctx context.Context, p *Plan) (commit.Outcome, error) {
 	r := commit.Request{Path: p.request.Path.String(), Data: p.data}
 	if p.base.Exists {
-		r.Base = p.base.SHA256
+		r.Base, r.BaseSize = p.base.SHA256, p.size
 		return s.putAt(ctx, p.request.Path, r)
 	}
 	undo, err := s.files.MakeParents(p.request.Path)

@@ -228,6 +228,7 @@ func TestStatFailedAfterTheWrite(t *testing.T) {
 	require.Equal(t, "a.txt", fake.got.Name)
 	require.Equal(t, []byte("TEXT"), fake.got.Data)
 	require.Equal(t, filestate.Sum([]byte("text")), fake.got.Base)
+	require.EqualValues(t, len("text"), fake.got.BaseSize)
 }
 
 // FS-60: foreign bytes that commit kept are reported with a success and with

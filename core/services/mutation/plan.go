@@ -50,6 +50,7 @@ type Plan struct {
 	request Request
 	base    Base
 	change  Change
+	size    int64  // of the base, in bytes
 	data    []byte // Text encoded as the base is
 	seen    bool   // the conversation had been shown the file when it was planned
 	refusal *Outcome
@@ -142,6 +143,7 @@ func (s *Service) proveBase(p *Plan, check filestate.Check, snap *filestate.Snap
 		p.refuse(refusal, s.state.Show(r.Path, snap))
 		return refusal
 	}
+	p.size = int64(len(snap.Data))
 	p.base = Base{Exists: true, Text: doc.Text, SHA256: snap.SHA256, Format: doc.Format}
 	return nil
 }
