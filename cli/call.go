@@ -33,7 +33,7 @@ in one session, in order, and each is answered by one line.
 A call that needs approval is shown on the terminal. Without a terminal it is
 refused, and the refusal names the flag that would allow it.`,
 		Example: `  fettle call read_file '{"file_path":"go.mod"}'
-  fettle call list_directory
+  fettle call list_directory '{"dir_path":"."}'
   fettle --approval-mode auto_edit call --batch < calls.jsonl`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {

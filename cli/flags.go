@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -18,7 +19,7 @@ type globalFlags struct {
 	allowedTools []string
 	excludeTools []string
 	layout       string
-	noReadCache  bool
+	noReadCache  *bool // nil: not given
 	debug        bool
 	debugFile    string
 }
@@ -33,7 +34,11 @@ func (g *globalFlags) register(root *cobra.Command) {
 	f.Var(&nameList{names: &g.allowedTools}, "allowed-tools", "`tools` that are allowed without asking; name(prefix) allows nothing yet")
 	f.Var(&nameList{names: &g.excludeTools}, "exclude-tools", "`tools` that are left out; wins over the other lists")
 	f.Var(newChoice(&g.layout, "fettle", "gemini"), "layout", "names of files, variables and tools: fettle|gemini")
-	f.BoolVar(&g.noReadCache, "no-file-read-cache", false, "remember no reads: no placeholders, no prior-read checks; hashes still hold")
+	f.BoolFunc("no-file-read-cache", "remember no reads: no placeholders, no prior-read checks; hashes still hold", func(text string) error {
+		off, err := strconv.ParseBool(text)
+		g.noReadCache = &off
+		return err
+	})
 	f.BoolVar(&g.debug, "debug", false, "log to stderr what happens inside")
 	f.StringVar(&g.debugFile, "debug-file", "", "append that log to a `file` instead")
 

@@ -83,9 +83,7 @@ func parametersOf(o sessionOptions) (config.Parameters, error) {
 	if g.coreToolsSet {
 		p.CoreTools = append([]string{}, g.coreTools...) // not nil: an empty list means none
 	}
-	if g.noReadCache {
-		p.FileReadCacheDisabled = &g.noReadCache // otherwise the environment decides
-	}
+	p.FileReadCacheDisabled = g.noReadCache // nil: the environment decides
 	return p, nil
 }
 
