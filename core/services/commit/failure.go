@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"github.com/fettle-dev/fettle/core/fault"
 )
@@ -68,8 +69,18 @@ func classify(path string, err error) error {
 		return wrap(fault.FileWriteFailure, fmt.Sprintf("%s is mounted as a file of its own, which cannot be replaced.", path),
 			"Write the file that is mounted there, or mount its folder; the target was not changed.")
 	default:
-		return wrap(fault.FileWriteFailure, fmt.Sprintf("Writing %s failed.", path), nextCall)
+		return wrap(fault.FileWriteFailure, fmt.Sprintf("Writing %s failed: %s.", path, reasonOf(err)), nextCall)
 	}
+}
+
+// reasonOf is the system's text for what went wrong, without the operation and
+// the name, which may be a temporary file's.
+func reasonOf(err error) string {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno.Error()
+	}
+	return err.Error()
 }
 
 func isCancelled(err error) bool {

@@ -2,6 +2,7 @@ package commit
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -65,7 +66,8 @@ func holdLock(args []string) error {
 		return err
 	}
 	os.Stdout.WriteString("locked\n")
-	return untilStopped(func(int) error { time.Sleep(time.Millisecond); return nil })
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return err
 }
 
 // TestOneOfTwo: of changes based on one version exactly one is made.

@@ -17,7 +17,28 @@ type kernel struct{}
 
 func in(dir *os.File, name string) string { return filepath.Join(dir.Name(), name) }
 
-func (kernel) openDir(dir *os.File) (*os.File, error) { return os.Open(dir.Name()) }
+// openDir opens the folder by its name and makes sure that it is the same one.
+func (kernel) openDir(dir *os.File) (*os.File, error) {
+	opened, err := os.Open(dir.Name())
+	if err != nil {
+		return nil, err
+	}
+	want, err := dir.Stat()
+	if err == nil {
+		var got fs.FileInfo
+		if got, err = opened.Stat(); err == nil && !os.SameFile(want, got) {
+			err = &fs.PathError{Op: "open", Path: dir.Name(), Err: errReplaced}
+		}
+	}
+	if err != nil {
+		closeFile(opened)
+		return nil, err
+	}
+	return opened, nil
+}
+
+// errReplaced: another folder has the name by now.
+var errReplaced = errors.New("folder was replaced by another one")
 
 func (kernel) pathOf(_ *os.File, fallback string) string { return fallback }
 
