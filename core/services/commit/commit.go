@@ -227,9 +227,14 @@ func (c *Committer) Commit(ctx context.Context, r Request) (Outcome, error) {
 		Committer: c,
 		Request:   r,
 		dir:       dir.file,
-		sum:       sumOf(r.Data),
+		sum:       sync.OnceValue(func() string { return sumOf(r.Data) }),
 	}
 	defer t.closeFiles()
+	// The new bytes are hashed while the target is checked and they are
+	// flushed; whoever needs the hash waits for it.
+	var hashing sync.WaitGroup
+	hashing.Go(func() { t.sum() })
+	defer hashing.Wait()
 	if err := t.step(StepLocked); err != nil {
 		return Outcome{}, t.failure(err)
 	}
@@ -241,7 +246,7 @@ func (c *Committer) Commit(ctx context.Context, r Request) (Outcome, error) {
 	if err != nil {
 		return out, t.failure(err)
 	}
-	out.Info, out.SHA256, out.Method = t.info, t.sum, method
+	out.Info, out.SHA256, out.Method = t.info, t.sum(), method
 	return out, nil
 }
 
@@ -257,9 +262,9 @@ func (r Request) base() content {
 type transaction struct {
 	*Committer
 	Request
-	dir    *os.File // our own descriptor of Request.Dir
-	folder string   // its absolute name, for reports; see folderPath
-	sum    string   // hash of Data
+	dir    *os.File      // our own descriptor of Request.Dir
+	folder string        // its absolute name, for reports; see folderPath
+	sum    func() string // hash of Data
 
 	ours *os.File       // the new file, open for reading only; nil until it has a name
 	info workspace.Info // of the new file, once it is in place
@@ -292,7 +297,7 @@ func (t *transaction) run(ctx context.Context) (Method, error) {
 }
 
 // written is what our own file holds.
-func (t *transaction) written() content { return content{t.sum, int64(len(t.Data))} }
+func (t *transaction) written() content { return content{t.sum(), int64(len(t.Data))} }
 
 // step tells the hook where the commit is.
 func (t *transaction) step(s Step) error {

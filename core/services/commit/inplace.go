@@ -49,7 +49,7 @@ func (t *transaction) rewrite(ctx context.Context, checked workspace.Info) error
 	}
 	saved, err := t.saveRecord(record{
 		Folder: t.folderPath(), Name: t.Name, Dev: info.Dev, Ino: info.Ino,
-		Base: t.Base, New: t.sum, old: old, new: t.Data,
+		Base: t.Base, New: t.sum(), old: old, new: t.Data,
 	})
 	if err != nil {
 		return err
@@ -108,7 +108,7 @@ func (t *transaction) rewriteSaved(ctx context.Context, file *os.File, info work
 	if err == nil {
 		var sum string
 		sum, err = hashOf(context.WithoutCancel(ctx), file, int64(len(t.Data)))
-		if errors.Is(err, errTooLong) || err == nil && sum != t.sum {
+		if errors.Is(err, errTooLong) || err == nil && sum != t.sum() {
 			return true, errMixed
 		}
 	}

@@ -143,7 +143,7 @@ func (c *Committer) recoverFile(ctx context.Context, path string) (Leftover, err
 		Request:   Request{Dir: dir, Name: rec.Name, Path: left.Path, Data: rec.new, Base: rec.Base},
 		dir:       folder.file,
 		folder:    rec.Folder,
-		sum:       rec.New,
+		sum:       func() string { return rec.New },
 	}
 	left.State, left.Detail, err = t.complete(ctx, rec)
 	if err == nil && left.State != LeftoverUnresolved {

@@ -97,8 +97,9 @@ func (t *transaction) writeTemp(ctx context.Context, target *os.File) (string, e
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	temp := t.tempName()
+	var temp string
 	err := t.place(target, func(f *os.File, part string) error {
+		temp = t.tempName()
 		if part == "" {
 			return t.system.linkUnnamed(f, t.dir, temp)
 		}

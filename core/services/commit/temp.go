@@ -30,9 +30,9 @@ var (
 func (t *transaction) tempName() string {
 	base := t.Base
 	if base == "" {
-		base = t.sum
+		base = t.sum()
 	}
-	return tempPrefix + base[:hashChars] + "-" + t.sum[:hashChars] + "-" + randomName()
+	return tempPrefix + base[:hashChars] + "-" + t.sum()[:hashChars] + "-" + randomName()
 }
 
 func partName() string { return partPrefix + randomName() }
