@@ -178,8 +178,9 @@ type Outcome struct {
 	// SHA256 is the lower-case hex hash of its content, "" with an error.
 	SHA256 string
 	// Kept lists absolute names of files that hold somebody else's bytes, put
-	// or left beside the target. It can be set with an error too, and includes
-	// what killed runs left in the folder.
+	// or left beside the target, and the recovery file of a rewrite in place that
+	// left a mixture. It can be set with an error too, and includes what killed
+	// runs left in the folder.
 	Kept []string
 	// Method is how the bytes were put in place, "" with an error.
 	Method Method

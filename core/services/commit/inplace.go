@@ -130,8 +130,10 @@ func (t *transaction) rewriteSaved(ctx context.Context, file *os.File, info work
 // errMixed: somebody else could write to the file too, and did.
 var errMixed = errors.New("another program wrote to the file while it was rewritten")
 
-// torn reports a file that holds neither version, and leaves the recovery file.
+// torn reports a file that holds neither version, and leaves the recovery
+// file, which counts as kept.
 func (t *transaction) torn(record string, cause error) error {
+	t.kept = append(t.kept, record)
 	failed := fault.As(t.failure(cause))
 	code, reason := failed.Code, failed.Reason
 	if errors.Is(cause, errMixed) {

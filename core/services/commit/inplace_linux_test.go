@@ -269,13 +269,15 @@ func TestInPlaceNotFlushed(t *testing.T) { // FS-64
 		s := &unflushed{system: noLeases{kernel{}}, target: "target.txt", act: func() {
 			require.NoError(t, saves["in place"](fx, extText))
 		}}
-		_, err := newOn(s, Options{RecoveryDir: recovery}).Commit(t.Context(), fx.request(oldText, newText))
+		out, err := newOn(s, Options{RecoveryDir: recovery}).Commit(t.Context(), fx.request(oldText, newText))
 		requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
 		require.ErrorIs(t, err, unix.EIO)
+		require.Len(t, out.Kept, 1)
 		require.Equal(t, extText, fx.second())
 		entries, dirErr := os.ReadDir(recovery)
 		require.NoError(t, dirErr)
 		require.Len(t, entries, 1)
 		require.Contains(t, fault.As(err).Message, entries[0].Name())
+		require.Equal(t, filepath.Join(recovery, entries[0].Name()), out.Kept[0])
 	})
 }
