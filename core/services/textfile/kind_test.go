@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// FS-17, FS-18, CR-06; spec/policy-and-tools.md §7.3
+// FS-17, FS-18, CR-06
 func TestClassify(t *testing.T) {
 	svg := `<?xml version="1.0"?><svg xmlns="http://www.w3.org/2000/svg"/>`
 	transport := bytes.Repeat(append([]byte("G\x40\x00\x10"), make([]byte, 184)...), 4)

@@ -202,7 +202,7 @@ func TestResolve(t *testing.T) {
 }
 
 // What a name leads to: the content of the file, or why there is none. TO-01,
-// KH-24, FS-63; library-notes §1.
+// KH-24, FS-63.
 var leads = []struct {
 	path string
 	want string // content
