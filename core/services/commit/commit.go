@@ -28,9 +28,9 @@
 // folder was flushed and [Options.Settle] has passed (then the exchange is
 // undone), and once more after the name is gone (then late bytes are kept beside
 // the target). An open that stays between these two points in the kernel for
-// longer than that goes unseen. Beside four programs that truncate and write all
-// the time on two processors, one save was lost in 200,000 acknowledged commits
-// without the wait, and none in 170,000 with it.
+// longer than that goes unseen. Beside a program that truncates and writes all
+// the time on two processors no save was lost in 80,894 acknowledged commits
+// (TestBesideInPlaceEditor in full).
 //
 // Without leases (other owners' files without CAP_LEASE, file systems that have
 // none, macOS) a program that has the file open and writes after the last hash
