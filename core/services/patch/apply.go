@@ -29,13 +29,13 @@ func ApplyStrict(base string, c *Change) (string, error) {
 	rest, number := base, int64(1) // what no fragment has reached yet, and its first line's number
 	for i, f := range c.fragments {
 		if err := checkEnds(f, i == len(c.fragments)-1); err != nil {
-			return "", applyFailed(err)
+			return "", ApplyFailed(err)
 		}
 		shown := *f
 		if f.OldPosition > 0 {
 			before, ok := lengthOf(rest, f.OldPosition-number)
 			if !ok {
-				return "", applyFailed(errors.New("a fragment overlaps with the one before it, or lies beyond the end"))
+				return "", ApplyFailed(errors.New("a fragment overlaps with the one before it, or lies beyond the end"))
 			}
 			out.WriteString(rest[:before])
 			rest, shown.OldPosition = rest[before:], 1
@@ -46,7 +46,7 @@ func ApplyStrict(base string, c *Change) (string, error) {
 			source = newLineSource(rest) // there must not be anything else
 		}
 		if err := gitdiff.NewTextApplier(&out, source).ApplyFragment(&shown); err != nil {
-			return "", applyFailed(err)
+			return "", ApplyFailed(err)
 		}
 		rest, number = rest[window:], f.OldPosition+f.OldLines
 	}
@@ -67,8 +67,15 @@ func lengthOf(text string, n int64) (bytes int, ok bool) {
 	return bytes, n == 0
 }
 
-func applyFailed(cause error) error {
-	return fault.Wrap(fault.PatchApplyFailed, "patch.apply", applyMessage, "Read the file again and send a new diff made against what it holds.", cause)
+// ApplyFailed is the refusal of a corrected diff that an [Applier] refuses
+// (FS-39): a cause that is one already, or a new one, of code
+// patch_apply_failed.
+func ApplyFailed(cause error) *fault.Error {
+	if e := fault.As(cause); e != nil && e.Code == fault.PatchApplyFailed {
+		return e
+	}
+	return fault.Wrap(fault.PatchApplyFailed, "patch.apply", applyMessage,
+		"Read the file again and make the diff anew; write_file with the whole new content is the other way.", cause)
 }
 
 // growth returns by how many bytes c makes a text longer, 0 where it makes it

@@ -74,18 +74,11 @@ func (s Services) applyDiff(path workspace.Path, base mutation.Base, diff string
 	}
 	text, err := apply(base.Text, corrected)
 	if err != nil {
-		return mutation.Change{}, patchFailed(err)
+		return mutation.Change{}, patch.ApplyFailed(err)
 	}
 	corrections := corrected.Corrections
 	if !parsed.IsFor(path.String()) {
 		corrections = append([]patch.Correction{{Kind: patch.KindFileName}}, corrections...)
 	}
 	return mutation.Change{Text: text, Diff: corrected, Corrections: corrections}, nil
-}
-
-// patchFailed is the refusal of FS-39, whatever the applier said.
-func patchFailed(err error) *fault.Error {
-	return fault.Wrap(fault.PatchApplyFailed, "file.safe_patch",
-		"Internal Error: The corrected patch failed to apply. Please review the diff for subtle errors.",
-		"Read the file again and make the diff anew; write_file with the whole new content is the other way.", err)
 }
