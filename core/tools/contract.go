@@ -43,6 +43,19 @@ type ToolInvocation interface {
 	Execute(ctx context.Context, out Output) (Result, error)
 }
 
+// Modifiable is an invocation whose proposed content a person may replace
+// before it runs (AR-21).
+type Modifiable interface {
+	ToolInvocation
+	// Modify returns an invocation of the same call with newContent in place
+	// of what the model proposed, to be decided about, confirmed and executed
+	// instead of the receiver, which is not used again. Nothing is carried over
+	// that was checked for the proposal: the new invocation proves and checks
+	// everything again. Params of it are what will be done now. A failure is a
+	// *fault.Error; ctx bounds the reading that may be needed.
+	Modify(ctx context.Context, newContent string) (ToolInvocation, error)
+}
+
 // ErrWillRefuse is returned by Confirmation when the invocation already knows
 // that its execution will refuse. An invocation that returned it never
 // succeeds (FS-43).
