@@ -13,10 +13,12 @@ const (
 	PolicyViolation    Code = "policy_violation"
 	ExecutionFailed    Code = "execution_failed"
 	DeniedByUser       Code = "denied_by_user"
-	NobodyToAsk        Code = "nobody_to_ask" // a confirmation is due and no front end can answer
-	Cancelled          Code = "cancelled"     // the context ended
+	NobodyToAsk        Code = "nobody_to_ask"           // a confirmation is due and no front end can answer
+	NotRemembered      Code = "approval_not_remembered" // an "always" that no rule can hold (AR-21)
+	Cancelled          Code = "cancelled"               // the context ended
 	NotInitialized     Code = "not_initialized"
-	InvalidConfig      Code = "invalid_config" // construction parameters that cannot be used
+	InvalidConfig      Code = "invalid_config"   // construction parameters that cannot be used
+	UntrustedFolder    Code = "untrusted_folder" // refused because the folder is recorded as untrusted (CF-09)
 )
 
 // Codes about files and folders.

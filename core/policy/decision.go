@@ -10,23 +10,55 @@ const (
 	AskUser Verdict = "ask_user" // run if a person approves
 )
 
+// strictness orders verdicts: allow < ask_user < deny. What is no verdict is
+// as strict as deny.
+func (v Verdict) strictness() int {
+	switch v {
+	case Allow:
+		return 0
+	case AskUser:
+		return 1
+	}
+	return 2
+}
+
+// Stricter returns the stricter of two verdicts.
+func Stricter(a, b Verdict) Verdict {
+	if b.strictness() > a.strictness() {
+		return b
+	}
+	return a
+}
+
 // Decision is a verdict with its explanation. Reason is never empty; Rule,
-// Tier, Source and Line say where the verdict comes from and are empty where
+// Tier, Source and Line say where the verdict comes from and are zero where
 // there is nothing to name.
 type Decision struct {
 	Decision Verdict `json:"decision"`
-	Rule     string  `json:"rule,omitempty"`   // the rule as its author wrote or named it
-	Tier     string  `json:"tier,omitempty"`   // the layer of rules that it belongs to
-	Source   string  `json:"source,omitempty"` // file, flag or table that holds it
-	Line     int     `json:"line,omitempty"`   // 1-based, in Source
-	Reason   string  `json:"reason"`           // one sentence for a person
-	Parts    []Part  `json:"parts,omitempty"`  // of a compound command, in order
+	Rule     string  `json:"rule"`              // the rule as its author named it, or in short form
+	Tier     string  `json:"tier"`              // default, extension, workspace, session, user or admin
+	Source   string  `json:"source"`            // file, flag or table that holds it
+	Line     int     `json:"line"`              // 1-based, in Source; 0: not in a file
+	Reason   string  `json:"reason"`            // for a person: what in the call matched, or why nothing did
+	Remedy   string  `json:"remedy,omitempty"`  // what would change the verdict
+	Message  string  `json:"message,omitempty"` // the denying rule's denyMessage, for the model
+	Parts    []Part  `json:"parts"`             // of a command line, in order; empty for other calls
+
+	// Checkers are due before the call runs, in this order; the scheduler runs
+	// them, and they only tighten.
+	Checkers []Checker `json:"-"`
+	// Previews marks a call that plan mode shows instead of running; its
+	// verdict is ask_user.
+	Previews bool `json:"-"`
 }
 
-// Part is the decision on one part of a compound call.
+// Part is the decision on one part of a command line.
 type Part struct {
-	Text     string  `json:"text"` // the part, as written
+	Text     string  `json:"text"` // the part, as bash will run it
 	Decision Verdict `json:"decision"`
 	Rule     string  `json:"rule,omitempty"`
+	Tier     string  `json:"tier,omitempty"`
+	Source   string  `json:"source,omitempty"`
+	Line     int     `json:"line,omitempty"`
 	Reason   string  `json:"reason,omitempty"`
 }

@@ -1,0 +1,39 @@
+package policy
+
+import (
+	"encoding/json"
+
+	"github.com/fettle-dev/fettle/core/policy/shell"
+)
+
+// Call is what a decision is about. Whoever makes it has resolved before what
+// takes a look at the machine, so that deciding needs none.
+type Call struct {
+	Tool       string          // the tool's name
+	Aliases    []string        // its other names; rules may use them
+	GovernedBy []string        // names whose rules that deny or ask hold for the tool too; what allows does not
+	Kind       string          // its kind, as "edit"
+	Effects    []string        // what it may do to the world, as "network"
+	Mutates    bool            // it changes something, whatever its kind says
+	Params     json.RawMessage // the arguments as they will be executed
+
+	Server      string         // the MCP server that the tool belongs to; "" for none, or if nobody knows
+	ServerTool  string         // the tool's own name at that server
+	Annotations map[string]any // what the tool's server declares about it; not verified
+
+	Mode      ApprovalMode
+	Subagent  string // the calling subagent; "" is the main agent
+	Headless  bool   // nobody can be asked
+	Untrusted bool   // the folder is recorded as untrusted
+
+	Dir   string   // absolute folder that relative paths count from; "" if unknown
+	Roots []string // absolute workspace folders
+	// RealPaths tells where paths lead once links are followed, by absolute
+	// cleaned path. [Engine.Paths] lists those that are looked up; one that is
+	// missing leads where its text says.
+	RealPaths map[string]string
+
+	// Line is the command line taken apart, if that has been done already; nil
+	// for others.
+	Line *shell.Line
+}

@@ -1,0 +1,86 @@
+package policy
+
+import "fmt"
+
+// Tier is the layer that a rule belongs to. A higher one wins.
+type Tier int
+
+// The tiers. Session rules are approvals of this process; they count as the
+// workspace tier at priority 950.
+const (
+	TierDefault   Tier = 1
+	TierExtension Tier = 2
+	TierWorkspace Tier = 3
+	TierUser      Tier = 4
+	TierAdmin     Tier = 5
+)
+
+// String returns the tier's name.
+func (t Tier) String() string {
+	switch t {
+	case TierDefault:
+		return "default"
+	case TierExtension:
+		return "extension"
+	case TierWorkspace:
+		return "workspace"
+	case TierUser:
+		return "user"
+	case TierAdmin:
+		return "admin"
+	}
+	return fmt.Sprintf("tier %d", int(t))
+}
+
+// AlwaysAllowPriority is the priority of rules that come from a person's
+// "always".
+const AlwaysAllowPriority = 950
+
+// Rule is one rule of a policy. All its conditions must hold; a zero condition
+// holds always. A Rule is not changed once an engine has it.
+type Rule struct {
+	Name     string   // for people; "" means a short form of the rule
+	Tools    []string // names or wildcards, at least one
+	Decision Verdict
+	Priority int // 0 to 999, within the tier
+
+	Server           string         // MCP server, or "*" for any
+	Subagent         string         // exact name of the calling subagent
+	ArgsPattern      string         // regular expression (RE2), searched in [CanonicalArgs]
+	CommandPrefix    []string       // of run_shell_command: a part of the line begins with one of these
+	CommandRegex     string         // of run_shell_command: searched from the start of a part
+	Annotations      map[string]any // each must be declared, and equal
+	Modes            []ApprovalMode // empty: all
+	Interactive      *bool          // only where somebody can be asked, or only where nobody can
+	Effects          []string       // one that denies or asks: the tool may do one of these; one that allows: nothing else
+	AllowRedirection bool           // what allows a command allows its redirections into the workspace too
+	DenyMessage      string         // told to the model with a denial
+
+	Tier    Tier
+	Session bool   // an approval that ends with the process
+	Source  string // file, flag or table
+	Line    int    // 1-based; 0: not from a file
+}
+
+// Checker is a safety check that is due for calls that its conditions match.
+// They are those of a [Rule].
+type Checker struct {
+	Name     string // as "allowed-path"
+	External bool   // a program, not one that is built in
+
+	Tools         []string
+	Server        string
+	ArgsPattern   string
+	CommandPrefix []string
+	CommandRegex  string
+	Annotations   map[string]any
+	Modes         []ApprovalMode
+	Priority      int
+
+	RequiredContext []string       // of "environment", "history"; nil: all
+	Config          map[string]any // its own settings
+
+	Tier   Tier
+	Source string
+	Line   int
+}

@@ -1,0 +1,63 @@
+// Package shell takes a bash command line apart into everything that it would
+// run or write, each word as bash will see it. It decides nothing.
+package shell
+
+// Line is a command line taken apart. It is immutable.
+type Line struct {
+	Source string
+	Parts  []Part // in the order of the source, a part before those that it brings along
+	// Problem says why the line could not be taken apart, or not wholly; "" if
+	// it was. Nothing may then be concluded from Parts but what tightens.
+	Problem string
+}
+
+// Kind is what a [Part] stands for.
+type Kind int
+
+// The kinds of parts.
+const (
+	Command Kind = iota // a program with its arguments
+	Builtin             // a command of the shell's own that changes nothing outside of it, as test or export
+	Write               // a file that is written: by a redirection or by an option
+	Unknown             // something will run, and what cannot be told from the line
+)
+
+// Part is one thing that the line would run or write.
+type Part struct {
+	Kind Kind
+	Text string // for people: the words as bash will run them, quoted where needed
+	// Words are those of a Command, Builtin, or Unknown with a known start.
+	// Words[0] is the program.
+	Words []Word
+
+	// Parent is the index of the part that brings this one along, as timeout
+	// brings its command; -1 for none. Own counts the parent's leading words
+	// that do not speak of this part: a rule whose prefix is longer names this
+	// part as well.
+	Parent int
+	Own    int
+	// Wraps marks a part that only runs its children, as timeout or nohup:
+	// where no rule speaks of it, it is as allowed as they are. One that also
+	// changes what they may do, as sudo or ssh, is not marked.
+	Wraps bool
+
+	Path Word // of a Write: the file, relative to one of Dirs
+	// Dirs are the folders that the part may run in, as written, relative to
+	// where the line starts or absolute; "." is where it starts. Empty: it
+	// cannot be told.
+	Dirs []string
+
+	Reason string // of an Unknown: what cannot be told, as a clause for people
+}
+
+// Word is one word of a command as far as it can be told.
+type Word struct {
+	Text   string // its value if Static, else as written
+	Static bool   // bash will use exactly Text
+	// Candidates are values that a word that is not static may have; there may
+	// be others.
+	Candidates []string
+	// Pattern marks a word that bash replaces by the names of files that match
+	// Text, if there are any.
+	Pattern bool
+}
