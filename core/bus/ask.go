@@ -1,0 +1,206 @@
+package bus
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Question is a message that is asked, and answered by an A.
+type Question[A Answer] interface {
+	question
+	answeredBy(A)
+}
+
+// question is a [Question] of any answer.
+type question interface {
+	Message
+	Correlation() string
+	correlated(id string) question // a copy with that id
+	takes(a Answer) bool
+}
+
+// Answer is a message that answers a question: the one with its correlation
+// id.
+type Answer interface {
+	Message
+	Correlation() string
+	answers()
+}
+
+// openQuestion is a question that somebody waits for the answer to.
+type openQuestion struct {
+	m    question
+	seq  int           // in the order of asking
+	done chan struct{} // closed when it is settled
+
+	// Guarded by the bus's mu until done is closed, then constant.
+	holders map[*Subscription]context.CancelCauseFunc // who may answer; nil until its handler begins
+	answer  Answer
+	err     error
+}
+
+// Ask puts a question to all who subscribe to it, and waits for the first
+// answer. It waits as long as somebody is there to give one and ctx lasts, and
+// has no time limit of its own.
+//
+// A correlation id is made if q has none. One that is in use, or was in use
+// lately, is refused with [ErrInvalid], as a late answer could be taken for
+// another question's. The other errors: [ErrNobody], [ErrClosed], and one that
+// wraps ctx's.
+func Ask[Q Question[A], A Answer](ctx context.Context, b *MessageBus, q Q) (A, error) {
+	a, err := b.ask(ctx, q)
+	if err != nil {
+		var none A
+		return none, err
+	}
+	return a.(A), nil
+}
+
+func (b *MessageBus) ask(ctx context.Context, m question) (Answer, error) {
+	if !known(m) {
+		return nil, fmt.Errorf("%w: %T is none of its messages, which are passed by value", ErrInvalid, m)
+	}
+	if m.Correlation() == "" {
+		m = m.correlated(newID())
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("bus: ask: %w", err)
+	}
+	q, err := b.put(m)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case <-q.done:
+	case <-ctx.Done():
+		b.mu.Lock()
+		b.settle(q, nil, ErrWithdrawn)
+		b.mu.Unlock()
+	}
+	if errors.Is(q.err, ErrWithdrawn) {
+		return nil, fmt.Errorf("bus: wait for the answer: %w", ctx.Err())
+	}
+	return q.answer, q.err
+}
+
+// put opens a question.
+func (b *MessageBus) put(m question) (*openQuestion, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.closed {
+		return nil, ErrClosed
+	}
+	id := m.Correlation()
+	if b.open[id] != nil || b.ended[id] != nil {
+		return nil, fmt.Errorf("%w: the correlation id %.40q has been used", ErrInvalid, id)
+	}
+	b.asked++
+	q := &openQuestion{m: m, seq: b.asked, done: make(chan struct{}), holders: make(map[*Subscription]context.CancelCauseFunc)}
+	b.open[id] = q
+	b.deliver(m, q)
+	if len(q.holders) == 0 {
+		delete(b.open, id) // who could answer has not seen it
+		return nil, ErrNobody
+	}
+	return q, nil
+}
+
+// accept gives an answer to whoever asked. b.mu is held.
+func (b *MessageBus) accept(a Answer) error {
+	id := a.Correlation()
+	if id == "" {
+		return fmt.Errorf("%w: a %s needs a correlation id", ErrInvalid, a.Type())
+	}
+	q := b.open[id]
+	switch {
+	case q == nil && b.ended[id] != nil:
+		return b.ended[id]
+	case q == nil:
+		return ErrUnknownQuestion
+	case !q.m.takes(a):
+		return fmt.Errorf("%w: a %s does not answer a %s", ErrInvalid, a.Type(), q.m.Type())
+	}
+	b.settle(q, a, nil)
+	return nil
+}
+
+// settle ends a question with its answer, or with the reason why there is
+// none; one that has ended stays as it is. b.mu is held.
+func (b *MessageBus) settle(q *openQuestion, a Answer, err error) {
+	select {
+	case <-q.done:
+		return
+	default:
+	}
+	q.answer, q.err = a, err
+	id, late := q.m.Correlation(), ErrWithdrawn
+	if a != nil {
+		late = ErrAnswered
+	}
+	delete(b.open, id)
+	b.remember(id, late)
+	for _, cancel := range q.holders {
+		if cancel != nil {
+			cancel(late)
+		}
+	}
+	q.holders = nil
+	close(q.done)
+}
+
+// remember keeps what to tell who answers an ended question, for the last
+// ones. b.mu is held.
+func (b *MessageBus) remember(id string, late error) {
+	if len(b.endedIDs) == remembered {
+		delete(b.ended, b.endedIDs[0])
+		b.endedIDs = b.endedIDs[1:]
+	}
+	b.endedIDs = append(b.endedIDs, id)
+	b.ended[id] = late
+}
+
+// giveUp takes a question from one who held it, and ends it if that was the
+// last one. b.mu is held.
+func (b *MessageBus) giveUp(q *openQuestion, s *Subscription) {
+	cancel, held := q.holders[s]
+	if !held {
+		return
+	}
+	delete(q.holders, s)
+	if cancel != nil {
+		cancel(context.Canceled)
+	}
+	if len(q.holders) == 0 {
+		b.settle(q, nil, ErrNobody)
+	}
+}
+
+// begin returns the ctx for a handler that is about to be called with the
+// question, unless that has ended. The bus's mu is held.
+func (q *openQuestion) begin(s *Subscription) (context.Context, bool) {
+	if _, held := q.holders[s]; !held {
+		return nil, false
+	}
+	ctx, cancel := context.WithCancelCause(s.ctx)
+	q.holders[s] = cancel
+	return ctx, true
+}
+
+// openQuestions returns the open questions in the order of asking. b.mu is
+// held.
+func (b *MessageBus) openQuestions() []*openQuestion {
+	return slices.SortedFunc(maps.Values(b.open), func(x, y *openQuestion) int { return cmp.Compare(x.seq, y.seq) })
+}
+
+// newID returns a correlation id: 128 random bits in hex.
+func newID() string {
+	var id [16]byte
+	rand.Read(id[:]) // never fails
+	return hex.EncodeToString(id[:])
+}

@@ -1,0 +1,61 @@
+package bus
+
+// AskUserRequest asks a person questions that are not about a call's leave to
+// run.
+type AskUserRequest struct {
+	CorrelationID string         `json:"correlationId"` // "" when asked: [Ask] makes one
+	Questions     []UserQuestion `json:"questions"`
+}
+
+// Type returns [TypeAskUserRequest].
+func (AskUserRequest) Type() Type { return TypeAskUserRequest }
+
+// Correlation returns the id of the question.
+func (m AskUserRequest) Correlation() string { return m.CorrelationID }
+
+func (m AskUserRequest) correlated(id string) question { m.CorrelationID = id; return m }
+
+func (AskUserRequest) answeredBy(AskUserResponse) {}
+
+func (AskUserRequest) takes(a Answer) bool { _, ok := a.(AskUserResponse); return ok }
+
+// UserQuestion is one question of an [AskUserRequest].
+type UserQuestion struct {
+	Question    string           `json:"question"`
+	Header      string           `json:"header"` // a word or two, as a tab's label
+	Type        UserQuestionType `json:"type"`
+	Options     []UserOption     `json:"options,omitempty"`     // of a choice
+	MultiSelect bool             `json:"multiSelect,omitempty"` // more than one option may be chosen
+	Placeholder string           `json:"placeholder,omitempty"` // shown where text goes
+}
+
+// UserQuestionType says how a question is answered.
+type UserQuestionType string
+
+// The types of questions.
+const (
+	QuestionChoice UserQuestionType = "choice"
+	QuestionText   UserQuestionType = "text"
+	QuestionYesNo  UserQuestionType = "yesno"
+)
+
+// UserOption is one option of a choice.
+type UserOption struct {
+	Label       string `json:"label"`
+	Description string `json:"description"`
+}
+
+// AskUserResponse answers an [AskUserRequest].
+type AskUserResponse struct {
+	CorrelationID string            `json:"correlationId"`
+	Answers       map[string]string `json:"answers"`             // by index of the question: "0", "1", …
+	Cancelled     bool              `json:"cancelled,omitempty"` // the person did not want to answer
+}
+
+// Type returns [TypeAskUserResponse].
+func (AskUserResponse) Type() Type { return TypeAskUserResponse }
+
+// Correlation returns the id of the question that is answered.
+func (m AskUserResponse) Correlation() string { return m.CorrelationID }
+
+func (AskUserResponse) answers() {}

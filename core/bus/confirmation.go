@@ -1,0 +1,78 @@
+package bus
+
+// ToolConfirmationRequest asks a person whether a call may run.
+type ToolConfirmationRequest struct {
+	CorrelationID   string         `json:"correlationId"` // "" when asked: [Ask] makes one
+	CallID          string         `json:"callId,omitempty"`
+	ToolCall        ToolCall       `json:"toolCall"`
+	ServerName      string         `json:"serverName,omitempty"`      // MCP server that the tool belongs to
+	ToolAnnotations map[string]any `json:"toolAnnotations,omitempty"` // what that server says of the tool; not verified
+	Subagent        string         `json:"subagent,omitempty"`        // who calls; "" is the main agent
+	Details         Confirmation   `json:"details"`
+	Decision        Explanation    `json:"decision"`           // why it is asked
+	Outcomes        []Outcome      `json:"outcomes"`           // the answers that are taken, in the order to offer them
+	Modified        bool           `json:"modified,omitempty"` // Details show what a person has changed
+}
+
+// Type returns [TypeToolConfirmationRequest].
+func (ToolConfirmationRequest) Type() Type { return TypeToolConfirmationRequest }
+
+// Correlation returns the id of the question.
+func (m ToolConfirmationRequest) Correlation() string { return m.CorrelationID }
+
+func (m ToolConfirmationRequest) correlated(id string) question { m.CorrelationID = id; return m }
+
+func (ToolConfirmationRequest) answeredBy(ToolConfirmationResponse) {}
+
+func (ToolConfirmationRequest) takes(a Answer) bool { _, ok := a.(ToolConfirmationResponse); return ok }
+
+// ToolConfirmationResponse answers a [ToolConfirmationRequest].
+type ToolConfirmationResponse struct {
+	CorrelationID string  `json:"correlationId"`
+	Confirmed     bool    `json:"confirmed"`
+	Outcome       Outcome `json:"outcome,omitempty"` // "": proceed_once if Confirmed, else cancel
+	Payload       Payload `json:"payload,omitzero"`
+	// RequiresUserConfirmation says that whoever answers is no person and
+	// cannot tell; it is not a yes.
+	RequiresUserConfirmation bool `json:"requiresUserConfirmation,omitempty"`
+}
+
+// Type returns [TypeToolConfirmationResponse].
+func (ToolConfirmationResponse) Type() Type { return TypeToolConfirmationResponse }
+
+// Correlation returns the id of the question that is answered.
+func (m ToolConfirmationResponse) Correlation() string { return m.CorrelationID }
+
+func (ToolConfirmationResponse) answers() {}
+
+// Payload is what comes with an outcome.
+type Payload struct {
+	NewContent   *string           `json:"newContent,omitempty"`   // of modify_with_editor: the whole content that replaces the proposed one
+	Answers      map[string]string `json:"answers,omitempty"`      // to questions, by index
+	Approved     *bool             `json:"approved,omitempty"`     // of a plan
+	ApprovalMode string            `json:"approvalMode,omitempty"` // to go on in, with an approved plan
+	Feedback     string            `json:"feedback,omitempty"`     // for the model
+}
+
+// Outcome is a person's choice (AR-20).
+type Outcome string
+
+// The outcomes (AR-21).
+const (
+	ProceedOnce          Outcome = "proceed_once"            // run this call
+	ProceedAlways        Outcome = "proceed_always"          // and its like, while the session lasts
+	ProceedAlwaysAndSave Outcome = "proceed_always_and_save" // and its like, in later sessions too
+	ProceedAlwaysServer  Outcome = "proceed_always_server"   // and all of that MCP server, while the session lasts
+	ProceedAlwaysTool    Outcome = "proceed_always_tool"     // and all calls of that tool, while the session lasts
+	ModifyWithEditor     Outcome = "modify_with_editor"      // put Payload.NewContent in place of the proposed content, then ask again
+	Cancel               Outcome = "cancel"                  // do not run it
+)
+
+// Valid reports whether o is one of the outcomes above.
+func (o Outcome) Valid() bool {
+	switch o {
+	case ProceedOnce, ProceedAlways, ProceedAlwaysAndSave, ProceedAlwaysServer, ProceedAlwaysTool, ModifyWithEditor, Cancel:
+		return true
+	}
+	return false
+}

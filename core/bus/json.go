@@ -1,0 +1,126 @@
+package bus
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+)
+
+// Types lists the types of all messages.
+func Types() []Type {
+	return []Type{
+		TypeToolConfirmationRequest, TypeToolConfirmationResponse, TypeToolPolicyRejection, TypeUpdatePolicy,
+		TypeAskUserRequest, TypeAskUserResponse,
+		TypeToolExecutionSuccess, TypeToolExecutionFailure, TypeToolCallsUpdate, TypeSubagentActivity, TypeToolOutput,
+	}
+}
+
+// known reports whether m is one of the package's messages, by value.
+func known(m Message) bool {
+	switch m.(type) {
+	case ToolConfirmationRequest, ToolConfirmationResponse, ToolPolicyRejection, UpdatePolicy,
+		AskUserRequest, AskUserResponse,
+		ToolExecutionSuccess, ToolExecutionFailure, ToolCallsUpdate, SubagentActivity, ToolOutput:
+		return true
+	}
+	return false
+}
+
+// Marshal returns a message as one JSON object: its fields and, first, its
+// type under "type". Characters of HTML are not escaped, and bytes that are
+// not UTF-8 become U+FFFD. It fails with [ErrInvalid] on what is no message of
+// this package, and if a message holds what is not JSON.
+func Marshal(m Message) ([]byte, error) {
+	if !known(m) {
+		return nil, fmt.Errorf("%w: %T is none of its messages, which are passed by value", ErrInvalid, m)
+	}
+	b := bytes.NewBufferString(`{"type":"` + string(m.Type()) + `",`)
+	head := b.Len()
+	e := json.NewEncoder(b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(withLists(m)); err != nil {
+		return nil, fmt.Errorf("bus: marshal %s: %w", m.Type(), err)
+	}
+	// The fields have their own brace, and the encoder ends with a line break.
+	data := b.Bytes()
+	return append(data[:head], data[head+1:len(data)-1]...), nil
+}
+
+// withLists returns m with empty lists where what readers expect is missing,
+// so that they find none instead of null.
+func withLists(m Message) Message {
+	switch m := m.(type) {
+	case ToolConfirmationRequest:
+		m.Outcomes = present(m.Outcomes)
+		m.Decision.Parts = present(m.Decision.Parts)
+		return m
+	case ToolPolicyRejection:
+		m.Decision.Parts = present(m.Decision.Parts)
+		return m
+	case ToolCallsUpdate:
+		m.ToolCalls = present(m.ToolCalls)
+		return m
+	case AskUserRequest:
+		m.Questions = present(m.Questions)
+		return m
+	case AskUserResponse:
+		if m.Answers == nil {
+			m.Answers = map[string]string{}
+		}
+		return m
+	}
+	return m
+}
+
+func present[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}
+
+// Unmarshal reads what [Marshal] writes. Unknown fields are ignored, so that
+// a newer writer is understood; an unknown type is refused with [ErrInvalid].
+func Unmarshal(data []byte) (Message, error) {
+	var envelope struct {
+		Type Type `json:"type"`
+	}
+	if err := json.Unmarshal(data, &envelope); err != nil {
+		return nil, fmt.Errorf("bus: unmarshal: %w", err)
+	}
+	switch envelope.Type {
+	case TypeToolConfirmationRequest:
+		return decode[ToolConfirmationRequest](data)
+	case TypeToolConfirmationResponse:
+		return decode[ToolConfirmationResponse](data)
+	case TypeToolPolicyRejection:
+		return decode[ToolPolicyRejection](data)
+	case TypeUpdatePolicy:
+		return decode[UpdatePolicy](data)
+	case TypeAskUserRequest:
+		return decode[AskUserRequest](data)
+	case TypeAskUserResponse:
+		return decode[AskUserResponse](data)
+	case TypeToolExecutionSuccess:
+		return decode[ToolExecutionSuccess](data)
+	case TypeToolExecutionFailure:
+		return decode[ToolExecutionFailure](data)
+	case TypeToolCallsUpdate:
+		return decode[ToolCallsUpdate](data)
+	case TypeSubagentActivity:
+		return decode[SubagentActivity](data)
+	case TypeToolOutput:
+		return decode[ToolOutput](data)
+	case "":
+		return nil, fmt.Errorf("%w: it has no type", ErrInvalid)
+	}
+	return nil, fmt.Errorf("%w: its type %.40q is unknown", ErrInvalid, envelope.Type)
+}
+
+func decode[M Message](data []byte) (Message, error) {
+	var m M
+	if err := json.Unmarshal(data, &m); err != nil {
+		return nil, fmt.Errorf("bus: unmarshal %s: %w", m.Type(), err)
+	}
+	return m, nil
+}
