@@ -152,6 +152,24 @@ func (c *FileReadCache) ClaimRead(path string) bool {
 func (c *FileReadCache) RecordWrite(path string, info workspace.Info, sha string, version int64, lines int, at time.Time) Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	r := c.write(path, info, sha, lines, at)
+	r.Version = version
+	return r.Entry
+}
+
+// RecordUnseenWrite notes a write of bytes that the conversation does not
+// know, such as those of a person who changed what it proposed: the entry does
+// not qualify until they are shown (PR-30).
+func (c *FileReadCache) RecordUnseenWrite(path string, info workspace.Info, sha string, lines int, at time.Time) Entry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	r := c.write(path, info, sha, lines, at)
+	r.forgetContent()
+	return r.Entry
+}
+
+// write is what all writes have in common. It expects c.mu to be held.
+func (c *FileReadCache) write(path string, info workspace.Info, sha string, lines int, at time.Time) *record {
 	key := keyOf(path, info)
 	r := c.findPath(path)
 	if r == nil {
@@ -163,7 +181,6 @@ func (c *FileReadCache) RecordWrite(path string, info workspace.Info, sha string
 	c.rename(r, key)
 	r.Fingerprint = fingerprintOf(info)
 	r.SHA256 = sha
-	r.Version = version
 	r.TotalLines = lines
 	r.LastReadAt, r.LastWriteAt = at, at
 	r.LastReadWasFull, r.LastReadCacheable = true, true
@@ -173,7 +190,7 @@ func (c *FileReadCache) RecordWrite(path string, info workspace.Info, sha string
 	c.seq++
 	r.seq, r.writeSeq = c.seq, c.seq
 	c.link(path, r)
-	return r.Entry
+	return r
 }
 
 // Refresh notes that the bytes at path hash as known although its stat data

@@ -47,10 +47,32 @@ func (s *Service) Written(p workspace.Path, info workspace.Info, text, sha strin
 		s.Cache.RecordWrite(p.String(), info, sha, version, lines, s.now())
 	}
 	st := State{FilePath: p.String(), Version: &version, SHA256: &sha}
-	if s.fits(text, lines) && (s.mayShow == nil || s.mayShow(p)) {
+	if s.mayShowText(p, text, lines) {
 		st.Content = &text
 	}
 	return st
+}
+
+// WrittenUnseen is Written for a text that is not all the conversation's own,
+// as a person has changed it. One that may not be shown is withheld with its
+// hash, and the file has to be read before it is changed again (PR-30).
+func (s *Service) WrittenUnseen(p workspace.Path, info workspace.Info, text, sha string) State {
+	lines := textfile.Lines(text)
+	if s.mayShowText(p, text, lines) {
+		return s.Written(p, info, text, sha)
+	}
+	switch {
+	case s.HeedHatch():
+	case info == workspace.Info{}:
+		s.Cache.Invalidate(p.String())
+	default:
+		s.Cache.RecordUnseenWrite(p.String(), info, sha, lines, s.now())
+	}
+	return Withheld(p.String())
+}
+
+func (s *Service) mayShowText(p workspace.Path, text string, lines int) bool {
+	return s.fits(text, lines) && (s.mayShow == nil || s.mayShow(p))
 }
 
 // ShowsAsText reports whether a file at p that holds data is of a kind that a

@@ -45,8 +45,12 @@ func (s *Service) Commit(ctx context.Context, p *Plan) Outcome {
 		s.log.Warn("foreign bytes were kept beside the target", slog.String("component", p.request.Verb.Component),
 			slog.String("path", p.request.Path.String()), slog.String("kept", name))
 	}
+	written := s.state.Written
+	if p.request.Edited {
+		written = s.state.WrittenUnseen
+	}
 	return Outcome{
-		State:       s.state.Written(p.request.Path, out.Info, p.change.Text, out.SHA256),
+		State:       written(p.request.Path, out.Info, p.change.Text, out.SHA256),
 		Corrections: p.change.Corrections,
 		Kept:        out.Kept,
 	}

@@ -19,6 +19,13 @@ type Request struct {
 	// Proof is the base hash that the model supplied, lower-case hex; "" for
 	// none.
 	Proof string
+	// From is the base that the change was made for already. The plan is
+	// refused where the file is another by now; nil: any that the conversation
+	// knows.
+	From *Base
+	// Edited says that a person changed the text that the model proposed: the
+	// conversation knows what is written only once it is shown (PR-30).
+	Edited bool
 	// NeedsProof refuses to change an existing file without Proof, however
 	// well it was read (FS-52).
 	NeedsProof bool
@@ -92,7 +99,7 @@ func (p *Plan) Diff() *patch.Change {
 // fails: what stands in the way is the plan's refusal.
 func (s *Service) Plan(ctx context.Context, r Request) *Plan {
 	p := &Plan{request: r}
-	check := filestate.Check{Path: r.Path, Verb: r.Verb, Proof: r.Proof}
+	check := filestate.Check{Path: r.Path, Verb: r.Verb, Proof: r.Proof, Expect: r.expect()}
 	if refusal := s.state.Decide(check); refusal != nil {
 		return p.refuse(refusal, filestate.Withheld(r.Path.String()))
 	}
@@ -118,12 +125,27 @@ func (s *Service) Plan(ctx context.Context, r Request) *Plan {
 	return p
 }
 
+// expect says what has to be found at the path.
+func (r Request) expect() filestate.Expect {
+	switch {
+	case r.From == nil:
+		return filestate.ExpectAny
+	case r.From.Exists:
+		return filestate.ExpectExisting
+	}
+	return filestate.ExpectAbsent
+}
+
 // proveBase holds the bytes just read against what the conversation knows
 // (PR-16), and decodes them.
 func (s *Service) proveBase(p *Plan, check filestate.Check, snap *filestate.Snapshot) *fault.Error {
 	r := p.request
 	check.Current = snap
-	if refusal := s.state.Decide(check); refusal != nil {
+	refusal := s.state.Decide(check)
+	if refusal == nil && r.From != nil && snap.SHA256 != r.From.SHA256 {
+		refusal = s.state.RefuseMoved(check, fault.Changed)
+	}
+	if refusal != nil {
 		s.logLate(r, refusal)
 		state := filestate.Withheld(r.Path.String())
 		if p.seen && refusal.Code == fault.FileChangedSinceRead {

@@ -30,8 +30,12 @@ type change struct {
 	params   json.RawMessage
 	action   string // for people: "Write", "Edit"
 	done     func(*mutation.Plan) string
+	amend    func(params json.RawMessage, a amendment) (json.RawMessage, error)
 	plan     *mutation.Plan
+	proposal *proposal // what a person replaced; nil: the change is the model's own
 }
+
+var _ tools.Modifiable = (*change)(nil)
 
 func (c *change) Params() json.RawMessage { return c.params }
 
@@ -86,6 +90,9 @@ func (c *change) result(ctx context.Context, plan *mutation.Plan) (tools.Result,
 	} else {
 		c.services.accessed(ctx, c.request.Path)
 		report.Message = c.done(plan)
+		if c.request.Edited {
+			report.Message = editedMessage(!plan.Base().Exists, out.State.Shown())
+		}
 		diff := c.fileDiff(plan)
 		result.ReturnDisplay = tools.Display{Diff: &diff}
 	}
@@ -96,24 +103,36 @@ func (c *change) result(ctx context.Context, plan *mutation.Plan) (tools.Result,
 
 func (c *change) fileDiff(plan *mutation.Plan) tools.FileDiff {
 	base, diff := plan.Base(), plan.Diff()
-	stat := diff.Stat()
+	authors := proposal{model: diff.Stat()}
+	if c.proposal != nil {
+		authors = *c.proposal
+	}
 	d := tools.FileDiff{
 		FileName:   filepath.Base(c.request.Path.String()),
 		FilePath:   c.request.Path.String(),
+		FileDiff:   diff.Unified(c.names(base)),
 		NewContent: plan.NewText(),
 		IsNewFile:  !base.Exists,
 		DiffStat: &tools.DiffStat{
-			ModelAddedLines: stat.AddedLines, ModelRemovedLines: stat.RemovedLines,
-			ModelAddedChars: stat.AddedChars, ModelRemovedChars: stat.RemovedChars,
+			ModelAddedLines: authors.model.AddedLines, ModelRemovedLines: authors.model.RemovedLines,
+			ModelAddedChars: authors.model.AddedChars, ModelRemovedChars: authors.model.RemovedChars,
+			UserAddedLines: authors.user.AddedLines, UserRemovedLines: authors.user.RemovedLines,
+			UserAddedChars: authors.user.AddedChars, UserRemovedChars: authors.user.RemovedChars,
 		},
 	}
-	from := "/dev/null"
 	if base.Exists {
 		d.OriginalContent = &base.Text
-		from = "a/" + c.request.Path.Rel()
 	}
-	d.FileDiff = diff.Unified(from, "b/"+c.request.Path.Rel())
 	return d
+}
+
+// names are what a diff from base calls the file before and after.
+func (c *change) names(base mutation.Base) (before, after string) {
+	before, after = "/dev/null", "b/"+c.request.Path.Rel()
+	if base.Exists {
+		before = "a/" + c.request.Path.Rel()
+	}
+	return before, after
 }
 
 // invalidDiff gives an error of package patch its class.

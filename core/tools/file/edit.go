@@ -53,7 +53,7 @@ func newEdit() (*Factory, error) {
 			}
 			count := 0
 			return &change{
-				services: s, params: params, action: "Edit",
+				services: s, params: params, action: "Edit", amend: amendEdit,
 				request: mutation.Request{
 					Path: path,
 					Verb: filestate.Verb{Ing: "editing", Infinitive: "edit", Participle: "edited", Component: "EDIT_PRIOR_READ"},

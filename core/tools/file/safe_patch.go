@@ -42,7 +42,7 @@ func newSafePatch() (*Factory, error) {
 				return nil, err
 			}
 			return &change{
-				services: s, params: params, action: "Patch",
+				services: s, params: params, action: "Patch", amend: amendPatch,
 				request: mutation.Request{
 					Path:  path,
 					Verb:  filestate.Verb{Ing: "patching", Infinitive: "patch", Participle: "patched", Component: "SAFE_PATCH"},

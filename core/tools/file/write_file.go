@@ -43,7 +43,7 @@ func newWriteFile() (*Factory, error) {
 				return nil, err
 			}
 			return &change{
-				services: s, params: params, action: "Write",
+				services: s, params: params, action: "Write", amend: amendWrite,
 				request: mutation.Request{
 					Path:       path,
 					Verb:       filestate.Verb{Ing: "overwriting", Infinitive: "overwrite", Participle: "overwritten", Component: "WRITE_FILE"},

@@ -1,0 +1,94 @@
+package file
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/mutation"
+	"github.com/fettle-dev/fettle/core/services/patch"
+	"github.com/fettle-dev/fettle/core/services/textfile"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// proposal is what the model wanted of a change that a person then replaced.
+type proposal struct {
+	text  string
+	model patch.Stat // from the base to text
+	user  patch.Stat // from text to what will be written
+}
+
+// amendment is the outcome of a person's edit, for the parameters that stand
+// for it.
+type amendment struct {
+	base mutation.Base
+	text string
+	diff string // from base to text, as a unified diff
+}
+
+// Modify returns the same change with newContent as the whole new text of the
+// file (AR-21). It is planned from scratch, from the base that the proposal was
+// made for and by the same proof, and is refused like any other: with code
+// edit_no_change where it would leave the file as it is. A file that
+// exists keeps its line endings, as write_file lets it (FS-55); a new one gets
+// newContent as it is. It fails where the proposal itself was refused.
+func (c *change) Modify(ctx context.Context, newContent string) (tools.ToolInvocation, error) {
+	plan := c.planned(ctx)
+	if refused := plan.Refused(); refused != nil {
+		return nil, refused
+	}
+	base, text := plan.Base(), newContent
+	if base.Exists {
+		text = textfile.Restyle(text, base.Text)
+	}
+	p := c.proposal
+	if p == nil {
+		p = &proposal{text: plan.NewText(), model: plan.Diff().Stat()}
+	}
+	diff := patch.Between(base.Text, text)
+	params, err := c.amend(c.params, amendment{base, text, diff.Unified(c.names(base))})
+	if err != nil {
+		return nil, asFault(ctx, "file.modify", fault.ExecutionFailed, err)
+	}
+	request := c.request
+	request.From = &base
+	request.Edited = text != p.text
+	request.Compute = func(mutation.Base) (mutation.Change, *fault.Error) {
+		if base.Exists && text == base.Text {
+			return mutation.Change{}, fault.New(fault.EditNoChange, "file.modify",
+				c.request.Path.String()+" is left as it is: the user changed the proposal back to what the file holds already.",
+				"Ask the user what should be done instead.")
+		}
+		return mutation.Change{Text: text, Diff: diff}, nil
+	}
+	return &change{
+		services: c.services, request: request, params: params, action: c.action, done: c.done, amend: c.amend,
+		proposal: &proposal{text: p.text, model: p.model, user: patch.Between(p.text, text).Stat()},
+	}, nil
+}
+
+// editedMessage tells the model that what was written is not what it proposed.
+func editedMessage(created, shown bool) string {
+	message := "File changed"
+	if created {
+		message = "File created"
+	}
+	message += ", with changes that the user made to your proposal before it was applied."
+	if shown {
+		return message + " latest_file_state holds what was written."
+	}
+	return message + " What was written cannot be shown here: read the file before you change it again."
+}
+
+func amendPatch(params json.RawMessage, a amendment) (json.RawMessage, error) {
+	return tools.Amend(params, map[string]string{"unified_diff": a.diff})
+}
+
+func amendWrite(params json.RawMessage, a amendment) (json.RawMessage, error) {
+	return tools.Amend(params, map[string]string{"content": a.text})
+}
+
+// amendEdit replaces the whole file, which occurs in itself once.
+func amendEdit(params json.RawMessage, a amendment) (json.RawMessage, error) {
+	return tools.Amend(params, map[string]string{"old_string": a.base.Text, "new_string": a.text}, "expected_replacements")
+}
