@@ -3,23 +3,10 @@
 package policy
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 )
-
-// Call is what a decision is about.
-type Call struct {
-	Tool       string          // the tool's name
-	Aliases    []string        // its other names; entries and rules may use them
-	GovernedBy []string        // names whose rules that deny or ask hold for the tool too; what allows does not
-	Kind       string          // its kind, as "edit"
-	Effects    []string        // what it may do to the world, as "network"
-	Mutates    bool            // it changes something, whatever its kind says
-	Params     json.RawMessage // the arguments as they will be executed
-	Mode       ApprovalMode
-}
 
 // KindTable decides by kind and approval mode. The zero value allows nothing
 // beyond these. It is safe for concurrent use.

@@ -94,7 +94,7 @@ func TestDecisionJSON(t *testing.T) {
 	require.Equal(t, full, back)
 	text, err = json.Marshal(policy.Decision{Decision: policy.AskUser})
 	require.NoError(t, err)
-	require.Equal(t, `{"decision":"ask_user","reason":""}`, string(text))
+	require.Equal(t, `{"decision":"ask_user","rule":"","tier":"","source":"","line":0,"reason":"","parts":null}`, string(text))
 }
 
 // Both spellings are read; autoEdit is printed.
