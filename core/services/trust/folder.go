@@ -1,0 +1,125 @@
+package trust
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// realFolder returns a folder's absolute path with the links of what exists of
+// it followed.
+func realFolder(folder string) (string, error) {
+	abs, err := filepath.Abs(folder)
+	if err == nil && folder != "" {
+		if abs, err = realPath(abs); err == nil {
+			return abs, nil
+		}
+	}
+	if folder == "" {
+		return "", fault.New(fault.InvalidConfig, "trust.folder", "No folder is given.", "Name a folder.")
+	}
+	return "", fault.Wrap(fault.ReadContentFailure, "trust.folder",
+		fmt.Sprintf("It cannot be told where the folder %.200q leads.", folder), "Give the path of a folder that you may open.", err)
+}
+
+// realPath follows the links of the longest part of an absolute path that
+// exists.
+func realPath(path string) (string, error) {
+	rest := ""
+	for head := filepath.Clean(path); ; head = filepath.Dir(head) {
+		real, err := filepath.EvalSymlinks(head)
+		if err == nil {
+			return filepath.Join(real, rest), nil
+		}
+		// A link that leads nowhere may lead somewhere tomorrow.
+		if info, lerr := os.Lstat(head); lerr == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return "", err
+		}
+		if !errors.Is(err, fs.ErrNotExist) || filepath.Dir(head) == head {
+			return "", err
+		}
+		rest = filepath.Join(filepath.Base(head), rest)
+	}
+}
+
+// subject returns the folder that an entry speaks of. Where it cannot be told
+// where a key leads, it is taken by its text.
+func subject(e Entry) string {
+	path := filepath.Clean(e.Path)
+	if e.Value == trustParent {
+		path = filepath.Dir(path)
+	}
+	if real, err := realPath(path); err == nil {
+		return real
+	}
+	return path
+}
+
+// recordable reports why a state cannot be recorded of a folder.
+func recordable(folder string, state State) error {
+	if !utf8.ValidString(folder) {
+		return fault.New(fault.InvalidConfig, "trust.set",
+			fmt.Sprintf("The path %.200q is not UTF-8 and cannot be written down as JSON.", folder), "Rename the folder, or record one that holds it.")
+	}
+	info, err := os.Stat(folder)
+	switch {
+	case err == nil && !info.IsDir():
+		return fault.New(fault.PathIsNotADirectory, "trust.set", fmt.Sprintf("%s is not a folder.", folder), "Name a folder.")
+	case err != nil && state == Trusted:
+		return fault.Wrap(fault.FileNotFound, "trust.set", fmt.Sprintf("There is no folder %s to trust.", folder),
+			"Name a folder that exists and that you may open.", err)
+	}
+	return nil
+}
+
+// spot is one folder of a chain.
+type spot struct {
+	path string
+	info os.FileInfo // nil if it does not exist
+}
+
+// chain is a folder with all that contain it, the root first.
+type chain []spot
+
+// chainOf returns the chain of an absolute path without links.
+func chainOf(folder string) chain {
+	var up chain
+	for path := folder; ; path = filepath.Dir(path) {
+		info, err := os.Stat(path)
+		if err != nil {
+			info = nil
+		}
+		up = append(up, spot{path, info})
+		if filepath.Dir(path) == path {
+			break
+		}
+	}
+	slices.Reverse(up)
+	return up
+}
+
+// deepest is the depth of the chain's own folder.
+func (c chain) deepest() int { return len(c) - 1 }
+
+// depth returns at which place of the chain a folder stands. Names that differ
+// in case are one where the file system says so.
+func (c chain) depth(folder string) (int, bool) {
+	for i := len(c) - 1; i >= 0; i-- {
+		if c[i].path == folder {
+			return i, true
+		}
+		if c[i].info != nil && strings.EqualFold(c[i].path, folder) {
+			if info, err := os.Stat(folder); err == nil && os.SameFile(info, c[i].info) {
+				return i, true
+			}
+		}
+	}
+	return 0, false
+}

@@ -1,0 +1,52 @@
+package trust
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// State is what a person thinks of a folder (CF-09). The zero value is
+// [Undecided].
+type State int
+
+// The states.
+const (
+	Undecided State = iota // nothing is recorded: the project's own files may tighten, not loosen
+	Trusted                // the project's own files may loosen too
+	Untrusted              // as undecided, and yolo is refused
+)
+
+// String returns the state's name: undecided, trusted or untrusted.
+func (s State) String() string {
+	switch s {
+	case Undecided:
+		return "undecided"
+	case Trusted:
+		return "trusted"
+	case Untrusted:
+		return "untrusted"
+	}
+	return fmt.Sprintf("state %d", int(s))
+}
+
+// MarshalText returns the state's name.
+func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// FromEnv reads the value of the layout's variable TRUST_WORKSPACE: true or
+// false. given is false for "". Another value is an error of code
+// invalid_config: it is not taken for either.
+func FromEnv(value string) (state State, given bool, err error) {
+	switch strings.TrimSpace(value) {
+	case "":
+		return Undecided, false, nil
+	case "true":
+		return Trusted, true, nil
+	case "false":
+		return Untrusted, true, nil
+	}
+	return Undecided, false, fault.New(fault.InvalidConfig, "trust.env",
+		fmt.Sprintf("The variable TRUST_WORKSPACE of the environment is %.40q, which does not say whether the folder is trusted.", value),
+		"Set it to true or false, or unset it.")
+}
