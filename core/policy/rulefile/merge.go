@@ -1,0 +1,172 @@
+package rulefile
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// merge returns data with a rule added, or with the rule that says the same
+// widened by its modes and redirections. All other bytes stay.
+func merge(path string, data []byte, rule policy.Rule) ([]byte, error) {
+	root, broken := readTOML(data)
+	if broken != nil {
+		return nil, cannotAdd(path, fmt.Errorf("line %d: %s", broken.line, broken.message))
+	}
+	rule = asRead(path, rule)
+	before, _ := Parse(path, data, Options{Tier: rule.Tier})
+	want := slices.Clone(before.Rules)
+	var out []byte
+	if i, t := sameRule(root, before.Rules, rule); t != nil {
+		want[i] = widened(want[i], rule)
+		out = rewrite(data, t, before.Rules[i], want[i])
+	} else {
+		want = append(want, rule)
+		out = slices.Concat(data, gap(data), []byte(render(rule, lineEnding(data))))
+	}
+
+	after, _ := Parse(path, out, Options{Tier: rule.Tier})
+	if !equalRules(after.Rules, want) || len(after.Tests) != len(before.Tests) || len(after.Checkers) != len(before.Checkers) ||
+		len(after.StandIns) != len(before.StandIns) {
+		return nil, cannotAdd(path, fmt.Errorf("what would be written does not read as the rule `%s`", rule))
+	}
+	return out, nil
+}
+
+// asRead returns a rule as it will be read from a file.
+func asRead(path string, rule policy.Rule) policy.Rule {
+	rule.Source, rule.Session = path, false
+	if len(rule.CommandPrefix) == 0 {
+		rule.CommandPrefix = nil
+	}
+	if len(rule.Modes) == 0 {
+		rule.Modes = nil
+	}
+	return rule
+}
+
+func cannotAdd(path string, cause error) error {
+	return fault.Wrap(fault.InvalidConfig, "rulefile.append",
+		fmt.Sprintf("The rule was not added to %s, which stays as it was.", path),
+		"Add it by hand, or mend what the file holds.", cause)
+}
+
+// sameRule finds the table of an approval that is about what rule is about,
+// and has no condition of its own that rule has not. i is its index in rules.
+func sameRule(root *table, rules []policy.Rule, rule policy.Rule) (i int, t *table) {
+	e := root.find(ruleTable)
+	if e == nil || e.header == "" {
+		return 0, nil
+	}
+	tables := make(map[int]*table)
+	for _, item := range e.value.([]node) {
+		if t, ok := item.value.(*table); ok {
+			tables[t.line] = t
+		}
+	}
+	for i, r := range rules {
+		same := rule
+		same.Name, same.AllowRedirection, same.Modes, same.Line = r.Name, r.AllowRedirection, r.Modes, r.Line
+		if t := tables[r.Line]; t != nil && reflect.DeepEqual(r, same) && rewritable(t) {
+			return i, t
+		}
+	}
+	return 0, nil
+}
+
+// rewritable reports whether the table's keys stand in lines of their own and
+// the ones that may change in one spelling each.
+func rewritable(t *table) bool {
+	for _, e := range t.entries {
+		if e.end == 0 {
+			return false
+		}
+	}
+	return t.find("allow_redirection") == nil
+}
+
+// widened returns have, holding wherever have or more does.
+func widened(have, more policy.Rule) policy.Rule {
+	have.AllowRedirection = have.AllowRedirection || more.AllowRedirection
+	switch {
+	case len(have.Modes) == 0 || len(more.Modes) == 0:
+		have.Modes = nil
+	default:
+		have.Modes = slices.Clone(have.Modes)
+		for _, mode := range more.Modes {
+			if !slices.Contains(have.Modes, mode) {
+				have.Modes = append(have.Modes, mode)
+			}
+		}
+	}
+	return have
+}
+
+// rewrite puts the modes and redirections of a rule into its table.
+func rewrite(data []byte, t *table, from, to policy.Rule) []byte {
+	type edit struct {
+		start, end int
+		text       string
+	}
+	eol := lineEnding(data)
+	var edits []edit
+	change := func(key, text string) {
+		if e := t.find(key); e != nil {
+			edits = append(edits, edit{e.start, e.end, text})
+			return
+		}
+		if t.tail > 0 && data[t.tail-1] != '\n' {
+			text = eol + text
+		} else {
+			text += eol
+		}
+		edits = append(edits, edit{t.tail, t.tail, text})
+	}
+	if from.AllowRedirection != to.AllowRedirection {
+		change("allowRedirection", "allowRedirection = true")
+	}
+	if !slices.Equal(from.Modes, to.Modes) {
+		change("modes", "modes = "+tomlModes(to.Modes))
+	}
+	slices.SortStableFunc(edits, func(a, b edit) int { return a.start - b.start })
+	var out []byte
+	done := 0
+	for _, e := range edits {
+		out = append(append(out, data[done:e.start]...), e.text...)
+		done = e.end
+	}
+	return append(out, data[done:]...)
+}
+
+// gap returns what stands between data and a block behind it.
+func gap(data []byte) []byte {
+	eol := lineEnding(data)
+	switch {
+	case len(bytes.TrimPrefix(data, byteOrderMark)) == 0:
+		return nil
+	case !bytes.HasSuffix(data, []byte("\n")):
+		return []byte(eol + eol)
+	case bytes.HasSuffix(data, []byte("\n"+eol)):
+		return nil
+	}
+	return []byte(eol)
+}
+
+func lineEnding(data []byte) string {
+	if bytes.Contains(data, []byte("\r\n")) {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// equalRules compares rules but for their lines.
+func equalRules(a, b []policy.Rule) bool {
+	return slices.EqualFunc(a, b, func(x, y policy.Rule) bool {
+		x.Line, y.Line = 0, 0
+		return reflect.DeepEqual(x, y)
+	})
+}

@@ -1,0 +1,152 @@
+package rulefile
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// quote returns s for a message, cut where it is long.
+func quote(s string) string { return fmt.Sprintf("%q", clip(s)) }
+
+// clip returns s without its end where it is long.
+func clip(s string) string {
+	const most = 80
+	runes := []rune(s[:min(len(s), 4*most)])
+	if len(runes) <= most && len(s) <= 4*most {
+		return s
+	}
+	return string(runes[:min(len(runes), most)]) + "…"
+}
+
+// nearestKey returns the word that s is probably meant to be, or "". Case,
+// blanks, hyphens and underscores do not count.
+func nearestKey(s string, words []string) string {
+	best, distance := "", 0
+	for _, word := range words {
+		d := levenshtein(folded(s), folded(word))
+		if d > min(3, len(word)/2) {
+			continue
+		}
+		if best == "" || d < distance {
+			best, distance = word, d
+		}
+	}
+	return best
+}
+
+func folded(s string) string {
+	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(clip(s)))
+}
+
+// levenshtein counts the changes of one character that make b of a.
+func levenshtein(a, b string) int {
+	from, to := []rune(a), []rune(b)
+	row := make([]int, len(to)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i, c := range from {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j, d := range to {
+			cost := diagonal
+			if c != d {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(to)]
+}
+
+// names looks for typing mistakes in the names of tools.
+type names struct {
+	known []string          // sorted
+	told  map[string]string // what was found out about a name
+}
+
+// builtIn are the tools that exist wherever fettle runs. Their aliases are
+// known to the engine.
+func builtIn() []string {
+	return []string{
+		"read_file", "read_many_files", "list_directory", "glob", "search_file_content", "grep_search",
+		"safe_patch", "write_file", "edit", "replace", "run_shell_command", "ShellTool",
+		"list_background_processes", "read_background_output", "write_background_input", "stop_background_process",
+		"web_fetch", "web_search", "google_web_search", "save_memory",
+		"ask_user", "invoke_agent", "activate_skill", "enter_plan_mode", "exit_plan_mode", "write_todos",
+		"get_internal_docs", "update_topic", "complete_task", "read_mcp_resource", "list_mcp_resources",
+		"codebase_investigator", "cli_help",
+	}
+}
+
+func newNames(known []string) *names {
+	if known == nil {
+		known = builtIn()
+	}
+	known = slices.Clone(known)
+	slices.Sort(known)
+	return &names{known: slices.Compact(known), told: make(map[string]string)}
+}
+
+// mcpPart is a server's or a tool's name in a composed name.
+var mcpPart = regexp.MustCompile(`(?i)^[a-z0-9_.:*-]+$`)
+
+// doubt says what is odd about a tool's name, or "". Most names that are not
+// known are fine: tools come from servers and from embedders.
+func (n *names) doubt(name string) string {
+	text, ok := n.told[name]
+	if !ok {
+		text = n.judge(name)
+		n.told[name] = text
+	}
+	return text
+}
+
+func (n *names) judge(name string) string {
+	if _, found := slices.BinarySearch(n.known, name); found {
+		return ""
+	}
+	if strings.Contains(name, "__") {
+		return fmt.Sprintf("%s has two underscores in a row, which is how tools of MCP servers were once named. Write mcp_SERVER_TOOL, or mcpName and toolName.", quote(name))
+	}
+	if rest, composed := strings.CutPrefix(name, "mcp_"); composed {
+		server, tool, _ := strings.Cut(rest, "_")
+		if rest != "*" && (server == "" || strings.Trim(tool, "_") == "" || !mcpPart.MatchString(rest)) {
+			return fmt.Sprintf("%s names no tool of an MCP server. Write mcp_SERVER_TOOL, with letters, digits and _ . : -, or mcpName and toolName.", quote(name))
+		}
+		return ""
+	}
+	if _, exists := policy.WellKnown(name); exists || strings.Contains(name, "*") || strings.HasPrefix(name, "discovered_tool_") {
+		return ""
+	}
+	if similar := n.similar(name); len(similar) > 0 {
+		return fmt.Sprintf("No tool is known as %s. Is %s meant?", quote(name), strings.Join(similar, " or "))
+	}
+	return ""
+}
+
+// similar returns up to three known names that are at most three changes away,
+// the nearest first. Short names must be nearer, else everything resembles
+// everything.
+func (n *names) similar(name string) []string {
+	const most = 3
+	if len(name) > 64 {
+		return nil
+	}
+	var out []string
+	distance := make(map[string]int)
+	for _, known := range n.known {
+		d := levenshtein(strings.ToLower(name), strings.ToLower(known))
+		if d <= min(most, max(1, len(name)/2)) {
+			out = append(out, known)
+			distance[known] = d
+		}
+	}
+	slices.SortStableFunc(out, func(a, b string) int { return distance[a] - distance[b] })
+	return out[:min(len(out), most)]
+}

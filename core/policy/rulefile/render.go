@@ -1,0 +1,91 @@
+package rulefile
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// render returns a rule as a [[rule]] block of TOML, each line ended by eol.
+// It writes the keys that approvals have; whoever appends the block compares
+// what is read from it with the rule.
+func render(rule policy.Rule, eol string) string {
+	lines := []string{"[[rule]]"}
+	add := func(key, value string) { lines = append(lines, key+" = "+value) }
+	if rule.Name != "" {
+		add("name", tomlString(rule.Name))
+	}
+	add("decision", tomlString(string(rule.Decision)))
+	add("priority", strconv.Itoa(rule.Priority))
+	add("toolName", tomlStrings(rule.Tools))
+	if rule.Server != "" {
+		add("mcpName", tomlString(rule.Server))
+	}
+	if len(rule.CommandPrefix) > 0 {
+		add("commandPrefix", tomlStrings(rule.CommandPrefix))
+	}
+	if rule.ArgsPattern != "" {
+		add("argsPattern", tomlString(rule.ArgsPattern))
+	}
+	if rule.AllowRedirection {
+		add("allowRedirection", "true")
+	}
+	if len(rule.Modes) > 0 {
+		add("modes", tomlModes(rule.Modes))
+	}
+	return strings.Join(lines, eol) + eol
+}
+
+func tomlModes(modes []policy.ApprovalMode) string {
+	items := make([]string, len(modes))
+	for i, mode := range modes {
+		items[i] = tomlString(mode.String())
+	}
+	return "[" + strings.Join(items, ", ") + "]"
+}
+
+// tomlStrings returns one string as it is and others as an array.
+func tomlStrings(texts []string) string {
+	if len(texts) == 1 {
+		return tomlString(texts[0])
+	}
+	items := make([]string, len(texts))
+	for i, text := range texts {
+		items[i] = tomlString(text)
+	}
+	return "[" + strings.Join(items, ", ") + "]"
+}
+
+// tomlString returns a string in quotes: in single ones where they spare the
+// escapes of a pattern. Bytes that are no UTF-8 become U+FFFD.
+func tomlString(s string) string {
+	plain := true
+	for _, r := range s {
+		plain = plain && r >= ' ' && r != 0x7f && r != utf8.RuneError
+	}
+	if plain && strings.ContainsAny(s, `\"`) && !strings.Contains(s, "'") {
+		return "'" + s + "'"
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r < ' ' || r == 0x7f:
+			fmt.Fprintf(&b, `\u%04X`, r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}

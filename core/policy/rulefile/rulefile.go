@@ -1,0 +1,165 @@
+// Package rulefile reads policy files (TOML) into rules, safety checkers and
+// tests, names every mistake with its file, line and key, and adds approvals
+// to a file without touching anything else in it.
+//
+// # What a mistake leaves in force
+//
+// A mistake drops the rule, checker or test that it is in, and nothing else.
+// A key that nobody knows may be a condition that was meant to narrow a rule:
+// a rule that allows is dropped for one, unless the key resembles one that
+// narrows nothing; a rule that denies or asks is kept, with a warning, and so
+// is a checker, as both only hold more widely. A document that is no TOML is
+// dropped as a whole. So a mistake never makes a rule allow more than was
+// written; what it takes away of those that deny or ask is in
+// [File.StandIns], for whoever closes that gap as well.
+package rulefile
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// MaxBytes is the size of the largest policy file that is read.
+const MaxBytes = 8 << 20
+
+// File is what one policy file holds.
+type File struct {
+	Path     string
+	Rules    []policy.Rule    // in the order of the file; each is one that an engine takes
+	Checkers []policy.Checker // likewise
+	Tests    []Test           // likewise
+	// StandIns make up for what denied, asked or checked and was dropped for a
+	// mistake: added to Rules, they ask about the calls that it was for, as far
+	// as that can be read, so that the mistake lets nothing run. Of a file that
+	// is no TOML they are the rules that deny or ask and can still be read.
+	// There is none for a rule whose tools cannot be read.
+	StandIns []policy.Rule
+}
+
+// Options say whose file it is.
+type Options struct {
+	// Tier that the rules get. Required. In the extension tier rules that allow
+	// are left out, and so is what names the mode yolo (spec of the tiers).
+	Tier policy.Tier
+	// TightenOnly leaves out rules that allow: the file's folder is not trusted
+	// (CF-09). Its denyMessages are kept from the model.
+	TightenOnly bool
+	// Label stands before the path in the Source of rules, as in
+	// "extension NAME: PATH"; "" for the path alone.
+	Label string
+	// KnownTools are names of tools that exist, aliases included. A name in a
+	// rule that resembles one of them and is none is warned about. nil: the
+	// built-in ones.
+	KnownTools []string
+}
+
+// Parse reads the policy file of that path from its bytes. It does no I/O and
+// never fails: what cannot be used is told in the problems, in the order of
+// the file (AR-26, CF-05).
+func Parse(path string, data []byte, o Options) (File, []Problem) {
+	r := newReader(path, o)
+	if len(data) > MaxBytes {
+		r.report(0, "", KindFileRead, Error,
+			fmt.Sprintf("The file has %d bytes, and policy files of up to %d are read: nothing of it is in force.", len(data), MaxBytes),
+			"Split it into several files.")
+		return r.file, r.problems
+	}
+	root, broken := readTOML(data)
+	if broken != nil {
+		r.report(broken.line, "", KindTOML, Error,
+			fmt.Sprintf("The file is no TOML (%s): nothing of it is in force.", clip(broken.message)),
+			"Mend that line.")
+		r.file.StandIns = salvage(path, data, o)
+		return r.file, r.problems
+	}
+	r.document(root)
+	slices.SortStableFunc(r.problems, func(a, b Problem) int { return a.Line - b.Line })
+	return r.file, r.problems
+}
+
+// reader collects what a file holds.
+type reader struct {
+	options  Options
+	source   string // of its rules
+	file     File
+	problems []Problem
+	names    *names
+}
+
+func newReader(path string, o Options) *reader {
+	r := &reader{options: o, source: path, file: File{Path: path}, names: newNames(o.KnownTools)}
+	if o.Label != "" {
+		r.source = o.Label + ": " + path
+	}
+	return r
+}
+
+func (r *reader) report(line int, key string, kind Kind, severity Severity, message, remedy string) {
+	r.problems = append(r.problems, Problem{
+		Path: r.file.Path, Line: line, Key: key, Kind: kind, Severity: severity, Message: message, Remedy: remedy,
+	})
+}
+
+// The arrays of tables that a file may hold.
+const (
+	ruleTable    = "rule"
+	checkerTable = "safety_checker"
+	testTable    = "test"
+)
+
+func (r *reader) document(root *table) {
+	for _, e := range root.entries {
+		var read func(*table)
+		switch e.key {
+		case ruleTable:
+			read = r.rule
+		case checkerTable:
+			read = r.checker
+		case testTable:
+			read = r.test
+		default:
+			r.unknownTable(e)
+			continue
+		}
+		r.tables(e, read)
+	}
+}
+
+// tables reads each table of [[key]].
+func (r *reader) tables(e *entry, read func(*table)) {
+	switch v := e.value.(type) {
+	case []node:
+		for _, item := range v {
+			if t, ok := item.value.(*table); ok {
+				read(t)
+				continue
+			}
+			r.report(item.line, e.key, KindSchema, Error,
+				fmt.Sprintf("It holds %s where a table belongs, which is left out.", describe(item.value)),
+				fmt.Sprintf("Write each one as a table under its own [[%s]].", e.key))
+		}
+	case *table:
+		r.report(e.line, e.key, KindSchema, Error,
+			fmt.Sprintf("[%s] is one table where a list of tables belongs: it is not in force.", e.key),
+			fmt.Sprintf("Write [[%s]], with two brackets.", e.key))
+		r.standInFor(e.key, v)
+	default:
+		r.report(e.line, e.key, KindSchema, Error,
+			fmt.Sprintf("It is %s where a list of tables belongs: it is not in force.", describe(v)),
+			fmt.Sprintf("Write each one as a table under its own [[%s]].", e.key))
+	}
+}
+
+func (r *reader) unknownTable(e *entry) {
+	what, remedy := "nobody reads it, so nothing in it is in force.", "Remove it."
+	if nearest := nearestKey(e.key, []string{ruleTable, checkerTable, testTable}); nearest != "" {
+		remedy = fmt.Sprintf("Write [[%s]] if that is meant.", nearest)
+	}
+	name := "The key " + quote(e.key)
+	if e.header != "" {
+		name = clip(e.header)
+	}
+	r.report(e.line, clip(e.key), KindUnknownKey, Warning, fmt.Sprintf("%s is unknown: %s", name, what), remedy)
+}

@@ -1,0 +1,342 @@
+package rulefile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/policy/shell"
+)
+
+const ruleLost = "The rule is left out; the others hold."
+
+// rule reads one [[rule]].
+func (r *reader) rule(t *table) {
+	f := r.fields(t, "", ruleLost)
+	rule := f.rule()
+	f.unknownKeys(rule.Decision)
+	if !f.spoil {
+		f.lastCheck(rule)
+	}
+	if f.spoil {
+		r.standIn(rule)
+		return
+	}
+	r.accept(rule)
+}
+
+// rule reads the keys of a rule. What cannot be read is zero.
+func (f *fields) rule() policy.Rule {
+	f.need("decision", "priority")
+	rule := f.conditions()
+	rule.Name = f.line("name")
+	rule.Decision = f.verdict("decision")
+	rule.Priority = f.priority()
+	rule.Subagent = f.line("subagent")
+	rule.Interactive = f.flag("interactive")
+	rule.Effects = f.effects()
+	if b := f.flag("allowRedirection", "allow_redirection"); b != nil {
+		rule.AllowRedirection = *b
+	}
+	rule.DenyMessage = f.text("denyMessage", "deny_message")
+	return rule
+}
+
+// highest is the highest priority of a rule, and that of one in whose place
+// another stands.
+const highest = 999
+
+func (f *fields) priority() int {
+	n, ok := f.integer("priority")
+	switch {
+	case !ok:
+		return highest
+	case n < 0 || n > highest:
+		f.fail(f.get("priority").line, "priority", KindSchema,
+			fmt.Sprintf("It is %d, and must be an integer from 0 to %d.", n, highest), "")
+		return highest
+	}
+	return int(n)
+}
+
+// verdict reads what a rule decides.
+func (f *fields) verdict(keys ...string) policy.Verdict {
+	return policy.Verdict(f.choice([]string{string(policy.Allow), string(policy.Deny), string(policy.AskUser)}, keys...))
+}
+
+// conditions reads the conditions that rules and checkers have in common.
+func (f *fields) conditions() policy.Rule {
+	rule := policy.Rule{Tier: f.r.options.Tier, Source: f.r.source, Line: f.t.line}
+	rule.Server = f.line("mcpName")
+	rule.Tools = f.toolNames(rule.Server)
+	rule.Modes = f.modes()
+	rule.Annotations = f.annotations()
+	f.patterns(&rule)
+	return rule
+}
+
+// toolNames reads the names of tools, of which one must be there unless a
+// server is named, all of whose tools are meant then.
+func (f *fields) toolNames(server string) []string {
+	e := f.get("toolName")
+	if e == nil {
+		if server != "" {
+			return []string{"*"}
+		}
+		if f.t.find("mcpName") == nil {
+			remedy := "Name the tool, or write toolName = \"*\" for all."
+			for _, other := range f.t.entries {
+				if nearestKey(other.key, []string{"toolName"}) != "" {
+					remedy = "Write toolName instead of " + clip(other.key) + "."
+				}
+			}
+			f.fail(f.t.line, "toolName", KindSchema, "The key is missing.", remedy)
+		}
+		return nil
+	}
+	names := f.texts(true, false, "toolName")
+	if server != "" {
+		return names
+	}
+	for _, name := range names {
+		if doubt := f.r.names.doubt(name); doubt != "" {
+			f.warn(e.line, "toolName", KindToolName, doubt, "")
+		}
+	}
+	return names
+}
+
+// modes reads approval modes. None and an empty array mean all.
+func (f *fields) modes() []policy.ApprovalMode {
+	e := f.get("modes")
+	var modes []policy.ApprovalMode
+	for _, text := range f.texts(false, true, "modes") {
+		mode, err := policy.ParseApprovalMode(text)
+		if err != nil {
+			f.badChoice(e.line, "modes", text, []string{"default", "autoEdit", "yolo", "plan"})
+			continue
+		}
+		if !slices.Contains(modes, mode) {
+			modes = append(modes, mode)
+		}
+	}
+	return modes
+}
+
+func (f *fields) effects() []string {
+	known := []string{"read_files", "write_files", "run_process", "network", "ask_person"}
+	e := f.get("effects")
+	effects := f.texts(false, false, "effects")
+	for _, effect := range effects {
+		if !slices.Contains(known, effect) {
+			f.badChoice(e.line, "effects", effect, known)
+		}
+	}
+	return effects
+}
+
+func (f *fields) annotations() map[string]any {
+	e := f.get("toolAnnotations")
+	annotations := f.settings("toolAnnotations")
+	if e != nil && annotations != nil && len(annotations) == 0 {
+		f.fail(e.line, e.key, KindSchema, "The table is empty.", "Remove it, or name an annotation.")
+	}
+	return annotations
+}
+
+// patterns reads what is compared with the arguments. Of the keys for it a
+// rule has one, and those about command lines fit the shell tool alone.
+func (f *fields) patterns(rule *policy.Rule) {
+	rule.ArgsPattern = f.pattern("argsPattern")
+	rule.CommandRegex = f.pattern("commandRegex")
+	rule.CommandPrefix = f.prefixes()
+	var given []*entry
+	for _, key := range []string{"argsPattern", "commandPrefix", "commandRegex"} {
+		if e := f.t.find(key); e != nil {
+			given = append(given, e)
+		}
+	}
+	if len(given) > 1 {
+		last := slices.MaxFunc(given, func(a, b *entry) int { return a.line - b.line })
+		f.fail(last.line, last.key, KindRule, "A rule has one of argsPattern, commandPrefix and commandRegex.",
+			"Write a rule for each.")
+		rule.ArgsPattern, rule.CommandRegex, rule.CommandPrefix = "", "", nil
+	}
+	for _, e := range given {
+		if e.key == "argsPattern" || len(rule.Tools) == 0 || onlyShell(rule.Tools) && rule.Server == "" {
+			continue
+		}
+		f.fail(e.line, e.key, KindRule, "It is about command lines, and the rule names other tools than run_shell_command.",
+			`Write toolName = "run_shell_command", and another rule for other tools.`)
+		rule.CommandRegex, rule.CommandPrefix = "", nil
+	}
+}
+
+func onlyShell(tools []string) bool {
+	return len(tools) == 1 && (tools[0] == "run_shell_command" || tools[0] == "ShellTool")
+}
+
+func (f *fields) pattern(key string) string {
+	s := f.text(key)
+	if s == "" {
+		return ""
+	}
+	if message, remedy := checkPattern(s); message != "" {
+		f.fail(f.get(key).line, key, KindPattern, message, remedy)
+		return ""
+	}
+	return s
+}
+
+func (f *fields) prefixes() []string {
+	prefixes := f.texts(true, false, "commandPrefix")
+	for _, prefix := range prefixes {
+		if _, err := shell.Prefix(prefix); err != nil {
+			f.fail(f.get("commandPrefix").line, "commandPrefix", KindRule,
+				fmt.Sprintf("%s is not the beginning of a command (%s).", quote(prefix), clip(err.Error())),
+				"Write a program and the words behind it, as in \"git status\".")
+			return nil
+		}
+	}
+	return prefixes
+}
+
+// unknownKeys reports the keys that nobody reads. One of a rule that allows
+// drops it, as it may be a condition, unless it resembles a key that is none.
+func (f *fields) unknownKeys(decision policy.Verdict) {
+	harmless := []string{"name", "denyMessage", "deny_message", "allowRedirection", "allow_redirection", "decision", "priority"}
+	for _, e := range f.unknown() {
+		message := fmt.Sprintf("The key %s is unknown.", quote(e.key))
+		nearest := nearestKey(e.key, f.known())
+		remedy := "Remove it."
+		switch {
+		case folded(e.key) == folded(checkerTable):
+			remedy = "Write the checker as a table of its own, [[safety_checker]]."
+		case nearest != "":
+			remedy = "Is " + nearest + " meant?"
+		}
+		if decision != policy.Allow || slices.Contains(harmless, nearest) {
+			f.warn(e.line, e.key, KindUnknownKey, message+" It is not read.", remedy)
+			continue
+		}
+		f.fail(e.line, e.key, KindUnknownKey, message+" It may be meant to narrow what the rule allows.", remedy)
+	}
+}
+
+// lastCheck lets the engine say what it would not take.
+func (f *fields) lastCheck(rule policy.Rule) {
+	err := rule.Validate()
+	if err == nil {
+		return
+	}
+	message, remedy := err.Error(), ""
+	if e := fault.As(err); e != nil {
+		message, remedy = e.Message, e.Remedy
+	}
+	f.fail(f.t.line, "", KindRule, message, remedy)
+}
+
+// accept puts a rule without mistakes in force, as far as the file may.
+func (r *reader) accept(rule policy.Rule) {
+	if why, remedy := r.mayNot(rule.Decision == policy.Allow, rule.Modes); why != "" {
+		r.report(rule.Line, "", KindIgnored, Warning, "The rule is ignored "+why, remedy)
+		return
+	}
+	if r.options.TightenOnly && rule.DenyMessage != "" {
+		rule.DenyMessage = ""
+		r.report(rule.Line, "denyMessage", KindIgnored, Warning,
+			"The rule holds, but its message is kept from the model because the folder is not trusted.", trustRemedy)
+	}
+	r.file.Rules = append(r.file.Rules, rule)
+}
+
+const trustRemedy = "Run `fettle trust` in the folder if you trust what is in it."
+
+// mayNot says why this file may not hold what allows, or is for these modes.
+func (r *reader) mayNot(allows bool, modes []policy.ApprovalMode) (why, remedy string) {
+	switch {
+	case r.options.TightenOnly && allows:
+		return "because it allows and the folder is not trusted.", trustRemedy
+	case r.options.Tier == policy.TierExtension && allows:
+		return "because it allows: extensions only deny and ask.", "Copy the rule into a policy file of your own if you want it."
+	case r.options.Tier == policy.TierExtension && slices.Contains(modes, policy.ModeYolo):
+		return "because it names the mode yolo, which extensions have no say in.", "Leave modes out for a rule that holds in all of them."
+	}
+	return "", ""
+}
+
+// standIn makes up for a rule that has a mistake. It asks, even for a rule that
+// denies, so that a mistake is in nobody's way who is there to answer. Its
+// conditions are those that could be read.
+func (r *reader) standIn(rule policy.Rule) {
+	if rule.Decision == policy.Allow || len(rule.Tools) == 0 {
+		return
+	}
+	rule.Name = fmt.Sprintf("in place of the rule in line %d, which has a mistake", rule.Line)
+	rule.Decision, rule.DenyMessage, rule.AllowRedirection = policy.AskUser, "", false
+	if rule.Validate() == nil {
+		r.file.StandIns = append(r.file.StandIns, rule)
+	}
+}
+
+// standInFor makes up for a single [rule] or [safety_checker], which is told
+// already.
+func (r *reader) standInFor(key string, t *table) {
+	quiet := newReader(r.file.Path, r.options)
+	switch key {
+	case ruleTable:
+		quiet.rule(t)
+	case checkerTable:
+		quiet.checker(t)
+	}
+	r.file.StandIns = append(r.file.StandIns, quiet.tightening()...)
+}
+
+// tightening returns what a reader has found that only tightens.
+func (r *reader) tightening() []policy.Rule {
+	var out []policy.Rule
+	for _, rule := range r.file.Rules {
+		if rule.Decision != policy.Allow {
+			out = append(out, rule)
+		}
+	}
+	for _, c := range r.file.Checkers {
+		out = append(out, insteadOf(c))
+	}
+	return append(out, r.file.StandIns...)
+}
+
+// salvage returns what can still be read of a file that is no TOML and only
+// tightens. It reads each piece that begins with a line of a [[header]] alone.
+func salvage(path string, data []byte, o Options) []policy.Rule {
+	var out []policy.Rule
+	text := string(data)
+	line, start, startLine := 1, 0, 1
+	piece := func(end int) {
+		root, broken := readTOML([]byte(text[start:end]))
+		if broken != nil {
+			return
+		}
+		r := newReader(path, o)
+		r.document(root)
+		for _, rule := range r.tightening() {
+			rule.Line += startLine - 1
+			out = append(out, rule)
+		}
+	}
+	for offset := 0; offset < len(text); line++ {
+		length := strings.IndexByte(text[offset:], '\n') + 1
+		if length == 0 {
+			length = len(text) - offset
+		}
+		if offset > start && strings.HasPrefix(strings.TrimLeft(text[offset:offset+length], " \t"), "[[") {
+			piece(offset)
+			start, startLine = offset, line
+		}
+		offset += length
+	}
+	piece(len(text))
+	return out
+}

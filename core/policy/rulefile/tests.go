@@ -1,0 +1,158 @@
+package rulefile
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// Test is a [[test]] of a policy file: a call, and what policy is to say about
+// it.
+type Test struct {
+	Name   string // for people; "" if it has none
+	Path   string
+	Line   int            // 1-based
+	Call   policy.Call    // without what only a session knows: Dir, Roots, RealPaths
+	Expect policy.Verdict // the decision
+	Rule   string         // name of the deciding rule; "": any
+}
+
+const testLost = "The test is not run."
+
+// test reads one [[test]]. A key that nobody knows drops it: a test must not
+// pass because of a typing mistake.
+func (r *reader) test(t *table) {
+	f := r.fields(t, "", testLost)
+	test := Test{Name: f.line("name"), Path: r.file.Path, Line: t.line, Rule: f.line("rule")}
+	tool, server := f.line(f.one("toolName", "tool")), f.line(f.one("mcpName", "server"))
+	args := f.args()
+	if tool == "" && f.t.find("command") != nil {
+		tool = "run_shell_command"
+	}
+	if tool == "" && f.t.find("toolName") == nil && f.t.find("tool") == nil {
+		f.fail(t.line, "toolName", KindSchema, "The key is missing.", "Name the tool that is called, or give a command.")
+	}
+	test.Call = callOf(tool, server)
+	test.Call.Params = args
+	test.Call.Subagent = f.line("subagent")
+	test.Call.Mode = f.mode(f.one("approvalMode", "mode"))
+	if b := f.flag("interactive"); b != nil {
+		test.Call.Headless = !*b
+	}
+	if b := f.flag("untrusted"); b != nil {
+		test.Call.Untrusted = *b
+	}
+	decision := f.one("decision", "expect")
+	test.Expect = f.verdict(decision)
+	f.need(decision)
+	for _, e := range f.unknown() {
+		remedy := "Remove it."
+		if nearest := nearestKey(e.key, f.known()); nearest != "" {
+			remedy = "Is " + nearest + " meant?"
+		}
+		f.fail(e.line, e.key, KindUnknownKey, fmt.Sprintf("The key %s is unknown.", quote(e.key)), remedy)
+	}
+	if !f.spoil {
+		r.file.Tests = append(r.file.Tests, test)
+	}
+}
+
+// one returns which of two names of a key is used. Both are a mistake.
+func (f *fields) one(name, short string) string {
+	f.asked[name], f.asked[short] = true, true
+	e := f.t.find(short)
+	if e == nil {
+		return name
+	}
+	if f.t.find(name) != nil {
+		f.fail(e.line, short, KindSpelling, fmt.Sprintf("%s and %s are the same key.", name, short), "Remove one of them.")
+		return name
+	}
+	return short
+}
+
+// args reads the arguments of the call, as JSON.
+func (f *fields) args() json.RawMessage {
+	args := f.settings("args")
+	command := f.get("command")
+	switch {
+	case command == nil:
+	case f.t.find("args") != nil:
+		f.fail(command.line, "command", KindRule, "A test has args or a command.", "Write the command into args.")
+	default:
+		text, ok := command.value.(string)
+		if !ok {
+			f.wrong(command, command.line, command.value, "a string")
+		}
+		args = map[string]any{"command": text}
+	}
+	if args == nil {
+		args = map[string]any{}
+	}
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(args); err != nil {
+		f.fail(f.get("args").line, "args", KindSchema, "They hold a number that JSON has no way to write.", "")
+		return nil
+	}
+	return bytes.TrimSpace(b.Bytes())
+}
+
+func (f *fields) mode(key string) policy.ApprovalMode {
+	text := f.text(key)
+	mode, err := policy.ParseApprovalMode(text)
+	if err != nil {
+		f.badChoice(f.get(key).line, key, text, []string{"default", "autoEdit", "yolo", "plan"})
+	}
+	return mode
+}
+
+// callOf returns a call of a tool. One of a server may be given by its own
+// name or by the composed one.
+func callOf(tool, server string) policy.Call {
+	if server != "" {
+		own := strings.TrimPrefix(tool, "mcp_"+server+"_")
+		return policy.Call{Tool: "mcp_" + server + "_" + own, Server: server, ServerTool: own, Kind: "other"}
+	}
+	if call, ok := policy.WellKnown(tool); ok {
+		call.Aliases, call.GovernedBy, call.Effects = slices.Clone(call.Aliases), slices.Clone(call.GovernedBy), slices.Clone(call.Effects)
+		return call
+	}
+	return policy.Call{Tool: tool, Kind: "other"}
+}
+
+// Run asks decide about the test's call. The error, of code invalid_config,
+// says where the test stands, what it expects and what it got, and why.
+func (t Test) Run(decide func(policy.Call) policy.Decision) error {
+	d := decide(t.Call)
+	if d.Decision == t.Expect && (t.Rule == "" || t.Rule == d.Rule) {
+		return nil
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s:%d: ", t.Path, t.Line)
+	if t.Name != "" {
+		b.WriteString("test " + quote(t.Name) + ": ")
+	}
+	fmt.Fprintf(&b, "expected %s", t.Expect)
+	if t.Rule != "" {
+		fmt.Fprintf(&b, " by rule %s", quote(t.Rule))
+	}
+	fmt.Fprintf(&b, ", got %s", d.Decision)
+	if d.Rule != "" {
+		fmt.Fprintf(&b, " by rule %s", quote(d.Rule))
+	}
+	if d.Source != "" {
+		fmt.Fprintf(&b, " of %s", d.Source)
+		if d.Line > 0 {
+			fmt.Fprintf(&b, ":%d", d.Line)
+		}
+	}
+	b.WriteString(". " + d.Reason)
+	return fault.New(fault.InvalidConfig, "policy.test", b.String(), d.Remedy)
+}
