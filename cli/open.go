@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -9,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -44,7 +46,29 @@ func openConfig(ctx context.Context, o sessionOptions) (session, error) {
 	if err := errors.Join(registryErr, schedulerErr); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
+	if o.ask != nil {
+		bus.Subscribe(context.WithoutCancel(ctx), c.MessageBus(), func(ctx context.Context, q bus.ToolConfirmationRequest) {
+			answerWith(ctx, o.ask, c.MessageBus(), q)
+		})
+	}
 	return &configSession{c, registry, runner, o.log.With("component", "CLI")}, nil
+}
+
+// answerWith answers a question by what the person at the terminal says.
+func answerWith(ctx context.Context, ask scheduler.Asker, b *bus.MessageBus, q bus.ToolConfirmationRequest) {
+	var details tools.Confirmation
+	said := scheduler.Answer{Outcome: bus.Cancel}
+	text, err := json.Marshal(q.Details)
+	if err == nil {
+		err = json.Unmarshal(text, &details)
+	}
+	if err == nil {
+		said, err = ask(ctx, scheduler.Question{CallID: q.CallID, Tool: q.ToolCall.Name, Confirmation: &details})
+	}
+	_ = b.Publish(bus.ToolConfirmationResponse{ // refused if the call has ended
+		CorrelationID: q.CorrelationID, Outcome: said.Outcome, Confirmed: said.Outcome == bus.ProceedOnce,
+		RequiresUserConfirmation: err != nil,
+	})
 }
 
 // parametersOf maps the global flags onto a Config's parameters.
@@ -69,7 +93,6 @@ func parametersOf(o sessionOptions) (config.Parameters, error) {
 		ApprovalMode: mode,
 		AllowedTools: g.allowedTools,
 		ExcludeTools: g.excludeTools,
-		Ask:          o.ask,
 		Logger:       o.log,
 		DebugMode:    g.debug || g.debugFile != "",
 	}

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -97,23 +98,26 @@ func Example_ownTool() {
 }
 
 // code: ask
-// askOnPaper answers every question with yes, and keeps what was asked.
-func askOnPaper(asked *[]scheduler.Question) scheduler.Asker {
-	return func(_ context.Context, q scheduler.Question) (scheduler.Answer, error) {
-		*asked = append(*asked, q)
-		return scheduler.Answer{Outcome: scheduler.ProceedOnce}, nil
-	}
+// sayYes answers every question on a bus with yes, once it has told asked.
+func sayYes(ctx context.Context, b *bus.MessageBus, asked func(bus.ToolConfirmationRequest)) {
+	bus.Subscribe(ctx, b, func(_ context.Context, q bus.ToolConfirmationRequest) {
+		asked(q)
+		yes := bus.ToolConfirmationResponse{CorrelationID: q.CorrelationID, Confirmed: true, Outcome: bus.ProceedOnce}
+		if err := b.Publish(yes); err != nil {
+			fmt.Println(err) // bus.ErrAnswered: another front end was faster
+		}
+	})
 }
 
 // code: end
 
-// A front end is a func; what it is asked is plain data.
+// A front end is a subscriber; what it is asked is plain data.
 func Example_asking() {
 	dir := exampleDir()
 	defer os.RemoveAll(dir)
 	ctx := context.Background()
-	var asked []scheduler.Question
-	c, err := config.New(config.Parameters{TargetDir: dir, Ask: askOnPaper(&asked)})
+	var asked []bus.ToolConfirmationRequest
+	c, err := config.New(config.Parameters{TargetDir: dir})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -123,13 +127,14 @@ func Example_asking() {
 		fmt.Println(err)
 		return
 	}
+	sayYes(ctx, c.MessageBus(), func(q bus.ToolConfirmationRequest) { asked = append(asked, q) })
 	calls, err := c.Scheduler()
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
 	r := calls.Run(ctx, scheduler.Request{CallID: "1", Tool: "write_file", Args: json.RawMessage(`{"file_path": "new.txt", "content": "new\n"}`)})
-	fmt.Println(r.Status, asked[0].Tool, asked[0].Confirmation.Type, asked[0].Confirmation.FileName)
+	fmt.Println(r.Status, asked[0].ToolCall.Name, asked[0].Details.Type, asked[0].Details.FileName)
 	// Output:
 	// success write_file edit new.txt
 }
@@ -137,7 +142,7 @@ func Example_asking() {
 // code: configtest
 func TestNewFileNeedsApproval(t *testing.T) {
 	s := configtest.New(t)
-	s.Answer = func(scheduler.Question) scheduler.Outcome { return scheduler.Cancel }
+	s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.Cancel }
 	r := s.Call("write_file", map[string]any{"file_path": "notes.txt", "content": "hello\n"})
 	if r.Status != scheduler.StatusDenied || len(s.Asked()) != 1 {
 		t.Errorf("the call ended with %s after %d questions", r.Status, len(s.Asked()))

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -32,6 +33,7 @@ type Config struct {
 	params Parameters
 	parent *Config // nil for a Config made by New
 	hatch  hatch
+	bus    *bus.MessageBus // the parameters', or this Config's or its parent's own
 
 	initializing chan struct{} // holds a token while Initialize runs
 
@@ -86,6 +88,9 @@ func New(p Parameters) (*Config, error) {
 	p.IncludeDirs, p.Tools = slices.Clone(p.IncludeDirs), slices.Clone(p.Tools)
 	p.CoreTools, p.AllowedTools, p.ExcludeTools = slices.Clone(p.CoreTools), slices.Clone(p.AllowedTools), slices.Clone(p.ExcludeTools)
 	c := &Config{params: p, sessionID: p.SessionID, mode: mode, initializing: make(chan struct{}, 1)}
+	if c.bus = p.Bus; c.bus == nil {
+		c.bus = bus.New(bus.Options{OnDefect: c.onDefect})
+	}
 	c.hatch.turns = new(atomic.Int64)
 	if hatchAtStart(p) {
 		c.hatch.set(true)
@@ -212,8 +217,13 @@ func (c *Config) recoveryDir(target string) (string, error) {
 // Close ends the Config: services are no longer handed out and the workspace
 // is closed. Close derived Configs first; a Config whose parent is closed can
 // no longer be used. Close is idempotent. Calls that are running fail at their
-// next look at a file.
+// next look at a file, and open questions are refused. A message bus of the
+// Config's own is closed too, which waits for its handlers; none of them may
+// call Close.
 func (c *Config) Close() error {
+	if c.parent == nil && c.params.Bus == nil {
+		_ = c.bus.Close() // always nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	sh := c.shared
@@ -224,6 +234,11 @@ func (c *Config) Close() error {
 	}
 	return sh.workspace.Close()
 }
+
+// MessageBus returns the bus that questions, answers and events of this Config
+// and of those derived from it go over. It is there from New on, so that a
+// front end can subscribe before the first call.
+func (c *Config) MessageBus() *bus.MessageBus { return c.bus }
 
 func (c *Config) currentPhase() phase {
 	c.mu.Lock()

@@ -41,6 +41,7 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 	}
 	p.ExcludeTools = slices.Concat(p.ExcludeTools, d.ExcludeTools)
 	p.FileReadCacheDisabled, p.Getenv, p.Discover = nil, nil, nil
+	p.Bus = c.bus
 	child, err := New(p)
 	if err != nil {
 		return nil, err

@@ -5,9 +5,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/policy"
-	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/commit"
 	"github.com/fettle-dev/fettle/core/services/discovery"
 	"github.com/fettle-dev/fettle/core/services/filestate"
@@ -55,11 +55,13 @@ type Parameters struct {
 	RequireSeen bool
 	Limits      filestate.Limits // zero fields: their defaults
 
-	Ask       scheduler.Asker            // answers confirmations; nil: nobody, and an ask is a refusal
-	Output    func(callID, chunk string) // live output; nil: dropped
-	OnDefect  func(err error)            // a tool's mistakes, with stack; nil: logged
-	Logger    *slog.Logger               // nil: nothing is logged
-	Now       func() time.Time           // nil: time.Now
+	// Bus carries questions, answers and events; a front end subscribes to it.
+	// With nobody subscribed to questions an ask is a refusal. nil: the Config
+	// makes one, and closes it at Close; see [Config.MessageBus].
+	Bus       *bus.MessageBus
+	OnDefect  func(err error)  // a tool's mistakes, with stack; nil: logged
+	Logger    *slog.Logger     // nil: nothing is logged
+	Now       func() time.Time // nil: time.Now
 	DebugMode bool
 
 	Seams Seams // for tests; zero: none

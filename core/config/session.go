@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -52,15 +53,36 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 	}); err != nil {
 		return nil, err
 	}
+	engine, err := policy.NewEngine(policy.Options{Rules: c.allowedToolRules()})
+	if err != nil {
+		return nil, err
+	}
 	s.scheduler = scheduler.New(scheduler.Options{
 		Tools:    s.registry,
-		Decide:   policy.KindTable{Allowed: c.params.AllowedTools}.Decide,
+		Policy:   scheduler.InMemory(engine),
+		Bus:      c.bus,
 		Mode:     c.ApprovalMode,
-		Ask:      c.params.Ask,
-		Output:   c.params.Output,
+		Now:      c.params.Now,
 		OnDefect: c.onDefect,
 	})
 	return s, nil
+}
+
+// allowedToolRules are the rules of the tools that may run without asking
+// (CR-26). An entry with a prefix needs a reader of command lines.
+func (c *Config) allowedToolRules() []policy.Rule {
+	var rules []policy.Rule
+	for _, entry := range c.params.AllowedTools {
+		name := strings.TrimSuffix(strings.TrimSpace(entry), "()")
+		if name == "" || strings.ContainsAny(name, "()*") {
+			continue
+		}
+		rules = append(rules, policy.Rule{
+			Name: entry, Tools: []string{name}, Decision: policy.Allow, Priority: 300,
+			Tier: policy.TierUser, Source: "allowed tools",
+		})
+	}
+	return rules
 }
 
 // newRegistry registers the selected built-ins, the embedder's tools, and

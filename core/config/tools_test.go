@@ -215,7 +215,7 @@ func TestLayouts(t *testing.T) {
 				require.Equal(t, tt.declaresAs, r.Tool)
 				require.Equal(t, "b\n", s.Read("f"))
 			}
-			require.Equal(t, tt.declaresAs, s.Asked()[0].Tool)
+			require.Equal(t, tt.declaresAs, s.Asked()[0].ToolCall.Name)
 
 			// The file that steers the model is never answered by a placeholder (RC-19); the other layout's is a file like any.
 			for _, name := range []string{tt.context, tt.instructsFile} {

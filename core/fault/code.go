@@ -16,6 +16,7 @@ const (
 	NobodyToAsk        Code = "nobody_to_ask"           // a confirmation is due and no front end can answer
 	NotRemembered      Code = "approval_not_remembered" // an "always" that no rule can hold (AR-21)
 	Cancelled          Code = "cancelled"               // the context ended
+	StopExecution      Code = "stop_execution"          // a step before the call ended the turn
 	NotInitialized     Code = "not_initialized"
 	InvalidConfig      Code = "invalid_config"   // construction parameters that cannot be used
 	UntrustedFolder    Code = "untrusted_folder" // refused because the folder is recorded as untrusted (CF-09)

@@ -130,7 +130,7 @@ func TestCodesAreKept(t *testing.T) {
 	}
 	kept := strings.Fields(`
 		unknown unhandled_exception invalid_tool_params tool_not_registered policy_violation execution_failed
-		denied_by_user nobody_to_ask cancelled not_initialized invalid_config
+		denied_by_user nobody_to_ask approval_not_remembered cancelled stop_execution not_initialized invalid_config untrusted_folder
 		file_not_found file_write_failure read_content_failure file_too_large permission_denied no_space_left
 		target_is_directory path_not_in_workspace path_is_not_a_directory not_a_regular_file
 		ls_execution_error read_many_files_search_error attempt_to_create_existing_file

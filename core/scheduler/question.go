@@ -1,32 +1,159 @@
 package scheduler
 
 import (
-	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"strings"
 
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Question is what a person is asked about a call, as plain data.
-type Question struct {
-	CallID       string              `json:"callId"`
-	Tool         string              `json:"tool"`
-	Confirmation *tools.Confirmation `json:"confirmation"` // never nil
+// question is what a person is asked about the call.
+func (c *call) question(details *tools.Confirmation, modified bool) bus.ToolConfirmationRequest {
+	shown := c.wireDetails(details)
+	var says []string
+	for _, a := range c.advice {
+		if a.Reason != "" {
+			says = append(says, a.Reason)
+		}
+	}
+	shown.SystemMessage = strings.Join(says, "\n")
+	return bus.ToolConfirmationRequest{
+		CorrelationID:   newCorrelationID(),
+		CallID:          c.request.CallID,
+		ToolCall:        c.toolCall(),
+		ServerName:      c.subject.Server,
+		ToolAnnotations: c.subject.Annotations,
+		Subagent:        c.subject.Subagent,
+		Details:         shown,
+		Decision:        explain(c.decision),
+		Outcomes:        c.outcomes(details),
+		Modified:        modified,
+	}
 }
 
-// Answer is what a person said.
-type Answer struct {
-	Outcome Outcome `json:"outcome"` // anything but a known approval cancels
+// newCorrelationID returns 128 random bits in hex.
+func newCorrelationID() string {
+	var b [16]byte
+	rand.Read(b[:]) // never fails
+	return hex.EncodeToString(b[:])
 }
 
-// Outcome is a person's choice (AR-20).
-type Outcome string
+// outcomes lists the answers that make sense. What would not keep the next
+// such call from being asked about is not offered.
+func (c *call) outcomes(details *tools.Confirmation) []bus.Outcome {
+	offered := []bus.Outcome{bus.ProceedOnce}
+	if !c.tightened {
+		for _, o := range []bus.Outcome{bus.ProceedAlways, bus.ProceedAlwaysAndSave, bus.ProceedAlwaysTool, bus.ProceedAlwaysServer} {
+			if c.offers(o) && c.o.Policy.CanRemember(c.subject, scopeOf(o)) {
+				offered = append(offered, o)
+			}
+		}
+	}
+	if _, ok := c.inv.(tools.Modifiable); ok && details.EditDetails != nil {
+		offered = append(offered, bus.ModifyWithEditor)
+	}
+	return append(offered, bus.Cancel)
+}
 
-// The outcomes that are acted on so far.
-const (
-	ProceedOnce Outcome = "proceed_once" // run this call
-	Cancel      Outcome = "cancel"       // do not run it
-)
+// offers reports whether an approval of that reach suits the tool: a whole
+// server where there is one, a whole tool where its calls are told apart by
+// no file and no command.
+func (c *call) offers(o bus.Outcome) bool {
+	switch o {
+	case bus.ProceedAlwaysServer:
+		return c.subject.Server != ""
+	case bus.ProceedAlwaysTool:
+		return c.subject.Server != "" || c.subject.Line == nil && !touchesFiles(c.spec)
+	}
+	return true
+}
 
-// Asker puts a question to a person and waits for the answer, at most until
-// ctx ends. An error means that there is no answer, which is a refusal.
-type Asker func(ctx context.Context, q Question) (Answer, error)
+func touchesFiles(s tools.Spec) bool {
+	switch s.Kind {
+	case tools.KindRead, tools.KindEdit, tools.KindDelete, tools.KindMove, tools.KindSearch:
+		return true
+	}
+	return false
+}
+
+// scopeOf returns how far an approval reaches; "" for one that is for this
+// call alone.
+func scopeOf(o bus.Outcome) policy.Scope {
+	switch o {
+	case bus.ProceedAlways:
+		return policy.ScopeSession
+	case bus.ProceedAlwaysAndSave:
+		return policy.ScopeSaved
+	case bus.ProceedAlwaysTool:
+		return policy.ScopeTool
+	case bus.ProceedAlwaysServer:
+		return policy.ScopeServer
+	}
+	return ""
+}
+
+// defaultDetails is the question where the tool brings none: its command line
+// for a shell, else that of AR-15.
+func (c *call) defaultDetails() *tools.Confirmation {
+	details := tools.DefaultConfirmation(c.spec, c.inv)
+	if c.subject.Line != nil {
+		details.Type, details.InfoDetails = tools.ConfirmExec, nil
+		details.ExecDetails = &tools.ExecDetails{Command: c.subject.Line.Source}
+	}
+	return details
+}
+
+// wireDetails is what a front end is shown. A command line's programs and
+// parts are filled in where the tool has not named them.
+func (c *call) wireDetails(d *tools.Confirmation) bus.Confirmation {
+	shown := bus.Confirmation{Type: bus.ConfirmationType(d.Type), Title: d.Title, Paths: d.Paths}
+	for _, b := range d.Bases {
+		shown.Bases = append(shown.Bases, bus.FileVersion(b))
+	}
+	if e := d.EditDetails; e != nil {
+		shown.EditDetails = &bus.EditDetails{
+			FileName: e.FileName, FilePath: e.FilePath, FileDiff: e.FileDiff,
+			OriginalContent: e.OriginalContent, NewContent: e.NewContent, DiffStat: (*bus.DiffStat)(e.DiffStat),
+		}
+	}
+	if e := d.ExecDetails; e != nil {
+		shown.ExecDetails = &bus.ExecDetails{
+			Command: e.Command, RootCommand: e.RootCommand, RootCommands: e.RootCommands, Parts: wireParts(c.decision.Parts),
+		}
+		if len(e.RootCommands) == 0 {
+			shown.RootCommands = programs(c.subject)
+		}
+		if e.RootCommand == "" {
+			shown.RootCommand = strings.Join(shown.RootCommands, ", ")
+		}
+	}
+	if m := d.MCPDetails; m != nil {
+		shown.MCPDetails = (*bus.MCPDetails)(m)
+	}
+	if i := d.InfoDetails; i != nil {
+		shown.InfoDetails = (*bus.InfoDetails)(i)
+	}
+	return shown
+}
+
+// explain is a decision as a message has it.
+func explain(d policy.Decision) bus.Explanation {
+	return bus.Explanation{
+		Decision: string(d.Decision), Rule: d.Rule, Tier: d.Tier, Source: d.Source, Line: d.Line,
+		Reason: d.Reason, Remedy: d.Remedy, Message: d.Message, Parts: wireParts(d.Parts),
+	}
+}
+
+func wireParts(parts []policy.Part) []bus.Part {
+	wire := make([]bus.Part, len(parts))
+	for i, p := range parts {
+		wire[i] = bus.Part{
+			Text: p.Text, Decision: string(p.Decision), Rule: p.Rule, Tier: p.Tier,
+			Source: p.Source, Line: p.Line, Reason: p.Reason,
+		}
+	}
+	return wire
+}

@@ -2,10 +2,13 @@ package scheduler
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -18,6 +21,7 @@ func (c *call) respond(status Status, result tools.Result) Response {
 		Result:   result,
 		Decision: c.decision,
 		Params:   c.params,
+		Notices:  c.notices,
 	}
 }
 
@@ -32,7 +36,7 @@ func (c *call) ended(ctx context.Context, result tools.Result, err error) Respon
 	if c.isCancelled(ctx, err) {
 		return c.cancelled(ctx, result)
 	}
-	if defect := new(tools.Defect); errors.As(err, &defect) {
+	if isDefect(err) {
 		return c.defect(err)
 	}
 	f := fault.As(err)
@@ -56,6 +60,20 @@ func (c *call) defect(err error) Response {
 	return c.respond(StatusError, tools.Fail(defect.Fault()))
 }
 
+func isDefect(err error) bool { return errors.As(err, new(*tools.Defect)) }
+
+// causeOf says in one line why a step failed; of a panic only its value.
+func causeOf(err error) string {
+	if f := fault.As(err); f != nil {
+		return f.Line()
+	}
+	text := err.Error()
+	if defect := new(tools.Defect); errors.As(err, &defect) {
+		text = fmt.Sprint(defect.Cause)
+	}
+	return fmt.Sprintf("%.200s", strings.Join(strings.Fields(text), " ")) + "."
+}
+
 // isCancelled reports whether err comes from the end of ctx.
 func (c *call) isCancelled(ctx context.Context, err error) bool {
 	return fault.CodeOf(err) == fault.Cancelled || ctx.Err() != nil && errors.Is(err, ctx.Err())
@@ -71,11 +89,61 @@ func (c *call) cancelled(ctx context.Context, result tools.Result) Response {
 	return c.respond(StatusCancelled, result.WithError(err))
 }
 
+// finish keeps the call's response and tells how the call has ended.
+func (c *call) finish(resp Response) {
+	c.responses[c.index] = resp
+	if c.o.Bus == nil {
+		return
+	}
+	if c.executed {
+		c.tellResult(resp)
+	}
+	var display json.RawMessage
+	if resp.Result.ReturnDisplay != (tools.Display{}) && c.o.Bus.Watched(bus.TypeToolCallsUpdate) {
+		display, _ = resp.Result.ReturnDisplay.MarshalJSON() // left out where it cannot be told
+	}
+	c.change(c.index, func(s *bus.ToolCallState) {
+		s.Status, s.Name, s.Display, s.Error = bus.CallStatus(resp.Status), c.name, display, failure(resp.Result.Error)
+	})
+}
+
+// tellResult tells what an executed call gave.
+func (c *call) tellResult(resp Response) {
+	switch {
+	case resp.Status != StatusSuccess:
+		c.tell(bus.ToolExecutionFailure{ToolCall: c.toolCall(), CallID: c.request.CallID, Error: *failure(resp.Result.Error)})
+	case c.o.Bus.Watched(bus.TypeToolExecutionSuccess):
+		text, err := tools.JSON(resp.Result)
+		if err != nil {
+			c.report(fmt.Errorf("tool %q: its result cannot be told: %w", c.name, err))
+			return
+		}
+		c.tell(bus.ToolExecutionSuccess{ToolCall: c.toolCall(), CallID: c.request.CallID, Result: json.RawMessage(text.String())})
+	}
+}
+
+func failure(err *fault.Error) *bus.Failure {
+	if err == nil {
+		return nil
+	}
+	return &bus.Failure{Type: string(err.Code), Message: err.Message, Remedy: err.Remedy, Reason: string(err.Reason)}
+}
+
+// toolCall is the call as messages name it.
+func (c *call) toolCall() bus.ToolCall { return bus.ToolCall{Name: c.name, Args: wireArgs(c.params)} }
+
+// wireArgs returns arguments that can be encoded: none where they are no JSON.
+func wireArgs(args json.RawMessage) json.RawMessage {
+	if !json.Valid(args) {
+		return nil
+	}
+	return args
+}
+
 // output returns what the tool may send live output to, and a function that
-// ends it: what comes later is dropped. A listener that panics is reported and
-// does no harm to the call.
+// ends it: what comes later is dropped.
 func (c *call) output() (tools.Output, func()) {
-	if c.o.Output == nil {
+	if c.o.Bus == nil {
 		return nil, func() {}
 	}
 	var mu sync.Mutex
@@ -83,15 +151,8 @@ func (c *call) output() (tools.Output, func()) {
 	send := func(chunk string) {
 		mu.Lock()
 		defer mu.Unlock()
-		if !open {
-			return
-		}
-		err := tools.Protect(c.name, "output", func() error {
-			c.o.Output(c.request.CallID, chunk)
-			return nil
-		})
-		if err != nil {
-			c.report(err)
+		if open {
+			c.tell(bus.ToolOutput{CallID: c.request.CallID, Chunk: chunk})
 		}
 	}
 	return send, func() {

@@ -1,14 +1,13 @@
-// Package scheduler takes a tool call through its whole path: look up, build,
+// Package scheduler takes tool calls through their whole path: look up, build,
 // decide, confirm, execute. Every call gets exactly one response.
 package scheduler
 
 import (
 	"context"
 	"encoding/json"
-	"errors"
-	"fmt"
+	"time"
 
-	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -21,13 +20,32 @@ type Tools interface {
 // Options are the parts of a [Scheduler]. Every function must be safe for
 // concurrent use, as calls may run side by side.
 type Options struct {
-	Tools    Tools                               // required
-	Decide   func(c policy.Call) policy.Decision // nil: an empty policy.KindTable
-	Mode     func() policy.ApprovalMode          // asked once a call; nil: the default mode
-	Ask      Asker                               // nil: there is nobody to ask, and an ask is a refusal
-	Output   func(callID, chunk string)          // live output, chunk by chunk in order; nil: dropped
-	OnDefect func(err error)                     // receives mistakes in tools, with stack; nil: dropped
+	Tools  Tools                      // required
+	Policy Policy                     // nil: an engine without rules
+	Bus    *bus.MessageBus            // nil: there is nobody to ask and nobody to tell
+	Mode   func() policy.ApprovalMode // asked once a call; nil: the default mode
+
+	// Subject fills in what the session knows about a call: the calling
+	// subagent, trust, folders. nil: nothing.
+	Subject func(c *policy.Call)
+	// RealPath tells where an absolute cleaned path leads once links are
+	// followed, a file that is not there yet included. nil: where its text says.
+	RealPath func(ctx context.Context, path string) (string, error)
+	// Check runs a safety checker that a decision names. What it returns can
+	// only tighten; an error or a panic denies. nil: a call that is due a check
+	// is denied.
+	Check func(ctx context.Context, ch policy.Checker, c policy.Call) (policy.Verdict, string, error)
+
+	Before []Before // in the order they run
+	After  []After  // in the order they run
+
+	ID          string           // names this scheduler in its messages; "": "root"
+	MaxParallel int              // calls that run at once in one RunAll; 0 or less: 8
+	Now         func() time.Time // stamps states; nil: time.Now
+	OnDefect    func(err error)  // receives mistakes in tools and in other parts, with stack; nil: dropped
 }
+
+const defaultMaxParallel = 8
 
 // Scheduler runs tool calls. It keeps nothing between calls and is safe for
 // concurrent use.
@@ -41,11 +59,20 @@ func New(o Options) *Scheduler {
 	if o.Tools == nil {
 		panic("scheduler: Options.Tools is nil")
 	}
-	if o.Decide == nil {
-		o.Decide = policy.KindTable{}.Decide
+	if o.Policy == nil {
+		o.Policy = withoutRules()
 	}
 	if o.Mode == nil {
 		o.Mode = func() policy.ApprovalMode { return policy.ModeDefault }
+	}
+	if o.ID == "" {
+		o.ID = "root"
+	}
+	if o.MaxParallel <= 0 {
+		o.MaxParallel = defaultMaxParallel
+	}
+	if o.Now == nil {
+		o.Now = time.Now
 	}
 	return &Scheduler{o}
 }
@@ -73,6 +100,15 @@ type Response struct {
 	Result   tools.Result    // Result.Error is set unless Status is success
 	Decision policy.Decision // zero if the call did not get that far
 	Params   json.RawMessage // the arguments that were decided on; nil if the call did not get that far
+	// Notices tell the model and the person what else happened: an approval
+	// that could not be remembered, arguments that were changed on the way.
+	Notices []string
+}
+
+// FunctionResponse returns what a model receives: that of the result, with
+// the notices under the key "notice".
+func (r Response) FunctionResponse() json.RawMessage {
+	return withNotices(r.Result.FunctionResponse(), r.Notices)
 }
 
 // Status is the outcome of a call.
@@ -83,206 +119,57 @@ const (
 	StatusSuccess   Status = "success"
 	StatusError     Status = "error"
 	StatusDenied    Status = "denied"    // by policy or a person, or for want of one
-	StatusCancelled Status = "cancelled" // ctx ended
+	StatusCancelled Status = "cancelled" // ctx ended, or an earlier call of the batch ended the batch
 )
 
 // Run takes one call through its path and returns its one response. It never
 // panics: what a tool does wrong becomes an error response of code
 // unhandled_exception, and goes with its stack to Options.OnDefect.
 //
-// The order is that of CR-36: policy may deny first; then the tool itself may
-// refuse, in its confirmation step; only then is a person asked. In plan mode
-// a tool that changes something is not executed; its response is a preview of
-// the change. Once ctx has ended no further step begins, and the response is
-// of status cancelled unless the tool had already succeeded.
-func (s *Scheduler) Run(ctx context.Context, r Request) (resp Response) {
-	c := &call{Scheduler: s, request: r, name: r.Tool}
-	err := tools.Protect(r.Tool, "schedule", func() error {
-		resp = c.run(ctx)
-		return nil
-	})
+// The order is that of AR-28 and CR-36: the tool is found and its arguments
+// are checked; Options.Before may rewrite them, which are then checked again;
+// policy decides once, on the arguments as they are then, and may deny; the
+// safety checkers it names may tighten; then the tool itself may refuse, in its
+// confirmation step; only then is a person asked, over the bus. With nobody to
+// answer, an ask is a refusal (AR-24). Options.After sees what the tool gave.
+//
+// In plan mode a call that changes something is not executed; its response is
+// a preview of the change (CR-22). Once ctx has ended no further step begins,
+// and the response is of status cancelled unless the tool had already
+// succeeded or failed (AR-29).
+func (s *Scheduler) Run(ctx context.Context, r Request) Response {
+	b := s.newBatch([]Request{r})
+	b.publish()
+	b.run(ctx, 0)
+	return b.responses[0]
+}
+
+// RunAll runs the calls that a model made in one turn, and returns one
+// response for each, in their order (AR-28). Neighbouring calls of tools that
+// change nothing and may run in parallel run side by side, at most
+// Options.MaxParallel at once; every other call runs alone, after all before
+// it and before all after it.
+//
+// When a person answers a question with cancel, or a [Before] stops, the calls
+// after that one which have not begun are cancelled; those that run go on. All
+// that RunAll starts has ended when it returns. Batches of several RunAll at
+// once are not ordered among each other.
+func (s *Scheduler) RunAll(ctx context.Context, requests []Request) []Response {
+	b := s.newBatch(requests)
+	b.publish()
+	b.runAll(ctx)
+	return b.responses
+}
+
+// withNotices adds the key "notice" to an encoded object.
+func withNotices(object json.RawMessage, notices []string) json.RawMessage {
+	if len(notices) == 0 {
+		return object
+	}
+	text, err := tools.JSON(notices)
 	if err != nil {
-		resp = c.defect(err)
+		return object
 	}
-	return resp
-}
-
-// call is one call on its way.
-type call struct {
-	*Scheduler
-	request  Request
-	name     string
-	spec     tools.Spec
-	inv      tools.ToolInvocation
-	params   json.RawMessage
-	mode     policy.ApprovalMode
-	decision policy.Decision
-
-	// willRefuse is set once the invocation has said so; it must not succeed.
-	willRefuse bool
-}
-
-func (c *call) run(ctx context.Context) Response {
-	if ctx.Err() != nil {
-		return c.cancelled(ctx, tools.Result{})
-	}
-	if resp, done := c.build(ctx); done {
-		return resp
-	}
-	if ctx.Err() != nil {
-		return c.cancelled(ctx, tools.Result{})
-	}
-	c.mode = c.o.Mode()
-	c.decision = c.o.Decide(c.subject())
-	switch {
-	case c.decision.Decision == policy.Allow && !c.previews():
-	case c.decision.Decision == policy.Allow, c.decision.Decision == policy.AskUser:
-		if resp, done := c.confirm(ctx); done {
-			return resp
-		}
-	default: // deny, and what is no verdict
-		return c.refuse(fault.New(fault.PolicyViolation, "scheduler.decide",
-			"Tool execution denied by policy.", deniedRemedy(c.decision)))
-	}
-	if ctx.Err() != nil {
-		return c.cancelled(ctx, tools.Result{})
-	}
-	return c.execute(ctx)
-}
-
-// subject is what policy decides about.
-func (c *call) subject() policy.Call {
-	var effects []string
-	for _, e := range c.spec.Effects {
-		effects = append(effects, string(e))
-	}
-	return policy.Call{
-		Tool:       c.spec.Name,
-		Aliases:    c.spec.Aliases,
-		GovernedBy: c.spec.GovernedBy,
-		Kind:       string(c.spec.Kind),
-		Effects:    effects,
-		Mutates:    c.spec.Mutates(),
-		Params:     c.params,
-		Mode:       c.mode,
-	}
-}
-
-func deniedRemedy(d policy.Decision) string {
-	const remedy = "Do not repeat the call; reach the goal in another way or tell the user what is needed."
-	if d.Reason == "" {
-		return remedy
-	}
-	return "Reason: " + d.Reason + " " + remedy
-}
-
-// previews reports whether the call is shown instead of run.
-func (c *call) previews() bool {
-	return c.mode == policy.ModePlan && c.spec.Mutates()
-}
-
-// build finds the tool and makes the invocation.
-func (c *call) build(ctx context.Context) (Response, bool) {
-	tool, err := c.o.Tools.Lookup(c.request.Tool)
-	if err != nil {
-		return c.ended(ctx, tools.Result{}, err), true
-	}
-	c.spec = tool.Spec()
-	c.name = c.spec.Name
-	err = tools.Protect(c.name, "build", func() (err error) {
-		c.inv, err = tool.Build(c.request.Args)
-		if err == nil {
-			if c.inv == nil {
-				return errors.New("it built neither an invocation nor an error")
-			}
-			c.params = c.inv.Params()
-		}
-		return err
-	})
-	if err != nil {
-		return c.ended(ctx, tools.Result{}, err), true
-	}
-	return Response{}, false
-}
-
-// confirm lets the tool refuse and then asks a person, or makes the preview
-// of plan mode. It reports whether the call ends here.
-func (c *call) confirm(ctx context.Context) (Response, bool) {
-	var confirmation *tools.Confirmation
-	err := tools.Protect(c.name, "confirm", func() (err error) {
-		confirmation, err = c.inv.Confirmation(ctx)
-		if err == nil && confirmation == nil {
-			confirmation = tools.DefaultConfirmation(c.spec, c.inv)
-		}
-		return err
-	})
-	switch {
-	case err != nil && c.previews():
-		return c.noPreview(ctx, err), true
-	case errors.Is(err, tools.ErrWillRefuse):
-		c.willRefuse = true
-		return Response{}, false
-	case err != nil:
-		return c.ended(ctx, tools.Result{}, err), true
-	case ctx.Err() != nil:
-		return c.cancelled(ctx, tools.Result{}), true
-	case c.previews():
-		return c.respond(StatusSuccess, preview(confirmation)), true
-	}
-	return c.ask(ctx, confirmation)
-}
-
-// ask puts the question to a person. It reports whether the call ends here.
-func (c *call) ask(ctx context.Context, confirmation *tools.Confirmation) (Response, bool) {
-	if c.o.Ask == nil {
-		return c.refuse(c.nobodyToAsk(nil)), true
-	}
-	answer, err := c.o.Ask(ctx, Question{CallID: c.request.CallID, Tool: c.name, Confirmation: confirmation})
-	switch {
-	case ctx.Err() != nil:
-		return c.cancelled(ctx, tools.Result{}), true
-	case err != nil:
-		return c.refuse(c.nobodyToAsk(err)), true
-	case answer.Outcome != ProceedOnce:
-		return c.refuse(fault.New(fault.DeniedByUser, "scheduler.confirm",
-			fmt.Sprintf("The user did not approve this call of %s; nothing was done.", c.name),
-			"Do not repeat the call as it is; ask the user what to do instead.")), true
-	}
-	return Response{}, false
-}
-
-// nobodyToAsk says what would allow the call without a person.
-func (c *call) nobodyToAsk(cause error) *fault.Error {
-	mode := "yolo"
-	if c.spec.Kind == tools.KindEdit {
-		mode = "auto_edit"
-	}
-	return fault.Wrap(fault.NobodyToAsk, "scheduler.confirm",
-		fmt.Sprintf("A call of %s needs a person's approval, and there is nobody to ask; nothing was done.", c.name),
-		fmt.Sprintf("To allow it, run with --approval-mode %s or with --allowed-tools %s.", mode, c.name), cause)
-}
-
-// execute runs the invocation.
-func (c *call) execute(ctx context.Context) Response {
-	var result tools.Result
-	out, closeOutput := c.output()
-	err := tools.Protect(c.name, "execute", func() (err error) {
-		defer closeOutput()
-		result, err = c.inv.Execute(ctx, out)
-		return err
-	})
-	if err != nil {
-		return c.ended(ctx, result, err)
-	}
-	if result.Error != nil {
-		if c.isCancelled(ctx, result.Error) {
-			return c.cancelled(ctx, result)
-		}
-		return c.respond(StatusError, result.WithError(result.Error))
-	}
-	if c.willRefuse {
-		return c.defect(&tools.Defect{Tool: c.name, Step: "execute",
-			Cause: errors.New("it announced a refusal, was run without approval, and then succeeded")})
-	}
-	return c.respond(StatusSuccess, result)
+	b := append(object[:len(object)-1:len(object)-1], `,"notice":`...)
+	return append(append(b, text.String()...), '}')
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -75,36 +76,88 @@ func (f *fake) Lookup(name string) (tools.DeclarativeTool, error) {
 	return nil, fault.New(fault.ToolNotRegistered, "lookup", "There is no such tool.", "Try another.")
 }
 
-// setup is a scheduler over a fake, with records of what it was told.
+// stub is a policy that says what it is told to.
+type stub struct {
+	decide      func(c policy.Call) policy.Decision
+	paths       []string
+	prepare     func(c *policy.Call)
+	remember    func(c policy.Call, s policy.Scope) ([]policy.Rule, error)
+	canRemember func(s policy.Scope) bool
+}
+
+func (p *stub) Decide(c policy.Call) policy.Decision { return p.decide(c) }
+func (p *stub) Paths(policy.Call) []string           { return p.paths }
+
+func (p *stub) Prepare(c *policy.Call) {
+	if p.prepare != nil {
+		p.prepare(c)
+	}
+}
+
+func (p *stub) Remember(_ context.Context, c policy.Call, s policy.Scope) ([]policy.Rule, error) {
+	return p.remember(c, s)
+}
+
+func (p *stub) CanRemember(_ policy.Call, s policy.Scope) bool {
+	return p.canRemember != nil && p.canRemember(s)
+}
+
+// setup is a scheduler over a fake, with a person who answers and records of
+// what happened.
 type setup struct {
 	*fake
+	policy    *stub
 	options   scheduler.Options
+	answer    func(q bus.ToolConfirmationRequest) bus.ToolConfirmationResponse // nil: nobody is there
 	decided   []policy.Call
-	questions []scheduler.Question
+	questions []bus.ToolConfirmationRequest
 	defects   []error
 }
 
-func newSetup(kind tools.Kind, verdict policy.Verdict, outcome scheduler.Outcome) *setup {
+func newSetup(kind tools.Kind, verdict policy.Verdict, outcome bus.Outcome) *setup {
 	s := &setup{fake: &fake{kind: kind}}
+	s.policy = &stub{decide: func(c policy.Call) policy.Decision {
+		s.steps = append(s.steps, "decide")
+		s.decided = append(s.decided, c)
+		return policy.Decision{Decision: verdict, Reason: "Because."}
+	}}
+	s.answer = func(bus.ToolConfirmationRequest) bus.ToolConfirmationResponse { return says(outcome) }
 	s.options = scheduler.Options{
-		Tools: s.fake,
-		Decide: func(c policy.Call) policy.Decision {
-			s.steps = append(s.steps, "decide")
-			s.decided = append(s.decided, c)
-			return policy.Decision{Decision: verdict, Reason: "Because."}
-		},
-		Ask: func(_ context.Context, q scheduler.Question) (scheduler.Answer, error) {
-			s.steps = append(s.steps, "ask")
-			s.questions = append(s.questions, q)
-			return scheduler.Answer{Outcome: outcome}, nil
-		},
+		Tools:    s.fake,
+		Policy:   s.policy,
 		OnDefect: func(err error) { s.defects = append(s.defects, err) },
 	}
 	return s
 }
 
+// says is a well-formed answer.
+func says(o bus.Outcome) bus.ToolConfirmationResponse {
+	return bus.ToolConfirmationResponse{Outcome: o, Confirmed: o != bus.Cancel}
+}
+
 func (s *setup) call(ctx context.Context) scheduler.Response {
-	return scheduler.New(s.options).Run(ctx, scheduler.Request{CallID: "c1", Tool: "phony", Args: json.RawMessage("1")})
+	return s.calls(ctx, scheduler.Request{CallID: "c1", Tool: "phony", Args: json.RawMessage("1")})[0]
+}
+
+// calls runs calls with a bus of their own, and ends it.
+func (s *setup) calls(ctx context.Context, requests ...scheduler.Request) []scheduler.Response {
+	b := bus.New(bus.Options{})
+	defer func() { _ = b.Close() }()
+	if s.answer != nil {
+		bus.Subscribe(context.Background(), b, func(_ context.Context, q bus.ToolConfirmationRequest) {
+			s.steps = append(s.steps, "ask")
+			s.questions = append(s.questions, q)
+			a := s.answer(q)
+			a.CorrelationID = q.CorrelationID
+			_ = b.Publish(a)
+		})
+	}
+	s.options.Bus = b
+	run := scheduler.New(s.options)
+	if len(requests) == 1 {
+		return []scheduler.Response{run.Run(ctx, requests[0])}
+	}
+	return run.RunAll(ctx, requests)
 }
 
 // Which steps are taken, and what becomes of the call. CR-36: policy denies
@@ -116,7 +169,7 @@ func TestPath(t *testing.T) {
 	fails := func(context.Context, tools.Output) (tools.Result, error) { return tools.Fail(refusal), nil }
 	tests := map[string]struct {
 		verdict policy.Verdict
-		outcome scheduler.Outcome
+		outcome bus.Outcome
 		change  func(*setup)
 		steps   string
 		status  scheduler.Status
@@ -124,34 +177,32 @@ func TestPath(t *testing.T) {
 	}{
 		"allowed":          {policy.Allow, "", nil, "build decide execute", scheduler.StatusSuccess, ""},
 		"denied":           {policy.Deny, "", nil, "build decide", scheduler.StatusDenied, fault.PolicyViolation},
-		"approved":         {policy.AskUser, scheduler.ProceedOnce, nil, "build decide confirm ask execute", scheduler.StatusSuccess, ""},
-		"refused":          {policy.AskUser, scheduler.Cancel, nil, "build decide confirm ask", scheduler.StatusDenied, fault.DeniedByUser},
+		"approved":         {policy.AskUser, bus.ProceedOnce, nil, "build decide confirm ask execute", scheduler.StatusSuccess, ""},
+		"refused":          {policy.AskUser, bus.Cancel, nil, "build decide confirm ask", scheduler.StatusDenied, fault.DeniedByUser},
 		"no clear answer":  {policy.AskUser, "perhaps", nil, "build decide confirm ask", scheduler.StatusDenied, fault.DeniedByUser},
 		"no clear verdict": {"maybe", "", nil, "build decide", scheduler.StatusDenied, fault.PolicyViolation},
-		"nobody to ask": {policy.AskUser, "", func(s *setup) { s.options.Ask = nil },
+		"nobody to ask": {policy.AskUser, "", func(s *setup) { s.answer = nil },
 			"build decide confirm", scheduler.StatusDenied, fault.NobodyToAsk}, // AR-24
-		"the asker fails": {policy.AskUser, "", func(s *setup) {
-			s.options.Ask = func(context.Context, scheduler.Question) (scheduler.Answer, error) {
-				return scheduler.Answer{Outcome: scheduler.ProceedOnce}, errors.New("terminal gone")
-			}
-		}, "build decide confirm", scheduler.StatusDenied, fault.NobodyToAsk},
+		"the front end dies": {policy.AskUser, "", func(s *setup) {
+			s.answer = func(bus.ToolConfirmationRequest) bus.ToolConfirmationResponse { panic("terminal gone") }
+		}, "build decide confirm ask", scheduler.StatusDenied, fault.NobodyToAsk}, // KH-23
 		"bad arguments": {policy.Allow, "", func(s *setup) {
 			s.build = func(json.RawMessage) error { return fault.New(fault.InvalidToolParams, "x", "Bad.", "") }
 		}, "build", scheduler.StatusError, fault.InvalidToolParams},
-		"the tool refuses before the prompt": {policy.AskUser, scheduler.ProceedOnce, func(s *setup) { s.confirm = refuses },
+		"the tool refuses before the prompt": {policy.AskUser, bus.ProceedOnce, func(s *setup) { s.confirm = refuses },
 			"build decide confirm", scheduler.StatusError, fault.EditRequiresPriorRead}, // CR-36, PR-21, PR-22
-		"the tool refuses, and nobody to ask": {policy.AskUser, "", func(s *setup) { s.confirm, s.options.Ask = refuses, nil },
+		"the tool refuses, and nobody to ask": {policy.AskUser, "", func(s *setup) { s.confirm, s.answer = refuses, nil },
 			"build decide confirm", scheduler.StatusError, fault.EditRequiresPriorRead},
 		"policy denies what the tool would refuse": {policy.Deny, "", func(s *setup) { s.confirm = refuses },
 			"build decide", scheduler.StatusDenied, fault.PolicyViolation},
 		"an untyped refusal": {policy.AskUser, "", func(s *setup) {
 			s.confirm = func(context.Context) (*tools.Confirmation, error) { return nil, errors.New("untyped") }
 		}, "build decide confirm", scheduler.StatusError, fault.UnhandledException}, // PR-22
-		"will refuse": {policy.AskUser, scheduler.ProceedOnce, func(s *setup) { s.confirm, s.run = willRefuse, fails },
+		"will refuse": {policy.AskUser, bus.ProceedOnce, func(s *setup) { s.confirm, s.run = willRefuse, fails },
 			"build decide confirm execute", scheduler.StatusError, fault.EditRequiresPriorRead}, // FS-42
-		"will refuse, and nobody to ask": {policy.AskUser, "", func(s *setup) { s.confirm, s.run, s.options.Ask = willRefuse, fails, nil },
+		"will refuse, and nobody to ask": {policy.AskUser, "", func(s *setup) { s.confirm, s.run, s.answer = willRefuse, fails, nil },
 			"build decide confirm execute", scheduler.StatusError, fault.EditRequiresPriorRead},
-		"will refuse, then succeeds": {policy.AskUser, scheduler.ProceedOnce, func(s *setup) { s.confirm = willRefuse },
+		"will refuse, then succeeds": {policy.AskUser, bus.ProceedOnce, func(s *setup) { s.confirm = willRefuse },
 			"build decide confirm execute", scheduler.StatusError, fault.UnhandledException}, // FS-43
 		"fails": {policy.Allow, "", func(s *setup) { s.run = fails },
 			"build decide execute", scheduler.StatusError, fault.EditRequiresPriorRead},
@@ -216,24 +267,26 @@ func TestDeniedByPolicy(t *testing.T) { // AR-14
 
 // AR-15: the default question, where the tool brings none.
 func TestDefaultQuestion(t *testing.T) {
-	s := newSetup(tools.KindDelete, policy.AskUser, scheduler.ProceedOnce)
+	s := newSetup(tools.KindDelete, policy.AskUser, bus.ProceedOnce)
 	s.call(t.Context())
-	require.Equal(t, []scheduler.Question{{CallID: "c1", Tool: "fake", Confirmation: &tools.Confirmation{
-		Type: tools.ConfirmInfo, Title: "Confirm: fake", InfoDetails: &tools.InfoDetails{Prompt: "fakes something"},
-	}}}, s.questions)
+	require.Len(t, s.questions, 1)
+	require.Equal(t, bus.Confirmation{
+		Type: bus.ConfirmInfo, Title: "Confirm: fake", InfoDetails: &bus.InfoDetails{Prompt: "fakes something"},
+	}, s.questions[0].Details)
 
-	s = newSetup(tools.KindDelete, policy.AskUser, scheduler.ProceedOnce)
+	s = newSetup(tools.KindDelete, policy.AskUser, bus.ProceedOnce)
 	own := &tools.Confirmation{Type: tools.ConfirmExec, Title: "Own", ExecDetails: &tools.ExecDetails{Command: "ls"}}
 	s.confirm = func(context.Context) (*tools.Confirmation, error) { return own, nil }
 	s.call(t.Context())
-	require.Same(t, own, s.questions[0].Confirmation)
+	require.Equal(t, "Own", s.questions[0].Details.Title)
+	require.Equal(t, "ls", s.questions[0].Details.Command)
 }
 
 // AR-24: the refusal says what would allow the call.
 func TestNobodyToAskNamesTheFlags(t *testing.T) {
 	for kind, flag := range map[tools.Kind]string{tools.KindEdit: "--approval-mode auto_edit", tools.KindExecute: "--approval-mode yolo"} {
 		s := newSetup(kind, policy.AskUser, "")
-		s.options.Ask = nil
+		s.answer = nil
 		r := s.call(t.Context())
 		require.Contains(t, r.Result.Error.Remedy, flag)
 		require.Contains(t, r.Result.Error.Remedy, "--allowed-tools fake")
@@ -250,9 +303,13 @@ func TestPlanMode(t *testing.T) {
 	gives := func(c *tools.Confirmation) func(context.Context) (*tools.Confirmation, error) {
 		return func(context.Context) (*tools.Confirmation, error) { return c, nil }
 	}
-	for _, verdict := range []policy.Verdict{policy.Allow, policy.AskUser} {
-		s := newSetup(tools.KindEdit, verdict, scheduler.ProceedOnce)
+	for _, previews := range []bool{true, false} {
+		s := newSetup(tools.KindEdit, "", bus.ProceedOnce)
 		s.options.Mode = func() policy.ApprovalMode { return policy.ModePlan }
+		s.policy.decide = func(policy.Call) policy.Decision {
+			s.steps = append(s.steps, "decide")
+			return policy.Decision{Decision: policy.AskUser, Previews: previews, Reason: "Plan."}
+		}
 		s.confirm = gives(edit)
 		r := s.call(t.Context())
 		require.Equal(t, "build decide confirm", strings.Join(s.steps, " "))
@@ -271,7 +328,7 @@ func TestPlanMode(t *testing.T) {
 		"Confirm: fake\nfakes something": nil,
 	}
 	for want, c := range displays {
-		s := newSetup(tools.KindExecute, policy.AskUser, scheduler.ProceedOnce)
+		s := newSetup(tools.KindExecute, policy.AskUser, bus.ProceedOnce)
 		s.options.Mode = func() policy.ApprovalMode { return policy.ModePlan }
 		s.confirm = gives(c)
 		require.Equal(t, want, s.call(t.Context()).Result.ReturnDisplay.Text)
@@ -293,7 +350,7 @@ func TestPlanModeRefusals(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := newSetup(tools.KindEdit, tt.verdict, scheduler.ProceedOnce)
+			s := newSetup(tools.KindEdit, tt.verdict, bus.ProceedOnce)
 			s.options.Mode = func() policy.ApprovalMode { return policy.ModePlan }
 			s.confirm = func(context.Context) (*tools.Confirmation, error) { return nil, tt.err }
 			r := s.call(t.Context())
@@ -310,10 +367,10 @@ func TestPlanModeRefusals(t *testing.T) {
 func TestPlanModeGoesByEffects(t *testing.T) {
 	for _, effect := range []tools.Effect{tools.EffectWriteFiles, tools.EffectRunProcess} {
 		for _, kind := range []tools.Kind{tools.KindOther, tools.KindRead} {
-			s := newSetup(kind, policy.Allow, scheduler.ProceedOnce)
+			s := newSetup(kind, policy.Allow, bus.ProceedOnce)
 			s.effects = []tools.Effect{effect}
 			s.options.Mode = func() policy.ApprovalMode { return policy.ModePlan }
-			s.options.Decide = policy.KindTable{Allowed: []string{"fake"}}.Decide
+			s.options.Policy = nil
 			require.Contains(t, s.call(t.Context()).Result.LLMContent.String(), "Nothing was changed.")
 			require.Equal(t, "build confirm", strings.Join(s.steps, " "))
 		}
@@ -322,11 +379,25 @@ func TestPlanModeGoesByEffects(t *testing.T) {
 
 // Nor is it run unasked in the other modes.
 func TestDeclaredChangeIsAskedAbout(t *testing.T) {
-	s := newSetup(tools.KindRead, "", scheduler.Cancel)
+	s := newSetup(tools.KindRead, "", bus.Cancel)
 	s.effects = []tools.Effect{tools.EffectWriteFiles}
-	s.options.Decide = nil
+	s.options.Policy = nil
 	require.Equal(t, fault.DeniedByUser, s.call(t.Context()).Result.Error.Code)
 	require.Len(t, s.questions, 1)
+}
+
+// What policy allows in plan mode, as a plan in its folder, is made (CR-22). A
+// step before the call may still want a person's word, which is no preview.
+func TestPlanModeRunsWhatPolicyAllows(t *testing.T) {
+	s := newSetup(tools.KindEdit, policy.Allow, bus.ProceedOnce)
+	s.options.Mode = func() policy.ApprovalMode { return policy.ModePlan }
+	require.Equal(t, "done", s.call(t.Context()).Result.LLMContent.String())
+	s.steps = nil
+	s.options.Before = []scheduler.Before{func(context.Context, scheduler.Proposal) (scheduler.Advice, error) {
+		return scheduler.Advice{Verdict: policy.AskUser}, nil
+	}}
+	require.Equal(t, "done", s.call(t.Context()).Result.LLMContent.String())
+	require.Equal(t, "build decide confirm ask execute", strings.Join(s.steps, " "))
 }
 
 // What changes nothing runs in plan mode.
@@ -339,7 +410,7 @@ func TestPlanModeRunsReaders(t *testing.T) {
 // AR-29: a context that ends at any stage gives one response, of status
 // cancelled, and no later stage begins.
 func TestCancel(t *testing.T) {
-	for _, stage := range []string{"before", "build", "decide", "confirm", "ask", "execute", "execute, with a fault"} {
+	for _, stage := range []string{"before", "build", "before-tool step", "decide", "checker", "confirm", "ask", "execute", "execute, with a fault"} {
 		t.Run(stage, func(t *testing.T) {
 			ctx, cancel := context.WithCancelCause(t.Context())
 			defer cancel(nil)
@@ -348,14 +419,27 @@ func TestCancel(t *testing.T) {
 					cancel(errors.New("user pressed ^C"))
 				}
 			}
-			s := newSetup(tools.KindEdit, policy.AskUser, scheduler.ProceedOnce)
+			s := newSetup(tools.KindEdit, policy.AskUser, bus.ProceedOnce)
 			s.build = func(json.RawMessage) error { stop("build"); return nil }
-			decide, ask := s.options.Decide, s.options.Ask
-			s.options.Decide = func(c policy.Call) policy.Decision { stop("decide"); return decide(c) }
+			decide := s.policy.decide
+			s.policy.decide = func(c policy.Call) policy.Decision {
+				stop("decide")
+				d := decide(c)
+				d.Checkers = []policy.Checker{{Name: "c"}}
+				return d
+			}
 			s.confirm = func(context.Context) (*tools.Confirmation, error) { stop("confirm"); return nil, ctx.Err() }
-			s.options.Ask = func(ctx context.Context, q scheduler.Question) (scheduler.Answer, error) {
+			s.answer = func(bus.ToolConfirmationRequest) bus.ToolConfirmationResponse {
 				stop("ask")
-				return ask(ctx, q)
+				return says(bus.ProceedOnce)
+			}
+			s.options.Before = []scheduler.Before{func(context.Context, scheduler.Proposal) (scheduler.Advice, error) {
+				stop("before-tool step")
+				return scheduler.Advice{}, nil
+			}}
+			s.options.Check = func(context.Context, policy.Checker, policy.Call) (policy.Verdict, string, error) {
+				stop("checker")
+				return policy.Allow, "", nil
 			}
 			s.run = func(ctx context.Context, _ tools.Output) (tools.Result, error) {
 				if stop("execute"); ctx.Err() != nil {
@@ -421,16 +505,13 @@ func TestPanics(t *testing.T) {
 		"execute": func(s *setup) {
 			s.run = func(context.Context, tools.Output) (tools.Result, error) { panic("boom") }
 		},
-		"decide": func(s *setup) { s.options.Decide = func(policy.Call) policy.Decision { panic("boom") } },
+		"decide": func(s *setup) { s.policy.decide = func(policy.Call) policy.Decision { panic("boom") } },
 		"mode":   func(s *setup) { s.options.Mode = func() policy.ApprovalMode { panic("boom") } },
-		"ask": func(s *setup) {
-			s.options.Ask = func(context.Context, scheduler.Question) (scheduler.Answer, error) { panic("boom") }
-		},
 		"lookup": func(s *setup) { s.options.Tools = panickingTools{} },
 	}
 	for name, change := range tests {
 		t.Run(name, func(t *testing.T) {
-			s := newSetup(tools.KindEdit, policy.AskUser, scheduler.ProceedOnce)
+			s := newSetup(tools.KindEdit, policy.AskUser, bus.ProceedOnce)
 			change(s)
 			r := s.call(t.Context())
 			require.Equal(t, scheduler.StatusError, r.Status)
@@ -467,7 +548,7 @@ func (nilBuilder) Build(json.RawMessage) (tools.ToolInvocation, error) { return 
 // FS-43: success after an announced refusal is told to the host, and its
 // content is not passed on as a success.
 func TestAnnouncedRefusalThatSucceeds(t *testing.T) {
-	s := newSetup(tools.KindEdit, policy.AskUser, scheduler.ProceedOnce)
+	s := newSetup(tools.KindEdit, policy.AskUser, bus.ProceedOnce)
 	s.confirm = func(context.Context) (*tools.Confirmation, error) { return nil, tools.ErrWillRefuse }
 	r := s.call(t.Context())
 	require.Equal(t, fault.UnhandledException, r.Result.Error.Code)
@@ -500,29 +581,39 @@ func TestUntypedError(t *testing.T) {
 
 // Live output goes out under the call's id and ends with the execution.
 func TestOutput(t *testing.T) {
-	var got []string
 	var late tools.Output
 	s := newSetup(tools.KindRead, policy.Allow, "")
-	s.options.Output = func(id, chunk string) { got = append(got, id+" "+chunk) }
 	s.run = func(_ context.Context, out tools.Output) (tools.Result, error) {
 		out.Write("one")
 		out.Write("two")
 		late = out
 		return tools.Result{}, nil
 	}
-	s.call(t.Context())
+	b := bus.New(bus.Options{})
+	var got []string
+	told := make(chan struct{})
+	bus.SubscribeAll(t.Context(), b, func(_ context.Context, m bus.Message) {
+		switch m := m.(type) {
+		case bus.ToolOutput:
+			got = append(got, m.CallID+" "+m.Chunk)
+		case bus.SubagentActivity:
+			close(told)
+		}
+	})
+	s.options.Bus = b
+	scheduler.New(s.options).Run(t.Context(), scheduler.Request{CallID: "c1", Tool: "fake", Args: json.RawMessage("1")})
 	late.Write("three")
+	require.NoError(t, b.Publish(bus.SubagentActivity{}))
+	<-told
+	require.NoError(t, b.Close())
 	require.Equal(t, []string{"c1 one", "c1 two"}, got)
 
-	s.options.Output = nil
 	require.Equal(t, scheduler.StatusSuccess, s.call(t.Context()).Status)
 	late.Write("nobody listens")
-
-	// A listener that panics is reported and does no harm.
-	s.options.Output = func(string, string) { panic("boom") }
-	require.Equal(t, scheduler.StatusSuccess, s.call(t.Context()).Status)
-	require.Len(t, s.defects, 2) // one a chunk
-	require.ErrorContains(t, s.defects[0], "boom")
+	s.options.Bus = nil
+	scheduler.New(s.options).Run(t.Context(), scheduler.Request{Tool: "fake", Args: json.RawMessage("1")})
+	late.Write("there is nobody")
+	require.Empty(t, s.defects)
 }
 
 // A host whose own report panics still gets its response.
@@ -546,7 +637,7 @@ func TestZeroOptions(t *testing.T) {
 	require.Equal(t, fault.NobodyToAsk, r.Result.Error.Code)
 	s = scheduler.New(scheduler.Options{Tools: &fake{kind: tools.KindEdit, run: func(context.Context, tools.Output) (tools.Result, error) {
 		panic("boom")
-	}}, Decide: policy.KindTable{Allowed: []string{"fake"}}.Decide})
+	}}, Policy: &stub{decide: func(policy.Call) policy.Decision { return policy.Decision{Decision: policy.Allow} }}})
 	r = s.Run(t.Context(), scheduler.Request{Tool: "fake", Args: json.RawMessage("1")})
 	require.Equal(t, fault.UnhandledException, r.Result.Error.Code)
 }

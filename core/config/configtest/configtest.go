@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
@@ -24,12 +25,15 @@ type Session struct {
 	T   testing.TB
 	Dir string // the target folder, absolute, links resolved
 
-	// Answer answers a confirmation; nil approves. It may change files, as a
-	// slow person's world does.
-	Answer func(q scheduler.Question) scheduler.Outcome
+	// Answer answers a confirmation; nil approves once. It may change files, as
+	// a slow person's world does. Several may be asked for at once.
+	Answer func(q bus.ToolConfirmationRequest) bus.Outcome
+	// Edit gives the content that goes with the answer modify_with_editor.
+	Edit func(q bus.ToolConfirmationRequest) string
 
-	mu    sync.Mutex
-	asked []scheduler.Question
+	answering sync.WaitGroup
+	mu        sync.Mutex
+	asked     []bus.ToolConfirmationRequest
 }
 
 // New makes a Session. Each of change may alter the parameters, which name a
@@ -40,7 +44,6 @@ func New(t testing.TB, change ...func(*config.Parameters)) *Session {
 	p := config.Parameters{
 		TargetDir: s.Dir,
 		HomeDir:   t.TempDir(),
-		Ask:       s.ask,
 		OnDefect:  func(err error) { t.Errorf("defect in a tool: %v", err) },
 	}
 	for _, f := range change {
@@ -57,8 +60,10 @@ func New(t testing.TB, change ...func(*config.Parameters)) *Session {
 		if err := c.Close(); err != nil {
 			t.Errorf("Close: %v", err)
 		}
+		s.answering.Wait()
 	})
 	s.Config = c
+	bus.Subscribe(context.WithoutCancel(t.Context()), c.MessageBus(), s.hear)
 	return s
 }
 
@@ -71,21 +76,33 @@ func realDir(t testing.TB) string {
 	return dir
 }
 
-func (s *Session) ask(_ context.Context, q scheduler.Question) (scheduler.Answer, error) {
+// hear notes a question and answers it, on a goroutine of its own as Answer
+// may call tools that ask in their turn.
+func (s *Session) hear(_ context.Context, q bus.ToolConfirmationRequest) {
 	s.mu.Lock()
 	s.asked = append(s.asked, q)
 	s.mu.Unlock()
-	if s.Answer == nil {
-		return scheduler.Answer{Outcome: scheduler.ProceedOnce}, nil
-	}
-	return scheduler.Answer{Outcome: s.Answer(q)}, nil
+	s.answering.Go(func() {
+		answer := bus.ToolConfirmationResponse{CorrelationID: q.CorrelationID, Outcome: bus.Cancel}
+		defer func() { _ = s.MessageBus().Publish(answer) }() // even if Answer ends the test; refused if the call has ended
+		outcome := bus.ProceedOnce
+		if s.Answer != nil {
+			outcome = s.Answer(q)
+		}
+		answer.Outcome = outcome
+		answer.Confirmed = answer.Outcome != bus.Cancel
+		if answer.Outcome == bus.ModifyWithEditor && s.Edit != nil {
+			content := s.Edit(q)
+			answer.Payload.NewContent = &content
+		}
+	})
 }
 
 // Asked returns the questions so far.
-func (s *Session) Asked() []scheduler.Question {
+func (s *Session) Asked() []bus.ToolConfirmationRequest {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return append([]scheduler.Question(nil), s.asked...)
+	return append([]bus.ToolConfirmationRequest(nil), s.asked...)
 }
 
 // Path returns the absolute path of a name in the folder.

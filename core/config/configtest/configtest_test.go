@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -37,8 +38,8 @@ func TestSession(t *testing.T) {
 
 	asked := s.Asked()
 	require.Len(t, asked, 1)
-	require.Equal(t, "safe_patch", asked[0].Tool)
-	require.Contains(t, asked[0].Confirmation.EditDetails.FileDiff, "-two\n+three\n")
+	require.Equal(t, "safe_patch", asked[0].ToolCall.Name)
+	require.Contains(t, asked[0].Details.EditDetails.FileDiff, "-two\n+three\n")
 }
 
 // A test answers as a person would, or lets the world move while the person
@@ -49,15 +50,15 @@ func TestAnswer(t *testing.T) {
 	base := *configtest.Decode[filestate.State](t, s.Call("read_file", map[string]any{"file_path": "f"})).SHA256
 	patch := file.SafePatchParams{FilePath: "f", UnifiedDiff: "@@\n-one\n+two\n", BaseContentSHA256: base}
 
-	s.Answer = func(scheduler.Question) scheduler.Outcome { return scheduler.Cancel }
+	s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.Cancel }
 	r := s.Call("safe_patch", patch)
 	require.Equal(t, scheduler.StatusDenied, r.Status)
 	require.Equal(t, fault.DeniedByUser, r.Result.Error.Code)
 	require.Equal(t, "one\n", s.Read("f"))
 
-	s.Answer = func(scheduler.Question) scheduler.Outcome {
+	s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome {
 		s.Write("f", "somebody's\n")
-		return scheduler.ProceedOnce
+		return bus.ProceedOnce
 	}
 	r = s.Call("safe_patch", patch)
 	require.Equal(t, fault.FileChangedSinceRead, r.Result.Error.Code)

@@ -177,7 +177,7 @@ func TestEditCreates(t *testing.T) {
 	r := s.Call(file.Edit, editArgs("new/a.txt", "", base))
 	require.Equal(t, "File created successfully.", succeed(t, r).Message)
 	require.Equal(t, base, s.Read("new/a.txt"))
-	require.Nil(t, s.Asked()[0].Confirmation.OriginalContent)
+	require.Nil(t, s.Asked()[0].Details.OriginalContent)
 	path := s.Write("unseen.txt", base)
 	requireWithheld(t, refuse(t, s.Call(file.Edit, editArgs("unseen.txt", "", "x")), fault.EditRequiresPriorRead, fault.NeverRead).LatestFileState, path)
 	read(t, s, "unseen.txt")

@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -104,15 +105,15 @@ func TestApprovalIsForOneChange(t *testing.T) {
 	s := newSession(t)
 	s.Write("a.txt", base)
 	read(t, s, "a.txt")
-	s.Answer = func(scheduler.Question) scheduler.Outcome {
+	s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome {
 		s.Write("a.txt", "zero\n"+base)
-		return scheduler.ProceedOnce
+		return bus.ProceedOnce
 	}
 	report := refuse(t, s.Call(file.SafePatch, patchArgs("a.txt", baseDiff, sum(base))), fault.FileChangedSinceRead, fault.Changed)
 	s.Answer = nil
 	succeed(t, s.Call(file.SafePatch, patchArgs("a.txt", baseDiff, *report.LatestFileState.SHA256)))
 	require.Len(t, s.Asked(), 2)
-	require.Equal(t, "zero\n"+base, *s.Asked()[1].Confirmation.OriginalContent)
+	require.Equal(t, "zero\n"+base, *s.Asked()[1].Details.OriginalContent)
 }
 
 // Plan mode shows what a change would do and makes none, and refuses what

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -444,9 +445,9 @@ func TestLateRefusalsAreLogged(t *testing.T) {
 			require.Empty(t, log.String())
 		}
 		read(t, s, "a.txt")
-		s.Answer = func(scheduler.Question) scheduler.Outcome {
+		s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome {
 			s.Write("a.txt", "other\n")
-			return scheduler.ProceedOnce
+			return bus.ProceedOnce
 		}
 		refuse(t, s.Call(m.tool, m.change("a.txt")), fault.FileChangedSinceRead, fault.Changed)
 		var line map[string]any

@@ -9,9 +9,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/patch"
 	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/file"
@@ -103,10 +103,10 @@ func TestSafePatchConfirmsTheCorrectedDiff(t *testing.T) {
 	s := newSession(t)
 	path := s.Write("a.txt", base)
 	asked := 0
-	s.Answer = func(q scheduler.Question) scheduler.Outcome {
+	s.Answer = func(q bus.ToolConfirmationRequest) bus.Outcome {
 		asked++
-		c := q.Confirmation
-		require.Equal(t, tools.ConfirmEdit, c.Type)
+		c := q.Details
+		require.Equal(t, bus.ConfirmEdit, c.Type)
 		require.Equal(t, "Confirm Patch: a.txt", c.Title)
 		require.Equal(t, base, *c.OriginalContent)
 		require.Equal(t, changed, c.NewContent)
@@ -119,8 +119,8 @@ func TestSafePatchConfirmsTheCorrectedDiff(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, changed, text)
 		require.Equal(t, []string{path}, c.Paths)
-		require.Equal(t, []tools.FileVersion{{Path: path, SHA256: sum(base)}}, c.Bases)
-		return scheduler.ProceedOnce
+		require.Equal(t, []bus.FileVersion{{Path: path, SHA256: sum(base)}}, c.Bases)
+		return bus.ProceedOnce
 	}
 	diff := "--- a/a.txt\n+++ b/a.txt\n@@ -71,9 +80 @@\n one\n-two\n+TWO\n three\n"
 	report := succeed(t, s.Call(file.SafePatch, patchArgs("a.txt", diff, sum(base))))
@@ -269,7 +269,7 @@ func TestSafePatchCreates(t *testing.T) {
 	requireShown(t, report.LatestFileState)
 	require.True(t, r.Result.ReturnDisplay.Diff.IsNewFile)
 	require.Nil(t, r.Result.ReturnDisplay.Diff.OriginalContent)
-	require.Nil(t, s.Asked()[0].Confirmation.OriginalContent)
+	require.Nil(t, s.Asked()[0].Details.OriginalContent)
 
 	before := tree(t, s.Dir)
 	report = refuse(t, s.Call(file.SafePatch, patchArgs("other/new.txt", diff, sum("x"))), fault.FileChangedSinceRead, fault.Disappeared)

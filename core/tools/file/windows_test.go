@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -35,7 +36,7 @@ func stagedSession(t *testing.T, window string, act func(s *configtest.Session))
 		p.Seams.Mutation = func(w mutation.Window, _ workspace.Path) { at(string(w)) }
 		p.Seams.Commit = func(step commit.Step) error { at("commit:" + string(step)); return nil }
 	})
-	s.Answer = func(scheduler.Question) scheduler.Outcome { at("prompt"); return scheduler.ProceedOnce }
+	s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { at("prompt"); return bus.ProceedOnce }
 	return s, func() {
 		armed = true
 		t.Cleanup(func() { require.False(t, armed, "window %s was not reached", window) })

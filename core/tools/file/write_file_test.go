@@ -7,10 +7,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/scheduler"
-	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
@@ -44,8 +44,8 @@ func TestWriteFileCreates(t *testing.T) {
 	require.Equal(t, "File created successfully.", report.Message)
 	requireShown(t, report.LatestFileState)
 	require.Equal(t, int64(1), *report.LatestFileState.Version)
-	c := s.Asked()[0].Confirmation
-	require.Equal(t, tools.ConfirmEdit, c.Type)
+	c := s.Asked()[0].Details
+	require.Equal(t, bus.ConfirmEdit, c.Type)
 	require.Equal(t, "Confirm Write: new/tree/a.txt", c.Title)
 	require.Nil(t, c.OriginalContent)
 	require.Equal(t, base, c.NewContent)
@@ -79,7 +79,7 @@ func TestWriteFileOverwrites(t *testing.T) {
 	require.Equal(t, "File overwritten successfully.", report.Message)
 	requireShown(t, report.LatestFileState)
 	require.Equal(t, changed, s.Read("a.txt"))
-	c := s.Asked()[0].Confirmation
+	c := s.Asked()[0].Details
 	require.Equal(t, base, *c.OriginalContent)
 	require.Equal(t, "--- a/a.txt\n+++ b/a.txt\n@@ -1,3 +1,3 @@\n one\n-two\n+TWO\n three\n", c.EditDetails.FileDiff)
 }
@@ -157,7 +157,7 @@ func TestDeniedByUser(t *testing.T) {
 		s := newSession(t)
 		s.Write("a.txt", base)
 		read(t, s, "a.txt")
-		s.Answer = func(scheduler.Question) scheduler.Outcome { return scheduler.Cancel }
+		s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.Cancel }
 		before := tree(t, s.Dir)
 		for _, a := range []args{m.change("a.txt"), m.create("new/tree/a.txt")} {
 			r := s.Call(m.tool, a)

@@ -1,0 +1,145 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// ask puts the question to whoever listens on the bus, and acts on the answer.
+// again is set when a person has changed what is proposed, so that it is
+// decided anew; else done reports whether the call ends here.
+func (c *call) ask(ctx context.Context, details *tools.Confirmation, modified bool) (again bool, resp Response, done bool) {
+	if !c.listening(bus.TypeToolConfirmationRequest) {
+		return false, c.refuse(c.nobodyToAsk(nil)), true
+	}
+	q := c.question(details, modified)
+	c.change(c.index, func(s *bus.ToolCallState) {
+		s.Status, s.CorrelationID, s.Subagent = bus.StatusAwaitingApproval, q.CorrelationID, q.Subagent
+	})
+	answer, err := bus.Ask(ctx, c.o.Bus, q)
+	c.note(c.index, func(s *bus.ToolCallState) { s.CorrelationID = "" })
+	switch {
+	case ctx.Err() != nil:
+		return false, c.cancelled(ctx, tools.Result{}), true
+	case err != nil:
+		return false, c.refuse(c.nobodyToAsk(err)), true
+	case answer.RequiresUserConfirmation:
+		return false, c.refuse(c.nobodyToAsk(errors.New("who answered is no person"))), true
+	}
+	outcome, problem := read(answer, q.Outcomes)
+	if problem != "" {
+		return false, c.refuse(fault.New(fault.DeniedByUser, "scheduler.confirm",
+			fmt.Sprintf("The answer about this call of %s cannot be used: %s. It counts as a no; nothing was done.", c.name, problem),
+			"Do not repeat the call as it is; tell the user.")), true
+	}
+	c.note(c.index, func(s *bus.ToolCallState) { s.Outcome = outcome })
+	switch {
+	case outcome == bus.Cancel:
+		return false, c.declined(answer.Payload.Feedback), true
+	case outcome == bus.ModifyWithEditor:
+		resp, done = c.modify(ctx, *answer.Payload.NewContent)
+		return !done, resp, done
+	}
+	if scope := scopeOf(outcome); scope != "" {
+		c.remember(ctx, scope)
+	}
+	return false, Response{}, false
+}
+
+// read returns what a person chose, and what is wrong with an answer that
+// cannot be taken for a choice.
+func read(a bus.ToolConfirmationResponse, offered []bus.Outcome) (bus.Outcome, string) {
+	outcome := a.Outcome
+	if outcome == "" {
+		if outcome = bus.Cancel; a.Confirmed {
+			outcome = bus.ProceedOnce
+		}
+	}
+	if a.Payload.NewContent != nil && outcome != bus.Cancel {
+		outcome = bus.ModifyWithEditor // never what was shown, if the person put something else in its place
+	}
+	switch {
+	case !slices.Contains(offered, outcome):
+		return "", fmt.Sprintf("%.40q was not offered", string(outcome))
+	case outcome == bus.Cancel && a.Confirmed:
+		return "", "it confirms and cancels at once"
+	case outcome == bus.ModifyWithEditor && a.Payload.NewContent == nil:
+		return "", "it says that the content is to be changed, and does not bring the new content"
+	case outcome != bus.Cancel && outcome != bus.ModifyWithEditor && !a.Confirmed:
+		return "", fmt.Sprintf("its outcome is %s, and it does not confirm", outcome)
+	}
+	return outcome, ""
+}
+
+// declined ends a call that a person does not want, and the batch.
+func (c *call) declined(feedback string) Response {
+	c.end(c.index, fmt.Sprintf("the user did not approve the call of %s before it", c.name))
+	message := fmt.Sprintf("The user did not approve this call of %s; nothing was done.", c.name)
+	if feedback = strings.TrimSpace(feedback); feedback != "" {
+		message += " The user said: " + feedback
+	}
+	return c.refuse(fault.New(fault.DeniedByUser, "scheduler.confirm", message,
+		"Do not repeat the call as it is; ask the user what to do instead."))
+}
+
+// modify puts a person's content in place of what was proposed. It reports
+// whether the call ends here.
+func (c *call) modify(ctx context.Context, content string) (Response, bool) {
+	err := tools.Protect(c.name, "modify", func() error {
+		inv, err := c.inv.(tools.Modifiable).Modify(ctx, content)
+		if err != nil {
+			return err
+		}
+		return c.take(inv)
+	})
+	if err != nil {
+		return c.ended(ctx, tools.Result{}, err), true
+	}
+	return Response{}, false
+}
+
+// remember turns an approval into rules, and tells of each. Where that fails
+// the call still runs, as a person approved it, and its response says so.
+func (c *call) remember(ctx context.Context, scope policy.Scope) {
+	var rules []policy.Rule
+	err := tools.Protect(c.name, "remember", func() (err error) {
+		rules, err = c.o.Policy.Remember(ctx, c.subject, scope)
+		return err
+	})
+	if err != nil {
+		if isDefect(err) {
+			c.report(err)
+		}
+		c.notices = append(c.notices, "This call was approved, but the approval is not remembered: "+causeOf(err))
+		return
+	}
+	for _, r := range rules {
+		for _, tool := range r.Tools {
+			c.tellUpdate(r, tool, scope)
+		}
+	}
+}
+
+func (c *call) tellUpdate(r policy.Rule, tool string, scope policy.Scope) {
+	m := bus.UpdatePolicy{
+		ToolName: tool, ArgsPattern: r.ArgsPattern, CommandPrefix: r.CommandPrefix,
+		MCPName: r.Server, AllowRedirection: r.AllowRedirection,
+	}
+	if scope == policy.ScopeSaved {
+		m.Persist, m.PersistScope = true, bus.PersistUser
+	}
+	for _, mode := range r.Modes {
+		m.Modes = append(m.Modes, string(mode))
+	}
+	if c.o.Bus != nil {
+		c.tell(m)
+	}
+}

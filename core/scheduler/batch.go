@@ -1,0 +1,167 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// batch is the calls of one Run or RunAll, and what is known of each.
+type batch struct {
+	*Scheduler
+	requests  []Request
+	responses []Response // each is written by its call alone
+
+	mu      sync.Mutex
+	states  []bus.ToolCallState
+	endedAt int    // calls after this one do not begin; len(requests) if all may
+	because string // why not, as a clause
+}
+
+func (s *Scheduler) newBatch(requests []Request) *batch {
+	b := &batch{
+		Scheduler: s,
+		requests:  requests,
+		responses: make([]Response, len(requests)),
+		states:    make([]bus.ToolCallState, len(requests)),
+		endedAt:   len(requests),
+	}
+	for i, r := range requests {
+		b.states[i] = bus.ToolCallState{CallID: r.CallID, Name: r.Tool, Args: wireArgs(r.Args), Status: bus.StatusValidating}
+	}
+	return b
+}
+
+// runAll runs group after group.
+func (b *batch) runAll(ctx context.Context) {
+	for i := 0; i < len(b.requests); {
+		end := i + 1
+		if b.sharesTime(i) {
+			for end < len(b.requests) && b.sharesTime(end) {
+				end++
+			}
+		}
+		b.runGroup(ctx, i, end)
+		i = end
+	}
+}
+
+// sharesTime reports whether a call may run beside its neighbours. One that
+// names no tool ends before it could disturb any.
+func (b *batch) sharesTime(i int) bool {
+	shares := true
+	_ = tools.Protect(b.requests[i].Tool, "lookup", func() error { // told when the call is run
+		if tool, err := b.o.Tools.Lookup(b.requests[i].Tool); err == nil {
+			spec := tool.Spec()
+			shares = spec.Parallel && !spec.Mutates()
+		}
+		return nil
+	})
+	return shares
+}
+
+// runGroup runs the calls from i up to end side by side, begun in their order.
+func (b *batch) runGroup(ctx context.Context, i, end int) {
+	if end == i+1 {
+		b.run(ctx, i)
+		return
+	}
+	var workers sync.WaitGroup
+	var next atomic.Int64
+	next.Store(int64(i))
+	for range min(b.o.MaxParallel, end-i) {
+		workers.Go(func() {
+			for n := int(next.Add(1)) - 1; n < end; n = int(next.Add(1)) - 1 {
+				b.run(ctx, n)
+			}
+		})
+	}
+	workers.Wait()
+}
+
+// run takes one call through its path and keeps its response.
+func (b *batch) run(ctx context.Context, i int) {
+	c := &call{batch: b, index: i, request: b.requests[i], name: b.requests[i].Tool}
+	if because := b.endedBefore(i); because != "" {
+		c.finish(c.respond(StatusCancelled, tools.Fail(fault.New(fault.Cancelled, "scheduler.batch",
+			fmt.Sprintf("The call of %s was not begun, because %s.", c.name, because), ""))))
+		return
+	}
+	ended := errors.New("it ended the goroutine that it was called on")
+	resp, err := Response{}, error(&tools.Defect{Tool: c.name, Step: "schedule", Cause: ended})
+	defer func() { // runs even then
+		if err != nil {
+			resp = c.defect(err)
+		}
+		c.finish(resp)
+	}()
+	err = tools.Protect(c.name, "schedule", func() error {
+		resp = c.run(ctx)
+		return nil
+	})
+}
+
+// end lets no call after the one at index i begin.
+func (b *batch) end(i int, because string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if i < b.endedAt {
+		b.endedAt, b.because = i, because
+	}
+}
+
+// endedBefore returns why the call at index i must not begin, or "".
+func (b *batch) endedBefore(i int) string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if i > b.endedAt {
+		return b.because
+	}
+	return ""
+}
+
+// change sets a call's state and tells all that listen. Snapshots go out in
+// the order of the changes.
+func (b *batch) change(i int, set func(s *bus.ToolCallState)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	set(&b.states[i])
+	b.publishLocked()
+}
+
+// note sets what goes with a call's state, to be told with the next change.
+func (b *batch) note(i int, set func(s *bus.ToolCallState)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	set(&b.states[i])
+}
+
+// publish tells how the calls stand.
+func (b *batch) publish() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.publishLocked()
+}
+
+func (b *batch) publishLocked() {
+	if b.o.Bus != nil && b.o.Bus.Watched(bus.TypeToolCallsUpdate) {
+		b.tell(bus.ToolCallsUpdate{SchedulerID: b.o.ID, ToolCalls: slices.Clone(b.states)})
+	}
+}
+
+// listening reports whether anybody is there to answer questions of a type.
+func (s *Scheduler) listening(t bus.Type) bool { return s.o.Bus != nil && s.o.Bus.Listening(t) }
+
+// tell publishes a message. A bus that is closed has nobody left to tell.
+func (s *Scheduler) tell(m bus.Message) {
+	if err := s.o.Bus.Publish(m); err != nil && !errors.Is(err, bus.ErrClosed) {
+		s.report(fmt.Errorf("scheduler: publish %s: %w", m.Type(), err))
+	}
+}

@@ -1,0 +1,196 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// call is one call on its way.
+type call struct {
+	*batch
+	index   int
+	request Request
+	name    string
+
+	tool    tools.DeclarativeTool
+	spec    tools.Spec
+	inv     tools.ToolInvocation
+	params  json.RawMessage // of inv
+	advice  []Advice        // of the steps before, that ask
+	notices []string
+
+	subject   policy.Call
+	decision  policy.Decision
+	tightened bool // somebody else than the rules asks or denies too, so that a rule would change nothing
+	previews  bool // the call is shown instead of run
+
+	// willRefuse is set once the invocation has said so; it must not succeed.
+	willRefuse bool
+	executed   bool
+}
+
+// run takes the call through its path, and stops between steps once ctx has
+// ended.
+func (c *call) run(ctx context.Context) Response {
+	for _, step := range []func(context.Context) (Response, bool){c.build, c.before, c.approve} {
+		if ctx.Err() != nil {
+			break
+		}
+		if resp, done := step(ctx); done {
+			return resp
+		}
+	}
+	if ctx.Err() != nil {
+		return c.cancelled(ctx, tools.Result{})
+	}
+	return c.after(ctx, c.execute(ctx))
+}
+
+// build finds the tool and makes the invocation.
+func (c *call) build(ctx context.Context) (Response, bool) {
+	tool, err := c.o.Tools.Lookup(c.request.Tool)
+	if err != nil {
+		return c.ended(ctx, tools.Result{}, err), true
+	}
+	c.tool = tool
+	c.spec = tool.Spec()
+	c.name = c.spec.Name
+	if err := c.buildFrom(c.request.Args); err != nil {
+		return c.ended(ctx, tools.Result{}, err), true
+	}
+	return Response{}, false
+}
+
+// buildFrom makes the invocation of some arguments.
+func (c *call) buildFrom(args json.RawMessage) error {
+	return tools.Protect(c.name, "build", func() error {
+		inv, err := c.tool.Build(args)
+		if err != nil {
+			return err
+		}
+		return c.take(inv)
+	})
+}
+
+// take makes an invocation the one that the call is about.
+func (c *call) take(inv tools.ToolInvocation) error {
+	if inv == nil {
+		return errors.New("it built neither an invocation nor an error")
+	}
+	c.inv, c.params = inv, inv.Params()
+	description := inv.Description()
+	c.note(c.index, func(s *bus.ToolCallState) { s.Name, s.Description, s.Args = c.name, description, wireArgs(c.params) })
+	return nil
+}
+
+// approve decides about the call, and asks a person where that is due, again
+// for each change that the person makes. It reports whether the call ends here.
+func (c *call) approve(ctx context.Context) (Response, bool) {
+	for modified := false; ; modified = true {
+		if resp, done := c.decide(ctx); done {
+			return resp, true
+		}
+		if c.decision.Decision == policy.Allow && !modified {
+			return Response{}, false
+		}
+		details, resp, done := c.confirm(ctx)
+		if done || c.willRefuse {
+			return resp, done
+		}
+		again, resp, done := c.ask(ctx, details, modified)
+		if !again {
+			return resp, done
+		}
+	}
+}
+
+// confirm lets the tool refuse, or say what a person is to be shown; in plan
+// mode the call ends with that. It reports whether the call ends here.
+func (c *call) confirm(ctx context.Context) (details *tools.Confirmation, resp Response, done bool) {
+	err := tools.Protect(c.name, "confirm", func() (err error) {
+		details, err = c.inv.Confirmation(ctx)
+		if err == nil && details == nil {
+			details = c.defaultDetails()
+		}
+		return err
+	})
+	switch {
+	case err != nil && c.previews:
+		return nil, c.noPreview(ctx, err), true
+	case errors.Is(err, tools.ErrWillRefuse):
+		c.willRefuse = true
+		return nil, Response{}, false
+	case err != nil:
+		return nil, c.ended(ctx, tools.Result{}, err), true
+	case ctx.Err() != nil:
+		return nil, c.cancelled(ctx, tools.Result{}), true
+	case c.previews:
+		return nil, c.respond(StatusSuccess, preview(details)), true
+	}
+	return details, Response{}, false
+}
+
+// execute runs the invocation.
+func (c *call) execute(ctx context.Context) Response {
+	c.to(bus.StatusScheduled)
+	c.change(c.index, func(s *bus.ToolCallState) { s.Status, s.StartTime = bus.StatusExecuting, c.o.Now() })
+	c.executed = true
+	var result tools.Result
+	out, closeOutput := c.output()
+	err := tools.Protect(c.name, "execute", func() (err error) {
+		defer closeOutput()
+		result, err = c.inv.Execute(ctx, out)
+		return err
+	})
+	if err != nil {
+		return c.ended(ctx, result, err)
+	}
+	if result.Error != nil {
+		if c.isCancelled(ctx, result.Error) {
+			return c.cancelled(ctx, result)
+		}
+		return c.respond(StatusError, result.WithError(result.Error))
+	}
+	if c.willRefuse {
+		return c.defect(&tools.Defect{Tool: c.name, Step: "execute",
+			Cause: errors.New("it announced a refusal, was run without approval, and then succeeded")})
+	}
+	return c.respond(StatusSuccess, result)
+}
+
+// to sets the call's state.
+func (c *call) to(status bus.CallStatus) {
+	c.change(c.index, func(s *bus.ToolCallState) { s.Status = status })
+}
+
+// nobodyToAsk says what would allow the call without a person.
+func (c *call) nobodyToAsk(cause error) *fault.Error {
+	return fault.Wrap(fault.NobodyToAsk, "scheduler.confirm",
+		"A call of "+c.name+" needs a person's approval, and there is nobody to ask; nothing was done.",
+		c.withoutPerson(), cause)
+}
+
+func (c *call) withoutPerson() string {
+	if c.tightened {
+		return "No flag allows it. Reason: " + c.decision.Reason
+	}
+	mode := "yolo"
+	if c.spec.Kind == tools.KindEdit {
+		mode = "auto_edit"
+	}
+	entry := c.name
+	if c.subject.Line != nil {
+		entry += "(PREFIX), where the command begins with PREFIX"
+	}
+	remedy := "To allow it, run with --approval-mode " + mode + " or with --allowed-tools " + entry + "."
+	if c.decision.Remedy != "" {
+		remedy += " " + c.decision.Remedy
+	}
+	return remedy
+}

@@ -1,0 +1,187 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/policy/shell"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// decide asks policy about the arguments as they are now, and lets the steps
+// before and the safety checkers tighten what it says. It reports whether the
+// call ends here.
+func (c *call) decide(ctx context.Context) (Response, bool) {
+	c.subject = c.newSubject()
+	if c.o.Subject != nil {
+		c.o.Subject(&c.subject)
+	}
+	c.judge(ctx)
+	if ctx.Err() != nil {
+		return c.cancelled(ctx, tools.Result{}), true
+	}
+	for _, a := range c.advice {
+		c.tighten(a.Verdict, a.Source, a.Reason)
+	}
+	if c.decision.Decision == policy.Allow || c.decision.Decision == policy.AskUser {
+		if resp, done := c.check(ctx); done {
+			return resp, true
+		}
+	}
+	if c.decision.Decision == policy.Allow || c.decision.Decision == policy.AskUser {
+		return Response{}, false
+	}
+	return c.rejected(), true // deny, and what is no verdict
+}
+
+// judge resolves what policy wants to know, and asks it.
+func (c *call) judge(ctx context.Context) {
+	c.o.Policy.Prepare(&c.subject)
+	unresolved := c.resolve(ctx)
+	c.decision = c.o.Policy.Decide(c.subject)
+	c.tightened = false
+	c.previews = c.decision.Previews ||
+		c.subject.Mode == policy.ModePlan && c.subject.Mutates && c.decision.Decision != policy.Allow
+	if unresolved != "" && c.subject.Mutates {
+		c.tighten(policy.AskUser, "", fmt.Sprintf("It cannot be told where %s leads.", unresolved))
+	}
+}
+
+// resolve fills in where paths lead, and returns one that cannot be followed,
+// or "".
+func (c *call) resolve(ctx context.Context) string {
+	if c.o.RealPath == nil {
+		return ""
+	}
+	unresolved := ""
+	for _, path := range c.o.Policy.Paths(c.subject) {
+		real, err := c.o.RealPath(ctx, path)
+		if err != nil {
+			unresolved = path
+			continue
+		}
+		if c.subject.RealPaths == nil {
+			c.subject.RealPaths = make(map[string]string)
+		}
+		c.subject.RealPaths[path] = real
+	}
+	return unresolved
+}
+
+// newSubject is what the scheduler itself knows of the call.
+func (c *call) newSubject() policy.Call {
+	s := c.spec
+	var effects []string
+	for _, e := range s.Effects {
+		effects = append(effects, string(e))
+	}
+	subject := policy.Call{
+		Tool:       s.Name,
+		Aliases:    s.Aliases,
+		GovernedBy: s.GovernedBy,
+		Kind:       string(s.Kind),
+		Effects:    effects,
+		Mutates:    s.Mutates(),
+		Params:     c.params,
+		Mode:       c.o.Mode(),
+		Headless:   !c.listening(bus.TypeToolConfirmationRequest),
+	}
+	if s.Origin.Server != "" {
+		subject.Server = s.Origin.Server
+		subject.ServerTool = strings.TrimPrefix(s.Name, "mcp_"+s.Origin.Server+"_")
+	}
+	return subject
+}
+
+// check runs the safety checkers that are due. It reports whether the call
+// ends here.
+func (c *call) check(ctx context.Context) (Response, bool) {
+	for _, ch := range c.decision.Checkers {
+		verdict, reason := c.runChecker(ctx, ch)
+		if ctx.Err() != nil {
+			return c.cancelled(ctx, tools.Result{}), true
+		}
+		c.tighten(verdict, "safety checker "+ch.Name, reason)
+		if c.decision.Decision == policy.Deny {
+			break
+		}
+	}
+	return Response{}, false
+}
+
+// runChecker returns what a checker says, and a denial where it cannot say.
+func (c *call) runChecker(ctx context.Context, ch policy.Checker) (policy.Verdict, string) {
+	if c.o.Check == nil {
+		return policy.Deny, fmt.Sprintf("The safety checker %s is due, and this session cannot run it.", ch.Name)
+	}
+	var verdict policy.Verdict
+	var reason string
+	err := tools.Protect(c.name, "check", func() (err error) {
+		verdict, reason, err = c.o.Check(ctx, ch, c.subject)
+		return err
+	})
+	if err != nil {
+		if isDefect(err) {
+			c.report(err)
+		}
+		return policy.Deny, fmt.Sprintf("The safety checker %s failed: %s", ch.Name, causeOf(err))
+	}
+	return verdict, reason
+}
+
+// tighten makes the decision at least as strict as v, on the word of source.
+// What is no verdict denies.
+func (c *call) tighten(v policy.Verdict, source, reason string) {
+	switch v {
+	case policy.Allow:
+		return
+	case policy.AskUser:
+	default:
+		v = policy.Deny
+	}
+	c.tightened = true
+	if policy.Stricter(c.decision.Decision, v) == c.decision.Decision {
+		return
+	}
+	c.decision.Decision, c.decision.Reason = v, reasonOr(reason)
+	c.decision.Rule, c.decision.Tier, c.decision.Source, c.decision.Line = source, "", source, 0
+	c.decision.Message, c.decision.Remedy = "", ""
+}
+
+// rejected ends a call that policy denies, and tells so (AR-26).
+func (c *call) rejected() Response {
+	if c.o.Bus != nil {
+		c.tell(bus.ToolPolicyRejection{
+			ToolCall: c.toolCall(), CallID: c.request.CallID,
+			ServerName: c.subject.Server, Subagent: c.subject.Subagent, Decision: explain(c.decision),
+		})
+	}
+	message := "Tool execution denied by policy."
+	if c.decision.Message != "" {
+		message += " " + c.decision.Message
+	}
+	remedy := "Do not repeat the call; reach the goal in another way or tell the user what is needed."
+	if c.decision.Reason != "" {
+		remedy = "Reason: " + c.decision.Reason + " " + remedy
+	}
+	return c.refuse(fault.New(fault.PolicyViolation, "scheduler.decide", message, remedy))
+}
+
+// programs names the programs of a command line, each once, in order.
+func programs(c policy.Call) []string {
+	if c.Line == nil {
+		return nil
+	}
+	var names []string
+	for _, p := range c.Line.Parts {
+		if p.Kind == shell.Command && len(p.Words) > 0 && !slices.Contains(names, p.Words[0].Text) {
+			names = append(names, p.Words[0].Text)
+		}
+	}
+	return names
+}

@@ -1,0 +1,93 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// Situation is what [Scheduler.Explain] assumes instead of what is; nil is
+// what is.
+type Situation struct {
+	Mode     *policy.ApprovalMode
+	Headless *bool   // nobody can be asked
+	Subagent *string // the calling subagent; "" is the main agent
+}
+
+// Explain returns what policy would decide about a call. It runs nothing and
+// asks nobody, so that steps before the call and safety checkers, which may
+// tighten the decision, have no part in it; Decision.Checkers names those due.
+//
+// Arguments that the tool would refuse are decided on as they are, as long as
+// they are a JSON object. A well-known tool need not be registered; any other
+// is an error of code tool_not_registered.
+func (s *Scheduler) Explain(ctx context.Context, r Request, in Situation) (decision policy.Decision, err error) {
+	if len(r.Args) == 0 {
+		r.Args = json.RawMessage("{}")
+	}
+	if err := json.Unmarshal(r.Args, new(map[string]json.RawMessage)); err != nil {
+		return policy.Decision{}, fault.Wrap(fault.InvalidToolParams, "scheduler.explain",
+			"The arguments of "+r.Tool+" are not a JSON object.", "Give them as an object, as {\"key\": \"value\"}.", err)
+	}
+	c := &call{batch: s.newBatch([]Request{r}), request: r, name: r.Tool}
+	err = tools.Protect(r.Tool, "explain", func() error {
+		if err := c.situate(in); err != nil {
+			return err
+		}
+		c.judge(ctx)
+		return nil
+	})
+	if err == nil && ctx.Err() != nil {
+		err = fault.Wrap(fault.Cancelled, "scheduler.explain", "The decision about "+r.Tool+" was cancelled.", "", context.Cause(ctx))
+	}
+	if err != nil {
+		return policy.Decision{}, err
+	}
+	return c.decision, nil
+}
+
+// situate makes the subject of a call that is not run.
+func (c *call) situate(in Situation) error {
+	if err := c.identify(); err != nil {
+		return err
+	}
+	if c.o.Subject != nil {
+		c.o.Subject(&c.subject)
+	}
+	if in.Mode != nil {
+		c.subject.Mode = *in.Mode
+	}
+	if in.Headless != nil {
+		c.subject.Headless = *in.Headless
+	}
+	if in.Subagent != nil {
+		c.subject.Subagent = *in.Subagent
+	}
+	return nil
+}
+
+// identify finds the tool, registered or only well known.
+func (c *call) identify() error {
+	tool, err := c.o.Tools.Lookup(c.request.Tool)
+	if err != nil {
+		known, ok := policy.WellKnown(c.request.Tool)
+		if !ok {
+			return err
+		}
+		c.params = c.request.Args
+		c.subject = c.newSubject()
+		known.Params, known.Mode, known.Headless = c.subject.Params, c.subject.Mode, c.subject.Headless
+		c.subject = known
+		return nil
+	}
+	c.tool, c.spec = tool, tool.Spec()
+	c.name = c.spec.Name
+	if c.buildFrom(c.request.Args) != nil {
+		c.params = c.request.Args
+	}
+	c.subject = c.newSubject()
+	return nil
+}

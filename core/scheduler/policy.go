@@ -1,0 +1,60 @@
+package scheduler
+
+import (
+	"context"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// Policy decides about calls and remembers what a person has approved. The
+// first three are those of *policy.Engine. It must be safe for concurrent use.
+type Policy interface {
+	Decide(c policy.Call) policy.Decision
+	Paths(c policy.Call) []string // absolute paths whose real paths Decide wants to know
+	Prepare(c *policy.Call)       // does once what Paths and Decide both need
+
+	// Remember turns an approval of c into rules, narrowed to what c is, tests
+	// that they allow it, saves them where the scope says so, and puts them in
+	// force. The error says why the approval is not remembered; nothing has
+	// then changed.
+	Remember(ctx context.Context, c policy.Call, s policy.Scope) ([]policy.Rule, error)
+	// CanRemember reports whether Remember can be expected to succeed; a
+	// person is offered nothing else.
+	CanRemember(c policy.Call, s policy.Scope) bool
+}
+
+// InMemory returns a Policy that decides by an engine and keeps approvals in
+// that engine alone, so that they end with it. Nothing can be saved.
+func InMemory(e *policy.Engine) Policy { return inMemory{e} }
+
+type inMemory struct{ *policy.Engine }
+
+func (p inMemory) Remember(_ context.Context, c policy.Call, s policy.Scope) ([]policy.Rule, error) {
+	if s == policy.ScopeSaved {
+		return nil, fault.New(fault.NotRemembered, "scheduler.remember",
+			"This session has no policy file to save an approval to.", "")
+	}
+	rules, err := p.Narrow(c, s)
+	if err != nil {
+		return nil, err
+	}
+	return rules, p.Add(rules...)
+}
+
+func (p inMemory) CanRemember(c policy.Call, s policy.Scope) bool {
+	if s == policy.ScopeSaved {
+		return false
+	}
+	_, err := p.Narrow(c, s)
+	return err == nil
+}
+
+// withoutRules is the Policy of a scheduler that was given none.
+func withoutRules() Policy {
+	e, err := policy.NewEngine(policy.Options{})
+	if err != nil {
+		panic("scheduler: an engine without rules: " + err.Error())
+	}
+	return InMemory(e)
+}
