@@ -1,0 +1,175 @@
+// Package checker runs the safety checkers that a policy decision names: those
+// that are built in, and programs of the person's.
+package checker
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// Limits of a program where [Options] say nothing else.
+const (
+	DefaultTimeout = 5 * time.Second // for its answer
+	DefaultGrace   = time.Second     // between the request to end and the kill
+)
+
+// Options configure a [Runner]. All fields may be zero.
+type Options struct {
+	// Dir and Roots are the absolute folders of the session, for calls that do
+	// not say theirs. Programs run in Dir.
+	Dir   string
+	Roots []string
+
+	// Programs are the external checkers, by name: absolute paths of
+	// executables. One that is not listed cannot be run, and denies.
+	Programs map[string]string
+
+	// RealPath returns where an absolute path leads once links are followed; the
+	// path need not exist. Nil: the links of what exists of it are followed.
+	RealPath func(ctx context.Context, path string) (string, error)
+
+	// History returns the conversation so far, for programs. Nil: it is not told.
+	History func() []Turn
+
+	Timeout time.Duration // zero: DefaultTimeout
+	Grace   time.Duration // zero: DefaultGrace
+
+	Getenv func(name string) string // nil: os.Getenv
+	Logger *slog.Logger             // what programs write to stderr, at level debug; nil: nothing is logged
+}
+
+// Turn is one exchange of the conversation, as programs receive it.
+type Turn struct {
+	User  Said  `json:"user"`
+	Model Reply `json:"model"`
+}
+
+// Said is what the person wrote.
+type Said struct {
+	Text string `json:"text"`
+}
+
+// Reply is what the model answered.
+type Reply struct {
+	Text      string     `json:"text,omitempty"`
+	ToolCalls []ToolCall `json:"toolCalls,omitempty"`
+}
+
+// ToolCall is a call as programs receive it.
+type ToolCall struct {
+	Name string          `json:"name"`
+	Args json.RawMessage `json:"args"`
+}
+
+// Runner runs checkers. It is safe for concurrent use and holds nothing
+// between calls.
+type Runner struct {
+	options Options
+}
+
+// New returns a Runner. It does no I/O.
+func New(o Options) *Runner {
+	if o.RealPath == nil {
+		o.RealPath = realPath
+	}
+	if o.Timeout <= 0 {
+		o.Timeout = DefaultTimeout
+	}
+	if o.Grace <= 0 {
+		o.Grace = DefaultGrace
+	}
+	if o.Getenv == nil {
+		o.Getenv = os.Getenv
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Runner{options: o}
+}
+
+// The checkers that are built in.
+const (
+	AllowedPath = "allowed-path" // every path in the arguments lies in the workspace
+	Conseca     = "conseca"      // needs a model, and is off: it allows
+)
+
+// Check runs a checker on a call and returns its verdict with the reason. What
+// goes wrong in a checker is an error, and the verdict with it is deny; the
+// error is of code policy_violation, or cancelled once ctx ends.
+func (r *Runner) Check(ctx context.Context, ch policy.Checker, c policy.Call) (policy.Verdict, string, error) {
+	verdict, reason, err := r.run(ctx, ch, c)
+	switch {
+	case ctx.Err() != nil:
+		return policy.Deny, "", fault.Wrap(fault.Cancelled, "checker.check",
+			fmt.Sprintf("The safety checker %.80q did not finish, as the call was cancelled.", ch.Name), "", ctx.Err())
+	case err != nil:
+		return policy.Deny, "", fault.Wrap(fault.PolicyViolation, "checker.check",
+			fmt.Sprintf("The safety checker %.80q could not judge the call, which is denied therefore: %v.", ch.Name, err), remedy(ch), err)
+	}
+	return verdict, reason, nil
+}
+
+func (r *Runner) run(ctx context.Context, ch policy.Checker, c policy.Call) (policy.Verdict, string, error) {
+	if ch.External {
+		return r.external(ctx, ch, c)
+	}
+	switch ch.Name {
+	case AllowedPath:
+		return r.allowedPath(ctx, ch, c)
+	case Conseca:
+		return policy.Allow, "The checker conseca needs a model and is off.", nil
+	}
+	return policy.Deny, "", fmt.Errorf("there is no such checker, only %s and %s", AllowedPath, Conseca)
+}
+
+// remedy names what a person can mend.
+func remedy(ch policy.Checker) string {
+	if ch.Source == "" {
+		return "Mend the checker, or take it out of the policy."
+	}
+	if ch.Line == 0 {
+		return fmt.Sprintf("Mend the checker, or take it out of %s.", ch.Source)
+	}
+	return fmt.Sprintf("Mend the checker, or take it out of %s, line %d.", ch.Source, ch.Line)
+}
+
+// folders returns the folder that relative paths count from, and all that
+// count as the workspace.
+func (r *Runner) folders(c policy.Call) (dir string, roots []string) {
+	dir, roots = r.options.Dir, r.options.Roots
+	if c.Dir != "" {
+		dir = c.Dir
+	}
+	if len(c.Roots) > 0 {
+		roots = c.Roots
+	}
+	return dir, roots
+}
+
+// setting returns a list of texts from a checker's own settings.
+func setting(ch policy.Checker, key string) ([]string, error) {
+	switch v := ch.Config[key].(type) {
+	case nil:
+		return nil, nil
+	case []string:
+		return v, nil
+	case []any:
+		list := make([]string, 0, len(v))
+		for _, e := range v {
+			s, ok := e.(string)
+			if !ok {
+				return nil, fmt.Errorf("its setting %s holds something that is no text", key)
+			}
+			list = append(list, s)
+		}
+		return list, nil
+	}
+	return nil, fmt.Errorf("its setting %s is not a list", key)
+}
