@@ -94,6 +94,7 @@ somebody's bytes does not happen.`,
 	root.SuggestionsMinimumDistance = 2
 	g.register(root)
 	root.AddCommand(p.callCommand(&g), p.toolsCommand(&g), p.demoCommand(&g), p.versionCommand(), p.completionCommand())
+	root.AddCommand(p.trustCommand(&g), p.untrustCommand(&g))
 	return root
 }
 

@@ -34,6 +34,18 @@ func (s State) String() string {
 // MarshalText returns the state's name.
 func (s State) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
+// UnmarshalText reads what MarshalText returns.
+func (s *State) UnmarshalText(text []byte) error {
+	for _, known := range []State{Undecided, Trusted, Untrusted} {
+		if known.String() == string(text) {
+			*s = known
+			return nil
+		}
+	}
+	return fault.New(fault.InvalidConfig, "trust.state", fmt.Sprintf("%.40q is not a state of trust.", text),
+		"Use undecided, trusted or untrusted.")
+}
+
 // FromEnv reads the value of the layout's variable TRUST_WORKSPACE: true or
 // false. given is false for "". Another value is an error of code
 // invalid_config: it is not taken for either.

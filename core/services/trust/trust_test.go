@@ -71,6 +71,13 @@ func TestState(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, state.String())
 		require.Equal(t, want, string(text))
+		var back trust.State
+		if state != 7 {
+			require.NoError(t, back.UnmarshalText(text))
+			require.Equal(t, state, back)
+		} else {
+			require.Equal(t, fault.InvalidConfig, fault.CodeOf(back.UnmarshalText(text)))
+		}
 	}
 }
 

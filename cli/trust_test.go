@@ -1,0 +1,193 @@
+package cli
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/services/trust"
+)
+
+// trustPlace is a home folder with projects in it, of which p1 is the current
+// folder.
+func trustPlace(t *testing.T) (home string, run func(args ...string) (code int, stdout, stderr string)) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("HOME does not name the home folder")
+	}
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	for _, dir := range []string{"p1/sub", "p1/list", "p2"} {
+		require.NoError(t, os.MkdirAll(filepath.Join(home, dir), 0o755))
+	}
+	t.Setenv("HOME", home)
+	t.Setenv("FETTLE_TRUST_WORKSPACE", "")
+	t.Setenv("GEMINI_TRUST_WORKSPACE", "")
+	t.Chdir(filepath.Join(home, "p1"))
+	return home, func(args ...string) (int, string, string) {
+		t.Helper()
+		code, stdout, stderr := fettle(t, &fakeSession{}, strings.NewReader(""), args...)
+		return code, strings.ReplaceAll(stdout, home, "~"), strings.ReplaceAll(stderr, home, "~")
+	}
+}
+
+func trustText(t *testing.T, home, dir string) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(home, dir, "trustedFolders.json"))
+	require.NoError(t, err)
+	return strings.ReplaceAll(string(data), home, "~")
+}
+
+// CF-09: what is recorded, what decides and what it means.
+func TestTrustRecords(t *testing.T) {
+	home, run := trustPlace(t)
+	const file = "~/.fettle/trustedFolders.json"
+
+	code, stdout, stderr := run("trust")
+	require.Zero(t, code, stderr)
+	require.Equal(t, "~/p1 is trusted, by the entry ~/p1 of "+file+", line 2.\n"+
+		"Its own policies, hooks and servers may allow things, and the approval mode yolo may be used.\n", stdout)
+	require.Empty(t, stderr)
+	require.Equal(t, "{\n  \"~/p1\": \"TRUST_FOLDER\"\n}\n", trustText(t, home, ".fettle"))
+
+	code, stdout, _ = run("untrust", "sub")
+	require.Zero(t, code)
+	require.Contains(t, stdout, "~/p1/sub is untrusted, by the entry ~/p1/sub of "+file+", line 3.")
+	require.Contains(t, stdout, "yolo is refused")
+
+	code, stdout, _ = run("trust", "list")
+	require.Zero(t, code)
+	require.Equal(t, "* trusted    ~/p1\n  untrusted  ~/p1/sub\n~/p1 is trusted, by the entry ~/p1 of "+file+", line 2.\n", stdout)
+	_, stdout, _ = run("--cwd", "sub", "trust", "list")
+	require.Contains(t, stdout, "* untrusted  ~/p1/sub\n")
+	require.Contains(t, stdout, "  trusted    ~/p1\n")
+
+	// What is forgotten leaves the folder to the entry above.
+	code, stdout, _ = run("trust", "--forget", "./sub")
+	require.Zero(t, code)
+	require.Contains(t, stdout, "~/p1/sub is trusted, by the entry ~/p1 of")
+	code, stdout, _ = run("trust", "--forget")
+	require.Zero(t, code)
+	require.Contains(t, stdout, "~/p1 is undecided: nothing is recorded of it in "+file+".")
+	require.Contains(t, stdout, "never allow")
+	_, stdout, _ = run("trust", "list")
+	require.Equal(t, "~/p1 is undecided: nothing is recorded of it in "+file+".\n", stdout)
+}
+
+func TestTrustPaths(t *testing.T) {
+	home, run := trustPlace(t)
+	for args, want := range map[string]string{
+		"trust ./list":             "~/p1/list",
+		"trust ../p2":              "~/p2",
+		"trust " + home + "/p2":    "~/p2",
+		"--cwd ../p2 trust":        "~/p2",
+		"--cwd ../p2 trust .":      "~/p2",
+		"--cwd .. untrust p1/new/": "~/p1/new",
+	} {
+		code, stdout, stderr := run(append(strings.Fields(args), "--json")...)
+		require.Zero(t, code, stderr)
+		var answer trustAnswer
+		require.NoError(t, json.Unmarshal([]byte(stdout), &answer))
+		require.Equal(t, want, answer.Folder, args)
+		require.Equal(t, want, answer.Entry.Path, args)
+		require.Equal(t, "~/.fettle/trustedFolders.json", answer.File)
+		state := trust.Trusted
+		if strings.Contains(args, "untrust") {
+			state = trust.Untrusted
+		}
+		require.Equal(t, state, answer.State, args)
+	}
+}
+
+func TestTrustListJSON(t *testing.T) {
+	home, run := trustPlace(t)
+	_, stdout, _ := run("trust", "list", "--json")
+	require.Equal(t, "[]\n", stdout)
+	require.NoError(t, os.MkdirAll(filepath.Join(home, ".fettle"), 0o700))
+	text := strings.ReplaceAll("{\n  // mine\n  \"~/p1/sub\": \"TRUST_PARENT\",\n  \"~\": \"DO_NOT_TRUST\",\n}", "~", home)
+	require.NoError(t, os.WriteFile(filepath.Join(home, ".fettle", "trustedFolders.json"), []byte(text), 0o600))
+	code, stdout, _ := run("trust", "list", "--json")
+	require.Zero(t, code)
+	require.JSONEq(t, `[{"path":"~/p1/sub","folder":"~/p1","value":"TRUST_PARENT","state":"trusted","line":3,"decides":true},
+		{"path":"~","folder":"~","value":"DO_NOT_TRUST","state":"untrusted","line":4,"decides":false}]`, stdout)
+	_, stdout, _ = run("trust", "list")
+	require.Contains(t, stdout, "* trusted    ~/p1  (recorded as TRUST_PARENT of ~/p1/sub)\n")
+}
+
+// CR-27: --layout gemini keeps the record in that program's folder.
+func TestTrustLayout(t *testing.T) {
+	home, run := trustPlace(t)
+	code, _, stderr := run("--layout", "gemini", "trust")
+	require.Zero(t, code, stderr)
+	require.Contains(t, trustText(t, home, ".gemini"), `"~/p1": "TRUST_FOLDER"`)
+	require.NoDirExists(t, filepath.Join(home, ".fettle"))
+}
+
+// Whoever trusts all that is his is told so.
+func TestTrustHomeWarns(t *testing.T) {
+	home, run := trustPlace(t)
+	for _, folder := range []string{home, filepath.Dir(home), "/"} {
+		code, _, stderr := run("trust", folder)
+		require.Zero(t, code, stderr)
+		require.Contains(t, stderr, "Everything below", folder)
+		_, _, stderr = run("untrust", folder)
+		require.Empty(t, stderr)
+	}
+	_, _, stderr := run("trust", "../p2")
+	require.Empty(t, stderr)
+}
+
+func TestTrustVariableIsTold(t *testing.T) {
+	_, run := trustPlace(t)
+	t.Setenv("FETTLE_TRUST_WORKSPACE", "false")
+	for _, args := range [][]string{{"trust"}, {"trust", "list"}} {
+		code, _, stderr := run(args...)
+		require.Zero(t, code)
+		require.Contains(t, stderr, "FETTLE_TRUST_WORKSPACE")
+		require.Contains(t, stderr, "outweighs")
+	}
+}
+
+func TestTrustFails(t *testing.T) {
+	home, run := trustPlace(t)
+	require.NoError(t, os.WriteFile("file", nil, 0o600))
+	for args, want := range map[string]string{
+		"trust nosuch":        "no folder",
+		"trust file":          "not a folder",
+		"untrust file":        "not a folder",
+		"trust a b":           "",
+		"untrust a b":         "",
+		"trust list x":        "",
+		"trust --nosuch":      "nosuch",
+		"--cwd nosuch trust":  "no folder",
+		"untrust --forget p1": "forget",
+	} {
+		code, stdout, stderr := run(strings.Fields(args)...)
+		require.Equal(t, 2, code, "%s: %s", args, stderr)
+		require.Empty(t, stdout)
+		require.Contains(t, stderr, want)
+	}
+	code, _, _ := run("trust", "")
+	require.Equal(t, 2, code)
+	require.NoDirExists(t, filepath.Join(home, ".fettle"))
+
+	// A broken file is a configuration error, and stays as it is.
+	const broken = "{\n  \"~/p1\": \"MAYBE\"\n}"
+	require.NoError(t, os.MkdirAll(filepath.Join(home, ".fettle"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(home, ".fettle", "trustedFolders.json"), []byte(strings.ReplaceAll(broken, "~", home)), 0o600))
+	for _, args := range [][]string{{"trust"}, {"untrust"}, {"trust", "list"}, {"trust", "list", "--json"}} {
+		code, stdout, stderr := run(args...)
+		require.Equal(t, 4, code)
+		require.Empty(t, stdout)
+		require.Contains(t, stderr, "~/.fettle/trustedFolders.json")
+		require.Contains(t, stderr, "line 2")
+		require.Contains(t, stderr, "TRUST_PARENT")
+		require.Equal(t, 1, strings.Count(stderr, "\n"), "one line")
+	}
+	require.Equal(t, broken, trustText(t, home, ".fettle"))
+}
