@@ -14,9 +14,9 @@ func TestLayout(t *testing.T) {
 	for _, name := range []string{
 		".ci/run", ".gitignore", "go.mod", "go.sum",
 		"README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "LICENSE",
-		"core/config", "core/fault", "core/policy", "core/scheduler", "core/services", "core/tools",
+		"core/bus", "core/config", "core/fault", "core/policy", "core/scheduler", "core/services", "core/tools",
 		"cli/fettle/main.go", "integration",
-		"docs/architecture.md", "docs/safety-model.md", "docs/adding-a-tool.md", "docs/dependencies.md", "docs/embedding.md", "docs/cli.md",
+		"docs/architecture.md", "docs/safety-model.md", "docs/adding-a-tool.md", "docs/dependencies.md", "docs/embedding.md", "docs/cli.md", "docs/policy.md",
 	} {
 		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(name))); err != nil {
 			t.Errorf("the layout asks for %s: %v", name, err)
