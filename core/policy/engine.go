@@ -1,14 +1,22 @@
+// Package policy decides whether a tool call may run, must be approved by a
+// person, or must not run, and says why.
 package policy
 
 import (
-	"encoding/json"
+	"reflect"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// Options are the parts of an [Engine].
+// Options are the parts of an [Engine]. The zero value decides by kind and
+// approval mode alone.
 type Options struct {
 	Rules    []Rule
 	Checkers []Checker
-	PlansDir string   // absolute folder whose *.md files plan mode may write; "": none
+	PlansDir string   // absolute folder whose *.md files plan mode may write (CR-22); "": none
 	Servers  []string // names of the MCP servers that are known
 
 	// DisableAlwaysAllow leaves out what people have approved for good: rules
@@ -16,52 +24,108 @@ type Options struct {
 	DisableAlwaysAllow bool
 }
 
-// Engine decides about calls by rules.
-type Engine struct{}
+// Engine decides about calls by rules, by the tool's kind and by the approval
+// mode (AR-25…AR-27). It does no I/O, and its decision depends on the call and
+// on the rules in force alone.
+// It is safe for concurrent use; use [NewEngine] to make one.
+type Engine struct {
+	o        Options
+	checkers []*checker
 
-// NewEngine returns an engine.
-func NewEngine(o Options) (*Engine, error) { return &Engine{}, nil }
+	mu    sync.Mutex // held to change what follows
+	given []*rule    // in the order given
+	now   atomic.Pointer[snapshot]
+}
 
-// Decide decides about a call.
-func (e *Engine) Decide(c Call) Decision { return KindTable{}.Decide(c) }
+// NewEngine returns an engine. A rule or checker that cannot be used is an
+// error of code invalid_config; see [Rule.Validate].
+func NewEngine(o Options) (*Engine, error) {
+	e := &Engine{o: o}
+	for _, c := range o.Checkers {
+		ready, err := compileChecker(c)
+		if err != nil {
+			return nil, err
+		}
+		e.checkers = append(e.checkers, ready)
+	}
+	slices.SortStableFunc(e.checkers, func(a, b *checker) int { return b.rank() - a.rank() })
+	rules, err := e.compile(o.Rules)
+	if err != nil {
+		return nil, err
+	}
+	e.given = append(rules, defaults()...)
+	e.now.Store(e.snapshot(e.given))
+	return e, nil
+}
 
-// Paths lists the paths that Decide wants Call.RealPaths of.
-func (e *Engine) Paths(c Call) []string { return nil }
+// compile makes rules ready, without those that do not count.
+func (e *Engine) compile(rules []Rule) ([]*rule, error) {
+	ready := make([]*rule, 0, len(rules))
+	for _, r := range rules {
+		c, err := compileRule(r)
+		if err != nil {
+			return nil, err
+		}
+		if e.o.DisableAlwaysAllow && (r.Session || r.Decision == Allow && r.Priority == AlwaysAllowPriority) {
+			continue
+		}
+		ready = append(ready, c)
+	}
+	return ready, nil
+}
 
-// Prepare takes the command line of a shell call apart.
-func (e *Engine) Prepare(c *Call) {}
+func (e *Engine) snapshot(rules []*rule) *snapshot {
+	s := newSnapshot(rules, e.checkers, e.o.Servers)
+	s.plansDir = e.o.PlansDir
+	return s
+}
 
-// Add puts session rules in force.
-func (e *Engine) Add(rules ...Rule) error { return nil }
+// Decide decides about a call (AR-25…AR-27, CR-22). c and what it refers to
+// are not changed. Call.Line is used only if it is that of the call's command.
+func (e *Engine) Decide(c Call) Decision { return e.now.Load().decide(&c) }
 
-// Rules lists the rules in their effective order.
-func (e *Engine) Rules() []Rule { return nil }
+// Prepare fills in Call.Line of a shell call, so that [Engine.Paths] and
+// [Engine.Decide] need not each take the command apart.
+func (e *Engine) Prepare(c *Call) {
+	if !isShell(c) {
+		return
+	}
+	args := arguments{call: c}
+	if command := args.text("command"); c.Line == nil || c.Line.Source != command {
+		c.Line = shell.Parse(command)
+	}
+}
 
-// Scope says how far an approval reaches.
-type Scope string
+// Add puts more rules in force; approvals of the session have Rule.Session
+// set. One that is in force already is left out.
+// If one cannot be used, none is added, and the error is that of
+// [Rule.Validate]. Decisions that have begun are made by the rules of before.
+func (e *Engine) Add(rules ...Rule) error {
+	ready, err := e.compile(rules)
+	if err != nil {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	ready = slices.DeleteFunc(ready, func(r *rule) bool {
+		return slices.ContainsFunc(e.given, func(old *rule) bool { return reflect.DeepEqual(old.Rule, r.Rule) })
+	})
+	if len(ready) == 0 {
+		return nil
+	}
+	e.given = slices.Concat(e.given, ready)
+	e.now.Store(e.snapshot(e.given))
+	return nil
+}
 
-// The scopes of approvals (AR-20).
-const (
-	ScopeSession Scope = "session" // proceed_always
-	ScopeSaved   Scope = "saved"   // proceed_always_and_save
-	ScopeTool    Scope = "tool"    // proceed_always_tool
-	ScopeServer  Scope = "server"  // proceed_always_server
-)
-
-// Narrow returns rules that remember the approval of c.
-func (e *Engine) Narrow(c Call, s Scope) ([]Rule, error) { return nil, nil }
-
-// Validate reports what makes the rule unusable.
-func (r Rule) Validate() error { return nil }
-
-// Effective returns the rule's rank.
-func (r Rule) Effective() float64 { return float64(r.Tier) + float64(r.Priority)/1000 }
-
-// String returns the rule in short form.
-func (r Rule) String() string { return string(r.Decision) + " " + r.Name }
-
-// CanonicalArgs returns the string that an ArgsPattern is searched in.
-func CanonicalArgs(params json.RawMessage) (string, error) { return string(params), nil }
-
-// WellKnown returns what is known of a built-in tool by name or alias.
-func WellKnown(tool string) (Call, bool) { return Call{}, false }
+// Rules lists the rules in the order in which they are tried, those included
+// that are generated for the default tier, whose source is "built-in". Plan
+// mode is none of them: it stands above all but denials.
+func (e *Engine) Rules() []Rule {
+	now := e.now.Load()
+	rules := make([]Rule, len(now.rules))
+	for i, r := range now.rules {
+		rules[i] = r.Rule
+	}
+	return rules
+}

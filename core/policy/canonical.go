@@ -1,0 +1,145 @@
+package policy
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"maps"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+)
+
+// CanonicalArgs returns the string that an ArgsPattern is searched in: params
+// as JSON with sorted keys and no blanks, nothing escaped for HTML, numbers as
+// JavaScript prints them, and each "key":value of the top level between NUL
+// bytes. A NUL inside a value is always escaped, so that no value can pretend
+// to be a key. Empty params are {}. The error says that params are no JSON.
+func CanonicalArgs(params json.RawMessage) (string, error) {
+	value, err := decodeArgs(params)
+	if err != nil {
+		return "", err
+	}
+	return string(appendCanonical(nil, value, true)), nil
+}
+
+// decodeArgs decodes params, empty ones as an empty object.
+func decodeArgs(params json.RawMessage) (any, error) {
+	if len(bytes.TrimSpace(params)) == 0 {
+		return map[string]any{}, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(params))
+	d.UseNumber()
+	var value any
+	if err := d.Decode(&value); err != nil {
+		return nil, err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("there is something after the arguments")
+	}
+	return value, nil
+}
+
+// appendCanonical appends value to b; top marks the arguments themselves,
+// whose pairs are bounded by NUL.
+func appendCanonical(b []byte, value any, top bool) []byte {
+	switch v := value.(type) {
+	case nil:
+		return append(b, "null"...)
+	case bool:
+		return strconv.AppendBool(b, v)
+	case string:
+		return appendString(b, v)
+	case json.Number:
+		return appendNumber(b, string(v))
+	case []any:
+		b = append(b, '[')
+		for i, e := range v {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = appendCanonical(b, e, false)
+		}
+		return append(b, ']')
+	case map[string]any:
+		b = append(b, '{')
+		for i, key := range slices.Sorted(maps.Keys(v)) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			if top {
+				b = append(b, 0)
+			}
+			b = appendString(b, key)
+			b = append(b, ':')
+			b = appendCanonical(b, v[key], false)
+			if top {
+				b = append(b, 0)
+			}
+		}
+		return append(b, '}')
+	}
+	return append(b, "null"...)
+}
+
+// appendNumber appends a number as JavaScript prints it.
+func appendNumber(b []byte, number string) []byte {
+	f, err := strconv.ParseFloat(number, 64)
+	if err != nil {
+		return append(b, "null"...) // beyond what JavaScript can hold
+	}
+	if f == 0 {
+		return append(b, '0')
+	}
+	text, err := json.Marshal(f)
+	if err != nil {
+		return append(b, "null"...)
+	}
+	return append(b, text...)
+}
+
+// appendString appends s as JSON.stringify prints it.
+func appendString(b []byte, s string) []byte {
+	const hex = "0123456789abcdef"
+	b = append(b, '"')
+	start := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && size == 1 {
+				b = append(b, s[start:i]...)
+				b = append(b, "\ufffd"...)
+				start = i + 1
+			}
+			i += size
+			continue
+		}
+		if c >= ' ' && c != '"' && c != '\\' {
+			i++
+			continue
+		}
+		b = append(b, s[start:i]...)
+		switch c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\b':
+			b = append(b, `\b`...)
+		case '\f':
+			b = append(b, `\f`...)
+		case '\n':
+			b = append(b, `\n`...)
+		case '\r':
+			b = append(b, `\r`...)
+		case '\t':
+			b = append(b, `\t`...)
+		default:
+			b = append(b, '\\', 'u', '0', '0', hex[c>>4], hex[c&0xf])
+		}
+		i++
+		start = i
+	}
+	b = append(b, s[start:]...)
+	return append(b, '"')
+}

@@ -1,0 +1,53 @@
+package policy
+
+import (
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/policy/shell"
+)
+
+// ref is a rule with one of its command prefixes.
+type ref struct {
+	*rule
+	prefix []string
+	words  []shell.Word // words further on in the command that the prefix may be about; nil: all of it
+	forced bool         // it cannot be told whether the prefix matches
+}
+
+// shellIndex finds the rules that may be about a part of a command line.
+type shellIndex struct {
+	general   []*rule          // without command prefixes
+	byProgram map[string][]ref // by the program that a prefix begins with, see [programName]
+	tight     []*rule          // with command prefixes, that tighten
+}
+
+// newShellIndex indexes rules, which are in effective order.
+func newShellIndex(rules []*rule) *shellIndex {
+	x := &shellIndex{byProgram: make(map[string][]ref)}
+	for _, r := range rules {
+		if len(r.prefixes) == 0 {
+			x.general = append(x.general, r)
+			continue
+		}
+		if r.tightens {
+			x.tight = append(x.tight, r)
+		}
+		for _, prefix := range r.prefixes {
+			name := programName(prefix[0])
+			x.byProgram[name] = append(x.byProgram[name], ref{rule: r, prefix: prefix})
+		}
+	}
+	return x
+}
+
+// programName is a program as rules that tighten know it: without its folder,
+// in lower case and without .exe, since some systems find it by any of these.
+func programName(word string) string {
+	if i := strings.LastIndexAny(word, `/\`); i >= 0 {
+		word = word[i+1:]
+	}
+	return strings.TrimSuffix(strings.ToLower(word), ".exe")
+}
+
+// fixed reports whether bash will use exactly the word's text.
+func fixed(w shell.Word) bool { return w.Static && !w.Pattern }

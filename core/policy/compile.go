@@ -1,0 +1,179 @@
+package policy
+
+import (
+	"cmp"
+	"reflect"
+	"regexp"
+	"slices"
+)
+
+// rule is a [Rule] made ready to be matched.
+type rule struct {
+	Rule
+	at       int // position in the effective order
+	tightens bool
+	kinds    []string // of generated rules: the kinds that they are for; nil: all
+	modes    modeSet  // 0: all
+	title    string   // label
+	reason   string   // what it says, as a sentence
+	own      generated
+
+	args     *regexp.Regexp // searched in the canonical arguments
+	command  *regexp.Regexp // searched in them too
+	anchored *regexp.Regexp // searched from the start of a command
+	literal  string         // that a match of the command begins with
+	prefixes [][]string
+}
+
+// modeSet is a set of approval modes.
+type modeSet uint8
+
+// modeBit is the set of one mode; what is no mode counts as the default one.
+func modeBit(m ApprovalMode) modeSet {
+	switch canonical, _ := ParseApprovalMode(string(m)); canonical {
+	case ModePlan:
+		return 1
+	case ModeAutoEdit:
+		return 4
+	case ModeYolo:
+		return 8
+	}
+	return 2
+}
+
+const planBit = modeSet(1)
+
+// compileRule makes a rule ready; the error is that of [Rule.Validate].
+func compileRule(r Rule) (*rule, error) {
+	if err := checkNames(r); err != nil {
+		return nil, err
+	}
+	if err := checkCommand(r); err != nil {
+		return nil, err
+	}
+	c := &rule{Rule: r, tightens: r.Decision != Allow, title: r.label()}
+	for _, m := range r.Modes {
+		c.modes |= modeBit(m)
+	}
+	var err error
+	if c.prefixes, err = prefixes(r); err != nil {
+		return nil, err
+	}
+	if r.ArgsPattern != "" {
+		if c.args, err = compilePattern(r.ArgsPattern); err != nil {
+			return nil, invalid(r, "argsPattern: %v", err)
+		}
+	}
+	if r.CommandRegex != "" {
+		plain, err := compilePattern(r.CommandRegex)
+		if err != nil {
+			return nil, invalid(r, "commandRegex: %v", err)
+		}
+		c.command = regexp.MustCompile(`"command":"(?:` + r.CommandRegex + `)`)
+		c.anchored = regexp.MustCompile(`\A(?:` + r.CommandRegex + `)`)
+		c.literal, _ = plain.LiteralPrefix()
+	}
+	c.reason = sentence(c)
+	return c, nil
+}
+
+// patterned reports whether the rule looks at arguments or commands.
+func (r *rule) patterned() bool {
+	return r.args != nil || r.command != nil || len(r.prefixes) > 0
+}
+
+// holds reports whether the conditions hold that do not depend on arguments.
+func (r *rule) holds(c *Call) bool {
+	if r.modes != 0 && r.modes&modeBit(c.Mode) == 0 {
+		return false
+	}
+	if r.Subagent != "" && r.Subagent != c.Subagent {
+		return false
+	}
+	if r.Interactive != nil && *r.Interactive == c.Headless {
+		return false
+	}
+	if r.kinds != nil && !slices.Contains(r.kinds, kindOf(c)) {
+		return false
+	}
+	if r.Effects != nil && !r.effects(c) {
+		return false
+	}
+	for key, want := range r.Annotations {
+		got, ok := c.Annotations[key]
+		if !ok || !equal(want, got) {
+			return false
+		}
+	}
+	return r.tightens || c.Mode != ModePlan || r.modes&planBit != 0 || !mutates(c) || r.own == ownBuiltins
+}
+
+// effects compares the effects of a rule with those that a call declares. A
+// call that declares none, or changes something by an effect that it does not
+// declare, may do anything, and no rule that allows effects is about it.
+func (r *rule) effects(c *Call) bool {
+	if r.tightens {
+		return slices.ContainsFunc(c.Effects, func(e string) bool { return slices.Contains(r.Effects, e) })
+	}
+	if len(c.Effects) == 0 || slices.ContainsFunc(c.Effects, func(e string) bool { return !slices.Contains(r.Effects, e) }) {
+		return false
+	}
+	return !mutates(c) || slices.Contains(c.Effects, "write_files") || slices.Contains(c.Effects, "run_process")
+}
+
+// equal compares values as JSON does, where all numbers are alike.
+func equal(a, b any) bool {
+	x, isNumber := number(a)
+	if y, ok := number(b); ok || isNumber {
+		return ok && isNumber && x == y
+	}
+	return reflect.DeepEqual(a, b)
+}
+
+func number(v any) (float64, bool) {
+	switch r := reflect.ValueOf(v); {
+	case !r.IsValid():
+	case r.CanInt():
+		return float64(r.Int()), true
+	case r.CanUint():
+		return float64(r.Uint()), true
+	case r.CanFloat():
+		return r.Float(), true
+	}
+	return 0, false
+}
+
+// compare orders rules: by rank, then by strictness.
+func compare(a, b *rule) int {
+	return cmp.Or(cmp.Compare(b.rank(), a.rank()),
+		cmp.Compare(b.Decision.strictness(), a.Decision.strictness()))
+}
+
+// checker is a [Checker] made ready: its conditions as a rule, which match as
+// those of a rule that tightens.
+type checker struct {
+	Checker
+	when *rule
+}
+
+// compileChecker makes a checker ready; the error is that of [Checker.Validate].
+func compileChecker(c Checker) (*checker, error) {
+	conditions := Rule{
+		Name: c.Name, Tools: c.Tools, Decision: Deny, Server: c.Server, ArgsPattern: c.ArgsPattern,
+		CommandPrefix: c.CommandPrefix, CommandRegex: c.CommandRegex, Annotations: c.Annotations,
+		Modes: c.Modes, Tier: c.Tier, Source: c.Source, Line: c.Line,
+	}
+	if c.Name == "" {
+		return nil, invalid(conditions, "a safety checker needs a name")
+	}
+	if c.Priority < 0 {
+		return nil, invalid(conditions, "the priority is %d, which is negative", c.Priority)
+	}
+	when, err := compileRule(conditions)
+	if err != nil {
+		return nil, err
+	}
+	return &checker{c, when}, nil
+}
+
+func (c *checker) rank() int { return int(c.Tier)*1000 + c.Priority }

@@ -1,0 +1,162 @@
+package policy
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// trial is one decision on its way.
+type trial struct {
+	*snapshot
+	call *Call
+	args arguments
+}
+
+// outcome is what the rules say: the one that decides, and the highest one
+// above it that tightens and of which it cannot be told whether it matches.
+type outcome struct {
+	rule  *rule
+	maybe *rule
+}
+
+// verdict is the outcome in a word: what may be denied or asked about is not
+// allowed.
+func (o outcome) verdict() Verdict {
+	if o.rule.Decision == Allow && o.maybe != nil {
+		return AskUser
+	}
+	return o.rule.Decision
+}
+
+// decisive is the rule that the verdict is due to.
+func (o outcome) decisive() *rule {
+	if o.rule.Decision == Allow && o.maybe != nil {
+		return o.maybe
+	}
+	return o.rule
+}
+
+func (s *snapshot) decide(c *Call) Decision {
+	t := &trial{snapshot: s, call: c}
+	t.args.call = c
+	found := s.find(c, &t.args)
+	var d Decision
+	var due func(*rule) bool
+	if found.shell != nil {
+		j := t.judge(found.shell)
+		d, due = j.decision(), j.due
+	} else {
+		d, _ = t.plain(found)
+		due = func(r *rule) bool { return t.match(r) != no }
+	}
+	if d.Decision != Deny {
+		for _, ch := range found.checkers {
+			if ch.when.holds(c) && due(ch.when) {
+				d.Checkers = append(d.Checkers, ch.Checker)
+			}
+		}
+	}
+	if d.Decision == AskUser && c.Headless && !d.Previews {
+		d.Reason += " There is nobody to ask here."
+	}
+	if d.Parts == nil {
+		d.Parts = []Part{}
+	}
+	return d
+}
+
+// plain decides about a call that is no command line.
+func (t *trial) plain(found *candidates) (Decision, outcome) {
+	out := t.walk(found.rules)
+	d := t.explain(out)
+	if t.call.Mode != ModePlan || d.Decision == Deny || !mutates(t.call) {
+		return d, out
+	}
+	switch {
+	case d.Decision == Allow: // a rule for plan mode
+	case !t.plansFile():
+		d = Decision{Decision: AskUser, Rule: "plan mode", Tier: TierDefault.String(), Source: builtIn, Previews: true,
+			Reason: "In plan mode a change is shown and not made.",
+			Remedy: "It can be made in another approval mode."}
+	case out.decisive().own != written:
+		d = Decision{Decision: Allow, Rule: "plans folder", Tier: TierDefault.String(), Source: builtIn,
+			Reason: "Plan mode may write the Markdown files of the plans folder."}
+	}
+	return d, out
+}
+
+// walk finds the first rule that matches. There always is one, as the
+// generated ones end with a rule for everything.
+func (t *trial) walk(rules []*rule) outcome {
+	var out outcome
+	for _, r := range rules {
+		if r.own == ownBuiltins || !r.holds(t.call) {
+			continue
+		}
+		switch t.match(r) {
+		case yes:
+			out.rule = r
+			return out
+		case maybe:
+			if out.maybe == nil {
+				out.maybe = r
+			}
+		case no:
+		}
+	}
+	panic("policy: the generated rules are missing")
+}
+
+// match matches what a rule says of arguments. The call is no command line:
+// of a tool that is only governed by the shell tool's rules it cannot be told
+// what it runs.
+func (t *trial) match(r *rule) tri {
+	switch {
+	case r.args != nil:
+		return t.args.match(r.args, r.tightens)
+	case r.command != nil || len(r.prefixes) > 0:
+		if r.tightens {
+			return maybe
+		}
+		return no
+	}
+	return yes
+}
+
+// plansFile reports whether the call writes a Markdown file right in the plans
+// folder, by its text and by where it leads (CR-22).
+func (t *trial) plansFile() bool {
+	path := t.planned()
+	if path == "" {
+		return false
+	}
+	real := t.call.follow(path)
+	return filepath.Dir(real) == t.call.follow(t.plansDir) && isMarkdown(real)
+}
+
+// planned returns the absolute file that the call writes if it lies right in
+// the plans folder by its text, and "" otherwise.
+func (t *trial) planned() string {
+	names := append([]string{t.call.Tool}, t.call.Aliases...)
+	if t.plansDir == "" || t.call.Server != "" || !slices.ContainsFunc(names, func(name string) bool {
+		return name == writeFile || name == safePatch || name == editTool
+	}) {
+		return ""
+	}
+	given := t.args.text("file_path")
+	if given == "" || slices.Contains(strings.Split(filepath.ToSlash(given), "/"), "..") {
+		return ""
+	}
+	path := t.call.absolute(given)
+	if filepath.Dir(path) != filepath.Clean(t.plansDir) || !isMarkdown(path) {
+		return ""
+	}
+	return path
+}
+
+// isMarkdown reports whether a path ends with NAME.md.
+func isMarkdown(path string) bool {
+	name, ok := strings.CutSuffix(filepath.Base(path), ".md")
+	return ok && name != "" && !strings.HasPrefix(name, ".")
+}

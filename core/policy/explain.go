@@ -1,0 +1,120 @@
+package policy
+
+import (
+	"fmt"
+	"strings"
+)
+
+// explain makes a decision of an outcome.
+func (t *trial) explain(out outcome) Decision {
+	r := out.decisive()
+	d := decided(r, out.verdict())
+	switch {
+	case r == out.maybe:
+		d.Reason = fmt.Sprintf("It cannot be told whether the rule %s covers it.", r.named())
+		d.Remedy = r.remedy()
+	case r.own == ownAsks:
+		if mutates(t.call) {
+			d.Reason = "It makes changes, and a person approves these."
+		} else {
+			d.Reason = "Tools of kind " + kindName(t.call) + " are asked about."
+		}
+		d.Remedy = t.wouldAllow()
+	case r.own == ownLooks:
+		d.Reason = "Tools of kind " + t.call.Kind + " run without asking."
+	case r.own == ownYolo:
+		d.Reason = "In yolo mode nothing is asked about that no rule speaks of."
+	case r.own == ownEdits:
+		d.Reason = "In autoEdit mode edits are made without asking."
+	default:
+		d.Reason = r.reason
+		d.Remedy = r.remedy()
+	}
+	return d
+}
+
+func kindName(c *Call) string {
+	if c.Kind == "" {
+		return "other"
+	}
+	return c.Kind
+}
+
+// decided fills in where a verdict comes from.
+func decided(r *rule, v Verdict) Decision {
+	d := Decision{Decision: v, Rule: r.title, Tier: r.tierName(), Source: r.Source, Line: r.Line}
+	if v == Deny {
+		d.Message = r.DenyMessage
+	}
+	return d
+}
+
+// wouldAllow says what would allow a call that no rule speaks of.
+func (t *trial) wouldAllow() string {
+	mode := "yolo"
+	if t.call.Kind == "edit" {
+		mode = "auto_edit"
+	}
+	return "A rule that allows " + t.call.Tool + ", or approval mode " + mode + ", would allow it."
+}
+
+// remedy says what would change a verdict that is due to the rule; "" if it
+// allows, or if only an administrator could change it.
+func (r *rule) remedy() string {
+	switch {
+	case r.Decision == Allow || r.Tier == TierAdmin && !r.Session:
+		return ""
+	case r.own != written:
+		return ""
+	}
+	return "Only a change of that rule" + where(" in ", r) + " lets it run without a question."
+}
+
+// where names the rule's source after a word, and is "" if it has none.
+func where(word string, r *rule) string {
+	if r.Source == "" {
+		return ""
+	}
+	return word + place(r.Source, r.Line)
+}
+
+// named names the rule with its tier and source.
+func (r *rule) named() string {
+	return fmt.Sprintf("%q (%s%s)", r.title, r.tierName(), where(", ", r))
+}
+
+// sentence says what the rule does, for the decisions that are due to it.
+func sentence(r *rule) string {
+	var b strings.Builder
+	verb := map[Verdict]string{Allow: "allows", Deny: "denies", AskUser: "asks about"}[r.Decision]
+	fmt.Fprintf(&b, "The rule %s %s %s", r.named(), verb, strings.Join(r.Tools, ", "))
+	if r.Server == "*" {
+		b.WriteString(" of any MCP server")
+	} else if r.Server != "" {
+		b.WriteString(" of the MCP server " + r.Server)
+	}
+	var with []string
+	if r.args != nil {
+		with = append(with, fmt.Sprintf("arguments that match %.100q", r.ArgsPattern))
+	}
+	if len(r.Annotations) > 0 {
+		with = append(with, "what its server declares, which nobody has verified")
+	}
+	if len(r.Effects) > 0 {
+		with = append(with, "the effects "+strings.Join(r.Effects, ", "))
+	}
+	if len(with) > 0 {
+		b.WriteString(" with " + strings.Join(with, " and "))
+	}
+	if r.Subagent != "" {
+		b.WriteString(" for the subagent " + r.Subagent)
+	}
+	for i, m := range r.Modes {
+		b.WriteString([]string{" in mode ", ", "}[min(i, 1)] + m.String())
+	}
+	if r.Interactive != nil {
+		b.WriteString(map[bool]string{true: " where somebody can be asked", false: " where nobody can be asked"}[*r.Interactive])
+	}
+	b.WriteByte('.')
+	return b.String()
+}

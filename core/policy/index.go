@@ -1,0 +1,164 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// snapshot is the rules in force at one time. All but the memory of what it
+// has found is immutable.
+type snapshot struct {
+	rules    []*rule // in effective order
+	checkers []*checker
+	exact    map[string][]*rule // by a name that a rule is about
+	wild     []*rule            // those with a wildcard or a server
+	servers  []string           // that are known, the longest name first
+	plansDir string
+	found    memory
+}
+
+// newSnapshot orders and indexes rules, which are in the order given.
+func newSnapshot(rules []*rule, checkers []*checker, servers []string) *snapshot {
+	s := &snapshot{rules: make([]*rule, len(rules)), checkers: checkers, exact: make(map[string][]*rule)}
+	for i, r := range rules {
+		s.rules[i] = &rule{}
+		*s.rules[i] = *r
+	}
+	slices.SortStableFunc(s.rules, compare)
+	known := slices.Clone(servers)
+	for i, r := range s.rules {
+		r.at = i
+		if r.Server != "" && r.Server != "*" {
+			known = append(known, r.Server)
+		}
+		wild := false
+		for _, tool := range r.Tools {
+			if r.Server != "" || strings.Contains(tool, "*") {
+				wild = true
+			} else {
+				s.exact[tool] = append(s.exact[tool], r)
+			}
+		}
+		if wild {
+			s.wild = append(s.wild, r)
+		}
+	}
+	slices.SortFunc(known, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
+	s.servers = slices.DeleteFunc(slices.Compact(known), func(name string) bool { return name == "" })
+	return s
+}
+
+// candidates are the rules and checkers that are about a tool, in effective
+// order. Those that only govern it tighten.
+type candidates struct {
+	rules    []*rule
+	checkers []*checker
+	shell    *shellIndex // of the shell tool
+}
+
+// maxFound bounds how many tools a snapshot remembers the candidates of.
+const maxFound = 512
+
+// memory keeps candidates by the key of a call.
+type memory struct {
+	mu    sync.Mutex
+	known atomic.Pointer[map[string]*candidates] // copied to be changed
+}
+
+// find returns the candidates for a call. A call costs as much as there are
+// rules that are about its tool; the others are looked at once.
+func (s *snapshot) find(c *Call, args *arguments) *candidates {
+	agent := ""
+	if c.Tool == agentTool && c.Server == "" {
+		agent = args.text("agent_name")
+	}
+	var space [256]byte
+	key := appendKey(space[:0], c, agent)
+	if known := s.found.known.Load(); known != nil {
+		if found, ok := (*known)[string(key)]; ok {
+			return found
+		}
+	}
+	found := s.collect(identify(*c, agent, s.servers), isShell(c))
+	s.found.mu.Lock()
+	defer s.found.mu.Unlock()
+	next := make(map[string]*candidates)
+	if known := s.found.known.Load(); known != nil && len(*known) < maxFound {
+		for k, v := range *known {
+			next[k] = v
+		}
+	}
+	next[string(key)] = found
+	s.found.known.Store(&next)
+	return found
+}
+
+// appendKey appends what candidates depend on, each with its length before it.
+func appendKey(b []byte, c *Call, agent string) []byte {
+	add := func(s string) {
+		b = strconv.AppendInt(b, int64(len(s)), 10)
+		b = append(b, ':')
+		b = append(b, s...)
+	}
+	add(c.Tool)
+	add(c.Server)
+	add(c.ServerTool)
+	add(agent)
+	for _, name := range c.Aliases {
+		add(name)
+	}
+	b = append(b, '|')
+	for _, name := range c.GovernedBy {
+		add(name)
+	}
+	return b
+}
+
+// collect lists the candidates for an identity.
+func (s *snapshot) collect(id identity, shell bool) *candidates {
+	found := &candidates{}
+	for _, name := range id.names {
+		found.rules = append(found.rules, s.exact[name]...)
+	}
+	for _, name := range id.governed {
+		for _, r := range s.exact[name] {
+			if r.tightens {
+				found.rules = append(found.rules, r)
+			}
+		}
+	}
+	for _, r := range s.wild {
+		if r.about(id) {
+			found.rules = append(found.rules, r)
+		}
+	}
+	slices.SortFunc(found.rules, func(a, b *rule) int { return a.at - b.at })
+	found.rules = slices.Compact(found.rules)
+	for _, ch := range s.checkers {
+		if ch.when.about(id) {
+			found.checkers = append(found.checkers, ch)
+		}
+	}
+	if shell {
+		found.shell = newShellIndex(found.rules)
+	}
+	return found
+}
+
+// about reports whether one of the rule's names speaks of a tool.
+func (r *rule) about(id identity) bool {
+	return slices.ContainsFunc(r.Tools, func(tool string) bool { return speaksOf(tool, r.Server, r.tightens, id) })
+}
+
+// isShell reports whether a call runs a command line.
+func isShell(c *Call) bool {
+	if c.Server != "" {
+		return false
+	}
+	return c.Tool == shellTool || c.Tool == shellAlias ||
+		slices.Contains(c.Aliases, shellTool) || slices.Contains(c.Aliases, shellAlias)
+}

@@ -1,0 +1,168 @@
+package policy
+
+import "strings"
+
+// mcpPrefix begins the composed names of MCP tools: mcp_SERVER_TOOL.
+const mcpPrefix = "mcp_"
+
+// identity is by what names rules may speak of a call.
+type identity struct {
+	names    []string // the tool's own first, its aliases, and what else stands for it
+	governed []string // names whose rules count only if they tighten
+	server   string
+	tool     string // at the server
+
+	// splits are the ways to read an MCP tool's composed name if nobody says
+	// what its server is, the longest server first.
+	splits []split
+	mcp    bool // an MCP tool, of a known server or not
+}
+
+// split is a composed name read as server and tool.
+type split struct{ server, tool string }
+
+// identify works out a call's identity; agent is the agent that an
+// invoke_agent calls, and servers are those that are known.
+func identify(c Call, agent string, servers []string) identity {
+	id := identity{server: c.Server, tool: c.ServerTool, governed: c.GovernedBy}
+	id.names = append([]string{c.Tool}, c.Aliases...)
+	if c.Server == "" {
+		if name, ok := wellKnownAliases[c.Tool]; ok {
+			id.names = append(id.names, name)
+		}
+		k := wellKnown[c.Tool]
+		id.names = append(id.names, k.aliases...)
+		id.governed = append(id.governed[:len(id.governed):len(id.governed)], k.governedBy...)
+		if agent != "" {
+			id.names = append(id.names, agent)
+		}
+		if body, ok := strings.CutPrefix(c.Tool, mcpPrefix); ok {
+			id.mcp = true
+			id.splits = splitName(body, servers)
+		}
+		return id
+	}
+	id.mcp = true
+	if id.tool == "" {
+		id.tool = strings.TrimPrefix(c.Tool, mcpPrefix+c.Server+"_")
+	}
+	id.names = append(id.names, mcpPrefix+c.Server+"_"+id.tool)
+	return id
+}
+
+// splitName lists the ways in which body can be SERVER_TOOL of a known
+// server, the longest server first.
+func splitName(body string, servers []string) []split {
+	var splits []split
+	for _, server := range servers { // longest first
+		rest, ok := strings.CutPrefix(body, server)
+		if ok && len(rest) > 1 && rest[0] == '_' {
+			splits = append(splits, split{server, rest[1:]})
+		}
+	}
+	return splits
+}
+
+// speaksOf reports whether a rule with a name or wildcard, and a server or
+// none, is about the call. A rule that tightens is also about the names that
+// govern the tool, and about every way to read a composed name.
+func speaksOf(pattern, server string, tightens bool, id identity) bool {
+	if server != "" {
+		return id.atServer(tightens, func(s, tool string) bool {
+			if server != "*" && server != s {
+				return false
+			}
+			return glob(pattern, tool) || glob(pattern, mcpPrefix+s+"_"+tool)
+		}, func() bool {
+			return server == "*" && glob(mcpPrefix+"*_"+pattern, id.names[0])
+		})
+	}
+	if strings.HasPrefix(pattern, mcpPrefix) && strings.Contains(pattern, "*") && id.mcp {
+		return id.atServer(tightens, func(s, tool string) bool {
+			return globMCP(pattern, s, tool)
+		}, func() bool {
+			return glob(pattern, id.names[0])
+		})
+	}
+	for _, name := range id.names {
+		if glob(pattern, name) {
+			return true
+		}
+	}
+	if tightens {
+		for _, name := range id.governed {
+			if glob(pattern, name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// atServer asks matches about the call's server and tool. Where the server
+// has to be read from the name, a rule that allows is asked about the longest
+// server only, and where no server is known, composed decides.
+func (id identity) atServer(tightens bool, matches func(server, tool string) bool, composed func() bool) bool {
+	switch {
+	case id.server != "":
+		return matches(id.server, id.tool)
+	case !id.mcp:
+		return false
+	case len(id.splits) == 0:
+		return composed()
+	}
+	for _, s := range id.splits {
+		if matches(s.server, s.tool) {
+			return true
+		}
+		if !tightens {
+			return false
+		}
+	}
+	return false
+}
+
+// globMCP matches a wildcard that begins with mcp_ against a server and its
+// tool: mcp_* any of them, mcp_*_NAME that tool of any server, and
+// mcp_SERVER_* the tools of that server alone, also if another's name begins
+// like it.
+func globMCP(pattern, server, tool string) bool {
+	body := strings.TrimPrefix(pattern, mcpPrefix)
+	if body == "*" {
+		return true
+	}
+	if name, ok := strings.CutPrefix(body, "*_"); ok {
+		return glob(name, tool)
+	}
+	if name, ok := strings.CutPrefix(body, server+"_"); ok {
+		return glob(name, tool)
+	}
+	if before, _, _ := strings.Cut(body, "*"); strings.HasSuffix(before, "_") {
+		return false // it names another server
+	}
+	return glob(body, server+"_"+tool)
+}
+
+// glob reports whether name is what pattern says; * in it stands for any run
+// of characters.
+func glob(pattern, name string) bool {
+	before, rest, wild := strings.Cut(pattern, "*")
+	if !wild {
+		return pattern == name
+	}
+	name, ok := strings.CutPrefix(name, before)
+	if !ok {
+		return false
+	}
+	for {
+		middle, next, more := strings.Cut(rest, "*")
+		if !more {
+			return strings.HasSuffix(name, middle)
+		}
+		i := strings.Index(name, middle)
+		if i < 0 {
+			return false
+		}
+		name, rest = name[i+len(middle):], next
+	}
+}

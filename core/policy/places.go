@@ -1,0 +1,199 @@
+package policy
+
+import (
+	"path/filepath"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/policy/shell"
+)
+
+// joined returns path as it counts from a folder, cleaned.
+func joined(dir, path string) string {
+	if filepath.IsAbs(path) {
+		return filepath.Clean(path)
+	}
+	return filepath.Join(dir, path)
+}
+
+// root is the folder that paths in rules count from; "" if nobody knows.
+func (j *judge) root() string {
+	if len(j.call.Roots) > 0 {
+		return j.call.Roots[0]
+	}
+	return j.call.Dir
+}
+
+// places lists where a path of a part may lie, absolute; false if it cannot be
+// told. A path that begins with ~ lies where nobody here knows.
+func (j *judge) places(p *shell.Part, path string) ([]string, bool) {
+	if path == "" || strings.HasPrefix(path, "~") {
+		return nil, false
+	}
+	if filepath.IsAbs(path) {
+		return []string{filepath.Clean(path)}, true
+	}
+	var places []string
+	for _, dir := range p.Dirs {
+		if j.start == "" && !filepath.IsAbs(dir) || strings.HasPrefix(dir, "~") {
+			return nil, false
+		}
+		places = append(places, filepath.Join(joined(j.start, dir), path))
+	}
+	return places, len(places) > 0
+}
+
+// inside reports whether an absolute path lies in the workspace, by its text
+// and by where it leads.
+func (j *judge) inside(path string) bool {
+	return j.within(path, false) && j.within(j.call.follow(path), true)
+}
+
+// within reports whether a path lies in a workspace folder, or where one leads.
+func (j *judge) within(path string, real bool) bool {
+	roots := j.call.Roots
+	if len(roots) == 0 && j.call.Dir != "" {
+		roots = []string{j.call.Dir}
+	}
+	for _, root := range roots {
+		if beneath(root, path) || real && beneath(j.call.follow(root), path) {
+			return true
+		}
+	}
+	return false
+}
+
+// beneath reports whether path is root or lies in it.
+func beneath(root, path string) bool {
+	rest, ok := strings.CutPrefix(path, filepath.Clean(root))
+	return ok && (rest == "" || rest[0] == filepath.Separator || strings.HasSuffix(root, string(filepath.Separator)))
+}
+
+// stays reports whether a command of the shell's own keeps inside the
+// workspace: a change of folder does if its target is known and lies there.
+func (j *judge) stays(p *shell.Part) bool {
+	target, moves := destination(p)
+	if !moves {
+		return true
+	}
+	places, ok := j.places(p, target)
+	if !ok {
+		return false
+	}
+	for _, path := range places {
+		if !j.inside(path) {
+			return false
+		}
+	}
+	return true
+}
+
+// destination returns where cd or pushd goes, "" if it cannot be told. It
+// reports whether the part changes the folder at all.
+func destination(p *shell.Part) (string, bool) {
+	if len(p.Words) == 0 {
+		return "", false
+	}
+	switch p.Words[0].Text {
+	case "cd", "pushd":
+	case "popd":
+		return "", true
+	default:
+		return "", false
+	}
+	words := p.Words[1:]
+	for len(words) > 0 && fixed(words[0]) && len(words[0].Text) > 1 && words[0].Text[0] == '-' {
+		end := words[0].Text == "--"
+		words = words[1:]
+		if end {
+			break
+		}
+	}
+	if len(words) != 1 || !fixed(words[0]) || words[0].Text == "-" || strings.HasPrefix(words[0].Text, "+") {
+		return "", true
+	}
+	return words[0].Text, true
+}
+
+// Paths lists the absolute cleaned paths that [Engine.Decide] wants
+// Call.RealPaths of: what a rule's pattern or plan mode may be about, the
+// targets of redirections, and folders that a command line goes to. For most
+// calls there are none.
+func (e *Engine) Paths(c Call) []string {
+	s := e.now.Load()
+	t := &trial{snapshot: s, call: &c}
+	t.args.call = &c
+	found := s.find(&c, &t.args)
+	var paths []string
+	add := func(path string) {
+		if filepath.IsAbs(path) {
+			paths = append(paths, path)
+		}
+	}
+	patterned := false
+	for _, r := range found.rules {
+		patterned = patterned || r.args != nil && r.tightens
+	}
+	for _, ch := range found.checkers {
+		patterned = patterned || ch.when.args != nil
+	}
+	if patterned {
+		for _, key := range pathKeys {
+			if path := t.args.text(key); path != "" {
+				add(c.absolute(path))
+			}
+		}
+	}
+	if c.Mode == ModePlan {
+		if path := t.planned(); path != "" {
+			add(path)
+			add(filepath.Clean(t.plansDir))
+		}
+	}
+	if found.shell != nil {
+		for _, path := range t.judge(found.shell).targets() {
+			add(path)
+		}
+	}
+	return unique(paths)
+}
+
+// targets lists what the line writes and where it goes, with the workspace
+// folders that these are compared with.
+func (j *judge) targets() []string {
+	var paths []string
+	for i := range j.parts {
+		p := &j.parts[i]
+		path, ok := "", false
+		switch p.Kind {
+		case shell.Write:
+			path, ok = p.Path.Text, fixed(p.Path)
+		case shell.Builtin:
+			path, ok = destination(p)
+		case shell.Command, shell.Unknown:
+		}
+		if ok {
+			places, _ := j.places(p, path)
+			paths = append(paths, places...)
+		}
+	}
+	if len(paths) == 0 {
+		return nil
+	}
+	if len(j.call.Roots) == 0 {
+		return append(paths, j.call.Dir)
+	}
+	return append(paths, j.call.Roots...)
+}
+
+// unique returns the strings once each, in order.
+func unique(all []string) []string {
+	seen := make(map[string]bool, len(all))
+	kept := all[:0]
+	for _, s := range all {
+		if !seen[s] {
+			seen[s] = true
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}

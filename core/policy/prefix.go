@@ -1,0 +1,233 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/policy/shell"
+)
+
+// tightMatch matches the command prefix of a rule that denies or asks against
+// the words of a command. Unlike one that allows, it means the program by
+// whatever path, its options wherever they stand and however they are joined,
+// and its other words in their order between them: rm -rf is also /bin/rm x
+// -f -r, and git push is also git -C dir push. Where a word of the command is
+// not fixed, or may be the value of an option that nobody knows, it may match.
+func tightMatch(prefix []string, words []shell.Word) tri {
+	if len(words) == 0 {
+		return no
+	}
+	if !fixed(words[0]) {
+		return maybe
+	}
+	name := programName(words[0].Text)
+	if name != programName(prefix[0]) {
+		return no
+	}
+	m := matcher{habits: habitsOf[name], certain: yes}
+	m.want(prefix[1:])
+	for i := 1; i < len(words); i++ {
+		m.take(words[i])
+	}
+	return min(m.certain, m.positionals(), m.options())
+}
+
+// matcher compares what follows the program.
+type matcher struct {
+	habits     habits
+	wantNames  []string // words that are no options, in order
+	wantOption []string
+	certain    tri
+
+	matched  int  // of wantNames
+	missed   bool // the next of wantNames stands elsewhere, or nowhere
+	open     bool // words that are not fixed may be the next of wantNames
+	ended    bool // -- was seen
+	swallows swallow
+	letters  string   // of short options
+	long     []string // options as written
+	loose    bool     // a word that is not fixed may be an option
+}
+
+// swallow says whether an option takes the next word as its value.
+type swallow int
+
+const (
+	swallowsNone swallow = iota
+	swallowsMaybe
+	swallowsNext
+)
+
+// want reads the rule's words after the program.
+func (m *matcher) want(words []string) {
+	ended := false
+	for _, w := range words {
+		switch {
+		case !ended && w == "--":
+			ended = true
+		case !ended && isOption(w):
+			m.wantOption = append(m.wantOption, w)
+		default:
+			m.wantNames = append(m.wantNames, w)
+		}
+	}
+}
+
+func isOption(w string) bool { return len(w) > 1 && w[0] == '-' }
+
+// take reads one word of the command.
+func (m *matcher) take(w shell.Word) {
+	swallows := m.swallows
+	m.swallows = swallowsNone
+	if !fixed(w) {
+		m.takeLoose(w, swallows)
+		return
+	}
+	switch {
+	case swallows == swallowsNext:
+		return
+	case !m.ended && w.Text == "--":
+		m.ended = true
+		return
+	case !m.ended && isOption(w.Text):
+		m.option(w.Text)
+		return
+	case m.matched == len(m.wantNames) || m.missed:
+		return
+	case w.Text == m.wantNames[m.matched]:
+		m.matched++
+	case swallows == swallowsMaybe:
+		m.certain = min(m.certain, maybe) // it is a value, or not
+	case !m.open:
+		m.missed = true
+	}
+}
+
+// takeLoose reads a word that may be several things.
+func (m *matcher) takeLoose(w shell.Word, swallows swallow) {
+	start, whole := startOf(w)
+	if !m.ended && (start == "" || !whole || start[0] == '-') {
+		m.loose = true
+	}
+	switch {
+	case m.matched == len(m.wantNames) || m.missed:
+	case swallows == swallowsNext && whole:
+	case !whole && start == "", strings.HasPrefix(m.wantNames[m.matched], start):
+		m.open = true
+	case swallows != swallowsNone:
+		m.certain = min(m.certain, maybe)
+	case !m.open:
+		m.missed = true
+	}
+}
+
+// startOf returns the characters that the word surely begins with. whole says
+// that it is one word whatever it turns out to be.
+func startOf(w shell.Word) (start string, whole bool) {
+	text := w.Text
+	if len(text) > 1 && text[0] == '"' && strings.IndexByte(text[1:], '"') == len(text)-2 {
+		text, whole = text[1:len(text)-1], true
+	}
+	end := strings.IndexFunc(text, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./+=:,@%", r))
+	})
+	if end < 0 {
+		end = len(text)
+	}
+	return text[:end], whole
+}
+
+// option reads an option of the command.
+func (m *matcher) option(w string) {
+	m.long = append(m.long, w)
+	if !strings.HasPrefix(w, "--") && !m.habits.singleDash {
+		m.letters += w[1:]
+	}
+	switch {
+	case strings.Contains(w, "="):
+	case m.habits.valued == nil || m.matched > 0:
+		m.swallows = swallowsMaybe
+	case slices.Contains(m.habits.valued, w):
+		m.swallows = swallowsNext
+	}
+}
+
+// positionals tells whether the words that are no options match.
+func (m *matcher) positionals() tri {
+	switch {
+	case m.matched == len(m.wantNames):
+		return yes
+	case m.open && !m.missed:
+		return maybe
+	}
+	return no
+}
+
+// options tells whether all options that the rule wants are there.
+func (m *matcher) options() tri {
+	result := yes
+	for _, want := range m.wantOption {
+		found := m.has(want)
+		if found == no && m.loose {
+			found = maybe
+		}
+		result = min(result, found)
+	}
+	return result
+}
+
+// has tells whether the command has an option, by itself, with a value, joined
+// with others, or by its other name.
+func (m *matcher) has(want string) tri {
+	result := no
+	for _, w := range m.long {
+		name, _, _ := strings.Cut(w, "=")
+		switch {
+		case w == want || name == want:
+			return yes
+		case len(name) > 3 && strings.HasPrefix(want, name) && strings.HasPrefix(name, "--"):
+			result = maybe // programs take the beginning of a long option for it
+		}
+	}
+	if strings.HasPrefix(want, "--") {
+		for letter, long := range m.habits.long {
+			if long == want[2:] && strings.ContainsRune(m.letters, letter) {
+				return yes
+			}
+		}
+		return result
+	}
+	if m.habits.singleDash || len(want) > 4 {
+		return result
+	}
+	for _, letter := range want[1:] {
+		if !m.letter(letter) {
+			return result
+		}
+	}
+	return yes
+}
+
+// letter reports whether the command has a short option, or a long one that is
+// the same.
+func (m *matcher) letter(letter rune) bool {
+	if strings.ContainsRune(m.letters, letter) {
+		return true
+	}
+	long := m.habits.long[letter]
+	if long == "" {
+		return false
+	}
+	for other, same := range m.habits.long {
+		if same == long && strings.ContainsRune(m.letters, other) {
+			return true
+		}
+	}
+	for _, w := range m.long {
+		name, _, _ := strings.Cut(strings.TrimPrefix(w, "--"), "=")
+		if len(name) > 1 && strings.HasPrefix(w, "--") && strings.HasPrefix(long, name) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,166 @@
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy/shell"
+)
+
+// Effective returns the rule's place among all rules: tier + priority/1000,
+// and 3.95 for an approval of the session. The highest wins.
+func (r Rule) Effective() float64 { return float64(r.rank()) / 1000 }
+
+// rank is Effective in thousandths.
+func (r Rule) rank() int {
+	if r.Session {
+		return int(TierWorkspace)*1000 + AlwaysAllowPriority
+	}
+	return int(r.Tier)*1000 + r.Priority
+}
+
+// tierName is the tier as a [Decision] tells it.
+func (r Rule) tierName() string {
+	if r.Session {
+		return "session"
+	}
+	return r.Tier.String()
+}
+
+// label is what a decision calls the rule.
+func (r Rule) label() string {
+	if r.Name != "" {
+		return r.Name
+	}
+	return r.String()
+}
+
+// String returns the rule in short form, as "deny run_shell_command(git push)".
+func (r Rule) String() string {
+	var b strings.Builder
+	b.WriteString(string(r.Decision))
+	b.WriteByte(' ')
+	if r.Server != "" {
+		b.WriteString(r.Server)
+		b.WriteByte('/')
+	}
+	b.WriteString(strings.Join(r.Tools, "|"))
+	switch {
+	case len(r.CommandPrefix) > 0:
+		b.WriteString("(" + strings.Join(r.CommandPrefix, ", ") + ")")
+	case r.CommandRegex != "":
+		fmt.Fprintf(&b, "(/%s/)", r.CommandRegex)
+	case r.ArgsPattern != "":
+		fmt.Fprintf(&b, "(/%s/)", r.ArgsPattern)
+	}
+	if r.Subagent != "" {
+		b.WriteString(" for " + r.Subagent)
+	}
+	for i, m := range r.Modes {
+		b.WriteString([]string{" in ", ", "}[min(i, 1)] + m.String())
+	}
+	return b.String()
+}
+
+// Validate reports what makes the rule unusable, as a *fault.Error of code
+// invalid_config: names, decision, priority, modes, tier, patterns that no
+// RE2 can be made of or that other engines choke on, and conditions on
+// commands that go with another tool than run_shell_command or with each
+// other (AR-26).
+func (r Rule) Validate() error {
+	_, err := compileRule(r)
+	return err
+}
+
+// Validate reports what makes the checker unusable, like [Rule.Validate]. Its
+// priority may be any that is not negative.
+func (c Checker) Validate() error {
+	_, err := compileChecker(c)
+	return err
+}
+
+// invalid is a mistake in a rule.
+func invalid(rule Rule, format string, args ...any) error {
+	where := "The rule " + rule.label()
+	if rule.Source != "" {
+		where += " of " + place(rule.Source, rule.Line)
+	}
+	return fault.New(fault.InvalidConfig, "policy.rule", where+" cannot be used: "+fmt.Sprintf(format, args...)+".",
+		"Correct the rule or remove it.")
+}
+
+// place names a line of a source.
+func place(source string, line int) string {
+	if line > 0 {
+		return fmt.Sprintf("%s:%d", source, line)
+	}
+	return source
+}
+
+// checkNames checks tools, decision, priority, tier and modes of a rule.
+func checkNames(r Rule) error {
+	if len(r.Tools) == 0 {
+		return invalid(r, "it names no tool; * stands for all")
+	}
+	for _, tool := range r.Tools {
+		if strings.TrimSpace(tool) == "" {
+			return invalid(r, "the name of a tool is empty; * stands for all")
+		}
+	}
+	switch r.Decision {
+	case Allow, Deny, AskUser:
+	default:
+		return invalid(r, "%.40q is no decision; use one of allow, deny, ask_user", r.Decision)
+	}
+	if r.Priority < 0 || r.Priority > 999 {
+		return invalid(r, "the priority is %d, which does not lie between 0 and 999", r.Priority)
+	}
+	if !r.Session && (r.Tier < TierDefault || r.Tier > TierAdmin) {
+		return invalid(r, "%d is no tier", int(r.Tier))
+	}
+	for _, m := range r.Modes {
+		if _, err := ParseApprovalMode(string(m)); err != nil || m == "" {
+			return invalid(r, "%.40q is no approval mode; use default, autoEdit, yolo, plan", m)
+		}
+	}
+	return nil
+}
+
+// checkCommand checks that conditions on commands stand alone and with the
+// shell tool.
+func checkCommand(r Rule) error {
+	given := 0
+	for _, has := range []bool{len(r.CommandPrefix) > 0, r.CommandRegex != "", r.ArgsPattern != ""} {
+		if has {
+			given++
+		}
+	}
+	if given > 1 {
+		return invalid(r, "commandPrefix, commandRegex and argsPattern exclude each other")
+	}
+	if len(r.CommandPrefix) == 0 && r.CommandRegex == "" {
+		return nil
+	}
+	if r.Server != "" || slices.ContainsFunc(r.Tools, func(t string) bool { return t != shellTool && t != shellAlias }) {
+		return invalid(r, "commandPrefix and commandRegex go with the tool %s alone", shellTool)
+	}
+	return nil
+}
+
+// prefixes reads the rule's command prefixes as words.
+func prefixes(r Rule) ([][]string, error) {
+	var all [][]string
+	for _, p := range r.CommandPrefix {
+		words, err := shell.Prefix(p)
+		if err != nil {
+			return nil, invalid(r, "the commandPrefix %.80q is none: %v", p, err)
+		}
+		if len(words) == 0 {
+			return nil, invalid(r, "a commandPrefix is empty")
+		}
+		all = append(all, words)
+	}
+	return all, nil
+}

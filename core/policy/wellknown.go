@@ -1,0 +1,101 @@
+package policy
+
+import "slices"
+
+// known is what is known of a built-in tool by its name.
+type known struct {
+	kind       string
+	aliases    []string
+	governedBy []string
+	effects    []string
+	narrow     []string // parameters that an approval is narrowed to, in their order
+}
+
+// Names that the engine itself speaks of.
+const (
+	shellTool  = "run_shell_command"
+	shellAlias = "ShellTool"
+	writeFile  = "write_file"
+	safePatch  = "safe_patch"
+	editTool   = "edit"
+	agentTool  = "invoke_agent"
+)
+
+// wellKnown are the built-in tools, registered or not.
+var wellKnown = map[string]known{
+	"read_file":           {kind: "read", effects: readsFiles, narrow: []string{"file_path"}},
+	"read_many_files":     {kind: "read", effects: readsFiles, narrow: []string{"exclude", "include", "paths"}},
+	"list_directory":      {kind: "search", effects: readsFiles, narrow: []string{"dir_path"}},
+	"glob":                {kind: "search", effects: readsFiles, narrow: []string{"dir_path", "pattern"}},
+	"search_file_content": {kind: "search", aliases: []string{"grep_search"}, effects: readsFiles, narrow: []string{"dir_path", "pattern"}},
+	writeFile:             {kind: "edit", effects: writesFiles, narrow: []string{"file_path"}},
+	safePatch:             {kind: "edit", governedBy: []string{editTool, "replace"}, effects: writesFiles, narrow: []string{"file_path"}},
+	editTool:              {kind: "edit", aliases: []string{"replace"}, effects: writesFiles, narrow: []string{"file_path"}},
+
+	shellTool:                   {kind: "execute", aliases: []string{shellAlias}, effects: runsAnything},
+	"list_background_processes": {kind: "read"},
+	"read_background_output":    {kind: "read"},
+	"write_background_input":    {kind: "execute", effects: runsAnything},
+	"stop_background_process":   {kind: "execute", effects: []string{"run_process"}},
+
+	"web_fetch":  {kind: "fetch", effects: []string{"network"}},
+	"web_search": {kind: "search", aliases: []string{"google_web_search"}, effects: []string{"network"}},
+
+	"save_memory":            {kind: "edit", effects: writesFiles},
+	"write_todos":            {kind: "think"},
+	"update_topic":           {kind: "think"},
+	"get_internal_docs":      {kind: "read"},
+	"ask_user":               {kind: "communicate", effects: []string{"ask_person"}},
+	"complete_task":          {kind: "communicate"},
+	"activate_skill":         {kind: "other"},
+	"enter_plan_mode":        {kind: "other"},
+	"exit_plan_mode":         {kind: "other"},
+	agentTool:                {kind: "other"},
+	"read_mcp_resource":      {kind: "read"},
+	"list_mcp_resources":     {kind: "search"},
+	"tracker_create_task":    {kind: "think"},
+	"tracker_update_task":    {kind: "think"},
+	"tracker_get_task":       {kind: "read"},
+	"tracker_list_tasks":     {kind: "read"},
+	"tracker_add_dependency": {kind: "think"},
+	"tracker_visualize":      {kind: "read"},
+}
+
+var (
+	readsFiles   = []string{"read_files"}
+	writesFiles  = []string{"read_files", "write_files"}
+	runsAnything = []string{"read_files", "write_files", "run_process", "network"}
+)
+
+// wellKnownAliases leads from another name of a built-in tool to its own.
+var wellKnownAliases = map[string]string{
+	"grep_search": "search_file_content", "replace": editTool, shellAlias: shellTool, "google_web_search": "web_search",
+}
+
+// WellKnown returns what is known of a built-in tool by one of its names, so
+// that rules can be checked in a session that has not registered it. The call
+// has its name, aliases, governing names, kind and effects and nothing else.
+// It reports whether there is such a tool.
+func WellKnown(tool string) (Call, bool) {
+	if name, ok := wellKnownAliases[tool]; ok {
+		tool = name
+	}
+	k, ok := wellKnown[tool]
+	if !ok {
+		return Call{}, false
+	}
+	c := Call{Tool: tool, Aliases: slices.Clone(k.aliases), GovernedBy: slices.Clone(k.governedBy),
+		Kind: k.kind, Effects: slices.Clone(k.effects)}
+	c.Mutates = mutates(&c)
+	return c, true
+}
+
+// mutates reports whether a call changes something: it says so, its kind does
+// (AR-16), or an effect.
+func mutates(c *Call) bool {
+	switch c.Kind {
+	case "edit", "delete", "move", "execute":
+		return true
+	}
+	return c.Mutates || slices.Contains(c.Effects, "write_files") || slices.Contains(c.Effects, "run_process")
+}
