@@ -450,9 +450,31 @@ func TestSetFromManyProcesses(t *testing.T) {
 		require.NoError(t, cmd.Start())
 		running = append(running, cmd)
 	}
+	// Whoever reads meanwhile sees the file before or after a change.
+	done := make(chan struct{})
+	reads := make(chan int)
+	go func() {
+		n := 0
+		defer func() { reads <- n }()
+		for ; ; n++ {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			if state, _, err := p.store.Decide(t.Context(), p.path("x")); state != trust.Trusted || err != nil {
+				t.Errorf("%s, %v", state, err)
+				return
+			}
+		}
+	}()
 	for _, cmd := range running {
-		require.NoError(t, cmd.Wait())
+		if err := cmd.Wait(); err != nil {
+			t.Error(err)
+		}
 	}
+	close(done)
+	require.Positive(t, <-reads)
 	entries, err := p.store.List(t.Context())
 	require.NoError(t, err)
 	require.Len(t, entries, 1+processes*folders)
