@@ -50,8 +50,7 @@ refused, and the refusal names the flag that would allow it.`,
 			ctx := cmd.Context()
 			o := sessionOptions{flags: g, getenv: os.Getenv}
 			if batch {
-				o.ask = p.asker(true)
-				return p.withCalls(ctx, o, func(s session) error { return p.callBatch(ctx, s) })
+				return p.withCalls(ctx, o, true, func(s session) error { return p.callBatch(ctx, s) })
 			}
 			params := json.RawMessage("{}")
 			if len(args) == 2 {
@@ -60,9 +59,11 @@ refused, and the refusal names the flag that would allow it.`,
 					return err
 				}
 			}
-			o.ask = p.asker(len(args) == 2 && args[1] == "-")
-			return p.withCalls(ctx, o, func(s session) error {
-				a := answerOf(s.Run(ctx, scheduler.Request{CallID: "1", Tool: args[0], Args: params}))
+			stdinTaken := len(args) == 2 && args[1] == "-"
+			return p.withCalls(ctx, o, stdinTaken, func(s session) error {
+				r := s.Run(ctx, scheduler.Request{CallID: "1", Tool: args[0], Args: params})
+				p.showPreview(r)
+				a := answerOf(r)
 				if err := printJSON(p.out, a); err != nil {
 					return err
 				}
@@ -187,7 +188,9 @@ func (p *program) batchAnswer(ctx context.Context, s session, line int, text []b
 			`Send one JSON object a line: {"tool": NAME, "args": {…}}.`, err)
 		return answer{Tool: call.Tool, Status: scheduler.StatusError, Error: f}
 	}
-	return answerOf(s.Run(ctx, scheduler.Request{CallID: fmt.Sprint(line), Tool: call.Tool, Args: call.Args}))
+	r := s.Run(ctx, scheduler.Request{CallID: fmt.Sprint(line), Tool: call.Tool, Args: call.Args})
+	p.showPreview(r)
+	return answerOf(r)
 }
 
 // decodeCall reads a line of a batch strictly.

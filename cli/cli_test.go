@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -23,6 +24,14 @@ type fakeSession struct {
 	notices   []string
 	recovered int
 	closed    int
+	bus       *bus.MessageBus // nil: one of its own
+}
+
+func (f *fakeSession) MessageBus() *bus.MessageBus {
+	if f.bus == nil {
+		f.bus = bus.New(bus.Options{})
+	}
+	return f.bus
 }
 
 func (f *fakeSession) Tools() []tools.DeclarativeTool   { return nil }

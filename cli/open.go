@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -46,29 +45,7 @@ func openConfig(ctx context.Context, o sessionOptions) (session, error) {
 	if err := errors.Join(registryErr, schedulerErr); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	if o.ask != nil {
-		bus.Subscribe(context.WithoutCancel(ctx), c.MessageBus(), func(ctx context.Context, q bus.ToolConfirmationRequest) {
-			answerWith(ctx, o.ask, c.MessageBus(), q)
-		})
-	}
 	return &configSession{c, registry, runner, o.log.With("component", "CLI")}, nil
-}
-
-// answerWith answers a question by what the person at the terminal says.
-func answerWith(ctx context.Context, ask scheduler.Asker, b *bus.MessageBus, q bus.ToolConfirmationRequest) {
-	var details tools.Confirmation
-	said := scheduler.Answer{Outcome: bus.Cancel}
-	text, err := json.Marshal(q.Details)
-	if err == nil {
-		err = json.Unmarshal(text, &details)
-	}
-	if err == nil {
-		said, err = ask(ctx, scheduler.Question{CallID: q.CallID, Tool: q.ToolCall.Name, Confirmation: &details})
-	}
-	_ = b.Publish(bus.ToolConfirmationResponse{ // refused if the call has ended
-		CorrelationID: q.CorrelationID, Outcome: said.Outcome, Confirmed: said.Outcome == bus.ProceedOnce,
-		RequiresUserConfirmation: err != nil,
-	})
 }
 
 // parametersOf maps the global flags onto a Config's parameters.
@@ -123,6 +100,8 @@ func (s *configSession) Run(ctx context.Context, r scheduler.Request) scheduler.
 		"decision", resp.Decision.Decision, "took", time.Since(start))
 	return resp
 }
+
+func (s *configSession) MessageBus() *bus.MessageBus { return s.config.MessageBus() }
 
 func (s *configSession) Close() error { return s.config.Close() }
 

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -17,6 +18,7 @@ type session interface {
 	Tools() []tools.DeclarativeTool // in listing order
 	Lookup(name string) (tools.DeclarativeTool, error)
 	Run(context.Context, scheduler.Request) scheduler.Response
+	MessageBus() *bus.MessageBus // that the session asks on
 	// Recover finishes what killed runs left half written, and returns what
 	// the person should know of it. It changes files.
 	Recover(context.Context) []string
@@ -27,7 +29,6 @@ type session interface {
 type sessionOptions struct {
 	flags  *globalFlags
 	getenv func(string) string // nil: the environment does not count
-	ask    scheduler.Asker     // nil: nobody can be asked
 	log    *slog.Logger        // set by withSession
 }
 
@@ -54,9 +55,11 @@ func (p *program) withSession(ctx context.Context, o sessionOptions, use func(se
 	return use(s)
 }
 
-// withCalls is withSession for commands that may change files of the person's.
-func (p *program) withCalls(ctx context.Context, o sessionOptions, use func(session) error) error {
+// withCalls is withSession for commands that may change files of the person's,
+// who is asked at the terminal; stdinTaken says that stdin holds no answers.
+func (p *program) withCalls(ctx context.Context, o sessionOptions, stdinTaken bool, use func(session) error) error {
 	return p.withSession(ctx, o, func(s session) error {
+		defer p.attachTerminal(ctx, s.MessageBus(), stdinTaken)()
 		for _, notice := range s.Recover(ctx) {
 			p.complain(errors.New(notice))
 		}

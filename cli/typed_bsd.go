@@ -10,5 +10,9 @@ import (
 
 // discardTyped drops what was typed at a terminal and not read yet.
 func discardTyped(terminal *os.File) {
-	_ = unix.IoctlSetPointerInt(int(terminal.Fd()), unix.TIOCFLUSH, unix.TCIFLUSH)
+	conn, err := terminal.SyscallConn() // Fd would make reads of it impossible to give up
+	if err != nil {
+		return
+	}
+	_ = conn.Control(func(fd uintptr) { _ = unix.IoctlSetPointerInt(int(fd), unix.TIOCFLUSH, unix.TCIFLUSH) })
 }

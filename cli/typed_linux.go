@@ -8,5 +8,9 @@ import (
 
 // discardTyped drops what was typed at a terminal and not read yet.
 func discardTyped(terminal *os.File) {
-	_ = unix.IoctlSetInt(int(terminal.Fd()), unix.TCFLSH, unix.TCIFLUSH)
+	conn, err := terminal.SyscallConn() // Fd would make reads of it impossible to give up
+	if err != nil {
+		return
+	}
+	_ = conn.Control(func(fd uintptr) { _ = unix.IoctlSetInt(int(fd), unix.TCFLSH, unix.TCIFLUSH) })
 }

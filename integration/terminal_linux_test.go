@@ -1,11 +1,11 @@
 package integration_test
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"syscall"
 
@@ -19,8 +19,8 @@ import (
 // It runs a program whose stderr is a terminal, with its own stdin and stdout
 // left as they are. AHEAD is typed before the program starts, and then each
 // letter of ANSWERS, as a line and at once a second time, when a question
-// stands there. What the terminal shows goes to stderr, and the exit code is
-// the program's.
+// stands there; the letter C is Ctrl-C. What the terminal shows goes to stderr,
+// and the exit code is the program's.
 func terminal() {
 	code, err := runInTerminal(os.Args[1], os.Args[2], exec.Command(os.Args[3], os.Args[4:]...))
 	if err != nil {
@@ -58,6 +58,7 @@ func runInTerminal(ahead, answers string, program *exec.Cmd) (int, error) {
 	if err != nil {
 		return 0, err
 	}
+	prompt := regexp.MustCompile(`\[n\](\x1b\[0m)?o > `)
 	var unanswered []byte
 	chunk := make([]byte, 4096)
 	for {
@@ -67,16 +68,20 @@ func runInTerminal(ahead, answers string, program *exec.Cmd) (int, error) {
 		}
 		os.Stderr.Write(chunk[:n])
 		unanswered = append(unanswered, chunk[:n]...)
-		_, rest, asked := bytes.Cut(unanswered, []byte("[y/N] "))
-		if !asked {
+		at := prompt.FindIndex(unanswered)
+		if at == nil {
 			continue
 		}
 		if answers == "" {
 			_ = program.Process.Kill()
 			break
 		}
-		unanswered = rest
-		if _, err := person.WriteString(answers[:1] + "\n" + answers[:1] + "\n"); err != nil {
+		unanswered = unanswered[at[1]:]
+		keys := answers[:1] + "\n" + answers[:1] + "\n"
+		if answers[0] == 'C' {
+			keys = "\x03"
+		}
+		if _, err := person.WriteString(keys); err != nil {
 			return 0, err
 		}
 		answers = answers[1:]
