@@ -6,21 +6,20 @@ type Code string
 
 // Codes about a call as a whole.
 const (
-	Unknown               Code = "unknown"
-	UnhandledException    Code = "unhandled_exception" // a defect: a panic, or an error without a class
-	InvalidToolParams     Code = "invalid_tool_params"
-	ToolNotRegistered     Code = "tool_not_registered"
-	PolicyViolation       Code = "policy_violation"
-	ExecutionFailed       Code = "execution_failed"
-	DeniedByUser          Code = "denied_by_user"
-	NobodyToAsk           Code = "nobody_to_ask"           // a confirmation is due and no front end can answer
-	NotRemembered         Code = "approval_not_remembered" // an "always" that no rule can hold (AR-21)
-	Cancelled             Code = "cancelled"               // the context ended
-	StopExecution         Code = "stop_execution"          // a step before the call ended the turn
-	NotInitialized        Code = "not_initialized"
-	InvalidConfig         Code = "invalid_config"          // construction parameters that cannot be used
-	ApprovalNotRemembered Code = "approval_not_remembered" // an "always" that no rule can hold, or that another rule undoes (AR-20)
-	UntrustedFolder       Code = "untrusted_folder"        // refused because the folder is recorded as untrusted (CF-09)
+	Unknown            Code = "unknown"
+	UnhandledException Code = "unhandled_exception" // a defect: a panic, or an error without a class
+	InvalidToolParams  Code = "invalid_tool_params"
+	ToolNotRegistered  Code = "tool_not_registered"
+	PolicyViolation    Code = "policy_violation"
+	ExecutionFailed    Code = "execution_failed"
+	DeniedByUser       Code = "denied_by_user"
+	NobodyToAsk        Code = "nobody_to_ask"           // a confirmation is due and no front end can answer
+	NotRemembered      Code = "approval_not_remembered" // an "always" that no rule can hold (AR-21)
+	Cancelled          Code = "cancelled"               // the context ended
+	StopExecution      Code = "stop_execution"          // a step before the call ended the turn
+	NotInitialized     Code = "not_initialized"
+	InvalidConfig      Code = "invalid_config"   // construction parameters that cannot be used
+	UntrustedFolder    Code = "untrusted_folder" // refused because the folder is recorded as untrusted (CF-09)
 )
 
 // Codes about files and folders.

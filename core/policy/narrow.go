@@ -70,7 +70,7 @@ func (e *Engine) Narrow(c Call, s Scope) ([]Rule, error) {
 }
 
 func notRemembered(why string) error {
-	return fault.New(fault.ApprovalNotRemembered, "policy.narrow",
+	return fault.New(fault.NotRemembered, "policy.narrow",
 		"The approval cannot be remembered. "+why, "Approve it this once, or write a rule for it.")
 }
 

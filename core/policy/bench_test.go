@@ -1,0 +1,69 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// manyRules makes rules of every sort, none of them about write_file or about
+// git status, and at the end a few that are.
+func manyRules(n int) []policy.Rule {
+	verdicts := []policy.Verdict{policy.Allow, policy.Deny, policy.AskUser}
+	rules := make([]policy.Rule, 0, n)
+	for i := len(rules); i < n-4; i++ {
+		r := policy.Rule{Decision: verdicts[i%3], Priority: i % 900, Tier: policy.TierUser, Source: "many.toml", Line: i + 1}
+		switch i % 4 {
+		case 0:
+			r.Tools = []string{fmt.Sprintf("tool_%d", i)}
+		case 1:
+			r.Tools, r.CommandPrefix = []string{"run_shell_command"}, []string{fmt.Sprintf("program%d sub", i)}
+		case 2:
+			r.Tools, r.Server = []string{"*"}, fmt.Sprintf("server_%d", i)
+		default:
+			r.Tools, r.ArgsPattern = []string{fmt.Sprintf("other_%d", i)}, `"path":"[a-z]+"`
+		}
+		rules = append(rules, r)
+	}
+	return append(rules,
+		policy.Rule{Tools: []string{"write_file"}, Decision: policy.Deny, ArgsPattern: `\.env`, Priority: 10, Tier: policy.TierUser},
+		policy.Rule{Tools: []string{"write_file"}, Decision: policy.Allow, Priority: 5, Tier: policy.TierUser},
+		policy.Rule{Tools: []string{"run_shell_command"}, Decision: policy.Deny, CommandPrefix: []string{"git push", "rm -rf"}, Priority: 10, Tier: policy.TierUser},
+		policy.Rule{Tools: []string{"run_shell_command"}, Decision: policy.Allow, CommandPrefix: []string{"git status", "grep", "wc"}, Priority: 10, Tier: policy.TierUser})
+}
+
+// benchmark measures one decision with 10 to 10,000 rules.
+func benchmark(b *testing.B, c policy.Call, want policy.Verdict) {
+	for _, n := range []int{10, 100, 1_000, 10_000} {
+		b.Run(fmt.Sprintf("rules=%d", n), func(b *testing.B) {
+			e := engine(b, manyRules(n)...)
+			if d := e.Decide(c); d.Decision != want {
+				b.Fatalf("%+v", d)
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				e.Decide(c)
+			}
+		})
+	}
+}
+
+func BenchmarkDecidePlain(b *testing.B) {
+	c, _ := policy.WellKnown("read_file")
+	c.Params, c.Dir, c.Roots = json.RawMessage(`{"file_path":"/w/a.go"}`), "/w", []string{"/w"}
+	benchmark(b, c, policy.Allow)
+}
+
+func BenchmarkDecidePattern(b *testing.B) {
+	c, _ := policy.WellKnown("write_file")
+	c.Params, c.Dir, c.Roots = json.RawMessage(`{"content":"package main\n\nfunc main() {}\n","file_path":"a.go"}`), "/w", []string{"/w"}
+	benchmark(b, c, policy.Allow)
+}
+
+func BenchmarkDecideShell(b *testing.B) {
+	c, _ := policy.WellKnown("run_shell_command")
+	c.Params, c.Dir, c.Roots = json.RawMessage(`{"command":"git status --short | grep -v '^??' | wc -l"}`), "/w", []string{"/w"}
+	benchmark(b, c, policy.Allow)
+}
