@@ -29,7 +29,7 @@ func (r *reader) checker(t *table) {
 	f.checked(&c)
 	f.warnUnknown()
 	if !f.spoil {
-		f.lastCheck(insteadOf(c))
+		f.lastCheck(c.Validate())
 	}
 	if f.spoil {
 		if len(c.Tools) > 0 {
@@ -102,15 +102,5 @@ func (f *fields) warnUnknown() {
 			remedy = "Is " + nearest + " meant?"
 		}
 		f.warn(e.line, e.key, KindUnknownKey, fmt.Sprintf("The key %s is unknown. It is not read.", quote(e.key)), remedy)
-	}
-}
-
-// insteadOf returns the rule that asks where a checker cannot check.
-func insteadOf(c policy.Checker) policy.Rule {
-	return policy.Rule{
-		Name:  fmt.Sprintf("in place of the safety checker in line %d, which has a mistake", c.Line),
-		Tools: c.Tools, Decision: policy.AskUser, Priority: highest,
-		Server: c.Server, ArgsPattern: c.ArgsPattern, CommandPrefix: c.CommandPrefix, CommandRegex: c.CommandRegex,
-		Annotations: c.Annotations, Modes: c.Modes, Tier: c.Tier, Source: c.Source, Line: c.Line,
 	}
 }

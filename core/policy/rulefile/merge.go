@@ -59,11 +59,12 @@ func cannotAdd(path string, cause error) error {
 // and has no condition of its own that rule has not. i is its index in rules.
 func sameRule(root *table, rules []policy.Rule, rule policy.Rule) (i int, t *table) {
 	e := root.find(ruleTable)
-	if e == nil || e.header == "" {
+	if e == nil {
 		return 0, nil
 	}
+	items, _ := e.value.([]node) // one table has no place for rules
 	tables := make(map[int]*table)
-	for _, item := range e.value.([]node) {
+	for _, item := range items {
 		if t, ok := item.value.(*table); ok {
 			tables[t.line] = t
 		}

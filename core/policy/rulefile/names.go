@@ -141,6 +141,9 @@ func (n *names) similar(name string) []string {
 	var out []string
 	distance := make(map[string]int)
 	for _, known := range n.known {
+		if d := len(name) - len(known); d > most || d < -most {
+			continue
+		}
 		d := levenshtein(strings.ToLower(name), strings.ToLower(known))
 		if d <= min(most, max(1, len(name)/2)) {
 			out = append(out, known)

@@ -38,8 +38,8 @@ func explainPattern(err error) (message, remedy string) {
 	}
 	expr := clip(e.Expr)
 	switch {
-	case e.Code == syntax.ErrInvalidPerlOp && (strings.HasPrefix(e.Expr, "(?=") || strings.HasPrefix(e.Expr, "(?!") ||
-		strings.HasPrefix(e.Expr, "(?<")):
+	case strings.HasPrefix(e.Expr, "(?=") || strings.HasPrefix(e.Expr, "(?!") ||
+		strings.HasPrefix(e.Expr, "(?<=") || strings.HasPrefix(e.Expr, "(?<!"):
 		return fmt.Sprintf("The pattern looks ahead or behind (%s), which the regular expressions of policies (RE2) cannot.", expr),
 			"Use two rules: one for what is to match, and one with a higher priority for the exception."
 	case e.Code == syntax.ErrInvalidEscape && len(e.Expr) > 1 && e.Expr[1] >= '1' && e.Expr[1] <= '9':

@@ -15,7 +15,9 @@
 package rulefile
 
 import (
+	"bytes"
 	"fmt"
+	"regexp"
 	"slices"
 
 	"github.com/fettle-dev/fettle/core/policy"
@@ -68,6 +70,9 @@ func Parse(path string, data []byte, o Options) (File, []Problem) {
 	}
 	root, broken := readTOML(data)
 	if broken != nil {
+		root, r.single = readSingle(data)
+	}
+	if root == nil {
 		r.report(broken.line, "", KindTOML, Error,
 			fmt.Sprintf("The file is no TOML (%s): nothing of it is in force.", clip(broken.message)),
 			"Mend that line.")
@@ -79,10 +84,34 @@ func Parse(path string, data []byte, o Options) (File, []Problem) {
 	return r.file, r.problems
 }
 
+// readSingle reads a document that is no TOML because of headers like [rule]
+// between others like [[rule]]. single are the lines of the former. root is nil
+// if something else is wrong.
+func readSingle(data []byte) (root *table, single map[int]bool) {
+	header := regexp.MustCompile(`(?m)^[ \t]*\[[ \t]*(rule|safety_checker|test)[ \t]*\]`)
+	single = make(map[int]bool)
+	var mended []byte
+	done, line := 0, 1
+	for _, at := range header.FindAllSubmatchIndex(data, -1) {
+		line += bytes.Count(data[done:at[0]], []byte("\n"))
+		single[line] = true
+		mended = append(mended, data[done:at[0]]...)
+		mended = append(append(append(mended, "[["...), data[at[2]:at[3]]...), "]]"...)
+		done = at[1]
+	}
+	if len(single) == 0 {
+		return nil, nil
+	}
+	root, _ = readTOML(append(mended, data[done:]...))
+	return root, single
+}
+
 // reader collects what a file holds.
 type reader struct {
 	options  Options
-	source   string // of its rules
+	single   map[int]bool // lines of tables whose header lacks brackets
+	skipped  int          // lines of the file before the text that is read
+	source   string       // of its rules
 	file     File
 	problems []Problem
 	names    *names
@@ -133,7 +162,11 @@ func (r *reader) tables(e *entry, read func(*table)) {
 	case []node:
 		for _, item := range v {
 			if t, ok := item.value.(*table); ok {
-				read(t)
+				if r.single[t.line] {
+					r.oneTable(e.key, t)
+				} else {
+					read(t)
+				}
 				continue
 			}
 			r.report(item.line, e.key, KindSchema, Error,
@@ -141,15 +174,27 @@ func (r *reader) tables(e *entry, read func(*table)) {
 				fmt.Sprintf("Write each one as a table under its own [[%s]].", e.key))
 		}
 	case *table:
-		r.report(e.line, e.key, KindSchema, Error,
-			fmt.Sprintf("[%s] is one table where a list of tables belongs: it is not in force.", e.key),
-			fmt.Sprintf("Write [[%s]], with two brackets.", e.key))
-		r.standInFor(e.key, v)
+		r.oneTable(e.key, v)
 	default:
 		r.report(e.line, e.key, KindSchema, Error,
 			fmt.Sprintf("It is %s where a list of tables belongs: it is not in force.", describe(v)),
 			fmt.Sprintf("Write each one as a table under its own [[%s]].", e.key))
 	}
+}
+
+// oneTable reports a header like [rule], and makes up for what is below it.
+func (r *reader) oneTable(key string, t *table) {
+	r.report(t.line, key, KindSchema, Error,
+		fmt.Sprintf("[%s] is one table where a list of tables belongs: it is not in force.", key),
+		fmt.Sprintf("Write [[%s]], with two brackets.", key))
+	alone := newReader(r.file.Path, r.options)
+	switch key {
+	case ruleTable:
+		alone.rule(t)
+	case checkerTable:
+		alone.checker(t)
+	}
+	r.file.StandIns = append(r.file.StandIns, alone.tightening()...)
 }
 
 func (r *reader) unknownTable(e *entry) {

@@ -3,7 +3,6 @@ package rulefile
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -18,7 +17,7 @@ func (r *reader) rule(t *table) {
 	rule := f.rule()
 	f.unknownKeys(rule.Decision)
 	if !f.spoil {
-		f.lastCheck(rule)
+		f.lastCheck(rule.Validate())
 	}
 	if f.spoil {
 		r.standIn(rule)
@@ -68,7 +67,7 @@ func (f *fields) verdict(keys ...string) policy.Verdict {
 
 // conditions reads the conditions that rules and checkers have in common.
 func (f *fields) conditions() policy.Rule {
-	rule := policy.Rule{Tier: f.r.options.Tier, Source: f.r.source, Line: f.t.line}
+	rule := policy.Rule{Tier: f.r.options.Tier, Source: f.r.source, Line: f.t.line + f.r.skipped}
 	rule.Server = f.line("mcpName")
 	rule.Tools = f.toolNames(rule.Server)
 	rule.Modes = f.modes()
@@ -225,9 +224,8 @@ func (f *fields) unknownKeys(decision policy.Verdict) {
 	}
 }
 
-// lastCheck lets the engine say what it would not take.
-func (f *fields) lastCheck(rule policy.Rule) {
-	err := rule.Validate()
+// lastCheck reports what an engine would not take.
+func (f *fields) lastCheck(err error) {
 	if err == nil {
 		return
 	}
@@ -265,78 +263,4 @@ func (r *reader) mayNot(allows bool, modes []policy.ApprovalMode) (why, remedy s
 		return "because it names the mode yolo, which extensions have no say in.", "Leave modes out for a rule that holds in all of them."
 	}
 	return "", ""
-}
-
-// standIn makes up for a rule that has a mistake. It asks, even for a rule that
-// denies, so that a mistake is in nobody's way who is there to answer. Its
-// conditions are those that could be read.
-func (r *reader) standIn(rule policy.Rule) {
-	if rule.Decision == policy.Allow || len(rule.Tools) == 0 {
-		return
-	}
-	rule.Name = fmt.Sprintf("in place of the rule in line %d, which has a mistake", rule.Line)
-	rule.Decision, rule.DenyMessage, rule.AllowRedirection = policy.AskUser, "", false
-	if rule.Validate() == nil {
-		r.file.StandIns = append(r.file.StandIns, rule)
-	}
-}
-
-// standInFor makes up for a single [rule] or [safety_checker], which is told
-// already.
-func (r *reader) standInFor(key string, t *table) {
-	quiet := newReader(r.file.Path, r.options)
-	switch key {
-	case ruleTable:
-		quiet.rule(t)
-	case checkerTable:
-		quiet.checker(t)
-	}
-	r.file.StandIns = append(r.file.StandIns, quiet.tightening()...)
-}
-
-// tightening returns what a reader has found that only tightens.
-func (r *reader) tightening() []policy.Rule {
-	var out []policy.Rule
-	for _, rule := range r.file.Rules {
-		if rule.Decision != policy.Allow {
-			out = append(out, rule)
-		}
-	}
-	for _, c := range r.file.Checkers {
-		out = append(out, insteadOf(c))
-	}
-	return append(out, r.file.StandIns...)
-}
-
-// salvage returns what can still be read of a file that is no TOML and only
-// tightens. It reads each piece that begins with a line of a [[header]] alone.
-func salvage(path string, data []byte, o Options) []policy.Rule {
-	var out []policy.Rule
-	text := string(data)
-	line, start, startLine := 1, 0, 1
-	piece := func(end int) {
-		root, broken := readTOML([]byte(text[start:end]))
-		if broken != nil {
-			return
-		}
-		r := newReader(path, o)
-		r.document(root)
-		for _, rule := range r.tightening() {
-			rule.Line += startLine - 1
-			out = append(out, rule)
-		}
-	}
-	for offset := 0; offset < len(text); line++ {
-		length := strings.IndexByte(text[offset:], '\n') + 1
-		if length == 0 {
-			length = len(text) - offset
-		}
-		if offset > start && strings.HasPrefix(strings.TrimLeft(text[offset:offset+length], " \t"), "[[") {
-			piece(offset)
-			start, startLine = offset, line
-		}
-		offset += length
-	}
-	piece(len(text))
-	return out
 }

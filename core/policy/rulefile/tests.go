@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -121,7 +120,6 @@ func callOf(tool, server string) policy.Call {
 		return policy.Call{Tool: "mcp_" + server + "_" + own, Server: server, ServerTool: own, Kind: "other"}
 	}
 	if call, ok := policy.WellKnown(tool); ok {
-		call.Aliases, call.GovernedBy, call.Effects = slices.Clone(call.Aliases), slices.Clone(call.GovernedBy), slices.Clone(call.Effects)
 		return call
 	}
 	return policy.Call{Tool: tool, Kind: "other"}

@@ -1,0 +1,39 @@
+//go:build unix
+
+package rulefile_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/unprivileged"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/policy/rulefile"
+)
+
+// What may not be written is told, and nothing is left behind.
+func TestAppendNotPermitted(t *testing.T) {
+	const nobody = 65534
+	top, ok := unprivileged.Run(t, func(top string) {
+		write(t, filepath.Join(top, "locked", "a.toml"), deny())
+		write(t, filepath.Join(top, "locked", "broken.toml"), "[[rule")
+		secret := write(t, filepath.Join(top, "mine", "secret.toml"), deny())
+		require.NoError(t, os.Chown(filepath.Join(top, "mine"), nobody, nobody))
+		require.NoError(t, os.Chmod(secret, 0))
+	})
+	if !ok {
+		return
+	}
+	for _, name := range []string{"locked/a.toml", "locked/new.toml", "locked/broken.toml", "locked/sub/a.toml", "mine/secret.toml"} {
+		_, err := rulefile.Append(t.Context(), filepath.Join(top, name), []policy.Rule{approval("ls")})
+		require.Equal(t, fault.FileWriteFailure, fault.CodeOf(err), name)
+		require.Contains(t, fault.As(err).Message, "permission denied")
+		require.NotEmpty(t, fault.As(err).Remedy)
+	}
+	onlyFiles(t, filepath.Join(top, "locked"), "a.toml", "broken.toml")
+	onlyFiles(t, filepath.Join(top, "mine"), "secret.toml")
+}

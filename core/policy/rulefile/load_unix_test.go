@@ -1,0 +1,93 @@
+//go:build unix
+
+package rulefile_test
+
+import (
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/internal/unprivileged"
+	"github.com/fettle-dev/fettle/core/policy/rulefile"
+)
+
+// A pipe, a socket or a device is refused without waiting for anybody; a link
+// to a regular file is followed.
+func TestLoadSpecial(t *testing.T) {
+	top := t.TempDir()
+	pipe := filepath.Join(top, "a.toml")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	target := write(t, filepath.Join(t.TempDir(), "real"), deny())
+	link := filepath.Join(top, "b.toml")
+	require.NoError(t, os.Symlink(target, link))
+	require.NoError(t, os.Symlink(filepath.Join(top, "nothing"), filepath.Join(top, "c.toml")))
+	require.NoError(t, os.Symlink(os.DevNull, filepath.Join(top, "d.toml")))
+
+	files, problems := rulefile.Load(t.Context(), []string{top}, user)
+	require.Len(t, files, 1)
+	require.Equal(t, link, files[0].Path)
+	require.Len(t, problems, 2)
+	require.Equal(t, pipe, problems[0].Path)
+	require.Contains(t, problems[0].Message, "no regular file")
+	require.Equal(t, filepath.Join(top, "d.toml"), problems[1].Path)
+}
+
+func TestLoadUnreadable(t *testing.T) {
+	top, ok := unprivileged.Run(t, func(top string) {
+		write(t, filepath.Join(top, "a.toml"), deny())
+		write(t, filepath.Join(top, "b.toml"), deny())
+		require.NoError(t, os.Chmod(filepath.Join(top, "a.toml"), 0))
+	})
+	if !ok {
+		return
+	}
+	files, problems := rulefile.Load(t.Context(), []string{top}, user)
+	require.Len(t, files, 1)
+	require.Len(t, problems, 1)
+	require.Contains(t, problems[0].String(), "permission denied")
+}
+
+// The administrator's folder counts only if nobody else can write to it.
+func TestCheckAdmin(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs files of root's")
+	}
+	top := t.TempDir()
+	dir := filepath.Join(top, "policies")
+	require.Nil(t, rulefile.CheckAdmin(dir), "nothing is there")
+	file := write(t, filepath.Join(dir, "a.toml"), deny())
+	write(t, filepath.Join(dir, "readme.txt"), "")
+	require.NoError(t, os.Chmod(filepath.Join(dir, "readme.txt"), 0o666))
+	require.Nil(t, rulefile.CheckAdmin(dir))
+
+	for name, tt := range map[string]struct {
+		path string
+		mode os.FileMode
+		uid  int
+	}{
+		"folder for the group": {dir, 0o775, 0},
+		"folder for all":       {dir, 0o757, 0},
+		"file for all":         {file, 0o646, 0},
+		"file for the group":   {file, 0o664, 0},
+		"folder of another":    {dir, 0o755, 65534},
+		"file of another":      {file, 0o644, 65534},
+	} {
+		t.Run(name, func(t *testing.T) {
+			info, err := os.Stat(tt.path)
+			require.NoError(t, err)
+			require.NoError(t, os.Chmod(tt.path, tt.mode))
+			require.NoError(t, os.Chown(tt.path, tt.uid, -1))
+			p := rulefile.CheckAdmin(dir)
+			require.NoError(t, os.Chown(tt.path, 0, -1))
+			require.NoError(t, os.Chmod(tt.path, info.Mode()))
+			require.NotNil(t, p)
+			require.Equal(t, tt.path, p.Path)
+			require.Equal(t, rulefile.KindInsecure, p.Kind)
+			require.Equal(t, rulefile.Warning, p.Severity)
+			require.Nil(t, rulefile.CheckAdmin(dir))
+		})
+	}
+}
