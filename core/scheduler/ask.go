@@ -139,7 +139,5 @@ func (c *call) tellUpdate(r policy.Rule, tool string, scope policy.Scope) {
 	for _, mode := range r.Modes {
 		m.Modes = append(m.Modes, string(mode))
 	}
-	if c.o.Bus != nil {
-		c.tell(m)
-	}
+	c.tell(m)
 }

@@ -34,7 +34,10 @@ func (s *Scheduler) newBatch(requests []Request) *batch {
 		endedAt:   len(requests),
 	}
 	for i, r := range requests {
-		b.states[i] = bus.ToolCallState{CallID: r.CallID, Name: r.Tool, Args: wireArgs(r.Args), Status: bus.StatusValidating}
+		b.states[i] = bus.ToolCallState{CallID: r.CallID, Name: r.Tool, Status: bus.StatusValidating}
+		if s.watched(bus.TypeToolCallsUpdate) {
+			b.states[i].Args = wireArgs(r.Args)
+		}
 	}
 	return b
 }
@@ -151,7 +154,7 @@ func (b *batch) publish() {
 }
 
 func (b *batch) publishLocked() {
-	if b.o.Bus != nil && b.o.Bus.Watched(bus.TypeToolCallsUpdate) {
+	if b.watched(bus.TypeToolCallsUpdate) {
 		b.tell(bus.ToolCallsUpdate{SchedulerID: b.o.ID, ToolCalls: slices.Clone(b.states)})
 	}
 }
@@ -159,8 +162,14 @@ func (b *batch) publishLocked() {
 // listening reports whether anybody is there to answer questions of a type.
 func (s *Scheduler) listening(t bus.Type) bool { return s.o.Bus != nil && s.o.Bus.Listening(t) }
 
-// tell publishes a message. A bus that is closed has nobody left to tell.
+// watched reports whether anybody sees messages of a type.
+func (s *Scheduler) watched(t bus.Type) bool { return s.o.Bus != nil && s.o.Bus.Watched(t) }
+
+// tell publishes a message, if there is a bus. One that is closed that is closed has nobody left to tell.
 func (s *Scheduler) tell(m bus.Message) {
+	if s.o.Bus == nil {
+		return
+	}
 	if err := s.o.Bus.Publish(m); err != nil && !errors.Is(err, bus.ErrClosed) {
 		s.report(fmt.Errorf("scheduler: publish %s: %w", m.Type(), err))
 	}

@@ -84,8 +84,11 @@ func (c *call) take(inv tools.ToolInvocation) error {
 		return errors.New("it built neither an invocation nor an error")
 	}
 	c.inv, c.params = inv, inv.Params()
-	description := inv.Description()
-	c.note(c.index, func(s *bus.ToolCallState) { s.Name, s.Description, s.Args = c.name, description, wireArgs(c.params) })
+	if !c.watched(bus.TypeToolCallsUpdate) {
+		return nil
+	}
+	description, args := inv.Description(), wireArgs(c.params)
+	c.note(c.index, func(s *bus.ToolCallState) { s.Name, s.Description, s.Args = c.name, description, args })
 	return nil
 }
 

@@ -155,7 +155,7 @@ func (c *call) tighten(v policy.Verdict, source, reason string) {
 
 // rejected ends a call that policy denies, and tells so (AR-26).
 func (c *call) rejected() Response {
-	if c.o.Bus != nil {
+	if c.watched(bus.TypeToolPolicyRejection) {
 		c.tell(bus.ToolPolicyRejection{
 			ToolCall: c.toolCall(), CallID: c.request.CallID,
 			ServerName: c.subject.Server, Subagent: c.subject.Subagent, Decision: explain(c.decision),

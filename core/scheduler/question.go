@@ -45,7 +45,7 @@ func newCorrelationID() string {
 // such call from being asked about is not offered.
 func (c *call) outcomes(details *tools.Confirmation) []bus.Outcome {
 	offered := []bus.Outcome{bus.ProceedOnce}
-	if !c.tightened {
+	if !c.tightened && c.decision.Decision == policy.AskUser {
 		for _, o := range []bus.Outcome{bus.ProceedAlways, bus.ProceedAlwaysAndSave, bus.ProceedAlwaysTool, bus.ProceedAlwaysServer} {
 			if c.offers(o) && c.o.Policy.CanRemember(c.subject, scopeOf(o)) {
 				offered = append(offered, o)

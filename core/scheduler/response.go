@@ -92,14 +92,11 @@ func (c *call) cancelled(ctx context.Context, result tools.Result) Response {
 // finish keeps the call's response and tells how the call has ended.
 func (c *call) finish(resp Response) {
 	c.responses[c.index] = resp
-	if c.o.Bus == nil {
-		return
-	}
 	if c.executed {
 		c.tellResult(resp)
 	}
 	var display json.RawMessage
-	if resp.Result.ReturnDisplay != (tools.Display{}) && c.o.Bus.Watched(bus.TypeToolCallsUpdate) {
+	if resp.Result.ReturnDisplay != (tools.Display{}) && c.watched(bus.TypeToolCallsUpdate) {
 		display, _ = resp.Result.ReturnDisplay.MarshalJSON() // left out where it cannot be told
 	}
 	c.change(c.index, func(s *bus.ToolCallState) {
@@ -110,9 +107,9 @@ func (c *call) finish(resp Response) {
 // tellResult tells what an executed call gave.
 func (c *call) tellResult(resp Response) {
 	switch {
-	case resp.Status != StatusSuccess:
+	case resp.Status != StatusSuccess && c.watched(bus.TypeToolExecutionFailure):
 		c.tell(bus.ToolExecutionFailure{ToolCall: c.toolCall(), CallID: c.request.CallID, Error: *failure(resp.Result.Error)})
-	case c.o.Bus.Watched(bus.TypeToolExecutionSuccess):
+	case resp.Status == StatusSuccess && c.watched(bus.TypeToolExecutionSuccess):
 		text, err := tools.JSON(resp.Result)
 		if err != nil {
 			c.report(fmt.Errorf("tool %q: its result cannot be told: %w", c.name, err))

@@ -1,0 +1,412 @@
+package scheduler_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/policy/shell"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// modifiable is a fake whose content can be replaced.
+type modifiable struct {
+	*fake
+	modify func(ctx context.Context, content string) (tools.ToolInvocation, error)
+}
+
+func (m *modifiable) Build(args json.RawMessage) (tools.ToolInvocation, error) {
+	if _, err := m.fake.Build(args); err != nil {
+		return nil, err
+	}
+	return m, nil
+}
+
+func (m *modifiable) Modify(ctx context.Context, content string) (tools.ToolInvocation, error) {
+	m.steps = append(m.steps, "modify")
+	if m.modify != nil {
+		return m.modify(ctx, content)
+	}
+	m.params = json.RawMessage(`{"content":"` + content + `"}`)
+	return m, nil
+}
+
+func (m *modifiable) Lookup(string) (tools.DeclarativeTool, error) { return m, nil }
+
+// newModifiable is a setup over an edit that shows what it would write.
+func newModifiable(verdict policy.Verdict) (*setup, *modifiable) {
+	s := newSetup(tools.KindEdit, verdict, bus.ProceedOnce)
+	m := &modifiable{fake: s.fake}
+	s.options.Tools = m
+	s.confirm = func(context.Context) (*tools.Confirmation, error) {
+		return &tools.Confirmation{Type: tools.ConfirmEdit, Title: "Edit", EditDetails: &tools.EditDetails{NewContent: string(m.params)}}, nil
+	}
+	return s, m
+}
+
+func edits(content string) bus.ToolConfirmationResponse {
+	return bus.ToolConfirmationResponse{Outcome: bus.ModifyWithEditor, Confirmed: true, Payload: bus.Payload{NewContent: &content}}
+}
+
+// AR-20: which answers a person is offered, in order.
+func TestOutcomesOffered(t *testing.T) {
+	all := func(policy.Scope) bool { return true }
+	asks := scheduler.Before(func(context.Context, scheduler.Proposal) (scheduler.Advice, error) {
+		return scheduler.Advice{Verdict: policy.AskUser, Reason: "Careful."}, nil
+	})
+	tests := map[string]struct {
+		kind   tools.Kind
+		change func(*setup)
+		want   string
+	}{
+		"nothing can be remembered": {tools.KindExecute, func(s *setup) { s.policy.canRemember = nil }, "proceed_once cancel"},
+		"a file tool":               {tools.KindEdit, nil, "proceed_once proceed_always proceed_always_and_save cancel"},
+		"a search":                  {tools.KindSearch, nil, "proceed_once proceed_always proceed_always_and_save cancel"},
+		"another tool":              {tools.KindFetch, nil, "proceed_once proceed_always proceed_always_and_save proceed_always_tool cancel"},
+		"a command line": {tools.KindExecute, func(s *setup) {
+			s.policy.prepare = func(c *policy.Call) { c.Line = &shell.Line{} }
+		}, "proceed_once proceed_always proceed_always_and_save cancel"},
+		"a server's tool": {tools.KindEdit, func(s *setup) { s.options.Subject = func(c *policy.Call) { c.Server = "srv" } },
+			"proceed_once proceed_always proceed_always_and_save proceed_always_tool proceed_always_server cancel"},
+		"not to be saved": {tools.KindFetch, func(s *setup) {
+			s.policy.canRemember = func(scope policy.Scope) bool { return scope != policy.ScopeSaved }
+		}, "proceed_once proceed_always proceed_always_tool cancel"},
+		"asked for by a step before, which would ask again": {tools.KindFetch, func(s *setup) {
+			s.options.Before = []scheduler.Before{asks}
+		}, "proceed_once cancel"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newSetup(tt.kind, policy.AskUser, bus.ProceedOnce)
+			s.policy.canRemember = all
+			if tt.change != nil {
+				tt.change(s)
+			}
+			require.Equal(t, scheduler.StatusSuccess, s.call(t.Context()).Status)
+			var got []string
+			for _, o := range s.questions[0].Outcomes {
+				got = append(got, string(o))
+			}
+			require.Equal(t, tt.want, strings.Join(got, " "))
+		})
+	}
+	s, _ := newModifiable(policy.AskUser)
+	s.call(t.Context())
+	require.Equal(t, []bus.Outcome{bus.ProceedOnce, bus.ModifyWithEditor, bus.Cancel}, s.questions[0].Outcomes)
+	s.confirm = nil // no edit to change
+	s.call(t.Context())
+	require.Equal(t, []bus.Outcome{bus.ProceedOnce, bus.Cancel}, s.questions[1].Outcomes)
+}
+
+// Only a well-formed answer that was offered lets a call run. Every other
+// counts as a no.
+func TestAnswers(t *testing.T) {
+	content := "new"
+	tests := map[string]struct {
+		answer  bus.ToolConfirmationResponse
+		runs    bool
+		code    fault.Code
+		message string
+	}{
+		"once":                     {says(bus.ProceedOnce), true, "", ""},
+		"confirmed, nothing else":  {bus.ToolConfirmationResponse{Confirmed: true}, true, "", ""},                  // spec 3.4
+		"nothing at all":           {bus.ToolConfirmationResponse{}, false, fault.DeniedByUser, "did not approve"}, // spec 3.4
+		"cancel":                   {says(bus.Cancel), false, fault.DeniedByUser, "did not approve"},
+		"not offered":              {says(bus.ProceedAlways), false, fault.DeniedByUser, `"proceed_always" was not offered`},
+		"unknown":                  {says("perhaps"), false, fault.DeniedByUser, `"perhaps" was not offered`},
+		"once, and not confirmed":  {bus.ToolConfirmationResponse{Outcome: bus.ProceedOnce}, false, fault.DeniedByUser, "does not confirm"},
+		"cancel, and confirmed":    {bus.ToolConfirmationResponse{Outcome: bus.Cancel, Confirmed: true}, false, fault.DeniedByUser, "at once"},
+		"no person":                {bus.ToolConfirmationResponse{RequiresUserConfirmation: true, Confirmed: true}, false, fault.NobodyToAsk, "nobody to ask"},
+		"an edit of what is none":  {edits(content), false, fault.DeniedByUser, `"modify_with_editor" was not offered`},
+		"once, with other content": {bus.ToolConfirmationResponse{Confirmed: true, Payload: bus.Payload{NewContent: &content}}, false, fault.DeniedByUser, "was not offered"},
+		"cancel, with a word": {bus.ToolConfirmationResponse{Payload: bus.Payload{Feedback: " Use make. "}}, false, fault.DeniedByUser,
+			"The user said: Use make."},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newSetup(tools.KindEdit, policy.AskUser, "")
+			s.answer = func(bus.ToolConfirmationRequest) bus.ToolConfirmationResponse { return tt.answer }
+			r := s.call(t.Context())
+			require.Equal(t, tt.runs, slices.Contains(s.steps, "execute"))
+			require.Equal(t, tt.code, fault.CodeOf(asError(r)))
+			if tt.code != "" {
+				require.Equal(t, scheduler.StatusDenied, r.Status)
+				require.Contains(t, r.Result.Error.Message, tt.message)
+				require.NotEmpty(t, r.Result.Error.Remedy)
+			}
+		})
+	}
+}
+
+func asError(r scheduler.Response) error {
+	if r.Result.Error == nil {
+		return nil
+	}
+	return r.Result.Error
+}
+
+// AR-15, AR-21: an approval for more than this call is remembered before the
+// call runs, and told as a rule.
+func TestRemember(t *testing.T) {
+	for outcome, scope := range map[bus.Outcome]policy.Scope{
+		bus.ProceedAlways: policy.ScopeSession, bus.ProceedAlwaysAndSave: policy.ScopeSaved,
+		bus.ProceedAlwaysTool: policy.ScopeTool, bus.ProceedAlwaysServer: policy.ScopeServer,
+	} {
+		s := newSetup(tools.KindFetch, policy.AskUser, outcome)
+		s.options.Subject = func(c *policy.Call) { c.Server = "srv" }
+		s.policy.canRemember = func(policy.Scope) bool { return true }
+		s.policy.remember = func(c policy.Call, got policy.Scope) ([]policy.Rule, error) {
+			s.steps = append(s.steps, "remember")
+			require.Equal(t, scope, got)
+			require.Equal(t, `{"final":1}`, string(c.Params))
+			return []policy.Rule{{Tools: []string{"fetch"}, Server: "srv", ArgsPattern: "a", CommandPrefix: []string{"git status"},
+				AllowRedirection: true, Modes: []policy.ApprovalMode{policy.ModeYolo}}}, nil
+		}
+		var told []bus.UpdatePolicy
+		for _, m := range s.record(t, t.Context(), one("c1")) {
+			if u, ok := m.(bus.UpdatePolicy); ok {
+				require.NotContains(t, s.steps[:len(s.steps)-1], "execute")
+				told = append(told, u)
+			}
+		}
+		want := bus.UpdatePolicy{ToolName: "fetch", MCPName: "srv", ArgsPattern: "a", CommandPrefix: []string{"git status"},
+			AllowRedirection: true, Modes: []string{"yolo"}}
+		if scope == policy.ScopeSaved {
+			want.Persist, want.PersistScope = true, bus.PersistUser
+		}
+		require.Equal(t, []bus.UpdatePolicy{want}, told)
+		require.Equal(t, "build decide confirm remember execute", strings.Join(s.steps, " "))
+	}
+}
+
+// An approval that cannot be remembered still holds for the call, and the
+// response says that and why.
+func TestNotRemembered(t *testing.T) {
+	full := fault.New(fault.NotRemembered, "x", "The part $(x) cannot be told.", "Approve it each time.")
+	for want, remember := range map[string]func(policy.Call, policy.Scope) ([]policy.Rule, error){
+		"The part $(x) cannot be told. Approve it each time.": func(policy.Call, policy.Scope) ([]policy.Rule, error) { return nil, full },
+		"disk on fire.": func(policy.Call, policy.Scope) ([]policy.Rule, error) { return nil, errors.New("disk on\nfire") },
+		"boom.":         func(policy.Call, policy.Scope) ([]policy.Rule, error) { panic("boom") },
+	} {
+		s := newSetup(tools.KindFetch, policy.AskUser, bus.ProceedAlways)
+		s.policy.canRemember = func(policy.Scope) bool { return true }
+		s.policy.remember = remember
+		r := s.call(t.Context())
+		require.Equal(t, scheduler.StatusSuccess, r.Status)
+		require.Equal(t, []string{"This call was approved, but the approval is not remembered: " + want}, r.Notices)
+		var got struct{ Output, Notice any }
+		require.NoError(t, json.Unmarshal(r.FunctionResponse(), &got))
+		require.Equal(t, "done", got.Output)
+		require.Equal(t, []any{r.Notices[0]}, got.Notice)
+		require.Len(t, s.defects, map[bool]int{true: 1}[want == "boom."])
+	}
+}
+
+// AR-21: what a person puts in place of the proposal is decided about and
+// shown again, until it is approved.
+func TestModify(t *testing.T) {
+	s, _ := newModifiable(policy.AskUser)
+	s.answer = func(q bus.ToolConfirmationRequest) bus.ToolConfirmationResponse {
+		require.Equal(t, len(s.questions) > 1, q.Modified)
+		switch len(s.questions) {
+		case 1:
+			return edits("two")
+		case 2:
+			answer := edits("three")
+			answer.Outcome = bus.ProceedOnce // what was shown is not what the person sends
+			return answer
+		}
+		return says(bus.ProceedOnce)
+	}
+	r := s.call(t.Context())
+	require.Equal(t, scheduler.StatusSuccess, r.Status)
+	require.Equal(t, "build decide confirm ask modify decide confirm ask modify decide confirm ask execute", strings.Join(s.steps, " "))
+	require.Equal(t, `{"content":"three"}`, string(r.Params))
+	var shown, judged []string
+	ids := map[string]bool{}
+	for i, q := range s.questions {
+		shown = append(shown, q.Details.NewContent)
+		judged = append(judged, string(s.decided[i].Params))
+		require.Equal(t, q.Details.NewContent, string(q.ToolCall.Args))
+		ids[q.CorrelationID] = true
+	}
+	require.Equal(t, []string{`{"final":1}`, `{"content":"two"}`, `{"content":"three"}`}, shown)
+	require.Equal(t, shown, judged)
+	require.Len(t, ids, 3)
+}
+
+// What a person has changed is shown again even where policy would now allow
+// it, is not run where policy denies it, and is checked by the tool.
+func TestModifyIsDecidedAgain(t *testing.T) {
+	afterwards := func(verdict policy.Verdict) (*setup, *modifiable) {
+		s, m := newModifiable(policy.AskUser)
+		decide := s.policy.decide
+		s.policy.decide = func(c policy.Call) policy.Decision {
+			d := decide(c)
+			if len(s.decided) > 1 {
+				d.Decision = verdict
+			}
+			return d
+		}
+		s.answer = func(bus.ToolConfirmationRequest) bus.ToolConfirmationResponse {
+			if len(s.questions) == 1 {
+				return edits("two")
+			}
+			return says(bus.ProceedOnce)
+		}
+		return s, m
+	}
+	s, _ := afterwards(policy.Allow)
+	s.policy.canRemember = func(policy.Scope) bool { return true }
+	require.Equal(t, scheduler.StatusSuccess, s.call(t.Context()).Status)
+	require.Len(t, s.questions, 2)
+	require.Contains(t, s.questions[0].Outcomes, bus.ProceedAlways)
+	require.NotContains(t, s.questions[1].Outcomes, bus.ProceedAlways, "it is allowed already")
+
+	s, _ = afterwards(policy.Deny)
+	r := s.call(t.Context())
+	require.Equal(t, fault.PolicyViolation, r.Result.Error.Code)
+	require.NotContains(t, s.steps, "execute")
+
+	refusal := fault.New(fault.EditNoChange, "x", "Nothing to change.", "")
+	for name, change := range map[string]func(*setup, *modifiable){
+		"modify": func(_ *setup, m *modifiable) {
+			m.modify = func(context.Context, string) (tools.ToolInvocation, error) { return nil, refusal }
+		},
+		"confirm": func(s *setup, m *modifiable) {
+			confirm := s.confirm
+			s.confirm = func(ctx context.Context) (*tools.Confirmation, error) {
+				if slices.Contains(m.steps, "modify") {
+					return nil, refusal
+				}
+				return confirm(ctx)
+			}
+		},
+	} {
+		s, m := afterwards(policy.AskUser)
+		change(s, m)
+		r := s.call(t.Context())
+		require.Equal(t, scheduler.StatusError, r.Status, name)
+		require.Equal(t, fault.EditNoChange, r.Result.Error.Code, name)
+		require.NotContains(t, s.steps, "execute", name)
+		require.Len(t, s.questions, 1, name)
+	}
+
+	s, m := afterwards(policy.AskUser)
+	m.modify = func(context.Context, string) (tools.ToolInvocation, error) { panic("boom") }
+	require.Equal(t, fault.UnhandledException, s.call(t.Context()).Result.Error.Code)
+	require.Len(t, s.defects, 1)
+	m.modify = func(context.Context, string) (tools.ToolInvocation, error) { return nil, nil }
+	s.questions = nil
+	require.Equal(t, fault.UnhandledException, s.call(t.Context()).Result.Error.Code)
+}
+
+// An answer that says edited and brings no content changes and runs nothing.
+func TestModifyWithoutContent(t *testing.T) {
+	s, _ := newModifiable(policy.AskUser)
+	s.answer = func(bus.ToolConfirmationRequest) bus.ToolConfirmationResponse { return says(bus.ModifyWithEditor) }
+	r := s.call(t.Context())
+	require.Equal(t, scheduler.StatusDenied, r.Status)
+	require.Contains(t, r.Result.Error.Message, "does not bring the new content")
+	require.NotContains(t, s.steps, "modify")
+}
+
+// AR-29: a person's editing ends with ctx.
+func TestCancelWhileModifying(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	s, m := newModifiable(policy.AskUser)
+	s.answer = func(bus.ToolConfirmationRequest) bus.ToolConfirmationResponse { return edits("two") }
+	m.modify = func(ctx context.Context, _ string) (tools.ToolInvocation, error) { cancel(); return nil, ctx.Err() }
+	require.Equal(t, scheduler.StatusCancelled, s.call(ctx).Status)
+	require.NotContains(t, s.steps, "execute")
+}
+
+// AR-19: each type of details reaches the front end whole, in the form of the
+// tool's.
+func TestDetails(t *testing.T) {
+	original := "old"
+	for _, want := range []*tools.Confirmation{
+		{Type: tools.ConfirmEdit, Title: "E", EditDetails: &tools.EditDetails{FileName: "a", FilePath: "/a", FileDiff: "d",
+			OriginalContent: &original, NewContent: "n", DiffStat: &tools.DiffStat{ModelAddedLines: 1, UserRemovedChars: 2}},
+			Paths: []string{"/a"}, Bases: []tools.FileVersion{{Path: "/a", SHA256: "ab"}}},
+		{Type: tools.ConfirmEdit, Title: "New", EditDetails: &tools.EditDetails{FileName: "a"}},
+		{Type: tools.ConfirmExec, Title: "X", ExecDetails: &tools.ExecDetails{Command: "ls", RootCommand: "ls", RootCommands: []string{"ls"}}},
+		{Type: tools.ConfirmMCP, Title: "M", MCPDetails: &tools.MCPDetails{ServerName: "s", ToolName: "t", ToolDisplayName: "T"}},
+		{Type: tools.ConfirmInfo, Title: "I", InfoDetails: &tools.InfoDetails{Prompt: "p", URLs: []string{"u"}}},
+	} {
+		s := newSetup(tools.KindOther, policy.AskUser, bus.ProceedOnce)
+		s.confirm = func(context.Context) (*tools.Confirmation, error) { return want, nil }
+		s.call(t.Context())
+		shown, err := json.Marshal(s.questions[0].Details)
+		require.NoError(t, err)
+		own, err := json.Marshal(want)
+		require.NoError(t, err)
+		require.JSONEq(t, string(own), string(shown))
+	}
+}
+
+// A command line is shown with its programs and its parts, even where the
+// tool does not name them.
+func TestDetailsOfACommandLine(t *testing.T) {
+	word := func(s string) []shell.Word { return []shell.Word{{Text: s, Static: true}} }
+	line := &shell.Line{Source: "cd x && go test; cd y > f", Parts: []shell.Part{
+		{Kind: shell.Builtin, Words: word("cd")}, {Kind: shell.Command, Words: word("go")}, {Kind: shell.Command, Words: word("ls")},
+		{Kind: shell.Command, Words: word("go")}, {Kind: shell.Write}, {Kind: shell.Command},
+	}}
+	s := newSetup(tools.KindExecute, "", bus.ProceedOnce)
+	s.policy.prepare = func(c *policy.Call) { c.Line = line }
+	s.policy.decide = func(policy.Call) policy.Decision {
+		return policy.Decision{Decision: policy.AskUser, Reason: "Because.", Remedy: "Add a rule.", Parts: []policy.Part{
+			{Text: "go test", Decision: policy.AskUser, Rule: "r", Tier: "user", Source: "p.toml", Line: 4, Reason: "No rule."},
+		}}
+	}
+	s.call(t.Context())
+	parts := []bus.Part{{Text: "go test", Decision: "ask_user", Rule: "r", Tier: "user", Source: "p.toml", Line: 4, Reason: "No rule."}}
+	require.Equal(t, bus.Confirmation{Type: bus.ConfirmExec, Title: "Confirm: fake", ExecDetails: &bus.ExecDetails{
+		Command: line.Source, RootCommand: "go, ls", RootCommands: []string{"go", "ls"}, Parts: parts,
+	}}, s.questions[0].Details)
+	require.Equal(t, bus.Explanation{Decision: "ask_user", Reason: "Because.", Remedy: "Add a rule.", Parts: parts}, s.questions[0].Decision)
+
+	// The tool's own words hold.
+	s.confirm = func(context.Context) (*tools.Confirmation, error) {
+		return &tools.Confirmation{Type: tools.ConfirmExec, ExecDetails: &tools.ExecDetails{Command: "c", RootCommand: "r", RootCommands: []string{"r1"}}}, nil
+	}
+	s.call(t.Context())
+	require.Equal(t, &bus.ExecDetails{Command: "c", RootCommand: "r", RootCommands: []string{"r1"}, Parts: parts}, s.questions[1].Details.ExecDetails)
+
+	// Nobody there: the remedy names a prefix, not the whole tool.
+	s.answer = nil
+	remedy := s.call(t.Context()).Result.Error.Remedy
+	require.Contains(t, remedy, "--allowed-tools fake(PREFIX)")
+	require.Contains(t, remedy, "Add a rule.")
+}
+
+// In memory, an approval holds for the like calls to come and is gone with
+// the engine.
+func TestInMemory(t *testing.T) {
+	e, err := policy.NewEngine(policy.Options{})
+	require.NoError(t, err)
+	p := scheduler.InMemory(e)
+	c := policy.Call{Tool: "fetch", Kind: "fetch", Params: json.RawMessage(`{}`)}
+	require.Equal(t, policy.AskUser, p.Decide(c).Decision)
+	for _, scope := range []policy.Scope{policy.ScopeSaved, policy.ScopeServer} { // no file, no server
+		require.False(t, p.CanRemember(c, scope))
+		_, err = p.Remember(t.Context(), c, scope)
+		require.Equal(t, fault.NotRemembered, fault.CodeOf(err))
+	}
+	require.Equal(t, policy.AskUser, p.Decide(c).Decision)
+	require.True(t, p.CanRemember(c, policy.ScopeTool))
+	rules, err := p.Remember(t.Context(), c, policy.ScopeTool)
+	require.NoError(t, err)
+	require.NotEmpty(t, rules)
+	require.Equal(t, policy.Allow, p.Decide(c).Decision)
+}

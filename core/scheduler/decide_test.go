@@ -1,0 +1,217 @@
+package scheduler_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// Policy is told what the session knows, and whether anybody can be asked.
+func TestSubject(t *testing.T) {
+	s := newSetup(tools.KindRead, policy.Allow, "")
+	s.options.Subject = func(c *policy.Call) {
+		require.Equal(t, "fake", c.Tool)
+		c.Subagent, c.Untrusted, c.Dir, c.Roots = "helper", true, "/w", []string{"/w"}
+	}
+	s.call(t.Context())
+	s.answer = nil
+	s.call(t.Context())
+	require.Equal(t, "helper", s.decided[0].Subagent)
+	require.True(t, s.decided[0].Untrusted)
+	require.Equal(t, []string{"/w"}, s.decided[0].Roots)
+	require.False(t, s.decided[0].Headless)
+	require.True(t, s.decided[1].Headless)
+}
+
+// A server's tool is judged by server and own name, underscores or not.
+func TestServerIdentity(t *testing.T) {
+	set := toolset{}
+	set.add("mcp_my_server_do_it", tools.KindRead, true, done)
+	set["mcp_my_server_do_it"].spec.Origin = tools.Origin{Group: tools.GroupMCP, Server: "my_server"}
+	var got policy.Call
+	p := &stub{decide: func(c policy.Call) policy.Decision { got = c; return policy.Decision{Decision: policy.Allow} }}
+	scheduler.New(scheduler.Options{Tools: set, Policy: p}).Run(t.Context(), batchOf("mcp_my_server_do_it")[0])
+	require.Equal(t, "my_server", got.Server)
+	require.Equal(t, "do_it", got.ServerTool)
+}
+
+// Policy gets the real paths that it wants. One that cannot be followed makes
+// a change be asked about; a reader is left to find out.
+func TestRealPaths(t *testing.T) {
+	s := newSetup(tools.KindEdit, policy.Allow, bus.ProceedOnce)
+	s.policy.paths = []string{"/w/link", "/w/plain"}
+	s.options.RealPath = func(_ context.Context, path string) (string, error) {
+		if path == "/w/link" {
+			return "/real", nil
+		}
+		return path, nil
+	}
+	s.call(t.Context())
+	require.Equal(t, map[string]string{"/w/link": "/real", "/w/plain": "/w/plain"}, s.decided[0].RealPaths)
+	require.Empty(t, s.questions)
+
+	s.options.RealPath = func(context.Context, string) (string, error) { return "", errors.New("too many links") }
+	r := s.call(t.Context())
+	require.Empty(t, s.decided[1].RealPaths)
+	require.Len(t, s.questions, 1)
+	require.Equal(t, "It cannot be told where /w/plain leads.", r.Decision.Reason)
+
+	s.kind = tools.KindRead
+	s.call(t.Context())
+	require.Len(t, s.questions, 1)
+}
+
+// Safety checkers run in order on the final call, and only tighten.
+func TestCheckers(t *testing.T) {
+	const allow, ask, deny = policy.Allow, policy.AskUser, policy.Deny
+	tests := map[string]struct {
+		verdict policy.Verdict
+		says    []policy.Verdict
+		steps   string
+		code    fault.Code
+		rule    string
+	}{
+		"allow":              {allow, []policy.Verdict{allow, allow}, "build decide c0 c1 execute", "", "rule"},
+		"ask":                {allow, []policy.Verdict{ask, allow}, "build decide c0 c1 confirm ask execute", "", "safety checker c0"},
+		"ask, asked already": {ask, []policy.Verdict{ask}, "build decide c0 confirm ask execute", "", "rule"},
+		"allow, asked":       {ask, []policy.Verdict{allow}, "build decide c0 confirm ask execute", "", "rule"},
+		"deny":               {allow, []policy.Verdict{ask, deny, allow}, "build decide c0 c1", fault.PolicyViolation, "safety checker c1"},
+		"no verdict":         {allow, []policy.Verdict{"fine"}, "build decide c0", fault.PolicyViolation, "safety checker c0"},
+		"denied already":     {deny, []policy.Verdict{allow}, "build decide", fault.PolicyViolation, "rule"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newSetup(tools.KindEdit, tt.verdict, bus.ProceedOnce)
+			s.policy.canRemember = func(policy.Scope) bool { return true }
+			decide := s.policy.decide
+			s.policy.decide = func(c policy.Call) policy.Decision {
+				d := decide(c)
+				d.Rule = "rule"
+				for i := range tt.says {
+					d.Checkers = append(d.Checkers, policy.Checker{Name: string("c" + string(rune('0'+i)))})
+				}
+				return d
+			}
+			s.options.Check = func(_ context.Context, ch policy.Checker, c policy.Call) (policy.Verdict, string, error) {
+				s.steps = append(s.steps, ch.Name)
+				require.Equal(t, `{"final":1}`, string(c.Params))
+				return tt.says[ch.Name[1]-'0'], "Checked.", nil
+			}
+			r := s.call(t.Context())
+			require.Equal(t, tt.steps, strings.Join(s.steps, " "))
+			require.Equal(t, tt.code, fault.CodeOf(asError(r)))
+			require.Equal(t, tt.rule, r.Decision.Rule)
+			if strings.HasPrefix(tt.rule, "safety") {
+				require.Equal(t, "Checked.", r.Decision.Reason)
+			}
+			if len(s.questions) == 1 && tt.says[0] == ask { // it would ask again
+				require.Equal(t, []bus.Outcome{bus.ProceedOnce, bus.Cancel}, s.questions[0].Outcomes)
+			}
+		})
+	}
+}
+
+// A checker that cannot answer denies.
+func TestCheckersFail(t *testing.T) {
+	type check = func(context.Context, policy.Checker, policy.Call) (policy.Verdict, string, error)
+	for want, f := range map[string]check{
+		"this session cannot run it": nil,
+		"failed: it hangs.": func(context.Context, policy.Checker, policy.Call) (policy.Verdict, string, error) {
+			return policy.Allow, "", errors.New("it hangs")
+		},
+		"failed: boom.": func(context.Context, policy.Checker, policy.Call) (policy.Verdict, string, error) { panic("boom") },
+	} {
+		s := newSetup(tools.KindRead, policy.Allow, "")
+		s.policy.decide = func(policy.Call) policy.Decision {
+			return policy.Decision{Decision: policy.Allow, Checkers: []policy.Checker{{Name: "c"}}}
+		}
+		s.options.Check = f
+		r := s.call(t.Context())
+		require.Equal(t, fault.PolicyViolation, r.Result.Error.Code)
+		require.Contains(t, r.Decision.Reason, want)
+		require.NotContains(t, s.steps, "execute")
+	}
+}
+
+// Explain decides as Run would, and runs nothing.
+func TestExplain(t *testing.T) {
+	s := newSetup(tools.KindEdit, policy.AskUser, bus.ProceedOnce)
+	s.options.Before = []scheduler.Before{func(context.Context, scheduler.Proposal) (scheduler.Advice, error) { panic("it ran") }}
+	s.options.Check = func(context.Context, policy.Checker, policy.Call) (policy.Verdict, string, error) { panic("it ran") }
+	s.options.Subject = func(c *policy.Call) { c.Subagent = "me" }
+	s.policy.paths = []string{"/w/link"}
+	s.options.RealPath = func(context.Context, string) (string, error) { return "/real", nil }
+	run := scheduler.New(s.options)
+	request := scheduler.Request{CallID: "c1", Tool: "phony", Args: json.RawMessage(`{}`)}
+	d, err := run.Explain(t.Context(), request, scheduler.Situation{})
+	require.NoError(t, err)
+	require.Equal(t, policy.AskUser, d.Decision)
+	require.Equal(t, "Because.", d.Reason)
+	require.Equal(t, "build decide", strings.Join(s.steps, " "))
+	got := s.decided[0]
+	require.Equal(t, `{"final":{}}`, string(got.Params))
+	require.Equal(t, map[string]string{"/w/link": "/real"}, got.RealPaths)
+	require.Equal(t, policy.ModeDefault, got.Mode)
+	require.Equal(t, "me", got.Subagent)
+	require.True(t, got.Headless)
+
+	mode, headless, subagent := policy.ModeYolo, false, ""
+	_, err = run.Explain(t.Context(), request, scheduler.Situation{Mode: &mode, Headless: &headless, Subagent: &subagent})
+	require.NoError(t, err)
+	require.Equal(t, mode, s.decided[1].Mode)
+	require.False(t, s.decided[1].Headless)
+	require.Empty(t, s.decided[1].Subagent)
+
+	// Arguments that the tool refuses are decided on as they are.
+	s.build = func(json.RawMessage) error { return fault.New(fault.InvalidToolParams, "x", "Bad.", "") }
+	_, err = run.Explain(t.Context(), scheduler.Request{Tool: "fake", Args: json.RawMessage(`{"a": 1}`)}, scheduler.Situation{})
+	require.NoError(t, err)
+	require.Equal(t, `{"a": 1}`, string(s.decided[2].Params))
+}
+
+func TestExplainErrors(t *testing.T) {
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	tests := map[string]struct {
+		ctx     context.Context
+		request scheduler.Request
+		code    fault.Code
+	}{
+		"no such tool":     {t.Context(), scheduler.Request{Tool: "absent"}, fault.ToolNotRegistered},
+		"no object":        {t.Context(), scheduler.Request{Tool: "fake", Args: json.RawMessage(`[1]`)}, fault.InvalidToolParams},
+		"no JSON":          {t.Context(), scheduler.Request{Tool: "fake", Args: json.RawMessage(`{`)}, fault.InvalidToolParams},
+		"ctx has ended":    {cancelled, scheduler.Request{Tool: "fake"}, fault.Cancelled},
+		"policy is broken": {t.Context(), scheduler.Request{Tool: "phony"}, fault.Unknown},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newSetup(tools.KindEdit, policy.AskUser, "")
+			if tt.code == fault.Unknown {
+				s.policy.decide = func(policy.Call) policy.Decision { panic("boom") }
+			}
+			_, err := scheduler.New(s.options).Explain(tt.ctx, tt.request, scheduler.Situation{})
+			require.Equal(t, tt.code, fault.CodeOf(err))
+		})
+	}
+}
+
+// A well-known tool is explained even where it is not registered, by any of
+// its names.
+func TestExplainWellKnown(t *testing.T) {
+	s := scheduler.New(scheduler.Options{Tools: toolset{}})
+	for tool, want := range map[string]policy.Verdict{"run_shell_command": policy.AskUser, "ShellTool": policy.AskUser, "glob": policy.Allow} {
+		d, err := s.Explain(t.Context(), scheduler.Request{Tool: tool, Args: json.RawMessage(`{"command":"make install","pattern":"x"}`)}, scheduler.Situation{})
+		require.NoError(t, err)
+		require.Equal(t, want, d.Decision, tool)
+	}
+}
