@@ -17,11 +17,15 @@ type judge struct {
 	line   *shell.Line
 	start  string // absolute folder that the line starts in; "" if unknown
 	parts  []shell.Part
-	brings []bool // a part brings others along
+	brings []bool // a part runs others
 	judged []judged
 
 	tightest *rule // the highest rule with a command prefix that tightens
 	looked   bool
+
+	searched string // the command that forms and real have in them
+	forms    []string
+	real     string
 }
 
 // judged is the decision on one part.
@@ -59,7 +63,7 @@ func (t *trial) judge(index *shellIndex) *judge {
 	}
 	j.brings = make([]bool, len(j.parts))
 	for _, p := range j.parts {
-		if p.Parent >= 0 {
+		if p.Parent >= 0 && p.Kind != shell.Write {
 			j.brings[p.Parent] = true
 		}
 	}

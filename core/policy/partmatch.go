@@ -142,8 +142,11 @@ func (j *judge) searchText(r *rule, text string) bool {
 	if re == nil {
 		re = r.command
 	}
-	forms, real := j.args.command(text)
-	return search(re, forms, real, r.tightens) == yes
+	if j.forms == nil || j.searched != text {
+		j.searched = text
+		j.forms, j.real = j.args.command(text)
+	}
+	return search(re, j.forms, j.real, r.tightens) == yes
 }
 
 // explainPart says why a part's verdict is what it is, and what would change

@@ -1,0 +1,166 @@
+package policy_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// mcp makes a call of a tool at a server, as the registry names it.
+func mcp(server, tool string) policy.Call {
+	return policy.Call{Tool: "mcp_" + server + "_" + tool, Server: server, ServerTool: tool, Kind: "other"}
+}
+
+// AR-26: which names a rule is about. Wildcards mean what they say, and a
+// server's name is never read out of a composed one if it is known.
+func TestNames(t *testing.T) {
+	known := func(name string) policy.Call {
+		c, ok := policy.WellKnown(name)
+		require.True(t, ok, name)
+		return c
+	}
+	tests := []struct {
+		server, tool string // of the rule
+		call         policy.Call
+		denies       bool
+		allows       bool
+	}{
+		{"", "*", known("glob"), true, true},
+		{"", "*", mcp("git", "log"), true, true},
+		{"", "glob", known("glob"), true, true},
+		{"", "glo", known("glob"), false, false},
+		{"", "Glob", known("glob"), false, false},
+		{"", "gl*", known("glob"), true, true},
+		{"", "*lob", known("glob"), true, true},
+		{"", "g*o*b", known("glob"), true, true},
+		{"", "g*x*b", known("glob"), false, false},
+		{"", "glob*", known("glob"), true, true},
+		{"", "*glob*", known("glob"), true, true},
+		{"", "gl*ob*b", known("glob"), false, false},
+		{"", "discovered_tool_*", policy.Call{Tool: "discovered_tool_lint"}, true, true},
+		{"", "tracker_*", known("tracker_get_task"), true, true},
+
+		// Other names, both ways.
+		{"", "grep_search", known("search_file_content"), true, true},
+		{"", "search_file_content", policy.Call{Tool: "grep_search"}, true, true},
+		{"", "replace", known("edit"), true, true},
+		{"", "edit", policy.Call{Tool: "replace"}, true, true},
+		{"", "repl*", known("edit"), true, true},
+		{"", "google_web_search", known("web_search"), true, true},
+		{"", "ShellTool", policy.Call{Tool: "own", Aliases: []string{"ShellTool"}, Params: []byte(`{"command":"x"}`)}, true, true},
+		{"", "theirs", policy.Call{Tool: "own", Aliases: []string{"theirs"}}, true, true},
+
+		// What governs a tool tightens and does not loosen.
+		{"", "edit", known("safe_patch"), true, false},
+		{"", "replace", known("safe_patch"), true, false},
+		{"", "rep*", known("safe_patch"), true, false},
+		{"", "governor", policy.Call{Tool: "own", GovernedBy: []string{"governor"}}, true, false},
+
+		// Delegation is governed by the agent's name.
+		{"", "investigator", policy.Call{Tool: "invoke_agent", Params: []byte(`{"agent_name":"investigator"}`)}, true, true},
+		{"", "investigator", policy.Call{Tool: "invoke_agent", Params: []byte(`{"agent_name":"other"}`)}, false, false},
+		{"", "investigator", policy.Call{Tool: "other", Params: []byte(`{"agent_name":"investigator"}`)}, false, false},
+
+		// Servers.
+		{"", "mcp_*", mcp("git", "log"), true, true},
+		{"", "mcp_*", known("glob"), false, false},
+		{"", "mcp_*", policy.Call{Tool: "mcp_unknown_x"}, true, true},
+		{"", "mcp_git_*", mcp("git", "log"), true, true},
+		{"", "mcp_git_*", mcp("github", "log"), false, false},
+		{"", "mcp_git*", mcp("github", "log"), true, true},
+		{"", "mcp_my_*", mcp("my", "server_log"), true, true},
+		{"", "mcp_my_*", mcp("my_server", "log"), false, false},
+		{"", "mcp_my_server_*", mcp("my_server", "log"), true, true},
+		{"", "mcp_my_server_*", mcp("my", "log"), false, false},
+		{"", "mcp_my_server_*", mcp("my", "server_log"), true, true},
+		{"", "mcp_*_search", mcp("my_server", "search"), true, true},
+		{"", "mcp_*_search", mcp("my", "re_search"), false, false},
+		{"", "mcp_*_get_*", mcp("my_server", "get_it"), true, true},
+		{"", "mcp_git_log", mcp("git", "log"), true, true},
+		{"", "mcp_git_lo*", mcp("git", "log"), true, true},
+		{"", "mcp_git_log", policy.Call{Tool: "log", Server: "git", ServerTool: "log"}, true, true},
+		{"git", "*", mcp("git", "log"), true, true},
+		{"git", "*", mcp("github", "log"), false, false},
+		{"git", "*", known("glob"), false, false},
+		{"git", "log", mcp("git", "log"), true, true},
+		{"git", "mcp_git_log", mcp("git", "log"), true, true},
+		{"git", "l*", mcp("git", "log"), true, true},
+		{"git", "status", mcp("git", "log"), false, false},
+		{"*", "log", mcp("git", "log"), true, true},
+		{"*", "log", mcp("git", "re_log"), false, false},
+		{"*", "*", mcp("git", "log"), true, true},
+		{"*", "*", known("glob"), false, false},
+		{"my", "*", mcp("my_server", "log"), false, false},
+		{"my_server", "*", mcp("my", "server_log"), false, false},
+
+		// A tool that nobody has registered: my and my_server are known.
+		{"my_server", "*", policy.Call{Tool: "mcp_my_server_log"}, true, true},
+		{"my", "*", policy.Call{Tool: "mcp_my_server_log"}, true, false}, // the longest is meant; the other might be
+		{"my", "server_log", policy.Call{Tool: "mcp_my_server_log"}, true, false},
+		{"", "mcp_my_*", policy.Call{Tool: "mcp_my_server_log"}, true, false},
+		{"", "mcp_my_server_*", policy.Call{Tool: "mcp_my_server_log"}, true, true},
+		{"", "mcp_my_*", policy.Call{Tool: "mcp_my_log"}, true, true},
+		{"", "mcp_my_server_log", policy.Call{Tool: "mcp_my_server_log"}, true, true},
+		{"", "mcp_unknown_*", policy.Call{Tool: "mcp_unknown_log"}, true, true},
+		{"*", "log", policy.Call{Tool: "mcp_unknown_log"}, true, true},
+		{"other", "*", policy.Call{Tool: "mcp_unknown_log"}, false, false},
+	}
+	for _, tt := range tests {
+		for _, verdict := range []policy.Verdict{policy.Deny, policy.Allow} {
+			r := policy.Rule{Name: "the rule", Tools: []string{tt.tool}, Server: tt.server, Decision: verdict, Tier: policy.TierUser}
+			e, err := policy.NewEngine(policy.Options{Rules: []policy.Rule{r}, Servers: []string{"my", "my_server"}})
+			require.NoError(t, err)
+			want := tt.denies
+			if verdict == policy.Allow {
+				want = tt.allows
+			}
+			for range 2 { // found, and remembered
+				d := e.Decide(tt.call)
+				require.Equal(t, want, d.Rule == "the rule", "%s %s/%s: %+v", verdict, tt.server, tt.tool, tt.call)
+			}
+		}
+	}
+}
+
+// Checkers have a call's other names too: an alias does not dodge them.
+func TestCheckersByAlias(t *testing.T) {
+	e, err := policy.NewEngine(policy.Options{
+		Rules: []policy.Rule{{Tools: []string{"glob"}, Decision: policy.Deny, Tier: policy.TierUser}},
+		Checkers: []policy.Checker{
+			{Name: "low", Tools: []string{"*"}, Priority: 5, Tier: policy.TierUser},
+			{Name: "alias", Tools: []string{"replace"}, Priority: 2000, Tier: policy.TierUser},
+			{Name: "pattern", Tools: []string{"edit"}, ArgsPattern: `\.env`, Priority: 7, Tier: policy.TierUser},
+			{Name: "plan", Tools: []string{"edit"}, Modes: []policy.ApprovalMode{policy.ModePlan}, Priority: 9, Tier: policy.TierUser},
+			{Name: "push", Tools: []string{"run_shell_command"}, CommandPrefix: []string{"git push"}, Priority: 9, Tier: policy.TierUser},
+			{Name: "admin", Tools: []string{"write_file"}, Tier: policy.TierAdmin},
+		},
+	})
+	require.NoError(t, err)
+	names := func(c policy.Call) (names []string) {
+		for _, ch := range e.Decide(c).Checkers {
+			names = append(names, ch.Name)
+		}
+		return names
+	}
+	require.Equal(t, []string{"alias", "low"}, names(policy.Call{Tool: "edit"}))
+	require.Equal(t, []string{"alias", "pattern", "low"}, names(policy.Call{Tool: "edit", Params: []byte(`{"file_path":".env"}`)}))
+	require.Equal(t, []string{"alias", "pattern", "low"}, names(policy.Call{Tool: "edit", Params: []byte(`no JSON`)}))
+	require.Equal(t, []string{"alias", "low"}, names(policy.Call{Tool: "safe_patch"}))
+	require.Equal(t, []string{"admin", "low"}, names(policy.Call{Tool: "write_file"}))
+	require.Empty(t, names(policy.Call{Tool: "glob"}))
+	require.Equal(t, []string{"low"}, names(policy.Call{Tool: "run_shell_command", Params: []byte(`{"command":"git status"}`)}))
+	require.Equal(t, []string{"push", "low"}, names(policy.Call{Tool: "run_shell_command", Params: []byte(`{"command":"ls && git push"}`)}))
+
+	for _, bad := range []policy.Checker{
+		{Tools: []string{"*"}, Tier: policy.TierUser},
+		{Name: "x", Tier: policy.TierUser},
+		{Name: "x", Tools: []string{"*"}, Priority: -1, Tier: policy.TierUser},
+		{Name: "x", Tools: []string{"*"}, ArgsPattern: "(", Tier: policy.TierUser},
+	} {
+		require.Error(t, bad.Validate())
+		_, err := policy.NewEngine(policy.Options{Checkers: []policy.Checker{bad}})
+		require.Error(t, err)
+	}
+}
