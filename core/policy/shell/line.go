@@ -47,7 +47,10 @@ type Part struct {
 	// cannot be told.
 	Dirs []string
 
-	Reason string // of an Unknown: what cannot be told, as a clause for people
+	// Reason of an Unknown is what cannot be told, as a clause for people. Any
+	// other part that has one is a guess at what an Unknown may run, its parent
+	// or an ancestor: it may deny, but it allows nothing.
+	Reason string
 }
 
 // Word is one word of a command as far as it can be told.

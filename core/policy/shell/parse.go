@@ -1,52 +1,49 @@
 package shell
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// Bounds of what [Parse] looks at; a longer or deeper line has a Problem.
+// Bounds of what [Parse] looks at; a line beyond them has a Problem.
 const (
 	MaxBytes    = 16 << 10 // of the line
 	MaxBrackets = 200      // opening brackets and backquotes
+	maxParts    = 1024
+	maxDepth    = 8 // of command lines given to shells in command lines
 )
 
-// Parse takes a bash command line apart. It never fails: what it cannot take
-// apart has a Problem. It does no I/O and may be called by several goroutines.
+// Parse takes a bash command line apart. It never fails: a line that it cannot
+// take apart has a Problem. It does no I/O and may be called by several
+// goroutines at once.
 func Parse(command string) (line *Line) {
 	line = &Line{Source: command}
 	if line.Problem = refuse(command); line.Problem != "" {
 		return line
 	}
 	defer func() {
-		if r := recover(); r != nil {
-			line = &Line{Source: command, Problem: "the line could not be taken apart (a defect of the analysis)"}
+		if r := recover(); r != nil { // whatever it was, the line is asked about
+			line = &Line{Source: command, Problem: "taking it apart met a defect of the analysis"}
 		}
 	}()
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(command), "")
+	file, err := parseBash(command)
 	if err != nil {
 		line.Problem = "it does not parse as a bash command line: " + err.Error()
 		return line
 	}
-	syntax.Walk(file, func(n syntax.Node) bool {
-		if call, ok := n.(*syntax.CallExpr); ok && len(call.Args) > 0 {
-			p := Part{Parent: -1, Dirs: []string{"."}}
-			for _, w := range call.Args {
-				p.Words = append(p.Words, Word{Text: w.Lit(), Static: w.Lit() != ""})
-			}
-			line.Parts = append(line.Parts, p)
-		}
-		return true
-	})
+	a := newAnalysis(command)
+	a.file(&scope{dirs: here(), parent: -1, top: true}, file, command)
+	line.Parts, line.Problem = a.parts, a.problem
 	return line
 }
 
 // refuse says why a line is not even parsed; "" if it is.
 func refuse(command string) string {
 	if len(command) > MaxBytes {
-		return "it is longer than 16 kB"
+		return fmt.Sprintf("it is longer than %d bytes", MaxBytes)
 	}
 	if !utf8.ValidString(command) {
 		return "it is not valid UTF-8"
@@ -63,7 +60,79 @@ func refuse(command string) string {
 		}
 	}
 	if brackets > MaxBrackets {
-		return "it has more than 200 opening brackets"
+		return fmt.Sprintf("it has more than %d opening brackets", MaxBrackets)
 	}
 	return ""
+}
+
+func parseBash(text string) (*syntax.File, error) {
+	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+}
+
+// analysis is the state of one [Parse].
+type analysis struct {
+	parts   []Part
+	problem string
+	source  string // of the text that is being walked
+
+	vars      map[string][]*syntax.Word // what the line assigns, wherever
+	functions map[string]bool           // defined so far, unconditionally
+	following int                       // variables that are being followed
+	setsIFS   bool
+	setsDirs  bool // CDPATH, or a function named cd
+	moves     bool // something may change the folder
+	readsFD   bool // a descriptor beside 0 to 2 may be open for reading
+	evaluates bool // arithmetic or an indirection, which may run what a value holds
+	hazard    bool // a value holds something that these would run
+
+	endsDollar, beginsParen bool // pieces of such a value are about
+}
+
+func newAnalysis(source string) *analysis {
+	return &analysis{source: source, vars: map[string][]*syntax.Word{}, functions: map[string]bool{}}
+}
+
+// add appends a part and returns its index.
+func (a *analysis) add(sc *scope, p Part) int {
+	if len(a.parts) >= maxParts {
+		a.problem = fmt.Sprintf("it has more than %d parts", maxParts)
+		return len(a.parts) - 1
+	}
+	p.Parent, p.Dirs = sc.parent, sc.dirs.list
+	if sc.parent >= 0 {
+		p.Own = sc.own
+	}
+	if p.Text == "" {
+		p.Text = wordsText(p.Words)
+	}
+	if sc.guess && p.Reason == "" {
+		p.Reason = "it is what may run here"
+	}
+	a.parts = append(a.parts, p)
+	return len(a.parts) - 1
+}
+
+// unknown adds a part of which only the reason is known.
+func (a *analysis) unknown(sc *scope, text, reason string) int {
+	return a.add(sc, Part{Kind: Unknown, Text: text, Reason: reason})
+}
+
+// written is a piece of the source as it stands there.
+func (a *analysis) written(n syntax.Node) string {
+	from, to := n.Pos().Offset(), n.End().Offset()
+	if from > to || to > uint(len(a.source)) {
+		return "…"
+	}
+	return a.source[from:to]
+}
+
+func wordsText(ws []Word) string {
+	texts := make([]string, len(ws))
+	for i, w := range ws {
+		texts[i] = w.Text
+		if w.Static {
+			texts[i] = quoteWord(w.Text)
+		}
+	}
+	return strings.Join(texts, " ")
 }

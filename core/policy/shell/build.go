@@ -1,0 +1,195 @@
+package shell
+
+import (
+	"strings"
+)
+
+// makeProgram adds make with what its arguments make it run.
+func (a *analysis) makeProgram(sc *scope, ws []arg) int {
+	index := a.plain(sc, ws)
+	for i := 1; i < len(ws); i++ {
+		w := ws[i]
+		name, value, assigns := strings.Cut(w.template, "=")
+		name = strings.TrimRight(name, ":+?")
+		switch {
+		case strings.HasPrefix(w.head, "--e"), strings.HasPrefix(w.head, "-E"):
+			a.runs(sc, index, i, w.text(), "make reads it as a makefile")
+		case w.is("-f", "--file", "--makefile", "-I", "-C", "-o", "-W", "--directory", "--include-dir"):
+			i++
+			if w.is("-f", "--file", "--makefile") && i < len(ws) && (!ws[i].Static || isDescriptorFile(ws[i].Text)) {
+				a.runs(sc, index, i-1, ws[i].text(), "which makefile is read cannot be told")
+			}
+		case w.is("-f-", "--file=-", "--makefile=-"):
+			a.runs(sc, index, i, w.text(), "which makefile is read cannot be told")
+		case strings.HasPrefix(w.head, "-"):
+		case assigns && strings.HasPrefix(w.template, name):
+			if strings.HasSuffix(name, "!") || strings.Contains(value, "$") && w.Static || strings.ContainsAny(value, "`;|&") && w.Static {
+				a.runs(sc, index, i, w.text(), "make or its shell expands the value")
+				continue
+			}
+			v := dynamic(value)
+			if w.Static {
+				v = known(value)
+			}
+			a.assigned(sc.under(index, i), name, v)
+		}
+	}
+	return index
+}
+
+// tar adds tar with the programs that it is told to use.
+func (a *analysis) tar(sc *scope, ws []arg) int {
+	index := a.plain(sc, ws)
+	runs := func(i int) { a.runs(sc, index, i, ws[i].text(), "tar runs it") }
+	for i := 1; i < len(ws); i++ {
+		w := ws[i]
+		name, value, attached := strings.Cut(w.template, "=")
+		long := strings.HasPrefix(w.head, "--")
+		switch {
+		case w.is("--"):
+			return index
+		case long && !w.Static && !strings.Contains(w.head, "="):
+			runs(i)
+		case long && isShortened(name, "--use-compress-program", 5), w.is("-I"):
+			v := known(value)
+			if !w.Static {
+				v = dynamic(value)
+			}
+			own := i
+			if !attached && i+1 < len(ws) {
+				i++
+				v = ws[i]
+			}
+			a.script(sc, index, own, v)
+		case long && (isShortened(name, "--to-command", 6) || isShortened(name, "--info-script", 5) || isShortened(name, "--new-volume-script", 7) ||
+			isShortened(name, "--rsh-command", 5) || isShortened(name, "--rmt-command", 5)),
+			long && isShortened(name, "--checkpoint-action", 14) && !strings.HasPrefix(value, "dot") && !strings.HasPrefix(value, "echo"):
+			runs(i)
+		case long:
+		case strings.HasPrefix(w.head, "-") && len(w.head) > 1:
+			a.tarLetters(sc, index, i, w, runs)
+		case i == 1 && !w.Static:
+			runs(i)
+		case i == 1 && !strings.ContainsAny(w.Text, "./"): // letters without a dash
+			a.tarLetters(sc, index, i, w, runs)
+		case !w.Static:
+			for _, v := range w.Candidates {
+				if strings.HasPrefix(v, "-") {
+					runs(i)
+					break
+				}
+			}
+		}
+	}
+	return index
+}
+
+// tarLetters looks for -I and -F in a word of letters. A letter with a value
+// ends it, unless the dash is missing.
+func (a *analysis) tarLetters(sc *scope, index, i int, w arg, runs func(int)) {
+	for j, c := range strings.TrimPrefix(w.template, "-") {
+		switch {
+		case j >= len(w.head):
+			if !w.number {
+				runs(i)
+			}
+			return
+		case c == 'I' || c == 'F':
+			runs(i)
+			return
+		case strings.ContainsRune("bCfgKLNTVXH", c) && strings.HasPrefix(w.template, "-"):
+			return
+		}
+	}
+}
+
+// isShortened tells whether an option is a long one's name or a beginning of
+// it that has at least n characters.
+func isShortened(option, full string, n int) bool {
+	return len(option) >= n && strings.HasPrefix(full, option)
+}
+
+// parallel adds GNU parallel with the command that it runs for each argument.
+func (a *analysis) parallel(sc *scope, ws []arg) int {
+	index := a.add(sc, Part{Kind: Command, Words: publicWords(ws), Wraps: true})
+	start := 1
+	for start < len(ws) && strings.HasPrefix(ws[start].head, "-") {
+		switch w := ws[start]; {
+		case w.is("-j", "-P", "--jobs", "-n", "-N", "--max-args", "-L", "--timeout", "--retries", "--delay", "--colsep", "-C", "-a", "--arg-file", "-d", "--delimiter", "-s", "--halt", "--load", "--nice"):
+			start += 2
+		case w.is("-k", "-u", "-v", "-t", "-0", "-X", "-m", "-q", "-r", "--keep-order", "--ungroup", "--group", "--line-buffer", "--lb", "--verbose", "--null",
+			"--bar", "--progress", "--eta", "--dry-run", "--dryrun", "--no-run-if-empty", "--will-cite", "--tag", "--xargs", "--pipe"),
+			isValuedParallel(w):
+			start++
+		default:
+			a.runs(sc, index, start, joinText(ws[start:]), unclearCommand)
+			return index
+		}
+	}
+	end := min(start, len(ws))
+	for end < len(ws) && !ws[end].is(":::", "::::", ":::+", "::::+") {
+		end++
+	}
+	if start >= end {
+		a.runs(sc, index, min(start, len(ws)), joinText(ws), "the command lines that it reads cannot be told")
+		return index
+	}
+	a.parallelCommand(sc, index, start, joined(ws[start:end]))
+	return index
+}
+
+// parallelCommand walks a command line whose placeholders, as {} and {.},
+// stand for arguments; without one an argument follows.
+func (a *analysis) parallelCommand(sc *scope, index, start int, line arg) {
+	text := line.template
+	var b strings.Builder
+	found := false
+	for {
+		before, rest, ok := strings.Cut(text, "{")
+		inner, after, closed := strings.Cut(rest, "}")
+		if !ok || !closed || strings.ContainsAny(inner, " \n\"'") {
+			break
+		}
+		b.WriteString(before + "$_")
+		text, found = after, true
+	}
+	b.WriteString(text)
+	if !found {
+		b.WriteString(" $_")
+	}
+	if found && strings.ContainsAny(line.template, "'\"\\") || !line.Static {
+		a.runs(sc, index, start, line.text(), "the command line depends on the arguments")
+	}
+	at := sc.under(index, start)
+	at.depth++
+	a.parseText(at, b.String(), line.text())
+}
+
+func isValuedParallel(w arg) bool {
+	if !w.Static {
+		return false
+	}
+	digits := strings.TrimPrefix(strings.TrimPrefix(w.Text, "-j"), "-P")
+	return len(digits) < len(w.Text) && (isDigits(digits) || strings.HasSuffix(digits, "%")) ||
+		strings.HasPrefix(w.Text, "--jobs=") || strings.HasPrefix(w.Text, "--max-args=") || strings.HasPrefix(w.Text, "--timeout=") || strings.HasPrefix(w.Text, "--colsep=")
+}
+
+// sshOption judges ssh -o.
+func (a *analysis) sshOption(sc *scope, index, own int, w arg) {
+	key, value, ok := strings.Cut(w.template, "=")
+	if !ok {
+		key, value, _ = strings.Cut(w.template, " ")
+	}
+	switch strings.ToLower(strings.TrimSpace(key)) {
+	case "stricthostkeychecking", "connecttimeout", "batchmode", "serveraliveinterval", "serveralivecountmax", "loglevel", "port", "user",
+		"compression", "forwardagent", "identitiesonly", "passwordauthentication", "preferredauthentications", "requesttty", "tcpkeepalive", "connectionattempts":
+		if w.Static || strings.Contains(w.head, "=") {
+			return
+		}
+	case "userknownhostsfile":
+		if strings.TrimSpace(value) == "/dev/null" {
+			return
+		}
+	}
+	a.runs(sc, index, own, w.text(), "the option may make ssh run a command")
+}

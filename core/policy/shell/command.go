@@ -1,0 +1,156 @@
+package shell
+
+import (
+	"path"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// call walks a simple command and returns the index of its part, -1 if it has
+// none.
+func (a *analysis) call(sc *scope, c *syntax.CallExpr, in input) int {
+	index := -1
+	for _, as := range c.Assigns {
+		a.assignment(sc, as)
+	}
+	if ws := a.words(c.Args); len(ws) > 0 {
+		index = a.command(sc, ws, in)
+	}
+	// Folders that the command has changed do not matter to its own words.
+	a.substitutions(sc.inside(), c)
+	return index
+}
+
+// command adds a command with whatever it brings along, and returns the index
+// of its part.
+func (a *analysis) command(sc *scope, ws []arg, in input) int {
+	sc.success = sc.dirs
+	name := ws[0]
+	if !name.Static {
+		return a.dynamicCommand(sc, ws, "which command this is depends on what it expands to")
+	}
+	if index, ok := a.builtin(sc, ws, in); ok {
+		return index
+	}
+	if index, ok := a.program(sc, ws, in); ok {
+		return index
+	}
+	if a.functions[name.Text] {
+		return a.add(sc, Part{Kind: Builtin, Words: publicWords(ws)})
+	}
+	return a.plain(sc, ws)
+}
+
+// programName is what a program's own name is, wherever it lies.
+func programName(w arg) string {
+	return strings.TrimSuffix(path.Base(w.Text), ".exe")
+}
+
+// plain adds a command that does what its own rule allows, no more.
+func (a *analysis) plain(sc *scope, ws []arg) int {
+	return a.add(sc, Part{Kind: Command, Words: publicWords(ws)})
+}
+
+// dynamicCommand adds a command whose first word cannot be told, and as
+// guesses what it may be.
+func (a *analysis) dynamicCommand(sc *scope, ws []arg, reason string) int {
+	index := a.add(sc, Part{Kind: Unknown, Words: publicWords(ws), Reason: reason})
+	if sc.depth >= maxDepth {
+		return index
+	}
+	at := sc.under(index, 0)
+	at.guess = true
+	at.depth++
+	for _, v := range ws[0].values {
+		start := []arg{known(v)}
+		if ws[0].splits {
+			start = start[:0]
+			for _, f := range strings.Fields(v) {
+				start = append(start, known(f))
+			}
+		}
+		if len(start) > 0 || len(ws) > 1 {
+			a.command(at.inside(), append(start, ws[1:]...), input{})
+		}
+	}
+	return index
+}
+
+// child adds the command that a part runs, from its word own on.
+func (a *analysis) child(sc *scope, parent, own int, ws []arg, in input) {
+	at := sc.under(parent, own)
+	at.depth++
+	switch {
+	case at.depth > maxDepth:
+		a.unknown(at, joinText(ws), "too many commands run one another")
+	case len(ws) > 0:
+		a.command(at, ws, in)
+	}
+}
+
+// script adds the parts of a text that a part gives to a shell.
+func (a *analysis) script(sc *scope, parent, own int, w arg) {
+	a.scriptIn(sc.under(parent, own), w)
+}
+
+func (a *analysis) scriptIn(at *scope, w arg) {
+	at.depth++
+	text := w.template
+	if !w.Static {
+		at = at.under(a.unknown(at, w.text(), "the command line that will run cannot be told"), 0)
+		at.guess = true
+		for _, v := range w.values {
+			a.parseText(at.inside(), v, v)
+		}
+		if len(w.values) > 0 {
+			return
+		}
+	}
+	a.parseText(at, text, w.text())
+}
+
+// parseText walks a command line that stands inside of the line.
+func (a *analysis) parseText(at *scope, text, shown string) {
+	if at.depth > maxDepth {
+		a.unknown(at, shown, "too many command lines run one another")
+		return
+	}
+	problem := refuse(text)
+	var file *syntax.File
+	if problem == "" {
+		var err error
+		if file, err = parseBash(text); err != nil {
+			problem = "it does not parse as a bash command line: " + err.Error()
+		}
+	}
+	if problem != "" {
+		if !at.guess {
+			a.unknown(at, shown, "it cannot be taken apart: "+problem)
+		}
+		return
+	}
+	a.file(at, file, text)
+}
+
+// runs adds that a word of a part makes it run something that cannot be told.
+func (a *analysis) runs(sc *scope, parent, own int, shown, reason string) {
+	a.unknown(sc.under(parent, own), shown, reason)
+}
+
+// pipe walks both sides of a pipe. What the left side certainly prints is
+// taken for a guess at what a shell on the right side runs.
+func (a *analysis) pipe(sc *scope, cmd *syntax.BinaryCmd) {
+	a.stmt(sc.inside(), cmd.X)
+	right := sc.inside()
+	a.stmt(right, cmd.Y)
+	if call, ok := cmd.Y.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && isShell(call.Args[0].Lit()) {
+		if texts := a.output([]*syntax.Stmt{cmd.X}); len(texts) > 0 {
+			at := sc.inside()
+			at.guess = true
+			at.depth++
+			a.parseText(at, texts[0], texts[0])
+		}
+	}
+	sc.success = sc.dirs
+}

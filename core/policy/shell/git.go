@@ -1,0 +1,163 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// gitWithValue are the options before git's subcommand whose value is the next
+// word.
+var gitWithValue = []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env", "--super-prefix", "--attr-source", "--list-cmds"}
+
+// git adds git with what its options and settings make it run.
+func (a *analysis) git(sc *scope, ws []arg) int {
+	index := a.plain(sc, ws)
+	for i := 1; i < len(ws); i++ {
+		w := ws[i]
+		switch {
+		case !w.Static && !strings.HasPrefix(w.head, "-"):
+			if !w.number {
+				a.runs(sc, index, i, w.text(), "it may be an option that makes git run commands")
+			}
+			return index
+		case w.is("-c", "--config-env") && i+1 < len(ws):
+			a.gitSetting(sc, index, i, ws[i+1], w.is("-c"))
+			i++
+		case strings.HasPrefix(w.head, "--config-env=") || strings.HasPrefix(w.head, "--exec-path="):
+			a.runs(sc, index, i, w.text(), "the option makes git run other programs")
+		case strings.HasPrefix(w.head, "-c") && len(w.head) > 2:
+			v := w
+			v.Text, v.template, v.head = w.Text[2:], w.template[2:], w.head[2:]
+			a.gitSetting(sc, index, i, v, true)
+		case w.Static && slices.Contains(gitWithValue, w.Text):
+			i++
+			if i < len(ws) && ws[i].splits && !ws[i].number {
+				a.runs(sc, index, i, ws[i].text(), "it may bring options that make git run commands")
+			}
+		case strings.HasPrefix(w.head, "-"):
+			if !w.Static && !strings.Contains(w.head, "=") {
+				a.runs(sc, index, i, w.text(), "it may be an option that makes git run commands")
+			}
+		default:
+			a.gitSubcommand(sc, index, i, ws)
+			return index
+		}
+	}
+	return index
+}
+
+// gitSetting judges -c key=value.
+func (a *analysis) gitSetting(sc *scope, index, own int, w arg, value bool) {
+	key, text, hasValue := strings.Cut(w.template, "=")
+	at := sc.under(index, own)
+	if (!hasValue || strings.Contains(w.head, "=")) && value {
+		switch isGitSetting(strings.ToLower(key)) {
+		case harmless:
+			return
+		case command:
+			if v := known(text); w.Static {
+				if strings.TrimSpace(text) == "" {
+					return
+				}
+				a.scriptIn(at, v)
+				return
+			}
+		}
+	}
+	a.runs(sc, index, own, w.text(), "the setting may make git run something")
+}
+
+// isGitSetting tells what a setting does. Only those that are known not to
+// name programs, files or rules for them are harmless.
+func isGitSetting(key string) effect {
+	section, _, _ := strings.Cut(key, ".")
+	switch key {
+	case "core.pager", "core.editor", "sequence.editor":
+		return command
+	case "core.quotepath", "core.autocrlf", "core.eol", "core.safecrlf", "core.filemode", "core.ignorecase", "core.abbrev", "core.whitespace",
+		"core.commentchar", "core.precomposeunicode", "core.longpaths", "core.preloadindex", "core.untrackedcache", "core.logallrefupdates",
+		"core.compression", "core.symlinks", "core.checkstat", "core.bare",
+		"init.defaultbranch", "commit.gpgsign", "tag.gpgsign", "push.gpgsign", "commit.verbose", "commit.status", "commit.cleanup",
+		"gc.auto", "maintenance.auto", "fetch.prune", "fetch.parallel", "pull.rebase", "pull.ff", "push.default", "push.autosetupremote",
+		"merge.ff", "merge.conflictstyle", "merge.renames", "merge.renamelimit", "merge.stat", "rebase.autosquash", "rebase.autostash",
+		"diff.noprefix", "diff.mnemonicprefix", "diff.renames", "diff.renamelimit", "diff.context", "diff.interhunkcontext", "diff.algorithm",
+		"diff.colormoved", "diff.colormovedws", "diff.submodule", "diff.statgraphwidth", "diff.wserrorhighlight", "diff.wordregex", "diff.indentheuristic",
+		"status.short", "status.branch", "status.showuntrackedfiles", "status.relativepaths", "status.renames",
+		"http.postbuffer", "http.lowspeedlimit", "http.lowspeedtime", "http.version", "protocol.version", "submodule.recurse", "clone.defaultremotename",
+		"stash.showpatch", "blame.showemail", "index.threads", "feature.manyfiles", "column.ui", "branch.sort", "tag.sort", "versionsort.suffix", "rerere.enabled":
+		return harmless
+	}
+	switch section {
+	case "color", "user", "author", "committer", "advice", "log", "format", "grep", "i18n", "pack", "safe", "trace2":
+		if section == "trace2" || section == "format" && key == "format.signaturefile" {
+			return loads
+		}
+		return harmless
+	case "pager":
+		return command
+	}
+	return loads
+}
+
+// gitSubcommand judges the words behind the subcommand, which is ws[i].
+func (a *analysis) gitSubcommand(sc *scope, index, i int, ws []arg) {
+	sub, rest := ws[i].Text, ws[i+1:]
+	switch sub {
+	case "bisect":
+		if len(rest) > 1 && rest[0].is("run") {
+			a.child(sc, index, i+1, slices.Clone(rest[1:]), input{})
+		}
+	case "submodule":
+		a.gitForeach(sc, index, i, ws)
+	case "filter-branch":
+		a.runs(sc, index, i, "git filter-branch", "its filters are commands")
+	case "config":
+		a.gitConfig(sc, index, i, rest)
+	case "clone", "fetch", "pull", "ls-remote", "remote", "push", "submodule--helper":
+		for j, w := range rest {
+			if strings.Contains(w.head, "::") || slices.ContainsFunc(w.values, func(v string) bool { return strings.Contains(v, "::") }) {
+				a.runs(sc, index, i+1+j, w.text(), "git runs a program to reach that address")
+			}
+		}
+	}
+	if row := optionsOf()["git "+sub]; row != nil {
+		a.checkOptionsFrom(sc, row, index, i+1, ws)
+	}
+}
+
+// gitForeach is git submodule foreach, which gives its words to a shell.
+func (a *analysis) gitForeach(sc *scope, index, i int, ws []arg) {
+	for j := i + 1; j < len(ws); j++ {
+		if !ws[j].is("foreach") {
+			continue
+		}
+		start := j + 1
+		for start < len(ws) && ws[start].is("--recursive", "--quiet", "-q", "--") {
+			start++
+		}
+		if start < len(ws) {
+			at := sc.under(index, j)
+			at.dirs = folders{}
+			a.scriptIn(at, joined(ws[start:]))
+		}
+		return
+	}
+}
+
+// gitConfig judges the writing of a setting.
+func (a *analysis) gitConfig(sc *scope, index, i int, rest []arg) {
+	for j, w := range rest {
+		switch {
+		case w.is("-f", "--file", "--blob", "--type", "--default"):
+		case w.is("-l", "--list", "--get", "--get-all", "--get-regexp", "--get-urlmatch", "list", "get"), w.Static && strings.HasPrefix(w.Text, "--get"):
+			return
+		case w.is("-e", "--edit", "edit", "--unset", "--unset-all", "unset", "set", "--add", "--replace-all", "--remove-section", "--rename-section"):
+		case strings.HasPrefix(w.head, "-"):
+		case strings.Contains(w.template, ".") || !w.Static:
+			if len(rest) > j+1 && isGitSetting(strings.ToLower(w.template)) != harmless {
+				a.runs(sc, index, i+1+j, joinText(rest[j:]), "the setting may make later git commands run something")
+			}
+			return
+		}
+	}
+}

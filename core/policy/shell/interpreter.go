@@ -1,0 +1,144 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// interpreter says how a language's program is given code. To add one is to
+// add a row.
+type interpreter struct {
+	names  string // separated by blanks; a version may follow, as in python3.12
+	code   string // letters that bring code
+	long   string // long options that bring code, with two dashes or one
+	valued string // letters that take another value
+	ends   string // letters behind which all belongs to the program, as python's -m
+	edits  string // letters that make it write its files
+	stdin  bool   // without a file it runs what it reads
+}
+
+var interpreters = []interpreter{
+	{names: "python pypy ipython", code: "c", valued: "WXQ", ends: "m", long: "check-hash-based-pycs", stdin: true},
+	{names: "perl", code: "eEMmdDx", valued: "IFlC0", edits: "i", stdin: true},
+	{names: "ruby jruby", code: "erx", valued: "IFEKTW0", edits: "i", long: "require eval", stdin: true},
+	{names: "node nodejs", code: "epr", valued: "C", long: "eval print require import loader experimental-loader openssl-config env-file", stdin: true},
+	{names: "php", code: "rRBEFdzc", valued: "St", long: "run process-code process-begin process-end define zend-extension php-ini", stdin: true},
+	{names: "lua luajit", code: "el", valued: "", stdin: true},
+	{names: "Rscript R r", code: "e", long: "expr eval e", stdin: false},
+	{names: "osascript", code: "e", stdin: true},
+	{names: "tclsh wish expect", code: "cf", stdin: true},
+	{names: "guile scheme racket sbcl clisp", code: "celxr", long: "eval load", stdin: true},
+	{names: "julia", code: "eEL", long: "eval print load", stdin: true},
+	{names: "elixir iex erl", code: "er", long: "eval require s run pa", stdin: true},
+	{names: "ghci ocaml swift scala groovy jshell bun deno irb pry fish csh tcsh nu elvish xonsh pwsh powershell cmd", code: "ceCpER", long: "eval command print c Command EncodedCommand init-command", stdin: true},
+}
+
+// interpreterOf finds the row of an interpreter, whatever its version.
+func interpreterOf(name string) (*interpreter, bool) {
+	name = strings.TrimRight(name, "0123456789.")
+	if name == "" {
+		return nil, false
+	}
+	for i := range interpreters {
+		if in(interpreters[i].names, name) {
+			return &interpreters[i], true
+		}
+	}
+	return nil, false
+}
+
+// interpreter adds a language's program: what code on the command line does
+// cannot be told.
+func (a *analysis) interpreter(sc *scope, row *interpreter, ws []arg, input input) int {
+	index := a.plain(sc, ws)
+	code := func(i int) int {
+		a.runs(sc, index, i, ws[min(i, len(ws)-1)].text(), "what the code does cannot be told")
+		return index
+	}
+	edits := 0
+	for i := 1; i < len(ws); i++ {
+		w := ws[i]
+		switch {
+		case w.is("-"):
+			return code(i)
+		case w.is("--"):
+			return index
+		case strings.HasPrefix(w.head, "-") && !w.Static && !strings.Contains(w.head, "="):
+			return code(i)
+		case strings.HasPrefix(w.head, "-"):
+			name, _, _ := strings.Cut(strings.TrimLeft(w.template, "-"), "=")
+			if in(row.long, name) || len(name) > 1 && strings.HasPrefix(w.head, "--") && slices.ContainsFunc(strings.Fields(row.long), func(l string) bool { return strings.HasPrefix(l, name) }) {
+				return code(i)
+			}
+			if strings.HasPrefix(w.head, "--") {
+				continue
+			}
+			if w.is("-v", "-V", "-h") && len(ws) == 2 {
+				return index
+			}
+			next, ends := row.letters(w.template[1:])
+			switch {
+			case next == codeLetter:
+				return code(i)
+			case ends:
+				return index
+			case next == editLetter && edits == 0:
+				edits = i
+			case next == valueLetter:
+				i++
+			}
+		case !w.Static && w.splits && !w.number && len(w.values) == 0:
+			return code(i)
+		default:
+			if edits > 0 {
+				a.writes(sc.under(index, edits), dynamic("…"))
+			}
+			if isDescriptorFile(w.template) || !w.Static && strings.HasPrefix(w.template, "<(") {
+				return code(i)
+			}
+			return index
+		}
+	}
+	if row.stdin && (len(ws) > 1 || input.given) && !asksVersion(ws) || row.stdin && len(ws) == 1 {
+		a.runs(sc, index, 1, joinText(ws), "the code that it reads cannot be told")
+	}
+	return index
+}
+
+func asksVersion(ws []arg) bool {
+	return len(ws) == 2 && ws[1].is("--version", "--help", "-v", "-V", "-h", "version", "--v8-options")
+}
+
+type letterKind int
+
+const (
+	otherLetter letterKind = iota
+	codeLetter
+	editLetter
+	valueLetter
+)
+
+// letters reads a word of short options. ends is true if the rest of the
+// words belongs to a program that the option names.
+func (row *interpreter) letters(s string) (kind letterKind, ends bool) {
+	for i := range len(s) {
+		c := s[i : i+1]
+		switch {
+		case strings.Contains(row.code, c):
+			return codeLetter, false
+		case strings.Contains(row.ends, c):
+			return otherLetter, true
+		case strings.Contains(row.edits, c): // a suffix may follow, or more letters
+			if strings.ContainsAny(s[i:], row.code) {
+				return codeLetter, false
+			}
+			return editLetter, false
+		case strings.Contains(row.valued, c):
+			if i+1 == len(s) {
+				return valueLetter, false
+			}
+			return otherLetter, false
+		}
+	}
+	return otherLetter, false
+}

@@ -1,0 +1,137 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// program adds a program that is known to run, write or load something for
+// some of its arguments. It reports false for all others.
+func (a *analysis) program(sc *scope, ws []arg, in input) (int, bool) {
+	name := programName(ws[0])
+	switch name {
+	case "command":
+		if len(ws) > 1 && ws[1].Static && strings.HasPrefix(ws[1].Text, "-") && strings.ContainsAny(ws[1].Text, "vV") {
+			return a.add(sc, Part{Kind: Builtin, Words: publicWords(ws)}), true
+		}
+	case "exec", "builtin":
+		if len(ws) == 1 {
+			return a.add(sc, Part{Kind: Builtin, Words: publicWords(ws)}), true
+		}
+	case "find", "gfind":
+		return a.find(sc, ws), true
+	case "git":
+		return a.git(sc, ws), true
+	case "awk", "gawk", "mawk", "nawk", "original-awk", "goawk":
+		return a.awk(sc, ws), true
+	case "sed", "gsed":
+		return a.sed(sc, ws), true
+	case "parallel":
+		return a.parallel(sc, ws), true
+	case "make", "gmake", "bmake":
+		return a.makeProgram(sc, ws), true
+	case "tar", "gtar", "bsdtar":
+		return a.tar(sc, ws), true
+	case "fd", "fdfind":
+		return a.fd(sc, ws), true
+	}
+	if isShell(name) {
+		return a.shell(sc, ws, in), true
+	}
+	if row, ok := interpreterOf(name); ok {
+		return a.interpreter(sc, row, ws, in), true
+	}
+	for _, row := range rowsOf()[name] {
+		if row.subwords == "" || row.subcommandEnd(ws) > 0 {
+			return a.wrapped(sc, row, ws, in), true
+		}
+	}
+	if row := optionsOf()[name]; row != nil {
+		index := a.plain(sc, ws)
+		a.checkOptions(sc, row, index, ws)
+		return index, true
+	}
+	return 0, false
+}
+
+// isShell tells whether a program reads the language that is parsed here, or
+// one near enough.
+func isShell(name string) bool {
+	return slices.Contains([]string{"sh", "bash", "rbash", "zsh", "dash", "ksh", "ksh93", "mksh", "ash", "yash"}, strings.TrimSuffix(name, ".exe"))
+}
+
+// shell adds a shell with the command line that it is given.
+func (a *analysis) shell(sc *scope, ws []arg, in input) int {
+	index := a.add(sc, Part{Kind: Command, Words: publicWords(ws)})
+	text := -1 // index of the option that says that a command line follows
+	for i := 1; i < len(ws); i++ {
+		w := ws[i]
+		switch {
+		case w.is("--", "-"):
+			i++
+		case strings.HasPrefix(w.head, "--") && w.Static:
+			if w.is("--rcfile", "--init-file", "--emulate") {
+				a.runs(sc, index, i, w.text(), "the shell runs that file first")
+				i++
+			}
+			continue
+		case (strings.HasPrefix(w.head, "-") || strings.HasPrefix(w.head, "+")) && w.Static && len(w.Text) > 1:
+			if strings.Contains(w.Text, "s") && w.Text[0] == '-' {
+				a.standardInput(sc, index, in)
+				return index
+			}
+			if strings.Contains(w.Text, "c") && w.Text[0] == '-' {
+				text = i
+			}
+			if last := w.Text[len(w.Text)-1]; last == 'o' || last == 'O' {
+				i++
+			}
+			continue
+		case strings.HasPrefix(w.head, "-"), !w.Static && !w.quoted:
+			a.runs(sc, index, i, w.text(), "what the shell will run cannot be told")
+			return index
+		}
+		if i < len(ws) {
+			a.shellOperand(sc, index, text, i, ws)
+			return index
+		}
+	}
+	a.standardInput(sc, index, in)
+	return index
+}
+
+// shellOperand takes the first word that is no option: the command line, or a
+// file.
+func (a *analysis) shellOperand(sc *scope, index, text, i int, ws []arg) {
+	w := ws[i]
+	if text < 0 {
+		if !w.Static || isDescriptorFile(w.Text) {
+			a.runs(sc, index, i, w.text(), "which commands the shell will read cannot be told")
+		}
+		return
+	}
+	if len(a.parts) <= maxParts && index < len(a.parts) {
+		a.parts[index].Wraps = true
+	}
+	if programName(ws[0]) == "zsh" && !isPlainShell(w.template) {
+		a.runs(sc, index, text, w.text(), "zsh may read this command line in another way than bash")
+	}
+	a.script(sc, index, text, w)
+}
+
+// isPlainShell tells whether a text means the same to zsh as to bash.
+func isPlainShell(s string) bool {
+	return strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_ ./:,@%+-'\"&|;\n$") == "" && !strings.Contains(s, "${")
+}
+
+// standardInput is a shell that reads its commands.
+func (a *analysis) standardInput(sc *scope, index int, in input) {
+	at := sc.under(index, 1)
+	at.own = min(at.own, len(a.parts[index].Words))
+	if in.known {
+		at.depth++
+		a.parseText(at, in.text, in.text)
+		return
+	}
+	a.unknown(at, a.parts[index].Text, "the commands that the shell will read cannot be told")
+}

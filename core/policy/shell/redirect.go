@@ -1,0 +1,160 @@
+package shell
+
+import (
+	"path"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// input is where a command's standard input comes from, as far as the line
+// says.
+type input struct {
+	given bool   // the command itself redirects it
+	text  string // what it reads, if known
+	known bool
+}
+
+// input looks for what a command reads: the text of a here-document or
+// here-string, or something else.
+func (a *analysis) input(redirs []*syntax.Redirect) input {
+	var in input
+	for _, r := range redirs {
+		if r.N != nil && r.N.Value != "0" {
+			continue
+		}
+		switch r.Op {
+		case syntax.Hdoc, syntax.DashHdoc:
+			in = a.document(r)
+		case syntax.WordHdoc:
+			w := a.value(r.Word)
+			in = input{given: true, text: w.Text + "\n", known: w.Static}
+		case syntax.RdrIn, syntax.DplIn, syntax.RdrInOut:
+			in = input{given: true}
+		}
+	}
+	return in
+}
+
+// document resolves the body of a here-document.
+func (a *analysis) document(r *syntax.Redirect) input {
+	in := input{given: true, known: true}
+	if r.Hdoc == nil {
+		return in
+	}
+	literal := false
+	for _, p := range r.Word.Parts {
+		lit, ok := p.(*syntax.Lit)
+		literal = literal || !ok || strings.Contains(lit.Value, `\`)
+	}
+	var b strings.Builder
+	for _, p := range r.Hdoc.Parts {
+		lit, ok := p.(*syntax.Lit)
+		if !ok {
+			return input{given: true}
+		}
+		if literal {
+			b.WriteString(lit.Value)
+		} else {
+			b.WriteString(strings.ReplaceAll(unescapeDouble(lit.Value), `\"`, `"`))
+		}
+	}
+	in.text = b.String()
+	if r.Op == syntax.DashHdoc {
+		lines := strings.Split(in.text, "\n")
+		for i, l := range lines {
+			lines[i] = strings.TrimLeft(l, "\t")
+		}
+		in.text = strings.Join(lines, "\n")
+	}
+	return in
+}
+
+// redirects adds what a command's redirections write. index is the command's
+// part; -1 for a group.
+func (a *analysis) redirects(sc *scope, redirs []*syntax.Redirect, index int) {
+	at := sc
+	if index >= 0 && len(redirs) > 0 {
+		at = sc.under(index, len(a.parts[index].Words))
+	}
+	for _, r := range redirs {
+		a.redirect(at, sc, r)
+	}
+}
+
+func (a *analysis) redirect(at, sc *scope, r *syntax.Redirect) {
+	a.substitutions(sc, r)
+	switch r.Op {
+	case syntax.RdrIn:
+		if w := a.one(r.Word); isNetwork(w) {
+			a.unknown(at, "< "+w.text(), "bash would open a network connection")
+		}
+	case syntax.RdrOut, syntax.AppOut, syntax.RdrInOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll:
+		a.writes(at, a.target(r.Word))
+	case syntax.DplOut:
+		if w := a.target(r.Word); !isDescriptor(w) {
+			a.writes(at, w)
+		}
+	case syntax.DplIn, syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+	default:
+		a.unknown(at, a.written(r), "this kind of redirection is not understood")
+	}
+}
+
+// target resolves where a redirection leads. A process substitution is a pipe
+// to a command that has parts of its own.
+func (a *analysis) target(w *syntax.Word) arg {
+	if len(w.Parts) == 1 {
+		if _, ok := w.Parts[0].(*syntax.ProcSubst); ok {
+			return known("/dev/null")
+		}
+	}
+	return a.one(w)
+}
+
+// isDescriptor tells whether the target of >& is a descriptor: 2, 2- or -.
+func isDescriptor(w arg) bool {
+	if !w.Static {
+		return w.number
+	}
+	return w.Text == "-" || isDigits(strings.TrimSuffix(w.Text, "-"))
+}
+
+func isNetwork(w arg) bool {
+	values := w.values
+	if w.Static {
+		values = []string{w.Text}
+	} else if w.head != "" {
+		values = append(values, w.head)
+	}
+	for _, v := range values {
+		if v = path.Clean(v) + "/"; strings.HasPrefix(v, "/dev/tcp/") || strings.HasPrefix(v, "/dev/udp/") {
+			return true
+		}
+	}
+	return false
+}
+
+// writes adds a file that is written, unless writing it changes nothing.
+func (a *analysis) writes(sc *scope, file arg) {
+	if isNetwork(file) {
+		a.unknown(sc, "> "+file.text(), "bash would open a network connection")
+		return
+	}
+	if file.Static && a.isHarmless(file.Text) {
+		return
+	}
+	a.add(sc, Part{Kind: Write, Text: "> " + file.text(), Path: file.Word})
+}
+
+// isHarmless tells whether a file is a device that only passes on what is
+// written, or drops it.
+func (a *analysis) isHarmless(file string) bool {
+	switch file = path.Clean(file); file {
+	case "/dev/null", "/dev/stdout", "/dev/stderr", "/dev/fd/1", "/dev/fd/2", "/dev/tty", "/dev/full", "/dev/zero":
+		return true
+	}
+	// Others are reopened: one that is open for reading would be written.
+	fd, ok := strings.CutPrefix(file, "/dev/fd/")
+	return ok && isDigits(fd) && fd != "0" && !a.readsFD
+}

@@ -1,0 +1,273 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// scan looks over a text before it is walked, for what matters wherever it
+// stands: assignments, functions, arithmetic.
+func (a *analysis) scan(n syntax.Node) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Assign:
+			a.scanAssign(n)
+		case *syntax.ForClause:
+			if it, ok := n.Loop.(*syntax.WordIter); ok {
+				for _, w := range it.Items {
+					a.assign(it.Name.Value, w)
+					a.scanValue(w)
+				}
+			} else {
+				a.evaluates = true
+			}
+		case *syntax.ParamExp:
+			if n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) && n.Param != nil {
+				a.assign(n.Param.Value, n.Exp.Word)
+				a.scanValue(n.Exp.Word)
+			}
+			if n.Excl && n.Names == 0 || n.Slice != nil || n.Index != nil && !wholeArray(n.Index) {
+				a.evaluates = true
+			}
+		case *syntax.FuncDecl:
+			if n.Name != nil && slices.Contains([]string{"cd", "pushd", "popd"}, n.Name.Value) {
+				a.setsDirs = true
+			}
+		case *syntax.CallExpr:
+			a.scanCall(n)
+		case *syntax.Redirect:
+			a.scanRedirect(n)
+		case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause:
+			a.evaluates = true
+		case *syntax.BinaryTest:
+			switch n.Op {
+			case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
+				a.evaluates = true
+			}
+		case *syntax.UnaryTest:
+			if n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar {
+				a.evaluates = true
+			}
+		case *syntax.DeclClause:
+			a.scanDecl(n)
+		case *syntax.Word:
+			a.scanWord(n)
+		}
+		return true
+	})
+}
+
+func (a *analysis) scanAssign(n *syntax.Assign) {
+	if n.Name == nil {
+		return
+	}
+	name := n.Name.Value
+	a.setsIFS = a.setsIFS || name == "IFS"
+	a.setsDirs = a.setsDirs || name == "CDPATH"
+	a.evaluates = a.evaluates || n.Index != nil
+	a.assign(name, n.Value)
+	a.scanValue(n.Value)
+	if n.Array != nil {
+		for _, e := range n.Array.Elems {
+			a.assign(name, e.Value)
+			a.scanValue(e.Value)
+		}
+	}
+}
+
+// scanCall notes what a simple command assigns, and whether it may move.
+func (a *analysis) scanCall(c *syntax.CallExpr) {
+	if len(c.Args) == 0 {
+		return
+	}
+	a.moves = a.moves || callMoves(c)
+	switch c.Args[0].Lit() {
+	case "set":
+		for i, w := range c.Args[1:] {
+			if w.Lit() != "--" {
+				continue
+			}
+			a.positional(c.Args[i+2:])
+			break
+		}
+	case "printf":
+		if len(c.Args) > 3 && c.Args[1].Lit() == "-v" {
+			a.setsIFS = a.setsIFS || c.Args[2].Lit() == "IFS"
+			a.evaluates = true
+			for _, v := range c.Args[3:] {
+				a.assign(c.Args[2].Lit(), v)
+				a.scanValue(v)
+			}
+		}
+	case "read", "mapfile", "readarray", "getopts":
+		for _, w := range c.Args[1:] {
+			a.setsIFS = a.setsIFS || w.Lit() == "IFS"
+		}
+	case "test", "[":
+		for _, w := range c.Args[1:] {
+			a.evaluates = a.evaluates || w.Lit() == "-v" || w.Lit() == "-R"
+		}
+	case "unset":
+		a.setsIFS = a.setsIFS || len(c.Args) > 1 // the default is then another
+	}
+}
+
+// positional notes the positional parameters that set gives: each, and all as
+// one text.
+func (a *analysis) positional(words []*syntax.Word) {
+	all := &syntax.Word{}
+	for i, w := range words {
+		if i < 9 {
+			a.assign(string(rune('1'+i)), w)
+		}
+		if i > 0 {
+			all.Parts = append(all.Parts, &syntax.SglQuoted{Value: " "})
+		}
+		all.Parts = append(all.Parts, w.Parts...)
+		a.scanValue(w)
+	}
+	a.assign("@", all)
+	a.assign("*", all)
+}
+
+func (a *analysis) scanRedirect(r *syntax.Redirect) {
+	switch r.Op {
+	case syntax.RdrIn, syntax.DplIn, syntax.RdrInOut:
+		a.readsFD = a.readsFD || r.N != nil
+	case syntax.WordHdoc:
+		a.scanValue(r.Word)
+	case syntax.Hdoc, syntax.DashHdoc:
+		if r.Hdoc != nil {
+			a.hazard = a.hazard || subscriptRuns(a.written(r.Hdoc))
+		}
+	}
+}
+
+func (a *analysis) scanDecl(d *syntax.DeclClause) {
+	for _, arg := range d.Args {
+		if arg.Name == nil && arg.Value != nil {
+			option := arg.Value.Lit()
+			a.evaluates = a.evaluates || strings.HasPrefix(option, "-") && strings.ContainsAny(option, "in")
+		}
+	}
+	a.evaluates = a.evaluates || d.Variant.Value == "nameref"
+}
+
+// scanValue notes values that hold what an evaluation would run, because a
+// dollar or backquote in them was quoted, whole or in pieces.
+func (a *analysis) scanValue(w *syntax.Word) {
+	if w == nil {
+		return
+	}
+	for _, p := range w.Parts {
+		for _, text := range quotedTexts(p) {
+			a.endsDollar = a.endsDollar || strings.HasSuffix(text, "$")
+			a.hazard = a.hazard || strings.Contains(text, "$(") || strings.Contains(text, "${") || strings.Contains(text, "`")
+			a.beginsParen = a.beginsParen || strings.HasPrefix(text, "(") || strings.HasPrefix(text, "{")
+		}
+	}
+	a.hazard = a.hazard || a.endsDollar && a.beginsParen
+}
+
+// scanWord notes any word with a subscript that holds a command.
+func (a *analysis) scanWord(w *syntax.Word) {
+	if a.hazard {
+		return
+	}
+	for _, p := range w.Parts {
+		for _, text := range quotedTexts(p) {
+			a.hazard = a.hazard || subscriptRuns(text)
+		}
+	}
+}
+
+// quotedTexts are the texts in a piece of a word that its quotes keep bash
+// from expanding.
+func quotedTexts(p syntax.WordPart) []string {
+	switch p := p.(type) {
+	case *syntax.SglQuoted:
+		if p.Dollar {
+			return []string{unescapeANSI(p.Value)}
+		}
+		return []string{p.Value}
+	case *syntax.DblQuoted:
+		var out []string
+		for _, q := range p.Parts {
+			if lit, ok := q.(*syntax.Lit); ok {
+				out = append(out, unescapeDouble(lit.Value))
+			}
+		}
+		return out
+	case *syntax.Lit:
+		if strings.Contains(p.Value, `\`) {
+			return []string{strings.ReplaceAll(p.Value, `\`, "")}
+		}
+	}
+	return nil
+}
+
+// subscriptRuns tells whether text, evaluated as an arithmetic expression,
+// could run a command: name[…$(…)…].
+func subscriptRuns(s string) bool {
+	for {
+		open := strings.IndexByte(s, '[')
+		if open < 0 {
+			return false
+		}
+		if open > 0 && isNameByte(s[open-1]) && mayExpand(s[open:]) {
+			return true
+		}
+		s = s[open+1:]
+	}
+}
+
+func isNameByte(c byte) bool {
+	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// mayExpand tells whether text that bash expands could run a command.
+func mayExpand(s string) bool {
+	return strings.ContainsAny(s, "`") || strings.Contains(s, "$(") || strings.Contains(s, "${") ||
+		strings.Contains(s, "<(") || strings.Contains(s, ">(")
+}
+
+func wholeArray(x syntax.ArithmExpr) bool {
+	w, ok := x.(*syntax.Word)
+	return ok && (w.Lit() == "@" || w.Lit() == "*" || isDigits(w.Lit()))
+}
+
+func isDigits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}
+
+// mayMove tells whether walking a node may leave the folder that it starts in.
+func mayMove(n syntax.Node) bool {
+	found := false
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CallExpr:
+			found = found || callMoves(n)
+		case *syntax.Subshell, *syntax.CmdSubst, *syntax.ProcSubst:
+			return false
+		}
+		return !found
+	})
+	return found
+}
+
+func callMoves(c *syntax.CallExpr) bool {
+	if len(c.Args) == 0 {
+		return false
+	}
+	args := c.Args
+	for len(args) > 1 && (args[0].Lit() == "command" || args[0].Lit() == "builtin") {
+		args = args[1:]
+	}
+	switch args[0].Lit() {
+	case "cd", "pushd", "popd", "eval", "source", ".", "":
+		return true
+	}
+	return strings.ContainsAny(args[0].Lit(), `\{`)
+}

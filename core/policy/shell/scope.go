@@ -1,0 +1,74 @@
+package shell
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// maxDirs bounds the folders that are followed; beyond, they cannot be told.
+const maxDirs = 8
+
+// folders are where a command may run. An empty list: it cannot be told.
+type folders struct{ list []string }
+
+func here() folders { return folders{[]string{"."}} }
+
+func (f folders) lost() bool { return len(f.list) == 0 }
+
+func (f folders) union(g folders) folders {
+	if f.lost() || g.lost() {
+		return folders{}
+	}
+	out := slices.Clone(f.list)
+	for _, d := range g.list {
+		if !slices.Contains(out, d) {
+			out = append(out, d)
+		}
+	}
+	if len(out) > maxDirs {
+		return folders{}
+	}
+	return folders{out}
+}
+
+// moved gives where a change to a folder leads.
+func (f folders) moved(target string) folders {
+	if strings.HasPrefix(target, "/") || strings.HasPrefix(target, "~") {
+		return folders{[]string{path.Clean(target)}}
+	}
+	var out folders
+	for _, d := range f.list {
+		if to := path.Join(d, target); !slices.Contains(out.list, to) {
+			out.list = append(out.list, to)
+		}
+	}
+	return out
+}
+
+// scope is where in the line a command stands.
+type scope struct {
+	dirs        folders // where it may run
+	success     folders // where the next command runs if the last one succeeded
+	parent, own int     // of its parts
+	depth       int     // of command lines in command lines
+	top         bool    // it runs once and in any case
+	guess       bool    // it may not run at all: only what tightens is concluded
+}
+
+// inside is a scope whose changes do not leak out.
+func (sc *scope) inside() *scope {
+	c := *sc
+	c.top = false
+	return &c
+}
+
+// under is the scope of what a part brings along, from its word own on.
+func (sc *scope) under(parent, own int) *scope {
+	c := *sc
+	c.parent, c.own, c.top = parent, own, false
+	return &c
+}
+
+// went notes where the line is after a command.
+func (sc *scope) went(all, success folders) { sc.dirs, sc.success = all, success }

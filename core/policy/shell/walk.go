@@ -1,0 +1,221 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// file walks a parsed text; its changes of folder stay in sc.
+func (a *analysis) file(sc *scope, f *syntax.File, source string) {
+	outer := a.source
+	a.source = source
+	defer func() { a.source = outer }()
+	hadHazard := a.evaluates && a.hazard
+	a.scan(f)
+	if a.evaluates && a.hazard && !hadHazard {
+		a.unknown(sc, source, "arithmetic or an indirection may run a command that a value holds")
+	}
+	a.stmts(sc, f.Stmts)
+}
+
+func (a *analysis) stmts(sc *scope, list []*syntax.Stmt) {
+	for _, s := range list {
+		a.stmt(sc, s)
+	}
+}
+
+func (a *analysis) stmt(sc *scope, s *syntax.Stmt) {
+	at := sc
+	if s.Background || s.Coprocess || s.Disown {
+		at = sc.inside()
+	}
+	index := -1
+	at.success = at.dirs
+	switch cmd := s.Cmd.(type) {
+	case nil:
+	case *syntax.CallExpr:
+		index = a.call(at, cmd, a.input(s.Redirs))
+	case *syntax.DeclClause:
+		index = a.declare(at, cmd)
+	default:
+		a.compound(at, cmd)
+	}
+	if s.Negated {
+		at.success = at.dirs
+	}
+	a.redirects(at, s.Redirs, index)
+}
+
+// compound walks everything that is made of other commands.
+func (a *analysis) compound(sc *scope, cmd syntax.Command) {
+	switch cmd := cmd.(type) {
+	case *syntax.Block:
+		a.stmts(sc, cmd.Stmts)
+	case *syntax.Subshell:
+		a.stmts(sc.inside(), cmd.Stmts)
+	case *syntax.BinaryCmd:
+		a.binary(sc, cmd)
+	case *syntax.IfClause:
+		a.branches(sc, cmd)
+	case *syntax.WhileClause:
+		a.loop(sc, cmd, func(sc *scope) {
+			a.stmts(sc, cmd.Cond)
+			a.stmts(sc, cmd.Do)
+		})
+	case *syntax.ForClause:
+		a.substitutions(sc, cmd.Loop)
+		if it, ok := cmd.Loop.(*syntax.WordIter); ok {
+			for _, w := range a.words(it.Items) {
+				a.assigned(sc, it.Name.Value, w)
+			}
+		}
+		a.loop(sc, cmd, func(sc *scope) { a.stmts(sc, cmd.Do) })
+	case *syntax.CaseClause:
+		a.cases(sc, cmd)
+	case *syntax.FuncDecl:
+		a.function(sc, cmd)
+	case *syntax.TimeClause:
+		if cmd.Stmt != nil {
+			a.stmt(sc, cmd.Stmt)
+			a.timeProgram(sc, cmd.Stmt)
+		}
+	case *syntax.CoprocClause:
+		a.stmt(sc.inside(), cmd.Stmt)
+	case *syntax.ArithmCmd, *syntax.LetClause, *syntax.TestClause:
+		a.substitutions(sc, cmd)
+		sc.success = sc.dirs
+	default:
+		a.unknown(sc, a.written(cmd), "this kind of command is not understood")
+	}
+}
+
+func (a *analysis) binary(sc *scope, cmd *syntax.BinaryCmd) {
+	switch cmd.Op {
+	case syntax.AndStmt:
+		a.stmt(sc, cmd.X)
+		all := sc.dirs
+		sc.dirs = sc.success
+		right := sc.inside()
+		a.stmt(right, cmd.Y)
+		sc.went(all.union(right.dirs), right.success)
+	case syntax.OrStmt:
+		a.stmt(sc, cmd.X)
+		success := sc.success
+		right := sc.inside()
+		a.stmt(right, cmd.Y)
+		if leaves(cmd.Y) {
+			sc.went(success, success)
+		} else {
+			sc.went(success.union(right.dirs), success.union(right.success))
+		}
+	default: // a pipe: each side is a shell of its own
+		a.pipe(sc, cmd)
+	}
+}
+
+// timeProgram adds the program of that name where another shell than bash
+// would run it: with an option, time is no keyword there.
+func (a *analysis) timeProgram(sc *scope, s *syntax.Stmt) {
+	if call, ok := s.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && strings.HasPrefix(call.Args[0].Lit(), "-") {
+		a.command(sc, append([]arg{known("time")}, a.words(call.Args)...), input{})
+	}
+}
+
+// leaves tells whether a statement certainly ends the shell.
+func leaves(s *syntax.Stmt) bool {
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	return ok && !s.Background && len(call.Args) > 0 && call.Args[0].Lit() == "exit"
+}
+
+func (a *analysis) branches(sc *scope, c *syntax.IfClause) {
+	inner := sc.inside()
+	a.stmts(inner, c.Cond)
+	then := inner.inside()
+	a.stmts(then, c.Then)
+	end := inner.dirs.union(then.dirs)
+	if c.Else != nil {
+		other := inner.inside()
+		if len(c.Else.Cond) > 0 {
+			a.branches(other, c.Else)
+		} else {
+			a.stmts(other, c.Else.Then)
+		}
+		end = then.dirs.union(other.dirs)
+	}
+	sc.went(end, end)
+}
+
+func (a *analysis) cases(sc *scope, c *syntax.CaseClause) {
+	a.substitutions(sc, c.Word)
+	end := sc.dirs
+	for _, item := range c.Items {
+		for _, p := range item.Patterns {
+			a.substitutions(sc, p)
+		}
+		branch := sc.inside()
+		if item.Op != syntax.Break { // ;& and ;;& go on with the next one
+			branch.dirs = end
+		}
+		a.stmts(branch, item.Stmts)
+		end = end.union(branch.dirs)
+		if item.Op != syntax.Break {
+			sc.dirs = end
+		}
+	}
+	sc.went(end, end)
+}
+
+// loop walks a body that may run any number of times: where it changes the
+// folder, nobody can tell where each round runs.
+func (a *analysis) loop(sc *scope, cmd syntax.Node, body func(*scope)) {
+	if mayMove(cmd) {
+		sc.dirs = folders{}
+	}
+	inner := sc.inside()
+	body(inner)
+	sc.went(sc.dirs, sc.dirs)
+}
+
+// function walks a body where it is defined, so that calls of it need no
+// further look.
+func (a *analysis) function(sc *scope, f *syntax.FuncDecl) {
+	body := sc.inside()
+	if a.moves {
+		body.dirs = folders{}
+	}
+	if f.Name != nil && sc.top {
+		a.functions[f.Name.Value] = true
+	}
+	a.stmt(body, f.Body)
+	if mayMove(f.Body) {
+		sc.dirs = folders{}
+	}
+	sc.success = sc.dirs
+}
+
+// substitutions walks the commands inside of a node's words.
+func (a *analysis) substitutions(sc *scope, n syntax.Node) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst:
+			if n.ReplyVar || n.TempFile {
+				a.unknown(sc, a.written(n), "this kind of substitution is not understood")
+			}
+			a.stmts(sc.inside(), n.Stmts)
+			return false
+		case *syntax.ProcSubst:
+			a.stmts(sc.inside(), n.Stmts)
+			return false
+		case *syntax.ParamExp:
+			if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps && n.Exp.Word.Lit() == "P" {
+				a.unknown(sc, a.written(n), "a prompt expansion may run commands that a value holds")
+			}
+		case *syntax.ExtGlob:
+			if mayExpand(n.Pattern.Value) {
+				a.unknown(sc, a.written(n), "the pattern may run commands")
+			}
+		}
+		return true
+	})
+}

@@ -1,0 +1,384 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Bounds of what is resolved; beyond them a word is not static.
+const (
+	maxBraceWords = 64 // that one word may stand for
+	maxCandidates = 16 // values of one word
+)
+
+// arg is a word with what only the analysis needs to know.
+type arg struct {
+	Word
+	template string   // its value, with whatever is dynamic as written
+	head     string   // what its value begins with, for certain
+	values   []string // what it may expand to, before bash splits it
+	splits   bool     // not quoted: it may be no word, one or several
+	number   bool     // all that is dynamic in it is a number
+	quoted   bool     // some of it is quoted, so that it is a word even if empty
+}
+
+// known makes a static word.
+func known(text string) arg {
+	return arg{Word: Word{Text: text, Static: true}, template: text, head: text}
+}
+
+// dynamic makes a word that cannot be told.
+func dynamic(text string) arg {
+	return arg{Word: Word{Text: text}, template: text}
+}
+
+// is tells whether a word is certainly one of the given.
+func (w arg) is(texts ...string) bool {
+	if w.Static {
+		for _, t := range texts {
+			if w.Text == t {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// text is a word for people.
+func (w arg) text() string {
+	if w.Static {
+		return quoteWord(w.Text)
+	}
+	return w.Text
+}
+
+func publicWords(ws []arg) []Word {
+	out := make([]Word, len(ws))
+	for i, w := range ws {
+		out[i] = w.Word
+	}
+	return out
+}
+
+func joinText(ws []arg) string {
+	texts := make([]string, len(ws))
+	for i, w := range ws {
+		texts[i] = w.text()
+	}
+	return strings.Join(texts, " ")
+}
+
+// words resolves the words of a command as bash does: braces, expansions,
+// splitting, removal of quotes.
+func (a *analysis) words(list []*syntax.Word) []arg {
+	out := make([]arg, 0, len(list))
+	for _, w := range list {
+		if len(w.Parts) == 1 {
+			if lit, ok := w.Parts[0].(*syntax.Lit); ok && !strings.ContainsAny(lit.Value, `\{*?[~`) {
+				out = append(out, known(lit.Value))
+				continue
+			}
+		}
+		variants, whole := braces(w)
+		if !whole {
+			out = append(out, a.cannotTell(w))
+			continue
+		}
+		for _, v := range variants {
+			f := fields{a: a, split: true}
+			f.word(v)
+			out = append(out, f.done()...)
+		}
+	}
+	return out
+}
+
+// value resolves a word where bash neither splits it nor looks for files: an
+// assigned value, the text of a here-string.
+func (a *analysis) value(w *syntax.Word) arg {
+	if w == nil {
+		return known("")
+	}
+	f := fields{a: a}
+	f.word(w)
+	f.cur.quoted = true
+	return f.done()[0]
+}
+
+// one resolves a word that must be one, as the target of a redirection.
+func (a *analysis) one(w *syntax.Word) arg {
+	ws := a.words([]*syntax.Word{w})
+	if len(ws) == 1 {
+		return ws[0]
+	}
+	return a.cannotTell(w)
+}
+
+func (a *analysis) cannotTell(w *syntax.Word) arg {
+	d := dynamic(a.written(w))
+	d.splits = true
+	return d
+}
+
+// fields builds the words that one word of the source becomes.
+type fields struct {
+	a     *analysis
+	split bool // words are split and files looked for
+	out   []arg
+	cur   field
+}
+
+// field is a word that is being built.
+type field struct {
+	template strings.Builder
+	pattern  strings.Builder // as template, with quoted pattern characters escaped
+	raw      strings.Builder
+	head     string
+	values   []string // nil: only its template, unless dynamic
+	unsure   bool     // a dynamic piece has no known values
+	dynamic  bool
+	words    bool // a dynamic piece may be several words
+	notNum   bool
+	quoted   bool
+	glob     bool
+	bracket  bool // an unquoted [ is open
+}
+
+func (f *fields) word(w *syntax.Word) {
+	for i, p := range w.Parts {
+		f.part(p, i == 0)
+	}
+}
+
+func (f *fields) part(p syntax.WordPart, first bool) {
+	switch p := p.(type) {
+	case *syntax.Lit:
+		f.lit(p.Value)
+	case *syntax.SglQuoted:
+		f.cur.quoted = true
+		if p.Dollar {
+			f.static(unescapeANSI(p.Value), "$'"+p.Value+"'")
+		} else {
+			f.static(p.Value, "'"+p.Value+"'")
+		}
+	case *syntax.DblQuoted:
+		f.cur.quoted = true
+		f.quotedParts(p)
+	case *syntax.ParamExp:
+		if f.split && f.a.isIFS(p) {
+			f.end()
+			return
+		}
+		f.param(p, false)
+	case *syntax.ExtGlob:
+		f.cur.glob = true
+		raw := f.a.written(p)
+		f.static("", "")
+		f.cur.template.WriteString(raw)
+		f.cur.pattern.WriteString(raw)
+		f.cur.raw.WriteString(raw)
+		f.cur.unsure, f.cur.dynamic, f.cur.notNum = true, true, true
+	default:
+		f.expansion(p, false)
+	}
+}
+
+// quotedParts takes the inside of double quotes.
+func (f *fields) quotedParts(q *syntax.DblQuoted) {
+	f.cur.raw.WriteByte('"')
+	for _, p := range q.Parts {
+		switch p := p.(type) {
+		case *syntax.Lit:
+			f.static(unescapeDouble(p.Value), p.Value)
+		case *syntax.ParamExp:
+			f.param(p, true)
+		default:
+			f.expansion(p, true)
+		}
+	}
+	f.cur.raw.WriteByte('"')
+}
+
+// lit takes unquoted text.
+func (f *fields) lit(s string) {
+	if !strings.ContainsAny(s, `\*?[]`) {
+		f.static(s, s)
+		return
+	}
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c == '\\' && i+1 < len(s) {
+			i++
+			if s[i] == '\n' {
+				continue
+			}
+			f.cur.quoted = true
+			f.static(s[i:i+1], s[i-1:i+1])
+			continue
+		}
+		switch {
+		case c == '*' || c == '?':
+			f.cur.glob = true
+		case c == '[':
+			f.cur.bracket = true
+		case c == ']' && f.cur.bracket:
+			f.cur.glob = true
+		}
+		f.append(s[i:i+1], s[i:i+1], s[i:i+1])
+	}
+}
+
+// static takes text that has lost its quotes.
+func (f *fields) static(text, raw string) {
+	f.append(text, escapePattern(text), raw)
+}
+
+func (f *fields) append(text, pattern, raw string) {
+	c := &f.cur
+	c.template.WriteString(text)
+	c.pattern.WriteString(pattern)
+	c.raw.WriteString(raw)
+	if !c.dynamic {
+		c.head += text
+	}
+	for i := range c.values {
+		c.values[i] += text
+	}
+}
+
+// dyn takes a piece that is known to bash alone.
+func (f *fields) dyn(raw string, values []string, quoted, number bool) {
+	c := &f.cur
+	before := c.template.String()
+	c.template.WriteString(raw)
+	c.pattern.WriteString(raw)
+	c.raw.WriteString(raw)
+	if len(values) == 0 {
+		c.unsure = true
+	} else if !c.unsure {
+		old := c.values
+		if !c.dynamic {
+			old = []string{before}
+		}
+		c.values = nil
+		for _, o := range old {
+			for _, v := range values {
+				if len(c.values) < maxCandidates {
+					c.values = append(c.values, o+v)
+				}
+			}
+		}
+	}
+	c.dynamic = true
+	c.words = c.words || (!quoted && !number && f.split)
+	c.notNum = c.notNum || !number
+}
+
+func (f *fields) param(p *syntax.ParamExp, quoted bool) {
+	if quoted && manyWords(p) {
+		f.dyn(f.a.written(p), f.a.paramValues(p), false, false)
+		return
+	}
+	f.dyn(f.a.written(p), f.a.paramValues(p), quoted, f.a.isNumber(p))
+}
+
+// manyWords tells whether an expansion is several words even when quoted.
+func manyWords(p *syntax.ParamExp) bool {
+	if p.Param != nil && p.Param.Value == "@" || p.Names != 0 {
+		return true
+	}
+	w, ok := p.Index.(*syntax.Word)
+	return ok && w.Lit() == "@"
+}
+
+func (f *fields) expansion(p syntax.WordPart, quoted bool) {
+	switch p := p.(type) {
+	case *syntax.ArithmExp:
+		f.dyn(f.a.written(p), nil, quoted, true)
+	case *syntax.CmdSubst:
+		f.dyn(f.a.written(p), f.a.output(p.Stmts), quoted, false)
+	case *syntax.ProcSubst:
+		f.dyn(f.a.written(p), nil, true, false)
+	default:
+		f.dyn(f.a.written(p), nil, quoted, false)
+	}
+}
+
+// end closes the current word, if there is one.
+func (f *fields) end() {
+	c := &f.cur
+	if c.template.Len() == 0 && !c.quoted && !c.dynamic {
+		f.cur = field{}
+		return
+	}
+	w := arg{template: c.template.String(), head: c.head, quoted: c.quoted}
+	glob := c.glob && f.split
+	switch {
+	case !c.dynamic && !glob && !unclearBraces(w.template, c.quoted, f.split):
+		w.Word = Word{Text: w.template, Static: true}
+	case !c.dynamic && glob:
+		w.Word = Word{Text: c.pattern.String(), Pattern: true}
+	default:
+		w.Word = Word{Text: c.raw.String(), Pattern: glob}
+		w.splits = c.words
+		w.number = !c.notNum
+		if !c.unsure {
+			w.values = c.values
+			w.Candidates = c.values
+			if w.splits {
+				w.Candidates = splitAll(c.values)
+			}
+		}
+	}
+	f.out = append(f.out, w)
+	f.cur = field{}
+}
+
+func (f *fields) done() []arg {
+	f.end()
+	return f.out
+}
+
+func splitAll(values []string) []string {
+	var out []string
+	for _, v := range values {
+		out = append(out, strings.Fields(v)...)
+	}
+	return out
+}
+
+func escapePattern(s string) string {
+	if !strings.ContainsAny(s, `*?[]\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := range len(s) {
+		if strings.IndexByte(`*?[]\`, s[i]) >= 0 {
+			b.WriteByte('\\')
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
+
+// unescapeDouble removes the escapes that hold inside of double quotes.
+func unescapeDouble(s string) string {
+	if !strings.Contains(s, `\`) {
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\\' && i+1 < len(s) {
+			switch s[i+1] {
+			case '$', '`', '"', '\\':
+				i++
+			case '\n':
+				i++
+				continue
+			}
+		}
+		b.WriteByte(s[i])
+	}
+	return b.String()
+}
