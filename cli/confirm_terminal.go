@@ -45,18 +45,24 @@ func (t *terminal) attach(ctx context.Context, b *bus.MessageBus) (detach func()
 	}
 }
 
-// say prints a line or more.
-func (t *terminal) say(format string, args ...any) {
+// say prints a line or more. It reports whether that was shown.
+func (t *terminal) say(format string, args ...any) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_, _ = fmt.Fprintf(t.out, format, args...)
+	_, err := fmt.Fprintf(t.out, format, args...)
+	return err == nil
 }
 
 // answer puts a question to the person and publishes what the person says. A
 // question that ends meanwhile gets none.
 func (t *terminal) answer(ctx context.Context, b *bus.MessageBus, q bus.ToolConfirmationRequest) {
-	t.say("%s", renderQuestion(q, t.colour))
-	response, ok := t.choose(ctx, q)
+	var response bus.ToolConfirmationResponse
+	ok := true
+	if t.say("%s", renderQuestion(q, t.colour)) {
+		response, ok = t.choose(ctx, q)
+	} else { // nobody has seen it
+		response = bus.ToolConfirmationResponse{CorrelationID: q.CorrelationID, Outcome: bus.Cancel, RequiresUserConfirmation: true}
+	}
 	if !ok {
 		if errors.Is(context.Cause(ctx), bus.ErrAnswered) {
 			t.say("\nAnswered elsewhere.\n")

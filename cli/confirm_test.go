@@ -260,6 +260,21 @@ func TestDetachEndsTheQuestion(t *testing.T) {
 	})
 }
 
+// What could not be shown is not approved, whatever is typed (AR-24).
+func TestQuestionThatCannotBeShown(t *testing.T) {
+	b := bus.New(bus.Options{})
+	detach := newTerminal(strings.NewReader("y\n"), brokenWriter{}, false).attach(t.Context(), b)
+	r, err := bus.Ask(t.Context(), b, editQuestion(bus.ProceedOnce))
+	require.NoError(t, err)
+	require.False(t, r.Confirmed)
+	require.True(t, r.RequiresUserConfirmation)
+	detach()
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("gone") }
+
 // Without a terminal nobody is attached, so that nobody is waited for.
 func TestNoTerminalNobodyAttached(t *testing.T) {
 	b := bus.New(bus.Options{})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -316,4 +317,53 @@ func applied(t testing.TB, text, diff string) string {
 	out, err := patch.ApplyStrict(text, corrected)
 	require.NoError(t, err)
 	return out
+}
+
+// AR-21, AR-28, PR-30: the whole path. What a person makes of a proposal is
+// decided about and shown again; the call goes on with that alone.
+func TestModifyInAConversation(t *testing.T) {
+	eachMutator(t, func(t *testing.T, m mutator) {
+		s := newSession(t)
+		s.Write("a.txt", base)
+		read(t, s, "a.txt")
+		s.Edit = func(q bus.ToolConfirmationRequest) string { return q.Details.NewContent + "four\n" }
+		s.Answer = func(q bus.ToolConfirmationRequest) bus.Outcome {
+			require.Equal(t, base, s.Read("a.txt"), "nothing is written before a yes")
+			if q.Modified {
+				return bus.ProceedOnce
+			}
+			return bus.ModifyWithEditor
+		}
+		r := s.Call(m.tool, m.change("a.txt"))
+		report := succeed(t, r)
+		requireShown(t, report.LatestFileState)
+		require.Equal(t, changed+"four\n", s.Read("a.txt"))
+		asked := s.Asked()
+		require.Len(t, asked, 2)
+		require.Contains(t, asked[0].Outcomes, bus.ModifyWithEditor)
+		require.Equal(t, changed+"four\n", asked[1].Details.NewContent)
+		require.Equal(t, 1, asked[1].Details.DiffStat.UserAddedLines)
+		require.Equal(t, 1, r.Result.ReturnDisplay.Diff.DiffStat.UserAddedLines)
+
+		s.Answer = nil
+		succeed(t, s.Call(file.Edit, editArgs("a.txt", "four", "4")))
+	})
+}
+
+// FS-45: the file may move while the person edits.
+func TestModifyWhileTheFileChanges(t *testing.T) {
+	eachMutator(t, func(t *testing.T, m mutator) {
+		s := newSession(t)
+		s.Write("a.txt", base)
+		read(t, s, "a.txt")
+		s.Edit = func(bus.ToolConfirmationRequest) string {
+			s.Write("a.txt", "somebody's work\n")
+			return edited
+		}
+		s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.ModifyWithEditor }
+		report := refuse(t, s.Call(m.tool, m.change("a.txt")), fault.FileChangedSinceRead, fault.Changed)
+		requireShown(t, report.LatestFileState)
+		require.Len(t, s.Asked(), 1, "nobody is asked about what cannot be done")
+		require.Equal(t, "somebody's work\n", s.Read("a.txt"))
+	})
 }
