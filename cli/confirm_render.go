@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/bus"
@@ -176,15 +175,7 @@ func narrowed(q bus.ToolConfirmationRequest) string {
 	case c.EditDetails != nil:
 		return q.ToolCall.Name + " on " + c.FilePath
 	case c.ExecDetails != nil:
-		programs := slices.Clone(c.RootCommands)
-		if len(programs) == 0 && c.RootCommand != "" {
-			programs = []string{c.RootCommand}
-		}
-		what := "commands that begin like those above that ask"
-		if len(programs) > 0 {
-			what += " (" + strings.Join(programs, ", ") + ")"
-		}
-		return what + "; one that deletes or runs others only as written"
+		return "commands like those above that ask, told by program and subcommand; one that deletes or runs others, by all its words"
 	case c.MCPDetails != nil:
 		return fmt.Sprintf("the tool %s of the server %s, with any arguments", c.ToolName, c.ServerName)
 	}

@@ -375,7 +375,7 @@ git status && make >out.txt
   denied   > out.txt  a file
 changes /w/out.txt
 why: The part make needs an answer. (rule ask shell, admin tier, /etc/p.toml:12)
-  [a] until this session ends: commands that begin like those above that ask (git, make); one that deletes or runs others only as written
+  [a] until this session ends: commands like those above that ask, told by program and subcommand; one that deletes or runs others, by all its words
 `},
 		"mcp": {bus.ToolConfirmationRequest{
 			ToolCall: bus.ToolCall{Name: "mcp_hub_search", Args: json.RawMessage(`{"q":"a<b","n":1}`)}, ServerName: "hub",
