@@ -84,6 +84,8 @@ const (
 //     code, and never with a panic;
 //   - a tool that changes something asks for confirmation, as data that
 //     survives JSON; one that announces a refusal does refuse (FS-43);
+//   - a call whose proposed content a person may replace (tools.Modifiable)
+//     shows, judges and executes the content that took its place;
 //   - executing does not change the parameters (AR-12), succeeds for the
 //     Examples, fails with a code for Failing, and gives a result whose JSON
 //     is stable;
@@ -119,6 +121,7 @@ func Run(t testing.TB, tool tools.DeclarativeTool, c Cases) {
 	check(t, "refuse", k.checkRefusals)
 	check(t, "damaged", k.checkDamaged)
 	check(t, "execute", k.checkExecution)
+	check(t, "modify", k.checkModify)
 	check(t, "cancel", k.checkCancel)
 	check(t, "parallel", k.checkParallel)
 }
