@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -65,8 +66,21 @@ func refuse(command string) string {
 	return ""
 }
 
+// parseBash parses a text. One with a comment that ends in a backslash is
+// refused: the parser continues it on the next line, which bash runs.
 func parseBash(text string) (*syntax.File, error) {
-	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	suspect := strings.Contains(text, "\\\n") && strings.Contains(text, "#")
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(suspect)).Parse(strings.NewReader(text), "")
+	if err != nil || !suspect {
+		return file, err
+	}
+	syntax.Walk(file, func(node syntax.Node) bool {
+		if c, ok := node.(*syntax.Comment); ok && strings.Contains(c.Text, "\n") {
+			err = errors.New("a comment ends in a backslash")
+		}
+		return err == nil
+	})
+	return file, err
 }
 
 // analysis is the state of one [Parse].
