@@ -98,7 +98,7 @@ func (j *judge) decision() Decision {
 	}
 	v := &j.judged[first]
 	d := v.decided()
-	d.Reason, d.Remedy = v.reason, v.remedy
+	d.Decision, d.Reason, d.Remedy = v.verdict, v.reason, v.remedy
 	if len(parts) > 1 && v.verdict == Allow {
 		d.Reason = fmt.Sprintf("Each of its %d parts is allowed; the first: %s", len(parts), v.reason)
 	} else if len(parts) > 1 {
@@ -171,6 +171,9 @@ func (j *judge) run(i int) judged {
 			continue
 		}
 		sure, n := j.matchRef(next, i)
+		if sure == yes && next.tightens && next.patterned() && guessed(p) {
+			sure = maybe
+		}
 		switch sure {
 		case yes:
 			out.rule, covers = next.rule, n
@@ -190,6 +193,10 @@ func (j *judge) run(i int) judged {
 	}
 	return v
 }
+
+// guessed reports whether the part is only what something of the line may turn
+// out to be.
+func guessed(p *shell.Part) bool { return p.Kind != shell.Unknown && p.Reason != "" }
 
 // cover returns the rule that allowed the part's parent and names this part
 // too, with the number of this part's words that it names.
@@ -218,7 +225,7 @@ func (j *judge) relevant(i int) []ref {
 		if r := j.tightestRule(); r != nil {
 			refs = append(slices.Clip(refs), ref{rule: r, forced: true})
 		}
-	case j.brings[i] || len(j.index.tight) == 0 || runsNothing(p.Words[0].Text):
+	case p.Kind == shell.Builtin || j.brings[i] || len(j.index.tight) == 0 || runsNothing(p.Words[0].Text):
 		return refs
 	default:
 		refs = j.furtherOn(slices.Clip(refs), p.Words)

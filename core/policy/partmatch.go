@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/policy/shell"
@@ -39,16 +40,19 @@ func (j *judge) matchRef(r ref, i int) (sure tri, n int) {
 }
 
 // begins reports whether a part begins with the words of a rule that allows:
-// exactly these, and the program that the rule means.
+// exactly these, and the program that the rule means. Options that change
+// nothing about what the program does may stand behind the program.
 func (j *judge) begins(prefix []string, p *shell.Part) bool {
-	if len(p.Words) < len(prefix) {
+	if len(p.Words) < len(prefix) || !fixed(p.Words[0]) || !j.sameProgram(prefix[0], p) {
 		return false
 	}
-	for k, want := range prefix {
-		if !fixed(p.Words[k]) {
-			return false
-		}
-		if k == 0 && !j.sameProgram(want, p) || k > 0 && p.Words[k].Text != want {
+	words, wants := p.Words[1:], prefix[1:]
+	for len(wants) > 0 && len(words) > len(wants) && words[0].Text != wants[0] && fixed(words[0]) &&
+		slices.Contains(habitsOf[prefix[0]].idle, words[0].Text) {
+		words = words[1:]
+	}
+	for k, want := range wants {
+		if !fixed(words[k]) || words[k].Text != want {
 			return false
 		}
 	}

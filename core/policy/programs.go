@@ -12,6 +12,7 @@ type habits struct {
 	// valued are the options before the subcommand that take the next word as
 	// their value; nil if it is not known which do.
 	valued     []string
+	idle       []string        // options that change nothing but how it prints
 	singleDash bool            // -name is one option, not four
 	long       map[rune]string // short options and their long names
 }
@@ -22,6 +23,7 @@ type habits struct {
 var habitsOf = map[string]habits{
 	"git": {
 		valued: []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source"},
+		idle:   []string{"--no-pager", "-P", "--no-optional-locks"},
 		long:   map[rune]string{'f': "force", 'd': "delete", 'a': "all", 'n': "dry-run"},
 	},
 	"rm":        {valued: []string{}, long: map[rune]string{'r': "recursive", 'R': "recursive", 'f': "force", 'd': "dir"}},

@@ -31,12 +31,19 @@ func (j *judge) write(i int) judged {
 		places = []string{""}
 	}
 	v := j.asWriteFile(places, known)
+	if v.verdict == Deny && guessed(p) {
+		v.verdict = AskUser
+		return v
+	}
 	if v.verdict == Deny {
 		return v
 	}
 	frees := owner != nil && owner.AllowRedirection && (inside || !owner.patterned())
 	if cover, _ := j.cover(p); cover != nil && inside {
 		owner, frees = cover, true
+	}
+	if yolo := j.yolo(); yolo != nil && !frees {
+		owner, frees = yolo, true
 	}
 	if frees && (v.verdict == Allow || v.decisive().own != written || v.decisive().at > owner.at) {
 		v = judged{outcome: outcome{rule: owner}, verdict: Allow}
@@ -59,6 +66,17 @@ func (j *judge) write(i int) judged {
 	}
 	v.verdict = AskUser
 	return v
+}
+
+// yolo returns the generated rule that allows what no other rule speaks of;
+// nil outside of yolo mode.
+func (j *judge) yolo() *rule {
+	for _, r := range j.index.general {
+		if r.own == ownYolo && r.holds(j.call) {
+			return r
+		}
+	}
+	return nil
 }
 
 // owner returns the rule that allowed what a file is written for, nil if none
