@@ -96,8 +96,8 @@ func (f *fields) line(spellings ...string) string {
 }
 
 // texts reads an array of strings, none of them empty; a single string counts
-// as an array of one if single. It returns nil without one. empty says that an
-// array may be empty.
+// as an array of one if single. It returns nil without one, or if one of them
+// is wrong. empty says that an array may be empty.
 func (f *fields) texts(single, empty bool, spellings ...string) []string {
 	e := f.get(spellings...)
 	if e == nil {
@@ -124,8 +124,10 @@ func (f *fields) texts(single, empty bool, spellings ...string) []string {
 		return nil
 	}
 	var out []string
+	wrong := false
 	for _, item := range items {
 		s, ok := item.value.(string)
+		wrong = wrong || !ok || strings.TrimSpace(s) == ""
 		switch {
 		case !ok:
 			f.fail(item.line, e.key, KindSchema, fmt.Sprintf("It holds %s, and must be %s.", describe(item.value), wanted), "")
@@ -134,6 +136,9 @@ func (f *fields) texts(single, empty bool, spellings ...string) []string {
 		default:
 			out = append(out, s)
 		}
+	}
+	if wrong {
+		return nil
 	}
 	return out
 }

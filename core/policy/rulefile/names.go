@@ -70,23 +70,9 @@ type names struct {
 	told  map[string]string // what was found out about a name
 }
 
-// builtIn are the tools that exist wherever fettle runs. Their aliases are
-// known to the engine.
-func builtIn() []string {
-	return []string{
-		"read_file", "read_many_files", "list_directory", "glob", "search_file_content", "grep_search",
-		"safe_patch", "write_file", "edit", "replace", "run_shell_command", "ShellTool",
-		"list_background_processes", "read_background_output", "write_background_input", "stop_background_process",
-		"web_fetch", "web_search", "google_web_search", "save_memory",
-		"ask_user", "invoke_agent", "activate_skill", "enter_plan_mode", "exit_plan_mode", "write_todos",
-		"get_internal_docs", "update_topic", "complete_task", "read_mcp_resource", "list_mcp_resources",
-		"codebase_investigator", "cli_help",
-	}
-}
-
 func newNames(known []string) *names {
 	if known == nil {
-		known = builtIn()
+		known = policy.WellKnownNames()
 	}
 	known = slices.Clone(known)
 	slices.Sort(known)
@@ -121,7 +107,7 @@ func (n *names) judge(name string) string {
 		}
 		return ""
 	}
-	if _, exists := policy.WellKnown(name); exists || strings.Contains(name, "*") || strings.HasPrefix(name, "discovered_tool_") {
+	if strings.Contains(name, "*") || strings.HasPrefix(name, "discovered_tool_") {
 		return ""
 	}
 	if similar := n.similar(name); len(similar) > 0 {

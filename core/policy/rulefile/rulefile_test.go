@@ -253,7 +253,7 @@ var mistakes = map[string]struct {
 	"looks behind":        {deny(`argsPattern = "(?<!a)x"`), "5 argsPattern regex_compilation error looks ahead or behind", false},
 	"refers back":         {deny(`argsPattern = '(a)\1'`), "5 argsPattern regex_compilation error refers back", false},
 	"explodes":            {deny(`argsPattern = "(a+)+$"`), "5 argsPattern regex_compilation error repeats a group", false},
-	"too long":            {deny(`argsPattern = "` + strings.Repeat("x", 2049) + `"`), "5 argsPattern regex_compilation error 2049 characters", false},
+	"too long":            {deny(`argsPattern = "` + strings.Repeat("x", 2049) + `"`), "5 argsPattern regex_compilation error 2049 bytes", false},
 	"pattern is empty":    {deny(`argsPattern = ""`), "5 argsPattern schema_validation error empty", false},
 	"pattern is a list":   {deny(`argsPattern = ["a"]`), "5 argsPattern schema_validation error a string", false},
 	"command pattern":     {command(`commandRegex = "["`), "5 commandRegex regex_compilation error missing closing ]", false},
@@ -431,5 +431,46 @@ func TestExtensionTier(t *testing.T) {
 	require.Len(t, problems, 3)
 	for _, p := range problems {
 		require.Equal(t, rulefile.KindIgnored, p.Kind)
+	}
+}
+
+// What a mistake drops is made up for: a rule that asks about what it names,
+// under the conditions that can be read.
+func TestStandIns(t *testing.T) {
+	const bad = "argsPattern = \"(\"\n"
+	for name, tt := range map[string]struct {
+		text string
+		want []policy.Rule
+	}{
+		"deny": {deny(bad, `subagent = "s"`, `modes = ["plan"]`, `denyMessage = "x"`), []policy.Rule{
+			{Tools: []string{"glob"}, Priority: 1, Subagent: "s", Modes: []policy.ApprovalMode{policy.ModePlan}, Line: 1},
+		}},
+		"allow":                 {allow(bad), nil},
+		"no decision":           {"[[rule]]\ntoolName = \"glob\"\npriority = 5\n", []policy.Rule{{Tools: []string{"glob"}, Priority: 5, Line: 1}}},
+		"no priority":           {"[[rule]]\ntoolName = \"glob\"\ndecision = \"deny\"\n", []policy.Rule{{Tools: []string{"glob"}, Priority: 999, Line: 1}}},
+		"no tool":               {"[[rule]]\ndecision = \"deny\"\npriority = 5\n", nil},
+		"a condition half read": {deny(`modes = ["yolo", "x"]`, `effects = ["network", "x"]`), []policy.Rule{{Tools: []string{"glob"}, Priority: 1, Line: 1}}},
+		"two conditions":        {strings.Replace(command(`commandPrefix = "rm"`, `commandRegex = "rm"`), "allow", "deny", 1), []policy.Rule{{Tools: []string{"run_shell_command"}, Priority: 1, Line: 1}}},
+		"checker":               {check(`commandPrefix = "x"`, `checker = {type = "external", name = "x"}`), []policy.Rule{{Tools: []string{"glob"}, Priority: 999, Line: 1}}},
+		"one bracket":           {"\n" + strings.Replace(deny(), "[[rule]]", "[rule]", 1), []policy.Rule{{Tools: []string{"glob"}, Priority: 1, Line: 2, Decision: policy.Deny}}},
+		"no TOML": {"# x\n" + allow() + "[[rule]]\ntoolName = \"edit\"\nwhat?\n[[rule]]\nmcpName = \"s\"\n?\n" + check(`checker = {type = "external", name = "x"}`), []policy.Rule{
+			{Tools: []string{"edit"}, Priority: 999, Line: 8}, {Tools: []string{"*"}, Server: "s", Priority: 999, Line: 11},
+			{Tools: []string{"glob"}, Priority: 999, Line: 13},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file, _ := rulefile.Parse("p.toml", []byte(tt.text), user)
+			for i := range file.StandIns {
+				file.StandIns[i].Name = ""
+			}
+			for i := range tt.want {
+				if tt.want[i].Decision == "" {
+					tt.want[i].Decision = policy.AskUser
+				}
+				tt.want[i].Tier, tt.want[i].Source = policy.TierUser, "p.toml"
+			}
+			require.Equal(t, tt.want, file.StandIns)
+			require.Empty(t, slices.DeleteFunc(file.Rules, func(r policy.Rule) bool { return r.Decision == policy.Allow }))
+		})
 	}
 }

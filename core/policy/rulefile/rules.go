@@ -115,7 +115,7 @@ func (f *fields) modes() []policy.ApprovalMode {
 		mode, err := policy.ParseApprovalMode(text)
 		if err != nil {
 			f.badChoice(e.line, "modes", text, []string{"default", "autoEdit", "yolo", "plan"})
-			continue
+			return nil
 		}
 		if !slices.Contains(modes, mode) {
 			modes = append(modes, mode)
@@ -131,6 +131,7 @@ func (f *fields) effects() []string {
 	for _, effect := range effects {
 		if !slices.Contains(known, effect) {
 			f.badChoice(e.line, "effects", effect, known)
+			return nil
 		}
 	}
 	return effects
@@ -182,8 +183,8 @@ func (f *fields) pattern(key string) string {
 	if s == "" {
 		return ""
 	}
-	if message, remedy := checkPattern(s); message != "" {
-		f.fail(f.get(key).line, key, KindPattern, message, remedy)
+	if err := policy.CheckPattern(s); err != nil {
+		f.fail(f.get(key).line, key, KindPattern, fmt.Sprintf("The pattern cannot be used: %v.", err), "")
 		return ""
 	}
 	return s

@@ -54,59 +54,45 @@ func (r *reader) tightening() []policy.Rule {
 // tightens. It reads each piece that begins with a line of a [[header]] alone.
 func salvage(path string, data []byte, o Options) []policy.Rule {
 	var out []policy.Rule
-	text := strings.TrimPrefix(string(data), string(byteOrderMark))
-	line, start, startLine := 1, 0, 1
-	piece := func(end int) {
-		r := newReader(path, o)
-		r.skipped = startLine - 1
-		out = append(out, r.piece(text[start:end])...)
-	}
-	for offset := 0; offset < len(text); line++ {
-		length := strings.IndexByte(text[offset:], '\n') + 1
-		if length == 0 {
-			length = len(text) - offset
+	lines := strings.SplitAfter(strings.TrimPrefix(string(data), string(byteOrderMark)), "\n")
+	start := 0
+	for i := 1; i <= len(lines); i++ {
+		if i < len(lines) {
+			here := strings.TrimLeft(lines[i], " \t")
+			if !strings.HasPrefix(here, "[[") || !strings.Contains(here, "]]") {
+				continue
+			}
 		}
-		if offset > start && strings.HasPrefix(strings.TrimLeft(text[offset:offset+length], " \t"), "[[") {
-			piece(offset)
-			start, startLine = offset, line
-		}
-		offset += length
+		out = append(out, salvagePiece(path, lines[start:i], start, o)...)
+		start = i
 	}
-	piece(len(text))
 	return out
 }
 
-// piece reads a piece of a file, without lines that are no TOML. Where some
-// are left out, they may have held conditions, and its rules ask.
-func (r *reader) piece(text string) []policy.Rule {
-	const least = 30 // a rule has a tool, a decision and a priority
-	const most = 4   // lines that are left out
+// salvagePiece reads lines of a file, before which so many others stand. If
+// these are no TOML either, nobody knows what they said, and what is left is
+// to ask about the tools and servers that they name.
+func salvagePiece(path string, lines []string, skipped int, o Options) []policy.Rule {
+	text := strings.Join(lines, "")
+	const least = 20 // a rule names a tool or a server
 	if len(text) < least {
 		return nil
 	}
-	for left := range most + 1 {
-		root, broken := readTOML([]byte(text))
-		if broken != nil {
-			text = withoutLine(text, broken.line)
+	r := newReader(path, o)
+	r.skipped = skipped
+	if root, broken := readTOML([]byte(text)); broken == nil {
+		r.document(root)
+		return r.tightening()
+	}
+	for i, line := range lines {
+		key, _, _ := strings.Cut(line, "=")
+		if key = strings.TrimSpace(key); key != "toolName" && key != "mcpName" {
 			continue
 		}
-		r.document(root)
-		found := r.tightening()
-		for i := range found {
-			if left > 0 {
-				found[i] = asking(found[i])
-			}
+		r.skipped = skipped + i
+		if root, broken := readTOML([]byte("[[rule]]\n" + line)); broken == nil {
+			r.document(root)
 		}
-		return found
 	}
-	return nil
-}
-
-// withoutLine returns text with a blank line in the place of that one.
-func withoutLine(text string, line int) string {
-	lines := strings.SplitAfter(text, "\n")
-	if line > 0 && line <= len(lines) {
-		lines[line-1] = "\n"
-	}
-	return strings.Join(lines, "")
+	return r.file.StandIns
 }
