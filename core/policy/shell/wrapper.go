@@ -77,7 +77,6 @@ func (r *reader) read() {
 			r.option(w)
 		case r.row.assigns && assigns(w):
 			r.assignment(w)
-			options = false
 		case operands > 0:
 			if !w.Static && w.splits && !w.number {
 				r.unclear(w)
@@ -393,7 +392,13 @@ func (r *reader) command() {
 		rest = replaced(rest, "/_")
 	case r.row.is("exec") || r.row.is("command") || r.row.is("builtin"):
 	case r.row.joins:
-		r.a.script(r.sc, r.index, r.at, joined(rest))
+		line := joined(rest)
+		r.a.script(r.sc, r.index, r.at, line)
+		if len(rest) > 1 && line.template != joinText(rest) { // quotes are lost on the way; not everywhere
+			at := r.sc.under(r.index, r.at)
+			at.guess = true
+			r.a.child(at, r.index, r.at, rest, input{})
+		}
 		return
 	case r.row.is("hyperfine"):
 		for i, w := range rest {
@@ -438,8 +443,8 @@ func (r *reader) rest() {
 			r.at++
 			continue
 		}
-		r.option(w)
-		if r.ended && !r.gaveText {
+		before := r.at
+		if r.option(w); r.at == before { // it is not understood
 			return
 		}
 	}
