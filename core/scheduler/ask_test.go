@@ -147,6 +147,30 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+// FuzzAnswer: nothing lets a call run but a confirmation of what was shown.
+func FuzzAnswer(f *testing.F) {
+	f.Add("proceed_once", true, false, "", false)
+	f.Add("", true, false, "", false)
+	f.Add("proceed_once", true, false, "new", true)
+	f.Add("modify_with_editor", true, false, "new", true)
+	f.Add("proceed_always", true, true, "", false)
+	f.Add("cancel", false, false, "", false)
+	f.Fuzz(func(t *testing.T, outcome string, confirmed, noPerson bool, content string, edited bool) {
+		s := newSetup(tools.KindEdit, policy.AskUser, "")
+		s.answer = func(bus.ToolConfirmationRequest) bus.ToolConfirmationResponse {
+			a := bus.ToolConfirmationResponse{Outcome: bus.Outcome(outcome), Confirmed: confirmed, RequiresUserConfirmation: noPerson}
+			if edited {
+				a.Payload.NewContent = &content
+			}
+			return a
+		}
+		r := s.call(t.Context())
+		yes := confirmed && !noPerson && !edited && (outcome == "" || outcome == "proceed_once")
+		require.Equal(t, yes, slices.Contains(s.steps, "execute"))
+		require.Equal(t, yes, r.Status == scheduler.StatusSuccess)
+	})
+}
+
 func asError(r scheduler.Response) error {
 	if r.Result.Error == nil {
 		return nil

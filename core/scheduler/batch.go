@@ -97,18 +97,22 @@ func (b *batch) run(ctx context.Context, i int) {
 			fmt.Sprintf("The call of %s was not begun, because %s.", c.name, because), ""))))
 		return
 	}
-	ended := errors.New("it ended the goroutine that it was called on")
-	resp, err := Response{}, error(&tools.Defect{Tool: c.name, Step: "schedule", Cause: ended})
-	defer func() { // runs even then
-		if err != nil {
-			resp = c.defect(err)
+	var resp Response
+	returned := false
+	defer func() { // also where a tool ends the goroutine that it was called on
+		if !returned {
+			resp = c.defect(&tools.Defect{Tool: c.name, Step: "schedule", Cause: "it ended its goroutine"})
 		}
 		c.finish(resp)
 	}()
-	err = tools.Protect(c.name, "schedule", func() error {
+	err := tools.Protect(c.name, "schedule", func() error {
 		resp = c.run(ctx)
 		return nil
 	})
+	if err != nil {
+		resp = c.defect(err)
+	}
+	returned = true
 }
 
 // end lets no call after the one at index i begin.

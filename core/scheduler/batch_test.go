@@ -321,6 +321,38 @@ func TestCancelWhileAsked(t *testing.T) {
 	})
 }
 
+// Many batches run at once on one scheduler, with two front ends that answer
+// and one that watches.
+func TestManyBatches(t *testing.T) {
+	set := toolset{}
+	set.add("read", tools.KindRead, true, done)
+	set.add("edit", tools.KindEdit, false, done)
+	b := bus.New(bus.Options{Queue: 10_000})
+	var answered atomic.Int64
+	for range 2 {
+		bus.Subscribe(t.Context(), b, func(_ context.Context, q bus.ToolConfirmationRequest) {
+			if b.Publish(bus.ToolConfirmationResponse{CorrelationID: q.CorrelationID, Confirmed: true}) == nil {
+				answered.Add(1)
+			}
+		})
+	}
+	bus.Observe(t.Context(), b, func(context.Context, bus.Message) {})
+	s := scheduler.New(scheduler.Options{Tools: set, Bus: b})
+	var running sync.WaitGroup
+	for range 50 {
+		running.Go(func() {
+			for _, r := range s.RunAll(t.Context(), batchOf("read", "edit", "read", "read", "edit")) {
+				if r.Status != scheduler.StatusSuccess {
+					t.Errorf("%s: %v", r.CallID, r.Result.Error)
+				}
+			}
+		})
+	}
+	running.Wait()
+	require.Equal(t, int64(100), answered.Load())
+	require.NoError(t, b.Close())
+}
+
 // KH-23: a front end that leaves in the middle of a question is nobody, at
 // once.
 func TestFrontEndLeaves(t *testing.T) {

@@ -3,13 +3,11 @@ package scheduler
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
-	"github.com/fettle-dev/fettle/core/policy/shell"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -170,18 +168,4 @@ func (c *call) rejected() Response {
 		remedy = "Reason: " + c.decision.Reason + " " + remedy
 	}
 	return c.refuse(fault.New(fault.PolicyViolation, "scheduler.decide", message, remedy))
-}
-
-// programs names the programs of a command line, each once, in order.
-func programs(c policy.Call) []string {
-	if c.Line == nil {
-		return nil
-	}
-	var names []string
-	for _, p := range c.Line.Parts {
-		if p.Kind == shell.Command && len(p.Words) > 0 && !slices.Contains(names, p.Words[0].Text) {
-			names = append(names, p.Words[0].Text)
-		}
-	}
-	return names
 }

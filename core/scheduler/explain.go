@@ -77,9 +77,8 @@ func (c *call) identify() error {
 		if !ok {
 			return err
 		}
-		c.params = c.request.Args
-		c.subject = c.newSubject()
-		known.Params, known.Mode, known.Headless = c.subject.Params, c.subject.Mode, c.subject.Headless
+		now := c.newSubject()
+		known.Params, known.Mode, known.Headless = c.request.Args, now.Mode, now.Headless
 		c.subject = known
 		return nil
 	}

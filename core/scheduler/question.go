@@ -124,7 +124,7 @@ func (c *call) wireDetails(d *tools.Confirmation) bus.Confirmation {
 			Command: e.Command, RootCommand: e.RootCommand, RootCommands: e.RootCommands, Parts: wireParts(c.decision.Parts),
 		}
 		if len(e.RootCommands) == 0 {
-			shown.RootCommands = programs(c.subject)
+			shown.RootCommands = c.subject.Programs()
 		}
 		if e.RootCommand == "" {
 			shown.RootCommand = strings.Join(shown.RootCommands, ", ")

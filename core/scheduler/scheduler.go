@@ -23,7 +23,7 @@ type Options struct {
 	Tools  Tools                      // required
 	Policy Policy                     // nil: an engine without rules
 	Bus    *bus.MessageBus            // nil: there is nobody to ask and nobody to tell
-	Mode   func() policy.ApprovalMode // asked once a call; nil: the default mode
+	Mode   func() policy.ApprovalMode // asked for each decision; nil: the default mode
 
 	// Subject fills in what the session knows about a call: the calling
 	// subagent, trust, folders. nil: nothing.
