@@ -212,6 +212,51 @@ func TestRemember(t *testing.T) {
 	}
 }
 
+// AR-21, with the engine itself: what is approved for the session is not asked
+// about again, what is approved once is, and neither covers anything else.
+func TestNextCall(t *testing.T) {
+	tests := map[string]struct {
+		outcome bus.Outcome
+		tool    string
+		args    []string
+		asked   []string // the arguments that were asked about
+	}{
+		"once": {bus.ProceedOnce, "write_file", []string{`{"file_path":"/w/a"}`, `{"file_path":"/w/a"}`},
+			[]string{`{"file_path":"/w/a"}`, `{"file_path":"/w/a"}`}},
+		"always, a file": {bus.ProceedAlways, "write_file", []string{`{"file_path":"/w/a"}`, `{"file_path":"/w/a"}`, `{"file_path":"/w/b"}`},
+			[]string{`{"file_path":"/w/a"}`, `{"file_path":"/w/b"}`}},
+		"always, a command": {bus.ProceedAlways, "run_shell_command",
+			[]string{`{"command":"git status"}`, `{"command":"git status -s"}`, `{"command":"git status && git push"}`},
+			[]string{`{"command":"git status"}`, `{"command":"git status && git push"}`}},
+		"the tool": {bus.ProceedAlwaysTool, "web_fetch", []string{`{"url":"a"}`, `{"url":"b"}`}, []string{`{"url":"a"}`}},
+		"cancel":   {bus.Cancel, "web_fetch", []string{`{"url":"a"}`, `{"url":"a"}`}, []string{`{"url":"a"}`, `{"url":"a"}`}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			set := toolset{}
+			set.add("write_file", tools.KindEdit, false, done)
+			set.add("run_shell_command", tools.KindExecute, false, done)
+			set.add("web_fetch", tools.KindFetch, false, done)
+			b := bus.New(bus.Options{})
+			var asked []string
+			bus.Subscribe(t.Context(), b, func(_ context.Context, q bus.ToolConfirmationRequest) {
+				asked = append(asked, string(q.ToolCall.Args))
+				a := says(tt.outcome)
+				a.CorrelationID = q.CorrelationID
+				_ = b.Publish(a)
+			})
+			s := scheduler.New(scheduler.Options{Tools: set, Bus: b, Subject: func(c *policy.Call) { c.Dir, c.Roots = "/w", []string{"/w"} }})
+			for _, args := range tt.args {
+				r := s.Run(t.Context(), scheduler.Request{Tool: tt.tool, Args: json.RawMessage(args)})
+				require.Equal(t, tt.outcome != bus.Cancel, r.Status == scheduler.StatusSuccess)
+				require.Empty(t, r.Notices)
+			}
+			require.NoError(t, b.Close())
+			require.Equal(t, tt.asked, asked)
+		})
+	}
+}
+
 // An approval that cannot be remembered still holds for the call, and the
 // response says that and why.
 func TestNotRemembered(t *testing.T) {

@@ -150,7 +150,7 @@ func (c *call) after(ctx context.Context, resp Response) Response {
 			return err
 		})
 		switch {
-		case err != nil && c.isCancelled(ctx, err):
+		case err != nil && ctx.Err() != nil && c.isCancelled(ctx, err):
 			continue
 		case err != nil:
 			c.report(err)
