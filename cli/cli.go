@@ -94,8 +94,20 @@ somebody's bytes does not happen.`,
 	root.SuggestionsMinimumDistance = 2
 	g.register(root)
 	root.AddCommand(p.callCommand(&g), p.toolsCommand(&g), p.demoCommand(&g), p.versionCommand(), p.completionCommand())
-	root.AddCommand(p.trustCommand(&g), p.untrustCommand(&g))
+	root.AddCommand(p.policyCommand(&g), p.trustCommand(&g), p.untrustCommand(&g))
 	return root
+}
+
+// knownSubcommand is knownCommand for a command that has others below it.
+func knownSubcommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	remedy := "See " + cmd.CommandPath() + " --help."
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		remedy = "Did you mean " + cmd.CommandPath() + " " + strings.Join(near, " or ") + "? " + remedy
+	}
+	return usageError(fmt.Sprintf("Unknown command %q.", args[0]), remedy)
 }
 
 // knownCommand refuses what stands where a command should, and names the near ones.
@@ -120,6 +132,7 @@ const (
 	exitUsage       exitCode = 2
 	exitDenied      exitCode = 3
 	exitConfig      exitCode = 4
+	exitUntrusted   exitCode = 55
 	exitInterrupted exitCode = 130
 )
 

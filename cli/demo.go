@@ -54,7 +54,7 @@ func (p *program) demo(ctx context.Context, g *globalFlags, asJSON bool) (err er
 		return err
 	}
 	own := globalFlags{cwd: dir, approvalMode: "auto_edit", layout: "fettle", debug: g.debug, debugFile: g.debugFile}
-	return p.withSession(ctx, sessionOptions{flags: &own}, func(s session) error {
+	return p.withSession(ctx, sessionOptions{flags: &own, alone: true}, func(s session) error {
 		d := &demo{dir: dir, session: s, report: demoPrinter{p.out, dir, wantsColour(p.out)}}
 		if asJSON {
 			d.report = demoJSON{p.out}

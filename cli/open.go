@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -14,8 +15,10 @@ import (
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/policy/rulefile"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/commit"
+	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -25,11 +28,15 @@ type configSession struct {
 	registry  *tools.Registry
 	scheduler *scheduler.Scheduler
 	log       *slog.Logger
+
+	engine         *policy.Engine
+	policyFiles    []rulefile.File
+	policyProblems []rulefile.Problem
 }
 
 // openConfig makes a Config of the global flags and initializes it.
 func openConfig(ctx context.Context, o sessionOptions) (session, error) {
-	parameters, err := parametersOf(o)
+	parameters, err := parametersOf(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -45,11 +52,20 @@ func openConfig(ctx context.Context, o sessionOptions) (session, error) {
 	if err := errors.Join(registryErr, schedulerErr); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
-	return &configSession{c, registry, runner, o.log.With("component", "CLI")}, nil
+	engine, engineErr := c.PolicyEngine()
+	files, filesErr := c.PolicyFiles()
+	problems, problemsErr := c.PolicyProblems()
+	if err := errors.Join(engineErr, filesErr, problemsErr); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return &configSession{
+		config: c, registry: registry, scheduler: runner, log: o.log.With("component", "CLI"),
+		engine: engine, policyFiles: files, policyProblems: problems,
+	}, nil
 }
 
 // parametersOf maps the global flags onto a Config's parameters.
-func parametersOf(o sessionOptions) (config.Parameters, error) {
+func parametersOf(ctx context.Context, o sessionOptions) (config.Parameters, error) {
 	g := o.flags
 	names, ok := layout.Named(g.layout)
 	if !ok {
@@ -84,7 +100,51 @@ func parametersOf(o sessionOptions) (config.Parameters, error) {
 		p.CoreTools = append([]string{}, g.coreTools...) // not nil: an empty list means none
 	}
 	p.FileReadCacheDisabled = g.noReadCache // nil: the environment decides
-	return p, nil
+	for _, path := range g.policyPaths {
+		abs, err := filepath.Abs(path)
+		if err == nil {
+			_, err = os.Stat(abs)
+		}
+		if err != nil {
+			return config.Parameters{}, fault.Wrap(fault.InvalidConfig, "cli", fmt.Sprintf("The policy %s cannot be read: %v.", path, err),
+				"Give --policy files or folders that exist.", err)
+		}
+		p.PolicyPaths = append(p.PolicyPaths, abs)
+	}
+	if o.alone {
+		p.HomeDir = filepath.Join(target, "none")
+		p.Layout.SystemDir = p.HomeDir
+		return p, nil
+	}
+	p.Trust, err = trustOf(ctx, g, o.getenv, target)
+	return p, err
+}
+
+// trustOf says whether the folder is trusted: by the environment, else by what
+// is recorded.
+func trustOf(ctx context.Context, g *globalFlags, getenv func(string) string, target string) (trust.State, error) {
+	store, names, noHome := openTrust(g)
+	for _, variable := range names.TrustVariables {
+		if getenv == nil {
+			break
+		}
+		state, given, err := trust.FromEnv(getenv(variable))
+		if err != nil {
+			return trust.Undecided, fault.Wrap(fault.InvalidConfig, "cli", fmt.Sprintf("The variable %s cannot be used: %s", variable, lineOf(err)), "", err)
+		}
+		if given {
+			return state, nil
+		}
+	}
+	state := trust.Undecided
+	var err error
+	if noHome == nil {
+		state, _, err = store.Decide(ctx, target)
+	}
+	if err == nil && state == trust.Undecided && g.skipTrust {
+		state = trust.Trusted
+	}
+	return state, err
 }
 
 func (s *configSession) Tools() []tools.DeclarativeTool { return s.registry.All() }
@@ -102,6 +162,27 @@ func (s *configSession) Run(ctx context.Context, r scheduler.Request) scheduler.
 }
 
 func (s *configSession) MessageBus() *bus.MessageBus { return s.config.MessageBus() }
+
+func (s *configSession) Explain(ctx context.Context, r scheduler.Request, in scheduler.Situation) (policy.Decision, error) {
+	if in.Mode != nil && *in.Mode == policy.ModeYolo && s.config.Trust() == trust.Untrusted {
+		return policy.Decision{}, fault.New(fault.UntrustedFolder, "cli.policy", "There is no approval mode yolo in an untrusted folder.",
+			"Choose another mode, or trust the folder with fettle trust.")
+	}
+	return s.scheduler.Explain(ctx, r, in)
+}
+
+func (s *configSession) Decide(c policy.Call) policy.Decision {
+	if w, err := s.config.Workspace(); err == nil && c.Dir == "" {
+		c.Dir, c.Roots = w.Target(), w.Folders()
+	}
+	return s.engine.Decide(c)
+}
+
+func (s *configSession) PolicyRules() []policy.Rule { return s.engine.Rules() }
+
+func (s *configSession) PolicyFiles() []rulefile.File { return s.policyFiles }
+
+func (s *configSession) PolicyProblems() []rulefile.Problem { return s.policyProblems }
 
 func (s *configSession) Close() error { return s.config.Close() }
 

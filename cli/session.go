@@ -9,6 +9,8 @@ import (
 
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/policy/rulefile"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -18,6 +20,14 @@ type session interface {
 	Tools() []tools.DeclarativeTool // in listing order
 	Lookup(name string) (tools.DeclarativeTool, error)
 	Run(context.Context, scheduler.Request) scheduler.Response
+
+	// Explain says what policy would decide about a call.
+	Explain(context.Context, scheduler.Request, scheduler.Situation) (policy.Decision, error)
+	Decide(policy.Call) policy.Decision // of a call in this session's folder
+	PolicyRules() []policy.Rule         // in effective order
+	PolicyFiles() []rulefile.File
+	PolicyProblems() []rulefile.Problem
+
 	MessageBus() *bus.MessageBus // that the session asks on
 	// Recover finishes what killed runs left half written, and returns what
 	// the person should know of it. It changes files.
@@ -29,6 +39,7 @@ type session interface {
 type sessionOptions struct {
 	flags  *globalFlags
 	getenv func(string) string // nil: the environment does not count
+	alone  bool                // neither the person's settings folder counts nor the machine's
 	log    *slog.Logger        // set by withSession
 }
 
@@ -45,6 +56,9 @@ func (p *program) withSession(ctx context.Context, o sessionOptions, use func(se
 		if ctx.Err() != nil {
 			return interrupted()
 		}
+		if fault.CodeOf(err) == fault.UntrustedFolder {
+			return &exitError{code: exitUntrusted, err: err}
+		}
 		return &exitError{code: exitConfig, err: err}
 	}
 	defer func() {
@@ -60,6 +74,7 @@ func (p *program) withSession(ctx context.Context, o sessionOptions, use func(se
 func (p *program) withCalls(ctx context.Context, o sessionOptions, stdinTaken bool, use func(session) error) error {
 	return p.withSession(ctx, o, func(s session) error {
 		defer p.attachTerminal(ctx, s.MessageBus(), stdinTaken)()
+		p.tellProblems(s)
 		for _, notice := range s.Recover(ctx) {
 			p.complain(errors.New(notice))
 		}

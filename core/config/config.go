@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -22,6 +23,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/services/commit"
 	"github.com/fettle-dev/fettle/core/services/discovery"
+	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
@@ -34,6 +36,8 @@ type Config struct {
 	parent *Config // nil for a Config made by New
 	hatch  hatch
 	bus    *bus.MessageBus // the parameters', or this Config's or its parent's own
+
+	subagent string // whose conversation it is; "" is the main agent
 
 	initializing chan struct{} // holds a token while Initialize runs
 
@@ -60,10 +64,11 @@ type shared struct {
 	workspace *workspace.Workspace
 	committer *commit.Committer
 	finder    *discovery.Finder
+	rules     *rules
 }
 
 // New returns a Config. It does no I/O; services come with Initialize. The
-// error is of code invalid_config.
+// error is of code invalid_config, or untrusted_folder where yolo is refused.
 func New(p Parameters) (*Config, error) {
 	if p.TargetDir == "" {
 		return nil, fault.New(fault.InvalidConfig, "config.new", "TargetDir is empty.", "Name the folder to work in.")
@@ -75,7 +80,7 @@ func New(p Parameters) (*Config, error) {
 		return nil, fault.New(fault.InvalidConfig, "config.new", "The layout has no Name.",
 			"Start from layout.Fettle() and change what differs, or leave Layout out.")
 	}
-	mode, err := policy.ParseApprovalMode(string(p.ApprovalMode))
+	mode, err := permittedMode(p.ApprovalMode, p.Trust)
 	if err != nil {
 		return nil, err
 	}
@@ -86,6 +91,7 @@ func New(p Parameters) (*Config, error) {
 		p.SessionID = newSessionID()
 	}
 	p.IncludeDirs, p.Tools = slices.Clone(p.IncludeDirs), slices.Clone(p.Tools)
+	p.Rules = slices.Clone(p.Rules)
 	p.CoreTools, p.AllowedTools, p.ExcludeTools = slices.Clone(p.CoreTools), slices.Clone(p.AllowedTools), slices.Clone(p.ExcludeTools)
 	c := &Config{params: p, sessionID: p.SessionID, mode: mode, initializing: make(chan struct{}, 1)}
 	if c.bus = p.Bus; c.bus == nil {
@@ -142,6 +148,17 @@ func (c *Config) Initialize(ctx context.Context) error {
 	return nil
 }
 
+// permittedMode reads a mode and refuses what an untrusted folder may not have
+// (AR-27).
+func permittedMode(m policy.ApprovalMode, state trust.State) (policy.ApprovalMode, error) {
+	mode, err := policy.ParseApprovalMode(string(m))
+	if err == nil && mode == policy.ModeYolo && state == trust.Untrusted {
+		return "", fault.New(fault.UntrustedFolder, "config.mode", "The approval mode yolo is refused, as this folder is recorded as untrusted.",
+			"Choose another mode, or trust the folder with fettle trust.")
+	}
+	return mode, err
+}
+
 // openShared opens what a Config and its derived ones share.
 func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	if err := ctx.Err(); err != nil {
@@ -155,10 +172,15 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	if err != nil {
 		c.params.Logger.Warn("no home folder, so files with several hard links will not be changed", slog.Any("error", err))
 	}
+	rules, err := c.loadRules(ctx, ws)
+	if err != nil {
+		return nil, errors.Join(err, ws.Close())
+	}
 	return &shared{
 		workspace: ws,
 		committer: commit.New(commit.Options{RecoveryDir: recovery, Hook: c.params.Seams.Commit, Logger: c.params.Logger}),
 		finder:    discovery.New(ws),
+		rules:     rules,
 	}, nil
 }
 

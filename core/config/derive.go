@@ -9,6 +9,8 @@ import (
 // DeriveParameters are what a derived Config has of its own; zero fields are
 // the parent's.
 type DeriveParameters struct {
+	// Subagent is the name that rules know the subagent by; "" is the parent's.
+	Subagent string
 	// ApprovalMode, where empty, is the mode that the parent has when Derive is
 	// called: a snapshot. What is later set in the parent does not reach the
 	// derived Config, so whoever takes a permission back has to set it in both.
@@ -23,7 +25,7 @@ type DeriveParameters struct {
 // (RC-24, RC-25). It is ready for use, without Initialize; its services are
 // made when first asked for, and those of two derived Configs always differ.
 // Its registry has c's discovered tools; what was registered in c's registry
-// by hand as a built-in stays c's alone. Close it before c. The error is of code not_initialized or invalid_config.
+// by hand as a built-in stays c's alone. Close it before c. The error is of code not_initialized, invalid_config, or untrusted_folder where yolo is refused.
 func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -47,6 +49,9 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 		return nil, err
 	}
 	child.parent, child.shared, child.phase = c, c.shared, initialized
+	if child.subagent = d.Subagent; d.Subagent == "" {
+		child.subagent = c.subagent
+	}
 	child.hatch.parent, child.hatch.turns = &c.hatch, c.hatch.turns
 	if d.FileReadCacheDisabled != nil {
 		child.hatch.set(*d.FileReadCacheDisabled)

@@ -14,6 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/mutation"
 	"github.com/fettle-dev/fettle/core/services/patch"
 	"github.com/fettle-dev/fettle/core/services/tracker"
+	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -32,8 +33,15 @@ type Parameters struct {
 
 	ApprovalMode policy.ApprovalMode // "": default
 	CoreTools    []string            // built-ins to register, exactly; nil: the default set (AR-09)
-	AllowedTools []string            // tools that may run without asking (CR-26)
-	ExcludeTools []string            // tools not to register; wins over CoreTools
+	AllowedTools []string            // tools that may run without asking: `name`, or `run_shell_command(prefix)` (CR-26)
+	ExcludeTools []string            // tools not to register, and denied; wins over CoreTools
+
+	// PolicyPaths are files and folders of rules that take the place of the
+	// user's policies.toml and policies folder; saved approvals are read
+	// besides. nil: those of the user's settings folder.
+	PolicyPaths []string
+	Rules       []policy.Rule // the embedder's own, beside those of the files
+	Trust       trust.State   // whether the folder is trusted; zero: undecided, so that the project's own rules can only tighten
 
 	// Tools are the embedder's own, registered beside the built-ins, whatever
 	// CoreTools says, and shared with derived Configs.

@@ -7,6 +7,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/mutation"
 	"github.com/fettle-dev/fettle/core/services/tracker"
+	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -121,6 +122,9 @@ func (c *Config) TargetDir() string { return c.params.TargetDir }
 // Layout returns the names in use.
 func (c *Config) Layout() layout.Layout { return c.params.Layout }
 
+// Trust returns whether the folder is trusted, as the parameters say.
+func (c *Config) Trust() trust.State { return c.params.Trust }
+
 // DebugMode reports whether debug mode is on.
 func (c *Config) DebugMode() bool { return c.params.DebugMode }
 
@@ -132,9 +136,9 @@ func (c *Config) ApprovalMode() policy.ApprovalMode {
 }
 
 // SetApprovalMode changes the mode from the next call on. The error is of
-// code invalid_config.
+// code invalid_config, or untrusted_folder where yolo is refused (AR-27).
 func (c *Config) SetApprovalMode(m policy.ApprovalMode) error {
-	mode, err := policy.ParseApprovalMode(string(m))
+	mode, err := permittedMode(m, c.params.Trust)
 	if err != nil {
 		return err
 	}

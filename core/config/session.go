@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -13,6 +12,8 @@ import (
 	"github.com/fettle-dev/fettle/core/services/instructions"
 	"github.com/fettle-dev/fettle/core/services/mutation"
 	"github.com/fettle-dev/fettle/core/services/tracker"
+	"github.com/fettle-dev/fettle/core/services/trust"
+	"github.com/fettle-dev/fettle/core/services/workspace"
 	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
@@ -39,6 +40,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		Instructions: func(base string) bool {
 			return instructions.IsFile(base) || base == c.params.Layout.ContextFile
 		},
+		MayShow:     func(p workspace.Path) bool { return c.mayShow(sh, p.String()) },
 		RequireSeen: c.params.RequireSeen,
 		Hook:        c.params.Seams.Read,
 	})
@@ -46,43 +48,39 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		Files: sh.workspace, Committer: sh.committer, State: s.state, Logger: c.params.Logger,
 		Hook: c.params.Seams.Mutation,
 	})
-	s.tracker = tracker.New(tracker.Options{State: s.state, Instructions: instructions.New(sh.workspace)})
+	given := tracker.Options{State: s.state}
+	if c.params.Trust != trust.Untrusted { // FT-20
+		given.Instructions = instructions.New(sh.workspace)
+	}
+	s.tracker = tracker.New(given)
 	var err error
 	if s.registry, err = c.newRegistry(Services{
 		Workspace: sh.workspace, FileState: s.state, Mutations: s.mutation, Tracker: s.tracker, Finder: sh.finder,
 	}); err != nil {
 		return nil, err
 	}
-	engine, err := policy.NewEngine(policy.Options{Rules: c.allowedToolRules()})
-	if err != nil {
-		return nil, err
-	}
 	s.scheduler = scheduler.New(scheduler.Options{
 		Tools:    s.registry,
-		Policy:   scheduler.InMemory(engine),
+		Policy:   sh.rules,
 		Bus:      c.bus,
 		Mode:     c.ApprovalMode,
+		Subject:  func(call *policy.Call) { c.situate(call, sh) },
+		RealPath: realPath,
+		Check:    sh.rules.checks.Check,
+		ID:       c.schedulerID(),
 		Now:      c.params.Now,
 		OnDefect: c.onDefect,
 	})
 	return s, nil
 }
 
-// allowedToolRules are the rules of the tools that may run without asking
-// (CR-26). An entry with a prefix needs a reader of command lines.
-func (c *Config) allowedToolRules() []policy.Rule {
-	var rules []policy.Rule
-	for _, entry := range c.params.AllowedTools {
-		name := strings.TrimSuffix(strings.TrimSpace(entry), "()")
-		if name == "" || strings.ContainsAny(name, "()*") {
-			continue
-		}
-		rules = append(rules, policy.Rule{
-			Name: entry, Tools: []string{name}, Decision: policy.Allow, Priority: 300,
-			Tier: policy.TierUser, Source: "allowed tools",
-		})
+// schedulerID names this conversation's scheduler on the bus, which derived
+// Configs share. It is called under c.mu where there is a parent.
+func (c *Config) schedulerID() string {
+	if c.parent == nil {
+		return "" // the root
 	}
-	return rules
+	return c.sessionID
 }
 
 // newRegistry registers the selected built-ins, the embedder's tools, and

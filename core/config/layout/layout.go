@@ -11,6 +11,8 @@ type Layout struct {
 	EnvPrefix   string // of environment variables, with its underscore
 	SystemDir   string // absolute: settings for every user of the machine
 
+	TrustVariables []string // environment variables that say whether the folder is trusted, the first one given wins
+
 	// ToolNames are names under which built-ins are declared to the model
 	// instead of their own; a tool in it is also in the default set.
 	ToolNames map[string]string
@@ -20,7 +22,7 @@ type Layout struct {
 func Fettle() Layout {
 	return Layout{
 		Name: "fettle", Dir: ".fettle", ContextFile: "FETTLE.md", IgnoreFile: ".fettleignore",
-		EnvPrefix: "FETTLE_", SystemDir: "/etc/fettle",
+		EnvPrefix: "FETTLE_", SystemDir: "/etc/fettle", TrustVariables: []string{"FETTLE_TRUST_WORKSPACE"},
 	}
 }
 
@@ -30,7 +32,8 @@ func Gemini() Layout {
 	return Layout{
 		Name: "gemini", Dir: ".gemini", ContextFile: "GEMINI.md", IgnoreFile: ".geminiignore",
 		EnvPrefix: "GEMINI_", SystemDir: "/etc/gemini-cli",
-		ToolNames: map[string]string{"edit": "replace"},
+		TrustVariables: []string{"GEMINI_TRUST_WORKSPACE", "GEMINI_CLI_TRUST_WORKSPACE"},
+		ToolNames:      map[string]string{"edit": "replace"},
 	}
 }
 

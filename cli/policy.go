@@ -1,0 +1,212 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+func (p *program) policyCommand(g *globalFlags) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "policy",
+		Short: "Explain, list and test the rules that decide about tool calls",
+		Args:  knownSubcommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(p.policyCheckCommand(g), p.policyListCommand(g), p.policyTestCommand(g))
+	return cmd
+}
+
+func (p *program) policyCheckCommand(g *globalFlags) *cobra.Command {
+	var batch, interactive bool
+	var subagent string
+	cmd := &cobra.Command{
+		Use:   "check TOOL [JSON|-]",
+		Short: "Say what would happen to a tool call, and which rule says so",
+		Long: `Decides about a tool call without making it, and prints the decision as one
+JSON object: verdict, rule, tier, file, line, reason, what would change it, and
+for a command line the verdict on each part. Nothing runs and nobody is asked.
+The tool need not be registered.
+
+With --batch each line of stdin is a call, {"id", "tool", "args",
+"approval_mode", "interactive", "subagent"}, and is answered at once by one line.`,
+		Example: `  fettle policy check run_shell_command '{"command":"git status && rm -rf build"}'
+  fettle --approval-mode plan policy check write_file '{"file_path":"a.txt","content":""}'
+  fettle policy check --batch < calls.jsonl`,
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case batch && len(args) > 0:
+				return usageError("--batch takes its calls from stdin, not from the command line.", `Send one {"tool": NAME, "args": {…}} a line.`)
+			case !batch && len(args) == 0:
+				return usageError("The name of a tool is missing.", "fettle tools lists them.")
+			case len(args) > 2:
+				return usageError("There are arguments after the JSON.", "Quote the JSON as one argument, or send it on stdin with -.")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			asked := scheduler.Situation{Headless: ptr(!interactive), Subagent: &subagent}
+			if batch {
+				return p.withPolicy(ctx, g, func(s session) error { return p.checkBatch(ctx, s, asked) })
+			}
+			params := json.RawMessage("{}")
+			if len(args) == 2 {
+				var err error
+				if params, err = p.arguments(ctx, args[1]); err != nil {
+					return err
+				}
+			}
+			return p.withPolicy(ctx, g, func(s session) error {
+				d, err := s.Explain(ctx, scheduler.Request{Tool: args[0], Args: params}, asked)
+				if err != nil {
+					return err
+				}
+				return printJSON(p.out, d)
+			})
+		},
+		ValidArgsFunction: p.completeTools(g),
+	}
+	f := cmd.Flags()
+	f.BoolVar(&batch, "batch", false, "decide about the calls that stdin lists, one a line")
+	f.BoolVar(&interactive, "interactive", true, "whether somebody can be asked")
+	f.StringVar(&subagent, "subagent", "", "`name` of the subagent that calls; none is the main agent")
+	return cmd
+}
+
+func ptr[T any](v T) *T { return &v }
+
+// withPolicy opens a session, tells what is wrong in policy files, and hands
+// the session to use.
+func (p *program) withPolicy(ctx context.Context, g *globalFlags, use func(session) error) error {
+	return p.withSession(ctx, sessionOptions{flags: g, getenv: os.Getenv}, func(s session) error {
+		p.tellProblems(s)
+		return use(s)
+	})
+}
+
+// tellProblems prints what is wrong in policy files, one line each.
+func (p *program) tellProblems(s session) {
+	for _, problem := range s.PolicyProblems() {
+		p.complain(errors.New(problem.String()))
+	}
+}
+
+// checkLine is one call of a batch of checks.
+type checkLine struct {
+	ID           json.RawMessage      `json:"id"`
+	Tool         string               `json:"tool"`
+	Args         json.RawMessage      `json:"args"`
+	ApprovalMode *policy.ApprovalMode `json:"approval_mode"`
+	Interactive  *bool                `json:"interactive"`
+	Subagent     *string              `json:"subagent"`
+}
+
+// checkAnswer is the answer to it.
+type checkAnswer struct {
+	ID json.RawMessage `json:"id,omitempty"`
+	*policy.Decision
+	Error *fault.Error `json:"error,omitempty"`
+}
+
+// checkBatch answers the calls on stdin line by line. Blank lines are skipped;
+// a line that is no call is answered with an error, and the exit code is then 1.
+func (p *program) checkBatch(ctx context.Context, s session, asked scheduler.Situation) error {
+	in := bufio.NewReader(p.in)
+	failed := false
+	for line := 1; ; line++ {
+		text, err := awaitRead(ctx, func() ([]byte, error) { return readLine(in, tools.MaxJSONBytes) })
+		if err != nil && !errors.Is(err, io.EOF) {
+			return err
+		}
+		if len(bytes.TrimSpace(text)) > 0 {
+			a := checkOne(ctx, s, text, asked)
+			if err := printJSON(p.out, a); err != nil {
+				return err
+			}
+			if a.Error != nil {
+				failed = true
+				p.complain(fmt.Errorf("line %d: %s", line, a.Error.Line()))
+			}
+		}
+		switch {
+		case ctx.Err() != nil:
+			return interrupted()
+		case err != nil && failed:
+			return &exitError{code: exitToolError}
+		case err != nil:
+			return nil
+		}
+	}
+}
+
+func checkOne(ctx context.Context, s session, text []byte, asked scheduler.Situation) checkAnswer {
+	var call checkLine
+	if err := decodeLine(text, &call); err != nil {
+		return checkAnswer{ID: call.ID, Error: asFault(err)}
+	}
+	if call.Tool == "" {
+		return checkAnswer{ID: call.ID, Error: notACall(errors.New(`it has no "tool"`))}
+	}
+	if call.Args == nil {
+		call.Args = json.RawMessage("{}")
+	}
+	asked.Mode = call.ApprovalMode
+	if call.Interactive != nil {
+		asked.Headless = ptr(!*call.Interactive)
+	}
+	if call.Subagent != nil {
+		asked.Subagent = call.Subagent
+	}
+	d, err := s.Explain(ctx, scheduler.Request{Tool: call.Tool, Args: call.Args}, asked)
+	if err != nil {
+		return checkAnswer{ID: call.ID, Error: asFault(err)}
+	}
+	return checkAnswer{ID: call.ID, Decision: &d}
+}
+
+// decodeLine reads a line of JSON strictly. What could be read of a bad one
+// stays in v.
+func decodeLine(text []byte, v any) error {
+	if len(text) > tools.MaxJSONBytes {
+		return notACall(fmt.Errorf("it is longer than %d MiB", tools.MaxJSONBytes>>20))
+	}
+	if err := checkJSON(text); err != nil {
+		return notACall(err)
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		if f := fault.As(err); f != nil {
+			return f
+		}
+		return notACall(err)
+	}
+	return nil
+}
+
+// notACall says why a line of a batch cannot be answered.
+func notACall(err error) *fault.Error {
+	return fault.Wrap(fault.InvalidToolParams, "cli.batch", fmt.Sprintf("This line is not a call: %v.", err),
+		`Send one JSON object a line: {"tool": NAME, "args": {…}}.`, err)
+}
+
+// asFault gives err a class.
+func asFault(err error) *fault.Error {
+	if f := fault.As(err); f != nil {
+		return f
+	}
+	return fault.Wrap(fault.ExecutionFailed, "cli", sentence(err.Error()), "", err)
+}

@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"fmt"
+	"strconv"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// ruleListing is a rule in JSON.
+type ruleListing struct {
+	Rule             string                `json:"rule"`
+	Effective        float64               `json:"effective"`
+	Decision         policy.Verdict        `json:"decision"`
+	Tier             string                `json:"tier"`
+	Session          bool                  `json:"session,omitempty"`
+	Source           string                `json:"source"`
+	Line             int                   `json:"line,omitempty"`
+	Tools            []string              `json:"toolName"`
+	Server           string                `json:"mcpName,omitempty"`
+	Subagent         string                `json:"subagent,omitempty"`
+	ArgsPattern      string                `json:"argsPattern,omitempty"`
+	CommandPrefix    []string              `json:"commandPrefix,omitempty"`
+	CommandRegex     string                `json:"commandRegex,omitempty"`
+	Annotations      map[string]any        `json:"toolAnnotations,omitempty"`
+	Effects          []string              `json:"effects,omitempty"`
+	Modes            []policy.ApprovalMode `json:"modes,omitempty"`
+	Interactive      *bool                 `json:"interactive,omitempty"`
+	AllowRedirection bool                  `json:"allowRedirection,omitempty"`
+	DenyMessage      string                `json:"denyMessage,omitempty"`
+}
+
+func ruleListingOf(r policy.Rule) ruleListing {
+	return ruleListing{
+		Rule: r.String(), Effective: r.Effective(), Decision: r.Decision, Tier: tierOf(r), Session: r.Session, Source: r.Source, Line: r.Line,
+		Tools: r.Tools, Server: r.Server, Subagent: r.Subagent, ArgsPattern: r.ArgsPattern, CommandPrefix: r.CommandPrefix,
+		CommandRegex: r.CommandRegex, Annotations: r.Annotations, Effects: r.Effects, Modes: r.Modes, Interactive: r.Interactive,
+		AllowRedirection: r.AllowRedirection, DenyMessage: r.DenyMessage,
+	}
+}
+
+// tierOf names the layer that a rule belongs to.
+func tierOf(r policy.Rule) string {
+	if r.Session {
+		return "session"
+	}
+	return r.Tier.String()
+}
+
+func (p *program) policyListCommand(g *globalFlags) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the rules in the order in which they are tried",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withPolicy(cmd.Context(), g, func(s session) error {
+				rules := s.PolicyRules()
+				if asJSON {
+					list := make([]ruleListing, 0, len(rules))
+					for _, r := range rules {
+						list = append(list, ruleListingOf(r))
+					}
+					return printJSON(p.out, list)
+				}
+				return p.listRules(rules)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (p *program) listRules(rules []policy.Rule) error {
+	w := tabwriter.NewWriter(p.out, 0, 8, 2, ' ', 0)
+	_, _ = fmt.Fprintln(w, "PRIORITY\tRULE\tTIER\tFROM") // Flush reports the error
+	for _, r := range rules {
+		from := r.Source
+		if r.Line > 0 {
+			from += ":" + strconv.Itoa(r.Line)
+		}
+		_, _ = fmt.Fprintf(w, "%.3f\t%s\t%s\t%s\n", r.Effective(), oneLine(r.String()), tierOf(r), oneLine(from))
+	}
+	return w.Flush()
+}

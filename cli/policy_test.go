@@ -1,0 +1,25 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/policy/rulefile"
+	"github.com/fettle-dev/fettle/core/scheduler"
+)
+
+func (f *fakeSession) Explain(_ context.Context, r scheduler.Request, _ scheduler.Situation) (policy.Decision, error) {
+	if r.Tool == "error" {
+		return policy.Decision{}, fault.New(fault.InvalidToolParams, "test", "No.", "")
+	}
+	return policy.Decision{Decision: policy.AskUser, Reason: "test", Parts: []policy.Part{}}, nil
+}
+
+func (f *fakeSession) Decide(policy.Call) policy.Decision {
+	return policy.Decision{Decision: policy.AskUser, Reason: "test"}
+}
+
+func (f *fakeSession) PolicyRules() []policy.Rule         { return nil }
+func (f *fakeSession) PolicyFiles() []rulefile.File       { return nil }
+func (f *fakeSession) PolicyProblems() []rulefile.Problem { return nil }

@@ -1,0 +1,306 @@
+package config
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/policy/checker"
+	"github.com/fettle-dev/fettle/core/policy/rulefile"
+	"github.com/fettle-dev/fettle/core/services/trust"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// rules are the policy in force: what a Config shares with those derived from
+// it (AR-05), approvals of the session included.
+type rules struct {
+	*policy.Engine
+	files    []rulefile.File
+	problems []rulefile.Problem
+	saveTo   string   // file of the user's saved approvals; "" if there is no home folder
+	roots    []string // workspace folders, also as they are once links are followed
+	checks   *checker.Runner
+	log      *slog.Logger
+}
+
+// loadRules reads the policy files, whose mistakes are problems and no
+// errors, and makes the engine.
+func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules, error) {
+	r := &rules{roots: realRoots(ws.Folders()), log: c.params.Logger}
+	userDir, err := c.UserDir()
+	if err != nil {
+		c.params.Logger.Warn("no home folder, so there is no user policy", slog.Any("error", err))
+	} else {
+		r.saveTo = filepath.Join(userDir, policyFolder, savedApprovals)
+	}
+	load := func(o rulefile.Options, paths ...string) {
+		files, problems := rulefile.Load(ctx, paths, o)
+		r.files, r.problems = append(r.files, files...), append(r.problems, problems...)
+	}
+	admin := filepath.Join(c.params.Layout.SystemDir, policyFolder)
+	if problem := rulefile.CheckAdmin(admin); problem != nil {
+		r.problems = append(r.problems, *problem)
+	} else {
+		load(rulefile.Options{Tier: policy.TierAdmin}, admin)
+	}
+	switch {
+	case c.params.PolicyPaths != nil:
+		load(rulefile.Options{Tier: policy.TierUser}, c.params.PolicyPaths...)
+		if r.saveTo != "" && !slices.Contains(c.params.PolicyPaths, r.saveTo) {
+			load(rulefile.Options{Tier: policy.TierUser}, r.saveTo)
+		}
+	case userDir != "":
+		load(rulefile.Options{Tier: policy.TierUser}, filepath.Join(userDir, policyFile), filepath.Join(userDir, policyFolder))
+	}
+	if projectDir := filepath.Join(ws.Target(), c.params.Layout.Dir); !sameFolder(projectDir, userDir) {
+		load(rulefile.Options{Tier: policy.TierWorkspace, TightenOnly: c.params.Trust != trust.Trusted},
+			filepath.Join(projectDir, policyFile), filepath.Join(projectDir, policyFolder))
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, cancelled("Initialize", err)
+	}
+	o := policy.Options{PlansDir: filepath.Join(ws.Target(), c.params.Layout.Dir, plansFolder)}
+	for _, f := range r.files {
+		o.Rules, o.Checkers = slices.Concat(o.Rules, f.Rules, f.StandIns), append(o.Checkers, f.Checkers...)
+	}
+	flags, err := c.rulesOfParameters()
+	if err != nil {
+		return nil, err
+	}
+	o.Rules = append(o.Rules, flags...)
+	if r.Engine, err = policy.NewEngine(o); err != nil {
+		return nil, err
+	}
+	r.checks = checker.New(checker.Options{
+		Dir: ws.Target(), Roots: r.roots, Programs: checkerPrograms(userDir), RealPath: realPath, Logger: c.params.Logger,
+	})
+	for _, p := range r.problems {
+		c.params.Logger.Warn("policy file", slog.String("problem", p.String()))
+	}
+	return r, nil
+}
+
+// Names of policy files and folders, below the user's and the project's
+// settings folder (CF-02).
+const (
+	policyFile     = "policies.toml"
+	policyFolder   = "policies"
+	savedApprovals = "auto-saved.toml"
+	plansFolder    = "plans"
+	checkerFolder  = "checkers" // the user's only: programs that are safety checkers
+)
+
+// rulesOfParameters are the rules that come from lists of tools and from the
+// embedder.
+func (c *Config) rulesOfParameters() ([]policy.Rule, error) {
+	out := slices.Clone(c.params.Rules)
+	for _, entry := range c.params.AllowedTools {
+		rule, ok, err := allowedTool(entry)
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out = append(out, rule)
+		}
+	}
+	for _, entry := range c.params.ExcludeTools {
+		if name := strings.TrimSpace(entry); name != "" && !strings.ContainsAny(name, "()") {
+			out = append(out, policy.Rule{Name: "excluded: " + name, Tools: []string{name}, Decision: policy.Deny, Priority: 400,
+				Tier: policy.TierUser, Source: "excluded tools"})
+		}
+	}
+	return out, nil
+}
+
+// allowedTool is the rule of an entry `name` or, for the shell,
+// `name(prefix, …)` (CR-26). An entry without a name is none.
+func allowedTool(entry string) (policy.Rule, bool, error) {
+	name, prefixes, bracketed := strings.Cut(strings.TrimSpace(entry), "(")
+	name = strings.TrimSpace(name)
+	if name == "" {
+		return policy.Rule{}, false, nil
+	}
+	rule := policy.Rule{Name: entry, Tools: []string{name}, Decision: policy.Allow, Priority: 300, Tier: policy.TierUser, Source: "allowed tools"}
+	if bracketed {
+		for prefix := range strings.SplitSeq(strings.TrimSuffix(prefixes, ")"), ",") {
+			if prefix = strings.TrimSpace(prefix); prefix != "" {
+				rule.CommandPrefix = append(rule.CommandPrefix, prefix)
+			}
+		}
+	}
+	if err := rule.Validate(); err != nil {
+		return policy.Rule{}, false, fault.Wrap(fault.InvalidConfig, "config.allowedTools",
+			fmt.Sprintf("The entry %q of the allowed tools cannot be used: %s", entry, message(err)),
+			"Name a tool, or for the shell beginnings of commands, as run_shell_command(git status).", err)
+	}
+	return rule, true, nil
+}
+
+func message(err error) string {
+	if f := fault.As(err); f != nil {
+		return f.Message
+	}
+	return err.Error() + "."
+}
+
+// Remember puts in force, and where scope says so saves, what approving c
+// always means (AR-21). Nothing is saved that would not have allowed c itself.
+func (r *rules) Remember(ctx context.Context, c policy.Call, scope policy.Scope) ([]policy.Rule, error) {
+	narrowed, err := r.Narrow(c, scope)
+	if err != nil {
+		return nil, err
+	}
+	if scope == policy.ScopeSaved {
+		if r.saveTo == "" {
+			return nil, fault.New(fault.NotRemembered, "config.remember", "The approval was not saved, as there is no home folder.",
+				"Set HOME, or approve for this session only.")
+		}
+		for i := range narrowed {
+			narrowed[i].Source = r.saveTo
+		}
+		if backup, err := rulefile.Append(ctx, r.saveTo, narrowed); err != nil {
+			return nil, err
+		} else if backup != "" {
+			r.log.Warn("the file of saved approvals could not be read and was begun anew", slog.String("copy", backup))
+		}
+	}
+	return narrowed, r.Add(narrowed...)
+}
+
+// CanRemember reports whether Remember would find rules.
+func (r *rules) CanRemember(c policy.Call, scope policy.Scope) bool {
+	if scope == policy.ScopeSaved && r.saveTo == "" {
+		return false
+	}
+	_, err := r.Narrow(c, scope)
+	return err == nil
+}
+
+// situate fills in what the session knows of a call.
+func (c *Config) situate(call *policy.Call, sh *shared) {
+	call.Subagent = c.subagent
+	call.Untrusted = c.params.Trust == trust.Untrusted
+	call.Dir, call.Roots = sh.workspace.Target(), sh.rules.roots
+}
+
+// mayShow reports whether read_file would show a file to this agent without
+// asking anybody (PR-29).
+func (c *Config) mayShow(sh *shared, path string) bool {
+	args, err := json.Marshal(map[string]string{"file_path": path})
+	if err != nil {
+		return false
+	}
+	call, _ := policy.WellKnown("read_file")
+	call.Params, call.Mode = args, c.ApprovalMode()
+	c.situate(&call, sh)
+	return sh.rules.Decide(call).Decision == policy.Allow
+}
+
+// PolicyEngine returns the rules in force. Derived Configs share it.
+func (c *Config) PolicyEngine() (*policy.Engine, error) {
+	r, err := c.rules("PolicyEngine")
+	if err != nil {
+		return nil, err
+	}
+	return r.Engine, nil
+}
+
+// PolicyFiles returns the policy files that were read, with their rules and
+// tests.
+func (c *Config) PolicyFiles() ([]rulefile.File, error) {
+	r, err := c.rules("PolicyFiles")
+	if err != nil {
+		return nil, err
+	}
+	return r.files, nil
+}
+
+// PolicyProblems returns what is wrong in policy files. What a problem speaks
+// of is not in force, the rest is (CF-05).
+func (c *Config) PolicyProblems() ([]rulefile.Problem, error) {
+	r, err := c.rules("PolicyProblems")
+	if err != nil {
+		return nil, err
+	}
+	return r.problems, nil
+}
+
+func (c *Config) rules(what string) (*rules, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.checkPhase(what, c.phase); err != nil {
+		return nil, err
+	}
+	return c.shared.rules, nil
+}
+
+// realRoots returns folders and, where they differ, what they are once links
+// are followed.
+func realRoots(folders []string) []string {
+	roots := slices.Clone(folders)
+	for _, f := range folders {
+		if real, err := filepath.EvalSymlinks(f); err == nil && !slices.Contains(roots, real) {
+			roots = append(roots, real)
+		}
+	}
+	return roots
+}
+
+// realPath follows the links of the longest part of a path that exists. The
+// error says that it cannot be told where the path leads.
+func realPath(ctx context.Context, path string) (string, error) {
+	rest := ""
+	for head := filepath.Clean(path); ; head = filepath.Dir(head) {
+		if err := ctx.Err(); err != nil {
+			return "", err
+		}
+		real, err := filepath.EvalSymlinks(head)
+		if err == nil {
+			return filepath.Join(real, rest), nil
+		}
+		// A link that leads nowhere yet is followed by whoever writes to it.
+		if info, lerr := os.Lstat(head); lerr == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return "", err
+		}
+		if !errors.Is(err, fs.ErrNotExist) || filepath.Dir(head) == head {
+			return "", err
+		}
+		rest = filepath.Join(filepath.Base(head), rest)
+	}
+}
+
+func sameFolder(a, b string) bool {
+	if a == b {
+		return true
+	}
+	infoA, errA := os.Stat(a)
+	infoB, errB := os.Stat(b)
+	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
+}
+
+// checkerPrograms are the programs in the user's folder of safety checkers, by
+// name.
+func checkerPrograms(userDir string) map[string]string {
+	if userDir == "" {
+		return nil
+	}
+	dir := filepath.Join(userDir, checkerFolder)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	programs := make(map[string]string, len(entries))
+	for _, e := range entries {
+		programs[e.Name()] = filepath.Join(dir, e.Name())
+	}
+	return programs
+}
