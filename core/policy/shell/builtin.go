@@ -195,6 +195,9 @@ func (a *analysis) eval(sc *scope, ws []arg) int {
 
 // joined makes one text of words, as eval does.
 func joined(ws []arg) arg {
+	if len(ws) == 1 {
+		return ws[0]
+	}
 	texts := make([]string, len(ws))
 	whole := true
 	for i, w := range ws {
@@ -205,11 +208,7 @@ func joined(ws []arg) arg {
 	if whole {
 		return known(text)
 	}
-	d := dynamic(text)
-	if len(ws) == 1 {
-		d.values = ws[0].values
-	}
-	return d
+	return dynamic(text)
 }
 
 // trap walks the line that a signal runs; where it then is cannot be told.

@@ -56,6 +56,8 @@ func (a *analysis) find(sc *scope, ws []arg) int {
 		case w.Static && strings.HasPrefix(w.Text, "-"):
 			expression = expression || !w.is("-H", "-L", "-P") && !strings.HasPrefix(w.Text, "-O")
 		case w.Static:
+		case w.template == "…": // what xargs appends
+			a.unclearFind(sc, index, i, w)
 		case expression, strings.HasPrefix(w.head, "-"), w.splits && w.values == nil && !w.number && len(ws) == 2:
 			a.unclearFind(sc, index, i, w)
 		default:

@@ -15,13 +15,14 @@ type interpreter struct {
 	ends   string // letters behind which all belongs to the program, as python's -m
 	edits  string // letters that make it write its files
 	stdin  bool   // without a file it runs what it reads
+	finds  string // long options with which it finds its files by itself
 }
 
 var interpreters = []interpreter{
 	{names: "python pypy ipython", code: "c", valued: "WXQ", ends: "m", long: "check-hash-based-pycs", stdin: true},
-	{names: "perl", code: "eEMmdDx", valued: "IFlC0", edits: "i", stdin: true},
-	{names: "ruby jruby", code: "erx", valued: "IFEKTW0", edits: "i", long: "require eval", stdin: true},
-	{names: "node nodejs", code: "epr", valued: "C", long: "eval print require import loader experimental-loader openssl-config env-file", stdin: true},
+	{names: "perl", code: "eEMmdDx", valued: "IF", edits: "i", stdin: true},
+	{names: "ruby jruby", code: "erx", valued: "IFECKTW", edits: "i", long: "require eval", stdin: true},
+	{names: "node nodejs", code: "epr", valued: "C", long: "eval print require import loader experimental-loader openssl-config env-file", stdin: true, finds: "test"},
 	{names: "php", code: "rRBEFdzc", valued: "St", long: "run process-code process-begin process-end define zend-extension php-ini", stdin: true},
 	{names: "lua luajit", code: "el", valued: "", stdin: true},
 	{names: "Rscript R r", code: "e", long: "expr eval e", stdin: false},
@@ -55,7 +56,7 @@ func (a *analysis) interpreter(sc *scope, row *interpreter, ws []arg, input inpu
 		a.runs(sc, index, i, ws[min(i, len(ws)-1)].text(), "what the code does cannot be told")
 		return index
 	}
-	edits := 0
+	edits, finds := 0, false
 	for i := 1; i < len(ws); i++ {
 		w := ws[i]
 		switch {
@@ -71,6 +72,7 @@ func (a *analysis) interpreter(sc *scope, row *interpreter, ws []arg, input inpu
 				return code(i)
 			}
 			if strings.HasPrefix(w.head, "--") {
+				finds = finds || in(row.finds, name)
 				continue
 			}
 			if w.is("-v", "-V", "-h") && len(ws) == 2 {
@@ -98,6 +100,9 @@ func (a *analysis) interpreter(sc *scope, row *interpreter, ws []arg, input inpu
 			}
 			return index
 		}
+	}
+	if finds {
+		return index
 	}
 	if row.stdin && (len(ws) > 1 || input.given) && !asksVersion(ws) || row.stdin && len(ws) == 1 {
 		a.runs(sc, index, 1, joinText(ws), "the code that it reads cannot be told")

@@ -48,8 +48,8 @@ type Part struct {
 	Dirs []string
 
 	// Reason of an Unknown is what cannot be told, as a clause for people. Any
-	// other part that has one is a guess at what an Unknown may run, its parent
-	// or an ancestor: it may deny, but it allows nothing.
+	// other part that has one is a guess at what an Unknown of the line may run:
+	// it can only make the line's verdict stricter.
 	Reason string
 }
 

@@ -72,7 +72,7 @@ func Prefix(s string) ([]string, error) {
 	if problem := refuse(s); problem != "" {
 		return nil, errors.New(problem)
 	}
-	file, err := parseBash(s)
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(s), "")
 	if err != nil {
 		return nil, fmt.Errorf("it does not parse as a bash command: %w", err)
 	}

@@ -15,7 +15,7 @@ const (
 // arg is a word with what only the analysis needs to know.
 type arg struct {
 	Word
-	template string   // its value, with whatever is dynamic as written
+	template string   // its value, with whatever is dynamic as written, numbers as 0
 	head     string   // what its value begins with, for certain
 	values   []string // what it may expand to, before bash splits it
 	splits   bool     // not quoted: it may be no word, one or several
@@ -251,7 +251,11 @@ func (f *fields) append(text, pattern, raw string) {
 func (f *fields) dyn(raw string, values []string, quoted, number bool) {
 	c := &f.cur
 	before := c.template.String()
-	c.template.WriteString(raw)
+	if number {
+		c.template.WriteByte('0') // as good as any other
+	} else {
+		c.template.WriteString(raw)
+	}
 	c.pattern.WriteString(raw)
 	c.raw.WriteString(raw)
 	if len(values) == 0 {

@@ -192,6 +192,10 @@ func (r *reader) longOption(w arg) {
 		r.unclear(w)
 		return
 	}
+	if w.is("--version", "--help") && r.at+1 == len(r.ws) {
+		r.ended = true
+		return
+	}
 	spec, ok := longOf(r.row.long, name)
 	if !ok {
 		r.unclear(w)
