@@ -187,7 +187,6 @@ func TestExplainErrors(t *testing.T) {
 		request scheduler.Request
 		code    fault.Code
 	}{
-		"no such tool":     {t.Context(), scheduler.Request{Tool: "absent"}, fault.ToolNotRegistered},
 		"no object":        {t.Context(), scheduler.Request{Tool: "fake", Args: json.RawMessage(`[1]`)}, fault.InvalidToolParams},
 		"no JSON":          {t.Context(), scheduler.Request{Tool: "fake", Args: json.RawMessage(`{`)}, fault.InvalidToolParams},
 		"ctx has ended":    {cancelled, scheduler.Request{Tool: "fake"}, fault.Cancelled},

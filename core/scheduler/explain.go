@@ -22,8 +22,8 @@ type Situation struct {
 // tighten the decision, have no part in it; Decision.Checkers names those due.
 //
 // Arguments that the tool would refuse are decided on as they are, as long as
-// they are a JSON object. A well-known tool need not be registered; any other
-// is an error of code tool_not_registered.
+// they are a JSON object. The tool need not be registered: one that is not even
+// well known counts as of kind other, and the reason says so.
 func (s *Scheduler) Explain(ctx context.Context, r Request, in Situation) (decision policy.Decision, err error) {
 	if len(r.Args) == 0 {
 		r.Args = json.RawMessage("{}")
@@ -38,6 +38,9 @@ func (s *Scheduler) Explain(ctx context.Context, r Request, in Situation) (decis
 			return err
 		}
 		c.judge(ctx)
+		if _, known := policy.WellKnown(r.Tool); c.tool == nil && !known {
+			c.decision.Reason += " No tool of this name is registered; it counts as one of kind other."
+		}
 		return nil
 	})
 	if err == nil && ctx.Err() != nil {
@@ -74,8 +77,11 @@ func (c *call) identify() error {
 	tool, err := c.o.Tools.Lookup(c.request.Tool)
 	if err != nil {
 		known, ok := policy.WellKnown(c.request.Tool)
-		if !ok {
+		if !ok && fault.CodeOf(err) != fault.ToolNotRegistered {
 			return err
+		}
+		if !ok {
+			known = policy.Call{Tool: c.request.Tool, Kind: string(tools.KindOther)}
 		}
 		now := c.newSubject()
 		known.Params, known.Mode, known.Headless = c.request.Args, now.Mode, now.Headless
