@@ -216,7 +216,7 @@ func (j *judge) cover(p *shell.Part) (*rule, int) {
 func (j *judge) relevant(i int) []ref {
 	p := &j.parts[i]
 	var refs []ref
-	known := p.Kind != shell.Unknown && len(p.Words) > 0 && fixed(p.Words[0])
+	known := p.Kind == shell.Builtin || p.Kind != shell.Unknown && len(p.Words) > 0 && fixed(p.Words[0])
 	if len(p.Words) > 0 && fixed(p.Words[0]) {
 		refs = j.index.byProgram[programName(p.Words[0].Text)]
 	}

@@ -45,7 +45,7 @@ func (j *judge) write(i int) judged {
 	if yolo := j.yolo(); yolo != nil && !frees {
 		owner, frees = yolo, true
 	}
-	if frees && (v.verdict == Allow || v.decisive().own != written || v.decisive().at > owner.at) {
+	if frees && !v.stricter(owner) {
 		v = judged{outcome: outcome{rule: owner}, verdict: Allow}
 		v.reason = fmt.Sprintf("The rule %s allows what it writes too.", owner.named())
 		if owner.own == ownYolo {
@@ -66,6 +66,11 @@ func (j *judge) write(i int) judged {
 	}
 	v.verdict = AskUser
 	return v
+}
+
+// stricter reports whether a rule above r denies or asks, or may do so.
+func (v *judged) stricter(r *rule) bool {
+	return v.maybe != nil && v.maybe.at < r.at || v.rule.tightens && v.rule.own == written && v.rule.at < r.at
 }
 
 // yolo returns the generated rule that allows what no other rule speaks of;
