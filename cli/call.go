@@ -67,6 +67,7 @@ refused, and the refusal names the flag that would allow it.`,
 				if err := printJSON(p.out, a); err != nil {
 					return err
 				}
+				p.tellNotices(a)
 				if a.Error != nil {
 					p.complain(a.Error)
 				}
@@ -150,6 +151,7 @@ func (p *program) callBatch(ctx context.Context, s session) error {
 			if err := printJSON(p.out, a); err != nil {
 				return err
 			}
+			p.tellNotices(a)
 			if a.Error != nil {
 				p.complain(fmt.Errorf("line %d: %s", line, a.Error.Line()))
 			}
@@ -223,10 +225,11 @@ type answer struct {
 	Display  *tools.Display   `json:"display,omitempty"` // for people
 	Error    *fault.Error     `json:"error,omitempty"`
 	Decision *policy.Decision `json:"decision,omitempty"` // absent where the call never got that far
+	Notices  []string         `json:"notices,omitempty"`  // what else happened, as an approval that could not be remembered
 }
 
 func answerOf(r scheduler.Response) answer {
-	a := answer{Tool: r.Tool, Status: r.Status, Error: r.Result.Error, Display: &r.Result.ReturnDisplay}
+	a := answer{Tool: r.Tool, Status: r.Status, Error: r.Result.Error, Display: &r.Result.ReturnDisplay, Notices: r.Notices}
 	switch content := r.Result.LLMContent; {
 	case content.IsJSON():
 		a.Result = json.RawMessage(content.String())
@@ -237,6 +240,13 @@ func answerOf(r scheduler.Response) answer {
 		a.Decision = &r.Decision
 	}
 	return a
+}
+
+// tellNotices prints what a person should know of a call, one line each.
+func (p *program) tellNotices(a answer) {
+	for _, notice := range a.Notices {
+		p.complain(errors.New(notice))
+	}
 }
 
 // code is the exit code that a call stands for. Codes grow with their weight,

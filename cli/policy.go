@@ -24,6 +24,8 @@ func (p *program) policyCommand(g *globalFlags) *cobra.Command {
 		Short: "Explain, list and test the rules that decide about tool calls",
 		Args:  knownSubcommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+
+		SuggestionsMinimumDistance: 2,
 	}
 	cmd.AddCommand(p.policyCheckCommand(g), p.policyListCommand(g), p.policyTestCommand(g))
 	return cmd

@@ -12,7 +12,8 @@ import (
 
 // ruleListing is a rule in JSON.
 type ruleListing struct {
-	Rule             string                `json:"rule"`
+	Name             string                `json:"name,omitempty"`
+	Rule             string                `json:"rule"` // in short form
 	Effective        float64               `json:"effective"`
 	Decision         policy.Verdict        `json:"decision"`
 	Tier             string                `json:"tier"`
@@ -35,7 +36,7 @@ type ruleListing struct {
 
 func ruleListingOf(r policy.Rule) ruleListing {
 	return ruleListing{
-		Rule: r.String(), Effective: r.Effective(), Decision: r.Decision, Tier: tierOf(r), Session: r.Session, Source: r.Source, Line: r.Line,
+		Name: r.Name, Rule: r.String(), Effective: r.Effective(), Decision: r.Decision, Tier: tierOf(r), Session: r.Session, Source: r.Source, Line: r.Line,
 		Tools: r.Tools, Server: r.Server, Subagent: r.Subagent, ArgsPattern: r.ArgsPattern, CommandPrefix: r.CommandPrefix,
 		CommandRegex: r.CommandRegex, Annotations: r.Annotations, Effects: r.Effects, Modes: r.Modes, Interactive: r.Interactive,
 		AllowRedirection: r.AllowRedirection, DenyMessage: r.DenyMessage,
@@ -82,7 +83,11 @@ func (p *program) listRules(rules []policy.Rule) error {
 		if r.Line > 0 {
 			from += ":" + strconv.Itoa(r.Line)
 		}
-		_, _ = fmt.Fprintf(w, "%.3f\t%s\t%s\t%s\n", r.Effective(), oneLine(r.String()), tierOf(r), oneLine(from))
+		rule := r.String()
+		if r.Name != "" {
+			rule += " (" + r.Name + ")"
+		}
+		_, _ = fmt.Fprintf(w, "%.3f\t%s\t%s\t%s\n", r.Effective(), oneLine(rule), tierOf(r), oneLine(from))
 	}
 	return w.Flush()
 }
