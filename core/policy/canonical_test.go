@@ -14,17 +14,17 @@ import (
 // AR-26: the string that an argsPattern is searched in. ␀ stands for NUL.
 func TestCanonicalArgs(t *testing.T) {
 	for params, want := range map[string]string{
-		``:                                         `{}`,
-		` {} `:                                     `{}`,
-		`{"dir_path":"src","command":"ls"}`:        `{␀"command":"ls"␀,␀"dir_path":"src"␀}`,
-		`{"b":{"d":1,"c":[true,null,{"y":1}]}}`:    `{␀"b":{"c":[true,null,{"y":1}],"d":1}␀}`,
+		``:                                      `{}`,
+		` {} `:                                  `{}`,
+		`{"dir_path":"src","command":"ls"}`:     `{␀"command":"ls"␀,␀"dir_path":"src"␀}`,
+		`{"b":{"d":1,"c":[true,null,{"y":1}]}}`: `{␀"b":{"c":[true,null,{"y":1}],"d":1}␀}`,
 		`{"a":"<b> & \u2028 \u00e9 \ud83d\ude00"}`: "{␀\"a\":\"<b> & \u2028 é 😀\"␀}",
 		`{"a":"\u0000\u001f\b\f\n\r\t\"\\\/"}`:     `{␀"a":"\u0000\u001f\b\f\n\r\t\"\\/"␀}`,
 		`{"a":1.0,"b":1e21,"c":1e-7,"d":-0}`:       `{␀"a":1␀,␀"b":1e+21␀,␀"c":1e-7␀,␀"d":0␀}`,
 		`{"a":123456789012345680000,"b":0.000001}`: `{␀"a":123456789012345680000␀,␀"b":0.000001␀}`,
-		`{"a":1e999}`:                              `{␀"a":null␀}`,
-		`{"a":1,"a":2}`:                            `{␀"a":2␀}`,
-		`[1,"x"]`:                                  `[1,"x"]`,
+		`{"a":1e999}`:   `{␀"a":null␀}`,
+		`{"a":1,"a":2}`: `{␀"a":2␀}`,
+		`[1,"x"]`:       `[1,"x"]`,
 	} {
 		got, err := policy.CanonicalArgs(json.RawMessage(params))
 		require.NoError(t, err, params)

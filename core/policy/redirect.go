@@ -8,17 +8,11 @@ import (
 )
 
 // write decides about a file that the line writes: as a call of write_file,
-// unless the rule that allows the command allows its redirections too. A rule
+// unless a rule that allows the command allows its redirections too. A rule
 // that denies write_file holds whatever allows the command, and so does one
 // that asks and stands above it.
 func (j *judge) write(i int) judged {
 	p := &j.parts[i]
-	owner := j.owner(p)
-	if owner != nil && owner.tightens {
-		v := judged{outcome: outcome{rule: owner}, verdict: owner.Decision}
-		v.reason, v.remedy = j.explainPart(p, &v)
-		return v
-	}
 	places, known := []string(nil), false
 	if fixed(p.Path) {
 		places, known = j.places(p, p.Path.Text)
@@ -30,33 +24,29 @@ func (j *judge) write(i int) judged {
 	if !known {
 		places = []string{""}
 	}
+	owner := j.owner(p, inside)
+	if owner != nil && owner.tightens {
+		v := judged{outcome: outcome{rule: owner}, verdict: owner.Decision}
+		v.reason, v.remedy = j.explainPart(p, &v)
+		return v
+	}
 	v := j.asWriteFile(places, known)
-	if v.verdict == Deny && guessed(p) {
+	switch {
+	case v.verdict == Deny && guessed(p):
 		v.verdict = AskUser
 		return v
-	}
-	if v.verdict == Deny {
+	case v.verdict == Deny:
 		return v
-	}
-	frees := owner != nil && owner.AllowRedirection && (inside || !owner.patterned())
-	if cover, _ := j.cover(p); cover != nil && inside {
-		owner, frees = cover, true
-	}
-	if yolo := j.yolo(); yolo != nil && !frees {
-		owner, frees = yolo, true
-	}
-	if frees && !v.stricter(owner) {
+	case owner != nil && !v.stricter(owner):
 		v = judged{outcome: outcome{rule: owner}, verdict: Allow}
 		v.reason = fmt.Sprintf("The rule %s allows what it writes too.", owner.named())
 		if owner.own == ownYolo {
 			v.reason = "In yolo mode nothing is asked about that no rule speaks of."
 		}
 		return v
-	}
-	if inside {
+	case inside:
 		return v
-	}
-	if v.verdict == Allow || v.decisive().own != written {
+	case v.verdict == Allow || v.decisive().own != written:
 		v.reason = "It writes a file outside of the workspace."
 		if !known {
 			v.reason = "It cannot be told which file it writes."
@@ -73,50 +63,64 @@ func (v *judged) stricter(r *rule) bool {
 	return v.maybe != nil && v.maybe.at < r.at || v.rule.tightens && v.rule.own == written && v.rule.at < r.at
 }
 
-// yolo returns the generated rule that allows what no other rule speaks of;
-// nil outside of yolo mode.
-func (j *judge) yolo() *rule {
-	for _, r := range j.index.general {
-		if r.own == ownYolo && r.holds(j.call) {
-			return r
-		}
-	}
-	return nil
+// frees reports whether a rule that allows a command allows what it writes
+// too: inside the workspace if it says so, and elsewhere only if it is about
+// the whole tool besides.
+func (r *rule) frees(inside bool) bool {
+	return !r.tightens && r.AllowRedirection && (inside || !r.patterned())
 }
 
-// owner returns the rule that allowed what a file is written for, nil if none
-// did. A part that only runs others is allowed by what allows them all.
-func (j *judge) owner(p *shell.Part) *rule {
+// owner returns the rule that frees what is written for a command, nil if none
+// does. Where there is no command it may also be one that denies or asks.
+func (j *judge) owner(p *shell.Part, inside bool) *rule {
 	if p.Parent < 0 {
-		return j.wide()
+		return j.wide(inside)
 	}
-	parent := &j.judged[p.Parent]
-	if parent.verdict != Allow {
+	if cover, _ := j.cover(p); cover != nil && inside {
+		return cover
+	}
+	if owner := j.freeing(p.Parent, inside); owner != nil {
+		return owner
+	}
+	if !j.parts[p.Parent].Wraps {
 		return nil
 	}
-	if parent.rule.own != ownBuiltins || !j.parts[p.Parent].Wraps {
-		return parent.rule
-	}
-	var owner *rule
+	var owner *rule // of all that the part runs
 	for i := range j.parts {
 		if j.parts[i].Parent != p.Parent || j.parts[i].Kind == shell.Write {
 			continue
 		}
-		child := &j.judged[i]
-		if child.verdict != Allow || !child.rule.AllowRedirection {
+		if owner = j.freeing(i, inside); owner == nil {
 			return nil
 		}
-		owner = child.rule
 	}
 	return owner
 }
 
+// freeing returns the first rule that allows a part and frees what it writes.
+// There is none if a rule above that one denies or asks, or may do so.
+func (j *judge) freeing(i int, inside bool) *rule {
+	if j.judged[i].verdict != Allow {
+		return nil
+	}
+	for r := j.judged[i].rule; ; {
+		if r.frees(inside) {
+			return r
+		}
+		out, _ := j.walkPart(i, r.at+1)
+		if out.verdict() != Allow {
+			return nil
+		}
+		r = out.rule
+	}
+}
+
 // wide returns the first rule about the whole tool or the whole line that
-// decides where there is no command, as in: > file. It is nil if that is only
-// the generated one that asks.
-func (j *judge) wide() *rule {
+// decides where there is no command, as in: > file. It is nil if nobody wrote
+// one, and none frees what is written.
+func (j *judge) wide(inside bool) *rule {
 	for _, r := range j.index.general {
-		if r.own == ownBuiltins || !r.holds(j.call) {
+		if r.own == ownBuiltins || !r.holds(j.call) || !r.tightens && !r.frees(inside) {
 			continue
 		}
 		if r.patterned() && (!r.tightens || j.matchText(r, &shell.Part{Kind: shell.Write}) != yes) {

@@ -50,7 +50,7 @@ var wellKnown = map[string]known{
 	"activate_skill":         {kind: "other"},
 	"enter_plan_mode":        {kind: "other"},
 	"exit_plan_mode":         {kind: "other"},
-	agentTool:                {kind: "other"},
+	agentTool:                {kind: "other", narrow: []string{"agent_name"}},
 	"read_mcp_resource":      {kind: "read"},
 	"list_mcp_resources":     {kind: "search"},
 	"tracker_create_task":    {kind: "think"},

@@ -126,8 +126,7 @@ func isPlainShell(s string) bool {
 
 // standardInput is a shell that reads its commands.
 func (a *analysis) standardInput(sc *scope, index int, in input) {
-	at := sc.under(index, 1)
-	at.own = min(at.own, len(a.parts[index].Words))
+	at := sc.under(index, len(a.parts[index].Words)) // no word speaks of what is read
 	if in.known {
 		at.depth++
 		a.parseText(at, in.text, in.text)

@@ -203,7 +203,7 @@ func TestShells(t *testing.T) {
 		{"bash script.sh -x", "$ bash script.sh -x"},
 		{"bash", lines("$ bash", "? bash @0.1")},
 		{"a | sh", lines("$ a", "$ sh", "? sh @1.1")},
-		{"echo 'rm x' | bash -s", lines("$ echo 'rm x'", "$ bash -s", "? bash -s @1.1", "$ rm x ~")},
+		{"echo 'rm x' | bash -s", lines("$ echo 'rm x'", "$ bash -s", "? bash -s @1.2", "$ rm x ~")},
 		{"sh <<'E'\nrm x\nE", lines("$ sh", "$ rm x @0.1")},
 		{"sh <<E\nrm $x\nE", lines("$ sh", "? sh @0.1")},
 		{"bash <<< 'rm x'", lines("$ bash", "$ rm x @0.1")},

@@ -1,0 +1,281 @@
+package policy_test
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// called makes a call of a known tool in the workspace /w.
+func called(t testing.TB, tool, params string) policy.Call {
+	t.Helper()
+	c, ok := policy.WellKnown(tool)
+	if !ok {
+		c = policy.Call{Tool: tool, Kind: "other"}
+	}
+	c.Params, c.Dir, c.Roots = []byte(params), "/w", []string{"/w"}
+	return c
+}
+
+// askAll asks about everything below what people approve.
+var askAll = policy.Rule{Tools: []string{"*"}, Decision: policy.AskUser, Priority: 900, Tier: policy.TierWorkspace}
+
+// AR-20: an approval is remembered as what was approved: it is not asked about
+// again, and what is unlike it is.
+func TestNarrowTools(t *testing.T) {
+	const session, saved, tool, server = policy.ScopeSession, policy.ScopeSaved, policy.ScopeTool, policy.ScopeServer
+	at := func(c policy.Call, server, tool string) policy.Call {
+		c.Server, c.ServerTool = server, tool
+		return c
+	}
+	tests := map[string]struct {
+		call    policy.Call
+		scope   policy.Scope
+		like    []policy.Call
+		unlike  []policy.Call
+		pattern string
+	}{
+		"a file": {called(t, "write_file", `{"file_path":"a.go","content":"x"}`), session,
+			[]policy.Call{called(t, "write_file", `{"file_path":"/w/a.go","content":"y"}`), called(t, "write_file", `{"file_path":"./b/../a.go"}`)},
+			[]policy.Call{called(t, "write_file", `{"file_path":"b.go"}`), called(t, "write_file", `{"file_path":"/w/a.go.bak"}`),
+				called(t, "safe_patch", `{"file_path":"a.go"}`), called(t, "write_file", `{"file_path":"b","content":"\u0000\"file_path\":\"/w/a.go\"\u0000"}`)},
+			`\x00"file_path":"/w/a\.go"\x00`},
+		"a file, patched": {called(t, "safe_patch", `{"file_path":"a(b+)+.go"}`), saved,
+			[]policy.Call{called(t, "safe_patch", `{"file_path":"/w/a(b+)+.go","unified_diff":"x"}`)},
+			[]policy.Call{called(t, "safe_patch", `{"file_path":"/w/abb.go"}`), called(t, "edit", `{"file_path":"/w/a(b+)+.go"}`)}, ""},
+		"a file, edited": {called(t, "edit", `{"file_path":"a","old_string":"x"}`), session,
+			[]policy.Call{called(t, "edit", `{"file_path":"a","old_string":"y"}`)},
+			[]policy.Call{called(t, "edit", `{"file_path":"b"}`), called(t, "safe_patch", `{"file_path":"a"}`)}, ""},
+		"a file, read": {called(t, "read_file", `{"file_path":"a","limit":5}`), session,
+			[]policy.Call{called(t, "read_file", `{"file_path":"a"}`)}, []policy.Call{called(t, "read_file", `{"file_path":"ab"}`)}, ""},
+		"files": {called(t, "read_many_files", `{"paths":["a","b/**"]}`), session,
+			[]policy.Call{called(t, "read_many_files", `{"paths":["a","b/**"],"exclude":["c"]}`)},
+			[]policy.Call{called(t, "read_many_files", `{"paths":["a","b/**","c"]}`), called(t, "read_many_files", `{"paths":["b/**"]}`)}, ""},
+		"a folder": {called(t, "list_directory", `{"dir_path":"src"}`), session,
+			[]policy.Call{called(t, "list_directory", `{"dir_path":"/w/src/","ignore":["x"]}`)}, []policy.Call{called(t, "list_directory", `{"dir_path":"."}`)}, ""},
+		"a glob": {called(t, "glob", `{"pattern":"*.go"}`), session,
+			[]policy.Call{called(t, "glob", `{"pattern":"*.go","case_sensitive":true}`)}, []policy.Call{called(t, "glob", `{"pattern":"**"}`)}, ""},
+		"a search in a folder": {called(t, "search_file_content", `{"pattern":"x[0-9]+","dir_path":"src"}`), session,
+			[]policy.Call{called(t, "grep_search", `{"pattern":"x[0-9]+","dir_path":"/w/src"}`)},
+			[]policy.Call{called(t, "grep_search", `{"pattern":"x[0-9]+"}`), called(t, "grep_search", `{"pattern":"x1","dir_path":"src"}`)}, ""},
+		"an MCP tool": {at(called(t, "mcp_my_server_log", `{}`), "my_server", "log"), saved,
+			[]policy.Call{at(called(t, "mcp_my_server_log", `{"x":1}`), "my_server", "log")},
+			[]policy.Call{at(called(t, "mcp_my_server_logs", `{}`), "my_server", "logs"), at(called(t, "mcp_my_server_log", `{}`), "my", "server_log")}, ""},
+		"an MCP tool, as tool": {at(called(t, "mcp_git_log", `{}`), "git", "log"), tool,
+			[]policy.Call{at(called(t, "mcp_git_log", `{"x":1}`), "git", "log")}, []policy.Call{at(called(t, "mcp_git_add", `{}`), "git", "add")}, ""},
+		"an MCP server": {at(called(t, "mcp_git_log", `{}`), "git", "log"), server,
+			[]policy.Call{at(called(t, "mcp_git_add", `{}`), "git", "add")},
+			[]policy.Call{at(called(t, "mcp_github_log", `{}`), "github", "log"), called(t, "glob", `{}`)}, ""},
+		"another tool": {called(t, "web_fetch", `{"url":"https://a.example"}`), session,
+			[]policy.Call{called(t, "web_fetch", `{"url":"https://b.example"}`)}, []policy.Call{called(t, "web_search", `{}`)}, ""},
+		"a file tool as such": {called(t, "write_file", `{"file_path":"a"}`), tool,
+			[]policy.Call{called(t, "write_file", `{"file_path":"b"}`)}, []policy.Call{called(t, "safe_patch", `{"file_path":"a"}`)}, ""},
+		"a subagent": {called(t, "invoke_agent", `{"agent_name":"a","prompt":"x"}`), session,
+			[]policy.Call{called(t, "invoke_agent", `{"agent_name":"a","prompt":"y"}`)}, []policy.Call{called(t, "invoke_agent", `{"agent_name":"b"}`)}, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			e := engine(t, askAll)
+			require.Equal(t, policy.AskUser, e.Decide(tt.call).Decision)
+			rules, err := e.Narrow(tt.call, tt.scope)
+			require.NoError(t, err)
+			require.Len(t, rules, 1)
+			r := rules[0]
+			require.Equal(t, policy.Allow, r.Decision)
+			require.Equal(t, policy.AlwaysAllowPriority, r.Priority)
+			require.Equal(t, tt.scope != saved, r.Session)
+			if tt.scope == saved {
+				require.Equal(t, policy.TierUser, r.Tier)
+			}
+			require.Equal(t, []policy.ApprovalMode{policy.ModeDefault, policy.ModeAutoEdit, policy.ModeYolo}, r.Modes)
+			if tt.pattern != "" {
+				require.Equal(t, tt.pattern, r.ArgsPattern)
+			}
+			require.Equal(t, policy.AskUser, e.Decide(tt.call).Decision, "nothing is in force before it is added")
+			require.NoError(t, e.Add(rules...))
+			require.Equal(t, policy.Allow, e.Decide(tt.call).Decision)
+			for _, c := range tt.like {
+				require.Equal(t, policy.Allow, e.Decide(c).Decision, "%s %s", c.Tool, c.Params)
+			}
+			for _, c := range tt.unlike {
+				require.Equal(t, policy.AskUser, e.Decide(c).Decision, "%s %s", c.Tool, c.Params)
+			}
+			again, err := e.Narrow(tt.call, tt.scope)
+			require.NoError(t, err)
+			require.Empty(t, again)
+		})
+	}
+}
+
+// AR-20: what is remembered of a command line.
+func TestNarrowShell(t *testing.T) {
+	base := []policy.Rule{shellRule(policy.Allow, 100, "ls", "echo")}
+	tests := map[string]struct {
+		prefixes []string // of the first rule
+		exact    int      // rules about one command as it stands
+		like     []string
+		unlike   []string
+	}{
+		"make":                           {[]string{"make"}, 0, []string{"make test", "ls | make", "/usr/bin/make"}, []string{"make2", "./make", "make > f"}},
+		"git status":                     {[]string{"git status"}, 0, []string{"git status -s"}, []string{"git push", "git"}},
+		"ls && git log | wc -l":          {[]string{"git log", "wc"}, 0, []string{"git log -3", "wc f"}, []string{"git diff"}},
+		"timeout 60 go test ./...":       {[]string{"go test"}, 0, []string{"go test", "timeout 5 go test x"}, []string{"timeout 5 go build"}},
+		"go test ./... 2>&1 | tail -3":   {[]string{"go test", "tail"}, 0, []string{"go test > /dev/null"}, []string{"go test > out"}},
+		"make > out":                     {[]string{"make"}, 0, []string{"make", "make x >> out2"}, []string{"make > /out", "ls > out"}},
+		"echo x > out":                   {[]string{"echo"}, 0, []string{"echo y > other"}, []string{"ls > out"}},
+		"../gradlew build":               {[]string{"/w/gradlew build"}, 0, []string{"cd .. && ./gradlew build -x"}, []string{"./gradlew build", "gradlew"}},
+		"rm -rf build":                   {nil, 1, []string{"rm -rf build", "ls; rm  -rf 'build'"}, []string{"rm -rf build src", "rm -rf", "rm build"}},
+		"make; rm a; rm b":               {[]string{"make"}, 2, []string{"rm b", "rm a"}, []string{"rm a b", "rm c"}},
+		"sudo apt update":                {nil, 1, []string{"sudo apt update"}, []string{"apt update", "sudo apt update -y", "sudo rm x"}},
+		"python3 -c 'print(1)'":          {nil, 1, []string{`python3 -c "print(1)"`}, []string{"python3 -c 'print(2)'", "python3 x.py"}},
+		"find . -name x -delete":         {nil, 1, []string{"find . -name 'x' -delete"}, []string{"find . -delete", "find . -name x"}},
+		"git -c core.pager=less log":     {nil, 1, []string{"git -c core.pager=less log"}, []string{"git -c core.pager=rm log", "git log"}},
+		"npm run build":                  {[]string{"npm run build"}, 0, []string{"npm run build"}, []string{"npm run deploy", "npm publish"}},
+		"bash -c 'make && git status'":   {[]string{"make", "git status"}, 0, []string{"make x", "bash -c 'git status'"}, []string{"bash -c 'git push'"}},
+		"bash -s <<'E'\nmake\nE":         {[]string{"make"}, 1, []string{"bash -s <<< 'make x'"}, []string{"bash -s <<< 'git push'", "ls | bash -s", "bash -s < f"}},
+		"for f in *.go; do wc $f; done":  {[]string{"wc"}, 0, []string{"wc x"}, []string{"for f in x; do cat $f; done"}},
+		"find . -name x | xargs grep -l": {[]string{"grep"}, 1, []string{"grep y f"}, []string{"xargs rm"}},
+	}
+	for line, tt := range tests {
+		for _, scope := range []policy.Scope{policy.ScopeSession, policy.ScopeSaved, policy.ScopeTool} {
+			t.Run(fmt.Sprintf("%s %s", scope, line), func(t *testing.T) {
+				e := engine(t, base...)
+				c := command(t, line, policy.ModeDefault)
+				require.Equal(t, policy.AskUser, e.Decide(c).Decision)
+				rules, err := e.Narrow(c, scope)
+				require.NoError(t, err)
+				var prefixes []string
+				exact := 0
+				for _, r := range rules {
+					require.Equal(t, []string{"run_shell_command"}, r.Tools)
+					prefixes = append(prefixes, r.CommandPrefix...)
+					if r.ArgsPattern != "" {
+						exact++
+					}
+				}
+				require.Equal(t, tt.prefixes, prefixes)
+				require.Equal(t, tt.exact, exact)
+				require.NoError(t, e.Add(rules...))
+				for _, like := range append(tt.like, line) {
+					d := e.Decide(command(t, like, policy.ModeDefault))
+					require.Equal(t, policy.Allow, d.Decision, "%q: %+v", like, d)
+				}
+				for _, unlike := range tt.unlike {
+					d := e.Decide(command(t, unlike, policy.ModeDefault))
+					require.Equal(t, policy.AskUser, d.Decision, "%q: %+v", unlike, d)
+				}
+			})
+		}
+	}
+}
+
+// What no rule can hold, and what another rule would ask about again, is not
+// remembered; the error says which.
+func TestNarrowRefuses(t *testing.T) {
+	above := policy.Rule{Name: "above", Tools: []string{"*"}, Decision: policy.AskUser, Priority: 960, Tier: policy.TierUser}
+	deny := policy.Rule{Name: "no", Tools: []string{"*"}, Decision: policy.Deny, Tier: policy.TierAdmin}
+	guard := shellRule(policy.Deny, 999, "rm")
+	guard.Name = "guard"
+	sh := func(line string) policy.Call { return command(t, line, policy.ModeDefault) }
+	for name, tt := range map[string]struct {
+		rules []policy.Rule
+		call  policy.Call
+		scope policy.Scope
+		want  string
+	}{
+		"asked above":        {[]policy.Rule{above}, called(t, "web_fetch", `{}`), policy.ScopeSaved, "above"},
+		"denied":             {[]policy.Rule{deny}, called(t, "web_fetch", `{}`), policy.ScopeSession, "no"},
+		"no server":          {nil, called(t, "web_fetch", `{}`), policy.ScopeServer, "no MCP server"},
+		"no path":            {nil, called(t, "write_file", `{}`), policy.ScopeSession, "what it is about"},
+		"no scope":           {nil, called(t, "web_fetch", `{}`), "", "no scope"},
+		"a wildcard":         {nil, policy.Call{Tool: "mcp_*_x", Server: "*", ServerTool: "x"}, policy.ScopeServer, "wildcard"},
+		"a wildcard tool":    {nil, policy.Call{Tool: "*"}, policy.ScopeTool, "wildcard"},
+		"nameless":           {nil, policy.Call{}, policy.ScopeTool, "wildcard"},
+		"a long path":        {nil, called(t, "write_file", fmt.Sprintf(`{"file_path":"%03000d.go"}`, 1)), policy.ScopeSession, ""},
+		"a dynamic command":  {nil, sh("$x"), policy.ScopeSession, "plain command"},
+		"it does not parse":  {nil, sh("ls ("), policy.ScopeSession, "plain command"},
+		"a dynamic rm":       {nil, sh(`rm "$f"`), policy.ScopeSession, "something else"},
+		"from a pipe":        {nil, sh("ls | xargs rm"), policy.ScopeSession, "something else"},
+		"written outside":    {nil, sh("ls > /out"), policy.ScopeSession, "outside"},
+		"no command at all":  {nil, sh("> out"), policy.ScopeSession, ""},
+		"out of the folder":  {nil, sh("cd / && ls"), policy.ScopeSession, "plain command"},
+		"a guarded part":     {[]policy.Rule{guard}, sh("make; rm x"), policy.ScopeSession, "guard"},
+		"maybe a guarded":    {[]policy.Rule{guard}, sh("foo rm x"), policy.ScopeSession, "guard"},
+		"an MCP tool denied": {[]policy.Rule{deny}, mcp("git", "log"), policy.ScopeServer, "no"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := engine(t, tt.rules...)
+			rules, err := e.Narrow(tt.call, tt.scope)
+			require.Empty(t, rules)
+			require.Equal(t, fault.NotRemembered, fault.CodeOf(err), "%v", err)
+			require.ErrorContains(t, err, tt.want)
+		})
+	}
+}
+
+// What is approved in a mode holds in that one and in those that are more
+// permissive.
+func TestNarrowModes(t *testing.T) {
+	all := []policy.ApprovalMode{policy.ModePlan, policy.ModeDefault, policy.ModeAutoEdit, policy.ModeYolo}
+	for i, mode := range all[:3] {
+		e := engine(t, askAll)
+		c := called(t, "web_fetch", `{}`)
+		c.Mode = mode
+		rules, err := e.Narrow(c, policy.ScopeSession)
+		require.NoError(t, err)
+		require.Equal(t, all[i:], rules[0].Modes)
+		require.NoError(t, e.Add(rules...))
+		require.NoError(t, e.Add(rules...))
+		require.Len(t, e.Rules(), 7, "the same rule is not added twice")
+		for k, m := range all {
+			c.Mode = m
+			want := policy.AskUser
+			if k >= i {
+				want = policy.Allow
+			}
+			require.Equal(t, want, e.Decide(c).Decision, "approved in %s, called in %s", mode, m)
+		}
+	}
+}
+
+// Decisions and approvals side by side: each decision is by the rules of one
+// moment, so that what was approved once stays approved.
+func TestConcurrent(t *testing.T) {
+	e := engine(t, manyRules(200)...)
+	var wg sync.WaitGroup
+	for i := range 1_000 {
+		wg.Go(func() {
+			switch i % 4 {
+			case 0:
+				c := called(t, fmt.Sprintf("own_tool_%d", i), `{}`)
+				rules, err := e.Narrow(c, policy.ScopeSession)
+				if err == nil {
+					err = e.Add(rules...)
+				}
+				if err != nil || e.Decide(c).Decision != policy.Allow {
+					t.Errorf("own_tool_%d: %v", i, err)
+				}
+			case 1:
+				if d := e.Decide(command(t, "git status | wc -l && git push", policy.ModeYolo)); d.Decision != policy.Deny {
+					t.Errorf("%+v", d)
+				}
+			case 2:
+				if d := e.Decide(mcp(fmt.Sprintf("server_%d", i), "x")); d.Reason == "" {
+					t.Error("no reason")
+				}
+			default:
+				if d := e.Decide(called(t, "write_file", `{"file_path":".env"}`)); d.Decision != policy.Deny {
+					t.Errorf("%+v", d)
+				}
+				e.Rules()
+			}
+		})
+	}
+	wg.Wait()
+	require.Len(t, e.Rules(), 200+5+250)
+}

@@ -1,0 +1,149 @@
+package policy
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/policy/shell"
+)
+
+// run decides about a part that runs something.
+func (j *judge) run(i int) judged {
+	p := &j.parts[i]
+	out, covers := j.walkPart(i, 0)
+	v := judged{outcome: out, verdict: out.verdict(), covers: covers}
+	v.reason, v.remedy = j.explainPart(p, &v)
+	if j.call.Untrusted && v.verdict == Allow && len(p.Words) > 0 && programName(p.Words[0].Text) == "git" {
+		v.verdict = AskUser
+		v.reason = "The folder is not trusted, and git would run the hooks and the configuration that it finds there."
+		v.remedy = "Trust the folder if you know who wrote it."
+	}
+	return v
+}
+
+// walkPart finds the first rule from a position on that matches a part. covers
+// counts the part's leading words that a rule that allows names.
+func (j *judge) walkPart(i, from int) (out outcome, covers int) {
+	p := &j.parts[i]
+	cover, covered := j.cover(p)
+	general, refs := j.index.general, j.relevant(i)
+	for out.rule == nil {
+		next, ok := ref{}, false
+		switch {
+		case len(general) > 0 && (len(refs) == 0 || general[0].at < refs[0].at):
+			next, ok = ref{rule: general[0]}, true
+			general = general[1:]
+		case len(refs) > 0:
+			next, ok = refs[0], true
+			refs = refs[1:]
+		}
+		if cover != nil && cover.at >= from && (!ok || next.at >= cover.at) {
+			return outcome{cover, out.maybe}, covered
+		}
+		if !ok {
+			panic("policy: the generated rules are missing")
+		}
+		if next.at < from || !next.holds(j.call) {
+			continue
+		}
+		sure, n := j.matchRef(next, i)
+		if sure == yes && next.tightens && next.patterned() && guessed(p) {
+			sure = maybe
+		}
+		switch sure {
+		case yes:
+			out.rule, covers = next.rule, n
+		case maybe:
+			if out.maybe == nil {
+				out.maybe = next.rule
+			}
+		case no:
+		}
+	}
+	return out, covers
+}
+
+// guessed reports whether the part is only what something of the line may turn
+// out to be.
+func guessed(p *shell.Part) bool { return p.Kind != shell.Unknown && p.Reason != "" }
+
+// cover returns the rule that allowed the part's parent and names this part
+// too, with the number of this part's words that it names.
+func (j *judge) cover(p *shell.Part) (*rule, int) {
+	if p.Parent < 0 {
+		return nil, 0
+	}
+	parent := &j.judged[p.Parent]
+	if parent.verdict != Allow || parent.covers <= p.Own {
+		return nil, 0
+	}
+	return parent.rule, parent.covers - p.Own
+}
+
+// relevant lists the rules with a command prefix that may be about a part, in
+// effective order.
+func (j *judge) relevant(i int) []ref {
+	p := &j.parts[i]
+	var refs []ref
+	known := p.Kind == shell.Builtin || p.Kind != shell.Unknown && len(p.Words) > 0 && fixed(p.Words[0])
+	if len(p.Words) > 0 && fixed(p.Words[0]) {
+		refs = j.index.byProgram[programName(p.Words[0].Text)]
+	}
+	switch {
+	case !known:
+		if r := j.tightestRule(); r != nil {
+			refs = append(slices.Clip(refs), ref{rule: r, forced: true})
+		}
+	case p.Kind == shell.Builtin || j.brings[i] || len(j.index.tight) == 0 || runsNothing(p.Words[0].Text):
+		return refs
+	default:
+		refs = j.furtherOn(slices.Clip(refs), p.Words)
+	}
+	slices.SortStableFunc(refs, func(a, b ref) int { return cmp.Compare(a.at, b.at) })
+	return refs
+}
+
+// furtherOn appends the rules that would tighten a command that a program
+// nobody knows may run, as in: foo rm -rf x. They never match for sure.
+func (j *judge) furtherOn(refs []ref, words []shell.Word) []ref {
+	add := func(rest []shell.Word) {
+		for _, r := range j.index.byProgram[programName(rest[0].Text)] {
+			if r.tightens {
+				refs = append(refs, ref{rule: r.rule, prefix: r.prefix, words: rest})
+			}
+		}
+	}
+	for n := 1; n < len(words); n++ {
+		if !fixed(words[n]) {
+			continue
+		}
+		add(words[n:])
+		if !strings.ContainsAny(words[n].Text, " \t\n;") {
+			continue
+		}
+		var inside []shell.Word
+		for _, field := range strings.Fields(words[n].Text) {
+			inside = append(inside, shell.Word{Text: field, Static: true})
+		}
+		if len(inside) > 0 {
+			add(inside)
+		}
+	}
+	return refs
+}
+
+// tightestRule returns the highest rule in force with a command prefix that
+// tightens: the one that might be meant where nobody can tell what runs.
+func (j *judge) tightestRule() *rule {
+	if !j.looked {
+		j.looked = true
+		for _, r := range j.index.tight {
+			if r.holds(j.call) {
+				j.tightest = r
+				break
+			}
+		}
+	}
+	return j.tightest
+}
