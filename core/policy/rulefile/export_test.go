@@ -1,4 +1,9 @@
 package rulefile
 
-// Merge adds a rule to the bytes of a file.
-var Merge = merge
+// For tests of what Append is made of.
+var (
+	Merge    = merge
+	Replace  = replace
+	Lock     = lock
+	ErrMoved = errMoved
+)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/fettle-dev/fettle/core/internal/unprivileged"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
 )
 
@@ -33,21 +32,6 @@ func TestLoadSpecial(t *testing.T) {
 	require.Equal(t, pipe, problems[0].Path)
 	require.Contains(t, problems[0].Message, "no regular file")
 	require.Equal(t, filepath.Join(top, "d.toml"), problems[1].Path)
-}
-
-func TestLoadUnreadable(t *testing.T) {
-	top, ok := unprivileged.Run(t, func(top string) {
-		write(t, filepath.Join(top, "a.toml"), deny())
-		write(t, filepath.Join(top, "b.toml"), deny())
-		require.NoError(t, os.Chmod(filepath.Join(top, "a.toml"), 0))
-	})
-	if !ok {
-		return
-	}
-	files, problems := rulefile.Load(t.Context(), []string{top}, user)
-	require.Len(t, files, 1)
-	require.Len(t, problems, 1)
-	require.Contains(t, problems[0].String(), "permission denied")
 }
 
 // The administrator's folder counts only if nobody else can write to it.

@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/fettle-dev/fettle/core/policy"
 )
@@ -26,8 +27,9 @@ func clip(s string) string {
 // blanks, hyphens and underscores do not count.
 func nearestKey(s string, words []string) string {
 	best, distance := "", 0
+	s = folded(s)
 	for _, word := range words {
-		d := levenshtein(folded(s), folded(word))
+		d := levenshtein(s, folded(word))
 		if d > min(3, len(word)/2) {
 			continue
 		}
@@ -39,7 +41,12 @@ func nearestKey(s string, words []string) string {
 }
 
 func folded(s string) string {
-	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(clip(s)))
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune("_- ", r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, clip(s))
 }
 
 // levenshtein counts the changes of one character that make b of a.

@@ -28,6 +28,7 @@ const (
 	KindUnknownKey Kind = "unknown_key"        // nobody reads the key
 	KindSpelling   Kind = "two_spellings"      // one key is given in both its spellings
 	KindIgnored    Kind = "ignored"            // this file may not hold such a rule
+	KindMore       Kind = "more_problems"      // there are so many that not all are told
 	KindInsecure   Kind = "insecure_directory" // others than the administrator may write to it
 )
 

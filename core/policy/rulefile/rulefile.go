@@ -24,7 +24,7 @@ import (
 )
 
 // MaxBytes is the size of the largest policy file that is read.
-const MaxBytes = 8 << 20
+const MaxBytes = 4 << 20
 
 // File is what one policy file holds.
 type File struct {
@@ -76,13 +76,22 @@ func Parse(path string, data []byte, o Options) (File, []Problem) {
 		r.report(broken.line, "", KindTOML, Error,
 			fmt.Sprintf("The file is no TOML (%s): nothing of it is in force.", clip(broken.message)),
 			"Mend that line.")
-		r.file.StandIns = salvage(path, data, o)
+		r.file.StandIns = r.salvage(data)
 		return r.file, r.problems
 	}
 	r.document(root)
 	slices.SortStableFunc(r.problems, func(a, b Problem) int { return a.Line - b.Line })
+	if r.untold > 0 {
+		r.problems = append(r.problems, Problem{
+			Path: path, Kind: KindMore, Severity: Error, Message: fmt.Sprintf("There are %d more mistakes in the file.", r.untold),
+			Remedy: "Mend the others first.",
+		})
+	}
 	return r.file, r.problems
 }
+
+// maxProblems is how many mistakes of a file are told.
+const maxProblems = 500
 
 // readSingle reads a document that is no TOML because of headers like [rule]
 // between others like [[rule]]. single are the lines of the former. root is nil
@@ -114,6 +123,7 @@ type reader struct {
 	source   string       // of its rules
 	file     File
 	problems []Problem
+	untold   int // problems beyond maxProblems
 	names    *names
 }
 
@@ -125,7 +135,17 @@ func newReader(path string, o Options) *reader {
 	return r
 }
 
+// apart returns a reader for text of the same file that so many lines stand
+// before. What it finds, and what is wrong with that, is its own.
+func (r *reader) apart(skipped int) *reader {
+	return &reader{options: r.options, skipped: skipped, source: r.source, file: File{Path: r.file.Path}, names: r.names}
+}
+
 func (r *reader) report(line int, key string, kind Kind, severity Severity, message, remedy string) {
+	if len(r.problems) == maxProblems {
+		r.untold++
+		return
+	}
 	r.problems = append(r.problems, Problem{
 		Path: r.file.Path, Line: line, Key: key, Kind: kind, Severity: severity, Message: message, Remedy: remedy,
 	})
@@ -187,7 +207,7 @@ func (r *reader) oneTable(key string, t *table) {
 	r.report(t.line, key, KindSchema, Error,
 		fmt.Sprintf("[%s] is one table where a list of tables belongs: it is not in force.", key),
 		fmt.Sprintf("Write [[%s]], with two brackets.", key))
-	alone := newReader(r.file.Path, r.options)
+	alone := r.apart(0)
 	switch key {
 	case ruleTable:
 		alone.rule(t)

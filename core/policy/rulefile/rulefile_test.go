@@ -198,6 +198,8 @@ var mistakes = map[string]struct {
 	"table and array":        {"[[rule]]\n[rule]\n[x\n", "2  toml_parse error no TOML", false},
 	"not UTF-8":              {"# \xff\n", "1  toml_parse error no TOML", false},
 	"a number too large":     {deny(`x = 99999999999999999999`), "5  toml_parse error no TOML", false},
+	"too deep":               {strings.Repeat("a.", 101) + "a = 1\n", "1  toml_parse error too many dots", false},
+	"too deep, inline":       {"x = 1\ny = {" + strings.Repeat("a.", 101) + "a = 1}\n", "2  toml_parse error too many dots", false},
 	"JSON":                   {`{"rule": []}` + "\n", "1  toml_parse error no TOML", false},
 	"rule in single bracket": {"[rule]\ntoolName = \"x\"\n", "1 rule schema_validation error two brackets", false},
 	"two rules in single":    {"[rule]\na = 1\n\n [rule] # b\n", "1 rule schema_validation error two brackets; 4 rule schema_validation error two brackets", false},
@@ -473,4 +475,13 @@ func TestStandIns(t *testing.T) {
 			require.Empty(t, slices.DeleteFunc(file.Rules, func(r policy.Rule) bool { return r.Decision == policy.Allow }))
 		})
 	}
+}
+
+// A file of mistakes alone does not fill the screen, and still none is in
+// force.
+func TestTooManyMistakes(t *testing.T) {
+	file, problems := rulefile.Parse("p.toml", []byte(strings.Repeat(allow("what = 1"), 700)), user)
+	require.Empty(t, file.Rules)
+	require.Len(t, problems, 501)
+	require.Equal(t, "p.toml: There are 200 more mistakes in the file. Mend the others first.", problems[500].String())
 }

@@ -52,7 +52,7 @@ func (r *reader) tightening() []policy.Rule {
 
 // salvage returns what can still be read of a file that is no TOML and only
 // tightens. It reads each piece that begins with a line of a [[header]] alone.
-func salvage(path string, data []byte, o Options) []policy.Rule {
+func (r *reader) salvage(data []byte) []policy.Rule {
 	var out []policy.Rule
 	lines := strings.SplitAfter(strings.TrimPrefix(string(data), string(byteOrderMark)), "\n")
 	start := 0
@@ -63,32 +63,33 @@ func salvage(path string, data []byte, o Options) []policy.Rule {
 				continue
 			}
 		}
-		out = append(out, salvagePiece(path, lines[start:i], start, o)...)
+		out = append(out, r.apart(start).piece(lines[start:i])...)
 		start = i
 	}
 	return out
 }
 
-// salvagePiece reads lines of a file, before which so many others stand. If
-// these are no TOML either, nobody knows what they said, and what is left is
-// to ask about the tools and servers that they name.
-func salvagePiece(path string, lines []string, skipped int, o Options) []policy.Rule {
+// piece reads some lines of a file. If these are no TOML either, nobody knows
+// what they said, and what is left is to ask about the tools and servers that
+// they name.
+func (r *reader) piece(lines []string) []policy.Rule {
 	text := strings.Join(lines, "")
 	const least = 20 // a rule names a tool or a server
 	if len(text) < least {
 		return nil
 	}
-	r := newReader(path, o)
-	r.skipped = skipped
 	if root, broken := readTOML([]byte(text)); broken == nil {
 		r.document(root)
 		return r.tightening()
 	}
+	skipped := r.skipped
+	seen := make(map[string]bool)
 	for i, line := range lines {
 		key, _, _ := strings.Cut(line, "=")
-		if key = strings.TrimSpace(key); key != "toolName" && key != "mcpName" {
+		if key = strings.TrimSpace(key); key != "toolName" && key != "mcpName" || seen[line] {
 			continue
 		}
+		seen[line] = true
 		r.skipped = skipped + i
 		if root, broken := readTOML([]byte("[[rule]]\n" + line)); broken == nil {
 			r.document(root)

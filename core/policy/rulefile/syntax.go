@@ -59,7 +59,14 @@ type syntaxError struct {
 	message string
 }
 
-var errShape = errors.New("a key stands for two different things")
+var (
+	errShape = errors.New("a key stands for two different things")
+	errDeep  = errors.New("a key has too many dots")
+)
+
+// maxDots bounds how deep a key reaches, and with it the memory that a file
+// takes.
+const maxDots = 100
 
 // byteOrderMark begins files of some editors. It is no part of TOML.
 var byteOrderMark = []byte("\xef\xbb\xbf")
@@ -70,6 +77,14 @@ func readTOML(data []byte) (*table, *syntaxError) {
 	if bytes.HasPrefix(data, byteOrderMark) {
 		data = append([]byte("   "), data[len(byteOrderMark):]...)
 	}
+	b := &builder{data: data, lines: newlines(data)}
+	root := &table{line: 1}
+	built := b.build(root)
+	if errors.Is(built, errDeep) {
+		return nil, &syntaxError{b.at, built.Error()}
+	}
+	// The parser lets pass what only the decoder knows to be wrong, as a key
+	// that is given twice.
 	var whole map[string]any
 	if err := toml.Unmarshal(data, &whole); err != nil {
 		if positioned := (*toml.DecodeError)(nil); errors.As(err, &positioned) {
@@ -78,15 +93,14 @@ func readTOML(data []byte) (*table, *syntaxError) {
 		}
 		return nil, &syntaxError{0, strings.TrimPrefix(err.Error(), "toml: ")}
 	}
-	b := &builder{data: data, lines: newlines(data)}
-	root := &table{line: 1}
-	if err := b.build(root); err != nil {
-		return nil, &syntaxError{b.at, err.Error()}
+	if built != nil {
+		return nil, &syntaxError{b.at, built.Error()}
 	}
 	return root, nil
 }
 
-// builder makes tables of what the parser finds in a document that is valid.
+// builder makes tables of what the parser finds. They are right if the
+// document is.
 type builder struct {
 	data  []byte
 	lines []int // offsets of line breaks
@@ -127,6 +141,9 @@ func (b *builder) build(root *table) error {
 			}
 			keys = append(keys, string(it.Node().Data))
 			last = it.Node().Raw
+			if len(keys) > maxDots {
+				return errDeep
+			}
 		}
 		var err error
 		switch expression.Kind {
@@ -271,6 +288,9 @@ func (b *builder) inline(t *table, n *unstable.Node) error {
 			b.at = b.lineAt(int(it.Node().Raw.Offset))
 		}
 		keys = append(keys, string(it.Node().Data))
+		if len(keys) > maxDots {
+			return errDeep
+		}
 	}
 	return b.assign(t, keys, n.Value(), unstable.Range{})
 }

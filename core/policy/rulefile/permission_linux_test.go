@@ -1,5 +1,3 @@
-//go:build unix
-
 package rulefile_test
 
 import (
@@ -36,4 +34,20 @@ func TestAppendNotPermitted(t *testing.T) {
 	}
 	onlyFiles(t, filepath.Join(top, "locked"), "a.toml", "broken.toml")
 	onlyFiles(t, filepath.Join(top, "mine"), "secret.toml")
+}
+
+// A file that may not be read is told, and the others are read.
+func TestLoadUnreadable(t *testing.T) {
+	top, ok := unprivileged.Run(t, func(top string) {
+		write(t, filepath.Join(top, "a.toml"), deny())
+		write(t, filepath.Join(top, "b.toml"), deny())
+		require.NoError(t, os.Chmod(filepath.Join(top, "a.toml"), 0))
+	})
+	if !ok {
+		return
+	}
+	files, problems := rulefile.Load(t.Context(), []string{top}, user)
+	require.Len(t, files, 1)
+	require.Len(t, problems, 1)
+	require.Contains(t, problems[0].String(), "permission denied")
 }
