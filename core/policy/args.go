@@ -78,28 +78,38 @@ func search(re *regexp.Regexp, forms []string, real string, tightens bool) tri {
 }
 
 // texts returns values as canonical text, and again with absolute paths if
-// that differs; real has paths followed, and is "" if none leads elsewhere.
+// that differs; real has paths followed, and is "" if that is not known.
 func (a *arguments) texts(values map[string]any) (forms []string, real string) {
 	forms = []string{string(appendCanonical(nil, values, true))}
-	absolute, followed := maps.Clone(values), maps.Clone(values)
-	var differs, leads bool
+	if absolute := withPaths(values, a.call.absolute); absolute != "" {
+		forms = append(forms, absolute)
+	}
+	if len(a.call.RealPaths) > 0 {
+		real = withPaths(values, func(path string) string { return a.call.follow(a.call.absolute(path)) })
+	}
+	return forms, real
+}
+
+// withPaths returns values as canonical text with other paths in them, and ""
+// if none is another.
+func withPaths(values map[string]any, other func(string) string) string {
+	var changed map[string]any
 	for _, key := range pathKeys {
 		path, ok := values[key].(string)
 		if !ok || path == "" {
 			continue
 		}
-		abs := a.call.absolute(path)
-		target := a.call.follow(abs)
-		absolute[key], followed[key] = abs, target
-		differs, leads = differs || abs != path, leads || target != abs
+		if to := other(path); to != path {
+			if changed == nil {
+				changed = maps.Clone(values)
+			}
+			changed[key] = to
+		}
 	}
-	if differs {
-		forms = append(forms, string(appendCanonical(nil, absolute, true)))
+	if changed == nil {
+		return ""
 	}
-	if leads {
-		real = string(appendCanonical(nil, followed, true))
-	}
-	return forms, real
+	return string(appendCanonical(nil, changed, true))
 }
 
 // command returns the forms of the arguments with another command in place of
@@ -137,9 +147,6 @@ func (c *Call) follow(path string) string {
 	}
 	return path
 }
-
-// jsonString returns s as a pattern finds it in the arguments.
-func jsonString(s string) string { return string(appendString(nil, s)) }
 
 // withPath returns params that name one file.
 func withPath(path string) json.RawMessage {

@@ -29,9 +29,12 @@ func decodeArgs(params json.RawMessage) (any, error) {
 	if len(bytes.TrimSpace(params)) == 0 {
 		return map[string]any{}, nil
 	}
-	d := json.NewDecoder(bytes.NewReader(params))
-	d.UseNumber()
 	var value any
+	if json.Unmarshal(params, &value) == nil {
+		return value, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(params)) // it may have a number that is too big for one
+	d.UseNumber()
 	if err := d.Decode(&value); err != nil {
 		return nil, err
 	}
@@ -51,8 +54,14 @@ func appendCanonical(b []byte, value any, top bool) []byte {
 		return strconv.AppendBool(b, v)
 	case string:
 		return appendString(b, v)
+	case float64:
+		return appendNumber(b, v)
 	case json.Number:
-		return appendNumber(b, string(v))
+		f, err := v.Float64()
+		if err != nil {
+			return append(b, "null"...) // more than JavaScript can hold
+		}
+		return appendNumber(b, f)
 	case []any:
 		b = append(b, '[')
 		for i, e := range v {
@@ -84,13 +93,9 @@ func appendCanonical(b []byte, value any, top bool) []byte {
 }
 
 // appendNumber appends a number as JavaScript prints it.
-func appendNumber(b []byte, number string) []byte {
-	f, err := strconv.ParseFloat(number, 64)
-	if err != nil {
-		return append(b, "null"...) // beyond what JavaScript can hold
-	}
+func appendNumber(b []byte, f float64) []byte {
 	if f == 0 {
-		return append(b, '0')
+		return append(b, '0') // also -0
 	}
 	text, err := json.Marshal(f)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 type ref struct {
 	*rule
 	prefix []string
+	says   string       // what the rule does to commands that begin so, as a sentence
 	words  []shell.Word // words further on in the command that the prefix may be about; nil: all of it
 	forced bool         // it cannot be told whether the prefix matches
 }
@@ -34,7 +35,7 @@ func newShellIndex(rules []*rule) *shellIndex {
 		}
 		for _, prefix := range r.prefixes {
 			name := programName(prefix[0])
-			x.byProgram[name] = append(x.byProgram[name], ref{rule: r, prefix: prefix})
+			x.byProgram[name] = append(x.byProgram[name], ref{rule: r, prefix: prefix, says: says(r, "commands that begin with "+abridged(strings.Join(prefix, " ")))})
 		}
 	}
 	return x

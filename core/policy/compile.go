@@ -15,7 +15,9 @@ type rule struct {
 	kinds    []string // of generated rules: the kinds that they are for; nil: all
 	modes    modeSet  // 0: all
 	title    string   // label
-	reason   string   // what it says, as a sentence
+	id       string   // title, tier and place
+	reason   string   // what it does to calls, as a sentence
+	says     string   // what it does to commands, as a sentence
 	own      generated
 
 	args     *regexp.Regexp // searched in the canonical arguments
@@ -73,7 +75,7 @@ func compileRule(r Rule) (*rule, error) {
 		c.anchored = regexp.MustCompile(`\A(?:` + r.CommandRegex + `)`)
 		c.literal, _ = plain.LiteralPrefix()
 	}
-	c.reason = sentence(c)
+	c.describe()
 	return c, nil
 }
 

@@ -18,6 +18,7 @@ type trial struct {
 type outcome struct {
 	rule  *rule
 	maybe *rule
+	says  string // of a command line: what the rule does, as a sentence
 }
 
 // verdict is the outcome in a word: what may be denied or asked about is not

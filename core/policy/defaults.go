@@ -41,6 +41,7 @@ func own(which generated, kinds []string, r Rule) *rule {
 	for _, m := range r.Modes {
 		c.modes |= modeBit(m)
 	}
+	c.describe()
 	return c
 }
 

@@ -11,7 +11,7 @@ func (t *trial) explain(out outcome) Decision {
 	d := decided(r, out.verdict())
 	switch {
 	case r == out.maybe:
-		d.Reason = fmt.Sprintf("It cannot be told whether the rule %s covers it.", r.named())
+		d.Reason = fmt.Sprintf("It cannot be told whether the rule %s covers it.", r.id)
 		d.Remedy = r.remedy()
 	case r.own == ownAsks:
 		if mutates(t.call) {
@@ -78,16 +78,34 @@ func where(word string, r *rule) string {
 	return word + place(r.Source, r.Line)
 }
 
-// named names the rule with its tier and source.
-func (r *rule) named() string {
-	return fmt.Sprintf("%q (%s%s)", r.title, r.tierName(), where(", ", r))
+// describe works out what explanations say of the rule.
+func (r *rule) describe() {
+	r.id = fmt.Sprintf("%q (%s%s)", r.title, r.tierName(), where(", ", r))
+	r.reason = sentence(r)
+	what := "the whole tool"
+	switch {
+	case len(r.prefixes) > 0:
+		what = "commands that begin with one of its prefixes"
+	case r.command != nil:
+		what = fmt.Sprintf("commands that match %.100q", r.CommandRegex)
+	case r.args != nil:
+		what = fmt.Sprintf("arguments that match %.100q", r.ArgsPattern)
+	}
+	r.says = says(r, what)
+}
+
+// verbs say what a rule does.
+var verbs = map[Verdict]string{Allow: "allows", Deny: "denies", AskUser: "asks about"}
+
+// says is a sentence about what the rule does.
+func says(r *rule, what string) string {
+	return "The rule " + r.id + " " + verbs[r.Decision] + " " + what + "."
 }
 
 // sentence says what the rule does, for the decisions that are due to it.
 func sentence(r *rule) string {
 	var b strings.Builder
-	verb := map[Verdict]string{Allow: "allows", Deny: "denies", AskUser: "asks about"}[r.Decision]
-	fmt.Fprintf(&b, "The rule %s %s %s", r.named(), verb, strings.Join(r.Tools, ", "))
+	fmt.Fprintf(&b, "The rule %s %s %s", r.id, verbs[r.Decision], strings.Join(r.Tools, ", "))
 	if r.Server == "*" {
 		b.WriteString(" of any MCP server")
 	} else if r.Server != "" {

@@ -3,6 +3,7 @@ package policy
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/policy/shell"
@@ -144,8 +145,10 @@ func (j *judge) due(r *rule) bool {
 // abridged is a text for a message, quoted and cut.
 func abridged(s string) string {
 	const most = 80
-	if runes := []rune(s); len(runes) > most {
-		s = string(runes[:most-1]) + "…"
+	if len(s) > most {
+		if runes := []rune(s); len(runes) > most {
+			s = string(runes[:most-1]) + "…"
+		}
 	}
-	return fmt.Sprintf("%q", s)
+	return strconv.Quote(s)
 }

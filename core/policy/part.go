@@ -39,7 +39,7 @@ func (j *judge) walkPart(i, from int) (out outcome, covers int) {
 			refs = refs[1:]
 		}
 		if cover != nil && cover.at >= from && (!ok || next.at >= cover.at) {
-			return outcome{cover, out.maybe}, covered
+			return outcome{rule: cover, maybe: out.maybe, says: cover.says}, covered
 		}
 		if !ok {
 			panic("policy: the generated rules are missing")
@@ -54,6 +54,9 @@ func (j *judge) walkPart(i, from int) (out outcome, covers int) {
 		switch sure {
 		case yes:
 			out.rule, covers = next.rule, n
+			if out.says = next.says; out.says == "" {
+				out.says = next.rule.says
+			}
 		case maybe:
 			if out.maybe == nil {
 				out.maybe = next.rule

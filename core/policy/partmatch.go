@@ -160,9 +160,9 @@ func (j *judge) explainPart(p *shell.Part, v *judged) (reason, remedy string) {
 	text := abridged(p.Text)
 	switch {
 	case r == v.maybe && p.Reason != "":
-		return fmt.Sprintf("It cannot be told whether the rule %s covers %s: %s.", r.named(), text, p.Reason), r.remedy()
+		return fmt.Sprintf("It cannot be told whether the rule %s covers %s: %s.", r.id, text, p.Reason), r.remedy()
 	case r == v.maybe:
-		return fmt.Sprintf("It cannot be told whether the rule %s covers %s.", r.named(), text), r.remedy()
+		return fmt.Sprintf("It cannot be told whether the rule %s covers %s.", r.id, text), r.remedy()
 	case r.own == ownYolo:
 		return "In yolo mode nothing is asked about that no rule speaks of.", ""
 	case r.own == ownBuiltins && p.Kind == shell.Builtin:
@@ -170,37 +170,11 @@ func (j *judge) explainPart(p *shell.Part, v *judged) (reason, remedy string) {
 	case r.own == ownBuiltins:
 		return "It only runs what is judged beside it.", ""
 	case r.own == written:
-		return j.explainRule(p, v), r.remedy()
+		return v.says, r.remedy()
 	case p.Kind == shell.Unknown:
 		return "It cannot be told what runs: " + p.Reason + ".", "Say it in a way that can be told, or approval mode yolo would allow it."
 	case p.Kind == shell.Builtin:
 		return "It may leave the workspace.", "Stay in the workspace folders, or add the other folder to them."
 	}
 	return "No rule allows " + text + ".", "A rule that allows the prefix " + abridged(shell.Quote(suggested(p))) + " would allow this part."
-}
-
-// explainRule says what in the part a written rule is about.
-func (j *judge) explainRule(p *shell.Part, v *judged) string {
-	r := v.rule
-	verb := map[Verdict]string{Allow: "allows", Deny: "denies", AskUser: "asks about"}[r.Decision]
-	what := "the whole tool"
-	switch {
-	case len(r.prefixes) > 0:
-		what = "commands that begin with " + abridged(strings.Join(j.prefixOf(r, p), " "))
-	case r.command != nil:
-		what = fmt.Sprintf("commands that match %.100q", r.CommandRegex)
-	case r.args != nil:
-		what = fmt.Sprintf("arguments that match %.100q", r.ArgsPattern)
-	}
-	return fmt.Sprintf("The rule %s %s %s.", r.named(), verb, what)
-}
-
-// prefixOf returns which of a rule's prefixes is about a part.
-func (j *judge) prefixOf(r *rule, p *shell.Part) []string {
-	for _, prefix := range r.prefixes {
-		if r.tightens && tightMatch(prefix, p.Words) != no || !r.tightens && len(p.Words) > 0 && j.begins(prefix, p) {
-			return prefix
-		}
-	}
-	return r.prefixes[0]
 }

@@ -39,7 +39,7 @@ func (j *judge) write(i int) judged {
 		return v
 	case owner != nil && !v.stricter(owner):
 		v = judged{outcome: outcome{rule: owner}, verdict: Allow}
-		v.reason = fmt.Sprintf("The rule %s allows what it writes too.", owner.named())
+		v.reason = fmt.Sprintf("The rule %s allows what it writes too.", owner.id)
 		if owner.own == ownYolo {
 			v.reason = "In yolo mode nothing is asked about that no rule speaks of."
 		}

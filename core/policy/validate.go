@@ -49,7 +49,11 @@ func (r Rule) String() string {
 	b.WriteString(strings.Join(r.Tools, "|"))
 	switch {
 	case len(r.CommandPrefix) > 0:
-		b.WriteString("(" + strings.Join(r.CommandPrefix, ", ") + ")")
+		shown := r.CommandPrefix
+		if len(shown) > 4 {
+			shown = append(slices.Clone(shown[:3]), "…")
+		}
+		b.WriteString("(" + strings.Join(shown, ", ") + ")")
 	case r.CommandRegex != "":
 		fmt.Fprintf(&b, "(/%s/)", r.CommandRegex)
 	case r.ArgsPattern != "":
