@@ -115,7 +115,7 @@ func (b *MessageBus) put(m question) (*openQuestion, error) {
 func (b *MessageBus) accept(a Answer) error {
 	id := a.Correlation()
 	if id == "" {
-		return fmt.Errorf("%w: a %s needs a correlation id", ErrInvalid, a.Type())
+		return fmt.Errorf("%w: the answer %s needs a correlation id", ErrInvalid, a.Type())
 	}
 	q := b.open[id]
 	switch {
@@ -124,7 +124,7 @@ func (b *MessageBus) accept(a Answer) error {
 	case q == nil:
 		return ErrUnknownQuestion
 	case !q.m.takes(a):
-		return fmt.Errorf("%w: a %s does not answer a %s", ErrInvalid, a.Type(), q.m.Type())
+		return fmt.Errorf("%w: %s does not answer %s", ErrInvalid, a.Type(), q.m.Type())
 	}
 	b.settle(q, a, nil)
 	return nil

@@ -4,10 +4,10 @@
 // What it promises: publishing never waits. Each subscription has its own
 // goroutine and its own bounded queue, and receives what is published while it
 // lasts, at most once, in the order of publication, which is the same for all
-// subscriptions. An event that finds the queue full is dropped there and
-// counted. Answers are exact: the first one to a question reaches whoever
-// asked, who answers later is told so, and a question that nobody can answer,
-// or can answer any more, ends at once (AR-22 … AR-24, KH-23).
+// subscriptions. What finds the queue full is dropped there, and counted.
+// Answers are exact: the first one to a question reaches whoever asked, who
+// answers later is told so, and a question that nobody can answer, or can
+// answer any more, ends at once (AR-22 … AR-24, KH-23).
 package bus
 
 import (
@@ -24,9 +24,9 @@ const remembered = 1024
 
 // Options are the parts of a [MessageBus]; the zero value is ready to use.
 type Options struct {
-	// Queue is how many events wait at most at one subscription. As many
-	// questions and answers wait beside them, so that no flood of events makes
-	// anybody miss a question. 0 or less: [DefaultQueue].
+	// Queue is how many messages wait at most at one subscription: of live
+	// output, of other events, and of questions with answers, each, so that no
+	// flood of output makes anybody miss a question. 0 or less: [DefaultQueue].
 	Queue int
 	// OnDefect receives the panics of handlers, with their stack. It is called
 	// on the subscription's goroutine, perhaps on several at once; nil drops
@@ -82,7 +82,7 @@ func (b *MessageBus) Publish(m Message) error {
 		return fmt.Errorf("%w: %T is none of its messages, which are passed by value", ErrInvalid, m)
 	}
 	if q, ok := m.(question); ok {
-		return fmt.Errorf("%w: a %s is asked, not published", ErrInvalid, q.Type())
+		return fmt.Errorf("%w: the question %s is asked, not published", ErrInvalid, q.Type())
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()

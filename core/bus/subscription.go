@@ -20,8 +20,8 @@ type Subscription struct {
 
 	// Guarded by bus.mu.
 	queue   []queued
-	head    int    // index of the first in queue
-	waiting [2]int // how many are queued: events; questions and answers
+	head    int          // index of the first in queue
+	waiting [classes]int // how many are queued
 	removed bool
 	dropped int64
 }
@@ -160,8 +160,8 @@ func (b *MessageBus) remove(s *Subscription, cause error) {
 
 // push queues a message, or drops it. b.mu is held.
 func (s *Subscription) push(m Message, q *openQuestion) {
-	if class := classOf(m); s.waiting[class] < s.bus.queue {
-		s.waiting[class]++
+	if c := classOf(m); s.waiting[c] < s.bus.queue {
+		s.waiting[c]++
 	} else {
 		s.dropped++
 		s.bus.dropped++
@@ -182,13 +182,24 @@ func (s *Subscription) push(m Message, q *openQuestion) {
 	}
 }
 
-// classOf tells events, 0, from questions and answers, 1.
-func classOf(m Message) int {
+// class is what a message is to a queue, which bounds each on its own.
+type class int
+
+const (
+	output class = iota
+	event
+	dialog // a question or an answer
+	classes
+)
+
+func classOf(m Message) class {
 	switch m.(type) {
 	case question, Answer:
-		return 1
+		return dialog
+	case ToolOutput:
+		return output
 	}
-	return 0
+	return event
 }
 
 // run hands over message by message until the subscription ends.

@@ -1,0 +1,409 @@
+package bus_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/bus"
+)
+
+// list gathers what handlers see.
+type list[T any] struct {
+	mu sync.Mutex
+	of []T
+}
+
+func (l *list[T]) add(v T) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.of = append(l.of, v)
+}
+
+func (l *list[T]) get() []T {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return append([]T{}, l.of...)
+}
+
+func chunk(i int) bus.ToolOutput { return bus.ToolOutput{CallID: "c", Chunk: fmt.Sprint(i)} }
+
+func chunks(from, to int) []bus.Message {
+	var ms []bus.Message
+	for i := from; i < to; i++ {
+		ms = append(ms, chunk(i))
+	}
+	return ms
+}
+
+func messages(l *list[bus.Message]) func(context.Context, bus.Message) {
+	return func(_ context.Context, m bus.Message) { l.add(m) }
+}
+
+// each is messages for a typed handler.
+func each[M bus.Message](l *list[bus.Message]) func(context.Context, M) {
+	return func(_ context.Context, m M) { l.add(m) }
+}
+
+func publish(t *testing.T, b *bus.MessageBus, ms ...bus.Message) {
+	t.Helper()
+	for _, m := range ms {
+		require.NoError(t, b.Publish(m))
+	}
+}
+
+// AR-23: who subscribes to a type gets it, in order; a bubble with a goroutine
+// left fails.
+func TestPublish(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := bus.New(bus.Options{})
+		publish(t, b, chunk(0)) // before anybody subscribes
+		var output, activity, all, watched list[bus.Message]
+		bus.Subscribe(t.Context(), b, each[bus.ToolOutput](&output))
+		bus.Subscribe(t.Context(), b, each[bus.SubagentActivity](&activity))
+		bus.SubscribeAll(t.Context(), b, messages(&all))
+		bus.Observe(t.Context(), b, messages(&watched))
+
+		want := append(chunks(1, 50), bus.SubagentActivity{SubagentName: "s"})
+		want = append(want, chunks(50, 100)...)
+		publish(t, b, want...)
+		synctest.Wait()
+		require.Equal(t, chunks(1, 100), output.get())
+		require.Equal(t, []bus.Message{bus.SubagentActivity{SubagentName: "s"}}, activity.get())
+		require.Equal(t, want, all.get())
+		require.Equal(t, want, watched.get())
+		require.Zero(t, b.Dropped())
+		require.NoError(t, b.Close())
+	})
+}
+
+// Publishers at once: each one's messages stay in order, and all subscriptions
+// see the same order.
+func TestOrderIsTheSameForAll(t *testing.T) {
+	const publishers, each = 8, 50
+	b := bus.New(bus.Options{Queue: publishers * each})
+	var seen [3]list[bus.Message]
+	var wg, all sync.WaitGroup
+	all.Add(len(seen) * publishers * each)
+	for i := range seen {
+		bus.SubscribeAll(t.Context(), b, func(_ context.Context, m bus.Message) {
+			seen[i].add(m)
+			all.Done()
+		})
+	}
+	for p := range publishers {
+		wg.Go(func() {
+			for i := range each {
+				if err := b.Publish(bus.ToolOutput{CallID: fmt.Sprint(p), Chunk: fmt.Sprint(i)}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	all.Wait()
+	require.NoError(t, b.Close())
+	require.Equal(t, seen[0].get(), seen[1].get())
+	require.Equal(t, seen[0].get(), seen[2].get())
+	next := map[string]int{}
+	for _, m := range seen[0].get() {
+		o := m.(bus.ToolOutput)
+		require.Equal(t, fmt.Sprint(next[o.CallID]), o.Chunk)
+		next[o.CallID]++
+	}
+}
+
+// A listener that stands still makes nobody wait; it misses the newest, counted.
+func TestSlowListener(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := bus.New(bus.Options{Queue: 4})
+		var slow, quick list[bus.Message]
+		release := make(chan struct{})
+		s := bus.Subscribe(t.Context(), b, func(_ context.Context, m bus.ToolOutput) {
+			slow.add(m)
+			<-release
+		})
+		q := bus.SubscribeAll(t.Context(), b, messages(&quick))
+		for i := range 10 {
+			publish(t, b, chunk(i))
+			synctest.Wait() // the quick one keeps up; the slow one has the first
+		}
+		require.Equal(t, chunks(0, 10), quick.get())
+		require.Zero(t, q.Dropped())
+		require.EqualValues(t, 5, s.Dropped())
+		require.EqualValues(t, 5, b.Dropped())
+		close(release)
+		synctest.Wait()
+		require.Equal(t, chunks(0, 5), slow.get())
+		publish(t, b, chunk(10)) // there is room again
+		synctest.Wait()
+		require.Equal(t, append(chunks(0, 5), chunk(10)), slow.get())
+		require.NoError(t, b.Close())
+	})
+}
+
+// A flood of output crowds out neither events nor questions.
+func TestClassesHaveTheirOwnRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := bus.New(bus.Options{Queue: 3})
+		var seen list[bus.Type]
+		release := make(chan struct{})
+		s := bus.SubscribeAll(t.Context(), b, func(_ context.Context, m bus.Message) {
+			<-release
+			seen.add(m.Type())
+			if q, ok := m.(bus.AskUserRequest); ok {
+				_ = b.Publish(bus.AskUserResponse{CorrelationID: q.CorrelationID})
+			}
+		})
+		publish(t, b, chunks(0, 20)...)
+		publish(t, b, bus.ToolCallsUpdate{})
+		answered := make(chan error, 1)
+		go func() {
+			_, err := bus.Ask(t.Context(), b, bus.AskUserRequest{})
+			answered <- err
+		}()
+		synctest.Wait()
+		close(release)
+		require.NoError(t, <-answered)
+		synctest.Wait()
+		const o = bus.TypeToolOutput
+		require.Contains(t, [][]bus.Type{ // the handler may have begun before the queue was full
+			{o, o, o, bus.TypeToolCallsUpdate, bus.TypeAskUserRequest, bus.TypeAskUserResponse},
+			{o, o, o, o, bus.TypeToolCallsUpdate, bus.TypeAskUserRequest, bus.TypeAskUserResponse},
+		}, seen.get())
+		require.EqualValues(t, 20+1+2-len(seen.get()), s.Dropped())
+		require.NoError(t, b.Close())
+	})
+}
+
+// AR-23: one failing listener harms nobody, not even itself.
+func TestPanickingListener(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var defects list[error]
+		b := bus.New(bus.Options{OnDefect: func(err error) {
+			defects.add(err)
+			panic("the host, too") // and this ends here
+		}})
+		var failing, other list[bus.Message]
+		bus.Subscribe(t.Context(), b, func(_ context.Context, m bus.ToolOutput) {
+			failing.add(m)
+			if m == chunk(1) {
+				panic("front end is broken")
+			}
+		})
+		bus.Subscribe(t.Context(), b, each[bus.ToolOutput](&other))
+		publish(t, b, chunks(0, 4)...)
+		synctest.Wait()
+		require.Equal(t, chunks(0, 4), failing.get())
+		require.Equal(t, chunks(0, 4), other.get())
+		require.Len(t, defects.get(), 1)
+		require.ErrorContains(t, defects.get()[0], "tool-output panicked: front end is broken")
+		require.ErrorContains(t, defects.get()[0], "bus_test.go") // the stack
+		require.NoError(t, b.Close())
+	})
+	synctest.Test(t, func(t *testing.T) { // nobody wants to know
+		b := bus.New(bus.Options{})
+		bus.SubscribeAll(t.Context(), b, func(context.Context, bus.Message) { panic(errors.New("x")) })
+		publish(t, b, chunk(0), chunk(1))
+		synctest.Wait()
+		require.NoError(t, b.Close())
+	})
+}
+
+// A handler that ends its goroutine ends its subscription.
+func TestGoexitInHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := bus.New(bus.Options{})
+		s := bus.SubscribeAll(t.Context(), b, func(context.Context, bus.Message) { runtime.Goexit() })
+		_, err := bus.Ask(t.Context(), b, bus.AskUserRequest{})
+		require.ErrorIs(t, err, bus.ErrNobody)
+		<-s.Done()
+		require.False(t, b.Listening(bus.TypeToolOutput))
+		require.NoError(t, b.Close())
+	})
+}
+
+func TestUnsubscribe(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := bus.New(bus.Options{})
+		var seen list[bus.Message]
+		begun, release := make(chan struct{}), make(chan struct{})
+		s := bus.Subscribe(t.Context(), b, func(ctx context.Context, m bus.ToolOutput) {
+			seen.add(m)
+			close(begun)
+			<-ctx.Done()
+			<-release
+		})
+		publish(t, b, chunks(0, 3)...)
+		<-begun
+		s.Unsubscribe() // does not wait for the handler, whose ctx it ends
+		require.False(t, b.Listening(bus.TypeToolOutput))
+		publish(t, b, chunk(3))
+		synctest.Wait()
+		select {
+		case <-s.Done():
+			t.Fatal("done while its handler runs")
+		default:
+		}
+		close(release)
+		<-s.Done()
+		require.Equal(t, chunks(0, 1), seen.get()) // what was queued is given up
+		s.Unsubscribe()
+		require.Zero(t, s.Dropped())
+		require.NoError(t, b.Close())
+	})
+}
+
+func TestUnsubscribeFromHandler(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := bus.New(bus.Options{})
+		var seen list[bus.Message]
+		var s *bus.Subscription
+		ready := make(chan struct{})
+		s = bus.SubscribeAll(t.Context(), b, func(_ context.Context, m bus.Message) {
+			<-ready
+			seen.add(m)
+			s.Unsubscribe()
+		})
+		close(ready)
+		publish(t, b, chunk(0), chunk(1))
+		<-s.Done()
+		require.Equal(t, chunks(0, 1), seen.get())
+		require.NoError(t, b.Close())
+	})
+}
+
+// AR-23: a subscription ends with its context.
+func TestContextEndsSubscription(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := bus.New(bus.Options{})
+		gone := errors.New("browser tab closed")
+		ctx, cancel := context.WithCancelCause(t.Context())
+		var cause error
+		begun := make(chan struct{})
+		busy := bus.SubscribeAll(ctx, b, func(ctx context.Context, _ bus.Message) {
+			close(begun)
+			<-ctx.Done()
+			cause = context.Cause(ctx)
+		})
+		idle := bus.Subscribe(ctx, b, func(context.Context, bus.UpdatePolicy) {})
+		watching := bus.Observe(ctx, b, func(context.Context, bus.Message) {})
+		publish(t, b, chunk(0), chunk(1))
+		<-begun
+		cancel(gone)
+		<-busy.Done()
+		<-idle.Done()
+		<-watching.Done()
+		require.Equal(t, gone, cause)
+		synctest.Wait()
+		for _, typ := range bus.Types() {
+			require.False(t, b.Listening(typ))
+		}
+
+		late := bus.SubscribeAll(ctx, b, func(context.Context, bus.Message) { t.Error("called") })
+		<-late.Done()
+		require.False(t, b.Listening(bus.TypeToolOutput))
+		publish(t, b, chunk(2))
+		late.Unsubscribe()
+		require.NoError(t, b.Close())
+	})
+}
+
+func TestClose(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := bus.New(bus.Options{})
+		var cause error
+		begun, release := make(chan struct{}), make(chan struct{})
+		busy := bus.Subscribe(t.Context(), b, func(ctx context.Context, _ bus.ToolOutput) {
+			close(begun)
+			<-ctx.Done()
+			cause = context.Cause(ctx)
+			<-release
+		})
+		asked := make(chan error, 1)
+		held := bus.Subscribe(t.Context(), b, func(context.Context, bus.AskUserRequest) {})
+		watching := bus.Observe(t.Context(), b, func(context.Context, bus.Message) {})
+		go func() {
+			_, err := bus.Ask(t.Context(), b, bus.AskUserRequest{CorrelationID: "q"})
+			asked <- err
+		}()
+		publish(t, b, chunk(0))
+		<-begun
+		synctest.Wait()
+		closed := make(chan error, 2)
+		for range 2 { // both wait for the handler
+			go func() { closed <- b.Close() }()
+		}
+		require.ErrorIs(t, <-asked, bus.ErrClosed)
+		<-held.Done()
+		<-watching.Done()
+		synctest.Wait()
+		require.Empty(t, closed)
+		close(release)
+		require.NoError(t, <-closed)
+		require.NoError(t, <-closed)
+		<-busy.Done()
+		require.Equal(t, bus.ErrClosed, cause)
+
+		require.Equal(t, bus.ErrClosed, b.Publish(chunk(1)))
+		require.Equal(t, bus.ErrClosed, b.Publish(bus.AskUserResponse{CorrelationID: "q"}))
+		_, err := bus.Ask(t.Context(), b, bus.AskUserRequest{})
+		require.Equal(t, bus.ErrClosed, err)
+		<-bus.SubscribeAll(t.Context(), b, nil).Done()
+		require.NoError(t, b.Close())
+	})
+}
+
+// foreign claims to be a message of the bus.
+type foreign struct{}
+
+func (foreign) Type() bus.Type { return bus.TypeToolOutput }
+
+func TestRefusedMessages(t *testing.T) {
+	b := bus.New(bus.Options{})
+	bus.SubscribeAll(t.Context(), b, func(_ context.Context, m bus.Message) { t.Errorf("got %#v", m) })
+	for name, m := range map[string]bus.Message{
+		"nil":                  nil,
+		"a pointer":            &bus.ToolOutput{},
+		"a nil pointer":        (*bus.ToolOutput)(nil),
+		"foreign":              foreign{},
+		"a question":           bus.ToolConfirmationRequest{CorrelationID: "x"},
+		"another question":     bus.AskUserRequest{CorrelationID: "x"},
+		"an answer without id": bus.ToolConfirmationResponse{Confirmed: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			require.ErrorIs(t, b.Publish(m), bus.ErrInvalid)
+		})
+	}
+	require.NoError(t, b.Close())
+	require.Panics(t, func() { bus.Subscribe(t.Context(), b, func(context.Context, bus.Message) {}) })
+	require.Panics(t, func() { bus.Subscribe(t.Context(), b, func(context.Context, *bus.ToolOutput) {}) })
+	require.Panics(t, func() { bus.Subscribe(t.Context(), b, func(context.Context, foreign) {}) })
+}
+
+func TestListening(t *testing.T) {
+	b := bus.New(bus.Options{})
+	const typ = bus.TypeToolConfirmationRequest
+	require.False(t, b.Listening(typ))
+	bus.Observe(t.Context(), b, func(context.Context, bus.Message) {})
+	bus.Subscribe(t.Context(), b, func(context.Context, bus.ToolOutput) {})
+	require.False(t, b.Listening(typ))
+	one := bus.Subscribe(t.Context(), b, func(context.Context, bus.ToolConfirmationRequest) {})
+	two := bus.Subscribe(t.Context(), b, func(context.Context, bus.ToolConfirmationRequest) {})
+	one.Unsubscribe()
+	require.True(t, b.Listening(typ))
+	two.Unsubscribe()
+	require.False(t, b.Listening(typ))
+	all := bus.SubscribeAll(t.Context(), b, func(context.Context, bus.Message) {})
+	require.True(t, b.Listening(typ))
+	all.Unsubscribe()
+	require.False(t, b.Listening(typ))
+	require.NoError(t, b.Close())
+	require.False(t, b.Listening(bus.TypeToolOutput))
+}
