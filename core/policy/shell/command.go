@@ -27,6 +27,9 @@ func (a *analysis) call(sc *scope, c *syntax.CallExpr, in input) int {
 func (a *analysis) command(sc *scope, ws []arg, in input) int {
 	sc.success = sc.dirs
 	name := ws[0]
+	if !a.step("") {
+		return len(a.parts) - 1
+	}
 	if !name.Static {
 		return a.dynamicCommand(sc, ws, "which command this is depends on what it expands to")
 	}
@@ -114,6 +117,9 @@ func (a *analysis) scriptIn(at *scope, w arg) {
 func (a *analysis) parseText(at *scope, text, shown string) {
 	if at.depth > maxDepth {
 		a.unknown(at, shown, "too many command lines run one another")
+		return
+	}
+	if !a.step(text) {
 		return
 	}
 	problem := refuse(text)

@@ -14,7 +14,9 @@ const (
 	MaxBytes    = 16 << 10 // of the line
 	MaxBrackets = 200      // opening brackets and backquotes
 	maxParts    = 1024
-	maxDepth    = 8 // of command lines given to shells in command lines
+	maxDepth    = 8      // of command lines given to shells in command lines
+	maxSteps    = 20_000 // of the analysis, which a line can make it repeat
+	stepBytes   = 64     // of text that count as one of them
 )
 
 // Parse takes a bash command line apart. It never fails: a line that it cannot
@@ -86,6 +88,7 @@ func parseBash(text string) (*syntax.File, error) {
 // analysis is the state of one [Parse].
 type analysis struct {
 	parts   []Part
+	steps   int
 	problem string
 	source  string // of the text that is being walked
 
@@ -104,6 +107,16 @@ type analysis struct {
 
 func newAnalysis(source string) *analysis {
 	return &analysis{source: source, vars: map[string][]*syntax.Word{}, functions: map[string]bool{}}
+}
+
+// step counts work on a text, and reports false when that is enough: the line
+// then has a Problem.
+func (a *analysis) step(text string) bool {
+	a.steps += 1 + len(text)/stepBytes
+	if a.steps > maxSteps && a.problem == "" {
+		a.problem = "taking it apart takes too long"
+	}
+	return a.problem == ""
 }
 
 // add appends a part and returns its index.

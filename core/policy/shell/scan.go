@@ -20,16 +20,23 @@ func (a *analysis) scan(n syntax.Node) {
 					a.assign(it.Name.Value, w)
 					a.scanValue(w)
 				}
-			} else {
-				a.evaluates = true
 			}
+		case *syntax.CStyleLoop:
+			a.scanArithmetic(n)
 		case *syntax.ParamExp:
 			if n.Exp != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) && n.Param != nil {
 				a.assign(n.Param.Value, n.Exp.Word)
 				a.scanValue(n.Exp.Word)
 			}
-			if n.Excl && n.Names == 0 || n.Slice != nil || n.Index != nil && !wholeArray(n.Index) {
-				a.evaluates = true
+			a.evaluates = a.evaluates || n.Excl && n.Names == 0
+			if n.Index != nil && !wholeArray(n.Index) {
+				a.scanArithmetic(n.Index)
+			}
+			if n.Slice != nil && n.Slice.Offset != nil {
+				a.scanArithmetic(n.Slice.Offset)
+			}
+			if n.Slice != nil && n.Slice.Length != nil {
+				a.scanArithmetic(n.Slice.Length)
 			}
 		case *syntax.FuncDecl:
 			if n.Name != nil && slices.Contains([]string{"cd", "pushd", "popd"}, n.Name.Value) {
@@ -40,7 +47,7 @@ func (a *analysis) scan(n syntax.Node) {
 		case *syntax.Redirect:
 			a.scanRedirect(n)
 		case *syntax.ArithmExp, *syntax.ArithmCmd, *syntax.LetClause:
-			a.evaluates = true
+			a.scanArithmetic(n)
 		case *syntax.BinaryTest:
 			switch n.Op {
 			case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
@@ -59,6 +66,25 @@ func (a *analysis) scan(n syntax.Node) {
 	})
 }
 
+// scanArithmetic notes an expression that bash evaluates. It expands what is
+// quoted there as well.
+func (a *analysis) scanArithmetic(n syntax.Node) {
+	a.evaluates = true
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst, *syntax.ProcSubst:
+			return false // a text of its own
+		case *syntax.Word:
+			for _, p := range n.Parts {
+				for _, text := range quotedTexts(p) {
+					a.hazard = a.hazard || mayExpand(text)
+				}
+			}
+		}
+		return true
+	})
+}
+
 func (a *analysis) scanAssign(n *syntax.Assign) {
 	if n.Name == nil {
 		return
@@ -66,13 +92,18 @@ func (a *analysis) scanAssign(n *syntax.Assign) {
 	name := n.Name.Value
 	a.setsIFS = a.setsIFS || name == "IFS"
 	a.setsDirs = a.setsDirs || name == "CDPATH"
-	a.evaluates = a.evaluates || n.Index != nil
+	if n.Index != nil {
+		a.scanArithmetic(n.Index)
+	}
 	a.assign(name, n.Value)
 	a.scanValue(n.Value)
 	if n.Array != nil {
 		for _, e := range n.Array.Elems {
 			a.assign(name, e.Value)
 			a.scanValue(e.Value)
+			if e.Index != nil {
+				a.scanArithmetic(e.Index)
+			}
 		}
 	}
 }

@@ -27,6 +27,9 @@ func (a *analysis) valuesOf(name string) []string {
 	defer func() { a.following-- }()
 	var out []string
 	for _, w := range words {
+		if !a.step(a.written(w)) {
+			return nil
+		}
 		for _, v := range a.words([]*syntax.Word{w}) {
 			if v.Static {
 				out = appendNew(out, v.Text)
@@ -123,6 +126,9 @@ func (a *analysis) output(list []*syntax.Stmt) []string {
 	}
 	name := call.Args[0].Lit()
 	if name != "echo" && name != "printf" {
+		return nil
+	}
+	if !a.step(a.written(call)) {
 		return nil
 	}
 	a.following++

@@ -206,18 +206,18 @@ func (f *fields) lit(s string) {
 		f.static(s, s)
 		return
 	}
+	var text, pattern strings.Builder
 	for i := 0; i < len(s); i++ {
 		c := s[i]
-		if c == '\\' && i+1 < len(s) {
-			i++
-			if s[i] == '\n' {
-				continue
-			}
-			f.cur.quoted = true
-			f.static(s[i:i+1], s[i-1:i+1])
-			continue
-		}
 		switch {
+		case c == '\\' && i+1 < len(s):
+			i++
+			if s[i] != '\n' {
+				f.cur.quoted = true
+				text.WriteByte(s[i])
+				pattern.WriteString(escapePattern(s[i : i+1]))
+			}
+			continue
 		case c == '*' || c == '?':
 			f.cur.glob = true
 		case c == '[':
@@ -225,8 +225,10 @@ func (f *fields) lit(s string) {
 		case c == ']' && f.cur.bracket:
 			f.cur.glob = true
 		}
-		f.append(s[i:i+1], s[i:i+1], s[i:i+1])
+		text.WriteByte(c)
+		pattern.WriteByte(c)
 	}
+	f.append(text.String(), pattern.String(), s)
 }
 
 // static takes text that has lost its quotes.

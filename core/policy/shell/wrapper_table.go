@@ -38,7 +38,7 @@ type wrapper struct {
 // unknown.
 var wrappers = []wrapper{
 	{names: "nohup setsid", short: "cfwhV", long: "ctty fork wait help version", transient: true},
-	{names: "nice", short: "n:", long: "adjustment= help version", transient: true},
+	{names: "nice", short: "n:0123456789", long: "adjustment= help version", transient: true},
 	{names: "time gtime", short: "apvqVo:f:hl", long: "append portability verbose quiet output= format= help version", writes: "o output", transient: true},
 	{names: "timeout gtimeout", short: "k:s:vpf", long: "kill-after= signal= verbose preserve-status foreground help version", operands: 1, transient: true},
 	{names: "stdbuf", short: "i:o:e:", long: "input= output= error= help version", transient: true},
