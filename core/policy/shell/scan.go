@@ -51,11 +51,11 @@ func (a *analysis) scan(n syntax.Node) {
 		case *syntax.BinaryTest:
 			switch n.Op {
 			case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr:
-				a.evaluates = true
+				a.scanArithmetic(n)
 			}
 		case *syntax.UnaryTest:
 			if n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar {
-				a.evaluates = true
+				a.scanArithmetic(n)
 			}
 		case *syntax.DeclClause:
 			a.scanDecl(n)
@@ -75,11 +75,15 @@ func (a *analysis) scanArithmetic(n syntax.Node) {
 		case *syntax.CmdSubst, *syntax.ProcSubst:
 			return false // a text of its own
 		case *syntax.Word:
+			var text strings.Builder
 			for _, p := range n.Parts {
-				for _, text := range quotedTexts(p) {
-					a.hazard = a.hazard || mayExpand(text)
+				quoted := quotedTexts(p)
+				if lit, ok := p.(*syntax.Lit); ok && quoted == nil {
+					quoted = []string{lit.Value}
 				}
+				text.WriteString(strings.Join(quoted, ""))
 			}
+			a.hazard = a.hazard || mayExpand(text.String())
 		}
 		return true
 	})
