@@ -38,8 +38,8 @@ type judged struct {
 	asWrite *Decision
 }
 
-// judge takes the call's command line apart and decides about its parts.
-func (t *trial) judge(index *shellIndex) *judge {
+// takeApart takes the call's command line apart.
+func (t *trial) takeApart(index *shellIndex) *judge {
 	j := &judge{trial: t, index: index, start: t.call.base()}
 	if dir := t.args.text("dir_path"); dir != "" {
 		j.start = t.call.absolute(dir)
@@ -61,6 +61,12 @@ func (t *trial) judge(index *shellIndex) *judge {
 	case len(j.parts) == 0: // comments, or tests without commands
 		j.parts = []shell.Part{{Kind: shell.Builtin, Text: command, Parent: -1}}
 	}
+	return j
+}
+
+// judge takes the call's command line apart and decides about its parts.
+func (t *trial) judge(index *shellIndex) *judge {
+	j := t.takeApart(index)
 	j.brings = make([]bool, len(j.parts))
 	for _, p := range j.parts {
 		if p.Parent >= 0 && p.Kind != shell.Write {

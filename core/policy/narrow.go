@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -155,6 +156,9 @@ func (j *judge) narrowed(template Rule) ([]Rule, error) {
 		if j.exactOnly(i) {
 			if slices.ContainsFunc(p.Words, func(w shell.Word) bool { return !fixed(w) }) {
 				return notRemembered("It may do something else the next time: " + abridged(p.Text) + ".")
+			}
+			if program := p.Words[0].Text; strings.Contains(program, "/") && !filepath.IsAbs(program) {
+				return notRemembered("Which program it is depends on the folder: " + abridged(p.Text) + ".")
 			}
 			exact = append(exact, exactCommand(p.Text))
 			for k := range j.parts {

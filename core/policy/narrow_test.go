@@ -200,6 +200,7 @@ func TestNarrowRefuses(t *testing.T) {
 		"a dynamic command":  {nil, sh("$x"), policy.ScopeSession, "plain command"},
 		"it does not parse":  {nil, sh("ls ("), policy.ScopeSession, "plain command"},
 		"a dynamic rm":       {nil, sh(`rm "$f"`), policy.ScopeSession, "something else"},
+		"by the folder":      {nil, sh("./rm x"), policy.ScopeSession, "depends on the folder"},
 		"from a pipe":        {nil, sh("ls | xargs rm"), policy.ScopeSession, "something else"},
 		"written outside":    {nil, sh("ls > /out"), policy.ScopeSession, "outside"},
 		"no command at all":  {nil, sh("> out"), policy.ScopeSession, ""},

@@ -150,7 +150,7 @@ func (e *Engine) Paths(c Call) []string {
 		}
 	}
 	if found.shell != nil {
-		for _, path := range t.judge(found.shell).targets() {
+		for _, path := range t.takeApart(found.shell).targets() {
 			add(path)
 		}
 	}

@@ -103,7 +103,10 @@ func place(source string, line int) string {
 	return source
 }
 
-// checkNames checks tools, decision, priority, tier and modes of a rule.
+// effects are what a tool may declare that it does.
+var effects = []string{"read_files", "write_files", "run_process", "network", "ask_person"}
+
+// checkNames checks names, decision, priority, tier and modes of a rule.
 func checkNames(r Rule) error {
 	if len(r.Tools) == 0 {
 		return invalid(r, "it names no tool; * stands for all")
@@ -111,6 +114,14 @@ func checkNames(r Rule) error {
 	for _, tool := range r.Tools {
 		if strings.TrimSpace(tool) == "" {
 			return invalid(r, "the name of a tool is empty; * stands for all")
+		}
+	}
+	if strings.Contains(r.Server, "*") && r.Server != "*" {
+		return invalid(r, "%.40q is no MCP server; give a server's name, or * for all", r.Server)
+	}
+	for _, effect := range r.Effects {
+		if !slices.Contains(effects, effect) {
+			return invalid(r, "%.40q is no effect; use %s", effect, strings.Join(effects, ", "))
 		}
 	}
 	switch r.Decision {
