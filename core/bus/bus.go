@@ -120,6 +120,14 @@ func (b *MessageBus) Listening(t Type) bool {
 	return len(b.typed[t]) > 0 || len(b.all) > 0
 }
 
+// Watched reports whether anybody sees messages of a type, an observer too, so
+// that a message that is costly to make need not be made for nobody.
+func (b *MessageBus) Watched(t Type) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.typed[t]) > 0 || len(b.all) > 0 || len(b.observers) > 0
+}
+
 // Dropped returns how many messages have been dropped because a queue was
 // full, once for each subscription that missed one.
 func (b *MessageBus) Dropped() int64 {

@@ -387,6 +387,23 @@ func TestRefusedMessages(t *testing.T) {
 	require.Panics(t, func() { bus.Subscribe(t.Context(), b, func(context.Context, foreign) {}) })
 }
 
+// An observer is worth making a message for, and nobody to ask.
+func TestWatched(t *testing.T) {
+	b := bus.New(bus.Options{})
+	require.False(t, b.Watched(bus.TypeToolOutput))
+	one := bus.Subscribe(t.Context(), b, func(context.Context, bus.ToolOutput) {})
+	require.True(t, b.Watched(bus.TypeToolOutput))
+	require.False(t, b.Watched(bus.TypeToolCallsUpdate))
+	one.Unsubscribe()
+	for _, subscribe := range []func(context.Context, *bus.MessageBus, func(context.Context, bus.Message)) *bus.Subscription{bus.SubscribeAll, bus.Observe} {
+		s := subscribe(t.Context(), b, func(context.Context, bus.Message) {})
+		require.True(t, b.Watched(bus.TypeToolOutput))
+		s.Unsubscribe()
+		require.False(t, b.Watched(bus.TypeToolOutput))
+	}
+	require.NoError(t, b.Close())
+}
+
 func TestListening(t *testing.T) {
 	b := bus.New(bus.Options{})
 	const typ = bus.TypeToolConfirmationRequest

@@ -2,6 +2,7 @@ package bus_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/fettle-dev/fettle/core/bus"
@@ -32,4 +33,52 @@ func Example() {
 	// Output:
 	// Run make? - It makes changes.
 	// proceed_once <nil>
+}
+
+// A front end elsewhere needs no Go: messages cross as JSON, either way.
+func ExampleMarshal() {
+	data, err := bus.Marshal(bus.ToolOutput{CallID: "call-1", Chunk: "a < b\n"})
+	fmt.Println(string(data), err)
+
+	m, err := bus.Unmarshal([]byte(`{"type":"tool-confirmation-response","correlationId":"9f2c","confirmed":false,"outcome":"cancel"}`))
+	fmt.Println(m.(bus.ToolConfirmationResponse).Outcome, err)
+	// Output:
+	// {"type":"tool-output","callId":"call-1","chunk":"a < b\n"} <nil>
+	// cancel <nil>
+}
+
+// With nobody there, a question ends at once.
+func ExampleAsk() {
+	b := bus.New(bus.Options{})
+	_, err := bus.Ask(context.Background(), b, bus.AskUserRequest{
+		Questions: []bus.UserQuestion{{Question: "Which database?", Header: "Database", Type: bus.QuestionText}},
+	})
+	fmt.Println(errors.Is(err, bus.ErrNobody))
+	// Output: true
+}
+
+// A dialog closes when its question ends, whoever answered it.
+func ExampleSubscribe() {
+	ctx := context.Background()
+	b := bus.New(bus.Options{})
+	defer func() { _ = b.Close() }()
+
+	shown := make(chan string)
+	closed := make(chan error)
+	bus.Subscribe(ctx, b, func(ctx context.Context, q bus.ToolConfirmationRequest) {
+		shown <- q.CorrelationID
+		<-ctx.Done() // or a key
+		closed <- context.Cause(ctx)
+	})
+	go func() { _, _ = bus.Ask(ctx, b, bus.ToolConfirmationRequest{}) }()
+
+	// Meanwhile a browser answers, and then a third.
+	id := <-shown
+	fmt.Println(b.Publish(bus.ToolConfirmationResponse{CorrelationID: id, Outcome: bus.Cancel}))
+	fmt.Println(b.Publish(bus.ToolConfirmationResponse{CorrelationID: id, Confirmed: true}))
+	fmt.Println(<-closed)
+	// Output:
+	// <nil>
+	// bus: the question has been answered already
+	// bus: the question has been answered already
 }

@@ -53,6 +53,11 @@ func withLists(m Message) Message {
 	case ToolConfirmationRequest:
 		m.Outcomes = present(m.Outcomes)
 		m.Decision.Parts = present(m.Decision.Parts)
+		if m.Details.ExecDetails != nil {
+			exec := *m.Details.ExecDetails // shared with other readers
+			exec.RootCommands = present(exec.RootCommands)
+			m.Details.ExecDetails = &exec
+		}
 		return m
 	case ToolPolicyRejection:
 		m.Decision.Parts = present(m.Decision.Parts)
@@ -81,6 +86,7 @@ func present[T any](list []T) []T {
 
 // Unmarshal reads what [Marshal] writes. Unknown fields are ignored, so that
 // a newer writer is understood; an unknown type is refused with [ErrInvalid].
+// What it returns is not checked further: [MessageBus.Publish] does that.
 func Unmarshal(data []byte) (Message, error) {
 	var envelope struct {
 		Type Type `json:"type"`
