@@ -15,6 +15,9 @@ func (a *analysis) builtin(sc *scope, ws []arg, in input) (int, bool) {
 		"test", "[", "unset", "read", "compopt":
 		index := add(Builtin)
 		a.nameArguments(sc, index, ws)
+		if name == "unset" {
+			a.forget(ws[1:])
+		}
 		return index, true
 	case "export", "readonly", "declare", "typeset", "local": // quoted, or as data: bash's own are another node
 		index := add(Builtin)
@@ -71,6 +74,16 @@ func (a *analysis) builtin(sc *scope, ws []arg, in input) (int, bool) {
 		return index, true
 	}
 	return 0, false
+}
+
+// forget takes names for what they were before the line defined them.
+func (a *analysis) forget(ws []arg) {
+	for _, w := range ws {
+		if !w.Static {
+			clear(a.functions)
+		}
+		delete(a.functions, w.Text)
+	}
 }
 
 // nameArguments looks at the variables that a builtin names: one that cannot

@@ -39,7 +39,7 @@ func (a *analysis) command(sc *scope, ws []arg, in input) int {
 	if index, ok := a.program(sc, ws, in); ok {
 		return index
 	}
-	if a.functions[name.Text] {
+	if a.functions[name.Text] && !sc.foreign {
 		return a.add(sc, Part{Kind: Builtin, Words: publicWords(ws)})
 	}
 	return a.plain(sc, ws)
@@ -84,6 +84,7 @@ func (a *analysis) dynamicCommand(sc *scope, ws []arg, reason string) int {
 func (a *analysis) child(sc *scope, parent, own int, ws []arg, in input) {
 	at := sc.under(parent, own)
 	at.depth++
+	at.foreign = true
 	switch {
 	case at.depth > maxDepth:
 		a.unknown(at, joinText(ws), "too many commands run one another")

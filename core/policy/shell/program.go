@@ -116,7 +116,9 @@ func (a *analysis) shellOperand(sc *scope, index, text, i int, ws []arg) {
 	if programName(ws[0]) == "zsh" && !isPlainShell(w.template) {
 		a.runs(sc, index, text, w.text(), "zsh may read this command line in another way than bash")
 	}
-	a.script(sc, index, text, w)
+	at := sc.under(index, text)
+	at.foreign = true
+	a.scriptIn(at, w)
 }
 
 // isPlainShell tells whether a text means the same to zsh as to bash.
@@ -127,6 +129,7 @@ func isPlainShell(s string) bool {
 // standardInput is a shell that reads its commands.
 func (a *analysis) standardInput(sc *scope, index int, in input) {
 	at := sc.under(index, len(a.parts[index].Words)) // no word speaks of what is read
+	at.foreign = true
 	if in.known {
 		at.depth++
 		a.parseText(at, in.text, in.text)

@@ -54,6 +54,7 @@ type scope struct {
 	depth       int     // of command lines in command lines
 	top         bool    // it runs once and in any case
 	guess       bool    // it may not run at all: only what tightens is concluded
+	foreign     bool    // it is run by another program: the line's functions are not known there
 }
 
 // inside is a scope whose changes do not leak out.

@@ -81,6 +81,10 @@ func TestShapes(t *testing.T) {
 		{`z <<< "$(a)"`, lines("$ z", "$ a")},
 		{"> $(a)", lines("$ a", "> $(a)")},
 		{"z $(<f)", "$ z $(<f)"},
+		{`z "${x:-'$(a)'}"`, lines(`$ z "${x:-'$(a)'}"`, "? '$(a)'")},
+		{`z "${x:-'}"; a; z "'}"`, lines(`$ z "${x:-'}"; a; z "'}"`, `? '}"; a; z "'`)},
+		{`z "${x:-'plain'}" ${x:-'$(a)'}`, `$ z "${x:-'plain'}" ${x:-'$(a)'}`},
+		{"z <<E\n${x:-'`a`'}\nE", lines("$ z", "? '`a`'")},
 	})
 }
 
@@ -156,6 +160,7 @@ func TestWrappers(t *testing.T) {
 		{"sudo -u root A=1 rm x", lines("$ sudo -u root A=1 rm x", "$ rm x @0.4")},
 		{"sudo -s", lines("$ sudo -s", "? sudo -s @0.2")},
 		{"ssh -p 22 h rm -f x", lines("$ ssh -p 22 h rm -f x", "$ rm -f x @0.4")},
+		{"ssh h -p 22 rm x", lines("$ ssh h -p 22 rm x", "$ rm x @0.4")},
 		{"ssh h 'cd /; rm x'", lines("$ ssh h 'cd /; rm x'", "= cd / @0.2", "$ rm x @0.2")},
 		{"watch -n 1 'a | b'", lines("$ watch -n 1 'a | b'", "$ a @0.3", "$ b @0.3")},
 		{"flock l rm x; flock l -c 'rm y'", lines("$ flock l rm x", "$ rm x @0.2", "$ flock l -c 'rm y'", "$ rm y @2.2")},
@@ -232,6 +237,11 @@ func TestFunctions(t *testing.T) {
 		{"(f() { a; }); f", lines("$ a", "$ f")},
 		{`f() { "$@"; }; f rm x`, lines(`? "$@"`, "= f rm x")},
 		{"git() { a; }; git push", lines("$ a", "$ git push")},
+		{"f() { a; }; command f", lines("$ a", "$ command f", "$ f @1.1")},
+		{"f() { a; }; sh -c f", lines("$ a", "$ sh -c f", "$ f @1.1")},
+		{"f() { a; }; eval f", lines("$ a", "= eval f", "= f @1.1")},
+		{"f() { a; }; unset -f f; f", lines("$ a", "= unset -f f", "$ f")},
+		{"f() { a; }; unset -f $x; f", lines("$ a", "= unset -f $x", "? $x @1.2", "$ f")},
 	})
 }
 

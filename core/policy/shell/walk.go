@@ -211,9 +211,32 @@ func (a *analysis) substitutions(sc *scope, n syntax.Node) {
 			if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps && n.Exp.Word.Lit() == "P" {
 				a.unknown(sc, a.written(n), "a prompt expansion may run commands that a value holds")
 			}
+		case *syntax.DblQuoted:
+			a.quotesInQuotes(sc, n)
+		case *syntax.Redirect:
+			if n.Hdoc != nil {
+				a.quotesInQuotes(sc, n.Hdoc)
+			}
 		case *syntax.ExtGlob:
 			if mayExpand(n.Pattern.Value) {
 				a.unknown(sc, a.written(n), "the pattern may run commands")
+			}
+		}
+		return true
+	})
+}
+
+// quotesInQuotes asks about single quotes in an expansion that itself is in
+// double quotes or in a here-document: bash takes most of them for plain
+// characters, the parser takes them for quotes.
+func (a *analysis) quotesInQuotes(sc *scope, n syntax.Node) {
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.CmdSubst, *syntax.ProcSubst:
+			return false
+		case *syntax.SglQuoted:
+			if strings.ContainsAny(n.Value, "$`}\"\\") {
+				a.unknown(sc, a.written(n), "bash may read these quotes in another way")
 			}
 		}
 		return true

@@ -84,7 +84,6 @@ func (r *reader) read() {
 			}
 			operands--
 			r.at++
-			options = options && !r.row.joins || r.row.is("su") || r.row.is("flock")
 		default:
 			r.command()
 			return
@@ -388,6 +387,7 @@ func (r *reader) command() {
 		if r.placeholder == "" {
 			more := dynamic("…")
 			more.splits = true
+			more.values, more.Candidates = r.a.given.texts, r.a.given.texts
 			rest = append(rest, more)
 		} else {
 			rest = replaced(rest, r.placeholder)
