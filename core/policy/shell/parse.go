@@ -94,6 +94,7 @@ type analysis struct {
 
 	vars      map[string][]*syntax.Word // what the line assigns, wherever
 	functions map[string]bool           // defined so far, unconditionally
+	given     given                     // options that stand in the line as data
 	following int                       // variables that are being followed
 	setsIFS   bool
 	setsDirs  bool // CDPATH, or a function named cd
@@ -106,7 +107,8 @@ type analysis struct {
 }
 
 func newAnalysis(source string) *analysis {
-	return &analysis{source: source, vars: map[string][]*syntax.Word{}, functions: map[string]bool{}}
+	return &analysis{source: source, vars: map[string][]*syntax.Word{}, functions: map[string]bool{},
+		given: given{arguments: map[string][]string{}, read: map[string]bool{}}}
 }
 
 // step counts work on a text, and reports false when that is enough: the line

@@ -39,6 +39,9 @@ func (a *analysis) scan(n syntax.Node) {
 				a.scanArithmetic(n.Slice.Length)
 			}
 		case *syntax.FuncDecl:
+			if n.Name != nil {
+				a.given.functions = append(a.given.functions, n.Name.Value)
+			}
 			if n.Name != nil && slices.Contains([]string{"cd", "pushd", "popd"}, n.Name.Value) {
 				a.setsDirs = true
 			}
@@ -75,15 +78,7 @@ func (a *analysis) scanArithmetic(n syntax.Node) {
 		case *syntax.CmdSubst, *syntax.ProcSubst:
 			return false // a text of its own
 		case *syntax.Word:
-			var text strings.Builder
-			for _, p := range n.Parts {
-				quoted := quotedTexts(p)
-				if lit, ok := p.(*syntax.Lit); ok && quoted == nil {
-					quoted = []string{lit.Value}
-				}
-				text.WriteString(strings.Join(quoted, ""))
-			}
-			a.hazard = a.hazard || mayExpand(text.String())
+			a.hazard = a.hazard || mayExpand(plainText(n))
 		}
 		return true
 	})
@@ -118,6 +113,7 @@ func (a *analysis) scanCall(c *syntax.CallExpr) {
 		return
 	}
 	a.moves = a.moves || callMoves(c)
+	a.scanGiven(c)
 	switch c.Args[0].Lit() {
 	case "set":
 		for i, w := range c.Args[1:] {
@@ -173,9 +169,11 @@ func (a *analysis) scanRedirect(r *syntax.Redirect) {
 		a.readsFD = a.readsFD || r.N != nil
 	case syntax.WordHdoc:
 		a.scanValue(r.Word)
+		a.given.texts = appendNew(a.given.texts, optionsIn(plainText(r.Word))...)
 	case syntax.Hdoc, syntax.DashHdoc:
 		if r.Hdoc != nil {
 			a.hazard = a.hazard || subscriptRuns(a.written(r.Hdoc))
+			a.given.texts = appendNew(a.given.texts, optionsIn(a.written(r.Hdoc))...)
 		}
 	}
 }

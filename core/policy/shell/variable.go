@@ -20,12 +20,16 @@ func (a *analysis) assign(name string, w *syntax.Word) {
 // valuesOf gives what the line assigns to a variable, wherever that stands.
 func (a *analysis) valuesOf(name string) []string {
 	words := a.vars[name]
-	if len(words) == 0 || a.following >= maxReferences {
+	given := a.givenTo(name)
+	if len(words) == 0 {
+		return given
+	}
+	if a.following >= maxReferences {
 		return nil
 	}
 	a.following++
 	defer func() { a.following-- }()
-	var out []string
+	out := slices.Clone(given)
 	for _, w := range words {
 		if !a.step(a.written(w)) {
 			return nil
@@ -39,9 +43,10 @@ func (a *analysis) valuesOf(name string) []string {
 		if v := a.value(w); v.Static {
 			out = appendNew(out, v.Text)
 		}
-		if len(out) >= maxCandidates {
-			return out[:maxCandidates]
-		}
+	}
+	if len(out) > maxCandidates { // options matter more than what else there is
+		options := slices.DeleteFunc(slices.Clone(out), func(v string) bool { return !strings.HasPrefix(v, "-") })
+		out = append(options, out...)[:maxCandidates]
 	}
 	return out
 }

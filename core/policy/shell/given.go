@@ -1,0 +1,92 @@
+package shell
+
+import (
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// given collects the options that stand in a line as data: where commands print
+// them, read them, or hand them to a function. They may come back as words of
+// which nothing else is known: those of read, of xargs, and parameters.
+type given struct {
+	texts     []string            // what is printed, or stands in here-documents
+	arguments map[string][]string // of calls, by the name that they call
+	functions []string            // that the line defines
+	read      map[string]bool     // variables that read and its like set
+}
+
+// maxGiven bounds how many options are kept of one kind.
+const maxGiven = 16
+
+// scanGiven notes what a call hands on.
+func (a *analysis) scanGiven(c *syntax.CallExpr) {
+	name := c.Args[0].Lit()
+	switch name {
+	case "read", "mapfile", "readarray", "getopts":
+		for _, w := range c.Args[1:] {
+			a.given.read[w.Lit()] = true
+		}
+		a.given.read["REPLY"] = true
+		a.given.read["MAPFILE"] = true
+		return
+	case "":
+		return
+	}
+	var out []string
+	for i, w := range c.Args[1:] {
+		text := plainText(w)
+		if i == 0 && (name == "echo" || name == "printf") && strings.Trim(text, "neE") == "-" {
+			continue
+		}
+		out = append(out, optionsIn(text)...)
+	}
+	if name == "echo" || name == "printf" {
+		a.given.texts = appendNew(a.given.texts, out...)
+	} else if len(out) > 0 {
+		a.given.arguments[name] = appendNew(a.given.arguments[name], out...)
+	}
+}
+
+// plainText is a word's text without what is dynamic in it.
+func plainText(w *syntax.Word) string {
+	if w == nil {
+		return ""
+	}
+	var text strings.Builder
+	for _, p := range w.Parts {
+		quoted := quotedTexts(p)
+		if lit, ok := p.(*syntax.Lit); ok && quoted == nil {
+			quoted = []string{lit.Value}
+		}
+		text.WriteString(strings.Join(quoted, ""))
+	}
+	return text.String()
+}
+
+// optionsIn gives the words of a text that programs take for options.
+func optionsIn(text string) []string {
+	var out []string
+	for word := range strings.FieldsSeq(text) {
+		if len(word) > 1 && word[0] == '-' && strings.Trim(word, "-") != "" && len(out) < maxGiven {
+			out = append(out, word)
+		}
+	}
+	return out
+}
+
+// givenTo lists the options that a variable may hold of which the line says
+// nothing else.
+func (a *analysis) givenTo(name string) []string {
+	switch {
+	case a.given.read[name]:
+		return a.given.texts
+	case name == "@", name == "*", isDigits(name):
+		var out []string
+		for _, f := range a.given.functions {
+			out = appendNew(out, a.given.arguments[f]...)
+		}
+		return out
+	}
+	return nil
+}
