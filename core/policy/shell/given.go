@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -80,7 +81,7 @@ func optionsIn(text string) []string {
 func (a *analysis) givenTo(name string) []string {
 	switch {
 	case a.given.read[name]:
-		return a.given.texts
+		return slices.Clone(a.given.texts)
 	case name == "@", name == "*", isDigits(name):
 		var out []string
 		for _, f := range a.given.functions {
