@@ -310,6 +310,9 @@ func TestJoin(t *testing.T) {
 	}
 	count := 0
 	for i := 0; i < len(all); i += step {
+		if strings.Contains(all[i], "<<E") { // what follows would belong to its here-document
+			continue
+		}
 		for j := range all {
 			x, y := strings.ReplaceAll(all[i], "⏎", "\n"), strings.ReplaceAll(all[j], "⏎", "\n")
 			for _, sep := range []string{"; ", " && ", " | ", "\n", " || "} {
