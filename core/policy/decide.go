@@ -14,7 +14,8 @@ type trial struct {
 }
 
 // outcome is what the rules say: the one that decides, and the highest one
-// above it that tightens and of which it cannot be told whether it matches.
+// above it that asks without deciding: it only tightens, or it cannot be told
+// whether it matches.
 type outcome struct {
 	rule  *rule
 	maybe *rule
@@ -95,19 +96,21 @@ func (t *trial) walk(rules []*rule) outcome {
 		if r.own == ownBuiltins || !r.holds(t.call) {
 			continue
 		}
-		switch t.match(r) {
-		case yes:
+		switch sure := t.match(r); {
+		case sure == yes && !r.besides():
 			out.rule = r
 			return out
-		case maybe:
+		case sure != no:
 			if out.maybe == nil {
 				out.maybe = r
 			}
-		case no:
 		}
 	}
 	panic("policy: the generated rules are missing")
 }
+
+// besides reports whether the rule asks beside what lower rules say.
+func (r *rule) besides() bool { return r.TightensOnly && r.Decision == AskUser }
 
 // match matches what a rule says of arguments. The call is no command line:
 // of a tool that is only governed by the shell tool's rules it cannot be told

@@ -10,7 +10,7 @@ func (t *trial) explain(out outcome) Decision {
 	r := out.decisive()
 	d := decided(r, out.verdict())
 	switch {
-	case r == out.maybe:
+	case r == out.maybe && !r.besides():
 		d.Reason = fmt.Sprintf("It cannot be told whether the rule %s covers it.", r.id)
 		d.Remedy = r.remedy()
 	case r.own == ownAsks:

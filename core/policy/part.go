@@ -51,17 +51,16 @@ func (j *judge) walkPart(i, from int) (out outcome, covers int) {
 		if sure == yes && next.tightens && next.patterned() && guessed(p) {
 			sure = maybe
 		}
-		switch sure {
-		case yes:
+		switch {
+		case sure == yes && !next.besides():
 			out.rule, covers = next.rule, n
 			if out.says = next.says; out.says == "" {
 				out.says = next.rule.says
 			}
-		case maybe:
+		case sure != no:
 			if out.maybe == nil {
 				out.maybe = next.rule
 			}
-		case no:
 		}
 	}
 	return out, covers

@@ -159,6 +159,8 @@ func (j *judge) explainPart(p *shell.Part, v *judged) (reason, remedy string) {
 	r := v.decisive()
 	text := abridged(p.Text)
 	switch {
+	case r == v.maybe && r.besides():
+		return "The rule " + r.id + " asks, or it cannot be told whether it does.", r.remedy()
 	case r == v.maybe && p.Reason != "":
 		return fmt.Sprintf("It cannot be told whether the rule %s covers %s: %s.", r.id, text, p.Reason), r.remedy()
 	case r == v.maybe:

@@ -55,6 +55,10 @@ type Rule struct {
 	Effects          []string       // one that denies or asks: the tool may do one of these; one that allows: nothing else
 	AllowRedirection bool           // what allows a command allows its redirections into the workspace too
 	DenyMessage      string         // told to the model with a denial
+	// TightensOnly keeps a rule that asks from standing in front of a lower one
+	// that denies: both count, and the stricter holds. It is set where rules
+	// come from somebody who may tighten and never loosen (CF-09).
+	TightensOnly bool
 
 	Tier    Tier
 	Session bool   // an approval that ends with the process

@@ -254,3 +254,32 @@ func TestRuleString(t *testing.T) {
 		require.Equal(t, want, r.String())
 	}
 }
+
+// CF-09: a rule of somebody who may only tighten asks beside a lower rule that
+// denies, and does not stand in front of it.
+func TestTightensOnly(t *testing.T) {
+	lower := policy.Rule{Tools: []string{"*"}, Decision: policy.Deny, Priority: 1, Tier: policy.TierExtension}
+	for name, command := range map[string]string{"a tool": "", "a command": "make"} {
+		t.Run(name, func(t *testing.T) {
+			call := policy.Call{Tool: "web_fetch", Kind: "fetch", Mode: policy.ModeYolo}
+			asks := policy.Rule{Tools: []string{"web_fetch"}, Decision: policy.AskUser, Priority: 1, Tier: policy.TierWorkspace}
+			if command != "" {
+				call, _ = policy.WellKnown("run_shell_command")
+				call.Mode, call.Params = policy.ModeYolo, []byte(`{"command":"make install"}`)
+				asks.Tools, asks.CommandPrefix = []string{"run_shell_command"}, []string{command}
+			}
+			verdict := func(rules ...policy.Rule) policy.Verdict {
+				e, err := policy.NewEngine(policy.Options{Rules: rules})
+				require.NoError(t, err)
+				d := e.Decide(call)
+				require.NotEmpty(t, d.Reason)
+				return d.Decision
+			}
+			require.Equal(t, policy.Allow, verdict())
+			require.Equal(t, policy.AskUser, verdict(asks, lower), "a rule of the user's own project stands in front")
+			asks.TightensOnly = true
+			require.Equal(t, policy.Deny, verdict(asks, lower))
+			require.Equal(t, policy.AskUser, verdict(asks))
+		})
+	}
+}

@@ -467,7 +467,7 @@ func TestStandIns(t *testing.T) {
 			}
 			for i := range tt.want {
 				if tt.want[i].Decision == "" {
-					tt.want[i].Decision = policy.AskUser
+					tt.want[i].Decision, tt.want[i].TightensOnly = policy.AskUser, true
 				}
 				tt.want[i].Tier, tt.want[i].Source = policy.TierUser, "p.toml"
 			}

@@ -248,6 +248,7 @@ func (r *reader) accept(rule policy.Rule) {
 		r.report(rule.Line, "denyMessage", KindIgnored, Warning,
 			"The rule holds, but its message is kept from the model because the folder is not trusted.", trustRemedy)
 	}
+	rule.TightensOnly = rule.Decision == policy.AskUser && (r.options.TightenOnly || r.options.Tier == policy.TierExtension)
 	r.file.Rules = append(r.file.Rules, rule)
 }
 

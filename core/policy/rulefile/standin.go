@@ -22,7 +22,7 @@ func (r *reader) standIn(rule policy.Rule) {
 
 func asking(rule policy.Rule) policy.Rule {
 	rule.Name = fmt.Sprintf("in place of the rule in line %d, which has a mistake", rule.Line)
-	rule.Decision, rule.DenyMessage, rule.AllowRedirection = policy.AskUser, "", false
+	rule.Decision, rule.DenyMessage, rule.AllowRedirection, rule.TightensOnly = policy.AskUser, "", false, true
 	return rule
 }
 
@@ -32,7 +32,7 @@ func insteadOf(c policy.Checker) policy.Rule {
 		Name:  fmt.Sprintf("in place of the safety checker in line %d, which has a mistake", c.Line),
 		Tools: c.Tools, Decision: policy.AskUser, Priority: highest,
 		Server: c.Server, ArgsPattern: c.ArgsPattern, CommandPrefix: c.CommandPrefix, CommandRegex: c.CommandRegex,
-		Annotations: c.Annotations, Modes: c.Modes, Tier: c.Tier, Source: c.Source, Line: c.Line,
+		Annotations: c.Annotations, Modes: c.Modes, Tier: c.Tier, Source: c.Source, Line: c.Line, TightensOnly: true,
 	}
 }
 
