@@ -36,6 +36,9 @@ func (a *analysis) scanGiven(c *syntax.CallExpr) {
 	}
 	var out []string
 	for i, w := range c.Args[1:] {
+		if source := a.written(w); source != "…" && !strings.ContainsAny(source, `-\`) {
+			continue // no option, however it is quoted
+		}
 		text := plainText(w)
 		if i == 0 && (name == "echo" || name == "printf") && strings.Trim(text, "neE") == "-" {
 			continue
