@@ -72,7 +72,9 @@ func TestCrossedRequests(t *testing.T) {
 func TestCancelledWait(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bus.MessageBus) {
 		causes := make(chan error, 1)
+		shown := 0
 		bus.Subscribe(t.Context(), b, func(ctx context.Context, _ request) {
+			shown++
 			<-ctx.Done()
 			causes <- context.Cause(ctx)
 		})
@@ -86,8 +88,11 @@ func TestCancelledWait(t *testing.T) {
 		require.Equal(t, bus.ErrWithdrawn, <-causes)
 		require.Equal(t, bus.ErrWithdrawn, b.Publish(yes("1")))
 
-		_, err := bus.Ask(ctx, b, request{})
+		_, err := bus.Ask(ctx, b, request{CorrelationID: "2"})
 		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, bus.ErrUnknownQuestion, b.Publish(yes("2"))) // it was never put
+		synctest.Wait()
+		require.Equal(t, 1, shown)
 	})
 }
 

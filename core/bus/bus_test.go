@@ -148,6 +148,31 @@ func TestSlowListener(t *testing.T) {
 	})
 }
 
+// A queue that is never empty keeps its order and its bound.
+func TestBusyQueue(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const depth, total = 8, 500
+		b := bus.New(bus.Options{Queue: depth + 1})
+		var seen list[bus.Message]
+		step := make(chan struct{})
+		s := bus.Subscribe(t.Context(), b, func(_ context.Context, m bus.ToolOutput) {
+			<-step
+			seen.add(m)
+		})
+		for i := range total {
+			publish(t, b, chunk(i))
+			if i >= depth {
+				step <- struct{}{}
+			}
+		}
+		close(step)
+		synctest.Wait()
+		require.Equal(t, chunks(0, total), seen.get())
+		require.Zero(t, s.Dropped())
+		require.NoError(t, b.Close())
+	})
+}
+
 // A flood of output crowds out neither events nor questions.
 func TestClassesHaveTheirOwnRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -307,12 +332,67 @@ func TestContextEndsSubscription(t *testing.T) {
 		}
 
 		late := bus.SubscribeAll(ctx, b, func(context.Context, bus.Message) { t.Error("called") })
-		<-late.Done()
+		select {
+		case <-late.Done():
+		default:
+			t.Fatal("not ended when Subscribe returned")
+		}
 		require.False(t, b.Listening(bus.TypeToolOutput))
 		publish(t, b, chunk(2))
 		late.Unsubscribe()
 		require.NoError(t, b.Close())
 	})
+}
+
+// No message is handed over once the context has ended, even to a handler that
+// ended it a moment ago.
+func TestHandlerEndsItsContext(t *testing.T) {
+	for range 200 {
+		b := bus.New(bus.Options{})
+		ctx, cancel := context.WithCancel(t.Context())
+		var seen list[bus.Message]
+		queued := make(chan struct{})
+		s := bus.SubscribeAll(ctx, b, func(_ context.Context, m bus.Message) {
+			<-queued
+			seen.add(m)
+			cancel()
+		})
+		publish(t, b, chunks(0, 5)...)
+		close(queued)
+		<-s.Done()
+		require.Equal(t, chunks(0, 1), seen.get())
+		require.NoError(t, b.Close())
+	}
+}
+
+// counted is a context that counts who waits for its end.
+type counted struct {
+	context.Context
+	done    chan struct{}
+	waiting *int
+}
+
+func (c counted) Done() <-chan struct{} { return c.done }
+
+func (c counted) AfterFunc(func()) (stop func() bool) {
+	*c.waiting++
+	return func() bool { *c.waiting--; return true }
+}
+
+// A subscription that has ended leaves nothing behind at a context that lives
+// on, as that of a session.
+func TestNothingIsLeftAtTheContext(t *testing.T) {
+	b := bus.New(bus.Options{})
+	waiting := 0
+	ctx := counted{t.Context(), make(chan struct{}), &waiting}
+	s := bus.SubscribeAll(ctx, b, func(context.Context, bus.Message) {})
+	require.NotZero(t, waiting)
+	s.Unsubscribe()
+	<-s.Done()
+	require.Zero(t, waiting)
+	require.NoError(t, b.Close())
+	bus.SubscribeAll(ctx, b, func(context.Context, bus.Message) {})
+	require.Zero(t, waiting)
 }
 
 func TestClose(t *testing.T) {
