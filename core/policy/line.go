@@ -87,17 +87,20 @@ func (t *trial) judge(index *shellIndex) *judge {
 	return j
 }
 
-// decision is the strictest of the parts' decisions, the first such.
+// decision is the strictest of the parts' decisions, the first such; where all
+// are allowed, the first that somebody's rule allows.
 func (j *judge) decision() Decision {
 	first := 0
 	parts := make([]Part, len(j.parts))
-	explicit := false // a rule allows a part for plan mode
+	explicit := false // a rule that somebody wrote matches a part
 	for i := range j.judged {
 		v := &j.judged[i]
-		if v.verdict.strictness() > j.judged[first].verdict.strictness() {
+		own := v.rule != nil && v.rule.own == written
+		switch now := j.judged[first].verdict; {
+		case v.verdict.strictness() > now.strictness(), v.verdict == Allow && now == Allow && own && !explicit:
 			first = i
 		}
-		explicit = explicit || v.rule != nil && v.rule.own == written
+		explicit = explicit || own
 		d := v.decided()
 		parts[i] = Part{Text: j.parts[i].Text, Decision: v.verdict, Rule: d.Rule, Tier: d.Tier,
 			Source: d.Source, Line: d.Line, Reason: v.reason}
@@ -106,7 +109,7 @@ func (j *judge) decision() Decision {
 	d := v.decided()
 	d.Decision, d.Reason, d.Remedy = v.verdict, v.reason, v.remedy
 	if len(parts) > 1 && v.verdict == Allow {
-		d.Reason = fmt.Sprintf("Each of its %d parts is allowed; the first: %s", len(parts), v.reason)
+		d.Reason = fmt.Sprintf("Each of its %d parts is allowed; %s: %s", len(parts), abridged(j.parts[first].Text), v.reason)
 	} else if len(parts) > 1 {
 		d.Reason = fmt.Sprintf("Of its %d parts, %s: %s", len(parts), abridged(j.parts[first].Text), v.reason)
 	}
