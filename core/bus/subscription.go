@@ -111,10 +111,10 @@ func (b *MessageBus) subscribe(ctx context.Context, s *Subscription) *Subscripti
 	return s
 }
 
-// Unsubscribe ends the subscription: what is queued is given up, and no
-// message is handed over after it has returned. It does not wait for a handler
-// that runs, whose ctx it ends, and so may be called from there; [Subscription.Done]
-// tells when that has returned. Unsubscribing again does nothing.
+// Unsubscribe ends the subscription: what is queued is given up. It does not
+// wait for a handler that runs, or is just being called, whose ctx it ends; so
+// it may be called from there. [Subscription.Done] tells when that has
+// returned. Unsubscribing again does nothing.
 func (s *Subscription) Unsubscribe() { s.end(context.Canceled) }
 
 // Done is closed once the subscription has ended and its handler does not run
