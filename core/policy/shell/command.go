@@ -27,7 +27,7 @@ func (a *analysis) call(sc *scope, c *syntax.CallExpr, in input) int {
 func (a *analysis) command(sc *scope, ws []arg, in input) int {
 	sc.success = sc.dirs
 	name := ws[0]
-	if !a.step("") {
+	if a.steps += len(ws) / stepWords; !a.step("") {
 		return len(a.parts) - 1
 	}
 	if !name.Static {

@@ -17,6 +17,7 @@ const (
 	maxDepth    = 8      // of command lines given to shells in command lines
 	maxSteps    = 20_000 // of the analysis, which a line can make it repeat
 	stepBytes   = 64     // of text that count as one of them
+	stepWords   = 8      // of a command that do
 )
 
 // Parse takes a bash command line apart. It never fails: a line that it cannot

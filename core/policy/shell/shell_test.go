@@ -258,6 +258,8 @@ func TestLimits(t *testing.T) {
 		"heredoc":   "cat <<E\nfoo",
 		"bracket":   "a )",
 		"parts":     strings.Repeat("a;", maxParts+1),
+		"work":      strings.Repeat("sudo -Z ", 2000),
+		"variables": strings.Repeat("x=$x$x$x$x;", 1400) + "$x",
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := Parse(line)
