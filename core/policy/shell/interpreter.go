@@ -40,9 +40,9 @@ func interpreterOf(name string) (*interpreter, bool) {
 	if name == "" {
 		return nil, false
 	}
-	for i := range interpreters {
-		if in(interpreters[i].names, name) {
-			return &interpreters[i], true
+	for _, row := range interpreters {
+		if in(row.names, name) {
+			return &row, true
 		}
 	}
 	return nil, false

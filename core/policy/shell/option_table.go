@@ -86,9 +86,9 @@ var optionRows = []options{
 // optionsOf gives the row of a program. The table is read once.
 var optionsOf = sync.OnceValue(func() map[string]*options {
 	rows := map[string]*options{}
-	for i := range optionRows {
-		for name := range strings.SplitSeq(optionRows[i].names, ",") {
-			rows[name] = &optionRows[i]
+	for _, row := range optionRows {
+		for name := range strings.SplitSeq(row.names, ",") {
+			rows[name] = &row
 		}
 	}
 	return rows

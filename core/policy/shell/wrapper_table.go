@@ -122,9 +122,9 @@ var wrappers = []wrapper{
 // rowsOf gives the rows for a program. The table is read once.
 var rowsOf = sync.OnceValue(func() map[string][]*wrapper {
 	rows := map[string][]*wrapper{}
-	for i := range wrappers {
-		for name := range strings.FieldsSeq(wrappers[i].names) {
-			rows[name] = append(rows[name], &wrappers[i])
+	for _, row := range wrappers {
+		for name := range strings.FieldsSeq(row.names) {
+			rows[name] = append(rows[name], &row)
 		}
 	}
 	return rows
