@@ -33,7 +33,7 @@ const (
 // The error is of code approval_not_remembered and says what stands in the
 // way.
 func (e *Engine) Narrow(c Call, s Scope) ([]Rule, error) {
-	template := Rule{Decision: Allow, Priority: AlwaysAllowPriority, Modes: modesFrom(c.Mode), Source: "approval"}
+	template := Rule{Decision: Allow, Approval: true, Priority: AlwaysAllowPriority, Modes: modesFrom(c.Mode), Source: "approval"}
 	switch s {
 	case ScopeSaved:
 		template.Tier = TierUser

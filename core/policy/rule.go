@@ -59,6 +59,12 @@ type Rule struct {
 	// that denies: both count, and the stricter holds. It is set where rules
 	// come from somebody who may tighten and never loosen (CF-09).
 	TightensOnly bool
+	// Approval marks a rule that remembers somebody's answer to a question. It
+	// answers what asks, and never stands in front of what somebody wrote: a
+	// written rule that denies holds, and so does a narrower one that asks
+	// (AR-27). It is set for what [Engine.Narrow] returns and for the file that
+	// approvals are saved to.
+	Approval bool
 
 	Tier    Tier
 	Session bool   // an approval that ends with the process
