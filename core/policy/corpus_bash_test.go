@@ -166,7 +166,8 @@ func TestCorpusAgainstBash(t *testing.T) {
 	e := corpusEngine(t)
 	entries := corpus(t)
 	for _, name := range []string{"everyday.txt", "edits.txt"} {
-		for _, line := range listed(t, name) {
+		lines := listed(t, name)
+		for _, line := range lines[:rounds(20, len(lines))] {
 			entries = append(entries, entry{Line: line})
 		}
 	}

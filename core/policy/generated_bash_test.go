@@ -93,7 +93,7 @@ func TestGeneratedAgainstBash(t *testing.T) {
 	}}})
 	require.NoError(t, err)
 	b := newBox(t)
-	n, ran, allowed := rounds(200, 20_000), 0, 0
+	n, ran, allowed := rounds(120, 20_000), 0, 0
 	for i := range n {
 		line := scripts{rand.New(rand.NewPCG(5, uint64(i)))}.script(3) //nolint:gosec // repeatable, not secret
 		verdict := decide(t, e, line, policy.ModeYolo).Decision
@@ -122,7 +122,7 @@ func TestGeneratedAgainstBash(t *testing.T) {
 func TestSpellingsAgainstBash(t *testing.T) {
 	b := newBox(t)
 	random := rand.New(rand.NewPCG(6, 0)) //nolint:gosec // repeatable, not secret
-	for range rounds(100, 5_000) {
+	for range rounds(40, 5_000) {
 		words := denied[random.IntN(len(denied))]
 		line := spell(random, words)
 		stubs, _ := b.run(t, line)
@@ -149,7 +149,7 @@ func TestTokensAgainstBash(t *testing.T) {
 	b := newBox(t)
 	random := rand.New(rand.NewPCG(7, 0)) //nolint:gosec // repeatable, not secret
 	run := 0
-	for range rounds(10_000, 3_000_000) {
+	for range rounds(5_000, 3_000_000) {
 		var line strings.Builder
 		for range 2 + random.IntN(9) {
 			line.WriteString(tokens[random.IntN(len(tokens))])

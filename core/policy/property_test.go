@@ -42,6 +42,10 @@ func pool(t testing.TB) []string {
 	}
 	lines = append(lines, listed(t, "everyday.txt")...)
 	lines = append(lines, listed(t, "edits.txt")...)
+	// Where a line assigns IFS, splicing it is no longer certain to separate.
+	lines = slices.DeleteFunc(lines, func(line string) bool {
+		return strings.Contains(line, "$IFS") || strings.Contains(line, "${IFS")
+	})
 	lines = slices.DeleteFunc(lines, func(line string) bool { return !closed(line, "\n") || !closed(line, "; ") })
 	require.Greater(t, len(lines), 600, "most lines can be joined")
 	return lines
@@ -398,7 +402,7 @@ func TestManyRules(t *testing.T) {
 		random.Shuffle(len(rules), func(i, j int) { rules[i], rules[j] = rules[j], rules[i] })
 	}
 	seen := map[policy.Verdict]int{}
-	for range rounds(500, 20_000) {
+	for range rounds(200, 20_000) {
 		words := phrase(3 + random.IntN(5))
 		words[0] += "-program" // where another word reads like a program, it may be one
 		want := naive(rules, words)
@@ -409,6 +413,6 @@ func TestManyRules(t *testing.T) {
 		}
 	}
 	for _, verdict := range verdicts {
-		require.Greater(t, seen[verdict], 20, verdict)
+		require.Greater(t, seen[verdict], 10, verdict)
 	}
 }

@@ -12,16 +12,10 @@ func (a *analysis) makeProgram(sc *scope, ws []arg) int {
 		name, value, assigns := strings.Cut(w.template, "=")
 		name = strings.TrimRight(name, ":+?")
 		switch {
-		case strings.HasPrefix(w.head, "--e"), strings.HasPrefix(w.head, "-E"):
-			a.runs(sc, index, i, w.text(), "make reads it as a makefile")
-		case w.is("-f", "--file", "--makefile", "-I", "-C", "-o", "-W", "--directory", "--include-dir"):
-			i++
-			if w.is("-f", "--file", "--makefile") && i < len(ws) && (!ws[i].Static || isDescriptorFile(ws[i].Text)) {
-				a.runs(sc, index, i-1, ws[i].text(), "which makefile is read cannot be told")
-			}
-		case w.is("-f-", "--file=-", "--makefile=-"):
-			a.runs(sc, index, i, w.text(), "which makefile is read cannot be told")
-		case strings.HasPrefix(w.head, "-"):
+		case strings.HasPrefix(w.head, "--"):
+			i = a.makeLong(sc, index, i, ws)
+		case len(w.head) > 1 && w.head[0] == '-':
+			i = a.makeLetters(sc, index, i, ws)
 		case assigns && strings.HasPrefix(w.template, name):
 			if strings.HasSuffix(name, "!") || strings.Contains(value, "$") && w.Static || strings.ContainsAny(value, "`;|&") && w.Static {
 				a.runs(sc, index, i, w.text(), "make or its shell expands the value")
@@ -35,6 +29,73 @@ func (a *analysis) makeProgram(sc *scope, ws []arg) int {
 		}
 	}
 	return index
+}
+
+// makeLong reads a long option of make and returns the index of the last word
+// that belongs to it.
+func (a *analysis) makeLong(sc *scope, index, i int, ws []arg) int {
+	w := ws[i]
+	name, value, attached := strings.Cut(w.template, "=")
+	begins := func(names ...string) bool {
+		for _, full := range names {
+			if len(name) > 2 && strings.HasPrefix(full, name) {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case !w.Static && !strings.Contains(w.head, "="), begins("--eval"):
+		a.runs(sc, index, i, w.text(), "make reads it as a makefile")
+	case begins("--file", "--makefile"):
+		if attached {
+			a.makefile(sc, index, i, w, value)
+		} else if i++; i < len(ws) {
+			a.makefile(sc, index, i-1, ws[i], ws[i].template)
+		}
+	case !attached && begins("--directory", "--include-dir", "--old-file", "--assume-old", "--new-file", "--assume-new", "--what-if"):
+		i++
+	}
+	return i
+}
+
+// makeLetters reads a word of short options of make and returns the index of
+// the last word that belongs to it.
+func (a *analysis) makeLetters(sc *scope, index, i int, ws []arg) int {
+	w := ws[i]
+	for j := 1; j < len(w.head); j++ {
+		rest := w.template[j+1:]
+		switch w.head[j] {
+		case 'E':
+			a.runs(sc, index, i, w.text(), "make reads it as a makefile")
+			return i
+		case 'f':
+			if rest != "" {
+				a.makefile(sc, index, i, w, rest)
+			} else if i++; i < len(ws) {
+				a.makefile(sc, index, i-1, ws[i], ws[i].template)
+			}
+			return i
+		case 'C', 'I', 'o', 'W':
+			if rest == "" {
+				i++
+			}
+			return i
+		case 'j', 'l', 'O', 'd': // a value, if any, is part of the word
+			return i
+		}
+	}
+	if !w.Static {
+		a.runs(sc, index, i, w.text(), "it may be an option that makes make run something")
+	}
+	return i
+}
+
+// makefile asks about a makefile that is not a file of its own.
+func (a *analysis) makefile(sc *scope, index, own int, w arg, path string) {
+	if !w.Static || isDescriptorFile(path) {
+		a.runs(sc, index, own, w.text(), "which makefile is read cannot be told")
+	}
 }
 
 // tar adds tar with the programs that it is told to use.

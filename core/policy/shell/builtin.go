@@ -107,6 +107,8 @@ func (a *analysis) nameArguments(sc *scope, index int, ws []arg) {
 		case names && !w.Static, mayExpand(w.template) && w.Static && names,
 			w.Static && subscriptRuns(w.Text):
 			a.runs(sc, index, i, w.text(), "the name of the variable may run a command")
+		case name == "unset" && w.Text == "PATH": // programs are then looked for where the line runs
+			a.assigned(sc, w.Text, dynamic("…"))
 		case names && name != "unset" && name != "test" && name != "[" && effectOf(w.Text) != harmless && w.Text != "IFS":
 			a.assigned(sc, w.Text, dynamic("…"))
 		}

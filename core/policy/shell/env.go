@@ -126,6 +126,18 @@ func (a *analysis) assigned(sc *scope, name string, value arg) {
 	a.unknown(sc, shown, "programs that this line runs may run or load something else because of "+name)
 }
 
+// assignedNumber adds a part where arithmetic names a variable that makes
+// programs run something: PATH=1 is a folder too.
+func (a *analysis) assignedNumber(sc *scope, x syntax.ArithmExpr, n syntax.Node) {
+	w, ok := x.(*syntax.Word)
+	if !ok || !syntax.ValidName(w.Lit()) {
+		return
+	}
+	if e := effectOf(w.Lit()); e != harmless && e != switches && w.Lit() != "IFS" {
+		a.assigned(sc, w.Lit(), dynamic(a.written(n)))
+	}
+}
+
 // isLoadingFlag tells whether an option in one of the variables that hold
 // options may make a program run or load something. It knows the options of
 // compilers, go, node and less.
@@ -168,6 +180,7 @@ func (a *analysis) declare(sc *scope, d *syntax.DeclClause) int {
 		ws = append(ws, w)
 	}
 	index := a.add(sc, Part{Kind: Builtin, Words: publicWords(ws)})
+	a.references(sc, d, ws)
 	for i, as := range d.Args {
 		switch {
 		case as.Name != nil && !as.Naked:
@@ -179,6 +192,33 @@ func (a *analysis) declare(sc *scope, d *syntax.DeclClause) int {
 	a.substitutions(sc.inside(), d)
 	sc.success = sc.dirs
 	return index
+}
+
+// references judges what a declaration does to variables beside assigning:
+// one may become another name for a variable that makes programs run
+// something, and one that is local has no value at first.
+func (a *analysis) references(sc *scope, d *syntax.DeclClause, ws []arg) {
+	names := d.Variant.Value == "nameref"
+	for _, w := range ws[1:] {
+		names = names || strings.HasPrefix(w.template, "-") && strings.Contains(w.template, "n")
+	}
+	if d.Variant.Value == "export" || d.Variant.Value == "readonly" {
+		return
+	}
+	for _, as := range d.Args {
+		switch {
+		case as.Name == nil:
+		case as.Naked && as.Name.Value == "PATH":
+			a.assigned(sc, "PATH", dynamic("…"))
+		case !names:
+		case as.Naked:
+			a.unknown(sc, a.written(d), "which variable it is another name for cannot be told")
+		default:
+			if v := a.value(as.Value); !v.Static || effectOf(v.Text) != harmless {
+				a.unknown(sc, a.written(as), "it may be another name for a variable that makes programs run something")
+			}
+		}
+	}
 }
 
 // declared judges an argument of export and the like that is a word of its

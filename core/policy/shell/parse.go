@@ -69,17 +69,25 @@ func refuse(command string) string {
 	return ""
 }
 
-// parseBash parses a text. One with a comment that ends in a backslash is
-// refused: the parser continues it on the next line, which bash runs.
+// parseBash parses a text. It refuses what the parser reads otherwise than
+// bash: a comment that ends in a backslash, which the parser continues on the
+// next line, and backquotes three deep, which it takes for plain text.
 func parseBash(text string) (*syntax.File, error) {
-	suspect := strings.Contains(text, "\\\n") && strings.Contains(text, "#")
+	suspect := strings.Contains(text, "\\\n") && strings.Contains(text, "#") || strings.Contains(text, "\\\\`")
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(suspect)).Parse(strings.NewReader(text), "")
 	if err != nil || !suspect {
 		return file, err
 	}
 	syntax.Walk(file, func(node syntax.Node) bool {
-		if c, ok := node.(*syntax.Comment); ok && strings.Contains(c.Text, "\n") {
-			err = errors.New("a comment ends in a backslash")
+		switch n := node.(type) {
+		case *syntax.Comment:
+			if strings.Contains(n.Text, "\n") {
+				err = errors.New("a comment ends in a backslash")
+			}
+		case *syntax.CmdSubst:
+			if n.Backquotes && strings.Contains(text[n.Pos().Offset():n.End().Offset()], "\\\\`") {
+				err = errors.New("backquotes are nested too deeply")
+			}
 		}
 		return err == nil
 	})

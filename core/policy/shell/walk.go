@@ -211,6 +211,13 @@ func (a *analysis) substitutions(sc *scope, n syntax.Node) {
 			if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps && n.Exp.Word.Lit() == "P" {
 				a.unknown(sc, a.written(n), "a prompt expansion may run commands that a value holds")
 			}
+			if n.Exp != nil && n.Param != nil && (n.Exp.Op == syntax.AssignUnset || n.Exp.Op == syntax.AssignUnsetOrNull) {
+				a.assigned(sc, n.Param.Value, a.value(n.Exp.Word))
+			}
+		case *syntax.BinaryArithm:
+			a.assignedNumber(sc, n.X, n)
+		case *syntax.UnaryArithm:
+			a.assignedNumber(sc, n.X, n)
 		case *syntax.DblQuoted:
 			a.quotesInQuotes(sc, n)
 		case *syntax.Redirect:
