@@ -17,6 +17,7 @@ const (
 	NotRemembered      Code = "approval_not_remembered" // an "always" that no rule can hold (AR-21)
 	Cancelled          Code = "cancelled"               // the context ended
 	StopExecution      Code = "stop_execution"          // a step before the call ended the turn
+	ShellExecuteError  Code = "shell_execute_error"     // a command could not be started, or was ended by a limit
 	NotInitialized     Code = "not_initialized"
 	InvalidConfig      Code = "invalid_config"   // construction parameters that cannot be used
 	UntrustedFolder    Code = "untrusted_folder" // refused because the folder is recorded as untrusted (CF-09)
@@ -67,4 +68,10 @@ const (
 	Disappeared   Reason = "disappeared"
 	Unverifiable  Reason = "unverifiable"
 	OpenElsewhere Reason = "open_elsewhere" // another program holds the file open for writing (FS-59)
+)
+
+// Reasons of commands that were ended.
+const (
+	IdleLimit  Reason = "idle_limit"  // it printed nothing for too long
+	TotalLimit Reason = "total_limit" // it ran for too long
 )

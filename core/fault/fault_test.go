@@ -130,13 +130,14 @@ func TestCodesAreKept(t *testing.T) {
 	}
 	kept := strings.Fields(`
 		unknown unhandled_exception invalid_tool_params tool_not_registered policy_violation execution_failed
-		denied_by_user nobody_to_ask approval_not_remembered cancelled stop_execution not_initialized invalid_config untrusted_folder
+		denied_by_user nobody_to_ask approval_not_remembered cancelled stop_execution shell_execute_error not_initialized invalid_config untrusted_folder
 		file_not_found file_write_failure read_content_failure file_too_large permission_denied no_space_left
 		target_is_directory path_not_in_workspace path_is_not_a_directory not_a_regular_file
 		ls_execution_error read_many_files_search_error attempt_to_create_existing_file
 		edit_requires_prior_read file_changed_since_read prior_read_verification_failed base_hash_required
 		invalid_diff ambiguous_diff patch_apply_failed edit_no_occurrence_found edit_expected_occurrence_mismatch
 		edit_no_change edit_preparation_failure
-		never_read partial_read non_text special_file changed disappeared unverifiable open_elsewhere`)
+		never_read partial_read non_text special_file changed disappeared unverifiable open_elsewhere
+		idle_limit total_limit`)
 	require.ElementsMatch(t, found, kept) // none twice
 }
