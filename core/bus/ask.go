@@ -67,7 +67,7 @@ func (b *MessageBus) ask(ctx context.Context, m question) (Answer, error) {
 		return nil, fmt.Errorf("%w: %T is none of its messages, which are passed by value", ErrInvalid, m)
 	}
 	if m.Correlation() == "" {
-		m = m.correlated(newID())
+		m = m.correlated(NewID())
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, fmt.Errorf("bus: ask: %w", err)
@@ -125,9 +125,17 @@ func (b *MessageBus) accept(a Answer) error {
 		return ErrUnknownQuestion
 	case !q.m.takes(a):
 		return fmt.Errorf("%w: %s does not answer %s", ErrInvalid, a.Type(), q.m.Type())
+	case len(q.holders) > 1 && !tells(a):
+		return ErrOthersAsked
 	}
 	b.settle(q, a, nil)
 	return nil
+}
+
+// tells reports whether an answer is one, and not the word that there is none.
+func tells(a Answer) bool {
+	r, ok := a.(ToolConfirmationResponse)
+	return !ok || !r.RequiresUserConfirmation
 }
 
 // settle ends a question with its answer, or with the reason why there is
@@ -198,8 +206,9 @@ func (b *MessageBus) openQuestions() []*openQuestion {
 	return slices.SortedFunc(maps.Values(b.open), func(x, y *openQuestion) int { return cmp.Compare(x.seq, y.seq) })
 }
 
-// newID returns a correlation id: 128 random bits in hex.
-func newID() string {
+// NewID returns a new id, for a question or whatever else needs one of its
+// own: 128 random bits in lower-case hex.
+func NewID() string {
 	var id [16]byte
 	rand.Read(id[:]) // never fails
 	return hex.EncodeToString(id[:])

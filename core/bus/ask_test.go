@@ -96,6 +96,76 @@ func TestCancelledWait(t *testing.T) {
 	})
 }
 
+// AR-24: who cannot answer leaves the question to the others, and ends it only
+// as the last one.
+func TestDecline(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bus.MessageBus) {
+		causes := make(chan error, 1)
+		one := bus.Subscribe(t.Context(), b, func(ctx context.Context, _ request) {
+			<-ctx.Done()
+			causes <- context.Cause(ctx)
+		})
+		two := bus.Subscribe(t.Context(), b, keep)
+		asked := ask(t.Context(), b, "1")
+		synctest.Wait()
+		one.Decline("2") // what it does not have
+		one.Decline("1")
+		require.Equal(t, context.Canceled, <-causes)
+		one.Decline("1")
+		publish(t, b, yes("1"))
+		require.Equal(t, reply{yes("1"), nil}, <-asked)
+
+		asked = ask(t.Context(), b, "3")
+		synctest.Wait()
+		two.Decline("3")
+		synctest.Wait()
+		require.Empty(t, asked)
+		one.Decline("3")
+		require.Equal(t, bus.ErrNobody, (<-asked).err)
+		<-causes
+		require.Equal(t, bus.ErrWithdrawn, b.Publish(yes("3")))
+		require.True(t, b.Listening(bus.TypeToolConfirmationRequest))
+	})
+}
+
+// A question that is declined before its turn is not handed over.
+func TestDeclineBeforeItsTurn(t *testing.T) {
+	bubble(t, func(t *testing.T, b *bus.MessageBus) {
+		var shown []string
+		s := bus.Subscribe(t.Context(), b, func(ctx context.Context, q request) {
+			shown = append(shown, q.CorrelationID)
+			<-ctx.Done()
+		})
+		first := ask(t.Context(), b, "1")
+		synctest.Wait()
+		second := ask(t.Context(), b, "2")
+		synctest.Wait()
+		s.Decline("2")
+		require.Equal(t, bus.ErrNobody, (<-second).err)
+		s.Decline("1")
+		require.Equal(t, bus.ErrNobody, (<-first).err)
+		require.Equal(t, []string{"1"}, shown)
+	})
+}
+
+// An answer that says that it is none does not end the question for others; as
+// the only one it does (AR-24).
+func TestAnswerThatIsNone(t *testing.T) {
+	none := response{CorrelationID: "1", RequiresUserConfirmation: true}
+	bubble(t, func(t *testing.T, b *bus.MessageBus) {
+		bus.Subscribe(t.Context(), b, keep)
+		person := bus.Subscribe(t.Context(), b, keep)
+		asked := ask(t.Context(), b, "1")
+		synctest.Wait()
+		require.Equal(t, bus.ErrOthersAsked, b.Publish(none))
+		synctest.Wait()
+		require.Empty(t, asked)
+		person.Unsubscribe()
+		publish(t, b, none)
+		require.Equal(t, reply{none, nil}, <-asked)
+	})
+}
+
 // There is no limit but the caller's.
 func TestNoTimeLimit(t *testing.T) {
 	bubble(t, func(t *testing.T, b *bus.MessageBus) {

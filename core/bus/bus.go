@@ -72,7 +72,8 @@ func New(o Options) *MessageBus {
 //
 // An answer is first given to whoever asked the question with its correlation
 // id; if that fails, nobody else sees it either, and the error is
-// [ErrAnswered], [ErrWithdrawn] or [ErrUnknownQuestion]. Subscribers of its
+// [ErrAnswered], [ErrWithdrawn], [ErrUnknownQuestion] or, for an answer that
+// says that it is none, [ErrOthersAsked]. Subscribers of its
 // type see it afterwards, so that other front ends can close their dialogs.
 //
 // A question is refused with [ErrInvalid]: see [Ask]. Once the bus is closed

@@ -33,7 +33,8 @@ type ToolConfirmationResponse struct {
 	Outcome       Outcome `json:"outcome,omitempty"` // "": proceed_once if Confirmed, else cancel
 	Payload       Payload `json:"payload,omitzero"`
 	// RequiresUserConfirmation says that whoever answers is no person and
-	// cannot tell; it is not a yes.
+	// cannot tell; it is not a yes. It ends the question only if nobody else
+	// is asked: a front end that cannot tell uses [Subscription.Decline].
 	RequiresUserConfirmation bool `json:"requiresUserConfirmation,omitempty"`
 }
 

@@ -19,6 +19,9 @@ var (
 	// ErrWithdrawn is returned to whoever answers a question that nobody
 	// waits for any more.
 	ErrWithdrawn = errors.New("bus: the question has been withdrawn")
+	// ErrOthersAsked is returned to who answers that it cannot answer, while
+	// others still can: see [Subscription.Decline].
+	ErrOthersAsked = errors.New("bus: others are asked too, so who cannot answer must decline")
 	// ErrUnknownQuestion is returned to whoever answers a question that was
 	// never asked, or so long ago that the bus has forgotten it.
 	ErrUnknownQuestion = errors.New("bus: there is no such question")

@@ -42,8 +42,9 @@ type queued struct {
 // dialog shown meanwhile should then be closed.
 //
 // Who subscribes to a question is one who can answer it, from the handler or
-// later, by publishing its answer; questions that are still open come first.
-// One that ends before its turn is not handed over.
+// later, by publishing its answer, or says by [Subscription.Decline] that it
+// cannot; questions that are still open come first. One that ends before its
+// turn is not handed over.
 //
 // A handler may publish, ask, subscribe and unsubscribe; while it asks, its
 // own subscription stands still. It must not close the bus. One that panics
@@ -116,6 +117,19 @@ func (b *MessageBus) subscribe(ctx context.Context, s *Subscription) *Subscripti
 // it may be called from there. [Subscription.Done] tells when that has
 // returned. Unsubscribing again does nothing.
 func (s *Subscription) Unsubscribe() { s.end(context.Canceled) }
+
+// Decline gives up the question with a correlation id: this subscriber cannot
+// answer it, and others still may. It ends the ctx of a handler that has the
+// question; one to whom it was not handed over yet does not get it. If nobody
+// else has it, it ends with [ErrNobody]. A question that this subscription
+// does not have, or no longer has, is left as it is.
+func (s *Subscription) Decline(id string) {
+	s.bus.mu.Lock()
+	defer s.bus.mu.Unlock()
+	if q := s.bus.open[id]; q != nil {
+		s.bus.giveUp(q, s)
+	}
+}
 
 // Done is closed once the subscription has ended and its handler does not run
 // and never will again. A handler must not wait for it.
