@@ -9,9 +9,16 @@ type ToolConfirmationRequest struct {
 	ToolAnnotations map[string]any `json:"toolAnnotations,omitempty"` // what that server says of the tool; not verified
 	Subagent        string         `json:"subagent,omitempty"`        // who calls; "" is the main agent
 	Details         Confirmation   `json:"details"`
-	Decision        Explanation    `json:"decision"`           // why it is asked
-	Outcomes        []Outcome      `json:"outcomes"`           // the answers that are taken, in the order to offer them
-	Modified        bool           `json:"modified,omitempty"` // Details show what a person has changed
+	Decision        Explanation    `json:"decision"`            // why it is asked
+	Outcomes        []Outcome      `json:"outcomes"`            // the answers that are taken, in the order to offer them
+	Remembers       []Remembered   `json:"remembers,omitempty"` // what those of them stand for that last, in the same order
+	Modified        bool           `json:"modified,omitempty"`  // Details show what a person has changed
+}
+
+// Remembered is what an outcome would let run from then on.
+type Remembered struct {
+	Outcome Outcome  `json:"outcome"`
+	Rules   []string `json:"rules"` // in short form, as "allow run_shell_command(git status)"; at least one
 }
 
 // Type returns [TypeToolConfirmationRequest].

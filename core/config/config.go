@@ -4,7 +4,6 @@ package config
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -88,7 +87,7 @@ func New(p Parameters) (*Config, error) {
 		p.Logger = slog.New(slog.DiscardHandler)
 	}
 	if p.SessionID == "" {
-		p.SessionID = newSessionID()
+		p.SessionID = bus.NewID()
 	}
 	p.IncludeDirs, p.Tools = slices.Clone(p.IncludeDirs), slices.Clone(p.Tools)
 	p.Rules = slices.Clone(p.Rules)
@@ -102,12 +101,6 @@ func New(p Parameters) (*Config, error) {
 		c.hatch.set(true)
 	}
 	return c, nil
-}
-
-func newSessionID() string {
-	var b [16]byte
-	rand.Read(b[:]) // never fails
-	return hex.EncodeToString(b[:])
 }
 
 // Initialize opens the workspace and registers the tools (AR-03); it changes

@@ -1,5 +1,7 @@
 package config
 
+import "github.com/fettle-dev/fettle/core/bus"
+
 // StartNewSession begins a new conversation in this Config, as /clear or
 // resuming a saved history does (AR-04): the cache and the tracker are
 // cleared, and versions start again, above highestVersion, which is 0 for an
@@ -11,7 +13,7 @@ func (c *Config) StartNewSession(id string, highestVersion int64) (string, error
 		return "", err
 	}
 	if id == "" {
-		id = newSessionID()
+		id = bus.NewID()
 	}
 	s.state.StartSession(highestVersion)
 	s.tracker.ClearSession()

@@ -3,6 +3,7 @@ package config
 import (
 	"slices"
 
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
@@ -33,7 +34,7 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 		return nil, err
 	}
 	p := c.params
-	p.SessionID = newSessionID()
+	p.SessionID = bus.NewID()
 	p.ApprovalMode = c.mode
 	if d.ApprovalMode != "" {
 		p.ApprovalMode = d.ApprovalMode

@@ -176,13 +176,16 @@ func (r *rules) Remember(ctx context.Context, c policy.Call, scope policy.Scope)
 	return narrowed, r.Add(narrowed...)
 }
 
-// CanRemember reports whether Remember would find rules.
-func (r *rules) CanRemember(c policy.Call, scope policy.Scope) bool {
+// CanRemember returns the rules that Remember would find, without their source.
+func (r *rules) CanRemember(c policy.Call, scope policy.Scope) []policy.Rule {
 	if scope == policy.ScopeSaved && r.saveTo == "" {
-		return false
+		return nil
 	}
-	_, err := r.Narrow(c, scope)
-	return err == nil
+	narrowed, err := r.Narrow(c, scope)
+	if err != nil {
+		return nil
+	}
+	return narrowed
 }
 
 // situate fills in what the session knows of a call.

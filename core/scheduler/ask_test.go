@@ -57,6 +57,14 @@ func edits(content string) bus.ToolConfirmationResponse {
 	return bus.ToolConfirmationResponse{Outcome: bus.ModifyWithEditor, Confirmed: true, Payload: bus.Payload{NewContent: &content}}
 }
 
+// lasts are the outcomes that hold for more than their call.
+func lasts() map[bus.Outcome]policy.Scope {
+	return map[bus.Outcome]policy.Scope{
+		bus.ProceedAlways: policy.ScopeSession, bus.ProceedAlwaysAndSave: policy.ScopeSaved,
+		bus.ProceedAlwaysTool: policy.ScopeTool, bus.ProceedAlwaysServer: policy.ScopeServer,
+	}
+}
+
 // AR-20: which answers a person is offered, in order.
 func TestOutcomesOffered(t *testing.T) {
 	all := func(policy.Scope) bool { return true }
@@ -97,6 +105,14 @@ func TestOutcomesOffered(t *testing.T) {
 				got = append(got, string(o))
 			}
 			require.Equal(t, tt.want, strings.Join(got, " "))
+
+			var want []bus.Remembered
+			for _, o := range s.questions[0].Outcomes {
+				if scope := lasts()[o]; scope != "" {
+					want = append(want, bus.Remembered{Outcome: o, Rules: []string{"allow fake for " + string(scope)}})
+				}
+			}
+			require.Equal(t, want, s.questions[0].Remembers, "what each of them stands for")
 		})
 	}
 	s, _ := newModifiable(policy.AskUser)
@@ -181,10 +197,7 @@ func asError(r scheduler.Response) error {
 // AR-15, AR-21: an approval for more than this call is remembered before the
 // call runs, and told as a rule.
 func TestRemember(t *testing.T) {
-	for outcome, scope := range map[bus.Outcome]policy.Scope{
-		bus.ProceedAlways: policy.ScopeSession, bus.ProceedAlwaysAndSave: policy.ScopeSaved,
-		bus.ProceedAlwaysTool: policy.ScopeTool, bus.ProceedAlwaysServer: policy.ScopeServer,
-	} {
+	for outcome, scope := range lasts() {
 		s := newSetup(tools.KindFetch, policy.AskUser, outcome)
 		s.options.Subject = func(c *policy.Call) { c.Server = "srv" }
 		s.policy.canRemember = func(policy.Scope) bool { return true }
@@ -209,6 +222,50 @@ func TestRemember(t *testing.T) {
 		}
 		require.Equal(t, []bus.UpdatePolicy{want}, told)
 		require.Equal(t, "build decide confirm remember execute", strings.Join(s.steps, " "))
+	}
+}
+
+// 18020, 22169: the rules that a person is shown with an answer are those that
+// the answer brings into force, and they hold for the next such call.
+func TestShownRuleIsTheRule(t *testing.T) {
+	for _, command := range []string{"./gradlew build", "git push origin main", "go test ./... && make -n all"} {
+		set := toolset{}
+		set.add("run_shell_command", tools.KindExecute, false, done)
+		e, err := policy.NewEngine(policy.Options{})
+		require.NoError(t, err)
+		b := bus.New(bus.Options{})
+		var shown []string
+		asked := 0
+		bus.Subscribe(t.Context(), b, func(_ context.Context, q bus.ToolConfirmationRequest) {
+			asked++
+			a := says(bus.ProceedOnce)
+			for _, r := range q.Remembers {
+				if r.Outcome == bus.ProceedAlways {
+					a, shown = says(r.Outcome), r.Rules
+				}
+			}
+			a.CorrelationID = q.CorrelationID
+			_ = b.Publish(a)
+		})
+		s := scheduler.New(scheduler.Options{Tools: set, Bus: b, Policy: scheduler.InMemory(e),
+			Subject: func(c *policy.Call) { c.Dir, c.Roots = "/w", []string{"/w"} }})
+		args, err := json.Marshal(map[string]string{"command": command})
+		require.NoError(t, err)
+		for range 2 {
+			r := s.Run(t.Context(), scheduler.Request{Tool: "run_shell_command", Args: args})
+			require.Equal(t, scheduler.StatusSuccess, r.Status)
+			require.Empty(t, r.Notices)
+		}
+		require.NoError(t, b.Close())
+		require.Equal(t, 1, asked, command)
+		var inForce []string
+		for _, r := range e.Rules() {
+			if r.Session {
+				inForce = append(inForce, r.String())
+			}
+		}
+		require.NotEmpty(t, shown)
+		require.Equal(t, shown, inForce)
 	}
 }
 
@@ -468,14 +525,16 @@ func TestInMemory(t *testing.T) {
 	c := policy.Call{Tool: "fetch", Kind: "fetch", Params: json.RawMessage(`{}`)}
 	require.Equal(t, policy.AskUser, p.Decide(c).Decision)
 	for _, scope := range []policy.Scope{policy.ScopeSaved, policy.ScopeServer} { // no file, no server
-		require.False(t, p.CanRemember(c, scope))
+		require.Empty(t, p.CanRemember(c, scope))
 		_, err = p.Remember(t.Context(), c, scope)
 		require.Equal(t, fault.NotRemembered, fault.CodeOf(err))
 	}
 	require.Equal(t, policy.AskUser, p.Decide(c).Decision)
-	require.True(t, p.CanRemember(c, policy.ScopeTool))
+	shown := p.CanRemember(c, policy.ScopeTool)
+	require.Equal(t, policy.AskUser, p.Decide(c).Decision)
 	rules, err := p.Remember(t.Context(), c, policy.ScopeTool)
 	require.NoError(t, err)
 	require.NotEmpty(t, rules)
+	require.Equal(t, shown, rules)
 	require.Equal(t, policy.Allow, p.Decide(c).Decision)
 }

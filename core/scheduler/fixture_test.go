@@ -92,8 +92,11 @@ func (p *stub) Remember(_ context.Context, c policy.Call, s policy.Scope) ([]pol
 	return p.remember(c, s)
 }
 
-func (p *stub) CanRemember(_ policy.Call, s policy.Scope) bool {
-	return p.canRemember != nil && p.canRemember(s)
+func (p *stub) CanRemember(c policy.Call, s policy.Scope) []policy.Rule {
+	if p.canRemember == nil || !p.canRemember(s) {
+		return nil
+	}
+	return []policy.Rule{{Tools: []string{c.Tool}, Decision: policy.Allow, Subagent: string(s)}}
 }
 
 // setup is a scheduler over a fake, with a person who answers and records of

@@ -19,9 +19,10 @@ type Policy interface {
 	// force. The error says why the approval is not remembered; nothing has
 	// then changed.
 	Remember(ctx context.Context, c policy.Call, s policy.Scope) ([]policy.Rule, error)
-	// CanRemember reports whether Remember can be expected to succeed; a
-	// person is offered nothing else.
-	CanRemember(c policy.Call, s policy.Scope) bool
+	// CanRemember returns the rules that Remember would put in force, so that a
+	// person is shown what an answer stands for. Where there are none the
+	// answer is not offered. It changes nothing.
+	CanRemember(c policy.Call, s policy.Scope) []policy.Rule
 }
 
 // InMemory returns a Policy that decides by an engine and keeps approvals in
@@ -42,12 +43,15 @@ func (p inMemory) Remember(_ context.Context, c policy.Call, s policy.Scope) ([]
 	return rules, p.Add(rules...)
 }
 
-func (p inMemory) CanRemember(c policy.Call, s policy.Scope) bool {
+func (p inMemory) CanRemember(c policy.Call, s policy.Scope) []policy.Rule {
 	if s == policy.ScopeSaved {
-		return false
+		return nil
 	}
-	_, err := p.Narrow(c, s)
-	return err == nil
+	rules, err := p.Narrow(c, s)
+	if err != nil {
+		return nil
+	}
+	return rules
 }
 
 // withoutRules is the Policy of a scheduler that was given none.

@@ -1,8 +1,6 @@
 package scheduler
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/bus"
@@ -20,8 +18,9 @@ func (c *call) question(details *tools.Confirmation, modified bool) bus.ToolConf
 		}
 	}
 	shown.SystemMessage = strings.Join(says, "\n")
+	outcomes, remembers := c.outcomes(details)
 	return bus.ToolConfirmationRequest{
-		CorrelationID:   newCorrelationID(),
+		CorrelationID:   bus.NewID(),
 		CallID:          c.request.CallID,
 		ToolCall:        c.toolCall(),
 		ServerName:      c.subject.Server,
@@ -29,33 +28,40 @@ func (c *call) question(details *tools.Confirmation, modified bool) bus.ToolConf
 		Subagent:        c.subject.Subagent,
 		Details:         shown,
 		Decision:        explain(c.decision),
-		Outcomes:        c.outcomes(details),
+		Outcomes:        outcomes,
+		Remembers:       remembers,
 		Modified:        modified,
 	}
 }
 
-// newCorrelationID returns 128 random bits in hex.
-func newCorrelationID() string {
-	var b [16]byte
-	rand.Read(b[:]) // never fails
-	return hex.EncodeToString(b[:])
-}
-
-// outcomes lists the answers that make sense. What would not keep the next
-// such call from being asked about is not offered.
-func (c *call) outcomes(details *tools.Confirmation) []bus.Outcome {
-	offered := []bus.Outcome{bus.ProceedOnce}
+// outcomes lists the answers that make sense, and what those stand for that
+// last. What would not keep the next such call from being asked about is not
+// offered.
+func (c *call) outcomes(details *tools.Confirmation) (offered []bus.Outcome, remembers []bus.Remembered) {
+	offered = []bus.Outcome{bus.ProceedOnce}
 	if !c.tightened && c.decision.Decision == policy.AskUser {
 		for _, o := range []bus.Outcome{bus.ProceedAlways, bus.ProceedAlwaysAndSave, bus.ProceedAlwaysTool, bus.ProceedAlwaysServer} {
-			if c.offers(o) && c.o.Policy.CanRemember(c.subject, scopeOf(o)) {
+			if !c.offers(o) {
+				continue
+			}
+			if rules := c.o.Policy.CanRemember(c.subject, scopeOf(o)); len(rules) > 0 {
 				offered = append(offered, o)
+				remembers = append(remembers, bus.Remembered{Outcome: o, Rules: shortForms(rules)})
 			}
 		}
 	}
 	if _, ok := c.inv.(tools.Modifiable); ok && details.EditDetails != nil {
 		offered = append(offered, bus.ModifyWithEditor)
 	}
-	return append(offered, bus.Cancel)
+	return append(offered, bus.Cancel), remembers
+}
+
+func shortForms(rules []policy.Rule) []string {
+	forms := make([]string, len(rules))
+	for i, r := range rules {
+		forms[i] = r.String()
+	}
+	return forms
 }
 
 // offers reports whether an approval of that reach suits the tool: a whole
