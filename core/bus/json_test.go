@@ -136,7 +136,7 @@ func TestNames(t *testing.T) {
 		"serverName toolName toolDisplayName prompt urls[] bases[].path bases[].sha256")
 	const failure = "type message remedy reason"
 	want := map[bus.Type]string{
-		bus.TypeToolConfirmationRequest: "correlationId callId toolCall.name toolCall.args serverName toolAnnotations subagent outcomes[] modified " +
+		bus.TypeToolConfirmationRequest: "correlationId callId toolCall.name toolCall.args serverName toolAnnotations subagent outcomes[] modified remembers[].outcome remembers[].rules[] " +
 			details + " " + decision,
 		bus.TypeToolConfirmationResponse: "correlationId confirmed outcome requiresUserConfirmation " +
 			"payload.newContent payload.answers payload.approved payload.approvalMode payload.feedback",
