@@ -1,0 +1,214 @@
+package process
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// platform is what a child is on Linux: the leader of a session of its own,
+// which is not reaped before all is settled, so that its number stays taken.
+type platform struct {
+	pid  int
+	mark []byte // the child's cookie
+}
+
+// group is what an ended command left running.
+type group struct{ members []member }
+
+// member is a process; its number alone may be given away once it has ended.
+type member struct {
+	pid   int
+	start uint64 // in ticks since boot
+}
+
+func (g group) empty() bool { return len(g.members) == 0 }
+
+func (g group) pids() []int {
+	var pids []int
+	for _, m := range g.members {
+		pids = append(pids, m.pid)
+	}
+	return pids
+}
+
+// launch starts the shell in a session of its own: one group that holds what
+// it starts, and no terminal that something could ask at.
+func (c *child) launch(cmd *exec.Cmd) error {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	c.pid, c.mark = cmd.Process.Pid, []byte(c.cookie)
+	return nil
+}
+
+// awaitExit returns when the shell has ended.
+func (p *platform) awaitExit(*exec.Cmd) {
+	for {
+		err := unix.Waitid(unix.P_PID, p.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		if !errors.Is(err, unix.EINTR) {
+			return
+		}
+	}
+}
+
+func (p *platform) terminate() { p.signal(syscall.SIGTERM) }
+func (p *platform) kill()      { p.signal(syscall.SIGKILL) }
+
+func (p *platform) signal(sig syscall.Signal) {
+	_ = syscall.Kill(-p.pid, sig) // nobody left is well
+	signalAll(p.members(0), sig)
+}
+
+// lives reports whether something still runs that belongs to the command.
+func (p *platform) lives() bool { return len(p.members(0)) > 0 }
+
+func (p *platform) beforeFinish() {}
+
+// leftBehind returns what an ended shell has left running. It looks at
+// processes of higher numbers alone, which are those that came later unless
+// the numbers have begun again meanwhile.
+func (p *platform) leftBehind() group { return group{p.members(p.pid + 1)} }
+
+// reap gives the shell's number back. Nothing is signalled afterwards.
+func (p *platform) reap(cmd *exec.Cmd) Exit {
+	_ = cmd.Wait() // the state says more
+	return exitOf(cmd.ProcessState)
+}
+
+func exitOf(state *os.ProcessState) Exit {
+	if state == nil {
+		return Exit{Code: -1}
+	}
+	status, ok := state.Sys().(syscall.WaitStatus)
+	if ok && status.Signaled() {
+		return Exit{Code: -1, Signal: unix.SignalName(status.Signal())}
+	}
+	return Exit{Code: state.ExitCode()}
+}
+
+// members returns the living processes, numbered from first on, that are in
+// the shell's session or have its mark in their environment, in order.
+func (p *platform) members(first int) []member {
+	return find(first, func(pid, session int) bool { return session == p.pid || marked(pid, p.mark) })
+}
+
+// find returns the living processes that belong, by number and session.
+func find(first int, belongs func(pid, session int) bool) []member {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close() //nolint:errcheck // read only
+	names, _ := dir.Readdirnames(-1)
+	self := os.Getpid()
+	var found []member
+	for _, name := range names {
+		pid, err := strconv.Atoi(name)
+		if err != nil || pid < first || pid == self {
+			continue
+		}
+		m, session, ok := look(pid)
+		if ok && belongs(pid, session) {
+			found = append(found, m)
+		}
+	}
+	return found
+}
+
+// look returns a living process and its session.
+func look(pid int) (m member, session int, ok bool) {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return member{}, 0, false
+	}
+	// The name, in brackets, may hold anything; from the state on: state ppid
+	// pgrp session tty tpgid flags … starttime is the 20th.
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
+	if len(fields) < 20 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
+		return member{}, 0, false
+	}
+	session, err1 := strconv.Atoi(string(fields[3]))
+	start, err2 := strconv.ParseUint(string(fields[19]), 10, 64)
+	return member{pid, start}, session, err1 == nil && err2 == nil
+}
+
+// marked reports whether a process has mark in its environment. Those of other
+// users show nothing.
+func marked(pid int, mark []byte) bool {
+	environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	if err != nil {
+		return false
+	}
+	for at := bytes.Index(environ, mark); at >= 0; at = bytes.Index(environ, mark) {
+		environ = environ[at+len(mark):]
+		if len(environ) == 0 || environ[0] < '0' || environ[0] > '9' { // not that of a later command
+			return true
+		}
+	}
+	return false
+}
+
+// signalAll signals processes, and no others that have got their numbers.
+func signalAll(members []member, sig syscall.Signal) {
+	for _, m := range members {
+		p, err := os.FindProcess(m.pid) // holds on to whoever has the number now
+		if err != nil {
+			continue
+		}
+		if now, _, ok := look(m.pid); ok && now == m {
+			_ = p.Signal(sig)
+		}
+		_ = p.Release()
+	}
+}
+
+// endLeft ends what is still running of what commands have left, and all else
+// that has the token in its environment.
+func endLeft(left []group, token string, grace time.Duration) {
+	known := make(map[member]bool)
+	for _, g := range left {
+		for _, m := range g.members {
+			known[m] = true
+		}
+	}
+	mark := []byte(token)
+	living := func() []member {
+		return find(0, func(pid, _ int) bool {
+			m, _, ok := look(pid)
+			return ok && known[m] || hasToken(pid, mark)
+		})
+	}
+	members := living()
+	if len(members) == 0 {
+		return
+	}
+	if grace >= 0 {
+		signalAll(members, syscall.SIGTERM)
+	}
+	const killing, step = 5 * time.Second, 5 * time.Millisecond
+	begun := time.Now()
+	again := time.NewTicker(step)
+	defer again.Stop()
+	for time.Since(begun) < max(grace, 0)+killing {
+		if members = living(); len(members) == 0 {
+			return
+		}
+		if time.Since(begun) >= grace {
+			signalAll(members, syscall.SIGKILL)
+		}
+		<-again.C
+	}
+}
+
+func hasToken(pid int, token []byte) bool {
+	environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	return err == nil && bytes.Contains(environ, token)
+}

@@ -1,0 +1,157 @@
+// Package process runs shell commands and keeps background ones. Whatever it
+// has started ends, at the latest, when its Service is closed.
+package process
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// Options configure a [Service]. Every field may be zero.
+type Options struct {
+	// Marker is the environment variable that tells a program who runs it: it
+	// is set to 1. A second one, with _COMMAND_ID after it, is how processes
+	// are found again that have left their group. "": FETTLE.
+	Marker string
+	// Environ returns the environment that commands inherit. nil: os.Environ.
+	Environ func() []string
+
+	// HeadBytes and TailBytes are how much is kept of the beginning and of the
+	// end of a command's output, in bytes. Zero: 8,000 and 32,000.
+	HeadBytes, TailBytes int
+	// SaveDir is the folder for outputs that were cut, made with mode 0700
+	// where it is absent; their files have mode 0600. "": they are not saved.
+	SaveDir string
+	// SaveBytes caps one saved output, in bytes. Zero: 2 GiB.
+	SaveBytes int64
+
+	// Total ends a command that runs longer. Zero: 1 hour; negative: no limit.
+	// Idle ends one that prints nothing for so long. Zero: 5 minutes; negative:
+	// no limit. Neither holds for background processes.
+	Total, Idle time.Duration
+	// Grace is how long a command has between SIGTERM and SIGKILL. Zero: 1
+	// second; negative: none.
+	Grace time.Duration
+	// Quiet is for how long nothing more must have come from processes that
+	// hold the output of a command that has ended, until they are no longer
+	// listened to. Zero: 100 milliseconds. After ten times that they are
+	// not, whatever comes.
+	Quiet time.Duration
+
+	// UnreadBytes is how much output is kept of a background process until it
+	// is read, in bytes; of more the oldest is dropped. Zero: 256 KiB.
+	UnreadBytes int
+	// MaxBackground is how many background processes may run at once. Zero: 32.
+	MaxBackground int
+}
+
+func (o Options) withDefaults() Options {
+	o.Marker = or(o.Marker, "FETTLE")
+	if o.Environ == nil {
+		o.Environ = os.Environ
+	}
+	o.HeadBytes = or(o.HeadBytes, 8_000)
+	o.TailBytes = or(o.TailBytes, 32_000)
+	o.SaveBytes = or(o.SaveBytes, 2<<30)
+	o.Total = or(o.Total, time.Hour)
+	o.Idle = or(o.Idle, 5*time.Minute)
+	o.Grace = or(o.Grace, time.Second)
+	o.Quiet = or(o.Quiet, 100*time.Millisecond)
+	o.UnreadBytes = or(o.UnreadBytes, 256<<10)
+	o.MaxBackground = or(o.MaxBackground, 32)
+	return o
+}
+
+// or returns v, or what stands for its zero.
+func or[T comparable](v, otherwise T) T {
+	var zero T
+	if v == zero {
+		return otherwise
+	}
+	return v
+}
+
+// Service runs commands for one session (TO-09, TO-17). It is safe for
+// concurrent use. New makes no goroutine and does no I/O; a Service that has
+// started something is to be closed.
+type Service struct {
+	o     Options
+	token string // in the environment of all that it starts
+	shell func() (string, error)
+
+	closing chan struct{}  // closed by Close
+	active  sync.WaitGroup // commands that run, goroutines of background processes
+
+	mu         sync.Mutex
+	closed     bool
+	left       []group       // of ended commands that left processes behind
+	lastID     int           // of what was started
+	background []*background // oldest first
+	running    int           // of them, and of those that are being started
+	lastHandle int
+}
+
+// New returns a Service.
+func New(o Options) *Service {
+	var b [8]byte
+	rand.Read(b[:]) // never fails
+	return &Service{
+		o: o.withDefaults(), token: hex.EncodeToString(b[:]),
+		shell: sync.OnceValues(findShell), closing: make(chan struct{}),
+	}
+}
+
+// Close ends every command and background process and what they left behind,
+// with SIGTERM and then SIGKILL, and waits until they are gone. Further calls
+// wait too; what is started later is refused with code not_initialized.
+//
+// On Linux processes are found by their session and by their environment, so
+// also those that became daemons, unless they have erased that too. On other
+// Unix systems they are found by their group alone, on Windows by their job.
+func (s *Service) Close() error {
+	s.mu.Lock()
+	first := !s.closed
+	s.closed = true
+	if first {
+		close(s.closing)
+	}
+	s.mu.Unlock()
+	s.active.Wait()
+	if first {
+		s.mu.Lock()
+		left, started := s.left, s.lastID > 0
+		s.left = nil
+		s.mu.Unlock()
+		if started {
+			endLeft(left, s.token, s.o.Grace)
+		}
+	}
+	return nil
+}
+
+// enter notes that something runs, until leave is called, so that Close waits
+// for it.
+func (s *Service) enter(op string) (leave func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, fault.New(fault.NotInitialized, op, "The session has ended, so no command is run.", "Start a new session.")
+	}
+	s.active.Add(1)
+	return s.active.Done, nil
+}
+
+// leaveBehind remembers what an ended command has left running.
+func (s *Service) leaveBehind(g group) {
+	if g.empty() {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.left = append(s.left, g)
+}
