@@ -144,28 +144,52 @@ func explain(reason, rule, tier, source string, line int) string {
 	return oneLine(text)
 }
 
-// remembers says in words what an answer would allow from now on, "" for one
-// that holds for this call alone.
+// remembers says what an answer would allow from now on, "" for one that holds
+// for this call alone: for a command line the rules, as no words are as exact,
+// for others in words with the rules behind them.
 func remembers(q bus.ToolConfirmationRequest, o bus.Outcome) string {
-	server := q.ServerName
-	if m := q.Details.MCPDetails; m != nil && server == "" {
-		server = m.ServerName
-	}
-	what := ""
-	switch o {
-	case bus.ProceedAlways, bus.ProceedAlwaysAndSave:
-		what = narrowed(q)
-	case bus.ProceedAlwaysTool:
-		what = "any call of " + q.ToolCall.Name
-	case bus.ProceedAlwaysServer:
-		what = "any tool of the server " + server
-	default:
+	what := inWords(q, o)
+	if what == "" {
 		return ""
+	}
+	switch rules := rulesOf(q, o); {
+	case rules == "":
+	case q.Details.ExecDetails != nil:
+		what = rules
+	default:
+		what += " (rule: " + rules + ")"
 	}
 	if o == bus.ProceedAlwaysAndSave {
 		return "from now on, kept in your policy file: " + oneLine(what)
 	}
 	return "until this session ends: " + oneLine(what)
+}
+
+// rulesOf lists the rules that an outcome stands for.
+func rulesOf(q bus.ToolConfirmationRequest, o bus.Outcome) string {
+	for _, r := range q.Remembers {
+		if r.Outcome == o {
+			return strings.Join(r.Rules, "; ")
+		}
+	}
+	return ""
+}
+
+// inWords names the calls that an outcome that lasts is about.
+func inWords(q bus.ToolConfirmationRequest, o bus.Outcome) string {
+	server := q.ServerName
+	if m := q.Details.MCPDetails; m != nil && server == "" {
+		server = m.ServerName
+	}
+	switch o {
+	case bus.ProceedAlways, bus.ProceedAlwaysAndSave:
+		return narrowed(q)
+	case bus.ProceedAlwaysTool:
+		return "any call of " + q.ToolCall.Name
+	case bus.ProceedAlwaysServer:
+		return "any tool of the server " + server
+	}
+	return ""
 }
 
 // narrowed names the calls that are like this one.
@@ -175,7 +199,7 @@ func narrowed(q bus.ToolConfirmationRequest) string {
 	case c.EditDetails != nil:
 		return q.ToolCall.Name + " on " + c.FilePath
 	case c.ExecDetails != nil:
-		return "commands like those above that ask, told by program and subcommand; one that deletes or runs others, by all its words"
+		return "commands like those above that ask"
 	case c.MCPDetails != nil:
 		return fmt.Sprintf("the tool %s of the server %s, with any arguments", c.ToolName, c.ServerName)
 	}

@@ -31,9 +31,15 @@ func newTerminal(in io.Reader, out io.Writer, colour bool) *terminal {
 // attach subscribes the person to the questions of a bus; they come one at a
 // time. The function that ends it returns once nobody is asked any more.
 func (t *terminal) attach(ctx context.Context, b *bus.MessageBus) (detach func()) {
-	questions := bus.Subscribe(ctx, b, func(ctx context.Context, q bus.ToolConfirmationRequest) {
-		t.answer(ctx, b, q)
+	var questions *bus.Subscription
+	subscribed := make(chan struct{})
+	questions = bus.Subscribe(ctx, b, func(ctx context.Context, q bus.ToolConfirmationRequest) {
+		if !t.answer(ctx, b, q) {
+			<-subscribed
+			questions.Decline(q.CorrelationID)
+		}
 	})
+	close(subscribed)
 	rules := bus.Subscribe(ctx, b, func(_ context.Context, u bus.UpdatePolicy) {
 		t.say("Remembered: %s\n", describeRule(u))
 	})
@@ -54,22 +60,20 @@ func (t *terminal) say(format string, args ...any) bool {
 }
 
 // answer puts a question to the person and publishes what the person says. A
-// question that ends meanwhile gets none.
-func (t *terminal) answer(ctx context.Context, b *bus.MessageBus, q bus.ToolConfirmationRequest) {
-	var response bus.ToolConfirmationResponse
-	ok := true
-	if t.say("%s", renderQuestion(q, t.colour)) {
-		response, ok = t.choose(ctx, q)
-	} else { // nobody has seen it
-		response = bus.ToolConfirmationResponse{CorrelationID: q.CorrelationID, Outcome: bus.Cancel, RequiresUserConfirmation: true}
+// question that ends meanwhile gets none. It reports whether the question could
+// be shown; if not, there is no answer either.
+func (t *terminal) answer(ctx context.Context, b *bus.MessageBus, q bus.ToolConfirmationRequest) (shown bool) {
+	if !t.say("%s", renderQuestion(q, t.colour)) {
+		return false
 	}
+	response, ok := t.choose(ctx, q)
 	if !ok {
 		if errors.Is(context.Cause(ctx), bus.ErrAnswered) {
 			t.say("\nAnswered elsewhere.\n")
 		} else {
 			t.say("\n") // what follows begins on a line of its own
 		}
-		return
+		return true
 	}
 	switch err := b.Publish(response); {
 	case errors.Is(err, bus.ErrAnswered):
@@ -79,6 +83,7 @@ func (t *terminal) answer(ctx context.Context, b *bus.MessageBus, q bus.ToolConf
 	case err != nil:
 		t.say("Your answer did not arrive: %s\n", oneLine(err.Error()))
 	}
+	return true
 }
 
 // choose reads keys until one stands for an answer. What was typed before all

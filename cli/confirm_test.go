@@ -264,11 +264,31 @@ func TestDetachEndsTheQuestion(t *testing.T) {
 func TestQuestionThatCannotBeShown(t *testing.T) {
 	b := bus.New(bus.Options{})
 	detach := newTerminal(strings.NewReader("y\n"), brokenWriter{}, false).attach(t.Context(), b)
-	r, err := bus.Ask(t.Context(), b, editQuestion(bus.ProceedOnce))
-	require.NoError(t, err)
-	require.False(t, r.Confirmed)
-	require.True(t, r.RequiresUserConfirmation)
+	_, err := bus.Ask(t.Context(), b, editQuestion(bus.ProceedOnce))
+	require.Equal(t, bus.ErrNobody, err)
 	detach()
+}
+
+// A terminal that cannot ask leaves the question to other front ends.
+func TestQuestionIsLeftToOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := bus.New(bus.Options{})
+		detach := newTerminal(strings.NewReader("y\n"), brokenWriter{}, false).attach(t.Context(), b)
+		other := bus.Subscribe(t.Context(), b, func(context.Context, bus.ToolConfirmationRequest) {})
+		q := editQuestion(bus.ProceedOnce)
+		q.CorrelationID = "q1"
+		asked := make(chan bus.Outcome, 1)
+		go func() {
+			r, _ := bus.Ask(t.Context(), b, q)
+			asked <- r.Outcome
+		}()
+		synctest.Wait()
+		require.Empty(t, asked)
+		require.NoError(t, b.Publish(bus.ToolConfirmationResponse{CorrelationID: "q1", Confirmed: true, Outcome: bus.ProceedOnce}))
+		require.Equal(t, bus.ProceedOnce, <-asked)
+		other.Unsubscribe()
+		detach()
+	})
 }
 
 type brokenWriter struct{}
@@ -366,7 +386,11 @@ why: Tools of kind edit are asked about. (default tier, built-in)
 				},
 			}},
 			Decision: bus.Explanation{Decision: "ask_user", Reason: "The part make needs an answer.", Rule: "ask shell", Tier: "admin", Source: "/etc/p.toml", Line: 12},
-			Outcomes: []bus.Outcome{bus.ProceedOnce, bus.ProceedAlways, bus.Cancel},
+			Outcomes: []bus.Outcome{bus.ProceedOnce, bus.ProceedAlways, bus.ProceedAlwaysAndSave, bus.Cancel},
+			Remembers: []bus.Remembered{ // 18020, 22169
+				{Outcome: bus.ProceedAlways, Rules: []string{"allow run_shell_command(make)", "allow write_file(out.txt)"}},
+				{Outcome: bus.ProceedAlwaysAndSave, Rules: []string{"allow run_shell_command(make\x1b)"}},
+			},
 		}, `
 Confirm: Shell
 git status && make >out.txt
@@ -375,7 +399,8 @@ git status && make >out.txt
   denied   > out.txt  a file
 changes /w/out.txt
 why: The part make needs an answer. (rule ask shell, admin tier, /etc/p.toml:12)
-  [a] until this session ends: commands like those above that ask, told by program and subcommand; one that deletes or runs others, by all its words
+  [a] until this session ends: allow run_shell_command(make); allow write_file(out.txt)
+  [s] from now on, kept in your policy file: allow run_shell_command(make<U+001B>)
 `},
 		"mcp": {bus.ToolConfirmationRequest{
 			ToolCall: bus.ToolCall{Name: "mcp_hub_search", Args: json.RawMessage(`{"q":"a<b","n":1}`)}, ServerName: "hub",
@@ -396,9 +421,10 @@ why: Tools of servers are asked about.
   [v] until this session ends: any tool of the server hub
 `},
 		"info": {bus.ToolConfirmationRequest{
-			ToolCall: bus.ToolCall{Name: "web_fetch"},
-			Details:  bus.Confirmation{Type: bus.ConfirmInfo, Title: "Confirm: Fetch", InfoDetails: &bus.InfoDetails{Prompt: "fetch two\npages", URLs: []string{"https://a.example/ x", "https://b.example"}}},
-			Outcomes: []bus.Outcome{bus.ProceedAlways},
+			ToolCall:  bus.ToolCall{Name: "web_fetch"},
+			Details:   bus.Confirmation{Type: bus.ConfirmInfo, Title: "Confirm: Fetch", InfoDetails: &bus.InfoDetails{Prompt: "fetch two\npages", URLs: []string{"https://a.example/ x", "https://b.example"}}},
+			Outcomes:  []bus.Outcome{bus.ProceedAlways},
+			Remembers: []bus.Remembered{{Outcome: bus.ProceedAlways, Rules: []string{"allow web_fetch in default"}}},
 		}, `
 Confirm: Fetch
 fetch two
@@ -406,7 +432,7 @@ pages
   https://a.example/ x
   https://b.example
 why: no rule speaks of it
-  [a] until this session ends: calls of web_fetch like this one
+  [a] until this session ends: calls of web_fetch like this one (rule: allow web_fetch in default)
 `},
 	} {
 		t.Run(name, func(t *testing.T) {
