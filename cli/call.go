@@ -186,9 +186,7 @@ func readLine(in *bufio.Reader, limit int) ([]byte, error) {
 func (p *program) batchAnswer(ctx context.Context, s session, line int, text []byte) answer {
 	var call batchLine
 	if err := decodeCall(text, &call); err != nil {
-		f := fault.Wrap(fault.InvalidToolParams, "cli.batch", fmt.Sprintf("This line is not a call: %v.", err),
-			`Send one JSON object a line: {"tool": NAME, "args": {…}}.`, err)
-		return answer{Tool: call.Tool, Status: scheduler.StatusError, Error: f}
+		return answer{Tool: call.Tool, Status: scheduler.StatusError, Error: asFault(err)}
 	}
 	r := s.Run(ctx, scheduler.Request{CallID: fmt.Sprint(line), Tool: call.Tool, Args: call.Args})
 	p.showPreview(r)
@@ -197,19 +195,11 @@ func (p *program) batchAnswer(ctx context.Context, s session, line int, text []b
 
 // decodeCall reads a line of a batch strictly.
 func decodeCall(text []byte, call *batchLine) error {
-	if len(text) > tools.MaxJSONBytes {
-		return fmt.Errorf("it is longer than %d MiB", tools.MaxJSONBytes>>20)
-	}
-	if err := checkJSON(text); err != nil {
-		return err
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(call); err != nil {
+	if err := decodeLine(text, call); err != nil {
 		return err
 	}
 	if call.Tool == "" {
-		return errors.New(`it has no "tool"`)
+		return notACall(errors.New(`it has no "tool"`))
 	}
 	if call.Args == nil {
 		call.Args = json.RawMessage("{}")

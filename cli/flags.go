@@ -35,7 +35,7 @@ func (g *globalFlags) register(root *cobra.Command) {
 	f.Var(&nameList{names: &g.coreTools, given: &g.coreToolsSet}, "core-tools", "exactly these built-in `tools`, instead of the default set")
 	f.Var(&nameList{names: &g.allowedTools}, "allowed-tools", "`tools` that are allowed without asking; of the shell commands: run_shell_command(git status,git log)")
 	f.Var(&nameList{names: &g.excludeTools}, "exclude-tools", "`tools` that are left out; wins over the other lists")
-	f.StringSliceVar(&g.policyPaths, "policy", nil, "`files` and folders of rules, in place of your own in the settings folder")
+	f.StringArrayVar(&g.policyPaths, "policy", nil, "`files` and folders of rules, in place of your own in the settings folder")
 	f.BoolVar(&g.skipTrust, "skip-trust", false, "treat a folder that is neither trusted nor untrusted as trusted, this once")
 	f.Var(newChoice(&g.layout, "fettle", "gemini"), "layout", "names of files, variables and tools: fettle|gemini")
 	f.BoolFunc("no-file-read-cache", "remember no reads: no placeholders, no prior-read checks; hashes still hold", func(text string) error {

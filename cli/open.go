@@ -102,6 +102,9 @@ func parametersOf(ctx context.Context, o sessionOptions) (config.Parameters, err
 	p.FileReadCacheDisabled = g.noReadCache // nil: the environment decides
 	for _, path := range g.policyPaths {
 		abs, err := filepath.Abs(path)
+		if path == "" {
+			err = errors.New("the path is empty")
+		}
 		if err == nil {
 			_, err = os.Stat(abs)
 		}
@@ -116,13 +119,14 @@ func parametersOf(ctx context.Context, o sessionOptions) (config.Parameters, err
 		p.Layout.SystemDir = p.HomeDir
 		return p, nil
 	}
-	p.Trust, err = trustOf(ctx, g, o.getenv, target)
+	p.Trust, err = trustOf(ctx, g, o.getenv, append([]string{target}, p.IncludeDirs...))
 	return p, err
 }
 
-// trustOf says whether the folder is trusted: by the environment, else by what
-// is recorded.
-func trustOf(ctx context.Context, g *globalFlags, getenv func(string) string, target string) (trust.State, error) {
+// trustOf says whether the session's folders, the target first, are trusted: by
+// the environment, else by what is recorded. One that is untrusted makes the
+// session so; else the target decides, as only its rules are read.
+func trustOf(ctx context.Context, g *globalFlags, getenv func(string) string, folders []string) (trust.State, error) {
 	store, names, noHome := openTrust(g)
 	for _, variable := range names.TrustVariables {
 		if getenv == nil {
@@ -137,14 +141,22 @@ func trustOf(ctx context.Context, g *globalFlags, getenv func(string) string, ta
 		}
 	}
 	state := trust.Undecided
-	var err error
-	if noHome == nil {
-		state, _, err = store.Decide(ctx, target)
+	for i, folder := range folders {
+		if noHome != nil {
+			break
+		}
+		recorded, _, err := store.Decide(ctx, folder)
+		if err != nil {
+			return trust.Undecided, err
+		}
+		if i == 0 || recorded == trust.Untrusted {
+			state = recorded
+		}
 	}
-	if err == nil && state == trust.Undecided && g.skipTrust {
+	if state == trust.Undecided && g.skipTrust {
 		state = trust.Trusted
 	}
-	return state, err
+	return state, nil
 }
 
 func (s *configSession) Tools() []tools.DeclarativeTool { return s.registry.All() }
@@ -172,10 +184,11 @@ func (s *configSession) Explain(ctx context.Context, r scheduler.Request, in sch
 }
 
 func (s *configSession) Decide(c policy.Call) policy.Decision {
-	if w, err := s.config.Workspace(); err == nil && c.Dir == "" {
-		c.Dir, c.Roots = w.Target(), w.Folders()
+	d, err := s.config.Decide(c)
+	if err != nil { // the session is closed
+		return policy.Decision{Decision: policy.Deny, Reason: err.Error()}
 	}
-	return s.engine.Decide(c)
+	return d
 }
 
 func (s *configSession) PolicyRules() []policy.Rule { return s.engine.Rules() }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/policy/rulefile"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -54,7 +55,9 @@ With --batch each line of stdin is a call, {"id", "tool", "args",
 			case !batch && len(args) == 0:
 				return usageError("The name of a tool is missing.", "fettle tools lists them.")
 			case len(args) > 2:
-				return usageError("There are arguments after the JSON.", "Quote the JSON as one argument, or send it on stdin with -.")
+				return usageError("There are arguments after the JSON.", "Quote the JSON as one argument, or send it on stdin with -. A flag's value follows =, as in --interactive=false.")
+			case len(args) > 0 && args[0] == "":
+				return usageError("The name of the tool is empty.", "fettle tools lists them.")
 			}
 			return nil
 		},
@@ -76,7 +79,7 @@ With --batch each line of stdin is a call, {"id", "tool", "args",
 				if err != nil {
 					return err
 				}
-				return printJSON(p.out, d)
+				return printJSON(p.out, checked(nil, &d))
 			})
 		},
 		ValidArgsFunction: p.completeTools(g),
@@ -99,10 +102,25 @@ func (p *program) withPolicy(ctx context.Context, g *globalFlags, use func(sessi
 	})
 }
 
-// tellProblems prints what is wrong in policy files, one line each.
+// tellProblems prints what is wrong in policy files, one line each; of rules
+// that a file may not hold one line a file.
 func (p *program) tellProblems(s session) {
-	for _, problem := range s.PolicyProblems() {
-		p.complain(errors.New(problem.String()))
+	problems := s.PolicyProblems()
+	ignored := map[string]int{}
+	for _, problem := range problems {
+		if problem.Kind == rulefile.KindIgnored {
+			ignored[problem.Path]++
+		}
+	}
+	for _, problem := range problems {
+		n := ignored[problem.Path]
+		switch {
+		case problem.Kind != rulefile.KindIgnored || n == 1:
+			p.complain(errors.New(problem.String()))
+		case n > 1:
+			ignored[problem.Path] = -1
+			p.complain(fmt.Errorf("%s (and %d more like it in this file)", problem, n-1))
+		}
 	}
 }
 
@@ -120,7 +138,30 @@ type checkLine struct {
 type checkAnswer struct {
 	ID json.RawMessage `json:"id,omitempty"`
 	*policy.Decision
-	Error *fault.Error `json:"error,omitempty"`
+	Checkers []checkerListing `json:"checkers,omitempty"` // due before the call; they may tighten the decision
+	Error    *fault.Error     `json:"error,omitempty"`
+}
+
+// checkerListing is a safety checker in JSON.
+type checkerListing struct {
+	Name   string `json:"name"`
+	Type   string `json:"type"` // in-process or external
+	Tier   string `json:"tier"`
+	Source string `json:"source"`
+	Line   int    `json:"line,omitempty"`
+}
+
+// checked is the answer with a decision.
+func checked(id json.RawMessage, d *policy.Decision) checkAnswer {
+	a := checkAnswer{ID: id, Decision: d}
+	for _, ch := range d.Checkers {
+		kind := "in-process"
+		if ch.External {
+			kind = "external"
+		}
+		a.Checkers = append(a.Checkers, checkerListing{ch.Name, kind, ch.Tier.String(), ch.Source, ch.Line})
+	}
+	return a
 }
 
 // checkBatch answers the calls on stdin line by line. Blank lines are skipped;
@@ -176,7 +217,7 @@ func checkOne(ctx context.Context, s session, text []byte, asked scheduler.Situa
 	if err != nil {
 		return checkAnswer{ID: call.ID, Error: asFault(err)}
 	}
-	return checkAnswer{ID: call.ID, Decision: &d}
+	return checked(call.ID, &d)
 }
 
 // decodeLine reads a line of JSON strictly. What could be read of a bad one
@@ -193,6 +234,9 @@ func decodeLine(text []byte, v any) error {
 	if err := d.Decode(v); err != nil {
 		if f := fault.As(err); f != nil {
 			return f
+		}
+		if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
+			err = fmt.Errorf("%q cannot be a %s", wrong.Field, wrong.Value)
 		}
 		return notACall(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/policy/rulefile"
 )
 
 // ruleListing is a rule in JSON.
@@ -67,12 +68,27 @@ func (p *program) policyListCommand(g *globalFlags) *cobra.Command {
 					}
 					return printJSON(p.out, list)
 				}
-				return p.listRules(rules)
+				if err := p.listRules(rules); err != nil {
+					return err
+				}
+				return p.listFiles(s.PolicyFiles())
 			})
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// listFiles prints which policy files were read, and what they hold.
+func (p *program) listFiles(files []rulefile.File) error {
+	w := tabwriter.NewWriter(p.out, 0, 8, 2, ' ', 0)
+	if len(files) > 0 {
+		_, _ = fmt.Fprintln(w, "\nFILE\tRULES\tCHECKERS\tTESTS") // Flush reports the error
+	}
+	for _, f := range files {
+		_, _ = fmt.Fprintf(w, "%s\t%d\t%d\t%d\n", oneLine(f.Path), len(f.Rules), len(f.Checkers), len(f.Tests))
+	}
+	return w.Flush()
 }
 
 func (p *program) listRules(rules []policy.Rule) error {

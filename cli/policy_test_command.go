@@ -52,7 +52,7 @@ func (p *program) runPolicyTests(s session) error {
 			broken++
 		}
 	}
-	if _, err := fmt.Fprintf(p.out, "%d passed, %d failed, %d errors in files\n", passed, failed, broken); err != nil {
+	if _, err := fmt.Fprintf(p.out, "%d passed, %d failed, errors in files: %d\n", passed, failed, broken); err != nil {
 		return err
 	}
 	if failed+broken > 0 {

@@ -90,7 +90,7 @@ func New(p Parameters) (*Config, error) {
 		p.SessionID = bus.NewID()
 	}
 	p.IncludeDirs, p.Tools = slices.Clone(p.IncludeDirs), slices.Clone(p.Tools)
-	p.Rules = slices.Clone(p.Rules)
+	p.Rules, p.Before, p.After = slices.Clone(p.Rules), slices.Clone(p.Before), slices.Clone(p.After)
 	p.CoreTools, p.AllowedTools, p.ExcludeTools = slices.Clone(p.CoreTools), slices.Clone(p.AllowedTools), slices.Clone(p.ExcludeTools)
 	c := &Config{params: p, sessionID: p.SessionID, mode: mode, initializing: make(chan struct{}, 1)}
 	if c.bus = p.Bus; c.bus == nil {

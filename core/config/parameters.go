@@ -8,6 +8,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/commit"
 	"github.com/fettle-dev/fettle/core/services/discovery"
 	"github.com/fettle-dev/fettle/core/services/filestate"
@@ -62,6 +63,11 @@ type Parameters struct {
 	// RequireSeen makes a matching hash alone no proof (KH-26).
 	RequireSeen bool
 	Limits      filestate.Limits // zero fields: their defaults
+
+	// Before and After take part in each call, in this order: see
+	// [scheduler.Options]. Derived Configs have them too.
+	Before []scheduler.Before
+	After  []scheduler.After
 
 	// Bus carries questions, answers and events; a front end subscribes to it.
 	// With nobody subscribed to questions an ask is a refusal. nil: the Config

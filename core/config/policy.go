@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/checker"
@@ -113,7 +114,9 @@ func (c *Config) rulesOfParameters() ([]policy.Rule, error) {
 		}
 	}
 	for _, entry := range c.params.ExcludeTools {
-		if name := strings.TrimSpace(entry); name != "" && !strings.ContainsAny(name, "()") {
+		// Like the registry, which leaves out the whole tool for name(pattern).
+		name, _, _ := strings.Cut(entry, "(")
+		if name = strings.TrimSpace(name); name != "" {
 			out = append(out, policy.Rule{Name: "excluded: " + name, Tools: []string{name}, Decision: policy.Deny, Priority: 400,
 				Tier: policy.TierUser, Source: "excluded tools"})
 		}
@@ -122,7 +125,8 @@ func (c *Config) rulesOfParameters() ([]policy.Rule, error) {
 }
 
 // allowedTool is the rule of an entry `name` or, for the shell,
-// `name(prefix, …)` (CR-26). An entry without a name is none.
+// `name(prefix, …)` (CR-26). An entry without a name is none, and one for the
+// shell with brackets around nothing is a mistake, not the whole shell.
 func allowedTool(entry string) (policy.Rule, bool, error) {
 	name, prefixes, bracketed := strings.Cut(strings.TrimSpace(entry), "(")
 	name = strings.TrimSpace(name)
@@ -137,7 +141,11 @@ func allowedTool(entry string) (policy.Rule, bool, error) {
 			}
 		}
 	}
-	if err := rule.Validate(); err != nil {
+	err := rule.Validate()
+	if known, _ := policy.WellKnown(name); err == nil && bracketed && known.Tool == "run_shell_command" && len(rule.CommandPrefix) == 0 {
+		err = errors.New("there is no command between its brackets")
+	}
+	if err != nil {
 		return policy.Rule{}, false, fault.Wrap(fault.InvalidConfig, "config.allowedTools",
 			fmt.Sprintf("The entry %q of the allowed tools cannot be used: %s", entry, message(err)),
 			"Name a tool, or for the shell beginnings of commands, as run_shell_command(git status).", err)
@@ -196,7 +204,8 @@ func (c *Config) situate(call *policy.Call, sh *shared) {
 }
 
 // mayShow reports whether read_file would show a file to this agent without
-// asking anybody (PR-29).
+// asking anybody or anything (PR-29): where a safety checker is due, it would
+// not.
 func (c *Config) mayShow(sh *shared, path string) bool {
 	args, err := json.Marshal(map[string]string{"file_path": path})
 	if err != nil {
@@ -204,8 +213,30 @@ func (c *Config) mayShow(sh *shared, path string) bool {
 	}
 	call, _ := policy.WellKnown("read_file")
 	call.Params, call.Mode = args, c.ApprovalMode()
+	call.Headless = !c.bus.Listening(bus.TypeToolConfirmationRequest)
 	c.situate(&call, sh)
-	return sh.rules.Decide(call).Decision == policy.Allow
+	if !sh.rules.follow(&call) {
+		return false
+	}
+	d := sh.rules.Decide(call)
+	return d.Decision == policy.Allow && len(d.Checkers) == 0
+}
+
+// follow fills in where the paths of a call lead, and reports whether that can
+// be told.
+func (r *rules) follow(call *policy.Call) bool {
+	r.Prepare(call)
+	for _, path := range r.Paths(*call) {
+		real, err := leadsTo(path)
+		if err != nil {
+			return false
+		}
+		if call.RealPaths == nil {
+			call.RealPaths = map[string]string{}
+		}
+		call.RealPaths[path] = real
+	}
+	return true
 }
 
 // PolicyEngine returns the rules in force. Derived Configs share it.
@@ -215,6 +246,27 @@ func (c *Config) PolicyEngine() (*policy.Engine, error) {
 		return nil, err
 	}
 	return r.Engine, nil
+}
+
+// Decide says what the rules in force decide about a call in this session's
+// folder, as the scheduler would ask them: folders, trust and links are filled
+// in, the rest of the call is taken as it is. For a call of a tool with its
+// arguments see [scheduler.Scheduler.Explain].
+func (c *Config) Decide(call policy.Call) (policy.Decision, error) {
+	r, err := c.rules("Decide")
+	if err != nil {
+		return policy.Decision{}, err
+	}
+	c.mu.Lock()
+	sh := c.shared
+	c.mu.Unlock()
+	subagent := call.Subagent
+	c.situate(&call, sh)
+	call.Subagent = subagent
+	if !r.follow(&call) {
+		call.RealPaths = nil
+	}
+	return r.Engine.Decide(call), nil
 }
 
 // PolicyFiles returns the policy files that were read, with their rules and
@@ -258,14 +310,19 @@ func realRoots(folders []string) []string {
 	return roots
 }
 
-// realPath follows the links of the longest part of a path that exists. The
-// error says that it cannot be told where the path leads.
+// realPath is leadsTo until ctx ends.
 func realPath(ctx context.Context, path string) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	return leadsTo(path)
+}
+
+// leadsTo follows the links of the longest part of a path that exists. The
+// error says that it cannot be told where the path leads.
+func leadsTo(path string) (string, error) {
 	rest := ""
 	for head := filepath.Clean(path); ; head = filepath.Dir(head) {
-		if err := ctx.Err(); err != nil {
-			return "", err
-		}
 		real, err := filepath.EvalSymlinks(head)
 		if err == nil {
 			return filepath.Join(real, rest), nil

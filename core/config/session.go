@@ -67,6 +67,8 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		Subject:  func(call *policy.Call) { c.situate(call, sh) },
 		RealPath: realPath,
 		Check:    sh.rules.checks.Check,
+		Before:   c.params.Before,
+		After:    c.params.After,
 		ID:       c.schedulerID(),
 		Now:      c.params.Now,
 		OnDefect: c.onDefect,

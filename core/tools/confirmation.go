@@ -12,6 +12,10 @@ type Confirmation struct {
 	*MCPDetails
 	*InfoDetails
 
+	// ForPeople marks details that the model must not see, as they hold bytes
+	// that it may not read (PR-29).
+	ForPeople bool `json:"-"`
+
 	Paths []string      `json:"paths,omitempty"` // absolute paths that would change
 	Bases []FileVersion `json:"bases,omitempty"` // what the change is computed from; execution refuses if it moved
 }
@@ -64,8 +68,18 @@ type FileVersion struct {
 	SHA256 string `json:"sha256"` // lower-case hex; that of empty input for an absent file
 }
 
-// DefaultConfirmation is the question where a tool brings none (AR-15).
+// DefaultConfirmation is the question where a tool brings none (AR-15): for a
+// tool of an MCP server its names (AR-19), else what the call will do.
 func DefaultConfirmation(spec Spec, inv ToolInvocation) *Confirmation {
+	if spec.Origin.Server != "" {
+		return &Confirmation{
+			Type:  ConfirmMCP,
+			Title: "Confirm: " + spec.Display(),
+			MCPDetails: &MCPDetails{
+				ServerName: spec.Origin.Server, ToolName: spec.Name, ToolDisplayName: spec.Display(),
+			},
+		}
+	}
 	return &Confirmation{
 		Type:        ConfirmInfo,
 		Title:       "Confirm: " + spec.Display(),

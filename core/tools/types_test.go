@@ -229,6 +229,11 @@ func TestDefaultConfirmation(t *testing.T) {
 	require.Equal(t, &tools.Confirmation{Type: tools.ConfirmInfo, Title: "Confirm: Greeter",
 		InfoDetails: &tools.InfoDetails{Prompt: `greet {"name":"Ann"}`}}, tools.DefaultConfirmation(tool.Spec(), inv))
 	require.Equal(t, "Confirm: greet", tools.DefaultConfirmation(tools.Spec{Name: "greet"}, inv).Title)
+
+	// AR-19: a tool of an MCP server.
+	spec := tools.Spec{Name: "mcp_s_greet", DisplayName: "Greeter", Origin: tools.Origin{Group: tools.GroupMCP, Server: "s"}}
+	require.Equal(t, &tools.Confirmation{Type: tools.ConfirmMCP, Title: "Confirm: Greeter",
+		MCPDetails: &tools.MCPDetails{ServerName: "s", ToolName: "mcp_s_greet", ToolDisplayName: "Greeter"}}, tools.DefaultConfirmation(spec, inv))
 }
 
 func TestOutput(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 // read_file would not show the whole: text above the limits, other kinds
 // (CR-29, PR-29).
 func (s *Service) Show(p workspace.Path, snap *Snapshot) State {
-	if s.mayShow != nil && !s.mayShow(p) {
+	if !s.MayShow(p) {
 		return Withheld(p.String())
 	}
 	if !s.ShowsAsText(p, snap.Data) {
@@ -72,8 +72,12 @@ func (s *Service) WrittenUnseen(p workspace.Path, info workspace.Info, text, sha
 }
 
 func (s *Service) mayShowText(p workspace.Path, text string, lines int) bool {
-	return s.fits(text, lines) && (s.mayShow == nil || s.mayShow(p))
+	return s.fits(text, lines) && s.MayShow(p)
 }
+
+// MayShow reports whether the model may see bytes of the file at p: whether
+// read_file would show it to this agent (PR-29).
+func (s *Service) MayShow(p workspace.Path) bool { return s.mayShow == nil || s.mayShow(p) }
 
 // ShowsAsText reports whether a file at p that holds data is of a kind that a
 // read shows as text, whatever its length in lines: text, or SVG up to the

@@ -60,6 +60,7 @@ type Plan struct {
 	size    int64  // of the base, in bytes
 	data    []byte // Text encoded as the base is
 	seen    bool   // the conversation had been shown the file when it was planned
+	hidden  bool   // the model may not see the base
 	refusal *Outcome
 	spent   bool
 }
@@ -79,6 +80,10 @@ func (p *Plan) Refused() *fault.Error {
 	}
 	return p.refusal.Err
 }
+
+// Hidden reports whether the model may not see the base, nor what shows parts
+// of it, as a diff does (PR-29). A person may.
+func (p *Plan) Hidden() bool { return p.hidden }
 
 // Base returns what the change was computed from.
 func (p *Plan) Base() Base { return p.base }
@@ -172,7 +177,11 @@ func (s *Service) proveBase(p *Plan, check filestate.Check, snap *filestate.Snap
 
 // compute fills in the change and its bytes, or the refusal.
 func (s *Service) compute(p *Plan, snap *filestate.Snapshot) bool {
+	p.hidden = p.base.Exists && !s.state.MayShow(p.request.Path)
 	change, refusal := p.request.Compute(p.base)
+	if refusal != nil && p.hidden {
+		refusal = withoutContent(p.request, refusal)
+	}
 	if refusal == nil {
 		p.change = change
 		refusal = s.encode(p)
@@ -191,6 +200,16 @@ func (s *Service) compute(p *Plan, snap *filestate.Snapshot) bool {
 	}
 	p.refuse(refusal, state)
 	return false
+}
+
+// withoutContent is a refusal of Compute's that says nothing of the file.
+func withoutContent(r Request, refusal *fault.Error) *fault.Error {
+	return &fault.Error{
+		Code: refusal.Code, Reason: refusal.Reason, Op: refusal.Op,
+		Message: "The change does not fit " + r.Path.String() + ". What does not fit is not said, as the file may not be shown.",
+		Short:   "The change does not fit.",
+		Remedy:  "Read the file with read_file if that is allowed; else tell the user what is needed.",
+	}
 }
 
 func (p *Plan) refuse(err *fault.Error, state filestate.State) *Plan {

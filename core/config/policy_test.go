@@ -1,0 +1,281 @@
+package config_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/trust"
+	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/file"
+)
+
+// explained is what policy says of a call in a session.
+func explained(t *testing.T, c *config.Config, tool, args string) policy.Decision {
+	t.Helper()
+	run, err := c.Scheduler()
+	require.NoError(t, err)
+	d, err := run.Explain(t.Context(), scheduler.Request{Tool: tool, Args: json.RawMessage(args)}, scheduler.Situation{})
+	require.NoError(t, err)
+	return d
+}
+
+func command(line string) string {
+	args, _ := json.Marshal(map[string]string{"command": line})
+	return string(args)
+}
+
+// userPolicy writes the user's policy file before the session begins.
+func userPolicy(t *testing.T, text string) func(*config.Parameters) {
+	return func(p *config.Parameters) {
+		dir := filepath.Join(p.HomeDir, ".fettle")
+		require.NoError(t, os.MkdirAll(dir, 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "policies.toml"), []byte(text), 0o600))
+	}
+}
+
+// CR-26: what an entry of the allowed tools allows, and what it does not.
+func TestAllowedTools(t *testing.T) {
+	for name, tt := range map[string]struct {
+		allowed []string
+		tool    string
+		args    string
+		want    policy.Verdict
+	}{
+		"a tool":                  {[]string{"write_file"}, "write_file", `{}`, policy.Allow},
+		"an alias":                {[]string{"replace"}, "edit", `{}`, policy.Allow},
+		"not what it governs":     {[]string{"edit"}, "safe_patch", `{}`, policy.AskUser},
+		"empty brackets":          {[]string{" write_file() "}, "write_file", `{}`, policy.Allow},
+		"no name":                 {[]string{"", "()"}, "write_file", `{}`, policy.AskUser},
+		"a prefix":                {[]string{"run_shell_command(git status)"}, "run_shell_command", command("git status -s"), policy.Allow},
+		"several prefixes":        {[]string{"ShellTool(git log, ls)"}, "run_shell_command", command("ls && git log"), policy.Allow},
+		"another command":         {[]string{"run_shell_command(git status)"}, "run_shell_command", command("git push"), policy.AskUser},
+		"a part that is not":      {[]string{"run_shell_command(git status)"}, "run_shell_command", command("git status; make"), policy.AskUser},
+		"the whole shell":         {[]string{"run_shell_command"}, "run_shell_command", command("make"), policy.Allow},
+		"a mutator, in plan mode": {[]string{"write_file"}, "write_file", `{}`, policy.Allow},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := configtest.New(t, func(p *config.Parameters) { p.AllowedTools = tt.allowed })
+			d := explained(t, s.Config, tt.tool, tt.args)
+			require.Equal(t, tt.want, d.Decision, d.Reason)
+			if d.Decision == policy.Allow {
+				require.Equal(t, "allowed tools", d.Source)
+			}
+		})
+	}
+	for _, entry := range []string{"run_shell_command()", "ShellTool( , )", "write_file(src)", "run_shell_command(a && b)"} {
+		c, err := config.New(config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), AllowedTools: []string{entry}})
+		require.NoError(t, err)
+		err = c.Initialize(t.Context())
+		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err), entry)
+		require.ErrorContains(t, err, entry)
+		require.NoError(t, c.Close())
+	}
+}
+
+// AR-09, AR-27: what is excluded is denied in every mode, with brackets too.
+func TestExcludedToolsAreDenied(t *testing.T) {
+	for _, entry := range []string{"run_shell_command", "run_shell_command(rm)", "ShellTool"} {
+		s := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools, p.ApprovalMode = []string{entry}, policy.ModeYolo })
+		require.Equal(t, policy.Deny, explained(t, s.Config, "run_shell_command", command("rm -rf x")).Decision, entry)
+	}
+}
+
+// AR-21, CF-07: a session's approval ends with the process, a saved one goes to
+// the user's file and holds in the next session; other calls are asked about.
+func TestRemember(t *testing.T) {
+	home := t.TempDir()
+	dir := t.TempDir()
+	open := func(answer bus.Outcome) *configtest.Session {
+		s := configtest.New(t, func(p *config.Parameters) { p.HomeDir, p.TargetDir = home, dir })
+		s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return answer }
+		return s
+	}
+	write := func(s *configtest.Session, name string) int {
+		before := len(s.Asked())
+		r := call(t, s.Config, "write_file", map[string]any{"file_path": name, "content": name})
+		require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
+		require.Empty(t, r.Notices)
+		require.NoError(t, os.Remove(filepath.Join(dir, name)))
+		return len(s.Asked()) - before
+	}
+	s := open(bus.ProceedAlways)
+	require.Equal(t, 1, write(s, "a"))
+	require.Equal(t, 1, write(s, "b"))
+	s.StartNewSession("", 0)
+	child := derive(t, s.Config, config.DeriveParameters{})
+	require.Equal(t, policy.Allow, explained(t, child, "write_file", `{"file_path":"b","content":""}`).Decision, "rules are shared")
+
+	s = open(bus.ProceedAlwaysAndSave)
+	require.Equal(t, 1, write(s, "a"), "another process")
+	s = open(bus.ProceedOnce)
+	require.Equal(t, 0, write(s, "a"), "%+v", explained(t, s.Config, "write_file", `{"file_path":"a","content":"a"}`))
+	require.Equal(t, 1, write(s, "b"))
+	saved, err := os.ReadFile(filepath.Join(home, ".fettle", "policies", "auto-saved.toml"))
+	require.NoError(t, err)
+	require.Contains(t, string(saved), "write_file")
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Empty(t, entries, "nothing is written into the project")
+}
+
+// PR-29: a refused change shows the file only where read_file would have shown
+// it without asking anybody.
+func TestStateFollowsThePolicyOfReads(t *testing.T) {
+	for name, tt := range map[string]struct {
+		rules string
+		shown bool
+	}{
+		"no rule":          {"", true},
+		"denied":           {"[[rule]]\ntoolName = \"read_file\"\ndecision = \"deny\"\npriority = 1\n", false},
+		"asked about":      {"[[rule]]\ntoolName = \"read_file\"\ndecision = \"ask_user\"\npriority = 1\n", false},
+		"another file":     {"[[rule]]\ntoolName = \"read_file\"\nargsPattern = \"elsewhere\"\ndecision = \"deny\"\npriority = 1\n", true},
+		"where it leads":   {"[[rule]]\ntoolName = \"read_file\"\nargsPattern = \"target\"\ndecision = \"deny\"\npriority = 1\n", false},
+		"a safety checker": {"[[safety_checker]]\ntoolName = \"read_file\"\npriority = 1\nchecker = {type = \"in-process\", name = \"allowed-path\"}\n", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := configtest.New(t, userPolicy(t, tt.rules), func(p *config.Parameters) { p.ApprovalMode = policy.ModeYolo })
+			s.Write("target", "one\n")
+			require.NoError(t, os.Symlink("target", s.Path("link")))
+			sum := "2c8b08da5ce60398e1f19af0e5dccc744df274b826abe585eaba68c525434806" // of one\n
+			r := s.Call("safe_patch", file.SafePatchParams{FilePath: "link", UnifiedDiff: "@@\n-one\n+two\n", BaseContentSHA256: sum})
+			require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
+			report := configtest.Decode[file.Report](t, r)
+			if tt.shown {
+				require.Equal(t, "two\n", *report.LatestFileState.Content)
+			} else {
+				require.Nil(t, report.LatestFileState.Content)
+			}
+		})
+	}
+}
+
+// CF-09, AR-27, FT-20: an untrusted folder has no yolo and brings no
+// instructions; its rules tighten, whatever is thought of it.
+func TestUntrusted(t *testing.T) {
+	p := config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), Trust: trust.Untrusted, ApprovalMode: policy.ModeYolo}
+	_, err := config.New(p)
+	require.Equal(t, fault.UntrustedFolder, fault.CodeOf(err))
+
+	for state, want := range map[trust.State]policy.Verdict{
+		trust.Undecided: policy.AskUser, trust.Trusted: policy.Allow, trust.Untrusted: policy.AskUser,
+	} {
+		s := configtest.New(t, func(p *config.Parameters) {
+			p.Trust = state
+			dir := filepath.Join(p.TargetDir, ".fettle")
+			require.NoError(t, os.MkdirAll(dir, 0o755))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "policies.toml"), []byte(
+				"[[rule]]\ntoolName = \"write_file\"\ndecision = \"allow\"\npriority = 1\n"+
+					"[[rule]]\ntoolName = \"list_directory\"\ndecision = \"deny\"\npriority = 1\n"), 0o644))
+		})
+		require.Equal(t, want, explained(t, s.Config, "write_file", `{}`).Decision, state)
+		require.Equal(t, policy.Deny, explained(t, s.Config, "list_directory", `{}`).Decision, state)
+
+		s.Write("AGENTS.md", "be kind")
+		s.Write("f", "x")
+		require.Equal(t, scheduler.StatusSuccess, s.Call("read_file", map[string]any{"file_path": "f"}).Status)
+		tracker, err := s.FileTracker()
+		require.NoError(t, err)
+		require.Equal(t, state != trust.Untrusted, len(tracker.Given()) > 0, state)
+
+		yolo := s.SetApprovalMode(policy.ModeYolo)
+		require.Equal(t, state == trust.Untrusted, fault.CodeOf(yolo) == fault.UntrustedFolder, state)
+		_, err = s.Derive(config.DeriveParameters{ApprovalMode: policy.ModeYolo})
+		require.Equal(t, state == trust.Untrusted, fault.CodeOf(err) == fault.UntrustedFolder, state)
+	}
+}
+
+// AR-26: a rule for a subagent holds for its Config and those derived from it.
+func TestSubagentRules(t *testing.T) {
+	s := configtest.New(t, userPolicy(t, "[[rule]]\ntoolName = \"write_file\"\nsubagent = \"writer\"\ndecision = \"allow\"\npriority = 1\n"))
+	writer := derive(t, s.Config, config.DeriveParameters{Subagent: "writer"})
+	for c, want := range map[*config.Config]policy.Verdict{
+		s.Config: policy.AskUser,
+		derive(t, s.Config, config.DeriveParameters{Subagent: "reader"}): policy.AskUser,
+		writer: policy.Allow,
+		derive(t, writer, config.DeriveParameters{}): policy.Allow,
+	} {
+		require.Equal(t, want, explained(t, c, "write_file", `{}`).Decision)
+	}
+}
+
+// The steps around a call run in the order of the parameters, in derived
+// Configs too.
+func TestMiddlewares(t *testing.T) {
+	var order []string
+	before := func(name string) scheduler.Before {
+		return func(context.Context, scheduler.Proposal) (scheduler.Advice, error) {
+			order = append(order, name)
+			return scheduler.Advice{}, nil
+		}
+	}
+	after := func(name string) scheduler.After {
+		return func(_ context.Context, _ scheduler.Done, r tools.Result) (tools.Result, error) {
+			order = append(order, name)
+			return r, nil
+		}
+	}
+	s := configtest.New(t, func(p *config.Parameters) {
+		p.Before = []scheduler.Before{before("a"), before("b")}
+		p.After = []scheduler.After{after("c"), after("d")}
+	})
+	s.Write("f", "x")
+	for _, c := range []*config.Config{s.Config, derive(t, s.Config, config.DeriveParameters{})} {
+		order = nil
+		r := configtest.Call(t.Context(), t, c, "read_file", map[string]any{"file_path": "f"})
+		require.Equal(t, scheduler.StatusSuccess, r.Status)
+		require.Equal(t, []string{"a", "b", "c", "d"}, order)
+		require.Equal(t, "x", *configtest.Decode[filestate.State](t, r).Content)
+	}
+}
+
+// GO-07: two Configs in one process have rules of their own.
+func TestPoliciesNeverMeet(t *testing.T) {
+	denies := configtest.New(t, userPolicy(t, "[[rule]]\ntoolName = \"*\"\ndecision = \"deny\"\npriority = 1\n"))
+	other := configtest.New(t)
+	require.Equal(t, policy.Deny, explained(t, denies.Config, "read_file", `{}`).Decision)
+	require.Equal(t, policy.Allow, explained(t, other.Config, "read_file", `{}`).Decision)
+}
+
+// PR-29: what may not be read is not shown by a preview or by an error either.
+func TestPreviewFollowsThePolicyOfReads(t *testing.T) {
+	const denied = "[[rule]]\ntoolName = \"read_file\"\ndecision = \"deny\"\npriority = 1\n"
+	off := true
+	for name, mode := range map[string]policy.ApprovalMode{"preview": policy.ModePlan, "error": policy.ModeYolo} {
+		for _, rules := range []string{"", denied} {
+			s := configtest.New(t, userPolicy(t, rules), func(p *config.Parameters) {
+				p.ApprovalMode, p.FileReadCacheDisabled, p.CoreTools = mode, &off, []string{"edit", "safe_patch"}
+			})
+			s.Write("f", "hidden one\nhidden two\n")
+			r := s.Call("edit", map[string]any{"file_path": "f", "old_string": "one", "new_string": "1"})
+			if name == "error" {
+				r = s.Call("safe_patch", file.SafePatchParams{FilePath: "f", UnifiedDiff: "@@\n-hidden 0ne\n+x\n", BaseContentSHA256: sha(s.Read("f"))})
+				require.Equal(t, fault.InvalidDiff, r.Result.Error.Code)
+			}
+			told := r.Result.LLMContent.String()
+			if r.Result.Error != nil {
+				told += r.Result.Error.Error() + r.Result.Error.Remedy
+			}
+			require.Equal(t, rules == "", strings.Contains(told, "hidden two") || strings.Contains(told, "hidden one"), "%s: %s", name, told)
+		}
+	}
+}
+
+func sha(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
