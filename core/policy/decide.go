@@ -88,22 +88,16 @@ func (t *trial) plain(found *candidates) (Decision, outcome) {
 	return d, out
 }
 
-// walk finds the first rule that matches. There always is one, as the
-// generated ones end with a rule for everything.
+// walk finds what decides. Something always does, as the generated rules end
+// with one for everything.
 func (t *trial) walk(rules []*rule) outcome {
-	var out outcome
+	var w walk
 	for _, r := range rules {
 		if r.own == ownBuiltins || !r.holds(t.call) {
 			continue
 		}
-		switch sure := t.match(r); {
-		case sure == yes && !r.besides():
-			out.rule = r
-			return out
-		case sure != no:
-			if out.maybe == nil {
-				out.maybe = r
-			}
+		if w.meet(match{rule: r, sure: t.match(r)}) {
+			return w.outcome
 		}
 	}
 	panic("policy: the generated rules are missing")

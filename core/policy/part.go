@@ -22,48 +22,60 @@ func (j *judge) run(i int) judged {
 	return v
 }
 
-// walkPart finds the first rule from a position on that matches a part. covers
+// walkPart finds the rule from a position on that decides about a part. covers
 // counts the part's leading words that a rule that allows names.
 func (j *judge) walkPart(i, from int) (out outcome, covers int) {
 	p := &j.parts[i]
 	cover, covered := j.cover(p)
 	general, refs := j.index.general, j.relevant(i)
-	for out.rule == nil {
+	var w walk
+	for {
 		next, ok := ref{}, false
+		fromGeneral := len(general) > 0 && (len(refs) == 0 || general[0].at < refs[0].at)
 		switch {
-		case len(general) > 0 && (len(refs) == 0 || general[0].at < refs[0].at):
+		case fromGeneral:
 			next, ok = ref{rule: general[0]}, true
-			general = general[1:]
 		case len(refs) > 0:
 			next, ok = refs[0], true
-			refs = refs[1:]
 		}
 		if cover != nil && cover.at >= from && (!ok || next.at >= cover.at) {
-			return outcome{rule: cover, maybe: out.maybe, says: cover.says}, covered
-		}
-		if !ok {
-			panic("policy: the generated rules are missing")
-		}
-		if next.at < from || !next.holds(j.call) {
+			if w.meet(match{rule: cover, sure: yes, words: covered, says: cover.says}) {
+				return w.outcome, w.covers
+			}
+			cover = nil
 			continue
 		}
-		sure, n := j.matchRef(next, i)
-		if sure == yes && next.tightens && next.patterned() && guessed(p) {
-			sure = maybe
-		}
 		switch {
-		case sure == yes && !next.besides():
-			out.rule, covers = next.rule, n
-			if out.says = next.says; out.says == "" {
-				out.says = next.rule.says
-			}
-		case sure != no:
-			if out.maybe == nil {
-				out.maybe = next.rule
-			}
+		case !ok:
+			panic("policy: the generated rules are missing")
+		case fromGeneral:
+			general = general[1:]
+		default:
+			refs = refs[1:]
+		}
+		if next.at >= from && next.holds(j.call) && w.meet(j.meets(next, i)) {
+			return w.outcome, w.covers
 		}
 	}
-	return out, covers
+}
+
+// meets matches a rule that holds against a part.
+func (j *judge) meets(r ref, i int) match {
+	m := match{rule: r.rule, says: r.says}
+	m.sure, m.words = j.matchRef(r, i)
+	if m.sure == yes && r.tightens && r.patterned() && guessed(&j.parts[i]) {
+		m.sure = maybe
+	}
+	switch {
+	case r.forced:
+		m.words = len(r.prefixes[0])
+	case r.tightens:
+		m.words = len(r.prefix)
+	}
+	if m.says == "" {
+		m.says = r.rule.says
+	}
+	return m
 }
 
 // guessed reports whether the part is only what something of the line may turn
