@@ -52,6 +52,10 @@ type Decision struct {
 	Previews bool `json:"-"`
 }
 
+// Generated reports whether the verdict is due to a rule of the default tier
+// that nobody wrote.
+func (d Decision) Generated() bool { return d.Source == builtIn }
+
 // Part is the decision on one part of a command line.
 type Part struct {
 	Text     string  `json:"text"` // the part, as bash will run it
@@ -62,3 +66,7 @@ type Part struct {
 	Line     int     `json:"line,omitempty"`
 	Reason   string  `json:"reason,omitempty"`
 }
+
+// Generated reports whether the verdict is due to a rule of the default tier
+// that nobody wrote.
+func (p Part) Generated() bool { return p.Source == builtIn }

@@ -54,8 +54,19 @@ func (t *trial) wouldAllow() string {
 	mode := "yolo"
 	if t.call.Kind == "edit" {
 		mode = "auto_edit"
+	} else if t.call.Untrusted {
+		return "A rule that allows " + t.call.Tool + " would allow it."
 	}
 	return "A rule that allows " + t.call.Tool + ", or approval mode " + mode + ", would allow it."
+}
+
+// orYolo ends a remedy with the mode that is another one, in folders that it
+// is not refused in.
+func (t *trial) orYolo() string {
+	if t.call.Untrusted {
+		return "."
+	}
+	return ", or approval mode yolo would allow it."
 }
 
 // remedy says what would change a verdict that is due to the rule; "" if it

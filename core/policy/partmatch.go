@@ -146,11 +146,10 @@ func (j *judge) searchText(r *rule, text string) bool {
 	if re == nil {
 		re = r.command
 	}
-	if j.forms == nil || j.searched != text {
-		j.searched = text
-		j.forms, j.real = j.args.command(text)
+	if j.texts == nil || j.searched != text {
+		j.searched, j.texts = text, j.args.command(text)
 	}
-	return search(re, j.forms, j.real, r.tightens) == yes
+	return j.texts.match(re, r.tightens)
 }
 
 // explainPart says why a part's verdict is what it is, and what would change
@@ -174,7 +173,7 @@ func (j *judge) explainPart(p *shell.Part, v *judged) (reason, remedy string) {
 	case r.own == written:
 		return v.says, r.remedy()
 	case p.Kind == shell.Unknown:
-		return "It cannot be told what runs: " + p.Reason + ".", "Say it in a way that can be told, or approval mode yolo would allow it."
+		return "It cannot be told what runs: " + p.Reason + ".", "Say it in a way that can be told" + j.orYolo()
 	case p.Kind == shell.Builtin:
 		return "It may leave the workspace.", "Stay in the workspace folders, or add the other folder to them."
 	}

@@ -169,7 +169,8 @@ func (s *Scheduler) listening(t bus.Type) bool { return s.o.Bus != nil && s.o.Bu
 // watched reports whether anybody sees messages of a type.
 func (s *Scheduler) watched(t bus.Type) bool { return s.o.Bus != nil && s.o.Bus.Watched(t) }
 
-// tell publishes a message, if there is a bus. One that is closed that is closed has nobody left to tell.
+// tell publishes a message, if there is a bus. One that is closed has nobody
+// left to tell.
 func (s *Scheduler) tell(m bus.Message) {
 	if s.o.Bus == nil {
 		return

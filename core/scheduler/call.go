@@ -6,7 +6,6 @@ import (
 	"errors"
 
 	"github.com/fettle-dev/fettle/core/bus"
-	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -56,7 +55,7 @@ func (c *call) run(ctx context.Context) Response {
 func (c *call) build(ctx context.Context) (Response, bool) {
 	tool, err := c.o.Tools.Lookup(c.request.Tool)
 	if err != nil {
-		return c.ended(ctx, tools.Result{}, err), true
+		return c.ended(ctx, tools.Result{}, c.missing(err)), true
 	}
 	c.tool = tool
 	c.spec = tool.Spec()
@@ -142,7 +141,8 @@ func (c *call) confirm(ctx context.Context) (details *tools.Confirmation, resp R
 // execute runs the invocation.
 func (c *call) execute(ctx context.Context) Response {
 	c.to(bus.StatusScheduled)
-	c.change(c.index, func(s *bus.ToolCallState) { s.Status, s.StartTime = bus.StatusExecuting, c.o.Now() })
+	begun := c.o.Now()
+	c.change(c.index, func(s *bus.ToolCallState) { s.Status, s.StartTime = bus.StatusExecuting, begun })
 	c.executed = true
 	var result tools.Result
 	out, closeOutput := c.output()
@@ -170,30 +170,4 @@ func (c *call) execute(ctx context.Context) Response {
 // to sets the call's state.
 func (c *call) to(status bus.CallStatus) {
 	c.change(c.index, func(s *bus.ToolCallState) { s.Status = status })
-}
-
-// nobodyToAsk says what would allow the call without a person.
-func (c *call) nobodyToAsk(cause error) *fault.Error {
-	return fault.Wrap(fault.NobodyToAsk, "scheduler.confirm",
-		"A call of "+c.name+" needs a person's approval, and there is nobody to ask; nothing was done.",
-		c.withoutPerson(), cause)
-}
-
-func (c *call) withoutPerson() string {
-	if c.tightened {
-		return "No flag allows it. Reason: " + c.decision.Reason
-	}
-	mode := "yolo"
-	if c.spec.Kind == tools.KindEdit {
-		mode = "auto_edit"
-	}
-	entry := c.name
-	if c.subject.Line != nil {
-		entry += "(PREFIX), where the command begins with PREFIX"
-	}
-	remedy := "To allow it, run with --approval-mode " + mode + " or with --allowed-tools " + entry + "."
-	if c.decision.Remedy != "" {
-		remedy += " " + c.decision.Remedy
-	}
-	return remedy
 }

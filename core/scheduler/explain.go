@@ -76,16 +76,10 @@ func (c *call) situate(in Situation) error {
 func (c *call) identify() error {
 	tool, err := c.o.Tools.Lookup(c.request.Tool)
 	if err != nil {
-		known, ok := policy.WellKnown(c.request.Tool)
-		if !ok && fault.CodeOf(err) != fault.ToolNotRegistered {
+		if _, ok := policy.WellKnown(c.request.Tool); !ok && fault.CodeOf(err) != fault.ToolNotRegistered {
 			return err
 		}
-		if !ok {
-			known = policy.Call{Tool: c.request.Tool, Kind: string(tools.KindOther)}
-		}
-		now := c.newSubject()
-		known.Params, known.Mode, known.Headless = c.request.Args, now.Mode, now.Headless
-		c.subject = known
+		c.subject = c.unregistered(c.request.Args)
 		return nil
 	}
 	c.tool, c.spec = tool, tool.Spec()
@@ -95,4 +89,15 @@ func (c *call) identify() error {
 	}
 	c.subject = c.newSubject()
 	return nil
+}
+
+// unregistered is what is known of a call of a tool that is not registered.
+func (c *call) unregistered(args json.RawMessage) policy.Call {
+	subject, ok := policy.WellKnown(c.request.Tool)
+	if !ok {
+		subject = policy.Call{Tool: c.request.Tool, Kind: string(tools.KindOther)}
+	}
+	now := c.newSubject()
+	subject.Params, subject.Mode, subject.Headless = args, now.Mode, now.Headless
+	return subject
 }

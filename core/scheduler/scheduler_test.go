@@ -139,17 +139,6 @@ func TestDefaultQuestion(t *testing.T) {
 	require.Equal(t, "ls", s.questions[0].Details.Command)
 }
 
-// AR-24: the refusal says what would allow the call.
-func TestNobodyToAskNamesTheFlags(t *testing.T) {
-	for kind, flag := range map[tools.Kind]string{tools.KindEdit: "--approval-mode auto_edit", tools.KindExecute: "--approval-mode yolo"} {
-		s := newSetup(kind, policy.AskUser, "")
-		s.answer = nil
-		r := s.call(t.Context())
-		require.Contains(t, r.Result.Error.Remedy, flag)
-		require.Contains(t, r.Result.Error.Remedy, "--allowed-tools fake")
-	}
-}
-
 // AR-27, CR-22: plan mode runs no mutator and returns its preview, whatever
 // policy says but a denial.
 func TestPlanMode(t *testing.T) {

@@ -1,0 +1,141 @@
+package scheduler_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// lonely is a scheduler over all kinds of tools and the engine itself, with
+// nobody to ask.
+func lonely(t *testing.T, mode policy.ApprovalMode, untrusted bool, rules ...policy.Rule) *scheduler.Scheduler {
+	t.Helper()
+	set := toolset{}
+	set.add("write_file", tools.KindEdit, false, done)
+	set.add("run_shell_command", tools.KindExecute, false, done)
+	set.add("web_fetch", tools.KindFetch, false, done)
+	e, err := policy.NewEngine(policy.Options{Rules: rules})
+	require.NoError(t, err)
+	return scheduler.New(scheduler.Options{Tools: set, Policy: scheduler.InMemory(e), Mode: func() policy.ApprovalMode { return mode },
+		Subject: func(c *policy.Call) { c.Dir, c.Roots, c.Untrusted = "/w", []string{"/w"}, untrusted }})
+}
+
+func userRule(decision policy.Verdict, priority int, tool string, prefixes ...string) policy.Rule {
+	return policy.Rule{Tools: []string{tool}, CommandPrefix: prefixes, Decision: decision, Priority: priority, Tier: policy.TierUser, Source: "/h/policies.toml", Line: 7}
+}
+
+// AR-24; 20469, 16012, 19773: the refusal names the flags that would allow the
+// call, and with each of them it runs. It names none where none would.
+func TestFlagsThatWouldAllow(t *testing.T) {
+	const allowed, yolo, edits = "--allowed-tools ", "--approval-mode yolo", "--approval-mode auto_edit"
+	commands := allowed + "run_shell_command(PREFIX)"
+	ask := userRule(policy.AskUser, 500, "*")
+	tests := map[string]struct {
+		call      string
+		rules     []policy.Rule
+		untrusted bool
+		want      []string
+		says      string
+	}{
+		"an edit":              {`write_file {"file_path":"a"}`, nil, false, []string{edits, allowed + "write_file"}, ""},
+		"a fetch":              {`web_fetch {"url":"a"}`, nil, false, []string{yolo, allowed + "web_fetch"}, ""},
+		"a command":            {`run_shell_command {"command":"make a"}`, nil, false, []string{yolo, commands}, "A rule that allows the prefix"},
+		"an edit, untrusted":   {`write_file {"file_path":"a"}`, nil, true, []string{edits, allowed + "write_file"}, ""},
+		"a fetch, untrusted":   {`web_fetch {"url":"a"}`, nil, true, []string{allowed + "web_fetch"}, ""},
+		"a command, untrusted": {`run_shell_command {"command":"make a"}`, nil, true, []string{commands}, ""},
+		"a file elsewhere":     {`run_shell_command {"command":"make a > /x"}`, []policy.Rule{userRule(policy.Allow, 1, "run_shell_command", "make")}, false, []string{yolo}, "Write into the workspace folders"},
+		"a file elsewhere, untrusted": {`run_shell_command {"command":"make a > /x"}`, []policy.Rule{userRule(policy.Allow, 1, "run_shell_command", "make")}, true, nil,
+			"Write into the workspace folders."},
+		"cannot be told":            {`run_shell_command {"command":"$X"}`, nil, false, []string{yolo}, "Say it in a way"},
+		"cannot be told, untrusted": {`run_shell_command {"command":"$X"}`, nil, true, nil, "Say it in a way that can be told."},
+		"somebody's rule":           {`write_file {"file_path":"a"}`, []policy.Rule{ask}, false, nil, "Only a change of that rule in /h/policies.toml:7"},
+		"somebody's rule, fetch":    {`web_fetch {"url":"a"}`, []policy.Rule{ask}, false, nil, "/h/policies.toml:7"},
+		"somebody's rule about one part": {`run_shell_command {"command":"make a && git push"}`, []policy.Rule{userRule(policy.AskUser, 500, "run_shell_command", "git push")},
+			false, nil, "Reason: "},
+		"an administrator's rule": {`web_fetch {"url":"a"}`, []policy.Rule{{Name: "no net", Tools: []string{"web_fetch"}, Decision: policy.AskUser, Tier: policy.TierAdmin, Source: "/etc/p.toml"}},
+			false, nil, `Reason: The rule "no net"`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := lonely(t, policy.ModeDefault, tt.untrusted, tt.rules...).RunAll(t.Context(), batchOf(tt.call))[0]
+			require.Equal(t, fault.NobodyToAsk, r.Result.Error.Code)
+			remedy := r.Result.Error.Remedy
+			require.NotEmpty(t, remedy)
+			require.Contains(t, remedy, tt.says)
+			for _, flag := range tt.want {
+				require.Contains(t, remedy, flag)
+			}
+			require.Equal(t, len(tt.want), strings.Count(remedy, "--"), remedy)
+			if tt.untrusted {
+				require.NotContains(t, remedy, "yolo")
+			}
+
+			tool, _, _ := strings.Cut(tt.call, " ")
+			for _, flag := range tt.want {
+				mode, rules := policy.ModeDefault, tt.rules
+				switch flag {
+				case yolo:
+					mode = policy.ModeYolo
+				case edits:
+					mode = policy.ModeAutoEdit
+				case commands:
+					rules = append(rules, userRule(policy.Allow, 300, tool, "make"))
+				default:
+					rules = append(rules, userRule(policy.Allow, 300, tool))
+				}
+				r := lonely(t, mode, tt.untrusted, rules...).RunAll(t.Context(), batchOf(tt.call))[0]
+				require.Equal(t, scheduler.StatusSuccess, r.Status, flag)
+			}
+			for _, flag := range []policy.ApprovalMode{policy.ModeAutoEdit, policy.ModeYolo} {
+				if len(tt.want) > 0 || tt.untrusted {
+					continue
+				}
+				rules := append(tt.rules, userRule(policy.Allow, 300, tool))
+				r := lonely(t, flag, tt.untrusted, rules...).RunAll(t.Context(), batchOf(tt.call))[0]
+				require.Equal(t, fault.NobodyToAsk, r.Result.Error.Code, "no flag would")
+			}
+		})
+	}
+}
+
+// 20469, 5382: a tool that policy shuts out is told from one that there never
+// was, with the rule that does it.
+func TestMissingToolIsShutOut(t *testing.T) {
+	listed := userRule(policy.Deny, 400, "edit")
+	listed.Name, listed.Source, listed.Line, listed.DenyMessage = "excluded: edit", "excluded tools", 0, "Use the other one."
+	for name, tt := range map[string]struct {
+		tool  string
+		rules []policy.Rule
+		says  string // "": nothing but that there is none
+	}{
+		"by name":           {"edit", []policy.Rule{listed}, `"excluded: edit" (user, excluded tools)`},
+		"by another name":   {"replace", []policy.Rule{listed}, `"excluded: edit" (user, excluded tools)`},
+		"by a wildcard":     {"discovered_tool_x", []policy.Rule{userRule(policy.Deny, 1, "discovered_tool_*")}, "/h/policies.toml:7"},
+		"another tool":      {"glob", []policy.Rule{listed}, ""},
+		"asked about":       {"edit", []policy.Rule{userRule(policy.AskUser, 1, "edit")}, ""},
+		"no such tool":      {"frobnicate", nil, ""},
+		"a part of a shell": {"ShellTool", []policy.Rule{userRule(policy.Deny, 1, "ShellTool", "git push")}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := lonely(t, policy.ModeDefault, false, tt.rules...)
+			r := s.Run(t.Context(), scheduler.Request{Tool: tt.tool, Args: json.RawMessage(`{"command":"git push"}`)})
+			require.Equal(t, scheduler.StatusError, r.Status)
+			require.Equal(t, fault.ToolNotRegistered, r.Result.Error.Code)
+			require.Contains(t, r.Result.Error.Message, "There is no such tool.")
+			require.Equal(t, tt.says != "", strings.Contains(r.Result.Error.Message, "Policy denies it: The rule "))
+			require.Contains(t, r.Result.Error.Message, tt.says)
+			if tt.says != "" {
+				require.Contains(t, r.Result.Error.Remedy, "Only a change of that rule")
+			}
+		})
+	}
+	r := lonely(t, policy.ModeDefault, false, listed).Run(t.Context(), scheduler.Request{Tool: "edit"})
+	require.Contains(t, r.Result.Error.Message, "Use the other one.")
+}
