@@ -146,10 +146,11 @@ func (j *judge) searchText(r *rule, text string) bool {
 	if re == nil {
 		re = r.command
 	}
-	if j.texts == nil || j.searched != text {
-		j.searched, j.texts = text, j.args.command(text)
+	if j.forms == nil || j.searched != text {
+		j.searched = text
+		j.forms, j.real = j.args.command(text)
 	}
-	return j.texts.match(re, r.tightens)
+	return search(re, j.forms, j.real, r.tightens) == yes
 }
 
 // explainPart says why a part's verdict is what it is, and what would change
