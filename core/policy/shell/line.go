@@ -63,4 +63,6 @@ type Word struct {
 	// Pattern marks a word that bash replaces by the names of files that match
 	// Text, if there are any.
 	Pattern bool
+
+	home bool // Text begins with a ~ that bash replaces by a home folder
 }

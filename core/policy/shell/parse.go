@@ -164,13 +164,28 @@ func (a *analysis) written(n syntax.Node) string {
 	return a.source[from:to]
 }
 
+// wordText is a word for people. A ~ that bash replaces stays without quotes.
+func wordText(w Word) string {
+	switch {
+	case !w.Static:
+		return w.Text
+	case !w.home:
+		return quoteWord(w.Text)
+	}
+	user, rest, slash := strings.Cut(w.Text, "/")
+	if quoteWord("x"+user) != "x"+user {
+		return quoteWord(w.Text)
+	}
+	if slash && rest != "" {
+		return user + "/" + quoteWord(rest)
+	}
+	return w.Text
+}
+
 func wordsText(ws []Word) string {
 	texts := make([]string, len(ws))
 	for i, w := range ws {
-		texts[i] = w.Text
-		if w.Static {
-			texts[i] = quoteWord(w.Text)
-		}
+		texts[i] = wordText(w)
 	}
 	return strings.Join(texts, " ")
 }

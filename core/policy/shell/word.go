@@ -47,10 +47,7 @@ func (w arg) is(texts ...string) bool {
 
 // text is a word for people.
 func (w arg) text() string {
-	if w.Static {
-		return quoteWord(w.Text)
-	}
-	return w.Text
+	return wordText(w.Word)
 }
 
 func publicWords(ws []arg) []Word {
@@ -141,17 +138,28 @@ type field struct {
 	words    bool // a dynamic piece may be several words
 	notNum   bool
 	quoted   bool
+	home     bool // it begins with a ~ that bash replaces
 	glob     bool
 	bracket  bool // an unquoted [ is open
 }
 
 func (f *fields) word(w *syntax.Word) {
 	for i, p := range w.Parts {
-		f.part(p, i == 0)
+		if lit, ok := p.(*syntax.Lit); ok && i == 0 {
+			f.cur.home = beginsHome(lit.Value, len(w.Parts) == 1)
+		}
+		f.part(p)
 	}
 }
 
-func (f *fields) part(p syntax.WordPart, first bool) {
+// beginsHome tells whether bash replaces the ~ that a text begins with: none
+// of what belongs to it may be quoted.
+func beginsHome(s string, whole bool) bool {
+	name, _, slash := strings.Cut(s, "/")
+	return strings.HasPrefix(s, "~") && (slash || whole) && !strings.Contains(name, `\`)
+}
+
+func (f *fields) part(p syntax.WordPart) {
 	switch p := p.(type) {
 	case *syntax.Lit:
 		f.lit(p.Value)
@@ -322,7 +330,7 @@ func (f *fields) end() {
 	glob := c.glob && f.split
 	switch {
 	case !c.dynamic && !glob && !unclearBraces(w.template, c.quoted, f.split):
-		w.Word = Word{Text: w.template, Static: true}
+		w.Word = Word{Text: w.template, Static: true, home: c.home}
 	case !c.dynamic && glob:
 		w.Word = Word{Text: c.pattern.String(), Pattern: true}
 	default:
