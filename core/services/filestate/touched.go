@@ -1,0 +1,67 @@
+package filestate
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// Touched looks, by stat alone, for files that the conversation was given and
+// that are others now, or gone, as after a command that somebody else ran, and
+// forgets them (RC-35, KH-27). It returns their absolute paths, sorted. resolve
+// turns such a path into a name inside the workspace; what it refuses, and what
+// cannot be looked at, is left as it is. When ctx ends it returns what it has
+// found until then. With the cache turned off it finds nothing.
+//
+// That nothing is found is no proof: a mutation settles it by hash.
+func (s *Service) Touched(ctx context.Context, resolve func(path string) (workspace.Path, error)) (changed, gone []string) {
+	if s.HeedHatch() {
+		return nil, nil
+	}
+	for _, known := range s.Cache.shown() {
+		if ctx.Err() != nil {
+			break
+		}
+		p, err := resolve(known.path)
+		if err != nil {
+			continue
+		}
+		info, err := s.files.Stat(p)
+		switch {
+		case fault.CodeOf(err) == fault.FileNotFound:
+			gone = append(gone, known.path)
+		case err == nil && known.Fingerprint != fingerprintOf(info):
+			changed = append(changed, known.path)
+		default:
+			continue
+		}
+		s.Cache.Invalidate(known.path)
+	}
+	return changed, gone
+}
+
+// shownFile is a name under which a file was given out, with the stat data of
+// that time.
+type shownFile struct {
+	path string
+	Fingerprint
+}
+
+// shown returns the files that were read or written, sorted by path. One that
+// changed while it was read, so that no stat data goes with it, is left out.
+func (c *FileReadCache) shown() []shownFile {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	files := make([]shownFile, 0, len(c.byPath))
+	for path, key := range c.byPath {
+		r := c.entries[key].Value.(*record)
+		if !r.LastReadAt.IsZero() && r.Size >= 0 {
+			files = append(files, shownFile{path, r.Fingerprint})
+		}
+	}
+	slices.SortFunc(files, func(a, b shownFile) int { return strings.Compare(a.path, b.path) })
+	return files
+}

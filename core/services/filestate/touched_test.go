@@ -1,0 +1,81 @@
+package filestate
+
+import (
+	"context"
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// RC-35, KH-27: what others changed is found by stat alone, and forgotten.
+func TestTouched(t *testing.T) {
+	f := newFixture(t)
+	for _, name := range []string{"same", "rewritten", "replaced", "removed", "refused"} {
+		f.write(name, "one\n")
+		_, err := f.Read(t.Context(), ReadRequest{Path: f.path(name)})
+		require.NoError(t, err)
+	}
+	f.write("never-read", "one\n")
+	f.write("rewritten", "other\n")
+	f.replace("replaced", "one\n")
+	f.write("refused", "other\n")
+	f.write("never-read", "other\n")
+	require.NoError(t, os.Remove(f.name("removed")))
+
+	resolve := func(path string) (workspace.Path, error) {
+		if path == f.name("refused") {
+			return workspace.Path{}, errors.New("no")
+		}
+		return f.disk.Resolve(path)
+	}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	changed, gone := f.Touched(ended, resolve)
+	require.Empty(t, changed)
+	require.Empty(t, gone)
+
+	opens := f.disk.opens
+	changed, gone = f.Touched(t.Context(), resolve)
+	require.Equal(t, []string{f.name("replaced"), f.name("rewritten")}, changed)
+	require.Equal(t, []string{f.name("removed")}, gone)
+	require.Equal(t, opens, f.disk.opens, "nothing is opened")
+	for name, known := range map[string]bool{"same": true, "rewritten": false, "replaced": false, "removed": false, "refused": true} {
+		_, ok := f.Cache.ByPath(f.name(name))
+		require.Equal(t, known, ok, name)
+	}
+	changed, gone = f.Touched(t.Context(), resolve)
+	require.Empty(t, changed, "told once")
+	require.Empty(t, gone)
+}
+
+// What cannot be looked at is left as it is; with the cache off nothing is.
+func TestTouchedFindsNothing(t *testing.T) {
+	f := newFixture(t)
+	f.write("a", "one\n")
+	_, err := f.Read(t.Context(), ReadRequest{Path: f.path("a")})
+	require.NoError(t, err)
+	f.write("a", "other\n")
+	f.disk.statErr = errors.New("disk failure")
+	changed, gone := f.Touched(t.Context(), f.disk.Resolve)
+	require.Empty(t, append(changed, gone...))
+	f.disk.statErr = nil
+	f.hidden = true
+	changed, gone = f.Touched(t.Context(), f.disk.Resolve)
+	require.Empty(t, append(changed, gone...))
+	f.hidden = false
+	changed, _ = f.Touched(t.Context(), f.disk.Resolve)
+	require.Equal(t, []string{f.name("a")}, changed)
+}
+
+// A file that changed while it was read has no stat data to compare with.
+func TestTouchedLeavesTornReads(t *testing.T) {
+	f := newFixture(t)
+	f.write("a", "one\n")
+	f.Cache.RecordRead(f.name("a"), Reading{Info: workspace.Info{Ino: 1, Size: 1}, At: f.clock, Torn: true}, 1)
+	changed, gone := f.Touched(t.Context(), f.disk.Resolve)
+	require.Empty(t, append(changed, gone...))
+}
