@@ -7,28 +7,32 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"syscall"
 )
 
 // CheckAdmin says why the administrator's folder of policies must not be
-// loaded: it, or one of its policy files, belongs to somebody else than root
-// or may be written to by others. nil: load it; so it is where nothing is
-// there. On Windows nothing is checked: who may write to a folder is not in
-// its mode there, and the folder's default rights keep users out.
+// loaded: it, the folder above it, or one of its policy files belongs to
+// somebody else than root or may be written to by others, and so it is where
+// links lead. nil: load it; so it is where nothing is there, and [Load] tells
+// what cannot be read. On Windows nothing is checked: who may write to a folder
+// is not in its mode there, and the folder's default rights keep users out.
 func CheckAdmin(dir string) *Problem {
-	paths, err := expand(dir)
-	if err != nil {
-		p := unreadable(dir, err)
-		return &p
+	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		return nil
 	}
-	for _, path := range append([]string{dir}, paths...) {
-		info, err := os.Stat(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
+	files, _ := expand(dir)
+	var paths []string
+	for _, path := range append([]string{dir}, files...) {
+		paths = append(paths, filepath.Dir(path), path)
+		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
+			paths = append(paths, filepath.Dir(real))
 		}
+	}
+	for _, path := range paths {
+		info, err := os.Stat(path)
 		if err != nil {
-			p := unreadable(path, err)
-			return &p
+			continue // nobody can read it
 		}
 		stat, ok := info.Sys().(*syscall.Stat_t)
 		var why string
@@ -42,7 +46,7 @@ func CheckAdmin(dir string) *Problem {
 		}
 		return &Problem{
 			Path: path, Kind: KindInsecure, Severity: Warning,
-			Message: fmt.Sprintf("It %s, so the policies of %s are not loaded.", why, dir),
+			Message: fmt.Sprintf("It %s, so the policies in %s are not loaded.", why, dir),
 			Remedy:  "Run `chown root` and `chmod go-w` on it.",
 		}
 	}

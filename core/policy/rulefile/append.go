@@ -13,6 +13,15 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
+// SavedApprovals is the name of the file of saved approvals. What it allows in
+// the user's tier is marked as an approval ([policy.Rule.Approval]).
+const SavedApprovals = "auto-saved.toml"
+
+// remembers reports whether a rule of the file at path is a saved approval.
+func remembers(path string, rule policy.Rule) bool {
+	return filepath.Base(path) == SavedApprovals && rule.Tier == policy.TierUser && rule.Decision == policy.Allow
+}
+
 // Append adds rules to the policy file of saved approvals (CF-07). It makes
 // the file (mode 0600) and its folder (0700) if need be, and leaves every byte
 // that others have written as it is, comments too. A rule that is about the

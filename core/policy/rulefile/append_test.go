@@ -78,7 +78,7 @@ modes = ["default", "autoEdit", "yolo"]
 	}
 	server := policy.Rule{
 		Tools: []string{"*"}, Server: "my server", Decision: policy.Allow, Priority: 950, Tier: policy.TierUser, AllowRedirection: true,
-		Modes: []policy.ApprovalMode{policy.ModeYolo}, Session: true, Source: "elsewhere", Line: 7, Name: `a "name"`,
+		Modes: []policy.ApprovalMode{policy.ModeYolo}, Session: true, Source: "elsewhere", Line: 7, Name: `a "name"`, Subagent: "re viewer",
 	}
 	several := approval("x")
 	several.CommandPrefix = []string{"npm 'a b'", "ls", `grep "\\d"`}
@@ -87,12 +87,33 @@ modes = ["default", "autoEdit", "yolo"]
 	got, problems := rulefile.Parse(path, []byte(content(t, path)), user)
 	require.Empty(t, problems)
 	require.Len(t, got.Rules, 4)
-	file.Source, file.Line = path, 8
+	file.Source, file.Line, file.Approval = path, 8, true
 	require.Equal(t, file, got.Rules[1])
-	server.Session, server.Source, server.Line = false, path, 14
+	server.Session, server.Source, server.Line, server.Approval = false, path, 14, true
 	require.Equal(t, server, got.Rules[2])
 	require.Equal(t, several.CommandPrefix, got.Rules[3].CommandPrefix)
 	onlyFiles(t, filepath.Dir(path), "auto-saved.toml")
+}
+
+// AR-27: what the file of saved approvals allows is marked as an approval, and
+// nothing else is: not what somebody has it deny, and not what a project calls
+// by that name.
+func TestApproval(t *testing.T) {
+	text := allow() + deny()
+	for _, tt := range []struct {
+		path string
+		tier policy.Tier
+		want bool
+	}{
+		{filepath.Join("home", "policies", rulefile.SavedApprovals), policy.TierUser, true},
+		{filepath.Join("home", "policies", "mine.toml"), policy.TierUser, false},
+		{filepath.Join("project", "policies", rulefile.SavedApprovals), policy.TierWorkspace, false},
+	} {
+		file, problems := rulefile.Parse(tt.path, []byte(text), rulefile.Options{Tier: tt.tier})
+		require.Empty(t, problems)
+		require.Equal(t, tt.want, file.Rules[0].Approval, tt.path)
+		require.False(t, file.Rules[1].Approval, tt.path)
+	}
 }
 
 // CF-07: everything else stays byte for byte.
@@ -124,7 +145,8 @@ func TestAppendKeeps(t *testing.T) {
 	}
 }
 
-// A rule about the same calls is widened where it stands.
+// A rule about the same calls is widened where it stands, so that approvals do
+// not pile up (gemini-cli 22169, 17953).
 func TestAppendMerges(t *testing.T) {
 	wider := approval("ls")
 	wider.AllowRedirection = true
@@ -186,7 +208,7 @@ func TestAppendMerges(t *testing.T) {
 // nothing is written.
 func TestAppendRefuses(t *testing.T) {
 	narrow := approval("ls")
-	narrow.Subagent = "s"
+	narrow.Effects = []string{"run_process"}
 	bad := approval("ls")
 	bad.CommandPrefix = []string{"ls \xff"}
 	for name, tt := range map[string]struct {

@@ -9,7 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
-const checkerLost = "The checker is left out; the others hold."
+const checkerLost = "The checker is left out, and what it may be meant for is asked about; the others hold."
 
 // checker reads one [[safety_checker]].
 func (r *reader) checker(t *table) {
@@ -28,13 +28,14 @@ func (r *reader) checker(t *table) {
 	}
 	f.checked(&c)
 	f.warnUnknown()
+	if slices.ContainsFunc(f.unknown(), func(e *entry) bool { return namesServer(e.key, nearestKey(e.key, f.known())) }) {
+		c.Tools, f.spoil = nil, true
+	}
 	if !f.spoil {
 		f.lastCheck(c.Validate())
 	}
 	if f.spoil {
-		if len(c.Tools) > 0 {
-			r.file.StandIns = append(r.file.StandIns, insteadOf(c))
-		}
+		r.file.StandIns = append(r.file.StandIns, insteadOf(c))
 		return
 	}
 	if why, remedy := r.mayNot(false, c.Modes); why != "" {

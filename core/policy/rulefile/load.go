@@ -16,15 +16,21 @@ const extension = ".toml"
 
 // Load reads policy files, and of folders the files NAME.toml that lie
 // directly in them, by name. What does not exist is left out; what cannot be
-// read, or is no regular file once links are followed, is a problem, and the
-// others are read all the same. If ctx ends, the rest is a problem each.
+// read, or is no regular file once links are followed, is a problem and a File
+// with no more than stand-ins, and the others are read all the same. If ctx
+// ends, so is the rest.
 func Load(ctx context.Context, paths []string, o Options) ([]File, []Problem) {
 	var files []File
 	var problems []Problem
+	lost := func(path string, err error) {
+		r := newReader(path, o)
+		problems = append(problems, unreadable(path, err, r.insteadOfFile()))
+		files = append(files, r.file)
+	}
 	for _, path := range paths {
 		names, err := expand(path)
 		if err != nil {
-			problems = append(problems, unreadable(path, err))
+			lost(path, err)
 			continue
 		}
 		for _, name := range names {
@@ -33,7 +39,7 @@ func Load(ctx context.Context, paths []string, o Options) ([]File, []Problem) {
 				continue
 			}
 			if err != nil {
-				problems = append(problems, unreadable(name, err))
+				lost(name, err)
 				continue
 			}
 			file, more := Parse(name, data, o)
@@ -92,14 +98,16 @@ func read(ctx context.Context, path string) ([]byte, error) {
 
 var errNotRegular = errors.New("it is no regular file")
 
-func unreadable(path string, err error) Problem {
+// unreadable is the problem of a file or folder. made is a clause that says
+// what is done instead.
+func unreadable(path string, err error, made string) Problem {
 	cause := err
 	if e := (*fs.PathError)(nil); errors.As(err, &e) {
 		cause = e.Err
 	}
 	return Problem{
 		Path: path, Kind: KindFileRead, Severity: Error,
-		Message: fmt.Sprintf("It cannot be read (%s): nothing of it is in force.", cause),
-		Remedy:  "Make it a file that you may read, or remove it.",
+		Message: fmt.Sprintf("It cannot be read (%s): nothing of it is in force%s.", cause, made),
+		Remedy:  "Make it one that you may read, or remove it.",
 	}
 }

@@ -22,7 +22,8 @@ func write(t *testing.T, path, text string) string {
 }
 
 // Folders give their direct files by name; what is missing is empty; what
-// cannot be read is told and harms nobody else.
+// cannot be read is told and harms nobody else. There is a File for each that
+// was found, with what was read of it (gemini-cli 19368).
 func TestLoad(t *testing.T) {
 	top := t.TempDir()
 	b := write(t, filepath.Join(top, "p", "b.toml"), deny())
@@ -40,10 +41,10 @@ func TestLoad(t *testing.T) {
 	for _, f := range files {
 		paths = append(paths, f.Path)
 	}
-	require.Equal(t, []string{a, b, broken, single}, paths)
+	require.Equal(t, []string{a, b, broken, filepath.Join(single, "below-a-file"), single}, paths)
 	require.Len(t, files[0].Rules, 1)
-	require.Len(t, files[3].Rules, 1)
-	require.Equal(t, single, files[3].Rules[0].Source)
+	require.Len(t, files[4].Rules, 1)
+	require.Equal(t, single, files[4].Rules[0].Source)
 	require.Len(t, problems, 3)
 	require.Equal(t, a, problems[0].Path)
 	require.Equal(t, rulefile.KindTOML, problems[1].Kind)
@@ -51,15 +52,42 @@ func TestLoad(t *testing.T) {
 	require.Equal(t, rulefile.Error, problems[2].Severity)
 }
 
-// A file that is too large is not read, and says so.
-func TestLoadLarge(t *testing.T) {
-	path := write(t, filepath.Join(t.TempDir(), "a.toml"), "")
-	require.NoError(t, os.Truncate(path, 1<<40))
-	files, problems := rulefile.Load(t.Context(), []string{path}, user)
-	require.Len(t, files, 1)
-	require.Empty(t, files[0].Rules)
-	require.Len(t, problems, 1)
-	require.Equal(t, rulefile.KindFileRead, problems[0].Kind)
+// anything is what stands in for a file of which nothing can be read.
+func anything(path string, tier policy.Tier) []policy.Rule {
+	return []policy.Rule{{
+		Name: "in place of the file, which cannot be read", Tools: []string{"*"}, Decision: policy.AskUser, Priority: 999,
+		TightensOnly: true, Tier: tier, Source: path,
+	}}
+}
+
+// AR-27: a file that is too large or cannot be read says so. If it is the
+// user's or the administrator's, every call is asked about, in yolo too: it may
+// have denied any. Nobody relies on a project's or an extension's.
+func TestLoadUnread(t *testing.T) {
+	top := t.TempDir()
+	large := write(t, filepath.Join(top, "large.toml"), "")
+	require.NoError(t, os.Truncate(large, 1<<40))
+	below := filepath.Join(large, "below-a-file")
+	for _, tier := range []policy.Tier{policy.TierUser, policy.TierAdmin, policy.TierWorkspace, policy.TierExtension} {
+		for _, path := range []string{large, below} {
+			files, problems := rulefile.Load(t.Context(), []string{path}, rulefile.Options{Tier: tier})
+			require.Len(t, files, 1)
+			require.Equal(t, path, files[0].Path)
+			require.Empty(t, files[0].Rules)
+			require.Len(t, problems, 1)
+			require.Equal(t, rulefile.KindFileRead, problems[0].Kind)
+			if tier < policy.TierUser {
+				require.Empty(t, files[0].StandIns)
+				require.True(t, strings.HasSuffix(problems[0].Message, "nothing of it is in force."), problems[0].Message)
+				continue
+			}
+			require.Equal(t, anything(path, tier), files[0].StandIns)
+			require.Contains(t, problems[0].Message, "until it is mended every call is asked about")
+			for i, v := range verdictsOf(t, files[0], sampleCalls(t)) {
+				require.Equal(t, policy.AskUser, v, "call %d", i)
+			}
+		}
+	}
 }
 
 func TestLoadCancelled(t *testing.T) {
@@ -67,7 +95,8 @@ func TestLoadCancelled(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	files, problems := rulefile.Load(ctx, []string{path, path}, user)
-	require.Empty(t, files)
+	require.Len(t, files, 2)
+	require.Equal(t, anything(path, policy.TierUser), files[1].StandIns)
 	require.Len(t, problems, 2)
 }
 

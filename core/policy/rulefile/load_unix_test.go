@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
 )
 
@@ -26,25 +27,31 @@ func TestLoadSpecial(t *testing.T) {
 	require.NoError(t, os.Symlink(os.DevNull, filepath.Join(top, "d.toml")))
 
 	files, problems := rulefile.Load(t.Context(), []string{top}, user)
-	require.Len(t, files, 1)
-	require.Equal(t, link, files[0].Path)
+	require.Len(t, files, 3)
+	require.Equal(t, anything(pipe, policy.TierUser), files[0].StandIns)
+	require.Equal(t, link, files[1].Path)
 	require.Len(t, problems, 2)
 	require.Equal(t, pipe, problems[0].Path)
 	require.Contains(t, problems[0].Message, "no regular file")
 	require.Equal(t, filepath.Join(top, "d.toml"), problems[1].Path)
 }
 
-// The administrator's folder counts only if nobody else can write to it.
+// The administrator's folder counts only if nobody else can write to it or put
+// another in its place.
 func TestCheckAdmin(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs files of root's")
 	}
-	top := t.TempDir()
+	top := filepath.Join(t.TempDir(), "fettle")
+	require.NoError(t, os.Mkdir(top, 0o755))
 	dir := filepath.Join(top, "policies")
 	require.Nil(t, rulefile.CheckAdmin(dir), "nothing is there")
 	file := write(t, filepath.Join(dir, "a.toml"), deny())
 	write(t, filepath.Join(dir, "readme.txt"), "")
 	require.NoError(t, os.Chmod(filepath.Join(dir, "readme.txt"), 0o666))
+	elsewhere := write(t, filepath.Join(t.TempDir(), "elsewhere", "b.toml"), deny())
+	require.NoError(t, os.Symlink(elsewhere, filepath.Join(dir, "b.toml")))
+	require.NoError(t, os.Symlink(filepath.Join(top, "nothing"), filepath.Join(dir, "c.toml")))
 	require.Nil(t, rulefile.CheckAdmin(dir))
 
 	for name, tt := range map[string]struct {
@@ -58,6 +65,11 @@ func TestCheckAdmin(t *testing.T) {
 		"file for the group":   {file, 0o664, 0},
 		"folder of another":    {dir, 0o755, 65534},
 		"file of another":      {file, 0o644, 65534},
+		"above, for the group": {top, 0o775, 0},
+		"above, for all":       {top, 0o757, 0},
+		"above, of another":    {top, 0o755, 65534},
+		"where a link leads":   {filepath.Dir(elsewhere), 0o757, 0},
+		"what a link leads to": {filepath.Join(dir, "b.toml"), 0o646, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			info, err := os.Stat(tt.path)

@@ -16,8 +16,7 @@ import (
 )
 
 // A mistake in any line of a rule, whatever it decides, never lets a call run
-// that did not run before, once the stand-ins are in force. It does not hold
-// for a mistake in a rule's toolName, as nobody knows then what it was about.
+// that did not run before, once the stand-ins are in force (AR-27).
 func TestMistakesNeverLoosen(t *testing.T) {
 	files := 40
 	if os.Getenv("FETTLE_FULL") != "" {
@@ -70,8 +69,12 @@ func sampleCalls(t *testing.T) []policy.Call {
 
 func verdicts(t *testing.T, text string, calls []policy.Call) []policy.Verdict {
 	file, _ := rulefile.Parse("p.toml", []byte(text), user)
+	return verdictsOf(t, file, calls)
+}
+
+func verdictsOf(t *testing.T, file rulefile.File, calls []policy.Call) []policy.Verdict {
 	engine, err := policy.NewEngine(policy.Options{Rules: slices.Concat(file.Rules, file.StandIns), Checkers: file.Checkers})
-	require.NoError(t, err, "%s", text)
+	require.NoError(t, err)
 	out := make([]policy.Verdict, len(calls))
 	for i, call := range calls {
 		d := engine.Decide(call)
@@ -93,7 +96,7 @@ func randomRules(random *rand.Rand) []string {
 				"\nchecker = {type = \"external\", name = \"x\"}\n\n")
 			continue
 		}
-		tool := pick(`"read_file"`, `"glob"`, `"write_file"`, `"run_shell_command"`, `"run_shell_command"`, `"*"`, `["glob", "read_file"]`, `"mcp_s_t"`)
+		tool := pick(`"read_file"`, `"glob"`, `"write_file"`, `"run_shell_command"`, `"run_shell_command"`, `"*"`, `["glob", "read_file"]`, `"mcp_s_t"`, `"t"`)
 		lines := []string{
 			"decision = " + pick(`"deny"`, `"deny"`, `"ask_user"`, `"allow"`),
 			fmt.Sprintf("priority = %d", random.IntN(1000)),
@@ -101,6 +104,9 @@ func randomRules(random *rand.Rand) []string {
 		extra := []string{"", "", `modes = ["yolo"]`, `modes = ["default", "plan"]`, "interactive = true", `name = "n"`, `argsPattern = "a"`}
 		if tool == `"run_shell_command"` {
 			extra = append(extra, `commandPrefix = "git push"`, `commandPrefix = ["rm", "git"]`, `commandRegex = "git"`)
+		}
+		if tool == `"t"` {
+			extra = []string{`mcpName = "s"`}
 		}
 		lines = append(lines, pick(extra...))
 		random.Shuffle(len(lines), func(i, j int) { lines[i], lines[j] = lines[j], lines[i] })
@@ -121,7 +127,13 @@ func spoiled(random *rand.Rand, tables []string) []string {
 	replaced := map[string][]string{
 		"decision = ": {`decision = "dney"`, `decision = 5`, `decision = `, `Decision = "deny"`, ""},
 		"priority = ": {`priority = 1000`, `priority = -1`, `priority = "5"`, `priority = 1.5`, `priority = `, ""},
-		"[[rule]]":    {"[rule]", "[[rule]", "[[rule]] x"},
+		"[[rule]]":    {"[rule]", "[[rule]", "[[rule]] x", "[[rules]]", "[Rule]"},
+		"toolName = ": {
+			`toolName = 5`, `toolName = ""`, `toolName = []`, `toolName = `, `toolName = ["glob"`, `toolNme = "glob"`, `tool = "glob"`,
+			`"toolName" = "glob" "glob"`, `toolName = ["glob",` + "\n" + `"edit"`, "",
+		},
+		"mcpName = ": {`mcpName = 5`, `mcpName = ""`, `mcpName = `, `mcpName = "s*"`, `mcpNme = "s"`, `server = "s"`, `"mcpName" = "s`},
+		"[[safety":   {"[safety_checker]", "[[safety_checkers]]", "[[safety_checker]"},
 	}
 	var files []string
 	join := func(i int, table string) {

@@ -40,6 +40,7 @@ func merge(path string, data []byte, rule policy.Rule) ([]byte, error) {
 // asRead returns a rule as it will be read from a file.
 func asRead(path string, rule policy.Rule) policy.Rule {
 	rule.Source, rule.Session = path, false
+	rule.Approval = remembers(path, rule)
 	if len(rule.CommandPrefix) == 0 {
 		rule.CommandPrefix = nil
 	}

@@ -36,18 +36,30 @@ func TestAppendNotPermitted(t *testing.T) {
 	onlyFiles(t, filepath.Join(top, "mine"), "secret.toml")
 }
 
-// A file that may not be read is told, and the others are read.
+// A file that may not be read is told and asked for, and the others are read.
+// So is it with the administrator's, which are not overlooked.
 func TestLoadUnreadable(t *testing.T) {
 	top, ok := unprivileged.Run(t, func(top string) {
 		write(t, filepath.Join(top, "a.toml"), deny())
 		write(t, filepath.Join(top, "b.toml"), deny())
 		require.NoError(t, os.Chmod(filepath.Join(top, "a.toml"), 0))
+		write(t, filepath.Join(top, "closed", "policies", "a.toml"), deny())
+		require.NoError(t, os.Chmod(filepath.Join(top, "closed"), 0o700))
 	})
 	if !ok {
 		return
 	}
 	files, problems := rulefile.Load(t.Context(), []string{top}, user)
-	require.Len(t, files, 1)
+	require.Len(t, files, 2)
+	require.Equal(t, anything(filepath.Join(top, "a.toml"), policy.TierUser), files[0].StandIns)
+	require.Len(t, files[1].Rules, 1)
 	require.Len(t, problems, 1)
 	require.Contains(t, problems[0].String(), "permission denied")
+
+	closed := filepath.Join(top, "closed", "policies")
+	require.Nil(t, rulefile.CheckAdmin(closed))
+	files, problems = rulefile.Load(t.Context(), []string{closed}, rulefile.Options{Tier: policy.TierAdmin})
+	require.Len(t, files, 1)
+	require.Equal(t, anything(closed, policy.TierAdmin), files[0].StandIns)
+	require.Len(t, problems, 1)
 }

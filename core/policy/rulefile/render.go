@@ -24,6 +24,9 @@ func render(rule policy.Rule, eol string) string {
 	if rule.Server != "" {
 		add("mcpName", tomlString(rule.Server))
 	}
+	if rule.Subagent != "" {
+		add("subagent", tomlString(rule.Subagent))
+	}
 	if len(rule.CommandPrefix) > 0 {
 		add("commandPrefix", tomlStrings(rule.CommandPrefix))
 	}

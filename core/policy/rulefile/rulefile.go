@@ -8,10 +8,12 @@
 // A key that nobody knows may be a condition that was meant to narrow a rule:
 // a rule that allows is dropped for one, unless the key resembles one that
 // narrows nothing; a rule that denies or asks is kept, with a warning, and so
-// is a checker, as both only hold more widely. A document that is no TOML is
-// dropped as a whole. So a mistake never makes a rule allow more than was
-// written; what it takes away of those that deny or ask is in
-// [File.StandIns], for whoever closes that gap as well.
+// is a checker, as both only hold more widely. Of a document that is no TOML
+// all is dropped that allows, checks or tests. So a mistake never makes a rule
+// allow more than was written.
+//
+// What a mistake takes away of what denies, asks or checks is made up for by
+// the rules in [File.StandIns], which ask.
 package rulefile
 
 import (
@@ -33,10 +35,12 @@ type File struct {
 	Checkers []policy.Checker // likewise
 	Tests    []Test           // likewise
 	// StandIns make up for what denied, asked or checked and was dropped for a
-	// mistake: added to Rules, they ask about the calls that it was for, as far
-	// as that can be read, so that the mistake lets nothing run. Of a file that
-	// is no TOML they are the rules that deny or ask and can still be read.
-	// There is none for a rule whose tools cannot be read.
+	// mistake: added to Rules, they ask about the calls that it was for, so that
+	// the mistake lets nothing run. Conditions that cannot be read hold always:
+	// where the tools cannot be read, a stand-in asks about every call. Of a file
+	// that is no TOML they are also the rules that deny or ask and can still be
+	// read. For a user's or an administrator's file that cannot be read at all
+	// there is one that asks about every call; its Line is 0.
 	StandIns []policy.Rule
 }
 
@@ -46,7 +50,8 @@ type Options struct {
 	// are left out, and so is what names the mode yolo (spec of the tiers).
 	Tier policy.Tier
 	// TightenOnly leaves out rules that allow: the file's folder is not trusted
-	// (CF-09). Its denyMessages are kept from the model.
+	// (CF-09). Its rules lose their denyMessages and names, which would be told
+	// to the model.
 	TightenOnly bool
 	// Label stands before the path in the Source of rules, as in
 	// "extension NAME: PATH"; "" for the path alone.
@@ -64,7 +69,7 @@ func Parse(path string, data []byte, o Options) (File, []Problem) {
 	r := newReader(path, o)
 	if len(data) > MaxBytes {
 		r.report(0, "", KindFileRead, Error,
-			fmt.Sprintf("The file has %d bytes, and policy files of up to %d are read: nothing of it is in force.", len(data), MaxBytes),
+			fmt.Sprintf("The file has more than %d bytes: nothing of it is in force%s.", MaxBytes, r.insteadOfFile()),
 			"Split it into several files.")
 		return r.file, r.problems
 	}
@@ -73,10 +78,10 @@ func Parse(path string, data []byte, o Options) (File, []Problem) {
 		root, r.single = readSingle(data)
 	}
 	if root == nil {
-		r.report(broken.line, "", KindTOML, Error,
-			fmt.Sprintf("The file is no TOML (%s): nothing of it is in force.", clip(broken.message)),
-			"Mend that line.")
 		r.file.StandIns = r.salvage(data)
+		r.report(broken.line, "", KindTOML, Error,
+			fmt.Sprintf("The file is no TOML (%s): nothing that it allows is in force%s.", clip(broken.message), made(r.file.StandIns)),
+			"Mend that line.")
 		return r.file, r.problems
 	}
 	r.document(root)
@@ -205,26 +210,40 @@ func (r *reader) tables(e *entry, read func(*table)) {
 // oneTable reports a header like [rule], and makes up for what is below it.
 func (r *reader) oneTable(key string, t *table) {
 	r.report(t.line, key, KindSchema, Error,
-		fmt.Sprintf("[%s] is one table where a list of tables belongs: it is not in force.", key),
+		fmt.Sprintf("[%s] is one table where a list of tables belongs: %s.", key, leftOf(key)),
 		fmt.Sprintf("Write [[%s]], with two brackets.", key))
-	alone := r.apart(0)
-	switch key {
+	r.makeUp(key, t)
+}
+
+// leftOf says what holds of a table of a kind under a wrong header.
+func leftOf(kind string) string {
+	switch kind {
 	case ruleTable:
-		alone.rule(t)
+		return "it holds only if it denies or asks"
 	case checkerTable:
-		alone.checker(t)
+		return "what it would check is asked about"
 	}
-	r.file.StandIns = append(r.file.StandIns, alone.tightening()...)
+	return "it is not run"
 }
 
 func (r *reader) unknownTable(e *entry) {
-	what, remedy := "nobody reads it, so nothing in it is in force.", "Remove it."
+	what, remedy := "nobody reads it, so nothing in it is in force", "Remove it."
 	if nearest := nearestKey(e.key, []string{ruleTable, checkerTable, testTable}); nearest != "" {
-		remedy = fmt.Sprintf("Write [[%s]] if that is meant.", nearest)
+		what, remedy = leftOf(nearest), fmt.Sprintf("Write [[%s]] if that is meant.", nearest)
+		switch v := e.value.(type) {
+		case *table:
+			r.makeUp(nearest, v)
+		case []node:
+			for _, item := range v {
+				if t, ok := item.value.(*table); ok {
+					r.makeUp(nearest, t)
+				}
+			}
+		}
 	}
 	name := "The key " + quote(e.key)
 	if e.header != "" {
 		name = clip(e.header)
 	}
-	r.report(e.line, clip(e.key), KindUnknownKey, Warning, fmt.Sprintf("%s is unknown: %s", name, what), remedy)
+	r.report(e.line, clip(e.key), KindUnknownKey, Warning, fmt.Sprintf("%s is unknown: %s.", name, what), remedy)
 }

@@ -9,13 +9,21 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-const ruleLost = "The rule is left out; the others hold."
+// What a mistake does to a rule.
+const (
+	allowLost = "The rule is left out; the others hold."
+	ruleLost  = "The rule asks instead, about whatever it may be meant for; the others hold."
+)
 
 // rule reads one [[rule]].
 func (r *reader) rule(t *table) {
-	f := r.fields(t, "", ruleLost)
+	lost := ruleLost
+	if e := t.find("decision"); e != nil && e.value == string(policy.Allow) {
+		lost = allowLost
+	}
+	f := r.fields(t, "", lost)
 	rule := f.rule()
-	f.unknownKeys(rule.Decision)
+	f.unknownKeys(&rule)
 	if !f.spoil {
 		f.lastCheck(rule.Validate())
 	}
@@ -70,6 +78,9 @@ func (f *fields) conditions() policy.Rule {
 	rule := policy.Rule{Tier: f.r.options.Tier, Source: f.r.source, Line: f.t.line + f.r.skipped}
 	rule.Server = f.line("mcpName")
 	rule.Tools = f.toolNames(rule.Server)
+	if rule.Server == "" && f.t.find("mcpName") != nil {
+		rule.Tools = nil // they are another server's
+	}
 	rule.Modes = f.modes()
 	rule.Annotations = f.annotations()
 	f.patterns(&rule)
@@ -205,7 +216,9 @@ func (f *fields) prefixes() []string {
 
 // unknownKeys reports the keys that nobody reads. One of a rule that allows
 // drops it, as it may be a condition, unless it resembles a key that is none.
-func (f *fields) unknownKeys(decision policy.Verdict) {
+// One that may name a server drops any rule, as its tools are not the ones that
+// it would be about without.
+func (f *fields) unknownKeys(rule *policy.Rule) {
 	harmless := []string{"name", "denyMessage", "deny_message", "allowRedirection", "allow_redirection", "decision", "priority"}
 	for _, e := range f.unknown() {
 		message := fmt.Sprintf("The key %s is unknown.", quote(e.key))
@@ -217,12 +230,23 @@ func (f *fields) unknownKeys(decision policy.Verdict) {
 		case nearest != "":
 			remedy = "Is " + nearest + " meant?"
 		}
-		if decision != policy.Allow || slices.Contains(harmless, nearest) {
+		if namesServer(e.key, nearest) && rule.Decision != policy.Allow {
+			rule.Tools = nil
+			f.fail(e.line, e.key, KindUnknownKey, message+" It may be meant to name a server.", "Is mcpName meant?")
+			continue
+		}
+		if rule.Decision != policy.Allow || slices.Contains(harmless, nearest) {
 			f.warn(e.line, e.key, KindUnknownKey, message+" It is not read.", remedy)
 			continue
 		}
 		f.fail(e.line, e.key, KindUnknownKey, message+" It may be meant to narrow what the rule allows.", remedy)
 	}
+}
+
+// namesServer reports whether a key that nobody knows, which resembles a known
+// one or none, may be meant for mcpName.
+func namesServer(key, nearest string) bool {
+	return nearest == "mcpName" || nearest == "" && nearestKey(key, []string{"server", "serverName", "mcpServer"}) != ""
 }
 
 // lastCheck reports what an engine would not take.
@@ -243,11 +267,15 @@ func (r *reader) accept(rule policy.Rule) {
 		r.report(rule.Line, "", KindIgnored, Warning, "The rule is ignored "+why, remedy)
 		return
 	}
+	if r.options.TightenOnly {
+		rule.Name = ""
+	}
 	if r.options.TightenOnly && rule.DenyMessage != "" {
 		rule.DenyMessage = ""
 		r.report(rule.Line, "denyMessage", KindIgnored, Warning,
 			"The rule holds, but its message is kept from the model because the folder is not trusted.", trustRemedy)
 	}
+	rule.Approval = remembers(r.file.Path, rule)
 	rule.TightensOnly = rule.Decision == policy.AskUser && (r.options.TightenOnly || r.options.Tier == policy.TierExtension)
 	r.file.Rules = append(r.file.Rules, rule)
 }
