@@ -195,12 +195,17 @@ func (a *analysis) alias(sc *scope, ws []arg) int {
 // eval walks the line that its arguments make up, in the same shell.
 func (a *analysis) eval(sc *scope, ws []arg) int {
 	index := a.add(sc, Part{Kind: Builtin, Words: publicWords(ws)})
-	if len(ws) == 1 {
+	own := 1
+	if len(ws) > 1 && ws[1].is("--") {
+		own = 2
+	}
+	if len(ws) == own {
 		return index
 	}
-	at := sc.under(index, 1)
-	a.scriptIn(at, joined(ws[1:]))
-	if at.dirs.lost() || !joined(ws[1:]).Static {
+	at := sc.under(index, own)
+	text := joined(ws[own:])
+	a.scriptIn(at, text)
+	if at.dirs.lost() || !text.Static {
 		sc.went(folders{}, folders{})
 	} else {
 		sc.went(sc.dirs.union(at.dirs), sc.dirs.union(at.dirs))

@@ -83,7 +83,7 @@ func TestVariables(t *testing.T) {
 	for _, harmless := range []string{
 		"FOO=1 a", "x=1", "export X=1", "declare -i n=3", "LC_ALL=C a", "CGO_ENABLED=0 GOOS=linux a", "GOFLAGS=-mod=mod a", "NODE_ENV=test a",
 		"GIT_AUTHOR_NAME='A B' a", "PAGER= a", "CFLAGS='-O2 -Wall' a", "IFS=, read -r x y", "readonly x=2", "GIT_TRACE=1 a", "export FOO", `env A="$x" a`,
-		"unset FOO", "local x=$1", "TMPDIR=/tmp a", "NO_COLOR=1 a", "for i in a; do :; done",
+		"PYTHONPATH=. a", "PYTHONPATH=src:./lib: a", "NODE_PATH=lib a", "PERL5LIB=lib a", "RUBYLIB=. a", "export PYTHONPATH=src", "unset FOO", "local x=$1", "TMPDIR=/tmp a", "NO_COLOR=1 a", "for i in a; do :; done",
 	} {
 		require.NotContains(t, render(Parse(harmless)), "? ", harmless)
 	}
@@ -92,6 +92,7 @@ func TestVariables(t *testing.T) {
 		"GIT_SSH_COMMAND='rm x' a", "GIT_DIR=x a", "GOFLAGS=-toolexec=rm a", "GOFLAGS=$x a", "CC=rm make", "PYTHONSTARTUP=x a", "NODE_OPTIONS='--require x' a",
 		"HOME=/x a", "PS4='$(rm)' a", "LESS='+!rm' a", "LESSOPEN='|rm' a", `export "$k=v"`, `declare "$x"`, "printf -v PATH x", "read PATH", "mapfile PATH",
 		"for PATH in a; do b; done", "npm_config_script_shell=x a", "PAGER=$x a", "BASH_FUNC_a%%=x; \\export 'LD_PRELOAD=x'", "env \"$x\" a", "PATH+=:. a", "PATH=(a); b", "env A=$x a",
+		"PYTHONPATH=/x a", "PYTHONPATH=src:/x a", "PYTHONPATH=.. a", "PYTHONPATH=src/../../x a", "PYTHONPATH=~/x a", "PYTHONPATH=$x a", "PYTHONPATH+=src a", "PYTHONHOME=src a",
 		"CFLAGS=-fplugin=x a", "make SHELL=x", "GIT_TRACE=/etc/x a", `env "$k=v" a`,
 	} {
 		require.Contains(t, render(Parse(dangerous)), "? ", dangerous)
@@ -129,7 +130,8 @@ func TestOptions(t *testing.T) {
 		"rsync --rsync-path=x a b", "rsync -e $x a b", "scp -S x a b", "scp -oProxyCommand=x a b", "ssh -o ProxyCommand=x h", "ssh -F x h", "rg --pre x y", "rg --hostname-bin=x y",
 		"sort --compress-program=x f", "sort --comp x f", "man -P x y", "less +!x f", "vim -c x f", "vim +x f", "ed f", "awk 'BEGIN{system(\"x\")}'", "awk '{print | \"x\"}'", "awk '\"x\" | getline y'",
 		"awk -f x", "awk \"$x\"", "awk '{ a = b /c|d/ e }'", "awk '@load \"x\"'", "gawk -i inplace '{print}' f", "sed 's/a/b/e' f", "sed '1e x' f", "sed e f", "sed -f x f", "sed \"s/$x/b/\" f", "sed -e 'p;e x' f", "sed ':a;e x' f", "sed 's/[/]/b/;e x' f",
-		"perl -e x", "perl -lane x f", "python3 -c x", "python3.12 -Ic x", "python - ", "python3 < f", "ruby -e x", "node -e x", "node --eval x", "node -pe x", "php -r x", "lua -e x", "perl -MFoo x",
+		"perl -e x", "perl -lane x f", "python3 -c x", "python3.12 -Ic x", "python - ", "python3 < f", "python3 -m timeit x", "python3 -mtimeit x", "python3 -Im timeit x", "python3 -m code", "python3 -m asyncio", "python3 -m pdb -c x y.py", "python3 -m cProfile -m timeit x", "python3 -m cProfile -o o -c x",
+		"python3 -m cProfile /dev/stdin", "python3 -m runpy timeit x", "python3 -m $m", "python3 -i x.py", "python3 -m IPython -c x", "node -i", "node inspect x.js", "deno eval x", "lua -i x", "php -a", "ruby -e x", "node -e x", "node --eval x", "node -pe x", "php -r x", "lua -e x", "perl -MFoo x",
 		"zip -T -TT x a b", "nmap --script x h", "tcpdump -z x", "curl -K x", "curl --config x", "wget --use-askpass=x u", "wget -e x u", "go test -exec x ./...", "go build -toolexec=x", "go vet --vettool=x", "go generate ./...", "go env -w X=y",
 		"go build -ldflags '-extld=x'", "make SHELL=x", "make --eval=x", "make -f - ", "make 'X!=rm'", "make X='$(shell rm)'", "npm --script-shell=x run y", "date -s x", "cargo --config x run",
 		"mapfile -C x y", "complete -C x y", "bind -x y", "hash -p x y", "enable -f x y", "history -w", "fc -s", "shopt -s expand_aliases", "set -o history", "set -H", "alias a=b",
@@ -197,6 +199,9 @@ export X=1 Y="a b"; echo $X
 time go build -o /dev/null ./...
 jq -r '.a[] | select(.b > 1) | .c' f.json
 grep -rnE 'a|b>' --include='*.go' . | wc -l
+PYTHONPATH=. pytest -q tests; PYTHONPATH=src python -m app
+python3 -m pytest -q -c pytest.ini; python3 -m http.server 8000; python3 -m venv .venv; python3 -m pip install -r r.txt; python3 -m unittest -v; python3 -m compileall -q .; python3 -mjson.tool f
+python3 -m cProfile -o out.prof script.py; python3 -m coverage run -m pytest; python3 -m trace -c script.py; deno run x.ts; bun test
 python3 -m json.tool f.json; python3 script.py --x 1; python3 --version
 while IFS= read -r l; do echo "$l"; done < f
 arr=(a b c); arr+=(d); echo "${arr[@]}" ${#arr[@]} "${arr[0]}"

@@ -16,6 +16,7 @@ const (
 	command         // its value is a command line that programs run
 	switches        // harmless while its value is a plain word, number or empty
 	flags           // harmless without options that run or load something
+	places          // harmless while its value is folders below the one that the line runs in
 )
 
 // variables are those whose setting is not harmless. A name that ends with *
@@ -49,7 +50,7 @@ var variables = map[string]effect{
 	"GIT_LFS_SKIP_SMUDGE": harmless, "GIT_ADVICE": harmless, "GIT_DEFAULT_HASH": harmless, "GIT_TRACE*": switches, "GIT_CURL_VERBOSE": switches,
 	"GIT_CEILING_DIRECTORIES": harmless, "GIT_DISCOVERY_ACROSS_FILESYSTEM": harmless, "GIT_ATTR_NOSYSTEM": harmless, "GIT_CONFIG_NOSYSTEM": harmless,
 	// Compilers and languages.
-	"PYTHON*": loads, "PYTHONUNBUFFERED": harmless, "PYTHONDONTWRITEBYTECODE": harmless, "PYTHONIOENCODING": harmless, "PYTHONUTF8": harmless,
+	"PYTHON*": loads, "PYTHONPATH": places, "PERL5LIB": places, "RUBYLIB": places, "NODE_PATH": places, "PYTHONUNBUFFERED": harmless, "PYTHONDONTWRITEBYTECODE": harmless, "PYTHONIOENCODING": harmless, "PYTHONUTF8": harmless,
 	"PYTHONHASHSEED": harmless, "PYTHONWARNINGS": switches, "PYTHONFAULTHANDLER": switches, "PYTHONOPTIMIZE": switches, "PYTHONTRACEMALLOC": switches,
 	"PERL5*": loads, "PERLLIB": loads, "PERL_UNICODE": harmless, "RUBY*": loads, "GEM_*": loads, "BUNDLE_*": loads, "BUNDLE_WITHOUT": harmless,
 	"NODE_*": loads, "NODE_ENV": harmless, "NODE_NO_WARNINGS": harmless, "NODE_DEBUG": harmless, "NODE_DISABLE_COLORS": harmless, "NODE_OPTIONS": flags,
@@ -118,12 +119,21 @@ func (a *analysis) assigned(sc *scope, name string, value arg) {
 		if value.number || value.Static && !strings.ContainsAny(value.Text, "/$`(") {
 			return
 		}
+	case places:
+		if value.Static && !slices.ContainsFunc(strings.Split(value.Text, ":"), leadsAway) {
+			return
+		}
 	case flags:
 		if value.Static && !slices.ContainsFunc(strings.Fields(value.Text), isLoadingFlag) {
 			return
 		}
 	}
 	a.unknown(sc, shown, "programs that this line runs may run or load something else because of "+name)
+}
+
+// leadsAway tells whether a path may lead out of the folder that it starts in.
+func leadsAway(path string) bool {
+	return strings.HasPrefix(path, "/") || strings.HasPrefix(path, "~") || slices.Contains(strings.Split(path, "/"), "..")
 }
 
 // assignedNumber adds a part where arithmetic names a variable that makes

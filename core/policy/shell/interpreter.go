@@ -9,29 +9,31 @@ import (
 // add a row.
 type interpreter struct {
 	names  string // separated by blanks; a version may follow, as in python3.12
-	code   string // letters that bring code
+	code   string // letters that bring code, or make it read some
 	long   string // long options that bring code, with two dashes or one
 	valued string // letters that take another value
 	ends   string // letters behind which all belongs to the program, as python's -m
 	edits  string // letters that make it write its files
 	stdin  bool   // without a file it runs what it reads
 	finds  string // long options with which it finds its files by itself
+	words  string // first words that make it read code
 }
 
 var interpreters = []interpreter{
-	{names: "python pypy ipython", code: "c", valued: "WXQ", ends: "m", long: "check-hash-based-pycs", stdin: true},
+	{names: "python pypy ipython", code: "ci", valued: "WXQ", ends: "m", long: "check-hash-based-pycs", stdin: true},
 	{names: "perl", code: "eEMmdDx", valued: "IF", edits: "i", stdin: true},
 	{names: "ruby jruby", code: "erx", valued: "IFECKTW", edits: "i", long: "require eval", stdin: true},
-	{names: "node nodejs", code: "epr", valued: "C", long: "eval print require import loader experimental-loader openssl-config env-file", stdin: true, finds: "test"},
-	{names: "php", code: "rRBEFdzc", valued: "St", long: "run process-code process-begin process-end define zend-extension php-ini", stdin: true},
-	{names: "lua luajit", code: "el", valued: "", stdin: true},
+	{names: "node nodejs", code: "epri", valued: "C", long: "eval print require import loader experimental-loader openssl-config env-file interactive", stdin: true, finds: "test", words: "inspect"},
+	{names: "php", code: "rRBEFdzca", valued: "St", long: "run process-code process-begin process-end define zend-extension php-ini interactive", stdin: true},
+	{names: "lua luajit", code: "eli", valued: "", stdin: true},
 	{names: "Rscript R r", code: "e", long: "expr eval e", stdin: false},
 	{names: "osascript", code: "e", stdin: true},
 	{names: "tclsh wish expect", code: "cf", stdin: true},
 	{names: "guile scheme racket sbcl clisp", code: "celxr", long: "eval load", stdin: true},
-	{names: "julia", code: "eEL", long: "eval print load", stdin: true},
+	{names: "julia", code: "eELi", long: "eval print load", stdin: true},
 	{names: "elixir iex erl", code: "er", long: "eval require s run pa", stdin: true},
-	{names: "ghci ocaml swift scala groovy jshell bun deno irb pry fish csh tcsh nu elvish xonsh pwsh powershell cmd", code: "ceCpER", long: "eval command print c Command EncodedCommand init-command", stdin: true},
+	{names: "bun deno", code: "ep", long: "eval print preload", stdin: true, words: "eval repl exec"},
+	{names: "ghci ocaml swift scala groovy jshell irb pry fish csh tcsh nu elvish xonsh pwsh powershell cmd", code: "ceCpER", long: "eval command print c Command EncodedCommand init-command", stdin: true},
 }
 
 // interpreterOf finds the row of an interpreter, whatever its version.
@@ -83,6 +85,8 @@ func (a *analysis) interpreter(sc *scope, row *interpreter, ws []arg, input inpu
 			case next == codeLetter:
 				return code(i)
 			case ends:
+				_, attached, _ := strings.Cut(w.template, row.ends)
+				a.module(sc, index, i, attached, ws)
 				return index
 			case next == editLetter && edits == 0:
 				edits = i
@@ -95,7 +99,7 @@ func (a *analysis) interpreter(sc *scope, row *interpreter, ws []arg, input inpu
 			if edits > 0 {
 				a.writes(sc.under(index, edits), dynamic("…"))
 			}
-			if isDescriptorFile(w.template) || !w.Static && strings.HasPrefix(w.template, "<(") {
+			if w.is(strings.Fields(row.words)...) || isDescriptorFile(w.template) || !w.Static && strings.HasPrefix(w.template, "<(") {
 				return code(i)
 			}
 			return index
@@ -108,6 +112,47 @@ func (a *analysis) interpreter(sc *scope, row *interpreter, ws []arg, input inpu
 		a.runs(sc, index, 1, joinText(ws), "the code that it reads cannot be told")
 	}
 	return index
+}
+
+// codeModules are the modules of python that run code which their arguments
+// or their input hold; runnerModules run the module or the file that they are
+// given.
+const (
+	codeModules   = "timeit code asyncio pdb bdb idlelib runpy IPython ipython ptpython bpython pudb ipdb pyperf"
+	runnerModules = "cProfile profile trace coverage"
+)
+
+// module judges python's -m, which is in ws[i]: attached holds the rest of
+// that word.
+func (a *analysis) module(sc *scope, index, i int, attached string, ws []arg) {
+	name := ws[i]
+	switch {
+	case attached != "":
+		name.template = attached
+	case i+1 == len(ws):
+		return
+	default:
+		i++
+		name = ws[i]
+	}
+	top, _, _ := strings.Cut(name.template, ".")
+	switch {
+	case !name.Static:
+		a.runs(sc, index, i, name.text(), "which module runs cannot be told")
+	case in(codeModules, top):
+		a.runs(sc, index, i, name.text(), "what the code does cannot be told")
+	case in(runnerModules, top):
+		for j := i + 1; j < len(ws); j++ {
+			switch w := ws[j]; {
+			case w.is("-m"):
+				a.module(sc, index, j, "", ws)
+				return
+			case w.is("-c") && top != "trace", !w.Static && w.splits && !w.number, isDescriptorFile(w.template):
+				a.runs(sc, index, j, w.text(), "what the code does cannot be told")
+				return
+			}
+		}
+	}
 }
 
 func asksVersion(ws []arg) bool {

@@ -217,6 +217,7 @@ func TestShells(t *testing.T) {
 		{"bash <(a)", lines("$ bash <(a)", "? <(a) @0.1", "$ a")},
 		{"zsh -c '=rm x'", lines("$ zsh -c '=rm x'", "? '=rm x' @0.1", "$ =rm x @0.1")},
 		{"eval 'a; b' c", lines("= eval 'a; b' c", "$ a @0.1", "$ b c @0.1")},
+		{"eval -- rm x; eval --; ssh u@h -- rm x", lines("= eval -- rm x", "$ rm x @0.2", "= eval --", "$ ssh u@h -- rm x", "$ rm x @3.3")},
 		{`eval "$x"`, lines(`= eval "$x"`, `? "$x" @0.1`, "? $x @1.0")},
 		{"trap 'a' EXIT; trap - INT; trap", lines("= trap a EXIT", "$ a @0.1", "= trap - INT", "= trap")},
 		{"alias ls='rm x'", lines("= alias 'ls=rm x'", "? 'ls=rm x' @0.1", "$ rm x @0.1 ~")},
