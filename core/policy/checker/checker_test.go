@@ -35,6 +35,11 @@ func call(t *testing.T, top string, args any) policy.Call {
 	return policy.Call{Tool: "some_tool", Params: params, Dir: ws, Roots: []string{ws, filepath.Join(top, "more")}}
 }
 
+// following returns a runner that follows links.
+func following() *checker.Runner {
+	return checker.New(checker.Options{RealPath: checker.RealPath})
+}
+
 func TestAllowedPath(t *testing.T) {
 	top := project(t)
 	link := func(target, name string) {
@@ -106,7 +111,7 @@ func TestAllowedPath(t *testing.T) {
 	} {
 		t.Run(path, func(t *testing.T) {
 			c := call(t, top, map[string]any{"file_path": strings.ReplaceAll(path, "TOP", top)})
-			verdict, reason, err := checker.New(checker.Options{}).Check(t.Context(), policy.Checker{Name: "allowed-path"}, c)
+			verdict, reason, err := following().Check(t.Context(), policy.Checker{Name: "allowed-path"}, c)
 			require.NoError(t, err)
 			require.Equal(t, want, verdict, reason)
 			require.NotEmpty(t, reason)
@@ -157,7 +162,7 @@ func TestAllowedPathArguments(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := call(t, project(t), tt.args)
-			verdict, reason, err := checker.New(checker.Options{}).Check(t.Context(), policy.Checker{Name: "allowed-path", Config: tt.config}, c)
+			verdict, reason, err := following().Check(t.Context(), policy.Checker{Name: "allowed-path", Config: tt.config}, c)
 			require.NoError(t, err)
 			require.Equal(t, tt.want, verdict, reason)
 		})
@@ -186,11 +191,16 @@ func TestAllowedPathOptions(t *testing.T) {
 		require.Equal(t, want, verdict, "%s: %s", path, reason)
 	}
 
-	// Nobody knows where a relative path leads.
-	verdict, reason, err := checker.New(checker.Options{}).Check(t.Context(), policy.Checker{Name: "allowed-path"},
+	// Nobody knows where a relative path leads, nor any if nobody follows links.
+	verdict, reason, err := following().Check(t.Context(), policy.Checker{Name: "allowed-path"},
 		policy.Call{Params: json.RawMessage(`{"path":"a"}`)})
 	require.NoError(t, err)
 	require.Equal(t, policy.Deny, verdict, reason)
+	verdict, reason, err = checker.New(checker.Options{Dir: dir}).Check(t.Context(), policy.Checker{Name: "allowed-path"},
+		policy.Call{Params: json.RawMessage(`{"path":"a"}`)})
+	require.NoError(t, err)
+	require.Equal(t, policy.Deny, verdict)
+	require.Contains(t, reason, "cannot be followed")
 }
 
 // The workspace may itself be a link, or lie in a folder of a guarded name.
@@ -207,7 +217,7 @@ func TestAllowedPathWorkspace(t *testing.T) {
 		for path, want := range map[string]policy.Verdict{"a": policy.Allow, "node_modules/a": policy.Deny, "..": policy.Deny} {
 			c := call(t, top, map[string]string{"path": path})
 			c.Dir, c.Roots = dir, nil
-			verdict, reason, err := checker.New(checker.Options{Roots: []string{dir}}).Check(t.Context(), policy.Checker{Name: "allowed-path"}, c)
+			verdict, reason, err := checker.New(checker.Options{Roots: []string{dir}, RealPath: checker.RealPath}).Check(t.Context(), policy.Checker{Name: "allowed-path"}, c)
 			require.NoError(t, err)
 			require.Equal(t, want, verdict, "%s in %s: %s", path, dir, reason)
 		}

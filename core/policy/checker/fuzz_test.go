@@ -31,7 +31,7 @@ func FuzzAllowedPath(f *testing.F) {
 		f.Add(seed, "a")
 		f.Add("a", seed)
 	}
-	r := New(Options{Dir: ws})
+	r := New(Options{Dir: ws, RealPath: RealPath})
 	check := func(t *testing.T, args map[string]string) policy.Verdict {
 		params, err := json.Marshal(args)
 		require.NoError(t, err)
@@ -52,7 +52,7 @@ func FuzzAllowedPath(f *testing.F) {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(ws, path)
 		}
-		real, err := realPath(t.Context(), path)
+		real, err := RealPath(t.Context(), path)
 		require.NoError(t, err)
 		rel, err := filepath.Rel(ws, real)
 		require.NoError(t, err)

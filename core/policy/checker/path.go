@@ -3,12 +3,9 @@ package checker
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
 	"net/url"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -231,27 +228,4 @@ func readings(text string) (paths []string, ok bool) {
 		}
 	}
 	return paths, true
-}
-
-// realPath follows the links of the longest part of an absolute path that
-// exists.
-func realPath(ctx context.Context, path string) (string, error) {
-	rest := ""
-	for head := filepath.Clean(path); ; head = filepath.Dir(head) {
-		if err := ctx.Err(); err != nil {
-			return "", err
-		}
-		real, err := filepath.EvalSymlinks(head)
-		if err == nil {
-			return filepath.Join(real, rest), nil
-		}
-		// A link that leads nowhere yet is followed by whoever writes to it.
-		if info, lerr := os.Lstat(head); lerr == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return "", err
-		}
-		if !errors.Is(err, fs.ErrNotExist) || filepath.Dir(head) == head {
-			return "", err
-		}
-		rest = filepath.Join(filepath.Base(head), rest)
-	}
 }

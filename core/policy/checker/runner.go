@@ -5,6 +5,7 @@ package checker
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -20,7 +21,8 @@ const (
 	DefaultGrace   = time.Second     // between the request to end and the kill
 )
 
-// Options configure a [Runner]. All fields may be zero.
+// Options configure a [Runner]. All fields may be zero, but allowed-path needs
+// RealPath.
 type Options struct {
 	// Dir and Roots are the absolute folders of the session, for calls that do
 	// not say theirs. Programs run in Dir.
@@ -32,7 +34,8 @@ type Options struct {
 	Programs map[string]string
 
 	// RealPath returns where an absolute path leads once links are followed; the
-	// path need not exist. Nil: the links of what exists of it are followed.
+	// path need not exist. Nil: no path can be followed, so that allowed-path
+	// denies each.
 	RealPath func(ctx context.Context, path string) (string, error)
 
 	// History returns the conversation so far, for programs. Nil: it is not told.
@@ -77,7 +80,7 @@ type Runner struct {
 // New returns a Runner. It does no I/O.
 func New(o Options) *Runner {
 	if o.RealPath == nil {
-		o.RealPath = realPath
+		o.RealPath = func(context.Context, string) (string, error) { return "", errors.New("nobody follows paths") }
 	}
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
