@@ -58,8 +58,9 @@ func (p *program) untrustCommand(g *globalFlags) *cobra.Command {
 		Use:   "untrust [PATH]",
 		Short: "Record that a folder is not trusted",
 		Long: `Records that you do not trust a folder, by default the one that the tools work
-in: its own rules may tighten and never allow, and nothing runs there in the
-approval mode yolo.`,
+in: its own rules may tighten and never allow, its instruction files are not
+given to the model, git is asked about, and nothing runs there in the approval
+mode yolo.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.recordTrust(cmd.Context(), g, args, trust.Untrusted, asJSON)
@@ -207,18 +208,27 @@ func meaning(s trust.State) string {
 	case trust.Trusted:
 		return "Its own policies, hooks and servers may allow things, and the approval mode yolo may be used."
 	case trust.Untrusted:
-		return "Its own policies may deny and ask, never allow; its hooks and servers are ignored, and the approval mode yolo is refused."
+		return "Its own policies may deny and ask, never allow; its hooks and servers are ignored, its instruction files are not given to the model, " +
+			"git is asked about, and the approval mode yolo is refused."
 	case trust.Undecided:
 	}
 	return "Its own policies may deny and ask, never allow; its hooks and servers are ignored. What you give fettle yourself holds."
 }
 
-// warnOfTrustVariable tells of the variable that outweighs the file.
+// warnOfTrustVariable tells of the variable that outweighs the file, or that
+// keeps the tools from being used.
 func (p *program) warnOfTrustVariable(names layout.Layout) {
-	name := names.EnvPrefix + "TRUST_WORKSPACE"
-	if value := os.Getenv(name); value != "" {
-		p.complain(fault.New(fault.InvalidConfig, "cli", fmt.Sprintf("The variable %s is set to %.20q and outweighs what is recorded.", name, value),
-			"Unset it to let the file decide."))
+	for _, name := range names.TrustVariables {
+		state, given, err := trust.FromEnv(os.Getenv(name))
+		if err != nil {
+			p.complain(fault.Wrap(fault.InvalidConfig, "cli", fmt.Sprintf("The variable %s cannot be used: %s", name, lineOf(err)), "", err))
+			return
+		}
+		if given {
+			p.complain(fault.New(fault.InvalidConfig, "cli", fmt.Sprintf("The variable %s outweighs what is recorded: the folder that the tools work in is %s.", name, state),
+				"Unset it to let the file decide."))
+			return
+		}
 	}
 }
 

@@ -28,6 +28,7 @@ func trustPlace(t *testing.T) (home string, run func(args ...string) (code int, 
 	t.Setenv("HOME", home)
 	t.Setenv("FETTLE_TRUST_WORKSPACE", "")
 	t.Setenv("GEMINI_TRUST_WORKSPACE", "")
+	t.Setenv("GEMINI_CLI_TRUST_WORKSPACE", "")
 	t.Chdir(filepath.Join(home, "p1"))
 	return home, func(args ...string) (int, string, string) {
 		t.Helper()
@@ -59,6 +60,8 @@ func TestTrustRecords(t *testing.T) {
 	require.Zero(t, code)
 	require.Contains(t, stdout, "~/p1/sub is untrusted, by the entry ~/p1/sub of "+file+", line 3.")
 	require.Contains(t, stdout, "yolo is refused")
+	require.Contains(t, stdout, "instruction files are not given") // FT-20
+	require.Contains(t, stdout, "git is asked about")
 
 	code, stdout, _ = run("trust", "list")
 	require.Zero(t, code)
@@ -148,9 +151,25 @@ func TestTrustVariableIsTold(t *testing.T) {
 	for _, args := range [][]string{{"trust"}, {"trust", "list"}} {
 		code, _, stderr := run(args...)
 		require.Zero(t, code)
-		require.Contains(t, stderr, "FETTLE_TRUST_WORKSPACE")
-		require.Contains(t, stderr, "outweighs")
+		require.Contains(t, stderr, "FETTLE_TRUST_WORKSPACE outweighs what is recorded: the folder that the tools work in is untrusted.")
 	}
+	t.Setenv("FETTLE_TRUST_WORKSPACE", " ")
+	_, _, stderr := run("trust")
+	require.Empty(t, stderr)
+	t.Setenv("FETTLE_TRUST_WORKSPACE", "no")
+	_, _, stderr = run("trust")
+	require.Contains(t, stderr, `The variable FETTLE_TRUST_WORKSPACE cannot be used: The value "no" does not say`)
+
+	// CR-27: each layout has its own, of which the first that is given counts.
+	_, _, stderr = run("--layout", "gemini", "trust")
+	require.Empty(t, stderr)
+	t.Setenv("GEMINI_CLI_TRUST_WORKSPACE", "true")
+	_, _, stderr = run("--layout", "gemini", "trust", "list")
+	require.Contains(t, stderr, "The variable GEMINI_CLI_TRUST_WORKSPACE outweighs what is recorded: the folder that the tools work in is trusted.")
+	t.Setenv("GEMINI_TRUST_WORKSPACE", "false")
+	_, _, stderr = run("--layout", "gemini", "trust", "list")
+	require.Contains(t, stderr, "The variable GEMINI_TRUST_WORKSPACE outweighs what is recorded: the folder that the tools work in is untrusted.")
+	require.Equal(t, 1, strings.Count(stderr, "\n"))
 }
 
 func TestTrustFails(t *testing.T) {

@@ -15,7 +15,7 @@ type State int
 const (
 	Undecided State = iota // nothing is recorded: the project's own files may tighten, not loosen
 	Trusted                // the project's own files may loosen too
-	Untrusted              // as undecided, and yolo is refused
+	Untrusted              // as undecided; yolo is refused, git is asked about, and the project's instruction files are not given (FT-20)
 )
 
 // String returns the state's name: undecided, trusted or untrusted.
@@ -46,9 +46,10 @@ func (s *State) UnmarshalText(text []byte) error {
 		"Use undecided, trusted or untrusted.")
 }
 
-// FromEnv reads the value of the layout's variable TRUST_WORKSPACE: true or
-// false. given is false for "". Another value is an error of code
-// invalid_config: it is not taken for either.
+// FromEnv reads the value of a variable that says whether the folder is
+// trusted: true or false. given is false for "". Another value is an error of
+// code invalid_config, whose sentence leaves the variable's name to the caller:
+// it is not taken for either.
 func FromEnv(value string) (state State, given bool, err error) {
 	switch strings.TrimSpace(value) {
 	case "":
@@ -59,6 +60,6 @@ func FromEnv(value string) (state State, given bool, err error) {
 		return Untrusted, true, nil
 	}
 	return Undecided, false, fault.New(fault.InvalidConfig, "trust.env",
-		fmt.Sprintf("The variable TRUST_WORKSPACE of the environment is %.40q, which does not say whether the folder is trusted.", value),
+		fmt.Sprintf("The value %.40q does not say whether the folder is trusted.", value),
 		"Set it to true or false, or unset it.")
 }

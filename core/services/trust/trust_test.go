@@ -105,6 +105,7 @@ func TestFromEnv(t *testing.T) {
 		}
 		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err), value)
 		require.Contains(t, err.Error(), value)
+		require.NotContains(t, err.Error(), "TRUST_WORKSPACE", "layouts have variables of their own")
 	}
 }
 
