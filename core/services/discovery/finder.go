@@ -1,137 +1,99 @@
-// Package discovery finds files: it walks a workspace, matches globs and
-// leaves out what ignore rules cover.
+// Package discovery finds files and what is in them: it walks a workspace,
+// matches globs, searches contents, and leaves out what ignore rules cover.
 package discovery
 
 import (
 	"context"
-	"path"
 	"path/filepath"
-	"slices"
-	"strings"
-	"sync"
 
-	"github.com/bmatcuk/doublestar/v4"
-
-	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// Finder finds files below the folders of a workspace. It never enters .git
-// and honours the .gitignore at the root of each workspace folder, read once
-// at first use. It is safe for concurrent use.
-type Finder struct {
-	files *workspace.Workspace
+// DefaultMaxFiles is how many files one answer holds unless [Options] says
+// otherwise.
+const DefaultMaxFiles = 20_000
 
-	mu    sync.Mutex
-	rules map[string]*ignoreRules // by workspace folder
+// Options set what a Finder leaves out. The zero value goes by .gitignore
+// files alone.
+type Options struct {
+	// IgnoreFile is the base name of a further ignore file, in the syntax of
+	// .gitignore and like it allowed in any folder. What it says, negations
+	// included, goes before what git's files say. "": none.
+	IgnoreFile string
+	// CustomFiles are paths of more ignore files, absolute or relative to the
+	// target folder. They count from the root of each workspace folder and go
+	// before all others, the first before the next. One that is missing or
+	// outside the workspace ignores nothing.
+	CustomFiles []string
+	// NoGitIgnore leaves .gitignore and .git/info/exclude unread (CF-04:
+	// fileFiltering.respectGitIgnore is false).
+	NoGitIgnore bool
+	// MaxFiles is how many files one answer holds (CF-04,
+	// fileFiltering.maxFileCount). Zero or less: [DefaultMaxFiles].
+	MaxFiles int
 }
 
-// New returns a Finder. It does no I/O.
-func New(files *workspace.Workspace) *Finder {
-	return &Finder{files: files, rules: make(map[string]*ignoreRules)}
+// MaxFileCount returns MaxFiles with its default.
+func (o Options) MaxFileCount() int {
+	if o.MaxFiles <= 0 {
+		return DefaultMaxFiles
+	}
+	return o.MaxFiles
 }
 
-// Glob returns the files that match pattern, sorted by path, at most limit of
-// them; more reports that others were left out. The pattern is relative to
-// the target folder, or absolute inside the workspace; ** crosses folders.
-// Symbolic links to folders are not followed. Ignored files are left out. A
-// folder that cannot be listed is passed over.
+// Finder finds files below the folders of a workspace and leaves out what is
+// ignored. Rules are those of git: a .gitignore in any folder, a repository's
+// .git/info/exclude, an ignored folder is never opened, and below a folder
+// that is a repository of its own only that one's rules count. They hold
+// without a repository too. Ignore files outside of the workspace do not
+// count. .git is never entered. A path that the caller names is not ignored.
 //
-// Errors have code invalid_tool_params, path_not_in_workspace or cancelled.
-func (f *Finder) Glob(ctx context.Context, pattern string, limit int) (found []workspace.Path, more bool, err error) {
-	pattern = filepath.ToSlash(pattern)
-	if !doublestar.ValidatePattern(pattern) {
-		return nil, false, fault.New(fault.InvalidToolParams, "discovery.glob", "The pattern "+pattern+" is malformed.",
-			"Close its brackets and braces; * ? [] {} and ** are special.")
-	}
-	base, rest := doublestar.SplitPattern(pattern)
-	start, err := f.files.Resolve(base)
+// Ignore files are read anew by every call. A Finder holds nothing open and is
+// safe for concurrent use.
+type Finder struct {
+	files   *workspace.Workspace
+	options Options
+}
+
+// New returns a Finder with the zero Options. It does no I/O.
+func New(files *workspace.Workspace) *Finder { return &Finder{files: files} }
+
+// With returns a Finder over the same workspace with other options.
+func (f *Finder) With(o Options) *Finder { return &Finder{f.files, o} }
+
+// Options returns the options in force.
+func (f *Finder) Options() Options { return f.options }
+
+// In returns what ignore rules say about the names in a folder that the caller
+// names. Errors are those of [workspace.Workspace.Stat], and cancelled.
+func (f *Finder) In(ctx context.Context, dir workspace.Path) (*Scope, error) {
+	scope, folder, err := f.scopeOf(ctx, dir, true)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	if err := f.walk(ctx, start, rest, depthOf(rest), &found); err != nil {
-		return nil, false, err
-	}
-	slices.SortFunc(found, func(a, b workspace.Path) int { return strings.Compare(a.String(), b.String()) })
-	if len(found) > limit {
-		return found[:max(limit, 0)], true, nil
-	}
-	return found, false, nil
+	folder.Close()
+	return scope, nil
 }
 
-// depthOf returns how many folders down a pattern can match, -1 for any
-// number: ** crosses folders, and braces may hide a slash.
-func depthOf(pattern string) int {
-	if strings.Contains(pattern, "**") || strings.Contains(pattern, "{") {
-		return -1
+// Why returns which line of which file ignores p, a folder if isDir, itself or
+// by a folder above it. p need not exist. The error is of code cancelled.
+func (f *Finder) Why(ctx context.Context, p workspace.Path, isDir bool) (Verdict, error) {
+	if p.Rel() == "." {
+		return Verdict{}, nil
 	}
-	return strings.Count(pattern, "/")
-}
-
-// walk adds the files below dir whose path relative to it matches pattern,
-// going depth folders down, or all the way if depth is negative.
-func (f *Finder) walk(ctx context.Context, dir workspace.Path, pattern string, depth int, found *[]workspace.Path) error {
-	type folder struct {
-		path  workspace.Path
-		rel   string
-		depth int
+	dir, err := f.files.Resolve(filepath.Dir(p.String()))
+	if err != nil {
+		return Verdict{}, err
 	}
-	stack := []folder{{dir, "", depth}}
-	for len(stack) > 0 {
-		at := stack[len(stack)-1]
-		stack = stack[:len(stack)-1]
-		entries, err := f.files.ReadDir(ctx, at.path)
-		if fault.CodeOf(err) == fault.Cancelled {
-			return err
-		}
-		for _, e := range entries {
-			child, err := f.files.Resolve(filepath.Join(at.path.String(), e.Name))
-			if err != nil || e.Err != nil {
-				continue
-			}
-			isDir := e.Info.Mode.IsDir() && !e.Link
-			if f.Ignored(child, isDir) {
-				continue
-			}
-			rel := path.Join(at.rel, e.Name)
-			switch {
-			case isDir && at.depth != 0:
-				stack = append(stack, folder{child, rel, at.depth - 1})
-			case e.Info.Mode.IsRegular():
-				if ok, _ := doublestar.Match(pattern, rel); ok {
-					*found = append(*found, child)
-				}
-			}
-		}
+	scope, folder, err := f.scopeOf(ctx, dir, false)
+	if scope == nil {
+		return Verdict{}, err
 	}
-	return nil
-}
-
-// Ignored reports whether p, a folder if dir, is a .git or covered by the
-// .gitignore at the root of its workspace folder, itself or by a folder above
-// it.
-func (f *Finder) Ignored(p workspace.Path, dir bool) bool {
-	rules := f.rulesOf(p.Folder())
-	rel := p.Rel()
-	for i := 0; i <= len(rel); i++ {
-		if i < len(rel) && rel[i] != '/' {
-			continue
-		}
-		part := rel[:i]
-		if path.Base(part) == ".git" || rules.match(part, dir || i < len(rel)) {
-			return true
-		}
+	if folder != nil {
+		folder.Close()
 	}
-	return false
-}
-
-func (f *Finder) rulesOf(folder string) *ignoreRules {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if r, ok := f.rules[folder]; ok {
-		return r
+	if scope.Folder.Ignored {
+		return scope.Folder, nil
 	}
-	r := loadIgnoreRules(f.files, folder)
-	f.rules[folder] = r
-	return r
+	return scope.Check(p.Base(), isDir), nil
 }

@@ -17,7 +17,7 @@ import (
 
 // tree makes files below a new folder: a name ending in a slash is a folder,
 // "->" begins a link's target.
-func tree(t *testing.T, entries ...string) string {
+func tree(t testing.TB, entries ...string) string {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
@@ -38,7 +38,7 @@ func tree(t *testing.T, entries ...string) string {
 	return top
 }
 
-func finderOver(t *testing.T, folders ...string) (*Finder, *workspace.Workspace) {
+func finderOver(t testing.TB, folders ...string) (*Finder, *workspace.Workspace) {
 	t.Helper()
 	w, err := workspace.Open(folders...)
 	require.NoError(t, err)
@@ -46,8 +46,8 @@ func finderOver(t *testing.T, folders ...string) (*Finder, *workspace.Workspace)
 	return New(w), w
 }
 
-// glob returns the names found, relative to their workspace folder.
-func glob(t *testing.T, f *Finder, pattern string) []string {
+// globbed returns the names found, relative to their workspace folder.
+func globbed(t *testing.T, f *Finder, pattern string) []string {
 	t.Helper()
 	found, more, err := f.Glob(t.Context(), pattern, 1000)
 	require.NoError(t, err)
@@ -84,7 +84,7 @@ func TestGlob(t *testing.T) {
 		top + "/**/e.go":      {"sub/deep/e.go"},
 		"sub/deep/../deep/e*": {"sub/deep/e.go"},
 	} {
-		require.Equal(t, want, glob(t, f, pattern), pattern)
+		require.Equal(t, want, globbed(t, f, pattern), pattern)
 	}
 }
 
@@ -103,7 +103,7 @@ func TestGlobErrors(t *testing.T) {
 		require.Equal(t, code, fault.CodeOf(err), pattern)
 		require.NotEmpty(t, fault.As(err).Remedy)
 	}
-	require.Empty(t, glob(t, f, "*/../../*"), "a pattern does not climb")
+	require.Empty(t, globbed(t, f, "*/../../*"), "a pattern does not climb")
 }
 
 func TestGlobLimit(t *testing.T) {
@@ -123,8 +123,8 @@ func TestGlobDoesNotFollowLinksToFolders(t *testing.T) {
 	outside := tree(t, "secret.go")
 	top := tree(t, "real/a.go", "loop/up ->..", "loop/self ->self", "link ->real", "file.go ->real/a.go", "out.go ->"+outside+"/secret.go", "gone.go ->nowhere")
 	f, _ := finderOver(t, top)
-	require.Equal(t, []string{"file.go", "real/a.go"}, glob(t, f, "**/*.go"))
-	require.Equal(t, []string{"link/a.go"}, glob(t, f, "link/*.go"), "named, a link is followed")
+	require.Equal(t, []string{"file.go", "real/a.go"}, globbed(t, f, "**/*.go"))
+	require.Equal(t, []string{"link/a.go"}, globbed(t, f, "link/*.go"), "named, a link is followed")
 }
 
 func TestGlobCancelled(t *testing.T) {
@@ -139,19 +139,19 @@ func TestGlobCancelled(t *testing.T) {
 func TestGlobOverSeveralFolders(t *testing.T) {
 	one, two := tree(t, "a.go", ".gitignore *.go"), tree(t, "b.go", "c.txt", ".gitignore *.txt")
 	f, _ := finderOver(t, one, two)
-	require.Empty(t, glob(t, f, "*.go"), "relative to the target folder")
-	require.Equal(t, []string{"b.go"}, glob(t, f, two+"/[bc]*"), "each folder has its own rules")
+	require.Empty(t, globbed(t, f, "*.go"), "relative to the target folder")
+	require.Equal(t, []string{"b.go"}, globbed(t, f, two+"/[bc]*"), "each folder has its own rules")
 }
 
 func TestGitIsNeverEntered(t *testing.T) {
 	top := tree(t, ".git/config", ".git/hooks/x.sample", "sub/.git/config", "worktree/.git file", "a", ".github/x", ".gitignore !.git")
 	f, w := finderOver(t, top)
-	require.Equal(t, []string{".github/x", ".gitignore", "a"}, glob(t, f, "**"))
-	require.Empty(t, glob(t, f, ".git/**"))
+	require.Equal(t, []string{".github/x", ".gitignore", "a"}, globbed(t, f, "**"))
+	require.Empty(t, globbed(t, f, ".git/**"))
 	for name, want := range map[string]bool{".git": true, ".git/config": true, "sub/.git/x": true, ".github": false, "a.git": false, ".": false} {
 		p, err := w.Resolve(name)
 		require.NoError(t, err)
-		require.Equal(t, want, f.Ignored(p, false), name)
+		require.Equal(t, want, ignored(t, f, p, false), name)
 	}
 }
 
@@ -212,7 +212,7 @@ func TestIgnored(t *testing.T) {
 				rel, dir := strings.CutSuffix(path, "/")
 				p, err := w.Resolve(rel)
 				require.NoError(t, err)
-				require.Equal(t, want, f.Ignored(p, dir), path)
+				require.Equal(t, want, ignored(t, f, p, dir), path)
 			}
 		})
 	}
@@ -253,20 +253,18 @@ func TestIgnoreCasesAgainstGit(t *testing.T) {
 	}
 }
 
-func TestIgnoreFileIsReadOnceAndMayBeAnything(t *testing.T) {
+func TestIgnoreFileIsReadAnewAndMayBeAnything(t *testing.T) {
 	top := tree(t, ".gitignore a\n", "a", "b")
 	f, _ := finderOver(t, top)
-	require.Equal(t, []string{".gitignore", "b"}, glob(t, f, "*"))
+	require.Equal(t, []string{".gitignore", "b"}, globbed(t, f, "*"))
 	require.NoError(t, os.WriteFile(top+"/.gitignore", []byte("b\n"), 0o644))
-	require.Equal(t, []string{".gitignore", "b"}, glob(t, f, "*"))
-	again, _ := finderOver(t, top)
-	require.Equal(t, []string{".gitignore", "a"}, glob(t, again, "*"))
+	require.Equal(t, []string{".gitignore", "a"}, globbed(t, f, "*"))
 
 	outside := tree(t, "rules a\n")
 	for _, odd := range []string{".gitignore/", ".gitignore ->" + outside + "/rules", ".gitignore ->nowhere"} {
 		top := tree(t, "a", odd)
 		f, _ := finderOver(t, top)
-		require.Contains(t, glob(t, f, "*"), "a", odd)
+		require.Contains(t, globbed(t, f, "*"), "a", odd)
 	}
 }
 
@@ -277,7 +275,7 @@ func TestFinderIsConcurrent(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 20 {
 		wg.Go(func() {
-			if !f.Ignored(p, false) {
+			if !ignored(t, f, p, false) {
 				t.Error("not ignored")
 			}
 			if found, _, err := f.Glob(t.Context(), "**", 10); err != nil || len(found) != 2 {
@@ -288,8 +286,9 @@ func TestFinderIsConcurrent(t *testing.T) {
 	wg.Wait()
 }
 
-func TestDepthOf(t *testing.T) {
-	for pattern, want := range map[string]int{"*": 0, "a/*": 1, "*/b/*.go": 2, "**": -1, "a/**/b": -1, "{a,b/c}": -1} {
-		require.Equal(t, want, depthOf(pattern), pattern)
-	}
+func ignored(t testing.TB, f *Finder, p workspace.Path, dir bool) bool {
+	t.Helper()
+	v, err := f.Why(t.Context(), p, dir)
+	require.NoError(t, err)
+	return v.Ignored
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/unprivileged"
 )
 
@@ -22,7 +23,15 @@ func TestUnreadableFoldersArePassedOver(t *testing.T) {
 	if !ok {
 		return
 	}
-	f, _ := finderOver(t, top)
-	require.Equal(t, []string{"open/a.go"}, glob(t, f, "**/*.go"), "and the unreadable rules ignore nothing")
-	require.Empty(t, glob(t, f, "unlisted/*"))
+	f, w := finderOver(t, top)
+	require.Equal(t, []string{"open/a.go"}, globbed(t, f, "**/*.go"), "and the unreadable rules ignore nothing")
+	_, _, err := f.Glob(t.Context(), "unlisted/*", 10)
+	require.Equal(t, fault.PermissionDenied, fault.CodeOf(err), "what was asked for is no empty answer")
+
+	start, err := w.Resolve(".")
+	require.NoError(t, err)
+	tally, err := f.Walk(t.Context(), Walk{Start: start, Depth: -1}, func(File) bool { return true })
+	require.NoError(t, err)
+	require.Equal(t, 2, tally.Unreadable)
+	require.Equal(t, []string{top + "/closed", top + "/unlisted"}, tally.Closed)
 }

@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"path"
-	"path/filepath"
 	"slices"
 	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/discovery"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -24,7 +24,7 @@ type ListDirectoryParams struct {
 const maxListed = 2000
 
 const listDirectoryDescription = "Lists what a folder holds, not what its subfolders hold: folders first, then files with their size in bytes, each sorted by name. " +
-	"Names that ignore rules cover are left out and counted under ignored; of a huge folder the first 2,000 entries are listed and the others counted under left_out. " +
+	"Names that ignore rules cover are left out and counted under ignored, with the lines that cover them under ignored_by; name such a path and it is shown all the same. Of a huge folder the first 2,000 entries are listed and the others counted under left_out. " +
 	"It shows no content and no hash, so read a file with read_file before you change it."
 
 func newListDirectory() (*Factory, error) {
@@ -66,8 +66,9 @@ type listDirectory struct {
 type listing struct {
 	DirPath string         `json:"dir_path"`
 	Entries []listingEntry `json:"entries"`
-	Ignored int            `json:"ignored,omitempty"`  // names that ignore rules cover
-	LeftOut int            `json:"left_out,omitempty"` // entries beyond maxListed
+	Ignored int            `json:"ignored,omitempty"`    // names that ignore rules cover
+	Reasons []string       `json:"ignored_by,omitempty"` // the first few lines that do
+	LeftOut int            `json:"left_out,omitempty"`   // entries beyond maxListed
 	Notice  string         `json:"notice,omitempty"`
 }
 
@@ -94,14 +95,18 @@ func (c *listDirectory) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 	if err != nil {
 		return tools.Fail(c.failed(ctx, err)), nil
 	}
+	scope, err := c.services.Finder.In(ctx, c.dir)
+	if err != nil {
+		return tools.Fail(c.failed(ctx, err)), nil
+	}
 	out := listing{DirPath: c.dir.String(), Entries: make([]listingEntry, 0, len(entries))}
 	for _, e := range entries {
 		if c.left(e.Name) {
 			continue
 		}
-		child, err := c.services.Paths.Resolve(filepath.Join(c.dir.String(), e.Name))
-		if err == nil && c.services.Finder.Ignored(child, e.Info.Mode.IsDir()) {
+		if v := scope.Check(e.Name, e.Info.Mode.IsDir() && !e.Link); v.Ignored {
 			out.Ignored++
+			out.because(v)
 			continue
 		}
 		out.Entries = append(out.Entries, describe(e))
@@ -118,6 +123,14 @@ func (c *listDirectory) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 	out.LeftOut = max(out.LeftOut, 0)
 	content, err := tools.JSON(out)
 	return tools.Result{LLMContent: content, ReturnDisplay: tools.TextDisplay(display)}, err
+}
+
+// because notes which line covers a name, each line once.
+func (l *listing) because(v discovery.Verdict) {
+	const most = 5
+	if reason := v.String(); reason != "" && len(l.Reasons) < most && !slices.Contains(l.Reasons, reason) {
+		l.Reasons = append(l.Reasons, reason)
+	}
 }
 
 func (c *listDirectory) failed(ctx context.Context, err error) *fault.Error {

@@ -16,6 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/discovery"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/file"
@@ -31,9 +32,10 @@ type folder struct {
 		Size  *int64 `json:"size"`
 		Error string `json:"error"`
 	} `json:"entries"`
-	Ignored int    `json:"ignored"`
-	LeftOut int    `json:"left_out"`
-	Notice  string `json:"notice"`
+	Ignored int      `json:"ignored"`
+	Reasons []string `json:"ignored_by"`
+	LeftOut int      `json:"left_out"`
+	Notice  string   `json:"notice"`
 }
 
 func list(t testing.TB, s *configtest.Session, a args) folder {
@@ -75,11 +77,26 @@ func TestListDirectory(t *testing.T) {
 		".gitignore file 6", "b.txt file 5", "to-file file link 5", "to-nothing symlink link", "to-outside symlink link",
 	}, lines)
 	require.Equal(t, 2, got.Ignored)
+	require.Equal(t, []string{s.Path(".gitignore") + `:1: "*.log"`}, got.Reasons)
 	require.Equal(t, s.Dir, got.DirPath)
 
 	got = list(t, s, args{"path": s.Path("."), "ignore": []string{"to-*", ".*", "?"}})
 	require.Len(t, got.Entries, 1)
 	require.Equal(t, "b.txt", got.Entries[0].Name)
+}
+
+// An ignored folder that is named is listed; rules inside it hold (16980).
+func TestListDirectoryOfAnIgnoredFolder(t *testing.T) {
+	s := newSession(t)
+	s.Write(".gitignore", "built/\n*.o\n")
+	s.Write("built/a.o", "")
+	s.Write("built/.gitignore", "*.tmp\n")
+	s.Write("built/b.tmp", "")
+	require.Equal(t, 1, list(t, s, args{"dir_path": "."}).Ignored)
+	got := list(t, s, args{"dir_path": "built"})
+	require.Len(t, got.Entries, 2)
+	require.Equal(t, "a.o", got.Entries[1].Name)
+	require.Equal(t, []string{s.Path("built/.gitignore") + `:1: "*.tmp"`}, got.Reasons)
 }
 
 // FS-10: no version, no hash, and a listed file is still unseen.
@@ -124,7 +141,9 @@ func (f fakeFolder) ReadDir(context.Context, workspace.Path) ([]workspace.Entry,
 	return append(entries, workspace.Entry{Name: "zzz", Info: workspace.Info{Mode: fs.ModeDir}}), nil
 }
 
-func (f fakeFolder) Ignored(workspace.Path, bool) bool { return false }
+func (f fakeFolder) In(context.Context, workspace.Path) (*discovery.Scope, error) {
+	return new(discovery.Scope), nil
+}
 
 // A huge folder is cut, folders first, with a count of the rest and a way to
 // them.

@@ -23,11 +23,8 @@ type ReadManyFilesParams struct {
 	Exclude []string `json:"exclude,omitempty" jsonschema_description:"Glob patterns, relative to the workspace folder, of files that the patterns in paths should leave out."`
 }
 
-// Caps of one read_many_files call.
-const (
-	maxFileCount  = 20_000
-	maxTotalBytes = 4 << 20 // of decoded content
-)
+// maxTotalBytes caps the decoded content that one read_many_files call shows.
+const maxTotalBytes = 4 << 20
 
 const readManyDescription = "Reads several files at once, named by path or by glob pattern, and returns a JSON array with one object per file in the order asked for: " +
 	"file_path, version, sha256 and content, as read_file gives them. The version and the sha256 are needed to modify a file with safe_patch or write_file; " +
@@ -171,7 +168,7 @@ type target struct {
 // targets expands the patterns, in input order, each file once. A name that
 // exists is taken literally even if it looks like a pattern.
 func (c *readManyFiles) targets(ctx context.Context) ([]target, error) {
-	var list targetList
+	list := targetList{most: c.services.Finder.Options().MaxFileCount()}
 	for _, name := range c.p.Paths {
 		path, err := c.services.Paths.Resolve(name)
 		if err == nil && isPattern(name) {
@@ -193,9 +190,10 @@ func (c *readManyFiles) targets(ctx context.Context) ([]target, error) {
 
 func isPattern(name string) bool { return strings.ContainsAny(name, "*?[{") }
 
-// targetList holds each target once, at most maxFileCount files, and one that
-// says so if there were more.
+// targetList holds each target once, at most so many files, and one that says
+// so if there were more.
 type targetList struct {
+	most    int
 	targets []target
 	seen    map[string]bool
 	full    bool
@@ -205,9 +203,9 @@ func (l *targetList) add(t target) {
 	if l.full || l.seen[t.name] {
 		return
 	}
-	if len(l.targets) == maxFileCount {
+	if len(l.targets) == l.most {
 		l.full = true
-		t.err = tooMany(t.name + " and those after it were left out")
+		t.err = l.tooMany(t.name + " and those after it were left out")
 	}
 	if l.seen == nil {
 		l.seen = make(map[string]bool)
@@ -216,15 +214,15 @@ func (l *targetList) add(t target) {
 	l.targets = append(l.targets, t)
 }
 
-func tooMany(consequence string) *fault.Error {
+func (l *targetList) tooMany(consequence string) *fault.Error {
 	return fault.New(fault.ReadManyFilesSearch, "file.read_many_files",
-		fmt.Sprintf("There are more than the %d files of one call; %s.", maxFileCount, consequence),
+		fmt.Sprintf("There are more than the %d files of one call; %s.", l.most, consequence),
 		"Narrow the patterns, or use several calls.")
 }
 
 // expand adds what a pattern matches and exclude does not.
 func (c *readManyFiles) expand(ctx context.Context, pattern string, list *targetList) error {
-	found, more, err := c.services.Finder.Glob(ctx, pattern, maxFileCount)
+	found, more, err := c.services.Finder.Glob(ctx, pattern, list.most)
 	if err != nil {
 		return err
 	}
@@ -234,7 +232,7 @@ func (c *readManyFiles) expand(ctx context.Context, pattern string, list *target
 	}
 	switch {
 	case more:
-		list.add(target{name: pattern, err: tooMany("not all that match " + pattern + " were read")})
+		list.add(target{name: pattern, err: list.tooMany("not all that match " + pattern + " were read")})
 	case len(found) == 0:
 		list.add(target{name: pattern, err: fault.New(fault.FileNotFound, "file.read_many_files",
 			"No file matches the pattern "+pattern+".", "Check it with list_directory; ** crosses folders, * does not, and ignored files never match.")})

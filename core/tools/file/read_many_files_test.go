@@ -15,6 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/discovery"
 	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -233,6 +234,8 @@ func (m manyFiles) Glob(_ context.Context, _ string, limit int) ([]workspace.Pat
 	return m.paths[:min(limit, len(m.paths))], len(m.paths) > limit, nil
 }
 
+func (m manyFiles) Options() discovery.Options { return discovery.Options{} }
+
 // fakeReader answers every read with a state that only it can have made.
 type fakeReader struct {
 	asked []string
@@ -274,7 +277,7 @@ func TestReadToolsOnlyPassStatesOn(t *testing.T) {
 	require.NoError(t, err)
 	defer ws.Close()
 	reader := new(fakeReader)
-	services := file.Services{Paths: ws, Reader: reader, Folders: ws}
+	services := file.Services{Paths: ws, Reader: reader, Folders: ws, Finder: discovery.New(ws)}
 	one := execute(t, bind(t, file.ReadFile, services), args{"file_path": "x"})
 	many := execute(t, bind(t, file.ReadManyFiles, services), args{"paths": []string{"c", "a", "c", "b"}})
 	require.Equal(t, []string{"x", "c", "a", "b"}, reader.asked)

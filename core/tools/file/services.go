@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/discovery"
 	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/mutation"
 	"github.com/fettle-dev/fettle/core/services/patch"
@@ -49,14 +50,16 @@ type Folders interface {
 	ReadDir(ctx context.Context, p workspace.Path) ([]workspace.Entry, error)
 }
 
-// Finder finds files by glob and knows which are ignored;
-// *discovery.Finder has it.
+// Finder finds files by glob and knows what is ignored; *discovery.Finder has
+// it.
 type Finder interface {
 	// Glob returns the files that match pattern and are not ignored, sorted
 	// by path, at most limit of them; more reports that there are others.
 	Glob(ctx context.Context, pattern string, limit int) (found []workspace.Path, more bool, err error)
-	// Ignored reports whether ignore rules cover a path.
-	Ignored(p workspace.Path, dir bool) bool
+	// In returns what ignore rules say about the names in a folder.
+	In(ctx context.Context, dir workspace.Path) (*discovery.Scope, error)
+	// Options returns the caps of one answer.
+	Options() discovery.Options
 }
 
 // Access is told when a tool has shown or changed a file (FT-16).

@@ -1,0 +1,215 @@
+package discovery
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// Find says which files to find.
+type Find struct {
+	// Pattern is a glob: * ? [] {} and ** for any number of folders. Relative
+	// to Dir, or absolute inside the workspace. Required.
+	Pattern string
+	// Dir is the folder that a relative pattern counts from. Zero: the target
+	// folder.
+	Dir workspace.Path
+	// FoldCase ignores the case of letters, except in those folders at the
+	// pattern's beginning that exist as they are written.
+	FoldCase bool
+	// Limit is how many files to return. Zero or less: none.
+	Limit int
+	// RecentNS is a time in nanoseconds since 1970: files changed after it
+	// come first, the newest before the others. 0: all are sorted by path.
+	RecentNS int64
+}
+
+// Found are the files of a [Find].
+type Found struct {
+	Files []workspace.Path
+	More  int // files that match beyond the limit
+	Tally Tally
+}
+
+// Glob returns the files that match pattern, sorted by path, at most limit of
+// them; more reports that others were left out. It is [Finder.Find] with the
+// pattern counting from the target folder and the case of letters minded.
+func (f *Finder) Glob(ctx context.Context, pattern string, limit int) (found []workspace.Path, more bool, err error) {
+	got, err := f.Find(ctx, Find{Pattern: pattern, Limit: limit})
+	return got.Files, got.More > 0 || got.Tally.Partial, err
+}
+
+// Find returns the files that match a pattern, and links that lead to files in
+// the workspace. Ignored files are left out, but the folders that the pattern
+// begins with, and Dir, are named by the caller and so not ignored; nor is a
+// file if the pattern is its name. Links to folders are followed where they
+// are named so, else not. A folder that cannot be listed is passed over and
+// counted; one that the pattern names and that is missing gives nothing.
+//
+// Errors have code invalid_tool_params, path_not_in_workspace,
+// permission_denied, not_initialized or cancelled.
+func (f *Finder) Find(ctx context.Context, r Find) (Found, error) {
+	pattern := filepath.ToSlash(r.Pattern)
+	if err := CheckGlob(pattern); err != nil {
+		return Found{}, err
+	}
+	start, rest, err := f.split(r, pattern)
+	if err != nil {
+		return Found{}, err
+	}
+	if named, ok := f.named(start, rest); ok {
+		return Found{Files: []workspace.Path{named}}.cut(r.Limit), nil
+	}
+	g := newGlob(rest, r.FoldCase)
+	type match struct {
+		rel   string
+		mtime int64
+	}
+	var matches []match
+	tally, err := f.Walk(ctx, Walk{Start: start, Depth: -1, Keep: g.match, Enter: g.mayHold, Links: true, Times: r.RecentNS != 0},
+		func(file File) bool {
+			m := match{rel: file.Rel()}
+			if file.MtimeNS > r.RecentNS && r.RecentNS != 0 {
+				m.mtime = file.MtimeNS
+			}
+			matches = append(matches, m)
+			return true
+		})
+	if c := fault.CodeOf(err); c == fault.FileNotFound || c == fault.PathIsNotADirectory {
+		return Found{}, nil
+	}
+	if err != nil {
+		return Found{}, err
+	}
+	slices.SortStableFunc(matches, func(a, b match) int { // the paths are in order already
+		switch {
+		case a.mtime > b.mtime:
+			return -1
+		case a.mtime < b.mtime:
+			return 1
+		}
+		return 0
+	})
+	found := Found{Tally: tally}
+	for _, m := range matches[:min(len(matches), max(r.Limit, 0))] {
+		p, err := f.files.Resolve(filepath.Join(start.String(), filepath.FromSlash(m.rel)))
+		if err != nil {
+			return Found{}, err
+		}
+		found.Files = append(found.Files, p)
+	}
+	found.More = len(matches) - len(found.Files)
+	return found, nil
+}
+
+func (f Found) cut(limit int) Found {
+	kept := min(len(f.Files), max(limit, 0))
+	f.More += len(f.Files) - kept
+	f.Files = f.Files[:kept]
+	return f
+}
+
+// split returns the folder to begin at, and the pattern from there.
+func (f *Finder) split(r Find, pattern string) (start workspace.Path, rest string, err error) {
+	dir := r.Dir.String()
+	if r.Dir == (workspace.Path{}) {
+		dir = f.files.Target()
+	}
+	base, rest := doublestar.SplitPattern(pattern)
+	at := filepath.FromSlash(base)
+	if !filepath.IsAbs(at) {
+		at = filepath.Join(dir, at)
+	}
+	start, err = f.files.Resolve(at)
+	if err != nil || !r.FoldCase || base == "." || filepath.IsAbs(filepath.FromSlash(base)) {
+		return start, rest, err
+	}
+	if info, err := f.files.Stat(start); err == nil && info.Mode.IsDir() {
+		return start, rest, nil
+	}
+	if strings.Contains("/"+base+"/", "/../") {
+		return start, rest, nil
+	}
+	start, err = f.files.Resolve(dir)
+	return start, strings.TrimPrefix(pattern, "./"), err
+}
+
+// named returns the file in start that the pattern is the very name of.
+func (f *Finder) named(start workspace.Path, name string) (workspace.Path, bool) {
+	if name == "" {
+		return workspace.Path{}, false
+	}
+	p, err := f.files.Resolve(filepath.Join(start.String(), filepath.FromSlash(name)))
+	if err != nil {
+		return workspace.Path{}, false
+	}
+	if _, below := relativeTo(start.Rel(), p.Rel()); !below && start.Rel() != "." {
+		return workspace.Path{}, false
+	}
+	info, err := f.files.Stat(p)
+	return p, err == nil && info.Mode.IsRegular()
+}
+
+// CheckGlob returns an error of code invalid_tool_params if pattern is no
+// glob.
+func CheckGlob(pattern string) error {
+	if doublestar.ValidatePattern(pattern) && pattern != "" {
+		return nil
+	}
+	return fault.New(fault.InvalidToolParams, "discovery.glob", "The pattern "+pattern+" is malformed.",
+		"Close its brackets and braces; * ? [] {} and ** are special.")
+}
+
+// glob is a pattern to compare paths with.
+type glob struct {
+	pattern  string
+	elements []string // nil if braces may hold a slash
+	fold     bool
+}
+
+func newGlob(pattern string, fold bool) *glob {
+	if fold {
+		pattern = strings.ToLower(pattern)
+	}
+	g := &glob{pattern: pattern, fold: fold}
+	if !strings.Contains(pattern, "{") {
+		g.elements = strings.Split(strings.ReplaceAll(pattern, `\/`, "/"), "/")
+	}
+	return g
+}
+
+func (g *glob) match(rel string) bool {
+	if g.fold {
+		rel = strings.ToLower(rel)
+	}
+	return doublestar.MatchUnvalidated(g.pattern, rel)
+}
+
+// mayHold reports whether something below the folder rel may match.
+func (g *glob) mayHold(rel string) bool {
+	if g.elements == nil {
+		return true
+	}
+	if g.fold {
+		rel = strings.ToLower(rel)
+	}
+	i := 0
+	for element := range strings.SplitSeq(rel, "/") {
+		switch {
+		case i == len(g.elements)-1 && g.elements[i] != "**":
+			return false
+		case strings.Contains(g.elements[i], "**"):
+			return true
+		case !doublestar.MatchUnvalidated(g.elements[i], element):
+			return false
+		}
+		i++
+	}
+	return i < len(g.elements)
+}

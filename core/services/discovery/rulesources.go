@@ -1,0 +1,124 @@
+package discovery
+
+import (
+	"context"
+	"io"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// maxIgnoreFile bounds the bytes read of one ignore file.
+const maxIgnoreFile = 1 << 20
+
+// readSmall reads and closes a file that was just opened; not ok if that
+// failed or it is not a regular file.
+func readSmall(f *os.File, err error) (text string, ok bool) {
+	if err != nil {
+		return "", false
+	}
+	defer f.Close() //nolint:errcheck // only read
+	if info, err := workspace.InfoOf(f); err != nil || !info.Mode.IsRegular() {
+		return "", false
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxIgnoreFile))
+	return string(data), err == nil
+}
+
+// readExclude reads the info/exclude of the repository whose root folder is
+// open. Where .git is a file it leads to the repository's own folder, which
+// counts as long as it lies below the root.
+func readExclude(root *workspace.Folder) (text string, ok bool) {
+	git := gitName
+	if text, ok := readSmall(root.Open(gitName)); ok {
+		to, ok := strings.CutPrefix(strings.TrimSpace(text), "gitdir: ")
+		git = path.Clean(filepath.ToSlash(to))
+		if !ok || path.IsAbs(git) || filepath.IsAbs(to) || git == ".." || strings.HasPrefix(git, "../") {
+			return "", false
+		}
+	}
+	info, err := root.Below(path.Join(git, "info"))
+	if err != nil {
+		return "", false
+	}
+	defer info.Close()
+	return readSmall(info.Open("exclude"))
+}
+
+// outermost returns the scope above a workspace folder: what custom ignore
+// files say, whose anchored rules count from the workspace folder.
+func (f *Finder) outermost(top string) *Scope {
+	s := &Scope{top: top}
+	for _, name := range f.options.CustomFiles {
+		p, err := f.files.Resolve(name)
+		if err != nil {
+			continue
+		}
+		text, ok := readSmall(f.files.OpenRead(p))
+		if file := newRuleFile(p.String(), "", text); ok && file != nil {
+			s.custom = append(s.custom, level{file, file.anchored})
+		}
+	}
+	return s
+}
+
+// scopeOf returns the scope of the folder dir, and dir itself, open. Rules are
+// read anew on the way down to it from its workspace folder. If named, a folder
+// on that way that is ignored counts as named by the caller. If dir cannot be
+// opened the scope stands beside the error, unless ctx has ended.
+func (f *Finder) scopeOf(ctx context.Context, dir workspace.Path, named bool) (*Scope, *workspace.Folder, error) {
+	top, err := f.files.Resolve(dir.Folder())
+	if err != nil {
+		return nil, nil, err
+	}
+	folder, err := f.files.OpenFolder(top)
+	scope := f.options.enter(f.outermost(top.Folder()), folder, "", markersOf(folder))
+	if dir.Rel() == "." {
+		return scope, folder, err
+	}
+	at := ""
+	for element := range strings.SplitSeq(dir.Rel(), "/") {
+		if folder != nil {
+			folder.Close()
+		}
+		if err := ctx.Err(); err != nil {
+			return nil, nil, cancelled(err)
+		}
+		verdict := scope.Folder
+		if v := scope.Check(element, true); v.Ignored {
+			if !verdict.Ignored {
+				verdict = v
+			}
+			if named {
+				scope = &Scope{top: scope.top, inGit: scope.inGit}
+			}
+		}
+		at = join(at, element)
+		p, errOf := f.files.Resolve(filepath.Join(top.Folder(), filepath.FromSlash(at)))
+		if errOf != nil {
+			return nil, nil, errOf
+		}
+		folder, err = f.files.OpenFolder(p)
+		scope = f.options.enter(scope, folder, at, markersOf(folder))
+		scope.Folder = verdict
+	}
+	return scope, folder, err
+}
+
+// markersOf returns the names to try in a folder that is not listed; none in
+// one that could not be opened.
+func markersOf(folder *workspace.Folder) markers {
+	if folder == nil {
+		return markers{}
+	}
+	_, err := folder.Lstat(gitName)
+	return markers{gitIgnore: true, own: true, repository: err == nil}
+}
+
+func cancelled(err error) error {
+	return fault.Wrap(fault.Cancelled, "discovery.walk", "The search was cancelled.", "", err)
+}

@@ -1,0 +1,154 @@
+package discovery
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+const (
+	gitName       = ".git"
+	gitIgnoreName = ".gitignore"
+)
+
+// Verdict says why something is ignored. The zero value says that it is not.
+type Verdict struct {
+	Ignored bool
+	Source  string // absolute path of the ignore file; "" where no file says so: for .git
+	Line    int    // in Source, counted from 1
+	Pattern string // that line
+	Path    string // what the line is about: the path asked about or a folder above it, absolute
+}
+
+// Scope is what ignore rules say about the names in one folder. It is a
+// snapshot, immutable, and safe for concurrent use. The zero value ignores
+// nothing but .git.
+type Scope struct {
+	top string // the workspace folder
+	dir string // the folder relative to it, with slashes; "" is that itself
+
+	custom []level // of files named in the options, the most important first
+	own    []level // of the layout's own files, the deepest first
+	git    []level // of .gitignore, the deepest first, and of the repository's exclude file
+
+	inGit bool // the folder is a .git or lies in one: nothing in it is shown
+
+	// Folder is what the rules say about the folder itself. Whoever names an
+	// ignored folder is shown what it holds; rules from above it then do not
+	// count in it.
+	Folder Verdict
+}
+
+// Check returns what the rules say about a name in the folder.
+func (s *Scope) Check(name string, isDir bool) Verdict {
+	if s.inGit || name == gitName {
+		return Verdict{Ignored: true, Path: s.path(name)}
+	}
+	if l, r := s.match(name, isDir); r != nil && !r.negated {
+		return Verdict{true, l.source, r.line, r.text, s.path(name)}
+	}
+	return Verdict{}
+}
+
+// match returns the rule that decides about a name, nil if there is none, and
+// the file that it comes from.
+func (s *Scope) match(name string, isDir bool) (level, *rule) {
+	for _, levels := range [...][]level{s.custom, s.own, s.git} {
+		for _, l := range levels {
+			if r := l.match(s.dir, name, isDir); r != nil {
+				return l, r
+			}
+		}
+	}
+	return level{}, nil
+}
+
+func (s *Scope) path(name string) string {
+	return filepath.Join(s.top, filepath.FromSlash(s.dir), name)
+}
+
+// markers are the names in a folder that change what is ignored below it.
+type markers struct {
+	gitIgnore  bool
+	own        bool
+	repository bool // there is a .git
+}
+
+// note adds what a name tells.
+func (m *markers) note(name, own string) {
+	switch name {
+	case gitName:
+		m.repository = true
+	case gitIgnoreName:
+		m.gitIgnore = true
+	case own:
+		m.own = true
+	}
+}
+
+// enter returns the scope of folder, whose path is dir, from s, that of the
+// folder above it. m tells which files there are to be read; one that cannot
+// be read ignores nothing.
+func (o Options) enter(s *Scope, folder *workspace.Folder, dir string, m markers) *Scope {
+	in := &Scope{top: s.top, dir: dir, inGit: s.inGit || lastElement(dir) == gitName}
+	in.custom = seenFrom(dir, s.custom)
+	in.own = seenFrom(dir, s.own)
+	if m.own && o.IgnoreFile != "" {
+		in.own = prepend(in.own, in.load(folder, o.IgnoreFile))
+	}
+	if o.NoGitIgnore {
+		return in
+	}
+	if !m.repository { // a repository answers for its own files
+		in.git = seenFrom(dir, s.git)
+	} else if text, ok := readExclude(folder); ok {
+		source := in.path(filepath.Join(gitName, "info", "exclude"))
+		in.git = prepend(nil, newRuleFile(source, dir, text))
+	}
+	if m.gitIgnore {
+		in.git = prepend(in.git, in.load(folder, gitIgnoreName))
+	}
+	return in
+}
+
+// load reads an ignore file in the open folder of s, never through a link.
+func (s *Scope) load(folder *workspace.Folder, name string) *ruleFile {
+	text, ok := readSmall(folder.Open(name))
+	if !ok {
+		return nil
+	}
+	return newRuleFile(s.path(name), s.dir, text)
+}
+
+func prepend(levels []level, f *ruleFile) []level {
+	if f == nil {
+		return levels
+	}
+	return append([]level{{f, f.anchored}}, levels...)
+}
+
+// seenFrom returns levels as seen from dir, without those that say nothing
+// there.
+func seenFrom(dir string, levels []level) []level {
+	var kept []level
+	for _, l := range levels {
+		if l = l.from(dir); !l.empty() {
+			kept = append(kept, l)
+		}
+	}
+	return kept
+}
+
+// lastElement returns the last element of a cleaned relative path.
+func lastElement(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+
+// String returns the line that ignores, as file:line: "pattern"; "" where no
+// file says so.
+func (v Verdict) String() string {
+	if v.Source == "" {
+		return ""
+	}
+	return v.Source + ":" + strconv.Itoa(v.Line) + ": " + strconv.Quote(v.Pattern)
+}

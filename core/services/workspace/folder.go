@@ -1,0 +1,88 @@
+package workspace
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Folder is an open folder of the workspace, for whoever looks at many names
+// and files in it or below: nothing is looked up again from the top, and no
+// symbolic link below it is followed out of it. It stays the same folder if it
+// is moved. It is safe for concurrent use until Close, which the caller owes.
+type Folder struct {
+	w    *Workspace
+	path Path
+	l    listing
+}
+
+// Name is a name in a folder and what the folder itself tells about it.
+type Name struct {
+	Name string
+	Type fs.FileMode // type bits only; fs.ModeSymlink for a link, wherever it leads
+}
+
+// OpenFolder opens the folder that p leads to, links as in [Workspace.Stat].
+// Errors are those of Stat.
+func (w *Workspace) OpenFolder(p Path) (*Folder, error) {
+	l, err := reach(w, p, true, directory.list, spot.list)
+	if err != nil {
+		return nil, w.failure("workspace.open_folder", p, err)
+	}
+	return &Folder{w, p, l}, nil
+}
+
+// Below opens a folder below f; rel has slashes and is cleaned. Errors are
+// those of [Workspace.Stat]. A link that has taken the folder's place is
+// followed only where it stays below f.
+func (f *Folder) Below(rel string) (*Folder, error) {
+	p := f.child(rel)
+	l, err := f.l.in.list(filepath.FromSlash(rel))
+	if err != nil {
+		return nil, f.w.failure("workspace.open_folder", p, err)
+	}
+	return &Folder{f.w, p, l}, nil
+}
+
+// Open opens the file of that name, one element, for reading. It never waits
+// and never follows a link, which is refused; the caller looks with [InfoOf]
+// before reading, and closes the file. Errors are those of
+// [Workspace.OpenRead].
+func (f *Folder) Open(name string) (*os.File, error) {
+	file, err := f.l.in.openEntry(name)
+	if err != nil {
+		return nil, f.w.failure("workspace.open_read", f.child(name), err)
+	}
+	return file, nil
+}
+
+// Lstat describes what has that name, one element; a link is described
+// itself. Errors are those of [Workspace.Stat].
+func (f *Folder) Lstat(name string) (Info, error) {
+	info, err := f.l.in.lstat(name)
+	if err != nil {
+		return Info{}, f.w.failure("workspace.stat", f.child(name), err)
+	}
+	return info, nil
+}
+
+// Names calls yield with every name in the folder but `.` and `..`, in no
+// order, until it returns false. buf is scratch space, best of 32 KiB or more.
+// It reads the folder once: a second call gives nothing. Errors are those of
+// [Workspace.ReadDir].
+func (f *Folder) Names(buf []byte, yield func(Name) bool) error {
+	if err := names(f.l, buf, yield); err != nil {
+		return f.w.failure("workspace.read_dir", f.path, err)
+	}
+	return nil
+}
+
+// Path returns the name that the folder was opened under.
+func (f *Folder) Path() Path { return f.path }
+
+// Close closes the folder. What was opened through it stays open.
+func (f *Folder) Close() { f.l.close() }
+
+func (f *Folder) child(rel string) Path {
+	return Path{folder: f.path.folder, rel: filepath.Join(f.path.rel, filepath.FromSlash(rel))}
+}

@@ -1,0 +1,37 @@
+//go:build !linux
+
+package workspace
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+)
+
+// names reads a folder through package os, which tells the types with the
+// names.
+func names(l listing, _ []byte, yield func(Name) bool) error {
+	const batch = 256
+	for {
+		entries, err := l.file.ReadDir(batch)
+		for _, e := range entries {
+			mode := e.Type()
+			if mode&fs.ModeIrregular != 0 {
+				info, err := l.in.lstat(e.Name())
+				if err != nil {
+					continue
+				}
+				mode = info.Mode.Type()
+			}
+			if !yield(Name{e.Name(), mode}) {
+				return nil
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
