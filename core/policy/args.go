@@ -5,6 +5,8 @@ import (
 	"maps"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strings"
 )
 
 // tri is how sure a match is.
@@ -16,8 +18,12 @@ const (
 	yes
 )
 
-// pathKeys are the arguments that name a place, made absolute for patterns.
-var pathKeys = []string{"file_path", "dir_path", "path"}
+// pathKeys are the arguments that name a place; listKeys name several, or
+// patterns of them.
+var (
+	pathKeys = []string{"file_path", "dir_path", "path"}
+	listKeys = []string{"paths", "include"}
+)
 
 // arguments are a call's arguments as patterns see them. They are worked out
 // when somebody asks, and are for one decision.
@@ -26,8 +32,17 @@ type arguments struct {
 	decoded bool
 	unclear bool // they are no JSON object, or it cannot be told what they are
 	values  map[string]any
-	forms   []string // given, absolute; see [arguments.texts]
-	real    string   // with paths that lead elsewhere followed; "" if none does
+	texts   *texts
+}
+
+// texts are the forms of arguments that patterns are searched in. They differ
+// in how they name places.
+type texts struct {
+	given  string   // as they are
+	plain  []string // without detours: from the call's folder, and absolute
+	seen   []string // where the paths lead, in the same ways; nil: where plain says
+	real   string   // where the paths lead if the workspace is a link itself; "": as seen
+	detour bool     // a list names something by way of a parent folder
 }
 
 // object returns the arguments, and nil if they are no object.
@@ -49,78 +64,121 @@ func (a *arguments) text(key string) string {
 	return s
 }
 
-// match searches a pattern in the arguments: as given, with absolute paths,
-// and for a rule that tightens also with paths followed to where they lead.
+// match searches a pattern in the arguments; see [texts.match].
 func (a *arguments) match(re *regexp.Regexp, tightens bool) tri {
 	a.object()
-	if a.unclear {
-		if tightens {
-			return maybe
-		}
+	switch {
+	case a.unclear && tightens:
+		return maybe
+	case a.unclear:
 		return no
 	}
-	if a.forms == nil {
-		a.forms, a.real = a.texts(a.values)
+	if a.texts == nil {
+		a.texts = a.textsOf(a.values)
 	}
-	return search(re, a.forms, a.real, tightens)
-}
-
-func search(re *regexp.Regexp, forms []string, real string, tightens bool) tri {
-	for _, form := range forms {
-		if re.MatchString(form) {
-			return yes
-		}
-	}
-	if tightens && real != "" && re.MatchString(real) {
+	if a.texts.match(re, tightens) {
 		return yes
 	}
 	return no
 }
 
-// texts returns values as canonical text, and again with absolute paths if
-// that differs; real has paths followed, and is "" if that is not known.
-func (a *arguments) texts(values map[string]any) (forms []string, real string) {
-	forms = []string{string(appendCanonical(nil, values, true))}
-	if absolute := withPaths(values, a.call.absolute); absolute != "" {
-		forms = append(forms, absolute)
+// match reports whether a pattern is found. One of a rule that tightens is
+// searched in all forms. One of a rule that allows has to be found in a form
+// without detours, so that docs/../x does not lie in docs, and also in one of
+// where the paths lead.
+func (t *texts) match(re *regexp.Regexp, tightens bool) bool {
+	if tightens {
+		return re.MatchString(t.given) || slices.ContainsFunc(t.plain, re.MatchString) ||
+			slices.ContainsFunc(t.seen, re.MatchString) || t.real != "" && re.MatchString(t.real)
 	}
-	if len(a.call.RealPaths) > 0 {
-		real = withPaths(values, func(path string) string { return a.call.follow(a.call.absolute(path)) })
-	}
-	return forms, real
+	return !t.detour && slices.ContainsFunc(t.plain, re.MatchString) &&
+		(t.seen == nil || slices.ContainsFunc(t.seen, re.MatchString))
 }
 
-// withPaths returns values as canonical text with other paths in them, and ""
-// if none is another.
-func withPaths(values map[string]any, other func(string) string) string {
-	var changed map[string]any
+// textsOf works out the forms of values.
+func (a *arguments) textsOf(values map[string]any) *texts {
+	c := a.call
+	t := &texts{given: string(appendCanonical(nil, values, true)), detour: detour(values)}
+	forms := func(to func(string) string) []string {
+		text := func(to func(string) string) string {
+			if other, differs := withPaths(values, to); differs {
+				return string(appendCanonical(nil, other, true))
+			}
+			return t.given
+		}
+		relative := text(func(path string) string { return c.relative(path, to(path)) })
+		if absolute := text(to); absolute != relative {
+			return []string{relative, absolute}
+		}
+		return []string{relative}
+	}
+	t.plain = forms(c.absolute)
+	if len(c.RealPaths) == 0 {
+		return t
+	}
+	differs := func(leads func(string) string) bool {
+		return slices.ContainsFunc(pathKeys, func(key string) bool {
+			path, _ := values[key].(string)
+			return path != "" && leads(c.absolute(path)) != c.absolute(path)
+		})
+	}
+	if differs(c.seen) {
+		t.seen = forms(func(path string) string { return c.seen(c.absolute(path)) })
+	}
+	if differs(c.follow) {
+		other, _ := withPaths(values, func(path string) string { return c.follow(c.absolute(path)) })
+		t.real = string(appendCanonical(nil, other, true))
+	}
+	return t
+}
+
+// withPaths returns values with other paths in them, and reports whether any
+// is another.
+func withPaths(values map[string]any, other func(string) string) (map[string]any, bool) {
+	changed := values
+	differs := false
 	for _, key := range pathKeys {
 		path, ok := values[key].(string)
 		if !ok || path == "" {
 			continue
 		}
 		if to := other(path); to != path {
-			if changed == nil {
-				changed = maps.Clone(values)
+			if !differs {
+				changed, differs = maps.Clone(values), true
 			}
 			changed[key] = to
 		}
 	}
-	if changed == nil {
-		return ""
+	return changed, differs
+}
+
+// detour reports whether a list among values names something by way of a
+// parent folder.
+func detour(values map[string]any) bool {
+	for _, key := range listKeys {
+		list, ok := values[key].([]any)
+		if !ok {
+			list = []any{values[key]}
+		}
+		for _, e := range list {
+			path, _ := e.(string)
+			if strings.Contains(path, "..") && slices.Contains(strings.Split(filepath.ToSlash(path), "/"), "..") {
+				return true
+			}
+		}
 	}
-	return string(appendCanonical(nil, changed, true))
+	return false
 }
 
 // command returns the forms of the arguments with another command in place of
 // the call's.
-func (a *arguments) command(text string) (forms []string, real string) {
+func (a *arguments) command(text string) *texts {
 	values := maps.Clone(a.object())
 	if values == nil {
 		values = make(map[string]any)
 	}
 	values["command"] = text
-	return a.texts(values)
+	return a.textsOf(values)
 }
 
 // absolute returns a path as it counts from the call's folder, cleaned. It is
@@ -130,6 +188,21 @@ func (c *Call) absolute(path string) string {
 		return filepath.Clean(path)
 	}
 	return filepath.Join(c.base(), path)
+}
+
+// relative returns an absolute path as it counts from the call's folder. If it
+// does not lie there, it is absolute if the one given is, or if it is another.
+func (c *Call) relative(given, path string) string {
+	base := c.base()
+	switch {
+	case base != "" && beneath(base, path):
+		if rel, err := filepath.Rel(base, path); err == nil {
+			return rel
+		}
+	case !filepath.IsAbs(given) && c.absolute(given) == path:
+		return filepath.Clean(given)
+	}
+	return path
 }
 
 // base is the folder that relative paths count from; "" if nobody knows.
@@ -146,6 +219,38 @@ func (c *Call) follow(path string) string {
 		return real
 	}
 	return path
+}
+
+// seen is where an absolute path leads as the workspace names it, which may be
+// reached by a link itself: path if no link in the workspace leads elsewhere.
+func (c *Call) seen(path string) string {
+	real := c.follow(path)
+	if real == path {
+		return path
+	}
+	seen := real
+	for _, anchor := range c.anchors() {
+		leads := filepath.Clean(c.follow(anchor))
+		if !beneath(leads, real) {
+			continue
+		}
+		at := filepath.Join(anchor, strings.TrimPrefix(real, leads))
+		if at == path {
+			return path
+		}
+		if seen == real {
+			seen = at
+		}
+	}
+	return seen
+}
+
+// anchors are the absolute folders that paths of the workspace are named from.
+func (c *Call) anchors() []string {
+	if base := c.base(); base != "" && !slices.Contains(c.Roots, base) {
+		return append(slices.Clip(c.Roots), base)
+	}
+	return c.Roots
 }
 
 // withPath returns params that name one file.

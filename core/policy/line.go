@@ -23,9 +23,8 @@ type judge struct {
 	tightest *rule // the highest rule with a command prefix that tightens
 	looked   bool
 
-	searched string // the command that forms and real have in them
-	forms    []string
-	real     string
+	searched string // the command that texts have in them
+	texts    *texts
 }
 
 // judged is the decision on one part.

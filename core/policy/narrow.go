@@ -2,13 +2,12 @@ package policy
 
 import (
 	"fmt"
-	"path/filepath"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
 // Scope says how far an approval reaches (AR-20).
@@ -23,17 +22,19 @@ const (
 )
 
 // Narrow returns the rules that remember the approval of c: they allow what c
-// is and no more, in its approval mode and in those that are more permissive.
-// A command line is remembered by the commands in it that are not allowed
-// yet, a file tool by its path or pattern, an MCP tool by its name or server,
-// other tools by their name. The rules have been tried: with them the engine
-// allows c. They are in force only once they are given to [Engine.Add]. There
-// are none if c is allowed already.
+// is and no more, in its approval mode and in those that are more permissive,
+// and for the subagent that it comes from. A command line is remembered by the
+// commands in it that are not allowed yet and by the files that it writes, a
+// file tool by its path, an MCP tool by its name or server, other tools by
+// their arguments, or with [ScopeTool] by their name. The rules have been
+// tried: with them the engine allows c. They are in force only once they are
+// given to [Engine.Add]. There are none if c is allowed already.
 //
 // The error is of code approval_not_remembered and says what stands in the
 // way.
 func (e *Engine) Narrow(c Call, s Scope) ([]Rule, error) {
-	template := Rule{Decision: Allow, Approval: true, Priority: AlwaysAllowPriority, Modes: modesFrom(c.Mode), Source: "approval"}
+	template := Rule{Decision: Allow, Approval: true, Priority: AlwaysAllowPriority, Modes: modesFrom(c.Mode),
+		Subagent: c.Subagent, Source: "approval"}
 	switch s {
 	case ScopeSaved:
 		template.Tier = TierUser
@@ -42,18 +43,29 @@ func (e *Engine) Narrow(c Call, s Scope) ([]Rule, error) {
 	default:
 		return nil, notRemembered(fmt.Sprintf("%.40q is no scope of an approval.", s))
 	}
-	now := e.now.Load()
 	if e.o.DisableAlwaysAllow {
 		return nil, notRemembered("The settings let nothing be approved for good.")
 	}
-	d := now.decide(&c)
-	if d.Decision == Allow {
+	if e.now.Load().decide(&c).Decision == Allow {
 		return nil, nil
 	}
 	if strings.Contains(c.Tool, "*") || strings.Contains(c.Server, "*") || strings.Contains(c.ServerTool, "*") || c.Tool == "" {
 		return nil, notRemembered("The tool has a name that a rule would take for a wildcard, or none.")
 	}
-	rules, err := now.narrowed(&c, s, template)
+	rules, err := e.tried(&c, s, template, false)
+	if err != nil && isShell(&c) {
+		// What asks about commands that begin so may leave this one as it stands.
+		if exact, err := e.tried(&c, s, template, true); err == nil {
+			return exact, nil
+		}
+	}
+	return rules, err
+}
+
+// tried makes rules of a template with which the engine allows c. exact says
+// that commands are remembered as they stand.
+func (e *Engine) tried(c *Call, s Scope, template Rule, exact bool) ([]Rule, error) {
+	rules, err := e.now.Load().narrowed(c, s, template, exact)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +76,7 @@ func (e *Engine) Narrow(c Call, s Scope) ([]Rule, error) {
 	e.mu.Lock()
 	given := slices.Concat(e.given, ready)
 	e.mu.Unlock()
-	if after := e.snapshot(given).decide(&c); after.Decision != Allow {
+	if after := e.snapshot(given).decide(c); after.Decision != Allow {
 		return nil, notRemembered("It would be asked about again. " + after.Reason)
 	}
 	return rules, nil
@@ -87,7 +99,7 @@ func modesFrom(m ApprovalMode) []ApprovalMode {
 }
 
 // narrowed makes rules of a template that allow what c is.
-func (s *snapshot) narrowed(c *Call, scope Scope, template Rule) ([]Rule, error) {
+func (s *snapshot) narrowed(c *Call, scope Scope, template Rule, exact bool) ([]Rule, error) {
 	t := &trial{snapshot: s, call: c}
 	t.args.call = c
 	template.Tools = []string{c.Tool}
@@ -104,34 +116,55 @@ func (s *snapshot) narrowed(c *Call, scope Scope, template Rule) ([]Rule, error)
 	}
 	if isShell(c) {
 		template.Tools = []string{shellTool}
-		return t.judge(s.find(c, &t.args).shell).narrowed(template)
+		return t.judge(s.find(c, &t.args).shell).narrowed(template, exact)
 	}
 	if scope == ScopeTool {
 		return []Rule{template}, nil
 	}
-	keys := []string(nil)
-	if known, ok := WellKnown(c.Tool); ok {
-		keys = wellKnown[known.Tool].narrow
+	pattern, err := t.args.pattern()
+	if err != nil {
+		return nil, err
 	}
-	if keys == nil {
-		return []Rule{template}, nil
-	}
-	var patterns []string
-	for _, key := range keys {
-		value, ok := t.args.object()[key]
-		if !ok {
-			continue
-		}
-		if path, is := value.(string); is && slices.Contains(pathKeys, key) {
-			value = c.absolute(path)
-		}
-		patterns = append(patterns, exactArg(key, value))
-	}
-	if len(patterns) == 0 {
-		return nil, notRemembered("The call of " + c.Tool + " does not say what it is about.")
-	}
-	template.ArgsPattern = strings.Join(patterns, ".*")
+	template.ArgsPattern = pattern
 	return []Rule{template}, nil
+}
+
+// pattern is the ArgsPattern that an approval is remembered by: what a call of
+// a well-known tool is about, and all arguments of other tools.
+func (a *arguments) pattern() (string, error) {
+	values := a.object()
+	if values == nil {
+		return "", notRemembered("The arguments of " + a.call.Tool + " are no JSON object.")
+	}
+	for _, key := range pathKeys {
+		if path := a.text(key); path != "" {
+			if err := a.call.leadsElsewhere(a.call.absolute(path)); err != nil {
+				return "", err
+			}
+		}
+	}
+	values, _ = withPaths(values, a.call.absolute)
+	tool := wellKnown[a.call.Tool]
+	if c, ok := WellKnown(a.call.Tool); ok {
+		tool = wellKnown[c.Tool]
+	}
+	if tool.about == "" {
+		return exactArgs(values, tool.added), nil
+	}
+	value, ok := values[tool.about]
+	if !ok {
+		return "", notRemembered("The call of " + a.call.Tool + " does not say what it is about.")
+	}
+	return exactArg(tool.about, value), nil
+}
+
+// leadsElsewhere is an error if an absolute path is a link, or lies behind one.
+// Where that leads has been approved, and may be another place the next time.
+func (c *Call) leadsElsewhere(path string) error {
+	if seen := c.seen(path); seen != path {
+		return notRemembered("The path " + path + " leads to " + seen + ".")
+	}
+	return nil
 }
 
 // exactArg is the ArgsPattern of exactly one value of an argument.
@@ -142,110 +175,25 @@ func exactArg(key string, value any) string {
 	return `\x00` + regexp.QuoteMeta(string(pair)) + `\x00`
 }
 
-// narrowed makes rules of a template that allow the parts of the line that are
-// not allowed yet: one for the beginnings of ordinary commands, and one for
-// each command that is only approved as it stands.
-func (j *judge) narrowed(template Rule) ([]Rule, error) {
-	var beginnings, exact []string
-	covered := make([]bool, len(j.parts)) // by an exact rule for the parent
-	need := func(i int) error {
-		p := &j.parts[i]
-		if p.Kind != shell.Command {
-			return notRemembered("It is not a plain command: " + abridged(p.Text) + ".")
-		}
-		if j.exactOnly(i) {
-			if slices.ContainsFunc(p.Words, func(w shell.Word) bool { return !fixed(w) }) {
-				return notRemembered("It may do something else the next time: " + abridged(p.Text) + ".")
-			}
-			if program := p.Words[0].Text; strings.Contains(program, "/") && !filepath.IsAbs(program) {
-				return notRemembered("Which program it is depends on the folder: " + abridged(p.Text) + ".")
-			}
-			exact = append(exact, exactCommand(p.Text))
-			for k := range j.parts {
-				covered[k] = covered[k] || j.parts[k].Parent == i && j.parts[k].Own < len(p.Words)
-			}
-			return nil
-		}
-		beginnings = append(beginnings, shell.Quote(j.beginning(p)))
-		return nil
-	}
-	for i := range j.parts {
-		p := &j.parts[i]
-		if j.judged[i].verdict == Allow || covered[i] {
-			continue
-		}
-		if p.Kind != shell.Write {
-			if err := need(i); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		template.AllowRedirection = true
-		for _, k := range j.writers(p) {
-			if j.judged[k].verdict != Allow {
-				continue // it has its rule
-			}
-			if err := need(k); err != nil {
-				return nil, err
-			}
+// exactArgs is the ArgsPattern of exactly these arguments, to which some may
+// be added, with any value.
+func exactArgs(values map[string]any, added []string) string {
+	keys := slices.Collect(maps.Keys(values))
+	for _, key := range added {
+		if !slices.Contains(keys, key) {
+			keys = append(keys, key)
 		}
 	}
-	var rules []Rule
-	if len(beginnings) > 0 {
-		r := template
-		r.CommandPrefix = unique(beginnings)
-		rules = append(rules, r)
-	}
-	for _, pattern := range unique(exact) {
-		r := template
-		r.ArgsPattern = pattern
-		rules = append(rules, r)
-	}
-	return rules, nil
-}
-
-// exactOnly reports whether approving the part approves nothing that merely
-// begins like it: the program does what its words say, or the part brings
-// along what is not allowed.
-func (j *judge) exactOnly(i int) bool {
-	p := &j.parts[i]
-	if len(p.Words) == 0 || slices.Contains(exactPrograms, programName(p.Words[0].Text)) {
-		return true
-	}
-	for k := range j.parts {
-		if j.parts[k].Parent == i && j.parts[k].Kind != shell.Write && j.judged[k].verdict != Allow {
-			return true
+	slices.Sort(keys)
+	var b strings.Builder
+	b.WriteString(`\A\{`)
+	for _, key := range keys {
+		if value, ok := values[key]; ok {
+			b.WriteString(exactArg(key, value) + ",?")
+		} else {
+			b.WriteString(`(?:\x00` + regexp.QuoteMeta(string(appendString(nil, key))) + `:[^\x00]*\x00,?|)`)
 		}
 	}
-	return false
-}
-
-// beginning returns the words that a part is remembered by. A program that is
-// named by a path is named so that it is found again.
-func (j *judge) beginning(p *shell.Part) []string {
-	words := suggested(p)
-	if len(words) == 0 || j.begins(words, p) {
-		return words
-	}
-	if places, ok := j.places(p, words[0]); ok && len(places) == 1 {
-		words[0] = places[0]
-	}
-	return words
-}
-
-// writers lists the commands that a file is written for.
-func (j *judge) writers(p *shell.Part) []int {
-	if p.Parent < 0 {
-		return nil
-	}
-	if !j.parts[p.Parent].Wraps {
-		return []int{p.Parent}
-	}
-	var writers []int
-	for k := range j.parts {
-		if j.parts[k].Parent == p.Parent && j.parts[k].Kind != shell.Write {
-			writers = append(writers, k)
-		}
-	}
-	return writers
+	b.WriteString(`\}\z`)
+	return b.String()
 }

@@ -71,7 +71,24 @@ func TestNarrowTools(t *testing.T) {
 		"an MCP server": {at(called(t, "mcp_git_log", `{}`), "git", "log"), server,
 			[]policy.Call{at(called(t, "mcp_git_add", `{}`), "git", "add")},
 			[]policy.Call{at(called(t, "mcp_github_log", `{}`), "github", "log"), called(t, "glob", `{}`)}, ""},
-		"another tool": {called(t, "web_fetch", `{"url":"https://a.example"}`), session,
+		"files, without more": {called(t, "read_many_files", `{"exclude":["x"],"paths":["a"]}`), session,
+			[]policy.Call{called(t, "read_many_files", `{"paths":["a"],"exclude":["x"]}`)},
+			[]policy.Call{called(t, "read_many_files", `{"paths":["a"]}`), called(t, "read_many_files", `{"paths":["a"],"exclude":["x"],"include":["b"]}`),
+				called(t, "read_many_files", `{"paths":["a"],"exclude":["x"],"zoo":1}`)}, ""},
+		"a glob, in a folder": {called(t, "glob", `{"pattern":"*.go"}`), session, nil,
+			[]policy.Call{called(t, "glob", `{"pattern":"*.go","dir_path":"src"}`), called(t, "glob", `{"pattern":"*.go","respect_git_ignore":false}`)}, ""},
+		"a fetch": {called(t, "web_fetch", `{"url":"https://a.example/(x)*"}`), session, nil,
+			[]policy.Call{called(t, "web_fetch", `{"url":"https://b.example"}`), called(t, "web_fetch", `{"url":"https://a.example/(x)*","x":1}`),
+				called(t, "web_fetch", `{}`), called(t, "web_search", `{}`)}, ""},
+		"input of a process": {called(t, "write_background_input", `{"pid":1,"input":"y\n"}`), session, nil,
+			[]policy.Call{called(t, "write_background_input", `{"pid":1,"input":"rm -rf x\n"}`), called(t, "write_background_input", `{"pid":2,"input":"y\n"}`)}, ""},
+		"a tool of an embedder": {policy.Call{Tool: "rename", Kind: "edit", Params: []byte(`{"from":"a","to":"b"}`)}, saved,
+			[]policy.Call{{Tool: "rename", Kind: "edit", Params: []byte(`{"to":"b", "from":"a"}`)}},
+			[]policy.Call{{Tool: "rename", Kind: "edit", Params: []byte(`{"from":"a","to":"c"}`)}, {Tool: "rename", Kind: "edit", Params: []byte(`{}`)},
+				{Tool: "rename", Kind: "edit", Params: []byte(`{"from":"a","to":"b","z":"b"}`)}}, `\A\{\x00"from":"a"\x00,?\x00"to":"b"\x00,?\}\z`},
+		"without arguments": {called(t, "enter_plan_mode", ``), session,
+			[]policy.Call{called(t, "enter_plan_mode", `{}`)}, []policy.Call{called(t, "enter_plan_mode", `{"reason":"x"}`)}, `\A\{\}\z`},
+		"another tool as such": {called(t, "web_fetch", `{"url":"https://a.example"}`), tool,
 			[]policy.Call{called(t, "web_fetch", `{"url":"https://b.example"}`)}, []policy.Call{called(t, "web_search", `{}`)}, ""},
 		"a file tool as such": {called(t, "write_file", `{"file_path":"a"}`), tool,
 			[]policy.Call{called(t, "write_file", `{"file_path":"b"}`)}, []policy.Call{called(t, "safe_patch", `{"file_path":"a"}`)}, ""},
@@ -117,27 +134,37 @@ func TestNarrowShell(t *testing.T) {
 	base := []policy.Rule{shellRule(policy.Allow, 100, "ls", "echo")}
 	tests := map[string]struct {
 		prefixes []string // of the first rule
-		exact    int      // rules about one command as it stands
+		exact    int      // rules about one command or file as it stands
 		like     []string
 		unlike   []string
 	}{
-		"make":                           {[]string{"make"}, 0, []string{"make test", "ls | make", "/usr/bin/make"}, []string{"make2", "./make", "make > f"}},
+		"stat f":                         {[]string{"stat"}, 0, []string{"stat g", "ls | stat", "/usr/bin/stat"}, []string{"stat2", "./stat", "stat > f"}},
+		"make":                           {nil, 1, []string{"ls | make"}, []string{"make test", "./make"}},
+		"make test":                      {[]string{"make test"}, 0, []string{"make test -s"}, []string{"make", "make deploy"}},
+		"make V=1 test":                  {nil, 1, nil, []string{"make V=1", "make V=1 deploy"}},
+		"make -s test":                   {nil, 1, nil, []string{"make -s", "make -s test deploy"}},
+		"java -jar x.jar":                {nil, 1, nil, []string{"java -jar y.jar"}},
+		"psql -c 'select 1'":             {nil, 1, nil, []string{"psql -c 'drop table x'"}},
+		"aws s3 ls":                      {nil, 1, nil, []string{"aws s3 rm x"}},
 		"git status":                     {[]string{"git status"}, 0, []string{"git status -s"}, []string{"git push", "git"}},
 		"ls && git log | wc -l":          {[]string{"git log", "wc"}, 0, []string{"git log -3", "wc f"}, []string{"git diff"}},
 		"timeout 60 go test ./...":       {[]string{"go test"}, 0, []string{"go test", "timeout 5 go test x"}, []string{"timeout 5 go build"}},
 		"go test ./... 2>&1 | tail -3":   {[]string{"go test", "tail"}, 0, []string{"go test > /dev/null"}, []string{"go test > out"}},
-		"make > out":                     {[]string{"make"}, 0, []string{"make", "make x >> out2"}, []string{"make > /out", "ls > out"}},
-		"echo x > out":                   {[]string{"echo"}, 0, []string{"echo y > other"}, []string{"ls > out"}},
+		"stat > out":                     {[]string{"stat"}, 1, []string{"stat", "stat x >> out", "ls > out", "cd .. && ls > src/out"}, []string{"stat > /out", "stat > out2", "make > out"}},
+		"echo x > out":                   {nil, 1, []string{"echo y > out", "ls; > out"}, []string{"echo y > other", "echo y > ../.git/hooks/pre-commit"}},
+		"> out":                          {nil, 1, []string{"ls >> out"}, []string{"> out2"}},
+		"sort -o out f":                  {[]string{"sort"}, 1, []string{"sort f", "sort f -o out"}, []string{"sort -o other f"}},
+		"tee out":                        {nil, 1, nil, []string{"tee other", "ls > out"}},
 		"../gradlew build":               {[]string{"/w/gradlew build"}, 0, []string{"cd .. && ./gradlew build -x"}, []string{"./gradlew build", "gradlew"}},
 		"rm -rf build":                   {nil, 1, []string{"rm -rf build", "ls; rm  -rf 'build'"}, []string{"rm -rf build src", "rm -rf", "rm build"}},
-		"make; rm a; rm b":               {[]string{"make"}, 2, []string{"rm b", "rm a"}, []string{"rm a b", "rm c"}},
+		"stat x; rm a; rm b":             {[]string{"stat"}, 2, []string{"rm b", "rm a"}, []string{"rm a b", "rm c"}},
 		"sudo apt update":                {nil, 1, []string{"sudo apt update"}, []string{"apt update", "sudo apt update -y", "sudo rm x"}},
 		"python3 -c 'print(1)'":          {nil, 1, []string{`python3 -c "print(1)"`}, []string{"python3 -c 'print(2)'", "python3 x.py"}},
 		"find . -name x -delete":         {nil, 1, []string{"find . -name 'x' -delete"}, []string{"find . -delete", "find . -name x"}},
 		"git -c core.pager=less log":     {nil, 1, []string{"git -c core.pager=less log"}, []string{"git -c core.pager=rm log", "git log"}},
 		"npm run build":                  {[]string{"npm run build"}, 0, []string{"npm run build"}, []string{"npm run deploy", "npm publish"}},
-		"bash -c 'make && git status'":   {[]string{"make", "git status"}, 0, []string{"make x", "bash -c 'git status'"}, []string{"bash -c 'git push'"}},
-		"bash -s <<'E'\nmake\nE":         {[]string{"make"}, 1, []string{"bash -s <<< 'make x'"}, []string{"bash -s <<< 'git push'", "ls | bash -s", "bash -s < f"}},
+		"bash -c 'stat x && git status'": {[]string{"stat", "git status"}, 0, []string{"stat x", "bash -c 'git status'"}, []string{"bash -c 'git push'"}},
+		"bash -s <<'E'\nstat x\nE":       {[]string{"stat"}, 1, []string{"bash -s <<< 'stat y'"}, []string{"bash -s <<< 'git push'", "ls | bash -s", "bash -s < f"}},
 		"for f in *.go; do wc $f; done":  {[]string{"wc"}, 0, []string{"wc x"}, []string{"for f in x; do cat $f; done"}},
 		"find . -name x | xargs grep -l": {[]string{"grep"}, 1, []string{"grep y f"}, []string{"xargs rm"}},
 	}
@@ -152,7 +179,8 @@ func TestNarrowShell(t *testing.T) {
 				var prefixes []string
 				exact := 0
 				for _, r := range rules {
-					require.Equal(t, []string{"run_shell_command"}, r.Tools)
+					require.Contains(t, []string{"run_shell_command", "write_file"}, r.Tools[0])
+					require.False(t, r.AllowRedirection)
 					prefixes = append(prefixes, r.CommandPrefix...)
 					if r.ArgsPattern != "" {
 						exact++
@@ -203,7 +231,11 @@ func TestNarrowRefuses(t *testing.T) {
 		"by the folder":      {nil, sh("./rm x"), policy.ScopeSession, "depends on the folder"},
 		"from a pipe":        {nil, sh("ls | xargs rm"), policy.ScopeSession, "something else"},
 		"written outside":    {nil, sh("ls > /out"), policy.ScopeSession, "outside"},
-		"no command at all":  {nil, sh("> out"), policy.ScopeSession, ""},
+		"an unknown file":    {nil, sh(`ls > "$f"`), policy.ScopeSession, "another file"},
+		"no target":          {nil, sh(`make "$x"`), policy.ScopeSession, "something else"},
+		"no target but -j":   {nil, sh(`make -j4 "$x"`), policy.ScopeSession, "something else"},
+		"no script":          {nil, sh(`npm run "$x"`), policy.ScopeSession, "something else"},
+		"no object":          {nil, called(t, "web_fetch", `[1]`), policy.ScopeSession, "no JSON object"},
 		"out of the folder":  {nil, sh("cd / && ls"), policy.ScopeSession, "plain command"},
 		"a guarded part":     {[]policy.Rule{guard}, sh("make; rm x"), policy.ScopeSession, "guard"},
 		"maybe a guarded":    {[]policy.Rule{guard}, sh("foo rm x"), policy.ScopeSession, "guard"},
@@ -279,4 +311,54 @@ func TestConcurrent(t *testing.T) {
 	}
 	wg.Wait()
 	require.Len(t, e.Rules(), 200+5+250)
+}
+
+// AR-20, AR-27: where a rule that denies or asks begins like what an approval
+// would be remembered by, the command is remembered as it stands.
+func TestNarrowBesideGuards(t *testing.T) {
+	regex := policy.Rule{Tools: []string{"run_shell_command"}, Decision: policy.AskUser, CommandRegex: "git push", Priority: 1, Tier: policy.TierUser}
+	for name, tt := range map[string]struct {
+		guard policy.Rule
+		exact bool
+	}{
+		"denies more words": {shellRule(policy.Deny, 200, "git push --force"), true},
+		"asks the same":     {shellRule(policy.AskUser, 200, "/usr/bin/git push"), true},
+		"asks more":         {shellRule(policy.AskUser, 200, "git"), false},
+		"asks by a regex":   {regex, true},
+		"about another":     {shellRule(policy.Deny, 200, "git pull"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := engine(t, tt.guard)
+			approved(t, e, command(t, "git push origin main", policy.ModeDefault), policy.ScopeSaved)
+			want := policy.Allow
+			if tt.exact {
+				want = policy.AskUser
+			}
+			require.Equal(t, want, e.Decide(command(t, "git push origin other", policy.ModeDefault)).Decision)
+			require.Equal(t, policy.Allow, e.Decide(command(t, "git  push 'origin' main", policy.ModeDefault)).Decision)
+		})
+	}
+	_, err := engine(t, shellRule(policy.AskUser, 200, "git push")).Narrow(command(t, `git push origin "$b"`, policy.ModeDefault), policy.ScopeSession)
+	require.ErrorContains(t, err, "something else")
+}
+
+// AR-20: what a subagent was approved for holds for that subagent, and what
+// the main agent was approved for holds for all.
+func TestNarrowSubagent(t *testing.T) {
+	log := mcp("git", "log")
+	for _, c := range []policy.Call{called(t, "web_fetch", `{}`), command(t, "git status > out", policy.ModeDefault), log} {
+		e := engine(t, askAll)
+		of := func(subagent string) policy.Verdict {
+			c := c
+			c.Subagent = subagent
+			return e.Decide(c).Decision
+		}
+		reviewer := c
+		reviewer.Subagent = "reviewer"
+		approved(t, e, reviewer, policy.ScopeSession)
+		require.Equal(t, policy.AskUser, of(""))
+		require.Equal(t, policy.AskUser, of("other"))
+		approved(t, e, c, policy.ScopeSession)
+		require.Equal(t, policy.Allow, of("other"))
+	}
 }

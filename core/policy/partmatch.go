@@ -146,11 +146,10 @@ func (j *judge) searchText(r *rule, text string) bool {
 	if re == nil {
 		re = r.command
 	}
-	if j.forms == nil || j.searched != text {
-		j.searched = text
-		j.forms, j.real = j.args.command(text)
+	if j.texts == nil || j.searched != text {
+		j.searched, j.texts = text, j.args.command(text)
 	}
-	return search(re, j.forms, j.real, r.tightens) == yes
+	return j.texts.match(re, r.tightens)
 }
 
 // explainPart says why a part's verdict is what it is, and what would change

@@ -131,7 +131,7 @@ func (e *Engine) Paths(c Call) []string {
 	}
 	patterned := false
 	for _, r := range found.rules {
-		patterned = patterned || r.args != nil && r.tightens
+		patterned = patterned || r.args != nil || r.command != nil
 	}
 	for _, ch := range found.checkers {
 		patterned = patterned || ch.when.args != nil
@@ -142,6 +142,11 @@ func (e *Engine) Paths(c Call) []string {
 				add(c.absolute(path))
 			}
 		}
+		if len(paths) > 0 {
+			for _, folder := range c.anchors() {
+				add(filepath.Clean(folder))
+			}
+		}
 	}
 	if c.Mode == ModePlan {
 		if path := t.planned(); path != "" {
@@ -150,16 +155,24 @@ func (e *Engine) Paths(c Call) []string {
 		}
 	}
 	if found.shell != nil {
-		for _, path := range t.takeApart(found.shell).targets() {
+		for _, path := range t.takeApart(found.shell).visited() {
 			add(path)
 		}
 	}
 	return unique(paths)
 }
 
-// targets lists what the line writes and where it goes, with the workspace
+// targets lists where the file of a Write may lie; false if it cannot be told.
+func (j *judge) targets(p *shell.Part) ([]string, bool) {
+	if !fixed(p.Path) {
+		return nil, false
+	}
+	return j.places(p, p.Path.Text)
+}
+
+// visited lists what the line writes and where it goes, with the workspace
 // folders that these are compared with.
-func (j *judge) targets() []string {
+func (j *judge) visited() []string {
 	var paths []string
 	for i := range j.parts {
 		p := &j.parts[i]

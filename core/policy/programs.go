@@ -80,12 +80,12 @@ var quietSorted = slices.Sorted(slices.Values(quiet))
 // exactPrograms delete, overwrite, send, or run what their words say, so that
 // approving one use of them approves nothing else.
 var exactPrograms = strings.Fields(`
-	. aa-exec ash awk bash bunx bwrap chgrp chmod chown chroot cp curl dash dd doas docker env eval exec fdisk
-	find firejail flock gawk halt install kill killall ksh kubectl ln lua mawk mkfs mount mv nc ncat
-	node npx nsenter osascript parallel perl php pkexec pkill podman poweroff powershell pwsh python
-	python2 python3 reboot rm rmdir rsync ruby runuser scp script sed service sftp sh shred shutdown source
-	ssh su sudo systemctl systemd-run tar tclsh tee telnet timeout truncate umount unlink unshare
-	unzip watch wget xargs zip zsh
+	. aa-exec ash awk aws az bash bunx bwrap chgrp chmod chown chroot cp curl dash dd doas docker env eval exec
+	fdisk find firejail flock gawk gcloud halt install java kill killall ksh kubectl ln lua mawk mkfs mount mv
+	mysql nc ncat node npx nsenter osascript parallel perl php pkexec pkill podman poweroff powershell psql pwsh
+	python python2 python3 reboot rm rmdir rsync ruby runuser scp script sed service sftp sh shred shutdown source
+	sqlite3 ssh su sudo systemctl systemd-run tar tclsh tee telnet timeout truncate umount unlink unshare unzip
+	watch wget xargs zip zsh
 `)
 
 // runners are subcommands that run what the words after them say.

@@ -13,10 +13,7 @@ import (
 // that asks and stands above it.
 func (j *judge) write(i int) judged {
 	p := &j.parts[i]
-	places, known := []string(nil), false
-	if fixed(p.Path) {
-		places, known = j.places(p, p.Path.Text)
-	}
+	places, known := j.targets(p)
 	inside := known
 	for _, path := range places {
 		inside = inside && j.inside(path)

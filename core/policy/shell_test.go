@@ -322,7 +322,7 @@ func TestShellFollowsLinks(t *testing.T) {
 	require.Empty(t, e.Paths(command(t, "ls | ls 2>/dev/null", policy.ModeDefault)))
 	require.Empty(t, e.Paths(policy.Call{Tool: "write_file", Params: []byte(`{"file_path":"/w/a"}`), Dir: "/w"}))
 	secret := policy.Rule{Tools: []string{"write_file"}, Decision: policy.Deny, ArgsPattern: "x", Tier: policy.TierUser}
-	require.Equal(t, []string{"/w/a"}, engine(t, secret).Paths(policy.Call{Tool: "write_file", Params: []byte(`{"file_path":"a"}`), Dir: "/w"}))
+	require.Equal(t, []string{"/w/a", "/w"}, engine(t, secret).Paths(policy.Call{Tool: "write_file", Params: []byte(`{"file_path":"a"}`), Dir: "/w"}))
 }
 
 // A tool that the shell tool's rules govern is asked about where one of them

@@ -8,7 +8,8 @@ type known struct {
 	aliases    []string
 	governedBy []string
 	effects    []string
-	narrow     []string // parameters that an approval is narrowed to, in their order
+	about      string   // the one parameter that an approval is narrowed to; "": all of them
+	added      []string // parameters that may be added to what was approved
 }
 
 // Names that the engine itself speaks of.
@@ -23,14 +24,14 @@ const (
 
 // wellKnown are the built-in tools, registered or not.
 var wellKnown = map[string]known{
-	"read_file":           {kind: "read", effects: readsFiles, narrow: []string{"file_path"}},
-	"read_many_files":     {kind: "read", effects: readsFiles, narrow: []string{"exclude", "include", "paths"}},
-	"list_directory":      {kind: "search", effects: readsFiles, narrow: []string{"dir_path"}},
-	"glob":                {kind: "search", effects: readsFiles, narrow: []string{"dir_path", "pattern"}},
-	"search_file_content": {kind: "search", aliases: []string{"grep_search"}, effects: readsFiles, narrow: []string{"dir_path", "pattern"}},
-	writeFile:             {kind: "edit", effects: writesFiles, narrow: []string{"file_path"}},
-	safePatch:             {kind: "edit", governedBy: []string{editTool, "replace"}, effects: writesFiles, narrow: []string{"file_path"}},
-	editTool:              {kind: "edit", aliases: []string{"replace"}, effects: writesFiles, narrow: []string{"file_path"}},
+	"read_file":           {kind: "read", effects: readsFiles, about: "file_path"},
+	"read_many_files":     {kind: "read", effects: readsFiles, added: []string{"exclude"}},
+	"list_directory":      {kind: "search", effects: readsFiles, added: []string{"ignore"}},
+	"glob":                {kind: "search", effects: readsFiles, added: []string{"case_sensitive"}},
+	"search_file_content": {kind: "search", aliases: []string{"grep_search"}, effects: readsFiles, added: searchOptions},
+	writeFile:             {kind: "edit", effects: writesFiles, about: "file_path"},
+	safePatch:             {kind: "edit", governedBy: []string{editTool, "replace"}, effects: writesFiles, about: "file_path"},
+	editTool:              {kind: "edit", aliases: []string{"replace"}, effects: writesFiles, about: "file_path"},
 
 	shellTool:                   {kind: "execute", aliases: []string{shellAlias}, effects: runsAnything},
 	"list_background_processes": {kind: "read"},
@@ -50,7 +51,7 @@ var wellKnown = map[string]known{
 	"activate_skill":         {kind: "other"},
 	"enter_plan_mode":        {kind: "other"},
 	"exit_plan_mode":         {kind: "other"},
-	agentTool:                {kind: "other", narrow: []string{"agent_name"}},
+	agentTool:                {kind: "other", about: "agent_name"},
 	"read_mcp_resource":      {kind: "read"},
 	"list_mcp_resources":     {kind: "search"},
 	"tracker_create_task":    {kind: "think"},
@@ -65,6 +66,10 @@ var (
 	readsFiles   = []string{"read_files"}
 	writesFiles  = []string{"read_files", "write_files"}
 	runsAnything = []string{"read_files", "write_files", "run_process", "network"}
+
+	// searchOptions leave out files, or show what is found in another way.
+	searchOptions = []string{"after", "before", "case_sensitive", "context", "exclude_pattern", "include", "include_pattern",
+		"max_matches_per_file", "names_only", "total_max_matches"}
 )
 
 // wellKnownAliases leads from another name of a built-in tool to its own.

@@ -1,0 +1,153 @@
+package policy
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/policy/shell"
+)
+
+// remembered is what an approval of a line is remembered by.
+type remembered struct {
+	beginnings []string // of ordinary commands
+	commands   []string // patterns of commands that are only approved as they stand
+	files      []string // patterns of files that are written
+}
+
+// narrowed makes rules of a template that allow the parts of the line that are
+// not allowed yet. A file is remembered as one that write_file may write, and
+// not as something that the command may write. exact says that all commands
+// are remembered as they stand.
+func (j *judge) narrowed(template Rule, exact bool) ([]Rule, error) {
+	var all remembered
+	covered := make([]bool, len(j.parts)) // by an exact rule for the parent
+	for i := range j.parts {
+		p := &j.parts[i]
+		if j.judged[i].verdict == Allow || covered[i] {
+			continue
+		}
+		switch {
+		case p.Kind == shell.Write:
+			if err := j.narrowFile(p, &all); err != nil {
+				return nil, err
+			}
+		case p.Kind != shell.Command:
+			return nil, notRemembered("It is not a plain command: " + abridged(p.Text) + ".")
+		case exact || j.exactOnly(i):
+			if err := narrowExact(p, &all); err != nil {
+				return nil, err
+			}
+			for k := range j.parts {
+				covered[k] = covered[k] || j.parts[k].Parent == i && j.parts[k].Own < len(p.Words)
+			}
+		default:
+			all.beginnings = append(all.beginnings, shell.Quote(j.beginning(p)))
+		}
+	}
+	var rules []Rule
+	if len(all.beginnings) > 0 {
+		r := template
+		r.CommandPrefix = unique(all.beginnings)
+		rules = append(rules, r)
+	}
+	for _, pattern := range unique(all.commands) {
+		r := template
+		r.ArgsPattern = pattern
+		rules = append(rules, r)
+	}
+	for _, pattern := range unique(all.files) {
+		r := template
+		r.Tools, r.ArgsPattern = []string{writeFile}, pattern
+		rules = append(rules, r)
+	}
+	return rules, nil
+}
+
+// narrowExact remembers a command as it stands.
+func narrowExact(p *shell.Part, all *remembered) error {
+	if slices.ContainsFunc(p.Words, func(w shell.Word) bool { return !fixed(w) }) {
+		return notRemembered("It may do something else the next time: " + abridged(p.Text) + ".")
+	}
+	if len(p.Words) > 0 {
+		if program := p.Words[0].Text; strings.Contains(program, "/") && !filepath.IsAbs(program) {
+			return notRemembered("Which program it is depends on the folder: " + abridged(p.Text) + ".")
+		}
+	}
+	all.commands = append(all.commands, exactCommand(p.Text))
+	return nil
+}
+
+// narrowFile remembers a file that is written.
+func (j *judge) narrowFile(p *shell.Part, all *remembered) error {
+	places, known := j.targets(p)
+	if !known {
+		return notRemembered("It may write another file the next time: " + abridged(p.Text) + ".")
+	}
+	for _, path := range places {
+		if err := j.call.leadsElsewhere(path); err != nil {
+			return err
+		}
+		all.files = append(all.files, exactArg("file_path", path))
+	}
+	return nil
+}
+
+// exactOnly reports whether approving the part approves nothing that merely
+// begins like it: the program does what its words say, it has subcommands and
+// the part names none, a rule that denies or asks begins so as well, or the
+// part brings along what is not allowed.
+func (j *judge) exactOnly(i int) bool {
+	p := &j.parts[i]
+	if len(p.Words) == 0 {
+		return true
+	}
+	program := programName(p.Words[0].Text)
+	if slices.Contains(exactPrograms, program) || shell.Subcommands(program) && !namesSubcommand(p) || j.guarded(suggested(p)) {
+		return true
+	}
+	for k := range j.parts {
+		if j.parts[k].Parent == i && j.parts[k].Kind != shell.Write && j.judged[k].verdict != Allow {
+			return true
+		}
+	}
+	return false
+}
+
+// namesSubcommand reports whether the part's words say what its program does,
+// so that what begins with them does the same. An option or a word like VAR=x,
+// which make takes, leaves that to others, and so does run without what to run.
+func namesSubcommand(p *shell.Part) bool {
+	words := suggested(p)
+	if len(words) < 2 || isOption(words[1]) || strings.Contains(words[1], "=") {
+		return false
+	}
+	if !slices.Contains(runners, words[1]) {
+		return true
+	}
+	return len(words) > 2 && (len(words) == len(p.Words) || !isOption(words[2]))
+}
+
+// guarded reports whether a rule that denies or asks is about some of the
+// commands that begin with these words.
+func (j *judge) guarded(words []string) bool {
+	return slices.ContainsFunc(j.index.tight, func(r *rule) bool {
+		return slices.ContainsFunc(r.prefixes, func(prefix []string) bool {
+			return len(words) > 0 && len(prefix) >= len(words) && programName(prefix[0]) == programName(words[0]) &&
+				slices.Equal(prefix[1:len(words)], words[1:])
+		})
+	})
+}
+
+// beginning returns the words that a part is remembered by. A program that is
+// named by a path is named so that it is found again.
+func (j *judge) beginning(p *shell.Part) []string {
+	words := suggested(p)
+	if len(words) == 0 || j.begins(words, p) {
+		return words
+	}
+	if places, ok := j.places(p, words[0]); ok && len(places) == 1 {
+		words[0] = places[0]
+	}
+	return words
+}

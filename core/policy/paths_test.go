@@ -1,0 +1,82 @@
+package policy_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// AR-26: a rule that allows by path means the file: neither a detour in the
+// text nor a link leads past it. One that denies holds for every way to name
+// the file.
+func TestPathsInPatterns(t *testing.T) {
+	const relative, absolute = `"file_path":"docs/`, `"file_path":"/w/docs/`
+	for name, tt := range map[string]struct {
+		path    string
+		pattern string
+		real    map[string]string
+		allow   bool
+		deny    bool
+	}{
+		"as given":                          {"docs/a.md", relative, nil, true, true},
+		"not cleaned":                       {"./docs//a.md", relative, nil, true, true},
+		"absolute, by a relative pattern":   {"/w/docs/a.md", relative, nil, true, true},
+		"relative, by an absolute pattern":  {"docs/a.md", absolute, nil, true, true},
+		"back to the folder":                {"../w/docs/a.md", relative, nil, true, true},
+		"out by ..":                         {"docs/../src/evil.go", relative, nil, false, true},
+		"out by .., absolute":               {"/w/docs/../src/evil.go", absolute, nil, false, true},
+		"out of the workspace by ..":        {"docs/../../etc/x", relative, nil, false, true},
+		"in by ..":                          {"src/../docs/a.md", relative, nil, true, true},
+		"elsewhere":                         {"src/a.go", relative, nil, false, false},
+		"a link out":                        {"docs/link.md", relative, map[string]string{"/w/docs/link.md": "/w/src/main.go"}, false, true},
+		"a link out, absolute":              {"/w/docs/link.md", absolute, map[string]string{"/w/docs/link.md": "/etc/x"}, false, true},
+		"a link in":                         {"src/link", relative, map[string]string{"/w/src/link": "/w/docs/a.md"}, false, true},
+		"a link within":                     {"docs/link.md", relative, map[string]string{"/w/docs/link.md": "/w/docs/b.md"}, true, true},
+		"the workspace is a link":           {"docs/a.md", relative, map[string]string{"/w": "/real/w", "/w/docs/a.md": "/real/w/docs/a.md"}, true, true},
+		"the workspace is a link, absolute": {"docs/a.md", absolute, map[string]string{"/w": "/real/w", "/w/docs/a.md": "/real/w/docs/a.md"}, true, true},
+		"a link out of a linked workspace":  {"docs/a.md", relative, map[string]string{"/w": "/real/w", "/w/docs/a.md": "/real/w/src/a"}, false, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for verdict, match := range map[policy.Verdict]bool{policy.Allow: tt.allow, policy.Deny: tt.deny} {
+				r := policy.Rule{Name: "it", Tools: []string{"write_file"}, ArgsPattern: tt.pattern, Decision: verdict, Tier: policy.TierUser}
+				c := called(t, "write_file", `{"content":"","file_path":"`+tt.path+`"}`)
+				c.RealPaths = tt.real
+				e := engine(t, r)
+				for path := range tt.real {
+					require.Contains(t, e.Paths(c), path)
+				}
+				require.Equal(t, match, e.Decide(c).Rule == "it", verdict)
+			}
+		})
+	}
+
+	lists := policy.Rule{Tools: []string{"read_many_files"}, ArgsPattern: `"paths":\["docs/`, Decision: policy.Allow, Priority: 950, Tier: policy.TierUser}
+	e := engine(t, askAll, lists)
+	require.Equal(t, policy.Allow, e.Decide(called(t, "read_many_files", `{"paths":["docs/**","docs/..a"]}`)).Decision)
+	require.Equal(t, policy.AskUser, e.Decide(called(t, "read_many_files", `{"paths":["docs/../.env"]}`)).Decision)
+	require.Equal(t, policy.AskUser, e.Decide(called(t, "read_many_files", `{"include":"../x","paths":["docs/a"]}`)).Decision)
+
+	line := policy.Rule{Tools: []string{"run_shell_command"}, ArgsPattern: `"dir_path":"docs`, Decision: policy.Allow, Tier: policy.TierUser}
+	for dir, want := range map[string]policy.Verdict{"docs": policy.Allow, "docs/..": policy.AskUser, "docs/link": policy.AskUser} {
+		c := called(t, "run_shell_command", `{"command":"make","dir_path":"`+dir+`"}`)
+		c.RealPaths = map[string]string{"/w/docs/link": "/w/src"}
+		require.Equal(t, want, engine(t, line).Decide(c).Decision, dir)
+	}
+}
+
+// An approval of a file ends when its path becomes a link, and a path that is
+// one is not remembered.
+func TestApprovedPathBecomesLink(t *testing.T) {
+	e := engine(t)
+	c := called(t, "write_file", `{"file_path":"notes.txt"}`)
+	approved(t, e, c, policy.ScopeSaved)
+	require.Contains(t, e.Paths(c), "/w/notes.txt")
+	c.RealPaths = map[string]string{"/w/notes.txt": "/w/.git/hooks/pre-commit"}
+	require.Equal(t, policy.AskUser, e.Decide(c).Decision)
+	_, err := engine(t).Narrow(c, policy.ScopeSession)
+	require.ErrorContains(t, err, "leads to /w/.git/hooks/pre-commit")
+	c.RealPaths = map[string]string{"/w/notes.txt": "/real/notes.txt", "/w": "/real"}
+	approved(t, engine(t), c, policy.ScopeSession)
+}
