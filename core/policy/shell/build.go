@@ -111,7 +111,7 @@ func (a *analysis) tar(sc *scope, ws []arg) int {
 			return index
 		case long && !w.Static && !strings.Contains(w.head, "="):
 			runs(i)
-		case long && isShortened(name, "--use-compress-program", 5), w.is("-I"):
+		case long && isTarCommand(name), w.is("-I", "-F"):
 			v := known(value)
 			if !w.Static {
 				v = dynamic(value)
@@ -122,10 +122,8 @@ func (a *analysis) tar(sc *scope, ws []arg) int {
 				v = ws[i]
 			}
 			a.script(sc, index, own, v)
-		case long && (isShortened(name, "--to-command", 6) || isShortened(name, "--info-script", 5) || isShortened(name, "--new-volume-script", 7) ||
-			isShortened(name, "--rsh-command", 5) || isShortened(name, "--rmt-command", 5)),
-			long && isShortened(name, "--checkpoint-action", 14) && !strings.HasPrefix(value, "dot") && !strings.HasPrefix(value, "echo"):
-			runs(i)
+		case long && isShortened(name, "--checkpoint-action", 14):
+			i = a.tarAction(sc, index, i, ws)
 		case long:
 		case strings.HasPrefix(w.head, "-") && len(w.head) > 1:
 			a.tarLetters(sc, index, i, w, runs)
@@ -143,6 +141,33 @@ func (a *analysis) tar(sc *scope, ws []arg) int {
 		}
 	}
 	return index
+}
+
+// isTarCommand tells whether the value of a long option of tar is a command
+// line, or the program that it reaches another machine by.
+func isTarCommand(name string) bool {
+	return isShortened(name, "--use-compress-program", 5) || isShortened(name, "--to-command", 6) || isShortened(name, "--info-script", 5) ||
+		isShortened(name, "--new-volume-script", 7) || isShortened(name, "--rsh-command", 5) || isShortened(name, "--rmt-command", 5)
+}
+
+// tarAction judges what tar does at a checkpoint and returns the index of the
+// last word that says so.
+func (a *analysis) tarAction(sc *scope, index, i int, ws []arg) int {
+	own, w := i, ws[i]
+	_, value, attached := strings.Cut(w.template, "=")
+	if !attached && i+1 < len(ws) {
+		i++
+		w, value = ws[i], ws[i].template
+	}
+	command, executes := strings.CutPrefix(value, "exec=")
+	switch {
+	case w.Static && executes:
+		a.script(sc, index, own, known(command))
+	case w.Static && (executes || in("dot . bell totals wait", value) || beginsOne(value, "echo ttyout= sleep= totals=")):
+	default:
+		a.runs(sc, index, own, w.text(), "tar runs it")
+	}
+	return i
 }
 
 // tarLetters looks for -I and -F in a word of letters. A letter with a value
@@ -242,6 +267,11 @@ func (a *analysis) sshOption(sc *scope, index, own int, w arg) {
 		key, value, _ = strings.Cut(w.template, " ")
 	}
 	switch strings.ToLower(strings.TrimSpace(key)) {
+	case "proxycommand", "localcommand", "knownhostscommand":
+		if w.Static {
+			a.script(sc, index, own, known(value))
+			return
+		}
 	case "stricthostkeychecking", "connecttimeout", "batchmode", "serveraliveinterval", "serveralivecountmax", "loglevel", "port", "user",
 		"compression", "forwardagent", "identitiesonly", "passwordauthentication", "preferredauthentications", "requesttty", "tcpkeepalive", "connectionattempts":
 		if w.Static || strings.Contains(w.head, "=") {

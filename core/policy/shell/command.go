@@ -103,7 +103,8 @@ func (a *analysis) scriptIn(at *scope, w arg) {
 	text := w.template
 	if !w.Static {
 		at = at.under(a.unknown(at, w.text(), "the command line that will run cannot be told"), 0)
-		at.guess = true
+		// What is filled in may add commands, but none that stands there goes away.
+		at.guess = at.guess || !w.filled || w.head == ""
 		for _, v := range w.values {
 			a.parseText(at.inside(), v, v)
 		}

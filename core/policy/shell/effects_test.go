@@ -89,7 +89,7 @@ func TestVariables(t *testing.T) {
 	}
 	for _, dangerous := range []string{
 		"PATH=. a", "PATH=.; a", "LD_PRELOAD=x a", "export BASH_ENV=x", "export PATH=$PATH:.", "declare -x LD_LIBRARY_PATH=x", "env PATH=. a", "sudo PATH=. a",
-		"GIT_SSH_COMMAND='rm x' a", "GIT_DIR=x a", "GOFLAGS=-toolexec=rm a", "GOFLAGS=$x a", "CC=rm make", "PYTHONSTARTUP=x a", "NODE_OPTIONS='--require x' a",
+		"GIT_DIR=x a", "GOFLAGS=-toolexec=rm a", "GOFLAGS=$x a", "CC=rm make", "PYTHONSTARTUP=x a", "NODE_OPTIONS='--require x' a",
 		"HOME=/x a", "PS4='$(rm)' a", "LESS='+!rm' a", "LESSOPEN='|rm' a", `export "$k=v"`, `declare "$x"`, "printf -v PATH x", "read PATH", "mapfile PATH",
 		"for PATH in a; do b; done", "npm_config_script_shell=x a", "PAGER=$x a", "BASH_FUNC_a%%=x; \\export 'LD_PRELOAD=x'", "env \"$x\" a", "PATH+=:. a", "PATH=(a); b", "env A=$x a",
 		"PYTHONPATH=/x a", "PYTHONPATH=src:/x a", "PYTHONPATH=.. a", "PYTHONPATH=src/../../x a", "PYTHONPATH=~/x a", "PYTHONPATH=$x a", "PYTHONPATH+=src a", "PYTHONHOME=src a",
@@ -123,12 +123,12 @@ func TestEvaluation(t *testing.T) {
 // TestOptions finds what options make programs run and write.
 func TestOptions(t *testing.T) {
 	runs := []string{
-		"git -c core.sshCommand=x fetch", "git -calias.a=!b a", "git --config-env=a=b c", "git --exec-path=x a", "git grep -O a", "git grep --open-files-in-pager=x a", "git diff --ext-diff",
+		"git -calias.a=!b a", "git --config-env=a=b c", "git --exec-path=x a", "git grep -O a", "git diff --ext-diff",
 		"git log --textconv", "git fetch --upload-pack=x", "git push --receive-pack x", "git clone -u x y", "git clone 'ext::rm x' y", "git clone -c a.b=c d", "git config core.pager x", "git config alias.x '!rm'",
 		"git filter-branch --tree-filter x", "git $x log", `git "$x"`, "git -c core.pager=$x log", "git archive --exec=x a", "git ls-remote --upl=x y",
-		"tar xf a --to-command=x", "tar --checkpoint=1 --checkpoint-action=exec=x -cf a b", "tar xIf x a", "tar xf a -F x", "tar xf a --to-comm x", "tar cf a -I $x",
-		"rsync --rsync-path=x a b", "rsync -e $x a b", "scp -S x a b", "scp -oProxyCommand=x a b", "ssh -o ProxyCommand=x h", "ssh -F x h", "rg --pre x y", "rg --hostname-bin=x y",
-		"sort --compress-program=x f", "sort --comp x f", "man -P x y", "less +!x f", "vim -c x f", "vim +x f", "ed f", "awk 'BEGIN{system(\"x\")}'", "awk '{print | \"x\"}'", "awk '\"x\" | getline y'",
+		"tar xIf x a", "tar cf a -I $x", "tar xf a --to-command=$x", "tar --checkpoint-action=exec=$x -cf a b", "tar --checkpoint-action $x -cf a b", "rg --pre $x y", "git grep -O$x a", "ssh -o ProxyCommand=$x h", "GIT_SSH_COMMAND=$x git fetch",
+		"rsync --rsync-path=x a b", "rsync -e $x a b", "scp -oProxyCommand=x a b", "ssh -F x h",
+		"less +!x f", "vim -c x f", "vim +x f", "ed f", "awk 'BEGIN{system(\"x\")}'", "awk '{print | \"x\"}'", "awk '\"x\" | getline y'",
 		"awk -f x", "awk \"$x\"", "awk '{ a = b /c|d/ e }'", "awk '@load \"x\"'", "gawk -i inplace '{print}' f", "sed 's/a/b/e' f", "sed '1e x' f", "sed e f", "sed -f x f", "sed \"s/$x/b/\" f", "sed -e 'p;e x' f", "sed ':a;e x' f", "sed 's/[/]/b/;e x' f",
 		"perl -e x", "perl -lane x f", "python3 -c x", "python3.12 -Ic x", "python - ", "python3 < f", "python3 -m timeit x", "python3 -mtimeit x", "python3 -Im timeit x", "python3 -m code", "python3 -m asyncio", "python3 -m pdb -c x y.py", "python3 -m cProfile -m timeit x", "python3 -m cProfile -o o -c x",
 		"python3 -m cProfile /dev/stdin", "python3 -m runpy timeit x", "python3 -m $m", "python3 -i x.py", "python3 -m IPython -c x", "node -i", "node inspect x.js", "deno eval x", "lua -i x", "php -a", "ruby -e x", "node -e x", "node --eval x", "node -pe x", "php -r x", "lua -e x", "perl -MFoo x",
@@ -144,6 +144,13 @@ func TestOptions(t *testing.T) {
 	checkAll(t, [][2]string{
 		{"git -c core.pager='less -R' log", lines("$ git -c 'core.pager=less -R' log", "$ less -R @0.1")},
 		{"git -c user.name=x -c color.ui=never commit", "$ git -c user.name=x -c color.ui=never commit"},
+		{"tar xf a --to-command='rm x'; tar xf a --to-comm 'rm x'; tar xf a -F 'rm x'", lines("$ tar xf a '--to-command=rm x'", "$ rm x @0.3", "$ tar xf a --to-comm 'rm x'", "$ rm x @2.3", "$ tar xf a -F 'rm x'", "$ rm x @4.3")},
+		{"tar --checkpoint-action=exec='rm x' --checkpoint-action=dot --rsh-command rm -cf a b", lines("$ tar '--checkpoint-action=exec=rm x' --checkpoint-action=dot --rsh-command rm -cf a b", "$ rm x @0.1", "$ rm @0.3")},
+		{"rg --pre rm x; rg --pre= x; rg --hostname-bin=rm x; sort --comp rm f; scp -Srm a b", lines("$ rg --pre rm x", "$ rm … @0.1", "$ rg --pre= x", "$ rg --hostname-bin=rm x", "$ rm … @3.1", "$ sort --comp rm f", "$ rm … @5.1", "$ scp -Srm a b", "$ rm … @7.1")},
+		{"rg --pre sh x", lines("$ rg --pre sh x", "$ sh … @0.1", "? … @1.1")},
+		{"git grep -O'rm -f' x; git grep --open-files-in-pager=rm x", lines("$ git grep '-Orm -f' x", `$ rm -f "$@" @0.2`, "$ git grep --open-files-in-pager=rm x", `$ rm "$@" @2.2`)},
+		{"GIT_SSH_COMMAND='rm x' git fetch; git -c core.sshCommand='rm y' fetch", lines("$ rm x", "$ git fetch", "$ git -c 'core.sshCommand=rm y' fetch", "$ rm y @2.1")},
+		{"ssh -o ProxyCommand='rm x' h; man -P 'rm x' y", lines("$ ssh -o 'ProxyCommand=rm x' h", "$ rm x @0.1", "$ man -P 'rm x' y", "$ rm x @2.1")},
 		{"git -C d log --output=f", lines("$ git -C d log --output=f", "> f @0.4")},
 		{"tar -I zstd -cf a b", lines("$ tar -I zstd -cf a b", "$ zstd @0.1")},
 		{"rsync -e 'ssh -p 2' a b", lines("$ rsync -e 'ssh -p 2' a b", "$ ssh -p 2 @0.1")},

@@ -44,7 +44,7 @@ var variables = map[string]effect{
 	"LESSOPEN": loads, "LESSCLOSE": loads, "LESS": flags, "MORE": flags, "MANOPT": flags, "MANROFFOPT": loads, "SSH_ASKPASS": loads,
 	"SUDO_ASKPASS": loads, "TAR_OPTIONS": loads, "TAPE": loads, "RSH": loads, "GZIP": flags, "ZIPOPT": loads, "UNZIP": flags,
 	// git: what is not listed names programs, settings or folders.
-	"GIT_*": loads, "GIT_AUTHOR_*": harmless, "GIT_COMMITTER_*": harmless, "GIT_TERMINAL_PROMPT": harmless, "GIT_OPTIONAL_LOCKS": harmless,
+	"GIT_*": loads, "GIT_SSH_COMMAND": command, "GIT_AUTHOR_*": harmless, "GIT_COMMITTER_*": harmless, "GIT_TERMINAL_PROMPT": harmless, "GIT_OPTIONAL_LOCKS": harmless,
 	"GIT_MERGE_AUTOEDIT": harmless, "GIT_REFLOG_ACTION": harmless, "GIT_PAGER_IN_USE": harmless, "GIT_FLUSH": harmless,
 	"GIT_LITERAL_PATHSPECS": harmless, "GIT_GLOB_PATHSPECS": harmless, "GIT_NOGLOB_PATHSPECS": harmless, "GIT_ICASE_PATHSPECS": harmless,
 	"GIT_LFS_SKIP_SMUDGE": harmless, "GIT_ADVICE": harmless, "GIT_DEFAULT_HASH": harmless, "GIT_TRACE*": switches, "GIT_CURL_VERBOSE": switches,

@@ -72,7 +72,7 @@ func (a *analysis) gitSetting(sc *scope, index, own int, w arg, value bool) {
 func isGitSetting(key string) effect {
 	section, _, _ := strings.Cut(key, ".")
 	switch key {
-	case "core.pager", "core.editor", "sequence.editor":
+	case "core.pager", "core.editor", "sequence.editor", "core.sshcommand":
 		return command
 	case "core.quotepath", "core.autocrlf", "core.eol", "core.safecrlf", "core.filemode", "core.ignorecase", "core.abbrev", "core.whitespace",
 		"core.commentchar", "core.precomposeunicode", "core.longpaths", "core.preloadindex", "core.untrackedcache", "core.logallrefupdates",

@@ -78,7 +78,7 @@ func (c *optionCheck) operand(w arg) {
 // isDangerous tells whether a value that a word may have would be an option
 // that runs or writes something.
 func (c *optionCheck) isDangerous(v string) bool {
-	all := strings.Join([]string{c.row.runs, c.row.texts, c.row.writes, c.row.leaves}, " ")
+	all := strings.Join([]string{c.row.runs, c.row.texts, c.row.starts, c.row.pagers, c.row.writes, c.row.leaves}, " ")
 	name, _, _ := strings.Cut(strings.TrimLeft(v, "-"), "=")
 	if strings.HasPrefix(v, "--") || c.row.single {
 		_, ok := c.find(all, name)
@@ -134,8 +134,18 @@ func (c *optionCheck) act(name string, value arg, attached bool, find func(list,
 	}
 	if _, ok := find(c.row.runs, name); ok {
 		c.runs(own)
+	} else if _, ok := find(c.row.pagers, name); ok {
+		if !attached || !value.Static {
+			c.runs(own)
+			return
+		}
+		c.a.script(c.sc, c.index, own, known(value.Text+` "$@"`))
 	} else if _, ok := find(c.row.texts, name); ok {
 		c.a.script(c.sc, c.index, own, next())
+	} else if _, ok := find(c.row.starts, name); ok {
+		if v := next(); !v.is("") {
+			c.a.child(c.sc, c.index, own, []arg{v, dynamic("…")}, input{})
+		}
 	} else if _, ok := find(c.row.writes, name); ok {
 		c.a.writes(c.sc.under(c.index, own), next())
 	} else if _, ok := find(c.row.leaves, name); ok {
@@ -154,13 +164,13 @@ func (c *optionCheck) letters(w arg) {
 			return
 		}
 		rest := w.template[i+1:]
-		if strings.Contains(c.row.valued, letter) && !in(c.row.writes+" "+c.row.texts+" "+c.row.runs, letter) {
+		if strings.Contains(c.row.valued, letter) && !in(strings.Join([]string{c.row.writes, c.row.texts, c.row.starts, c.row.pagers, c.row.runs}, " "), letter) {
 			if rest == "" {
 				c.at++
 			}
 			return
 		}
-		if !in(strings.Join([]string{c.row.runs, c.row.texts, c.row.writes, c.row.leaves}, " "), letter) {
+		if !in(strings.Join([]string{c.row.runs, c.row.texts, c.row.starts, c.row.pagers, c.row.writes, c.row.leaves}, " "), letter) {
 			continue
 		}
 		v := dynamic(rest)

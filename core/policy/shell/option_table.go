@@ -14,6 +14,8 @@ type options struct {
 	fine   string // long options whose name begins another one's
 	runs   string // options that make something run, whatever their value
 	texts  string // options whose value is a command line
+	starts string // options whose value is a program that is run, with arguments of its own
+	pagers string // options whose value, which must be attached, is a command line that is given files; without one something runs
 	writes string // options whose value is a file that is written
 	leaves string // options that write files whose names cannot be told
 	single bool   // long options may have one dash
@@ -25,15 +27,15 @@ type options struct {
 }
 
 var optionRows = []options{
-	{names: "sort,gsort", valued: "kSTt", runs: "compress-program", writes: "o output"},
+	{names: "sort,gsort", valued: "kSTt", starts: "compress-program", writes: "o output"},
 	{names: "uniq,guniq", valued: "fsw", second: true},
 	{names: "shuf,gshuf", valued: "in", writes: "o output"},
 	{names: "split,gsplit", valued: "abClnt", texts: "filter"},
 	{names: "tree", valued: "LPIH", writes: "o"},
-	{names: "rg,ripgrep", valued: "ABCEMdefgjmrtT", runs: "pre hostname-bin"},
-	{names: "ag,ack,bat,batcat", runs: "pager"},
+	{names: "rg,ripgrep", valued: "ABCEMdefgjmrtT", starts: "pre hostname-bin"},
+	{names: "ag,ack,bat,batcat", texts: "pager"},
 	{names: "less,more,most,pg", valued: "bhjpPtxyz", runs: "k lesskey-file lesskey-src T tag-file", writes: "o O log-file LOG-FILE", plus: true},
-	{names: "man", valued: "RLmMSsrEe", runs: "P H C pager html config-file"},
+	{names: "man", valued: "RLmMSsrEe", runs: "H C html config-file", texts: "P pager"},
 	{names: "vi,vim,nvim,view,gvim,ex,vimdiff,nvi,kak,hx,micro,joe", runs: "c S s u U e cmd", plus: true},
 	{names: "emacs,emacsclient", runs: "e f l eval funcall load execute script batch", single: true},
 	{names: "ed,red", runs: "*"},
@@ -44,7 +46,7 @@ var optionRows = []options{
 	{names: "wget", valued: "aADeGiIlPQRTtUwX", runs: "e execute config use-askpass", writes: "O output-document o output-file a append-output"},
 	{names: "aria2c", runs: "on-download-complete on-download-start on-download-error conf-path on-bt-download-complete"},
 	{names: "rsync", valued: "BfT", runs: "M rsync-path config remote-option", texts: "e rsh", writes: "log-file write-batch"},
-	{names: "scp,sftp", valued: "cilPlX", runs: "S F D s o"},
+	{names: "scp,sftp", valued: "cilPlX", runs: "F D s o", starts: "S"},
 	{names: "ssh-keygen,ssh-add,ssh-agent", runs: "D w"},
 	{names: "date,gdate", valued: "dfIr", runs: "s set"},
 	{names: "xxd", valued: "clnosR", second: true},
@@ -68,7 +70,7 @@ var optionRows = []options{
 	{names: "mutt,mail,mailx", runs: "e", holds: "~! ~|"},
 	{names: "nc,netcat,ncat", runs: "e c exec sh-exec lua-exec"},
 
-	{names: "git grep", valued: "efABCm", runs: "O open-files-in-pager"},
+	{names: "git grep", valued: "efABCm", pagers: "O open-files-in-pager"},
 	{names: "git diff,git log,git show,git whatchanged,git diff-tree,git diff-index,git diff-files,git stash,git reflog,git rev-list,git range-diff", valued: "SGOnLUlMCX", fine: "text", runs: "ext-diff textconv", writes: "output"},
 	{names: "git format-patch", valued: "SGOnLUlMCXv", fine: "text", runs: "ext-diff textconv", writes: "o output output-directory"},
 	{names: "git cat-file", runs: "textconv filters"},

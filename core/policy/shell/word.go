@@ -21,6 +21,7 @@ type arg struct {
 	splits   bool     // not quoted: it may be no word, one or several
 	number   bool     // all that is dynamic in it is a number
 	quoted   bool     // some of it is quoted, so that it is a word even if empty
+	filled   bool     // a program fills something in for its placeholder; all else is static
 }
 
 // known makes a static word.

@@ -459,6 +459,7 @@ func replaced(ws []arg, placeholder string) []arg {
 	for i, w := range ws {
 		if placeholder == "" || strings.Contains(w.template, placeholder) {
 			d := dynamic(w.text())
+			d.filled = w.Static
 			d.template = w.template
 			d.head, _, _ = strings.Cut(w.head, placeholder)
 			d.quoted = true
