@@ -1,0 +1,157 @@
+package shell
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/process"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// answer is what the model is told of a command: lines of what is known of it,
+// and the output last, so that no output can pass for such a line.
+type answer struct{ b strings.Builder }
+
+func (a *answer) line(name, text string) {
+	a.b.WriteString(name + ": " + strings.ReplaceAll(text, "\n", " ") + "\n")
+}
+
+// exit tells how the command ended, where there is something to tell. expected
+// is false for a command that was ended, whose code says nothing.
+func (a *answer) exit(e process.Exit, expected bool) {
+	if e.Signal != "" {
+		a.line("Signal", e.Signal)
+	} else if e.Code != 0 && expected {
+		a.line("Exit Code", strconv.Itoa(e.Code))
+	}
+}
+
+// saved tells where the whole of a cut output is.
+func (a *answer) saved(r process.Result) {
+	switch {
+	case r.SavedPath != "" && r.SavedBytes < r.Bytes:
+		a.line("Saved Output", fmt.Sprintf("%s (the first %d of %d bytes)", r.SavedPath, r.SavedBytes, r.Bytes))
+	case r.SavedPath != "":
+		a.line("Saved Output", fmt.Sprintf("%s (%d bytes)", r.SavedPath, r.Bytes))
+	case r.SaveError != nil:
+		a.line("Saved Output", "none, as saving failed: "+r.SaveError.Error())
+	}
+}
+
+// files lists paths in one line, the first of very many.
+func (a *answer) files(name string, paths []string, note string) {
+	const most = 20
+	if len(paths) == 0 {
+		return
+	}
+	var shown []string
+	for _, p := range paths[:min(len(paths), most)] {
+		shown = append(shown, printable(p))
+	}
+	text := strings.Join(shown, ", ")
+	if more := len(paths) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	a.line(name, text+" ("+note+")")
+}
+
+// process tells of a background process and of output that it lost.
+func (a *answer) process(u process.Unread) {
+	a.line("Background Process", state(u.Info))
+	if u.Dropped > 0 {
+		a.line("Dropped", fmt.Sprintf("%d bytes before this output, which nobody read in time", u.Dropped))
+	}
+	if u.Unread > 0 {
+		a.line("Unread", fmt.Sprintf("%d bytes after this output; read again to see them", u.Unread))
+	}
+}
+
+// content returns the lines and the output after them.
+func (a *answer) content(output string) tools.Content {
+	if output = strings.TrimSuffix(output, "\n"); output == "" {
+		output = "(empty)"
+	}
+	return tools.Text(a.b.String() + "Output: " + output)
+}
+
+// state describes a background process in one line.
+func state(i process.Info) string {
+	how := "RUNNING"
+	if !i.Running {
+		how = "EXITED"
+		if i.Signal != "" {
+			how += " by " + i.Signal
+		} else {
+			how += " with code " + strconv.Itoa(i.Code)
+		}
+	}
+	return fmt.Sprintf("%s, PID %d, %s: %s", i.ID, i.PID, how, printable(i.Command))
+}
+
+// printable returns text that fits into a line, quoted where it would not.
+func printable(s string) string {
+	const most = 200
+	if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
+		s = strconv.Quote(s)
+	}
+	if r := []rune(s); len(r) > most {
+		s = string(r[:most]) + "…"
+	}
+	return s
+}
+
+// display is what a person sees of a command that has run.
+func display(r process.Result) tools.Display {
+	note := ""
+	switch {
+	case r.Ending != "":
+		note = "[ended: " + string(r.Ending) + "]"
+	case r.Signal != "":
+		note = "[" + r.Signal + "]"
+	case r.Code != 0:
+		note = fmt.Sprintf("[exit code %d]", r.Code)
+	}
+	if r.ANSI == "" {
+		if note == "" {
+			note = "[no output]"
+		}
+		return tools.TextDisplay(note)
+	}
+	shown := strings.ToValidUTF8(r.ANSI, "\ufffd")
+	if note != "" {
+		shown = strings.TrimSuffix(shown, "\n") + "\x1b[0m\n" + note
+	}
+	return tools.Display{ANSI: &tools.ANSIOutput{ANSI: shown}}
+}
+
+func join(pids []int) string {
+	texts := make([]string, len(pids))
+	for i, pid := range pids {
+		texts[i] = strconv.Itoa(pid)
+	}
+	return strings.Join(texts, ", ")
+}
+
+// rename moves the argument old to name unless name is given too.
+func rename(args map[string]json.RawMessage, old, name string) {
+	v, ok := args[old]
+	if !ok {
+		return
+	}
+	if _, both := args[name]; both {
+		return
+	}
+	args[name] = v
+	delete(args, old)
+}
+
+// badParameter refuses a parameter by a rule of the tool's own.
+func badParameter(message, remedy string) *fault.Error {
+	e := fault.New(fault.InvalidToolParams, "shell.validate", message, remedy)
+	e.Short = "Invalid arguments"
+	return e
+}

@@ -1,0 +1,19 @@
+package shell
+
+import "sync"
+
+// factories builds the immutable factories once for the process: schemas are
+// reflected and compiled once, however many sessions are bound to them.
+var factories = sync.OnceValues(func() ([]*Factory, error) {
+	var made []*Factory
+	for _, make := range []func() (*Factory, error){
+		newRunShellCommand, newListBackground, newReadBackground, newWriteBackground, newStopBackground,
+	} {
+		f, err := make()
+		if err != nil {
+			return nil, err
+		}
+		made = append(made, f)
+	}
+	return made, nil
+})

@@ -1,0 +1,186 @@
+package shell
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/process"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// RunShellCommandParams are the parameters of run_shell_command.
+type RunShellCommandParams struct {
+	Command      string `json:"command" jsonschema_description:"The command line, run as bash -c."`
+	Description  string `json:"description,omitempty" jsonschema_description:"What the command does and why, in a few words, for the person who approves it."`
+	DirPath      string `json:"dir_path,omitempty" jsonschema_description:"The folder to run in: absolute, or relative to the target folder. Default: the target folder."`
+	IsBackground bool   `json:"is_background,omitempty" jsonschema_description:"Keep it running as a background process: for a server, a watcher, or what takes long."`
+}
+
+const runShellCommandDescription = "Runs a command with bash and returns what it printed, stdout and stderr as one. " +
+	"There is no terminal and no input: a command that asks fails, so pass answers as arguments. " +
+	"A command that prints nothing for long is ended, as are all its processes when the call is cancelled; start servers and watchers with is_background, not with &. " +
+	"Of a long output the beginning and the end are shown, and the whole is saved to a file. " +
+	"A non-zero exit code is told and is no error of this tool. Use the file tools to read and change files."
+
+func newRunShellCommand() (*Factory, error) {
+	return tools.NewFactory(tools.Definition[Services, RunShellCommandParams]{
+		Spec: tools.Spec{
+			Name: RunShellCommand, Aliases: []string{shellAlias}, DisplayName: "Shell", Description: runShellCommandDescription,
+			Kind:          tools.KindExecute,
+			Effects:       []tools.Effect{tools.EffectReadFiles, tools.EffectWriteFiles, tools.EffectRunProcess, tools.EffectNetwork},
+			StreamsOutput: true,
+		},
+		Rewrite: func(args map[string]json.RawMessage) error {
+			rename(args, "directory", "dir_path")
+			return nil
+		},
+		Validate: func(_ Services, p RunShellCommandParams) error {
+			switch {
+			case strings.TrimSpace(p.Command) == "":
+				return badParameter("The 'command' parameter must be non-empty.", "Give the command line to run.")
+			case strings.ContainsRune(p.Command, 0):
+				return badParameter("The 'command' parameter contains a NUL byte.", "Give a command line without it.")
+			}
+			return nil
+		},
+		Build: func(s Services, p RunShellCommandParams, params json.RawMessage) (tools.ToolInvocation, error) {
+			path := p.DirPath
+			if path == "" {
+				path = "."
+			}
+			dir, err := s.Paths.Resolve(path)
+			if err != nil {
+				return nil, err
+			}
+			return &runShellCommand{s, p, dir, params}, nil
+		},
+	})
+}
+
+type runShellCommand struct {
+	services Services
+	p        RunShellCommandParams
+	dir      workspace.Path
+	params   json.RawMessage
+}
+
+func (c *runShellCommand) Params() json.RawMessage { return c.params }
+
+// Description is the command, then the folder, then the text (TO-09), on one
+// line.
+func (c *runShellCommand) Description() string {
+	d := c.p.Command
+	if c.p.DirPath != "" {
+		d += " [in " + c.p.DirPath + "]"
+	}
+	if c.p.Description != "" {
+		d += " (" + c.p.Description + ")"
+	}
+	if c.p.IsBackground {
+		d += " [background]"
+	}
+	return strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ").Replace(d)
+}
+
+func (c *runShellCommand) Locations() []tools.Location {
+	return []tools.Location{{Path: c.dir.String()}}
+}
+
+// Confirmation shows the command (TO-10); the scheduler, which knows the line
+// taken apart, adds its programs and parts.
+func (c *runShellCommand) Confirmation(context.Context) (*tools.Confirmation, error) {
+	return &tools.Confirmation{
+		Type: tools.ConfirmExec, Title: confirmTitle,
+		ExecDetails: &tools.ExecDetails{Command: c.p.Command},
+	}, nil
+}
+
+func (c *runShellCommand) Execute(ctx context.Context, out tools.Output) (tools.Result, error) {
+	info, err := c.services.Folders.Stat(c.dir)
+	if err == nil && !info.Mode.IsDir() {
+		err = fault.New(fault.PathIsNotADirectory, "shell.run", c.dir.String()+" is not a folder, so no command can be run in it.", "Name an existing folder.")
+	}
+	if err != nil {
+		return tools.Fail(failed(ctx, "shell.run", err)), nil
+	}
+	command := process.Command{Line: c.p.Command, Dir: c.dir.String(), Output: out}
+	if c.p.IsBackground {
+		return c.start(ctx, command)
+	}
+	r, err := c.services.Runner.Run(ctx, command)
+	if err != nil {
+		return tools.Fail(failed(ctx, "shell.run", err)), nil
+	}
+	ended := endedEarly(r)
+	var a answer
+	if ended != nil {
+		a.line("Error", ended.Message)
+	}
+	a.exit(r.Exit, ended == nil)
+	if len(r.Background) > 0 {
+		a.line("Background PIDs", join(r.Background)+" (left running; their output is no longer read, and they end with the session)")
+	}
+	a.saved(r)
+	c.touched(ctx, &a)
+	result := tools.Result{LLMContent: a.content(r.Text), ReturnDisplay: display(r)}
+	if ended != nil {
+		result.Error = ended
+	}
+	return result, nil
+}
+
+// start keeps the command in the background.
+func (c *runShellCommand) start(ctx context.Context, command process.Command) (tools.Result, error) {
+	command.Output = nil
+	i, err := c.services.Runner.Start(ctx, command)
+	if err != nil {
+		return tools.Fail(failed(ctx, "shell.start", err)), nil
+	}
+	u, err := c.services.Reader.Read(ctx, i.ID, process.ReadOptions{Wait: c.services.settle(), ForEnd: true})
+	if err != nil {
+		f := failed(ctx, "shell.start", err)
+		return tools.Fail(fault.Wrap(f.Code, f.Op, f.Message+" The process "+i.ID+" was started.", backgroundAdvice, f)), nil
+	}
+	var a answer
+	a.process(u)
+	if u.Running {
+		a.line("Note", backgroundAdvice)
+	}
+	c.touched(ctx, &a)
+	return tools.Result{LLMContent: a.content(u.Text), ReturnDisplay: tools.TextDisplay(state(u.Info))}, nil
+}
+
+// touched tells which of the files that the session has read are others now.
+func (c *runShellCommand) touched(ctx context.Context, a *answer) {
+	if c.services.Seen == nil {
+		return
+	}
+	changed, gone := c.services.Seen.Touched(context.WithoutCancel(ctx), c.services.Paths.Resolve)
+	a.files("Changed Files", changed, "on disk since you read them; read them again before you change them")
+	a.files("Removed Files", gone, "that you had read")
+}
+
+// endedEarly returns the failure of a command that did not end itself; nil for
+// one that did.
+func endedEarly(r process.Result) *fault.Error {
+	const op = "shell.run"
+	ran := r.Duration.Round(time.Millisecond)
+	switch r.Ending {
+	case "":
+		return nil
+	case process.IdleLimit:
+		return fault.New(fault.ShellExecuteError, op, fmt.Sprintf("The command printed nothing for too long and was ended after %v.", ran),
+			"If it waited for input, pass that as an argument or through a pipe; if it is a server or takes long, start it with is_background.").Because(fault.IdleLimit)
+	case process.TotalLimit:
+		return fault.New(fault.ShellExecuteError, op, fmt.Sprintf("The command ran for too long and was ended after %v.", ran),
+			"Do less at once, or start it with is_background.").Because(fault.TotalLimit)
+	case process.Closed:
+		return fault.New(fault.Cancelled, op, "The session ended, and the command with it.", "")
+	}
+	return fault.New(fault.Cancelled, op, fmt.Sprintf("The command was cancelled and ended after %v.", ran), "")
+}
