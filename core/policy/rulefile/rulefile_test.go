@@ -21,7 +21,8 @@ func parse(t *testing.T, text string) rulefile.File {
 	return file
 }
 
-// AR-26: every key of a rule.
+// AR-26: every key of a rule. A server keeps its name, whatever that holds
+// (gemini-cli 21727, 27981).
 func TestRule(t *testing.T) {
 	file := parse(t, `
 [[rule]]
