@@ -44,20 +44,17 @@ func (s *snapshot) decide(c *Call) Decision {
 	t.args.call = c
 	found := s.find(c, &t.args)
 	var d Decision
-	var due func(*rule) bool
 	if found.shell != nil {
 		j := t.judge(found.shell)
-		d, due = j.decision(), j.due
+		d = j.decision()
+		d.Checkers = due(found, c, j.due)
+		j.checkWrites(&d)
 	} else {
 		d, _ = t.plain(found)
-		due = func(r *rule) bool { return t.match(r) != no }
+		d.Checkers = t.due(found)
 	}
-	if d.Decision != Deny {
-		for _, ch := range found.checkers {
-			if ch.when.holds(c) && due(ch.when) {
-				d.Checkers = append(d.Checkers, ch.Checker)
-			}
-		}
+	if d.Decision == Deny {
+		d.Checkers = nil
 	}
 	if d.Decision == AskUser && c.Headless && !d.Previews {
 		d.Reason += " There is nobody to ask here."
@@ -66,6 +63,22 @@ func (s *snapshot) decide(c *Call) Decision {
 		d.Parts = []Part{}
 	}
 	return d
+}
+
+// due lists the checkers whose conditions hold, or may.
+func due(found *candidates, c *Call, matches func(*rule) bool) []Checker {
+	var all []Checker
+	for _, ch := range found.checkers {
+		if ch.when.holds(c) && matches(ch.when) {
+			all = append(all, ch.Checker)
+		}
+	}
+	return all
+}
+
+// due lists the checkers of a call that is no command line.
+func (t *trial) due(found *candidates) []Checker {
+	return due(found, t.call, func(r *rule) bool { return t.match(r) != no })
 }
 
 // plain decides about a call that is no command line.

@@ -45,7 +45,7 @@ type Decision struct {
 	Parts    []Part  `json:"parts"`             // of a command line, in order; empty for other calls
 
 	// Checkers are due before the call runs, in this order; the scheduler runs
-	// them, and they only tighten.
+	// them on the call, or on what [Checker].About says, and they only tighten.
 	Checkers []Checker `json:"-"`
 	// Previews marks a call that plan mode shows instead of running; its
 	// verdict is ask_user.

@@ -136,20 +136,62 @@ func (j *judge) wide(inside bool) *rule {
 func (j *judge) asWriteFile(paths []string, known bool) judged {
 	var strictest judged
 	for n, path := range paths {
-		c := Call{
-			Tool: writeFile, Kind: "edit", Effects: writesFiles, Mutates: true, Params: json.RawMessage(`{}`),
-			Mode: j.call.Mode, Subagent: j.call.Subagent, Headless: j.call.Headless, Untrusted: j.call.Untrusted,
-			Dir: j.call.Dir, Roots: j.call.Roots, RealPaths: j.call.RealPaths,
-		}
-		if known {
-			c.Params = withPath(path)
-		}
-		t := &trial{snapshot: j.snapshot, call: &c}
-		t.args = arguments{call: &c, unclear: !known}
-		d, out := t.plain(j.find(&c, &t.args))
+		t := j.writing(path, known)
+		d, out := t.plain(j.find(t.call, &t.args))
 		if n == 0 || d.Decision.strictness() > strictest.verdict.strictness() {
 			strictest = judged{outcome: out, verdict: d.Decision, reason: d.Reason, remedy: d.Remedy, asWrite: &d}
 		}
 	}
 	return strictest
+}
+
+// writing is the decision on a call of write_file with a path, or with one that
+// is not known.
+func (j *judge) writing(path string, known bool) *trial {
+	c := &Call{
+		Tool: writeFile, Kind: "edit", Effects: writesFiles, Mutates: true, Params: json.RawMessage(`{}`),
+		Mode: j.call.Mode, Subagent: j.call.Subagent, Headless: j.call.Headless, Untrusted: j.call.Untrusted,
+		Dir: j.call.Dir, Roots: j.call.Roots, RealPaths: j.call.RealPaths,
+	}
+	if known {
+		c.Params = withPath(path)
+	}
+	return &trial{snapshot: j.snapshot, call: c, args: arguments{call: c, unclear: !known}}
+}
+
+// checkWrites adds the safety checkers that are due for what the line writes,
+// each with the file. Where it cannot be told which file that is, there is
+// nothing to check, and a person is asked.
+func (j *judge) checkWrites(d *Decision) {
+	if len(j.checkers) == 0 {
+		return
+	}
+	written := make(map[string]bool)
+	for i := range j.parts {
+		p := &j.parts[i]
+		if p.Kind != shell.Write {
+			continue
+		}
+		places, known := j.targets(p)
+		if !known {
+			places = []string{""}
+		}
+		for _, path := range places {
+			if written[path] {
+				continue
+			}
+			written[path] = true
+			t := j.writing(path, known)
+			for _, ch := range t.due(j.find(t.call, &t.args)) {
+				if known {
+					ch.About = t.call
+					d.Checkers = append(d.Checkers, ch)
+				} else if d.Decision == Allow {
+					d.Decision, d.Rule, d.Tier, d.Source, d.Line = AskUser, ch.Name, ch.Tier.String(), ch.Source, ch.Line
+					d.Reason = fmt.Sprintf("It cannot be told which file %s writes, so that the safety checker %s cannot check it.", abridged(p.Text), ch.Name)
+					d.Remedy = "Name the file."
+				}
+			}
+		}
+	}
 }

@@ -90,6 +90,11 @@ type Checker struct {
 	RequiredContext []string       // of "environment", "history"; nil: all
 	Config          map[string]any // its own settings
 
+	// About is what is to be checked where that is not the call that was
+	// decided about: a file that a command line writes, as a call of write_file.
+	// It is set in a [Decision] alone.
+	About *Call
+
 	Tier   Tier
 	Source string
 	Line   int

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -250,6 +251,11 @@ func TestRuleString(t *testing.T) {
 		"allow a|b in plan, autoEdit":      {Tools: []string{"a", "b"}, Decision: policy.Allow, Modes: []policy.ApprovalMode{"plan", "autoEdit"}},
 		"ask_user git/* for x":             {Tools: []string{"*"}, Server: "git", Decision: policy.AskUser, Subagent: "x"},
 		"deny x(/y/)":                      {Tools: []string{"x"}, ArgsPattern: "y", Decision: policy.Deny},
+		"allow x that may network, read_files declared as a=true, n=1 in plan where nobody can be asked": {Tools: []string{"x"}, Decision: policy.Allow,
+			Effects: []string{"network", "read_files"}, Annotations: map[string]any{"n": 1, "a": true}, Modes: []policy.ApprovalMode{"plan"}, Interactive: ptr(false)},
+		"deny x where somebody can be asked":          {Tools: []string{"x"}, Decision: policy.Deny, Interactive: ptr(true)},
+		"deny a|b|c|…":                                {Tools: []string{"a", "b", "c", "d", "e"}, Decision: policy.Deny},
+		"deny x(/" + strings.Repeat("é", 119) + "…/)": {Tools: []string{"x"}, ArgsPattern: strings.Repeat("é", 121), Decision: policy.Deny},
 	} {
 		require.Equal(t, want, r.String())
 	}
@@ -282,4 +288,76 @@ func TestTightensOnly(t *testing.T) {
 			require.Equal(t, policy.AskUser, verdict(asks))
 		})
 	}
+}
+
+// Complaint 28548: what a server declares about its tool changes nothing by
+// itself, in plan mode or in any other. A person's rule may go by it, and says
+// then that nobody has verified it.
+func TestReadOnlyHintIsNotTrusted(t *testing.T) {
+	hint := map[string]any{"readOnlyHint": true, "destructiveHint": false}
+	for _, mode := range everyMode {
+		c := mcp("git", "log")
+		c.Kind, c.Mode = "other", mode
+		plain := engine(t).Decide(c)
+		c.Annotations = hint
+		require.Equal(t, plain, engine(t).Decide(c), mode)
+		if mode != policy.ModeYolo {
+			require.Equal(t, policy.AskUser, plain.Decision, mode)
+		}
+		c.Mutates = true
+		require.Equal(t, mode == policy.ModePlan, engine(t).Decide(c).Previews, "what changes something is shown in plan mode, whatever is declared")
+	}
+	r := policy.Rule{Tools: []string{"*"}, Server: "git", Decision: policy.Allow, Annotations: map[string]any{"readOnlyHint": true},
+		Modes: []policy.ApprovalMode{policy.ModePlan}, Tier: policy.TierUser}
+	c := mcp("git", "log")
+	c.Kind, c.Mode = "other", policy.ModePlan
+	require.Equal(t, policy.AskUser, engine(t, r).Decide(c).Decision)
+	c.Annotations = hint
+	d := engine(t, r).Decide(c)
+	require.Equal(t, policy.Allow, d.Decision)
+	require.Contains(t, d.Reason, "nobody has verified")
+}
+
+// A safety checker on write_file is due for the files that a command line
+// writes, and is handed each as a call of write_file.
+func TestCheckersSeeRedirections(t *testing.T) {
+	path := policy.Checker{Name: "allowed-path", Tools: []string{"write_file"}, Tier: policy.TierUser, Priority: 5}
+	env := policy.Checker{Name: "env", Tools: []string{"write_file"}, ArgsPattern: `\.env`, Tier: policy.TierUser}
+	lines := policy.Checker{Name: "lines", Tools: []string{"run_shell_command"}, Tier: policy.TierUser}
+	all := shellRule(policy.Allow, 100, "ls", "sort")
+	all.AllowRedirection = true
+	e, err := policy.NewEngine(policy.Options{Checkers: []policy.Checker{path, env, lines}, Rules: []policy.Rule{all, shellRule(policy.Deny, 200, "rm")}})
+	require.NoError(t, err)
+	for line, want := range map[string][]string{
+		"ls":                        {"lines"},
+		"ls > out; ls >> out":       {"lines", "allowed-path /w/src/out"},
+		"ls > .env":                 {"lines", "allowed-path /w/src/.env", "env /w/src/.env"},
+		"sort -o ../a f | ls > b":   {"lines", "allowed-path /w/a", "allowed-path /w/src/b"},
+		"cd ../a && ls > ../.env":   {"lines", "allowed-path /w/.env", "env /w/.env"},
+		"ls > /dev/null 2>&1":       {"lines"},
+		"ls > .git/hooks/x && rm x": nil,
+	} {
+		c := command(t, line, policy.ModeYolo)
+		c.RealPaths = map[string]string{"/w/a": "/etc/a"}
+		var got []string
+		for _, ch := range e.Decide(c).Checkers {
+			name := ch.Name
+			if about := ch.About; about != nil {
+				require.Equal(t, "write_file", about.Tool)
+				require.Equal(t, c.RealPaths, about.RealPaths)
+				require.Equal(t, c.Roots, about.Roots)
+				var args struct {
+					Path string `json:"file_path"`
+				}
+				require.NoError(t, json.Unmarshal(about.Params, &args))
+				name += " " + args.Path
+			}
+			got = append(got, name)
+		}
+		require.Equal(t, want, got, line)
+	}
+	d := e.Decide(command(t, `ls > "$f"`, policy.ModeYolo))
+	require.Equal(t, policy.AskUser, d.Decision)
+	require.Contains(t, d.Reason, "allowed-path")
+	require.Equal(t, policy.Allow, engine(t, all).Decide(command(t, `ls > "$f"`, policy.ModeYolo)).Decision)
 }

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -37,35 +38,67 @@ func (r Rule) label() string {
 	return r.String()
 }
 
-// String returns the rule in short form, as "deny run_shell_command(git push)".
+// String returns the rule in short form, as "deny run_shell_command(git push)",
+// with all its conditions. Long ones are cut.
 func (r Rule) String() string {
 	var b strings.Builder
 	b.WriteString(string(r.Decision))
 	b.WriteByte(' ')
 	if r.Server != "" {
-		b.WriteString(r.Server)
+		b.WriteString(short(r.Server))
 		b.WriteByte('/')
 	}
-	b.WriteString(strings.Join(r.Tools, "|"))
+	b.WriteString(few(r.Tools, "|"))
 	switch {
 	case len(r.CommandPrefix) > 0:
-		shown := r.CommandPrefix
-		if len(shown) > 4 {
-			shown = append(slices.Clone(shown[:3]), "…")
-		}
-		b.WriteString("(" + strings.Join(shown, ", ") + ")")
+		b.WriteString("(" + few(r.CommandPrefix, ", ") + ")")
 	case r.CommandRegex != "":
-		fmt.Fprintf(&b, "(/%s/)", r.CommandRegex)
+		b.WriteString("(/" + short(r.CommandRegex) + "/)")
 	case r.ArgsPattern != "":
-		fmt.Fprintf(&b, "(/%s/)", r.ArgsPattern)
+		b.WriteString("(/" + short(r.ArgsPattern) + "/)")
+	}
+	if len(r.Effects) > 0 {
+		b.WriteString(" that may " + few(r.Effects, ", "))
+	}
+	if len(r.Annotations) > 0 {
+		var declared []string
+		for _, key := range slices.Sorted(maps.Keys(r.Annotations)) {
+			declared = append(declared, fmt.Sprintf("%s=%v", key, r.Annotations[key]))
+		}
+		b.WriteString(" declared as " + few(declared, ", "))
 	}
 	if r.Subagent != "" {
-		b.WriteString(" for " + r.Subagent)
+		b.WriteString(" for " + short(r.Subagent))
 	}
 	for i, m := range r.Modes {
 		b.WriteString([]string{" in ", ", "}[min(i, 1)] + m.String())
 	}
+	if r.Interactive != nil {
+		b.WriteString(map[bool]string{true: " where somebody can be asked", false: " where nobody can be asked"}[*r.Interactive])
+	}
 	return b.String()
+}
+
+// few joins the first of some texts for a short form.
+func few(all []string, separator string) string {
+	const most = 4
+	shown := make([]string, 0, most)
+	for i, s := range all {
+		if i == most-1 && len(all) > most {
+			return strings.Join(append(shown, "…"), separator)
+		}
+		shown = append(shown, short(s))
+	}
+	return strings.Join(shown, separator)
+}
+
+// short is a text for a short form, cut.
+func short(s string) string {
+	const most = 120
+	if runes := []rune(s); len(runes) > most {
+		return string(runes[:most-1]) + "…"
+	}
+	return s
 }
 
 // Validate reports what makes the rule unusable, as a *fault.Error of code
