@@ -118,7 +118,7 @@ func (c *Config) rulesOfParameters() ([]policy.Rule, error) {
 		name, _, _ := strings.Cut(entry, "(")
 		if name = strings.TrimSpace(name); name != "" {
 			out = append(out, policy.Rule{Name: "excluded: " + name, Tools: []string{name}, Decision: policy.Deny, Priority: 400,
-				Tier: policy.TierUser, Source: "excluded tools"})
+				Tier: policy.TierUser, Source: "--exclude-tools"})
 		}
 	}
 	return out, nil
@@ -133,7 +133,7 @@ func allowedTool(entry string) (policy.Rule, bool, error) {
 	if name == "" {
 		return policy.Rule{}, false, nil
 	}
-	rule := policy.Rule{Name: entry, Tools: []string{name}, Decision: policy.Allow, Priority: 300, Tier: policy.TierUser, Source: "allowed tools"}
+	rule := policy.Rule{Name: entry, Tools: []string{name}, Decision: policy.Allow, Priority: 300, Tier: policy.TierUser, Source: "--allowed-tools"}
 	if bracketed {
 		for prefix := range strings.SplitSeq(strings.TrimSuffix(prefixes, ")"), ",") {
 			if prefix = strings.TrimSpace(prefix); prefix != "" {

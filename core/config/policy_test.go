@@ -73,7 +73,7 @@ func TestAllowedTools(t *testing.T) {
 			d := explained(t, s.Config, tt.tool, tt.args)
 			require.Equal(t, tt.want, d.Decision, d.Reason)
 			if d.Decision == policy.Allow {
-				require.Equal(t, "allowed tools", d.Source)
+				require.Equal(t, "--allowed-tools", d.Source)
 			}
 		})
 	}
@@ -93,6 +93,14 @@ func TestExcludedToolsAreDenied(t *testing.T) {
 		s := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools, p.ApprovalMode = []string{entry}, policy.ModeYolo })
 		require.Equal(t, policy.Deny, explained(t, s.Config, "run_shell_command", command("rm -rf x")).Decision, entry)
 	}
+}
+
+// 20469, 5382: a call of an excluded tool is told which flag leaves it out.
+func TestExcludedToolsAreNamed(t *testing.T) {
+	s := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools = []string{"write_file"} })
+	r := call(t, s.Config, "write_file", map[string]any{"file_path": "a", "content": "b"})
+	require.Equal(t, fault.ToolNotRegistered, r.Result.Error.Code)
+	require.Contains(t, r.Result.Error.Message, `The rule "excluded: write_file" (user, --exclude-tools) denies write_file.`)
 }
 
 // AR-21, CF-07: a session's approval ends with the process, a saved one goes to
@@ -278,4 +286,18 @@ func TestPreviewFollowsThePolicyOfReads(t *testing.T) {
 func sha(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
+}
+
+// PR-29: what read_file may not show comes out of no other reading tool.
+func TestReadManyFollowsThePolicyOfReads(t *testing.T) {
+	s := configtest.New(t, userPolicy(t, "[[rule]]\ntoolName = \"read_file\"\nargsPattern = \"secret\"\ndecision = \"deny\"\npriority = 1\n"))
+	s.Write("open.txt", "open\n")
+	s.Write("secret.txt", "hidden\n")
+	require.NoError(t, os.Symlink("secret.txt", s.Path("link")))
+	r := s.Call("read_many_files", map[string]any{"paths": []string{"*.txt", "link"}})
+	require.Equal(t, scheduler.StatusSuccess, r.Status)
+	told := r.Result.LLMContent.String()
+	require.Contains(t, told, "open\\n")
+	require.NotContains(t, told, "hidden")
+	require.Equal(t, 2, strings.Count(told, string(fault.PolicyViolation)))
 }

@@ -116,6 +116,10 @@ func (c *readManyFiles) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 			t.err = fault.New(fault.FileTooLarge, "file.read_many_files", "The files before this one filled what one call may show.",
 				"Read it with another call.")
 		}
+		if t.err == nil && !c.services.Reader.MayShow(t.path) {
+			t.err = fault.New(fault.PolicyViolation, "file.read_many_files", "This file is not shown, as read_file may not show it, or not without asking.",
+				"Call read_file for it, so that somebody can be asked; or go on without it.")
+		}
 		if t.err != nil {
 			elements = append(elements, unread{t.name, asFault(ctx, "file.read_many_files", fault.ReadContentFailure, t.err)})
 			continue

@@ -241,6 +241,8 @@ type fakeReader struct {
 	asked []string
 }
 
+func (f *fakeReader) MayShow(workspace.Path) bool { return true }
+
 func (f *fakeReader) Read(_ context.Context, r filestate.ReadRequest) (*filestate.Read, error) {
 	f.asked = append(f.asked, r.Path.Base())
 	version, hash, content := int64(1000+len(f.asked)), "hash of "+r.Path.Base(), "content of "+r.Path.Base()

@@ -36,6 +36,9 @@ type Paths interface {
 // Reader builds state objects (FS-24); *filestate.Service has it.
 type Reader interface {
 	Read(ctx context.Context, r filestate.ReadRequest) (*filestate.Read, error)
+	// MayShow reports whether read_file would show the file without asking
+	// anybody (PR-29).
+	MayShow(p workspace.Path) bool
 }
 
 // Mutator changes files; *mutation.Service has it.
