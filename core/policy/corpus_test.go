@@ -30,9 +30,6 @@ type entry struct {
 	Why      string         `json:"why"`
 	// Runs is the guarded program that bash runs for the line.
 	Runs string `json:"runs"`
-	// Beyond marks a line that runs a guarded program by way of a file that
-	// another of its commands writes, which no look at the line can tell.
-	Beyond bool `json:"beyond"`
 }
 
 // in returns the verdict that the corpus wants in a mode.

@@ -7,6 +7,9 @@ import (
 // makeProgram adds make with what its arguments make it run.
 func (a *analysis) makeProgram(sc *scope, ws []arg) int {
 	index := a.plain(sc, ws)
+	for _, file := range []string{"Makefile", "makefile", "GNUmakefile"} {
+		a.runsFile(sc, index, known(file), false)
+	}
 	for i := 1; i < len(ws); i++ {
 		w := ws[i]
 		name, value, assigns := strings.Cut(w.template, "=")
@@ -96,6 +99,7 @@ func (a *analysis) makefile(sc *scope, index, own int, w arg, path string) {
 	if !w.Static || isDescriptorFile(path) {
 		a.runs(sc, index, own, w.text(), "which makefile is read cannot be told")
 	}
+	a.runsFile(sc, index, known(path), false)
 }
 
 // tar adds tar with the programs that it is told to use.

@@ -53,6 +53,9 @@ func (a *analysis) builtin(sc *scope, ws []arg, in input) (int, bool) {
 		return a.trap(sc, ws), true
 	case "source", ".":
 		index := a.plain(sc, ws)
+		if len(ws) > 1 {
+			a.runsFile(sc, index, ws[1], true)
+		}
 		sc.went(folders{}, folders{})
 		if len(ws) > 1 && !ws[1].Static {
 			a.runs(sc, index, 1, ws[1].text(), "which file will be run cannot be told")
@@ -242,7 +245,7 @@ func (a *analysis) trap(sc *scope, ws []arg) int {
 		return index
 	}
 	at := sc.under(index, own)
-	at.dirs = folders{}
+	at.dirs, at.again = folders{}, true
 	a.scriptIn(at, args[0])
 	return index
 }

@@ -36,6 +36,16 @@ func (a *analysis) command(sc *scope, ws []arg, in input) int {
 	if index, ok := a.builtin(sc, ws, in); ok {
 		return index
 	}
+	index := a.static(sc, ws, in)
+	if strings.Contains(name.Text, "/") {
+		a.runsFile(sc, index, name, true)
+	}
+	return index
+}
+
+// static adds a command whose program is known, and no builtin.
+func (a *analysis) static(sc *scope, ws []arg, in input) int {
+	name := ws[0]
 	if index, ok := a.program(sc, ws, in); ok {
 		return index
 	}
@@ -149,8 +159,10 @@ func (a *analysis) runs(sc *scope, parent, own int, shown, reason string) {
 // pipe walks both sides of a pipe. What the left side certainly prints is
 // taken for a guess at what a shell on the right side runs.
 func (a *analysis) pipe(sc *scope, cmd *syntax.BinaryCmd) {
-	a.stmt(sc.inside(), cmd.X)
-	right := sc.inside()
+	left, right := sc.inside(), sc.inside()
+	left.again, right.again = true, true
+	a.stmt(left, cmd.X)
+	right.prints = a.prints(cmd.X)
 	a.stmt(right, cmd.Y)
 	if call, ok := cmd.Y.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && isShell(call.Args[0].Lit()) {
 		if texts := a.output([]*syntax.Stmt{cmd.X}); len(texts) > 0 {

@@ -32,7 +32,7 @@ var interpreters = []interpreter{
 	{names: "guile scheme racket sbcl clisp", code: "celxr", long: "eval load", stdin: true},
 	{names: "julia", code: "eELi", long: "eval print load", stdin: true},
 	{names: "elixir iex erl", code: "er", long: "eval require s run pa", stdin: true},
-	{names: "bun deno", code: "ep", long: "eval print preload", stdin: true, words: "eval repl exec"},
+	{names: "bun deno", code: "ceCpER", long: "eval print preload", stdin: true, words: "eval repl exec"},
 	{names: "ghci ocaml swift scala groovy jshell irb pry fish csh tcsh nu elvish xonsh pwsh powershell cmd", code: "ceCpER", long: "eval command print c Command EncodedCommand init-command", stdin: true},
 }
 
@@ -65,7 +65,11 @@ func (a *analysis) interpreter(sc *scope, row *interpreter, ws []arg, input inpu
 		case w.is("-"):
 			return code(i)
 		case w.is("--"):
+			if i+1 < len(ws) {
+				a.runsFile(sc, index, ws[i+1], false)
+			}
 			return index
+		case w.is("run") && in(row.words, "repl"):
 		case strings.HasPrefix(w.head, "-") && !w.Static && !strings.Contains(w.head, "="):
 			return code(i)
 		case strings.HasPrefix(w.head, "-"):
@@ -102,6 +106,7 @@ func (a *analysis) interpreter(sc *scope, row *interpreter, ws []arg, input inpu
 			if w.is(strings.Fields(row.words)...) || isDescriptorFile(w.template) || !w.Static && strings.HasPrefix(w.template, "<(") {
 				return code(i)
 			}
+			a.runsFile(sc, index, w, false)
 			return index
 		}
 	}
@@ -150,8 +155,14 @@ func (a *analysis) module(sc *scope, index, i int, attached string, ws []arg) {
 			case w.is("-c") && top != "trace", !w.Static && w.splits && !w.number, isDescriptorFile(w.template):
 				a.runs(sc, index, j, w.text(), "what the code does cannot be told")
 				return
+			default:
+				a.runsFile(sc, index, w, false)
 			}
 		}
+	default:
+		file := strings.ReplaceAll(name.template, ".", "/")
+		a.runsFile(sc, index, known(file+".py"), false)
+		a.runsFile(sc, index, known(file+"/__main__.py"), false)
 	}
 }
 

@@ -40,6 +40,7 @@ func Parse(command string) (line *Line) {
 	}
 	a := newAnalysis(command)
 	a.file(&scope{dirs: here(), parent: -1, top: true}, file, command)
+	a.runWritten()
 	line.Parts, line.Problem = a.parts, a.problem
 	return line
 }
@@ -111,6 +112,9 @@ type analysis struct {
 	readsFD   bool // a descriptor beside 0 to 2 may be open for reading
 	evaluates bool // arithmetic or an indirection, which may run what a value holds
 	hazard    bool // a value holds something that these would run
+
+	wrote []writtenFile
+	ran   []ranFile
 
 	endsDollar, beginsParen bool // pieces of such a value are about
 }

@@ -35,6 +35,7 @@ func (a *analysis) program(sc *scope, ws []arg, in input) (int, bool) {
 	case "fd", "fdfind":
 		return a.fd(sc, ws), true
 	}
+	a.copies(sc, ws)
 	if isShell(name) {
 		return a.shell(sc, ws, in), true
 	}
@@ -49,6 +50,11 @@ func (a *analysis) program(sc *scope, ws []arg, in input) (int, bool) {
 	if row := optionsOf()[name]; row != nil {
 		index := a.plain(sc, ws)
 		a.checkOptions(sc, row, index, ws)
+		if name == "go" && len(ws) > 1 && ws[1].is("run") {
+			for _, w := range ws[2:] {
+				a.runsFile(sc, index, w, false)
+			}
+		}
 		return index, true
 	}
 	return 0, false
@@ -108,6 +114,7 @@ func (a *analysis) shellOperand(sc *scope, index, text, i int, ws []arg) {
 		if !w.Static || isDescriptorFile(w.Text) {
 			a.runs(sc, index, i, w.text(), "which commands the shell will read cannot be told")
 		}
+		a.runsFile(sc, index, w, true)
 		return
 	}
 	if len(a.parts) <= maxParts && index < len(a.parts) {

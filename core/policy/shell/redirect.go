@@ -72,12 +72,16 @@ func (a *analysis) document(r *syntax.Redirect) input {
 
 // redirects adds what a command's redirections write. index is the command's
 // part; -1 for a group.
-func (a *analysis) redirects(sc *scope, redirs []*syntax.Redirect, index int) {
-	at := sc
-	if index >= 0 && len(redirs) > 0 {
+func (a *analysis) redirects(sc *scope, s *syntax.Stmt, index int) {
+	if len(s.Redirs) == 0 {
+		return
+	}
+	at := sc.under(sc.parent, sc.own)
+	if index >= 0 {
 		at = sc.under(index, len(a.parts[index].Words))
 	}
-	for _, r := range redirs {
+	at.prints = a.prints(s)
+	for _, r := range s.Redirs {
 		a.redirect(at, sc, r)
 	}
 }
@@ -144,6 +148,7 @@ func (a *analysis) writes(sc *scope, file arg) {
 	if file.Static && a.isHarmless(file.Text) {
 		return
 	}
+	a.wroteFile(sc, file)
 	a.add(sc, Part{Kind: Write, Text: "> " + file.text(), Path: file.Word})
 }
 

@@ -54,6 +54,8 @@ type scope struct {
 	depth       int     // of command lines in command lines
 	top         bool    // it runs once and in any case
 	guess       bool    // it may not run at all: only what tightens is concluded
+	again       bool    // it may run again, or beside what else the line runs
+	prints      printed // what is written here
 	foreign     bool    // it is run by another program: the line's functions are not known there
 }
 

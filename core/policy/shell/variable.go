@@ -138,14 +138,14 @@ func (a *analysis) output(list []*syntax.Stmt) []string {
 	}
 	a.following++
 	defer func() { a.following-- }()
-	if text, ok := printed(a.words(call.Args)); ok {
+	if text, ok := printedText(a.words(call.Args)); ok {
 		return []string{strings.TrimRight(text, "\n")}
 	}
 	return nil
 }
 
-// printed gives what echo or printf prints for static words.
-func printed(ws []arg) (string, bool) {
+// printedText gives what echo or printf prints for static words.
+func printedText(ws []arg) (string, bool) {
 	var texts []string
 	for _, w := range ws[1:] {
 		if !w.Static {

@@ -29,8 +29,9 @@ func (a *analysis) stmt(sc *scope, s *syntax.Stmt) {
 	at := sc
 	if s.Background || s.Coprocess || s.Disown {
 		at = sc.inside()
+		at.again = true
 	}
-	index := -1
+	index, ran := -1, len(a.ran)
 	at.success = at.dirs
 	switch cmd := s.Cmd.(type) {
 	case nil:
@@ -44,7 +45,12 @@ func (a *analysis) stmt(sc *scope, s *syntax.Stmt) {
 	if s.Negated {
 		at.success = at.dirs
 	}
-	a.redirects(at, s.Redirs, index)
+	a.redirects(at, s, index)
+	if index >= 0 { // its substitutions and redirections come first
+		for i := ran; i < len(a.ran); i++ {
+			a.ran[i].before = len(a.wrote)
+		}
+	}
 }
 
 // compound walks everything that is made of other commands.
@@ -81,7 +87,9 @@ func (a *analysis) compound(sc *scope, cmd syntax.Command) {
 			a.timeProgram(sc, cmd.Stmt)
 		}
 	case *syntax.CoprocClause:
-		a.stmt(sc.inside(), cmd.Stmt)
+		at := sc.inside()
+		at.again = true
+		a.stmt(at, cmd.Stmt)
 	case *syntax.ArithmCmd, *syntax.LetClause, *syntax.TestClause:
 		a.substitutions(sc, cmd)
 		sc.success = sc.dirs
@@ -173,6 +181,7 @@ func (a *analysis) loop(sc *scope, cmd syntax.Node, body func(*scope)) {
 		sc.dirs = folders{}
 	}
 	inner := sc.inside()
+	inner.again = true
 	body(inner)
 	sc.went(sc.dirs, sc.dirs)
 }
@@ -181,6 +190,7 @@ func (a *analysis) loop(sc *scope, cmd syntax.Node, body func(*scope)) {
 // further look.
 func (a *analysis) function(sc *scope, f *syntax.FuncDecl) {
 	body := sc.inside()
+	body.again = true
 	if a.moves {
 		body.dirs = folders{}
 	}

@@ -1,0 +1,204 @@
+package shell
+
+import (
+	"path"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxFiles bounds how many files are kept that a line writes, and that it runs.
+const maxFiles = 512
+
+// writtenFile is a file that the line writes.
+type writtenFile struct {
+	dirs folders
+	path string
+	text printed
+}
+
+// printed is what a command prints, as far as it can be told.
+type printed struct {
+	text  string
+	known bool
+}
+
+// ranFile is a program or a script that the line runs.
+type ranFile struct {
+	sc     *scope // of what it runs
+	file   arg
+	script bool // a shell reads it, unless its first line says otherwise
+	before int  // how many files had been written by then
+}
+
+// wroteFile notes that a file is written.
+func (a *analysis) wroteFile(sc *scope, file arg) {
+	values := file.Candidates
+	if file.Static {
+		values = []string{file.Text}
+	}
+	for _, v := range values {
+		if len(a.wrote) == maxFiles {
+			a.problem = "it writes too many files"
+			return
+		}
+		a.wrote = append(a.wrote, writtenFile{sc.dirs, v, sc.prints})
+	}
+}
+
+// runsFile notes that a part runs what a file holds.
+func (a *analysis) runsFile(sc *scope, index int, file arg, script bool) {
+	if !file.Static || file.Text == "" || index < 0 {
+		return
+	}
+	if len(a.ran) == maxFiles {
+		a.problem = "it runs too many files"
+		return
+	}
+	at := sc.under(index, len(a.parts[index].Words)) // no word speaks of what the file holds
+	a.ran = append(a.ran, ranFile{at, file, script, len(a.wrote)})
+}
+
+// runWritten adds what runs out of files that the line itself has written by
+// then, or may have where it runs again or beside the rest of the line.
+func (a *analysis) runWritten() {
+	for i := 0; i < len(a.ran) && a.problem == ""; i++ { // what is walked here may run more
+		run := a.ran[i]
+		files := a.wrote
+		if !run.sc.again {
+			files = files[:run.before]
+		}
+		found := -1
+		for _, f := range files {
+			if !a.step("") {
+				return
+			}
+			if !sameFile(placesOf(run.sc.dirs, run.file.Text), placesOf(f.dirs, f.path)) {
+				continue
+			}
+			if found < 0 {
+				found = a.unknown(run.sc, run.file.text(), "what it runs is written by the line itself")
+			}
+			if run.script && f.text.known && forShell(f.text.text) {
+				at := run.sc.under(found, 0)
+				at.guess, at.foreign = true, true
+				at.depth++
+				a.parseText(at, f.text.text, f.text.text)
+			}
+		}
+	}
+}
+
+// forShell tells whether a program that is this text is read by a shell.
+func forShell(text string) bool {
+	first, _, _ := strings.Cut(text, "\n")
+	return !strings.HasPrefix(first, "#!") || strings.Contains(first, "sh")
+}
+
+// place is where a file lies: below the root or a home folder, below where the
+// line starts, or somewhere.
+type place struct {
+	from rune // '/', '.' or '?'
+	path string
+}
+
+func placesOf(dirs folders, file string) []place {
+	if file = path.Clean(file); beginsRoot(file) {
+		return []place{{'/', file}}
+	}
+	if dirs.lost() {
+		return []place{{'?', file}}
+	}
+	places := make([]place, len(dirs.list))
+	for i, dir := range dirs.list {
+		places[i] = place{'.', path.Join(dir, file)}
+		if beginsRoot(dir) {
+			places[i].from = '/'
+		}
+	}
+	return places
+}
+
+func beginsRoot(path string) bool {
+	return strings.HasPrefix(path, "/") || strings.HasPrefix(path, "~")
+}
+
+// sameFile tells whether two files may be one. Where they are not told from
+// the same folder, what counts is how their paths end.
+func sameFile(xs, ys []place) bool {
+	for _, x := range xs {
+		for _, y := range ys {
+			if x.from == y.from && x.from != '?' {
+				if x.path == y.path {
+					return true
+				}
+			} else if endsWith(x.path, y.path) || endsWith(y.path, x.path) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func endsWith(path, end string) bool {
+	for strings.HasPrefix(end, "../") {
+		end = end[len("../"):]
+	}
+	return path == end || strings.HasSuffix(path, "/"+strings.TrimLeft(end, "/"))
+}
+
+// prints gives what echo, printf, or cat with a here-document prints.
+func (a *analysis) prints(s *syntax.Stmt) printed {
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 {
+		return printed{}
+	}
+	switch call.Args[0].Lit() {
+	case "echo", "printf":
+		if !a.step(a.written(call)) {
+			return printed{}
+		}
+		text, ok := printedText(a.words(call.Args))
+		return printed{text, ok}
+	case "cat":
+		if in := a.input(s.Redirs); in.known && len(call.Args) == 1 {
+			return printed{in.text, true}
+		}
+	}
+	return printed{}
+}
+
+// copies notes the files that tee, cp and their like write.
+func (a *analysis) copies(sc *scope, ws []arg) {
+	var operands []arg
+	for _, w := range ws[1:] {
+		if !strings.HasPrefix(w.head, "-") || w.is("-") {
+			operands = append(operands, w)
+		}
+	}
+	switch programName(ws[0]) {
+	case "tee", "gtee", "sponge":
+		for _, w := range operands {
+			a.wroteFile(sc, w)
+		}
+	case "dd":
+		for _, w := range operands {
+			if strings.HasPrefix(w.head, "of=") && w.Static {
+				a.wroteFile(sc, known(w.Text[len("of="):]))
+			}
+		}
+	case "cp", "gcp", "mv", "gmv", "ln", "gln", "install", "ginstall":
+		if len(operands) < 2 {
+			return
+		}
+		unclear := *sc
+		unclear.prints = printed{}
+		last := operands[len(operands)-1]
+		a.wroteFile(&unclear, last)
+		for _, from := range operands[:len(operands)-1] { // the last may be a folder
+			if from.Static && last.Static {
+				a.wroteFile(&unclear, known(path.Join(last.Text, path.Base(from.Text))))
+			}
+		}
+	}
+}
