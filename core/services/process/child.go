@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -44,6 +45,9 @@ func (s *Service) start(line, dir string, stdin *os.File, sink func([]byte)) (*c
 	s.lastID++
 	cookie := s.token + "-" + strconv.Itoa(s.lastID)
 	s.mu.Unlock()
+	if strings.HasPrefix(line, "-") || strings.HasPrefix(line, "+") {
+		line = " " + line // which the shell would take for its options
+	}
 	c := &child{
 		cmd:    exec.Command(shell, "-c", line), //nolint:gosec,noctx // that is what it is for; ended as a group
 		cookie: cookie, out: r, quiet: s.o.Quiet,
@@ -157,13 +161,11 @@ func after(limit time.Duration) *time.Timer {
 func (c *child) end(grace time.Duration) {
 	if grace >= 0 {
 		c.terminate()
-		if c.gone(grace) {
-			return
-		}
+		c.gone(grace)
 	}
 	const killing = 5 * time.Second // what is still there then is stuck in the kernel
 	for end := time.Now().Add(killing); ; {
-		c.kill()
+		c.kill() // also where all seem gone: what cannot be seen may be left
 		if c.gone(20*time.Millisecond) || time.Now().After(end) {
 			break
 		}

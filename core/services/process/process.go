@@ -84,6 +84,7 @@ type Service struct {
 	token string // in the environment of all that it starts
 	shell func() (string, error)
 
+	ending  sync.Once      // of Close
 	closing chan struct{}  // closed by Close
 	active  sync.WaitGroup // commands that run, goroutines of background processes
 
@@ -114,15 +115,12 @@ func New(o Options) *Service {
 // also those that became daemons, unless they have erased that too. On other
 // Unix systems they are found by their group alone, on Windows by their job.
 func (s *Service) Close() error {
-	s.mu.Lock()
-	first := !s.closed
-	s.closed = true
-	if first {
+	s.ending.Do(func() {
+		s.mu.Lock()
+		s.closed = true
+		s.mu.Unlock()
 		close(s.closing)
-	}
-	s.mu.Unlock()
-	s.active.Wait()
-	if first {
+		s.active.Wait()
 		s.mu.Lock()
 		left, started := s.left, s.lastID > 0
 		s.left = nil
@@ -130,7 +128,7 @@ func (s *Service) Close() error {
 		if started {
 			endLeft(left, s.token, s.o.Grace)
 		}
-	}
+	})
 	return nil
 }
 

@@ -129,6 +129,8 @@ func TestRun(t *testing.T) {
 		"comment at the end": {"echo a # b", "a\n", process.Exit{}},
 		"stdin is empty":     {`cat; read -r x; echo $?`, "1\n", process.Exit{}},
 		"no terminal":        {`{ : </dev/tty; } 2>/dev/null || echo none`, "none\n", process.Exit{}},
+		"like an option":     {`-x 2>/dev/null`, "", process.Exit{Code: 127}},
+		"like another":       {`+x 2>/dev/null`, "", process.Exit{Code: 127}},
 		"colours":            {`printf '\033[31mred\033[0m\n'`, "red\n", process.Exit{}},
 		"blocking output":    {`python3 -c 'import os; print(os.get_blocking(1))' 2>/dev/null || echo True`, "True\n", process.Exit{}},
 	} {
@@ -415,8 +417,13 @@ func TestCloseEndsCommands(t *testing.T) {
 		}
 	})
 	<-seen
-	require.NoError(t, s.Close())
-	require.False(t, alive(pidIn(t, all(), "pid")))
+	for range 3 { // each waits for the end
+		running.Go(func() {
+			if err := s.Close(); err != nil || alive(pidIn(t, all(), "pid")) {
+				t.Errorf("Close returned %v before the end", err)
+			}
+		})
+	}
 	running.Wait()
 }
 
@@ -437,5 +444,6 @@ func TestDescriptors(t *testing.T) {
 		_, err = s.Kill(t.Context(), i.ID)
 		require.NoError(t, err)
 	}
+	require.NoError(t, s.Close())
 	require.LessOrEqual(t, count(), before)
 }
