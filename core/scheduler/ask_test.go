@@ -269,7 +269,7 @@ func TestShownRuleIsTheRule(t *testing.T) {
 	}
 }
 
-// AR-21, with the engine itself: what is approved for the session is not asked
+// AR-21, 18020, with the engine itself: what is approved for the session is not asked
 // about again, what is approved once is, and neither covers anything else.
 func TestNextCall(t *testing.T) {
 	tests := map[string]struct {
@@ -481,7 +481,7 @@ func TestDetails(t *testing.T) {
 }
 
 // A command line is shown with its programs and its parts, even where the
-// tool does not name them.
+// tool does not name them, and with the rule that decided about each (19799).
 func TestDetailsOfACommandLine(t *testing.T) {
 	word := func(s string) []shell.Word { return []shell.Word{{Text: s, Static: true}} }
 	line := &shell.Line{Source: "cd x && go test; cd y > f", Parts: []shell.Part{

@@ -409,3 +409,23 @@ func TestTwoFrontEnds(t *testing.T) {
 	require.ErrorIs(t, answers[1], bus.ErrAnswered)
 	require.NoError(t, b.Close())
 }
+
+// A clock that waits holds up the call that asks it, and no other.
+func TestClockHoldsUpItsOwnCall(t *testing.T) {
+	set := toolset{}
+	set.add("read", tools.KindRead, true, done)
+	var asked atomic.Int64
+	both := make(chan struct{})
+	s := scheduler.New(scheduler.Options{Tools: set, Now: func() time.Time {
+		if asked.Add(1) == 2 {
+			close(both)
+		}
+		select {
+		case <-both:
+		case <-time.After(5 * time.Second): // never, unless the other call is held up
+			t.Error("the other call is held up")
+		}
+		return time.Now()
+	}})
+	require.Equal(t, "success success", statuses(t, s.RunAll(t.Context(), batchOf("read", "read"))))
+}

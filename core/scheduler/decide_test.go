@@ -16,7 +16,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Policy is told what the session knows, and whether anybody can be asked.
+// Policy is told what the session knows, and whether anybody can be asked: that
+// is so if somebody subscribes, terminal or not (23829).
 func TestSubject(t *testing.T) {
 	s := newSetup(tools.KindRead, policy.Allow, "")
 	s.options.Subject = func(c *policy.Call) {
@@ -143,7 +144,7 @@ func TestCheckersFail(t *testing.T) {
 	}
 }
 
-// Explain decides as Run would, and runs nothing.
+// Explain decides as Run would, and runs nothing (19799).
 func TestExplain(t *testing.T) {
 	s := newSetup(tools.KindEdit, policy.AskUser, bus.ProceedOnce)
 	s.options.Before = []scheduler.Before{func(context.Context, scheduler.Proposal) (scheduler.Advice, error) { panic("it ran") }}

@@ -109,14 +109,14 @@ func TestFlagsThatWouldAllow(t *testing.T) {
 // was, with the rule that does it.
 func TestMissingToolIsShutOut(t *testing.T) {
 	listed := userRule(policy.Deny, 400, "edit")
-	listed.Name, listed.Source, listed.Line, listed.DenyMessage = "excluded: edit", "excluded tools", 0, "Use the other one."
+	listed.Name, listed.Source, listed.Line, listed.DenyMessage = "excluded: edit", "--exclude-tools", 0, "Use the other one."
 	for name, tt := range map[string]struct {
 		tool  string
 		rules []policy.Rule
 		says  string // "": nothing but that there is none
 	}{
-		"by name":           {"edit", []policy.Rule{listed}, `"excluded: edit" (user, excluded tools)`},
-		"by another name":   {"replace", []policy.Rule{listed}, `"excluded: edit" (user, excluded tools)`},
+		"by name":           {"edit", []policy.Rule{listed}, `"excluded: edit" (user, --exclude-tools)`},
+		"by another name":   {"replace", []policy.Rule{listed}, `"excluded: edit" (user, --exclude-tools)`},
 		"by a wildcard":     {"discovered_tool_x", []policy.Rule{userRule(policy.Deny, 1, "discovered_tool_*")}, "/h/policies.toml:7"},
 		"another tool":      {"glob", []policy.Rule{listed}, ""},
 		"asked about":       {"edit", []policy.Rule{userRule(policy.AskUser, 1, "edit")}, ""},

@@ -181,6 +181,51 @@ func TestPlanMode(t *testing.T) {
 	}
 }
 
+// 28548: what a server declares of its tool, which nobody has verified, spares
+// no call a preview or a question.
+func TestReadOnlyHintIsNotTrusted(t *testing.T) {
+	for _, kind := range []tools.Kind{tools.KindOther, tools.KindEdit} {
+		for _, mode := range []policy.ApprovalMode{policy.ModePlan, policy.ModeDefault} {
+			s := newSetup(kind, "", bus.Cancel)
+			e, err := policy.NewEngine(policy.Options{Servers: []string{"srv"}})
+			require.NoError(t, err)
+			s.options.Policy = scheduler.InMemory(e)
+			s.options.Mode = func() policy.ApprovalMode { return mode }
+			s.options.Subject = func(c *policy.Call) {
+				c.Server, c.ServerTool, c.Annotations = "srv", "fake", map[string]any{"readOnlyHint": true, "destructiveHint": false}
+			}
+			r := s.call(t.Context())
+			require.NotContains(t, s.steps, "execute")
+			if kind == tools.KindEdit && mode == policy.ModePlan {
+				require.True(t, r.Decision.Previews)
+				continue
+			}
+			require.Equal(t, fault.DeniedByUser, r.Result.Error.Code)
+			require.Equal(t, true, s.questions[0].ToolAnnotations["readOnlyHint"], "the person is shown what it declares")
+		}
+	}
+}
+
+// 26539: one decision is all there is; a redirection does not ask again, in
+// yolo or where a rule allows it.
+func TestOneDecision(t *testing.T) {
+	allowed := policy.Rule{Tools: []string{"run_shell_command"}, CommandPrefix: []string{"make"}, AllowRedirection: true,
+		Decision: policy.Allow, Priority: 1, Tier: policy.TierUser}
+	for mode, rules := range map[policy.ApprovalMode][]policy.Rule{policy.ModeYolo: nil, policy.ModeDefault: {allowed}} {
+		e, err := policy.NewEngine(policy.Options{Rules: rules})
+		require.NoError(t, err)
+		set := toolset{}
+		set.add("run_shell_command", tools.KindExecute, false, done)
+		decisions := 0
+		counting := &stub{prepare: e.Prepare, decide: func(c policy.Call) policy.Decision { decisions++; return e.Decide(c) }}
+		s := scheduler.New(scheduler.Options{Tools: set, Policy: counting, Mode: func() policy.ApprovalMode { return mode },
+			Subject: func(c *policy.Call) { c.Dir, c.Roots = "/w", []string{"/w"} }})
+		r := s.Run(t.Context(), scheduler.Request{Tool: "run_shell_command", Args: json.RawMessage(`{"command":"make a > out.txt 2>/dev/null"}`)})
+		require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
+		require.Equal(t, 1, decisions)
+	}
+}
+
 func TestPlanModeRefusals(t *testing.T) {
 	why := fault.New(fault.FileChangedSinceRead, "x", "It changed.", "Read it.")
 	tests := map[string]struct {
