@@ -217,7 +217,7 @@ func describeRule(u bus.UpdatePolicy) string {
 	case u.MCPName != "":
 		what = fmt.Sprintf("the tool %s of the server %s", u.ToolName, u.MCPName)
 	case u.ArgsPattern != "":
-		what = u.ToolName + " with that path or pattern"
+		what = u.ToolName + " with what was approved of its arguments"
 	}
 	if u.AllowRedirection {
 		what += ", redirections into the workspace included"
