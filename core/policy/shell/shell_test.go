@@ -283,25 +283,6 @@ func TestQuote(t *testing.T) {
 	require.NotContains(t, quoted, "\x1b")
 }
 
-func TestPrefix(t *testing.T) {
-	for text, want := range map[string][]string{
-		"git":                {"git"},
-		" git  'push' ":      {"git", "push"},
-		`go t"est"`:          {"go", "test"},
-		"npm run {a,b}":      {"npm", "run", "a", "b"},
-		"[ -f":               {"[", "-f"},
-		`find . -exec rm \;`: {"find", ".", "-exec", "rm", ";"},
-	} {
-		got, err := Prefix(text)
-		require.NoError(t, err, text)
-		require.Equal(t, want, got, text)
-	}
-	for _, text := range []string{"", "  ", "# a", "a; b", "a | b", "a && b", "a &", "! a", "a > f", "A=1 b", "a $x", "a *", "(a)", "a 'b", "$(a)", "if a; then b; fi", "a # b", "a\nb", "a\x00"} {
-		_, err := Prefix(text)
-		require.Error(t, err, text)
-	}
-}
-
 func TestSubcommands(t *testing.T) {
 	for _, name := range []string{"git", "go", "npm", "docker", "cargo"} {
 		require.True(t, Subcommands(name), name)
