@@ -222,6 +222,9 @@ func describeRule(u bus.UpdatePolicy) string {
 	if u.AllowRedirection {
 		what += ", redirections into the workspace included"
 	}
+	if u.Subagent != "" {
+		what += ", of the subagent " + u.Subagent
+	}
 	if u.Persist {
 		return oneLine(what) + "; kept for later sessions."
 	}

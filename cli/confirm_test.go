@@ -313,6 +313,7 @@ func TestRememberedIsTold(t *testing.T) {
 			AllowRedirection: true, Persist: true, PersistScope: bus.PersistUser},
 		"write_file with what was approved of its arguments; until this session ends.": {ToolName: "write_file", ArgsPattern: "\x00\"file_path\":\"/w/a.txt\"\x00"},
 		"the tool search of the server hub; until this session ends.":                  {ToolName: "search", MCPName: "hub"},
+		"web_fetch, of the subagent helper; until this session ends.":                  {ToolName: "web_fetch", Subagent: "helper"},
 		"any tool of the server hub; until this session ends.":                         {ToolName: "*", MCPName: "hub"},
 		"web_fetch; until this session ends.":                                          {ToolName: "web_fetch"},
 	} {

@@ -141,7 +141,7 @@ func TestNames(t *testing.T) {
 		bus.TypeToolConfirmationResponse: "correlationId confirmed outcome requiresUserConfirmation " +
 			"payload.newContent payload.answers payload.approved payload.approvalMode payload.feedback",
 		bus.TypeToolPolicyRejection:  "toolCall.name toolCall.args callId serverName subagent " + decision,
-		bus.TypeUpdatePolicy:         "toolName persist persistScope argsPattern commandPrefix[] mcpName allowRedirection modes[]",
+		bus.TypeUpdatePolicy:         "toolName persist persistScope argsPattern commandPrefix[] mcpName allowRedirection modes[] subagent",
 		bus.TypeAskUserRequest:       "correlationId " + under("questions[].", "question header type options[].label options[].description multiSelect placeholder"),
 		bus.TypeAskUserResponse:      "correlationId answers cancelled",
 		bus.TypeToolExecutionSuccess: "toolCall.name toolCall.args callId result",

@@ -69,7 +69,8 @@ type UpdatePolicy struct {
 	CommandPrefix    []string     `json:"commandPrefix,omitempty"`
 	MCPName          string       `json:"mcpName,omitempty"`
 	AllowRedirection bool         `json:"allowRedirection,omitempty"`
-	Modes            []string     `json:"modes,omitempty"` // approval modes it holds in; empty: all
+	Modes            []string     `json:"modes,omitempty"`    // approval modes it holds in; empty: all
+	Subagent         string       `json:"subagent,omitempty"` // whose calls it holds for; "" is everybody's
 }
 
 // Type returns [TypeUpdatePolicy].

@@ -131,7 +131,7 @@ func (c *call) remember(ctx context.Context, scope policy.Scope) {
 func (c *call) tellUpdate(r policy.Rule, tool string, scope policy.Scope) {
 	m := bus.UpdatePolicy{
 		ToolName: tool, ArgsPattern: r.ArgsPattern, CommandPrefix: r.CommandPrefix,
-		MCPName: r.Server, AllowRedirection: r.AllowRedirection,
+		MCPName: r.Server, AllowRedirection: r.AllowRedirection, Subagent: r.Subagent,
 	}
 	if scope == policy.ScopeSaved {
 		m.Persist, m.PersistScope = true, bus.PersistUser

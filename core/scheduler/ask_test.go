@@ -206,7 +206,7 @@ func TestRemember(t *testing.T) {
 			require.Equal(t, scope, got)
 			require.Equal(t, `{"final":1}`, string(c.Params))
 			return []policy.Rule{{Tools: []string{"fetch"}, Server: "srv", ArgsPattern: "a", CommandPrefix: []string{"git status"},
-				AllowRedirection: true, Modes: []policy.ApprovalMode{policy.ModeYolo}}}, nil
+				AllowRedirection: true, Modes: []policy.ApprovalMode{policy.ModeYolo}, Subagent: "helper"}}, nil
 		}
 		var told []bus.UpdatePolicy
 		for _, m := range s.record(t, t.Context(), one("c1")) {
@@ -216,7 +216,7 @@ func TestRemember(t *testing.T) {
 			}
 		}
 		want := bus.UpdatePolicy{ToolName: "fetch", MCPName: "srv", ArgsPattern: "a", CommandPrefix: []string{"git status"},
-			AllowRedirection: true, Modes: []string{"yolo"}}
+			AllowRedirection: true, Modes: []string{"yolo"}, Subagent: "helper"}
 		if scope == policy.ScopeSaved {
 			want.Persist, want.PersistScope = true, bus.PersistUser
 		}
