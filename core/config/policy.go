@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/checker"
@@ -69,7 +70,13 @@ func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules
 	if err := ctx.Err(); err != nil {
 		return nil, cancelled("Initialize", err)
 	}
-	o := policy.Options{PlansDir: filepath.Join(ws.Target(), c.params.Layout.Dir, plansFolder)}
+	o := policy.Options{
+		PlansDir:  filepath.Join(ws.Target(), c.params.Layout.Dir, plansFolder),
+		Protected: []string{".git", c.params.Layout.Dir, layout.Fettle().Dir, layout.Gemini().Dir, c.params.Layout.SystemDir},
+	}
+	if userDir != "" {
+		o.Protected = append(o.Protected, userDir)
+	}
 	for _, f := range r.files {
 		o.Rules, o.Checkers = slices.Concat(o.Rules, f.Rules, f.StandIns), append(o.Checkers, f.Checkers...)
 	}

@@ -124,6 +124,8 @@ func (r *rule) besides() bool { return r.TightensOnly && r.Decision == AskUser }
 // what it runs.
 func (t *trial) match(r *rule) tri {
 	switch {
+	case r.own == ownEdits && t.protected():
+		return no
 	case r.args != nil:
 		return t.args.match(r.args, r.tightens)
 	case r.command != nil || len(r.prefixes) > 0:

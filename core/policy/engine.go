@@ -18,6 +18,10 @@ type Options struct {
 	Checkers []Checker
 	PlansDir string   // absolute folder whose *.md files plan mode may write (CR-22); "": none
 	Servers  []string // names of the MCP servers that are known
+	// Protected are folders whose files decide what runs later, as rules and
+	// git's hooks do: by base name, or absolute. The mode autoEdit does not
+	// cover a change in them.
+	Protected []string
 
 	// DisableAlwaysAllow leaves out what people have approved for good: rules
 	// that allow at AlwaysAllowPriority, and session rules.
@@ -76,7 +80,7 @@ func (e *Engine) compile(rules []Rule) ([]*rule, error) {
 
 func (e *Engine) snapshot(rules []*rule) *snapshot {
 	s := newSnapshot(rules, e.checkers, e.o.Servers)
-	s.plansDir = e.o.PlansDir
+	s.plansDir, s.protects = e.o.PlansDir, e.o.Protected
 	return s
 }
 

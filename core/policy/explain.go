@@ -14,7 +14,9 @@ func (t *trial) explain(out outcome) Decision {
 		d.Reason = fmt.Sprintf("It cannot be told whether the rule %s covers it.", r.id)
 		d.Remedy = r.remedy()
 	case r.own == ownAsks:
-		if mutates(t.call) {
+		if t.call.Mode == ModeAutoEdit && t.protected() {
+			d.Reason = "It changes a file that decides what runs later, and autoEdit does not cover these."
+		} else if mutates(t.call) {
 			d.Reason = "It makes changes, and a person approves these."
 		} else {
 			d.Reason = "Tools of kind " + kindName(t.call) + " are asked about."
@@ -52,7 +54,7 @@ func decided(r *rule, v Verdict) Decision {
 // wouldAllow says what would allow a call that no rule speaks of.
 func (t *trial) wouldAllow() string {
 	mode := "yolo"
-	if t.call.Kind == "edit" {
+	if t.call.Kind == "edit" && !t.protected() {
 		mode = "auto_edit"
 	} else if t.call.Untrusted {
 		return "A rule that allows " + t.call.Tool + " would allow it."

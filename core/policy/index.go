@@ -18,6 +18,7 @@ type snapshot struct {
 	wild     []*rule            // those with a wildcard or a server
 	servers  []string           // that are known, the longest name first
 	plansDir string
+	protects protects
 	found    memory
 }
 

@@ -136,11 +136,9 @@ func (e *Engine) Paths(c Call) []string {
 	for _, ch := range found.checkers {
 		patterned = patterned || ch.when.args != nil
 	}
-	if patterned {
-		for _, key := range pathKeys {
-			if path := t.args.text(key); path != "" {
-				add(c.absolute(path))
-			}
+	if patterned || c.Mode == ModeAutoEdit && c.Kind == "edit" && len(t.protects) > 0 {
+		for _, path := range t.changed() {
+			add(path)
 		}
 		if len(paths) > 0 {
 			for _, folder := range c.anchors() {

@@ -1,0 +1,54 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// AR-27, CF-09: autoEdit does not cover files that decide what runs later, by
+// whatever path or redirection; the plans folder is none of them.
+func TestProtected(t *testing.T) {
+	e, err := policy.NewEngine(policy.Options{
+		PlansDir: "/w/.fettle/plans", Protected: []string{".git", ".fettle", "/home/u/.fettle"},
+		Rules: []policy.Rule{{Tools: []string{"run_shell_command"}, CommandPrefix: []string{"echo"}, Decision: policy.Allow, Tier: policy.TierUser}},
+	})
+	require.NoError(t, err)
+	real := map[string]string{"/w/link": "/w/.git/hooks", "/w/link/x": "/w/.git/hooks/x", "/w/plain": "/w/plain"}
+	for path, want := range map[string]policy.Verdict{
+		"a.txt":                  policy.Allow,
+		".gitignore":             policy.Allow,
+		".github/ci.yml":         policy.Allow,
+		".fettle/policies.toml":  policy.AskUser,
+		"sub/../.Fettle/x":       policy.AskUser,
+		"/w/sub/.git/config":     policy.AskUser,
+		"link/x":                 policy.AskUser,
+		"/home/u/.fettle/x.toml": policy.AskUser,
+		".fettle/plans/a.md":     policy.Allow,
+		".fettle/plans/a.toml":   policy.AskUser,
+	} {
+		args, _ := json.Marshal(map[string]string{"file_path": path})
+		call, _ := policy.WellKnown("write_file")
+		call.Params, call.Mode, call.Dir, call.Roots, call.RealPaths = args, policy.ModeAutoEdit, "/w", []string{"/w"}, real
+		d := e.Decide(call)
+		require.Equal(t, want, d.Decision, "%s: %s", path, d.Reason)
+		if want == policy.AskUser {
+			require.Contains(t, d.Reason, "decides what runs later")
+			require.NotContains(t, d.Remedy, "auto_edit")
+		}
+		require.NotEmpty(t, e.Paths(call))
+		call.Mode = policy.ModeYolo
+		require.Equal(t, policy.Allow, e.Decide(call).Decision, path)
+	}
+	shell, _ := policy.WellKnown("run_shell_command")
+	shell.Mode, shell.Dir, shell.Roots, shell.RealPaths = policy.ModeAutoEdit, "/w", []string{"/w"}, real
+	for line, want := range map[string]policy.Verdict{
+		"echo x > a.txt": policy.Allow, "echo x > .git/hooks/pre-commit": policy.AskUser, "cd .git && echo x > config": policy.AskUser, "echo x >> link/x": policy.AskUser,
+	} {
+		shell.Params, _ = json.Marshal(map[string]string{"command": line})
+		require.Equal(t, want, e.Decide(shell).Decision, line)
+	}
+}
