@@ -38,7 +38,7 @@ type arguments struct {
 // texts are the forms of arguments that patterns are searched in. They differ
 // in how they name places.
 type texts struct {
-	given  string   // as they are
+	given  string   // as they are; "": as the first of plain
 	plain  []string // without detours: from the call's folder, and absolute
 	seen   []string // where the paths lead, in the same ways; nil: where plain says
 	real   string   // where the paths lead if the workspace is a link itself; "": as seen
@@ -88,7 +88,7 @@ func (a *arguments) match(re *regexp.Regexp, tightens bool) tri {
 // where the paths lead.
 func (t *texts) match(re *regexp.Regexp, tightens bool) bool {
 	if tightens {
-		return re.MatchString(t.given) || slices.ContainsFunc(t.plain, re.MatchString) ||
+		return t.given != "" && re.MatchString(t.given) || slices.ContainsFunc(t.plain, re.MatchString) ||
 			slices.ContainsFunc(t.seen, re.MatchString) || t.real != "" && re.MatchString(t.real)
 	}
 	return !t.detour && slices.ContainsFunc(t.plain, re.MatchString) &&
@@ -98,13 +98,14 @@ func (t *texts) match(re *regexp.Regexp, tightens bool) bool {
 // textsOf works out the forms of values.
 func (a *arguments) textsOf(values map[string]any) *texts {
 	c := a.call
-	t := &texts{given: string(appendCanonical(nil, values, true)), detour: detour(values)}
+	t := &texts{detour: detour(values)}
+	given := string(appendCanonical(nil, values, true))
 	forms := func(to func(string) string) []string {
 		text := func(to func(string) string) string {
 			if other, differs := withPaths(values, to); differs {
 				return string(appendCanonical(nil, other, true))
 			}
-			return t.given
+			return given
 		}
 		relative := text(func(path string) string { return c.relative(path, to(path)) })
 		if absolute := text(to); absolute != relative {
@@ -112,7 +113,9 @@ func (a *arguments) textsOf(values map[string]any) *texts {
 		}
 		return []string{relative}
 	}
-	t.plain = forms(c.absolute)
+	if t.plain = forms(c.absolute); t.plain[0] != given {
+		t.given = given
+	}
 	if len(c.RealPaths) == 0 {
 		return t
 	}

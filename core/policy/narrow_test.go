@@ -26,7 +26,7 @@ func called(t testing.TB, tool, params string) policy.Call {
 var askAll = policy.Rule{Tools: []string{"*"}, Decision: policy.AskUser, Priority: 900, Tier: policy.TierWorkspace}
 
 // AR-20: an approval is remembered as what was approved: it is not asked about
-// again, and what is unlike it is.
+// again (complaint 18020), and what is unlike it is.
 func TestNarrowTools(t *testing.T) {
 	const session, saved, tool, server = policy.ScopeSession, policy.ScopeSaved, policy.ScopeTool, policy.ScopeServer
 	at := func(c policy.Call, server, tool string) policy.Call {
@@ -129,7 +129,9 @@ func TestNarrowTools(t *testing.T) {
 	}
 }
 
-// AR-20: what is remembered of a command line.
+// AR-20, TO-11: what is remembered of a command line. Complaints 22169, 17953:
+// what is remembered matches the next time, by whatever path the program is
+// named.
 func TestNarrowShell(t *testing.T) {
 	base := []policy.Rule{shellRule(policy.Allow, 100, "ls", "echo")}
 	tests := map[string]struct {
@@ -202,8 +204,8 @@ func TestNarrowShell(t *testing.T) {
 	}
 }
 
-// What no rule can hold, and what another rule would ask about again, is not
-// remembered; the error says which.
+// Complaint 18020: what no rule can hold, and what another rule would ask about
+// again, is not remembered; the error says which.
 func TestNarrowRefuses(t *testing.T) {
 	above := policy.Rule{Name: "above", Tools: []string{"*"}, Decision: policy.AskUser, Priority: 960, Tier: policy.TierUser}
 	deny := policy.Rule{Name: "no", Tools: []string{"*"}, Decision: policy.Deny, Tier: policy.TierAdmin}

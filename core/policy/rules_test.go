@@ -177,8 +177,8 @@ func TestDisableAlwaysAllow(t *testing.T) {
 	require.Equal(t, fault.NotRemembered, fault.CodeOf(err))
 }
 
-// What is asked about is not denied for want of somebody to ask; the reason
-// says so.
+// Complaints 20469, 16012: what is asked about is not denied for want of
+// somebody to ask; the reason says so.
 func TestHeadless(t *testing.T) {
 	d := engine(t).Decide(policy.Call{Tool: "x", Kind: "edit", Headless: true})
 	require.Equal(t, policy.AskUser, d.Decision)

@@ -29,7 +29,10 @@ func shellRule(verdict policy.Verdict, priority int, prefixes ...string) policy.
 // everyMode lists the modes in the order of the tables below.
 var everyMode = []policy.ApprovalMode{policy.ModeDefault, policy.ModeAutoEdit, policy.ModeYolo, policy.ModePlan}
 
-// AR-26: how the parts of a line decide about the whole.
+// AR-26: how the parts of a line decide about the whole. Complaints 20744: the
+// null device and descriptors need no question; 26539: neither does a
+// redirection in yolo; 6389, 10070, 6436: a substitution is judged by what it
+// runs.
 func TestShellLines(t *testing.T) {
 	const allow, ask, deny = policy.Allow, policy.AskUser, policy.Deny
 	rules := []policy.Rule{
@@ -102,6 +105,10 @@ func TestShellLines(t *testing.T) {
 		"# nothing":                  {allow, allow, allow, ask},
 		"ls > out":                   {ask, allow, allow, ask},
 		"ls > /dev/null 2>&1":        {allow, allow, allow, ask},
+		"ls 2>/dev/null":             {allow, allow, allow, ask},
+		"echo \"$(git log)\" `ls`":   {allow, allow, allow, ask},
+		"echo $(make)":               {ask, ask, allow, ask},
+		"echo $(git push)":           {deny, deny, deny, deny},
 		"echo x > out":               {allow, allow, allow, ask},
 		"echo x > ../out":            {allow, allow, allow, ask},
 		"echo x > ../../out":         {ask, ask, allow, ask},
@@ -240,8 +247,8 @@ func TestShellUntrusted(t *testing.T) {
 	}
 }
 
-// The explanation names the part, the rule with its place, and what would
-// change the verdict.
+// Complaint 19799: the explanation names the part, the rule with its place, and
+// what would change the verdict.
 func TestShellExplains(t *testing.T) {
 	r := shellRule(policy.Deny, 200, "git push")
 	r.Name, r.Line = "no pushes", 12
