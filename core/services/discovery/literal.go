@@ -1,0 +1,195 @@
+package discovery
+
+import (
+	"bytes"
+	"regexp/syntax"
+	"unicode"
+	"unicode/utf8"
+)
+
+// literal is text that every match of a pattern holds, or one of several.
+type literal struct {
+	text []byte // lower case if fold
+	fold bool   // the case of its letters, all ASCII, does not matter
+	rare int    // place of the byte in text to look for first, if fold
+}
+
+const maxLiterals = 8
+
+// requiredLiterals returns texts of which every match holds at least one; nil
+// if there are no such, or they are too short or too many to be of use.
+func requiredLiterals(re *syntax.Regexp) []literal {
+	switch re.Op {
+	case syntax.OpLiteral:
+		return literalOf(re.Rune, re.Flags&syntax.FoldCase != 0)
+	case syntax.OpCapture, syntax.OpPlus:
+		return requiredLiterals(re.Sub[0])
+	case syntax.OpRepeat:
+		if re.Min > 0 {
+			return requiredLiterals(re.Sub[0])
+		}
+	case syntax.OpConcat:
+		var best []literal
+		for _, sub := range re.Sub {
+			if l := requiredLiterals(sub); shortest(l) > shortest(best) {
+				best = l
+			}
+		}
+		return best
+	case syntax.OpAlternate:
+		var all []literal
+		for _, sub := range re.Sub {
+			l := requiredLiterals(sub)
+			if l == nil || len(all)+len(l) > maxLiterals {
+				return nil
+			}
+			all = append(all, l...)
+		}
+		return all
+	}
+	return nil
+}
+
+// literalOf returns the longest part of runes that can be looked for as bytes:
+// where case does not matter, runes of ASCII whose other cases are too.
+func literalOf(runes []rune, fold bool) []literal {
+	var best, part []byte
+	for _, r := range runes {
+		if r == utf8.RuneError || fold && !foldsInASCII(r) {
+			part = nil
+			continue
+		}
+		if fold {
+			r = unicode.ToLower(r)
+		}
+		part = utf8.AppendRune(part, r)
+		if len(part) > len(best) {
+			best = part
+		}
+	}
+	if len(best) == 0 {
+		return nil
+	}
+	l := literal{text: bytes.Clone(best), fold: fold}
+	for i, c := range l.text {
+		if commonness(c) < commonness(l.text[l.rare]) {
+			l.rare = i
+		}
+	}
+	return []literal{l}
+}
+
+func foldsInASCII(r rune) bool {
+	for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+		if f >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return r < utf8.RuneSelf
+}
+
+func shortest(literals []literal) int {
+	if len(literals) == 0 {
+		return 0
+	}
+	n := len(literals[0].text)
+	for _, l := range literals[1:] {
+		n = min(n, len(l.text))
+	}
+	return n
+}
+
+// commonness orders bytes by how often source text holds them, roughly.
+func commonness(c byte) int {
+	const byFrequency = "zqjxk_vwybgh.fpm,;-/:\"'=()du cl\tsonarit e" // the commonest last
+	return bytes.IndexByte([]byte(byFrequency), c)
+}
+
+// cursor finds literals in some bytes, from the front to the back, in one pass
+// for each literal.
+type cursor struct {
+	literals []literal
+	data     []byte
+	places   []int // of the next occurrence of each that was looked for; len(data): none
+}
+
+func newCursor(literals []literal, data []byte, from int) *cursor {
+	c := &cursor{literals, data, make([]int, len(literals))}
+	for i := range c.places {
+		c.places[i] = from - 1
+	}
+	return c
+}
+
+// next returns the place of the first of the literals at or after from, which
+// never goes back; -1 if there is none.
+func (c *cursor) next(from int) int {
+	best := len(c.data)
+	for i := range c.literals {
+		if c.places[i] < from {
+			if at := c.literals[i].index(c.data[from:]); at >= 0 {
+				c.places[i] = from + at
+			} else {
+				c.places[i] = len(c.data)
+			}
+		}
+		best = min(best, c.places[i])
+	}
+	if best == len(c.data) {
+		return -1
+	}
+	return best
+}
+
+func (l *literal) index(data []byte) int {
+	if !l.fold {
+		return bytes.Index(data, l.text)
+	}
+	lower := l.text[l.rare]
+	// The two cases of the rare byte are looked for side by side.
+	nextLower, nextUpper := -1, len(data)
+	upper := byte(0)
+	if 'a' <= lower && lower <= 'z' {
+		upper, nextUpper = lower-'a'+'A', -1
+	}
+	for at := l.rare; ; at++ {
+		if nextLower < at {
+			nextLower = indexFrom(data, lower, at)
+		}
+		if nextUpper < at {
+			nextUpper = indexFrom(data, upper, at)
+		}
+		at = min(nextLower, nextUpper)
+		start := at - l.rare
+		if start+len(l.text) > len(data) {
+			return -1
+		}
+		if l.equal(data[start : start+len(l.text)]) {
+			return start
+		}
+	}
+}
+
+// indexFrom returns the place of c at or after from; len(data) if there is
+// none.
+func indexFrom(data []byte, c byte, from int) int {
+	if from >= len(data) {
+		return len(data)
+	}
+	if i := bytes.IndexByte(data[from:], c); i >= 0 {
+		return from + i
+	}
+	return len(data)
+}
+
+func (l *literal) equal(data []byte) bool {
+	for i, c := range data {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		if c != l.text[i] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,323 @@
+package discovery
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+func pattern(t testing.TB, text string, flags ...string) *Pattern {
+	t.Helper()
+	p, err := CompilePattern(text, strings.Contains(strings.Join(flags, " "), "fixed"), strings.Contains(strings.Join(flags, " "), "fold"))
+	require.NoError(t, err)
+	return p
+}
+
+// search searches from a folder or file and shows the results as lines:
+// name:number:text for matches, name-number-text for context.
+func search(t testing.TB, f *Finder, w *workspace.Workspace, start string, s Search) ([]string, Results) {
+	t.Helper()
+	p, err := w.Resolve(start)
+	require.NoError(t, err)
+	s.Start = p
+	r, err := f.Search(t.Context(), s)
+	require.NoError(t, err)
+	return shown(r), r
+}
+
+func shown(r Results) []string {
+	var lines []string
+	for _, file := range r.Files {
+		for _, l := range file.Lines {
+			mark := "-"
+			if l.Match {
+				mark = ":"
+			}
+			lines = append(lines, fmt.Sprint(file.Path.Rel(), mark, l.Number, mark, l.Text))
+		}
+	}
+	return lines
+}
+
+// TO-05: lines by regular expression, with file and line, sorted.
+func TestSearch(t *testing.T) {
+	f, w := finderOver(t, tree(t, "b/c.go x\nfunc Main() {\ny\n", "a.go func main() {\r\nfunc other\r\n", "b.txt func main", ".gitignore ignored/\n",
+		"ignored/x.go func main", ".git/x.go func main", "link ->a.go", "empty ", "binary.go func main\x00", "z/d.go \n\nfunc main"))
+	for name, tt := range map[string]struct {
+		start  string
+		search Search
+		want   []string
+	}{
+		"expression":                 {".", Search{Pattern: pattern(t, `^func \w+\(`)}, []string{"a.go:1:func main() {", "b/c.go:2:func Main() {"}},
+		"case":                       {".", Search{Pattern: pattern(t, "func main", "fold")}, []string{"a.go:1:func main() {", "b.txt:1:func main", "b/c.go:2:func Main() {", "z/d.go:3:func main"}},
+		"minding case":               {".", Search{Pattern: pattern(t, "func main")}, []string{"a.go:1:func main() {", "b.txt:1:func main", "z/d.go:3:func main"}},
+		"fixed":                      {".", Search{Pattern: pattern(t, "() {", "fixed")}, []string{"a.go:1:func main() {", "b/c.go:2:func Main() {"}},
+		"end of line":                {".", Search{Pattern: pattern(t, "other$")}, []string{"a.go:2:func other"}},
+		"include":                    {".", Search{Pattern: pattern(t, "func main"), Include: "*.txt"}, []string{"b.txt:1:func main"}},
+		"include path":               {".", Search{Pattern: pattern(t, "func main"), Include: "z/**"}, []string{"z/d.go:3:func main"}},
+		"braces":                     {".", Search{Pattern: pattern(t, "func main"), Include: "*.{txt,rs}"}, []string{"b.txt:1:func main"}},
+		"exclude":                    {".", Search{Pattern: pattern(t, "func main"), Exclude: "*.go"}, []string{"b.txt:1:func main"}},
+		"folder":                     {"b", Search{Pattern: pattern(t, "func", "fold")}, []string{"b/c.go:2:func Main() {"}},
+		"file":                       {"b.txt", Search{Pattern: pattern(t, "main")}, []string{"b.txt:1:func main"}},
+		"ignored, but named":         {"ignored", Search{Pattern: pattern(t, "main")}, []string{"ignored/x.go:1:func main"}},
+		"an ignored file, named":     {"ignored/x.go", Search{Pattern: pattern(t, "main")}, []string{"ignored/x.go:1:func main"}},
+		"none":                       {".", Search{Pattern: pattern(t, "absent")}, nil},
+		"context":                    {"b", Search{Pattern: pattern(t, "Main"), Context: 1}, []string{"b/c.go-1-x", "b/c.go:2:func Main() {", "b/c.go-3-y"}},
+		"names only":                 {".", Search{Pattern: pattern(t, "func"), NamesOnly: true}, nil},
+		"context over the beginning": {"b", Search{Pattern: pattern(t, "x"), Context: 9}, []string{"b/c.go:1:x", "b/c.go-2-func Main() {", "b/c.go-3-y"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, r := search(t, f, w, tt.start, tt.search)
+			require.Equal(t, tt.want, got)
+			require.False(t, r.More)
+			if name == "names only" {
+				require.Equal(t, 4, r.Matches)
+			}
+		})
+	}
+	_, r := search(t, f, w, ".", Search{Pattern: pattern(t, "func main")})
+	require.Equal(t, 1, r.Binary)
+	require.Equal(t, 1, r.Tally.Ignored)
+	require.Equal(t, "ignored/", r.Tally.Reasons[0].Pattern)
+}
+
+// Limits give the first results, and say that there are more.
+func TestSearchLimits(t *testing.T) {
+	var entries []string
+	for i := range 100 {
+		entries = append(entries, fmt.Sprintf("d%02d/f hit 1\nhit 2\nhit 3\n", i))
+	}
+	f, w := finderOver(t, tree(t, entries...))
+	hit := pattern(t, "hit")
+	for range 5 {
+		got, r := search(t, f, w, ".", Search{Pattern: hit, Total: 4})
+		require.Equal(t, []string{"d00/f:1:hit 1", "d00/f:2:hit 2", "d00/f:3:hit 3", "d01/f:1:hit 1"}, got)
+		require.True(t, r.More)
+		require.True(t, r.Files[1].More)
+	}
+	got, r := search(t, f, w, ".", Search{Pattern: hit, PerFile: 1})
+	require.Len(t, got, 100)
+	require.False(t, r.More)
+	require.True(t, r.Files[0].More)
+	_, r = search(t, f, w, ".", Search{Pattern: hit, Total: 300})
+	require.Equal(t, 300, r.Matches)
+	require.False(t, r.More)
+	got, r = search(t, f, w, ".", Search{Pattern: hit, MaxBytes: 12})
+	require.Len(t, got, 3)
+	require.True(t, r.More)
+	got, r = search(t, f, w, "d00/f", Search{Pattern: hit, Total: 2})
+	require.Len(t, got, 2)
+	require.True(t, r.More)
+	_, r = search(t, f.With(Options{MaxFiles: 3}), w, ".", Search{Pattern: hit})
+	require.Len(t, r.Files, 3)
+	require.True(t, r.More)
+}
+
+// A huge line is shown around its match; 5347.
+func TestSearchClipsLines(t *testing.T) {
+	line := strings.Repeat("ä", 1_000_000) + "needle" + strings.Repeat("ö", 1_000_000)
+	f, w := finderOver(t, tree(t, "f "+line+"\nneedle\n"))
+	got, r := search(t, f, w, ".", Search{Pattern: pattern(t, "needle"), LineBytes: 100})
+	require.Len(t, got, 2)
+	require.Contains(t, got[0], "ä"+"needle"+"ö")
+	require.Less(t, len(got[0]), 130)
+	require.True(t, r.Files[0].Lines[0].Clipped)
+	require.Equal(t, Line{Number: 2, Text: "needle", Match: true}, r.Files[0].Lines[1])
+	got, _ = search(t, f, w, ".", Search{Pattern: pattern(t, "^ä"), LineBytes: 100})
+	require.True(t, strings.HasPrefix(got[0], "f:1:ää"))
+	got, _ = search(t, f, w, ".", Search{Pattern: pattern(t, "ä.*ö"), LineBytes: 100})
+	require.Len(t, got, 1, "a match longer than what is shown")
+}
+
+func TestSearchUTF16(t *testing.T) {
+	text := "one\nnädel 😀 two\nthree " + strings.Repeat("x😀", 5000) + "\nlast"
+	for name, bytes := range map[string]func(u uint16) []byte{
+		"little": func(u uint16) []byte { return []byte{byte(u), byte(u >> 8)} },
+		"big":    func(u uint16) []byte { return []byte{byte(u >> 8), byte(u)} },
+	} {
+		data := bytes(0xfeff)
+		for _, u := range utf16.Encode([]rune(text)) {
+			data = append(data, bytes(u)...)
+		}
+		f, w := finderOver(t, tree(t, "f "+string(data), "odd "+string(data)+"x"))
+		got, _ := search(t, f, w, "f", Search{Pattern: pattern(t, "nädel|last")})
+		require.Equal(t, []string{"f:2:nädel 😀 two", "f:4:last"}, got, name)
+		got, _ = search(t, f, w, "odd", Search{Pattern: pattern(t, "^last")})
+		require.Equal(t, []string{"odd:4:last\ufffd"}, got, name)
+	}
+	f, w := finderOver(t, tree(t, "f \uFEFFfirst\n"))
+	got, _ := search(t, f, w, ".", Search{Pattern: pattern(t, "^first")})
+	require.Equal(t, []string{"f:1:first"}, got, "a UTF-8 mark is no text")
+}
+
+// Windows do not show: what is found in a file of many is what a plain loop
+// over its lines finds.
+func TestSearchLargeFile(t *testing.T) {
+	var b strings.Builder
+	for i := 0; b.Len() < 3*window; i++ {
+		fmt.Fprintf(&b, "line %d %s\n", i+1, strings.Repeat("x", i%97))
+		if i == 70_000 {
+			b.WriteString(strings.Repeat("y", window+window/2) + " 7\n")
+		}
+	}
+	f, w := finderOver(t, tree(t, "f "+b.String()))
+	for _, expression := range []string{"^line 9*7 ", "7$", "line .*9 x{95}$", " 7$"} {
+		want := plainSearch(b.String(), expression, 2)
+		require.NotEmpty(t, want)
+		got, _ := search(t, f, w, ".", Search{Pattern: pattern(t, expression), Context: 2, MaxBytes: 1 << 30, LineBytes: 1 << 30})
+		require.Equal(t, want, got, expression)
+	}
+}
+
+// plainSearch is what a search of a file named f has to find.
+func plainSearch(text, expression string, context int) []string {
+	re := regexp.MustCompile(expression)
+	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+	if text == "" {
+		return nil
+	}
+	mark := make([]string, len(lines))
+	for i, line := range lines {
+		lines[i] = strings.TrimSuffix(line, "\r")
+		if re.MatchString(lines[i]) {
+			for j := max(0, i-context); j <= min(i+context, len(lines)-1); j++ {
+				mark[j] += "-"
+			}
+			mark[i] += ":"
+		}
+	}
+	var found []string
+	for i, line := range lines {
+		switch {
+		case strings.Contains(mark[i], ":"):
+			found = append(found, fmt.Sprint("f:", i+1, ":", line))
+		case mark[i] != "":
+			found = append(found, fmt.Sprint("f-", i+1, "-", line))
+		}
+	}
+	return found
+}
+
+// The prefilter changes nothing: random expressions over random text.
+func TestSearchRandom(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 5))
+	pieces := []string{"a", "b", "ab", "K", "s", "é", "[ab]", "a*", "(a|bc)", "b+", ".", "^", "$", `\b`, "(ab){1,2}", "(?:a|b|k)", "x?", "(?i:Sk)", `\s`, "a|b", "[^a]"}
+	letters := []string{"a", "b", "c", "k", "K", "\u212a", "s", "S", "\u017f", "é", "É", " ", "\n", "\n", "x", "\r\n"}
+	rounds := 300
+	if os.Getenv("FETTLE_FULL") != "" {
+		rounds = 20_000
+	}
+	top := tree(t)
+	f, w := finderOver(t, top)
+	found := 0
+	for range rounds {
+		var text, expression strings.Builder
+		for range r.IntN(60) {
+			text.WriteString(letters[r.IntN(len(letters))])
+		}
+		for range 1 + r.IntN(4) {
+			expression.WriteString(pieces[r.IntN(len(pieces))])
+		}
+		fold, context := r.IntN(2) == 0, r.IntN(3)
+		p, err := CompilePattern(expression.String(), false, fold)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(top+"/f", []byte(text.String()), 0o644))
+		compared := expression.String()
+		if fold {
+			compared = "(?i)" + compared
+		}
+		got, _ := search(t, f, w, ".", Search{Pattern: p, Context: context})
+		require.Equal(t, plainSearch(text.String(), compared, context), got, "%q in %q, %d lines of context", compared, text.String(), context)
+		found += len(got)
+	}
+	require.Greater(t, found, rounds)
+}
+
+func TestCompilePattern(t *testing.T) {
+	for _, bad := range []string{"", "(", "[a", "a**", `\1`, "(?=a)", strings.Repeat("a", maxPattern+1), "(a{1000}){1000}"} {
+		_, err := CompilePattern(bad, false, true)
+		require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err), bad)
+		require.NotEmpty(t, fault.As(err).Remedy)
+	}
+	for text, want := range map[string]string{"abc": "abc", "a.*needle": "needle", "foo|barbaz": "foo,barbaz", "(?:x|yz)?": "", "[a-c]+d": "d", "(hello)+": "hello"} {
+		var texts []string
+		for _, l := range pattern(t, text).literals {
+			texts = append(texts, string(l.text))
+		}
+		require.Equal(t, want, strings.Join(texts, ","), text)
+	}
+	require.Equal(t, "earching_ta", string(pattern(t, "searching_task", "fold").literals[0].text), "k has a case outside ASCII")
+}
+
+// A pattern that makes backtracking engines hang takes linear time.
+func TestSearchCatastrophicPattern(t *testing.T) {
+	f, w := finderOver(t, tree(t, "f "+strings.Repeat("a", 100_000)))
+	got, _ := search(t, f, w, ".", Search{Pattern: pattern(t, "(a+)+$"), LineBytes: 1})
+	require.Len(t, got, 1)
+	got, _ = search(t, f, w, ".", Search{Pattern: pattern(t, "(a|a)*b")})
+	require.Empty(t, got)
+}
+
+func TestSearchErrors(t *testing.T) {
+	top := tree(t, "f x", "dir/")
+	f, w := finderOver(t, top)
+	p, err := w.Resolve("absent")
+	require.NoError(t, err)
+	_, err = f.Search(t.Context(), Search{Pattern: pattern(t, "x"), Start: p})
+	require.Equal(t, fault.FileNotFound, fault.CodeOf(err))
+	start, err := w.Resolve(".")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, p := range []string{".", "f"} {
+		p, err := w.Resolve(p)
+		require.NoError(t, err)
+		_, err = f.Search(ctx, Search{Pattern: pattern(t, "x"), Start: p})
+		require.Equal(t, fault.Cancelled, fault.CodeOf(err))
+	}
+	require.NoError(t, w.Close())
+	_, err = f.Search(t.Context(), Search{Pattern: pattern(t, "x"), Start: start})
+	require.Equal(t, fault.NotInitialized, fault.CodeOf(err))
+	_, err = f.Walk(t.Context(), Walk{Start: start, Depth: -1}, func(File) bool { return true })
+	require.Equal(t, fault.NotInitialized, fault.CodeOf(err))
+}
+
+// growing is a reader over a file that appends to it at the first read.
+type growing struct {
+	*os.File
+	more func()
+}
+
+func (g *growing) Read(p []byte) (int, error) {
+	g.more()
+	return g.File.Read(p)
+}
+
+// A file is searched up to the size that it had when it was opened, also if
+// more is written while it is read.
+func TestSearchGrowingFile(t *testing.T) {
+	top := tree(t, "f hit\n")
+	file, err := os.OpenFile(top+"/f", os.O_RDWR|os.O_APPEND, 0)
+	require.NoError(t, err)
+	defer file.Close() //nolint:errcheck // a test
+	grown := 0
+	g := &growing{file, func() {
+		n, err := file.WriteString("hit\n")
+		require.NoError(t, err)
+		grown += n
+	}}
+	s := &scanner{pattern: pattern(t, "hit"), most: 10, width: 10, budget: 100}
+	require.NoError(t, s.search(g, 4))
+	require.Equal(t, 1, s.got.matches)
+	require.Positive(t, grown)
+}
