@@ -209,7 +209,7 @@ func randomTree(t testing.TB, r vocabulary, dir string, depth int) {
 // What git ignores is ignored, by the same line of the same file: on trees
 // with ignore files in every folder. FETTLE_FULL=1 tries many.
 func TestAgainstGitCheckIgnore(t *testing.T) {
-	trees := 40
+	trees := 24
 	if os.Getenv("FETTLE_FULL") != "" {
 		trees = 2000
 	}

@@ -83,6 +83,9 @@ func (s *scanner) search(r io.Reader, size int64) error {
 	buf := s.buf[:cap(s.buf)]
 	filled, err := fill(r, buf)
 	if filled == 0 {
+		if errors.Is(err, io.EOF) {
+			return nil // it has shrunk
+		}
 		return err
 	}
 	if order := byteOrderMark(buf[:filled]); order != nil {

@@ -307,12 +307,15 @@ func (g *growing) Read(p []byte) (int, error) {
 // more is written while it is read.
 func TestSearchGrowingFile(t *testing.T) {
 	top := tree(t, "f hit\n")
-	file, err := os.OpenFile(top+"/f", os.O_RDWR|os.O_APPEND, 0)
+	file, err := os.Open(top + "/f")
 	require.NoError(t, err)
 	defer file.Close() //nolint:errcheck // a test
+	other, err := os.OpenFile(top+"/f", os.O_WRONLY|os.O_APPEND, 0)
+	require.NoError(t, err)
+	defer other.Close() //nolint:errcheck // a test
 	grown := 0
 	g := &growing{file, func() {
-		n, err := file.WriteString("hit\n")
+		n, err := other.WriteString("hit\n")
 		require.NoError(t, err)
 		grown += n
 	}}
@@ -320,4 +323,8 @@ func TestSearchGrowingFile(t *testing.T) {
 	require.NoError(t, s.search(g, 4))
 	require.Equal(t, 1, s.got.matches)
 	require.Positive(t, grown)
+
+	require.NoError(t, other.Truncate(0))
+	g.more = func() {}
+	require.NoError(t, s.search(g, 4), "it has shrunk")
 }
