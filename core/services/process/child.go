@@ -143,6 +143,11 @@ func (c *child) supervise(ctx context.Context, o *Options, closing <-chan struct
 			why = IdleLimit
 		}
 	}
+	select {
+	case <-c.exited: // at the same moment
+		return ""
+	default:
+	}
 	c.end(o.Grace)
 	return why
 }

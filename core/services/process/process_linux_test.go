@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -191,6 +192,19 @@ func TestRunCannotStart(t *testing.T) {
 	require.Equal(t, fault.NotInitialized, fault.CodeOf(err))
 	_, err = s.Start(t.Context(), process.Command{Line: "true", Dir: t.TempDir()})
 	require.Equal(t, fault.NotInitialized, fault.CodeOf(err))
+}
+
+// Where there is no bash it is sh, and where there is neither that is said.
+func TestShell(t *testing.T) {
+	sh, err := exec.LookPath("sh")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	t.Setenv("PATH", dir)
+	_, err = newService(t, process.Options{}).Run(t.Context(), process.Command{Line: "echo a", Dir: dir})
+	require.Equal(t, fault.ShellExecuteError, fault.CodeOf(err))
+	require.Contains(t, fault.As(err).Message, "neither bash nor sh")
+	require.NoError(t, os.Symlink(sh, filepath.Join(dir, "sh")))
+	require.Equal(t, filepath.Join(dir, "sh")+"\n", run(t, newService(t, process.Options{}), "echo $0").Text)
 }
 
 // What prints very much is cut, its head and its tail are kept, and the whole

@@ -59,21 +59,28 @@ func TestServerOnAPort(t *testing.T) {
 	}
 	s := newSession(t, process.Options{})
 	s.Write("server.py", `
-import socket
+import socket, sys
+def say(line):
+    sys.stdout.write(line + "\n") # in one piece
+    sys.stdout.flush()
 l = socket.create_server(("127.0.0.1", 0))
-print("ready", flush=True)
+say("ready")
 input()
-print("port", l.getsockname()[1], flush=True)
+say("port %d" % l.getsockname()[1])
 while True:
     c, _ = l.accept()
-    print("x" * 100000, flush=True)
+    say("x" * 100000)
     c.sendall(b"hello")
     c.close()
 `)
 	s.background("p1", "exec python3 server.py")
 	text(t, s.Call(shell.WriteBackground, args{"id": "p1", "input": "\n"}))
-	port := regexp.MustCompile(`port (\d+)`).FindStringSubmatch(text(t, s.Call(shell.ReadBackground, args{"id": "p1", "wait_ms": 10_000})))
-	require.NotNil(t, port)
+	var port []string
+	for port == nil {
+		got := text(t, s.Call(shell.ReadBackground, args{"id": "p1", "wait_ms": 10_000}))
+		require.Contains(t, got, "RUNNING")
+		port = regexp.MustCompile(`port (\d+)`).FindStringSubmatch(got)
+	}
 	for range 10 {
 		c, err := net.Dial("tcp", "127.0.0.1:"+port[1])
 		require.NoError(t, err)
