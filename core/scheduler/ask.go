@@ -34,7 +34,7 @@ func (c *call) ask(ctx context.Context, details *tools.Confirmation, modified bo
 	case answer.RequiresUserConfirmation:
 		return false, c.refuse(c.nobodyToAsk(errors.New("who answered is no person"))), true
 	}
-	outcome, problem := read(answer, q.Outcomes)
+	outcome, problem := read(answer, q)
 	if problem != "" {
 		return false, c.refuse(fault.New(fault.DeniedByUser, "scheduler.confirm",
 			fmt.Sprintf("The answer about this call of %s cannot be used: %s. It counts as a no; nothing was done.", c.name, problem),
@@ -55,19 +55,21 @@ func (c *call) ask(ctx context.Context, details *tools.Confirmation, modified bo
 }
 
 // read returns what a person chose, and what is wrong with an answer that
-// cannot be taken for a choice.
-func read(a bus.ToolConfirmationResponse, offered []bus.Outcome) (bus.Outcome, string) {
+// cannot be taken for a choice. A form that sends the content back as it was
+// shown has changed nothing.
+func read(a bus.ToolConfirmationResponse, q bus.ToolConfirmationRequest) (bus.Outcome, string) {
 	outcome := a.Outcome
 	if outcome == "" {
 		if outcome = bus.Cancel; a.Confirmed {
 			outcome = bus.ProceedOnce
 		}
 	}
-	if a.Payload.NewContent != nil && outcome != bus.Cancel {
+	asShown := q.Details.EditDetails != nil && a.Payload.NewContent != nil && *a.Payload.NewContent == q.Details.NewContent
+	if a.Payload.NewContent != nil && outcome != bus.Cancel && !asShown {
 		outcome = bus.ModifyWithEditor // never what was shown, if the person put something else in its place
 	}
 	switch {
-	case !slices.Contains(offered, outcome):
+	case !slices.Contains(q.Outcomes, outcome):
 		return "", fmt.Sprintf("%.40q was not offered", string(outcome))
 	case outcome == bus.Cancel && a.Confirmed:
 		return "", "it confirms and cancels at once"

@@ -370,6 +370,19 @@ func TestModify(t *testing.T) {
 	require.Len(t, ids, 3)
 }
 
+// AR-21: a form that sends back the content that was shown, with its yes, is
+// a yes and no change.
+func TestContentAsShownIsNoChange(t *testing.T) {
+	s, _ := newModifiable(policy.AskUser)
+	s.answer = func(q bus.ToolConfirmationRequest) bus.ToolConfirmationResponse {
+		return bus.ToolConfirmationResponse{Outcome: bus.ProceedOnce, Confirmed: true, Payload: bus.Payload{NewContent: &q.Details.NewContent}}
+	}
+	r := s.call(t.Context())
+	require.Equal(t, scheduler.StatusSuccess, r.Status)
+	require.Len(t, s.questions, 1)
+	require.NotContains(t, s.steps, "modify")
+}
+
 // What a person has changed is shown again even where policy would now allow
 // it, is not run where policy denies it, and is checked by the tool.
 func TestModifyIsDecidedAgain(t *testing.T) {
