@@ -248,7 +248,7 @@ func FuzzParse(f *testing.F) {
 	for line := range strings.SplitSeq(everyday, "\n") {
 		f.Add(line)
 	}
-	for _, s := range []string{"sudo -u x script -qZ f", "env -S 'a \"b", "x=$x; $x", "xargs -I", "a >&", "sed s/[", "awk '/[", "find -exec", "git -c", "tar I", "su - -c", "{a,{b,c}", "$'\\x'", "watch -d=", "-"} {
+	for _, s := range []string{"sudo -u x script -qZ f", "env -S 'a \"b", "x=$x; $x", "xargs -I", "a >&", "sed s/[", "awk '/[", "find -exec", "git -c", "tar I", "su - -c", "{a,{b,c}", "$'\\x'", "watch -d=", "-", "echo 'sh f; sh f' > f; sh f", "tee ~/f ../f; cd x; . f", "python3 -mcProfile -m", "tar --checkpoint-action", "git grep -O'(' x", "xargs -I{} sh -c 'a {'"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
