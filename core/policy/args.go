@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"path/filepath"
@@ -199,9 +200,8 @@ func (c *Call) relative(given, path string) string {
 	base := c.base()
 	switch {
 	case base != "" && beneath(base, path):
-		if rel, err := filepath.Rel(base, path); err == nil {
-			return rel
-		}
+		rest := strings.TrimPrefix(path[len(filepath.Clean(base)):], string(filepath.Separator))
+		return cmp.Or(rest, ".")
 	case !filepath.IsAbs(given) && c.absolute(given) == path:
 		return filepath.Clean(given)
 	}

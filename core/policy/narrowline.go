@@ -146,7 +146,7 @@ func (j *judge) beginning(p *shell.Part) []string {
 	if len(words) == 0 || j.begins(words, p) {
 		return words
 	}
-	if places, ok := j.places(p, words[0]); ok && len(places) == 1 {
+	if places, ok := j.opened(p, words[0]); ok && len(places) == 1 {
 		words[0] = places[0]
 	}
 	return words

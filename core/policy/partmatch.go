@@ -81,7 +81,7 @@ func (j *judge) sameProgram(want string, p *shell.Part) bool {
 	if !strings.Contains(word, "/") || strings.HasPrefix(word, "~") {
 		return false
 	}
-	paths, ok := j.places(p, word)
+	paths, ok := j.opened(p, word)
 	if !ok {
 		return false
 	}

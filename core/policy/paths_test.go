@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -79,4 +80,38 @@ func TestApprovedPathBecomesLink(t *testing.T) {
 	require.ErrorContains(t, err, "leads to /w/.git/hooks/pre-commit")
 	c.RealPaths = map[string]string{"/w/notes.txt": "/real/notes.txt", "/w": "/real"}
 	approved(t, engine(t), c, policy.ScopeSession)
+}
+
+// A folder holds what lies in it, however it is written, and not what merely
+// begins like it.
+func TestBeneathRoots(t *testing.T) {
+	for root, want := range map[string]policy.Verdict{"/w": policy.AskUser, "/w/": policy.AskUser, "/": policy.Allow, "/wx/": policy.Allow} {
+		c := command(t, "echo > /wx/a", policy.ModeAutoEdit)
+		c.Roots = []string{root}
+		require.Equal(t, want, engine(t, shellRule(policy.Allow, 1, "echo")).Decide(c).Decision, root)
+	}
+}
+
+// A redirection leads where the system finds it: .. behind a link is the parent
+// of where the link leads.
+func TestRedirectionBehindLink(t *testing.T) {
+	e := engine(t, shellRule(policy.Allow, 1, "echo"))
+	for line, want := range map[string]policy.Verdict{
+		"echo > link/../x": policy.AskUser, "cd a/.. && echo > x": policy.Allow, "echo > a/../x": policy.Allow,
+		"cd inner && echo > ../x": policy.AskUser, "cd a && echo > ../x": policy.Allow,
+	} {
+		c := command(t, line, policy.ModeAutoEdit)
+		paths := e.Paths(c)
+		for path, real := range map[string]string{"/w/src/link": "/outside/deep", "/w/src/inner": "/w"} {
+			if strings.Contains(line, path[len("/w/src/"):]) {
+				require.Contains(t, paths, path, line)
+			}
+			if c.RealPaths == nil {
+				c.RealPaths = map[string]string{}
+			}
+			c.RealPaths[path] = real
+		}
+		d := e.Decide(c)
+		require.Equal(t, want, d.Decision, "%s: %+v", line, d)
+	}
 }

@@ -42,6 +42,40 @@ func (j *judge) places(p *shell.Part, path string) ([]string, bool) {
 	return places, len(places) > 0
 }
 
+// opened lists where a path of a part may lie that the system follows, as that
+// of a file or a program; false if it cannot be told. Other than for cd, .. is
+// the parent of where the folder before it leads.
+func (j *judge) opened(p *shell.Part, path string) ([]string, bool) {
+	for _, folder := range j.left(p, path) {
+		if j.call.seen(folder) != folder {
+			return nil, false
+		}
+	}
+	return j.places(p, path)
+}
+
+// left lists the absolute folders that a path of a part leaves by .. again.
+func (j *judge) left(p *shell.Part, path string) []string {
+	if !strings.Contains(path, "..") {
+		return nil
+	}
+	dirs := p.Dirs
+	if filepath.IsAbs(path) {
+		dirs = []string{string(filepath.Separator)}
+	}
+	var left []string
+	for _, dir := range dirs {
+		at := joined(j.start, dir)
+		for _, name := range strings.Split(filepath.ToSlash(path), "/") {
+			if name == ".." {
+				left = append(left, at)
+			}
+			at = filepath.Join(at, name)
+		}
+	}
+	return left
+}
+
 // inside reports whether an absolute path lies in the workspace, by its text
 // and by where it leads.
 func (j *judge) inside(path string) bool {
@@ -64,8 +98,9 @@ func (j *judge) within(path string, real bool) bool {
 
 // beneath reports whether path is root or lies in it.
 func beneath(root, path string) bool {
-	rest, ok := strings.CutPrefix(path, filepath.Clean(root))
-	return ok && (rest == "" || rest[0] == filepath.Separator || strings.HasSuffix(root, string(filepath.Separator)))
+	root = filepath.Clean(root)
+	rest, ok := strings.CutPrefix(path, root)
+	return ok && (rest == "" || rest[0] == filepath.Separator || root[len(root)-1] == filepath.Separator)
 }
 
 // stays reports whether a command of the shell's own keeps inside the
@@ -165,7 +200,7 @@ func (j *judge) targets(p *shell.Part) ([]string, bool) {
 	if !fixed(p.Path) {
 		return nil, false
 	}
-	return j.places(p, p.Path.Text)
+	return j.opened(p, p.Path.Text)
 }
 
 // visited lists what the line writes and where it goes, with the workspace
@@ -178,9 +213,13 @@ func (j *judge) visited() []string {
 		switch p.Kind {
 		case shell.Write:
 			path, ok = p.Path.Text, fixed(p.Path)
+			paths = append(paths, j.left(p, path)...)
 		case shell.Builtin:
 			path, ok = destination(p)
 		case shell.Command, shell.Unknown:
+			if len(p.Words) > 0 && fixed(p.Words[0]) && strings.Contains(p.Words[0].Text, "/") {
+				paths = append(paths, j.left(p, p.Words[0].Text)...)
+			}
 		}
 		if ok {
 			places, _ := j.places(p, path)

@@ -338,7 +338,7 @@ func TestCheckersSeeRedirections(t *testing.T) {
 		"ls > .git/hooks/x && rm x": nil,
 	} {
 		c := command(t, line, policy.ModeYolo)
-		c.RealPaths = map[string]string{"/w/a": "/etc/a"}
+		c.RealPaths = map[string]string{"/w/q": "/etc/q"}
 		var got []string
 		for _, ch := range e.Decide(c).Checkers {
 			name := ch.Name

@@ -301,7 +301,7 @@ func TestDecideIsPure(t *testing.T) {
 	require.NoError(t, err)
 	first := e.Decide(c)
 	require.Equal(t, first, e.Decide(c))
-	require.Equal(t, []string{"/w/o", "/w"}, e.Paths(c))
+	require.Equal(t, []string{"/w/src", "/w/o", "/w"}, e.Paths(c))
 	after, err := json.Marshal(c)
 	require.NoError(t, err)
 	require.Equal(t, string(before), string(after))
