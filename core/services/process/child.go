@@ -211,6 +211,6 @@ func (c *child) finish() (Exit, group) {
 		c.stopReading()
 	}
 	_ = c.out.Close()
-	left := c.leftBehind()
+	left := c.leftBehind(time.Since(c.began))
 	return c.reap(c.cmd), left
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"syscall"
 	"time"
@@ -64,18 +65,43 @@ func (p *platform) kill()      { p.signal(syscall.SIGKILL) }
 
 func (p *platform) signal(sig syscall.Signal) {
 	_ = syscall.Kill(-p.pid, sig) // nobody left is well
-	signalAll(p.members(0), sig)
+	signalAll(find(p.belongs, all), sig)
 }
 
 // lives reports whether something still runs that belongs to the command.
-func (p *platform) lives() bool { return len(p.members(0)) > 0 }
+func (p *platform) lives() bool { return len(find(p.belongs, all)) > 0 }
 
 func (p *platform) beforeFinish() {}
 
-// leftBehind returns what an ended shell has left running. It looks at
-// processes of higher numbers alone, which are those that came later unless
-// the numbers have begun again meanwhile.
-func (p *platform) leftBehind() group { return group{p.members(p.pid + 1)} }
+// leftBehind returns what a shell that ran for so long has left running. After
+// a short run it looks only at the numbers given out since, which for the
+// shortest commands are none.
+func (p *platform) leftBehind(ran time.Duration) group {
+	const short = time.Second // in which the numbers do not go round
+	last, known := lastPID()
+	switch {
+	case !known || ran > short:
+		return group{find(p.belongs, all)}
+	case last == p.pid:
+		return group{}
+	}
+	return group{find(p.belongs, func(pid int) bool {
+		if last < p.pid { // they have begun again
+			return pid > p.pid || pid <= last
+		}
+		return pid > p.pid && pid <= last
+	})}
+}
+
+// lastPID returns the number given out last.
+func lastPID() (int, bool) {
+	text, err := os.ReadFile("/proc/sys/kernel/ns_last_pid")
+	if err != nil {
+		return 0, false
+	}
+	pid, err := strconv.Atoi(string(bytes.TrimSpace(text)))
+	return pid, err == nil
+}
 
 // reap gives the shell's number back. Nothing is signalled afterwards.
 func (p *platform) reap(cmd *exec.Cmd) Exit {
@@ -94,14 +120,14 @@ func exitOf(state *os.ProcessState) Exit {
 	return Exit{Code: state.ExitCode()}
 }
 
-// members returns the living processes, numbered from first on, that are in
-// the shell's session or have its mark in their environment, in order.
-func (p *platform) members(first int) []member {
-	return find(first, func(pid, session int) bool { return session == p.pid || marked(pid, p.mark) })
-}
+// belongs reports whether a process is in the shell's session or has its mark
+// in its environment.
+func (p *platform) belongs(pid, session int) bool { return session == p.pid || marked(pid, p.mark) }
 
-// find returns the living processes that belong, by number and session.
-func find(first int, belongs func(pid, session int) bool) []member {
+// find returns the living processes that belong, by number and session, among
+// those whose number is among, in order of their numbers. This process is none
+// of them.
+func find(belongs func(pid, session int) bool, among func(pid int) bool) []member {
 	dir, err := os.Open("/proc")
 	if err != nil {
 		return nil
@@ -112,7 +138,7 @@ func find(first int, belongs func(pid, session int) bool) []member {
 	var found []member
 	for _, name := range names {
 		pid, err := strconv.Atoi(name)
-		if err != nil || pid < first || pid == self {
+		if err != nil || pid == self || !among(pid) {
 			continue
 		}
 		m, session, ok := look(pid)
@@ -120,8 +146,11 @@ func find(first int, belongs func(pid, session int) bool) []member {
 			found = append(found, m)
 		}
 	}
+	slices.SortFunc(found, func(a, b member) int { return a.pid - b.pid })
 	return found
 }
+
+func all(int) bool { return true }
 
 // look returns a living process and its session.
 func look(pid int) (m member, session int, ok bool) {
@@ -181,10 +210,10 @@ func endLeft(left []group, token string, grace time.Duration) {
 	}
 	mark := []byte(token)
 	living := func() []member {
-		return find(0, func(pid, _ int) bool {
+		return find(func(pid, _ int) bool {
 			m, _, ok := look(pid)
 			return ok && known[m] || hasToken(pid, mark)
-		})
+		}, all)
 	}
 	members := living()
 	if len(members) == 0 {

@@ -41,7 +41,7 @@ func (p *platform) lives() bool { return syscall.Kill(-p.pid, 0) == nil }
 
 func (p *platform) beforeFinish() {}
 
-func (p *platform) leftBehind() group {
+func (p *platform) leftBehind(time.Duration) group {
 	if p.lives() {
 		return group{p.pid}
 	}

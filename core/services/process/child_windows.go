@@ -57,7 +57,7 @@ func (p *platform) lives() bool { return false }
 // deadline.
 func (p *platform) beforeFinish() { p.kill() }
 
-func (p *platform) leftBehind() group { return group{} }
+func (p *platform) leftBehind(time.Duration) group { return group{} }
 
 func (p *platform) reap(cmd *exec.Cmd) Exit {
 	_ = windows.CloseHandle(p.job)
