@@ -36,6 +36,8 @@ const (
 	PathIsNotADirectory  Code = "path_is_not_a_directory"
 	NotARegularFile      Code = "not_a_regular_file"
 	LSExecutionError     Code = "ls_execution_error"
+	GlobExecutionError   Code = "glob_execution_error"
+	GrepExecutionError   Code = "grep_execution_error"
 	ReadManyFilesSearch  Code = "read_many_files_search_error"
 	AttemptToCreateExist Code = "attempt_to_create_existing_file"
 )

@@ -63,6 +63,9 @@ func (f *Finder) Find(ctx context.Context, r Find) (Found, error) {
 	if err != nil {
 		return Found{}, err
 	}
+	if err := ctx.Err(); err != nil {
+		return Found{}, cancelled(err)
+	}
 	if named, ok := f.named(start, rest); ok {
 		return Found{Files: []workspace.Path{named}}.cut(r.Limit), nil
 	}

@@ -1,0 +1,135 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"time"
+	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/discovery"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// GlobParams are the parameters of glob.
+type GlobParams struct {
+	Pattern       string `json:"pattern" jsonschema_description:"The glob that a file's path has to match: * ? [a-z] {a,b}, and ** for any number of folders. Relative to dir_path, or absolute. '*.go' matches in dir_path alone, '**/*.go' in all folders below it."`
+	DirPath       string `json:"dir_path,omitempty" jsonschema_description:"The folder to search, absolute or relative to the target folder. Default: every folder of the workspace."`
+	CaseSensitive bool   `json:"case_sensitive,omitempty" jsonschema_description:"Mind the case of letters. Default: false."`
+}
+
+const (
+	// recent is how young a file is that comes first.
+	recent = 24 * time.Hour
+	// maxGlobBytes caps the text of the paths of one answer.
+	maxGlobBytes = 256 << 10
+)
+
+const globDescription = "Finds files by name and returns their absolute paths: first those changed within the last 24 hours, the newest first, then the others by path. " +
+	"Hidden files are found too; folders are not. Files that ignore rules cover are left out, with the lines that cover them under ignored_by, unless the pattern or dir_path names them or their folder. " +
+	"It shows no content, so read a file with read_file before you change it. To find text in files use search_file_content."
+
+func newGlob() (*Factory, error) {
+	return tools.NewFactory(tools.Definition[Services, GlobParams]{
+		Spec: tools.Spec{
+			Name: Glob, DisplayName: "FindFiles", Description: globDescription,
+			Kind: tools.KindSearch, Effects: []tools.Effect{tools.EffectReadFiles}, Parallel: true,
+		},
+		Rewrite: func(args map[string]json.RawMessage) error {
+			rename(args, "path", "dir_path")
+			return nil
+		},
+		Validate: func(_ Services, p GlobParams) error {
+			if err := blank("pattern", p.Pattern); err != nil {
+				return err
+			}
+			return discovery.CheckGlob(filepath.ToSlash(p.Pattern))
+		},
+		Build: func(s Services, p GlobParams, params json.RawMessage) (tools.ToolInvocation, error) {
+			places, err := s.places(p.DirPath)
+			if err != nil {
+				return nil, err
+			}
+			return &glob{s, p, places, params}, nil
+		},
+	})
+}
+
+type glob struct {
+	services Services
+	p        GlobParams
+	places   []workspace.Path
+	params   json.RawMessage
+}
+
+// globResult is what the model sees.
+type globResult struct {
+	Searched []string `json:"searched"` // the folders
+	Files    []string `json:"files"`    // absolute paths
+	LeftOut  int      `json:"left_out,omitempty"`
+	left
+}
+
+func (c *glob) Params() json.RawMessage { return c.params }
+
+func (c *glob) Description() string { return describe(c.p.Pattern, c.places, c.p.DirPath) }
+
+func (c *glob) Locations() []tools.Location { return locations(c.places) }
+
+func (c *glob) Confirmation(context.Context) (*tools.Confirmation, error) { return nil, nil }
+
+func (c *glob) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {
+	out := globResult{Files: []string{}}
+	limit, size, odd := c.services.Finder.Options().MaxFileCount(), 0, false
+	for _, place := range c.places {
+		found, err := c.find(ctx, place, limit-len(out.Files))
+		if err != nil {
+			return tools.Fail(asFault(ctx, "search.glob", fault.GlobExecutionError, err)), nil
+		}
+		out.Searched = append(out.Searched, valid(place.String()))
+		out.add(found.Tally)
+		out.LeftOut += found.More
+		for _, p := range found.Files {
+			name := p.String()
+			if size += len(name); size > maxGlobBytes || out.LeftOut > found.More {
+				out.LeftOut++
+				continue
+			}
+			odd = odd || !utf8.ValidString(name)
+			out.Files = append(out.Files, valid(name))
+		}
+		if filepath.IsAbs(c.p.Pattern) {
+			break
+		}
+	}
+	switch {
+	case out.LeftOut > 0:
+		out.note("Not all files fit into one answer: use a narrower pattern, or name a folder further down with dir_path.")
+	case len(out.Files) == 0 && out.Ignored > 0:
+		out.note("No file matches. Ignored folders were not looked into: name one with dir_path to search it.")
+	case len(out.Files) == 0:
+		out.note("No file matches. * does not cross folders, ** does.")
+	}
+	if odd {
+		out.note(noteNames)
+	}
+	content, err := tools.JSON(out)
+	display := "Found " + counted(len(out.Files)+out.LeftOut, "file", "files")
+	return tools.Result{LLMContent: content, ReturnDisplay: tools.TextDisplay(display)}, err
+}
+
+func (c *glob) find(ctx context.Context, place workspace.Path, limit int) (discovery.Found, error) {
+	info, err := c.services.Paths.Stat(place)
+	if err != nil {
+		return discovery.Found{}, err
+	}
+	if !info.Mode.IsDir() {
+		return discovery.Found{}, fault.New(fault.PathIsNotADirectory, "search.glob", "Not a folder: "+place.String()+".", "Name a folder with dir_path.")
+	}
+	return c.services.Finder.Find(ctx, discovery.Find{
+		Pattern: c.p.Pattern, Dir: place, FoldCase: !c.p.CaseSensitive, Limit: limit,
+		RecentNS: c.services.now().Add(-recent).UnixNano(),
+	})
+}

@@ -1,0 +1,184 @@
+package search
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/discovery"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// SearchFileContentParams are the parameters of search_file_content.
+type SearchFileContentParams struct {
+	Pattern           string `json:"pattern" jsonschema_description:"The regular expression to look for in each line, in RE2 syntax: no look-around, no back-references."`
+	DirPath           string `json:"dir_path,omitempty" jsonschema_description:"The folder or file to search, absolute or relative to the target folder. Default: every folder of the workspace."`
+	IncludePattern    string `json:"include_pattern,omitempty" jsonschema_description:"Search only files that match this glob: their name if it holds no slash, as '*.{ts,tsx}', else their path below dir_path, as 'src/**'."`
+	ExcludePattern    string `json:"exclude_pattern,omitempty" jsonschema_description:"Leave out files that match this glob, which is read as include_pattern is."`
+	NamesOnly         bool   `json:"names_only,omitempty" jsonschema_description:"Return only the paths of the files with a match. Default: false."`
+	CaseSensitive     bool   `json:"case_sensitive,omitempty" jsonschema_description:"Mind the case of letters. Default: false."`
+	FixedStrings      bool   `json:"fixed_strings,omitempty" jsonschema_description:"Take pattern as plain text. Default: false."`
+	Context           int    `json:"context,omitempty" jsonschema:"minimum=0,maximum=100" jsonschema_description:"How many lines to show before and after each match. Default: 0."`
+	MaxMatchesPerFile int    `json:"max_matches_per_file,omitempty" jsonschema:"minimum=1" jsonschema_description:"How many matches to show of one file. Default: no limit of its own."`
+	TotalMaxMatches   int    `json:"total_max_matches,omitempty" jsonschema:"minimum=1" jsonschema_description:"How many matches to show in all. Default: 100."`
+}
+
+const (
+	defaultMatches = 100
+	// maxBytes caps the text of one answer.
+	maxBytes = 256 << 10
+)
+
+const searchDescription = "Searches the text of files for lines that match a regular expression and returns them with their line numbers, by file, sorted by path. " +
+	"Long lines are shown around the match. Binary files, and files that ignore rules cover, are left out; name an ignored file or folder with dir_path to search it. " +
+	"What it shows does not count as having read a file, so read it with read_file before you change it."
+
+func newSearchFileContent() (*Factory, error) {
+	return tools.NewFactory(tools.Definition[Services, SearchFileContentParams]{
+		Spec: tools.Spec{
+			Name: SearchFileContent, Aliases: []string{GrepSearch}, DisplayName: "SearchText", Description: searchDescription,
+			Kind: tools.KindSearch, Effects: []tools.Effect{tools.EffectReadFiles}, Parallel: true,
+		},
+		Rewrite: func(args map[string]json.RawMessage) error {
+			rename(args, "path", "dir_path")
+			rename(args, "include", "include_pattern")
+			return nil
+		},
+		Validate: func(_ Services, p SearchFileContentParams) error {
+			for _, glob := range []string{p.IncludePattern, p.ExcludePattern} {
+				if glob == "" {
+					continue
+				}
+				if err := discovery.CheckGlob(filepath.ToSlash(glob)); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+		Build: func(s Services, p SearchFileContentParams, params json.RawMessage) (tools.ToolInvocation, error) {
+			pattern, err := discovery.CompilePattern(p.Pattern, p.FixedStrings, !p.CaseSensitive)
+			if err != nil {
+				return nil, err
+			}
+			places, err := s.places(p.DirPath)
+			if err != nil {
+				return nil, err
+			}
+			return &searchFileContent{s, p, pattern, places, params}, nil
+		},
+	})
+}
+
+type searchFileContent struct {
+	services Services
+	p        SearchFileContentParams
+	pattern  *discovery.Pattern
+	places   []workspace.Path
+	params   json.RawMessage
+}
+
+// searchResult is what the model sees.
+type searchResult struct {
+	Searched []string     `json:"searched"` // folders, or the one file
+	Matches  int          `json:"matches"`  // lines, or files if only names are asked for
+	Files    []fileResult `json:"files"`
+	More     bool         `json:"more,omitempty"` // a limit left matches out
+	Binary   int          `json:"binary,omitempty"`
+	Failed   int          `json:"failed,omitempty"` // files that could not be read
+	left
+}
+
+type fileResult struct {
+	FilePath string       `json:"file_path"`
+	Lines    []lineResult `json:"lines,omitempty"`
+	More     bool         `json:"more,omitempty"` // there are other matches in it
+}
+
+type lineResult struct {
+	Line    int    `json:"line"` // counted from 1
+	Text    string `json:"text"`
+	Context bool   `json:"context,omitempty"` // it does not match, but is beside a line that does
+}
+
+func (c *searchFileContent) Params() json.RawMessage { return c.params }
+
+func (c *searchFileContent) Description() string {
+	text := describe(c.p.Pattern, c.places, c.p.DirPath)
+	if c.p.IncludePattern != "" {
+		text += " in files that match '" + oneLine(c.p.IncludePattern) + "'"
+	}
+	return text
+}
+
+func (c *searchFileContent) Locations() []tools.Location { return locations(c.places) }
+
+func (c *searchFileContent) Confirmation(context.Context) (*tools.Confirmation, error) {
+	return nil, nil
+}
+
+func (c *searchFileContent) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {
+	total := c.p.TotalMaxMatches
+	if total == 0 {
+		total = defaultMatches
+	}
+	out := searchResult{Files: []fileResult{}}
+	bytes, odd := maxBytes, false
+	for _, place := range c.places {
+		if out.Matches >= total || bytes <= 0 {
+			out.More = true
+			break
+		}
+		r, err := c.services.Finder.Search(ctx, discovery.Search{
+			Pattern: c.pattern, Start: place, Include: c.p.IncludePattern, Exclude: c.p.ExcludePattern,
+			Context: c.p.Context, NamesOnly: c.p.NamesOnly, PerFile: c.p.MaxMatchesPerFile,
+			Total: total - out.Matches, MaxBytes: bytes,
+		})
+		if err != nil {
+			return tools.Fail(asFault(ctx, "search.search_file_content", fault.GrepExecutionError, err)), nil
+		}
+		out.Searched = append(out.Searched, valid(place.String()))
+		out.Matches += r.Matches
+		out.More = out.More || r.More
+		out.Binary += r.Binary
+		out.Failed += r.Unreadable
+		out.add(r.Tally)
+		for _, file := range r.Files {
+			name := file.Path.String()
+			odd = odd || !utf8.ValidString(name)
+			f := fileResult{FilePath: valid(name), More: file.More && !c.p.NamesOnly}
+			for _, line := range file.Lines {
+				f.Lines = append(f.Lines, lineResult{line.Number, line.Text, !line.Match})
+				bytes -= len(line.Text)
+			}
+			out.Files = append(out.Files, f)
+		}
+	}
+	c.explain(&out)
+	if odd {
+		out.note(noteNames)
+	}
+	content, err := tools.JSON(out)
+	display := "Found " + counted(out.Matches, "match", "matches")
+	if out.More {
+		display += " (limited)"
+	}
+	return tools.Result{LLMContent: content, ReturnDisplay: tools.TextDisplay(display)}, err
+}
+
+// explain says what a model should know of what it does not see.
+func (c *searchFileContent) explain(out *searchResult) {
+	switch {
+	case out.More:
+		out.note("There are more matches: narrow the pattern, dir_path or include_pattern, ask for names_only, or raise total_max_matches.")
+	case out.Matches > 0:
+	case out.Ignored > 0:
+		out.note("No line matches. Ignored files were not searched: name one, or its folder, with dir_path to search it.")
+	case out.Binary > 0:
+		out.note("No line matches. Binary files were not searched.")
+	default:
+		out.note("No line matches.")
+	}
+}

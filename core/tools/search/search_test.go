@@ -1,0 +1,393 @@
+package search_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/discovery"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/search"
+	"github.com/fettle-dev/fettle/core/tools/tooltest"
+)
+
+var (
+	_ search.Paths  = (*workspace.Workspace)(nil)
+	_ search.Finder = (*discovery.Finder)(nil)
+)
+
+type args = map[string]any
+
+// world is a workspace with the tools bound to it.
+type world struct {
+	t       testing.TB
+	dir     string
+	folders []string
+	options discovery.Options
+	now     time.Time
+}
+
+func newWorld(t testing.TB, files map[string]string) *world {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	w := &world{t: t, dir: dir, folders: []string{dir}, now: time.Now().Add(48 * time.Hour)}
+	for name, text := range files {
+		w.write(name, text)
+	}
+	return w
+}
+
+func (w *world) path(name string) string { return filepath.Join(w.dir, filepath.FromSlash(name)) }
+
+func (w *world) write(name, text string) {
+	w.t.Helper()
+	require.NoError(w.t, os.MkdirAll(filepath.Dir(w.path(name)), 0o755))
+	require.NoError(w.t, os.WriteFile(w.path(name), []byte(text), 0o644))
+}
+
+func (w *world) tool(name string) tools.DeclarativeTool {
+	w.t.Helper()
+	ws, err := workspace.Open(w.folders...)
+	require.NoError(w.t, err)
+	w.t.Cleanup(func() { _ = ws.Close() })
+	all, err := search.Factories()
+	require.NoError(w.t, err)
+	for _, f := range all {
+		if f.Spec().Name == name {
+			return f.Bind(search.Services{Paths: ws, Finder: discovery.New(ws).With(w.options), Now: func() time.Time { return w.now }})
+		}
+	}
+	w.t.Fatalf("no tool %s", name)
+	return nil
+}
+
+func raw(t testing.TB, a args) json.RawMessage {
+	t.Helper()
+	data, err := json.Marshal(a)
+	require.NoError(t, err)
+	return data
+}
+
+func (w *world) run(ctx context.Context, tool string, a args) tools.Result {
+	w.t.Helper()
+	inv, err := w.tool(tool).Build(raw(w.t, a))
+	require.NoError(w.t, err)
+	result, err := inv.Execute(ctx, nil)
+	require.NoError(w.t, err)
+	return result
+}
+
+// answer is what a model sees, of either tool.
+type answer struct {
+	Searched []string `json:"searched"`
+	Matches  int      `json:"matches"`
+	Files    []json.RawMessage
+	LeftOut  int  `json:"left_out"`
+	More     bool `json:"more"`
+	Binary   int  `json:"binary"`
+
+	Ignored   int      `json:"ignored"`
+	IgnoredBy []string `json:"ignored_by"`
+	Notice    string   `json:"notice"`
+}
+
+// shown runs a call that succeeds and returns its lines: names of files, or
+// name:line:text, relative to the folder.
+func (w *world) shown(tool string, a args) ([]string, answer) {
+	w.t.Helper()
+	r := w.run(w.t.Context(), tool, a)
+	require.Nil(w.t, r.Error)
+	var got answer
+	require.NoError(w.t, json.Unmarshal([]byte(r.LLMContent.String()), &got))
+	require.NotNil(w.t, got.Files)
+	var lines []string
+	for _, f := range got.Files {
+		var name string
+		var file struct {
+			FilePath string `json:"file_path"`
+			Lines    []struct {
+				Line    int
+				Text    string
+				Context bool
+			}
+		}
+		if json.Unmarshal(f, &name) != nil {
+			require.NoError(w.t, json.Unmarshal(f, &file))
+			name = file.FilePath
+		}
+		require.True(w.t, filepath.IsAbs(name))
+		if rel, err := filepath.Rel(w.dir, name); err == nil {
+			name = filepath.ToSlash(rel)
+		}
+		if len(file.Lines) == 0 {
+			lines = append(lines, name)
+		}
+		for _, l := range file.Lines {
+			mark := ":"
+			if l.Context {
+				mark = "-"
+			}
+			lines = append(lines, fmt.Sprint(name, mark, l.Line, mark, l.Text))
+		}
+	}
+	return lines, got
+}
+
+// Both tools keep the whole contract of a tool (TE-10, TO-15).
+func TestToolsKeepTheContract(t *testing.T) {
+	t.Parallel()
+	files := map[string]string{"a.go": "func main() {\n}\n", "sub/b.txt": "text\n", ".gitignore": "*.log\n", "c.log": "func"}
+	for name, c := range map[string]struct{ examples, failing, bad []args }{
+		search.Glob: {
+			[]args{{"pattern": "**/*.go"}, {"pattern": "*", "dir_path": "sub"}, {"pattern": "A.GO", "case_sensitive": true}, {"pattern": "*", "path": "."}},
+			[]args{{"pattern": "*", "dir_path": "absent"}, {"pattern": "*", "dir_path": "a.go"}},
+			[]args{{}, {"pattern": ""}, {"pattern": "[a"}, {"pattern": "*", "dir_path": ".."}, {"pattern": "*", "limit": 1}},
+		},
+		search.SearchFileContent: {
+			[]args{{"pattern": "func"}, {"pattern": "(", "fixed_strings": true, "context": 2}, {"pattern": "t", "include": "*.txt", "names_only": true, "path": "sub"}},
+			[]args{{"pattern": "x", "dir_path": "absent"}},
+			[]args{{}, {"pattern": ""}, {"pattern": "("}, {"pattern": "a", "dir_path": "/etc"}, {"pattern": "a", "include_pattern": "["},
+				{"pattern": "a", "context": -1}, {"pattern": "a", "total_max_matches": 0}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			all := func(list []args) (data []json.RawMessage) {
+				for _, a := range list {
+					data = append(data, raw(t, a))
+				}
+				return data
+			}
+			tooltest.Run(t, newWorld(t, files).tool(name), tooltest.Cases{Examples: all(c.examples), Failing: all(c.failing), Bad: all(c.bad)})
+		})
+	}
+	made, err := search.Factories()
+	require.NoError(t, err)
+	require.Len(t, made, 2)
+	for _, f := range made {
+		require.NoError(t, f.Compile())
+		require.Equal(t, tools.KindSearch, f.Spec().Kind)
+	}
+	require.Equal(t, []string{"grep_search"}, made[1].Spec().Aliases)
+}
+
+// TO-05
+func TestGlob(t *testing.T) {
+	w := newWorld(t, map[string]string{"a.go": "", "B.GO": "", "sub/c.go": "", "sub/d.txt": "", ".hidden.go": "", ".gitignore": "built/\n*.gen.go\n",
+		"built/e.go": "", "x.gen.go": "", "odd[1].go": "", ".git/f.go": "", "Sub2/g.go": ""})
+	for name, tt := range map[string]struct {
+		call args
+		want []string
+	}{
+		"one folder":            {args{"pattern": "*.go"}, []string{".hidden.go", "B.GO", "a.go", "odd[1].go"}},
+		"minding case":          {args{"pattern": "*.go", "case_sensitive": true}, []string{".hidden.go", "a.go", "odd[1].go"}},
+		"all folders":           {args{"pattern": "**/[a-g].go"}, []string{"B.GO", "Sub2/g.go", "a.go", "sub/c.go"}},
+		"folder of any case":    {args{"pattern": "SUB*/**"}, []string{"Sub2/g.go", "sub/c.go", "sub/d.txt"}},
+		"folder":                {args{"pattern": "*", "dir_path": "sub"}, []string{"sub/c.go", "sub/d.txt"}},
+		"folder, by its alias":  {args{"pattern": "*.go", "path": "sub"}, []string{"sub/c.go"}},
+		"absolute":              {args{"pattern": w.path("sub") + "/*.txt"}, []string{"sub/d.txt"}},
+		"a name with brackets":  {args{"pattern": "odd[1].go"}, []string{"odd[1].go"}},
+		"ignored, named":        {args{"pattern": "x.gen.go"}, []string{"x.gen.go"}},
+		"ignored folder, named": {args{"pattern": "built/*"}, []string{"built/e.go"}},
+		"none":                  {args{"pattern": "*.rs"}, nil},
+		"the parent":            {args{"pattern": "../*.go", "dir_path": "sub"}, []string{".hidden.go", "B.GO", "a.go", "odd[1].go"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, a := w.shown(search.Glob, tt.call)
+			require.Equal(t, tt.want, got)
+			require.Equal(t, tt.want == nil, strings.Contains(a.Notice, "No file matches"))
+		})
+	}
+	_, a := w.shown(search.Glob, args{"pattern": "**"})
+	require.Equal(t, 2, a.Ignored)
+	require.Equal(t, []string{w.path(".gitignore") + `:1: "built/"`, w.path(".gitignore") + `:2: "*.gen.go"`}, a.IgnoredBy)
+	require.Equal(t, []string{w.dir}, a.Searched)
+}
+
+// Young files first, the newest before the others; the rest by path.
+func TestGlobOrder(t *testing.T) {
+	w := newWorld(t, map[string]string{"a": "", "b": "", "c": "", "d": "", "e": ""})
+	w.now = time.Now()
+	for name, age := range map[string]time.Duration{"a": 48 * time.Hour, "b": time.Hour, "c": 72 * time.Hour, "d": time.Minute, "e": 23 * time.Hour} {
+		at := w.now.Add(-age)
+		require.NoError(t, os.Chtimes(w.path(name), at, at))
+	}
+	got, _ := w.shown(search.Glob, args{"pattern": "*"})
+	require.Equal(t, []string{"d", "b", "e", "a", "c"}, got)
+}
+
+// TO-05, CF-04: fileFiltering.maxFileCount and respectGitIgnore.
+func TestFiltering(t *testing.T) {
+	w := newWorld(t, map[string]string{"a": "x", "b": "x", "c": "x", ".gitignore": "c\n", ".fettleignore": "b\n"})
+	for name, tt := range map[string]struct {
+		options    discovery.Options
+		glob, grep []string
+	}{
+		"as it comes":      {discovery.Options{}, []string{"a", "b"}, []string{"a", "b"}},
+		"own file":         {discovery.Options{IgnoreFile: ".fettleignore"}, []string{"a"}, []string{"a"}},
+		"not git's":        {discovery.Options{NoGitIgnore: true}, []string{"a", "b", "c"}, []string{"a", "b", "c"}},
+		"own, not git's":   {discovery.Options{NoGitIgnore: true, IgnoreFile: ".fettleignore"}, []string{"a", "c"}, []string{"a", "c"}},
+		"custom file":      {discovery.Options{CustomFiles: []string{".fettleignore"}}, []string{"a"}, []string{"a"}},
+		"at most one file": {discovery.Options{MaxFiles: 1}, []string{"a"}, []string{"a"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w.options = tt.options
+			got, a := w.shown(search.Glob, args{"pattern": "[abc]"})
+			require.Equal(t, tt.glob, got)
+			require.Equal(t, tt.options.MaxFiles > 0, a.LeftOut > 0)
+			got, a = w.shown(search.SearchFileContent, args{"pattern": "x", "names_only": true})
+			require.Equal(t, tt.grep, got)
+			require.Equal(t, tt.options.MaxFiles > 0, a.More)
+			require.Equal(t, a.More, strings.Contains(a.Notice, "There are more"))
+		})
+	}
+}
+
+// TO-05
+func TestSearchFileContent(t *testing.T) {
+	w := newWorld(t, map[string]string{"a.go": "one\nfunc A() {\n}\nfunc B() {\n", "sub/b.go": "FUNC c\n", "c.txt": "func", "x.log": "func", ".gitignore": "*.log\n", "bin": "func\x00"})
+	for name, tt := range map[string]struct {
+		call args
+		want []string
+	}{
+		"any case":        {args{"pattern": "^func "}, []string{"a.go:2:func A() {", "a.go:4:func B() {", "sub/b.go:1:FUNC c"}},
+		"minding case":    {args{"pattern": "^func ", "case_sensitive": true}, []string{"a.go:2:func A() {", "a.go:4:func B() {"}},
+		"fixed":           {args{"pattern": "a()", "fixed_strings": true}, []string{"a.go:2:func A() {"}},
+		"include":         {args{"pattern": "func", "include": "*.{txt,md}"}, []string{"c.txt:1:func"}},
+		"exclude":         {args{"pattern": "func", "exclude_pattern": "*.go"}, []string{"c.txt:1:func"}},
+		"names":           {args{"pattern": "func", "names_only": true}, []string{"a.go", "c.txt", "sub/b.go"}},
+		"context":         {args{"pattern": "A", "context": 1, "case_sensitive": true}, []string{"a.go-1-one", "a.go:2:func A() {", "a.go-3-}"}},
+		"a few of a file": {args{"pattern": "func", "max_matches_per_file": 1}, []string{"a.go:2:func A() {", "c.txt:1:func", "sub/b.go:1:FUNC c"}},
+		"a few":           {args{"pattern": "func", "total_max_matches": 1}, []string{"a.go:2:func A() {"}},
+		"one file":        {args{"pattern": "func", "dir_path": "x.log"}, []string{"x.log:1:func"}},
+		"a folder":        {args{"pattern": "func", "path": "sub"}, []string{"sub/b.go:1:FUNC c"}},
+		"none":            {args{"pattern": "absent"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, a := w.shown(search.SearchFileContent, tt.call)
+			require.Equal(t, tt.want, got)
+			require.Equal(t, tt.want == nil, strings.Contains(a.Notice, "No line matches"))
+			require.Equal(t, name == "a few", a.More)
+		})
+	}
+	_, a := w.shown(search.SearchFileContent, args{"pattern": "absent"})
+	require.Equal(t, 1, a.Binary)
+	require.Contains(t, a.Notice, "dir_path")
+	require.Equal(t, []string{w.path(".gitignore") + `:1: "*.log"`}, a.IgnoredBy)
+}
+
+// One answer has 100 matches by default, and 256 KiB of text.
+func TestSearchIsBounded(t *testing.T) {
+	w := newWorld(t, map[string]string{"many": strings.Repeat("hit\n", 1000), "long": strings.Repeat(strings.Repeat("x", 5000)+"\n", 1000)})
+	got, a := w.shown(search.SearchFileContent, args{"pattern": "hit"})
+	require.Len(t, got, 100)
+	require.True(t, a.More)
+	r := w.run(t.Context(), search.SearchFileContent, args{"pattern": "x", "total_max_matches": 1000, "context": 50})
+	require.Less(t, len(r.LLMContent.String()), 300<<10)
+	require.Contains(t, r.ReturnDisplay.Text, "limited")
+}
+
+// Without dir_path all folders of the workspace are searched, each file once.
+func TestSeveralFolders(t *testing.T) {
+	w := newWorld(t, map[string]string{"one/a": "x", "two/b": "x", "one/in/c": "x"})
+	w.folders = []string{w.path("one"), w.path("two"), w.path("one/in")}
+	got, a := w.shown(search.Glob, args{"pattern": "**"})
+	require.Equal(t, []string{"one/a", "one/in/c", "two/b"}, got)
+	require.Equal(t, []string{w.path("one"), w.path("two")}, a.Searched)
+	got, _ = w.shown(search.SearchFileContent, args{"pattern": "x"})
+	require.Equal(t, []string{"one/a:1:x", "one/in/c:1:x", "two/b:1:x"}, got)
+	got, _ = w.shown(search.SearchFileContent, args{"pattern": "x", "dir_path": w.path("two")})
+	require.Equal(t, []string{"two/b:1:x"}, got)
+}
+
+// FS-10: neither tool gives a version or a hash.
+func TestResultsCarryNoState(t *testing.T) {
+	w := newWorld(t, map[string]string{"a": "text"})
+	for tool, a := range map[string]args{search.Glob: {"pattern": "*"}, search.SearchFileContent: {"pattern": "text"}} {
+		content := w.run(t.Context(), tool, a).LLMContent.String()
+		require.Contains(t, content, w.path("a"))
+		for _, key := range []string{"version", "sha256", "content"} {
+			require.NotContains(t, content, `"`+key+`"`)
+		}
+	}
+}
+
+func TestRefusals(t *testing.T) {
+	w := newWorld(t, map[string]string{"a": "x"})
+	_, err := w.tool(search.SearchFileContent).Build(raw(t, args{"pattern": "a(b"}))
+	require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err))
+	require.Contains(t, fault.As(err).Message, "a(b")
+	require.Contains(t, fault.As(err).Remedy, "fixed_strings")
+	for _, tool := range []string{search.Glob, search.SearchFileContent} {
+		_, err := w.tool(tool).Build(raw(t, args{"pattern": "a", "dir_path": "../.."}))
+		require.Equal(t, fault.PathNotInWorkspace, fault.CodeOf(err))
+		require.Equal(t, fault.FileNotFound, w.run(t.Context(), tool, args{"pattern": "a", "dir_path": "absent"}).Error.Code)
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		require.Equal(t, fault.Cancelled, w.run(ctx, tool, args{"pattern": "a"}).Error.Code)
+	}
+	require.Equal(t, fault.PathIsNotADirectory, w.run(t.Context(), search.Glob, args{"pattern": "*", "dir_path": "a"}).Error.Code)
+}
+
+// failing is a Finder that fails without a class.
+type failing struct{ search.Finder }
+
+func (failing) Find(context.Context, discovery.Find) (discovery.Found, error) {
+	return discovery.Found{}, errors.New("broken")
+}
+
+func (failing) Search(context.Context, discovery.Search) (discovery.Results, error) {
+	return discovery.Results{}, errors.New("broken")
+}
+
+func (failing) Options() discovery.Options { return discovery.Options{} }
+
+func TestFailuresHaveACode(t *testing.T) {
+	ws, err := workspace.Open(t.TempDir())
+	require.NoError(t, err)
+	defer ws.Close() //nolint:errcheck // a test
+	all, err := search.Factories()
+	require.NoError(t, err)
+	for i, code := range []fault.Code{fault.GlobExecutionError, fault.GrepExecutionError} {
+		inv, err := all[i].Bind(search.Services{Paths: ws, Finder: failing{}}).Build(raw(t, args{"pattern": "a*"}))
+		require.NoError(t, err)
+		result, err := inv.Execute(t.Context(), nil)
+		require.NoError(t, err)
+		require.Equal(t, code, result.Error.Code)
+	}
+}
+
+func TestDescriptions(t *testing.T) {
+	w := newWorld(t, nil)
+	inv, err := w.tool(search.SearchFileContent).Build(raw(t, args{"pattern": "a\nb", "dir_path": "sub", "include_pattern": "*.go"}))
+	require.NoError(t, err)
+	require.Equal(t, `'"a\nb"' in sub in files that match '*.go'`, inv.Description())
+	require.Equal(t, []tools.Location{{Path: w.path("sub")}}, inv.Locations())
+	inv, err = w.tool(search.Glob).Build(raw(t, args{"pattern": strings.Repeat("x", 500)}))
+	require.NoError(t, err)
+	require.Less(t, len(inv.Description()), 100)
+}
+
+// Names that JSON cannot carry are shown, and said to be out of reach.
+func TestOddNames(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the file system may refuse such names")
+	}
+	w := newWorld(t, map[string]string{"line\nbreak": "x", "bad\xff": "x"})
+	for tool, a := range map[string]args{search.Glob: {"pattern": "*"}, search.SearchFileContent: {"pattern": "x", "names_only": true}} {
+		got, answer := w.shown(tool, a)
+		require.Equal(t, []string{"bad\ufffd", "line\nbreak"}, got)
+		require.Contains(t, answer.Notice, "UTF-8")
+	}
+}
