@@ -47,6 +47,9 @@ type Decision struct {
 	// Checkers are due before the call runs, in this order; the scheduler runs
 	// them on the call, or on what [Checker].About says, and they only tighten.
 	Checkers []Checker `json:"-"`
+	// Protected marks a change of a file that decides what runs later: the mode
+	// autoEdit does not cover it.
+	Protected bool `json:"-"`
 	// Previews marks a call that plan mode shows instead of running; its
 	// verdict is ask_user.
 	Previews bool `json:"-"`

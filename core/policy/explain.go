@@ -14,7 +14,8 @@ func (t *trial) explain(out outcome) Decision {
 		d.Reason = fmt.Sprintf("It cannot be told whether the rule %s covers it.", r.id)
 		d.Remedy = r.remedy()
 	case r.own == ownAsks:
-		if t.call.Mode == ModeAutoEdit && t.protected() {
+		d.Protected = t.call.Kind == "edit" && t.protected()
+		if t.call.Mode == ModeAutoEdit && d.Protected {
 			d.Reason = "It changes a file that decides what runs later, and autoEdit does not cover these."
 		} else if mutates(t.call) {
 			d.Reason = "It makes changes, and a person approves these."

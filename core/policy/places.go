@@ -171,7 +171,7 @@ func (e *Engine) Paths(c Call) []string {
 	for _, ch := range found.checkers {
 		patterned = patterned || ch.when.args != nil
 	}
-	if patterned || c.Mode == ModeAutoEdit && c.Kind == "edit" && len(t.protects) > 0 {
+	if patterned || c.Kind == "edit" && len(t.protects) > 0 {
 		for _, path := range t.changed() {
 			add(path)
 		}

@@ -72,7 +72,7 @@ func (c *call) generated() bool {
 func (c *call) flags() []string {
 	var flags []string
 	switch {
-	case c.spec.Kind == tools.KindEdit:
+	case c.spec.Kind == tools.KindEdit && !c.decision.Protected:
 		flags = append(flags, "--approval-mode auto_edit")
 	case !c.subject.Untrusted: // where yolo is refused
 		flags = append(flags, "--approval-mode yolo")

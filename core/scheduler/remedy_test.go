@@ -21,7 +21,7 @@ func lonely(t *testing.T, mode policy.ApprovalMode, untrusted bool, rules ...pol
 	set.add("write_file", tools.KindEdit, false, done)
 	set.add("run_shell_command", tools.KindExecute, false, done)
 	set.add("web_fetch", tools.KindFetch, false, done)
-	e, err := policy.NewEngine(policy.Options{Rules: rules})
+	e, err := policy.NewEngine(policy.Options{Rules: rules, Protected: []string{".git"}})
 	require.NoError(t, err)
 	return scheduler.New(scheduler.Options{Tools: set, Policy: scheduler.InMemory(e), Mode: func() policy.ApprovalMode { return mode },
 		Subject: func(c *policy.Call) { c.Dir, c.Roots, c.Untrusted = "/w", []string{"/w"}, untrusted }})
@@ -45,6 +45,7 @@ func TestFlagsThatWouldAllow(t *testing.T) {
 		says      string
 	}{
 		"an edit":              {`write_file {"file_path":"a"}`, nil, false, []string{edits, allowed + "write_file"}, ""},
+		"an edit of git's own": {`write_file {"file_path":".git/config"}`, nil, false, []string{yolo, allowed + "write_file"}, ""},
 		"a fetch":              {`web_fetch {"url":"a"}`, nil, false, []string{yolo, allowed + "web_fetch"}, ""},
 		"a command":            {`run_shell_command {"command":"make a"}`, nil, false, []string{yolo, commands}, "A rule that allows the prefix"},
 		"an edit, untrusted":   {`write_file {"file_path":"a"}`, nil, true, []string{edits, allowed + "write_file"}, ""},
