@@ -13,9 +13,9 @@ import (
 )
 
 // benchTree makes a tree of files of source-like text, one of which holds a
-// needle: 2,000, or with FETTLE_FULL=1 100,000, of which a part is ignored.
+// needle: 20,000, or with FETTLE_FULL=1 100,000, of which a part is ignored.
 func benchTree(b *testing.B) (top string, files int) {
-	files = 2_000
+	files = 20_000
 	if os.Getenv("FETTLE_FULL") != "" {
 		files = 100_000
 	}

@@ -35,3 +35,20 @@ func TestUnreadableFoldersArePassedOver(t *testing.T) {
 	require.Equal(t, 2, tally.Unreadable)
 	require.Equal(t, []string{top + "/closed", top + "/unlisted"}, tally.Closed)
 }
+
+// An ignored folder is not opened: trying to would be told.
+func TestIgnoredFoldersAreNotOpened(t *testing.T) {
+	top, ok := unprivileged.Run(t, func(top string) {
+		for _, dir := range []string{"closed", "ignored"} {
+			require.NoError(t, os.Mkdir(top+"/"+dir, 0o700))
+		}
+		require.NoError(t, os.WriteFile(top+"/.gitignore", []byte("ignored/\n"), 0o644))
+	})
+	if !ok {
+		return
+	}
+	f, w := finderOver(t, top)
+	_, tally := walked(t, f, w, ".")
+	require.Equal(t, []string{top + "/closed"}, tally.Closed)
+	require.Equal(t, 1, tally.Ignored)
+}
