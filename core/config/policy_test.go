@@ -301,3 +301,21 @@ func TestReadManyFollowsThePolicyOfReads(t *testing.T) {
 	require.NotContains(t, told, "hidden")
 	require.Equal(t, 2, strings.Count(told, string(fault.PolicyViolation)))
 }
+
+// A safety checker on write_file sees what a command line writes: the target
+// of the redirection, not the line.
+func TestCheckersSeeRedirections(t *testing.T) {
+	shell, err := tools.Define("run_shell_command", "Runs a command.", tools.KindExecute,
+		func(context.Context, struct {
+			Command string `json:"command"`
+		}) (tools.Result, error) {
+			return tools.Result{LLMContent: tools.Text("ran")}, nil
+		})
+	require.NoError(t, err)
+	s := configtest.New(t, userPolicy(t, "[[safety_checker]]\ntoolName = \"write_file\"\npriority = 1\nchecker = {type = \"in-process\", name = \"allowed-path\"}\n"),
+		func(p *config.Parameters) { p.ApprovalMode, p.Tools = policy.ModeYolo, []tools.DeclarativeTool{shell} })
+	require.Equal(t, scheduler.StatusSuccess, s.Call("run_shell_command", map[string]any{"command": "echo x > a.txt"}).Status)
+	r := s.Call("run_shell_command", map[string]any{"command": "echo x > .env"})
+	require.Equal(t, scheduler.StatusDenied, r.Status)
+	require.Contains(t, r.Decision.Reason, ".env")
+}

@@ -117,10 +117,14 @@ func (c *call) runChecker(ctx context.Context, ch policy.Checker) (policy.Verdic
 	if c.o.Check == nil {
 		return policy.Deny, fmt.Sprintf("The safety checker %s is due, and this session cannot run it.", ch.Name)
 	}
+	about := c.subject
+	if ch.About != nil { // a file that a command line writes
+		about = *ch.About
+	}
 	var verdict policy.Verdict
 	var reason string
 	err := tools.Protect(c.name, "check", func() (err error) {
-		verdict, reason, err = c.o.Check(ctx, ch, c.subject)
+		verdict, reason, err = c.o.Check(ctx, ch, about)
 		return err
 	})
 	if err != nil {
