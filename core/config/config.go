@@ -172,7 +172,7 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	return &shared{
 		workspace: ws,
 		committer: commit.New(commit.Options{RecoveryDir: recovery, Hook: c.params.Seams.Commit, Logger: c.params.Logger}),
-		finder:    discovery.New(ws),
+		finder:    discovery.New(ws).With(discovery.Options{IgnoreFile: c.params.Layout.IgnoreFile}),
 		rules:     rules,
 	}, nil
 }

@@ -232,3 +232,16 @@ func TestLayouts(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, layout.Fettle(), fallback)
 }
+
+// CR-27: the layout's own ignore file hides files from listings.
+func TestIgnoreFile(t *testing.T) {
+	for _, l := range []layout.Layout{layout.Fettle(), layout.Gemini()} {
+		s := configtest.New(t, func(p *config.Parameters) { p.Layout = l })
+		s.Write(l.IgnoreFile, "secret.txt\n")
+		s.Write("secret.txt", "x")
+		s.Write("open.txt", "x")
+		listing := s.Call("list_directory", map[string]any{"dir_path": "."}).Result.LLMContent.String()
+		require.Contains(t, listing, "open.txt")
+		require.NotContains(t, listing, `"secret.txt"`)
+	}
+}
