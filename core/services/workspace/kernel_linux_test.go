@@ -210,8 +210,12 @@ func TestDescriptors(t *testing.T) {
 		}
 		use()
 		before := descriptors(t)
-		use()
-		require.Equal(t, before, descriptors(t))
+		for range 20 {
+			use()
+		}
+		// Fewer is no leak: what an earlier test left to the garbage collector
+		// may be closed meanwhile. A leak of one a round would show all the same.
+		require.LessOrEqual(t, descriptors(t), before)
 	})
 }
 
