@@ -115,5 +115,22 @@ func (t *terminal) runEditor(ctx context.Context, command []string) error {
 			defer func() { _ = term.Restore(fd, state) }()
 		}
 	}
-	return cmd.Run()
+	err := cmd.Run()
+	if endedByCtrlC(err) { // which goes to all programs at the terminal, and may reach this one a moment later
+		select {
+		case <-ctx.Done():
+		case <-time.After(editorGrace):
+		}
+	}
+	return err
+}
+
+// endedByCtrlC reports whether a program was ended by an interrupt.
+func endedByCtrlC(err error) bool {
+	exit := new(exec.ExitError)
+	if !errors.As(err, &exit) {
+		return false
+	}
+	status, ok := exit.Sys().(syscall.WaitStatus)
+	return ok && status.Signaled() && status.Signal() == syscall.SIGINT
 }
