@@ -278,7 +278,7 @@ func FuzzJoin(f *testing.F) {
 	f.Fuzz(func(t *testing.T, x, y string) {
 		a, b := Parse(x), Parse(y)
 		if a.Problem != "" || b.Problem != "" || !joinable(x) || !joinable(y) {
-			t.Skip()
+			t.Skip("not two whole lines that can be joined")
 		}
 		for _, sep := range []string{"; ", " && ", " | ", "\n"} {
 			holdsParts(t, x+sep+y, a, b)
