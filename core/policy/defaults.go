@@ -1,5 +1,7 @@
 package policy
 
+import "sync"
+
 // generated tells the rules of the default tier apart.
 type generated int
 
@@ -16,8 +18,9 @@ const (
 const builtIn = "built-in"
 
 // defaults are the rules of the default tier (AR-25, AR-27). They stand below
-// all that anybody writes, except for rules of the default tier.
-func defaults() []*rule {
+// all that anybody writes, except for rules of the default tier. They are made
+// once and the same for all engines, which copy them.
+var defaults = sync.OnceValue(func() []*rule {
 	all := []string{"*"}
 	return []*rule{
 		own(ownYolo, nil, Rule{Name: "yolo", Tools: all, Decision: Allow, Priority: 998,
@@ -28,7 +31,7 @@ func defaults() []*rule {
 			Modes: []ApprovalMode{ModeAutoEdit}}),
 		own(ownAsks, nil, Rule{Name: "kinds that are asked about", Tools: all, Decision: AskUser, Priority: 10}),
 	}
-}
+})
 
 // looks are the kinds that change nothing and leave the machine alone.
 var looks = []string{"read", "search", "think", "communicate"}
