@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -234,7 +233,7 @@ func (c *Config) mayShow(sh *shared, path string) bool {
 func (r *rules) follow(call *policy.Call) bool {
 	r.Prepare(call)
 	for _, path := range r.Paths(*call) {
-		real, err := leadsTo(path)
+		real, err := workspace.RealPath(path)
 		if err != nil {
 			return false
 		}
@@ -317,32 +316,12 @@ func realRoots(folders []string) []string {
 	return roots
 }
 
-// realPath is leadsTo until ctx ends.
+// realPath is [workspace.RealPath] until ctx ends.
 func realPath(ctx context.Context, path string) (string, error) {
 	if err := ctx.Err(); err != nil {
 		return "", err
 	}
-	return leadsTo(path)
-}
-
-// leadsTo follows the links of the longest part of a path that exists. The
-// error says that it cannot be told where the path leads.
-func leadsTo(path string) (string, error) {
-	rest := ""
-	for head := filepath.Clean(path); ; head = filepath.Dir(head) {
-		real, err := filepath.EvalSymlinks(head)
-		if err == nil {
-			return filepath.Join(real, rest), nil
-		}
-		// A link that leads nowhere yet is followed by whoever writes to it.
-		if info, lerr := os.Lstat(head); lerr == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return "", err
-		}
-		if !errors.Is(err, fs.ErrNotExist) || filepath.Dir(head) == head {
-			return "", err
-		}
-		rest = filepath.Join(filepath.Base(head), rest)
-	}
+	return workspace.RealPath(path)
 }
 
 func sameFolder(a, b string) bool {

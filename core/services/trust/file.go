@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
 // maxBytes caps the file: beyond it, it is not ours.
@@ -101,7 +102,7 @@ func (s *Store) target() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return realPath(path)
+	return workspace.RealPath(path)
 }
 
 // replace puts text in the place of the file at path in one step. The caller

@@ -1,9 +1,7 @@
 package trust
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
 // realFolder returns a folder's absolute path with the links of what exists of
@@ -18,7 +17,7 @@ import (
 func realFolder(folder string) (string, error) {
 	abs, err := filepath.Abs(folder)
 	if err == nil && folder != "" {
-		if abs, err = realPath(abs); err == nil {
+		if abs, err = workspace.RealPath(abs); err == nil {
 			return abs, nil
 		}
 	}
@@ -29,26 +28,6 @@ func realFolder(folder string) (string, error) {
 		fmt.Sprintf("It cannot be told where the folder %.200q leads.", folder), "Give the path of a folder that you may open.", err)
 }
 
-// realPath follows the links of the longest part of an absolute path that
-// exists.
-func realPath(path string) (string, error) {
-	rest := ""
-	for head := filepath.Clean(path); ; head = filepath.Dir(head) {
-		real, err := filepath.EvalSymlinks(head)
-		if err == nil {
-			return filepath.Join(real, rest), nil
-		}
-		// A link that leads nowhere may lead somewhere tomorrow.
-		if info, lerr := os.Lstat(head); lerr == nil && info.Mode()&fs.ModeSymlink != 0 {
-			return "", err
-		}
-		if !errors.Is(err, fs.ErrNotExist) || filepath.Dir(head) == head {
-			return "", err
-		}
-		rest = filepath.Join(filepath.Base(head), rest)
-	}
-}
-
 // subject returns the folder that an entry speaks of. Where it cannot be told
 // where a key leads, it is taken by its text.
 func subject(e Entry) string {
@@ -56,7 +35,7 @@ func subject(e Entry) string {
 	if e.Value == trustParent {
 		path = filepath.Dir(path)
 	}
-	if real, err := realPath(path); err == nil {
+	if real, err := workspace.RealPath(path); err == nil {
 		return real
 	}
 	return path
