@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -35,17 +34,7 @@ refused, and the refusal names the flag that would allow it.`,
 		Example: `  fettle call read_file '{"file_path":"go.mod"}'
   fettle call list_directory '{"dir_path":"."}'
   fettle --approval-mode auto_edit call --batch < calls.jsonl`,
-		Args: func(_ *cobra.Command, args []string) error {
-			switch {
-			case batch && len(args) > 0:
-				return usageError("--batch takes its calls from stdin, not from the command line.", `Send one {"tool": NAME, "args": {…}} a line.`)
-			case !batch && len(args) == 0:
-				return usageError("The name of a tool is missing.", "fettle tools lists them.")
-			case len(args) > 2:
-				return usageError("There are arguments after the JSON.", "Quote the JSON as one argument, or send it on stdin with -.")
-			}
-			return nil
-		},
+		Args: func(_ *cobra.Command, args []string) error { return callArguments(args, batch) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			o := sessionOptions{flags: g, getenv: os.Getenv}
@@ -139,48 +128,15 @@ type batchLine struct {
 // callBatch answers the calls on stdin line by line. Blank lines are skipped;
 // a line that is no call is answered with an error and the session goes on.
 func (p *program) callBatch(ctx context.Context, s session) error {
-	in := bufio.NewReader(p.in)
-	worst := exitDone
-	for line := 1; ; line++ {
-		text, err := awaitRead(ctx, func() ([]byte, error) { return readLine(in, tools.MaxJSONBytes) })
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
+	return p.eachLine(ctx, func(line int, text []byte) (exitCode, error) {
+		a := p.batchAnswer(ctx, s, line, text)
+		if err := printJSON(p.out, a); err != nil {
+			return exitToolError, err
 		}
-		if len(bytes.TrimSpace(text)) > 0 {
-			a := p.batchAnswer(ctx, s, line, text)
-			if err := printJSON(p.out, a); err != nil {
-				return err
-			}
-			p.tellNotices(a)
-			if a.Error != nil {
-				p.complain(fmt.Errorf("line %d: %s", line, a.Error.Line()))
-			}
-			worst = max(worst, a.code())
-		}
-		if ctx.Err() != nil {
-			worst = exitInterrupted
-		}
-		if err != nil || worst == exitInterrupted {
-			break
-		}
-	}
-	if worst == exitDone {
-		return nil
-	}
-	return &exitError{code: worst}
-}
-
-// readLine returns a line with its end, or no more than limit bytes and one of a
-// longer one, whose rest it drops.
-func readLine(in *bufio.Reader, limit int) ([]byte, error) {
-	var line []byte
-	for {
-		part, err := in.ReadSlice('\n')
-		line = append(line, part[:min(len(part), limit+1-len(line))]...)
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return line, err
-		}
-	}
+		p.tellNotices(a)
+		p.tellFailure(line, a.Error)
+		return a.code(), nil
+	})
 }
 
 func (p *program) batchAnswer(ctx context.Context, s session, line int, text []byte) answer {

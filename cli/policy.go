@@ -1,13 +1,10 @@
 package cli
 
 import (
-	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -16,7 +13,6 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
 	"github.com/fettle-dev/fettle/core/scheduler"
-	"github.com/fettle-dev/fettle/core/tools"
 )
 
 func (p *program) policyCommand(g *globalFlags) *cobra.Command {
@@ -50,16 +46,12 @@ With --batch each line of stdin is a call, {"id", "tool", "args",
   fettle policy check --batch < calls.jsonl`,
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
-			case batch && len(args) > 0:
-				return usageError("--batch takes its calls from stdin, not from the command line.", `Send one {"tool": NAME, "args": {…}} a line.`)
-			case !batch && len(args) == 0:
-				return usageError("The name of a tool is missing.", "fettle tools lists them.")
-			case len(args) > 2:
+			case !batch && len(args) > 2:
 				return usageError("There are arguments after the JSON.", "Quote the JSON as one argument, or send it on stdin with -. A flag's value follows =, as in --interactive=false.")
-			case len(args) > 0 && args[0] == "":
+			case !batch && len(args) > 0 && args[0] == "":
 				return usageError("The name of the tool is empty.", "fettle tools lists them.")
 			}
-			return nil
+			return callArguments(args, batch)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
@@ -167,32 +159,17 @@ func checked(id json.RawMessage, d *policy.Decision) checkAnswer {
 // checkBatch answers the calls on stdin line by line. Blank lines are skipped;
 // a line that is no call is answered with an error, and the exit code is then 1.
 func (p *program) checkBatch(ctx context.Context, s session, asked scheduler.Situation) error {
-	in := bufio.NewReader(p.in)
-	failed := false
-	for line := 1; ; line++ {
-		text, err := awaitRead(ctx, func() ([]byte, error) { return readLine(in, tools.MaxJSONBytes) })
-		if err != nil && !errors.Is(err, io.EOF) {
-			return err
+	return p.eachLine(ctx, func(line int, text []byte) (exitCode, error) {
+		a := checkOne(ctx, s, text, asked)
+		if err := printJSON(p.out, a); err != nil {
+			return exitToolError, err
 		}
-		if len(bytes.TrimSpace(text)) > 0 {
-			a := checkOne(ctx, s, text, asked)
-			if err := printJSON(p.out, a); err != nil {
-				return err
-			}
-			if a.Error != nil {
-				failed = true
-				p.complain(fmt.Errorf("line %d: %s", line, a.Error.Line()))
-			}
+		p.tellFailure(line, a.Error)
+		if a.Error != nil {
+			return exitToolError, nil
 		}
-		switch {
-		case ctx.Err() != nil:
-			return interrupted()
-		case err != nil && failed:
-			return &exitError{code: exitToolError}
-		case err != nil:
-			return nil
-		}
-	}
+		return exitDone, nil
+	})
 }
 
 func checkOne(ctx context.Context, s session, text []byte, asked scheduler.Situation) checkAnswer {
@@ -218,35 +195,6 @@ func checkOne(ctx context.Context, s session, text []byte, asked scheduler.Situa
 		return checkAnswer{ID: call.ID, Error: asFault(err)}
 	}
 	return checked(call.ID, &d)
-}
-
-// decodeLine reads a line of JSON strictly. What could be read of a bad one
-// stays in v.
-func decodeLine(text []byte, v any) error {
-	if len(text) > tools.MaxJSONBytes {
-		return notACall(fmt.Errorf("it is longer than %d MiB", tools.MaxJSONBytes>>20))
-	}
-	if err := checkJSON(text); err != nil {
-		return notACall(err)
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(v); err != nil {
-		if f := fault.As(err); f != nil {
-			return f
-		}
-		if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
-			err = fmt.Errorf("%q cannot be a %s", wrong.Field, wrong.Value)
-		}
-		return notACall(err)
-	}
-	return nil
-}
-
-// notACall says why a line of a batch cannot be answered.
-func notACall(err error) *fault.Error {
-	return fault.Wrap(fault.InvalidToolParams, "cli.batch", fmt.Sprintf("This line is not a call: %v.", err),
-		`Send one JSON object a line: {"tool": NAME, "args": {…}}.`, err)
 }
 
 // asFault gives err a class.
