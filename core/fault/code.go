@@ -42,6 +42,14 @@ const (
 	AttemptToCreateExist Code = "attempt_to_create_existing_file"
 )
 
+// Codes about what other tools reach.
+const (
+	WebFetchProcessing   Code = "web_fetch_processing_error"
+	WebSearchFailed      Code = "web_search_failed"
+	MemoryToolExecution  Code = "memory_tool_execution_error"
+	DiscoveredToolFailed Code = "discovered_tool_execution_error"
+)
+
 // Codes about verified file state and changes.
 const (
 	EditRequiresPriorRead       Code = "edit_requires_prior_read"
@@ -77,3 +85,7 @@ const (
 	IdleLimit  Reason = "idle_limit"  // it printed nothing for too long
 	TotalLimit Reason = "total_limit" // it ran for too long
 )
+
+// PrivateAddress is the reason of a web request that was refused because its
+// host is at a private or loopback address.
+const PrivateAddress Reason = "private_address"

@@ -138,6 +138,7 @@ func TestCodesAreKept(t *testing.T) {
 		invalid_diff ambiguous_diff patch_apply_failed edit_no_occurrence_found edit_expected_occurrence_mismatch
 		edit_no_change edit_preparation_failure
 		never_read partial_read non_text special_file changed disappeared unverifiable open_elsewhere
-		idle_limit total_limit`)
+		idle_limit total_limit
+		web_fetch_processing_error web_search_failed memory_tool_execution_error discovered_tool_execution_error private_address`)
 	require.ElementsMatch(t, found, kept) // none twice
 }

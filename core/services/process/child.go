@@ -18,7 +18,8 @@ import (
 type child struct {
 	platform
 	cmd    *exec.Cmd
-	cookie string // in the environment of all that it starts
+	begin  func(*exec.Cmd) error // starts cmd, confined where that is asked for
+	cookie string                // in the environment of all that it starts
 	out    *os.File
 	quiet  time.Duration
 
@@ -49,8 +50,8 @@ func (s *Service) start(line, dir string, stdin *os.File, sink func([]byte)) (*c
 		line = " " + line // which the shell would take for its options
 	}
 	c := &child{
-		cmd:    exec.Command(shell, "-c", line), //nolint:gosec,noctx // that is what it is for; ended as a group
-		cookie: cookie, out: r, quiet: s.o.Quiet,
+		cmd:   exec.Command(shell, "-c", line), //nolint:gosec,noctx // that is what it is for; ended as a group
+		begin: s.begin, cookie: cookie, out: r, quiet: s.o.Quiet,
 		exited: make(chan struct{}), drained: make(chan struct{}), began: time.Now(),
 	}
 	c.cmd.Dir, c.cmd.Env = dir, s.environment(dir, c.cookie)

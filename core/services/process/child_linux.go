@@ -43,7 +43,7 @@ func (g group) pids() []int {
 // it starts, and no terminal that something could ask at.
 func (c *child) launch(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
+	if err := c.begin(cmd); err != nil {
 		return err
 	}
 	c.pid, c.mark = cmd.Process.Pid, []byte(c.cookie)

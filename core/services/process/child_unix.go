@@ -25,7 +25,7 @@ func (g group) pids() []int { return nil }
 
 func (c *child) launch(cmd *exec.Cmd) error {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := cmd.Start(); err != nil {
+	if err := c.begin(cmd); err != nil {
 		return err
 	}
 	c.pid = cmd.Process.Pid

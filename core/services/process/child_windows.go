@@ -32,7 +32,7 @@ func (c *child) launch(cmd *exec.Cmd) error {
 	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
 		uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits))) //nolint:gosec // the call takes it so
 	if err == nil {
-		err = cmd.Start()
+		err = c.begin(cmd)
 	}
 	if err != nil {
 		_ = windows.CloseHandle(job)

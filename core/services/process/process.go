@@ -21,6 +21,9 @@ type Options struct {
 	// Environ returns the environment that commands inherit. nil: os.Environ.
 	Environ func() []string
 
+	// Confinement holds for every command.
+	Confinement Confinement
+
 	// HeadBytes and TailBytes are how much is kept of the beginning and of the
 	// end of a command's output, in bytes. Zero: 8,000 and 32,000.
 	HeadBytes, TailBytes int
