@@ -38,7 +38,8 @@ type scanner struct {
 	most     int // matches to report of a file
 	width    int // bytes of a line to report
 	nameOnly bool
-	budget   int // bytes of text that may still be collected
+	budget   int         // bytes of text that may still be collected
+	mayShow  func() bool // asked at the first match of a file; nil: yes
 
 	buf []byte
 	got fileLines
@@ -53,6 +54,8 @@ type fileLines struct {
 	matches int
 	more    bool // there are matches beyond the limits
 	binary  bool
+	// withheld: there is a match, and none of it may be shown
+	withheld bool
 }
 
 var errDone = errors.New("discovery: enough was found")
@@ -226,6 +229,10 @@ func (s *scanner) after(line []byte, number int) {
 
 // match collects a line that matches, and those before it.
 func (s *scanner) match(data []byte, start int, line []byte, number, first, last int) error {
+	if s.got.matches == 0 && s.mayShow != nil && !s.mayShow() {
+		s.got = fileLines{withheld: true}
+		return errDone
+	}
 	if s.got.matches >= s.most || s.budget <= 0 {
 		s.got.more = true
 		return errDone

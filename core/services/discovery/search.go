@@ -35,6 +35,10 @@ type Search struct {
 	LineBytes int
 	// MaxBytes is how much text to give. Zero or less: 256 KiB.
 	MaxBytes int
+	// MayShow says whether anything of a file may be given (PR-29). It is asked
+	// about files with a match alone, once each, from several goroutines at
+	// once. Nil: all may.
+	MayShow func(p workspace.Path) bool
 }
 
 const (
@@ -58,6 +62,7 @@ type Results struct {
 	More       bool // a limit ended the search: what comes after the last match was not looked at, or not given
 	Binary     int  // files left out because they are not text
 	Unreadable int  // files that could not be read
+	Withheld   int  // files with a match of which MayShow let nothing be given
 	Tally      Tally
 }
 
@@ -180,6 +185,9 @@ func (f *Finder) searchFile(ctx context.Context, s Search, info workspace.Info) 
 	defer file.Close() //nolint:errcheck // only read
 	scan := s.scanner()
 	scan.most, scan.budget = min(s.PerFile, s.Total), s.MaxBytes
+	if s.MayShow != nil {
+		scan.mayShow = func() bool { return s.MayShow(s.Start) }
+	}
 	found, err := scan.scan(file)
 	if err != nil {
 		return Results{}, fault.Wrap(fault.ReadContentFailure, "discovery.search", "The file cannot be read: "+s.Start.String()+".", "Check the state of the disk, then try again.", err)
@@ -187,6 +195,9 @@ func (f *Finder) searchFile(ctx context.Context, s Search, info workspace.Info) 
 	results := Results{Matches: found.matches, More: found.more}
 	if found.binary {
 		results.Binary = 1
+	}
+	if found.withheld {
+		results.Withheld = 1
 	}
 	if found.matches > 0 {
 		results.Files = []FileMatches{{s.Start, found.lines, found.matches, found.more}}
@@ -292,6 +303,12 @@ func (k *searcher) scanBatch(s *scanner, b *batch) {
 	// No more is needed of one batch than of all.
 	matches, budget := 0, k.MaxBytes
 	b.found = make([]fileLines, 0, len(b.names))
+	if k.MayShow != nil {
+		s.mayShow = func() bool {
+			p, err := k.path(b, len(b.found))
+			return err == nil && k.MayShow(p)
+		}
+	}
 	for _, name := range b.names {
 		if k.ctx.Err() != nil {
 			return
@@ -310,6 +327,11 @@ func (k *searcher) scanBatch(s *scanner, b *batch) {
 			return
 		}
 	}
+}
+
+// path returns the path of the file at that place of a batch.
+func (k *searcher) path(b *batch, i int) (workspace.Path, error) {
+	return k.f.files.Resolve(filepath.Join(k.Start.String(), filepath.FromSlash(join(b.dir, b.names[i]))))
 }
 
 func scanNamed(s *scanner, folder *workspace.Folder, name string) (fileLines, error) {
@@ -349,6 +371,9 @@ func (k *searcher) collect(maxFiles int) Results {
 			if found.binary {
 				r.Binary++
 			}
+			if found.withheld {
+				r.Withheld++
+			}
 			if found.matches == 0 && !found.more {
 				continue
 			}
@@ -356,7 +381,7 @@ func (k *searcher) collect(maxFiles int) Results {
 				r.More = true
 				return r
 			}
-			p, err := k.f.files.Resolve(filepath.Join(k.Start.String(), filepath.FromSlash(join(b.dir, b.names[i]))))
+			p, err := k.path(b, i)
 			if err != nil {
 				continue
 			}

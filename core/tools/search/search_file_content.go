@@ -87,7 +87,8 @@ type searchResult struct {
 	Files    []fileResult `json:"files"`
 	More     bool         `json:"more,omitempty"` // a limit left matches out
 	Binary   int          `json:"binary,omitempty"`
-	Failed   int          `json:"failed,omitempty"` // files that could not be read
+	Failed   int          `json:"failed,omitempty"`   // files that could not be read
+	Withheld int          `json:"withheld,omitempty"` // files with a match that read_file may not show (PR-29)
 	left
 }
 
@@ -134,7 +135,7 @@ func (c *searchFileContent) Execute(ctx context.Context, _ tools.Output) (tools.
 		r, err := c.services.Finder.Search(ctx, discovery.Search{
 			Pattern: c.pattern, Start: place, Include: c.p.IncludePattern, Exclude: c.p.ExcludePattern,
 			Context: c.p.Context, NamesOnly: c.p.NamesOnly, PerFile: c.p.MaxMatchesPerFile,
-			Total: total - out.Matches, MaxBytes: bytes,
+			Total: total - out.Matches, MaxBytes: bytes, MayShow: c.services.Visible.MayShow,
 		})
 		if err != nil {
 			return tools.Fail(asFault(ctx, "search.search_file_content", fault.GrepExecutionError, err)), nil
@@ -144,6 +145,7 @@ func (c *searchFileContent) Execute(ctx context.Context, _ tools.Output) (tools.
 		out.More = out.More || r.More
 		out.Binary += r.Binary
 		out.Failed += r.Unreadable
+		out.Withheld += r.Withheld
 		out.add(r.Tally)
 		for _, file := range r.Files {
 			name := file.Path.String()
@@ -170,10 +172,14 @@ func (c *searchFileContent) Execute(ctx context.Context, _ tools.Output) (tools.
 
 // explain says what a model should know of what it does not see.
 func (c *searchFileContent) explain(out *searchResult) {
+	if out.Withheld > 0 {
+		out.note(counted(out.Withheld, "file with a match is", "files with matches are") +
+			" left out, as read_file may not show them, or not without asking.")
+	}
 	switch {
 	case out.More:
 		out.note("There are more matches: narrow the pattern, dir_path or include_pattern, ask for names_only, or raise total_max_matches.")
-	case out.Matches > 0:
+	case out.Matches > 0 || out.Withheld > 0:
 	case out.Ignored > 0:
 		out.note("No line matches. Ignored files were not searched: name one, or its folder, with dir_path to search it.")
 	case out.Binary > 0:

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/discovery"
+	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/search"
@@ -23,8 +25,9 @@ import (
 )
 
 var (
-	_ search.Paths  = (*workspace.Workspace)(nil)
-	_ search.Finder = (*discovery.Finder)(nil)
+	_ search.Paths      = (*workspace.Workspace)(nil)
+	_ search.Finder     = (*discovery.Finder)(nil)
+	_ search.Visibility = (*filestate.Service)(nil)
 )
 
 type args = map[string]any
@@ -36,7 +39,13 @@ type world struct {
 	folders []string
 	options discovery.Options
 	now     time.Time
+	visible visibility
 }
+
+// visibility says which files may be shown; nil: all.
+type visibility func(p workspace.Path) bool
+
+func (v visibility) MayShow(p workspace.Path) bool { return v == nil || v(p) }
 
 func newWorld(t testing.TB, files map[string]string) *world {
 	t.Helper()
@@ -66,7 +75,7 @@ func (w *world) tool(name string) tools.DeclarativeTool {
 	require.NoError(w.t, err)
 	for _, f := range all {
 		if f.Spec().Name == name {
-			return f.Bind(search.Services{Paths: ws, Finder: discovery.New(ws).With(w.options), Now: func() time.Time { return w.now }})
+			return f.Bind(search.Services{Paths: ws, Finder: discovery.New(ws).With(w.options), Visible: w.visible, Now: func() time.Time { return w.now }})
 		}
 	}
 	w.t.Fatalf("no tool %s", name)
@@ -97,6 +106,7 @@ type answer struct {
 	LeftOut  int  `json:"left_out"`
 	More     bool `json:"more"`
 	Binary   int  `json:"binary"`
+	Withheld int  `json:"withheld"`
 
 	Ignored   int      `json:"ignored"`
 	IgnoredBy []string `json:"ignored_by"`
@@ -311,6 +321,47 @@ func TestSeveralFolders(t *testing.T) {
 	require.Equal(t, []string{"two/b:1:x"}, got)
 }
 
+// PR-29: of a file that read_file may not show nothing is given, neither lines
+// nor its name, and it takes no room in the limits; whether it may is asked of
+// files with a match alone, once each.
+func TestWhatMayNotBeShown(t *testing.T) {
+	w := newWorld(t, map[string]string{"a/.env": "key=1\nkey=2\n", "a/b": "key=3\n", "c": "key=4\n", "d": "none\n", "e.env": "none\n"})
+	var mu sync.Mutex
+	asked := map[string]int{}
+	w.visible = func(p workspace.Path) bool {
+		mu.Lock()
+		defer mu.Unlock()
+		asked[p.Rel()]++
+		return !strings.HasSuffix(p.Rel(), ".env")
+	}
+	for name, tt := range map[string]struct {
+		call     args
+		want     []string
+		withheld int
+		asked    map[string]int
+	}{
+		"lines":         {args{"pattern": "key"}, []string{"a/b:1:key=3", "c:1:key=4"}, 1, map[string]int{"a/.env": 1, "a/b": 1, "c": 1}},
+		"with context":  {args{"pattern": "key", "context": 3}, []string{"a/b:1:key=3", "c:1:key=4"}, 1, map[string]int{"a/.env": 1, "a/b": 1, "c": 1}},
+		"names":         {args{"pattern": "key", "names_only": true}, []string{"a/b", "c"}, 1, map[string]int{"a/.env": 1, "a/b": 1, "c": 1}},
+		"folder, limit": {args{"pattern": "key", "dir_path": "a", "total_max_matches": 1}, []string{"a/b:1:key=3"}, 1, map[string]int{"a/.env": 1, "a/b": 1}},
+		"file":          {args{"pattern": "key", "dir_path": "a/.env"}, nil, 1, map[string]int{"a/.env": 1}},
+		"file, names":   {args{"pattern": "key", "dir_path": "a/.env", "names_only": true}, nil, 1, map[string]int{"a/.env": 1}},
+		"no match":      {args{"pattern": "absent"}, nil, 0, map[string]int{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clear(asked)
+			got, a := w.shown(search.SearchFileContent, tt.call)
+			require.Equal(t, tt.want, got)
+			require.Equal(t, len(tt.want), a.Matches)
+			require.Equal(t, tt.withheld, a.Withheld)
+			require.Equal(t, tt.withheld > 0, strings.Contains(a.Notice, "read_file may not show"))
+			require.Equal(t, tt.asked, asked)
+		})
+	}
+	got, _ := w.shown(search.Glob, args{"pattern": "**/*.env"})
+	require.Equal(t, []string{"a/.env", "e.env"}, got, "names of files are no bytes of them")
+}
+
 // FS-10: neither tool gives a version or a hash.
 func TestResultsCarryNoState(t *testing.T) {
 	w := newWorld(t, map[string]string{"a": "text"})
@@ -360,7 +411,7 @@ func TestFailuresHaveACode(t *testing.T) {
 	all, err := search.Factories()
 	require.NoError(t, err)
 	for i, code := range []fault.Code{fault.GlobExecutionError, fault.GrepExecutionError} {
-		inv, err := all[i].Bind(search.Services{Paths: ws, Finder: failing{}}).Build(raw(t, args{"pattern": "a*"}))
+		inv, err := all[i].Bind(search.Services{Paths: ws, Finder: failing{}, Visible: visibility(nil)}).Build(raw(t, args{"pattern": "a*"}))
 		require.NoError(t, err)
 		result, err := inv.Execute(t.Context(), nil)
 		require.NoError(t, err)

@@ -14,9 +14,10 @@ import (
 // Services are what a session lends to these tools. All but Now are required;
 // every one must be safe for concurrent use.
 type Services struct {
-	Paths  Paths
-	Finder Finder
-	Now    func() time.Time // nil: time.Now
+	Paths   Paths
+	Finder  Finder
+	Visible Visibility
+	Now     func() time.Time // nil: time.Now
 }
 
 // Paths knows the folders of the workspace and turns a path parameter into a
@@ -32,6 +33,12 @@ type Finder interface {
 	Find(ctx context.Context, r discovery.Find) (discovery.Found, error)
 	Search(ctx context.Context, s discovery.Search) (discovery.Results, error)
 	Options() discovery.Options
+}
+
+// Visibility knows of which files the model may see anything without somebody
+// being asked (PR-29); *filestate.Service has it.
+type Visibility interface {
+	MayShow(p workspace.Path) bool
 }
 
 // The names of the tools.
