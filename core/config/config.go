@@ -64,6 +64,7 @@ type shared struct {
 	committer *commit.Committer
 	finder    *discovery.Finder
 	rules     *rules
+	processes processes
 }
 
 // New returns a Config. It does no I/O; services come with Initialize. The
@@ -124,21 +125,32 @@ func (c *Config) Initialize(ctx context.Context) error {
 	}
 	s, err := c.newSession(sh)
 	if err != nil {
-		_ = sh.workspace.Close()
-		return err
+		return errors.Join(err, sh.close())
 	}
 	if err := s.registry.Discover(ctx); err != nil {
 		c.params.Logger.Warn("discovering tools failed", slog.Any("error", err))
 	}
 	s.registry.Sort()
+	if !c.begin(sh, s) {
+		return errors.Join(notInitialized("Initialize", "that is closed", "Make a new Config."), sh.close())
+	}
+	return nil
+}
+
+// begin puts services in place, unless the Config has been closed.
+func (c *Config) begin(sh *shared, s *session) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.phase == closed {
-		_ = sh.workspace.Close()
-		return notInitialized("Initialize", "that is closed", "Make a new Config.")
+		return false
 	}
 	c.shared, c.session, c.phase = sh, s, initialized
-	return nil
+	return true
+}
+
+// close ends what the services have started and closes them.
+func (s *shared) close() error {
+	return errors.Join(s.processes.closeAll(), s.workspace.Close())
 }
 
 // permittedMode reads a mode and refuses what an untrusted folder may not have
@@ -161,9 +173,11 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	if err != nil {
 		return nil, err
 	}
-	recovery, err := c.recoveryDir(ws.Target())
+	recovery, err := c.projectTmp(ws.Target())
 	if err != nil {
 		c.params.Logger.Warn("no home folder, so files with several hard links will not be changed", slog.Any("error", err))
+	} else {
+		recovery = filepath.Join(recovery, recoveryFolder)
 	}
 	rules, err := c.loadRules(ctx, ws)
 	if err != nil {
@@ -215,9 +229,9 @@ func (c *Config) UserDir() (string, error) {
 	return filepath.Join(home, c.params.Layout.Dir), nil
 }
 
-// recoveryDir is where in-place writes keep their bytes first (FS-64). It
-// lies outside the project and is told apart by it.
-func (c *Config) recoveryDir(target string) (string, error) {
+// projectTmp is the user's folder for what fettle keeps of a project. It lies
+// outside the project and is told apart by it.
+func (c *Config) projectTmp(target string) (string, error) {
 	dir, err := c.UserDir()
 	if err != nil {
 		return "", err
@@ -226,28 +240,44 @@ func (c *Config) recoveryDir(target string) (string, error) {
 		target = real
 	}
 	id := sha256.Sum256([]byte(target))
-	return filepath.Join(dir, "tmp", hex.EncodeToString(id[:8]), "recovery"), nil
+	return filepath.Join(dir, "tmp", hex.EncodeToString(id[:8])), nil
 }
 
-// Close ends the Config: services are no longer handed out and the workspace
+// recoveryFolder is where in-place writes keep their bytes first (FS-64), below
+// the user's folder for the project.
+const recoveryFolder = "recovery"
+
+// Close ends the Config: services are no longer handed out, commands that run,
+// background processes and what they have left behind are ended and waited
+// for, which takes up to a second where they ignore SIGTERM, and the workspace
 // is closed. Close derived Configs first; a Config whose parent is closed can
-// no longer be used. Close is idempotent. Calls that are running fail at their
-// next look at a file, and open questions are refused. A message bus of the
-// Config's own is closed too, which waits for its handlers; none of them may
-// call Close.
+// no longer be used, and what it has started has ended too. Close is
+// idempotent. Calls that are running fail at their next look at a file, and
+// open questions are refused. A message bus of the Config's own is closed too,
+// which waits for its handlers; none of them may call Close.
 func (c *Config) Close() error {
 	if c.parent == nil && c.params.Bus == nil {
 		_ = c.bus.Close() // always nil
 	}
+	sh, s, wasOpen := c.end()
+	switch {
+	case !wasOpen:
+		return nil
+	case c.parent == nil:
+		return sh.close()
+	case s != nil:
+		return sh.processes.close(s.processes)
+	}
+	return nil
+}
+
+// end takes the services away, and reports whether they were there.
+func (c *Config) end() (sh *shared, s *session, wasOpen bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	sh := c.shared
-	wasOpen := c.phase == initialized
+	sh, s, wasOpen = c.shared, c.session, c.phase == initialized
 	c.phase, c.shared, c.session = closed, nil, nil
-	if !wasOpen || c.parent != nil {
-		return nil
-	}
-	return sh.workspace.Close()
+	return sh, s, wasOpen
 }
 
 // MessageBus returns the bus that questions, answers and events of this Config

@@ -14,6 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/mutation"
 	"github.com/fettle-dev/fettle/core/services/patch"
+	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/services/tracker"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/services/workspace"
@@ -57,6 +58,8 @@ type Parameters struct {
 	// Discover finds further tools at Initialize.
 	Discover []func(ctx context.Context) ([]tools.DeclarativeTool, error)
 
+	Commands Commands // how run_shell_command runs commands
+
 	// FileReadCacheDisabled is the hatch (RC-29); nil: the environment
 	// variable FILE_READ_CACHE_DISABLED of the layout decides.
 	FileReadCacheDisabled *bool
@@ -82,7 +85,7 @@ type Parameters struct {
 }
 
 // Services are what a Config lends to tools that are bound to it: FileState,
-// Mutations and Tracker are its own, Workspace and Finder those of all Configs
+// Mutations, Tracker and Processes are its own, Workspace and Finder those of all Configs
 // derived from one. They are usable until the Config is closed.
 type Services struct {
 	Workspace *workspace.Workspace
@@ -90,6 +93,7 @@ type Services struct {
 	Mutations *mutation.Service
 	Tracker   *tracker.FileTracker
 	Finder    *discovery.Finder
+	Processes *process.Service
 }
 
 // Seams are where a test takes part in a session. Each is called on the

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -11,16 +12,17 @@ import (
 	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/instructions"
 	"github.com/fettle-dev/fettle/core/services/mutation"
+	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/services/tracker"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 	"github.com/fettle-dev/fettle/core/tools"
-	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
 // session is what one conversation owns.
 type session struct {
 	state     *filestate.Service
+	processes *process.Service
 	mutation  *mutation.Service
 	tracker   *tracker.FileTracker
 	registry  *tools.Registry
@@ -53,11 +55,12 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		given.Instructions = instructions.New(sh.workspace)
 	}
 	s.tracker = tracker.New(given)
+	s.processes = sh.processes.open(c.processOptions(sh))
 	var err error
 	if s.registry, err = c.newRegistry(Services{
-		Workspace: sh.workspace, FileState: s.state, Mutations: s.mutation, Tracker: s.tracker, Finder: sh.finder,
+		Workspace: sh.workspace, FileState: s.state, Mutations: s.mutation, Tracker: s.tracker, Finder: sh.finder, Processes: s.processes,
 	}); err != nil {
-		return nil, err
+		return nil, errors.Join(err, sh.processes.close(s.processes))
 	}
 	s.scheduler = scheduler.New(scheduler.Options{
 		Tools:    s.registry,
@@ -89,7 +92,7 @@ func (c *Config) schedulerID() string {
 // what the parent has discovered.
 func (c *Config) newRegistry(v Services) (*tools.Registry, error) {
 	r := tools.NewRegistry(tools.RegistryOptions{Logger: c.params.Logger, Discover: c.params.Discover})
-	builtIn, err := c.bindFileTools(v)
+	builtIn, err := c.bindBuiltIns(v)
 	if err != nil {
 		return nil, err
 	}
@@ -106,38 +109,6 @@ func (c *Config) newRegistry(v Services) (*tools.Registry, error) {
 		return r, nil
 	}
 	return r, c.copyDiscovered(r)
-}
-
-// selection is what the parameters say of which tools to register.
-func (c *Config) selection() tools.Selection {
-	return tools.Selection{Core: c.params.CoreTools, Exclude: c.params.ExcludeTools}
-}
-
-// bindFileTools binds the file tools that are selected, under the names of the
-// layout.
-func (c *Config) bindFileTools(v Services) ([]tools.DeclarativeTool, error) {
-	factories, err := file.Factories()
-	if err != nil {
-		return nil, err
-	}
-	services := file.Services{
-		Paths: v.Workspace, Reader: v.FileState, Mutator: v.Mutations, Folders: v.Workspace, Finder: v.Finder,
-		Access: v.Tracker, Apply: c.params.Seams.Apply,
-	}
-	var bound []tools.DeclarativeTool
-	for _, f := range factories {
-		spec := f.Spec()
-		name, renamed := c.params.Layout.ToolNames[spec.Name]
-		if !c.selection().Includes(spec, file.InDefaultSet(spec.Name) || renamed) {
-			continue
-		}
-		tool := f.Bind(services)
-		if renamed {
-			tool = tools.Rename(tool, name)
-		}
-		bound = append(bound, tool)
-	}
-	return bound, nil
 }
 
 // bindOwnTools returns the embedder's tools that are not excluded, those of

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"context"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -26,7 +27,32 @@ func names(t *testing.T, c *config.Config) []string {
 	return r.Names()
 }
 
-var defaultTools = []string{"read_file", "read_many_files", "list_directory", "safe_patch", "write_file"}
+var defaultTools = []string{
+	"read_file", "read_many_files", "list_directory", "safe_patch", "write_file",
+	"glob", "search_file_content",
+	"run_shell_command", "list_background_processes", "read_background_output", "write_background_input", "stop_background_process",
+}
+
+// defaultsBut are the default tools without those named.
+func defaultsBut(left ...string) []string {
+	return slices.DeleteFunc(slices.Clone(defaultTools), func(name string) bool { return slices.Contains(left, name) })
+}
+
+// geminiTools are the default tools under the names of that layout.
+func geminiTools() []string {
+	var all []string
+	for _, name := range defaultTools {
+		switch name {
+		case "write_file":
+			all = append(all, name, "replace")
+		case "search_file_content":
+			all = append(all, "grep_search")
+		default:
+			all = append(all, name)
+		}
+	}
+	return all
+}
 
 func echo(t *testing.T, name string, o ...tools.Option) tools.DeclarativeTool {
 	t.Helper()
@@ -43,18 +69,20 @@ func TestSelection(t *testing.T) { // AR-09, AR-10, CR-20
 		layout        layout.Layout
 		want          []string
 	}{
-		"default":             {want: defaultTools},
-		"named":               {core: []string{"read_file", "run_shell_command(git)"}, want: []string{"read_file"}},
-		"named with pattern":  {core: []string{"write_file(src/)"}, want: []string{"write_file"}},
-		"edit named":          {core: []string{"read_file", "edit"}, want: []string{"read_file", "edit"}},
-		"edit by its alias":   {core: []string{"replace"}, want: []string{"edit"}},
-		"excluded":            {exclude: []string{"write_file"}, want: []string{"read_file", "read_many_files", "list_directory", "safe_patch"}},
-		"exclusion wins":      {core: []string{"read_file", "write_file"}, exclude: []string{"write_file"}, want: []string{"read_file"}},
-		"none":                {core: []string{}, want: []string{}},
-		"edit governs":        {core: []string{"edit", "safe_patch", "read_file"}, exclude: []string{"edit"}, want: []string{"read_file"}},
-		"gemini":              {layout: layout.Gemini(), want: append(append([]string{}, defaultTools...), "replace")},
-		"gemini, edit named":  {layout: layout.Gemini(), core: []string{"edit"}, want: []string{"replace"}},
-		"gemini, replace out": {layout: layout.Gemini(), exclude: []string{"replace"}, want: []string{"read_file", "read_many_files", "list_directory", "write_file"}},
+		"default":            {want: defaultTools},
+		"named":              {core: []string{"read_file", "run_shell_command(git)"}, want: []string{"read_file", "run_shell_command"}},
+		"named with pattern": {core: []string{"write_file(src/)"}, want: []string{"write_file"}},
+		"edit named":         {core: []string{"read_file", "edit"}, want: []string{"read_file", "edit"}},
+		"edit by its alias":  {core: []string{"replace"}, want: []string{"edit"}},
+		"excluded":           {exclude: []string{"write_file"}, want: defaultsBut("write_file")},
+		"exclusion wins":     {core: []string{"read_file", "write_file"}, exclude: []string{"write_file"}, want: []string{"read_file"}},
+		"none":               {core: []string{}, want: []string{}},
+		"edit governs":       {core: []string{"edit", "safe_patch", "read_file"}, exclude: []string{"edit"}, want: []string{"read_file"}},
+		"gemini":             {layout: layout.Gemini(), want: geminiTools()},
+		"gemini, edit named": {layout: layout.Gemini(), core: []string{"edit"}, want: []string{"replace"}},
+		"gemini, replace out": {layout: layout.Gemini(), exclude: []string{"replace", "run_shell_command"}, want: slices.DeleteFunc(geminiTools(), func(name string) bool {
+			return name == "replace" || name == "safe_patch" || name == "run_shell_command"
+		})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := configtest.New(t, func(p *config.Parameters) {
@@ -71,9 +99,9 @@ func TestDerivedSelection(t *testing.T) { // AR-05
 	s := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools = []string{"write_file"} })
 	require.Equal(t, []string{"read_file"}, names(t, derive(t, s.Config, config.DeriveParameters{CoreTools: []string{"read_file", "write_file"}})),
 		"what the parent may not have a child may not either")
-	require.Equal(t, []string{"read_file", "read_many_files", "list_directory"},
+	require.Equal(t, defaultsBut("write_file", "safe_patch"),
 		names(t, derive(t, s.Config, config.DeriveParameters{ExcludeTools: []string{"edit"}})))
-	require.Equal(t, []string{"read_file", "read_many_files", "list_directory", "safe_patch"}, names(t, s.Config))
+	require.Equal(t, defaultsBut("write_file"), names(t, s.Config))
 }
 
 // AR-09, TO-15: CoreTools names built-ins; an embedder's own tools are not its

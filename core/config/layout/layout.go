@@ -11,10 +11,15 @@ type Layout struct {
 	EnvPrefix   string // of environment variables, with its underscore
 	SystemDir   string // absolute: settings for every user of the machine
 
+	// CommandMarker is the environment variable that is 1 in every command that
+	// is run, so that programs can tell.
+	CommandMarker string
+
 	TrustVariables []string // environment variables that say whether the folder is trusted, the first one given wins
 
 	// ToolNames are names under which built-ins are declared to the model
-	// instead of their own; a tool in it is also in the default set.
+	// instead of their own; a tool in it is also in the default set, if there
+	// is what it needs.
 	ToolNames map[string]string
 }
 
@@ -22,7 +27,7 @@ type Layout struct {
 func Fettle() Layout {
 	return Layout{
 		Name: "fettle", Dir: ".fettle", ContextFile: "FETTLE.md", IgnoreFile: ".fettleignore",
-		EnvPrefix: "FETTLE_", SystemDir: "/etc/fettle", TrustVariables: []string{"FETTLE_TRUST_WORKSPACE"},
+		EnvPrefix: "FETTLE_", CommandMarker: "FETTLE", SystemDir: "/etc/fettle", TrustVariables: []string{"FETTLE_TRUST_WORKSPACE"},
 	}
 }
 
@@ -31,9 +36,11 @@ func Fettle() Layout {
 func Gemini() Layout {
 	return Layout{
 		Name: "gemini", Dir: ".gemini", ContextFile: "GEMINI.md", IgnoreFile: ".geminiignore",
-		EnvPrefix: "GEMINI_", SystemDir: "/etc/gemini-cli",
+		EnvPrefix: "GEMINI_", CommandMarker: "GEMINI_CLI", SystemDir: "/etc/gemini-cli",
 		TrustVariables: []string{"GEMINI_TRUST_WORKSPACE", "GEMINI_CLI_TRUST_WORKSPACE"},
-		ToolNames:      map[string]string{"edit": "replace"},
+		ToolNames: map[string]string{
+			"edit": "replace", "search_file_content": "grep_search", "web_search": "google_web_search",
+		},
 	}
 }
 

@@ -1,0 +1,69 @@
+package config
+
+import (
+	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/file"
+	"github.com/fettle-dev/fettle/core/tools/search"
+	"github.com/fettle-dev/fettle/core/tools/shell"
+)
+
+// bindBuiltIns binds the built-in tools that are selected to a session's
+// services, under the names of the layout.
+func (c *Config) bindBuiltIns(v Services) ([]tools.DeclarativeTool, error) {
+	var bound builtIns
+	bound.add(bind(c, file.Factories, file.Services{
+		Paths: v.Workspace, Reader: v.FileState, Mutator: v.Mutations, Folders: v.Workspace, Finder: v.Finder,
+		Access: v.Tracker, Apply: c.params.Seams.Apply,
+	}, file.InDefaultSet))
+	bound.add(bind(c, search.Factories, search.Services{
+		Paths: v.Workspace, Finder: v.Finder, Now: c.params.Now,
+	}, always))
+	bound.add(bind(c, shell.Factories, shell.Services{
+		Paths: v.Workspace, Folders: v.Workspace, Runner: v.Processes, Reader: v.Processes, Control: v.Processes, Seen: v.FileState,
+	}, always))
+	return bound.tools, bound.err
+}
+
+// builtIns gathers tools until one family of them fails.
+type builtIns struct {
+	tools []tools.DeclarativeTool
+	err   error
+}
+
+func (b *builtIns) add(bound []tools.DeclarativeTool, err error) {
+	b.tools = append(b.tools, bound...)
+	if b.err == nil {
+		b.err = err
+	}
+}
+
+// always says of every tool of a family that it is in the default set (AR-10).
+func always(string) bool { return true }
+
+// bind binds one family of tools.
+func bind[S any](c *Config, factories func() ([]*tools.Factory[S], error), services S, inDefaultSet func(name string) bool) ([]tools.DeclarativeTool, error) {
+	family, err := factories()
+	if err != nil {
+		return nil, err
+	}
+	selection := c.selection()
+	var bound []tools.DeclarativeTool
+	for _, f := range family {
+		spec := f.Spec()
+		name, renamed := c.params.Layout.ToolNames[spec.Name]
+		if !selection.Includes(spec, inDefaultSet(spec.Name) || renamed) {
+			continue
+		}
+		tool := f.Bind(services)
+		if renamed {
+			tool = tools.Rename(tool, name)
+		}
+		bound = append(bound, tool)
+	}
+	return bound, nil
+}
+
+// selection is what the parameters say of which tools to register.
+func (c *Config) selection() tools.Selection {
+	return tools.Selection{Core: c.params.CoreTools, Exclude: c.params.ExcludeTools}
+}

@@ -1,0 +1,145 @@
+package config_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+)
+
+// shell runs a command and returns what the model is told.
+func shell(t *testing.T, c *config.Config, command string, background bool) string {
+	t.Helper()
+	r := call(t, c, "run_shell_command", map[string]any{"command": command, "is_background": background})
+	require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
+	return r.Result.LLMContent.String()
+}
+
+// pids reads the numbers that commands have written into a file.
+func pids(t *testing.T, dir, name string) []int {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, name))
+	require.NoError(t, err)
+	var all []int
+	for _, field := range strings.Fields(string(text)) {
+		pid, err := strconv.Atoi(field)
+		require.NoError(t, err)
+		all = append(all, pid)
+	}
+	return all
+}
+
+// alive reports whether a process runs; one that has ended may be waiting for
+// whoever reaps it.
+func alive(pid int) bool {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return err == nil && !strings.HasPrefix(state, "Z")
+}
+
+// TO-17: what a session has started ends with it, whichever of its Configs
+// started it and however.
+func TestProcessesEndWithTheSession(t *testing.T) {
+	dir := t.TempDir()
+	c := newConfig(t, config.Parameters{TargetDir: dir, ApprovalMode: policy.ModeYolo})
+	require.NoError(t, c.Initialize(t.Context()))
+	kept, closed := derive(t, c, config.DeriveParameters{}), derive(t, c, config.DeriveParameters{})
+	start := func(c *config.Config, file string) {
+		shell(t, c, "echo $$ >> "+file+"; sleep 1000", true)
+		shell(t, c, "(sleep 1000 & echo $! >> "+file+") >/dev/null 2>&1", false)
+		shell(t, c, "setsid sh -c 'echo $$ >> "+file+"; exec sleep 1000' >/dev/null 2>&1 &", false)
+		shell(t, c, "until [ $(wc -l < "+file+") = 3 ]; do :; done", false)
+	}
+	start(c, "root")
+	start(kept, "kept")
+	start(closed, "closed")
+	everywhere := append(pids(t, dir, "root"), pids(t, dir, "kept")...)
+	for _, pid := range append(everywhere, pids(t, dir, "closed")...) {
+		require.True(t, alive(pid))
+	}
+	require.NoError(t, closed.Close())
+	for _, pid := range pids(t, dir, "closed") {
+		require.False(t, alive(pid), "a derived Config ends its own")
+	}
+	for _, pid := range everywhere {
+		require.True(t, alive(pid), "and nothing else")
+	}
+	require.NoError(t, c.Close())
+	for _, pid := range everywhere {
+		require.False(t, alive(pid))
+	}
+}
+
+// What an output was cut of is kept in the user's folder for the project.
+func TestCutOutputIsSaved(t *testing.T) {
+	home := t.TempDir()
+	s := configtest.New(t, func(p *config.Parameters) { p.HomeDir, p.ApprovalMode = home, policy.ModeYolo })
+	told := shell(t, s.Config, "seq 1 50000", false)
+	saved, err := filepath.Glob(filepath.Join(home, ".fettle", "tmp", "*", "output", "*"))
+	require.NoError(t, err)
+	require.Len(t, saved, 1)
+	require.Contains(t, told, saved[0])
+	text, err := os.ReadFile(saved[0])
+	require.NoError(t, err)
+	require.Equal(t, 50000, strings.Count(string(text), "\n"))
+}
+
+// RC-35, KH-27: the model is told which of the files that it has read a command
+// has changed, and has to read them again.
+func TestCommandsThatChangeFiles(t *testing.T) {
+	s := configtest.New(t, func(p *config.Parameters) {
+		p.ApprovalMode = policy.ModeYolo
+		p.CoreTools = []string{"read_file", "edit", "run_shell_command"}
+	})
+	for _, name := range []string{"changed", "removed", "same"} {
+		s.Write(name, "a\n")
+		read(t, s.Config, name)
+	}
+	told := shell(t, s.Config, "echo more >> changed; rm removed; cat same", false)
+	require.Contains(t, told, "Changed Files: "+filepath.Join(s.Dir, "changed"))
+	require.Contains(t, told, "Removed Files: "+filepath.Join(s.Dir, "removed"))
+	require.Equal(t, 1, cached(t, s.Config))
+	require.Equal(t, scheduler.StatusError, edits(t, s.Config, "changed").Status)
+	require.Equal(t, scheduler.StatusSuccess, edits(t, s.Config, "same").Status)
+	require.NotContains(t, shell(t, s.Config, "true", false), "changed", "it is told once")
+}
+
+// Programs can tell that they are run by an agent, as other programs with that
+// layout tell them.
+func TestCommandMarker(t *testing.T) {
+	for l, want := range map[string]string{"fettle": "FETTLE=1", "gemini": "GEMINI_CLI=1"} {
+		named, ok := layout.Named(l)
+		require.True(t, ok)
+		s := configtest.New(t, func(p *config.Parameters) {
+			p.ApprovalMode, p.Layout = policy.ModeYolo, named
+			p.Commands.Environ = func() []string { return []string{"PATH=" + os.Getenv("PATH"), "MINE=here"} }
+		})
+		told := shell(t, s.Config, "env", false)
+		require.Contains(t, told, want)
+		require.Contains(t, told, "MINE=here")
+		require.NotContains(t, told, "HOME=")
+	}
+}
+
+// The limits of the parameters hold.
+func TestCommandLimits(t *testing.T) {
+	s := configtest.New(t, func(p *config.Parameters) {
+		p.ApprovalMode = policy.ModeYolo
+		p.Commands.Idle = 1 // of a nanosecond: any command is too quiet
+	})
+	args, err := json.Marshal(map[string]string{"command": "sleep 1000"})
+	require.NoError(t, err)
+	r := call(t, s.Config, "run_shell_command", json.RawMessage(args))
+	require.Equal(t, scheduler.StatusError, r.Status)
+	require.Equal(t, "idle_limit", string(r.Result.Error.Reason))
+}
