@@ -16,7 +16,7 @@ func (c *Config) bindBuiltIns(v Services) ([]tools.DeclarativeTool, error) {
 		Access: v.Tracker, Apply: c.params.Seams.Apply,
 	}, file.InDefaultSet))
 	bound.add(bind(c, search.Factories, search.Services{
-		Paths: v.Workspace, Finder: v.Finder, Now: c.params.Now,
+		Paths: v.Workspace, Finder: v.Finder, Visible: v.FileState, Now: c.params.Now,
 	}, always))
 	bound.add(bind(c, shell.Factories, shell.Services{
 		Paths: v.Workspace, Folders: v.Workspace, Runner: v.Processes, Reader: v.Processes, Control: v.Processes, Seen: v.FileState,

@@ -319,3 +319,19 @@ func TestCheckersSeeRedirections(t *testing.T) {
 	require.Equal(t, scheduler.StatusDenied, r.Status)
 	require.Contains(t, r.Decision.Reason, ".env")
 }
+
+// PR-29: a search shows nothing of a file that read_file would not show without
+// asking, whatever finds it.
+func TestSearchShowsWhatMayBeRead(t *testing.T) {
+	s := configtest.New(t, func(p *config.Parameters) {
+		p.Rules = []policy.Rule{{Tools: []string{"read_file"}, Decision: policy.Deny, ArgsPattern: `secret`, Priority: 100, Tier: policy.TierUser}}
+	})
+	s.Write("open.txt", "the password\n")
+	s.Write("secret.txt", "the password\n")
+	for _, args := range []map[string]any{{"pattern": "password"}, {"pattern": "password", "names_only": true}} {
+		told := s.Call("search_file_content", args).Result.LLMContent.String()
+		require.Contains(t, told, "open.txt")
+		require.NotContains(t, told, "secret.txt")
+	}
+	require.Contains(t, s.Call("glob", map[string]any{"pattern": "*.txt"}).Result.LLMContent.String(), "secret.txt", "names are no bytes of a file")
+}
