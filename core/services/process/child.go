@@ -2,66 +2,116 @@ package process
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// child is a started shell with its output. One goroutine reads, one waits for
-// the shell; whoever started it calls [child.finish] and so waits for both.
+// child is a started process with its output. One goroutine reads each of its
+// outputs, one waits for its end; whoever started it calls [child.finish] and
+// so waits for all.
 type child struct {
 	platform
-	cmd    *exec.Cmd
-	begin  func(*exec.Cmd) error // starts cmd, confined where that is asked for
-	cookie string                // in the environment of all that it starts
-	out    *os.File
-	quiet  time.Duration
+	cmd      *exec.Cmd
+	begin    func(*exec.Cmd) error // starts cmd, confined where that is asked for
+	cookie   string                // in the environment of all that it starts
+	terminal *terminal             // nil: it has none
+	outs     []*os.File            // what is read
+	quiet    time.Duration
 
-	exited  chan struct{} // closed when the shell has ended
+	exited  chan struct{} // closed when the process has ended
 	drained chan struct{} // closed when no more is read
 	heard   atomic.Int64  // when output last came, in nanoseconds since began
 	began   time.Time
 	leaving atomic.Pointer[time.Time] // once set, reading ends with the quiet, or then
 }
 
-// start runs a command line in dir. stdin may be nil: nothing. All output goes
-// to sink, from one goroutine.
-func (s *Service) start(line, dir string, stdin *os.File, sink func([]byte)) (*child, error) {
+// newChild returns a child that is not started. begin starts cmd, whose
+// environment is to hold the cookie.
+func (s *Service) newChild(cmd *exec.Cmd, cookie string, begin func(*exec.Cmd) error) *child {
+	return &child{
+		cmd: cmd, begin: begin, cookie: cookie, quiet: s.o.Quiet,
+		exited: make(chan struct{}), drained: make(chan struct{}),
+	}
+}
+
+// newCookie returns a mark that no other child of the process has.
+func (s *Service) newCookie() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lastID++
+	return s.token + "-" + strconv.Itoa(s.lastID)
+}
+
+// startShell runs a command line. stdin may be nil: nothing; a terminal takes
+// its place. All output goes to sink, from one goroutine.
+func (s *Service) startShell(c Command, stdin *os.File, sink func([]byte)) (*child, error) {
 	shell, err := s.shell()
 	if err != nil {
 		return nil, err
+	}
+	line := c.Line
+	if strings.HasPrefix(line, "-") || strings.HasPrefix(line, "+") {
+		line = " " + line // which the shell would take for its options
+	}
+	cookie := s.newCookie()
+	cmd := exec.Command(shell, "-c", line) //nolint:gosec,noctx // that is what it is for; ended as a group
+	cmd.Dir, cmd.Env = c.Dir, s.environment(c.Dir, cookie)
+	child := s.newChild(cmd, cookie, s.begin)
+	if c.PTY {
+		return child, child.startAtTerminal(c, sink)
 	}
 	r, w, err := os.Pipe()
 	if err != nil {
 		return nil, cannotStart(err)
 	}
 	defer w.Close() //nolint:errcheck // nothing was written here
-	s.mu.Lock()
-	s.lastID++
-	cookie := s.token + "-" + strconv.Itoa(s.lastID)
-	s.mu.Unlock()
-	if strings.HasPrefix(line, "-") || strings.HasPrefix(line, "+") {
-		line = " " + line // which the shell would take for its options
-	}
-	c := &child{
-		cmd:   exec.Command(shell, "-c", line), //nolint:gosec,noctx // that is what it is for; ended as a group
-		begin: s.begin, cookie: cookie, out: r, quiet: s.o.Quiet,
-		exited: make(chan struct{}), drained: make(chan struct{}), began: time.Now(),
-	}
-	c.cmd.Dir, c.cmd.Env = dir, s.environment(dir, c.cookie)
-	c.cmd.Stdout, c.cmd.Stderr = w, w
+	cmd.Stdout, cmd.Stderr = w, w
 	if stdin != nil {
-		c.cmd.Stdin = stdin
+		cmd.Stdin = stdin
 	}
+	return child, child.start(stream{r, sink})
+}
+
+// startAtTerminal starts the child at a terminal of its own.
+func (c *child) startAtTerminal(command Command, sink func([]byte)) error {
+	t, err := openTerminal(or(command.Cols, 120), or(command.Rows, 40))
+	if err != nil {
+		return fault.Wrap(fault.ShellExecuteError, "process.start", fmt.Sprintf("The command could not be given a terminal: %v.", err),
+			"Tell the user to turn terminals for commands off.", err)
+	}
+	c.terminal = t
+	c.cmd.Env = append(c.cmd.Env, "TERM=xterm-256color")
+	c.cmd.Stdin, c.cmd.Stdout, c.cmd.Stderr = t.tty, t.tty, t.tty
+	err = c.start(stream{t.master, sink})
+	_ = t.tty.Close() // nothing was written here
+	return err
+}
+
+// stream is an output: what it is read from, and who gets it.
+type stream struct {
+	from *os.File
+	sink func([]byte)
+}
+
+// start starts the child and the reading of its outputs, which it closes at
+// the end, or where that fails.
+func (c *child) start(outputs ...stream) error {
+	for _, o := range outputs {
+		c.outs = append(c.outs, o.from)
+	}
+	c.began = time.Now()
 	if err := c.launch(c.cmd); err != nil {
-		_ = r.Close()
-		return nil, cannotStart(err)
+		c.closeOutputs()
+		return cannotStart(err)
 	}
 	go func() {
 		defer close(c.exited)
@@ -69,9 +119,23 @@ func (s *Service) start(line, dir string, stdin *os.File, sink func([]byte)) (*c
 	}()
 	go func() {
 		defer close(c.drained)
-		c.read(sink)
+		var reading sync.WaitGroup
+		for _, o := range outputs[1:] {
+			reading.Go(func() { c.read(o) })
+		}
+		c.read(outputs[0])
+		reading.Wait()
 	}()
-	return c, nil
+	return nil
+}
+
+func (c *child) closeOutputs() {
+	if c.terminal != nil {
+		c.terminal.stopFeeding()
+	}
+	for _, out := range c.outs {
+		_ = out.Close()
+	}
 }
 
 func cannotStart(err error) error {
@@ -79,16 +143,17 @@ func cannotStart(err error) error {
 		"Check the folder that it is to run in; put a very long command into a script.", err)
 }
 
-func (c *child) read(sink func([]byte)) {
+// read reads an output to its end: of a terminal that is an error.
+func (c *child) read(o stream) {
 	buf := make([]byte, 64<<10)
 	for {
 		if end := c.leaving.Load(); end != nil {
-			c.readUntil(*end)
+			c.readUntil(o.from, *end)
 		}
-		n, err := c.out.Read(buf)
+		n, err := o.from.Read(buf)
 		if n > 0 {
 			c.heard.Store(int64(time.Since(c.began)))
-			sink(buf[:n])
+			o.sink(buf[:n])
 			c.heard.Store(int64(time.Since(c.began)))
 		}
 		if err != nil {
@@ -98,12 +163,12 @@ func (c *child) read(sink func([]byte)) {
 }
 
 // readUntil lets one read take as long as the quiet, but not beyond end.
-func (c *child) readUntil(end time.Time) {
+func (c *child) readUntil(out *os.File, end time.Time) {
 	limit := time.Now().Add(c.quiet)
 	if limit.After(end) {
 		limit = end
 	}
-	_ = c.out.SetReadDeadline(limit) // where a pipe has none, the group has been ended
+	_ = out.SetReadDeadline(limit) // where a pipe has none, the group has been ended
 }
 
 // silent returns for how long nothing has come.
@@ -111,11 +176,13 @@ func (c *child) silent() time.Duration {
 	return time.Since(c.began) - time.Duration(c.heard.Load())
 }
 
-// stopReading ends the reading once the pipe is quiet; it waits for that.
+// stopReading ends the reading once the outputs are quiet; it waits for that.
 func (c *child) stopReading() {
 	end := time.Now().Add(10 * c.quiet)
 	c.leaving.Store(&end)
-	c.readUntil(end)
+	for _, out := range c.outs {
+		c.readUntil(out, end)
+	}
 	<-c.drained
 }
 
@@ -169,6 +236,7 @@ func (c *child) end(grace time.Duration) {
 		c.terminate()
 		c.gone(grace)
 	}
+	c.halt()
 	const killing = 5 * time.Second // what is still there then is stuck in the kernel
 	for end := time.Now().Add(killing); ; {
 		c.kill() // also where all seem gone: what cannot be seen may be left
@@ -201,8 +269,8 @@ func (c *child) gone(limit time.Duration) bool {
 	return true
 }
 
-// finish ends the reading, and releases what the ended shell holds. It returns
-// how the shell ended, and what it left running.
+// finish ends the reading, and releases what the ended process holds. It
+// returns how that ended, and what it left running.
 func (c *child) finish() (Exit, group) {
 	<-c.exited
 	c.beforeFinish()
@@ -211,7 +279,9 @@ func (c *child) finish() (Exit, group) {
 	default:
 		c.stopReading()
 	}
-	_ = c.out.Close()
+	c.closeOutputs()
 	left := c.leftBehind(time.Since(c.began))
-	return c.reap(c.cmd), left
+	exit := c.reap(c.cmd)
+	c.ended(exit)
+	return exit, left
 }

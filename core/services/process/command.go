@@ -13,6 +13,13 @@ type Command struct {
 	Line string // for bash; required
 	Dir  string // absolute folder to run in; required
 
+	// PTY gives the command a terminal of its own, as its stdin, stdout and
+	// stderr and the one that it can open as /dev/tty. Where that does not exist,
+	// see [TerminalsExist], it is refused.
+	PTY bool
+	// Cols and Rows are the size of the terminal. Zero: 120 and 40.
+	Cols, Rows int
+
 	// Output is sent what the command prints, stdout and stderr as one, escape
 	// sequences included, from one goroutine and not after Run has returned. A
 	// chunk does not end inside a character. It must return soon, as the command
@@ -78,7 +85,7 @@ func (s *Service) Run(ctx context.Context, c Command) (Result, error) {
 	defer done()
 	kept := &capture{o: &s.o}
 	live := &chunks{send: c.Output}
-	child, err := s.start(c.Line, c.Dir, nil, func(p []byte) {
+	child, err := s.startShell(c, nil, func(p []byte) {
 		kept.write(p)
 		live.write(p)
 	})
@@ -94,7 +101,7 @@ func (s *Service) Run(ctx context.Context, c Command) (Result, error) {
 	r.Background = left.pids()
 	live.flush()
 	kept.finish(&r)
-	return r, nil
+	return r, child.failure(r)
 }
 
 // chunks sends output on in whole characters.

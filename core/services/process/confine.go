@@ -28,5 +28,23 @@ const (
 	Container  ConfinementKind = "container" // a program that runs containers
 )
 
-// begin starts a command, confined as Options say.
-func (s *Service) begin(cmd *exec.Cmd) error { return cmd.Start() }
+// confined starts one command as [Options].Confinement says.
+type confined struct{ s *Service }
+
+// begin starts a command.
+func (c *confined) begin(cmd *exec.Cmd) error { return cmd.Start() }
+
+// halt ends what runs of a command elsewhere than in its processes.
+func (c *confined) halt() {}
+
+// ended is told how the process that was begun has ended.
+func (c *confined) ended(Exit) {}
+
+// failure returns why a command that has been begun did not run after all.
+func (c *confined) failure(Result) error { return nil }
+
+// scratch is the temporary folder of the confined commands of a Service.
+type scratch struct{}
+
+// remove removes the folder.
+func (t *scratch) remove() error { return nil }

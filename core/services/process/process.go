@@ -87,9 +87,12 @@ type Service struct {
 	token string // in the environment of all that it starts
 	shell func() (string, error)
 
-	ending  sync.Once      // of Close
-	closing chan struct{}  // closed by Close
-	active  sync.WaitGroup // commands that run, goroutines of background processes
+	scratch scratch // of confined commands
+
+	ending   sync.Once      // of Close
+	closeErr error          // of it
+	closing  chan struct{}  // closed by Close
+	active   sync.WaitGroup // commands that run, goroutines of background processes
 
 	mu         sync.Mutex
 	closed     bool
@@ -117,6 +120,9 @@ func New(o Options) *Service {
 // On Linux processes are found by their session and by their environment, so
 // also those that became daemons, unless they have erased that too. On other
 // Unix systems they are found by their group alone, on Windows by their job.
+//
+// The error, of code file_write_failure, says that the commands' temporary
+// folder could not be removed.
 func (s *Service) Close() error {
 	s.ending.Do(func() {
 		s.mu.Lock()
@@ -131,8 +137,9 @@ func (s *Service) Close() error {
 		if started {
 			endLeft(left, s.token, s.o.Grace)
 		}
+		s.closeErr = s.scratch.remove()
 	})
-	return nil
+	return s.closeErr
 }
 
 // enter notes that something runs, until leave is called, so that Close waits
