@@ -307,3 +307,24 @@ func TestTrackersAreOnesOwn(t *testing.T) {
 		require.Equal(t, []string{"Be brief.\n", "Use tabs.\n"}, texts, name)
 	}
 }
+
+// FS-10: finding a file is not seeing it.
+func TestFindingIsNotReading(t *testing.T) {
+	s := configtest.New(t, func(p *config.Parameters) {
+		p.CoreTools = []string{"glob", "search_file_content", "list_directory", "edit", "read_file"}
+	})
+	s.Write("f", "a\n")
+	for tool, args := range map[string]map[string]any{
+		"glob": {"pattern": "*"}, "search_file_content": {"pattern": "a"}, "list_directory": {"dir_path": "."},
+	} {
+		r := s.Call(tool, args)
+		require.Equal(t, scheduler.StatusSuccess, r.Status, tool)
+		told := r.Result.LLMContent.String()
+		require.Contains(t, told, "f", tool)
+		require.NotContains(t, told, "sha256", tool)
+		require.NotContains(t, told, "version", tool)
+		require.Equal(t, fault.EditRequiresPriorRead, edits(t, s.Config, "f").Result.Error.Code, tool)
+	}
+	read(t, s.Config, "f")
+	require.Equal(t, scheduler.StatusSuccess, edits(t, s.Config, "f").Status)
+}
