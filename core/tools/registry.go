@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/fettle-dev/fettle/core/fault"
 )
@@ -19,6 +20,7 @@ import (
 type Registry struct {
 	log      *slog.Logger
 	discover []func(ctx context.Context) ([]DeclarativeTool, error)
+	hidden   func() []string
 
 	mu      sync.RWMutex
 	byName  map[string]*entry
@@ -33,6 +35,12 @@ type RegistryOptions struct {
 	// Discover finds tools of a session, in the groups discovered and MCP;
 	// see [Registry.Discover].
 	Discover []func(ctx context.Context) ([]DeclarativeTool, error)
+	// Hidden names the tools, by name or alias, that are of no use now, as the
+	// way out of a mode that is not in force: they stay registered, and can be
+	// called, and are not declared to a model. It is asked at each
+	// [Registry.Declarations], so it should be quick; it must be safe for
+	// concurrent use and may use the registry. Nil: no tool is hidden.
+	Hidden func() []string
 }
 
 // entry is one registered tool.
@@ -46,8 +54,16 @@ type entry struct {
 
 // listing is the tools in order, made once for many calls.
 type listing struct {
+	entries      []*entry
 	tools        []DeclarativeTool
 	names        []string
+	declarations []FunctionDeclaration
+	visible      atomic.Pointer[visible] // nil: none made yet
+}
+
+// visible is what is declared while some tools are hidden.
+type visible struct {
+	hidden       []string
 	declarations []FunctionDeclaration
 }
 
@@ -56,6 +72,7 @@ func NewRegistry(o RegistryOptions) *Registry {
 	r := &Registry{
 		log:      o.Logger,
 		discover: slices.Clone(o.Discover),
+		hidden:   o.Hidden,
 		byName:   make(map[string]*entry),
 		byAlias:  make(map[string][]*entry),
 	}
@@ -242,15 +259,22 @@ func (r *Registry) governedBy(name string) []string {
 	return names
 }
 
-// All returns the tools in listing order.
+// All returns the tools in listing order, hidden ones too.
 func (r *Registry) All() []DeclarativeTool { return r.list().tools }
 
-// Names returns the names of the tools in listing order.
+// Names returns the names of the tools of [Registry.All].
 func (r *Registry) Names() []string { return r.list().names }
 
-// Declarations returns what a model is told of the tools, in listing order.
-// The list is made anew only after a change.
-func (r *Registry) Declarations() []FunctionDeclaration { return r.list().declarations }
+// Declarations returns what a model is told of the tools that are not hidden
+// now, in listing order. The list is made anew only after a change of the
+// tools or of which are hidden.
+func (r *Registry) Declarations() []FunctionDeclaration {
+	l := r.list()
+	if r.hidden == nil {
+		return l.declarations
+	}
+	return l.without(r.hidden())
+}
 
 // Sort brings the listing into order now. Listings do so by themselves when
 // it is due, so that this only moves the work to a time of the caller's.
@@ -278,6 +302,7 @@ func (r *Registry) newListing() *listing {
 	}
 	slices.SortFunc(entries, compareEntries)
 	l := &listing{
+		entries:      entries,
 		tools:        make([]DeclarativeTool, len(entries)),
 		names:        make([]string, len(entries)),
 		declarations: make([]FunctionDeclaration, len(entries)),
@@ -286,6 +311,32 @@ func (r *Registry) newListing() *listing {
 		l.tools[i], l.names[i], l.declarations[i] = e.tool, e.spec.Name, e.spec.Declaration()
 	}
 	return l
+}
+
+// without returns the declarations but those of hidden tools. Two callers that
+// find them not made yet make equal ones.
+func (l *listing) without(hidden []string) []FunctionDeclaration {
+	if len(hidden) == 0 {
+		return l.declarations
+	}
+	if v := l.visible.Load(); v != nil && slices.Equal(v.hidden, hidden) {
+		return v.declarations
+	}
+	v := &visible{hidden: slices.Clone(hidden), declarations: make([]FunctionDeclaration, 0, len(l.entries))}
+	for i, e := range l.entries {
+		if !e.answersTo(hidden) {
+			v.declarations = append(v.declarations, l.declarations[i])
+		}
+	}
+	l.visible.Store(v)
+	return v.declarations
+}
+
+// answersTo reports whether one of the names is the tool's name or an alias.
+func (e *entry) answersTo(names []string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		return name == e.spec.Name || slices.Contains(e.spec.Aliases, name)
+	})
 }
 
 // Discover runs every discovery of the options, in their order and one after
