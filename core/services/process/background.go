@@ -3,6 +3,7 @@ package process
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 	"sync"
@@ -37,7 +38,7 @@ type background struct {
 	ended    chan struct{} // closed when it has ended and all its output is in unread
 
 	writing chan struct{} // holds a token while stdin is written to
-	stdin   *os.File      // nil once closed; held by the token
+	stdin   input         // nil once closed; held by the token
 
 	mu      sync.Mutex
 	unread  []byte
@@ -49,7 +50,9 @@ type background struct {
 
 // Start starts a command in the background and returns its handle. It ends
 // with [Service.Kill] or Close at the latest; ctx bounds the start alone. Its
-// stdin stays open for [Service.Write]. c.Output is not used.
+// stdin stays open for [Service.Write]. c.Output is not used. With c.PTY what is
+// written is what a person would type: \x03 interrupts, and what is typed is
+// shown again in the output.
 //
 // Errors: those of Run, and execution_failed where Options.MaxBackground run
 // already.
@@ -122,14 +125,28 @@ func (s *Service) forget() {
 	})
 }
 
+// input is where the stdin of a process is written to.
+type input interface {
+	io.WriteCloser
+	SetWriteDeadline(t time.Time) error
+}
+
 func (b *background) start(s *Service) error {
+	sink := func(p []byte) { b.take(p, s.o.UnreadBytes) }
+	if b.command.PTY {
+		var err error
+		if b.child, err = s.startShell(b.command, nil, sink); err != nil {
+			return err
+		}
+		b.stdin = typing{b.child.terminal}
+		return nil
+	}
 	in, stdin, err := os.Pipe()
 	if err != nil {
 		return cannotStart(err)
 	}
 	defer in.Close() //nolint:errcheck // nothing was written here
-	b.child, err = s.start(b.command.Line, b.command.Dir, in, func(p []byte) { b.take(p, s.o.UnreadBytes) })
-	if err != nil {
+	if b.child, err = s.startShell(b.command, in, sink); err != nil {
 		_ = stdin.Close()
 		return err
 	}

@@ -2,7 +2,6 @@ package process
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -20,11 +19,11 @@ import (
 // so waits for all.
 type child struct {
 	platform
+	starter
 	cmd      *exec.Cmd
-	begin    func(*exec.Cmd) error // starts cmd, confined where that is asked for
-	cookie   string                // in the environment of all that it starts
-	terminal *terminal             // nil: it has none
-	outs     []*os.File            // what is read
+	cookie   string     // in the environment of all that it starts
+	terminal *terminal  // nil: it has none
+	outs     []*os.File // what is read
 	quiet    time.Duration
 
 	exited  chan struct{} // closed when the process has ended
@@ -34,11 +33,27 @@ type child struct {
 	leaving atomic.Pointer[time.Time] // once set, reading ends with the quiet, or then
 }
 
-// newChild returns a child that is not started. begin starts cmd, whose
-// environment is to hold the cookie.
-func (s *Service) newChild(cmd *exec.Cmd, cookie string, begin func(*exec.Cmd) error) *child {
+// starter starts a child's process, confined or not, and is told of its end.
+type starter interface {
+	begin(cmd *exec.Cmd) error
+	halt()                  // ends what runs of it elsewhere than in its processes
+	ended(e Exit)           // tells how the process ended that was begun
+	failure(r Result) error // why what was begun did not run after all; nil where it did
+}
+
+// unconfined starts a process as it is.
+type unconfined struct{}
+
+func (unconfined) begin(cmd *exec.Cmd) error { return cmd.Start() }
+func (unconfined) halt()                     {}
+func (unconfined) ended(Exit)                {}
+func (unconfined) failure(Result) error      { return nil }
+
+// newChild returns a child that is not started. The environment of cmd is to
+// hold the cookie.
+func (s *Service) newChild(cmd *exec.Cmd, cookie string, by starter) *child {
 	return &child{
-		cmd: cmd, begin: begin, cookie: cookie, quiet: s.o.Quiet,
+		cmd: cmd, starter: by, cookie: cookie, quiet: s.o.Quiet,
 		exited: make(chan struct{}), drained: make(chan struct{}),
 	}
 }
@@ -65,7 +80,7 @@ func (s *Service) startShell(c Command, stdin *os.File, sink func([]byte)) (*chi
 	cookie := s.newCookie()
 	cmd := exec.Command(shell, "-c", line) //nolint:gosec,noctx // that is what it is for; ended as a group
 	cmd.Dir, cmd.Env = c.Dir, s.environment(c.Dir, cookie)
-	child := s.newChild(cmd, cookie, s.begin)
+	child := s.newChild(cmd, cookie, &confined{s})
 	if c.PTY {
 		return child, child.startAtTerminal(c, sink)
 	}

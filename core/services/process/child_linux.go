@@ -40,9 +40,10 @@ func (g group) pids() []int {
 }
 
 // launch starts the shell in a session of its own: one group that holds what
-// it starts, and no terminal that something could ask at.
+// it starts, and either a terminal of its own or none that something could ask
+// at.
 func (c *child) launch(cmd *exec.Cmd) error {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: c.terminal != nil} // the child's descriptor 0
 	if err := c.begin(cmd); err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ func (g group) empty() bool { return g.pid == 0 }
 func (g group) pids() []int { return nil }
 
 func (c *child) launch(cmd *exec.Cmd) error {
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: c.terminal != nil} // the child's descriptor 0
 	if err := c.begin(cmd); err != nil {
 		return err
 	}

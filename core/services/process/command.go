@@ -92,6 +92,9 @@ func (s *Service) Run(ctx context.Context, c Command) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	if child.terminal != nil {
+		child.terminal.endInput()
+	}
 	var r Result
 	r.Ending = child.supervise(ctx, &s.o, s.closing)
 	var left group

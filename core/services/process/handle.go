@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -175,7 +176,7 @@ func (b *background) write(ctx context.Context, data string) error {
 		}
 		_ = stdin.SetWriteDeadline(time.Unix(1, 0))
 	}()
-	_, err := stdin.WriteString(data)
+	_, err := io.WriteString(stdin, data)
 	close(give)
 	<-watching
 	if errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() == nil {
