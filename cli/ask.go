@@ -10,15 +10,28 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
-// attachTerminal lets the person at the terminal answer what is asked on a
-// bus, and returns what ends that. Without a terminal it does nothing, so that
-// an ask is a refusal. A question is shown on stderr, so stderr must be a
-// terminal; the answer is read from the terminal itself, not from stdin, which
-// may hold arguments (stdinTaken).
-func (p *program) attachTerminal(ctx context.Context, b *bus.MessageBus, stdinTaken bool) (detach func()) {
+// attachPerson lets the person at the terminal see what the calls of a session
+// print and answer what they ask, and returns that session and what ends this.
+// All of it is shown on stderr; where that is no terminal nothing is shown, and
+// an ask is a refusal.
+func (p *program) attachPerson(ctx context.Context, s session, stdinTaken bool) (attached session, detach func()) {
 	if !isTerminal(p.err) {
-		return func() {}
+		return s, func() {}
 	}
+	on := &screen{w: p.err}
+	l, stop := attachLive(context.WithoutCancel(ctx), s.MessageBus(), on, wantsColour(p.err)) // what ends with ctx still prints
+	leave := p.attachTerminal(ctx, s.MessageBus(), on, stdinTaken)
+	return watched{s, l}, func() {
+		leave()
+		stop()
+	}
+}
+
+// attachTerminal lets the person at the terminal that is shown answer what is
+// asked on a bus, and returns what ends that. The answer is read from the
+// terminal itself, not from stdin, which may hold arguments (stdinTaken); where
+// neither can be read nobody is asked.
+func (p *program) attachTerminal(ctx context.Context, b *bus.MessageBus, on *screen, stdinTaken bool) (detach func()) {
 	in, err := os.Open(terminalName())
 	closeIn := func() { _ = in.Close() }
 	if err != nil {
@@ -28,8 +41,9 @@ func (p *program) attachTerminal(ctx context.Context, b *bus.MessageBus, stdinTa
 		in, _ = p.in.(*os.File)
 		closeIn = func() {}
 	}
-	t := newTerminal(in, p.err, wantsColour(p.err))
+	t := newTerminal(in, on, wantsColour(p.err))
 	t.tty = in
+	t.columns = func() int { return columnsOf(p.err) }
 	leave := t.attach(ctx, b)
 	return func() {
 		leave()

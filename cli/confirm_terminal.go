@@ -3,27 +3,27 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"os"
-	"sync"
 
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
-// terminal is a person at a terminal who answers confirmations.
+// terminal is a person at a terminal who is asked.
 type terminal struct {
-	lines  *lineReader
-	tty    *os.File // the terminal that lines come from; nil: it is none
-	colour bool
-	edit   func(ctx context.Context, name, content string) (string, error)
+	lines   *lineReader
+	tty     *os.File // the terminal that lines come from; nil: it is none
+	screen  *screen
+	colour  bool
+	columns func() int // how many characters of prose go into a line
+	edit    func(ctx context.Context, name, content string) (string, error)
 
-	mu  sync.Mutex // guards out
-	out io.Writer
+	asking chan struct{} // holds one: a question is being asked
 }
 
-func newTerminal(in io.Reader, out io.Writer, colour bool) *terminal {
-	t := &terminal{lines: newLineReader(in), out: out, colour: colour}
+func newTerminal(in io.Reader, on *screen, colour bool) *terminal {
+	t := &terminal{lines: newLineReader(in), screen: on, colour: colour, asking: make(chan struct{}, 1)}
+	t.columns = func() int { return usualColumns }
 	t.edit = t.inEditor
 	return t
 }
@@ -31,59 +31,83 @@ func newTerminal(in io.Reader, out io.Writer, colour bool) *terminal {
 // attach subscribes the person to the questions of a bus; they come one at a
 // time. The function that ends it returns once nobody is asked any more.
 func (t *terminal) attach(ctx context.Context, b *bus.MessageBus) (detach func()) {
-	var questions *bus.Subscription
-	subscribed := make(chan struct{})
-	questions = bus.Subscribe(ctx, b, func(ctx context.Context, q bus.ToolConfirmationRequest) {
-		if !t.answer(ctx, b, q) {
-			<-subscribed
-			questions.Decline(q.CorrelationID)
-		}
-	})
-	close(subscribed)
-	rules := bus.Subscribe(ctx, b, func(_ context.Context, u bus.UpdatePolicy) {
-		t.say("Remembered: %s\n", describeRule(u))
-	})
+	subscriptions := []*bus.Subscription{
+		hear(ctx, t, b, t.answer),
+		hear(ctx, t, b, t.answerAll),
+		bus.Subscribe(ctx, b, func(_ context.Context, u bus.UpdatePolicy) {
+			t.screen.say("Remembered: %s\n", describeRule(u))
+		}),
+	}
 	return func() {
-		for _, s := range []*bus.Subscription{questions, rules} {
+		for _, s := range subscriptions {
 			s.Unsubscribe()
 			<-s.Done()
 		}
 	}
 }
 
-// say prints a line or more. It reports whether that was shown.
-func (t *terminal) say(format string, args ...any) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	_, err := fmt.Fprintf(t.out, format, args...)
-	return err == nil
+// asked is a question on a bus.
+type asked interface {
+	bus.Message
+	Correlation() string
+}
+
+// hear subscribes a person to the questions of one type. ask puts one to the
+// person, when no other is, and reports whether it could be shown.
+func hear[Q asked](ctx context.Context, t *terminal, b *bus.MessageBus, ask func(context.Context, *bus.MessageBus, Q) bool) *bus.Subscription {
+	var s *bus.Subscription
+	subscribed := make(chan struct{})
+	s = bus.Subscribe(ctx, b, func(ctx context.Context, q Q) {
+		select {
+		case t.asking <- struct{}{}:
+			defer func() { <-t.asking }()
+		case <-ctx.Done():
+			return
+		}
+		if ctx.Err() == nil && !ask(ctx, b, q) {
+			<-subscribed
+			s.Decline(q.Correlation())
+		}
+	})
+	close(subscribed)
+	return s
 }
 
 // answer puts a question to the person and publishes what the person says. A
 // question that ends meanwhile gets none. It reports whether the question could
 // be shown; if not, there is no answer either.
 func (t *terminal) answer(ctx context.Context, b *bus.MessageBus, q bus.ToolConfirmationRequest) (shown bool) {
-	if !t.say("%s", renderQuestion(q, t.colour)) {
+	if !t.screen.say("%s", renderQuestion(q, t.colour)) {
 		return false
 	}
 	response, ok := t.choose(ctx, q)
 	if !ok {
-		if errors.Is(context.Cause(ctx), bus.ErrAnswered) {
-			t.say("\nAnswered elsewhere.\n")
-		} else {
-			t.say("\n") // what follows begins on a line of its own
-		}
+		t.ended(ctx)
 		return true
 	}
-	switch err := b.Publish(response); {
-	case errors.Is(err, bus.ErrAnswered):
-		t.say("This was answered elsewhere before; your answer does not count.\n")
-	case errors.Is(err, bus.ErrWithdrawn), errors.Is(err, bus.ErrUnknownQuestion):
-		t.say("The call has ended meanwhile; your answer does not count.\n")
-	case err != nil:
-		t.say("Your answer did not arrive: %s\n", oneLine(err.Error()))
-	}
+	t.publish(b, response)
 	return true
+}
+
+// ended leaves a question that has ended without the person's answer.
+func (t *terminal) ended(ctx context.Context) {
+	if errors.Is(context.Cause(ctx), bus.ErrAnswered) {
+		t.screen.say("\nAnswered elsewhere.\n")
+		return
+	}
+	t.screen.say("\n") // what follows begins on a line of its own
+}
+
+// publish hands an answer over, and tells the person where it comes too late.
+func (t *terminal) publish(b *bus.MessageBus, answer bus.Answer) {
+	switch err := b.Publish(answer); {
+	case errors.Is(err, bus.ErrAnswered):
+		t.screen.say("This was answered elsewhere before; your answer does not count.\n")
+	case errors.Is(err, bus.ErrWithdrawn), errors.Is(err, bus.ErrUnknownQuestion):
+		t.screen.say("The call has ended meanwhile; your answer does not count.\n")
+	case err != nil:
+		t.screen.say("Your answer did not arrive: %s\n", oneLine(err.Error()))
+	}
 }
 
 // choose reads keys until one stands for an answer. What was typed before all
@@ -94,7 +118,7 @@ func (t *terminal) choose(ctx context.Context, q bus.ToolConfirmationRequest) (b
 	r := bus.ToolConfirmationResponse{CorrelationID: q.CorrelationID, Outcome: bus.Cancel}
 	t.lines.discard(t.tty)
 	for {
-		t.say("%s", renderKeys(offered, t.colour))
+		t.screen.say("%s", renderKeys(offered, t.colour))
 		line, err := t.lines.read(ctx)
 		if ctx.Err() != nil {
 			return r, false
@@ -112,7 +136,7 @@ func (t *terminal) choose(ctx context.Context, q bus.ToolConfirmationRequest) (b
 				return r, false
 			}
 			if err != nil {
-				t.say("%s\n", printable(sentence(err.Error())))
+				t.screen.say("%s\n", printable(sentence(err.Error())))
 				t.lines.discard(t.tty)
 				continue
 			}

@@ -45,7 +45,7 @@ type person struct {
 func newPerson(t *testing.T, in io.Reader) *person {
 	t.Helper()
 	p := &person{bus: bus.New(bus.Options{}), shown: new(bytes.Buffer)}
-	p.terminal = newTerminal(in, p.shown, false)
+	p.terminal = newTerminal(in, &screen{w: p.shown}, false)
 	p.edit = func(context.Context, string, string) (string, error) {
 		return "", errors.New("there is no editor here")
 	}
@@ -57,9 +57,9 @@ func newPerson(t *testing.T, in io.Reader) *person {
 	return p
 }
 
-func (p *person) screen() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+func (p *person) sees() string {
+	p.screen.mu.Lock()
+	defer p.screen.mu.Unlock()
 	return p.shown.String()
 }
 
@@ -126,7 +126,7 @@ func TestEditKey(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, bus.ModifyWithEditor, r.Outcome)
 	require.Equal(t, "mine\n", *r.Payload.NewContent)
-	require.Contains(t, p.screen(), everyKey+"The editor failed.\n"+everyKey+"Nothing was changed in the editor.\n"+everyKey)
+	require.Contains(t, p.sees(), everyKey+"The editor failed.\n"+everyKey+"Nothing was changed in the editor.\n"+everyKey)
 }
 
 func TestEditKeyWithoutContent(t *testing.T) {
@@ -134,7 +134,7 @@ func TestEditKeyWithoutContent(t *testing.T) {
 	r, err := bus.Ask(t.Context(), p.bus, bus.ToolConfirmationRequest{Outcomes: everyOutcome, Details: bus.Confirmation{InfoDetails: &bus.InfoDetails{Prompt: "p"}}})
 	require.NoError(t, err)
 	require.Equal(t, bus.Cancel, r.Outcome)
-	require.Contains(t, p.screen(), "There is no content to edit.\n")
+	require.Contains(t, p.sees(), "There is no content to edit.\n")
 }
 
 // Two calls may ask at once; the person is asked one after the other.
@@ -154,7 +154,7 @@ func TestQuestionsComeOneAtATime(t *testing.T) {
 	_, err = io.WriteString(keys, "n\n")
 	require.NoError(t, err)
 	require.Equal(t, bus.Cancel, <-answers)
-	require.Equal(t, 2, strings.Count(p.screen(), "Confirm Write: a.txt"))
+	require.Equal(t, 2, strings.Count(p.sees(), "Confirm Write: a.txt"))
 	require.NoError(t, keys.Close())
 }
 
@@ -172,11 +172,11 @@ func TestAnsweredElsewhere(t *testing.T) {
 			first <- r.Outcome
 		}()
 		synctest.Wait() // the person is looking at it
-		require.True(t, strings.HasSuffix(p.screen(), everyKey))
+		require.True(t, strings.HasSuffix(p.sees(), everyKey))
 		require.NoError(t, p.bus.Publish(bus.ToolConfirmationResponse{CorrelationID: "q1", Confirmed: true, Outcome: bus.ProceedOnce}))
 		synctest.Wait()
 		require.Equal(t, bus.ProceedOnce, <-first)
-		require.True(t, strings.HasSuffix(p.screen(), everyKey+"\nAnswered elsewhere.\n"))
+		require.True(t, strings.HasSuffix(p.sees(), everyKey+"\nAnswered elsewhere.\n"))
 
 		second := make(chan bus.Outcome, 1)
 		go func() {
@@ -212,7 +212,7 @@ func TestAnswerComesTooLate(t *testing.T) {
 			synctest.Wait()
 
 			var shown bytes.Buffer
-			newTerminal(strings.NewReader("y\n"), &shown, false).answer(t.Context(), b, q)
+			newTerminal(strings.NewReader("y\n"), &screen{w: &shown}, false).answer(t.Context(), b, q)
 			require.True(t, strings.HasSuffix(shown.String(), want), "%s", shown.String())
 			another.Unsubscribe()
 			cancel()
@@ -235,7 +235,7 @@ func TestQuestionEndsWithItsCall(t *testing.T) {
 		cancel()
 		require.ErrorIs(t, <-ended, context.Canceled)
 		synctest.Wait()
-		require.True(t, strings.HasSuffix(p.screen(), "[n]o > \n"))
+		require.True(t, strings.HasSuffix(p.sees(), "[n]o > \n"))
 		require.NoError(t, keys.Close())
 	})
 }
@@ -245,7 +245,7 @@ func TestDetachEndsTheQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		in, keys := io.Pipe()
 		b := bus.New(bus.Options{})
-		detach := newTerminal(in, io.Discard, false).attach(t.Context(), b)
+		detach := newTerminal(in, &screen{w: io.Discard}, false).attach(t.Context(), b)
 		require.True(t, b.Listening(bus.TypeToolConfirmationRequest))
 		ended := make(chan error, 1)
 		go func() {
@@ -263,7 +263,7 @@ func TestDetachEndsTheQuestion(t *testing.T) {
 // What could not be shown is not approved, whatever is typed (AR-24).
 func TestQuestionThatCannotBeShown(t *testing.T) {
 	b := bus.New(bus.Options{})
-	detach := newTerminal(strings.NewReader("y\n"), brokenWriter{}, false).attach(t.Context(), b)
+	detach := newTerminal(strings.NewReader("y\n"), &screen{w: brokenWriter{}}, false).attach(t.Context(), b)
 	_, err := bus.Ask(t.Context(), b, editQuestion(bus.ProceedOnce))
 	require.Equal(t, bus.ErrNobody, err)
 	detach()
@@ -273,7 +273,7 @@ func TestQuestionThatCannotBeShown(t *testing.T) {
 func TestQuestionIsLeftToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := bus.New(bus.Options{})
-		detach := newTerminal(strings.NewReader("y\n"), brokenWriter{}, false).attach(t.Context(), b)
+		detach := newTerminal(strings.NewReader("y\n"), &screen{w: brokenWriter{}}, false).attach(t.Context(), b)
 		other := bus.Subscribe(t.Context(), b, func(context.Context, bus.ToolConfirmationRequest) {})
 		q := editQuestion(bus.ProceedOnce)
 		q.CorrelationID = "q1"
@@ -299,7 +299,7 @@ func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("gone") }
 func TestNoTerminalNobodyAttached(t *testing.T) {
 	b := bus.New(bus.Options{})
 	p := &program{in: strings.NewReader("y\n"), out: io.Discard, err: io.Discard}
-	detach := p.attachTerminal(t.Context(), b, false)
+	_, detach := p.attachPerson(t.Context(), &fakeSession{bus: b}, false)
 	_, err := bus.Ask(t.Context(), b, editQuestion(bus.ProceedOnce))
 	require.ErrorIs(t, err, bus.ErrNobody)
 	detach()
@@ -323,7 +323,7 @@ func TestRememberedIsTold(t *testing.T) {
 		p := newPerson(t, strings.NewReader(""))
 		require.NoError(t, p.bus.Publish(bus.UpdatePolicy{ToolName: "a\x1bb"}))
 		synctest.Wait()
-		require.Equal(t, "Remembered: a<U+001B>b; until this session ends.\n", p.screen())
+		require.Equal(t, "Remembered: a<U+001B>b; until this session ends.\n", p.sees())
 	})
 }
 

@@ -108,7 +108,7 @@ func (t *terminal) runEditor(ctx context.Context, command []string) error {
 		}
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = screen, screen, screen
 		if runtime.GOOS == "windows" { // where reading and writing are two files
-			cmd.Stdin, cmd.Stdout, cmd.Stderr = t.tty, t.out, t.out
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = t.tty, t.screen.w, t.screen.w
 		}
 		fd := int(screen.Fd())
 		if state, err := term.GetState(fd); err == nil {

@@ -44,7 +44,7 @@ printf 'mine\r\n' >"$2"
 `)
 	log := filepath.Join(t.TempDir(), "log")
 	t.Setenv("LOG", log)
-	term := newTerminal(strings.NewReader(""), io.Discard, false)
+	term := newTerminal(strings.NewReader(""), &screen{w: io.Discard}, false)
 	got, err := term.inEditor(t.Context(), "a.go", "package a\n")
 	require.NoError(t, err)
 	require.Equal(t, "mine\r\n", got)
@@ -64,7 +64,7 @@ func TestEditorFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			script(t, c.script)
-			_, err := newTerminal(strings.NewReader(""), io.Discard, false).inEditor(t.Context(), "a.go", "package a\n")
+			_, err := newTerminal(strings.NewReader(""), &screen{w: io.Discard}, false).inEditor(t.Context(), "a.go", "package a\n")
 			require.ErrorContains(t, err, c.want)
 			require.Empty(t, left(t))
 		})
@@ -82,7 +82,7 @@ func TestEditorEndsWithItsQuestion(t *testing.T) {
 		defer cancel()
 		_, _ = os.ReadFile(started) // until the editor runs
 	}()
-	_, err := newTerminal(strings.NewReader(""), io.Discard, false).inEditor(ctx, "a.go", "package a\n")
+	_, err := newTerminal(strings.NewReader(""), &screen{w: io.Discard}, false).inEditor(ctx, "a.go", "package a\n")
 	require.Error(t, err)
 	require.Empty(t, left(t))
 }

@@ -70,10 +70,11 @@ func (p *program) withSession(ctx context.Context, o sessionOptions, use func(se
 }
 
 // withCalls is withSession for commands that may change files of the person's,
-// who is asked at the terminal; stdinTaken says that stdin holds no answers.
+// who watches them and is asked at the terminal; stdinTaken says that stdin holds no answers.
 func (p *program) withCalls(ctx context.Context, o sessionOptions, stdinTaken bool, use func(session) error) error {
 	return p.withSession(ctx, o, func(s session) error {
-		defer p.attachTerminal(ctx, s.MessageBus(), stdinTaken)()
+		s, detach := p.attachPerson(ctx, s, stdinTaken)
+		defer detach()
 		p.tellProblems(s)
 		for _, notice := range s.Recover(ctx) {
 			p.complain(errors.New(notice))

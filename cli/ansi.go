@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// ansiFilter lets through what a terminal shows of a program's output: text,
+// line feeds, carriage returns, tabs and, with colour, the sequences that set
+// colours and styles. What a terminal would obey beside that is dropped: other
+// sequences (of the cursor, the screen, the title, the clipboard, modes),
+// control characters and marks that turn the direction of writing. A sequence
+// may be split over several pieces. The zero value is ready for the first piece,
+// without colour.
+type ansiFilter struct {
+	colour bool
+
+	state  ansiState
+	params []byte // of a control sequence
+	other  bool   // the control sequence is none that sets a style
+	styled bool   // a style is on
+	open   bool   // the last line is not ended
+	rest   string // the begin of a character
+}
+
+// ansiState is where in a sequence an [ansiFilter] stands.
+type ansiState int
+
+const (
+	ansiText    ansiState = iota
+	ansiEscape            // after ESC
+	ansiControl           // in a control sequence, ESC [
+	ansiString            // in a string, as that of a title or for the clipboard
+)
+
+// maxStyle is the length of the longest sequence that sets styles.
+const maxStyle = 64
+
+// filter returns what is shown of the next piece of output.
+func (f *ansiFilter) filter(piece string) string {
+	piece = f.rest + piece
+	f.rest = ""
+	var b strings.Builder
+	b.Grow(len(piece))
+	for i := 0; i < len(piece); {
+		r, n := utf8.DecodeRuneInString(piece[i:])
+		if r == utf8.RuneError && !utf8.FullRuneInString(piece[i:]) {
+			f.rest = piece[i:]
+			break
+		}
+		i += n
+		f.step(&b, r)
+	}
+	return b.String()
+}
+
+// end returns what has to follow the last piece: an end of the styles that are
+// on, and of the last line.
+func (f *ansiFilter) end() string {
+	text := ""
+	if f.styled {
+		text = string(styleReset)
+	}
+	if f.open {
+		text += "\n"
+	}
+	*f = ansiFilter{colour: f.colour}
+	return text
+}
+
+// step takes the next character.
+func (f *ansiFilter) step(b *strings.Builder, r rune) {
+	switch { // what ends any sequence
+	case r == '\x1b':
+		f.state = ansiEscape
+		return
+	case r == '\u009b':
+		f.control()
+		return
+	case r == '\u0090' || r == '\u0098' || r >= '\u009d' && r <= '\u009f':
+		f.state = ansiString
+		return
+	case f.state != ansiText && (r == '\n' || r == '\x18' || r == '\x1a' || r == '\u009c'):
+		f.state = ansiText // a line feed too, so that no more than a line is lost to what never ends
+	}
+	switch f.state {
+	case ansiText:
+		f.text(b, r)
+	case ansiEscape:
+		f.escape(r)
+	case ansiControl:
+		f.controlStep(b, r)
+	case ansiString:
+		if r == '\a' {
+			f.state = ansiText
+		}
+	}
+}
+
+func (f *ansiFilter) text(b *strings.Builder, r rune) {
+	switch {
+	case r == '\n':
+		f.open = false
+	case r == '\r':
+	case obeyed(r):
+		return
+	default:
+		f.open = true
+	}
+	b.WriteRune(r)
+}
+
+// escape takes what follows ESC.
+func (f *ansiFilter) escape(r rune) {
+	switch {
+	case r == '[':
+		f.control()
+	case strings.ContainsRune("]PX^_", r):
+		f.state = ansiString
+	case r >= ' ' && r <= '/': // one more follows
+	default:
+		f.state = ansiText
+	}
+}
+
+// control begins a control sequence.
+func (f *ansiFilter) control() {
+	f.state, f.params, f.other = ansiControl, f.params[:0], false
+}
+
+func (f *ansiFilter) controlStep(b *strings.Builder, r rune) {
+	switch {
+	case r >= '0' && r <= ';' && len(f.params) < maxStyle:
+		f.params = append(f.params, byte(r))
+	case r >= ' ' && r <= '?':
+		f.other = true
+	case r < ' ' || r == '\x7f': // ignored inside
+	default:
+		f.state = ansiText
+		if r == 'm' && !f.other && f.colour {
+			f.styled = strings.Trim(string(f.params), "0;") != ""
+			b.WriteString("\x1b[" + string(f.params) + "m")
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"context"
+	"sync"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/scheduler"
+)
+
+// live shows a person what calls print while they run. Its zero value is not
+// usable; see [attachLive].
+type live struct {
+	screen       *screen
+	subscription *bus.Subscription
+
+	// Of the handler's goroutine alone.
+	filter ansiFilter
+	shown  string // id of the call whose output was shown last
+	missed int64  // messages that were dropped before that call ended
+
+	mu     sync.Mutex
+	ending map[string]chan struct{} // closed when all output of the call with that id was shown
+}
+
+// attachLive shows the live output on a bus until detach is called.
+func attachLive(ctx context.Context, b *bus.MessageBus, s *screen, colour bool) (l *live, detach func()) {
+	l = &live{screen: s, filter: ansiFilter{colour: colour}, ending: map[string]chan struct{}{}}
+	ready := make(chan struct{})
+	l.subscription = bus.Observe(ctx, b, func(_ context.Context, m bus.Message) {
+		<-ready
+		l.handle(m)
+	})
+	close(ready)
+	return l, func() {
+		l.subscription.Unsubscribe()
+		<-l.subscription.Done()
+	}
+}
+
+// run runs a call, and returns once all that it printed was shown.
+func (l *live) run(ctx context.Context, s session, r scheduler.Request) scheduler.Response {
+	ended := make(chan struct{})
+	l.mu.Lock()
+	l.ending[r.CallID] = ended
+	l.mu.Unlock()
+	resp := s.Run(ctx, r)
+	select {
+	case <-ended:
+	case <-l.subscription.Done():
+	}
+	return resp
+}
+
+func (l *live) handle(m bus.Message) {
+	switch m := m.(type) {
+	case bus.ToolOutput:
+		if m.CallID != l.shown {
+			l.close()
+			l.shown = m.CallID
+		}
+		if text := l.filter.filter(m.Chunk); text != "" {
+			l.screen.live(text, l.filter.open)
+		}
+	case bus.ToolCallsUpdate:
+		for _, call := range m.ToolCalls {
+			if call.Status.Final() {
+				l.end(call.CallID)
+			}
+		}
+	}
+}
+
+// close ends the output that was shown last.
+func (l *live) close() {
+	if text := l.filter.end(); text != "" {
+		l.screen.live(text, false)
+	}
+	l.shown = ""
+}
+
+// end tells who waits for a call's output.
+func (l *live) end(id string) {
+	l.mu.Lock()
+	ended := l.ending[id]
+	delete(l.ending, id)
+	l.mu.Unlock()
+	if ended == nil {
+		return
+	}
+	if id == l.shown {
+		l.close()
+	}
+	if missed := l.subscription.Dropped(); missed > l.missed {
+		l.missed = missed
+		l.screen.say("[Some of the output came too fast to be shown here.]\n")
+	}
+	close(ended)
+}
+
+// watched is a session whose calls are watched by a person.
+type watched struct {
+	session
+	live *live
+}
+
+func (w watched) Run(ctx context.Context, r scheduler.Request) scheduler.Response {
+	return w.live.run(ctx, w.session, r)
+}
