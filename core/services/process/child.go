@@ -1,7 +1,6 @@
 package process
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -82,7 +81,7 @@ func (s *Service) startShell(c Command, stdin *os.File, sink func([]byte)) (*chi
 	cmd.Dir, cmd.Env = c.Dir, s.environment(c.Dir, cookie)
 	child := s.newChild(cmd, cookie, &confined{s})
 	if c.PTY {
-		return child, child.startAtTerminal(c, sink)
+		return child, cannotStart(child.startAtTerminal(c, sink))
 	}
 	r, w, err := os.Pipe()
 	if err != nil {
@@ -93,7 +92,7 @@ func (s *Service) startShell(c Command, stdin *os.File, sink func([]byte)) (*chi
 	if stdin != nil {
 		cmd.Stdin = stdin
 	}
-	return child, child.start(stream{r, sink})
+	return child, cannotStart(child.start(stream{r, sink}))
 }
 
 // startAtTerminal starts the child at a terminal of its own.
@@ -126,7 +125,7 @@ func (c *child) start(outputs ...stream) error {
 	c.began = time.Now()
 	if err := c.launch(c.cmd); err != nil {
 		c.closeOutputs()
-		return cannotStart(err)
+		return err
 	}
 	go func() {
 		defer close(c.exited)
@@ -153,7 +152,11 @@ func (c *child) closeOutputs() {
 	}
 }
 
+// cannotStart says why a command did not start; nil where it did.
 func cannotStart(err error) error {
+	if err == nil || fault.As(err) != nil {
+		return err
+	}
 	return fault.Wrap(fault.ShellExecuteError, "process.start", fmt.Sprintf("The command could not be started: %v.", err),
 		"Check the folder that it is to run in; put a very long command into a script.", err)
 }
@@ -199,104 +202,4 @@ func (c *child) stopReading() {
 		c.readUntil(out, end)
 	}
 	<-c.drained
-}
-
-// supervise waits until the command has ended, and ends it where ctx or
-// closing or a limit does.
-func (c *child) supervise(ctx context.Context, o *Options, closing <-chan struct{}) Ending {
-	total, idle := after(o.Total), after(o.Idle)
-	defer total.Stop()
-	defer idle.Stop()
-	var why Ending
-	for why == "" {
-		select {
-		case <-c.exited:
-			return ""
-		case <-ctx.Done():
-			why = Cancelled
-		case <-closing:
-			why = Closed
-		case <-total.C:
-			why = TotalLimit
-		case <-idle.C:
-			if rest := o.Idle - c.silent(); rest > 0 {
-				idle.Reset(rest)
-				continue
-			}
-			why = IdleLimit
-		}
-	}
-	select {
-	case <-c.exited: // at the same moment
-		return ""
-	default:
-	}
-	c.end(o.Grace)
-	return why
-}
-
-// after returns a timer of limit, one that never fires where that is negative.
-func after(limit time.Duration) *time.Timer {
-	if limit < 0 {
-		t := time.NewTimer(time.Hour)
-		t.Stop()
-		return t
-	}
-	return time.NewTimer(limit)
-}
-
-// end ends all that belongs to the command, and waits for it.
-func (c *child) end(grace time.Duration) {
-	if grace >= 0 {
-		c.terminate()
-		c.gone(grace)
-	}
-	c.halt()
-	const killing = 5 * time.Second // what is still there then is stuck in the kernel
-	for end := time.Now().Add(killing); ; {
-		c.kill() // also where all seem gone: what cannot be seen may be left
-		if c.gone(20*time.Millisecond) || time.Now().After(end) {
-			break
-		}
-	}
-	<-c.exited
-}
-
-// gone reports whether the shell and all that belongs to it ended within limit.
-func (c *child) gone(limit time.Duration) bool {
-	timeout := time.NewTimer(limit)
-	defer timeout.Stop()
-	select {
-	case <-c.exited:
-	case <-timeout.C:
-		return false
-	}
-	const step = 5 * time.Millisecond
-	again := time.NewTicker(step)
-	defer again.Stop()
-	for c.lives() {
-		select {
-		case <-again.C:
-		case <-timeout.C:
-			return false
-		}
-	}
-	return true
-}
-
-// finish ends the reading, and releases what the ended process holds. It
-// returns how that ended, and what it left running.
-func (c *child) finish() (Exit, group) {
-	<-c.exited
-	c.beforeFinish()
-	select {
-	case <-c.drained:
-	default:
-		c.stopReading()
-	}
-	c.closeOutputs()
-	left := c.leftBehind(time.Since(c.began))
-	exit := c.reap(c.cmd)
-	c.ended(exit)
-	return exit, left
 }

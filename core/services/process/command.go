@@ -36,6 +36,8 @@ const (
 	Closed     Ending = "closed"    // the session
 	TotalLimit Ending = "total"     // Options.Total
 	IdleLimit  Ending = "idle"      // Options.Idle
+
+	OutputLimit Ending = "output" // Program.MaxBytes; programs alone
 )
 
 // Exit is how a process ended.
@@ -96,7 +98,7 @@ func (s *Service) Run(ctx context.Context, c Command) (Result, error) {
 		child.terminal.endInput()
 	}
 	var r Result
-	r.Ending = child.supervise(ctx, &s.o, s.closing)
+	r.Ending = child.supervise(ctx, limits{total: s.o.Total, idle: s.o.Idle, grace: s.o.Grace}, s.closing)
 	var left group
 	r.Exit, left = child.finish()
 	r.Duration = time.Since(child.began)

@@ -1,0 +1,115 @@
+package process
+
+import (
+	"context"
+	"time"
+)
+
+// limits end a child that does not end itself.
+type limits struct {
+	total, idle time.Duration   // negative: no limit
+	grace       time.Duration   // between SIGTERM and SIGKILL
+	over        <-chan struct{} // closed when it has printed too much; nil: it may
+}
+
+// supervise waits until the child has ended, and ends it where ctx or closing
+// or a limit does.
+func (c *child) supervise(ctx context.Context, l limits, closing <-chan struct{}) Ending {
+	total, idle := after(l.total), after(l.idle)
+	defer total.Stop()
+	defer idle.Stop()
+	var why Ending
+	for why == "" {
+		select {
+		case <-c.exited:
+			return ""
+		case <-ctx.Done():
+			why = Cancelled
+		case <-closing:
+			why = Closed
+		case <-l.over:
+			why = OutputLimit
+		case <-total.C:
+			why = TotalLimit
+		case <-idle.C:
+			if rest := l.idle - c.silent(); rest > 0 {
+				idle.Reset(rest)
+				continue
+			}
+			why = IdleLimit
+		}
+	}
+	select {
+	case <-c.exited: // at the same moment
+		return ""
+	default:
+	}
+	c.end(l.grace)
+	return why
+}
+
+// after returns a timer of limit, one that never fires where that is negative.
+func after(limit time.Duration) *time.Timer {
+	if limit < 0 {
+		t := time.NewTimer(time.Hour)
+		t.Stop()
+		return t
+	}
+	return time.NewTimer(limit)
+}
+
+// end ends all that belongs to the command, and waits for it.
+func (c *child) end(grace time.Duration) {
+	if grace >= 0 {
+		c.terminate()
+		c.gone(grace)
+	}
+	c.halt()
+	const killing = 5 * time.Second // what is still there then is stuck in the kernel
+	for end := time.Now().Add(killing); ; {
+		c.kill() // also where all seem gone: what cannot be seen may be left
+		if c.gone(20*time.Millisecond) || time.Now().After(end) {
+			break
+		}
+	}
+	<-c.exited
+}
+
+// gone reports whether the shell and all that belongs to it ended within limit.
+func (c *child) gone(limit time.Duration) bool {
+	timeout := time.NewTimer(limit)
+	defer timeout.Stop()
+	select {
+	case <-c.exited:
+	case <-timeout.C:
+		return false
+	}
+	const step = 5 * time.Millisecond
+	again := time.NewTicker(step)
+	defer again.Stop()
+	for c.lives() {
+		select {
+		case <-again.C:
+		case <-timeout.C:
+			return false
+		}
+	}
+	return true
+}
+
+// finish ends the reading, and releases what the ended process holds. It
+// returns how that ended, and what it left running.
+func (c *child) finish() (Exit, group) {
+	<-c.exited
+	c.beforeFinish()
+	select {
+	case <-c.drained:
+	default:
+		c.stopReading()
+	}
+	c.closeOutputs()
+	left := c.leftBehind(time.Since(c.began))
+	exit := c.reap(c.cmd)
+	c.ended(exit)
+	return exit, left
+}
