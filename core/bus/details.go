@@ -84,12 +84,13 @@ type Explanation struct {
 	Decision string `json:"decision"` // allow, deny or ask_user
 	Rule     string `json:"rule"`
 	Tier     string `json:"tier"`
-	Source   string `json:"source"`            // file, flag or table that holds the rule
-	Line     int    `json:"line"`              // 1-based, in Source; 0: not in a file
-	Reason   string `json:"reason"`            // for a person
-	Remedy   string `json:"remedy,omitempty"`  // what would change the decision
-	Message  string `json:"message,omitempty"` // the denying rule's own words
-	Parts    []Part `json:"parts"`             // of a command line
+	Source   string `json:"source"`             // file, flag or table that holds the rule
+	Line     int    `json:"line"`               // 1-based, in Source; 0: not in a file
+	Reason   string `json:"reason"`             // for a person
+	Remedy   string `json:"remedy,omitempty"`   // what would change the decision
+	Message  string `json:"message,omitempty"`  // the denying rule's own words
+	Confined string `json:"confined,omitempty"` // what confines the command, as "landlock"; "" is nothing
+	Parts    []Part `json:"parts"`              // of a command line
 }
 
 // Part is the decision on one part of a command line.

@@ -21,10 +21,14 @@ type Call struct {
 	ServerTool  string         // the tool's own name at that server
 	Annotations map[string]any // what the tool's server declares about it; not verified
 
-	Mode      ApprovalMode
-	Subagent  string // the calling subagent; "" is the main agent
-	Headless  bool   // nobody can be asked
-	Untrusted bool   // the folder is recorded as untrusted
+	Mode     ApprovalMode
+	Subagent string // the calling subagent; "" is the main agent
+	Headless bool   // nobody can be asked
+	// Confined is what confines the process that runs the call's command, as
+	// "landlock"; "" is nothing. It is set for calls that run a command or
+	// write to a process that one has started, and for no others.
+	Confined  string
+	Untrusted bool // the folder is recorded as untrusted
 
 	Dir   string   // absolute folder that relative paths count from; "" if unknown
 	Roots []string // absolute workspace folders

@@ -53,6 +53,9 @@ func compileRule(r Rule) (*rule, error) {
 	if err := checkCommand(r); err != nil {
 		return nil, err
 	}
+	if err := checkConfined(r); err != nil {
+		return nil, err
+	}
 	c := &rule{Rule: r, tightens: r.Decision != Allow, title: r.label()}
 	for _, m := range r.Modes {
 		c.modes |= modeBit(m)
@@ -93,6 +96,9 @@ func (r *rule) holds(c *Call) bool {
 		return false
 	}
 	if r.Interactive != nil && *r.Interactive == c.Headless {
+		return false
+	}
+	if r.Confined != nil && *r.Confined != (c.Confined != "") {
 		return false
 	}
 	if r.kinds != nil && !slices.Contains(r.kinds, kindOf(c)) {
@@ -163,7 +169,7 @@ func compileChecker(c Checker) (*checker, error) {
 	conditions := Rule{
 		Name: c.Name, Tools: c.Tools, Decision: Deny, Server: c.Server, ArgsPattern: c.ArgsPattern,
 		CommandPrefix: c.CommandPrefix, CommandRegex: c.CommandRegex, Annotations: c.Annotations,
-		Modes: c.Modes, Tier: c.Tier, Source: c.Source, Line: c.Line,
+		Modes: c.Modes, Confined: c.Confined, Tier: c.Tier, Source: c.Source, Line: c.Line,
 	}
 	if c.Name == "" {
 		return nil, invalid(conditions, "a safety checker needs a name")

@@ -56,6 +56,7 @@ func (s *snapshot) decide(c *Call) Decision {
 	if d.Decision == Deny {
 		d.Checkers = nil
 	}
+	d.Confined = c.Confined
 	if d.Decision == AskUser && c.Headless && !d.Previews {
 		d.Reason += " There is nobody to ask here."
 	}

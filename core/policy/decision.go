@@ -35,14 +35,15 @@ func Stricter(a, b Verdict) Verdict {
 // there is nothing to name.
 type Decision struct {
 	Decision Verdict `json:"decision"`
-	Rule     string  `json:"rule"`              // the rule as its author named it, or in short form
-	Tier     string  `json:"tier"`              // default, extension, workspace, session, user or admin
-	Source   string  `json:"source"`            // file, flag or table that holds it
-	Line     int     `json:"line"`              // 1-based, in Source; 0: not in a file
-	Reason   string  `json:"reason"`            // for a person: what in the call matched, or why nothing did
-	Remedy   string  `json:"remedy,omitempty"`  // what would change the verdict
-	Message  string  `json:"message,omitempty"` // the denying rule's denyMessage, for the model
-	Parts    []Part  `json:"parts"`             // of a command line, in order; empty for other calls
+	Rule     string  `json:"rule"`               // the rule as its author named it, or in short form
+	Tier     string  `json:"tier"`               // default, extension, workspace, session, user or admin
+	Source   string  `json:"source"`             // file, flag or table that holds it
+	Line     int     `json:"line"`               // 1-based, in Source; 0: not in a file
+	Reason   string  `json:"reason"`             // for a person: what in the call matched, or why nothing did
+	Remedy   string  `json:"remedy,omitempty"`   // what would change the verdict
+	Message  string  `json:"message,omitempty"`  // the denying rule's denyMessage, for the model
+	Confined string  `json:"confined,omitempty"` // what confines the call's command, as "landlock"
+	Parts    []Part  `json:"parts"`              // of a command line, in order; empty for other calls
 
 	// Checkers are due before the call runs, in this order; the scheduler runs
 	// them on the call, or on what [Checker].About says, and they only tighten.

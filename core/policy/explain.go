@@ -113,6 +113,9 @@ var verbs = map[Verdict]string{Allow: "allows", Deny: "denies", AskUser: "asks a
 
 // says is a sentence about what the rule does.
 func says(r *rule, what string) string {
+	if r.Confined != nil {
+		what += Rule{Confined: r.Confined}.circumstances()
+	}
 	return "The rule " + r.id + " " + verbs[r.Decision] + " " + what + "."
 }
 
@@ -144,9 +147,7 @@ func sentence(r *rule) string {
 	for i, m := range r.Modes {
 		b.WriteString([]string{" in mode ", ", "}[min(i, 1)] + m.String())
 	}
-	if r.Interactive != nil {
-		b.WriteString(map[bool]string{true: " where somebody can be asked", false: " where nobody can be asked"}[*r.Interactive])
-	}
+	b.WriteString(r.circumstances())
 	b.WriteByte('.')
 	return b.String()
 }

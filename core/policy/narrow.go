@@ -23,7 +23,8 @@ const (
 
 // Narrow returns the rules that remember the approval of c: they allow what c
 // is and no more, in its approval mode and in those that are more permissive,
-// and for the subagent that it comes from. A command line is remembered by the
+// for the subagent that it comes from, and if its command was confined then
+// only for ones that are. A command line is remembered by the
 // commands in it that are not allowed yet and by the files that it writes, a
 // file tool by its path, an MCP tool by its name or server, other tools by
 // their arguments, or with [ScopeTool] by their name. The rules have been
@@ -34,7 +35,7 @@ const (
 // way.
 func (e *Engine) Narrow(c Call, s Scope) ([]Rule, error) {
 	template := Rule{Decision: Allow, Approval: true, Priority: AlwaysAllowPriority, Modes: modesFrom(c.Mode),
-		Subagent: c.Subagent, Source: "approval"}
+		Subagent: c.Subagent, Confined: onlyConfined(c), Source: "approval"}
 	switch s {
 	case ScopeSaved:
 		template.Tier = TierUser
@@ -80,6 +81,16 @@ func (e *Engine) tried(c *Call, s Scope, template Rule, exact bool) ([]Rule, err
 		return nil, notRemembered("It would be asked about again. " + after.Reason)
 	}
 	return rules, nil
+}
+
+// onlyConfined is the condition that what was approved of a confined command
+// is not allowed of others; nil for other calls.
+func onlyConfined(c Call) *bool {
+	if c.Confined == "" {
+		return nil
+	}
+	confined := true
+	return &confined
 }
 
 func notRemembered(why string) error {

@@ -52,6 +52,7 @@ type Rule struct {
 	Annotations      map[string]any // each must be declared, and equal
 	Modes            []ApprovalMode // empty: all
 	Interactive      *bool          // only where somebody can be asked, or only where nobody can
+	Confined         *bool          // only commands that run confined, or only those that do not; see [Call].Confined
 	Effects          []string       // one that denies or asks: the tool may do one of these; one that allows: nothing else
 	AllowRedirection bool           // what allows a command allows its redirections into the workspace too
 	DenyMessage      string         // told to the model with a denial
@@ -85,6 +86,7 @@ type Checker struct {
 	CommandRegex  string
 	Annotations   map[string]any
 	Modes         []ApprovalMode
+	Confined      *bool
 	Priority      int
 
 	RequiredContext []string       // of "environment", "history"; nil: all

@@ -73,10 +73,21 @@ func (r Rule) String() string {
 	for i, m := range r.Modes {
 		b.WriteString([]string{" in ", ", "}[min(i, 1)] + m.String())
 	}
-	if r.Interactive != nil {
-		b.WriteString(map[bool]string{true: " where somebody can be asked", false: " where nobody can be asked"}[*r.Interactive])
-	}
+	b.WriteString(r.circumstances())
 	return b.String()
+}
+
+// circumstances are the conditions about where a call runs, as the end of a
+// phrase.
+func (r Rule) circumstances() string {
+	where := ""
+	if r.Confined != nil {
+		where = map[bool]string{true: " if confined", false: " if not confined"}[*r.Confined]
+	}
+	if r.Interactive != nil {
+		where += map[bool]string{true: " where somebody can be asked", false: " where nobody can be asked"}[*r.Interactive]
+	}
+	return where
 }
 
 // few joins the first of some texts for a short form.
@@ -193,6 +204,25 @@ func checkCommand(r Rule) error {
 	}
 	if r.Server != "" || slices.ContainsFunc(r.Tools, func(t string) bool { return t != shellTool && t != shellAlias }) {
 		return invalid(r, "commandPrefix and commandRegex go with the tool %s alone", shellTool)
+	}
+	return nil
+}
+
+// canBeConfined are the tools whose calls a rule may tell apart by what
+// confines them. Of write_file these are the files that a command line writes.
+var canBeConfined = []string{shellTool, shellAlias, "write_background_input", writeFile}
+
+// CanBeConfined reports whether [Rule].Confined goes with a tool of that name.
+func CanBeConfined(tool string) bool { return slices.Contains(canBeConfined, tool) }
+
+// checkConfined checks that the condition goes with tools that may be confined.
+// With others it would never hold, or always, whatever its author meant.
+func checkConfined(r Rule) error {
+	if r.Confined == nil {
+		return nil
+	}
+	if r.Server != "" || slices.ContainsFunc(r.Tools, func(t string) bool { return !CanBeConfined(t) }) {
+		return invalid(r, "confined goes with the tools %s alone", strings.Join(canBeConfined, ", "))
 	}
 	return nil
 }

@@ -149,7 +149,8 @@ func (c *call) wireDetails(d *tools.Confirmation) bus.Confirmation {
 func explain(d policy.Decision) bus.Explanation {
 	return bus.Explanation{
 		Decision: string(d.Decision), Rule: d.Rule, Tier: d.Tier, Source: d.Source, Line: d.Line,
-		Reason: d.Reason, Remedy: d.Remedy, Message: d.Message, Parts: wireParts(d.Parts),
+		Reason: d.Reason, Remedy: d.Remedy, Message: d.Message,
+		Confined: d.Confined, Parts: wireParts(d.Parts),
 	}
 }
 

@@ -17,7 +17,7 @@ func (r *reader) checker(t *table) {
 	rule := f.conditions()
 	c := policy.Checker{
 		Tools: rule.Tools, Server: rule.Server, ArgsPattern: rule.ArgsPattern, CommandPrefix: rule.CommandPrefix,
-		CommandRegex: rule.CommandRegex, Annotations: rule.Annotations, Modes: rule.Modes,
+		CommandRegex: rule.CommandRegex, Annotations: rule.Annotations, Modes: rule.Modes, Confined: rule.Confined,
 		Tier: rule.Tier, Source: rule.Source, Line: rule.Line,
 	}
 	if n, ok := f.integer("priority"); ok {

@@ -36,6 +36,9 @@ func render(rule policy.Rule, eol string) string {
 	if rule.AllowRedirection {
 		add("allowRedirection", "true")
 	}
+	if rule.Confined != nil {
+		add("confined", strconv.FormatBool(*rule.Confined))
+	}
 	if len(rule.Modes) > 0 {
 		add("modes", tomlModes(rule.Modes))
 	}

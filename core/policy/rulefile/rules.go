@@ -83,6 +83,7 @@ func (f *fields) conditions() policy.Rule {
 	}
 	rule.Modes = f.modes()
 	rule.Annotations = f.annotations()
+	rule.Confined = f.confined(rule)
 	f.patterns(&rule)
 	return rule
 }
@@ -183,6 +184,23 @@ func (f *fields) patterns(rule *policy.Rule) {
 			`Write toolName = "run_shell_command", and another rule for other tools.`)
 		rule.CommandRegex, rule.CommandPrefix = "", nil
 	}
+}
+
+// confined reads whether a rule is about confined commands or about others. It
+// goes with the tools that may be confined.
+func (f *fields) confined(rule policy.Rule) *bool {
+	given := f.flag("confined")
+	if given == nil || len(rule.Tools) == 0 {
+		return given
+	}
+	for _, tool := range rule.Tools {
+		if !policy.CanBeConfined(tool) || rule.Server != "" {
+			f.fail(f.get("confined").line, "confined", KindRule, "It is about commands, and the rule names "+quote(tool)+", which runs none.",
+				"Write a rule of its own for run_shell_command.")
+			return nil
+		}
+	}
+	return given
 }
 
 func onlyShell(tools []string) bool {

@@ -27,7 +27,7 @@ func insteadOf(c policy.Checker) policy.Rule {
 		Name:  fmt.Sprintf("in place of the safety checker in line %d, which has a mistake", c.Line),
 		Tools: c.Tools, Priority: highest,
 		Server: c.Server, ArgsPattern: c.ArgsPattern, CommandPrefix: c.CommandPrefix, CommandRegex: c.CommandRegex,
-		Annotations: c.Annotations, Modes: c.Modes, Tier: c.Tier, Source: c.Source, Line: c.Line,
+		Annotations: c.Annotations, Modes: c.Modes, Confined: c.Confined, Tier: c.Tier, Source: c.Source, Line: c.Line,
 	})
 }
 
@@ -39,6 +39,8 @@ func asking(rule policy.Rule) policy.Rule {
 		rule.Tools, rule.Server = []string{"*"}, ""
 		if len(rule.CommandPrefix) > 0 || rule.CommandRegex != "" {
 			rule.Tools = []string{"run_shell_command"} // they go with no other
+		} else {
+			rule.Confined = nil // it goes with some tools alone
 		}
 	}
 	if rule.Validate() == nil {

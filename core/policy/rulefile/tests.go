@@ -46,6 +46,7 @@ func (r *reader) test(t *table) {
 	if b := f.flag("untrusted"); b != nil {
 		test.Call.Untrusted = *b
 	}
+	test.Call.Confined = f.confinement(test.Call)
 	decision := f.one("decision", "expect")
 	test.Expect = f.verdict(decision)
 	f.need(decision)
@@ -59,6 +60,29 @@ func (r *reader) test(t *table) {
 	if !f.spoil {
 		r.file.Tests = append(r.file.Tests, test)
 	}
+}
+
+// confinement reads what confines the command of the call; true is landlock.
+func (f *fields) confinement(call policy.Call) string {
+	e := f.get("confined")
+	if e == nil {
+		return ""
+	}
+	kind := ""
+	switch v := e.value.(type) {
+	case bool:
+		if v {
+			kind = "landlock"
+		}
+	case string:
+		kind = f.choice([]string{"landlock", "container"}, "confined")
+	default:
+		f.wrong(e, e.line, e.value, "true, false or what confines the command, as \"landlock\"")
+	}
+	if kind != "" && call.Tool != "" && !policy.CanBeConfined(call.Tool) {
+		f.fail(e.line, e.key, KindRule, "The tool "+quote(call.Tool)+" runs no command, so nothing confines it.", "Remove it.")
+	}
+	return kind
 }
 
 // one returns which of two names of a key is used. Both are a mistake.

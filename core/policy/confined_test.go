@@ -1,0 +1,196 @@
+package policy_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// confinedBy is the call of a command that something confines.
+func confinedBy(t testing.TB, kind, line string) policy.Call {
+	t.Helper()
+	c := command(t, line, policy.ModeDefault)
+	c.Confined = kind
+	return c
+}
+
+// onlyIf is a rule about commands that are confined, or about the others.
+func onlyIf(confined bool, v policy.Verdict, tools ...string) policy.Rule {
+	return policy.Rule{Tools: tools, Confined: &confined, Decision: v, Priority: 100, Tier: policy.TierUser}
+}
+
+// AR-26: a rule can require that a command runs confined, and the decision says
+// what confines it.
+func TestConfined(t *testing.T) {
+	const allow, deny, ask = policy.Allow, policy.Deny, policy.AskUser
+	const shell, input, write = "run_shell_command", "write_background_input", "write_file"
+	for name, tt := range map[string]struct {
+		rule                  policy.Rule
+		call                  policy.Call
+		plain, landlock, tank policy.Verdict
+	}{
+		"allowed if confined":     {onlyIf(true, allow, shell), command(t, "make", policy.ModeDefault), ask, allow, allow},
+		"by the other name":       {onlyIf(true, allow, "ShellTool"), command(t, "make", policy.ModeDefault), ask, allow, allow},
+		"denied if not confined":  {onlyIf(false, deny, shell), command(t, "make", policy.ModeYolo), deny, allow, allow},
+		"denied if confined":      {onlyIf(true, deny, shell), command(t, "make", policy.ModeYolo), allow, deny, deny},
+		"asked if not confined":   {onlyIf(false, ask, shell), command(t, "make", policy.ModeYolo), ask, allow, allow},
+		"input of a process":      {onlyIf(true, allow, shell, input), called(t, input, `{"id":"p1","text":"x"}`), ask, allow, allow},
+		"not the input":           {onlyIf(true, allow, shell), called(t, input, `{"id":"p1","text":"x"}`), ask, ask, ask},
+		"what it writes":          {onlyIf(true, allow, shell, write), command(t, "make > log", policy.ModeDefault), ask, allow, allow},
+		"what it writes, without": {onlyIf(true, allow, shell), command(t, "make > log", policy.ModeDefault), ask, ask, ask},
+		"write_file itself":       {onlyIf(true, allow, write), called(t, write, `{"file_path":"a"}`), ask, "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := engine(t, tt.rule)
+			for kind, want := range map[string]policy.Verdict{"": tt.plain, "landlock": tt.landlock, "container": tt.tank} {
+				if want == "" {
+					continue
+				}
+				tt.call.Confined = kind
+				d := e.Decide(tt.call)
+				require.Equal(t, want, d.Decision, "%q: %s", kind, d.Reason)
+				require.Equal(t, kind, d.Confined)
+			}
+		})
+	}
+
+	// In plan mode too, where the decision is made anew.
+	c := confinedBy(t, "landlock", "make")
+	c.Mode = policy.ModePlan
+	require.Equal(t, "landlock", engine(t).Decide(c).Confined)
+
+	// The JSON form has it only where there is something to say.
+	data, err := json.Marshal(engine(t).Decide(confinedBy(t, "landlock", "make")))
+	require.NoError(t, err)
+	require.Contains(t, string(data), `"confined":"landlock"`)
+	data, err = json.Marshal(engine(t).Decide(command(t, "make", policy.ModeDefault)))
+	require.NoError(t, err)
+	require.NotContains(t, string(data), "confined")
+}
+
+// AR-26: the explanation names the condition, for each part of a line.
+func TestConfinedExplained(t *testing.T) {
+	rule := onlyIf(true, policy.Allow, "run_shell_command")
+	d := engine(t, rule).Decide(confinedBy(t, "landlock", "make && ls"))
+	require.Equal(t, policy.Allow, d.Decision)
+	for _, part := range d.Parts {
+		require.Contains(t, part.Reason, "allows the whole tool if confined.")
+	}
+	rule.CommandPrefix = []string{"make"}
+	d = engine(t, rule).Decide(confinedBy(t, "landlock", "make"))
+	require.Contains(t, d.Reason, `allows commands that begin with "make" if confined.`)
+	d = engine(t, onlyIf(true, policy.Deny, "write_background_input")).Decide(func() policy.Call {
+		c := called(t, "write_background_input", `{}`)
+		c.Confined = "container"
+		return c
+	}())
+	require.Contains(t, d.Reason, "denies write_background_input if confined.")
+
+	require.Equal(t, "allow run_shell_command(make) if confined", rule.String())
+	other := onlyIf(false, policy.Deny, "run_shell_command")
+	other.Modes, other.Interactive = []policy.ApprovalMode{policy.ModeYolo}, ptr(false)
+	require.Equal(t, "deny run_shell_command in yolo if not confined where nobody can be asked", other.String())
+}
+
+// A safety checker can be due for commands that nothing confines alone.
+func TestConfinedChecker(t *testing.T) {
+	e, err := policy.NewEngine(policy.Options{
+		Rules: []policy.Rule{allowTool("run_shell_command", "write_file")},
+		Checkers: []policy.Checker{
+			{Name: "commands", Tools: []string{"run_shell_command"}, Confined: ptr(false), Tier: policy.TierUser},
+			{Name: "files", Tools: []string{"write_file"}, Confined: ptr(false), Tier: policy.TierUser},
+		},
+	})
+	require.NoError(t, err)
+	d := e.Decide(command(t, "ls > out", policy.ModeDefault))
+	require.Len(t, d.Checkers, 2)
+	require.Empty(t, e.Decide(confinedBy(t, "landlock", "ls > out")).Checkers)
+}
+
+// AR-26: the condition goes with tools that may be confined; elsewhere it would
+// hold never or always.
+func TestConfinedValidate(t *testing.T) {
+	for name, r := range map[string]policy.Rule{
+		"a file tool":  onlyIf(true, policy.Deny, "read_file"),
+		"one of them":  onlyIf(true, policy.Deny, "run_shell_command", "read_file"),
+		"all":          onlyIf(false, policy.Deny, "*"),
+		"a wildcard":   onlyIf(false, policy.Deny, "run_*"),
+		"an MCP tool":  {Tools: []string{"run_shell_command"}, Server: "git", Confined: ptr(true), Decision: policy.Deny, Tier: policy.TierUser},
+		"a safe_patch": onlyIf(true, policy.Allow, "safe_patch"),
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := r.Validate()
+			require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+			require.ErrorContains(t, err, "confined goes with the tools run_shell_command")
+			c := policy.Checker{Name: "c", Tools: r.Tools, Server: r.Server, Confined: r.Confined, Tier: policy.TierUser}
+			require.Error(t, c.Validate())
+		})
+	}
+	require.NoError(t, onlyIf(false, policy.Deny, "run_shell_command", "ShellTool", "write_background_input", "write_file").Validate())
+}
+
+// AR-27: what was approved of a confined command is not allowed of others, and
+// neither is what it writes.
+func TestNarrowConfined(t *testing.T) {
+	for name, tt := range map[string]struct {
+		call  policy.Call
+		rules []string
+	}{
+		"a command":    {confinedBy(t, "landlock", "git push origin"), []string{"allow run_shell_command(git push)"}},
+		"as it stands": {confinedBy(t, "landlock", "rm -r build"), []string{`allow run_shell_command(/\x00"command":"rm -r build"\x00/)`}},
+		"with what it writes": {confinedBy(t, "container", "git push > log"), []string{
+			"allow run_shell_command(git push)", `allow write_file(/\x00"file_path":"/w/src/log"\x00/)`}},
+		"input": {func() policy.Call {
+			c := called(t, "write_background_input", `{"id":"p1","input":"y"}`)
+			c.Confined = "landlock"
+			return c
+		}(), []string{`allow write_background_input(/\A\{\x00"id":"p1"\x00,?\x00"input":"y"\x00,?\}\z/)`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, scope := range []policy.Scope{policy.ScopeSession, policy.ScopeSaved} {
+				e := engine(t, askAll)
+				rules, err := e.Narrow(tt.call, scope)
+				require.NoError(t, err)
+				require.Len(t, rules, len(tt.rules))
+				for i, r := range rules {
+					require.Equal(t, ptr(true), r.Confined)
+					require.Equal(t, tt.rules[i]+" in default, autoEdit, yolo if confined", r.String())
+				}
+				require.NoError(t, e.Add(rules...))
+				require.Equal(t, policy.Allow, e.Decide(tt.call).Decision)
+				loose := tt.call
+				loose.Confined = ""
+				require.Equal(t, policy.AskUser, e.Decide(loose).Decision)
+			}
+		})
+	}
+	// The file was approved as one that a confined command writes.
+	e := engine(t)
+	rules, err := e.Narrow(confinedBy(t, "landlock", "git push > log"), policy.ScopeSession)
+	require.NoError(t, err)
+	require.NoError(t, e.Add(rules...))
+	require.Equal(t, policy.AskUser, e.Decide(called(t, "write_file", `{"file_path":"log"}`)).Decision)
+
+	// What was approved of any command holds for confined ones too.
+	e = engine(t)
+	rules, err = e.Narrow(command(t, "git push", policy.ModeDefault), policy.ScopeSession)
+	require.NoError(t, err)
+	require.Nil(t, rules[0].Confined)
+	require.NoError(t, e.Add(rules...))
+	require.Equal(t, policy.Allow, e.Decide(confinedBy(t, "landlock", "git push")).Decision)
+}
+
+// An approval answers a rule that asks about all that is not confined.
+func TestNarrowBesideConfined(t *testing.T) {
+	e := engine(t, onlyIf(false, policy.AskUser, "run_shell_command"), onlyIf(true, policy.Allow, "run_shell_command"))
+	c := command(t, "git push", policy.ModeDefault)
+	rules, err := e.Narrow(c, policy.ScopeSaved)
+	require.NoError(t, err)
+	require.NoError(t, e.Add(rules...))
+	require.Equal(t, policy.Allow, e.Decide(c).Decision)
+	require.Equal(t, policy.AskUser, e.Decide(command(t, "git pull", policy.ModeDefault)).Decision)
+}

@@ -1,0 +1,162 @@
+package rulefile_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/policy/rulefile"
+)
+
+// AR-26: the key confined of rules and of safety checkers.
+func TestConfined(t *testing.T) {
+	file := parse(t, `
+[[rule]]
+toolName = ["run_shell_command", "write_file", "write_background_input"]
+confined = true
+decision = "allow"
+priority = 100
+
+[[rule]]
+toolName = "run_shell_command"
+confined = false
+decision = "ask_user"
+priority = 90
+
+[[rule]]
+toolName = "run_shell_command"
+commandPrefix = "ls"
+decision = "allow"
+priority = 90
+
+[[safety_checker]]
+toolName = "run_shell_command"
+confined = false
+checker = {type = "in-process", name = "allowed-path"}
+`)
+	yes, no := true, false
+	require.Len(t, file.Rules, 3)
+	require.Equal(t, &yes, file.Rules[0].Confined)
+	require.Equal(t, &no, file.Rules[1].Confined)
+	require.Nil(t, file.Rules[2].Confined)
+	require.Equal(t, &no, file.Checkers[0].Confined)
+}
+
+// A mistake in the condition drops what allows, and asks in the place of the
+// rest: about at least what it was about.
+func TestConfinedMistakes(t *testing.T) {
+	const shell = "toolName = \"run_shell_command\"\n"
+	for name, tt := range map[string]struct {
+		text, message string
+		kind          rulefile.Kind
+		about         []string // the tools that the rule in its place asks about
+	}{
+		"a kind":       {"[[rule]]\n" + shell + "confined = \"landlock\"\ndecision = \"deny\"\npriority = 1", "a string, and must be true or false", rulefile.KindSchema, []string{"run_shell_command"}},
+		"a number":     {"[[rule]]\n" + shell + "confined = 1\ndecision = \"deny\"\npriority = 1", "must be true or false", rulefile.KindSchema, []string{"run_shell_command"}},
+		"of allow":     {"[[rule]]\n" + shell + "confined = 1\ndecision = \"allow\"\npriority = 1", "must be true or false", rulefile.KindSchema, nil},
+		"all tools":    {"[[rule]]\ntoolName = \"*\"\nconfined = true\ndecision = \"deny\"\npriority = 1", `names "*", which runs none`, rulefile.KindRule, []string{"*"}},
+		"another tool": {"[[rule]]\ntoolName = [\"read_file\"]\nconfined = true\ndecision = \"deny\"\npriority = 1", `names "read_file"`, rulefile.KindRule, []string{"read_file"}},
+		"a server":     {"[[rule]]\nmcpName = \"s\"\nconfined = true\ndecision = \"deny\"\npriority = 1", "runs none", rulefile.KindRule, []string{"*"}},
+		"no tool":      {"[[rule]]\nconfined = true\ndecision = \"deny\"\npriority = 1", "missing", rulefile.KindSchema, []string{"*"}},
+		"a checker":    {"[[safety_checker]]\ntoolName = \"glob\"\nconfined = true\nchecker = {type = \"in-process\", name = \"allowed-path\"}", "runs none", rulefile.KindRule, []string{"glob"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file, problems := rulefile.Parse("p.toml", []byte(tt.text), user)
+			require.Len(t, problems, 1, "%v", problems)
+			require.Equal(t, tt.kind, problems[0].Kind)
+			require.Equal(t, rulefile.Error, problems[0].Severity)
+			require.Contains(t, problems[0].Message, tt.message)
+			require.Empty(t, file.Rules)
+			require.Empty(t, file.Checkers)
+			if tt.about == nil {
+				require.Empty(t, file.StandIns)
+				return
+			}
+			require.Len(t, file.StandIns, 1)
+			require.Equal(t, policy.AskUser, file.StandIns[0].Decision)
+			require.Equal(t, tt.about, file.StandIns[0].Tools)
+			require.Nil(t, file.StandIns[0].Confined)
+		})
+	}
+	// A typing mistake in the key is told with what may be meant.
+	_, problems := rulefile.Parse("p.toml", []byte("[[rule]]\n"+shell+"confine = true\ndecision = \"allow\"\npriority = 1"), user)
+	require.Len(t, problems, 1)
+	require.Equal(t, "Is confined meant?", problems[0].Remedy)
+	require.Equal(t, rulefile.Error, problems[0].Severity)
+}
+
+// CF-07: a saved approval of a confined command stays one, and does not widen
+// the one that stands there for any command.
+func TestAppendConfined(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "auto-saved.toml")
+	yes := true
+	confined := approval("git push")
+	confined.Confined = &yes
+	add(t, path, confined)
+	require.Contains(t, content(t, path), "confined = true\n")
+	once := content(t, path)
+	add(t, path, confined)
+	require.Equal(t, once, content(t, path))
+	add(t, path, approval("git push"))
+	file, problems := rulefile.Parse(path, []byte(content(t, path)), user)
+	require.Empty(t, problems)
+	require.Len(t, file.Rules, 2)
+	require.Equal(t, &yes, file.Rules[0].Confined)
+	require.Nil(t, file.Rules[1].Confined)
+	require.True(t, file.Rules[0].Approval)
+}
+
+// A [[test]] says what confines the command that it is about.
+func TestTestConfined(t *testing.T) {
+	file := parse(t, `
+[[test]]
+command = "make"
+confined = true
+decision = "allow"
+
+[[test]]
+command = "make"
+confined = "container"
+decision = "allow"
+
+[[test]]
+command = "make"
+confined = false
+decision = "ask_user"
+
+[[test]]
+tool = "write_background_input"
+args = {id = "p1", input = "x"}
+confined = "landlock"
+decision = "ask_user"
+`)
+	var kinds []string
+	for _, test := range file.Tests {
+		kinds = append(kinds, test.Call.Confined)
+	}
+	require.Equal(t, []string{"landlock", "container", "", "landlock"}, kinds)
+	yes := true
+	e, err := policy.NewEngine(policy.Options{Rules: []policy.Rule{
+		{Tools: []string{"run_shell_command"}, Confined: &yes, Decision: policy.Allow, Tier: policy.TierUser},
+	}})
+	require.NoError(t, err)
+	for _, test := range file.Tests {
+		require.NoError(t, test.Run(e.Decide))
+	}
+
+	for name, tt := range map[string]struct{ text, message string }{
+		"an unknown kind": {"command = \"ls\"\nconfined = \"landlocked\"", `"landlocked" is not a value of it.`},
+		"a number":        {"command = \"ls\"\nconfined = 2", "must be true, false or what confines"},
+		"another tool":    {"tool = \"glob\"\nconfined = true", `The tool "glob" runs no command`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			file, problems := rulefile.Parse("p.toml", []byte("[[test]]\n"+tt.text+"\ndecision = \"allow\""), user)
+			require.Empty(t, file.Tests)
+			require.Len(t, problems, 1)
+			require.Contains(t, problems[0].Message, tt.message)
+			require.Equal(t, "confined", problems[0].Key)
+		})
+	}
+}
