@@ -2,12 +2,14 @@ package policy
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
 // Programs names the programs that the call's command line runs, each once, in
-// order, for people. There are none without a Line.
+// order, for people. Of a line that cannot be taken apart it is the first word,
+// whatever that may be (TO-10). There are none without a Line.
 func (c Call) Programs() []string {
 	if c.Line == nil {
 		return nil
@@ -17,6 +19,9 @@ func (c Call) Programs() []string {
 		if p.Kind == shell.Command && len(p.Words) > 0 && !slices.Contains(names, p.Words[0].Text) {
 			names = append(names, p.Words[0].Text)
 		}
+	}
+	if words := strings.Fields(c.Line.Source); len(names) == 0 && c.Line.Problem != "" && len(words) > 0 {
+		names = []string{strings.ToValidUTF8(short(words[0]), "\ufffd")}
 	}
 	return names
 }

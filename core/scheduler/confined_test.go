@@ -1,0 +1,100 @@
+package scheduler_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// commands is a shell tool that runs nothing.
+func commands(t *testing.T, outcome bus.Outcome) *setup {
+	t.Helper()
+	s := newSetup(tools.KindExecute, "", outcome)
+	e, err := policy.NewEngine(policy.Options{})
+	require.NoError(t, err)
+	s.options.Policy = shellPolicy{scheduler.InMemory(e)}
+	return s
+}
+
+// shellPolicy takes the fake for the shell tool, and its arguments for what it
+// has built of them.
+type shellPolicy struct{ scheduler.Policy }
+
+func (shellPolicy) as(c policy.Call) policy.Call {
+	var built struct {
+		Final json.RawMessage `json:"final"`
+	}
+	if json.Unmarshal(c.Params, &built) == nil && built.Final != nil {
+		c.Params = built.Final
+	}
+	c.Tool, c.Aliases, c.GovernedBy = "run_shell_command", nil, nil
+	return c
+}
+
+func (p shellPolicy) Decide(c policy.Call) policy.Decision { return p.Policy.Decide(p.as(c)) }
+
+func (p shellPolicy) Prepare(c *policy.Call) {
+	as := p.as(*c)
+	p.Policy.Prepare(&as)
+	c.Line = as.Line
+}
+
+func (p shellPolicy) CanRemember(c policy.Call, s policy.Scope) []policy.Rule {
+	return p.Policy.CanRemember(p.as(c), s)
+}
+
+func ran(t *testing.T, s *setup, line string) scheduler.Response {
+	t.Helper()
+	args, err := json.Marshal(map[string]string{"command": line})
+	require.NoError(t, err)
+	return s.calls(t.Context(), scheduler.Request{CallID: "c1", Tool: "fake", Args: args})[0]
+}
+
+// TO-10: of a line that does not parse the first word is shown as its root
+// command, and no answer to the question lasts.
+func TestUnparsableCommand(t *testing.T) {
+	for line, root := range map[string]string{
+		`git commit -m "oops`:       "git",
+		"  rm\t-r (":                "rm",
+		"make && $(":                "make",
+		"for x in a; do ls":         "for",
+		"ls \x00":                   "ls",
+		"caf\u00e9 <<E && (":        "caf\u00e9",
+		`"quoted name" 'and broken`: `"quoted`,
+	} {
+		s := commands(t, bus.ProceedOnce)
+		ran(t, s, line)
+		require.Len(t, s.questions, 1, line)
+		q := s.questions[0]
+		require.Equal(t, root, q.Details.RootCommand)
+		require.Equal(t, []string{root}, q.Details.RootCommands)
+		require.Equal(t, []bus.Outcome{bus.ProceedOnce, bus.Cancel}, q.Outcomes, line)
+		require.Empty(t, q.Remembers)
+	}
+	// A line that parses shows its programs, and an answer may last.
+	s := commands(t, bus.ProceedOnce)
+	ran(t, s, "a && b | c; a")
+	require.Equal(t, []string{"a", "b", "c"}, s.questions[0].Details.RootCommands)
+	require.Equal(t, "a, b, c", s.questions[0].Details.RootCommand)
+	require.Contains(t, s.questions[0].Outcomes, bus.ProceedAlways)
+}
+
+// The question, the response and a refusal say what confines a command.
+func TestConfinedOnTheWire(t *testing.T) {
+	s := commands(t, bus.ProceedOnce)
+	s.options.Subject = func(c *policy.Call) { c.Confined = "landlock" }
+	r := ran(t, s, "make")
+	require.Equal(t, "landlock", s.questions[0].Decision.Confined)
+	require.Equal(t, "landlock", r.Decision.Confined)
+	require.Equal(t, []string{"allow run_shell_command(/\\x00\"command\":\"make\"\\x00/) in default, autoEdit, yolo if confined"}, s.questions[0].Remembers[0].Rules)
+
+	s = commands(t, bus.ProceedOnce)
+	require.Empty(t, ran(t, s, "make").Decision.Confined)
+	require.Empty(t, s.questions[0].Decision.Confined)
+}
