@@ -108,6 +108,8 @@ type bound[S any] struct {
 
 func (b *bound[S]) Spec() Spec { return *b.spec }
 
+func (b *bound[S]) sharedSpec() *Spec { return b.spec }
+
 func (b *bound[S]) Build(args json.RawMessage) (ToolInvocation, error) {
 	return b.factory.build(b.services, b.spec.Name, args)
 }

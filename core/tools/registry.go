@@ -46,7 +46,7 @@ type RegistryOptions struct {
 // entry is one registered tool.
 type entry struct {
 	tool    DeclarativeTool
-	spec    Spec
+	spec    *Spec // shared with other registries, and not changed
 	seq     int
 	source  int  // index of the discovery that brought it, or registered
 	renamed bool // has its qualified name
@@ -54,15 +54,14 @@ type entry struct {
 
 // listing is the tools in order, made once for many calls.
 type listing struct {
-	entries      []*entry
-	tools        []DeclarativeTool
-	names        []string
-	declarations []FunctionDeclaration
-	visible      atomic.Pointer[visible] // nil: none made yet
+	entries  []*entry
+	tools    []DeclarativeTool
+	names    []string
+	declared atomic.Pointer[declared] // nil: not asked for yet
 }
 
-// visible is what is declared while some tools are hidden.
-type visible struct {
+// declared is what a model is told while some tools are hidden.
+type declared struct {
 	hidden       []string
 	declarations []FunctionDeclaration
 }
@@ -109,14 +108,24 @@ func newEntry(t DeclarativeTool, source int) (*entry, error) {
 	if t == nil {
 		return nil, badTool("", errors.New("it is nil"))
 	}
-	spec := t.Spec()
-	if err := checkSpec(spec); err != nil {
+	spec := sharedSpec(t)
+	if err := checkSpec(*spec); err != nil {
 		return nil, err
 	}
 	if len(spec.Schema) == 0 {
 		return nil, badTool(spec.Name, errors.New("it has no schema"))
 	}
 	return &entry{tool: t, spec: spec, source: source}, nil
+}
+
+// sharedSpec returns a tool's Spec, which is not to be changed: the factory's
+// where it has one, since a process may hold thousands of registries.
+func sharedSpec(t DeclarativeTool) *Spec {
+	if b, ok := t.(interface{ sharedSpec() *Spec }); ok {
+		return b.sharedSpec()
+	}
+	spec := t.Spec()
+	return &spec
 }
 
 // group returns the entry's rank: lower is higher.
@@ -169,11 +178,11 @@ func (r *Registry) yield(e, winner *entry) {
 		r.log.Warn("a tool is dropped because its name is taken", "tool", name, "by", winner.spec.Name)
 		return
 	}
-	spec := e.spec
+	spec := *e.spec
 	spec.Name = QualifiedName(spec.Origin.Server, name)
 	spec.Aliases = nil
 	r.log.Warn("a tool is renamed because its name is taken", "tool", name, "by", winner.spec.Name, "new", spec.Name)
-	r.place(&entry{tool: withSpec(e.tool, spec), spec: spec, source: e.source, renamed: true})
+	r.place(&entry{tool: withSpec(e.tool, spec), spec: &spec, source: e.source, renamed: true})
 }
 
 // remove takes an entry out of the maps.
@@ -271,7 +280,7 @@ func (r *Registry) Names() []string { return r.list().names }
 func (r *Registry) Declarations() []FunctionDeclaration {
 	l := r.list()
 	if r.hidden == nil {
-		return l.declarations
+		return l.without(nil)
 	}
 	return l.without(r.hidden())
 }
@@ -302,13 +311,12 @@ func (r *Registry) newListing() *listing {
 	}
 	slices.SortFunc(entries, compareEntries)
 	l := &listing{
-		entries:      entries,
-		tools:        make([]DeclarativeTool, len(entries)),
-		names:        make([]string, len(entries)),
-		declarations: make([]FunctionDeclaration, len(entries)),
+		entries: entries,
+		tools:   make([]DeclarativeTool, len(entries)),
+		names:   make([]string, len(entries)),
 	}
 	for i, e := range entries {
-		l.tools[i], l.names[i], l.declarations[i] = e.tool, e.spec.Name, e.spec.Declaration()
+		l.tools[i], l.names[i] = e.tool, e.spec.Name
 	}
 	return l
 }
@@ -316,20 +324,17 @@ func (r *Registry) newListing() *listing {
 // without returns the declarations but those of hidden tools. Two callers that
 // find them not made yet make equal ones.
 func (l *listing) without(hidden []string) []FunctionDeclaration {
-	if len(hidden) == 0 {
-		return l.declarations
+	if d := l.declared.Load(); d != nil && slices.Equal(d.hidden, hidden) {
+		return d.declarations
 	}
-	if v := l.visible.Load(); v != nil && slices.Equal(v.hidden, hidden) {
-		return v.declarations
-	}
-	v := &visible{hidden: slices.Clone(hidden), declarations: make([]FunctionDeclaration, 0, len(l.entries))}
-	for i, e := range l.entries {
+	d := &declared{hidden: slices.Clone(hidden), declarations: make([]FunctionDeclaration, 0, len(l.entries))}
+	for _, e := range l.entries {
 		if !e.answersTo(hidden) {
-			v.declarations = append(v.declarations, l.declarations[i])
+			d.declarations = append(d.declarations, e.spec.Declaration())
 		}
 	}
-	l.visible.Store(v)
-	return v.declarations
+	l.declared.Store(d)
+	return d.declarations
 }
 
 // answersTo reports whether one of the names is the tool's name or an alias.
