@@ -70,12 +70,13 @@ func (a *answer) process(u process.Unread) {
 	}
 }
 
-// content returns the lines and the output after them.
+// content returns the lines, and after them the output as what it is: text
+// from outside.
 func (a *answer) content(output string) tools.Content {
-	if output = strings.TrimSuffix(output, "\n"); output == "" {
-		output = "(empty)"
+	if strings.TrimSuffix(output, "\n") == "" {
+		return tools.Text(a.b.String() + "Output: (empty)")
 	}
-	return tools.Text(a.b.String() + "Output: " + output)
+	return tools.Text(a.b.String() + "Output:\n" + tools.Untrusted(output))
 }
 
 // state describes a background process in one line.

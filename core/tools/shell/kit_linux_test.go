@@ -3,6 +3,7 @@ package shell_test
 import (
 	"encoding/json"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -65,11 +66,25 @@ func (s session) tool(name string) tools.DeclarativeTool {
 	return tool
 }
 
-// text requires success and returns what the model is told.
+// text requires success and returns what the model is told, see plain.
 func text(t testing.TB, r scheduler.Response) string {
 	t.Helper()
 	require.Equal(t, scheduler.StatusSuccess, r.Status, "%s", r.Result.LLMContent.String())
-	return r.Result.LLMContent.String()
+	return plain(t, r)
+}
+
+// plain returns what the model is told, without the marking of the output,
+// which it requires.
+func plain(t testing.TB, r scheduler.Response) string {
+	t.Helper()
+	const begin, end = "Output:\n<untrusted_context>\n", "\n</untrusted_context>"
+	told, output, marked := strings.Cut(r.Result.LLMContent.String(), begin)
+	if !marked {
+		require.NotContains(t, strings.TrimSuffix(told, "Output: (empty)"), "Output:")
+		return told
+	}
+	require.True(t, strings.HasSuffix(output, end), "%s", output)
+	return told + "Output: " + strings.TrimSuffix(output, end)
 }
 
 func (s session) sh(command string) string {

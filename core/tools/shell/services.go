@@ -13,8 +13,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Services are what a session lends to these tools. All but Seen and Settle
-// are required; every one must be safe for concurrent use.
+// Services are what a session lends to these tools. The first five are
+// required; every one must be safe for concurrent use.
 type Services struct {
 	Paths   Paths
 	Folders Folders
@@ -22,6 +22,10 @@ type Services struct {
 	Reader  Reader
 	Control Control
 	Seen    Seen // nil: nobody has read files
+
+	// Terminal runs every command at a terminal of its own, so that programs show
+	// what they would show a person. It needs process.TerminalsExist.
+	Terminal bool
 
 	// Settle is how long a new background process is watched before its call
 	// returns, so that one that fails at once is seen to. Zero: 200 ms.

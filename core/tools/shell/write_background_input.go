@@ -17,7 +17,7 @@ type WriteBackgroundParams struct {
 }
 
 const writeBackgroundDescription = "Writes text to the standard input of a background process. " +
-	"What it answers is read with " + ReadBackground + "."
+	"What it answers is read with " + ReadBackground + ". A process at a terminal takes it as typed: \\u0003 interrupts, and the text shows up in its output."
 
 func newWriteBackground() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, WriteBackgroundParams]{
