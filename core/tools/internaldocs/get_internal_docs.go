@@ -1,0 +1,186 @@
+package internaldocs
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"path"
+	"strconv"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// GetInternalDocsParams are the parameters of get_internal_docs.
+type GetInternalDocsParams struct {
+	Path string `json:"path,omitempty" jsonschema_description:"A document, by its path in the list: policy.md. Leave it out to get the list."`
+}
+
+const getInternalDocsDescription = "Gives the documentation of fettle itself, the program that you run in: its settings, policy, commands, tools and how it is built. " +
+	"Use it for questions about fettle, not for those about the user's project. " +
+	"Without path the result is the list of all documents, each with its path and its heading; with a path of that list it is the whole document, as Markdown."
+
+func newGetInternalDocs() (*Factory, error) {
+	return tools.NewFactory(tools.Definition[Services, GetInternalDocsParams]{
+		Spec: tools.Spec{
+			Name: GetInternalDocs, DisplayName: "GetInternalDocs", Description: getInternalDocsDescription,
+			Kind: tools.KindRead, Parallel: true, OutputIsMarkdown: true,
+		},
+		Validate: func(_ Services, p GetInternalDocsParams) error {
+			if p.Path != "" && (!fs.ValidPath(p.Path) || p.Path == "." || strings.ContainsAny(p.Path, "\\\x00")) {
+				e := fault.New(fault.InvalidToolParams, "internaldocs.validate",
+					fmt.Sprintf("%s is no path of a document: those are relative, with slashes, and have no .. in them.", quoted(p.Path)),
+					"Call without a path for the list of documents.")
+				e.Short = "Invalid arguments"
+				return e
+			}
+			return nil
+		},
+		Build: func(s Services, p GetInternalDocsParams, params json.RawMessage) (tools.ToolInvocation, error) {
+			return &getInternalDocs{s.Docs, p.Path, params}, nil
+		},
+	})
+}
+
+type getInternalDocs struct {
+	docs   fs.FS
+	path   string
+	params json.RawMessage
+}
+
+func (g *getInternalDocs) Params() json.RawMessage { return g.params }
+
+func (g *getInternalDocs) Description() string {
+	if g.path == "" {
+		return "List fettle's documents"
+	}
+	return "Read fettle's document " + quoted(g.path)
+}
+
+func (g *getInternalDocs) Locations() []tools.Location { return nil }
+
+func (g *getInternalDocs) Confirmation(context.Context) (*tools.Confirmation, error) { return nil, nil }
+
+func (g *getInternalDocs) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {
+	documents, err := g.list(ctx)
+	if err != nil {
+		return failed(ctx, err), nil
+	}
+	if g.path == "" {
+		return g.contents(documents), nil
+	}
+	for _, d := range documents {
+		if d.path == g.path {
+			return tools.Result{LLMContent: tools.Text(d.text), ReturnDisplay: tools.TextDisplay("Read " + d.path)}, nil
+		}
+	}
+	return tools.Fail(g.unknown(documents)), nil
+}
+
+type document struct {
+	path string
+	text string
+}
+
+// list reads all documents, sorted by path.
+func (g *getInternalDocs) list(ctx context.Context) ([]document, error) {
+	var documents []document
+	err := fs.WalkDir(g.docs, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil || entry.IsDir() || path.Ext(name) != ".md" {
+			return err
+		}
+		text, err := fs.ReadFile(g.docs, name)
+		documents = append(documents, document{name, string(text)})
+		return err
+	})
+	return documents, err
+}
+
+// contents lists the documents.
+func (g *getInternalDocs) contents(documents []document) tools.Result {
+	var b strings.Builder
+	b.WriteString("The documents of fettle; read one by giving its path:\n")
+	for _, d := range documents {
+		fmt.Fprintf(&b, "\n- %s", d.path)
+		if h := d.heading(); h != "" {
+			b.WriteString(": " + h)
+		}
+	}
+	return tools.Result{
+		LLMContent:    tools.Text(b.String()),
+		ReturnDisplay: tools.TextDisplay(fmt.Sprintf("Listed %d documents", len(documents))),
+	}
+}
+
+// heading returns the first heading of the document, or "".
+func (d document) heading() string {
+	for line := range strings.Lines(d.text) {
+		if text, ok := strings.CutPrefix(line, "# "); ok {
+			return strings.TrimSpace(text)
+		}
+	}
+	return ""
+}
+
+// unknown refuses a path that no document has, and names those like it.
+func (g *getInternalDocs) unknown(documents []document) *fault.Error {
+	const most = 5
+	var near []string
+	for _, d := range documents {
+		if alike(g.path, d.path) && len(near) < most {
+			near = append(near, d.path)
+		}
+	}
+	remedy := "Call without a path for the list of documents."
+	if len(near) > 0 {
+		remedy = "Did you mean " + strings.Join(near, " or ") + "? " + remedy
+	}
+	return fault.New(fault.ExecutionFailed, "internaldocs.read", "There is no document "+quoted(g.path)+".", remedy)
+}
+
+// alike reports whether the name of one document is in that of the other, or
+// shares a word with it.
+func alike(a, b string) bool {
+	a, b = stem(a), stem(b)
+	if strings.Contains(a, b) || strings.Contains(b, a) {
+		return true
+	}
+	for _, word := range words(a) {
+		for _, other := range words(b) {
+			if len(word) > 3 && (strings.HasPrefix(other, word) || strings.HasPrefix(word, other)) && len(other) > 3 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func stem(name string) string {
+	return strings.ToLower(strings.TrimSuffix(path.Base(name), path.Ext(name)))
+}
+
+func words(name string) []string {
+	return strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '_' || r == ' ' || r == '.' })
+}
+
+// quoted returns a path as a message may hold it.
+func quoted(name string) string {
+	const most = 120
+	if r := []rune(name); len(r) > most {
+		name = string(r[:most]) + "…"
+	}
+	return strconv.Quote(name)
+}
+
+func failed(ctx context.Context, err error) tools.Result {
+	if ctx.Err() != nil {
+		return tools.Fail(fault.Wrap(fault.Cancelled, "internaldocs.read", "The call was cancelled.", "", err))
+	}
+	return tools.Fail(fault.Wrap(fault.ExecutionFailed, "internaldocs.read", "The documents cannot be read: "+err.Error()+".",
+		"Look at the documentation on the web.", err))
+}

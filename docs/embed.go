@@ -1,0 +1,14 @@
+// Package docs embeds fettle's documentation, so that the program can show it
+// wherever it runs.
+package docs
+
+import (
+	"embed"
+	"io/fs"
+)
+
+//go:embed *.md
+var files embed.FS
+
+// Files returns the documents under their paths in this folder, as policy.md.
+func Files() fs.FS { return files }
