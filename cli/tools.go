@@ -1,8 +1,11 @@
 package cli
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
+	"math"
 	"os"
 	"strings"
 	"text/tabwriter"
@@ -20,7 +23,10 @@ type toolListing struct {
 	Kind        tools.Kind      `json:"kind"`
 	Mutates     bool            `json:"mutates"`
 	Effects     []tools.Effect  `json:"effects,omitempty"`
+	GovernedBy  []string        `json:"governedBy,omitempty"`
 	Parallel    bool            `json:"parallel,omitempty"`
+	Streams     bool            `json:"streamsOutput,omitempty"`
+	Markdown    bool            `json:"outputIsMarkdown,omitempty"`
 	Description string          `json:"description"`
 	Schema      json.RawMessage `json:"schema"`
 }
@@ -28,7 +34,8 @@ type toolListing struct {
 func listingOf(spec tools.Spec) toolListing {
 	return toolListing{
 		Name: spec.Name, DisplayName: spec.Display(), Aliases: spec.Aliases,
-		Kind: spec.Kind, Mutates: spec.Mutates(), Effects: spec.Effects, Parallel: spec.Parallel,
+		Kind: spec.Kind, Mutates: spec.Mutates(), Effects: spec.Effects,
+		GovernedBy: spec.GovernedBy, Parallel: spec.Parallel, Streams: spec.StreamsOutput, Markdown: spec.OutputIsMarkdown,
 		Description: spec.Description, Schema: spec.Schema,
 	}
 }
@@ -77,20 +84,54 @@ func (p *program) showTool(spec tools.Spec, asJSON bool) error {
 	if asJSON {
 		return printJSON(p.out, listingOf(spec))
 	}
-	var schema strings.Builder
-	e := json.NewEncoder(&schema)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", "  ")
-	if err := e.Encode(spec.Schema); err != nil {
+	text, err := toolText(spec, columnsIfTerminal(p.out), wantsColour(p.out))
+	if err != nil {
 		return err
 	}
-	names := spec.Name
-	if len(spec.Aliases) > 0 {
-		names += " (also " + strings.Join(spec.Aliases, ", ") + ")"
-	}
-	_, err := fmt.Fprintf(p.out, "%s\nkind: %s\n\n%s\n\nParameters, as JSON schema:\n%s",
-		printable(names), spec.Kind, printable(strings.TrimSpace(spec.Description)), printable(schema.String()))
+	_, err = io.WriteString(p.out, text)
 	return err
+}
+
+// toolText is all that a tool says of itself. Long lines are broken at so many
+// columns.
+func toolText(spec tools.Spec, columns int, colour bool) (string, error) {
+	parameters, err := parametersIn(spec.Schema)
+	if err != nil {
+		return "", err
+	}
+	var schema bytes.Buffer
+	if err := json.Indent(&schema, spec.Schema, "", "  "); err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	b.WriteString(paint(styleBold, oneLine(spec.Name), colour) + "\n")
+	for _, f := range factsOf(spec) {
+		fmt.Fprintf(&b, "  %-15s  %s\n", f.name+":", oneLine(f.text))
+	}
+	b.WriteString("\n" + wrap(printable(strings.TrimSpace(spec.Description)), "", columns) + "\nParameters:")
+	if len(parameters) == 0 {
+		b.WriteString(" none\n")
+	}
+	for i, parameter := range parameters {
+		if i == 0 {
+			b.WriteByte('\n')
+		}
+		fmt.Fprintf(&b, "  %s  %s\n", paint(styleBold, oneLine(parameter.name), colour), oneLine(parameter.facts()))
+		if parameter.description != "" {
+			b.WriteString(wrap(printable(parameter.description), "      ", columns))
+		}
+	}
+	b.WriteString("\nAs JSON schema:\n" + printable(schema.String()) + "\n")
+	return b.String(), nil
+}
+
+// columnsIfTerminal is columnsOf for a terminal; lines for a program are not
+// broken.
+func columnsIfTerminal(stream any) int {
+	if isTerminal(stream) {
+		return columnsOf(stream)
+	}
+	return math.MaxInt
 }
 
 // firstSentence returns the first sentence of a description, on one line.

@@ -1,0 +1,195 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// parameter is what a schema says of one parameter of a tool.
+type parameter struct {
+	name        string // with its place, as todos[].status
+	kind        string // as "array of string"
+	required    bool
+	defaultsTo  string   // "" where nothing is said
+	bounds      []string // as "at least 1"
+	description string   // without the default
+}
+
+// facts are the parameter's type, need and bounds in one line.
+func (p parameter) facts() string {
+	facts := []string{p.kind}
+	if p.required {
+		facts = append(facts, "required")
+	}
+	facts = append(facts, p.bounds...)
+	if p.defaultsTo != "" {
+		facts = append(facts, "default "+p.defaultsTo)
+	}
+	return strings.Join(facts, ", ")
+}
+
+// valueSchema is the part of JSON schema that built-in tools use.
+type valueSchema struct {
+	Type        string            `json:"type"`
+	Description string            `json:"description"`
+	Default     json.RawMessage   `json:"default"`
+	Enum        []json.RawMessage `json:"enum"`
+	Pattern     string            `json:"pattern"`
+	Minimum     json.Number       `json:"minimum"`
+	Maximum     json.Number       `json:"maximum"`
+	MinLength   *int              `json:"minLength"`
+	MaxLength   *int              `json:"maxLength"`
+	MinItems    *int              `json:"minItems"`
+	MaxItems    *int              `json:"maxItems"`
+	Items       json.RawMessage   `json:"items"`
+	Properties  json.RawMessage   `json:"properties"`
+	Required    []string          `json:"required"`
+}
+
+// parametersIn lists the parameters of a schema in its order, those of objects
+// behind their own.
+func parametersIn(schema json.RawMessage) ([]parameter, error) { return below("", schema) }
+
+func below(place string, schema json.RawMessage) ([]parameter, error) {
+	var s valueSchema
+	if err := json.Unmarshal(schema, &s); err != nil {
+		return nil, err
+	}
+	names, values, err := members(s.Properties)
+	if err != nil {
+		return nil, err
+	}
+	var all []parameter
+	for i, name := range names {
+		p, err := parameterOf(place+name, values[i])
+		if err != nil {
+			return nil, err
+		}
+		for _, required := range s.Required {
+			p.required = p.required || required == name
+		}
+		inner, err := inside(p.name, values[i])
+		if err != nil {
+			return nil, err
+		}
+		all = append(append(all, p), inner...)
+	}
+	return all, nil
+}
+
+// inside lists the parameters of an object, or of the objects in an array.
+func inside(place string, schema json.RawMessage) ([]parameter, error) {
+	var s valueSchema
+	if err := json.Unmarshal(schema, &s); err != nil {
+		return nil, err
+	}
+	if s.Items != nil {
+		return inside(place+"[]", s.Items)
+	}
+	return below(place+".", schema)
+}
+
+func parameterOf(name string, schema json.RawMessage) (parameter, error) {
+	var s valueSchema
+	if err := json.Unmarshal(schema, &s); err != nil {
+		return parameter{}, err
+	}
+	kind, err := kindIn(s)
+	p := parameter{name: name, kind: kind, bounds: s.bounds()}
+	p.description, p.defaultsTo = splitDefault(s.Description)
+	if s.Default != nil {
+		p.defaultsTo = string(s.Default)
+	}
+	return p, err
+}
+
+// kindIn is the type of a value, as "array of string".
+func kindIn(s valueSchema) (string, error) {
+	kind := s.Type
+	if kind == "" {
+		kind = "any"
+	}
+	if s.Items == nil {
+		return kind, nil
+	}
+	var items valueSchema
+	if err := json.Unmarshal(s.Items, &items); err != nil {
+		return "", err
+	}
+	of, err := kindIn(items)
+	return kind + " of " + of, err
+}
+
+func (s valueSchema) bounds() []string {
+	var all []string
+	if len(s.Enum) > 0 {
+		values := make([]string, len(s.Enum))
+		for i, v := range s.Enum {
+			values[i] = string(v)
+		}
+		all = append(all, "one of "+strings.Join(values, " "))
+	}
+	all = append(all, between("", text(s.Minimum), text(s.Maximum))...)
+	all = append(all, between(" characters", count(s.MinLength), count(s.MaxLength))...)
+	all = append(all, between(" items", count(s.MinItems), count(s.MaxItems))...)
+	if s.Pattern != "" {
+		all = append(all, "matches "+s.Pattern)
+	}
+	return all
+}
+
+func between(of, least, most string) []string {
+	switch {
+	case least != "" && most != "":
+		return []string{least + " to " + most + of}
+	case least != "":
+		return []string{"at least " + least + of}
+	case most != "":
+		return []string{"at most " + most + of}
+	}
+	return nil
+}
+
+func text(n json.Number) string { return n.String() }
+
+func count(n *int) string {
+	if n == nil {
+		return ""
+	}
+	return fmt.Sprint(*n)
+}
+
+// splitDefault takes a last sentence "Default: x." from a description.
+func splitDefault(description string) (rest, defaultsTo string) {
+	const mark = "Default: "
+	at := strings.LastIndex(description, mark)
+	if at < 0 || strings.Contains(strings.TrimSuffix(description[at:], "."), ". ") {
+		return description, ""
+	}
+	return strings.TrimSpace(description[:at]), strings.TrimSuffix(description[at+len(mark):], ".")
+}
+
+// members returns the members of a JSON object in their order.
+func members(object json.RawMessage) (names []string, values []json.RawMessage, err error) {
+	if len(object) == 0 {
+		return nil, nil, nil
+	}
+	d := json.NewDecoder(bytes.NewReader(object))
+	if _, err := d.Token(); err != nil { // the brace
+		return nil, nil, err
+	}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, nil, err
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return nil, nil, err
+		}
+		names, values = append(names, fmt.Sprint(name)), append(values, value)
+	}
+	return names, values, nil
+}

@@ -1,0 +1,86 @@
+package integration_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/cli"
+	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/file"
+	"github.com/fettle-dev/fettle/core/tools/search"
+	"github.com/fettle-dev/fettle/core/tools/shell"
+)
+
+// toolFamilies are the packages of built-in tools, in the order of listings.
+var toolFamilies = []struct {
+	name  string // below core/tools
+	specs func() ([]tools.Spec, error)
+}{
+	{"file", specsOf(file.Factories)},
+	{"search", specsOf(search.Factories)},
+	{"shell", specsOf(shell.Factories)},
+}
+
+// specsOf returns what the factories of a package say of their tools.
+func specsOf[S any](factories func() ([]*tools.Factory[S], error)) func() ([]tools.Spec, error) {
+	return func() ([]tools.Spec, error) {
+		made, err := factories()
+		var specs []tools.Spec
+		for _, f := range made {
+			specs = append(specs, f.Spec())
+		}
+		return specs, err
+	}
+}
+
+// Every built-in tool has a page in docs/tools that says what the tool says of
+// itself, and there are no other pages. With -update they are written.
+func TestToolPages(t *testing.T) {
+	const folder = "../docs/tools"
+	var specs []tools.Spec
+	want := map[string]string{}
+	for _, family := range toolFamilies {
+		of, err := family.specs()
+		require.NoError(t, err, family.name)
+		specs = append(specs, of...)
+	}
+	for _, s := range specs {
+		page, err := cli.ToolPage(s)
+		require.NoError(t, err, s.Name)
+		require.NotContains(t, want, s.Name+".md", "two tools of one name")
+		want[s.Name+".md"] = page
+	}
+	want["README.md"] = cli.ToolIndex(specs)
+
+	have, err := filepath.Glob(folder + "/*")
+	require.NoError(t, err)
+	if *update {
+		require.NoError(t, os.MkdirAll(folder, 0o755))
+		for name, page := range want {
+			require.NoError(t, os.WriteFile(filepath.Join(folder, name), []byte(page), 0o644))
+		}
+	}
+	const remedy = "go test ./integration -run TestToolPages -update writes the pages anew"
+	for _, path := range have {
+		if _, ok := want[filepath.Base(path)]; !ok {
+			if *update {
+				require.NoError(t, os.RemoveAll(path))
+				continue
+			}
+			t.Errorf("%s is the page of no tool; %s", path, remedy)
+		}
+	}
+	for name, page := range want {
+		got, err := os.ReadFile(filepath.Join(folder, name))
+		switch {
+		case err != nil:
+			t.Errorf("%s is missing; %s", name, remedy)
+		case strings.ReplaceAll(string(got), "\r\n", "\n") != page:
+			t.Errorf("%s is not what the tool says of itself now; %s", name, remedy)
+		}
+	}
+}
