@@ -1,0 +1,169 @@
+package communicate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// AskUserParams are the parameters of ask_user.
+type AskUserParams struct {
+	Questions []Question `json:"questions" jsonschema:"minItems=1,maxItems=4" jsonschema_description:"1 to 4 questions, shown together."`
+}
+
+// Report is what the model receives: every key of Answers is one of Headers.
+type Report struct {
+	Answers map[string]string `json:"answers"`          // by the question's index: "0", "1", …; without those that were left out
+	Headers map[string]string `json:"headers"`          // of all questions, likewise
+	Notice  string            `json:"notice,omitempty"` // why answers are missing
+}
+
+const askUserDescription = "Asks the user 1 to 4 questions and waits for the answers. " +
+	"Use it for what only the user can decide or knows, when going on without it would likely be wrong; not for what a look at the files tells, and not for leave to use a tool, which is asked for by itself. " +
+	"The result has answers by the index of the question, \"0\" for the first, and the headers by the same index; a question that the user left out has no answer. " +
+	"The answer to a choice is the label of the option, or what the user wrote instead; several labels are joined. " +
+	"The user may dismiss the questions: then go on as well as you can, and do not ask the same again. " +
+	"Where nobody can be asked the call fails at once with nobody_to_ask."
+
+func newAskUser() (*Factory, error) {
+	return tools.NewFactory(tools.Definition[Services, AskUserParams]{
+		Spec: tools.Spec{
+			Name: AskUser, DisplayName: "Ask User", Description: askUserDescription,
+			Kind: tools.KindCommunicate, Effects: []tools.Effect{tools.EffectAskPerson},
+		},
+		Validate: func(_ Services, p AskUserParams) error {
+			for i, q := range p.Questions {
+				if problem := q.problem(); problem != "" {
+					return badParameter(fmt.Sprintf("questions[%d]: %s", i, problem))
+				}
+			}
+			return nil
+		},
+		Build: func(s Services, p AskUserParams, params json.RawMessage) (tools.ToolInvocation, error) {
+			return &askUser{s, p, params}, nil
+		},
+	})
+}
+
+// problem says what is wrong with the question, or "".
+func (q Question) problem() string {
+	switch {
+	case blank(q.Question):
+		return "the question is blank."
+	case blank(q.Header):
+		return "the header is blank."
+	case q.Type == Choice && (len(q.Options) < 2 || len(q.Options) > 4):
+		return fmt.Sprintf("a choice needs 2 to 4 options, and this one has %d.", len(q.Options))
+	case q.Type != Choice && len(q.Options) > 0:
+		return fmt.Sprintf("only a choice has options, and the type is %s.", q.Type)
+	case q.Type != Choice && q.MultiSelect:
+		return fmt.Sprintf("multiSelect belongs to a choice, and the type is %s.", q.Type)
+	}
+	for i, o := range q.Options {
+		if blank(o.Label) {
+			return fmt.Sprintf("the label of options[%d] is blank.", i)
+		}
+		if slices.ContainsFunc(q.Options[:i], func(other Option) bool { return other.Label == o.Label }) {
+			return fmt.Sprintf("two options have the label %q, so that an answer could not be told from the other.", o.Label)
+		}
+	}
+	return ""
+}
+
+func blank(s string) bool { return strings.TrimSpace(s) == "" }
+
+func badParameter(message string) *fault.Error {
+	e := fault.New(fault.InvalidToolParams, "communicate.validate", message, "Correct the questions and ask again.")
+	e.Short = "Invalid arguments"
+	return e
+}
+
+type askUser struct {
+	services Services
+	p        AskUserParams
+	params   json.RawMessage
+}
+
+func (a *askUser) Params() json.RawMessage { return a.params }
+
+func (a *askUser) Description() string {
+	headers := make([]string, len(a.p.Questions))
+	for i, q := range a.p.Questions {
+		headers[i] = oneLine(q.Header)
+	}
+	return "Ask the user: " + strings.Join(headers, ", ")
+}
+
+func (a *askUser) Locations() []tools.Location { return nil }
+
+// Confirmation is the default one, for where a rule asks about the asking.
+func (a *askUser) Confirmation(context.Context) (*tools.Confirmation, error) { return nil, nil }
+
+func (a *askUser) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {
+	if a.services.Person == nil {
+		return tools.Fail(nobody(nil)), nil
+	}
+	answers, err := a.services.Person.Ask(ctx, slices.Clone(a.p.Questions))
+	if err != nil {
+		return tools.Fail(failed(ctx, err)), nil
+	}
+	return a.report(answers)
+}
+
+// report matches the answers with the questions. What answers no question is
+// left out.
+func (a *askUser) report(answers Answers) (tools.Result, error) {
+	r := Report{Answers: map[string]string{}, Headers: map[string]string{}}
+	var shown []string
+	for i, q := range a.p.Questions {
+		index := strconv.Itoa(i)
+		r.Headers[index] = q.Header
+		text := strings.ToValidUTF8(answers.ByIndex[index], "\ufffd")
+		if answers.Dismissed || blank(text) {
+			continue
+		}
+		r.Answers[index] = text
+		shown = append(shown, oneLine(q.Header)+": "+text)
+	}
+	switch left := len(a.p.Questions) - len(r.Answers); {
+	case answers.Dismissed:
+		r.Notice = "The user dismissed the questions without an answer."
+	case len(r.Answers) == 0:
+		r.Notice = "The user left all questions unanswered."
+	case left > 0:
+		r.Notice = fmt.Sprintf("The user left %d of the %d questions unanswered.", left, len(a.p.Questions))
+	}
+	if r.Notice != "" {
+		shown = append(shown, r.Notice)
+	}
+	content, err := tools.JSON(r)
+	return tools.Result{LLMContent: content, ReturnDisplay: tools.TextDisplay(strings.Join(shown, "\n"))}, err
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func nobody(cause error) *fault.Error {
+	return fault.Wrap(fault.NobodyToAsk, "communicate.ask", "There is nobody to ask in this session; no question was shown.",
+		"Decide what can be decided without the user, say which assumption you made, and leave the rest.", cause)
+}
+
+// failed gives an error a class; an ended ctx is cancelled.
+func failed(ctx context.Context, err error) *fault.Error {
+	if e := fault.As(err); e != nil {
+		if e.Code == fault.NobodyToAsk {
+			return nobody(e)
+		}
+		return e
+	}
+	if ctx.Err() != nil {
+		return fault.Wrap(fault.Cancelled, "communicate.ask", "The questions were withdrawn before they were answered.", "", err)
+	}
+	return fault.Wrap(fault.ExecutionFailed, "communicate.ask", "Asking the user failed: "+err.Error()+".",
+		"Go on without the answer, or ask in your reply.", err)
+}
