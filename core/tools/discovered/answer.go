@@ -1,0 +1,89 @@
+package discovered
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/process"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// How much of what a program printed is shown, in bytes: of a result, and of
+// each stream of a failure.
+const (
+	maxResult  = 256 << 10
+	maxFailure = 32 << 10
+)
+
+// result is what a call gives back whose program has run.
+func (t *tool) result(out process.Output) tools.Result {
+	e := t.failure(out)
+	if e == nil {
+		text := shown(out.Stdout, maxResult)
+		if text == "" {
+			return tools.Result{LLMContent: tools.Text("(empty)"), ReturnDisplay: tools.TextDisplay("[no output]")}
+		}
+		return tools.Result{LLMContent: tools.Text(tools.Untrusted(text)), ReturnDisplay: tools.TextDisplay(text)}
+	}
+	code, signal := "(none)", "(none)"
+	if out.Signal != "" {
+		signal = out.Signal
+	} else {
+		code = strconv.Itoa(out.Code)
+	}
+	stdout, stderr := shown(out.Stdout, maxFailure), shown(out.Stderr, maxFailure)
+	return tools.Result{
+		LLMContent: tools.Text(labelled("Stdout", stdout) + "\n" + labelled("Stderr", stderr) +
+			"\nError: " + e.Message + "\nExit Code: " + code + "\nSignal: " + signal),
+		ReturnDisplay: tools.TextDisplay(e.Message + "\n" + strings.TrimSpace(stderr+"\n"+stdout)),
+		Error:         e,
+	}
+}
+
+// failure returns why a call failed; nil where it did not.
+func (t *tool) failure(out process.Output) *fault.Error {
+	fail := func(why, remedy string) *fault.Error {
+		return fault.New(fault.DiscoveredToolFailed, "discovered.call",
+			fmt.Sprintf("The program of the tool %s failed: %s.", t.spec.Name, why), remedy)
+	}
+	const look = "See what it printed."
+	switch {
+	case out.Ending == process.Cancelled:
+		return fault.New(fault.Cancelled, "discovered.call", "The call was cancelled, and its program ended.", "")
+	case out.Ending == process.Closed:
+		return fault.New(fault.Cancelled, "discovered.call", "The session ended, and the program with it.", "")
+	case out.Ending == process.TotalLimit:
+		return fail(fmt.Sprintf("it ran for more than %v and was ended", t.o.CallTotal), "Ask it for less at once.").Because(fault.TotalLimit)
+	case out.Ending == process.OutputLimit:
+		return fail(fmt.Sprintf("it printed more than %d bytes and was ended", t.o.MaxBytes), "Ask it for less at once.")
+	case out.Signal != "":
+		return fail("it was ended by "+out.Signal, look)
+	case out.Code != 0:
+		return fail(fmt.Sprintf("it exited with code %d", out.Code), look)
+	case len(out.Stderr) > 0:
+		return fail("it printed to stderr, which a call that succeeds does not", look)
+	}
+	return nil
+}
+
+// shown returns a stream as text, of a long one the beginning and the end.
+func shown(b []byte, most int) string {
+	text := process.Plain(string(b))
+	if len(text) <= most {
+		return text
+	}
+	head := strings.ToValidUTF8(text[:most/2], "")
+	tail := strings.ToValidUTF8(text[len(text)-most/2:], "")
+	return fmt.Sprintf("%s\n... [%d bytes omitted] ...\n%s", head, len(text)-len(head)-len(tail), tail)
+}
+
+// labelled is a stream after its label, marked as what it is: text from
+// outside.
+func labelled(label, text string) string {
+	if text == "" {
+		return label + ": (empty)"
+	}
+	return label + ":\n" + tools.Untrusted(text)
+}
