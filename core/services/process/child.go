@@ -79,7 +79,7 @@ func (s *Service) startShell(c Command, stdin *os.File, sink func([]byte)) (*chi
 	cookie := s.newCookie()
 	cmd := exec.Command(shell, "-c", line) //nolint:gosec,noctx // that is what it is for; ended as a group
 	cmd.Dir, cmd.Env = c.Dir, s.environment(c.Dir, cookie)
-	child := s.newChild(cmd, cookie, &confined{s})
+	child := s.newChild(cmd, cookie, s.starter())
 	if c.PTY {
 		return child, cannotStart(child.startAtTerminal(c, sink))
 	}

@@ -1,0 +1,225 @@
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// landlocked starts commands that the kernel confines.
+type landlocked struct {
+	unconfined
+	s *Service
+}
+
+// begin starts a command from a thread that is confined as it is to be, as a
+// process inherits that. The thread ends with the start, and no other is
+// touched. Where something of that fails nothing is started.
+func (l landlocked) begin(cmd *exec.Cmd) error {
+	c := &l.s.o.Confinement
+	if err := c.supported(); err != nil {
+		return err
+	}
+	dir, err := l.s.scratch.folder()
+	if err != nil {
+		return err
+	}
+	ruleset, err := newRuleset(c, dir)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(ruleset) //nolint:errcheck // nothing was written
+	cmd.Env = append(cmd.Env, temporary(dir)...)
+	if cache := variable(cmd.Env, "XDG_CACHE_HOME"); !holds(c.Writable, or(cache, filepath.Join(variable(cmd.Env, "HOME"), ".cache"))) {
+		cmd.Env = append(cmd.Env, "XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
+	}
+	apart(func() {
+		if err = restrict(ruleset); err == nil {
+			err = cmd.Start()
+		}
+	})
+	return err
+}
+
+// apart runs f on a thread of its own, which ends with f.
+func apart(f func()) {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		runtime.LockOSThread()
+		if unix.Gettid() == unix.Getpid() {
+			apart(f) // the process's first thread would be kept, so another one takes it
+			runtime.UnlockOSThread()
+			return
+		}
+		f() // without an unlock the thread ends here
+	}()
+	<-done
+}
+
+// restrict confines the calling thread for good.
+func restrict(ruleset int) error {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return refused("no new privileges", err)
+	}
+	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(ruleset), 0, 0); errno != 0 {
+		return refused("landlock", errno)
+	}
+	return nil
+}
+
+func refused(what string, err error) error {
+	return fault.Wrap(fault.ShellExecuteError, confining,
+		fmt.Sprintf("The command was not started, because the kernel refused to confine it (%s: %v).", what, err),
+		"Tell the user that commands cannot be confined here.", err)
+}
+
+// What commands may not do but where a rule allows it, by the version of
+// landlock that brought it. Reading and running are not among it, and so stay
+// free everywhere.
+const (
+	writing = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
+		unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG | unix.LANDLOCK_ACCESS_FS_MAKE_SOCK |
+		unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_SYM | devices
+	// devices is what no rule allows: a device that could be made in a writable
+	// folder could be written to there, and it may be the disk.
+	devices = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK
+
+	// ofFiles is what a rule about something that is no folder may allow.
+	ofFiles = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
+)
+
+// Versions of landlock: the first that keeps files from being cut to nothing,
+// which is writing too, and the first that knows TCP.
+const (
+	abiTruncate = 3
+	abiTCP      = 4
+)
+
+// attributes are what a ruleset handles, as far as a version of landlock can.
+//
+// From version 6 on it also keeps commands from connecting to Unix sockets
+// without a path. Signals it leaves alone: one command may end what another has
+// left running.
+func attributes(abi int, noTCP bool) unix.LandlockRulesetAttr {
+	a := unix.LandlockRulesetAttr{Handled_access_fs: writing}
+	for _, more := range []struct {
+		since  int
+		access uint64
+	}{
+		{2, unix.LANDLOCK_ACCESS_FS_REFER},
+		{abiTruncate, unix.LANDLOCK_ACCESS_FS_TRUNCATE},
+		{5, unix.LANDLOCK_ACCESS_FS_IOCTL_DEV},
+	} {
+		if abi >= more.since {
+			a.Handled_access_fs |= more.access
+		}
+	}
+	if abi >= abiTCP && noTCP {
+		a.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
+	}
+	if abi >= 6 {
+		a.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
+	}
+	return a
+}
+
+// landlockABI returns the version of landlock that the kernel has.
+func landlockABI() (int, error) {
+	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(abi), nil
+}
+
+// supportsLandlock reports why the kernel cannot confine commands.
+func supportsLandlock(noTCP bool) error {
+	abi, err := landlockABI()
+	return judgeLandlock(abi, err, noTCP)
+}
+
+// judgeLandlock reports what a version of landlock lacks. err is why there is
+// none.
+func judgeLandlock(abi int, err error, noTCP bool) error {
+	const instead = "Use a newer kernel, confine commands by a container, or do not confine them."
+	switch {
+	case errors.Is(err, unix.EOPNOTSUPP):
+		return unsupported("Commands cannot be confined: landlock is turned off in this kernel.",
+			"Add landlock to the kernel's parameter lsm, confine commands by a container, or do not confine them.")
+	case err != nil:
+		return unsupported(fmt.Sprintf("Commands cannot be confined: this kernel has no landlock (%v).", err), instead)
+	case abi < abiTruncate:
+		return unsupported(fmt.Sprintf("Commands cannot be confined: this kernel's landlock, of version %d, "+
+			"does not keep files from being cut; that takes version %d, of Linux 6.2.", abi, abiTruncate), instead)
+	case noTCP && abi < abiTCP:
+		return unsupported(fmt.Sprintf("TCP connections cannot be refused: this kernel's landlock, of version %d, "+
+			"does not know them; that takes version %d, of Linux 6.7.", abi, abiTCP), "Use a newer kernel, or allow the connections.")
+	}
+	return nil
+}
+
+// writableDevices are the devices that ordinary programs write to. Those of
+// pseudo-terminals and of shared memory are the user's to allow: others are
+// reached through them.
+var writableDevices = [...]string{"null", "zero", "full", "random", "urandom", "tty", "ptmx"}
+
+// newRuleset returns a descriptor of the rules for a command with a temporary
+// folder.
+func newRuleset(c *Confinement, temporary string) (ruleset int, err error) {
+	abi, err := landlockABI()
+	if err != nil {
+		return -1, refused("landlock", err)
+	}
+	a := attributes(abi, c.NoTCP)
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&a)), unsafe.Sizeof(a), 0)
+	if errno != 0 {
+		return -1, refused("landlock", errno)
+	}
+	ruleset = int(fd)
+	defer func() {
+		if err != nil {
+			_ = unix.Close(ruleset)
+		}
+	}()
+	allowed := a.Handled_access_fs &^ devices
+	for _, folder := range append([]string{temporary}, c.Writable...) {
+		if !filepath.IsAbs(folder) {
+			return -1, badFolder(folder, errors.New("its path is not absolute"))
+		}
+		if err := allow(ruleset, folder, unix.O_DIRECTORY, allowed); err != nil {
+			return -1, badFolder(folder, err)
+		}
+	}
+	for _, device := range writableDevices {
+		err := allow(ruleset, "/dev/"+device, 0, allowed&ofFiles)
+		if err != nil && !errors.Is(err, unix.ENOENT) { // then nobody can write to it
+			return -1, refused("/dev/"+device, err)
+		}
+	}
+	return ruleset, nil
+}
+
+// allow adds the rule that access is allowed to what path leads to now, and to
+// all below it.
+func allow(ruleset int, path string, flags int, access uint64) error {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC|flags, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)                                                               //nolint:errcheck // nothing was written
+	rule := unix.LandlockPathBeneathAttr{Allowed_access: access, Parent_fd: int32(fd)} //nolint:gosec // a descriptor
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(ruleset), unix.LANDLOCK_RULE_PATH_BENEATH,
+		uintptr(unsafe.Pointer(&rule)), 0, 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}

@@ -1,0 +1,104 @@
+package process
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// scratch is the temporary folder of the confined commands of a Service. The
+// zero value has none yet.
+type scratch struct {
+	mu  sync.Mutex
+	dir string
+}
+
+// folder returns the folder, and makes it where it is absent.
+func (t *scratch) folder() (string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.dir != "" {
+		if info, err := os.Lstat(t.dir); err == nil && info.IsDir() {
+			return t.dir, nil
+		}
+	}
+	dir, err := os.MkdirTemp("", "fettle-") // mode 0700
+	if err == nil {
+		dir, err = filepath.Abs(dir)
+	}
+	if err != nil {
+		return "", fault.Wrap(fault.ShellExecuteError, confining, fmt.Sprintf("The command's temporary folder could not be made: %v.", err),
+			"Make the folder for temporary files one that can be written to.", err)
+	}
+	t.dir = dir
+	return dir, nil
+}
+
+// remove removes the folder with all that is in it. No command may still run.
+func (t *scratch) remove() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.dir == "" {
+		return nil
+	}
+	err := os.RemoveAll(t.dir)
+	if err != nil {
+		open(t.dir)
+		err = os.RemoveAll(t.dir)
+	}
+	if err != nil {
+		return fault.Wrap(fault.FileWriteFailure, "process.close",
+			fmt.Sprintf("The temporary folder %s of the session's commands could not be removed: %v.", t.dir, err), "Remove it by hand.", err)
+	}
+	t.dir = ""
+	return nil
+}
+
+// open makes the folders below dir ones that can be emptied, as far as it can.
+// It follows no links.
+func open(dir string) {
+	_ = os.Chmod(dir, 0o700)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return // the removal says why
+	}
+	defer root.Close() //nolint:errcheck // nothing was written here
+	_ = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, _ error) error {
+		if d != nil && d.IsDir() { // told before it is read
+			_ = root.Chmod(path, 0o700)
+		}
+		return nil
+	})
+}
+
+// temporary returns the variables that name the folder to programs.
+func temporary(dir string) []string {
+	return []string{"TMPDIR=" + dir, "TMP=" + dir, "TEMP=" + dir}
+}
+
+// variable returns the value that a program sees in env; "" where it is unset.
+func variable(env []string, name string) string {
+	for i := len(env) - 1; i >= 0; i-- {
+		if value, ok := strings.CutPrefix(env[i], name+"="); ok {
+			return value
+		}
+	}
+	return ""
+}
+
+// holds reports whether one of some folders is dir, or has it somewhere in it,
+// by their paths.
+func holds(folders []string, dir string) bool {
+	for _, folder := range folders {
+		rest, err := filepath.Rel(folder, dir)
+		if err == nil && rest != ".." && !strings.HasPrefix(rest, ".."+string(filepath.Separator)) {
+			return true
+		}
+	}
+	return false
+}
