@@ -1,0 +1,335 @@
+package settings
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+)
+
+// noProgram is the command that stands in for a sandbox that cannot be
+// understood: no program has such a name, so that no command is run.
+const noProgram = "(wrong value)"
+
+// check gives the entries their values, and drops those that have none.
+func (l *layerOf) check() {
+	for _, path := range slices.Sorted(maps.Keys(l.entries)) {
+		e := l.entries[path]
+		value, used := expand(e.written, l.env)
+		e.value = value
+		if converted, ok := convert(e.key, e.value); ok {
+			if !used && l.layer != LayerEnvironment && l.layer != LayerFlags {
+				l.report(Problem{Source: e.source, Line: e.line, Column: e.column, Key: path, Kind: KindConverted, Severity: Warning, Expected: e.key.Expected,
+					Message: fmt.Sprintf("The value should be %s; what it says is read as that.", e.key.Expected), Remedy: "Write it as " + e.key.Expected + "."})
+			}
+			e.value = converted
+		}
+		if !l.validate(e) {
+			delete(l.entries, path)
+			l.standIn(e)
+			continue
+		}
+		if e.key.Unused {
+			l.report(Problem{Source: e.source, Line: e.line, Column: e.column, Key: path, Kind: KindUnused, Severity: Notice,
+				Message: "The key is accepted, but nothing in fettle reads it yet."})
+		}
+	}
+}
+
+// convert returns a text as the number or truth that the key takes, and a
+// single text as a list.
+func convert(k *Key, value any) (any, bool) {
+	text, ok := value.(string)
+	if !ok {
+		return nil, false
+	}
+	switch k.kind {
+	case aBool:
+		if b, err := strconv.ParseBool(strings.TrimSpace(text)); err == nil {
+			return b, true
+		}
+	case aWhole, aNumber:
+		if n, err := strconv.ParseFloat(strings.TrimSpace(text), 64); err == nil && !math.IsInf(n, 0) && !math.IsNaN(n) {
+			return n, true
+		}
+	case aList:
+		return []any{text}, true
+	case aText, aMap:
+	}
+	return nil, false
+}
+
+// validate holds an entry's value against the schema. Of a list or a map that
+// is wrong in places it takes away those; it is false where nothing is left.
+func (l *layerOf) validate(e *entry) bool {
+	if n, ok := e.value.(float64); ok && e.key.kind == aWhole && (n != math.Trunc(n) || math.Abs(n) > 1<<53) {
+		l.wrong(e, "", "", "")
+		return false
+	}
+	if e.key.kind == aMap {
+		l.unknownNames(e, e.value, e.key.schema, nil)
+	}
+	for {
+		failures := violations(e.key, e.value)
+		if len(failures) == 0 {
+			return true
+		}
+		var cuts []string
+		for _, f := range failures {
+			steps := pointerSteps(f.at)
+			if e.key.cut == 0 || len(steps) < e.key.cut {
+				l.wrong(e, f.at, f.what, "")
+				return false
+			}
+			cut := pointer(steps[:e.key.cut])
+			if !slices.Contains(cuts, cut) {
+				cuts = append(cuts, cut)
+				l.wrong(e, f.at, f.what, cut)
+			}
+		}
+		slices.SortFunc(cuts, func(a, b string) int { // the later entries of a list first
+			if len(a) != len(b) {
+				return len(b) - len(a)
+			}
+			return strings.Compare(b, a)
+		})
+		for _, cut := range cuts {
+			e.value = without(e.value, pointerSteps(cut))
+		}
+		if list, ok := e.value.([]any); ok && len(list) == 0 {
+			return false
+		}
+	}
+}
+
+// violation is a place in a value that the schema does not take.
+type violation struct{ at, what string }
+
+// violations returns where a value breaks its key's schema, in order.
+func violations(k *Key, value any) (found []violation) {
+	schema, err := k.check()
+	if err != nil {
+		panic(fmt.Sprintf("settings: the schema of %s: %v", k.Path, err)) // every one is compiled by a test
+	}
+	err = schema.Validate(value)
+	var bad *jsonschema.ValidationError
+	if !errors.As(err, &bad) {
+		return nil
+	}
+	for _, f := range bad.BasicOutput().Errors {
+		if f.Error == "" || strings.HasPrefix(f.Error, "doesn't validate with") {
+			continue
+		}
+		found = append(found, violation{f.InstanceLocation, f.Error})
+	}
+	slices.SortFunc(found, func(a, b violation) int {
+		return strings.Compare(a.at+"\x00"+a.what, b.at+"\x00"+b.what)
+	})
+	if len(found) == 0 {
+		found = append(found, violation{"", bad.Error()})
+	}
+	return found
+}
+
+// wrong reports a value that the key does not take. at is where in it the
+// mistake lies, what is the validator's word for it; cut is the part that is
+// left out, "" for all.
+func (l *layerOf) wrong(e *entry, at, what, cut string) {
+	p := Problem{Source: e.source, Line: e.line, Column: e.column, Key: e.key.Path + dotted(at), Kind: KindValue, Severity: Error, Expected: e.key.Expected}
+	if at != "" && e.node != nil {
+		if v := e.node.Find(at); v != nil {
+			p.Line, p.Column = e.doc.place(v.StartOffset)
+		}
+	}
+	switch {
+	case at != "" && e.key.kind == aList:
+		p.Expected = "a text"
+		p.Message = "The entry is no text; it is left out."
+	case at != "" || e.key.kind == aMap && what != "":
+		p.Expected = what
+		p.Message = fmt.Sprintf("The value cannot be used: %s.", what)
+		if cut != "" {
+			p.Message += fmt.Sprintf(" %s%s is left out.", e.key.Path, dotted(cut))
+		}
+	default:
+		p.Message = fmt.Sprintf("The value %s is not %s; it has no effect.", quote(e.written), e.key.Expected)
+	}
+	if e.key.Project.protects() && cut == "" {
+		if v, ok := e.key.closed(); ok {
+			p.Message += fmt.Sprintf(" As the key protects you, %s holds instead.", quote(v))
+		}
+	}
+	p.Remedy = "Correct it."
+	l.report(p)
+}
+
+// closed returns the value that stands in for a wrong one, so that a mistake
+// leaves nothing open that may have been meant to be shut.
+func (k *Key) closed() (any, bool) {
+	switch k.Project {
+	case ProjectTrue:
+		return true, true
+	case ProjectFalse:
+		return false, true
+	case ProjectStricter:
+		return "default", true
+	case ProjectWithin:
+		return []any{}, true
+	case ProjectLandlock:
+		return noProgram, true
+	case ProjectAdd, ProjectLower, ProjectFree, ProjectTrusted, ProjectNever:
+	}
+	return nil, false
+}
+
+func (l *layerOf) standIn(e *entry) {
+	v, ok := e.key.closed()
+	if !ok {
+		return
+	}
+	e.value = v
+	l.entries[e.key.Path] = e
+}
+
+// refuse reports that a group is given something else than its keys. why is
+// "" if that is all.
+func (l *layerOf) refuse(n *node, e *entry, path, why string) {
+	p := Problem{Source: e.source, Line: e.line, Column: e.column, Key: shorten(path), Kind: KindValue, Severity: Error, Expected: "an object", Remedy: "Correct it."}
+	if n.key != nil {
+		p.Expected = n.key.Expected
+	}
+	p.Message = fmt.Sprintf("The value is not %s; it has no effect.", p.Expected)
+	if why != "" {
+		p.Message = fmt.Sprintf("The value cannot be used: %s.", why)
+	}
+	stand := n
+	if n.path == "tools.sandbox" {
+		stand = n.below["command"]
+	}
+	if stand.key != nil {
+		if v, ok := stand.key.closed(); ok {
+			e.key, e.written, e.value = stand.key, v, v
+			l.entries[e.key.Path] = e
+			p.Message += " As the key protects you, it is taken as one that lets nothing through."
+		}
+	}
+	l.report(p)
+}
+
+// unknownNames reports and drops names in a structured value that nobody
+// reads.
+func (l *layerOf) unknownNames(e *entry, value any, schema map[string]any, steps []string) {
+	switch v := value.(type) {
+	case []any:
+		items, _ := schema["items"].(map[string]any)
+		for i, part := range v {
+			l.unknownNames(e, part, items, append(slices.Clone(steps), strconv.Itoa(i)))
+		}
+	case map[string]any:
+		properties, closed := schema["properties"].(map[string]any)
+		others, _ := schema["additionalProperties"].(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			at := append(slices.Clone(steps), name)
+			below, ok := properties[name].(map[string]any)
+			if !ok && closed {
+				delete(v, name)
+				p := Problem{Source: e.source, Line: e.line, Column: e.column, Key: shorten(e.key.Path + dotted(pointer(at))), Kind: KindUnknownKey, Severity: Warning,
+					Message: "There is no such key; it has no effect.", Nearest: nearestOf(name, properties)}
+				if e.node != nil {
+					if n := e.node.Find(pointer(at)); n != nil {
+						p.Line, p.Column = e.doc.place(n.StartOffset)
+					}
+				}
+				if p.Nearest != "" {
+					p.Remedy = fmt.Sprintf("Perhaps %s is meant.", p.Nearest)
+				}
+				l.report(p)
+				continue
+			}
+			if !ok {
+				below = others
+			}
+			l.unknownNames(e, v[name], below, at)
+		}
+	}
+}
+
+func nearestOf(name string, names map[string]any) string {
+	best, least := "", 2+len(name)/5
+	for _, c := range slices.Sorted(maps.Keys(names)) {
+		if d := distance(strings.ToLower(name), strings.ToLower(c)); d < least {
+			best, least = c, d
+		}
+	}
+	return best
+}
+
+// without returns a value without what the steps lead to.
+func without(value any, steps []string) any {
+	switch v := value.(type) {
+	case map[string]any:
+		if len(steps) == 1 {
+			delete(v, steps[0])
+		} else {
+			v[steps[0]] = without(v[steps[0]], steps[1:])
+		}
+	case []any:
+		i, err := strconv.Atoi(steps[0])
+		if err != nil || i < 0 || i >= len(v) {
+			return v
+		}
+		if len(steps) == 1 {
+			return slices.Delete(slices.Clone(v), i, i+1)
+		}
+		v[i] = without(v[i], steps[1:])
+	}
+	return value
+}
+
+// pointerSteps takes a JSON pointer apart.
+func pointerSteps(at string) []string {
+	if at == "" {
+		return nil
+	}
+	steps := strings.Split(strings.TrimPrefix(at, "/"), "/")
+	for i, s := range steps {
+		steps[i] = strings.ReplaceAll(strings.ReplaceAll(s, "~1", "/"), "~0", "~")
+	}
+	return steps
+}
+
+func pointer(steps []string) string {
+	var b strings.Builder
+	for _, s := range steps {
+		b.WriteString("/" + strings.ReplaceAll(strings.ReplaceAll(s, "~", "~0"), "/", "~1"))
+	}
+	return b.String()
+}
+
+// dotted shows a JSON pointer as the rest of a key.
+func dotted(at string) string {
+	var b strings.Builder
+	for _, s := range pointerSteps(at) {
+		b.WriteString("." + s)
+	}
+	return shorten(b.String())
+}
+
+// quote shows a value in a message.
+func quote(value any) string {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "it" // what was read from JSON can be written
+	}
+	const most = 60
+	if len(text) > most {
+		return strings.ToValidUTF8(string(text[:most]), "") + "…"
+	}
+	return string(text)
+}

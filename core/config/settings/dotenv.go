@@ -1,0 +1,137 @@
+package settings
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/config/layout"
+)
+
+// foundEnv is what .env files hold.
+type foundEnv struct {
+	files    []foundFile
+	problems []Problem
+}
+
+type foundFile struct {
+	path   string
+	values map[string]string
+}
+
+// ofStrangers are the variables that .env files of a folder may give that is
+// not trusted, and unsafe what is taken out of their values.
+func ofStrangers() []string {
+	return []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"}
+}
+
+var unsafe = regexp.MustCompile(`[^A-Za-z0-9_./-]`)
+
+// readDotenv finds the .env file of the session: from the project's folder
+// upwards, in each folder first the settings folder's (of a trusted project)
+// and then the plain one, and last the home folder's. The first one holds. One
+// that belongs to a folder that is not trusted does not keep the home folder's
+// from being read.
+func readDotenv(ctx context.Context, o Options, names layout.Layout, a Advanced) foundEnv {
+	var found foundEnv
+	try := func(path string, keep func(values map[string]string)) bool {
+		data, err := read(ctx, path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+		if err != nil {
+			p := unread(File{LayerEnvironment, path}, err)
+			p.Severity, p.Kind = Warning, KindVariable
+			found.problems = append(found.problems, p)
+			return false
+		}
+		values := parseDotenv(string(data))
+		for _, name := range names.TrustVariables {
+			if _, given := values[name]; given {
+				delete(values, name)
+				found.problems = append(found.problems, Problem{Source: path, Layer: LayerEnvironment, Kind: KindVariable, Severity: Warning,
+					Message: "A file has no say in whether the folder is trusted; " + name + " has no effect here.",
+					Remedy:  "Use fettle trust, or set the variable yourself."})
+			}
+		}
+		keep(values)
+		found.files = append(found.files, foundFile{path, values})
+		return true
+	}
+	all := func(map[string]string) {}
+	ofProject := func(values map[string]string) {
+		for name, value := range values {
+			switch {
+			case slices.Contains(a.ExcludedEnvVars, name), !o.Trusted && !slices.Contains(ofStrangers(), name):
+				delete(values, name)
+			case !o.Trusted:
+				values[name] = unsafe.ReplaceAllString(value, "")
+			}
+		}
+	}
+	for dir := o.ProjectDir; dir != "" && !sameFolder(dir, o.HomeDir); {
+		if o.Trusted && try(filepath.Join(dir, names.Dir, ".env"), all) {
+			return found
+		}
+		if !a.IgnoreLocalEnv && try(filepath.Join(dir, ".env"), ofProject) {
+			if o.Trusted {
+				return found
+			}
+			break
+		}
+		parent := filepath.Dir(dir)
+		if parent == dir {
+			break
+		}
+		dir = parent
+	}
+	if o.HomeDir != "" && !try(filepath.Join(o.HomeDir, names.Dir, ".env"), all) {
+		try(filepath.Join(o.HomeDir, ".env"), all)
+	}
+	return found
+}
+
+// add puts what is not set yet beside the variables, and returns it with the
+// files that it comes from.
+func (e environment) add(found foundEnv) (added map[string]string, files []string) {
+	added = map[string]string{}
+	for _, f := range slices.Backward(found.files) { // the user's own goes first
+		files = append(files, f.path)
+		for name, value := range f.values {
+			if _, set := e.values[name]; !set {
+				e.values[name], e.file[name], added[name] = value, f.path, value
+			}
+		}
+	}
+	return added, files
+}
+
+// assignment is NAME=value in a .env file: bare up to a comment or the end of
+// the line, or in quotes, where it may span lines.
+var assignment = regexp.MustCompile("(?m)^[ \\t]*(?:export[ \\t]+)?([A-Za-z_][A-Za-z0-9_.-]*)[ \\t]*=[ \\t]*" +
+	"('[^']*'|\"(?:\\\\.|[^\"\\\\])*\"|`[^`]*`|[^\\r\\n#]*)")
+
+// parseDotenv reads a .env file. Lines that are no assignments are left out; of
+// two with one name the last holds. In double quotes \n and \r are a line end.
+// Variables in values stay as they are.
+func parseDotenv(text string) map[string]string {
+	values := map[string]string{}
+	text = strings.ReplaceAll(strings.TrimPrefix(text, byteOrderMark), "\r\n", "\n")
+	for _, m := range assignment.FindAllStringSubmatch(text, -1) {
+		value := strings.TrimSpace(m[2])
+		if n := len(value); n >= 2 && strings.ContainsRune("'\"`", rune(value[0])) && value[n-1] == value[0] {
+			quoted := value[0]
+			if value = value[1 : n-1]; quoted == '"' {
+				value = strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\"`, `"`, `\\`, `\`).Replace(value)
+			}
+		}
+		if !strings.Contains(value, "\x00") { // no environment can hold it
+			values[m[1]] = value
+		}
+	}
+	return values
+}

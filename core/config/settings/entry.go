@@ -1,0 +1,195 @@
+package settings
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
+)
+
+// entry is the value that a layer gives for a key.
+type entry struct {
+	key          *Key
+	layer        Layer
+	source       string // path of the file, or as Problem.Source
+	line, column int
+	written      any  // the value as it stands there
+	value        any  // with variables put in, and of the right type
+	alias        bool // by another name, or a short form
+	node         *hujson.Value
+	doc          *document
+}
+
+// layerOf is what one source gives.
+type layerOf struct {
+	layer    Layer
+	source   string
+	entries  map[string]*entry
+	problems []Problem
+	env      func(name string) (string, bool) // for variables in texts
+}
+
+func newLayer(l Layer, source string) *layerOf {
+	return &layerOf{layer: l, source: source, entries: map[string]*entry{}, env: noVariables}
+}
+
+// report notes a problem.
+func (l *layerOf) report(p Problem) {
+	switch n := len(l.problems); {
+	case n > maxProblems:
+		return
+	case n == maxProblems:
+		p = Problem{Kind: KindMore, Severity: Warning, Message: "There are more problems than are told here."}
+	}
+	if p.Source == "" {
+		p.Source = l.source
+	}
+	p.Layer = l.layer
+	l.problems = append(l.problems, p)
+}
+
+// collect takes the object of a group apart.
+func (l *layerOf) collect(doc *document, n *node, object *hujson.Object, alias bool) {
+	for i := range object.Members {
+		m := &object.Members[i]
+		name := m.Name.Value.(hujson.Literal).String() //nolint:errcheck // the parser takes no other names
+		at := join(n.path, name)
+		line, column := doc.place(m.Name.StartOffset)
+		below, other := n.below[name], alias
+		if below == nil && !strings.Contains(name, ".") {
+			below, other = otherPlace(at), true
+		}
+		switch {
+		case below != nil:
+			l.give(doc, below, &m.Value, at, other)
+		case at == "$schema":
+		case isForeign(at):
+			l.report(Problem{Line: line, Column: column, Key: at, Kind: KindUnused, Severity: Notice,
+				Message: "The key belongs to another program; fettle does not read it."})
+		default:
+			l.report(unknown(at, line, column))
+		}
+	}
+}
+
+// otherPlace returns the key or group that a path is another name for.
+func otherPlace(path string) *node {
+	for _, a := range aliases() {
+		if a.from == path {
+			return nodeAt(a.to)
+		}
+	}
+	return nil
+}
+
+// nodeAt returns the key or group at a path, nil if there is none.
+func nodeAt(path string) *node {
+	n := known().root
+	for _, name := range strings.Split(path, ".") {
+		if n = n.below[name]; n == nil {
+			return nil
+		}
+	}
+	return n
+}
+
+func isForeign(path string) bool {
+	return strings.HasPrefix(path, "ui.") || slices.Contains(foreign(), path)
+}
+
+func unknown(path string, line, column int) Problem {
+	path = shorten(path)
+	p := Problem{Line: line, Column: column, Key: path, Kind: KindUnknownKey, Severity: Warning,
+		Message: "There is no such key; it has no effect.", Nearest: nearest(path)}
+	switch {
+	case p.Nearest == path:
+		p.Remedy = fmt.Sprintf("Write it as an object in an object: %s.", nested(path))
+	case p.Nearest != "":
+		p.Remedy = fmt.Sprintf("Perhaps %s is meant.", p.Nearest)
+	default:
+		p.Remedy = "See docs/configuration.md for the keys that there are."
+	}
+	return p
+}
+
+// nested shows how a path is written in a file.
+func nested(path string) string {
+	names := strings.Split(path, ".")
+	return `{"` + strings.Join(names, `": {"`) + `": …` + strings.Repeat("}", len(names))
+}
+
+// shorten keeps a name from filling a message.
+func shorten(s string) string {
+	const most = 200
+	if len(s) > most {
+		return strings.ToValidUTF8(s[:most], "") + "…"
+	}
+	return s
+}
+
+// give takes the value of a key or a group. path is where it stands.
+func (l *layerOf) give(doc *document, n *node, v *hujson.Value, path string, alias bool) {
+	object, isObject := v.Value.(*hujson.Object)
+	if n.key == nil && isObject {
+		l.collect(doc, n, object, alias)
+		return
+	}
+	line, column := doc.place(v.StartOffset)
+	e := &entry{layer: l.layer, source: l.source, line: line, column: column, alias: alias, node: v, doc: doc}
+	value, err := decode(v)
+	if err != nil {
+		l.refuse(n, e, path, err.Error())
+		return
+	}
+	if n.key != nil {
+		e.key, e.written = n.key, value
+		l.add(e)
+		return
+	}
+	keys := long(n.path, value)
+	if keys == nil {
+		l.refuse(n, e, path, "")
+		return
+	}
+	for name, part := range keys {
+		short := *e
+		short.key, short.written, short.alias, short.node = n.below[name].key, part, true, nil
+		l.add(&short)
+	}
+}
+
+// decode returns a JSON value as encoding/json does.
+func decode(v *hujson.Value) (any, error) {
+	plain := v.Clone()
+	plain.Standardize()
+	var value any
+	if err := json.Unmarshal(plain.Pack(), &value); err != nil {
+		return nil, fmt.Errorf("the value cannot be read: %w", err)
+	}
+	return value, nil
+}
+
+// add keeps an entry, unless a better one for its key is there.
+func (l *layerOf) add(e *entry) {
+	if old := l.entries[e.key.Path]; old != nil {
+		p := Problem{Line: e.line, Column: e.column, Key: e.key.Path, Kind: KindTwice, Severity: Warning}
+		switch {
+		case !e.alias && !old.alias, e.alias && old.alias:
+			p.Message = fmt.Sprintf("The key is given twice, first in line %d; the later one holds.", old.line)
+		case e.alias:
+			p.Message = fmt.Sprintf("The key is given a second time, by another name; what line %d says holds.", old.line)
+			l.report(p)
+			return
+		default:
+			p.Message = fmt.Sprintf("The key is given by another name, too, in line %d; this one holds.", old.line)
+		}
+		p.Remedy = "Remove one of them."
+		l.report(p)
+	}
+	l.entries[e.key.Path] = e
+}
+
+// noVariables leaves texts as they are.
+func noVariables(string) (string, bool) { return "", false }

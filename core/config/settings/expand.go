@@ -1,0 +1,47 @@
+package settings
+
+import "regexp"
+
+// variable is $NAME, ${NAME} or ${NAME:-default} in a text.
+var variable = regexp.MustCompile(`\$(?:([A-Za-z_][A-Za-z0-9_]*)|\{([A-Za-z_][A-Za-z0-9_]*)(:-([^}]*))?\})`)
+
+// expand puts variables into the texts of a JSON value; names in objects stay.
+// What is not defined and has no default stays as it is, and what a variable
+// brings in is not looked at again. An empty variable counts as defined, except
+// where there is a default. used says whether the value has changed.
+func expand(value any, env func(string) (string, bool)) (result any, used bool) {
+	switch v := value.(type) {
+	case string:
+		text := variable.ReplaceAllStringFunc(v, func(match string) string {
+			m := variable.FindStringSubmatch(match)
+			content, ok := env(m[1] + m[2])
+			switch {
+			case ok && (content != "" || m[3] == ""):
+				used = true
+				return content
+			case m[3] != "":
+				used = true
+				return m[4]
+			}
+			return match
+		})
+		return text, used
+	case []any:
+		list := make([]any, len(v))
+		for i, part := range v {
+			var changed bool
+			list[i], changed = expand(part, env)
+			used = used || changed
+		}
+		return list, used
+	case map[string]any:
+		object := make(map[string]any, len(v))
+		for name, part := range v {
+			var changed bool
+			object[name], changed = expand(part, env)
+			used = used || changed
+		}
+		return object, used
+	}
+	return value, false
+}

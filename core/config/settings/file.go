@@ -1,0 +1,145 @@
+package settings
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+	"unicode/utf8"
+
+	"github.com/tailscale/hujson"
+)
+
+// MaxBytes is the size up to which a settings file is read.
+const MaxBytes = 1 << 20
+
+// maxBrackets is how many opening brackets of a kind a file may hold: the
+// parser calls itself for each, and a process whose stack is full cannot go on.
+const maxBrackets = 10_000
+
+const byteOrderMark = "\xef\xbb\xbf"
+
+var (
+	errNotRegular = errors.New("it is no regular file")
+	errTooLarge   = fmt.Errorf("it has more than %d bytes", MaxBytes)
+)
+
+// read returns the bytes of a regular file. It does not wait for the other end
+// of a pipe.
+func read(ctx context.Context, path string) ([]byte, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // nothing was written
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errNotRegular
+	}
+	data, err := io.ReadAll(io.LimitReader(file, MaxBytes+1))
+	if err == nil && len(data) > MaxBytes {
+		err = errTooLarge
+	}
+	return data, err
+}
+
+// document is a settings file, taken apart.
+type document struct {
+	text []byte // without a byte order mark
+	tree hujson.Value
+}
+
+// syntaxError is a mistake that keeps a file from being read at all.
+type syntaxError struct {
+	line, column int // 0: unknown
+	what         string
+}
+
+func (e *syntaxError) Error() string { return e.what }
+
+// parse reads JSON with comments and trailing commas, an object. The error is a
+// *syntaxError. Nothing but white space and comments is an empty object.
+func parse(data []byte) (*document, error) {
+	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
+	if bytes.Count(data, []byte("[")) > maxBrackets || bytes.Count(data, []byte("{")) > maxBrackets {
+		return nil, &syntaxError{what: "it holds more brackets than settings have"}
+	}
+	d := &document{text: data}
+	if !utf8.Valid(data) {
+		line, column := d.place(invalidAt(data))
+		return nil, &syntaxError{line, column, "it is not UTF-8"}
+	}
+	// The line end is for a comment that ends the file, which the parser does
+	// not take.
+	tree, err := hujson.Parse(slices.Concat(data, []byte("\n")))
+	if err != nil {
+		if empty, emptyErr := hujson.Parse(slices.Concat(data, []byte("\n{}"))); emptyErr == nil {
+			d.tree = empty
+			return d, nil
+		}
+		e := &syntaxError{what: strings.TrimPrefix(err.Error(), "hujson: ")}
+		if _, scanErr := fmt.Sscanf(e.what, "line %d, column %d:", &e.line, &e.column); scanErr == nil {
+			_, e.what, _ = strings.Cut(e.what, ": ")
+		}
+		return nil, e
+	}
+	if tree.Value.Kind() != '{' {
+		line, column := d.place(tree.StartOffset)
+		return nil, &syntaxError{line, column, "it holds no object"}
+	}
+	d.tree = tree
+	return d, nil
+}
+
+// place returns the 1-based line and column of an offset.
+func (d *document) place(offset int) (line, column int) {
+	head := d.text[:min(offset, len(d.text))]
+	return 1 + bytes.Count(head, []byte("\n")), len(head) - bytes.LastIndexByte(head, '\n')
+}
+
+// invalidAt returns the offset of the first byte that is not UTF-8.
+func invalidAt(data []byte) int {
+	for i := 0; i < len(data); {
+		r, n := utf8.DecodeRune(data[i:])
+		if r == utf8.RuneError && n == 1 {
+			return i
+		}
+		i += n
+	}
+	return len(data)
+}
+
+// unread is the problem of a file that cannot be read or understood.
+func unread(f File, err error) Problem {
+	p := Problem{
+		Source: f.Path, Layer: f.Layer, Kind: KindFileRead, Severity: Error,
+		Remedy: "Make it one that you may read, or remove it.",
+	}
+	cause := err
+	if e := (*fs.PathError)(nil); errors.As(err, &e) {
+		cause = e.Err
+	}
+	if e := (*syntaxError)(nil); errors.As(err, &e) {
+		p.Kind, p.Line, p.Column = KindSyntax, e.line, e.column
+		p.Message = fmt.Sprintf("It is no settings file: %s. Nothing of it is in force.", e.what)
+		p.Remedy = "Mend it; it holds one JSON object, in which comments and trailing commas are allowed."
+		return p
+	}
+	p.Message = fmt.Sprintf("It cannot be read (%s): nothing of it is in force.", cause)
+	if errors.Is(err, errTooLarge) {
+		p.Remedy = "Shorten it, or remove it."
+	}
+	return p
+}

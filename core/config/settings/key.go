@@ -1,0 +1,256 @@
+package settings
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/santhosh-tekuri/jsonschema/v5"
+)
+
+// Merge says how a layer's value joins that of the layers below.
+type Merge string
+
+// The ways to merge.
+const (
+	Replace Merge = "replace" // it takes the other's place
+	Concat  Merge = "concat"  // its entries follow the others; in a map of lists, by name
+	Union   Merge = "union"   // as Concat, without entries that are there already
+	Shallow Merge = "shallow" // an entry of a map takes the place of the one of the same name, as a whole
+)
+
+// ProjectRule says what the settings file of a project may set that is not
+// trusted: nothing that loosens what holds without it (CF-09).
+type ProjectRule string
+
+// The rules.
+const (
+	ProjectFree     ProjectRule = "free"     // any value: it neither loosens nor tightens
+	ProjectTrusted  ProjectRule = "trusted"  // nothing
+	ProjectNever    ProjectRule = "never"    // nothing, even if the folder is trusted
+	ProjectTrue     ProjectRule = "true"     // only true
+	ProjectFalse    ProjectRule = "false"    // only false
+	ProjectAdd      ProjectRule = "add"      // entries beside those of lower layers
+	ProjectWithin   ProjectRule = "within"   // entries that are in the list without it
+	ProjectLower    ProjectRule = "lower"    // a lower number above 0; 0 and less have no limit
+	ProjectStricter ProjectRule = "stricter" // a stricter approval mode
+	ProjectLandlock ProjectRule = "landlock" // landlock, where nothing confines
+)
+
+// protects reports whether a wrong value must not leave the key open: a value
+// that the rule lets anybody set stands in for it.
+func (r ProjectRule) protects() bool {
+	return !slices.Contains([]ProjectRule{ProjectFree, ProjectTrusted, ProjectNever}, r)
+}
+
+// Key is one key of a settings file.
+type Key struct {
+	Path     string      // as "tools.shell.inactivityTimeout"
+	Expected string      // what a value must be, as "a whole number of at least 1"
+	Merge    Merge       // how layers combine
+	Project  ProjectRule // what a project may set that is not trusted
+	Variable string      // environment variable without the layout's prefix; "": none
+	Unused   bool        // nothing in fettle reads it yet
+
+	index  []int // of the field, from Settings
+	kind   kind
+	cut    int
+	schema map[string]any
+	check  func() (*jsonschema.Schema, error) // schema, compiled at first use
+}
+
+// kind is what a key holds.
+type kind int
+
+const (
+	aText kind = iota
+	aBool
+	aWhole
+	aNumber
+	aList // of texts
+	aMap  // whose names keep their case
+)
+
+// node is a key, or a group of keys.
+type node struct {
+	path  string
+	key   *Key             // nil for a group
+	below map[string]*node // nil for a key
+	field reflect.StructField
+}
+
+// catalogue is what there is to set. It is immutable.
+type catalogue struct {
+	root   *node
+	keys   []*Key // in the order of the fields
+	byPath map[string]*Key
+}
+
+// known returns the catalogue, which is made once.
+var known = sync.OnceValue(func() *catalogue {
+	c := &catalogue{byPath: map[string]*Key{}}
+	c.root = c.group(reflect.TypeFor[Settings](), "", nil)
+	schemas := schemasOf(c.root, reflectSchema(nil))
+	for _, k := range c.keys {
+		k.describe(schemas[k.Path])
+	}
+	return c
+})
+
+// Keys lists all keys, in the order of the documentation.
+func Keys() []Key {
+	keys := make([]Key, 0, len(known().keys))
+	for _, k := range known().keys {
+		keys = append(keys, *k)
+	}
+	return keys
+}
+
+// group takes a struct type apart.
+func (c *catalogue) group(t reflect.Type, path string, index []int) *node {
+	n := &node{path: path, below: map[string]*node{}}
+	for f := range t.Fields() {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		at := join(path, name)
+		where := append(slices.Clone(index), f.Index...)
+		var below *node
+		if tag, ok := f.Tag.Lookup("set"); ok {
+			below = &node{path: at, key: c.key(at, tag, f.Type, where)}
+		} else {
+			below = c.group(f.Type, at, where)
+		}
+		below.field = f
+		n.below[name] = below
+	}
+	return n
+}
+
+func join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// key reads the tag of a field. It panics on a mistake in a tag, which the
+// first test finds.
+func (c *catalogue) key(path, tag string, t reflect.Type, index []int) *Key {
+	k := &Key{Path: path, Merge: Replace, index: index, kind: kindOf(t)}
+	for _, word := range strings.Split(tag, ",") {
+		name, value, _ := strings.Cut(word, "=")
+		switch name {
+		case "merge":
+			k.Merge = Merge(value)
+		case "project":
+			k.Project = ProjectRule(value)
+		case "env":
+			k.Variable = value
+		case "cut":
+			n, err := strconv.Atoi(value)
+			if err != nil {
+				panic(fmt.Sprintf("settings: the tag of %s: %v", path, err))
+			}
+			k.cut = n
+		case "unused":
+			k.Unused = true
+		default:
+			panic(fmt.Sprintf("settings: the tag of %s: %s is unknown", path, name))
+		}
+	}
+	if k.kind == aList {
+		k.cut = 1
+	}
+	c.keys = append(c.keys, k)
+	c.byPath[path] = k
+	return k
+}
+
+func kindOf(t reflect.Type) kind {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return kindOf(t.Elem())
+	case reflect.Bool:
+		return aBool
+	case reflect.Int:
+		return aWhole
+	case reflect.Float64:
+		return aNumber
+	case reflect.Slice:
+		return aList
+	case reflect.Map:
+		return aMap
+	case reflect.String:
+		return aText
+	}
+	panic("settings: there are no keys of type " + t.String())
+}
+
+// describe gives the key its schema.
+func (k *Key) describe(schema map[string]any) {
+	k.schema = schema
+	k.Expected = expected(schema)
+	k.check = sync.OnceValues(func() (*jsonschema.Schema, error) {
+		text, err := json.Marshal(schema)
+		if err != nil {
+			return nil, err
+		}
+		c := jsonschema.NewCompiler()
+		c.LoadURL = refuseToLoad
+		const url = "fettle:///key"
+		if err := c.AddResource(url, strings.NewReader(string(text))); err != nil {
+			return nil, err
+		}
+		return c.Compile(url)
+	})
+}
+
+// expected says in words what a schema takes.
+func expected(schema map[string]any) string {
+	if values, ok := schema["enum"].([]any); ok {
+		words := make([]string, len(values))
+		for i, v := range values {
+			words[i] = fmt.Sprint(v)
+		}
+		if len(words) == 1 {
+			return words[0]
+		}
+		return "one of " + strings.Join(words, ", ")
+	}
+	low, hasLow := schema["minimum"]
+	high, hasHigh := schema["maximum"]
+	limits := ""
+	switch {
+	case hasLow && hasHigh:
+		limits = fmt.Sprintf(" from %v to %v", low, high)
+	case hasLow:
+		limits = fmt.Sprintf(" of at least %v", low)
+	case hasHigh:
+		limits = fmt.Sprintf(" of at most %v", high)
+	}
+	switch schema["type"] {
+	case "boolean":
+		return "true or false"
+	case "integer":
+		return "a whole number" + limits
+	case "number":
+		return "a number" + limits
+	case "array":
+		if items, ok := schema["items"].(map[string]any); ok && items["type"] == "string" {
+			return "a list of texts"
+		}
+		return "a list"
+	case "object":
+		return "an object"
+	}
+	if pattern, ok := schema["pattern"]; ok {
+		return fmt.Sprintf("a text that matches %v", pattern)
+	}
+	if _, ok := schema["minLength"]; ok {
+		return "a text that is not empty"
+	}
+	return "a text"
+}

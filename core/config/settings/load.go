@@ -1,0 +1,323 @@
+package settings
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/spf13/viper"
+	"github.com/tailscale/hujson"
+
+	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// Options say where settings come from. The zero value gives the defaults and
+// those of the machine.
+type Options struct {
+	Layout     layout.Layout // names of files and variables; zero: layout.Fettle()
+	HomeDir    string        // where the user's settings folder lies; "": the user has none
+	ProjectDir string        // where the project's lies; "": there is none
+	// Trusted says that the project's folder is trusted. If not, its file may
+	// tighten what holds without it, and not loosen (CF-09); texts in it are
+	// not filled with variables, and its .env files give a few well-known
+	// variables only.
+	Trusted bool
+	// File is one more file, over all others and the environment (--settings).
+	// Unlike those it must exist and be readable. "": none.
+	File string
+	// Environ are the process's variables as NAME=value; of two with one name
+	// the last holds. nil: there are none.
+	Environ []string
+	// Flags are values by key, as "tools.core", over all layers: texts,
+	// truths, numbers and slices of texts.
+	Flags map[string]any
+	// DefaultTools are the built-in tools that are registered where nobody
+	// gives tools.core, so that a project may leave out some of them. nil: not
+	// known, and a project that is not trusted may not set tools.core first.
+	DefaultTools []string
+}
+
+func (o Options) layout() layout.Layout {
+	if o.Layout.Name == "" {
+		return layout.Fettle()
+	}
+	return o.Layout
+}
+
+// lookup returns the value of one of the layout's variables, of the process's
+// own environment alone, and its full name.
+func (o Options) lookup(names layout.Layout, name string) (value, full string, ok bool) {
+	for _, full := range variables(names, name) {
+		for _, line := range slices.Backward(o.Environ) {
+			if n, v, found := strings.Cut(line, "="); found && n == full && v != "" {
+				return v, full, true
+			}
+		}
+	}
+	return "", "", false
+}
+
+// Result is what was loaded. It is safe for concurrent reading.
+type Result struct {
+	Settings Settings
+	Problems []Problem // of all layers, the weakest first
+	// Env are the variables of .env files that are not set in Options.Environ:
+	// what the process would add to its environment.
+	Env map[string]string
+	// EnvFiles are the .env files that they come from.
+	EnvFiles []string
+
+	origins map[string][]Origin
+}
+
+// Load reads all layers (CF-01). What is absent is left out, and a mistake
+// leaves out only itself, if it is a file's syntax the file, and is one of
+// Result.Problems (CF-05). Load changes nothing and keeps nothing; it is safe
+// for concurrent use. The error has code cancelled, or invalid_config where
+// Options.File cannot be read or Options.Flags holds what is no setting.
+func Load(ctx context.Context, o Options) (*Result, error) {
+	names := o.layout()
+	files, err := loadFiles(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	env := newEnvironment(o.Environ)
+	before := merge(o, layers(files, env.get, o.Trusted)) // for what says how .env files are read
+	r := &Result{}
+	dot := readDotenv(ctx, o, names, before.settings.Advanced)
+	r.Env, r.EnvFiles = env.add(dot)
+	if err := ctx.Err(); err != nil {
+		return nil, cancelled(err)
+	}
+
+	all := layers(files, env.get, o.Trusted)
+	environment := fromEnvironment(names, env)
+	environment.problems = append(environment.problems, dot.problems...)
+	environment.check()
+	flags, err := fromFlags(o.Flags)
+	if err != nil {
+		return nil, err
+	}
+	stronger := len(all)
+	if o.File != "" {
+		stronger-- // that file is the last one
+	}
+	all = append(slices.Insert(all, stronger, environment), flags)
+
+	m := merge(o, all)
+	r.Settings, r.Problems, r.origins = m.settings, m.problems, m.origins
+	return r, nil
+}
+
+func cancelled(err error) error {
+	return fault.Wrap(fault.Cancelled, "settings.load", "The settings were not loaded, as the call was cancelled.", "", err)
+}
+
+// source is a file that was read.
+type source struct {
+	file File
+	doc  *document // nil if it is absent or broken
+	err  error     // nil if it is absent
+}
+
+func loadFiles(ctx context.Context, o Options) ([]source, error) {
+	var sources []source
+	for _, f := range Files(o) {
+		s := source{file: f}
+		data, err := read(ctx, f.Path)
+		if ctx.Err() != nil {
+			return nil, cancelled(ctx.Err())
+		}
+		if err == nil {
+			s.doc, err = parse(data)
+		}
+		switch {
+		case err != nil && f.Layer == LayerFile:
+			p := unread(f, err)
+			place := ""
+			if p.Line > 0 {
+				place = fmt.Sprintf(", line %d, column %d", p.Line, p.Column)
+			}
+			return nil, fault.Wrap(fault.InvalidConfig, "settings.load", fmt.Sprintf("The settings file %s%s: %s", f.Path, place, p.Message), p.Remedy, err)
+		case !errors.Is(err, fs.ErrNotExist):
+			s.err = err
+		}
+		sources = append(sources, s)
+	}
+	return sources, nil
+}
+
+// layers takes files apart, with variables put into their texts.
+func layers(files []source, env func(string) (string, bool), trusted bool) []*layerOf {
+	var all []*layerOf
+	for _, s := range files {
+		l := newLayer(s.file.Layer, s.file.Path)
+		if s.err != nil {
+			l.problems = append(l.problems, unread(s.file, s.err))
+		}
+		if s.doc != nil {
+			if s.file.Layer != LayerProject || trusted {
+				l.env = env // a stranger's file must not carry secrets elsewhere
+			}
+			l.collect(s.doc, known().root, s.doc.tree.Value.(*hujson.Object), false) //nolint:errcheck // parse returns objects alone
+			l.onlyServers()
+			l.check()
+		}
+		all = append(all, l)
+	}
+	return all
+}
+
+// onlyServers leaves in mcp-settings.json what belongs there.
+func (l *layerOf) onlyServers() {
+	if l.layer != LayerUserServers {
+		return
+	}
+	for path, e := range l.entries {
+		if path != "mcpServers" {
+			delete(l.entries, path)
+			l.report(Problem{Line: e.line, Column: e.column, Key: path, Kind: KindUnknownKey, Severity: Warning,
+				Message: "This file holds mcpServers alone; the key has no effect here.", Remedy: "Move it to settings.json."})
+		}
+	}
+}
+
+// fromFlags returns the layer of the command line.
+func fromFlags(flags map[string]any) (*layerOf, error) {
+	l := newLayer(LayerFlags, "the command line")
+	for path, value := range flags {
+		k := known().byPath[path]
+		if k == nil {
+			return nil, fault.New(fault.InvalidConfig, "settings.load", fmt.Sprintf("There is no setting %s.", path), "Use a key that settings.Keys lists.")
+		}
+		text, err := json.Marshal(value)
+		e := &entry{key: k, layer: l.layer, source: l.source}
+		if err == nil {
+			err = json.Unmarshal(text, &e.written)
+		}
+		if err != nil {
+			return nil, fault.Wrap(fault.InvalidConfig, "settings.load", fmt.Sprintf("The value for the setting %s cannot be used: %v.", path, err), "", err)
+		}
+		l.entries[path] = e
+	}
+	l.check()
+	return l, nil
+}
+
+// merged is what the layers make together.
+type merged struct {
+	settings Settings
+	problems []Problem
+	origins  map[string][]Origin
+}
+
+// merge joins the layers, the weakest first, in a viper instance of its own
+// (GO-04). Viper folds the case of keys, in maps too, so maps stay beside it
+// (KH-25).
+func merge(o Options, all []*layerOf) merged {
+	store := viper.NewWithOptions(viper.KeyDelimiter("::")) // no key holds it, so that none is taken apart
+	maps := map[string]any{}
+	get := func(k *Key) any {
+		if k.kind == aMap {
+			return maps[k.Path]
+		}
+		return store.Get(k.Path)
+	}
+	m := merged{settings: Defaults(), origins: map[string][]Origin{}}
+	defaults := values(m.settings)
+	for _, l := range all {
+		given := map[string]any{}
+		for _, k := range known().keys {
+			e := l.entries[k.Path]
+			if e == nil {
+				continue
+			}
+			lower := get(k)
+			if lower == nil {
+				lower = defaults[k.Path]
+			}
+			value := e.value
+			origin := Origin{Layer: l.layer, Source: e.source, Line: e.line, Column: e.column, Value: e.written}
+			if l.layer == LayerProject {
+				var refused string
+				value, refused = o.fromProject(k, value, lower)
+				if refused != "" {
+					origin.Refused = refused
+					l.report(Problem{Line: e.line, Column: e.column, Key: k.Path, Kind: KindUntrusted, Severity: Warning, Message: refused,
+						Remedy: "Set it in your own settings, or trust the folder with fettle trust."})
+				}
+			}
+			m.origins[k.Path] = append(m.origins[k.Path], origin)
+			if value == nil {
+				continue
+			}
+			value = combine(k.Merge, lower, value)
+			if k.kind == aMap {
+				maps[k.Path] = value
+			} else {
+				given[k.Path] = value
+			}
+		}
+		if err := store.MergeConfigMap(given); err != nil {
+			panic("settings: " + err.Error()) // it has no reason to fail
+		}
+		m.problems = append(m.problems, l.problems...)
+	}
+	target := reflect.ValueOf(&m.settings).Elem()
+	for _, k := range known().keys {
+		if v := get(k); v != nil {
+			k.assign(target, v)
+		}
+	}
+	return m
+}
+
+// fromProject returns what the project's file contributes to a key, nil for
+// nothing, and why that is not all that it says.
+func (o Options) fromProject(k *Key, value, lower any) (result any, refused string) {
+	if k.Project == ProjectNever {
+		return nil, "A project has no say in this; the key has no effect here."
+	}
+	if o.Trusted {
+		return value, ""
+	}
+	if k.Path == "tools.core" && lower == nil {
+		if o.DefaultTools == nil {
+			return nil, "As the folder is not trusted, its project may not say which tools there are."
+		}
+		list := []any{}
+		for _, name := range o.DefaultTools {
+			list = append(list, name)
+		}
+		lower = list
+	}
+	result, ok, whole := k.Project.tighten(value, lower)
+	switch {
+	case !ok && (k.Project == ProjectTrusted):
+		return nil, "As the folder is not trusted, its project may not set this; the key has no effect."
+	case !ok:
+		return nil, fmt.Sprintf("As the folder is not trusted, its project may tighten this and not loosen it; %s has no effect.", quote(value))
+	case !whole:
+		return result, "As the folder is not trusted, its project may tighten this and not loosen it; entries that would be new are left out."
+	}
+	return result, ""
+}
+
+// assign puts a checked value into its field.
+func (k *Key) assign(settings reflect.Value, value any) {
+	text, err := json.Marshal(value)
+	if err == nil {
+		field := reflect.New(settings.FieldByIndex(k.index).Type())
+		if err = json.Unmarshal(text, field.Interface()); err == nil {
+			settings.FieldByIndex(k.index).Set(field.Elem())
+			return
+		}
+	}
+	panic(fmt.Sprintf("settings: %s passed its schema and does not fit its field: %v", k.Path, err))
+}

@@ -1,0 +1,171 @@
+package settings
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// alias is another place for a key or a group.
+type alias struct{ from, to string }
+
+// aliases lists the other places: flat keys, older names, and names of the
+// program that the layout gemini is for. Where a file gives a value in both, the
+// key itself holds.
+func aliases() []alias {
+	return []alias{
+		{"approvalMode", "general.defaultApprovalMode"},
+		{"tools.approvalMode", "general.defaultApprovalMode"},
+		{"checkpointing", "general.checkpointing"},
+		{"fileFiltering", "context.fileFiltering"},
+		{"context.fileFiltering.respectGeminiIgnore", "context.fileFiltering.respectFettleIgnore"},
+		{"contextFileName", "context.fileName"},
+		{"includeDirectories", "context.includeDirectories"},
+		{"sandbox", "tools.sandbox"},
+		{"tools.sandboxAllowedPaths", "tools.sandbox.allowedPaths"},
+		{"tools.sandboxNetworkAccess", "tools.sandbox.networkAccess"},
+		{"coreTools", "tools.core"},
+		{"allowedTools", "tools.allowed"},
+		{"excludeTools", "tools.exclude"},
+		{"toolDiscoveryCommand", "tools.discoveryCommand"},
+		{"toolCallCommand", "tools.callCommand"},
+		{"fileReadCacheDisabled", "tools.fileReadCacheDisabled"},
+		{"maxSessionTurns", "model.maxSessionTurns"},
+		{"mcpEnabled", "mcp.enabled"},
+		{"mcpServerCommand", "mcp.serverCommand"},
+		{"allowMCPServers", "mcp.allowed"},
+		{"excludeMCPServers", "mcp.excluded"},
+		{"enableHooks", "hooksConfig.enabled"},
+		{"enableAgents", "agents.enabled"},
+		{"skillsSupport", "skills.enabled"},
+		{"excludedProjectEnvVars", "advanced.excludedEnvVars"},
+		{"preferredEditor", "general.preferredEditor"},
+		{"theme", "ui.theme"},
+	}
+}
+
+// foreign lists keys and groups of the program that the layout gemini is for,
+// which fettle has no use for; so are all keys of ui that are not known.
+func foreign() []string {
+	return []string{
+		"ide", "privacy", "modelConfigs", "billing", "contextManagement", "experimental", "admin", "adminPolicyPaths",
+		"general.openEditorInNewWindow", "general.vimMode", "general.devtools", "general.debugKeystrokeLogging", "general.logRagSnippets",
+		"general.enableAutoUpdate", "general.enableAutoUpdateNotification", "general.disableAutoUpdate", "general.disableUpdateNag",
+		"general.enableNotifications", "general.notificationMethod", "general.plan", "general.topicUpdateNarration",
+		"agents.overrides", "agents.browser", "tools.disableLLMCorrection", "tools.shell.enableShellOutputEfficiency",
+		"context.fileFiltering.disableFuzzySearch",
+		"security.toolSandboxing", "security.auth", "security.enableConseca",
+		"advanced.autoConfigureMemory", "advanced.dnsResolutionOrder", "advanced.bugCommand", "extensions.workspacesWithMigrationNudge",
+	}
+}
+
+// shortForm is a single value that a file may give in place of a group.
+type shortForm struct {
+	group string
+	kind  kind
+	keys  []string // of the group, that are given the value; a key after ! is given true
+}
+
+func (s shortForm) typeName() string {
+	if s.kind == aBool {
+		return "boolean"
+	}
+	return "string"
+}
+
+// shortForms lists them.
+func shortForms() []shortForm {
+	return []shortForm{
+		{"model", aText, []string{"name"}},
+		{"output", aText, []string{"format"}},
+		{"telemetry", aBool, []string{"enabled"}},
+		{"general.checkpointing", aBool, []string{"enabled"}},
+		{"tools.sandbox", aBool, []string{"enabled"}},
+		{"tools.sandbox", aText, []string{"command", "!enabled"}},
+	}
+}
+
+// long returns a short form's value as the group's keys, nil if the group has
+// no such short form.
+func long(group string, value any) map[string]any {
+	have := aMap
+	switch value.(type) {
+	case bool:
+		have = aBool
+	case string:
+		have = aText
+	}
+	for _, s := range shortForms() {
+		if s.group != group || s.kind != have {
+			continue
+		}
+		keys := map[string]any{}
+		for _, k := range s.keys {
+			if name, ok := strings.CutPrefix(k, "!"); ok {
+				keys[name] = true
+			} else {
+				keys[k] = value
+			}
+		}
+		return keys
+	}
+	return nil
+}
+
+// nearest returns the known path that a mistyped one is likely to mean, "" if
+// none is near.
+func nearest(path string) string {
+	candidates := slices.Collect(maps.Keys(known().byPath))
+	for name := range known().root.below {
+		candidates = append(candidates, name)
+	}
+	for _, a := range aliases() {
+		candidates = append(candidates, a.from)
+	}
+	slices.Sort(candidates)
+	best, least := "", 2+len(path)/5
+	for _, c := range candidates {
+		if d := distance(strings.ToLower(path), strings.ToLower(c)); d < least {
+			best, least = c, d
+		}
+	}
+	if best != "" {
+		return best
+	}
+	// The right name at another place, as it is in older files.
+	last := path[strings.LastIndexByte(path, '.')+1:]
+	for _, k := range known().keys {
+		if name := k.Path[strings.LastIndexByte(k.Path, '.')+1:]; strings.EqualFold(name, last) {
+			if best != "" {
+				return "" // several have it
+			}
+			best = k.Path
+		}
+	}
+	return best
+}
+
+// distance counts the letters to add, drop or change to make b of a.
+func distance(a, b string) int {
+	if abs(len(a)-len(b)) > 8 || len(a) > 100 {
+		return max(len(a), len(b))
+	}
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		corner := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			corner, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, corner+cost)
+		}
+	}
+	return row[len(b)]
+}
+
+func abs(n int) int { return max(n, -n) }

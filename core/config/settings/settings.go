@@ -1,0 +1,155 @@
+// Package settings reads the settings of a session from their layers, and tells
+// of every value where it comes from.
+package settings
+
+// Settings are the values in force. Each field is one key of settings.json; its
+// comment is the key's description in docs/configuration.md, and its tag says
+// how layers combine and what a project may say that is not trusted:
+//
+//	merge=    how a layer's value joins those of lower layers; see [Merge]
+//	project=  what a folder that is not trusted may set; see [ProjectRule]
+//	env=      the environment variable, without the layout's prefix
+//	cut=      in a map, how many steps below the key lies what one mistake takes away
+//	unused    nothing in fettle reads the key yet; giving it is told
+//
+// The zero value is not the default; see [Defaults].
+type Settings struct {
+	General     General     `json:"general"`
+	Output      Output      `json:"output"`
+	UI          UI          `json:"ui"`
+	Model       Model       `json:"model"`
+	Context     Context     `json:"context"`
+	Tools       Tools       `json:"tools"`
+	Web         Web         `json:"web"`
+	MCP         MCP         `json:"mcp"`
+	Security    Security    `json:"security"`
+	Advanced    Advanced    `json:"advanced"`
+	Agents      Agents      `json:"agents"`
+	Skills      Skills      `json:"skills"`
+	Extensions  Extensions  `json:"extensions"`
+	HooksConfig HooksConfig `json:"hooksConfig"`
+	Telemetry   Telemetry   `json:"telemetry"`
+
+	// MCP servers by name. A server of a higher layer takes the place of one of the same name as a whole.
+	// Names, environment and header names keep their case.
+	MCPServers map[string]MCPServer `json:"mcpServers" set:"merge=shallow,project=trusted,cut=1,unused"`
+	// Programs that take part in a session, by event. Those of all layers run.
+	Hooks map[string][]HookGroup `json:"hooks" set:"merge=concat,project=trusted,cut=2,unused"`
+	// Files and folders of policy rules, in place of the user's policies.toml and policies folder.
+	PolicyPaths []string `json:"policyPaths" set:"merge=union,project=trusted"`
+	// Whether the tool write_todos is registered.
+	UseWriteTodos bool `json:"useWriteTodos" set:"project=free,unused"`
+}
+
+// General are settings of the session as a whole.
+type General struct {
+	// What is done without asking: default asks before every change, auto_edit makes edits without asking,
+	// plan makes no change, yolo asks nothing.
+	DefaultApprovalMode string `json:"defaultApprovalMode" jsonschema:"enum=default,enum=auto_edit,enum=autoEdit,enum=plan,enum=yolo" set:"project=stricter,env=APPROVAL_MODE"`
+	// The editor that is opened to change a proposed edit.
+	PreferredEditor string        `json:"preferredEditor" set:"project=trusted,unused"`
+	Checkpointing   Checkpointing `json:"checkpointing"`
+	// How often a request to a model is tried, the first time included.
+	MaxAttempts int `json:"maxAttempts" jsonschema:"minimum=1,maximum=10" set:"project=lower,unused"`
+	// Whether a request that failed on the way to the model is tried again.
+	RetryFetchErrors bool             `json:"retryFetchErrors" set:"project=free,unused"`
+	SessionRetention SessionRetention `json:"sessionRetention"`
+}
+
+// Checkpointing are settings of the snapshots that fettle restore goes back to.
+type Checkpointing struct {
+	// Whether a snapshot of the project is kept before each change.
+	Enabled bool `json:"enabled" set:"project=true,unused"`
+}
+
+// SessionRetention says how long recorded sessions are kept.
+type SessionRetention struct {
+	// Whether old recordings are removed at all.
+	Enabled bool `json:"enabled" set:"project=trusted,unused"`
+	// The age beyond which recordings are removed, as 30d: hours h, days d, weeks w, months m of 30 days.
+	MaxAge string `json:"maxAge" jsonschema:"pattern=^([0-9]+[hdwm])?$" set:"project=trusted,unused"`
+	// How many recordings are kept. 0: any number.
+	MaxCount int `json:"maxCount" jsonschema:"minimum=0" set:"project=trusted,unused"`
+	// The age below which no recording is removed, in the form of maxAge.
+	MinRetention string `json:"minRetention" jsonschema:"pattern=^([0-9]+[hdwm])?$" set:"project=trusted,unused"`
+}
+
+// Output are settings of what a run without a terminal prints.
+type Output struct {
+	// The form in which the answer to one prompt is printed.
+	Format string `json:"format" jsonschema:"enum=text,enum=json,enum=stream-json" set:"project=free,unused"`
+}
+
+// UI are settings of the terminal.
+type UI struct {
+	// The name of a colour theme.
+	Theme string `json:"theme" set:"project=free,unused"`
+	// How much of an error is shown.
+	ErrorVerbosity string        `json:"errorVerbosity" jsonschema:"enum=low,enum=full" set:"project=free,unused"`
+	Accessibility  Accessibility `json:"accessibility"`
+}
+
+// Accessibility are settings for people who do not see the screen.
+type Accessibility struct {
+	// Whether output is plain text in reading order.
+	ScreenReader bool `json:"screenReader" set:"project=free,unused"`
+}
+
+// Model are settings of the model and of turns with it.
+type Model struct {
+	// The model. auto: the program's choice.
+	Name string `json:"name" jsonschema:"minLength=1" set:"project=free,env=MODEL,unused"`
+	// How many turns a session may have. -1: any number.
+	MaxSessionTurns int `json:"maxSessionTurns" jsonschema:"minimum=-1" set:"project=lower,unused"`
+	// How full the model's context may be before the conversation is compressed, as a share from 0 to 1.
+	CompressionThreshold float64 `json:"compressionThreshold" jsonschema:"minimum=0,maximum=1" set:"project=free,unused"`
+	// Whether a model that repeats itself is not stopped.
+	DisableLoopDetection bool `json:"disableLoopDetection" set:"project=false,unused"`
+	// Whether the model is not asked who speaks next.
+	SkipNextSpeakerCheck bool `json:"skipNextSpeakerCheck" set:"project=free,unused"`
+	// By tool name, into how many tokens of summary its output is turned before the model sees it.
+	SummarizeToolOutput map[string]Summary `json:"summarizeToolOutput" set:"project=free,cut=1,unused"`
+}
+
+// Summary says how a tool's output is summarised.
+type Summary struct {
+	// How many tokens the summary may have. 0: the program's choice.
+	TokenBudget int `json:"tokenBudget,omitempty" jsonschema:"minimum=0"`
+}
+
+// Context are settings of what the model is told of the project.
+type Context struct {
+	// Names of the files that steer the model. None: the layout's, as FETTLE.md, and AGENTS.md.
+	FileName []string `json:"fileName" set:"project=trusted,unused"`
+	// How imports in such files are shown.
+	ImportFormat string `json:"importFormat" jsonschema:"enum=tree,enum=flat" set:"project=free,unused"`
+	// Whether the model is told the names of the project's files.
+	IncludeDirectoryTree bool `json:"includeDirectoryTree" set:"project=free,unused"`
+	// How many folders are looked through for such files.
+	DiscoveryMaxDirs int `json:"discoveryMaxDirs" jsonschema:"minimum=0" set:"project=lower,unused"`
+	// Names that, where a folder holds one, end the search for such files upwards. None: only the folder itself.
+	MemoryBoundaryMarkers []string `json:"memoryBoundaryMarkers" set:"project=trusted,unused"`
+	// Further folders that the tools may touch.
+	IncludeDirectories []string `json:"includeDirectories" set:"merge=concat,project=trusted"`
+	// Whether those folders' context files are loaded as well.
+	LoadMemoryFromIncludeDirectories bool          `json:"loadMemoryFromIncludeDirectories" set:"project=trusted,unused"`
+	FileFiltering                    FileFiltering `json:"fileFiltering"`
+}
+
+// FileFiltering says which files are found by search tools and lists (CF-04).
+type FileFiltering struct {
+	// Whether what git ignores is left out.
+	RespectGitIgnore bool `json:"respectGitIgnore" set:"project=free"`
+	// Whether what the layout's own ignore file names, as .fettleignore, is left out.
+	RespectFettleIgnore bool `json:"respectFettleIgnore" set:"project=free"`
+	// Further ignore files, absolute or relative to the project. The first goes before the next, and all before .gitignore.
+	CustomIgnoreFilePaths []string `json:"customIgnoreFilePaths" set:"merge=union,project=free"`
+	// How many files one answer lists.
+	MaxFileCount int `json:"maxFileCount" jsonschema:"minimum=1" set:"project=free"`
+	// Whether the folders of the project are watched, so that completion of file names is quick.
+	EnableFileWatcher bool `json:"enableFileWatcher" set:"project=free,unused"`
+	// Whether completion of file names looks into folders below.
+	EnableRecursiveFileSearch bool `json:"enableRecursiveFileSearch" set:"project=free,unused"`
+	// Whether completion of file names takes letters that are not side by side.
+	EnableFuzzySearch bool `json:"enableFuzzySearch" set:"project=free,unused"`
+}

@@ -1,0 +1,67 @@
+package settings
+
+// Security are settings that protect the person's machine and data.
+type Security struct {
+	// Whether the approval mode yolo is refused.
+	DisableYoloMode bool `json:"disableYoloMode" set:"project=true,unused"`
+	// Whether nothing can be approved for longer than one call.
+	DisableAlwaysAllow bool `json:"disableAlwaysAllow" set:"project=true,unused"`
+	// Whether approvals can be saved for later sessions.
+	EnablePermanentToolApproval bool `json:"enablePermanentToolApproval" set:"project=false,unused"`
+	// Whether saving is what is offered first.
+	AutoAddToPolicyByDefault bool `json:"autoAddToPolicyByDefault" set:"project=false,unused"`
+	// Whether extensions cannot be installed from a repository.
+	BlockGitExtensions bool `json:"blockGitExtensions" set:"project=true,unused"`
+	// Regular expressions of the addresses that extensions may be installed from. None: any.
+	AllowedExtensions []string    `json:"allowedExtensions" set:"project=trusted,unused"`
+	FolderTrust       FolderTrust `json:"folderTrust"`
+	// Which environment variables commands are not given.
+	EnvironmentVariableRedaction Redaction `json:"environmentVariableRedaction"`
+}
+
+// FolderTrust are settings of trusted folders.
+type FolderTrust struct {
+	// Whether folders are not trusted until somebody says so. The project's own file has no say.
+	Enabled bool `json:"enabled" set:"project=never,unused"`
+}
+
+// Redaction says which environment variables commands are not given.
+type Redaction struct {
+	// Whether variables that look secret are kept from commands.
+	Enabled bool `json:"enabled" set:"project=true,unused"`
+	// Variables that commands are given all the same.
+	Allowed []string `json:"allowed" set:"project=trusted,unused"`
+	// Further variables to keep from commands.
+	Blocked []string `json:"blocked" set:"project=add,unused"`
+}
+
+// Advanced are settings that few people need.
+type Advanced struct {
+	// Variables that are not taken from a project's plain .env file.
+	ExcludedEnvVars []string `json:"excludedEnvVars" set:"merge=union,project=add"`
+	// Whether plain .env files are read from the home folder only.
+	IgnoreLocalEnv bool `json:"ignoreLocalEnv" set:"project=true"`
+}
+
+// Telemetry are settings of what is recorded about a session, for its owner. In
+// a file it may also be given as one value, which is enabled.
+type Telemetry struct {
+	// Whether events and metrics are recorded.
+	Enabled bool `json:"enabled" set:"project=trusted,env=TELEMETRY_ENABLED,unused"`
+	// Whether traces are recorded too.
+	Traces bool `json:"traces" set:"project=trusted,env=TELEMETRY_TRACES_ENABLED,unused"`
+	// Where they go.
+	Target string `json:"target" jsonschema:"enum=local,enum=gcp" set:"project=trusted,env=TELEMETRY_TARGET,unused"`
+	// The address of a collector.
+	OTLPEndpoint string `json:"otlpEndpoint" set:"project=trusted,env=TELEMETRY_OTLP_ENDPOINT,unused"`
+	// How the collector is spoken to.
+	OTLPProtocol string `json:"otlpProtocol" jsonschema:"enum=grpc,enum=http" set:"project=trusted,env=TELEMETRY_OTLP_PROTOCOL,unused"`
+	// Whether prompts are recorded as well.
+	LogPrompts bool `json:"logPrompts" set:"project=trusted,env=TELEMETRY_LOG_PROMPTS,unused"`
+	// The file that is written.
+	Outfile string `json:"outfile" set:"project=trusted,env=TELEMETRY_OUTFILE,unused"`
+	// Whether an external collector is used.
+	UseCollector bool `json:"useCollector" set:"project=trusted,env=TELEMETRY_USE_COLLECTOR,unused"`
+	// Whether the person's own sign-in is used for it.
+	UseCLIAuth bool `json:"useCliAuth" set:"project=trusted,env=TELEMETRY_USE_CLI_AUTH,unused"`
+}

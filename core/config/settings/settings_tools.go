@@ -1,0 +1,114 @@
+package settings
+
+// Tools are settings of the tools and of what they may do.
+type Tools struct {
+	Sandbox Sandbox `json:"sandbox"`
+	Shell   Shell   `json:"shell"`
+	// The built-in tools to register, exactly, as name or name(arguments). Not given: the default set.
+	Core []string `json:"core" set:"project=within"`
+	// Tools that run without asking, as name, or run_shell_command(git status) for commands that begin so.
+	Allowed []string `json:"allowed" set:"project=trusted"`
+	// Tools that are asked about even if allowed elsewhere. An entry beats core and allowed.
+	ConfirmationRequired []string `json:"confirmationRequired" set:"project=add,unused"`
+	// Tools not to register, and denied. An entry beats every other list.
+	Exclude []string `json:"exclude" set:"merge=union,project=add"`
+	// A command that prints the declarations of further tools as JSON.
+	DiscoveryCommand string `json:"discoveryCommand" set:"project=trusted"`
+	// The command that runs such a tool: it is given the name as its argument and the parameters as JSON on stdin.
+	CallCommand string `json:"callCommand" set:"project=trusted"`
+	// Whether ripgrep may do a search.
+	UseRipgrep bool `json:"useRipgrep" set:"project=free,unused"`
+	// How many characters of a tool's output a model is given. 0 or less: all.
+	TruncateToolOutputThreshold int `json:"truncateToolOutputThreshold" set:"project=lower,unused"`
+	// Whether reads are not remembered: no placeholders, no prior-read checks. Hashes still hold.
+	FileReadCacheDisabled bool `json:"fileReadCacheDisabled" set:"project=false,env=FILE_READ_CACHE_DISABLED"`
+}
+
+// Sandbox says what confines shell commands. In a file it may also be given as
+// one value: true is the confinement of the system's kernel, false none, and a
+// text is the command.
+type Sandbox struct {
+	// Whether shell commands are confined. Not given: they are if command or image is.
+	Enabled *bool `json:"enabled,omitempty" set:"project=true"`
+	// What confines them: landlock, the Linux kernel, or the name of a program that runs containers, as docker or podman.
+	Command string `json:"command" set:"project=landlock,env=SANDBOX_COMMAND"`
+	// The image that the container program runs them in.
+	Image string `json:"image" set:"project=trusted,env=SANDBOX_IMAGE"`
+	// Further folders in which confined commands may write.
+	AllowedPaths []string `json:"allowedPaths" set:"project=trusted"`
+	// Whether confined commands may open network connections.
+	NetworkAccess bool `json:"networkAccess" set:"project=false"`
+}
+
+// SandboxKind says what confines commands.
+type SandboxKind string
+
+// The kinds.
+const (
+	SandboxNone      SandboxKind = ""          // nothing
+	SandboxLandlock  SandboxKind = "landlock"  // the Linux kernel
+	SandboxContainer SandboxKind = "container" // the program Command with the image Image; either may be missing or nonsense, and then no command may be run
+)
+
+// Kind returns what the settings ask for, whether or not the machine has it.
+func (s Sandbox) Kind() SandboxKind {
+	switch {
+	case s.Enabled != nil && !*s.Enabled:
+		return SandboxNone
+	case s.Command == string(SandboxLandlock):
+		return SandboxLandlock
+	case s.Command != "" || s.Image != "":
+		return SandboxContainer
+	case s.Enabled != nil:
+		return SandboxLandlock
+	}
+	return SandboxNone
+}
+
+// Shell are settings of the tool run_shell_command.
+type Shell struct {
+	// Whether commands run in a terminal of their own, so that programs behave as they do for a person.
+	EnableInteractiveShell bool `json:"enableInteractiveShell" set:"project=free"`
+	// After how many seconds without output a command is ended. 0 or less: never.
+	InactivityTimeout int `json:"inactivityTimeout" set:"project=lower"`
+	// After how many seconds a command is ended whatever it prints. 0 or less: never.
+	Timeout int `json:"timeout" set:"project=lower"`
+	// What happens when a background process ends: nothing, a message to the model, or a notice to the person.
+	BackgroundCompletionBehavior string `json:"backgroundCompletionBehavior" jsonschema:"enum=silent,enum=inject,enum=notify" set:"project=free,unused"`
+	// The program that shows long output to a command, as the variable PAGER.
+	Pager string `json:"pager" set:"project=trusted,unused"`
+	// Whether a person sees the colours of a command's output.
+	ShowColor bool `json:"showColor" set:"project=free,unused"`
+}
+
+// Web are settings of the tools that reach the network.
+type Web struct {
+	// Whether web_fetch may reach addresses of this machine and of private networks.
+	AllowPrivateAddresses bool   `json:"allowPrivateAddresses" set:"project=false"`
+	Search                Search `json:"search"`
+}
+
+// Search is the service behind web_search: any that answers a request over HTTP
+// with JSON. Without a URL there is none.
+type Search struct {
+	// The address of the service, {query} standing for the words that are searched for.
+	URL string `json:"url" set:"project=trusted"`
+	// The method of the request.
+	Method string `json:"method" jsonschema:"enum=GET,enum=POST" set:"project=trusted"`
+	// Headers of the request by name.
+	Headers map[string]string `json:"headers" set:"merge=shallow,project=trusted,cut=1"`
+	// The body of the request, {query} standing for the words as a JSON text.
+	Body string `json:"body" set:"project=trusted"`
+	// Where in the answer the list of results stands, as web.results. Empty: the answer is the list.
+	ResultsPath string `json:"resultsPath" set:"project=trusted"`
+	// Where in a result its title stands.
+	TitlePath string `json:"titlePath" set:"project=trusted"`
+	// Where in a result its address stands.
+	URLPath string `json:"urlPath" set:"project=trusted"`
+	// Where in a result its text stands.
+	SnippetPath string `json:"snippetPath" set:"project=trusted"`
+	// Where in the answer a text that answers the question stands. Empty: there is none.
+	AnswerPath string `json:"answerPath" set:"project=trusted"`
+	// How many results are given to the model. 0: the program's choice.
+	Limit int `json:"limit" jsonschema:"minimum=0" set:"project=trusted"`
+}

@@ -1,0 +1,68 @@
+package settings
+
+import (
+	"slices"
+	"strings"
+)
+
+// tighten returns what a project may contribute whose folder is not trusted:
+// lower is the value that holds without it, nil for none. ok is false if that
+// is nothing; whole says that it is all that was asked for.
+func (r ProjectRule) tighten(value, lower any) (result any, ok, whole bool) {
+	keep := func(allowed bool) (any, bool, bool) { return value, allowed, allowed }
+	switch r {
+	case ProjectFree:
+		return keep(true)
+	case ProjectTrue:
+		return keep(value == true)
+	case ProjectFalse:
+		return keep(value == false)
+	case ProjectAdd:
+		below, _ := lower.([]any)
+		return combine(Union, below, value), true, true
+	case ProjectWithin:
+		return within(value, lower)
+	case ProjectLower:
+		return keep(limitOf(value) <= limitOf(lower))
+	case ProjectStricter:
+		return keep(strictness(value) >= strictness(lower))
+	case ProjectLandlock:
+		return keep(value == string(SandboxLandlock) && (lower == nil || lower == "" || lower == value))
+	case ProjectTrusted, ProjectNever:
+	}
+	return keep(false)
+}
+
+// within returns the entries of a list that are in another one, as they are or
+// as name(arguments) of a name in it. No other one is no limit.
+func within(value, lower any) (result any, ok, whole bool) {
+	list, _ := value.([]any)
+	limit, given := lower.([]any)
+	if !given {
+		return value, true, true
+	}
+	kept := []any{}
+	for _, entry := range list {
+		text, _ := entry.(string)
+		name, _, _ := strings.Cut(text, "(")
+		if contains(limit, entry) || contains(limit, strings.TrimSpace(name)) {
+			kept = append(kept, entry)
+		}
+	}
+	return kept, true, len(kept) == len(list)
+}
+
+// limitOf returns a number as a limit; 0 and less are none.
+func limitOf(value any) float64 {
+	n, _ := value.(float64)
+	if n <= 0 {
+		return 1e300
+	}
+	return n
+}
+
+// strictness orders approval modes. One that is unknown is the least strict.
+func strictness(value any) int {
+	mode, _ := value.(string)
+	return slices.Index([]string{"yolo", "autoEdit", "auto_edit", "default", "plan"}, mode)
+}
