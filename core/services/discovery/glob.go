@@ -165,7 +165,7 @@ func CheckGlob(pattern string) error {
 	if doublestar.ValidatePattern(pattern) && pattern != "" {
 		return nil
 	}
-	return fault.New(fault.InvalidToolParams, "discovery.glob", "The pattern "+pattern+" is malformed.",
+	return fault.New(fault.InvalidToolParams, "discovery.glob", "The pattern "+shorten(pattern)+" is malformed.",
 		"Close its brackets and braces; * ? [] {} and ** are special.")
 }
 

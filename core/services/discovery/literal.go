@@ -3,6 +3,7 @@ package discovery
 import (
 	"bytes"
 	"regexp/syntax"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 )
@@ -11,10 +12,13 @@ import (
 type literal struct {
 	text []byte // lower case if fold
 	fold bool   // the case of its letters, all ASCII, does not matter
-	rare int    // place of the byte in text to look for first, if fold
+	rare int    // place of the byte in text to look for first
 }
 
-const maxLiterals = 8
+const (
+	maxLiterals = 8
+	maxOfClass  = 4
+)
 
 // requiredLiterals returns texts of which every match holds at least one; nil
 // if there are no such, or they are too short or too many to be of use.
@@ -30,8 +34,14 @@ func requiredLiterals(re *syntax.Regexp) []literal {
 		}
 	case syntax.OpConcat:
 		var best []literal
-		for _, sub := range re.Sub {
-			if l := requiredLiterals(sub); shortest(l) > shortest(best) {
+		for i, sub := range re.Sub {
+			l := requiredLiterals(sub)
+			if i > 0 {
+				if both := followed(re.Sub[i-1], sub); both != nil {
+					l = both
+				}
+			}
+			if shortest(l) > shortest(best) {
 				best = l
 			}
 		}
@@ -48,6 +58,24 @@ func requiredLiterals(re *syntax.Regexp) []literal {
 		return all
 	}
 	return nil
+}
+
+// followed returns the texts of a literal and, after it, one of a few runes,
+// which is what the parser makes of bar|baz; nil if they are something else.
+func followed(text, class *syntax.Regexp) []literal {
+	if text.Op != syntax.OpLiteral || class.Op != syntax.OpCharClass || text.Flags&syntax.FoldCase != 0 {
+		return nil
+	}
+	var all []literal
+	for i := 0; i < len(class.Rune); i += 2 {
+		for r := class.Rune[i]; r <= class.Rune[i+1]; r++ {
+			if len(all) == maxOfClass {
+				return nil
+			}
+			all = append(all, literalOf(append(slices.Clone(text.Rune), r), false)...)
+		}
+	}
+	return all
 }
 
 // literalOf returns the longest part of runes that can be looked for as bytes:
@@ -143,7 +171,7 @@ func (c *cursor) next(from int) int {
 
 func (l *literal) index(data []byte) int {
 	if !l.fold {
-		return bytes.Index(data, l.text)
+		return l.indexExact(data)
 	}
 	lower := l.text[l.rare]
 	// The two cases of the rare byte are looked for side by side.
@@ -168,6 +196,30 @@ func (l *literal) index(data []byte) int {
 			return start
 		}
 	}
+}
+
+// indexExact looks for the rare byte, and for the whole text at once where
+// that byte turns out not to be rare.
+func (l *literal) indexExact(data []byte) int {
+	for at, misses := l.rare, 0; at < len(data); misses++ {
+		if misses > 4+at/64 {
+			start := at - l.rare
+			if i := bytes.Index(data[start:], l.text); i >= 0 {
+				return start + i
+			}
+			return -1
+		}
+		i := bytes.IndexByte(data[at:], l.text[l.rare])
+		if i < 0 {
+			return -1
+		}
+		start := at + i - l.rare
+		if bytes.HasPrefix(data[start:], l.text) {
+			return start
+		}
+		at += i + 1
+	}
+	return -1
 }
 
 // indexFrom returns the place of c at or after from; len(data) if there is

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"regexp"
 	"regexp/syntax"
+	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
 )
@@ -12,12 +13,18 @@ import (
 // immutable and safe for concurrent use.
 type Pattern struct {
 	re       *regexp.Regexp
+	prog     *syntax.Prog // of re
 	literals []literal
 	plain    bool // a line matches exactly if it holds one of literals
 }
 
-// maxPattern bounds the bytes of a pattern.
-const maxPattern = 16 << 10
+const (
+	// maxPattern bounds the bytes of a pattern.
+	maxPattern = 16 << 10
+	// maxInstructions bounds what its repetitions make of it: a{1000} is a
+	// thousand instructions.
+	maxInstructions = 40_000
+)
 
 // CompilePattern compiles a regular expression of RE2 syntax, or text to be
 // looked for as it stands if fixed. fold ignores the case of letters. The
@@ -38,20 +45,11 @@ func CompilePattern(text string, fixed, fold bool) (*Pattern, error) {
 	if fold {
 		flags |= syntax.FoldCase
 	}
-	tree, err := syntax.Parse(expression, flags)
+	p, err := compile(expression, flags)
 	if err == nil {
-		prefix := ""
-		if fold {
-			prefix = "(?i)"
-		}
-		var re *regexp.Regexp
-		if re, err = regexp.Compile(prefix + expression); err == nil {
-			p := &Pattern{re: re, literals: requiredLiterals(tree)}
-			p.plain = tree.Op == syntax.OpLiteral && len(p.literals) == 1 && len(p.literals[0].text) == len(string(tree.Rune))
-			return p, nil
-		}
+		return p, nil
 	}
-	remedy := "Write it in RE2 syntax, which has no look-around and no back-references; escape ( ) [ ] { } . * + ? ^ $ | \\ to match them, or set fixed_strings."
+	remedy := "Write it in RE2 syntax, which has no look-around, no back-references and no counts above 1000; escape ( ) [ ] { } . * + ? ^ $ | \\ to match them, or set fixed_strings."
 	detail := err.Error()
 	if e := new(syntax.Error); errors.As(err, &e) {
 		detail = e.Code.String()
@@ -59,18 +57,54 @@ func CompilePattern(text string, fixed, fold bool) (*Pattern, error) {
 			detail += " at " + e.Expr
 		}
 	}
-	return nil, fault.New(fault.InvalidToolParams, op, "Invalid regular expression "+text+": "+detail+".", remedy)
+	return nil, fault.New(fault.InvalidToolParams, op, "Invalid regular expression "+shorten(text)+": "+shorten(detail)+".", remedy)
 }
 
-// find returns where the first match in a line begins and ends.
-func (p *Pattern) find(line []byte) (start, end int, ok bool) {
-	if p.plain {
-		at := p.literals[0].index(line)
-		return at, at + len(p.literals[0].text), at >= 0
+// shorten returns the beginning of a long text.
+func shorten(text string) string {
+	const most = 200
+	if len(text) <= most {
+		return text
 	}
-	loc := p.re.FindIndex(line)
-	if loc == nil {
-		return 0, 0, false
+	return strings.ToValidUTF8(text[:most], "") + "…"
+}
+
+func compile(expression string, flags syntax.Flags) (*Pattern, error) {
+	tree, err := syntax.Parse(expression, flags)
+	if err != nil {
+		return nil, err
 	}
-	return loc[0], loc[1], true
+	if instructions(tree) > maxInstructions {
+		return nil, &syntax.Error{Code: "its counted repetitions multiply to too much"}
+	}
+	prefix := ""
+	if flags&syntax.FoldCase != 0 {
+		prefix = "(?i)"
+	}
+	re, err := regexp.Compile(prefix + expression)
+	if err != nil {
+		return nil, err
+	}
+	p := &Pattern{re: re, literals: requiredLiterals(tree)}
+	p.plain = tree.Op == syntax.OpLiteral && len(p.literals) == 1 && len(p.literals[0].text) == len(string(tree.Rune))
+	p.prog, err = syntax.Compile(tree.Simplify())
+	return p, err
+}
+
+// instructions returns about how long the program of an expression is, at most
+// a little more than maxInstructions.
+func instructions(re *syntax.Regexp) int {
+	n := 1 + len(re.Rune)
+	if re.Op == syntax.OpCharClass {
+		n = 1
+	}
+	for _, sub := range re.Sub {
+		if n += instructions(sub); n > maxInstructions {
+			return n
+		}
+	}
+	if re.Op == syntax.OpRepeat {
+		n *= max(re.Min+1, re.Max)
+	}
+	return n
 }

@@ -25,15 +25,16 @@ const (
 	binaryHead = 8 << 10
 	// window is how much of a file is searched at a time.
 	window = 4 << 20
-	// longestLine is how much of a line is searched as one; a longer one is
-	// searched in pieces.
+	// longestLine is how much of a line is searched as one. A longer one is
+	// searched in pieces, each of which begins with the end of the one before.
 	longestLine = 16 << 20
+	overlap     = 64 << 10
 	firstBuffer = 64 << 10
 )
 
 // scanner searches files one after another. It is not for concurrent use.
 type scanner struct {
-	pattern  *Pattern
+	pattern  matcher
 	context  int // lines before and after
 	most     int // matches to report of a file
 	width    int // bytes of a line to report
@@ -44,8 +45,10 @@ type scanner struct {
 	buf []byte
 	got fileLines
 	// while a file is searched
-	last    int // number of the last line collected
-	trailer int // lines to collect after the last match
+	last    int  // number of the last line collected
+	trailer int  // lines to collect after the last match
+	matched int  // number of the last line that matched
+	piece   bool // the line goes on that the data before ended with
 }
 
 // fileLines is what was found in one file.
@@ -66,7 +69,7 @@ func (s *scanner) scan(f *os.File) (fileLines, error) {
 	if err != nil {
 		return fileLines{}, err
 	}
-	s.got, s.last, s.trailer = fileLines{}, 0, 0
+	s.got, s.last, s.trailer, s.matched, s.piece = fileLines{}, 0, 0, 0, false
 	if !info.Mode.IsRegular() || info.Size == 0 {
 		return s.got, nil
 	}
@@ -105,6 +108,9 @@ func (s *scanner) search(r io.Reader, size int64) error {
 	kept := 0   // bytes at the beginning that are searched already, kept for context
 	number := 1 // of the line at kept
 	for {
+		if s.pattern.ended() {
+			return errDone
+		}
 		final := errors.Is(err, io.EOF)
 		if err != nil && !final {
 			return err
@@ -129,6 +135,9 @@ func (s *scanner) search(r io.Reader, size int64) error {
 				return err
 			}
 			from := s.contextStart(buf[:end])
+			if s.piece = buf[end-1] != '\n'; s.piece {
+				from, end = end-overlap, end-overlap
+			}
 			copy(buf, buf[from:filled])
 			filled, kept = filled-from, end-from
 		} else if final {
@@ -169,6 +178,15 @@ func fill(r io.Reader, buf []byte) (n int, err error) {
 // data.
 func (s *scanner) lines(data []byte, from, number int) (int, error) {
 	at := from
+	if s.piece && s.matched == number { // the rest of a line that is told of already
+		i := bytes.IndexByte(data[from:], '\n')
+		if i < 0 {
+			return number, nil
+		}
+		at += i + 1
+		from = at
+		number++
+	}
 	hits := newCursor(s.pattern.literals, data, from)
 	for at < len(data) {
 		start, end := at, 0
@@ -186,8 +204,8 @@ func (s *scanner) lines(data []byte, from, number int) (int, error) {
 		}
 		line := trimLineEnd(data[start:end])
 		at = min(end+1, len(data))
-		if first, last, ok := s.pattern.find(line); ok {
-			if err := s.match(data, start, line, number, first, last); err != nil {
+		if s.pattern.match(line) {
+			if err := s.match(data, start, line, number); err != nil {
 				return 0, err
 			}
 		} else {
@@ -221,14 +239,14 @@ func (s *scanner) pass(data []byte, from, to, number int) int {
 
 // after collects a line that follows a match, if it is close enough.
 func (s *scanner) after(line []byte, number int) {
-	if s.trailer > 0 {
+	if s.trailer > 0 && number > s.last {
 		s.trailer--
-		s.collect(line, number, 0, 0, false)
+		s.collect(line, number, false)
 	}
 }
 
 // match collects a line that matches, and those before it.
-func (s *scanner) match(data []byte, start int, line []byte, number, first, last int) error {
+func (s *scanner) match(data []byte, start int, line []byte, number int) error {
 	if s.got.matches == 0 && s.mayShow != nil && !s.mayShow() {
 		s.got = fileLines{withheld: true}
 		return errDone
@@ -238,6 +256,7 @@ func (s *scanner) match(data []byte, start int, line []byte, number, first, last
 		return errDone
 	}
 	s.got.matches++
+	s.matched = number
 	if s.nameOnly {
 		return errDone
 	}
@@ -245,15 +264,19 @@ func (s *scanner) match(data []byte, start int, line []byte, number, first, last
 	for from, n, shown := start, number-1, s.last; n > shown && n >= number-s.context && from > 0; n-- {
 		end := from - 1
 		from = bytes.LastIndexByte(data[:end], '\n') + 1
-		s.collect(trimLineEnd(data[from:end]), n, 0, 0, false)
+		s.collect(trimLineEnd(data[from:end]), n, false)
 	}
 	slices.Reverse(s.got.lines[before:])
-	s.collect(line, number, first, last, true)
+	s.collect(line, number, true)
 	s.trailer = s.context
 	return nil
 }
 
-func (s *scanner) collect(line []byte, number, first, last int, match bool) {
+func (s *scanner) collect(line []byte, number int, match bool) {
+	first, last := 0, 0
+	if match && len(line) > s.width {
+		first, last = s.pattern.find(line)
+	}
 	text, clipped := clip(line, first, last, s.width)
 	s.got.lines = append(s.got.lines, Line{number, text, match, clipped})
 	s.last = max(s.last, number)

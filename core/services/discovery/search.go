@@ -136,8 +136,9 @@ func (s *Search) defaults() {
 	s.Context = max(s.Context, 0)
 }
 
-func (s *Search) scanner() *scanner {
-	return &scanner{pattern: s.Pattern, context: s.Context, width: s.LineBytes, nameOnly: s.NamesOnly}
+func (s *Search) scanner(ctx context.Context) *scanner {
+	ended := func() bool { return ctx.Err() != nil }
+	return &scanner{pattern: s.Pattern.matcher(ended), context: s.Context, width: s.LineBytes, nameOnly: s.NamesOnly}
 }
 
 // keep returns the filter of the globs.
@@ -183,12 +184,15 @@ func (f *Finder) searchFile(ctx context.Context, s Search, info workspace.Info) 
 		return Results{}, err
 	}
 	defer file.Close() //nolint:errcheck // only read
-	scan := s.scanner()
+	scan := s.scanner(ctx)
 	scan.most, scan.budget = min(s.PerFile, s.Total), s.MaxBytes
 	if s.MayShow != nil {
 		scan.mayShow = func() bool { return s.MayShow(s.Start) }
 	}
 	found, err := scan.scan(file)
+	if ctx.Err() != nil {
+		return Results{}, cancelled(ctx.Err())
+	}
 	if err != nil {
 		return Results{}, fault.Wrap(fault.ReadContentFailure, "discovery.search", "The file cannot be read: "+s.Start.String()+".", "Check the state of the disk, then try again.", err)
 	}
@@ -271,7 +275,7 @@ func (k *searcher) walk() (Tally, error) {
 
 // scan searches batches until there are no more or ctx ends.
 func (k *searcher) scan() {
-	s := k.scanner()
+	s := k.scanner(k.ctx)
 	for {
 		select {
 		case b, ok := <-k.work:

@@ -1,6 +1,7 @@
 package discovery
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -244,7 +245,8 @@ func TestSearchRandom(t *testing.T) {
 }
 
 func TestCompilePattern(t *testing.T) {
-	for _, bad := range []string{"", "(", "[a", "a**", `\1`, "(?=a)", strings.Repeat("a", maxPattern+1), "(a{1000}){1000}"} {
+	for _, bad := range []string{"", "(", "[a", "a**", `\1`, "(?=a)", strings.Repeat("a", maxPattern+1), "(a{1000}){1000}",
+		"a{1001}", strings.Repeat(`.{1000}`, 50), strings.Repeat(`(\w{100}\s){9}`, 50), "((a{1,30}){1,30}){2}" + strings.Repeat("(b{900})", 50)} {
 		_, err := CompilePattern(bad, false, true)
 		require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err), bad)
 		require.NotEmpty(t, fault.As(err).Remedy)
@@ -266,6 +268,51 @@ func TestSearchCatastrophicPattern(t *testing.T) {
 	require.Len(t, got, 1)
 	got, _ = search(t, f, w, ".", Search{Pattern: pattern(t, "(a|a)*b")})
 	require.Empty(t, got)
+}
+
+// A line that is searched in pieces is told of once, and what lies across two
+// of them is found.
+func TestSearchInPieces(t *testing.T) {
+	line := bytes.Repeat([]byte("0123456789abcde\t"), 3*longestLine/16)
+	copy(line[longestLine-4:], "straddling")
+	copy(line[10:], "often")
+	copy(line[2*longestLine:], "often")
+	top := tree(t, "f x\n")
+	f, w := finderOver(t, top)
+	file, err := os.OpenFile(top+"/f", os.O_WRONLY|os.O_APPEND, 0)
+	require.NoError(t, err)
+	for _, data := range [][]byte{line, []byte("\nlast often")} {
+		_, err = file.Write(data)
+		require.NoError(t, err)
+	}
+	require.NoError(t, file.Close())
+	for expression, want := range map[string][]int{"straddling": {2}, "often": {2, 3}, "[s]traddlin[g]": {2}, "^(last|x)": {1, 3}, "absent": nil} {
+		_, r := search(t, f, w, ".", Search{Pattern: pattern(t, expression), LineBytes: 20, Context: 1})
+		var got []int
+		for _, found := range r.Files {
+			for _, l := range found.Lines {
+				require.LessOrEqual(t, len(l.Text), 20+2*len("…"))
+				if l.Match {
+					got = append(got, l.Number)
+				}
+			}
+		}
+		require.Equal(t, want, got, expression)
+	}
+}
+
+// A pattern that package regexp takes minutes for ends with its context.
+func TestSearchEndsWithinALine(t *testing.T) {
+	f, w := finderOver(t, tree(t, "f ä"+strings.Repeat("ab", 4<<20)))
+	p, err := w.Resolve(".")
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	slow := pattern(t, "((a|b)?(b|a)?){900}c")
+	m := slow.matcher(func() bool { cancel(); return ctx.Err() != nil })
+	require.False(t, m.match([]byte("ä"+strings.Repeat("ab", 4<<20))))
+	require.Error(t, ctx.Err(), "it asked")
+	_, err = f.Search(ctx, Search{Pattern: slow, Start: p})
+	require.Equal(t, fault.Cancelled, fault.CodeOf(err))
 }
 
 func TestSearchErrors(t *testing.T) {
@@ -319,7 +366,7 @@ func TestSearchGrowingFile(t *testing.T) {
 		require.NoError(t, err)
 		grown += n
 	}}
-	s := &scanner{pattern: pattern(t, "hit"), most: 10, width: 10, budget: 100}
+	s := &scanner{pattern: pattern(t, "hit").matcher(never), most: 10, width: 10, budget: 100}
 	require.NoError(t, s.search(g, 4))
 	require.Equal(t, 1, s.got.matches)
 	require.Positive(t, grown)
