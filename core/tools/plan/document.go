@@ -1,0 +1,145 @@
+package plan
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// document is a plan as it was read.
+type document struct {
+	text   string
+	sha256 string // of its bytes
+}
+
+// maxPlan is the longest plan that is read, in bytes.
+const maxPlan = 1 << 20
+
+// locate finds the place of a plan by its text alone: an absolute path, one
+// that counts from the target folder and leads into the folder of plans, or
+// one that counts from that folder.
+func (s Services) locate(name string) (workspace.Path, error) {
+	given, err := s.Files.Resolve(name)
+	if err == nil && s.holds(given) {
+		return given, nil
+	}
+	if !filepath.IsAbs(name) {
+		given, err = s.Files.Resolve(filepath.Join(s.Dir, name))
+	}
+	if err == nil && !s.holds(given) {
+		err = s.outside(given.String())
+	}
+	return given, err
+}
+
+// holds reports whether a path lies below the folder of plans by its text.
+func (s Services) holds(p workspace.Path) bool {
+	dir, err := s.Files.Resolve(s.Dir)
+	return err == nil && below(dir.String(), p.String())
+}
+
+func below(folder, path string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && rel != "." && filepath.IsLocal(rel)
+}
+
+func (s Services) outside(path string) *fault.Error {
+	return fault.New(fault.PathNotInWorkspace, "plan.locate",
+		"A plan must lie in the folder of plans: "+printable(path)+" lies outside, or leads outside, of "+printable(s.Dir)+".",
+		"Write the plan into a Markdown file in that folder, and give its name.")
+}
+
+// read reads a plan. Links are followed, and must stay in the folder of plans.
+func (s Services) read(ctx context.Context, p workspace.Path) (*document, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	real, err := s.follow(p)
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.Files.OpenRead(real)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := workspace.InfoOf(f)
+	if err != nil {
+		return nil, err
+	}
+	switch path := printable(p.String()); {
+	case info.Mode.IsDir():
+		return nil, fault.New(fault.TargetIsDirectory, "plan.read", path+" is a folder, not a plan.", "Name a file in it.")
+	case !info.Mode.IsRegular():
+		return nil, fault.New(fault.NotARegularFile, "plan.read", path+" is no regular file and was not read.", "Write the plan into a regular file.")
+	}
+	data, err := io.ReadAll(io.LimitReader(f, maxPlan+1))
+	if err != nil {
+		return nil, fault.Wrap(fault.ReadContentFailure, "plan.read", "The plan "+printable(p.String())+" cannot be read: "+err.Error()+".",
+			"Try again, or write it anew.", err)
+	}
+	return newDocument(printable(p.String()), data)
+}
+
+// newDocument checks what a plan holds.
+func newDocument(path string, data []byte) (*document, error) {
+	switch {
+	case len(data) > maxPlan:
+		return nil, fault.New(fault.FileTooLarge, "plan.read", fmt.Sprintf("The plan %s is longer than %d bytes.", path, maxPlan),
+			"Write a plan that a person can read.")
+	case !utf8.Valid(data):
+		return nil, fault.New(fault.ReadContentFailure, "plan.read", "The plan "+path+" is not text in UTF-8.", "Write it anew as UTF-8.")
+	case len(bytes.TrimSpace(data)) == 0:
+		return nil, fault.New(fault.ExecutionFailed, "plan.read", "The plan "+path+" is blank.", "Write the plan into it first.")
+	}
+	sum := sha256.Sum256(data)
+	return &document{text: string(data), sha256: hex.EncodeToString(sum[:])}, nil
+}
+
+// follow returns where a plan really lies.
+func (s Services) follow(p workspace.Path) (workspace.Path, error) {
+	dir, err := workspace.RealPath(s.Dir)
+	if err != nil {
+		return p, err
+	}
+	real, err := workspace.RealPath(p.String())
+	if err != nil {
+		return p, fault.Wrap(fault.FileNotFound, "plan.read", "The plan "+printable(p.String())+" cannot be found: a link leads nowhere.",
+			"Write the plan into a Markdown file in "+printable(s.Dir)+", and give its name.", err)
+	}
+	if !below(dir, real) {
+		return p, s.outside(p.String())
+	}
+	return s.Files.Resolve(real)
+}
+
+// clip returns the beginning of text, at most so many bytes, and whether
+// anything was cut. No character is cut in two.
+func clip(text string, most int) (string, bool) {
+	if len(text) <= most {
+		return text, false
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most], true
+}
+
+// printable returns a path that fits into a line, quoted where it would not.
+func printable(path string) string {
+	if !utf8.ValidString(path) || strings.ContainsFunc(path, unicode.IsControl) {
+		return strconv.Quote(path)
+	}
+	return path
+}
