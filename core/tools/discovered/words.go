@@ -27,18 +27,17 @@ func split(line string) ([]string, error) {
 		return nil, errors.New("it is more than one line")
 	}
 	var list []string
-	var wrong error
-	err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Words(strings.NewReader(line), func(w *syntax.Word) bool {
-		var text string
-		text, wrong = literal(w)
+	for w, err := range syntax.NewParser(syntax.Variant(syntax.LangBash)).WordsSeq(strings.NewReader(line)) {
+		if err != nil {
+			return nil, fmt.Errorf("no shell runs it, and it is not words alone: %w", err)
+		}
+		text, err := literal(w)
+		if err != nil {
+			return nil, err
+		}
 		list = append(list, text)
-		return wrong == nil
-	})
+	}
 	switch {
-	case wrong != nil:
-		return nil, wrong
-	case err != nil:
-		return nil, fmt.Errorf("no shell runs it, and it is not words alone: %w", err)
 	case len(list) == 0 || list[0] == "":
 		return nil, errors.New("it names no program")
 	case syntax.ValidName(strings.SplitN(list[0], "=", 2)[0]) && strings.Contains(list[0], "="):
