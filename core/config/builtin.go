@@ -2,9 +2,12 @@ package config
 
 import (
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/communicate"
 	"github.com/fettle-dev/fettle/core/tools/file"
+	"github.com/fettle-dev/fettle/core/tools/internaldocs"
 	"github.com/fettle-dev/fettle/core/tools/search"
 	"github.com/fettle-dev/fettle/core/tools/shell"
+	"github.com/fettle-dev/fettle/docs"
 )
 
 // bindBuiltIns binds the built-in tools that are selected to a session's
@@ -20,7 +23,10 @@ func (c *Config) bindBuiltIns(v Services) ([]tools.DeclarativeTool, error) {
 	}, always))
 	bound.add(bind(c, shell.Factories, shell.Services{
 		Paths: v.Workspace, Folders: v.Workspace, Runner: v.Processes, Reader: v.Processes, Control: v.Processes, Seen: v.FileState,
+		Terminal: c.params.Commands.Terminal,
 	}, always))
+	bound.add(bind(c, communicate.Factories, communicate.Services{Person: person{c.bus}}, always))
+	bound.add(bind(c, internaldocs.Factories, internaldocs.Services{Docs: docs.Files()}, always))
 	return bound.tools, bound.err
 }
 

@@ -46,6 +46,8 @@ type Config struct {
 	phase     phase
 	shared    *shared
 	session   *session
+
+	discoveryProblems []error
 }
 
 // phase is where a Config is in its life.
@@ -107,8 +109,8 @@ func New(p Parameters) (*Config, error) {
 // Initialize opens the workspace and registers the tools (AR-03); it changes
 // no file, see [Config.Recover]. A second or concurrent call waits for the
 // first and builds nothing twice; after a failure it may be tried again. A
-// discovery that it runs finds the Config's services not there yet. Errors are
-// of code invalid_config, cancelled or not_initialized (closed).
+// discovery that it runs finds the Config's services not there yet; what goes
+// wrong in one is no error, see [Config.DiscoveryProblems]. Errors are of code invalid_config, cancelled or not_initialized (closed).
 func (c *Config) Initialize(ctx context.Context) error {
 	select {
 	case c.initializing <- struct{}{}:
@@ -127,9 +129,7 @@ func (c *Config) Initialize(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, sh.close())
 	}
-	if err := s.registry.Discover(ctx); err != nil {
-		c.params.Logger.Warn("discovering tools failed", slog.Any("error", err))
-	}
+	c.noteDiscovery(split(s.registry.Discover(ctx))...)
 	s.registry.Sort()
 	if !c.begin(sh, s) {
 		return errors.Join(notInitialized("Initialize", "that is closed", "Make a new Config."), sh.close())
@@ -168,6 +168,9 @@ func permittedMode(m policy.ApprovalMode, state trust.State) (policy.ApprovalMod
 func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, cancelled("Initialize", err)
+	}
+	if err := c.params.Commands.check(ctx); err != nil {
+		return nil, err
 	}
 	ws, err := workspace.Open(append([]string{c.params.TargetDir}, c.params.IncludeDirs...)...)
 	if err != nil {

@@ -43,7 +43,7 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 		p.CoreTools = d.CoreTools
 	}
 	p.ExcludeTools = slices.Concat(p.ExcludeTools, d.ExcludeTools)
-	p.FileReadCacheDisabled, p.Getenv, p.Discover = nil, nil, nil
+	p.FileReadCacheDisabled, p.Getenv, p.Discover, p.ToolCommands = nil, nil, nil, ToolCommands{}
 	p.Bus = c.bus
 	child, err := New(p)
 	if err != nil {

@@ -55,8 +55,10 @@ type Parameters struct {
 	// zero Origin; like Tools they are registered whatever CoreTools says. Its
 	// error is that of Initialize, or of the derived Config's accessors.
 	Bind func(Services) ([]tools.DeclarativeTool, error)
-	// Discover finds further tools at Initialize.
-	Discover []func(ctx context.Context) ([]tools.DeclarativeTool, error)
+	// ToolCommands declare and run further tools, Discover finds some, both at
+	// Initialize.
+	ToolCommands ToolCommands
+	Discover     []func(ctx context.Context) ([]tools.DeclarativeTool, error)
 
 	Commands Commands // how run_shell_command runs commands
 

@@ -207,6 +207,7 @@ func (c *Config) situate(call *policy.Call, sh *shared) {
 	call.Subagent = c.subagent
 	call.Untrusted = c.params.Trust == trust.Untrusted
 	call.Dir, call.Roots = sh.workspace.Target(), sh.rules.roots
+	call.Confined = c.confined(call.Tool)
 }
 
 // mayShow reports whether read_file would show a file to this agent without

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"path/filepath"
@@ -8,7 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/process"
+	"github.com/fettle-dev/fettle/core/tools/shell"
 )
 
 // Commands say how run_shell_command runs what it is given. The zero value is
@@ -18,8 +21,23 @@ type Commands struct {
 	// Idle ends one that prints nothing for so long. Zero: 5 minutes; negative:
 	// no limit. Neither holds for background processes.
 	Total, Idle time.Duration
+	// Terminal runs commands at a terminal of their own, so that programs show
+	// what they would show a person.
+	Terminal bool
+	// Confinement holds for commands. A nil Writable means the folders of the
+	// workspace. What this system lacks for it is an error of Initialize.
+	Confinement process.Confinement
 	// Environ returns the environment that commands inherit. nil: os.Environ.
 	Environ func() []string
+}
+
+// check reports what this system lacks to run commands so.
+func (o Commands) check(ctx context.Context) error {
+	if o.Terminal && !process.TerminalsExist {
+		return fault.New(fault.InvalidConfig, "config.commands", "This system has no terminals that commands could run at.",
+			"Run them without one.")
+	}
+	return o.Confinement.Check(ctx)
 }
 
 // processOptions are those of a conversation's commands.
@@ -27,11 +45,25 @@ func (c *Config) processOptions(sh *shared) process.Options {
 	o := process.Options{
 		Marker: c.params.Layout.CommandMarker,
 		Total:  c.params.Commands.Total, Idle: c.params.Commands.Idle, Environ: c.params.Commands.Environ,
+		Confinement: c.params.Commands.Confinement,
+	}
+	if o.Confinement.Writable == nil {
+		o.Confinement.Writable = sh.workspace.Folders()
 	}
 	if dir, err := c.projectTmp(sh.workspace.Target()); err == nil {
 		o.SaveDir = filepath.Join(dir, outputFolder)
 	}
 	return o
+}
+
+// confined says what confines a call of a tool, "" for nothing: commands are
+// confined, and with them what is written to one in the background.
+func (c *Config) confined(tool string) string {
+	switch tool {
+	case shell.RunShellCommand, shell.WriteBackground:
+		return string(c.params.Commands.Confinement.Kind)
+	}
+	return ""
 }
 
 // outputFolder holds the outputs that were too long to be shown, below the

@@ -13,8 +13,10 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/process"
 )
 
 // shell runs a command and returns what the model is told.
@@ -142,4 +144,45 @@ func TestCommandLimits(t *testing.T) {
 	r := call(t, s.Config, "run_shell_command", json.RawMessage(args))
 	require.Equal(t, scheduler.StatusError, r.Status)
 	require.Equal(t, "idle_limit", string(r.Result.Error.Reason))
+}
+
+// A confined command writes in the workspace and in its temporary folder alone;
+// the decision says that it is confined, and a rule may require it.
+func TestConfinedCommands(t *testing.T) {
+	confinement := process.Confinement{Kind: process.Landlock}
+	if err := confinement.Check(t.Context()); err != nil {
+		t.Skip("this kernel cannot confine commands: ", err)
+	}
+	yes := true
+	outside := filepath.Join(t.TempDir(), "f")
+	s := configtest.New(t, func(p *config.Parameters) {
+		p.Commands.Confinement = confinement
+		p.IncludeDirs = []string{t.TempDir()}
+		p.Rules = []policy.Rule{{Tools: []string{"run_shell_command"}, Decision: policy.Allow, AllowRedirection: true,
+			Confined: &yes, Priority: 100, Tier: policy.TierUser}}
+	})
+	r := s.Call("run_shell_command", map[string]any{"command": "echo a > in; echo b > $TMPDIR/f; cat in $TMPDIR/f; echo c > " + outside})
+	require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
+	require.Empty(t, s.Asked())
+	require.Equal(t, "landlock", r.Decision.Confined)
+	require.Contains(t, r.Result.LLMContent.String(), "a\nb\n")
+	require.Contains(t, r.Result.LLMContent.String(), "Permission denied")
+	require.NoFileExists(t, outside)
+
+	free := configtest.New(t, func(p *config.Parameters) {
+		p.Rules = []policy.Rule{{Tools: []string{"run_shell_command"}, Decision: policy.Allow, Confined: &yes, Priority: 100, Tier: policy.TierUser}}
+	})
+	require.Equal(t, scheduler.StatusSuccess, free.Call("run_shell_command", map[string]any{"command": "touch f"}).Status)
+	require.Len(t, free.Asked(), 1, "the rule is about confined commands")
+}
+
+// What the system lacks for a confinement is an error, and no command runs.
+func TestConfinementThatIsNotThere(t *testing.T) {
+	for _, o := range []process.Confinement{
+		{Kind: "jail"}, {Kind: process.Container, Program: "no-such-program", Image: "x"}, {Kind: process.Container, Program: "true"},
+		{Kind: process.Landlock, Writable: []string{"/nonexistent/folder"}},
+	} {
+		c := newConfig(t, config.Parameters{Commands: config.Commands{Confinement: o}})
+		require.Equal(t, fault.InvalidConfig, fault.CodeOf(c.Initialize(t.Context())), "%+v", o)
+	}
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -91,7 +92,11 @@ func (c *Config) schedulerID() string {
 // newRegistry registers the selected built-ins, the embedder's tools, and
 // what the parent has discovered.
 func (c *Config) newRegistry(v Services) (*tools.Registry, error) {
-	r := tools.NewRegistry(tools.RegistryOptions{Logger: c.params.Logger, Discover: c.params.Discover})
+	discover := c.params.Discover
+	if c.params.ToolCommands != (ToolCommands{}) {
+		discover = append([]func(context.Context) ([]tools.DeclarativeTool, error){c.discoverTools(v)}, discover...)
+	}
+	r := tools.NewRegistry(tools.RegistryOptions{Logger: c.params.Logger, Discover: discover})
 	builtIn, err := c.bindBuiltIns(v)
 	if err != nil {
 		return nil, err

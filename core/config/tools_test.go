@@ -31,6 +31,7 @@ var defaultTools = []string{
 	"read_file", "read_many_files", "list_directory", "safe_patch", "write_file",
 	"glob", "search_file_content",
 	"run_shell_command", "list_background_processes", "read_background_output", "write_background_input", "stop_background_process",
+	"ask_user", "get_internal_docs",
 }
 
 // defaultsBut are the default tools without those named.
