@@ -48,7 +48,8 @@ func (c *capture) create() {
 	if c.saveErr = os.MkdirAll(c.o.SaveDir, 0o700); c.saveErr != nil {
 		return
 	}
-	c.file, c.saveErr = os.CreateTemp(c.o.SaveDir, "output-*.txt") // mode 0600
+	tidy(c.o)
+	c.file, c.saveErr = os.CreateTemp(c.o.SaveDir, savedPattern) // mode 0600
 	if c.saveErr != nil {
 		return
 	}

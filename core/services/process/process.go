@@ -32,6 +32,14 @@ type Options struct {
 	SaveDir string
 	// SaveBytes caps one saved output, in bytes. Zero: 2 GiB.
 	SaveBytes int64
+	// SaveAge and SaveTotal keep saved outputs from piling up. Before an output is
+	// saved, the earlier ones of any session in SaveDir are removed that are older
+	// than SaveAge, and after them the oldest until all together have at most
+	// SaveTotal bytes; those of the last hour stay, as their sessions may still
+	// speak of them, and so do files of other names. Zero: 7 days and 4 GiB;
+	// negative: none is removed for that.
+	SaveAge   time.Duration
+	SaveTotal int64
 
 	// Total ends a command that runs longer. Zero: 1 hour; negative: no limit.
 	// Idle ends one that prints nothing for so long. Zero: 5 minutes; negative:
@@ -61,6 +69,8 @@ func (o Options) withDefaults() Options {
 	o.HeadBytes = or(o.HeadBytes, 8_000)
 	o.TailBytes = or(o.TailBytes, 32_000)
 	o.SaveBytes = or(o.SaveBytes, 2<<30)
+	o.SaveAge = or(o.SaveAge, 7*24*time.Hour)
+	o.SaveTotal = or(o.SaveTotal, 4<<30)
 	o.Total = or(o.Total, time.Hour)
 	o.Idle = or(o.Idle, 5*time.Minute)
 	o.Grace = or(o.Grace, time.Second)
