@@ -7,6 +7,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/tools"
 )
 
 // Colours and text stay; what else a terminal would obey goes.
@@ -103,4 +105,29 @@ func FuzzANSIFilter(f *testing.F) {
 		split := ansiFilter{colour: true}
 		require.Equal(t, shown, split.filter(in[:n])+split.filter(in[n:]), "cut at %d", n)
 	})
+}
+
+// JSON for a terminal cannot act on it, and says the same.
+func TestEscapeObeyed(t *testing.T) {
+	for in, want := range map[string]string{
+		"{\"a\":\"plain \\t ż\"}\n":          "{\"a\":\"plain \\t ż\"}\n",
+		"\"\u009b2J\x7f\u202e\U000e0041\"\n": "\"\\u009b2J\\u007f\\u202e\\udb40\\udc41\"\n",
+	} {
+		got := escapeObeyed(in)
+		require.Equal(t, want, got)
+		require.JSONEq(t, in, got)
+	}
+}
+
+// AR-18: each kind of display, for people.
+func TestRenderDisplay(t *testing.T) {
+	for want, d := range map[string]tools.Display{
+		"a<U+001B>b\n":         tools.TextDisplay("a\x1bb"),
+		"\x1b[31mred\x1b[0m\n": {ANSI: &tools.ANSIOutput{ANSI: "\x1b[31mred\x1b[2J\x1b]0;x\a"}},
+		"  pending      one\n  in_progress  t<U+0007>wo\n": {Todo: &tools.TodoList{Todos: []tools.Todo{{Description: "one", Status: tools.TodoPending}, {Description: "t\awo", Status: tools.TodoInProgress}}}},
+	} {
+		var b strings.Builder
+		renderDisplay(&b, d, true)
+		require.Equal(t, want, b.String())
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/bus"
@@ -21,7 +22,7 @@ func renderQuestion(q bus.ToolConfirmationRequest, colour bool) string {
 		b.WriteString(paint(styleBold, "note: ", colour) + printable(q.Details.SystemMessage) + "\n")
 	}
 	renderDetails(&b, q, colour)
-	b.WriteString(paint(styleDim, renderWhy(q.Decision), colour) + "\n")
+	b.WriteString(paint(styleDim, renderWhy(q), colour) + "\n")
 	for _, c := range repliesOf(q.Outcomes) {
 		if words := remembers(q, c.outcome); words != "" {
 			b.WriteString(paint(styleDim, fmt.Sprintf("  [%s] %s", c.key, words), colour) + "\n")
@@ -37,11 +38,8 @@ func renderDetails(b *strings.Builder, q bus.ToolConfirmationRequest, colour boo
 		renderEdit(b, c.EditDetails, q.Modified, colour)
 	case c.ExecDetails != nil:
 		b.WriteString(printable(c.Command) + "\n")
-		parts := c.ExecDetails.Parts
-		if len(parts) == 0 {
-			parts = q.Decision.Parts
-		}
-		renderParts(b, parts, colour)
+		renderOthers(b, q.ToolCall.Args, colour)
+		renderParts(b, partsOf(q), colour)
 	case c.MCPDetails != nil:
 		name := oneLine(c.ToolName)
 		if display := oneLine(c.ToolDisplayName); display != "" && display != name {
@@ -81,15 +79,56 @@ func renderStat(added, removed int, colour bool) string {
 	return paint(styleGreen, fmt.Sprintf("+%d", added), colour) + " " + paint(styleRed, fmt.Sprintf("\u2212%d", removed), colour)
 }
 
-// renderParts lists everything that a command line runs or writes.
+// builtIn is the source of the rules that are there without any.
+const builtIn = "built-in"
+
+// partsOf lists everything that a command line runs or writes.
+func partsOf(q bus.ToolConfirmationRequest) []bus.Part {
+	if c := q.Details.ExecDetails; c != nil && len(c.Parts) > 0 {
+		return c.Parts
+	}
+	return q.Decision.Parts
+}
+
 func renderParts(b *strings.Builder, parts []bus.Part, colour bool) {
 	for _, part := range parts {
 		word, st := verdictWord(part.Decision)
 		fmt.Fprintf(b, "  %s  %s", paint(st, fmt.Sprintf("%-7s", word), colour), oneLine(part.Text))
-		if why := explain(part.Reason, part.Rule, part.Tier, part.Source, part.Line); why != "" {
+		if why := whyPart(part); why != "" {
 			b.WriteString("  " + paint(styleDim, why, colour))
 		}
 		b.WriteByte('\n')
+	}
+}
+
+// whyPart explains the verdict on a part, in few words where it is always so.
+func whyPart(part bus.Part) string {
+	if part.Source == builtIn {
+		return oneLine(strings.ReplaceAll(part.Reason, strconv.Quote(part.Text), "it"))
+	}
+	return explain(part.Reason, part.Rule, part.Tier, part.Source, part.Line)
+}
+
+// renderOthers lists the arguments of a command beside the command: where it
+// runs, how, and what the model says of it.
+func renderOthers(b *strings.Builder, args json.RawMessage, colour bool) {
+	names, values, err := members(args)
+	if err != nil {
+		return
+	}
+	for i, name := range names {
+		if name == "command" {
+			continue
+		}
+		var value any
+		if err := json.Unmarshal(values[i], &value); err != nil {
+			continue
+		}
+		text, isText := value.(string)
+		if !isText {
+			text = string(values[i])
+		}
+		b.WriteString("  " + paint(styleDim, oneLine(name)+":", colour) + " " + oneLine(text) + "\n")
 	}
 }
 
@@ -113,10 +152,24 @@ func renderArguments(b *strings.Builder, args json.RawMessage) {
 }
 
 // renderWhy says in one line why the call is asked about.
-func renderWhy(d bus.Explanation) string {
+func renderWhy(q bus.ToolConfirmationRequest) string {
+	d := q.Decision
 	why := explain(d.Reason, d.Rule, d.Tier, d.Source, d.Line)
 	if why == "" {
 		why = "no rule speaks of it"
+	}
+	var same []bus.Part // the parts that have been explained above
+	for _, part := range partsOf(q) {
+		if part.Source == d.Source && part.Decision == d.Decision {
+			same = append(same, part)
+		}
+	}
+	switch {
+	case d.Source != builtIn:
+	case len(same) == 1 && same[0].Reason != "":
+		why = whyPart(same[0])
+	case len(same) > 1:
+		why = fmt.Sprintf("%d of its %d parts ask.", len(same), len(partsOf(q)))
 	}
 	return "why: " + why
 }
@@ -131,14 +184,15 @@ func explain(reason, rule, tier, source string, line int) string {
 	if tier != "" {
 		origin = append(origin, tier+" tier")
 	}
-	switch {
-	case source != "" && line > 0:
-		origin = append(origin, fmt.Sprintf("%s:%d", source, line))
-	case source != "":
-		origin = append(origin, source)
+	place := source
+	if line > 0 {
+		place = fmt.Sprintf("%s:%d", source, line)
+	}
+	if source != "" {
+		origin = append(origin, place)
 	}
 	text := reason
-	if len(origin) > 0 {
+	if named := source != "" && strings.Contains(reason, place); len(origin) > 0 && !named {
 		text += " (" + strings.Join(origin, ", ") + ")"
 	}
 	return oneLine(text)

@@ -382,6 +382,7 @@ why: Tools of kind edit are asked about. (default tier, built-in)
 				Command: "git status && make >out.txt", RootCommand: "git, make", RootCommands: []string{"git", "make"},
 				Parts: []bus.Part{
 					{Text: "git status", Decision: "allow", Rule: "git-read", Tier: "user", Source: "/h/policies.toml", Line: 3},
+					{Text: "git log", Decision: "allow", Reason: "git-read (/h/policies.toml:3) allows it.", Rule: "git-read", Tier: "user", Source: "/h/policies.toml", Line: 3},
 					{Text: "make", Decision: "ask_user", Reason: "No rule speaks of make."},
 					{Text: "> out.txt", Decision: "deny", Reason: "a file"},
 				},
@@ -396,12 +397,46 @@ why: Tools of kind edit are asked about. (default tier, built-in)
 Confirm: Shell
 git status && make >out.txt
   allowed  git status  (rule git-read, user tier, /h/policies.toml:3)
+  allowed  git log  git-read (/h/policies.toml:3) allows it.
   asks     make  No rule speaks of make.
   denied   > out.txt  a file
 changes /w/out.txt
 why: The part make needs an answer. (rule ask shell, admin tier, /etc/p.toml:12)
   [a] until this session ends: allow run_shell_command(make); allow write_file(out.txt)
   [s] from now on, kept in your policy file: allow run_shell_command(make<U+001B>)
+`},
+		"command that no rule allows": {bus.ToolConfirmationRequest{
+			ToolCall: bus.ToolCall{Name: "run_shell_command", Args: json.RawMessage(`{"command":"make && cd x","dir_path":"sub","description":"Builds\n\u001b[2J it.","is_background":true}`)},
+			Details: bus.Confirmation{Title: "Confirm: Shell", ExecDetails: &bus.ExecDetails{Command: "make && cd x", Parts: []bus.Part{
+				{Text: "make", Decision: "ask_user", Reason: `No rule allows "make".`, Rule: "kinds that are asked about", Tier: "default", Source: "built-in"},
+				{Text: "cd x", Decision: "allow", Reason: "It changes nothing outside of the shell.", Rule: "own", Tier: "default", Source: "built-in"},
+			}}},
+			Decision: bus.Explanation{Decision: "ask_user", Reason: `Of its 2 parts, "make": No rule allows "make".`, Rule: "kinds that are asked about", Tier: "default", Source: "built-in"},
+		}, `
+Confirm: Shell
+make && cd x
+  dir_path: sub
+  description: Builds <U+001B>[2J it.
+  is_background: true
+  asks     make  No rule allows it.
+  allowed  cd x  It changes nothing outside of the shell.
+why: No rule allows it.
+`},
+		"command of several parts that no rule allows": {bus.ToolConfirmationRequest{
+			ToolCall: bus.ToolCall{Name: "run_shell_command", Args: json.RawMessage(`{"command":"a; b"}`)},
+			Details: bus.Confirmation{Title: "Confirm: Shell", ExecDetails: &bus.ExecDetails{Command: "a; b", Parts: []bus.Part{
+				{Text: "a", Decision: "ask_user", Reason: `No rule allows "a".`, Source: "built-in"},
+				{Text: "b", Decision: "ask_user", Reason: `No rule allows "b".`, Source: "built-in"},
+				{Text: "c", Decision: "allow", Reason: "x", Source: "built-in"},
+			}}},
+			Decision: bus.Explanation{Decision: "ask_user", Reason: `Of its 3 parts, "a": No rule allows "a".`, Source: "built-in"},
+		}, `
+Confirm: Shell
+a; b
+  asks     a  No rule allows it.
+  asks     b  No rule allows it.
+  allowed  c  x
+why: 2 of its 3 parts ask.
 `},
 		"mcp": {bus.ToolConfirmationRequest{
 			ToolCall: bus.ToolCall{Name: "mcp_hub_search", Args: json.RawMessage(`{"q":"a<b","n":1}`)}, ServerName: "hub",

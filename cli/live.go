@@ -65,7 +65,7 @@ func (l *live) handle(m bus.Message) {
 	case bus.ToolCallsUpdate:
 		for _, call := range m.ToolCalls {
 			if call.Status.Final() {
-				l.end(call.CallID)
+				l.end(call)
 			}
 		}
 	}
@@ -79,21 +79,24 @@ func (l *live) close() {
 	l.shown = ""
 }
 
-// end tells who waits for a call's output.
-func (l *live) end(id string) {
+// end tells who waits for a call's output that it has ended.
+func (l *live) end(call bus.ToolCallState) {
 	l.mu.Lock()
-	ended := l.ending[id]
-	delete(l.ending, id)
+	ended := l.ending[call.CallID]
+	delete(l.ending, call.CallID)
 	l.mu.Unlock()
 	if ended == nil {
 		return
 	}
-	if id == l.shown {
+	if call.CallID == l.shown {
 		l.close()
 	}
 	if missed := l.subscription.Dropped(); missed > l.missed {
 		l.missed = missed
 		l.screen.say("[Some of the output came too fast to be shown here.]\n")
+	}
+	if call.Status == bus.StatusCancelled && !call.StartTime.IsZero() {
+		l.screen.say("\n") // the terminal has shown the keys that ended it
 	}
 	close(ended)
 }

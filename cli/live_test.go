@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -106,6 +107,23 @@ type slowWriter struct {
 func (w *slowWriter) Write(p []byte) (int, error) {
 	<-w.release
 	return w.Buffer.Write(p)
+}
+
+// The answer to a call that Ctrl-C has ended begins on a line of its own.
+func TestLiveOutputOfCancelled(t *testing.T) {
+	for started, want := range map[time.Time]string{{}: "", time.Unix(1, 0): "\n"} {
+		var shown bytes.Buffer
+		b := bus.New(bus.Options{})
+		l, detach := attachLive(t.Context(), b, &screen{w: &shown}, true)
+		s := &fakeSession{bus: b, run: func(context.Context, scheduler.Request) scheduler.Response {
+			_ = b.Publish(bus.ToolCallsUpdate{ToolCalls: []bus.ToolCallState{{CallID: "1", Status: bus.StatusCancelled, StartTime: started}}})
+			return scheduler.Response{}
+		}}
+		l.run(t.Context(), s, scheduler.Request{CallID: "1"})
+		require.Equal(t, want, shown.String())
+		detach()
+		require.NoError(t, b.Close())
+	}
 }
 
 // Whoever waits for output is let go when there will be none.

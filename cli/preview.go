@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"io"
 	"strings"
 
@@ -20,12 +21,25 @@ func (p *program) showPreview(r scheduler.Response) {
 func renderPreview(tool string, d tools.Display, colour bool) string {
 	var b strings.Builder
 	b.WriteString("\n" + paint(styleBold, "Plan mode: what "+oneLine(tool)+" would do. Nothing was changed.", colour) + "\n")
-	if diff := d.Diff; diff != nil {
-		renderEdit(&b, &bus.EditDetails{
-			FileName: diff.FileName, FilePath: diff.FilePath, FileDiff: diff.FileDiff, OriginalContent: diff.OriginalContent, NewContent: diff.NewContent,
+	renderDisplay(&b, d, colour)
+	return b.String()
+}
+
+// renderDisplay shows what a result holds for people (AR-18), safe to print.
+func renderDisplay(b *strings.Builder, d tools.Display, colour bool) {
+	switch {
+	case d.Diff != nil:
+		renderEdit(b, &bus.EditDetails{
+			FileName: d.Diff.FileName, FilePath: d.Diff.FilePath, FileDiff: d.Diff.FileDiff, OriginalContent: d.Diff.OriginalContent, NewContent: d.Diff.NewContent,
 		}, false, colour)
-	} else {
+	case d.ANSI != nil:
+		f := ansiFilter{colour: colour}
+		b.WriteString(f.filter(d.ANSI.ANSI) + f.end())
+	case d.Todo != nil:
+		for _, todo := range d.Todo.Todos {
+			fmt.Fprintf(b, "  %-11s  %s\n", todo.Status, oneLine(todo.Description))
+		}
+	default:
 		b.WriteString(printable(d.Text) + "\n")
 	}
-	return b.String()
 }
