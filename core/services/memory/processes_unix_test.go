@@ -1,0 +1,139 @@
+//go:build unix
+
+package memory_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/unprivileged"
+	"github.com/fettle-dev/fettle/core/services/commit"
+	"github.com/fettle-dev/fettle/core/services/memory"
+)
+
+// variable names the part that a test binary plays in the test that started
+// it.
+const variable = "FETTLE_TEST_MEMORY"
+
+// again prepares a run of the calling test alone, in that part.
+func again(t *testing.T, part ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.CommandContext(t.Context(), self, "-test.run=^"+t.Name()+"$")
+	cmd.Env = append(os.Environ(), variable+"="+strings.Join(part, "|"))
+	return cmd
+}
+
+// TO-13: eight processes at once lose no fact.
+func TestSaveFromProcesses(t *testing.T) {
+	facts := 5
+	if os.Getenv("FETTLE_FULL") != "" {
+		facts = 50
+	}
+	if part := os.Getenv(variable); part != "" {
+		home, worker, _ := strings.Cut(part, "|")
+		fx := fixtureIn(t, home)
+		for i := range facts {
+			fx.save(fmt.Sprintf("fact %d of %s", i, worker))
+		}
+		return
+	}
+	const workers = 8
+	fx := newFixture(t).write("# Mine\n\n# More\n")
+	var running sync.WaitGroup
+	for w := range workers {
+		cmd := again(t, fx.home, strconv.Itoa(w))
+		running.Go(func() {
+			if out, err := cmd.CombinedOutput(); err != nil {
+				t.Errorf("process %d: %v\n%s", w, err, out)
+			}
+		})
+	}
+	running.Wait()
+	requireFacts(t, fx.content(), workers, facts)
+	require.Equal(t, []string{"FETTLE.md"}, fx.names())
+}
+
+// TO-13: a process killed at any step leaves the file whole, as it was or with
+// the fact, and nothing stands in the way of the next one.
+func TestKilled(t *testing.T) {
+	if part := os.Getenv(variable); part != "" {
+		home, step, _ := strings.Cut(part, "|")
+		fx := fixtureIn(t, home, func(o *memory.Options) {
+			o.Committer = commit.New(commit.Options{Hook: func(s commit.Step) error {
+				if s == commit.Step(step) {
+					_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+					select {}
+				}
+				return nil
+			}})
+		})
+		fx.save("one")
+		return
+	}
+	const before = "# Mine\n"
+	const after = before + "\n" + heading + "\n- one\n"
+	killed := 0
+	for _, step := range []commit.Step{
+		commit.StepLocked, commit.StepChecked, commit.StepTempWritten, commit.StepTempLinked, commit.StepExchanged, commit.StepVerified, commit.StepUnlinked,
+	} {
+		fx := newFixture(t).write(before)
+		if err := again(t, fx.home, string(step)).Run(); err == nil {
+			continue // not a step on this platform
+		}
+		killed++
+		require.Contains(t, []string{before, after}, fx.content(), step)
+		fx.save("one")
+		require.Equal(t, after, fx.content(), step)
+		fx.save("two")
+		require.Equal(t, after+"- two\n", fx.content(), step)
+		require.Equal(t, []string{"FETTLE.md"}, fx.names(), step)
+	}
+	require.GreaterOrEqual(t, killed, 4)
+}
+
+// A pipe that nobody writes to is refused and not waited for.
+func TestPipe(t *testing.T) {
+	fx := newFixture(t)
+	require.NoError(t, os.Mkdir(filepath.Dir(fx.path), 0o755))
+	require.NoError(t, syscall.Mkfifo(fx.path, 0o644))
+	fx.refuse("a pipe")
+}
+
+// Files and folders that may not be read or written.
+func TestForbidden(t *testing.T) {
+	home := func(top, name string) string { return filepath.Join(top, name) }
+	top, ok := unprivileged.Run(t, func(top string) {
+		for name, modes := range map[string][2]os.FileMode{
+			"unreadable": {0o777, 0o222}, "read-only": {0o777, 0o444}, "fixed-folder": {0o555, 0o666},
+		} {
+			dir := filepath.Join(home(top, name), ".fettle")
+			require.NoError(t, os.MkdirAll(dir, 0o755))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "FETTLE.md"), []byte("text\n"), 0o600))
+			require.NoError(t, os.Chmod(filepath.Join(dir, "FETTLE.md"), modes[1]))
+			require.NoError(t, os.Chmod(dir, modes[0]))
+		}
+	})
+	if !ok {
+		return
+	}
+	for _, name := range []string{"unreadable", "read-only", "fixed-folder", "no-home"} {
+		fx := fixtureIn(t, home(top, name))
+		_, err := fx.Save(t.Context(), "fact")
+		require.Equal(t, fault.MemoryToolExecution, fault.CodeOf(err), name)
+		require.Contains(t, strings.ToLower(fault.As(err).Message), "perm", name)
+		require.NotEmpty(t, fault.As(err).Remedy, name)
+	}
+	require.Equal(t, "text\n", fixtureIn(t, home(top, "read-only")).content())
+}
