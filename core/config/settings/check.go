@@ -22,7 +22,14 @@ func (l *layerOf) check() {
 	for _, path := range slices.Sorted(maps.Keys(l.entries)) {
 		e := l.entries[path]
 		value, used := expand(e.written, l.env)
-		e.value = value
+		if e.value = value; l.literal {
+			if used {
+				l.report(Problem{Line: e.line, Column: e.column, Key: path, Kind: KindUntrusted, Severity: Warning,
+					Message: "As the folder is not trusted, variables in its project's texts stay as they are written.",
+					Remedy:  "Write the value out, or trust the folder with fettle trust."})
+			}
+			e.value, used = expand(e.written, noVariables)
+		}
 		if converted, ok := convert(e.key, e.value); ok {
 			if !used && l.layer != LayerEnvironment && l.layer != LayerFlags {
 				l.report(Problem{Source: e.source, Line: e.line, Column: e.column, Key: path, Kind: KindConverted, Severity: Warning, Expected: e.key.Expected,
@@ -75,37 +82,43 @@ func (l *layerOf) validate(e *entry) bool {
 	if e.key.kind == aMap {
 		l.unknownNames(e, e.value, e.key.schema, nil)
 	}
+	if list, ok := e.value.([]any); ok && e.key.kind == aList {
+		return l.texts(e, list)
+	}
 	for {
 		failures := violations(e.key, e.value)
 		if len(failures) == 0 {
 			return true
 		}
-		var cuts []string
+		cuts := map[string]bool{}
 		for _, f := range failures {
 			steps := pointerSteps(f.at)
 			if e.key.cut == 0 || len(steps) < e.key.cut {
 				l.wrong(e, f.at, f.what, "")
 				return false
 			}
-			cut := pointer(steps[:e.key.cut])
-			if !slices.Contains(cuts, cut) {
-				cuts = append(cuts, cut)
+			if cut := pointer(steps[:e.key.cut]); !cuts[cut] {
+				cuts[cut] = true
 				l.wrong(e, f.at, f.what, cut)
 			}
 		}
-		slices.SortFunc(cuts, func(a, b string) int { // the later entries of a list first
-			if len(a) != len(b) {
-				return len(b) - len(a)
-			}
-			return strings.Compare(b, a)
-		})
-		for _, cut := range cuts {
-			e.value = without(e.value, pointerSteps(cut))
-		}
-		if list, ok := e.value.([]any); ok && len(list) == 0 {
-			return false
-		}
+		e.value = without(e.value, cuts, "")
 	}
+}
+
+// texts takes what is no text away from a list. It is false where that is all.
+func (l *layerOf) texts(e *entry, list []any) bool {
+	kept := []any{}
+	for i, part := range list {
+		if _, ok := part.(string); ok {
+			kept = append(kept, part)
+			continue
+		}
+		at := pointer([]string{strconv.Itoa(i)})
+		l.wrong(e, at, "", at)
+	}
+	e.value = kept
+	return len(kept) > 0 || len(list) == 0
 }
 
 // violation is a place in a value that the schema does not take.
@@ -141,6 +154,9 @@ func violations(k *Key, value any) (found []violation) {
 // mistake lies, what is the validator's word for it; cut is the part that is
 // left out, "" for all.
 func (l *layerOf) wrong(e *entry, at, what, cut string) {
+	if l.full() {
+		return
+	}
 	p := Problem{Source: e.source, Line: e.line, Column: e.column, Key: e.key.Path + dotted(at), Kind: KindValue, Severity: Error, Expected: e.key.Expected}
 	if at != "" && e.node != nil {
 		if v := e.node.Find(at); v != nil {
@@ -220,105 +236,6 @@ func (l *layerOf) refuse(n *node, e *entry, path, why string) {
 		}
 	}
 	l.report(p)
-}
-
-// unknownNames reports and drops names in a structured value that nobody
-// reads.
-func (l *layerOf) unknownNames(e *entry, value any, schema map[string]any, steps []string) {
-	switch v := value.(type) {
-	case []any:
-		items, _ := schema["items"].(map[string]any)
-		for i, part := range v {
-			l.unknownNames(e, part, items, append(slices.Clone(steps), strconv.Itoa(i)))
-		}
-	case map[string]any:
-		properties, closed := schema["properties"].(map[string]any)
-		others, _ := schema["additionalProperties"].(map[string]any)
-		for _, name := range slices.Sorted(maps.Keys(v)) {
-			at := append(slices.Clone(steps), name)
-			below, ok := properties[name].(map[string]any)
-			if !ok && closed {
-				delete(v, name)
-				p := Problem{Source: e.source, Line: e.line, Column: e.column, Key: shorten(e.key.Path + dotted(pointer(at))), Kind: KindUnknownKey, Severity: Warning,
-					Message: "There is no such key; it has no effect.", Nearest: nearestOf(name, properties)}
-				if e.node != nil {
-					if n := e.node.Find(pointer(at)); n != nil {
-						p.Line, p.Column = e.doc.place(n.StartOffset)
-					}
-				}
-				if p.Nearest != "" {
-					p.Remedy = fmt.Sprintf("Perhaps %s is meant.", p.Nearest)
-				}
-				l.report(p)
-				continue
-			}
-			if !ok {
-				below = others
-			}
-			l.unknownNames(e, v[name], below, at)
-		}
-	}
-}
-
-func nearestOf(name string, names map[string]any) string {
-	best, least := "", 2+len(name)/5
-	for _, c := range slices.Sorted(maps.Keys(names)) {
-		if d := distance(strings.ToLower(name), strings.ToLower(c)); d < least {
-			best, least = c, d
-		}
-	}
-	return best
-}
-
-// without returns a value without what the steps lead to.
-func without(value any, steps []string) any {
-	switch v := value.(type) {
-	case map[string]any:
-		if len(steps) == 1 {
-			delete(v, steps[0])
-		} else {
-			v[steps[0]] = without(v[steps[0]], steps[1:])
-		}
-	case []any:
-		i, err := strconv.Atoi(steps[0])
-		if err != nil || i < 0 || i >= len(v) {
-			return v
-		}
-		if len(steps) == 1 {
-			return slices.Delete(slices.Clone(v), i, i+1)
-		}
-		v[i] = without(v[i], steps[1:])
-	}
-	return value
-}
-
-// pointerSteps takes a JSON pointer apart.
-func pointerSteps(at string) []string {
-	if at == "" {
-		return nil
-	}
-	steps := strings.Split(strings.TrimPrefix(at, "/"), "/")
-	for i, s := range steps {
-		steps[i] = strings.ReplaceAll(strings.ReplaceAll(s, "~1", "/"), "~0", "~")
-	}
-	return steps
-}
-
-func pointer(steps []string) string {
-	var b strings.Builder
-	for _, s := range steps {
-		b.WriteString("/" + strings.ReplaceAll(strings.ReplaceAll(s, "~", "~0"), "/", "~1"))
-	}
-	return b.String()
-}
-
-// dotted shows a JSON pointer as the rest of a key.
-func dotted(at string) string {
-	var b strings.Builder
-	for _, s := range pointerSteps(at) {
-		b.WriteString("." + s)
-	}
-	return shorten(b.String())
 }
 
 // quote shows a value in a message.

@@ -3,6 +3,7 @@ package settings
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -15,10 +16,11 @@ type entry struct {
 	layer        Layer
 	source       string // path of the file, or as Problem.Source
 	line, column int
-	written      any  // the value as it stands there
-	value        any  // with variables put in, and of the right type
-	alias        bool // by another name, or a short form
-	node         *hujson.Value
+	written      any           // the value as it stands there
+	value        any           // with variables put in, and of the right type
+	alias        bool          // by another name, or a short form
+	group        *node         // whose short form it is; nil if it is none
+	node         *hujson.Value // the value, or the whole short form; nil outside of files
 	doc          *document
 }
 
@@ -29,18 +31,22 @@ type layerOf struct {
 	entries  map[string]*entry
 	problems []Problem
 	env      func(name string) (string, bool) // for variables in texts
+	literal  bool                             // texts stay as they are, which is told
 }
 
 func newLayer(l Layer, source string) *layerOf {
 	return &layerOf{layer: l, source: source, entries: map[string]*entry{}, env: noVariables}
 }
 
+// full reports whether no more problems are told of the layer.
+func (l *layerOf) full() bool { return len(l.problems) > maxProblems }
+
 // report notes a problem.
 func (l *layerOf) report(p Problem) {
-	switch n := len(l.problems); {
-	case n > maxProblems:
+	switch {
+	case l.full():
 		return
-	case n == maxProblems:
+	case len(l.problems) == maxProblems:
 		p = Problem{Kind: KindMore, Severity: Warning, Message: "There are more problems than are told here."}
 	}
 	if p.Source == "" {
@@ -64,7 +70,7 @@ func (l *layerOf) collect(doc *document, n *node, object *hujson.Object, alias b
 		switch {
 		case below != nil:
 			l.give(doc, below, &m.Value, at, other)
-		case at == "$schema":
+		case at == "$schema", l.full():
 		case isForeign(at):
 			l.report(Problem{Line: line, Column: column, Key: at, Kind: KindUnused, Severity: Notice,
 				Message: "The key belongs to another program; fettle does not read it."})
@@ -153,9 +159,10 @@ func (l *layerOf) give(doc *document, n *node, v *hujson.Value, path string, ali
 		l.refuse(n, e, path, "")
 		return
 	}
-	for name, part := range keys {
+	for _, name := range slices.Sorted(maps.Keys(keys)) {
+		part := keys[name]
 		short := *e
-		short.key, short.written, short.alias, short.node = n.below[name].key, part, true, nil
+		short.key, short.written, short.alias, short.group = n.below[name].key, part, true, n
 		l.add(&short)
 	}
 }

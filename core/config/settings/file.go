@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"sort"
 	"strings"
 	"syscall"
 	"unicode/utf8"
@@ -57,8 +58,9 @@ func read(ctx context.Context, path string) ([]byte, error) {
 
 // document is a settings file, taken apart.
 type document struct {
-	text []byte // without a byte order mark
-	tree hujson.Value
+	text  []byte // without a byte order mark
+	lines []int  // offsets at which lines begin
+	tree  hujson.Value
 }
 
 // syntaxError is a mistake that keeps a file from being read at all.
@@ -70,13 +72,19 @@ type syntaxError struct {
 func (e *syntaxError) Error() string { return e.what }
 
 // parse reads JSON with comments and trailing commas, an object. The error is a
-// *syntaxError. Nothing but white space and comments is an empty object.
+// *syntaxError. Nothing but white space and comments is an empty object, which
+// then ends the text.
 func parse(data []byte) (*document, error) {
 	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
 	if bytes.Count(data, []byte("[")) > maxBrackets || bytes.Count(data, []byte("{")) > maxBrackets {
 		return nil, &syntaxError{what: "it holds more brackets than settings have"}
 	}
-	d := &document{text: data}
+	d := &document{text: data, lines: []int{0}}
+	for i, b := range data {
+		if b == '\n' {
+			d.lines = append(d.lines, i+1)
+		}
+	}
 	if !utf8.Valid(data) {
 		line, column := d.place(invalidAt(data))
 		return nil, &syntaxError{line, column, "it is not UTF-8"}
@@ -85,9 +93,12 @@ func parse(data []byte) (*document, error) {
 	// not take.
 	tree, err := hujson.Parse(slices.Concat(data, []byte("\n")))
 	if err != nil {
-		if empty, emptyErr := hujson.Parse(slices.Concat(data, []byte("\n{}"))); emptyErr == nil {
-			d.tree = empty
-			return d, nil
+		text := slices.Concat(bytes.TrimRight(data, " \t\r\n"), []byte("\n{}\n"))
+		if _, emptyErr := hujson.Parse(text); emptyErr == nil {
+			if len(bytes.TrimSpace(data)) == 0 {
+				text = []byte("{}\n")
+			}
+			return parse(text)
 		}
 		e := &syntaxError{what: strings.TrimPrefix(err.Error(), "hujson: ")}
 		if _, scanErr := fmt.Sscanf(e.what, "line %d, column %d:", &e.line, &e.column); scanErr == nil {
@@ -103,10 +114,11 @@ func parse(data []byte) (*document, error) {
 	return d, nil
 }
 
-// place returns the 1-based line and column of an offset.
+// place returns the line and column of an offset, 1-based and in bytes.
 func (d *document) place(offset int) (line, column int) {
-	head := d.text[:min(offset, len(d.text))]
-	return 1 + bytes.Count(head, []byte("\n")), len(head) - bytes.LastIndexByte(head, '\n')
+	offset = min(offset, len(d.text))
+	line = sort.SearchInts(d.lines, offset+1) // how many begin up to there
+	return line, offset - d.lines[line-1] + 1
 }
 
 // invalidAt returns the offset of the first byte that is not UTF-8.

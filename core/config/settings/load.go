@@ -6,11 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"reflect"
+	"maps"
 	"slices"
 	"strings"
 
-	"github.com/spf13/viper"
 	"github.com/tailscale/hujson"
 
 	"github.com/fettle-dev/fettle/core/config/layout"
@@ -162,9 +161,8 @@ func layers(files []source, env func(string) (string, bool), trusted bool) []*la
 			l.problems = append(l.problems, unread(s.file, s.err))
 		}
 		if s.doc != nil {
-			if s.file.Layer != LayerProject || trusted {
-				l.env = env // a stranger's file must not carry secrets elsewhere
-			}
+			l.env = env
+			l.literal = s.file.Layer == LayerProject && !trusted                     // a stranger's file must not carry secrets elsewhere
 			l.collect(s.doc, known().root, s.doc.tree.Value.(*hujson.Object), false) //nolint:errcheck // parse returns objects alone
 			l.onlyServers()
 			l.check()
@@ -179,7 +177,8 @@ func (l *layerOf) onlyServers() {
 	if l.layer != LayerUserServers {
 		return
 	}
-	for path, e := range l.entries {
+	for _, path := range slices.Sorted(maps.Keys(l.entries)) {
+		e := l.entries[path]
 		if path != "mcpServers" {
 			delete(l.entries, path)
 			l.report(Problem{Line: e.line, Column: e.column, Key: path, Kind: KindUnknownKey, Severity: Warning,
@@ -191,7 +190,8 @@ func (l *layerOf) onlyServers() {
 // fromFlags returns the layer of the command line.
 func fromFlags(flags map[string]any) (*layerOf, error) {
 	l := newLayer(LayerFlags, "the command line")
-	for path, value := range flags {
+	for _, path := range slices.Sorted(maps.Keys(flags)) {
+		value := flags[path]
 		k := known().byPath[path]
 		if k == nil {
 			return nil, fault.New(fault.InvalidConfig, "settings.load", fmt.Sprintf("There is no setting %s.", path), "Use a key that settings.Keys lists.")
@@ -208,116 +208,4 @@ func fromFlags(flags map[string]any) (*layerOf, error) {
 	}
 	l.check()
 	return l, nil
-}
-
-// merged is what the layers make together.
-type merged struct {
-	settings Settings
-	problems []Problem
-	origins  map[string][]Origin
-}
-
-// merge joins the layers, the weakest first, in a viper instance of its own
-// (GO-04). Viper folds the case of keys, in maps too, so maps stay beside it
-// (KH-25).
-func merge(o Options, all []*layerOf) merged {
-	store := viper.NewWithOptions(viper.KeyDelimiter("::")) // no key holds it, so that none is taken apart
-	maps := map[string]any{}
-	get := func(k *Key) any {
-		if k.kind == aMap {
-			return maps[k.Path]
-		}
-		return store.Get(k.Path)
-	}
-	m := merged{settings: Defaults(), origins: map[string][]Origin{}}
-	defaults := values(m.settings)
-	for _, l := range all {
-		given := map[string]any{}
-		for _, k := range known().keys {
-			e := l.entries[k.Path]
-			if e == nil {
-				continue
-			}
-			lower := get(k)
-			if lower == nil {
-				lower = defaults[k.Path]
-			}
-			value := e.value
-			origin := Origin{Layer: l.layer, Source: e.source, Line: e.line, Column: e.column, Value: e.written}
-			if l.layer == LayerProject {
-				var refused string
-				value, refused = o.fromProject(k, value, lower)
-				if refused != "" {
-					origin.Refused = refused
-					l.report(Problem{Line: e.line, Column: e.column, Key: k.Path, Kind: KindUntrusted, Severity: Warning, Message: refused,
-						Remedy: "Set it in your own settings, or trust the folder with fettle trust."})
-				}
-			}
-			m.origins[k.Path] = append(m.origins[k.Path], origin)
-			if value == nil {
-				continue
-			}
-			value = combine(k.Merge, lower, value)
-			if k.kind == aMap {
-				maps[k.Path] = value
-			} else {
-				given[k.Path] = value
-			}
-		}
-		if err := store.MergeConfigMap(given); err != nil {
-			panic("settings: " + err.Error()) // it has no reason to fail
-		}
-		m.problems = append(m.problems, l.problems...)
-	}
-	target := reflect.ValueOf(&m.settings).Elem()
-	for _, k := range known().keys {
-		if v := get(k); v != nil {
-			k.assign(target, v)
-		}
-	}
-	return m
-}
-
-// fromProject returns what the project's file contributes to a key, nil for
-// nothing, and why that is not all that it says.
-func (o Options) fromProject(k *Key, value, lower any) (result any, refused string) {
-	if k.Project == ProjectNever {
-		return nil, "A project has no say in this; the key has no effect here."
-	}
-	if o.Trusted {
-		return value, ""
-	}
-	if k.Path == "tools.core" && lower == nil {
-		if o.DefaultTools == nil {
-			return nil, "As the folder is not trusted, its project may not say which tools there are."
-		}
-		list := []any{}
-		for _, name := range o.DefaultTools {
-			list = append(list, name)
-		}
-		lower = list
-	}
-	result, ok, whole := k.Project.tighten(value, lower)
-	switch {
-	case !ok && (k.Project == ProjectTrusted):
-		return nil, "As the folder is not trusted, its project may not set this; the key has no effect."
-	case !ok:
-		return nil, fmt.Sprintf("As the folder is not trusted, its project may tighten this and not loosen it; %s has no effect.", quote(value))
-	case !whole:
-		return result, "As the folder is not trusted, its project may tighten this and not loosen it; entries that would be new are left out."
-	}
-	return result, ""
-}
-
-// assign puts a checked value into its field.
-func (k *Key) assign(settings reflect.Value, value any) {
-	text, err := json.Marshal(value)
-	if err == nil {
-		field := reflect.New(settings.FieldByIndex(k.index).Type())
-		if err = json.Unmarshal(text, field.Interface()); err == nil {
-			settings.FieldByIndex(k.index).Set(field.Elem())
-			return
-		}
-	}
-	panic(fmt.Sprintf("settings: %s passed its schema and does not fit its field: %v", k.Path, err))
 }

@@ -54,7 +54,7 @@ func Schema(comment func(t reflect.Type, field string) string) ([]byte, error) {
 	schema := reflectSchema(comment)
 	schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	schema["title"] = "fettle settings"
-	open(known().root, schema)
+	optional(known().root, schema)
 	properties := schema["properties"].(map[string]any) //nolint:errcheck // a struct has properties
 	properties["$schema"] = map[string]any{"type": "string", "description": "Where this schema lies; for editors."}
 	for _, path := range foreign() {
@@ -65,6 +65,7 @@ func Schema(comment func(t reflect.Type, field string) string) ([]byte, error) {
 			place(schema, a.from, map[string]any{"deprecated": true, "description": "The same as " + a.to + ".", "anyOf": []any{part}})
 		}
 	}
+	delete(find(schema, "ui"), "additionalProperties") // what fettle does not know of it is another program's
 	defaults := values(Defaults())
 	for _, k := range known().keys {
 		if v, ok := defaults[k.Path]; ok {
@@ -78,9 +79,9 @@ func Schema(comment func(t reflect.Type, field string) string) ([]byte, error) {
 	return append(text, '\n'), nil
 }
 
-// open makes nothing of a schema's groups required, and takes the short forms
+// optional makes nothing of a schema's groups required, and takes the short forms
 // of groups.
-func open(n *node, schema map[string]any) {
+func optional(n *node, schema map[string]any) {
 	delete(schema, "required")
 	properties, _ := schema["properties"].(map[string]any)
 	for name, below := range n.below {
@@ -88,7 +89,7 @@ func open(n *node, schema map[string]any) {
 			continue
 		}
 		part, _ := properties[name].(map[string]any)
-		open(below, part)
+		optional(below, part)
 		var forms []any
 		for _, s := range shortForms() {
 			if s.group == below.path {

@@ -1,9 +1,6 @@
 package settings
 
-import (
-	"slices"
-	"strings"
-)
+import "strings"
 
 // tighten returns what a project may contribute whose folder is not trusted:
 // lower is the value that holds without it, nil for none. ok is false if that
@@ -63,6 +60,15 @@ func limitOf(value any) float64 {
 
 // strictness orders approval modes. One that is unknown is the least strict.
 func strictness(value any) int {
-	mode, _ := value.(string)
-	return slices.Index([]string{"yolo", "autoEdit", "auto_edit", "default", "plan"}, mode)
+	switch value {
+	case "yolo":
+		return 1
+	case "autoEdit", "auto_edit":
+		return 2
+	case "default":
+		return 3
+	case "plan":
+		return 4
+	}
+	return 0
 }

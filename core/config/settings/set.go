@@ -1,0 +1,222 @@
+package settings
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/tailscale/hujson"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// Set gives a key a value in a settings file, or with nil takes it out. What
+// else stands there stays byte for byte, comments too. A key that the file has
+// by another name is changed where it stands. key may also be such a name, or a
+// group that takes a single value, as sandbox. value is what JSON can hold; a
+// text that the key can read as the number or truth that it takes is written as
+// that. The file is made (mode 0600) if need be, and replaced in one step.
+//
+// Calls of all processes wait for each other until ctx ends. The error has code
+// cancelled, invalid_config for an unknown key, a value that it does not take
+// or a file that cannot be understood, or file_write_failure; then the file is
+// as it was.
+func Set(ctx context.Context, file, key string, value any) error {
+	changes, err := changesOf(key, value)
+	if err != nil {
+		return err
+	}
+	err = update(ctx, file, func(text []byte) ([]byte, error) {
+		for _, c := range changes {
+			var err error
+			if text, err = edit(file, text, c.key, c.value); err != nil {
+				return nil, err
+			}
+		}
+		return text, nil
+	})
+	if err == nil || fault.As(err) != nil {
+		return err
+	}
+	code, remedy := fault.FileWriteFailure, "Make the file and its folder ones that you may write to."
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		code, remedy = fault.Cancelled, ""
+	}
+	cause := err
+	if e := (*fs.PathError)(nil); errors.As(err, &e) {
+		cause = e.Err
+	}
+	return fault.Wrap(code, "settings.set", fmt.Sprintf("The settings file %s was left as it is (%s).", file, cause), remedy, err)
+}
+
+// change is one key and its new value, nil for none.
+type change struct {
+	key   *Key
+	value any
+}
+
+// changesOf returns what setting a key means.
+func changesOf(key string, value any) ([]change, error) {
+	n := nodeAt(key)
+	if n == nil {
+		n = otherPlace(key)
+	}
+	if n == nil {
+		remedy := "fettle config show lists the keys that there are."
+		if near := nearest(key); near != "" {
+			remedy = fmt.Sprintf("Perhaps %s is meant.", near)
+		}
+		return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("There is no setting %s.", shorten(key)), remedy)
+	}
+	plain, err := plainValue(value)
+	if err != nil {
+		return nil, fault.Wrap(fault.InvalidConfig, "settings.set", fmt.Sprintf("The value for %s cannot be written: %v.", key, err), "", err)
+	}
+	parts := map[string]any{"": plain}
+	if n.key == nil {
+		if parts = long(n.path, plain); parts == nil {
+			return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("%s is a group of settings and takes no value itself.", key),
+				"Name one of its keys, as "+firstBelow(n)+".")
+		}
+	}
+	var changes []change
+	for _, name := range slices.Sorted(maps.Keys(parts)) {
+		k := n.key
+		if name != "" {
+			k = n.below[name].key
+		}
+		c := change{k, parts[name]}
+		if c.value != nil {
+			if c.value, err = k.accept(c.value); err != nil {
+				return nil, err
+			}
+		}
+		changes = append(changes, c)
+	}
+	return changes, nil
+}
+
+// firstBelow returns the first key of a group.
+func firstBelow(n *node) string {
+	for _, k := range known().keys {
+		if len(k.Path) > len(n.path) && k.Path[:len(n.path)+1] == n.path+"." {
+			return k.Path
+		}
+	}
+	return n.path
+}
+
+// plainValue returns a value as JSON holds it.
+func plainValue(value any) (any, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	var plain any
+	err = json.Unmarshal(text, &plain)
+	return plain, err
+}
+
+// accept returns the value that the key takes, or why it does not.
+func (k *Key) accept(value any) (any, error) {
+	if converted, ok := convert(k, value); ok {
+		value = converted
+	}
+	l := newLayer("", "")
+	l.validate(&entry{key: k, written: value, value: value})
+	if len(l.problems) == 0 {
+		return value, nil
+	}
+	what := "is not " + k.Expected
+	if p := l.problems[0]; p.Key != k.Path {
+		what = fmt.Sprintf("cannot be used at %s: %s", p.Key, p.Message)
+	}
+	return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("The value %s for %s %s.", quote(value), k.Path, what),
+		fmt.Sprintf("Give %s.", k.Expected))
+}
+
+// edit returns the text of a settings file with a key set, or taken out.
+func edit(file string, text []byte, k *Key, value any) ([]byte, error) {
+	broken := func(err error) error {
+		p := unread(File{Path: file}, err)
+		return fault.Wrap(fault.InvalidConfig, "settings.set", "Nothing was changed. "+p.String(), "", err)
+	}
+	doc, err := parse(text)
+	if err != nil {
+		return nil, broken(err)
+	}
+	mark := text[:len(text)-len(bytes.TrimPrefix(text, []byte(byteOrderMark)))]
+	root := &doc.tree
+	l := newLayer("", file)
+	l.collect(doc, known().root, root.Value.(*hujson.Object), false) //nolint:errcheck // parse returns objects alone
+	var result []byte
+	switch e := l.entries[k.Path]; {
+	case value == nil && e == nil:
+		return text, nil
+	case value == nil:
+		result = doc.remove(e)
+	case e == nil:
+		result, err = doc.insert(k, value)
+	case e.group == nil:
+		result = doc.replace(e.node, encode(value, doc.indentAt(e.node.StartOffset), doc.unit()))
+	default:
+		result = doc.replace(e.node, encode(lengthen(e, k, value), doc.indentAt(e.node.StartOffset), doc.unit()))
+	}
+	if err != nil {
+		return nil, err
+	}
+	again, err := parse(result)
+	if err != nil {
+		return nil, broken(err) // an edit keeps JSON what was JSON
+	}
+	l = newLayer("", file)
+	l.collect(again, known().root, again.tree.Value.(*hujson.Object), false) //nolint:errcheck // as above
+	if e := l.entries[k.Path]; e == nil != (value == nil) || e != nil && !reflect.DeepEqual(e.written, value) {
+		return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("Nothing was changed: %s gives %s more than once.", file, k.Path),
+			"Leave one of them in the file, and set it again.")
+	}
+	return slices.Concat(mark, result), nil
+}
+
+// lengthen returns the object that a short form stands for, with a key set.
+func lengthen(e *entry, k *Key, value any) map[string]any {
+	short, _ := decode(e.node) // it was read before
+	object := long(e.group.path, short)
+	object[k.Path[len(e.group.path)+1:]] = value
+	return object
+}
+
+// encode returns a value as JSON text, lists of plain values on one line.
+// indent is that of the line on which it begins, unit one more step; "": all on
+// one line.
+func encode(value any, indent, unit string) []byte {
+	if list, ok := value.([]any); ok && !slices.ContainsFunc(list, structured) {
+		parts := make([][]byte, len(list))
+		for i, part := range list {
+			parts[i] = encode(part, "", "")
+		}
+		return slices.Concat([]byte("["), bytes.Join(parts, []byte(", ")), []byte("]"))
+	}
+	var text bytes.Buffer
+	encoder := json.NewEncoder(&text)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent(indent, unit)
+	if err := encoder.Encode(value); err != nil {
+		panic("settings: " + err.Error()) // what came from JSON can be written
+	}
+	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
+}
+
+func structured(value any) bool {
+	switch value.(type) {
+	case []any, map[string]any:
+		return true
+	}
+	return false
+}

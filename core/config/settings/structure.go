@@ -1,0 +1,113 @@
+package settings
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// unknownNames reports and drops names in a structured value that nobody
+// reads.
+func (l *layerOf) unknownNames(e *entry, value any, schema map[string]any, steps []string) {
+	switch v := value.(type) {
+	case []any:
+		items, _ := schema["items"].(map[string]any)
+		for i, part := range v {
+			l.unknownNames(e, part, items, append(slices.Clone(steps), strconv.Itoa(i)))
+		}
+	case map[string]any:
+		properties, closed := schema["properties"].(map[string]any)
+		others, _ := schema["additionalProperties"].(map[string]any)
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			at := append(slices.Clone(steps), name)
+			below, ok := properties[name].(map[string]any)
+			if !ok && closed {
+				delete(v, name)
+				if l.full() {
+					continue
+				}
+				p := Problem{Source: e.source, Line: e.line, Column: e.column, Key: shorten(e.key.Path + dotted(pointer(at))), Kind: KindUnknownKey, Severity: Warning,
+					Message: "There is no such key; it has no effect.", Nearest: nearestOf(name, properties)}
+				if e.node != nil {
+					if n := e.node.Find(pointer(at)); n != nil {
+						p.Line, p.Column = e.doc.place(n.StartOffset)
+					}
+				}
+				if p.Nearest != "" {
+					p.Remedy = fmt.Sprintf("Perhaps %s is meant.", p.Nearest)
+				}
+				l.report(p)
+				continue
+			}
+			if !ok {
+				below = others
+			}
+			l.unknownNames(e, v[name], below, at)
+		}
+	}
+}
+
+func nearestOf(name string, names map[string]any) string {
+	best, least := "", 2+len(name)/5
+	for _, c := range slices.Sorted(maps.Keys(names)) {
+		if d := distance(strings.ToLower(name), strings.ToLower(c)); d < least {
+			best, least = c, d
+		}
+	}
+	return best
+}
+
+// without returns a value without what the cuts, JSON pointers, lead to. at is
+// where the value itself lies.
+func without(value any, cuts map[string]bool, at string) any {
+	switch v := value.(type) {
+	case map[string]any:
+		kept := map[string]any{}
+		for name, part := range v {
+			if below := at + pointer([]string{name}); !cuts[below] {
+				kept[name] = without(part, cuts, below)
+			}
+		}
+		return kept
+	case []any:
+		kept := []any{}
+		for i, part := range v {
+			if below := at + pointer([]string{strconv.Itoa(i)}); !cuts[below] {
+				kept = append(kept, without(part, cuts, below))
+			}
+		}
+		return kept
+	}
+	return value
+}
+
+// pointerSteps takes a JSON pointer apart.
+func pointerSteps(at string) []string {
+	if at == "" {
+		return nil
+	}
+	steps := strings.Split(strings.TrimPrefix(at, "/"), "/")
+	for i, s := range steps {
+		steps[i] = strings.ReplaceAll(strings.ReplaceAll(s, "~1", "/"), "~0", "~")
+	}
+	return steps
+}
+
+func pointer(steps []string) string {
+	var b strings.Builder
+	for _, s := range steps {
+		b.WriteString("/" + strings.ReplaceAll(strings.ReplaceAll(s, "~", "~0"), "/", "~1"))
+	}
+	return b.String()
+}
+
+// dotted shows a JSON pointer as the rest of a key.
+func dotted(at string) string {
+	var b strings.Builder
+	for _, s := range pointerSteps(at) {
+		b.WriteString("." + s)
+	}
+	return shorten(b.String())
+}

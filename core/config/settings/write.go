@@ -1,0 +1,161 @@
+package settings
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+)
+
+// Modes of what is made: settings may hold secrets.
+const (
+	fileMode   fs.FileMode = 0o600
+	folderMode fs.FileMode = 0o700
+)
+
+var (
+	errBusy  = errors.New("another process has the lock")
+	errMoved = errors.New("another program saved the file at the same moment")
+)
+
+// update replaces the text of a file by what change makes of it. A link is
+// followed; a missing file and its folder are made. Calls of this and other
+// processes wait for each other until ctx ends, and what a program saves that
+// does not wait is changed instead.
+func update(ctx context.Context, path string, change func(text []byte) ([]byte, error)) error {
+	target, err := follow(path)
+	if err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(target), folderMode); err != nil {
+		return err
+	}
+	unlock, err := lock(ctx, target+".lock")
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	for range 10 {
+		var old, text []byte
+		old, err = read(ctx, target)
+		missing := errors.Is(err, fs.ErrNotExist)
+		if err != nil && !missing {
+			return err
+		}
+		if text, err = change(old); err != nil {
+			return err
+		}
+		if !missing && bytes.Equal(text, old) {
+			return nil
+		}
+		if len(text) > MaxBytes {
+			return errTooLarge
+		}
+		if err = replace(ctx, target, old, text, missing); !errors.Is(err, errMoved) {
+			return err
+		}
+	}
+	return err
+}
+
+// follow returns where a path leads if it is a symbolic link, even one to
+// nothing.
+func follow(path string) (string, error) {
+	target, err := filepath.Abs(path)
+	for range 40 {
+		if err != nil {
+			return "", err
+		}
+		info, err := os.Lstat(target)
+		if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode()&fs.ModeSymlink == 0 {
+			return target, nil
+		}
+		if err != nil {
+			return "", err
+		}
+		link, err := os.Readlink(target)
+		if err != nil {
+			return "", err
+		}
+		if !filepath.IsAbs(link) {
+			link = filepath.Join(filepath.Dir(target), link)
+		}
+		target = link
+	}
+	return "", errors.New("its links lead in a circle")
+}
+
+// lock takes the lock that every update takes. Its file stays: who removed it
+// could remove another's.
+func lock(ctx context.Context, path string) (unlock func(), err error) {
+	const longest = 20 * time.Millisecond
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, fileMode)
+	if err != nil {
+		return nil, err
+	}
+	for pause := time.Millisecond; ; pause = min(2*pause, longest) {
+		err := ctx.Err()
+		if err == nil {
+			err = tryLock(f)
+		}
+		if err == nil {
+			return func() { _ = f.Close() }, nil // which gives the lock back
+		}
+		if !errors.Is(err, errBusy) {
+			_ = f.Close() // the other error is the one to tell
+			return nil, err
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+		case <-timer.C:
+		}
+	}
+}
+
+// replace puts text in the place of old, which target held, or of nothing, in
+// one step and flushed. It returns errMoved if target holds something else by
+// now, and leaves nothing behind if it fails.
+func replace(ctx context.Context, target string, old, text []byte, missing bool) (err error) {
+	mode := fileMode
+	if info, err := os.Stat(target); err == nil {
+		mode = info.Mode().Perm()
+	}
+	temp := filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+"."+rand.Text()+".tmp")
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = f.Close() // closed already, or what failed before is the news
+			_ = os.Remove(temp)
+		}
+	}()
+	if _, err = f.Write(text); err != nil {
+		return err
+	}
+	if err = f.Chmod(mode); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	if err = f.Sync(); err != nil {
+		return err
+	}
+	if err = f.Close(); err != nil {
+		return err
+	}
+	now, err := read(ctx, target)
+	switch {
+	case missing && errors.Is(err, fs.ErrNotExist):
+	case errors.Is(err, fs.ErrNotExist), err == nil && (missing || !bytes.Equal(now, old)):
+		return errMoved
+	case err != nil:
+		return err
+	}
+	return os.Rename(temp, target)
+}
