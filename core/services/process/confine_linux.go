@@ -41,7 +41,11 @@ func (l landlocked) begin(cmd *exec.Cmd) error {
 		cmd.Env = append(cmd.Env, "XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
 	}
 	apart(func() {
-		if err = restrict(ruleset); err == nil {
+		err = restrict(ruleset)
+		if err == nil && c.NoTCP {
+			err = refuseTCP()
+		}
+		if err == nil {
 			err = cmd.Start()
 		}
 	})
@@ -159,6 +163,8 @@ func judgeLandlock(abi int, err error, noTCP bool) error {
 	case abi < abiTruncate:
 		return unsupported(fmt.Sprintf("Commands cannot be confined: this kernel's landlock, of version %d, "+
 			"does not keep files from being cut; that takes version %d, of Linux 6.2.", abi, abiTruncate), instead)
+	case noTCP && architectures[runtime.GOARCH] == 0:
+		return unsupported("TCP connections cannot be refused on processors of the kind "+runtime.GOARCH+".", "Allow the connections.")
 	case noTCP && abi < abiTCP:
 		return unsupported(fmt.Sprintf("TCP connections cannot be refused: this kernel's landlock, of version %d, "+
 			"does not know them; that takes version %d, of Linux 6.7.", abi, abiTCP), "Use a newer kernel, or allow the connections.")

@@ -1,0 +1,590 @@
+package process_test
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/netip"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/unprivileged"
+	"github.com/fettle-dev/fettle/core/services/process"
+)
+
+// landlocked returns a confinement by the kernel, and skips the test where
+// there is none.
+func landlocked(t testing.TB, writable ...string) process.Confinement {
+	t.Helper()
+	c := process.Confinement{Kind: process.Landlock, Writable: writable}
+	if err := c.Check(t.Context()); err != nil {
+		t.Skip(err)
+	}
+	return c
+}
+
+// confinedService returns a Service whose commands may write in a workspace,
+// and a folder outside of it.
+func confinedService(t testing.TB, o process.Options) (s *process.Service, ws, out string) {
+	t.Helper()
+	ws, out = t.TempDir(), t.TempDir()
+	o.Confinement = landlocked(t, ws)
+	return newService(t, o), ws, out
+}
+
+// runIn runs a line in a folder, with OUT for another one.
+func runIn(t testing.TB, s *process.Service, ws, out, line string) process.Result {
+	t.Helper()
+	r, err := s.Run(t.Context(), process.Command{Line: "OUT='" + out + "'\n" + line, Dir: ws})
+	require.NoError(t, err)
+	return r
+}
+
+// names lists what is in a folder.
+func names(t testing.TB, dir string) string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	var all []string
+	for _, e := range entries {
+		all = append(all, e.Name())
+	}
+	return strings.Join(all, " ")
+}
+
+// A confined command writes in the workspace alone, in whatever way it tries.
+func TestConfinedWrites(t *testing.T) {
+	for name, line := range map[string]string{
+		"make a file":                 `echo x > $OUT/new`,
+		"write a file":                `echo x >> $OUT/there`,
+		"empty a file":                `: > $OUT/there`,
+		"cut a file":                  `truncate -s 1 $OUT/there`,
+		"remove a file":               `rm -f $OUT/there`,
+		"make a folder":               `mkdir $OUT/new`,
+		"remove a folder":             `rmdir $OUT/sub`,
+		"make a link":                 `ln -s x $OUT/new`,
+		"make a pipe":                 `mkfifo $OUT/new`,
+		"move within":                 `mv $OUT/there $OUT/new`,
+		"move out":                    `echo x > in; mv -n in $OUT/new`,
+		"move in":                     `mv $OUT/there in`,
+		"exchange":                    `echo x > in; mv --exchange in $OUT/there`,
+		"link out":                    `echo x > in; ln in $OUT/new`,
+		"link in, then write":         `ln $OUT/there in && echo x > in`,
+		"copy out":                    `echo x > in; cp in $OUT/new`,
+		"through a link to a file":    `ln -s $OUT/there link; echo x > link`,
+		"through a link to a folder":  `ln -s $OUT link; echo x > link/new`,
+		"through a link to nothing":   `ln -s $OUT/new link; echo x > link`,
+		"from there":                  `cd $OUT && echo x > new`,
+		"up and down":                 `echo x > ../$(basename "$(dirname "$OUT")")/$(basename "$OUT")/new; echo x > ../../../../../../../../$OUT/new`,
+		"by the root of a process":    `echo x > /proc/self/root/$OUT/new`,
+		"by the folder of a process":  `cd $OUT; echo x > /proc/self/cwd/new`,
+		"by a descriptor for reading": `exec 3<$OUT/there; echo x > /proc/self/fd/3; echo x > /dev/fd/3`,
+		"the device of a disk":        `mknod disk b 8 0`,
+		"the device of the memory":    `mknod memory c 1 1`,
+		"shared memory":               `echo x > /dev/shm/fettle-confined-$$`,
+		"the home of the user":        `echo x > ~/fettle-confined`,
+		"the common temporary folder": `echo x > /tmp/fettle-confined-$$`,
+		"settings of the kernel":      `cat /proc/sys/kernel/hostname > /proc/sys/kernel/hostname`,
+		"a mount":                     `mount -t tmpfs none "$PWD"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, ws, out := confinedService(t, process.Options{})
+			require.NoError(t, os.WriteFile(filepath.Join(out, "there"), []byte("there"), 0o600))
+			require.NoError(t, os.Mkdir(filepath.Join(out, "sub"), 0o700))
+			r := runIn(t, s, ws, out, line)
+			require.NotZero(t, r.Code, r.Text)
+			require.Equal(t, "sub there", names(t, out), r.Text)
+			data, err := os.ReadFile(filepath.Join(out, "there"))
+			require.NoError(t, err)
+			require.Equal(t, "there", string(data), r.Text)
+		})
+	}
+	for name, line := range map[string]string{
+		"files":             `echo x > a && echo y >> a && truncate -s 1 a && : > a && rm a`,
+		"folders":           `mkdir -p a/b && mv a/b c && rmdir a && rm -r c`,
+		"between folders":   `mkdir a b && echo x > a/f && mv a/f b/g && ln b/g a/h && mv --exchange a/h b/g; rm -r a b`,
+		"links and pipes":   `ln -s nowhere a && mkfifo b && rm a b`,
+		"reading elsewhere": `cat "$OUT/there" /etc/passwd >/dev/null && ls / >/dev/null && cp "$OUT/there" here && rm here`,
+		"running elsewhere": `/bin/ls >/dev/null && bash -c true`,
+		"devices":           `echo x > /dev/null && echo x > /dev/zero && echo x 2>&1 >/dev/full | grep -q 'No space' && head -c1 /dev/urandom >/dev/null`,
+		"own output":        `echo x > /dev/stdout && echo x > /proc/self/fd/2`,
+		"its own folder":    `echo x > "$(mktemp)" && test "$TMPDIR" = "$TMP" && test "$TMP" = "$TEMP"`,
+		"a here-document":   "cat <<E >/dev/null\nx\nE",
+		"git": `git init -q -b main . && git config user.email a@example.com && git config user.name A && echo x > f && git add f &&
+			git commit -qm one && git checkout -qb topic && echo y > f && git commit -qam two && git stash list && git checkout -q main &&
+			git merge -q topic && git gc -q && git fsck && test "$(git log --oneline | wc -l)" = 2`,
+		"editing": `printf 'b\na\n' > f && sed -i s/a/c/ f && sort -o f f && tar cf f.tar f && rm f && tar xf f.tar && test "$(head -1 f)" = b`,
+	} {
+		t.Run("allowed: "+name, func(t *testing.T) {
+			t.Parallel()
+			s, ws, out := confinedService(t, process.Options{})
+			require.NoError(t, os.WriteFile(filepath.Join(out, "there"), []byte("there"), 0o600))
+			r := runIn(t, s, ws, out, line)
+			require.Zero(t, r.Code, r.Text)
+		})
+	}
+}
+
+// Programs that keep caches find a folder for them.
+func TestConfinedBuild(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("go is not here")
+	}
+	const build = `printf 'module m\ngo 1.21\n' > go.mod && printf 'package main\nfunc main() { println("built") }\n' > main.go &&
+		GOTOOLCHAIN=local GOFLAGS=-mod=mod go build -o m . && ./m`
+	ws := t.TempDir()
+	cache, err := exec.CommandContext(t.Context(), "go", "env", "GOCACHE").Output()
+	require.NoError(t, err)
+	folder := filepath.Dir(strings.TrimSpace(string(cache))) // of all caches
+	home := t.TempDir()
+	environ := func() []string { return append(os.Environ(), "HOME="+home, "XDG_CACHE_HOME="+folder) }
+	if _, err := os.Stat(folder); err != nil {
+		t.Skip(err)
+	}
+
+	// The user's own cache, if commands may write there.
+	s := newService(t, process.Options{Environ: environ, Confinement: landlocked(t, ws, folder)})
+	r := runIn(t, s, ws, "", "echo $XDG_CACHE_HOME; unset GOCACHE; "+build)
+	require.Equal(t, folder+"\nbuilt\n", r.Text)
+
+	// Else one in their temporary folder.
+	s = newService(t, process.Options{Environ: environ, Confinement: landlocked(t, ws)})
+	line := "test $XDG_CACHE_HOME = $TMPDIR/cache"
+	if os.Getenv("FETTLE_FULL") != "" { // it builds what comes with go, too
+		line += " && unset GOCACHE; " + build
+	}
+	r = runIn(t, s, ws, "", line)
+	require.Zero(t, r.Code, r.Text)
+}
+
+// What a command starts is confined as well, whatever it does to get away.
+func TestConfinedDescendants(t *testing.T) {
+	s, ws, out := confinedService(t, process.Options{})
+	for name, line := range map[string]string{
+		"a child":             `bash -c "echo x > $OUT/a"; echo $? > f`,
+		"a grandchild":        `bash -c "bash -c 'echo x > $OUT/b'"; echo $? > f`,
+		"a daemon":            `setsid bash -c "(bash -c 'echo x > $OUT/c'; echo \$? > f) >/dev/null 2>&1 </dev/null &" &`,
+		"without environment": `env -i setsid bash -c "echo x > $OUT/d; echo \$? > f" >/dev/null 2>&1 &`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := runIn(t, s, ws, out, "rm -f f; mkfifo f; ("+line+") & cat f")
+			require.Contains(t, r.Text, "1\n")
+			require.Empty(t, names(t, out))
+		})
+	}
+	// In the background and at a terminal too.
+	for name, c := range map[string]process.Command{"a pipe": {}, "a terminal": {PTY: true}} {
+		t.Run("background, with "+name, func(t *testing.T) {
+			c.Dir, c.Line = ws, "echo x > '"+out+"/e'; echo got $?; read -r line; echo $line > said"
+			info, err := s.Start(t.Context(), c)
+			require.NoError(t, err)
+			require.NoError(t, s.Write(t.Context(), info.ID, "hello\n", false))
+			u, err := s.Read(t.Context(), info.ID, process.ReadOptions{Wait: time.Minute, ForEnd: true})
+			require.NoError(t, err)
+			require.False(t, u.Running)
+			require.Contains(t, u.Text, "got 1")
+			require.Empty(t, names(t, out))
+			said, err := os.ReadFile(filepath.Join(ws, "said"))
+			require.NoError(t, err)
+			require.Equal(t, "hello\n", string(said))
+		})
+	}
+	r, err := s.Run(t.Context(), process.Command{Dir: ws, PTY: true, Line: "tty && echo x > /dev/tty && stty size && echo x > '" + out + "/f'"})
+	require.NoError(t, err)
+	require.NotZero(t, r.Code)
+	require.Contains(t, r.Text, "/dev/pts/")
+	require.Empty(t, names(t, out))
+}
+
+// A later command may end what an earlier one has left running.
+func TestConfinedCommandsSignalEachOther(t *testing.T) {
+	s, ws, _ := confinedService(t, process.Options{})
+	r := runIn(t, s, ws, "", "sleep 1000 & echo $!")
+	require.Len(t, r.Background, 1)
+	r = runIn(t, s, ws, "", "kill "+strconv.Itoa(r.Background[0]))
+	require.Zero(t, r.Code, r.Text)
+}
+
+// TestConfinedNetworkHelper is no test: the commands below run it.
+func TestConfinedNetworkHelper(t *testing.T) {
+	address := os.Getenv("FETTLE_TEST_ADDRESS")
+	var err error
+	switch way := os.Getenv("FETTLE_TEST_WAY"); way {
+	case "":
+		t.Skip("it is for the commands of another test")
+	case "listen":
+		var l net.Listener
+		if l, err = net.Listen("tcp", "127.0.0.1:0"); err == nil {
+			err = l.Close()
+		}
+	case "multipath", "fast open", "fast open message":
+		err = connectBy(way, netip.MustParseAddrPort(address))
+	case "io_uring":
+		if _, _, errno := unix.Syscall(unix.SYS_IO_URING_SETUP, 0, 0, 0); errno == unix.ENOSYS {
+			err = unix.EACCES
+		}
+	default:
+		var c net.Conn
+		if c, err = net.Dial(way, address); err == nil {
+			_, err = c.Write([]byte("hello"))
+			require.NoError(t, c.Close())
+		}
+	}
+	require.NoError(t, err)
+}
+
+// connectBy opens a TCP connection in a way that package net does not.
+func connectBy(way string, to netip.AddrPort) error {
+	protocol := 0
+	if way == "multipath" {
+		protocol = unix.IPPROTO_MPTCP
+	}
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, protocol)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd) //nolint:errcheck // a test
+	address := &unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}
+	switch way {
+	case "fast open":
+		return unix.Sendto(fd, []byte("hello"), unix.MSG_FASTOPEN, address)
+	case "fast open message":
+		return unix.Sendmsg(fd, []byte("hello"), nil, address, unix.MSG_FASTOPEN)
+	}
+	return unix.Connect(fd, address)
+}
+
+// TCP is refused by whatever way, other networks are not, and only where that
+// is asked for.
+func TestConfinedNetwork(t *testing.T) {
+	ws := t.TempDir()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer tcp.Close()
+	path := filepath.Join(ws, "s")
+	local, err := net.Listen("unix", path)
+	require.NoError(t, err)
+	defer local.Close()
+	var accepting sync.WaitGroup
+	defer accepting.Wait()
+	for _, l := range []net.Listener{tcp, local} {
+		defer l.Close()
+		accepting.Go(func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				_, _ = io.Copy(io.Discard, c)
+				_ = c.Close()
+			}
+		})
+	}
+	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer udp.Close()
+
+	try := func(s *process.Service, way, address string) process.Result {
+		return runIn(t, s, ws, "", fmt.Sprintf("FETTLE_TEST_WAY='%s' FETTLE_TEST_ADDRESS='%s' %s -test.run='^TestConfinedNetworkHelper$'", way, address, self))
+	}
+	free := landlocked(t, ws)
+	closed := free
+	closed.NoTCP = true
+	if err := closed.Check(t.Context()); err != nil {
+		t.Skip(err)
+	}
+	plain := newService(t, process.Options{})
+	for name, c := range map[string]process.Confinement{"free": free, "closed": closed} {
+		t.Run(name, func(t *testing.T) {
+			s := newService(t, process.Options{Confinement: c})
+			for _, way := range []string{"tcp", "listen", "multipath", "fast open", "fast open message", "io_uring"} {
+				r := try(s, way, tcp.Addr().String())
+				if c.NoTCP {
+					require.NotZero(t, r.Code, "%s: %s", way, r.Text)
+					require.Regexp(t, "permission denied|protocol not supported|operation not supported", r.Text, way)
+					continue
+				}
+				require.Equal(t, try(plain, way, tcp.Addr().String()).Code, r.Code, "%s: %s", way, r.Text)
+			}
+			require.Equal(t, c.NoTCP, runIn(t, s, ws, "", fmt.Sprintf("echo > /dev/tcp/127.0.0.1/%d", tcp.Addr().(*net.TCPAddr).Port)).Code != 0)
+			r := try(s, "unix", path)
+			require.Zero(t, r.Code, r.Text)
+			r = try(s, "udp", udp.LocalAddr().String())
+			require.Zero(t, r.Code, r.Text)
+			b := make([]byte, 10)
+			n, _, err := udp.ReadFrom(b)
+			require.NoError(t, err)
+			require.Equal(t, "hello", string(b[:n]))
+		})
+	}
+}
+
+// The program itself stays free, in all its threads.
+func TestConfinementDoesNotLeak(t *testing.T) {
+	ws, out := t.TempDir(), t.TempDir()
+	c := landlocked(t, ws)
+	if c.NoTCP = true; c.Check(t.Context()) != nil {
+		c.NoTCP = false
+	}
+	s := newService(t, process.Options{Confinement: c})
+	before := restrictions(t, "/proc/self/status")
+	require.Len(t, before, 2)
+	for range 200 {
+		require.NotZero(t, runIn(t, s, ws, out, "echo x > $OUT/x").Code)
+	}
+	var wg sync.WaitGroup
+	for i := range 64 {
+		wg.Go(func() {
+			if err := os.WriteFile(filepath.Join(out, strconv.Itoa(i)), nil, 0o600); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	tasks, err := filepath.Glob("/proc/self/task/*/status")
+	require.NoError(t, err)
+	looked := 0
+	for _, path := range tasks {
+		if now := restrictions(t, path); len(now) > 0 { // else it has ended
+			require.Equal(t, before, now, path)
+			looked++
+		}
+	}
+	require.Positive(t, looked)
+	plain := newService(t, process.Options{})
+	require.Zero(t, runIn(t, plain, ws, out, "echo x > $OUT/x").Code)
+}
+
+// restrictions are what a thread has given up, by its status.
+func restrictions(t testing.TB, path string) (lines []string) {
+	t.Helper()
+	status, _ := os.ReadFile(path)
+	for line := range strings.Lines(string(status)) {
+		if strings.HasPrefix(line, "NoNewPrivs:") || strings.HasPrefix(line, "Seccomp:") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// Many at once, in one Service and beside one that confines nothing.
+func TestConfinedSideBySide(t *testing.T) {
+	s, ws, out := confinedService(t, process.Options{})
+	plain := newService(t, process.Options{})
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() {
+			line := fmt.Sprintf("echo in > in%d; echo $TMPDIR > tmp%d; echo out > '%s'/c%d", i, i, out, i)
+			r, err := s.Run(t.Context(), process.Command{Line: line, Dir: ws})
+			if err != nil || r.Code == 0 {
+				t.Errorf("confined: %v %+v", err, r)
+			}
+			r, err = plain.Run(t.Context(), process.Command{Line: fmt.Sprintf("echo out > '%s'/p%d", out, i), Dir: ws})
+			if err != nil || r.Code != 0 {
+				t.Errorf("plain: %v %+v", err, r)
+			}
+		})
+	}
+	wg.Wait()
+	require.Len(t, strings.Fields(names(t, ws)), 100)
+	require.Len(t, strings.Fields(names(t, out)), 50)
+	require.NotContains(t, names(t, out), "c")
+}
+
+// Folders are what they are when a command starts: by a link, by another name,
+// made anew. One that is missing, or none, keeps the command from starting.
+func TestConfinedFolders(t *testing.T) {
+	top, out := t.TempDir(), t.TempDir()
+	ws, link := filepath.Join(top, "ws"), filepath.Join(top, "link")
+	require.NoError(t, os.Mkdir(ws, 0o700))
+	require.NoError(t, os.Symlink(ws, link))
+	s := newService(t, process.Options{Confinement: landlocked(t, link)})
+	require.Zero(t, runIn(t, s, ws, out, "echo x > a; echo x > "+link+"/b").Code)
+	require.Equal(t, "a b", names(t, ws))
+	require.NoError(t, os.RemoveAll(ws))
+
+	started := filepath.Join(out, "started")
+	_, err := s.Run(t.Context(), process.Command{Line: "echo > " + started, Dir: top})
+	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+	require.ErrorContains(t, err, link+", which cannot be used: no such file or directory")
+	require.NoError(t, os.Mkdir(ws, 0o700))
+	require.Zero(t, runIn(t, s, ws, out, "echo x > a").Code)
+
+	// A link that leads elsewhere later does not take a running command along.
+	r := runIn(t, s, ws, out, `mkfifo go; (read -r _ < go; echo x > `+link+`/c) & rm `+link+` 2>/dev/null; echo > go; wait; ls`)
+	require.Contains(t, r.Text, "c\n")
+
+	file := filepath.Join(top, "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	for name, tt := range map[string]struct{ folder, want string }{
+		"missing":  {filepath.Join(top, "missing"), "no such file"},
+		"a file":   {file, "no"},
+		"relative": {"ws", "its path is not absolute"},
+		"empty":    {"", "its path is not absolute"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c := process.Confinement{Kind: process.Landlock, Writable: []string{tt.folder}}
+			for _, err := range []error{
+				c.Check(t.Context()),
+				func() error {
+					_, err := newService(t, process.Options{Confinement: c}).Run(t.Context(), process.Command{Line: "echo > " + started, Dir: top})
+					return err
+				}(),
+				func() error {
+					_, err := newService(t, process.Options{Confinement: c}).Start(t.Context(), process.Command{Line: "echo > " + started, Dir: top})
+					return err
+				}(),
+			} {
+				require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+				require.ErrorContains(t, err, tt.want)
+			}
+		})
+	}
+	require.NoFileExists(t, started)
+}
+
+// The temporary folder is the Service's own, and is made when it is needed.
+func TestConfinedTemporaryFolder(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("TMPDIR", home)
+	s, ws, out := confinedService(t, process.Options{})
+	require.NoError(t, process.New(process.Options{Confinement: landlocked(t, ws)}).Close())
+	require.Empty(t, names(t, home))
+
+	dir := strings.TrimSpace(runIn(t, s, ws, out, `echo x > $TMPDIR/kept; mkdir $TMPDIR/locked; chmod 0 $TMPDIR/locked; echo $TMPDIR`).Text)
+	require.Equal(t, home, filepath.Dir(dir))
+	info, err := os.Stat(dir)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o700)|os.ModeDir, info.Mode())
+	require.Contains(t, runIn(t, s, ws, out, "cat $TMPDIR/kept").Text, "x")
+
+	other := newService(t, process.Options{Confinement: landlocked(t, ws)})
+	require.NotZero(t, runIn(t, other, ws, out, "echo x > "+dir+"/theirs").Code)
+
+	// Something cleans up old folders: there is a new one.
+	require.NoError(t, os.RemoveAll(dir))
+	again := strings.TrimSpace(runIn(t, s, ws, out, "echo $TMPDIR").Text)
+	require.NotEqual(t, dir, again)
+	require.NoError(t, s.Close())
+	require.NoError(t, other.Close())
+	require.Empty(t, names(t, home))
+}
+
+// What commands have locked in the folder is removed too; what cannot be is
+// told.
+func TestConfinedTemporaryFolderLocked(t *testing.T) {
+	landlocked(t)
+	top, ok := unprivileged.Run(t, func(top string) {
+		require.NoError(t, os.Mkdir(filepath.Join(top, "tmp"), 0o777))
+		require.NoError(t, os.Chmod(filepath.Join(top, "tmp"), 0o777))
+		require.NoError(t, os.Mkdir(filepath.Join(top, "stuck"), 0o777))
+		require.NoError(t, os.Chmod(filepath.Join(top, "stuck"), 0o777))
+	})
+	if !ok {
+		return
+	}
+	t.Setenv("TMPDIR", filepath.Join(top, "tmp"))
+	s := process.New(process.Options{Confinement: landlocked(t)})
+	r := runIn(t, s, "/", "", `mkdir -p $TMPDIR/a/b/c && echo x > $TMPDIR/a/b/c/f && ln -s / $TMPDIR/a/link && chmod 0 $TMPDIR/a/b/c $TMPDIR/a/b $TMPDIR/a $TMPDIR`)
+	require.Zero(t, r.Code, r.Text)
+	require.NoError(t, s.Close())
+	require.Empty(t, names(t, filepath.Join(top, "tmp")))
+
+	stuck := filepath.Join(top, "stuck", "here")
+	require.NoError(t, os.Mkdir(stuck, 0o700))
+	t.Setenv("TMPDIR", stuck)
+	s = process.New(process.Options{Confinement: landlocked(t)})
+	require.Zero(t, runIn(t, s, "/", "", "true").Code)
+	require.NoError(t, os.Chmod(stuck, 0o500))
+	err := s.Close()
+	require.Equal(t, fault.FileWriteFailure, fault.CodeOf(err))
+	require.ErrorContains(t, err, stuck)
+	require.Equal(t, err, s.Close())
+	require.NoError(t, os.Chmod(stuck, 0o700))
+}
+
+// A user who is not root is confined the same, and can still not become
+// somebody else.
+func TestConfinedUser(t *testing.T) {
+	landlocked(t)
+	top, ok := unprivileged.Run(t, func(top string) {
+		for _, name := range []string{"ws", "out"} {
+			require.NoError(t, os.Mkdir(filepath.Join(top, name), 0o777))
+			require.NoError(t, os.Chmod(filepath.Join(top, name), 0o777))
+		}
+	})
+	if !ok {
+		return
+	}
+	ws, out := filepath.Join(top, "ws"), filepath.Join(top, "out")
+	s := newService(t, process.Options{Confinement: landlocked(t, ws)})
+	r := runIn(t, s, ws, out, `echo x > in && ! echo x > $OUT/new && grep -c 'NoNewPrivs:.1' /proc/self/status`)
+	require.Zero(t, r.Code, r.Text)
+	require.Equal(t, "in", names(t, ws))
+	require.Empty(t, names(t, out))
+	require.NoError(t, os.WriteFile(filepath.Join(out, "free"), nil, 0o600))
+}
+
+// A Service whose commands cannot be confined starts none.
+func TestConfinementThatThereIsNot(t *testing.T) {
+	ws := t.TempDir()
+	for name, tt := range map[string]struct {
+		c    process.Confinement
+		want string
+	}{
+		"an unknown kind":           {process.Confinement{Kind: "jail"}, `cannot be confined by "jail"`},
+		"TCP without a kind":        {process.Confinement{NoTCP: true}, "Nothing confines commands"},
+		"a container of no program": {process.Confinement{Kind: process.Container, Image: "i"}, "no program that runs it is set"},
+		"of no image":               {process.Confinement{Kind: process.Container, Program: "true"}, "no image"},
+		"of an option":              {process.Confinement{Kind: process.Container, Program: "true", Image: "--privileged"}, "no name of an image"},
+		"of a missing program":      {process.Confinement{Kind: process.Container, Program: "fettle-no-such-program", Image: "i"}, "executable file not found"},
+		"of a missing folder":       {process.Confinement{Kind: process.Container, Program: "true", Image: "i", Writable: []string{ws + "/no"}}, "no such file"},
+		"of a folder with a colon":  {process.Confinement{Kind: process.Container, Program: "true", Image: "i", Writable: []string{"/a:b"}}, "colon"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newService(t, process.Options{Confinement: tt.c})
+			_, ran := s.Run(t.Context(), process.Command{Line: "echo > started", Dir: ws})
+			_, started := s.Start(t.Context(), process.Command{Line: "echo > started", Dir: ws})
+			for _, err := range []error{tt.c.Check(t.Context()), ran, started} {
+				require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+				require.ErrorContains(t, err, tt.want)
+				require.NotEmpty(t, fault.As(err).Remedy)
+			}
+			require.Empty(t, names(t, ws))
+		})
+	}
+	require.NoError(t, process.Confinement{}.Check(t.Context()))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Equal(t, fault.Cancelled, fault.CodeOf(process.Confinement{}.Check(ctx)))
+}
+
+// BenchmarkConfined is what confinement adds to a command.
+func BenchmarkConfined(b *testing.B) {
+	ws := b.TempDir()
+	for name, c := range map[string]process.Confinement{"plain": {}, "landlock": landlocked(b, ws)} {
+		b.Run(name, func(b *testing.B) {
+			s := newService(b, process.Options{Confinement: c})
+			for b.Loop() {
+				r, err := s.Run(b.Context(), process.Command{Line: "true", Dir: ws})
+				if err != nil || r.Code != 0 {
+					b.Fatal(err, r)
+				}
+			}
+		})
+	}
+}
