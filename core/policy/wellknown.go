@@ -40,9 +40,9 @@ var wellKnown = map[string]known{
 	"stop_background_process":   {kind: "execute", effects: []string{"run_process"}},
 
 	"web_fetch":  {kind: "fetch", effects: []string{"network"}},
-	"web_search": {kind: "search", aliases: []string{"google_web_search"}, effects: []string{"network"}},
+	"web_search": {kind: "fetch", aliases: []string{"google_web_search"}, effects: []string{"network"}},
 
-	"save_memory":            {kind: "edit", effects: writesFiles},
+	"save_memory":            {kind: "other", effects: writesFiles},
 	"write_todos":            {kind: "think"},
 	"update_topic":           {kind: "think"},
 	"get_internal_docs":      {kind: "read"},
