@@ -73,8 +73,13 @@ const MaxFact = 4 << 10
 // control characters, among which those that turn the direction of writing
 // count, as they show a person another text than the model gets.
 func Fact(text string) (string, error) {
-	fact := strings.NewReplacer("\r\n", " ", "\n", " ", "\r", " ", "\t", " ", "\u0085", " ", "\u2028", " ", "\u2029", " ").Replace(text)
-	fact = strings.TrimSpace(fact)
+	var lines []string
+	for line := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune("\n\r\t\u0085\u2028\u2029", r) }) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	fact := strings.Join(lines, " ")
 	for strings.HasPrefix(fact, "- ") {
 		fact = strings.TrimSpace(fact[len("- "):])
 	}

@@ -405,7 +405,7 @@ func TestFact(t *testing.T) {
 	long := strings.Repeat("ü", memory.MaxFact/2)
 	for text, want := range map[string]string{
 		"I like tea.":             "I like tea.",
-		"  - - I like\r\n tea.\n": "I like  tea.",
+		"  - - I like\r\n tea.\n": "I like tea.",
 		"a\nb\rc\td\u2028e":       "a b c d e",
 		"-5 degrees":              "-5 degrees",
 		"two  blanks":             "two  blanks",

@@ -1,0 +1,128 @@
+package memory
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/memory"
+	"github.com/fettle-dev/fettle/core/services/patch"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// SaveMemoryParams are the parameters of save_memory.
+type SaveMemoryParams struct {
+	Fact string `json:"fact" jsonschema:"minLength=1" jsonschema_description:"The fact, in one sentence that can be understood by itself; at most 4 KiB. Line breaks in it become blanks."`
+}
+
+// Report is what the model receives of a call that succeeds.
+type Report struct {
+	Success   bool     `json:"success"`
+	Message   string   `json:"message"`
+	KeptFiles []string `json:"kept_files,omitempty"` // somebody else's bytes, kept beside the context file
+}
+
+const saveMemoryDescription = "Remembers a fact about the user for every later session, of any project: it is added to the memory section of the user's own context file. " +
+	"Use it when the user asks you to remember something, or states a lasting preference or fact about himself or his tools. " +
+	"Do not use it for what holds for this conversation only, for what belongs to one project and so into a file of it, for long texts, or for secrets. " +
+	"If you are not sure that a fact is worth keeping, ask first. " +
+	"The file need not be read before, and the rest of it is kept; a fact that it has already is not added again. The user is asked before anything is written."
+
+// newSaveMemory makes the tool. Its kind is other, not edit: what it writes
+// steers every later session, so the approval mode that lets edits through
+// must not let a model write there without a person. Its effect still says that
+// a file is written.
+func newSaveMemory() (*Factory, error) {
+	return tools.NewFactory(tools.Definition[Services, SaveMemoryParams]{
+		Spec: tools.Spec{
+			Name: SaveMemory, DisplayName: "Save Memory", Description: saveMemoryDescription,
+			Kind: tools.KindOther, Effects: []tools.Effect{tools.EffectReadFiles, tools.EffectWriteFiles},
+		},
+		Validate: func(_ Services, p SaveMemoryParams) error {
+			_, err := memory.Fact(p.Fact)
+			return err
+		},
+		Build: func(s Services, p SaveMemoryParams, params json.RawMessage) (tools.ToolInvocation, error) {
+			fact, err := memory.Fact(p.Fact)
+			return &saveMemory{s, fact, params}, err
+		},
+	})
+}
+
+type saveMemory struct {
+	services Services
+	fact     string
+	params   json.RawMessage
+}
+
+func (m *saveMemory) Params() json.RawMessage { return m.params }
+
+func (m *saveMemory) Description() string { return "Remember: " + m.fact }
+
+func (m *saveMemory) Locations() []tools.Location {
+	if path := m.services.Facts.Path(); path != "" {
+		return []tools.Location{{Path: path}}
+	}
+	return nil
+}
+
+// Confirmation shows what the file would become. It names no base: the person
+// approves the fact, which is added to whatever the file holds when it is
+// written (TO-13). The diff is not for the model, as the file lies outside of
+// what it may read.
+func (m *saveMemory) Confirmation(ctx context.Context) (*tools.Confirmation, error) {
+	c, err := m.services.Facts.Preview(ctx, m.fact)
+	if err != nil {
+		if e := fault.As(err); e != nil && e.Code != fault.Cancelled {
+			return nil, tools.WillRefuse(tools.Fail(e))
+		}
+		return nil, err
+	}
+	diff := fileDiff(c)
+	return &tools.Confirmation{
+		Type: tools.ConfirmEdit, Title: "Confirm Memory: " + diff.FileName,
+		EditDetails: &tools.EditDetails{
+			FileName: diff.FileName, FilePath: diff.FilePath, FileDiff: diff.FileDiff,
+			OriginalContent: diff.OriginalContent, NewContent: diff.NewContent, DiffStat: diff.DiffStat,
+		},
+		ForPeople: true,
+		Paths:     []string{c.Path},
+	}, nil
+}
+
+func (m *saveMemory) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {
+	c, err := m.services.Facts.Save(ctx, m.fact)
+	if err != nil {
+		e := fault.As(err)
+		if e == nil {
+			return tools.Result{}, err
+		}
+		return tools.Fail(e), nil
+	}
+	report := Report{Success: true, Message: "Remembered: " + m.fact, KeptFiles: c.Kept}
+	display := tools.TextDisplay("Remembered already: " + m.fact)
+	if c.Known() {
+		report.Message = "It is remembered already, so nothing was written: " + m.fact
+	} else {
+		diff := fileDiff(c)
+		display = tools.Display{Diff: &diff}
+	}
+	content, err := tools.JSON(report)
+	return tools.Result{LLMContent: content, ReturnDisplay: display}, err
+}
+
+func fileDiff(c memory.Change) tools.FileDiff {
+	change := patch.Between(c.Before, c.After)
+	stat, name, before := change.Stat(), filepath.Base(c.Path), "/dev/null"
+	d := tools.FileDiff{FileName: name, FilePath: c.Path, NewContent: c.After, IsNewFile: !c.Exists}
+	if c.Exists {
+		d.OriginalContent, before = &c.Before, "a/"+name
+	}
+	d.FileDiff = change.Unified(before, "b/"+name)
+	d.DiffStat = &tools.DiffStat{
+		ModelAddedLines: stat.AddedLines, ModelRemovedLines: stat.RemovedLines,
+		ModelAddedChars: stat.AddedChars, ModelRemovedChars: stat.RemovedChars,
+	}
+	return d
+}
