@@ -42,7 +42,8 @@ func (t *terminal) answerAll(ctx context.Context, b *bus.MessageBus, asked bus.A
 }
 
 // answerOne reads lines until one is an answer. What was typed before all of the
-// question was shown does not count.
+// question was shown, or before the person was told what is wrong, does not
+// count.
 func (t *terminal) answerOne(ctx context.Context, q question) (answer string, given bool) {
 	t.lines.discard(t.tty)
 	for {
@@ -65,5 +66,6 @@ func (t *terminal) answerOne(ctx context.Context, q question) (answer string, gi
 			return "", false
 		}
 		t.screen.say("%s\n", printable(sentence(wrong.Error())))
+		t.lines.discard(t.tty)
 	}
 }

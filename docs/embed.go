@@ -7,8 +7,9 @@ import (
 	"io/fs"
 )
 
-//go:embed *.md
+//go:embed *.md tools/*.md
 var files embed.FS
 
-// Files returns the documents under their paths in this folder, as policy.md.
+// Files returns the documents under their paths in this folder, as policy.md and
+// tools/read_file.md.
 func Files() fs.FS { return files }

@@ -10,7 +10,10 @@ import (
 
 	"github.com/fettle-dev/fettle/cli"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/communicate"
 	"github.com/fettle-dev/fettle/core/tools/file"
+	"github.com/fettle-dev/fettle/core/tools/internaldocs"
+	"github.com/fettle-dev/fettle/core/tools/plan"
 	"github.com/fettle-dev/fettle/core/tools/search"
 	"github.com/fettle-dev/fettle/core/tools/shell"
 )
@@ -23,6 +26,9 @@ var toolFamilies = []struct {
 	{"file", specsOf(file.Factories)},
 	{"search", specsOf(search.Factories)},
 	{"shell", specsOf(shell.Factories)},
+	{"plan", specsOf(plan.Factories)},
+	{"communicate", specsOf(communicate.Factories)},
+	{"internaldocs", specsOf(internaldocs.Factories)},
 }
 
 // specsOf returns what the factories of a package say of their tools.
