@@ -10,6 +10,7 @@ import (
 //go:embed *.md tools/*.md
 var files embed.FS
 
-// Files returns the documents under their paths in this folder, as policy.md and
+// Files returns the documents under their paths in this folder, as
+// policy.md and tools/glob.md.and
 // tools/read_file.md.
 func Files() fs.FS { return files }
