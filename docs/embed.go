@@ -10,7 +10,6 @@ import (
 //go:embed *.md tools/*.md
 var files embed.FS
 
-// Files returns the documents under their paths in this folder, as
-// policy.md and tools/glob.md.and
-// tools/read_file.md.
+// Files returns the documents under their paths in this folder, as policy.md
+// and tools/read_file.md.
 func Files() fs.FS { return files }
