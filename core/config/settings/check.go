@@ -93,11 +93,11 @@ func (l *layerOf) validate(e *entry) bool {
 		cuts := map[string]bool{}
 		for _, f := range failures {
 			steps := pointerSteps(f.at)
-			if e.key.cut == 0 || len(steps) < e.key.cut {
+			if e.key.cut == 0 || len(steps) == 0 {
 				l.wrong(e, f.at, f.what, "")
 				return false
 			}
-			if cut := pointer(steps[:e.key.cut]); !cuts[cut] {
+			if cut := pointer(steps[:min(e.key.cut, len(steps))]); !cuts[cut] {
 				cuts[cut] = true
 				l.wrong(e, f.at, f.what, cut)
 			}

@@ -1,0 +1,213 @@
+package settings_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// only returns the one problem of a load.
+func only(t *testing.T, r *settings.Result) settings.Problem {
+	t.Helper()
+	require.Len(t, r.Problems, 1)
+	return r.Problems[0]
+}
+
+// CF-05: a mistake is named with its place, and what it is about is left out
+// alone.
+func TestProblems(t *testing.T) {
+	for name, tt := range map[string]struct {
+		text     string
+		want     settings.Problem // without source, layer, message and remedy
+		mentions string
+	}{
+		"an unknown group": {"{\n  \"toolz\": {}\n}", settings.Problem{Line: 2, Column: 3, Key: "toolz", Kind: settings.KindUnknownKey, Severity: settings.Warning, Nearest: "tools"}, "Perhaps tools is meant."},
+		"an unknown key": {
+			`{"tools": {"cor": []}}`,
+			settings.Problem{Line: 1, Column: 12, Key: "tools.cor", Kind: settings.KindUnknownKey, Severity: settings.Warning, Nearest: "tools.core"}, "Perhaps tools.core is meant.",
+		},
+		"another letter case": {
+			`{"Tools": {"core": []}}`,
+			settings.Problem{Line: 1, Column: 2, Key: "Tools", Kind: settings.KindUnknownKey, Severity: settings.Warning, Nearest: "tools"}, "Perhaps tools is meant.",
+		},
+		"dots": {
+			`{"tools.core": []}`,
+			settings.Problem{Line: 1, Column: 2, Key: "tools.core", Kind: settings.KindUnknownKey, Severity: settings.Warning, Nearest: "tools.core"}, `{"tools": {"core": …}}`,
+		},
+		"another place": {
+			`{"inactivityTimeout": 3}`,
+			settings.Problem{Line: 1, Column: 2, Key: "inactivityTimeout", Kind: settings.KindUnknownKey, Severity: settings.Warning, Nearest: "tools.shell.inactivityTimeout"}, "Perhaps tools.shell.inactivityTimeout is meant.",
+		},
+		"nothing near": {
+			`{"zzzzzzzz": 1}`,
+			settings.Problem{Line: 1, Column: 2, Key: "zzzzzzzz", Kind: settings.KindUnknownKey, Severity: settings.Warning}, "docs/configuration.md",
+		},
+		"a wrong type": {
+			"{\n  // how many\n  \"fileFiltering\": {\n    \"maxFileCount\": \"lots\"\n  }\n}",
+			settings.Problem{Line: 4, Column: 21, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Expected: "a whole number of at least 1"}, `The value "lots" is not a whole number of at least 1`,
+		},
+		"half a number": {
+			`{"context": {"fileFiltering": {"maxFileCount": 1.5}}}`,
+			settings.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Expected: "a whole number of at least 1"}, "1.5",
+		},
+		"too low": {
+			`{"context": {"fileFiltering": {"maxFileCount": 0}}}`,
+			settings.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Expected: "a whole number of at least 1"}, "0",
+		},
+		"beyond what numbers hold": {
+			`{"context": {"fileFiltering": {"maxFileCount": 1e999}}}`,
+			settings.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Expected: "a whole number of at least 1"}, "cannot",
+		},
+		"null": {
+			`{"web": {"search": {"url": null}}}`,
+			settings.Problem{Line: 1, Column: 28, Key: "web.search.url", Kind: settings.KindValue, Severity: settings.Error, Expected: "a text"}, "null",
+		},
+		"a group that is none": {
+			`{"web": []}`,
+			settings.Problem{Line: 1, Column: 9, Key: "web", Kind: settings.KindValue, Severity: settings.Error, Expected: "an object"}, "an object",
+		},
+		"a text for a number": {
+			`{"context": {"fileFiltering": {"maxFileCount": "20"}}}`,
+			settings.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindConverted, Severity: settings.Warning, Expected: "a whole number of at least 1"}, "read as that",
+		},
+		"a text for a list": {
+			`{"tools": {"exclude": "glob"}}`,
+			settings.Problem{Line: 1, Column: 23, Key: "tools.exclude", Kind: settings.KindConverted, Severity: settings.Warning, Expected: "a list of texts"}, "read as that",
+		},
+		"twice": {
+			`{"tools": {"exclude": []}, "tools": {"exclude": ["glob"]}}`,
+			settings.Problem{Line: 1, Column: 49, Key: "tools.exclude", Kind: settings.KindTwice, Severity: settings.Warning}, "the later one holds",
+		},
+		"not read": {
+			`{"model": "m"}`,
+			settings.Problem{Line: 1, Column: 11, Key: "model.name", Kind: settings.KindUnused, Severity: settings.Notice}, "nothing in fettle reads it yet",
+		},
+		"of another program": {
+			`{"ui": {"hideBanner": true}}`,
+			settings.Problem{Line: 1, Column: 9, Key: "ui.hideBanner", Kind: settings.KindUnused, Severity: settings.Notice}, "another program",
+		},
+		"no JSON": {
+			"{\n  \"model\": }",
+			settings.Problem{Line: 2, Column: 12, Kind: settings.KindSyntax, Severity: settings.Error}, "no settings file",
+		},
+		"no object":       {"\n[]", settings.Problem{Line: 2, Column: 1, Kind: settings.KindSyntax, Severity: settings.Error}, "it holds no object"},
+		"no end":          {`{"tools": {"core": [`, settings.Problem{Line: 2, Column: 1, Kind: settings.KindSyntax, Severity: settings.Error}, "no settings file"},
+		"two objects":     {`{} {}`, settings.Problem{Line: 1, Column: 4, Kind: settings.KindSyntax, Severity: settings.Error}, "no settings file"},
+		"no UTF-8":        {"{\"model\": \"\xff\"}", settings.Problem{Line: 1, Column: 12, Kind: settings.KindSyntax, Severity: settings.Error}, "it is not UTF-8"},
+		"endless nesting": {strings.Repeat("[", 300_000), settings.Problem{Kind: settings.KindSyntax, Severity: settings.Error}, "more brackets"},
+		"5 MB":            {`{"model": "` + strings.Repeat("x", 5<<20) + `"}`, settings.Problem{Kind: settings.KindFileRead, Severity: settings.Error}, "more than 1048576 bytes"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t)
+			path := m.user(tt.text)
+			m.project(`{"tools": {"exclude": ["edit"]}}`) // holds whatever the other file says
+			r := m.load()
+			got := only(t, r)
+			require.Contains(t, got.String(), tt.mentions)
+			require.Equal(t, path, got.Source)
+			require.Equal(t, settings.LayerUser, got.Layer)
+			got.Source, got.Layer, got.Message, got.Remedy = "", "", "", ""
+			require.Equal(t, tt.want, got)
+			require.Contains(t, r.Settings.Tools.Exclude, "edit")
+		})
+	}
+}
+
+// A wrong value leaves the rest of its file in force, and of a map the other
+// entries.
+func TestOnlyThatKey(t *testing.T) {
+	m := newMachine(t)
+	m.user(`{
+  "web": {"search": {"url": 5, "method": "POST", "headers": {"X-Key": "k", "Bad": 1}}},
+  "mcpServers": {
+    "Good.One": {"command": "a", "env": {"API_Key": "x"}, "comand": "b"},
+    "bad": {"command": "a", "args": "b"},
+    "worse": 7
+  },
+  "hooks": {"BeforeTool": [{"matcher": "m", "hooks": [{"type": "command", "command": "c"}]}, {"hooks": [{"type": "runtime", "command": "c"}]}], "Other": 1},
+  "tools": {"exclude": ["a", 1, "b"]}
+}`)
+	r := m.load()
+	s := r.Settings
+	require.Equal(t, settings.Search{Method: "POST", Headers: map[string]string{"X-Key": "k"}}, s.Web.Search)
+	require.Equal(t, map[string]settings.MCPServer{"Good.One": {Command: "a", Env: map[string]string{"API_Key": "x"}}}, s.MCPServers) // CF-06
+	require.Equal(t, []string{"a", "b"}, s.Tools.Exclude)
+	var places []string
+	for _, p := range r.Problems {
+		if p.Severity != settings.Notice {
+			places = append(places, strings.TrimPrefix(p.String(), p.Source))
+		}
+	}
+	text := strings.Join(places, "\n")
+	for _, want := range []string{
+		":2:29: web.search.url: The value 5 is not a text; it has no effect.",
+		":2:83: web.search.headers.Bad: ",
+		":4:69: mcpServers.Good.One.comand: There is no such key; it has no effect. Perhaps command is meant.",
+		":5:37: mcpServers.bad.args: The value cannot be used: expected array, but got string. mcpServers.bad is left out.",
+		":6:14: mcpServers.worse: ",
+		"hooks.BeforeTool.1.hooks.0.type: ", "hooks.Other: ",
+		":9:30: tools.exclude.1: The entry is no text; it is left out.",
+	} {
+		require.Contains(t, text, want)
+	}
+	require.Equal(t, map[string][]settings.HookGroup{"BeforeTool": {{Matcher: "m", Hooks: []settings.Hook{{Type: "command", Command: "c"}}}}}, s.Hooks)
+}
+
+// A mistake in what protects a person does not leave it open.
+func TestClosed(t *testing.T) {
+	m := newMachine(t)
+	m.write("etc/system-defaults.json", `{"general": {"defaultApprovalMode": "yolo"}}`)
+	m.user(`{
+  "general": {"defaultApprovalMode": "defualt"},
+  "sandbox": ["landlock"],
+  "tools": {"core": {"read_file": true}, "fileReadCacheDisabled": "perhaps"},
+  "web": {"allowPrivateAddresses": "intranet"},
+  "security": {"disableYoloMode": 7},
+}`)
+	r := m.load()
+	s := r.Settings
+	require.Equal(t, "default", s.General.DefaultApprovalMode)
+	require.Equal(t, settings.SandboxContainer, s.Tools.Sandbox.Kind())
+	require.Contains(t, s.Tools.Sandbox.Command, " ", "no program has such a name")
+	require.Equal(t, []string{}, s.Tools.Core)
+	require.False(t, s.Tools.FileReadCacheDisabled)
+	require.False(t, s.Web.AllowPrivateAddresses)
+	require.True(t, s.Security.DisableYoloMode)
+	told := 0
+	for _, p := range r.Problems {
+		if p.Severity == settings.Error {
+			told++
+			require.Contains(t, p.Message, "As the key protects you")
+		}
+	}
+	require.Equal(t, 6, told)
+}
+
+// A file full of mistakes is read quickly, and not all of them are told.
+func TestManyProblems(t *testing.T) {
+	m := newMachine(t)
+	m.user(`{` + strings.Repeat(`"k": 1,`, 100_000) + `"tools": {"exclude": [` + strings.Repeat("1,", 50_000) + `"glob"]}}`)
+	r := m.load()
+	require.Len(t, r.Problems, 101)
+	require.Equal(t, settings.KindMore, r.Problems[100].Kind)
+	require.Equal(t, []string{"glob"}, r.Settings.Tools.Exclude)
+}
+
+// The file that is named itself must be there and whole.
+func TestGivenFile(t *testing.T) {
+	m := newMachine(t)
+	m.File = m.path("none.json")
+	_, err := settings.Load(t.Context(), m.Options)
+	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+	require.Contains(t, fault.As(err).Line(), m.File)
+	m.write("none.json", "{\n  broken")
+	_, err = settings.Load(t.Context(), m.Options)
+	require.Contains(t, fault.As(err).Line(), "line 2, column 3")
+	m.File, m.Flags = "", map[string]any{"tools.cor": 1}
+	_, err = settings.Load(t.Context(), m.Options)
+	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+}
