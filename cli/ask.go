@@ -43,7 +43,7 @@ func (p *program) attachTerminal(ctx context.Context, b *bus.MessageBus, on *scr
 	}
 	t := newTerminal(in, on, wantsColour(p.err))
 	t.tty = in
-	t.columns = func() int { return columnsOf(p.err) }
+	t.columns = func() int { return proseColumns(p.err, usualColumns) }
 	leave := t.attach(ctx, b)
 	return func() {
 		leave()

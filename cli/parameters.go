@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -132,15 +133,20 @@ func (s valueSchema) bounds() []string {
 		all = append(all, "one of "+strings.Join(values, " "))
 	}
 	all = append(all, between("", text(s.Minimum), text(s.Maximum))...)
-	all = append(all, between(" characters", count(s.MinLength), count(s.MaxLength))...)
-	all = append(all, between(" items", count(s.MinItems), count(s.MaxItems))...)
+	all = append(all, between(" character", count(s.MinLength), count(s.MaxLength))...)
+	all = append(all, between(" item", count(s.MinItems), count(s.MaxItems))...)
 	if s.Pattern != "" {
 		all = append(all, "matches "+s.Pattern)
 	}
 	return all
 }
 
+// between says how much of something a value has, or how large it is where of is
+// empty.
 func between(of, least, most string) []string {
+	if n := cmp.Or(most, least); of != "" && n != "1" {
+		of += "s"
+	}
 	switch {
 	case least != "" && most != "":
 		return []string{least + " to " + most + of}

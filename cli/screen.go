@@ -45,12 +45,22 @@ const (
 	mostColumns  = 100 // longer lines of prose are hard to read
 )
 
-// columnsOf returns how many characters of prose go into a line of a stream.
-func columnsOf(stream any) int {
-	if f, ok := stream.(*os.File); ok {
+// columnsOf returns how many characters go into a line of a stream, if it is a
+// terminal.
+func columnsOf(stream any) (columns int, ok bool) {
+	if f, isFile := stream.(*os.File); isFile {
 		if columns, _, err := term.GetSize(int(f.Fd())); err == nil && columns > 0 {
-			return min(columns, mostColumns)
+			return columns, true
 		}
 	}
-	return usualColumns
+	return 0, false
+}
+
+// proseColumns returns how many characters of prose go into a line of a stream,
+// or other where it is no terminal.
+func proseColumns(stream any, other int) int {
+	if columns, ok := columnsOf(stream); ok {
+		return min(columns, mostColumns)
+	}
+	return other
 }

@@ -48,7 +48,7 @@ And | more.
 |---|---|---|---|---|
 ` + "| `todos` | array of object, 1 to 4 items | yes |  | The list \\| all of it. |\n" +
 	"| `todos[].status` | string, one of \"open\" \"done\" | yes |  |  |\n" +
-	"| `todos[].text` | string, at least 1 characters, matches ^a\\|b\\*$ |  |  | Default: none of its own. Say more. |\n" +
+	"| `todos[].text` | string, at least 1 character, matches ^a\\|b\\*$ |  |  | Default: none of its own. Say more. |\n" +
 	"| `tags` | array of array of string |  |  |  |\n" +
 	"| `where` | object |  |  |  |\n" +
 	"| `where.line` | integer, at least 1 |  | 5 | Where. |\n" +

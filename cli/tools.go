@@ -8,7 +8,6 @@ import (
 	"math"
 	"os"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -72,19 +71,29 @@ func (p *program) listTools(all []tools.DeclarativeTool, asJSON bool) error {
 		}
 		return printJSON(p.out, list)
 	}
-	w := tabwriter.NewWriter(p.out, 0, 8, 2, ' ', 0)
+	width := 0
+	for _, t := range all {
+		width = max(width, len(t.Spec().Name))
+	}
+	var b strings.Builder
 	for _, t := range all {
 		spec := t.Spec()
-		_, _ = fmt.Fprintf(w, "%s\t%s\t%s\n", spec.Name, spec.Kind, clip(firstSentence(spec.Description), listingWidth)) // Flush reports the error
+		head := fmt.Sprintf("%-*s  %-*s  ", width, spec.Name, kindWidth, spec.Kind)
+		room := listingWidth
+		if columns, ok := columnsOf(p.out); ok {
+			room = max(columns-len(head), 1)
+		}
+		b.WriteString(head + clip(firstSentence(spec.Description), room) + "\n")
 	}
-	return w.Flush()
+	_, err := io.WriteString(p.out, b.String())
+	return err
 }
 
 func (p *program) showTool(spec tools.Spec, asJSON bool) error {
 	if asJSON {
 		return printJSON(p.out, listingOf(spec))
 	}
-	text, err := toolText(spec, columnsIfTerminal(p.out), wantsColour(p.out))
+	text, err := toolText(spec, proseColumns(p.out, math.MaxInt), wantsColour(p.out))
 	if err != nil {
 		return err
 	}
@@ -125,15 +134,6 @@ func toolText(spec tools.Spec, columns int, colour bool) (string, error) {
 	return b.String(), nil
 }
 
-// columnsIfTerminal is columnsOf for a terminal; lines for a program are not
-// broken.
-func columnsIfTerminal(stream any) int {
-	if isTerminal(stream) {
-		return columnsOf(stream)
-	}
-	return math.MaxInt
-}
-
 // firstSentence returns the first sentence of a description, on one line.
 func firstSentence(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
@@ -143,8 +143,13 @@ func firstSentence(s string) string {
 	return printable(s)
 }
 
-// listingWidth is how many characters of a description a listing shows.
-const listingWidth = 100
+const (
+	// listingWidth is how many characters of a description a listing shows where
+	// no terminal has less room, or more.
+	listingWidth = 100
+	// kindWidth is the length of the longest kind.
+	kindWidth = len(tools.KindCommunicate)
+)
 
 // clip shortens s to n characters, the last of which then says so.
 func clip(s string, n int) string {

@@ -13,6 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/communicate"
 	"github.com/fettle-dev/fettle/core/tools/file"
 	"github.com/fettle-dev/fettle/core/tools/internaldocs"
+	"github.com/fettle-dev/fettle/core/tools/memory"
 	"github.com/fettle-dev/fettle/core/tools/plan"
 	"github.com/fettle-dev/fettle/core/tools/search"
 	"github.com/fettle-dev/fettle/core/tools/shell"
@@ -28,6 +29,7 @@ var toolFamilies = []struct {
 	{"shell", specsOf(shell.Factories)},
 	{"plan", specsOf(plan.Factories)},
 	{"communicate", specsOf(communicate.Factories)},
+	{"memory", specsOf(memory.Factories)},
 	{"internaldocs", specsOf(internaldocs.Factories)},
 }
 
