@@ -200,7 +200,10 @@ func failed(ctx context.Context, err error) error {
 		return out
 	}
 	out.Message, out.Reason = out.Message+e.Message, e.Reason
-	if e.Remedy != "" {
+	switch {
+	case e.Code == fault.FileChangedSinceRead:
+		out.Remedy = "Save it again in a moment; if that fails too, ask the user which program has the context file open."
+	case e.Remedy != "":
 		out.Remedy = e.Remedy
 	}
 	return out

@@ -343,6 +343,7 @@ func TestSaveGivesUp(t *testing.T) {
 		_, err := fx.Save(t.Context(), "one")
 		require.Equal(t, fault.MemoryToolExecution, fault.CodeOf(err))
 		require.Equal(t, fault.Changed, fault.As(err).Reason)
+		require.Contains(t, fault.As(err).Remedy, "again in a moment")
 		require.NotContains(t, fx.content(), "one")
 
 		ctx, cancel := context.WithCancel(t.Context())

@@ -27,7 +27,7 @@ type Report struct {
 const askUserDescription = "Asks the user 1 to 4 questions and waits for the answers. " +
 	"Use it for what only the user can decide or knows, when going on without it would likely be wrong; not for what a look at the files tells, and not for leave to use a tool, which is asked for by itself. " +
 	"The result has answers by the index of the question, \"0\" for the first, and the headers by the same index; a question that the user left out has no answer. " +
-	"The answer to a choice is the label of the option, or what the user wrote instead; several labels are joined. " +
+	"The answer to a choice is the label of the option, or what the user wrote instead; several labels are joined by commas. " +
 	"The user may dismiss the questions: then go on as well as you can, and do not ask the same again. " +
 	"Where nobody can be asked the call fails at once with nobody_to_ask."
 

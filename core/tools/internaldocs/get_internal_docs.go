@@ -144,15 +144,16 @@ func (g *getInternalDocs) unknown(documents []document) *fault.Error {
 }
 
 // alike reports whether the name of one document is in that of the other, or
-// shares a word with it.
+// a word of it begins like one of the other's.
 func alike(a, b string) bool {
 	a, b = stem(a), stem(b)
 	if strings.Contains(a, b) || strings.Contains(b, a) {
 		return true
 	}
+	const begins = 4 // letters
 	for _, word := range words(a) {
 		for _, other := range words(b) {
-			if len(word) > 3 && (strings.HasPrefix(other, word) || strings.HasPrefix(word, other)) && len(other) > 3 {
+			if len(word) >= begins && strings.HasPrefix(other, word[:begins]) {
 				return true
 			}
 		}
