@@ -92,17 +92,22 @@ func TestGlobErrors(t *testing.T) {
 	top := tree(t, "ws/a.go", "outside.go")
 	f, _ := finderOver(t, top+"/ws")
 	for pattern, code := range map[string]fault.Code{
-		"[a":               fault.InvalidToolParams,
-		"{a":               fault.InvalidToolParams,
-		"../*.go":          fault.PathNotInWorkspace,
-		top + "/*.go":      fault.PathNotInWorkspace,
-		"/**":              fault.PathNotInWorkspace,
-		"ws/../../../**/x": fault.PathNotInWorkspace,
+		"[a":                                   fault.InvalidToolParams,
+		"{a":                                   fault.InvalidToolParams,
+		"../*.go":                              fault.PathNotInWorkspace,
+		top + "/*.go":                          fault.PathNotInWorkspace,
+		"/**":                                  fault.PathNotInWorkspace,
+		"ws/../../../**/x":                     fault.PathNotInWorkspace,
+		strings.Repeat("{a,aa}", 24):           fault.InvalidToolParams, // takes seconds for one name
+		strings.Repeat("a", maxGlob+1):         fault.InvalidToolParams,
+		"{" + strings.Repeat("a,", 1001) + "}": fault.InvalidToolParams,
 	} {
 		_, _, err := f.Glob(t.Context(), pattern, 10)
 		require.Equal(t, code, fault.CodeOf(err), pattern)
 		require.NotEmpty(t, fault.As(err).Remedy)
 	}
+	require.NoError(t, CheckGlob("*.{"+strings.Repeat("a,", 999)+"}"))
+	require.NoError(t, CheckGlob(strings.Repeat("{a,b}", 9)+`\{a,b}`))
 	require.Empty(t, globbed(t, f, "*/../../*"), "a pattern does not climb")
 }
 

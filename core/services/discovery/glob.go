@@ -159,14 +159,52 @@ func (f *Finder) named(start workspace.Path, name string) (workspace.Path, bool)
 	return p, err == nil && info.Mode.IsRegular()
 }
 
+const (
+	// maxGlob bounds the bytes of a glob.
+	maxGlob = 4 << 10
+	// maxAlternatives bounds what its braces multiply to, because each may have
+	// to be tried for each name.
+	maxAlternatives = 1_000
+)
+
 // CheckGlob returns an error of code invalid_tool_params if pattern is no
-// glob.
+// glob, or is longer than 4 KiB, or its braces stand for more than a thousand
+// patterns.
 func CheckGlob(pattern string) error {
-	if doublestar.ValidatePattern(pattern) && pattern != "" {
-		return nil
+	const op = "discovery.glob"
+	switch {
+	case pattern == "" || !doublestar.ValidatePattern(pattern):
+		return fault.New(fault.InvalidToolParams, op, "The pattern "+shorten(pattern)+" is malformed.",
+			"Close its brackets and braces; * ? [] {} and ** are special.")
+	case len(pattern) > maxGlob:
+		return fault.New(fault.InvalidToolParams, op, "The pattern is longer than 4 KiB.", "Use a shorter one, or several.")
+	case alternatives(pattern) > maxAlternatives:
+		return fault.New(fault.InvalidToolParams, op, "The braces of the pattern "+shorten(pattern)+" stand for too many patterns.",
+			"Use fewer braces, or * in their place.")
 	}
-	return fault.New(fault.InvalidToolParams, "discovery.glob", "The pattern "+shorten(pattern)+" is malformed.",
-		"Close its brackets and braces; * ? [] {} and ** are special.")
+	return nil
+}
+
+// alternatives returns how many patterns the braces of one stand for, or more
+// where they are nested.
+func alternatives(pattern string) int {
+	all := 1
+	var open []int
+	for i := 0; i < len(pattern) && all <= maxAlternatives; i++ {
+		last := len(open) - 1
+		switch c := pattern[i]; {
+		case c == '\\':
+			i++
+		case c == '{':
+			open = append(open, 1)
+		case c == ',' && last >= 0:
+			open[last]++
+		case c == '}' && last >= 0:
+			all *= open[last]
+			open = open[:last]
+		}
+	}
+	return all
 }
 
 // glob is a pattern to compare paths with.
