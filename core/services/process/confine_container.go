@@ -102,6 +102,7 @@ func (b *container) begin(cmd *exec.Cmd) error {
 	args = append(args, c.Image, "bash", "-c", first, b.mark, cmd.Args[len(cmd.Args)-1])
 	cmd.Path, cmd.Args, cmd.Env = program, args, b.env
 	if err := cmd.Start(); err != nil {
+		_ = os.Remove(b.mark)
 		return err
 	}
 	b.name = name
