@@ -22,6 +22,7 @@ type container struct {
 	env     []string // of the program
 	name    string   // of the container; "" until it is begun
 	mark    string   // file that holds something until the command itself begins
+	halted  bool     // by us
 	began   bool     // the command itself; known once the program has ended
 }
 
@@ -187,21 +188,24 @@ func (b *container) ask(limit time.Duration, args ...string) string {
 
 // halt ends the container: it outlives the program that runs it.
 func (b *container) halt() {
-	if b.name == "" {
+	if b.name == "" || b.halted {
 		return
 	}
+	b.halted = true
 	b.ask(endLimit, "kill", b.name)
-	b.ask(endLimit, "rm", "-f", b.name) // one that was made and not started yet
 }
 
-// ended notes whether the command itself had begun, and ends the container where
-// its program was ended by somebody else.
+// ended notes whether the command itself had begun. Where its program was ended
+// before the container, that is ended too, and removed: nobody else would.
 func (b *container) ended(e Exit) {
 	if b.name == "" {
 		return
 	}
 	if e.Code < 0 {
 		b.halt()
+	}
+	if b.halted {
+		b.ask(endLimit, "rm", "-f", b.name)
 	}
 	info, err := os.Stat(b.mark)
 	b.began = err != nil || info.Size() == 0
