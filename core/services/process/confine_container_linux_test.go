@@ -45,13 +45,10 @@ done
 [ "$1" = image ] || { echo "no such image: $1" >&2; exit 125; }
 shift
 cd "$dir" || exit 125
-mkfifo "$STATE/$name.pid"
 exec 3<&0
-env -i PATH="$PATH" "${env[@]}" setsid bash -c 'echo $$ > "$0"; exec "$@"' "$STATE/$name.pid" "$@" <&3 &
+env -i PATH="$PATH" "${env[@]}" setsid bash -c 'echo $$ > "$0"; exec "$@"' "$STATE/$name" "$@" <&3 &
 wait=$!
-read -r pid < "$STATE/$name.pid"
-echo "$pid" > "$STATE/$name"
-[ -n "$DEAF" ] || trap 'kill -TERM -- "-$pid"' TERM
+[ -n "$DEAF" ] || trap 'read -r pid < "$STATE/$name" && kill -TERM -- "-$pid"' TERM
 [ -z "$DEAF" ] || trap '' TERM
 while :; do
 	wait "$wait"; code=$?
