@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -56,15 +57,37 @@ func verdicts(t testing.TB, run func(string, ...string) string, paths []string) 
 	return said
 }
 
-// compareWithGit asks git and a Finder about everything below top and returns
-// how many answers it compared, and how many paths are ignored.
-func compareWithGit(t testing.TB, top string, run func(string, ...string) string) (compared, ignoredPaths int) {
+// partsOf returns a few folders of a repository, not ignored, one below the
+// other.
+func partsOf(t testing.TB, top string, run func(string, ...string) string) (folders []string) {
 	t.Helper()
-	f, w := finderOver(t, top)
+	for dir := "."; len(folders) < 2; {
+		names, err := os.ReadDir(filepath.Join(top, dir))
+		require.NoError(t, err)
+		i := slices.IndexFunc(names, func(d os.DirEntry) bool {
+			path := filepath.Join(dir, d.Name())
+			return d.IsDir() && d.Name() != ".git" && verdicts(t, run, []string{path})[path] == ""
+		})
+		if i < 0 {
+			break
+		}
+		dir = filepath.Join(dir, names[i].Name())
+		folders = append(folders, dir)
+	}
+	return folders
+}
+
+// compareWithGit asks git about everything below a folder of the repository at
+// top, and a Finder whose workspace that folder is. It returns how many answers
+// it compared, and how many paths are ignored.
+func compareWithGit(t testing.TB, top, folder string, run func(string, ...string) string) (compared, ignoredPaths int) {
+	t.Helper()
+	folder = filepath.Join(top, folder)
+	f, w := finderOver(t, folder)
 	isDir, isFile := make(map[string]bool), make(map[string]bool)
 	var paths []string
-	require.NoError(t, filepath.WalkDir(top, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || path == top {
+	require.NoError(t, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || path == folder {
 			return err
 		}
 		if d.Name() == ".git" {
@@ -75,8 +98,11 @@ func compareWithGit(t testing.TB, top string, run func(string, ...string) string
 		isDir[rel], isFile[rel] = d.IsDir(), d.Type().IsRegular()
 		return err
 	}))
+	if len(paths) == 0 {
+		return 0, 0
+	}
 	for path, want := range verdicts(t, run, paths) {
-		p, err := w.Resolve(path)
+		p, err := w.Resolve(filepath.Join(top, path))
 		require.NoError(t, err)
 		v, err := f.Why(t.Context(), p, isDir[path])
 		require.NoError(t, err)
@@ -104,7 +130,9 @@ func compareWithGit(t testing.TB, top string, run func(string, ...string) string
 	start, err := w.Resolve(".")
 	require.NoError(t, err)
 	_, err = f.Walk(t.Context(), Walk{Start: start, Depth: -1}, func(file File) bool {
-		shown[file.Rel()] = true
+		rel, err := filepath.Rel(top, filepath.Join(folder, file.Rel()))
+		require.NoError(t, err)
+		shown[rel] = true
 		return true
 	})
 	require.NoError(t, err)
@@ -213,7 +241,7 @@ func TestAgainstGitCheckIgnore(t *testing.T) {
 	if os.Getenv("FETTLE_FULL") != "" {
 		trees = 2000
 	}
-	compared, ignoredPaths := 0, 0
+	compared, ignoredPaths, parts := 0, 0, 0
 	for seed := range uint64(trees) {
 		r := vocabulary{rand.New(rand.NewPCG(seed, 4)), patternPieces, namePieces}
 		if seed%2 == 1 {
@@ -227,10 +255,15 @@ func TestAgainstGitCheckIgnore(t *testing.T) {
 		require.NoError(t, os.MkdirAll(filepath.Join(top, ".git/info"), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(top, ".git/info/exclude"), []byte(randomRules(r)), 0o644))
 		randomTree(t, r, top, 3)
-		c, i := compareWithGit(t, top, run)
+		c, i := compareWithGit(t, top, ".", run)
 		compared, ignoredPaths = compared+c, ignoredPaths+i
+		for _, folder := range partsOf(t, top, run) {
+			c, i = compareWithGit(t, top, folder, run)
+			compared, ignoredPaths, parts = compared+c, ignoredPaths+i, parts+1
+		}
 		require.NoError(t, os.RemoveAll(top))
 	}
-	t.Logf("%d trees, %d paths, %d of them ignored: no difference", trees, compared, ignoredPaths)
+	t.Logf("%d trees and %d parts of them, %d paths, %d of them ignored: no difference", trees, parts, compared, ignoredPaths)
+	require.Greater(t, parts, trees/2, "too few parts of repositories")
 	require.Greater(t, ignoredPaths, compared/20, "too few are ignored to prove anything")
 }

@@ -45,8 +45,11 @@ func (o Options) MaxFileCount() int {
 // ignored. Rules are those of git: a .gitignore in any folder, a repository's
 // .git/info/exclude, an ignored folder is never opened, and below a folder
 // that is a repository of its own only that one's rules count. They hold
-// without a repository too. Ignore files outside of the workspace do not
-// count. .git is never entered. A path that the caller names is not ignored.
+// without a repository too. Where a workspace folder is a part of a repository,
+// the .gitignore files above it count up to the repository's root; what they
+// say of the folder itself does not. Nothing else outside of the workspace is
+// read, as core.excludesFile is not. .git is never entered. A path that the
+// caller names is not ignored.
 //
 // Ignore files are read anew by every call. A Finder holds nothing open and is
 // safe for concurrent use.

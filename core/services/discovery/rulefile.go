@@ -6,6 +6,7 @@ import "strings"
 type ruleFile struct {
 	source string // absolute path, for people
 	base   string // folder that anchored rules count from, relative to the workspace folder with slashes; "" is that itself
+	prefix string // the way from the ignore file's folder down to the workspace folder, where the file lies above it
 	rules  []rule
 
 	byName   map[string][]int // floating rules that are plain names, the last first
@@ -46,7 +47,7 @@ type level struct {
 // from returns the level as seen from dir, a folder below the one that l was
 // made for.
 func (l level) from(dir string) level {
-	below, ok := relativeTo(l.base, dir)
+	below, ok := l.below(dir)
 	if !ok {
 		return level{ruleFile: l.ruleFile}
 	}
@@ -84,7 +85,7 @@ func (l level) match(dir, name string, isDir bool) *rule {
 		}
 	}
 	if len(l.anchored) > 0 && l.anchored[0] > best {
-		if below, ok := relativeTo(l.base, dir); ok {
+		if below, ok := l.below(dir); ok {
 			path := join(below, name)
 			for _, i := range l.anchored {
 				if i < best {
@@ -101,6 +102,18 @@ func (l level) match(dir, name string, isDir bool) *rule {
 		return nil
 	}
 	return &l.rules[best]
+}
+
+// below returns dir, which is relative to the workspace folder, relative to
+// the folder that anchored rules count from.
+func (f *ruleFile) below(dir string) (rel string, ok bool) {
+	switch {
+	case f.prefix == "":
+		return relativeTo(f.base, dir)
+	case dir == "":
+		return f.prefix, true
+	}
+	return join(f.prefix, dir), true
 }
 
 // relativeTo returns dir relative to base, both relative to the workspace

@@ -50,9 +50,10 @@ func readExclude(root *workspace.Folder) (text string, ok bool) {
 }
 
 // outermost returns the scope above a workspace folder: what custom ignore
-// files say, whose anchored rules count from the workspace folder.
+// files say, whose anchored rules count from the workspace folder, and those of
+// git further up.
 func (f *Finder) outermost(top string) *Scope {
-	s := &Scope{top: top}
+	s := &Scope{top: top, git: f.options.above(top)}
 	for _, name := range f.options.CustomFiles {
 		p, err := f.files.Resolve(name)
 		if err != nil {

@@ -140,6 +140,36 @@ func TestNestedRepositories(t *testing.T) {
 	}
 }
 
+// Where the workspace is a part of a repository, the rules above it count, up
+// to the repository's root and not beyond; but not about the workspace folder.
+func TestRulesAboveTheWorkspace(t *testing.T) {
+	top := tree(t, ".gitignore nothing\n*.far\n", "repo/.git/info/exclude *.own\n", "repo/.gitignore *.log\n/part/only\n/only\nhidden/\n*.kept\n", "repo/part/.gitignore !a.kept\n/sub/x\n",
+		"repo/part/sub/f.far", "repo/part/sub/f.log", "repo/part/sub/f.own", "repo/part/sub/a.kept", "repo/part/sub/b.kept", "repo/part/sub/x", "repo/part/sub/only", "repo/part/only", "repo/part/y",
+		"repo/hidden/f.log", "repo/hidden/sub/.gitignore *.tmp\n", "repo/hidden/sub/f.log", "repo/hidden/sub/f.tmp", "repo/nested/.git/HEAD x", "repo/nested/f.log", "link ->repo/part", "lone/f.far")
+	for folder, want := range map[string]string{
+		"repo/part/sub":   "a.kept f.far only",
+		"repo/part":       ".gitignore sub/a.kept sub/f.far sub/only y",
+		"link":            ".gitignore sub/a.kept sub/f.far sub/only y",
+		"repo/hidden":     "f.log sub/.gitignore sub/f.log",
+		"repo/hidden/sub": ".gitignore f.log",
+		"repo/nested":     "f.log",
+		"lone":            "f.far",
+	} {
+		f, w := finderOver(t, filepath.Join(top, folder))
+		files, _ := walked(t, f, w, ".")
+		require.Equal(t, want, strings.Join(files, " "), folder)
+		all, _ := walked(t, f.With(Options{NoGitIgnore: true}), w, ".")
+		require.GreaterOrEqual(t, len(all), len(files))
+	}
+	f, w := finderOver(t, top+"/repo/part/sub")
+	p, err := w.Resolve("f.log")
+	require.NoError(t, err)
+	v, err := f.Why(t.Context(), p, false)
+	require.NoError(t, err)
+	require.Equal(t, top+`/repo/.gitignore:1: "*.log"`, v.String())
+	require.Equal(t, p.String(), v.Path)
+}
+
 // Patterns that make a backtracking matcher take for ever do not.
 func TestHostilePatterns(t *testing.T) {
 	name := strings.Repeat("a", 250)
