@@ -5,27 +5,33 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/communicate"
 	"github.com/fettle-dev/fettle/core/tools/file"
 	"github.com/fettle-dev/fettle/core/tools/internaldocs"
+	"github.com/fettle-dev/fettle/core/tools/memory"
+	"github.com/fettle-dev/fettle/core/tools/plan"
 	"github.com/fettle-dev/fettle/core/tools/search"
 	"github.com/fettle-dev/fettle/core/tools/shell"
 	"github.com/fettle-dev/fettle/docs"
 )
 
-// bindBuiltIns binds the built-in tools that are selected to a session's
+// bindBuiltIns binds the built-in tools that are selected to a conversation's
 // services, under the names of the layout.
-func (c *Config) bindBuiltIns(v Services) ([]tools.DeclarativeTool, error) {
+func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, error) {
 	var bound builtIns
 	bound.add(bind(c, file.Factories, file.Services{
-		Paths: v.Workspace, Reader: v.FileState, Mutator: v.Mutations, Folders: v.Workspace, Finder: v.Finder,
-		Access: v.Tracker, Apply: c.params.Seams.Apply,
+		Paths: sh.workspace, Reader: s.state, Mutator: s.mutation, Folders: sh.workspace, Finder: sh.finder,
+		Access: s.tracker, Apply: c.params.Seams.Apply,
 	}, file.InDefaultSet))
 	bound.add(bind(c, search.Factories, search.Services{
-		Paths: v.Workspace, Finder: v.Finder, Visible: v.FileState, Now: c.params.Now,
+		Paths: sh.workspace, Finder: sh.finder, Visible: s.state, Now: c.params.Now,
 	}, always))
 	bound.add(bind(c, shell.Factories, shell.Services{
-		Paths: v.Workspace, Folders: v.Workspace, Runner: v.Processes, Reader: v.Processes, Control: v.Processes, Seen: v.FileState,
+		Paths: sh.workspace, Folders: sh.workspace, Runner: s.processes, Reader: s.processes, Control: s.processes, Seen: s.state,
 		Terminal: c.params.Commands.Terminal,
 	}, always))
+	bound.add(bind(c, plan.Factories, plan.Services{
+		Todos: &s.todos, Mode: planMode{c}, Files: sh.workspace, Dir: c.plansDir(sh.workspace.Target()),
+	}, always))
 	bound.add(bind(c, communicate.Factories, communicate.Services{Person: person{c.bus}}, always))
+	bound.add(bind(c, memory.Factories, memory.Services{Facts: sh.memory}, always))
 	bound.add(bind(c, internaldocs.Factories, internaldocs.Services{Docs: docs.Files()}, always))
 	return bound.tools, bound.err
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/services/commit"
 	"github.com/fettle-dev/fettle/core/services/discovery"
+	"github.com/fettle-dev/fettle/core/services/memory"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
@@ -43,9 +44,12 @@ type Config struct {
 	mu        sync.Mutex // taken before a parent's, never after it
 	sessionID string
 	mode      policy.ApprovalMode
-	phase     phase
-	shared    *shared
-	session   *session
+	// beforePlan is the mode that was in force before plan mode; "" where that
+	// is not in force, or has been from the start.
+	beforePlan policy.ApprovalMode
+	phase      phase
+	shared     *shared
+	session    *session
 
 	discoveryProblems []error
 }
@@ -66,6 +70,7 @@ type shared struct {
 	committer *commit.Committer
 	finder    *discovery.Finder
 	rules     *rules
+	memory    *memory.Service
 	processes processes
 }
 
@@ -186,9 +191,15 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	if err != nil {
 		return nil, errors.Join(err, ws.Close())
 	}
+	committer := commit.New(commit.Options{RecoveryDir: recovery, Hook: c.params.Seams.Commit, Logger: c.params.Logger})
+	facts := memory.Options{Heading: memory.HeadingOf(c.params.Layout.Name), Committer: committer}
+	if dir, err := c.UserDir(); err == nil {
+		facts.Path = filepath.Join(dir, c.params.Layout.ContextFile)
+	}
 	return &shared{
 		workspace: ws,
-		committer: commit.New(commit.Options{RecoveryDir: recovery, Hook: c.params.Seams.Commit, Logger: c.params.Logger}),
+		committer: committer,
+		memory:    memory.New(facts),
 		finder:    discovery.New(ws).With(discovery.Options{IgnoreFile: c.params.Layout.IgnoreFile}),
 		rules:     rules,
 	}, nil

@@ -3,7 +3,7 @@ package config
 import "github.com/fettle-dev/fettle/core/bus"
 
 // StartNewSession begins a new conversation in this Config, as /clear or
-// resuming a saved history does (AR-04): the cache and the tracker are
+// resuming a saved history does (AR-04): the cache, the tracker and the todos are
 // cleared, and versions start again, above highestVersion, which is 0 for an
 // empty history. id "" means a random one; it returns the id. Derived Configs
 // are not touched (RC-23).
@@ -17,6 +17,7 @@ func (c *Config) StartNewSession(id string, highestVersion int64) (string, error
 	}
 	s.state.StartSession(highestVersion)
 	s.tracker.ClearSession()
+	s.todos.Clear()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sessionID = id

@@ -70,7 +70,7 @@ func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules
 		return nil, cancelled("Initialize", err)
 	}
 	o := policy.Options{
-		PlansDir:  filepath.Join(ws.Target(), c.params.Layout.Dir, plansFolder),
+		PlansDir:  c.plansDir(ws.Target()),
 		Protected: []string{".git", c.params.Layout.Dir, layout.Fettle().Dir, layout.Gemini().Dir, c.params.Layout.SystemDir},
 	}
 	if userDir != "" {

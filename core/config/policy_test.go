@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -334,4 +335,28 @@ func TestSearchShowsWhatMayBeRead(t *testing.T) {
 		require.NotContains(t, told, "secret.txt")
 	}
 	require.Contains(t, s.Call("glob", map[string]any{"pattern": "*.txt"}).Result.LLMContent.String(), "secret.txt", "names are no bytes of a file")
+}
+
+// What policy knows of a built-in by its name alone is what the tool says of
+// itself, so that rules can be checked where it is not registered.
+func TestWellKnownTools(t *testing.T) {
+	s := configtest.New(t, func(p *config.Parameters) {
+		p.CoreTools = append(slices.Clone(defaultTools), "edit", "web_fetch", "web_search")
+	})
+	r, err := s.ToolRegistry()
+	require.NoError(t, err)
+	for _, tool := range r.All() {
+		spec := tool.Spec()
+		known, ok := policy.WellKnown(spec.Name)
+		require.True(t, ok, spec.Name)
+		require.Equal(t, string(spec.Kind), known.Kind, spec.Name)
+		require.Equal(t, spec.Mutates(), known.Mutates, spec.Name)
+		require.ElementsMatch(t, spec.Aliases, known.Aliases, spec.Name)
+		require.ElementsMatch(t, spec.GovernedBy, known.GovernedBy, spec.Name)
+		var effects []string
+		for _, e := range spec.Effects {
+			effects = append(effects, string(e))
+		}
+		require.ElementsMatch(t, effects, known.Effects, spec.Name)
+	}
 }

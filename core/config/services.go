@@ -144,6 +144,6 @@ func (c *Config) SetApprovalMode(m policy.ApprovalMode) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.mode = mode
+	c.setMode(mode)
 	return nil
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/plan"
 )
 
 // session is what one conversation owns.
@@ -26,6 +27,7 @@ type session struct {
 	processes *process.Service
 	mutation  *mutation.Service
 	tracker   *tracker.FileTracker
+	todos     plan.Todos
 	registry  *tools.Registry
 	scheduler *scheduler.Scheduler
 }
@@ -58,9 +60,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 	s.tracker = tracker.New(given)
 	s.processes = sh.processes.open(c.processOptions(sh))
 	var err error
-	if s.registry, err = c.newRegistry(Services{
-		Workspace: sh.workspace, FileState: s.state, Mutations: s.mutation, Tracker: s.tracker, Finder: sh.finder, Processes: s.processes,
-	}); err != nil {
+	if s.registry, err = c.newRegistry(sh, s); err != nil {
 		return nil, errors.Join(err, sh.processes.close(s.processes))
 	}
 	s.scheduler = scheduler.New(scheduler.Options{
@@ -91,13 +91,16 @@ func (c *Config) schedulerID() string {
 
 // newRegistry registers the selected built-ins, the embedder's tools, and
 // what the parent has discovered.
-func (c *Config) newRegistry(v Services) (*tools.Registry, error) {
+func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
+	v := Services{
+		Workspace: sh.workspace, FileState: s.state, Mutations: s.mutation, Tracker: s.tracker, Finder: sh.finder, Processes: s.processes,
+	}
 	discover := c.params.Discover
 	if c.params.ToolCommands != (ToolCommands{}) {
 		discover = append([]func(context.Context) ([]tools.DeclarativeTool, error){c.discoverTools(v)}, discover...)
 	}
-	r := tools.NewRegistry(tools.RegistryOptions{Logger: c.params.Logger, Discover: discover})
-	builtIn, err := c.bindBuiltIns(v)
+	r := tools.NewRegistry(tools.RegistryOptions{Logger: c.params.Logger, Discover: discover, Hidden: c.hidden})
+	builtIn, err := c.bindBuiltIns(sh, s)
 	if err != nil {
 		return nil, err
 	}

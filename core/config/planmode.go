@@ -1,0 +1,67 @@
+package config
+
+import (
+	"context"
+	"path/filepath"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/communicate"
+	"github.com/fettle-dev/fettle/core/tools/plan"
+)
+
+// planMode is how a conversation's tools enter and leave plan mode (TO-18):
+// they change the mode of their own Config.
+type planMode struct{ c *Config }
+
+func (p planMode) Mode() string { return string(p.c.ApprovalMode()) }
+
+// EnterPlan puts plan mode in force.
+func (p planMode) EnterPlan(context.Context) error { return p.c.SetApprovalMode(policy.ModePlan) }
+
+// LeavePlan puts the mode from before in force, but never yolo.
+func (p planMode) LeavePlan(context.Context) (string, error) {
+	p.c.mu.Lock()
+	defer p.c.mu.Unlock()
+	if p.c.mode == policy.ModePlan { // unless somebody else has left it
+		p.c.setMode(policy.ApprovalMode(plan.ModeAfter(string(p.c.beforePlan))))
+	}
+	return string(p.c.mode), nil
+}
+
+// setMode changes the mode; c.mu is held.
+func (c *Config) setMode(mode policy.ApprovalMode) {
+	switch {
+	case mode != policy.ModePlan:
+		c.beforePlan = ""
+	case c.mode != policy.ModePlan:
+		c.beforePlan = c.mode
+	}
+	c.mode = mode
+}
+
+// plansDir is the folder of plans, which plan mode may write to (CR-22).
+func (c *Config) plansDir(target string) string {
+	return filepath.Join(target, c.params.Layout.Dir, plansFolder)
+}
+
+// hidden names the tools that are of no use now: the way into the mode that is
+// in force, or out of one that is not, and questions that nobody would answer.
+func (c *Config) hidden() []string {
+	names := plan.Hidden(string(c.ApprovalMode()))
+	if !c.bus.Listening(bus.TypeAskUserRequest) {
+		names = append(names, communicate.AskUser)
+	}
+	return names
+}
+
+// Todos returns the todo list of this conversation, as write_todos has left it;
+// nil where it is empty.
+func (c *Config) Todos() ([]tools.Todo, error) {
+	s, err := c.own("Todos")
+	if err != nil {
+		return nil, err
+	}
+	return s.todos.List(), nil
+}

@@ -1,0 +1,177 @@
+package config_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// declared returns the names of the tools that a model is told of.
+func declared(t *testing.T, c *config.Config) []string {
+	t.Helper()
+	r, err := c.ToolRegistry()
+	require.NoError(t, err)
+	var all []string
+	for _, d := range r.Declarations() {
+		all = append(all, d.Name)
+	}
+	return all
+}
+
+// TO-18, CR-22: plan mode is entered and left with the person's consent; the
+// plan is written in it, and nothing else.
+func TestPlanMode(t *testing.T) {
+	for before, after := range map[policy.ApprovalMode]policy.ApprovalMode{
+		policy.ModeDefault:  policy.ModeDefault,
+		policy.ModeAutoEdit: policy.ModeAutoEdit,
+		policy.ModeYolo:     policy.ModeDefault, // an approved plan is no leave for everything
+	} {
+		t.Run(string(before), func(t *testing.T) {
+			s := configtest.New(t, func(p *config.Parameters) { p.ApprovalMode = before })
+			child := derive(t, s.Config, config.DeriveParameters{})
+			require.Contains(t, declared(t, s.Config), "enter_plan_mode")
+			require.NotContains(t, declared(t, s.Config), "exit_plan_mode")
+
+			r := s.Call("enter_plan_mode", map[string]any{"reason": "it is large"})
+			require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
+			if before != policy.ModeYolo {
+				require.Len(t, s.Asked(), 1)
+				require.Contains(t, s.Asked()[0].Details.Prompt, "it is large")
+			}
+			require.Equal(t, policy.ModePlan, s.ApprovalMode())
+			require.Equal(t, before, child.ApprovalMode(), "a derived Config has a mode of its own")
+			require.NotContains(t, declared(t, s.Config), "enter_plan_mode")
+			require.Contains(t, declared(t, s.Config), "exit_plan_mode")
+
+			s.Call("write_file", map[string]any{"file_path": "f", "content": "text"})
+			require.NoFileExists(t, filepath.Join(s.Dir, "f"))
+			r = s.Call("write_file", map[string]any{"file_path": ".fettle/plans/it.md", "content": "# The plan\n"})
+			require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
+
+			// A no leaves the mode as it is, and so does a plan that is none.
+			s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.Cancel }
+			require.Equal(t, scheduler.StatusDenied, s.Call("exit_plan_mode", map[string]any{"plan_filename": "it.md"}).Status)
+			s.Answer = nil
+			asked := len(s.Asked())
+			for _, name := range []string{"none.md", "../../f", "/etc/passwd"} {
+				require.Equal(t, scheduler.StatusError, s.Call("exit_plan_mode", map[string]any{"plan_filename": name}).Status, name)
+			}
+			require.Len(t, s.Asked(), asked)
+			require.Equal(t, policy.ModePlan, s.ApprovalMode())
+
+			r = s.Call("exit_plan_mode", map[string]any{"plan_filename": "it.md"})
+			require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
+			require.Contains(t, s.Asked()[asked].Details.Prompt, "# The plan")
+			require.Equal(t, after, s.ApprovalMode())
+		})
+	}
+}
+
+// AR-27: whoever starts in plan mode, and has a rule that leaves it without
+// asking, ends in the default mode.
+func TestPlanModeFromTheStart(t *testing.T) {
+	c := newConfig(t, config.Parameters{ApprovalMode: policy.ModePlan, AllowedTools: []string{"exit_plan_mode"}})
+	require.NoError(t, c.Initialize(t.Context()))
+	dir := filepath.Join(c.TargetDir(), ".fettle", "plans")
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "p.md"), []byte("a plan\n"), 0o644))
+	r := call(t, c, "exit_plan_mode", map[string]any{"plan_filename": "p.md"})
+	require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
+	require.Equal(t, policy.ModeDefault, c.ApprovalMode())
+
+	// Without anybody to ask, and without such a rule, the mode stays.
+	require.NoError(t, c.SetApprovalMode(policy.ModeAutoEdit))
+	r = call(t, c, "enter_plan_mode", map[string]any{})
+	require.Equal(t, fault.NobodyToAsk, r.Result.Error.Code)
+	require.Equal(t, policy.ModeAutoEdit, c.ApprovalMode())
+
+	// What a front end sets is where the way out leads.
+	require.NoError(t, c.SetApprovalMode(policy.ModePlan))
+	require.Equal(t, scheduler.StatusSuccess, call(t, c, "exit_plan_mode", map[string]any{"plan_filename": "p.md"}).Status)
+	require.Equal(t, policy.ModeAutoEdit, c.ApprovalMode())
+}
+
+// TO-18, AR-18: the list is the conversation's own, and a new one begins with
+// none.
+func TestTodos(t *testing.T) {
+	s := configtest.New(t)
+	child := derive(t, s.Config, config.DeriveParameters{})
+	list := func(c *config.Config) []tools.Todo {
+		all, err := c.Todos()
+		require.NoError(t, err)
+		return all
+	}
+	r := s.Call("write_todos", map[string]any{"todos": []map[string]any{{"description": "think", "status": "in_progress"}, {"description": "do", "status": "pending"}}})
+	require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
+	require.Empty(t, s.Asked())
+	want := []tools.Todo{{Description: "think", Status: "in_progress"}, {Description: "do", Status: "pending"}}
+	require.Equal(t, want, r.Result.ReturnDisplay.Todo.Todos)
+	require.Equal(t, want, list(s.Config))
+	require.Empty(t, list(child))
+	_, err := s.StartNewSession("", 0)
+	require.NoError(t, err)
+	require.Empty(t, list(s.Config))
+}
+
+// TO-13: facts go to the user's context file of the layout, all else in it is
+// kept, and no mode but yolo saves one without asking.
+func TestSaveMemory(t *testing.T) {
+	for name, file := range map[string]string{"fettle": ".fettle/FETTLE.md", "gemini": ".gemini/GEMINI.md"} {
+		t.Run(name, func(t *testing.T) {
+			home := t.TempDir()
+			s := configtest.New(t, func(p *config.Parameters) {
+				p.HomeDir, p.ApprovalMode = home, policy.ModeAutoEdit
+				p.Layout, _ = layout.Named(name)
+			})
+			path := filepath.Join(home, filepath.FromSlash(file))
+			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			require.NoError(t, os.WriteFile(path, []byte("# Mine\r\n\r\ntext\r\n"), 0o644))
+			for _, fact := range []string{"Tests run with make.", "The person likes tabs."} {
+				r := s.Call("save_memory", map[string]any{"fact": fact})
+				require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
+			}
+			require.Len(t, s.Asked(), 2)
+			require.Equal(t, path, s.Asked()[0].Details.FilePath)
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.True(t, strings.HasPrefix(string(text), "# Mine\r\n\r\ntext\r\n"), "%q", text)
+			lines := strings.Split(string(text), "\r\n")
+			at := slices.Index(lines, "- Tests run with make.")
+			require.Positive(t, at, "%q", text)
+			require.Equal(t, "- The person likes tabs.", lines[at+1])
+			require.Contains(t, lines, map[string]string{"fettle": "## Fettle Added Memories", "gemini": "## Gemini Added Memories"}[name])
+		})
+	}
+}
+
+// TO-18: the documents are there without a file of them.
+func TestInternalDocs(t *testing.T) {
+	s := configtest.New(t)
+	require.Contains(t, s.Call("get_internal_docs", nil).Result.LLMContent.String(), "policy.md")
+	require.Contains(t, s.Call("get_internal_docs", map[string]any{"path": "policy.md"}).Result.LLMContent.String(), "# Policy")
+	require.Empty(t, s.Asked())
+}
+
+// What nobody could answer is not declared.
+func TestAskUserIsDeclaredWhereSomebodyListens(t *testing.T) {
+	s := configtest.New(t)
+	require.NotContains(t, declared(t, s.Config), "ask_user")
+	sub := bus.Subscribe(t.Context(), s.MessageBus(), func(_ context.Context, _ bus.AskUserRequest) {})
+	require.Contains(t, declared(t, s.Config), "ask_user")
+	sub.Unsubscribe()
+	require.NotContains(t, declared(t, s.Config), "ask_user")
+}
