@@ -1,7 +1,9 @@
 package rulefile_test
 
 import (
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -42,6 +44,25 @@ checker = {type = "in-process", name = "allowed-path"}
 	require.Equal(t, &no, file.Rules[1].Confined)
 	require.Nil(t, file.Rules[2].Confined)
 	require.Equal(t, &no, file.Checkers[0].Confined)
+}
+
+// The examples of the manual hold what their tests say.
+func TestManual(t *testing.T) {
+	manual, err := os.ReadFile("../../../docs/policy.md")
+	require.NoError(t, err)
+	examples := strings.Split(string(manual), "```toml\n")[1:]
+	require.Len(t, examples, 2)
+	for _, example := range examples {
+		example, _, _ = strings.Cut(example, "```")
+		file := parse(t, example)
+		require.NotEmpty(t, file.Tests)
+		e, err := policy.NewEngine(policy.Options{Rules: file.Rules})
+		require.NoError(t, err)
+		for _, test := range file.Tests {
+			test.Call.Dir, test.Call.Roots = "/w", []string{"/w"}
+			require.NoError(t, test.Run(e.Decide))
+		}
+	}
 }
 
 // A mistake in the condition drops what allows, and asks in the place of the

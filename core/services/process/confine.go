@@ -22,8 +22,9 @@ type Confinement struct {
 	// followed then, and leads nowhere else for that command.
 	Writable []string
 	// NoTCP keeps commands from opening TCP connections and from listening for
-	// them. Under Landlock UDP, and with it DNS, and Unix sockets stay open; a
-	// container has no network at all.
+	// them. Under Landlock UDP, and with it DNS, and Unix sockets with a path
+	// stay open; programs of another architecture, as 32-bit ones, are ended by
+	// SIGSYS, since they cannot be watched. A container has no network at all.
 	NoTCP bool
 
 	Program string // of a container: what runs it, as podman

@@ -3,9 +3,6 @@ package process_test
 import (
 	"context"
 	"fmt"
-	"io"
-	"net"
-	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,7 +13,6 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"golang.org/x/sys/unix"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/unprivileged"
@@ -135,6 +131,23 @@ func TestConfinedWrites(t *testing.T) {
 	}
 }
 
+// Pseudo-terminals and shared memory are there where their folders are named.
+func TestConfinedDevices(t *testing.T) {
+	ws := t.TempDir()
+	const shm = "echo x > /dev/shm/fettle-$$ && rm /dev/shm/fettle-$$"
+	const pty = "script -qec 'test -t 0 && stty size' /dev/null"
+	for program, line := range map[string]string{"bash": shm, "script": pty} {
+		if _, err := exec.LookPath(program); err != nil {
+			t.Skip(program + " is not here")
+		}
+		s := newService(t, process.Options{Confinement: landlocked(t, ws)})
+		require.NotZero(t, runIn(t, s, ws, "", line).Code, line)
+		s = newService(t, process.Options{Confinement: landlocked(t, ws, "/dev/shm", "/dev/pts")})
+		r := runIn(t, s, ws, "", line)
+		require.Zero(t, r.Code, "%s: %s", line, r.Text)
+	}
+}
+
 // Programs that keep caches find a folder for them.
 func TestConfinedBuild(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
@@ -213,122 +226,6 @@ func TestConfinedCommandsSignalEachOther(t *testing.T) {
 	require.Len(t, r.Background, 1)
 	r = runIn(t, s, ws, "", "kill "+strconv.Itoa(r.Background[0]))
 	require.Zero(t, r.Code, r.Text)
-}
-
-// TestConfinedNetworkHelper is no test: the commands below run it.
-func TestConfinedNetworkHelper(t *testing.T) {
-	address := os.Getenv("FETTLE_TEST_ADDRESS")
-	var err error
-	switch way := os.Getenv("FETTLE_TEST_WAY"); way {
-	case "":
-		t.Skip("it is for the commands of another test")
-	case "listen":
-		var l net.Listener
-		if l, err = net.Listen("tcp", "127.0.0.1:0"); err == nil {
-			err = l.Close()
-		}
-	case "multipath", "fast open", "fast open message":
-		err = connectBy(way, netip.MustParseAddrPort(address))
-	case "io_uring":
-		if _, _, errno := unix.Syscall(unix.SYS_IO_URING_SETUP, 0, 0, 0); errno == unix.ENOSYS {
-			err = unix.EACCES
-		}
-	default:
-		var c net.Conn
-		if c, err = net.Dial(way, address); err == nil {
-			_, err = c.Write([]byte("hello"))
-			require.NoError(t, c.Close())
-		}
-	}
-	require.NoError(t, err)
-}
-
-// connectBy opens a TCP connection in a way that package net does not.
-func connectBy(way string, to netip.AddrPort) error {
-	protocol := 0
-	if way == "multipath" {
-		protocol = unix.IPPROTO_MPTCP
-	}
-	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, protocol)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(fd) //nolint:errcheck // a test
-	address := &unix.SockaddrInet4{Port: int(to.Port()), Addr: to.Addr().As4()}
-	switch way {
-	case "fast open":
-		return unix.Sendto(fd, []byte("hello"), unix.MSG_FASTOPEN, address)
-	case "fast open message":
-		return unix.Sendmsg(fd, []byte("hello"), nil, address, unix.MSG_FASTOPEN)
-	}
-	return unix.Connect(fd, address)
-}
-
-// TCP is refused by whatever way, other networks are not, and only where that
-// is asked for.
-func TestConfinedNetwork(t *testing.T) {
-	ws := t.TempDir()
-	self, err := os.Executable()
-	require.NoError(t, err)
-	tcp, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer tcp.Close()
-	path := filepath.Join(ws, "s")
-	local, err := net.Listen("unix", path)
-	require.NoError(t, err)
-	defer local.Close()
-	var accepting sync.WaitGroup
-	defer accepting.Wait()
-	for _, l := range []net.Listener{tcp, local} {
-		defer l.Close()
-		accepting.Go(func() {
-			for {
-				c, err := l.Accept()
-				if err != nil {
-					return
-				}
-				_, _ = io.Copy(io.Discard, c)
-				_ = c.Close()
-			}
-		})
-	}
-	udp, err := net.ListenPacket("udp", "127.0.0.1:0")
-	require.NoError(t, err)
-	defer udp.Close()
-
-	try := func(s *process.Service, way, address string) process.Result {
-		return runIn(t, s, ws, "", fmt.Sprintf("FETTLE_TEST_WAY='%s' FETTLE_TEST_ADDRESS='%s' %s -test.run='^TestConfinedNetworkHelper$'", way, address, self))
-	}
-	free := landlocked(t, ws)
-	closed := free
-	closed.NoTCP = true
-	if err := closed.Check(t.Context()); err != nil {
-		t.Skip(err)
-	}
-	plain := newService(t, process.Options{})
-	for name, c := range map[string]process.Confinement{"free": free, "closed": closed} {
-		t.Run(name, func(t *testing.T) {
-			s := newService(t, process.Options{Confinement: c})
-			for _, way := range []string{"tcp", "listen", "multipath", "fast open", "fast open message", "io_uring"} {
-				r := try(s, way, tcp.Addr().String())
-				if c.NoTCP {
-					require.NotZero(t, r.Code, "%s: %s", way, r.Text)
-					require.Regexp(t, "permission denied|protocol not supported|operation not supported", r.Text, way)
-					continue
-				}
-				require.Equal(t, try(plain, way, tcp.Addr().String()).Code, r.Code, "%s: %s", way, r.Text)
-			}
-			require.Equal(t, c.NoTCP, runIn(t, s, ws, "", fmt.Sprintf("echo > /dev/tcp/127.0.0.1/%d", tcp.Addr().(*net.TCPAddr).Port)).Code != 0)
-			r := try(s, "unix", path)
-			require.Zero(t, r.Code, r.Text)
-			r = try(s, "udp", udp.LocalAddr().String())
-			require.Zero(t, r.Code, r.Text)
-			b := make([]byte, 10)
-			n, _, err := udp.ReadFrom(b)
-			require.NoError(t, err)
-			require.Equal(t, "hello", string(b[:n]))
-		})
-	}
 }
 
 // The program itself stays free, in all its threads.
