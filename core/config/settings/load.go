@@ -73,6 +73,7 @@ type Result struct {
 	EnvFiles []string
 
 	origins map[string][]Origin
+	values  map[string]any
 }
 
 // Load reads all layers (CF-01). What is absent is left out, and a mistake
@@ -110,7 +111,7 @@ func Load(ctx context.Context, o Options) (*Result, error) {
 	all = append(slices.Insert(all, stronger, environment), flags)
 
 	m := merge(o, all)
-	r.Settings, r.Problems, r.origins = m.settings, m.problems, m.origins
+	r.Settings, r.Problems, r.origins, r.values = m.settings, m.problems, m.origins, values(m.settings)
 	return r, nil
 }
 

@@ -31,5 +31,5 @@ func (r *Result) Origins(key string) []Origin {
 }
 
 // Value returns the value in force of a key as JSON holds it, nil where none is
-// given and there is no default.
-func (r *Result) Value(key string) any { return values(r.Settings)[key] }
+// given and there is no default. It is not to be changed.
+func (r *Result) Value(key string) any { return r.values[key] }

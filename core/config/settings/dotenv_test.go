@@ -1,0 +1,88 @@
+package settings_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/config/settings"
+)
+
+// The first file on the way holds; what is set already stays.
+func TestDotenvOrder(t *testing.T) {
+	m := newMachine(t)
+	m.ProjectDir = m.path("above/project/sub")
+	require.NoError(t, os.MkdirAll(m.ProjectDir, 0o755))
+	files := []string{
+		"above/project/sub/.fettle/.env", "above/project/sub/.env", "above/project/.fettle/.env", "above/project/.env",
+		"above/.fettle/.env", "above/.env", "home/.fettle/.env", "home/.env",
+	}
+	for _, f := range files {
+		m.write(f, "WHO="+f+"\nSET=file\nFETTLE_MODEL="+f+"\n")
+	}
+	m.Environ = []string{"SET=process"}
+	m.Trusted = true
+	for _, f := range files {
+		r := m.clean()
+		require.Equal(t, map[string]string{"WHO": f, "FETTLE_MODEL": f}, r.Env)
+		require.Equal(t, []string{m.path(f)}, r.EnvFiles)
+		require.Equal(t, f, r.Settings.Model.Name)
+		require.Equal(t, "the variable FETTLE_MODEL in "+m.path(f), r.Origins("model.name")[0].Source)
+		require.NoError(t, os.Remove(m.path(f)))
+	}
+	require.Empty(t, m.clean().Env)
+}
+
+// A plain file of the project gives no excluded variables, and with
+// ignoreLocalEnv nothing; the settings folder's gives all.
+func TestDotenvExclusions(t *testing.T) {
+	m := newMachine(t)
+	m.Trusted = true
+	m.user(`{"advanced": {"excludedEnvVars": ["MINE", "$NAME"]}}`)
+	m.Environ = []string{"NAME=NAMED"}
+	m.write("project/.env", "DEBUG=1\nMINE=1\nNAMED=1\nOTHER=1\n")
+	require.Equal(t, map[string]string{"OTHER": "1"}, m.clean().Env)
+	m.write("home/.env", "DEBUG=2")
+	m.user(`{"advanced": {"ignoreLocalEnv": true}}`)
+	require.Equal(t, map[string]string{"DEBUG": "2"}, m.clean().Env)
+	m.write("project/.fettle/.env", "DEBUG=3\n")
+	require.Equal(t, map[string]string{"DEBUG": "3"}, m.clean().Env)
+}
+
+// CF-09: a folder that is not trusted gives a few variables only, and does not
+// keep the user's own file from being read.
+func TestDotenvOfStrangers(t *testing.T) {
+	m := newMachine(t)
+	m.write("project/.fettle/.env", "GEMINI_API_KEY=of the folder\n")
+	m.write("project/.env", "GEMINI_API_KEY=ab c$(evil)-1\nGOOGLE_API_KEY=theirs\nFETTLE_APPROVAL_MODE=yolo\nLD_PRELOAD=x\nFETTLE_TRUST_WORKSPACE=true\n")
+	m.write("home/.fettle/.env", "GOOGLE_API_KEY=mine\nFETTLE_SANDBOX=landlock\nFETTLE_TRUST_WORKSPACE=true\n")
+	r := m.load()
+	require.Equal(t, map[string]string{"GEMINI_API_KEY": "abcevil-1", "GOOGLE_API_KEY": "mine", "FETTLE_SANDBOX": "landlock"}, r.Env)
+	require.Equal(t, []string{m.path("home/.fettle/.env"), m.path("project/.env")}, r.EnvFiles)
+	require.Equal(t, "default", r.Settings.General.DefaultApprovalMode)
+	require.Equal(t, settings.SandboxLandlock, r.Settings.Tools.Sandbox.Kind())
+	require.Len(t, r.Problems, 2)
+	for _, p := range r.Problems {
+		require.Equal(t, settings.KindVariable, p.Kind)
+		require.Contains(t, p.Message, "FETTLE_TRUST_WORKSPACE")
+	}
+}
+
+// What a file may look like.
+func TestDotenvForm(t *testing.T) {
+	m := newMachine(t)
+	m.write("home/.env", "\ufeff# comment\r\nA=1\r\nexport B = two words  # not this\nC='#$A\\n'\nD=\"x\\ny\\\"z\" # c\nE=\"two\nlines\"\nF=\nG=`a'b`\n"+
+		"no assignment\n=x\n1X=2\nH.i-j=3\nA=last\n  K=\"open\nL=p#q\n")
+	require.Equal(t, map[string]string{
+		"A": "last", "B": "two words", "C": `#$A\n`, "D": "x\ny\"z", "E": "two\nlines", "F": "", "G": "a'b", "H.i-j": "3", "K": "\"open", "L": "p",
+	}, m.clean().Env)
+}
+
+// Texts of settings see what the file gives.
+func TestDotenvInTexts(t *testing.T) {
+	m := newMachine(t)
+	m.write("home/.env", "KEY=k")
+	m.user(`{"web": {"search": {"headers": {"X-Key": "$KEY"}}}}`)
+	require.Equal(t, map[string]string{"X-Key": "k"}, m.clean().Settings.Web.Search.Headers)
+}
