@@ -98,7 +98,7 @@ func TestConfinedNetwork(t *testing.T) {
 	defer udp.Close()
 
 	try := func(s *process.Service, way, address string) process.Result {
-		return runIn(t, s, ws, "", fmt.Sprintf("FETTLE_TEST_WAY='%s' FETTLE_TEST_ADDRESS='%s' %s -test.run='^TestConfinedNetworkHelper$'", way, address, self))
+		return runIn(t, s, ws, "", fmt.Sprintf("GORACE=atexit_sleep_ms=0 FETTLE_TEST_WAY='%s' FETTLE_TEST_ADDRESS='%s' %s -test.run='^TestConfinedNetworkHelper$'", way, address, self))
 	}
 	free := landlocked(t, ws)
 	closed := free
