@@ -36,8 +36,9 @@ type Search struct {
 	// MaxBytes is how much text to give. Zero or less: 256 KiB.
 	MaxBytes int
 	// MayShow says whether anything of a file may be given (PR-29). It is asked
-	// about files with a match alone, once each, from several goroutines at
-	// once. Nil: all may.
+	// once each about Start, if that is a file, before it is searched, and about
+	// files below it at their first match, from several goroutines at once. Nil:
+	// all may.
 	MayShow func(p workspace.Path) bool
 }
 
@@ -62,7 +63,7 @@ type Results struct {
 	More       bool // a limit ended the search: what comes after the last match was not looked at, or not given
 	Binary     int  // files left out because they are not text
 	Unreadable int  // files that could not be read
-	Withheld   int  // files with a match of which MayShow let nothing be given
+	Withheld   int  // files of which MayShow let nothing be given: Start, or those with a match
 	Tally      Tally
 }
 
@@ -179,6 +180,9 @@ func (f *Finder) searchFile(ctx context.Context, s Search, info workspace.Info) 
 	if !info.Mode.IsRegular() {
 		return Results{}, fault.New(fault.NotARegularFile, "discovery.search", "Not a regular file: "+s.Start.String()+".", "Name a file or a folder.")
 	}
+	if s.MayShow != nil && !s.MayShow(s.Start) {
+		return Results{Withheld: 1}, nil
+	}
 	file, err := f.files.OpenRead(s.Start)
 	if err != nil {
 		return Results{}, err
@@ -186,9 +190,6 @@ func (f *Finder) searchFile(ctx context.Context, s Search, info workspace.Info) 
 	defer file.Close() //nolint:errcheck // only read
 	scan := s.scanner(ctx)
 	scan.most, scan.budget = min(s.PerFile, s.Total), s.MaxBytes
-	if s.MayShow != nil {
-		scan.mayShow = func() bool { return s.MayShow(s.Start) }
-	}
 	found, err := scan.scan(file)
 	if ctx.Err() != nil {
 		return Results{}, cancelled(ctx.Err())
@@ -196,12 +197,10 @@ func (f *Finder) searchFile(ctx context.Context, s Search, info workspace.Info) 
 	if err != nil {
 		return Results{}, fault.Wrap(fault.ReadContentFailure, "discovery.search", "The file cannot be read: "+s.Start.String()+".", "Check the state of the disk, then try again.", err)
 	}
+	found = found.cut(scan.most, s.MaxBytes)
 	results := Results{Matches: found.matches, More: found.more}
 	if found.binary {
 		results.Binary = 1
-	}
-	if found.withheld {
-		results.Withheld = 1
 	}
 	if found.matches > 0 {
 		results.Files = []FileMatches{{s.Start, found.lines, found.matches, found.more}}

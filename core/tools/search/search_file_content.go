@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -21,19 +22,25 @@ type SearchFileContentParams struct {
 	NamesOnly         bool   `json:"names_only,omitempty" jsonschema_description:"Return only the paths of the files with a match. Default: false."`
 	CaseSensitive     bool   `json:"case_sensitive,omitempty" jsonschema_description:"Mind the case of letters. Default: false."`
 	FixedStrings      bool   `json:"fixed_strings,omitempty" jsonschema_description:"Take pattern as plain text. Default: false."`
-	Context           int    `json:"context,omitempty" jsonschema:"minimum=0,maximum=100" jsonschema_description:"How many lines to show before and after each match. Default: 0."`
+	Context           *int   `json:"context,omitempty" jsonschema:"minimum=0,maximum=100" jsonschema_description:"How many lines to show before and after each match. Default: 50 if there is one match, 15 if there are two or three, else 0."`
 	MaxMatchesPerFile int    `json:"max_matches_per_file,omitempty" jsonschema:"minimum=1" jsonschema_description:"How many matches to show of one file. Default: no limit of its own."`
 	TotalMaxMatches   int    `json:"total_max_matches,omitempty" jsonschema:"minimum=1" jsonschema_description:"How many matches to show in all. Default: 100."`
 }
 
 const (
 	defaultMatches = 100
+	// So many lines are shown around a single match, and around each of two or
+	// three, where none were asked for.
+	aroundOne, aroundFew, few = 50, 15, 3
+	// aroundBytes is how much text of a file that may be.
+	aroundBytes = 16 << 10
 	// maxBytes caps the text of one answer.
 	maxBytes = 256 << 10
 )
 
 const searchDescription = "Searches the text of files for lines that match a regular expression and returns them with their line numbers, by file, sorted by path. " +
 	"Long lines are shown around the match. Binary files, and files that ignore rules cover, are left out; name an ignored file or folder with dir_path to search it. " +
+	"Files that read_file may not show, or not without asking, are left out too, and counted under withheld. " +
 	"What it shows does not count as having read a file, so read it with read_file before you change it."
 
 func newSearchFileContent() (*Factory, error) {
@@ -88,8 +95,9 @@ type searchResult struct {
 	More     bool         `json:"more,omitempty"` // a limit left matches out
 	Binary   int          `json:"binary,omitempty"`
 	Failed   int          `json:"failed,omitempty"`   // files that could not be read
-	Withheld int          `json:"withheld,omitempty"` // files with a match that read_file may not show (PR-29)
+	Withheld int          `json:"withheld,omitempty"` // files left out as read_file may not show them (PR-29)
 	left
+	odd bool // a name is not valid UTF-8
 }
 
 type fileResult struct {
@@ -126,17 +134,16 @@ func (c *searchFileContent) Execute(ctx context.Context, _ tools.Output) (tools.
 		total = defaultMatches
 	}
 	out := searchResult{Files: []fileResult{}}
-	bytes, odd := maxBytes, false
+	var files []discovery.FileMatches
+	bytes := maxBytes
 	for _, place := range c.places {
 		if out.Matches >= total || bytes <= 0 {
 			out.More = true
 			break
 		}
-		r, err := c.services.Finder.Search(ctx, discovery.Search{
-			Pattern: c.pattern, Start: place, Include: c.p.IncludePattern, Exclude: c.p.ExcludePattern,
-			Context: c.p.Context, NamesOnly: c.p.NamesOnly, PerFile: c.p.MaxMatchesPerFile,
-			Total: total - out.Matches, MaxBytes: bytes, MayShow: c.services.Visible.MayShow,
-		})
+		s := c.search(place)
+		s.Total, s.MaxBytes = total-out.Matches, bytes
+		r, err := c.services.Finder.Search(ctx, s)
 		if err != nil {
 			return tools.Fail(asFault(ctx, "search.search_file_content", fault.GrepExecutionError, err)), nil
 		}
@@ -148,20 +155,17 @@ func (c *searchFileContent) Execute(ctx context.Context, _ tools.Output) (tools.
 		out.Withheld += r.Withheld
 		out.add(r.Tally)
 		for _, file := range r.Files {
-			name := file.Path.String()
-			odd = odd || !utf8.ValidString(name)
-			f := fileResult{FilePath: valid(name), More: file.More && !c.p.NamesOnly}
-			for _, line := range file.Lines {
-				f.Lines = append(f.Lines, lineResult{line.Number, line.Text, !line.Match})
-				bytes -= len(line.Text)
-			}
-			out.Files = append(out.Files, f)
+			bytes -= size(file.Lines)
+			files = append(files, file)
 		}
 	}
-	c.explain(&out)
-	if odd {
-		out.note(noteNames)
+	if err := c.surround(ctx, &out, files); err != nil {
+		return tools.Fail(asFault(ctx, "search.search_file_content", fault.GrepExecutionError, err)), nil
 	}
+	for _, file := range files {
+		out.show(file, c.p.NamesOnly)
+	}
+	c.explain(&out)
 	content, err := tools.JSON(out)
 	display := "Found " + counted(out.Matches, "match", "matches")
 	if out.More {
@@ -170,11 +174,69 @@ func (c *searchFileContent) Execute(ctx context.Context, _ tools.Output) (tools.
 	return tools.Result{LLMContent: content, ReturnDisplay: tools.TextDisplay(display)}, err
 }
 
+// search returns what to look for in a place.
+func (c *searchFileContent) search(place workspace.Path) discovery.Search {
+	s := discovery.Search{
+		Pattern: c.pattern, Start: place, Include: c.p.IncludePattern, Exclude: c.p.ExcludePattern,
+		NamesOnly: c.p.NamesOnly, PerFile: c.p.MaxMatchesPerFile, MaxBytes: maxBytes, MayShow: c.services.Visible.MayShow,
+	}
+	if c.p.Context != nil {
+		s.Context = *c.p.Context
+	}
+	return s
+}
+
+// surround shows more of a few matches, for which nobody has said how much to
+// show, by searching their files once more. What has changed meanwhile, or has
+// very long lines around it, stays as it was found.
+func (c *searchFileContent) surround(ctx context.Context, out *searchResult, files []discovery.FileMatches) error {
+	cut := func(f discovery.FileMatches) bool { return f.More }
+	if c.p.Context != nil || c.p.NamesOnly || out.More || out.Matches > few || slices.ContainsFunc(files, cut) {
+		return nil
+	}
+	for i, file := range files {
+		s := c.search(file.Path)
+		s.Include, s.Exclude = "", ""
+		if s.Context = aroundFew; out.Matches == 1 {
+			s.Context = aroundOne
+		}
+		r, err := c.services.Finder.Search(ctx, s)
+		if ctx.Err() != nil {
+			return err
+		}
+		if err == nil && len(r.Files) == 1 && r.Matches == file.Matches && size(r.Files[0].Lines) <= aroundBytes {
+			files[i] = r.Files[0]
+		}
+	}
+	return nil
+}
+
+func size(lines []discovery.Line) (bytes int) {
+	for _, line := range lines {
+		bytes += len(line.Text)
+	}
+	return bytes
+}
+
+// show adds what was found in a file.
+func (r *searchResult) show(file discovery.FileMatches, nameOnly bool) {
+	name := file.Path.String()
+	r.odd = r.odd || !utf8.ValidString(name)
+	f := fileResult{FilePath: valid(name), More: file.More && !nameOnly}
+	for _, line := range file.Lines {
+		f.Lines = append(f.Lines, lineResult{line.Number, line.Text, !line.Match})
+	}
+	r.Files = append(r.Files, f)
+}
+
 // explain says what a model should know of what it does not see.
 func (c *searchFileContent) explain(out *searchResult) {
 	if out.Withheld > 0 {
-		out.note(counted(out.Withheld, "file with a match is", "files with matches are") +
-			" left out, as read_file may not show them, or not without asking.")
+		out.note(counted(out.Withheld, "file is", "files are") +
+			" left out, as read_file may not show them, or not without asking: call it for such a file, so that somebody can be asked.")
+	}
+	if out.odd {
+		out.note(noteNames)
 	}
 	switch {
 	case out.More:

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -285,6 +286,9 @@ func TestSearchFileContent(t *testing.T) {
 		"none":            {args{"pattern": "absent"}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
+			if tt.call["context"] == nil {
+				tt.call["context"] = 0
+			}
 			got, a := w.shown(search.SearchFileContent, tt.call)
 			require.Equal(t, tt.want, got)
 			require.Equal(t, tt.want == nil, strings.Contains(a.Notice, "No line matches"))
@@ -295,6 +299,47 @@ func TestSearchFileContent(t *testing.T) {
 	require.Equal(t, 1, a.Binary)
 	require.Contains(t, a.Notice, "dir_path")
 	require.Equal(t, []string{w.path(".gitignore") + `:1: "*.log"`}, a.IgnoredBy)
+}
+
+// A single match is shown with the 50 lines around it, two or three with 15
+// each, unless somebody says otherwise or lines are very long.
+func TestContextOfItsOwn(t *testing.T) {
+	var numbered, long strings.Builder
+	for i := range 200 {
+		fmt.Fprintf(&numbered, "line %d\n", i+1)
+		fmt.Fprintf(&long, "%s %d\n", strings.Repeat("x", 1000), i+1)
+	}
+	w := newWorld(t, map[string]string{"a": numbered.String(), "sub/b": numbered.String(), "long": long.String()})
+	for name, tt := range map[string]struct {
+		call         args
+		lines, match int
+	}{
+		"one":             {args{"pattern": "^line 100$", "dir_path": "a"}, 101, 1},
+		"at the end":      {args{"pattern": "^line 200$", "dir_path": "a"}, 51, 1},
+		"two files":       {args{"pattern": "^line 100$"}, 62, 2},
+		"three":           {args{"pattern": "^line (1|100|200)$", "dir_path": "a"}, 16 + 31 + 16, 3},
+		"close together":  {args{"pattern": "^line 10[0-2]$", "dir_path": "a"}, 33, 3},
+		"four":            {args{"pattern": "^line 10[0-3]$", "dir_path": "a"}, 4, 4},
+		"asked for none":  {args{"pattern": "^line 100$", "dir_path": "a", "context": 0}, 1, 1},
+		"asked for two":   {args{"pattern": "^line 100$", "dir_path": "a", "context": 2}, 5, 1},
+		"limited":         {args{"pattern": "^line 10", "total_max_matches": 1}, 1, 1},
+		"limited by file": {args{"pattern": "^line 10", "dir_path": "sub", "max_matches_per_file": 1}, 1, 1},
+		"included":        {args{"pattern": "^line 100$", "include_pattern": "sub/*"}, 101, 1},
+		"long lines":      {args{"pattern": " 100$", "dir_path": "long"}, 1, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, a := w.shown(search.SearchFileContent, tt.call)
+			require.Len(t, got, tt.lines)
+			require.Equal(t, tt.match, a.Matches)
+			require.Equal(t, tt.match, len(slices.DeleteFunc(got, func(l string) bool { return strings.Contains(l, "-line") })))
+		})
+	}
+	got, _ := w.shown(search.SearchFileContent, args{"pattern": "^line 3$", "dir_path": "a", "names_only": true})
+	require.Equal(t, []string{"a"}, got)
+	w.visible = func(p workspace.Path) bool { return p.Rel() == "a" }
+	got, a := w.shown(search.SearchFileContent, args{"pattern": "^line 100$"})
+	require.Len(t, got, 101)
+	require.Equal(t, 1, a.Withheld)
 }
 
 // One answer has 100 matches by default, and 256 KiB of text.
@@ -350,6 +395,9 @@ func TestWhatMayNotBeShown(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			clear(asked)
+			if tt.call["context"] == nil {
+				tt.call["context"] = 0
+			}
 			got, a := w.shown(search.SearchFileContent, tt.call)
 			require.Equal(t, tt.want, got)
 			require.Equal(t, len(tt.want), a.Matches)
