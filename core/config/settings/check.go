@@ -176,8 +176,9 @@ func (l *layerOf) wrong(e *entry, at, what, cut string) {
 	default:
 		p.Message = fmt.Sprintf("The value %s is not %s; it has no effect.", quote(e.written), e.key.Expected)
 	}
-	if e.key.Project.protects() && cut == "" {
-		if v, ok := e.key.closed(); ok {
+	if e.key.Project.protects() {
+		v, ok := e.key.closed()
+		if p.Open = !ok; ok && cut == "" {
 			p.Message += fmt.Sprintf(" As the key protects you, %s holds instead.", quote(v))
 		}
 	}
@@ -228,10 +229,12 @@ func (l *layerOf) refuse(n *node, e *entry, path, why string) {
 	if n.path == "tools.sandbox" {
 		stand = n.below["command"]
 	}
+	p.Open = stand.key == nil || stand.key.Project.protects()
 	if stand.key != nil {
 		if v, ok := stand.key.closed(); ok {
 			e.key, e.written, e.value = stand.key, v, v
 			l.entries[e.key.Path] = e
+			p.Open = false
 			p.Message += " As the key protects you, it is taken as one that lets nothing through."
 		}
 	}

@@ -45,7 +45,7 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, a Advanced)
 		}
 		if err != nil {
 			p := unread(File{LayerEnvironment, path}, err)
-			p.Severity, p.Kind = Warning, KindVariable
+			p.Severity, p.Kind, p.Open = Warning, KindVariable, false
 			found.problems = append(found.problems, p)
 			return false
 		}

@@ -136,7 +136,7 @@ func invalidAt(data []byte) int {
 // unread is the problem of a file that cannot be read or understood.
 func unread(f File, err error) Problem {
 	p := Problem{
-		Source: f.Path, Layer: f.Layer, Kind: KindFileRead, Severity: Error,
+		Source: f.Path, Layer: f.Layer, Kind: KindFileRead, Severity: Error, Open: true,
 		Remedy: "Make it one that you may read, or remove it.",
 	}
 	cause := err

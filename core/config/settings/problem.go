@@ -46,6 +46,7 @@ type Problem struct {
 	Severity Severity `json:"severity"`           //
 	Expected string   `json:"expected,omitempty"` // of a wrong value: what the key takes
 	Nearest  string   `json:"nearest,omitempty"`  // of an unknown key: one that may be meant
+	Open     bool     `json:"open,omitempty"`     // what is not in force may have been a protection, and nothing stands in for it
 	Message  string   `json:"message"`            // what is wrong and what that leaves in force, in sentences
 	Remedy   string   `json:"remedy,omitempty"`   // what to do; "" if there is nothing
 }

@@ -110,7 +110,8 @@ func TestProblems(t *testing.T) {
 			require.Contains(t, got.String(), tt.mentions)
 			require.Equal(t, path, got.Source)
 			require.Equal(t, settings.LayerUser, got.Layer)
-			got.Source, got.Layer, got.Message, got.Remedy = "", "", "", ""
+			require.Equal(t, got.Line == 0 || got.Key == "" || got.Key == "web", got.Open)
+			got.Source, got.Layer, got.Message, got.Remedy, got.Open = "", "", "", "", false
 			require.Equal(t, tt.want, got)
 			require.Contains(t, r.Settings.Tools.Exclude, "edit")
 		})

@@ -80,7 +80,7 @@ func TestSetRefuses(t *testing.T) {
 		"half a number":         {"{}", "general.maxAttempts", 1.5, "a whole number from 1 to 10"},
 		"a wrong server":        {"{}", "mcpServers", map[string]any{"s": map[string]any{"args": "x"}}, "mcpServers.s.args"},
 		"a wrong key of one":    {"{}", "mcpServers", map[string]any{"s": map[string]any{"comand": "x"}}, "mcpServers.s.comand"},
-		"a group":               {"{}", "tools", "x", "Name one of its keys, as tools.sandbox.enabled."},
+		"a group":               {"{}", "tools", "x", "Name one of its keys, as tools.core."},
 		"a broken file":         {"{\n  \"a\": }", "useWriteTodos", true, "settings.json:2:8: It is no settings file"},
 		"a group that is none":  {"{\n\"tools\": 5}", "tools.core", []string{}, "tools in line 2 should be an object"},
 		"a group in it is none": {"{\"tools\": {\"shell\": true}}", "tools.shell.pager", "x", "tools.shell in line 1 should be an object"},

@@ -47,12 +47,12 @@ type General struct {
 	// plan makes no change, yolo asks nothing.
 	DefaultApprovalMode string `json:"defaultApprovalMode" jsonschema:"enum=default,enum=auto_edit,enum=autoEdit,enum=plan,enum=yolo" set:"project=stricter,env=APPROVAL_MODE"`
 	// The editor that is opened to change a proposed edit.
-	PreferredEditor string        `json:"preferredEditor" set:"project=trusted,unused"`
-	Checkpointing   Checkpointing `json:"checkpointing"`
+	PreferredEditor string `json:"preferredEditor" set:"project=trusted,unused"`
 	// How often a request to a model is tried, the first time included.
 	MaxAttempts int `json:"maxAttempts" jsonschema:"minimum=1,maximum=10" set:"project=lower,unused"`
 	// Whether a request that failed on the way to the model is tried again.
 	RetryFetchErrors bool             `json:"retryFetchErrors" set:"project=free,unused"`
+	Checkpointing    Checkpointing    `json:"checkpointing"`
 	SessionRetention SessionRetention `json:"sessionRetention"`
 }
 

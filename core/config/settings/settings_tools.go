@@ -2,8 +2,6 @@ package settings
 
 // Tools are settings of the tools and of what they may do.
 type Tools struct {
-	Sandbox Sandbox `json:"sandbox"`
-	Shell   Shell   `json:"shell"`
 	// The built-in tools to register, exactly, as name or name(arguments). Not given: the default set.
 	Core []string `json:"core" set:"project=within"`
 	// Tools that run without asking, as name, or run_shell_command(git status) for commands that begin so.
@@ -21,7 +19,9 @@ type Tools struct {
 	// How many characters of a tool's output a model is given. 0 or less: all.
 	TruncateToolOutputThreshold int `json:"truncateToolOutputThreshold" set:"project=lower,unused"`
 	// Whether reads are not remembered: no placeholders, no prior-read checks. Hashes still hold.
-	FileReadCacheDisabled bool `json:"fileReadCacheDisabled" set:"project=false,env=FILE_READ_CACHE_DISABLED"`
+	FileReadCacheDisabled bool    `json:"fileReadCacheDisabled" set:"project=false,env=FILE_READ_CACHE_DISABLED"`
+	Sandbox               Sandbox `json:"sandbox"`
+	Shell                 Shell   `json:"shell"`
 }
 
 // Sandbox says what confines shell commands. In a file it may also be given as
