@@ -2,7 +2,9 @@ package process
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -18,8 +20,8 @@ type Confinement struct {
 	Kind ConfinementKind
 
 	// Writable are absolute folders in which commands may write, beside their
-	// temporary folder; each must be there when a command is started. A link is
-	// followed then, and leads nowhere else for that command.
+	// temporary folder; each must be there when a command is started, and lead
+	// where it led when the first was.
 	Writable []string
 	// NoTCP keeps commands from opening TCP connections and from listening for
 	// them. Under Landlock UDP, and with it DNS, and Unix sockets with a path
@@ -107,20 +109,23 @@ func (c Confinement) folders() error {
 	}
 	for _, folder := range c.Writable {
 		if !filepath.IsAbs(folder) {
-			return badFolder(folder, fmt.Errorf("its path is not absolute"))
+			return badFolder(folder, errors.New("its path is not absolute"))
 		}
 		info, err := os.Stat(folder)
 		switch {
 		case err != nil:
 			return badFolder(folder, err)
 		case !info.IsDir():
-			return badFolder(folder, fmt.Errorf("it is no folder"))
+			return badFolder(folder, errors.New("it is no folder"))
 		}
 	}
 	return nil
 }
 
 func badFolder(folder string, why error) error {
+	if e := (*fs.PathError)(nil); errors.As(why, &e) {
+		why = e.Err
+	}
 	return fault.Wrap(fault.InvalidConfig, confining,
 		fmt.Sprintf("Commands are to write in %s, which cannot be used: %v.", folder, why),
 		"Make the folder, or take it out of those that commands may write in.", why)

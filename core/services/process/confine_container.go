@@ -70,9 +70,13 @@ func (b *container) begin(cmd *exec.Cmd) error {
 	if err != nil {
 		return err
 	}
+	real, err := b.s.scratch.writable(c.Writable)
+	if err != nil {
+		return err
+	}
 	dir, err := b.s.scratch.folder()
 	if err == nil {
-		err = shareable(dir, cmd.Dir)
+		err = shareable(append(real, dir, cmd.Dir)...)
 	}
 	if err != nil {
 		return err
@@ -92,7 +96,7 @@ func (b *container) begin(cmd *exec.Cmd) error {
 		args = append(args, "-t")
 	}
 	args = append(args, b.user(dir)...)
-	args = append(args, b.mounts(dir, cmd.Dir)...)
+	args = append(args, b.mounts(real, dir, cmd.Dir)...)
 	for _, variable := range append(b.variables(cmd.Env), temporary(dir)...) {
 		args = append(args, "-e", variable)
 	}
@@ -118,25 +122,23 @@ func isTerminal(f *os.File) bool {
 }
 
 // mounts returns the options that share folders with the container, at the same
-// paths. /tmp is the container's own.
-func (b *container) mounts(temporary, dir string) []string {
+// paths. real are where the writable ones lead. /tmp is the container's own.
+func (b *container) mounts(real []string, temporary, dir string) []string {
 	folders := []string{temporary}
-	for _, folder := range b.s.o.Confinement.Writable {
-		folders = append(folders, filepath.Clean(folder))
-	}
-	slices.Sort(folders)
-	folders = slices.Compact(folders)
-	var args []string
-	if !slices.Contains(folders, "/tmp") {
-		args = append(args, "--tmpfs", "/tmp")
-	}
-	for _, folder := range folders {
-		args = append(args, "-v", folder+":"+folder)
+	volumes := []string{"-v", temporary + ":" + temporary}
+	for i, folder := range b.s.o.Confinement.Writable {
+		if folder = filepath.Clean(folder); !slices.Contains(folders, folder) {
+			folders = append(folders, folder)
+			volumes = append(volumes, "-v", real[i]+":"+folder)
+		}
 	}
 	if !holds(folders, dir) {
-		args = append(args, "-v", dir+":"+dir+":ro")
+		volumes = append(volumes, "-v", dir+":"+dir+":ro")
 	}
-	return append(args, "-w", dir)
+	if !slices.Contains(folders, "/tmp") {
+		volumes = append([]string{"--tmpfs", "/tmp"}, volumes...)
+	}
+	return append(volumes, "-w", dir)
 }
 
 // variables returns the variables of a command that are not the machine's.

@@ -31,7 +31,11 @@ func (l landlocked) begin(cmd *exec.Cmd) error {
 	if err != nil {
 		return err
 	}
-	ruleset, err := newRuleset(c, dir)
+	folders, err := l.s.scratch.writable(c.Writable)
+	if err != nil {
+		return err
+	}
+	ruleset, err := newRuleset(append(folders, dir), c.NoTCP)
 	if err != nil {
 		return err
 	}
@@ -177,14 +181,14 @@ func judgeLandlock(abi int, err error, noTCP bool) error {
 // reached through them.
 var writableDevices = [...]string{"null", "zero", "full", "random", "urandom", "tty", "ptmx"}
 
-// newRuleset returns a descriptor of the rules for a command with a temporary
-// folder.
-func newRuleset(c *Confinement, temporary string) (ruleset int, err error) {
+// newRuleset returns a descriptor of the rules for commands that may write in
+// some folders, which are named without links.
+func newRuleset(writable []string, noTCP bool) (ruleset int, err error) {
 	abi, err := landlockABI()
 	if err != nil {
 		return -1, refused("landlock", err)
 	}
-	a := attributes(abi, c.NoTCP)
+	a := attributes(abi, noTCP)
 	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&a)), unsafe.Sizeof(a), 0)
 	if errno != 0 {
 		return -1, refused("landlock", errno)
@@ -196,10 +200,7 @@ func newRuleset(c *Confinement, temporary string) (ruleset int, err error) {
 		}
 	}()
 	allowed := a.Handled_access_fs &^ devices
-	for _, folder := range append([]string{temporary}, c.Writable...) {
-		if !filepath.IsAbs(folder) {
-			return -1, badFolder(folder, errors.New("its path is not absolute"))
-		}
+	for _, folder := range writable {
 		if err := allow(ruleset, folder, unix.O_DIRECTORY, allowed); err != nil {
 			return -1, badFolder(folder, err)
 		}
@@ -213,10 +214,12 @@ func newRuleset(c *Confinement, temporary string) (ruleset int, err error) {
 	return ruleset, nil
 }
 
-// allow adds the rule that access is allowed to what path leads to now, and to
-// all below it.
-func allow(ruleset int, path string, flags int, access uint64) error {
-	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC|flags, 0)
+// allow adds the rule that access is allowed to what path, which has no links,
+// leads to now, and to all below it.
+func allow(ruleset int, path string, flags uint64, access uint64) error {
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
+		Flags: unix.O_PATH | unix.O_CLOEXEC | flags, Resolve: unix.RESOLVE_NO_SYMLINKS,
+	})
 	if err != nil {
 		return err
 	}

@@ -352,6 +352,34 @@ func TestConfinedFolders(t *testing.T) {
 	require.NoFileExists(t, started)
 }
 
+// A command that may write beside a writable folder cannot have a link to
+// another place in its stead, neither for the kernel nor for a container.
+func TestConfinedFolderReplaced(t *testing.T) {
+	for _, kind := range []process.ConfinementKind{process.Landlock, process.Container} {
+		t.Run(string(kind), func(t *testing.T) {
+			ws, out := t.TempDir(), t.TempDir()
+			sub := filepath.Join(ws, "sub")
+			require.NoError(t, os.Mkdir(sub, 0o700))
+			var s *process.Service
+			if kind == process.Landlock {
+				s = newService(t, process.Options{Confinement: landlocked(t, ws, sub)})
+			} else {
+				c := newContained(t, process.Options{Confinement: process.Confinement{Writable: []string{ws, sub}}})
+				s = c.Service
+			}
+			require.Zero(t, runIn(t, s, ws, out, "mv sub kept && ln -s $OUT sub").Code)
+			_, err := s.Run(t.Context(), process.Command{Line: "echo x > sub/x", Dir: ws})
+			require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+			require.ErrorContains(t, err, sub+", which cannot be used: it led to "+sub+" when the first command was started, and leads to "+out+" now")
+			require.Empty(t, names(t, out))
+
+			require.NoError(t, os.Remove(sub))
+			require.NoError(t, os.Rename(filepath.Join(ws, "kept"), sub))
+			require.Zero(t, runIn(t, s, ws, out, "echo x > sub/x").Code)
+		})
+	}
+}
+
 // The temporary folder is the Service's own, and is made when it is needed.
 func TestConfinedTemporaryFolder(t *testing.T) {
 	home := t.TempDir()

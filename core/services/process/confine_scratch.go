@@ -1,6 +1,7 @@
 package process
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,11 +12,41 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// scratch is the temporary folder of the confined commands of a Service. The
-// zero value has none yet.
+// scratch is what a Service keeps for its confined commands: their temporary
+// folder, and where writable folders led when the first of them was started.
+// The zero value has neither yet.
 type scratch struct {
 	mu  sync.Mutex
 	dir string
+	led map[string]string
+}
+
+// writable returns where folders lead, for a command that is to write in them.
+// It refuses one that led elsewhere before: where a folder lies in another
+// one, a command could have put a link in its place.
+func (t *scratch) writable(folders []string) ([]string, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var real []string
+	for _, folder := range folders {
+		if !filepath.IsAbs(folder) {
+			return nil, badFolder(folder, errors.New("its path is not absolute"))
+		}
+		now, err := filepath.EvalSymlinks(folder)
+		if err != nil {
+			return nil, badFolder(folder, err)
+		}
+		before, known := t.led[folder]
+		switch {
+		case known && before != now:
+			return nil, badFolder(folder, fmt.Errorf("it led to %s when the first command was started, and leads to %s now", before, now))
+		case t.led == nil:
+			t.led = make(map[string]string)
+		}
+		t.led[folder] = now
+		real = append(real, now)
+	}
+	return real, nil
 }
 
 // folder returns the folder, and makes it where it is absent.
