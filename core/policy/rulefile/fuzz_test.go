@@ -16,6 +16,8 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Add([]byte(command(`commandPrefix = ["git status", "ls"]`) + test(`args = {a = 1}`) + check(`checker = {type = "external", name = "x"}`)))
 	f.Add([]byte("\ufeff[[rule]]\r\n"))
+	f.Add([]byte("[[rule]]\ntoolName = [\"run_shell_command\", \"write_file\"]\nconfined = true\ndecision = \"deny\"\npriority = 1\n" +
+		"[[rule]]\nconfined = false\ndecision = \"ask_user\"\npriority = 1\n[[test]]\ncommand = \"ls\"\nconfined = \"container\"\ndecision = \"allow\"\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		lines := bytes.Count(data, []byte("\n")) + 1
 		for _, o := range []rulefile.Options{
