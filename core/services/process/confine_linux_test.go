@@ -499,9 +499,15 @@ func TestConfinementThatThereIsNot(t *testing.T) {
 // BenchmarkConfined is what confinement adds to a command.
 func BenchmarkConfined(b *testing.B) {
 	ws := b.TempDir()
-	for name, c := range map[string]process.Confinement{"plain": {}, "landlock": landlocked(b, ws)} {
-		b.Run(name, func(b *testing.B) {
-			s := newService(b, process.Options{Confinement: c})
+	confined := landlocked(b, ws)
+	closed := confined
+	closed.NoTCP = true
+	for _, c := range []struct {
+		name string
+		process.Confinement
+	}{{"plain", process.Confinement{}}, {"landlock", confined}, {"landlock without TCP", closed}} {
+		b.Run(c.name, func(b *testing.B) {
+			s := newService(b, process.Options{Confinement: c.Confinement})
 			for b.Loop() {
 				r, err := s.Run(b.Context(), process.Command{Line: "true", Dir: ws})
 				if err != nil || r.Code != 0 {
