@@ -109,9 +109,11 @@ type answer struct {
 	Binary   int  `json:"binary"`
 	Withheld int  `json:"withheld"`
 
-	Ignored   int      `json:"ignored"`
-	IgnoredBy []string `json:"ignored_by"`
-	Notice    string   `json:"notice"`
+	Ignored    int      `json:"ignored"`
+	IgnoredBy  []string `json:"ignored_by"`
+	Unreadable []string `json:"unreadable"`
+	Failed     int      `json:"failed"`
+	Notice     string   `json:"notice"`
 }
 
 // shown runs a call that succeeds and returns its lines: names of files, or
