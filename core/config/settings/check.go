@@ -30,6 +30,7 @@ func (l *layerOf) check() {
 			}
 			e.value, used = expand(e.written, noVariables)
 		}
+		e.filled = used
 		if converted, ok := convert(e.key, e.value); ok {
 			if !used && l.layer != LayerEnvironment && l.layer != LayerFlags {
 				l.report(Problem{Source: e.source, Line: e.line, Column: e.column, Key: path, Kind: KindConverted, Severity: Warning, Expected: e.key.Expected,

@@ -37,7 +37,9 @@ func Defaults() Settings {
 
 // values returns what settings hold, by the path of each key. Absent pointers,
 // lists and maps are left out.
-func values(s Settings) map[string]any {
+func values(s Settings) map[string]any { return valuesOf(known().root, s) }
+
+func valuesOf(root *node, s Settings) map[string]any {
 	found := map[string]any{}
 	text, err := json.Marshal(s)
 	if err != nil {
@@ -63,6 +65,6 @@ func values(s Settings) map[string]any {
 			}
 		}
 	}
-	walk(known().root, tree)
+	walk(root, tree)
 	return found
 }

@@ -19,6 +19,7 @@ type entry struct {
 	written      any           // the value as it stands there
 	value        any           // with variables put in, and of the right type
 	alias        bool          // by another name, or a short form
+	filled       bool          // variables were put in
 	group        *node         // whose short form it is; nil if it is none
 	node         *hujson.Value // the value, or the whole short form; nil outside of files
 	doc          *document

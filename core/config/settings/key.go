@@ -88,6 +88,8 @@ type catalogue struct {
 	root   *node
 	keys   []*Key // in the order of the fields
 	byPath map[string]*Key
+
+	defaults map[string]any // by path; not to be changed
 }
 
 // known returns the catalogue, which is made once.
@@ -98,6 +100,7 @@ var known = sync.OnceValue(func() *catalogue {
 	for _, k := range c.keys {
 		k.describe(schemas[k.Path])
 	}
+	c.defaults = valuesOf(c.root, Defaults())
 	return c
 })
 

@@ -30,7 +30,7 @@ func merge(o Options, all []*layerOf) merged {
 		return store.Get(k.Path)
 	}
 	m := merged{settings: Defaults(), origins: map[string][]Origin{}}
-	defaults := values(m.settings)
+	defaults := known().defaults
 	for _, l := range all {
 		given := map[string]any{}
 		for _, k := range known().keys {
@@ -43,7 +43,7 @@ func merge(o Options, all []*layerOf) merged {
 				lower = defaults[k.Path]
 			}
 			value := e.value
-			origin := Origin{Layer: l.layer, Source: e.source, Line: e.line, Column: e.column, Value: e.written}
+			origin := Origin{Layer: l.layer, Source: e.source, Line: e.line, Column: e.column, Value: e.written, Filled: e.filled}
 			if l.layer == LayerProject {
 				var refused string
 				value, refused = o.fromProject(k, value, lower)

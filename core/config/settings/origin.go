@@ -10,6 +10,9 @@ type Origin struct {
 	Column int    `json:"column,omitempty"`
 	Value  any    `json:"value"` // as it stands there, with the names of variables and not what they hold
 
+	// Filled says that variables in the value were filled in, so that what is in
+	// force may hold a secret that is not written here.
+	Filled bool `json:"filled,omitempty"`
 	// Refused says why the value has no effect, or not all of it, though no
 	// stronger layer gives another. "": it has its effect.
 	Refused string `json:"refused,omitempty"`
@@ -24,7 +27,7 @@ func (r *Result) Origins(key string) []Origin {
 	}
 	list := slices.Clone(r.origins[key])
 	slices.Reverse(list)
-	if v, ok := values(Defaults())[key]; ok {
+	if v, ok := known().defaults[key]; ok {
 		list = append(list, Origin{Layer: LayerDefault, Value: v})
 	}
 	return list

@@ -66,7 +66,7 @@ func Schema(comment func(t reflect.Type, field string) string) ([]byte, error) {
 		}
 	}
 	delete(find(schema, "ui"), "additionalProperties") // what fettle does not know of it is another program's
-	defaults := values(Defaults())
+	defaults := known().defaults
 	for _, k := range known().keys {
 		if v, ok := defaults[k.Path]; ok {
 			find(schema, k.Path)["default"] = v
