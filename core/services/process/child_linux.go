@@ -76,17 +76,18 @@ func (p *platform) beforeFinish() {}
 
 // leftBehind returns what a shell that ran for so long has left running. After
 // a short run it looks only at the numbers given out since, which for the
-// shortest commands are none.
+// shortest commands are none. What is about to be gone, as whatever a terminal
+// has hung up on, is not left.
 func (p *platform) leftBehind(ran time.Duration) group {
 	const short = time.Second // in which the numbers do not go round
 	last, known := lastPID()
 	switch {
 	case !known || ran > short:
-		return group{find(p.belongs, all)}
+		return group{find(p.stays, all)}
 	case last == p.pid:
 		return group{}
 	}
-	return group{find(p.belongs, func(pid int) bool {
+	return group{find(p.stays, func(pid int) bool {
 		if last < p.pid { // they have begun again
 			return pid > p.pid || pid <= last
 		}
@@ -125,6 +126,17 @@ func exitOf(state *os.ProcessState) Exit {
 // in its environment.
 func (p *platform) belongs(pid, session int) bool { return session == p.pid || marked(pid, p.mark) }
 
+// stays reports whether a process belongs and has not begun to end.
+func (p *platform) stays(pid, session int) bool {
+	const exiting = 0x4 // PF_EXITING
+	fields := statOf(pid)
+	if fields == nil || !p.belongs(pid, session) {
+		return false
+	}
+	flags, err := strconv.ParseUint(string(fields[6]), 10, 64)
+	return err == nil && flags&exiting == 0
+}
+
 // find returns the living processes that belong, by number and session, among
 // those whose number is among, in order of their numbers. This process is none
 // of them.
@@ -155,19 +167,28 @@ func all(int) bool { return true }
 
 // look returns a living process and its session.
 func look(pid int) (m member, session int, ok bool) {
-	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	if err != nil {
-		return member{}, 0, false
-	}
-	// The name, in brackets, may hold anything; from the state on: state ppid
-	// pgrp session tty tpgid flags … starttime is the 20th.
-	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:])
-	if len(fields) < 20 || fields[0][0] == 'Z' || fields[0][0] == 'X' {
+	fields := statOf(pid)
+	if fields == nil || fields[0][0] == 'Z' || fields[0][0] == 'X' {
 		return member{}, 0, false
 	}
 	session, err1 := strconv.Atoi(string(fields[3]))
 	start, err2 := strconv.ParseUint(string(fields[19]), 10, 64)
 	return member{pid, start}, session, err1 == nil && err2 == nil
+}
+
+// statOf returns what the kernel tells of a process, from its state on: state
+// ppid pgrp session tty tpgid flags …, the 20th is starttime. nil: there is no
+// such process.
+func statOf(pid int) [][]byte {
+	stat, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return nil
+	}
+	fields := bytes.Fields(stat[bytes.LastIndexByte(stat, ')')+1:]) // the name, in brackets, may hold anything
+	if len(fields) < 20 {
+		return nil
+	}
+	return fields
 }
 
 // marked reports whether a process has mark in its environment. Those of other

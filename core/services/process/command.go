@@ -15,7 +15,10 @@ type Command struct {
 
 	// PTY gives the command a terminal of its own, as its stdin, stdout and
 	// stderr and the one that it can open as /dev/tty. Where that does not exist,
-	// see [TerminalsExist], it is refused.
+	// see [TerminalsExist], it is refused. Nobody sits at it: a program that
+	// reads lines there finds the end of its input, one that reads single keys
+	// waits until a limit ends it. When the shell ends the terminal hangs up, so
+	// that of what was left in the background only what ignores that lives on.
 	PTY bool
 	// Cols and Rows are the size of the terminal. Zero: 120 and 40.
 	Cols, Rows int
@@ -69,7 +72,7 @@ type Result struct {
 
 // Run runs a command and returns when its shell has ended; what it has left
 // running in the background is not waited for, nor listened to any longer.
-// stdin is empty, and there is no terminal to ask at. When ctx ends, or a
+// stdin is empty, and without c.PTY there is no terminal to ask at. When ctx ends, or a
 // limit is reached, the whole group gets SIGTERM, and SIGKILL after the grace;
 // that is told by Result.Ending and is no error.
 //

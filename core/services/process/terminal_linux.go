@@ -4,7 +4,7 @@ import "golang.org/x/sys/unix"
 
 // wantsEnd reports whether the terminal gives out whole lines and has none, nor
 // an end of input, that nobody has read yet.
-func (t *terminal) wantsEnd() bool {
+func (t *terminal) wantsEnd(bool) bool {
 	fd, err := unix.Open(t.name, unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return false

@@ -21,7 +21,6 @@ type terminal struct {
 	tty    *os.File // the child's side, until the child has it
 	name   string   // of tty
 
-	fed     bool // the end of input was typed, where that is done once; the feeding's own
 	feeding sync.WaitGroup
 	once    sync.Once
 	end     chan struct{} // closed to end the feeding
@@ -70,8 +69,8 @@ func (t *terminal) endInput() {
 	t.feeding.Go(func() {
 		again := time.NewTicker(step)
 		defer again.Stop()
-		for {
-			if t.wantsEnd() {
+		for first := true; ; first = false {
+			if t.wantsEnd(first) {
 				_ = t.master.SetWriteDeadline(time.Now().Add(step))
 				_, _ = t.master.WriteString(endOfInput) // next time, if not now
 			}
