@@ -1,0 +1,114 @@
+package webfetch
+
+import (
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// block is a range of addresses with a purpose of its own.
+type block struct {
+	prefix netip.Prefix
+	what   string
+}
+
+// blocks are the ranges that are not of the public internet, by the registries
+// of special-purpose addresses (RFC 6890 and its successors); the first that
+// fits counts. Of IPv6 only 2000::/3 is public at all.
+var blocks = []block{
+	{netip.MustParsePrefix("0.0.0.0/8"), "an unspecified address"},
+	{netip.MustParsePrefix("10.0.0.0/8"), "a private address"},
+	{netip.MustParsePrefix("100.64.0.0/10"), "an address shared within a provider's network"},
+	{netip.MustParsePrefix("127.0.0.0/8"), "a loopback address"},
+	{netip.MustParsePrefix("169.254.0.0/16"), "a link-local address"},
+	{netip.MustParsePrefix("172.16.0.0/12"), "a private address"},
+	{netip.MustParsePrefix("192.0.0.0/24"), "a reserved address"},
+	{netip.MustParsePrefix("192.0.2.0/24"), "an address for documentation"},
+	{netip.MustParsePrefix("192.88.99.0/24"), "a relay of 6to4"},
+	{netip.MustParsePrefix("192.168.0.0/16"), "a private address"},
+	{netip.MustParsePrefix("198.18.0.0/15"), "an address for benchmarks"},
+	{netip.MustParsePrefix("198.51.100.0/24"), "an address for documentation"},
+	{netip.MustParsePrefix("203.0.113.0/24"), "an address for documentation"},
+	{netip.MustParsePrefix("224.0.0.0/4"), "a multicast address"},
+	{netip.MustParsePrefix("240.0.0.0/4"), "a reserved address"},
+
+	{netip.MustParsePrefix("::/128"), "an unspecified address"},
+	{netip.MustParsePrefix("::1/128"), "a loopback address"},
+	{netip.MustParsePrefix("::/96"), "an IPv4-compatible address"},
+	{netip.MustParsePrefix("fc00::/7"), "a private address"},
+	{netip.MustParsePrefix("fe80::/10"), "a link-local address"},
+	{netip.MustParsePrefix("fec0::/10"), "a site-local address"},
+	{netip.MustParsePrefix("ff00::/8"), "a multicast address"},
+	{netip.MustParsePrefix("2001::/32"), "a Teredo address"},
+	{netip.MustParsePrefix("2001:db8::/32"), "an address for documentation"},
+	{netip.MustParsePrefix("2001::/23"), "a reserved address"},
+	{netip.MustParsePrefix("2002::/16"), "a 6to4 address"},
+	{netip.MustParsePrefix("3fff::/20"), "an address for documentation"},
+}
+
+var (
+	publicIPv6 = netip.MustParsePrefix("2000::/3")
+	nat64      = netip.MustParsePrefix("64:ff9b::/96")
+)
+
+// special says what an address is that is not of the public internet, and ""
+// of one that is.
+func special(a netip.Addr) string {
+	if a.Zone() != "" {
+		return "an address with a zone"
+	}
+	a = a.Unmap()
+	if nat64.Contains(a) { // as good as the IPv4 address in it
+		b := a.As16()
+		return special(netip.AddrFrom4([4]byte(b[12:])))
+	}
+	for _, b := range blocks {
+		if b.prefix.Contains(a) {
+			return b.what
+		}
+	}
+	if a.Is6() && !publicIPv6.Contains(a) {
+		return "a reserved address"
+	}
+	return ""
+}
+
+// oddAddr reads a host as some resolvers do: an IPv4 address of one to four
+// decimal, octal or hexadecimal numbers, the last of which fills what is left,
+// as 0x7f.1 or 2130706433. It reports false for what is a name, or an address
+// in its usual form.
+func oddAddr(host string) (netip.Addr, bool) {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return netip.Addr{}, false
+	}
+	parts := strings.Split(host, ".")
+	if len(parts) > 4 {
+		return netip.Addr{}, false
+	}
+	var value uint64
+	for i, part := range parts {
+		base := 10
+		switch {
+		case strings.HasPrefix(part, "0x"):
+			part, base = part[2:], 16
+			if part == "" {
+				part = "0"
+			}
+		case len(part) > 1 && part[0] == '0':
+			part, base = part[1:], 8
+		}
+		most := uint64(0xff)
+		if i == len(parts)-1 {
+			most = 1<<(8*(5-len(parts))) - 1
+		}
+		n, err := strconv.ParseUint(part, base, 64)
+		if err != nil || n > most {
+			return netip.Addr{}, false
+		}
+		if i < len(parts)-1 {
+			n <<= 8 * (3 - i)
+		}
+		value |= n
+	}
+	return netip.AddrFrom4([4]byte{byte(value >> 24), byte(value >> 16), byte(value >> 8), byte(value)}), true
+}

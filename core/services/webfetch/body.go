@@ -1,0 +1,116 @@
+package webfetch
+
+import (
+	"bufio"
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"compress/zlib"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// read reads the body of an answer, unless it is of a kind or a size that is
+// not shown.
+func (s *Service) read(res *http.Response, u *url.URL) (body, error) {
+	b := body{url: u, contentType: res.Header.Get("Content-Type")}
+	media := mediaType(b.contentType)
+	if media != "" && kindOf(media) == unsupported && res.ContentLength != 0 {
+		if isSuccess(res.StatusCode) {
+			return b, unsupportedType(media, res.ContentLength)
+		}
+		return b, nil // the status is the answer
+	}
+	if res.ContentLength > s.o.MaxBytes {
+		return b, tooLarge(fmt.Sprintf("The answer has %d bytes, more than %d.", res.ContentLength, s.o.MaxBytes))
+	}
+	data, err := readAtMost(res.Body, s.o.MaxBytes, "The answer has more than %d bytes.")
+	if err != nil {
+		return b, brokenOff(err)
+	}
+	if b.data, err = s.decompress(data, res.Header.Values("Content-Encoding")); err != nil {
+		return b, err
+	}
+	return b, nil
+}
+
+func isSuccess(status int) bool { return 200 <= status && status <= 299 }
+
+// readAtMost reads all of r, or refuses it with a message about the limit.
+func readAtMost(r io.Reader, most int64, message string) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, most+1))
+	if int64(len(data)) > most {
+		return nil, tooLarge(fmt.Sprintf(message, most))
+	}
+	return data, err
+}
+
+func tooLarge(message string) *fault.Error {
+	return failed(message, "Fetch a smaller page; or load it with a shell command and look at parts of it.", nil)
+}
+
+func brokenOff(err error) error {
+	if fault.As(err) != nil {
+		return err
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) {
+		return failed("The server broke off its answer before the end.", "Try again later, or use another source.", err)
+	}
+	return fmt.Errorf("reading the answer: %w", err)
+}
+
+// decompress undoes what Content-Encoding says was done, the last first.
+func (s *Service) decompress(data []byte, headers []string) ([]byte, error) {
+	var encodings []string
+	for _, e := range strings.Split(strings.ToLower(strings.Join(headers, ",")), ",") {
+		if e = strings.TrimSpace(e); e != "" && e != "identity" {
+			encodings = append(encodings, e)
+		}
+	}
+	const most = 3
+	if len(encodings) > most {
+		return nil, failed(fmt.Sprintf("The answer is compressed %d times over.", len(encodings)), "Use another source.", nil)
+	}
+	for i := len(encodings) - 1; i >= 0 && len(data) > 0; i-- {
+		r, err := decompressor(data, encodings[i])
+		if err == nil {
+			data, err = readAtMost(r, s.o.MaxBytes, "The answer has more than %d bytes when it is decompressed.")
+		}
+		if fault.As(err) != nil {
+			return nil, err
+		}
+		if err != nil {
+			return nil, failed("The "+encodings[i]+" compression of the answer is broken: "+err.Error()+".", "Try again later, or use another source.", err)
+		}
+	}
+	return data, nil
+}
+
+func decompressor(data []byte, encoding string) (io.Reader, error) {
+	r := bytes.NewReader(data)
+	switch encoding {
+	case "gzip", "x-gzip":
+		return gzip.NewReader(r)
+	case "deflate": // zlib by the standard; some servers send it bare
+		if len(data) > 1 && data[0]&0x0f == 8 && (uint(data[0])<<8|uint(data[1]))%31 == 0 {
+			return zlib.NewReader(r)
+		}
+		return flate.NewReader(bufio.NewReader(r)), nil
+	}
+	return nil, failed(fmt.Sprintf("The server compressed its answer as %q, which was not asked for and cannot be undone.", clip(encoding, 40)),
+		"Use another source, or load it with a shell command.", nil)
+}
+
+// clip shortens text from outside for a message.
+func clip(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,232 @@
+package webfetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// accept prefers what needs the least conversion.
+const accept = "text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, text/plain;q=0.8, */*;q=0.5"
+
+// fetch gets one page.
+func (s *Service) fetch(ctx context.Context, rawURL string) Page {
+	p := Page{URL: rawURL}
+	u, err := ParseURL(rawURL)
+	if err != nil {
+		p.Err = fault.As(err)
+		return p
+	}
+	if raw, ok := rawFile(u); ok {
+		u = raw
+		p.Notice = "The URL is GitHub's page about a file; this is the file itself."
+	}
+	raw, err := s.load(ctx, &p, u)
+	if err != nil {
+		p.Err = s.reason(ctx, &p, err)
+		return p
+	}
+	text, err := s.text(ctx, raw)
+	if err != nil {
+		p.Err = s.reason(ctx, &p, err)
+		return p
+	}
+	p.show(text, s.o)
+	return p
+}
+
+// reason gives an error a class; what ended the fetch says it best.
+func (s *Service) reason(ctx context.Context, p *Page, err error) *fault.Error {
+	cause := context.Cause(ctx)
+	if cause == nil && errors.Is(err, errTimeout) {
+		cause = errTimeout
+	}
+	if cause != nil {
+		return s.ended(cause, p.URL)
+	}
+	return explain(p.URL, err)
+}
+
+// body is what a server has answered with.
+type body struct {
+	data        []byte // decompressed
+	url         *url.URL
+	contentType string // the header
+}
+
+// load follows redirects to an answer, notes in p what it is, and reads it.
+func (s *Service) load(ctx context.Context, p *Page, u *url.URL) (body, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.o.Timeout, errTimeout)
+	defer cancel()
+	res, u, err := s.follow(ctx, u)
+	if err == nil {
+		defer res.Body.Close()
+		p.FinalURL, p.Status = u.String(), res.StatusCode
+		p.ContentType = mediaType(res.Header.Get("Content-Type"))
+		var b body
+		if b, err = s.read(res, u); err == nil {
+			if p.ContentType == "" && len(b.data) > 0 {
+				b.contentType = http.DetectContentType(b.data)
+				p.ContentType = mediaType(b.contentType)
+			}
+			return b, nil
+		}
+	}
+	if ctx.Err() != nil {
+		return body{}, fmt.Errorf("%w: %w", context.Cause(ctx), err)
+	}
+	return body{}, err
+}
+
+// follow asks for u and for what that leads to, and checks each place before
+// it is asked. The caller closes the body.
+func (s *Service) follow(ctx context.Context, u *url.URL) (*http.Response, *url.URL, error) {
+	asked := ""
+	for hops := 0; ; hops++ {
+		if f := s.guard.checkHost(u); f != nil {
+			return nil, nil, led(hops, u, f)
+		}
+		if host := u.Hostname() + ":" + portOf(u); host != asked {
+			if wait := s.limiter.take(host); wait > 0 {
+				return nil, nil, failed(fmt.Sprintf("The host %s was asked %d times within a minute, which is as often as may be.", show(host), s.o.PerMinute),
+					fmt.Sprintf("Wait %d seconds before you fetch more from it.", int(wait.Seconds())+1), nil)
+			}
+			asked = host
+		}
+		res, err := s.request(ctx, u)
+		if err != nil {
+			if f := fault.As(err); f != nil {
+				err = led(hops, u, f)
+			}
+			return nil, nil, err
+		}
+		location := res.Header.Get("Location")
+		if !isRedirect(res.StatusCode) || location == "" {
+			return res, u, nil
+		}
+		res.Body.Close()
+		if hops >= s.o.MaxRedirects {
+			return nil, nil, failed(fmt.Sprintf("The URL leads on more than %d times, the last time to %s.", max(s.o.MaxRedirects, 0), show(u.String())),
+				"It may be a loop. Use another URL.", nil)
+		}
+		if u, err = next(u, location); err != nil {
+			return nil, nil, err
+		}
+	}
+}
+
+func isRedirect(status int) bool {
+	switch status {
+	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
+		return true
+	}
+	return false
+}
+
+// next returns where a redirect leads. From https it leads nowhere but to
+// https: what was fetched in secrecy must not come from where anybody on the
+// way can write it.
+func next(from *url.URL, location string) (*url.URL, error) {
+	to, err := from.Parse(location)
+	if err == nil {
+		to, err = ParseURL(to.String())
+	}
+	if err != nil {
+		why := err.Error()
+		if f := fault.As(err); f != nil {
+			why = f.Message
+		}
+		return nil, failed("The server redirects to where nothing can be fetched. "+why, "Use another URL.", err)
+	}
+	if from.Scheme == "https" && to.Scheme == "http" {
+		return nil, failed("The server redirects from https to "+show(to.String())+", which is not secure and was not followed.",
+			"Fetch that URL itself if it will do.", nil)
+	}
+	return to, nil
+}
+
+// led says of a refusal that a redirect led to it.
+func led(hops int, u *url.URL, f *fault.Error) *fault.Error {
+	if hops == 0 {
+		return f
+	}
+	c := *f
+	c.Message = "The URL redirects to " + show(u.String()) + ". " + f.Message
+	return &c
+}
+
+// request asks for u, again where that may help. The answer is the last one,
+// whatever it is.
+func (s *Service) request(ctx context.Context, u *url.URL) (*http.Response, error) {
+	pause := s.o.Backoff
+	for try := 0; ; try++ {
+		q, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+		if err != nil {
+			return nil, err
+		}
+		q.Header = http.Header{"User-Agent": {s.o.UserAgent}, "Accept": {accept}, "Accept-Encoding": {"gzip, deflate"}}
+		res, err := s.routes.send(q)
+		if try >= s.o.Retries || !mayHelp(res, err) {
+			return res, err
+		}
+		wait := pause
+		if res != nil {
+			wait = max(wait, s.retryAfter(res))
+		}
+		if at, ok := ctx.Deadline(); ok && time.Until(at) <= wait {
+			return res, err
+		}
+		if res != nil {
+			res.Body.Close()
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return nil, ctx.Err()
+		}
+		pause *= 2
+	}
+}
+
+// mayHelp reports whether asking once more may bring a better answer.
+func mayHelp(res *http.Response, err error) bool {
+	if err != nil {
+		return errors.Is(err, syscall.ECONNRESET) || errors.Is(err, syscall.EPIPE) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	}
+	return res.StatusCode == http.StatusTooManyRequests || res.StatusCode >= 500
+}
+
+// retryAfter reads the header of that name: seconds, or a date.
+func (s *Service) retryAfter(res *http.Response) time.Duration {
+	value := strings.TrimSpace(res.Header.Get("Retry-After"))
+	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {
+		return time.Duration(seconds) * time.Second
+	}
+	if at, err := http.ParseTime(value); err == nil {
+		return at.Sub(s.o.Now())
+	}
+	return 0
+}
+
+// mediaType returns the media type of a Content-Type header without its
+// parameters, or "" where there is none that can be read.
+func mediaType(header string) string {
+	const most = 100
+	media, _, err := mime.ParseMediaType(header)
+	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) || len(media) > most || !strings.Contains(media, "/") {
+		return ""
+	}
+	return media
+}

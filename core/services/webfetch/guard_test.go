@@ -1,0 +1,270 @@
+package webfetch_test
+
+import (
+	"context"
+	"encoding/binary"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/net/dns/dnsmessage"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/webfetch"
+)
+
+// resolver answers each look-up of a name with the next of its addresses, the
+// last one again and again; a name without any is not known.
+func resolver(t testing.TB, names map[string][]string) *net.Resolver {
+	t.Helper()
+	var mu sync.Mutex
+	next := func(q dnsmessage.Question) (netip.Addr, bool, bool) {
+		mu.Lock()
+		defer mu.Unlock()
+		name := strings.TrimSuffix(q.Name.String(), ".")
+		left := names[name]
+		if len(left) == 0 {
+			return netip.Addr{}, false, false
+		}
+		addr := netip.MustParseAddr(left[0])
+		if addr.Is4() != (q.Type == dnsmessage.TypeA) {
+			return netip.Addr{}, false, true
+		}
+		if len(left) > 1 {
+			names[name] = left[1:]
+		}
+		return addr, true, true
+	}
+	answer := func(c net.Conn) {
+		defer c.Close()
+		var size [2]byte
+		for {
+			if _, err := io.ReadFull(c, size[:]); err != nil {
+				return
+			}
+			query := make([]byte, binary.BigEndian.Uint16(size[:]))
+			if _, err := io.ReadFull(c, query); err != nil {
+				return
+			}
+			var m dnsmessage.Message
+			if err := m.Unpack(query); err != nil {
+				return
+			}
+			m.Response, m.Additionals = true, nil
+			addr, found, known := next(m.Questions[0])
+			h := dnsmessage.ResourceHeader{Name: m.Questions[0].Name, Type: m.Questions[0].Type, Class: dnsmessage.ClassINET}
+			switch {
+			case !known:
+				m.RCode = dnsmessage.RCodeNameError
+			case found && addr.Is4():
+				m.Answers = []dnsmessage.Resource{{Header: h, Body: &dnsmessage.AResource{A: addr.As4()}}}
+			case found:
+				m.Answers = []dnsmessage.Resource{{Header: h, Body: &dnsmessage.AAAAResource{AAAA: addr.As16()}}}
+			}
+			packed, err := m.Pack()
+			if err != nil {
+				return
+			}
+			if _, err := c.Write(append(binary.BigEndian.AppendUint16(nil, uint16(len(packed))), packed...)); err != nil {
+				return
+			}
+		}
+	}
+	return &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) {
+		ours, theirs := net.Pipe()
+		go answer(theirs) // ends when the resolver closes its side
+		return ours, nil
+	}}
+}
+
+func through(proxy *httptest.Server) func(*http.Request) (*url.URL, error) {
+	return func(*http.Request) (*url.URL, error) { return url.Parse(proxy.URL) }
+}
+
+// isPrivate requires that the guard has refused a page.
+func isPrivate(t testing.TB, p webfetch.Page) {
+	t.Helper()
+	refused(t, p, "web.allowPrivateAddresses")
+	require.Equal(t, fault.PrivateAddress, p.Err.Reason, "%v", p.Err)
+}
+
+// TO-12: only public addresses are asked, however they are written.
+func TestAddresses(t *testing.T) {
+	s := newService(t, webfetch.Options{})
+	for _, host := range []string{
+		"127.0.0.1", "127.255.255.255", "10.0.0.1", "172.16.0.1", "172.31.255.255", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "0.1.2.3",
+		"224.0.0.1", "239.1.1.1", "255.255.255.255", "240.0.0.1", "192.0.2.1", "198.51.100.7", "203.0.113.9", "198.18.0.1", "192.0.0.8", "192.88.99.1",
+		"[::1]", "[::]", "[fe80::1]", "[fe80::1%25eth0]", "[fc00::1]", "[fd12:3456::1]", "[fec0::1]", "[ff02::1]", "[2001:db8::1]", "[3fff::1]",
+		"[::ffff:127.0.0.1]", "[::ffff:a00:1]", "[::127.0.0.1]", "[64:ff9b::10.0.0.1]", "[64:ff9b::7f00:1]", "[64:ff9b:1::1]", "[2002:7f00:1::]", "[2001:0:7f00:1::]",
+		"[100::1]", "[4000::1]", "[2606:4700::1%25eth0]",
+		"localhost", "LOCALHOST", "localhost.", "a.localhost", "localhost.localdomain", "ip6-localhost",
+		"127.1", "2130706433", "0x7f000001", "0x7F.1", "0177.0.0.1", "017700000001", "10.1", "0xa9fea9fe", "127.0.0.1.", "0",
+		"127。0。0。1", "127.0.0.1", "①②⑦.0.0.1", "%31%32%37.0.0.1",
+	} {
+		rawURL := "http://" + host + ":8080/x"
+		err := s.Check(rawURL)
+		require.Error(t, err, host)
+		f := fault.As(err)
+		if f.Code == fault.InvalidToolParams {
+			require.True(t, strings.Contains(host, "%"), "%s: %v", host, f) // cannot be parsed
+			continue
+		}
+		require.Equal(t, fault.WebFetchProcessing, f.Code, host)
+		require.Equal(t, fault.PrivateAddress, f.Reason, host)
+		p := one(t, s, rawURL)
+		require.Equal(t, f.Message, p.Err.Message)
+	}
+	for _, host := range []string{
+		"8.8.8.8", "172.15.0.1", "172.32.0.1", "100.63.0.1", "100.128.0.1", "1.1.1.1", "[2606:4700::1111]", "[::ffff:8.8.8.8]", "[64:ff9b::8.8.8.8]",
+		"example.com", "notlocalhost", "1e100.net", "müller.de",
+	} {
+		require.NoError(t, s.Check("https://"+host+"/"), host)
+	}
+	open := newService(t, webfetch.Options{AllowPrivate: true})
+	require.NoError(t, open.Check("http://127.0.0.1/"))
+	require.NoError(t, open.Check("http://localhost/"))
+	err := s.Check("http://0x8.8.8.8/")
+	require.Contains(t, err.Error(), "8.8.8.8")
+	require.Empty(t, fault.As(err).Reason)
+}
+
+func TestURLs(t *testing.T) {
+	s := newService(t, webfetch.Options{AllowPrivate: true})
+	for rawURL, words := range map[string]string{
+		"":                       "has no scheme",
+		"example.com":            "has no scheme",
+		"file:///etc/passwd":     "scheme file",
+		"ftp://x/":               "scheme ftp",
+		"javascript:alert(1)":    "no scheme",
+		"http://":                "has no host",
+		"http:///x":              "has no host",
+		"http://u:p@x.com/":      "user name or a password",
+		"http://@x.com/":         "user name or a password",
+		"http://x.com:99999/":    "port",
+		"http://x.com:0/":        "port",
+		"http://x com/":          "cannot be parsed",
+		"http://x.com/\x7f":      "cannot be parsed",
+		"http://[::1":            "cannot be parsed",
+		"http://a<b/":            "host name that is none",
+		"http://ex\u2100mple.c/": "host name that is none",
+	} {
+		err := s.Check(rawURL)
+		require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err), rawURL)
+		require.Contains(t, err.Error(), words, rawURL)
+		require.NotContains(t, err.Error(), "u:p")
+		require.Equal(t, fault.InvalidToolParams, one(t, s, rawURL).Err.Code)
+	}
+	u, err := webfetch.ParseURL(" HTTPS://MÜLLER.de.:8443/Ä?q=1#frag ")
+	require.NoError(t, err)
+	require.Equal(t, "https://xn--mller-kva.de:8443/%C3%84?q=1", u.String())
+}
+
+// TO-12: a redirect is checked like what was asked for.
+func TestRedirectToPrivate(t *testing.T) {
+	hits := 0
+	secret := serve(t, func(http.ResponseWriter, *http.Request) { hits++ })
+	for _, to := range []string{
+		secret.URL, "http://localhost/", "http://10.0.0.1/", "//[::1]:80/", "http://2130706433/", "http://169.254.169.254/latest/meta-data/",
+	} {
+		server := serve(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusFound) })
+		p := one(t, newService(t, webfetch.Options{}, server), server.URL)
+		isPrivate(t, p)
+		require.Contains(t, p.Err.Message, "The URL redirects to http")
+	}
+	require.Zero(t, hits)
+	for to, words := range map[string]string{
+		"file:///etc/passwd": "scheme file", "http://u:p@127.0.0.1/": "user name", "http://[": "redirects to where nothing can be fetched", "gopher://x/": "scheme gopher",
+	} {
+		server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", to)
+			w.WriteHeader(http.StatusFound)
+		})
+		p := one(t, newService(t, webfetch.Options{}, server), server.URL)
+		refused(t, p, words)
+		require.NotContains(t, p.Err.Error(), "u:p")
+	}
+}
+
+// TO-12: what counts is the address that is dialled, whatever a name meant
+// before.
+func TestRebinding(t *testing.T) {
+	hits := 0
+	server := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		hits++
+		w.Header().Set("Connection", "close")
+	})
+	addr := server.Listener.Addr().String()
+	_, port, err := net.SplitHostPort(addr)
+	require.NoError(t, err)
+	s := newService(t, webfetch.Options{
+		Allow:    []string{"127.0.0.1:" + port}, // stands for a public address
+		Resolver: resolver(t, map[string][]string{"rebind.test": {"127.0.0.1", "127.0.0.2"}, "private.test": {"10.1.2.3"}, "six.test": {"::1"}}),
+	})
+	require.Nil(t, one(t, s, "http://rebind.test:"+port).Err)
+	isPrivate(t, one(t, s, "http://rebind.test:"+port))
+	isPrivate(t, one(t, s, "http://private.test:"+port))
+	isPrivate(t, one(t, s, "http://six.test:"+port))
+	refused(t, one(t, s, "http://unknown.test:"+port), "not known")
+	require.Equal(t, 1, hits)
+}
+
+// What is allowed is no more than was named.
+func TestAllow(t *testing.T) {
+	server := serve(t, text("text/plain", "x"))
+	_, port, err := net.SplitHostPort(server.Listener.Addr().String())
+	require.NoError(t, err)
+	names := map[string][]string{"wiki.test": {"127.0.0.1"}, "sub.wiki.test": {"127.0.0.1"}}
+	for entry, hosts := range map[string][2]string{ // entry → allowed, refused
+		"127.0.0.1":                 {"127.0.0.1", "127.0.0.2"},
+		"127.0.0.1:" + port:         {"wiki.test", "127.0.0.2"},
+		"127.0.0.1:1":               {"", "127.0.0.1"},
+		"127.0.0.0/8":               {"sub.wiki.test", "[::1]"},
+		"::ffff:127.0.0.1":          {"127.0.0.1", "[::1]"},
+		"Wiki.Test.":                {"wiki.test", "sub.wiki.test"},
+		"wiki.test:" + port:         {"WIKI.test", "127.0.0.1"},
+		"wiki.test:1":               {"", "wiki.test"},
+		"10.0.0.0/8":                {"", "wiki.test"},
+		"[2606:4700::1111]:" + port: {"", "127.0.0.1"},
+	} {
+		s := newService(t, webfetch.Options{Allow: []string{entry}, Resolver: resolver(t, names)})
+		if hosts[0] != "" {
+			require.Nil(t, one(t, s, "http://"+hosts[0]+":"+port).Err, entry)
+		}
+		isPrivate(t, one(t, s, "http://"+hosts[1]+":"+port))
+	}
+}
+
+// TO-12: a proxy may be private, and is not asked for what is.
+func TestProxy(t *testing.T) {
+	var asked []string
+	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		asked = append(asked, r.URL.String())
+		text("text/plain", "from afar")(w, r)
+	})
+	s := newService(t, webfetch.Options{
+		Proxy:    through(proxy),
+		Resolver: resolver(t, map[string][]string{"private.test": {"10.1.2.3"}, "public.test": {"93.184.215.14"}}),
+	})
+	for _, rawURL := range []string{"http://unknown.test/a", "http://public.test/b", "http://8.8.8.8/c"} {
+		p := one(t, s, rawURL)
+		require.Nil(t, p.Err)
+		require.Equal(t, "from afar", p.Text)
+	}
+	require.Equal(t, []string{"http://unknown.test/a", "http://public.test/b", "http://8.8.8.8/c"}, asked)
+	for _, rawURL := range []string{"http://private.test/", "http://10.0.0.1/", "http://localhost/", "http://127.0.0.1/"} {
+		isPrivate(t, one(t, s, rawURL))
+	}
+	require.Len(t, asked, 3)
+
+	broken := newService(t, webfetch.Options{Proxy: func(*http.Request) (*url.URL, error) { return nil, io.ErrNoProgress }})
+	refused(t, one(t, broken, "http://example.com/"), "proxy")
+	direct := newService(t, webfetch.Options{Proxy: func(*http.Request) (*url.URL, error) { return nil, nil }}, proxy)
+	require.Equal(t, "from afar", one(t, direct, proxy.URL).Text)
+}

@@ -1,0 +1,82 @@
+package webfetch
+
+import (
+	"slices"
+	"strings"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
+)
+
+// plainText returns the text of a page without building its tree: each block
+// begins a line.
+func plainText(page string) string {
+	var out strings.Builder
+	z := html.NewTokenizer(strings.NewReader(page))
+	hidden := atom.Atom(0) // the element that hides what is read
+	for {
+		kind := z.Next()
+		if kind == html.ErrorToken {
+			return strings.TrimSpace(out.String())
+		}
+		switch kind {
+		case html.TextToken:
+			if hidden == 0 {
+				appendText(&out, html.UnescapeString(string(z.Raw())))
+			}
+		case html.StartTagToken, html.EndTagToken, html.SelfClosingTagToken:
+			name, _ := z.TagName()
+			a := atom.Lookup(name)
+			switch {
+			case kind == html.StartTagToken && hidden == 0 && slices.Contains(hiding, a):
+				hidden = a
+			case kind == html.EndTagToken && hidden == a:
+				hidden = 0
+			case !slices.Contains(phrasing, a):
+				newLine(&out)
+			}
+		}
+	}
+}
+
+// hiding are elements whose text is not shown; the tokenizer takes what is in
+// them for text up to their end.
+var hiding = []atom.Atom{atom.Script, atom.Style, atom.Noscript, atom.Iframe, atom.Noembed, atom.Noframes, atom.Textarea}
+
+// phrasing are the more common elements within a line.
+var phrasing = []atom.Atom{
+	atom.A, atom.Abbr, atom.B, atom.Big, atom.Cite, atom.Code, atom.Del, atom.Em, atom.Font, atom.I, atom.Ins, atom.Kbd, atom.Mark,
+	atom.Q, atom.S, atom.Small, atom.Span, atom.Strong, atom.Sub, atom.Sup, atom.Tt, atom.U, atom.Var, atom.Wbr,
+}
+
+// appendText adds text with its white space made single.
+func appendText(out *strings.Builder, text string) {
+	words := strings.Fields(text)
+	if len(words) == 0 {
+		if text != "" {
+			blank(out)
+		}
+		return
+	}
+	if strings.TrimLeft(text, " \t\r\n\f") != text {
+		blank(out)
+	}
+	out.WriteString(strings.ToValidUTF8(strings.Join(words, " "), "\ufffd"))
+	if strings.TrimRight(text, " \t\r\n\f") != text {
+		blank(out)
+	}
+}
+
+// blank adds a blank within a line.
+func blank(out *strings.Builder) {
+	if s := out.String(); s != "" && s[len(s)-1] > ' ' {
+		out.WriteByte(' ')
+	}
+}
+
+// newLine begins a line unless one has just begun.
+func newLine(out *strings.Builder) {
+	if s := out.String(); s != "" && s[len(s)-1] != '\n' {
+		out.WriteByte('\n')
+	}
+}

@@ -1,0 +1,119 @@
+package webfetch
+
+import (
+	"errors"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"golang.org/x/net/idna"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// ParseURL reads an absolute http or https URL with a host and without
+// credentials. Its host is returned in lower-case ASCII, without a dot at its
+// end, and its fragment, which no server sees, is left out. The error is of
+// code invalid_tool_params.
+func ParseURL(rawURL string) (*url.URL, error) {
+	u, err := url.Parse(strings.TrimSpace(rawURL))
+	if err != nil {
+		var at *url.Error
+		if errors.As(err, &at) {
+			err = at.Err // which does not repeat the URL
+		}
+		return nil, badURL(rawURL, "cannot be parsed: "+err.Error())
+	}
+	u.Scheme = strings.ToLower(u.Scheme)
+	switch {
+	case u.Scheme == "" || !strings.Contains(rawURL, "://"):
+		return nil, badURL(rawURL, "has no scheme")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, badURL(rawURL, "has the scheme "+u.Scheme+", and only http and https can be fetched")
+	case u.User != nil:
+		u.User = nil
+		return nil, badURL(u.String(), "was given with a user name or a password, which are never sent")
+	case u.Hostname() == "":
+		return nil, badURL(rawURL, "has no host")
+	}
+	if err := normalizeHost(u); err != nil {
+		return nil, badURL(rawURL, err.Error())
+	}
+	u.Fragment, u.RawFragment = "", ""
+	return u, nil
+}
+
+func normalizeHost(u *url.URL) error {
+	port := u.Port()
+	if n, err := strconv.ParseUint(port, 10, 16); (err != nil || n == 0) && port != "" {
+		return errors.New("has a port that is none")
+	}
+	host, err := hostName(u.Hostname())
+	if err != nil {
+		return errors.New("has a host name that is none")
+	}
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	u.Host = host
+	if port != "" {
+		u.Host += ":" + port
+	}
+	return nil
+}
+
+// hostName returns a host in the form in which hosts are compared.
+func hostName(host string) (string, error) {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.String(), nil
+	}
+	for i := range len(host) {
+		if host[i] >= 0x80 {
+			ascii, err := idna.Lookup.ToASCII(host)
+			if err != nil {
+				return "", err
+			}
+			host = ascii
+			break
+		}
+	}
+	host = strings.ToLower(strings.TrimSuffix(host, "."))
+	if host == "" || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`"#%/<>?@[\]^|`+"`{}", r) }) {
+		return "", errors.New("not a host name")
+	}
+	if addr, err := netip.ParseAddr(host); err == nil { // written in other digits
+		return addr.String(), nil
+	}
+	return host, nil
+}
+
+// portOf returns the port that a URL leads to.
+func portOf(u *url.URL) string {
+	switch {
+	case u.Port() != "":
+		return u.Port()
+	case u.Scheme == "https":
+		return "443"
+	}
+	return "80"
+}
+
+func badURL(rawURL, what string) *fault.Error {
+	return fault.New(fault.InvalidToolParams, "webfetch.url", "The URL "+show(strconv.Quote(rawURL))+" "+what+".",
+		"Give a whole URL, as https://example.com/page.")
+}
+
+// rawFile returns the URL of a file's bytes where u is GitHub's page about that
+// file.
+func rawFile(u *url.URL) (*url.URL, bool) {
+	if u.Host != "github.com" && u.Host != "www.github.com" {
+		return nil, false
+	}
+	parts := strings.SplitN(strings.TrimPrefix(u.EscapedPath(), "/"), "/", 5)
+	if len(parts) < 5 || parts[2] != "blob" || parts[0] == "" || parts[1] == "" || parts[3] == "" || parts[4] == "" {
+		return nil, false
+	}
+	raw, err := url.Parse("https://raw.githubusercontent.com/" + strings.Join([]string{parts[0], parts[1], parts[3], parts[4]}, "/"))
+	return raw, err == nil
+}

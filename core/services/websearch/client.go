@@ -1,0 +1,148 @@
+package websearch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// Transport says how a search service is reached. Every field may be zero. The
+// address is the configuration's, not a model's, so it may be private.
+type Transport struct {
+	// Timeout ends one search. Zero: 30 seconds.
+	Timeout time.Duration
+	// MaxBytes is how large an answer may be. Zero: 4 MiB.
+	MaxBytes int64
+	// UserAgent is the header of that name. "": fettle.
+	UserAgent string
+	// Proxy returns the proxy for a request, or nil for none. nil: no proxy.
+	Proxy func(*http.Request) (*url.URL, error)
+}
+
+// client makes requests to one service. It follows no redirect, which would
+// carry the key to another host, and no error of it holds a secret.
+type client struct {
+	o         Transport
+	transport *http.Transport
+	secret    string // "": none
+}
+
+func newClient(o Transport, secret string) *client {
+	if o.Timeout == 0 {
+		o.Timeout = 30 * time.Second
+	}
+	if o.MaxBytes == 0 {
+		o.MaxBytes = 4 << 20
+	}
+	if o.UserAgent == "" {
+		o.UserAgent = "fettle"
+	}
+	return &client{o: o, secret: secret, transport: &http.Transport{
+		Proxy: o.Proxy, ForceAttemptHTTP2: true, IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: 256 << 10,
+	}}
+}
+
+const op = "websearch.search"
+
+// failed returns the error of a search. The cause is told in words alone, as it
+// may hold a secret.
+func (c *client) failed(message, remedy string) *fault.Error {
+	if c.secret != "" { // a service may repeat it
+		message = strings.NewReplacer(c.secret, "[secret]", url.QueryEscape(c.secret), "[secret]").Replace(message)
+	}
+	return fault.New(fault.WebSearchFailed, op, message, remedy)
+}
+
+// Remedies that fit more than one failure.
+const (
+	tryLater = "Try again later, or go on without a search."
+	settings = "Ask the user to correct the settings of the web search."
+)
+
+// do sends a request and returns the body of its answer, which was a success.
+// explain finds the service's own message in the body of another one.
+func (c *client) do(ctx context.Context, method, address string, header http.Header, body []byte, explain func(body []byte) string) ([]byte, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, c.o.Timeout, errTimeout)
+	defer cancel()
+	q, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
+	if err != nil {
+		return nil, c.failed("The request to the search service cannot be made: "+err.Error()+".", settings)
+	}
+	q.Header = header.Clone()
+	if q.Header.Get("User-Agent") == "" {
+		q.Header.Set("User-Agent", c.o.UserAgent)
+	}
+	if host := header.Get("Host"); host != "" {
+		q.Host = host
+	}
+	res, err := c.transport.RoundTrip(q)
+	if err != nil {
+		return nil, c.ended(ctx, err)
+	}
+	defer res.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(res.Body, c.o.MaxBytes+1))
+	switch {
+	case int64(len(data)) > c.o.MaxBytes:
+		return nil, c.failed(fmt.Sprintf("The search service answered with more than %d bytes.", c.o.MaxBytes), settings)
+	case err != nil:
+		return nil, c.ended(ctx, err)
+	case res.StatusCode < 200 || res.StatusCode > 299:
+		return nil, c.refused(res.StatusCode, explain(data))
+	}
+	return data, nil
+}
+
+var errTimeout = errors.New("the time of the search is over")
+
+// ended says why a request got no answer.
+func (c *client) ended(ctx context.Context, err error) *fault.Error {
+	switch {
+	case errors.Is(context.Cause(ctx), errTimeout):
+		return c.failed(fmt.Sprintf("The search service did not answer within %v.", c.o.Timeout), tryLater)
+	case ctx.Err() != nil:
+		return fault.New(fault.Cancelled, op, "The search was cancelled.", "")
+	}
+	return c.failed("The search service cannot be reached: "+err.Error()+".", tryLater)
+}
+
+// refused says that the service answered with an error, in its words if it has
+// any.
+func (c *client) refused(status int, words string) *fault.Error {
+	message := fmt.Sprintf("The search service answered with status %d", status)
+	if text := http.StatusText(status); text != "" {
+		message += " " + text
+	}
+	if words = oneLine(words); words != "" {
+		message += ": " + strings.TrimSuffix(words, ".")
+	}
+	remedy := settings
+	if status == http.StatusTooManyRequests || status >= 500 {
+		remedy = tryLater
+	}
+	return c.failed(message+".", remedy)
+}
+
+// oneLine shortens text from outside for a message.
+func oneLine(text string) string {
+	const most = 300
+	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "\ufffd")
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}
+
+// Close closes the connections that are idle. A search that runs goes on, and
+// further ones are possible. It always returns nil.
+func (c *client) Close() error {
+	c.transport.CloseIdleConnections()
+	return nil
+}

@@ -1,0 +1,109 @@
+package web
+
+import (
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/webfetch"
+)
+
+// maxURLs is how many URLs one call may name.
+const maxURLs = 20
+
+// urlsOf returns the URLs that the parameters name, each once, in their order.
+// The error is of code invalid_tool_params.
+func urlsOf(p WebFetchParams) ([]string, error) {
+	one, prompt := strings.TrimSpace(p.URL), strings.TrimSpace(p.Prompt)
+	switch {
+	case one == "" && prompt == "":
+		return nil, badParameter("Neither 'url' nor 'prompt' is given.", "Give one of them: 'url' with one URL, or 'prompt' with a text that names 1 to 20.")
+	case one != "" && prompt != "":
+		return nil, badParameter("Both 'url' and 'prompt' are given.", "Give only one of them: 'url' with one URL, or 'prompt' with a text that names 1 to 20.")
+	case one != "":
+		u, err := webfetch.ParseURL(one)
+		if err != nil {
+			return nil, err
+		}
+		return []string{u.String()}, nil
+	}
+	var urls []string
+	for _, token := range tokens(prompt) {
+		u, err := webfetch.ParseURL(token)
+		if err != nil {
+			return nil, err
+		}
+		if text := u.String(); !slices.Contains(urls, text) {
+			if len(urls) == maxURLs {
+				return nil, badParameter(fmt.Sprintf("The prompt names more than %d URLs.", maxURLs), "Fetch them in several calls.")
+			}
+			urls = append(urls, text)
+		}
+	}
+	if len(urls) == 0 {
+		return nil, badParameter("The prompt names no URL.", "Write each URL in full, beginning with http:// or https://.")
+	}
+	return urls, nil
+}
+
+// address is a URL and what comes before white space, a quote or an angle
+// bracket; its first part, up to ://, may be no scheme.
+var address = regexp.MustCompile("[^\\s\"'`<>()\\[\\]{},;|]*://[^\\s\"`<>]*")
+
+// tokens finds what is meant as a URL in a text: all that holds "://", without
+// the brackets around it and the punctuation behind it.
+func tokens(text string) []string {
+	found := address.FindAllString(text, -1)
+	for i, token := range found {
+		found[i] = trimEnd(token)
+	}
+	return found
+}
+
+// trimEnd removes what ends a sentence or closes a bracket that the URL does
+// not open.
+func trimEnd(token string) string {
+	for token != "" {
+		last := token[len(token)-1]
+		switch {
+		case strings.IndexByte(".,;:!?'*_|\\", last) >= 0:
+		case last == ')' && strings.Count(token, ")") > strings.Count(token, "("):
+		case last == ']' && strings.Count(token, "]") > strings.Count(token, "["):
+		case last == '}' && strings.Count(token, "}") > strings.Count(token, "{"):
+		default:
+			return token
+		}
+		token = token[:len(token)-1]
+	}
+	return token
+}
+
+// shorten returns a URL that fits in a line, its middle left out.
+func shorten(rawURL string) string {
+	const width, keep = 100, 48
+	if r := []rune(rawURL); len(r) > width {
+		return string(r[:keep]) + "[...]" + string(r[len(r)-keep:])
+	}
+	return rawURL
+}
+
+// hosts returns the hosts of URLs, each once.
+func hosts(urls []string) []string {
+	var all []string
+	for _, text := range urls {
+		if u, err := url.Parse(text); err == nil && !slices.Contains(all, u.Host) {
+			all = append(all, u.Host)
+		}
+	}
+	return all
+}
+
+// badParameter refuses a parameter by a rule of the tool's own.
+func badParameter(message, remedy string) *fault.Error {
+	e := fault.New(fault.InvalidToolParams, "web.validate", message, remedy)
+	e.Short = "Invalid arguments"
+	return e
+}

@@ -1,0 +1,141 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/websearch"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// WebSearchParams are the parameters of web_search.
+type WebSearchParams struct {
+	Query string `json:"query" jsonschema_description:"What to search for: a question or key words."`
+}
+
+const webSearchDescription = "Searches the web and returns what was found, with its sources. Numbers in brackets, as [1], say which of the sources at the end a statement rests on. " +
+	untrustedAdvice + "To read a source, fetch it with " + WebFetch + "."
+
+func newWebSearch() (*SearchFactory, error) {
+	return tools.NewFactory(tools.Definition[Searcher, WebSearchParams]{
+		Spec: tools.Spec{
+			Name: WebSearch, Aliases: []string{GoogleWebSearch}, DisplayName: "WebSearch", Description: webSearchDescription,
+			Kind: tools.KindFetch, Effects: []tools.Effect{tools.EffectNetwork}, Parallel: true,
+		},
+		Validate: func(_ Searcher, p WebSearchParams) error {
+			if strings.TrimSpace(p.Query) == "" {
+				return badParameter("The 'query' parameter must be non-empty.", "Say what to search for.")
+			}
+			return nil
+		},
+		Build: func(s Searcher, p WebSearchParams, params json.RawMessage) (tools.ToolInvocation, error) {
+			return &webSearch{s, p.Query, params}, nil
+		},
+	})
+}
+
+type webSearch struct {
+	searcher Searcher
+	query    string
+	params   json.RawMessage
+}
+
+func (c *webSearch) Params() json.RawMessage { return c.params }
+
+func (c *webSearch) Description() string {
+	return "Search the web for " + strconv.Quote(shorten(strings.Join(strings.Fields(c.query), " ")))
+}
+
+func (c *webSearch) Locations() []tools.Location { return nil }
+
+// Confirmation shows the whole query, as it leaves the machine.
+func (c *webSearch) Confirmation(context.Context) (*tools.Confirmation, error) {
+	return &tools.Confirmation{
+		Type: tools.ConfirmInfo, Title: "Confirm Web Search",
+		InfoDetails: &tools.InfoDetails{Prompt: "Search the web for: " + c.query},
+	}, nil
+}
+
+func (c *webSearch) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {
+	found, err := c.searcher.Search(ctx, c.query)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return tools.Fail(fault.Wrap(fault.Cancelled, "web.search", "The search was cancelled.", "", err)), nil
+	case err != nil:
+		return tools.Fail(failed(err, fault.WebSearchFailed, "web.search")), nil
+	}
+	text := cited(found)
+	if sources := list(found.Sources); sources != "" {
+		text = strings.TrimSpace(text + "\n\nSources:\n" + sources)
+	}
+	if text == "" {
+		nothing := "Nothing was found for " + strconv.Quote(c.query) + "."
+		return tools.Result{LLMContent: tools.Text(nothing), ReturnDisplay: tools.TextDisplay(nothing)}, nil
+	}
+	display := fmt.Sprintf("Found %d sources", len(found.Sources))
+	if len(found.Sources) == 1 {
+		display = "Found 1 source"
+	}
+	return tools.Result{LLMContent: tools.Text(untrusted(text)), ReturnDisplay: tools.TextDisplay(display)}, nil
+}
+
+// cited returns the text of an answer with the numbers of its sources in it.
+// They go in from the end, so that the places before them stay right.
+func cited(a websearch.Answer) string {
+	text := a.Text
+	citations := slices.Clone(a.Citations)
+	slices.SortStableFunc(citations, func(x, y websearch.Citation) int { return y.End - x.End })
+	for i := 0; i < len(citations); {
+		end := citations[i].End
+		var sources []int
+		for ; i < len(citations) && citations[i].End == end; i++ {
+			sources = append(sources, citations[i].Sources...)
+		}
+		if end < 0 || end > len(text) {
+			continue
+		}
+		for end < len(text) && !utf8.RuneStart(text[end]) {
+			end++
+		}
+		slices.Sort(sources)
+		var marks strings.Builder
+		for _, n := range slices.Compact(sources) {
+			if n >= 0 && n < len(a.Sources) {
+				fmt.Fprintf(&marks, "[%d]", n+1)
+			}
+		}
+		text = text[:end] + marks.String() + text[end:]
+	}
+	return strings.TrimSpace(strings.ToValidUTF8(text, "\ufffd"))
+}
+
+// list numbers sources, one a line, with what the service shows of each.
+func list(sources []websearch.Source) string {
+	var b strings.Builder
+	for i, s := range sources {
+		title := oneLine(s.Title)
+		if title == "" {
+			title = "Untitled"
+		}
+		fmt.Fprintf(&b, "[%d] %s", i+1, title)
+		if s.URL != "" {
+			fmt.Fprintf(&b, " (%s)", oneLine(s.URL))
+		}
+		b.WriteByte('\n')
+		if snippet := oneLine(s.Snippet); snippet != "" {
+			b.WriteString("    " + snippet + "\n")
+		}
+	}
+	return b.String()
+}
+
+// oneLine returns text without line breaks.
+func oneLine(text string) string {
+	return strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "\ufffd")
+}
