@@ -11,9 +11,19 @@ const (
 	// room is what an automaton may spend on states: their bytes, and one for
 	// every few instructions that are looked at to make them.
 	room      = 2 << 20
-	stateSize = 1_200 // bytes, roughly
-	endOfLine = utf8.RuneSelf
-	noRune    = -1
+	stateSize = 2*bytesPerState + 100
+	// A state has a place for each byte.
+	bytesPerState = 256
+	noRune        = -1
+)
+
+// What comes after a state and a byte: one of these, or a state.
+const (
+	unknown    uint16 = iota // nobody has asked yet
+	accept                   // the line matches
+	dead                     // the line cannot match any more
+	beyond                   // the byte is not ASCII
+	firstState               // where a line begins
 )
 
 // automaton tells whether a line of ASCII matches, in constant time for each
@@ -21,30 +31,39 @@ const (
 // as lines lead to them. It is not for concurrent use.
 type automaton struct {
 	prog     *syntax.Prog
-	anchored bool // a match begins with the line
-	states   map[string]*state
-	start    *state
-	accept   *state
-	dead     *state // no match can follow
-	room     int    // what is left of it; below 0 the automaton knows no more
+	anchored bool     // a match begins with the line
+	next     []uint16 // by state and byte
+	states   []state  // by number from firstState on
+	numbers  map[string]uint16
+	room     int // what is left of it; below 0 the automaton knows no more
 	work     closure
 }
 
 // state is where an automaton stands between two bytes of a line.
 type state struct {
-	next   [endOfLine + 1]*state // by what comes; nil: not known yet
-	places []uint32              // instructions to go on with, sorted, not past assertions
-	before rune                  // what came, as far as assertions ask: noRune, a letter or a blank
+	places []uint32 // instructions to go on with, sorted, not past assertions
+	before rune     // what came, as far as assertions ask: noRune, a letter or a blank
+	end    uint16   // what comes if the line ends here: unknown, accept or dead
 }
 
 func newAutomaton(prog *syntax.Prog) *automaton {
 	a := &automaton{
-		prog: prog, anchored: prog.StartCond()&syntax.EmptyBeginText != 0,
-		states: make(map[string]*state), accept: new(state), dead: new(state),
-		room: room, work: closure{seen: make([]bool, len(prog.Inst))},
+		prog: prog, anchored: prog.StartCond()&syntax.EmptyBeginText != 0, numbers: make(map[string]uint16),
+		next: make([]uint16, int(firstState)*bytesPerState), room: room, work: closure{seen: make([]bool, len(prog.Inst))},
 	}
-	a.start = &state{places: []uint32{uint32(prog.Start)}, before: noRune}
+	a.add(state{places: []uint32{uint32(prog.Start)}, before: noRune})
 	return a
+}
+
+// add adds a state and returns its number.
+func (a *automaton) add(s state) uint16 {
+	a.states = append(a.states, s)
+	row := make([]uint16, bytesPerState)
+	for c := utf8.RuneSelf; c < len(row); c++ {
+		row[c] = beyond
+	}
+	a.next = append(a.next, row...)
+	return firstState + uint16(len(a.states)-1)
 }
 
 // match reports whether line, which holds no line feed, matches. It does not
@@ -53,52 +72,42 @@ func (a *automaton) match(line []byte) (matched, known bool) {
 	if a.room < 0 {
 		return false, false
 	}
-	s := a.start
+	at, table := firstState, a.next
 	for _, c := range line {
-		if c >= utf8.RuneSelf {
-			return false, false
-		}
-		next := s.next[c]
-		if next == nil {
-			if next = a.step(s, rune(c)); next == nil {
+		next := table[int(at)*bytesPerState+int(c)]
+		if next < firstState {
+			if next == unknown {
+				next = a.after(at, rune(c))
+				table = a.next
+				table[int(at)*bytesPerState+int(c)] = next
+			}
+			switch next {
+			case unknown, beyond:
 				return false, false
+			case accept, dead:
+				return next == accept, true
 			}
 		}
-		if next == a.accept {
-			return true, true
-		}
-		if next == a.dead {
-			return false, true
-		}
-		s = next
+		at = next
 	}
-	if s.next[endOfLine] == nil && a.step(s, noRune) == nil {
-		return false, false
+	s := &a.states[at-firstState]
+	if s.end == unknown {
+		s.end = a.after(at, noRune)
 	}
-	return s.next[endOfLine] == a.accept, true
+	return s.end == accept, s.end != unknown
 }
 
-// step makes the state that comes after s and c; nil if there is no room.
-func (a *automaton) step(s *state, c rune) *state {
+// after returns what comes after a state and c, noRune being the line's end;
+// unknown if there is no room for it.
+func (a *automaton) after(number uint16, c rune) uint16 {
+	s := a.states[number-firstState]
 	a.room -= len(a.prog.Inst) / 16
-	next := a.after(s, c)
-	if a.room < 0 {
-		return nil
-	}
-	if c == noRune {
-		c = endOfLine
-	}
-	s.next[c] = next
-	return next
-}
-
-func (a *automaton) after(s *state, c rune) *state {
 	places, matched := a.work.of(a.prog, s.places, syntax.EmptyOpContext(s.before, c))
 	switch {
 	case matched:
-		return a.accept
+		return accept
 	case c == noRune:
-		return a.dead
+		return dead
 	}
 	var next []uint32
 	for _, pc := range places {
@@ -110,7 +119,7 @@ func (a *automaton) after(s *state, c rune) *state {
 		next = append(next, uint32(a.prog.Start))
 	}
 	if len(next) == 0 {
-		return a.dead
+		return dead
 	}
 	slices.Sort(next)
 	next = slices.Compact(next)
@@ -122,11 +131,13 @@ func (a *automaton) after(s *state, c rune) *state {
 	for _, pc := range next {
 		key = binary.NativeEndian.AppendUint32(key, pc)
 	}
-	known := a.states[string(key)]
-	if known == nil {
-		a.room -= stateSize + 2*len(key)
-		known = &state{places: next, before: before}
-		a.states[string(key)] = known
+	known, ok := a.numbers[string(key)]
+	if !ok {
+		if a.room -= stateSize + 2*len(key); a.room < 0 {
+			return unknown
+		}
+		known = a.add(state{places: next, before: before})
+		a.numbers[string(key)] = known
 	}
 	return known
 }
