@@ -3,6 +3,7 @@ package integration_test
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -17,16 +18,22 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/plan"
 	"github.com/fettle-dev/fettle/core/tools/search"
 	"github.com/fettle-dev/fettle/core/tools/shell"
+	"github.com/fettle-dev/fettle/core/tools/web"
 )
 
-// toolFamilies are the packages of built-in tools, in the order of listings.
-var toolFamilies = []struct {
-	name  string // below core/tools
+// toolFamily is tools of one package.
+type toolFamily struct {
+	name  string // of the package, below core/tools
 	specs func() ([]tools.Spec, error)
-}{
+}
+
+// toolFamilies are the built-in tools, in the order of listings.
+var toolFamilies = []toolFamily{
 	{"file", specsOf(file.Factories)},
 	{"search", specsOf(search.Factories)},
 	{"shell", specsOf(shell.Factories)},
+	{"web", specsOf(web.FetchFactories)},
+	{"web", specsOf(web.SearchFactories)},
 	{"plan", specsOf(plan.Factories)},
 	{"communicate", specsOf(communicate.Factories)},
 	{"memory", specsOf(memory.Factories)},
@@ -91,4 +98,21 @@ func TestToolPages(t *testing.T) {
 			t.Errorf("%s is not what the tool says of itself now; %s", name, remedy)
 		}
 	}
+}
+
+// No package of built-in tools is left out of the pages.
+func TestToolPagesAreOfAllPackages(t *testing.T) {
+	others := []string{"tooltest", "discovered"} // the kit, and tools that are a project's own
+	entries, err := os.ReadDir("../core/tools")
+	require.NoError(t, err)
+	found := 0
+	for _, entry := range entries {
+		if !entry.IsDir() || slices.Contains(others, entry.Name()) {
+			continue
+		}
+		found++
+		require.True(t, slices.ContainsFunc(toolFamilies, func(f toolFamily) bool { return f.name == entry.Name() }),
+			"core/tools/%s has no row in toolFamilies", entry.Name())
+	}
+	require.Greater(t, found, 5)
 }
