@@ -109,7 +109,7 @@ func isForeign(path string) bool {
 func unknown(path string, line, column int) Problem {
 	path = shorten(path)
 	p := Problem{Line: line, Column: column, Key: path, Kind: KindUnknownKey, Severity: Warning,
-		Message: "There is no such key; it has no effect.", Nearest: nearest(path)}
+		Message: "There is no such key; it has no effect.", Nearest: Nearest(path)}
 	switch {
 	case p.Nearest == path:
 		p.Remedy = fmt.Sprintf("Write it as an object in an object: %s.", nested(path))

@@ -112,9 +112,9 @@ func long(group string, value any) map[string]any {
 	return nil
 }
 
-// nearest returns the known path that a mistyped one is likely to mean, "" if
-// none is near.
-func nearest(path string) string {
+// Nearest returns the key, group or other name that a mistyped one is likely to
+// mean, "" if none is near.
+func Nearest(path string) string {
 	candidates := slices.Collect(maps.Keys(known().byPath))
 	for name := range known().root.below {
 		candidates = append(candidates, name)

@@ -69,7 +69,7 @@ func changesOf(key string, value any) ([]change, error) {
 	}
 	if n == nil {
 		remedy := "fettle config show lists the keys that there are."
-		if near := nearest(key); near != "" {
+		if near := Nearest(key); near != "" {
 			remedy = fmt.Sprintf("Perhaps %s is meant.", near)
 		}
 		return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("There is no setting %s.", shorten(key)), remedy)
@@ -190,33 +190,4 @@ func lengthen(e *entry, k *Key, value any) map[string]any {
 	object := long(e.group.path, short)
 	object[k.Path[len(e.group.path)+1:]] = value
 	return object
-}
-
-// encode returns a value as JSON text, lists of plain values on one line.
-// indent is that of the line on which it begins, unit one more step; "": all on
-// one line.
-func encode(value any, indent, unit string) []byte {
-	if list, ok := value.([]any); ok && !slices.ContainsFunc(list, structured) {
-		parts := make([][]byte, len(list))
-		for i, part := range list {
-			parts[i] = encode(part, "", "")
-		}
-		return slices.Concat([]byte("["), bytes.Join(parts, []byte(", ")), []byte("]"))
-	}
-	var text bytes.Buffer
-	encoder := json.NewEncoder(&text)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent(indent, unit)
-	if err := encoder.Encode(value); err != nil {
-		panic("settings: " + err.Error()) // what came from JSON can be written
-	}
-	return bytes.TrimSuffix(text.Bytes(), []byte("\n"))
-}
-
-func structured(value any) bool {
-	switch value.(type) {
-	case []any, map[string]any:
-		return true
-	}
-	return false
 }

@@ -13,7 +13,20 @@ import (
 
 // replace returns the text with another value in a value's place.
 func (d *document) replace(v *hujson.Value, text []byte) []byte {
-	return slices.Concat(d.text[:v.StartOffset], text, d.text[v.EndOffset:])
+	return slices.Concat(d.text[:v.StartOffset], d.lineEnds(text), d.text[v.EndOffset:])
+}
+
+// newline is the file's line end.
+func (d *document) newline() string {
+	if bytes.Contains(d.text, []byte("\r\n")) {
+		return "\r\n"
+	}
+	return "\n"
+}
+
+// lineEnds gives a text the file's line ends.
+func (d *document) lineEnds(text []byte) []byte {
+	return bytes.ReplaceAll(text, []byte("\n"), []byte(d.newline()))
 }
 
 // insert returns the text with a key that it does not have yet, and the groups
@@ -61,10 +74,7 @@ func member(object *hujson.Object, name string) *hujson.Value {
 // of its own, unless the object's others stand on one line.
 func (d *document) add(at *hujson.Value, name string, value any) []byte {
 	object := at.Value.(*hujson.Object) //nolint:errcheck // the caller looked
-	newline := "\n"
-	if bytes.Contains(d.text, []byte("\r\n")) {
-		newline = "\r\n"
-	}
+	newline := d.newline()
 	outer := d.indentAt(at.StartOffset)
 	inner := outer + d.unit()
 	end := at.EndOffset - len("}")
@@ -93,7 +103,7 @@ func (d *document) add(at *hujson.Value, name string, value any) []byte {
 			head = slices.Concat(head[:v.EndOffset], []byte(","), head[v.EndOffset:])
 		}
 	}
-	text := bytes.ReplaceAll(encode(value, inner, d.unit()), []byte("\n"), []byte(newline))
+	text := d.lineEnds(encode(value, inner, d.unit()))
 	return slices.Concat(bytes.TrimRight(head, " \t\r\n"), []byte(newline+inner+quoted(name)+": "), text, []byte(comma+newline+outer), tail)
 }
 

@@ -1,0 +1,211 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/spf13/cobra"
+	"github.com/stretchr/testify/require"
+)
+
+// configPlace is a home folder with a project in it, which is the current
+// folder. In what run returns the home folder is ~.
+func configPlace(t *testing.T) (home string, run func(args ...string) (code exitCode, stdout, stderr string)) {
+	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("HOME does not name the home folder")
+	}
+	home, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	require.NoError(t, os.MkdirAll(filepath.Join(home, "p"), 0o755))
+	for name, value := range map[string]string{
+		"HOME": home, "FETTLE_TRUST_WORKSPACE": "", "FETTLE_MODEL": "", "FETTLE_SANDBOX": "", "FETTLE_APPROVAL_MODE": "",
+		"FETTLE_SYSTEM_SETTINGS_PATH": filepath.Join(home, "system.json"), "FETTLE_SYSTEM_DEFAULTS_PATH": filepath.Join(home, "defaults.json"),
+	} {
+		t.Setenv(name, value)
+	}
+	t.Chdir(filepath.Join(home, "p"))
+	return home, func(args ...string) (exitCode, string, string) {
+		t.Helper()
+		var out, errs bytes.Buffer
+		p := &program{out: &out, err: &errs}
+		var g globalFlags
+		root := &cobra.Command{Use: "fettle", SilenceErrors: true, SilenceUsage: true}
+		g.register(root)
+		root.AddCommand(p.configCommand(&g))
+		root.SetArgs(append([]string{"config"}, args...))
+		err := root.ExecuteContext(t.Context())
+		failed := &exitError{}
+		if err != nil && !errors.As(err, &failed) {
+			failed = &exitError{code: exitToolError, err: err}
+		}
+		if failed.err != nil {
+			p.complain(failed.err)
+		}
+		return failed.code, strings.ReplaceAll(out.String(), home, "~"), strings.ReplaceAll(errs.String(), home, "~")
+	}
+}
+
+func writeFile(t *testing.T, path, text string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+// CF-01, issue of origins: a key that all layers give.
+func TestConfigShow(t *testing.T) {
+	home, run := configPlace(t)
+	for file, name := range map[string]string{
+		"defaults.json": "a", ".fettle/settings.json": "b", "p/.fettle/settings.json": "c", "system.json": "d",
+	} {
+		writeFile(t, filepath.Join(home, file), "{\n  \"model\": \""+name+"\"\n}\n")
+	}
+	t.Setenv("FETTLE_MODEL", "e")
+	code, stdout, stderr := run("show", "model.name")
+	require.Zero(t, code, stderr)
+	require.Equal(t, "\"e\"\n", stdout)
+	_, stdout, _ = run("show", "model.name", "--origin")
+	require.Equal(t, `model.name         "e"     environment, not read yet
+  environment      "e"     the variable FETTLE_MODEL
+  system           "d"     ~/system.json:2
+  project          "c"     ~/p/.fettle/settings.json:2
+  user             "b"     ~/.fettle/settings.json:2
+  system-defaults  "a"     ~/defaults.json:2
+  default          "auto"  
+`, stdout)
+	code, stdout, _ = run("show", "model.name", "--json")
+	require.Zero(t, code)
+	require.Contains(t, stdout, `{"key":"model.name","value":"e","origins":[{"layer":"environment","source":"the variable FETTLE_MODEL","value":"e"},{"layer":"system"`)
+	_, stdout, _ = run("show", "tools.shell")
+	require.Contains(t, stdout, "tools.shell.inactivityTimeout")
+	require.NotContains(t, stdout, "tools.core")
+	_, stdout, _ = run("show")
+	require.Contains(t, stdout, "context.fileFiltering.maxFileCount")
+
+	code, _, stderr = run("show", "tools.cor")
+	require.Equal(t, exitUsage, code)
+	require.Equal(t, "fettle: There is no setting tools.cor. Perhaps tools.core is meant.\n", stderr)
+}
+
+// CF-08: no secret is printed.
+func TestConfigShowHidesSecrets(t *testing.T) {
+	home, run := configPlace(t)
+	t.Setenv("TOKEN", "s3cret")
+	writeFile(t, filepath.Join(home, ".fettle/settings.json"), `{"web": {"search": {"url": "https://x/?k=$TOKEN", "headers": {"A": "s3cret", "B": "$TOKEN"}}},
+		"mcpServers": {"X": {"command": "c", "env": {"K": "s3cret", "L": "${TOKEN}"}}}}`)
+	for _, args := range [][]string{{"show"}, {"show", "--origin"}, {"show", "--json"}, {"show", "web.search.url"}, {"show", "web.search.headers"}, {"show", "mcpServers", "--origin"}} {
+		code, stdout, stderr := run(args...)
+		require.Zero(t, code)
+		require.NotContains(t, stdout+stderr, "s3cret")
+	}
+	_, stdout, _ := run("show", "web.search.url")
+	require.Equal(t, "\"https://x/?k=$TOKEN\"\n", stdout)
+}
+
+func TestConfigSet(t *testing.T) {
+	home, run := configPlace(t)
+	user, project := filepath.Join(home, ".fettle/settings.json"), filepath.Join(home, "p/.fettle/settings.json")
+	writeFile(t, user, "{\n  // mine\n  \"useWriteTodos\": false\n}\n")
+	code, stdout, stderr := run("set", "tools.shell.inactivityTimeout", "60")
+	require.Zero(t, code, stderr)
+	require.Equal(t, "tools.shell.inactivityTimeout is set in ~/.fettle/settings.json.\n", stdout)
+	require.Empty(t, stderr)
+	require.Equal(t, "{\n  // mine\n  \"useWriteTodos\": false,\n  \"tools\": {\n    \"shell\": {\n      \"inactivityTimeout\": 60\n    }\n  }\n}\n", readText(t, user))
+
+	code, stdout, stderr = run("set", "--scope", "project", "tools.exclude", `["edit"]`, "--json")
+	require.Zero(t, code, stderr)
+	require.JSONEq(t, `{"key": "tools.exclude", "path": "~/p/.fettle/settings.json", "value": ["edit"]}`, stdout)
+	require.Equal(t, "{\n  \"tools\": {\n    \"exclude\": [\"edit\"]\n  }\n}\n", readText(t, project))
+
+	// What has no effect, as the folder is not trusted, or as another layer is stronger.
+	_, _, stderr = run("set", "--scope", "project", "tools.allowed", `["edit"]`)
+	require.Contains(t, stderr, "As the folder is not trusted")
+	_, _, stderr = run("set", "--scope", "project", "tools.allowed", "--unset")
+	require.Empty(t, stderr)
+	t.Setenv("FETTLE_APPROVAL_MODE", "plan")
+	_, _, stderr = run("set", "general.defaultApprovalMode", "auto_edit")
+	require.Equal(t, "fettle: What the variable FETTLE_APPROVAL_MODE says of general.defaultApprovalMode is stronger: \"plan\".\n", stderr)
+
+	for _, tt := range []struct {
+		args []string
+		code exitCode
+		says string
+	}{
+		{[]string{"set", "tools.shell.inactivityTimeout"}, exitUsage, "A key and a value are needed"},
+		{[]string{"set", "a", "--unset", "b"}, exitUsage, "A key and a value are needed"},
+		{[]string{"set", "tools.shell.inactivityTimeout", "soon"}, exitConfig, "is not a whole number"},
+		{[]string{"set", "toolz.core", "x"}, exitConfig, "Perhaps tools.core is meant."},
+	} {
+		code, stdout, stderr := run(tt.args...)
+		require.Equal(t, tt.code, code, tt.args)
+		require.Empty(t, stdout)
+		require.Contains(t, stderr, tt.says)
+	}
+	t.Chdir(home)
+	code, _, stderr = run("set", "useWriteTodos", "true", "--scope", "project")
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr, "There is no settings file of the project here.")
+}
+
+func readText(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(data)
+}
+
+// CF-05: mistakes with their places; 4 where something is not in force.
+func TestConfigValidate(t *testing.T) {
+	home, run := configPlace(t)
+	code, stdout, _ := run("validate")
+	require.Zero(t, code)
+	require.Equal(t, "There is no mistake in 0 settings files.\n", stdout)
+	user := filepath.Join(home, ".fettle/settings.json")
+	writeFile(t, user, `{"tools": {}}`)
+	_, stdout, _ = run("validate")
+	require.Equal(t, "There is no mistake in 1 settings file.\n", stdout)
+
+	writeFile(t, user, "{\n  \"toolz\": 1\n}")
+	code, stdout, _ = run("validate")
+	require.Zero(t, code, "a warning")
+	require.Equal(t, "warning: ~/.fettle/settings.json:2:3: toolz: There is no such key; it has no effect. Perhaps tools is meant.\n", stdout)
+
+	writeFile(t, user, "{\n  \"tools\": {\"core\": 5}\n}")
+	code, stdout, stderr := run("validate")
+	require.Equal(t, exitConfig, code)
+	require.Empty(t, stderr)
+	require.Contains(t, stdout, "error: ~/.fettle/settings.json:2:21: tools.core: The value 5 is not a list of texts")
+	code, stdout, _ = run("validate", "--json")
+	require.Equal(t, exitConfig, code)
+	require.Contains(t, stdout, `"line":2,"column":21,"key":"tools.core","kind":"wrong_value","severity":"error","expected":"a list of texts"`)
+	_, _, stderr = run("show", "tools.exclude")
+	require.Contains(t, stderr, "settings.json:2:21: tools.core")
+
+	writeFile(t, user, "{")
+	code, stdout, _ = run("validate")
+	require.Equal(t, exitConfig, code)
+	require.Contains(t, stdout, "It is no settings file")
+}
+
+// CF-02: each file in its place, under both layouts.
+func TestConfigPath(t *testing.T) {
+	home, run := configPlace(t)
+	writeFile(t, filepath.Join(home, ".fettle/settings.json"), "{}")
+	_, stdout, _ := run("path")
+	require.Equal(t, `system-defaults  ~/defaults.json  (absent)
+mcp-settings     ~/.fettle/mcp-settings.json  (absent)
+user             ~/.fettle/settings.json
+project          ~/p/.fettle/settings.json  (absent)
+system           ~/system.json  (absent)
+`, stdout)
+	_, stdout, _ = run("path", "--json")
+	require.Contains(t, stdout, `{"layer":"user","path":"~/.fettle/settings.json","exists":true}`)
+	_, stdout, _ = run("path", "--layout", "gemini")
+	require.Contains(t, stdout, "~/p/.gemini/settings.json")
+	require.Contains(t, stdout, "/etc/gemini-cli/settings.json")
+}
