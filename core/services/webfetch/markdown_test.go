@@ -19,16 +19,16 @@ func TestMarkdown(t *testing.T) {
 	for name, c := range map[string]struct{ page, want string }{
 		"blocks":     {"<h2>a</h2><p>b<p>c<blockquote>d</blockquote><hr>", "## a\n\nb\n\nc\n\n> d\n\n* * *"},
 		"lists":      {"<ul><li>a<li>b<ul><li>c</ul></ul><ol><li>d<li>e</ol>", "- a\n- b\n  \n  - c\n\n1. d\n2. e"},
-		"two lists":  {"<ul><li>a</ul><ul><li>b</ul>", "- a\n\n\n- b"},
+		"two lists":  {"<ul><li>a</ul><ul><li>b</ul>", "- a\n\n- b"},
 		"code":       {"<pre><code class=language-go>a &lt; b\n\n  c</code></pre><p><code>x`y</code>", "```go\na < b\n\n  c\n```\n\n``x`y``"},
 		"marks":      {"<em>a</em> <strong>b</strong> <del>c</del>", "*a* **b** ~~c~~"},
 		"table":      {"<table><tr><th>a<th>b<tr><td>1<td>2 | 3</table>", "| a | b |\n|---|---|\n| 1 | 2 \\| 3 |"},
-		"links":      {`<a href="x">a</a> <a href="/y?q=1">b</a> <a href="//z.test/">c</a> <a href="#f">d</a> <a href="mailto:e@f.test">g</a>`, "[a](@/dir/x) [b](@/y?q=1) [c](http://z.test/) [d](@/dir/page#f) [g](mailto:e@f.test)"},
-		"base":       {`<head><base href="/other/"></head><a href="x">a</a>`, "[a](@/other/x)"},
-		"bad base":   {`<base href="javascript:x"><a href="x">a</a>`, "[a](@/dir/x)"},
+		"links":      {`<a href="x">a</a> <a href="/y?q=1">b</a> <a href="//z.test/">c</a> <a href="#f">d</a> <a href="mailto:e@f.test">g</a>`, "[a](SITE/dir/x) [b](SITE/y?q=1) [c](http://z.test/) [d](SITE/dir/page#f) [g](mailto:e@f.test)"},
+		"base":       {`<head><base href="/other/"></head><a href="x">a</a>`, "[a](SITE/other/x)"},
+		"bad base":   {`<base href="javascript:x"><a href="x">a</a>`, "[a](SITE/dir/x)"},
 		"scripts":    {`<script>alert("<p>no")</script><style>p{}</style><template>no</template><noscript>no</noscript><svg><title>no</title></svg><p>yes`, "yes"},
 		"js link":    {`<a href="javascript:alert(1)">a</a> <a href="data:text/html,x">b</a>`, "a b"},
-		"images":     {`<img src="i.png" alt="an image"><img src="data:image/png;base64,AAAA" alt="no">`, "![an image](@/dir/i.png)"},
+		"images":     {`<img src="i.png" alt="an image"><img src="data:image/png;base64,AAAA" alt="no">`, "![an image](SITE/dir/i.png)"},
 		"empty link": {`a<a href="x"></a>`, "a"},
 		"title":      {"<title> A \n title </title>", "Title: A title"},
 		"comment":    {"<!-- no -->a", "a"},
@@ -37,17 +37,18 @@ func TestMarkdown(t *testing.T) {
 		"unclosed":   {"<div><p>a<b>b<i>c", "a**b*c***"},
 		"nothing":    {"<html></html>", ""},
 	} {
-		server.Config.Handler = text("text/html", c.page)
-		p := one(t, s, server.URL+"/dir/page")
-		require.Nil(t, p.Err, name)
-		require.Equal(t, strings.ReplaceAll(c.want, "@", server.URL), p.Text, name)
-		require.False(t, p.Truncated, name)
-		require.Empty(t, p.Notice, name)
+		t.Run(name, func(t *testing.T) {
+			server.Config.Handler = text("text/html", c.page)
+			p := one(t, s, server.URL+"/dir/page")
+			require.Nil(t, p.Err)
+			require.Equal(t, strings.ReplaceAll(c.want, "SITE", server.URL), p.Text)
+			require.False(t, p.Truncated)
+			require.Empty(t, p.Notice)
+		})
 	}
 }
 
-// hostile are pages that are made to take time or memory, of about size bytes,
-// and whether a tree of them is built at all.
+// hostile are pages of about size bytes that are made to take time or memory.
 func hostile(size int) map[string]string {
 	times := func(s string) string { return strings.Repeat(s, size/len(s)+1) }
 	attributes, unclosed := "", ""

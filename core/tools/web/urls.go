@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/webfetch"
@@ -49,9 +50,9 @@ func urlsOf(p WebFetchParams) ([]string, error) {
 	return urls, nil
 }
 
-// address is a URL and what comes before white space, a quote or an angle
-// bracket; its first part, up to ://, may be no scheme.
-var address = regexp.MustCompile("[^\\s\"'`<>()\\[\\]{},;|]*://[^\\s\"`<>]*")
+// address is a URL: what may be meant as its scheme, "://", and all up to white
+// space, a quote or an angle bracket.
+var address = regexp.MustCompile("[A-Za-z0-9+.!$%/?@^\\\\-]*://[^\\s\"`<>]*")
 
 // tokens finds what is meant as a URL in a text: all that holds "://", without
 // the brackets around it and the punctuation behind it.
@@ -67,16 +68,16 @@ func tokens(text string) []string {
 // not open.
 func trimEnd(token string) string {
 	for token != "" {
-		last := token[len(token)-1]
+		last, size := utf8.DecodeLastRuneInString(token)
 		switch {
-		case strings.IndexByte(".,;:!?'*_|\\", last) >= 0:
+		case strings.ContainsRune(".,;:!?'*_|\\…。、，）」』”’»", last):
 		case last == ')' && strings.Count(token, ")") > strings.Count(token, "("):
 		case last == ']' && strings.Count(token, "]") > strings.Count(token, "["):
 		case last == '}' && strings.Count(token, "}") > strings.Count(token, "{"):
 		default:
 			return token
 		}
-		token = token[:len(token)-1]
+		token = token[:len(token)-size]
 	}
 	return token
 }
