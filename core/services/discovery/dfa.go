@@ -22,11 +22,11 @@ const (
 	unknown    uint16 = iota // nobody has asked yet
 	accept                   // the line matches
 	dead                     // the line cannot match any more
-	beyond                   // the byte is not ASCII
+	beyond                   // the byte is not ASCII: see automaton.wide
 	firstState               // where a line begins
 )
 
-// automaton tells whether a line of ASCII matches, in constant time for each
+// automaton tells whether a line matches, in constant time for each
 // byte, where package regexp follows every way to match. Its states are made
 // as lines lead to them. It is not for concurrent use.
 type automaton struct {
@@ -35,7 +35,8 @@ type automaton struct {
 	next     []uint16 // by state and byte
 	states   []state  // by number from firstState on
 	numbers  map[string]uint16
-	room     int // what is left of it; below 0 the automaton knows no more
+	wide     map[[2]rune]uint16 // by state and rune beyond ASCII
+	room     int                // what is left of it; below 0 the automaton knows no more
 	work     closure
 }
 
@@ -48,7 +49,7 @@ type state struct {
 
 func newAutomaton(prog *syntax.Prog) *automaton {
 	a := &automaton{
-		prog: prog, anchored: prog.StartCond()&syntax.EmptyBeginText != 0, numbers: make(map[string]uint16),
+		prog: prog, anchored: prog.StartCond()&syntax.EmptyBeginText != 0, numbers: make(map[string]uint16), wide: make(map[[2]rune]uint16),
 		next: make([]uint16, int(firstState)*bytesPerState), room: room, work: closure{seen: make([]bool, len(prog.Inst))},
 	}
 	a.add(state{places: []uint32{uint32(prog.Start)}, before: noRune})
@@ -67,22 +68,29 @@ func (a *automaton) add(s state) uint16 {
 }
 
 // match reports whether line, which holds no line feed, matches. It does not
-// know of lines beyond ASCII, nor once it has no room for more states.
+// know once it has no room for more states.
 func (a *automaton) match(line []byte) (matched, known bool) {
 	if a.room < 0 {
 		return false, false
 	}
 	at, table := firstState, a.next
-	for _, c := range line {
-		next := table[int(at)*bytesPerState+int(c)]
+	for i := 0; i < len(line); i++ {
+		place := int(at)*bytesPerState + int(line[i])
+		next := table[place]
 		if next < firstState {
-			if next == unknown {
-				next = a.after(at, rune(c))
+			switch next {
+			case unknown:
+				next = a.after(at, rune(line[i]))
 				table = a.next
-				table[int(at)*bytesPerState+int(c)] = next
+				table[place] = next
+			case beyond:
+				r, size := utf8.DecodeRune(line[i:])
+				i += size - 1
+				next = a.afterWide(at, r)
+				table = a.next
 			}
 			switch next {
-			case unknown, beyond:
+			case unknown:
 				return false, false
 			case accept, dead:
 				return next == accept, true
@@ -95,6 +103,21 @@ func (a *automaton) match(line []byte) (matched, known bool) {
 		s.end = a.after(at, noRune)
 	}
 	return s.end == accept, s.end != unknown
+}
+
+// afterWide is after for a rune beyond ASCII.
+func (a *automaton) afterWide(number uint16, c rune) uint16 {
+	const entry = 32 // bytes of a map's entry, roughly
+	key := [2]rune{rune(number), c}
+	next, ok := a.wide[key]
+	if !ok {
+		if a.room -= entry; a.room < 0 {
+			return unknown
+		}
+		next = a.after(number, c)
+		a.wide[key] = next
+	}
+	return next
 }
 
 // after returns what comes after a state and c, noRune being the line's end;
