@@ -138,7 +138,7 @@ func (b *background) start(s *Service) error {
 		if b.child, err = s.startShell(b.command, nil, sink); err != nil {
 			return err
 		}
-		b.stdin = typing{b.child.terminal}
+		b.stdin = &typing{child: b.child}
 		return nil
 	}
 	in, stdin, err := os.Pipe()

@@ -98,7 +98,7 @@ func (s *Service) Run(ctx context.Context, c Command) (Result, error) {
 		return Result{}, err
 	}
 	if child.terminal != nil {
-		child.terminal.endInput()
+		child.terminal.endInput(child.silent)
 	}
 	var r Result
 	r.Ending = child.supervise(ctx, limits{total: s.o.Total, idle: s.o.Idle, grace: s.o.Grace}, s.closing)

@@ -2,14 +2,28 @@ package process
 
 import "time"
 
-// typing is what is typed at a terminal. Closing it ends the input.
-type typing struct{ *terminal }
+// typing is what is typed at a child's terminal. Closing it ends the input.
+type typing struct {
+	*child
+	part bool // of a line was typed last
+}
 
-func (t typing) Write(p []byte) (int, error) { return t.master.Write(p) }
+func (t *typing) Write(p []byte) (int, error) {
+	n, err := t.terminal.master.Write(p)
+	if n > 0 {
+		t.part = p[n-1] != '\n' && p[n-1] != '\r'
+	}
+	return n, err
+}
 
-func (t typing) SetWriteDeadline(end time.Time) error { return t.master.SetWriteDeadline(end) }
+func (t *typing) SetWriteDeadline(end time.Time) error {
+	return t.terminal.master.SetWriteDeadline(end)
+}
 
-func (t typing) Close() error {
-	t.endInput()
+func (t *typing) Close() error {
+	if t.part {
+		t.terminal.typeEnd()
+	}
+	t.terminal.endInput(t.silent)
 	return nil
 }

@@ -1,19 +1,40 @@
 package process
 
-import "golang.org/x/sys/unix"
+import (
+	"time"
 
-// wantsEnd reports whether the terminal gives out whole lines and has none, nor
-// an end of input, that nobody has read yet.
-func (t *terminal) wantsEnd(bool) bool {
+	"golang.org/x/sys/unix"
+)
+
+// offerEnd types the end of input if the terminal gives out whole lines and has
+// none. It takes it back if nobody reads it, and reports whether somebody did.
+func (t *terminal) offerEnd(bool) bool {
 	fd, err := unix.Open(t.name, unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return false
 	}
 	defer unix.Close(fd) //nolint:errcheck // nothing was written here
 	state, err := unix.IoctlGetTermios(fd, unix.TCGETS)
-	if err != nil || state.Lflag&unix.ICANON == 0 {
+	if err != nil || state.Lflag&unix.ICANON == 0 || hasInput(fd) {
 		return false
 	}
+	t.typeEnd()
+	const offered = 5 * time.Millisecond // enough for one who waits already
+	limit := time.NewTimer(offered)
+	defer limit.Stop()
+	select {
+	case <-limit.C:
+	case <-t.end:
+	}
+	if hasInput(fd) {
+		_ = unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH)
+		return false
+	}
+	return true
+}
+
+// hasInput reports whether a terminal has something that can be read.
+func hasInput(fd int) bool {
 	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0) //nolint:gosec // a descriptor
-	return err == nil && n == 0
+	return err != nil || n > 0
 }

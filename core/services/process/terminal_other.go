@@ -2,7 +2,12 @@
 
 package process
 
-// wantsEnd reports whether the end of input is to be typed: once, as it cannot
-// be told here whether it has been read. A program that throws away what was
-// typed before it asks then waits for its limit.
-func (t *terminal) wantsEnd(first bool) bool { return first }
+// offerEnd types the end of input once, as it cannot be told here whether
+// somebody has read it. A program that throws away what was typed before it asks
+// then waits for its limit, as does one that asks again.
+func (t *terminal) offerEnd(first bool) bool {
+	if first {
+		t.typeEnd()
+	}
+	return false
+}

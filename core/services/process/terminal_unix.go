@@ -61,18 +61,26 @@ func withDeadlines(f *os.File) (*os.File, error) {
 // endOfInput is what a person types for the end of input: ^D.
 const endOfInput = "\x04"
 
-// endInput sees to it, until stopFeeding, that a program which reads lines
-// finds the end of its input: a terminal tells that once, to whoever reads first.
-// A program that reads keys finds nothing.
-func (t *terminal) endInput() {
-	const step = 50 * time.Millisecond
+// endInput sees to it, until stopFeeding, that a program which waits for a line
+// finds the end of its input. It is offered whenever nothing has been printed for
+// a moment, as then somebody may wait, and taken back where nobody took it: a
+// program that reads keys would find a key. After each offer in vain the next
+// one comes later.
+func (t *terminal) endInput(silent func() time.Duration) {
+	const moment, longest = 100 * time.Millisecond, 2 * time.Second
 	t.feeding.Go(func() {
-		again := time.NewTicker(step)
+		again := time.NewTicker(moment / 5)
 		defer again.Stop()
-		for first := true; ; first = false {
-			if t.wantsEnd(first) {
-				_ = t.master.SetWriteDeadline(time.Now().Add(step))
-				_, _ = t.master.WriteString(endOfInput) // next time, if not now
+		wait := moment
+		for offered := 0; ; {
+			if quiet := silent(); quiet < moment {
+				wait = moment
+			} else if quiet >= wait {
+				if offered++; t.offerEnd(offered == 1) {
+					wait = quiet + moment
+				} else {
+					wait = quiet + min(max(quiet, moment), longest)
+				}
 			}
 			select {
 			case <-again.C:
@@ -81,6 +89,14 @@ func (t *terminal) endInput() {
 			}
 		}
 	})
+}
+
+// typeEnd types the end of input, if the terminal takes it soon. After a part of
+// a line it is the end of that.
+func (t *terminal) typeEnd() {
+	const soon = 20 * time.Millisecond
+	_ = t.master.SetWriteDeadline(time.Now().Add(soon))
+	_, _ = t.master.WriteString(endOfInput)
 }
 
 // stopFeeding waits until nothing is typed any more.

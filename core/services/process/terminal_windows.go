@@ -3,6 +3,7 @@ package process
 import (
 	"errors"
 	"os"
+	"time"
 )
 
 // TerminalsExist reports whether Command.PTY can be had on this system.
@@ -15,6 +16,8 @@ func openTerminal(int, int) (*terminal, error) {
 	return nil, errors.New("terminals for commands are not supported on Windows")
 }
 
-func (t *terminal) endInput() {}
+func (t *terminal) endInput(func() time.Duration) {}
+
+func (t *terminal) typeEnd() {}
 
 func (t *terminal) stopFeeding() {}
