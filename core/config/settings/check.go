@@ -17,6 +17,10 @@ import (
 // understood: no program has such a name, so that no command is run.
 const noProgram = "(wrong value)"
 
+// maxWhole is the largest whole number that a key takes: numbers are read as
+// those of JavaScript, and have to fit an int.
+const maxWhole = min(1<<53, math.MaxInt)
+
 // check gives the entries their values, and drops those that have none.
 func (l *layerOf) check() {
 	for _, path := range slices.Sorted(maps.Keys(l.entries)) {
@@ -76,7 +80,7 @@ func convert(k *Key, value any) (any, bool) {
 // validate holds an entry's value against the schema. Of a list or a map that
 // is wrong in places it takes away those; it is false where nothing is left.
 func (l *layerOf) validate(e *entry) bool {
-	if n, ok := e.value.(float64); ok && e.key.kind == aWhole && (n != math.Trunc(n) || math.Abs(n) > 1<<53) {
+	if n, ok := e.value.(float64); ok && e.key.kind == aWhole && (n != math.Trunc(n) || math.Abs(n) > maxWhole) {
 		l.wrong(e, "", "", "")
 		return false
 	}

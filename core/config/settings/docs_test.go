@@ -102,6 +102,35 @@ func TestSchemaFile(t *testing.T) {
 	require.NoError(t, compiled.Validate(withoutNulls(value)))
 }
 
+// What a schema takes fits its field: every whole number below a key has limits.
+func TestWholeNumbersHaveLimits(t *testing.T) {
+	text, err := settings.Schema(nil)
+	require.NoError(t, err)
+	var schema map[string]any
+	require.NoError(t, json.Unmarshal(text, &schema))
+	found := 0
+	var walk func(path string, value any)
+	walk = func(path string, value any) {
+		switch v := value.(type) {
+		case []any:
+			for _, part := range v {
+				walk(path, part)
+			}
+		case map[string]any:
+			if v["type"] == "integer" && strings.Contains(path, "additionalProperties") {
+				found++
+				require.Contains(t, v, "maximum", path)
+				require.Contains(t, v, "minimum", path)
+			}
+			for name, part := range v {
+				walk(path+"/"+name, part)
+			}
+		}
+	}
+	walk("", schema)
+	require.GreaterOrEqual(t, found, 3)
+}
+
 func withoutNulls(value map[string]any) map[string]any {
 	for name, part := range value {
 		switch part := part.(type) {

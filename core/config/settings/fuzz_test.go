@@ -23,6 +23,7 @@ func FuzzProject(f *testing.F) {
 		`{"tools":{"shell":{"inactivityTimeout":-1}},"mcpServers":{"x":{"trust":true}},"hooks":{"E":[{"hooks":[]}]}}`,
 		`{"general":{"defaultApprovalMode":"$YOLO"},"mcp":{"allowed":["z"]},"web":{"allowPrivateAddresses":"$TRUE","search":{"url":"$SECRET"}}}`,
 		"// c\n{\"a\":[1,],}", `{"tools":{"sandbox":{"command":5}}}`, `{"tools":null,"tools":{"core":null}}`, "\xff", `[`, `{"model":1e999}`,
+		`{"mcpServers":{"a":{"timeout":1e300,"oauth":{"scopes":[1]}}},"hooks":{"E":[{"hooks":[{"type":"command","command":"c","timeout":-0.5}]}]},"model":{"summarizeToolOutput":{"x":{"tokenBudget":5.0}}}}`,
 	} {
 		f.Add([]byte(seed))
 	}
@@ -37,6 +38,8 @@ func FuzzProject(f *testing.F) {
 		for _, k := range settings.Keys() {
 			requireNotLooser(t, k, without.Value(k.Path), r.Value(k.Path))
 		}
+		m.Trusted = true
+		m.load() // nor does anything panic where all of it counts
 		all, err := json.Marshal(r.Settings)
 		require.NoError(t, err)
 		if !bytes.Contains(text, []byte("s3cret")) {

@@ -228,11 +228,11 @@ func expected(schema map[string]any) string {
 	limits := ""
 	switch {
 	case hasLow && hasHigh:
-		limits = fmt.Sprintf(" from %v to %v", low, high)
+		limits = fmt.Sprintf(" from %s to %s", quote(low), quote(high))
 	case hasLow:
-		limits = fmt.Sprintf(" of at least %v", low)
+		limits = " of at least " + quote(low)
 	case hasHigh:
-		limits = fmt.Sprintf(" of at most %v", high)
+		limits = " of at most " + quote(high)
 	}
 	switch schema["type"] {
 	case "boolean":

@@ -5,19 +5,24 @@ package settings
 import (
 	"errors"
 	"os"
-	"runtime"
 
 	"golang.org/x/sys/unix"
 )
 
-func tryLock(f *os.File) error {
-	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	runtime.KeepAlive(f)
-	switch {
-	case errors.Is(err, unix.EWOULDBLOCK), errors.Is(err, unix.EINTR):
-		return errBusy
-	case errors.Is(err, errors.ErrUnsupported):
-		return nil // what another process saves is noticed all the same
+// tryLock takes an flock on the folder itself, so that no file is left behind
+// and a process that ends has it no more. Where there are no such locks it
+// locks nothing; what another process saves is noticed all the same.
+func tryLock(folder string) (unlock func(), err error) {
+	dir, err := os.Open(folder)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	err = unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	switch {
+	case err == nil, errors.Is(err, errors.ErrUnsupported):
+		return func() { _ = dir.Close() }, nil
+	case errors.Is(err, unix.EWOULDBLOCK), errors.Is(err, unix.EINTR):
+		err = errBusy
+	}
+	return nil, errors.Join(err, dir.Close())
 }

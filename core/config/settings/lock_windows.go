@@ -3,16 +3,24 @@ package settings
 import (
 	"errors"
 	"os"
-	"runtime"
+	"path/filepath"
 
 	"golang.org/x/sys/windows"
 )
 
-func tryLock(f *os.File) error {
-	err := windows.LockFileEx(windows.Handle(f.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, new(windows.Overlapped))
-	runtime.KeepAlive(f)
-	if errors.Is(err, windows.ERROR_LOCK_VIOLATION) || errors.Is(err, windows.ERROR_IO_PENDING) {
-		return errBusy
+// tryLock locks a file in the folder, which stays there. A process that ends
+// has the lock no more.
+func tryLock(folder string) (unlock func(), err error) {
+	file, err := os.OpenFile(filepath.Join(folder, ".settings.lock"), os.O_RDWR|os.O_CREATE, fileMode)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	err = windows.LockFileEx(windows.Handle(file.Fd()), windows.LOCKFILE_EXCLUSIVE_LOCK|windows.LOCKFILE_FAIL_IMMEDIATELY, 0, 1, 0, new(windows.Overlapped))
+	switch {
+	case err == nil:
+		return func() { _ = file.Close() }, nil
+	case errors.Is(err, windows.ERROR_LOCK_VIOLATION), errors.Is(err, windows.ERROR_IO_PENDING):
+		err = errBusy
+	}
+	return nil, errors.Join(err, file.Close())
 }

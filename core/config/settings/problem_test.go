@@ -62,13 +62,21 @@ func TestProblems(t *testing.T) {
 			`{"context": {"fileFiltering": {"maxFileCount": 1e999}}}`,
 			settings.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Expected: "a whole number of at least 1"}, "cannot",
 		},
+		"more than an int holds": {
+			`{"context": {"fileFiltering": {"maxFileCount": 1e300}}}`,
+			settings.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Expected: "a whole number of at least 1"}, "1e+300",
+		},
+		"more than seconds": {
+			`{"tools": {"shell": {"timeout": 1e11}}}`,
+			settings.Problem{Line: 1, Column: 33, Key: "tools.shell.timeout", Kind: settings.KindValue, Severity: settings.Error, Expected: "a whole number of at most 31536000", Open: true}, "100000000000",
+		},
 		"null": {
 			`{"web": {"search": {"url": null}}}`,
 			settings.Problem{Line: 1, Column: 28, Key: "web.search.url", Kind: settings.KindValue, Severity: settings.Error, Expected: "a text"}, "null",
 		},
 		"a group that is none": {
 			`{"web": []}`,
-			settings.Problem{Line: 1, Column: 9, Key: "web", Kind: settings.KindValue, Severity: settings.Error, Expected: "an object"}, "an object",
+			settings.Problem{Line: 1, Column: 9, Key: "web", Kind: settings.KindValue, Severity: settings.Error, Open: true, Expected: "an object"}, "an object",
 		},
 		"a text for a number": {
 			`{"context": {"fileFiltering": {"maxFileCount": "20"}}}`,
@@ -92,14 +100,14 @@ func TestProblems(t *testing.T) {
 		},
 		"no JSON": {
 			"{\n  \"model\": }",
-			settings.Problem{Line: 2, Column: 12, Kind: settings.KindSyntax, Severity: settings.Error}, "no settings file",
+			settings.Problem{Line: 2, Column: 12, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "no settings file",
 		},
-		"no object":       {"\n[]", settings.Problem{Line: 2, Column: 1, Kind: settings.KindSyntax, Severity: settings.Error}, "it holds no object"},
-		"no end":          {`{"tools": {"core": [`, settings.Problem{Line: 2, Column: 1, Kind: settings.KindSyntax, Severity: settings.Error}, "no settings file"},
-		"two objects":     {`{} {}`, settings.Problem{Line: 1, Column: 4, Kind: settings.KindSyntax, Severity: settings.Error}, "no settings file"},
-		"no UTF-8":        {"{\"model\": \"\xff\"}", settings.Problem{Line: 1, Column: 12, Kind: settings.KindSyntax, Severity: settings.Error}, "it is not UTF-8"},
-		"endless nesting": {strings.Repeat("[", 300_000), settings.Problem{Kind: settings.KindSyntax, Severity: settings.Error}, "more brackets"},
-		"5 MB":            {`{"model": "` + strings.Repeat("x", 5<<20) + `"}`, settings.Problem{Kind: settings.KindFileRead, Severity: settings.Error}, "more than 1048576 bytes"},
+		"no object":       {"\n[]", settings.Problem{Line: 2, Column: 1, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "it holds no object"},
+		"no end":          {`{"tools": {"core": [`, settings.Problem{Line: 2, Column: 1, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "no settings file"},
+		"two objects":     {`{} {}`, settings.Problem{Line: 1, Column: 4, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "no settings file"},
+		"no UTF-8":        {"{\"model\": \"\xff\"}", settings.Problem{Line: 1, Column: 12, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "it is not UTF-8"},
+		"endless nesting": {strings.Repeat("[", 300_000), settings.Problem{Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "more brackets"},
+		"5 MB":            {`{"model": "` + strings.Repeat("x", 5<<20) + `"}`, settings.Problem{Kind: settings.KindFileRead, Severity: settings.Error, Open: true}, "more than 1048576 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)
@@ -110,8 +118,7 @@ func TestProblems(t *testing.T) {
 			require.Contains(t, got.String(), tt.mentions)
 			require.Equal(t, path, got.Source)
 			require.Equal(t, settings.LayerUser, got.Layer)
-			require.Equal(t, got.Line == 0 || got.Key == "" || got.Key == "web", got.Open)
-			got.Source, got.Layer, got.Message, got.Remedy, got.Open = "", "", "", "", false
+			got.Source, got.Layer, got.Message, got.Remedy = "", "", "", ""
 			require.Equal(t, tt.want, got)
 			require.Contains(t, r.Settings.Tools.Exclude, "edit")
 		})
@@ -127,7 +134,7 @@ func TestOnlyThatKey(t *testing.T) {
   "mcpServers": {
     "Good.One": {"command": "a", "env": {"API_Key": "x"}, "comand": "b"},
     "bad": {"command": "a", "args": "b"},
-    "worse": 7
+    "worse": 7, "slow": {"timeout": 1e300}
   },
   "hooks": {"BeforeTool": [{"matcher": "m", "hooks": [{"type": "command", "command": "c"}]}, {"hooks": [{"type": "runtime", "command": "c"}]}], "Other": 1},
   "tools": {"exclude": ["a", 1, "b"]}

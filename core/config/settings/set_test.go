@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"testing"
 
@@ -145,9 +146,9 @@ func TestSetAtOnce(t *testing.T) {
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.Contains(t, string(data), "// mine")
-	left, err := filepath.Glob(filepath.Join(filepath.Dir(path), ".*"))
+	left, err := os.ReadDir(filepath.Dir(path))
 	require.NoError(t, err)
-	require.Empty(t, left)
+	require.True(t, len(left) == 1 || runtime.GOOS == "windows", "%v", left)
 }
 
 // Whoever saves the file meanwhile, without waiting for anybody, is noticed.

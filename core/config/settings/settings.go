@@ -114,7 +114,7 @@ type Model struct {
 // Summary says how a tool's output is summarised.
 type Summary struct {
 	// How many tokens the summary may have. 0: the program's choice.
-	TokenBudget int `json:"tokenBudget,omitempty" jsonschema:"minimum=0"`
+	TokenBudget int `json:"tokenBudget,omitempty" jsonschema:"minimum=0,maximum=1000000000"`
 }
 
 // Context are settings of what the model is told of the project.

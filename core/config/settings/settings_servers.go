@@ -35,7 +35,7 @@ type MCPServer struct {
 	// The address of a WebSocket server, which is not supported and told.
 	TCP string `json:"tcp,omitempty"`
 	// How long a request may take, in milliseconds. 0: 600,000.
-	Timeout int `json:"timeout,omitempty" jsonschema:"minimum=0"`
+	Timeout int `json:"timeout,omitempty" jsonschema:"minimum=0,maximum=86400000"`
 	// Whether its tools run without asking.
 	Trust bool `json:"trust,omitempty"`
 	// What the server is, for people.
@@ -90,7 +90,7 @@ type Hook struct {
 	// What it does, for people.
 	Description string `json:"description,omitempty"`
 	// How long it may take, in milliseconds. 0: 60,000.
-	Timeout int `json:"timeout,omitempty" jsonschema:"minimum=0"`
+	Timeout int `json:"timeout,omitempty" jsonschema:"minimum=0,maximum=86400000"`
 	// Further environment variables for it.
 	Env map[string]string `json:"env,omitempty"`
 }

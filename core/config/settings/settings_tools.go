@@ -1,5 +1,7 @@
 package settings
 
+import "time"
+
 // Tools are settings of the tools and of what they may do.
 type Tools struct {
 	// The built-in tools to register, exactly, as name or name(arguments). Not given: the default set.
@@ -70,15 +72,28 @@ type Shell struct {
 	// Whether commands run in a terminal of their own, so that programs behave as they do for a person.
 	EnableInteractiveShell bool `json:"enableInteractiveShell" set:"project=free"`
 	// After how many seconds without output a command is ended. 0 or less: never.
-	InactivityTimeout int `json:"inactivityTimeout" set:"project=lower"`
+	InactivityTimeout int `json:"inactivityTimeout" jsonschema:"maximum=31536000" set:"project=lower"`
 	// After how many seconds a command is ended whatever it prints. 0 or less: never.
-	Timeout int `json:"timeout" set:"project=lower"`
+	Timeout int `json:"timeout" jsonschema:"maximum=31536000" set:"project=lower"`
 	// What happens when a background process ends: nothing, a message to the model, or a notice to the person.
 	BackgroundCompletionBehavior string `json:"backgroundCompletionBehavior" jsonschema:"enum=silent,enum=inject,enum=notify" set:"project=free,unused"`
 	// The program that shows long output to a command, as the variable PAGER.
 	Pager string `json:"pager" set:"project=trusted,unused"`
 	// Whether a person sees the colours of a command's output.
 	ShowColor bool `json:"showColor" set:"project=free,unused"`
+}
+
+// Idle returns InactivityTimeout as a duration, negative for none.
+func (s Shell) Idle() time.Duration { return seconds(s.InactivityTimeout) }
+
+// Total returns Timeout as a duration, negative for none.
+func (s Shell) Total() time.Duration { return seconds(s.Timeout) }
+
+func seconds(n int) time.Duration {
+	if n <= 0 {
+		return -1
+	}
+	return time.Duration(n) * time.Second
 }
 
 // Web are settings of the tools that reach the network.

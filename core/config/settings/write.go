@@ -34,7 +34,7 @@ func update(ctx context.Context, path string, change func(text []byte) ([]byte, 
 	if err := os.MkdirAll(filepath.Dir(target), folderMode); err != nil {
 		return err
 	}
-	unlock, err := lock(ctx, target+".lock")
+	unlock, err := lock(ctx, filepath.Dir(target))
 	if err != nil {
 		return err
 	}
@@ -89,25 +89,17 @@ func follow(path string) (string, error) {
 	return "", errors.New("its links lead in a circle")
 }
 
-// lock takes the lock that every update takes. Its file stays: who removed it
-// could remove another's.
-func lock(ctx context.Context, path string) (unlock func(), err error) {
-	const longest = 20 * time.Millisecond
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, fileMode)
-	if err != nil {
-		return nil, err
-	}
+// lock takes the lock of a folder, which updates of all processes share. It
+// waits until ctx ends.
+func lock(ctx context.Context, folder string) (unlock func(), err error) {
+	const longest = 16 * time.Millisecond
 	for pause := time.Millisecond; ; pause = min(2*pause, longest) {
-		err := ctx.Err()
-		if err == nil {
-			err = tryLock(f)
-		}
-		if err == nil {
-			return func() { _ = f.Close() }, nil // which gives the lock back
-		}
-		if !errors.Is(err, errBusy) {
-			_ = f.Close() // the other error is the one to tell
+		if err := ctx.Err(); err != nil {
 			return nil, err
+		}
+		unlock, err := tryLock(folder)
+		if !errors.Is(err, errBusy) {
+			return unlock, err
 		}
 		timer := time.NewTimer(pause)
 		select {
