@@ -9,6 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/plan"
 	"github.com/fettle-dev/fettle/core/tools/search"
 	"github.com/fettle-dev/fettle/core/tools/shell"
+	"github.com/fettle-dev/fettle/core/tools/web"
 	"github.com/fettle-dev/fettle/docs"
 )
 
@@ -27,6 +28,10 @@ func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, 
 		Paths: sh.workspace, Folders: sh.workspace, Runner: s.processes, Reader: s.processes, Control: s.processes, Seen: s.state,
 		Terminal: c.params.Commands.Terminal,
 	}, always))
+	bound.add(bind[web.Fetcher](c, web.FetchFactories, sh.web, always))
+	if c.params.WebSearch != nil {
+		bound.add(bind(c, web.SearchFactories, c.params.WebSearch, always))
+	}
 	bound.add(bind(c, plan.Factories, plan.Services{
 		Todos: &s.todos, Mode: planMode{c}, Files: sh.workspace, Dir: c.plansDir(sh.workspace.Target()),
 	}, always))

@@ -24,6 +24,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/discovery"
 	"github.com/fettle-dev/fettle/core/services/memory"
 	"github.com/fettle-dev/fettle/core/services/trust"
+	"github.com/fettle-dev/fettle/core/services/webfetch"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
@@ -71,6 +72,7 @@ type shared struct {
 	finder    *discovery.Finder
 	rules     *rules
 	memory    *memory.Service
+	web       *webfetch.Service
 	processes processes
 }
 
@@ -155,7 +157,7 @@ func (c *Config) begin(sh *shared, s *session) bool {
 
 // close ends what the services have started and closes them.
 func (s *shared) close() error {
-	return errors.Join(s.processes.closeAll(), s.workspace.Close())
+	return errors.Join(s.processes.closeAll(), s.web.Close(), s.workspace.Close())
 }
 
 // permittedMode reads a mode and refuses what an untrusted folder may not have
@@ -175,6 +177,10 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 		return nil, cancelled("Initialize", err)
 	}
 	if err := c.params.Commands.check(ctx); err != nil {
+		return nil, err
+	}
+	pages, err := webfetch.New(c.params.WebFetch)
+	if err != nil {
 		return nil, err
 	}
 	ws, err := workspace.Open(append([]string{c.params.TargetDir}, c.params.IncludeDirs...)...)
@@ -200,6 +206,7 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 		workspace: ws,
 		committer: committer,
 		memory:    memory.New(facts),
+		web:       pages,
 		finder:    discovery.New(ws).With(discovery.Options{IgnoreFile: c.params.Layout.IgnoreFile}),
 		rules:     rules,
 	}, nil

@@ -17,8 +17,10 @@ import (
 	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/services/tracker"
 	"github.com/fettle-dev/fettle/core/services/trust"
+	"github.com/fettle-dev/fettle/core/services/webfetch"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/web"
 )
 
 // Parameters make a [Config]. TargetDir is required; the zero value of any
@@ -61,6 +63,9 @@ type Parameters struct {
 	Discover     []func(ctx context.Context) ([]tools.DeclarativeTool, error)
 
 	Commands Commands // how run_shell_command runs commands
+
+	WebFetch  webfetch.Options // how web_fetch reaches pages; zero: public addresses alone, without a proxy
+	WebSearch web.Searcher     // who searches for web_search, closed by whoever made it; nil: there is no such tool (TO-12)
 
 	// FileReadCacheDisabled is the hatch (RC-29); nil: the environment
 	// variable FILE_READ_CACHE_DISABLED of the layout decides.

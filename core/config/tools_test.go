@@ -31,7 +31,7 @@ var defaultTools = []string{
 	"read_file", "read_many_files", "list_directory", "safe_patch", "write_file",
 	"glob", "search_file_content",
 	"run_shell_command", "list_background_processes", "read_background_output", "write_background_input", "stop_background_process",
-	"write_todos", "enter_plan_mode", "exit_plan_mode",
+	"web_fetch", "write_todos", "enter_plan_mode", "exit_plan_mode",
 	"ask_user", "save_memory", "get_internal_docs",
 }
 
