@@ -30,6 +30,9 @@ type Search struct {
 	// PerFile and Total are how many matches to give. Zero or less: no limit
 	// but MaxBytes.
 	PerFile, Total int
+	// MaxFiles is how many files to give. Zero or less, or more than
+	// [Options.MaxFiles]: that many.
+	MaxFiles int
 	// LineBytes is how much of a line to give: a longer one is clipped around
 	// its match. Zero or less: 2,000.
 	LineBytes int
@@ -72,7 +75,11 @@ type Results struct {
 // file that grows meanwhile it reads what was there when it was opened. Links
 // are not followed, except by Start. Files are searched side by side, and the
 // results are the same whatever the order: sorted by path and line, and with a
-// limit the first of them. At most [Options.MaxFiles] files are in them.
+// limit the first of them.
+//
+// It searches by itself also where ripgrep is installed, which is not faster by
+// enough to be worth a second meaning of patterns and ignore rules:
+// docs/benchmarks.md has both side by side.
 //
 // Errors are about Start, those of [workspace.Workspace.Stat], not_a_regular_file
 // or cancelled.
@@ -108,7 +115,11 @@ func (f *Finder) Search(ctx context.Context, s Search) (Results, error) {
 		defer close(k.pending)
 		tally, walkErr = k.walk()
 	})
-	results := k.collect(f.options.MaxFileCount())
+	most := f.options.MaxFileCount()
+	if s.MaxFiles > 0 {
+		most = min(most, s.MaxFiles)
+	}
+	results := k.collect(most)
 	if err := ctx.Err(); err != nil {
 		return Results{}, cancelled(err)
 	}

@@ -3,6 +3,7 @@ package discovery
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -242,6 +243,33 @@ func TestSearchRandom(t *testing.T) {
 		found += len(got)
 	}
 	require.Greater(t, found, rounds)
+}
+
+// Whatever bytes a file holds, the lines found are those that a plain search
+// of its lines finds.
+func FuzzScan(f *testing.F) {
+	f.Add([]byte("a\nbb\r\n\xff\n\nab\r"), "a|b$", 1)
+	f.Add([]byte("\n\n"), "^$", 0)
+	f.Add([]byte("\r\n\ufeffa"), `\ba`, 3)
+	f.Fuzz(func(t *testing.T, data []byte, expression string, context int) {
+		if bytes.IndexByte(data, 0) >= 0 || byteOrderMark(data) != nil || bytes.HasPrefix(data, []byte("\uFEFF")) {
+			return
+		}
+		p, err := CompilePattern(expression, false, false)
+		if err != nil {
+			return
+		}
+		s := &scanner{pattern: p.matcher(never), context: max(0, context%5), most: 1 << 20, width: 1 << 20, budget: 1 << 30}
+		if err := s.search(bytes.NewReader(data), int64(len(data))); !errors.Is(err, errDone) {
+			require.NoError(t, err)
+		}
+		got := shown(Results{Files: []FileMatches{{Lines: s.got.lines}}})
+		want := plainSearch(string(data), expression, s.context)
+		require.Len(t, got, len(want))
+		for i, line := range want {
+			require.Equal(t, strings.ToValidUTF8(line, "\ufffd"), "f"+got[i])
+		}
+	})
 }
 
 func TestCompilePattern(t *testing.T) {

@@ -135,14 +135,14 @@ func (c *searchFileContent) Execute(ctx context.Context, _ tools.Output) (tools.
 	}
 	out := searchResult{Files: []fileResult{}}
 	var files []discovery.FileMatches
-	bytes := maxBytes
+	bytes, most := maxBytes, c.services.Finder.Options().MaxFileCount()
 	for _, place := range c.places {
-		if out.Matches >= total || bytes <= 0 {
+		if out.Matches >= total || bytes <= 0 || len(files) >= most {
 			out.More = true
 			break
 		}
 		s := c.search(place)
-		s.Total, s.MaxBytes = total-out.Matches, bytes
+		s.Total, s.MaxBytes, s.MaxFiles = total-out.Matches, bytes, most-len(files)
 		r, err := c.services.Finder.Search(ctx, s)
 		if err != nil {
 			return tools.Fail(asFault(ctx, "search.search_file_content", fault.GrepExecutionError, err)), nil

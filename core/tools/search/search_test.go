@@ -412,6 +412,21 @@ func TestWhatMayNotBeShown(t *testing.T) {
 	require.Equal(t, []string{"a/.env", "e.env"}, got, "names of files are no bytes of them")
 }
 
+// TO-05: maxFileCount is for all folders together.
+func TestMaxFileCountOverSeveralFolders(t *testing.T) {
+	w := newWorld(t, map[string]string{"one/a": "x", "one/b": "x", "two/a": "x", "two/b": "x"})
+	w.folders = []string{w.path("one"), w.path("two")}
+	for most, want := range map[int][]string{1: {"one/a"}, 2: {"one/a", "one/b"}, 3: {"one/a", "one/b", "two/a"}, 4: {"one/a", "one/b", "two/a", "two/b"}} {
+		w.options.MaxFiles = most
+		got, a := w.shown(search.SearchFileContent, args{"pattern": "x", "names_only": true})
+		require.Equal(t, want, got)
+		require.Equal(t, most < 4, a.More)
+		got, a = w.shown(search.Glob, args{"pattern": "*"})
+		require.Equal(t, want, got)
+		require.Equal(t, 4-most, a.LeftOut)
+	}
+}
+
 // FS-10: neither tool gives a version or a hash.
 func TestResultsCarryNoState(t *testing.T) {
 	w := newWorld(t, map[string]string{"a": "text"})
