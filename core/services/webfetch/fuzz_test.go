@@ -53,7 +53,7 @@ func FuzzConvert(f *testing.F) {
 // is judged the same.
 func FuzzURL(f *testing.F) {
 	for _, u := range []string{
-		"http://example.com", "https://müller.de./a?b#c", "http://[::1%25a]:80/", "http://0x7f.1", "http://a:b@c", "http://１２７.0.0.1", "HTTP://X:080/", "http://a%41/", "http://[::ffff:1.2.3.4]",
+		"http://example.com", "https://müller.de./a?b#c", "http://[::1%25a]:80/", "http://0x7f.1", "http://a:b@c", "http://１２７.0.0.1", "HTTP://X:080/", "http://a%41/", "http://[::ffff:1.2.3.4]", "http://0..",
 	} {
 		f.Add(u)
 	}

@@ -79,7 +79,7 @@ func hostName(host string) (string, error) {
 		}
 	}
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
-	if host == "" || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`"#%/<>?@[\]^|`+"`{}", r) }) {
+	if host == "" || host[0] == '.' || strings.Contains(host, "..") || strings.HasSuffix(host, ".") || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`"#%/<>?@[\]^|`+"`{}", r) }) {
 		return "", errors.New("not a host name")
 	}
 	if addr, err := netip.ParseAddr(host); err == nil { // written in other digits

@@ -13,9 +13,8 @@ import (
 
 // search asks a service that answers with body, and returns the request that it
 // got as method, URI, headers and body.
-func search(t testing.TB, o websearch.JSONOptions, path, query, body string) (websearch.Answer, error, string) {
+func search(t testing.TB, o websearch.JSONOptions, path, query, body string) (a websearch.Answer, got string, err error) {
 	t.Helper()
-	var got string
 	server := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		sent, err := io.ReadAll(r.Body)
 		require.NoError(t, err)
@@ -26,13 +25,13 @@ func search(t testing.TB, o websearch.JSONOptions, path, query, body string) (we
 	j, err := websearch.NewJSON(o)
 	require.NoError(t, err)
 	defer j.Close()
-	a, err := j.Search(t.Context(), query)
-	return a, err, got
+	a, err = j.Search(t.Context(), query)
+	return a, got, err
 }
 
 // TO-12: any service that answers with JSON.
 func TestJSON(t *testing.T) {
-	a, err, got := search(t, websearch.JSONOptions{
+	a, got, err := search(t, websearch.JSONOptions{
 		ResultsPath: "web.results", SnippetPath: "extra.0.text", Limit: 3, Headers: map[string]string{"x-key": key},
 	}, "/s?n=3&q={query}", `a&b=c "d" é/+`, `{"web":{"results":[
 		{"title":"A ","url":"https://a.test/","extra":[{"text":"first"}]},
@@ -43,18 +42,18 @@ func TestJSON(t *testing.T) {
 	require.Equal(t, "GET /s?n=3&q=a%26b%3Dc%20%22d%22%20%C3%A9%2F%2B "+key+"  ", got)
 	require.Equal(t, websearch.Answer{Sources: []websearch.Source{{"A", "https://a.test/", "first"}, {Title: "7"}, {Title: "C"}}}, a)
 
-	a, err, got = search(t, websearch.JSONOptions{
+	a, got, err = search(t, websearch.JSONOptions{
 		Body: `{"query": {query}, "again": "{query}", "n": 1}`, AnswerPath: "answer", TitlePath: "t", URLPath: "l",
 	}, "/", `say "hi" {query}`, `{"answer": "42", "results": 1, "0": []}`)
 	require.Equal(t, `POST /  application/json {"query": "say \"hi\" {query}", "again": "say \"hi\" {query}", "n": 1}`, got)
 	failed(t, err, "something else than a list")
 	require.Empty(t, a)
 
-	a, err, _ = search(t, websearch.JSONOptions{AnswerPath: "answer", ResultsPath: "results"}, "/{query}", "a b", `{"answer": " 42 "}`)
+	a, _, err = search(t, websearch.JSONOptions{AnswerPath: "answer", ResultsPath: "results"}, "/{query}", "a b", `{"answer": " 42 "}`)
 	require.NoError(t, err)
 	require.Equal(t, websearch.Answer{Text: "42"}, a)
 
-	a, err, _ = search(t, websearch.JSONOptions{URLPath: "l"}, "/{query}", "x", `[{"title":"T","l":"u"}]`)
+	a, _, err = search(t, websearch.JSONOptions{URLPath: "l"}, "/{query}", "x", `[{"title":"T","l":"u"}]`)
 	require.NoError(t, err)
 	require.Equal(t, []websearch.Source{{Title: "T", URL: "u"}}, a.Sources)
 }
@@ -67,11 +66,11 @@ func TestJSONErrors(t *testing.T) {
 		`{"a":[]}`:            `nothing at "a.b"`,
 		`{"a":{"b":{"c":1}}}`: "something else than a list",
 	} {
-		_, err, _ := search(t, websearch.JSONOptions{ResultsPath: "a.b"}, "/?{query}", "x", body)
+		_, _, err := search(t, websearch.JSONOptions{ResultsPath: "a.b"}, "/?{query}", "x", body)
 		failed(t, err, words)
 	}
 	for _, body := range []string{`{"a":{"b":null}}`, `{"a":{"b":[]}}`, `{"a":{"b":[null, 1]}}`} {
-		a, err, _ := search(t, websearch.JSONOptions{ResultsPath: "a.b"}, "/?{query}", "x", body)
+		a, _, err := search(t, websearch.JSONOptions{ResultsPath: "a.b"}, "/?{query}", "x", body)
 		require.NoError(t, err)
 		require.Empty(t, a.Sources)
 	}
