@@ -26,6 +26,7 @@ type session struct {
 	*configtest.Session
 	processes *process.Service
 	settle    time.Duration
+	terminal  bool
 }
 
 // newSession returns a session that asks nobody.
@@ -45,7 +46,7 @@ func (s session) open(t testing.TB, change ...func(*config.Parameters)) session 
 			var bound []tools.DeclarativeTool
 			for _, f := range factories {
 				bound = append(bound, f.Bind(shell.Services{
-					Paths: v.Workspace, Folders: v.Workspace, Runner: s.processes, Reader: s.processes, Control: s.processes, Seen: v.FileState, Settle: s.settle,
+					Paths: v.Workspace, Folders: v.Workspace, Runner: s.processes, Reader: s.processes, Control: s.processes, Seen: v.FileState, Settle: s.settle, Terminal: s.terminal,
 				}))
 			}
 			return bound, nil

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -196,75 +195,6 @@ func TestStreamsAndCancels(t *testing.T) {
 func alive(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && !strings.Contains(string(stat), ") Z ")
-}
-
-// The commands that hang others.
-func TestHostileCommands(t *testing.T) {
-	t.Parallel()
-	o := process.Options{Idle: 300 * time.Millisecond, Grace: 50 * time.Millisecond, Quiet: 20 * time.Millisecond}
-	for name, tt := range map[string]struct {
-		command string
-		o       func(*process.Options)
-		reason  fault.Reason // "": it succeeds
-		want    string       // a pattern of what the model is told
-	}{
-		"prints much":           {"yes | head -c 20000000", nil, "", `^Saved Output: .*\(20000000 bytes\)\nOutput: y\ny\n`},
-		"prints without an end": {"exec yes", func(o *process.Options) { o.Total = 300 * time.Millisecond }, fault.TotalLimit, `^Error: The command ran for too long.*\n(Signal: SIGTERM\n)Saved Output: .*\nOutput: y\n`},
-		"prints nothing":        {"exec sleep 1000", nil, fault.IdleLimit, `^Error: The command printed nothing.*\nSignal: SIGTERM\nOutput: \(empty\)$`},
-		"stops printing":        {"echo a; sleep 1000", nil, fault.IdleLimit, `\nOutput: a$`},
-		"daemonises":            {"setsid sleep 1000 & echo started", nil, "", `^Background PIDs: \d+ \(.*\)\nOutput: started$`},
-		"daemonises, silent":    {"setsid sleep 1000 >/dev/null 2>&1 </dev/null & echo started", nil, "", `^Background PIDs: \d+ \(.*\)\nOutput: started$`},
-		"ignores SIGTERM":       {"trap '' TERM; echo a; while :; do sleep 1000; done", nil, fault.IdleLimit, `\nSignal: SIGKILL\nOutput: a$`},
-		"waits on stdin":        {"cat; read -r x || echo nothing", nil, "", `^Output: nothing$`},
-		"asks at the terminal":  {"read -r x </dev/tty", nil, "", `^Exit Code: 1\nOutput: .*/dev/tty`},
-		"holds the pipe":        {"sleep 1000 & echo a", nil, "", `^Background PIDs: \d+ .*\nOutput: a$`},
-		"is no command":         {"nothing-of-that-name", nil, "", `^Exit Code: 127\nOutput: .*not found`},
-		"is no syntax":          {"if", nil, "", `^Exit Code: 2\nOutput: .*syntax error`},
-		"ends its own group":    {"kill -9 0", nil, "", `^Signal: SIGKILL\nOutput: \(empty\)$`},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			o := o
-			o.SaveDir = t.TempDir()
-			if tt.o != nil {
-				tt.o(&o)
-			}
-			s := newSession(t, o)
-			mark := fmt.Sprintf("HOSTILE_%d_%s", os.Getpid(), strings.NewReplacer(" ", "_", ",", "").Replace(name))
-			r := s.Call(shell.RunShellCommand, args{"command": "export " + mark + "=1\n" + tt.command})
-			got := plain(t, r)
-			require.Regexp(t, tt.want, got)
-			if tt.reason == "" {
-				require.Equal(t, scheduler.StatusSuccess, r.Status)
-			} else {
-				require.Equal(t, fault.ShellExecuteError, r.Result.Error.Code)
-				require.Equal(t, tt.reason, r.Result.Error.Reason)
-				require.NotEmpty(t, r.Result.Error.Remedy)
-			}
-			require.NoError(t, s.processes.Close())
-			require.Empty(t, withMark(t, mark))
-			if testing.Verbose() {
-				t.Logf("%s → %s %s: %.300q", tt.command, r.Status, tt.reason, got)
-			}
-		})
-	}
-}
-
-// withMark returns the living processes with a variable in their environment.
-func withMark(t testing.TB, variable string) (pids []int) {
-	t.Helper()
-	entries, err := os.ReadDir("/proc")
-	require.NoError(t, err)
-	for _, e := range entries {
-		pid, err := strconv.Atoi(e.Name())
-		if err != nil || !alive(pid) {
-			continue
-		}
-		if environ, err := os.ReadFile("/proc/" + e.Name() + "/environ"); err == nil && strings.Contains(string(environ), variable) {
-			pids = append(pids, pid)
-		}
-	}
-	return pids
 }
 
 // KH-27, RC-35: files that the session has read and that a command changes
