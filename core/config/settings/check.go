@@ -159,7 +159,7 @@ func violations(k *Key, value any) (found []violation) {
 // mistake lies, what is the validator's word for it; cut is the part that is
 // left out, "" for all.
 func (l *layerOf) wrong(e *entry, at, what, cut string) {
-	if l.full() {
+	if l.full(Error) {
 		return
 	}
 	p := Problem{Source: e.source, Line: e.line, Column: e.column, Key: e.key.Path + dotted(at), Kind: KindValue, Severity: Error, Expected: e.key.Expected}

@@ -31,24 +31,25 @@ type layerOf struct {
 	source   string
 	entries  map[string]*entry
 	problems []Problem
+	told     map[Severity]int
 	env      func(name string) (string, bool) // for variables in texts
 	literal  bool                             // texts stay as they are, which is told
 }
 
 func newLayer(l Layer, source string) *layerOf {
-	return &layerOf{layer: l, source: source, entries: map[string]*entry{}, env: noVariables}
+	return &layerOf{layer: l, source: source, entries: map[string]*entry{}, told: map[Severity]int{}, env: noVariables}
 }
 
-// full reports whether no more problems are told of the layer.
-func (l *layerOf) full() bool { return len(l.problems) > maxProblems }
+// full reports whether no more problems of a severity are told of the layer.
+func (l *layerOf) full(s Severity) bool { return l.told[s] > maxProblems }
 
 // report notes a problem.
 func (l *layerOf) report(p Problem) {
-	switch {
-	case l.full():
+	if l.full(p.Severity) {
 		return
-	case len(l.problems) == maxProblems:
-		p = Problem{Kind: KindMore, Severity: Warning, Message: "There are more problems than are told here."}
+	}
+	if l.told[p.Severity]++; l.full(p.Severity) {
+		p = Problem{Kind: KindMore, Severity: p.Severity, Message: "There are more problems like these than are told here."}
 	}
 	if p.Source == "" {
 		p.Source = l.source
@@ -71,7 +72,7 @@ func (l *layerOf) collect(doc *document, n *node, object *hujson.Object, alias b
 		switch {
 		case below != nil:
 			l.give(doc, below, &m.Value, at, other)
-		case at == "$schema", l.full():
+		case at == "$schema", l.full(Warning):
 		case isForeign(at):
 			l.report(Problem{Line: line, Column: column, Key: at, Kind: KindUnused, Severity: Notice,
 				Message: "The key belongs to another program; fettle does not read it."})

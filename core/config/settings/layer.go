@@ -44,7 +44,7 @@ func Files(o Options) []File {
 	add := func(l Layer, path string) { files = append(files, File{l, path}) }
 	system := func(l Layer, name, variable string) {
 		path := filepath.Join(names.SystemDir, name)
-		if given, _, ok := o.lookup(names, variable); ok {
+		if given, ok := o.lookup(names, variable); ok {
 			path = given
 		} else if names.SystemDir == "" {
 			return

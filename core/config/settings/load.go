@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/tailscale/hujson"
 
@@ -50,16 +49,15 @@ func (o Options) layout() layout.Layout {
 }
 
 // lookup returns the value of one of the layout's variables, of the process's
-// own environment alone, and its full name.
-func (o Options) lookup(names layout.Layout, name string) (value, full string, ok bool) {
+// own environment alone.
+func (o Options) lookup(names layout.Layout, name string) (value string, ok bool) {
+	env := newEnvironment(o.Environ)
 	for _, full := range variables(names, name) {
-		for _, line := range slices.Backward(o.Environ) {
-			if n, v, found := strings.Cut(line, "="); found && n == full && v != "" {
-				return v, full, true
-			}
+		if value, _ := env.get(full); value != "" {
+			return value, true
 		}
 	}
-	return "", "", false
+	return "", false
 }
 
 // Result is what was loaded. It is safe for concurrent reading.
@@ -88,7 +86,10 @@ func Load(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	env := newEnvironment(o.Environ)
-	before := merge(o, layers(files, env.get, o.Trusted)) // for what says how .env files are read
+	before, err := merge(o, layers(files, env.get, o.Trusted)) // for what says how .env files are read
+	if err != nil {
+		return nil, err
+	}
 	r := &Result{}
 	dot := readDotenv(ctx, o, names, before.settings.Advanced)
 	r.Env, r.EnvFiles = env.add(dot)
@@ -110,7 +111,10 @@ func Load(ctx context.Context, o Options) (*Result, error) {
 	}
 	all = append(slices.Insert(all, stronger, environment), flags)
 
-	m := merge(o, all)
+	m, err := merge(o, all)
+	if err != nil {
+		return nil, err
+	}
 	r.Settings, r.Problems, r.origins, r.values = m.settings, m.problems, m.origins, values(m.settings)
 	return r, nil
 }

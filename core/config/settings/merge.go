@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"github.com/spf13/viper"
+
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // merged is what the layers make together.
@@ -20,7 +22,7 @@ type merged struct {
 // merge joins the layers, the weakest first, in a viper instance of its own
 // (GO-04). Viper folds the case of keys, in maps too, so maps stay beside it
 // (KH-25).
-func merge(o Options, all []*layerOf) merged {
+func merge(o Options, all []*layerOf) (merged, error) {
 	store := viper.NewWithOptions(viper.KeyDelimiter("::")) // no key holds it, so that none is taken apart
 	objects := map[string]any{}
 	get := func(k *Key) any {
@@ -65,7 +67,7 @@ func merge(o Options, all []*layerOf) merged {
 			}
 		}
 		if err := store.MergeConfigMap(given); err != nil {
-			panic("settings: " + err.Error()) // it has no reason to fail
+			return merged{}, unmergeable(l.source, err)
 		}
 		slices.SortStableFunc(l.problems, func(a, b Problem) int {
 			return cmp.Or(cmp.Compare(last(a), last(b)), cmp.Compare(a.Source, b.Source), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
@@ -75,10 +77,17 @@ func merge(o Options, all []*layerOf) merged {
 	target := reflect.ValueOf(&m.settings).Elem()
 	for _, k := range known().keys {
 		if v := get(k); v != nil {
-			k.assign(target, v)
+			if err := k.assign(target, v); err != nil {
+				return merged{}, unmergeable(k.Path, err)
+			}
 		}
 	}
-	return m
+	return m, nil
+}
+
+// unmergeable is an error of fettle itself: what was checked can be merged.
+func unmergeable(what string, err error) error {
+	return fault.Wrap(fault.InvalidConfig, "settings.load", fmt.Sprintf("The settings cannot be joined, because of %s: %v.", what, err), "Report this as a mistake in fettle.", err)
 }
 
 // last puts at the end that not all problems are told.
@@ -121,16 +130,17 @@ func (o Options) fromProject(k *Key, value, lower any) (result any, refused stri
 }
 
 // assign puts a checked value into its field.
-func (k *Key) assign(settings reflect.Value, value any) {
+func (k *Key) assign(settings reflect.Value, value any) error {
 	text, err := json.Marshal(value)
-	if err == nil {
-		field := reflect.New(settings.FieldByIndex(k.index).Type())
-		if err = json.Unmarshal(text, field.Interface()); err == nil {
-			settings.FieldByIndex(k.index).Set(field.Elem())
-			return
-		}
+	if err != nil {
+		return err
 	}
-	panic(fmt.Sprintf("settings: %s passed its schema and does not fit its field: %v", k.Path, err))
+	field := reflect.New(settings.FieldByIndex(k.index).Type())
+	if err := json.Unmarshal(text, field.Interface()); err != nil {
+		return err
+	}
+	settings.FieldByIndex(k.index).Set(field.Elem())
+	return nil
 }
 
 // combine joins a layer's value with that of the layers below, nil for none.
@@ -140,14 +150,15 @@ func combine(m Merge, lower, value any) any {
 		switch v := value.(type) {
 		case []any:
 			below, _ := lower.([]any)
-			list := slices.Clone(below)
+			list := append([]any{}, below...)
+			there := textsOf(below)
 			for _, part := range v {
-				if m == Concat || !contains(list, part) {
-					list = append(list, part)
+				text, isText := part.(string)
+				if m == Union && isText && there[text] {
+					continue
 				}
-			}
-			if list == nil {
-				list = []any{}
+				there[text] = there[text] || isText
+				list = append(list, part)
 			}
 			return list
 		case map[string]any:
@@ -170,8 +181,15 @@ func combine(m Merge, lower, value any) any {
 	return value
 }
 
-func contains(list []any, value any) bool {
-	return slices.ContainsFunc(list, func(have any) bool { return reflect.DeepEqual(have, value) })
+// textsOf is the set of the texts in a list.
+func textsOf(list []any) map[string]bool {
+	set := map[string]bool{}
+	for _, part := range list {
+		if text, ok := part.(string); ok {
+			set[text] = true
+		}
+	}
+	return set
 }
 
 func cloneMap(value any) map[string]any {

@@ -32,7 +32,7 @@ const (
 	KindMore       Kind = "more_problems"     // there are so many that not all are told
 )
 
-// maxProblems is how many problems of one file are told.
+// maxProblems is how many problems of one file and severity are told.
 const maxProblems = 100
 
 // Problem is one mistake in a layer, with its place.

@@ -1,6 +1,7 @@
 package settings_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -198,11 +199,20 @@ func TestClosed(t *testing.T) {
 // A file full of mistakes is read quickly, and not all of them are told.
 func TestManyProblems(t *testing.T) {
 	m := newMachine(t)
-	m.user(`{` + strings.Repeat(`"k": 1,`, 100_000) + `"tools": {"exclude": [` + strings.Repeat("1,", 50_000) + `"glob"]}}`)
+	m.user(`{` + strings.Repeat(`"k": 1,`, 50_000) + `"tools": {"exclude": [` + strings.Repeat("1,", 50_000) + `"glob"]}}`)
+	var names strings.Builder
+	for i := range 80_000 {
+		fmt.Fprintf(&names, `"%d",`, i)
+	}
+	m.project(`{"tools": {"exclude": [` + names.String() + `]}}`)
 	r := m.load()
-	require.Len(t, r.Problems, 101)
-	require.Equal(t, settings.KindMore, r.Problems[100].Kind)
-	require.Equal(t, []string{"glob"}, r.Settings.Tools.Exclude)
+	told := map[settings.Severity]int{}
+	for _, p := range r.Problems {
+		told[p.Severity]++
+	}
+	require.Equal(t, map[settings.Severity]int{settings.Error: 101, settings.Warning: 101}, told)
+	require.Equal(t, settings.KindMore, r.Problems[201].Kind)
+	require.Len(t, r.Settings.Tools.Exclude, 80_001)
 }
 
 // The file that is named itself must be there and whole.

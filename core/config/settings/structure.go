@@ -25,7 +25,7 @@ func (l *layerOf) unknownNames(e *entry, value any, schema map[string]any, steps
 			below, ok := properties[name].(map[string]any)
 			if !ok && closed {
 				delete(v, name)
-				if l.full() {
+				if l.full(Warning) {
 					continue
 				}
 				p := Problem{Source: e.source, Line: e.line, Column: e.column, Key: shorten(e.key.Path + dotted(pointer(at))), Kind: KindUnknownKey, Severity: Warning,

@@ -38,11 +38,12 @@ func within(value, lower any) (result any, ok, whole bool) {
 	if !given {
 		return value, true, true
 	}
+	there := textsOf(limit)
 	kept := []any{}
 	for _, entry := range list {
 		text, _ := entry.(string)
 		name, _, _ := strings.Cut(text, "(")
-		if contains(limit, entry) || contains(limit, strings.TrimSpace(name)) {
+		if there[text] || there[strings.TrimSpace(name)] {
 			kept = append(kept, entry)
 		}
 	}
