@@ -38,6 +38,26 @@ func BenchmarkTrue(b *testing.B) {
 	b.ReportMetric(float64(one)/float64(other), "ratio")
 }
 
+// BenchmarkTerminal measures the shortest command at a terminal.
+func BenchmarkTerminal(b *testing.B) {
+	dir := b.TempDir()
+	s := newService(b, process.Options{})
+	for b.Loop() {
+		_, err := s.Run(b.Context(), process.Command{Line: "true", Dir: dir, PTY: true})
+		require.NoError(b, err)
+	}
+}
+
+// BenchmarkProgram measures the shortest program.
+func BenchmarkProgram(b *testing.B) {
+	dir := b.TempDir()
+	s := newService(b, process.Options{})
+	for b.Loop() {
+		_, err := s.Program(b.Context(), process.Program{Path: "true", Dir: dir})
+		require.NoError(b, err)
+	}
+}
+
 // BenchmarkOutput measures 100 MB of output, saved whole.
 func BenchmarkOutput(b *testing.B) {
 	const size = 100_000_000
