@@ -101,6 +101,14 @@ func New(p Parameters) (*Config, error) {
 	}
 	p.IncludeDirs, p.Tools = slices.Clone(p.IncludeDirs), slices.Clone(p.Tools)
 	p.Rules, p.Before, p.After = slices.Clone(p.Rules), slices.Clone(p.Before), slices.Clone(p.After)
+	p.FileFiltering.CustomFiles = slices.Clone(p.FileFiltering.CustomFiles)
+	p.Commands.Confinement.Writable = slices.Clone(p.Commands.Confinement.Writable)
+	if p.AllowedToolsSource == "" {
+		p.AllowedToolsSource = "--allowed-tools"
+	}
+	if p.ExcludeToolsSource == "" {
+		p.ExcludeToolsSource = "--exclude-tools"
+	}
 	p.CoreTools, p.AllowedTools, p.ExcludeTools = slices.Clone(p.CoreTools), slices.Clone(p.AllowedTools), slices.Clone(p.ExcludeTools)
 	c := &Config{params: p, sessionID: p.SessionID, mode: mode, initializing: make(chan struct{}, 1)}
 	if c.bus = p.Bus; c.bus == nil {
@@ -207,7 +215,7 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 		committer: committer,
 		memory:    memory.New(facts),
 		web:       pages,
-		finder:    discovery.New(ws).With(discovery.Options{IgnoreFile: c.params.Layout.IgnoreFile}),
+		finder:    discovery.New(ws).With(c.params.FileFiltering.options(c.params.Layout.IgnoreFile)),
 		rules:     rules,
 	}, nil
 }

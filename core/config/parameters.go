@@ -39,6 +39,9 @@ type Parameters struct {
 	CoreTools    []string            // built-ins to register, exactly; nil: the default set (AR-09)
 	AllowedTools []string            // tools that may run without asking: `name`, or `run_shell_command(prefix)` (CR-26)
 	ExcludeTools []string            // tools not to register, and denied; wins over CoreTools
+	// AllowedToolsSource and ExcludeToolsSource tell people where those lists
+	// come from, as a file. "": the flags of these names.
+	AllowedToolsSource, ExcludeToolsSource string
 
 	// PolicyPaths are files and folders of rules that take the place of the
 	// user's policies.toml and policies folder; saved approvals are read
@@ -61,6 +64,8 @@ type Parameters struct {
 	// Initialize.
 	ToolCommands ToolCommands
 	Discover     []func(ctx context.Context) ([]tools.DeclarativeTool, error)
+
+	FileFiltering FileFiltering // which files the tools find
 
 	Commands Commands // how run_shell_command runs commands
 
@@ -89,6 +94,23 @@ type Parameters struct {
 	DebugMode bool
 
 	Seams Seams // for tests; zero: none
+}
+
+// FileFiltering says which files glob, search_file_content, list_directory and
+// read_many_files find (CF-04). The zero value goes by .gitignore and by the
+// layout's own ignore file.
+type FileFiltering struct {
+	NoGitIgnore bool     // .gitignore and .git/info/exclude do not count
+	NoOwnIgnore bool     // the layout's ignore file does not count
+	CustomFiles []string // more ignore files; see [discovery.Options]
+	MaxFiles    int      // how many files one answer holds; zero or less: [discovery.DefaultMaxFiles]
+}
+
+func (f FileFiltering) options(own string) discovery.Options {
+	if f.NoOwnIgnore {
+		own = ""
+	}
+	return discovery.Options{IgnoreFile: own, CustomFiles: f.CustomFiles, NoGitIgnore: f.NoGitIgnore, MaxFiles: f.MaxFiles}
 }
 
 // Services are what a Config lends to tools that are bound to it: FileState,

@@ -111,7 +111,7 @@ const (
 func (c *Config) rulesOfParameters() ([]policy.Rule, error) {
 	out := slices.Clone(c.params.Rules)
 	for _, entry := range c.params.AllowedTools {
-		rule, ok, err := allowedTool(entry)
+		rule, ok, err := allowedTool(entry, c.params.AllowedToolsSource)
 		if err != nil {
 			return nil, err
 		}
@@ -124,7 +124,7 @@ func (c *Config) rulesOfParameters() ([]policy.Rule, error) {
 		name, _, _ := strings.Cut(entry, "(")
 		if name = strings.TrimSpace(name); name != "" {
 			out = append(out, policy.Rule{Name: "excluded: " + name, Tools: []string{name}, Decision: policy.Deny, Priority: 400,
-				Tier: policy.TierUser, Source: "--exclude-tools"})
+				Tier: policy.TierUser, Source: c.params.ExcludeToolsSource})
 		}
 	}
 	return out, nil
@@ -133,13 +133,13 @@ func (c *Config) rulesOfParameters() ([]policy.Rule, error) {
 // allowedTool is the rule of an entry `name` or, for the shell,
 // `name(prefix, …)` (CR-26). An entry without a name is none, and one for the
 // shell with brackets around nothing is a mistake, not the whole shell.
-func allowedTool(entry string) (policy.Rule, bool, error) {
+func allowedTool(entry, source string) (policy.Rule, bool, error) {
 	name, prefixes, bracketed := strings.Cut(strings.TrimSpace(entry), "(")
 	name = strings.TrimSpace(name)
 	if name == "" {
 		return policy.Rule{}, false, nil
 	}
-	rule := policy.Rule{Name: entry, Tools: []string{name}, Decision: policy.Allow, Priority: 300, Tier: policy.TierUser, Source: "--allowed-tools"}
+	rule := policy.Rule{Name: entry, Tools: []string{name}, Decision: policy.Allow, Priority: 300, Tier: policy.TierUser, Source: source}
 	if bracketed {
 		for prefix := range strings.SplitSeq(strings.TrimSuffix(prefixes, ")"), ",") {
 			if prefix = strings.TrimSpace(prefix); prefix != "" {

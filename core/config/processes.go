@@ -24,8 +24,9 @@ type Commands struct {
 	// Terminal runs commands at a terminal of their own, so that programs show
 	// what they would show a person.
 	Terminal bool
-	// Confinement holds for commands. A nil Writable means the folders of the
-	// workspace. What this system lacks for it is an error of Initialize.
+	// Confinement holds for commands. They may write in the folders of the
+	// workspace beside those of Writable. What this system lacks for it is an
+	// error of Initialize.
 	Confinement process.Confinement
 	// Environ returns the environment that commands inherit. nil: os.Environ.
 	Environ func() []string
@@ -47,9 +48,7 @@ func (c *Config) processOptions(sh *shared) process.Options {
 		Total:  c.params.Commands.Total, Idle: c.params.Commands.Idle, Environ: c.params.Commands.Environ,
 		Confinement: c.params.Commands.Confinement,
 	}
-	if o.Confinement.Writable == nil {
-		o.Confinement.Writable = sh.workspace.Folders()
-	}
+	o.Confinement.Writable = slices.Concat(sh.workspace.Folders(), o.Confinement.Writable)
 	if dir, err := c.projectTmp(sh.workspace.Target()); err == nil {
 		o.SaveDir = filepath.Join(dir, outputFolder)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -274,4 +275,35 @@ func TestIgnoreFile(t *testing.T) {
 		require.Contains(t, listing, "open.txt")
 		require.NotContains(t, listing, `"secret.txt"`)
 	}
+}
+
+// CF-04: what ignore files hide, and how much is listed, is the parameters'
+// matter.
+func TestFileFiltering(t *testing.T) {
+	found := func(f config.FileFiltering) []string {
+		s := configtest.New(t, func(p *config.Parameters) { p.FileFiltering = f })
+		for name, content := range map[string]string{
+			".gitignore": "git.txt\n", ".fettleignore": "own.txt\n", "custom.ignore": "custom.txt\n",
+			"git.txt": "", "own.txt": "", "custom.txt": "", "plain.txt": "",
+		} {
+			s.Write(name, content)
+		}
+		told := s.Call("glob", map[string]any{"pattern": "*.txt"}).Result.LLMContent.String()
+		listed := s.Call("list_directory", map[string]any{"dir_path": "."}).Result.LLMContent.String()
+		var all []string
+		for _, name := range []string{"custom.txt", "git.txt", "own.txt", "plain.txt"} {
+			if strings.Contains(told, name+`"`) {
+				all = append(all, name)
+			}
+			if f.MaxFiles == 0 {
+				require.Equal(t, strings.Contains(told, name+`"`), strings.Contains(listed, `"name":"`+name), "both agree on %s", name)
+			}
+		}
+		return all
+	}
+	require.Equal(t, []string{"custom.txt", "plain.txt"}, found(config.FileFiltering{}))
+	require.Equal(t, []string{"custom.txt", "git.txt", "plain.txt"}, found(config.FileFiltering{NoGitIgnore: true}))
+	require.Equal(t, []string{"custom.txt", "own.txt", "plain.txt"}, found(config.FileFiltering{NoOwnIgnore: true}))
+	require.Equal(t, []string{"plain.txt"}, found(config.FileFiltering{CustomFiles: []string{"custom.ignore"}}))
+	require.Len(t, found(config.FileFiltering{MaxFiles: 1}), 1)
 }
