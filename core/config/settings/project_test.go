@@ -134,15 +134,3 @@ func TestProjectIsHome(t *testing.T) {
 		require.Len(t, r.Origins("general.defaultApprovalMode"), 2)
 	}
 }
-
-// Every key says what a project may set.
-func TestEveryKeyHasARule(t *testing.T) {
-	known := []settings.ProjectRule{
-		settings.ProjectFree, settings.ProjectTrusted, settings.ProjectNever, settings.ProjectTrue, settings.ProjectFalse, settings.ProjectAdd,
-		settings.ProjectWithin, settings.ProjectLower, settings.ProjectStricter, settings.ProjectLandlock,
-	}
-	for _, k := range settings.Keys() {
-		require.Contains(t, known, k.Project, k.Path)
-		require.Contains(t, []settings.Merge{settings.Replace, settings.Concat, settings.Union, settings.Shallow}, k.Merge, k.Path)
-	}
-}
