@@ -174,20 +174,14 @@ func (l *literal) index(data []byte) int {
 		return l.indexExact(data)
 	}
 	lower := l.text[l.rare]
-	// The two cases of the rare byte are looked for side by side.
-	nextLower, nextUpper := -1, len(data)
-	upper := byte(0)
+	upper := lower
 	if 'a' <= lower && lower <= 'z' {
-		upper, nextUpper = lower-'a'+'A', -1
+		upper = lower - 'a' + 'A'
 	}
 	for at := l.rare; ; at++ {
-		if nextLower < at {
-			nextLower = indexFrom(data, lower, at)
+		if at = indexEither(data, lower, upper, at); at < 0 {
+			return -1
 		}
-		if nextUpper < at {
-			nextUpper = indexFrom(data, upper, at)
-		}
-		at = min(nextLower, nextUpper)
 		start := at - l.rare
 		if start+len(l.text) > len(data) {
 			return -1
@@ -222,16 +216,24 @@ func (l *literal) indexExact(data []byte) int {
 	return -1
 }
 
-// indexFrom returns the place of c at or after from; len(data) if there is
-// none.
-func indexFrom(data []byte, c byte, from int) int {
-	if from >= len(data) {
-		return len(data)
+// indexEither returns the place of the first of two bytes at or after from; -1
+// if there is neither. It looks at little more than what lies before that.
+func indexEither(data []byte, a, b byte, from int) int {
+	const block = 1 << 10
+	for ; from < len(data); from += block {
+		part := data[from:min(from+block, len(data))]
+		i := bytes.IndexByte(part, a)
+		if i >= 0 {
+			part = part[:i]
+		}
+		if j := bytes.IndexByte(part, b); j >= 0 {
+			i = j
+		}
+		if i >= 0 {
+			return from + i
+		}
 	}
-	if i := bytes.IndexByte(data[from:], c); i >= 0 {
-		return from + i
-	}
-	return len(data)
+	return -1
 }
 
 func (l *literal) equal(data []byte) bool {

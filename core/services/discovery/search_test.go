@@ -272,6 +272,16 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
+// What looking for a letter of either case costs does not depend on how far
+// away the other case is: this took minutes.
+func TestSearchOfAnyCaseIsLinear(t *testing.T) {
+	f, w := finderOver(t, tree(t, "f "+strings.Repeat("quit\n", 600_000)))
+	for _, expression := range []string{"QUIT", "qui[t]|zzz"} {
+		_, r := search(t, f, w, ".", Search{Pattern: pattern(t, expression, "fold"), MaxBytes: 1 << 30})
+		require.Equal(t, 600_000, r.Matches)
+	}
+}
+
 func TestCompilePattern(t *testing.T) {
 	for _, bad := range []string{"", "(", "[a", "a**", `\1`, "(?=a)", strings.Repeat("a", maxPattern+1), "(a{1000}){1000}",
 		"a{1001}", strings.Repeat(`.{1000}`, 50), strings.Repeat(`(\w{100}\s){9}`, 50), "((a{1,30}){1,30}){2}" + strings.Repeat("(b{900})", 50)} {
