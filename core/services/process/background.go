@@ -51,8 +51,8 @@ type background struct {
 // Start starts a command in the background and returns its handle. It ends
 // with [Service.Kill] or Close at the latest; ctx bounds the start alone. Its
 // stdin stays open for [Service.Write]. c.Output is not used. With c.PTY what is
-// written is what a person would type: \x03 interrupts, and what is typed is
-// shown again in the output.
+// written is what a person would type: \x03 interrupts, what is typed is shown
+// again in the output, and a line of more than 4,095 bytes is cut.
 //
 // Errors: those of Run, and execution_failed where Options.MaxBackground run
 // already.
