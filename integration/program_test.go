@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"strconv"
@@ -31,6 +33,7 @@ func TestMain(m *testing.M) {
 //	json LINE PATH             the value must be there and not be null
 //	! json LINE PATH           it must be absent or null
 //	hash LINE PATH FILE        the value must be the SHA-256 of a file
+//	serve FOLDER               serves a folder over HTTP on 127.0.0.1; its URL is in $SERVER
 func TestProgram(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
@@ -52,6 +55,7 @@ func TestProgram(t *testing.T) {
 			"exits": exits,
 			"json":  jsonValue,
 			"hash":  hashValue,
+			"serve": serve,
 		},
 	})
 }
@@ -98,6 +102,21 @@ func hashValue(ts *testscript.TestScript, neg bool, args []string) {
 	if got, _ := valueAt(ts, args[0], args[1]); got != hex.EncodeToString(sum[:]) {
 		ts.Fatalf("%s is %q, the SHA-256 of %s is %x", args[1], got, args[2], sum)
 	}
+}
+
+// serve serves a folder; below /away it redirects to the rest of the path.
+func serve(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: serve FOLDER")
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", http.FileServer(http.Dir(ts.MkAbs(args[0]))))
+	mux.HandleFunc("/away/", func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://"+strings.TrimPrefix(r.URL.Path, "/away/"), http.StatusFound)
+	})
+	server := httptest.NewServer(mux)
+	ts.Defer(server.Close)
+	ts.Setenv("SERVER", server.URL)
 }
 
 // valueAt returns a value of a line of stdout: strings bare with line feeds
