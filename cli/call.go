@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
@@ -37,7 +36,7 @@ refused, and the refusal names the flag that would allow it.`,
 		Args: func(_ *cobra.Command, args []string) error { return callArguments(args, batch) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			o := sessionOptions{flags: g, getenv: os.Getenv}
+			o := sessionOptions{flags: g}
 			if batch {
 				return p.withCalls(ctx, o, true, func(s session) error { return p.callBatch(ctx, s) })
 			}

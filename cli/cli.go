@@ -94,7 +94,7 @@ somebody's bytes does not happen.`,
 	root.SuggestionsMinimumDistance = 2
 	g.register(root)
 	root.AddCommand(p.callCommand(&g), p.toolsCommand(&g), p.demoCommand(&g), p.versionCommand(), p.completionCommand())
-	root.AddCommand(p.policyCommand(&g), p.trustCommand(&g), p.untrustCommand(&g))
+	root.AddCommand(p.policyCommand(&g), p.configCommand(&g), p.trustCommand(&g), p.untrustCommand(&g))
 	return root
 }
 

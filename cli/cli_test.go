@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -26,6 +27,10 @@ type fakeSession struct {
 	closed    int
 	bus       *bus.MessageBus // nil: one of its own
 }
+
+func (*fakeSession) SettingsProblems() []settings.Problem { return nil }
+
+func (*fakeSession) DiscoveryProblems() []error { return nil }
 
 func (f *fakeSession) MessageBus() *bus.MessageBus {
 	if f.bus == nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -110,7 +111,7 @@ func settingsOptions(ctx context.Context, g *globalFlags) (settings.Options, err
 		return settings.Options{}, &exitError{code: exitConfig, err: fault.Wrap(fault.InvalidConfig, "cli",
 			"The current folder is not known.", "Give --cwd an absolute path.", err)}
 	}
-	state, err := trustOf(ctx, g, os.Getenv, []string{project})
+	state, err := trustOf(ctx, g, []string{project})
 	if err != nil {
 		return settings.Options{}, trustFailure(err)
 	}
@@ -118,7 +119,14 @@ func settingsOptions(ctx context.Context, g *globalFlags) (settings.Options, err
 	if err != nil {
 		home = "" // then there are no settings of the person's
 	}
-	return settings.Options{Layout: names, HomeDir: home, ProjectDir: project, Trusted: state == trust.Trusted, Environ: os.Environ()}, nil
+	file := g.settingsFile
+	if file != "" {
+		file = absolute("", []string{file})[0]
+	}
+	return settings.Options{
+		Layout: names, HomeDir: home, ProjectDir: project, Trusted: state == trust.Trusted, Environ: os.Environ(),
+		File: file, Flags: g.settings(), DefaultTools: config.DefaultTools(names),
+	}, nil
 }
 
 // loadSettings loads what settingsOptions says.

@@ -13,7 +13,9 @@ import (
 type globalFlags struct {
 	cwd          string
 	includeDirs  []string
+	settingsFile string
 	approvalMode string
+	modeSet      bool
 	coreTools    []string
 	coreToolsSet bool
 	allowedTools []string
@@ -30,8 +32,10 @@ func (g *globalFlags) register(root *cobra.Command) {
 	f := root.PersistentFlags()
 	f.StringVar(&g.cwd, "cwd", "", "`folder` that the tools work in (default: the current one)")
 	f.StringSliceVar(&g.includeDirs, "include-directories", nil, "more `folders` that the tools may touch")
-	f.Var(newChoice(&g.approvalMode, "default", "auto_edit", "autoEdit", "yolo", "plan"), "approval-mode",
-		"what is done without asking: default|auto_edit|yolo|plan")
+	f.StringVar(&g.settingsFile, "settings", "", "a `file` of settings that goes before all others, flags excepted")
+	mode := newChoice(&g.approvalMode, "default", "auto_edit", "autoEdit", "yolo", "plan")
+	mode.given = &g.modeSet
+	f.Var(mode, "approval-mode", "what is done without asking: default|auto_edit|yolo|plan")
 	f.Var(&nameList{names: &g.coreTools, given: &g.coreToolsSet}, "core-tools", "exactly these built-in `tools`, instead of the default set")
 	f.Var(&nameList{names: &g.allowedTools}, "allowed-tools", "`tools` that are allowed without asking; of the shell commands: run_shell_command(git status,git log)")
 	f.Var(&nameList{names: &g.excludeTools}, "exclude-tools", "`tools` that are left out; wins over the other lists")
@@ -57,11 +61,12 @@ func (g *globalFlags) register(root *cobra.Command) {
 type choice struct {
 	value  *string
 	values []string
+	given  *bool // may be nil
 }
 
 func newChoice(value *string, values ...string) *choice {
 	*value = values[0]
-	return &choice{value, values}
+	return &choice{value: value, values: values}
 }
 
 func (c *choice) String() string {
@@ -76,6 +81,9 @@ func (c *choice) Set(s string) error {
 		return fmt.Errorf("must be one of %s", strings.Join(c.values, ", "))
 	}
 	*c.value = s
+	if c.given != nil {
+		*c.given = true
+	}
 	return nil
 }
 

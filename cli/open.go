@@ -13,6 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
@@ -32,11 +33,13 @@ type configSession struct {
 	engine         *policy.Engine
 	policyFiles    []rulefile.File
 	policyProblems []rulefile.Problem
+
+	settingsProblems []settings.Problem
 }
 
 // openConfig makes a Config of the global flags and initializes it.
 func openConfig(ctx context.Context, o sessionOptions) (session, error) {
-	parameters, err := parametersOf(ctx, o)
+	parameters, problems, err := parametersOf(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -54,85 +57,71 @@ func openConfig(ctx context.Context, o sessionOptions) (session, error) {
 	}
 	engine, engineErr := c.PolicyEngine()
 	files, filesErr := c.PolicyFiles()
-	problems, problemsErr := c.PolicyProblems()
+	policyProblems, problemsErr := c.PolicyProblems()
 	if err := errors.Join(engineErr, filesErr, problemsErr); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
 	return &configSession{
 		config: c, registry: registry, scheduler: runner, log: o.log.With("component", "CLI"),
-		engine: engine, policyFiles: files, policyProblems: problems,
+		engine: engine, policyFiles: files, policyProblems: policyProblems, settingsProblems: problems,
 	}, nil
 }
 
-// parametersOf maps the global flags onto a Config's parameters.
-func parametersOf(ctx context.Context, o sessionOptions) (config.Parameters, error) {
+// parametersOf maps the settings, which the global flags are a layer of, onto a
+// Config's parameters.
+func parametersOf(ctx context.Context, o sessionOptions) (config.Parameters, []settings.Problem, error) {
 	g := o.flags
 	names, ok := layout.Named(g.layout)
 	if !ok {
-		return config.Parameters{}, fault.New(fault.InvalidConfig, "cli", "There is no layout "+g.layout+".", "Use fettle or gemini.")
-	}
-	mode, err := policy.ParseApprovalMode(g.approvalMode)
-	if err != nil {
-		return config.Parameters{}, err
+		return config.Parameters{}, nil, fault.New(fault.InvalidConfig, "cli", "There is no layout "+g.layout+".", "Use fettle or gemini.")
 	}
 	target, err := filepath.Abs(g.cwd)
 	if err != nil {
-		return config.Parameters{}, fault.Wrap(fault.InvalidConfig, "cli", "The current folder is not known.", "Give --cwd an absolute path.", err)
+		return config.Parameters{}, nil, fault.Wrap(fault.InvalidConfig, "cli", "The current folder is not known.", "Give --cwd an absolute path.", err)
 	}
-	p := config.Parameters{
-		TargetDir:    target,
-		Layout:       names,
-		Getenv:       o.getenv,
-		ApprovalMode: mode,
-		AllowedTools: g.allowedTools,
-		ExcludeTools: g.excludeTools,
-		Logger:       o.log,
-		DebugMode:    g.debug || g.debugFile != "",
-	}
-	for _, dir := range g.includeDirs {
-		abs, err := filepath.Abs(dir)
-		if err != nil {
-			return config.Parameters{}, err
-		}
-		p.IncludeDirs = append(p.IncludeDirs, abs)
-	}
-	if g.coreToolsSet {
-		p.CoreTools = append([]string{}, g.coreTools...) // not nil: an empty list means none
-	}
-	p.FileReadCacheDisabled = g.noReadCache // nil: the environment decides
-	for _, path := range g.policyPaths {
-		abs, err := filepath.Abs(path)
-		if path == "" {
-			err = errors.New("the path is empty")
-		}
-		if err == nil {
-			_, err = os.Stat(abs)
-		}
-		if err != nil {
-			return config.Parameters{}, fault.Wrap(fault.InvalidConfig, "cli", fmt.Sprintf("The policy %s cannot be read: %v.", path, err),
-				"Give --policy files or folders that exist.", err)
-		}
-		p.PolicyPaths = append(p.PolicyPaths, abs)
-	}
+	p := config.Parameters{TargetDir: target, Layout: names, Logger: o.log, DebugMode: g.debug || g.debugFile != "", PolicyPaths: absolute("", g.policyPaths)}
 	if o.alone {
 		p.HomeDir = filepath.Join(target, "none")
 		p.Layout.SystemDir = p.HomeDir
-		return p, nil
+		p.ApprovalMode, err = policy.ParseApprovalMode(g.approvalMode)
+		return p, nil, err
 	}
-	p.Trust, err = trustOf(ctx, g, o.getenv, append([]string{target}, p.IncludeDirs...))
-	return p, err
+	loaded, _, err := loadSettings(ctx, g)
+	if err != nil {
+		return p, nil, err
+	}
+	if err := apply(&p, loaded, variables{os.Getenv, loaded.Env}); err != nil {
+		return p, nil, err
+	}
+	for _, path := range p.PolicyPaths {
+		err := error(nil)
+		if path == "" {
+			err = errors.New("the path is empty")
+		} else {
+			_, err = os.Stat(path)
+		}
+		if err != nil {
+			return p, nil, fault.Wrap(fault.InvalidConfig, "cli", fmt.Sprintf("The policy %s cannot be read: %v.", path, err),
+				"Give --policy, or the setting policyPaths, files or folders that exist.", err)
+		}
+	}
+	p.Trust, err = trustOf(ctx, g, append([]string{target}, p.IncludeDirs...))
+	if p.Trust == trust.Undecided && !loaded.Settings.Security.FolderTrust.Enabled {
+		p.Trust = trust.Trusted
+	}
+	for _, problem := range loaded.Problems {
+		o.log.Warn("settings", "problem", problem.String())
+	}
+	return p, loaded.Problems, err
 }
 
 // trustOf says whether the session's folders, the target first, are trusted: by
 // the environment, else by what is recorded. One that is untrusted makes the
 // session so; else the target decides, as only its rules are read.
-func trustOf(ctx context.Context, g *globalFlags, getenv func(string) string, folders []string) (trust.State, error) {
+func trustOf(ctx context.Context, g *globalFlags, folders []string) (trust.State, error) {
 	store, names, noHome := openTrust(g)
 	for _, variable := range names.TrustVariables {
-		if getenv == nil {
-			break
-		}
-		state, given, err := trust.FromEnv(getenv(variable))
+		state, given, err := trust.FromEnv(os.Getenv(variable))
 		if err != nil {
 			return trust.Undecided, fault.Wrap(fault.InvalidConfig, "cli", fmt.Sprintf("The variable %s cannot be used: %s", variable, lineOf(err)), "", err)
 		}
@@ -196,6 +185,10 @@ func (s *configSession) PolicyRules() []policy.Rule { return s.engine.Rules() }
 func (s *configSession) PolicyFiles() []rulefile.File { return s.policyFiles }
 
 func (s *configSession) PolicyProblems() []rulefile.Problem { return s.policyProblems }
+
+func (s *configSession) SettingsProblems() []settings.Problem { return s.settingsProblems }
+
+func (s *configSession) DiscoveryProblems() []error { return s.config.DiscoveryProblems() }
 
 func (s *configSession) Close() error { return s.config.Close() }
 

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
@@ -88,15 +88,25 @@ func ptr[T any](v T) *T { return &v }
 // withPolicy opens a session, tells what is wrong in policy files, and hands
 // the session to use.
 func (p *program) withPolicy(ctx context.Context, g *globalFlags, use func(session) error) error {
-	return p.withSession(ctx, sessionOptions{flags: g, getenv: os.Getenv}, func(s session) error {
+	return p.withSession(ctx, sessionOptions{flags: g}, func(s session) error {
 		p.tellProblems(s)
 		return use(s)
 	})
 }
 
-// tellProblems prints what is wrong in policy files, one line each; of rules
-// that a file may not hold one line a file.
+// tellProblems prints what is wrong in settings, in tools that the person's own
+// programs bring, and in policy files, one line each; of rules that a file may
+// not hold one line a file. What only has no effect here is for fettle config
+// validate.
 func (p *program) tellProblems(s session) {
+	for _, problem := range s.SettingsProblems() {
+		if problem.Severity != settings.Notice {
+			p.complain(errors.New(problem.String()))
+		}
+	}
+	for _, err := range s.DiscoveryProblems() {
+		p.complain(err)
+	}
 	problems := s.PolicyProblems()
 	ignored := map[string]int{}
 	for _, problem := range problems {

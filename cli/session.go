@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
@@ -27,6 +28,8 @@ type session interface {
 	PolicyRules() []policy.Rule         // in effective order
 	PolicyFiles() []rulefile.File
 	PolicyProblems() []rulefile.Problem
+	SettingsProblems() []settings.Problem
+	DiscoveryProblems() []error // of tools that the person's own programs bring
 
 	MessageBus() *bus.MessageBus // that the session asks on
 	// Recover finishes what killed runs left half written, and returns what
@@ -37,10 +40,9 @@ type session interface {
 
 // sessionOptions say which session to open.
 type sessionOptions struct {
-	flags  *globalFlags
-	getenv func(string) string // nil: the environment does not count
-	alone  bool                // neither the person's settings folder counts nor the machine's
-	log    *slog.Logger        // set by withSession
+	flags *globalFlags
+	alone bool         // neither the person's settings count nor the machine's, nor the environment
+	log   *slog.Logger // set by withSession
 }
 
 // withSession opens a session, hands it to use and closes it, log included.

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -46,7 +45,7 @@ func (p *program) toolsCommand(g *globalFlags) *cobra.Command {
 		Short: "List the registered tools, or show one with its schema and protocol",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withSession(cmd.Context(), sessionOptions{flags: g, getenv: os.Getenv}, func(s session) error {
+			return p.withSession(cmd.Context(), sessionOptions{flags: g}, func(s session) error {
 				if len(args) == 0 {
 					return p.listTools(s.Tools(), asJSON)
 				}
@@ -164,7 +163,7 @@ func (p *program) completeTools(g *globalFlags) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		var names []cobra.Completion
 		if len(args) == 0 {
-			_ = p.withSession(cmd.Context(), sessionOptions{flags: g, getenv: os.Getenv}, func(s session) error { // no session, no suggestions
+			_ = p.withSession(cmd.Context(), sessionOptions{flags: g}, func(s session) error { // no session, no suggestions
 				for _, t := range s.Tools() {
 					spec := t.Spec()
 					names = append(names, cobra.CompletionWithDesc(spec.Name, firstSentence(spec.Description)))

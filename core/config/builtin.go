@@ -1,6 +1,9 @@
 package config
 
 import (
+	"slices"
+
+	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/communicate"
 	"github.com/fettle-dev/fettle/core/tools/file"
@@ -78,6 +81,37 @@ func bind[S any](c *Config, factories func() ([]*tools.Factory[S], error), servi
 		bound = append(bound, tool)
 	}
 	return bound, nil
+}
+
+// DefaultTools returns the names, aliases included, of the built-in tools of a
+// layout's default set (AR-10), those included that need a service which not
+// every session has.
+func DefaultTools(l layout.Layout) []string {
+	return slices.Concat(
+		defaults(l, file.Factories, file.InDefaultSet), defaults(l, search.Factories, always), defaults(l, shell.Factories, always),
+		defaults(l, web.FetchFactories, always), defaults(l, web.SearchFactories, always), defaults(l, plan.Factories, always),
+		defaults(l, communicate.Factories, always), defaults(l, memory.Factories, always), defaults(l, internaldocs.Factories, always))
+}
+
+// defaults are those of one family.
+func defaults[S any](l layout.Layout, factories func() ([]*tools.Factory[S], error), inDefaultSet func(name string) bool) []string {
+	family, err := factories()
+	if err != nil {
+		return nil // a mistake in fettle, which Initialize tells
+	}
+	var names []string
+	for _, f := range family {
+		spec := f.Spec()
+		declared, renamed := l.ToolNames[spec.Name]
+		if !renamed && !inDefaultSet(spec.Name) {
+			continue
+		}
+		names = append(append(names, spec.Name), spec.Aliases...)
+		if renamed && !slices.Contains(spec.Aliases, declared) {
+			names = append(names, declared)
+		}
+	}
+	return names
 }
 
 // selection is what the parameters say of which tools to register.

@@ -21,7 +21,7 @@ func Defaults() Settings {
 	}
 	s.Tools = Tools{
 		Sandbox:    Sandbox{NetworkAccess: true},
-		Shell:      Shell{EnableInteractiveShell: true, InactivityTimeout: 300, Timeout: 3600, BackgroundCompletionBehavior: "silent", Pager: "cat", ShowColor: true},
+		Shell:      Shell{InactivityTimeout: 300, Timeout: 3600, BackgroundCompletionBehavior: "silent", Pager: "cat", ShowColor: true},
 		UseRipgrep: true, TruncateToolOutputThreshold: 40_000,
 	}
 	s.Web.Search.Method = "GET"

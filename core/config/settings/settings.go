@@ -38,7 +38,7 @@ type Settings struct {
 	// Files and folders of policy rules, in place of the user's policies.toml and policies folder.
 	PolicyPaths []string `json:"policyPaths" set:"merge=union,project=trusted"`
 	// Whether the tool write_todos is registered.
-	UseWriteTodos bool `json:"useWriteTodos" set:"project=free,unused"`
+	UseWriteTodos bool `json:"useWriteTodos" set:"project=free"`
 }
 
 // General are settings of the session as a whole.

@@ -69,7 +69,8 @@ func (s Sandbox) Kind() SandboxKind {
 
 // Shell are settings of the tool run_shell_command.
 type Shell struct {
-	// Whether commands run in a terminal of their own, so that programs behave as they do for a person.
+	// Whether commands run in a terminal of their own, so that programs behave as they do for a person: what is
+	// written to one is echoed, long output may come in columns and pages.
 	EnableInteractiveShell bool `json:"enableInteractiveShell" set:"project=free"`
 	// After how many seconds without output a command is ended. 0 or less: never.
 	InactivityTimeout int `json:"inactivityTimeout" jsonschema:"maximum=31536000" set:"project=lower"`
