@@ -66,11 +66,11 @@ func (p *platform) kill()      { p.signal(syscall.SIGKILL) }
 
 func (p *platform) signal(sig syscall.Signal) {
 	_ = syscall.Kill(-p.pid, sig) // nobody left is well
-	signalAll(find(p.belongs, all), sig)
+	signalAll(find(p.belongs, everyPID()), sig)
 }
 
 // lives reports whether something still runs that belongs to the command.
-func (p *platform) lives() bool { return len(find(p.belongs, all)) > 0 }
+func (p *platform) lives() bool { return len(find(p.belongs, everyPID())) > 0 }
 
 func (p *platform) beforeFinish() {}
 
@@ -79,20 +79,30 @@ func (p *platform) beforeFinish() {}
 // shortest commands are none. What is about to be gone, as whatever a terminal
 // has hung up on, is not left.
 func (p *platform) leftBehind(ran time.Duration) group {
-	const short = time.Second // in which the numbers do not go round
+	const short, few = time.Second, 50 // in short the numbers do not go round
 	last, known := lastPID()
-	switch {
-	case !known || ran > short:
-		return group{find(p.stays, all)}
-	case last == p.pid:
-		return group{}
+	if !known || ran > short || last < p.pid || last-p.pid > few {
+		return group{find(p.stays, everyPID())}
 	}
-	return group{find(p.stays, func(pid int) bool {
-		if last < p.pid { // they have begun again
-			return pid > p.pid || pid <= last
+	var since []int
+	for pid := p.pid + 1; pid <= last; pid++ {
+		if isProcess(pid) {
+			since = append(since, pid)
 		}
-		return pid > p.pid && pid <= last
-	})}
+	}
+	return group{find(p.stays, since)}
+}
+
+// isProcess reports whether a number is that of a process, and not of a thread
+// or nobody's.
+func isProcess(pid int) bool {
+	status, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	if err != nil {
+		return false
+	}
+	_, rest, _ := bytes.Cut(status, []byte("\nTgid:"))
+	number, _, _ := bytes.Cut(rest, []byte("\n"))
+	return string(bytes.TrimSpace(number)) == strconv.Itoa(pid)
 }
 
 // lastPID returns the number given out last.
@@ -137,21 +147,13 @@ func (p *platform) stays(pid, session int) bool {
 	return err == nil && flags&exiting == 0
 }
 
-// find returns the living processes that belong, by number and session, among
-// those whose number is among, in order of their numbers. This process is none
-// of them.
-func find(belongs func(pid, session int) bool, among func(pid int) bool) []member {
-	dir, err := os.Open("/proc")
-	if err != nil {
-		return nil
-	}
-	defer dir.Close() //nolint:errcheck // read only
-	names, _ := dir.Readdirnames(-1)
+// find returns the living processes that belong, by number and session, of
+// those with the given numbers, in order. This process is none of them.
+func find(belongs func(pid, session int) bool, pids []int) []member {
 	self := os.Getpid()
 	var found []member
-	for _, name := range names {
-		pid, err := strconv.Atoi(name)
-		if err != nil || pid == self || !among(pid) {
+	for _, pid := range pids {
+		if pid == self {
 			continue
 		}
 		m, session, ok := look(pid)
@@ -163,7 +165,22 @@ func find(belongs func(pid, session int) bool, among func(pid int) bool) []membe
 	return found
 }
 
-func all(int) bool { return true }
+// everyPID returns the numbers of all processes.
+func everyPID() []int {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close() //nolint:errcheck // read only
+	names, _ := dir.Readdirnames(-1)
+	var pids []int
+	for _, name := range names {
+		if pid, err := strconv.Atoi(name); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
 
 // look returns a living process and its session.
 func look(pid int) (m member, session int, ok bool) {
@@ -235,7 +252,7 @@ func endLeft(left []group, token string, grace time.Duration) {
 		return find(func(pid, _ int) bool {
 			m, _, ok := look(pid)
 			return ok && known[m] || hasToken(pid, mark)
-		}, all)
+		}, everyPID())
 	}
 	members := living()
 	if len(members) == 0 {

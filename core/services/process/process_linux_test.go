@@ -387,6 +387,20 @@ func TestLeftBehind(t *testing.T) {
 	}
 }
 
+// What is left is counted by processes, not by their threads.
+func TestThreadsAreNoProcesses(t *testing.T) {
+	t.Parallel()
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("there is no python3")
+	}
+	s := newService(t, process.Options{Quiet: 20 * time.Millisecond})
+	r := run(t, s, `mkfifo f; python3 -c '
+import threading, time
+threading.Thread(target=time.sleep, args=(1000,)).start()
+open("f", "w").close()' & read -r x <f; echo pid=$!`)
+	require.Equal(t, []int{pidIn(t, r.Text, "pid")}, r.Background)
+}
+
 // The last output of a command is not lost to a process that holds the pipe.
 func TestAllOutputOfTheShellIsRead(t *testing.T) {
 	t.Parallel()
