@@ -46,6 +46,7 @@ func (p *program) toolsCommand(g *globalFlags) *cobra.Command {
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withSession(cmd.Context(), sessionOptions{flags: g}, func(s session) error {
+				p.tellProblems(s)
 				if len(args) == 0 {
 					return p.listTools(s.Tools(), asJSON)
 				}

@@ -1,11 +1,13 @@
 package integration_test
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -17,6 +19,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/fettle-dev/fettle/cli"
+	"github.com/fettle-dev/fettle/core/services/process"
 )
 
 var update = flag.Bool("update", false, "rewrite what the scripts compare with")
@@ -39,6 +42,12 @@ func TestProgram(t *testing.T) {
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
 		UpdateScripts:       *update,
+		Condition: func(cond string) (bool, error) {
+			if cond == "landlock" { // this kernel can confine commands
+				return process.Confinement{Kind: process.Landlock}.Check(context.Background()) == nil, nil
+			}
+			return false, fmt.Errorf("no condition %q", cond)
+		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("HOME", env.WorkDir+"/home")
 			env.Setenv("TMPDIR", env.WorkDir+"/tmp")
