@@ -39,7 +39,7 @@ func FuzzConvert(f *testing.F) {
 		if !utf8.ValidString(got.text) {
 			t.Errorf("%q is not valid", got.text)
 		}
-		if text := plainText(decoded); !utf8.ValidString(text) {
+		if text, _ := plainText(decoded, 1000); !utf8.ValidString(text) {
 			t.Errorf("%q is not valid", text)
 		}
 		p := Page{Text: got.text}

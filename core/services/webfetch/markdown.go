@@ -29,7 +29,7 @@ var errStopped = errors.New("the conversion was stopped")
 // takes both in proportion to its size. The error is the cause of an ended ctx.
 func toMarkdown(ctx context.Context, page string, u *url.URL, most int) (converted, error) {
 	if costly(page) {
-		return reduced(page), nil
+		return reduced(page, most), nil
 	}
 	limited, cancel := context.WithTimeoutCause(ctx, convertTime, errStopped)
 	defer cancel()
@@ -38,13 +38,15 @@ func toMarkdown(ctx context.Context, page string, u *url.URL, most int) (convert
 	case ctx.Err() != nil:
 		return converted{}, context.Cause(ctx)
 	case err != nil:
-		return reduced(page), nil
+		return reduced(page, most), nil
 	}
 	return c, nil
 }
 
-func reduced(page string) converted {
-	return converted{text: plainText(page), notice: "The page's HTML is too deep or too large to be converted; this is its plain text."}
+// reduced is a page of which no more than its text is made out.
+func reduced(page string, most int) converted {
+	text, trimmed := plainText(page, most)
+	return converted{text: text, trimmed: trimmed, notice: "The page's HTML is too deep or too large to be converted; this is its plain text."}
 }
 
 // convert parses and converts a page. It stops soon after ctx has ended. A

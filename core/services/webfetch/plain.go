@@ -3,21 +3,23 @@ package webfetch
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
 
 // plainText returns the text of a page without building its tree: each block
-// begins a line.
-func plainText(page string) string {
+// begins a line. It stops where there is enough for most characters, and reports
+// whether it did.
+func plainText(page string, most int) (text string, trimmed bool) {
 	var out strings.Builder
 	z := html.NewTokenizer(strings.NewReader(page))
 	hidden := atom.Atom(0) // the element that hides what is read
-	for {
+	for out.Len() <= most*utf8.UTFMax {
 		kind := z.Next()
 		if kind == html.ErrorToken {
-			return strings.TrimSpace(out.String())
+			return strings.TrimSpace(out.String()), false
 		}
 		switch kind {
 		case html.TextToken:
@@ -37,6 +39,7 @@ func plainText(page string) string {
 			}
 		}
 	}
+	return strings.TrimSpace(out.String()), true
 }
 
 // hiding are elements whose text is not shown; the tokenizer takes what is in
