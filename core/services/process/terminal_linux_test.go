@@ -207,7 +207,7 @@ func TestTerminalDescriptors(t *testing.T) {
 	}
 	atTerminal(t, s, "true") // what the runtime opens once
 	before := count()
-	for range 10 {
+	for range 5 {
 		atTerminal(t, s, "trap '' HUP; sleep 1000 &")
 		i, err := s.Start(t.Context(), process.Command{Line: "cat", Dir: os.TempDir(), PTY: true})
 		require.NoError(t, err)

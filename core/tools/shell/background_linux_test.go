@@ -39,6 +39,21 @@ func TestServer(t *testing.T) {
 	require.Regexp(t, `EXITED by SIGTERM`, text(t, s.Call(shell.ListBackground, args{})))
 }
 
+// TO-17 at a terminal: what is written is typed, and interrupts.
+func TestServerAtATerminal(t *testing.T) {
+	t.Parallel()
+	s := session{processes: process.New(process.Options{}), terminal: true}.open(t)
+	s.background("p1", `test -t 0 && echo ready; read -r line; echo "got $line"; exec sleep 1000`)
+	text(t, s.Call(shell.WriteBackground, args{"id": "p1", "input": "me\n"}))
+	got := ""
+	for !strings.Contains(got, "got me") {
+		got += text(t, s.Call(shell.ReadBackground, args{"id": "p1", "wait_ms": 10_000}))
+		require.Contains(t, got, "RUNNING")
+	}
+	text(t, s.Call(shell.WriteBackground, args{"id": "p1", "input": "\x03"}))
+	require.Contains(t, text(t, s.Call(shell.ReadBackground, args{"id": "p1", "wait_ms": 10_000, "until_end": true})), "EXITED by SIGINT")
+}
+
 // background starts a command, waits until it has printed ready, and returns
 // what the start told.
 func (s session) background(id, command string) string {
