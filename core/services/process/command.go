@@ -20,7 +20,8 @@ type Command struct {
 	// waits until a limit ends it. When the shell ends the terminal hangs up, so
 	// that of what was left in the background only what ignores that lives on.
 	PTY bool
-	// Cols and Rows are the size of the terminal. Zero: 120 and 40.
+	// Cols and Rows are the size of the terminal in characters, at most 65,535.
+	// Zero: 120 and 40.
 	Cols, Rows int
 
 	// Output is sent what the command prints, stdout and stderr as one, escape

@@ -22,8 +22,9 @@ type terminal struct {
 	name   string   // of tty
 
 	feeding sync.WaitGroup
-	once    sync.Once
 	end     chan struct{} // closed to end the feeding
+	mu      sync.Mutex
+	ended   bool // end is closed
 }
 
 // openTerminal opens a terminal of that size.
@@ -68,6 +69,11 @@ const endOfInput = "\x04"
 // one comes later.
 func (t *terminal) endInput(silent func() time.Duration) {
 	const moment, longest = 100 * time.Millisecond, 2 * time.Second
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.ended {
+		return
+	}
 	t.feeding.Go(func() {
 		again := time.NewTicker(moment / 5)
 		defer again.Stop()
@@ -99,8 +105,14 @@ func (t *terminal) typeEnd() {
 	_, _ = t.master.WriteString(endOfInput)
 }
 
-// stopFeeding waits until nothing is typed any more.
+// stopFeeding returns when the end of input is offered no more, and never will
+// be: the name may then become that of another terminal.
 func (t *terminal) stopFeeding() {
-	t.once.Do(func() { close(t.end) })
+	t.mu.Lock()
+	if !t.ended {
+		t.ended = true
+		close(t.end)
+	}
+	t.mu.Unlock()
 	t.feeding.Wait()
 }
