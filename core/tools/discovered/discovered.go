@@ -169,11 +169,11 @@ func firstLine(b []byte) string {
 
 // dropped says that a declared tool cannot be used.
 func dropped(name string, why error) *fault.Error {
-	message := why.Error()
+	because := ": " + why.Error() + "."
 	if f := fault.As(why); f != nil {
-		message = f.Message
+		because = ". " + f.Message
 	}
 	return fault.New(fault.InvalidConfig, "discovered.discover",
-		fmt.Sprintf("The discovered tool %.100q is dropped: %s.", name, strings.TrimSuffix(message, ".")),
+		fmt.Sprintf("The discovered tool %.100q is dropped%s", name, because),
 		"Correct what the command of "+discoverySetting+" prints.")
 }
