@@ -79,9 +79,7 @@ func (e *Engine) compile(rules []Rule) ([]*rule, error) {
 }
 
 func (e *Engine) snapshot(rules []*rule) *snapshot {
-	s := newSnapshot(rules, e.checkers, e.o.Servers)
-	s.plansDir, s.protects = e.o.PlansDir, e.o.Protected
-	return s
+	return &snapshot{index: indexOf(rules, e.o.Servers), checkers: e.checkers, plansDir: e.o.PlansDir, protects: e.o.Protected}
 }
 
 // Decide decides about a call (AR-25…AR-27, CR-22). c and what it refers to

@@ -12,19 +12,38 @@ import (
 // snapshot is the rules in force at one time. All but the memory of what it
 // has found is immutable.
 type snapshot struct {
-	rules    []*rule // in effective order
+	*index
 	checkers []*checker
-	exact    map[string][]*rule // by a name that a rule is about
-	wild     []*rule            // those with a wildcard or a server
-	servers  []string           // that are known, the longest name first
 	plansDir string
 	protects protects
 	found    memory
 }
 
-// newSnapshot orders and indexes rules, which are in the order given.
-func newSnapshot(rules []*rule, checkers []*checker, servers []string) *snapshot {
-	s := &snapshot{rules: make([]*rule, len(rules)), checkers: checkers, exact: make(map[string][]*rule)}
+// index is rules in effective order, and by what they are about. It is
+// immutable.
+type index struct {
+	rules   []*rule
+	exact   map[string][]*rule // by a name that a rule is about
+	wild    []*rule            // those with a wildcard or a server
+	servers []string           // that are known, the longest name first
+}
+
+// defaultIndex is that of the default tier alone, which most of the engines of
+// a process have that hold many.
+var defaultIndex = sync.OnceValue(func() *index { return newIndex(defaults(), nil) })
+
+// indexOf indexes rules, which are in the order given. Those of the default tier
+// are among them.
+func indexOf(rules []*rule, servers []string) *index {
+	if len(rules) == len(defaults()) && len(servers) == 0 {
+		return defaultIndex()
+	}
+	return newIndex(rules, servers)
+}
+
+// newIndex orders and indexes rules, which are in the order given.
+func newIndex(rules []*rule, servers []string) *index {
+	s := &index{rules: make([]*rule, len(rules)), exact: make(map[string][]*rule)}
 	for i, r := range rules {
 		s.rules[i] = &rule{}
 		*s.rules[i] = *r
