@@ -10,40 +10,41 @@ import (
 type block struct {
 	prefix netip.Prefix
 	what   string
+	inside bool // where people have servers of their own: [Options].AllowPrivate opens it
 }
 
 // blocks are the ranges that are not of the public internet, by the registries
 // of special-purpose addresses (RFC 6890 and its successors); the first that
 // fits counts. Of IPv6 only 2000::/3 is public at all.
 var blocks = []block{
-	{netip.MustParsePrefix("0.0.0.0/8"), "an unspecified address"},
-	{netip.MustParsePrefix("10.0.0.0/8"), "a private address"},
-	{netip.MustParsePrefix("100.64.0.0/10"), "an address shared within a provider's network"},
-	{netip.MustParsePrefix("127.0.0.0/8"), "a loopback address"},
-	{netip.MustParsePrefix("169.254.0.0/16"), "a link-local address"},
-	{netip.MustParsePrefix("172.16.0.0/12"), "a private address"},
-	{netip.MustParsePrefix("192.0.0.0/24"), "a reserved address"},
-	{netip.MustParsePrefix("192.0.2.0/24"), "an address for documentation"},
-	{netip.MustParsePrefix("192.88.99.0/24"), "a relay of 6to4"},
-	{netip.MustParsePrefix("192.168.0.0/16"), "a private address"},
-	{netip.MustParsePrefix("198.18.0.0/15"), "an address for benchmarks"},
-	{netip.MustParsePrefix("198.51.100.0/24"), "an address for documentation"},
-	{netip.MustParsePrefix("203.0.113.0/24"), "an address for documentation"},
-	{netip.MustParsePrefix("224.0.0.0/4"), "a multicast address"},
-	{netip.MustParsePrefix("240.0.0.0/4"), "a reserved address"},
+	{netip.MustParsePrefix("0.0.0.0/8"), "an unspecified address", false},
+	{netip.MustParsePrefix("10.0.0.0/8"), "a private address", true},
+	{netip.MustParsePrefix("100.64.0.0/10"), "an address shared within a provider's network", true},
+	{netip.MustParsePrefix("127.0.0.0/8"), "a loopback address", true},
+	{netip.MustParsePrefix("169.254.0.0/16"), "a link-local address", false},
+	{netip.MustParsePrefix("172.16.0.0/12"), "a private address", true},
+	{netip.MustParsePrefix("192.0.0.0/24"), "a reserved address", false},
+	{netip.MustParsePrefix("192.0.2.0/24"), "an address for documentation", false},
+	{netip.MustParsePrefix("192.88.99.0/24"), "a relay of 6to4", false},
+	{netip.MustParsePrefix("192.168.0.0/16"), "a private address", true},
+	{netip.MustParsePrefix("198.18.0.0/15"), "an address for benchmarks", true},
+	{netip.MustParsePrefix("198.51.100.0/24"), "an address for documentation", false},
+	{netip.MustParsePrefix("203.0.113.0/24"), "an address for documentation", false},
+	{netip.MustParsePrefix("224.0.0.0/4"), "a multicast address", false},
+	{netip.MustParsePrefix("240.0.0.0/4"), "a reserved address", false},
 
-	{netip.MustParsePrefix("::/128"), "an unspecified address"},
-	{netip.MustParsePrefix("::1/128"), "a loopback address"},
-	{netip.MustParsePrefix("::/96"), "an IPv4-compatible address"},
-	{netip.MustParsePrefix("fc00::/7"), "a private address"},
-	{netip.MustParsePrefix("fe80::/10"), "a link-local address"},
-	{netip.MustParsePrefix("fec0::/10"), "a site-local address"},
-	{netip.MustParsePrefix("ff00::/8"), "a multicast address"},
-	{netip.MustParsePrefix("2001::/32"), "a Teredo address"},
-	{netip.MustParsePrefix("2001:db8::/32"), "an address for documentation"},
-	{netip.MustParsePrefix("2001::/23"), "a reserved address"},
-	{netip.MustParsePrefix("2002::/16"), "a 6to4 address"},
-	{netip.MustParsePrefix("3fff::/20"), "an address for documentation"},
+	{netip.MustParsePrefix("::/128"), "an unspecified address", false},
+	{netip.MustParsePrefix("::1/128"), "a loopback address", true},
+	{netip.MustParsePrefix("::/96"), "an IPv4-compatible address", false},
+	{netip.MustParsePrefix("fc00::/7"), "a private address", true},
+	{netip.MustParsePrefix("fe80::/10"), "a link-local address", false},
+	{netip.MustParsePrefix("fec0::/10"), "a site-local address", true},
+	{netip.MustParsePrefix("ff00::/8"), "a multicast address", false},
+	{netip.MustParsePrefix("2001::/32"), "a Teredo address", false},
+	{netip.MustParsePrefix("2001:db8::/32"), "an address for documentation", false},
+	{netip.MustParsePrefix("2001::/23"), "a reserved address", false},
+	{netip.MustParsePrefix("2002::/16"), "a 6to4 address", false},
+	{netip.MustParsePrefix("3fff::/20"), "an address for documentation", false},
 }
 
 var (
@@ -51,11 +52,11 @@ var (
 	nat64      = netip.MustParsePrefix("64:ff9b::/96")
 )
 
-// special says what an address is that is not of the public internet, and ""
-// of one that is.
-func special(a netip.Addr) string {
+// special returns the block of an address that is not of the public internet,
+// and nil for one that is.
+func special(a netip.Addr) *block {
 	if a.Zone() != "" {
-		return "an address with a zone"
+		return &block{what: "an address with a zone"}
 	}
 	a = a.Unmap()
 	if nat64.Contains(a) { // as good as the IPv4 address in it
@@ -64,13 +65,13 @@ func special(a netip.Addr) string {
 	}
 	for _, b := range blocks {
 		if b.prefix.Contains(a) {
-			return b.what
+			return &b
 		}
 	}
 	if a.Is6() && !publicIPv6.Contains(a) {
-		return "a reserved address"
+		return &block{what: "a reserved address"}
 	}
-	return ""
+	return nil
 }
 
 // oddAddr reads a host as some resolvers do: an IPv4 address of one to four

@@ -16,7 +16,7 @@ import (
 // guard keeps requests away from addresses that are not of the public
 // internet. It is immutable.
 type guard struct {
-	open     bool                // everything is allowed
+	open     bool                // private networks and this machine are allowed
 	names    map[string]struct{} // allowed host names, as "host" or "host:port"
 	prefixes []allowedPrefix
 }
@@ -80,23 +80,23 @@ func (g *guard) allowsName(host, port string) bool {
 	}
 	_, any := g.names[name]
 	_, one := g.names[name+":"+port]
-	return g.open || any || one
+	return any || one
 }
 
-// checkAddr refuses an address that is neither public nor allowed, with what
-// it is.
-func (g *guard) checkAddr(a netip.AddrPort) (what string, ok bool) {
+// checkAddr refuses an address that is neither public nor allowed. host is how
+// it was named.
+func (g *guard) checkAddr(host string, a netip.AddrPort) *fault.Error {
 	addr := a.Addr().Unmap()
-	if g.open {
-		return "", true
+	b := special(addr)
+	if b == nil || g.open && b.inside {
+		return nil
 	}
 	for _, p := range g.prefixes {
 		if p.prefix.Contains(addr) && (p.port == 0 || p.port == a.Port()) {
-			return "", true
+			return nil
 		}
 	}
-	what = special(addr)
-	return what, what == ""
+	return private(host, b.what, b.inside)
 }
 
 // checkHost refuses a URL whose host is plainly private: an address, or a name
@@ -106,19 +106,16 @@ func (g *guard) checkHost(u *url.URL) *fault.Error {
 	host, port := u.Hostname(), portOf(u)
 	if addr, err := netip.ParseAddr(host); err == nil {
 		n, _ := strconv.ParseUint(port, 10, 16) // ParseURL has checked it
-		if what, ok := g.checkAddr(netip.AddrPortFrom(addr, uint16(n))); !ok {
-			return private(host, what)
-		}
-		return nil
+		return g.checkAddr(host, netip.AddrPortFrom(addr, uint16(n)))
 	}
 	if addr, ok := oddAddr(host); ok {
-		if what := special(addr); what != "" && !g.open {
-			return private(host+" ("+addr.String()+")", what)
+		if b := special(addr); b != nil {
+			return private(host+" ("+addr.String()+")", b.what, b.inside)
 		}
 		return failed("The host "+show(host)+" is an unusual way to write the address "+addr.String()+", so it is not asked.", "Write the address as "+addr.String()+".", nil)
 	}
-	if localName(host) && !g.allowsName(host, port) {
-		return private(host, "a name of this machine")
+	if localName(host) && !g.open && !g.allowsName(host, port) {
+		return private(host, "a name of this machine", true)
 	}
 	return nil
 }
@@ -130,16 +127,17 @@ func (g *guard) control(_ context.Context, _, address string, _ syscall.RawConn)
 	if err != nil {
 		return failed("The address "+address+" cannot be checked, so it is not asked.", "", err)
 	}
-	if what, ok := g.checkAddr(a); !ok {
-		return private(a.Addr().String(), what)
-	}
-	return nil
+	return asError(g.checkAddr(a.Addr().String(), a))
 }
 
-// private returns the refusal of a host that is at a private address.
-func private(host, what string) *fault.Error {
-	return failed(fmt.Sprintf("The host is at %s, %s, and only public addresses are asked.", show(host), what),
-		"Use a public address; or ask the user to allow this one with the setting web.allowPrivateAddresses.", nil).Because(fault.PrivateAddress)
+// private returns the refusal of a host that is at a private address. inside
+// says that a setting would allow it.
+func private(host, what string, inside bool) *fault.Error {
+	remedy := "Use a public address."
+	if inside {
+		remedy = "Use a public address; or ask the user to allow this one with the setting web.allowPrivateAddresses."
+	}
+	return failed(fmt.Sprintf("The host is at %s, %s, and is not asked.", show(host), what), remedy, nil).Because(fault.PrivateAddress)
 }
 
 // localName reports whether a name always means this machine.

@@ -91,7 +91,7 @@ func through(proxy *httptest.Server) func(*http.Request) (*url.URL, error) {
 // isPrivate requires that the guard has refused a page.
 func isPrivate(t testing.TB, p webfetch.Page) {
 	t.Helper()
-	refused(t, p, "web.allowPrivateAddresses")
+	refused(t, p, "and is not asked")
 	require.Equal(t, fault.PrivateAddress, p.Err.Reason, "%v", p.Err)
 }
 
@@ -130,6 +130,14 @@ func TestAddresses(t *testing.T) {
 	open := newService(t, webfetch.Options{AllowPrivate: true})
 	require.NoError(t, open.Check("http://127.0.0.1/"))
 	require.NoError(t, open.Check("http://localhost/"))
+	for _, host := range []string{"10.0.0.1", "192.168.1.1", "100.64.0.1", "[::1]", "[fd00::1]"} {
+		require.NoError(t, open.Check("http://"+host+"/"), host)
+		require.Contains(t, fault.As(s.Check("http://"+host+"/")).Remedy, "web.allowPrivateAddresses")
+	}
+	for _, host := range []string{"169.254.169.254", "[fe80::1]", "[::ffff:169.254.169.254]", "[64:ff9b::a9fe:a9fe]", "0.0.0.0", "224.0.0.1", "192.0.2.1", "0xa9fea9fe"} {
+		isPrivate(t, one(t, open, "http://"+host+"/"))
+		require.NotContains(t, fault.As(open.Check("http://"+host+"/")).Remedy, "setting")
+	}
 	err := s.Check("http://0x8.8.8.8/")
 	require.Contains(t, err.Error(), "8.8.8.8")
 	require.Empty(t, fault.As(err).Reason)
@@ -211,8 +219,11 @@ func TestRebinding(t *testing.T) {
 	isPrivate(t, one(t, s, "http://rebind.test:"+port))
 	isPrivate(t, one(t, s, "http://private.test:"+port))
 	isPrivate(t, one(t, s, "http://six.test:"+port))
+	open := newService(t, webfetch.Options{AllowPrivate: true, Resolver: resolver(t, map[string][]string{"cloud.test": {"169.254.169.254"}, "here.test": {"127.0.0.1"}})})
+	isPrivate(t, one(t, open, "http://cloud.test"))
+	require.Nil(t, one(t, open, "http://here.test:"+port).Err)
 	refused(t, one(t, s, "http://unknown.test:"+port), "not known")
-	require.Equal(t, 1, hits)
+	require.Equal(t, 2, hits)
 }
 
 // What is allowed is no more than was named.

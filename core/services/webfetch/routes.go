@@ -28,10 +28,7 @@ type proxyKey struct{}
 
 func newRoutes(o Options, g guard) routes {
 	free := &net.Dialer{Resolver: o.Resolver}
-	guarded := &net.Dialer{Resolver: o.Resolver}
-	if !g.open {
-		guarded.ControlContext = g.control
-	}
+	guarded := &net.Dialer{Resolver: o.Resolver, ControlContext: g.control}
 	r := routes{guard: g, resolver: o.Resolver, proxy: o.Proxy}
 	r.direct = newTransport(o.TLS)
 	r.direct.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -105,8 +102,8 @@ func (r *routes) checkNames(ctx context.Context, u *url.URL) error {
 	}
 	n, _ := strconv.ParseUint(port, 10, 16) // ParseURL has checked it
 	for _, a := range addrs {
-		if what, ok := r.guard.checkAddr(netip.AddrPortFrom(a, uint16(n))); !ok {
-			return private(a.String(), what)
+		if f := r.guard.checkAddr(a.String(), netip.AddrPortFrom(a, uint16(n))); f != nil {
+			return f
 		}
 	}
 	return nil

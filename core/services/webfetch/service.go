@@ -19,8 +19,9 @@ import (
 
 // Options configure a [Service]. Every field may be zero.
 type Options struct {
-	// AllowPrivate lifts the guard: loopback, private and reserved addresses
-	// are asked like any other.
+	// AllowPrivate lets this machine and private networks be asked like any other
+	// host. Link-local addresses, where clouds keep credentials, and those that
+	// nobody's server has stay refused.
 	AllowPrivate bool
 	// Allow lists what is asked although the guard would refuse it: a host name
 	// or an IP address, each with or without a port, or a prefix, as
