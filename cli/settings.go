@@ -90,7 +90,7 @@ func apply(p *config.Parameters, r *settings.Result, env variables) error {
 	}
 	p.ToolCommands = config.ToolCommands{Discovery: s.Tools.DiscoveryCommand, Call: s.Tools.CallCommand}
 	agent := "fettle/" + versionOf().Version
-	p.WebFetch = webfetch.Options{AllowPrivate: s.Web.AllowPrivateAddresses, UserAgent: agent, Proxy: http.ProxyFromEnvironment}
+	p.WebFetch = webfetch.Options{AllowPrivate: s.Web.AllowPrivateAddresses, Allow: s.Web.AllowedHosts, UserAgent: agent, Proxy: http.ProxyFromEnvironment}
 	return applySearch(p, s.Web.Search, env, websearch.Transport{UserAgent: agent, Proxy: http.ProxyFromEnvironment})
 }
 

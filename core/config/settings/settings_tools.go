@@ -100,8 +100,11 @@ func seconds(n int) time.Duration {
 // Web are settings of the tools that reach the network.
 type Web struct {
 	// Whether web_fetch may reach addresses of this machine and of private networks.
-	AllowPrivateAddresses bool   `json:"allowPrivateAddresses" set:"project=false"`
-	Search                Search `json:"search"`
+	AllowPrivateAddresses bool `json:"allowPrivateAddresses" set:"project=false"`
+	// Hosts that web_fetch may reach although they are private: a name or an IP address, with or without a port, or a
+	// prefix, as wiki.internal, localhost:8080, 10.1.0.0/16.
+	AllowedHosts []string `json:"allowedHosts" set:"merge=union,project=trusted"`
+	Search       Search   `json:"search"`
 }
 
 // Search is the service behind web_search: any that answers a request over HTTP

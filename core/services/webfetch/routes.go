@@ -26,10 +26,10 @@ type routes struct {
 // proxyKey is the key under which a request's context holds its proxy.
 type proxyKey struct{}
 
-func newRoutes(o Options, g guard) routes {
+func newRoutes(o Options, g guard) *routes {
 	free := &net.Dialer{Resolver: o.Resolver}
 	guarded := &net.Dialer{Resolver: o.Resolver, ControlContext: g.control}
-	r := routes{guard: g, resolver: o.Resolver, proxy: o.Proxy}
+	r := &routes{guard: g, resolver: o.Resolver, proxy: o.Proxy}
 	r.direct = newTransport(o.TLS)
 	r.direct.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		host, port, err := net.SplitHostPort(address)

@@ -121,12 +121,12 @@ type Page struct {
 type Service struct {
 	o       Options
 	guard   guard
-	routes  routes
 	limiter limiter
 	convert chan struct{} // holds a token for each conversion that runs
 
 	mu     sync.Mutex
 	closed bool
+	routes *routes            // made by the first call, since most sessions fetch nothing
 	calls  map[*call]struct{} // that run
 	active sync.WaitGroup     // the same
 }
@@ -143,8 +143,7 @@ func New(o Options) (*Service, error) {
 		return nil, err
 	}
 	// Conversion takes much memory, so two at once are enough.
-	s := &Service{o: o, guard: g, convert: make(chan struct{}, 2), calls: map[*call]struct{}{}}
-	s.routes = newRoutes(o, g)
+	s := &Service{o: o, guard: g, convert: make(chan struct{}, 2)}
 	s.limiter = limiter{most: o.PerMinute, now: o.Now}
 	return s, nil
 }
@@ -222,6 +221,9 @@ func (s *Service) enter(ctx context.Context) (_ context.Context, leave func(), _
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	c := &call{cancel}
+	if s.routes == nil {
+		s.routes, s.calls = newRoutes(s.o, s.guard), map[*call]struct{}{}
+	}
 	s.calls[c] = struct{}{}
 	s.active.Add(1)
 	return ctx, func() {
@@ -243,7 +245,9 @@ func (s *Service) Close() error {
 	}
 	s.mu.Unlock()
 	s.active.Wait()
-	s.routes.close()
+	if s.routes != nil { // no call changes it any more
+		s.routes.close()
+	}
 	return nil
 }
 
