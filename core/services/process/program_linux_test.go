@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,10 +18,12 @@ import (
 	"github.com/fettle-dev/fettle/core/services/process"
 )
 
-// script writes an executable shell script into dir.
-func script(t testing.TB, dir, name, text string) {
+// shellIn puts a link to the shell into dir, as a program at a path of its own.
+func shellIn(t testing.TB, dir, name string) {
 	t.Helper()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text+"\n"), 0o700))
+	sh, err := exec.LookPath("sh")
+	require.NoError(t, err)
+	require.NoError(t, os.Symlink(sh, filepath.Join(dir, name)))
 }
 
 func program(t testing.TB, s *process.Service, p process.Program) process.Output {
@@ -39,14 +42,15 @@ func TestProgram(t *testing.T) {
 	t.Parallel()
 	s := newService(t, process.Options{Marker: "OTHER"})
 	dir := t.TempDir()
-	script(t, dir, "show", `for a; do echo "[$a]"; done; cat; pwd; echo "$OTHER" >&2; exit 3`)
-	o := program(t, s, process.Program{Path: "./show", Args: []string{"a b", "", "$HOME;*"}, Dir: dir, Stdin: []byte("in\n")})
+	shellIn(t, dir, "show")
+	const show = `for a; do echo "[$a]"; done; cat; pwd; echo "$OTHER" >&2; exit 3`
+	o := program(t, s, process.Program{Path: "./show", Args: []string{"-c", show, "show", "a b", "", "$HOME;*"}, Dir: dir, Stdin: []byte("in\n")})
 	require.Equal(t, "[a b]\n[]\n[$HOME;*]\nin\n"+dir+"\n", string(o.Stdout))
 	require.Equal(t, "1\n", string(o.Stderr))
 	require.Equal(t, process.Exit{Code: 3}, o.Exit)
 	require.Empty(t, o.Ending)
 
-	o = program(t, s, process.Program{Path: filepath.Join(dir, "show"), Args: []string{"x"}})
+	o = program(t, s, process.Program{Path: filepath.Join(dir, "show"), Args: []string{"-c", show, "show", "x"}})
 	require.True(t, strings.HasPrefix(string(o.Stdout), "[x]\n"))
 	o = program(t, s, process.Program{Path: "sh", Args: []string{"-c", "kill -9 $$"}})
 	require.Equal(t, process.Exit{Code: -1, Signal: "SIGKILL"}, o.Exit)
@@ -129,12 +133,11 @@ func TestProgramIsCancelled(t *testing.T) {
 			s := newService(t, process.Options{})
 			dir := t.TempDir()
 			require.NoError(t, unix.Mkfifo(filepath.Join(dir, "started"), 0o600))
-			script(t, dir, "wait", `: >started; exec sleep 1000`)
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			ended := make(chan process.Output)
 			go func() {
-				o, err := s.Program(ctx, process.Program{Path: "./wait", Dir: dir})
+				o, err := s.Program(ctx, process.Program{Path: "sh", Args: []string{"-c", ": >started; exec sleep 1000"}, Dir: dir})
 				if err != nil {
 					t.Error(err)
 				}

@@ -36,9 +36,9 @@ func newProject(t testing.TB, declares, calls string) *project {
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	dir := t.TempDir()
 	for name, text := range map[string]string{"declare": declares, "call": calls} {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+text+"\n"), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text+"\n"), 0o600))
 	}
-	return &project{discovered.Options{DiscoveryCommand: "./declare", CallCommand: "./call", Dir: dir, Runner: s}, t, s}
+	return &project{discovered.Options{DiscoveryCommand: "sh declare", CallCommand: "sh call", Dir: dir, Runner: s}, t, s}
 }
 
 // declaring returns a project that declares what json says.
@@ -89,7 +89,7 @@ func TestDiscover(t *testing.T) {
 	require.True(t, spec.Mutates(), "it is asked about")
 	require.Equal(t, "echo", spec.Display())
 	require.True(t, strings.HasPrefix(spec.Description, "Says it again.\n\nThis tool belongs to the project"))
-	for _, part := range []string{"./declare", "./call echo", "stdin", "Stdout, Stderr, Error, Exit Code and Signal", "<untrusted_context>"} {
+	for _, part := range []string{"sh declare", "sh call echo", "stdin", "Stdout, Stderr, Error, Exit Code and Signal", "<untrusted_context>"} {
 		require.Contains(t, spec.Description, part)
 	}
 	r := call(t.Context(), t, found[0], `{"text": "hello"}`)
@@ -100,7 +100,7 @@ func TestDiscover(t *testing.T) {
 	require.NoError(t, err)
 	c, err := inv.Confirmation(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, "Run the project's program ./call echo\nwith the arguments {\"text\":\"a\"}", c.Prompt)
+	require.Equal(t, "Run the project's program sh call echo\nwith the arguments {\"text\":\"a\"}", c.Prompt)
 	_, err = found[0].Build(json.RawMessage(`{"other": 1}`))
 	require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err))
 
@@ -229,10 +229,10 @@ func TestDiscoveryFails(t *testing.T) {
 		"20 MiB":            {`head -c 20971520 /dev/zero`, nil, fault.ExecutionFailed, "printed more than 10485760 bytes"},
 		"20 MiB to stderr":  {`head -c 20971520 /dev/zero >&2; echo '[]'`, nil, fault.ExecutionFailed, "printed more than 10485760 bytes"},
 		"absent":            {``, func(o *discovered.Options) { o.DiscoveryCommand = "./absent" }, fault.ExecutionFailed, "could not be started"},
-		"operators":         {``, func(o *discovered.Options) { o.DiscoveryCommand = "./declare | cat" }, fault.InvalidConfig, "tools.discoveryCommand"},
+		"operators":         {``, func(o *discovered.Options) { o.DiscoveryCommand = "sh declare | cat" }, fault.InvalidConfig, "tools.discoveryCommand"},
 		"none":              {``, func(o *discovered.Options) { o.DiscoveryCommand = "" }, fault.InvalidConfig, "tools.discoveryCommand"},
 		"no call":           {`echo '[]'`, func(o *discovered.Options) { o.CallCommand = "" }, fault.InvalidConfig, "tools.callCommand"},
-		"operators in call": {`echo '[]'`, func(o *discovered.Options) { o.CallCommand = "./call; rm x" }, fault.InvalidConfig, "tools.callCommand"},
+		"operators in call": {`echo '[]'`, func(o *discovered.Options) { o.CallCommand = "sh call; rm x" }, fault.InvalidConfig, "tools.callCommand"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -281,7 +281,7 @@ func TestCall(t *testing.T) {
 		"exit code":      {`echo out; echo err >&2; exit 3`, "Stdout:" + marked("out") + "\nStderr:" + marked("err") + "\nError: The program of the tool discovered_tool_t failed: it exited with code 3.\nExit Code: 3\nSignal: (none)", ""},
 		"only stderr":    {`echo warning >&2`, "Stdout: (empty)\nStderr:" + marked("warning") + "\nError: The program of the tool discovered_tool_t failed: it printed to stderr, which a call that succeeds does not.\nExit Code: 0\nSignal: (none)", ""},
 		"signal":         {`kill -9 $$`, "Stdout: (empty)\nStderr: (empty)\nError: The program of the tool discovered_tool_t failed: it was ended by SIGKILL.\nExit Code: (none)\nSignal: SIGKILL", ""},
-		"never ends":     {`echo a; exec sleep 1000`, "Stdout:" + marked("a") + "\nStderr: (empty)\nError: The program of the tool discovered_tool_t failed: it ran for more than 300ms and was ended.\nExit Code: (none)\nSignal: SIGTERM", fault.TotalLimit},
+		"never ends":     {`echo a; exec sleep 1000`, "Stdout:" + marked("a") + "\nStderr: (empty)\nError: The program of the tool discovered_tool_t failed: it ran for more than 2s and was ended.\nExit Code: (none)\nSignal: SIGTERM", fault.TotalLimit},
 		"is gone":        {`rm -- "$0"; exit 1`, "Stdout: (empty)\nStderr: (empty)\nError: The program of the tool discovered_tool_t failed: it exited with code 1.\nExit Code: 1\nSignal: (none)", ""},
 		"not UTF-8":      {`printf '\377\033[1mx'`, "<untrusted_context>\n\ufffdx\n</untrusted_context>", ""},
 	} {
@@ -289,7 +289,7 @@ func TestCall(t *testing.T) {
 			t.Parallel()
 			p := declaring(t, `[{"name": "t"}]`, tt.calls)
 			if tt.reason != "" {
-				p.CallTotal = 300 * time.Millisecond
+				p.CallTotal = 2 * time.Second // enough to print before
 			}
 			r := call(t.Context(), t, p.discover()[0], `{}`)
 			require.Equal(t, tt.want, r.LLMContent.String())
@@ -303,8 +303,8 @@ func TestCall(t *testing.T) {
 		})
 	}
 	p := declaring(t, `[{"name": "t"}]`, `true`)
+	p.CallCommand = "./absent"
 	tool := p.discover()[0]
-	require.NoError(t, os.Remove(filepath.Join(p.Dir, "call")))
 	r := call(t.Context(), t, tool, `{}`)
 	require.Equal(t, fault.DiscoveredToolFailed, r.Error.Code)
 	require.Contains(t, r.LLMContent.String(), "could not be started")
