@@ -29,7 +29,7 @@ func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, 
 	}, always))
 	bound.add(bind(c, shell.Factories, shell.Services{
 		Paths: sh.workspace, Folders: sh.workspace, Runner: s.processes, Reader: s.processes, Control: s.processes, Seen: s.state,
-		Terminal: c.params.Commands.Terminal,
+		Terminal: c.params.Commands.Terminal, Confinement: &c.params.Commands.Confinement,
 	}, always))
 	bound.add(bind[web.Fetcher](c, web.FetchFactories, sh.web, always))
 	if c.params.WebSearch != nil {

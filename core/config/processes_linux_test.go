@@ -167,6 +167,7 @@ func TestConfinedCommands(t *testing.T) {
 	require.Equal(t, "landlock", r.Decision.Confined)
 	require.Contains(t, r.Result.LLMContent.String(), "a\nb\n")
 	require.Contains(t, r.Result.LLMContent.String(), "Permission denied")
+	require.Contains(t, r.Result.LLMContent.String(), "Note: Commands are confined by landlock")
 	require.NoFileExists(t, outside)
 
 	free := configtest.New(t, func(p *config.Parameters) {

@@ -30,6 +30,18 @@ func (a *answer) exit(e process.Exit, expected bool) {
 	}
 }
 
+// confined tells why a command may have failed that is confined.
+func (a *answer) confined(by *process.Confinement, e process.Exit) {
+	if by == nil || by.Kind == process.Unconfined || e.Code == 0 && e.Signal == "" {
+		return
+	}
+	text := "Commands are confined by " + string(by.Kind) + ": they can write only in the workspace and below $TMPDIR"
+	if by.NoTCP {
+		text += ", and reach no network"
+	}
+	a.line("Note", text+".")
+}
+
 // saved tells where the whole of a cut output is.
 func (a *answer) saved(r process.Result) {
 	switch {

@@ -123,6 +123,7 @@ func (c *runShellCommand) Execute(ctx context.Context, out tools.Output) (tools.
 		a.line("Error", ended.Message)
 	}
 	a.exit(r.Exit, ended == nil)
+	a.confined(c.services.Confinement, r.Exit)
 	if len(r.Background) > 0 {
 		a.line("Background PIDs", join(r.Background)+" (left running; their output is no longer read, and they end with the session)")
 	}

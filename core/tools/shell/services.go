@@ -27,6 +27,10 @@ type Services struct {
 	// what they would show a person. It needs process.TerminalsExist.
 	Terminal bool
 
+	// Confinement is what holds for the Runner's commands, so that the model is
+	// told of it where a command fails. nil: nothing.
+	Confinement *process.Confinement
+
 	// Settle is how long a new background process is watched before its call
 	// returns, so that one that fails at once is seen to. Zero: 200 ms.
 	Settle time.Duration
