@@ -138,7 +138,8 @@ type Context struct {
 
 // FileFiltering says which files are found by search tools and lists (CF-04).
 type FileFiltering struct {
-	// Whether what git ignores is left out.
+	// Whether what git ignores is left out: by .gitignore files, those above a project that is part of a repository
+	// included, and by .git/info/exclude. core.excludesFile and ~/.config/git/ignore are not read.
 	RespectGitIgnore bool `json:"respectGitIgnore" set:"project=free"`
 	// Whether what the layout's own ignore file names, as .fettleignore, is left out.
 	RespectFettleIgnore bool `json:"respectFettleIgnore" set:"project=free"`
