@@ -183,7 +183,11 @@ func (l *layerOf) wrong(e *entry, at, what, cut string) {
 	}
 	if e.key.Project.protects() {
 		v, ok := e.key.closed()
-		if p.Open = !ok; ok && cut == "" {
+		switch p.Open = !ok; {
+		case !ok || cut != "":
+		case e.key.Unused:
+			p.Message += fmt.Sprintf(" It is taken as %s, but nothing in fettle reads the key yet.", quote(v))
+		default:
 			p.Message += fmt.Sprintf(" As the key protects you, %s holds instead.", quote(v))
 		}
 	}

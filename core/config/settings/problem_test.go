@@ -190,6 +190,10 @@ func TestClosed(t *testing.T) {
 	for _, p := range r.Problems {
 		if p.Severity == settings.Error {
 			told++
+			if p.Key == "security.disableYoloMode" {
+				require.Contains(t, p.Message, "It is taken as true, but nothing in fettle reads the key yet.")
+				continue
+			}
 			require.Contains(t, p.Message, "As the key protects you")
 		}
 	}

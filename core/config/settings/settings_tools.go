@@ -18,7 +18,8 @@ type Tools struct {
 	CallCommand string `json:"callCommand" set:"project=trusted"`
 	// Whether ripgrep may do a search.
 	UseRipgrep bool `json:"useRipgrep" set:"project=free,unused"`
-	// How many characters of a tool's output a model is given. 0 or less: all.
+	// How many characters of a tool's output a model is given. 0 or less: all. Until it is read, of a command's output
+	// the first 8,000 and the last 32,000 bytes are given, and other tools have limits of their own.
 	TruncateToolOutputThreshold int `json:"truncateToolOutputThreshold" set:"project=lower,unused"`
 	// Whether reads are not remembered: no placeholders, no prior-read checks. Hashes still hold.
 	FileReadCacheDisabled bool    `json:"fileReadCacheDisabled" set:"project=false,env=FILE_READ_CACHE_DISABLED"`
