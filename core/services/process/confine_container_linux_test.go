@@ -31,12 +31,13 @@ run) shift ;;
 *) echo "unknown command $1" >&2; exit 125 ;;
 esac
 [ -z "$BROKEN" ] || { echo "cannot reach the daemon" >&2; exit 125; }
-env=() name= dir=/
+env=() name= dir=/ entry=(echo the program of the image got)
 while [[ $1 == -* ]]; do
 	case $1 in
 	--rm|--init|-i|-t|--userns=*) shift ;;
 	--name) name=$2; shift 2 ;;
 	-w) dir=$2; shift 2 ;;
+	--entrypoint) entry=("$2"); shift 2 ;;
 	-e) [[ $2 == *_COMMAND_ID=* ]] || env+=("$2"); shift 2 ;;
 	--tmpfs|-v|--network|--user) shift 2 ;;
 	*) echo "unknown option $1" >&2; exit 125 ;;
@@ -46,7 +47,7 @@ done
 shift
 cd "$dir" || exit 125
 exec 3<&0
-env -i PATH="$PATH" "${env[@]}" setsid bash -c 'echo $$ > "$0"; exec "$@"' "$STATE/$name" "$@" <&3 &
+env -i PATH="$PATH" "${env[@]}" setsid bash -c 'echo $$ > "$0"; exec "$@"' "$STATE/$name" "${entry[@]}" "$@" <&3 &
 wait=$!
 [ -n "$DEAF" ] || trap 'read -r pid < "$STATE/$name" && kill -TERM -- "-$pid"' TERM
 [ -z "$DEAF" ] || trap '' TERM
@@ -160,7 +161,7 @@ func TestContainerArguments(t *testing.T) {
 	}
 	require.Contains(t, calls[0], "run --rm --init -i --name "+name+" --tmpfs /tmp -v ")
 	require.Contains(t, calls[0], " -w "+c.ws+" -e FETTLE=1 -e FETTLE_COMMAND_ID=")
-	require.Regexp(t, ` --network none image bash -c .* /\S+/\.`+name+` true && : done$`, calls[0])
+	require.Regexp(t, ` --network none --entrypoint bash image -c .* /\S+/\.`+name+` true && : done$`, calls[0])
 	require.Len(t, mounts, 3)
 	require.Contains(t, mounts, c.ws+":"+c.ws)
 	require.Contains(t, mounts, more+":"+more)
