@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -41,7 +42,7 @@ func (l landlocked) begin(cmd *exec.Cmd) error {
 	}
 	defer unix.Close(ruleset) //nolint:errcheck // nothing was written
 	cmd.Env = append(cmd.Env, temporary(dir)...)
-	if cache := variable(cmd.Env, "XDG_CACHE_HOME"); !holds(c.Writable, or(cache, filepath.Join(variable(cmd.Env, "HOME"), ".cache"))) {
+	if cache := variable(cmd.Env, "XDG_CACHE_HOME"); !holds(c.Writable, cmp.Or(cache, filepath.Join(variable(cmd.Env, "HOME"), ".cache"))) {
 		cmd.Env = append(cmd.Env, "XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
 	}
 	apart(func() {

@@ -2,6 +2,7 @@ package process
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,7 +93,7 @@ func (s *Service) Read(ctx context.Context, id string, o ReadOptions) (Unread, e
 	if err := ctx.Err(); err != nil {
 		return Unread{}, fault.Wrap(fault.Cancelled, op, "Reading the output of "+id+" was cancelled.", "", err)
 	}
-	return b.give(or(o.MaxRead, 32_000)), nil
+	return b.give(cmp.Or(o.MaxRead, 32_000)), nil
 }
 
 // give takes at most limit bytes out of unread, whole lines where there is
