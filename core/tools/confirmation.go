@@ -16,6 +16,11 @@ type Confirmation struct {
 	// that it may not read (PR-29).
 	ForPeople bool `json:"-"`
 
+	// IfDeclined is the next step of a model whose call a person refuses with
+	// words of what to do instead, as a full sentence; "" is the usual one, to
+	// act on these words.
+	IfDeclined string `json:"-"`
+
 	Paths []string      `json:"paths,omitempty"` // absolute paths that would change
 	Bases []FileVersion `json:"bases,omitempty"` // what the change is computed from; execution refuses if it moved
 }

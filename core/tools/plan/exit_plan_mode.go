@@ -83,6 +83,7 @@ func (e *exitPlanMode) Confirmation(ctx context.Context) (*tools.Confirmation, e
 	return &tools.Confirmation{
 		Type: tools.ConfirmInfo, Title: "Confirm Plan: " + printable(e.path.Rel()),
 		InfoDetails: &tools.InfoDetails{Prompt: "Leave plan mode and carry out this plan?\n" + printable(e.path.String()) + "\n\n" + text},
+		IfDeclined:  "Plan mode stays. Change the plan accordingly and call " + ExitPlanMode + " again.",
 		Bases:       []tools.FileVersion{{Path: e.path.String(), SHA256: plan.sha256}},
 	}, nil
 }

@@ -60,19 +60,28 @@ func TestWithoutConsent(t *testing.T) {
 	require.Equal(t, policy.ModeDefault, s.ApprovalMode())
 	require.NoDirExists(t, s.Path(".fettle"))
 
-	s = newSession(t, in(policy.ModePlan))
-	s.Write(".fettle/plans/a.md", "# Plan\n")
-	b := s.MessageBus()
-	bus.Subscribe(t.Context(), b, func(_ context.Context, q bus.ToolConfirmationRequest) {
-		_ = b.Publish(bus.ToolConfirmationResponse{CorrelationID: q.CorrelationID, Outcome: bus.Cancel, Payload: bus.Payload{Feedback: "Begin with the tests."}})
-	})
-	held := make(chan struct{})
-	defer close(held)
-	s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { <-held; return bus.Cancel }
-	r = s.Call(plan.ExitPlanMode, args{"plan_filename": "a.md"})
-	require.Equal(t, fault.DeniedByUser, r.Result.Error.Code)
-	require.Contains(t, r.Result.Error.Message, "Begin with the tests.")
-	require.Equal(t, policy.ModePlan, s.ApprovalMode())
+	for name, answer := range map[string]bus.ToolConfirmationResponse{
+		"a no":                            {Outcome: bus.Cancel},
+		"a yes to a plan not approved of": {Outcome: bus.ProceedOnce, Confirmed: true, Payload: bus.Payload{Approved: new(bool)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSession(t, in(policy.ModePlan))
+			s.Write(".fettle/plans/a.md", "# Plan\n")
+			b := s.MessageBus()
+			bus.Subscribe(t.Context(), b, func(_ context.Context, q bus.ToolConfirmationRequest) {
+				answer.CorrelationID, answer.Payload.Feedback = q.CorrelationID, "Begin with the tests."
+				_ = b.Publish(answer)
+			})
+			held := make(chan struct{})
+			defer close(held)
+			s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { <-held; return bus.Cancel }
+			r := s.Call(plan.ExitPlanMode, args{"plan_filename": "a.md"})
+			require.Equal(t, fault.DeniedByUser, r.Result.Error.Code)
+			require.Contains(t, r.Result.Error.Message, "Begin with the tests.")
+			require.Equal(t, "Plan mode stays. Change the plan accordingly and call exit_plan_mode again.", r.Result.Error.Remedy)
+			require.Equal(t, policy.ModePlan, s.ApprovalMode())
+		})
+	}
 }
 
 // A rule may allow it; yolo is never what comes after a plan, nor is a mode
