@@ -74,6 +74,7 @@ func TestFlagsThatWouldAllow(t *testing.T) {
 				require.Contains(t, remedy, flag)
 			}
 			require.Equal(t, len(tt.want), strings.Count(remedy, "--"), remedy)
+			require.LessOrEqual(t, strings.Count(remedy, "allow it"), 1, "nothing is said twice: %s", remedy)
 			if tt.untrusted {
 				require.NotContains(t, remedy, "yolo")
 			}
