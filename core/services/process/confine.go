@@ -15,7 +15,9 @@ import (
 // limits nothing. Programs that are run without a shell are not confined.
 //
 // Confined commands get a temporary folder of their own, below [os.TempDir],
-// which TMPDIR, TMP and TEMP name. It lasts until the Service is closed.
+// which TMPDIR, TMP and TEMP name. It lasts until the Service is closed; what a
+// process that was killed has left of it goes with the next Service that makes
+// one.
 type Confinement struct {
 	Kind ConfinementKind
 
