@@ -2,7 +2,9 @@ package process
 
 import (
 	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"testing"
@@ -100,7 +102,7 @@ func TestRefused(t *testing.T) {
 	apart(func() {
 		for range 100 {
 			var ruleset int
-			if ruleset, err = newRuleset([]string{"/"}, false); err != nil {
+			if ruleset, err = newRuleset([]string{"/"}, "/dev", false); err != nil {
 				return
 			}
 			err = restrict(ruleset)
@@ -112,6 +114,47 @@ func TestRefused(t *testing.T) {
 	})
 	require.Equal(t, fault.ShellExecuteError, fault.CodeOf(err))
 	require.True(t, errors.Is(err, unix.E2BIG))
+}
+
+// Devices may be links to others, and to what is none.
+func TestDevicesByLink(t *testing.T) {
+	if err := supportsLandlock(false); err != nil {
+		t.Skip(err)
+	}
+	top := t.TempDir()
+	dev, outside := filepath.Join(top, "dev"), filepath.Join(top, "outside")
+	require.NoError(t, os.MkdirAll(filepath.Join(dev, "pts"), 0o700))
+	for _, path := range []string{outside, dev + "/urandom", dev + "/disk", dev + "/pts/ptmx", dev + "/pts/0"} {
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+	}
+	for name, target := range map[string]string{
+		"ptmx": "pts/ptmx", "random": dev + "/urandom", "null": "../outside", "zero": "nowhere", "full": "full", "tty": ".",
+	} {
+		require.NoError(t, os.Symlink(target, filepath.Join(dev, name)))
+	}
+	require.NoError(t, os.Symlink("dev", filepath.Join(top, "link")))
+	for _, by := range []string{dev, filepath.Join(top, "link")} {
+		var writable []string
+		var err error
+		apart(func() {
+			var ruleset int
+			if ruleset, err = newRuleset(nil, by, false); err != nil {
+				return
+			}
+			defer unix.Close(ruleset) //nolint:errcheck // a test
+			if err = restrict(ruleset); err != nil {
+				return
+			}
+			for _, name := range []string{"ptmx", "pts/ptmx", "random", "urandom", "null", "zero", "full", "disk", "pts/0"} {
+				if f, err := os.OpenFile(filepath.Join(by, name), os.O_WRONLY, 0); err == nil {
+					writable = append(writable, name)
+					_ = f.Close()
+				}
+			}
+		})
+		require.NoError(t, err)
+		require.Equal(t, []string{"ptmx", "pts/ptmx", "random", "urandom"}, writable)
+	}
 }
 
 // The filter lets through what it is not about, and ends processes that make
