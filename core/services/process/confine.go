@@ -26,9 +26,10 @@ type Confinement struct {
 	// where it led when the first was.
 	Writable []string
 	// NoTCP keeps commands from opening TCP connections and from listening for
-	// them. Under Landlock UDP, and with it DNS, and Unix sockets with a path
-	// stay open; programs of another architecture, as 32-bit ones, are ended by
-	// SIGSYS, since they cannot be watched. A container has no network at all.
+	// them. Under Landlock they get no socket that TCP could carry; UDP, and with
+	// it DNS, and Unix sockets with a path stay open, and programs of another
+	// architecture, as 32-bit ones, are ended by SIGSYS, since they cannot be
+	// watched. A container has no network at all.
 	NoTCP bool
 
 	Program string // of a container: what runs it, as podman

@@ -185,9 +185,17 @@ func TestTCPFilter(t *testing.T) {
 		want uint32
 	}{
 		"read":                 {data(arch, unix.SYS_READ, 0, 0, unix.IPPROTO_MPTCP), allow},
-		"a TCP socket":         {data(arch, unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_TCP), allow},
-		"a UDP socket":         {data(arch, unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_DGRAM, 0), allow},
-		"a multipath socket":   {data(arch, unix.SYS_SOCKET, unix.AF_INET6, unix.SOCK_STREAM, unix.IPPROTO_MPTCP), errno(unix.EPROTONOSUPPORT)},
+		"a TCP socket":         {data(arch, unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_TCP), errno(unix.EACCES)},
+		"a TCP socket, IPv6":   {data(arch, unix.SYS_SOCKET, unix.AF_INET6, unix.SOCK_STREAM, 0), errno(unix.EACCES)},
+		"one with flags":       {data(arch, unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0), errno(unix.EACCES)},
+		"a multipath socket":   {data(arch, unix.SYS_SOCKET, unix.AF_INET6, unix.SOCK_STREAM, unix.IPPROTO_MPTCP), errno(unix.EACCES)},
+		"a socket of SMC":      {data(arch, unix.SYS_SOCKET, unix.AF_SMC, unix.SOCK_STREAM, 1), errno(unix.EACCES)},
+		"a socket of RDS":      {data(arch, unix.SYS_SOCKET, unix.AF_RDS, unix.SOCK_SEQPACKET, 0), errno(unix.EACCES)},
+		"a UDP socket":         {data(arch, unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0), allow},
+		"a UDP socket, IPv6":   {data(arch, unix.SYS_SOCKET, unix.AF_INET6, unix.SOCK_DGRAM, unix.IPPROTO_UDP), allow},
+		"a Unix socket":        {data(arch, unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_STREAM, 0), allow},
+		"a pair":               {data(arch, unix.SYS_SOCKETPAIR, unix.AF_UNIX, unix.SOCK_STREAM, 0), allow},
+		"of the kernel":        {data(arch, unix.SYS_SOCKET, unix.AF_NETLINK, unix.SOCK_RAW, 0), allow},
 		"sendto":               {data(arch, unix.SYS_SENDTO, 0, 0, 0, unix.MSG_NOSIGNAL), allow},
 		"sendto, connecting":   {data(arch, unix.SYS_SENDTO, 0, 0, 0, unix.MSG_NOSIGNAL|unix.MSG_FASTOPEN), errno(unix.EOPNOTSUPP)},
 		"sendmsg":              {data(arch, unix.SYS_SENDMSG, 0, 0, 0, unix.MSG_FASTOPEN), allow},
@@ -200,6 +208,9 @@ func TestTCPFilter(t *testing.T) {
 	} {
 		require.Equal(t, tt.want, evaluate(t, tcpFilter(arch), tt.data), name)
 	}
+	const power = unix.AUDIT_ARCH_PPC64LE // where one call stands for all about sockets
+	require.Equal(t, errno(unix.ENOSYS), evaluate(t, tcpFilter(power), data(power, 102, 1)))
+	require.Equal(t, errno(unix.EACCES), evaluate(t, tcpFilter(power), data(power, unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_STREAM)))
 }
 
 // evaluate runs a filter as the kernel does.
@@ -212,6 +223,9 @@ func evaluate(t *testing.T, filter []unix.SockFilter, data [64]byte) uint32 {
 		switch f.Code {
 		case unix.BPF_LD | unix.BPF_W | unix.BPF_ABS:
 			a = uint32(data[f.K]) | uint32(data[f.K+1])<<8 | uint32(data[f.K+2])<<16 | uint32(data[f.K+3])<<24
+			continue
+		case unix.BPF_ALU | unix.BPF_AND | unix.BPF_K:
+			a &= f.K
 			continue
 		case unix.BPF_RET | unix.BPF_K:
 			return f.K
