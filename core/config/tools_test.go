@@ -264,6 +264,25 @@ func TestLayouts(t *testing.T) {
 	require.Equal(t, layout.Fettle(), fallback)
 }
 
+// CR-27: what the model is told of one tool names no other by a name that this
+// one has not under its layout.
+func TestNamesInDescriptions(t *testing.T) {
+	l := layout.Gemini()
+	s := configtest.New(t, func(p *config.Parameters) { p.Layout = l })
+	registry, err := s.ToolRegistry()
+	require.NoError(t, err)
+	told := registry.Declarations()
+	require.NotEmpty(t, told)
+	for name := range l.ToolNames {
+		if !strings.Contains(name, "_") {
+			continue // a word of the language as well
+		}
+		for _, d := range told {
+			require.NotContains(t, d.Description+string(d.Parameters), name, d.Name)
+		}
+	}
+}
+
 // CR-27: the layout's own ignore file hides files from listings.
 func TestIgnoreFile(t *testing.T) {
 	for _, l := range []layout.Layout{layout.Fettle(), layout.Gemini()} {

@@ -5,8 +5,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -70,6 +72,10 @@ func (s Services) read(ctx context.Context, p workspace.Path) (*document, error)
 		return nil, err
 	}
 	f, err := s.Files.OpenRead(real)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fault.Wrap(fault.FileNotFound, "plan.read", "There is no plan "+printable(p.String())+".",
+			"Write the plan into that file; plan mode lets you write Markdown files right in "+printable(s.Dir)+". Then call "+ExitPlanMode+" again.", err)
+	}
 	if err != nil {
 		return nil, err
 	}

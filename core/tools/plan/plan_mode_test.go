@@ -84,6 +84,19 @@ func TestWithoutConsent(t *testing.T) {
 	}
 }
 
+// A session that begins in plan mode learns where plans go from the refusal of
+// one that is not there yet, as the description says.
+func TestPlaceOfPlans(t *testing.T) {
+	s := newSession(t, in(policy.ModePlan))
+	require.Contains(t, s.tool(plan.ExitPlanMode).Spec().Description, "the refusal names the path to write it to")
+	r := s.Call(plan.ExitPlanMode, args{"plan_filename": "way.md"})
+	require.Equal(t, fault.FileNotFound, r.Result.Error.Code)
+	require.Contains(t, r.Result.Error.Message, s.Path(".fettle/plans/way.md"))
+	require.Contains(t, r.Result.Error.Remedy, "right in "+s.Path(".fettle/plans")+".")
+	succeed(t, s.Call("write_file", args{"file_path": s.Path(".fettle/plans/way.md"), "content": "# The way\n"}))
+	succeed(t, s.Call(plan.ExitPlanMode, args{"plan_filename": "way.md"}))
+}
+
 // A rule may allow it; yolo is never what comes after a plan, nor is a mode
 // that nobody knows.
 func TestModeAfter(t *testing.T) {

@@ -67,6 +67,21 @@ func TestFolder(t *testing.T) {
 	}
 }
 
+// Each call is a shell of its own, and the model is told.
+func TestNothingLasts(t *testing.T) {
+	s := newSession(t, process.Options{})
+	require.NoError(t, os.Mkdir(s.Path("src"), 0o755))
+	s.sh("cd src && export LASTS=yes")
+	require.Equal(t, "Output: "+s.Dir+" no", s.sh(`echo "$PWD ${LASTS:-no}"`))
+	registry, err := s.ToolRegistry()
+	require.NoError(t, err)
+	tool, err := registry.Lookup(shell.RunShellCommand)
+	require.NoError(t, err)
+	description := tool.Spec().Description
+	require.Contains(t, description, "Each call is a new shell")
+	require.Contains(t, description, "too long in all (1 hour)")
+}
+
 // What the command did is told, and what it printed comes last, so that it
 // cannot pass for that.
 func TestAnswer(t *testing.T) {
