@@ -39,7 +39,7 @@ type Sandbox struct {
 	Image string `json:"image" set:"project=trusted,env=SANDBOX_IMAGE"`
 	// Further folders in which confined commands may write.
 	AllowedPaths []string `json:"allowedPaths" set:"project=trusted"`
-	// Whether confined commands may open network connections.
+	// Whether confined commands may use the network: under landlock open TCP connections, and in a container reach anything at all.
 	NetworkAccess bool `json:"networkAccess" set:"project=false"`
 }
 
