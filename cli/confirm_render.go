@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -246,6 +247,9 @@ func inWords(q bus.ToolConfirmationRequest, o bus.Outcome) string {
 	return ""
 }
 
+// webFetch is the tool whose approval holds for a host.
+const webFetch = "web_fetch"
+
 // narrowed names the calls that are like this one.
 func narrowed(q bus.ToolConfirmationRequest) string {
 	c := q.Details
@@ -256,6 +260,11 @@ func narrowed(q bus.ToolConfirmationRequest) string {
 		return "commands like those above that ask"
 	case c.MCPDetails != nil:
 		return fmt.Sprintf("the tool %s of the server %s, with any arguments", c.ToolName, c.ServerName)
+	}
+	if q.ToolCall.Name == webFetch && c.InfoDetails != nil && len(c.URLs) == 1 {
+		if u, err := url.Parse(c.URLs[0]); err == nil {
+			return "web_fetch of any page of " + u.Scheme + "://" + u.Host
+		}
 	}
 	return "calls of " + q.ToolCall.Name + " like this one"
 }
@@ -270,6 +279,8 @@ func describeRule(u bus.UpdatePolicy) string {
 		what = "any tool of the server " + u.MCPName
 	case u.MCPName != "":
 		what = fmt.Sprintf("the tool %s of the server %s", u.ToolName, u.MCPName)
+	case u.ArgsPattern != "" && u.ToolName == webFetch:
+		what = "web_fetch of any page of that host"
 	case u.ArgsPattern != "":
 		what = u.ToolName + " with what was approved of its arguments"
 	}

@@ -14,9 +14,14 @@ import (
 // whether they could be shown.
 func (t *terminal) answerAll(ctx context.Context, b *bus.MessageBus, asked bus.AskUserRequest) (shown bool) {
 	response := bus.AskUserResponse{CorrelationID: asked.CorrelationID, Answers: map[string]string{}}
-	intro := "The model asks you something."
+	intro := "The model"
+	if asked.Subagent != "" {
+		intro = "The subagent " + oneLine(asked.Subagent)
+	}
 	if len(asked.Questions) > 1 {
-		intro = "The model asks you " + strconv.Itoa(len(asked.Questions)) + " questions."
+		intro += " asks you " + strconv.Itoa(len(asked.Questions)) + " questions."
+	} else {
+		intro += " asks you something."
 	}
 	if !t.screen.say("\n%s%s\n", paint(styleBold, intro, t.colour), paint(styleDim, " Enter alone gives it no answer.", t.colour)) {
 		return false
