@@ -185,7 +185,7 @@ func (c *runShellCommand) outOfReach(a *answer, saved string) {
 	if _, err := c.services.Paths.Resolve(saved); err == nil || slices.ContainsFunc(by.Writable, shared) {
 		return
 	}
-	a.line("Note", "The saved output is outside the workspace and of the container that commands run in, so that only the user can read it; "+
+	a.line("Note", "The saved output is outside the workspace and the container that commands run in, so that only the user can read it; "+
 		"to see more, run the command again and let it print less, or write to a file in the workspace.")
 }
 
