@@ -25,8 +25,8 @@ const standIn = `#!/bin/bash
 printf '%s\n' "$*" >> "$STATE/calls"
 case $1 in
 --version) echo "$VERSION"; exit ;;
-kill) read -r pid < "$STATE/$2" && kill -KILL -- "-$pid"; exit ;;
-rm) exit ;;
+kill) read -r pid < "$STATE/$2" && rm "$STATE/$2" && kill -KILL -- "-$pid"; exit ;;
+rm) : > "$STATE/$3.removed"; [ ! -e "$STATE/$3" ] || "$0" kill "$3"; exit ;;
 run) shift ;;
 *) echo "unknown command $1" >&2; exit 125 ;;
 esac
@@ -47,7 +47,7 @@ done
 shift
 cd "$dir" || exit 125
 exec 3<&0
-env -i PATH="$PATH" "${env[@]}" setsid bash -c 'echo $$ > "$0"; exec "$@"' "$STATE/$name" "${entry[@]}" "$@" <&3 &
+env -i PATH="$PATH" "${env[@]}" setsid bash -c 'echo $$ > "$0"; [ -e "$0.removed" ] || exec "$@"' "$STATE/$name" "${entry[@]}" "$@" <&3 &
 wait=$!
 [ -n "$DEAF" ] || trap 'read -r pid < "$STATE/$name" && kill -TERM -- "-$pid"' TERM
 [ -z "$DEAF" ] || trap '' TERM
@@ -232,7 +232,7 @@ func TestContainerEnds(t *testing.T) {
 	}
 	t.Run("by a limit", func(t *testing.T) {
 		for o := short; ; o.Idle *= 2 {
-			o.Idle = max(o.Idle, 500*time.Millisecond)
+			o.Idle = max(o.Idle, 100*time.Millisecond)
 			c := newContained(t, o)
 			r, err := c.run(t.Context(), line)
 			require.NoError(t, err)
