@@ -43,8 +43,11 @@ func TestProgram(t *testing.T) {
 		RequireExplicitExec: true,
 		UpdateScripts:       *update,
 		Condition: func(cond string) (bool, error) {
-			if cond == "landlock" { // this kernel can confine commands
+			switch cond {
+			case "landlock": // this kernel can confine commands
 				return process.Confinement{Kind: process.Landlock}.Check(context.Background()) == nil, nil
+			case "full": // there is time
+				return os.Getenv("FETTLE_FULL") != "", nil
 			}
 			return false, fmt.Errorf("no condition %q", cond)
 		},
@@ -113,7 +116,8 @@ func hashValue(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// serve serves a folder; below /away it redirects to the rest of the path.
+// serve serves a folder; below /away it redirects to the rest of the path, and
+// below /hostile it does harm.
 func serve(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: serve FOLDER")
@@ -123,6 +127,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	mux.HandleFunc("/away/", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://"+strings.TrimPrefix(r.URL.Path, "/away/"), http.StatusFound)
 	})
+	mux.HandleFunc("/hostile/", hostile)
 	server := httptest.NewServer(mux)
 	ts.Defer(server.Close)
 	ts.Setenv("SERVER", server.URL)
