@@ -25,7 +25,11 @@ func renderQuestion(q bus.ToolConfirmationRequest, colour bool) string {
 	renderDetails(&b, q, colour)
 	b.WriteString(paint(styleDim, renderWhy(q), colour) + "\n")
 	for _, c := range repliesOf(q.Outcomes) {
-		if words := remembers(q, c.outcome); words != "" {
+		words := remembers(q, c.outcome)
+		if c.outcome == bus.Cancel && q.ToolCall.Name == exitPlanMode {
+			words = "with what to change, if you like: n write tests first"
+		}
+		if words != "" {
 			b.WriteString(paint(styleDim, fmt.Sprintf("  [%s] %s", c.key, words), colour) + "\n")
 		}
 	}
@@ -247,8 +251,11 @@ func inWords(q bus.ToolConfirmationRequest, o bus.Outcome) string {
 	return ""
 }
 
-// webFetch is the tool whose approval holds for a host.
-const webFetch = "web_fetch"
+// Tools that a question speaks of in words of their own.
+const (
+	webFetch     = "web_fetch"      // whose approval holds for a host
+	exitPlanMode = "exit_plan_mode" // whose refusal says little without words
+)
 
 // narrowed names the calls that are like this one.
 func narrowed(q bus.ToolConfirmationRequest) string {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/fettle-dev/fettle/core/bus"
 )
@@ -113,8 +112,7 @@ func (t *terminal) publish(b *bus.MessageBus, answer bus.Answer) {
 
 // choose reads keys until one stands for an answer. What was typed before all
 // of the question was shown does not count. Enter alone, and the end of input,
-// are a no. Words behind a no go along, and who refuses a plan is asked for
-// them.
+// are a no. Words behind a no go along.
 func (t *terminal) choose(ctx context.Context, q bus.ToolConfirmationRequest) (bus.ToolConfirmationResponse, bool) {
 	offered := repliesOf(q.Outcomes)
 	r := bus.ToolConfirmationResponse{CorrelationID: q.CorrelationID, Outcome: bus.Cancel}
@@ -134,11 +132,6 @@ func (t *terminal) choose(ctx context.Context, q bus.ToolConfirmationRequest) (b
 			t.lines.discard(t.tty)
 			continue
 		}
-		if c.outcome == bus.Cancel && feedback == "" && err == nil && q.ToolCall.Name == exitPlanMode {
-			if feedback, err = t.whatInstead(ctx); err != nil {
-				return r, false
-			}
-		}
 		r.Payload.Feedback = feedback
 		if c.outcome == bus.ModifyWithEditor {
 			content, err := t.modified(ctx, q)
@@ -155,22 +148,6 @@ func (t *terminal) choose(ctx context.Context, q bus.ToolConfirmationRequest) (b
 		r.Outcome, r.Confirmed = c.outcome, c.outcome != bus.Cancel
 		return r, true
 	}
-}
-
-// exitPlanMode is the tool whose refusal is of little use without a word of
-// what the plan lacks.
-const exitPlanMode = "exit_plan_mode"
-
-// whatInstead asks who has refused a plan what to change of it; "" is nothing.
-// The error is ctx's.
-func (t *terminal) whatInstead(ctx context.Context) (string, error) {
-	t.lines.discard(t.tty)
-	t.screen.say("What should be done instead? Enter: nothing > ")
-	line, err := t.lines.read(ctx)
-	if err != nil && line == "" && ctx.Err() == nil {
-		t.screen.say("\n") // no Enter has ended the line
-	}
-	return strings.ToValidUTF8(strings.TrimSpace(line), "\ufffd"), ctx.Err()
 }
 
 // modified lets the person edit the proposed content.

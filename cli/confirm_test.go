@@ -99,32 +99,24 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// Words behind a no are for the model; who refuses a plan is asked for them.
-// Who types something else is told what is taken.
+// Words behind a no are for the model. Who types something else is told what
+// is taken.
 func TestFeedback(t *testing.T) {
-	const plan, instead = "exit_plan_mode", "What should be done instead? Enter: nothing > "
 	for name, c := range map[string]struct {
-		tool, typed string
-		feedback    string
-		sees        string // after the first key line
+		typed    string
+		feedback string
+		sees     string // after the first key line
 	}{
-		"a no":                      {"write_file", "n\nuse make\n", "", ""},
-		"a no and words":            {"write_file", "n use make\n", "use make", ""},
-		"a whole no and words":      {"write_file", " No, \tuse  make \r\n", "use  make", ""},
-		"words that are no text":    {"write_file", "n a\xff\n", "a\ufffd", ""},
-		"a word that begins with n": {"write_file", "nothing more\n", "", "Type y or n, or n and what should be done instead.\n[y]es once  [n]o > "},
-		"a plan":                    {plan, "n\n write tests \n", "write tests", instead},
-		"a plan, Enter":             {plan, "\nwrite tests\n", "write tests", instead},
-		"a plan, nothing":           {plan, "n\n\n", "", instead},
-		"a plan, the end":           {plan, "n\n", "", instead + "\n"},
-		"a plan, the end at once":   {plan, "n", "", ""},
-		"a plan, words with the no": {plan, "n write tests\nmore\n", "write tests", ""},
+		"a no":                      {"n\nuse make\n", "", ""},
+		"a no and words":            {"n use make\n", "use make", ""},
+		"a whole no and words":      {" No, \tuse  make \r\n", "use  make", ""},
+		"words and the end":         {"n use make", "use make", ""},
+		"words that are no text":    {"n a\xff\n", "a\ufffd", ""},
+		"a word that begins with n": {"nothing more\n", "", "Type y or n, or n and what should be done instead.\n[y]es once  [n]o > "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPerson(t, strings.NewReader(c.typed))
-			q := editQuestion(bus.ProceedOnce, bus.Cancel)
-			q.ToolCall.Name = c.tool
-			r, err := bus.Ask(t.Context(), p.bus, q)
+			r, err := bus.Ask(t.Context(), p.bus, editQuestion(bus.ProceedOnce, bus.Cancel))
 			require.NoError(t, err)
 			require.Equal(t, bus.Cancel, r.Outcome)
 			require.False(t, r.Confirmed)
@@ -133,39 +125,7 @@ func TestFeedback(t *testing.T) {
 			require.Equal(t, c.sees, sees)
 		})
 	}
-	p := newPerson(t, strings.NewReader("y\n"))
-	q := editQuestion(bus.ProceedOnce)
-	q.ToolCall.Name = plan
-	r, err := bus.Ask(t.Context(), p.bus, q)
-	require.NoError(t, err)
-	require.True(t, r.Confirmed)
-	require.NotContains(t, p.sees(), instead)
 	require.Equal(t, "Type n, or n and what should be done instead.", whichKeys(repliesOf(nil)))
-}
-
-// The question of what a refused plan lacks ends with the call.
-func TestFeedbackIsWithdrawn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		in, keys := io.Pipe()
-		p := newPerson(t, in)
-		ctx, cancel := context.WithCancel(t.Context())
-		q := editQuestion(bus.ProceedOnce)
-		q.ToolCall.Name = exitPlanMode
-		ended := make(chan error, 1)
-		go func() {
-			_, err := bus.Ask(ctx, p.bus, q)
-			ended <- err
-		}()
-		_, err := io.WriteString(keys, "n\n")
-		require.NoError(t, err)
-		synctest.Wait()
-		require.True(t, strings.HasSuffix(p.sees(), "Enter: nothing > "))
-		cancel()
-		require.ErrorIs(t, <-ended, context.Canceled)
-		synctest.Wait()
-		require.True(t, strings.HasSuffix(p.sees(), "Enter: nothing > \n"))
-		require.NoError(t, keys.Close())
-	})
 }
 
 func TestKeyLine(t *testing.T) {
@@ -525,6 +485,16 @@ why: Tools of servers are asked about.
   [s] from now on, kept in your policy file: the tool search of the server hub, with any arguments
   [t] until this session ends: any call of mcp_hub_search
   [v] until this session ends: any tool of the server hub
+`},
+		"a plan": {bus.ToolConfirmationRequest{
+			ToolCall: bus.ToolCall{Name: "exit_plan_mode"},
+			Details:  bus.Confirmation{Type: bus.ConfirmInfo, Title: "Confirm Plan: a.md", InfoDetails: &bus.InfoDetails{Prompt: "Carry out this plan?"}},
+			Outcomes: []bus.Outcome{bus.ProceedOnce, bus.Cancel},
+		}, `
+Confirm Plan: a.md
+Carry out this plan?
+why: no rule speaks of it
+  [n] with what to change, if you like: n write tests first
 `},
 		"a page": {bus.ToolConfirmationRequest{
 			ToolCall:  bus.ToolCall{Name: "web_fetch"},
