@@ -66,7 +66,7 @@ type contained struct {
 
 func newContained(t testing.TB, o process.Options, env ...string) contained {
 	t.Helper()
-	c := contained{t: t, ws: t.TempDir(), state: t.TempDir()}
+	c := contained{t: t, ws: tempDir(t), state: t.TempDir()}
 	program := filepath.Join(t.TempDir(), "tank")
 	require.NoError(t, os.WriteFile(program, []byte(standIn), 0o700)) //nolint:gosec // it is to be run
 	o.Environ = func() []string { return append(append(os.Environ(), "STATE="+c.state), env...) }
@@ -138,7 +138,7 @@ func TestContainerRuns(t *testing.T) {
 
 // The program gets docker's command line, with what the confinement says.
 func TestContainerArguments(t *testing.T) {
-	more := t.TempDir()
+	more := tempDir(t)
 	c := newContained(t, process.Options{Confinement: process.Confinement{Writable: []string{more + "/", more}, NoTCP: true}})
 	_, err := c.run(t.Context(), "true && : done")
 	require.NoError(t, err)
