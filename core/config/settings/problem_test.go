@@ -200,6 +200,15 @@ func TestClosed(t *testing.T) {
 	require.Equal(t, 6, told)
 }
 
+// A name that is empty, below which the schema finds a mistake.
+func TestEmptyName(t *testing.T) {
+	m := newMachine(t)
+	m.user(`{"mcpServers": {"": {"timeout": -1}, "good": {"command": "c"}}}`)
+	r := m.load()
+	require.Empty(t, r.Settings.MCPServers)
+	require.Equal(t, settings.KindValue, r.Problems[0].Kind)
+}
+
 // A file full of mistakes is read quickly, and not all of them are told.
 func TestManyProblems(t *testing.T) {
 	m := newMachine(t)
