@@ -12,31 +12,32 @@ import (
 )
 
 // renderQuestion is what a person needs to know to decide, as text: what would
-// be done, why it is asked, and what an always would stand for.
-func renderQuestion(q bus.ToolConfirmationRequest, colour bool) string {
+// be done, why it is asked, and what an always would stand for. Prose is broken
+// at so many columns; commands, diffs and arguments are as they are.
+func renderQuestion(q bus.ToolConfirmationRequest, columns int, colour bool) string {
 	var b strings.Builder
-	b.WriteString("\n" + paint(styleBold, printable(q.Details.Title), colour) + "\n")
+	b.WriteString("\n" + paint(styleBold, fold(printable(q.Details.Title), "", columns), colour) + "\n")
 	if q.Subagent != "" {
-		fmt.Fprintf(&b, "asked for by the subagent %s\n", oneLine(q.Subagent))
+		b.WriteString(fold("asked for by the subagent "+oneLine(q.Subagent)+"\n", "", columns))
 	}
 	if q.Details.SystemMessage != "" {
-		b.WriteString(paint(styleBold, "note: ", colour) + printable(q.Details.SystemMessage) + "\n")
+		b.WriteString(fold(paint(styleBold, "note: ", colour)+printable(q.Details.SystemMessage)+"\n", "", columns))
 	}
-	renderDetails(&b, q, colour)
-	b.WriteString(paint(styleDim, renderWhy(q), colour) + "\n")
+	renderDetails(&b, q, columns, colour)
+	b.WriteString(paint(styleDim, fold(renderWhy(q), "", columns), colour) + "\n")
 	for _, c := range repliesOf(q.Outcomes) {
 		words := remembers(q, c.outcome)
 		if c.outcome == bus.Cancel && q.ToolCall.Name == exitPlanMode {
 			words = "with what to change, if you like: n write tests first"
 		}
 		if words != "" {
-			b.WriteString(paint(styleDim, fmt.Sprintf("  [%s] %s", c.key, words), colour) + "\n")
+			b.WriteString(paint(styleDim, fold(fmt.Sprintf("  [%s] %s", c.key, words), "    ", columns), colour) + "\n")
 		}
 	}
 	return b.String()
 }
 
-func renderDetails(b *strings.Builder, q bus.ToolConfirmationRequest, colour bool) {
+func renderDetails(b *strings.Builder, q bus.ToolConfirmationRequest, columns int, colour bool) {
 	c := q.Details
 	switch {
 	case c.EditDetails != nil:
@@ -53,7 +54,7 @@ func renderDetails(b *strings.Builder, q bus.ToolConfirmationRequest, colour boo
 		fmt.Fprintf(b, "tool %s of server %s\n", name, oneLine(c.ServerName))
 		renderArguments(b, q.ToolCall.Args)
 	case c.InfoDetails != nil:
-		b.WriteString(printable(c.Prompt) + "\n")
+		b.WriteString(fold(printable(c.Prompt)+"\n", "", columns))
 		for _, u := range c.URLs {
 			b.WriteString("  " + oneLine(u) + "\n")
 		}

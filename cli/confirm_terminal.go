@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"os"
 
 	"github.com/fettle-dev/fettle/core/bus"
@@ -16,6 +17,7 @@ type terminal struct {
 	screen  *screen
 	colour  bool
 	columns func() int // how many characters of prose go into a line
+	room    func() int // the same where the terminal tells its size, else any number
 	edit    func(ctx context.Context, name, content string) (string, error)
 
 	asking chan struct{} // holds one: a question is being asked
@@ -24,6 +26,7 @@ type terminal struct {
 func newTerminal(in io.Reader, on *screen, colour bool) *terminal {
 	t := &terminal{lines: newLineReader(in), screen: on, colour: colour, asking: make(chan struct{}, 1)}
 	t.columns = func() int { return usualColumns }
+	t.room = func() int { return math.MaxInt }
 	t.edit = t.inEditor
 	return t
 }
@@ -77,7 +80,7 @@ func hear[Q asked](ctx context.Context, t *terminal, b *bus.MessageBus, ask func
 // question that ends meanwhile gets none. It reports whether the question could
 // be shown; if not, there is no answer either.
 func (t *terminal) answer(ctx context.Context, b *bus.MessageBus, q bus.ToolConfirmationRequest) (shown bool) {
-	if !t.screen.say("%s", renderQuestion(q, t.colour)) {
+	if !t.screen.say("%s", renderQuestion(q, t.room(), t.colour)) {
 		return false
 	}
 	response, ok := t.choose(ctx, q)
@@ -118,7 +121,7 @@ func (t *terminal) choose(ctx context.Context, q bus.ToolConfirmationRequest) (b
 	r := bus.ToolConfirmationResponse{CorrelationID: q.CorrelationID, Outcome: bus.Cancel}
 	t.lines.discard(t.tty)
 	for {
-		t.screen.say("%s", renderKeys(offered, t.colour))
+		t.screen.say("%s", fold(renderKeys(offered, t.colour), "", t.room()))
 		line, err := t.lines.read(ctx)
 		if ctx.Err() != nil {
 			return r, false

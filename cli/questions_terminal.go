@@ -23,7 +23,8 @@ func (t *terminal) answerAll(ctx context.Context, b *bus.MessageBus, asked bus.A
 	} else {
 		intro += " asks you something."
 	}
-	if !t.screen.say("\n%s%s\n", paint(styleBold, intro, t.colour), paint(styleDim, " Enter alone gives it no answer.", t.colour)) {
+	intro = paint(styleBold, intro, t.colour) + paint(styleDim, " Enter alone gives it no answer.", t.colour)
+	if !t.screen.say("\n%s\n", fold(intro, "", t.room())) {
 		return false
 	}
 	for i, one := range asked.Questions {
@@ -52,7 +53,7 @@ func (t *terminal) answerAll(ctx context.Context, b *bus.MessageBus, asked bus.A
 func (t *terminal) answerOne(ctx context.Context, q question) (answer string, given bool) {
 	t.lines.discard(t.tty)
 	for {
-		t.screen.say("%s", q.prompt(t.colour))
+		t.screen.say("%s", fold(q.prompt(t.colour), "", t.room()))
 		line, err := t.lines.read(ctx)
 		if ctx.Err() != nil {
 			return "", false
