@@ -58,7 +58,7 @@ type Options struct {
 	// UnreadBytes is how much output is kept of a background process until it
 	// is read, in bytes; of more the oldest is dropped. Zero: 256 KiB.
 	UnreadBytes int
-	// MaxBackground is how many background processes may run at once. Zero: 32.
+	// MaxBackground is how many background processes may run at once. Zero: 64.
 	MaxBackground int
 }
 
@@ -77,7 +77,7 @@ func (o Options) withDefaults() Options {
 	o.Grace = cmp.Or(o.Grace, time.Second)
 	o.Quiet = cmp.Or(o.Quiet, 100*time.Millisecond)
 	o.UnreadBytes = cmp.Or(o.UnreadBytes, 256<<10)
-	o.MaxBackground = cmp.Or(o.MaxBackground, 32)
+	o.MaxBackground = cmp.Or(o.MaxBackground, 64)
 	return o
 }
 

@@ -131,7 +131,7 @@ func (c *runShellCommand) Execute(ctx context.Context, out tools.Output) (tools.
 		a.line("Background PIDs", join(r.Background)+" (left running; their output is no longer read, and they end with the session)")
 	}
 	a.saved(r)
-	c.outOfReach(&a, r.SavedPath)
+	c.howToRead(&a, r.SavedPath)
 	c.touched(ctx, &a)
 	result := tools.Result{LLMContent: a.content(r.Text), ReturnDisplay: display(r)}
 	if ended != nil {
@@ -171,18 +171,23 @@ func (c *runShellCommand) touched(ctx context.Context, a *answer) {
 	a.files("Removed Files", gone, "that you had read")
 }
 
-// outOfReach tells where no tool can read a saved output, as commands run in a
-// container without its folder.
-func (c *runShellCommand) outOfReach(a *answer, saved string) {
-	by := c.services.Confinement
-	if saved == "" || by == nil || by.Kind != process.Container {
+// howToRead tells how a saved output is read that the file tools do not open, or
+// that a container without its folder keeps from commands too.
+func (c *runShellCommand) howToRead(a *answer, saved string) {
+	if saved == "" {
+		return
+	}
+	if _, err := c.services.Paths.Resolve(saved); err == nil {
 		return
 	}
 	shared := func(folder string) bool {
 		rel, err := filepath.Rel(folder, saved)
 		return err == nil && filepath.IsLocal(rel)
 	}
-	if _, err := c.services.Paths.Resolve(saved); err == nil || slices.ContainsFunc(by.Writable, shared) {
+	by := c.services.Confinement
+	if by == nil || by.Kind != process.Container || slices.ContainsFunc(by.Writable, shared) {
+		a.line("Note", "The saved output is outside the workspace, so that read_file does not open it; read a part with "+RunShellCommand+
+			", as sed -n '1000,1200p' or tail -n 200 and that path.")
 		return
 	}
 	a.line("Note", "The saved output is outside the workspace and the container that commands run in, so that only the user can read it; "+

@@ -115,7 +115,7 @@ func TestCutOutput(t *testing.T) {
 	dir := t.TempDir()
 	s := newSession(t, process.Options{SaveDir: dir, HeadBytes: 10, TailBytes: 10})
 	got := s.sh("seq 1000")
-	require.Regexp(t, `^Saved Output: `+dir+`/output-\d+\.txt \(3893 bytes\)\nOutput: 1\n2\n3\n4\n5\n... \[\d+ bytes omitted\] ...\n999\n1000$`, got)
+	require.Regexp(t, `^Saved Output: `+dir+`/output-\d+\.txt \(3893 bytes\)\nNote: .*\nOutput: 1\n2\n3\n4\n5\n... \[\d+ bytes omitted\] ...\n999\n1000$`, got)
 	s = newSession(t, process.Options{SaveDir: dir, HeadBytes: 10, TailBytes: 10, SaveBytes: 100})
 	require.Contains(t, s.sh("seq 1000"), "(the first 100 of 3893 bytes)")
 	file := s.Write("file", "")

@@ -43,24 +43,25 @@ func executed(t *testing.T, s shell.Services, dir string, result process.Result)
 	return r.LLMContent.String(), r.Error
 }
 
-// TO-09: a saved output that commands in a container cannot read is no promise.
-func TestSavedOutputOutOfReach(t *testing.T) {
+// TO-09: the answer says how a saved output is read, if it can be.
+func TestSavedOutputIsRead(t *testing.T) {
 	t.Parallel()
 	dir, elsewhere := t.TempDir(), t.TempDir()
 	in := func(kind process.ConfinementKind, writable ...string) *process.Confinement {
 		return &process.Confinement{Kind: kind, Writable: writable}
 	}
+	const byCommand, byUser = "read a part with run_shell_command", "only the user can read it"
 	for name, tt := range map[string]struct {
 		confinement *process.Confinement
 		folder      string
-		out         bool
+		want        string
 	}{
-		"not confined":     {nil, elsewhere, false},
-		"landlock":         {in(process.Landlock, dir), elsewhere, false},
-		"container":        {in(process.Container, dir), elsewhere, true},
-		"in the workspace": {in(process.Container), dir, false},
-		"shared":           {in(process.Container, dir, elsewhere), filepath.Join(elsewhere, "output"), false},
-		"nothing saved":    {in(process.Container, dir), "", false},
+		"not confined":     {nil, elsewhere, byCommand},
+		"landlock":         {in(process.Landlock, dir), elsewhere, byCommand},
+		"container":        {in(process.Container, dir), elsewhere, byUser},
+		"in the workspace": {in(process.Container), dir, ""},
+		"shared":           {in(process.Container, dir, elsewhere), filepath.Join(elsewhere, "output"), byCommand},
+		"nothing saved":    {in(process.Container, dir), "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -69,11 +70,8 @@ func TestSavedOutputOutOfReach(t *testing.T) {
 				r.SavedPath = filepath.Join(tt.folder, "output-1.txt")
 			}
 			told, _ := executed(t, shell.Services{Confinement: tt.confinement}, dir, r)
-			const note = "only the user can read it"
-			if tt.out {
-				require.Contains(t, told, note)
-			} else {
-				require.NotContains(t, told, note)
+			for _, note := range []string{byCommand, byUser} {
+				require.Equal(t, tt.want == note, strings.Contains(told, note), told)
 			}
 		})
 	}
