@@ -106,6 +106,8 @@ func newDocument(path string, data []byte) (*document, error) {
 			"Write a plan that a person can read.")
 	case !utf8.Valid(data):
 		return nil, fault.New(fault.ReadContentFailure, "plan.read", "The plan "+path+" is not text in UTF-8.", "Write it anew as UTF-8.")
+	case bytes.IndexByte(data, 0) >= 0:
+		return nil, fault.New(fault.ReadContentFailure, "plan.read", "The plan "+path+" is not text: it holds NUL characters.", "Write it anew as text.")
 	case len(bytes.TrimSpace(data)) == 0:
 		return nil, fault.New(fault.ExecutionFailed, "plan.read", "The plan "+path+" is blank.", "Write the plan into it first.")
 	}

@@ -150,6 +150,8 @@ func TestExitRefuses(t *testing.T) {
 	s.Write(".fettle/plans/blank.md", "\n \t\n")
 	s.Write(".fettle/plans/empty.md", "")
 	s.Write(".fettle/plans/latin1.md", "Gr\xfc\xdfe\n")
+	s.Write(".fettle/plans/binary.md", "\xff\xfe\x00")
+	s.Write(".fettle/plans/nul.md", "\u00ff\u00fe\x00")
 	s.Write(".fettle/plans/huge.md", strings.Repeat("x", 1<<20+1))
 	s.Write("secret.md", "secret\n")
 	outside := filepath.Join(t.TempDir(), "outside.md")
@@ -166,6 +168,8 @@ func TestExitRefuses(t *testing.T) {
 		"blank.md":                   fault.ExecutionFailed,
 		"empty.md":                   fault.ExecutionFailed,
 		"latin1.md":                  fault.ReadContentFailure,
+		"binary.md":                  fault.ReadContentFailure,
+		"nul.md":                     fault.ReadContentFailure,
 		"huge.md":                    fault.FileTooLarge,
 		"dangling.md":                fault.FileNotFound,
 		"loop.md":                    fault.FileNotFound,
