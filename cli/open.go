@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -86,33 +87,35 @@ func parametersOf(ctx context.Context, o sessionOptions) (config.Parameters, []s
 		p.ApprovalMode, err = policy.ParseApprovalMode(g.approvalMode)
 		return p, nil, err
 	}
-	loaded, _, err := loadSettings(ctx, g)
+	loaded, options, err := loadSettings(ctx, g)
 	if err != nil {
 		return p, nil, err
 	}
-	if err := apply(&p, loaded, variables{os.Getenv, loaded.Env}); err != nil {
+	for _, path := range p.PolicyPaths {
+		if err := there(path, false); err != nil {
+			return p, nil, fault.Wrap(fault.InvalidConfig, "cli", fmt.Sprintf("The policy %s cannot be read: %v.", path, err),
+				"Give --policy files or folders that exist.", err)
+		}
+	}
+	checked, err := checkSettings(ctx, g, loaded, options)
+	if err != nil {
 		return p, nil, err
 	}
-	for _, path := range p.PolicyPaths {
-		err := error(nil)
-		if path == "" {
-			err = errors.New("the path is empty")
-		} else {
-			_, err = os.Stat(path)
-		}
-		if err != nil {
-			return p, nil, fault.Wrap(fault.InvalidConfig, "cli", fmt.Sprintf("The policy %s cannot be read: %v.", path, err),
-				"Give --policy, or the setting policyPaths, files or folders that exist.", err)
-		}
+	if checked.stops != nil {
+		return p, nil, fault.New(fault.InvalidConfig, "cli", checked.stops.String(), "")
+	}
+	if err := apply(&p, checked, loaded, variables{loaded}); err != nil {
+		return p, nil, err
 	}
 	p.Trust, err = trustOf(ctx, g, append([]string{target}, p.IncludeDirs...))
 	if p.Trust == trust.Undecided && !loaded.Settings.Security.FolderTrust.Enabled {
 		p.Trust = trust.Trusted
 	}
-	for _, problem := range loaded.Problems {
+	problems := slices.Concat(loaded.Problems, checked.problems)
+	for _, problem := range problems {
 		o.log.Warn("settings", "problem", problem.String())
 	}
-	return p, loaded.Problems, err
+	return p, problems, err
 }
 
 // trustOf says whether the session's folders, the target first, are trusted: by

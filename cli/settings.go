@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"maps"
 	"net/http"
 	"os"
@@ -42,40 +41,54 @@ func (g *globalFlags) settings() map[string]any {
 }
 
 // variables are those of the process and of .env files.
-type variables struct {
-	process func(string) string
-	added   map[string]string
+type variables struct{ loaded *settings.Result }
+
+// get returns a variable, "" where it is not set, and whether a .env file of the
+// project gives it.
+func (v variables) get(name string) (value string, ofProject bool) {
+	if value, set := os.LookupEnv(name); set {
+		return value, false
+	}
+	return v.loaded.Env[name], v.loaded.OfProject(name)
 }
 
-// get returns a variable, "" where it is not set.
-func (v variables) get(name string) string { return cmp.Or(v.process(name), v.added[name]) }
-
 // all returns the variables in the form of [os.Environ].
-func (v variables) all() []string {
+func (v variables) all() []string { return v.environ(func(string) bool { return true }) }
+
+// own returns those that are not the project's.
+func (v variables) own() []string {
+	return v.environ(func(name string) bool { return !v.loaded.OfProject(name) })
+}
+
+func (v variables) environ(include func(name string) bool) []string {
 	all := os.Environ()
-	for _, name := range slices.Sorted(maps.Keys(v.added)) {
-		all = append(all, name+"="+v.added[name])
+	for _, name := range slices.Sorted(maps.Keys(v.loaded.Env)) {
+		if include(name) {
+			all = append(all, name+"="+v.loaded.Env[name])
+		}
 	}
 	return all
 }
 
-// apply sets parameters as the settings say. Folders and files are absolute
+// apply sets parameters as checked settings say. Folders and files are absolute
 // afterwards, those of settings files counting from the target folder.
-func apply(p *config.Parameters, r *settings.Result, env variables) error {
-	s := r.Settings
+func apply(p *config.Parameters, usable *usable, r *settings.Result, env variables) error {
+	s := usable.Settings
 	mode, err := policy.ParseApprovalMode(s.General.DefaultApprovalMode)
 	if err != nil {
 		return err
 	}
 	p.ApprovalMode = mode
-	p.IncludeDirs = absolute(p.TargetDir, s.Context.IncludeDirectories)
+	p.IncludeDirs = s.Context.IncludeDirectories
 	if p.PolicyPaths == nil { // --policy goes in the place of the setting
-		p.PolicyPaths = absolute(p.TargetDir, s.PolicyPaths)
+		p.PolicyPaths = s.PolicyPaths
 	}
 	p.CoreTools, p.AllowedTools, p.ExcludeTools = s.Tools.Core, s.Tools.Allowed, s.Tools.Exclude
-	p.AllowedToolsSource, p.ExcludeToolsSource = sourceOf(r, "tools.allowed"), sourceOf(r, "tools.exclude")
-	if !s.UseWriteTodos {
-		p.ExcludeTools = append(p.ExcludeTools, "write_todos")
+	p.AllowedFrom, p.ExcludedFrom = places(r, "tools.allowed"), places(r, "tools.exclude")
+	if todos := "write_todos"; !s.UseWriteTodos && !slices.Contains(p.ExcludeTools, todos) {
+		o := r.Origins("useWriteTodos")[0] // somebody gives it, as it is on by itself
+		p.ExcludeTools = append(slices.Clone(p.ExcludeTools), todos)
+		p.ExcludedFrom[todos] = config.Place{Source: o.Source, Line: o.Line, Rule: "useWriteTodos"}
 	}
 	p.FileReadCacheDisabled = &s.Tools.FileReadCacheDisabled
 	p.FileFiltering = config.FileFiltering{
@@ -85,33 +98,19 @@ func apply(p *config.Parameters, r *settings.Result, env variables) error {
 	p.Commands = config.Commands{
 		Idle: s.Tools.Shell.Idle(), Total: s.Tools.Shell.Total(),
 		Terminal:    s.Tools.Shell.EnableInteractiveShell && process.TerminalsExist,
-		Confinement: confinement(p.TargetDir, s.Tools.Sandbox),
+		Confinement: confinement(s.Tools.Sandbox),
 		Environ:     env.all,
+	}
+	if p.Commands.Confinement.Kind == process.Container || p.Commands.Confinement.Kind != process.Unconfined && s.Tools.DiscoveryCommand != "" {
+		p.Commands.Environ = env.own // as it reaches a program that nothing confines
 	}
 	p.ToolCommands = config.ToolCommands{Discovery: s.Tools.DiscoveryCommand, Call: s.Tools.CallCommand}
 	agent := "fettle/" + versionOf().Version
 	p.WebFetch = webfetch.Options{AllowPrivate: s.Web.AllowPrivateAddresses, Allow: s.Web.AllowedHosts, UserAgent: agent, Proxy: http.ProxyFromEnvironment}
-	return applySearch(p, s.Web.Search, env, websearch.Transport{UserAgent: agent, Proxy: http.ProxyFromEnvironment})
-}
-
-// applySearch sets who searches the web: the service of the settings, else
-// Gemini where there is a key for it, else nobody.
-func applySearch(p *config.Parameters, s settings.Search, env variables, t websearch.Transport) error {
-	if s.URL != "" {
-		service, err := websearch.NewJSON(websearch.JSONOptions{
-			URL: s.URL, Method: s.Method, Headers: s.Headers, Body: s.Body, ResultsPath: s.ResultsPath, TitlePath: s.TitlePath,
-			URLPath: s.URLPath, SnippetPath: s.SnippetPath, AnswerPath: s.AnswerPath, Limit: s.Limit, Transport: t,
-		})
+	if usable.search != nil {
+		service, err := usable.search(websearch.Transport{UserAgent: agent, Proxy: http.ProxyFromEnvironment})
 		if err != nil {
-			return err
-		}
-		p.WebSearch = service
-		return nil
-	}
-	if key := env.get("GEMINI_API_KEY"); key != "" {
-		service, err := websearch.NewGemini(websearch.GeminiOptions{Key: key, BaseURL: env.get("GOOGLE_GEMINI_BASE_URL"), Transport: t})
-		if err != nil {
-			return err
+			return err // what the check has found no mistake in
 		}
 		p.WebSearch = service
 	}
@@ -119,8 +118,8 @@ func applySearch(p *config.Parameters, s settings.Search, env variables, t webse
 }
 
 // confinement is what the settings say about commands.
-func confinement(target string, s settings.Sandbox) process.Confinement {
-	c := process.Confinement{Writable: absolute(target, s.AllowedPaths), NoTCP: !s.NetworkAccess}
+func confinement(s settings.Sandbox) process.Confinement {
+	c := process.Confinement{Writable: s.AllowedPaths, NoTCP: !s.NetworkAccess}
 	switch s.Kind() {
 	case settings.SandboxNone:
 		return process.Confinement{}
@@ -156,17 +155,13 @@ func absolute(dir string, paths []string) []string {
 	return all
 }
 
-// sourceOf names where the strongest value of a key comes from, "" for a flag
-// and for the default.
-func sourceOf(r *settings.Result, key string) string {
-	for _, o := range r.Origins(key) {
-		switch {
-		case o.Refused != "":
-		case o.Layer == settings.LayerFlags, o.Layer == settings.LayerDefault:
-			return ""
-		default:
-			return o.Source
+// places returns where the entries of a list were given, flags aside.
+func places(r *settings.Result, key string) map[string]config.Place {
+	all := map[string]config.Place{}
+	for _, e := range r.Entries(key) {
+		if e.Origin.Layer != settings.LayerFlags {
+			all[e.Text] = config.Place{Source: e.Origin.Source, Line: e.Origin.Line}
 		}
 	}
-	return ""
+	return all
 }

@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -103,12 +104,7 @@ func New(p Parameters) (*Config, error) {
 	p.Rules, p.Before, p.After = slices.Clone(p.Rules), slices.Clone(p.Before), slices.Clone(p.After)
 	p.FileFiltering.CustomFiles = slices.Clone(p.FileFiltering.CustomFiles)
 	p.Commands.Confinement.Writable = slices.Clone(p.Commands.Confinement.Writable)
-	if p.AllowedToolsSource == "" {
-		p.AllowedToolsSource = "--allowed-tools"
-	}
-	if p.ExcludeToolsSource == "" {
-		p.ExcludeToolsSource = "--exclude-tools"
-	}
+	p.AllowedFrom, p.ExcludedFrom = maps.Clone(p.AllowedFrom), maps.Clone(p.ExcludedFrom)
 	p.CoreTools, p.AllowedTools, p.ExcludeTools = slices.Clone(p.CoreTools), slices.Clone(p.AllowedTools), slices.Clone(p.ExcludeTools)
 	c := &Config{params: p, sessionID: p.SessionID, mode: mode, initializing: make(chan struct{}, 1)}
 	if c.bus = p.Bus; c.bus == nil {
