@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -142,6 +144,9 @@ func TestTerminalGrandchildren(t *testing.T) {
 	require.False(t, alive(pid))
 	require.False(t, alive(r.Background[0]))
 
+	if signal.Ignored(syscall.SIGHUP) {
+		t.Skip("these tests run where SIGHUP is ignored, as under nohup, and so do all processes that they start")
+	}
 	s = newService(t, process.Options{Quiet: 10 * time.Second}) // it is not waited for
 	r = atTerminal(t, s, `sleep 1000 & echo pid=$!`)            // the terminal hangs up on it
 	requireEnds(t, pidIn(t, r.Text, "pid"))
