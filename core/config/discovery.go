@@ -2,7 +2,6 @@ package config
 
 import (
 	"context"
-	"errors"
 	"log/slog"
 
 	"github.com/fettle-dev/fettle/core/tools"
@@ -48,10 +47,10 @@ func (c *Config) DiscoveryProblems() []error {
 	return append([]error(nil), c.discoveryProblems...)
 }
 
-// split returns the errors that were joined into err; none for nil.
+// split returns the errors that [errors.Join] has made err of, or err itself;
+// none for nil.
 func split(err error) []error {
-	var joined interface{ Unwrap() []error }
-	if errors.As(err, &joined) {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // err itself, and nothing below it
 		return joined.Unwrap()
 	}
 	if err == nil {
