@@ -460,16 +460,19 @@ func TestCloseEndsCommands(t *testing.T) {
 	running.Wait()
 }
 
+// descriptors counts those that this process has open.
+func descriptors(t *testing.T) int {
+	t.Helper()
+	list, err := os.ReadDir("/proc/self/fd")
+	require.NoError(t, err)
+	return len(list)
+}
+
 // No descriptor is left open.
 func TestDescriptors(t *testing.T) {
 	s := newService(t, process.Options{Quiet: time.Millisecond})
-	count := func() int {
-		list, err := os.ReadDir("/proc/self/fd")
-		require.NoError(t, err)
-		return len(list)
-	}
 	run(t, s, "true") // what the runtime opens once
-	before := count()
+	before := descriptors(t)
 	for range 10 {
 		run(t, s, "sleep 1000 &")
 		i, err := s.Start(t.Context(), process.Command{Line: "cat", Dir: os.TempDir()})
@@ -478,5 +481,5 @@ func TestDescriptors(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, s.Close())
-	require.LessOrEqual(t, count(), before)
+	require.LessOrEqual(t, descriptors(t), before)
 }

@@ -206,13 +206,8 @@ func TestTerminalTalk(t *testing.T) {
 // No descriptor is left open, nor a goroutine, see TestMain.
 func TestTerminalDescriptors(t *testing.T) {
 	s := newService(t, process.Options{Quiet: time.Millisecond})
-	count := func() int {
-		list, err := os.ReadDir("/proc/self/fd")
-		require.NoError(t, err)
-		return len(list)
-	}
 	atTerminal(t, s, "true") // what the runtime opens once
-	before := count()
+	before := descriptors(t)
 	for range 5 {
 		atTerminal(t, s, "trap '' HUP; sleep 1000 &")
 		i, err := s.Start(t.Context(), process.Command{Line: "cat", Dir: os.TempDir(), PTY: true})
@@ -224,5 +219,5 @@ func TestTerminalDescriptors(t *testing.T) {
 		require.Equal(t, fault.ShellExecuteError, fault.CodeOf(err))
 	}
 	require.NoError(t, s.Close())
-	require.LessOrEqual(t, count(), before)
+	require.LessOrEqual(t, descriptors(t), before)
 }
