@@ -23,7 +23,7 @@ func DeclaredWhen(name string) string {
 	case "ask_user":
 		return "while there is somebody to ask"
 	case "enter_plan_mode":
-		return "in every approval mode but plan"
+		return "in every approval mode but plan, while there is somebody to ask"
 	case "exit_plan_mode":
 		return "in the approval mode plan"
 	}
