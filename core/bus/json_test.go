@@ -23,6 +23,7 @@ func zero() []bus.Message {
 		bus.ToolConfirmationRequest{}, bus.ToolConfirmationResponse{}, bus.ToolPolicyRejection{}, bus.UpdatePolicy{},
 		bus.AskUserRequest{}, bus.AskUserResponse{},
 		bus.ToolExecutionSuccess{}, bus.ToolExecutionFailure{}, bus.ToolCallsUpdate{}, bus.SubagentActivity{}, bus.ToolOutput{},
+		bus.ConfigChanged{},
 	}
 }
 
