@@ -13,6 +13,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,6 +57,7 @@ const layoutVariable = "TEST_LAYOUT"
 //	! json LINE PATH           it must be absent or null
 //	hash LINE PATH FILE        the value must be the SHA-256 of a file
 //	fill FILE…                 puts the layout's variables into files
+//	unfold FOLDER              copies what is in a folder of testdata into $WORK
 //	serve FOLDER               serves a folder over HTTP on 127.0.0.1; its URL is in $SERVER
 func TestProgram(t *testing.T) {
 	for _, names := range []layout.Layout{layout.Fettle(), layout.Gemini()} {
@@ -94,11 +96,12 @@ func scripts(dir string, names layout.Layout) testscript.Params {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits,
-			"json":  jsonValue,
-			"hash":  hashValue,
-			"fill":  fill,
-			"serve": serve,
+			"exits":  exits,
+			"json":   jsonValue,
+			"hash":   hashValue,
+			"fill":   fill,
+			"unfold": unfold,
+			"serve":  serve,
 		},
 	}
 }
@@ -177,6 +180,13 @@ func hashValue(ts *testscript.TestScript, neg bool, args []string) {
 	if got, _ := valueAt(ts, args[0], args[1]); got != hex.EncodeToString(sum[:]) {
 		ts.Fatalf("%s is %q, the SHA-256 of %s is %x", args[1], got, args[2], sum)
 	}
+}
+
+func unfold(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: unfold FOLDER")
+	}
+	ts.Check(os.CopyFS(ts.Getenv("WORK"), os.DirFS(filepath.Join("testdata", args[0]))))
 }
 
 // serve serves a folder; below /away it redirects to the rest of the path.
