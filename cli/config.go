@@ -121,7 +121,7 @@ func settingsOptions(ctx context.Context, g *globalFlags) (settings.Options, err
 	}
 	file := g.settingsFile
 	if file != "" {
-		file = absolute("", []string{file})[0]
+		file = absolute([]string{file})[0]
 	}
 	return settings.Options{
 		Layout: names, HomeDir: home, ProjectDir: project, Trusted: state == trust.Trusted, Environ: os.Environ(),

@@ -33,13 +33,11 @@ type configSession struct {
 	engine         *policy.Engine
 	policyFiles    []rulefile.File
 	policyProblems []rulefile.Problem
-
-	settingsProblems []settings.Problem
 }
 
 // openConfig makes a Config of the global flags and initializes it.
 func openConfig(ctx context.Context, o sessionOptions) (session, error) {
-	parameters, problems, err := parametersOf(ctx, o)
+	parameters, err := parametersOf(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -63,56 +61,31 @@ func openConfig(ctx context.Context, o sessionOptions) (session, error) {
 	}
 	return &configSession{
 		config: c, registry: registry, scheduler: runner, log: o.log.With("component", "CLI"),
-		engine: engine, policyFiles: files, policyProblems: policyProblems, settingsProblems: problems,
+		engine: engine, policyFiles: files, policyProblems: policyProblems,
 	}, nil
 }
 
-// parametersOf maps the settings, which the global flags are a layer of, onto a
-// Config's parameters.
-func parametersOf(ctx context.Context, o sessionOptions) (config.Parameters, []settings.Problem, error) {
+// parametersOf are those that the global flags ask for.
+func parametersOf(ctx context.Context, o sessionOptions) (config.Parameters, error) {
 	g := o.flags
 	names, ok := layout.Named(g.layout)
 	if !ok {
-		return config.Parameters{}, nil, fault.New(fault.InvalidConfig, "cli", "There is no layout "+g.layout+".", "Use fettle or gemini.")
+		return config.Parameters{}, fault.New(fault.InvalidConfig, "cli", "There is no layout "+g.layout+".", "Use fettle or gemini.")
 	}
 	target, err := filepath.Abs(g.cwd)
 	if err != nil {
-		return config.Parameters{}, nil, fault.Wrap(fault.InvalidConfig, "cli", "The current folder is not known.", "Give --cwd an absolute path.", err)
+		return config.Parameters{}, fault.Wrap(fault.InvalidConfig, "cli", "The current folder is not known.", "Give --cwd an absolute path.", err)
 	}
-	p := config.Parameters{TargetDir: target, Layout: names, Logger: o.log, DebugMode: g.debug || g.debugFile != "", PolicyPaths: absolute("", g.policyPaths)}
+	p := config.Parameters{TargetDir: target, Layout: names, Logger: o.log, DebugMode: g.debug || g.debugFile != ""}
 	if o.alone {
 		p.HomeDir = filepath.Join(target, "none")
 		p.Layout.SystemDir = p.HomeDir
+		p.PolicyPaths = absolute(g.policyPaths)
 		p.ApprovalMode, err = policy.ParseApprovalMode(g.approvalMode)
-		return p, nil, err
+		return p, err
 	}
-	loaded, _, err := loadSettings(ctx, g)
-	if err != nil {
-		return p, nil, err
-	}
-	if err := apply(&p, loaded, variables{os.Getenv, loaded.Env}); err != nil {
-		return p, nil, err
-	}
-	for _, path := range p.PolicyPaths {
-		err := error(nil)
-		if path == "" {
-			err = errors.New("the path is empty")
-		} else {
-			_, err = os.Stat(path)
-		}
-		if err != nil {
-			return p, nil, fault.Wrap(fault.InvalidConfig, "cli", fmt.Sprintf("The policy %s cannot be read: %v.", path, err),
-				"Give --policy, or the setting policyPaths, files or folders that exist.", err)
-		}
-	}
-	p.Trust, err = trustOf(ctx, g, append([]string{target}, p.IncludeDirs...))
-	if p.Trust == trust.Undecided && !loaded.Settings.Security.FolderTrust.Enabled {
-		p.Trust = trust.Trusted
-	}
-	for _, problem := range loaded.Problems {
-		o.log.Warn("settings", "problem", problem.String())
-	}
-	return p, loaded.Problems, err
+	err = useSettings(ctx, g, &p)
+	return p, err
 }
 
 // trustOf says whether the session's folders, the target first, are trusted: by
@@ -186,7 +159,13 @@ func (s *configSession) PolicyFiles() []rulefile.File { return s.policyFiles }
 
 func (s *configSession) PolicyProblems() []rulefile.Problem { return s.policyProblems }
 
-func (s *configSession) SettingsProblems() []settings.Problem { return s.settingsProblems }
+func (s *configSession) SettingsProblems() []settings.Problem {
+	problems, err := s.config.SettingsProblems()
+	if err != nil { // the session is closed
+		return nil
+	}
+	return problems
+}
 
 func (s *configSession) DiscoveryProblems() []error { return s.config.DiscoveryProblems() }
 

@@ -29,6 +29,7 @@ const (
 	KindTwice      Kind = "given_twice"       // the key is given twice, perhaps by an older name
 	KindUntrusted  Kind = "untrusted_project" // the project may not set this as long as its folder is not trusted
 	KindVariable   Kind = "variable"          // an environment file or variable was left out
+	KindLater      Kind = "next_session"      // the value has changed while a session runs, and takes effect in the next one
 	KindMore       Kind = "more_problems"     // there are so many that not all are told
 )
 
