@@ -171,8 +171,8 @@ type ConfigChanged struct {
 	// changes holds for subagents too and is announced once, for the main agent.
 	Subagent string          `json:"subagent,omitempty"`
 	Key      string          `json:"key"`              // of the setting, as "general.defaultApprovalMode"
-	Value    json.RawMessage `json:"value,omitempty"`  // in force now, as a settings file holds it; absent: none is given
-	Origin   string          `json:"origin,omitempty"` // path of the settings file that has changed it; "": a call in the program
+	Value    json.RawMessage `json:"value,omitempty"`  // in force now, as a settings file holds it; null: nobody gives one
+	Origin   string          `json:"origin,omitempty"` // path of the settings file that it comes from now, "default" for none; "": a call in the program
 }
 
 // Type returns [TypeConfigChanged].
