@@ -12,13 +12,15 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
 
 // GO-07: a session that is given its folders opens no file of the person who
 // runs it: neither the settings, rules, context and .env files of the home
-// folder, nor those of the current folder, nor those of a system folder.
+// folder, nor those of the current folder, nor those of a system folder. With
+// settings .env files are looked for above the target folder as well.
 func TestOwnRoot(t *testing.T) {
 	person := t.TempDir()
 	home, here := filepath.Join(person, "home"), filepath.Join(person, "here")
@@ -43,46 +45,49 @@ func TestOwnRoot(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{filepath.Join(home, ".fettle/FETTLE.md")}, touched(), "what is opened is seen")
 
-	top := realTemp(t)
-	dir, own := filepath.Join(top, "project"), filepath.Join(top, "own")
-	require.NoError(t, os.Mkdir(dir, 0o755))
-	require.NoError(t, os.Mkdir(own, 0o755))
-	touched() // making a folder of the test's own may have looked around
-	p := confined(dir, own)
-	p.ApprovalMode = policy.ModeYolo
-	within(p, func(ctx context.Context, c *config.Config, calls *scheduler.Scheduler) {
-		leftovers, err := c.Recover(ctx)
-		require.NoError(t, err)
-		require.Empty(t, leftovers)
-		for _, q := range []struct{ tool, args string }{
-			{"write_file", `{"file_path": "a/hello.txt", "content": "one\ntwo\n"}`},
-			{"read_file", `{"file_path": "a/hello.txt"}`},
-			{"safe_patch", `{"file_path": "a/hello.txt", "unified_diff": "@@ -1,2 +1,2 @@\n one\n-two\n+three\n", "base_content_sha256": "` + hashOf("one\ntwo\n") + `"}`},
-			{"list_directory", `{"dir_path": "."}`},
-			{"glob", `{"pattern": "**/*"}`},
-			{"search_file_content", `{"pattern": "three"}`},
-			{"read_many_files", `{"paths": ["**/*.txt"]}`},
-			{"save_memory", `{"fact": "Likes tea."}`},
-			{"write_todos", `{"todos": [{"description": "Tea", "status": "pending"}]}`},
-			{"get_internal_docs", `{}`},
-		} {
-			r := call(ctx, calls, q.tool, q.args)
-			require.Equal(t, scheduler.StatusSuccess, r.Status, "%s: %v", q.tool, r.Result.Error)
-		}
-		for _, path := range []string{filepath.Join(home, "hello.txt"), filepath.Join(here, "hello.txt"), "~/hello.txt", "../../hello.txt"} {
-			args, err := json.Marshal(map[string]string{"file_path": path})
+	for name, o := range map[string]*settings.Options{"without settings": nil, "with settings": {}} {
+		top := realTemp(t)
+		dir, own := filepath.Join(top, "project"), filepath.Join(top, "own")
+		require.NoError(t, os.Mkdir(dir, 0o755))
+		writeSettings(t, own, `{"useWriteTodos": true}`)
+		touched() // making folders of the test's own may have looked around
+		p := confined(dir, own)
+		p.Settings, p.WatchSettings = o, o != nil
+		p.ApprovalMode = policy.ModeYolo
+		within(p, func(ctx context.Context, c *config.Config, calls *scheduler.Scheduler) {
+			leftovers, err := c.Recover(ctx)
 			require.NoError(t, err)
-			require.Equal(t, scheduler.StatusError, call(ctx, calls, "read_file", string(args)).Status, path)
-		}
-		child, err := c.Derive(config.DeriveParameters{})
-		require.NoError(t, err)
-		defer child.Close()
-		runner, err := child.Scheduler()
-		require.NoError(t, err)
-		require.Equal(t, scheduler.StatusSuccess, call(ctx, runner, "read_file", `{"file_path": "a/hello.txt"}`).Status)
-	})
-	require.Empty(t, touched())
-	require.FileExists(t, filepath.Join(own, ".fettle/FETTLE.md"))
+			require.Empty(t, leftovers)
+			for _, q := range []struct{ tool, args string }{
+				{"write_file", `{"file_path": "a/hello.txt", "content": "one\ntwo\n"}`},
+				{"read_file", `{"file_path": "a/hello.txt"}`},
+				{"safe_patch", `{"file_path": "a/hello.txt", "unified_diff": "@@ -1,2 +1,2 @@\n one\n-two\n+three\n", "base_content_sha256": "` + hashOf("one\ntwo\n") + `"}`},
+				{"list_directory", `{"dir_path": "."}`},
+				{"glob", `{"pattern": "**/*"}`},
+				{"search_file_content", `{"pattern": "three"}`},
+				{"read_many_files", `{"paths": ["**/*.txt"]}`},
+				{"save_memory", `{"fact": "Likes tea."}`},
+				{"write_todos", `{"todos": [{"description": "Tea", "status": "pending"}]}`},
+				{"get_internal_docs", `{}`},
+			} {
+				r := call(ctx, calls, q.tool, q.args)
+				require.Equal(t, scheduler.StatusSuccess, r.Status, "%s: %v", q.tool, r.Result.Error)
+			}
+			for _, path := range []string{filepath.Join(home, "hello.txt"), filepath.Join(here, "hello.txt"), "~/hello.txt", "../../hello.txt"} {
+				args, err := json.Marshal(map[string]string{"file_path": path})
+				require.NoError(t, err)
+				require.Equal(t, scheduler.StatusError, call(ctx, calls, "read_file", string(args)).Status, path)
+			}
+			child, err := c.Derive(config.DeriveParameters{})
+			require.NoError(t, err)
+			defer child.Close()
+			runner, err := child.Scheduler()
+			require.NoError(t, err)
+			require.Equal(t, scheduler.StatusSuccess, call(ctx, runner, "read_file", `{"file_path": "a/hello.txt"}`).Status)
+		})
+		require.Empty(t, touched(), name)
+		require.FileExists(t, filepath.Join(own, ".fettle/FETTLE.md"))
+	}
 }
 
 // opened watches a folder and all below it. The function that it returns lists

@@ -13,6 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/websearch"
@@ -179,6 +180,46 @@ func Example_ownClock() {
 	// Output:
 	// [a.md b.md c.md]
 	// [c.md b.md a.md]
+}
+
+// code: settings
+// withSettings are a session's parameters that settings files, the given
+// variables and the given flags fill in. A field that is set here goes before
+// all of them.
+func withSettings(dir, home string, environ []string, flags map[string]any) config.Parameters {
+	return config.Parameters{TargetDir: dir, HomeDir: home, Settings: &settings.Options{Environ: environ, Flags: flags}}
+}
+
+// code: end
+
+// Own settings: the layers of one session, each value with where it comes from
+// (CF-01).
+func Example_ownSettings() {
+	dir, home := exampleDir(), exampleDir()
+	for _, d := range []string{dir, home} {
+		defer os.RemoveAll(d)
+	}
+	file := filepath.Join(home, ".fettle", "settings.json")
+	text := `{"tools": {"exclude": ["glob"]}, "general": {"defaultApprovalMode": "plan"}, "model": "from-file"}`
+	if err := errors.Join(os.Mkdir(filepath.Dir(file), 0o755), os.WriteFile(file, []byte(text), 0o644)); err != nil {
+		fmt.Println(err)
+	}
+	p := withSettings(dir, home, []string{"FETTLE_MODEL=from-variable"}, map[string]any{"general.defaultApprovalMode": "auto_edit"})
+	within(p, func(_ context.Context, c *config.Config, _ *scheduler.Scheduler) {
+		fmt.Println(c.ApprovalMode(), c.Model(), declared(c, "glob"))
+		origins, err := c.SettingOrigins("model.name")
+		if err != nil {
+			fmt.Println(err)
+		}
+		for _, o := range origins {
+			fmt.Println(o.Layer, o.Value)
+		}
+	})
+	// Output:
+	// autoEdit from-variable false
+	// environment from-variable
+	// user from-file
+	// default auto
 }
 
 // code: rules

@@ -18,6 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/filestate"
@@ -27,8 +28,9 @@ import (
 )
 
 // GO-07: two sessions of an embedder's, in one process and at once, with
-// different folders, homes, layouts, clocks, rules, modes, trust, search
-// services, tools, buses and limits: each sees its own alone.
+// different folders, homes, layouts, settings, variables, flags, clocks, rules,
+// modes, trust, search services, tools, buses and limits: each sees its own
+// alone (GO-04).
 func TestSideBySide(t *testing.T) {
 	yes := true
 	words, err := newCountWords()
@@ -40,7 +42,8 @@ func TestSideBySide(t *testing.T) {
 		Now:       func() time.Time { return time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC) },
 		Rules:     []policy.Rule{{Name: "first", Tools: []string{"write_file"}, ArgsPattern: `"file_path":"second`, Decision: policy.Deny, Tier: policy.TierUser}},
 		WebSearch: shelf{"tea": websearch.Source{Title: "first", URL: "https://example.com/first"}}, AllowedTools: []string{"web_search"},
-		Tools: []tools.DeclarativeTool{words},
+		Tools:    []tools.DeclarativeTool{words},
+		Settings: &settings.Options{Environ: []string{"FETTLE_MODEL=first", "GEMINI_MODEL=second"}, Flags: map[string]any{"ui.errorVerbosity": "low"}}, WatchSettings: true,
 	}
 	gemini := config.Parameters{
 		SessionID: "second", TargetDir: realTemp(t), HomeDir: realTemp(t), IncludeDirs: []string{realTemp(t)}, Layout: layout.Gemini(),
@@ -48,8 +51,12 @@ func TestSideBySide(t *testing.T) {
 		WebSearch:    shelf{"tea": websearch.Source{Title: "second", URL: "https://example.com/second"}},
 		ApprovalMode: policy.ModeYolo, Trust: trust.Trusted, ExcludeTools: []string{"list_directory"}, FileReadCacheDisabled: &yes,
 		Limits: filestate.Limits{Lines: 2}, FileFiltering: config.FileFiltering{NoOwnIgnore: true}, Bus: ownBus, DebugMode: true,
+		Settings: &settings.Options{Environ: []string{"FETTLE_MODEL=first", "GEMINI_MODEL=second"}}, WatchSettings: true,
 	}
 	for _, p := range []config.Parameters{fettle, gemini} {
+		own := filepath.Join(p.HomeDir, p.Layout.Dir, "settings.json")
+		require.NoError(t, os.MkdirAll(filepath.Dir(own), 0o755))
+		require.NoError(t, os.WriteFile(own, []byte(`{"ui": {"theme": "`+p.SessionID+`", "errorVerbosity": "full"}}`), 0o644))
 		for name, text := range map[string]string{
 			p.Layout.IgnoreFile: "*.secret\n", "a.secret": "x\n", "three.txt": "1\n2\n3\n",
 			p.Layout.Dir + "/policies.toml": "[[rule]]\ntoolName = \"glob\"\nargsPattern = \"" + p.SessionID + "\"\ndecision = \"deny\"\npriority = 1\n",
@@ -108,6 +115,10 @@ func TestSideBySide(t *testing.T) {
 				}
 				if c.SessionID() != p.SessionID || c.Layout().Name != p.Layout.Name || c.Trust() != p.Trust || c.DebugMode() != p.DebugMode || c.TargetDir() != p.TargetDir {
 					t.Errorf("%s has another's values", p.SessionID)
+				}
+				s, err := c.Settings()
+				if verbosity := []string{"low", "full"}[i]; err != nil || s.UI.Theme != p.SessionID || s.UI.ErrorVerbosity != verbosity || c.Model() != p.SessionID {
+					t.Errorf("%s has another's settings: %s %s %s, %v", p.SessionID, s.UI.Theme, s.UI.ErrorVerbosity, c.Model(), err)
 				}
 				if on := c.FileReadCacheDisabled(); on != (i == 1) {
 					t.Errorf("%s: hatch %t", p.SessionID, on)
