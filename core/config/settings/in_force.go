@@ -12,7 +12,8 @@ import (
 func (r *Result) With(newer *Result, keys ...string) *Result {
 	mixed := *r
 	mixed.Problems = slices.Clone(newer.Problems)
-	mixed.origins, mixed.values = maps.Clone(r.origins), maps.Clone(r.values)
+	mixed.origins = map[string][]Origin{}
+	maps.Copy(mixed.origins, r.origins)
 	target, source := reflect.ValueOf(&mixed.Settings).Elem(), reflect.ValueOf(&newer.Settings).Elem()
 	for _, path := range keys {
 		k := known().byPath[path]
@@ -20,17 +21,10 @@ func (r *Result) With(newer *Result, keys ...string) *Result {
 			continue
 		}
 		target.FieldByIndex(k.index).Set(source.FieldByIndex(k.index))
-		take(mixed.origins, newer.origins, path)
-		take(mixed.values, newer.values, path)
+		delete(mixed.origins, path)
+		if given, ok := newer.origins[path]; ok {
+			mixed.origins[path] = given
+		}
 	}
 	return &mixed
-}
-
-// take gives a map what another one has under a key, nothing included.
-func take[V any](to, from map[string]V, key string) {
-	if v, ok := from[key]; ok {
-		to[key] = v
-	} else {
-		delete(to, key)
-	}
 }

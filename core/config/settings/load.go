@@ -71,7 +71,6 @@ type Result struct {
 	EnvFiles []string
 
 	origins map[string][]Origin
-	values  map[string]any
 }
 
 // Load reads all layers (CF-01). What is absent is left out, and a mistake
@@ -115,7 +114,7 @@ func Load(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Settings, r.Problems, r.origins, r.values = m.settings, m.problems, m.origins, values(m.settings)
+	r.Settings, r.Problems, r.origins = m.settings, m.problems, m.origins
 	return r, nil
 }
 
