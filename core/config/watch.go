@@ -109,7 +109,7 @@ func afterSettling(ctx context.Context, changes <-chan struct{}, reload func(ctx
 
 // fileWatch tells when one of the wanted files may have changed. It watches
 // their folders, as files are replaced, and the folder above one that does not
-// exist yet.
+// exist.
 type fileWatch struct {
 	files  *fsnotify.Watcher
 	wanted map[string]bool
@@ -120,8 +120,9 @@ type fileWatch struct {
 func (w *fileWatch) follow() {
 	for _, path := range slices.Collect(maps.Keys(w.wanted)) {
 		dir := filepath.Dir(path)
-		_ = w.files.Add(dir)
-		_ = w.files.Add(filepath.Dir(dir)) // where the folder is made, or put in the place of another
+		if w.files.Add(dir) != nil {
+			_ = w.files.Add(filepath.Dir(dir)) // where the folder may be made
+		}
 		if real, err := filepath.EvalSymlinks(path); err == nil && !w.wanted[real] {
 			w.wanted[real] = true
 			_ = w.files.Add(filepath.Dir(real))

@@ -67,6 +67,14 @@ func TestWatch(t *testing.T) {
 			},
 			func(t *testing.T, home, _ string) { write(t, home+"/dotfiles/s.json") }, "7",
 		},
+		"in a folder that is replaced": {
+			func(t *testing.T, home, _ string) { settingsIn(t, home, `{}`) },
+			func(t *testing.T, home, _ string) {
+				write(t, home+"/new/settings.json")
+				require.NoError(t, os.Rename(home+"/.fettle", home+"/old"))
+				require.NoError(t, os.Rename(home+"/new", home+"/.fettle"))
+			}, "7",
+		},
 		"removed": {
 			func(t *testing.T, home, _ string) { settingsIn(t, home, seven) },
 			func(t *testing.T, home, _ string) { require.NoError(t, os.Remove(home+"/.fettle/settings.json")) }, "20000",
