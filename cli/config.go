@@ -124,7 +124,7 @@ func settingsOptions(ctx context.Context, g *globalFlags) (settings.Options, err
 		file = absolute([]string{file})[0]
 	}
 	return settings.Options{
-		Layout: names, HomeDir: home, ProjectDir: project, Trusted: state == trust.Trusted, Environ: os.Environ(),
+		Layout: names, HomeDir: home, ProjectDir: project, Trusted: state == trust.Trusted, Undecided: state == trust.Undecided, Environ: os.Environ(),
 		File: file, Flags: g.settings(), DefaultTools: config.DefaultTools(names),
 	}, nil
 }

@@ -185,7 +185,7 @@ func (c *Config) open(ctx context.Context, b *begun) error {
 	c.noteDiscovery(split(s.registry.Discover(ctx))...)
 	s.registry.Sort()
 	if b.result != nil {
-		sh.settings = &liveSettings{options: b.options, result: b.result}
+		sh.settings = &liveSettings{options: b.options, result: b.result, lasting: b.lasting}
 	}
 	if !c.begin(sh, s) {
 		return errors.Join(notInitialized("Initialize", "that is closed", "Make a new Config."), sh.close())

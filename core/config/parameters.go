@@ -30,11 +30,11 @@ type Parameters struct {
 	// Settings are read at Initialize and give a value to the fields below that
 	// are zero (CF-01); a field that is not zero goes before all layers, and one
 	// of FileFiltering, Commands and WebFetch by itself. A program puts its flags
-	// into Settings.Flags, so that [Config.SettingOrigins] tells of them. Layout, HomeDir,
-	// ProjectDir, Trusted and DefaultTools need not be set: they are those of
-	// the Parameters. What is read is told by [Config.SettingsProblems]; it never
-	// keeps a session from starting, except by what no session may have. nil: no
-	// settings file, .env file or environment variable is read, Getenv aside.
+	// into Settings.Flags, so that [Config.SettingOrigins] tells of them. Layout,
+	// HomeDir, ProjectDir, Trusted, Undecided and DefaultTools need not be set:
+	// they are those of the Parameters. Mistakes in files are no error, see
+	// [Config.SettingsProblems]. nil: no settings file, .env file or environment
+	// variable is read, Getenv aside.
 	Settings *settings.Options
 	// WatchSettings reads the settings again when one of their files changes,
 	// until Close; see [Config.ReloadSettings].

@@ -16,6 +16,7 @@ import (
 type liveSettings struct {
 	reloading sync.Mutex // held by who loads them again
 	options   settings.Options
+	lasting   []settings.Problem // of what is made at Initialize alone
 
 	mu     sync.Mutex
 	result *settings.Result // its problems are those of the last load
@@ -113,20 +114,21 @@ func (c *Config) ReloadSettings(ctx context.Context) error {
 		c.given.Logger.Warn("settings", slog.String("problem", problem.String()))
 	}
 	if slices.ContainsFunc(newer.Problems, unreadable) {
-		l.keep(l.result, newer.Problems)
+		l.keep(l.result, append(newer.Problems, l.lasting...))
 		return nil
 	}
 	changed, later := differences(&c.given, l.result, newer)
 	now := l.result.With(newer, changed...)
 	params := c.given
 	params.Trust, params.WebSearch = c.params().Trust, c.params().WebSearch
-	if err := params.fill(now); err != nil {
+	dropped, err := params.fill(now)
+	if err != nil {
 		return err
 	}
 	if err := c.enforce(sh, &params); err != nil {
 		return err
 	}
-	l.keep(now, append(now.Problems, later...))
+	l.keep(now, slices.Concat(now.Problems, dropped, l.lasting, later))
 	c.announceAll(sh, now, changed)
 	return nil
 }

@@ -18,16 +18,20 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/services/trust"
+	"github.com/fettle-dev/fettle/core/services/webfetch"
 	"github.com/fettle-dev/fettle/core/services/websearch"
+	"github.com/fettle-dev/fettle/core/tools/web"
 )
 
 // begun is what Initialize begins with.
 type begun struct {
-	params  Parameters        // with what the settings say
-	options settings.Options  // of the settings, to load them again
-	result  *settings.Result  // nil without settings
-	search  io.Closer         // the search service that was made of the settings; nil: there is none
-	env     map[string]string // variables of .env files
+	params  Parameters         // with what the settings say
+	options settings.Options   // of the settings, to load them again
+	result  *settings.Result   // nil without settings
+	search  io.Closer          // the search service that was made of the settings; nil: there is none
+	dropped []settings.Problem // what the settings ask for and cannot have
+	lasting []settings.Problem // the same, of what is made at Initialize alone
+	env     map[string]string  // variables of .env files
 }
 
 // load reads the settings, unless the Parameters name none, and decides on
@@ -45,24 +49,26 @@ func (c *Config) load(ctx context.Context) (begun, error) {
 	if err := p.decideTrust(ctx); err != nil { // now that all folders are known
 		return b, err
 	}
-	if b.options.Trusted && p.Trust != trust.Trusted { // because of a folder that the settings name
-		b.options.Trusted = false
+	if b.options.Undecided && p.Trust == trust.Undecided && b.result.Trusted { // by security.folderTrust.enabled
+		p.Trust = trust.Trusted
+	}
+	if b.result.Trusted && p.Trust != trust.Trusted { // because of a folder that the settings name
+		b.options.Trusted, b.options.Undecided = false, false
 		given := c.given
 		given.Trust = p.Trust
 		if err := b.read(ctx, given); err != nil {
 			return b, err
 		}
 	}
-	if p.Trust == trust.Undecided && !b.result.Settings.Security.FolderTrust.Enabled {
-		p.Trust = trust.Trusted
-	}
-	for _, problem := range b.result.Problems {
-		p.Logger.Warn("settings", slog.String("problem", problem.String()))
-	}
 	if err := checkPolicyPaths(p.PolicyPaths); err != nil {
 		return b, err
 	}
-	return b, b.openSearch()
+	b.openSearch()
+	b.result.Problems = slices.Concat(b.result.Problems, b.dropped, b.lasting)
+	for _, problem := range b.result.Problems {
+		p.Logger.Warn("settings", slog.String("problem", problem.String()))
+	}
+	return b, nil
 }
 
 // read loads the settings and fills given with them.
@@ -74,7 +80,8 @@ func (b *begun) read(ctx context.Context, given Parameters) error {
 	state := b.params.Trust
 	b.result, b.env, b.params = r, r.Env, given
 	b.params.Trust = state
-	return b.params.fill(r)
+	b.dropped, err = b.params.fill(r)
+	return err
 }
 
 // decideTrust asks whether the folders of the workspace, as far as they are
@@ -116,19 +123,20 @@ func (p *Parameters) home() string {
 func (p *Parameters) settingsOptions() settings.Options {
 	o := *p.Settings
 	o.Layout, o.HomeDir, o.ProjectDir = p.Layout, p.home(), p.target()
-	o.Trusted, o.DefaultTools = p.Trust == trust.Trusted, DefaultTools(p.Layout)
+	o.Trusted, o.Undecided, o.DefaultTools = p.Trust == trust.Trusted, p.Trust == trust.Undecided, DefaultTools(p.Layout)
 	return o
 }
 
 // fill gives the fields that are zero what the settings say; see
 // [Parameters.Settings]. Paths of settings are absolute afterwards, counting
-// from the target folder.
-func (p *Parameters) fill(r *settings.Result) error {
+// from the target folder. Entries of files that cannot be used are left out and
+// told; one of a flag is an error where it is used.
+func (p *Parameters) fill(r *settings.Result) (dropped []settings.Problem, err error) {
 	s := r.Settings
 	if p.ApprovalMode == "" {
 		mode, err := policy.ParseApprovalMode(s.General.DefaultApprovalMode)
 		if err != nil {
-			return err // a value that is none was left out before
+			return nil, err // a value that is none was left out before
 		}
 		p.ApprovalMode = mode
 	}
@@ -143,7 +151,11 @@ func (p *Parameters) fill(r *settings.Result) error {
 		p.CoreTools = s.Tools.Core
 	}
 	if p.AllowedTools == nil {
-		p.AllowedTools, p.AllowedToolsSource = s.Tools.Allowed, cmp.Or(sourceOf(r, "tools.allowed"), p.AllowedToolsSource)
+		p.AllowedToolsSource = cmp.Or(sourceOf(r, "tools.allowed"), p.AllowedToolsSource)
+		p.AllowedTools, dropped = usable(r, "tools.allowed", s.Tools.Allowed, func(entry string) error {
+			_, _, err := allowedTool(entry, "")
+			return err
+		})
 	}
 	if p.ExcludeTools == nil {
 		p.ExcludeTools, p.ExcludeToolsSource = slices.Clone(s.Tools.Exclude), cmp.Or(sourceOf(r, "tools.exclude"), p.ExcludeToolsSource)
@@ -161,9 +173,53 @@ func (p *Parameters) fill(r *settings.Result) error {
 	}
 	p.WebFetch.AllowPrivate = p.WebFetch.AllowPrivate || s.Web.AllowPrivateAddresses
 	if p.WebFetch.Allow == nil {
-		p.WebFetch.Allow = s.Web.AllowedHosts
+		hosts, wrong := usable(r, "web.allowedHosts", s.Web.AllowedHosts, func(entry string) error {
+			_, err := webfetch.New(webfetch.Options{Allow: []string{entry}})
+			return err
+		})
+		p.WebFetch.Allow, dropped = hosts, append(dropped, wrong...)
 	}
-	return nil
+	return dropped, nil
+}
+
+// usable returns the entries of a key that check takes, and a problem for each
+// of the others that stands in a file.
+func usable(r *settings.Result, key string, entries []string, check func(entry string) error) (kept []string, dropped []settings.Problem) {
+	for _, entry := range entries {
+		err := check(entry)
+		where, found := originOf(r, key, entry)
+		if err == nil || !found || where.Layer == settings.LayerFlags {
+			kept = append(kept, entry)
+			continue
+		}
+		dropped = append(dropped, problemOf(where, key, err))
+	}
+	return kept, dropped
+}
+
+// originOf returns the strongest layer that gives an entry of a list.
+func originOf(r *settings.Result, key, entry string) (settings.Origin, bool) {
+	for _, o := range r.Origins(key) {
+		if list, ok := o.Value.([]any); ok && slices.Contains(list, any(entry)) {
+			return o, true
+		}
+	}
+	for _, o := range r.Origins(key) { // its variables were filled in
+		if o.Refused == "" {
+			return o, true
+		}
+	}
+	return settings.Origin{}, false
+}
+
+// problemOf tells of a value that is left out because of err.
+func problemOf(o settings.Origin, key string, err error) settings.Problem {
+	p := settings.Problem{Source: cmp.Or(o.Source, "the settings"), Layer: o.Layer, Line: o.Line, Column: o.Column, Key: key,
+		Kind: settings.KindValue, Severity: settings.Error, Message: message(err) + " It is left out."}
+	if f := fault.As(err); f != nil {
+		p.Remedy = f.Remedy
+	}
+	return p
 }
 
 func (p *Parameters) fillFileFiltering(s settings.FileFiltering) {
@@ -258,11 +314,12 @@ func checkPolicyPaths(paths []string) error {
 }
 
 // openSearch makes the service that searches the web: that of the settings,
-// else Gemini where there is a key for it, else none.
-func (b *begun) openSearch() error {
+// else Gemini where there is a key for it, else none. Without one there is no
+// web_search; why is one of the problems.
+func (b *begun) openSearch() {
 	p, s := &b.params, b.result.Settings.Web.Search
 	if p.WebSearch != nil {
-		return nil
+		return
 	}
 	t := websearch.Transport{UserAgent: p.WebFetch.UserAgent, Proxy: p.WebFetch.Proxy}
 	if s.URL != "" {
@@ -270,20 +327,26 @@ func (b *begun) openSearch() error {
 			URL: s.URL, Method: s.Method, Headers: s.Headers, Body: s.Body, ResultsPath: s.ResultsPath, TitlePath: s.TitlePath,
 			URLPath: s.URLPath, SnippetPath: s.SnippetPath, AnswerPath: s.AnswerPath, Limit: s.Limit, Transport: t,
 		})
-		if err != nil {
-			return err
-		}
-		p.WebSearch, b.search = service, service
-		return nil
-	}
-	if key := b.variable("GEMINI_API_KEY"); key != "" {
+		b.useSearch(service, "web.search.url", err)
+	} else if key := b.variable("GEMINI_API_KEY"); key != "" {
 		service, err := websearch.NewGemini(websearch.GeminiOptions{Key: key, BaseURL: b.variable("GOOGLE_GEMINI_BASE_URL"), Transport: t})
-		if err != nil {
-			return err
-		}
-		p.WebSearch, b.search = service, service
+		b.useSearch(service, "", err)
 	}
-	return nil
+}
+
+func (b *begun) useSearch(service interface {
+	web.Searcher
+	io.Closer
+}, key string, err error) {
+	if err == nil {
+		b.params.WebSearch, b.search = service, service
+		return
+	}
+	where := settings.Origin{Layer: settings.LayerEnvironment, Source: "the environment"}
+	if origins := b.result.Origins(key); len(origins) > 0 {
+		where = origins[0]
+	}
+	b.lasting = append(b.lasting, problemOf(where, key, err))
 }
 
 func (b *begun) closeSearch() error { return closeIfAny(b.search) }

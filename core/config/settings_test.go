@@ -182,6 +182,30 @@ func TestBrokenSettings(t *testing.T) {
 	}
 }
 
+// CF-05: an entry of a file that is of the right type and still cannot be used
+// leaves out only itself, and stays told when the settings are read again.
+func TestUnusableSettings(t *testing.T) {
+	s := configtest.New(t, withUser(t, `{
+		"tools": {"allowed": ["glob", "run_shell_command()"]},
+		"web": {"allowedHosts": ["10.0.0.0/99", "wiki.internal"], "search": {"url": "ftp://x"}},
+	}`))
+	require.Equal(t, []string{"glob"}, s.AllowedTools())
+	require.NotContains(t, names(t, s.Config), "web_search")
+	for range 2 {
+		problems, err := s.SettingsProblems()
+		require.NoError(t, err)
+		told := map[string]int{}
+		for _, p := range problems {
+			require.Equal(t, settings.Error, p.Severity)
+			require.NotEmpty(t, p.Remedy)
+			told[p.Key] = p.Line
+		}
+		require.Len(t, problems, 3, "%v", problems)
+		require.Equal(t, map[string]int{"tools.allowed": 2, "web.allowedHosts": 3, "web.search.url": 3}, told)
+		require.NoError(t, s.ReloadSettings(t.Context()))
+	}
+}
+
 // What no session may have is an error of Initialize, from wherever it comes.
 func TestRefusedSettings(t *testing.T) {
 	for name, tt := range map[string]struct {
@@ -203,7 +227,9 @@ func TestRefusedSettings(t *testing.T) {
 		}, fault.InvalidConfig},
 		"rules that are not there": {`{"policyPaths": ["none.toml"]}`, func(*config.Parameters) {}, fault.InvalidConfig},
 		"a file that is not there": {`{}`, func(p *config.Parameters) { p.Settings.File = "/none/at/all.json" }, fault.InvalidConfig},
-		"a service that is none":   {`{"web": {"search": {"url": "ftp://x"}}}`, func(*config.Parameters) {}, fault.InvalidConfig},
+		"a flag that is wrong": {`{}`, func(p *config.Parameters) {
+			p.Settings.Flags = map[string]any{"tools.allowed": []string{"run_shell_command()"}}
+		}, fault.InvalidConfig},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir()}
@@ -256,6 +282,20 @@ func TestTrustOf(t *testing.T) {
 			require.Equal(t, tt.trusted, s.ApprovalMode() == policy.ModeAutoEdit)
 			require.Equal(t, tt.trusted, len(s.AllowedTools()) == 1)
 		})
+	}
+}
+
+// Where the person does not ask for trust, undecided folders have it.
+func TestFolderTrustOff(t *testing.T) {
+	for state, want := range map[trust.State]trust.State{trust.Undecided: trust.Trusted, trust.Untrusted: trust.Untrusted} {
+		s := configtest.New(t, withUser(t, `{"security": {"folderTrust": {"enabled": false}}}`), func(p *config.Parameters) {
+			p.Trust = state
+			settingsIn(t, p.TargetDir, `{"tools": {"allowed": ["glob"]}}`)
+		})
+		require.Equal(t, want, s.Trust())
+		require.Equal(t, want == trust.Trusted, len(s.AllowedTools()) == 1)
+		require.NoError(t, s.ReloadSettings(t.Context()))
+		require.Empty(t, later(t, s.Config))
 	}
 }
 
