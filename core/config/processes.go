@@ -28,7 +28,8 @@ type Commands struct {
 	// workspace beside those of Writable. What this system lacks for it is an
 	// error of Initialize.
 	Confinement process.Confinement
-	// Environ returns the environment that commands inherit. nil: os.Environ.
+	// Environ returns the environment that commands inherit. nil: os.Environ, and
+	// with Parameters.Settings what .env files add to it.
 	Environ func() []string
 }
 
