@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"math"
 	"os"
 	"runtime"
 
@@ -44,6 +45,7 @@ func (p *program) attachTerminal(ctx context.Context, b *bus.MessageBus, on *scr
 	t := newTerminal(in, on, wantsColour(p.err))
 	t.tty = in
 	t.columns = func() int { return proseColumns(p.err, usualColumns) }
+	t.room = func() int { return proseColumns(p.err, math.MaxInt) }
 	leave := t.attach(ctx, b)
 	return func() {
 		leave()

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -93,11 +94,22 @@ func decodeLine(text []byte, v any) error {
 			return f
 		}
 		if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
-			err = fmt.Errorf("%q cannot be a %s", wrong.Field, wrong.Value)
+			err = fmt.Errorf("%q cannot be %s", wrong.Field, withArticle(wrong.Value))
+			if wrong.Field == "" {
+				err = fmt.Errorf("it is %s", withArticle(wrong.Value))
+			}
 		}
 		return notACall(err)
 	}
 	return nil
+}
+
+// withArticle puts an article before what JSON calls a value.
+func withArticle(value string) string {
+	if strings.ContainsAny(value[:1], "ao") { // array, object
+		return "an " + value
+	}
+	return "a " + value
 }
 
 // notACall says why a line of a batch cannot be answered.

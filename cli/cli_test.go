@@ -174,6 +174,13 @@ func TestInputIsLimited(t *testing.T) {
 	require.Contains(t, stdout, `"status":"success"`)
 	require.Contains(t, stderr, "line 1: This line is not a call: it is longer than 64 MiB.")
 
+	for text, says := range map[string]string{
+		`[]`: "it is an array.", `7`: "it is a number.", `{"tool":{}}`: `"tool" cannot be an object.`, `{"tool":true}`: `"tool" cannot be a bool.`,
+	} {
+		_, _, stderr = fettle(t, &fakeSession{run: byName}, strings.NewReader(text+"\n"), "call", "--batch")
+		require.Contains(t, stderr, "line 1: This line is not a call: "+says)
+	}
+
 	line, err := readLine(bufio.NewReaderSize(strings.NewReader(strings.Repeat("x", 100)+"\nnext\n"), 16), 40)
 	require.NoError(t, err)
 	require.Len(t, line, 41)

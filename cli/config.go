@@ -70,8 +70,9 @@ func (p *program) configValidateCommand(g *globalFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "validate",
 		Short: "Check the settings files, and the variables and flags that are settings",
-		Long: `Lists mistakes with file, line, column and key. Ends with 4 if something that was
-given is not in force because of one.`,
+		Long: `Lists mistakes with file, line, column and key. Ends with 4 if one of them is an
+error: a file that cannot be read, or a value that cannot be used. A key that there
+is not, or that a project may not set, is a warning.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return p.validateConfig(cmd.Context(), g, asJSON) },
 	}

@@ -140,6 +140,8 @@ func TestConfigSet(t *testing.T) {
 		{[]string{"set", "a", "--unset", "b"}, exitUsage, "A key and a value are needed"},
 		{[]string{"set", "tools.shell.inactivityTimeout", "soon"}, exitConfig, "is not a whole number"},
 		{[]string{"set", "toolz.core", "x"}, exitConfig, "Perhaps tools.core is meant."},
+		{[]string{"set", "tools.shel", "x"}, exitConfig, "Perhaps tools.shell is meant."},
+		{[]string{"show", "tools.shel"}, exitUsage, "Perhaps tools.shell is meant."},
 	} {
 		code, stdout, stderr := run(tt.args...)
 		require.Equal(t, tt.code, code, tt.args)
@@ -159,7 +161,27 @@ func readText(t *testing.T, path string) string {
 	return string(data)
 }
 
-// CF-05: mistakes with their places; 4 where something is not in force.
+// The examples of the help do what they say.
+func TestConfigSetExamples(t *testing.T) {
+	home, run := configPlace(t)
+	writeFile(t, filepath.Join(home, ".fettle/settings.json"), `{"model": "m"}`)
+	examples := 0
+	for line := range strings.Lines((&program{}).configSetCommand(&globalFlags{}).Example) {
+		args, ok := strings.CutPrefix(strings.TrimSpace(line), "fettle config ")
+		require.True(t, ok, line)
+		examples++
+		code, stdout, stderr := run(strings.Fields(strings.ReplaceAll(args, "'", ""))...)
+		require.Zero(t, code, "%s: %s", line, stderr)
+		require.NotEmpty(t, stdout)
+	}
+	require.Greater(t, examples, 3)
+	text := readText(t, filepath.Join(home, ".fettle/settings.json"))
+	require.NotContains(t, text, "model")
+	require.Contains(t, text, `"inactivityTimeout": 60`)
+	require.Contains(t, readText(t, filepath.Join(home, "p/.fettle/settings.json")), `"write_file"`)
+}
+
+// CF-05: mistakes with their places; 4 where one is an error.
 func TestConfigValidate(t *testing.T) {
 	home, run := configPlace(t)
 	code, stdout, _ := run("validate")

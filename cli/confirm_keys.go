@@ -42,16 +42,40 @@ func repliesOf(offered []bus.Outcome) []reply {
 	return append(cs, all[len(all)-1])
 }
 
-// replyFor returns the reply that a line stands for. Enter alone is a no; the
-// end of input is not Enter.
-func replyFor(offered []reply, line string) (reply, bool) {
-	typed := strings.ToLower(strings.TrimSpace(line))
+// replyFor returns the reply that a line stands for, and what is said behind a
+// no of what to do instead. Enter alone is a no; the end of input is not Enter.
+func replyFor(offered []reply, line string) (c reply, feedback string, known bool) {
+	typed := strings.TrimSpace(line)
 	for _, c := range offered {
-		if typed == c.key || typed == c.word || typed == "" && line != "" && c.outcome == bus.Cancel {
-			return c, true
+		switch {
+		case strings.EqualFold(typed, c.key), strings.EqualFold(typed, c.word):
+			return c, "", true
+		case c.outcome != bus.Cancel:
+		case typed == "" && line != "":
+			return c, "", true
+		default:
+			first, rest, more := strings.Cut(typed, " ")
+			first = strings.TrimRight(first, ",.;:")
+			if more && (strings.EqualFold(first, c.key) || strings.EqualFold(first, c.word)) {
+				return c, strings.ToValidUTF8(strings.TrimSpace(rest), "\ufffd"), true
+			}
 		}
 	}
-	return reply{}, false
+	return reply{}, "", false
+}
+
+// whichKeys tells who has typed something else what is taken.
+func whichKeys(offered []reply) string {
+	keys := make([]string, len(offered))
+	for i, c := range offered {
+		keys[i] = c.key
+	}
+	no := keys[len(keys)-1]
+	text := "Type " + no
+	if others := keys[:len(keys)-1]; len(others) > 0 {
+		text = "Type " + strings.Join(others, ", ") + " or " + no
+	}
+	return text + ", or " + no + " and what should be done instead."
 }
 
 // renderKeys is the line that ends a question.

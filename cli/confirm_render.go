@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -11,27 +12,32 @@ import (
 )
 
 // renderQuestion is what a person needs to know to decide, as text: what would
-// be done, why it is asked, and what an always would stand for.
-func renderQuestion(q bus.ToolConfirmationRequest, colour bool) string {
+// be done, why it is asked, and what an always would stand for. Prose is broken
+// at so many columns; commands, diffs and arguments are as they are.
+func renderQuestion(q bus.ToolConfirmationRequest, columns int, colour bool) string {
 	var b strings.Builder
-	b.WriteString("\n" + paint(styleBold, printable(q.Details.Title), colour) + "\n")
+	b.WriteString("\n" + paint(styleBold, fold(printable(q.Details.Title), "", columns), colour) + "\n")
 	if q.Subagent != "" {
-		fmt.Fprintf(&b, "asked for by the subagent %s\n", oneLine(q.Subagent))
+		b.WriteString(fold("asked for by the subagent "+oneLine(q.Subagent)+"\n", "", columns))
 	}
 	if q.Details.SystemMessage != "" {
-		b.WriteString(paint(styleBold, "note: ", colour) + printable(q.Details.SystemMessage) + "\n")
+		b.WriteString(fold(paint(styleBold, "note: ", colour)+printable(q.Details.SystemMessage)+"\n", "", columns))
 	}
-	renderDetails(&b, q, colour)
-	b.WriteString(paint(styleDim, renderWhy(q), colour) + "\n")
+	renderDetails(&b, q, columns, colour)
+	b.WriteString(paint(styleDim, fold(renderWhy(q), "", columns), colour) + "\n")
 	for _, c := range repliesOf(q.Outcomes) {
-		if words := remembers(q, c.outcome); words != "" {
-			b.WriteString(paint(styleDim, fmt.Sprintf("  [%s] %s", c.key, words), colour) + "\n")
+		words := remembers(q, c.outcome)
+		if c.outcome == bus.Cancel && q.ToolCall.Name == exitPlanMode {
+			words = "with what to change, if you like: n write tests first"
+		}
+		if words != "" {
+			b.WriteString(paint(styleDim, fold(fmt.Sprintf("  [%s] %s", c.key, words), "    ", columns), colour) + "\n")
 		}
 	}
 	return b.String()
 }
 
-func renderDetails(b *strings.Builder, q bus.ToolConfirmationRequest, colour bool) {
+func renderDetails(b *strings.Builder, q bus.ToolConfirmationRequest, columns int, colour bool) {
 	c := q.Details
 	switch {
 	case c.EditDetails != nil:
@@ -48,7 +54,7 @@ func renderDetails(b *strings.Builder, q bus.ToolConfirmationRequest, colour boo
 		fmt.Fprintf(b, "tool %s of server %s\n", name, oneLine(c.ServerName))
 		renderArguments(b, q.ToolCall.Args)
 	case c.InfoDetails != nil:
-		b.WriteString(printable(c.Prompt) + "\n")
+		b.WriteString(fold(printable(c.Prompt)+"\n", "", columns))
 		for _, u := range c.URLs {
 			b.WriteString("  " + oneLine(u) + "\n")
 		}
@@ -246,6 +252,12 @@ func inWords(q bus.ToolConfirmationRequest, o bus.Outcome) string {
 	return ""
 }
 
+// Tools that a question speaks of in words of their own.
+const (
+	webFetch     = "web_fetch"      // whose approval holds for a host
+	exitPlanMode = "exit_plan_mode" // whose refusal says little without words
+)
+
 // narrowed names the calls that are like this one.
 func narrowed(q bus.ToolConfirmationRequest) string {
 	c := q.Details
@@ -256,6 +268,11 @@ func narrowed(q bus.ToolConfirmationRequest) string {
 		return "commands like those above that ask"
 	case c.MCPDetails != nil:
 		return fmt.Sprintf("the tool %s of the server %s, with any arguments", c.ToolName, c.ServerName)
+	}
+	if q.ToolCall.Name == webFetch && c.InfoDetails != nil && len(c.URLs) == 1 {
+		if u, err := url.Parse(c.URLs[0]); err == nil {
+			return "web_fetch of any page of " + u.Scheme + "://" + u.Host
+		}
 	}
 	return "calls of " + q.ToolCall.Name + " like this one"
 }
@@ -270,6 +287,8 @@ func describeRule(u bus.UpdatePolicy) string {
 		what = "any tool of the server " + u.MCPName
 	case u.MCPName != "":
 		what = fmt.Sprintf("the tool %s of the server %s", u.ToolName, u.MCPName)
+	case u.ArgsPattern != "" && u.ToolName == webFetch:
+		what = "web_fetch of any page of that host"
 	case u.ArgsPattern != "":
 		what = u.ToolName + " with what was approved of its arguments"
 	}

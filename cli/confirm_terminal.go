@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"math"
 	"os"
 
 	"github.com/fettle-dev/fettle/core/bus"
@@ -16,6 +17,7 @@ type terminal struct {
 	screen  *screen
 	colour  bool
 	columns func() int // how many characters of prose go into a line
+	room    func() int // the same where the terminal tells its size, else any number
 	edit    func(ctx context.Context, name, content string) (string, error)
 
 	asking chan struct{} // holds one: a question is being asked
@@ -24,6 +26,7 @@ type terminal struct {
 func newTerminal(in io.Reader, on *screen, colour bool) *terminal {
 	t := &terminal{lines: newLineReader(in), screen: on, colour: colour, asking: make(chan struct{}, 1)}
 	t.columns = func() int { return usualColumns }
+	t.room = func() int { return math.MaxInt }
 	t.edit = t.inEditor
 	return t
 }
@@ -77,7 +80,7 @@ func hear[Q asked](ctx context.Context, t *terminal, b *bus.MessageBus, ask func
 // question that ends meanwhile gets none. It reports whether the question could
 // be shown; if not, there is no answer either.
 func (t *terminal) answer(ctx context.Context, b *bus.MessageBus, q bus.ToolConfirmationRequest) (shown bool) {
-	if !t.screen.say("%s", renderQuestion(q, t.colour)) {
+	if !t.screen.say("%s", renderQuestion(q, t.room(), t.colour)) {
 		return false
 	}
 	response, ok := t.choose(ctx, q)
@@ -112,24 +115,27 @@ func (t *terminal) publish(b *bus.MessageBus, answer bus.Answer) {
 
 // choose reads keys until one stands for an answer. What was typed before all
 // of the question was shown does not count. Enter alone, and the end of input,
-// are a no.
+// are a no. Words behind a no go along.
 func (t *terminal) choose(ctx context.Context, q bus.ToolConfirmationRequest) (bus.ToolConfirmationResponse, bool) {
 	offered := repliesOf(q.Outcomes)
 	r := bus.ToolConfirmationResponse{CorrelationID: q.CorrelationID, Outcome: bus.Cancel}
 	t.lines.discard(t.tty)
 	for {
-		t.screen.say("%s", renderKeys(offered, t.colour))
+		t.screen.say("%s", fold(renderKeys(offered, t.colour), "", t.room()))
 		line, err := t.lines.read(ctx)
 		if ctx.Err() != nil {
 			return r, false
 		}
-		c, known := replyFor(offered, line)
+		c, feedback, known := replyFor(offered, line)
 		switch {
 		case !known && err != nil:
 			return r, true
 		case !known:
+			t.screen.say("%s\n", whichKeys(offered))
+			t.lines.discard(t.tty)
 			continue
 		}
+		r.Payload.Feedback = feedback
 		if c.outcome == bus.ModifyWithEditor {
 			content, err := t.modified(ctx, q)
 			if ctx.Err() != nil {

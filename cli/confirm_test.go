@@ -99,6 +99,35 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// Words behind a no are for the model. Who types something else is told what
+// is taken.
+func TestFeedback(t *testing.T) {
+	for name, c := range map[string]struct {
+		typed    string
+		feedback string
+		sees     string // after the first key line
+	}{
+		"a no":                      {"n\nuse make\n", "", ""},
+		"a no and words":            {"n use make\n", "use make", ""},
+		"a whole no and words":      {" No, \tuse  make \r\n", "use  make", ""},
+		"words and the end":         {"n use make", "use make", ""},
+		"words that are no text":    {"n a\xff\n", "a\ufffd", ""},
+		"a word that begins with n": {"nothing more\n", "", "Type y or n, or n and what should be done instead.\n[y]es once  [n]o > "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPerson(t, strings.NewReader(c.typed))
+			r, err := bus.Ask(t.Context(), p.bus, editQuestion(bus.ProceedOnce, bus.Cancel))
+			require.NoError(t, err)
+			require.Equal(t, bus.Cancel, r.Outcome)
+			require.False(t, r.Confirmed)
+			require.Equal(t, c.feedback, r.Payload.Feedback)
+			_, sees, _ := strings.Cut(p.sees(), "[y]es once  [n]o > ")
+			require.Equal(t, c.sees, sees)
+		})
+	}
+	require.Equal(t, "Type n, or n and what should be done instead.", whichKeys(repliesOf(nil)))
+}
+
 func TestKeyLine(t *testing.T) {
 	require.Equal(t, everyKey, renderKeys(repliesOf(everyOutcome), false))
 	require.Equal(t, "[y]es once  [n]o > ", renderKeys(repliesOf([]bus.Outcome{bus.Cancel, bus.ProceedOnce}), false))
@@ -316,6 +345,7 @@ func TestRememberedIsTold(t *testing.T) {
 		"web_fetch, of the subagent helper; until this session ends.":                  {ToolName: "web_fetch", Subagent: "helper"},
 		"any tool of the server hub; until this session ends.":                         {ToolName: "*", MCPName: "hub"},
 		"web_fetch; until this session ends.":                                          {ToolName: "web_fetch"},
+		"web_fetch of any page of that host; kept for later sessions.":                 {ToolName: "web_fetch", ArgsPattern: "x", Persist: true, PersistScope: bus.PersistUser},
 	} {
 		require.Equal(t, want, describeRule(u))
 	}
@@ -456,6 +486,29 @@ why: Tools of servers are asked about.
   [t] until this session ends: any call of mcp_hub_search
   [v] until this session ends: any tool of the server hub
 `},
+		"a plan": {bus.ToolConfirmationRequest{
+			ToolCall: bus.ToolCall{Name: "exit_plan_mode"},
+			Details:  bus.Confirmation{Type: bus.ConfirmInfo, Title: "Confirm Plan: a.md", InfoDetails: &bus.InfoDetails{Prompt: "Carry out this plan?"}},
+			Outcomes: []bus.Outcome{bus.ProceedOnce, bus.Cancel},
+		}, `
+Confirm Plan: a.md
+Carry out this plan?
+why: no rule speaks of it
+  [n] with what to change, if you like: n write tests first
+`},
+		"a page": {bus.ToolConfirmationRequest{
+			ToolCall:  bus.ToolCall{Name: "web_fetch"},
+			Details:   bus.Confirmation{Type: bus.ConfirmInfo, Title: "Confirm Web Fetch", InfoDetails: &bus.InfoDetails{Prompt: "Fetch?", URLs: []string{"https://a.example:81/x?y"}}},
+			Outcomes:  []bus.Outcome{bus.ProceedAlways, bus.ProceedAlwaysTool},
+			Remembers: []bus.Remembered{{Outcome: bus.ProceedAlways, Rules: []string{"r"}}, {Outcome: bus.ProceedAlwaysTool, Rules: []string{"s"}}},
+		}, `
+Confirm Web Fetch
+Fetch?
+  https://a.example:81/x?y
+why: no rule speaks of it
+  [a] until this session ends: web_fetch of any page of https://a.example:81 (rule: r)
+  [t] until this session ends: any call of web_fetch (rule: s)
+`},
 		"info": {bus.ToolConfirmationRequest{
 			ToolCall:  bus.ToolCall{Name: "web_fetch"},
 			Details:   bus.Confirmation{Type: bus.ConfirmInfo, Title: "Confirm: Fetch", InfoDetails: &bus.InfoDetails{Prompt: "fetch two\npages", URLs: []string{"https://a.example/ x", "https://b.example"}}},
@@ -472,8 +525,8 @@ why: no rule speaks of it
 `},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, c.want, renderQuestion(c.q, false))
-			coloured := renderQuestion(c.q, true)
+			require.Equal(t, c.want, renderQuestion(c.q, 1000, false))
+			coloured := renderQuestion(c.q, 1000, true)
 			require.Contains(t, coloured, "\x1b[")
 			require.Equal(t, c.want, withoutColour(coloured), "colour changes no text")
 		})
@@ -504,8 +557,23 @@ func TestQuestionIsSafeToShow(t *testing.T) {
 		shown := renderQuestion(bus.ToolConfirmationRequest{
 			Subagent: name, ServerName: name, ToolCall: bus.ToolCall{Name: name, Args: quoted}, Details: c, Outcomes: everyOutcome,
 			Decision: bus.Explanation{Reason: name, Rule: name, Tier: name, Source: name, Line: 1},
-		}, false)
+		}, 1000, false)
 		require.False(t, strings.ContainsFunc(shown, obeyed), "%q", shown)
 		require.Contains(t, shown, "<U+001B>")
+	}
+}
+
+// On a narrow terminal prose is broken at blanks, and a command is not.
+func TestQuestionOnNarrowTerminal(t *testing.T) {
+	command := "printf " + strings.Repeat("word ", 20) + "end"
+	q := bus.ToolConfirmationRequest{
+		ToolCall: bus.ToolCall{Name: "web_fetch"}, Outcomes: everyOutcome, Decision: bus.Explanation{Reason: "Tools of kind fetch are asked about, as they reach the network."},
+		Details: bus.Confirmation{Title: "Confirm what this tool is about to do for you", ExecDetails: &bus.ExecDetails{Command: command}},
+	}
+	shown := renderQuestion(q, 40, false)
+	require.Contains(t, shown, "\n"+command+"\n")
+	q.Details.ExecDetails, q.Details.InfoDetails = nil, &bus.InfoDetails{Prompt: strings.Repeat("word ", 20)}
+	for line := range strings.Lines(renderQuestion(q, 40, false) + fold(renderKeys(repliesOf(everyOutcome), false), "", 40)) {
+		require.LessOrEqual(t, len([]rune(strings.TrimRight(line, " \n"))), 40, line)
 	}
 }

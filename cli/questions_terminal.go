@@ -14,11 +14,17 @@ import (
 // whether they could be shown.
 func (t *terminal) answerAll(ctx context.Context, b *bus.MessageBus, asked bus.AskUserRequest) (shown bool) {
 	response := bus.AskUserResponse{CorrelationID: asked.CorrelationID, Answers: map[string]string{}}
-	intro := "The model asks you something."
-	if len(asked.Questions) > 1 {
-		intro = "The model asks you " + strconv.Itoa(len(asked.Questions)) + " questions."
+	intro := "The model"
+	if asked.Subagent != "" {
+		intro = "The subagent " + oneLine(asked.Subagent)
 	}
-	if !t.screen.say("\n%s%s\n", paint(styleBold, intro, t.colour), paint(styleDim, " Enter alone gives it no answer.", t.colour)) {
+	if len(asked.Questions) > 1 {
+		intro += " asks you " + strconv.Itoa(len(asked.Questions)) + " questions."
+	} else {
+		intro += " asks you something."
+	}
+	intro = paint(styleBold, intro, t.colour) + paint(styleDim, " Enter alone gives it no answer.", t.colour)
+	if !t.screen.say("\n%s\n", fold(intro, "", t.room())) {
 		return false
 	}
 	for i, one := range asked.Questions {
@@ -47,7 +53,7 @@ func (t *terminal) answerAll(ctx context.Context, b *bus.MessageBus, asked bus.A
 func (t *terminal) answerOne(ctx context.Context, q question) (answer string, given bool) {
 	t.lines.discard(t.tty)
 	for {
-		t.screen.say("%s", q.prompt(t.colour))
+		t.screen.say("%s", fold(q.prompt(t.colour), "", t.room()))
 		line, err := t.lines.read(ctx)
 		if ctx.Err() != nil {
 			return "", false

@@ -67,6 +67,17 @@ func TestQuestions(t *testing.T) {
 	}
 }
 
+// Who asks is said.
+func TestSubagentAsks(t *testing.T) {
+	p := newPerson(t, strings.NewReader("1\n1\nx\n"))
+	for _, questions := range [][]bus.UserQuestion{{choose}, {choose, free}} {
+		_, err := bus.Ask(t.Context(), p.bus, bus.AskUserRequest{Subagent: "re\x1bviewer", Questions: questions})
+		require.NoError(t, err)
+	}
+	require.Contains(t, p.sees(), "\nThe subagent re<U+001B>viewer asks you something. Enter")
+	require.Contains(t, p.sees(), "\nThe subagent re<U+001B>viewer asks you 2 questions. Enter")
+}
+
 // What each kind of question looks like.
 func TestRenderQuestions(t *testing.T) {
 	p := newPerson(t, strings.NewReader("1\n2\nx\nn\n"))

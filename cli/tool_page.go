@@ -22,6 +22,7 @@ func factsOf(s tools.Spec) []fact {
 	}
 	add("also called", s.Aliases, "")
 	facts = append(facts, fact{"kind", string(s.Kind)}, fact{"without a rule", unruled(s)})
+	facts = append(facts, existenceOf(s.Name)...)
 	effects := make([]string, len(s.Effects))
 	for i, e := range s.Effects {
 		effects[i] = string(e)
@@ -34,6 +35,18 @@ func factsOf(s tools.Spec) []fact {
 	}
 	if s.OutputIsMarkdown {
 		facts = append(facts, fact{"display", "Markdown"})
+	}
+	return facts
+}
+
+// existenceOf says when there is the tool, and when a model is told of it, where
+// that is not always so.
+func existenceOf(name string) (facts []fact) {
+	if when := tools.RegisteredWhen(name); when != "" {
+		facts = append(facts, fact{"registered", when})
+	}
+	if when := tools.DeclaredWhen(name); when != "" {
+		facts = append(facts, fact{"declared", when})
 	}
 	return facts
 }
@@ -90,9 +103,13 @@ func ToolPage(s tools.Spec) (string, error) {
 func ToolIndex(all []tools.Spec) string {
 	var b strings.Builder
 	b.WriteString("# Tools\n\n" + generated + "\n\nThe built-in tools, a page for each. `fettle tools` lists those that are registered, and `fettle tools NAME` prints one.\n\n" +
-		"| tool | kind | what it does |\n|---|---|---|\n")
+		"| tool | kind | what it does | if not always, when it is there |\n|---|---|---|---|\n")
 	for _, s := range all {
-		fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s |\n", s.Name, s.Name, s.Kind, cell(firstSentence(s.Description)))
+		var there []string
+		for _, f := range existenceOf(s.Name) {
+			there = append(there, f.name+" "+f.text)
+		}
+		fmt.Fprintf(&b, "| [%s](%s.md) | %s | %s | %s |\n", s.Name, s.Name, s.Kind, cell(firstSentence(s.Description)), cell(strings.Join(there, "; ")))
 	}
 	return b.String()
 }

@@ -64,6 +64,10 @@ func TestToolPage(t *testing.T) {
 	require.NoError(t, err)
 	require.Contains(t, page, "| without a rule | asked about; not run in plan mode |\n| side by side | one call at a time |\n\n## Parameters\n\nNone.\n")
 
+	page, err = ToolPage(tools.Spec{Name: "exit_plan_mode", Kind: tools.KindOther, Schema: json.RawMessage(`{}`)})
+	require.NoError(t, err)
+	require.Contains(t, page, "| without a rule | asked about |\n| declared | in the approval mode plan |\n")
+
 	_, err = ToolPage(tools.Spec{Name: "x", Schema: json.RawMessage(`{"properties":{"a":1}}`)})
 	require.Error(t, err)
 }
@@ -92,5 +96,7 @@ Parameters:
 }
 
 func TestToolIndex(t *testing.T) {
-	require.Contains(t, ToolIndex([]tools.Spec{pageSpec}), "\n| [note_todos](note_todos.md) | other | Notes \\*all\\* \\<todos>. |\n")
+	index := ToolIndex([]tools.Spec{pageSpec, {Name: "write_todos", Kind: tools.KindThink, Description: "Todos."}})
+	require.Contains(t, index, "\n| [note_todos](note_todos.md) | other | Notes \\*all\\* \\<todos>. |  |\n")
+	require.Contains(t, index, "| Todos. | registered unless the setting useWriteTodos is false |\n")
 }

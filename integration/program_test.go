@@ -77,6 +77,8 @@ func scripts(dir string, names layout.Layout) testscript.Params {
 				return process.Confinement{Kind: process.Landlock}.Check(context.Background()) == nil, nil
 			case layout.Fettle().Name, layout.Gemini().Name:
 				return cond == names.Name, nil
+			case "full": // there is time
+				return os.Getenv("FETTLE_FULL") != "", nil
 			}
 			return false, fmt.Errorf("no condition %q", cond)
 		},
@@ -189,7 +191,8 @@ func unfold(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(os.CopyFS(ts.Getenv("WORK"), os.DirFS(filepath.Join("testdata", args[0]))))
 }
 
-// serve serves a folder; below /away it redirects to the rest of the path.
+// serve serves a folder; below /away it redirects to the rest of the path, and
+// below /hostile it does harm.
 func serve(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 1 {
 		ts.Fatalf("usage: serve FOLDER")
@@ -199,6 +202,7 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 	mux.HandleFunc("/away/", func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "http://"+strings.TrimPrefix(r.URL.Path, "/away/"), http.StatusFound)
 	})
+	mux.HandleFunc("/hostile/", hostile)
 	server := httptest.NewServer(mux)
 	ts.Defer(server.Close)
 	ts.Setenv("SERVER", server.URL)

@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/cli"
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/communicate"
 	"github.com/fettle-dev/fettle/core/tools/file"
@@ -96,6 +100,40 @@ func TestToolPages(t *testing.T) {
 			t.Errorf("%s is missing; %s", name, remedy)
 		case strings.ReplaceAll(string(got), "\r\n", "\n") != page:
 			t.Errorf("%s is not what the tool says of itself now; %s", name, remedy)
+		}
+	}
+}
+
+// The pages say of every tool that some session lacks, or does not declare, when
+// it is there.
+func TestToolPagesSayWhatDepends(t *testing.T) {
+	names := func(mode policy.ApprovalMode, person bool) (registered, declared []string) {
+		c, err := config.New(config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), ApprovalMode: mode})
+		require.NoError(t, err)
+		require.NoError(t, c.Initialize(t.Context()))
+		t.Cleanup(func() { require.NoError(t, c.Close()) })
+		if person {
+			bus.Subscribe(t.Context(), c.MessageBus(), func(context.Context, bus.AskUserRequest) {})
+		}
+		registry, err := c.ToolRegistry()
+		require.NoError(t, err)
+		for _, d := range registry.Declarations() {
+			declared = append(declared, d.Name)
+		}
+		return registry.Names(), declared
+	}
+	registered, alone := names(policy.ModeDefault, false)
+	_, watched := names(policy.ModeDefault, true)
+	_, planning := names(policy.ModePlan, true)
+	for _, family := range toolFamilies {
+		specs, err := family.specs()
+		require.NoError(t, err)
+		for _, s := range specs {
+			lacking := !slices.Contains(registered, s.Name)
+			switched := s.Name == "write_todos" // the program's settings leave it out
+			require.Equal(t, lacking || switched, tools.RegisteredWhen(s.Name) != "", "%s: RegisteredWhen in core/tools", s.Name)
+			hidden := !lacking && !(slices.Contains(alone, s.Name) && slices.Contains(watched, s.Name) && slices.Contains(planning, s.Name))
+			require.Equal(t, hidden, tools.DeclaredWhen(s.Name) != "", "%s: DeclaredWhen in core/tools", s.Name)
 		}
 	}
 }

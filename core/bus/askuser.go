@@ -3,7 +3,8 @@ package bus
 // AskUserRequest asks a person questions that are not about a call's leave to
 // run.
 type AskUserRequest struct {
-	CorrelationID string         `json:"correlationId"` // "" when asked: [Ask] makes one
+	CorrelationID string         `json:"correlationId"`      // "" when asked: [Ask] makes one
+	Subagent      string         `json:"subagent,omitempty"` // who asks; "" is the main agent
 	Questions     []UserQuestion `json:"questions"`
 }
 
@@ -46,9 +47,15 @@ type UserOption struct {
 }
 
 // AskUserResponse answers an [AskUserRequest].
+//
+// Answers are by the index of the question: "0", "1", …; one that is missing or
+// blank was left out. To a choice the answer is the label of an option, several
+// of them joined by ", ", or the person's own words; to yesno it is yes or no,
+// of which the first letter will do in any case of letters; to text it is what
+// was typed. Other words to a yesno reach the model as the person's own.
 type AskUserResponse struct {
 	CorrelationID string            `json:"correlationId"`
-	Answers       map[string]string `json:"answers"`             // by index of the question: "0", "1", …
+	Answers       map[string]string `json:"answers"`
 	Cancelled     bool              `json:"cancelled,omitempty"` // the person did not want to answer
 }
 

@@ -55,11 +55,9 @@ func (ToolConfirmationResponse) answers() {}
 
 // Payload is what comes with an outcome.
 type Payload struct {
-	NewContent   *string           `json:"newContent,omitempty"`   // of modify_with_editor: the whole content that replaces the proposed one
-	Answers      map[string]string `json:"answers,omitempty"`      // to questions, by index
-	Approved     *bool             `json:"approved,omitempty"`     // of a plan
-	ApprovalMode string            `json:"approvalMode,omitempty"` // to go on in, with an approved plan
-	Feedback     string            `json:"feedback,omitempty"`     // for the model
+	NewContent *string `json:"newContent,omitempty"` // of modify_with_editor: the whole content that replaces the proposed one
+	Approved   *bool   `json:"approved,omitempty"`   // of a plan; false is a no, whatever Confirmed and Outcome say, and true is no yes without them
+	Feedback   string  `json:"feedback,omitempty"`   // the person's own words for the model, with a yes or a no
 }
 
 // Outcome is a person's choice (AR-20).

@@ -140,10 +140,10 @@ func TestNames(t *testing.T) {
 		bus.TypeToolConfirmationRequest: "correlationId callId toolCall.name toolCall.args serverName toolAnnotations subagent outcomes[] modified remembers[].outcome remembers[].rules[] " +
 			details + " " + decision,
 		bus.TypeToolConfirmationResponse: "correlationId confirmed outcome requiresUserConfirmation " +
-			"payload.newContent payload.answers payload.approved payload.approvalMode payload.feedback",
+			"payload.newContent payload.approved payload.feedback",
 		bus.TypeToolPolicyRejection:  "toolCall.name toolCall.args callId serverName subagent " + decision,
 		bus.TypeUpdatePolicy:         "toolName persist persistScope argsPattern commandPrefix[] mcpName allowRedirection modes[] subagent",
-		bus.TypeAskUserRequest:       "correlationId " + under("questions[].", "question header type options[].label options[].description multiSelect placeholder"),
+		bus.TypeAskUserRequest:       "correlationId subagent " + under("questions[].", "question header type options[].label options[].description multiSelect placeholder"),
 		bus.TypeAskUserResponse:      "correlationId answers cancelled",
 		bus.TypeToolExecutionSuccess: "toolCall.name toolCall.args callId result",
 		bus.TypeToolExecutionFailure: "toolCall.name toolCall.args callId " + under("error.", failure),

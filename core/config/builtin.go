@@ -38,7 +38,7 @@ func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, 
 	bound.add(bind(c, plan.Factories, plan.Services{
 		Todos: &s.todos, Mode: planMode{c}, Files: sh.workspace, Dir: c.plansDir(sh.workspace.Target()),
 	}, always))
-	bound.add(bind(c, communicate.Factories, communicate.Services{Person: person{c.bus}}, always))
+	bound.add(bind(c, communicate.Factories, communicate.Services{Person: person{c.bus, c.subagent}}, always))
 	bound.add(bind(c, memory.Factories, memory.Services{Facts: sh.memory}, always))
 	bound.add(bind(c, internaldocs.Factories, internaldocs.Services{Docs: docs.Files()}, always))
 	return bound.tools, bound.err

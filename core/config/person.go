@@ -10,7 +10,10 @@ import (
 )
 
 // person is whoever answers the questions that go over a session's bus.
-type person struct{ bus *bus.MessageBus }
+type person struct {
+	bus      *bus.MessageBus
+	subagent string // who asks; "" is the main agent
+}
 
 // Ask puts the questions to the front ends (TO-14).
 func (p person) Ask(ctx context.Context, questions []communicate.Question) (communicate.Answers, error) {
@@ -24,7 +27,7 @@ func (p person) Ask(ctx context.Context, questions []communicate.Question) (comm
 			wire[i].Options = append(wire[i].Options, bus.UserOption(o))
 		}
 	}
-	answer, err := bus.Ask(ctx, p.bus, bus.AskUserRequest{Questions: wire})
+	answer, err := bus.Ask(ctx, p.bus, bus.AskUserRequest{Subagent: p.subagent, Questions: wire})
 	switch {
 	case err == nil:
 		return communicate.Answers{ByIndex: answer.Answers, Dismissed: answer.Cancelled}, nil

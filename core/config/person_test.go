@@ -45,6 +45,22 @@ func TestAskUser(t *testing.T) {
 	require.Equal(t, map[string]string{"0": "this, that", "1": "so", "2": "yes"}, answers)
 }
 
+// A person is told which of several agents asks.
+func TestAskUserOfASubagent(t *testing.T) {
+	s := configtest.New(t)
+	var who []string
+	bus.Subscribe(t.Context(), s.MessageBus(), func(_ context.Context, q bus.AskUserRequest) {
+		who = append(who, q.Subagent)
+		require.NoError(t, s.MessageBus().Publish(bus.AskUserResponse{CorrelationID: q.CorrelationID}))
+	})
+	child, err := s.Derive(config.DeriveParameters{Subagent: "reviewer"})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, child.Close()) })
+	require.Equal(t, scheduler.StatusSuccess, s.Call("ask_user", questions).Status)
+	require.Equal(t, scheduler.StatusSuccess, call(t, child, "ask_user", questions).Status)
+	require.Equal(t, []string{"", "reviewer"}, who)
+}
+
 // TO-14: with no front end it fails at once; the same where it leaves, or the
 // call is cancelled, while the question is open.
 func TestAskUserWithoutAnybody(t *testing.T) {

@@ -2,9 +2,11 @@ package config
 
 import (
 	"context"
+	"encoding/json"
 	"path/filepath"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/communicate"
@@ -17,8 +19,27 @@ type planMode struct{ c *Config }
 
 func (p planMode) Mode() string { return string(p.c.ApprovalMode()) }
 
-// EnterPlan puts plan mode in force.
-func (p planMode) EnterPlan(context.Context) error { return p.c.SetApprovalMode(policy.ModePlan) }
+// EnterPlan puts plan mode in force, where there is a way out of it again.
+func (p planMode) EnterPlan(context.Context) error {
+	if !p.c.mayLeavePlan() {
+		return fault.New(fault.NobodyToAsk, "config.enterPlan", "Plan mode was not entered: nobody is there who could approve the plan, so it could not be left.",
+			"Work without it, or write the plan into your answer.")
+	}
+	return p.c.SetApprovalMode(policy.ModePlan)
+}
+
+// mayLeavePlan reports whether somebody, or a rule, could let the model leave
+// plan mode.
+func (c *Config) mayLeavePlan() bool {
+	if c.bus.Listening(bus.TypeToolConfirmationRequest) {
+		return true
+	}
+	leave, known := policy.WellKnown(plan.ExitPlanMode)
+	leave.Params, leave.Mode, leave.Headless = json.RawMessage(`{}`), policy.ModePlan, true
+	leave.Subagent = c.subagent
+	d, err := c.Decide(leave)
+	return known && err == nil && d.Decision == policy.Allow
+}
 
 // LeavePlan puts the mode from before in force, but never yolo.
 func (p planMode) LeavePlan(context.Context) (string, error) {
@@ -37,9 +58,13 @@ func (c *Config) plansDir(target string) string {
 }
 
 // hidden names the tools that are of no use now: the way into the mode that is
-// in force, or out of one that is not, and questions that nobody would answer.
+// in force, or out of one that is not, and what somebody has to answer where
+// nobody listens.
 func (c *Config) hidden() []string {
 	names := plan.Hidden(string(c.ApprovalMode()))
+	if !c.bus.Listening(bus.TypeToolConfirmationRequest) {
+		names = append(names, plan.EnterPlanMode)
+	}
 	if !c.bus.Listening(bus.TypeAskUserRequest) {
 		names = append(names, communicate.AskUser)
 	}

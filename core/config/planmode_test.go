@@ -93,7 +93,7 @@ func TestPlanModeFromTheStart(t *testing.T) {
 	require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
 	require.Equal(t, policy.ModeDefault, c.ApprovalMode())
 
-	// Without anybody to ask, and without such a rule, the mode stays.
+	// Without anybody to ask the mode stays.
 	require.NoError(t, c.SetApprovalMode(policy.ModeAutoEdit))
 	r = call(t, c, "enter_plan_mode", map[string]any{})
 	require.Equal(t, fault.NobodyToAsk, r.Result.Error.Code)
@@ -174,4 +174,19 @@ func TestAskUserIsDeclaredWhereSomebodyListens(t *testing.T) {
 	require.Contains(t, declared(t, s.Config), "ask_user")
 	sub.Unsubscribe()
 	require.NotContains(t, declared(t, s.Config), "ask_user")
+}
+
+// Who could not leave plan mode does not enter it.
+func TestNoPlanModeWithoutAWayOut(t *testing.T) {
+	c := newConfig(t, config.Parameters{ApprovalMode: policy.ModeYolo})
+	require.NoError(t, c.Initialize(t.Context()))
+	require.NotContains(t, declared(t, c), "enter_plan_mode")
+	r := call(t, c, "enter_plan_mode", map[string]any{})
+	require.Equal(t, fault.NobodyToAsk, r.Result.Error.Code)
+	require.Equal(t, policy.ModeYolo, c.ApprovalMode())
+
+	c = newConfig(t, config.Parameters{AllowedTools: []string{"enter_plan_mode", "exit_plan_mode"}})
+	require.NoError(t, c.Initialize(t.Context()))
+	require.Equal(t, scheduler.StatusSuccess, call(t, c, "enter_plan_mode", map[string]any{}).Status)
+	require.Equal(t, policy.ModePlan, c.ApprovalMode())
 }

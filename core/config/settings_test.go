@@ -395,7 +395,7 @@ func TestHostileProject(t *testing.T) {
 			require.NoError(t, err)
 			told := map[string]bool{}
 			for _, p := range problems {
-				told[p.Key] = told[p.Key] || p.Kind == settings.KindUntrusted || p.Kind == settings.KindLater
+				told[p.Key] = told[p.Key] || p.Kind == settings.KindUntrusted || p.Kind == settings.KindProject || p.Kind == settings.KindLater
 			}
 			for _, key := range []string{
 				"general.defaultApprovalMode", "policyPaths", "context.includeDirectories", "tools.allowed", "tools.discoveryCommand", "tools.callCommand",

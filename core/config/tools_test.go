@@ -99,6 +99,20 @@ func TestSelection(t *testing.T) { // AR-09, AR-10, CR-20
 	}
 }
 
+// AR-10: what DefaultTools says is what a session has that lacks no service.
+func TestDefaultTools(t *testing.T) {
+	for _, l := range []layout.Layout{layout.Fettle(), layout.Gemini()} {
+		s := configtest.New(t, func(p *config.Parameters) { p.Layout, p.WebSearch = l, searcher{} })
+		registry, err := s.ToolRegistry()
+		require.NoError(t, err)
+		var want []string
+		for _, t := range registry.All() {
+			want = append(append(want, t.Spec().Name), t.Spec().Aliases...)
+		}
+		require.ElementsMatch(t, want, config.DefaultTools(l), l.Dir)
+	}
+}
+
 func TestDerivedSelection(t *testing.T) { // AR-05
 	s := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools = []string{"write_file"} })
 	require.Equal(t, []string{"read_file"}, names(t, derive(t, s.Config, config.DeriveParameters{CoreTools: []string{"read_file", "write_file"}})),
@@ -263,6 +277,25 @@ func TestLayouts(t *testing.T) {
 	fallback, ok := layout.Named("")
 	require.True(t, ok)
 	require.Equal(t, layout.Fettle(), fallback)
+}
+
+// CR-27: what the model is told of one tool names no other by a name that this
+// one has not under its layout.
+func TestNamesInDescriptions(t *testing.T) {
+	l := layout.Gemini()
+	s := configtest.New(t, func(p *config.Parameters) { p.Layout = l })
+	registry, err := s.ToolRegistry()
+	require.NoError(t, err)
+	told := registry.Declarations()
+	require.NotEmpty(t, told)
+	for name := range l.ToolNames {
+		if !strings.Contains(name, "_") {
+			continue // a word of the language as well
+		}
+		for _, d := range told {
+			require.NotContains(t, d.Description+string(d.Parameters), name, d.Name)
+		}
+	}
 }
 
 // CR-27: the layout's own ignore file hides files from listings.

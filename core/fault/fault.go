@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Error is a failure that a model, a person or a program can act on. The
@@ -64,10 +66,14 @@ func (e *Error) Error() string {
 }
 
 // Line returns message and remedy as one line, line breaks turned into
-// blanks: what a terminal prints on stderr.
+// blanks: what a terminal prints on stderr. A message that ends in a word has a
+// full stop before the remedy.
 func (e *Error) Line() string {
-	s := e.Message
+	s := strings.TrimSpace(e.Message)
 	if e.Remedy != "" {
+		if last, _ := utf8.DecodeLastRuneInString(s); unicode.IsLetter(last) || unicode.IsDigit(last) || strings.ContainsRune(`"')`, last) {
+			s += "."
+		}
 		s += " " + e.Remedy
 	}
 	return strings.Join(strings.Fields(s), " ")

@@ -37,6 +37,11 @@ func TestErrorText(t *testing.T) {
 func TestLine(t *testing.T) {
 	err := fault.New(fault.InvalidDiff, "op", "First\nsecond\t third.", "Do this.\n")
 	require.Equal(t, "First second third. Do this.", err.Line())
+	for message, want := range map[string]string{
+		"one pattern": "one pattern. Next.", `no "[a"`: `no "[a". Next.`, "at 3": "at 3. Next.", "Is it?": "Is it? Next.", `Schema: {"a":1}`: `Schema: {"a":1} Next.`,
+	} {
+		require.Equal(t, want, fault.New(fault.InvalidToolParams, "op", message, "Next.").Line())
+	}
 	require.Equal(t, "Alone.", fault.New(fault.InvalidDiff, "op", "Alone.", "").Line())
 }
 

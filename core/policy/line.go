@@ -107,6 +107,9 @@ func (j *judge) decision() Decision {
 	v := &j.judged[first]
 	d := v.decided()
 	d.Decision, d.Reason, d.Remedy = v.verdict, v.reason, v.remedy
+	if j.lacksRule(first) && j.lackOthers(first) {
+		d.Remedy += " Each part that no rule allows needs one."
+	}
 	if len(parts) > 1 && v.verdict == Allow {
 		d.Reason = fmt.Sprintf("Each of its %d parts is allowed; %s: %s", len(parts), abridged(j.parts[first].Text), v.reason)
 	} else if len(parts) > 1 {
@@ -119,6 +122,23 @@ func (j *judge) decision() Decision {
 	}
 	d.Parts = parts
 	return d
+}
+
+// lacksRule reports whether a part is asked about because no rule speaks of it.
+func (j *judge) lacksRule(i int) bool {
+	v := &j.judged[i]
+	return v.verdict == AskUser && j.parts[i].Kind == shell.Command && v.decisive().own == ownAsks
+}
+
+// lackOthers reports whether a part lacks a rule other than the one that the
+// first needs.
+func (j *judge) lackOthers(first int) bool {
+	for i := range j.judged {
+		if j.lacksRule(i) && j.judged[i].remedy != j.judged[first].remedy {
+			return true
+		}
+	}
+	return false
 }
 
 // decided is where the part's verdict comes from.

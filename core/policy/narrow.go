@@ -26,8 +26,10 @@ const (
 // for the subagent that it comes from, and if its command was confined then
 // only for ones that are. A command line is remembered by the
 // commands in it that are not allowed yet and by the files that it writes, a
-// file tool by its path, an MCP tool by its name or server, other tools by
-// their arguments, or with [ScopeTool] by their name. The rules have been
+// file tool by its path, web_fetch by the host of its url, an MCP tool by its
+// name or server, other tools by their arguments, or with [ScopeTool] by their
+// name. Of tools whose calls are never alike, as save_memory, only the name can
+// be remembered, and nothing of those that change the mode. The rules have been
 // tried: with them the engine allows c. They are in force only once they are
 // given to [Engine.Add]. There are none if c is allowed already.
 //
@@ -129,6 +131,9 @@ func (s *snapshot) narrowed(c *Call, scope Scope, template Rule, exact bool) ([]
 		template.Tools = []string{shellTool}
 		return t.judge(s.find(c, &t.args).shell).narrowed(template, exact)
 	}
+	if ofTool(c).lasts == lastsForNoOne {
+		return nil, notRemembered("A person is to be asked about " + c.Tool + " each time.")
+	}
 	if scope == ScopeTool {
 		return []Rule{template}, nil
 	}
@@ -155,9 +160,12 @@ func (a *arguments) pattern() (string, error) {
 		}
 	}
 	values, _ = withPaths(values, a.call.absolute)
-	tool := wellKnown[a.call.Tool]
-	if c, ok := WellKnown(a.call.Tool); ok {
-		tool = wellKnown[c.Tool]
+	tool := ofTool(a.call)
+	switch tool.lasts {
+	case lastsForTool:
+		return "", notRemembered("No call of " + a.call.Tool + " is like another one.")
+	case lastsForHost:
+		return sameHost(values)
 	}
 	if tool.about == "" {
 		return exactArgs(values, tool.added), nil
@@ -167,6 +175,27 @@ func (a *arguments) pattern() (string, error) {
 		return "", notRemembered("The call of " + a.call.Tool + " does not say what it is about.")
 	}
 	return exactArg(tool.about, value), nil
+}
+
+// ofTool is what is known of the tool that is called; nothing of others.
+func ofTool(c *Call) known {
+	k, _ := WellKnown(c.Tool)
+	return wellKnown[k.Tool]
+}
+
+// page is a URL that leaves no doubt which host it is of, up to the host's end
+// and from there.
+var page = regexp.MustCompile(`\A(https?://[a-z0-9.-]+(?::[0-9]+)?)(?:[/?#].*)?\z`)
+
+// sameHost is the ArgsPattern of pages of the same host, port and scheme: one
+// a call, and no other arguments.
+func sameHost(values map[string]any) (string, error) {
+	address, _ := values["url"].(string)
+	found := page.FindStringSubmatch(address)
+	if found == nil || len(values) != 1 {
+		return "", notRemembered("The call does not say in its url alone which host it is about.")
+	}
+	return `\A\{\x00"url":"` + regexp.QuoteMeta(found[1]) + `(?:[/?#][^\x00]*"|")\x00,?\}\z`, nil
 }
 
 // leadsElsewhere is an error if an absolute path is a link, or lies behind one.

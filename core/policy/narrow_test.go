@@ -77,17 +77,31 @@ func TestNarrowTools(t *testing.T) {
 				called(t, "read_many_files", `{"paths":["a"],"exclude":["x"],"zoo":1}`)}, ""},
 		"a glob, in a folder": {called(t, "glob", `{"pattern":"*.go"}`), session, nil,
 			[]policy.Call{called(t, "glob", `{"pattern":"*.go","dir_path":"src"}`), called(t, "glob", `{"pattern":"*.go","respect_git_ignore":false}`)}, ""},
-		"a fetch": {called(t, "web_fetch", `{"url":"https://a.example/(x)*"}`), session, nil,
+		"a fetch": {called(t, "web_fetch", `{"url":"https://a.example/(x)*"}`), session,
+			[]policy.Call{called(t, "web_fetch", `{"url":"https://a.example"}`), called(t, "web_fetch", `{"url":"https://a.example/y?\"z@b.example#c"}`),
+				called(t, "web_fetch", `{"url":"https://a.example?q"}`), called(t, "web_fetch", `{"url":"https://a.example#q"}`)},
 			[]policy.Call{called(t, "web_fetch", `{"url":"https://b.example"}`), called(t, "web_fetch", `{"url":"https://a.example/(x)*","x":1}`),
+				called(t, "web_fetch", `{"url":"http://a.example"}`), called(t, "web_fetch", `{"url":"https://a.example:81/"}`),
+				called(t, "web_fetch", `{"url":"https://a.example@b.example/"}`), called(t, "web_fetch", `{"url":"https://a.example.b.example/"}`),
+				called(t, "web_fetch", `{"url":"https://aaexample/"}`), called(t, "web_fetch", `{"url":"https://x.a.example/"}`),
+				called(t, "web_fetch", `{"url":"https://a.example\\@b.example/"}`), called(t, "web_fetch", `{"url":" https://a.example/"}`),
+				called(t, "web_fetch", `{"url":"https://b.example","prompt":"\u0000\"url\":\"https://a.example/\"\u0000"}`),
+				called(t, "web_fetch", `{"url":"https://a.example/","prompt":"https://b.example"}`),
+				called(t, "web_fetch", `{"prompt":"https://a.example/"}`), called(t, "web_fetch", `{"url":["https://a.example/"]}`),
 				called(t, "web_fetch", `{}`), called(t, "web_search", `{}`)}, ""},
+		"a fetch, saved, of a port": {called(t, "web_fetch", `{"url":"http://a.example:8080/x"}`), saved,
+			[]policy.Call{called(t, "web_fetch", `{"url":"http://a.example:8080"}`)},
+			[]policy.Call{called(t, "web_fetch", `{"url":"http://a.example/"}`), called(t, "web_fetch", `{"url":"http://a.example:80801/"}`)}, ""},
+		"a memory, as tool": {called(t, "save_memory", `{"fact":"x"}`), tool,
+			[]policy.Call{called(t, "save_memory", `{"fact":"y"}`)}, []policy.Call{called(t, "write_file", `{"file_path":"a"}`)}, ""},
 		"input of a process": {called(t, "write_background_input", `{"pid":1,"input":"y\n"}`), session, nil,
 			[]policy.Call{called(t, "write_background_input", `{"pid":1,"input":"rm -rf x\n"}`), called(t, "write_background_input", `{"pid":2,"input":"y\n"}`)}, ""},
 		"a tool of an embedder": {policy.Call{Tool: "rename", Kind: "edit", Params: []byte(`{"from":"a","to":"b"}`)}, saved,
 			[]policy.Call{{Tool: "rename", Kind: "edit", Params: []byte(`{"to":"b", "from":"a"}`)}},
 			[]policy.Call{{Tool: "rename", Kind: "edit", Params: []byte(`{"from":"a","to":"c"}`)}, {Tool: "rename", Kind: "edit", Params: []byte(`{}`)},
 				{Tool: "rename", Kind: "edit", Params: []byte(`{"from":"a","to":"b","z":"b"}`)}}, `\A\{\x00"from":"a"\x00,?\x00"to":"b"\x00,?\}\z`},
-		"without arguments": {called(t, "enter_plan_mode", ``), session,
-			[]policy.Call{called(t, "enter_plan_mode", `{}`)}, []policy.Call{called(t, "enter_plan_mode", `{"reason":"x"}`)}, `\A\{\}\z`},
+		"without arguments": {called(t, "activate_skill", ``), session,
+			[]policy.Call{called(t, "activate_skill", `{}`)}, []policy.Call{called(t, "activate_skill", `{"name":"x"}`)}, `\A\{\}\z`},
 		"another tool as such": {called(t, "web_fetch", `{"url":"https://a.example"}`), tool,
 			[]policy.Call{called(t, "web_fetch", `{"url":"https://b.example"}`)}, []policy.Call{called(t, "web_search", `{}`)}, ""},
 		"a file tool as such": {called(t, "write_file", `{"file_path":"a"}`), tool,
@@ -126,6 +140,33 @@ func TestNarrowTools(t *testing.T) {
 			require.NoError(t, err)
 			require.Empty(t, again)
 		})
+	}
+}
+
+// AR-20: what would hold for no other call is not remembered, nor what a person
+// is to be asked about each time.
+func TestNarrowRefusesWhatIsNeverAlike(t *testing.T) {
+	for _, tt := range []struct {
+		tool, args, says string
+		refused          []policy.Scope
+	}{
+		{"save_memory", `{"fact":"x"}`, "like another", []policy.Scope{policy.ScopeSession, policy.ScopeSaved}},
+		{"google_web_search", `{"query":"x"}`, "like another", []policy.Scope{policy.ScopeSession, policy.ScopeSaved}},
+		{"ask_user", `{"questions":[]}`, "like another", []policy.Scope{policy.ScopeSession}},
+		{"enter_plan_mode", `{}`, "each time", []policy.Scope{policy.ScopeSession, policy.ScopeSaved, policy.ScopeTool}},
+		{"exit_plan_mode", `{"plan_filename":"a.md"}`, "each time", []policy.Scope{policy.ScopeSession, policy.ScopeSaved, policy.ScopeTool}},
+		{"web_fetch", `{"prompt":"https://a.example"}`, "which host", []policy.Scope{policy.ScopeSession, policy.ScopeSaved}},
+		{"web_fetch", `{"url":"https://me@a.example/"}`, "which host", []policy.Scope{policy.ScopeSession}},
+		{"web_fetch", `{"url":"https://A.example/"}`, "which host", []policy.Scope{policy.ScopeSession}},
+		{"web_fetch", `{"url":"https://[::1]/"}`, "which host", []policy.Scope{policy.ScopeSession}},
+		{"web_fetch", `{"url":"ftp://a.example/"}`, "which host", []policy.Scope{policy.ScopeSession}},
+		{"web_fetch", `{"url":"https://a.example","prompt":""}`, "which host", []policy.Scope{policy.ScopeSession}},
+	} {
+		for _, scope := range tt.refused {
+			rules, err := engine(t, askAll).Narrow(called(t, tt.tool, tt.args), scope)
+			require.Equal(t, fault.NotRemembered, fault.CodeOf(err), "%s %s %s: %v", scope, tt.tool, tt.args, rules)
+			require.ErrorContains(t, err, tt.says)
+		}
 	}
 }
 
@@ -218,7 +259,7 @@ func TestNarrowRefuses(t *testing.T) {
 		scope policy.Scope
 		want  string
 	}{
-		"asked above":        {[]policy.Rule{above}, called(t, "web_fetch", `{}`), policy.ScopeSaved, "above"},
+		"asked above":        {[]policy.Rule{above}, called(t, "web_fetch", `{"url":"https://a.example/"}`), policy.ScopeSaved, "above"},
 		"denied":             {[]policy.Rule{deny}, called(t, "web_fetch", `{}`), policy.ScopeSession, "no"},
 		"no server":          {nil, called(t, "web_fetch", `{}`), policy.ScopeServer, "no MCP server"},
 		"no path":            {nil, called(t, "write_file", `{}`), policy.ScopeSession, "what it is about"},
@@ -259,7 +300,7 @@ func TestNarrowModes(t *testing.T) {
 	all := []policy.ApprovalMode{policy.ModePlan, policy.ModeDefault, policy.ModeAutoEdit, policy.ModeYolo}
 	for i, mode := range all[:3] {
 		e := engine(t, askAll)
-		c := called(t, "web_fetch", `{}`)
+		c := called(t, "web_fetch", `{"url":"https://a.example/"}`)
 		c.Mode = mode
 		rules, err := e.Narrow(c, policy.ScopeSession)
 		require.NoError(t, err)
@@ -348,7 +389,7 @@ func TestNarrowBesideGuards(t *testing.T) {
 // the main agent was approved for holds for all.
 func TestNarrowSubagent(t *testing.T) {
 	log := mcp("git", "log")
-	for _, c := range []policy.Call{called(t, "web_fetch", `{}`), command(t, "git status > out", policy.ModeDefault), log} {
+	for _, c := range []policy.Call{called(t, "web_fetch", `{"url":"https://a.example/"}`), command(t, "git status > out", policy.ModeDefault), log} {
 		e := engine(t, askAll)
 		of := func(subagent string) policy.Verdict {
 			c := c

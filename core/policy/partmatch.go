@@ -173,7 +173,7 @@ func (j *judge) explainPart(p *shell.Part, v *judged) (reason, remedy string) {
 	case r.own == written:
 		return v.says, r.remedy()
 	case p.Kind == shell.Unknown:
-		return "It cannot be told what runs: " + p.Reason + ".", "Say it in a way that can be told" + j.orYolo()
+		return "It cannot be told what runs: " + p.Reason + ".", "Write out which program runs, with its arguments, in place of what is worked out only when the line runs" + j.orYolo()
 	case p.Kind == shell.Builtin:
 		return "It may leave the workspace.", "Stay in the workspace folders, or add the other folder to them."
 	}

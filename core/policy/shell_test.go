@@ -270,6 +270,10 @@ func TestShellExplains(t *testing.T) {
 
 	d = e.Decide(command(t, "ls; go test ./...", policy.ModeDefault))
 	require.Equal(t, `A rule that allows the prefix "go test" would allow this part.`, d.Remedy)
+	d = e.Decide(command(t, "go test ./...; ls; go test .", policy.ModeDefault))
+	require.Equal(t, `A rule that allows the prefix "go test" would allow this part.`, d.Remedy, "one rule is enough")
+	d = e.Decide(command(t, "a && b && c && d", policy.ModeDefault))
+	require.Equal(t, `A rule that allows the prefix "a" would allow this part. Each part that no rule allows needs one.`, d.Remedy)
 	require.Contains(t, e.Decide(command(t, "ls (", policy.ModeDefault)).Reason, "parse")
 	require.Contains(t, e.Decide(command(t, "$x", policy.ModeYolo)).Reason, "no pushes")
 }

@@ -10,7 +10,18 @@ type known struct {
 	effects    []string
 	about      string   // the one parameter that an approval is narrowed to; "": all of them
 	added      []string // parameters that may be added to what was approved
+	lasts      lasting
 }
+
+// lasting says what of a tool's calls an approval can last for.
+type lasting int
+
+const (
+	lastsForLike  lasting = iota // calls that are like the one approved
+	lastsForHost                 // those of the same host, and the tool
+	lastsForTool                 // the tool: no two of its calls are alike
+	lastsForNoOne                // none: a person is to be asked each time
+)
 
 // Names that the engine itself speaks of.
 const (
@@ -39,18 +50,18 @@ var wellKnown = map[string]known{
 	"write_background_input":    {kind: "execute", effects: runsAnything},
 	"stop_background_process":   {kind: "execute", effects: []string{"run_process"}},
 
-	"web_fetch":  {kind: "fetch", effects: []string{"network"}},
-	"web_search": {kind: "fetch", aliases: []string{"google_web_search"}, effects: []string{"network"}},
+	"web_fetch":  {kind: "fetch", effects: []string{"network"}, lasts: lastsForHost},
+	"web_search": {kind: "fetch", aliases: []string{"google_web_search"}, effects: []string{"network"}, lasts: lastsForTool},
 
-	"save_memory":            {kind: "other", effects: writesFiles},
+	"save_memory":            {kind: "other", effects: writesFiles, lasts: lastsForTool},
 	"write_todos":            {kind: "think"},
 	"update_topic":           {kind: "think"},
 	"get_internal_docs":      {kind: "read"},
-	"ask_user":               {kind: "communicate", effects: []string{"ask_person"}},
+	"ask_user":               {kind: "communicate", effects: []string{"ask_person"}, lasts: lastsForTool},
 	"complete_task":          {kind: "communicate"},
 	"activate_skill":         {kind: "other"},
-	"enter_plan_mode":        {kind: "other"},
-	"exit_plan_mode":         {kind: "other"},
+	"enter_plan_mode":        {kind: "other", lasts: lastsForNoOne},
+	"exit_plan_mode":         {kind: "other", lasts: lastsForNoOne},
 	agentTool:                {kind: "other", about: "agent_name"},
 	"read_mcp_resource":      {kind: "read"},
 	"list_mcp_resources":     {kind: "search"},

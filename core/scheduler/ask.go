@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,10 +42,14 @@ func (c *call) ask(ctx context.Context, details *tools.Confirmation, modified bo
 			"Do not repeat the call as it is; tell the user.")), true
 	}
 	c.note(c.index, func(s *bus.ToolCallState) { s.Outcome = outcome })
-	switch {
-	case outcome == bus.Cancel:
-		return false, c.declined(answer.Payload.Feedback), true
-	case outcome == bus.ModifyWithEditor:
+	feedback := strings.TrimSpace(answer.Payload.Feedback)
+	if outcome == bus.Cancel {
+		return false, c.declined(feedback, details.IfDeclined), true
+	}
+	if feedback != "" {
+		c.notices = append(c.notices, "The user said of this call: "+feedback)
+	}
+	if outcome == bus.ModifyWithEditor {
 		resp, done = c.modify(ctx, *answer.Payload.NewContent)
 		return !done, resp, done
 	}
@@ -56,8 +61,12 @@ func (c *call) ask(ctx context.Context, details *tools.Confirmation, modified bo
 
 // read returns what a person chose, and what is wrong with an answer that
 // cannot be taken for a choice. A form that sends the content back as it was
-// shown has changed nothing.
+// shown has changed nothing. Who does not approve of a plan has said no,
+// whatever key the form stands for.
 func read(a bus.ToolConfirmationResponse, q bus.ToolConfirmationRequest) (bus.Outcome, string) {
+	if approved := a.Payload.Approved; approved != nil && !*approved {
+		return bus.Cancel, ""
+	}
 	outcome := a.Outcome
 	if outcome == "" {
 		if outcome = bus.Cancel; a.Confirmed {
@@ -81,15 +90,17 @@ func read(a bus.ToolConfirmationResponse, q bus.ToolConfirmationRequest) (bus.Ou
 	return outcome, ""
 }
 
-// declined ends a call that a person does not want, and the batch.
-func (c *call) declined(feedback string) Response {
+// declined ends a call that a person does not want, and the batch. next is what
+// the tool says of what to do with feedback, if it says so.
+func (c *call) declined(feedback, next string) Response {
 	c.end(c.index, fmt.Sprintf("the user did not approve the call of %s before it", c.name))
 	message := fmt.Sprintf("The user did not approve this call of %s; nothing was done.", c.name)
-	if feedback = strings.TrimSpace(feedback); feedback != "" {
+	remedy := "Do not repeat the call as it is; ask the user what to do instead."
+	if feedback != "" {
 		message += " The user said: " + feedback
+		remedy = cmp.Or(next, "Do not repeat the call as it is; act on what the user said.")
 	}
-	return c.refuse(fault.New(fault.DeniedByUser, "scheduler.confirm", message,
-		"Do not repeat the call as it is; ask the user what to do instead."))
+	return c.refuse(fault.New(fault.DeniedByUser, "scheduler.confirm", message, remedy))
 }
 
 // modify puts a person's content in place of what was proposed. It reports

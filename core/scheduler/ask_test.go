@@ -126,7 +126,7 @@ func TestOutcomesOffered(t *testing.T) {
 // Only a well-formed answer that was offered lets a call run. Every other
 // counts as a no.
 func TestAnswers(t *testing.T) {
-	content := "new"
+	content, approved := "new", true
 	tests := map[string]struct {
 		answer  bus.ToolConfirmationResponse
 		runs    bool
@@ -146,6 +146,12 @@ func TestAnswers(t *testing.T) {
 		"once, with other content": {bus.ToolConfirmationResponse{Confirmed: true, Payload: bus.Payload{NewContent: &content}}, false, fault.DeniedByUser, "was not offered"},
 		"cancel, with a word": {bus.ToolConfirmationResponse{Payload: bus.Payload{Feedback: " Use make. "}}, false, fault.DeniedByUser,
 			"The user said: Use make."},
+		"no plan, by the key of a yes": {bus.ToolConfirmationResponse{Confirmed: true, Outcome: bus.ProceedOnce,
+			Payload: bus.Payload{Approved: new(bool), Feedback: "no tests"}}, false, fault.DeniedByUser, "The user said: no tests"},
+		"no plan, and what was not offered": {bus.ToolConfirmationResponse{Confirmed: true, Outcome: bus.ProceedAlways,
+			Payload: bus.Payload{Approved: new(bool)}}, false, fault.DeniedByUser, "did not approve"},
+		"a plan, approved":        {bus.ToolConfirmationResponse{Confirmed: true, Payload: bus.Payload{Approved: &approved}}, true, "", ""},
+		"approved, not confirmed": {bus.ToolConfirmationResponse{Payload: bus.Payload{Approved: &approved}}, false, fault.DeniedByUser, "did not approve"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -159,6 +165,41 @@ func TestAnswers(t *testing.T) {
 				require.Contains(t, r.Result.Error.Message, tt.message)
 				require.NotEmpty(t, r.Result.Error.Remedy)
 			}
+		})
+	}
+}
+
+// What a person says beside the answer reaches the model: with a no what to do
+// next, with a yes as a notice.
+func TestFeedback(t *testing.T) {
+	for name, tt := range map[string]struct {
+		says     bus.Outcome
+		feedback string
+		declined string // the tool's own next step
+		remedy   string
+	}{
+		"a no without words": {bus.Cancel, " ", "Change it.", "Do not repeat the call as it is; ask the user what to do instead."},
+		"a no with words":    {bus.Cancel, "Use make.", "", "Do not repeat the call as it is; act on what the user said."},
+		"a tool's next step": {bus.Cancel, "no tests", "Change it and call again.", "Change it and call again."},
+		"a yes with words":   {bus.ProceedOnce, " And then make. ", "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSetup(tools.KindOther, policy.AskUser, "")
+			s.confirm = func(context.Context) (*tools.Confirmation, error) {
+				return &tools.Confirmation{Type: tools.ConfirmInfo, InfoDetails: &tools.InfoDetails{Prompt: "p"}, IfDeclined: tt.declined}, nil
+			}
+			s.answer = func(bus.ToolConfirmationRequest) bus.ToolConfirmationResponse {
+				a := says(tt.says)
+				a.Payload.Feedback = tt.feedback
+				return a
+			}
+			r := s.call(t.Context())
+			if tt.says == bus.Cancel {
+				require.Equal(t, tt.remedy, r.Result.Error.Remedy)
+				return
+			}
+			require.Equal(t, scheduler.StatusSuccess, r.Status)
+			require.Equal(t, []string{"The user said of this call: And then make."}, r.Notices)
 		})
 	}
 }

@@ -120,6 +120,9 @@ func (c *call) confirm(ctx context.Context) (details *tools.Confirmation, resp R
 		if err == nil && details == nil {
 			details = c.defaultDetails()
 		}
+		if err == nil {
+			details = c.named(details)
+		}
 		return err
 	})
 	switch {

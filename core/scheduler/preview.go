@@ -12,11 +12,11 @@ import (
 // preview is what a call of plan mode gives: what would be asked about.
 func preview(c *tools.Confirmation) tools.Result {
 	if c.ForPeople {
-		return tools.Result{
-			LLMContent: tools.Text("Plan mode: nothing was changed. The preview of " + c.Title +
-				" is not shown, as the file may not be read. Read it with read_file first, if that is allowed."),
-			ReturnDisplay: previewDisplay(c),
+		told := c.ForModel
+		if told == "" {
+			told = "The preview of " + c.Title + " is not shown, as the file may not be read. Read it with read_file first, if that is allowed."
 		}
+		return tools.Result{LLMContent: tools.Text("Plan mode: nothing was changed. " + told), ReturnDisplay: previewDisplay(c)}
 	}
 	content, err := tools.JSON(struct {
 		Notice  string              `json:"notice"`

@@ -112,8 +112,24 @@ func (c *call) defaultDetails() *tools.Confirmation {
 	return details
 }
 
-// wireDetails is what a front end is shown. A command line's programs and
-// parts are filled in where the tool has not named them.
+// named fills in a command line's programs where the tool has not named them.
+func (c *call) named(d *tools.Confirmation) *tools.Confirmation {
+	if d.ExecDetails == nil || d.RootCommand != "" && len(d.RootCommands) > 0 {
+		return d
+	}
+	exec, filled := *d.ExecDetails, *d // the tool's own stay as they are
+	if len(exec.RootCommands) == 0 {
+		exec.RootCommands = append([]string{}, c.subject.Programs()...)
+	}
+	if exec.RootCommand == "" {
+		exec.RootCommand = strings.Join(exec.RootCommands, ", ")
+	}
+	filled.ExecDetails = &exec
+	return &filled
+}
+
+// wireDetails is what a front end is shown, the parts of a command line with
+// it.
 func (c *call) wireDetails(d *tools.Confirmation) bus.Confirmation {
 	shown := bus.Confirmation{Type: bus.ConfirmationType(d.Type), Title: d.Title, Paths: d.Paths}
 	for _, b := range d.Bases {
@@ -128,12 +144,6 @@ func (c *call) wireDetails(d *tools.Confirmation) bus.Confirmation {
 	if e := d.ExecDetails; e != nil {
 		shown.ExecDetails = &bus.ExecDetails{
 			Command: e.Command, RootCommand: e.RootCommand, RootCommands: e.RootCommands, Parts: wireParts(c.decision.Parts),
-		}
-		if len(e.RootCommands) == 0 {
-			shown.RootCommands = c.subject.Programs()
-		}
-		if e.RootCommand == "" {
-			shown.RootCommand = strings.Join(shown.RootCommands, ", ")
 		}
 	}
 	if m := d.MCPDetails; m != nil {

@@ -53,6 +53,10 @@ func (c *call) withoutPerson() string {
 		return strings.TrimSpace("Reason: " + c.decision.Reason + " " + c.decision.Remedy)
 	case len(flags) == 0:
 		return c.decision.Remedy
+	case c.subject.Line == nil: // the remedy says the same without the flags
+		return "To allow it, run with " + strings.Join(flags, " or with ") + ", or add a rule that allows " + c.name + "."
+	case len(flags) == 1 && strings.Contains(c.decision.Remedy, "yolo"):
+		return strings.TrimSuffix(c.decision.Remedy, ".") + ": run with " + flags[0] + "."
 	}
 	return strings.TrimSpace("To allow it, run with " + strings.Join(flags, " or with ") + ". " + c.decision.Remedy)
 }

@@ -54,8 +54,8 @@ func TestFlagsThatWouldAllow(t *testing.T) {
 		"a file elsewhere":     {`run_shell_command {"command":"make a > /x"}`, []policy.Rule{userRule(policy.Allow, 1, "run_shell_command", "make")}, false, []string{yolo}, "Write into the workspace folders"},
 		"a file elsewhere, untrusted": {`run_shell_command {"command":"make a > /x"}`, []policy.Rule{userRule(policy.Allow, 1, "run_shell_command", "make")}, true, nil,
 			"Write into the workspace folders."},
-		"cannot be told":            {`run_shell_command {"command":"$X"}`, nil, false, []string{yolo}, "Say it in a way"},
-		"cannot be told, untrusted": {`run_shell_command {"command":"$X"}`, nil, true, nil, "Say it in a way that can be told."},
+		"cannot be told":            {`run_shell_command {"command":"$X"}`, nil, false, []string{yolo}, "Write out which program runs"},
+		"cannot be told, untrusted": {`run_shell_command {"command":"$X"}`, nil, true, nil, "Write out which program runs, with its arguments, in place of what is worked out only when the line runs."},
 		"somebody's rule":           {`write_file {"file_path":"a"}`, []policy.Rule{ask}, false, nil, "Only a change of that rule in /h/policies.toml:7"},
 		"somebody's rule, fetch":    {`web_fetch {"url":"a"}`, []policy.Rule{ask}, false, nil, "/h/policies.toml:7"},
 		"somebody's rule about one part": {`run_shell_command {"command":"make a && git push"}`, []policy.Rule{userRule(policy.AskUser, 500, "run_shell_command", "git push")},
@@ -74,6 +74,7 @@ func TestFlagsThatWouldAllow(t *testing.T) {
 				require.Contains(t, remedy, flag)
 			}
 			require.Equal(t, len(tt.want), strings.Count(remedy, "--"), remedy)
+			require.LessOrEqual(t, strings.Count(remedy, "allow it"), 1, "nothing is said twice: %s", remedy)
 			if tt.untrusted {
 				require.NotContains(t, remedy, "yolo")
 			}

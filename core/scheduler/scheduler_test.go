@@ -181,6 +181,20 @@ func TestPlanMode(t *testing.T) {
 	}
 }
 
+// TO-10: the preview of a command line names its programs, as a question does.
+func TestPreviewOfCommands(t *testing.T) {
+	s := lonely(t, policy.ModePlan, false)
+	for call, want := range map[string]string{
+		`run_shell_command {"command":"make a && make b | tee c"}`: `"rootCommand":"make, tee","rootCommands":["make","tee"]`,
+		`run_shell_command {"command":"'"}`:                        `"rootCommand":"'","rootCommands":["'"]`,
+		`run_shell_command {"command":"> a"}`:                      `"rootCommand":"","rootCommands":[]`,
+	} {
+		r := s.RunAll(t.Context(), batchOf(call))[0]
+		require.True(t, r.Decision.Previews)
+		require.Contains(t, r.Result.LLMContent.String(), want)
+	}
+}
+
 // 28548: what a server declares of its tool, which nobody has verified, spares
 // no call a preview or a question.
 func TestReadOnlyHintIsNotTrusted(t *testing.T) {

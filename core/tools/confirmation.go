@@ -15,6 +15,14 @@ type Confirmation struct {
 	// ForPeople marks details that the model must not see, as they hold bytes
 	// that it may not read (PR-29).
 	ForPeople bool `json:"-"`
+	// ForModel is what the model is told in place of details that are ForPeople,
+	// in full sentences; "" is the usual, that it may not read the file.
+	ForModel string `json:"-"`
+
+	// IfDeclined is the next step of a model whose call a person refuses with
+	// words of what to do instead, as a full sentence; "" is the usual one, to
+	// act on these words.
+	IfDeclined string `json:"-"`
 
 	Paths []string      `json:"paths,omitempty"` // absolute paths that would change
 	Bases []FileVersion `json:"bases,omitempty"` // what the change is computed from; execution refuses if it moved

@@ -81,10 +81,10 @@ func explainDecoding(err error) error {
 		return err
 	}
 	at := wrong.Field
-	if at == "" {
-		at = "the arguments"
+	if at != "" {
+		at += ": "
 	}
-	return fmt.Errorf("%s: %s does not fit the type %s", at, wrong.Value, wrong.Type)
+	return fmt.Errorf("%s%s does not fit the type %s", at, wrong.Value, wrong.Type)
 }
 
 // Spec returns what every tool of the factory returns as its Spec.

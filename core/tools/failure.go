@@ -189,7 +189,7 @@ func explain(failures []failure) string {
 	fmt.Fprintf(&b, "%d mistakes.", len(failures))
 	for i, f := range failures {
 		if i == maxShownFailures {
-			fmt.Fprintf(&b, "\n- and %d more", len(failures)-i)
+			fmt.Fprintf(&b, "\n- and %d more.", len(failures)-i)
 			break
 		}
 		b.WriteString("\n- ")
@@ -199,7 +199,10 @@ func explain(failures []failure) string {
 }
 
 func (f failure) explain() string {
-	at := showPath(f.path)
+	at := ""
+	if len(f.path) > 0 {
+		at = showPath(f.path) + ": " // else it is about the arguments, which the sentence before has named
+	}
 	switch f.keyword {
 	case "required":
 		return f.explainMissing(at)
@@ -208,16 +211,16 @@ func (f failure) explain() string {
 			return f.explainUnknown(at, unknown)
 		}
 	case "type":
-		return fmt.Sprintf("%s: expected %s, got %s.%s", at, typeNames(f.schema["type"]), showValue(f.value), f.showSchema())
+		return fmt.Sprintf("%sexpected %s, got %s.%s", at, typeNames(f.schema["type"]), showValue(f.value), f.showSchema())
 	case "enum":
-		return fmt.Sprintf("%s: expected one of %s, got %s.%s", at,
+		return fmt.Sprintf("%sexpected one of %s, got %s.%s", at,
 			clip(string(appendJSON(nil, f.schema["enum"])), maxShownSchema), showValue(f.value), f.showSchema())
 	case "anyOf", "oneOf":
 		if len(f.branches) > 0 {
-			return fmt.Sprintf("%s: expected what one of the alternatives allows, got %s.%s", at, showValue(f.value), f.showSchema())
+			return fmt.Sprintf("%sexpected what one of the alternatives allows, got %s.%s", at, showValue(f.value), f.showSchema())
 		}
 	}
-	return fmt.Sprintf("%s: %s, got %s.%s", at, f.text, showValue(f.value), f.showSchema())
+	return fmt.Sprintf("%s%s, got %s.%s", at, f.text, showValue(f.value), f.showSchema())
 }
 
 func (f failure) explainMissing(at string) string {
@@ -236,13 +239,13 @@ func (f failure) explainMissing(at string) string {
 		property := f
 		properties, _ := f.schema["properties"].(map[string]any)
 		property.schema, _ = properties[key].(map[string]any)
-		return fmt.Sprintf("%s: the required key %q is missing.%s", at, key, property.showSchema())
+		return fmt.Sprintf("%sthe required key %q is missing.%s", at, key, property.showSchema())
 	}
 	quoted := make([]string, len(missing))
 	for i, m := range missing {
 		quoted[i] = fmt.Sprintf("%q", m)
 	}
-	return fmt.Sprintf("%s: the required keys %s are missing.", at, strings.Join(quoted, ", "))
+	return fmt.Sprintf("%sthe required keys %s are missing.", at, strings.Join(quoted, ", "))
 }
 
 // unknownKeys lists the keys sent that the schema does not declare, sorted.
@@ -290,7 +293,7 @@ func (f failure) explainUnknown(at string, unknown []string) string {
 	if len(declared) > 0 {
 		known = "the declared keys are " + strings.Join(declared[:min(len(declared), maxShownKeys)], ", ")
 	}
-	return fmt.Sprintf("%s: %s %s; %s.", at, noun, strings.Join(parts, ", "), known)
+	return fmt.Sprintf("%s%s %s; %s.", at, noun, strings.Join(parts, ", "), known)
 }
 
 // showSchema quotes the part of the schema that refused.

@@ -230,7 +230,8 @@ func (r *Registry) Unregister(name string) bool {
 
 // Lookup returns the tool that has a name or, where no tool has it, an alias.
 // The error is of code tool_not_registered and suggests the tools that the name
-// governs, or else up to three names like it.
+// governs, or else on what it depends whether there is such a built-in tool, or
+// up to three names like it.
 func (r *Registry) Lookup(name string) (DeclarativeTool, error) {
 	r.mu.RLock()
 	e := r.byName[name]
@@ -249,6 +250,8 @@ func (r *Registry) notRegistered(name string) *fault.Error {
 	if instead := r.governedBy(name); len(instead) > 0 {
 		remedy = fmt.Sprintf("It is not registered in this session; %s does this work. A session that lists %s among its core tools has it.",
 			orList(instead), name)
+	} else if when := RegisteredWhen(name); when != "" {
+		remedy = "It is registered " + when + "."
 	} else if near := nearest(name, r.Names(), 3); len(near) > 0 {
 		remedy = "Did you mean " + orList(near) + "? Tools are called by their exact names."
 	}

@@ -97,6 +97,22 @@ func TestLookupGoverning(t *testing.T) {
 	}
 }
 
+// A built-in tool that needs something says what, and no other is suggested.
+func TestLookupNeedy(t *testing.T) {
+	r := tools.NewRegistry(tools.RegistryOptions{})
+	require.NoError(t, r.Register(named(t, "web_fetch", "X.", builtIn)))
+	for name, want := range map[string]string{
+		"web_search": "web.search.url", "google_web_search": "GEMINI_API_KEY", "write_todos": "useWriteTodos", "edit": "tools.core",
+	} {
+		_, err := r.Lookup(name)
+		require.Equal(t, fault.ToolNotRegistered, fault.CodeOf(err))
+		remedy := fault.As(err).Remedy
+		require.Contains(t, remedy, "It is registered ")
+		require.Contains(t, remedy, want)
+		require.NotContains(t, remedy, "Did you mean")
+	}
+}
+
 // AR-06: an unknown name gives not-found, with up to three near names.
 func TestLookupUnknown(t *testing.T) {
 	r := tools.NewRegistry(tools.RegistryOptions{})

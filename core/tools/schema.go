@@ -243,7 +243,7 @@ func readArguments(args json.RawMessage, rewrite func(map[string]json.RawMessage
 	}
 	object, ok := value.(map[string]any)
 	if !ok {
-		return nil, fmt.Errorf("the arguments must be one JSON object, not %s", kindOf(value))
+		return nil, fmt.Errorf("they must be one JSON object, not %s", kindOf(value))
 	}
 	if rewrite == nil {
 		return object, nil

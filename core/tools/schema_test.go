@@ -249,7 +249,7 @@ func TestCheckRefuses(t *testing.T) {
 		"exponent":             {`{"file_path":"a","ratio":1e9999999}`, []string{"exponent beyond 400"}},
 		"exponent in text":     {`{"file_path":"a","ratio":"1e9999999"}`, []string{`ratio: expected number, got "1e9999999" (string).`}},
 		"several, sorted": {`{"limit":"x","deep":"y","edits":[{"old":[]},7],"zz":1}`, []string{
-			`6 mistakes.`, "\n- the arguments: unknown key \"zz\";", "\n- the arguments: the required key", "\n- deep: expected boolean",
+			`6 mistakes.`, "\n- unknown key \"zz\";", "\n- the required key", "\n- deep: expected boolean",
 			"\n- edits[0].old: expected string", "\n- edits[1]: expected object"}},
 		"many": {`{"file_path":"a","sizes":["a","b","c","d","e","f","g"]}`, []string{
 			`7 mistakes.`, "\n- sizes[4]: expected integer, got \"e\"", "\n- and 2 more"}},
@@ -262,6 +262,7 @@ func TestCheckRefuses(t *testing.T) {
 			f := fault.As(err)
 			require.True(t, strings.HasPrefix(f.Message, "The arguments of sample were refused: "), f.Message)
 			require.NotEmpty(t, f.Remedy)
+			require.Equal(t, 1, strings.Count(strings.ToLower(f.Message), "the arguments"), f.Message)
 			for _, want := range tt.want {
 				require.Contains(t, f.Message, want)
 			}

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
+	"github.com/tailscale/hujson"
 )
 
 // noProgram is the command that stands in for a sandbox that cannot be
@@ -25,7 +27,12 @@ const maxWhole = min(1<<53, math.MaxInt)
 func (l *layerOf) check() {
 	for _, path := range slices.Sorted(maps.Keys(l.entries)) {
 		e := l.entries[path]
-		value, used := expand(e.written, l.env)
+		e.ofProject = l.ofProject
+		value, used := expand(e.written, func(name string) (string, bool) {
+			text, ok := l.env(name)
+			e.ofProject = e.ofProject || ok && l.projects[name]
+			return text, ok
+		})
 		if e.value = value; l.literal {
 			if used {
 				l.report(Problem{Line: e.line, Column: e.column, Key: path, Kind: KindUntrusted, Severity: Warning,
@@ -107,16 +114,25 @@ func (l *layerOf) validate(e *entry) bool {
 				l.wrong(e, f.at, f.what, cut)
 			}
 		}
-		e.value = without(e.value, cuts, "")
+		rest := without(e.value, cuts, "")
+		if reflect.DeepEqual(rest, e.value) { // the validator has no word for a name that is empty
+			l.wrong(e, "", failures[0].what, "")
+			return false
+		}
+		e.value = rest
 	}
 }
 
 // texts takes what is no text away from a list. It is false where that is all.
 func (l *layerOf) texts(e *entry, list []any) bool {
 	kept := []any{}
+	e.spots = make(map[string]spot, len(list))
 	for i, part := range list {
-		if _, ok := part.(string); ok {
+		if text, ok := part.(string); ok {
 			kept = append(kept, part)
+			if _, before := e.spots[text]; !before {
+				e.spots[text] = e.spotOf(i)
+			}
 			continue
 		}
 		at := pointer([]string{strconv.Itoa(i)})
@@ -124,6 +140,18 @@ func (l *layerOf) texts(e *entry, list []any) bool {
 	}
 	e.value = kept
 	return len(kept) > 0 || len(list) == 0
+}
+
+// spotOf returns where the entry of a list with an index stands.
+func (e *entry) spotOf(index int) spot {
+	if e.node == nil {
+		return spot{}
+	}
+	if list, ok := e.node.Value.(*hujson.Array); ok && index < len(list.Elements) {
+		line, column := e.doc.place(list.Elements[index].StartOffset)
+		return spot{line, column}
+	}
+	return spot{e.line, e.column}
 }
 
 // violation is a place in a value that the schema does not take.
@@ -183,7 +211,11 @@ func (l *layerOf) wrong(e *entry, at, what, cut string) {
 	}
 	if e.key.Project.protects() {
 		v, ok := e.key.closed()
-		if p.Open = !ok; ok && cut == "" {
+		switch p.Open = !ok; {
+		case !ok || cut != "":
+		case e.key.Unused:
+			p.Message += fmt.Sprintf(" It is taken as %s, but nothing in fettle reads the key yet.", quote(v))
+		default:
 			p.Message += fmt.Sprintf(" As the key protects you, %s holds instead.", quote(v))
 		}
 	}

@@ -212,7 +212,7 @@ func tables(t *testing.T) string {
 		if k.Unused {
 			notes += " *Not read yet.*"
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", k.Path[strings.LastIndexByte(k.Path, '.')+1:], cell(k.Expected), value, cell(notes), rule(k.Project))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", k.Path[strings.LastIndexByte(k.Path, '.')+1:], cell(k.Expected), value, cell(notes), rule(k))
 	}
 	for _, part := range []struct {
 		title string
@@ -254,10 +254,17 @@ names:
 }
 
 // rule says in a word or two what a project may set that is not trusted.
-func rule(r settings.ProjectRule) string {
-	return map[settings.ProjectRule]string{
+func rule(k settings.Key) string {
+	text := map[settings.ProjectRule]string{
 		settings.ProjectFree: "any value", settings.ProjectTrusted: "nothing", settings.ProjectNever: "nothing, trusted or not",
 		settings.ProjectTrue: "`true`", settings.ProjectFalse: "`false`", settings.ProjectAdd: "more entries", settings.ProjectWithin: "fewer entries",
 		settings.ProjectLower: "a lower number", settings.ProjectStricter: "a stricter mode", settings.ProjectLandlock: "`landlock`, where nothing confines",
-	}[r]
+	}[k.Project]
+	switch {
+	case k.Always:
+		text += ", trusted or not"
+	case k.Outside:
+		text += "; nor if trusted, while commands are confined"
+	}
+	return text
 }

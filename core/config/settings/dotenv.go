@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -19,8 +20,9 @@ type foundEnv struct {
 }
 
 type foundFile struct {
-	path   string
-	values map[string]string
+	path      string
+	values    map[string]string
+	ofProject bool // it lies in the project or above, and not in the home folder
 }
 
 // ofStrangers are the variables that .env files of a folder may give that is
@@ -35,10 +37,11 @@ var unsafe = regexp.MustCompile(`[^A-Za-z0-9_./-]`)
 // upwards, in each folder first the settings folder's (of a trusted project)
 // and then the plain one, and last the home folder's. The first one holds. One
 // that belongs to a folder that is not trusted does not keep the home folder's
-// from being read.
+// from being read; no other keeps what it says of the confinement of commands
+// from being read, as they may have written that other one.
 func readDotenv(ctx context.Context, o Options, names layout.Layout, a Advanced) foundEnv {
 	var found foundEnv
-	try := func(path string, keep func(values map[string]string)) bool {
+	try := func(path string, ofProject bool, keep func(values map[string]string)) bool {
 		data, err := read(ctx, path)
 		if errors.Is(err, fs.ErrNotExist) {
 			return false
@@ -58,11 +61,16 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, a Advanced)
 					Remedy:  "Use fettle trust, or set the variable yourself."})
 			}
 		}
-		keep(values)
-		found.files = append(found.files, foundFile{path, values})
+		given := len(values)
+		if keep(values); given == 0 || len(values) > 0 || ofProject {
+			found.files = append(found.files, foundFile{path, values, ofProject})
+		}
 		return true
 	}
 	all := func(map[string]string) {}
+	confining := func(values map[string]string) {
+		maps.DeleteFunc(values, func(name, _ string) bool { return !confines(names, name) })
+	}
 	ofProject := func(values map[string]string) {
 		for name, value := range values {
 			switch {
@@ -73,13 +81,15 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, a Advanced)
 			}
 		}
 	}
+	ofHome := all
 	for dir := o.ProjectDir; dir != "" && !sameFolder(dir, o.HomeDir); {
-		if o.Trusted && try(filepath.Join(dir, names.Dir, ".env"), all) {
-			return found
+		if o.Trusted && try(filepath.Join(dir, names.Dir, ".env"), true, all) {
+			ofHome = confining
+			break
 		}
-		if !a.IgnoreLocalEnv && try(filepath.Join(dir, ".env"), ofProject) {
+		if !a.IgnoreLocalEnv && try(filepath.Join(dir, ".env"), true, ofProject) {
 			if o.Trusted {
-				return found
+				ofHome = confining
 			}
 			break
 		}
@@ -89,10 +99,20 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, a Advanced)
 		}
 		dir = parent
 	}
-	if o.HomeDir != "" && !try(filepath.Join(o.HomeDir, names.Dir, ".env"), all) {
-		try(filepath.Join(o.HomeDir, ".env"), all)
+	if o.HomeDir != "" && !try(filepath.Join(o.HomeDir, names.Dir, ".env"), false, ofHome) {
+		try(filepath.Join(o.HomeDir, ".env"), false, ofHome)
 	}
 	return found
+}
+
+// confines reports whether a variable says what confines commands.
+func confines(names layout.Layout, variable string) bool {
+	for _, name := range []string{"SANDBOX", "SANDBOX_COMMAND", "SANDBOX_IMAGE"} {
+		if slices.Contains(variables(names, name), variable) {
+			return true
+		}
+	}
+	return false
 }
 
 // add puts what is not set yet beside the variables, and returns it with the
@@ -104,6 +124,7 @@ func (e environment) add(found foundEnv) (added map[string]string, files []strin
 		for name, value := range f.values {
 			if _, set := e.values[name]; !set {
 				e.values[name], e.file[name], added[name] = value, f.path, value
+				e.project[name] = f.ofProject
 			}
 		}
 	}

@@ -16,12 +16,14 @@ type entry struct {
 	layer        Layer
 	source       string // path of the file, or as Problem.Source
 	line, column int
-	written      any           // the value as it stands there
-	value        any           // with variables put in, and of the right type
-	alias        bool          // by another name, or a short form
-	filled       bool          // variables were put in
-	group        *node         // whose short form it is; nil if it is none
-	node         *hujson.Value // the value, or the whole short form; nil outside of files
+	written      any             // the value as it stands there
+	value        any             // with variables put in, and of the right type
+	spots        map[string]spot // of a list: where each text in it stands
+	ofProject    bool            // given by the project, or with what a .env file of its gives
+	alias        bool            // by another name, or a short form
+	filled       bool            // variables were put in
+	group        *node           // whose short form it is; nil if it is none
+	node         *hujson.Value   // the value, or the whole short form; nil outside of files
 	doc          *document
 }
 
@@ -34,7 +36,13 @@ type layerOf struct {
 	told     map[Severity]int
 	env      func(name string) (string, bool) // for variables in texts
 	literal  bool                             // texts stay as they are, which is told
+
+	ofProject bool            // it is the project's, so has no say in what confines commands
+	projects  map[string]bool // names of the variables that .env files of the project give
 }
+
+// spot is where something stands in a file, 1-based; zero outside of files.
+type spot struct{ line, column int }
 
 func newLayer(l Layer, source string) *layerOf {
 	return &layerOf{layer: l, source: source, entries: map[string]*entry{}, told: map[Severity]int{}, env: noVariables}

@@ -6,10 +6,15 @@ import (
 	"github.com/fettle-dev/fettle/core/config/layout"
 )
 
-// fromEnvironment returns the layer of variables. env holds the process's
-// variables and those of the .env file.
-func fromEnvironment(names layout.Layout, env environment) *layerOf {
+// fromEnvironment returns the layer of variables: of those that .env files of
+// the project give, or of all others.
+func fromEnvironment(names layout.Layout, env environment, ofProject bool) *layerOf {
 	l := newLayer(LayerEnvironment, "the environment")
+	l.ofProject = ofProject
+	get := func(name string) (string, bool) {
+		value, ok := env.get(name)
+		return value, ok && env.project[name] == ofProject
+	}
 	give := func(path, variable string, value any) {
 		k := known().byPath[path]
 		e := &entry{key: k, layer: LayerEnvironment, source: "the variable " + variable, written: value}
@@ -26,14 +31,14 @@ func fromEnvironment(names layout.Layout, env environment) *layerOf {
 			continue
 		}
 		for _, name := range variables(names, k.Variable) {
-			if value, ok := env.get(name); ok && value != "" {
+			if value, ok := get(name); ok && value != "" {
 				give(k.Path, name, value)
 				break
 			}
 		}
 	}
 	for _, name := range variables(names, "SANDBOX") { // true, false, landlock, or a program
-		value, ok := env.get(name)
+		value, ok := get(name)
 		if !ok || value == "" {
 			continue
 		}
@@ -67,12 +72,13 @@ func commaList(value any) any {
 
 // environment is the variables that settings see.
 type environment struct {
-	values map[string]string
-	file   map[string]string // of the variables of a .env file: its path
+	values  map[string]string
+	file    map[string]string // of the variables of a .env file: its path
+	project map[string]bool   // names of those that a file of the project gives
 }
 
 func newEnvironment(environ []string) environment {
-	env := environment{values: map[string]string{}, file: map[string]string{}}
+	env := environment{values: map[string]string{}, file: map[string]string{}, project: map[string]bool{}}
 	for _, line := range environ {
 		if name, value, ok := strings.Cut(line, "="); ok && name != "" {
 			env.values[name] = value

@@ -16,13 +16,15 @@ import (
 )
 
 // FuzzProject: whatever a project's file holds, nothing panics, and as long as
-// its folder is not trusted nothing is looser than without it (CF-09).
+// its folder is not trusted nothing is looser than without it (CF-09); the
+// confinement of commands is not even in a folder that is trusted.
 func FuzzProject(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, `{"approvalMode":"yolo","sandbox":false}`, `{"tools":{"core":["a","b(c)"],"exclude":[1,"x"],"sandbox":"docker"}}`,
 		`{"tools":{"shell":{"inactivityTimeout":-1}},"mcpServers":{"x":{"trust":true}},"hooks":{"E":[{"hooks":[]}]}}`,
 		`{"general":{"defaultApprovalMode":"$YOLO"},"mcp":{"allowed":["z"]},"web":{"allowPrivateAddresses":"$TRUE","search":{"url":"$SECRET"}}}`,
 		"// c\n{\"a\":[1,],}", `{"tools":{"sandbox":{"command":5}}}`, `{"tools":null,"tools":{"core":null}}`, "\xff", `[`, `{"model":1e999}`,
+		`{"mcpServers":{"":{"timeout":1e300}}}`,
 		`{"mcpServers":{"a":{"timeout":1e300,"oauth":{"scopes":[1]}}},"hooks":{"E":[{"hooks":[{"type":"command","command":"c","timeout":-0.5}]}]},"model":{"summarizeToolOutput":{"x":{"tokenBudget":5.0}}}}`,
 	} {
 		f.Add([]byte(seed))
@@ -39,7 +41,12 @@ func FuzzProject(f *testing.F) {
 			requireNotLooser(t, k, without.Value(k.Path), r.Value(k.Path))
 		}
 		m.Trusted = true
-		m.load() // nor does anything panic where all of it counts
+		trusted := m.load() // nor does anything panic where all of it counts
+		for _, k := range settings.Keys() {
+			if k.Always || k.Outside || k.Project == settings.ProjectNever { // commands are confined
+				requireNotLooser(t, k, without.Value(k.Path), trusted.Value(k.Path))
+			}
+		}
 		all, err := json.Marshal(r.Settings)
 		require.NoError(t, err)
 		if !bytes.Contains(text, []byte("s3cret")) {

@@ -47,12 +47,18 @@ func (r ProjectRule) protects() bool {
 	return !slices.Contains([]ProjectRule{ProjectFree, ProjectTrusted, ProjectNever}, r)
 }
 
+// ofWall reports whether even a project that is trusted may not set the key
+// freely.
+func (k *Key) ofWall() bool { return k.Always || k.Outside || k.Project == ProjectNever }
+
 // Key is one key of a settings file.
 type Key struct {
 	Path     string      // as "tools.shell.inactivityTimeout"
 	Expected string      // what a value must be, as "a whole number of at least 1"
 	Merge    Merge       // how layers combine
 	Project  ProjectRule // what a project may set that is not trusted
+	Always   bool        // so may one that is trusted: its files can be written by what the key confines
+	Outside  bool        // what it names works outside of the confinement of commands: while there is one, no project may set it
 	Variable string      // environment variable without the layout's prefix; "": none
 	Unused   bool        // nothing in fettle reads it yet
 
@@ -158,6 +164,10 @@ func (c *catalogue) key(path, tag string, t reflect.Type, index []int) *Key {
 				panic(fmt.Sprintf("settings: the tag of %s: %v", path, err))
 			}
 			k.cut = n
+		case "always":
+			k.Always = true
+		case "outside":
+			k.Outside = true
 		case "unused":
 			k.Unused = true
 		default:

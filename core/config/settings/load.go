@@ -74,8 +74,13 @@ type Result struct {
 	// EnvFiles are the .env files that they come from.
 	EnvFiles []string
 
-	origins map[string][]Origin
+	origins  map[string][]Origin
+	projects map[string]bool // names in Env
 }
+
+// OfProject reports whether a variable of Env comes from a .env file of the
+// project, or of a folder above it, and so is not the person's own.
+func (r *Result) OfProject(variable string) bool { return r.projects[variable] }
 
 // Load reads all layers (CF-01). What is absent is left out, and a mistake
 // leaves out only itself, if it is a file's syntax the file, and is one of
@@ -89,13 +94,13 @@ func Load(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	env := newEnvironment(o.Environ)
-	before, err := merge(o, layers(files, env.get, o.Trusted)) // for what says how .env files are read
+	before, err := merge(o, layers(files, env, o.Trusted)) // for what says how .env files are read
 	if err != nil {
 		return nil, err
 	}
 	if o.Undecided && !before.settings.Security.FolderTrust.Enabled {
 		o.Trusted = true
-		if before, err = merge(o, layers(files, env.get, o.Trusted)); err != nil {
+		if before, err = merge(o, layers(files, env, o.Trusted)); err != nil {
 			return nil, err
 		}
 	}
@@ -106,9 +111,11 @@ func Load(ctx context.Context, o Options) (*Result, error) {
 		return nil, cancelled(err)
 	}
 
-	all := layers(files, env.get, o.Trusted)
-	environment := fromEnvironment(names, env)
+	r.projects = env.project
+	all := layers(files, env, o.Trusted)
+	projects, environment := fromEnvironment(names, env, true), fromEnvironment(names, env, false)
 	environment.problems = append(environment.problems, dot.problems...)
+	projects.check()
 	environment.check()
 	flags, err := fromFlags(o.Flags)
 	if err != nil {
@@ -118,7 +125,7 @@ func Load(ctx context.Context, o Options) (*Result, error) {
 	if o.File != "" {
 		stronger-- // that file is the last one
 	}
-	all = append(slices.Insert(all, stronger, environment), flags)
+	all = append(slices.Insert(all, stronger, projects, environment), flags)
 
 	m, err := merge(o, all)
 	if err != nil {
@@ -167,7 +174,7 @@ func loadFiles(ctx context.Context, o Options) ([]source, error) {
 }
 
 // layers takes files apart, with variables put into their texts.
-func layers(files []source, env func(string) (string, bool), trusted bool) []*layerOf {
+func layers(files []source, env environment, trusted bool) []*layerOf {
 	var all []*layerOf
 	for _, s := range files {
 		l := newLayer(s.file.Layer, s.file.Path)
@@ -175,8 +182,9 @@ func layers(files []source, env func(string) (string, bool), trusted bool) []*la
 			l.problems = append(l.problems, unread(s.file, s.err))
 		}
 		if s.doc != nil {
-			l.env = env
-			l.literal = s.file.Layer == LayerProject && !trusted                     // a stranger's file must not carry secrets elsewhere
+			l.env, l.projects = env.get, env.project
+			l.ofProject = s.file.Layer == LayerProject
+			l.literal = l.ofProject && !trusted                                      // a stranger's file must not carry secrets elsewhere
 			l.collect(s.doc, known().root, s.doc.tree.Value.(*hujson.Object), false) //nolint:errcheck // parse returns objects alone
 			l.onlyServers()
 			l.check()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/spf13/viper"
 
@@ -19,70 +20,118 @@ type merged struct {
 	origins  map[string][]Origin
 }
 
-// merge joins the layers, the weakest first, in a viper instance of its own
-// (GO-04). Viper folds the case of keys, in maps too, so maps stay beside it
-// (KH-25).
+// joiner joins layers in a viper instance of its own (GO-04). Viper folds the
+// case of keys, in maps too, so maps stay beside it (KH-25).
+type joiner struct {
+	o       Options
+	store   *viper.Viper
+	objects map[string]any
+	origins map[string][]Origin
+	// confined says that commands are confined; known once the keys that say so
+	// are joined.
+	confined bool
+}
+
+// merge joins the layers, the weakest first. What confines commands comes
+// before all else, as that has a say in what a project may set.
 func merge(o Options, all []*layerOf) (merged, error) {
-	store := viper.NewWithOptions(viper.KeyDelimiter("::")) // no key holds it, so that none is taken apart
-	objects := map[string]any{}
-	get := func(k *Key) any {
-		if k.kind == aMap {
-			return objects[k.Path]
-		}
-		return store.Get(k.Path)
+	j := &joiner{
+		o: o, objects: map[string]any{}, origins: map[string][]Origin{},
+		store: viper.NewWithOptions(viper.KeyDelimiter("::")), // no key holds it, so that none is taken apart
 	}
-	m := merged{settings: Defaults(), origins: map[string][]Origin{}}
-	defaults := known().defaults
-	for _, l := range all {
-		given := map[string]any{}
-		for _, k := range known().keys {
-			e := l.entries[k.Path]
-			if e == nil {
-				continue
+	m := merged{settings: Defaults(), origins: j.origins}
+	for _, confining := range []bool{true, false} {
+		keys := slices.DeleteFunc(slices.Clone(known().keys), func(k *Key) bool { return strings.HasPrefix(k.Path, "tools.sandbox.") != confining })
+		for _, l := range all {
+			if err := j.join(keys, l); err != nil {
+				return merged{}, err
 			}
-			lower := get(k)
-			if lower == nil {
-				lower = defaults[k.Path]
-			}
-			value := e.value
-			origin := Origin{Layer: l.layer, Source: e.source, Line: e.line, Column: e.column, Value: e.written, Filled: e.filled}
-			if l.layer == LayerProject {
-				var refused string
-				value, refused = o.fromProject(k, value, lower)
-				if refused != "" {
-					origin.Refused = refused
-					l.report(Problem{Line: e.line, Column: e.column, Key: k.Path, Kind: KindUntrusted, Severity: Warning, Message: refused,
-						Remedy: "Set it in your own settings, or trust the folder with fettle trust."})
+		}
+		target := reflect.ValueOf(&m.settings).Elem()
+		for _, k := range keys {
+			if v := j.get(k); v != nil {
+				if err := k.assign(target, v); err != nil {
+					return merged{}, unmergeable(k.Path, err)
 				}
 			}
-			m.origins[k.Path] = append(m.origins[k.Path], origin)
-			if value == nil {
-				continue
-			}
-			value = combine(k.Merge, lower, value)
-			if k.kind == aMap {
-				objects[k.Path] = value
-			} else {
-				given[k.Path] = value
-			}
 		}
-		if err := store.MergeConfigMap(given); err != nil {
-			return merged{}, unmergeable(l.source, err)
-		}
+		j.confined = m.settings.Tools.Sandbox.Kind() != SandboxNone
+	}
+	for _, l := range all {
 		slices.SortStableFunc(l.problems, func(a, b Problem) int {
 			return cmp.Or(cmp.Compare(last(a), last(b)), cmp.Compare(a.Source, b.Source), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 		})
 		m.problems = append(m.problems, l.problems...)
 	}
-	target := reflect.ValueOf(&m.settings).Elem()
-	for _, k := range known().keys {
-		if v := get(k); v != nil {
-			if err := k.assign(target, v); err != nil {
-				return merged{}, unmergeable(k.Path, err)
+	return m, nil
+}
+
+// get returns what the layers that were joined make of a key, nil for nothing.
+func (j *joiner) get(k *Key) any {
+	if k.kind == aMap {
+		return j.objects[k.Path]
+	}
+	return j.store.Get(k.Path)
+}
+
+// join puts what a layer says of some keys over what was joined before.
+func (j *joiner) join(keys []*Key, l *layerOf) error {
+	given := map[string]any{}
+	for _, k := range keys {
+		e := l.entries[k.Path]
+		if e == nil {
+			continue
+		}
+		lower := j.get(k)
+		if lower == nil {
+			lower = known().defaults[k.Path]
+		}
+		value := e.value
+		origin := Origin{Layer: l.layer, Source: e.source, Line: e.line, Column: e.column, Value: e.written, Filled: e.filled, spots: e.spots}
+		if l.ofProject || e.ofProject && k.ofWall() {
+			if value, origin.Refused = j.fromProject(k, value, lower); origin.Refused != "" {
+				j.refuse(l, e, origin.Refused)
 			}
 		}
+		origin.takes, _ = value.([]any)
+		j.origins[k.Path] = append(j.origins[k.Path], origin)
+		if value == nil {
+			continue
+		}
+		value = combine(k.Merge, lower, value)
+		if k.kind == aMap {
+			j.objects[k.Path] = value
+		} else {
+			given[k.Path] = value
+		}
 	}
-	return m, nil
+	if err := j.store.MergeConfigMap(given); err != nil {
+		return unmergeable(l.source, err)
+	}
+	return nil
+}
+
+// confiner reports whether a layer that was joined names what confines commands.
+func (j *joiner) confiner() bool {
+	command, image := known().byPath["tools.sandbox.command"], known().byPath["tools.sandbox.image"]
+	named := func(value any) bool { return value != nil && value != "" }
+	return named(j.get(command)) || named(j.get(image))
+}
+
+// refuse tells that a project may not set what it does.
+func (j *joiner) refuse(l *layerOf, e *entry, why string) {
+	p := Problem{Source: e.source, Line: e.line, Column: e.column, Key: e.key.Path, Kind: KindUntrusted, Severity: Warning, Message: why,
+		Remedy: "Set it in your own settings, or trust the folder with fettle trust."}
+	if !l.ofProject {
+		p.Message = "A variable in it comes from a .env file of the project. " + why
+	}
+	if j.o.Trusted {
+		p.Kind = KindProject
+	}
+	if j.o.Trusted || e.key.ofWall() {
+		p.Remedy = "Set it in your own settings."
+	}
+	l.report(p)
 }
 
 // unmergeable is an error of fettle itself: what was checked can be merged.
@@ -98,27 +147,34 @@ func last(p Problem) int {
 	return 0
 }
 
-// fromProject returns what the project's file contributes to a key, nil for
-// nothing, and why that is not all that it says.
-func (o Options) fromProject(k *Key, value, lower any) (result any, refused string) {
-	if k.Project == ProjectNever {
+// fromProject returns what the project contributes to a key, nil for nothing,
+// and why that is not all that it says.
+func (j *joiner) fromProject(k *Key, value, lower any) (result any, refused string) {
+	switch {
+	case k.Project == ProjectNever:
 		return nil, "A project has no say in this; the key has no effect here."
-	}
-	if o.Trusted {
+	case k.Outside && j.confined:
+		return nil, "Commands are confined, and what this names would be outside of that. As commands can write the project's files, " +
+			"it has no say in this; the key has no effect here."
+	case j.o.Trusted && !k.Always, j.o.Trusted && value == noProgram && !j.confiner():
 		return value, ""
+	case k.Project == ProjectLandlock && lower != value && j.confiner():
+		lower = noProgram // an image alone is one, too
 	}
 	if k.Path == "tools.core" && lower == nil {
-		if o.DefaultTools == nil {
+		if j.o.DefaultTools == nil {
 			return nil, "As the folder is not trusted, its project may not say which tools there are."
 		}
 		list := []any{}
-		for _, name := range o.DefaultTools {
+		for _, name := range j.o.DefaultTools {
 			list = append(list, name)
 		}
 		lower = list
 	}
 	result, ok, whole := k.Project.tighten(value, lower)
 	switch {
+	case !ok && k.Always:
+		return nil, fmt.Sprintf("A project may tighten how commands are confined and not loosen it, as commands can write its files; %s has no effect.", quote(value))
 	case !ok && (k.Project == ProjectTrusted):
 		return nil, "As the folder is not trusted, its project may not set this; the key has no effect."
 	case !ok:

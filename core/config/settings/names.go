@@ -112,12 +112,34 @@ func long(group string, value any) map[string]any {
 	return nil
 }
 
+// shortFormOf returns the keys of a group that its short forms stand for, each
+// without a value; nil if the group has none.
+func shortFormOf(group string) map[string]any {
+	var keys map[string]any
+	for _, s := range shortForms() {
+		if s.group != group {
+			continue
+		}
+		for _, k := range s.keys {
+			if keys == nil {
+				keys = map[string]any{}
+			}
+			keys[strings.TrimPrefix(k, "!")] = nil
+		}
+	}
+	return keys
+}
+
 // Nearest returns the key, group or other name that a mistyped one is likely to
 // mean, "" if none is near.
 func Nearest(path string) string {
 	candidates := slices.Collect(maps.Keys(known().byPath))
-	for name := range known().root.below {
-		candidates = append(candidates, name)
+	for path := range known().byPath {
+		for i := range path {
+			if path[i] == '.' {
+				candidates = append(candidates, path[:i]) // a group
+			}
+		}
 	}
 	for _, a := range aliases() {
 		candidates = append(candidates, a.from)

@@ -20,6 +20,52 @@ type Origin struct {
 	// Refused says why the value has no effect, or not all of it, though no
 	// stronger layer gives another. "": it has its effect.
 	Refused string `json:"refused,omitempty"`
+
+	takes []any           // what it contributes to a list; nil: nothing
+	spots map[string]spot // of the texts of a list that is written there
+}
+
+// Entry is one text of a list in force.
+type Entry struct {
+	Text   string
+	Origin Origin // with the entry's own line and column, and the text as its Value
+}
+
+// Entries returns the list in force of a key whose values are lists, each entry
+// with the layer that gives it; where several do, the weakest.
+func (r *Result) Entries(key string) []Entry {
+	k := known().byPath[key]
+	if k == nil || k.kind != aList {
+		return nil
+	}
+	var all []Entry
+	there := map[string]Origin{}
+	add := func(o Origin) {
+		if k.Merge == Replace {
+			all = nil
+		}
+		for _, part := range o.takes {
+			text, _ := part.(string) // no list has other parts
+			from, known := there[text]
+			if known && k.Merge == Union {
+				continue
+			}
+			if at, here := o.spots[text]; here || !known {
+				from = Origin{Layer: o.Layer, Source: o.Source, Line: at.line, Column: at.column, Value: text, Filled: o.Filled}
+				there[text] = from
+			}
+			all = append(all, Entry{text, from})
+		}
+	}
+	if list, ok := known().defaults[key].([]any); ok {
+		add(Origin{Layer: LayerDefault, takes: list})
+	}
+	for _, o := range r.origins[key] {
+		if o.takes != nil {
+			add(o)
+		}
+	}
+	return all
 }
 
 // Origins lists what the layers say of a key, the strongest first and the

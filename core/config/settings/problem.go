@@ -28,6 +28,7 @@ const (
 	KindUnused     Kind = "unused_key"        // nothing in fettle reads the key
 	KindTwice      Kind = "given_twice"       // the key is given twice, perhaps by an older name
 	KindUntrusted  Kind = "untrusted_project" // the project may not set this as long as its folder is not trusted
+	KindProject    Kind = "project"           // no project may set this, trusted or not, or not now
 	KindVariable   Kind = "variable"          // an environment file or variable was left out
 	KindLater      Kind = "next_session"      // the value has changed while a session runs, and takes effect in the next one
 	KindMore       Kind = "more_problems"     // there are so many that not all are told

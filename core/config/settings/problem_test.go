@@ -190,10 +190,23 @@ func TestClosed(t *testing.T) {
 	for _, p := range r.Problems {
 		if p.Severity == settings.Error {
 			told++
+			if p.Key == "security.disableYoloMode" {
+				require.Contains(t, p.Message, "It is taken as true, but nothing in fettle reads the key yet.")
+				continue
+			}
 			require.Contains(t, p.Message, "As the key protects you")
 		}
 	}
 	require.Equal(t, 6, told)
+}
+
+// A name that is empty, below which the schema finds a mistake.
+func TestEmptyName(t *testing.T) {
+	m := newMachine(t)
+	m.user(`{"mcpServers": {"": {"timeout": -1}, "good": {"command": "c"}}}`)
+	r := m.load()
+	require.Empty(t, r.Settings.MCPServers)
+	require.Equal(t, settings.KindValue, r.Problems[0].Kind)
 }
 
 // A file full of mistakes is read quickly, and not all of them are told.

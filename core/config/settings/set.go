@@ -19,9 +19,9 @@ import (
 // Set gives a key a value in a settings file, or with nil takes it out. What
 // else stands there stays byte for byte, comments too. A key that the file has
 // by another name is changed where it stands. key may also be such a name, or a
-// group that takes a single value, as sandbox. value is what JSON can hold; a
-// text that the key can read as the number or truth that it takes is written as
-// that. The file is made (mode 0600) if need be, and replaced in one step.
+// group that takes a single value, as sandbox: then the keys are meant that such
+// a value stands for. value is what JSON can hold; a text that the key can read
+// as the number or truth that it takes is written as that. The file is made (mode 0600) if need be, and replaced in one step.
 //
 // Calls of all processes wait for each other until ctx ends. The error has code
 // cancelled, invalid_config for an unknown key, a value that it does not take
@@ -80,7 +80,10 @@ func changesOf(key string, value any) ([]change, error) {
 	}
 	parts := map[string]any{"": plain}
 	if n.key == nil {
-		if parts = long(n.path, plain); parts == nil {
+		if parts = long(n.path, plain); plain == nil {
+			parts = shortFormOf(n.path)
+		}
+		if parts == nil {
 			return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("%s is a group of settings and takes no value itself.", key),
 				"Name one of its keys, as "+firstBelow(n)+".")
 		}

@@ -43,6 +43,9 @@ func TestSet(t *testing.T) {
 		"taken out":            {"{\n  \"model\": \"a\",\n  // kept\n  \"useWriteTodos\": true // gone\n}\n", "useWriteTodos", nil, "{\n  \"model\": \"a\"\n  // kept\n   // gone\n}\n"},
 		"taken out, the first": {"{\n  \"useWriteTodos\": true,\n  \"model\": \"a\"\n}\n", "useWriteTodos", nil, "{\n  \"model\": \"a\"\n}\n"},
 		"taken out of a form":  {`{"sandbox": "docker"}`, "tools.sandbox.command", nil, "{\"sandbox\": {\n  \"enabled\": true\n}}"},
+		"taken out by a form":  {`{"sandbox": {"command": "docker", "image": "i", "enabled": true}}`, "sandbox", nil, `{"sandbox": { "image": "i" }}`},
+		"a form taken out":     {`{"model": "a", "useWriteTodos": true}`, "model", nil, `{ "useWriteTodos": true}`},
+		"a form, not there":    {`{"model": {"maxSessionTurns": 3}}`, "model", nil, `{"model": {"maxSessionTurns": 3}}`},
 		"not there":            {`{"a": 1}`, "useWriteTodos", nil, `{"a": 1}`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -77,6 +80,8 @@ func TestSetRefuses(t *testing.T) {
 		"half a number":         {"{}", "general.maxAttempts", 1.5, "a whole number from 1 to 10"},
 		"a wrong server":        {"{}", "mcpServers", map[string]any{"s": map[string]any{"args": "x"}}, "mcpServers.s.args"},
 		"a wrong key of one":    {"{}", "mcpServers", map[string]any{"s": map[string]any{"comand": "x"}}, "mcpServers.s.comand"},
+		"a group taken out":     {"{\"tools\": {}}", "tools", nil, "Name one of its keys, as tools.core."},
+		"a group, mistyped":     {"{}", "tools.shel", 1, "Perhaps tools.shell is meant."},
 		"a group":               {"{}", "tools", "x", "Name one of its keys, as tools.core."},
 		"a broken file":         {"{\n  \"a\": }", "useWriteTodos", true, "settings.json:2:8: It is no settings file"},
 		"a group that is none":  {"{\n\"tools\": 5}", "tools.core", []string{}, "tools in line 2 should be an object"},

@@ -8,6 +8,8 @@ package settings
 //
 //	merge=    how a layer's value joins those of lower layers; see [Merge]
 //	project=  what a folder that is not trusted may set; see [ProjectRule]
+//	always    that rule holds for trusted folders, too
+//	outside   no folder may set it while commands are confined; see [Key]
 //	env=      the environment variable, without the layout's prefix
 //	cut=      in a map, how many steps below the key lies what one mistake takes away
 //	unused    nothing in fettle reads the key yet; giving it is told
@@ -32,9 +34,9 @@ type Settings struct {
 
 	// MCP servers by name. A server of a higher layer takes the place of one of the same name as a whole.
 	// Names, environment and header names keep their case.
-	MCPServers map[string]MCPServer `json:"mcpServers" set:"merge=shallow,project=trusted,cut=1,unused"`
+	MCPServers map[string]MCPServer `json:"mcpServers" set:"merge=shallow,project=trusted,outside,cut=1,unused"`
 	// Programs that take part in a session, by event. Those of all layers run.
-	Hooks map[string][]HookGroup `json:"hooks" set:"merge=concat,project=trusted,cut=2,unused"`
+	Hooks map[string][]HookGroup `json:"hooks" set:"merge=concat,project=trusted,outside,cut=2,unused"`
 	// Files and folders of policy rules, in place of the user's policies.toml and policies folder.
 	PolicyPaths []string `json:"policyPaths" set:"merge=union,project=trusted"`
 	// Whether the tool write_todos is registered.
@@ -47,7 +49,7 @@ type General struct {
 	// plan makes no change, yolo asks nothing.
 	DefaultApprovalMode string `json:"defaultApprovalMode" jsonschema:"enum=default,enum=auto_edit,enum=autoEdit,enum=plan,enum=yolo" set:"project=stricter,env=APPROVAL_MODE"`
 	// The editor that is opened to change a proposed edit.
-	PreferredEditor string `json:"preferredEditor" set:"project=trusted,unused"`
+	PreferredEditor string `json:"preferredEditor" set:"project=trusted,outside,unused"`
 	// How often a request to a model is tried, the first time included.
 	MaxAttempts int `json:"maxAttempts" jsonschema:"minimum=1,maximum=10" set:"project=lower,unused"`
 	// Whether a request that failed on the way to the model is tried again.
@@ -129,8 +131,8 @@ type Context struct {
 	DiscoveryMaxDirs int `json:"discoveryMaxDirs" jsonschema:"minimum=0" set:"project=lower,unused"`
 	// Names that, where a folder holds one, end the search for such files upwards. None: only the folder itself.
 	MemoryBoundaryMarkers []string `json:"memoryBoundaryMarkers" set:"project=trusted,unused"`
-	// Further folders that the tools may touch.
-	IncludeDirectories []string `json:"includeDirectories" set:"merge=concat,project=trusted"`
+	// Further folders that the tools may touch. One that is not there is left out, with a warning.
+	IncludeDirectories []string `json:"includeDirectories" set:"merge=concat,project=trusted,outside"`
 	// Whether those folders' context files are loaded as well.
 	LoadMemoryFromIncludeDirectories bool          `json:"loadMemoryFromIncludeDirectories" set:"project=trusted,unused"`
 	FileFiltering                    FileFiltering `json:"fileFiltering"`

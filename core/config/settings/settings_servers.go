@@ -5,7 +5,7 @@ type MCP struct {
 	// Whether MCP servers are started at all.
 	Enabled bool `json:"enabled" set:"project=false,unused"`
 	// A command that starts one more server, named mcp.
-	ServerCommand string `json:"serverCommand" set:"project=trusted,unused"`
+	ServerCommand string `json:"serverCommand" set:"project=trusted,outside,unused"`
 	// The servers that may start. Not given: all.
 	Allowed []string `json:"allowed" set:"project=within,unused"`
 	// Servers that may not start, even if allowed.

@@ -12,13 +12,14 @@ type Tools struct {
 	ConfirmationRequired []string `json:"confirmationRequired" set:"project=add,unused"`
 	// Tools not to register, and denied. An entry beats every other list.
 	Exclude []string `json:"exclude" set:"merge=union,project=add"`
-	// A command that prints the declarations of further tools as JSON.
-	DiscoveryCommand string `json:"discoveryCommand" set:"project=trusted"`
+	// A command that prints the declarations of further tools as JSON; callCommand is needed beside it.
+	DiscoveryCommand string `json:"discoveryCommand" set:"project=trusted,outside"`
 	// The command that runs such a tool: it is given the name as its argument and the parameters as JSON on stdin.
-	CallCommand string `json:"callCommand" set:"project=trusted"`
+	CallCommand string `json:"callCommand" set:"project=trusted,outside"`
 	// Whether ripgrep may do a search.
 	UseRipgrep bool `json:"useRipgrep" set:"project=free,unused"`
-	// How many characters of a tool's output a model is given. 0 or less: all.
+	// How many characters of a tool's output a model is given. 0 or less: all. Until it is read, of a command's output
+	// the first 8,000 and the last 32,000 bytes are given, and other tools have limits of their own.
 	TruncateToolOutputThreshold int `json:"truncateToolOutputThreshold" set:"project=lower,unused"`
 	// Whether reads are not remembered: no placeholders, no prior-read checks. Hashes still hold.
 	FileReadCacheDisabled bool    `json:"fileReadCacheDisabled" set:"project=false,env=FILE_READ_CACHE_DISABLED"`
@@ -31,15 +32,15 @@ type Tools struct {
 // text is the command.
 type Sandbox struct {
 	// Whether shell commands are confined. Not given: they are if command or image is.
-	Enabled *bool `json:"enabled,omitempty" set:"project=true"`
+	Enabled *bool `json:"enabled,omitempty" set:"project=true,always"`
 	// What confines them: landlock, the Linux kernel, or the name of a program that runs containers, as docker or podman.
-	Command string `json:"command" set:"project=landlock,env=SANDBOX_COMMAND"`
+	Command string `json:"command" set:"project=landlock,always,env=SANDBOX_COMMAND"`
 	// The image that the container program runs them in.
-	Image string `json:"image" set:"project=trusted,env=SANDBOX_IMAGE"`
+	Image string `json:"image" set:"project=never,env=SANDBOX_IMAGE"`
 	// Further folders in which confined commands may write.
-	AllowedPaths []string `json:"allowedPaths" set:"project=trusted"`
-	// Whether confined commands may open network connections.
-	NetworkAccess bool `json:"networkAccess" set:"project=false"`
+	AllowedPaths []string `json:"allowedPaths" set:"project=never"`
+	// Whether confined commands may use the network: under landlock open TCP connections, and in a container reach anything at all.
+	NetworkAccess bool `json:"networkAccess" set:"project=false,always"`
 }
 
 // SandboxKind says what confines commands.
@@ -108,9 +109,10 @@ type Web struct {
 }
 
 // Search is the service behind web_search: any that answers a request over HTTP
-// with JSON. Without a URL there is none.
+// with JSON.
 type Search struct {
-	// The address of the service, {query} standing for the words that are searched for.
+	// The address of the service, {query} standing for the words that are searched for. Not given: Gemini, if there is a key in the
+	// variable GEMINI_API_KEY, at the address of GOOGLE_GEMINI_BASE_URL, else nobody.
 	URL string `json:"url" set:"project=trusted"`
 	// The method of the request.
 	Method string `json:"method" jsonschema:"enum=GET,enum=POST" set:"project=trusted"`

@@ -37,8 +37,9 @@ type background struct {
 	stopOnce sync.Once
 	ended    chan struct{} // closed when it has ended and all its output is in unread
 
-	writing chan struct{} // holds a token while stdin is written to
-	stdin   input         // nil once closed; held by the token
+	writing  chan struct{} // holds a token while stdin is written to
+	stdin    input         // nil once closed; held by the token
+	patience time.Duration // of a write
 
 	mu      sync.Mutex
 	unread  []byte
@@ -84,7 +85,7 @@ func (s *Service) launch(c Command) (*background, error) {
 	}
 	b := &background{
 		command: c, stop: make(chan struct{}), ended: make(chan struct{}),
-		writing: make(chan struct{}, 1), news: make(chan struct{}),
+		writing: make(chan struct{}, 1), patience: writeWait, news: make(chan struct{}),
 	}
 	err := b.start(s)
 	s.mu.Lock()

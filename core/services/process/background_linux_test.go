@@ -115,7 +115,7 @@ func TestCloseEndsBackground(t *testing.T) {
 // runs, and can be stopped.
 func TestKill(t *testing.T) {
 	t.Parallel()
-	s := newService(t, process.Options{})
+	s := newService(t, process.Options{Grace: 50 * time.Millisecond})
 	i := start(t, s, `(echo pid=$BASHPID; exec sleep 1000) &`)
 	pid := pidIn(t, read(t, s, i.ID).Text, "pid")
 	requireEnds(t, i.PID)

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -97,7 +98,7 @@ func (s *Service) startShell(c Command, stdin *os.File, sink func([]byte)) (*chi
 
 // startAtTerminal starts the child at a terminal of its own.
 func (c *child) startAtTerminal(command Command, sink func([]byte)) error {
-	t, err := openTerminal(or(command.Cols, 120), or(command.Rows, 40))
+	t, err := openTerminal(cmp.Or(command.Cols, 120), cmp.Or(command.Rows, 40))
 	if err != nil {
 		return fault.Wrap(fault.ShellExecuteError, "process.start", fmt.Sprintf("The command could not be given a terminal: %v.", err),
 			"Tell the user to turn terminals for commands off.", err)

@@ -15,7 +15,9 @@ import (
 // limits nothing. Programs that are run without a shell are not confined.
 //
 // Confined commands get a temporary folder of their own, below [os.TempDir],
-// which TMPDIR, TMP and TEMP name. It lasts until the Service is closed.
+// which TMPDIR, TMP and TEMP name. It lasts until the Service is closed; what a
+// process that was killed has left of it goes with the next Service that makes
+// one.
 type Confinement struct {
 	Kind ConfinementKind
 
@@ -24,9 +26,10 @@ type Confinement struct {
 	// where it led when the first was.
 	Writable []string
 	// NoTCP keeps commands from opening TCP connections and from listening for
-	// them. Under Landlock UDP, and with it DNS, and Unix sockets with a path
-	// stay open; programs of another architecture, as 32-bit ones, are ended by
-	// SIGSYS, since they cannot be watched. A container has no network at all.
+	// them. Under Landlock they get no socket that TCP could carry; UDP, and with
+	// it DNS, and Unix sockets with a path stay open, and programs of another
+	// architecture, as 32-bit ones, are ended by SIGSYS, since they cannot be
+	// watched. A container has no network at all.
 	NoTCP bool
 
 	Program string // of a container: what runs it, as podman

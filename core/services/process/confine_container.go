@@ -104,7 +104,8 @@ func (b *container) begin(cmd *exec.Cmd) error {
 		args = append(args, "--network", "none")
 	}
 	const first = `: 2>/dev/null >"$0"; exec bash -c "$1"` // the mark, then the line
-	args = append(args, c.Image, "bash", "-c", first, b.mark, cmd.Args[len(cmd.Args)-1])
+	// An image may name a program of its own, which would take bash for an argument.
+	args = append(args, "--entrypoint", "bash", c.Image, "-c", first, b.mark, cmd.Args[len(cmd.Args)-1])
 	cmd.Path, cmd.Args, cmd.Env = program, args, b.env
 	if err := cmd.Start(); err != nil {
 		_ = os.Remove(b.mark)

@@ -25,18 +25,19 @@ const standIn = `#!/bin/bash
 printf '%s\n' "$*" >> "$STATE/calls"
 case $1 in
 --version) echo "$VERSION"; exit ;;
-kill) read -r pid < "$STATE/$2" && kill -KILL -- "-$pid"; exit ;;
-rm) exit ;;
+kill) read -r pid < "$STATE/$2" && rm "$STATE/$2" && kill -KILL -- "-$pid"; exit ;;
+rm) : > "$STATE/$3.removed"; [ ! -e "$STATE/$3" ] || "$0" kill "$3"; exit ;;
 run) shift ;;
 *) echo "unknown command $1" >&2; exit 125 ;;
 esac
 [ -z "$BROKEN" ] || { echo "cannot reach the daemon" >&2; exit 125; }
-env=() name= dir=/
+env=() name= dir=/ entry=(echo the program of the image got)
 while [[ $1 == -* ]]; do
 	case $1 in
 	--rm|--init|-i|-t|--userns=*) shift ;;
 	--name) name=$2; shift 2 ;;
 	-w) dir=$2; shift 2 ;;
+	--entrypoint) entry=("$2"); shift 2 ;;
 	-e) [[ $2 == *_COMMAND_ID=* ]] || env+=("$2"); shift 2 ;;
 	--tmpfs|-v|--network|--user) shift 2 ;;
 	*) echo "unknown option $1" >&2; exit 125 ;;
@@ -46,7 +47,7 @@ done
 shift
 cd "$dir" || exit 125
 exec 3<&0
-env -i PATH="$PATH" "${env[@]}" setsid bash -c 'echo $$ > "$0"; exec "$@"' "$STATE/$name" "$@" <&3 &
+env -i PATH="$PATH" "${env[@]}" setsid bash -c 'echo $$ > "$0"; [ -e "$0.removed" ] || exec "$@"' "$STATE/$name" "${entry[@]}" "$@" <&3 &
 wait=$!
 [ -n "$DEAF" ] || trap 'read -r pid < "$STATE/$name" && kill -TERM -- "-$pid"' TERM
 [ -z "$DEAF" ] || trap '' TERM
@@ -65,7 +66,7 @@ type contained struct {
 
 func newContained(t testing.TB, o process.Options, env ...string) contained {
 	t.Helper()
-	c := contained{t: t, ws: t.TempDir(), state: t.TempDir()}
+	c := contained{t: t, ws: tempDir(t), state: t.TempDir()}
 	program := filepath.Join(t.TempDir(), "tank")
 	require.NoError(t, os.WriteFile(program, []byte(standIn), 0o700)) //nolint:gosec // it is to be run
 	o.Environ = func() []string { return append(append(os.Environ(), "STATE="+c.state), env...) }
@@ -137,7 +138,7 @@ func TestContainerRuns(t *testing.T) {
 
 // The program gets docker's command line, with what the confinement says.
 func TestContainerArguments(t *testing.T) {
-	more := t.TempDir()
+	more := tempDir(t)
 	c := newContained(t, process.Options{Confinement: process.Confinement{Writable: []string{more + "/", more}, NoTCP: true}})
 	_, err := c.run(t.Context(), "true && : done")
 	require.NoError(t, err)
@@ -160,7 +161,7 @@ func TestContainerArguments(t *testing.T) {
 	}
 	require.Contains(t, calls[0], "run --rm --init -i --name "+name+" --tmpfs /tmp -v ")
 	require.Contains(t, calls[0], " -w "+c.ws+" -e FETTLE=1 -e FETTLE_COMMAND_ID=")
-	require.Regexp(t, ` --network none image bash -c .* /\S+/\.`+name+` true && : done$`, calls[0])
+	require.Regexp(t, ` --network none --entrypoint bash image -c .* /\S+/\.`+name+` true && : done$`, calls[0])
 	require.Len(t, mounts, 3)
 	require.Contains(t, mounts, c.ws+":"+c.ws)
 	require.Contains(t, mounts, more+":"+more)
@@ -231,7 +232,7 @@ func TestContainerEnds(t *testing.T) {
 	}
 	t.Run("by a limit", func(t *testing.T) {
 		for o := short; ; o.Idle *= 2 {
-			o.Idle = max(o.Idle, 500*time.Millisecond)
+			o.Idle = max(o.Idle, 100*time.Millisecond)
 			c := newContained(t, o)
 			r, err := c.run(t.Context(), line)
 			require.NoError(t, err)

@@ -2,7 +2,9 @@ package process
 
 import (
 	"errors"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"testing"
@@ -100,7 +102,7 @@ func TestRefused(t *testing.T) {
 	apart(func() {
 		for range 100 {
 			var ruleset int
-			if ruleset, err = newRuleset([]string{"/"}, false); err != nil {
+			if ruleset, err = newRuleset([]string{"/"}, "/dev", false); err != nil {
 				return
 			}
 			err = restrict(ruleset)
@@ -112,6 +114,47 @@ func TestRefused(t *testing.T) {
 	})
 	require.Equal(t, fault.ShellExecuteError, fault.CodeOf(err))
 	require.True(t, errors.Is(err, unix.E2BIG))
+}
+
+// Devices may be links to others, and to what is none.
+func TestDevicesByLink(t *testing.T) {
+	if err := supportsLandlock(false); err != nil {
+		t.Skip(err)
+	}
+	top := t.TempDir()
+	dev, outside := filepath.Join(top, "dev"), filepath.Join(top, "outside")
+	require.NoError(t, os.MkdirAll(filepath.Join(dev, "pts"), 0o700))
+	for _, path := range []string{outside, dev + "/urandom", dev + "/disk", dev + "/pts/ptmx", dev + "/pts/0"} {
+		require.NoError(t, os.WriteFile(path, nil, 0o600))
+	}
+	for name, target := range map[string]string{
+		"ptmx": "pts/ptmx", "random": dev + "/urandom", "null": "../outside", "zero": "nowhere", "full": "full", "tty": ".",
+	} {
+		require.NoError(t, os.Symlink(target, filepath.Join(dev, name)))
+	}
+	require.NoError(t, os.Symlink("dev", filepath.Join(top, "link")))
+	for _, by := range []string{dev, filepath.Join(top, "link")} {
+		var writable []string
+		var err error
+		apart(func() {
+			var ruleset int
+			if ruleset, err = newRuleset(nil, by, false); err != nil {
+				return
+			}
+			defer unix.Close(ruleset) //nolint:errcheck // a test
+			if err = restrict(ruleset); err != nil {
+				return
+			}
+			for _, name := range []string{"ptmx", "pts/ptmx", "random", "urandom", "null", "zero", "full", "disk", "pts/0"} {
+				if f, err := os.OpenFile(filepath.Join(by, name), os.O_WRONLY, 0); err == nil {
+					writable = append(writable, name)
+					_ = f.Close()
+				}
+			}
+		})
+		require.NoError(t, err)
+		require.Equal(t, []string{"ptmx", "pts/ptmx", "random", "urandom"}, writable)
+	}
 }
 
 // The filter lets through what it is not about, and ends processes that make
@@ -142,9 +185,17 @@ func TestTCPFilter(t *testing.T) {
 		want uint32
 	}{
 		"read":                 {data(arch, unix.SYS_READ, 0, 0, unix.IPPROTO_MPTCP), allow},
-		"a TCP socket":         {data(arch, unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_TCP), allow},
-		"a UDP socket":         {data(arch, unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_DGRAM, 0), allow},
-		"a multipath socket":   {data(arch, unix.SYS_SOCKET, unix.AF_INET6, unix.SOCK_STREAM, unix.IPPROTO_MPTCP), errno(unix.EPROTONOSUPPORT)},
+		"a TCP socket":         {data(arch, unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_STREAM, unix.IPPROTO_TCP), errno(unix.EACCES)},
+		"a TCP socket, IPv6":   {data(arch, unix.SYS_SOCKET, unix.AF_INET6, unix.SOCK_STREAM, 0), errno(unix.EACCES)},
+		"one with flags":       {data(arch, unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0), errno(unix.EACCES)},
+		"a multipath socket":   {data(arch, unix.SYS_SOCKET, unix.AF_INET6, unix.SOCK_STREAM, unix.IPPROTO_MPTCP), errno(unix.EACCES)},
+		"a socket of SMC":      {data(arch, unix.SYS_SOCKET, unix.AF_SMC, unix.SOCK_STREAM, 1), errno(unix.EACCES)},
+		"a socket of RDS":      {data(arch, unix.SYS_SOCKET, unix.AF_RDS, unix.SOCK_SEQPACKET, 0), errno(unix.EACCES)},
+		"a UDP socket":         {data(arch, unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0), allow},
+		"a UDP socket, IPv6":   {data(arch, unix.SYS_SOCKET, unix.AF_INET6, unix.SOCK_DGRAM, unix.IPPROTO_UDP), allow},
+		"a Unix socket":        {data(arch, unix.SYS_SOCKET, unix.AF_UNIX, unix.SOCK_STREAM, 0), allow},
+		"a pair":               {data(arch, unix.SYS_SOCKETPAIR, unix.AF_UNIX, unix.SOCK_STREAM, 0), allow},
+		"of the kernel":        {data(arch, unix.SYS_SOCKET, unix.AF_NETLINK, unix.SOCK_RAW, 0), allow},
 		"sendto":               {data(arch, unix.SYS_SENDTO, 0, 0, 0, unix.MSG_NOSIGNAL), allow},
 		"sendto, connecting":   {data(arch, unix.SYS_SENDTO, 0, 0, 0, unix.MSG_NOSIGNAL|unix.MSG_FASTOPEN), errno(unix.EOPNOTSUPP)},
 		"sendmsg":              {data(arch, unix.SYS_SENDMSG, 0, 0, 0, unix.MSG_FASTOPEN), allow},
@@ -157,6 +208,9 @@ func TestTCPFilter(t *testing.T) {
 	} {
 		require.Equal(t, tt.want, evaluate(t, tcpFilter(arch), tt.data), name)
 	}
+	const power = unix.AUDIT_ARCH_PPC64LE // where one call stands for all about sockets
+	require.Equal(t, errno(unix.ENOSYS), evaluate(t, tcpFilter(power), data(power, 102, 1)))
+	require.Equal(t, errno(unix.EACCES), evaluate(t, tcpFilter(power), data(power, unix.SYS_SOCKET, unix.AF_INET, unix.SOCK_STREAM)))
 }
 
 // evaluate runs a filter as the kernel does.
@@ -169,6 +223,9 @@ func evaluate(t *testing.T, filter []unix.SockFilter, data [64]byte) uint32 {
 		switch f.Code {
 		case unix.BPF_LD | unix.BPF_W | unix.BPF_ABS:
 			a = uint32(data[f.K]) | uint32(data[f.K+1])<<8 | uint32(data[f.K+2])<<16 | uint32(data[f.K+3])<<24
+			continue
+		case unix.BPF_ALU | unix.BPF_AND | unix.BPF_K:
+			a &= f.K
 			continue
 		case unix.BPF_RET | unix.BPF_K:
 			return f.K

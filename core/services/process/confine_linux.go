@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os/exec"
@@ -35,13 +36,13 @@ func (l landlocked) begin(cmd *exec.Cmd) error {
 	if err != nil {
 		return err
 	}
-	ruleset, err := newRuleset(append(folders, dir), c.NoTCP)
+	ruleset, err := newRuleset(append(folders, dir), "/dev", c.NoTCP)
 	if err != nil {
 		return err
 	}
 	defer unix.Close(ruleset) //nolint:errcheck // nothing was written
 	cmd.Env = append(cmd.Env, temporary(dir)...)
-	if cache := variable(cmd.Env, "XDG_CACHE_HOME"); !holds(c.Writable, or(cache, filepath.Join(variable(cmd.Env, "HOME"), ".cache"))) {
+	if cache := variable(cmd.Env, "XDG_CACHE_HOME"); !holds(c.Writable, cmp.Or(cache, filepath.Join(variable(cmd.Env, "HOME"), ".cache"))) {
 		cmd.Env = append(cmd.Env, "XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
 	}
 	apart(func() {
@@ -182,8 +183,8 @@ func judgeLandlock(abi int, err error, noTCP bool) error {
 var writableDevices = [...]string{"null", "zero", "full", "random", "urandom", "tty", "ptmx"}
 
 // newRuleset returns a descriptor of the rules for commands that may write in
-// some folders, which are named without links.
-func newRuleset(writable []string, noTCP bool) (ruleset int, err error) {
+// some folders, which are named without links, and to the devices in dev.
+func newRuleset(writable []string, dev string, noTCP bool) (ruleset int, err error) {
 	abi, err := landlockABI()
 	if err != nil {
 		return -1, refused("landlock", err)
@@ -205,13 +206,29 @@ func newRuleset(writable []string, noTCP bool) (ruleset int, err error) {
 			return -1, badFolder(folder, err)
 		}
 	}
-	for _, device := range writableDevices {
-		err := allow(ruleset, "/dev/"+device, 0, allowed&ofFiles)
-		if err != nil && !errors.Is(err, unix.ENOENT) { // then nobody can write to it
-			return -1, refused("/dev/"+device, err)
+	for _, device := range existing(dev) {
+		if err := allow(ruleset, device, 0, allowed&ofFiles); err != nil {
+			return -1, refused(device, err)
 		}
 	}
 	return ruleset, nil
+}
+
+// existing returns where the writable devices in dev lie, without links: in
+// containers ptmx is one to pts/ptmx. What is not there nobody can write to, and
+// what lies outside of dev is no device of the system.
+func existing(dev string) (devices []string) {
+	dev, err := filepath.EvalSymlinks(dev)
+	if err != nil {
+		return nil
+	}
+	for _, name := range writableDevices {
+		device, err := filepath.EvalSymlinks(filepath.Join(dev, name))
+		if err == nil && device != dev && holds([]string{dev}, device) {
+			devices = append(devices, device)
+		}
+	}
+	return devices
 }
 
 // allow adds the rule that access is allowed to what path, which has no links,

@@ -47,6 +47,14 @@ func runIn(t testing.TB, s *process.Service, ws, out, line string) process.Resul
 	return r
 }
 
+// tempDir returns a folder for the test, named without links.
+func tempDir(t testing.TB) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	return dir
+}
+
 // names lists what is in a folder.
 func names(t testing.TB, dir string) string {
 	t.Helper()
@@ -357,7 +365,7 @@ func TestConfinedFolders(t *testing.T) {
 func TestConfinedFolderReplaced(t *testing.T) {
 	for _, kind := range []process.ConfinementKind{process.Landlock, process.Container} {
 		t.Run(string(kind), func(t *testing.T) {
-			ws, out := t.TempDir(), t.TempDir()
+			ws, out := tempDir(t), tempDir(t)
 			sub := filepath.Join(ws, "sub")
 			require.NoError(t, os.Mkdir(sub, 0o700))
 			var s *process.Service
@@ -382,7 +390,7 @@ func TestConfinedFolderReplaced(t *testing.T) {
 
 // The temporary folder is the Service's own, and is made when it is needed.
 func TestConfinedTemporaryFolder(t *testing.T) {
-	home := t.TempDir()
+	home := tempDir(t)
 	t.Setenv("TMPDIR", home)
 	s, ws, out := confinedService(t, process.Options{})
 	require.NoError(t, process.New(process.Options{Confinement: landlocked(t, ws)}).Close())
@@ -427,13 +435,15 @@ func TestConfinedTemporaryFolderLocked(t *testing.T) {
 	require.NoError(t, s.Close())
 	require.Empty(t, names(t, filepath.Join(top, "tmp")))
 
+	top, err := filepath.EvalSymlinks(top)
+	require.NoError(t, err)
 	stuck := filepath.Join(top, "stuck", "here")
 	require.NoError(t, os.Mkdir(stuck, 0o700))
 	t.Setenv("TMPDIR", stuck)
 	s = process.New(process.Options{Confinement: landlocked(t)})
 	require.Zero(t, runIn(t, s, "/", "", "true").Code)
 	require.NoError(t, os.Chmod(stuck, 0o500))
-	err := s.Close()
+	err = s.Close()
 	require.Equal(t, fault.FileWriteFailure, fault.CodeOf(err))
 	require.ErrorContains(t, err, stuck)
 	require.Equal(t, err, s.Close())

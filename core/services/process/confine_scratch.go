@@ -16,9 +16,10 @@ import (
 // folder, and where writable folders led when the first of them was started.
 // The zero value has neither yet.
 type scratch struct {
-	mu  sync.Mutex
-	dir string
-	led map[string]string
+	mu   sync.Mutex
+	dir  string
+	held *os.File // keeps other sessions from taking dir for one that was left
+	led  map[string]string
 }
 
 // writable returns where folders lead, for a command that is to write in them.
@@ -58,16 +59,23 @@ func (t *scratch) folder() (string, error) {
 			return t.dir, nil
 		}
 	}
-	dir, err := os.MkdirTemp("", "fettle-") // mode 0700
-	if err == nil {
-		dir, err = filepath.Abs(dir)
-	}
+	t.release()
+	dir, held, err := newScratch()
 	if err != nil {
 		return "", fault.Wrap(fault.ShellExecuteError, confining, fmt.Sprintf("The command's temporary folder could not be made: %v.", err),
 			"Make the folder for temporary files one that can be written to.", err)
 	}
-	t.dir = dir
+	t.dir, t.held = dir, held
+	sweep(filepath.Dir(dir))
 	return dir, nil
+}
+
+// release lets go of the folder.
+func (t *scratch) release() {
+	if t.held != nil {
+		_ = t.held.Close()
+		t.held = nil
+	}
 }
 
 // remove removes the folder with all that is in it. No command may still run.
@@ -77,17 +85,23 @@ func (t *scratch) remove() error {
 	if t.dir == "" {
 		return nil
 	}
-	err := os.RemoveAll(t.dir)
-	if err != nil {
-		open(t.dir)
-		err = os.RemoveAll(t.dir)
-	}
-	if err != nil {
+	defer t.release()
+	if err := removeAll(t.dir); err != nil {
 		return fault.Wrap(fault.FileWriteFailure, "process.close",
 			fmt.Sprintf("The temporary folder %s of the session's commands could not be removed: %v.", t.dir, err), "Remove it by hand.", err)
 	}
 	t.dir = ""
 	return nil
+}
+
+// removeAll removes a folder with all that is in it, also what commands have
+// locked.
+func removeAll(dir string) error {
+	if os.RemoveAll(dir) == nil {
+		return nil
+	}
+	open(dir)
+	return os.RemoveAll(dir)
 }
 
 // open makes the folders below dir ones that can be emptied, as far as it can.

@@ -15,12 +15,14 @@ var architectures = map[string]uint32{
 	"loong64": unix.AUDIT_ARCH_LOONGARCH64, "ppc64le": unix.AUDIT_ARCH_PPC64LE,
 }
 
-// tcpFilter is the program that refuses the ways to a TCP connection that
-// landlock does not watch: multipath TCP, which falls back to the plain one,
-// and connecting with the first data. For both programs go on without. It also
-// refuses what leads past the filter: system calls that are made by the kernel
-// for a process, and those of another architecture, for which the process is
-// ended.
+// tcpFilter is the program that refuses every socket that TCP can carry,
+// multipath TCP and the families that the kernel itself carries by TCP (SMC,
+// RDS) included: landlock alone lets one listen that was not bound. Of sockets
+// that somebody else has made, and landlock watches, it refuses to connect with
+// the first data, which landlock may not see. It also refuses what leads past
+// the filter: system calls that are made by the kernel for a process, one that
+// stands for all about sockets, and those of another architecture, for which
+// the process is ended.
 func tcpFilter(arch uint32) []unix.SockFilter {
 	const (
 		number, architecture, arguments = 0, 4, 16 // offsets in what the kernel shows of a system call
@@ -29,9 +31,12 @@ func tcpFilter(arch uint32) []unix.SockFilter {
 		equal = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
 		least = unix.BPF_JMP | unix.BPF_JGE | unix.BPF_K
 		has   = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
+		mask  = unix.BPF_ALU | unix.BPF_AND | unix.BPF_K
 		end   = unix.BPF_RET | unix.BPF_K
 
-		x32 = 0x40000000 // in the numbers of another architecture that has the name of this one
+		x32        = 0x40000000 // in the numbers of another architecture that has the name of this one
+		socketcall = 102        // of ppc64le; its arguments are in memory, where no filter looks
+		kinds      = 0xf        // of a socket's type; the rest are flags
 	)
 	fails := func(errno syscall.Errno) unix.SockFilter {
 		return unix.SockFilter{Code: end, K: unix.SECCOMP_RET_ERRNO | uint32(errno)}
@@ -47,22 +52,34 @@ func tcpFilter(arch uint32) []unix.SockFilter {
 		{Code: equal, K: unix.SYS_IO_URING_SETUP, Jf: 1},
 		fails(unix.ENOSYS),
 	}
+	if arch == unix.AUDIT_ARCH_PPC64LE {
+		filter = append(filter, unix.SockFilter{Code: equal, K: socketcall, Jf: 1}, fails(unix.ENOSYS))
+	}
+	filter = append(filter,
+		unix.SockFilter{Code: equal, K: unix.SYS_SOCKET, Jf: 10},
+		unix.SockFilter{Code: load, K: arguments}, // the family
+		unix.SockFilter{Code: equal, K: unix.AF_SMC, Jt: 7},
+		unix.SockFilter{Code: equal, K: unix.AF_RDS, Jt: 6},
+		unix.SockFilter{Code: equal, K: unix.AF_INET, Jt: 1},
+		unix.SockFilter{Code: equal, K: unix.AF_INET6, Jf: 3},
+		unix.SockFilter{Code: load, K: arguments + 8}, // the type
+		unix.SockFilter{Code: mask, K: kinds},
+		unix.SockFilter{Code: equal, K: unix.SOCK_STREAM, Jt: 1},
+		allow,
+		fails(unix.EACCES),
+	)
 	for _, call := range []struct {
-		number, argument uint32
-		test             uint16
-		value            uint32
-		errno            syscall.Errno
+		number, argument uint32 // the argument that has the flags
 	}{
-		{unix.SYS_SOCKET, 2, equal, unix.IPPROTO_MPTCP, unix.EPROTONOSUPPORT},
-		{unix.SYS_SENDTO, 3, has, unix.MSG_FASTOPEN, unix.EOPNOTSUPP},
-		{unix.SYS_SENDMSG, 2, has, unix.MSG_FASTOPEN, unix.EOPNOTSUPP},
-		{unix.SYS_SENDMMSG, 3, has, unix.MSG_FASTOPEN, unix.EOPNOTSUPP},
+		{unix.SYS_SENDTO, 3},
+		{unix.SYS_SENDMSG, 2},
+		{unix.SYS_SENDMMSG, 3},
 	} {
 		filter = append(filter,
 			unix.SockFilter{Code: equal, K: call.number, Jf: 4},
 			unix.SockFilter{Code: load, K: arguments + 8*call.argument},
-			unix.SockFilter{Code: call.test, K: call.value, Jf: 1},
-			fails(call.errno),
+			unix.SockFilter{Code: has, K: unix.MSG_FASTOPEN, Jf: 1},
+			fails(unix.EOPNOTSUPP),
 			allow,
 		)
 	}

@@ -2,6 +2,7 @@ package process
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,7 +93,7 @@ func (s *Service) Read(ctx context.Context, id string, o ReadOptions) (Unread, e
 	if err := ctx.Err(); err != nil {
 		return Unread{}, fault.Wrap(fault.Cancelled, op, "Reading the output of "+id+" was cancelled.", "", err)
 	}
-	return b.give(or(o.MaxRead, 32_000)), nil
+	return b.give(cmp.Or(o.MaxRead, 32_000)), nil
 }
 
 // give takes at most limit bytes out of unread, whole lines where there is
@@ -119,12 +120,21 @@ func (b *background) give(limit int) Unread {
 	return u
 }
 
+// writeWait is how long a write waits for a process that does not read.
+const writeWait = 10 * time.Second
+
 // Write writes data to the stdin of a background process, and closes it after
 // that if end. It waits until the process, or a pipe of a few pages, has taken
-// all of it or ctx ends.
+// all of it, for 10 seconds at most, and before that as long for a write of
+// others; Windows has no such limit for a pipe. What was not taken then is
+// dropped, and the error tells how much was.
 //
-// Errors: execution_failed for an unknown id, and where the process has ended
-// or has closed its stdin; cancelled.
+// A terminal is closed by typing the end of input whenever the process seems to
+// wait for a line, and up to three times if it reads keys, to which that may
+// mean anything. Write waits for up to a second to see whether it ends of that.
+//
+// Errors: execution_failed for an unknown id, where the process has ended or has
+// closed its stdin, and where it does not take the data in time; cancelled.
 func (s *Service) Write(ctx context.Context, id, data string, end bool) error {
 	const op = "process.write"
 	b, err := s.lookup(op, id)
@@ -134,11 +144,15 @@ func (s *Service) Write(ctx context.Context, id, data string, end bool) error {
 	cancelled := func() error {
 		return fault.Wrap(fault.Cancelled, op, "Writing to "+id+" was cancelled, perhaps after a part.", "", ctx.Err())
 	}
+	turn := time.NewTimer(b.patience)
+	defer turn.Stop()
 	select {
 	case b.writing <- struct{}{}:
 		defer func() { <-b.writing }()
 	case <-b.ended:
 		return noInput(id, "it has ended", nil)
+	case <-turn.C:
+		return noInput(id, "it has not yet taken what another call writes", nil)
 	case <-ctx.Done():
 		return cancelled()
 	}
@@ -148,22 +162,29 @@ func (s *Service) Write(ctx context.Context, id, data string, end bool) error {
 	if b.stdin == nil {
 		return noInput(id, "its input is closed", nil)
 	}
-	if err := b.write(ctx, data); err != nil {
-		if ctx.Err() != nil {
-			return cancelled()
-		}
+	switch taken, err := b.write(ctx, data); {
+	case err == nil:
+	case ctx.Err() != nil:
+		return cancelled()
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return b.notTaken(taken, len(data), end)
+	default:
 		return noInput(id, "it no longer reads its input", err)
 	}
 	if end {
 		_ = b.closeStdin() // what was written is with the process
+		if b.command.PTY {
+			b.seeEnd(ctx)
+		}
 	}
 	return nil
 }
 
-// write writes to stdin until ctx or the process ends. It expects the token.
-func (b *background) write(ctx context.Context, data string) error {
+// write writes to stdin, for as long as there is patience, until ctx or the
+// process ends, and returns how many bytes were taken. It expects the token.
+func (b *background) write(ctx context.Context, data string) (int, error) {
 	stdin := b.stdin
-	_ = stdin.SetWriteDeadline(time.Time{})
+	_ = stdin.SetWriteDeadline(time.Now().Add(b.patience))
 	give := make(chan struct{})
 	watching := make(chan struct{})
 	go func() {
@@ -176,13 +197,45 @@ func (b *background) write(ctx context.Context, data string) error {
 		}
 		_ = stdin.SetWriteDeadline(time.Unix(1, 0))
 	}()
-	_, err := io.WriteString(stdin, data)
+	taken, err := io.WriteString(stdin, data)
 	close(give)
 	<-watching
-	if errors.Is(err, os.ErrDeadlineExceeded) && ctx.Err() == nil {
-		return os.ErrClosed
+	if errors.Is(err, os.ErrDeadlineExceeded) && b.hasEnded() {
+		err = os.ErrClosed
 	}
-	return err
+	return taken, err
+}
+
+// seeEnd waits a moment for the end of a process whose terminal was closed.
+func (b *background) seeEnd(ctx context.Context) {
+	const moment = time.Second
+	limit := time.NewTimer(moment)
+	defer limit.Stop()
+	select {
+	case <-b.ended:
+	case <-limit.C:
+	case <-ctx.Done():
+	}
+}
+
+func (b *background) hasEnded() bool {
+	select {
+	case <-b.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// notTaken says that a process has taken a part of what was written.
+func (b *background) notTaken(taken, all int, end bool) error {
+	message := fmt.Sprintf("%s took %d of %d bytes within %v: it does not read its input, or reads slowly. The rest was dropped, so it will not get it later.",
+		b.id, taken, all, b.patience)
+	if end {
+		message += " Its input was not closed."
+	}
+	return fault.New(fault.ExecutionFailed, "process.write", message,
+		"Read its output to see what it does; then write the rest once it reads, or stop it.")
 }
 
 func noInput(id, why string, cause error) error {

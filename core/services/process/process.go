@@ -3,6 +3,7 @@
 package process
 
 import (
+	"cmp"
 	"crypto/rand"
 	"encoding/hex"
 	"os"
@@ -57,36 +58,27 @@ type Options struct {
 	// UnreadBytes is how much output is kept of a background process until it
 	// is read, in bytes; of more the oldest is dropped. Zero: 256 KiB.
 	UnreadBytes int
-	// MaxBackground is how many background processes may run at once. Zero: 32.
+	// MaxBackground is how many background processes may run at once. Zero: 64.
 	MaxBackground int
 }
 
 func (o Options) withDefaults() Options {
-	o.Marker = or(o.Marker, "FETTLE")
+	o.Marker = cmp.Or(o.Marker, "FETTLE")
 	if o.Environ == nil {
 		o.Environ = os.Environ
 	}
-	o.HeadBytes = or(o.HeadBytes, 8_000)
-	o.TailBytes = or(o.TailBytes, 32_000)
-	o.SaveBytes = or(o.SaveBytes, 2<<30)
-	o.SaveAge = or(o.SaveAge, 7*24*time.Hour)
-	o.SaveTotal = or(o.SaveTotal, 4<<30)
-	o.Total = or(o.Total, time.Hour)
-	o.Idle = or(o.Idle, 5*time.Minute)
-	o.Grace = or(o.Grace, time.Second)
-	o.Quiet = or(o.Quiet, 100*time.Millisecond)
-	o.UnreadBytes = or(o.UnreadBytes, 256<<10)
-	o.MaxBackground = or(o.MaxBackground, 32)
+	o.HeadBytes = cmp.Or(o.HeadBytes, 8_000)
+	o.TailBytes = cmp.Or(o.TailBytes, 32_000)
+	o.SaveBytes = cmp.Or(o.SaveBytes, 2<<30)
+	o.SaveAge = cmp.Or(o.SaveAge, 7*24*time.Hour)
+	o.SaveTotal = cmp.Or(o.SaveTotal, 4<<30)
+	o.Total = cmp.Or(o.Total, time.Hour)
+	o.Idle = cmp.Or(o.Idle, 5*time.Minute)
+	o.Grace = cmp.Or(o.Grace, time.Second)
+	o.Quiet = cmp.Or(o.Quiet, 100*time.Millisecond)
+	o.UnreadBytes = cmp.Or(o.UnreadBytes, 256<<10)
+	o.MaxBackground = cmp.Or(o.MaxBackground, 64)
 	return o
-}
-
-// or returns v, or what stands for its zero.
-func or[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
 }
 
 // Service runs commands for one session (TO-09, TO-17). It is safe for

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -58,7 +59,7 @@ func (s *Service) Program(ctx context.Context, p Program) (Output, error) {
 	defer done()
 	over := make(chan struct{})
 	exceed := sync.OnceFunc(func() { close(over) })
-	limit := or(p.MaxBytes, 10<<20)
+	limit := cmp.Or(p.MaxBytes, 10<<20)
 	stdout, stderr := &capped{max: limit, exceed: exceed}, &capped{max: limit, exceed: exceed}
 	child, stdin, err := s.startProgram(p, stdout, stderr)
 	if err != nil {
@@ -70,7 +71,7 @@ func (s *Service) Program(ctx context.Context, p Program) (Output, error) {
 		_, _ = stdin.Write(p.Stdin) // it need not read
 		_ = stdin.Close()
 	})
-	o := Output{Ending: child.supervise(ctx, limits{total: or(p.Total, s.o.Total), idle: -1, grace: s.o.Grace, over: over}, s.closing)}
+	o := Output{Ending: child.supervise(ctx, limits{total: cmp.Or(p.Total, s.o.Total), idle: -1, grace: s.o.Grace, over: over}, s.closing)}
 	var left group
 	o.Exit, left = child.finish()
 	o.Duration = time.Since(child.began)

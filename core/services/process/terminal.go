@@ -24,6 +24,6 @@ func (t *typing) Close() error {
 	if t.part {
 		t.terminal.typeEnd()
 	}
-	t.terminal.endInput(t.silent)
+	t.terminal.closeInput(t.silent)
 	return nil
 }

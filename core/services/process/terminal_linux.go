@@ -6,8 +6,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// offerEnd types the end of input if the terminal gives out whole lines and has
-// none. It takes it back if nobody reads it, and reports whether somebody did.
+// offerEnd types the end of input if the terminal has nothing to read and gives
+// out whole lines, or keys that may be typed. It takes it back if nobody reads
+// it, and reports whether somebody did.
 func (t *terminal) offerEnd(bool) bool {
 	fd, err := unix.Open(t.name, unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -15,7 +16,11 @@ func (t *terminal) offerEnd(bool) bool {
 	}
 	defer unix.Close(fd) //nolint:errcheck // nothing was written here
 	state, err := unix.IoctlGetTermios(fd, unix.TCGETS)
-	if err != nil || state.Lflag&unix.ICANON == 0 || hasInput(fd) {
+	if err != nil {
+		return false
+	}
+	key := state.Lflag&unix.ICANON == 0
+	if key && t.keys == 0 || hasInput(fd) {
 		return false
 	}
 	t.typeEnd()
@@ -29,6 +34,9 @@ func (t *terminal) offerEnd(bool) bool {
 	if hasInput(fd) {
 		_ = unix.IoctlSetInt(fd, unix.TCFLSH, unix.TCIFLUSH)
 		return false
+	}
+	if key {
+		t.keys--
 	}
 	return true
 }

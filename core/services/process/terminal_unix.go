@@ -21,6 +21,7 @@ type terminal struct {
 	tty    *os.File // the child's side, until the child has it
 	name   string   // of tty
 
+	keys    int // how often the end of input may yet be typed for a program that reads keys
 	feeding sync.WaitGroup
 	end     chan struct{} // closed to end the feeding
 	mu      sync.Mutex
@@ -95,6 +96,15 @@ func (t *terminal) endInput(silent func() time.Duration) {
 			}
 		}
 	})
+}
+
+// closeInput is endInput for whoever has asked for the end: then a program that
+// reads keys finds one too, as those that edit lines themselves end for it. That
+// is typed a few times only, as each may end one of several that are nested, and
+// is any key to others. It is called once, in the place of endInput.
+func (t *terminal) closeInput(silent func() time.Duration) {
+	t.keys = 3
+	t.endInput(silent)
 }
 
 // typeEnd types the end of input, if the terminal takes it soon. After a part of

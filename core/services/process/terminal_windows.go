@@ -18,6 +18,8 @@ func openTerminal(int, int) (*terminal, error) {
 
 func (t *terminal) endInput(func() time.Duration) {}
 
+func (t *terminal) closeInput(func() time.Duration) {}
+
 func (t *terminal) typeEnd() {}
 
 func (t *terminal) stopFeeding() {}

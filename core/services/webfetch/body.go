@@ -86,7 +86,7 @@ func (s *Service) decompress(data []byte, headers []string) ([]byte, error) {
 			return nil, err
 		}
 		if err != nil {
-			return nil, failed("The "+encodings[i]+" compression of the answer is broken: "+err.Error()+".", "Try again later, or use another source.", err)
+			return nil, failed("The "+encodings[i]+" compression of the answer is broken: "+why(err)+".", "Try again later, or use another source.", err)
 		}
 	}
 	return data, nil
@@ -105,12 +105,4 @@ func decompressor(data []byte, encoding string) (io.Reader, error) {
 	}
 	return nil, failed(fmt.Sprintf("The server compressed its answer as %q, which was not asked for and cannot be undone.", clip(encoding, 40)),
 		"Use another source, or load it with a shell command.", nil)
-}
-
-// clip shortens text from outside for a message.
-func clip(text string, most int) string {
-	if r := []rune(text); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return text
 }

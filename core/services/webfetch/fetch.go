@@ -133,23 +133,28 @@ func isRedirect(status int) bool {
 	return false
 }
 
+// maxTarget is how long a URL may be, in bytes, that a redirect leads to. It is
+// the server's to choose, and is shown outside of the page's text.
+const maxTarget = 2000
+
 // next returns where a redirect leads. From https it leads nowhere but to
 // https: what was fetched in secrecy must not come from where anybody on the
 // way can write it.
 func next(from *url.URL, location string) (*url.URL, error) {
-	to, err := from.Parse(location)
+	to, err := parse(from.Parse, location)
 	if err == nil {
 		to, err = ParseURL(to.String())
 	}
 	if err != nil {
-		why := err.Error()
-		if f := fault.As(err); f != nil {
-			why = f.Message
-		}
-		return nil, failed("The server redirects to where nothing can be fetched. "+why, "Use another URL.", err)
+		return nil, failed("The server redirects to where nothing can be fetched. "+fault.As(err).Message, "Use another URL.", err)
+	}
+	target := to.String()
+	if len(target) > maxTarget {
+		return nil, failed(fmt.Sprintf("The server redirects to a URL of %d bytes, and none of more than %d is followed. It begins with %s", len(target), maxTarget, clip(target, 100)),
+			"Use another URL.", nil)
 	}
 	if from.Scheme == "https" && to.Scheme == "http" {
-		return nil, failed("The server redirects from https to "+show(to.String())+", which is not secure and was not followed.",
+		return nil, failed("The server redirects from https to "+show(target)+", which is not secure and was not followed.",
 			"Fetch that URL itself if it will do.", nil)
 	}
 	return to, nil
@@ -221,7 +226,8 @@ func (s *Service) retryAfter(res *http.Response) time.Duration {
 }
 
 // mediaType returns the media type of a Content-Type header without its
-// parameters, or "" where there is none that can be read.
+// parameters, or "" where there is none that can be read: two tokens, which hold
+// neither blanks nor brackets.
 func mediaType(header string) string {
 	const most = 100
 	media, _, err := mime.ParseMediaType(header)

@@ -135,7 +135,7 @@ func (g *guard) control(_ context.Context, _, address string, _ syscall.RawConn)
 func private(host, what string, inside bool) *fault.Error {
 	remedy := "Use a public address."
 	if inside {
-		remedy = "Use a public address; or ask the user to allow this one with the setting web.allowPrivateAddresses."
+		remedy = "Use a public address; or ask the user to allow this host alone with the setting web.allowedHosts, or all such addresses with web.allowPrivateAddresses."
 	}
 	return failed(fmt.Sprintf("The host is at %s, %s, and is not asked.", show(host), what), remedy, nil).Because(fault.PrivateAddress)
 }

@@ -121,7 +121,7 @@ func TestHeaderBombs(t *testing.T) {
 	}), "failed")
 	refused(t, get(t, webfetch.Options{}, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "/"+strings.Repeat("x", 200_000), http.StatusFound)
-	}), "leads on")
+	}), "redirects to a URL of")
 }
 
 func TestRedirects(t *testing.T) {

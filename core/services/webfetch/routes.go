@@ -72,7 +72,7 @@ func (r *routes) send(q *http.Request) (*http.Response, error) {
 	proxy, err := r.proxy(q)
 	switch {
 	case err != nil:
-		return nil, failed("The proxy for "+show(q.URL.String())+" cannot be told: "+err.Error()+".", "Correct the proxy's setting.", err)
+		return nil, failed("The proxy for "+show(q.URL.String())+" cannot be told: "+why(err)+".", "Correct the proxy's setting.", err)
 	case proxy == nil:
 		return r.direct.RoundTrip(q)
 	}
@@ -128,9 +128,9 @@ func explain(target string, err error) *fault.Error {
 	case errors.As(err, &unknown) && unknown.IsNotFound:
 		return failed("The host of "+target+" is not known.", "Check the URL, or search for the right one.", err)
 	case errors.As(err, &untrusted):
-		return failed("The certificate of "+target+" is not trusted: "+untrusted.Err.Error()+".", "Use another source; a certificate cannot be overruled here.", err)
+		return failed("The certificate of "+target+" is not trusted: "+why(untrusted.Err)+".", "Use another source; a certificate cannot be overruled here.", err)
 	case errors.As(err, &refused) && refused.Op == "dial":
-		return failed("No connection could be made to the host of "+target+": "+refused.Err.Error()+".", "Check host and port, or try again later.", err)
+		return failed("No connection could be made to the host of "+target+": "+why(refused.Err)+".", "Check host and port, or try again later.", err)
 	}
-	return failed("The request for "+target+" failed: "+err.Error()+".", "Try again later, or use another source.", err)
+	return failed("The request for "+target+" failed: "+why(err)+".", "Try again later, or use another source.", err)
 }

@@ -4,6 +4,7 @@
 package webfetch
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -72,38 +73,33 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
-	o.Timeout = or(o.Timeout, 10*time.Second)
-	o.CallTimeout = or(o.CallTimeout, 30*time.Second)
-	o.MaxBytes = or(o.MaxBytes, 10<<20)
-	o.MaxChars = or(o.MaxChars, 250_000)
-	o.MaxErrorChars = or(o.MaxErrorChars, 10_000)
-	o.MaxRedirects = or(o.MaxRedirects, 10)
-	o.Retries = or(o.Retries, 2)
-	o.Backoff = or(o.Backoff, 500*time.Millisecond)
-	o.PerMinute = or(o.PerMinute, 60)
-	o.Parallel = or(o.Parallel, 8)
-	o.UserAgent = or(o.UserAgent, "fettle")
-	if o.Resolver == nil {
-		o.Resolver = net.DefaultResolver
-	}
+	o.Timeout = cmp.Or(o.Timeout, 10*time.Second)
+	o.CallTimeout = cmp.Or(o.CallTimeout, 30*time.Second)
+	o.MaxBytes = cmp.Or(o.MaxBytes, 10<<20)
+	o.MaxChars = cmp.Or(o.MaxChars, 250_000)
+	o.MaxErrorChars = cmp.Or(o.MaxErrorChars, 10_000)
+	o.MaxRedirects = cmp.Or(o.MaxRedirects, 10)
+	o.Retries = cmp.Or(o.Retries, 2)
+	o.Backoff = cmp.Or(o.Backoff, 500*time.Millisecond)
+	o.PerMinute = cmp.Or(o.PerMinute, 60)
+	o.Parallel = cmp.Or(o.Parallel, 8)
+	o.UserAgent = cmp.Or(o.UserAgent, "fettle")
+	o.Resolver = cmp.Or(o.Resolver, net.DefaultResolver)
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	return o
 }
 
-// or returns v, or what stands for its zero.
-func or[T comparable](v, otherwise T) T {
-	var zero T
-	if v == zero {
-		return otherwise
-	}
-	return v
-}
-
 // Page is what came of one URL. Err is nil exactly if the server's answer was
 // a success whose text is shown; with an error Status, ContentType and Text may
 // still tell of the answer.
+//
+// FinalURL, ContentType and what Err quotes are the server's to choose, and are
+// shown without the mark of untrusted text. So a URL that a redirect leads to
+// has at most 2,000 bytes, with all percent-encoded that a URL may not hold; a
+// media type at most 100 characters, all of which a token may hold; and what is
+// quoted is one line of printable characters, at most 300 of them.
 type Page struct {
 	URL         string // as asked for
 	FinalURL    string // what answered in the end; "" if nothing has
@@ -262,20 +258,4 @@ func (s *Service) ended(cause error, target string) *fault.Error {
 	default:
 		return fault.Wrap(fault.Cancelled, op, "The call was cancelled before "+show(target)+" was fetched.", "", cause)
 	}
-}
-
-const op = "webfetch.fetch"
-
-// failed returns an error about one page.
-func failed(message, remedy string, cause error) *fault.Error {
-	return fault.Wrap(fault.WebFetchProcessing, op, message, remedy, cause)
-}
-
-// show returns a URL for a message, shortened.
-func show(rawURL string) string {
-	const most = 300
-	if r := []rune(rawURL); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return rawURL
 }

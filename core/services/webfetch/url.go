@@ -2,6 +2,7 @@ package webfetch
 
 import (
 	"errors"
+	"fmt"
 	"net/netip"
 	"net/url"
 	"strconv"
@@ -14,16 +15,12 @@ import (
 
 // ParseURL reads an absolute http or https URL with a host and without
 // credentials. Its host is returned in lower-case ASCII, without a dot at its
-// end, and its fragment, which no server sees, is left out. The error is of
-// code invalid_tool_params.
+// end, what a URL may not hold is percent-encoded, and its fragment, which no
+// server sees, is left out. The error is of code invalid_tool_params.
 func ParseURL(rawURL string) (*url.URL, error) {
-	u, err := url.Parse(strings.TrimSpace(rawURL))
+	u, err := parse(url.Parse, strings.TrimSpace(rawURL))
 	if err != nil {
-		var at *url.Error
-		if errors.As(err, &at) {
-			err = at.Err // which does not repeat the URL
-		}
-		return nil, badURL(rawURL, "cannot be parsed: "+err.Error())
+		return nil, err
 	}
 	u.Scheme = strings.ToLower(u.Scheme)
 	switch {
@@ -40,8 +37,37 @@ func ParseURL(rawURL string) (*url.URL, error) {
 	if err := normalizeHost(u); err != nil {
 		return nil, badURL(rawURL, err.Error())
 	}
+	u.RawQuery = escapeQuery(u.RawQuery)
 	u.Fragment, u.RawFragment = "", ""
 	return u, nil
+}
+
+// parse reads a URL with a function of net/url. The error is of code
+// invalid_tool_params.
+func parse(read func(string) (*url.URL, error), rawURL string) (*url.URL, error) {
+	u, err := read(rawURL)
+	if err != nil {
+		var inner *url.Error
+		if errors.As(err, &inner) {
+			err = inner.Err // which does not repeat the URL
+		}
+		return nil, badURL(rawURL, "cannot be parsed: "+err.Error())
+	}
+	return u, nil
+}
+
+// escapeQuery percent-encodes what a query may not hold. A path is encoded by
+// [url.URL.String], a query is not.
+func escapeQuery(query string) string {
+	var b strings.Builder
+	for i := range len(query) {
+		if c := query[i]; c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>\\^`{|}", c) >= 0 {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }
 
 func normalizeHost(u *url.URL) error {
@@ -100,7 +126,7 @@ func portOf(u *url.URL) string {
 }
 
 func badURL(rawURL, what string) *fault.Error {
-	return fault.New(fault.InvalidToolParams, "webfetch.url", "The URL "+show(strconv.Quote(rawURL))+" "+what+".",
+	return fault.New(fault.InvalidToolParams, "webfetch.url", "The URL "+show(strconv.Quote(rawURL))+" "+clip(what, 100)+".",
 		"Give a whole URL, as https://example.com/page.")
 }
 

@@ -2,14 +2,17 @@ package websearch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/fault"
 )
@@ -36,15 +39,9 @@ type client struct {
 }
 
 func newClient(o Transport, secret string) *client {
-	if o.Timeout == 0 {
-		o.Timeout = 30 * time.Second
-	}
-	if o.MaxBytes == 0 {
-		o.MaxBytes = 4 << 20
-	}
-	if o.UserAgent == "" {
-		o.UserAgent = "fettle"
-	}
+	o.Timeout = cmp.Or(o.Timeout, 30*time.Second)
+	o.MaxBytes = cmp.Or(o.MaxBytes, 4<<20)
+	o.UserAgent = cmp.Or(o.UserAgent, "fettle")
 	return &client{o: o, secret: secret, transport: &http.Transport{
 		Proxy: o.Proxy, ForceAttemptHTTP2: true, IdleConnTimeout: 30 * time.Second, MaxResponseHeaderBytes: 256 << 10,
 	}}
@@ -53,12 +50,34 @@ func newClient(o Transport, secret string) *client {
 const op = "websearch.search"
 
 // failed returns the error of a search. The cause is told in words alone, as it
-// may hold a secret.
+// may hold a secret. What the message quotes of a service went through quote.
 func (c *client) failed(message, remedy string) *fault.Error {
-	if c.secret != "" { // a service may repeat it
-		message = strings.NewReplacer(c.secret, "[secret]", url.QueryEscape(c.secret), "[secret]").Replace(message)
+	return fault.New(fault.WebSearchFailed, op, c.hide(message), remedy)
+}
+
+// hide takes the secret out of a text: a service may repeat it.
+func (c *client) hide(text string) string {
+	if c.secret == "" {
+		return text
 	}
-	return fault.New(fault.WebSearchFailed, op, message, remedy)
+	return strings.NewReplacer(c.secret, "[secret]", url.QueryEscape(c.secret), "[secret]").Replace(text)
+}
+
+// quote makes text that a service has a part in fit for a message: one line of
+// printable characters, and not many. A secret is out of it before it is
+// shortened, lest a part of it remain.
+func (c *client) quote(text string) string {
+	const most = 300
+	text = strings.Map(func(r rune) rune {
+		if strconv.IsPrint(r) {
+			return r
+		}
+		return utf8.RuneError
+	}, strings.Join(strings.Fields(c.hide(text)), " "))
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
 }
 
 // Remedies that fit more than one failure.
@@ -74,7 +93,7 @@ func (c *client) do(ctx context.Context, method, address string, header http.Hea
 	defer cancel()
 	q, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(body))
 	if err != nil {
-		return nil, c.failed("The request to the search service cannot be made: "+err.Error()+".", settings)
+		return nil, c.failed("The request to the search service cannot be made: "+c.quote(err.Error())+".", settings)
 	}
 	q.Header = header.Clone()
 	if q.Header.Get("User-Agent") == "" {
@@ -110,7 +129,7 @@ func (c *client) ended(ctx context.Context, err error) *fault.Error {
 	case ctx.Err() != nil:
 		return fault.New(fault.Cancelled, op, "The search was cancelled.", "")
 	}
-	return c.failed("The search service cannot be reached: "+err.Error()+".", tryLater)
+	return c.failed("The search service cannot be reached: "+c.quote(err.Error())+".", tryLater)
 }
 
 // refused says that the service answered with an error, in its words if it has
@@ -120,7 +139,7 @@ func (c *client) refused(status int, words string) *fault.Error {
 	if text := http.StatusText(status); text != "" {
 		message += " " + text
 	}
-	if words = oneLine(words); words != "" {
+	if words = c.quote(words); words != "" {
 		message += ": " + strings.TrimSuffix(words, ".")
 	}
 	remedy := settings
@@ -128,16 +147,6 @@ func (c *client) refused(status int, words string) *fault.Error {
 		remedy = tryLater
 	}
 	return c.failed(message+".", remedy)
-}
-
-// oneLine shortens text from outside for a message.
-func oneLine(text string) string {
-	const most = 300
-	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "\ufffd")
-	if r := []rune(text); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return text
 }
 
 // Close closes the connections that are idle. A search that runs goes on, and

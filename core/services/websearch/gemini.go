@@ -111,11 +111,11 @@ func (g *Gemini) Search(ctx context.Context, query string) (Answer, error) {
 	}
 	var read geminiAnswer
 	if err := json.Unmarshal(data, &read); err != nil {
-		return Answer{}, g.failed("The answer of the search service cannot be read: "+err.Error()+".", settings)
+		return Answer{}, g.failed("The answer of the search service cannot be read: "+g.quote(err.Error())+".", settings)
 	}
 	if len(read.Candidates) == 0 {
 		why := "without a reason"
-		if r := oneLine(read.PromptFeedback.BlockReason); r != "" {
+		if r := g.quote(read.PromptFeedback.BlockReason); r != "" {
 			why = "with reason " + r
 		}
 		return Answer{}, g.failed("The search service refused the query, "+why+".", "Write the query otherwise.")

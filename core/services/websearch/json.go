@@ -145,7 +145,7 @@ func (j *JSON) Search(ctx context.Context, query string) (Answer, error) {
 	}
 	var read any
 	if err := json.Unmarshal(data, &read); err != nil {
-		return Answer{}, j.failed("The answer of the search service is not JSON: "+err.Error()+".", settings)
+		return Answer{}, j.failed("The answer of the search service is not JSON: "+j.quote(err.Error())+".", settings)
 	}
 	var a Answer
 	if j.o.AnswerPath != "" {

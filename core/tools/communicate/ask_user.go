@@ -21,13 +21,13 @@ type AskUserParams struct {
 type Report struct {
 	Answers map[string]string `json:"answers"`          // by the question's index: "0", "1", …; without those that were left out
 	Headers map[string]string `json:"headers"`          // of all questions, likewise
-	Notice  string            `json:"notice,omitempty"` // why answers are missing
+	Notice  string            `json:"notice,omitempty"` // why answers are missing, and which are no yes or no
 }
 
 const askUserDescription = "Asks the user 1 to 4 questions and waits for the answers. " +
 	"Use it for what only the user can decide or knows, when going on without it would likely be wrong; not for what a look at the files tells, and not for leave to use a tool, which is asked for by itself. " +
 	"The result has answers by the index of the question, \"0\" for the first, and the headers by the same index; a question that the user left out has no answer. " +
-	"The answer to a choice is the label of the option, or what the user wrote instead; several labels are joined by commas. " +
+	"The answer to a choice is the label of the option, or what the user wrote instead; several labels are joined by commas; a yesno is answered yes or no, or in the user's own words, which the notice tells. " +
 	"The user may dismiss the questions: then go on as well as you can, and do not ask the same again. " +
 	"Where nobody can be asked the call fails at once with nobody_to_ask."
 
@@ -120,13 +120,19 @@ func (a *askUser) Execute(ctx context.Context, _ tools.Output) (tools.Result, er
 // left out.
 func (a *askUser) report(answers Answers) (tools.Result, error) {
 	r := Report{Answers: map[string]string{}, Headers: map[string]string{}}
-	var shown []string
+	var shown, unclear []string
 	for i, q := range a.p.Questions {
 		index := strconv.Itoa(i)
 		r.Headers[index] = q.Header
 		text := strings.ToValidUTF8(answers.ByIndex[index], "\ufffd")
 		if answers.Dismissed || blank(text) {
 			continue
+		}
+		if q.Type == YesNo {
+			var said bool
+			if text, said = yesOrNo(text); !said {
+				unclear = append(unclear, index)
+			}
 		}
 		r.Answers[index] = text
 		shown = append(shown, oneLine(q.Header)+": "+text)
@@ -139,11 +145,26 @@ func (a *askUser) report(answers Answers) (tools.Result, error) {
 	case left > 0:
 		r.Notice = fmt.Sprintf("The user left %d of the %d questions unanswered.", left, len(a.p.Questions))
 	}
+	if len(unclear) > 0 {
+		r.Notice = strings.TrimSpace(r.Notice + " Neither yes nor no but the user's own words: the answer to " + strings.Join(unclear, ", ") + ".")
+	}
 	if r.Notice != "" {
 		shown = append(shown, r.Notice)
 	}
 	content, err := tools.JSON(r)
 	return tools.Result{LLMContent: content, ReturnDisplay: tools.TextDisplay(strings.Join(shown, "\n"))}, err
+}
+
+// yesOrNo returns a short answer to a yesno as "yes" or "no", and any other as
+// it is. It reports which of these it has done.
+func yesOrNo(text string) (answer string, said bool) {
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "y", "yes":
+		return "yes", true
+	case "n", "no":
+		return "no", true
+	}
+	return text, false
 }
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }

@@ -197,6 +197,20 @@ func TestDismissed(t *testing.T) {
 	}
 }
 
+// The answer to a yesno is yes or no; other words are told for what they are.
+func TestYesOrNo(t *testing.T) {
+	sure := args{"question": "Go on?", "header": "Go", "type": "yesno"}
+	for said, want := range map[string]string{"yes": "yes", " Y\n": "yes", "NO": "no", "n": "no"} {
+		report := configtest.Decode[communicate.Report](t, ask(t, says(communicate.Answers{ByIndex: map[string]string{"0": said, "1": "n"}}), sure, text("Why?", "Why")))
+		require.Equal(t, map[string]string{"0": want, "1": "n"}, report.Answers, "a text is as it was typed")
+		require.Empty(t, report.Notice)
+	}
+	report := configtest.Decode[communicate.Report](t, ask(t,
+		says(communicate.Answers{ByIndex: map[string]string{"0": "banana", "1": "yes!", "2": "yes"}}), sure, sure, sure, sure))
+	require.Equal(t, map[string]string{"0": "banana", "1": "yes!", "2": "yes"}, report.Answers)
+	require.Equal(t, "The user left 1 of the 4 questions unanswered. Neither yes nor no but the user's own words: the answer to 0, 1.", report.Notice)
+}
+
 // Bytes that are no text do not reach the model.
 func TestAnswerThatIsNoText(t *testing.T) {
 	r := ask(t, says(communicate.Answers{ByIndex: map[string]string{"0": "a\xffb"}}), text("Why?", "Why"))

@@ -53,8 +53,10 @@ type Option struct {
 // Answers are what a person said.
 type Answers struct {
 	// ByIndex holds the answers by the index of their question: "0", "1", …;
-	// what the person left out is missing or empty. A choice outside of the
-	// options is an answer in the person's own words.
+	// what the person left out is missing or empty. The answer to a choice is
+	// the label of an option, or several of them joined by ", ", and to yesno it
+	// is yes or no, or y or n, in any case of letters; to both, anything else is
+	// an answer in the person's own words.
 	ByIndex   map[string]string
 	Dismissed bool // the person did not want to answer
 }

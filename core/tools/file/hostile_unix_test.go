@@ -226,7 +226,7 @@ func trySituations(t *testing.T, all []situation) {
 				begin := time.Now()
 				r := s.Call(c.tool, a)
 				require.Equal(t, c.want, outcome(t, c.tool, r), "%s", r.Result.LLMContent.String())
-				require.Less(t, time.Since(begin), 5*time.Second)
+				require.Less(t, time.Since(begin), time.Minute)
 				mutates := c.tool != file.ReadFile && c.tool != file.ReadManyFiles && c.tool != file.ListDirectory
 				if c.want == ok && mutates {
 					succeed(t, r)

@@ -70,7 +70,7 @@ func (m *saveMemory) Locations() []tools.Location {
 // Confirmation shows what the file would become. It names no base: the person
 // approves the fact, which is added to whatever the file holds when it is
 // written (TO-13). The diff is not for the model, as the file lies outside of
-// what it may read.
+// what it may read; it is told of its own fact.
 func (m *saveMemory) Confirmation(ctx context.Context) (*tools.Confirmation, error) {
 	c, err := m.services.Facts.Preview(ctx, m.fact)
 	if err != nil {
@@ -80,6 +80,10 @@ func (m *saveMemory) Confirmation(ctx context.Context) (*tools.Confirmation, err
 		return nil, err
 	}
 	diff := fileDiff(c)
+	told := "The call would add this fact to " + c.Path + ": " + m.fact
+	if c.Known() {
+		told = c.Path + " has this fact already, so the call would write nothing: " + m.fact
+	}
 	return &tools.Confirmation{
 		Type: tools.ConfirmEdit, Title: "Confirm Memory: " + diff.FileName,
 		EditDetails: &tools.EditDetails{
@@ -87,6 +91,7 @@ func (m *saveMemory) Confirmation(ctx context.Context) (*tools.Confirmation, err
 			OriginalContent: diff.OriginalContent, NewContent: diff.NewContent, DiffStat: diff.DiffStat,
 		},
 		ForPeople: true,
+		ForModel:  told,
 		Paths:     []string{c.Path},
 	}, nil
 }

@@ -150,8 +150,8 @@ func TestFileChangesWhileThePersonThinks(t *testing.T) {
 }
 
 // What steers every later session is not written without a person where edits
-// are, nor at all in plan mode, whose preview shows the model nothing of a file
-// outside of the workspace.
+// are, nor at all in plan mode, whose preview shows the model its own fact and
+// nothing else of a file outside of the workspace.
 func TestModes(t *testing.T) {
 	for mode, asks := range map[policy.ApprovalMode]int{policy.ModeDefault: 1, policy.ModeAutoEdit: 1, policy.ModeYolo: 0} {
 		s := newSession(t, in(mode))
@@ -163,9 +163,12 @@ func TestModes(t *testing.T) {
 	s.write("the person's own words\n")
 	r := s.Call(save.SaveMemory, args{"fact": "fact"})
 	require.Equal(t, scheduler.StatusSuccess, r.Status)
-	require.Contains(t, r.Result.LLMContent.String(), "nothing was changed")
-	require.NotContains(t, r.Result.LLMContent.String(), "own words")
+	require.Equal(t, "Plan mode: nothing was changed. The call would add this fact to "+s.path+": fact", r.Result.LLMContent.String())
+	require.Contains(t, r.Result.ReturnDisplay.Diff.FileDiff, "+- fact\n")
 	require.Equal(t, "the person's own words\n", s.content())
+	s.write(heading + "\n- fact\n")
+	r = s.Call(save.SaveMemory, args{"fact": "fact"})
+	require.Equal(t, "Plan mode: nothing was changed. "+s.path+" has this fact already, so the call would write nothing: fact", r.Result.LLMContent.String())
 	require.Empty(t, s.Asked())
 }
 

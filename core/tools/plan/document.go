@@ -5,8 +5,10 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -70,6 +72,10 @@ func (s Services) read(ctx context.Context, p workspace.Path) (*document, error)
 		return nil, err
 	}
 	f, err := s.Files.OpenRead(real)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fault.Wrap(fault.FileNotFound, "plan.read", "There is no plan "+printable(p.String())+".",
+			"Write the plan into that file; plan mode lets you write Markdown files right in "+printable(s.Dir)+". Then call "+ExitPlanMode+" again.", err)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -100,6 +106,8 @@ func newDocument(path string, data []byte) (*document, error) {
 			"Write a plan that a person can read.")
 	case !utf8.Valid(data):
 		return nil, fault.New(fault.ReadContentFailure, "plan.read", "The plan "+path+" is not text in UTF-8.", "Write it anew as UTF-8.")
+	case bytes.IndexByte(data, 0) >= 0:
+		return nil, fault.New(fault.ReadContentFailure, "plan.read", "The plan "+path+" is not text: it holds NUL characters.", "Write it anew as text.")
 	case len(bytes.TrimSpace(data)) == 0:
 		return nil, fault.New(fault.ExecutionFailed, "plan.read", "The plan "+path+" is blank.", "Write the plan into it first.")
 	}

@@ -19,7 +19,8 @@ type ExitPlanModeParams struct {
 const exitPlanModeDescription = "Shows the user the plan that you have written and asks for leave to carry it out. " +
 	"If the user agrees, plan mode ends and the approval mode from before it is in force again; if not, plan mode stays, and you are told what the user said: change the plan and call again. " +
 	"Call it only in plan mode, when the plan is complete, and not to ask questions about it. " +
-	"The plan is a text file in UTF-8, not blank, at most 1 MiB, in the folder of plans; the user is shown its first 32 KiB."
+	"The plan is a text file in UTF-8, not blank, at most 1 MiB, in the folder of plans; the user is shown its first 32 KiB. " +
+	"The result of " + EnterPlanMode + " names that folder. Where the session began in plan mode, call this with the name that the plan shall have: while there is no such file, the refusal names the path to write it to."
 
 func newExitPlanMode() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, ExitPlanModeParams]{
@@ -83,6 +84,7 @@ func (e *exitPlanMode) Confirmation(ctx context.Context) (*tools.Confirmation, e
 	return &tools.Confirmation{
 		Type: tools.ConfirmInfo, Title: "Confirm Plan: " + printable(e.path.Rel()),
 		InfoDetails: &tools.InfoDetails{Prompt: "Leave plan mode and carry out this plan?\n" + printable(e.path.String()) + "\n\n" + text},
+		IfDeclined:  "Plan mode stays. Change the plan accordingly and call " + ExitPlanMode + " again.",
 		Bases:       []tools.FileVersion{{Path: e.path.String(), SHA256: plan.sha256}},
 	}, nil
 }

@@ -60,19 +60,41 @@ func TestWithoutConsent(t *testing.T) {
 	require.Equal(t, policy.ModeDefault, s.ApprovalMode())
 	require.NoDirExists(t, s.Path(".fettle"))
 
-	s = newSession(t, in(policy.ModePlan))
-	s.Write(".fettle/plans/a.md", "# Plan\n")
-	b := s.MessageBus()
-	bus.Subscribe(t.Context(), b, func(_ context.Context, q bus.ToolConfirmationRequest) {
-		_ = b.Publish(bus.ToolConfirmationResponse{CorrelationID: q.CorrelationID, Outcome: bus.Cancel, Payload: bus.Payload{Feedback: "Begin with the tests."}})
-	})
-	held := make(chan struct{})
-	defer close(held)
-	s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { <-held; return bus.Cancel }
-	r = s.Call(plan.ExitPlanMode, args{"plan_filename": "a.md"})
-	require.Equal(t, fault.DeniedByUser, r.Result.Error.Code)
-	require.Contains(t, r.Result.Error.Message, "Begin with the tests.")
-	require.Equal(t, policy.ModePlan, s.ApprovalMode())
+	for name, answer := range map[string]bus.ToolConfirmationResponse{
+		"a no":                            {Outcome: bus.Cancel},
+		"a yes to a plan not approved of": {Outcome: bus.ProceedOnce, Confirmed: true, Payload: bus.Payload{Approved: new(bool)}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSession(t, in(policy.ModePlan))
+			s.Write(".fettle/plans/a.md", "# Plan\n")
+			b := s.MessageBus()
+			bus.Subscribe(t.Context(), b, func(_ context.Context, q bus.ToolConfirmationRequest) {
+				answer.CorrelationID, answer.Payload.Feedback = q.CorrelationID, "Begin with the tests."
+				_ = b.Publish(answer)
+			})
+			held := make(chan struct{})
+			defer close(held)
+			s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { <-held; return bus.Cancel }
+			r := s.Call(plan.ExitPlanMode, args{"plan_filename": "a.md"})
+			require.Equal(t, fault.DeniedByUser, r.Result.Error.Code)
+			require.Contains(t, r.Result.Error.Message, "Begin with the tests.")
+			require.Equal(t, "Plan mode stays. Change the plan accordingly and call exit_plan_mode again.", r.Result.Error.Remedy)
+			require.Equal(t, policy.ModePlan, s.ApprovalMode())
+		})
+	}
+}
+
+// A session that begins in plan mode learns where plans go from the refusal of
+// one that is not there yet, as the description says.
+func TestPlaceOfPlans(t *testing.T) {
+	s := newSession(t, in(policy.ModePlan))
+	require.Contains(t, s.tool(plan.ExitPlanMode).Spec().Description, "the refusal names the path to write it to")
+	r := s.Call(plan.ExitPlanMode, args{"plan_filename": "way.md"})
+	require.Equal(t, fault.FileNotFound, r.Result.Error.Code)
+	require.Contains(t, r.Result.Error.Message, s.Path(".fettle/plans/way.md"))
+	require.Contains(t, r.Result.Error.Remedy, "right in "+s.Path(".fettle/plans")+".")
+	succeed(t, s.Call("write_file", args{"file_path": s.Path(".fettle/plans/way.md"), "content": "# The way\n"}))
+	succeed(t, s.Call(plan.ExitPlanMode, args{"plan_filename": "way.md"}))
 }
 
 // A rule may allow it; yolo is never what comes after a plan, nor is a mode
@@ -128,6 +150,8 @@ func TestExitRefuses(t *testing.T) {
 	s.Write(".fettle/plans/blank.md", "\n \t\n")
 	s.Write(".fettle/plans/empty.md", "")
 	s.Write(".fettle/plans/latin1.md", "Gr\xfc\xdfe\n")
+	s.Write(".fettle/plans/binary.md", "\xff\xfe\x00")
+	s.Write(".fettle/plans/nul.md", "\u00ff\u00fe\x00")
 	s.Write(".fettle/plans/huge.md", strings.Repeat("x", 1<<20+1))
 	s.Write("secret.md", "secret\n")
 	outside := filepath.Join(t.TempDir(), "outside.md")
@@ -144,6 +168,8 @@ func TestExitRefuses(t *testing.T) {
 		"blank.md":                   fault.ExecutionFailed,
 		"empty.md":                   fault.ExecutionFailed,
 		"latin1.md":                  fault.ReadContentFailure,
+		"binary.md":                  fault.ReadContentFailure,
+		"nul.md":                     fault.ReadContentFailure,
 		"huge.md":                    fault.FileTooLarge,
 		"dangling.md":                fault.FileNotFound,
 		"loop.md":                    fault.FileNotFound,

@@ -29,7 +29,7 @@ const (
 
 const globDescription = "Finds files by name and returns their absolute paths: first those changed within the last 24 hours, the newest first, then the others by path. " +
 	"Hidden files are found too; folders are not. Files that ignore rules cover are left out, with the lines that cover them under ignored_by, unless the pattern or dir_path names them or their folder. " +
-	"It shows no content, so read a file with read_file before you change it. To find text in files use search_file_content."
+	"It shows no content, so read a file with read_file before you change it. It looks at names alone: text in files is found by the tool that searches their content."
 
 func newGlob() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, GlobParams]{

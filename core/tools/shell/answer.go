@@ -35,9 +35,16 @@ func (a *answer) confined(by *process.Confinement, e process.Exit) {
 	if by == nil || by.Kind == process.Unconfined || e.Code == 0 && e.Signal == "" {
 		return
 	}
-	text := "Commands are confined by " + string(by.Kind) + ": they can write only in the workspace and below $TMPDIR"
-	if by.NoTCP {
+	where := "the workspace"
+	for _, folder := range by.Writable {
+		where += ", " + printable(folder)
+	}
+	text := "Commands are confined by " + string(by.Kind) + ": they can write only in " + where + " and below $TMPDIR"
+	switch {
+	case by.NoTCP && by.Kind == process.Container:
 		text += ", and reach no network"
+	case by.NoTCP:
+		text += ", and open no TCP connection"
 	}
 	a.line("Note", text+".")
 }

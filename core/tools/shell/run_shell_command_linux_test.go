@@ -67,6 +67,21 @@ func TestFolder(t *testing.T) {
 	}
 }
 
+// Each call is a shell of its own, and the model is told.
+func TestNothingLasts(t *testing.T) {
+	s := newSession(t, process.Options{})
+	require.NoError(t, os.Mkdir(s.Path("src"), 0o755))
+	s.sh("cd src && export LASTS=yes")
+	require.Equal(t, "Output: "+s.Dir+" no", s.sh(`echo "$PWD ${LASTS:-no}"`))
+	registry, err := s.ToolRegistry()
+	require.NoError(t, err)
+	tool, err := registry.Lookup(shell.RunShellCommand)
+	require.NoError(t, err)
+	description := tool.Spec().Description
+	require.Contains(t, description, "Each call is a new shell")
+	require.Contains(t, description, "too long in all (1 hour)")
+}
+
 // What the command did is told, and what it printed comes last, so that it
 // cannot pass for that.
 func TestAnswer(t *testing.T) {
@@ -100,7 +115,7 @@ func TestCutOutput(t *testing.T) {
 	dir := t.TempDir()
 	s := newSession(t, process.Options{SaveDir: dir, HeadBytes: 10, TailBytes: 10})
 	got := s.sh("seq 1000")
-	require.Regexp(t, `^Saved Output: `+dir+`/output-\d+\.txt \(3893 bytes\)\nOutput: 1\n2\n3\n4\n5\n... \[\d+ bytes omitted\] ...\n999\n1000$`, got)
+	require.Regexp(t, `^Saved Output: `+dir+`/output-\d+\.txt \(3893 bytes\)\nNote: .*\nOutput: 1\n2\n3\n4\n5\n... \[\d+ bytes omitted\] ...\n999\n1000$`, got)
 	s = newSession(t, process.Options{SaveDir: dir, HeadBytes: 10, TailBytes: 10, SaveBytes: 100})
 	require.Contains(t, s.sh("seq 1000"), "(the first 100 of 3893 bytes)")
 	file := s.Write("file", "")

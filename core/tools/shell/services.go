@@ -28,7 +28,8 @@ type Services struct {
 	Terminal bool
 
 	// Confinement is what holds for the Runner's commands, so that the model is
-	// told of it where a command fails. nil: nothing.
+	// told of it where a command fails; its Writable are the folders beside those
+	// of the workspace. nil: nothing.
 	Confinement *process.Confinement
 
 	// Settle is how long a new background process is watched before its call

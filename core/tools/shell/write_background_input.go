@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
+	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -13,11 +15,11 @@ import (
 type WriteBackgroundParams struct {
 	ID         string `json:"id" jsonschema_description:"The id of the background process, as p1."`
 	Input      string `json:"input" jsonschema_description:"The text to write, as it is: end a line with a line break."`
-	CloseInput bool   `json:"close_input,omitempty" jsonschema_description:"Close the input after that, so that the process reads its end."`
+	CloseInput bool   `json:"close_input,omitempty" jsonschema_description:"Close the input after that, so that the process reads its end. At a terminal that is ^D, which a program that reads keys may take for one."`
 }
 
 const writeBackgroundDescription = "Writes text to the standard input of a background process. " +
-	"What it answers is read with " + ReadBackground + ". A process at a terminal takes it as typed: \\u0003 interrupts, and the text shows up in its output."
+	"What it answers is read with " + ReadBackground + ". A process that does not take the text within 10 seconds loses the rest, and the error tells how much it has. A process at a terminal takes it as typed: \\u0003 interrupts, and the text shows up in its output."
 
 func newWriteBackground() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, WriteBackgroundParams]{
@@ -63,8 +65,24 @@ func (c *writeBackground) Execute(ctx context.Context, _ tools.Output) (tools.Re
 		return tools.Fail(failed(ctx, "shell.write", err)), nil
 	}
 	done := fmt.Sprintf("Wrote %d bytes to %s", len(c.p.Input), id)
-	if c.p.CloseInput {
-		done += " and closed its input"
+	if !c.p.CloseInput {
+		return tools.Result{LLMContent: tools.Text(done + "."), ReturnDisplay: tools.TextDisplay(done)}, nil
 	}
-	return tools.Result{LLMContent: tools.Text(done + "."), ReturnDisplay: tools.TextDisplay(done)}, nil
+	done, more := c.closed(done, id)
+	return tools.Result{LLMContent: tools.Text(done + "." + more), ReturnDisplay: tools.TextDisplay(done)}, nil
+}
+
+// closed tells of the closing of the input: what was done, and what follows for
+// the model. At a terminal it is for the program to end of it.
+func (c *writeBackground) closed(wrote, id string) (done, more string) {
+	if !c.services.Terminal {
+		return wrote + " and closed its input", ""
+	}
+	done = wrote + " and offered the end of input (^D) at its terminal"
+	i := slices.IndexFunc(c.services.Reader.List(), func(i process.Info) bool { return i.ID == id && !i.Running })
+	if i >= 0 {
+		return done + "; it has ended", ""
+	}
+	return done + "; it still runs", " It may be busy, or read keys, to which ^D is one like any other. Nothing more can be written to it: see with " +
+		ReadBackground + " whether it ends, or end it with " + StopBackground + "."
 }

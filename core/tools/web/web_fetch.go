@@ -119,7 +119,7 @@ func answer(pages []webfetch.Page) (tools.Result, error) {
 			all[i].FinalURL = p.FinalURL
 		}
 		if p.Err == nil || p.Text != "" {
-			all[i].Content = untrusted(p.Text)
+			all[i].Content = tools.Untrusted(p.Text)
 			chars += utf8.RuneCountInString(p.Text)
 		}
 		if p.Err != nil {

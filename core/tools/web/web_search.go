@@ -4,13 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/services/websearch"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -70,10 +67,7 @@ func (c *webSearch) Execute(ctx context.Context, _ tools.Output) (tools.Result, 
 	case err != nil:
 		return tools.Fail(failed(err, fault.WebSearchFailed, "web.search")), nil
 	}
-	text := cited(found)
-	if sources := list(found.Sources); sources != "" {
-		text = strings.TrimSpace(text + "\n\nSources:\n" + sources)
-	}
+	text, notice := shown(found)
 	if text == "" {
 		nothing := "Nothing was found for " + strconv.Quote(c.query) + "."
 		return tools.Result{LLMContent: tools.Text(nothing), ReturnDisplay: tools.TextDisplay(nothing)}, nil
@@ -82,60 +76,5 @@ func (c *webSearch) Execute(ctx context.Context, _ tools.Output) (tools.Result, 
 	if len(found.Sources) == 1 {
 		display = "Found 1 source"
 	}
-	return tools.Result{LLMContent: tools.Text(untrusted(text)), ReturnDisplay: tools.TextDisplay(display)}, nil
-}
-
-// cited returns the text of an answer with the numbers of its sources in it.
-// They go in from the end, so that the places before them stay right.
-func cited(a websearch.Answer) string {
-	text := a.Text
-	citations := slices.Clone(a.Citations)
-	slices.SortStableFunc(citations, func(x, y websearch.Citation) int { return y.End - x.End })
-	for i := 0; i < len(citations); {
-		end := citations[i].End
-		var sources []int
-		for ; i < len(citations) && citations[i].End == end; i++ {
-			sources = append(sources, citations[i].Sources...)
-		}
-		if end < 0 || end > len(text) {
-			continue
-		}
-		for end < len(text) && !utf8.RuneStart(text[end]) {
-			end++
-		}
-		slices.Sort(sources)
-		var marks strings.Builder
-		for _, n := range slices.Compact(sources) {
-			if n >= 0 && n < len(a.Sources) {
-				fmt.Fprintf(&marks, "[%d]", n+1)
-			}
-		}
-		text = text[:end] + marks.String() + text[end:]
-	}
-	return strings.TrimSpace(strings.ToValidUTF8(text, "\ufffd"))
-}
-
-// list numbers sources, one a line, with what the service shows of each.
-func list(sources []websearch.Source) string {
-	var b strings.Builder
-	for i, s := range sources {
-		title := oneLine(s.Title)
-		if title == "" {
-			title = "Untitled"
-		}
-		fmt.Fprintf(&b, "[%d] %s", i+1, title)
-		if s.URL != "" {
-			fmt.Fprintf(&b, " (%s)", oneLine(s.URL))
-		}
-		b.WriteByte('\n')
-		if snippet := oneLine(s.Snippet); snippet != "" {
-			b.WriteString("    " + snippet + "\n")
-		}
-	}
-	return b.String()
-}
-
-// oneLine returns text without line breaks.
-func oneLine(text string) string {
-	return strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "\ufffd")
+	return tools.Result{LLMContent: tools.Text(notice + tools.Untrusted(text)), ReturnDisplay: tools.TextDisplay(display)}, nil
 }

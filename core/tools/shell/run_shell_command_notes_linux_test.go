@@ -1,0 +1,91 @@
+package shell_test
+
+import (
+	"context"
+	"encoding/json"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/process"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+	"github.com/fettle-dev/fettle/core/tools/shell"
+)
+
+// gave is a runner of which every command gives the same.
+type gave struct{ result process.Result }
+
+func (g gave) Run(context.Context, process.Command) (process.Result, error) { return g.result, nil }
+
+func (g gave) Start(context.Context, process.Command) (process.Info, error) {
+	return process.Info{}, nil
+}
+
+// executed returns what the model is told, and the failure, of a command that
+// gave result.
+func executed(t *testing.T, s shell.Services, dir string, result process.Result) (string, *fault.Error) {
+	t.Helper()
+	w, err := workspace.Open(dir)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, w.Close()) })
+	s.Paths, s.Folders, s.Runner = w, w, gave{result}
+	factories, err := shell.Factories()
+	require.NoError(t, err)
+	require.Equal(t, shell.RunShellCommand, factories[0].Spec().Name)
+	inv, err := factories[0].Bind(s).Build(json.RawMessage(`{"command":"true"}`))
+	require.NoError(t, err)
+	r, err := inv.Execute(t.Context(), nil)
+	require.NoError(t, err)
+	return r.LLMContent.String(), r.Error
+}
+
+// TO-09: the answer says how a saved output is read, if it can be.
+func TestSavedOutputIsRead(t *testing.T) {
+	t.Parallel()
+	dir, elsewhere := t.TempDir(), t.TempDir()
+	in := func(kind process.ConfinementKind, writable ...string) *process.Confinement {
+		return &process.Confinement{Kind: kind, Writable: writable}
+	}
+	const byCommand, byUser = "read a part with run_shell_command", "only the user can read it"
+	for name, tt := range map[string]struct {
+		confinement *process.Confinement
+		folder      string
+		want        string
+	}{
+		"not confined":     {nil, elsewhere, byCommand},
+		"landlock":         {in(process.Landlock, dir), elsewhere, byCommand},
+		"container":        {in(process.Container, dir), elsewhere, byUser},
+		"in the workspace": {in(process.Container), dir, ""},
+		"shared":           {in(process.Container, dir, elsewhere), filepath.Join(elsewhere, "output"), byCommand},
+		"nothing saved":    {in(process.Container, dir), "", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := process.Result{Text: "x", ANSI: "x", Bytes: 100_000, SavedBytes: 100_000}
+			if tt.folder != "" {
+				r.SavedPath = filepath.Join(tt.folder, "output-1.txt")
+			}
+			told, _ := executed(t, shell.Services{Confinement: tt.confinement}, dir, r)
+			for _, note := range []string{byCommand, byUser} {
+				require.Equal(t, tt.want == note, strings.Contains(told, note), told)
+			}
+		})
+	}
+}
+
+// A command that was ended at a terminal may have read keys.
+func TestIdleAtATerminal(t *testing.T) {
+	t.Parallel()
+	const why = "tools.shell.enableInteractiveShell"
+	r := process.Result{Exit: process.Exit{Code: -1, Signal: "SIGTERM"}, Ending: process.IdleLimit, Duration: time.Minute}
+	for _, terminal := range []bool{false, true} {
+		told, failed := executed(t, shell.Services{Terminal: terminal}, t.TempDir(), r)
+		require.Equal(t, fault.IdleLimit, failed.Reason)
+		require.Equal(t, terminal, strings.Contains(told, why), told)
+		require.Equal(t, terminal, strings.Contains(failed.Remedy, shell.WriteBackground), failed.Remedy)
+	}
+}
