@@ -260,11 +260,19 @@ func (p *program) validateConfig(ctx context.Context, g *globalFlags, asJSON boo
 	if err != nil {
 		return err
 	}
-	wrong := slices.ContainsFunc(r.Problems, func(m settings.Problem) bool { return m.Severity == settings.Error })
+	checked, err := config.CheckSettings(ctx, config.Parameters{
+		TargetDir: o.ProjectDir, HomeDir: o.HomeDir, Layout: o.Layout, Settings: &o,
+		PolicyPaths: absolute(g.policyPaths), // which go in the place of the setting
+	}, r)
+	if err != nil {
+		return configFailure(err)
+	}
+	problems := slices.Concat([]settings.Problem{}, r.Problems, checked)
+	wrong := slices.ContainsFunc(problems, func(m settings.Problem) bool { return m.Severity == settings.Error })
 	if asJSON {
-		err = printJSON(p.out, slices.Concat([]settings.Problem{}, r.Problems))
+		err = printJSON(p.out, problems)
 	} else {
-		err = p.printMistakes(r.Problems, o)
+		err = p.printMistakes(problems, o)
 	}
 	if err == nil && wrong {
 		return &exitError{code: exitConfig}

@@ -119,12 +119,7 @@ func New(p Parameters) (*Config, error) {
 	p.Rules, p.Before, p.After = slices.Clone(p.Rules), slices.Clone(p.Before), slices.Clone(p.After)
 	p.FileFiltering.CustomFiles = slices.Clone(p.FileFiltering.CustomFiles)
 	p.Commands.Confinement.Writable = slices.Clone(p.Commands.Confinement.Writable)
-	if p.AllowedToolsSource == "" {
-		p.AllowedToolsSource = "--allowed-tools"
-	}
-	if p.ExcludeToolsSource == "" {
-		p.ExcludeToolsSource = "--exclude-tools"
-	}
+	p.AllowedFrom, p.ExcludedFrom = maps.Clone(p.AllowedFrom), maps.Clone(p.ExcludedFrom)
 	p.CoreTools, p.AllowedTools, p.ExcludeTools = slices.Clone(p.CoreTools), slices.Clone(p.AllowedTools), slices.Clone(p.ExcludeTools)
 	c := &Config{given: p, sessionID: p.SessionID, mode: mode, initializing: make(chan struct{}, 1), family: &family{}}
 	c.filled.Store(&c.given)
@@ -143,9 +138,10 @@ func New(p Parameters) (*Config, error) {
 // waits for the first and builds nothing twice; after a failure it may be tried
 // again. A discovery that it runs finds the Config's services not there yet;
 // what goes wrong in one is no error, see [Config.DiscoveryProblems], and neither
-// is a mistake in a settings file, see [Config.SettingsProblems]. Errors are of
-// code invalid_config, untrusted_folder where yolo is refused, cancelled or
-// not_initialized (closed), or that of Parameters.TrustOf.
+// is a mistake in a settings file, see [Config.SettingsProblems], unless it
+// takes away what protects somebody. Errors are of code invalid_config,
+// untrusted_folder where yolo is refused, cancelled or not_initialized (closed),
+// or that of Parameters.TrustOf.
 func (c *Config) Initialize(ctx context.Context) error {
 	select {
 	case c.initializing <- struct{}{}:
@@ -185,7 +181,7 @@ func (c *Config) open(ctx context.Context, b *begun) error {
 	c.noteDiscovery(split(s.registry.Discover(ctx))...)
 	s.registry.Sort()
 	if b.result != nil {
-		sh.settings = &liveSettings{options: b.options, result: b.result, lasting: b.lasting}
+		sh.settings = &liveSettings{options: b.options, result: b.result, usable: b.usable}
 	}
 	if !c.begin(sh, s) {
 		return errors.Join(notInitialized("Initialize", "that is closed", "Make a new Config."), sh.close())

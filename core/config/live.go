@@ -22,10 +22,6 @@ func (f *finder) In(ctx context.Context, dir workspace.Path) (*discovery.Scope, 
 	return f.now.Load().In(ctx, dir)
 }
 
-func (f *finder) Glob(ctx context.Context, pattern string, limit int) ([]workspace.Path, bool, error) {
-	return f.now.Load().Glob(ctx, pattern, limit)
-}
-
 func (f *finder) Find(ctx context.Context, r discovery.Find) (discovery.Found, error) {
 	return f.now.Load().Find(ctx, r)
 }

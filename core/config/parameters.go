@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -31,10 +32,11 @@ type Parameters struct {
 	// are zero (CF-01); a field that is not zero goes before all layers, and one
 	// of FileFiltering, Commands and WebFetch by itself. A program puts its flags
 	// into Settings.Flags, so that [Config.SettingOrigins] tells of them. Layout,
-	// HomeDir, ProjectDir, Trusted, Undecided and DefaultTools need not be set:
-	// they are those of the Parameters. Mistakes in files are no error, see
-	// [Config.SettingsProblems]. nil: no settings file, .env file or environment
-	// variable is read, Getenv aside.
+	// HomeDir, ProjectDir, Trusted, Undecided, Confined and DefaultTools need not
+	// be set: they are those of the Parameters. Mistakes in files are no error,
+	// see [Config.SettingsProblems], but of what protects somebody and is not
+	// there: a confinement, and files of policyPaths. nil: no settings file, .env
+	// file or environment variable is read, Getenv aside.
 	Settings *settings.Options
 	// WatchSettings reads the settings again when one of their files changes,
 	// until Close; see [Config.ReloadSettings].
@@ -54,9 +56,10 @@ type Parameters struct {
 	CoreTools    []string            // built-ins to register, exactly; nil: the default set (AR-09)
 	AllowedTools []string            // tools that may run without asking: `name`, or `run_shell_command(prefix)` (CR-26)
 	ExcludeTools []string            // tools not to register, and denied; wins over CoreTools
-	// AllowedToolsSource and ExcludeToolsSource tell people where those lists
-	// come from, as a file. "": the flags of these names.
-	AllowedToolsSource, ExcludeToolsSource string
+	// AllowedFrom and ExcludedFrom tell people where entries of those lists were
+	// given, by entry. One that is not there is told to come from the flag of the
+	// list's name.
+	AllowedFrom, ExcludedFrom map[string]Place
 
 	// PolicyPaths are files and folders of rules that take the place of the
 	// user's policies.toml and policies folder; saved approvals are read
@@ -114,6 +117,21 @@ type Parameters struct {
 	DebugMode bool
 
 	Seams Seams // for tests; zero: none
+}
+
+// Place is where somebody gave an entry of a list.
+type Place struct {
+	Source string // as the path of a file
+	Line   int    // 1-based; 0: the source as a whole
+	Rule   string // names the rule that the entry is; "": a name made of the entry
+}
+
+// String returns SOURCE:LINE, or SOURCE where there is no line.
+func (p Place) String() string {
+	if p.Line > 0 {
+		return fmt.Sprintf("%s:%d", p.Source, p.Line)
+	}
+	return p.Source
 }
 
 // FileFiltering says which files glob, search_file_content, list_directory and

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -111,7 +112,7 @@ const (
 func (c *Config) rulesOfParameters() ([]policy.Rule, error) {
 	out := slices.Clone(c.params().Rules)
 	for _, entry := range c.params().AllowedTools {
-		rule, ok, err := allowedTool(entry, c.params().AllowedToolsSource)
+		rule, ok, err := allowedTool(entry, placeOf(entry, c.params().AllowedFrom, "--allowed-tools"))
 		if err != nil {
 			return nil, err
 		}
@@ -119,33 +120,44 @@ func (c *Config) rulesOfParameters() ([]policy.Rule, error) {
 			out = append(out, rule)
 		}
 	}
-	return append(out, exclusions(c.params().ExcludeTools, c.params().ExcludeToolsSource)...), nil
+	return append(out, exclusions(c.params().ExcludeTools, c.params().ExcludedFrom)...), nil
 }
 
-// exclusions are the rules that deny tools.
-func exclusions(tools []string, source string) []policy.Rule {
+// exclusions are the rules that deny tools, with the places of those that are
+// known.
+func exclusions(tools []string, from map[string]Place) []policy.Rule {
 	var out []policy.Rule
 	for _, entry := range tools {
 		// Like the registry, which leaves out the whole tool for name(pattern).
 		name, _, _ := strings.Cut(entry, "(")
 		if name = strings.TrimSpace(name); name != "" {
-			out = append(out, policy.Rule{Name: "excluded: " + name, Tools: []string{name}, Decision: policy.Deny, Priority: 400,
-				Tier: policy.TierUser, Source: source})
+			place := placeOf(entry, from, "--exclude-tools")
+			out = append(out, policy.Rule{Name: cmp.Or(place.Rule, "excluded: "+name), Tools: []string{name}, Decision: policy.Deny, Priority: 400,
+				Tier: policy.TierUser, Source: place.Source, Line: place.Line})
 		}
 	}
 	return out
 }
 
+// placeOf returns where an entry of a list was given.
+func placeOf(entry string, from map[string]Place, flag string) Place {
+	if place, ok := from[entry]; ok {
+		return place
+	}
+	return Place{Source: flag}
+}
+
 // allowedTool is the rule of an entry `name` or, for the shell,
 // `name(prefix, …)` (CR-26). An entry without a name is none, and one for the
 // shell with brackets around nothing is a mistake, not the whole shell.
-func allowedTool(entry, source string) (policy.Rule, bool, error) {
+func allowedTool(entry string, place Place) (policy.Rule, bool, error) {
 	name, prefixes, bracketed := strings.Cut(strings.TrimSpace(entry), "(")
 	name = strings.TrimSpace(name)
 	if name == "" {
 		return policy.Rule{}, false, nil
 	}
-	rule := policy.Rule{Name: entry, Tools: []string{name}, Decision: policy.Allow, Priority: 300, Tier: policy.TierUser, Source: source}
+	rule := policy.Rule{Name: cmp.Or(place.Rule, entry), Tools: []string{name}, Decision: policy.Allow, Priority: 300, Tier: policy.TierUser,
+		Source: place.Source, Line: place.Line}
 	if bracketed {
 		for prefix := range strings.SplitSeq(strings.TrimSuffix(prefixes, ")"), ",") {
 			if prefix = strings.TrimSpace(prefix); prefix != "" {
@@ -158,8 +170,12 @@ func allowedTool(entry, source string) (policy.Rule, bool, error) {
 		err = errors.New("there is no command between its brackets")
 	}
 	if err != nil {
+		from := ""
+		if place.Source != "" {
+			from = fmt.Sprintf(" (%s)", place)
+		}
 		return policy.Rule{}, false, fault.Wrap(fault.InvalidConfig, "config.allowedTools",
-			fmt.Sprintf("The entry %q of the allowed tools cannot be used: %s", entry, message(err)),
+			fmt.Sprintf("The entry %q of the allowed tools%s cannot be used: %s", entry, from, message(err)),
 			"Name a tool, or for the shell beginnings of commands, as run_shell_command(git status).", err)
 	}
 	return rule, true, nil

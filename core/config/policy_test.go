@@ -104,6 +104,30 @@ func TestExcludedToolsAreNamed(t *testing.T) {
 	require.Contains(t, r.Result.Error.Message, `The rule "excluded: write_file" (user, --exclude-tools) denies write_file.`)
 }
 
+// An entry of a list is told with the place where it was given.
+func TestPlacesOfTools(t *testing.T) {
+	s := configtest.New(t, func(p *config.Parameters) {
+		p.AllowedTools, p.ExcludeTools = []string{"safe_patch", "run_shell_command(ls)"}, []string{"write_file", "write_todos", "glob"}
+		p.AllowedFrom = map[string]config.Place{"run_shell_command(ls)": {Source: "a.json", Line: 3}}
+		p.ExcludedFrom = map[string]config.Place{"write_file": {Source: "b.json", Line: 4}, "write_todos": {Source: "c.json", Line: 5, Rule: "useWriteTodos"}}
+	})
+	for tool, want := range map[string]policy.Decision{
+		"safe_patch": {Rule: "safe_patch", Source: "--allowed-tools"}, "glob": {Rule: "excluded: glob", Source: "--exclude-tools"},
+		"write_file": {Rule: "excluded: write_file", Source: "b.json", Line: 4}, "write_todos": {Rule: "useWriteTodos", Source: "c.json", Line: 5},
+	} {
+		d := explained(t, s.Config, tool, `{}`)
+		require.Equal(t, want, policy.Decision{Rule: d.Rule, Source: d.Source, Line: d.Line}, tool)
+	}
+	d := explained(t, s.Config, "run_shell_command", command("ls"))
+	require.Equal(t, "a.json", d.Source)
+	require.Equal(t, 3, d.Line)
+	r := call(t, s.Config, "write_todos", map[string]any{"todos": []any{}})
+	require.Contains(t, r.Result.Error.Message, `The rule "useWriteTodos" (user, c.json:5) denies write_todos.`)
+
+	c := newConfig(t, config.Parameters{AllowedTools: []string{"run_shell_command()"}, AllowedFrom: map[string]config.Place{"run_shell_command()": {Source: "a.json", Line: 7}}})
+	require.ErrorContains(t, c.Initialize(t.Context()), "(a.json:7)")
+}
+
 // AR-21, CF-07: a session's approval ends with the process, a saved one goes to
 // the user's file and holds in the next session; other calls are asked about.
 func TestRemember(t *testing.T) {

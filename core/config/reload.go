@@ -16,7 +16,7 @@ import (
 type liveSettings struct {
 	reloading sync.Mutex // held by who loads them again
 	options   settings.Options
-	lasting   []settings.Problem // of what is made at Initialize alone
+	usable    *usable // as found at Initialize
 
 	mu     sync.Mutex
 	result *settings.Result // its problems are those of the last load
@@ -114,21 +114,21 @@ func (c *Config) ReloadSettings(ctx context.Context) error {
 		c.given.Logger.Warn("settings", slog.String("problem", problem.String()))
 	}
 	if slices.ContainsFunc(newer.Problems, unreadable) {
-		l.keep(l.result, append(newer.Problems, l.lasting...))
+		l.keep(l.result, append(newer.Problems, l.usable.lasting...))
 		return nil
 	}
 	changed, later := differences(&c.given, l.result, newer)
 	now := l.result.With(newer, changed...)
 	params := c.given
 	params.Trust, params.WebSearch = c.params().Trust, c.params().WebSearch
-	dropped, err := params.fill(now)
-	if err != nil {
+	usable := l.usable.again(&c.given, now)
+	if err := params.fill(usable, now); err != nil {
 		return err
 	}
 	if err := c.enforce(sh, &params); err != nil {
 		return err
 	}
-	l.keep(now, slices.Concat(now.Problems, dropped, l.lasting, later))
+	l.keep(now, slices.Concat(now.Problems, usable.dropped, usable.lasting, later))
 	c.announceAll(sh, now, changed)
 	return nil
 }
@@ -200,7 +200,7 @@ func (c *Config) enforce(sh *shared, p *Parameters) error {
 		sh.web.replace(pages)
 	}
 	added := slices.DeleteFunc(slices.Clone(p.ExcludeTools), func(name string) bool { return slices.Contains(before.ExcludeTools, name) })
-	if err := sh.rules.Add(exclusions(added, p.ExcludeToolsSource)...); err != nil {
+	if err := sh.rules.Add(exclusions(added, p.ExcludedFrom)...); err != nil {
 		return err
 	}
 	sh.finder.now.Store(sh.finder.now.Load().With(p.FileFiltering.options(p.Layout.IgnoreFile)))

@@ -258,7 +258,12 @@ func (l *layerOf) refuse(n *node, e *entry, path, why string) {
 	if n.key != nil {
 		p.Expected = n.key.Expected
 	}
-	p.Message = fmt.Sprintf("The value is not %s; it has no effect.", p.Expected)
+	for _, s := range shortForms() {
+		if s.group == n.path {
+			p.Expected += map[kind]string{aBool: ", or true or false", aText: ", or a text"}[s.kind]
+		}
+	}
+	p.Message = fmt.Sprintf("The value %s is not %s; it has no effect.", quote(e.written), p.Expected)
 	if why != "" {
 		p.Message = fmt.Sprintf("The value cannot be used: %s.", why)
 	}
@@ -272,7 +277,7 @@ func (l *layerOf) refuse(n *node, e *entry, path, why string) {
 			e.key, e.written, e.value = stand.key, v, v
 			l.entries[e.key.Path] = e
 			p.Open = false
-			p.Message += " As the key protects you, it is taken as one that lets nothing through."
+			p.Message = strings.TrimSuffix(p.Message, "; it has no effect.") + "; as the key protects you, it is taken as one that lets nothing through."
 		}
 	}
 	l.report(p)

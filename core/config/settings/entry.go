@@ -166,6 +166,7 @@ func (l *layerOf) give(doc *document, n *node, v *hujson.Value, path string, ali
 	}
 	keys := long(n.path, value)
 	if keys == nil {
+		e.written = value
 		l.refuse(n, e, path, "")
 		return
 	}

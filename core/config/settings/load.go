@@ -29,6 +29,9 @@ type Options struct {
 	// Undecided says that nobody has said whether it is, so that it counts as
 	// trusted where security.folderTrust.enabled is false.
 	Undecided bool
+	// Confined says that commands are confined whatever the settings say, so that
+	// a project has no say in what would run, or be written, outside of that.
+	Confined bool
 	// File is one more file, over all others and the environment (--settings).
 	// Unlike those it must exist and be readable. "": none.
 	File string

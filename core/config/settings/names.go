@@ -144,13 +144,7 @@ func Nearest(path string) string {
 	for _, a := range aliases() {
 		candidates = append(candidates, a.from)
 	}
-	slices.Sort(candidates)
-	best, least := "", 2+len(path)/5
-	for _, c := range candidates {
-		if d := distance(strings.ToLower(path), strings.ToLower(c)); d < least {
-			best, least = c, d
-		}
-	}
+	best := NearestOf(path, candidates)
 	if best != "" {
 		return best
 	}
@@ -162,6 +156,18 @@ func Nearest(path string) string {
 				return "" // several have it
 			}
 			best = k.Path
+		}
+	}
+	return best
+}
+
+// NearestOf returns the one of some names that a mistyped one is likely to mean,
+// "" if none is near.
+func NearestOf(name string, names []string) string {
+	best, least := "", 2+len(name)/5
+	for _, c := range slices.Sorted(slices.Values(names)) {
+		if d := distance(strings.ToLower(name), strings.ToLower(c)); d < least {
+			best, least = c, d
 		}
 	}
 	return best

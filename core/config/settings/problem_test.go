@@ -194,7 +194,7 @@ func TestClosed(t *testing.T) {
 				require.Contains(t, p.Message, "It is taken as true, but nothing in fettle reads the key yet.")
 				continue
 			}
-			require.Contains(t, p.Message, "As the key protects you")
+			require.Contains(t, strings.ToLower(p.Message), "as the key protects you")
 		}
 	}
 	require.Equal(t, 6, told)

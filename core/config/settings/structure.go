@@ -29,7 +29,7 @@ func (l *layerOf) unknownNames(e *entry, value any, schema map[string]any, steps
 					continue
 				}
 				p := Problem{Source: e.source, Line: e.line, Column: e.column, Key: shorten(e.key.Path + dotted(pointer(at))), Kind: KindUnknownKey, Severity: Warning,
-					Message: "There is no such key; it has no effect.", Nearest: nearestOf(name, properties)}
+					Message: "There is no such key; it has no effect.", Nearest: NearestOf(name, slices.Collect(maps.Keys(properties)))}
 				if e.node != nil {
 					if n := e.node.Find(pointer(at)); n != nil {
 						p.Line, p.Column = e.doc.place(n.StartOffset)
@@ -47,16 +47,6 @@ func (l *layerOf) unknownNames(e *entry, value any, schema map[string]any, steps
 			l.unknownNames(e, v[name], below, at)
 		}
 	}
-}
-
-func nearestOf(name string, names map[string]any) string {
-	best, least := "", 2+len(name)/5
-	for _, c := range slices.Sorted(maps.Keys(names)) {
-		if d := distance(strings.ToLower(name), strings.ToLower(c)); d < least {
-			best, least = c, d
-		}
-	}
-	return best
 }
 
 // without returns a value without what the cuts, JSON pointers, lead to. at is

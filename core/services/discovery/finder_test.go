@@ -49,11 +49,12 @@ func finderOver(t testing.TB, folders ...string) (*Finder, *workspace.Workspace)
 // globbed returns the names found, relative to their workspace folder.
 func globbed(t *testing.T, f *Finder, pattern string) []string {
 	t.Helper()
-	found, more, err := f.Glob(t.Context(), pattern, 1000)
+	found, err := f.Find(t.Context(), Find{Pattern: pattern, Limit: 1000})
 	require.NoError(t, err)
-	require.False(t, more)
+	require.Zero(t, found.More)
+	require.False(t, found.Tally.Partial)
 	var names []string
-	for _, p := range found {
+	for _, p := range found.Files {
 		names = append(names, p.Rel())
 	}
 	return names
@@ -102,7 +103,7 @@ func TestGlobErrors(t *testing.T) {
 		strings.Repeat("a", maxGlob+1):         fault.InvalidToolParams,
 		"{" + strings.Repeat("a,", 1001) + "}": fault.InvalidToolParams,
 	} {
-		_, _, err := f.Glob(t.Context(), pattern, 10)
+		_, err := f.Find(t.Context(), Find{Pattern: pattern, Limit: 10})
 		require.Equal(t, code, fault.CodeOf(err), pattern)
 		require.NotEmpty(t, fault.As(err).Remedy)
 	}
@@ -114,12 +115,12 @@ func TestGlobErrors(t *testing.T) {
 func TestGlobLimit(t *testing.T) {
 	f, _ := finderOver(t, tree(t, "b", "a", "c"))
 	for limit, want := range map[int]int{0: 0, -1: 0, 2: 2, 3: 3, 4: 3} {
-		found, more, err := f.Glob(t.Context(), "*", limit)
+		found, err := f.Find(t.Context(), Find{Pattern: "*", Limit: limit})
 		require.NoError(t, err)
-		require.Len(t, found, want)
-		require.Equal(t, want < 3, more)
+		require.Len(t, found.Files, want)
+		require.Equal(t, 3-want, found.More)
 		if want > 0 {
-			require.Equal(t, "a", found[0].Rel())
+			require.Equal(t, "a", found.Files[0].Rel())
 		}
 	}
 }
@@ -136,7 +137,7 @@ func TestGlobCancelled(t *testing.T) {
 	f, _ := finderOver(t, tree(t, "a"))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, _, err := f.Glob(ctx, "*", 10)
+	_, err := f.Find(ctx, Find{Pattern: "*", Limit: 10})
 	require.Equal(t, fault.Cancelled, fault.CodeOf(err))
 	require.ErrorIs(t, err, context.Canceled)
 }
@@ -283,7 +284,7 @@ func TestFinderIsConcurrent(t *testing.T) {
 			if !ignored(t, f, p, false) {
 				t.Error("not ignored")
 			}
-			if found, _, err := f.Glob(t.Context(), "**", 10); err != nil || len(found) != 2 {
+			if found, err := f.Find(t.Context(), Find{Pattern: "**", Limit: 10}); err != nil || len(found.Files) != 2 {
 				t.Error(found, err)
 			}
 		})

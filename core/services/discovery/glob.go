@@ -37,14 +37,6 @@ type Found struct {
 	Tally Tally
 }
 
-// Glob returns the files that match pattern, sorted by path, at most limit of
-// them; more reports that others were left out. It is [Finder.Find] with the
-// pattern counting from the target folder and the case of letters minded.
-func (f *Finder) Glob(ctx context.Context, pattern string, limit int) (found []workspace.Path, more bool, err error) {
-	got, err := f.Find(ctx, Find{Pattern: pattern, Limit: limit})
-	return got.Files, got.More > 0 || got.Tally.Partial, err
-}
-
 // Find returns the files that match a pattern, and links that lead to files in
 // the workspace. Ignored files are left out, but the folders that the pattern
 // begins with, and Dir, are named by the caller and so not ignored; nor is a

@@ -58,20 +58,34 @@ type FileMatches struct {
 	More    bool   // there are others, left out by PerFile or another limit
 }
 
+// Limit names one of the limits of a [Search].
+type Limit int
+
+// The limits. The zero value is none of them.
+const (
+	LimitTotal   Limit = iota + 1 // Search.Total
+	LimitPerFile                  // Search.PerFile, where Start is a file
+	LimitFiles                    // Search.MaxFiles or Options.MaxFiles
+	LimitBytes                    // Search.MaxBytes
+)
+
 // Results are what a [Search] found, sorted by path.
 type Results struct {
 	Files      []FileMatches
 	Matches    int
-	More       bool // a limit ended the search: what comes after the last match was not looked at, or not given
-	Binary     int  // files left out because they are not text
-	Unreadable int  // files that could not be read
-	Withheld   int  // files of which MayShow let nothing be given: Start, or those with a match
+	More       bool  // a limit ended the search: what comes after the last match was not looked at, or not given
+	Limit      Limit // the limit that was met, if More
+	Binary     int   // files left out because they are not text
+	Unreadable int   // files that could not be read
+	Withheld   int   // files of which MayShow let nothing be given: Start, or those with a match
 	Tally      Tally
 }
 
 // Search looks for lines that match. It reads text: a file with a NUL byte in
-// its first 8 KiB is left out, unless it is UTF-16 with a byte order mark. Of a
-// file that grows meanwhile it reads what was there when it was opened. Links
+// its first 8 KiB is left out, unless it is UTF-16 with a byte order mark. All
+// other text is taken for UTF-8, and bytes that are not match no character but
+// U+FFFD: finding out in which older encoding a file is takes longer than to
+// search it. Of a file that grows meanwhile it reads what was there when it was opened. Links
 // are not followed, except by Start. Files are searched side by side, and the
 // results are the same whatever the order: sorted by path and line, and with a
 // limit the first of them.
@@ -209,6 +223,15 @@ func (f *Finder) searchFile(ctx context.Context, s Search, info workspace.Info) 
 	}
 	found = found.cut(scan.most, s.MaxBytes)
 	results := Results{Matches: found.matches, More: found.more}
+	switch {
+	case !found.more:
+	case found.matches >= s.Total:
+		results.Limit = LimitTotal
+	case found.matches >= s.PerFile:
+		results.Limit = LimitPerFile
+	default:
+		results.Limit = LimitBytes
+	}
 	if found.binary {
 		results.Binary = 1
 	}

@@ -181,7 +181,15 @@ func (k *searcher) collect(maxFiles int) Results {
 			if found.matches == 0 && !found.more {
 				continue
 			}
-			if r.Matches >= k.Total || len(r.Files) >= maxFiles || budget <= 0 || found.matches == 0 {
+			switch {
+			case r.Matches >= k.Total:
+				r.Limit = LimitTotal
+			case len(r.Files) >= maxFiles:
+				r.Limit = LimitFiles
+			case budget <= 0 || found.matches == 0:
+				r.Limit = LimitBytes
+			}
+			if r.Limit != 0 {
 				r.More = true
 				return r
 			}
@@ -195,10 +203,18 @@ func (k *searcher) collect(maxFiles int) Results {
 			}
 			r.Files = append(r.Files, FileMatches{p, kept.lines, kept.matches, kept.more})
 			r.Matches += kept.matches
-			if kept.more && (r.Matches >= k.Total || budget <= 0) {
-				r.More = true
-				return r
+			switch {
+			case !kept.more:
+				continue
+			case r.Matches >= k.Total:
+				r.Limit = LimitTotal
+			case budget <= 0:
+				r.Limit = LimitBytes
+			default: // PerFile
+				continue
 			}
+			r.More = true
+			return r
 		}
 	}
 }

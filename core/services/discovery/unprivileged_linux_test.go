@@ -25,7 +25,7 @@ func TestUnreadableFoldersArePassedOver(t *testing.T) {
 	}
 	f, w := finderOver(t, top)
 	require.Equal(t, []string{"open/a.go"}, globbed(t, f, "**/*.go"), "and the unreadable rules ignore nothing")
-	_, _, err := f.Glob(t.Context(), "unlisted/*", 10)
+	_, err := f.Find(t.Context(), Find{Pattern: "unlisted/*", Limit: 10})
 	require.Equal(t, fault.PermissionDenied, fault.CodeOf(err), "what was asked for is no empty answer")
 
 	start, err := w.Resolve(".")

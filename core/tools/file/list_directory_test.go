@@ -169,16 +169,17 @@ func TestListDirectoryOfAHugeFolder(t *testing.T) {
 	require.Empty(t, got.Notice)
 }
 
-// A name that JSON cannot carry is listed as what it is: out of reach.
+// A name that JSON cannot carry is listed as what it is, out of reach, with one
+// U+FFFD for each bad byte, as the tools that search show it.
 func TestListDirectoryOddNames(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the file system may refuse such names")
 	}
 	s := newSession(t)
-	require.NoError(t, os.WriteFile(filepath.Join(s.Dir, "bad\xff"), nil, 0o644))
+	require.NoError(t, os.WriteFile(filepath.Join(s.Dir, "bad\xff\xfe"), nil, 0o644))
 	s.Write("line\nbreak", base)
 	got := list(t, s, args{"dir_path": "."})
-	require.Equal(t, "bad�", got.Entries[0].Name)
+	require.Equal(t, "bad\ufffd\ufffd", got.Entries[0].Name)
 	require.Contains(t, got.Entries[0].Error, "UTF-8")
 	require.Equal(t, "line\nbreak", got.Entries[1].Name)
 	require.Equal(t, base, *read(t, s, got.Entries[1].Name).Content)

@@ -12,6 +12,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/discovery"
 	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -29,7 +30,7 @@ const maxTotalBytes = 4 << 20
 const readManyDescription = "Reads several files at once, named by path or by glob pattern, and returns a JSON array with one object per file in the order asked for: " +
 	"file_path, version, sha256 and content, as read_file gives them. The version and the sha256 are needed to modify a file with safe_patch or write_file; " +
 	"the sha256 is null for a file that was cut, so read on with read_file. A file that cannot be read appears in its place with an error, and the others are still returned. " +
-	"Files that ignore rules cover are left out of patterns, but not where they are named by path."
+	"Files that ignore rules cover are left out of patterns, but not where they are named by path, nor, with a notice, where a pattern begins with their folder."
 
 func newReadManyFiles() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, ReadManyFilesParams]{
@@ -124,7 +125,7 @@ func (c *readManyFiles) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 			elements = append(elements, unread{t.name, asFault(ctx, "file.read_many_files", fault.ReadContentFailure, t.err)})
 			continue
 		}
-		element, size, err := c.readOne(ctx, t.path)
+		element, size, err := c.readOne(ctx, t)
 		if err != nil {
 			elements = append(elements, unread{t.name, asFault(ctx, "file.read_many_files", fault.ReadContentFailure, err)})
 			continue
@@ -142,7 +143,8 @@ func (c *readManyFiles) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 
 // readOne reads one file, never as a placeholder (FS-23), and of what is no
 // text only its kind.
-func (c *readManyFiles) readOne(ctx context.Context, p workspace.Path) (element any, size int, err error) {
+func (c *readManyFiles) readOne(ctx context.Context, t target) (element any, size int, err error) {
+	p := t.path
 	r, err := c.services.Reader.Read(ctx, filestate.ReadRequest{Path: p, Repeat: true, TextOnly: true})
 	if err != nil {
 		return nil, 0, err
@@ -152,21 +154,28 @@ func (c *readManyFiles) readOne(ctx context.Context, p workspace.Path) (element 
 		if r.State.Content != nil {
 			size = len(*r.State.Content)
 		}
+		r.State.Notice = joined(r.State.Notice, t.notice)
 		return r.State, size, nil
 	}
 	if r.Payload != nil {
 		r.Refusal = "This is " + r.Payload.MIMEType + "; read_file hands it over as data."
 	}
 	st := filestate.Withheld(p.String())
-	st.Notice = r.Refusal
+	st.Notice = joined(r.Refusal, t.notice)
 	return st, 0, nil
 }
+
+// joined returns two notices as one; either may be "".
+func joined(a, b string) string { return strings.TrimSpace(a + " " + b) }
 
 // target is one file to read, or why it cannot be.
 type target struct {
 	name string
 	path workspace.Path
-	err  error
+	// notice says why an ignored file is read; "" if it is not ignored, or is
+	// named by path.
+	notice string
+	err    error
 }
 
 // targets expands the patterns, in input order, each file once. A name that
@@ -226,18 +235,22 @@ func (l *targetList) tooMany(consequence string) *fault.Error {
 
 // expand adds what a pattern matches and exclude does not.
 func (c *readManyFiles) expand(ctx context.Context, pattern string, list *targetList) error {
-	found, more, err := c.services.Finder.Glob(ctx, pattern, list.most)
+	found, err := c.services.Finder.Find(ctx, discovery.Find{Pattern: pattern, Limit: list.most})
 	if err != nil {
 		return err
 	}
-	kept := slices.DeleteFunc(slices.Clone(found), c.excluded)
+	notice := ""
+	if folder := found.Tally.Folder; folder.Ignored {
+		notice = "The file is ignored, as its folder is by " + folder.String() + "; it was read because the pattern names the folder."
+	}
+	kept := slices.DeleteFunc(slices.Clone(found.Files), c.excluded)
 	for _, p := range kept {
-		list.add(target{name: p.String(), path: p})
+		list.add(target{name: p.String(), path: p, notice: notice})
 	}
 	switch {
-	case more:
+	case found.More > 0 || found.Tally.Partial:
 		list.add(target{name: pattern, err: list.tooMany("not all that match " + pattern + " were read")})
-	case len(found) == 0:
+	case len(found.Files) == 0:
 		list.add(target{name: pattern, err: fault.New(fault.FileNotFound, "file.read_many_files",
 			"No file matches the pattern "+pattern+".", "Check it with list_directory; ** crosses folders, * does not, and ignored files never match.")})
 	case len(kept) == 0:

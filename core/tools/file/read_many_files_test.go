@@ -224,14 +224,31 @@ func TestReadManyFilesLocations(t *testing.T) {
 	require.Equal(t, `1, "2\n", 3, 4, 5, and 2 more`, inv.Description())
 }
 
+// TO-03: a pattern that names an ignored folder reads what is in it, and says so.
+func TestReadManyFilesNamesIgnoredFolders(t *testing.T) {
+	s := newSession(t)
+	for _, name := range []string{"built/a.go", "built/b.bin", "src/c.go"} {
+		s.Write(name, map[bool]string{true: "\x00\x01", false: "text"}[strings.HasSuffix(name, ".bin")])
+	}
+	s.Write(".gitignore", "built/\n")
+	got := readMany(t, s, args{"paths": []string{"built/*", "src/*"}})
+	require.Equal(t, []string{"built/a.go", "built/b.bin", "src/c.go"}, names(s, got))
+	says := "The file is ignored, as its folder is by " + s.Path(".gitignore") + `:1: "built/"; it was read because the pattern names the folder.`
+	require.Equal(t, says, got[0].Notice)
+	require.True(t, strings.HasSuffix(got[1].Notice, says) && got[1].Notice != says, got[1].Notice)
+	require.Empty(t, got[2].Notice)
+	require.Empty(t, readMany(t, s, args{"paths": []string{"built/a.go"}})[0].Notice)
+}
+
 // manyFiles is a Finder that finds more than one call may read.
 type manyFiles struct {
 	file.Finder
 	paths []workspace.Path
 }
 
-func (m manyFiles) Glob(_ context.Context, _ string, limit int) ([]workspace.Path, bool, error) {
-	return m.paths[:min(limit, len(m.paths))], len(m.paths) > limit, nil
+func (m manyFiles) Find(_ context.Context, r discovery.Find) (discovery.Found, error) {
+	given := min(r.Limit, len(m.paths))
+	return discovery.Found{Files: m.paths[:given], More: len(m.paths) - given}, nil
 }
 
 func (m manyFiles) Options() discovery.Options { return discovery.Options{} }

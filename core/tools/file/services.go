@@ -56,9 +56,9 @@ type Folders interface {
 // Finder finds files by glob and knows what is ignored; *discovery.Finder has
 // it.
 type Finder interface {
-	// Glob returns the files that match pattern and are not ignored, sorted
-	// by path, at most limit of them; more reports that there are others.
-	Glob(ctx context.Context, pattern string, limit int) (found []workspace.Path, more bool, err error)
+	// Find returns the files that match a pattern and are not ignored, unless
+	// the pattern names their folder.
+	Find(ctx context.Context, r discovery.Find) (discovery.Found, error)
 	// In returns what ignore rules say about the names in a folder.
 	In(ctx context.Context, dir workspace.Path) (*discovery.Scope, error)
 	// Options returns the caps of one answer.

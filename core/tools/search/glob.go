@@ -88,7 +88,7 @@ func (c *glob) Execute(ctx context.Context, _ tools.Output) (tools.Result, error
 		if err != nil {
 			return tools.Fail(asFault(ctx, "search.glob", fault.GlobExecutionError, err)), nil
 		}
-		out.Searched = append(out.Searched, valid(place.String()))
+		out.Searched = append(out.Searched, place.String())
 		out.add(found.Tally)
 		out.LeftOut += found.More
 		for _, p := range found.Files {
@@ -98,7 +98,7 @@ func (c *glob) Execute(ctx context.Context, _ tools.Output) (tools.Result, error
 				continue
 			}
 			odd = odd || !utf8.ValidString(name)
-			out.Files = append(out.Files, valid(name))
+			out.Files = append(out.Files, name)
 		}
 		if filepath.IsAbs(c.p.Pattern) {
 			break

@@ -120,19 +120,23 @@ func (l *left) add(t discovery.Tally) {
 	l.Ignored += t.Ignored
 	for _, v := range t.Reasons {
 		if len(l.IgnoredBy) < most {
-			l.IgnoredBy = append(l.IgnoredBy, valid(v.String()))
+			l.IgnoredBy = append(l.IgnoredBy, v.String())
 		}
 	}
 	for _, path := range t.Closed {
 		if len(l.Unreadable) < most {
-			l.Unreadable = append(l.Unreadable, valid(path))
+			l.Unreadable = append(l.Unreadable, path)
 		}
 	}
 	if more := t.Unreadable - len(t.Closed); more > 0 {
 		l.note(fmt.Sprintf("%d more folders cannot be listed.", more))
 	}
-	if t.Folder.Ignored {
-		l.note("The folder is ignored by " + valid(t.Folder.String()) + ", and was searched because it is named.")
+	switch {
+	case !t.Folder.Ignored:
+	case t.Folder.Source == "":
+		l.note("The folder is git's own, or lies in it, and such folders are never searched.")
+	default:
+		l.note("The folder is ignored by " + t.Folder.String() + ", and was searched because it is named.")
 	}
 	if t.Partial {
 		l.note("There are too many files to look at all of them: name a folder further down with dir_path.")
@@ -147,10 +151,7 @@ func (l *left) note(sentence string) {
 	l.Notice += sentence
 }
 
-// valid returns text that JSON can carry.
-func valid(text string) string { return strings.ToValidUTF8(text, "\ufffd") }
-
-const noteNames = "Some names are not valid UTF-8 and are shown with U+FFFD in them; no tool but the shell can name them."
+const noteNames = "Some names are not valid UTF-8 and are shown with U+FFFD for each byte that is not; no tool but the shell can name them."
 
 // counted returns a number with its noun.
 func counted(n int, one, many string) string {

@@ -3,8 +3,10 @@ package search
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -39,7 +41,7 @@ const (
 )
 
 const searchDescription = "Searches the text of files for lines that match a regular expression and returns them with their line numbers, by file, sorted by path. " +
-	"Long lines are shown around the match. Binary files, and files that ignore rules cover, are left out; name an ignored file or folder with dir_path to search it. " +
+	"Long lines are shown around the match. Text is taken for UTF-8, or for UTF-16 where it begins with a byte order mark; of a file in an older encoding, as Latin-1, only the ASCII is found, though read_file shows all of it. Binary files, and files that ignore rules cover, are left out; name an ignored file or folder with dir_path to search it. " +
 	"Files that read_file may not show, or not without asking, are left out too, and counted under withheld. " +
 	"What it shows does not count as having read a file, so read it with read_file before you change it."
 
@@ -97,7 +99,8 @@ type searchResult struct {
 	Failed   int          `json:"failed,omitempty"`   // files that could not be read
 	Withheld int          `json:"withheld,omitempty"` // files left out as read_file may not show them (PR-29)
 	left
-	odd bool // a name is not valid UTF-8
+	odd   bool            // a name is not valid UTF-8
+	limit discovery.Limit // what left matches out, if More
 }
 
 type fileResult struct {
@@ -137,7 +140,15 @@ func (c *searchFileContent) Execute(ctx context.Context, _ tools.Output) (tools.
 	var files []discovery.FileMatches
 	bytes, most := maxBytes, c.services.Finder.Options().MaxFileCount()
 	for _, place := range c.places {
-		if out.Matches >= total || bytes <= 0 || len(files) >= most {
+		switch {
+		case out.Matches >= total:
+			out.limit = discovery.LimitTotal
+		case len(files) >= most:
+			out.limit = discovery.LimitFiles
+		case bytes <= 0:
+			out.limit = discovery.LimitBytes
+		}
+		if out.limit != 0 {
 			out.More = true
 			break
 		}
@@ -147,9 +158,9 @@ func (c *searchFileContent) Execute(ctx context.Context, _ tools.Output) (tools.
 		if err != nil {
 			return tools.Fail(asFault(ctx, "search.search_file_content", fault.GrepExecutionError, err)), nil
 		}
-		out.Searched = append(out.Searched, valid(place.String()))
+		out.Searched = append(out.Searched, place.String())
 		out.Matches += r.Matches
-		out.More = out.More || r.More
+		out.More, out.limit = r.More, r.Limit
 		out.Binary += r.Binary
 		out.Failed += r.Unreadable
 		out.Withheld += r.Withheld
@@ -222,7 +233,7 @@ func size(lines []discovery.Line) (bytes int) {
 func (r *searchResult) show(file discovery.FileMatches, nameOnly bool) {
 	name := file.Path.String()
 	r.odd = r.odd || !utf8.ValidString(name)
-	f := fileResult{FilePath: valid(name), More: file.More && !nameOnly}
+	f := fileResult{FilePath: name, More: file.More && !nameOnly}
 	for _, line := range file.Lines {
 		f.Lines = append(f.Lines, lineResult{line.Number, line.Text, !line.Match})
 	}
@@ -240,7 +251,7 @@ func (c *searchFileContent) explain(out *searchResult) {
 	}
 	switch {
 	case out.More:
-		out.note("There are more matches: narrow the pattern, dir_path or include_pattern, ask for names_only, or raise total_max_matches.")
+		out.note(c.more(out.limit))
 	case out.Matches > 0 || out.Withheld > 0:
 	case out.Ignored > 0:
 		out.note("No line matches. Ignored files were not searched: name one, or its folder, with dir_path to search it.")
@@ -249,4 +260,24 @@ func (c *searchFileContent) explain(out *searchResult) {
 	default:
 		out.note("No line matches.")
 	}
+	if out.Matches == 0 && strings.ContainsFunc(c.p.Pattern, func(r rune) bool { return r >= utf8.RuneSelf }) {
+		out.note("In files that are neither UTF-8 nor UTF-16 only ASCII is found: search for the ASCII beside the other characters.")
+	}
+}
+
+// more says which limit left matches out, and what helps against that one.
+func (c *searchFileContent) more(limit discovery.Limit) string {
+	const narrow = "narrow the pattern, dir_path or include_pattern"
+	switch limit {
+	case discovery.LimitFiles:
+		return fmt.Sprintf("There are more matches, in other files than the %d that one answer holds: "+narrow+".", c.services.Finder.Options().MaxFileCount())
+	case discovery.LimitBytes:
+		return fmt.Sprintf("There are more matches than fit into the %d KiB of one answer: "+narrow+", lower context or max_matches_per_file, or ask for names_only.", maxBytes>>10)
+	case discovery.LimitPerFile:
+		return "There are more matches in the file: narrow the pattern, or raise max_matches_per_file."
+	}
+	if c.p.NamesOnly {
+		return "There are more matches: " + narrow + ", or raise total_max_matches."
+	}
+	return "There are more matches: " + narrow + ", ask for names_only, or raise total_max_matches."
 }

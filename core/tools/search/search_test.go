@@ -500,10 +500,63 @@ func TestOddNames(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the file system may refuse such names")
 	}
-	w := newWorld(t, map[string]string{"line\nbreak": "x", "bad\xff": "x"})
+	w := newWorld(t, map[string]string{"line\nbreak": "x", "bad\xff\xfe": "x"})
 	for tool, a := range map[string]args{search.Glob: {"pattern": "*"}, search.SearchFileContent: {"pattern": "x", "names_only": true}} {
 		got, answer := w.shown(tool, a)
-		require.Equal(t, []string{"bad\ufffd", "line\nbreak"}, got)
+		require.Equal(t, []string{"bad\ufffd\ufffd", "line\nbreak"}, got)
 		require.Contains(t, answer.Notice, "UTF-8")
+	}
+}
+
+// The notice names the limit that was met, and what helps against it.
+func TestLimitNotices(t *testing.T) {
+	line := "x" + strings.Repeat("y", 1500) + "\n"
+	w := newWorld(t, map[string]string{"a": strings.Repeat(line, 300), "b": "x\nx\n", "c": "x\n"})
+	for name, tt := range map[string]struct {
+		files     int
+		args      args
+		says, not string
+	}{
+		"matches":        {0, args{"total_max_matches": 2}, "total_max_matches", "max_matches_per_file"},
+		"names":          {0, args{"total_max_matches": 2, "names_only": true}, "raise total_max_matches", "names_only"},
+		"files":          {2, args{"total_max_matches": 100_000, "max_matches_per_file": 1}, "the 2 that one answer holds", "raise"},
+		"files by name":  {2, args{"total_max_matches": 100_000, "names_only": true}, "the 2 that one answer holds", "raise"},
+		"size":           {0, args{"total_max_matches": 100_000}, "the 256 KiB of one answer", "raise"},
+		"size of a file": {0, args{"total_max_matches": 100_000, "dir_path": "a"}, "the 256 KiB of one answer", "raise"},
+		"of a file":      {0, args{"max_matches_per_file": 1, "dir_path": "b"}, "raise max_matches_per_file", "total_max_matches"},
+		"all of a file":  {0, args{"total_max_matches": 1, "dir_path": "b"}, "raise total_max_matches", "max_matches_per_file"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w.options.MaxFiles = tt.files
+			tt.args["pattern"] = "x"
+			_, got := w.shown(search.SearchFileContent, tt.args)
+			require.True(t, got.More)
+			require.Contains(t, got.Notice, "There are more")
+			require.Contains(t, got.Notice, tt.says)
+			require.NotContains(t, got.Notice, tt.not)
+		})
+	}
+}
+
+// What is in an encoding that is not searched is told of where it may matter.
+func TestOlderEncodings(t *testing.T) {
+	w := newWorld(t, map[string]string{"latin.txt": "needle caf\xe9\n"})
+	got, a := w.shown(search.SearchFileContent, args{"pattern": "café"})
+	require.Empty(t, got)
+	require.Contains(t, a.Notice, "neither UTF-8 nor UTF-16")
+	got, a = w.shown(search.SearchFileContent, args{"pattern": "needle"})
+	require.Equal(t, []string{"latin.txt:1:needle caf\ufffd"}, got)
+	require.Empty(t, a.Notice)
+	_, a = w.shown(search.SearchFileContent, args{"pattern": "absent"})
+	require.Equal(t, "No line matches.", a.Notice)
+}
+
+// No line ignores git's own folder, and it is not searched though it is named.
+func TestGitFolder(t *testing.T) {
+	w := newWorld(t, map[string]string{".git/config": "x"})
+	for tool, a := range map[string]args{search.Glob: {"pattern": ".git/*"}, search.SearchFileContent: {"pattern": "x", "dir_path": ".git"}} {
+		got, answer := w.shown(tool, a)
+		require.Empty(t, got)
+		require.Contains(t, answer.Notice, "The folder is git's own, or lies in it, and such folders are never searched.")
 	}
 }

@@ -1,0 +1,170 @@
+package cli
+
+import (
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// toolNames are the tools of a session.
+func toolNames(s session) []string {
+	var names []string
+	for _, t := range s.Tools() {
+		names = append(names, t.Spec().Name)
+	}
+	return names
+}
+
+// open opens a session as a command with flags would.
+func open(t *testing.T, flags *globalFlags) (session, error) {
+	t.Helper()
+	s, err := openConfig(t.Context(), sessionOptions{flags: flags, log: slog.New(slog.DiscardHandler)})
+	if err == nil {
+		t.Cleanup(func() { require.NoError(t, s.Close()) })
+	}
+	return s, err
+}
+
+func fettleFlags() *globalFlags { return &globalFlags{layout: "fettle"} }
+
+// CF-05: what only shows when settings are used is told with its key and place.
+// It is left out alone, except where it protects somebody.
+func TestSettingsThatCannotBeUsed(t *testing.T) {
+	for name, tt := range map[string]struct {
+		user  string
+		says  []string
+		stops bool
+	}{
+		"no address of a search": {`{"web": {"search": {"url": "notaurl"}}}`, []string{":1:28: web.search.url: ", "There is no tool web_search."}, false},
+		"no query in it":         {`{"web": {"search": {"url": "http://x/"}}}`, []string{":1:28: web.search.url: ", "{query}"}, false},
+		"a body of it":           {"{\"web\": {\"search\": {\"url\": \"http://x/\", \"method\": \"POST\",\n \"body\": \"{{query}\"}}}", []string{":2:10: web.search.body: "}, false},
+		"a host": {
+			"{\"web\": {\"allowedHosts\": [\"ok.host\",\n \"http://x/\"]}}",
+			[]string{`:2:2: web.allowedHosts: The allowed address "http://x/"`, "The entry is left out."}, false,
+		},
+		"a folder":        {`{"context": {"includeDirectories": ["/nope"]}}`, []string{`:1:37: context.includeDirectories: The folder "/nope" cannot be used: no such file`, "It is left out."}, false},
+		"no call command": {`{"tools": {"discoveryCommand": "x"}}`, []string{":1:32: tools.discoveryCommand: ", "Set tools.callCommand too."}, false},
+		"no discovery":    {`{"tools": {"callCommand": "x"}}`, []string{":1:27: tools.callCommand: ", "Set tools.discoveryCommand too."}, false},
+
+		"a policy":              {"{\"policyPaths\": [\n\"/nope\"]}", []string{`:2:1: policyPaths: The policy "/nope" cannot be read: no such file`}, true},
+		"a folder for commands": {`{"tools": {"sandbox": {"command": "podman", "image": "i", "allowedPaths": ["/nope/x"]}}}`, []string{`:1:76: tools.sandbox.allowedPaths: `, `"/nope/x"`}, true},
+		"no container":          {`{"sandbox": "nosuchprog"}`, []string{`:1:13: tools.sandbox.command: The value "nosuchprog"`, "tools.sandbox.image"}, true},
+		"a slip":                {`{"sandbox": "landlok"}`, []string{`:1:13: tools.sandbox.command: The value "landlok"`, "Perhaps landlock is meant."}, true},
+		"no confinement at all": {`{"tools": {"sandbox": 7}}`, []string{":1:23: tools.sandbox: The value 7 is not an object, or true or false, or a text"}, true},
+		"no text":               {`{"tools": {"sandbox": {"command": 7}}}`, []string{":1:35: tools.sandbox.command: The value 7 is not a text"}, true},
+		"a program not there":   {`{"sandbox": {"command": "nosuchprog", "image": "i"}}`, []string{`:1:25: tools.sandbox.command: The value "nosuchprog" cannot be used.`}, true},
+		"an image alone":        {`{"sandbox": {"image": "i"}}`, []string{`:1:23: tools.sandbox.image: `, "no program"}, true},
+		"a tool that there is not": {
+			`{"tools": {"core": ["glob", "read_fil(x)"]}}`,
+			[]string{`:1:29: tools.core: There is no built-in tool "read_fil"; the entry has no effect. Perhaps read_file is meant.`}, false,
+		},
+		"a tool that needs a service": {`{"tools": {"core": ["web_search", "glob"]}}`, []string{`:1:21: tools.core: There is no tool web_search here`, "Set web.search.url"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			home, run := configPlace(t)
+			bin := filepath.Join(home, "bin")
+			writeFile(t, filepath.Join(bin, "podman"), "#!/bin/sh\n")
+			require.NoError(t, os.Chmod(filepath.Join(bin, "podman"), 0o755))
+			t.Setenv("PATH", bin)
+			t.Setenv("GEMINI_API_KEY", "")
+			writeFile(t, filepath.Join(home, ".fettle/settings.json"), tt.user)
+			code, stdout, stderr := run("validate")
+			require.Empty(t, stderr)
+			require.Equal(t, 1, strings.Count(stdout, "\n"), stdout)
+			severity := "error"
+			if code == 0 {
+				severity = "warning"
+			}
+			for _, words := range append(tt.says, severity+": ~/.fettle/settings.json:") {
+				require.Contains(t, stdout, words)
+			}
+			require.Equal(t, strings.Contains(name, "a tool that"), code == 0)
+
+			s, err := open(t, fettleFlags())
+			if tt.stops {
+				require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+				for _, words := range tt.says {
+					require.Contains(t, fault.As(err).Line(), words)
+				}
+				return
+			}
+			require.NoError(t, err)
+			require.Len(t, s.SettingsProblems(), 1)
+			require.Empty(t, s.DiscoveryProblems())
+			require.Contains(t, toolNames(s), "glob")
+			require.NotContains(t, toolNames(s), "web_search")
+		})
+	}
+}
+
+// What a flag says is told, too, and stops at once where a folder is not there.
+func TestFlagsThatCannotBeUsed(t *testing.T) {
+	configPlace(t)
+	flags := fettleFlags()
+	flags.coreTools, flags.coreToolsSet = []string{"globb", "grep_search", "edit", "replace", "ask_user"}, true
+	s, err := open(t, flags)
+	require.NoError(t, err)
+	require.Len(t, s.SettingsProblems(), 1)
+	require.Equal(t, `the command line: tools.core: There is no built-in tool "globb"; the entry has no effect. Perhaps glob is meant.`, s.SettingsProblems()[0].String())
+
+	flags = fettleFlags()
+	flags.includeDirs = []string{"nope"}
+	_, err = open(t, flags)
+	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+	require.Contains(t, fault.As(err).Line(), "the command line: context.includeDirectories: ")
+
+	// --policy goes in the place of a setting that cannot be used.
+	home, _ := configPlace(t)
+	writeFile(t, filepath.Join(home, ".fettle/settings.json"), `{"policyPaths": ["/nope"]}`)
+	flags = fettleFlags()
+	flags.policyPaths = []string{home}
+	_, err = open(t, flags)
+	require.NoError(t, err)
+}
+
+// Every built-in tool is known as an entry of tools.core, with all services.
+func TestBuiltInToolsAreKnown(t *testing.T) {
+	for _, layout := range []string{"fettle", "gemini"} {
+		configPlace(t)
+		t.Setenv("GEMINI_API_KEY", "k")
+		flags := &globalFlags{layout: layout, coreToolsSet: true, coreTools: []string{"edit"}}
+		s, err := open(t, flags)
+		require.NoError(t, err)
+		all := s.Tools()
+		s, err = open(t, &globalFlags{layout: layout})
+		require.NoError(t, err)
+		flags.coreTools = []string{}
+		for _, tool := range append(all, s.Tools()...) {
+			flags.coreTools = append(append(flags.coreTools, tool.Spec().Name), tool.Spec().Aliases...)
+		}
+		s, err = open(t, flags)
+		require.NoError(t, err)
+		require.Empty(t, s.SettingsProblems())
+	}
+}
+
+// Where commands can write the person's settings, that is told.
+func TestSettingsFolderInTheWorkspace(t *testing.T) {
+	home, run := configPlace(t)
+	writeFile(t, filepath.Join(home, "bin/podman"), "#!/bin/sh\n")
+	require.NoError(t, os.Chmod(filepath.Join(home, "bin/podman"), 0o755))
+	t.Setenv("PATH", filepath.Join(home, "bin"))
+	file := filepath.Join(home, ".fettle/settings.json")
+	writeFile(t, file, `{"sandbox": {"command": "podman", "image": "i"}}`)
+	_, stdout, _ := run("validate")
+	require.Contains(t, stdout, "There is no mistake")
+	writeFile(t, file, `{"sandbox": {"command": "podman", "image": "i", "allowedPaths": ["~/.fettle"]}}`)
+	_, stdout, _ = run("validate")
+	require.Contains(t, stdout, "Confined commands can write your settings folder ~/.fettle")
+	writeFile(t, file, `{"sandbox": {"command": "podman", "image": "i"}}`)
+	t.Chdir(home)
+	code, stdout, _ := run("validate")
+	require.Zero(t, code)
+	require.Contains(t, stdout, "warning: ~/.fettle/settings.json:1:25: tools.sandbox: Confined commands can write your settings folder ~/.fettle")
+}

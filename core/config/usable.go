@@ -1,0 +1,351 @@
+package config
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/process"
+	"github.com/fettle-dev/fettle/core/services/webfetch"
+	"github.com/fettle-dev/fettle/core/services/websearch"
+	"github.com/fettle-dev/fettle/core/tools/web"
+)
+
+// CheckSettings finds what is wrong with settings that were loaded only once
+// they are used, as Initialize of a Config with these Parameters would (CF-05):
+// what it would leave out, and what would be its error, which has Problem.Open.
+// It makes and starts nothing. A field of the Parameters that goes before the
+// settings is not looked at. The error is of code cancelled.
+func CheckSettings(ctx context.Context, p Parameters, r *settings.Result) ([]settings.Problem, error) {
+	if reflect.ValueOf(p.Layout).IsZero() {
+		p.Layout = layout.Fettle()
+	}
+	u, err := usableOf(ctx, &p, r)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(u.dropped, u.lasting), nil
+}
+
+// usable are settings without what cannot be used.
+type usable struct {
+	settings.Settings // with paths that are absolute
+
+	search  func(websearch.Transport) (searchService, error) // makes who searches the web; nil: nobody does
+	dropped []settings.Problem                               // what the settings ask for and cannot have
+	lasting []settings.Problem                               // the same, of what is made at Initialize alone
+	// stops is the first of the problems that leaves no session: something that
+	// protects the person is not there. nil: there is none.
+	stops *settings.Problem
+}
+
+// searchService searches the web.
+type searchService interface {
+	web.Searcher
+	io.Closer
+}
+
+// settingsChecker looks at settings for what the services that they are for cannot use.
+type settingsChecker struct {
+	given  *Parameters
+	loaded *settings.Result
+	usable *usable
+}
+
+// usableOf checks settings, as far as given does not go before them.
+func usableOf(ctx context.Context, given *Parameters, r *settings.Result) (*usable, error) {
+	c := &settingsChecker{given: given, loaded: r, usable: &usable{Settings: r.Settings}}
+	c.policies()
+	c.folders()
+	c.sandbox(ctx)
+	c.commands()
+	c.search()
+	c.core()
+	c.usable.lasting, c.usable.dropped = c.usable.dropped, nil
+	c.entries()
+	if err := ctx.Err(); err != nil {
+		return nil, cancelled("Initialize", err)
+	}
+	return c.usable, nil
+}
+
+// again checks what a session takes on while it runs; all else stays as it was
+// found at Initialize.
+func (u *usable) again(given *Parameters, r *settings.Result) *usable {
+	now := &usable{Settings: r.Settings, search: u.search, lasting: u.lasting}
+	now.PolicyPaths, now.Context.IncludeDirectories, now.Tools.Sandbox = u.PolicyPaths, u.Context.IncludeDirectories, u.Tools.Sandbox
+	now.Tools.DiscoveryCommand, now.Tools.CallCommand = u.Tools.DiscoveryCommand, u.Tools.CallCommand
+	c := &settingsChecker{given: given, loaded: r, usable: now}
+	c.entries()
+	return now
+}
+
+// tell notes a problem with a key whose value was given at the origin.
+func (c *settingsChecker) tell(p settings.Problem, key string, origin settings.Origin) settings.Problem {
+	p.Key, p.Source, p.Layer, p.Line, p.Column = key, origin.Source, origin.Layer, origin.Line, origin.Column
+	if p.Kind == "" {
+		p.Kind, p.Severity = settings.KindUnusable, settings.Error
+	}
+	if p.Nearest != "" {
+		p.Remedy = fmt.Sprintf("Perhaps %s is meant.", p.Nearest)
+	}
+	c.usable.dropped = append(c.usable.dropped, p)
+	return p
+}
+
+// stop notes a problem that leaves no session.
+func (c *settingsChecker) stop(p settings.Problem, key string, origin settings.Origin) {
+	p.Open = true
+	if p = c.tell(p, key, origin); c.usable.stops == nil {
+		c.usable.stops = &p
+	}
+}
+
+// originOf says where the value of a key comes from that is in force.
+func originOf(r *settings.Result, key string) settings.Origin {
+	for _, o := range r.Origins(key) {
+		if o.Refused == "" {
+			return o
+		}
+	}
+	return settings.Origin{}
+}
+
+// there says why a file or folder cannot be used, nil if it can.
+func there(path string, folder bool) error {
+	if path == "" {
+		return errors.New("the path is empty")
+	}
+	info, err := os.Stat(path)
+	if e := (*fs.PathError)(nil); errors.As(err, &e) {
+		return e.Err
+	}
+	if err == nil && folder && !info.IsDir() {
+		return errors.New("it is no folder")
+	}
+	return err
+}
+
+// paths returns the entries of a list of paths, as absolute ones. missing is
+// told of each that is not there.
+func (c *settingsChecker) paths(key string, folders bool, missing func(e settings.Entry, why error)) []string {
+	var all []string
+	for _, e := range c.loaded.Entries(key) {
+		path := c.given.absolute(e.Text)
+		if err := there(path, folders); err != nil {
+			missing(e, err)
+			continue
+		}
+		all = append(all, path)
+	}
+	return all
+}
+
+func (c *settingsChecker) policies() {
+	const key = "policyPaths"
+	if c.given.PolicyPaths != nil {
+		return
+	}
+	c.usable.PolicyPaths = c.paths(key, false, func(e settings.Entry, why error) {
+		c.stop(settings.Problem{
+			Message: fmt.Sprintf("The policy %q cannot be read: %v. As rules that protect you may be missing, there is no session.", e.Text, why),
+			Remedy:  "Name a file or a folder that exists, or remove the entry.",
+		}, key, e.Origin)
+	})
+}
+
+func (c *settingsChecker) folders() {
+	const key = "context.includeDirectories"
+	if c.given.IncludeDirs != nil {
+		return
+	}
+	c.usable.Context.IncludeDirectories = c.paths(key, true, func(e settings.Entry, why error) {
+		p := settings.Problem{Message: fmt.Sprintf("The folder %q cannot be used: %v.", e.Text, why), Remedy: "Name a folder that exists."}
+		if e.Origin.Layer == settings.LayerFlags { // who has just typed it waits for nothing else
+			c.stop(p, key, e.Origin)
+			return
+		}
+		p.Message += " It is left out."
+		c.tell(p, key, e.Origin)
+	})
+}
+
+// sandbox checks that commands can be confined as they are to be.
+func (c *settingsChecker) sandbox(ctx context.Context) {
+	s := &c.usable.Tools.Sandbox
+	if c.given.Commands.Confinement.Kind != process.Unconfined || s.Kind() == settings.SandboxNone {
+		return
+	}
+	const none = "No command can be run so, and there is no session."
+	const paths = "tools.sandbox.allowedPaths"
+	s.AllowedPaths = c.paths(paths, true, func(e settings.Entry, why error) {
+		c.stop(settings.Problem{
+			Message: fmt.Sprintf("Confined commands are to write in %q, which cannot be used: %v. %s", e.Text, why, none),
+			Remedy:  "Make the folder, or remove the entry.",
+		}, paths, e.Origin)
+	})
+	key := "tools.sandbox.command"
+	if s.Command == "" {
+		if key = "tools.sandbox.enabled"; s.Kind() == settings.SandboxContainer {
+			key = "tools.sandbox.image"
+		}
+	}
+	origin := originOf(c.loaded, key)
+	confined := confinement(*s)
+	confined.Writable = nil
+	switch err := confined.Check(ctx); {
+	case err == nil, ctx.Err() != nil, c.toldAt(origin):
+	case s.Command != "" && s.Image == "" && s.Kind() == settings.SandboxContainer:
+		c.stop(settings.Problem{
+			Message: fmt.Sprintf("The value %q names a program that runs containers, and tools.sandbox.image names no image. %s", s.Command, none),
+			Remedy:  "Set tools.sandbox.image too, or landlock for the confinement of the system's kernel.",
+			Nearest: settings.NearestOf(s.Command, []string{string(settings.SandboxLandlock)}),
+		}, key, origin)
+	default:
+		p := settings.Problem{Message: fault.As(err).Message + " " + none, Remedy: fault.As(err).Remedy}
+		if s.Command != "" {
+			p.Message = fmt.Sprintf("The value %q cannot be used. %s", s.Command, p.Message)
+		}
+		c.stop(p, key, origin)
+	}
+	c.outside(origin)
+}
+
+// toldAt reports whether the settings tell of a mistake at the place of a value
+// already, which then is what stops the session.
+func (c *settingsChecker) toldAt(origin settings.Origin) bool {
+	for _, p := range c.loaded.Problems {
+		if p.Severity == settings.Error && p.Source == origin.Source && p.Line == origin.Line && p.Column == origin.Column {
+			if c.usable.stops == nil {
+				c.usable.stops = &p
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// outside warns where commands can write what says how they are confined.
+func (c *settingsChecker) outside(origin settings.Origin) {
+	home, further := c.given.home(), c.given.IncludeDirs
+	if home == "" {
+		return
+	}
+	if further == nil {
+		further = c.usable.Context.IncludeDirectories
+	}
+	dir := filepath.Join(home, c.given.Layout.Dir)
+	real := realAsFarAsThere(dir)
+	for _, folder := range slices.Concat([]string{c.given.target()}, further, c.usable.Tools.Sandbox.AllowedPaths) {
+		below, err := filepath.Rel(realAsFarAsThere(folder), real)
+		if err == nil && filepath.IsLocal(below) {
+			c.tell(settings.Problem{
+				Kind: settings.KindUnusable, Severity: settings.Warning, Remedy: "Work in a narrower folder.",
+				Message: fmt.Sprintf("Confined commands can write your settings folder %s, which lies in %s: what they write there holds for later sessions.", dir, folder),
+			}, "tools.sandbox", origin)
+			return
+		}
+	}
+}
+
+// realAsFarAsThere is a path with its links followed, as far as it is there.
+func realAsFarAsThere(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if dir := filepath.Dir(path); dir != path {
+		return filepath.Join(realAsFarAsThere(dir), filepath.Base(path))
+	}
+	return path
+}
+
+// commands checks that tools that a program declares have one that runs them.
+func (c *settingsChecker) commands() {
+	t := &c.usable.Tools
+	const discovery, call = "tools.discoveryCommand", "tools.callCommand"
+	switch {
+	case c.given.ToolCommands != ToolCommands{}:
+		return
+	case t.DiscoveryCommand != "" && t.CallCommand == "":
+		c.tell(settings.Problem{Message: "Nothing would run the tools that it declares, so it is not run.", Remedy: "Set " + call + " too."},
+			discovery, originOf(c.loaded, discovery))
+	case t.DiscoveryCommand == "" && t.CallCommand != "":
+		c.tell(settings.Problem{Message: "There are no tools for it to run, as nothing declares any.", Remedy: "Set " + discovery + " too."},
+			call, originOf(c.loaded, call))
+	default:
+		return
+	}
+	t.DiscoveryCommand, t.CallCommand = "", ""
+}
+
+// core warns of names that are none of a built-in tool that there is here.
+func (c *settingsChecker) core() {
+	const key = "tools.core"
+	if c.given.CoreTools != nil {
+		return
+	}
+	known := append(DefaultTools(c.given.Layout), "edit", "replace") // the only ones that are not in the default set
+	for _, e := range c.loaded.Entries(key) {
+		name, _, _ := strings.Cut(e.Text, "(")
+		p := settings.Problem{Kind: settings.KindUnknown, Severity: settings.Warning}
+		switch name = strings.TrimSpace(name); {
+		case !slices.Contains(known, name):
+			p.Message = fmt.Sprintf("There is no built-in tool %q; the entry has no effect.", name)
+			p.Nearest = settings.NearestOf(name, known)
+			p.Remedy = "fettle tools lists those that there are."
+		case c.given.WebSearch == nil && c.usable.search == nil && (name == "web_search" || name == "google_web_search"):
+			p.Message = fmt.Sprintf("There is no tool %s here, as no service searches the web.", name)
+			p.Remedy = "Set web.search.url, or the variable GEMINI_API_KEY."
+		default:
+			continue
+		}
+		c.tell(p, key, e.Origin)
+	}
+}
+
+// entries checks the lists of which a wrong entry is left out alone.
+func (c *settingsChecker) entries() {
+	if c.given.AllowedTools == nil {
+		c.usable.Tools.Allowed = c.kept("tools.allowed", func(entry string) error {
+			_, _, err := allowedTool(entry, Place{})
+			return err
+		})
+	}
+	if c.given.WebFetch.Allow == nil {
+		c.usable.Web.AllowedHosts = c.kept("web.allowedHosts", func(entry string) error {
+			_, err := webfetch.New(webfetch.Options{Allow: []string{entry}}) // nothing is opened by it
+			return err
+		})
+	}
+}
+
+// kept returns the entries of a list that check takes. One of a flag that it
+// does not take leaves no session.
+func (c *settingsChecker) kept(key string, check func(entry string) error) []string {
+	var kept []string
+	for _, e := range c.loaded.Entries(key) {
+		err := check(e.Text)
+		if err == nil {
+			kept = append(kept, e.Text)
+			continue
+		}
+		p := settings.Problem{Message: fault.As(err).Message, Remedy: fault.As(err).Remedy}
+		if e.Origin.Layer == settings.LayerFlags {
+			c.stop(p, key, e.Origin)
+			continue
+		}
+		p.Message += " The entry is left out."
+		c.tell(p, key, e.Origin)
+	}
+	return kept
+}
