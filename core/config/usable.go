@@ -30,6 +30,9 @@ func CheckSettings(ctx context.Context, p Parameters, r *settings.Result) ([]set
 	if reflect.ValueOf(p.Layout).IsZero() {
 		p.Layout = layout.Fettle()
 	}
+	if p.Settings == nil {
+		p.Settings = &settings.Options{} // no variables
+	}
 	u, err := usableOf(ctx, &p, r)
 	if err != nil {
 		return nil, err

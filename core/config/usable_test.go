@@ -163,6 +163,10 @@ func TestParametersBeforeUnusableSettings(t *testing.T) {
 	require.NoError(t, err)
 	require.ElementsMatch(t, checked, b.result.Problems)
 
+	checked, err = CheckSettings(t.Context(), Parameters{TargetDir: p.TargetDir}, &settings.Result{Settings: settings.Defaults()})
+	require.NoError(t, err)
+	require.Empty(t, checked)
+
 	p.IncludeDirs, p.CoreTools, p.AllowedTools, p.WebFetch.Allow = []string{}, []string{}, []string{}, []string{}
 	p.ToolCommands, p.WebSearch = ToolCommands{Discovery: "d", Call: "c"}, b.params.WebSearch
 	b, err = begin(t, p)
