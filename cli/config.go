@@ -122,10 +122,10 @@ func settingsOptions(ctx context.Context, g *globalFlags) (settings.Options, err
 	}
 	file := g.settingsFile
 	if file != "" {
-		file = absolute("", []string{file})[0]
+		file = absolute([]string{file})[0]
 	}
 	return settings.Options{
-		Layout: names, HomeDir: home, ProjectDir: project, Trusted: state == trust.Trusted, Environ: os.Environ(),
+		Layout: names, HomeDir: home, ProjectDir: project, Trusted: state == trust.Trusted, Undecided: state == trust.Undecided, Environ: os.Environ(),
 		File: file, Flags: g.settings(), DefaultTools: config.DefaultTools(names),
 	}, nil
 }
@@ -260,11 +260,14 @@ func (p *program) validateConfig(ctx context.Context, g *globalFlags, asJSON boo
 	if err != nil {
 		return err
 	}
-	checked, err := checkSettings(ctx, g, r, o)
+	checked, err := config.CheckSettings(ctx, config.Parameters{
+		TargetDir: o.ProjectDir, HomeDir: o.HomeDir, Layout: o.Layout, Settings: &o,
+		PolicyPaths: absolute(g.policyPaths), // which go in the place of the setting
+	}, r)
 	if err != nil {
-		return err
+		return configFailure(err)
 	}
-	problems := slices.Concat([]settings.Problem{}, r.Problems, checked.problems)
+	problems := slices.Concat([]settings.Problem{}, r.Problems, checked)
 	wrong := slices.ContainsFunc(problems, func(m settings.Problem) bool { return m.Severity == settings.Error })
 	if asJSON {
 		err = printJSON(p.out, problems)

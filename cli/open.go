@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -34,13 +33,11 @@ type configSession struct {
 	engine         *policy.Engine
 	policyFiles    []rulefile.File
 	policyProblems []rulefile.Problem
-
-	settingsProblems []settings.Problem
 }
 
 // openConfig makes a Config of the global flags and initializes it.
 func openConfig(ctx context.Context, o sessionOptions) (session, error) {
-	parameters, problems, err := parametersOf(ctx, o)
+	parameters, err := parametersOf(ctx, o)
 	if err != nil {
 		return nil, err
 	}
@@ -64,58 +61,31 @@ func openConfig(ctx context.Context, o sessionOptions) (session, error) {
 	}
 	return &configSession{
 		config: c, registry: registry, scheduler: runner, log: o.log.With("component", "CLI"),
-		engine: engine, policyFiles: files, policyProblems: policyProblems, settingsProblems: problems,
+		engine: engine, policyFiles: files, policyProblems: policyProblems,
 	}, nil
 }
 
-// parametersOf maps the settings, which the global flags are a layer of, onto a
-// Config's parameters.
-func parametersOf(ctx context.Context, o sessionOptions) (config.Parameters, []settings.Problem, error) {
+// parametersOf are those that the global flags ask for.
+func parametersOf(ctx context.Context, o sessionOptions) (config.Parameters, error) {
 	g := o.flags
 	names, ok := layout.Named(g.layout)
 	if !ok {
-		return config.Parameters{}, nil, fault.New(fault.InvalidConfig, "cli", "There is no layout "+g.layout+".", "Use fettle or gemini.")
+		return config.Parameters{}, fault.New(fault.InvalidConfig, "cli", "There is no layout "+g.layout+".", "Use fettle or gemini.")
 	}
 	target, err := filepath.Abs(g.cwd)
 	if err != nil {
-		return config.Parameters{}, nil, fault.Wrap(fault.InvalidConfig, "cli", "The current folder is not known.", "Give --cwd an absolute path.", err)
+		return config.Parameters{}, fault.Wrap(fault.InvalidConfig, "cli", "The current folder is not known.", "Give --cwd an absolute path.", err)
 	}
-	p := config.Parameters{TargetDir: target, Layout: names, Logger: o.log, DebugMode: g.debug || g.debugFile != "", PolicyPaths: absolute("", g.policyPaths)}
+	p := config.Parameters{TargetDir: target, Layout: names, Logger: o.log, DebugMode: g.debug || g.debugFile != ""}
 	if o.alone {
 		p.HomeDir = filepath.Join(target, "none")
 		p.Layout.SystemDir = p.HomeDir
+		p.PolicyPaths = absolute(g.policyPaths)
 		p.ApprovalMode, err = policy.ParseApprovalMode(g.approvalMode)
-		return p, nil, err
+		return p, err
 	}
-	loaded, options, err := loadSettings(ctx, g)
-	if err != nil {
-		return p, nil, err
-	}
-	for _, path := range p.PolicyPaths {
-		if err := there(path, false); err != nil {
-			return p, nil, fault.Wrap(fault.InvalidConfig, "cli", fmt.Sprintf("The policy %s cannot be read: %v.", path, err),
-				"Give --policy files or folders that exist.", err)
-		}
-	}
-	checked, err := checkSettings(ctx, g, loaded, options)
-	if err != nil {
-		return p, nil, err
-	}
-	if checked.stops != nil {
-		return p, nil, fault.New(fault.InvalidConfig, "cli", checked.stops.String(), "")
-	}
-	if err := apply(&p, checked, loaded, variables{loaded}); err != nil {
-		return p, nil, err
-	}
-	p.Trust, err = trustOf(ctx, g, append([]string{target}, p.IncludeDirs...))
-	if p.Trust == trust.Undecided && !loaded.Settings.Security.FolderTrust.Enabled {
-		p.Trust = trust.Trusted
-	}
-	problems := slices.Concat(loaded.Problems, checked.problems)
-	for _, problem := range problems {
-		o.log.Warn("settings", "problem", problem.String())
-	}
-	return p, problems, err
+	err = useSettings(ctx, g, &p)
+	return p, err
 }
 
 // trustOf says whether the session's folders, the target first, are trusted: by
@@ -189,7 +159,13 @@ func (s *configSession) PolicyFiles() []rulefile.File { return s.policyFiles }
 
 func (s *configSession) PolicyProblems() []rulefile.Problem { return s.policyProblems }
 
-func (s *configSession) SettingsProblems() []settings.Problem { return s.settingsProblems }
+func (s *configSession) SettingsProblems() []settings.Problem {
+	problems, err := s.config.SettingsProblems()
+	if err != nil { // the session is closed
+		return nil
+	}
+	return problems
+}
 
 func (s *configSession) DiscoveryProblems() []error { return s.config.DiscoveryProblems() }
 

@@ -1,6 +1,7 @@
 package integration
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -102,15 +103,29 @@ func TestImportsOfTests(t *testing.T) {
 	}
 }
 
-// Whoever imports a package pays for all that it links. These stay light.
+// Whoever imports a package pays for all that it links. These stay light: none
+// links a model SDK, a protocol's SDK or a library that front ends are built of.
+// The pseudo terminals of creack/pty, which core/config links through
+// services/process, are none: commands run in them, and nobody looks at one.
+// Nor is spf13/pflag, which viper brings.
 func TestLinks(t *testing.T) {
-	models := []string{"google.golang.org/genai", "github.com/anthropics/", "github.com/sashabaranov/", "github.com/openai/"}
-	protocols := []string{"github.com/modelcontextprotocol/", "github.com/a2aproject/", "google.golang.org/grpc"}
-	terminals := []string{"charm.land/", "github.com/charmbracelet/", "github.com/alecthomas/chroma", "github.com/spf13/cobra", "golang.org/x/term"}
+	models := []string{
+		"google.golang.org/genai", "cloud.google.com/go", "github.com/anthropics/", "github.com/sashabaranov/", "github.com/openai/", "github.com/aws/",
+	}
+	protocols := []string{"github.com/modelcontextprotocol/", "github.com/a2aproject/", "google.golang.org/grpc", "google.golang.org/protobuf", "go.opentelemetry.io/"}
+	terminals := []string{
+		"charm.land/", "github.com/charmbracelet/", "github.com/muesli/", "github.com/alecthomas/chroma", "github.com/yuin/goldmark",
+		"github.com/spf13/cobra", "golang.org/x/term",
+	}
 	tests := []string{"testing", "github.com/stretchr/testify", "github.com/rogpeppe/go-internal"}
+	services := []string{ // what tools do is linked by whoever does it
+		module + "/core/services", module + "/core/config", module + "/core/policy", module + "/core/bus",
+		"github.com/JohannesKaufmann/", "github.com/creack/pty", "github.com/fsnotify/fsnotify", "github.com/spf13/", "github.com/tailscale/hujson",
+		"golang.org/x/", "mvdan.cc/sh", "net/http", "os/exec",
+	}
 	heavy := []string{"google.golang.org/grpc", "charm.land/glamour", "github.com/charmbracelet/glamour", "github.com/alecthomas/chroma"}
 	for pkg, without := range map[string][]string{
-		"./core/tools":  slices.Concat(models, protocols, terminals, tests),
+		"./core/tools":  slices.Concat(models, protocols, terminals, tests, services),
 		"./core/config": slices.Concat(models, protocols, terminals, tests),
 		"./cli/fettle":  slices.Concat(heavy, tests),
 	} {
@@ -125,5 +140,32 @@ func TestLinks(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// What docs/dependencies.md says of the weight of an import is what go list
+// -deps counts for Linux.
+func TestLinksAreCounted(t *testing.T) {
+	rows := table(t, readFile(t, "docs/dependencies.md"), "import")
+	var counted []string
+	for _, row := range rows {
+		counted = append(counted, row[0])
+		own, others, modules := 0, 0, map[string]bool{}
+		for _, dep := range goList(t, "linux", "-deps", "./"+row[0]) {
+			switch {
+			case dep.Standard || dep.Module == nil:
+			case dep.Module.Main:
+				own++
+			default:
+				others++
+				modules[dep.Module.Path] = true
+			}
+		}
+		if want := []string{row[0], fmt.Sprint(own), fmt.Sprint(others), fmt.Sprint(len(modules))}; !slices.Equal(row, want) {
+			t.Errorf("docs/dependencies.md says %v; it is %v", row, want)
+		}
+	}
+	if want := []string{"core/tools", "core/config", "cli/fettle"}; !slices.Equal(counted, want) {
+		t.Errorf("docs/dependencies.md counts %v, not %v", counted, want)
 	}
 }

@@ -1,6 +1,7 @@
 package integration_test
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -12,6 +13,8 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -19,33 +22,61 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/fettle-dev/fettle/cli"
+	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/services/process"
 )
 
 var update = flag.Bool("update", false, "rewrite what the scripts compare with")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"fettle": func() { os.Exit(cli.Main()) }, "terminal": terminal})
+	testscript.Main(m, map[string]func(){"fettle": fettle, "terminal": terminal})
 }
 
-// The program, driven as people drive it. Beside testscript's own commands the
-// scripts use
+// fettle is the program, which the scripts run under the layout of the test; a
+// flag of their own comes behind it and so goes before it.
+func fettle() {
+	if name := os.Getenv(layoutVariable); name != "" {
+		os.Args = slices.Insert(os.Args, 1, "--layout", name)
+	}
+	os.Exit(cli.Main())
+}
+
+// layoutVariable holds the layout that the scripts run under.
+const layoutVariable = "TEST_LAYOUT"
+
+// The program, driven as people drive it, once under each layout (CR-27). What
+// a script says of names is said through variables: $TEST_LAYOUT, and of that
+// layout $DIR, $CONTEXT, $IGNORE and $PREFIX (of variables, with its
+// underscore), $NAME as it stands in headings, and $EDIT, $SEARCH and
+// $WEB_SEARCH, the names of those tools. [fettle] and [gemini] are conditions.
+// Beside testscript's own commands the scripts use
 //
 //	exits CODE PROGRAM ARGS…   runs a program that must end with this exit code
 //	json LINE PATH WANT        compares a value in a line of the last stdout, as a.b.0
 //	json LINE PATH             the value must be there and not be null
 //	! json LINE PATH           it must be absent or null
 //	hash LINE PATH FILE        the value must be the SHA-256 of a file
+//	fill FILE…                 puts the layout's variables into files
+//	unfold FOLDER              copies what is in a folder of testdata into $WORK
 //	serve FOLDER               serves a folder over HTTP on 127.0.0.1; its URL is in $SERVER
 func TestProgram(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+	for _, names := range []layout.Layout{layout.Fettle(), layout.Gemini()} {
+		t.Run(names.Name, func(t *testing.T) { testscript.Run(t, scripts("testdata/script", names)) })
+	}
+}
+
+// scripts says how the scripts of a folder run under a layout.
+func scripts(dir string, names layout.Layout) testscript.Params {
+	return testscript.Params{
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		UpdateScripts:       *update,
 		Condition: func(cond string) (bool, error) {
 			switch cond {
 			case "landlock": // this kernel can confine commands
 				return process.Confinement{Kind: process.Landlock}.Check(context.Background()) == nil, nil
+			case layout.Fettle().Name, layout.Gemini().Name:
+				return cond == names.Name, nil
 			case "full": // there is time
 				return os.Getenv("FETTLE_FULL") != "", nil
 			}
@@ -56,20 +87,57 @@ func TestProgram(t *testing.T) {
 			env.Setenv("TMPDIR", env.WorkDir+"/tmp")
 			env.Setenv("YES", "y\ny\ny\n")
 			env.Setenv("GORACE", "atexit_sleep_ms=0") // a second for each process otherwise
+			for name, value := range layoutNames(names) {
+				env.Setenv(name, value)
+			}
 			for _, dir := range []string{"home", "tmp"} {
-				if err := os.Mkdir(env.WorkDir+"/"+dir, 0o755); err != nil {
+				if err := os.MkdirAll(env.WorkDir+"/"+dir, 0o755); err != nil {
 					return err
 				}
 			}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": exits,
-			"json":  jsonValue,
-			"hash":  hashValue,
-			"serve": serve,
+			"exits":  exits,
+			"json":   jsonValue,
+			"hash":   hashValue,
+			"fill":   fill,
+			"unfold": unfold,
+			"serve":  serve,
 		},
-	})
+	}
+}
+
+// layoutNames are the variables that tell scripts the names of a layout.
+func layoutNames(names layout.Layout) map[string]string {
+	return map[string]string{
+		layoutVariable: names.Name,
+		"DIR":          names.Dir,
+		"CONTEXT":      names.ContextFile,
+		"IGNORE":       names.IgnoreFile,
+		"PREFIX":       names.EnvPrefix,
+		"NAME":         strings.ToUpper(names.Name[:1]) + names.Name[1:],
+		"EDIT":         cmp.Or(names.ToolNames["edit"], "edit"),
+		"SEARCH":       cmp.Or(names.ToolNames["search_file_content"], "search_file_content"),
+		"WEB_SEARCH":   cmp.Or(names.ToolNames["web_search"], "web_search"),
+	}
+}
+
+// fill leaves alone what is none of the layout's variables.
+func fill(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: fill FILE…")
+	}
+	names, _ := layout.Named(ts.Getenv(layoutVariable))
+	for _, name := range args {
+		text := os.Expand(ts.ReadFile(name), func(variable string) string {
+			if value, ok := layoutNames(names)[variable]; ok {
+				return value
+			}
+			return "$" + variable
+		})
+		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o644))
+	}
 }
 
 func exits(ts *testscript.TestScript, neg bool, args []string) {
@@ -114,6 +182,13 @@ func hashValue(ts *testscript.TestScript, neg bool, args []string) {
 	if got, _ := valueAt(ts, args[0], args[1]); got != hex.EncodeToString(sum[:]) {
 		ts.Fatalf("%s is %q, the SHA-256 of %s is %x", args[1], got, args[2], sum)
 	}
+}
+
+func unfold(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: unfold FOLDER")
+	}
+	ts.Check(os.CopyFS(ts.Getenv("WORK"), os.DirFS(filepath.Join("testdata", args[0]))))
 }
 
 // serve serves a folder; below /away it redirects to the rest of the path, and

@@ -26,6 +26,10 @@ type listed struct {
 	TestImports  []string
 	XTestImports []string
 	GoFiles      []string
+	Module       *struct {
+		Path string
+		Main bool
+	}
 }
 
 // name is the import path below the module's, "" for the module itself.
@@ -36,7 +40,7 @@ func (p listed) name() string {
 // goList runs go list -json for one platform in the repository's root.
 func goList(t *testing.T, goos string, args ...string) []listed {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-json=ImportPath,Dir,Standard,Imports,TestImports,XTestImports,GoFiles"}, args...)...)
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-json=ImportPath,Dir,Standard,Imports,TestImports,XTestImports,GoFiles,Module"}, args...)...)
 	cmd.Dir = root
 	cmd.Env = append(os.Environ(), "GOOS="+goos, "CGO_ENABLED=0")
 	var stderr bytes.Buffer

@@ -12,6 +12,7 @@ func Types() []Type {
 		TypeToolConfirmationRequest, TypeToolConfirmationResponse, TypeToolPolicyRejection, TypeUpdatePolicy,
 		TypeAskUserRequest, TypeAskUserResponse,
 		TypeToolExecutionSuccess, TypeToolExecutionFailure, TypeToolCallsUpdate, TypeSubagentActivity, TypeToolOutput,
+		TypeConfigChanged,
 	}
 }
 
@@ -20,7 +21,8 @@ func known(m Message) bool {
 	switch m.(type) {
 	case ToolConfirmationRequest, ToolConfirmationResponse, ToolPolicyRejection, UpdatePolicy,
 		AskUserRequest, AskUserResponse,
-		ToolExecutionSuccess, ToolExecutionFailure, ToolCallsUpdate, SubagentActivity, ToolOutput:
+		ToolExecutionSuccess, ToolExecutionFailure, ToolCallsUpdate, SubagentActivity, ToolOutput,
+		ConfigChanged:
 		return true
 	}
 	return false
@@ -117,6 +119,8 @@ func Unmarshal(data []byte) (Message, error) {
 		return decode[SubagentActivity](data)
 	case TypeToolOutput:
 		return decode[ToolOutput](data)
+	case TypeConfigChanged:
+		return decode[ConfigChanged](data)
 	case "":
 		return nil, fmt.Errorf("%w: it has no type", ErrInvalid)
 	}

@@ -23,6 +23,7 @@ func zero() []bus.Message {
 		bus.ToolConfirmationRequest{}, bus.ToolConfirmationResponse{}, bus.ToolPolicyRejection{}, bus.UpdatePolicy{},
 		bus.AskUserRequest{}, bus.AskUserResponse{},
 		bus.ToolExecutionSuccess{}, bus.ToolExecutionFailure{}, bus.ToolCallsUpdate{}, bus.SubagentActivity{}, bus.ToolOutput{},
+		bus.ConfigChanged{},
 	}
 }
 
@@ -150,6 +151,7 @@ func TestNames(t *testing.T) {
 			"callId name description args status subagent correlationId outcome startTime display "+under("error.", failure)),
 		bus.TypeSubagentActivity: "subagentName " + under("activity.", "id type content status"),
 		bus.TypeToolOutput:       "callId chunk",
+		bus.TypeConfigChanged:    "sessionId subagent key value origin",
 	}
 	for _, m := range zero() {
 		t.Run(string(m.Type()), func(t *testing.T) {

@@ -30,6 +30,7 @@ const (
 	TypeToolCallsUpdate          Type = "tool-calls-update"
 	TypeSubagentActivity         Type = "subagent-activity"
 	TypeToolOutput               Type = "tool-output"
+	TypeConfigChanged            Type = "config-changed"
 )
 
 // ToolCall is a call as it will be executed.
@@ -158,6 +159,24 @@ type ToolOutput struct {
 
 // Type returns [TypeToolOutput].
 func (ToolOutput) Type() Type { return TypeToolOutput }
+
+// ConfigChanged tells that a setting has another value from now on: somebody
+// has turned a knob of a running session, or a settings file has changed. It is
+// sent once the value is in force. Messages about one key of one conversation
+// come in the order in which its values came into force. Setting the value
+// that is in force already is no change and announces nothing.
+type ConfigChanged struct {
+	SessionID string `json:"sessionId"`
+	// Subagent is whose conversation it is; "" is the main agent. What a file
+	// changes holds for subagents too and is announced once, for the main agent.
+	Subagent string          `json:"subagent,omitempty"`
+	Key      string          `json:"key"`              // of the setting, as "general.defaultApprovalMode"
+	Value    json.RawMessage `json:"value,omitempty"`  // in force now, as a settings file holds it; null: nobody gives one
+	Origin   string          `json:"origin,omitempty"` // path of the settings file that it comes from now, "default" for none; "": a call in the program
+}
+
+// Type returns [TypeConfigChanged].
+func (ConfigChanged) Type() Type { return TypeConfigChanged }
 
 // SubagentActivity tells what a subagent does.
 type SubagentActivity struct {

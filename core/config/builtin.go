@@ -21,19 +21,19 @@ import (
 func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, error) {
 	var bound builtIns
 	bound.add(bind(c, file.Factories, file.Services{
-		Paths: sh.workspace, Reader: s.state, Mutator: s.mutation, Folders: sh.workspace, Finder: sh.finder,
-		Access: s.tracker, Apply: c.params.Seams.Apply,
+		Paths: sh.workspace, Reader: s.state, Mutator: s.mutation, Folders: sh.workspace, Finder: &sh.finder,
+		Access: s.tracker, Apply: c.params().Seams.Apply,
 	}, file.InDefaultSet))
 	bound.add(bind(c, search.Factories, search.Services{
-		Paths: sh.workspace, Finder: sh.finder, Visible: s.state, Now: c.params.Now,
+		Paths: sh.workspace, Finder: &sh.finder, Visible: s.state, Now: c.params().Now,
 	}, always))
 	bound.add(bind(c, shell.Factories, shell.Services{
 		Paths: sh.workspace, Folders: sh.workspace, Runner: s.processes, Reader: s.processes, Control: s.processes, Seen: s.state,
-		Terminal: c.params.Commands.Terminal, Confinement: &c.params.Commands.Confinement,
+		Terminal: c.params().Commands.Terminal, Confinement: &c.params().Commands.Confinement,
 	}, always))
-	bound.add(bind[web.Fetcher](c, web.FetchFactories, sh.web, always))
-	if c.params.WebSearch != nil {
-		bound.add(bind(c, web.SearchFactories, c.params.WebSearch, always))
+	bound.add(bind[web.Fetcher](c, web.FetchFactories, &sh.web, always))
+	if c.params().WebSearch != nil {
+		bound.add(bind(c, web.SearchFactories, c.params().WebSearch, always))
 	}
 	bound.add(bind(c, plan.Factories, plan.Services{
 		Todos: &s.todos, Mode: planMode{c}, Files: sh.workspace, Dir: c.plansDir(sh.workspace.Target()),
@@ -70,7 +70,7 @@ func bind[S any](c *Config, factories func() ([]*tools.Factory[S], error), servi
 	var bound []tools.DeclarativeTool
 	for _, f := range family {
 		spec := f.Spec()
-		name, renamed := c.params.Layout.ToolNames[spec.Name]
+		name, renamed := c.params().Layout.ToolNames[spec.Name]
 		if !selection.Includes(spec, inDefaultSet(spec.Name) || renamed) {
 			continue
 		}
@@ -116,5 +116,5 @@ func defaults[S any](l layout.Layout, factories func() ([]*tools.Factory[S], err
 
 // selection is what the parameters say of which tools to register.
 func (c *Config) selection() tools.Selection {
-	return tools.Selection{Core: c.params.CoreTools, Exclude: c.params.ExcludeTools}
+	return tools.Selection{Core: c.params().CoreTools, Exclude: c.params().ExcludeTools}
 }

@@ -4,12 +4,10 @@ package config
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
+	"io"
 	"log/slog"
 	"maps"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -34,18 +32,28 @@ import (
 // derived one uses its parent's workspace and settings (AR-05). It is safe
 // for concurrent use.
 type Config struct {
-	params Parameters
-	parent *Config // nil for a Config made by New
+	given  Parameters                 // as New completed them; never changed
+	filled atomic.Pointer[Parameters] // given, with what the settings say; replaced as a whole
+	parent *Config                    // nil for a Config made by New
 	hatch  hatch
 	bus    *bus.MessageBus // the parameters', or this Config's or its parent's own
+
+	family *family // of all Configs derived from one
 
 	subagent string // whose conversation it is; "" is the main agent
 
 	initializing chan struct{} // holds a token while Initialize runs
+	watching     watching      // of settings files
 
 	mu        sync.Mutex // taken before a parent's, never after it
 	sessionID string
+	model     string // set by SetModel; "": the Parameters'
 	mode      policy.ApprovalMode
+	// modeCalled and hatchCalled say that a call has turned the knob, so that
+	// settings do not.
+	modeCalled, hatchCalled bool
+
+	heeded int64 // the family's last ceiling that was taken on
 	// beforePlan is the mode that was in force before plan mode; "" where that
 	// is not in force, or has been from the start.
 	beforePlan policy.ApprovalMode
@@ -70,10 +78,12 @@ const (
 type shared struct {
 	workspace *workspace.Workspace
 	committer *commit.Committer
-	finder    *discovery.Finder
+	settings  *liveSettings // nil: there are none
+	finder    finder
 	rules     *rules
 	memory    *memory.Service
-	web       *webfetch.Service
+	web       fetcher
+	search    io.Closer // made of the settings; may be nil
 	processes processes
 }
 
@@ -90,9 +100,14 @@ func New(p Parameters) (*Config, error) {
 		return nil, fault.New(fault.InvalidConfig, "config.new", "The layout has no Name.",
 			"Start from layout.Fettle() and change what differs, or leave Layout out.")
 	}
-	mode, err := permittedMode(p.ApprovalMode, p.Trust)
+	mode, err := permittedMode(p.ApprovalMode, p.Trust) // of the Parameters alone; Initialize knows the settings
 	if err != nil {
 		return nil, err
+	}
+	if p.Settings != nil {
+		o := *p.Settings
+		o.Environ, o.Flags = slices.Clone(o.Environ), maps.Clone(o.Flags)
+		p.Settings = &o
 	}
 	if p.Logger == nil {
 		p.Logger = slog.New(slog.DiscardHandler)
@@ -106,22 +121,27 @@ func New(p Parameters) (*Config, error) {
 	p.Commands.Confinement.Writable = slices.Clone(p.Commands.Confinement.Writable)
 	p.AllowedFrom, p.ExcludedFrom = maps.Clone(p.AllowedFrom), maps.Clone(p.ExcludedFrom)
 	p.CoreTools, p.AllowedTools, p.ExcludeTools = slices.Clone(p.CoreTools), slices.Clone(p.AllowedTools), slices.Clone(p.ExcludeTools)
-	c := &Config{params: p, sessionID: p.SessionID, mode: mode, initializing: make(chan struct{}, 1)}
+	c := &Config{given: p, sessionID: p.SessionID, mode: mode, initializing: make(chan struct{}, 1), family: &family{}}
+	c.filled.Store(&c.given)
 	if c.bus = p.Bus; c.bus == nil {
 		c.bus = bus.New(bus.Options{OnDefect: c.onDefect})
 	}
-	c.hatch.turns = new(atomic.Int64)
+	c.hatch.turns = &c.family.turns
 	if hatchAtStart(p) {
 		c.hatch.set(true)
 	}
 	return c, nil
 }
 
-// Initialize opens the workspace and registers the tools (AR-03); it changes
-// no file, see [Config.Recover]. A second or concurrent call waits for the
-// first and builds nothing twice; after a failure it may be tried again. A
-// discovery that it runs finds the Config's services not there yet; what goes
-// wrong in one is no error, see [Config.DiscoveryProblems]. Errors are of code invalid_config, cancelled or not_initialized (closed).
+// Initialize reads the settings, opens the workspace and registers the tools
+// (AR-03); it changes no file, see [Config.Recover]. A second or concurrent call
+// waits for the first and builds nothing twice; after a failure it may be tried
+// again. A discovery that it runs finds the Config's services not there yet;
+// what goes wrong in one is no error, see [Config.DiscoveryProblems], and neither
+// is a mistake in a settings file, see [Config.SettingsProblems], unless it
+// takes away what protects somebody. Errors are of code invalid_config,
+// untrusted_folder where yolo is refused, cancelled or not_initialized (closed),
+// or that of Parameters.TrustOf.
 func (c *Config) Initialize(ctx context.Context) error {
 	select {
 	case c.initializing <- struct{}{}:
@@ -132,18 +152,65 @@ func (c *Config) Initialize(ctx context.Context) error {
 	if p := c.currentPhase(); p != created {
 		return c.checkPhase("Initialize", p)
 	}
-	sh, err := c.openShared(ctx)
+	b, err := c.load(ctx)
 	if err != nil {
 		return err
 	}
+	if err := c.open(ctx, &b); err != nil {
+		c.filled.Store(&c.given)
+		return err
+	}
+	return nil
+}
+
+// open makes the services and puts them in place.
+func (c *Config) open(ctx context.Context, b *begun) error {
+	c.filled.Store(&b.params)
+	if err := c.beginKnobs(&b.params); err != nil {
+		return errors.Join(err, b.closeSearch())
+	}
+	sh, err := c.openShared(ctx)
+	if err != nil {
+		return errors.Join(err, b.closeSearch())
+	}
+	sh.search = b.search
 	s, err := c.newSession(sh)
 	if err != nil {
 		return errors.Join(err, sh.close())
 	}
 	c.noteDiscovery(split(s.registry.Discover(ctx))...)
 	s.registry.Sort()
+	if b.result != nil {
+		sh.settings = &liveSettings{options: b.options, result: b.result, usable: b.usable}
+	}
 	if !c.begin(sh, s) {
 		return errors.Join(notInitialized("Initialize", "that is closed", "Make a new Config."), sh.close())
+	}
+	if c.given.WatchSettings && sh.settings != nil {
+		c.watch(ctx, sh.settings)
+	}
+	return nil
+}
+
+// beginKnobs gives the knobs that no call has turned yet the position that
+// parameters say.
+func (c *Config) beginKnobs(p *Parameters) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	given := p.ApprovalMode
+	if c.modeCalled {
+		given = c.mode
+	}
+	mode, err := permittedMode(given, p.Trust)
+	if err != nil {
+		return err
+	}
+	c.mode = mode
+	if p.Settings != nil && !c.hatchCalled {
+		c.hatch.own.Store(nil)
+		if *p.FileReadCacheDisabled {
+			c.hatch.set(true)
+		}
 	}
 	return nil
 }
@@ -161,7 +228,7 @@ func (c *Config) begin(sh *shared, s *session) bool {
 
 // close ends what the services have started and closes them.
 func (s *shared) close() error {
-	return errors.Join(s.processes.closeAll(), s.web.Close(), s.workspace.Close())
+	return errors.Join(s.processes.closeAll(), s.web.close(), closeIfAny(s.search), s.workspace.Close())
 }
 
 // permittedMode reads a mode and refuses what an untrusted folder may not have
@@ -180,20 +247,20 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, cancelled("Initialize", err)
 	}
-	if err := c.params.Commands.check(ctx); err != nil {
+	if err := c.params().Commands.check(ctx); err != nil {
 		return nil, err
 	}
-	pages, err := webfetch.New(c.params.WebFetch)
+	pages, err := webfetch.New(c.params().WebFetch)
 	if err != nil {
 		return nil, err
 	}
-	ws, err := workspace.Open(append([]string{c.params.TargetDir}, c.params.IncludeDirs...)...)
+	ws, err := workspace.Open(append([]string{c.params().TargetDir}, c.params().IncludeDirs...)...)
 	if err != nil {
 		return nil, err
 	}
 	recovery, err := c.projectTmp(ws.Target())
 	if err != nil {
-		c.params.Logger.Warn("no home folder, so files with several hard links will not be changed", slog.Any("error", err))
+		c.params().Logger.Warn("no home folder, so files with several hard links will not be changed", slog.Any("error", err))
 	} else {
 		recovery = filepath.Join(recovery, recoveryFolder)
 	}
@@ -201,19 +268,15 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	if err != nil {
 		return nil, errors.Join(err, ws.Close())
 	}
-	committer := commit.New(commit.Options{RecoveryDir: recovery, Hook: c.params.Seams.Commit, Logger: c.params.Logger})
-	facts := memory.Options{Heading: memory.HeadingOf(c.params.Layout.Name), Committer: committer}
-	if dir, err := c.UserDir(); err == nil {
-		facts.Path = filepath.Join(dir, c.params.Layout.ContextFile)
+	committer := commit.New(commit.Options{RecoveryDir: recovery, Hook: c.params().Seams.Commit, Logger: c.params().Logger})
+	facts := memory.Options{Heading: memory.HeadingOf(c.params().Layout.Name), Committer: committer}
+	if dir, err := c.userDir(); err == nil {
+		facts.Path = filepath.Join(dir, c.params().Layout.ContextFile)
 	}
-	return &shared{
-		workspace: ws,
-		committer: committer,
-		memory:    memory.New(facts),
-		web:       pages,
-		finder:    discovery.New(ws).With(c.params.FileFiltering.options(c.params.Layout.IgnoreFile)),
-		rules:     rules,
-	}, nil
+	sh := &shared{workspace: ws, committer: committer, memory: memory.New(facts), rules: rules}
+	sh.web.now = pages
+	sh.finder.now.Store(discovery.New(ws).With(c.params().FileFiltering.options(c.params().Layout.IgnoreFile)))
+	return sh, nil
 }
 
 // Recover finishes, or reports, what killed runs left half written in files of
@@ -242,32 +305,6 @@ func cancelled(what string, err error) *fault.Error {
 	return fault.Wrap(fault.Cancelled, "config."+what, what+" was cancelled.", "", err)
 }
 
-// UserDir returns the user's settings folder, as ~/.fettle.
-func (c *Config) UserDir() (string, error) {
-	home := c.params.HomeDir
-	if home == "" {
-		var err error
-		if home, err = os.UserHomeDir(); err != nil {
-			return "", err
-		}
-	}
-	return filepath.Join(home, c.params.Layout.Dir), nil
-}
-
-// projectTmp is the user's folder for what fettle keeps of a project. It lies
-// outside the project and is told apart by it.
-func (c *Config) projectTmp(target string) (string, error) {
-	dir, err := c.UserDir()
-	if err != nil {
-		return "", err
-	}
-	if real, err := filepath.EvalSymlinks(target); err == nil {
-		target = real
-	}
-	id := sha256.Sum256([]byte(target))
-	return filepath.Join(dir, "tmp", hex.EncodeToString(id[:8])), nil
-}
-
 // recoveryFolder is where in-place writes keep their bytes first (FS-64), below
 // the user's folder for the project.
 const recoveryFolder = "recovery"
@@ -281,9 +318,10 @@ const recoveryFolder = "recovery"
 // open questions are refused. A message bus of the Config's own is closed too,
 // which waits for its handlers; none of them may call Close.
 func (c *Config) Close() error {
-	if c.parent == nil && c.params.Bus == nil {
+	if c.parent == nil && c.params().Bus == nil {
 		_ = c.bus.Close() // always nil
 	}
+	c.watching.end()
 	sh, s, wasOpen := c.end()
 	switch {
 	case !wasOpen:
@@ -309,6 +347,10 @@ func (c *Config) end() (sh *shared, s *session, wasOpen bool) {
 // and of those derived from it go over. It is there from New on, so that a
 // front end can subscribe before the first call.
 func (c *Config) MessageBus() *bus.MessageBus { return c.bus }
+
+// params are the Parameters with what the settings say. They are not to be
+// changed.
+func (c *Config) params() *Parameters { return c.filled.Load() }
 
 func (c *Config) currentPhase() phase {
 	c.mu.Lock()
@@ -342,7 +384,7 @@ func hatchAtStart(p Parameters) bool {
 	if p.FileReadCacheDisabled != nil {
 		return *p.FileReadCacheDisabled
 	}
-	if p.Getenv == nil {
+	if p.Getenv == nil || p.Settings != nil { // these know the variable
 		return false
 	}
 	on, err := strconv.ParseBool(p.Getenv(p.Layout.EnvPrefix + "FILE_READ_CACHE_DISABLED"))

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/fettle-dev/fettle/core/bus"
@@ -16,6 +17,7 @@ type DeriveParameters struct {
 	// called: a snapshot. What is later set in the parent does not reach the
 	// derived Config, so whoever takes a permission back has to set it in both.
 	ApprovalMode          policy.ApprovalMode
+	Model                 string   // "": that of the parent when Derive is called
 	CoreTools             []string // nil: the parent's
 	ExcludeTools          []string // added to the parent's
 	FileReadCacheDisabled *bool    // nil: follows the parent's, now and later (RC-30)
@@ -33,9 +35,11 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 	if err := c.checkPhase("Derive", c.phase); err != nil {
 		return nil, err
 	}
-	p := c.params
+	p := *c.params()
+	c.heedCeiling()
+	p.Settings, p.WatchSettings, p.TrustOf = nil, false, nil // these are the parent's
 	p.SessionID = bus.NewID()
-	p.ApprovalMode = c.mode
+	p.ApprovalMode, p.Model = c.mode, cmp.Or(d.Model, c.modelInForce())
 	if d.ApprovalMode != "" {
 		p.ApprovalMode = d.ApprovalMode
 	}
@@ -53,7 +57,8 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 	if child.subagent = d.Subagent; d.Subagent == "" {
 		child.subagent = c.subagent
 	}
-	child.hatch.parent, child.hatch.turns = &c.hatch, c.hatch.turns
+	child.family, child.heeded = c.family, c.heeded
+	child.hatch.parent, child.hatch.turns = &c.hatch, &c.family.turns
 	if d.FileReadCacheDisabled != nil {
 		child.hatch.set(*d.FileReadCacheDisabled)
 	}

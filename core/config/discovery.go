@@ -20,7 +20,7 @@ type ToolCommands struct {
 func (c *Config) discoverTools(v Services) func(ctx context.Context) ([]tools.DeclarativeTool, error) {
 	return func(ctx context.Context) ([]tools.DeclarativeTool, error) {
 		found, dropped, err := discovered.Discover(ctx, discovered.Options{
-			DiscoveryCommand: c.params.ToolCommands.Discovery, CallCommand: c.params.ToolCommands.Call,
+			DiscoveryCommand: c.params().ToolCommands.Discovery, CallCommand: c.params().ToolCommands.Call,
 			Dir: v.Workspace.Target(), Runner: v.Processes,
 		})
 		c.noteDiscovery(dropped...)
@@ -31,7 +31,7 @@ func (c *Config) discoverTools(v Services) func(ctx context.Context) ([]tools.De
 // noteDiscovery keeps what went wrong while tools were discovered.
 func (c *Config) noteDiscovery(problems ...error) {
 	for _, p := range problems {
-		c.params.Logger.Warn("discovering tools", slog.Any("error", p))
+		c.params().Logger.Warn("discovering tools", slog.Any("error", p))
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

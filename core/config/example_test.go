@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
@@ -47,4 +50,47 @@ func Example() {
 	// Output:
 	// success
 	// error base_hash_required
+}
+
+// A session with the settings that its person is used to, and a flag over them.
+func Example_settings() {
+	dir, err := os.MkdirTemp("", "fettle-example-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	ctx := context.Background()
+	names := layout.Fettle()
+	names.SystemDir = dir // nothing of this machine
+	if err := os.Mkdir(filepath.Join(dir, names.Dir), 0o700); err != nil {
+		panic(err)
+	}
+	mine := []byte(`{"general": {"defaultApprovalMode": "auto_edit"} /* edits need nobody */, "tools": {"exclude": ["write_file"]}}`)
+	if err := os.WriteFile(filepath.Join(dir, names.Dir, "settings.json"), mine, 0o600); err != nil {
+		panic(err)
+	}
+
+	c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: dir, Layout: names, Settings: &settings.Options{
+		Environ: []string{"FETTLE_MODEL=quick"}, Flags: map[string]any{"general.defaultApprovalMode": "plan"},
+	}})
+	if err != nil {
+		panic(err)
+	}
+	if err := c.Initialize(ctx); err != nil {
+		panic(err)
+	}
+	defer c.Close()
+	fmt.Println(c.ApprovalMode(), c.Model(), c.ExcludedTools())
+	origins, err := c.SettingOrigins("general.defaultApprovalMode")
+	if err != nil {
+		panic(err)
+	}
+	for _, o := range origins {
+		fmt.Println(o.Layer, o.Value)
+	}
+	// Output:
+	// plan quick [write_file]
+	// flags plan
+	// user auto_edit
+	// default default
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/commit"
@@ -27,6 +28,20 @@ import (
 // Parameters make a [Config]. TargetDir is required; the zero value of any
 // other field is a sensible session.
 type Parameters struct {
+	// Settings are read at Initialize and give a value to the fields below that
+	// are zero (CF-01); a field that is not zero goes before all layers, and one
+	// of FileFiltering, Commands and WebFetch by itself. A program puts its flags
+	// into Settings.Flags, so that [Config.SettingOrigins] tells of them. Layout,
+	// HomeDir, ProjectDir, Trusted, Undecided, Confined and DefaultTools need not
+	// be set: they are those of the Parameters. Mistakes in files are no error,
+	// see [Config.SettingsProblems], but of what protects somebody and is not
+	// there: a confinement, and files of policyPaths. nil: no settings file, .env
+	// file or environment variable is read, Getenv aside.
+	Settings *settings.Options
+	// WatchSettings reads the settings again when one of their files changes,
+	// until Close; see [Config.ReloadSettings].
+	WatchSettings bool
+
 	SessionID   string   // "": a random one
 	TargetDir   string   // folder that relative paths count from, and first of the workspace
 	IncludeDirs []string // further folders of the workspace
@@ -37,6 +52,7 @@ type Parameters struct {
 	Getenv func(name string) string
 
 	ApprovalMode policy.ApprovalMode // "": default
+	Model        string              // "": auto, the program's choice
 	CoreTools    []string            // built-ins to register, exactly; nil: the default set (AR-09)
 	AllowedTools []string            // tools that may run without asking: `name`, or `run_shell_command(prefix)` (CR-26)
 	ExcludeTools []string            // tools not to register, and denied; wins over CoreTools
@@ -51,6 +67,11 @@ type Parameters struct {
 	PolicyPaths []string
 	Rules       []policy.Rule // the embedder's own, beside those of the files
 	Trust       trust.State   // whether the folder is trusted; zero: undecided, so that the project's own rules can only tighten
+	// TrustOf, where it is not nil, decides instead of Trust. Initialize calls it
+	// with the folders of the workspace, the target first, as absolute paths: once
+	// before the settings are read and, if there are any, again when all folders
+	// are known. Its error is that of Initialize.
+	TrustOf func(ctx context.Context, folders []string) (trust.State, error)
 
 	// Tools are the embedder's own, registered beside the built-ins, whatever
 	// CoreTools says, and shared with derived Configs.
@@ -74,8 +95,8 @@ type Parameters struct {
 	WebFetch  webfetch.Options // how web_fetch reaches pages; zero: public addresses alone, without a proxy
 	WebSearch web.Searcher     // who searches for web_search, closed by whoever made it; nil: there is no such tool (TO-12)
 
-	// FileReadCacheDisabled is the hatch (RC-29); nil: the environment
-	// variable FILE_READ_CACHE_DISABLED of the layout decides.
+	// FileReadCacheDisabled is the hatch (RC-29); nil: the settings decide, or
+	// without them the environment variable FILE_READ_CACHE_DISABLED of the layout.
 	FileReadCacheDisabled *bool
 	// RequireSeen makes a matching hash alone no proof (KH-26).
 	RequireSeen bool

@@ -45,26 +45,16 @@ func (c *Config) mayLeavePlan() bool {
 func (p planMode) LeavePlan(context.Context) (string, error) {
 	p.c.mu.Lock()
 	defer p.c.mu.Unlock()
+	p.c.heedCeiling()
 	if p.c.mode == policy.ModePlan { // unless somebody else has left it
-		p.c.setMode(policy.ApprovalMode(plan.ModeAfter(string(p.c.beforePlan))))
+		p.c.changeMode(policy.ApprovalMode(plan.ModeAfter(string(p.c.beforePlan))))
 	}
 	return string(p.c.mode), nil
 }
 
-// setMode changes the mode; c.mu is held.
-func (c *Config) setMode(mode policy.ApprovalMode) {
-	switch {
-	case mode != policy.ModePlan:
-		c.beforePlan = ""
-	case c.mode != policy.ModePlan:
-		c.beforePlan = c.mode
-	}
-	c.mode = mode
-}
-
 // plansDir is the folder of plans, which plan mode may write to (CR-22).
 func (c *Config) plansDir(target string) string {
-	return filepath.Join(target, c.params.Layout.Dir, plansFolder)
+	return filepath.Join(target, c.params().Layout.Dir, plansFolder)
 }
 
 // hidden names the tools that are of no use now: the way into the mode that is

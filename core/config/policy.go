@@ -37,10 +37,10 @@ type rules struct {
 // loadRules reads the policy files, whose mistakes are problems and no
 // errors, and makes the engine.
 func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules, error) {
-	r := &rules{roots: realRoots(ws.Folders()), log: c.params.Logger}
-	userDir, err := c.UserDir()
+	r := &rules{roots: realRoots(ws.Folders()), log: c.params().Logger}
+	userDir, err := c.userDir()
 	if err != nil {
-		c.params.Logger.Warn("no home folder, so there is no user policy", slog.Any("error", err))
+		c.params().Logger.Warn("no home folder, so there is no user policy", slog.Any("error", err))
 	} else {
 		r.saveTo = filepath.Join(userDir, policyFolder, savedApprovals)
 	}
@@ -48,23 +48,23 @@ func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules
 		files, problems := rulefile.Load(ctx, paths, o)
 		r.files, r.problems = append(r.files, files...), append(r.problems, problems...)
 	}
-	admin := filepath.Join(c.params.Layout.SystemDir, policyFolder)
+	admin := filepath.Join(c.params().Layout.SystemDir, policyFolder)
 	if problem := rulefile.CheckAdmin(admin); problem != nil {
 		r.problems = append(r.problems, *problem)
 	} else {
 		load(rulefile.Options{Tier: policy.TierAdmin}, admin)
 	}
 	switch {
-	case c.params.PolicyPaths != nil:
-		load(rulefile.Options{Tier: policy.TierUser}, c.params.PolicyPaths...)
-		if r.saveTo != "" && !slices.Contains(c.params.PolicyPaths, r.saveTo) {
+	case c.params().PolicyPaths != nil:
+		load(rulefile.Options{Tier: policy.TierUser}, c.params().PolicyPaths...)
+		if r.saveTo != "" && !slices.Contains(c.params().PolicyPaths, r.saveTo) {
 			load(rulefile.Options{Tier: policy.TierUser}, r.saveTo)
 		}
 	case userDir != "":
 		load(rulefile.Options{Tier: policy.TierUser}, filepath.Join(userDir, policyFile), filepath.Join(userDir, policyFolder))
 	}
-	if projectDir := filepath.Join(ws.Target(), c.params.Layout.Dir); !sameFolder(projectDir, userDir) {
-		load(rulefile.Options{Tier: policy.TierWorkspace, TightenOnly: c.params.Trust != trust.Trusted},
+	if projectDir := filepath.Join(ws.Target(), c.params().Layout.Dir); !sameFolder(projectDir, userDir) {
+		load(rulefile.Options{Tier: policy.TierWorkspace, TightenOnly: c.params().Trust != trust.Trusted},
 			filepath.Join(projectDir, policyFile), filepath.Join(projectDir, policyFolder))
 	}
 	if err := ctx.Err(); err != nil {
@@ -72,7 +72,7 @@ func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules
 	}
 	o := policy.Options{
 		PlansDir:  c.plansDir(ws.Target()),
-		Protected: []string{".git", c.params.Layout.Dir, layout.Fettle().Dir, layout.Gemini().Dir, c.params.Layout.SystemDir},
+		Protected: []string{".git", c.params().Layout.Dir, layout.Fettle().Dir, layout.Gemini().Dir, c.params().Layout.SystemDir},
 	}
 	if userDir != "" {
 		o.Protected = append(o.Protected, userDir)
@@ -89,10 +89,10 @@ func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules
 		return nil, err
 	}
 	r.checks = checker.New(checker.Options{
-		Dir: ws.Target(), Roots: r.roots, Programs: checkerPrograms(userDir), RealPath: realPath, Logger: c.params.Logger,
+		Dir: ws.Target(), Roots: r.roots, Programs: checkerPrograms(userDir), RealPath: realPath, Logger: c.params().Logger,
 	})
 	for _, p := range r.problems {
-		c.params.Logger.Warn("policy file", slog.String("problem", p.String()))
+		c.params().Logger.Warn("policy file", slog.String("problem", p.String()))
 	}
 	return r, nil
 }
@@ -110,9 +110,9 @@ const (
 // rulesOfParameters are the rules that come from lists of tools and from the
 // embedder.
 func (c *Config) rulesOfParameters() ([]policy.Rule, error) {
-	out := slices.Clone(c.params.Rules)
-	for _, entry := range c.params.AllowedTools {
-		rule, ok, err := allowedTool(entry, placeOf(entry, c.params.AllowedFrom, "--allowed-tools"))
+	out := slices.Clone(c.params().Rules)
+	for _, entry := range c.params().AllowedTools {
+		rule, ok, err := allowedTool(entry, placeOf(entry, c.params().AllowedFrom, "--allowed-tools"))
 		if err != nil {
 			return nil, err
 		}
@@ -120,16 +120,23 @@ func (c *Config) rulesOfParameters() ([]policy.Rule, error) {
 			out = append(out, rule)
 		}
 	}
-	for _, entry := range c.params.ExcludeTools {
+	return append(out, exclusions(c.params().ExcludeTools, c.params().ExcludedFrom)...), nil
+}
+
+// exclusions are the rules that deny tools, with the places of those that are
+// known.
+func exclusions(tools []string, from map[string]Place) []policy.Rule {
+	var out []policy.Rule
+	for _, entry := range tools {
 		// Like the registry, which leaves out the whole tool for name(pattern).
 		name, _, _ := strings.Cut(entry, "(")
 		if name = strings.TrimSpace(name); name != "" {
-			place := placeOf(entry, c.params.ExcludedFrom, "--exclude-tools")
+			place := placeOf(entry, from, "--exclude-tools")
 			out = append(out, policy.Rule{Name: cmp.Or(place.Rule, "excluded: "+name), Tools: []string{name}, Decision: policy.Deny, Priority: 400,
 				Tier: policy.TierUser, Source: place.Source, Line: place.Line})
 		}
 	}
-	return out, nil
+	return out
 }
 
 // placeOf returns where an entry of a list was given.
@@ -163,8 +170,12 @@ func allowedTool(entry string, place Place) (policy.Rule, bool, error) {
 		err = errors.New("there is no command between its brackets")
 	}
 	if err != nil {
+		from := ""
+		if place.Source != "" {
+			from = fmt.Sprintf(" (%s)", place)
+		}
 		return policy.Rule{}, false, fault.Wrap(fault.InvalidConfig, "config.allowedTools",
-			fmt.Sprintf("The entry %q of the allowed tools (%s) cannot be used: %s", entry, place, message(err)),
+			fmt.Sprintf("The entry %q of the allowed tools%s cannot be used: %s", entry, from, message(err)),
 			"Name a tool, or for the shell beginnings of commands, as run_shell_command(git status).", err)
 	}
 	return rule, true, nil
@@ -216,7 +227,7 @@ func (r *rules) CanRemember(c policy.Call, scope policy.Scope) []policy.Rule {
 // situate fills in what the session knows of a call.
 func (c *Config) situate(call *policy.Call, sh *shared) {
 	call.Subagent = c.subagent
-	call.Untrusted = c.params.Trust == trust.Untrusted
+	call.Untrusted = c.params().Trust == trust.Untrusted
 	call.Dir, call.Roots = sh.workspace.Target(), sh.rules.roots
 	call.Confined = c.confined(call.Tool)
 }

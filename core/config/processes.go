@@ -28,7 +28,8 @@ type Commands struct {
 	// workspace beside those of Writable. What this system lacks for it is an
 	// error of Initialize.
 	Confinement process.Confinement
-	// Environ returns the environment that commands inherit. nil: os.Environ.
+	// Environ returns the environment that commands inherit. nil: os.Environ, and
+	// with Parameters.Settings what .env files add to it.
 	Environ func() []string
 }
 
@@ -44,9 +45,9 @@ func (o Commands) check(ctx context.Context) error {
 // processOptions are those of a conversation's commands.
 func (c *Config) processOptions(sh *shared) process.Options {
 	o := process.Options{
-		Marker: c.params.Layout.CommandMarker,
-		Total:  c.params.Commands.Total, Idle: c.params.Commands.Idle, Environ: c.params.Commands.Environ,
-		Confinement: c.params.Commands.Confinement,
+		Marker: c.params().Layout.CommandMarker,
+		Total:  c.params().Commands.Total, Idle: c.params().Commands.Idle, Environ: c.params().Commands.Environ,
+		Confinement: c.params().Commands.Confinement,
 	}
 	o.Confinement.Writable = slices.Concat(sh.workspace.Folders(), o.Confinement.Writable)
 	if dir, err := c.projectTmp(sh.workspace.Target()); err == nil {
@@ -60,7 +61,7 @@ func (c *Config) processOptions(sh *shared) process.Options {
 func (c *Config) confined(tool string) string {
 	switch tool {
 	case shell.RunShellCommand, shell.WriteBackground:
-		return string(c.params.Commands.Confinement.Kind)
+		return string(c.params().Commands.Confinement.Kind)
 	}
 	return ""
 }

@@ -1,8 +1,9 @@
 package config
 
 import (
+	"slices"
+
 	"github.com/fettle-dev/fettle/core/config/layout"
-	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/mutation"
@@ -117,33 +118,29 @@ func (c *Config) SessionID() string {
 }
 
 // TargetDir returns the folder as it was given.
-func (c *Config) TargetDir() string { return c.params.TargetDir }
+func (c *Config) TargetDir() string { return c.params().TargetDir }
 
 // Layout returns the names in use.
-func (c *Config) Layout() layout.Layout { return c.params.Layout }
+func (c *Config) Layout() layout.Layout { return c.params().Layout }
 
-// Trust returns whether the folder is trusted, as the parameters say.
-func (c *Config) Trust() trust.State { return c.params.Trust }
+// Trust returns whether the folder is trusted, as the Parameters say; where they
+// leave it to TrustOf or the settings, it is known after Initialize.
+func (c *Config) Trust() trust.State { return c.params().Trust }
+
+// TrustedFolder reports whether the project's own files may loosen.
+func (c *Config) TrustedFolder() bool { return c.Trust() == trust.Trusted }
+
+// CoreTools returns the built-in tools that are registered, exactly; nil means
+// the default set. Like the next two it is what holds: of the Parameters, else
+// of the settings, which are known after Initialize, and for a derived Config
+// with what its DeriveParameters say.
+func (c *Config) CoreTools() []string { return slices.Clone(c.params().CoreTools) }
+
+// AllowedTools returns the tools that may run without asking.
+func (c *Config) AllowedTools() []string { return slices.Clone(c.params().AllowedTools) }
+
+// ExcludedTools returns the tools that are not registered and denied.
+func (c *Config) ExcludedTools() []string { return slices.Clone(c.params().ExcludeTools) }
 
 // DebugMode reports whether debug mode is on.
-func (c *Config) DebugMode() bool { return c.params.DebugMode }
-
-// ApprovalMode returns the mode in force.
-func (c *Config) ApprovalMode() policy.ApprovalMode {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.mode
-}
-
-// SetApprovalMode changes the mode from the next call on. The error is of
-// code invalid_config, or untrusted_folder where yolo is refused (AR-27).
-func (c *Config) SetApprovalMode(m policy.ApprovalMode) error {
-	mode, err := permittedMode(m, c.params.Trust)
-	if err != nil {
-		return err
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.setMode(mode)
-	return nil
-}
+func (c *Config) DebugMode() bool { return c.params().DebugMode }

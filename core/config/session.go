@@ -38,23 +38,23 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 	s := &session{}
 	s.state = filestate.New(filestate.Options{
 		Files:  sh.workspace,
-		Limits: c.params.Limits,
-		Now:    c.params.Now,
-		Logger: c.params.Logger,
+		Limits: c.params().Limits,
+		Now:    c.params().Now,
+		Logger: c.params().Logger,
 		Hatch:  c.hatch.position,
 		Instructions: func(base string) bool {
-			return instructions.IsFile(base) || base == c.params.Layout.ContextFile
+			return instructions.IsFile(base) || base == c.params().Layout.ContextFile
 		},
 		MayShow:     func(p workspace.Path) bool { return c.mayShow(sh, p.String()) },
-		RequireSeen: c.params.RequireSeen,
-		Hook:        c.params.Seams.Read,
+		RequireSeen: c.params().RequireSeen,
+		Hook:        c.params().Seams.Read,
 	})
 	s.mutation = mutation.New(mutation.Options{
-		Files: sh.workspace, Committer: sh.committer, State: s.state, Logger: c.params.Logger,
-		Hook: c.params.Seams.Mutation,
+		Files: sh.workspace, Committer: sh.committer, State: s.state, Logger: c.params().Logger,
+		Hook: c.params().Seams.Mutation,
 	})
 	given := tracker.Options{State: s.state}
-	if c.params.Trust != trust.Untrusted { // FT-20
+	if c.params().Trust != trust.Untrusted { // FT-20
 		given.Instructions = instructions.New(sh.workspace)
 	}
 	s.tracker = tracker.New(given)
@@ -71,10 +71,10 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		Subject:  func(call *policy.Call) { c.situate(call, sh) },
 		RealPath: realPath,
 		Check:    sh.rules.checks.Check,
-		Before:   c.params.Before,
-		After:    c.params.After,
+		Before:   c.params().Before,
+		After:    c.params().After,
 		ID:       c.schedulerID(),
-		Now:      c.params.Now,
+		Now:      c.params().Now,
 		OnDefect: c.onDefect,
 	})
 	return s, nil
@@ -93,13 +93,13 @@ func (c *Config) schedulerID() string {
 // what the parent has discovered.
 func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
 	v := Services{
-		Workspace: sh.workspace, FileState: s.state, Mutations: s.mutation, Tracker: s.tracker, Finder: sh.finder, Processes: s.processes,
+		Workspace: sh.workspace, FileState: s.state, Mutations: s.mutation, Tracker: s.tracker, Finder: sh.finder.now.Load(), Processes: s.processes,
 	}
-	discover := c.params.Discover
-	if c.params.ToolCommands != (ToolCommands{}) {
+	discover := c.params().Discover
+	if c.params().ToolCommands != (ToolCommands{}) {
 		discover = append([]func(context.Context) ([]tools.DeclarativeTool, error){c.discoverTools(v)}, discover...)
 	}
-	r := tools.NewRegistry(tools.RegistryOptions{Logger: c.params.Logger, Discover: discover, Hidden: c.hidden})
+	r := tools.NewRegistry(tools.RegistryOptions{Logger: c.params().Logger, Discover: discover, Hidden: c.hidden})
 	builtIn, err := c.bindBuiltIns(sh, s)
 	if err != nil {
 		return nil, err
@@ -122,9 +122,9 @@ func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
 // bindOwnTools returns the embedder's tools that are not excluded, those of
 // Bind bound to v.
 func (c *Config) bindOwnTools(v Services) ([]tools.DeclarativeTool, error) {
-	own := slices.Clone(c.params.Tools)
-	if c.params.Bind != nil {
-		bound, err := c.params.Bind(v)
+	own := slices.Clone(c.params().Tools)
+	if c.params().Bind != nil {
+		bound, err := c.params().Bind(v)
 		if err != nil {
 			return nil, cannotBind(err)
 		}
@@ -136,7 +136,7 @@ func (c *Config) bindOwnTools(v Services) ([]tools.DeclarativeTool, error) {
 		}
 		own = append(own, bound...)
 	}
-	others := tools.Selection{Exclude: c.params.ExcludeTools}
+	others := tools.Selection{Exclude: c.params().ExcludeTools}
 	return slices.DeleteFunc(own, func(t tools.DeclarativeTool) bool {
 		return t != nil && !others.Includes(t.Spec(), true) // nil is for the registry to refuse
 	}), nil
@@ -170,9 +170,9 @@ func (c *Config) copyDiscovered(r *tools.Registry) error {
 }
 
 func (c *Config) onDefect(err error) {
-	if c.params.OnDefect != nil {
-		c.params.OnDefect(err)
+	if c.params().OnDefect != nil {
+		c.params().OnDefect(err)
 		return
 	}
-	c.params.Logger.Error("a tool made a mistake", slog.Any("error", err))
+	c.params().Logger.Error("a tool made a mistake", slog.Any("error", err))
 }

@@ -1,7 +1,9 @@
 package config_test
 
 import (
+	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -9,9 +11,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -93,4 +97,68 @@ func TestSideBySide(t *testing.T) {
 	require.False(t, a.FileReadCacheDisabled())
 	require.Equal(t, "a", a.SessionID())
 	require.Equal(t, "b", b.SessionID())
+}
+
+// GO-04, GO-07, CR-27: two sessions over one folder, each with the settings of
+// its own layout, home and environment, which change while both run.
+func TestSideBySideSettings(t *testing.T) {
+	dir := t.TempDir()
+	write := func(path, text string) {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	write(dir+"/.fettle/settings.json", `{"tools": {"exclude": ["glob"]}, "model": "of fettle"}`)
+	write(dir+"/.gemini/settings.json", `{"excludeTools": ["list_directory"], "model": {"name": "of gemini"}}`)
+	type side struct {
+		*config.Config
+		user string // path of the user's file
+	}
+	open := func(l layout.Layout, environ ...string) side {
+		home := t.TempDir()
+		l.SystemDir = home + "/none"
+		user := filepath.Join(home, l.Dir, "settings.json")
+		write(user, `{"fileFiltering": {"maxFileCount": 1}}`)
+		c := newConfig(t, config.Parameters{TargetDir: dir, HomeDir: home, Layout: l, Settings: &settings.Options{Environ: environ}})
+		require.NoError(t, c.Initialize(t.Context()))
+		return side{c, user}
+	}
+	a := open(layout.Fettle(), "FETTLE_APPROVAL_MODE=auto_edit", "GEMINI_APPROVAL_MODE=yolo")
+	b := open(layout.Gemini(), "FETTLE_APPROVAL_MODE=auto_edit", "GEMINI_CLI_APPROVAL_MODE=plan", "GEMINI_FILE_READ_CACHE_DISABLED=1")
+
+	require.Equal(t, []any{"of fettle", policy.ModeAutoEdit, false}, []any{a.Model(), a.ApprovalMode(), a.FileReadCacheDisabled()})
+	require.Equal(t, []any{"of gemini", policy.ModePlan, true}, []any{b.Model(), b.ApprovalMode(), b.FileReadCacheDisabled()})
+	require.Contains(t, names(t, a.Config), "list_directory")
+	require.NotContains(t, names(t, a.Config), "glob")
+	require.Contains(t, names(t, b.Config), "glob")
+	require.NotContains(t, names(t, b.Config), "list_directory")
+
+	var wg sync.WaitGroup
+	for i, s := range []side{a, b} {
+		heard := 0
+		bus.Subscribe(t.Context(), s.MessageBus(), func(_ context.Context, m bus.ConfigChanged) {
+			heard++
+			if m.Origin != s.user || m.SessionID != s.SessionID() {
+				t.Errorf("another's message: %+v", m)
+			}
+		})
+		wg.Go(func() {
+			for n := range 20 {
+				want := 100*(i+1) + n
+				write(s.user, fmt.Sprintf(`{"fileFiltering": {"maxFileCount": %d}}`, want))
+				if err := s.ReloadSettings(t.Context()); err != nil {
+					t.Error(err)
+				}
+				if now, err := s.Settings(); err != nil || now.Context.FileFiltering.MaxFileCount != want {
+					t.Errorf("%d files, not %d: %v", now.Context.FileFiltering.MaxFileCount, want, err)
+				}
+			}
+			if err := s.Close(); err != nil { // waits for whoever hears
+				t.Error(err)
+			}
+			if heard == 0 {
+				t.Error("nothing was announced")
+			}
+		})
+	}
+	wg.Wait()
 }

@@ -2,6 +2,7 @@ package config_test
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -249,9 +250,9 @@ func TestLayouts(t *testing.T) {
 				p.CoreTools = []string{"read_file", "edit"}
 			})
 			require.Equal(t, []string{"read_file", tt.declaresAs}, names(t, s.Config))
-			home, err := s.UserDir()
+			storage, err := s.Storage()
 			require.NoError(t, err)
-			require.Equal(t, "/"+tt.dir, home[len(home)-len(tt.dir)-1:])
+			require.Equal(t, tt.dir, filepath.Base(storage.GlobalDir))
 			for _, name := range tt.calls {
 				s.Write("f", "a\n")
 				read(t, s.Config, "f")

@@ -87,10 +87,11 @@ func TestChanges(t *testing.T) {
 // settings can make a difference, and nothing is written there.
 func TestHome(t *testing.T) {
 	s := configtest.New(t)
-	dir, err := s.UserDir()
+	storage, err := s.Storage()
 	require.NoError(t, err)
 	own, err := os.UserHomeDir()
 	require.NoError(t, err)
+	dir := storage.GlobalDir
 	require.NotEqual(t, own, filepath.Dir(dir))
 	s.Call("write_file", file.WriteFileParams{FilePath: "f", Content: "x"})
 	require.NoDirExists(t, dir)

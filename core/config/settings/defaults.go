@@ -35,10 +35,8 @@ func Defaults() Settings {
 	return s
 }
 
-// values returns what settings hold, by the path of each key. Absent pointers,
+// valuesOf returns what settings hold, by the path of each key. Absent pointers,
 // lists and maps are left out.
-func values(s Settings) map[string]any { return valuesOf(known().root, s) }
-
 func valuesOf(root *node, s Settings) map[string]any {
 	found := map[string]any{}
 	text, err := json.Marshal(s)

@@ -26,6 +26,12 @@ type Options struct {
 	// not filled with variables, and its .env files give a few well-known
 	// variables only.
 	Trusted bool
+	// Undecided says that nobody has said whether it is, so that it counts as
+	// trusted where security.folderTrust.enabled is false.
+	Undecided bool
+	// Confined says that commands are confined whatever the settings say, so that
+	// a project has no say in what would run, or be written, outside of that.
+	Confined bool
 	// File is one more file, over all others and the environment (--settings).
 	// Unlike those it must exist and be readable. "": none.
 	File string
@@ -63,6 +69,7 @@ func (o Options) lookup(names layout.Layout, name string) (value string, ok bool
 // Result is what was loaded. It is safe for concurrent reading.
 type Result struct {
 	Settings Settings
+	Trusted  bool      // the project's folder counted as trusted
 	Problems []Problem // of all layers, the weakest first
 	// Env are the variables of .env files that are not set in Options.Environ:
 	// what the process would add to its environment.
@@ -71,7 +78,6 @@ type Result struct {
 	EnvFiles []string
 
 	origins  map[string][]Origin
-	values   map[string]any
 	projects map[string]bool // names in Env
 }
 
@@ -95,7 +101,13 @@ func Load(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Result{}
+	if o.Undecided && !before.settings.Security.FolderTrust.Enabled {
+		o.Trusted = true
+		if before, err = merge(o, layers(files, env, o.Trusted)); err != nil {
+			return nil, err
+		}
+	}
+	r := &Result{Trusted: o.Trusted}
 	dot := readDotenv(ctx, o, names, before.settings.Advanced)
 	r.Env, r.EnvFiles = env.add(dot)
 	if err := ctx.Err(); err != nil {
@@ -122,7 +134,7 @@ func Load(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Settings, r.Problems, r.origins, r.values = m.settings, m.problems, m.origins, values(m.settings)
+	r.Settings, r.Problems, r.origins = m.settings, m.problems, m.origins
 	return r, nil
 }
 

@@ -55,7 +55,7 @@ func merge(o Options, all []*layerOf) (merged, error) {
 				}
 			}
 		}
-		j.confined = m.settings.Tools.Sandbox.Kind() != SandboxNone
+		j.confined = o.Confined || m.settings.Tools.Sandbox.Kind() != SandboxNone
 	}
 	for _, l := range all {
 		slices.SortStableFunc(l.problems, func(a, b Problem) int {

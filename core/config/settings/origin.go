@@ -1,6 +1,10 @@
 package settings
 
-import "slices"
+import (
+	"encoding/json"
+	"reflect"
+	"slices"
+)
 
 // Origin is what one layer says of a key.
 type Origin struct {
@@ -80,5 +84,17 @@ func (r *Result) Origins(key string) []Origin {
 }
 
 // Value returns the value in force of a key as JSON holds it, nil where none is
-// given and there is no default. It is not to be changed.
-func (r *Result) Value(key string) any { return r.values[key] }
+// given and there is no default, and for what is no key.
+func (r *Result) Value(key string) any {
+	k := known().byPath[key]
+	if k == nil {
+		return nil
+	}
+	text, err := json.Marshal(reflect.ValueOf(&r.Settings).Elem().FieldByIndex(k.index).Interface())
+	if err != nil {
+		return nil // plain values can be written
+	}
+	var value any
+	_ = json.Unmarshal(text, &value) // what was written can be read
+	return value
+}

@@ -32,6 +32,7 @@ const (
 	KindUnusable   Kind = "unusable_value"    // the key takes such a value, but it cannot be used, here or at all
 	KindUnknown    Kind = "unknown_tool"      // there is no tool of that name
 	KindVariable   Kind = "variable"          // an environment file or variable was left out
+	KindLater      Kind = "next_session"      // the value has changed while a session runs, and takes effect in the next one
 	KindMore       Kind = "more_problems"     // there are so many that not all are told
 )
 

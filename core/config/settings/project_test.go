@@ -113,6 +113,30 @@ func TestTrustedProject(t *testing.T) {
 	require.True(t, s.Security.FolderTrust.Enabled)
 }
 
+// A person may say that folders are trusted of which nobody has said otherwise;
+// a project may not.
+func TestFolderTrustOff(t *testing.T) {
+	const off = `{"security": {"folderTrust": {"enabled": false}}}`
+	for name, tt := range map[string]struct {
+		user, project   string
+		undecided, want bool
+	}{
+		"undecided": {off, `{"approvalMode": "auto_edit"}`, true, true}, "untrusted": {off, `{"approvalMode": "auto_edit"}`, false, false},
+		"not said":           {`{}`, `{"approvalMode": "auto_edit"}`, true, false},
+		"the project itself": {`{}`, `{"approvalMode": "auto_edit", "security": {"folderTrust": {"enabled": false}}}`, true, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t)
+			m.Undecided = tt.undecided
+			m.user(tt.user)
+			m.project(tt.project)
+			r := m.load()
+			require.Equal(t, tt.want, r.Trusted)
+			require.Equal(t, tt.want, r.Settings.General.DefaultApprovalMode == "auto_edit")
+		})
+	}
+}
+
 // tools.core of a project that is not trusted, with the default set not known.
 func TestUnknownDefaultTools(t *testing.T) {
 	m := newMachine(t)

@@ -21,8 +21,9 @@ type Security struct {
 
 // FolderTrust are settings of trusted folders.
 type FolderTrust struct {
-	// Whether folders are not trusted until somebody says so. The project's own file has no say.
-	Enabled bool `json:"enabled" set:"project=never,unused"`
+	// Whether folders are not trusted until somebody says so. If not, all are that nobody has called untrusted. The
+	// project's own file has no say.
+	Enabled bool `json:"enabled" set:"project=never"`
 }
 
 // Redaction says which environment variables commands are not given.

@@ -4,16 +4,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
 // toolNames are the tools of a session.
@@ -153,79 +149,6 @@ func TestBuiltInToolsAreKnown(t *testing.T) {
 	}
 }
 
-// Which variables say that Gemini searches, by where they come from.
-func TestGeminiVariables(t *testing.T) {
-	for name, tt := range map[string]struct {
-		process, user, project string // as lines of a .env file
-		trusted                bool
-		key, address           string
-	}{
-		"nothing":                         {},
-		"the person's":                    {process: "GEMINI_API_KEY=mine\nGOOGLE_GEMINI_BASE_URL=a", key: "mine", address: "a"},
-		"the person's, in a file":         {user: "GEMINI_API_KEY=mine\nGOOGLE_GEMINI_BASE_URL=a", key: "mine", address: "a"},
-		"a stranger's key":                {project: "GEMINI_API_KEY=theirs"},
-		"a stranger's address":            {process: "GEMINI_API_KEY=mine", project: "GOOGLE_GEMINI_BASE_URL=a", key: "mine"},
-		"a project's":                     {project: "GEMINI_API_KEY=theirs\nGOOGLE_GEMINI_BASE_URL=a", trusted: true, key: "theirs", address: "a"},
-		"a project's address":             {process: "GEMINI_API_KEY=mine", project: "GOOGLE_GEMINI_BASE_URL=a", trusted: true, key: "mine"},
-		"a project's key, own address":    {process: "GOOGLE_GEMINI_BASE_URL=a", project: "GEMINI_API_KEY=theirs", trusted: true, key: "theirs", address: "a"},
-		"the person's before a project's": {process: "GEMINI_API_KEY=mine", project: "GEMINI_API_KEY=theirs\nGOOGLE_GEMINI_BASE_URL=a", trusted: true, key: "mine"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			home, _ := configPlace(t)
-			for _, variable := range []string{geminiKey, geminiAddress} {
-				t.Setenv(variable, "") // so that it is restored
-				require.NoError(t, os.Unsetenv(variable))
-			}
-			for line := range strings.Lines(tt.process) {
-				name, value, _ := strings.Cut(strings.TrimSpace(line), "=")
-				t.Setenv(name, value)
-			}
-			writeFile(t, filepath.Join(home, ".fettle/.env"), tt.user)
-			writeFile(t, filepath.Join(home, "p/.env"), tt.project)
-			flags := fettleFlags()
-			flags.skipTrust = tt.trusted
-			loaded, o, err := loadSettings(t.Context(), flags)
-			require.NoError(t, err)
-			c := checker{loaded: loaded, o: o, env: variables{loaded}}
-			key, address := c.gemini()
-			require.Equal(t, tt.key, key)
-			require.Equal(t, tt.address, address)
-		})
-	}
-}
-
-// What a project's .env file gives reaches commands that are confined, and no
-// program beside them.
-func TestVariablesOutsideOfTheConfinement(t *testing.T) {
-	if runtime.GOOS != "linux" {
-		t.Skip("there is landlock on Linux alone")
-	}
-	for user, want := range map[string]bool{
-		`{}`:                      true,
-		`{"sandbox": "landlock"}`: true,
-		`{"sandbox": "landlock", "tools": {"discoveryCommand": "d", "callCommand": "c"}}`: false,
-		`{"tools": {"discoveryCommand": "d", "callCommand": "c"}}`:                        true,
-		`{"sandbox": {"command": "podman", "image": "i"}}`:                                false,
-	} {
-		home, _ := configPlace(t)
-		writeFile(t, filepath.Join(home, "bin/podman"), "#!/bin/sh\n")
-		require.NoError(t, os.Chmod(filepath.Join(home, "bin/podman"), 0o755))
-		t.Setenv("PATH", filepath.Join(home, "bin"))
-		writeFile(t, filepath.Join(home, ".fettle/settings.json"), user)
-		writeFile(t, filepath.Join(home, "p/.env"), "LD_PRELOAD=evil.so")
-		flags := fettleFlags()
-		flags.skipTrust = true
-		p, _, err := parametersOf(t.Context(), sessionOptions{flags: flags, log: slog.New(slog.DiscardHandler)})
-		if err != nil && strings.Contains(err.Error(), "landlock") {
-			t.Skip("this kernel has no landlock")
-		}
-		require.NoError(t, err, user)
-		require.Equal(t, trust.Trusted, p.Trust)
-		require.Equal(t, want, slices.Contains(p.Commands.Environ(), "LD_PRELOAD=evil.so"), user)
-		require.Contains(t, p.Commands.Environ(), "PATH="+filepath.Join(home, "bin"))
-	}
-}
-
 // Where commands can write the person's settings, that is told.
 func TestSettingsFolderInTheWorkspace(t *testing.T) {
 	home, run := configPlace(t)
@@ -244,18 +167,4 @@ func TestSettingsFolderInTheWorkspace(t *testing.T) {
 	code, stdout, _ := run("validate")
 	require.Zero(t, code)
 	require.Contains(t, stdout, "warning: ~/.fettle/settings.json:1:25: tools.sandbox: Confined commands can write your settings folder ~/.fettle")
-}
-
-// Entries of lists are told with the file and line that they stand in.
-func TestPlacesOfSettings(t *testing.T) {
-	home, _ := configPlace(t)
-	file := filepath.Join(home, ".fettle/settings.json")
-	writeFile(t, file, "{\n\"tools\": {\"allowed\": [\n\"glob\"], \"exclude\":\n[\"edit\"]},\n\"useWriteTodos\": false}")
-	flags := fettleFlags()
-	flags.excludeTools = []string{"write_file"}
-	p, _, err := parametersOf(t.Context(), sessionOptions{flags: flags, log: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
-	require.Equal(t, map[string]config.Place{"glob": {Source: file, Line: 3}}, p.AllowedFrom)
-	require.Equal(t, map[string]config.Place{"edit": {Source: file, Line: 4}, "write_todos": {Source: file, Line: 5, Rule: "useWriteTodos"}}, p.ExcludedFrom)
-	require.Equal(t, []string{"edit", "write_file", "write_todos"}, p.ExcludeTools)
 }

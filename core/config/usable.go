@@ -1,67 +1,100 @@
-package cli
+package config
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 
-	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/services/webfetch"
 	"github.com/fettle-dev/fettle/core/services/websearch"
+	"github.com/fettle-dev/fettle/core/tools/web"
 )
+
+// CheckSettings finds what is wrong with settings that were loaded only once
+// they are used, as Initialize of a Config with these Parameters would (CF-05):
+// what it would leave out, and what would be its error, which has Problem.Open.
+// It makes and starts nothing. A field of the Parameters that goes before the
+// settings is not looked at. The error is of code cancelled.
+func CheckSettings(ctx context.Context, p Parameters, r *settings.Result) ([]settings.Problem, error) {
+	if reflect.ValueOf(p.Layout).IsZero() {
+		p.Layout = layout.Fettle()
+	}
+	if p.Settings == nil {
+		p.Settings = &settings.Options{} // no variables
+	}
+	u, err := usableOf(ctx, &p, r)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(u.dropped, u.lasting), nil
+}
 
 // usable are settings without what cannot be used.
 type usable struct {
 	settings.Settings // with paths that are absolute
 
-	search   func(websearch.Transport) (searcher, error) // makes who searches the web; nil: nobody does
-	problems []settings.Problem
+	search  func(websearch.Transport) (searchService, error) // makes who searches the web; nil: nobody does
+	dropped []settings.Problem                               // what the settings ask for and cannot have
+	lasting []settings.Problem                               // the same, of what is made at Initialize alone
 	// stops is the first of the problems that leaves no session: something that
 	// protects the person is not there. nil: there is none.
 	stops *settings.Problem
 }
 
-// searcher searches the web.
-type searcher interface {
-	Search(ctx context.Context, query string) (websearch.Answer, error)
+// searchService searches the web.
+type searchService interface {
+	web.Searcher
+	io.Closer
 }
 
-// checker looks at settings for what the services that they are for cannot use.
-type checker struct {
+// settingsChecker looks at settings for what the services that they are for cannot use.
+type settingsChecker struct {
+	given  *Parameters
 	loaded *settings.Result
-	o      settings.Options
-	env    variables
 	usable *usable
 }
 
-// checkSettings finds what only shows once settings are used. It makes and
-// starts nothing. The error is that ctx has ended.
-func checkSettings(ctx context.Context, g *globalFlags, loaded *settings.Result, o settings.Options) (*usable, error) {
-	c := &checker{loaded: loaded, o: o, env: variables{loaded}, usable: &usable{Settings: loaded.Settings}}
-	if len(g.policyPaths) == 0 { // which go in the place of the setting
-		c.policies()
-	}
+// usableOf checks settings, as far as given does not go before them.
+func usableOf(ctx context.Context, given *Parameters, r *settings.Result) (*usable, error) {
+	c := &settingsChecker{given: given, loaded: r, usable: &usable{Settings: r.Settings}}
+	c.policies()
 	c.folders()
 	c.sandbox(ctx)
 	c.commands()
-	c.hosts()
 	c.search()
 	c.core()
-	if ctx.Err() != nil {
-		return nil, interrupted()
+	c.usable.lasting, c.usable.dropped = c.usable.dropped, nil
+	c.entries()
+	if err := ctx.Err(); err != nil {
+		return nil, cancelled("Initialize", err)
 	}
 	return c.usable, nil
 }
 
+// again checks what a session takes on while it runs; all else stays as it was
+// found at Initialize.
+func (u *usable) again(given *Parameters, r *settings.Result) *usable {
+	now := &usable{Settings: r.Settings, search: u.search, lasting: u.lasting}
+	now.PolicyPaths, now.Context.IncludeDirectories, now.Tools.Sandbox = u.PolicyPaths, u.Context.IncludeDirectories, u.Tools.Sandbox
+	now.Tools.DiscoveryCommand, now.Tools.CallCommand = u.Tools.DiscoveryCommand, u.Tools.CallCommand
+	c := &settingsChecker{given: given, loaded: r, usable: now}
+	c.entries()
+	return now
+}
+
 // tell notes a problem with a key whose value was given at the origin.
-func (c *checker) tell(p settings.Problem, key string, origin settings.Origin) settings.Problem {
+func (c *settingsChecker) tell(p settings.Problem, key string, origin settings.Origin) settings.Problem {
 	p.Key, p.Source, p.Layer, p.Line, p.Column = key, origin.Source, origin.Layer, origin.Line, origin.Column
 	if p.Kind == "" {
 		p.Kind, p.Severity = settings.KindUnusable, settings.Error
@@ -69,30 +102,27 @@ func (c *checker) tell(p settings.Problem, key string, origin settings.Origin) s
 	if p.Nearest != "" {
 		p.Remedy = fmt.Sprintf("Perhaps %s is meant.", p.Nearest)
 	}
-	c.usable.problems = append(c.usable.problems, p)
+	c.usable.dropped = append(c.usable.dropped, p)
 	return p
 }
 
 // stop notes a problem that leaves no session.
-func (c *checker) stop(p settings.Problem, key string, origin settings.Origin) {
+func (c *settingsChecker) stop(p settings.Problem, key string, origin settings.Origin) {
 	p.Open = true
 	if p = c.tell(p, key, origin); c.usable.stops == nil {
 		c.usable.stops = &p
 	}
 }
 
-// origin says where the value of a key comes from that is in force.
-func (c *checker) origin(key string) settings.Origin {
-	for _, o := range c.loaded.Origins(key) {
+// originOf says where the value of a key comes from that is in force.
+func originOf(r *settings.Result, key string) settings.Origin {
+	for _, o := range r.Origins(key) {
 		if o.Refused == "" {
 			return o
 		}
 	}
 	return settings.Origin{}
 }
-
-// absolute is a path of the settings as it counts from the target folder.
-func (c *checker) absolute(path string) string { return absolute(c.o.ProjectDir, []string{path})[0] }
 
 // there says why a file or folder cannot be used, nil if it can.
 func there(path string, folder bool) error {
@@ -111,10 +141,10 @@ func there(path string, folder bool) error {
 
 // paths returns the entries of a list of paths, as absolute ones. missing is
 // told of each that is not there.
-func (c *checker) paths(key string, folders bool, missing func(e settings.Entry, why error)) []string {
+func (c *settingsChecker) paths(key string, folders bool, missing func(e settings.Entry, why error)) []string {
 	var all []string
 	for _, e := range c.loaded.Entries(key) {
-		path := c.absolute(e.Text)
+		path := c.given.absolute(e.Text)
 		if err := there(path, folders); err != nil {
 			missing(e, err)
 			continue
@@ -124,8 +154,11 @@ func (c *checker) paths(key string, folders bool, missing func(e settings.Entry,
 	return all
 }
 
-func (c *checker) policies() {
+func (c *settingsChecker) policies() {
 	const key = "policyPaths"
+	if c.given.PolicyPaths != nil {
+		return
+	}
 	c.usable.PolicyPaths = c.paths(key, false, func(e settings.Entry, why error) {
 		c.stop(settings.Problem{
 			Message: fmt.Sprintf("The policy %q cannot be read: %v. As rules that protect you may be missing, there is no session.", e.Text, why),
@@ -134,8 +167,11 @@ func (c *checker) policies() {
 	})
 }
 
-func (c *checker) folders() {
+func (c *settingsChecker) folders() {
 	const key = "context.includeDirectories"
+	if c.given.IncludeDirs != nil {
+		return
+	}
 	c.usable.Context.IncludeDirectories = c.paths(key, true, func(e settings.Entry, why error) {
 		p := settings.Problem{Message: fmt.Sprintf("The folder %q cannot be used: %v.", e.Text, why), Remedy: "Name a folder that exists."}
 		if e.Origin.Layer == settings.LayerFlags { // who has just typed it waits for nothing else
@@ -148,9 +184,9 @@ func (c *checker) folders() {
 }
 
 // sandbox checks that commands can be confined as they are to be.
-func (c *checker) sandbox(ctx context.Context) {
+func (c *settingsChecker) sandbox(ctx context.Context) {
 	s := &c.usable.Tools.Sandbox
-	if s.Kind() == settings.SandboxNone {
+	if c.given.Commands.Confinement.Kind != process.Unconfined || s.Kind() == settings.SandboxNone {
 		return
 	}
 	const none = "No command can be run so, and there is no session."
@@ -167,12 +203,11 @@ func (c *checker) sandbox(ctx context.Context) {
 			key = "tools.sandbox.image"
 		}
 	}
-	origin := c.origin(key)
+	origin := originOf(c.loaded, key)
 	confined := confinement(*s)
 	confined.Writable = nil
 	switch err := confined.Check(ctx); {
-	case err == nil, ctx.Err() != nil:
-	case c.toldAt(origin):
+	case err == nil, ctx.Err() != nil, c.toldAt(origin):
 	case s.Command != "" && s.Image == "" && s.Kind() == settings.SandboxContainer:
 		c.stop(settings.Problem{
 			Message: fmt.Sprintf("The value %q names a program that runs containers, and tools.sandbox.image names no image. %s", s.Command, none),
@@ -191,7 +226,7 @@ func (c *checker) sandbox(ctx context.Context) {
 
 // toldAt reports whether the settings tell of a mistake at the place of a value
 // already, which then is what stops the session.
-func (c *checker) toldAt(origin settings.Origin) bool {
+func (c *settingsChecker) toldAt(origin settings.Origin) bool {
 	for _, p := range c.loaded.Problems {
 		if p.Severity == settings.Error && p.Source == origin.Source && p.Line == origin.Line && p.Column == origin.Column {
 			if c.usable.stops == nil {
@@ -204,14 +239,19 @@ func (c *checker) toldAt(origin settings.Origin) bool {
 }
 
 // outside warns where commands can write what says how they are confined.
-func (c *checker) outside(origin settings.Origin) {
-	if c.o.HomeDir == "" {
+func (c *settingsChecker) outside(origin settings.Origin) {
+	home, further := c.given.home(), c.given.IncludeDirs
+	if home == "" {
 		return
 	}
-	dir := filepath.Join(c.o.HomeDir, c.o.Layout.Dir)
-	real := realPath(dir)
-	for _, folder := range slices.Concat([]string{c.o.ProjectDir}, c.usable.Context.IncludeDirectories, c.usable.Tools.Sandbox.AllowedPaths) {
-		if within(real, realPath(folder)) {
+	if further == nil {
+		further = c.usable.Context.IncludeDirectories
+	}
+	dir := filepath.Join(home, c.given.Layout.Dir)
+	real := realAsFarAsThere(dir)
+	for _, folder := range slices.Concat([]string{c.given.target()}, further, c.usable.Tools.Sandbox.AllowedPaths) {
+		below, err := filepath.Rel(realAsFarAsThere(folder), real)
+		if err == nil && filepath.IsLocal(below) {
 			c.tell(settings.Problem{
 				Kind: settings.KindUnusable, Severity: settings.Warning, Remedy: "Work in a narrower folder.",
 				Message: fmt.Sprintf("Confined commands can write your settings folder %s, which lies in %s: what they write there holds for later sessions.", dir, folder),
@@ -221,124 +261,43 @@ func (c *checker) outside(origin settings.Origin) {
 	}
 }
 
-// realPath is a path with its links followed, as far as it is there.
-func realPath(path string) string {
+// realAsFarAsThere is a path with its links followed, as far as it is there.
+func realAsFarAsThere(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		return real
 	}
 	if dir := filepath.Dir(path); dir != path {
-		return filepath.Join(realPath(dir), filepath.Base(path))
+		return filepath.Join(realAsFarAsThere(dir), filepath.Base(path))
 	}
 	return path
 }
 
-// within reports whether a path is a folder or lies below it.
-func within(path, folder string) bool {
-	below, err := filepath.Rel(folder, path)
-	return err == nil && filepath.IsLocal(below)
-}
-
 // commands checks that tools that a program declares have one that runs them.
-func (c *checker) commands() {
+func (c *settingsChecker) commands() {
 	t := &c.usable.Tools
 	const discovery, call = "tools.discoveryCommand", "tools.callCommand"
 	switch {
+	case c.given.ToolCommands != ToolCommands{}:
+		return
 	case t.DiscoveryCommand != "" && t.CallCommand == "":
-		c.tell(settings.Problem{Message: "Nothing would run the tools that it declares, so it is not run.", Remedy: "Set " + call + " too."}, discovery, c.origin(discovery))
+		c.tell(settings.Problem{Message: "Nothing would run the tools that it declares, so it is not run.", Remedy: "Set " + call + " too."},
+			discovery, originOf(c.loaded, discovery))
 	case t.DiscoveryCommand == "" && t.CallCommand != "":
-		c.tell(settings.Problem{Message: "There are no tools for it to run, as nothing declares any.", Remedy: "Set " + discovery + " too."}, call, c.origin(call))
+		c.tell(settings.Problem{Message: "There are no tools for it to run, as nothing declares any.", Remedy: "Set " + discovery + " too."},
+			call, originOf(c.loaded, call))
 	default:
 		return
 	}
 	t.DiscoveryCommand, t.CallCommand = "", ""
 }
 
-func (c *checker) hosts() {
-	const key = "web.allowedHosts"
-	var usable []string
-	for _, e := range c.loaded.Entries(key) {
-		if _, err := webfetch.New(webfetch.Options{Allow: []string{e.Text}}); err != nil { // nothing is opened by it
-			c.tell(settings.Problem{Message: fault.As(err).Message + " The entry is left out.", Remedy: fault.As(err).Remedy}, key, e.Origin)
-			continue
-		}
-		usable = append(usable, e.Text)
-	}
-	c.usable.Web.AllowedHosts = usable
-}
-
-// search decides who searches the web: the service of the settings, else
-// Gemini where there is a key for it, else nobody.
-func (c *checker) search() {
-	s := c.usable.Web.Search
-	if s.URL != "" {
-		c.usable.search = func(t websearch.Transport) (searcher, error) {
-			return websearch.NewJSON(websearch.JSONOptions{
-				URL: s.URL, Method: s.Method, Headers: s.Headers, Body: s.Body, ResultsPath: s.ResultsPath, TitlePath: s.TitlePath,
-				URLPath: s.URLPath, SnippetPath: s.SnippetPath, AnswerPath: s.AnswerPath, Limit: s.Limit, Transport: t,
-			})
-		}
-		if _, err := c.usable.search(websearch.Transport{}); err != nil {
-			c.usable.search = nil
-			message := fault.As(err).Message
-			key := searchKey(message)
-			c.tell(settings.Problem{Message: message + " There is no tool web_search.", Remedy: "Correct it."}, key, c.origin(key))
-		}
-		return
-	}
-	key, address := c.gemini()
-	if key == "" {
-		return
-	}
-	c.usable.search = func(t websearch.Transport) (searcher, error) {
-		return websearch.NewGemini(websearch.GeminiOptions{Key: key, BaseURL: address, Transport: t})
-	}
-	if _, err := c.usable.search(websearch.Transport{}); err != nil {
-		c.usable.search = nil
-		source := "the variable " + geminiKey
-		if address != "" {
-			source += ", or " + geminiAddress
-		}
-		c.tell(settings.Problem{Message: fault.As(err).Message + " There is no tool web_search.", Remedy: fault.As(err).Remedy}, "",
-			settings.Origin{Layer: settings.LayerEnvironment, Source: source})
-	}
-}
-
-// The variables that say with which key and where Gemini searches.
-const (
-	geminiKey     = "GEMINI_API_KEY"
-	geminiAddress = "GOOGLE_GEMINI_BASE_URL"
-)
-
-// gemini returns what the variables hold, "" for what is not used.
-func (c *checker) gemini() (key, address string) {
-	key, ofProject := c.env.get(geminiKey)
-	if key == "" || ofProject && !c.o.Trusted { // a stranger's key would show him what is searched for
-		return "", ""
-	}
-	address, elsewhere := c.env.get(geminiAddress)
-	if elsewhere && !ofProject { // a person's key is for nobody else
-		address = ""
-	}
-	return key, address
-}
-
-// searchKey returns the key that a complaint about the search service is about:
-// it names the option, which the key is named like.
-func searchKey(message string) string {
-	_, words, _ := strings.Cut(message, ": ")
-	name, _, _ := strings.Cut(words, " ")
-	for _, k := range settings.Keys() {
-		if k.Path == "web.search."+name {
-			return k.Path
-		}
-	}
-	return "web.search.url"
-}
-
 // core warns of names that are none of a built-in tool that there is here.
-func (c *checker) core() {
+func (c *settingsChecker) core() {
 	const key = "tools.core"
-	known := append(config.DefaultTools(c.o.Layout), "edit", "replace") // the only ones that are not in the default set
+	if c.given.CoreTools != nil {
+		return
+	}
+	known := append(DefaultTools(c.given.Layout), "edit", "replace") // the only ones that are not in the default set
 	for _, e := range c.loaded.Entries(key) {
 		name, _, _ := strings.Cut(e.Text, "(")
 		p := settings.Problem{Kind: settings.KindUnknown, Severity: settings.Warning}
@@ -347,7 +306,7 @@ func (c *checker) core() {
 			p.Message = fmt.Sprintf("There is no built-in tool %q; the entry has no effect.", name)
 			p.Nearest = settings.NearestOf(name, known)
 			p.Remedy = "fettle tools lists those that there are."
-		case c.usable.search == nil && (name == "web_search" || name == "google_web_search"):
+		case c.given.WebSearch == nil && c.usable.search == nil && (name == "web_search" || name == "google_web_search"):
 			p.Message = fmt.Sprintf("There is no tool %s here, as no service searches the web.", name)
 			p.Remedy = "Set web.search.url, or the variable GEMINI_API_KEY."
 		default:
@@ -355,4 +314,41 @@ func (c *checker) core() {
 		}
 		c.tell(p, key, e.Origin)
 	}
+}
+
+// entries checks the lists of which a wrong entry is left out alone.
+func (c *settingsChecker) entries() {
+	if c.given.AllowedTools == nil {
+		c.usable.Tools.Allowed = c.kept("tools.allowed", func(entry string) error {
+			_, _, err := allowedTool(entry, Place{})
+			return err
+		})
+	}
+	if c.given.WebFetch.Allow == nil {
+		c.usable.Web.AllowedHosts = c.kept("web.allowedHosts", func(entry string) error {
+			_, err := webfetch.New(webfetch.Options{Allow: []string{entry}}) // nothing is opened by it
+			return err
+		})
+	}
+}
+
+// kept returns the entries of a list that check takes. One of a flag that it
+// does not take leaves no session.
+func (c *settingsChecker) kept(key string, check func(entry string) error) []string {
+	var kept []string
+	for _, e := range c.loaded.Entries(key) {
+		err := check(e.Text)
+		if err == nil {
+			kept = append(kept, e.Text)
+			continue
+		}
+		p := settings.Problem{Message: fault.As(err).Message, Remedy: fault.As(err).Remedy}
+		if e.Origin.Layer == settings.LayerFlags {
+			c.stop(p, key, e.Origin)
+			continue
+		}
+		p.Message += " The entry is left out."
+		c.tell(p, key, e.Origin)
+	}
+	return kept
 }

@@ -1,0 +1,274 @@
+package config_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+)
+
+// heard collects what is announced on a bus until stop.
+func heard(t *testing.T, c *config.Config) (stop func() []bus.ConfigChanged) {
+	t.Helper()
+	var mu sync.Mutex
+	var all []bus.ConfigChanged
+	ctx, cancel := context.WithCancel(t.Context())
+	last := make(chan struct{})
+	bus.Subscribe(ctx, c.MessageBus(), func(_ context.Context, m bus.ConfigChanged) {
+		if m.Key == "test.end" {
+			close(last)
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		all = append(all, m)
+	})
+	return func() []bus.ConfigChanged {
+		require.NoError(t, c.MessageBus().Publish(bus.ConfigChanged{Key: "test.end"}))
+		<-last // messages come in order
+		cancel()
+		mu.Lock()
+		defer mu.Unlock()
+		return all
+	}
+}
+
+func later(t *testing.T, c *config.Config) (keys []string) {
+	t.Helper()
+	problems, err := c.SettingsProblems()
+	require.NoError(t, err)
+	for _, p := range problems {
+		if p.Kind == settings.KindLater {
+			require.Contains(t, p.Message, "next session")
+			keys = append(keys, p.Key)
+		}
+	}
+	return keys
+}
+
+// What a changed file does to a running session: neutral settings and stricter
+// ones hold at once, all else waits for the next session.
+func TestReload(t *testing.T) {
+	for name, tt := range map[string]struct {
+		before, after string
+		announced     map[string]string // values by key
+		waits         []string
+		change        func(p *config.Parameters)
+	}{
+		"nothing":                {`{"approvalMode": "plan"}`, `{ "approvalMode": "plan" } // again`, nil, nil, nil},
+		"a stricter mode":        {`{}`, `{"approvalMode": "plan"}`, map[string]string{"general.defaultApprovalMode": `"plan"`}, nil, nil},
+		"the other spelling":     {`{"approvalMode": "yolo"}`, `{"approvalMode": "auto_edit"}`, map[string]string{"general.defaultApprovalMode": `"autoEdit"`}, nil, nil},
+		"a looser mode":          {`{}`, `{"approvalMode": "auto_edit"}`, nil, []string{"general.defaultApprovalMode"}, nil},
+		"yolo":                   {`{}`, `{"approvalMode": "yolo"}`, nil, []string{"general.defaultApprovalMode"}, nil},
+		"the default again":      {`{"approvalMode": "auto_edit"}`, `{}`, map[string]string{"general.defaultApprovalMode": `"default"`}, nil, nil},
+		"a tool less":            {`{}`, `{"tools": {"exclude": ["write_file"]}}`, map[string]string{"tools.exclude": `["write_file"]`}, nil, nil},
+		"a tool more":            {`{"tools": {"exclude": ["write_file"]}}`, `{}`, nil, []string{"tools.exclude"}, nil},
+		"another tool":           {`{"tools": {"exclude": ["a"]}}`, `{"tools": {"exclude": ["b"]}}`, nil, []string{"tools.exclude"}, nil},
+		"reads remembered":       {`{"fileReadCacheDisabled": true}`, `{}`, map[string]string{"tools.fileReadCacheDisabled": `false`}, nil, nil},
+		"reads not remembered":   {`{}`, `{"fileReadCacheDisabled": true}`, nil, []string{"tools.fileReadCacheDisabled"}, nil},
+		"no private network":     {`{"web": {"allowPrivateAddresses": true}}`, `{}`, map[string]string{"web.allowPrivateAddresses": `false`}, nil, nil},
+		"a private network":      {`{}`, `{"web": {"allowPrivateAddresses": true}}`, nil, []string{"web.allowPrivateAddresses"}, nil},
+		"a host less":            {`{"web": {"allowedHosts": ["a", "b"]}}`, `{"web": {"allowedHosts": ["b"]}}`, map[string]string{"web.allowedHosts": `["b"]`}, nil, nil},
+		"no host":                {`{"web": {"allowedHosts": ["a"]}}`, `{}`, map[string]string{"web.allowedHosts": `null`}, nil, nil},
+		"a host more":            {`{"web": {"allowedHosts": ["a"]}}`, `{"web": {"allowedHosts": ["a", "b"]}}`, nil, []string{"web.allowedHosts"}, nil},
+		"files":                  {`{}`, `{"fileFiltering": {"maxFileCount": 7, "respectGitIgnore": false}}`, map[string]string{"context.fileFiltering.maxFileCount": `7`, "context.fileFiltering.respectGitIgnore": `false`}, nil, nil},
+		"tools without asking":   {`{}`, `{"tools": {"allowed": ["run_shell_command"]}}`, nil, []string{"tools.allowed"}, nil},
+		"a network less":         {`{}`, `{"tools": {"sandbox": {"networkAccess": false}}}`, nil, []string{"tools.sandbox.networkAccess"}, nil},
+		"time limits":            {`{}`, `{"tools": {"shell": {"timeout": 1}}}`, nil, []string{"tools.shell.timeout"}, nil},
+		"what nothing reads":     {`{}`, `{"ui": {"theme": "dark"}}`, nil, nil, nil},
+		"a value that is none":   {`{"fileFiltering": {"maxFileCount": 7}}`, `{"fileFiltering": {"maxFileCount": "many"}}`, nil, nil, nil},
+		"a file that is none":    {`{"fileFiltering": {"maxFileCount": 7}}`, `{"fileFiltering": {"maxFileCount": 8}, oops`, nil, nil, nil},
+		"one of two":             {`{}`, `{"approvalMode": "plan", "tools": {"allowed": ["glob"]}}`, map[string]string{"general.defaultApprovalMode": `"plan"`}, []string{"tools.allowed"}, nil},
+		"what the embedder says": {`{}`, `{"approvalMode": "plan", "tools": {"exclude": ["glob"]}}`, nil, nil, func(p *config.Parameters) { p.ApprovalMode, p.ExcludeTools = policy.ModeAutoEdit, []string{} }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			changes := []func(*config.Parameters){withUser(t, tt.before)}
+			if tt.change != nil {
+				changes = append(changes, tt.change)
+			}
+			s := configtest.New(t, changes...)
+			mode := s.ApprovalMode()
+			before, err := s.Settings()
+			require.NoError(t, err)
+			stop := heard(t, s.Config)
+			file := filepath.Join(storageOf(t, s.Config).GlobalDir, "settings.json")
+			require.NoError(t, os.WriteFile(file, []byte(tt.after), 0o644))
+			require.NoError(t, s.ReloadSettings(t.Context()))
+			require.NoError(t, s.ReloadSettings(t.Context()), "a second time changes nothing")
+			announced := map[string]string{}
+			for _, m := range stop() {
+				require.NotContains(t, announced, m.Key, "once")
+				announced[m.Key] = string(m.Value)
+				require.Equal(t, s.SessionID(), m.SessionID)
+				require.Empty(t, m.Subagent)
+				require.Contains(t, []string{file, "default"}, m.Origin)
+			}
+			if len(tt.announced) > 0 {
+				require.Equal(t, tt.announced, announced)
+			} else {
+				require.Empty(t, announced)
+				require.Equal(t, mode, s.ApprovalMode())
+				now, err := s.Settings()
+				require.NoError(t, err)
+				require.Equal(t, before, now)
+			}
+			require.ElementsMatch(t, tt.waits, later(t, s.Config))
+		})
+	}
+}
+
+// A broken file keeps what held, is told, and heals.
+func TestReloadBroken(t *testing.T) { // CF-05
+	s := configtest.New(t, withUser(t, `{"fileFiltering": {"maxFileCount": 7}, "tools": {"exclude": ["glob"]}}`))
+	home := filepath.Dir(storageOf(t, s.Config).GlobalDir)
+	for _, step := range []struct {
+		text string
+		want int
+		kind settings.Kind
+	}{
+		{"{\n oops", 7, settings.KindSyntax},
+		{`{"fileFiltering": {"maxFileCount": 0}}`, 7, settings.KindValue},
+		{`{"fileFiltering": {"maxFileCount": 8}, "tools": {"exclude": ["glob"]}}`, 8, ""},
+	} {
+		file := settingsIn(t, home, step.text)
+		require.NoError(t, s.ReloadSettings(t.Context()))
+		now, err := s.Settings()
+		require.NoError(t, err)
+		require.Equal(t, step.want, now.Context.FileFiltering.MaxFileCount)
+		require.Equal(t, []string{"glob"}, now.Tools.Exclude)
+		problems, err := s.SettingsProblems()
+		require.NoError(t, err)
+		if step.kind == "" {
+			require.Empty(t, problems)
+			continue
+		}
+		require.Equal(t, step.kind, problems[0].Kind)
+		require.Equal(t, file, problems[0].Source)
+	}
+}
+
+// Derived Configs follow, those that are made already too.
+func TestReloadDerived(t *testing.T) {
+	s := configtest.New(t, withUser(t, `{"approvalMode": "auto_edit"}`))
+	for _, name := range []string{".gitignore", "a.log"} {
+		s.Write(name, "*.log\n")
+	}
+	child := derive(t, s.Config, config.DeriveParameters{})
+	planner := derive(t, child, config.DeriveParameters{ApprovalMode: policy.ModePlan})
+	free := derive(t, child, config.DeriveParameters{ApprovalMode: policy.ModeYolo})
+	require.Equal(t, scheduler.StatusSuccess, call(t, child, "write_file", map[string]any{"file_path": "x", "content": "x"}).Status)
+	require.NotContains(t, call(t, child, "glob", map[string]any{"pattern": "*.log"}).Result.LLMContent.String(), "a.log")
+
+	settingsIn(t, filepath.Dir(storageOf(t, s.Config).GlobalDir),
+		`{"approvalMode": "default", "tools": {"exclude": ["list_directory"]}, "fileFiltering": {"respectGitIgnore": false}}`)
+	require.NoError(t, child.ReloadSettings(t.Context()), "it is the parent's")
+	for _, c := range []*config.Config{s.Config, child, free} {
+		require.Equal(t, policy.ModeDefault, c.ApprovalMode())
+	}
+	require.Equal(t, policy.ModePlan, planner.ApprovalMode(), "that is stricter still")
+	require.Contains(t, call(t, child, "glob", map[string]any{"pattern": "*.log"}).Result.LLMContent.String(), "a.log")
+	refused := call(t, child, "list_directory", map[string]any{"dir_path": "."})
+	require.Equal(t, scheduler.StatusDenied, refused.Status, "a registered tool that is excluded later is denied")
+	require.Equal(t, filepath.Join(storageOf(t, s.Config).GlobalDir, "settings.json"), refused.Decision.Source)
+	next := derive(t, s.Config, config.DeriveParameters{})
+	require.NotContains(t, names(t, next), "list_directory", "and is not there in a later one")
+
+	// What a person sets afterwards holds, and leaving plan mode leads no
+	// further than the file.
+	require.NoError(t, child.SetApprovalMode(policy.ModeAutoEdit))
+	require.Equal(t, policy.ModeAutoEdit, child.ApprovalMode())
+	require.Equal(t, policy.ModeDefault, s.ApprovalMode())
+}
+
+// Plan mode that was entered before a file became stricter leads back to the
+// file's mode.
+func TestReloadInPlanMode(t *testing.T) {
+	s := configtest.New(t, withUser(t, `{"approvalMode": "auto_edit"}`))
+	require.NoError(t, s.SetApprovalMode(policy.ModePlan))
+	settingsIn(t, filepath.Dir(storageOf(t, s.Config).GlobalDir), `{"approvalMode": "default"}`)
+	require.NoError(t, s.ReloadSettings(t.Context()))
+	require.Equal(t, policy.ModePlan, s.ApprovalMode())
+	s.Write(".fettle/plans/plan.md", "Do it.\n")
+	r := s.Call("exit_plan_mode", map[string]any{"plan_path": ".fettle/plans/plan.md"})
+	require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
+	require.Equal(t, policy.ModeDefault, s.ApprovalMode())
+}
+
+// Reloads from everywhere at once, beside calls and Close.
+func TestReloadConcurrently(t *testing.T) {
+	s := configtest.New(t, withUser(t, `{}`))
+	home := filepath.Dir(storageOf(t, s.Config).GlobalDir)
+	texts := []string{`{"fileFiltering": {"maxFileCount": 3}}`, `{"approvalMode": "plan"}`, `{"tools": {"exclude": ["glob"]}}`, `{`}
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			child, err := s.Derive(config.DeriveParameters{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for j := range 10 {
+				settingsIn(t, home, texts[(i+j)%len(texts)])
+				if err := child.ReloadSettings(t.Context()); err != nil {
+					t.Error(err)
+				}
+				child.ApprovalMode()
+				call(t, child, "glob", map[string]any{"pattern": "*"})
+			}
+			if err := child.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	require.NoError(t, s.Close())
+	require.Equal(t, fault.NotInitialized, fault.CodeOf(s.ReloadSettings(t.Context())))
+}
+
+// Each knob that a call turns is announced, in order and only if it moves.
+func TestKnobsAreAnnounced(t *testing.T) {
+	s := configtest.New(t, func(p *config.Parameters) { p.SessionID = "one" })
+	child := derive(t, s.Config, config.DeriveParameters{Subagent: "helper"})
+	stop := heard(t, s.Config)
+	require.NoError(t, s.SetApprovalMode(policy.ModeDefault), "as it is")
+	require.NoError(t, s.SetApprovalMode("auto_edit"))
+	require.NoError(t, s.SetApprovalMode("autoEdit"))
+	require.Error(t, s.SetApprovalMode("maybe"))
+	s.SetFileReadCacheDisabled(false)
+	s.SetFileReadCacheDisabled(true)
+	s.SetFileReadCacheDisabled(true)
+	child.SetFileReadCacheDisabled(true) // as it follows its parent
+	child.SetFileReadCacheDisabled(false)
+	s.SetModel("")
+	s.SetModel("clever")
+	s.SetModel("")
+	require.Equal(t, scheduler.StatusSuccess, call(t, child, "enter_plan_mode", map[string]any{}).Status)
+	var got []string
+	for _, m := range stop() {
+		require.Empty(t, m.Origin)
+		require.Equal(t, map[string]string{"": "one", "helper": child.SessionID()}[m.Subagent], m.SessionID)
+		text, err := json.Marshal([]any{m.Subagent, m.Key, m.Value})
+		require.NoError(t, err)
+		got = append(got, string(text))
+	}
+	require.Equal(t, []string{
+		`["","general.defaultApprovalMode","autoEdit"]`,
+		`["","tools.fileReadCacheDisabled",true]`,
+		`["helper","tools.fileReadCacheDisabled",false]`,
+		`["","model.name","clever"]`,
+		`["","model.name","auto"]`,
+		`["helper","general.defaultApprovalMode","plan"]`,
+	}, got)
+}

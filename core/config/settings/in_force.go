@@ -1,0 +1,30 @@
+package settings
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+)
+
+// With returns what is in force once some keys of r have the values, and the
+// origins, of newer: the variables of r, the problems of newer. Neither of the
+// two changes. Keys that there are not are left out.
+func (r *Result) With(newer *Result, keys ...string) *Result {
+	mixed := *r
+	mixed.Problems = slices.Clone(newer.Problems)
+	mixed.origins = map[string][]Origin{}
+	maps.Copy(mixed.origins, r.origins)
+	target, source := reflect.ValueOf(&mixed.Settings).Elem(), reflect.ValueOf(&newer.Settings).Elem()
+	for _, path := range keys {
+		k := known().byPath[path]
+		if k == nil {
+			continue
+		}
+		target.FieldByIndex(k.index).Set(source.FieldByIndex(k.index))
+		delete(mixed.origins, path)
+		if given, ok := newer.origins[path]; ok {
+			mixed.origins[path] = given
+		}
+	}
+	return &mixed
+}

@@ -1,0 +1,64 @@
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+)
+
+// Storage are the folders in which fettle keeps what is no part of the project
+// (AR-32). They need not exist yet. Both are "" where there is no home folder.
+type Storage struct {
+	GlobalDir      string // the user's settings folder, as ~/.fettle
+	ProjectTempDir string // below it: what is kept of this project, told apart by its folder
+}
+
+// Storage returns the session's folders; derived Configs have the same. The
+// error is of code not_initialized.
+func (c *Config) Storage() (Storage, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.checkPhase("Storage", c.phase); err != nil {
+		return Storage{}, err
+	}
+	return c.storage(c.shared.workspace.Target()), nil
+}
+
+func (c *Config) storage(target string) Storage {
+	dir, err := c.userDir()
+	if err != nil {
+		return Storage{}
+	}
+	tmp, err := c.projectTmp(target)
+	if err != nil {
+		return Storage{}
+	}
+	return Storage{GlobalDir: dir, ProjectTempDir: tmp}
+}
+
+// userDir returns the user's settings folder.
+func (c *Config) userDir() (string, error) {
+	home := c.given.HomeDir
+	if home == "" {
+		var err error
+		if home, err = os.UserHomeDir(); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Join(home, c.given.Layout.Dir), nil
+}
+
+// projectTmp is the user's folder for what fettle keeps of a project. It lies
+// outside the project and is told apart by it.
+func (c *Config) projectTmp(target string) (string, error) {
+	dir, err := c.userDir()
+	if err != nil {
+		return "", err
+	}
+	if real, err := filepath.EvalSymlinks(target); err == nil {
+		target = real
+	}
+	id := sha256.Sum256([]byte(target))
+	return filepath.Join(dir, "tmp", hex.EncodeToString(id[:8])), nil
+}

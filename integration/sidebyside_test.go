@@ -1,0 +1,153 @@
+package integration_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/trust"
+	"github.com/fettle-dev/fettle/core/services/websearch"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// GO-07: two sessions of an embedder's, in one process and at once, with
+// different folders, homes, layouts, settings, variables, flags, clocks, rules,
+// modes, trust, search services, tools, buses and limits: each sees its own
+// alone (GO-04).
+func TestSideBySide(t *testing.T) {
+	yes := true
+	words, err := newCountWords()
+	require.NoError(t, err)
+	ownBus := bus.New(bus.Options{})
+	defer ownBus.Close()
+	fettle := config.Parameters{
+		SessionID: "first", TargetDir: realTemp(t), HomeDir: realTemp(t), Layout: layout.Fettle(),
+		Now:       func() time.Time { return time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC) },
+		Rules:     []policy.Rule{{Name: "first", Tools: []string{"write_file"}, ArgsPattern: `"file_path":"second`, Decision: policy.Deny, Tier: policy.TierUser}},
+		WebSearch: shelf{"tea": websearch.Source{Title: "first", URL: "https://example.com/first"}}, AllowedTools: []string{"web_search"},
+		Tools:    []tools.DeclarativeTool{words},
+		Settings: &settings.Options{Environ: []string{"FETTLE_MODEL=first", "GEMINI_MODEL=second"}, Flags: map[string]any{"ui.errorVerbosity": "low"}}, WatchSettings: true,
+	}
+	gemini := config.Parameters{
+		SessionID: "second", TargetDir: realTemp(t), HomeDir: realTemp(t), IncludeDirs: []string{realTemp(t)}, Layout: layout.Gemini(),
+		Rules:        []policy.Rule{{Name: "second", Tools: []string{"write_file"}, ArgsPattern: `"file_path":"first`, Decision: policy.Deny, Tier: policy.TierUser}},
+		WebSearch:    shelf{"tea": websearch.Source{Title: "second", URL: "https://example.com/second"}},
+		ApprovalMode: policy.ModeYolo, Trust: trust.Trusted, ExcludeTools: []string{"list_directory"}, FileReadCacheDisabled: &yes,
+		Limits: filestate.Limits{Lines: 2}, FileFiltering: config.FileFiltering{NoOwnIgnore: true}, Bus: ownBus, DebugMode: true,
+		Settings: &settings.Options{Environ: []string{"FETTLE_MODEL=first", "GEMINI_MODEL=second"}}, WatchSettings: true,
+	}
+	for _, p := range []config.Parameters{fettle, gemini} {
+		own := filepath.Join(p.HomeDir, p.Layout.Dir, "settings.json")
+		require.NoError(t, os.MkdirAll(filepath.Dir(own), 0o755))
+		require.NoError(t, os.WriteFile(own, []byte(`{"ui": {"theme": "`+p.SessionID+`", "errorVerbosity": "full"}}`), 0o644))
+		for name, text := range map[string]string{
+			p.Layout.IgnoreFile: "*.secret\n", "a.secret": "x\n", "three.txt": "1\n2\n3\n",
+			p.Layout.Dir + "/policies.toml": "[[rule]]\ntoolName = \"glob\"\nargsPattern = \"" + p.SessionID + "\"\ndecision = \"deny\"\npriority = 1\n",
+		} {
+			path := filepath.Join(p.TargetDir, name)
+			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		}
+	}
+
+	var wg sync.WaitGroup
+	var asked [2]int
+	for i, p := range []config.Parameters{fettle, gemini} {
+		other := []string{"second", "first"}[i]
+		search := []string{"web_search", "google_web_search"}[i]
+		wg.Go(func() {
+			within(p, func(ctx context.Context, c *config.Config, calls *scheduler.Scheduler) {
+				if i == 0 { // the other is asked nothing, and nobody listens there
+					sayYes(ctx, c.MessageBus(), func(bus.ToolConfirmationRequest) { asked[i]++ })
+				}
+				status := func(tool, args string) scheduler.Response {
+					r := call(ctx, calls, tool, args)
+					if r.Status != scheduler.StatusSuccess {
+						t.Errorf("%s: %s: %s: %v", p.SessionID, tool, r.Status, r.Result.Error)
+					}
+					return r
+				}
+				for n := range 20 {
+					status("write_file", fmt.Sprintf(`{"file_path": "%s-%d.txt", "content": "%s\n"}`, p.SessionID, n, p.SessionID))
+					if r := call(ctx, calls, "write_file", fmt.Sprintf(`{"file_path": "%s.txt", "content": ""}`, other)); r.Status != scheduler.StatusDenied || r.Decision.Rule != p.SessionID {
+						t.Errorf("%s: its rule did not hold: %s %s", p.SessionID, r.Status, r.Decision.Rule)
+					}
+					if r := call(ctx, calls, "glob", fmt.Sprintf(`{"pattern": "%s*"}`, p.SessionID)); r.Status != scheduler.StatusDenied {
+						t.Errorf("%s: the rule of its folder did not hold: %s", p.SessionID, r.Status)
+					}
+					r := status(search, `{"query": "tea"}`)
+					if text := r.Result.LLMContent.String(); !strings.Contains(text, "https://example.com/"+p.SessionID) || strings.Contains(text, other) {
+						t.Errorf("%s found %s", p.SessionID, text)
+					}
+				}
+				found := status("glob", `{"pattern": "*.secret"}`)
+				if got := strings.Contains(found.Result.LLMContent.String(), `a.secret"]`); got != (i == 1) {
+					t.Errorf("%s: the ignore file counts wrongly: %s", p.SessionID, found.Result.LLMContent)
+				}
+				var state struct{ Truncated bool }
+				if err := json.Unmarshal([]byte(status("read_file", `{"file_path": "three.txt"}`).Result.LLMContent.String()), &state); err != nil || state.Truncated != (i == 1) {
+					t.Errorf("%s: truncated %t, %v", p.SessionID, state.Truncated, err)
+				}
+				if got := declared(c, "count_words"); got != (i == 0) {
+					t.Errorf("%s declares the first one's tool: %t", p.SessionID, got)
+				}
+				for tool, want := range map[string]bool{"replace": i == 1, "grep_search": i == 1, "list_directory": i == 0} {
+					if got := declared(c, tool); got != want {
+						t.Errorf("%s declares %s: %t", p.SessionID, tool, got)
+					}
+				}
+				if c.SessionID() != p.SessionID || c.Layout().Name != p.Layout.Name || c.Trust() != p.Trust || c.DebugMode() != p.DebugMode || c.TargetDir() != p.TargetDir {
+					t.Errorf("%s has another's values", p.SessionID)
+				}
+				s, err := c.Settings()
+				if verbosity := []string{"low", "full"}[i]; err != nil || s.UI.Theme != p.SessionID || s.UI.ErrorVerbosity != verbosity || c.Model() != p.SessionID {
+					t.Errorf("%s has another's settings: %s %s %s, %v", p.SessionID, s.UI.Theme, s.UI.ErrorVerbosity, c.Model(), err)
+				}
+				if on := c.FileReadCacheDisabled(); on != (i == 1) {
+					t.Errorf("%s: hatch %t", p.SessionID, on)
+				}
+				if same := c.MessageBus() == ownBus; same != (i == 1) {
+					t.Errorf("%s: the bus given is used: %t", p.SessionID, same)
+				}
+			})
+		})
+	}
+	wg.Wait()
+	require.Equal(t, [2]int{20, 0}, asked, "each new file of the first one was asked about")
+	for i, p := range []config.Parameters{fettle, gemini} {
+		files, err := filepath.Glob(filepath.Join(p.TargetDir, "*-*.txt"))
+		require.NoError(t, err)
+		require.Len(t, files, 20)
+		require.NoDirExists(t, filepath.Join(p.TargetDir, []string{".gemini", ".fettle"}[i]))
+	}
+}
+
+// realTemp is a folder of the test's own, links resolved.
+func realTemp(t *testing.T) string {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	return dir
+}
+
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
