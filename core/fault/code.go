@@ -21,6 +21,13 @@ const (
 	NotInitialized     Code = "not_initialized"
 	InvalidConfig      Code = "invalid_config"   // construction parameters that cannot be used
 	UntrustedFolder    Code = "untrusted_folder" // refused because the folder is recorded as untrusted (CF-09)
+	ModelError         Code = "model_error"      // a model's provider failed; the reason is the kind of failure
+	LimitReached       Code = "limit_reached"    // a limit on turns, time or tokens ended the work
+	LoopDetected       Code = "loop_detected"    // a model repeated itself
+	InvalidStream      Code = "invalid_stream"   // a model's answer cannot be used, as often as it was asked
+	SessionNotFound    Code = "session_not_found"
+	SessionUnreadable  Code = "session_unreadable" // a recording cannot be read or written
+	AgentFailed        Code = "agent_execution_error"
 )
 
 // Codes about files and folders.

@@ -1,0 +1,51 @@
+package model
+
+import (
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// Name is a model with its provider.
+type Name struct {
+	Provider string // as "gemini", "openai", "anthropic", "script"
+	Model    string // as the provider calls it, or the file of a script
+}
+
+// String returns PROVIDER:MODEL.
+func (n Name) String() string { return n.Provider + ":" + n.Model }
+
+// prefixes tell the provider of a name that does not say it.
+var prefixes = []struct{ prefix, provider string }{
+	{"gemini-", "gemini"}, {"gemma-", "gemini"}, {"models/", "gemini"},
+	{"claude-", "anthropic"},
+	{"gpt-", "openai"}, {"chatgpt-", "openai"}, {"o1", "openai"}, {"o3", "openai"}, {"o4", "openai"}, {"codex-", "openai"},
+}
+
+// ParseName reads PROVIDER:MODEL for one of the given providers, or a name whose
+// beginning tells its provider, as gemini-2.5-pro, claude-…, gpt-…. The error is
+// of code invalid_config.
+func ParseName(text string, providers []string) (Name, error) {
+	provider, name, found := strings.Cut(text, ":")
+	if found {
+		for _, p := range providers {
+			if provider == p && name != "" {
+				return Name{p, name}, nil
+			}
+		}
+	}
+	for _, p := range prefixes {
+		if strings.HasPrefix(text, p.prefix) {
+			return Name{p.provider, text}, nil
+		}
+	}
+	return Name{}, fault.New(fault.InvalidConfig, "model.name", "There is no provider for the model "+quoted(text)+".",
+		"Give it as "+strings.Join(providers, ":NAME, ")+":NAME.")
+}
+
+func quoted(text string) string {
+	if len(text) > 100 {
+		text = text[:100] + "…"
+	}
+	return "\"" + text + "\""
+}
