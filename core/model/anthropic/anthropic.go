@@ -1,0 +1,154 @@
+// Package anthropic has the models of Anthropic, and of servers that speak the
+// same Messages API, as a model.Generator.
+package anthropic
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+	"github.com/anthropics/anthropic-sdk-go/option"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
+)
+
+// Provider is the name under which this package signs parts and errors.
+const Provider = "anthropic"
+
+// DefaultModel answers a request that names no model.
+const DefaultModel = "claude-sonnet-5-5"
+
+// Options configure a [Generator]. The zero value asks the public API without a
+// key, which it refuses. The environment is not read.
+type Options struct {
+	APIKey     string       // "": none is sent, as for a local server
+	BaseURL    string       // as "http://127.0.0.1:8080", without /v1; "": the public API
+	HTTPClient *http.Client // nil: one without a timeout, as an answer may take long; redirects are not followed
+}
+
+// Generator asks models over the Messages API. It is safe for concurrent use.
+// Each request is made once: retries are the caller's.
+type Generator struct {
+	client sdk.Client
+	secret secrets
+}
+
+var _ model.Generator = (*Generator)(nil)
+
+// New returns a Generator. It does no I/O. The error is of code invalid_config,
+// for a BaseURL that is no HTTP address.
+func New(o Options) (*Generator, error) {
+	key := strings.TrimSpace(o.APIKey)
+	base, password, err := baseURL(o.BaseURL)
+	if err != nil {
+		return nil, err
+	}
+	client := http.Client{}
+	if o.HTTPClient != nil {
+		client = *o.HTTPClient
+	}
+	client.CheckRedirect = refuseRedirect
+	options := []option.RequestOption{
+		option.WithoutEnvironmentDefaults(), // first: nothing else may come from the environment
+		option.WithoutOpenTelemetry(),
+		option.WithHTTPClient(&client),
+		option.WithMaxRetries(0),
+	}
+	if base != "" {
+		options = append(options, option.WithBaseURL(base))
+	}
+	if key != "" {
+		options = append(options, option.WithAPIKey(key))
+	}
+	return &Generator{client: sdk.NewClient(options...), secret: secrets{key, password}}, nil
+}
+
+// baseURL returns an address as the SDK expects it, without /v1 at its end, and
+// the password in it.
+func baseURL(text string) (base, password string, err error) {
+	if text = strings.TrimSpace(text); text == "" {
+		return "", "", nil
+	}
+	u, parseErr := url.Parse(text)
+	if parseErr != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
+		return "", "", fault.New(fault.InvalidConfig, "model.anthropic", "The base URL for Anthropic's models is no HTTP address.",
+			"Give it as https://HOST, in ANTHROPIC_BASE_URL for the program.")
+	}
+	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/v1")
+	u.RawPath = ""
+	password, _ = u.User.Password()
+	return u.String(), password, nil
+}
+
+// errRedirect is returned for an answer that sends the request elsewhere: the
+// key is not meant for that place.
+var errRedirect = errors.New("the server redirects to another address, which is not followed because the key is not meant for it")
+
+func refuseRedirect(*http.Request, []*http.Request) error { return errRedirect }
+
+// Generate returns the whole answer. It is streamed, as the API demands for
+// answers that may be long.
+func (g *Generator) Generate(ctx context.Context, r *model.Request) (*model.Response, error) {
+	return model.Collect(g.Stream(ctx, r))
+}
+
+// Stream returns the answer as it comes. A call arrives when its last byte has;
+// a thought's signature follows its text in a part of its own. An answer that
+// does not come to its end is an error of kind connection.
+func (g *Generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*model.Chunk, error] {
+	return func(yield func(*model.Chunk, error) bool) {
+		params, forced, err := messageParams(r)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		stream := g.client.Messages.NewStreaming(ctx, *params)
+		defer stream.Close() //nolint:errcheck // the answer is complete, or an error is already told
+		answer := answer{asText: forced}
+		for stream.Next() {
+			event := stream.Current()
+			chunk, err := answer.take(&event)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if chunk != nil && !yield(chunk, nil) {
+				return
+			}
+			if answer.done {
+				return
+			}
+		}
+		err = stream.Err()
+		if err == nil {
+			err = errCutShort
+		}
+		yield(nil, g.secret.asError(ctx, err))
+	}
+}
+
+// CountTokens asks the API how long a request is. A server that has no such
+// endpoint makes it an estimate.
+func (g *Generator) CountTokens(ctx context.Context, r *model.Request) (int, error) {
+	params, _, err := messageParams(r)
+	if err != nil {
+		return 0, err
+	}
+	count, err := g.client.Messages.CountTokens(ctx, countParams(params))
+	if err != nil {
+		told := g.secret.asError(ctx, err)
+		if told.Status == http.StatusNotFound || told.Status == http.StatusMethodNotAllowed || told.Status == http.StatusNotImplemented {
+			return model.EstimateTokens(r), nil
+		}
+		return 0, told
+	}
+	if count.InputTokens <= 0 {
+		return model.EstimateTokens(r), nil
+	}
+	return int(count.InputTokens), nil
+}

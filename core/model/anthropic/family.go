@@ -1,0 +1,46 @@
+package anthropic
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// family is what must be known of a model to ask it.
+type family struct {
+	maxOutput  int  // tokens; the API demands a number
+	sampling   bool // temperature and top_p are accepted
+	oneSampler bool // and only one of them at a time
+	structured bool // answers of a JSON schema are a feature of its own
+}
+
+// versioned reads claude-opus-4-6, claude-3-5-sonnet-20241022, and the same
+// behind a cloud's prefix. A date is no minor version.
+var versioned = regexp.MustCompile(`claude-(?:([a-z]+)-)?(\d{1,2})(?:[-.](\d{1,2}))?(?:[^\d]|$)`)
+
+// familyOf returns what is known of a model by its name; a name that is not
+// known gets what every server accepts.
+func familyOf(name string) family {
+	m := versioned.FindStringSubmatch(strings.ToLower(name))
+	if m == nil {
+		return family{maxOutput: 8192, sampling: true}
+	}
+	major, _ := strconv.Atoi(m[2])
+	minor, _ := strconv.Atoi(m[3])
+	version := 100*major + minor
+	switch {
+	case version >= 407:
+		return family{maxOutput: 128_000, structured: true}
+	case version >= 406:
+		return family{maxOutput: 128_000, sampling: true, oneSampler: true, structured: true}
+	case version >= 405:
+		return family{maxOutput: 64_000, sampling: true, oneSampler: true, structured: true}
+	case version >= 400 && m[1] == "opus":
+		return family{maxOutput: 32_000, sampling: true, oneSampler: version >= 401}
+	case version >= 307:
+		return family{maxOutput: 64_000, sampling: true}
+	case version >= 305:
+		return family{maxOutput: 8192, sampling: true}
+	}
+	return family{maxOutput: 4096, sampling: true}
+}
