@@ -1,0 +1,81 @@
+package prompt_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/agent/prompt"
+)
+
+var everything = prompt.Facts{
+	Folders: []string{"/work", "/lib"}, System: "linux", Today: time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC), GitRepo: true,
+	Tools:       []string{"read_file", "safe_patch", "write_file", "read_many_files", "search_file_content", "run_shell_command", "write_todos", "ask_user", "exit_plan_mode"},
+	Interactive: true, PlanMode: true, PlansDir: "/home/me/plans", Confined: "landlock", Untrusted: true,
+	Documents: []prompt.Document{{Path: "/work/AGENTS.md", Text: "\nUse tabs.\n"}, {Path: "/work/empty.md", Text: " \n"}, {Path: "/work/a/AGENTS.md", Text: "Use spaces."}},
+}
+
+// Each fact is told, and what is not there is not spoken of.
+func TestSystemTellsEachFact(t *testing.T) {
+	full := prompt.System(everything)
+	for name, tt := range map[string]struct {
+		without func(*prompt.Facts)
+		says    string
+	}{
+		"reading":      {func(f *prompt.Facts) { f.Tools = nil }, "read_file hands out a file with a version"},
+		"patching":     {func(f *prompt.Facts) { f.Tools = []string{"read_file"} }, "safe_patch"},
+		"writing":      {func(f *prompt.Facts) { f.Tools = []string{"read_file"} }, "write_file"},
+		"many":         {func(f *prompt.Facts) { f.Tools = []string{"read_file"} }, "read_many_files"},
+		"searching":    {func(f *prompt.Facts) { f.Tools = []string{"read_file"} }, "search_file_content"},
+		"commands":     {func(f *prompt.Facts) { f.Tools = nil }, "run_shell_command runs bash"},
+		"confinement":  {func(f *prompt.Facts) { f.Confined = "" }, "confined by landlock"},
+		"git":          {func(f *prompt.Facts) { f.GitRepo = false }, "git repository"},
+		"todos":        {func(f *prompt.Facts) { f.Tools = nil }, "write_todos"},
+		"asking":       {func(f *prompt.Facts) { f.Interactive = false }, "Ask with ask_user"},
+		"planning":     {func(f *prompt.Facts) { f.PlanMode = false }, "# Plan mode"},
+		"plans":        {func(f *prompt.Facts) { f.PlansDir = "" }, "/home/me/plans"},
+		"leaving":      {func(f *prompt.Facts) { f.Tools = nil }, "exit_plan_mode"},
+		"folder":       {func(f *prompt.Facts) { f.Folders = nil }, "Folder: /work."},
+		"more folders": {func(f *prompt.Facts) { f.Folders = f.Folders[:1] }, "/lib"},
+		"system":       {func(f *prompt.Facts) { f.System = "" }, "System: linux"},
+		"day":          {func(f *prompt.Facts) { f.Today = time.Time{} }, "Wednesday, 4 March 2026"},
+		"trust":        {func(f *prompt.Facts) { f.Untrusted = false }, "not trusted"},
+		"documents":    {func(f *prompt.Facts) { f.Documents = nil }, "Use tabs."},
+	} {
+		require.Contains(t, full, tt.says, name)
+		without := everything
+		tt.without(&without)
+		require.NotContains(t, prompt.System(without), tt.says, name)
+	}
+	headless := everything
+	headless.Interactive = false
+	require.Contains(t, prompt.System(headless), "Nobody can be asked")
+	require.NotContains(t, full, "Nobody can be asked")
+	require.Equal(t, full, prompt.System(everything), "the same facts, the same words")
+}
+
+// FT-15: documents stand with their paths, in their order; empty ones are left
+// out.
+func TestDocuments(t *testing.T) {
+	for _, f := range []prompt.Facts{everything, {Custom: "Be brief.", Documents: everything.Documents}} {
+		text := prompt.System(f)
+		require.Contains(t, text, "--- Context from: /work/AGENTS.md ---\nUse tabs.\n--- End of Context from: /work/AGENTS.md ---\n")
+		require.Less(t, strings.Index(text, "Use tabs."), strings.Index(text, "Use spaces."))
+		require.NotContains(t, text, "empty.md")
+	}
+}
+
+// A role or a prompt of somebody's own takes the place of fettle's words.
+func TestOwnWords(t *testing.T) {
+	f := everything
+	f.Role = "You look for leaks.\n"
+	text := prompt.System(f)
+	require.True(t, strings.HasPrefix(text, "You look for leaks.\n"))
+	require.NotContains(t, text, "You are fettle")
+	require.Contains(t, text, "# Files")
+	f.Custom = "Only this."
+	f.Documents = nil
+	require.Equal(t, "Only this.\n", prompt.System(f))
+}
