@@ -1,8 +1,137 @@
 package model
 
-// EstimateTokens returns about how many tokens r has as input.
-func EstimateTokens(r *Request) int { return 0 }
+import (
+	"encoding/json"
+	"strings"
+	"unicode/utf8"
+)
+
+// What one of these has about as input, in tokens.
+const (
+	imageTokens = 3_000
+	pdfTokens   = 25_800
+)
+
+// longText is from how many characters on a text is no longer looked at.
+const longText = 100_000
+
+// EstimateTokens returns about how many tokens r has as input: a quarter for each
+// ASCII character and one and a half for each other; a quarter a character of
+// texts above 100,000 characters; a quarter a byte of JSON for calls, their answers
+// and tools; 3,000 for an image, 25,800 for a PDF, a quarter a byte of base64 for
+// other data. Thoughts count like texts.
+func EstimateTokens(r *Request) int {
+	quarters := textQuarters(r.System) + len(r.ResponseSchema)
+	for _, c := range r.Contents {
+		for _, p := range c.Parts {
+			quarters += partQuarters(p)
+		}
+	}
+	for _, t := range r.Tools {
+		quarters += len(t.Name) + textQuarters(t.Description) + len(t.Parameters)
+	}
+	return quarters / 4
+}
+
+func partQuarters(p Part) int {
+	quarters := textQuarters(p.Text)
+	if p.Data != nil {
+		quarters += dataQuarters(*p.Data)
+	}
+	if p.Call != nil {
+		quarters += jsonLength(p.Call)
+	}
+	if p.Response != nil {
+		quarters += len(p.Response.ID) + len(p.Response.Name) + len(p.Response.Response)
+		for _, d := range p.Response.Data {
+			quarters += dataQuarters(d)
+		}
+	}
+	return quarters
+}
+
+func dataQuarters(d Data) int {
+	switch {
+	case strings.HasPrefix(d.MIMEType, "image/"):
+		return 4 * imageTokens
+	case d.MIMEType == "application/pdf":
+		return 4 * pdfTokens
+	}
+	return (len(d.Bytes) + 2) / 3 * 4
+}
+
+func textQuarters(text string) int {
+	// A text of fewer bytes has fewer characters, too.
+	if len(text) > longText {
+		if n := utf8.RuneCountInString(text); n > longText {
+			return n
+		}
+	}
+	quarters := 0
+	for _, r := range text {
+		if r < utf8.RuneSelf {
+			quarters++
+		} else {
+			quarters += 6
+		}
+	}
+	return quarters
+}
+
+func jsonLength(v any) int {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return 0
+	}
+	return len(raw)
+}
+
+// defaultTokenLimit is that of a model that is not known.
+const defaultTokenLimit = 1 << 20
+
+// tokenLimits are the tokens of input that families of models take, as their
+// makers state them; the first prefix that fits counts.
+var tokenLimits = []struct {
+	prefix string
+	tokens int
+}{
+	{"gemini-1.5-pro", 2 << 20},
+	{"gemini-", 1 << 20},
+	{"gemma-4", 256_000},
+	{"gemma-3n", 32_768},
+	{"gemma-3-1b", 32_768},
+	{"gemma-3", 131_072},
+	{"gemma-", 8_192},
+	{"claude-", 200_000},
+	{"gpt-5-chat", 128_000},
+	{"gpt-5", 272_000},
+	{"gpt-4.1", 1_047_576},
+	{"gpt-4o", 128_000},
+	{"gpt-4-turbo", 128_000},
+	{"gpt-4-1106", 128_000},
+	{"gpt-4-0125", 128_000},
+	{"gpt-4-32k", 32_768},
+	{"gpt-4", 8_192},
+	{"gpt-3.5-turbo", 16_385},
+	{"gpt-oss", 131_072},
+	{"chatgpt-4o", 128_000},
+	{"codex-mini", 200_000},
+	{"o1-mini", 128_000},
+	{"o1-preview", 128_000},
+	{"o1", 200_000},
+	{"o3", 200_000},
+	{"o4", 200_000},
+}
 
 // TokenLimit returns how many tokens of input the named model takes, as far as
-// it is known; else 1,048,576.
-func TokenLimit(name string) int { return 1 << 20 }
+// it is known; else 1,048,576. What stands before a slash, as in models/NAME or
+// VENDOR/NAME, does not count.
+func TokenLimit(name string) int {
+	name = strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
+	for _, l := range tokenLimits {
+		if strings.HasPrefix(name, l.prefix) {
+			return l.tokens
+		}
+	}
+	return defaultTokenLimit
+}
