@@ -1,0 +1,189 @@
+package script
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/model"
+)
+
+// placeholder is {{sha256 "prices.py"}} and the like, or {{"text"}}, which
+// stands for the text itself.
+var placeholder = regexp.MustCompile(`\{\{\s*(?:([A-Za-z]\w*)\s+)?("(?:[^"\\]|\\.)*")\s*\}\}`)
+
+// part is a piece of a text with placeholders: text alone, or what is filled in.
+type part struct{ text, what, of string }
+
+// placeholders takes a text apart. The error names one that does not exist.
+func placeholders(text string) ([]part, error) {
+	var parts []part
+	end := 0
+	for _, m := range placeholder.FindAllStringSubmatchIndex(text, -1) {
+		if m[0] > end {
+			parts = append(parts, part{text: text[end:m[0]]})
+		}
+		end = m[1]
+		of, err := strconv.Unquote(text[m[4]:m[5]])
+		if err != nil {
+			return nil, fmt.Errorf("%s is not quoted as it should be", text[m[0]:m[1]])
+		}
+		if m[2] < 0 {
+			parts = append(parts, part{text: of})
+			continue
+		}
+		what := text[m[2]:m[3]]
+		switch what {
+		case "sha256", "version", "content", "path", "value":
+		default:
+			return nil, fmt.Errorf(`there is no placeholder %s: sha256, version, content and path of a file, and value of the last answer; {{"{{"}} stands for two braces`, text[m[0]:m[1]])
+		}
+		parts = append(parts, part{what: what, of: of})
+	}
+	if end < len(text) {
+		parts = append(parts, part{text: text[end:]})
+	}
+	return parts, nil
+}
+
+// filler fills placeholders from a conversation, which it reads when the first
+// one comes.
+type filler struct {
+	contents []model.Content
+	states   map[string]state
+}
+
+// text fills the placeholders in a text.
+func (f *filler) text(text string) (string, error) {
+	parts, err := placeholders(text)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	for _, p := range parts {
+		if p.what == "" {
+			b.WriteString(p.text)
+			continue
+		}
+		value, err := f.value(p)
+		if err != nil {
+			return "", err
+		}
+		var plain string
+		if json.Unmarshal(value, &plain) == nil {
+			b.WriteString(plain)
+		} else {
+			b.Write(value)
+		}
+	}
+	return b.String(), nil
+}
+
+// args fills the placeholders in the texts of arguments; everything else stays
+// as it is, byte for byte. A text that is one placeholder becomes its value,
+// which may be a number.
+func (f *filler) args(args json.RawMessage) (json.RawMessage, error) {
+	var out bytes.Buffer
+	end := 0
+	for _, s := range stringsIn(args) {
+		if s.key {
+			continue
+		}
+		parts, err := placeholders(s.text)
+		if err != nil {
+			return nil, err
+		}
+		if len(parts) == 0 || (len(parts) == 1 && parts[0].what == "" && parts[0].text == s.text) {
+			continue
+		}
+		var value json.RawMessage
+		if len(parts) == 1 && parts[0].what != "" {
+			value, err = f.value(parts[0])
+		} else {
+			var filled string
+			if filled, err = f.text(s.text); err == nil {
+				value, err = json.Marshal(filled)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		out.Write(args[end:s.begin])
+		out.Write(value)
+		end = s.end
+	}
+	out.Write(args[end:])
+	return out.Bytes(), nil
+}
+
+// value returns what stands for a placeholder, as JSON.
+func (f *filler) value(p part) (json.RawMessage, error) {
+	if p.what == "value" {
+		return lastValue(f.contents, p.of)
+	}
+	if f.states == nil {
+		f.states = statesIn(f.contents)
+	}
+	s, err := find(f.states, p.of)
+	if err != nil {
+		return nil, err
+	}
+	switch p.what {
+	case "sha256":
+		return json.Marshal(s.SHA256)
+	case "path":
+		return json.Marshal(s.FilePath)
+	case "content":
+		return json.Marshal(s.Content)
+	}
+	return json.Marshal(s.Version)
+}
+
+// quotedText is a string in a JSON text.
+type quotedText struct {
+	begin, end int // its quotation marks included
+	text       string
+	key        bool // it is the key of an object
+}
+
+// stringsIn returns the strings of valid JSON, in order.
+func stringsIn(data []byte) []quotedText {
+	var found []quotedText
+	for i := 0; i < len(data); i++ {
+		if data[i] != '"' {
+			continue
+		}
+		end := i + 1
+		for end < len(data) && data[end] != '"' {
+			if data[end] == '\\' {
+				end++
+			}
+			end++
+		}
+		end = min(end+1, len(data))
+		s := quotedText{begin: i, end: end}
+		if json.Unmarshal(data[i:end], &s.text) == nil {
+			rest := bytes.TrimLeft(data[end:], " \t\r\n")
+			s.key = len(rest) > 0 && rest[0] == ':'
+			found = append(found, s)
+		}
+		i = end - 1
+	}
+	return found
+}
+
+// walkStrings calls visit with each text in JSON that is no key, until an error.
+func walkStrings(data []byte, visit func(string) error) error {
+	for _, s := range stringsIn(data) {
+		if s.key {
+			continue
+		}
+		if err := visit(s.text); err != nil {
+			return err
+		}
+	}
+	return nil
+}

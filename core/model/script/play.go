@@ -1,0 +1,284 @@
+package script
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"slices"
+	"sync"
+	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/model"
+)
+
+// Options configure a [Generator]. The zero value is ready for use.
+type Options struct {
+	// OnTurn is called when a request has taken a turn, before the answer begins,
+	// on the goroutine of the request; its error is the request's. A demo lets the
+	// world outside change here. nil: nothing.
+	OnTurn func(ctx context.Context, t Turn) error
+}
+
+// Generator plays a script. It is safe for concurrent use: each request takes a
+// turn of its own, in the order in which they come. Its errors are of provider
+// "script": those of a turn's Fail, and of kind invalid_request where the turns
+// are used up, an expectation does not hold or a placeholder has no value.
+type Generator struct {
+	script *Script
+	o      Options
+
+	mu     sync.Mutex
+	played []int // how often each turn has been
+}
+
+var _ model.Generator = (*Generator)(nil)
+
+// New returns a Generator at the beginning of a script.
+func New(s *Script, o Options) *Generator {
+	return &Generator{script: s, o: o, played: make([]int, len(s.Turns))}
+}
+
+// Left returns the turns that have not been played as often as they should; one
+// that repeats for ever counts until its first time.
+func (g *Generator) Left() []Turn {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	var left []Turn
+	for i, t := range g.script.Turns {
+		if g.played[i] < max(1, t.Repeat.plays()) {
+			left = append(left, t)
+		}
+	}
+	return left
+}
+
+// Generate returns the next answer at once.
+func (g *Generator) Generate(ctx context.Context, r *model.Request) (*model.Response, error) {
+	return model.Collect(g.Stream(ctx, r))
+}
+
+// CountTokens returns an estimate.
+func (g *Generator) CountTokens(ctx context.Context, r *model.Request) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, model.AsError(Provider, err)
+	}
+	return model.EstimateTokens(r), nil
+}
+
+// Stream returns the next answer in pieces.
+func (g *Generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*model.Chunk, error] {
+	return func(yield func(*model.Chunk, error) bool) {
+		pieces, failure, err := g.answer(ctx, r)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		for _, chunk := range pieces {
+			if err := ctx.Err(); err != nil {
+				yield(nil, model.AsError(Provider, err))
+				return
+			}
+			if !yield(chunk, nil) {
+				return
+			}
+		}
+		if failure != nil {
+			yield(nil, failure.error())
+		}
+	}
+}
+
+// answer takes the turn for a request and makes its pieces.
+func (g *Generator) answer(ctx context.Context, r *model.Request) ([]*model.Chunk, *Failure, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, nil, model.AsError(Provider, err)
+	}
+	number, err := g.take(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	turn := &g.script.Turns[number]
+	if g.o.OnTurn != nil {
+		if err := g.o.OnTurn(ctx, *turn); err != nil {
+			return nil, nil, g.problem(number, err.Error(), err)
+		}
+	}
+	if missing := turn.Expect.missing(r); missing != "" {
+		return nil, nil, g.problem(number, "it expects "+missing, nil)
+	}
+	chunks, err := turn.chunks(r)
+	if err != nil {
+		return nil, nil, g.problem(number, err.Error(), nil)
+	}
+	if turn.Fail != nil {
+		chunks = turn.Fail.cut(chunks)
+	}
+	return chunks, turn.Fail, nil
+}
+
+// take marks the first turn that is meant for r as played once more.
+func (g *Generator) take(r *model.Request) (int, error) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	left := 0
+	for i := range g.script.Turns {
+		turn := &g.script.Turns[i]
+		if plays := turn.Repeat.plays(); plays >= 0 && g.played[i] >= plays {
+			continue
+		}
+		left++
+		if turn.When.missing(r) == "" {
+			g.played[i]++
+			return i, nil
+		}
+	}
+	message := fmt.Sprintf("the turns of the script %s are used up: all %d have been played, and the model is asked once more", g.script.Name, len(g.script.Turns))
+	if left > 0 {
+		message = fmt.Sprintf("no turn of the script %s is meant for this request: %d of %d are left, and the \"when\" of none of them holds", g.script.Name, left, len(g.script.Turns))
+	}
+	return 0, &model.Error{Provider: Provider, Kind: model.InvalidRequest, Message: message}
+}
+
+// problem is the error of a turn that cannot be played.
+func (g *Generator) problem(number int, what string, cause error) *model.Error {
+	where := g.script.Name
+	if line := g.script.Turns[number].Line; line > 0 {
+		where += fmt.Sprintf(", line %d", line)
+	}
+	return &model.Error{
+		Provider: Provider, Kind: model.InvalidRequest, Err: cause,
+		Message: fmt.Sprintf("turn %d of the script (%s) cannot be played: %s", number+1, where, what),
+	}
+}
+
+// chunks returns the pieces of a turn; the last one says why it ends.
+func (t *Turn) chunks(r *model.Request) ([]*model.Chunk, error) {
+	fill := filler{contents: r.Contents}
+	var chunks []*model.Chunk
+	output := 0
+	add := func(p model.Part) { chunks = append(chunks, &model.Chunk{Parts: []model.Part{p}}) }
+	for _, said := range []struct {
+		text    Text
+		thought bool
+	}{{t.Thought, true}, {t.Text, false}} {
+		pieces, err := said.text.pieces(&fill)
+		if err != nil {
+			return nil, err
+		}
+		for _, piece := range pieces {
+			output += len(piece)
+			add(model.Part{Text: piece, Thought: said.thought})
+		}
+	}
+	ids := callIDs(r.Contents)
+	for _, c := range t.Calls {
+		args, err := c.args(&fill)
+		if err != nil {
+			return nil, err
+		}
+		output += len(args)
+		add(model.Part{Call: &model.FunctionCall{ID: ids.next(c.ID), Name: c.Tool, Args: args}})
+	}
+	end := &model.Chunk{Model: r.Model, Finish: t.Finish, Usage: t.Usage}
+	if end.Finish == "" {
+		end.Finish = model.FinishStop
+	}
+	if end.Usage == nil {
+		end.Usage = &model.Usage{Input: model.EstimateTokens(r), Output: (output + 3) / 4}
+	}
+	return append(chunks, end), nil
+}
+
+func (c *Call) args(fill *filler) (json.RawMessage, error) {
+	switch {
+	case c.RawArgs != nil:
+		return json.RawMessage(*c.RawArgs), nil
+	case c.Args == nil:
+		return json.RawMessage("{}"), nil
+	}
+	return fill.args(c.Args)
+}
+
+// pieces returns the pieces of a text in which it is streamed, filled.
+func (t Text) pieces(fill *filler) ([]string, error) {
+	var out []string
+	for _, piece := range t.Pieces {
+		filled, err := fill.text(piece)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, filled)
+	}
+	whole, err := fill.text(t.Whole)
+	if err != nil {
+		return nil, err
+	}
+	runes := []rune(whole)
+	for piece := range slices.Chunk(runes, PieceRunes) {
+		out = append(out, string(piece))
+	}
+	return out, nil
+}
+
+// cut returns what of an answer comes before its failure.
+func (f *Failure) cut(chunks []*model.Chunk) []*model.Chunk {
+	pieces := chunks[:len(chunks)-1] // never the last, which ends an answer well
+	if f.AfterBytes == nil {
+		if f.AfterPieces == nil {
+			return nil
+		}
+		return pieces[:min(*f.AfterPieces, len(pieces))]
+	}
+	left := *f.AfterBytes
+	for i, chunk := range pieces {
+		p := chunk.Parts[0]
+		size := len(p.Text)
+		if p.Call != nil {
+			size = len(p.Call.Args)
+		}
+		if size <= left {
+			left -= size
+			continue
+		}
+		out := slices.Clone(pieces[:i])
+		if p.Call != nil {
+			return out
+		}
+		for !utf8.RuneStart(p.Text[left]) {
+			left--
+		}
+		if p.Text = p.Text[:left]; p.Text != "" {
+			out = append(out, &model.Chunk{Parts: []model.Part{p}})
+		}
+		return out
+	}
+	return pieces
+}
+
+// idMaker gives calls IDs that no other of the conversation has.
+type idMaker struct {
+	used  map[string]bool
+	count int
+}
+
+func callIDs(contents []model.Content) *idMaker {
+	m := &idMaker{used: map[string]bool{}}
+	for _, c := range contents {
+		for _, call := range c.Calls() {
+			m.used[call.ID] = true
+			m.count++
+		}
+	}
+	return m
+}
+
+func (m *idMaker) next(wanted string) string {
+	id := wanted
+	for id == "" || (wanted == "" && m.used[id]) {
+		m.count++
+		id = fmt.Sprintf("call_%d", m.count)
+	}
+	m.used[id] = true
+	return id
+}
