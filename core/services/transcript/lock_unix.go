@@ -1,0 +1,44 @@
+//go:build unix
+
+package transcript
+
+import (
+	"errors"
+	"os"
+	"runtime"
+
+	"golang.org/x/sys/unix"
+)
+
+// openSafely are flags that neither follow a link nor wait for a pipe.
+const openSafely = unix.O_NOFOLLOW | unix.O_NONBLOCK
+
+// removesOpen says that a file can be removed while it is open.
+const removesOpen = true
+
+// tryLock takes the lock of a session, which ends with the descriptor, however
+// the process ends.
+func tryLock(f *os.File) error {
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		runtime.KeepAlive(f)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EWOULDBLOCK):
+			return errBusy
+		default:
+			return err
+		}
+	}
+}
+
+// syncDir makes the names in a folder durable.
+func syncDir(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	_ = d.Close() // nothing was written
+	return err
+}

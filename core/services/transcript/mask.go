@@ -1,0 +1,138 @@
+package transcript
+
+import (
+	"bytes"
+	"encoding/json"
+	"slices"
+	"strings"
+)
+
+const (
+	minSecret = 8 // the shortest value, in bytes, that is masked
+	masked    = "[masked]"
+)
+
+// masker takes known secret values out of JSON texts: as they are, and as they
+// stand in a JSON string and in JSON that is itself a string, which is what
+// results of tools are. Its zero value masks nothing.
+type masker struct {
+	replace *strings.Replacer
+}
+
+func newMasker(secrets []string) masker {
+	const depth = 3 // of strings in JSON in strings
+	var forms []string
+	for _, s := range secrets {
+		if len(s) < minSecret {
+			continue
+		}
+		level := []string{s}
+		forms = append(forms, s)
+		for range depth {
+			var next []string
+			for _, f := range level {
+				next = append(next, escaped(f, false), escaped(f, true))
+			}
+			slices.Sort(next)
+			level = slices.Compact(next)
+			forms = append(forms, level...)
+		}
+	}
+	if forms == nil {
+		return masker{}
+	}
+	// The longest first, so that a value which holds another goes as a whole.
+	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) })
+	var pairs []string
+	for _, f := range forms {
+		pairs = append(pairs, f, masked)
+	}
+	return masker{strings.NewReplacer(pairs...)}
+}
+
+// escaped returns s as it stands inside a JSON string, with or without the
+// escapes that encoding/json adds for HTML.
+func escaped(s string, html bool) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(html)
+	_ = e.Encode(s) // a string can be encoded
+	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(b.String()), `"`), `"`)
+}
+
+// text masks a text that is no JSON.
+func (m masker) text(s string) string {
+	if m.replace == nil {
+		return s
+	}
+	return m.replace.Replace(s)
+}
+
+// json masks a JSON text, and leaves one without a secret as it is, byte for
+// byte. The result is JSON if raw is.
+func (m masker) json(raw json.RawMessage) json.RawMessage {
+	if m.replace == nil || len(raw) == 0 {
+		return raw
+	}
+	clean := m.replace.Replace(string(raw))
+	if clean == string(raw) {
+		return raw
+	}
+	if json.Valid([]byte(clean)) {
+		return json.RawMessage(clean)
+	}
+	// A secret of digits stood for a number, or one touched what is no string.
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var v any
+	if err := d.Decode(&v); err != nil {
+		return json.RawMessage(clean) // it was no JSON before
+	}
+	line, err := encode(m.value(v))
+	if err != nil {
+		return json.RawMessage("null") // cannot be: v was JSON
+	}
+	return bytes.TrimSuffix(line, []byte("\n"))
+}
+
+// value masks every string and number in v, and the names of members.
+func (m masker) value(v any) any {
+	switch v := v.(type) {
+	case string:
+		return m.text(v)
+	case json.Number:
+		if clean := m.text(v.String()); clean != v.String() {
+			return clean
+		}
+	case []any:
+		for i := range v {
+			v[i] = m.value(v[i])
+		}
+	case map[string]any:
+		clean := make(map[string]any, len(v))
+		for name, member := range v {
+			clean[m.text(name)] = m.value(member)
+		}
+		return clean
+	}
+	return v
+}
+
+// turn returns t with all that it holds masked.
+func (m masker) turn(t Turn) Turn {
+	if m.replace == nil {
+		return t
+	}
+	t.Content, t.Usage = m.json(t.Content), m.json(t.Usage)
+	t.Calls = slices.Clone(t.Calls)
+	for i := range t.Calls {
+		c := &t.Calls[i]
+		c.Args, c.Error, c.Display, c.Decision = m.json(c.Args), m.json(c.Error), m.json(c.Display), m.json(c.Decision)
+		c.ID, c.Name = m.text(c.ID), m.text(c.Name)
+		c.Notices = slices.Clone(c.Notices)
+		for j := range c.Notices {
+			c.Notices[j] = m.text(c.Notices[j])
+		}
+	}
+	return t
+}

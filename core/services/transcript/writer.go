@@ -1,0 +1,343 @@
+package transcript
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// Writer records a session. It holds the session's lock until Close, so that no
+// second one exists, in this process or another. What a method has recorded is
+// durable when it returns; none is called off when ctx ends, so that the end of
+// a conversation is recorded too. After a failure, as of a full disk, every
+// further call has the same error, of code session_unreadable, and the file
+// holds what it held before. It is safe for concurrent use.
+type Writer struct {
+	store *Store
+	id    string
+	path  string
+
+	mu     sync.Mutex
+	f      *os.File // nil: closed
+	size   int64    // of the lines that are whole
+	turns  int      // in the history
+	last   int      // number of the last turn's ID
+	empty  bool     // made here, and nothing was recorded
+	failed error
+}
+
+// Create begins to record a session of a new id. The error is of code
+// invalid_config where the id is taken or is none, else session_unreadable.
+// A session without a turn leaves no file once it is closed.
+func (s *Store) Create(ctx context.Context, h Header) (*Writer, error) {
+	if err := CheckID(h.ID); err != nil {
+		return nil, err
+	}
+	if ctx.Err() != nil {
+		return nil, cancelled(ctx, "Recording the session "+h.ID)
+	}
+	if h.Kind == "" {
+		h.Kind = KindMain
+	}
+	if h.StartTime.IsZero() {
+		h.StartTime = s.o.Now()
+	}
+	if err := s.makeDir(); err != nil {
+		return nil, unwritten(s.o.Dir, err)
+	}
+	_, err := s.locate(ctx, h.ID)
+	if err == nil {
+		return nil, fault.New(fault.InvalidConfig, "transcript.create", fmt.Sprintf("There is a recorded session %s already.", h.ID),
+			"Choose another id, or resume that session.")
+	}
+	if fault.CodeOf(err) != fault.SessionNotFound {
+		return nil, err
+	}
+	w, err := s.create(h)
+	if err != nil {
+		return nil, unwritten(s.o.Dir, err)
+	}
+	line, err := encode(headerLine{lineSession, formatVersion, h})
+	if err == nil {
+		err = w.write(line)
+	}
+	if err == nil {
+		err = syncDir(s.o.Dir)
+	}
+	if err != nil {
+		_ = w.Close() // which removes the file
+		return nil, unwritten(w.path, err)
+	}
+	return w, nil
+}
+
+// create makes a session's file and takes its lock.
+func (s *Store) create(h Header) (*Writer, error) {
+	const flags = os.O_WRONLY | os.O_APPEND | os.O_CREATE | os.O_EXCL | openSafely
+	path := filepath.Join(s.o.Dir, nameOf(h.StartTime, h.ID, false))
+	f, err := os.OpenFile(path, flags, fileMode)
+	if errors.Is(err, fs.ErrExist) {
+		path = filepath.Join(s.o.Dir, nameOf(h.StartTime, h.ID, true))
+		f, err = os.OpenFile(path, flags, fileMode)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := lockFile(f, h.ID); err != nil {
+		_ = f.Close() // nothing was written
+		return nil, err
+	}
+	return &Writer{store: s, id: h.ID, path: path, f: f, empty: true}, nil
+}
+
+// Open goes on with a recorded session: it takes its lock, mends what a crash
+// has left of the last line, and returns what was recorded. Errors are of code
+// session_not_found and session_unreadable, also where another process has the
+// session, and cancelled.
+func (s *Store) Open(ctx context.Context, id string) (*Writer, *Session, error) {
+	path, err := s.locate(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := s.open(path, os.O_RDWR|os.O_APPEND)
+	if err != nil {
+		return nil, nil, unreadable(path, err)
+	}
+	w := &Writer{store: s, id: id, path: path, f: f}
+	session, err := w.resume(ctx)
+	if err != nil {
+		_ = f.Close() // what was mended is durable
+		return nil, nil, err
+	}
+	return w, session, nil
+}
+
+func (w *Writer) resume(ctx context.Context) (*Session, error) {
+	if err := lockFile(w.f, w.id); err != nil {
+		return nil, err
+	}
+	st, err := fold(ctx, w.path, w.f, true)
+	if err != nil {
+		return nil, err
+	}
+	if err := w.mend(st); err != nil {
+		return nil, unwritten(w.path, err)
+	}
+	session := st.session()
+	w.turns, w.last = len(session.Turns), st.last
+	if st.gaps() { // so that places in the history are those of the file again
+		if err := w.Replace(ctx, session.History(), session.Highest); err != nil {
+			return nil, err
+		}
+	}
+	return session, nil
+}
+
+// mend ends the last line: one that only lacks its line break is given it, and
+// what is less than a line is cut off.
+func (w *Writer) mend(st *state) error {
+	w.size = st.size
+	if info, err := w.f.Stat(); err != nil {
+		return err
+	} else if info.Mode().Perm()&^fileMode != 0 {
+		if err := w.f.Chmod(fileMode); err != nil {
+			return err
+		}
+	}
+	switch {
+	case st.torn == 0:
+		return nil
+	case st.ended:
+		w.size += int64(st.torn)
+		return w.write([]byte("\n"))
+	}
+	if err := w.f.Truncate(w.size); err != nil {
+		return err
+	}
+	return w.f.Sync()
+}
+
+// ID returns the session's id.
+func (w *Writer) ID() string { return w.id }
+
+// Path returns the path of the session's file.
+func (w *Writer) Path() string { return w.path }
+
+// Append records the next turn, whose ID it gives. A Content that is no JSON is
+// refused with code session_unreadable, and recording goes on.
+func (w *Writer) Append(_ context.Context, t Turn) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if t.Time.IsZero() {
+		t.Time = w.store.o.Now()
+	}
+	t = w.store.mask.turn(t)
+	line := turnLine{
+		Type: lineTurn, ID: strconv.Itoa(w.last + 1), At: w.turns, Time: t.Time, Content: t.Content,
+		Model: t.Model, Usage: t.Usage, Calls: t.Calls, Highest: t.Highest,
+	}
+	if _, err := peek(t.Content); err != nil {
+		return w.refused(err)
+	}
+	if err := w.record(line); err != nil {
+		return err
+	}
+	w.last++
+	w.turns++
+	w.empty = false
+	return nil
+}
+
+// Rewind records that only the first keep turns of the history are left.
+func (w *Writer) Rewind(_ context.Context, keep int, highest int64) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	keep = max(keep, 0)
+	if keep >= w.turns {
+		return w.failed
+	}
+	if err := w.record(rewindLine{lineRewind, w.store.o.Now(), keep, highest}); err != nil {
+		return err
+	}
+	w.turns = keep
+	return nil
+}
+
+// Replace records that this is the history now, the contents of its turns.
+func (w *Writer) Replace(_ context.Context, history []json.RawMessage, highest int64) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clean := make([]json.RawMessage, len(history))
+	for i, content := range history {
+		if _, err := peek(content); err != nil {
+			return w.refused(err)
+		}
+		clean[i] = w.store.mask.json(content)
+	}
+	if err := w.record(replaceLine{lineReplace, w.store.o.Now(), clean, highest}); err != nil {
+		return err
+	}
+	w.turns = len(clean)
+	w.empty = false
+	return nil
+}
+
+// SetTitle gives the session a title in place of its first words. It is cut to
+// 100 characters.
+func (w *Writer) SetTitle(_ context.Context, title string) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.record(titleLine{lineTitle, w.store.o.Now(), titleOf(w.store.mask.text(title))})
+}
+
+// Save writes what belongs to the session and is no turn of it, as a long
+// answer of a tool, into a file of its own in [Store.SideDir], secrets masked,
+// and returns its absolute path. The name is that of a kind, as a tool's; a
+// number tells files apart.
+func (w *Writer) Save(ctx context.Context, name string, data []byte) (string, error) {
+	if ctx.Err() != nil {
+		return "", cancelled(ctx, "Saving "+name)
+	}
+	dir, err := w.store.SideDir(w.id)
+	if err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(dir, folderMode); err != nil {
+		return "", unsaved(dir, err)
+	}
+	clean := strings.Map(func(r rune) rune {
+		if CheckID(string(r)) != nil {
+			return '-'
+		}
+		return r
+	}, name)
+	f, err := os.CreateTemp(dir, clean[:min(len(clean), 64)]+"-*.txt") // of mode 0600
+	if err != nil {
+		return "", unsaved(dir, err)
+	}
+	_, err = f.WriteString(w.store.mask.text(string(data)))
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // half a file helps nobody
+		return "", unsaved(dir, err)
+	}
+	return f.Name(), nil
+}
+
+func unsaved(dir string, err error) *fault.Error {
+	return fault.Wrap(fault.FileWriteFailure, "transcript.save", fmt.Sprintf("Nothing could be saved in %s: %s.", dir, cause(err)),
+		"Make sure that you may write to it and that the disk has room.", err)
+}
+
+// Close ends the recording and gives the lock back. A session in which nothing
+// was recorded goes. Close is idempotent.
+func (w *Writer) Close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.f == nil {
+		return nil
+	}
+	var err error
+	if w.empty && removesOpen {
+		err = os.Remove(w.path)
+	}
+	if closeErr := w.f.Close(); err == nil {
+		err = closeErr
+	}
+	if w.empty && !removesOpen {
+		err = os.Remove(w.path)
+	}
+	w.f, w.failed = nil, fault.New(fault.SessionUnreadable, "transcript.write", "The recording of the session "+w.id+" was ended.", "")
+	return err
+}
+
+// The methods below expect w.mu to be held, or w not to be shared yet.
+
+// record writes a line that says something of the conversation.
+func (w *Writer) record(v any) error {
+	if w.failed != nil {
+		return w.failed
+	}
+	line, err := encode(v)
+	if err != nil {
+		return w.refused(err)
+	}
+	if err := w.write(line); err != nil {
+		w.failed = unwritten(w.path, err)
+		return w.failed
+	}
+	return nil
+}
+
+func (w *Writer) refused(err error) error {
+	return fault.Wrap(fault.SessionUnreadable, "transcript.write", "The turn was not recorded, as it cannot be written as JSON.", "", err)
+}
+
+// write adds a line, in one step as far as the system has it, and makes it
+// durable. What it could not finish it takes back.
+func (w *Writer) write(line []byte) error {
+	if w.size+int64(len(line)) > w.store.o.MaxBytes {
+		return fmt.Errorf("it would be longer than %d bytes", w.store.o.MaxBytes)
+	}
+	_, err := w.f.Write(line)
+	if err == nil {
+		err = w.f.Sync()
+	}
+	if err != nil {
+		_ = w.f.Truncate(w.size) // else the next Open does it
+		return err
+	}
+	w.size += int64(len(line))
+	return nil
+}
