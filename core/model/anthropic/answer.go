@@ -1,7 +1,6 @@
 package anthropic
 
 import (
-	"crypto/rand"
 	"encoding/json"
 	"errors"
 
@@ -149,7 +148,7 @@ func (a *answer) close() (*model.Chunk, error) {
 			return a.jsonAnswer(args)
 		}
 		if b.id == "" {
-			b.id = "call_" + rand.Text()
+			b.id = model.NewCallID()
 		}
 		return &model.Chunk{Parts: []model.Part{{Call: &model.FunctionCall{ID: b.id, Name: b.name, Args: args}}}}, nil
 	}

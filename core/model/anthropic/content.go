@@ -44,7 +44,7 @@ func modelBlocks(parts []model.Part) []sdk.ContentBlockParamUnion {
 		signed := len(p.Signature) > 0 && p.Provider == Provider
 		switch {
 		case p.Call != nil:
-			blocks = append(blocks, sdk.NewToolUseBlock(callID(p.Call.ID), callInput(p.Call.Args), p.Call.Name))
+			blocks = append(blocks, sdk.NewToolUseBlock(callID(p.Call.ID), p.Call.Object(), model.SafeToolName(p.Call.Name)))
 		case p.Data != nil, p.Response != nil: // a model says neither
 		case p.Thought && signed:
 			blocks = append(blocks, sdk.NewThinkingBlock(string(p.Signature), p.Text))
@@ -77,20 +77,6 @@ func userBlocks(parts []model.Part) []sdk.ContentBlockParamUnion {
 
 // blank reports whether the API would refuse a text as empty.
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
-
-// callInput returns arguments as the object that the API demands. What is none
-// is shown to the model as the text that it wrote.
-func callInput(args json.RawMessage) json.RawMessage {
-	trimmed := bytes.TrimSpace(args)
-	switch {
-	case len(trimmed) == 0:
-		return json.RawMessage("{}")
-	case trimmed[0] == '{' && json.Valid(trimmed):
-		return trimmed
-	}
-	wrapped, _ := json.Marshal(map[string]string{"unreadable_arguments": string(args)}) // of a text: it cannot fail
-	return wrapped
-}
 
 // callID returns an ID in the letters that the API takes; those of other
 // providers may hold more.

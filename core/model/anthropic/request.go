@@ -67,22 +67,17 @@ func setTools(params *sdk.MessageNewParams, r *model.Request) error {
 	if len(tools) == 0 {
 		tools, choice = toolsOf(r.Contents), model.ToolChoice{Mode: model.ToolNone}
 	}
-	for _, t := range tools {
-		declared, err := toolParam(t.Name, t.Description, t.Parameters)
-		if err != nil {
-			return err
-		}
-		params.Tools = append(params.Tools, declared)
+	declared, err := declare(tools)
+	if err != nil || len(declared) == 0 {
+		return err
 	}
-	if len(tools) == 0 {
-		return nil
-	}
+	params.Tools = declared
 	switch {
 	case choice.Mode == model.ToolNone:
 		none := sdk.NewToolChoiceNoneParam()
 		params.ToolChoice = sdk.ToolChoiceUnionParam{OfNone: &none}
 	case choice.Mode == model.ToolAny && len(choice.Allowed) == 1:
-		params.ToolChoice = sdk.ToolChoiceParamOfTool(tools[0].Name)
+		params.ToolChoice = sdk.ToolChoiceParamOfTool(choice.Allowed[0])
 	case choice.Mode == model.ToolAny:
 		params.ToolChoice = sdk.ToolChoiceUnionParam{OfAny: &sdk.ToolChoiceAnyParam{}}
 	}
@@ -94,7 +89,7 @@ func toolsOf(contents []model.Content) []model.Tool {
 	var names []string
 	for _, c := range contents {
 		for _, call := range c.Calls() {
-			names = append(names, call.Name)
+			names = append(names, model.SafeToolName(call.Name))
 		}
 	}
 	slices.Sort(names)
@@ -105,36 +100,32 @@ func toolsOf(contents []model.Content) []model.Tool {
 	return tools
 }
 
-// toolParam declares a tool with its schema as it is; the API demands one of
-// an object.
-func toolParam(name, description string, schema json.RawMessage) (sdk.ToolUnionParam, error) {
-	if schema == nil {
-		schema = json.RawMessage(`{"type":"object","properties":{}}`)
+// declare returns tools as the API takes them.
+func declare(tools []model.Tool) ([]sdk.ToolUnionParam, error) {
+	adapted, err := model.AdaptTools(tools, model.DialectAnthropic)
+	if err != nil {
+		return nil, err
 	}
-	var keys map[string]json.RawMessage
-	if err := json.Unmarshal(schema, &keys); err != nil || keys == nil {
-		return sdk.ToolUnionParam{}, invalidRequest("the parameters of the tool "+name+" are no JSON schema of an object", err)
+	var declared []sdk.ToolUnionParam
+	for _, t := range adapted {
+		p := sdk.ToolParam{Name: t.Name, InputSchema: param.Override[sdk.ToolInputSchemaParam](t.Parameters)}
+		if t.Description != "" {
+			p.Description = param.NewOpt(t.Description)
+		}
+		declared = append(declared, sdk.ToolUnionParam{OfTool: &p})
 	}
-	if _, ok := keys["type"]; !ok {
-		keys["type"] = json.RawMessage(`"object"`)
-		schema, _ = json.Marshal(keys) // of raw JSON that was just decoded: it cannot fail
-	}
-	t := sdk.ToolParam{Name: name, InputSchema: param.Override[sdk.ToolInputSchemaParam](schema)}
-	if description != "" {
-		t.Description = param.NewOpt(description)
-	}
-	return sdk.ToolUnionParam{OfTool: &t}, nil
+	return declared, nil
 }
 
 // setSchema makes the answer one JSON value: by the API's own means, or, where
 // the model or the schema is not up to that, by a call that the model must make.
 // forced reports the latter.
 func setSchema(params *sdk.MessageNewParams, schema json.RawMessage, known family) (forced bool, err error) {
+	var keys map[string]any
+	if err := json.Unmarshal(schema, &keys); err != nil || keys == nil {
+		return false, invalidRequest("the schema of the answer is no JSON schema", err)
+	}
 	if known.structured {
-		var keys map[string]any
-		if err := json.Unmarshal(schema, &keys); err != nil {
-			return false, invalidRequest("the schema of the answer is no JSON schema", err)
-		}
 		// The SDK makes of it what the API accepts: closed objects, no ranges.
 		accepted, _ := sdk.BetaJSONSchemaOutputFormat(keys).Schema.(map[string]any)
 		if len(accepted) > 0 {
@@ -142,18 +133,24 @@ func setSchema(params *sdk.MessageNewParams, schema json.RawMessage, known famil
 			return false, nil
 		}
 	}
-	wrapped, err := json.Marshal(map[string]any{
-		"type": "object", "required": []string{"answer"}, "additionalProperties": false,
-		"properties": map[string]json.RawMessage{"answer": schema},
-	})
-	if err != nil {
-		return false, invalidRequest("the schema of the answer is no JSON", err)
+	wrapped := map[string]any{"type": "object", "required": []string{"answer"}, "properties": map[string]any{"answer": keys}}
+	for _, definitions := range []string{"$defs", "definitions"} { // references begin at the root
+		if v, ok := keys[definitions]; ok {
+			wrapped[definitions] = v
+			delete(keys, definitions)
+		}
 	}
-	declared, err := toolParam(answerTool, "Gives your answer. Call it once, with the whole answer.", wrapped)
+	parameters, err := json.Marshal(wrapped)
+	if err != nil {
+		return false, invalidRequest("the schema of the answer is no JSON schema", err)
+	}
+	declared, err := declare([]model.Tool{{
+		Name: answerTool, Description: "Gives your answer. Call it once, with the whole answer.", Parameters: parameters,
+	}})
 	if err != nil {
 		return false, err
 	}
-	params.Tools = append(params.Tools, declared)
+	params.Tools = append(params.Tools, declared...)
 	params.ToolChoice = sdk.ToolChoiceParamOfTool(answerTool)
 	return true, nil
 }
