@@ -1,0 +1,11 @@
+package transcript
+
+import "os"
+
+// WriteTo makes w write to another file, as one of a full disk.
+func (w *Writer) WriteTo(f *os.File) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	_ = w.f.Close()
+	w.f = f
+}

@@ -1,0 +1,115 @@
+//go:build unix
+
+package transcript_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/services/transcript"
+)
+
+// roleVar names the folder of a store for a process that records until it is
+// killed: the test binary again.
+const roleVar = "FETTLE_TRANSCRIPT_DIR"
+
+func TestMain(m *testing.M) {
+	dir := os.Getenv(roleVar)
+	if dir == "" {
+		os.Exit(m.Run())
+	}
+	if err := recordForEver(dir); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// recordForEver goes on with a session and writes a line to stdout for each turn
+// that is acknowledged: how many the history has.
+func recordForEver(dir string) error {
+	s := transcript.New(transcript.Options{Dir: dir})
+	w, session, err := s.Open(context.Background(), "killed")
+	if err != nil {
+		return err
+	}
+	for n := len(session.Turns); ; n++ {
+		turn := transcript.Turn{Content: user(numbered(n)), Highest: int64(n)}
+		if err := w.Append(context.Background(), turn); err != nil {
+			return err
+		}
+		if _, err := fmt.Println(n + 1); err != nil {
+			return err
+		}
+	}
+}
+
+// numbered is the text of turn n, of up to some 20 kB.
+func numbered(n int) string {
+	return fmt.Sprintf("%d:%s", n, strings.Repeat(strconv.Itoa(n%10), n*7919%20_000))
+}
+
+// Killed at any moment, a recording loads with every turn that was
+// acknowledged, and goes on.
+func TestKilled(t *testing.T) {
+	kills := 50
+	if os.Getenv("FETTLE_FULL") == "1" {
+		kills = 1000
+	}
+	s, dir := store(t)
+	w := create(t, s, "killed")
+	say(t, w, numbered(0))
+	require.NoError(t, w.Close())
+	acknowledged, torn := 1, 0
+	for range kills {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env = append(os.Environ(), roleVar+"="+dir)
+		cmd.Stderr = os.Stderr
+		out, err := cmd.StdoutPipe()
+		require.NoError(t, err)
+		require.NoError(t, cmd.Start())
+		lines := bufio.NewScanner(out)
+		for range 1 + rand.IntN(4) {
+			require.True(t, lines.Scan(), "it ended by itself")
+		}
+		for range rand.IntN(20_000) { // some time, to be in another place of the next turn
+			_ = cmd.Process.Pid
+		}
+		require.NoError(t, cmd.Process.Signal(syscall.SIGKILL))
+		last := lines.Text()
+		for lines.Scan() {
+			last = lines.Text()
+		}
+		require.EqualError(t, cmd.Wait(), "signal: killed")
+		acknowledged, err = strconv.Atoi(last)
+		require.NoError(t, err)
+
+		got := load(t, s, "killed")
+		require.GreaterOrEqual(t, len(got.Turns), acknowledged)
+		require.LessOrEqual(t, len(got.Turns), acknowledged+1, "only the one that was being recorded is more")
+		for n, text := range texts(t, got.History()) {
+			if text != numbered(n) {
+				t.Fatalf("turn %d is another", n)
+			}
+		}
+		require.GreaterOrEqual(t, got.Highest, int64(acknowledged-1))
+		require.LessOrEqual(t, len(got.Problems), 1)
+		torn += len(got.Problems)
+		if len(got.Turns) > 20 { // begin anew, so that a round stays short
+			w, _, err := s.Open(t.Context(), "killed")
+			require.NoError(t, err)
+			require.NoError(t, w.Replace(t.Context(), got.History()[:1], 0))
+			require.NoError(t, w.Close())
+		}
+	}
+	t.Logf("%d kills, of which %d tore a line", kills, torn)
+}
