@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
@@ -21,13 +22,18 @@ type Scheduler interface {
 // Options are the parts of a [Client]. Source and Model are required. Every
 // function is called on the goroutine that ranges over the client's events.
 type Options struct {
-	Source model.Source  // finds the Generator of a name
-	Model  func() string // the model's name, asked once for each prompt, whose requests all go to it
+	Source model.Source // finds the Generator of a name
+	// Model is the model's name, PROVIDER:MODEL or one without its provider, asked
+	// once for each prompt, whose requests all go to it.
+	Model func() string
 
 	// Tools are declared to the model, asked for each request. nil: none.
 	Tools func() []model.Tool
 	// Scheduler runs the calls. nil: each is answered as not registered.
 	Scheduler Scheduler
+	// Bus is where people are asked, so that the time they take does not count
+	// for Limits.Time. nil: it counts.
+	Bus *bus.MessageBus
 
 	// System is the system prompt, asked for each request, so that instructions
 	// that became due stand in the next one (FT-15). nil: none.
@@ -37,7 +43,7 @@ type Options struct {
 	Reminders func(ctx context.Context) ([]model.Part, error)
 
 	// History is what the conversation begins with, as one that is resumed does.
-	// It is made valid: see [Client.SetHistory].
+	// It is made valid: see [Client.SetHistory]. The Recorder is taken to hold it.
 	History []model.Content
 
 	// Compactor shortens the history near the model's limit and on request. nil:
@@ -77,9 +83,11 @@ type Limits struct {
 }
 
 // Retry says how often and how patiently a failed request is made again. A zero
-// field is its default; waits carry jitter of up to 30 % either way and end with ctx.
+// field is its default; waits carry jitter of up to 30 % either way and end with
+// ctx. A provider that asks for a longer wait gets it, and up to 20 % more; one
+// that asks for more than five minutes is not asked again.
 type Retry struct {
-	Attempts int           // of one request until it is answered, the first included; 0: 10
+	Attempts int           // of one request until an answer begins, the first included; 0: 10
 	First    time.Duration // wait after the first failure; 0: 5 s; doubled each time
 	Longest  time.Duration // no wait is longer, unless the provider asks for it; 0: 30 s
 	// StreamAttempts are made of a request whose answer breaks off or cannot be

@@ -1,0 +1,226 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
+)
+
+// attempts makes a request until it is answered, or not worth it any more. What
+// an attempt gave is only taken once its stream has ended well, so that no call
+// of a broken one is ever run.
+func (p *prompting) attempts(ctx context.Context, r *model.Request, tokens int) (*answered, *Event) {
+	afterCalls := len(r.Contents[len(r.Contents)-1].Responses()) > 0
+	patience := backoff{retry: p.c.o.Retry}
+	var reason fault.Reason // why the last answer could not be used
+	for n := 1; ; n++ {
+		now := *r
+		now.System = nudged(r.System, reason)
+		a := p.attempt(ctx, &now, n)
+		p.spend(a.response.Usage)
+		if end := p.interrupted(ctx); end != nil {
+			return nil, end
+		}
+		if a.end != nil {
+			return nil, a.end
+		}
+		failure := a.failure
+		if failure == nil && a.looped == nil {
+			reason = wrong(a.response, afterCalls)
+		}
+		if failure == nil && (a.looped != nil || reason == nothingWrong) {
+			return &answered{a.response, a.looped}, nil
+		}
+		wait, again := patience.again(a.began, failure)
+		if !again {
+			return nil, p.giveUp(failure, reason, n, tokens)
+		}
+		p.emit(Event{Type: EventRetry, Retry: &RetryInfo{Attempt: n, Wait: wait, Reason: said(failure, reason, n)}})
+		p.loops.text = chant{}
+		pause(ctx, wait)
+		if end := p.interrupted(ctx); end != nil {
+			return nil, end
+		}
+	}
+}
+
+func (p *prompting) spend(u model.Usage) {
+	p.usage = sum(p.usage, u)
+	p.c.spend(u)
+}
+
+// said says to people why an attempt failed.
+func said(failure *model.Error, reason fault.Reason, n int) *fault.Error {
+	if failure != nil {
+		return failure.Fault()
+	}
+	return unusable(reason, n)
+}
+
+// giveUp is the event that ends a prompt whose request stays unanswered.
+func (p *prompting) giveUp(failure *model.Error, reason fault.Reason, n, tokens int) *Event {
+	switch {
+	case failure == nil:
+		return &Event{Type: EventInvalidStream, Err: unusable(reason, n)}
+	case failure.Kind == model.ContextExceeded:
+		return p.overflow(tokens, failure)
+	}
+	return &Event{Type: EventError, Err: failure.Fault()}
+}
+
+// attempted is what became of one attempt.
+type attempted struct {
+	response *model.Response // as far as it came; never nil
+	began    bool
+	looped   *fault.Error
+	failure  *model.Error
+	end      *Event // the prompt ends with this
+}
+
+// attempt makes a request once.
+func (p *prompting) attempt(ctx context.Context, r *model.Request, n int) (a attempted) {
+	a.response = &model.Response{}
+	r, instead, end := p.beforeRequest(ctx, r)
+	if end != nil {
+		a.end = end
+		return a
+	}
+	var answer model.Collector
+	if instead != nil {
+		finish := instead.Finish
+		if finish == "" {
+			finish = model.FinishStop
+		}
+		a.began = true
+		p.take(ctx, &a, &answer, &model.Chunk{ID: instead.ID, Model: instead.Model, Parts: instead.Content.Parts,
+			Finish: finish, Usage: &instead.Usage, Citations: instead.Citations})
+	} else {
+		p.stream(ctx, &a, &answer, r, n)
+	}
+	a.response = p.complete(&answer, a.looped != nil)
+	return a
+}
+
+// stream ranges over the answer of the model.
+func (p *prompting) stream(ctx context.Context, a *attempted, answer *model.Collector, r *model.Request, n int) {
+	ctx, ended := p.c.observeRequest(ctx, RequestInfo{Request: r, Attempt: n})
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var failure error
+	defer func() {
+		end := RequestEnd{Err: failure}
+		if failure == nil && ctx.Err() != nil {
+			end.Err = context.Cause(ctx)
+		}
+		if end.Err == nil || a.began {
+			end.Response = answer.Response()
+		}
+		ended(end)
+	}()
+	defer func() {
+		if p.yielding { // the panic is the caller's, and goes on
+			return
+		}
+		if cause := recover(); cause != nil {
+			f := p.c.defect("the model's generator", cause)
+			failure, a.end = f, &Event{Type: EventError, Err: f}
+		}
+	}()
+	for chunk, err := range p.generator.Stream(ctx, r) {
+		if err != nil {
+			failure = err
+			break
+		}
+		a.began = true
+		if chunk != nil && !p.take(ctx, a, answer, chunk) {
+			break
+		}
+	}
+	if failure != nil {
+		p.sort(ctx, a, failure)
+	}
+}
+
+// sort says what an error of the Generator means. A provider that gives up by
+// itself has lost its connection; a fault that is no provider's ends the prompt.
+func (p *prompting) sort(ctx context.Context, a *attempted, err error) {
+	var e *model.Error
+	if !errors.As(err, &e) && fault.As(err) != nil {
+		end := p.failed(ctx, "the model", err)
+		a.end = &end
+		return
+	}
+	provider, _, _ := strings.Cut(p.model, ":")
+	e = model.AsError(provider, err)
+	if e.Kind == model.Canceled {
+		lost := *e
+		lost.Kind = model.Connection
+		e = &lost
+	}
+	a.failure = e
+}
+
+// take adds a chunk to the answer and tells what people see of it. It reports
+// whether there is to be more.
+func (p *prompting) take(ctx context.Context, a *attempted, answer *model.Collector, chunk *model.Chunk) bool {
+	own := *chunk
+	own.Parts = slices.Clone(chunk.Parts)
+	if a.end = p.afterChunk(ctx, &own); a.end != nil {
+		return false
+	}
+	answer.Add(&own)
+	for _, part := range own.Parts {
+		if ctx.Err() != nil {
+			return false
+		}
+		switch {
+		case part.Text == "" || payloads(part) > 1:
+		case part.Thought:
+			p.emit(Event{Type: EventThought, Thought: thoughtOf(part.Text)})
+		default:
+			p.emit(Event{Type: EventText, Text: part.Text})
+			if !p.c.o.NoLoopDetection && p.loops.text.add(part.Text) {
+				a.looped = fault.New(fault.LoopDetected, "agent.loop", "The answer said the same again and again, and was cut.",
+					"Do not say it again: go on with the next step, or say what is in the way.").Because(RepeatedText)
+				return false
+			}
+		}
+	}
+	return ctx.Err() == nil
+}
+
+// complete returns the answer as it goes into the history: parts of one kind,
+// calls with names and IDs of their own. One that was cut has no calls.
+func (p *prompting) complete(answer *model.Collector, cut bool) *model.Response {
+	r := answer.Response()
+	var parts []model.Part
+	for _, part := range r.Content.Parts {
+		for _, one := range split(part) {
+			if one.Response == nil && (one.Call == nil || !cut) {
+				parts = append(parts, one)
+			}
+		}
+	}
+	nameCalls(p.c.history, parts)
+	r.Content = model.Content{Role: model.RoleModel, Parts: parts}
+	return r
+}
+
+// thoughtOf takes a thought apart.
+func thoughtOf(text string) *Thought {
+	before, rest, found := strings.Cut(text, "**")
+	subject, after, closed := strings.Cut(rest, "**")
+	if !found || !closed {
+		return &Thought{Description: strings.TrimSpace(text)}
+	}
+	return &Thought{Subject: strings.TrimSpace(subject), Description: strings.TrimSpace(before + after)}
+}
+
+// citations lists sources, each once and a line each.
+func citations(sources []string) string {
+	return strings.Join(slices.Compact(slices.Sorted(slices.Values(sources))), "\n")
+}

@@ -1,0 +1,120 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
+)
+
+// Compress has the Compactor shorten the history; force tries even where it is
+// short, or where it did not help before. While calls wait for their answers
+// there is nothing to shorten. The error is the Compactor's, or of code
+// cancelled; the history is then what it was.
+func (c *Client) Compress(ctx context.Context, force bool) (Compaction, error) {
+	if err := c.acquire(ctx); err != nil {
+		return Compaction{}, err
+	}
+	defer c.release()
+	g, name, err := c.find(ctx)
+	if err != nil {
+		return Compaction{}, err
+	}
+	if !force && !c.compactionDue(c.length(nil), c.tokenLimit(name)) {
+		return Compaction{Status: CompactionNoop}, nil
+	}
+	return c.compact(ctx, g, name, force)
+}
+
+// length estimates how many tokens a request has that adds parts to the
+// history: by what the provider counted, as far as that reaches.
+func (c *Client) length(parts []model.Part) int {
+	known, fresh := c.tokens, c.history[min(c.covered, len(c.history)):]
+	if known == 0 {
+		fresh = c.history
+	}
+	if len(parts) > 0 {
+		fresh = append(slices.Clip(fresh), model.Content{Role: model.RoleUser, Parts: parts})
+	}
+	return known + model.EstimateTokens(&model.Request{Contents: fresh})
+}
+
+// compactionDue reports whether the history is to be compacted before a request
+// of so many tokens.
+func (c *Client) compactionDue(tokens, limit int) bool {
+	at := cmp.Or(c.o.Limits.CompactAt, defaultCompactAt)
+	return c.o.Compactor != nil && c.compactable && at > 0 && at <= 1 && float64(tokens) >= at*float64(limit)
+}
+
+// compact shortens the history, which must have no open call to be shortened.
+func (c *Client) compact(ctx context.Context, g model.Generator, name string, force bool) (Compaction, error) {
+	if c.o.Compactor == nil || len(c.history) == 0 || len(openCalls(c.history)) > 0 {
+		return Compaction{Status: CompactionNoop}, nil
+	}
+	if force {
+		c.compactable = true
+	}
+	inner, end := c.observeCompaction(ctx, force)
+	result, err := c.askCompactor(inner, CompactRequest{
+		History: slices.Clip(c.history), Generator: g, Model: bareName(name),
+		Tokens: c.length(nil), Limit: c.tokenLimit(name), Force: force,
+	})
+	end(compacted{result, err})
+	c.spend(result.Usage)
+	switch {
+	case err != nil:
+		return Compaction{}, err
+	case result.Status.Changed():
+		old := slices.Clip(c.history)
+		c.setHistory(MendHistory(result.History))
+		result.History = c.restate(ctx, old)
+		c.replace(ctx, result.History)
+	case result.Status != CompactionNoop:
+		c.compactable = false
+	}
+	return result, nil
+}
+
+// askCompactor has the Compactor work, and takes nothing from it for a history
+// that is none.
+func (c *Client) askCompactor(ctx context.Context, r CompactRequest) (result Compaction, err error) {
+	err = c.guard("the compaction of the history", func() error {
+		result, err = c.o.Compactor.Compact(ctx, r)
+		return err
+	})
+	if err != nil {
+		if ctx.Err() != nil {
+			err = fault.Wrap(fault.Cancelled, "agent.compact", "The compaction was cancelled.", "", err)
+		}
+		return result, err
+	}
+	if result.Status.Changed() && len(MendHistory(result.History)) == 0 {
+		result.Status, result.History = CompactionEmpty, nil
+	}
+	return result, nil
+}
+
+// restate returns the new history, which is in force already, with the state of
+// files at the end of its first turn (RC-22).
+func (c *Client) restate(ctx context.Context, old []model.Content) []model.Content {
+	if c.o.Restate == nil {
+		return c.history
+	}
+	var parts []model.Part
+	err := c.guard("the restating of files", func() (err error) {
+		parts, err = c.o.Restate(ctx, old)
+		return err
+	})
+	if err != nil {
+		c.warn(fault.Wrap(fault.AgentFailed, "agent.restate", "The state of files in work was not said again after compaction: "+
+			asFault("its reading", err).Line(), "Files have to be read again.", err))
+	}
+	if parts = userParts(parts); len(parts) == 0 {
+		return c.history
+	}
+	history := slices.Clone(c.history)
+	history[0].Parts = slices.Concat(history[0].Parts, parts)
+	return history
+}

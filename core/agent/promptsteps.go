@@ -1,0 +1,68 @@
+package agent
+
+import (
+	"context"
+	"slices"
+
+	"github.com/fettle-dev/fettle/core/model"
+)
+
+// before runs the steps before a prompt. It returns the prompt with what they
+// add, or the event that ends it.
+func (p *prompting) before(ctx context.Context, prompt []model.Part) ([]model.Part, *Event) {
+	parts := slices.Clip(prompt)
+	for _, step := range p.c.o.Steps.BeforePrompt {
+		advice, end := p.advise(ctx, "a step before the prompt", func() (PromptAdvice, error) { return step(ctx, slices.Clone(parts)) })
+		switch {
+		case end != nil:
+			return nil, end
+		case advice.Stop != "":
+			p.c.say(ctx, parts, nil)
+			return nil, &Event{Type: EventStopped, Text: advice.Stop}
+		case advice.Block != "":
+			return nil, &Event{Type: EventBlocked, Text: advice.Block}
+		}
+		parts = append(parts, userParts(advice.Context)...)
+	}
+	return parts, nil
+}
+
+// after runs the steps after a prompt that is done. It returns the user's next
+// words if one makes it go on, or the event that ends it.
+func (p *prompting) after(ctx context.Context, prompt []model.Part, again bool) ([]model.Part, *Event) {
+	for _, step := range p.c.o.Steps.AfterPrompt {
+		text := p.texts()
+		advice, end := p.advise(ctx, "a step after the prompt", func() (PromptAdvice, error) {
+			return step(ctx, slices.Clone(prompt), text, again)
+		})
+		if end != nil {
+			return nil, end
+		}
+		if advice.Clear {
+			p.c.clear()
+		}
+		if advice.Stop != "" {
+			return nil, &Event{Type: EventStopped, Text: advice.Stop}
+		}
+		if advice.Block != "" {
+			return append([]model.Part{model.TextPart(advice.Block)}, userParts(advice.Context)...), nil
+		}
+	}
+	return nil, &Event{Type: EventDone}
+}
+
+// advise runs one step.
+func (p *prompting) advise(ctx context.Context, what string, step func() (PromptAdvice, error)) (advice PromptAdvice, end *Event) {
+	if end = p.interrupted(ctx); end != nil {
+		return PromptAdvice{}, end
+	}
+	err := p.c.guard(what, func() (err error) {
+		advice, err = step()
+		return err
+	})
+	if end = p.interrupted(ctx); end == nil && err != nil {
+		e := p.failed(ctx, what, err)
+		end = &e
+	}
+	return advice, end
+}

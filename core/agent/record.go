@@ -1,0 +1,119 @@
+package agent
+
+import (
+	"context"
+	"slices"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/scheduler"
+)
+
+// The functions of this file are all that change the history, and tell the
+// recorder each time. What has happened is recorded even if ctx has ended.
+
+// append adds a turn.
+func (c *Client) append(ctx context.Context, e Entry) {
+	e.Time = c.o.Now()
+	c.record(ctx, func(ctx context.Context) error { return c.o.Recorder.Append(ctx, e) })
+	c.setHistory(append(c.history, e.Content))
+}
+
+// rewind leaves the first keep turns.
+func (c *Client) rewind(ctx context.Context, keep int) {
+	if keep == len(c.history) {
+		return
+	}
+	c.record(ctx, func(ctx context.Context) error { return c.o.Recorder.Rewind(ctx, keep) })
+	c.setHistory(slices.Clip(c.history[:keep])) // the next turn does not overwrite one that somebody holds
+}
+
+// replace puts another history in the place of this one.
+func (c *Client) replace(ctx context.Context, history []model.Content) {
+	c.unrecorded = false
+	c.record(ctx, func(ctx context.Context) error { return c.o.Recorder.Replace(ctx, history) })
+	c.setHistory(slices.Clip(history))
+	c.tokens = 0
+}
+
+func (c *Client) setHistory(history []model.Content) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.history = history
+	if c.covered > len(history) {
+		c.tokens = 0
+	}
+}
+
+// record tells the recorder, unless recording has ended. Its first error ends
+// it.
+func (c *Client) record(ctx context.Context, tell func(ctx context.Context) error) {
+	if !c.recording {
+		return
+	}
+	err := c.guard("the recording of the session", func() error {
+		ctx = context.WithoutCancel(ctx)
+		if c.unrecorded {
+			if err := c.o.Recorder.Replace(ctx, c.history); err != nil {
+				return err
+			}
+			c.unrecorded = false
+		}
+		return tell(ctx)
+	})
+	if err == nil {
+		return
+	}
+	c.recording = false
+	c.warn(fault.Wrap(fault.SessionUnreadable, "agent.record",
+		"The session is not recorded any more: "+asFault("its recording", err).Line(),
+		"The conversation goes on; what is said from here on cannot be resumed.", err))
+}
+
+// warn keeps a warning until the next event.
+func (c *Client) warn(err *fault.Error) {
+	c.warnings = append(c.warnings, Event{Type: EventWarning, Text: err.Line(), Err: err})
+	if c.o.Logger != nil {
+		c.o.Logger.Warn(err.Line(), "code", string(err.Code))
+	}
+}
+
+// spoken is what say did to the history, for unsay.
+type spoken struct {
+	keep int            // turns that it left as they were
+	back *model.Content // the turn that it replaced, or what stays of its own; nil: none
+}
+
+// The answer that never came, before a turn of the user's that follows another.
+const interrupted = "(This answer was interrupted.)"
+
+// say adds a turn of the user's, so that the history stays valid: calls that are
+// open are answered, an answer that never came to responses is put in, and words
+// that follow words become one turn with them.
+func (c *Client) say(ctx context.Context, parts []model.Part, responses []scheduler.Response) spoken {
+	n := len(c.history)
+	done := spoken{keep: n}
+	if calls := openCalls(c.history); len(calls) > 0 {
+		parts = answers(calls, parts)
+		done.back = &model.Content{Role: model.RoleUser, Parts: parts[:len(calls):len(calls)]}
+	} else if n > 0 && c.history[n-1].Role == model.RoleUser {
+		last := c.history[n-1]
+		if len(last.Responses()) > 0 {
+			c.append(ctx, Entry{Content: model.Content{Role: model.RoleModel, Parts: []model.Part{model.TextPart(interrupted)}}})
+		} else {
+			done = spoken{keep: n - 1, back: &last}
+			parts = slices.Concat(last.Parts, parts)
+			c.rewind(ctx, n-1)
+		}
+	}
+	c.append(ctx, Entry{Content: model.Content{Role: model.RoleUser, Parts: parts}, Responses: responses})
+	return done
+}
+
+// unsay takes back what say added, but for responses.
+func (c *Client) unsay(ctx context.Context, s spoken) {
+	c.rewind(ctx, s.keep)
+	if s.back != nil {
+		c.append(ctx, Entry{Content: *s.back})
+	}
+}

@@ -1,0 +1,218 @@
+package agent
+
+import (
+	"context"
+	"slices"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
+)
+
+// answered is an answer that has become part of the history.
+type answered struct {
+	*model.Response
+	looped *fault.Error // it was cut, as it repeated itself
+}
+
+// request says parts, or nothing where the history already ends with what is to
+// be answered, and puts the answer into the history. Without an answer it returns
+// the event that ends the prompt. A conversation that turns out too long is
+// compacted once.
+func (p *prompting) request(ctx context.Context, parts []model.Part) (*answered, *Event) {
+	if _, end := p.makeRoom(ctx, parts, false); end != nil {
+		return nil, end
+	}
+	answer, end := p.ask(ctx, parts)
+	if end == nil || end.Type != EventOverflow {
+		return answer, end
+	}
+	switch changed, stop := p.makeRoom(ctx, parts, true); {
+	case stop != nil:
+		return nil, stop
+	case !changed:
+		return nil, end
+	}
+	return p.ask(ctx, parts)
+}
+
+// makeRoom compacts the history where that is due, or in any case, and reports
+// whether there is a new one.
+func (p *prompting) makeRoom(ctx context.Context, parts []model.Part, force bool) (bool, *Event) {
+	if !force && !p.c.compactionDue(p.c.length(parts), p.limit) {
+		return false, nil
+	}
+	result, err := p.c.compact(ctx, p.generator, p.model, force)
+	p.usage = sum(p.usage, result.Usage)
+	if err != nil {
+		if end := p.interrupted(ctx); end != nil {
+			return false, end
+		}
+		f := asFault("the compaction of the history", err)
+		p.c.warn(fault.Wrap(f.Code, "agent.compact", "The conversation could not be shortened: "+f.Line(), "", err))
+	}
+	p.tellWarnings()
+	if result.Status == 0 || result.Status == CompactionNoop {
+		return false, p.interrupted(ctx)
+	}
+	p.emit(Event{Type: EventCompaction, Compaction: &result})
+	if end := p.interrupted(ctx); end != nil || !result.Status.Changed() || parts != nil {
+		return result.Status.Changed(), end
+	}
+	return true, p.goOn(ctx)
+}
+
+// goOn has a new history end with a turn of the user's, with the reminders that
+// became due with it.
+func (p *prompting) goOn(ctx context.Context) *Event {
+	parts, end := p.remind(ctx)
+	if end != nil {
+		return end
+	}
+	last := len(p.c.history) - 1
+	switch {
+	case p.c.history[last].Role == model.RoleModel:
+		p.c.say(ctx, slices.Concat([]model.Part{model.TextPart("Go on with the task.")}, parts), nil)
+	case len(parts) > 0:
+		parts = slices.Concat(p.c.history[last].Parts, parts)
+		p.c.rewind(ctx, last)
+		p.c.append(ctx, Entry{Content: model.Content{Role: model.RoleUser, Parts: parts}})
+	}
+	p.c.owed = nil
+	return nil
+}
+
+// remind returns the reminders that are due, those first that a request which
+// failed would have brought. They are owed until they are said.
+func (p *prompting) remind(ctx context.Context) ([]model.Part, *Event) {
+	if p.c.o.Reminders != nil {
+		var due []model.Part
+		err := p.c.guard("the source of reminders", func() (err error) {
+			due, err = p.c.o.Reminders(ctx)
+			return err
+		})
+		if err != nil {
+			e := p.failed(ctx, "the source of reminders", err)
+			return nil, &e
+		}
+		p.c.owed = slices.Concat(p.c.owed, userParts(due))
+	}
+	return p.c.owed, nil
+}
+
+// ask says parts, if there are any, and has the model answer. What was said is
+// taken back if there is no answer, unless a step wanted the prompt to end so.
+func (p *prompting) ask(ctx context.Context, parts []model.Part) (*answered, *Event) {
+	if parts == nil {
+		return p.askAsItIs(ctx)
+	}
+	reminders, end := p.remind(ctx)
+	if end != nil {
+		return nil, end
+	}
+	said := p.c.say(ctx, slices.Concat(parts, reminders), nil)
+	p.c.owed = nil
+	answer, end := p.askAsItIs(ctx)
+	if end != nil && end.Type != EventStopped {
+		p.c.unsay(ctx, said)
+		p.c.owed = reminders
+	}
+	p.tellWarnings()
+	return answer, end
+}
+
+// askAsItIs makes the request for the history as it is.
+func (p *prompting) askAsItIs(ctx context.Context) (*answered, *Event) {
+	p.tellWarnings()
+	r, end := p.build(ctx)
+	if end != nil {
+		return nil, end
+	}
+	tokens := p.c.requestLength(r)
+	if tokens > p.limit {
+		return nil, p.overflow(tokens, nil)
+	}
+	if !p.told {
+		p.told = true
+		p.emit(Event{Type: EventModel, Text: p.model})
+	}
+	p.turns++
+	p.c.requests++
+	answer, end := p.attempts(ctx, r, tokens)
+	if end != nil {
+		return nil, end
+	}
+	p.keep(ctx, answer)
+	return answer, nil
+}
+
+// requestLength estimates how many tokens a request has: by what the provider
+// counted of its beginning, or else by its text.
+func (c *Client) requestLength(r *model.Request) int {
+	if c.tokens > 0 {
+		return c.length(nil)
+	}
+	return model.EstimateTokens(r)
+}
+
+func (p *prompting) overflow(tokens int, cause error) *Event {
+	return &Event{Type: EventOverflow, Tokens: tokens, Limit: p.limit, Err: tokensReached(tokens, p.limit, cause)}
+}
+
+// build makes the request for the history as it is.
+func (p *prompting) build(ctx context.Context) (*model.Request, *Event) {
+	c := p.c
+	if end := p.interrupted(ctx); end != nil {
+		return nil, end
+	}
+	r := &model.Request{
+		Model: bareName(p.model), Contents: outgoing(c.history, p.model),
+		Temperature: c.o.Temperature, MaxOutputTokens: c.o.Limits.OutputTokens, Purpose: c.o.Purpose,
+	}
+	c.mu.Lock()
+	declare := c.tools
+	c.mu.Unlock()
+	what := "the system prompt"
+	err := c.guard(what, func() (err error) {
+		if c.o.System != nil {
+			r.System, err = c.o.System(ctx)
+		}
+		return err
+	})
+	if err == nil && declare != nil {
+		what = "the list of tools"
+		err = c.guard(what, func() error {
+			r.Tools = declare()
+			return nil
+		})
+	}
+	if err != nil {
+		e := p.failed(ctx, what, err)
+		return nil, &e
+	}
+	return r, nil
+}
+
+// keep puts an answer into the history and tells of its calls, its sources and
+// its end. One that says nothing, after calls, leaves no turn.
+func (p *prompting) keep(ctx context.Context, answer *answered) {
+	c := p.c
+	if len(answer.Content.Parts) > 0 {
+		name := answer.Model
+		if name == "" {
+			name = p.model
+		}
+		c.append(ctx, Entry{Content: answer.Content, Model: name, Usage: answer.Usage})
+	}
+	c.covered, c.tokens = len(c.history), 0
+	if answer.Usage.Input > 0 {
+		c.tokens = answer.Usage.Input + answer.Usage.Output
+	}
+	p.tellWarnings()
+	for _, call := range answer.Content.Calls() {
+		p.emit(Event{Type: EventToolCall, Call: &call})
+	}
+	if len(answer.Citations) > 0 {
+		p.emit(Event{Type: EventCitation, Text: citations(answer.Citations)})
+	}
+	p.emit(Event{Type: EventFinished, Finish: answer.Finish, Usage: answer.Usage})
+}

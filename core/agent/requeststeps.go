@@ -1,0 +1,86 @@
+package agent
+
+import (
+	"context"
+	"slices"
+
+	"github.com/fettle-dev/fettle/core/model"
+)
+
+// beforeRequest runs the steps before an attempt on a copy of its request. It
+// returns what to send, or an answer to take instead, or the event that ends the
+// prompt.
+func (p *prompting) beforeRequest(ctx context.Context, r *model.Request) (*model.Request, *model.Response, *Event) {
+	const what = "a step before the request"
+	if len(p.c.o.Steps.BeforeRequest) == 0 {
+		return r, nil, nil
+	}
+	r = copyOf(r)
+	for _, step := range p.c.o.Steps.BeforeRequest {
+		var advice RequestAdvice
+		err := p.c.guard(what, func() (err error) {
+			advice, err = step(ctx, r)
+			return err
+		})
+		if end := p.interrupted(ctx); end != nil {
+			return nil, nil, end
+		}
+		if err != nil {
+			e := p.failed(ctx, what, err)
+			return nil, nil, &e
+		}
+		if advice.Stop != "" {
+			return nil, nil, &Event{Type: EventStopped, Text: advice.Stop}
+		}
+		if advice.Response != nil {
+			return nil, advice.Response, nil
+		}
+	}
+	return r, nil, nil
+}
+
+// copyOf copies all of a request that a step may change in place, but bytes.
+func copyOf(r *model.Request) *model.Request {
+	c := *r
+	c.Contents = slices.Clone(r.Contents)
+	for i, turn := range c.Contents {
+		c.Contents[i].Parts = slices.Clone(turn.Parts)
+		for j, part := range turn.Parts {
+			if part.Call != nil {
+				call := *part.Call
+				c.Contents[i].Parts[j].Call = &call
+			}
+			if part.Response != nil {
+				response := *part.Response
+				c.Contents[i].Parts[j].Response = &response
+			}
+		}
+	}
+	c.Tools = slices.Clone(r.Tools)
+	c.Choice.Allowed = slices.Clone(r.Choice.Allowed)
+	return &c
+}
+
+// afterChunk runs the steps on a piece of the answer. It returns the event that
+// ends the prompt, if one wants that.
+func (p *prompting) afterChunk(ctx context.Context, c *model.Chunk) *Event {
+	const what = "a step on a piece of the answer"
+	for _, step := range p.c.o.Steps.AfterChunk {
+		var stop string
+		err := p.c.guard(what, func() (err error) {
+			stop, err = step(ctx, c)
+			return err
+		})
+		if end := p.interrupted(ctx); end != nil {
+			return end
+		}
+		if err != nil {
+			e := p.failed(ctx, what, err)
+			return &e
+		}
+		if stop != "" {
+			return &Event{Type: EventStopped, Text: stop}
+		}
+	}
+	return nil
+}

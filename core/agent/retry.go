@@ -1,0 +1,86 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/model"
+)
+
+const (
+	defaultAttempts       = 10
+	defaultFirst          = 5 * time.Second
+	defaultLongest        = 30 * time.Second
+	defaultStreamAttempts = 4
+	defaultStreamFirst    = time.Second
+
+	longestAsked = 5 * time.Minute // that a provider may ask to wait
+)
+
+// backoff decides whether and when one request is made again.
+type backoff struct {
+	retry   Retry
+	refused int // attempts in a row without the beginning of an answer
+	broken  int // answers that broke off or could not be used
+}
+
+// again reports how long to wait before the next attempt, and whether there is
+// one. began says that the answer had begun; err is nil for one that came whole
+// and cannot be used.
+func (b *backoff) again(began bool, err *model.Error) (time.Duration, bool) {
+	if err != nil && !b.worthwhile(err) {
+		return 0, false
+	}
+	var wait time.Duration
+	if began || err == nil {
+		b.refused = 0
+		b.broken++
+		if b.broken >= cmp.Or(b.retry.StreamAttempts, defaultStreamAttempts) {
+			return 0, false
+		}
+		wait = doubled(cmp.Or(b.retry.StreamFirst, defaultStreamFirst), b.broken-1, cmp.Or(b.retry.Longest, defaultLongest))
+	} else {
+		b.refused++
+		if b.refused >= cmp.Or(b.retry.Attempts, defaultAttempts) {
+			return 0, false
+		}
+		wait = doubled(cmp.Or(b.retry.First, defaultFirst), b.refused-1, cmp.Or(b.retry.Longest, defaultLongest))
+	}
+	if err != nil && err.RetryAfter > 0 {
+		return spread(max(wait, err.RetryAfter), 0, 0.2), true
+	}
+	return spread(wait, -0.3, 0.3), true
+}
+
+// worthwhile reports whether the same request may succeed soon.
+func (b *backoff) worthwhile(err *model.Error) bool {
+	if b.retry.OnlyStatus && err.Kind == model.Connection && err.Status == 0 {
+		return false
+	}
+	return err.Kind.Retryable() && err.RetryAfter <= longestAsked
+}
+
+// doubled returns first, doubled n times, but not more than longest.
+func doubled(first time.Duration, n int, longest time.Duration) time.Duration {
+	for ; n > 0 && first < longest; n-- {
+		first *= 2
+	}
+	return min(first, longest)
+}
+
+// spread adds a random share of wait, from least to most of it.
+func spread(wait time.Duration, least, most float64) time.Duration {
+	return wait + time.Duration(float64(wait)*(least+(most-least)*rand.Float64())) //nolint:gosec // jitter is no secret
+}
+
+// pause waits, or until ctx ends.
+func pause(ctx context.Context, wait time.Duration) {
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
