@@ -1,0 +1,187 @@
+// Package gemini has the models of Google's Gemini API as a model.Generator.
+package gemini
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"strings"
+	"sync"
+
+	"google.golang.org/genai"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/model/internal/wire"
+)
+
+// Provider is the name under which this package signs parts and errors.
+const Provider = "gemini"
+
+// DefaultModel answers a request that names no model, unless Options.Model does.
+const DefaultModel = "gemini-2.5-pro"
+
+// publicAPI is the address of the public API.
+const publicAPI = "https://generativelanguage.googleapis.com"
+
+// Options configure a [Generator]. The environment is not read.
+type Options struct {
+	APIKey     string       // required
+	BaseURL    string       // as "http://127.0.0.1:8080", without the version; "": the public API
+	Model      string       // of requests that name none; "": DefaultModel
+	HTTPClient *http.Client // its transport is used, and nothing else of it; nil: http.DefaultTransport
+}
+
+// Generator asks models over the Gemini API. It is safe for concurrent use. Each
+// request is made once, follows no redirect and has no time limit but its ctx.
+type Generator struct {
+	config  genai.ClientConfig
+	name    string
+	secrets wire.Secrets
+
+	once   sync.Once // makes client
+	client *genai.Client
+	err    error
+}
+
+var _ model.Generator = (*Generator)(nil)
+
+// New returns a Generator. It does no I/O. The error is of code invalid_config:
+// there is no key, or BaseURL is no HTTP address.
+func New(o Options) (*Generator, error) {
+	key := strings.TrimSpace(o.APIKey)
+	if key == "" {
+		return nil, fault.New(fault.InvalidConfig, "model.gemini", "There is no key for Gemini's models.",
+			"Set GEMINI_API_KEY to a key of https://aistudio.google.com/apikey, or use another model.")
+	}
+	if o.BaseURL == "" {
+		o.BaseURL = publicAPI
+	}
+	base, password, err := wire.BaseURL(o.BaseURL, "Gemini's", "GOOGLE_GEMINI_BASE_URL")
+	if err != nil {
+		return nil, err
+	}
+	if o.Model == "" {
+		o.Model = DefaultModel
+	}
+	g := &Generator{name: o.Model, secrets: wire.Secrets{key, password}}
+	// Whatever the SDK would else take from the environment is set.
+	g.config = genai.ClientConfig{
+		APIKey:      key,
+		Backend:     genai.BackendGeminiAPI,
+		HTTPClient:  wire.Client(o.HTTPClient),
+		HTTPOptions: genai.HTTPOptions{BaseURL: base, APIVersion: "v1beta"},
+	}
+	return g, nil
+}
+
+// models returns the SDK, which asks for a context to be made with and does
+// nothing with it.
+func (g *Generator) models(ctx context.Context) (*genai.Models, error) {
+	g.once.Do(func() { g.client, g.err = genai.NewClient(ctx, &g.config) })
+	if g.err != nil {
+		// Its text holds the key.
+		return nil, &model.Error{Provider: Provider, Kind: model.InvalidRequest, Message: "the client could not be made"}
+	}
+	return g.client.Models, nil
+}
+
+// Generate returns the whole answer.
+func (g *Generator) Generate(ctx context.Context, r *model.Request) (*model.Response, error) {
+	q, err := g.query(r)
+	if err != nil {
+		return nil, err
+	}
+	sdk, err := g.models(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var a answer
+	x := &wire.Exchange{Request: restore, Event: a.take}
+	_, err = sdk.GenerateContent(x.In(ctx), q.model, q.contents, q.config)
+	if err := g.failure(ctx, x, err, a.complete); err != nil {
+		return nil, err
+	}
+	var c model.Collector
+	for _, chunk := range a.chunks {
+		c.Add(chunk)
+	}
+	return c.Response(), nil
+}
+
+// Stream returns the answer as it comes. An answer that ends without saying why
+// is an error of kind connection.
+func (g *Generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*model.Chunk, error] {
+	return func(yield func(*model.Chunk, error) bool) {
+		q, err := g.query(r)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		sdk, err := g.models(ctx)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		var a answer
+		x := &wire.Exchange{Stream: true, Request: restore, Event: a.take}
+		for _, err = range sdk.GenerateContentStream(x.In(ctx), q.model, q.contents, q.config) {
+			if err != nil {
+				break
+			}
+			if !a.yield(yield) {
+				return
+			}
+		}
+		if !a.yield(yield) {
+			return
+		}
+		if err := g.failure(ctx, x, err, a.complete); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// CountTokens asks the API how long the contents are and adds an estimate of the
+// system prompt and the tools, which it does not count. A server that does not
+// count makes it an estimate.
+func (g *Generator) CountTokens(ctx context.Context, r *model.Request) (int, error) {
+	q, err := g.query(r)
+	if err != nil {
+		return 0, err
+	}
+	sdk, err := g.models(ctx)
+	if err != nil {
+		return 0, err
+	}
+	var count struct {
+		TotalTokens wire.Count `json:"totalTokens"`
+	}
+	x := &wire.Exchange{Request: restore, Event: func(raw []byte) error { return json.Unmarshal(raw, &count) }}
+	_, err = sdk.CountTokens(x.In(ctx), q.model, q.contents, nil)
+	if x.Status == http.StatusNotFound || x.Status == http.StatusMethodNotAllowed || x.Status == http.StatusNotImplemented {
+		return model.EstimateTokens(r), nil
+	}
+	if err := g.failure(ctx, x, err, true); err != nil {
+		return 0, err
+	}
+	if count.TotalTokens == 0 {
+		return model.EstimateTokens(r), nil
+	}
+	return int(count.TotalTokens) + model.EstimateTokens(&model.Request{System: r.System, Tools: r.Tools}), nil
+}
+
+// failure returns why there is no whole answer; nil: there is one. It is an
+// *model.Error.
+func (g *Generator) failure(ctx context.Context, x *wire.Exchange, err error, complete bool) error {
+	switch {
+	case ctx.Err() == nil && x.Problem != nil:
+		return problem(x, g.secrets)
+	case err != nil || x.Err != nil:
+		return x.Broken(ctx, Provider, err, g.secrets)
+	case !complete:
+		return x.CutShort(Provider)
+	}
+	return nil
+}

@@ -1,0 +1,202 @@
+package wire
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+)
+
+// maxEvent is how long one event, or an answer that is no stream, may be.
+const maxEvent = 64 << 20
+
+// Why an answer cannot be used though it came to its end.
+var (
+	ErrMalformed = errors.New("the answer is not in the form that the provider documents")
+	ErrWebPage   = errors.New("the answer is a web page and not that of a model")
+	ErrTooLong   = errors.New("a part of the answer is longer than 64 MiB")
+)
+
+// body hands each event of an answer to the exchange. The SDK reads an empty
+// object in its place, once the exchange has it, so that it still sets the pace;
+// and for the SDK an answer always ends well. How it ended stands in the exchange.
+type body struct {
+	x       *Exchange
+	from    io.ReadCloser
+	lines   *bufio.Reader
+	pending []byte // data of an event that is not complete
+	ready   []byte // what the SDK has not read yet
+	ended   bool
+}
+
+func newBody(x *Exchange, from io.ReadCloser) *body {
+	return &body{x: x, from: from, lines: bufio.NewReader(from)}
+}
+
+// Read implements io.Reader.
+func (b *body) Read(p []byte) (int, error) {
+	for len(b.ready) == 0 {
+		if b.ended {
+			return 0, io.EOF
+		}
+		b.next()
+	}
+	n := copy(p, b.ready)
+	b.ready = b.ready[n:]
+	return n, nil
+}
+
+// Close implements io.Closer.
+func (b *body) Close() error {
+	b.ended = true
+	b.ready = nil
+	_ = b.from.Close() // the answer is complete, or what broke it is known
+	return nil
+}
+
+// next takes the next line. What is left when a connection breaks is not looked
+// at, though it may look complete.
+func (b *body) next() {
+	line, err := b.line()
+	switch {
+	case err == nil:
+		b.take(line)
+	case !errors.Is(err, io.EOF):
+		b.end(err)
+	default:
+		if len(line) > 0 {
+			b.take(line)
+		}
+		if !b.ended && len(b.pending) > 0 {
+			b.end(io.ErrUnexpectedEOF)
+		}
+		b.ended = true
+	}
+}
+
+// line returns the next line without its end. It is valid until the next call.
+func (b *body) line() ([]byte, error) {
+	line, err := b.lines.ReadSlice('\n')
+	if errors.Is(err, bufio.ErrBufferFull) {
+		var long []byte
+		for errors.Is(err, bufio.ErrBufferFull) {
+			if long = append(long, line...); len(long) > maxEvent {
+				return nil, ErrTooLong
+			}
+			line, err = b.lines.ReadSlice('\n')
+		}
+		line = append(long, line...)
+	}
+	return bytes.TrimRight(line, "\r\n"), err
+}
+
+// take looks at a line. Servers differ in how they write events: each line of
+// data that is complete is one, with an empty line after it or without, and a bare
+// object is one as well.
+func (b *body) take(line []byte) {
+	line = bytes.TrimPrefix(line, []byte("\ufeff"))
+	name, value, _ := bytes.Cut(line, []byte(":"))
+	bare := bytes.TrimLeft(line, " \t")
+	switch {
+	case len(bare) == 0:
+		if len(b.pending) > 0 {
+			b.end(ErrMalformed)
+		}
+	case bare[0] == '{' || bare[0] == '[':
+		b.object(bare)
+	case bare[0] == '<':
+		b.end(ErrWebPage)
+	case string(name) == "data":
+		b.data(bytes.TrimSpace(value))
+	}
+}
+
+func (b *body) data(value []byte) {
+	if len(b.pending) == 0 && string(value) == "[DONE]" {
+		b.x.Done = true
+		b.ended = true
+		return
+	}
+	if len(b.pending)+len(value) > maxEvent {
+		b.end(ErrTooLong)
+		return
+	}
+	b.pending = append(b.pending, value...)
+	b.pending = append(b.pending, '\n')
+	if json.Valid(b.pending) {
+		b.event(b.pending)
+		b.pending = nil
+	}
+}
+
+// object takes JSON that begins with start, which may go on until the end.
+func (b *body) object(start []byte) {
+	whole := bytes.Clone(start)
+	if !json.Valid(whole) {
+		rest, err := io.ReadAll(io.LimitReader(b.lines, maxEvent))
+		if err != nil {
+			b.end(err)
+			return
+		}
+		whole = append(append(whole, '\n'), rest...)
+	}
+	if err := complete(whole); err != nil {
+		b.end(err)
+		return
+	}
+	var list []json.RawMessage
+	if json.Unmarshal(whole, &list) != nil {
+		b.event(whole)
+		return
+	}
+	for _, raw := range list {
+		if !b.ended {
+			b.event(raw)
+		}
+	}
+}
+
+// complete returns nil for JSON, and for what is none whether it is cut short.
+func complete(raw []byte) error {
+	var v json.RawMessage
+	err := json.Unmarshal(raw, &v)
+	var syntax *json.SyntaxError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &syntax) && syntax.Offset >= int64(len(raw)):
+		return io.ErrUnexpectedEOF
+	}
+	return ErrMalformed
+}
+
+// event hands a JSON value to the exchange, or ends the answer if it tells an error.
+func (b *body) event(raw []byte) {
+	var object map[string]json.RawMessage
+	if json.Unmarshal(raw, &object) != nil {
+		return // no event of a model is anything else
+	}
+	switch e := object["error"]; string(e) {
+	case "", "null", "false", `""`, "{}":
+	default:
+		b.x.Problem = bytes.Clone(raw)
+		b.ended = true
+		return
+	}
+	if err := b.x.Event(raw); err != nil {
+		b.end(ErrMalformed)
+		return
+	}
+	b.x.Events++
+	if b.x.Stream {
+		b.ready = append(b.ready, "data: {}\n\n"...)
+	} else {
+		b.ready = append(b.ready, "{}"...)
+	}
+}
+
+func (b *body) end(err error) {
+	b.x.Err = err
+	b.ended = true
+}

@@ -1,0 +1,210 @@
+package wire
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/model"
+)
+
+// maxMessage is how much of what a provider said is told, in bytes.
+const maxMessage = 1000
+
+// Secrets are texts that no error may hold. Those shorter than four bytes are
+// none.
+type Secrets []string
+
+// Redact returns text without the secrets, in one line, and not longer than a
+// message should be.
+func (s Secrets) Redact(text string) string {
+	for _, secret := range s {
+		if len(secret) >= 4 {
+			text = strings.ReplaceAll(text, secret, "[key]")
+			text = strings.ReplaceAll(text, url.QueryEscape(secret), "[key]")
+		}
+	}
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "�")), " ")
+	if len(text) > maxMessage {
+		cut := maxMessage
+		for !utf8.RuneStart(text[cut]) {
+			cut--
+		}
+		text = text[:cut] + "…"
+	}
+	return text
+}
+
+// Broken returns why an exchange ended without an answer and without a word of
+// the server: ctx ended, the request could not be made, the connection broke, or
+// what came is no answer. err is what the SDK returned. It is nil where the answer
+// came to its end.
+func (x *Exchange) Broken(ctx context.Context, provider string, err error, secrets Secrets) *model.Error {
+	if err == nil && x.Err == nil {
+		return nil
+	}
+	e := &model.Error{Provider: provider, Status: x.Status}
+	switch {
+	case ctx.Err() != nil:
+		e.Kind, e.Status, e.Err = model.Canceled, 0, ctx.Err()
+	case errors.Is(x.Err, ErrMalformed), errors.Is(x.Err, ErrWebPage), errors.Is(x.Err, ErrTooLong):
+		e.Kind, e.Err = model.BadAnswer, x.Err
+	case errors.Is(x.Err, io.ErrUnexpectedEOF) && x.Status != 0:
+		return x.CutShort(provider)
+	case x.Err != nil:
+		e.Kind, e.Status, e.Err = model.Connection, 0, x.Err
+	case x.Status == 0:
+		e.Kind, e.Err = model.InvalidRequest, err
+	default:
+		e.Kind, e.Err = model.BadAnswer, err
+	}
+	e.Message = secrets.Redact(e.Err.Error())
+	if e.Message != e.Err.Error() {
+		e.Err = nil // it says more than may be said
+	}
+	return e
+}
+
+// CutShort is the error of an answer that ended before it was complete, or that
+// came whole and is none.
+func (x *Exchange) CutShort(provider string) *model.Error {
+	if x.Err == nil && !x.Stream && x.Events > 0 {
+		return &model.Error{Provider: provider, Kind: model.BadAnswer, Status: x.Status, Message: ErrMalformed.Error(), Err: ErrMalformed}
+	}
+	return &model.Error{
+		Provider: provider, Kind: model.Connection, Status: x.Status,
+		Message: "the answer broke off before its end", Err: io.ErrUnexpectedEOF,
+	}
+}
+
+// Kind returns what an HTTP status means where nothing more is known.
+func Kind(status int) model.ErrorKind {
+	switch {
+	case status == http.StatusUnauthorized, status == http.StatusForbidden:
+		return model.Unauthenticated
+	case status == http.StatusPaymentRequired:
+		return model.QuotaExhausted
+	case status == http.StatusNotFound:
+		return model.NotFound
+	case status == http.StatusRequestEntityTooLarge:
+		return model.ContextExceeded
+	case status == http.StatusTooManyRequests:
+		return model.RateLimited
+	case status == http.StatusRequestTimeout, status == http.StatusConflict, status == http.StatusTooEarly, status == 499, status >= 500:
+		return model.Unavailable
+	}
+	return model.InvalidRequest
+}
+
+// Said returns what a server that does not speak JSON said with an error: its
+// text, or of a web page its title.
+func Said(status int, problem []byte) string {
+	text := strings.TrimSpace(string(problem))
+	switch {
+	case status >= 300 && status < 400:
+		return "the server redirects to another address, which is not followed because the key is not meant for it"
+	case text == "":
+		return strings.ToLower(http.StatusText(status))
+	case !strings.HasPrefix(text, "<"):
+		return text
+	}
+	if m := title.FindStringSubmatch(text); m != nil {
+		return strings.TrimSpace(m[1])
+	}
+	return "the answer is a web page"
+}
+
+var title = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
+
+// RetryAfter returns how long the headers of an answer, or else the words of its
+// message, ask to wait; 0: they do not say.
+func RetryAfter(header http.Header, message string) time.Duration {
+	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil {
+		return seconds(ms / 1000)
+	}
+	after := header.Get("Retry-After")
+	if s, err := strconv.ParseFloat(after, 64); err == nil {
+		return seconds(s)
+	}
+	if at, err := http.ParseTime(after); err == nil {
+		return max(0, time.Until(at))
+	}
+	if m := tryAgain.FindStringSubmatch(message); m != nil {
+		if d, err := time.ParseDuration(strings.ReplaceAll(m[1], " ", "")); err == nil {
+			return max(0, d)
+		}
+	}
+	return 0
+}
+
+var tryAgain = regexp.MustCompile(`(?i)(?:retry|try again) (?:in|after) ((?:[0-9.]+ ?(?:h|ms|m|s))+)`)
+
+// seconds returns s as a duration of at least nothing and at most a week.
+func seconds(s float64) time.Duration {
+	const week = 7 * 24 * 3600
+	if s != s || s < 0 {
+		return 0
+	}
+	return time.Duration(min(s, week) * float64(time.Second))
+}
+
+// Text is a JSON value of which only a text is wanted: a text itself, the number
+// or boolean as it stands, the texts of a list of parts joined, and nothing for
+// null and for what is none of these. It never fails to decode.
+type Text string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *Text) UnmarshalJSON(raw []byte) error {
+	*t = ""
+	if len(raw) == 0 {
+		return nil
+	}
+	switch raw[0] {
+	case '"':
+		var s string
+		if err := json.Unmarshal(raw, &s); err != nil {
+			return err
+		}
+		*t = Text(s)
+	case '[':
+		var list []Text
+		if err := json.Unmarshal(raw, &list); err != nil {
+			return err
+		}
+		for _, item := range list {
+			*t += item
+		}
+	case '{':
+		var part struct {
+			Text Text `json:"text"`
+		}
+		if err := json.Unmarshal(raw, &part); err != nil {
+			return err
+		}
+		*t = part.Text
+	case 'n':
+	default:
+		*t = Text(raw)
+	}
+	return nil
+}
+
+// Count is a JSON number of tokens; anything else is 0. It never fails to decode.
+type Count int
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (c *Count) UnmarshalJSON(raw []byte) error {
+	*c = 0
+	if n, err := strconv.ParseFloat(string(raw), 64); err == nil && n > 0 && n < 1<<53 {
+		*c = Count(n)
+	}
+	return nil
+}
