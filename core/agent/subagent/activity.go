@@ -1,0 +1,73 @@
+package subagent
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// publisher takes what an agent does; *bus.MessageBus has it.
+type publisher interface {
+	Publish(m bus.Message) error
+}
+
+// activity tells what a run does: on the bus, and as live output of its call.
+type activity struct {
+	name     string
+	run      string // tells its steps from those of other runs
+	to       publisher
+	out      tools.Output
+	thoughts int
+}
+
+func (a *activity) tell(id string, t bus.ActivityType, content string, status bus.ActivityStatus) {
+	if a.to == nil {
+		return
+	}
+	_ = a.to.Publish(bus.SubagentActivity{SubagentName: a.name, Activity: bus.Activity{
+		ID: a.run + "/" + id, Type: t, Content: content, Status: status,
+	}}) // a closed bus has nobody left to tell
+}
+
+// event tells of one event of the conversation.
+func (a *activity) event(e agent.Event) {
+	switch {
+	case e.Type == agent.EventThought && e.Thought != nil:
+		a.thoughts++
+		content := e.Thought.Subject
+		if content == "" {
+			content = e.Thought.Description
+		}
+		if content = clipped(content, 200); content != "" {
+			a.tell(fmt.Sprintf("thought-%d", a.thoughts), bus.ActivityThought, content, bus.ActivityCompleted)
+		}
+	case e.Type == agent.EventToolCall && e.Call != nil && e.Call.Name != completeTask:
+		content := callText(e.Call.Name, string(e.Call.Args))
+		a.tell(e.Call.ID, bus.ActivityToolCall, content, bus.ActivityRunning)
+		a.out.Write(content + "\n")
+	case e.Type == agent.EventToolResponse && e.Call != nil && e.Response != nil && e.Call.Name != completeTask:
+		content := callText(e.Call.Name, string(e.Call.Args))
+		if err := e.Response.Result.Error; err != nil {
+			content += ": " + clipped(err.Display(), 200)
+		}
+		a.tell(e.Call.ID, bus.ActivityToolCall, content, statusOf(e.Response.Status))
+	}
+}
+
+func callText(name, args string) string {
+	return strings.TrimSpace(clipped(name, 60) + " " + clipped(args, 160))
+}
+
+func statusOf(s scheduler.Status) bus.ActivityStatus {
+	switch s {
+	case scheduler.StatusSuccess:
+		return bus.ActivityCompleted
+	case scheduler.StatusCancelled:
+		return bus.ActivityCancelled
+	}
+	return bus.ActivityError
+}

@@ -1,0 +1,207 @@
+package subagent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// Folder is a folder that may hold definitions.
+type Folder struct {
+	Path      string
+	Scope     Scope
+	Extension string // whose folder it is, for ScopeExtension
+}
+
+// LoadOptions say where definitions are. Zero fields are none.
+type LoadOptions struct {
+	BuiltIn []Definition // fettle's own, and those of the embedder; see [BuiltIn]
+	// Folders are looked through in the order of their scopes, and within one in
+	// the order given. A caller names the project's only where it is trusted.
+	Folders []Folder
+	// Reserved reports whether a name is taken, as that of a tool, so that no
+	// definition of a file may have it. nil: no name is but complete_task.
+	Reserved func(name string) bool
+	// Tools are those of the session, against which the lists of tools are
+	// checked. nil: they are not checked.
+	Tools []tools.DeclarativeTool
+	// CheckModel says what is wrong with the name of a model; such an agent runs
+	// on the caller's. nil: names are not checked.
+	CheckModel func(name string) error
+}
+
+// maxFolderFiles bounds how many definitions one folder gives.
+const maxFolderFiles = 1000
+
+// Load returns the agents that there are (EX-13): first the built-in ones, then
+// those of the project, the user and the extensions, each folder's by file name.
+// Of two with one name the first stays, and the other is a problem. Files are
+// *.md in the folder itself whose names do not begin with "_"; a folder that is
+// not there holds none. What cannot be read or used loses only itself. The error
+// is that of ctx.
+func Load(ctx context.Context, o LoadOptions) ([]Definition, []Problem, error) {
+	l := &loading{o: o, by: make(map[string]Source)}
+	for _, d := range o.BuiltIn {
+		l.take(d)
+	}
+	for _, scope := range []Scope{ScopeBuiltIn, ScopeProject, ScopeUser, ScopeExtension} {
+		for _, f := range o.Folders {
+			if f.Scope != scope {
+				continue
+			}
+			if err := l.folder(ctx, f); err != nil {
+				return nil, nil, err
+			}
+		}
+	}
+	return l.defs, l.problems, nil
+}
+
+// loading is one Load.
+type loading struct {
+	o        LoadOptions
+	defs     []Definition
+	by       map[string]Source
+	problems []Problem
+}
+
+func (l *loading) lose(path string, line int, message, remedy string) {
+	l.problems = append(l.problems, Problem{Path: path, Line: line, Message: message, Remedy: remedy, Lost: true})
+}
+
+func (l *loading) warn(s Source, message, remedy string) {
+	l.problems = append(l.problems, Problem{Path: s.Path, Line: s.Line, Message: message, Remedy: remedy})
+}
+
+// folder reads a folder's definitions. The error is that of ctx.
+func (l *loading) folder(ctx context.Context, f Folder) error {
+	entries, err := os.ReadDir(f.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		l.lose(f.Path, 0, "The folder of agents cannot be read: "+cause(err)+".", "Check that it is a folder, and who may read it.")
+		return nil
+	}
+	read := 0
+	for _, e := range entries {
+		name := e.Name()
+		if e.IsDir() || strings.HasPrefix(name, "_") || !strings.EqualFold(filepath.Ext(name), ".md") {
+			continue
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if read++; read > maxFolderFiles {
+			l.lose(f.Path, 0, fmt.Sprintf("The folder holds more than %d agents; the rest were not read.", maxFolderFiles), "")
+			break
+		}
+		l.file(filepath.Join(f.Path, name), f)
+	}
+	return nil
+}
+
+func (l *loading) file(path string, f Folder) {
+	data, err := readFile(path)
+	if err != nil {
+		l.lose(path, 0, "The agent cannot be read: "+cause(err)+".", "Check the file, and who may read it.")
+		return
+	}
+	defs, problems := Parse(data, Source{Scope: f.Scope, Path: path, Extension: f.Extension})
+	l.problems = append(l.problems, problems...)
+	for _, d := range defs {
+		l.take(d)
+	}
+}
+
+// take adds a definition, unless its name is taken.
+func (l *loading) take(d Definition) {
+	s := d.Source
+	if first, taken := l.by[d.Name]; taken {
+		at := "built in"
+		if first.Path != "" {
+			at = first.Path
+		}
+		l.lose(s.Path, s.Line, fmt.Sprintf("There is an agent %s already (%s), which comes first.", d.Name, at), "Give this one another name.")
+		return
+	}
+	if s.Path != "" && (d.Name == completeTask || l.o.Reserved != nil && l.o.Reserved(d.Name)) {
+		l.lose(s.Path, s.Line, fmt.Sprintf("An agent cannot be named %s, as there is a tool of that name.", d.Name), "Give it another name.")
+		return
+	}
+	l.by[d.Name] = s
+	l.check(&d)
+	l.defs = append(l.defs, d)
+}
+
+// check tells what will be left out of the definition when it is run.
+func (l *loading) check(d *Definition) {
+	if d.IsRemote() {
+		return
+	}
+	if d.Model != "" && l.o.CheckModel != nil {
+		if err := l.o.CheckModel(d.Model); err != nil {
+			l.warn(d.Source, fmt.Sprintf("The model %q of the agent %s is not known here; it runs on that of its caller.", clipped(d.Model, 60), d.Name),
+				"Write model: PROVIDER:NAME, or inherit.")
+			d.Model = ""
+		}
+	}
+	if l.o.Tools == nil {
+		return
+	}
+	_, unknown := Select(d.Tools, l.o.Tools)
+	for _, name := range unknown {
+		remedy := "Leave it out, or list the tools with fettle tools."
+		var names []string
+		for _, t := range l.o.Tools {
+			names = append(names, t.Spec().Name)
+		}
+		if near := nearest(name, names); near != "" {
+			remedy = fmt.Sprintf("Did you mean %s?", near)
+		}
+		l.warn(d.Source, fmt.Sprintf("The agent %s lists the tool %q, which is not there, and runs without it.", d.Name, clipped(name, 60)), remedy)
+	}
+}
+
+// readFile reads a regular file of at most MaxFile bytes, and of a longer one
+// one byte more.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is no regular file")
+	}
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, MaxFile+1))
+}
+
+// cause is an error of a file without the name of the file.
+func cause(err error) string {
+	if e := new(fs.PathError); errors.As(err, &e) {
+		err = e.Err
+	}
+	return err.Error()
+}
+
+// Find returns the definition of a name.
+func Find(defs []Definition, name string) (*Definition, bool) {
+	i := slices.IndexFunc(defs, func(d Definition) bool { return d.Name == name })
+	if i < 0 {
+		return nil, false
+	}
+	return &defs[i], true
+}

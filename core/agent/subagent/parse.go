@@ -1,0 +1,433 @@
+package subagent
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// MaxFile is how long a definition file may be, in bytes.
+const MaxFile = 1 << 20
+
+// Parse reads an agent.md file (EX-13): a YAML front matter between lines of
+// three hyphens, and the system prompt. The front matter may also be a list of
+// remote agents. s says where the file comes from; Line and Hash are filled in.
+//
+// Parse is lenient: what it does not know or cannot use is a problem and
+// otherwise left out. A definition that cannot be used at all is missing in
+// what it returns, with a problem that says so; the others are not touched.
+func Parse(data []byte, s Source) ([]Definition, []Problem) {
+	sum := sha256.Sum256(data)
+	s.Hash = hex.EncodeToString(sum[:])
+	p := &parsing{source: s}
+	if len(data) > MaxFile {
+		p.lose(0, fmt.Sprintf("The file has more than %d KiB and was not read.", MaxFile>>10), "Shorten the definition.")
+		return nil, p.problems
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
+		p.lose(0, "The file is no text in UTF-8.", "Save it as UTF-8.")
+		return nil, p.problems
+	}
+	text := strings.ReplaceAll(string(data), "\r\n", "\n")
+	front, before, body, found := splitFrontMatter(text)
+	if !found {
+		p.lose(1, "The file has no front matter: its first line must be three hyphens, and another such line must follow.",
+			"Begin the file with lines of ---, name: …, description: …, ---.")
+		return nil, p.problems
+	}
+	root, err := readYAML(front, before)
+	if err != nil {
+		line := before + 1
+		if e := new(yamlError); errors.As(err, &e) {
+			line = e.line
+		}
+		p.lose(line, fmt.Sprintf("The front matter cannot be read: %v.", err),
+			"Correct the YAML; a text that has a colon and a blank, or begins with a sign, needs quotes.")
+		return nil, p.problems
+	}
+	switch root.kind {
+	case isList:
+		for _, item := range root.list {
+			p.add(item, "", true)
+		}
+	case isMap:
+		p.add(root, strings.TrimSpace(body), false)
+	default:
+		p.lose(root.line, "The front matter is no list of keys and values.", "Write each as KEY: VALUE.")
+	}
+	return p.defs, p.problems
+}
+
+// splitFrontMatter parts the front matter, of which before lines come first,
+// from the body.
+func splitFrontMatter(text string) (front string, before int, body string, found bool) {
+	for {
+		line, rest, more := strings.Cut(text, "\n")
+		if !more {
+			return "", 0, "", false
+		}
+		text, before = rest, before+1
+		if line = strings.TrimSpace(line); line == "---" {
+			break
+		} else if line != "" {
+			return "", 0, "", false
+		}
+	}
+	for at := 0; at <= len(text); {
+		line, _, more := strings.Cut(text[at:], "\n")
+		end := at + len(line)
+		if strings.TrimRight(line, " \t") == "---" {
+			return text[:at], before, text[min(end+1, len(text)):], true
+		}
+		if !more {
+			break
+		}
+		at = end + 1
+	}
+	return "", 0, "", false
+}
+
+// parsing is one file that is read.
+type parsing struct {
+	source   Source
+	defs     []Definition
+	problems []Problem
+}
+
+func (p *parsing) warn(line int, message, remedy string) {
+	p.problems = append(p.problems, Problem{Path: p.source.Path, Line: line, Message: message, Remedy: remedy})
+}
+
+func (p *parsing) lose(line int, message, remedy string) {
+	p.problems = append(p.problems, Problem{Path: p.source.Path, Line: line, Message: message, Remedy: remedy, Lost: true})
+}
+
+// add reads one definition. One of a list is remote.
+func (p *parsing) add(n node, body string, ofList bool) {
+	if n.kind != isMap {
+		p.lose(n.line, "One of the agents in the list is no list of keys and values.", "Write each as - name: NAME, and its other keys below.")
+		return
+	}
+	d := Definition{Source: p.source, Kind: KindLocal, Prompt: body}
+	d.Source.Line = n.line
+	if ofList {
+		d.Kind = KindRemote
+	}
+	r := &reading{parsing: p, d: &d}
+	for _, m := range n.members {
+		r.member(m)
+	}
+	if r.finish(n.line, ofList) {
+		p.defs = append(p.defs, d)
+	}
+}
+
+// reading is one definition that is read.
+type reading struct {
+	*parsing
+	d      *Definition
+	seen   map[string]bool // keys, by their first spelling
+	remote Remote
+	isLost bool
+}
+
+// lost says why there is no such agent.
+func (r *reading) lost(line int, message, remedy string) {
+	r.isLost = true
+	r.lose(line, message, remedy)
+}
+
+// finish says what is missing, and reports whether there is an agent.
+func (r *reading) finish(line int, ofList bool) bool {
+	d := r.d
+	if r.isLost {
+		return false
+	}
+	if d.Name == "" {
+		r.lost(line, "The agent has no name.", "Add a line name: NAME, of small letters, digits, hyphens and underscores.")
+		return false
+	}
+	if r.remote != (Remote{}) && !r.seen["kind"] {
+		d.Kind = KindRemote
+	}
+	if d.Kind == KindRemote {
+		return r.finishRemote(line)
+	}
+	switch {
+	case ofList:
+		r.lost(line, fmt.Sprintf("The agent %s stands in a list and is not remote; only remote agents may.", d.Name), "Give it a file of its own.")
+	case d.Description == "":
+		r.lost(line, fmt.Sprintf("The agent %s has no description, by which it is chosen.", d.Name), "Add a line description: WHAT IT IS GOOD FOR.")
+	case d.Prompt == "":
+		r.lost(line, fmt.Sprintf("The agent %s has no system prompt.", d.Name), "Write it below the front matter.")
+	case r.remote != (Remote{}):
+		r.warn(line, fmt.Sprintf("The agent %s is local, so that its card and its authentication are not used.", d.Name), "Write kind: remote, or leave them out.")
+	}
+	if r.isLost {
+		return false
+	}
+	r.checkPlaceholders(line)
+	return true
+}
+
+func (r *reading) finishRemote(line int) bool {
+	d := r.d
+	switch {
+	case r.remote.CardURL == "" && r.remote.CardJSON == "":
+		r.lost(line, fmt.Sprintf("The remote agent %s has no card.", d.Name), "Add agent_card_url: URL, or agent_card_json with the card itself.")
+		return false
+	case r.remote.CardURL != "" && r.remote.CardJSON != "":
+		r.lost(line, fmt.Sprintf("The remote agent %s has both a card and the URL of one.", d.Name), "Keep one of agent_card_url and agent_card_json.")
+		return false
+	}
+	d.Remote, d.Prompt = &r.remote, ""
+	if d.Description == "" {
+		d.Description = "The remote agent " + d.Display() + "."
+	}
+	return true
+}
+
+// checkPlaceholders tells of what would fail when the agent is run.
+func (r *reading) checkPlaceholders(line int) {
+	texts := []string{r.d.Prompt, r.d.Query}
+	for _, c := range r.d.InitialMessages {
+		texts = append(texts, c.Text())
+	}
+	known := append([]string{"query"}, ownPlaceholders...)
+	for _, name := range unknownPlaceholders(texts, known) {
+		r.warn(line, fmt.Sprintf("The prompt of the agent %s asks for ${%s}, which has no value; it cannot be run.", r.d.Name, name),
+			fmt.Sprintf("Write $${%s} for the text itself. There are ${%s}.", name, strings.Join(known, "}, ${")))
+	}
+}
+
+// member reads one key.
+func (r *reading) member(m member) {
+	key, known := spelling(m.key)
+	if !known {
+		r.unknownKey(m)
+		return
+	}
+	if r.seen == nil {
+		r.seen = make(map[string]bool)
+	}
+	if r.seen[key] {
+		r.warn(m.line, fmt.Sprintf("The key %s gives again what stands above, and is not used.", m.key), "Keep one of them.")
+		return
+	}
+	r.seen[key] = true
+	keys[key](r, m)
+}
+
+func (r *reading) unknownKey(m member) {
+	message := fmt.Sprintf("The key %q is not known.", clipped(m.key, 60))
+	if because, ok := foreignKeys[folded(m.key)]; ok {
+		r.warn(m.line, fmt.Sprintf("The key %s is not used: %s.", m.key, because), "")
+		return
+	}
+	var all []string
+	for k := range keys {
+		all = append(all, k)
+	}
+	remedy := "Leave it out."
+	if near := nearest(m.key, all); near != "" {
+		remedy = fmt.Sprintf("Did you mean %s?", near)
+	}
+	r.warn(m.line, message, remedy)
+}
+
+// wrongValue tells that a key's value is not used.
+func (r *reading) wrongValue(m member, want string) {
+	r.warn(m.node.line, fmt.Sprintf("The value of %s is not %s, and is not used.", m.key, want), "")
+}
+
+func (r *reading) name(m member) {
+	text, ok := m.node.str()
+	name := slug(text)
+	if !ok || name == "" {
+		r.lost(m.line, "The name of the agent cannot be used.", "Use small letters, digits, hyphens and underscores.")
+		return
+	}
+	if name != text {
+		r.warn(m.line, fmt.Sprintf("The agent's name %q is written %s, as names have small letters, digits, hyphens and underscores only.", clipped(text, 60), name),
+			fmt.Sprintf("Write name: %s.", name))
+	}
+	r.d.Name = name
+}
+
+// slug makes a name of a text.
+func slug(text string) string {
+	name := strings.Map(func(c rune) rune {
+		switch {
+		case 'a' <= c && c <= 'z' || '0' <= c && c <= '9' || c == '-' || c == '_':
+			return c
+		case 'A' <= c && c <= 'Z':
+			return c + 'a' - 'A'
+		case c == ' ' || c == '.' || c == '/':
+			return '-'
+		}
+		return -1
+	}, strings.TrimSpace(text))
+	return name[:min(len(name), tools.MaxNameLength)]
+}
+
+func (r *reading) kind(m member) {
+	switch text, _ := m.node.str(); Kind(strings.ToLower(strings.TrimSpace(text))) {
+	case KindLocal:
+		r.d.Kind = KindLocal
+	case KindRemote:
+		r.d.Kind = KindRemote
+	default:
+		r.lost(m.line, "The kind of the agent is neither local nor remote.", "Write kind: local, or leave it out.")
+	}
+}
+
+func (r *reading) text(to *string) func(m member) {
+	return func(m member) {
+		text, ok := m.node.str()
+		if !ok {
+			r.wrongValue(m, "a text")
+			return
+		}
+		*to = strings.TrimSpace(text)
+	}
+}
+
+func (r *reading) model(m member) {
+	r.text(&r.d.Model)(m)
+	if r.d.Model == "inherit" {
+		r.d.Model = ""
+	}
+}
+
+func (r *reading) temperature(m member) {
+	f, ok := m.node.number()
+	if !ok || f < 0 || f > 2 {
+		r.wrongValue(m, "a number from 0 to 2")
+		return
+	}
+	r.d.Temperature = &f
+}
+
+func (r *reading) maxTurns(m member) {
+	f, ok := m.node.number()
+	if !ok || f < 1 || f != float64(int(f)) || f > 1e6 {
+		r.wrongValue(m, "a whole number above 0")
+		return
+	}
+	r.d.MaxTurns = int(f)
+}
+
+// mostMinutes is the longest run that can be asked for: a week.
+const mostMinutes = 7 * 24 * 60
+
+func (r *reading) maxTime(m member) {
+	f, ok := m.node.number()
+	if !ok || f <= 0 || f > mostMinutes {
+		r.wrongValue(m, fmt.Sprintf("a number of minutes above 0 and up to %d", mostMinutes))
+		return
+	}
+	r.d.MaxTime = time.Duration(f * float64(time.Minute))
+}
+
+// tools reads a list, or texts parted by commas.
+func (r *reading) tools(m member) {
+	var entries []string
+	switch {
+	case m.node.isNull():
+		r.warn(m.line, "The key tools names no tool, so that the agent has none.", "Leave the key out to give it all, or write tools: [].")
+	case m.node.kind == isList:
+		for _, item := range m.node.list {
+			text, ok := item.str()
+			if !ok {
+				r.warn(item.line, "One of the tools is no name, and is left out.", "")
+				continue
+			}
+			entries = append(entries, text)
+		}
+	default:
+		text, ok := m.node.str()
+		if !ok {
+			r.warn(m.line, "The value of tools is no list of names, so that the agent has no tools.", "Write tools: [NAME, NAME].")
+		}
+		entries = splitTools(text)
+	}
+	r.d.Tools = []string{}
+	for _, e := range entries {
+		name, pattern := cutPattern(e)
+		if name == "" {
+			continue
+		}
+		if pattern != "" {
+			r.warn(m.line, fmt.Sprintf("The pattern %s of the tool %s is not used: what a call may do is for the policy to say.", clipped(pattern, 60), clipped(name, 60)), "")
+		}
+		r.d.Tools = append(r.d.Tools, name)
+	}
+}
+
+// initialMessages reads turns: each a text, which is the user's, or a role with
+// its text or parts.
+func (r *reading) initialMessages(m member) {
+	if m.node.kind != isList {
+		r.wrongValue(m, "a list")
+		return
+	}
+	for _, item := range m.node.list {
+		if c, ok := message(item); ok {
+			r.d.InitialMessages = append(r.d.InitialMessages, c)
+			continue
+		}
+		r.warn(item.line, "One of the initial messages has no text, or a role other than user and model, and is left out.",
+			"Write each as role: user, and text: TEXT.")
+	}
+}
+
+func message(n node) (model.Content, bool) {
+	c := model.Content{Role: model.RoleUser}
+	if text, ok := n.str(); ok {
+		c.Parts = texts(text)
+		return c, len(c.Parts) > 0
+	}
+	for _, m := range n.members {
+		switch folded(m.key) {
+		case "role":
+			switch role, _ := m.node.str(); role {
+			case "user":
+			case "model", "assistant":
+				c.Role = model.RoleModel
+			default:
+				return c, false
+			}
+		case "text", "content", "parts":
+			if text, ok := m.node.str(); ok {
+				c.Parts = append(c.Parts, texts(text)...)
+			}
+			for _, part := range m.node.list {
+				if text, ok := part.str(); ok {
+					c.Parts = append(c.Parts, texts(text)...)
+				}
+				for _, field := range part.members {
+					if text, ok := field.node.str(); ok && field.key == "text" {
+						c.Parts = append(c.Parts, texts(text)...)
+					}
+				}
+			}
+		}
+	}
+	return c, len(c.Parts) > 0
+}
+
+func texts(text string) []model.Part {
+	if strings.TrimSpace(text) == "" {
+		return nil
+	}
+	return []model.Part{model.TextPart(text)}
+}

@@ -1,0 +1,333 @@
+package subagent_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/agent/subagent"
+	"github.com/fettle-dev/fettle/core/model"
+)
+
+// said returns problems as lines.
+func said(problems []subagent.Problem) string {
+	var lines []string
+	for _, p := range problems {
+		lines = append(lines, p.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+func parse(t *testing.T, text string) ([]subagent.Definition, []subagent.Problem) {
+	t.Helper()
+	return subagent.Parse([]byte(text), subagent.Source{Scope: subagent.ScopeUser, Path: "a.md"})
+}
+
+// one parses a file that has one agent and no problem.
+func one(t *testing.T, text string) subagent.Definition {
+	t.Helper()
+	defs, problems := parse(t, text)
+	require.Empty(t, said(problems))
+	require.Len(t, defs, 1)
+	return defs[0]
+}
+
+// EX-13, CR-23: the sample of the architecture guide loads as it is.
+func TestParseSample(t *testing.T) {
+	d := one(t, `---
+name: code-reviewer
+display_name: Code Reviewer
+description: Reviews code for quality
+kind: local
+tools:
+  - Bash
+  - Read
+model: gemini-2.0-flash
+max_turns: 10
+---
+
+You are an expert code reviewer. Analyze the code provided and...
+`)
+	require.Equal(t, "code-reviewer", d.Name)
+	require.Equal(t, "Code Reviewer", d.Display())
+	require.Equal(t, "Reviews code for quality", d.Description)
+	require.Equal(t, subagent.KindLocal, d.Kind)
+	require.Equal(t, []string{"Bash", "Read"}, d.Tools)
+	require.Equal(t, "gemini-2.0-flash", d.Model)
+	require.Equal(t, 10, d.MaxTurns)
+	require.Equal(t, "You are an expert code reviewer. Analyze the code provided and...", d.Prompt)
+	require.Equal(t, 2, d.Source.Line)
+	require.Len(t, d.Source.Hash, 64)
+}
+
+// EX-13, EX-19
+func TestParseAllKeys(t *testing.T) {
+	d := one(t, "\ufeff"+strings.ReplaceAll(`---
+name: a_1
+description: >
+  Does this
+  and that
+tools: Read, Grep ,Bash
+model: inherit
+temperature: 0.5
+max_turns: "7"
+max_time_minutes: 1.5
+query: "Look at ${query}"
+initialMessages:
+  - Hello.
+  - role: model
+    parts:
+      - text: Hello
+  - role: user
+    text: Go
+---
+Body with
+two lines and $${x}.
+`, "\n", "\r\n"))
+	require.Equal(t, "Does this and that", d.Description)
+	require.Equal(t, []string{"Read", "Grep", "Bash"}, d.Tools)
+	require.Empty(t, d.Model)
+	require.Equal(t, 0.5, *d.Temperature)
+	require.Equal(t, 7, d.MaxTurns)
+	require.Equal(t, 90*time.Second, d.MaxTime)
+	require.Equal(t, "Look at ${query}", d.Query)
+	require.Equal(t, []model.Content{
+		model.UserText("Hello."), {Role: model.RoleModel, Parts: []model.Part{{Text: "Hello"}}}, model.UserText("Go"),
+	}, d.InitialMessages)
+	require.Equal(t, "Body with\ntwo lines and $${x}.", d.Prompt)
+}
+
+// EX-13: other spellings of keys mean the same.
+func TestParseSpellings(t *testing.T) {
+	for key, limit := range map[string]time.Duration{"timeout_mins": 3 * time.Minute, "maxTimeMinutes": 3 * time.Minute, "timeoutMins": 3 * time.Minute} {
+		d := one(t, fmt.Sprintf("---\nname: a\ndescription: d\n%s: 3\ndisplayName: A\nmaxTurns: 4\n---\nP", key))
+		require.Equal(t, limit, d.MaxTime, key)
+		require.Equal(t, "A", d.DisplayName)
+		require.Equal(t, 4, d.MaxTurns)
+	}
+}
+
+func TestParseTools(t *testing.T) {
+	tests := map[string]struct {
+		line string
+		want []string
+		says string
+	}{
+		"left out": {"", nil, ""},
+		"none":     {"tools: []\n", []string{}, ""},
+		"nothing":  {"tools:\n", []string{}, "names no tool"},
+		"star":     {"tools: '*'\n", []string{"*"}, ""},
+		"pattern":  {"tools: Bash(git diff:*, git log), Read\n", []string{"Bash", "Read"}, "for the policy to say"},
+		"no name":  {"tools: [Read, {a: b}]\n", []string{"Read"}, "is no name"},
+		"a map":    {"tools: {a: b}\n", []string{}, "no list of names"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			defs, problems := parse(t, "---\nname: a\ndescription: d\n"+tt.line+"---\nP")
+			require.Len(t, defs, 1)
+			require.Equal(t, tt.want, defs[0].Tools)
+			if tt.says == "" {
+				require.Empty(t, said(problems))
+			}
+			require.Contains(t, said(problems), tt.says)
+		})
+	}
+}
+
+// EX-13: what is odd is told with its line, and the agent is there.
+func TestParseWarns(t *testing.T) {
+	tests := map[string]struct{ lines, want string }{
+		"unknown key":    {"descripton: x", `a.md:4: The key "descripton" is not known. Did you mean description?`},
+		"far key":        {"zzzzzzzzzzzz: x", `a.md:4: The key "zzzzzzzzzzzz" is not known. Leave it out.`},
+		"key of others":  {"color: red", "a.md:4: The key color is not used: agents are shown alike."},
+		"servers":        {"mcpServers:\n  a: b", "mcp_SERVER_*"},
+		"given again":    {"displayName: A\ndisplay_name: B", "a.md:5: The key display_name gives again"},
+		"turns":          {"max_turns: 0", "a.md:4: The value of max_turns is not a whole number above 0"},
+		"time":           {"timeout_mins: -1", "a.md:4: The value of timeout_mins is not a number of minutes"},
+		"long time":      {"timeout_mins: 1e300", "The value of timeout_mins is not a number of minutes"},
+		"temperature":    {"temperature: hot", "The value of temperature is not a number from 0 to 2"},
+		"display":        {"display_name: [a]", "The value of display_name is not a text"},
+		"messages":       {"initialMessages: x", "The value of initialMessages is not a list"},
+		"message":        {"initialMessages:\n  - role: system\n    text: x", "a.md:5: One of the initial messages"},
+		"no value":       {"query: ${topic}", "asks for ${topic}, which has no value"},
+		"remote's":       {"auth:\n  type: apiKey\n  key: x\nkind: local", "is local, so that its card and its authentication are not used"},
+		"unknown in map": {"agent_card_url: http://x\nauth:\n  type: apiKey\n  key: x\n  kye: y", `a.md:8: The key "kye" in auth is not known`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			defs, problems := parse(t, "---\nname: a\ndescription: d\n"+tt.lines+"\n---\nP")
+			require.Len(t, defs, 1, said(problems))
+			require.Contains(t, said(problems), tt.want)
+			for _, p := range problems {
+				require.False(t, p.Lost)
+			}
+		})
+	}
+}
+
+func TestParseName(t *testing.T) {
+	defs, problems := parse(t, "---\nname: My Agent.É\ndescription: d\n---\nP")
+	require.Equal(t, "my-agent-", defs[0].Name)
+	require.Contains(t, said(problems), `"My Agent.É" is written my-agent-`)
+}
+
+// EX-13: what cannot be used is told with its line, and there is no agent.
+func TestParseLoses(t *testing.T) {
+	const head = "---\nname: a\ndescription: d\n"
+	tests := map[string]struct{ text, want string }{
+		"empty":            {"", "a.md:1: The file has no front matter"},
+		"no front matter":  {"# Hello\n", "a.md:1: The file has no front matter"},
+		"never closed":     {head, "a.md:1: The file has no front matter"},
+		"bad YAML":         {head + "tools: [a\nmodel: b\n---\nP", "a.md:5: The front matter cannot be read"},
+		"colon":            {"---\nname: a\ndescription: use this: now\n---\nP", "a.md:3: The front matter cannot be read"},
+		"twice":            {head + "name: b\n---\nP", "a.md:4: The front matter cannot be read"},
+		"an alias":         {head + "model: &m x\nquery: *m\n---\nP", "an anchor or an alias"},
+		"a text":           {"---\njust this\n---\nP", "is no list of keys and values"},
+		"no name":          {"---\ndescription: d\n---\nP", "a.md:2: The agent has no name"},
+		"no usable name":   {"---\nname: äöü\ndescription: d\n---\nP", "a.md:2: The name of the agent cannot be used"},
+		"no description":   {"---\nname: a\n---\nP", "has no description"},
+		"no prompt":        {head + "---\n  \n", "has no system prompt"},
+		"a kind":           {head + "kind: other\n---\nP", "a.md:4: The kind of the agent"},
+		"no card":          {head + "kind: remote\n---\n", "has no card"},
+		"two cards":        {head + "agent_card_url: http://x\nagent_card_json: '{}'\n---\n", "has both a card and the URL"},
+		"no UTF-8":         {head + "---\n\xff", "no text in UTF-8"},
+		"a NUL":            {head + "---\n\x00", "no text in UTF-8"},
+		"too long":         {head + "---\n" + strings.Repeat("x", subagent.MaxFile), "more than 1024 KiB"},
+		"long front":       {head + "# " + strings.Repeat("x", 32<<10) + "\n---\nP", "more than 32 KiB"},
+		"deep":             {head + "tools: " + strings.Repeat("[", 30) + strings.Repeat("]", 30) + "\n---\nP", "more than 20 times"},
+		"brackets":         {head + "tools: " + strings.Repeat("[", 30000) + "\n---\nP", "more than 1000 brackets"},
+		"lists in lists":   {head + "tools: " + strings.Repeat("- ", 12000) + "\n---\nP", "lists in lists"},
+		"many lines":       {head + strings.Repeat("#\n", 2000) + "\n---\nP", "more than 2000 lines"},
+		"auth is a text":   {head + "agent_card_url: x\nauth: x\n---\n", "a.md:5: The value of auth is no list"},
+		"auth of no type":  {head + "agent_card_url: x\nauth:\n  key: topsecret\n---\n", "its type is neither apiKey nor http"},
+		"auth without key": {head + "agent_card_url: x\nauth:\n  type: apiKey\n---\n", "apiKey needs a key"},
+		"half of basic":    {head + "agent_card_url: x\nauth:\n  type: http\n  scheme: Basic\n  password: topsecret\n---\n", "Basic with username and password"},
+		"an empty key":     {head + "agent_card_url: x\nauth:\n  type: apiKey\n  key:\n---\n", "The value of key in auth is no text"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			defs, problems := parse(t, tt.text)
+			require.Empty(t, defs)
+			require.Contains(t, said(problems), tt.want)
+			require.NotContains(t, said(problems), "topsecret")
+			require.True(t, problems[len(problems)-1].Lost)
+		})
+	}
+}
+
+// EX-12: a remote agent, and several in one file.
+func TestParseRemote(t *testing.T) {
+	d := one(t, `---
+kind: remote
+name: helper
+agentCardUrl: https://example.com/card.json
+auth:
+  type: http
+  scheme: Bearer
+  token: $HELPER_TOKEN
+---
+`)
+	require.True(t, d.IsRemote())
+	require.Equal(t, "https://example.com/card.json", d.Remote.CardURL)
+	require.Equal(t, "The remote agent helper.", d.Description)
+	name, ok := d.Remote.Auth.Token.Variable()
+	require.True(t, ok)
+	require.Equal(t, "HELPER_TOKEN", name)
+
+	defs, problems := parse(t, `---
+- name: one
+  agent_card_url: https://example.com/1
+- name: two
+  agent_card_url: https://example.com/2
+  description: The second.
+- name: three
+- kind: local
+  name: four
+  description: d
+- five
+---
+`)
+	require.Len(t, defs, 2)
+	require.Equal(t, "The second.", defs[1].Description)
+	require.Equal(t, 4, defs[1].Source.Line)
+	require.Contains(t, said(problems), "a.md:7: The remote agent three has no card")
+	require.Contains(t, said(problems), "a.md:8: The agent four stands in a list and is not remote")
+	require.Contains(t, said(problems), "a.md:11: One of the agents in the list")
+}
+
+// A command for a secret is the user's own to give.
+func TestParseCommandOfProject(t *testing.T) {
+	const text = "---\nname: a\nagent_card_url: http://x\nauth:\n  type: apiKey\n  key: '!cat /etc/passwd'\n---\n"
+	for scope, want := range map[subagent.Scope]int{subagent.ScopeProject: 0, subagent.ScopeExtension: 0, subagent.ScopeUser: 1} {
+		defs, problems := subagent.Parse([]byte(text), subagent.Source{Scope: scope, Path: "a.md"})
+		require.Len(t, defs, want, said(problems))
+		require.NotContains(t, said(problems), "passwd")
+	}
+}
+
+// No way of printing shows a secret.
+func TestSecretIsHidden(t *testing.T) {
+	a := &subagent.Auth{Type: subagent.AuthHTTP, Scheme: "Bearer", Token: "topsecret", Value: "$NAME", Key: "!run topsecret", Password: "$$x"}
+	text, err := json.Marshal(a)
+	require.NoError(t, err)
+	for _, shown := range []string{fmt.Sprint(*a), fmt.Sprintf("%+v", *a), fmt.Sprintf("%#v", *a), fmt.Sprintf("%q", a.Token), string(text)} {
+		require.NotContains(t, shown, "topsecret")
+		require.Contains(t, shown, "hidden")
+	}
+	require.Contains(t, string(text), "$NAME")
+	for secret, want := range map[subagent.Secret]string{"x": "x", "$$x": "$x", "!!x": "!x", "$1": "$1", "$a-b": "$a-b", "!": "!"} {
+		require.Equal(t, want, secret.Literal())
+		_, variable := secret.Variable()
+		require.False(t, variable)
+		require.False(t, secret.IsCommand())
+	}
+	require.Equal(t, "pass show x", subagent.Secret("!pass show x").Command())
+}
+
+func TestExpand(t *testing.T) {
+	got, err := subagent.Expand("a ${x} $${y} ${1} $x ${x}${z}", map[string]string{"x": "${y}", "z": ""})
+	require.NoError(t, err)
+	require.Equal(t, "a ${y} ${y} ${1} $x ${y}", got)
+	_, err = subagent.Expand("a ${nope} ${x}", map[string]string{"x": ""})
+	require.ErrorContains(t, err, "${nope}")
+}
+
+// EX-13: what others read stays as it is, whatever stands in a file.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		"---\nname: a\ndescription: d\ntools: [x]\n---\nP", "---\n- name: a\n  agent_card_url: x\n---\n", "---\n&a : *a\n---\n", "---\n? [a]\n: b\n---\n",
+		"---\nname: !!str a\n<<: {a: b}\n---\n", "---\na: |\n  b\n---", "\ufeff---\r\nname: a\r\n---\r\n", "---\n{{{{\n---\n", "---\n- - - -\n---\n", "---\nname: .inf\nmax_turns: .nan\n---\nx",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		defs, problems := subagent.Parse(data, subagent.Source{Scope: subagent.ScopeProject, Path: "a.md"})
+		if len(defs) == 0 && len(problems) == 0 && !strings.Contains(string(data), "---") {
+			t.Error("nothing was found and nothing is said")
+		}
+		for _, d := range defs {
+			if d.Name == "" || d.Description == "" || d.IsRemote() == (d.Remote == nil) {
+				t.Errorf("an agent that cannot be used: %+v", d)
+			}
+		}
+		for _, p := range problems {
+			if p.Message == "" || strings.ContainsAny(p.String(), "\n") || p.Line > 1+strings.Count(string(data), "\n") {
+				t.Errorf("a problem that helps nobody: %+v", p)
+			}
+		}
+	})
+}
+
+func write(t *testing.T, dir, name, text string) string {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(dir, 0o755))
+	path := filepath.Join(dir, name)
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	return path
+}

@@ -1,0 +1,224 @@
+package subagent
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// Options are the parts of a [Runner]. Host is required; a zero field elsewhere
+// is its default.
+type Options struct {
+	Host Host
+	// Bus is where activities are published, and where it is seen that a person
+	// is asked. nil: nobody watches, and the time goes on meanwhile.
+	Bus *bus.MessageBus
+	// Depth is how deep agents may call agents. 0 or 1: an agent has no other
+	// agent among its tools; 2: an agent that the main one called may call
+	// others, and so on. The Host then has to put them into the registry.
+	Depth int
+	// Grace is how long the last turn of a run may take that has ended without a
+	// report; 0: 60 s.
+	Grace time.Duration
+	// MaxReport is how many bytes of a report the caller is told; 0: 64 KiB.
+	MaxReport int
+	Now       func() time.Time // tells the day; nil: time.Now
+	Logger    *slog.Logger     // nil: nothing is logged
+}
+
+const (
+	defaultGrace     = time.Minute
+	defaultMaxReport = 64 << 10
+)
+
+// Runner runs agents and makes tools of them. It keeps nothing between runs and
+// is safe for concurrent use; runs at once do not touch each other.
+type Runner struct{ o Options }
+
+// NewRunner returns a runner. It panics if o.Host is nil, a mistake in the
+// program.
+func NewRunner(o Options) *Runner {
+	if o.Host == nil {
+		panic("subagent: Options.Host is nil")
+	}
+	o.Depth = max(o.Depth, 1)
+	o.Grace = cmp.Or(max(o.Grace, 0), defaultGrace)
+	o.MaxReport = cmp.Or(max(o.MaxReport, 0), defaultMaxReport)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Runner{o}
+}
+
+// prepared is a definition whose schemas are ready.
+type prepared struct {
+	Definition
+	input  *tools.Schema
+	report *tools.Schema // of complete_task's arguments
+	field  string        // the argument that is the report
+	tool   declaration   // of complete_task
+}
+
+// prepare checks a definition. The error is of code invalid_config.
+func prepare(d Definition) (*prepared, error) {
+	p := &prepared{Definition: d}
+	switch {
+	case d.IsRemote():
+		return nil, badDefinition(d, "it is remote, and this runs local agents only")
+	case d.Name != slug(d.Name) || d.Name == "":
+		return nil, badDefinition(d, "its name has other characters than a-z, 0-9, \"_\" and \"-\", or is too long")
+	case strings.TrimSpace(d.Description) == "":
+		return nil, badDefinition(d, "it has no description")
+	case strings.TrimSpace(d.Prompt) == "":
+		return nil, badDefinition(d, "it has no prompt")
+	}
+	var err error
+	if p.input, err = inputSchema(d); err == nil {
+		err = p.prepareReport()
+	}
+	if err != nil {
+		return nil, badDefinition(d, err.Error())
+	}
+	return p, nil
+}
+
+func badDefinition(d Definition, because string) *fault.Error {
+	return fault.New(fault.InvalidConfig, "subagent.define", fmt.Sprintf("The agent %q cannot be used: %s.", clipped(d.Name, 60), strings.TrimSuffix(because, ".")),
+		"Correct the agent's definition.")
+}
+
+const queryInput = `{"type":"object","properties":{"query":{"type":"string","minLength":1,"description":"What the agent is to do or to find out, with all that it needs to know for it: it sees nothing of this conversation. Name paths in full, and say what the answer should hold."}},"required":["query"],"additionalProperties":false}`
+
+func inputSchema(d Definition) (*tools.Schema, error) {
+	raw := d.Input
+	if raw == nil {
+		raw = json.RawMessage(queryInput)
+	}
+	s, err := tools.ParseSchema(d.Name, raw)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.Compile()
+}
+
+// Tool returns the tool that runs the agent: its name is the agent's, it is of a
+// kind that is not asked about, as everything that the agent does is, call by
+// call, and several runs may go on at once. The error is of code invalid_config.
+func (r *Runner) Tool(d Definition) (AgentTool, error) {
+	p, err := prepare(d)
+	if err != nil {
+		return nil, err
+	}
+	return &agentTool{runner: r, agent: p, spec: tools.Spec{
+		Name: d.Name, DisplayName: d.Display(), Description: d.Description, Kind: tools.KindThink,
+		Schema: p.input.Raw(), Parallel: true, OutputIsMarkdown: true, StreamsOutput: true,
+	}}, nil
+}
+
+// agentTool is an agent as a tool. It is immutable.
+type agentTool struct {
+	runner *Runner
+	agent  *prepared
+	spec   tools.Spec
+}
+
+func (t *agentTool) Spec() tools.Spec { return t.spec }
+
+func (t *agentTool) Agent() *Definition { return &t.agent.Definition }
+
+func (t *agentTool) Build(args json.RawMessage) (tools.ToolInvocation, error) {
+	params, err := t.agent.input.Check(args)
+	if err != nil {
+		return nil, err
+	}
+	return &invocation{t, params}, nil
+}
+
+// invocation is one call of an agent.
+type invocation struct {
+	tool   *agentTool
+	params json.RawMessage
+}
+
+func (i *invocation) Params() json.RawMessage { return i.params }
+
+func (i *invocation) Description() string {
+	return i.tool.agent.Display() + ": " + clipped(queryOf(i.params), 120)
+}
+
+func (i *invocation) Locations() []tools.Location { return nil }
+
+func (i *invocation) Confirmation(context.Context) (*tools.Confirmation, error) { return nil, nil }
+
+func (i *invocation) Execute(ctx context.Context, out tools.Output) (tools.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return tools.Result{}, err
+	}
+	o := i.tool.runner.run(ctx, i.tool.agent, i.params, out)
+	result := o.result()
+	if err := ctx.Err(); err != nil && o.Reason != Goal {
+		return result, err // what was changed is told all the same
+	}
+	return result, nil
+}
+
+// Run runs an agent with these arguments, as its tool does, and returns how it
+// ended. The error is of code invalid_config or invalid_tool_params; what goes
+// wrong later is in the Outcome.
+func (r *Runner) Run(ctx context.Context, d Definition, args json.RawMessage) (Outcome, error) {
+	p, err := prepare(d)
+	if err != nil {
+		return Outcome{}, err
+	}
+	params, err := p.input.Check(args)
+	if err != nil {
+		return Outcome{}, err
+	}
+	return r.run(ctx, p, params, nil), nil
+}
+
+// values are what an agent's prompt may ask for: its arguments, text as it is
+// and anything else as JSON, and what is so in each run.
+func values(params json.RawMessage, day time.Time, model string) map[string]string {
+	all := map[string]string{"today": day.Format("Monday, 2 January 2006"), "model": model}
+	var args map[string]json.RawMessage
+	if json.Unmarshal(params, &args) != nil {
+		return all
+	}
+	for name, raw := range args {
+		all[name] = textOf(raw)
+	}
+	return all
+}
+
+// textOf is a JSON string's text, or other JSON as it is.
+func textOf(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
+}
+
+// queryOf is the argument query, or all arguments.
+func queryOf(params json.RawMessage) string {
+	var args struct{ Query *string }
+	if json.Unmarshal(params, &args) == nil && args.Query != nil {
+		return *args.Query
+	}
+	return string(params)
+}
+
+var errTimeout = errors.New("subagent: the time of the run is over")

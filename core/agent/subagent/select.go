@@ -1,0 +1,145 @@
+package subagent
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// foreign are the names that other agents give to tools, in small letters and
+// without hyphens and underscores, each with those of the tools that do the
+// work here (CR-23).
+var foreign = map[string][]string{
+	"bash": {"run_shell_command"}, "shell": {"run_shell_command"}, "bashoutput": {"read_background_output"},
+	"killshell": {"stop_background_process"}, "killbash": {"stop_background_process"},
+	"read": {"read_file"}, "notebookread": {"read_file"},
+	"edit": {"safe_patch", "edit"}, "multiedit": {"safe_patch", "edit"}, "notebookedit": {"safe_patch", "edit"},
+	"patch": {"safe_patch"}, "applypatch": {"safe_patch"},
+	"write": {"write_file"}, "grep": {"search_file_content"}, "ls": {"list_directory"}, "list": {"list_directory"},
+	"webfetch": {"web_fetch"}, "websearch": {"web_search"}, "todowrite": {"write_todos"}, "todoread": {"write_todos"},
+	"askuserquestion": {"ask_user"}, "exitplanmode": {"exit_plan_mode"}, "skill": {"activate_skill"},
+	"task": {anyAgent}, "agent": {anyAgent},
+}
+
+// anyAgent stands in a list of tools for every agent that may be called.
+const anyAgent = "invoke_agent"
+
+// Select returns those of the available tools that a definition's list names,
+// in their order, and the entries that name none of them. An entry is
+//
+//   - a tool's name or alias, or a name that governs it, as edit does safe_patch;
+//   - "*" for every tool, "mcp_*" for those of all MCP servers, "mcp_SERVER_*"
+//     for those of one, and "invoke_agent" for the tools that are agents;
+//   - the name that another program gives to such a tool, as Bash or Read.
+//
+// A nil list names every tool.
+func Select(entries []string, available []tools.DeclarativeTool) (chosen []tools.DeclarativeTool, unknown []string) {
+	if entries == nil {
+		return slices.Clone(available), nil
+	}
+	picked := make([]bool, len(available))
+	for _, entry := range entries {
+		if !pick(entry, available, picked) && !wildcard(entry) {
+			unknown = append(unknown, entry)
+		}
+	}
+	for i, t := range available {
+		if picked[i] {
+			chosen = append(chosen, t)
+		}
+	}
+	return chosen, unknown
+}
+
+// wildcard reports whether an entry may well name nothing: servers come and go,
+// and agents are not always callable.
+func wildcard(entry string) bool {
+	names := foreign[folded(entry)]
+	return entry == "*" || entry == anyAgent || strings.HasPrefix(entry, "mcp_") || slices.Contains(names, anyAgent)
+}
+
+// pick marks the tools that an entry names, and reports whether there are some.
+func pick(entry string, available []tools.DeclarativeTool, picked []bool) bool {
+	if pickWhere(available, picked, func(s tools.Spec) bool { return s.Name == entry || slices.Contains(s.Aliases, entry) }) {
+		return true
+	}
+	if entry == anyAgent {
+		found := false
+		for i, t := range available {
+			if _, ok := t.(AgentTool); ok {
+				picked[i], found = true, true
+			}
+		}
+		return found
+	}
+	if pickWhere(available, picked, func(s tools.Spec) bool { return matches(entry, s) || slices.Contains(s.GovernedBy, entry) }) {
+		return true
+	}
+	found := false
+	for _, name := range foreign[folded(entry)] {
+		if name != entry && pick(name, available, picked) {
+			found = true
+		}
+	}
+	return found
+}
+
+func pickWhere(available []tools.DeclarativeTool, picked []bool, is func(tools.Spec) bool) bool {
+	found := false
+	for i, t := range available {
+		if is(t.Spec()) {
+			picked[i], found = true, true
+		}
+	}
+	return found
+}
+
+// matches reports whether an entry is a wildcard that stands for the tool.
+func matches(entry string, s tools.Spec) bool {
+	if entry == "*" {
+		return true
+	}
+	if s.Origin.Server == "" || !strings.HasPrefix(entry, "mcp_") {
+		return false
+	}
+	if entry == "mcp_*" || entry == "mcp_"+s.Origin.Server+"_*" {
+		return true
+	}
+	return entry == tools.QualifiedName(s.Origin.Server, s.Name)
+}
+
+// AgentTool is a tool that is an agent, local or remote.
+type AgentTool interface {
+	tools.DeclarativeTool
+	// Agent returns the agent's definition, which must not be changed.
+	Agent() *Definition
+}
+
+// splitTools parts a text at the commas that do not stand in brackets.
+func splitTools(text string) []string {
+	var entries []string
+	depth, from := 0, 0
+	for i, c := range text {
+		switch c {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		case ',':
+			if depth <= 0 {
+				entries, from = append(entries, text[from:i]), i+1
+			}
+		}
+	}
+	return append(entries, text[from:])
+}
+
+// cutPattern parts "name(pattern)".
+func cutPattern(entry string) (name, pattern string) {
+	name, rest, found := strings.Cut(strings.TrimSpace(entry), "(")
+	if found {
+		pattern = "(" + rest
+	}
+	return strings.TrimSpace(name), pattern
+}

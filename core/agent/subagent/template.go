@@ -1,0 +1,53 @@
+package subagent
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// placeholder is ${name}, or $${name} which stands for that text.
+var placeholder = regexp.MustCompile(`\$?\$\{[A-Za-z_][A-Za-z0-9_]*\}`)
+
+// ownPlaceholders have a value in each run.
+var ownPlaceholders = []string{"today", "model"}
+
+// Expand puts values in the place of ${name} in a prompt; $${name} stays, as
+// ${name}. What a value holds is not looked into. A name without a value is an
+// error of code invalid_config.
+func Expand(text string, values map[string]string) (string, error) {
+	var missing []string
+	out := placeholder.ReplaceAllStringFunc(text, func(found string) string {
+		if strings.HasPrefix(found, "$$") {
+			return found[1:]
+		}
+		value, ok := values[found[2:len(found)-1]]
+		if !ok {
+			missing = append(missing, found)
+		}
+		return value
+	})
+	if len(missing) > 0 {
+		return "", fault.New(fault.InvalidConfig, "subagent.expand",
+			fmt.Sprintf("The prompt asks for %s, which has no value.", strings.Join(slices.Compact(missing), ", ")),
+			"Give it a value, or write $${NAME} for the text itself.")
+	}
+	return out, nil
+}
+
+// unknownPlaceholders returns the names in texts that are not known, once each.
+func unknownPlaceholders(texts, known []string) []string {
+	var unknown []string
+	for _, text := range texts {
+		for _, found := range placeholder.FindAllString(text, -1) {
+			name := found[2 : len(found)-1]
+			if !strings.HasPrefix(found, "$$") && !slices.Contains(known, name) && !slices.Contains(unknown, name) {
+				unknown = append(unknown, name)
+			}
+		}
+	}
+	return unknown
+}

@@ -1,0 +1,81 @@
+package subagent
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// waiting stops a run's clock while one of its calls waits for a person, as the
+// scheduler tells on the bus.
+type waiting struct {
+	clock     *clock
+	scheduler string          // id
+	asking    map[string]bool // the tools whose work is to ask a person
+
+	mu     sync.Mutex
+	inCall bool // calls are being run
+	paused bool
+}
+
+// watchWaiting begins to watch; the function that it returns ends that and
+// waits for it.
+func watchWaiting(ctx context.Context, b *bus.MessageBus, schedulerID string, all []tools.DeclarativeTool, c *clock) (*waiting, func()) {
+	w := &waiting{clock: c, scheduler: schedulerID, asking: make(map[string]bool)}
+	if b == nil || schedulerID == "" {
+		return w, func() {}
+	}
+	for _, t := range all {
+		if spec := t.Spec(); slices.Contains(spec.Effects, tools.EffectAskPerson) {
+			w.asking[spec.Name] = true
+		}
+	}
+	s := bus.Observe(ctx, b, func(_ context.Context, m bus.Message) {
+		if u, ok := m.(bus.ToolCallsUpdate); ok && u.SchedulerID == w.scheduler {
+			w.set(slices.ContainsFunc(u.ToolCalls, w.waits))
+		}
+	})
+	return w, func() {
+		s.Unsubscribe()
+		<-s.Done()
+		w.end()
+	}
+}
+
+// waits reports whether a call stands still until somebody answers.
+func (w *waiting) waits(c bus.ToolCallState) bool {
+	return c.Status == bus.StatusAwaitingApproval || c.Status == bus.StatusExecuting && w.asking[c.Name]
+}
+
+func (w *waiting) begin() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.inCall = true
+}
+
+// end says that no call is left: what is told of them later is past.
+func (w *waiting) end() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.inCall = false
+	w.pause(false)
+}
+
+func (w *waiting) set(waits bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.pause(waits && w.inCall)
+}
+
+func (w *waiting) pause(is bool) {
+	switch {
+	case is && !w.paused:
+		w.clock.pause()
+	case !is && w.paused:
+		w.clock.resume()
+	}
+	w.paused = is
+}
