@@ -100,7 +100,7 @@ func New(p Parameters) (*Config, error) {
 		return nil, fault.New(fault.InvalidConfig, "config.new", "The layout has no Name.",
 			"Start from layout.Fettle() and change what differs, or leave Layout out.")
 	}
-	mode, err := permittedMode(p.ApprovalMode, p.Trust) // of the Parameters alone; Initialize knows the settings
+	mode, err := p.permittedMode(p.ApprovalMode) // of the Parameters alone; Initialize knows the settings
 	if err != nil {
 		return nil, err
 	}
@@ -121,6 +121,7 @@ func New(p Parameters) (*Config, error) {
 	p.Commands.Confinement.Writable = slices.Clone(p.Commands.Confinement.Writable)
 	p.AllowedFrom, p.ExcludedFrom = maps.Clone(p.AllowedFrom), maps.Clone(p.ExcludedFrom)
 	p.CoreTools, p.AllowedTools, p.ExcludeTools = slices.Clone(p.CoreTools), slices.Clone(p.AllowedTools), slices.Clone(p.ExcludeTools)
+	p.ConfirmationRequired, p.ConfirmationFrom = slices.Clone(p.ConfirmationRequired), maps.Clone(p.ConfirmationFrom)
 	c := &Config{given: p, sessionID: p.SessionID, mode: mode, initializing: make(chan struct{}, 1), family: &family{}}
 	c.filled.Store(&c.given)
 	if c.bus = p.Bus; c.bus == nil {
@@ -201,7 +202,7 @@ func (c *Config) beginKnobs(p *Parameters) error {
 	if c.modeCalled {
 		given = c.mode
 	}
-	mode, err := permittedMode(given, p.Trust)
+	mode, err := p.permittedMode(given)
 	if err != nil {
 		return err
 	}
@@ -232,14 +233,20 @@ func (s *shared) close() error {
 }
 
 // permittedMode reads a mode and refuses what an untrusted folder may not have
-// (AR-27).
-func permittedMode(m policy.ApprovalMode, state trust.State) (policy.ApprovalMode, error) {
+// (AR-27), and what the person has forbidden.
+func (p *Parameters) permittedMode(m policy.ApprovalMode) (policy.ApprovalMode, error) {
 	mode, err := policy.ParseApprovalMode(string(m))
-	if err == nil && mode == policy.ModeYolo && state == trust.Untrusted {
+	switch {
+	case err != nil || mode != policy.ModeYolo:
+		return mode, err
+	case p.Trust == trust.Untrusted:
 		return "", fault.New(fault.UntrustedFolder, "config.mode", "The approval mode yolo is refused, as this folder is recorded as untrusted.",
 			"Choose another mode, or trust the folder with fettle trust.")
+	case p.Protections.NoYolo:
+		return "", fault.New(fault.InvalidConfig, "config.mode", "The approval mode yolo is refused: security.disableYoloMode forbids it.",
+			"Choose another mode, or change that setting.")
 	}
-	return mode, err
+	return mode, nil
 }
 
 // openShared opens what a Config and its derived ones share.

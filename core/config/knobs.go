@@ -105,7 +105,7 @@ func (c *Config) ApprovalMode() policy.ApprovalMode {
 // bus.ConfigChanged. The error is of code invalid_config, or untrusted_folder
 // where yolo is refused (AR-27).
 func (c *Config) SetApprovalMode(m policy.ApprovalMode) error {
-	mode, err := permittedMode(m, c.params().Trust)
+	mode, err := c.params().permittedMode(m)
 	if err != nil {
 		return err
 	}

@@ -60,6 +60,11 @@ type Parameters struct {
 	// given, by entry. One that is not there is told to come from the flag of the
 	// list's name.
 	AllowedFrom, ExcludedFrom map[string]Place
+	// ConfirmationRequired are tools, in the form of AllowedTools, that are asked
+	// about even where AllowedTools, a rule of the user's or yolo allows them.
+	ConfirmationRequired []string
+	ConfirmationFrom     map[string]Place // where its entries were given
+	Protections          Protections      // what cannot be done in the session
 
 	// PolicyPaths are files and folders of rules that take the place of the
 	// user's policies.toml and policies folder; saved approvals are read
@@ -117,6 +122,14 @@ type Parameters struct {
 	DebugMode bool
 
 	Seams Seams // for tests; zero: none
+}
+
+// Protections keep the person who runs a session from going too far. The zero
+// value forbids nothing; what the settings forbid is forbidden besides.
+type Protections struct {
+	NoYolo        bool // the approval mode yolo is refused
+	NoAlwaysAllow bool // approvals hold for one call; those saved before do not count
+	NoSaving      bool // approvals hold for the session at the longest
 }
 
 // Place is where somebody gave an entry of a list.

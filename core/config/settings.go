@@ -142,6 +142,7 @@ func (p *Parameters) fill(u *usable, r *settings.Result) error {
 		}
 		p.ApprovalMode = mode
 	}
+	p.Protections.add(s.Security)
 	p.Model = cmp.Or(p.Model, s.Model.Name)
 	if p.IncludeDirs == nil {
 		p.IncludeDirs = s.Context.IncludeDirectories
@@ -157,7 +158,7 @@ func (p *Parameters) fill(u *usable, r *settings.Result) error {
 	if p.ToolCommands == (ToolCommands{}) {
 		p.ToolCommands = ToolCommands{Discovery: s.Tools.DiscoveryCommand, Call: s.Tools.CallCommand}
 	}
-	p.fillCommands(s.Tools, r)
+	p.fillCommands(s.Tools, s.Security, r)
 	p.WebFetch.AllowPrivate = p.WebFetch.AllowPrivate || s.Web.AllowPrivateAddresses
 	if p.WebFetch.Allow == nil {
 		p.WebFetch.Allow = s.Web.AllowedHosts
@@ -173,6 +174,10 @@ func (p *Parameters) fillTools(s settings.Settings, r *settings.Result) {
 	if p.AllowedTools == nil {
 		p.AllowedTools, p.AllowedFrom = s.Tools.Allowed, places(r, "tools.allowed")
 	}
+	if p.ConfirmationRequired == nil {
+		const key = "tools.confirmationRequired"
+		p.ConfirmationRequired, p.ConfirmationFrom = s.Tools.ConfirmationRequired, places(r, key)
+	}
 	if p.ExcludeTools != nil {
 		return
 	}
@@ -182,6 +187,13 @@ func (p *Parameters) fillTools(s settings.Settings, r *settings.Result) {
 		p.ExcludeTools = append(p.ExcludeTools, todos)
 		p.ExcludedFrom[todos] = Place{Source: o.Source, Line: o.Line, Rule: "useWriteTodos"}
 	}
+}
+
+// add forbids what the settings forbid.
+func (p *Protections) add(s settings.Security) {
+	p.NoYolo = p.NoYolo || s.DisableYoloMode
+	p.NoAlwaysAllow = p.NoAlwaysAllow || s.DisableAlwaysAllow
+	p.NoSaving = p.NoSaving || !s.EnablePermanentToolApproval
 }
 
 // places returns where the entries of a list were given, flags aside.
@@ -206,15 +218,15 @@ func (p *Parameters) fillFileFiltering(s settings.FileFiltering) {
 }
 
 // fillCommands is about the commands of the shell tool, which also see the
-// variables of .env files.
-func (p *Parameters) fillCommands(s settings.Tools, r *settings.Result) {
+// variables of .env files, and not those that are kept from them.
+func (p *Parameters) fillCommands(s settings.Tools, security settings.Security, r *settings.Result) {
 	c := &p.Commands
 	c.Idle, c.Total = cmp.Or(c.Idle, s.Shell.Idle()), cmp.Or(c.Total, s.Shell.Total())
 	c.Terminal = c.Terminal || s.Shell.EnableInteractiveShell && process.TerminalsExist
 	if c.Confinement.Kind == process.Unconfined {
 		c.Confinement = confinement(s.Sandbox)
 	}
-	if c.Environ != nil || len(r.Env) == 0 {
+	if c.Environ != nil || len(r.Env) == 0 && !security.EnvironmentVariableRedaction.Enabled {
 		return
 	}
 	var added []string
@@ -224,7 +236,8 @@ func (p *Parameters) fillCommands(s settings.Tools, r *settings.Result) {
 			added = append(added, name+"="+r.Env[name])
 		}
 	}
-	c.Environ = func() []string { return append(os.Environ(), added...) }
+	redact := redaction(security.EnvironmentVariableRedaction)
+	c.Environ = func() []string { return redact.of(append(os.Environ(), added...)) }
 }
 
 // reachesOutside reports whether the environment of commands reaches a program
