@@ -88,7 +88,8 @@ type shared struct {
 }
 
 // New returns a Config. It does no I/O; services come with Initialize. The
-// error is of code invalid_config, or untrusted_folder where yolo is refused.
+// error is of code invalid_config, or untrusted_folder where yolo is refused; what TrustOf and the settings say
+// of yolo is for Initialize.
 func New(p Parameters) (*Config, error) {
 	if p.TargetDir == "" {
 		return nil, fault.New(fault.InvalidConfig, "config.new", "TargetDir is empty.", "Name the folder to work in.")
@@ -99,6 +100,9 @@ func New(p Parameters) (*Config, error) {
 	case p.Layout.Name == "":
 		return nil, fault.New(fault.InvalidConfig, "config.new", "The layout has no Name.",
 			"Start from layout.Fettle() and change what differs, or leave Layout out.")
+	}
+	if p.TrustOf != nil {
+		p.Trust = trust.Undecided // until it has been asked
 	}
 	mode, err := p.permittedMode(p.ApprovalMode) // of the Parameters alone; Initialize knows the settings
 	if err != nil {
@@ -167,7 +171,7 @@ func (c *Config) Initialize(ctx context.Context) error {
 // open makes the services and puts them in place.
 func (c *Config) open(ctx context.Context, b *begun) error {
 	c.filled.Store(&b.params)
-	if err := c.beginKnobs(&b.params); err != nil {
+	if _, err := c.modeAtStart(); err != nil {
 		return errors.Join(err, b.closeSearch())
 	}
 	sh, err := c.openShared(ctx)
@@ -184,8 +188,8 @@ func (c *Config) open(ctx context.Context, b *begun) error {
 	if b.result != nil {
 		sh.settings = &liveSettings{options: b.options, result: b.result, usable: b.usable}
 	}
-	if !c.begin(sh, s) {
-		return errors.Join(notInitialized("Initialize", "that is closed", "Make a new Config."), sh.close())
+	if err := c.begin(sh, s); err != nil {
+		return errors.Join(err, sh.close())
 	}
 	if c.given.WatchSettings && sh.settings != nil {
 		c.watch(ctx, sh.settings)
@@ -193,38 +197,44 @@ func (c *Config) open(ctx context.Context, b *begun) error {
 	return nil
 }
 
-// beginKnobs gives the knobs that no call has turned yet the position that
-// parameters say.
-func (c *Config) beginKnobs(p *Parameters) error {
+// modeAtStart is the approval mode to begin with: what a call has set, else what
+// the parameters say.
+func (c *Config) modeAtStart() (policy.ApprovalMode, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	given := p.ApprovalMode
+	return c.startingMode()
+}
+
+// startingMode is modeAtStart; c.mu is held.
+func (c *Config) startingMode() (policy.ApprovalMode, error) {
+	p := c.params()
 	if c.modeCalled {
-		given = c.mode
+		return p.permittedMode(c.mode)
 	}
-	mode, err := p.permittedMode(given)
+	return p.permittedMode(p.ApprovalMode)
+}
+
+// begin puts services in place and turns the knobs that no call has turned yet
+// as the parameters say, unless the Config has been closed.
+func (c *Config) begin(sh *shared, s *session) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.phase == closed {
+		return c.checkPhase("Initialize", closed)
+	}
+	mode, err := c.startingMode()
 	if err != nil {
 		return err
 	}
 	c.mode = mode
-	if p.Settings != nil && !c.hatchCalled {
+	if p := c.params(); p.Settings != nil && !c.hatchCalled {
 		c.hatch.own.Store(nil)
 		if *p.FileReadCacheDisabled {
 			c.hatch.set(true)
 		}
 	}
-	return nil
-}
-
-// begin puts services in place, unless the Config has been closed.
-func (c *Config) begin(sh *shared, s *session) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.phase == closed {
-		return false
-	}
 	c.shared, c.session, c.phase = sh, s, initialized
-	return true
+	return nil
 }
 
 // close ends what the services have started and closes them.
@@ -267,7 +277,7 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	}
 	recovery, err := c.projectTmp(ws.Target())
 	if err != nil {
-		c.params().Logger.Warn("no home folder, so files with several hard links will not be changed", slog.Any("error", err))
+		c.params().Logger.Warn("no home folder, so files with several hard links will not be changed")
 	} else {
 		recovery = filepath.Join(recovery, recoveryFolder)
 	}
@@ -295,10 +305,7 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 // The error, of code not_initialized, cancelled or read_content_failure, keeps
 // nobody from working, and leftovers found until then stand beside it.
 func (c *Config) Recover(ctx context.Context) ([]commit.Leftover, error) {
-	c.mu.Lock()
-	err := c.checkPhase("Recover", c.phase)
-	sh := c.shared
-	c.mu.Unlock()
+	sh, err := c.services("Recover")
 	if err != nil {
 		return nil, err
 	}
@@ -380,6 +387,17 @@ func (c *Config) checkPhase(what string, p phase) error {
 		}
 	}
 	return nil
+}
+
+// services returns what a Config shares with those derived from it, as long as
+// it may be handed out to whoever asks for what.
+func (c *Config) services(what string) (*shared, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.checkPhase(what, c.phase); err != nil {
+		return nil, err
+	}
+	return c.shared, nil
 }
 
 func notInitialized(what, when, remedy string) error {

@@ -59,12 +59,12 @@ func (c *Config) ApprovalMode() policy.ApprovalMode {
 // bus.ConfigChanged. The error is of code invalid_config, or untrusted_folder
 // where yolo is refused (AR-27).
 func (c *Config) SetApprovalMode(m policy.ApprovalMode) error {
+	c.mu.Lock() // first, as Initialize judges the mode under it once it knows what is permitted
+	defer c.mu.Unlock()
 	mode, err := c.params().permittedMode(m)
 	if err != nil {
 		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.changeMode(mode)
 	return nil
 }
@@ -100,11 +100,12 @@ func (c *Config) SetModel(name string) {
 // a setting of their own follow.
 func (c *Config) SetFileReadCacheDisabled(disabled bool) { c.turnHatch(disabled, "") }
 
+// turnHatch turns the hatch as origin says, the path of a file or "" for a call.
 func (c *Config) turnHatch(disabled bool, origin string) {
 	c.mu.Lock()
 	changed := c.hatch.position().Disabled != disabled
 	c.hatch.set(disabled)
-	c.hatchCalled = true
+	c.hatchCalled = c.hatchCalled || origin == ""
 	if changed {
 		c.announce(keyHatch, disabled, origin)
 	}

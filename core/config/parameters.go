@@ -72,7 +72,8 @@ type Parameters struct {
 	PolicyPaths []string
 	Rules       []policy.Rule // the embedder's own, beside those of the files
 	Trust       trust.State   // whether the folder is trusted; zero: undecided, so that the project's own rules can only tighten
-	// TrustOf, where it is not nil, decides instead of Trust. Initialize calls it
+	// TrustOf, where it is not nil, decides instead of Trust, which then says
+	// nothing: until Initialize the folder is undecided. Initialize calls it
 	// with the folders of the workspace, the target first, as absolute paths: once
 	// before the settings are read and, if there are any, again when all folders
 	// are known. Its error is that of Initialize.

@@ -41,7 +41,7 @@ func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules
 	r := &rules{roots: realRoots(ws.Folders()), log: c.params().Logger, noSaving: c.params().Protections.NoSaving}
 	userDir, err := c.userDir()
 	if err != nil {
-		c.params().Logger.Warn("no home folder, so there is no user policy", slog.Any("error", err))
+		c.params().Logger.Warn("no home folder, so there is no user policy")
 	} else {
 		r.saveTo = filepath.Join(userDir, policyFolder, savedApprovals)
 	}
@@ -296,11 +296,11 @@ func (r *rules) follow(call *policy.Call) bool {
 
 // PolicyEngine returns the rules in force. Derived Configs share it.
 func (c *Config) PolicyEngine() (*policy.Engine, error) {
-	r, err := c.rules("PolicyEngine")
+	sh, err := c.services("PolicyEngine")
 	if err != nil {
 		return nil, err
 	}
-	return r.Engine, nil
+	return sh.rules.Engine, nil
 }
 
 // Decide says what the rules in force decide about a call in this session's
@@ -308,49 +308,37 @@ func (c *Config) PolicyEngine() (*policy.Engine, error) {
 // in, the rest of the call is taken as it is. For a call of a tool with its
 // arguments see [scheduler.Scheduler.Explain].
 func (c *Config) Decide(call policy.Call) (policy.Decision, error) {
-	r, err := c.rules("Decide")
+	sh, err := c.services("Decide")
 	if err != nil {
 		return policy.Decision{}, err
 	}
-	c.mu.Lock()
-	sh := c.shared
-	c.mu.Unlock()
 	subagent := call.Subagent
 	c.situate(&call, sh)
 	call.Subagent = subagent
-	if !r.follow(&call) {
+	if !sh.rules.follow(&call) {
 		call.RealPaths = nil
 	}
-	return r.Engine.Decide(call), nil
+	return sh.rules.Decide(call), nil
 }
 
 // PolicyFiles returns the policy files that were read, with their rules and
 // tests.
 func (c *Config) PolicyFiles() ([]rulefile.File, error) {
-	r, err := c.rules("PolicyFiles")
+	sh, err := c.services("PolicyFiles")
 	if err != nil {
 		return nil, err
 	}
-	return r.files, nil
+	return sh.rules.files, nil
 }
 
 // PolicyProblems returns what is wrong in policy files. What a problem speaks
 // of is not in force, the rest is (CF-05).
 func (c *Config) PolicyProblems() ([]rulefile.Problem, error) {
-	r, err := c.rules("PolicyProblems")
+	sh, err := c.services("PolicyProblems")
 	if err != nil {
 		return nil, err
 	}
-	return r.problems, nil
-}
-
-func (c *Config) rules(what string) (*rules, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.checkPhase(what, c.phase); err != nil {
-		return nil, err
-	}
-	return c.shared.rules, nil
+	return sh.rules.problems, nil
 }
 
 // realRoots returns folders and, where they differ, what they are once links

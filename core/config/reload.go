@@ -54,10 +54,7 @@ func (c *Config) ReloadSettings(ctx context.Context) error {
 		}
 		c = c.parent
 	}
-	c.mu.Lock()
-	err := c.checkPhase("ReloadSettings", c.phase)
-	sh := c.shared
-	c.mu.Unlock()
+	sh, err := c.services("ReloadSettings")
 	if err != nil || sh.settings == nil {
 		return err
 	}

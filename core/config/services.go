@@ -100,12 +100,11 @@ func (c *Config) FileTracker() (*tracker.FileTracker, error) {
 
 // Workspace returns the folders that may be touched.
 func (c *Config) Workspace() (*workspace.Workspace, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.checkPhase("Workspace", c.phase); err != nil {
+	sh, err := c.services("Workspace")
+	if err != nil {
 		return nil, err
 	}
-	return c.shared.workspace, nil
+	return sh.workspace, nil
 }
 
 // The values below never fail.

@@ -195,13 +195,12 @@ func (c *Config) SettingOrigins(key string) ([]settings.Origin, error) {
 }
 
 func (c *Config) settingsResult(what string) (*settings.Result, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.checkPhase(what, c.phase); err != nil {
+	sh, err := c.services(what)
+	if err != nil {
 		return nil, err
 	}
-	if c.shared.settings == nil {
+	if sh.settings == nil {
 		return &settings.Result{Settings: settings.Defaults()}, nil
 	}
-	return c.shared.settings.current(), nil
+	return sh.settings.current(), nil
 }
