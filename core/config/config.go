@@ -52,6 +52,7 @@ type Config struct {
 	// modeCalled and hatchCalled say that a call has turned the knob, so that
 	// settings do not.
 	modeCalled, hatchCalled bool
+	planAsked               bool // a call, or the Parameters, have brought the plan mode that is in force
 
 	heeded int64 // the family's last ceiling that was taken on
 	// beforePlan is the mode that was in force before plan mode; "" where that
@@ -79,7 +80,7 @@ type shared struct {
 	workspace *workspace.Workspace
 	committer *commit.Committer
 	settings  *liveSettings // nil: there are none
-	finder    finder
+	finder    Finder
 	rules     *rules
 	memory    *memory.Service
 	web       fetcher
@@ -126,7 +127,7 @@ func New(p Parameters) (*Config, error) {
 	p.AllowedFrom, p.ExcludedFrom = maps.Clone(p.AllowedFrom), maps.Clone(p.ExcludedFrom)
 	p.CoreTools, p.AllowedTools, p.ExcludeTools = slices.Clone(p.CoreTools), slices.Clone(p.AllowedTools), slices.Clone(p.ExcludeTools)
 	p.ConfirmationRequired, p.ConfirmationFrom = slices.Clone(p.ConfirmationRequired), maps.Clone(p.ConfirmationFrom)
-	c := &Config{given: p, sessionID: p.SessionID, mode: mode, initializing: make(chan struct{}, 1), family: &family{}}
+	c := &Config{given: p, sessionID: p.SessionID, mode: mode, planAsked: mode == policy.ModePlan, initializing: make(chan struct{}, 1), family: &family{}}
 	c.filled.Store(&c.given)
 	if c.bus = p.Bus; c.bus == nil {
 		c.bus = bus.New(bus.Options{OnDefect: c.onDefect})

@@ -20,7 +20,7 @@ func (c *Config) changeMode(mode policy.ApprovalMode) {
 	c.heedCeiling()
 	before := c.mode
 	c.setMode(mode)
-	c.modeCalled = true
+	c.modeCalled, c.planAsked = true, mode == policy.ModePlan
 	if before != mode {
 		c.announce(keyMode, mode, "")
 	}
@@ -34,7 +34,7 @@ func (c *Config) setMode(mode policy.ApprovalMode) {
 	case c.mode != policy.ModePlan:
 		c.beforePlan = c.mode
 	}
-	c.mode = mode
+	c.mode, c.planAsked = mode, false
 }
 
 // announce tells front ends of a value that is in force from now on; c.mu is

@@ -254,6 +254,7 @@ func (r *rules) CanRemember(c policy.Call, scope policy.Scope) []policy.Rule {
 func (c *Config) situate(call *policy.Call, sh *shared) {
 	call.Subagent = c.subagent
 	call.Untrusted = c.params().Trust == trust.Untrusted
+	call.PlanOfStranger = c.planOfStranger(sh)
 	call.Dir, call.Roots = sh.workspace.Target(), sh.rules.roots
 	call.Confined = c.confined(call.Tool)
 }
