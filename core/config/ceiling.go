@@ -2,28 +2,22 @@ package config
 
 import (
 	"slices"
-	"sync/atomic"
 
 	"github.com/fettle-dev/fettle/core/policy"
 )
-
-// family is what a Config and those derived from it know of each other.
-type family struct {
-	turns   atomic.Int64 // how often a cache was turned off
-	ceiling atomic.Pointer[ceiling]
-}
 
 // ceiling is an approval mode that a settings file has brought while the family
 // runs: whoever has a less strict one takes it on, once. What is set later by a
 // call holds.
 type ceiling struct {
-	mode policy.ApprovalMode
-	turn int64
+	mode   policy.ApprovalMode
+	origin string // path of the file, or "default"
+	turn   int64
 }
 
 // lower puts a ceiling over all modes of now.
-func (f *family) lower(mode policy.ApprovalMode) {
-	next := &ceiling{mode: mode, turn: 1}
+func (f *family) lower(mode policy.ApprovalMode, origin string) {
+	next := &ceiling{mode: mode, origin: origin, turn: 1}
 	if now := f.ceiling.Load(); now != nil {
 		next.turn = now.turn + 1
 	}
@@ -36,30 +30,35 @@ func stricter(a, b policy.ApprovalMode) bool {
 	return slices.Index(order, a) > slices.Index(order, b)
 }
 
-// heedCeiling takes on a ceiling that is new; c.mu is held.
-func (c *Config) heedCeiling() {
+// heedCeiling takes on a ceiling that is new, and reports whether the mode has
+// changed by it, which it announces then; c.mu is held.
+func (c *Config) heedCeiling() bool {
 	now := c.family.ceiling.Load()
 	if now == nil || now.turn <= c.heeded {
-		return
+		return false
 	}
 	c.heeded = now.turn
-	if c.beforePlan != "" && stricter(now.mode, c.beforePlan) {
+	changed := stricter(now.mode, c.mode)
+	if changed {
+		c.setMode(now.mode)
+		c.announce(keyMode, now.mode, now.origin)
+	}
+	switch {
+	case now.mode == policy.ModePlan:
+		c.beforePlan = "" // nothing looser comes back
+	case c.beforePlan != "" && stricter(now.mode, c.beforePlan):
 		c.beforePlan = now.mode
 	}
-	if stricter(now.mode, c.mode) {
-		c.setMode(now.mode)
-	}
+	return changed
 }
 
-// lowerMode puts a mode in force wherever a less strict one is.
+// lowerMode puts a mode of a file in force wherever a less strict one is, and
+// announces what is in force now.
 func (c *Config) lowerMode(mode policy.ApprovalMode, origin string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.heedCeiling()
-	before := c.mode
-	c.family.lower(mode)
-	c.heedCeiling()
-	if c.mode != before {
+	c.family.lower(mode, origin)
+	if !c.heedCeiling() {
 		c.announce(keyMode, c.mode, origin)
 	}
 }

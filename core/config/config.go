@@ -56,7 +56,7 @@ type Config struct {
 
 	heeded int64 // the family's last ceiling that was taken on
 	// beforePlan is the mode that was in force before plan mode; "" where that
-	// is not in force, or has been from the start.
+	// is not in force, or has been from the start, or a file has brought it.
 	beforePlan policy.ApprovalMode
 	phase      phase
 	shared     *shared

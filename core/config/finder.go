@@ -8,21 +8,27 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// finder finds files as the settings of the moment say, for the built-in tools.
-type finder struct {
+// Finder finds files of the workspace as the settings of the moment say: what
+// begins after a reload goes by the new ones. It is [discovery.Finder] with
+// changing options; a Config makes it. It is safe for concurrent use.
+type Finder struct {
 	now atomic.Pointer[discovery.Finder]
 }
 
-func (f *finder) Options() discovery.Options { return f.now.Load().Options() }
+// Options returns what files are found by now.
+func (f *Finder) Options() discovery.Options { return f.now.Load().Options() }
 
-func (f *finder) In(ctx context.Context, dir workspace.Path) (*discovery.Scope, error) {
+// In is [discovery.Finder.In].
+func (f *Finder) In(ctx context.Context, dir workspace.Path) (*discovery.Scope, error) {
 	return f.now.Load().In(ctx, dir)
 }
 
-func (f *finder) Find(ctx context.Context, r discovery.Find) (discovery.Found, error) {
+// Find is [discovery.Finder.Find].
+func (f *Finder) Find(ctx context.Context, r discovery.Find) (discovery.Found, error) {
 	return f.now.Load().Find(ctx, r)
 }
 
-func (f *finder) Search(ctx context.Context, s discovery.Search) (discovery.Results, error) {
+// Search is [discovery.Finder.Search].
+func (f *Finder) Search(ctx context.Context, s discovery.Search) (discovery.Results, error) {
 	return f.now.Load().Search(ctx, s)
 }

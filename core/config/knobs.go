@@ -106,7 +106,7 @@ func (c *Config) turnHatch(disabled bool, origin string) {
 	changed := c.hatch.position().Disabled != disabled
 	c.hatch.set(disabled)
 	c.hatchCalled = c.hatchCalled || origin == ""
-	if changed {
+	if changed || origin != "" {
 		c.announce(keyHatch, disabled, origin)
 	}
 	s := c.session

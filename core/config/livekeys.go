@@ -64,12 +64,8 @@ func differences(given *Parameters, old, newer *settings.Result) (changed []stri
 	for _, k := range liveKeys() {
 		live[k.path] = k
 	}
-	wrong := map[string]bool{}
-	for _, p := range newer.Problems {
-		wrong[p.Key] = wrong[p.Key] || p.Severity == settings.Error
-	}
 	for _, k := range settings.Keys() {
-		if wrong[k.Path] || reflect.DeepEqual(old.Value(k.Path), newer.Value(k.Path)) {
+		if reflect.DeepEqual(old.Value(k.Path), newer.Value(k.Path)) || newer.Wrong(k.Path) {
 			continue
 		}
 		l, isLive := live[k.Path]
@@ -90,11 +86,8 @@ func nextSession(key string, isLive bool, newer *settings.Result) settings.Probl
 	if isLive {
 		p.Message = "The value has changed; as it is less strict, it takes effect in the next session."
 	}
-	for _, o := range newer.Origins(key) {
-		if o.Refused == "" && o.Source != "" {
-			p.Layer, p.Source, p.Line, p.Column = o.Layer, o.Source, o.Line, o.Column
-			break
-		}
+	if o := originOf(newer, key); o.Source != "" {
+		p.Layer, p.Source, p.Line, p.Column = o.Layer, o.Source, o.Line, o.Column
 	}
 	return p
 }

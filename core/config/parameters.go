@@ -173,12 +173,13 @@ type Services struct {
 	FileState *filestate.Service
 	Mutations *mutation.Service
 	Tracker   *tracker.FileTracker
-	Finder    *discovery.Finder
+	Finder    *Finder
 	Processes *process.Service
 }
 
 // Seams are where a test takes part in a session. Each is called on the
-// goroutine of the tool call, and a nil one is not called. Derived Configs have
+// goroutine of the tool call, if it does not say otherwise, and a nil one is not
+// called. Derived Configs have
 // their parent's.
 type Seams struct {
 	// Read is called at the named moments of a read (TE-08).
@@ -188,6 +189,9 @@ type Seams struct {
 	// Commit is called at each step of a commit; its error ends the commit
 	// there, as a failing disk would.
 	Commit func(commit.Step) error
+	// Reload is called after each reload that WatchSettings brings, the first of
+	// which is that of the beginning, on a goroutine of its own.
+	Reload func()
 	// Apply takes the place of patch.ApplyStrict (FS-39).
 	Apply patch.Applier
 }

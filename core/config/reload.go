@@ -1,12 +1,15 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
 	"sync"
 
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/webfetch"
 )
 
@@ -26,27 +29,21 @@ func (l *liveSettings) current() *settings.Result {
 	return l.result
 }
 
-// keep has a result with problems in the place of its own.
-func (l *liveSettings) keep(r *settings.Result, problems []settings.Problem) {
-	kept := *r
-	kept.Problems = problems
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.result = &kept
-}
-
 // ReloadSettings reads the settings again, as a change of a file does where
 // [Parameters.WatchSettings] is set, and puts in force what may change in a
 // session: settings that do not protect, and of those that do stricter ones;
 // docs/configuration.md lists them. Each is announced as bus.ConfigChanged.
 // All else that has changed is one of [Config.SettingsProblems] and takes
 // effect in the next session. A file that cannot be read changes nothing, and a
-// value that cannot be used leaves its key as it was. Derived Configs follow.
+// value that cannot be used leaves its key as it was. That these problems are
+// others than before is announced too, with an empty Key, and those that are new
+// are logged. Derived Configs follow.
 //
 // Without Parameters.Settings it does nothing. In a derived Config it is the
 // reload of the one that all are derived from. The error is of code
 // not_initialized or cancelled, or invalid_config where the file of
-// settings.Options.File cannot be read; nothing has changed then.
+// settings.Options.File cannot be read; that is one of the problems then, and
+// nothing else has changed.
 func (c *Config) ReloadSettings(ctx context.Context) error {
 	for c.parent != nil {
 		if err := c.checkPhase("ReloadSettings", c.currentPhase()); err != nil {
@@ -62,14 +59,14 @@ func (c *Config) ReloadSettings(ctx context.Context) error {
 	l.reloading.Lock()
 	defer l.reloading.Unlock()
 	newer, err := settings.Load(ctx, l.options)
-	if err != nil {
+	switch {
+	case fault.CodeOf(err) == fault.InvalidConfig:
+		c.keep(l, l.result, append([]settings.Problem{notLoaded(l.options, err)}, l.usable.lasting...))
 		return err
-	}
-	for _, problem := range newer.Problems {
-		c.given.Logger.Warn("settings", slog.String("problem", problem.String()))
-	}
-	if slices.ContainsFunc(newer.Problems, unreadable) {
-		l.keep(l.result, append(newer.Problems, l.usable.lasting...))
+	case err != nil:
+		return err
+	case slices.ContainsFunc(newer.Problems, unreadable):
+		c.keep(l, l.result, slices.Concat(newer.Problems, l.usable.lasting))
 		return nil
 	}
 	changed, later := differences(&c.given, l.result, newer)
@@ -83,9 +80,38 @@ func (c *Config) ReloadSettings(ctx context.Context) error {
 	if err := c.enforce(sh, &params); err != nil {
 		return err
 	}
-	l.keep(now, slices.Concat(now.Problems, usable.dropped, usable.lasting, later))
-	c.announceAll(sh, now, changed)
+	c.keep(l, now, slices.Concat(now.Problems, usable.dropped, usable.lasting, later))
+	c.announceAll(now, changed)
 	return nil
+}
+
+// keep has a result with problems in the place of its own; l.reloading is held.
+// Problems that were not there before are logged, and that they are others is
+// announced.
+func (c *Config) keep(l *liveSettings, r *settings.Result, problems []settings.Problem) {
+	before := l.result.Problems
+	kept := *r
+	kept.Problems = problems
+	l.mu.Lock()
+	l.result = &kept
+	l.mu.Unlock()
+	for _, p := range problems {
+		if !slices.Contains(before, p) {
+			c.given.Logger.Warn("settings", slog.String("problem", p.String()))
+		}
+	}
+	if !slices.Equal(before, problems) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		_ = c.bus.Publish(bus.ConfigChanged{SessionID: c.sessionID}) // a closed bus has nobody to tell
+	}
+}
+
+// notLoaded is the problem of the file that settings cannot do without.
+func notLoaded(o settings.Options, err error) settings.Problem {
+	f := fault.As(err)
+	return settings.Problem{Source: o.File, Layer: settings.LayerFile, Kind: settings.KindFileRead, Severity: settings.Error,
+		Message: f.Message + " All settings stay as they were.", Remedy: f.Remedy}
 }
 
 // unreadable reports whether a whole file is not in force.
@@ -107,18 +133,16 @@ func (c *Config) enforce(sh *shared, p *Parameters) error {
 	if err := sh.rules.Add(exclusions(added, p.ExcludedFrom)...); err != nil {
 		return err
 	}
+	c.family.exclude(added)
 	sh.finder.now.Store(sh.finder.now.Load().With(p.FileFiltering.options(p.Layout.IgnoreFile)))
 	c.filled.Store(p)
 	return nil
 }
 
 // announceAll turns the knobs of keys that have changed, and announces all.
-func (c *Config) announceAll(sh *shared, now *settings.Result, changed []string) {
+func (c *Config) announceAll(now *settings.Result, changed []string) {
 	for _, key := range changed {
-		origin := string(settings.LayerDefault)
-		if o := now.Origins(key); len(o) > 0 && o[0].Source != "" {
-			origin = o[0].Source
-		}
+		origin := cmp.Or(originOf(now, key).Source, string(settings.LayerDefault))
 		switch key {
 		case keyMode:
 			c.lowerMode(modeOf(now.Settings), origin)

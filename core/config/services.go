@@ -138,8 +138,10 @@ func (c *Config) CoreTools() []string { return slices.Clone(c.params().CoreTools
 // AllowedTools returns the tools that may run without asking.
 func (c *Config) AllowedTools() []string { return slices.Clone(c.params().AllowedTools) }
 
-// ExcludedTools returns the tools that are not registered and denied.
-func (c *Config) ExcludedTools() []string { return slices.Clone(c.params().ExcludeTools) }
+// ExcludedTools returns the tools that are denied, and not registered unless
+// they were before the settings excluded them. What settings exclude while a
+// session runs counts in all derived Configs too.
+func (c *Config) ExcludedTools() []string { return c.excluded() }
 
 // DebugMode reports whether debug mode is on.
 func (c *Config) DebugMode() bool { return c.params().DebugMode }
