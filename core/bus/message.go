@@ -163,16 +163,23 @@ func (ToolOutput) Type() Type { return TypeToolOutput }
 // ConfigChanged tells that a setting has another value from now on: somebody
 // has turned a knob of a running session, or a settings file has changed. It is
 // sent once the value is in force. Messages about one key of one conversation
-// come in the order in which its values came into force. Setting the value
-// that is in force already is no change and announces nothing.
+// come in the order in which its values came into force. A call that sets the
+// value that is in force already is no change and announces nothing. A file's
+// new value is announced even where what is in force is stricter and stays: it
+// is Value then.
 type ConfigChanged struct {
 	SessionID string `json:"sessionId"`
 	// Subagent is whose conversation it is; "" is the main agent. What a file
-	// changes holds for subagents too and is announced once, for the main agent.
-	Subagent string          `json:"subagent,omitempty"`
-	Key      string          `json:"key"`              // of the setting, as "general.defaultApprovalMode"
-	Value    json.RawMessage `json:"value,omitempty"`  // in force now, as a settings file holds it; null: nobody gives one
-	Origin   string          `json:"origin,omitempty"` // path of the settings file that it comes from now, "default" for none; "": a call in the program
+	// changes holds for subagents too and is announced once, for the main agent;
+	// only where an approval mode of a subagent's own gives way to it, that is
+	// announced too, once the subagent goes on.
+	Subagent string `json:"subagent,omitempty"`
+	// Key is that of the setting, as "general.defaultApprovalMode". "": no value
+	// has changed, but what is wrong in the settings, or waits for the next
+	// session, is something else now; Value and Origin are empty.
+	Key    string          `json:"key"`
+	Value  json.RawMessage `json:"value,omitempty"`  // in force now, as a settings file holds it; null: nobody gives one
+	Origin string          `json:"origin,omitempty"` // path of the settings file that it comes from now, "default" for none; "": a call in the program
 }
 
 // Type returns [TypeConfigChanged].

@@ -116,5 +116,5 @@ func defaults[S any](l layout.Layout, factories func() ([]*tools.Factory[S], err
 
 // selection is what the parameters say of which tools to register.
 func (c *Config) selection() tools.Selection {
-	return tools.Selection{Core: c.params().CoreTools, Exclude: c.params().ExcludeTools}
+	return tools.Selection{Core: c.params().CoreTools, Exclude: c.excluded()}
 }

@@ -52,10 +52,11 @@ type Config struct {
 	// modeCalled and hatchCalled say that a call has turned the knob, so that
 	// settings do not.
 	modeCalled, hatchCalled bool
+	planAsked               bool // a call, or the Parameters, have brought the plan mode that is in force
 
 	heeded int64 // the family's last ceiling that was taken on
 	// beforePlan is the mode that was in force before plan mode; "" where that
-	// is not in force, or has been from the start.
+	// is not in force, or has been from the start, or a file has brought it.
 	beforePlan policy.ApprovalMode
 	phase      phase
 	shared     *shared
@@ -79,7 +80,7 @@ type shared struct {
 	workspace *workspace.Workspace
 	committer *commit.Committer
 	settings  *liveSettings // nil: there are none
-	finder    finder
+	finder    Finder
 	rules     *rules
 	memory    *memory.Service
 	web       fetcher
@@ -88,7 +89,8 @@ type shared struct {
 }
 
 // New returns a Config. It does no I/O; services come with Initialize. The
-// error is of code invalid_config, or untrusted_folder where yolo is refused.
+// error is of code invalid_config, or untrusted_folder where yolo is refused; what TrustOf and the settings say
+// of yolo is for Initialize.
 func New(p Parameters) (*Config, error) {
 	if p.TargetDir == "" {
 		return nil, fault.New(fault.InvalidConfig, "config.new", "TargetDir is empty.", "Name the folder to work in.")
@@ -100,7 +102,10 @@ func New(p Parameters) (*Config, error) {
 		return nil, fault.New(fault.InvalidConfig, "config.new", "The layout has no Name.",
 			"Start from layout.Fettle() and change what differs, or leave Layout out.")
 	}
-	mode, err := permittedMode(p.ApprovalMode, p.Trust) // of the Parameters alone; Initialize knows the settings
+	if p.TrustOf != nil {
+		p.Trust = trust.Undecided // until it has been asked
+	}
+	mode, err := p.permittedMode(p.ApprovalMode) // of the Parameters alone; Initialize knows the settings
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +126,8 @@ func New(p Parameters) (*Config, error) {
 	p.Commands.Confinement.Writable = slices.Clone(p.Commands.Confinement.Writable)
 	p.AllowedFrom, p.ExcludedFrom = maps.Clone(p.AllowedFrom), maps.Clone(p.ExcludedFrom)
 	p.CoreTools, p.AllowedTools, p.ExcludeTools = slices.Clone(p.CoreTools), slices.Clone(p.AllowedTools), slices.Clone(p.ExcludeTools)
-	c := &Config{given: p, sessionID: p.SessionID, mode: mode, initializing: make(chan struct{}, 1), family: &family{}}
+	p.ConfirmationRequired, p.ConfirmationFrom = slices.Clone(p.ConfirmationRequired), maps.Clone(p.ConfirmationFrom)
+	c := &Config{given: p, sessionID: p.SessionID, mode: mode, planAsked: mode == policy.ModePlan, initializing: make(chan struct{}, 1), family: &family{}}
 	c.filled.Store(&c.given)
 	if c.bus = p.Bus; c.bus == nil {
 		c.bus = bus.New(bus.Options{OnDefect: c.onDefect})
@@ -166,7 +172,7 @@ func (c *Config) Initialize(ctx context.Context) error {
 // open makes the services and puts them in place.
 func (c *Config) open(ctx context.Context, b *begun) error {
 	c.filled.Store(&b.params)
-	if err := c.beginKnobs(&b.params); err != nil {
+	if _, err := c.modeAtStart(); err != nil {
 		return errors.Join(err, b.closeSearch())
 	}
 	sh, err := c.openShared(ctx)
@@ -183,8 +189,8 @@ func (c *Config) open(ctx context.Context, b *begun) error {
 	if b.result != nil {
 		sh.settings = &liveSettings{options: b.options, result: b.result, usable: b.usable}
 	}
-	if !c.begin(sh, s) {
-		return errors.Join(notInitialized("Initialize", "that is closed", "Make a new Config."), sh.close())
+	if err := c.begin(sh, s); err != nil {
+		return errors.Join(err, sh.close())
 	}
 	if c.given.WatchSettings && sh.settings != nil {
 		c.watch(ctx, sh.settings)
@@ -192,38 +198,44 @@ func (c *Config) open(ctx context.Context, b *begun) error {
 	return nil
 }
 
-// beginKnobs gives the knobs that no call has turned yet the position that
-// parameters say.
-func (c *Config) beginKnobs(p *Parameters) error {
+// modeAtStart is the approval mode to begin with: what a call has set, else what
+// the parameters say.
+func (c *Config) modeAtStart() (policy.ApprovalMode, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	given := p.ApprovalMode
+	return c.startingMode()
+}
+
+// startingMode is modeAtStart; c.mu is held.
+func (c *Config) startingMode() (policy.ApprovalMode, error) {
+	p := c.params()
 	if c.modeCalled {
-		given = c.mode
+		return p.permittedMode(c.mode)
 	}
-	mode, err := permittedMode(given, p.Trust)
+	return p.permittedMode(p.ApprovalMode)
+}
+
+// begin puts services in place and turns the knobs that no call has turned yet
+// as the parameters say, unless the Config has been closed.
+func (c *Config) begin(sh *shared, s *session) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.phase == closed {
+		return c.checkPhase("Initialize", closed)
+	}
+	mode, err := c.startingMode()
 	if err != nil {
 		return err
 	}
 	c.mode = mode
-	if p.Settings != nil && !c.hatchCalled {
+	if p := c.params(); p.Settings != nil && !c.hatchCalled {
 		c.hatch.own.Store(nil)
 		if *p.FileReadCacheDisabled {
 			c.hatch.set(true)
 		}
 	}
-	return nil
-}
-
-// begin puts services in place, unless the Config has been closed.
-func (c *Config) begin(sh *shared, s *session) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.phase == closed {
-		return false
-	}
 	c.shared, c.session, c.phase = sh, s, initialized
-	return true
+	return nil
 }
 
 // close ends what the services have started and closes them.
@@ -232,14 +244,20 @@ func (s *shared) close() error {
 }
 
 // permittedMode reads a mode and refuses what an untrusted folder may not have
-// (AR-27).
-func permittedMode(m policy.ApprovalMode, state trust.State) (policy.ApprovalMode, error) {
+// (AR-27), and what the person has forbidden.
+func (p *Parameters) permittedMode(m policy.ApprovalMode) (policy.ApprovalMode, error) {
 	mode, err := policy.ParseApprovalMode(string(m))
-	if err == nil && mode == policy.ModeYolo && state == trust.Untrusted {
+	switch {
+	case err != nil || mode != policy.ModeYolo:
+		return mode, err
+	case p.Trust == trust.Untrusted:
 		return "", fault.New(fault.UntrustedFolder, "config.mode", "The approval mode yolo is refused, as this folder is recorded as untrusted.",
 			"Choose another mode, or trust the folder with fettle trust.")
+	case p.Protections.NoYolo:
+		return "", fault.New(fault.InvalidConfig, "config.mode", "The approval mode yolo is refused: security.disableYoloMode forbids it.",
+			"Choose another mode, or change that setting.")
 	}
-	return mode, err
+	return mode, nil
 }
 
 // openShared opens what a Config and its derived ones share.
@@ -260,7 +278,7 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	}
 	recovery, err := c.projectTmp(ws.Target())
 	if err != nil {
-		c.params().Logger.Warn("no home folder, so files with several hard links will not be changed", slog.Any("error", err))
+		c.params().Logger.Warn("no home folder, so files with several hard links will not be changed")
 	} else {
 		recovery = filepath.Join(recovery, recoveryFolder)
 	}
@@ -288,10 +306,7 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 // The error, of code not_initialized, cancelled or read_content_failure, keeps
 // nobody from working, and leftovers found until then stand beside it.
 func (c *Config) Recover(ctx context.Context) ([]commit.Leftover, error) {
-	c.mu.Lock()
-	err := c.checkPhase("Recover", c.phase)
-	sh := c.shared
-	c.mu.Unlock()
+	sh, err := c.services("Recover")
 	if err != nil {
 		return nil, err
 	}
@@ -373,6 +388,17 @@ func (c *Config) checkPhase(what string, p phase) error {
 		}
 	}
 	return nil
+}
+
+// services returns what a Config shares with those derived from it, as long as
+// it may be handed out to whoever asks for what.
+func (c *Config) services(what string) (*shared, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.checkPhase(what, c.phase); err != nil {
+		return nil, err
+	}
+	return c.shared, nil
 }
 
 func notInitialized(what, when, remedy string) error {

@@ -58,6 +58,7 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 		child.subagent = c.subagent
 	}
 	child.family, child.heeded = c.family, c.heeded
+	child.planAsked = c.planAsked || d.ApprovalMode != ""
 	child.hatch.parent, child.hatch.turns = &c.hatch, &c.family.turns
 	if d.FileReadCacheDisabled != nil {
 		child.hatch.set(*d.FileReadCacheDisabled)

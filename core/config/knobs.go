@@ -3,8 +3,6 @@ package config
 import (
 	"cmp"
 	"encoding/json"
-	"slices"
-	"sync/atomic"
 
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -17,56 +15,12 @@ const (
 	keyHatch = "tools.fileReadCacheDisabled"
 )
 
-// family is what a Config and those derived from it know of each other.
-type family struct {
-	turns   atomic.Int64 // how often a cache was turned off
-	ceiling atomic.Pointer[ceiling]
-}
-
-// ceiling is an approval mode that a settings file has brought while the family
-// runs: whoever has a less strict one takes it on, once. What is set later by a
-// call holds.
-type ceiling struct {
-	mode policy.ApprovalMode
-	turn int64
-}
-
-// lower puts a ceiling over all modes of now.
-func (f *family) lower(mode policy.ApprovalMode) {
-	next := &ceiling{mode: mode, turn: 1}
-	if now := f.ceiling.Load(); now != nil {
-		next.turn = now.turn + 1
-	}
-	f.ceiling.Store(next) // by one reload at a time
-}
-
-// stricter reports whether a asks more than b does.
-func stricter(a, b policy.ApprovalMode) bool {
-	order := []policy.ApprovalMode{policy.ModeYolo, policy.ModeAutoEdit, policy.ModeDefault, policy.ModePlan}
-	return slices.Index(order, a) > slices.Index(order, b)
-}
-
-// heedCeiling takes on a ceiling that is new; c.mu is held.
-func (c *Config) heedCeiling() {
-	now := c.family.ceiling.Load()
-	if now == nil || now.turn <= c.heeded {
-		return
-	}
-	c.heeded = now.turn
-	if c.beforePlan != "" && stricter(now.mode, c.beforePlan) {
-		c.beforePlan = now.mode
-	}
-	if stricter(now.mode, c.mode) {
-		c.setMode(now.mode)
-	}
-}
-
 // changeMode puts a mode in force and announces it; c.mu is held.
 func (c *Config) changeMode(mode policy.ApprovalMode) {
 	c.heedCeiling()
 	before := c.mode
 	c.setMode(mode)
-	c.modeCalled = true
+	c.modeCalled, c.planAsked = true, mode == policy.ModePlan
 	if before != mode {
 		c.announce(keyMode, mode, "")
 	}
@@ -80,7 +34,7 @@ func (c *Config) setMode(mode policy.ApprovalMode) {
 	case c.mode != policy.ModePlan:
 		c.beforePlan = c.mode
 	}
-	c.mode = mode
+	c.mode, c.planAsked = mode, false
 }
 
 // announce tells front ends of a value that is in force from now on; c.mu is
@@ -105,12 +59,12 @@ func (c *Config) ApprovalMode() policy.ApprovalMode {
 // bus.ConfigChanged. The error is of code invalid_config, or untrusted_folder
 // where yolo is refused (AR-27).
 func (c *Config) SetApprovalMode(m policy.ApprovalMode) error {
-	mode, err := permittedMode(m, c.params().Trust)
+	c.mu.Lock() // first, as Initialize judges the mode under it once it knows what is permitted
+	defer c.mu.Unlock()
+	mode, err := c.params().permittedMode(m)
 	if err != nil {
 		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	c.changeMode(mode)
 	return nil
 }
@@ -146,12 +100,13 @@ func (c *Config) SetModel(name string) {
 // a setting of their own follow.
 func (c *Config) SetFileReadCacheDisabled(disabled bool) { c.turnHatch(disabled, "") }
 
+// turnHatch turns the hatch as origin says, the path of a file or "" for a call.
 func (c *Config) turnHatch(disabled bool, origin string) {
 	c.mu.Lock()
 	changed := c.hatch.position().Disabled != disabled
 	c.hatch.set(disabled)
-	c.hatchCalled = true
-	if changed {
+	c.hatchCalled = c.hatchCalled || origin == ""
+	if changed || origin != "" {
 		c.announce(keyHatch, disabled, origin)
 	}
 	s := c.session

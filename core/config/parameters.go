@@ -60,6 +60,11 @@ type Parameters struct {
 	// given, by entry. One that is not there is told to come from the flag of the
 	// list's name.
 	AllowedFrom, ExcludedFrom map[string]Place
+	// ConfirmationRequired are tools, in the form of AllowedTools, that are asked
+	// about even where AllowedTools, a rule of the user's or yolo allows them.
+	ConfirmationRequired []string
+	ConfirmationFrom     map[string]Place // where its entries were given
+	Protections          Protections      // what cannot be done in the session
 
 	// PolicyPaths are files and folders of rules that take the place of the
 	// user's policies.toml and policies folder; saved approvals are read
@@ -67,7 +72,8 @@ type Parameters struct {
 	PolicyPaths []string
 	Rules       []policy.Rule // the embedder's own, beside those of the files
 	Trust       trust.State   // whether the folder is trusted; zero: undecided, so that the project's own rules can only tighten
-	// TrustOf, where it is not nil, decides instead of Trust. Initialize calls it
+	// TrustOf, where it is not nil, decides instead of Trust, which then says
+	// nothing: until Initialize the folder is undecided. Initialize calls it
 	// with the folders of the workspace, the target first, as absolute paths: once
 	// before the settings are read and, if there are any, again when all folders
 	// are known. Its error is that of Initialize.
@@ -119,6 +125,14 @@ type Parameters struct {
 	Seams Seams // for tests; zero: none
 }
 
+// Protections keep the person who runs a session from going too far. The zero
+// value forbids nothing; what the settings forbid is forbidden besides.
+type Protections struct {
+	NoYolo        bool // the approval mode yolo is refused
+	NoAlwaysAllow bool // approvals hold for one call; those saved before do not count
+	NoSaving      bool // approvals hold for the session at the longest
+}
+
 // Place is where somebody gave an entry of a list.
 type Place struct {
 	Source string // as the path of a file
@@ -159,12 +173,13 @@ type Services struct {
 	FileState *filestate.Service
 	Mutations *mutation.Service
 	Tracker   *tracker.FileTracker
-	Finder    *discovery.Finder
+	Finder    *Finder
 	Processes *process.Service
 }
 
 // Seams are where a test takes part in a session. Each is called on the
-// goroutine of the tool call, and a nil one is not called. Derived Configs have
+// goroutine of the tool call, if it does not say otherwise, and a nil one is not
+// called. Derived Configs have
 // their parent's.
 type Seams struct {
 	// Read is called at the named moments of a read (TE-08).
@@ -174,6 +189,9 @@ type Seams struct {
 	// Commit is called at each step of a commit; its error ends the commit
 	// there, as a failing disk would.
 	Commit func(commit.Step) error
+	// Reload is called after each reload that WatchSettings brings, the first of
+	// which is that of the beginning, on a goroutine of its own.
+	Reload func()
 	// Apply takes the place of patch.ApplyStrict (FS-39).
 	Apply patch.Applier
 }

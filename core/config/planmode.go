@@ -6,8 +6,10 @@ import (
 	"path/filepath"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/communicate"
 	"github.com/fettle-dev/fettle/core/tools/plan"
@@ -50,6 +52,18 @@ func (p planMode) LeavePlan(context.Context) (string, error) {
 		p.c.changeMode(policy.ApprovalMode(plan.ModeAfter(string(p.c.beforePlan))))
 	}
 	return string(p.c.mode), nil
+}
+
+// planOfStranger reports whether plan mode is what the settings of a project
+// want that is not trusted, and nothing that the person has asked for.
+func (c *Config) planOfStranger(sh *shared) bool {
+	if sh.settings == nil || c.params().Trust == trust.Trusted {
+		return false
+	}
+	c.mu.Lock()
+	asked := c.planAsked
+	c.mu.Unlock()
+	return !asked && originOf(sh.settings.current(), keyMode).Layer == settings.LayerProject
 }
 
 // plansDir is the folder of plans, which plan mode may write to (CR-22).

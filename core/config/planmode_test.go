@@ -1,6 +1,7 @@
 package config_test
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -189,4 +191,50 @@ func TestNoPlanModeWithoutAWayOut(t *testing.T) {
 	require.NoError(t, c.Initialize(t.Context()))
 	require.Equal(t, scheduler.StatusSuccess, call(t, c, "enter_plan_mode", map[string]any{}).Status)
 	require.Equal(t, policy.ModePlan, c.ApprovalMode())
+}
+
+// CR-22, CF-09: a project that is not trusted cannot have files written by asking
+// for plan mode, and no project by linking its plans folder elsewhere.
+func TestPlansOfStrangers(t *testing.T) {
+	const plan = `{"general": {"defaultApprovalMode": "plan"}}`
+	for name, tt := range map[string]struct {
+		trust   trust.State
+		mode    policy.ApprovalMode // of the parameters
+		user    string
+		project string
+		call    policy.ApprovalMode // set by a call
+		link    string              // where the plans folder leads
+		written bool
+	}{
+		"an undecided project's":     {project: plan},
+		"an untrusted project's":     {trust: trust.Untrusted, project: plan},
+		"a trusted project's":        {trust: trust.Trusted, project: plan, written: true},
+		"the person's":               {user: plan, written: true},
+		"the embedder's":             {mode: policy.ModePlan, project: plan, written: true},
+		"by a call":                  {project: plan, call: policy.ModePlan, written: true},
+		"by a call, and untrusted":   {trust: trust.Untrusted, call: policy.ModePlan, written: true},
+		"linked to the project":      {trust: trust.Trusted, user: plan, link: ".."},
+		"linked out of the project":  {trust: trust.Trusted, user: plan, link: "../../elsewhere"},
+		"linked where plans are too": {trust: trust.Trusted, user: plan, link: "../other/.fettle/plans"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := configtest.New(t, withUser(t, cmp.Or(tt.user, "{}")), func(p *config.Parameters) {
+				p.Trust, p.ApprovalMode = tt.trust, tt.mode
+				settingsIn(t, p.TargetDir, cmp.Or(tt.project, "{}"))
+				if plans := filepath.Join(p.TargetDir, ".fettle", "plans"); tt.link != "" {
+					require.NoError(t, os.MkdirAll(filepath.Join(filepath.Dir(plans), tt.link), 0o755))
+					require.NoError(t, os.Symlink(tt.link, plans))
+				}
+			})
+			if tt.call != "" {
+				require.NoError(t, s.SetApprovalMode(tt.call))
+			}
+			require.Equal(t, policy.ModePlan, s.ApprovalMode())
+			child := derive(t, s.Config, config.DeriveParameters{})
+			require.Equal(t, tt.written, verdict(t, child, "write_file", `{"file_path": ".fettle/plans/X.md"}`).Decision == policy.Allow)
+			s.Call("write_file", map[string]any{"file_path": ".fettle/plans/X.md", "content": "x"})
+			_, err := os.Stat(filepath.Join(s.Dir, ".fettle", "plans", "X.md"))
+			require.Equal(t, tt.written, err == nil)
+		})
+	}
 }

@@ -29,6 +29,7 @@ type rules struct {
 	files    []rulefile.File
 	problems []rulefile.Problem
 	saveTo   string   // file of the user's saved approvals; "" if there is no home folder
+	noSaving bool     // approvals are not saved
 	roots    []string // workspace folders, also as they are once links are followed
 	checks   *checker.Runner
 	log      *slog.Logger
@@ -37,10 +38,10 @@ type rules struct {
 // loadRules reads the policy files, whose mistakes are problems and no
 // errors, and makes the engine.
 func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules, error) {
-	r := &rules{roots: realRoots(ws.Folders()), log: c.params().Logger}
+	r := &rules{roots: realRoots(ws.Folders()), log: c.params().Logger, noSaving: c.params().Protections.NoSaving}
 	userDir, err := c.userDir()
 	if err != nil {
-		c.params().Logger.Warn("no home folder, so there is no user policy", slog.Any("error", err))
+		c.params().Logger.Warn("no home folder, so there is no user policy")
 	} else {
 		r.saveTo = filepath.Join(userDir, policyFolder, savedApprovals)
 	}
@@ -71,8 +72,9 @@ func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules
 		return nil, cancelled("Initialize", err)
 	}
 	o := policy.Options{
-		PlansDir:  c.plansDir(ws.Target()),
-		Protected: []string{".git", c.params().Layout.Dir, layout.Fettle().Dir, layout.Gemini().Dir, c.params().Layout.SystemDir},
+		DisableAlwaysAllow: c.params().Protections.NoAlwaysAllow,
+		PlansDir:           c.plansDir(ws.Target()),
+		Protected:          []string{".git", c.params().Layout.Dir, layout.Fettle().Dir, layout.Gemini().Dir, c.params().Layout.SystemDir},
 	}
 	if userDir != "" {
 		o.Protected = append(o.Protected, userDir)
@@ -120,6 +122,15 @@ func (c *Config) rulesOfParameters() ([]policy.Rule, error) {
 			out = append(out, rule)
 		}
 	}
+	for _, entry := range c.params().ConfirmationRequired {
+		rule, ok, err := confirmedTool(entry, placeOf(entry, c.params().ConfirmationFrom, "ConfirmationRequired"))
+		if err != nil {
+			return nil, err
+		}
+		if ok {
+			out = append(out, rule)
+		}
+	}
 	return append(out, exclusions(c.params().ExcludeTools, c.params().ExcludedFrom)...), nil
 }
 
@@ -147,17 +158,28 @@ func placeOf(entry string, from map[string]Place, flag string) Place {
 	return Place{Source: flag}
 }
 
-// allowedTool is the rule of an entry `name` or, for the shell,
-// `name(prefix, …)` (CR-26). An entry without a name is none, and one for the
-// shell with brackets around nothing is a mistake, not the whole shell.
+// allowedTool is the rule of an entry of the allowed tools (CR-26).
 func allowedTool(entry string, place Place) (policy.Rule, bool, error) {
+	return listedTool(entry, "allowed tools", place, policy.Rule{Decision: policy.Allow, Priority: 300})
+}
+
+// confirmedTool is the rule of an entry of the tools that are always asked about:
+// beside what other rules say, so that what is denied stays denied.
+func confirmedTool(entry string, place Place) (policy.Rule, bool, error) {
+	return listedTool(entry, "tools that are asked about", place, policy.Rule{Decision: policy.AskUser, Priority: 999, TightensOnly: true})
+}
+
+// listedTool fills in the rule of an entry `name` or, for the shell,
+// `name(prefix, …)`. An entry without a name is none, and one for the shell with
+// brackets around nothing is a mistake, not the whole shell.
+func listedTool(entry, list string, place Place, rule policy.Rule) (policy.Rule, bool, error) {
 	name, prefixes, bracketed := strings.Cut(strings.TrimSpace(entry), "(")
 	name = strings.TrimSpace(name)
 	if name == "" {
 		return policy.Rule{}, false, nil
 	}
-	rule := policy.Rule{Name: cmp.Or(place.Rule, entry), Tools: []string{name}, Decision: policy.Allow, Priority: 300, Tier: policy.TierUser,
-		Source: place.Source, Line: place.Line}
+	rule.Name, rule.Tools, rule.Tier = cmp.Or(place.Rule, entry), []string{name}, policy.TierUser
+	rule.Source, rule.Line = place.Source, place.Line
 	if bracketed {
 		for prefix := range strings.SplitSeq(strings.TrimSuffix(prefixes, ")"), ",") {
 			if prefix = strings.TrimSpace(prefix); prefix != "" {
@@ -175,7 +197,7 @@ func allowedTool(entry string, place Place) (policy.Rule, bool, error) {
 			from = fmt.Sprintf(" (%s)", place)
 		}
 		return policy.Rule{}, false, fault.Wrap(fault.InvalidConfig, "config.allowedTools",
-			fmt.Sprintf("The entry %q of the allowed tools%s cannot be used: %s", entry, from, message(err)),
+			fmt.Sprintf("The entry %q of the %s%s cannot be used: %s", entry, list, from, message(err)),
 			"Name a tool, or for the shell beginnings of commands, as run_shell_command(git status).", err)
 	}
 	return rule, true, nil
@@ -196,6 +218,10 @@ func (r *rules) Remember(ctx context.Context, c policy.Call, scope policy.Scope)
 		return nil, err
 	}
 	if scope == policy.ScopeSaved {
+		if r.noSaving {
+			return nil, fault.New(fault.NotRemembered, "config.remember", "The approval was not saved: security.enablePermanentToolApproval forbids it.",
+				"Approve for this session only.")
+		}
 		if r.saveTo == "" {
 			return nil, fault.New(fault.NotRemembered, "config.remember", "The approval was not saved, as there is no home folder.",
 				"Set HOME, or approve for this session only.")
@@ -214,7 +240,7 @@ func (r *rules) Remember(ctx context.Context, c policy.Call, scope policy.Scope)
 
 // CanRemember returns the rules that Remember would find, without their source.
 func (r *rules) CanRemember(c policy.Call, scope policy.Scope) []policy.Rule {
-	if scope == policy.ScopeSaved && r.saveTo == "" {
+	if scope == policy.ScopeSaved && (r.saveTo == "" || r.noSaving) {
 		return nil
 	}
 	narrowed, err := r.Narrow(c, scope)
@@ -228,6 +254,7 @@ func (r *rules) CanRemember(c policy.Call, scope policy.Scope) []policy.Rule {
 func (c *Config) situate(call *policy.Call, sh *shared) {
 	call.Subagent = c.subagent
 	call.Untrusted = c.params().Trust == trust.Untrusted
+	call.PlanOfStranger = c.planOfStranger(sh)
 	call.Dir, call.Roots = sh.workspace.Target(), sh.rules.roots
 	call.Confined = c.confined(call.Tool)
 }
@@ -270,11 +297,11 @@ func (r *rules) follow(call *policy.Call) bool {
 
 // PolicyEngine returns the rules in force. Derived Configs share it.
 func (c *Config) PolicyEngine() (*policy.Engine, error) {
-	r, err := c.rules("PolicyEngine")
+	sh, err := c.services("PolicyEngine")
 	if err != nil {
 		return nil, err
 	}
-	return r.Engine, nil
+	return sh.rules.Engine, nil
 }
 
 // Decide says what the rules in force decide about a call in this session's
@@ -282,49 +309,37 @@ func (c *Config) PolicyEngine() (*policy.Engine, error) {
 // in, the rest of the call is taken as it is. For a call of a tool with its
 // arguments see [scheduler.Scheduler.Explain].
 func (c *Config) Decide(call policy.Call) (policy.Decision, error) {
-	r, err := c.rules("Decide")
+	sh, err := c.services("Decide")
 	if err != nil {
 		return policy.Decision{}, err
 	}
-	c.mu.Lock()
-	sh := c.shared
-	c.mu.Unlock()
 	subagent := call.Subagent
 	c.situate(&call, sh)
 	call.Subagent = subagent
-	if !r.follow(&call) {
+	if !sh.rules.follow(&call) {
 		call.RealPaths = nil
 	}
-	return r.Engine.Decide(call), nil
+	return sh.rules.Decide(call), nil
 }
 
 // PolicyFiles returns the policy files that were read, with their rules and
 // tests.
 func (c *Config) PolicyFiles() ([]rulefile.File, error) {
-	r, err := c.rules("PolicyFiles")
+	sh, err := c.services("PolicyFiles")
 	if err != nil {
 		return nil, err
 	}
-	return r.files, nil
+	return sh.rules.files, nil
 }
 
 // PolicyProblems returns what is wrong in policy files. What a problem speaks
 // of is not in force, the rest is (CF-05).
 func (c *Config) PolicyProblems() ([]rulefile.Problem, error) {
-	r, err := c.rules("PolicyProblems")
+	sh, err := c.services("PolicyProblems")
 	if err != nil {
 		return nil, err
 	}
-	return r.problems, nil
-}
-
-func (c *Config) rules(what string) (*rules, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.checkPhase(what, c.phase); err != nil {
-		return nil, err
-	}
-	return c.shared.rules, nil
+	return sh.rules.problems, nil
 }
 
 // realRoots returns folders and, where they differ, what they are once links

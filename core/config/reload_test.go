@@ -1,10 +1,14 @@
 package config_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -17,6 +21,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
 )
 
 // heard collects what is announced on a bus until stop.
@@ -89,6 +94,11 @@ func TestReload(t *testing.T) {
 		"time limits":            {`{}`, `{"tools": {"shell": {"timeout": 1}}}`, nil, []string{"tools.shell.timeout"}, nil},
 		"what nothing reads":     {`{}`, `{"ui": {"theme": "dark"}}`, nil, nil, nil},
 		"a value that is none":   {`{"fileFiltering": {"maxFileCount": 7}}`, `{"fileFiltering": {"maxFileCount": "many"}}`, nil, nil, nil},
+		"a group that is none":   {`{"context": {"fileFiltering": {"maxFileCount": 7}}}`, `{"context": 5}`, nil, nil, nil},
+		"by its other name":      {`{"fileFiltering": {"maxFileCount": 7}}`, `{"fileFiltering": []}`, nil, nil, nil},
+		"an entry that is none":  {`{"fileFiltering": {"customIgnoreFilePaths": [".secret"]}}`, `{"fileFiltering": {"customIgnoreFilePaths": [5]}}`, nil, nil, nil},
+		"one entry of two":       {`{"tools": {"exclude": ["glob"]}}`, `{"tools": {"exclude": ["glob", "edit", {}]}}`, nil, nil, nil},
+		"a mode in such a group": {`{"approvalMode": "auto_edit"}`, `{"general": "plan"}`, nil, nil, nil},
 		"a file that is none":    {`{"fileFiltering": {"maxFileCount": 7}}`, `{"fileFiltering": {"maxFileCount": 8}, oops`, nil, nil, nil},
 		"one of two":             {`{}`, `{"approvalMode": "plan", "tools": {"allowed": ["glob"]}}`, map[string]string{"general.defaultApprovalMode": `"plan"`}, []string{"tools.allowed"}, nil},
 		"what the embedder says": {`{}`, `{"approvalMode": "plan", "tools": {"exclude": ["glob"]}}`, nil, nil, func(p *config.Parameters) { p.ApprovalMode, p.ExcludeTools = policy.ModeAutoEdit, []string{} }},
@@ -102,6 +112,8 @@ func TestReload(t *testing.T) {
 			mode := s.ApprovalMode()
 			before, err := s.Settings()
 			require.NoError(t, err)
+			wrong, err := s.SettingsProblems()
+			require.NoError(t, err)
 			stop := heard(t, s.Config)
 			file := filepath.Join(storageOf(t, s.Config).GlobalDir, "settings.json")
 			require.NoError(t, os.WriteFile(file, []byte(tt.after), 0o644))
@@ -113,8 +125,16 @@ func TestReload(t *testing.T) {
 				announced[m.Key] = string(m.Value)
 				require.Equal(t, s.SessionID(), m.SessionID)
 				require.Empty(t, m.Subagent)
-				require.Contains(t, []string{file, "default"}, m.Origin)
+				if m.Key != "" {
+					require.Contains(t, []string{file, "default"}, m.Origin)
+				}
 			}
+			problems, err := s.SettingsProblems()
+			require.NoError(t, err)
+			others, told := announced[""]
+			require.Equal(t, !slices.Equal(wrong, problems), told, "problems that are others are announced")
+			require.Empty(t, others)
+			delete(announced, "")
 			if len(tt.announced) > 0 {
 				require.Equal(t, tt.announced, announced)
 			} else {
@@ -127,6 +147,122 @@ func TestReload(t *testing.T) {
 			require.ElementsMatch(t, tt.waits, later(t, s.Config))
 		})
 	}
+}
+
+// What comes into force names the file that it comes from, not one that has no
+// say, nor a file of before.
+func TestReloadOrigin(t *testing.T) {
+	var home, refused string
+	s := configtest.New(t, withUser(t, `{"approvalMode": "auto_edit", "web": {"allowedHosts": ["a"]}}`), func(p *config.Parameters) {
+		home = p.HomeDir
+		refused = settingsIn(t, p.TargetDir, `{"approvalMode": "yolo", "web": {"allowedHosts": ["b"]}}`)
+	})
+	stop := heard(t, s.Config)
+	file := settingsIn(t, home, `{"approvalMode": "plan"}`)
+	require.NoError(t, s.ReloadSettings(t.Context()))
+	got := map[string]string{}
+	for _, m := range stop() {
+		got[m.Key] = m.Origin
+	}
+	require.Equal(t, map[string]string{"general.defaultApprovalMode": file, "web.allowedHosts": "default"}, got)
+
+	settingsIn(t, home, `{"approvalMode": "default"}`)
+	require.NoError(t, s.ReloadSettings(t.Context()))
+	problems, err := s.SettingsProblems()
+	require.NoError(t, err)
+	i := slices.IndexFunc(problems, func(p settings.Problem) bool { return p.Kind == settings.KindLater })
+	require.Equal(t, file, problems[i].Source)
+	require.NotEqual(t, refused, problems[i].Source)
+}
+
+// Everybody in whose conversation a file's value counts for something hears of
+// it: who has a mode of its own when it gives way, and the main agent even where
+// it is stricter already.
+func TestReloadIsAnnouncedToAll(t *testing.T) {
+	s := configtest.New(t, withUser(t, `{"approvalMode": "auto_edit", "fileReadCacheDisabled": true}`))
+	child := derive(t, s.Config, config.DeriveParameters{Subagent: "helper"})
+	require.NoError(t, s.SetApprovalMode(policy.ModePlan))
+	s.SetFileReadCacheDisabled(false)
+	file := filepath.Join(storageOf(t, s.Config).GlobalDir, "settings.json")
+	require.NoError(t, os.WriteFile(file, []byte(`{"approvalMode": "default"}`), 0o644))
+	stop := heard(t, s.Config)
+	require.NoError(t, s.ReloadSettings(t.Context()))
+	require.Equal(t, policy.ModeDefault, child.ApprovalMode())
+	require.Equal(t, policy.ModeDefault, child.ApprovalMode(), "it is told once")
+	var got []string
+	for _, m := range stop() {
+		text, err := json.Marshal([]any{m.Subagent, m.Key, m.Value, m.Origin})
+		require.NoError(t, err)
+		got = append(got, string(text))
+	}
+	require.ElementsMatch(t, []string{
+		`["","general.defaultApprovalMode","plan","` + file + `"]`,
+		`["","tools.fileReadCacheDisabled",false,"default"]`,
+		`["helper","general.defaultApprovalMode","default","` + file + `"]`,
+	}, got)
+}
+
+// A file of settings.Options.File that cannot be read any more is a problem like
+// any other then, and is no longer one once it is back.
+func TestReloadWithoutGivenFile(t *testing.T) {
+	given := filepath.Join(t.TempDir(), "given.json")
+	write := func(text string) { require.NoError(t, os.WriteFile(given, []byte(text), 0o600)) }
+	write(`{"approvalMode": "auto_edit"}`)
+	s := configtest.New(t, withUser(t, `{}`), func(p *config.Parameters) { p.Settings.File = given })
+	before, err := s.SettingsProblems()
+	require.NoError(t, err)
+	stop := heard(t, s.Config)
+	for _, text := range []string{"{ oops", ""} {
+		write(text)
+		if text == "" {
+			require.NoError(t, os.Remove(given))
+		}
+		require.Equal(t, fault.InvalidConfig, fault.CodeOf(s.ReloadSettings(t.Context())))
+		problems, err := s.SettingsProblems()
+		require.NoError(t, err)
+		require.Len(t, problems, 1)
+		require.Equal(t, []any{given, settings.LayerFile}, []any{problems[0].Source, problems[0].Layer})
+		require.Contains(t, problems[0].Message, "stay as they were")
+		require.NotEmpty(t, problems[0].Remedy)
+		require.Equal(t, policy.ModeAutoEdit, s.ApprovalMode())
+	}
+	write(`{"approvalMode": "auto_edit"}`)
+	require.NoError(t, s.ReloadSettings(t.Context()))
+	problems, err := s.SettingsProblems()
+	require.NoError(t, err)
+	require.Equal(t, before, problems)
+	for _, m := range stop() {
+		require.Equal(t, bus.ConfigChanged{SessionID: s.SessionID()}, m)
+	}
+}
+
+// What is wrong is logged when it is new, and not each time that it is read.
+func TestReloadLogsWhatIsNew(t *testing.T) {
+	var log bytes.Buffer
+	var home string
+	s := configtest.New(t, withUser(t, `{"nokey": 1}`), func(p *config.Parameters) {
+		home, p.Logger = p.HomeDir, slog.New(slog.NewTextHandler(&log, nil))
+	})
+	require.Equal(t, 1, strings.Count(log.String(), "nokey"))
+	require.NoError(t, s.ReloadSettings(t.Context()))
+	settingsIn(t, home, `{"nokey": 1, "other": 1, "approvalMode": "auto_edit"}`)
+	for range 2 {
+		require.NoError(t, s.ReloadSettings(t.Context()))
+	}
+	require.Equal(t, []int{1, 1, 1}, []int{strings.Count(log.String(), "nokey"), strings.Count(log.String(), "other"), strings.Count(log.String(), "next session")}, log.String())
+}
+
+// Tools of Bind find files as the built-in ones do.
+func TestReloadFinderOfServices(t *testing.T) {
+	var home string
+	var lent config.Services
+	s := configtest.New(t, withUser(t, `{}`), func(p *config.Parameters) {
+		home = p.HomeDir
+		p.Bind = func(v config.Services) ([]tools.DeclarativeTool, error) { lent = v; return nil, nil }
+	})
+	settingsIn(t, home, `{"fileFiltering": {"maxFileCount": 7}}`)
+	require.NoError(t, s.ReloadSettings(t.Context()))
+	require.Equal(t, 7, lent.Finder.Options().MaxFiles)
 }
 
 // A broken file keeps what held, is told, and heals.
@@ -184,6 +320,11 @@ func TestReloadDerived(t *testing.T) {
 	require.Equal(t, filepath.Join(storageOf(t, s.Config).GlobalDir, "settings.json"), refused.Decision.Source)
 	next := derive(t, s.Config, config.DeriveParameters{})
 	require.NotContains(t, names(t, next), "list_directory", "and is not there in a later one")
+	grandchild := derive(t, child, config.DeriveParameters{})
+	require.NotContains(t, names(t, grandchild), "list_directory", "nor in one of an earlier one")
+	for _, c := range []*config.Config{s.Config, child, planner, next, grandchild} {
+		require.Equal(t, []string{"list_directory"}, c.ExcludedTools())
+	}
 
 	// What a person sets afterwards holds, and leaving plan mode leads no
 	// further than the file.
@@ -192,18 +333,31 @@ func TestReloadDerived(t *testing.T) {
 	require.Equal(t, policy.ModeDefault, s.ApprovalMode())
 }
 
-// Plan mode that was entered before a file became stricter leads back to the
-// file's mode.
+// Plan mode leads back no further than the file says: to its mode where plan mode
+// was there before it, and to the default mode where the file wants plan mode.
 func TestReloadInPlanMode(t *testing.T) {
-	s := configtest.New(t, withUser(t, `{"approvalMode": "auto_edit"}`))
-	require.NoError(t, s.SetApprovalMode(policy.ModePlan))
-	settingsIn(t, filepath.Dir(storageOf(t, s.Config).GlobalDir), `{"approvalMode": "default"}`)
-	require.NoError(t, s.ReloadSettings(t.Context()))
-	require.Equal(t, policy.ModePlan, s.ApprovalMode())
-	s.Write(".fettle/plans/plan.md", "Do it.\n")
-	r := s.Call("exit_plan_mode", map[string]any{"plan_path": ".fettle/plans/plan.md"})
-	require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
-	require.Equal(t, policy.ModeDefault, s.ApprovalMode())
+	for name, tt := range map[string]struct {
+		entered bool
+		file    string
+	}{
+		"entered, then default": {true, `{"approvalMode": "default"}`},
+		"entered, then plan":    {true, `{"approvalMode": "plan"}`},
+		"brought by the file":   {false, `{"approvalMode": "plan"}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := configtest.New(t, withUser(t, `{"approvalMode": "auto_edit"}`))
+			if tt.entered {
+				require.NoError(t, s.SetApprovalMode(policy.ModePlan))
+			}
+			settingsIn(t, filepath.Dir(storageOf(t, s.Config).GlobalDir), tt.file)
+			require.NoError(t, s.ReloadSettings(t.Context()))
+			require.Equal(t, policy.ModePlan, s.ApprovalMode())
+			s.Write(".fettle/plans/plan.md", "Do it.\n")
+			r := s.Call("exit_plan_mode", map[string]any{"plan_path": ".fettle/plans/plan.md"})
+			require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
+			require.Equal(t, policy.ModeDefault, s.ApprovalMode())
+		})
+	}
 }
 
 // Reloads from everywhere at once, beside calls and Close.

@@ -100,12 +100,11 @@ func (c *Config) FileTracker() (*tracker.FileTracker, error) {
 
 // Workspace returns the folders that may be touched.
 func (c *Config) Workspace() (*workspace.Workspace, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.checkPhase("Workspace", c.phase); err != nil {
+	sh, err := c.services("Workspace")
+	if err != nil {
 		return nil, err
 	}
-	return c.shared.workspace, nil
+	return sh.workspace, nil
 }
 
 // The values below never fail.
@@ -139,8 +138,10 @@ func (c *Config) CoreTools() []string { return slices.Clone(c.params().CoreTools
 // AllowedTools returns the tools that may run without asking.
 func (c *Config) AllowedTools() []string { return slices.Clone(c.params().AllowedTools) }
 
-// ExcludedTools returns the tools that are not registered and denied.
-func (c *Config) ExcludedTools() []string { return slices.Clone(c.params().ExcludeTools) }
+// ExcludedTools returns the tools that are denied, and not registered unless
+// they were before the settings excluded them. What settings exclude while a
+// session runs counts in all derived Configs too.
+func (c *Config) ExcludedTools() []string { return c.excluded() }
 
 // DebugMode reports whether debug mode is on.
 func (c *Config) DebugMode() bool { return c.params().DebugMode }

@@ -93,7 +93,7 @@ func (c *Config) schedulerID() string {
 // what the parent has discovered.
 func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
 	v := Services{
-		Workspace: sh.workspace, FileState: s.state, Mutations: s.mutation, Tracker: s.tracker, Finder: sh.finder.now.Load(), Processes: s.processes,
+		Workspace: sh.workspace, FileState: s.state, Mutations: s.mutation, Tracker: s.tracker, Finder: &sh.finder, Processes: s.processes,
 	}
 	discover := c.params().Discover
 	if c.params().ToolCommands != (ToolCommands{}) {
@@ -136,7 +136,7 @@ func (c *Config) bindOwnTools(v Services) ([]tools.DeclarativeTool, error) {
 		}
 		own = append(own, bound...)
 	}
-	others := tools.Selection{Exclude: c.params().ExcludeTools}
+	others := tools.Selection{Exclude: c.excluded()}
 	return slices.DeleteFunc(own, func(t tools.DeclarativeTool) bool {
 		return t != nil && !others.Includes(t.Spec(), true) // nil is for the registry to refuse
 	}), nil

@@ -1,24 +1,19 @@
 package config
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"log/slog"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/services/websearch"
-	"github.com/fettle-dev/fettle/core/tools/plan"
 )
 
 // begun is what Initialize begins with.
@@ -131,140 +126,6 @@ func (p *Parameters) settingsOptions() settings.Options {
 	return o
 }
 
-// fill gives the fields that are zero what the settings say that can be used;
-// see [Parameters.Settings].
-func (p *Parameters) fill(u *usable, r *settings.Result) error {
-	s := u.Settings
-	if p.ApprovalMode == "" {
-		mode, err := policy.ParseApprovalMode(s.General.DefaultApprovalMode)
-		if err != nil {
-			return err // a value that is none was left out before
-		}
-		p.ApprovalMode = mode
-	}
-	p.Model = cmp.Or(p.Model, s.Model.Name)
-	if p.IncludeDirs == nil {
-		p.IncludeDirs = s.Context.IncludeDirectories
-	}
-	if p.PolicyPaths == nil {
-		p.PolicyPaths = s.PolicyPaths
-	}
-	p.fillTools(s, r)
-	if p.FileReadCacheDisabled == nil {
-		p.FileReadCacheDisabled = &s.Tools.FileReadCacheDisabled
-	}
-	p.fillFileFiltering(s.Context.FileFiltering)
-	if p.ToolCommands == (ToolCommands{}) {
-		p.ToolCommands = ToolCommands{Discovery: s.Tools.DiscoveryCommand, Call: s.Tools.CallCommand}
-	}
-	p.fillCommands(s.Tools, r)
-	p.WebFetch.AllowPrivate = p.WebFetch.AllowPrivate || s.Web.AllowPrivateAddresses
-	if p.WebFetch.Allow == nil {
-		p.WebFetch.Allow = s.Web.AllowedHosts
-	}
-	return nil
-}
-
-// fillTools is about the lists of tools, and where their entries were given.
-func (p *Parameters) fillTools(s settings.Settings, r *settings.Result) {
-	if p.CoreTools == nil {
-		p.CoreTools = s.Tools.Core
-	}
-	if p.AllowedTools == nil {
-		p.AllowedTools, p.AllowedFrom = s.Tools.Allowed, places(r, "tools.allowed")
-	}
-	if p.ExcludeTools != nil {
-		return
-	}
-	p.ExcludeTools, p.ExcludedFrom = slices.Clone(s.Tools.Exclude), places(r, "tools.exclude")
-	if todos := plan.WriteTodos; !s.UseWriteTodos && !slices.Contains(p.ExcludeTools, todos) {
-		o := originOf(r, "useWriteTodos") // somebody gives it, as it is on by itself
-		p.ExcludeTools = append(p.ExcludeTools, todos)
-		p.ExcludedFrom[todos] = Place{Source: o.Source, Line: o.Line, Rule: "useWriteTodos"}
-	}
-}
-
-// places returns where the entries of a list were given, flags aside.
-func places(r *settings.Result, key string) map[string]Place {
-	all := map[string]Place{}
-	for _, e := range r.Entries(key) {
-		if e.Origin.Layer != settings.LayerFlags {
-			all[e.Text] = Place{Source: e.Origin.Source, Line: e.Origin.Line}
-		}
-	}
-	return all
-}
-
-func (p *Parameters) fillFileFiltering(s settings.FileFiltering) {
-	f := &p.FileFiltering
-	f.NoGitIgnore = f.NoGitIgnore || !s.RespectGitIgnore
-	f.NoOwnIgnore = f.NoOwnIgnore || !s.RespectFettleIgnore
-	if f.CustomFiles == nil {
-		f.CustomFiles = s.CustomIgnoreFilePaths
-	}
-	f.MaxFiles = cmp.Or(f.MaxFiles, s.MaxFileCount)
-}
-
-// fillCommands is about the commands of the shell tool, which also see the
-// variables of .env files.
-func (p *Parameters) fillCommands(s settings.Tools, r *settings.Result) {
-	c := &p.Commands
-	c.Idle, c.Total = cmp.Or(c.Idle, s.Shell.Idle()), cmp.Or(c.Total, s.Shell.Total())
-	c.Terminal = c.Terminal || s.Shell.EnableInteractiveShell && process.TerminalsExist
-	if c.Confinement.Kind == process.Unconfined {
-		c.Confinement = confinement(s.Sandbox)
-	}
-	if c.Environ != nil || len(r.Env) == 0 {
-		return
-	}
-	var added []string
-	outside := p.reachesOutside()
-	for _, name := range slices.Sorted(maps.Keys(r.Env)) {
-		if !outside || !r.OfProject(name) {
-			added = append(added, name+"="+r.Env[name])
-		}
-	}
-	c.Environ = func() []string { return append(os.Environ(), added...) }
-}
-
-// reachesOutside reports whether the environment of commands reaches a program
-// that nothing confines, though commands are.
-func (p *Parameters) reachesOutside() bool {
-	switch p.Commands.Confinement.Kind {
-	case process.Unconfined:
-		return false
-	case process.Container:
-		return true
-	}
-	return p.ToolCommands.Discovery != ""
-}
-
-// confinement is what settings that can be used say about commands.
-func confinement(s settings.Sandbox) process.Confinement {
-	c := process.Confinement{Writable: s.AllowedPaths, NoTCP: !s.NetworkAccess}
-	switch s.Kind() {
-	case settings.SandboxNone:
-		return process.Confinement{}
-	case settings.SandboxLandlock:
-		c.Kind = process.Landlock
-	case settings.SandboxContainer:
-		c.Kind, c.Program, c.Image = process.Container, s.Command, s.Image
-	}
-	return c
-}
-
-// absolute returns a path of settings as an absolute one: ~/ is the home folder,
-// and others count from the target folder. An empty path stays empty.
-func (p *Parameters) absolute(path string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok && p.home() != "" {
-		return filepath.Join(p.home(), rest)
-	}
-	if path != "" && !filepath.IsAbs(path) {
-		return filepath.Join(p.target(), path)
-	}
-	return path
-}
-
 // checkPolicyPaths refuses policy files of the Parameters that are not there,
 // as rules that protect would be missing.
 func checkPolicyPaths(paths []string) error {
@@ -298,4 +159,48 @@ func closeIfAny(c io.Closer) error {
 		return nil
 	}
 	return c.Close()
+}
+
+// Settings returns the values in force of all layers (CF-01), which are the
+// defaults without [Parameters.Settings]. A field of the Parameters that was
+// given goes before them. Lists and maps in it are shared and not to be
+// changed. The error is of code not_initialized, as that of the next two.
+func (c *Config) Settings() (settings.Settings, error) {
+	r, err := c.settingsResult("Settings")
+	if err != nil {
+		return settings.Settings{}, err
+	}
+	return r.Settings, nil
+}
+
+// SettingsProblems returns what was wrong in the settings when they were last
+// read, each with its place, and what has changed since Initialize and takes
+// effect in the next session.
+func (c *Config) SettingsProblems() ([]settings.Problem, error) {
+	r, err := c.settingsResult("SettingsProblems")
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(r.Problems), nil
+}
+
+// SettingOrigins lists what the layers say of a key, the strongest first; see
+// [settings.Result.Origins].
+func (c *Config) SettingOrigins(key string) ([]settings.Origin, error) {
+	r, err := c.settingsResult("SettingOrigins")
+	if err != nil {
+		return nil, err
+	}
+	return r.Origins(key), nil
+}
+
+func (c *Config) settingsResult(what string) (*settings.Result, error) {
+	sh, err := c.services(what)
+	if err != nil {
+		return nil, err
+	}
+	if sh.settings == nil {
+		return &settings.Result{Settings: settings.Defaults()}, nil
+	}
+	return sh.settings.current(), nil
 }

@@ -249,6 +249,36 @@ func TestRefusedSettings(t *testing.T) {
 	}
 }
 
+// Where Initialize fails after the settings have been read, no knob has turned.
+func TestFailedInitializeTurnsNothing(t *testing.T) {
+	p := config.Parameters{TargetDir: filepath.Join(t.TempDir(), "none"), HomeDir: t.TempDir()}
+	withUser(t, `{"approvalMode": "plan", "fileReadCacheDisabled": true, "model": "clever"}`)(&p)
+	c := newConfig(t, p)
+	require.Error(t, c.Initialize(t.Context()))
+	require.Equal(t, []any{policy.ModeDefault, false, "auto"}, []any{c.ApprovalMode(), c.FileReadCacheDisabled(), c.Model()})
+	require.NoError(t, os.Mkdir(p.TargetDir, 0o755))
+	require.NoError(t, c.Initialize(t.Context()))
+	require.Equal(t, []any{policy.ModePlan, true, "clever"}, []any{c.ApprovalMode(), c.FileReadCacheDisabled(), c.Model()})
+}
+
+// AR-27: where TrustOf decides, Trust says nothing, neither for yolo nor against
+// it.
+func TestTrustOfBeforeTrust(t *testing.T) {
+	for says, state := range map[trust.State]trust.State{trust.Untrusted: trust.Trusted, trust.Trusted: trust.Untrusted} {
+		c, err := config.New(config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), ApprovalMode: policy.ModeYolo, Trust: says,
+			TrustOf: func(context.Context, []string) (trust.State, error) { return state, nil }})
+		require.NoError(t, err)
+		defer c.Close()
+		require.Equal(t, trust.Undecided, c.Trust())
+		if err := c.Initialize(t.Context()); state == trust.Untrusted {
+			require.Equal(t, fault.UntrustedFolder, fault.CodeOf(err))
+			continue
+		}
+		require.NoError(t, c.Initialize(t.Context()))
+		require.Equal(t, []any{trust.Trusted, policy.ModeYolo}, []any{c.Trust(), c.ApprovalMode()})
+	}
+}
+
 // CF-09: the folder's trust is asked for before its settings are read, and
 // again with the folders that they add.
 func TestTrustOf(t *testing.T) {

@@ -3,7 +3,7 @@ package config
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"os"
+	"errors"
 	"path/filepath"
 )
 
@@ -17,12 +17,11 @@ type Storage struct {
 // Storage returns the session's folders; derived Configs have the same. The
 // error is of code not_initialized.
 func (c *Config) Storage() (Storage, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if err := c.checkPhase("Storage", c.phase); err != nil {
+	sh, err := c.services("Storage")
+	if err != nil {
 		return Storage{}, err
 	}
-	return c.storage(c.shared.workspace.Target()), nil
+	return c.storage(sh.workspace.Target()), nil
 }
 
 func (c *Config) storage(target string) Storage {
@@ -39,12 +38,9 @@ func (c *Config) storage(target string) Storage {
 
 // userDir returns the user's settings folder.
 func (c *Config) userDir() (string, error) {
-	home := c.given.HomeDir
+	home := c.given.home()
 	if home == "" {
-		var err error
-		if home, err = os.UserHomeDir(); err != nil {
-			return "", err
-		}
+		return "", errors.New("there is no home folder")
 	}
 	return filepath.Join(home, c.given.Layout.Dir), nil
 }

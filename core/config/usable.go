@@ -186,7 +186,11 @@ func (c *settingsChecker) folders() {
 // sandbox checks that commands can be confined as they are to be.
 func (c *settingsChecker) sandbox(ctx context.Context) {
 	s := &c.usable.Tools.Sandbox
-	if c.given.Commands.Confinement.Kind != process.Unconfined || s.Kind() == settings.SandboxNone {
+	if c.given.Commands.Confinement.Kind != process.Unconfined {
+		return
+	}
+	c.unreadSandbox()
+	if s.Kind() == settings.SandboxNone {
 		return
 	}
 	const none = "No command can be run so, and there is no session."
@@ -222,6 +226,17 @@ func (c *settingsChecker) sandbox(ctx context.Context) {
 		c.stop(p, key, origin)
 	}
 	c.outside(origin)
+}
+
+// unreadSandbox lets no session begin where a file that cannot be read asks for
+// a confinement, as it seems: commands would run without it.
+func (c *settingsChecker) unreadSandbox() {
+	for _, p := range c.loaded.Problems {
+		if unreadable(p) && p.Key == "tools.sandbox" && c.usable.stops == nil {
+			p.Message += " It speaks of a sandbox, which would be missing, so there is no session."
+			c.usable.stops = &p
+		}
+	}
 }
 
 // toldAt reports whether the settings tell of a mistake at the place of a value
@@ -323,6 +338,14 @@ func (c *settingsChecker) entries() {
 			_, _, err := allowedTool(entry, Place{})
 			return err
 		})
+	}
+	if c.given.ConfirmationRequired == nil {
+		const key = "tools.confirmationRequired"
+		for _, e := range c.loaded.Entries(key) {
+			if _, _, err := confirmedTool(e.Text, Place{}); err != nil {
+				c.stop(settings.Problem{Message: fault.As(err).Message + " It would protect, so there is no session.", Remedy: fault.As(err).Remedy}, key, e.Origin)
+			}
+		}
 	}
 	if c.given.WebFetch.Allow == nil {
 		c.usable.Web.AllowedHosts = c.kept("web.allowedHosts", func(entry string) error {

@@ -3,8 +3,10 @@ package config
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -58,10 +60,10 @@ func (c *Config) watch(ctx context.Context, l *liveSettings) {
 	if err != nil {
 		problem := settings.Problem{Source: "the settings", Layer: settings.LayerDefault, Kind: settings.KindLater, Severity: settings.Notice,
 			Message: fmt.Sprintf("The settings files cannot be watched (%v); what changes in them takes effect in the next session.", err)}
-		c.given.Logger.Warn("settings", slog.String("problem", problem.String()))
 		l.reloading.Lock()
 		defer l.reloading.Unlock()
-		l.keep(l.result, append(slices.Clone(l.result.Problems), problem))
+		l.usable.lasting = append(l.usable.lasting, problem)
+		c.keep(l, l.result, slices.Concat(l.result.Problems, []settings.Problem{problem}))
 		return
 	}
 	w := &fileWatch{files: files, wanted: map[string]bool{}}
@@ -85,7 +87,10 @@ func (c *Config) watch(ctx context.Context, l *liveSettings) {
 // reload is what a change does. What goes wrong leaves all as it is.
 func (c *Config) reload(ctx context.Context) {
 	if err := c.ReloadSettings(ctx); err != nil && ctx.Err() == nil {
-		c.given.Logger.Warn("settings", slog.Any("error", err))
+		c.given.Logger.Debug("settings", slog.Any("error", err)) // a file's mistake is one of the problems by now
+	}
+	if c.given.Seams.Reload != nil {
+		c.given.Seams.Reload()
 	}
 }
 
@@ -109,7 +114,7 @@ func afterSettling(ctx context.Context, changes <-chan struct{}, reload func(ctx
 
 // fileWatch tells when one of the wanted files may have changed. It watches
 // their folders, as files are replaced, and the folder above one that does not
-// exist.
+// exist or is a link.
 type fileWatch struct {
 	files  *fsnotify.Watcher
 	wanted map[string]bool
@@ -120,10 +125,11 @@ type fileWatch struct {
 func (w *fileWatch) follow() {
 	for _, path := range slices.Collect(maps.Keys(w.wanted)) {
 		dir := filepath.Dir(path)
-		if w.files.Add(dir) != nil {
-			_ = w.files.Add(filepath.Dir(dir)) // where the folder may be made
+		info, err := os.Lstat(dir)
+		if w.files.Add(dir) != nil || err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			_ = w.files.Add(filepath.Dir(dir)) // where the folder may be made, or the link to it pointed elsewhere
 		}
-		if real, err := filepath.EvalSymlinks(path); err == nil && !w.wanted[real] {
+		if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
 			w.wanted[real] = true
 			_ = w.files.Add(filepath.Dir(real))
 		}
@@ -143,9 +149,7 @@ func (w *fileWatch) tell(ctx context.Context, changes chan<- struct{}) {
 			if !w.wanted[path] && !w.folder(path) || e.Op == fsnotify.Chmod {
 				continue
 			}
-			if !w.wanted[path] {
-				w.follow()
-			}
+			w.follow() // the event may be about a link, or about a folder that is another now
 		}
 		select {
 		case changes <- struct{}{}:

@@ -29,6 +29,10 @@ type Call struct {
 	// write to a process that one has started, and for no others.
 	Confined  string
 	Untrusted bool // the folder is recorded as untrusted
+	// PlanOfStranger says that plan mode is in force because a project wants it
+	// whose folder is not trusted, and not the person: then it lets no plan be
+	// written without asking.
+	PlanOfStranger bool
 
 	Dir   string   // absolute folder that relative paths count from; "" if unknown
 	Roots []string // absolute workspace folders

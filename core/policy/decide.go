@@ -139,14 +139,20 @@ func (t *trial) match(r *rule) tri {
 }
 
 // plansFile reports whether the call writes a Markdown file right in the plans
-// folder, by its text and by where it leads (CR-22).
+// folder, by its text and by where it leads (CR-22). That folder is no link, and
+// none leads to it within the folder that relative paths count from: whoever
+// wrote the project would say with one what is written.
 func (t *trial) plansFile() bool {
 	path := t.planned()
-	if path == "" {
+	if path == "" || t.call.PlanOfStranger {
+		return false
+	}
+	below, err := filepath.Rel(t.call.base(), t.plansDir)
+	if err != nil || !filepath.IsLocal(below) {
 		return false
 	}
 	real := t.call.follow(path)
-	return filepath.Dir(real) == t.call.follow(t.plansDir) && isMarkdown(real)
+	return filepath.Dir(real) == filepath.Join(t.call.follow(filepath.Clean(t.call.base())), below) && isMarkdown(real)
 }
 
 // planned returns the absolute file that the call writes if it lies right in

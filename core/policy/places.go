@@ -184,7 +184,7 @@ func (e *Engine) Paths(c Call) []string {
 	if c.Mode == ModePlan {
 		if path := t.planned(); path != "" {
 			add(path)
-			add(filepath.Clean(t.plansDir))
+			add(filepath.Clean(c.base()))
 		}
 	}
 	if found.shell != nil {

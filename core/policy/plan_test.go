@@ -40,8 +40,10 @@ func TestPlanMode(t *testing.T) {
 		"no path":            {write("write_file", ""), nil, policy.AskUser},
 		"a link out":         {write("write_file", dir+"/a.md"), map[string]string{dir + "/a.md": "/w/README.md"}, policy.AskUser},
 		"a link to no .md":   {write("write_file", dir+"/a.md"), map[string]string{dir + "/a.md": dir + "/run.sh"}, policy.AskUser},
-		"a linked folder":    {write("write_file", dir+"/a.md"), map[string]string{dir + "/a.md": "/p/a.md", dir: "/p"}, policy.Allow},
-		"a link in a linked": {write("write_file", dir+"/a.md"), map[string]string{dir + "/a.md": "/q/a.md", dir: "/p"}, policy.AskUser},
+		"a linked folder":    {write("write_file", dir+"/a.md"), map[string]string{dir + "/a.md": "/p/a.md"}, policy.AskUser},
+		"linked to its own":  {write("write_file", dir+"/a.md"), map[string]string{dir + "/a.md": "/w/a.md"}, policy.AskUser},
+		"a linked target":    {write("write_file", dir+"/a.md"), map[string]string{dir + "/a.md": "/p/.fettle/plans/a.md", "/w": "/p"}, policy.Allow},
+		"both":               {write("write_file", dir+"/a.md"), map[string]string{dir + "/a.md": "/p/a.md", "/w": "/p"}, policy.AskUser},
 	}
 	rule := policy.Rule{Name: "it", Tools: []string{"*"}, Decision: policy.Allow, Tier: policy.TierUser}
 	for name, tt := range tests {
@@ -89,6 +91,11 @@ func TestPlanMode(t *testing.T) {
 			require.Equal(t, tt.want == policy.AskUser, d.Previews)
 		})
 	}
+	e, err := policy.NewEngine(policy.Options{PlansDir: dir})
+	require.NoError(t, err)
+	strangers := write("write_file", dir+"/a.md")
+	strangers.PlanOfStranger = true
+	require.True(t, e.Decide(strangers).Previews, "plan mode that a stranger's project asks for")
 	none := engine(t).Decide(write("write_file", "/a.md"))
 	require.True(t, none.Previews, "no plans folder")
 	c := write("write_file", dir+"/a.md")

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // With returns what is in force once some keys of r have the values, and the
@@ -27,4 +28,22 @@ func (r *Result) With(newer *Result, keys ...string) *Result {
 		}
 	}
 	return &mixed
+}
+
+// Wrong reports whether what was given of a key cannot be told, or not all of
+// it, since a layer's value for it, for a part of it or for a group that it
+// belongs to has no effect.
+func (r *Result) Wrong(key string) bool {
+	return slices.ContainsFunc(r.Problems, func(p Problem) bool {
+		if p.Severity != Error {
+			return false
+		}
+		given := p.Key
+		for _, a := range aliases() {
+			if a.from == given {
+				given = a.to
+			}
+		}
+		return given == key || strings.HasPrefix(key, given+".") || strings.HasPrefix(given, key+".") || p.Kind == KindMore
+	})
 }

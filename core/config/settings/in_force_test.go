@@ -1,6 +1,7 @@
 package settings_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -26,4 +27,27 @@ func TestWith(t *testing.T) {
 	require.Equal(t, []string{"a"}, old.Settings.Tools.Exclude, "what was mixed has not changed")
 	require.Equal(t, []any{"a"}, old.Value("tools.exclude"))
 	require.Empty(t, old.Problems)
+}
+
+// A key is wrong where a value for it, a part of one or what it lies in has no
+// effect, and no other is.
+func TestWrong(t *testing.T) {
+	const key = "context.fileFiltering.customIgnoreFilePaths"
+	for text, want := range map[string]bool{
+		`{"context": 5}`:       true,
+		`{"fileFiltering": 5}`: true,
+		`{"fileFiltering": {"customIgnoreFilePaths": 5}}`:       true,
+		`{"fileFiltering": {"customIgnoreFilePaths": ["a",5]}}`: true,
+		`{"fileFiltering": {"maxFileCount": []}}`:               false,
+		`{"tools": 5}`:      false,
+		`{"contextual": 5}`: false,
+		`{}`:                false,
+	} {
+		m := newMachine(t)
+		m.user(text)
+		require.Equal(t, want, m.load().Wrong(key), text)
+	}
+	m := newMachine(t)
+	m.user(`{"tools": {"exclude": [` + strings.Repeat("5, ", 200) + `]}}`)
+	require.True(t, m.load().Wrong(key), "where not all mistakes are told")
 }

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -147,6 +148,8 @@ type source struct {
 	file File
 	doc  *document // nil if it is absent or broken
 	err  error     // nil if it is absent
+
+	confines bool // it is broken, no project's, and speaks of a sandbox
 }
 
 func loadFiles(ctx context.Context, o Options) ([]source, error) {
@@ -169,7 +172,7 @@ func loadFiles(ctx context.Context, o Options) ([]source, error) {
 			}
 			return nil, fault.Wrap(fault.InvalidConfig, "settings.load", fmt.Sprintf("The settings file %s%s: %s", f.Path, place, p.Message), p.Remedy, err)
 		case !errors.Is(err, fs.ErrNotExist):
-			s.err = err
+			s.err, s.confines = err, f.Layer != LayerProject && bytes.Contains(data, []byte("sandbox"))
 		}
 		sources = append(sources, s)
 	}
@@ -182,7 +185,11 @@ func layers(files []source, env environment, trusted bool) []*layerOf {
 	for _, s := range files {
 		l := newLayer(s.file.Layer, s.file.Path)
 		if s.err != nil {
-			l.problems = append(l.problems, unread(s.file, s.err))
+			p := unread(s.file, s.err)
+			if s.confines {
+				p.Key = "tools.sandbox"
+			}
+			l.problems = append(l.problems, p)
 		}
 		if s.doc != nil {
 			l.env, l.projects = env.get, env.project

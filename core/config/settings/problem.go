@@ -45,7 +45,7 @@ type Problem struct {
 	Layer    Layer    `json:"layer"`              //
 	Line     int      `json:"line,omitempty"`     // 1-based; 0: the source as a whole
 	Column   int      `json:"column,omitempty"`   // 1-based, in bytes; 0 with line 0
-	Key      string   `json:"key,omitempty"`      // as "tools.core"; "" if it is about no key
+	Key      string   `json:"key,omitempty"`      // as "tools.core"; "" if it is about no key; "tools.sandbox" of a broken file that is no project's and holds the word
 	Kind     Kind     `json:"kind"`               //
 	Severity Severity `json:"severity"`           //
 	Expected string   `json:"expected,omitempty"` // of a wrong value: what the key takes

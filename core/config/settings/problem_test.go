@@ -175,7 +175,7 @@ func TestClosed(t *testing.T) {
   "sandbox": ["landlock"],
   "tools": {"core": {"read_file": true}, "fileReadCacheDisabled": "perhaps"},
   "web": {"allowPrivateAddresses": "intranet"},
-  "security": {"disableYoloMode": 7},
+  "security": {"disableYoloMode": 7, "blockGitExtensions": 7},
 }`)
 	r := m.load()
 	s := r.Settings
@@ -190,14 +190,14 @@ func TestClosed(t *testing.T) {
 	for _, p := range r.Problems {
 		if p.Severity == settings.Error {
 			told++
-			if p.Key == "security.disableYoloMode" {
+			if p.Key == "security.blockGitExtensions" {
 				require.Contains(t, p.Message, "It is taken as true, but nothing in fettle reads the key yet.")
 				continue
 			}
 			require.Contains(t, strings.ToLower(p.Message), "as the key protects you")
 		}
 	}
-	require.Equal(t, 6, told)
+	require.Equal(t, 7, told)
 }
 
 // A name that is empty, below which the schema finds a mistake.

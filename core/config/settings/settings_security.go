@@ -3,11 +3,11 @@ package settings
 // Security are settings that protect the person's machine and data.
 type Security struct {
 	// Whether the approval mode yolo is refused.
-	DisableYoloMode bool `json:"disableYoloMode" set:"project=true,unused"`
-	// Whether nothing can be approved for longer than one call.
-	DisableAlwaysAllow bool `json:"disableAlwaysAllow" set:"project=true,unused"`
+	DisableYoloMode bool `json:"disableYoloMode" set:"project=true"`
+	// Whether nothing can be approved for longer than one call. What was approved for good before does not count either.
+	DisableAlwaysAllow bool `json:"disableAlwaysAllow" set:"project=true"`
 	// Whether approvals can be saved for later sessions.
-	EnablePermanentToolApproval bool `json:"enablePermanentToolApproval" set:"project=false,unused"`
+	EnablePermanentToolApproval bool `json:"enablePermanentToolApproval" set:"project=false"`
 	// Whether saving is what is offered first.
 	AutoAddToPolicyByDefault bool `json:"autoAddToPolicyByDefault" set:"project=false,unused"`
 	// Whether extensions cannot be installed from a repository.
@@ -28,12 +28,12 @@ type FolderTrust struct {
 
 // Redaction says which environment variables commands are not given.
 type Redaction struct {
-	// Whether variables that look secret are kept from commands.
-	Enabled bool `json:"enabled" set:"project=true,unused"`
+	// Whether variables that look secret, by their name or by how their value begins, are kept from commands.
+	Enabled bool `json:"enabled" set:"project=true"`
 	// Variables that commands are given all the same.
-	Allowed []string `json:"allowed" set:"project=trusted,unused"`
-	// Further variables to keep from commands.
-	Blocked []string `json:"blocked" set:"project=add,unused"`
+	Allowed []string `json:"allowed" set:"project=trusted"`
+	// Further variables to keep from commands, even if they are allowed.
+	Blocked []string `json:"blocked" set:"project=add"`
 }
 
 // Advanced are settings that few people need.

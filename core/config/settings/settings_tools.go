@@ -8,8 +8,9 @@ type Tools struct {
 	Core []string `json:"core" set:"project=within"`
 	// Tools that run without asking, as name, or run_shell_command(git status) for commands that begin so.
 	Allowed []string `json:"allowed" set:"project=trusted"`
-	// Tools that are asked about even if allowed elsewhere. An entry beats core and allowed.
-	ConfirmationRequired []string `json:"confirmationRequired" set:"project=add,unused"`
+	// Tools that are asked about even if allowed elsewhere, in the form of allowed. An entry beats core, allowed, your
+	// rules and the mode yolo; what is denied stays denied.
+	ConfirmationRequired []string `json:"confirmationRequired" set:"project=add"`
 	// Tools not to register, and denied. An entry beats every other list.
 	Exclude []string `json:"exclude" set:"merge=union,project=add"`
 	// A command that prints the declarations of further tools as JSON; callCommand is needed beside it.

@@ -1,0 +1,162 @@
+package config
+
+import (
+	"cmp"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/services/process"
+	"github.com/fettle-dev/fettle/core/tools/plan"
+)
+
+// fill gives the fields that are zero what the settings say that can be used;
+// see [Parameters.Settings].
+func (p *Parameters) fill(u *usable, r *settings.Result) error {
+	s := u.Settings
+	if p.ApprovalMode == "" {
+		mode, err := policy.ParseApprovalMode(s.General.DefaultApprovalMode)
+		if err != nil {
+			return err // a value that is none was left out before
+		}
+		p.ApprovalMode = mode
+	}
+	p.Protections.add(s.Security)
+	p.Model = cmp.Or(p.Model, s.Model.Name)
+	if p.IncludeDirs == nil {
+		p.IncludeDirs = s.Context.IncludeDirectories
+	}
+	if p.PolicyPaths == nil {
+		p.PolicyPaths = s.PolicyPaths
+	}
+	p.fillTools(s, r)
+	if p.FileReadCacheDisabled == nil {
+		p.FileReadCacheDisabled = &s.Tools.FileReadCacheDisabled
+	}
+	p.fillFileFiltering(s.Context.FileFiltering)
+	if p.ToolCommands == (ToolCommands{}) {
+		p.ToolCommands = ToolCommands{Discovery: s.Tools.DiscoveryCommand, Call: s.Tools.CallCommand}
+	}
+	p.fillCommands(s.Tools, s.Security, r)
+	p.WebFetch.AllowPrivate = p.WebFetch.AllowPrivate || s.Web.AllowPrivateAddresses
+	if p.WebFetch.Allow == nil {
+		p.WebFetch.Allow = s.Web.AllowedHosts
+	}
+	return nil
+}
+
+// fillTools is about the lists of tools, and where their entries were given.
+func (p *Parameters) fillTools(s settings.Settings, r *settings.Result) {
+	if p.CoreTools == nil {
+		p.CoreTools = s.Tools.Core
+	}
+	if p.AllowedTools == nil {
+		p.AllowedTools, p.AllowedFrom = s.Tools.Allowed, places(r, "tools.allowed")
+	}
+	if p.ConfirmationRequired == nil {
+		const key = "tools.confirmationRequired"
+		p.ConfirmationRequired, p.ConfirmationFrom = s.Tools.ConfirmationRequired, places(r, key)
+	}
+	if p.ExcludeTools != nil {
+		return
+	}
+	p.ExcludeTools, p.ExcludedFrom = slices.Clone(s.Tools.Exclude), places(r, "tools.exclude")
+	if todos := plan.WriteTodos; !s.UseWriteTodos && !slices.Contains(p.ExcludeTools, todos) {
+		o := originOf(r, "useWriteTodos") // somebody gives it, as it is on by itself
+		p.ExcludeTools = append(p.ExcludeTools, todos)
+		p.ExcludedFrom[todos] = Place{Source: o.Source, Line: o.Line, Rule: "useWriteTodos"}
+	}
+}
+
+// add forbids what the settings forbid.
+func (p *Protections) add(s settings.Security) {
+	p.NoYolo = p.NoYolo || s.DisableYoloMode
+	p.NoAlwaysAllow = p.NoAlwaysAllow || s.DisableAlwaysAllow
+	p.NoSaving = p.NoSaving || !s.EnablePermanentToolApproval
+}
+
+// places returns where the entries of a list were given, flags aside.
+func places(r *settings.Result, key string) map[string]Place {
+	all := map[string]Place{}
+	for _, e := range r.Entries(key) {
+		if e.Origin.Layer != settings.LayerFlags {
+			all[e.Text] = Place{Source: e.Origin.Source, Line: e.Origin.Line}
+		}
+	}
+	return all
+}
+
+func (p *Parameters) fillFileFiltering(s settings.FileFiltering) {
+	f := &p.FileFiltering
+	f.NoGitIgnore = f.NoGitIgnore || !s.RespectGitIgnore
+	f.NoOwnIgnore = f.NoOwnIgnore || !s.RespectFettleIgnore
+	if f.CustomFiles == nil {
+		f.CustomFiles = s.CustomIgnoreFilePaths
+	}
+	f.MaxFiles = cmp.Or(f.MaxFiles, s.MaxFileCount)
+}
+
+// fillCommands is about the commands of the shell tool, which also see the
+// variables of .env files, and not those that are kept from them.
+func (p *Parameters) fillCommands(s settings.Tools, security settings.Security, r *settings.Result) {
+	c := &p.Commands
+	c.Idle, c.Total = cmp.Or(c.Idle, s.Shell.Idle()), cmp.Or(c.Total, s.Shell.Total())
+	c.Terminal = c.Terminal || s.Shell.EnableInteractiveShell && process.TerminalsExist
+	if c.Confinement.Kind == process.Unconfined {
+		c.Confinement = confinement(s.Sandbox)
+	}
+	if c.Environ != nil || len(r.Env) == 0 && !security.EnvironmentVariableRedaction.Enabled {
+		return
+	}
+	var added []string
+	outside := p.reachesOutside()
+	for _, name := range slices.Sorted(maps.Keys(r.Env)) {
+		if !outside || !r.OfProject(name) {
+			added = append(added, name+"="+r.Env[name])
+		}
+	}
+	redact := redaction(security.EnvironmentVariableRedaction)
+	c.Environ = func() []string { return redact.of(append(os.Environ(), added...)) }
+}
+
+// reachesOutside reports whether the environment of commands reaches a program
+// that nothing confines, though commands are.
+func (p *Parameters) reachesOutside() bool {
+	switch p.Commands.Confinement.Kind {
+	case process.Unconfined:
+		return false
+	case process.Container:
+		return true
+	}
+	return p.ToolCommands.Discovery != ""
+}
+
+// confinement is what settings that can be used say about commands.
+func confinement(s settings.Sandbox) process.Confinement {
+	c := process.Confinement{Writable: s.AllowedPaths, NoTCP: !s.NetworkAccess}
+	switch s.Kind() {
+	case settings.SandboxNone:
+		return process.Confinement{}
+	case settings.SandboxLandlock:
+		c.Kind = process.Landlock
+	case settings.SandboxContainer:
+		c.Kind, c.Program, c.Image = process.Container, s.Command, s.Image
+	}
+	return c
+}
+
+// absolute returns a path of settings as an absolute one: ~/ is the home folder,
+// and others count from the target folder. An empty path stays empty.
+func (p *Parameters) absolute(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && p.home() != "" {
+		return filepath.Join(p.home(), rest)
+	}
+	if path != "" && !filepath.IsAbs(path) {
+		return filepath.Join(p.target(), path)
+	}
+	return path
+}

@@ -1,0 +1,93 @@
+package config
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// liveKey is a key whose value may change while a session runs. What protects
+// may only become stricter then: a file can be written by a command that runs,
+// a new session is begun by a person.
+type liveKey struct {
+	path    string
+	given   func(p *Parameters) bool              // whether the Parameters decide and no file
+	permits func(old, now settings.Settings) bool // nil: any change
+}
+
+// liveKeys lists them. All other keys wait for the next session.
+func liveKeys() []liveKey {
+	filtering := func(p *Parameters) bool { return false } // by field, see fill
+	return []liveKey{
+		{keyMode, func(p *Parameters) bool { return p.ApprovalMode != "" }, func(old, now settings.Settings) bool {
+			return stricter(modeOf(now), modeOf(old))
+		}},
+		{keyHatch, func(p *Parameters) bool { return p.FileReadCacheDisabled != nil }, func(_, now settings.Settings) bool {
+			return !now.Tools.FileReadCacheDisabled
+		}},
+		{"tools.exclude", func(p *Parameters) bool { return p.ExcludeTools != nil }, func(old, now settings.Settings) bool {
+			return within(old.Tools.Exclude, now.Tools.Exclude)
+		}},
+		{"web.allowPrivateAddresses", func(p *Parameters) bool { return p.WebFetch.AllowPrivate }, func(_, now settings.Settings) bool {
+			return !now.Web.AllowPrivateAddresses
+		}},
+		{"web.allowedHosts", func(p *Parameters) bool { return p.WebFetch.Allow != nil }, func(old, now settings.Settings) bool {
+			return within(now.Web.AllowedHosts, old.Web.AllowedHosts)
+		}},
+		{"context.fileFiltering.respectGitIgnore", filtering, nil},
+		{"context.fileFiltering.respectFettleIgnore", filtering, nil},
+		{"context.fileFiltering.customIgnoreFilePaths", filtering, nil},
+		{"context.fileFiltering.maxFileCount", filtering, nil},
+	}
+}
+
+// modeOf is the approval mode of settings; one that is none is the strictest.
+func modeOf(s settings.Settings) policy.ApprovalMode {
+	mode, err := policy.ParseApprovalMode(s.General.DefaultApprovalMode)
+	if err != nil {
+		return policy.ModePlan
+	}
+	return mode
+}
+
+// within reports whether all of list are in others too.
+func within(list, others []string) bool {
+	return !slices.ContainsFunc(list, func(entry string) bool { return !slices.Contains(others, entry) })
+}
+
+// differences lists the keys whose new value comes into force, and a problem
+// for each of the others that has changed.
+func differences(given *Parameters, old, newer *settings.Result) (changed []string, later []settings.Problem) {
+	live := map[string]liveKey{}
+	for _, k := range liveKeys() {
+		live[k.path] = k
+	}
+	for _, k := range settings.Keys() {
+		if reflect.DeepEqual(old.Value(k.Path), newer.Value(k.Path)) || newer.Wrong(k.Path) {
+			continue
+		}
+		l, isLive := live[k.Path]
+		switch {
+		case isLive && l.given(given), k.Unused: // it says nothing here
+		case isLive && (l.permits == nil || l.permits(old.Settings, newer.Settings)):
+			changed = append(changed, k.Path)
+		default:
+			later = append(later, nextSession(k.Path, isLive, newer))
+		}
+	}
+	return changed, later
+}
+
+func nextSession(key string, isLive bool, newer *settings.Result) settings.Problem {
+	p := settings.Problem{Layer: settings.LayerDefault, Source: "the settings", Key: key, Kind: settings.KindLater, Severity: settings.Notice,
+		Message: "The value has changed; it takes effect in the next session."}
+	if isLive {
+		p.Message = "The value has changed; as it is less strict, it takes effect in the next session."
+	}
+	if o := originOf(newer, key); o.Source != "" {
+		p.Layer, p.Source, p.Line, p.Column = o.Layer, o.Source, o.Line, o.Column
+	}
+	return p
+}

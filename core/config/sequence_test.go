@@ -1,0 +1,73 @@
+package config
+
+import (
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/services/trust"
+)
+
+// waitingForLock returns once a goroutine in a method of Config waits for a
+// lock.
+func waitingForLock(t *testing.T, method string) {
+	t.Helper()
+	stacks := make([]byte, 1<<20)
+	require.Eventually(t, func() bool {
+		for one := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
+			if strings.Contains(one, "sync.(*Mutex)") && strings.Contains(one, "(*Config)."+method) {
+				return true
+			}
+		}
+		return false
+	}, time.Minute, time.Millisecond)
+}
+
+// AR-27: a mode that somebody asks for while Initialize learns that the folder
+// is untrusted is judged by what it has learnt.
+func TestYoloBesideInitialize(t *testing.T) {
+	c, err := New(Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir()})
+	require.NoError(t, err)
+	defer c.Close()
+	c.mu.Lock()
+	answer := make(chan error, 1)
+	go func() { answer <- c.SetApprovalMode(policy.ModeYolo) }()
+	waitingForLock(t, "SetApprovalMode")
+	learnt := c.given
+	learnt.Trust = trust.Untrusted
+	c.filled.Store(&learnt)
+	c.mu.Unlock()
+	require.Equal(t, fault.UntrustedFolder, fault.CodeOf(<-answer))
+	require.Equal(t, policy.ModeDefault, c.ApprovalMode())
+}
+
+// A Config that is closed while somebody asks what it decides either decides or
+// says that it is closed.
+func TestDecideBesideClose(t *testing.T) {
+	for range 20 {
+		c, err := New(Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir()})
+		require.NoError(t, err)
+		require.NoError(t, c.Initialize(t.Context()))
+		c.mu.Lock()
+		var both sync.WaitGroup
+		both.Go(func() {
+			if _, err := c.Decide(policy.Call{Tool: "glob", Mode: policy.ModeDefault}); err != nil && fault.CodeOf(err) != fault.NotInitialized {
+				t.Error(err)
+			}
+		})
+		waitingForLock(t, "Decide")
+		both.Go(func() { _ = c.Close() })
+		waitingForLock(t, "Close")
+		c.mu.Unlock()
+		c.mu.Lock() // taken away once more from those who wait, so that they take turns from now on
+		waitingForLock(t, "Decide")
+		c.mu.Unlock()
+		both.Wait()
+	}
+}
