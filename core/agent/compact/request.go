@@ -61,7 +61,7 @@ func fitting(ctx context.Context, older []model.Content, budget int) string {
 	if fits(lines) {
 		return strings.Join(lines, "")
 	}
-	const share = 4 // of the budget is for the newest answers of tools
+	const share = 4                                                                      // of the budget is for the newest answers of tools
 	if cut, some, err := cutAnswers(ctx, older, budget/share, nil); err == nil && some { // an error is for the request to tell
 		older = cut
 		if lines = render(older, 0); fits(lines) {
