@@ -34,8 +34,8 @@ type Options struct {
 // Generator asks models over the Messages API. It is safe for concurrent use.
 // Each request is made once: retries are the caller's.
 type Generator struct {
-	client sdk.Client
-	secret secrets
+	messages sdk.MessageService
+	secret   secrets
 }
 
 var _ model.Generator = (*Generator)(nil)
@@ -54,7 +54,7 @@ func New(o Options) (*Generator, error) {
 	}
 	client.CheckRedirect = refuseRedirect
 	options := []option.RequestOption{
-		option.WithoutEnvironmentDefaults(), // first: nothing else may come from the environment
+		option.WithEnvironmentProduction(), // the public API's address; nothing is read from the environment
 		option.WithoutOpenTelemetry(),
 		option.WithHTTPClient(&client),
 		option.WithMaxRetries(0),
@@ -65,7 +65,7 @@ func New(o Options) (*Generator, error) {
 	if key != "" {
 		options = append(options, option.WithAPIKey(key))
 	}
-	return &Generator{client: sdk.NewClient(options...), secret: secrets{key, password}}, nil
+	return &Generator{messages: sdk.NewMessageService(options...), secret: newSecrets(key, password)}, nil
 }
 
 // baseURL returns an address as the SDK expects it, without /v1 at its end, and
@@ -107,7 +107,8 @@ func (g *Generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*mod
 			yield(nil, err)
 			return
 		}
-		stream := g.client.Messages.NewStreaming(ctx, *params)
+		var response *http.Response
+		stream := g.messages.NewStreaming(ctx, *params, option.WithResponseInto(&response))
 		defer stream.Close() //nolint:errcheck // the answer is complete, or an error is already told
 		answer := answer{asText: forced}
 		for stream.Next() {
@@ -125,11 +126,20 @@ func (g *Generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*mod
 			}
 		}
 		err = stream.Err()
+		if err == nil && ctx.Err() == nil && !isStream(response) {
+			yield(nil, badAnswer("the server answers with something else than a stream of events; the base URL may be wrong"))
+			return
+		}
 		if err == nil {
 			err = errCutShort
 		}
 		yield(nil, g.secret.asError(ctx, err))
 	}
+}
+
+// isStream reports whether an answer says of itself that it is one of events.
+func isStream(r *http.Response) bool {
+	return r != nil && strings.HasPrefix(strings.ToLower(r.Header.Get("Content-Type")), "text/event-stream")
 }
 
 // CountTokens asks the API how long a request is. A server that has no such
@@ -139,7 +149,7 @@ func (g *Generator) CountTokens(ctx context.Context, r *model.Request) (int, err
 	if err != nil {
 		return 0, err
 	}
-	count, err := g.client.Messages.CountTokens(ctx, countParams(params))
+	count, err := g.messages.CountTokens(ctx, countParams(params))
 	if err != nil {
 		told := g.secret.asError(ctx, err)
 		if told.Status == http.StatusNotFound || told.Status == http.StatusMethodNotAllowed || told.Status == http.StatusNotImplemented {

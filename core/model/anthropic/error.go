@@ -19,16 +19,23 @@ import (
 // maxMessage is how many bytes of a provider's message are told.
 const maxMessage = 2000
 
-// secrets are texts that no error may show.
-type secrets []string
+// secrets hides texts that no error may show. It is a func, so that they are not
+// shown either where a Generator is printed.
+type secrets func(text string) string
+
+func newSecrets(texts ...string) secrets {
+	var pairs []string
+	for _, text := range texts {
+		if len(text) >= 4 { // a shorter one is no secret, and would be found everywhere
+			pairs = append(pairs, text, "***")
+		}
+	}
+	return strings.NewReplacer(pairs...).Replace
+}
 
 // hide returns text without secrets, on one line and of a bounded length.
 func (s secrets) hide(text string) string {
-	for _, secret := range s {
-		if len(secret) >= 4 {
-			text = strings.ReplaceAll(text, secret, "***")
-		}
-	}
+	text = s(text)
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
 	if len(text) > maxMessage {
 		text = strings.ToValidUTF8(text[:maxMessage], "") + "…"
