@@ -137,6 +137,7 @@ func (p *prompting) askAsItIs(ctx context.Context) (*answered, *Event) {
 	}
 	p.turns++
 	p.c.requests++
+	p.loops.text = chant{}
 	answer, end := p.attempts(ctx, r, tokens)
 	if end != nil {
 		return nil, end
