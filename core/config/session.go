@@ -55,7 +55,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 	})
 	given := tracker.Options{State: s.state}
 	if c.params().Trust != trust.Untrusted { // FT-20
-		given.Instructions = instructions.New(sh.workspace)
+		given.Instructions = instructions.New(sh.workspace, instructions.Options{})
 	}
 	s.tracker = tracker.New(given)
 	s.processes = sh.processes.open(c.processOptions(sh))

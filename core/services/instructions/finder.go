@@ -1,4 +1,5 @@
-// Package instructions finds the agents.md files that steer work on a file.
+// Package instructions finds the files that steer work in a folder, as
+// AGENTS.md, and puts in what they import.
 package instructions
 
 import (
@@ -11,9 +12,9 @@ import (
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// names are the spellings tried in each folder. A listing, which would be
+// spellings of AGENTS.md are tried in each folder. A listing, which would be
 // dear in a large folder, is not made.
-var names = [...]string{"AGENTS.md", "agents.md", "Agents.md"}
+var spellings = []string{"AGENTS.md", "agents.md", "Agents.md"}
 
 // IsFile reports whether a base name is that of an instruction file: agents.md
 // in any letter case (FT-19).
@@ -35,14 +36,42 @@ type Files interface {
 	OpenRead(p workspace.Path) (*os.File, error)
 }
 
+// Options say what a [Finder] looks for. The zero value is AGENTS.md, with what
+// it imports in its place.
+type Options struct {
+	// Names are base names of instruction files, in the order in which those of
+	// one folder are given; one that is agents.md in any letter case stands for
+	// that file in its usual spellings. nil: AGENTS.md alone.
+	Names   []string
+	Imports Imports
+	// MayShow reports whether a file may be imported. nil: all files of the
+	// workspace.
+	MayShow func(p workspace.Path) bool
+}
+
 // Finder finds instruction files inside a workspace. It keeps nothing and is
 // safe for concurrent use.
 type Finder struct {
 	files Files
+	o     Options
 }
 
 // New returns a Finder.
-func New(files Files) *Finder { return &Finder{files} }
+func New(files Files, o Options) *Finder {
+	if o.Names == nil {
+		o.Names = spellings[:1]
+	}
+	var names []string
+	for _, name := range o.Names {
+		if IsFile(name) {
+			names = append(names, spellings...)
+			continue
+		}
+		names = append(names, name)
+	}
+	o.Names = names
+	return &Finder{files, o}
+}
 
 // For returns the instruction files of p's folder and of every folder above
 // it up to the workspace folder, parents first (FT-12). Two names of one file
@@ -55,12 +84,12 @@ func (f *Finder) For(ctx context.Context, p workspace.Path, known func(key strin
 	pass := func(key string) bool { return seen[key] || known != nil && known(key) }
 	for _, dir := range ancestors(p) {
 		if err := ctx.Err(); err != nil {
-			return nil, fault.Wrap(fault.Cancelled, "instructions.find", "Looking for agents.md was cancelled.", "", err)
+			return nil, fault.Wrap(fault.Cancelled, "instructions.find", "Looking for instruction files was cancelled.", "", err)
 		}
-		for _, name := range names {
+		for _, name := range f.o.Names {
 			if doc, ok := f.read(filepath.Join(dir, name), pass); ok {
 				seen[doc.Key] = true
-				found = append(found, doc)
+				found = append(found, f.expanded(doc))
 			}
 		}
 	}

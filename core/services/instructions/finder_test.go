@@ -39,7 +39,7 @@ func found(t *testing.T, name string, folders ...string) []string {
 	defer w.Close()
 	p, err := w.Resolve(name)
 	require.NoError(t, err)
-	docs, err := New(w).For(t.Context(), p, nil)
+	docs, err := New(w, Options{}).For(t.Context(), p, nil)
 	require.NoError(t, err)
 	var texts []string
 	for _, d := range docs {
@@ -120,7 +120,7 @@ func TestForCancelled(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = New(w).For(ctx, p, nil)
+	_, err = New(w, Options{}).For(ctx, p, nil)
 	require.Equal(t, fault.Cancelled, fault.CodeOf(err))
 	require.ErrorIs(t, err, context.Canceled)
 }
@@ -133,10 +133,10 @@ func TestKnownFiles(t *testing.T) { // FT-13
 	defer w.Close()
 	p, err := w.Resolve("sub/x.go")
 	require.NoError(t, err)
-	all, err := New(w).For(t.Context(), p, nil)
+	all, err := New(w, Options{}).For(t.Context(), p, nil)
 	require.NoError(t, err)
 	require.Len(t, all, 2)
-	docs, err := New(w).For(t.Context(), p, func(key string) bool { return key == all[0].Key })
+	docs, err := New(w, Options{}).For(t.Context(), p, func(key string) bool { return key == all[0].Key })
 	require.NoError(t, err)
 	require.Equal(t, all[1:], docs)
 }

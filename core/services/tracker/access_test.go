@@ -40,7 +40,7 @@ func deep(t testing.TB) (*tracker.FileTracker, *openCounter, workspace.Path) {
 	p, err := w.Resolve("a/b/c/x.go")
 	require.NoError(t, err)
 	return tracker.New(tracker.Options{
-		State: filestate.New(filestate.Options{Files: w}), Instructions: instructions.New(files),
+		State: filestate.New(filestate.Options{Files: w}), Instructions: instructions.New(files, instructions.Options{}),
 	}), files, p
 }
 

@@ -51,7 +51,7 @@ func newFixture(t *testing.T) *fixture {
 func over(t *testing.T, top string, w *workspace.Workspace) *fixture {
 	later := time.Now().Add(time.Hour)
 	state := filestate.New(filestate.Options{Files: w, Now: func() time.Time { return later }})
-	return &fixture{tracker.New(tracker.Options{State: state, Instructions: instructions.New(w)}), t, top, w, state}
+	return &fixture{tracker.New(tracker.Options{State: state, Instructions: instructions.New(w, instructions.Options{})}), t, top, w, state}
 }
 
 func (f *fixture) path(name string) workspace.Path {
