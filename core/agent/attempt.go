@@ -29,10 +29,10 @@ func (p *prompting) attempts(ctx context.Context, r *model.Request, tokens int) 
 			return nil, a.end
 		}
 		failure := a.failure
-		if failure == nil && a.looped == nil {
+		if reason = nothingWrong; failure == nil && a.looped == nil {
 			reason = wrong(a.response, afterCalls)
 		}
-		if failure == nil && (a.looped != nil || reason == nothingWrong) {
+		if failure == nil && reason == nothingWrong {
 			return &answered{a.response, a.looped}, nil
 		}
 		wait, again := patience.again(a.began, failure)
