@@ -1,0 +1,210 @@
+package config
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// Restating says how [Config.Restate] does its work. A zero field is its
+// default.
+type Restating struct {
+	Files int // how many files are said again; 0: 10, negative: none
+	// Bytes is how much of them is said again in all; 0: an eighth of what the
+	// model in force takes, at 4 bytes a token, and at most 512 KiB.
+	Bytes int64
+	// Messages says that instructions which accesses bring up are given in
+	// messages, which compaction takes away, and not in the system prompt: they
+	// become due again (FT-17).
+	Messages bool
+}
+
+const (
+	defaultRestatedFiles = 10
+	mostRestatedBytes    = 512 << 10
+	mostNamedFiles       = 100 // of those that are only named
+)
+
+// Restated is what the model is told of its files after compaction.
+type Restated struct {
+	Notice string `json:"notice"`
+	// Files are state objects, in the order of their last use, the last one
+	// first. In the place of one that cannot be given stands what is wrong.
+	Files []any `json:"files"`
+	// ReadAgain are further files that were in work, in the same order.
+	ReadAgain []string `json:"read_again,omitempty"`
+}
+
+// unstated is the element of a file that could not be read.
+type unstated struct {
+	FilePath string       `json:"file_path"`
+	Error    *fault.Error `json:"error"`
+}
+
+const restatedNotice = "The conversation was compacted, so what you were shown of files before is void, with its versions and hashes. " +
+	"The files below, the one used last first, are as they are on disk now, under new versions, and count as read: base changes on these hashes. " +
+	"Files in read_again were in work too; read them before you change or quote them. Of any other file, read before you rely on it."
+
+// Restate is called once compaction has replaced the history (RC-22, CR-19): it
+// clears the cache of this Config alone (RC-23), whose versions go on, and then
+// reads the files in work again, those that the conversation was given whole and
+// used last, as read_file would, with its limits for each, under new versions,
+// and records them as read. So the next change of one needs no reading, and a
+// read of it is answered by a placeholder, as what it points to is in the history
+// (RC-13). A file that is gone, that cannot be read, or that read_file may not
+// show, or not without asking, is named with the reason; one beyond Files or Bytes
+// is named. The result is one part, the JSON of a [Restated], for the history; none
+// if no file was in work, as with the cache turned off. After an error, of code not_initialized or
+// cancelled, no file counts as read.
+func (c *Config) Restate(ctx context.Context, o Restating) ([]model.Part, error) {
+	s, err := c.own("Restate")
+	if err != nil {
+		return nil, err
+	}
+	ws, err := c.Workspace()
+	if err != nil {
+		return nil, err
+	}
+	s.state.HeedHatch()
+	known := s.state.Cache.Recent()
+	if o.Messages {
+		s.tracker.ClearSession()
+	}
+	s.state.Compacted()
+	if len(known) == 0 {
+		return nil, nil
+	}
+	said, err := (&restater{s, ws, c.restatingDefaults(o)}).all(ctx, known)
+	if err != nil {
+		s.state.Compacted() // what was read is not in the history
+		return nil, err
+	}
+	content, err := tools.JSON(said)
+	if err != nil {
+		s.state.Compacted()
+		return nil, err
+	}
+	return []model.Part{model.TextPart(content.String())}, nil
+}
+
+func (c *Config) restatingDefaults(o Restating) Restating {
+	if o.Files == 0 {
+		o.Files = defaultRestatedFiles
+	}
+	if o.Bytes == 0 {
+		const perToken, share = 4, 8
+		name := c.Model()
+		if _, bare, found := strings.Cut(name, ":"); found {
+			name = bare
+		}
+		o.Bytes = min(int64(model.TokenLimit(name))*perToken/share, mostRestatedBytes)
+	}
+	return o
+}
+
+// restater reads files again within what is left of its limits.
+type restater struct {
+	*session
+	workspace *workspace.Workspace
+	left      Restating
+}
+
+// restatable is a file that is to be read again, or why it cannot be.
+type restatable struct {
+	name string
+	path workspace.Path
+	err  error
+}
+
+// all reads files again: those used last are chosen first and read last, so that
+// the order of their use stays what it was.
+func (r *restater) all(ctx context.Context, known []string) (Restated, error) {
+	said := Restated{Notice: restatedNotice}
+	var chosen []restatable
+	for _, name := range known {
+		p, fits, err := r.choose(name)
+		switch {
+		case err != nil || fits:
+			chosen = append(chosen, restatable{name, p, err})
+		case len(said.ReadAgain) < mostNamedFiles:
+			said.ReadAgain = append(said.ReadAgain, name)
+		}
+	}
+	said.Files = make([]any, len(chosen))
+	for i, f := range slices.Backward(chosen) {
+		var element any
+		err := f.err
+		if err == nil {
+			element, err = r.read(ctx, f.path)
+		}
+		if ctx.Err() != nil {
+			return Restated{}, cancelled("Restate", ctx.Err())
+		}
+		if err != nil {
+			element = unstated{f.name, asFault(err)}
+		}
+		said.Files[i] = element
+	}
+	return said, nil
+}
+
+// choose reports whether there is room for a file. The error says why it cannot
+// be read, for which there is room while there is for files.
+func (r *restater) choose(name string) (p workspace.Path, fits bool, err error) {
+	if r.left.Files <= 0 {
+		return workspace.Path{}, false, nil
+	}
+	p, err = r.workspace.Resolve(name)
+	var info workspace.Info
+	if err == nil {
+		info, err = r.workspace.Stat(p)
+	}
+	if err == nil && !r.state.MayShow(p) {
+		err = fault.New(fault.PolicyViolation, "config.restate", "This file is not shown, as read_file may not show it, or not without asking.",
+			"Call read_file for it, so that somebody can be asked; or go on without it.")
+	}
+	size := min(info.Size, int64(r.state.Limits().Bytes))
+	if err == nil && size > r.left.Bytes {
+		return p, false, nil
+	}
+	r.left.Files--
+	if err != nil {
+		return p, false, err
+	}
+	r.left.Bytes -= size
+	return p, true, nil
+}
+
+// read shows a file to the conversation as read_file would.
+func (r *restater) read(ctx context.Context, p workspace.Path) (any, error) {
+	read, err := r.state.Read(ctx, filestate.ReadRequest{Path: p, Repeat: true, TextOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	r.tracker.Accessed(ctx, p) // FT-16
+	if read.State != nil {
+		return read.State, nil
+	}
+	if read.Payload != nil {
+		read.Refusal = "This is " + read.Payload.MIMEType + " now; read_file hands it over as data."
+	}
+	withheld := filestate.Withheld(p.String())
+	withheld.Notice = read.Refusal
+	return withheld, nil
+}
+
+// asFault gives an error a class.
+func asFault(err error) *fault.Error {
+	if e := fault.As(err); e != nil {
+		return e
+	}
+	return fault.Wrap(fault.ReadContentFailure, "config.restate", fmt.Sprintf("The file cannot be read: %s.", err),
+		"Check that it is still there and readable.", err)
+}

@@ -1,0 +1,33 @@
+package filestate
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Recent returns the paths of the files that the conversation was given every
+// byte of, by reading or by writing them, in the order of their last use, the
+// last one first. A file of several names has the first of these. It counts as
+// no use, and opens no file.
+func (c *FileReadCache) Recent() []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var known []*record
+	for el := c.lru.Front(); el != nil; el = el.Next() {
+		if r := el.Value.(*record); r.Qualifying() {
+			known = append(known, r)
+		}
+	}
+	slices.SortFunc(known, func(a, b *record) int { return cmp.Compare(b.seq, a.seq) })
+	paths := make([]string, 0, len(known))
+	for _, r := range known {
+		first := ""
+		for path := range r.paths {
+			if first == "" || path < first {
+				first = path
+			}
+		}
+		paths = append(paths, first)
+	}
+	return paths
+}
