@@ -73,6 +73,9 @@ func (g *Generator) query(r *model.Request, stream bool) (*query, error) {
 			JSONSchema: &sdk.ChatCompletionResponseFormatJSONSchema{Name: "answer", Schema: r.ResponseSchema},
 		}
 	}
+	if len(tools) > 0 && slices.Contains([]string{sdk.GPT6Sol, sdk.GPT6Luna}, out.Model) {
+		out.ReasoningEffort = sdk.ReasoningEffortNone // with chat completions they call tools only so
+	}
 	out.Messages = messages(r, keepsThoughts(out.Model))
 	switch {
 	case r.MaxOutputTokens <= 0:

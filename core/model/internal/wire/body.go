@@ -173,8 +173,9 @@ func complete(raw []byte) error {
 
 // event hands a JSON value to the exchange, or ends the answer if it tells an error.
 func (b *body) event(raw []byte) {
+	raw = bytes.TrimSpace(raw)
 	var object map[string]json.RawMessage
-	if json.Unmarshal(raw, &object) != nil {
+	if json.Unmarshal(raw, &object) != nil || object == nil {
 		return // no event of a model is anything else
 	}
 	switch e := object["error"]; string(e) {

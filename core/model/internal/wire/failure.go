@@ -63,6 +63,8 @@ func (x *Exchange) Broken(ctx context.Context, provider string, err error, secre
 		e.Kind, e.Status, e.Err = model.Connection, 0, x.Err
 	case x.Status == 0:
 		e.Kind, e.Err = model.InvalidRequest, err
+	case x.Events == 0: // what the SDK says of an answer in which nothing is
+		return x.CutShort(provider)
 	default:
 		e.Kind, e.Err = model.BadAnswer, err
 	}

@@ -1,0 +1,513 @@
+package openai_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/model/internal/wiretest"
+	"github.com/fettle-dev/fettle/core/model/openai"
+)
+
+const key = "sk-test-key-0123456789"
+
+// stream is an answer as OpenAI's own API sends it, with text beyond ASCII, two
+// calls in pieces, and a number that float64 cannot hold.
+const stream = `data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"gpt-5","choices":[{"index":0,"delta":{"role":"assistant","content":""},"finish_reason":null}],"usage":null}
+
+data: {"id":"c1","model":"gpt-5","choices":[{"index":0,"delta":{"reasoning_content":"Think "},"finish_reason":null}]}
+
+data: {"id":"c1","model":"gpt-5","choices":[{"index":0,"delta":{"reasoning_content":"hard"},"finish_reason":null}]}
+
+data: {"id":"c1","model":"gpt-5","choices":[{"index":0,"delta":{"content":"Grüße, 世界 "},"finish_reason":null}]}
+
+data: {"id":"c1","model":"gpt-5","choices":[{"index":0,"delta":{"content":"🙂<b>&"},"finish_reason":null}]}
+
+data: {"id":"c1","model":"gpt-5","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"call_a","type":"function","function":{"name":"read_file","arguments":""}}]},"finish_reason":null}]}
+
+data: {"id":"c1","model":"gpt-5","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"{\"n\": 90071992"}}]},"finish_reason":null}]}
+
+data: {"id":"c1","model":"gpt-5","choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"call_b","type":"function","function":{"name":"glob","arguments":"{}"}}]},"finish_reason":null}]}
+
+data: {"id":"c1","model":"gpt-5","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":"54740993}"}}]},"finish_reason":null}]}
+
+data: {"id":"c1","model":"gpt-5","choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}
+
+data: {"id":"c1","model":"gpt-5","choices":[],"usage":{"prompt_tokens":12,"completion_tokens":39,"total_tokens":51,"prompt_tokens_details":{"cached_tokens":4},"completion_tokens_details":{"reasoning_tokens":5}}}
+
+data: [DONE]
+
+`
+
+var whole = &model.Response{
+	ID: "c1", Model: "gpt-5", Finish: model.FinishStop,
+	Content: model.Content{Role: model.RoleModel, Parts: []model.Part{
+		{Text: "Think hard", Thought: true},
+		{Text: "Grüße, 世界 🙂<b>&"},
+		{Call: &model.FunctionCall{ID: "call_a", Name: "read_file", Args: json.RawMessage(`{"n": 9007199254740993}`)}},
+		{Call: &model.FunctionCall{ID: "call_b", Name: "glob", Args: json.RawMessage(`{}`)}},
+	}},
+	Usage: model.Usage{Input: 12, Output: 34, Cached: 4, Thoughts: 5, Total: 51},
+}
+
+var asJSON = map[string]string{"Content-Type": "application/json"}
+
+func newGenerator(t testing.TB, s *wiretest.Server) *openai.Generator {
+	g, err := openai.New(openai.Options{APIKey: key, BaseURL: s.URL + "/v1", HTTPClient: s.Client()})
+	require.NoError(t, err)
+	return g
+}
+
+func ask(text string) *model.Request {
+	return &model.Request{Model: "a-model", Contents: []model.Content{model.UserText(text)}}
+}
+
+func asError(t testing.TB, err error) *model.Error {
+	var e *model.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, "openai", e.Provider)
+	require.NotContains(t, fmt.Sprintf("%v %+v %v", err, e, e.Fault().Error()), key)
+	return e
+}
+
+func TestStream(t *testing.T) {
+	for name, a := range map[string]wiretest.Answer{
+		"at once":        {Body: stream},
+		"byte by byte":   {Body: stream, Bytewise: true},
+		"CRLF":           {Body: strings.ReplaceAll(stream, "\n", "\r\n")},
+		"no blank lines": {Body: strings.ReplaceAll(stream, "\n\n", "\n")},
+		"no space":       {Body: strings.ReplaceAll(stream, "data: ", "data:")},
+		"no [DONE]":      {Body: strings.Replace(stream, "data: [DONE]\n\n", "", 1)},
+		"comments":       {Body: ": PROCESSING\n\n" + strings.ReplaceAll(stream, "data: {", ": PROCESSING\n\nevent: message\ndata: {")},
+		"an open end":    {Body: stream, Hang: true}, // nothing is waited for after [DONE]
+		"a broken end":   {Body: stream, Cut: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := wiretest.Serve(t, a)
+			r, err := model.Collect(newGenerator(t, s).Stream(t.Context(), ask("hi")))
+			require.NoError(t, err)
+			require.Equal(t, whole, r)
+			require.Equal(t, "/v1/chat/completions", s.Last().Path)
+			require.Equal(t, "Bearer "+key, s.Last().Header.Get("Authorization"))
+			require.Len(t, s.Requests(), 1)
+		})
+	}
+}
+
+// The answer is the same wherever the stream is split, inside a rune too.
+func TestStreamSplitAnywhere(t *testing.T) {
+	for i := 0; i <= len(stream); i++ {
+		g, err := openai.New(openai.Options{APIKey: key, HTTPClient: &http.Client{Transport: wiretest.Pieces{[]byte(stream[:i]), []byte(stream[i:])}}})
+		require.NoError(t, err)
+		r, err := model.Collect(g.Stream(t.Context(), ask("hi")))
+		require.NoError(t, err, "at %d", i)
+		require.Equal(t, whole, r, "at %d", i)
+	}
+}
+
+// Wherever the connection breaks, it is an error of kind connection, and no call
+// has come.
+func TestStreamCutAnywhere(t *testing.T) {
+	for name, a := range map[string]wiretest.Answer{"broken": {Cut: true}, "looks like an end": {Unframed: true}} {
+		t.Run(name, func(t *testing.T) {
+			last := strings.Index(stream, `"finish_reason":"tool_calls"`)
+			for i := 0; i <= last; i += 11 {
+				a.Body = stream[:i]
+				s := wiretest.Serve(t, a)
+				var got []model.Part
+				var err error
+				for chunk, e := range newGenerator(t, s).Stream(t.Context(), ask("hi")) {
+					if err = e; chunk != nil {
+						got = append(got, chunk.Parts...)
+					}
+				}
+				require.Equal(t, model.Connection, asError(t, err).Kind, "at %d: %v", i, err)
+				require.Empty(t, model.Content{Parts: got}.Calls(), "at %d", i)
+				require.Len(t, s.Requests(), 1, "it is tried once")
+			}
+		})
+	}
+}
+
+// A connection that breaks after the reason but before the end may have lost the
+// usage, and is an error too.
+func TestStreamCutBeforeItsEnd(t *testing.T) {
+	s := wiretest.Serve(t, wiretest.Answer{Body: stream[:strings.Index(stream, `data: {"id":"c1","model":"gpt-5","choices":[],`)], Cut: true})
+	_, err := model.Collect(newGenerator(t, s).Stream(t.Context(), ask("hi")))
+	require.Equal(t, model.Connection, asError(t, err).Kind)
+}
+
+const answerBody = `{"id":"x","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":null,"reasoning":"hm",
+  "tool_calls":[{"id":"call_a","type":"function","function":{"name":"t","arguments":"{\"n\":12345678901234567890}"}}]},"finish_reason":"tool_calls"}],
+  "usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}}`
+
+func TestGenerate(t *testing.T) {
+	want := &model.Response{
+		ID: "x", Model: "m", Finish: model.FinishStop, Usage: model.Usage{Input: 3, Output: 4, Total: 7},
+		Content: model.Content{Role: model.RoleModel, Parts: []model.Part{
+			{Text: "hm", Thought: true},
+			{Call: &model.FunctionCall{ID: "call_a", Name: "t", Args: json.RawMessage(`{"n":12345678901234567890}`)}},
+		}},
+	}
+	s := wiretest.Serve(t, wiretest.Answer{Body: answerBody, Header: asJSON})
+	r, err := newGenerator(t, s).Generate(t.Context(), ask("hi"))
+	require.NoError(t, err)
+	require.Equal(t, want, r)
+	require.Contains(t, string(s.Last().Body), `"stream":false`)
+
+	// A server that does not stream answers the same to a stream.
+	r, err = model.Collect(newGenerator(t, s).Stream(t.Context(), ask("hi")))
+	require.NoError(t, err)
+	require.Equal(t, want, r)
+}
+
+func TestGenerateCut(t *testing.T) {
+	for i := 0; i < len(answerBody); i += 13 {
+		for _, a := range []wiretest.Answer{{Cut: true}, {Unframed: true}} {
+			a.Body, a.Header = answerBody[:i], asJSON
+			_, err := newGenerator(t, wiretest.Serve(t, a)).Generate(t.Context(), ask("hi"))
+			require.Equal(t, model.Connection, asError(t, err).Kind, "at %d: %v", i, err)
+		}
+	}
+}
+
+// deltas is a stream of these deltas and a finish_reason.
+func deltas(finish string, list ...string) string {
+	var b strings.Builder
+	for _, d := range list {
+		b.WriteString(`data: {"choices":[{"delta":` + d + `}]}` + "\n\n")
+	}
+	b.WriteString(`data: {"choices":[{"delta":{},"finish_reason":` + finish + `}]}` + "\n\ndata: [DONE]\n\n")
+	return b.String()
+}
+
+// Servers differ in how they write the pieces of a call.
+func TestCallsOfManyServers(t *testing.T) {
+	type call struct{ ID, Name, Args string }
+	tests := map[string]struct {
+		finish string
+		deltas []string
+		want   []call // an ID of "?" is one of our own
+	}{
+		"in one piece":           {`"tool_calls"`, []string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"t","arguments":"{\"x\":1}"}}]}`}, []call{{"a", "t", `{"x":1}`}}},
+		"no index":               {`"tool_calls"`, []string{`{"tool_calls":[{"id":"a","function":{"name":"t","arguments":"{\"x\""}}]}`, `{"tool_calls":[{"function":{"arguments":":1}"}}]}`, `{"tool_calls":[{"id":"b","function":{"name":"t","arguments":"{}"}}]}`}, []call{{"a", "t", `{"x":1}`}, {"b", "t", `{}`}}},
+		"no ID and no index":     {`"stop"`, []string{`{"tool_calls":[{"function":{"name":"t","arguments":"{}"}},{"function":{"name":"t","arguments":"{}"}}]}`}, []call{{"?", "t", `{}`}, {"?", "t", `{}`}}},
+		"every index 0":          {`"stop"`, []string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"t","arguments":"{}"}}]}`, `{"tool_calls":[{"index":0,"id":"b","function":{"name":"u","arguments":"{}"}}]}`}, []call{{"a", "t", `{}`}, {"b", "u", `{}`}}},
+		"a new ID each piece":    {`"stop"`, []string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"t"}}]}`, `{"tool_calls":[{"index":0,"id":"b","function":{"arguments":"{}"}}]}`}, []call{{"a", "t", `{}`}}},
+		"the name each piece":    {`"stop"`, []string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"t","arguments":"{"}}]}`, `{"tool_calls":[{"index":0,"id":"a","function":{"name":"t","arguments":"}"}}]}`}, []call{{"a", "t", `{}`}}},
+		"the name, nothing else": {`"stop"`, []string{`{"tool_calls":[{"function":{"name":"t","arguments":"{"}}]}`, `{"tool_calls":[{"function":{"name":"t","arguments":"}"}}]}`}, []call{{"?", "t", `{}`}}},
+		"arguments as object":    {`"stop"`, []string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"t","arguments":{"n":9007199254740993}}}]}`}, []call{{"a", "t", `{"n":9007199254740993}`}}},
+		"no arguments":           {`"stop"`, []string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"t"}}]}`}, []call{{"a", "t", ``}}},
+		"null for everything":    {`"stop"`, []string{`{"content":null,"tool_calls":null,"function_call":null,"reasoning":null}`, `{"content":null,"tool_calls":[{"index":null,"id":null,"function":{"name":"t","arguments":null}}]}`}, []call{{"?", "t", ``}}},
+		"the older form":         {`"function_call"`, []string{`{"function_call":{"name":"t","arguments":"{"}}`, `{"function_call":{"arguments":"}"}}`}, []call{{"?", "t", `{}`}}},
+		"a number as ID":         {`"stop"`, []string{`{"tool_calls":[{"index":0,"id":7,"function":{"name":"t","arguments":"{}"}}]}`}, []call{{"7", "t", `{}`}}},
+		"not JSON":               {`"stop"`, []string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"t","arguments":"{\"x\": "}}]}`}, []call{{"a", "t", `{"x": `}}},
+		"a gap in the index":     {`"stop"`, []string{`{"tool_calls":[{"index":3,"id":"a","function":{"name":"t","arguments":"{}"}}]}`}, []call{{"a", "t", `{}`}}},
+		"an empty one":           {`"stop"`, []string{`{"content":"x","tool_calls":[{"index":0}]}`}, nil},
+		"finish null":            {`null`, []string{`{"tool_calls":[{"index":0,"id":"a","function":{"name":"t","arguments":"{}"}}]}`}, []call{{"a", "t", `{}`}}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := wiretest.Serve(t, wiretest.Answer{Body: deltas(tt.finish, tt.deltas...)})
+			r, err := model.Collect(newGenerator(t, s).Stream(t.Context(), ask("hi")))
+			require.NoError(t, err)
+			var got []call
+			ids := map[string]bool{}
+			for _, c := range r.Content.Calls() {
+				require.NotEmpty(t, c.ID)
+				require.False(t, ids[c.ID], "each has an ID of its own")
+				ids[c.ID] = true
+				id := c.ID
+				if strings.HasPrefix(id, "call_") {
+					id = "?"
+				}
+				got = append(got, call{id, c.Name, string(c.Args)})
+			}
+			require.Equal(t, tt.want, got)
+		})
+	}
+}
+
+func TestTextsOfManyServers(t *testing.T) {
+	for name, tt := range map[string]struct{ delta, thought, text string }{
+		"reasoning_content":     {`{"reasoning_content":"a","content":"b"}`, "a", "b"},
+		"reasoning":             {`{"reasoning":"a","content":"b"}`, "a", "b"},
+		"both are the same":     {`{"reasoning":"a","reasoning_content":"a","content":"b"}`, "a", "b"},
+		"content is a list":     {`{"content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}`, "", "ab"},
+		"refusal":               {`{"refusal":"no"}`, "", "no"},
+		"unknown fields":        {`{"content":"x","audio":{"a":[1]},"annotations":[]}`, "", "x"},
+		"half a surrogate pair": {`{"content":"a\ud83d"}`, "", "a\ufffd"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := wiretest.Serve(t, wiretest.Answer{Body: deltas(`"stop"`, tt.delta)})
+			r, err := model.Collect(newGenerator(t, s).Stream(t.Context(), ask("hi")))
+			require.NoError(t, err)
+			require.Equal(t, tt.text, r.Content.Text())
+			thought := ""
+			for _, p := range r.Content.Parts {
+				if p.Thought {
+					thought += p.Text
+				}
+			}
+			require.Equal(t, tt.thought, thought)
+		})
+	}
+}
+
+func TestFinishReasons(t *testing.T) {
+	for reason, want := range map[string]model.FinishReason{
+		`"stop"`: model.FinishStop, `"tool_calls"`: model.FinishStop, `"function_call"`: model.FinishStop, `"length"`: model.FinishMaxTokens,
+		`"content_filter"`: model.FinishSafety, `"new"`: model.FinishOther, `null`: "", `""`: "",
+	} {
+		s := wiretest.Serve(t, wiretest.Answer{Body: deltas(reason, `{"content":"x"}`)})
+		r, err := model.Collect(newGenerator(t, s).Stream(t.Context(), ask("hi")))
+		require.NoError(t, err, reason)
+		require.Equal(t, want, r.Finish, reason)
+	}
+}
+
+func TestUsageOfManyServers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		body string
+		want model.Usage
+	}{
+		"none":             {`data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":null}`, model.Usage{}},
+		"beside a choice":  {`data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":2}}`, model.Usage{Input: 1, Output: 2}},
+		"DeepSeek's cache": {`data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"prompt_cache_hit_tokens":8,"completion_tokens":2}}`, model.Usage{Input: 9, Cached: 8, Output: 2}},
+		"null details":     {`data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":2.0,"prompt_tokens_details":null}}`, model.Usage{Input: 9, Output: 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, err := model.Collect(newGenerator(t, wiretest.Serve(t, wiretest.Answer{Body: tt.body + "\n\n"})).Stream(t.Context(), ask("hi")))
+			require.NoError(t, err)
+			require.Equal(t, tt.want, r.Usage)
+		})
+	}
+}
+
+func TestErrors(t *testing.T) {
+	body := func(code, kind, message string) string {
+		return fmt.Sprintf(`{"error":{"message":%q,"type":%q,"param":null,"code":%q}}`, message, kind, code)
+	}
+	tests := map[string]struct {
+		status int
+		body   string
+		header map[string]string
+		kind   model.ErrorKind
+		after  time.Duration
+	}{
+		"rate, header":         {429, body("rate_limit_exceeded", "requests", "slow down"), map[string]string{"Retry-After": "7"}, model.RateLimited, 7 * time.Second},
+		"rate, milliseconds":   {429, body("rate_limit_exceeded", "requests", "slow down"), map[string]string{"Retry-After-Ms": "250", "Retry-After": "1"}, model.RateLimited, 250 * time.Millisecond},
+		"rate, words":          {429, body("rate_limit_exceeded", "tokens", "Please try again in 1m2.5s."), nil, model.RateLimited, 62500 * time.Millisecond},
+		"quota":                {429, body("insufficient_quota", "insufficient_quota", "check your plan"), nil, model.QuotaExhausted, 0},
+		"payment":              {402, `{"error":{"message":"Insufficient Balance"}}`, nil, model.QuotaExhausted, 0},
+		"internal":             {500, body("", "server_error", "oops"), nil, model.Unavailable, 0},
+		"a proxy's page":       {502, "<html><head><title>502 Bad Gateway</title></head></html>", nil, model.Unavailable, 0},
+		"bad request":          {400, body("", "invalid_request_error", "bad field"), nil, model.InvalidRequest, 0},
+		"too long":             {400, body("context_length_exceeded", "invalid_request_error", "This model's maximum context length is 8192 tokens."), nil, model.ContextExceeded, 0},
+		"too long, vLLM":       {400, `{"object":"error","message":"This model's maximum context length is 4096 tokens. However, you requested 5000 tokens.","type":"BadRequestError","param":null,"code":400}`, nil, model.ContextExceeded, 0},
+		"too long, llama.cpp":  {400, `{"error":{"code":400,"message":"the request exceeds the available context size","type":"exceed_context_size_error"}}`, nil, model.ContextExceeded, 0},
+		"too many a minute":    {413, `{"error":{"message":"Request too large for model on tokens per minute (TPM)","type":"tokens","code":"rate_limit_exceeded"}}`, nil, model.RateLimited, 0},
+		"bad key":              {401, body("invalid_api_key", "invalid_request_error", "Incorrect API key provided: "+key), nil, model.Unauthenticated, 0},
+		"forbidden":            {403, body("", "", "no"), nil, model.Unauthenticated, 0},
+		"no model":             {404, body("model_not_found", "invalid_request_error", "no such model"), nil, model.NotFound, 0},
+		"error is a text":      {500, `{"error":"it broke"}`, nil, model.Unavailable, 0},
+		"error is a list":      {400, `{"error":{"message":["a","b"]}}`, nil, model.InvalidRequest, 0},
+		"detail":               {404, `{"detail":"Not Found"}`, nil, model.NotFound, 0},
+		"plain text":           {503, "no healthy upstream", nil, model.Unavailable, 0},
+		"no body":              {500, "", nil, model.Unavailable, 0},
+		"in the stream":        {200, "data: " + body("rate_limit_exceeded", "", "slow down") + "\n\n", nil, model.RateLimited, 0},
+		"in the stream, text":  {200, `data: {"error":"it broke"}` + "\n\n", nil, model.Unavailable, 0},
+		"in the stream, event": {200, "event: error\n" + `data: {"error":{"message":"it broke","code":502}}` + "\n\n", nil, model.Unavailable, 0},
+		"in the stream, bare":  {200, `{"error":{"message":"maximum context length","code":400}}` + "\n", nil, model.ContextExceeded, 0},
+		"in a choice":          {200, `data: {"choices":[{"delta":{"content":""},"finish_reason":"error","error":{"code":429,"message":"slow down"}}]}` + "\n\n", nil, model.RateLimited, 0},
+		"a page instead":       {200, "<!DOCTYPE html><html></html>", map[string]string{"Content-Type": "text/html"}, model.BadAnswer, 0},
+		"no JSON":              {200, "data: {oops}\n\n", nil, model.BadAnswer, 0},
+		"a redirect":           {307, "", map[string]string{"Location": "/elsewhere"}, model.InvalidRequest, 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := wiretest.Serve(t, wiretest.Answer{Status: tt.status, Body: tt.body, Header: tt.header})
+			g := newGenerator(t, s)
+			_, err := model.Collect(g.Stream(t.Context(), ask("hi")))
+			e := asError(t, err)
+			require.Equal(t, tt.kind, e.Kind, e.Error())
+			require.Equal(t, tt.after, e.RetryAfter)
+			require.NotEmpty(t, e.Message)
+			_, err = g.Generate(t.Context(), ask("hi"))
+			require.Equal(t, tt.kind, asError(t, err).Kind)
+			require.Len(t, s.Requests(), 2, "each is tried once")
+		})
+	}
+}
+
+// What came before an error in the stream has been told.
+func TestErrorAfterText(t *testing.T) {
+	s := wiretest.Serve(t, wiretest.Answer{Body: `data: {"choices":[{"delta":{"content":"a"}}]}` + "\n\n" + `data: {"error":{"message":"overloaded","code":503}}` + "\n\n", Hang: true})
+	var text string
+	var err error
+	for chunk, e := range newGenerator(t, s).Stream(t.Context(), ask("hi")) {
+		if err = e; chunk != nil {
+			text += model.Content{Parts: chunk.Parts}.Text()
+		}
+	}
+	require.Equal(t, "a", text)
+	e := asError(t, err)
+	require.Equal(t, model.Unavailable, e.Kind)
+	require.Equal(t, 503, e.Status)
+	require.Equal(t, "overloaded", e.Message)
+}
+
+// A server that refuses a field gets the request again without it, once, and all
+// later ones without it at once.
+func TestRefusedFields(t *testing.T) {
+	refuse := func(message string) wiretest.Answer {
+		return wiretest.Answer{Status: 400, Body: `{"error":{"message":"` + message + `"}}`, Header: asJSON}
+	}
+	r := ask("hi")
+	r.MaxOutputTokens = 100
+	t.Run("stream_options", func(t *testing.T) {
+		s := wiretest.Serve(t, refuse("unknown field stream_options"), wiretest.Answer{Body: stream})
+		g := newGenerator(t, s)
+		for range 2 {
+			_, err := model.Collect(g.Stream(t.Context(), r))
+			require.NoError(t, err)
+		}
+		require.Len(t, s.Requests(), 3)
+		require.Contains(t, string(s.Requests()[0].Body), "stream_options")
+		require.NotContains(t, string(s.Requests()[1].Body), "stream_options")
+		require.NotContains(t, string(s.Requests()[2].Body), "stream_options")
+	})
+	t.Run("max_tokens", func(t *testing.T) {
+		s := wiretest.Serve(t, refuse("Unsupported parameter: 'max_tokens'. Use 'max_completion_tokens' instead."), wiretest.Answer{Body: answerBody, Header: asJSON})
+		g := newGenerator(t, s)
+		for range 2 {
+			_, err := g.Generate(t.Context(), r)
+			require.NoError(t, err)
+		}
+		require.Len(t, s.Requests(), 3)
+		require.Contains(t, string(s.Requests()[0].Body), `"max_tokens":100`)
+		require.Contains(t, string(s.Requests()[2].Body), `"max_completion_tokens":100`)
+	})
+	t.Run("for ever", func(t *testing.T) {
+		s := wiretest.Serve(t, refuse("stream_options max_completion_tokens are wrong"))
+		_, err := model.Collect(newGenerator(t, s).Stream(t.Context(), r))
+		require.Equal(t, model.InvalidRequest, asError(t, err).Kind)
+		require.Len(t, s.Requests(), 3)
+	})
+}
+
+func TestUnreachable(t *testing.T) {
+	g, err := openai.New(openai.Options{APIKey: key, BaseURL: "http://user:a-password@127.0.0.1:1/v1"})
+	require.NoError(t, err)
+	_, err = model.Collect(g.Stream(t.Context(), ask("hi")))
+	e := asError(t, err)
+	require.Equal(t, model.Connection, e.Kind)
+	require.Zero(t, e.Status)
+	require.NotContains(t, e.Fault().Error(), "a-password")
+}
+
+// No test waits for the clock: the server says that the client has gone.
+func TestCancelled(t *testing.T) {
+	s := wiretest.Serve(t, wiretest.Answer{Body: stream[:strings.Index(stream, "\n\n")+2], Hang: true})
+	g := newGenerator(t, s)
+	ctx, cancel := context.WithCancel(t.Context())
+	var last error
+	for chunk, err := range g.Stream(ctx, ask("hi")) {
+		if chunk != nil {
+			cancel()
+		}
+		last = err
+	}
+	require.Equal(t, model.Canceled, asError(t, last).Kind)
+	require.ErrorIs(t, last, context.Canceled)
+	<-s.Gone
+
+	ctx, cancel = context.WithCancel(t.Context())
+	cancel()
+	_, err := g.Generate(ctx, ask("hi"))
+	require.Equal(t, model.Canceled, asError(t, err).Kind)
+	require.Len(t, s.Requests(), 1)
+}
+
+func TestLeavingTheLoopFreesTheConnection(t *testing.T) {
+	s := wiretest.Serve(t, wiretest.Answer{Body: stream[:strings.Index(stream, "\n\n")+2], Hang: true})
+	for range newGenerator(t, s).Stream(t.Context(), ask("hi")) {
+		break
+	}
+	<-s.Gone
+}
+
+func TestNoGoroutineIsLeft(t *testing.T) {
+	g, err := openai.New(openai.Options{APIKey: key, HTTPClient: &http.Client{Transport: wiretest.Pieces{[]byte(stream)}}})
+	require.NoError(t, err)
+	before := runtime.NumGoroutine()
+	for range 20 {
+		for range g.Stream(t.Context(), ask("hi")) {
+			break
+		}
+		_, err := model.Collect(g.Stream(t.Context(), ask("hi")))
+		require.NoError(t, err)
+	}
+	require.LessOrEqual(t, runtime.NumGoroutine(), before)
+}
+
+func TestStreamBeginsWithTheRanging(t *testing.T) {
+	s := wiretest.Serve(t, wiretest.Answer{Body: stream})
+	_ = newGenerator(t, s).Stream(t.Context(), ask("hi"))
+	require.Empty(t, s.Requests())
+}
+
+func TestConcurrentUse(t *testing.T) {
+	s := wiretest.Serve(t, wiretest.Answer{Body: stream})
+	g := newGenerator(t, s)
+	errs := make(chan error, 32)
+	var wg sync.WaitGroup
+	for range cap(errs) {
+		wg.Go(func() {
+			r, err := model.Collect(g.Stream(t.Context(), ask("hi")))
+			if err == nil && len(r.Content.Parts) != len(whole.Content.Parts) {
+				err = errors.New("a part is missing")
+			}
+			errs <- err
+		})
+	}
+	wg.Wait()
+	for range cap(errs) {
+		require.NoError(t, <-errs)
+	}
+}
+
+func TestNew(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "from-the-environment")
+	_, err := openai.New(openai.Options{})
+	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+	require.Contains(t, fault.As(err).Remedy, "OPENAI_API_KEY")
+	for _, base := range []string{"ftp://x", "example.com", "http://", "://"} {
+		_, err = openai.New(openai.Options{APIKey: key, BaseURL: base})
+		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err), base)
+		require.Contains(t, fault.As(err).Remedy, "OPENAI_BASE_URL")
+	}
+}
+
+// A server of one's own needs no key, and is sent none.
+func TestNoKey(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "from-the-environment")
+	s := wiretest.Serve(t, wiretest.Answer{Body: stream})
+	g, err := openai.New(openai.Options{BaseURL: s.URL + "/v1/", HTTPClient: s.Client()})
+	require.NoError(t, err)
+	_, err = model.Collect(g.Stream(t.Context(), ask("hi")))
+	require.NoError(t, err)
+	require.Empty(t, s.Last().Header.Get("Authorization"))
+	require.Equal(t, "/v1/chat/completions", s.Last().Path)
+}
