@@ -38,6 +38,8 @@ type FileTracker struct {
 	mu    sync.Mutex
 	keys  map[string]bool // instruction files given in this session
 	given []instructions.Document
+	begun bool
+	start []instructions.Document // given at the beginning of the session
 }
 
 // New returns a FileTracker.
@@ -104,6 +106,42 @@ func (t *FileTracker) gather(ctx context.Context, p workspace.Path) ([]instructi
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	fresh := t.fresh(docs)
+	t.given = append(t.given, fresh...)
+	return fresh, nil
+}
+
+// gave reports whether the instruction file of this key was given already.
+func (t *FileTracker) gave(key string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.keys[key]
+}
+
+// Begin gives the instruction files that hold from the beginning of a session,
+// those that find returns, once until ClearSession; the files that it is told are
+// known were given already. It returns all that were given so.
+func (t *FileTracker) Begin(ctx context.Context, find func(ctx context.Context, known func(key string) bool) ([]instructions.Document, error)) ([]instructions.Document, error) {
+	t.mu.Lock()
+	begun, start := t.begun, t.start
+	t.mu.Unlock()
+	if begun {
+		return slices.Clone(start), nil
+	}
+	docs, err := find(ctx, t.gave)
+	if err != nil {
+		return nil, err
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.begun {
+		t.begun, t.start = true, t.fresh(docs)
+	}
+	return slices.Clone(t.start), nil
+}
+
+// fresh marks documents as given and returns those that were not; t.mu is held.
+func (t *FileTracker) fresh(docs []instructions.Document) []instructions.Document {
 	var fresh []instructions.Document
 	for _, d := range docs {
 		if t.keys[d.Key] {
@@ -115,15 +153,7 @@ func (t *FileTracker) gather(ctx context.Context, p workspace.Path) ([]instructi
 		t.keys[d.Key] = true
 		fresh = append(fresh, d)
 	}
-	t.given = append(t.given, fresh...)
-	return fresh, nil
-}
-
-// gave reports whether the instruction file of this key was given already.
-func (t *FileTracker) gave(key string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.keys[key]
+	return fresh
 }
 
 // Given returns all instructions that accesses of this session brought up, in
@@ -138,7 +168,7 @@ func (t *FileTracker) Given() []instructions.Document {
 // instructions may be given again (FT-13).
 func (t *FileTracker) ClearSession() {
 	t.mu.Lock()
-	t.keys, t.given = nil, nil
+	t.keys, t.given, t.begun, t.start = nil, nil, false, nil
 	t.mu.Unlock()
 	t.state.Cache.Clear()
 }
