@@ -9,6 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/commit"
@@ -107,6 +108,15 @@ type Parameters struct {
 	// RequireSeen makes a matching hash alone no proof (KH-26).
 	RequireSeen bool
 	Limits      filestate.Limits // zero fields: their defaults
+
+	// Models find the model of a name, as core/standard does for the known
+	// providers. nil: there is none, and no [Config.Client].
+	Models       model.Source
+	Conversation Conversation
+	Instructions Instructions // which files steer the model
+	// Secrets are values that do not appear in logs and recordings; those shorter
+	// than 6 bytes are not looked for.
+	Secrets []string
 
 	// Before and After take part in each call, in this order: see
 	// [scheduler.Options]. Derived Configs have them too.

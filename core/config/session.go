@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -30,6 +31,9 @@ type session struct {
 	todos     plan.Todos
 	registry  *tools.Registry
 	scheduler *scheduler.Scheduler
+
+	client *agent.Client // made when it is first asked for, under Config.mu
+	told   int           // how many instruction files the user's messages have given
 }
 
 // newSession makes the services of this Config's own conversation and binds
@@ -55,7 +59,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 	})
 	given := tracker.Options{State: s.state}
 	if c.params().Trust != trust.Untrusted { // FT-20
-		given.Instructions = instructions.New(sh.workspace, instructions.Options{})
+		given.Instructions = instructions.New(sh.workspace, c.instructionOptions(sh))
 	}
 	s.tracker = tracker.New(given)
 	s.processes = sh.processes.open(c.processOptions(sh))

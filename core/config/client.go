@@ -1,0 +1,159 @@
+package config
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/agent/compact"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/services/tracker"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// Conversation says how the model is spoken to. The zero value is a sensible
+// session.
+type Conversation struct {
+	Limits          agent.Limits // zero fields: the settings', else their defaults
+	Retry           agent.Retry  // the same
+	NoLoopDetection bool         // a model that repeats itself is not stopped
+	Temperature     *float64     // nil: the provider's default
+	SystemPrompt    string       // in the place of fettle's own words; instruction files follow it. "": fettle's
+	// Compactor shortens a history that comes near the model's limit. nil: the one
+	// of core/agent/compact.
+	Compactor agent.Compactor
+	Recorder  agent.Recorder  // writes the conversation down; nil: nobody does. Derived Configs have none
+	Observer  agent.Observer  // is told what the client does; derived Configs have it too. nil: nobody
+	Steps     agent.Steps     // take part in prompts and requests; derived Configs have them too
+	History   []model.Content // what the conversation begins with; derived Configs begin with nothing
+}
+
+// Client returns this conversation with the model, the same at each call; see
+// Parameters.Models. The error is of code not_initialized, or invalid_config
+// where there are no models.
+func (c *Config) Client() (*agent.Client, error) {
+	s, err := c.own("Client")
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.client == nil {
+		o, err := c.clientOptions(s)
+		if err != nil {
+			return nil, err
+		}
+		if s.client, err = agent.New(o); err != nil {
+			return nil, err
+		}
+	}
+	return s.client, nil
+}
+
+// clientOptions are those of this Config's own conversation.
+func (c *Config) clientOptions(s *session) (agent.Options, error) {
+	p := c.params()
+	if p.Models == nil {
+		return agent.Options{}, fault.New(fault.InvalidConfig, "config.client", "This session has no models.",
+			"Set Models of the Parameters, as core/standard does.")
+	}
+	talk := p.Conversation
+	o := agent.Options{
+		Source: p.Models, Model: c.Model,
+		Tools:     func() []model.Tool { return modelTools(s.registry) },
+		Scheduler: s.scheduler,
+		System:    func(ctx context.Context) (string, error) { return c.SystemPrompt(ctx, "") },
+		Restate: func(ctx context.Context, _ []model.Content) ([]model.Part, error) {
+			return c.Restate(ctx, Restating{Messages: p.Instructions.AsMessages})
+		},
+		Compactor: talk.Compactor, Observer: talk.Observer, Steps: talk.Steps,
+		Limits: talk.Limits, Retry: talk.Retry, NoLoopDetection: talk.NoLoopDetection, Temperature: talk.Temperature,
+		Now: p.Now, Logger: p.Logger,
+	}
+	if c.parent == nil {
+		o.Recorder, o.History = talk.Recorder, talk.History
+	} else {
+		o.Purpose = model.PurposeSubagent
+	}
+	if o.Compactor == nil {
+		o.Compactor = compact.New(compact.Options{})
+	}
+	if p.Instructions.AsMessages {
+		o.Reminders = s.dueInstructions
+	}
+	if p.DebugMode {
+		o.Steps.BeforeRequest = append(o.Steps.BeforeRequest, c.logRequest)
+	}
+	return o, nil
+}
+
+// modelTools are the tools as a model is told of them.
+func modelTools(r *tools.Registry) []model.Tool {
+	declared := r.Declarations()
+	all := make([]model.Tool, len(declared))
+	for i, d := range declared {
+		all[i] = model.Tool(d)
+	}
+	return all
+}
+
+// dueInstructions are those that accesses have brought up since the last
+// request, for the user's message (FT-15).
+func (s *session) dueInstructions(context.Context) ([]model.Part, error) {
+	given := s.tracker.Given()
+	if len(given) <= s.told {
+		s.told = min(s.told, len(given)) // less than before: the session was cleared
+		return nil, nil
+	}
+	due := given[s.told:]
+	s.told = len(given)
+	return []model.Part{model.TextPart(tracker.Label(due))}, nil
+}
+
+// logRequest writes the final prompt into the debug log, with secrets masked
+// (CF-08).
+func (c *Config) logRequest(ctx context.Context, r *model.Request) (agent.RequestAdvice, error) {
+	log := c.params().Logger.With(slog.String("component", "MODEL_REQUEST"))
+	mask := c.masker()
+	log.DebugContext(ctx, "system prompt", slog.String("model", r.Model), slog.String("text", mask(r.System)))
+	if len(r.Contents) > 0 { // earlier turns were told with earlier requests
+		last := r.Contents[len(r.Contents)-1]
+		for _, part := range last.Parts {
+			log.DebugContext(ctx, "turn", slog.Int("number", len(r.Contents)), slog.String("role", string(last.Role)), slog.String("part", mask(describePart(part))))
+		}
+	}
+	return agent.RequestAdvice{}, nil
+}
+
+// describePart is a part of a turn as text.
+func describePart(p model.Part) string {
+	switch {
+	case p.Call != nil:
+		return fmt.Sprintf("call %s %s", p.Call.Name, p.Call.Args)
+	case p.Response != nil:
+		return fmt.Sprintf("response of %s: %s", p.Response.Name, p.Response.Response)
+	case p.Data != nil:
+		return fmt.Sprintf("%d bytes of %s", len(p.Data.Bytes), p.Data.MIMEType)
+	case p.Thought:
+		return "thought: " + p.Text
+	}
+	return p.Text
+}
+
+// masker replaces the session's secrets by ***.
+func (c *Config) masker() func(text string) string {
+	var pairs []string
+	for _, secret := range c.params().Secrets {
+		if len(secret) >= shortestSecret {
+			pairs = append(pairs, secret, "***")
+		}
+	}
+	return strings.NewReplacer(pairs...).Replace
+}
+
+// shortestSecret is the length below which a text is not masked, as it would be
+// found everywhere.
+const shortestSecret = 6

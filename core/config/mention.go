@@ -1,0 +1,113 @@
+package config
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mention"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/discovery"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// Expand puts into a prompt what it names with @ (CM-13, CM-14): files are read
+// by this session's own tools, under its policy, and count as read. The error is
+// of code not_initialized or cancelled.
+func (c *Config) Expand(ctx context.Context, text string) (mention.Expanded, error) {
+	s, err := c.own("Expand")
+	if err != nil {
+		return mention.Expanded{}, err
+	}
+	sh, err := c.services("Expand")
+	if err != nil {
+		return mention.Expanded{}, err
+	}
+	return mention.New(mention.Options{
+		Files: promptFiles{sh.workspace, &sh.finder},
+		Tools: promptTools{s.scheduler},
+	}).Expand(ctx, text)
+}
+
+// promptTools run the calls of a prompt.
+type promptTools struct{ *scheduler.Scheduler }
+
+func (t promptTools) Call(ctx context.Context, tool string, args json.RawMessage) tools.Result {
+	return t.Run(ctx, scheduler.Request{Tool: tool, Args: args}).Result
+}
+
+// promptFiles are the files that a prompt may name.
+type promptFiles struct {
+	workspace *workspace.Workspace
+	finder    *Finder
+}
+
+// Look tries a relative path in each folder of the workspace, the target first.
+func (f promptFiles) Look(ctx context.Context, path string) (mention.Found, error) {
+	folders := f.workspace.Folders()
+	if filepath.IsAbs(path) {
+		folders = folders[:1]
+	}
+	var first error
+	for _, folder := range folders {
+		full := path
+		if !filepath.IsAbs(path) {
+			full = filepath.Join(folder, path)
+		}
+		found, err := f.look(ctx, full)
+		if err == nil {
+			return found, nil
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return mention.Found{}, first
+}
+
+func (f promptFiles) look(ctx context.Context, path string) (mention.Found, error) {
+	p, err := f.workspace.Resolve(path)
+	if err != nil {
+		return mention.Found{}, err
+	}
+	info, err := f.workspace.Stat(p)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return mention.Found{}, fault.Wrap(fault.FileNotFound, "config.expand", "There is no file "+p.String()+".", "Check the path.", err)
+	case err != nil:
+		return mention.Found{}, err
+	}
+	why, err := f.finder.now.Load().Why(ctx, p, info.Mode.IsDir())
+	if err != nil {
+		return mention.Found{}, err
+	}
+	return mention.Found{Path: p.String(), Folder: info.Mode.IsDir(), Ignored: why.Ignored}, nil
+}
+
+// Search finds files by a part of their path.
+func (f promptFiles) Search(ctx context.Context, text string, most int) ([]string, error) {
+	escaped := strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`).Replace(filepath.ToSlash(text))
+	var paths []string
+	for _, folder := range f.workspace.Folders() {
+		dir, err := f.workspace.Resolve(folder)
+		if err != nil {
+			return nil, err
+		}
+		found, err := f.finder.Find(ctx, discovery.Find{Pattern: "**/*" + escaped + "*", Dir: dir, Limit: most - len(paths)})
+		if err != nil {
+			return nil, err
+		}
+		for _, file := range found.Files {
+			paths = append(paths, file.String())
+		}
+		if len(paths) >= most {
+			break
+		}
+	}
+	return paths, nil
+}

@@ -1,0 +1,81 @@
+package config
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/agent/prompt"
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/services/instructions"
+	"github.com/fettle-dev/fettle/core/services/trust"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// SystemPrompt returns what the model is told of this session before its first
+// word, as it is now: how to work, the tools that it has, where it works, and
+// the instruction files that hold, those included that were brought up by
+// accesses (FT-15). role takes the place of its first paragraph; "": fettle's.
+// The error is of code not_initialized or cancelled.
+func (c *Config) SystemPrompt(ctx context.Context, role string) (string, error) {
+	s, err := c.own("SystemPrompt")
+	if err != nil {
+		return "", err
+	}
+	sh, err := c.services("SystemPrompt")
+	if err != nil {
+		return "", err
+	}
+	start, err := s.tracker.Begin(ctx, func(ctx context.Context, known func(string) bool) ([]instructions.Document, error) {
+		return c.startInstructions(ctx, sh, known)
+	})
+	if err != nil {
+		return "", err
+	}
+	p := c.params()
+	now := time.Now
+	if p.Now != nil {
+		now = p.Now
+	}
+	mode := c.ApprovalMode()
+	f := prompt.Facts{
+		Product: p.Layout.Name, Folders: sh.workspace.Folders(), System: runtime.GOOS, Today: now(), GitRepo: inRepository(sh.workspace.Target()),
+		Tools: declared(s.registry), Interactive: c.bus.Listening(bus.TypeToolConfirmationRequest), PlanMode: mode == policy.ModePlan,
+		Confined: string(p.Commands.Confinement.Kind), Untrusted: p.Trust == trust.Untrusted, Role: role, Custom: p.Conversation.SystemPrompt,
+	}
+	if f.PlanMode {
+		f.PlansDir = c.plansDir(sh.workspace.Target())
+	}
+	docs := start
+	if !p.Instructions.AsMessages {
+		docs = append(docs, s.tracker.Given()...)
+	}
+	for _, d := range docs {
+		f.Documents = append(f.Documents, prompt.Document{Path: d.Path, Text: d.Text})
+	}
+	return prompt.System(f), nil
+}
+
+// declared are the names of the tools that the model is told of.
+func declared(r *tools.Registry) []string {
+	var names []string
+	for _, d := range r.Declarations() {
+		names = append(names, d.Name)
+	}
+	return names
+}
+
+// inRepository reports whether a folder lies in a repository of git.
+func inRepository(folder string) bool {
+	for at := folder; ; at = filepath.Dir(at) {
+		if _, err := os.Lstat(filepath.Join(at, ".git")); err == nil {
+			return true
+		}
+		if filepath.Dir(at) == at {
+			return false
+		}
+	}
+}

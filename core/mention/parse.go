@@ -1,0 +1,90 @@
+package mention
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// reference is one @… of a prompt.
+type reference struct {
+	from, to int    // bytes of the prompt, from the @ on
+	name     string // what is named, without quotes and escapes
+	quoted   bool   // some of it was in quotes or escaped, so that it is meant as it stands
+}
+
+// references finds what a prompt names: an @ at its beginning or after what is
+// no part of a word, and then, without a gap, texts in double quotes, characters
+// after a backslash, and characters other than white space and , ; ! ? ( ) [ ]
+// { }. A full stop counts unless the word ends with it. A lone @, one after a
+// backslash and those of mail addresses name nothing.
+func references(prompt string) []reference {
+	var found []reference
+	for at := 0; at < len(prompt); {
+		next := strings.IndexByte(prompt[at:], '@')
+		if next < 0 {
+			break
+		}
+		at += next
+		if before, _ := utf8.DecodeLastRuneInString(prompt[:at]); partOfWord(before) {
+			at++
+			continue
+		}
+		r := named(prompt, at)
+		if r.name != "" {
+			found = append(found, r)
+		}
+		at = r.to
+	}
+	return found
+}
+
+// partOfWord reports whether an @ after this character is none of a reference.
+func partOfWord(r rune) bool {
+	return r == '\\' || r == '@' || strings.ContainsRune("._%+-/`", r) || unicode.IsLetter(r) || unicode.IsDigit(r)
+}
+
+// named reads the reference whose @ stands at from.
+func named(prompt string, from int) reference {
+	r := reference{from: from}
+	var name strings.Builder
+	at := from + 1
+	for at < len(prompt) {
+		c, size := utf8.DecodeRuneInString(prompt[at:])
+		switch {
+		case c == '"':
+			end := strings.IndexAny(prompt[at+1:], "\"\n")
+			if end < 0 || prompt[at+1+end] == '\n' {
+				r.to, r.name = at, name.String()
+				return r
+			}
+			name.WriteString(prompt[at+1 : at+1+end])
+			r.quoted = true
+			at += end + 2
+			continue
+		case c == '\\' && at+1 < len(prompt) && prompt[at+1] != '\n' && prompt[at+1] != '\r':
+			escaped, size := utf8.DecodeRuneInString(prompt[at+1:])
+			name.WriteRune(escaped)
+			r.quoted = true
+			at += 1 + size
+			continue
+		case unicode.IsSpace(c), strings.ContainsRune(",;!?()[]{}\\", c), c == '.' && endsWord(prompt[at+1:]):
+			r.to, r.name = at, name.String()
+			return r
+		}
+		name.WriteString(prompt[at : at+size])
+		at += size
+	}
+	r.to, r.name = at, name.String()
+	return r
+}
+
+// endsWord reports whether nothing of a name follows.
+func endsWord(rest string) bool {
+	rest = strings.TrimLeft(rest, ".")
+	if rest == "" {
+		return true
+	}
+	c, _ := utf8.DecodeRuneInString(rest)
+	return unicode.IsSpace(c) || strings.ContainsRune(",;!?)]}\"'", c)
+}
