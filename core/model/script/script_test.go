@@ -1,0 +1,504 @@
+package script_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/model/script"
+)
+
+func parse(t *testing.T, text string) *script.Script {
+	t.Helper()
+	s, err := script.Parse("test.json", []byte(text))
+	require.NoError(t, err)
+	return s
+}
+
+// turns makes a script of turns.
+func turns(all ...string) string { return `{"turns":[` + strings.Join(all, ",\n") + `]}` }
+
+func player(t *testing.T, all ...string) *script.Generator {
+	t.Helper()
+	return script.New(parse(t, turns(all...)), script.Options{})
+}
+
+func ask(text string) *model.Request {
+	return &model.Request{Model: "m", Contents: []model.Content{model.UserText(text)}}
+}
+
+// after is a request whose last turn answers calls: pairs of a tool and its answer.
+func after(pairs ...string) *model.Request {
+	r := ask("do it")
+	var calls, answers []model.Part
+	for i := 0; i < len(pairs); i += 2 {
+		id := fmt.Sprint("id", i)
+		calls = append(calls, model.Part{Call: &model.FunctionCall{ID: id, Name: pairs[i]}})
+		answers = append(answers, model.Part{Response: &model.FunctionResponse{ID: id, Name: pairs[i], Response: json.RawMessage(pairs[i+1])}})
+	}
+	r.Contents = append(r.Contents, model.Content{Role: model.RoleModel, Parts: calls}, model.Content{Role: model.RoleUser, Parts: answers})
+	return r
+}
+
+func fails(t *testing.T, err error, kind model.ErrorKind, told ...string) {
+	t.Helper()
+	var e *model.Error
+	require.ErrorAs(t, err, &e)
+	require.Equal(t, kind, e.Kind, "%v", e)
+	require.Equal(t, script.Provider, e.Provider)
+	for _, text := range told {
+		require.Contains(t, e.Message, text)
+	}
+}
+
+func TestTurnsInOrder(t *testing.T) {
+	g := player(t,
+		`{"title":"first","thought":"hm","text":"I read.","calls":[{"tool":"read_file","args":{"file_path":"a.go","n":9007199254740993}},{"tool":"glob"}],"usage":{"input":5,"output":6}}`,
+		`{"text":"Done.","finish":"max_tokens"}`)
+	require.Len(t, g.Left(), 2)
+	r, err := g.Generate(t.Context(), ask("q"))
+	require.NoError(t, err)
+	require.Equal(t, &model.Response{
+		Model: "m", Finish: model.FinishStop, Usage: model.Usage{Input: 5, Output: 6},
+		Content: model.Content{Role: model.RoleModel, Parts: []model.Part{
+			{Text: "hm", Thought: true}, {Text: "I read."},
+			{Call: &model.FunctionCall{ID: "call_1", Name: "read_file", Args: json.RawMessage(`{"file_path":"a.go","n":9007199254740993}`)}},
+			{Call: &model.FunctionCall{ID: "call_2", Name: "glob", Args: json.RawMessage(`{}`)}},
+		}},
+	}, r)
+	require.Equal(t, "Done.", g.Left()[0].Text.Whole)
+	r, err = g.Generate(t.Context(), ask("q"))
+	require.NoError(t, err)
+	require.Equal(t, model.FinishMaxTokens, r.Finish)
+	require.Positive(t, r.Usage.Output, "estimated")
+	require.Empty(t, g.Left())
+
+	_, err = g.Generate(t.Context(), ask("q"))
+	fails(t, err, model.InvalidRequest, "test.json", "used up", "all 2")
+	require.False(t, model.InvalidRequest.Retryable())
+	n, err := g.CountTokens(t.Context(), ask("q"))
+	require.NoError(t, err)
+	require.Equal(t, model.EstimateTokens(ask("q")), n)
+}
+
+func stream(t *testing.T, g *script.Generator, r *model.Request) (texts []string, last error) {
+	t.Helper()
+	for c, err := range g.Stream(t.Context(), r) {
+		require.NoError(t, last)
+		if err != nil {
+			last = err
+			continue
+		}
+		for _, p := range c.Parts {
+			if p.Call != nil {
+				texts = append(texts, "call "+p.Call.Name)
+				continue
+			}
+			require.True(t, utf8.ValidString(p.Text))
+			texts = append(texts, p.Text)
+		}
+	}
+	return texts, last
+}
+
+func TestPieces(t *testing.T) {
+	long := strings.Repeat("日本ä😀", 20)
+	g := player(t, `{"text":"`+long+`"}`, `{"thought":["a","b"],"text":["c","","d"]}`, `{"empty":true}`)
+	texts, err := stream(t, g, ask("q"))
+	require.NoError(t, err)
+	require.Len(t, texts, 3)
+	require.Equal(t, script.PieceRunes, utf8.RuneCountInString(texts[0]))
+	require.Equal(t, long, strings.Join(texts, ""))
+	texts, err = stream(t, g, ask("q"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"a", "b", "c", "", "d"}, texts)
+	r, err := g.Generate(t.Context(), ask("q"))
+	require.NoError(t, err)
+	require.Empty(t, r.Content.Parts, "an empty answer")
+	require.Equal(t, model.FinishStop, r.Finish)
+}
+
+const (
+	hashA = "aaaa000000000000000000000000000000000000000000000000000000000000"
+	hashB = "bbbb000000000000000000000000000000000000000000000000000000000000"
+)
+
+func state(path string, version int, hash, content string) string {
+	data, _ := json.Marshal(map[string]any{"file_path": path, "version": version, "sha256": hash, "content": content})
+	return string(data)
+}
+
+// Every hash is copied from what the tools answered.
+func TestPlaceholders(t *testing.T) {
+	old := state("/w/prices.py", 1, hashA, "old")
+	now := state("/w/prices.py", 3, hashB, "new\n")
+	tests := map[string]struct {
+		request *model.Request
+		arg     string // JSON
+		want    string
+	}{
+		"hash":                {after("read_file", `{"output":`+old+`}`), `"{{sha256 \"prices.py\"}}"`, `"` + hashA + `"`},
+		"version is a number": {after("read_file", `{"output":`+old+`}`), `"{{version \"prices.py\"}}"`, `1`},
+		"within a text":       {after("read_file", `{"output":`+old+`}`), `"v{{version \"prices.py\"}}: {{ content \"prices.py\" }}!"`, `"v1: old!"`},
+		"path":                {after("read_file", `{"output":`+old+`}`), `"{{path \"prices.py\"}}"`, `"/w/prices.py"`},
+		"whole path":          {after("read_file", `{"output":`+old+`}`), `"{{version \"/w/prices.py\"}}"`, `1`},
+		"content":             {after("read_file", `{"output":`+now+`}`), `"{{content \"prices.py\"}}"`, `"new\n"`},
+		"newest wins":         {after("a", `{"output":`+now+`}`, "b", `{"output":`+old+`}`), `"{{sha256 \"prices.py\"}}"`, `"` + hashB + `"`},
+		"in an error":         {after("safe_patch", `{"error":{"type":"file_changed_since_read"},"output":{"latest_file_state":`+now+`}}`), `"{{sha256 \"prices.py\"}}"`, `"` + hashB + `"`},
+		"in a list":           {after("read_many_files", `{"output":{"files":[{"x":1},`+now+`]}}`), `"{{version \"prices.py\"}}"`, `3`},
+		"in a text":           {after("read_file", `{"output":`+quote("Read:\n"+now+"\nEnd {")+`}`), `"{{version \"prices.py\"}}"`, `3`},
+		"in the prompt":       {ask("Look at {this: " + now), `"{{version \"prices.py\"}}"`, `3`},
+		"deep":                {after("a", `{"output":`+old+`}`), `{"list":[{"k":"{{version \"prices.py\"}}"},"x"]}`, `{"list":[{"k":1},"x"]}`},
+		"value":               {after("run_shell_command", `{"output":{"id":"bg-1","list":[7,9007199254740993]}}`), `["{{value \"output.id\"}}","{{value \"output.list.1\"}}"]`, `["bg-1",9007199254740993]`},
+		"value in a text":     {after("t", `{"output":"{\"pid\":12}"}`), `"{{value \"output.pid\"}}"`, `12`},
+		"braces":              {ask("q"), `"a {{ b }} {{.C}} {{\"{{\"}}x {{\"q\\\"\"}}"`, `"a {{ b }} {{.C}} {{x q\""`},
+		"keys stay":           {after("a", `{"output":`+old+`}`), `{"{{version \"prices.py\"}}":1}`, `{"{{version \"prices.py\"}}":1}`},
+		"nothing to fill":     {ask("q"), `{ "a" : 1.50, "b":"<\u0041>" }`, `{ "a" : 1.50, "b":"<\u0041>" }`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			g := player(t, `{"calls":[{"tool":"t","args":{"x":`+tt.arg+`}}]}`)
+			r, err := g.Generate(t.Context(), tt.request)
+			require.NoError(t, err)
+			require.Equal(t, `{"x":`+tt.want+`}`, string(r.Content.Calls()[0].Args))
+		})
+	}
+	r, err := player(t, `{"text":["It is {{sha256 \"prices.py\"}}.","{{version \"prices.py\"}}"]}`).Generate(t.Context(), after("a", `{"output":`+old+`}`))
+	require.NoError(t, err)
+	require.Equal(t, "It is "+hashA+".1", r.Content.Text())
+}
+
+func quote(text string) string {
+	data, _ := json.Marshal(text)
+	return string(data)
+}
+
+func TestPlaceholdersWithoutValue(t *testing.T) {
+	two := after("a", `{"output":`+state("/w/a/x.go", 1, hashA, "")+`}`, "b", `{"output":`+state("/w/b/x.go", 2, hashB, "")+`}`)
+	tests := map[string]struct {
+		request *model.Request
+		of      string
+		told    string
+	}{
+		"never read":       {ask("q"), `sha256 \"x.go\"`, "no tool has handed out a hash of x.go so far"},
+		"another file":     {two, `sha256 \"y.go\"`, "hash of y.go"},
+		"end of a name":    {two, `sha256 \"o\"`, "hash of o so far"},
+		"one of several":   {two, `sha256 \"x.go\"`, "several files: /w/a/x.go, /w/b/x.go"},
+		"no answer yet":    {ask("q"), `value \"output\"`, "no tool has answered so far"},
+		"no such key":      {two, `value \"output.x\"`, "holds no output.x"},
+		"not in the model": {&model.Request{Contents: []model.Content{{Role: model.RoleModel, Parts: []model.Part{{Text: state("/w/x.go", 1, hashA, "")}}}}}, `sha256 \"x.go\"`, "hash of x.go"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := player(t, `{"text":"ok"}`+"\n\n", `{"calls":[{"tool":"t","args":{"x":"{{`+tt.of+`}}"}}],"when":{}}`).Generate(t.Context(), tt.request)
+			require.NoError(t, err)
+			g := player(t, `{"calls":[{"tool":"t","args":{"x":"{{`+tt.of+`}}"}}]}`)
+			_, err = g.Generate(t.Context(), tt.request)
+			fails(t, err, model.InvalidRequest, "turn 1 of the script (test.json, line 1)", tt.told)
+		})
+	}
+}
+
+func TestExpect(t *testing.T) {
+	changed := `{"error":{"type":"file_changed_since_read","message":"It changed."},"output":{"a":"line \"one\""}}`
+	tests := map[string]struct {
+		expect  string
+		request *model.Request
+		missing string // "": it holds
+	}{
+		"error":             {`{"error":"file_changed_since_read"}`, after("safe_patch", changed), ""},
+		"another error":     {`{"error":"base_hash_required"}`, after("safe_patch", changed), "an answer with the error base_hash_required, and there is safe_patch: the error file_changed_since_read"},
+		"error, success":    {`{"error":"cancelled"}`, after("a", `{"output":1}`), "a: success"},
+		"ok":                {`{"ok":true}`, after("a", `{"output":1}`), ""},
+		"not ok":            {`{"ok":true}`, after("a", changed), "without an error"},
+		"error as text":     {`{"error":"unknown"}`, after("a", `{"error":"broken"}`), ""},
+		"null is no error":  {`{"ok":true}`, after("a", `{"error":null,"output":1}`), ""},
+		"tool":              {`{"tool":"b","ok":true}`, after("a", changed, "b", `{"output":1}`), ""},
+		"tool and error":    {`{"tool":"b","error":"cancelled"}`, after("a", `{"error":{"type":"cancelled"}}`, "b", `{"output":1}`), "an answer of b with the error cancelled, and there is a: the error cancelled; b: success"},
+		"result":            {`{"result":"line \"one\""}`, after("a", changed), ""},
+		"no result":         {`{"result":"two"}`, after("a", changed), `that holds "two"`},
+		"without":           {`{"without":"two"}`, after("a", changed), ""},
+		"not without":       {`{"without":"one"}`, after("a", changed), `that does not hold "one"`},
+		"no answer":         {`{"ok":true}`, ask("q"), "an answer of a tool in the last turn, which has none"},
+		"no request at all": {`{"ok":true}`, &model.Request{}, "which has none"},
+		"prompt":            {`{"prompt":"do"}`, after("a", changed), ""},
+		"no prompt":         {`{"prompt":"undo it"}`, after("a", changed), `"undo it" in the prompt, where it is not`},
+		"system":            {`{"system":"x"}`, ask("q"), `"x" in the system prompt`},
+		"purpose":           {`{"purpose":"main"}`, ask("q"), ""},
+		"another purpose":   {`{"purpose":"subagent"}`, ask("q"), `a request for "subagent", and it is for "main"`},
+		"declared":          {`{"declared":["a"]}`, ask("q"), `the tool "a", which is not offered`},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := player(t, `{"text":"ok","expect":`+tt.expect+`}`).Generate(t.Context(), tt.request)
+			if tt.missing == "" {
+				require.NoError(t, err)
+				return
+			}
+			fails(t, err, model.InvalidRequest, "it expects ", tt.missing, "line 1")
+		})
+	}
+}
+
+// Conversations side by side take the turns that are meant for them.
+func TestWhen(t *testing.T) {
+	g := player(t,
+		`{"text":"child","when":{"system":"You are a child"}}`,
+		`{"text":"summary","when":{"purpose":"utility_compressor"}}`,
+		`{"text":"main 1"}`, `{"text":"child 2","when":{"system":"You are a child","declared":["b"]}}`, `{"text":"late","when":{"prompt":"late"}}`)
+	child := &model.Request{System: "You are a child.", Tools: []model.Tool{{Name: "b"}}, Contents: ask("q").Contents}
+	said := func(r *model.Request) string {
+		got, err := g.Generate(t.Context(), r)
+		require.NoError(t, err)
+		return got.Content.Text()
+	}
+	require.Equal(t, "main 1", said(ask("q")))
+	require.Equal(t, "child", said(child))
+	require.Equal(t, "summary", said(&model.Request{Purpose: model.PurposeCompact, Contents: ask("q").Contents}))
+	require.Equal(t, "child 2", said(child))
+	_, err := g.Generate(t.Context(), ask("q"))
+	fails(t, err, model.InvalidRequest, "no turn of the script test.json is meant for this request", "1 of 5 are left")
+	require.Equal(t, "late", said(ask("too late?")))
+}
+
+func TestRepeat(t *testing.T) {
+	g := player(t, `{"text":"twice","repeat":2}`, `{"text":"always","repeat":"forever","calls":[{"tool":"t"}]}`)
+	var said []string
+	for range 5 {
+		r, err := g.Generate(t.Context(), ask("q"))
+		require.NoError(t, err)
+		said = append(said, r.Content.Text())
+	}
+	require.Equal(t, []string{"twice", "twice", "always", "always", "always"}, said)
+	require.Empty(t, g.Left())
+}
+
+// Calls have IDs that no other of the conversation has, a resumed one's neither.
+func TestCallIDs(t *testing.T) {
+	g := player(t, `{"calls":[{"tool":"t"},{"tool":"t","id":"mine"},{"tool":"t"}]}`)
+	r := after("a", `{}`)
+	r.Contents[1].Parts[0].Call.ID = "call_2"
+	got, err := g.Generate(t.Context(), r)
+	require.NoError(t, err)
+	var ids []string
+	for _, c := range got.Content.Calls() {
+		ids = append(ids, c.ID)
+	}
+	require.Equal(t, []string{"call_3", "mine", "call_4"}, ids)
+}
+
+func TestFailures(t *testing.T) {
+	g := player(t,
+		`{"fail":{"kind":"rate_limited","status":429,"code":"slow","message":"Wait.","retryAfterMs":1500}}`,
+		`{"text":["ab","cd","ef"],"calls":[{"tool":"t"}],"fail":{"kind":"connection","afterPieces":2}}`,
+		`{"text":["aä","cd"],"fail":{"kind":"unavailable","status":529,"afterBytes":2}}`,
+		`{"text":["aä","cd"],"calls":[{"tool":"t","args":{"a":1}},{"tool":"u"}],"fail":{"kind":"connection","afterBytes":12}}`,
+		`{"text":"ab","calls":[{"tool":"t"}],"fail":{"kind":"connection","afterPieces":99}}`,
+		`{"text":"ab","fail":{"kind":"connection","afterBytes":0}}`,
+		`{"calls":[{"tool":"t","rawArgs":"{\"half"}],"finish":"malformed_call"}`)
+	_, err := stream(t, g, ask("q"))
+	require.Equal(t, &model.Error{Provider: "script", Kind: model.RateLimited, Status: 429, Code: "slow", Message: "Wait.", RetryAfter: 1500 * time.Millisecond}, err)
+	for _, want := range [][]string{{"ab", "cd"}, {"a"}, {"aä", "cd", "call t"}, {"ab", "call t"}, nil} {
+		texts, err := stream(t, g, ask("q"))
+		require.Equal(t, want, texts)
+		require.Error(t, err)
+	}
+	r, err := g.Generate(t.Context(), ask("q"))
+	require.NoError(t, err)
+	require.Equal(t, `{"half`, string(r.Content.Calls()[0].Args))
+	require.Equal(t, model.FinishMalformedCall, r.Finish)
+}
+
+// An answer that is cut at any byte or piece never ends well, and its texts are
+// the beginning of it.
+func TestCutAnywhere(t *testing.T) {
+	const whole = `"thought":"hm…","text":["größe ","日本 😀"],"calls":[{"tool":"t","args":{"a":"ä"}}]`
+	for _, by := range []string{"afterBytes", "afterPieces"} {
+		for i := range 45 {
+			g := player(t, fmt.Sprintf(`{%s,"fail":{"kind":"connection",%q:%d}}`, whole, by, i))
+			texts, err := stream(t, g, ask("q"))
+			fails(t, err, model.Connection)
+			require.True(t, strings.HasPrefix("hm…größe 日本 😀call t", strings.Join(texts, "")), "%s %d: %q", by, i, texts)
+		}
+	}
+}
+
+func TestOnTurn(t *testing.T) {
+	var seen []string
+	boom := errors.New("the disk is full")
+	g := script.New(parse(t, turns(`{"title":"one","text":"a","note":{"saves":"receipt.py"}}`, `{"title":"two","text":"b"}`)), script.Options{
+		OnTurn: func(_ context.Context, turn script.Turn) error {
+			seen = append(seen, turn.Title+string(turn.Note))
+			if turn.Title == "two" {
+				return boom
+			}
+			return nil
+		},
+	})
+	_, err := g.Generate(t.Context(), ask("q"))
+	require.NoError(t, err)
+	_, err = g.Generate(t.Context(), ask("q"))
+	require.ErrorIs(t, err, boom)
+	fails(t, err, model.InvalidRequest, "turn 2", "line 2", "the disk is full")
+	require.Equal(t, []string{`one{"saves":"receipt.py"}`, "two"}, seen)
+}
+
+func TestCancelled(t *testing.T) {
+	g := player(t, `{"text":["a","b","c"]}`)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := g.Generate(ctx, ask("q"))
+	fails(t, err, model.Canceled)
+	_, err = g.CountTokens(ctx, ask("q"))
+	fails(t, err, model.Canceled)
+	require.Len(t, g.Left(), 1, "no turn is taken")
+	ctx, cancel = context.WithCancel(t.Context())
+	defer cancel()
+	var last error
+	for _, err := range g.Stream(ctx, ask("q")) {
+		cancel()
+		last = err
+	}
+	fails(t, last, model.Canceled)
+}
+
+func TestManyAtOnce(t *testing.T) {
+	var all []string
+	for i := range 50 {
+		all = append(all, fmt.Sprintf(`{"text":"%d"}`, i))
+	}
+	g := player(t, all...)
+	var mu sync.Mutex
+	said := map[string]bool{}
+	var wg sync.WaitGroup
+	for range 50 {
+		wg.Go(func() {
+			r, err := g.Generate(context.WithoutCancel(t.Context()), ask("q"))
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
+				said[r.Content.Text()] = true
+			}
+		})
+	}
+	wg.Wait()
+	require.Len(t, said, 50, "each turn is played once")
+}
+
+func TestScriptsThatCannotBeUsed(t *testing.T) {
+	tests := map[string]struct {
+		text string
+		told []string
+	}{
+		"empty":             {"", []string{"line 1", "cut short"}},
+		"no JSON":           {"{\n\n hello", []string{"line 3", "no JSON"}},
+		"a list":            {"[]", []string{"line 1", "a script is an object"}},
+		"no turns":          {"{}", []string{`needs a list of "turns"`}},
+		"turns twice":       {"{\"turns\":[],\n\"turns\":[]}", []string{"line 2", "one list"}},
+		"turns no list":     {"{\n\"turns\":3}", []string{"line 2", "turns is a list"}},
+		"unknown key":       {"{\"turns\":[],\n\"x\":1}", []string{"line 2", `no key "x"`}},
+		"more behind":       {"{\"turns\":[]}\n{}", []string{"line 2", "behind the end"}},
+		"cut":               {"{\"turns\":[\n{\"text\":\"a\"", []string{"line 2", "cut short"}},
+		"broken in a turn":  {"{\"turns\":[\n{\"text\":\n\"a\" \"b\"}]}", []string{"line 3", "no JSON"}},
+		"turn no object":    {"{\"turns\":[\n{\"text\":\"a\"},\n\n3]}", []string{"line 4", "a turn is an object"}},
+		"unknown in a turn": {"{\"turns\":[\n{\"text\":\"a\",\n\"textt\":\"b\"}]}", []string{"line 3", `no key "textt"`}},
+		"unknown in a call": {"{\"turns\":[\n{\"calls\":[{\"tool\":\"a\"},\n{\"tool\":\"b\",\"arg\":{}}]}]}", []string{"line 3", `no key "arg"`}},
+		"kind of a value":   {"{\"turns\":[\n{\"title\":\"t\",\n\"title\":3,\"text\":\"a\"}]}", []string{"line 3", "title is a number"}},
+		"kind in a text":    {"{\"turns\":[\n{\"text\":3}]}", []string{"line 2"}},
+		"nothing said":      {"{\"turns\":[\n\n{\"title\":\"a\"}]}", []string{"line 3", `"empty": true`}},
+		"empty and said":    {turns(`{"empty":true,"text":"a"}`), []string{"an empty turn"}},
+		"finish":            {turns(`{"text":"a","finish":"done"}`), []string{`no reason "done"`, "max_tokens"}},
+		"failure":           {turns(`{"fail":{"kind":"bang"}}`), []string{`no kind "bang"`, "rate_limited"}},
+		"failure of none":   {turns(`{"fail":{}}`), []string{`no kind ""`}},
+		"both afters":       {turns(`{"text":"a","fail":{"kind":"connection","afterBytes":1,"afterPieces":1}}`), []string{"not both"}},
+		"negative":          {turns(`{"text":"a","fail":{"kind":"connection","afterBytes":-1}}`), []string{"not negative"}},
+		"repeat":            {turns(`{"text":"a","repeat":0}`), []string{`a number from 1 on or "forever"`}},
+		"repeat a word":     {turns(`{"text":"a","repeat":"ever"}`), []string{"forever"}},
+		"call of nothing":   {turns(`{"calls":[{}]}`), []string{`names its "tool"`}},
+		"args a list":       {turns(`{"calls":[{"tool":"t","args":[]}]}`), []string{"are an object"}},
+		"both args":         {turns(`{"calls":[{"tool":"t","args":{},"rawArgs":""}]}`), []string{"not both"}},
+		"placeholder":       {turns(`{"calls":[{"tool":"t","args":{"a":["{{sha265 \"x\"}}"]}}]}`), []string{`no placeholder {{sha265 "x"}}`}},
+		"placeholder said":  {turns(`{"text":["a","{{hash \"x\"}}"]}`), []string{`no placeholder {{hash "x"}}`}},
+		"quotes":            {turns(`{"text":"{{sha256 \"\\q\"}}"}`), []string{"not quoted"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s, err := script.Parse("test.json", []byte(tt.text))
+			require.Nil(t, s)
+			require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+			for _, told := range append(tt.told, "test.json") {
+				require.ErrorContains(t, err, told)
+			}
+		})
+	}
+}
+
+func TestLoad(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "s.json")
+	_, err := script.Load(file)
+	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+	require.NoError(t, os.WriteFile(file, []byte(`{"description":"a test","turns":[{"text":"a"}]}`), 0o600))
+	s, err := script.Load(file)
+	require.NoError(t, err)
+	require.Equal(t, file, s.Name)
+	require.Equal(t, 1, s.Turns[0].Line)
+}
+
+// Turns made in Go are like those of a file, and their JSON is read back.
+func TestTurnsInGo(t *testing.T) {
+	two := 2
+	turn := script.Turn{
+		Text: script.Text{Pieces: []string{"a", "b"}}, Calls: []script.Call{{Tool: "t", Args: json.RawMessage(`{"n":1}`)}},
+		Repeat: script.Forever, Fail: &script.Failure{Kind: model.Connection, AfterPieces: &two},
+	}
+	data, err := json.Marshal(turn)
+	require.NoError(t, err)
+	s := parse(t, turns(string(data)))
+	s.Turns[0].Line = 0
+	require.Equal(t, turn, s.Turns[0])
+	_, err = script.New(&script.Script{Name: "go", Turns: []script.Turn{{Text: script.Text{Whole: `{{sha256 "x"}}`}}}}, script.Options{}).Generate(t.Context(), ask("q"))
+	fails(t, err, model.InvalidRequest, "turn 1 of the script (go)")
+	r, err := script.New(&script.Script{Turns: []script.Turn{{Text: script.Text{Whole: "a"}}}}, script.Options{}).Generate(t.Context(), ask("q"))
+	require.NoError(t, err)
+	require.Equal(t, "a", r.Content.Text())
+}
+
+// Whatever a file holds, it is refused with its line or it can be played.
+func FuzzParse(f *testing.F) {
+	f.Add(turns(`{"text":"a {{sha256 \"x\"}}","calls":[{"tool":"t","args":{"a":["{{value \"output.0\"}}"]}}],"expect":{"ok":true}}`))
+	f.Add(turns(`{"text":["a","ä"],"calls":[{"tool":"t","rawArgs":"{"}],"fail":{"kind":"connection","afterBytes":2},"repeat":"forever"}`))
+	f.Add(turns(`{"fail":{"kind":"connection","afterPieces":1}}`, `{"empty":true}`))
+	f.Add("{\"turns\":[\n{\"text\":{}}, ")
+	f.Fuzz(func(t *testing.T, text string) {
+		s, err := script.Parse("f", []byte(text))
+		if err != nil {
+			require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+			require.ErrorContains(t, err, "line ")
+			return
+		}
+		g := script.New(s, script.Options{})
+		for range min(len(s.Turns), 20) + 1 {
+			r, err := g.Generate(t.Context(), after("read_file", `{"output":`+state("/w/x", 1, hashA, "c")+`}`))
+			if err != nil {
+				var e *model.Error
+				require.ErrorAs(t, err, &e)
+				continue
+			}
+			for _, c := range r.Content.Calls() {
+				require.NotEmpty(t, c.ID)
+			}
+		}
+	})
+}
