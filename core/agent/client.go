@@ -22,7 +22,7 @@ type Client struct {
 	// Of whoever works on the conversation.
 	requests    int          // made so far
 	covered     int          // turns of the history whose length in tokens is known
-	tokens      int          // their length, as the provider has told; 0: not known
+	tokens      int          // their length with what goes before them, as the provider has told, or estimated; 0: not known
 	compactable bool         // an automatic compaction has not failed since somebody last forced one
 	owed        []model.Part // reminders that did not reach the model
 	recording   bool

@@ -22,30 +22,28 @@ func (c *Client) Compress(ctx context.Context, force bool) (Compaction, error) {
 	if err != nil {
 		return Compaction{}, err
 	}
-	if !force && !c.compactionDue(c.length(nil), c.tokenLimit(name)) {
+	if !force && !c.compactionDue(nil, c.tokenLimit(name)) {
 		return Compaction{Status: CompactionNoop}, nil
 	}
 	return c.compact(ctx, g, name, force)
 }
 
 // length estimates how many tokens a request has that adds parts to the
-// history: by what the provider counted, as far as that reaches.
+// history: those that are known of its beginning, and those of the rest.
 func (c *Client) length(parts []model.Part) int {
-	known, fresh := c.tokens, c.history[min(c.covered, len(c.history)):]
-	if known == 0 {
-		fresh = c.history
+	known, fresh := c.tokens, c.history
+	if known > 0 {
+		fresh = fresh[c.covered:]
 	}
-	if len(parts) > 0 {
-		fresh = append(slices.Clip(fresh), model.Content{Role: model.RoleUser, Parts: parts})
-	}
-	return known + model.EstimateTokens(&model.Request{Contents: fresh})
+	return known + model.EstimateTokens(&model.Request{Contents: fresh}) +
+		model.EstimateTokens(&model.Request{Contents: []model.Content{{Parts: parts}}})
 }
 
 // compactionDue reports whether the history is to be compacted before a request
-// of so many tokens.
-func (c *Client) compactionDue(tokens, limit int) bool {
+// that adds parts to it.
+func (c *Client) compactionDue(parts []model.Part, limit int) bool {
 	at := cmp.Or(c.o.Limits.CompactAt, defaultCompactAt)
-	return c.o.Compactor != nil && c.compactable && at > 0 && at <= 1 && float64(tokens) >= at*float64(limit)
+	return c.o.Compactor != nil && c.compactable && at > 0 && at <= 1 && float64(c.length(parts)) >= at*float64(limit)
 }
 
 // compact shortens the history, which must have no open call to be shortened.

@@ -40,6 +40,8 @@ func (p *prompting) after(ctx context.Context, prompt []model.Part, again bool) 
 		}
 		if advice.Clear {
 			p.c.clear()
+			p.c.replace(ctx, nil) // no new session follows
+			p.tellWarnings()
 		}
 		if advice.Stop != "" {
 			return nil, &Event{Type: EventStopped, Text: advice.Stop}

@@ -38,7 +38,7 @@ func (p *prompting) request(ctx context.Context, parts []model.Part) (*answered,
 // makeRoom compacts the history where that is due, or in any case, and reports
 // whether there is a new one.
 func (p *prompting) makeRoom(ctx context.Context, parts []model.Part, force bool) (bool, *Event) {
-	if !force && !p.c.compactionDue(p.c.length(parts), p.limit) {
+	if !force && !p.c.compactionDue(parts, p.limit) {
 		return false, nil
 	}
 	result, err := p.c.compact(ctx, p.generator, p.model, force)
@@ -142,12 +142,12 @@ func (p *prompting) askAsItIs(ctx context.Context) (*answered, *Event) {
 	if end != nil {
 		return nil, end
 	}
-	p.keep(ctx, answer)
+	p.keep(ctx, answer, tokens)
 	return answer, nil
 }
 
-// requestLength estimates how many tokens a request has: by what the provider
-// counted of its beginning, or else by its text.
+// requestLength estimates how many tokens a request has: by those that are known
+// of its beginning, or else by its text.
 func (c *Client) requestLength(r *model.Request) int {
 	if c.tokens > 0 {
 		return c.length(nil)
@@ -194,8 +194,9 @@ func (p *prompting) build(ctx context.Context) (*model.Request, *Event) {
 }
 
 // keep puts an answer into the history and tells of its calls, its sources and
-// its end. One that says nothing, after calls, leaves no turn.
-func (p *prompting) keep(ctx context.Context, answer *answered) {
+// its end. One that says nothing, after calls, leaves no turn. tokens is our own
+// estimate of the request.
+func (p *prompting) keep(ctx context.Context, answer *answered, tokens int) {
 	c := p.c
 	if len(answer.Content.Parts) > 0 {
 		name := answer.Model
@@ -204,9 +205,11 @@ func (p *prompting) keep(ctx context.Context, answer *answered) {
 		}
 		c.append(ctx, Entry{Content: answer.Content, Model: name, Usage: answer.Usage})
 	}
-	c.covered, c.tokens = len(c.history), 0
+	c.covered = len(c.history)
 	if answer.Usage.Input > 0 {
 		c.tokens = answer.Usage.Input + answer.Usage.Output
+	} else {
+		c.tokens = tokens + model.EstimateTokens(&model.Request{Contents: []model.Content{answer.Content}})
 	}
 	p.tellWarnings()
 	for _, call := range answer.Content.Calls() {

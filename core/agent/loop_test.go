@@ -1,0 +1,150 @@
+package agent_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/model"
+)
+
+// callsInOrder asks for one call an answer, by its arguments, and then is done.
+func callsInOrder(args ...string) *fake {
+	var streams []stream
+	for i, a := range args {
+		streams = append(streams, asks(call(fmt.Sprint(i), "look", a)))
+	}
+	return inOrder(streams...)
+}
+
+func repeated(times int, args ...string) []string {
+	return slices.Repeat(args, times)
+}
+
+func TestRepeatedCalls(t *testing.T) {
+	a, b, c := `{"text":"a"}`, `{"text":"b"}`, `{"text":"c"}`
+	many := []string{`1`, `2`, `3`, `4`, `5`, `6`}
+	tests := map[string]struct {
+		args []string
+		at   int // which call is the first that is not run, counted from 1; 0: none
+	}{
+		"one, five times":          {repeated(5, a), 5},
+		"one, four times":          {repeated(4, a), 0},
+		"the same, set out anew":   {append(repeated(4, a), `{ "text" : "a" }`), 5},
+		"no JSON":                  {repeated(5, `{"text`), 5},
+		"one, after others":        {append([]string{b, c}, repeated(5, a)...), 7},
+		"interrupted":              {append(append(repeated(4, a), b), repeated(4, a)...), 0},
+		"two":                      {repeated(5, a, b), 10},
+		"two, nearly":              {repeated(5, a, b)[:9], 0},
+		"three":                    {repeated(5, a, b, c), 15},
+		"four":                     {repeated(5, a, b, c, b), 20},
+		"five":                     {repeated(5, many[:5]...), 25},
+		"six are no loop":          {repeated(6, many...), 0},
+		"a cycle with a run in it": {repeated(5, a, a, b), 15},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := &runner{}
+			cl := newClient(t, callsInOrder(tt.args...), func(o *agent.Options) { o.Scheduler = s })
+			events := run(t.Context(), cl, "Do it.")
+			require.Equal(t, agent.EventDone, last(events).Type)
+			checkEvents(t, events)
+			checkClient(t, cl)
+			warned := slices.Index(types(events), agent.EventWarning)
+			if tt.at == 0 {
+				require.Equal(t, -1, warned)
+				require.Len(t, s.ran, len(tt.args))
+				return
+			}
+			require.Equal(t, agent.RepeatedCalls, events[warned].Err.Reason)
+			require.Equal(t, tt.at, len(s.ran)+1)
+			require.Contains(t, fmt.Sprint(outline(cl.History())), "[The same tool calls were made again and again")
+		})
+	}
+}
+
+// After the feedback the count begins anew, and ends the prompt; the next prompt
+// has a count of its own.
+func TestRepeatedCallsTwice(t *testing.T) {
+	s := &runner{}
+	g := &fake{answer: func(n int, _ *model.Request) stream { return asks(call(fmt.Sprint(n), "look", "{}")) }}
+	c := newClient(t, g, func(o *agent.Options) { o.Scheduler = s })
+	for n := 1; n <= 2; n++ {
+		events := run(t.Context(), c, "Do it.")
+		require.Equal(t, agent.EventLoop, last(events).Type)
+		require.Len(t, s.ran, 8*n)
+		checkClient(t, c)
+	}
+	s.ran = nil
+	off := newClient(t, g, func(o *agent.Options) { o.Scheduler, o.NoLoopDetection, o.Limits.PromptTurns = s, true, 20 })
+	require.Equal(t, agent.EventLimit, last(run(t.Context(), off, "Do it.")).Type)
+	require.Len(t, s.ran, 20)
+}
+
+func TestRepeatedText(t *testing.T) {
+	sentence := "I will now read the file and then think about it once more. "
+	lines := func(format string) (pieces []string) {
+		for i := range 60 {
+			pieces = append(pieces, fmt.Sprintf(format, i%3)+"\n")
+		}
+		return pieces
+	}
+	tests := map[string]struct {
+		pieces []string
+		loops  bool
+	}{
+		"a sentence":              {repeated(12, sentence), true},
+		"a sentence, by letters":  {strings.Split(strings.Repeat(sentence, 12), ""), true},
+		"a sentence, rarely":      {repeated(8, sentence), false},
+		"two sentences":           {repeated(12, sentence, "Then I will write it, I think, as I have said. "), true},
+		"a short word":            {repeated(200, "wait "), true},
+		"far apart":               {repeated(12, sentence, strings.Repeat("0123456789", 1)+numbers(60)), false},
+		"different texts between": {between(sentence, 12), false},
+		"numbers":                 {[]string{numbers(2000)}, false},
+		"code":                    {append(append([]string{"```\n"}, repeated(50, "x = x + 1; y = y + 1; z = z + 1; w = w + 1;\n")...), "```\n"), false},
+		"after code":              {append([]string{"```\ncode\n```\n"}, repeated(12, sentence)...), true},
+		"a table":                 {lines("| a cell that is the same | another cell that is the same | %d |"), false},
+		"a list":                  {lines("- an item that reads the same as the others in this list, number %d"), false},
+		"a numbered list":         {lines("%d. an item that reads the same as the others in this list"), false},
+		"headings":                {lines("## A heading that reads the same as the others in this text, number %d"), false},
+		"quotes":                  {lines("> a quote that reads the same as the others in this text, number %d"), false},
+		"a divider":               {[]string{strings.Repeat("-", 400) + "\n" + strings.Repeat("=-", 200)}, false},
+		"a line within text":      {[]string{"Here is a line " + strings.Repeat("-", 200) + " and " + strings.Repeat(".", 300)}, false},
+		"no letters, for ever":    {[]string{"x" + strings.Repeat("!", 2000)}, true},
+		"long":                    {append([]string{numbers(9000)}, repeated(12, sentence)...), true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := newClient(t, inOrder(says(tt.pieces...)))
+			events := run(t.Context(), c, "Do it.")
+			require.Equal(t, agent.EventDone, last(events).Type)
+			checkClient(t, c)
+			require.Equal(t, tt.loops, slices.Contains(types(events), agent.EventWarning))
+			if tt.loops {
+				require.Len(t, c.History(), 4)
+				require.Less(t, len(c.History()[1].Text()), len(strings.Join(tt.pieces, ""))+1)
+				require.Contains(t, c.History()[2].Text(), "said the same again")
+			}
+		})
+	}
+}
+
+// numbers is text of so many words that does not repeat.
+func numbers(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "%d ", i*7919)
+	}
+	return b.String()
+}
+
+func between(sentence string, times int) (pieces []string) {
+	for i := range times {
+		pieces = append(pieces, sentence, fmt.Sprintf("It is step %d of them. ", i))
+	}
+	return pieces
+}
