@@ -3,31 +3,35 @@
 package anthropic
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
 	"net/http"
-	"net/url"
 	"strings"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
 
-	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/model/internal/wire"
 )
 
 // Provider is the name under which this package signs parts and errors.
 const Provider = "anthropic"
 
-// DefaultModel answers a request that names no model.
+// DefaultModel answers a request that names no model, unless Options.Model does.
 const DefaultModel = "claude-sonnet-5-5"
+
+// publicAPI is the address of the public API.
+const publicAPI = "https://api.anthropic.com"
 
 // Options configure a [Generator]. The zero value asks the public API without a
 // key, which it refuses. The environment is not read.
 type Options struct {
 	APIKey     string       // "": none is sent, as for a local server
 	BaseURL    string       // as "http://127.0.0.1:8080", without /v1; "": the public API
+	Model      string       // of requests that name none; "": DefaultModel
 	HTTPClient *http.Client // nil: one without a timeout, as an answer may take long; redirects are not followed
 }
 
@@ -35,7 +39,8 @@ type Options struct {
 // Each request is made once: retries are the caller's.
 type Generator struct {
 	messages sdk.MessageService
-	secret   secrets
+	name     string
+	hide     hider
 }
 
 var _ model.Generator = (*Generator)(nil)
@@ -44,7 +49,7 @@ var _ model.Generator = (*Generator)(nil)
 // for a BaseURL that is no HTTP address.
 func New(o Options) (*Generator, error) {
 	key := strings.TrimSpace(o.APIKey)
-	base, password, err := baseURL(o.BaseURL)
+	base, password, err := wire.BaseURL(cmp.Or(strings.TrimSpace(o.BaseURL), publicAPI), "Anthropic's", "ANTHROPIC_BASE_URL")
 	if err != nil {
 		return nil, err
 	}
@@ -54,35 +59,19 @@ func New(o Options) (*Generator, error) {
 	}
 	client.CheckRedirect = refuseRedirect
 	options := []option.RequestOption{
-		option.WithEnvironmentProduction(), // the public API's address; nothing is read from the environment
+		option.WithBaseURL(strings.TrimSuffix(base, "/v1")), // the SDK adds it
 		option.WithoutOpenTelemetry(),
 		option.WithHTTPClient(&client),
 		option.WithMaxRetries(0),
 	}
-	if base != "" {
-		options = append(options, option.WithBaseURL(base))
-	}
 	if key != "" {
 		options = append(options, option.WithAPIKey(key))
 	}
-	return &Generator{messages: sdk.NewMessageService(options...), secret: newSecrets(key, password)}, nil
-}
-
-// baseURL returns an address as the SDK expects it, without /v1 at its end, and
-// the password in it.
-func baseURL(text string) (base, password string, err error) {
-	if text = strings.TrimSpace(text); text == "" {
-		return "", "", nil
-	}
-	u, parseErr := url.Parse(text)
-	if parseErr != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
-		return "", "", fault.New(fault.InvalidConfig, "model.anthropic", "The base URL for Anthropic's models is no HTTP address.",
-			"Give it as https://HOST, in ANTHROPIC_BASE_URL for the program.")
-	}
-	u.Path = strings.TrimSuffix(strings.TrimRight(u.Path, "/"), "/v1")
-	u.RawPath = ""
-	password, _ = u.User.Password()
-	return u.String(), password, nil
+	return &Generator{
+		messages: sdk.NewMessageService(options...),
+		name:     cmp.Or(o.Model, DefaultModel),
+		hide:     wire.Secrets{key, password}.Redact,
+	}, nil
 }
 
 // errRedirect is returned for an answer that sends the request elsewhere: the
@@ -102,7 +91,7 @@ func (g *Generator) Generate(ctx context.Context, r *model.Request) (*model.Resp
 // does not come to its end is an error of kind connection.
 func (g *Generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
-		params, forced, err := messageParams(r)
+		params, forced, err := messageParams(r, g.name)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -133,7 +122,7 @@ func (g *Generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*mod
 		if err == nil {
 			err = errCutShort
 		}
-		yield(nil, g.secret.asError(ctx, err))
+		yield(nil, g.hide.asError(ctx, err))
 	}
 }
 
@@ -145,13 +134,13 @@ func isStream(r *http.Response) bool {
 // CountTokens asks the API how long a request is. A server that has no such
 // endpoint makes it an estimate.
 func (g *Generator) CountTokens(ctx context.Context, r *model.Request) (int, error) {
-	params, _, err := messageParams(r)
+	params, _, err := messageParams(r, g.name)
 	if err != nil {
 		return 0, err
 	}
 	count, err := g.messages.CountTokens(ctx, countParams(params))
 	if err != nil {
-		told := g.secret.asError(ctx, err)
+		told := g.hide.asError(ctx, err)
 		if told.Status == http.StatusNotFound || told.Status == http.StatusMethodNotAllowed || told.Status == http.StatusNotImplemented {
 			return model.EstimateTokens(r), nil
 		}

@@ -15,11 +15,12 @@ import (
 // gives an answer of a JSON schema.
 const answerTool = "give_answer"
 
-// messageParams returns a request in the API's words; forced reports that the
+// messageParams returns a request in the API's words, to the model named
+// fallback if it names none; forced reports that the
 // answer comes as a call of answerTool. The error is a *model.Error of kind
 // invalid_request.
-func messageParams(r *model.Request) (params *sdk.MessageNewParams, forced bool, err error) {
-	name := cmp.Or(r.Model, DefaultModel)
+func messageParams(r *model.Request, fallback string) (params *sdk.MessageNewParams, forced bool, err error) {
+	name := cmp.Or(r.Model, fallback)
 	known := familyOf(name)
 	params = &sdk.MessageNewParams{
 		Model:     name,
