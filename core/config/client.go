@@ -25,15 +25,20 @@ type Conversation struct {
 	// Compactor shortens a history that comes near the model's limit. nil: the one
 	// of core/agent/compact.
 	Compactor agent.Compactor
-	Recorder  agent.Recorder  // writes the conversation down; nil: nobody does. Derived Configs have none
-	Observer  agent.Observer  // is told what the client does; derived Configs have it too. nil: nobody
-	Steps     agent.Steps     // take part in prompts and requests; derived Configs have them too
-	History   []model.Content // what the conversation begins with; derived Configs begin with nothing
+	Observer  agent.Observer // is told what the client does; derived Configs have it too. nil: nobody
+	Steps     agent.Steps    // take part in prompts and requests; derived Configs have them too
 }
 
-// Client returns this conversation with the model, the same at each call; see
-// Parameters.Models. The error is of code not_initialized, or invalid_config
-// where there are no models.
+// Opening is how a conversation begins. The zero value is an empty one that
+// nobody records.
+type Opening struct {
+	Recorder agent.Recorder  // writes it down, as a [Recording] does
+	History  []model.Content // of a session that is resumed
+}
+
+// Client returns this conversation with the model, the same at each call until
+// Converse begins another. The error is of code not_initialized, or
+// invalid_config where there are no models; see Parameters.Models.
 func (c *Config) Client() (*agent.Client, error) {
 	s, err := c.own("Client")
 	if err != nil {
@@ -42,15 +47,37 @@ func (c *Config) Client() (*agent.Client, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if s.client == nil {
-		o, err := c.clientOptions(s)
-		if err != nil {
-			return nil, err
-		}
-		if s.client, err = agent.New(o); err != nil {
-			return nil, err
-		}
+		return c.converse(s, Opening{})
 	}
 	return s.client, nil
+}
+
+// Converse begins a conversation with the model, which from then on is the
+// one that Client returns. What this Config was shown of files is not touched:
+// see StartNewSession and Resume. Errors are those of Client.
+func (c *Config) Converse(o Opening) (*agent.Client, error) {
+	s, err := c.own("Converse")
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.converse(s, o)
+}
+
+// converse is Converse; c.mu is held.
+func (c *Config) converse(s *session, opening Opening) (*agent.Client, error) {
+	o, err := c.clientOptions(s)
+	if err != nil {
+		return nil, err
+	}
+	o.Recorder, o.History = opening.Recorder, opening.History
+	client, err := agent.New(o)
+	if err != nil {
+		return nil, err
+	}
+	s.client = client
+	return client, nil
 }
 
 // clientOptions are those of this Config's own conversation.
@@ -73,9 +100,7 @@ func (c *Config) clientOptions(s *session) (agent.Options, error) {
 		Limits: talk.Limits, Retry: talk.Retry, NoLoopDetection: talk.NoLoopDetection, Temperature: talk.Temperature,
 		Now: p.Now, Logger: p.Logger,
 	}
-	if c.parent == nil {
-		o.Recorder, o.History = talk.Recorder, talk.History
-	} else {
+	if c.parent != nil {
 		o.Purpose = model.PurposeSubagent
 	}
 	if o.Compactor == nil {
