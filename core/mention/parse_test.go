@@ -25,7 +25,7 @@ func TestReferences(t *testing.T) {
 		"@\"two\nlines\"":               nil,
 		`\@a`:                           nil,
 		"me@example.org":                nil,
-		"@@a":                           nil,
+		"@@a":                           {"@a"},
 		"x/@a":                          nil,
 		"`@a`":                          nil,
 		"grüße@a, @grüße":               {"grüße"},
