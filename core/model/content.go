@@ -64,7 +64,7 @@ type FunctionResponse struct {
 	Name string `json:"name"`
 	// Response is a JSON object: {"output": …} or {"error": …, "output": …}, see
 	// scheduler.Response.FunctionResponse.
-	Response json.RawMessage `json:"response"`
+	Response json.RawMessage `json:"response,omitempty"`
 	Data     []Data          `json:"data,omitempty"` // what came with it and is no text
 }
 

@@ -1,6 +1,8 @@
 package model
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -23,29 +25,29 @@ var prefixes = []struct{ prefix, provider string }{
 }
 
 // ParseName reads PROVIDER:MODEL for one of the given providers, or a name whose
-// beginning tells its provider, as gemini-2.5-pro, claude-…, gpt-…. The error is
-// of code invalid_config.
+// beginning tells its provider, which need not be one of them, as gemini-2.5-pro,
+// claude-…, gpt-…. The error is of code invalid_config.
 func ParseName(text string, providers []string) (Name, error) {
-	provider, name, found := strings.Cut(text, ":")
-	if found {
-		for _, p := range providers {
-			if provider == p && name != "" {
-				return Name{p, name}, nil
-			}
-		}
+	if provider, name, found := strings.Cut(text, ":"); found && name != "" && slices.Contains(providers, provider) {
+		return Name{provider, name}, nil
 	}
 	for _, p := range prefixes {
 		if strings.HasPrefix(text, p.prefix) {
 			return Name{p.provider, text}, nil
 		}
 	}
+	forms := make([]string, len(providers))
+	for i, p := range providers {
+		forms[i] = p + ":NAME"
+	}
 	return Name{}, fault.New(fault.InvalidConfig, "model.name", "There is no provider for the model "+quoted(text)+".",
-		"Give it as "+strings.Join(providers, ":NAME, ")+":NAME.")
+		"Give it as "+strings.Join(forms, ", ")+".")
 }
 
+// quoted returns text in quotes and in one line, cut after 100 bytes.
 func quoted(text string) string {
 	if len(text) > 100 {
-		text = text[:100] + "…"
+		text = strings.ToValidUTF8(text[:100], "") + "…"
 	}
-	return "\"" + text + "\""
+	return strconv.Quote(text)
 }
