@@ -35,7 +35,7 @@ func TestReferences(t *testing.T) {
 		`@a\[1\].txt`:                   {"a[1].txt"},
 		"@srv:res://x/y?z":              {"srv:res://x/y"},
 		"@a\\":                          {"a"},
-		"\"@a\"":                        {"a\""},
+		"\"@a\"":                        {"a"},
 		strings.Repeat("@a ", 3):        {"a", "a", "a"},
 		"@\xff":                         {"\xff"},
 	} {
