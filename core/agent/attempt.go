@@ -39,7 +39,11 @@ func (p *prompting) attempts(ctx context.Context, r *model.Request, tokens int) 
 		if !again {
 			return nil, p.giveUp(failure, reason, n, tokens)
 		}
-		p.emit(Event{Type: EventRetry, Retry: &RetryInfo{Attempt: n, Wait: wait, Reason: said(failure, reason, n)}})
+		because := said(failure, reason, n)
+		if p.c.o.Logger != nil {
+			p.c.o.Logger.Debug("a request is made again", "attempt", n, "wait", wait, "code", string(because.Code), "reason", string(because.Reason))
+		}
+		p.emit(Event{Type: EventRetry, Retry: &RetryInfo{Attempt: n, Wait: wait, Reason: because}})
 		p.loops.text = chant{}
 		pause(ctx, wait)
 		if end := p.interrupted(ctx); end != nil {

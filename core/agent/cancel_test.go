@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -185,6 +186,10 @@ func TestTimeLimit(t *testing.T) {
 			time.Sleep(time.Hour)
 			s.Unsubscribe()
 		}, true, 50 * time.Second, agent.EventLimit, time.Hour + time.Minute},
+		"a person who leaves, then a slow tool": {`{"text":"ask"}`, func(_ *bus.MessageBus, s *bus.Subscription, _ bus.ToolConfirmationRequest) {
+			time.Sleep(time.Hour)
+			s.Unsubscribe()
+		}, true, 35 * time.Second, agent.EventLimit, time.Hour + time.Minute},
 		"a client without a bus": {`{"text":"ask"}`, func(b *bus.MessageBus, _ *bus.Subscription, q bus.ToolConfirmationRequest) {
 			time.Sleep(time.Hour)
 			_ = b.Publish(bus.ToolConfirmationResponse{CorrelationID: q.CorrelationID, Confirmed: true})
@@ -210,6 +215,9 @@ func TestTimeLimit(t *testing.T) {
 					answer := says("Done.")
 					if n == 0 {
 						answer = asks(call("1", "change", tt.args))
+						if strings.HasSuffix(name, "slow tool") {
+							answer = asks(call("1", "change", tt.args), call("2", "change", `{"text":"slow"}`))
+						}
 					}
 					answer.before = func() { time.Sleep(tt.slow) }
 					return answer

@@ -11,10 +11,11 @@ import (
 )
 
 // Client is a conversation with a model (AR-30; the rows' model client). Its
-// methods are safe for concurrent use; of Run, SendStream, Compress, ResetChat
-// and SetHistory one works at a time, and the next waits for it under its ctx.
-// So none of them is called from a function of [Options], nor from the loop over
-// Run's events before its last one.
+// methods are safe for concurrent use; of Initialize, Run, SendStream, Compress,
+// ResetChat and SetHistory one works at a time, and the next waits for it under
+// its ctx. So none of them is called from a function of [Options], nor from the
+// loop over Run's events before its last one. A Client starts no goroutine that
+// outlives such a call.
 type Client struct {
 	o    Options
 	turn chan struct{} // holds one while somebody works on the conversation

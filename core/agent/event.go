@@ -28,7 +28,7 @@ const (
 	EventDone          EventType = "done"                         // the model has answered without calling a tool
 	EventError         EventType = "error"                        // Err
 	EventCancelled     EventType = "user_cancelled"               // ctx ended
-	EventLimit         EventType = "max_session_turns"            // Err: a limit on turns or time
+	EventLimit         EventType = "max_session_turns"            // Err: a limit on turns or time, whose reason says which
 	EventLoop          EventType = "loop_detected"                // Err
 	EventOverflow      EventType = "context_window_will_overflow" // Tokens, Limit and Err
 	EventInvalidStream EventType = "invalid_stream"               // Err, whose reason says what was wrong

@@ -34,7 +34,14 @@ func realTools(t testing.TB, b *bus.MessageBus) (*scheduler.Scheduler, func() []
 	var ran []string
 	registry := tools.NewRegistry(tools.RegistryOptions{})
 	define := func(name string, kind tools.Kind, o ...tools.Option) {
-		tool, err := tools.Define(name, "Notes a text.", kind, func(_ context.Context, p noteParams) (tools.Result, error) {
+		tool, err := tools.Define(name, "Notes a text.", kind, func(ctx context.Context, p noteParams) (tools.Result, error) {
+			if p.Text == "slow" {
+				select {
+				case <-time.After(50 * time.Second):
+				case <-ctx.Done():
+					return tools.Result{}, ctx.Err()
+				}
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			ran = append(ran, name+" "+p.Text)
@@ -207,6 +214,21 @@ var hostile = map[string]struct {
 	"gives each call the same ID": {
 		model: inOrder(asks(call("1", "look", `{"text":"a"}`), call("1", "look", `{"text":"b"}`)), asks(call("1", "look", `{"text":"c"}`))),
 		want:  agent.EventDone, ran: []string{"look a", "look b", "look c"},
+	},
+	"a recording that does not match": {
+		model: &fake{answer: func(int, *model.Request) stream {
+			return stream{err: fault.New(fault.InvalidConfig, "replay", "The request is not in the recording.", "Record it again.")}
+		}},
+		want: agent.EventError, // and at once
+	},
+	"a scheduler that forgets": {
+		model: inOrder(asks(call("1", "look", `{}`), call("2", "look", `{}`))),
+		set: func(o *agent.Options) {
+			o.Scheduler = scheduleFunc(func(context.Context, []scheduler.Request) []scheduler.Response {
+				return make([]scheduler.Response, 1)
+			})
+		},
+		want: agent.EventDone, text: `"type":"unhandled_exception"`,
 	},
 	"a scheduler that panics": {
 		model: inOrder(asks(call("1", "look", `{}`))),

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"testing"
@@ -449,6 +450,40 @@ func TestNew(t *testing.T) {
 	require.False(t, c.Initialized())
 	require.Same(t, missing, last(run(t.Context(), c, "a")).Err)
 	require.Equal(t, agent.EventError, last(slices.Collect(newClient(t, inOrder()).Run(t.Context()))).Type, "nothing to say")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	require.Equal(t, fault.Cancelled, fault.CodeOf(c.Initialize(ctx)))
+	require.Equal(t, fault.Cancelled, fault.CodeOf(c.SetHistory(ctx, nil)))
+	_, err = c.Compress(ctx, true)
+	require.Equal(t, fault.Cancelled, fault.CodeOf(err))
+}
+
+// Panics and warnings are logged; what is said is not.
+func TestLog(t *testing.T) {
+	var log strings.Builder
+	c := newClient(t, inOrder(fails(model.RateLimited, 429)), func(o *agent.Options) {
+		o.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+		o.Recorder, o.Observer = &badRecorder{}, badObserver{panics: true}
+		o.Retry.First = time.Microsecond
+	})
+	run(t.Context(), c, "secret words")
+	for _, want := range []string{"panic in the observation of a prompt", "session_unreadable", "rate_limited", "hostile_test.go"} {
+		require.Contains(t, log.String(), want)
+	}
+	require.NotContains(t, log.String(), "secret words")
+}
+
+// A name without its provider is passed on, and signatures then go to whoever it
+// is.
+func TestBareName(t *testing.T) {
+	g := inOrder()
+	c := newClient(t, g, func(o *agent.Options) {
+		o.Model = func() string { return "mine" }
+		o.History = []model.Content{user(text("a")), answer(text("b"), model.Part{Signature: []byte("s"), Provider: "me"})}
+	})
+	run(t.Context(), c, "c")
+	require.Equal(t, "mine", g.requests[0].Model)
+	require.Len(t, g.requests[0].Contents[1].Parts, 2)
 }
 
 // The source is asked again when the name changes, and between prompts alone.
