@@ -122,6 +122,8 @@ type Parameters struct {
 	// [scheduler.Options]. Derived Configs have them too.
 	Before []scheduler.Before
 	After  []scheduler.After
+	// Observe is told of each call, of those of derived Configs too.
+	Observe []scheduler.Observe
 
 	// Bus carries questions, answers and events; a front end subscribes to it.
 	// With nobody subscribed to questions an ask is a refusal. nil: the Config

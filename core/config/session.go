@@ -77,6 +77,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		Check:    sh.rules.checks.Check,
 		Before:   c.params().Before,
 		After:    c.params().After,
+		Observe:  c.params().Observe,
 		ID:       c.schedulerID(),
 		Now:      c.params().Now,
 		OnDefect: c.onDefect,

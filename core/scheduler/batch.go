@@ -97,6 +97,7 @@ func (b *batch) run(ctx context.Context, i int) {
 			fmt.Sprintf("The call of %s was not begun, because %s.", c.name, because), ""))))
 		return
 	}
+	ctx, ended := b.observed(ctx, c.request)
 	var resp Response
 	returned := false
 	defer func() { // also where a tool ends the goroutine that it was called on
@@ -104,6 +105,7 @@ func (b *batch) run(ctx context.Context, i int) {
 			resp = c.defect(&tools.Defect{Tool: c.name, Step: "schedule", Cause: "it ended its goroutine"})
 		}
 		c.finish(resp)
+		ended(resp)
 	}()
 	err := tools.Protect(c.name, "schedule", func() error {
 		resp = c.run(ctx)

@@ -38,6 +38,9 @@ type Options struct {
 
 	Before []Before // in the order they run
 	After  []After  // in the order they run
+	// Observe is told of each call from its beginning to its response, in this
+	// order and at the end in the other.
+	Observe []Observe
 
 	ID          string           // names this scheduler in its messages; "": "root"
 	MaxParallel int              // calls that run at once in one RunAll; 0 or less: 8

@@ -1,0 +1,58 @@
+package scheduler_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+type observing struct{}
+
+// Observers see each call from its beginning to its one response, hand on their
+// context, and harm nobody.
+func TestObserve(t *testing.T) {
+	var told []string
+	var defects int
+	var within any
+	known := toolset{}
+	known.add("look", tools.KindRead, false, func(ctx context.Context, _ string) (tools.Result, error) {
+		within = ctx.Value(observing{})
+		return tools.Result{LLMContent: tools.Text("seen")}, nil
+	})
+	known.add("fall", tools.KindRead, false, func(context.Context, string) (tools.Result, error) { panic("fell") })
+	s := scheduler.New(scheduler.Options{
+		Tools: known, OnDefect: func(error) { defects++ },
+		Observe: []scheduler.Observe{
+			func(ctx context.Context, r scheduler.Request) (context.Context, func(scheduler.Response)) {
+				told = append(told, "begin "+r.Tool)
+				return context.WithValue(ctx, observing{}, "outer"), func(resp scheduler.Response) { told = append(told, "end "+resp.Tool+" "+string(resp.Status)) }
+			},
+			func(context.Context, scheduler.Request) (context.Context, func(scheduler.Response)) { return nil, nil },
+			func(context.Context, scheduler.Request) (context.Context, func(scheduler.Response)) {
+				panic("observer")
+			},
+			func(context.Context, scheduler.Request) (context.Context, func(scheduler.Response)) {
+				told = append(told, "inner begins")
+				return nil, func(scheduler.Response) {
+					told = append(told, "inner ends")
+					panic("at the end")
+				}
+			},
+		},
+	})
+	got := s.RunAll(t.Context(), []scheduler.Request{{Tool: "look", Args: json.RawMessage(`{}`)}, {Tool: "fall"}, {Tool: "none"}})
+	require.Len(t, got, 3)
+	require.Equal(t, scheduler.StatusSuccess, got[0].Status)
+	require.Equal(t, "outer", within)
+	require.Equal(t, []string{
+		"begin look", "inner begins", "inner ends", "end look success",
+		"begin fall", "inner begins", "inner ends", "end fall error",
+		"begin none", "inner begins", "inner ends", "end none error",
+	}, told)
+	require.Equal(t, 7, defects, "two in each call's observers, and the tool's own")
+}
