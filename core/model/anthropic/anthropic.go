@@ -13,6 +13,7 @@ import (
 	sdk "github.com/anthropics/anthropic-sdk-go"
 	"github.com/anthropics/anthropic-sdk-go/option"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/model/internal/wire"
 )
@@ -26,10 +27,9 @@ const DefaultModel = "claude-sonnet-5-5"
 // publicAPI is the address of the public API.
 const publicAPI = "https://api.anthropic.com"
 
-// Options configure a [Generator]. The zero value asks the public API without a
-// key, which it refuses. The environment is not read.
+// Options configure a [Generator]. The environment is not read.
 type Options struct {
-	APIKey     string       // "": none is sent, as for a local server
+	APIKey     string       // required by the public API; "": none is sent, as for a local server
 	BaseURL    string       // as "http://127.0.0.1:8080", without /v1; "": the public API
 	Model      string       // of requests that name none; "": DefaultModel
 	HTTPClient *http.Client // nil: one without a timeout, as an answer may take long; redirects are not followed
@@ -45,10 +45,14 @@ type Generator struct {
 
 var _ model.Generator = (*Generator)(nil)
 
-// New returns a Generator. It does no I/O. The error is of code invalid_config,
-// for a BaseURL that is no HTTP address.
+// New returns a Generator. It does no I/O. The error is of code invalid_config:
+// BaseURL is no HTTP address, or there is no key for the public API.
 func New(o Options) (*Generator, error) {
 	key := strings.TrimSpace(o.APIKey)
+	if key == "" && strings.TrimSpace(o.BaseURL) == "" {
+		return nil, fault.New(fault.InvalidConfig, "model.anthropic", "There is no key for Anthropic's models.",
+			"Set ANTHROPIC_API_KEY, or ANTHROPIC_BASE_URL to a server that needs no key, or use another model.")
+	}
 	base, password, err := wire.BaseURL(cmp.Or(strings.TrimSpace(o.BaseURL), publicAPI), "Anthropic's", "ANTHROPIC_BASE_URL")
 	if err != nil {
 		return nil, err

@@ -191,6 +191,9 @@ func TestBaseURL(t *testing.T) {
 		}
 		require.Equal(t, want, a.last(t).path, base)
 	}
+	_, err := New(Options{BaseURL: " "})
+	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+	require.ErrorContains(t, err, "no key")
 	for _, base := range []string{"127.0.0.1:8080", "ftp://host", "http://", "http://a b/", "http://user:hunter2secret@ho st/"} {
 		_, err := New(Options{BaseURL: base})
 		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err), base)

@@ -1,0 +1,36 @@
+package standard
+
+import (
+	"context"
+	"iter"
+
+	"github.com/fettle-dev/fettle/core/model"
+)
+
+// named is a Generator of one model. Requests may name it otherwise, as "auto".
+type named struct {
+	g    model.Generator
+	name string
+}
+
+// with returns a request to the model.
+func (n named) with(r *model.Request) *model.Request {
+	to := *r
+	to.Model = n.name
+	return &to
+}
+
+// Generate implements model.Generator.
+func (n named) Generate(ctx context.Context, r *model.Request) (*model.Response, error) {
+	return n.g.Generate(ctx, n.with(r))
+}
+
+// Stream implements model.Generator.
+func (n named) Stream(ctx context.Context, r *model.Request) iter.Seq2[*model.Chunk, error] {
+	return n.g.Stream(ctx, n.with(r))
+}
+
+// CountTokens implements model.Generator.
+func (n named) CountTokens(ctx context.Context, r *model.Request) (int, error) {
+	return n.g.CountTokens(ctx, n.with(r))
+}
