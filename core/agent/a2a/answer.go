@@ -1,0 +1,148 @@
+package a2a
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/a2a"
+)
+
+// answer is what is known so far of what the agent gives back.
+type answer struct {
+	taskID    string
+	contextID string
+	state     a2a.TaskState // "": there is no task
+	said      string        // with the state
+	artifacts []*a2a.Artifact
+	history   []*a2a.Message
+	message   string // of an agent that answers without a task
+	done      bool   // nothing will follow
+}
+
+// take adds one event, and returns what can be shown of it. It reports whether
+// it could be read.
+func (a *answer) take(raw json.RawMessage) (news string, ok bool) {
+	event, err := a2a.UnmarshalEventJSON(raw)
+	if err != nil {
+		return "", false
+	}
+	info := event.TaskInfo()
+	if info.TaskID != "" {
+		a.taskID = string(info.TaskID)
+	}
+	if info.ContextID != "" {
+		a.contextID = info.ContextID
+	}
+	switch e := event.(type) {
+	case *a2a.Message:
+		a.message, a.done = textOf(e.Parts), true
+		return a.message, true
+	case *a2a.Task:
+		a.artifacts, a.history = e.Artifacts, e.History
+		return a.status(e.Status, false), true
+	case *a2a.TaskStatusUpdateEvent:
+		return a.status(e.Status, e.Final), true
+	case *a2a.TaskArtifactUpdateEvent:
+		if e.Artifact == nil {
+			return "", false
+		}
+		a.artifact(e)
+		return textOf(e.Artifact.Parts), true
+	}
+	return "", false
+}
+
+func (a *answer) status(s a2a.TaskStatus, final bool) string {
+	a.state, a.said = s.State, ""
+	if s.Message != nil {
+		a.said = textOf(s.Message.Parts)
+	}
+	a.done = a.state.Terminal() || a.waits() || final && a.state != a2a.TaskStateWorking && a.state != a2a.TaskStateSubmitted
+	return a.said
+}
+
+// waits reports whether the task stands still until it is told more.
+func (a *answer) waits() bool {
+	return a.state == a2a.TaskStateInputRequired || a.state == a2a.TaskStateAuthRequired
+}
+
+// artifact adds, replaces or lengthens an artifact.
+func (a *answer) artifact(e *a2a.TaskArtifactUpdateEvent) {
+	i := slices.IndexFunc(a.artifacts, func(known *a2a.Artifact) bool { return known != nil && known.ID == e.Artifact.ID })
+	switch {
+	case i < 0:
+		a.artifacts = append(a.artifacts, e.Artifact)
+	case e.Append:
+		longer := *a.artifacts[i]
+		longer.Parts = append(slices.Clone(longer.Parts), e.Artifact.Parts...)
+		a.artifacts[i] = &longer
+	default:
+		a.artifacts[i] = e.Artifact
+	}
+}
+
+// text is what the agent gave: its artifacts and what it said last. Where there
+// is neither, its last message.
+func (a *answer) text() string {
+	var texts []string
+	for _, artifact := range a.artifacts {
+		if artifact == nil {
+			continue
+		}
+		if text := joined(artifact.Parts); strings.TrimSpace(text) != "" {
+			texts = append(texts, text)
+		}
+	}
+	for _, text := range []string{a.said, a.message} {
+		if strings.TrimSpace(text) != "" && !slices.Contains(texts, text) {
+			texts = append(texts, text)
+		}
+	}
+	for i := len(a.history) - 1; i >= 0 && len(texts) == 0; i-- {
+		if m := a.history[i]; m != nil && m.Role == a2a.MessageRoleAgent {
+			if text := textOf(m.Parts); text != "" {
+				texts = append(texts, text)
+			}
+		}
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// textOf is the text of parts, a paragraph each.
+func textOf(parts a2a.ContentParts) string { return strings.TrimSpace(partText(parts, "\n")) }
+
+// joined is the text of an artifact, whose pieces may part a word.
+func joined(parts a2a.ContentParts) string { return partText(parts, "") }
+
+func partText(parts a2a.ContentParts, between string) string {
+	var b strings.Builder
+	for i, p := range parts {
+		if i > 0 {
+			b.WriteString(between)
+		}
+		switch p := p.(type) {
+		case a2a.TextPart:
+			b.WriteString(p.Text)
+		case a2a.DataPart:
+			if text, err := json.Marshal(p.Data); err == nil {
+				b.Write(text)
+			}
+		case a2a.FilePart:
+			b.WriteString(fileText(p))
+		}
+	}
+	return b.String()
+}
+
+// fileText names a file, whose bytes are of no use to a model.
+func fileText(p a2a.FilePart) string {
+	switch f := p.File.(type) {
+	case a2a.FileURI:
+		return fmt.Sprintf("[file %s %s: %s]", f.Name, f.MimeType, f.URI)
+	case a2a.FileBytes:
+		return fmt.Sprintf("[file %s %s: %d bytes, not shown]", f.Name, f.MimeType, len(f.Bytes)/4*3)
+	}
+	return "[file]"
+}

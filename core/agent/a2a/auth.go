@@ -1,0 +1,139 @@
+package a2a
+
+import (
+	"context"
+	"encoding/base64"
+	"fmt"
+	"net/http"
+	"net/textproto"
+	"strings"
+
+	"golang.org/x/net/http/httpguts"
+
+	"github.com/fettle-dev/fettle/core/agent/subagent"
+)
+
+// credentials are a header that tells who asks, and what in it is secret.
+type credentials struct {
+	header, value string
+	secrets       []string
+}
+
+// on sets the header of a request.
+func (c *credentials) on(r *http.Request) {
+	if c != nil {
+		r.Header.Set(c.header, c.value)
+	}
+}
+
+// off takes the header away.
+func (c *credentials) off(r *http.Request) {
+	if c != nil {
+		r.Header.Del(c.header)
+	}
+}
+
+// redacted returns text without the secrets, wherever it comes from.
+func (c *credentials) redacted(text string) string {
+	if c == nil {
+		return text
+	}
+	for _, s := range c.secrets {
+		if len(s) > 3 { // a shorter one would take words apart
+			text = strings.ReplaceAll(text, s, "(hidden)")
+		}
+	}
+	return text
+}
+
+// resolve finds the values of an agent's authentication; nil where it has none.
+func (r *remote) resolve(ctx context.Context) (*credentials, error) {
+	a := r.d.Remote.Auth
+	if a == nil {
+		return nil, nil
+	}
+	c := &credentials{header: "Authorization"}
+	secret := func(s subagent.Secret) (string, error) {
+		value, err := r.secret(ctx, s)
+		c.secrets = append(c.secrets, value)
+		return value, err
+	}
+	var err error
+	switch {
+	case a.Type == subagent.AuthAPIKey:
+		c.header = "X-API-Key"
+		if a.Header != "" {
+			c.header = a.Header
+		}
+		c.value, err = secret(a.Key)
+	case a.Value != "":
+		c.value, err = secret(a.Value)
+		c.value = a.Scheme + " " + c.value
+	case strings.EqualFold(a.Scheme, "basic"):
+		var user, password string
+		if user, err = secret(a.Username); err == nil {
+			password, err = secret(a.Password)
+		}
+		encoded := base64.StdEncoding.EncodeToString([]byte(user + ":" + password))
+		c.value, c.secrets = "Basic "+encoded, append(c.secrets, encoded)
+	default:
+		c.value, err = secret(a.Token)
+		c.value = "Bearer " + c.value
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !httpguts.ValidHeaderFieldName(c.header) || !httpguts.ValidHeaderFieldValue(c.value) || reserved(c.header) {
+		return nil, r.fail("cannot be called, as its authentication makes no header that can be sent", "Correct the values of auth in its definition.", nil)
+	}
+	return c, nil
+}
+
+// reserved reports whether a header is the protocol's own.
+func reserved(header string) bool {
+	switch textproto.CanonicalMIMEHeaderKey(header) {
+	case "Host", "Content-Length", "Content-Type", "Transfer-Encoding", "Connection":
+		return true
+	}
+	return false
+}
+
+// secret finds one value.
+func (r *remote) secret(ctx context.Context, s subagent.Secret) (string, error) {
+	name, variable := s.Variable()
+	switch {
+	case variable:
+		value := r.service.o.Getenv(name)
+		if value == "" {
+			return "", r.fail(fmt.Sprintf("cannot be called, as the variable %s of its authentication is not set", name), fmt.Sprintf("Set %s in the environment.", name), nil)
+		}
+		return value, nil
+	case !s.IsCommand():
+		return s.Literal(), nil
+	case r.service.o.Run == nil || r.d.Source.Scope == subagent.ScopeProject || r.d.Source.Scope == subagent.ScopeExtension:
+		return "", r.fail("cannot be called, as a command of its authentication may not be run here", "Put the value into a variable of the environment, and write $NAME.", nil)
+	}
+	value, err := r.service.o.Run(ctx, s.Command())
+	value = strings.TrimRight(value, "\r\n")
+	if err != nil || value == "" {
+		if ctx.Err() != nil {
+			return "", ctx.Err()
+		}
+		return "", r.fail("cannot be called, as the command of its authentication failed or printed nothing", "Run the command by hand, to see what it prints.", nil)
+	}
+	return value, nil
+}
+
+// hasCommand reports whether another value may come of asking again.
+func (r *remote) hasCommand() bool {
+	a := r.d.Remote.Auth
+	if a == nil {
+		return false
+	}
+	for _, s := range []subagent.Secret{a.Key, a.Token, a.Username, a.Password, a.Value} {
+		if s.IsCommand() {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,234 @@
+package a2a
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/a2aproject/a2a-go/a2a"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+var errTimeout = errors.New("a2a: the time of the call is over")
+
+// ask sends a message to the agent and waits for its answer. news is told what
+// the agent says meanwhile. An error of the caller's ctx is returned as such.
+func (r *remote) ask(ctx context.Context, text string, news func(string)) (*answer, *credentials, error) {
+	back, err := r.take(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer back()
+	limited, cancel := context.WithTimeoutCause(ctx, r.service.o.Timeout, errTimeout)
+	defer cancel()
+	c, err := r.connect(limited)
+	if err != nil {
+		return nil, nil, r.inTime(ctx, err)
+	}
+	a, err := c.converse(limited, text, func(s string) { news(c.auth.redacted(s)) })
+	return a, c.auth, r.inTime(ctx, err)
+}
+
+// inTime turns the end of the time into an error of its own.
+func (r *remote) inTime(ctx context.Context, err error) error {
+	if errors.Is(err, errTimeout) && ctx.Err() == nil {
+		return r.fail(fmt.Sprintf("did not answer within %s", r.service.o.Timeout), "Ask for less, or later.", err)
+	}
+	return err
+}
+
+// connect finds the agent's endpoint and what to say who asks.
+func (r *remote) connect(ctx context.Context) (*connection, error) {
+	card, err := r.fetchCard(ctx)
+	if err != nil {
+		return nil, err
+	}
+	c := &connection{remote: r}
+	if r.d.Remote.CardURL == "" {
+		c.at, err = card.endpoint(nil)
+	} else {
+		from, perr := parseURL(r.d.Remote.CardURL)
+		if perr != nil {
+			return nil, r.fail("has a card whose URL "+perr.Error(), "", nil)
+		}
+		c.at, err = card.endpoint(from)
+	}
+	if err != nil {
+		return nil, r.fail("cannot be called: its card "+err.Error(), "If that is meant, put the card itself into the definition, as agent_card_json.", nil)
+	}
+	c.auth, err = r.resolve(ctx)
+	return c, err
+}
+
+// converse sends the message, and follows the task that comes of it.
+func (c *connection) converse(ctx context.Context, text string, news func(string)) (*answer, error) {
+	a, err := c.send(ctx, text, news)
+	if at := c.getThread(); isCode(err, codeNoTask) && at.task != "" { // the server has forgotten it
+		c.setThread(thread{context: at.context})
+		a, err = c.send(ctx, text, news)
+	}
+	if err == nil && !a.done {
+		err = c.poll(ctx, a, news)
+	}
+	if a == nil {
+		return nil, err
+	}
+	next := thread{context: a.contextID, task: a.taskID}
+	if err != nil && ctx.Err() != nil && a.taskID != "" {
+		c.cancelTask(ctx, a.taskID)
+	}
+	if err != nil || a.state == "" || a.state.Terminal() {
+		next.task = ""
+	}
+	if next.context == "" {
+		next.context = c.getThread().context
+	}
+	c.setThread(next)
+	return a, err
+}
+
+func isCode(err error, code int) bool {
+	var e *rpcError
+	return errors.As(err, &e) && e.Code == code
+}
+
+// send sends the message, as a stream where the agent offers one. A stream that
+// breaks after it has named its task is no error: the task can be asked for.
+func (c *connection) send(ctx context.Context, text string, news func(string)) (*answer, error) {
+	at := c.getThread()
+	m := a2a.NewMessage(a2a.MessageRoleUser, a2a.TextPart{Text: text})
+	m.ContextID, m.TaskID = at.context, a2a.TaskID(at.task)
+	blocking := true
+	params := &a2a.MessageSendParams{Message: m, Config: &a2a.MessageSendConfig{Blocking: &blocking, AcceptedOutputModes: []string{"text/plain", "application/json"}}}
+	if card := c.known(); card != nil && card.Capabilities.Streaming {
+		a, err := c.stream(ctx, params, news)
+		if !isCode(err, codeUnsupported) && !isCode(err, codeNoMethod) {
+			return a, err
+		}
+	}
+	raw, err := c.call(ctx, "message/send", params)
+	if err != nil {
+		return nil, err
+	}
+	return c.first(raw, news)
+}
+
+// first is the answer that begins with an event that has to be readable.
+func (c *connection) first(raw json.RawMessage, news func(string)) (*answer, error) {
+	a := new(answer)
+	said, ok := a.take(raw)
+	if !ok {
+		return nil, c.fail("gave an answer that is none of the protocol's", "Check that its endpoint speaks A2A 0.3.", nil)
+	}
+	news(said)
+	return a, nil
+}
+
+// stream sends the message and reads what comes until the answer is whole.
+func (c *connection) stream(ctx context.Context, params *a2a.MessageSendParams, news func(string)) (*answer, error) {
+	resp, err := c.post(ctx, "message/stream", params, "text/event-stream")
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	if !streams(resp) {
+		raw, err := c.single(ctx, resp)
+		if err != nil {
+			return nil, err
+		}
+		return c.first(raw, news)
+	}
+	a := new(answer)
+	var failed error
+	readErr := events(resp.Body, maxAnswer, func(data []byte) bool {
+		raw, err := c.result(data)
+		if err != nil {
+			if isRPC(err) {
+				failed = err
+				return false
+			}
+			return true // what cannot be read, or is cut off, is passed over
+		}
+		said, ok := a.take(raw)
+		if !ok {
+			c.service.o.Logger.Debug("an event of a remote agent cannot be read", "agent", c.d.Name)
+			return true
+		}
+		news(said)
+		return !a.done
+	})
+	switch {
+	case a.done:
+		return a, nil
+	case ctx.Err() != nil:
+		return a, context.Cause(ctx)
+	case failed != nil:
+		return nil, failed
+	case a.taskID != "":
+		return a, nil
+	case errors.Is(readErr, errLongEvent):
+		return nil, c.fail(fmt.Sprintf("sent an event of more than %d MiB, which was not read", maxAnswer>>20), "", nil)
+	}
+	return nil, c.fail("broke off before it had answered", "Ask again.", readErr)
+}
+
+func isRPC(err error) bool { return errors.As(err, new(*rpcError)) }
+
+// How often a task is asked for.
+const (
+	longestPoll    = 10 * time.Second
+	pollsThatFail  = 3 // one after the other
+	growth         = 3
+	growthDivision = 2
+)
+
+// poll asks for the task until nothing more will come of it.
+func (c *connection) poll(ctx context.Context, a *answer, news func(string)) error {
+	if a.taskID == "" {
+		return c.fail("broke off before it had answered", "Ask again.", nil)
+	}
+	wait, failures := c.service.o.Poll, 0
+	for !a.done {
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return context.Cause(ctx)
+		case <-timer.C:
+		}
+		wait = min(wait*growth/growthDivision, max(longestPoll, c.service.o.Poll))
+		raw, err := c.call(ctx, "tasks/get", &a2a.TaskQueryParams{ID: a2a.TaskID(a.taskID)})
+		if err == nil {
+			said := a.said
+			now, ok := a.take(raw)
+			if ok && now != said {
+				news(now)
+			}
+			if ok {
+				failures = 0
+				continue
+			}
+			err = c.fail("gave a task that is none of the protocol's", "", nil)
+		}
+		if failures++; ctx.Err() != nil || isRPC(err) || failures == pollsThatFail {
+			return err
+		}
+	}
+	return nil
+}
+
+// cancelTimeout is how long the server is given to take note that a task is no
+// longer wanted.
+const cancelTimeout = 5 * time.Second
+
+// cancelTask tells the server that nobody waits any more, as well as it can.
+func (c *connection) cancelTask(ctx context.Context, id string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), cancelTimeout)
+	defer cancel()
+	if _, err := c.call(ctx, "tasks/cancel", &a2a.TaskIDParams{ID: a2a.TaskID(id)}); err != nil {
+		c.service.o.Logger.Debug("a task of a remote agent was not cancelled", "agent", c.d.Name, "code", fault.CodeOf(err))
+	}
+}

@@ -1,0 +1,190 @@
+package a2a
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/a2a"
+)
+
+// maxCard is how long a card may be, in bytes.
+const maxCard = 1 << 20
+
+// card is what an agent says of itself.
+type card struct{ a2a.AgentCard }
+
+// readCard reads a card. What it says of security schemes is not needed, and so
+// does not make it unusable. The error is a clause.
+func readCard(data []byte) (*card, error) {
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(data, &keys); err != nil || keys == nil {
+		return nil, errors.New("is no JSON object")
+	}
+	delete(keys, "securitySchemes")
+	delete(keys, "security")
+	delete(keys, "signatures")
+	rest, err := json.Marshal(keys)
+	if err != nil {
+		return nil, errors.New("is no JSON object")
+	}
+	c := new(card)
+	if err := json.Unmarshal(rest, &c.AgentCard); err != nil {
+		return nil, errors.New("has values of other types than the protocol says")
+	}
+	if c.URL == "" && len(c.AdditionalInterfaces) == 0 {
+		return nil, errors.New("names no URL at which the agent could be called")
+	}
+	return c, nil
+}
+
+// endpoint returns where the agent is called by JSON-RPC; at is where the card
+// comes from, nil where somebody wrote it himself. The error is a clause.
+func (c *card) endpoint(at *url.URL) (*url.URL, error) {
+	found := ""
+	if c.PreferredTransport == "" || c.PreferredTransport == a2a.TransportProtocolJSONRPC {
+		found = c.URL
+	}
+	for _, i := range c.AdditionalInterfaces {
+		if found == "" && i.Transport == a2a.TransportProtocolJSONRPC {
+			found = i.URL
+		}
+	}
+	if found == "" {
+		return nil, errors.New("offers no JSON-RPC, which alone is spoken here")
+	}
+	u, err := url.Parse(found)
+	if err == nil && at != nil {
+		u = at.ResolveReference(u)
+	}
+	if err != nil {
+		return nil, errors.New("names a URL that cannot be read")
+	}
+	if u, err = parseURL(u.String()); err != nil {
+		return nil, fmt.Errorf("names a URL that %w", err)
+	}
+	if at != nil && !sameHost(at, u) {
+		return nil, fmt.Errorf("comes from %s and names another host, or a less safe scheme: %s", at.Host, shown(u))
+	}
+	return u, nil
+}
+
+// described is what the card says of the agent, bounded, "" if it is not known.
+func (r *remote) described() string {
+	c := r.known()
+	if c == nil {
+		return ""
+	}
+	var b strings.Builder
+	if text := clipped(c.Description, 1000); text != "" {
+		b.WriteString(text)
+	}
+	for i, s := range c.Skills {
+		if i == 20 {
+			break
+		}
+		fmt.Fprintf(&b, "\n- %s: %s", clipped(s.Name, 80), clipped(s.Description, 300))
+	}
+	return strings.TrimSpace(b.String())
+}
+
+// fetchCard returns the card, which is fetched once.
+func (r *remote) fetchCard(ctx context.Context) (*card, error) {
+	if c := r.known(); c != nil {
+		return c, nil
+	}
+	base, err := parseURL(r.d.Remote.CardURL)
+	if err != nil {
+		return nil, r.fail("has a card whose URL "+err.Error(), "", nil)
+	}
+	var failed error
+	for _, u := range places(base) {
+		data, err := r.getCard(ctx, u)
+		var c *card
+		if err == nil {
+			if c, err = readCard(data); err != nil {
+				err = r.fail(fmt.Sprintf("has a card at %s that %v", shown(u), err), "Check agent_card_url.", nil)
+			}
+		}
+		if err == nil {
+			r.mu.Lock()
+			r.card = c
+			r.mu.Unlock()
+			return c, nil
+		}
+		if failed == nil || !errors.Is(err, errNotThere) {
+			failed = err
+		}
+		if ctx.Err() != nil || !errors.Is(err, errNotThere) && u != base {
+			break
+		}
+	}
+	return nil, failed
+}
+
+// places are where the card may be: at the URL itself, if that has a path, and
+// at the well-known paths below it.
+func places(base *url.URL) []*url.URL {
+	var all []*url.URL
+	if base.Path != "" && base.Path != "/" {
+		all = append(all, base)
+		if strings.HasSuffix(base.Path, ".json") {
+			return all
+		}
+	}
+	for _, name := range []string{"agent-card.json", "agent.json"} {
+		all = append(all, base.JoinPath(".well-known", name))
+	}
+	return all
+}
+
+var errNotThere = errors.New("a2a: there is no card")
+
+// getCard gets a card: without authentication, and with it if the server asks
+// for it.
+func (r *remote) getCard(ctx context.Context, u *url.URL) ([]byte, error) {
+	data, status, err := r.get(ctx, u, nil)
+	if err == nil && (status == http.StatusUnauthorized || status == http.StatusForbidden) && r.d.Remote.Auth != nil {
+		var c *credentials
+		if c, err = r.resolve(ctx); err == nil {
+			data, status, err = r.get(ctx, u, c)
+		}
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return nil, r.unauthorized(status)
+	case status == http.StatusNotFound || status == http.StatusGone || status == http.StatusMethodNotAllowed:
+		return nil, r.fail("has no card at "+shown(u), "Check agent_card_url.", errNotThere)
+	case status != http.StatusOK:
+		return nil, r.fail(fmt.Sprintf("did not give its card at %s (HTTP status %d)", shown(u), status), "Try again later, or check agent_card_url.", nil)
+	case len(data) > maxCard:
+		return nil, r.fail(fmt.Sprintf("has a card of more than %d KiB, which was not read", maxCard>>10), "Check agent_card_url.", nil)
+	}
+	return data, nil
+}
+
+func (r *remote) get(ctx context.Context, u *url.URL, c *credentials) ([]byte, int, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
+	if err != nil {
+		return nil, 0, r.fail("has a card whose URL cannot be used", "Check agent_card_url.", nil)
+	}
+	req.Header.Set("Accept", "application/json")
+	c.on(req)
+	resp, err := r.do(ctx, req, c)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(io.LimitReader(resp.Body, maxCard+1))
+	if err != nil {
+		return nil, 0, r.broken(ctx, u, err)
+	}
+	return data, resp.StatusCode, nil
+}

@@ -1,0 +1,82 @@
+package a2a
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// errPrivate is that an agent is at an address where it may not be.
+var errPrivate = errors.New("it is at a private or loopback address")
+
+// newTransport returns a transport; one that is guarded does not connect to
+// private addresses, whatever name or redirection led there.
+func newTransport(proxy func(*http.Request) (*url.URL, error), guarded bool) *http.Transport {
+	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
+	if guarded {
+		dialer.Control = func(_, address string, _ syscall.RawConn) error {
+			at, err := netip.ParseAddrPort(address)
+			if err != nil || isPrivate(at.Addr()) {
+				return errPrivate
+			}
+			return nil
+		}
+	}
+	return &http.Transport{
+		Proxy: proxy, DialContext: dialer.DialContext, ForceAttemptHTTP2: true,
+		TLSHandshakeTimeout: 30 * time.Second, IdleConnTimeout: 90 * time.Second, MaxIdleConnsPerHost: 2, MaxResponseHeaderBytes: 256 << 10,
+	}
+}
+
+// isPrivate reports whether an address is not of the public internet.
+func isPrivate(a netip.Addr) bool {
+	a = a.Unmap()
+	if a.Is6() {
+		b := a.As16()
+		if nat64.Contains(a) || sixToFour.Contains(a) { // an IPv4 address within
+			at := 12
+			if sixToFour.Contains(a) {
+				at = 2
+			}
+			return isPrivate(netip.AddrFrom4([4]byte(b[at : at+4])))
+		}
+	}
+	return !a.IsGlobalUnicast() || a.IsPrivate() || shared.Contains(a) || a.Is4() && (a.As4()[0] == 0 || a.As4()[0] >= 240)
+}
+
+var (
+	shared    = netip.MustParsePrefix("100.64.0.0/10") // of carriers
+	nat64     = netip.MustParsePrefix("64:ff9b::/96")
+	sixToFour = netip.MustParsePrefix("2002::/16")
+)
+
+// parseURL reads the URL of a card or an endpoint. The error is a clause.
+func parseURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil || u.Scheme == "":
+		return nil, errors.New("is no absolute URL")
+	case u.Scheme != "http" && u.Scheme != "https":
+		return nil, errors.New("is of another scheme than http and https")
+	case u.Hostname() == "" || u.Opaque != "":
+		return nil, errors.New("names no host")
+	case u.User != nil:
+		return nil, errors.New("holds a user name or a password, which belong into auth")
+	}
+	u.Fragment = ""
+	return u, nil
+}
+
+// shown is a URL as messages have it: a query may hold what is secret.
+func shown(u *url.URL) string { return u.Scheme + "://" + u.Host + u.EscapedPath() }
+
+// sameHost reports whether what is sent to a may go to b: it has the same name,
+// and is not less safe.
+func sameHost(a, b *url.URL) bool {
+	return strings.EqualFold(a.Hostname(), b.Hostname()) && (a.Scheme == b.Scheme || a.Scheme == "http")
+}
