@@ -23,11 +23,17 @@ import (
 // project.
 const chatsFolder = "chats"
 
-// Transcripts returns the recorded sessions of this project. What they are given
-// to record has these values masked; [Secrets] finds those of an environment. The
-// error is of code not_initialized, or invalid_config where there is no home
-// folder.
-func (c *Config) Transcripts(secrets []string) (*transcript.Store, error) {
+// Transcripts are the recorded sessions of a project, with what turns a Config's
+// conversation into one and back.
+type Transcripts struct {
+	*transcript.Store
+}
+
+// NewTranscripts returns the recorded sessions of c's project. In what they are
+// given to record these values are masked; [Secrets] finds those of an
+// environment. It does no I/O. The error is of code not_initialized, or
+// invalid_config where there is no home folder.
+func NewTranscripts(c *Config, secrets []string) (*Transcripts, error) {
 	folders, err := c.Storage()
 	if err != nil {
 		return nil, err
@@ -36,9 +42,9 @@ func (c *Config) Transcripts(secrets []string) (*transcript.Store, error) {
 		return nil, fault.New(fault.InvalidConfig, "config.transcripts", "There is no home folder, so sessions cannot be recorded.",
 			"Set Parameters.HomeDir, or the variable HOME.")
 	}
-	return transcript.New(transcript.Options{
+	return &Transcripts{transcript.New(transcript.Options{
 		Dir: filepath.Join(folders.ProjectTempDir, chatsFolder), Secrets: secrets, Now: c.params().Now,
-	}), nil
+	})}, nil
 }
 
 // Secrets returns the values in an environment, of entries NAME=VALUE, that are
@@ -74,9 +80,10 @@ type Recording struct {
 
 var _ agent.Recorder = (*Recording)(nil)
 
-// Record begins to record this conversation under its session id. Errors are
-// those of [transcript.Store.Create], and of code not_initialized.
-func (c *Config) Record(ctx context.Context, store *transcript.Store) (*Recording, error) {
+// Record begins to record a Config's conversation under its session id, that of
+// a derived one as a subagent's. Errors are those of [transcript.Store.Create],
+// and of code not_initialized.
+func (t *Transcripts) Record(ctx context.Context, c *Config) (*Recording, error) {
 	s, err := c.own("Record")
 	if err != nil {
 		return nil, err
@@ -91,25 +98,25 @@ func (c *Config) Record(ctx context.Context, store *transcript.Store) (*Recordin
 	if c.parent != nil {
 		h.Kind, h.Parent = transcript.KindSubagent, c.parent.SessionID()
 	}
-	w, err := store.Create(ctx, h)
+	w, err := t.Create(ctx, h)
 	if err != nil {
 		return nil, err
 	}
 	return &Recording{Writer: w, versions: &s.state.Versions}, nil
 }
 
-// Resume goes on with a recorded session: it takes over its id, raises the
-// version counter to the highest version that it was given, forgets what this
-// Config was shown (AR-04, KH-13), and records what follows. The history is for
+// Resume has a Config go on with a recorded session: it takes over its id, raises
+// the version counter to the highest version that it was given, forgets what it
+// was shown (AR-04, KH-13), and what follows is recorded. The history is for
 // agent.Options.History; turns that cannot be used are left out of it and told in
 // the session's Problems. Errors are those of [transcript.Store.Open], and of
-// code not_initialized; this Config is then as it was.
-func (c *Config) Resume(ctx context.Context, store *transcript.Store, id string) (*Recording, *transcript.Session, []model.Content, error) {
+// code not_initialized; the Config is then as it was.
+func (t *Transcripts) Resume(ctx context.Context, c *Config, id string) (*Recording, *transcript.Session, []model.Content, error) {
 	s, err := c.own("Resume")
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	w, session, err := store.Open(ctx, id)
+	w, session, err := t.Open(ctx, id)
 	if err != nil {
 		return nil, nil, nil, err
 	}

@@ -35,9 +35,9 @@ func (g *reader) Stream(_ context.Context, r *model.Request) iter.Seq2[*model.Ch
 	}
 }
 
-func store(t *testing.T, c *config.Config, secrets ...string) *transcript.Store {
+func store(t *testing.T, c *config.Config, secrets ...string) *config.Transcripts {
 	t.Helper()
-	s, err := c.Transcripts(secrets)
+	s, err := config.NewTranscripts(c, secrets)
 	require.NoError(t, err)
 	return s
 }
@@ -66,7 +66,7 @@ func TestRecordAndResume(t *testing.T) {
 	at := func(p *config.Parameters) { p.HomeDir = home }
 	s := configtest.New(t, at, func(p *config.Parameters) { p.SessionID = "mine"; p.Model = "script:x" })
 	s.Write("f", "key="+secret+"\ntwo\n")
-	r, err := s.Record(t.Context(), store(t, s.Config, secret))
+	r, err := store(t, s.Config, secret).Record(t.Context(), s.Config)
 	require.NoError(t, err)
 	read(t, s.Config, "f")
 	client := talk(t, s.Config, r, nil, "Read f, my key is "+secret)
@@ -102,7 +102,7 @@ func TestRecordAndResume(t *testing.T) {
 	require.NoError(t, again.Initialize(t.Context()))
 	t.Cleanup(func() { require.NoError(t, again.Close()) })
 	read(t, again, "f") // of another session
-	r, session, history, err := again.Resume(t.Context(), store(t, again), "mine")
+	r, session, history, err := store(t, again).Resume(t.Context(), again, "mine")
 	require.NoError(t, err)
 	require.Empty(t, session.Problems)
 	require.Equal(t, "mine", again.SessionID())
@@ -110,7 +110,7 @@ func TestRecordAndResume(t *testing.T) {
 	require.NoError(t, agent.ValidHistory(history))
 	require.Len(t, history, len(client.History()))
 	require.Equal(t, client.History()[1], history[1])
-	_, _, _, err = again.Resume(t.Context(), store(t, again), "mine")
+	_, _, _, err = store(t, again).Resume(t.Context(), again, "mine")
 	require.Equal(t, fault.SessionUnreadable, fault.CodeOf(err), "one writes at a time")
 
 	require.Equal(t, int64(3), read(t, again, "f").Version, "versions go on")
@@ -127,7 +127,7 @@ func TestRecordAndResume(t *testing.T) {
 // What the history holds comes back as it was, by turns and as a whole.
 func TestRecordingKeepsContents(t *testing.T) {
 	s := configtest.New(t)
-	r, err := s.Record(t.Context(), store(t, s.Config))
+	r, err := store(t, s.Config).Record(t.Context(), s.Config)
 	require.NoError(t, err)
 	history := []model.Content{
 		{Role: model.RoleUser, Parts: []model.Part{model.TextPart("<a> & b \u2028"), {Data: &model.Data{MIMEType: "image/png", Bytes: []byte{0, 1}, Name: "x"}}}},
@@ -169,7 +169,7 @@ func TestResumeWithoutWhatCannotBeUsed(t *testing.T) {
 		require.NoError(t, w.Append(t.Context(), transcript.Turn{Content: json.RawMessage(raw)}))
 	}
 	require.NoError(t, w.Close())
-	r, session, history, err := s.Resume(t.Context(), sessions, "odd")
+	r, session, history, err := sessions.Resume(t.Context(), s.Config, "odd")
 	require.NoError(t, err)
 	require.Len(t, history, 2)
 	require.Len(t, session.Problems, 1)
@@ -181,7 +181,7 @@ func TestResumeWithoutWhatCannotBeUsed(t *testing.T) {
 	require.Len(t, session.Turns, 1)
 
 	before := s.SessionID()
-	_, _, _, err = s.Resume(t.Context(), sessions, "none")
+	_, _, _, err = sessions.Resume(t.Context(), s.Config, "none")
 	require.Equal(t, fault.SessionNotFound, fault.CodeOf(err))
 	require.Equal(t, before, s.SessionID())
 }
@@ -190,10 +190,10 @@ func TestResumeWithoutWhatCannotBeUsed(t *testing.T) {
 func TestRecordOfASubagent(t *testing.T) {
 	s := configtest.New(t)
 	sessions := store(t, s.Config)
-	parent, err := s.Record(t.Context(), sessions)
+	parent, err := sessions.Record(t.Context(), s.Config)
 	require.NoError(t, err)
 	child := derive(t, s.Config, config.DeriveParameters{Subagent: "helper"})
-	r, err := child.Record(t.Context(), sessions)
+	r, err := sessions.Record(t.Context(), child)
 	require.NoError(t, err)
 	for _, w := range []*config.Recording{parent, r} {
 		require.NoError(t, w.Append(t.Context(), agent.Entry{Content: model.UserText("x")}))

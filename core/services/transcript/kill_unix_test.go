@@ -63,7 +63,7 @@ func numbered(n int) string {
 func TestKilled(t *testing.T) {
 	kills := 50
 	if os.Getenv("FETTLE_FULL") == "1" {
-		kills = 1000
+		kills = 300
 	}
 	s, dir := store(t)
 	w := create(t, s, "killed")
