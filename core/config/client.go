@@ -34,6 +34,8 @@ type Conversation struct {
 type Opening struct {
 	Recorder agent.Recorder  // writes it down, as a [Recording] does
 	History  []model.Content // of a session that is resumed
+	// Agents is where the runs of its subagents are recorded. nil: nowhere.
+	Agents *Transcripts
 }
 
 // Client returns this conversation with the model, the same at each call until
@@ -76,7 +78,7 @@ func (c *Config) converse(s *session, opening Opening) (*agent.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.client = client
+	s.client, c.agentRecords = client, opening.Agents
 	return client, nil
 }
 
@@ -92,7 +94,7 @@ func (c *Config) clientOptions(s *session) (agent.Options, error) {
 		Source: p.Models, Model: c.Model,
 		Tools:     func() []model.Tool { return modelTools(s.registry) },
 		Scheduler: s.scheduler,
-		System:    func(ctx context.Context) (string, error) { return c.SystemPrompt(ctx, "") },
+		System:    c.SystemPrompt,
 		Restate: func(ctx context.Context, _ []model.Content) ([]model.Part, error) {
 			return c.Restate(ctx, Restating{Messages: p.Instructions.AsMessages})
 		},

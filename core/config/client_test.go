@@ -138,7 +138,7 @@ func TestInstructionsReachTheModel(t *testing.T) {
 			}
 			_, err = s.StartNewSession("", 0)
 			require.NoError(t, err)
-			again, err := s.SystemPrompt(t.Context(), "")
+			again, err := s.SystemPrompt(t.Context())
 			require.NoError(t, err)
 			require.Contains(t, again, "Be brief.")
 			require.NotContains(t, again, "Use tabs.", "due again once something is accessed there")
@@ -172,7 +172,7 @@ func TestInstructionsOfTheBeginning(t *testing.T) {
 		require.NoError(t, err)
 		defer c.Close()
 		require.NoError(t, c.Initialize(t.Context()))
-		text, err := c.SystemPrompt(t.Context(), "")
+		text, err := c.SystemPrompt(t.Context())
 		require.NoError(t, err)
 		return text
 	}

@@ -62,6 +62,10 @@ type Config struct {
 	shared     *shared
 	session    *session
 
+	ofAgent      bool         // it is the conversation of a subagent's run
+	agentDepth   int          // how many agents called one another to get here
+	agentRecords *Transcripts // where subagents' runs are recorded; nil: nowhere
+
 	discoveryProblems []error
 }
 
@@ -86,6 +90,7 @@ type shared struct {
 	web       fetcher
 	search    io.Closer // made of the settings; may be nil
 	processes processes
+	agents    agents
 }
 
 // New returns a Config. It does no I/O; services come with Initialize. The
@@ -184,6 +189,9 @@ func (c *Config) open(ctx context.Context, b *begun) error {
 	if err != nil {
 		return errors.Join(err, sh.close())
 	}
+	if err := c.loadAgents(ctx, sh, s); err != nil { // before the tools are discovered (AR-11)
+		return errors.Join(err, sh.close())
+	}
 	c.noteDiscovery(split(s.registry.Discover(ctx))...)
 	s.registry.Sort()
 	if b.result != nil {
@@ -240,7 +248,7 @@ func (c *Config) begin(sh *shared, s *session) error {
 
 // close ends what the services have started and closes them.
 func (s *shared) close() error {
-	return errors.Join(s.processes.closeAll(), s.web.close(), closeIfAny(s.search), s.workspace.Close())
+	return errors.Join(s.processes.closeAll(), s.agents.close(), s.web.close(), closeIfAny(s.search), s.workspace.Close())
 }
 
 // permittedMode reads a mode and refuses what an untrusted folder may not have

@@ -57,6 +57,7 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 	if child.subagent = d.Subagent; d.Subagent == "" {
 		child.subagent = c.subagent
 	}
+	child.agentDepth = c.agentDepth
 	child.family, child.heeded = c.family, c.heeded
 	child.planAsked = c.planAsked || d.ApprovalMode != ""
 	child.hatch.parent, child.hatch.turns = &c.hatch, &c.family.turns

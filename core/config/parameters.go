@@ -113,6 +113,7 @@ type Parameters struct {
 	// providers. nil: there is none, and no [Config.Client].
 	Models       model.Source
 	Conversation Conversation
+	Agents       Agents       // subagents
 	Instructions Instructions // which files steer the model
 	// Secrets are values that do not appear in logs and recordings; those shorter
 	// than 6 bytes are not looked for.

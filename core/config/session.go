@@ -121,6 +121,9 @@ func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
 	if c.parent == nil {
 		return r, nil
 	}
+	if err := c.registerAgents(sh, &session{registry: r}); err != nil {
+		return nil, err
+	}
 	return r, c.copyDiscovered(r)
 }
 

@@ -18,9 +18,8 @@ import (
 // SystemPrompt returns what the model is told of this session before its first
 // word, as it is now: how to work, the tools that it has, where it works, and
 // the instruction files that hold, those included that were brought up by
-// accesses (FT-15). role takes the place of its first paragraph; "": fettle's.
-// The error is of code not_initialized or cancelled.
-func (c *Config) SystemPrompt(ctx context.Context, role string) (string, error) {
+// accesses (FT-15). The error is of code not_initialized or cancelled.
+func (c *Config) SystemPrompt(ctx context.Context) (string, error) {
 	s, err := c.own("SystemPrompt")
 	if err != nil {
 		return "", err
@@ -44,7 +43,10 @@ func (c *Config) SystemPrompt(ctx context.Context, role string) (string, error) 
 	f := prompt.Facts{
 		Product: p.Layout.Name, Folders: sh.workspace.Folders(), System: runtime.GOOS, Today: now(), GitRepo: inRepository(sh.workspace.Target()),
 		Tools: declared(s.registry), Interactive: c.bus.Listening(bus.TypeToolConfirmationRequest), PlanMode: mode == policy.ModePlan,
-		Confined: string(p.Commands.Confinement.Kind), Untrusted: p.Trust == trust.Untrusted, Role: role, Custom: p.Conversation.SystemPrompt,
+		Confined: string(p.Commands.Confinement.Kind), Untrusted: p.Trust == trust.Untrusted, Rest: c.ofAgent,
+	}
+	if !c.ofAgent {
+		f.Custom = p.Conversation.SystemPrompt
 	}
 	if f.PlanMode {
 		f.PlansDir = c.plansDir(sh.workspace.Target())

@@ -26,9 +26,11 @@ type Facts struct {
 	Confined    string   // what confines commands, as "landlock"; "": nothing
 	Untrusted   bool     // the folder is not trusted: its instruction files are left out
 
-	// Role takes the place of the first paragraph, as a subagent's own prompt
-	// does; "": fettle's.
+	// Role takes the place of the first paragraph; "": fettle's.
 	Role string
+	// Rest leaves out who the model is and how it works, as these stand before it
+	// in a subagent's own prompt.
+	Rest bool
 	// Custom takes the place of everything but Documents, as a user's own system
 	// prompt does; "": none.
 	Custom string
@@ -50,8 +52,10 @@ func System(f Facts) string {
 		b.WriteString(strings.TrimSpace(f.Custom))
 		b.WriteString("\n")
 	} else {
-		f.role(&b)
-		f.work(&b)
+		if !f.Rest {
+			f.role(&b)
+			f.work(&b)
+		}
 		f.files(&b)
 		f.commands(&b)
 		f.people(&b)

@@ -75,6 +75,11 @@ func TestOwnWords(t *testing.T) {
 	require.True(t, strings.HasPrefix(text, "You look for leaks.\n"))
 	require.NotContains(t, text, "You are fettle")
 	require.Contains(t, text, "# Files")
+	f.Rest = true
+	text = prompt.System(f)
+	require.NotContains(t, text, "You look for leaks.")
+	require.NotContains(t, text, "# How to work")
+	require.Contains(t, text, "# Files")
 	f.Custom = "Only this."
 	f.Documents = nil
 	require.Equal(t, "Only this.\n", prompt.System(f))

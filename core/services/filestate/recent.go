@@ -10,11 +10,21 @@ import (
 // last one first. A file of several names has the first of these. It counts as
 // no use, and opens no file.
 func (c *FileReadCache) Recent() []string {
+	return c.pathsOf(func(r *record) bool { return r.Qualifying() })
+}
+
+// Written returns, in the order of Recent, the paths of the files that the
+// conversation has written, as far as they are still known.
+func (c *FileReadCache) Written() []string {
+	return c.pathsOf(func(r *record) bool { return !r.LastWriteAt.IsZero() })
+}
+
+func (c *FileReadCache) pathsOf(counts func(r *record) bool) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var known []*record
 	for el := c.lru.Front(); el != nil; el = el.Next() {
-		if r := el.Value.(*record); r.Qualifying() {
+		if r := el.Value.(*record); counts(r) {
 			known = append(known, r)
 		}
 	}

@@ -1,0 +1,238 @@
+package config
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"slices"
+
+	"github.com/fettle-dev/fettle/core/agent/subagent"
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/trust"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// agentsFolder holds the definitions of agents, below the user's and the
+// project's settings folder (CF-02).
+const agentsFolder = "agents"
+
+// Agents say which subagents a session has. The zero value is those of files and
+// fettle's own, one level deep. Without Parameters.Models there are no local ones.
+type Agents struct {
+	Disabled bool // there are none
+	// Definitions are the embedder's own; they go before those of files (EX-19).
+	Definitions []subagent.Definition
+	// Folders are more folders of definitions, as those of extensions.
+	Folders []subagent.Folder
+	// Remote makes what calls agents at other servers, as core/standard does; the
+	// Config closes it. nil: there are none.
+	Remote func(b *bus.MessageBus) RemoteAgents
+	Depth  int // how deep agents may call agents; 0: 1, so that an agent has no other
+}
+
+// RemoteAgents make tools of remote agents; *a2a.Service has it.
+type RemoteAgents interface {
+	Tool(d subagent.Definition) (subagent.AgentTool, error)
+	Close() error
+}
+
+// agents are the subagents of a Config and of those derived from it.
+type agents struct {
+	defs     []subagent.Definition
+	problems []subagent.Problem
+	remote   RemoteAgents            // nil: there are none
+	tools    []tools.DeclarativeTool // remote agents', which keep nothing of a session
+}
+
+func (a *agents) close() error {
+	if a.remote == nil {
+		return nil
+	}
+	return a.remote.Close()
+}
+
+// loadAgents reads the definitions and registers their tools.
+func (c *Config) loadAgents(ctx context.Context, sh *shared, s *session) error {
+	p := c.params()
+	if p.Agents.Disabled {
+		return nil
+	}
+	o := subagent.LoadOptions{
+		BuiltIn: slices.Concat(p.Agents.Definitions, subagent.BuiltIn()),
+		Folders: slices.Clone(p.Agents.Folders),
+		Tools:   s.registry.All(),
+		Reserved: func(name string) bool {
+			_, err := s.registry.Lookup(name)
+			return err == nil
+		},
+	}
+	userDir, err := c.userDir()
+	if err == nil {
+		o.Folders = append(o.Folders, subagent.Folder{Path: filepath.Join(userDir, agentsFolder), Scope: subagent.ScopeUser})
+	}
+	if dir := filepath.Join(sh.workspace.Target(), p.Layout.Dir); p.Trust == trust.Trusted && !sameFolder(dir, userDir) {
+		o.Folders = append(o.Folders, subagent.Folder{Path: filepath.Join(dir, agentsFolder), Scope: subagent.ScopeProject})
+	}
+	a := &sh.agents
+	if a.defs, a.problems, err = subagent.Load(ctx, o); err != nil {
+		return cancelled("Initialize", err)
+	}
+	if p.Agents.Remote != nil {
+		a.remote = p.Agents.Remote(c.bus)
+	}
+	a.defs = slices.DeleteFunc(a.defs, func(d subagent.Definition) bool { return !c.makes(a, d) })
+	for _, problem := range a.problems {
+		p.Logger.Warn("agents", slog.String("problem", problem.String()))
+	}
+	return c.registerAgents(sh, s)
+}
+
+// makes makes the tool of a remote agent, and reports whether there can be one
+// of the definition.
+func (c *Config) makes(a *agents, d subagent.Definition) bool {
+	switch {
+	case !d.IsRemote():
+		return c.params().Models != nil
+	case a.remote == nil:
+		return false
+	}
+	t, err := a.remote.Tool(d)
+	if err != nil {
+		a.problems = append(a.problems, subagent.Problem{Path: d.Source.Path, Line: d.Source.Line, Message: message(err), Lost: true})
+		return false
+	}
+	a.tools = append(a.tools, t)
+	return true
+}
+
+// registerAgents registers the agents that this conversation may call.
+func (c *Config) registerAgents(sh *shared, s *session) error {
+	p := c.params()
+	if c.agentDepth > 0 && c.agentDepth >= max(p.Agents.Depth, 1) {
+		return nil
+	}
+	runner := subagent.NewRunner(subagent.Options{
+		Host: agentHost{c}, Bus: c.bus, Depth: p.Agents.Depth - c.agentDepth, Now: p.Now, Logger: p.Logger,
+	})
+	all := slices.Clone(sh.agents.tools)
+	for _, d := range sh.agents.defs {
+		if d.IsRemote() {
+			continue
+		}
+		t, err := runner.Tool(d)
+		if err != nil {
+			return err
+		}
+		all = append(all, t)
+	}
+	others := tools.Selection{Exclude: c.excluded()}
+	for _, t := range all {
+		if !others.Includes(t.Spec(), true) {
+			continue
+		}
+		if err := s.registry.Register(t); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// agentHost derives sessions for agents.
+type agentHost struct{ caller *Config }
+
+// Begin derives a Config for one run of an agent.
+func (h agentHost) Begin(ctx context.Context, d *subagent.Definition) (*subagent.Session, error) {
+	child, err := h.caller.Derive(DeriveParameters{Subagent: d.Name, Model: d.Model})
+	if err != nil {
+		return nil, err
+	}
+	child.ofAgent, child.agentDepth = true, h.caller.agentDepth+1
+	s, err := child.own("agent")
+	if err != nil {
+		return nil, closing(child, err)
+	}
+	o, err := child.clientOptions(s)
+	if err != nil {
+		return nil, closing(child, err)
+	}
+	session := &subagent.Session{
+		Registry: s.registry, SchedulerID: child.schedulerID(), Changed: s.state.Cache.Written, Close: child.Close,
+	}
+	if store := h.caller.recordsAgents(); store != nil {
+		recording, err := store.Record(ctx, child)
+		if err != nil {
+			h.caller.params().Logger.Warn("a subagent is not recorded", slog.Any("error", err))
+		} else {
+			o.Recorder = recording
+			session.Close = func() error { return closing(child, recording.Close()) }
+		}
+	}
+	session.Agent = o
+	return session, nil
+}
+
+// closing closes a Config and returns what went wrong before that.
+func closing(c *Config, err error) error {
+	if closeErr := c.Close(); err == nil {
+		return closeErr
+	}
+	return err
+}
+
+// recordsAgents returns where the runs of subagents are recorded; nil: nowhere.
+func (c *Config) recordsAgents() *Transcripts {
+	for c.parent != nil {
+		c = c.parent
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.agentRecords
+}
+
+// Agents returns the definitions of the subagents that there are, in the order in
+// which they were found. They must not be changed. The error is of code
+// not_initialized.
+func (c *Config) Agents() ([]subagent.Definition, error) {
+	sh, err := c.services("Agents")
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(sh.agents.defs), nil
+}
+
+// AgentProblems returns what is wrong with definitions. The error is of code
+// not_initialized.
+func (c *Config) AgentProblems() ([]subagent.Problem, error) {
+	sh, err := c.services("AgentProblems")
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(sh.agents.problems), nil
+}
+
+// RunAgent runs a subagent for this conversation, as its tool does, and returns
+// how it ended. The error is of code not_initialized, invalid_config where there
+// is no such local agent, or invalid_tool_params.
+func (c *Config) RunAgent(ctx context.Context, name string, args []byte) (subagent.Outcome, error) {
+	sh, err := c.services("RunAgent")
+	if err != nil {
+		return subagent.Outcome{}, err
+	}
+	d, found := subagent.Find(sh.agents.defs, name)
+	if !found || d.IsRemote() {
+		return subagent.Outcome{}, fault.New(fault.InvalidConfig, "config.agents", "There is no local agent "+name+".", "Config.Agents lists them.")
+	}
+	p := c.params()
+	return subagent.NewRunner(subagent.Options{Host: agentHost{c}, Bus: c.bus, Depth: p.Agents.Depth, Now: p.Now, Logger: p.Logger}).Run(ctx, *d, args)
+}
+
+// isAgent reports whether a name is that of a subagent.
+func (c *Config) isAgent(name string) bool {
+	sh, err := c.services("agents")
+	if err != nil {
+		return false
+	}
+	_, found := subagent.Find(sh.agents.defs, name)
+	return found
+}

@@ -1,0 +1,120 @@
+package config_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/agent/subagent"
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model/script"
+	"github.com/fettle-dev/fettle/core/services/trust"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// EX-14, RC-25, RC-27: an agent is a tool that works in a derived Config. Its
+// questions carry its name, its caller's history holds its report alone, with the
+// files that it changed, and what the caller knew of these is stale.
+func TestAgentIsATool(t *testing.T) {
+	s := configtest.New(t, playing(t, `
+		{"when":{"purpose":"main"},"calls":[{"tool":"read_file","args":{"file_path":"f.txt"}}]},
+		{"when":{"purpose":"main"},"calls":[{"tool":"generalist","args":{"query":"Make it loud."}}]},
+		{"when":{"purpose":"subagent"},"expect":{"prompt":"Make it loud."},"calls":[{"tool":"safe_patch","args":{"file_path":"f.txt","unified_diff":"@@\n-two\n+TWO\n","base_content_sha256":"0000000000000000000000000000000000000000000000000000000000000000"}}]},
+		{"when":{"purpose":"subagent"},"expect":{"tool":"safe_patch","error":"edit_requires_prior_read"},"calls":[{"tool":"read_file","args":{"file_path":"f.txt"}}]},
+		{"when":{"purpose":"subagent"},"expect":{"result":"\"version\":1"},"calls":[{"tool":"safe_patch","args":{`+patched+`}}]},
+		{"when":{"purpose":"subagent"},"calls":[{"tool":"generalist","args":{"query":"x"}}]},
+		{"when":{"purpose":"subagent"},"expect":{"tool":"generalist","error":"tool_not_registered"},"calls":[{"tool":"complete_task","args":{"result":"It is loud."}}]},
+		{"when":{"purpose":"main"},"expect":{"tool":"generalist","result":"It is loud."},"calls":[{"tool":"safe_patch","args":{`+patched+`}}]},
+		{"when":{"purpose":"main"},"expect":{"tool":"safe_patch","error":"file_changed_since_read"},"text":"Somebody did it."}`, script.Options{}))
+	s.Write("f.txt", "one\ntwo\nthree\n")
+	answer, calls := converse(t, s.Config, "Work.")
+	require.Equal(t, "Somebody did it.", answer)
+	require.Equal(t, []string{"read_file success", "generalist success", "safe_patch error file_changed_since_read"}, calls)
+	require.Equal(t, "one\nTWO\nthree\n", s.Read("f.txt"))
+	require.Len(t, s.Asked(), 1, "the agent itself is not asked about; what it does is")
+	require.Equal(t, "generalist", s.Asked()[0].Subagent)
+	client, err := s.Client()
+	require.NoError(t, err)
+	responses := client.History()[4].Responses()
+	require.Len(t, responses, 1)
+	require.Contains(t, string(responses[0].Response), s.Path("f.txt"), "the caller is told which files have changed")
+	require.NotContains(t, string(responses[0].Response), "unified_diff")
+}
+
+// EX-13, CF-09: agents of the user's folder are there, those of the project's only
+// where it is trusted; mistakes lose only themselves.
+func TestAgentFiles(t *testing.T) {
+	put := func(folder, name, text string) {
+		path := filepath.Join(folder, ".fettle", "agents", name)
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	for _, state := range []trust.State{trust.Trusted, trust.Undecided, trust.Untrusted} {
+		s := configtest.New(t, playing(t, "", script.Options{}), func(p *config.Parameters) {
+			p.Trust = state
+			put(p.HomeDir, "reader.md", "---\nname: reader\ndescription: Reads.\ntools: Read\n---\nYou read.\n")
+			put(p.HomeDir, "broken.md", "---\nname: [\n---\n")
+			put(p.HomeDir, "glob.md", "---\nname: glob\ndescription: Takes a tool's name.\n---\nx\n")
+			put(p.TargetDir, "theirs.md", "---\nname: theirs\ndescription: Theirs.\n---\nx\n")
+			p.Agents.Definitions = []subagent.Definition{{Name: "mine", Description: "Mine.", Prompt: "You are mine."}}
+			p.ExcludeTools = []string{"codebase_investigator"}
+		})
+		all := names(t, s.Config)
+		require.Subset(t, all, []string{"reader", "mine", "generalist", "glob"})
+		require.NotContains(t, all, "codebase_investigator")
+		require.Equal(t, state == trust.Trusted, contains(all, "theirs"), "%v", state)
+		problems, err := s.AgentProblems()
+		require.NoError(t, err)
+		require.Len(t, problems, 2)
+		defs, err := s.Agents()
+		require.NoError(t, err)
+		require.Equal(t, "mine", defs[0].Name)
+	}
+	for _, change := range []func(*config.Parameters){
+		func(p *config.Parameters) { p.Agents.Disabled, p.Models = true, nil },
+		func(p *config.Parameters) { p.Models = nil },
+	} {
+		require.NotContains(t, names(t, configtest.New(t, change).Config), "generalist", "there is no model to run it on")
+	}
+}
+
+func contains(all []string, name string) bool {
+	for _, n := range all {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+// AR-11: agents' tools are registered before tools are discovered, so that none
+// of these can take an agent's place.
+func TestAgentsBeforeDiscovery(t *testing.T) {
+	s := configtest.New(t, playing(t, "", script.Options{}), func(p *config.Parameters) {
+		p.Discover = append(p.Discover, func(context.Context) ([]tools.DeclarativeTool, error) {
+			return []tools.DeclarativeTool{discovered(t, "generalist"), discovered(t, "aaa_found")}, nil
+		})
+	})
+	r, err := s.ToolRegistry()
+	require.NoError(t, err)
+	generalist, err := r.Lookup("generalist")
+	require.NoError(t, err)
+	_, isAgent := generalist.(subagent.AgentTool)
+	require.True(t, isAgent)
+	all := names(t, s.Config)
+	require.Equal(t, "aaa_found", all[len(all)-1], "sorted after the session's own")
+	_, err = s.RunAgent(t.Context(), "nobody", nil)
+	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+}
+
+func discovered(t *testing.T, name string) tools.DeclarativeTool {
+	tool, err := tools.Define(name, "Found.", tools.KindOther, func(context.Context, struct{}) (tools.Result, error) { return tools.Result{}, nil },
+		tools.WithOrigin(tools.Origin{Group: tools.GroupDiscovered}))
+	require.NoError(t, err)
+	return tool
+}
