@@ -10,6 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model/script"
 )
 
 // methods calls each method of *Config that returns an error beside a value,
@@ -55,6 +56,7 @@ func TestEveryAccessor(t *testing.T) {
 	for name, p := range map[string]config.Parameters{"without settings": {}, "with settings": {Settings: &settings.Options{}}} {
 		t.Run(name, func(t *testing.T) {
 			p.Layout = quietLayout(t)
+			playing(t, "", script.Options{})(&p) // else there is no Client
 			c := newConfig(t, p)
 			values := 0
 			plain := func(name string, call func() any) {

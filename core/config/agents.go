@@ -193,12 +193,16 @@ func (c *Config) recordsAgents() *Transcripts {
 // Agents returns the definitions of the subagents that there are, in the order in
 // which they were found. They must not be changed. The error is of code
 // not_initialized.
-func (c *Config) Agents() ([]subagent.Definition, error) {
+func (c *Config) Agents() ([]*subagent.Definition, error) {
 	sh, err := c.services("Agents")
 	if err != nil {
 		return nil, err
 	}
-	return slices.Clone(sh.agents.defs), nil
+	all := make([]*subagent.Definition, len(sh.agents.defs))
+	for i := range sh.agents.defs {
+		all[i] = &sh.agents.defs[i]
+	}
+	return all, nil
 }
 
 // AgentProblems returns what is wrong with definitions. The error is of code
