@@ -45,7 +45,7 @@ func modelBlocks(parts []model.Part) []sdk.ContentBlockParamUnion {
 		switch {
 		case p.Call != nil:
 			blocks = append(blocks, sdk.NewToolUseBlock(callID(p.Call.ID), p.Call.Object(), model.SafeToolName(p.Call.Name)))
-		case p.Data != nil, p.Response != nil: // a model says neither
+		case p.Data != nil, p.Response != nil: // the API takes neither as a model's
 		case p.Thought && signed:
 			blocks = append(blocks, sdk.NewThinkingBlock(string(p.Signature), p.Text))
 		case p.Thought:

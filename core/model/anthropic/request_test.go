@@ -107,6 +107,7 @@ func TestRoundTrip(t *testing.T) {
 	require.JSONEq(t, `{"type":"redacted_thinking","data":"EmwKAhgBEgy3va3pzix"}`, compact(t, content[1]))
 	require.Contains(t, raw, "9007199254740993")
 	require.JSONEq(t, `{"type":"tool_result","tool_use_id":"toolu_01A"}`, compact(t, body["messages"].([]any)[2].(map[string]any)["content"].([]any)[0]))
+	require.Contains(t, body["messages"].([]any)[2].(map[string]any)["content"].([]any)[1], "cache_control", "the last answer is marked")
 	require.Len(t, body["tools"], 2, "calls in the conversation need declarations")
 	require.Equal(t, `{"type":"none"}`, compact(t, body["tool_choice"]))
 }

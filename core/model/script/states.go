@@ -64,20 +64,21 @@ func collect(states map[string]state, data []byte) {
 
 // collectText adds the states in JSON objects that stand in a text.
 func collectText(states map[string]state, text string) {
-	for strings.Contains(text, `"sha256"`) {
-		begin := strings.IndexByte(text, '{')
+	end := strings.LastIndex(text, `"sha256"`)
+	for at := 0; at < end; {
+		begin := strings.IndexByte(text[at:end], '{')
 		if begin < 0 {
 			return
 		}
-		text = text[begin:]
+		at += begin
 		var object json.RawMessage
-		dec := json.NewDecoder(strings.NewReader(text))
+		dec := json.NewDecoder(strings.NewReader(text[at:]))
 		if dec.Decode(&object) != nil {
-			text = text[1:]
+			at++
 			continue
 		}
 		collect(states, object)
-		text = text[dec.InputOffset():]
+		at += int(dec.InputOffset())
 	}
 }
 
