@@ -8,7 +8,6 @@ import (
 
 	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/bus"
-	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -213,22 +212,6 @@ func (c *Config) AgentProblems() ([]subagent.Problem, error) {
 		return nil, err
 	}
 	return slices.Clone(sh.agents.problems), nil
-}
-
-// RunAgent runs a subagent for this conversation, as its tool does, and returns
-// how it ended. The error is of code not_initialized, invalid_config where there
-// is no such local agent, or invalid_tool_params.
-func (c *Config) RunAgent(ctx context.Context, name string, args []byte) (subagent.Outcome, error) {
-	sh, err := c.services("RunAgent")
-	if err != nil {
-		return subagent.Outcome{}, err
-	}
-	d, found := subagent.Find(sh.agents.defs, name)
-	if !found || d.IsRemote() {
-		return subagent.Outcome{}, fault.New(fault.InvalidConfig, "config.agents", "There is no local agent "+name+".", "Config.Agents lists them.")
-	}
-	p := c.params()
-	return subagent.NewRunner(subagent.Options{Host: agentHost{c}, Bus: c.bus, Depth: p.Agents.Depth, Now: p.Now, Logger: p.Logger}).Run(ctx, *d, args)
 }
 
 // isAgent reports whether a name is that of a subagent.
