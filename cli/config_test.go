@@ -195,7 +195,7 @@ func TestConfigValidate(t *testing.T) {
 	writeFile(t, user, "{\n  \"toolz\": 1\n}")
 	code, stdout, _ = run("validate")
 	require.Zero(t, code, "a warning")
-	require.Equal(t, "warning: ~/.fettle/settings.json:2:3: toolz: There is no such key; it has no effect. Perhaps tools is meant.\n", stdout)
+	require.Equal(t, "warning: ~/.fettle/settings.json:2:3: toolz: There is no such key; it has no effect. If tools is meant, what it protects is open. Perhaps tools is meant.\n", stdout)
 
 	writeFile(t, user, "{\n  \"tools\": {\"core\": 5}\n}")
 	code, stdout, stderr := run("validate")

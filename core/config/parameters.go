@@ -123,6 +123,10 @@ type Parameters struct {
 	DebugMode bool
 
 	Seams Seams // for tests; zero: none
+
+	// unread are whole files of the person's or the machine's that are there and
+	// not in force, though they may hold something that protects.
+	unread []settings.Problem
 }
 
 // Protections keep the person who runs a session from going too far. The zero

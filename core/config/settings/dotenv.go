@@ -48,7 +48,9 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, a Advanced)
 		}
 		if err != nil {
 			p := unread(File{LayerEnvironment, path}, err)
-			p.Severity, p.Kind, p.Open = Warning, KindVariable, false
+			if p.Severity, p.Kind, p.Open = Warning, KindVariable, false; !ofProject {
+				p = unreadOwn(ctx, File{LayerEnvironment, path}, err)
+			}
 			found.problems = append(found.problems, p)
 			return false
 		}

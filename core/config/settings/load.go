@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -147,9 +146,7 @@ func cancelled(err error) error {
 type source struct {
 	file File
 	doc  *document // nil if it is absent or broken
-	err  error     // nil if it is absent
-
-	confines bool // it is broken, no project's, and speaks of a sandbox
+	told []Problem // of the file as a whole
 }
 
 func loadFiles(ctx context.Context, o Options) ([]source, error) {
@@ -164,7 +161,10 @@ func loadFiles(ctx context.Context, o Options) ([]source, error) {
 			s.doc, err = parse(data)
 		}
 		switch {
-		case err != nil && f.Layer == LayerFile:
+		case err == nil && len(data) == 0:
+			s.told = append(s.told, empty(f))
+		case err == nil:
+		case f.Layer == LayerFile:
 			p := unread(f, err)
 			place := ""
 			if p.Line > 0 {
@@ -172,7 +172,7 @@ func loadFiles(ctx context.Context, o Options) ([]source, error) {
 			}
 			return nil, fault.Wrap(fault.InvalidConfig, "settings.load", fmt.Sprintf("The settings file %s%s: %s", f.Path, place, p.Message), p.Remedy, err)
 		case !errors.Is(err, fs.ErrNotExist):
-			s.err, s.confines = err, f.Layer != LayerProject && bytes.Contains(data, []byte("sandbox"))
+			s.told = append(s.told, unreadOwn(ctx, f, err))
 		}
 		sources = append(sources, s)
 	}
@@ -184,13 +184,7 @@ func layers(files []source, env environment, trusted bool) []*layerOf {
 	var all []*layerOf
 	for _, s := range files {
 		l := newLayer(s.file.Layer, s.file.Path)
-		if s.err != nil {
-			p := unread(s.file, s.err)
-			if s.confines {
-				p.Key = "tools.sandbox"
-			}
-			l.problems = append(l.problems, p)
-		}
+		l.problems = append(l.problems, s.told...)
 		if s.doc != nil {
 			l.env, l.projects = env.get, env.project
 			l.ofProject = s.file.Layer == LayerProject

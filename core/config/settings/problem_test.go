@@ -26,22 +26,22 @@ func TestProblems(t *testing.T) {
 		want     settings.Problem // without source, layer, message and remedy
 		mentions string
 	}{
-		"an unknown group": {"{\n  \"toolz\": {}\n}", settings.Problem{Line: 2, Column: 3, Key: "toolz", Kind: settings.KindUnknownKey, Severity: settings.Warning, Nearest: "tools"}, "Perhaps tools is meant."},
+		"an unknown group": {"{\n  \"toolz\": {}\n}", settings.Problem{Line: 2, Column: 3, Key: "toolz", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools"}, "Perhaps tools is meant."},
 		"an unknown key": {
 			`{"tools": {"cor": []}}`,
-			settings.Problem{Line: 1, Column: 12, Key: "tools.cor", Kind: settings.KindUnknownKey, Severity: settings.Warning, Nearest: "tools.core"}, "Perhaps tools.core is meant.",
+			settings.Problem{Line: 1, Column: 12, Key: "tools.cor", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools.core"}, "Perhaps tools.core is meant.",
 		},
 		"another letter case": {
 			`{"Tools": {"core": []}}`,
-			settings.Problem{Line: 1, Column: 2, Key: "Tools", Kind: settings.KindUnknownKey, Severity: settings.Warning, Nearest: "tools"}, "Perhaps tools is meant.",
+			settings.Problem{Line: 1, Column: 2, Key: "Tools", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools"}, "Perhaps tools is meant.",
 		},
 		"dots": {
 			`{"tools.core": []}`,
-			settings.Problem{Line: 1, Column: 2, Key: "tools.core", Kind: settings.KindUnknownKey, Severity: settings.Warning, Nearest: "tools.core"}, `{"tools": {"core": …}}`,
+			settings.Problem{Line: 1, Column: 2, Key: "tools.core", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools.core"}, `{"tools": {"core": …}}`,
 		},
 		"another place": {
 			`{"inactivityTimeout": 3}`,
-			settings.Problem{Line: 1, Column: 2, Key: "inactivityTimeout", Kind: settings.KindUnknownKey, Severity: settings.Warning, Nearest: "tools.shell.inactivityTimeout"}, "Perhaps tools.shell.inactivityTimeout is meant.",
+			settings.Problem{Line: 1, Column: 2, Key: "inactivityTimeout", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools.shell.inactivityTimeout"}, "Perhaps tools.shell.inactivityTimeout is meant.",
 		},
 		"nothing near": {
 			`{"zzzzzzzz": 1}`,
