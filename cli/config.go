@@ -126,7 +126,7 @@ func settingsOptions(ctx context.Context, g *globalFlags) (settings.Options, err
 	}
 	return settings.Options{
 		Layout: names, HomeDir: home, ProjectDir: project, Trusted: state == trust.Trusted, Undecided: state == trust.Undecided, Environ: os.Environ(),
-		File: file, Flags: g.settings(), DefaultTools: config.DefaultTools(names),
+		File: file, Flags: g.settings(), DefaultTools: config.DefaultTools(names), Above: recordedTrust(g),
 	}, nil
 }
 

@@ -121,6 +121,19 @@ func trustOf(ctx context.Context, g *globalFlags, folders []string) (trust.State
 	return state, nil
 }
 
+// recordedTrust says what is recorded of folders above the session's, of which
+// flags and variables say nothing. What cannot be read is not trusted.
+func recordedTrust(g *globalFlags) func(context.Context, string) (trusted, undecided bool) {
+	return func(ctx context.Context, folder string) (trusted, undecided bool) {
+		store, _, err := openTrust(g)
+		if err != nil {
+			return false, true
+		}
+		state, _, err := store.Decide(ctx, folder)
+		return err == nil && state == trust.Trusted, err == nil && state == trust.Undecided
+	}
+}
+
 func (s *configSession) Tools() []tools.DeclarativeTool { return s.registry.All() }
 
 func (s *configSession) Lookup(name string) (tools.DeclarativeTool, error) {

@@ -38,8 +38,8 @@ type Parameters struct {
 	// there: a confinement, and files of policyPaths. nil: no settings file, .env
 	// file or environment variable is read, Getenv aside.
 	Settings *settings.Options
-	// WatchSettings reads the settings again when one of their files changes,
-	// until Close; see [Config.ReloadSettings].
+	// WatchSettings reads the settings again once after Initialize, and when one
+	// of their files changes, until Close; see [Config.ReloadSettings].
 	WatchSettings bool
 
 	SessionID   string   // "": a random one
@@ -76,7 +76,9 @@ type Parameters struct {
 	// nothing: until Initialize the folder is undecided. Initialize calls it
 	// with the folders of the workspace, the target first, as absolute paths: once
 	// before the settings are read and, if there are any, again when all folders
-	// are known. Its error is that of Initialize.
+	// are known. Its error is that of Initialize. Unless Settings.Above is set it
+	// is asked as well of a folder above the target that holds a .env file; an
+	// error counts as no trust then.
 	TrustOf func(ctx context.Context, folders []string) (trust.State, error)
 
 	// Tools are the embedder's own, registered beside the built-ins, whatever

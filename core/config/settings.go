@@ -123,6 +123,12 @@ func (p *Parameters) settingsOptions() settings.Options {
 	o.Layout, o.HomeDir, o.ProjectDir = p.Layout, p.home(), p.target()
 	o.Trusted, o.Undecided, o.DefaultTools = p.Trust == trust.Trusted, p.Trust == trust.Undecided, DefaultTools(p.Layout)
 	o.Confined = o.Confined || p.Commands.Confinement.Kind != process.Unconfined
+	if o.Above == nil && p.TrustOf != nil {
+		o.Above = func(ctx context.Context, folder string) (trusted, undecided bool) {
+			state, err := p.TrustOf(ctx, []string{folder})
+			return err == nil && state == trust.Trusted, err == nil && state == trust.Undecided
+		}
+	}
 	return o
 }
 

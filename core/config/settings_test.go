@@ -436,3 +436,24 @@ func TestHostileProject(t *testing.T) {
 		})
 	}
 }
+
+// CF-09: whoever decides on trust is asked about a folder above the target that
+// holds variables, by itself.
+func TestVariablesAboveTheTarget(t *testing.T) {
+	for _, above := range []trust.State{trust.Undecided, trust.Untrusted, trust.Trusted} {
+		top := t.TempDir()
+		p := config.Parameters{TargetDir: filepath.Join(top, "project"), HomeDir: t.TempDir()}
+		require.NoError(t, os.Mkdir(p.TargetDir, 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(top, ".env"), []byte("FETTLE_APPROVAL_MODE=yolo\n"), 0o644))
+		withUser(t, `{}`)(&p)
+		p.TrustOf = func(_ context.Context, folders []string) (trust.State, error) {
+			if folders[0] == top {
+				return above, nil
+			}
+			return trust.Trusted, nil
+		}
+		c := newConfig(t, p)
+		require.NoError(t, c.Initialize(t.Context()))
+		require.Equal(t, above == trust.Trusted, c.ApprovalMode() == policy.ModeYolo)
+	}
+}

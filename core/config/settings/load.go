@@ -29,6 +29,9 @@ type Options struct {
 	// Undecided says that nobody has said whether it is, so that it counts as
 	// trusted where security.folderTrust.enabled is false.
 	Undecided bool
+	// Above says whether a folder above the project's is trusted, or nobody has
+	// said so; .env files lie there as well. nil: nobody has, of any.
+	Above func(ctx context.Context, folder string) (trusted, undecided bool)
 	// Confined says that commands are confined whatever the settings say, so that
 	// a project has no say in what would run, or be written, outside of that.
 	Confined bool
@@ -77,13 +80,18 @@ type Result struct {
 	// EnvFiles are the .env files that they come from.
 	EnvFiles []string
 
-	origins  map[string][]Origin
-	projects map[string]bool // names in Env
+	origins   map[string][]Origin
+	projects  map[string]bool // names in Env
+	strangers map[string]bool // names in Env
 }
 
 // OfProject reports whether a variable of Env comes from a .env file of the
 // project, or of a folder above it, and so is not the person's own.
 func (r *Result) OfProject(variable string) bool { return r.projects[variable] }
+
+// OfStranger reports whether a variable of Env comes from a .env file of a
+// folder that is not trusted: the project's, or one above it.
+func (r *Result) OfStranger(variable string) bool { return r.strangers[variable] }
 
 // Load reads all layers (CF-01). What is absent is left out, and a mistake
 // leaves out only itself, if it is a file's syntax the file, and is one of
@@ -108,13 +116,13 @@ func Load(ctx context.Context, o Options) (*Result, error) {
 		}
 	}
 	r := &Result{Trusted: o.Trusted}
-	dot := readDotenv(ctx, o, names, before.settings.Advanced)
+	dot := readDotenv(ctx, o, names, before.settings)
 	r.Env, r.EnvFiles = env.add(dot)
 	if err := ctx.Err(); err != nil {
 		return nil, cancelled(err)
 	}
 
-	r.projects = env.project
+	r.projects, r.strangers = env.project, env.stranger
 	all := layers(files, env, o.Trusted)
 	projects, environment := fromEnvironment(names, env, true), fromEnvironment(names, env, false)
 	environment.problems = append(environment.problems, dot.problems...)
