@@ -104,7 +104,8 @@ func completeSetting(_ *cobra.Command, args []string, _ string) ([]cobra.Complet
 	return keys, cobra.ShellCompDirectiveNoFileComp
 }
 
-// settingsOptions says which settings the flags and the environment mean.
+// settingsOptions says which settings the flags and the environment mean, for a
+// command that has no session to find out the rest.
 func settingsOptions(ctx context.Context, g *globalFlags) (settings.Options, error) {
 	names, _ := layout.Named(g.layout) // the flag takes no other name
 	project, err := filepath.Abs(g.cwd)
@@ -120,14 +121,10 @@ func settingsOptions(ctx context.Context, g *globalFlags) (settings.Options, err
 	if err != nil {
 		home = "" // then there are no settings of the person's
 	}
-	file := g.settingsFile
-	if file != "" {
-		file = absolute([]string{file})[0]
-	}
-	return settings.Options{
-		Layout: names, HomeDir: home, ProjectDir: project, Trusted: state == trust.Trusted, Undecided: state == trust.Undecided, Environ: os.Environ(),
-		File: file, Flags: g.settings(), DefaultTools: config.DefaultTools(names), Above: recordedTrust(g),
-	}, nil
+	o := g.givenSettings()
+	o.Layout, o.HomeDir, o.ProjectDir, o.DefaultTools = names, home, project, config.DefaultTools(names)
+	o.Trusted, o.Undecided = state == trust.Trusted, state == trust.Undecided
+	return o, nil
 }
 
 // loadSettings loads what settingsOptions says.
