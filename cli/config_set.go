@@ -69,7 +69,11 @@ func (p *program) setConfig(ctx context.Context, g *globalFlags, scope settings.
 	if i < 0 {
 		return usageError(fmt.Sprintf("There is no settings file of the %s here.", scope), "fettle config path lists those that there are.")
 	}
-	if err := settings.Set(ctx, files[i].Path, key, value); err != nil {
+	set := settings.Set
+	if scope == settings.LayerProject {
+		set = func(ctx context.Context, file, key string, value any) error { return settings.SetIn(ctx, o.ProjectDir, file, key, value) }
+	}
+	if err := set(ctx, files[i].Path, key, value); err != nil {
 		return configFailure(err)
 	}
 	r, err := settings.Load(ctx, o)

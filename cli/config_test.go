@@ -231,3 +231,16 @@ system           ~/system.json  (absent)
 	require.Contains(t, stdout, "~/p/.gemini/settings.json")
 	require.Contains(t, stdout, "/etc/gemini-cli/settings.json")
 }
+
+// A project's settings file may be anybody's: what it leads to is not written.
+func TestConfigSetKeepsToTheProject(t *testing.T) {
+	home, run := configPlace(t)
+	user := filepath.Join(home, ".fettle/settings.json")
+	writeFile(t, user, "{}")
+	require.NoError(t, os.MkdirAll(filepath.Join(home, "p/.fettle"), 0o755))
+	require.NoError(t, os.Symlink("../../.fettle/settings.json", filepath.Join(home, "p/.fettle/settings.json")))
+	code, _, stderr := run("set", "--scope", "project", "tools.exclude", `["edit"]`)
+	require.Equal(t, exitConfig, code)
+	require.Contains(t, stderr, "leads out of the project, to ~/.fettle/settings.json")
+	require.Equal(t, "{}", readText(t, user))
+}

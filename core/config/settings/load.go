@@ -161,6 +161,12 @@ func loadFiles(ctx context.Context, o Options) ([]source, error) {
 	var sources []source
 	for _, f := range Files(o) {
 		s := source{file: f}
+		if f.Layer == LayerProject {
+			if to, out := leadsOut(f.Path, o.ProjectDir); out {
+				sources = append(sources, source{file: f, told: []Problem{elsewhere(f, to)}})
+				continue
+			}
+		}
 		data, err := read(ctx, f.Path)
 		if ctx.Err() != nil {
 			return nil, cancelled(ctx.Err())
