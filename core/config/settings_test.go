@@ -279,6 +279,22 @@ func TestTrustOfBeforeTrust(t *testing.T) {
 	}
 }
 
+// Rules that an embedder names and that are not there leave no session, with
+// settings and without.
+func TestPolicyPathsThatAreNotThere(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none.toml")
+	for _, given := range []*settings.Options{nil, {}} {
+		c := newConfig(t, config.Parameters{Layout: quietLayout(t), Settings: given, PolicyPaths: []string{none}})
+		err := c.Initialize(t.Context())
+		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+		require.ErrorContains(t, err, none)
+		require.NotContains(t, fault.As(err).Line(), "--", "a library has no flags")
+		require.NoError(t, os.WriteFile(none, nil, 0o600))
+		require.NoError(t, c.Initialize(t.Context()))
+		require.NoError(t, os.Remove(none))
+	}
+}
+
 // CF-09: the folder's trust is asked for before its settings are read, and
 // again with the folders that they add.
 func TestTrustOf(t *testing.T) {
