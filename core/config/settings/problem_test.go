@@ -49,23 +49,23 @@ func TestProblems(t *testing.T) {
 		},
 		"a wrong type": {
 			"{\n  // how many\n  \"fileFiltering\": {\n    \"maxFileCount\": \"lots\"\n  }\n}",
-			settings.Problem{Line: 4, Column: 21, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Expected: "a whole number of at least 1"}, `The value "lots" is not a whole number of at least 1`,
+			settings.Problem{Line: 4, Column: 21, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Open: true, Expected: "a whole number of at least 1"}, `The value "lots" is not a whole number of at least 1`,
 		},
 		"half a number": {
 			`{"context": {"fileFiltering": {"maxFileCount": 1.5}}}`,
-			settings.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Expected: "a whole number of at least 1"}, "1.5",
+			settings.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Open: true, Expected: "a whole number of at least 1"}, "1.5",
 		},
 		"too low": {
 			`{"context": {"fileFiltering": {"maxFileCount": 0}}}`,
-			settings.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Expected: "a whole number of at least 1"}, "0",
+			settings.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Open: true, Expected: "a whole number of at least 1"}, "0",
 		},
 		"beyond what numbers hold": {
 			`{"context": {"fileFiltering": {"maxFileCount": 1e999}}}`,
-			settings.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Expected: "a whole number of at least 1"}, "cannot",
+			settings.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Open: true, Expected: "a whole number of at least 1"}, "cannot",
 		},
 		"more than an int holds": {
 			`{"context": {"fileFiltering": {"maxFileCount": 1e300}}}`,
-			settings.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Expected: "a whole number of at least 1"}, "1e+300",
+			settings.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Open: true, Expected: "a whole number of at least 1"}, "1e+300",
 		},
 		"more than seconds": {
 			`{"tools": {"shell": {"timeout": 1e11}}}`,
