@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,6 +27,7 @@ type settingListing struct {
 	Value   any               `json:"value"`
 	Origins []settings.Origin `json:"origins"` // the strongest first
 	Unused  bool              `json:"unused,omitempty"`
+	InForce settings.Layer    `json:"layer,omitempty"` // the strongest one that has its effect; "": nobody gives a value
 }
 
 // fileListing is a settings file in JSON.
@@ -52,7 +54,7 @@ func (p *program) configShowCommand(g *globalFlags) *cobra.Command {
 		Use:   "show [KEY]",
 		Short: "Print the values in force, of one key or group or of all",
 		Long: `Prints the values in force: of one key the value alone, else a line for each key.
-What may be a secret is printed as ***. With --origin each layer's value follows,
+Variables in it are filled in; what may be a secret is printed as ***. With --origin each layer's value follows,
 the strongest first, with the file and line that it comes from.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -163,7 +165,8 @@ func (p *program) showConfig(ctx context.Context, g *globalFlags, key string, or
 			continue
 		}
 		one = one || key == k.Path
-		l := settingListing{Key: k.Path, Value: shown(r, k), Origins: r.Origins(k.Path), Unused: k.Unused}
+		l := settingListing{Key: k.Path, Value: r.Shown(k.Path), Origins: r.Origins(k.Path), InForce: r.InForce(k.Path).Layer, Unused: k.Unused}
+		l.Origins = append([]settings.Origin{}, l.Origins...) // a list in JSON, too
 		for i := range l.Origins {
 			l.Origins[i].Value = settings.Masked(k.Path, l.Origins[i].Value)
 		}
@@ -189,23 +192,10 @@ func (p *program) showConfig(ctx context.Context, g *globalFlags, key string, or
 	return printSettings(p.out, list, origin)
 }
 
-// shown is the value in force as it is shown: where variables were filled in,
-// as it is written, since they may hold secrets.
-func shown(r *settings.Result, k settings.Key) any {
-	value := r.Value(k.Path)
-	if o := r.Origins(k.Path); len(o) > 0 && o[0].Filled && o[0].Refused == "" && k.Merge == settings.Replace {
-		value = o[0].Value
-	}
-	return settings.Masked(k.Path, value)
-}
-
 func printSettings(w io.Writer, list []settingListing, origin bool) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, l := range list {
-		note := "not given"
-		if len(l.Origins) > 0 {
-			note = string(l.Origins[0].Layer)
-		}
+		note := cmp.Or(string(l.InForce), "not given")
 		if l.Unused {
 			note += ", not read yet"
 		}

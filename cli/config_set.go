@@ -71,7 +71,9 @@ func (p *program) setConfig(ctx context.Context, g *globalFlags, scope settings.
 	}
 	set := settings.Set
 	if scope == settings.LayerProject {
-		set = func(ctx context.Context, file, key string, value any) error { return settings.SetIn(ctx, o.ProjectDir, file, key, value) }
+		set = func(ctx context.Context, file, key string, value any) error {
+			return settings.SetIn(ctx, o.ProjectDir, file, key, value)
+		}
 	}
 	if err := set(ctx, files[i].Path, key, value); err != nil {
 		return configFailure(err)
@@ -101,10 +103,10 @@ func (p *program) warnIfWithoutEffect(r *settings.Result, key string, file setti
 			p.complain(fault.New(fault.InvalidConfig, "cli", m.String(), ""))
 		}
 	}
-	origins := r.Origins(key)
-	if value == nil || len(origins) == 0 || origins[0].Source == file.Path || reflect.DeepEqual(origins[0].Value, value) {
+	o := r.InForce(key)
+	if value == nil || o.Source == "" || o.Source == file.Path || reflect.DeepEqual(o.Value, value) {
 		return
 	}
-	p.complain(fault.New(fault.InvalidConfig, "cli", fmt.Sprintf("What %s says of %s is stronger: %s.", origins[0].Source, key,
-		jsonText(settings.Masked(key, origins[0].Value))), ""))
+	p.complain(fault.New(fault.InvalidConfig, "cli", fmt.Sprintf("What %s says of %s is stronger: %s.", o.Source, key,
+		jsonText(settings.Masked(key, o.Value))), ""))
 }

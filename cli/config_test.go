@@ -104,7 +104,7 @@ func TestConfigShowHidesSecrets(t *testing.T) {
 		require.NotContains(t, stdout+stderr, "s3cret")
 	}
 	_, stdout, _ := run("show", "web.search.url")
-	require.Equal(t, "\"https://x/?k=$TOKEN\"\n", stdout)
+	require.Equal(t, "\"https://x/?k=***\"\n", stdout, "it is filled in, and secret by the variable's name")
 }
 
 func TestConfigSet(t *testing.T) {
@@ -243,4 +243,27 @@ func TestConfigSetKeepsToTheProject(t *testing.T) {
 	require.Equal(t, exitConfig, code)
 	require.Contains(t, stderr, "leads out of the project, to ~/.fettle/settings.json")
 	require.Equal(t, "{}", readText(t, user))
+}
+
+// What is printed is what is in force: with variables filled in, and the layer
+// that gives it.
+func TestConfigShowIsWhatHolds(t *testing.T) {
+	home, run := configPlace(t)
+	t.Setenv("PLACE", "here")
+	t.Setenv("TURNS", "7")
+	writeFile(t, filepath.Join(home, ".fettle/settings.json"), `{"web": {"search": {"titlePath": "$PLACE.title"}}, "maxSessionTurns": "$TURNS", "tools": {"exclude": ["glob"]}}`)
+	writeFile(t, filepath.Join(home, "p/.fettle/settings.json"), `{"approvalMode": "yolo", "tools": {"exclude": ["$PLACE"], "allowed": ["edit"]}}`)
+	for key, want := range map[string]string{
+		"web.search.titlePath": `"here.title"`, "model.maxSessionTurns": "7", "tools.exclude": `["glob","$PLACE"]`, "general.defaultApprovalMode": `"default"`,
+	} {
+		_, stdout, _ := run("show", key)
+		require.Equal(t, want+"\n", stdout)
+	}
+	_, stdout, _ := run("show", "general")
+	require.Regexp(t, `defaultApprovalMode +"default" +default\n`, stdout, "what an untrusted project says is refused")
+	_, stdout, _ = run("show", "tools")
+	require.Regexp(t, `tools.exclude .* project\n`, stdout)
+	require.Regexp(t, `tools.allowed .* not given\n`, stdout)
+	_, stdout, _ = run("show", "tools.core", "--json")
+	require.Contains(t, stdout, `"origins":[]`)
 }

@@ -23,6 +23,7 @@ type entry struct {
 	ofProject    bool            // given by the project, or with what a .env file of its gives
 	alias        bool            // by another name, or a short form
 	filled       bool            // variables were put in
+	secrets      []string        // what those hold that look secret
 	group        *node           // whose short form it is; nil if it is none
 	node         *hujson.Value   // the value, or the whole short form; nil outside of files
 	doc          *document
