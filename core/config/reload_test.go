@@ -267,6 +267,21 @@ func TestReloadFinderOfServices(t *testing.T) {
 	require.Equal(t, 7, lent.Finder.Options().MaxFiles)
 }
 
+// What was never given cannot be spoilt: a project cannot keep a stricter value
+// of the person's from coming into force.
+func TestReloadBesideWrongValues(t *testing.T) {
+	var home string
+	s := configtest.New(t, withUser(t, `{"approvalMode": "auto_edit"}`), func(p *config.Parameters) {
+		home = p.HomeDir
+		settingsIn(t, p.TargetDir, `{"approvalMode": "yolo"}`)
+	})
+	settingsIn(t, s.Dir, `{"general": "x", "tools": {"exclude": ["edit", 5]}}`)
+	settingsIn(t, home, `{"approvalMode": "plan"}`)
+	require.NoError(t, s.ReloadSettings(t.Context()))
+	require.Equal(t, policy.ModePlan, s.ApprovalMode())
+	require.Equal(t, []string{"edit"}, s.ExcludedTools())
+}
+
 // A broken file keeps what held, is told, and heals.
 func TestReloadBroken(t *testing.T) { // CF-05
 	s := configtest.New(t, withUser(t, `{"fileFiltering": {"maxFileCount": 7}, "tools": {"exclude": ["glob"]}}`))
