@@ -154,30 +154,27 @@ func configFailure(err error) error {
 }
 
 func (p *program) showConfig(ctx context.Context, g *globalFlags, key string, origin, asJSON bool) error {
-	r, _, err := loadSettings(ctx, g)
+	r, o, err := loadSettings(ctx, g)
 	if err != nil {
 		return err
 	}
-	var list []settingListing
+	path, steps, known := settings.Resolve(key)
+	if !known && key != "" {
+		return unknownSetting(key)
+	}
+	list := []settingListing{}
 	one := false
 	for _, k := range settings.Keys() {
-		if key != "" && key != k.Path && !strings.HasPrefix(k.Path, key+".") {
+		if key != "" && path != k.Path && !strings.HasPrefix(k.Path, path+".") {
 			continue
 		}
-		one = one || key == k.Path
+		one = one || path == k.Path
 		l := settingListing{Key: k.Path, Value: r.Shown(k.Path), Origins: r.Origins(k.Path), InForce: r.InForce(k.Path).Layer, Unused: k.Unused}
-		l.Origins = append([]settings.Origin{}, l.Origins...) // a list in JSON, too
+		l.Key = settings.NameIn(o.Layout, k.Path)
 		for i := range l.Origins {
 			l.Origins[i].Value = settings.Masked(k.Path, l.Origins[i].Value)
 		}
-		list = append(list, l)
-	}
-	if len(list) == 0 {
-		remedy := "fettle config show lists the keys that there are."
-		if near := settings.Nearest(key); near != "" {
-			remedy = fmt.Sprintf("Perhaps %s is meant.", near)
-		}
-		return usageError(fmt.Sprintf("There is no setting %s.", key), remedy)
+		list = append(list, l.below(steps))
 	}
 	p.tellMistakes(r)
 	switch {
@@ -190,6 +187,38 @@ func (p *program) showConfig(ctx context.Context, g *globalFlags, key string, or
 		return err
 	}
 	return printSettings(p.out, list, origin)
+}
+
+// unknownSetting is the error of a name that means no setting.
+func unknownSetting(key string) error {
+	remedy := "fettle config show lists the keys that there are."
+	if near := settings.Nearest(key); near != "" {
+		remedy = fmt.Sprintf("Perhaps %s is meant.", near)
+	}
+	return usageError(fmt.Sprintf("There is no setting %s.", cmp.Or(key, `""`)), remedy)
+}
+
+// below narrows a listing to what lies some steps down in the map that its key
+// holds, and keeps the layers that say something of that.
+func (l settingListing) below(steps []string) settingListing {
+	origins := []settings.Origin{} // a list in JSON, too
+	if len(steps) > 0 {
+		l.Key, l.Value, l.InForce = l.Key+"."+strings.Join(steps, "."), settings.At(l.Value, steps), ""
+	}
+	for _, o := range l.Origins {
+		if len(steps) > 0 {
+			if settings.At(o.Value, steps[:1]) == nil {
+				continue
+			}
+			if l.InForce == "" && o.Refused == "" {
+				l.InForce = o.Layer
+			}
+			o.Value = settings.At(o.Value, steps)
+		}
+		origins = append(origins, o)
+	}
+	l.Origins = origins
+	return l
 }
 
 func printSettings(w io.Writer, list []settingListing, origin bool) error {
@@ -247,14 +276,14 @@ func (p *program) validateConfig(ctx context.Context, g *globalFlags, asJSON boo
 	if err != nil {
 		return err
 	}
-	checked, err := config.CheckSettings(ctx, config.Parameters{
-		TargetDir: o.ProjectDir, HomeDir: o.HomeDir, Layout: o.Layout, Settings: &o,
-		PolicyPaths: absolute(g.policyPaths), // which go in the place of the setting
-	}, r)
+	checked, err := checkSettings(ctx, g, o, r)
 	if err != nil {
-		return configFailure(err)
+		return err
 	}
 	problems := slices.Concat([]settings.Problem{}, r.Problems, checked)
+	for i := range problems {
+		problems[i].Key = settings.NameIn(o.Layout, problems[i].Key)
+	}
 	wrong := slices.ContainsFunc(problems, func(m settings.Problem) bool { return m.Severity == settings.Error })
 	if asJSON {
 		err = printJSON(p.out, problems)
@@ -265,6 +294,18 @@ func (p *program) validateConfig(ctx context.Context, g *globalFlags, asJSON boo
 		return &exitError{code: exitConfig}
 	}
 	return err
+}
+
+// checkSettings finds what only shows when a session begins.
+func checkSettings(ctx context.Context, g *globalFlags, o settings.Options, r *settings.Result) ([]settings.Problem, error) {
+	checked, err := config.CheckSettings(ctx, config.Parameters{
+		TargetDir: o.ProjectDir, HomeDir: o.HomeDir, Layout: o.Layout, Settings: &o,
+		PolicyPaths: absolute(g.policyPaths), // which go in the place of the setting
+	}, r)
+	if err != nil {
+		return nil, configFailure(err)
+	}
+	return checked, nil
 }
 
 func (p *program) printMistakes(problems []settings.Problem, o settings.Options) error {

@@ -9,11 +9,7 @@ import (
 // line: JSON where the key takes something else than a text, and what is no JSON
 // as a text. Whether the key takes it is for Set to say.
 func ParseValue(key, text string) any {
-	n := nodeAt(key)
-	if n == nil {
-		n = otherPlace(key)
-	}
-	if n != nil && n.key != nil && n.key.kind == aText && !strings.HasPrefix(text, `"`) {
+	if t, ok := targetOf(key); ok && t.schema["type"] == "string" && !strings.HasPrefix(text, `"`) {
 		return text
 	}
 	var value any
