@@ -38,6 +38,7 @@ refused, and the refusal names the flag that would allow it.`,
 			ctx := cmd.Context()
 			o := sessionOptions{flags: g}
 			if batch {
+				o.watch = true
 				return p.withCalls(ctx, o, true, func(s session) error { return p.callBatch(ctx, s) })
 			}
 			params := json.RawMessage("{}")

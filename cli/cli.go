@@ -41,7 +41,7 @@ type program struct {
 // run executes a command line, and prints what no command has reported yet.
 func (p *program) run(ctx context.Context, args []string) int {
 	root := p.rootCommand()
-	root.SetArgs(args)
+	root.SetArgs(negativeValues(args))
 	root.SetIn(p.in)
 	root.SetOut(p.out)
 	root.SetErr(p.err)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -26,6 +27,7 @@ type settingListing struct {
 	Value   any               `json:"value"`
 	Origins []settings.Origin `json:"origins"` // the strongest first
 	Unused  bool              `json:"unused,omitempty"`
+	InForce settings.Layer    `json:"layer,omitempty"` // the strongest one that has its effect; "": nobody gives a value
 }
 
 // fileListing is a settings file in JSON.
@@ -52,7 +54,7 @@ func (p *program) configShowCommand(g *globalFlags) *cobra.Command {
 		Use:   "show [KEY]",
 		Short: "Print the values in force, of one key or group or of all",
 		Long: `Prints the values in force: of one key the value alone, else a line for each key.
-What may be a secret is printed as ***. With --origin each layer's value follows,
+Variables in it are filled in; what may be a secret is printed as ***. With --origin each layer's value follows,
 the strongest first, with the file and line that it comes from.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -104,7 +106,8 @@ func completeSetting(_ *cobra.Command, args []string, _ string) ([]cobra.Complet
 	return keys, cobra.ShellCompDirectiveNoFileComp
 }
 
-// settingsOptions says which settings the flags and the environment mean.
+// settingsOptions says which settings the flags and the environment mean, for a
+// command that has no session to find out the rest.
 func settingsOptions(ctx context.Context, g *globalFlags) (settings.Options, error) {
 	names, _ := layout.Named(g.layout) // the flag takes no other name
 	project, err := filepath.Abs(g.cwd)
@@ -120,14 +123,10 @@ func settingsOptions(ctx context.Context, g *globalFlags) (settings.Options, err
 	if err != nil {
 		home = "" // then there are no settings of the person's
 	}
-	file := g.settingsFile
-	if file != "" {
-		file = absolute([]string{file})[0]
-	}
-	return settings.Options{
-		Layout: names, HomeDir: home, ProjectDir: project, Trusted: state == trust.Trusted, Undecided: state == trust.Undecided, Environ: os.Environ(),
-		File: file, Flags: g.settings(), DefaultTools: config.DefaultTools(names),
-	}, nil
+	o := g.givenSettings()
+	o.Layout, o.HomeDir, o.ProjectDir, o.DefaultTools = names, home, project, config.DefaultTools(names)
+	o.Trusted, o.Undecided = state == trust.Trusted, state == trust.Undecided
+	return o, nil
 }
 
 // loadSettings loads what settingsOptions says.
@@ -155,29 +154,27 @@ func configFailure(err error) error {
 }
 
 func (p *program) showConfig(ctx context.Context, g *globalFlags, key string, origin, asJSON bool) error {
-	r, _, err := loadSettings(ctx, g)
+	r, o, err := loadSettings(ctx, g)
 	if err != nil {
 		return err
 	}
-	var list []settingListing
+	path, steps, known := settings.Resolve(key)
+	if !known && key != "" {
+		return unknownSetting(key)
+	}
+	list := []settingListing{}
 	one := false
 	for _, k := range settings.Keys() {
-		if key != "" && key != k.Path && !strings.HasPrefix(k.Path, key+".") {
+		if key != "" && path != k.Path && !strings.HasPrefix(k.Path, path+".") {
 			continue
 		}
-		one = one || key == k.Path
-		l := settingListing{Key: k.Path, Value: shown(r, k), Origins: r.Origins(k.Path), Unused: k.Unused}
+		one = one || path == k.Path
+		l := settingListing{Key: k.Path, Value: r.Shown(k.Path), Origins: r.Origins(k.Path), InForce: r.InForce(k.Path).Layer, Unused: k.Unused}
+		l.Key = settings.NameIn(o.Layout, k.Path)
 		for i := range l.Origins {
 			l.Origins[i].Value = settings.Masked(k.Path, l.Origins[i].Value)
 		}
-		list = append(list, l)
-	}
-	if len(list) == 0 {
-		remedy := "fettle config show lists the keys that there are."
-		if near := settings.Nearest(key); near != "" {
-			remedy = fmt.Sprintf("Perhaps %s is meant.", near)
-		}
-		return usageError(fmt.Sprintf("There is no setting %s.", key), remedy)
+		list = append(list, l.below(steps))
 	}
 	p.tellMistakes(r)
 	switch {
@@ -192,23 +189,42 @@ func (p *program) showConfig(ctx context.Context, g *globalFlags, key string, or
 	return printSettings(p.out, list, origin)
 }
 
-// shown is the value in force as it is shown: where variables were filled in,
-// as it is written, since they may hold secrets.
-func shown(r *settings.Result, k settings.Key) any {
-	value := r.Value(k.Path)
-	if o := r.Origins(k.Path); len(o) > 0 && o[0].Filled && o[0].Refused == "" && k.Merge == settings.Replace {
-		value = o[0].Value
+// unknownSetting is the error of a name that means no setting.
+func unknownSetting(key string) error {
+	remedy := "fettle config show lists the keys that there are."
+	if near := settings.Nearest(key); near != "" {
+		remedy = fmt.Sprintf("Perhaps %s is meant.", near)
 	}
-	return settings.Masked(k.Path, value)
+	return usageError(fmt.Sprintf("There is no setting %s.", cmp.Or(key, `""`)), remedy)
+}
+
+// below narrows a listing to what lies some steps down in the map that its key
+// holds, and keeps the layers that say something of that.
+func (l settingListing) below(steps []string) settingListing {
+	origins := []settings.Origin{} // a list in JSON, too
+	if len(steps) > 0 {
+		l.Key, l.Value, l.InForce = l.Key+"."+strings.Join(steps, "."), settings.At(l.Value, steps), ""
+	}
+	for _, o := range l.Origins {
+		if len(steps) > 0 {
+			if settings.At(o.Value, steps[:1]) == nil {
+				continue
+			}
+			if l.InForce == "" && o.Refused == "" {
+				l.InForce = o.Layer
+			}
+			o.Value = settings.At(o.Value, steps)
+		}
+		origins = append(origins, o)
+	}
+	l.Origins = origins
+	return l
 }
 
 func printSettings(w io.Writer, list []settingListing, origin bool) error {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, l := range list {
-		note := "not given"
-		if len(l.Origins) > 0 {
-			note = string(l.Origins[0].Layer)
-		}
+		note := cmp.Or(string(l.InForce), "not given")
 		if l.Unused {
 			note += ", not read yet"
 		}
@@ -260,14 +276,14 @@ func (p *program) validateConfig(ctx context.Context, g *globalFlags, asJSON boo
 	if err != nil {
 		return err
 	}
-	checked, err := config.CheckSettings(ctx, config.Parameters{
-		TargetDir: o.ProjectDir, HomeDir: o.HomeDir, Layout: o.Layout, Settings: &o,
-		PolicyPaths: absolute(g.policyPaths), // which go in the place of the setting
-	}, r)
+	checked, err := checkSettings(ctx, g, o, r)
 	if err != nil {
-		return configFailure(err)
+		return err
 	}
 	problems := slices.Concat([]settings.Problem{}, r.Problems, checked)
+	for i := range problems {
+		problems[i].Key = settings.NameIn(o.Layout, problems[i].Key)
+	}
 	wrong := slices.ContainsFunc(problems, func(m settings.Problem) bool { return m.Severity == settings.Error })
 	if asJSON {
 		err = printJSON(p.out, problems)
@@ -278,6 +294,18 @@ func (p *program) validateConfig(ctx context.Context, g *globalFlags, asJSON boo
 		return &exitError{code: exitConfig}
 	}
 	return err
+}
+
+// checkSettings finds what only shows when a session begins.
+func checkSettings(ctx context.Context, g *globalFlags, o settings.Options, r *settings.Result) ([]settings.Problem, error) {
+	checked, err := config.CheckSettings(ctx, config.Parameters{
+		TargetDir: o.ProjectDir, HomeDir: o.HomeDir, Layout: o.Layout, Settings: &o,
+		PolicyPaths: absolute(g.policyPaths), // which go in the place of the setting
+	}, r)
+	if err != nil {
+		return nil, configFailure(err)
+	}
+	return checked, nil
 }
 
 func (p *program) printMistakes(problems []settings.Problem, o settings.Options) error {

@@ -64,21 +64,40 @@ func (p *program) setConfig(ctx context.Context, g *globalFlags, scope settings.
 	if err != nil {
 		return err
 	}
+	path, steps, known := settings.Resolve(key)
+	if !known {
+		return unknownSetting(key)
+	}
 	files := settings.Files(o)
 	i := slices.IndexFunc(files, func(f settings.File) bool { return f.Layer == scope })
 	if i < 0 {
 		return usageError(fmt.Sprintf("There is no settings file of the %s here.", scope), "fettle config path lists those that there are.")
 	}
-	if err := settings.Set(ctx, files[i].Path, key, value); err != nil {
+	set := settings.Set
+	if scope == settings.LayerProject {
+		set = func(ctx context.Context, file, key string, value any) error {
+			return settings.SetIn(ctx, o.ProjectDir, file, key, value)
+		}
+	}
+	name := key
+	if len(steps) == 0 {
+		if there := settings.NameIn(o.Layout, path); there != path {
+			name = there
+		}
+	}
+	if err := set(ctx, files[i].Path, name, value); err != nil {
 		return configFailure(err)
 	}
 	r, err := settings.Load(ctx, o)
 	if err != nil {
 		return configFailure(err)
 	}
-	p.warnIfWithoutEffect(r, key, files[i], value)
+	p.warnIfWithoutEffect(r, path, steps, files[i], value)
+	if err := p.warnIfNoSession(ctx, g, o, r); err != nil {
+		return err
+	}
 	if asJSON {
-		return printJSON(p.out, settingAnswer{key, files[i].Path, settings.Masked(key, value)})
+		return printJSON(p.out, settingAnswer{key, files[i].Path, settings.Masked(strings.Join(append([]string{path}, steps...), "."), value)})
 	}
 	did := "is set in"
 	if value == nil {
@@ -90,17 +109,48 @@ func (p *program) setConfig(ctx context.Context, g *globalFlags, scope settings.
 
 // warnIfWithoutEffect tells of what keeps a value that was set from being in
 // force.
-func (p *program) warnIfWithoutEffect(r *settings.Result, key string, file settings.File, value any) {
+func (p *program) warnIfWithoutEffect(r *settings.Result, key string, steps []string, file settings.File, value any) {
 	for _, m := range r.Problems {
 		about := m.Key == key || strings.HasPrefix(m.Key, key+".")
 		if m.Source == file.Path && about && value != nil {
 			p.complain(fault.New(fault.InvalidConfig, "cli", m.String(), ""))
 		}
 	}
-	origins := r.Origins(key)
-	if value == nil || len(origins) == 0 || origins[0].Source == file.Path || reflect.DeepEqual(origins[0].Value, value) {
+	o := r.InForce(key)
+	if value == nil || len(steps) > 0 || o.Source == "" || o.Source == file.Path || reflect.DeepEqual(o.Value, value) {
 		return
 	}
-	p.complain(fault.New(fault.InvalidConfig, "cli", fmt.Sprintf("What %s says of %s is stronger: %s.", origins[0].Source, key,
-		jsonText(settings.Masked(key, origins[0].Value))), ""))
+	p.complain(fault.New(fault.InvalidConfig, "cli", fmt.Sprintf("What %s says of %s is stronger: %s.", o.Source, key,
+		jsonText(settings.Masked(key, o.Value))), ""))
+}
+
+// warnIfNoSession tells of what keeps a session from beginning with the settings
+// as they are now.
+func (p *program) warnIfNoSession(ctx context.Context, g *globalFlags, o settings.Options, r *settings.Result) error {
+	checked, err := checkSettings(ctx, g, o, r)
+	if err != nil {
+		return err
+	}
+	for _, m := range checked {
+		if m.Open {
+			p.complain(fault.New(fault.InvalidConfig, "cli", m.String(), ""))
+		}
+	}
+	return nil
+}
+
+// negativeValues marks the negative numbers among the arguments of config set,
+// which are values and no flags.
+func negativeValues(args []string) []string {
+	at := slices.Index(args, "config")
+	if at < 0 || !slices.Contains(args[at:], "set") {
+		return args
+	}
+	marked := slices.Clone(args)
+	for i, arg := range marked {
+		if i > at && len(arg) > 1 && arg[0] == '-' && (arg[1] >= '0' && arg[1] <= '9' || arg[1] == '.') {
+			marked[i] = " " + arg // JSON takes the blank
+		}
+	}
+	return marked
 }

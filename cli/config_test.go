@@ -38,7 +38,7 @@ func configPlace(t *testing.T) (home string, run func(args ...string) (code exit
 		root := &cobra.Command{Use: "fettle", SilenceErrors: true, SilenceUsage: true}
 		g.register(root)
 		root.AddCommand(p.configCommand(&g))
-		root.SetArgs(append([]string{"config"}, args...))
+		root.SetArgs(negativeValues(append([]string{"config"}, args...)))
 		err := root.ExecuteContext(t.Context())
 		failed := &exitError{}
 		if err != nil && !errors.As(err, &failed) {
@@ -104,7 +104,7 @@ func TestConfigShowHidesSecrets(t *testing.T) {
 		require.NotContains(t, stdout+stderr, "s3cret")
 	}
 	_, stdout, _ := run("show", "web.search.url")
-	require.Equal(t, "\"https://x/?k=$TOKEN\"\n", stdout)
+	require.Equal(t, "\"https://x/?k=***\"\n", stdout, "it is filled in, and secret by the variable's name")
 }
 
 func TestConfigSet(t *testing.T) {
@@ -139,8 +139,8 @@ func TestConfigSet(t *testing.T) {
 		{[]string{"set", "tools.shell.inactivityTimeout"}, exitUsage, "A key and a value are needed"},
 		{[]string{"set", "a", "--unset", "b"}, exitUsage, "A key and a value are needed"},
 		{[]string{"set", "tools.shell.inactivityTimeout", "soon"}, exitConfig, "is not a whole number"},
-		{[]string{"set", "toolz.core", "x"}, exitConfig, "Perhaps tools.core is meant."},
-		{[]string{"set", "tools.shel", "x"}, exitConfig, "Perhaps tools.shell is meant."},
+		{[]string{"set", "toolz.core", "x"}, exitUsage, "Perhaps tools.core is meant."},
+		{[]string{"set", "tools.shel", "x"}, exitUsage, "Perhaps tools.shell is meant."},
 		{[]string{"show", "tools.shel"}, exitUsage, "Perhaps tools.shell is meant."},
 	} {
 		code, stdout, stderr := run(tt.args...)
@@ -195,7 +195,7 @@ func TestConfigValidate(t *testing.T) {
 	writeFile(t, user, "{\n  \"toolz\": 1\n}")
 	code, stdout, _ = run("validate")
 	require.Zero(t, code, "a warning")
-	require.Equal(t, "warning: ~/.fettle/settings.json:2:3: toolz: There is no such key; it has no effect. Perhaps tools is meant.\n", stdout)
+	require.Equal(t, "warning: ~/.fettle/settings.json:2:3: toolz: There is no such key; it has no effect. If tools is meant, what it protects is open. Perhaps tools is meant.\n", stdout)
 
 	writeFile(t, user, "{\n  \"tools\": {\"core\": 5}\n}")
 	code, stdout, stderr := run("validate")
@@ -230,4 +230,101 @@ system           ~/system.json  (absent)
 	_, stdout, _ = run("path", "--layout", "gemini")
 	require.Contains(t, stdout, "~/p/.gemini/settings.json")
 	require.Contains(t, stdout, "/etc/gemini-cli/settings.json")
+}
+
+// A project's settings file may be anybody's: what it leads to is not written.
+func TestConfigSetKeepsToTheProject(t *testing.T) {
+	home, run := configPlace(t)
+	user := filepath.Join(home, ".fettle/settings.json")
+	writeFile(t, user, "{}")
+	require.NoError(t, os.MkdirAll(filepath.Join(home, "p/.fettle"), 0o755))
+	require.NoError(t, os.Symlink("../../.fettle/settings.json", filepath.Join(home, "p/.fettle/settings.json")))
+	code, _, stderr := run("set", "--scope", "project", "tools.exclude", `["edit"]`)
+	require.Equal(t, exitConfig, code)
+	require.Contains(t, stderr, "leads out of the project, to ~/.fettle/settings.json")
+	require.Equal(t, "{}", readText(t, user))
+}
+
+// What is printed is what is in force: with variables filled in, and the layer
+// that gives it.
+func TestConfigShowIsWhatHolds(t *testing.T) {
+	home, run := configPlace(t)
+	t.Setenv("PLACE", "here")
+	t.Setenv("TURNS", "7")
+	writeFile(t, filepath.Join(home, ".fettle/settings.json"), `{"web": {"search": {"titlePath": "$PLACE.title"}}, "maxSessionTurns": "$TURNS", "tools": {"exclude": ["glob"]}}`)
+	writeFile(t, filepath.Join(home, "p/.fettle/settings.json"), `{"approvalMode": "yolo", "tools": {"exclude": ["$PLACE"], "allowed": ["edit"]}}`)
+	for key, want := range map[string]string{
+		"web.search.titlePath": `"here.title"`, "model.maxSessionTurns": "7", "tools.exclude": `["glob","$PLACE"]`, "general.defaultApprovalMode": `"default"`,
+	} {
+		_, stdout, _ := run("show", key)
+		require.Equal(t, want+"\n", stdout)
+	}
+	_, stdout, _ := run("show", "general")
+	require.Regexp(t, `defaultApprovalMode +"default" +default\n`, stdout, "what an untrusted project says is refused")
+	_, stdout, _ = run("show", "tools")
+	require.Regexp(t, `tools.exclude .* project\n`, stdout)
+	require.Regexp(t, `tools.allowed .* not given\n`, stdout)
+	_, stdout, _ = run("show", "tools.core", "--json")
+	require.Contains(t, stdout, `"origins":[]`)
+}
+
+// A name is the same in show and set: flat ones of older files, parts of maps, and
+// those of the other layout.
+func TestConfigNames(t *testing.T) {
+	home, run := configPlace(t)
+	user := filepath.Join(home, ".fettle/settings.json")
+	writeFile(t, user, "{\n  // mine\n  \"mcpServers\": {\n    \"Srv\": {\"args\": [\"a\"]}, // kept\n  }\n}\n")
+	for _, set := range [][]string{
+		{"approvalMode", "plan"}, {"fileFiltering.maxFileCount", "7"}, {"sandbox.networkAccess", "false"}, {"model.maxSessionTurns", "-1"},
+		{"mcpServers.Srv.command", "d"}, {"mcpServers.Srv.env.A.b", "5"}, {"mcpServers.New.timeout", "5"}, {"web.search.headers.X-Z", "2"},
+	} {
+		code, _, stderr := run("set", set[0], set[1])
+		require.Zero(t, code, stderr)
+		_, stdout, _ := run("show", set[0])
+		require.Contains(t, []string{set[1] + "\n", `"` + set[1] + "\"\n", "\"***\"\n"}, stdout, set)
+	}
+	text := readText(t, user)
+	require.Contains(t, text, `"Srv": {"args": ["a"], "command": "d", "env": {"A.b": "5"}}`)
+	require.Contains(t, text, "// kept")
+	require.Contains(t, text, `"maxSessionTurns": -1`)
+	_, stdout, _ := run("show", "sandbox")
+	require.Contains(t, stdout, "tools.sandbox.networkAccess")
+	_, stdout, _ = run("show", "mcpServers.Srv", "--json")
+	require.Contains(t, stdout, `{"key":"mcpServers.Srv","value":{"args":["a"],"command":"d","env":{"A.b":"***"}},"origins":[{"layer":"user"`)
+	code, _, stderr := run("set", "mcpServers.Srv.args", "--unset")
+	require.Zero(t, code, stderr)
+	require.Contains(t, readText(t, user), `"Srv": { "command": "d"`)
+	_, _, stderr = run("set", "mcpServers.Srv.comand", "x")
+	require.Contains(t, stderr, "Perhaps command is meant.")
+	_, _, stderr = run("set", "mcpServers.Srv.timeout", "x")
+	require.Contains(t, stderr, "mcpServers.Srv.timeout")
+	code, _, stderr = run("show", "")
+	require.Zero(t, code, stderr)
+
+	var errs bytes.Buffer
+	require.Zero(t, (&program{out: &errs, err: &errs}).run(t.Context(), []string{"config", "set", "tools.shell.timeout", "-1"}), errs.String())
+	require.Contains(t, readText(t, user), `"timeout": -1`)
+
+	const own = "context.fileFiltering.respectFettleIgnore"
+	other := filepath.Join(home, ".gemini/settings.json")
+	for _, name := range []string{own, "context.fileFiltering.respectGeminiIgnore"} {
+		writeFile(t, other, "{}")
+		code, _, stderr := run("set", name, "false", "--layout", "gemini")
+		require.Zero(t, code, stderr)
+		require.Contains(t, readText(t, other), "respectGeminiIgnore")
+		_, stdout, stderr := run("show", name, "--origin", "--layout", "gemini")
+		require.Contains(t, stdout, "context.fileFiltering.respectGeminiIgnore", stderr)
+	}
+}
+
+// What leaves no session is told when it is set.
+func TestConfigSetTellsOfNoSession(t *testing.T) {
+	_, run := configPlace(t)
+	code, _, stderr := run("set", "sandbox", "docker")
+	require.Zero(t, code)
+	require.Contains(t, stderr, "there is no session")
+	_, _, stderr = run("set", "sandbox", "--unset")
+	require.Empty(t, stderr)
+	_, _, stderr = run("set", "policyPaths", `["none.toml"]`)
+	require.Contains(t, stderr, "there is no session")
 }

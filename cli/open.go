@@ -37,7 +37,7 @@ type configSession struct {
 
 // openConfig makes a Config of the global flags and initializes it.
 func openConfig(ctx context.Context, o sessionOptions) (session, error) {
-	parameters, err := parametersOf(ctx, o)
+	parameters, err := parametersOf(o)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func openConfig(ctx context.Context, o sessionOptions) (session, error) {
 }
 
 // parametersOf are those that the global flags ask for.
-func parametersOf(ctx context.Context, o sessionOptions) (config.Parameters, error) {
+func parametersOf(o sessionOptions) (config.Parameters, error) {
 	g := o.flags
 	names, ok := layout.Named(g.layout)
 	if !ok {
@@ -84,8 +84,8 @@ func parametersOf(ctx context.Context, o sessionOptions) (config.Parameters, err
 		p.ApprovalMode, err = policy.ParseApprovalMode(g.approvalMode)
 		return p, err
 	}
-	err = useSettings(ctx, g, &p)
-	return p, err
+	useSettings(o, &p)
+	return p, nil
 }
 
 // trustOf says whether the session's folders, the target first, are trusted: by
@@ -119,6 +119,19 @@ func trustOf(ctx context.Context, g *globalFlags, folders []string) (trust.State
 		state = trust.Trusted
 	}
 	return state, nil
+}
+
+// recordedTrust says what is recorded of folders above the session's, of which
+// flags and variables say nothing. What cannot be read is not trusted.
+func recordedTrust(g *globalFlags) func(context.Context, string) (trusted, undecided bool) {
+	return func(ctx context.Context, folder string) (trusted, undecided bool) {
+		store, _, err := openTrust(g)
+		if err != nil {
+			return false, true
+		}
+		state, _, err := store.Decide(ctx, folder)
+		return err == nil && state == trust.Trusted, err == nil && state == trust.Undecided
+	}
 }
 
 func (s *configSession) Tools() []tools.DeclarativeTool { return s.registry.All() }

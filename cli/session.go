@@ -41,6 +41,7 @@ type session interface {
 // sessionOptions say which session to open.
 type sessionOptions struct {
 	flags *globalFlags
+	watch bool         // settings files are read again when they change: for a session that lasts
 	alone bool         // neither the person's settings count nor the machine's, nor the environment
 	log   *slog.Logger // set by withSession
 }

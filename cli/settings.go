@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/services/webfetch"
 )
@@ -36,18 +37,25 @@ func (g *globalFlags) settings() map[string]any {
 	return given
 }
 
-// useSettings has the Config read the settings, of which the flags are a layer,
-// and gives it what only a program knows.
-func useSettings(ctx context.Context, g *globalFlags, p *config.Parameters) error {
-	o, err := settingsOptions(ctx, g)
-	if err != nil {
-		return err
+// givenSettings are the settings' options that only a program knows: its flags
+// and its environment.
+func (g *globalFlags) givenSettings() settings.Options {
+	file := g.settingsFile
+	if file != "" {
+		file = absolute([]string{file})[0]
 	}
-	p.Settings, p.WatchSettings = &o, true
+	return settings.Options{File: file, Environ: os.Environ(), Flags: g.settings(), Above: recordedTrust(g)}
+}
+
+// useSettings has the Config read the settings, of which the flags are a layer,
+// again when they change if the session is to watch them, and gives it what only
+// a program knows.
+func useSettings(s sessionOptions, p *config.Parameters) {
+	g, o := s.flags, s.flags.givenSettings()
+	p.Settings, p.WatchSettings = &o, s.watch
 	p.PolicyPaths = absolute(g.policyPaths) // no setting, but in the place of one
 	p.TrustOf = func(ctx context.Context, folders []string) (trust.State, error) { return trustOf(ctx, g, folders) }
 	p.WebFetch = webfetch.Options{UserAgent: "fettle/" + versionOf().Version, Proxy: http.ProxyFromEnvironment}
-	return nil
 }
 
 // absolute returns paths that count from the current folder as absolute ones;

@@ -1,6 +1,9 @@
 package cli
 
 import (
+	"context"
+	"errors"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -32,6 +35,31 @@ func open(t *testing.T, flags *globalFlags) (session, error) {
 }
 
 func fettleFlags() *globalFlags { return &globalFlags{layout: "fettle"} }
+
+// Only a session that lasts watches the settings files: a command that does one
+// thing and ends has read them once.
+func TestOnlyBatchesWatch(t *testing.T) {
+	configPlace(t)
+	for want, commands := range map[bool][][]string{
+		true:  {{"call", "--batch"}},
+		false: {{"call", "glob", "{}"}, {"tools"}, {"policy", "list"}},
+	} {
+		for _, args := range commands {
+			opened := 0
+			p := &program{in: strings.NewReader(""), out: io.Discard, err: io.Discard}
+			p.open = func(_ context.Context, o sessionOptions) (session, error) {
+				opened++
+				parameters, err := parametersOf(o)
+				require.NoError(t, err)
+				require.NotNil(t, parameters.Settings)
+				require.Equal(t, want, parameters.WatchSettings, args)
+				return nil, errors.New("no more is needed")
+			}
+			p.run(t.Context(), args)
+			require.Equal(t, 1, opened, args)
+		}
+	}
+}
 
 // CF-05: what only shows when settings are used is told with its key and place.
 // It is left out alone, except where it protects somebody.

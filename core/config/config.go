@@ -5,6 +5,7 @@ package config
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"maps"
@@ -218,9 +219,9 @@ func (c *Config) modeAtStart() (policy.ApprovalMode, error) {
 func (c *Config) startingMode() (policy.ApprovalMode, error) {
 	p := c.params()
 	if c.modeCalled {
-		return p.permittedMode(c.mode)
+		return p.permittedMode(p.cautious(c.mode))
 	}
-	return p.permittedMode(p.ApprovalMode)
+	return p.permittedMode(p.cautious(p.ApprovalMode))
 }
 
 // begin puts services in place and turns the knobs that no call has turned yet
@@ -256,12 +257,15 @@ func (s *shared) close() error {
 func (p *Parameters) permittedMode(m policy.ApprovalMode) (policy.ApprovalMode, error) {
 	mode, err := policy.ParseApprovalMode(string(m))
 	switch {
-	case err != nil || mode != policy.ModeYolo:
-		return mode, err
-	case p.Trust == trust.Untrusted:
+	case err != nil:
+		return "", err
+	case mode == policy.ModeYolo && p.Trust == trust.Untrusted:
 		return "", fault.New(fault.UntrustedFolder, "config.mode", "The approval mode yolo is refused, as this folder is recorded as untrusted.",
 			"Choose another mode, or trust the folder with fettle trust.")
-	case p.Protections.NoYolo:
+	case p.cautious(mode) != mode:
+		return "", fault.New(fault.InvalidConfig, "config.mode", fmt.Sprintf("The approval mode %s is refused, as %s could not be read, which may forbid it.", mode, p.unread[0].Source),
+			"Choose another mode, or mend the file and begin a new session.")
+	case mode == policy.ModeYolo && p.Protections.NoYolo:
 		return "", fault.New(fault.InvalidConfig, "config.mode", "The approval mode yolo is refused: security.disableYoloMode forbids it.",
 			"Choose another mode, or change that setting.")
 	}

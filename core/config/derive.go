@@ -41,7 +41,7 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 	p.SessionID = bus.NewID()
 	p.ApprovalMode, p.Model = c.mode, cmp.Or(d.Model, c.modelInForce())
 	if d.ApprovalMode != "" {
-		p.ApprovalMode = d.ApprovalMode
+		p.ApprovalMode = p.cautious(d.ApprovalMode)
 	}
 	if d.CoreTools != nil {
 		p.CoreTools = d.CoreTools

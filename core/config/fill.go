@@ -26,6 +26,10 @@ func (p *Parameters) fill(u *usable, r *settings.Result) error {
 		p.ApprovalMode = mode
 	}
 	p.Protections.add(s.Security)
+	p.unread = u.unread
+	if len(u.unread) > 0 { // nobody knows what it says of approvals
+		p.Protections.NoAlwaysAllow, p.Protections.NoSaving = true, true
+	}
 	p.Model = cmp.Or(p.Model, s.Model.Name)
 	if p.IncludeDirs == nil {
 		p.IncludeDirs = s.Context.IncludeDirectories

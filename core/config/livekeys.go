@@ -65,7 +65,7 @@ func differences(given *Parameters, old, newer *settings.Result) (changed []stri
 		live[k.path] = k
 	}
 	for _, k := range settings.Keys() {
-		if reflect.DeepEqual(old.Value(k.Path), newer.Value(k.Path)) || newer.Wrong(k.Path) {
+		if reflect.DeepEqual(old.Value(k.Path), newer.Value(k.Path)) || spoilt(k.Path, old, newer) {
 			continue
 		}
 		l, isLive := live[k.Path]
@@ -78,6 +78,15 @@ func differences(given *Parameters, old, newer *settings.Result) (changed []stri
 		}
 	}
 	return changed, later
+}
+
+// spoilt reports whether somebody who gave a key gives something wrong for it
+// now, so that its new value is nobody's wish.
+func spoilt(key string, old, newer *settings.Result) bool {
+	wrong := newer.WrongIn(key)
+	return slices.ContainsFunc(old.Origins(key), func(o settings.Origin) bool {
+		return o.Refused == "" && slices.Contains(wrong, o.Source)
+	})
 }
 
 func nextSession(key string, isLive bool, newer *settings.Result) settings.Problem {

@@ -37,39 +37,52 @@ type Parameters struct {
 	// be set: they are those of the Parameters. Mistakes in files are no error,
 	// see [Config.SettingsProblems], but of what protects somebody and is not
 	// there: a confinement, and files of policyPaths. nil: no settings file, .env
-	// file or environment variable is read, Getenv aside.
+	// file or environment variable is read, Getenv aside. What is said below of a
+	// zero value that the settings may give holds where they do not.
 	Settings *settings.Options
-	// WatchSettings reads the settings again when one of their files changes,
-	// until Close; see [Config.ReloadSettings].
+	// WatchSettings reads the settings again once after Initialize, and when one
+	// of their files changes, until Close; see [Config.ReloadSettings].
 	WatchSettings bool
 
 	SessionID   string   // "": a random one
 	TargetDir   string   // folder that relative paths count from, and first of the workspace
-	IncludeDirs []string // further folders of the workspace
+	IncludeDirs []string // further folders of the workspace; nil: the settings', else none; empty: none
 
 	Layout  layout.Layout // zero: layout.Fettle(); else it must have a Name
 	HomeDir string        // where the user's settings folder lies; "": os.UserHomeDir
-	// Getenv looks up the layout's environment variables; nil: there are none.
+	// Getenv looks up the layout's environment variables where there are no
+	// Settings, whose Environ has them; nil: there are none.
 	Getenv func(name string) string
 
-	ApprovalMode policy.ApprovalMode // "": default
-	Model        string              // "": auto, the program's choice
-	CoreTools    []string            // built-ins to register, exactly; nil: the default set (AR-09)
-	AllowedTools []string            // tools that may run without asking: `name`, or `run_shell_command(prefix)` (CR-26)
-	ExcludeTools []string            // tools not to register, and denied; wins over CoreTools
+	ApprovalMode policy.ApprovalMode // "": the settings', else default
+	Model        string              // "": the settings', else auto, the program's choice
+	// CoreTools are the built-ins to register, exactly (AR-09). nil: the settings',
+	// else the default set; empty: none.
+	CoreTools []string
+	// AllowedTools may run without asking: `name`, or `run_shell_command(prefix)`
+	// (CR-26). nil: the settings', else none; empty: none.
+	AllowedTools []string
+	// ExcludeTools are not registered, and denied; they win over CoreTools. nil:
+	// the settings', else none; empty: none, whatever settings say later.
+	ExcludeTools []string
 	// AllowedFrom and ExcludedFrom tell people where entries of those lists were
 	// given, by entry. One that is not there is told to come from the flag of the
-	// list's name.
+	// list's name. They go with their lists: where the settings give these, they
+	// give the places too.
 	AllowedFrom, ExcludedFrom map[string]Place
 	// ConfirmationRequired are tools, in the form of AllowedTools, that are asked
-	// about even where AllowedTools, a rule of the user's or yolo allows them.
+	// about even where AllowedTools, a rule of the user's or yolo allows them. nil:
+	// the settings', else none; empty: none.
 	ConfirmationRequired []string
 	ConfirmationFrom     map[string]Place // where its entries were given
 	Protections          Protections      // what cannot be done in the session
 
 	// PolicyPaths are files and folders of rules that take the place of the
 	// user's policies.toml and policies folder; saved approvals are read
-	// besides. nil: those of the user's settings folder.
+	// besides. One that is not there is an error of Initialize, as rules that
+	// protect would be missing; what is wrong in one is among
+	// [Config.PolicyProblems]. nil: the settings', else those of the user's
+	// settings folder; empty: none.
 	PolicyPaths []string
 	Rules       []policy.Rule // the embedder's own, beside those of the files
 	Trust       trust.State   // whether the folder is trusted; zero: undecided, so that the project's own rules can only tighten
@@ -77,7 +90,9 @@ type Parameters struct {
 	// nothing: until Initialize the folder is undecided. Initialize calls it
 	// with the folders of the workspace, the target first, as absolute paths: once
 	// before the settings are read and, if there are any, again when all folders
-	// are known. Its error is that of Initialize.
+	// are known. Its error is that of Initialize. Unless Settings.Above is set it
+	// is asked as well of a folder above the target that holds a .env file; an
+	// error counts as no trust then.
 	TrustOf func(ctx context.Context, folders []string) (trust.State, error)
 
 	// Tools are the embedder's own, registered beside the built-ins, whatever
@@ -91,16 +106,21 @@ type Parameters struct {
 	// error is that of Initialize, or of the derived Config's accessors.
 	Bind func(Services) ([]tools.DeclarativeTool, error)
 	// ToolCommands declare and run further tools, Discover finds some, both at
-	// Initialize.
+	// Initialize. Zero ToolCommands: the settings', else none.
 	ToolCommands ToolCommands
 	Discover     []func(ctx context.Context) ([]tools.DeclarativeTool, error)
 
-	FileFiltering FileFiltering // which files the tools find
+	FileFiltering FileFiltering // which files the tools find; what is zero in it is the settings'
 
-	Commands Commands // how run_shell_command runs commands
+	Commands Commands // how run_shell_command runs commands; what is zero in it is the settings'
 
-	WebFetch  webfetch.Options // how web_fetch reaches pages; zero: public addresses alone, without a proxy
-	WebSearch web.Searcher     // who searches for web_search, closed by whoever made it; nil: there is no such tool (TO-12)
+	// WebFetch says how web_fetch reaches pages. What is zero in it is the
+	// settings', else public addresses alone, without a proxy.
+	WebFetch webfetch.Options
+	// WebSearch searches for web_search and is closed by whoever made it. nil: the
+	// service of the settings, or of a key in their variables, which the Config
+	// closes, else there is no such tool (TO-12).
+	WebSearch web.Searcher
 
 	// FileReadCacheDisabled is the hatch (RC-29); nil: the settings decide, or
 	// without them the environment variable FILE_READ_CACHE_DISABLED of the layout.
@@ -129,13 +149,20 @@ type Parameters struct {
 	// Bus carries questions, answers and events; a front end subscribes to it.
 	// With nobody subscribed to questions an ask is a refusal. nil: the Config
 	// makes one, and closes it at Close; see [Config.MessageBus].
-	Bus       *bus.MessageBus
-	OnDefect  func(err error)  // a tool's mistakes, with stack; nil: logged
-	Logger    *slog.Logger     // nil: nothing is logged
-	Now       func() time.Time // nil: time.Now
+	Bus      *bus.MessageBus
+	OnDefect func(err error)  // a tool's mistakes, with stack; nil: logged
+	Logger   *slog.Logger     // nil: nothing is logged
+	Now      func() time.Time // nil: time.Now
+	// DebugMode asks for logs in detail, of what is sent to a model too. The Config
+	// hands it on as [Config.DebugMode] and does nothing else with it: which levels
+	// are kept is for the Logger.
 	DebugMode bool
 
 	Seams Seams // for tests; zero: none
+
+	// unread are whole files of the person's or the machine's that are there and
+	// not in force, though they may hold something that protects.
+	unread []settings.Problem
 }
 
 // Protections keep the person who runs a session from going too far. The zero

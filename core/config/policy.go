@@ -131,6 +131,7 @@ func (c *Config) rulesOfParameters() ([]policy.Rule, error) {
 			out = append(out, rule)
 		}
 	}
+	out = append(out, standIns(c.params().unread)...)
 	return append(out, exclusions(c.params().ExcludeTools, c.params().ExcludedFrom)...), nil
 }
 

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -10,14 +9,6 @@ import (
 
 // redaction says which variables commands are not given.
 type redaction settings.Redaction
-
-var (
-	// secretNames is in words of a variable's name that promise a secret.
-	secretNames = regexp.MustCompile(`(?i)(^|_)(TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PWD|KEY|APIKEY|AUTH|CREDENTIALS?|CREDS|PRIVATE|CERT|COOKIE)S?(_|$)|APIKEY|PASSWORD|SECRET|TOKEN`)
-	// secretValues begin as keys and tokens of known services do, or hold a
-	// private key or an address with a password in it.
-	secretValues = regexp.MustCompile(`^(gh[pousr]_|github_pat_|glpat-|sk-|xox[abeoprs]-|AIza|AKIA|ASIA|ya29\.|npm_|pypi-|hf_|eyJ[\w-]+\.eyJ)|-----BEGIN [A-Z ]*PRIVATE KEY|^[a-z][a-z0-9+.-]*://[^/@\s:]+:[^/@\s]+@`)
-)
 
 // needed are variables whose names look secret and whose values are none, or
 // without which programs do not run.
@@ -40,6 +31,6 @@ func (r redaction) of(environ []string) []string {
 		case listed(r.Allowed), listed(needed):
 			return false
 		}
-		return secretNames.MatchString(name) || secretValues.MatchString(value)
+		return settings.LooksSecret(name, value)
 	})
 }

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -265,6 +267,21 @@ func TestReloadFinderOfServices(t *testing.T) {
 	require.Equal(t, 7, lent.Finder.Options().MaxFiles)
 }
 
+// What was never given cannot be spoilt: a project cannot keep a stricter value
+// of the person's from coming into force.
+func TestReloadBesideWrongValues(t *testing.T) {
+	var home string
+	s := configtest.New(t, withUser(t, `{"approvalMode": "auto_edit"}`), func(p *config.Parameters) {
+		home = p.HomeDir
+		settingsIn(t, p.TargetDir, `{"approvalMode": "yolo"}`)
+	})
+	settingsIn(t, s.Dir, `{"general": "x", "tools": {"exclude": ["edit", 5]}}`)
+	settingsIn(t, home, `{"approvalMode": "plan"}`)
+	require.NoError(t, s.ReloadSettings(t.Context()))
+	require.Equal(t, policy.ModePlan, s.ApprovalMode())
+	require.Equal(t, []string{"edit"}, s.ExcludedTools())
+}
+
 // A broken file keeps what held, is told, and heals.
 func TestReloadBroken(t *testing.T) { // CF-05
 	s := configtest.New(t, withUser(t, `{"fileFiltering": {"maxFileCount": 7}, "tools": {"exclude": ["glob"]}}`))
@@ -360,7 +377,68 @@ func TestReloadInPlanMode(t *testing.T) {
 	}
 }
 
-// Reloads from everywhere at once, beside calls and Close.
+// A mode that somebody sets after a file has become stricter holds, whether or
+// not anybody has looked at the mode in between, and so does what is derived
+// from it.
+func TestCallAfterReload(t *testing.T) {
+	s := configtest.New(t, withUser(t, `{"approvalMode": "auto_edit"}`))
+	child := derive(t, s.Config, config.DeriveParameters{})
+	settingsIn(t, filepath.Dir(storageOf(t, s.Config).GlobalDir), `{"approvalMode": "plan"}`)
+	require.NoError(t, s.ReloadSettings(t.Context()))
+	for _, c := range []*config.Config{child, s.Config} {
+		require.NoError(t, c.SetApprovalMode(policy.ModeYolo))
+		require.Equal(t, policy.ModeYolo, c.ApprovalMode())
+		require.Equal(t, policy.ModeYolo, derive(t, c, config.DeriveParameters{}).ApprovalMode())
+	}
+}
+
+// Sessions that begin, are reloaded, derived from and closed all at once, with a
+// file that changes meanwhile, leave nothing behind.
+func TestReloadBesideEverything(t *testing.T) {
+	p := config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), WatchSettings: true}
+	withUser(t, `{"approvalMode": "auto_edit"}`)(&p)
+	runtime.GC()
+	files, before := descriptors(t), runtime.NumGoroutine()
+	for i := range 60 {
+		c, err := config.New(p)
+		require.NoError(t, err)
+		var wg sync.WaitGroup
+		for range 2 {
+			wg.Go(func() { _ = c.Initialize(t.Context()) })
+			wg.Go(func() {
+				for range 10 {
+					_ = c.ReloadSettings(t.Context())
+					if child, err := c.Derive(config.DeriveParameters{}); err == nil {
+						_, _ = child.ToolRegistry()
+						_ = child.ApprovalMode()
+						_ = child.Close()
+					}
+					_ = c.SetApprovalMode(policy.ModePlan)
+					c.SetFileReadCacheDisabled(true)
+				}
+			})
+		}
+		wg.Go(func() {
+			settingsIn(t, p.HomeDir, fmt.Sprintf(`{"approvalMode": "plan", "fileFiltering": {"maxFileCount": %d}}`, i+1))
+		})
+		wg.Go(func() {
+			for range i % 20 { // a little later each time
+				_, _ = c.Settings()
+				runtime.Gosched()
+			}
+			_ = c.Close()
+		})
+		wg.Wait()
+		require.NoError(t, c.Close())
+		for _, err := range []error{c.ReloadSettings(t.Context()), c.Initialize(t.Context())} {
+			require.Equal(t, fault.NotInitialized, fault.CodeOf(err))
+		}
+	}
+	require.LessOrEqual(t, goroutines(before), before)
+	require.LessOrEqual(t, descriptors(t), files)
+}
+
+// Reloads from everywhere at once, beside calls.
 func TestReloadConcurrently(t *testing.T) {
 	s := configtest.New(t, withUser(t, `{}`))
 	home := filepath.Dir(storageOf(t, s.Config).GlobalDir)

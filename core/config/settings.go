@@ -30,6 +30,9 @@ type begun struct {
 func (c *Config) load(ctx context.Context) (begun, error) {
 	b := begun{params: c.given}
 	p := &b.params
+	if err := checkPolicyPaths(p.PolicyPaths); err != nil {
+		return b, err
+	}
 	if err := p.decideTrust(ctx); err != nil || p.Settings == nil {
 		return b, err
 	}
@@ -50,9 +53,6 @@ func (c *Config) load(ctx context.Context) (begun, error) {
 		if err := b.read(ctx, given); err != nil {
 			return b, err
 		}
-	}
-	if err := checkPolicyPaths(c.given.PolicyPaths); err != nil {
-		return b, err
 	}
 	if stops := b.usable.stops; stops != nil {
 		return b, fault.New(fault.InvalidConfig, "config.settings", stops.String(), "")
@@ -123,6 +123,12 @@ func (p *Parameters) settingsOptions() settings.Options {
 	o.Layout, o.HomeDir, o.ProjectDir = p.Layout, p.home(), p.target()
 	o.Trusted, o.Undecided, o.DefaultTools = p.Trust == trust.Trusted, p.Trust == trust.Undecided, DefaultTools(p.Layout)
 	o.Confined = o.Confined || p.Commands.Confinement.Kind != process.Unconfined
+	if o.Above == nil && p.TrustOf != nil {
+		o.Above = func(ctx context.Context, folder string) (trusted, undecided bool) {
+			state, err := p.TrustOf(ctx, []string{folder})
+			return err == nil && state == trust.Trusted, err == nil && state == trust.Undecided
+		}
+	}
 	return o
 }
 
@@ -132,7 +138,7 @@ func checkPolicyPaths(paths []string) error {
 	for _, path := range paths {
 		if err := there(path, false); err != nil {
 			return fault.Wrap(fault.InvalidConfig, "config.settings", fmt.Sprintf("The policy %s cannot be read: %v.", path, err),
-				"Give --policy files or folders that exist.", err)
+				"Name a file or a folder that exists.", err)
 		}
 	}
 	return nil

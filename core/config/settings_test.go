@@ -279,6 +279,22 @@ func TestTrustOfBeforeTrust(t *testing.T) {
 	}
 }
 
+// Rules that an embedder names and that are not there leave no session, with
+// settings and without.
+func TestPolicyPathsThatAreNotThere(t *testing.T) {
+	none := filepath.Join(t.TempDir(), "none.toml")
+	for _, given := range []*settings.Options{nil, {}} {
+		c := newConfig(t, config.Parameters{Layout: quietLayout(t), Settings: given, PolicyPaths: []string{none}})
+		err := c.Initialize(t.Context())
+		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+		require.ErrorContains(t, err, none)
+		require.NotContains(t, fault.As(err).Line(), "--", "a library has no flags")
+		require.NoError(t, os.WriteFile(none, nil, 0o600))
+		require.NoError(t, c.Initialize(t.Context()))
+		require.NoError(t, os.Remove(none))
+	}
+}
+
 // CF-09: the folder's trust is asked for before its settings are read, and
 // again with the folders that they add.
 func TestTrustOf(t *testing.T) {
@@ -434,5 +450,26 @@ func TestHostileProject(t *testing.T) {
 				require.True(t, told[key], key)
 			}
 		})
+	}
+}
+
+// CF-09: whoever decides on trust is asked about a folder above the target that
+// holds variables, by itself.
+func TestVariablesAboveTheTarget(t *testing.T) {
+	for _, above := range []trust.State{trust.Undecided, trust.Untrusted, trust.Trusted} {
+		top := t.TempDir()
+		p := config.Parameters{TargetDir: filepath.Join(top, "project"), HomeDir: t.TempDir()}
+		require.NoError(t, os.Mkdir(p.TargetDir, 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(top, ".env"), []byte("FETTLE_APPROVAL_MODE=yolo\n"), 0o644))
+		withUser(t, `{}`)(&p)
+		p.TrustOf = func(_ context.Context, folders []string) (trust.State, error) {
+			if folders[0] == top {
+				return above, nil
+			}
+			return trust.Trusted, nil
+		}
+		c := newConfig(t, p)
+		require.NoError(t, c.Initialize(t.Context()))
+		require.Equal(t, above == trust.Trusted, c.ApprovalMode() == policy.ModeYolo)
 	}
 }

@@ -187,8 +187,21 @@ func TestBindFails(t *testing.T) {
 			return []tools.DeclarativeTool{echo(t, "found", tools.WithOrigin(tools.Origin{Group: tools.GroupDiscovered}))}, nil
 		},
 	} {
-		c := newConfig(t, config.Parameters{Bind: bind})
+		var lent config.Services
+		c := newConfig(t, config.Parameters{Bind: func(v config.Services) ([]tools.DeclarativeTool, error) {
+			lent = v
+			target, err := v.Workspace.Resolve(".")
+			require.NoError(t, err)
+			_, err = v.Workspace.Stat(target)
+			require.NoError(t, err)
+			return bind(v)
+		}})
 		require.Equal(t, fault.InvalidConfig, fault.CodeOf(c.Initialize(t.Context())), name)
+		target, err := lent.Workspace.Resolve(".")
+		if err == nil {
+			_, err = lent.Workspace.Stat(target)
+		}
+		require.Error(t, err, "the workspace of a session that came to nothing is closed")
 	}
 }
 

@@ -47,6 +47,7 @@ type usable struct {
 	search  func(websearch.Transport) (searchService, error) // makes who searches the web; nil: nobody does
 	dropped []settings.Problem                               // what the settings ask for and cannot have
 	lasting []settings.Problem                               // the same, of what is made at Initialize alone
+	unread  []settings.Problem                               // of whole files that may have held something that protects
 	// stops is the first of the problems that leaves no session: something that
 	// protects the person is not there. nil: there is none.
 	stops *settings.Problem
@@ -67,7 +68,7 @@ type settingsChecker struct {
 
 // usableOf checks settings, as far as given does not go before them.
 func usableOf(ctx context.Context, given *Parameters, r *settings.Result) (*usable, error) {
-	c := &settingsChecker{given: given, loaded: r, usable: &usable{Settings: r.Settings}}
+	c := &settingsChecker{given: given, loaded: r, usable: &usable{Settings: r.Settings, unread: r.Unread()}}
 	c.policies()
 	c.folders()
 	c.sandbox(ctx)
@@ -85,7 +86,7 @@ func usableOf(ctx context.Context, given *Parameters, r *settings.Result) (*usab
 // again checks what a session takes on while it runs; all else stays as it was
 // found at Initialize.
 func (u *usable) again(given *Parameters, r *settings.Result) *usable {
-	now := &usable{Settings: r.Settings, search: u.search, lasting: u.lasting}
+	now := &usable{Settings: r.Settings, search: u.search, lasting: u.lasting, unread: u.unread}
 	now.PolicyPaths, now.Context.IncludeDirectories, now.Tools.Sandbox = u.PolicyPaths, u.Context.IncludeDirectories, u.Tools.Sandbox
 	now.Tools.DiscoveryCommand, now.Tools.CallCommand = u.Tools.DiscoveryCommand, u.Tools.CallCommand
 	c := &settingsChecker{given: given, loaded: r, usable: now}
@@ -228,12 +229,17 @@ func (c *settingsChecker) sandbox(ctx context.Context) {
 	c.outside(origin)
 }
 
-// unreadSandbox lets no session begin where a file that cannot be read asks for
-// a confinement, as it seems: commands would run without it.
+// unreadSandbox lets no session begin where a file that cannot be read, or a name
+// that is mistyped, asks for a confinement, as it seems: commands would run without it.
 func (c *settingsChecker) unreadSandbox() {
 	for _, p := range c.loaded.Problems {
-		if unreadable(p) && p.Key == "tools.sandbox" && c.usable.stops == nil {
+		switch {
+		case c.usable.stops != nil:
+		case unreadable(p) && p.Key == "tools.sandbox":
 			p.Message += " It speaks of a sandbox, which would be missing, so there is no session."
+			c.usable.stops = &p
+		case p.Kind == settings.KindUnknownKey && p.Open && settings.Means(p.Nearest, "tools.sandbox"):
+			p.Message += " So there is no session."
 			c.usable.stops = &p
 		}
 	}

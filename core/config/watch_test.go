@@ -2,10 +2,13 @@ package config_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -15,85 +18,166 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 )
 
-func watched(p *config.Parameters) { p.WatchSettings = true }
+// patience is how long a test waits for what does not happen where the code is
+// wrong.
+const patience = 30 * time.Second
 
-// next waits until a key is announced.
-func next(t *testing.T, c *config.Config, key string) <-chan string {
+// watched has a session watch its settings files. The function returns once one
+// more reload has been made.
+func watched(t *testing.T) (change func(*config.Parameters), reloaded func()) {
+	reloads := make(chan struct{}, 1000)
+	return func(p *config.Parameters) {
+			p.Layout, p.Settings, p.WatchSettings = quietLayout(t), &settings.Options{}, true
+			p.Seams.Reload = func() { reloads <- struct{}{} }
+		}, func() {
+			t.Helper()
+			select {
+			case <-reloads:
+			case <-time.After(patience):
+				require.FailNow(t, "no reload came")
+			}
+		}
+}
+
+// announced returns what waits until a key is announced with a value.
+func announced(t *testing.T, c *config.Config, key string) func(value string) {
 	t.Helper()
-	values := make(chan string, 100)
+	values := make(chan string, 1000)
 	bus.Subscribe(t.Context(), c.MessageBus(), func(_ context.Context, m bus.ConfigChanged) {
 		if m.Key == key {
 			values <- string(m.Value)
 		}
 	})
-	return values
+	return func(value string) {
+		t.Helper()
+		late := time.After(patience)
+		for {
+			select {
+			case got := <-values:
+				if got == value {
+					return
+				}
+			case <-late:
+				require.FailNow(t, "a change went unnoticed", value)
+			}
+		}
+	}
 }
 
-// A settings file that changes is read again, however it is changed: in place,
-// by a rename as editors do, in a folder that is made only now, by a link whose
-// target changes, or by being removed.
+// A settings file that changes is read again, however it is changed, and again
+// when it changes once more: in place, by a rename as editors do, in a folder
+// that is made only now, by a link whose target changes or that is pointed
+// elsewhere, or by being removed.
 func TestWatch(t *testing.T) {
-	const seven = `{"fileFiltering": {"maxFileCount": 7}}`
-	write := func(t *testing.T, path string) {
+	files := func(n int) string { return fmt.Sprintf(`{"fileFiltering": {"maxFileCount": %d}}`, n) }
+	write := func(t *testing.T, path string, n int) { // at once, as no reload is to see half of it
 		t.Helper()
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(seven), 0o644))
+		whole := filepath.Join(t.TempDir(), "whole")
+		require.NoError(t, os.WriteFile(whole, []byte(files(n)), 0o644))
+		require.NoError(t, os.Rename(whole, path))
 	}
+	link := func(t *testing.T, target, path string) {
+		t.Helper()
+		made := filepath.Join(t.TempDir(), "link")
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.Symlink(target, made))
+		require.NoError(t, os.Rename(made, path))
+	}
+	type change = func(t *testing.T, home, project string)
+	const file = "/.fettle/settings.json"
+	none := func(*testing.T, string, string) {}
+	user := func(n int) change { return func(t *testing.T, home, _ string) { write(t, home+file, n) } }
+	dotfile := func(n int) change {
+		return func(t *testing.T, home, _ string) { write(t, home+"/dotfiles/s.json", n) }
+	}
+	replaced := func(n int, old string) change {
+		return func(t *testing.T, home, _ string) {
+			write(t, home+"/new/settings.json", n)
+			require.NoError(t, os.Rename(home+"/.fettle", home+old))
+			require.NoError(t, os.Rename(home+"/new", home+"/.fettle"))
+		}
+	}
+	linkTo := func(n int, dir string) change {
+		return func(t *testing.T, home, _ string) {
+			write(t, home+dir+"/s.json", n)
+			link(t, home+dir+"/s.json", home+file)
+		}
+	}
+	linkedFolder := func(n int, dir string) change {
+		return func(t *testing.T, home, _ string) {
+			write(t, home+dir+"/settings.json", n)
+			link(t, home+dir, home+"/.fettle")
+		}
+	}
+	removed := func(t *testing.T, home, _ string) { require.NoError(t, os.Remove(home+file)) }
 	for name, tt := range map[string]struct {
-		prepare, change func(t *testing.T, home, project string)
-		want            string
+		prepare change
+		changes []change
+		want    []string // after each of them
 	}{
-		"in place": {
-			func(t *testing.T, home, _ string) { settingsIn(t, home, `{}`) },
-			func(t *testing.T, home, _ string) { settingsIn(t, home, seven) }, "7",
-		},
-		"by a rename": {
-			func(t *testing.T, home, _ string) { settingsIn(t, home, `{}`) },
-			func(t *testing.T, home, _ string) {
-				write(t, home+"/.fettle/new")
-				require.NoError(t, os.Rename(home+"/.fettle/new", home+"/.fettle/settings.json"))
-			}, "7",
-		},
-		"in a new folder": {
-			func(*testing.T, string, string) {},
-			func(t *testing.T, _, project string) { settingsIn(t, project, seven) }, "7",
-		},
-		"behind a link": {
-			func(t *testing.T, home, _ string) {
-				settingsIn(t, home, `{}`)
-				require.NoError(t, os.Mkdir(home+"/dotfiles", 0o755))
-				require.NoError(t, os.Rename(home+"/.fettle/settings.json", home+"/dotfiles/s.json"))
-				require.NoError(t, os.Symlink("../dotfiles/s.json", home+"/.fettle/settings.json"))
-			},
-			func(t *testing.T, home, _ string) { write(t, home+"/dotfiles/s.json") }, "7",
-		},
-		"in a folder that is replaced": {
-			func(t *testing.T, home, _ string) { settingsIn(t, home, `{}`) },
-			func(t *testing.T, home, _ string) {
-				write(t, home+"/new/settings.json")
-				require.NoError(t, os.Rename(home+"/.fettle", home+"/old"))
-				require.NoError(t, os.Rename(home+"/new", home+"/.fettle"))
-			}, "7",
-		},
-		"removed": {
-			func(t *testing.T, home, _ string) { settingsIn(t, home, seven) },
-			func(t *testing.T, home, _ string) { require.NoError(t, os.Remove(home+"/.fettle/settings.json")) }, "20000",
-		},
+		"in place": {user(2), []change{
+			func(t *testing.T, home, _ string) { settingsIn(t, home, files(7)) },
+			func(t *testing.T, home, _ string) { settingsIn(t, home, files(8)) },
+		}, []string{"7", "8"}},
+		"by a rename": {user(2), []change{user(7), user(8)}, []string{"7", "8"}},
+		"in a new folder": {none, []change{
+			func(t *testing.T, _, project string) { write(t, project+file, 7) },
+			func(t *testing.T, _, project string) { write(t, project+file, 8) },
+		}, []string{"7", "8"}},
+		"in a folder that is replaced": {user(2), []change{replaced(7, "/old"), user(8), replaced(9, "/older"), user(10)}, []string{"7", "8", "9", "10"}},
+		"in a folder that is removed": {user(2), []change{
+			func(t *testing.T, home, _ string) { require.NoError(t, os.RemoveAll(home+"/.fettle")) }, user(7), user(8),
+		}, []string{"20000", "7", "8"}},
+		"behind a link":                {linkTo(2, "/dotfiles"), []change{dotfile(7), dotfile(8)}, []string{"7", "8"}},
+		"behind a link made later":     {user(2), []change{linkTo(7, "/dotfiles"), dotfile(8)}, []string{"7", "8"}},
+		"behind a link that is turned": {linkTo(2, "/others"), []change{linkTo(7, "/dotfiles"), dotfile(8)}, []string{"7", "8"}},
+		"in a linked folder":           {linkedFolder(2, "/one"), []change{user(7), linkedFolder(8, "/two"), user(9)}, []string{"7", "8", "9"}},
+		"removed":                      {user(7), []change{removed, user(8)}, []string{"20000", "8"}},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			var home string
-			s := configtest.New(t, watched, func(p *config.Parameters) {
-				p.Layout, p.Settings, home = quietLayout(t), &settings.Options{}, p.HomeDir
-				tt.prepare(t, p.HomeDir, p.TargetDir)
+			watch, reloaded := watched(t)
+			s := configtest.New(t, watch, func(p *config.Parameters) {
+				home = p.HomeDir
+				tt.prepare(t, home, p.TargetDir)
 			})
-			values := next(t, s.Config, "context.fileFiltering.maxFileCount")
-			tt.change(t, home, s.Dir)
-			require.Equal(t, tt.want, <-values)
-			now, err := s.Settings()
-			require.NoError(t, err)
-			require.Equal(t, tt.want == "7", now.Context.FileFiltering.MaxFileCount == 7)
+			await := announced(t, s.Config, "context.fileFiltering.maxFileCount")
+			reloaded() // that of the beginning, from which on nothing is read again by itself
+			for i, change := range tt.changes {
+				change(t, home, s.Dir)
+				await(tt.want[i])
+				now, err := s.Settings()
+				require.NoError(t, err)
+				require.Equal(t, tt.want[i], fmt.Sprint(now.Context.FileFiltering.MaxFileCount))
+			}
 		})
 	}
+}
+
+// A file of settings.Options.File that cannot be read any more is told to whoever
+// watches the session, and so is that it can again.
+func TestWatchGivenFile(t *testing.T) {
+	given := filepath.Join(t.TempDir(), "given.json")
+	write := func(text string) { require.NoError(t, os.WriteFile(given, []byte(text), 0o600)) }
+	write(`{"approvalMode": "auto_edit"}`)
+	watch, reloaded := watched(t)
+	s := configtest.New(t, watch, func(p *config.Parameters) { p.Settings.File = given })
+	await := announced(t, s.Config, "")
+	reloaded()
+	broken := func() bool {
+		problems, err := s.SettingsProblems()
+		require.NoError(t, err)
+		return slices.ContainsFunc(problems, func(p settings.Problem) bool { return p.Source == given })
+	}
+	require.False(t, broken())
+	write("{ oops")
+	await("")
+	require.True(t, broken())
+	write(`{"approvalMode": "auto_edit", "tools": {}}`)
+	await("")
+	require.False(t, broken())
 }
 
 // GO-09: watching ends with the Config, and leaves nothing behind.

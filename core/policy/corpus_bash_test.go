@@ -35,7 +35,10 @@ const stubTools = "rm rmdir shred dd mkfs shutdown reboot killall chmod chown cu
 
 // box is a place of its own to run lines in: a folder w with a few files,
 // beside it folders home and outside, and a folder bin that is the whole PATH.
-type box struct{ top, bash string }
+type box struct {
+	top, bash string
+	within    time.Duration // of a run; then it is ended
+}
 
 func newBox(t *testing.T) *box {
 	t.Helper()
@@ -49,7 +52,7 @@ func newBox(t *testing.T) *box {
 	top, err = filepath.EvalSymlinks(top)
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(top, 0o755))
-	b := &box{top, bash}
+	b := &box{top, bash, 5 * time.Second}
 	require.NoError(t, os.Mkdir(b.at("bin"), 0o755))
 	for name := range strings.FieldsSeq(realTools) {
 		if path, err := exec.LookPath(name); err == nil {
@@ -95,7 +98,7 @@ func (b *box) run(t *testing.T, line string) (stubs [][]string, outside bool) {
 	b.fill(t)
 	line = strings.NewReplacer("/usr/bin/", b.at("bin")+"/", "/bin/", b.at("bin")+"/",
 		"/outside", b.at("outside"), "/w/", b.at("w")+"/").Replace(line)
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), b.within)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, b.bash, "-c", line)
 	cmd.Dir = b.at("w")
@@ -113,7 +116,7 @@ func (b *box) run(t *testing.T, line string) (stubs [][]string, outside bool) {
 		t.Skip("bash cannot be run by another user")
 	}
 	if ctx.Err() != nil {
-		t.Logf("%q does not end", line)
+		t.Logf("%.300q does not end", line)
 	}
 	log, err := os.ReadFile(b.at("log"))
 	require.NoError(t, err)

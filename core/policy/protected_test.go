@@ -52,3 +52,35 @@ func TestProtected(t *testing.T) {
 		require.Equal(t, want, e.Decide(shell).Decision, line)
 	}
 }
+
+// AR-27: a rule that allows what a command writes is not meant for files that
+// decide what runs later, in any mode; one about such files themselves is.
+func TestProtectedFromRedirections(t *testing.T) {
+	protected := []string{".git", ".fettle"}
+	for name, tt := range map[string]struct {
+		rules []policy.Rule
+		want  policy.Verdict
+	}{
+		"a command": {[]policy.Rule{{Tools: []string{"run_shell_command"}, CommandPrefix: []string{"echo"}, AllowRedirection: true, Decision: policy.Allow}}, policy.AskUser},
+		"the tool":  {[]policy.Rule{{Tools: []string{"run_shell_command"}, AllowRedirection: true, Decision: policy.Allow}}, policy.AskUser},
+		"the file": {[]policy.Rule{
+			{Tools: []string{"run_shell_command"}, CommandPrefix: []string{"echo"}, Decision: policy.Allow},
+			{Tools: []string{"write_file"}, ArgsPattern: `hooks/`, Decision: policy.Allow},
+		}, policy.Allow},
+	} {
+		for i := range tt.rules {
+			tt.rules[i].Tier, tt.rules[i].Priority, tt.rules[i].Source = policy.TierUser, 100, "test"
+		}
+		e, err := policy.NewEngine(policy.Options{Protected: protected, Rules: tt.rules})
+		require.NoError(t, err)
+		for _, mode := range []policy.ApprovalMode{policy.ModeDefault, policy.ModeAutoEdit} {
+			d := decide(t, e, "echo x > .git/hooks/pre-commit", mode)
+			require.Equal(t, tt.want, d.Decision, "%s in %s mode: %s", name, mode, d.Reason)
+		}
+		if tt.want == policy.AskUser {
+			require.Equal(t, policy.Allow, decide(t, e, "echo x > a.txt", policy.ModeDefault).Decision, name)
+			require.Contains(t, decide(t, e, "echo x > .git/hooks/pre-commit", policy.ModeDefault).Reason, ".git/hooks", name)
+		}
+		require.Equal(t, policy.Allow, decide(t, e, "echo x > .git/hooks/pre-commit", policy.ModeYolo).Decision, name)
+	}
+}

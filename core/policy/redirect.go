@@ -3,6 +3,7 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
@@ -34,7 +35,7 @@ func (j *judge) write(i int) judged {
 		return v
 	case v.verdict == Deny:
 		return v
-	case owner != nil && !v.stricter(owner):
+	case owner != nil && !v.stricter(owner) && (owner.own != written || !j.protectedFile(places)):
 		v = judged{outcome: outcome{rule: owner}, verdict: Allow}
 		v.reason = fmt.Sprintf("The rule %s allows what it writes too.", owner.id)
 		if owner.own == ownYolo {
@@ -53,6 +54,14 @@ func (j *judge) write(i int) judged {
 	}
 	v.verdict = AskUser
 	return v
+}
+
+// protectedFile reports whether one of some absolute paths is, or leads to, a
+// file that decides what later runs: no rule about a command is meant for it.
+func (j *judge) protectedFile(paths []string) bool {
+	return slices.ContainsFunc(paths, func(path string) bool {
+		return path != "" && (j.protects.hold(path) || j.protects.hold(j.call.follow(path)))
+	})
 }
 
 // stricter reports whether a rule above r denies or asks, or may do so.

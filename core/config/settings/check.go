@@ -31,6 +31,9 @@ func (l *layerOf) check() {
 		value, used := expand(e.written, func(name string) (string, bool) {
 			text, ok := l.env(name)
 			e.ofProject = e.ofProject || ok && l.projects[name]
+			if ok && text != "" && LooksSecret(name, text) {
+				e.secrets = append(e.secrets, text)
+			}
 			return text, ok
 		})
 		if e.value = value; l.literal {

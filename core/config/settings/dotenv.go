@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -23,6 +24,7 @@ type foundFile struct {
 	path      string
 	values    map[string]string
 	ofProject bool // it lies in the project or above, and not in the home folder
+	stranger  bool // in a folder that is not trusted
 }
 
 // ofStrangers are the variables that .env files of a folder may give that is
@@ -34,13 +36,14 @@ func ofStrangers() []string {
 var unsafe = regexp.MustCompile(`[^A-Za-z0-9_./-]`)
 
 // readDotenv finds the .env file of the session: from the project's folder
-// upwards, in each folder first the settings folder's (of a trusted project)
+// upwards, in each folder first the settings folder's (of a trusted one)
 // and then the plain one, and last the home folder's. The first one holds. One
 // that belongs to a folder that is not trusted does not keep the home folder's
 // from being read; no other keeps what it says of the confinement of commands
 // from being read, as they may have written that other one.
-func readDotenv(ctx context.Context, o Options, names layout.Layout, a Advanced) foundEnv {
+func readDotenv(ctx context.Context, o Options, names layout.Layout, s Settings) foundEnv {
 	var found foundEnv
+	trusted := o.Trusted // of the folder that is looked at
 	try := func(path string, ofProject bool, keep func(values map[string]string)) bool {
 		data, err := read(ctx, path)
 		if errors.Is(err, fs.ErrNotExist) {
@@ -48,7 +51,9 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, a Advanced)
 		}
 		if err != nil {
 			p := unread(File{LayerEnvironment, path}, err)
-			p.Severity, p.Kind, p.Open = Warning, KindVariable, false
+			if p.Severity, p.Kind, p.Open = Warning, KindVariable, false; !ofProject {
+				p = unreadOwn(ctx, File{LayerEnvironment, path}, err)
+			}
 			found.problems = append(found.problems, p)
 			return false
 		}
@@ -63,7 +68,7 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, a Advanced)
 		}
 		given := len(values)
 		if keep(values); given == 0 || len(values) > 0 || ofProject {
-			found.files = append(found.files, foundFile{path, values, ofProject})
+			found.files = append(found.files, foundFile{path, values, ofProject, ofProject && !trusted})
 		}
 		return true
 	}
@@ -74,21 +79,21 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, a Advanced)
 	ofProject := func(values map[string]string) {
 		for name, value := range values {
 			switch {
-			case slices.Contains(a.ExcludedEnvVars, name), !o.Trusted && !slices.Contains(ofStrangers(), name):
+			case slices.Contains(s.Advanced.ExcludedEnvVars, name), !trusted && !slices.Contains(ofStrangers(), name):
 				delete(values, name)
-			case !o.Trusted:
+			case !trusted:
 				values[name] = unsafe.ReplaceAllString(value, "")
 			}
 		}
 	}
 	ofHome := all
 	for dir := o.ProjectDir; dir != "" && !sameFolder(dir, o.HomeDir); {
-		if o.Trusted && try(filepath.Join(dir, names.Dir, ".env"), true, all) {
+		if trusted && try(filepath.Join(dir, names.Dir, ".env"), true, all) {
 			ofHome = confining
 			break
 		}
-		if !a.IgnoreLocalEnv && try(filepath.Join(dir, ".env"), true, ofProject) {
-			if o.Trusted {
+		if !s.Advanced.IgnoreLocalEnv && try(filepath.Join(dir, ".env"), true, ofProject) {
+			if trusted {
 				ofHome = confining
 			}
 			break
@@ -97,12 +102,26 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, a Advanced)
 		if parent == dir {
 			break
 		}
-		dir = parent
+		dir, trusted = parent, o.trusts(ctx, parent, names, s.Security.FolderTrust)
 	}
 	if o.HomeDir != "" && !try(filepath.Join(o.HomeDir, names.Dir, ".env"), false, ofHome) {
 		try(filepath.Join(o.HomeDir, ".env"), false, ofHome)
 	}
 	return found
+}
+
+// trusts reports whether a folder above the project is trusted, as far as it
+// holds a .env file.
+func (o Options) trusts(ctx context.Context, folder string, names layout.Layout, f FolderTrust) bool {
+	there := func(path string) bool {
+		_, err := os.Lstat(path)
+		return err == nil
+	}
+	trusted, undecided := false, true
+	if o.Above != nil && (there(filepath.Join(folder, ".env")) || there(filepath.Join(folder, names.Dir, ".env"))) {
+		trusted, undecided = o.Above(ctx, folder)
+	}
+	return trusted || undecided && !f.Enabled
 }
 
 // confines reports whether a variable says what confines commands.
@@ -124,7 +143,7 @@ func (e environment) add(found foundEnv) (added map[string]string, files []strin
 		for name, value := range f.values {
 			if _, set := e.values[name]; !set {
 				e.values[name], e.file[name], added[name] = value, f.path, value
-				e.project[name] = f.ofProject
+				e.project[name], e.stranger[name] = f.ofProject, f.stranger
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package settings_test
 
 import (
+	"context"
 	"os"
 	"testing"
 
@@ -23,6 +24,7 @@ func TestDotenvOrder(t *testing.T) {
 	}
 	m.Environ = []string{"SET=process"}
 	m.Trusted = true
+	m.Above = func(context.Context, string) (trusted, undecided bool) { return true, false }
 	for _, f := range files {
 		r := m.clean()
 		require.Equal(t, map[string]string{"WHO": f, "FETTLE_MODEL": f}, r.Env)
@@ -67,6 +69,52 @@ func TestDotenvOfStrangers(t *testing.T) {
 		require.Equal(t, settings.KindVariable, p.Kind)
 		require.Contains(t, p.Message, "FETTLE_TRUST_WORKSPACE")
 	}
+}
+
+// CF-09: a folder above the project is a stranger's unless it is trusted itself,
+// however much the project is; the home folder's own file is the person's.
+func TestDotenvAbove(t *testing.T) {
+	theirs := map[string]string{"GEMINI_API_KEY": "abc", "MINE": "1"}
+	for name, tt := range map[string]struct {
+		above func(context.Context, string) (trusted, undecided bool)
+		user  string
+		all   bool
+	}{
+		"nobody knows":                    {nil, `{}`, false},
+		"trusted":                         {func(context.Context, string) (bool, bool) { return true, false }, `{}`, true},
+		"undecided":                       {func(context.Context, string) (bool, bool) { return false, true }, `{}`, false},
+		"untrusted":                       {func(context.Context, string) (bool, bool) { return false, false }, `{}`, false},
+		"nobody is asked":                 {nil, `{"security": {"folderTrust": {"enabled": false}}}`, true},
+		"untrusted where nobody is asked": {func(context.Context, string) (bool, bool) { return false, false }, `{"security": {"folderTrust": {"enabled": false}}}`, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t)
+			m.ProjectDir, m.Trusted, m.Above = m.path("above/project"), true, tt.above
+			m.user(tt.user)
+			require.NoError(t, os.MkdirAll(m.ProjectDir, 0o755))
+			m.write("home/.env", "MINE=1")
+			path := m.write("above/.env", "GEMINI_API_KEY=a b$c\nFETTLE_APPROVAL_MODE=yolo\nLD_PRELOAD=x\n")
+			r := m.load()
+			require.Contains(t, r.EnvFiles, path)
+			require.True(t, r.OfProject("GEMINI_API_KEY"))
+			require.Equal(t, !tt.all, r.OfStranger("GEMINI_API_KEY"))
+			if tt.all {
+				require.Equal(t, "yolo", r.Settings.General.DefaultApprovalMode)
+				require.Equal(t, "x", r.Env["LD_PRELOAD"])
+				return
+			}
+			require.Equal(t, "default", r.Settings.General.DefaultApprovalMode)
+			require.Equal(t, theirs, r.Env, "and the person's own is read besides")
+			m.write("above/.fettle/.env", "LD_PRELOAD=x")
+			require.Equal(t, theirs, m.load().Env)
+		})
+	}
+
+	m := newMachine(t) // the home folder above the project
+	m.ProjectDir, m.Trusted = m.path("home/project"), true
+	require.NoError(t, os.MkdirAll(m.ProjectDir, 0o755))
+	m.write("home/.env", "FETTLE_APPROVAL_MODE=auto_edit")
+	require.Equal(t, "auto_edit", m.load().Settings.General.DefaultApprovalMode)
 }
 
 // What a file may look like.

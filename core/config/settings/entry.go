@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -22,6 +23,7 @@ type entry struct {
 	ofProject    bool            // given by the project, or with what a .env file of its gives
 	alias        bool            // by another name, or a short form
 	filled       bool            // variables were put in
+	secrets      []string        // what those hold that look secret
 	group        *node           // whose short form it is; nil if it is none
 	node         *hujson.Value   // the value, or the whole short form; nil outside of files
 	doc          *document
@@ -85,7 +87,11 @@ func (l *layerOf) collect(doc *document, n *node, object *hujson.Object, alias b
 			l.report(Problem{Line: line, Column: column, Key: at, Kind: KindUnused, Severity: Notice,
 				Message: "The key belongs to another program; fettle does not read it."})
 		default:
-			l.report(unknown(at, line, column))
+			p := l.unknown(at, line, column)
+			if Means("tools.sandbox", p.Nearest) && bytes.Contains(lettersOf(doc.text[m.Value.StartOffset:m.Value.EndOffset]), []byte("sandbox")) {
+				p.Nearest, p.Remedy = "tools.sandbox", fmt.Sprintf("Perhaps %s is meant, and tools.sandbox in it.", p.Nearest)
+			}
+			l.report(p)
 		}
 	}
 }
@@ -95,6 +101,22 @@ func otherPlace(path string) *node {
 	for _, a := range aliases() {
 		if a.from == path {
 			return nodeAt(a.to)
+		}
+	}
+	return nil
+}
+
+// named returns the key or group of a name, which may be another one for it or
+// for a group that holds it; nil if there is none.
+func named(path string) *node {
+	if n := nodeAt(path); n != nil {
+		return n
+	}
+	for _, a := range aliases() {
+		if rest, ok := strings.CutPrefix(path, a.from); ok && (rest == "" || rest[0] == '.') {
+			if n := nodeAt(a.to + rest); n != nil {
+				return n
+			}
 		}
 	}
 	return nil
@@ -115,7 +137,9 @@ func isForeign(path string) bool {
 	return strings.HasPrefix(path, "ui.") || slices.Contains(foreign(), path)
 }
 
-func unknown(path string, line, column int) Problem {
+// unknown is the problem of a key that there is not. Where it may mean one that
+// protects, in a file that is no project's, it says so.
+func (l *layerOf) unknown(path string, line, column int) Problem {
 	path = shorten(path)
 	p := Problem{Line: line, Column: column, Key: path, Kind: KindUnknownKey, Severity: Warning,
 		Message: "There is no such key; it has no effect.", Nearest: Nearest(path)}
@@ -126,6 +150,10 @@ func unknown(path string, line, column int) Problem {
 		p.Remedy = fmt.Sprintf("Perhaps %s is meant.", p.Nearest)
 	default:
 		p.Remedy = "See docs/configuration.md for the keys that there are."
+	}
+	if n := named(p.Nearest); p.Nearest != "" && n != nil && !l.ofProject && n.protects() {
+		p.Open = true
+		p.Message += fmt.Sprintf(" If %s is meant, what it protects is open.", p.Nearest)
 	}
 	return p
 }

@@ -30,20 +30,23 @@ func (r *Result) With(newer *Result, keys ...string) *Result {
 	return &mixed
 }
 
-// Wrong reports whether what was given of a key cannot be told, or not all of
-// it, since a layer's value for it, for a part of it or for a group that it
-// belongs to has no effect.
-func (r *Result) Wrong(key string) bool {
-	return slices.ContainsFunc(r.Problems, func(p Problem) bool {
-		if p.Severity != Error {
-			return false
-		}
+// WrongIn lists the sources of which it cannot be told what they give of a key,
+// or not all of it, since their value for it, for a part of it or for a group
+// that it belongs to has no effect. Where not all mistakes of one are told, it is
+// among them.
+func (r *Result) WrongIn(key string) []string {
+	var sources []string
+	for _, p := range r.Problems {
 		given := p.Key
 		for _, a := range aliases() {
 			if a.from == given {
 				given = a.to
 			}
 		}
-		return given == key || strings.HasPrefix(key, given+".") || strings.HasPrefix(given, key+".") || p.Kind == KindMore
-	})
+		about := given == key || strings.HasPrefix(key, given+".") || strings.HasPrefix(given, key+".") || p.Kind == KindMore
+		if p.Severity == Error && about && !slices.Contains(sources, p.Source) {
+			sources = append(sources, p.Source)
+		}
+	}
+	return sources
 }

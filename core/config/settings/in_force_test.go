@@ -1,6 +1,7 @@
 package settings_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,9 +30,9 @@ func TestWith(t *testing.T) {
 	require.Empty(t, old.Problems)
 }
 
-// A key is wrong where a value for it, a part of one or what it lies in has no
-// effect, and no other is.
-func TestWrong(t *testing.T) {
+// A file is wrong about a key where its value for that, a part of one or what it
+// lies in has no effect, and about no other.
+func TestWrongIn(t *testing.T) {
 	const key = "context.fileFiltering.customIgnoreFilePaths"
 	for text, want := range map[string]bool{
 		`{"context": 5}`:       true,
@@ -44,10 +45,13 @@ func TestWrong(t *testing.T) {
 		`{}`:                false,
 	} {
 		m := newMachine(t)
-		m.user(text)
-		require.Equal(t, want, m.load().Wrong(key), text)
+		path := m.user(text)
+		sources := m.load().WrongIn(key)
+		require.Equal(t, want, slices.Equal(sources, []string{path}), text)
+		require.Equal(t, want, len(sources) > 0, text)
 	}
 	m := newMachine(t)
-	m.user(`{"tools": {"exclude": [` + strings.Repeat("5, ", 200) + `]}}`)
-	require.True(t, m.load().Wrong(key), "where not all mistakes are told")
+	path := m.user(`{"tools": {"exclude": [` + strings.Repeat("5, ", 200) + `]}}`)
+	project := m.project(`{"context": 5}`)
+	require.ElementsMatch(t, []string{project, path}, m.load().WrongIn(key), "where not all mistakes are told too")
 }

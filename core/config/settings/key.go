@@ -3,6 +3,7 @@ package settings
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -45,6 +46,14 @@ const (
 // that the rule lets anybody set stands in for it.
 func (r ProjectRule) protects() bool {
 	return !slices.Contains([]ProjectRule{ProjectFree, ProjectTrusted, ProjectNever}, r)
+}
+
+// protects reports whether a key, or one of a group, protects.
+func (n *node) protects() bool {
+	if n.key != nil {
+		return !n.key.Unused && (n.key.Project.protects() || n.key.Project == ProjectNever)
+	}
+	return slices.ContainsFunc(slices.Collect(maps.Values(n.below)), (*node).protects)
 }
 
 // ofWall reports whether even a project that is trusted may not set the key

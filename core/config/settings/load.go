@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,6 +29,9 @@ type Options struct {
 	// Undecided says that nobody has said whether it is, so that it counts as
 	// trusted where security.folderTrust.enabled is false.
 	Undecided bool
+	// Above says whether a folder above the project's is trusted, or nobody has
+	// said so; .env files lie there as well. nil: nobody has, of any.
+	Above func(ctx context.Context, folder string) (trusted, undecided bool)
 	// Confined says that commands are confined whatever the settings say, so that
 	// a project has no say in what would run, or be written, outside of that.
 	Confined bool
@@ -78,13 +80,18 @@ type Result struct {
 	// EnvFiles are the .env files that they come from.
 	EnvFiles []string
 
-	origins  map[string][]Origin
-	projects map[string]bool // names in Env
+	origins   map[string][]Origin
+	projects  map[string]bool // names in Env
+	strangers map[string]bool // names in Env
 }
 
 // OfProject reports whether a variable of Env comes from a .env file of the
 // project, or of a folder above it, and so is not the person's own.
 func (r *Result) OfProject(variable string) bool { return r.projects[variable] }
+
+// OfStranger reports whether a variable of Env comes from a .env file of a
+// folder that is not trusted: the project's, or one above it.
+func (r *Result) OfStranger(variable string) bool { return r.strangers[variable] }
 
 // Load reads all layers (CF-01). What is absent is left out, and a mistake
 // leaves out only itself, if it is a file's syntax the file, and is one of
@@ -109,13 +116,13 @@ func Load(ctx context.Context, o Options) (*Result, error) {
 		}
 	}
 	r := &Result{Trusted: o.Trusted}
-	dot := readDotenv(ctx, o, names, before.settings.Advanced)
+	dot := readDotenv(ctx, o, names, before.settings)
 	r.Env, r.EnvFiles = env.add(dot)
 	if err := ctx.Err(); err != nil {
 		return nil, cancelled(err)
 	}
 
-	r.projects = env.project
+	r.projects, r.strangers = env.project, env.stranger
 	all := layers(files, env, o.Trusted)
 	projects, environment := fromEnvironment(names, env, true), fromEnvironment(names, env, false)
 	environment.problems = append(environment.problems, dot.problems...)
@@ -147,15 +154,19 @@ func cancelled(err error) error {
 type source struct {
 	file File
 	doc  *document // nil if it is absent or broken
-	err  error     // nil if it is absent
-
-	confines bool // it is broken, no project's, and speaks of a sandbox
+	told []Problem // of the file as a whole
 }
 
 func loadFiles(ctx context.Context, o Options) ([]source, error) {
 	var sources []source
 	for _, f := range Files(o) {
 		s := source{file: f}
+		if f.Layer == LayerProject {
+			if to, out := leadsOut(f.Path, o.ProjectDir); out {
+				sources = append(sources, source{file: f, told: []Problem{elsewhere(f, to)}})
+				continue
+			}
+		}
 		data, err := read(ctx, f.Path)
 		if ctx.Err() != nil {
 			return nil, cancelled(ctx.Err())
@@ -164,7 +175,10 @@ func loadFiles(ctx context.Context, o Options) ([]source, error) {
 			s.doc, err = parse(data)
 		}
 		switch {
-		case err != nil && f.Layer == LayerFile:
+		case err == nil && len(data) == 0:
+			s.told = append(s.told, empty(f))
+		case err == nil:
+		case f.Layer == LayerFile:
 			p := unread(f, err)
 			place := ""
 			if p.Line > 0 {
@@ -172,7 +186,7 @@ func loadFiles(ctx context.Context, o Options) ([]source, error) {
 			}
 			return nil, fault.Wrap(fault.InvalidConfig, "settings.load", fmt.Sprintf("The settings file %s%s: %s", f.Path, place, p.Message), p.Remedy, err)
 		case !errors.Is(err, fs.ErrNotExist):
-			s.err, s.confines = err, f.Layer != LayerProject && bytes.Contains(data, []byte("sandbox"))
+			s.told = append(s.told, unreadOwn(ctx, f, err))
 		}
 		sources = append(sources, s)
 	}
@@ -184,13 +198,7 @@ func layers(files []source, env environment, trusted bool) []*layerOf {
 	var all []*layerOf
 	for _, s := range files {
 		l := newLayer(s.file.Layer, s.file.Path)
-		if s.err != nil {
-			p := unread(s.file, s.err)
-			if s.confines {
-				p.Key = "tools.sandbox"
-			}
-			l.problems = append(l.problems, p)
-		}
+		l.problems = append(l.problems, s.told...)
 		if s.doc != nil {
 			l.env, l.projects = env.get, env.project
 			l.ofProject = s.file.Layer == LayerProject

@@ -143,6 +143,11 @@ func Nearest(path string) string {
 	}
 	for _, a := range aliases() {
 		candidates = append(candidates, a.from)
+		for key := range known().byPath {
+			if rest, ok := strings.CutPrefix(key, a.to+"."); ok {
+				candidates = append(candidates, a.from+"."+rest)
+			}
+		}
 	}
 	best := NearestOf(path, candidates)
 	if best != "" {
@@ -197,3 +202,10 @@ func distance(a, b string) int {
 }
 
 func abs(n int) int { return max(n, -n) }
+
+// Means reports whether a name is that of a key or group, or of a part of it.
+// Both may be other names for what they name.
+func Means(name, group string) bool {
+	n, of := named(name), named(group)
+	return n != nil && of != nil && (n.path == of.path || strings.HasPrefix(n.path, of.path+"."))
+}

@@ -21,8 +21,9 @@ type Origin struct {
 	// stronger layer gives another. "": it has its effect.
 	Refused string `json:"refused,omitempty"`
 
-	takes []any           // what it contributes to a list; nil: nothing
-	spots map[string]spot // of the texts of a list that is written there
+	secrets []string        // that were filled in
+	takes   []any           // what it contributes to a list; nil: nothing
+	spots   map[string]spot // of the texts of a list that is written there
 }
 
 // Entry is one text of a list in force.
@@ -81,6 +82,17 @@ func (r *Result) Origins(key string) []Origin {
 		list = append(list, Origin{Layer: LayerDefault, Value: v})
 	}
 	return list
+}
+
+// InForce returns what the strongest layer says that has its effect, at least in
+// part. It is the zero Origin where nobody says anything.
+func (r *Result) InForce(key string) Origin {
+	for _, o := range r.Origins(key) {
+		if o.Refused == "" || len(o.takes) > 0 {
+			return o
+		}
+	}
+	return Origin{}
 }
 
 // Value returns the value in force of a key as JSON holds it, nil where none is

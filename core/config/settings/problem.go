@@ -22,6 +22,7 @@ type Kind string
 const (
 	KindFileRead   Kind = "file_read"         // the file cannot be read
 	KindSyntax     Kind = "json_parse"        // it is no JSON; nothing of it is in force
+	KindEmpty      Kind = "empty_file"        // the file holds nothing at all
 	KindValue      Kind = "wrong_value"       // the key takes no such value
 	KindConverted  Kind = "converted"         // the value was of another type and is read as one that the key takes
 	KindUnknownKey Kind = "unknown_key"       // there is no such key
@@ -45,7 +46,7 @@ type Problem struct {
 	Layer    Layer    `json:"layer"`              //
 	Line     int      `json:"line,omitempty"`     // 1-based; 0: the source as a whole
 	Column   int      `json:"column,omitempty"`   // 1-based, in bytes; 0 with line 0
-	Key      string   `json:"key,omitempty"`      // as "tools.core"; "" if it is about no key; "tools.sandbox" of a broken file that is no project's and holds the word
+	Key      string   `json:"key,omitempty"`      // as "tools.core"; "" if it is about no key; "tools.sandbox" of one of [Result.Unread] that holds the word sandbox
 	Kind     Kind     `json:"kind"`               //
 	Severity Severity `json:"severity"`           //
 	Expected string   `json:"expected,omitempty"` // of a wrong value: what the key takes

@@ -26,22 +26,22 @@ func TestProblems(t *testing.T) {
 		want     settings.Problem // without source, layer, message and remedy
 		mentions string
 	}{
-		"an unknown group": {"{\n  \"toolz\": {}\n}", settings.Problem{Line: 2, Column: 3, Key: "toolz", Kind: settings.KindUnknownKey, Severity: settings.Warning, Nearest: "tools"}, "Perhaps tools is meant."},
+		"an unknown group": {"{\n  \"toolz\": {}\n}", settings.Problem{Line: 2, Column: 3, Key: "toolz", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools"}, "Perhaps tools is meant."},
 		"an unknown key": {
 			`{"tools": {"cor": []}}`,
-			settings.Problem{Line: 1, Column: 12, Key: "tools.cor", Kind: settings.KindUnknownKey, Severity: settings.Warning, Nearest: "tools.core"}, "Perhaps tools.core is meant.",
+			settings.Problem{Line: 1, Column: 12, Key: "tools.cor", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools.core"}, "Perhaps tools.core is meant.",
 		},
 		"another letter case": {
 			`{"Tools": {"core": []}}`,
-			settings.Problem{Line: 1, Column: 2, Key: "Tools", Kind: settings.KindUnknownKey, Severity: settings.Warning, Nearest: "tools"}, "Perhaps tools is meant.",
+			settings.Problem{Line: 1, Column: 2, Key: "Tools", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools"}, "Perhaps tools is meant.",
 		},
 		"dots": {
 			`{"tools.core": []}`,
-			settings.Problem{Line: 1, Column: 2, Key: "tools.core", Kind: settings.KindUnknownKey, Severity: settings.Warning, Nearest: "tools.core"}, `{"tools": {"core": …}}`,
+			settings.Problem{Line: 1, Column: 2, Key: "tools.core", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools.core"}, `{"tools": {"core": …}}`,
 		},
 		"another place": {
 			`{"inactivityTimeout": 3}`,
-			settings.Problem{Line: 1, Column: 2, Key: "inactivityTimeout", Kind: settings.KindUnknownKey, Severity: settings.Warning, Nearest: "tools.shell.inactivityTimeout"}, "Perhaps tools.shell.inactivityTimeout is meant.",
+			settings.Problem{Line: 1, Column: 2, Key: "inactivityTimeout", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools.shell.inactivityTimeout"}, "Perhaps tools.shell.inactivityTimeout is meant.",
 		},
 		"nothing near": {
 			`{"zzzzzzzz": 1}`,
@@ -49,23 +49,23 @@ func TestProblems(t *testing.T) {
 		},
 		"a wrong type": {
 			"{\n  // how many\n  \"fileFiltering\": {\n    \"maxFileCount\": \"lots\"\n  }\n}",
-			settings.Problem{Line: 4, Column: 21, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Expected: "a whole number of at least 1"}, `The value "lots" is not a whole number of at least 1`,
+			settings.Problem{Line: 4, Column: 21, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Open: true, Expected: "a whole number of at least 1"}, `The value "lots" is not a whole number of at least 1`,
 		},
 		"half a number": {
 			`{"context": {"fileFiltering": {"maxFileCount": 1.5}}}`,
-			settings.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Expected: "a whole number of at least 1"}, "1.5",
+			settings.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Open: true, Expected: "a whole number of at least 1"}, "1.5",
 		},
 		"too low": {
 			`{"context": {"fileFiltering": {"maxFileCount": 0}}}`,
-			settings.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Expected: "a whole number of at least 1"}, "0",
+			settings.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Open: true, Expected: "a whole number of at least 1"}, "0",
 		},
 		"beyond what numbers hold": {
 			`{"context": {"fileFiltering": {"maxFileCount": 1e999}}}`,
-			settings.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Expected: "a whole number of at least 1"}, "cannot",
+			settings.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Open: true, Expected: "a whole number of at least 1"}, "cannot",
 		},
 		"more than an int holds": {
 			`{"context": {"fileFiltering": {"maxFileCount": 1e300}}}`,
-			settings.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Expected: "a whole number of at least 1"}, "1e+300",
+			settings.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Open: true, Expected: "a whole number of at least 1"}, "1e+300",
 		},
 		"more than seconds": {
 			`{"tools": {"shell": {"timeout": 1e11}}}`,

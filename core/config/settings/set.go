@@ -2,6 +2,7 @@ package settings
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"maps"
 	"reflect"
 	"slices"
+	"strings"
 
 	"github.com/tailscale/hujson"
 
@@ -21,7 +23,9 @@ import (
 // by another name is changed where it stands. key may also be such a name, or a
 // group that takes a single value, as sandbox: then the keys are meant that such
 // a value stands for. value is what JSON can hold; a text that the key can read
-// as the number or truth that it takes is written as that. The file is made (mode 0600) if need be, and replaced in one step.
+// as the number or truth that it takes is written as that. key may go on into
+// the map that a key holds, as mcpServers.X.command. The file is made (mode 0600)
+// if need be, and replaced in one step.
 //
 // Calls of all processes wait for each other until ctx ends. The error has code
 // cancelled, invalid_config for an unknown key, a value that it does not take
@@ -35,7 +39,7 @@ func Set(ctx context.Context, file, key string, value any) error {
 	err = update(ctx, file, func(text []byte) ([]byte, error) {
 		for _, c := range changes {
 			var err error
-			if text, err = edit(file, text, c.key, c.value); err != nil {
+			if text, err = edit(file, text, c); err != nil {
 				return nil, err
 			}
 		}
@@ -58,25 +62,33 @@ func Set(ctx context.Context, file, key string, value any) error {
 // change is one key and its new value, nil for none.
 type change struct {
 	key   *Key
+	name  string   // under which it is put into a file that does not have it
+	steps []string // in the map that it holds
 	value any
 }
 
 // changesOf returns what setting a key means.
 func changesOf(key string, value any) ([]change, error) {
-	n := nodeAt(key)
-	if n == nil {
-		n = otherPlace(key)
-	}
-	if n == nil {
+	t, ok := targetOf(key)
+	if !ok {
 		remedy := "fettle config show lists the keys that there are."
 		if near := Nearest(key); near != "" {
 			remedy = fmt.Sprintf("Perhaps %s is meant.", near)
 		}
-		return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("There is no setting %s.", shorten(key)), remedy)
+		return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("There is no setting %s.", cmp.Or(shorten(key), `""`)), remedy)
 	}
+	n := t.node
 	plain, err := plainValue(value)
 	if err != nil {
 		return nil, fault.Wrap(fault.InvalidConfig, "settings.set", fmt.Sprintf("The value for %s cannot be written: %v.", key, err), "", err)
+	}
+	if len(t.steps) > 0 {
+		if plain != nil {
+			if _, err = n.key.accept(with(nil, t.steps, plain)); err != nil {
+				return nil, err
+			}
+		}
+		return []change{{n.key, n.path, t.steps, plain}}, nil
 	}
 	parts := map[string]any{"": plain}
 	if n.key == nil {
@@ -94,7 +106,10 @@ func changesOf(key string, value any) ([]change, error) {
 		if name != "" {
 			k = n.below[name].key
 		}
-		c := change{k, parts[name]}
+		c := change{key: k, name: k.Path, value: parts[name]}
+		if name == "" && slices.Equal(strings.Split(key, ".")[:strings.Count(key, ".")], strings.Split(k.Path, ".")[:strings.Count(k.Path, ".")]) {
+			c.name = key // another name in the same group
+		}
 		if c.value != nil {
 			if c.value, err = k.accept(c.value); err != nil {
 				return nil, err
@@ -136,16 +151,16 @@ func (k *Key) accept(value any) (any, error) {
 	if len(l.problems) == 0 {
 		return value, nil
 	}
-	what := "is not " + k.Expected
 	if p := l.problems[0]; p.Key != k.Path {
-		what = fmt.Sprintf("cannot be used at %s: %s", p.Key, p.Message)
+		return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("The value for %s cannot be used at %s: %s", k.Path, p.Key, p.Message), p.Remedy)
 	}
-	return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("The value %s for %s %s.", quote(value), k.Path, what),
+	return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("The value %s for %s is not %s.", quote(Masked(k.Path, value)), k.Path, k.Expected),
 		fmt.Sprintf("Give %s.", k.Expected))
 }
 
-// edit returns the text of a settings file with a key set, or taken out.
-func edit(file string, text []byte, k *Key, value any) ([]byte, error) {
+// edit returns the text of a settings file with a change made.
+func edit(file string, text []byte, c change) ([]byte, error) {
+	k, value := c.key, c.value
 	broken := func(err error) error {
 		p := unread(File{Path: file}, err)
 		return fault.Wrap(fault.InvalidConfig, "settings.set", "Nothing was changed. "+p.String(), "", err)
@@ -159,13 +174,23 @@ func edit(file string, text []byte, k *Key, value any) ([]byte, error) {
 	l := newLayer("", file)
 	l.collect(doc, known().root, root.Value.(*hujson.Object), false) //nolint:errcheck // parse returns objects alone
 	var result []byte
-	switch e := l.entries[k.Path]; {
+	e := l.entries[k.Path]
+	if e == nil && value != nil {
+		value = with(nil, c.steps, value)
+	} else if e != nil && len(c.steps) > 0 {
+		if value = with(e.written, c.steps, c.value); value == nil || reflect.DeepEqual(value, e.written) {
+			return text, nil
+		}
+	}
+	switch {
 	case value == nil && e == nil:
 		return text, nil
 	case value == nil:
 		result = doc.remove(e)
 	case e == nil:
-		result, err = doc.insert(k, value)
+		result, err = doc.insert(c.name, value)
+	case len(c.steps) > 0:
+		result, err = doc.change(e.node, c)
 	case e.group == nil:
 		result = doc.replace(e.node, encode(value, doc.indentAt(e.node.StartOffset), doc.unit()))
 	default:

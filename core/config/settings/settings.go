@@ -142,13 +142,13 @@ type Context struct {
 type FileFiltering struct {
 	// Whether what git ignores is left out: by .gitignore files, those above a project that is part of a repository
 	// included, and by .git/info/exclude. core.excludesFile and ~/.config/git/ignore are not read.
-	RespectGitIgnore bool `json:"respectGitIgnore" set:"project=free"`
+	RespectGitIgnore bool `json:"respectGitIgnore" set:"project=true"`
 	// Whether what the layout's own ignore file names, as .fettleignore, is left out.
-	RespectFettleIgnore bool `json:"respectFettleIgnore" set:"project=free"`
+	RespectFettleIgnore bool `json:"respectFettleIgnore" set:"project=true"`
 	// Further ignore files, absolute or relative to the project. The first goes before the next, and all before .gitignore.
-	CustomIgnoreFilePaths []string `json:"customIgnoreFilePaths" set:"merge=union,project=free"`
+	CustomIgnoreFilePaths []string `json:"customIgnoreFilePaths" set:"merge=union,project=add"`
 	// How many files one answer lists.
-	MaxFileCount int `json:"maxFileCount" jsonschema:"minimum=1" set:"project=free"`
+	MaxFileCount int `json:"maxFileCount" jsonschema:"minimum=1" set:"project=lower"`
 	// Whether the folders of the project are watched, so that completion of file names is quick.
 	EnableFileWatcher bool `json:"enableFileWatcher" set:"project=free,unused"`
 	// Whether completion of file names looks into folders below.

@@ -29,10 +29,31 @@ func (d *document) lineEnds(text []byte) []byte {
 	return bytes.ReplaceAll(text, []byte("\n"), []byte(d.newline()))
 }
 
+// change returns the text with a change made some steps down in a key's map.
+func (d *document) change(at *hujson.Value, c change) ([]byte, error) {
+	for i, name := range c.steps {
+		object, ok := at.Value.(*hujson.Object)
+		if !ok {
+			line, _ := d.place(at.StartOffset)
+			return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("Nothing was changed: what line %d says of %s should be an object.", line, c.key.Path),
+				"Correct it by hand.")
+		}
+		below := member(object, name)
+		if below == nil {
+			return d.add(at, name, with(nil, c.steps[i+1:], c.value)), nil
+		}
+		at = below
+	}
+	if c.value == nil {
+		return d.remove(&entry{node: at}), nil
+	}
+	return d.replace(at, encode(c.value, d.indentAt(at.StartOffset), d.unit())), nil
+}
+
 // insert returns the text with a key that it does not have yet, and the groups
 // that hold it.
-func (d *document) insert(k *Key, value any) ([]byte, error) {
-	at, names := &d.tree, strings.Split(k.Path, ".")
+func (d *document) insert(path string, value any) ([]byte, error) {
+	at, names := &d.tree, strings.Split(path, ".")
 	for len(names) > 1 {
 		object := at.Value.(*hujson.Object) //nolint:errcheck // checked before it is gone into
 		below := member(object, names[0])
@@ -43,7 +64,7 @@ func (d *document) insert(k *Key, value any) ([]byte, error) {
 			at, names = below, names[1:]
 			continue
 		}
-		group := nodeAt(strings.Join(strings.Split(k.Path, ".")[:strings.Count(k.Path, ".")+2-len(names)], "."))
+		group := nodeAt(strings.Join(strings.Split(path, ".")[:strings.Count(path, ".")+2-len(names)], "."))
 		short, err := decode(below)
 		if err != nil || long(group.path, short) == nil || len(names) > 2 {
 			line, _ := d.place(below.StartOffset)
@@ -51,7 +72,7 @@ func (d *document) insert(k *Key, value any) ([]byte, error) {
 				"Correct it by hand.")
 		}
 		e := &entry{group: group, node: below}
-		return d.replace(below, encode(lengthen(e, k, value), d.indentAt(below.StartOffset), d.unit())), nil
+		return d.replace(below, encode(lengthen(e, named(path).key, value), d.indentAt(below.StartOffset), d.unit())), nil
 	}
 	for i := len(names) - 1; i > 0; i-- {
 		value = map[string]any{names[i]: value}

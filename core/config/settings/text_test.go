@@ -30,6 +30,15 @@ func TestMasked(t *testing.T) {
 		{"mcpServers", `{"x": {"url": "u", "args": ["a"], "env": {"A": "secret"}, "oauth": {"clientSecret": "s", "clientId": "i"}}}`,
 			`{"x": {"url": "u", "args": ["a"], "env": {"A": "***"}, "oauth": {"clientSecret": "***", "clientId": "i"}}}`},
 		{"tools.core", `["a"]`, `["a"]`},
+		{"web.search.body", `"{\"key\": \"secret\"}"`, `"***"`},
+		{"web.search.url", `"https://me:secret@host/?q={query}&api_key=secret&lang=en#x"`, `"https://***@host/?q={query}&api_key=***&lang=en#x"`},
+		{"web.search.url", `"https://host/?key=$KEY"`, `"https://host/?key=$KEY"`},
+		{"mcpServers", `{"x": {"httpUrl": "https://h/?accessToken=secret", "args": ["--api-key", "secret", "--name", "n", "--token=secret", "ghp_secret", "-H", "Authorization: Bearer secret"]}}`,
+			`{"x": {"httpUrl": "https://h/?accessToken=***", "args": ["--api-key", "***", "--name", "n", "--token=***", "***", "-H", "Authorization: ***"]}}`},
+		{"mcp.serverCommand", `"API_KEY=secret serve --password 'secret' --port 80 -- --auth $TOKEN"`, `"API_KEY=*** serve --password *** --port 80 -- --auth $TOKEN"`},
+		{"hooks", `{"E": [{"hooks": [{"type": "command", "command": "curl -H 'X-Api-Key: secret' https://h"}]}]}`,
+			`{"E": [{"hooks": [{"type": "command", "command": "curl -H 'X-Api-Key: ***' https://h"}]}]}`},
+		{"policyPaths", `["~/keys/a.toml", "b"]`, `["~/keys/a.toml", "b"]`},
 	} {
 		var value any
 		require.NoError(t, json.Unmarshal([]byte(tt[1]), &value))

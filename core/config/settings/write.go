@@ -18,9 +18,13 @@ const (
 )
 
 var (
-	errBusy  = errors.New("another process has the lock")
-	errMoved = errors.New("another program saved the file at the same moment")
+	errBusy   = errors.New("another process has the lock")
+	errCircle = errors.New("its links lead in a circle")
+	errMoved  = errors.New("another program saved the file at the same moment")
 )
+
+// maxLinks is how many links are followed, one after the other.
+const maxLinks = 40
 
 // update replaces the text of a file by what change makes of it. A link is
 // followed; a missing file and its folder are made. Calls of this and other
@@ -66,7 +70,7 @@ func update(ctx context.Context, path string, change func(text []byte) ([]byte, 
 // nothing.
 func follow(path string) (string, error) {
 	target, err := filepath.Abs(path)
-	for range 40 {
+	for range maxLinks {
 		if err != nil {
 			return "", err
 		}
@@ -86,7 +90,7 @@ func follow(path string) (string, error) {
 		}
 		target = link
 	}
-	return "", errors.New("its links lead in a circle")
+	return "", errCircle
 }
 
 // lock takes the lock of a folder, which updates of all processes share. It

@@ -127,13 +127,13 @@ func spoiled(random *rand.Rand, tables []string) []string {
 	replaced := map[string][]string{
 		"decision = ": {`decision = "dney"`, `decision = 5`, `decision = `, `Decision = "deny"`, ""},
 		"priority = ": {`priority = 1000`, `priority = -1`, `priority = "5"`, `priority = 1.5`, `priority = `, ""},
-		"[[rule]]":    {"[rule]", "[[rule]", "[[rule]] x", "[[rules]]", "[Rule]"},
+		"[[rule]]":    {"[rule]", "[[rule]", "[[rule]] x", "[[rules]]", "[Rule]", "", "[[policy.rule]]", "[policy.rule]", "[[policy]]", "[a.b.c]"},
 		"toolName = ": {
 			`toolName = 5`, `toolName = ""`, `toolName = []`, `toolName = `, `toolName = ["glob"`, `toolNme = "glob"`, `tool = "glob"`,
 			`"toolName" = "glob" "glob"`, `toolName = ["glob",` + "\n" + `"edit"`, "",
 		},
 		"mcpName = ": {`mcpName = 5`, `mcpName = ""`, `mcpName = `, `mcpName = "s*"`, `mcpNme = "s"`, `server = "s"`, `"mcpName" = "s`},
-		"[[safety":   {"[safety_checker]", "[[safety_checkers]]", "[[safety_checker]"},
+		"[[safety":   {"[safety_checker]", "[[safety_checkers]]", "[[safety_checker]", "", "[[policy.safety_checker]]", "[x]"},
 	}
 	var files []string
 	join := func(i int, table string) {
@@ -166,4 +166,19 @@ func spoiled(random *rand.Rand, tables []string) []string {
 		}
 	}
 	return files
+}
+
+// A rule that denies and whose header is missing, or stands below another name,
+// holds all the same, and is told as a mistake (AR-26).
+func TestRulesWithoutHeaderDeny(t *testing.T) {
+	rule := "toolName = \"run_shell_command\"\ncommandPrefix = \"git push\"\ndecision = \"deny\"\npriority = 5\n"
+	for _, header := range []string{"", "[[policy.rule]]\n", "[policy.rule]\n", "[[policy.guards.rules]]\n", "[guard]\n"} {
+		call, _ := policy.WellKnown("run_shell_command")
+		call.Params, call.Mode = json.RawMessage(`{"command":"git push"}`), policy.ModeYolo
+		file, problems := rulefile.Parse("p.toml", []byte(header+rule), user)
+		require.Equal(t, []policy.Verdict{policy.Deny}, verdictsOf(t, file, []policy.Call{call}), header)
+		require.True(t, slices.ContainsFunc(problems, func(p rulefile.Problem) bool { return p.Severity == rulefile.Error }), header)
+		call.Params = json.RawMessage(`{"command":"git status"}`)
+		require.Equal(t, []policy.Verdict{policy.Allow}, verdictsOf(t, file, []policy.Call{call}), header)
+	}
 }

@@ -164,6 +164,7 @@ const (
 )
 
 func (r *reader) document(root *table) {
+	r.headless(root)
 	for _, e := range root.entries {
 		var read func(*table)
 		switch e.key {
@@ -227,23 +228,19 @@ func leftOf(kind string) string {
 }
 
 func (r *reader) unknownTable(e *entry) {
-	what, remedy := "nobody reads it, so nothing in it is in force", "Remove it."
-	if nearest := nearestKey(e.key, []string{ruleTable, checkerTable, testTable}); nearest != "" {
-		what, remedy = leftOf(nearest), fmt.Sprintf("Write [[%s]] if that is meant.", nearest)
-		switch v := e.value.(type) {
-		case *table:
-			r.makeUp(nearest, v)
-		case []node:
-			for _, item := range v {
-				if t, ok := item.value.(*table); ok {
-					r.makeUp(nearest, t)
-				}
-			}
-		}
+	what, remedy, severity := "nobody reads it, so nothing in it is in force", "Remove it.", Warning
+	kind := nearestKey(e.key, []string{ruleTable, checkerTable, testTable})
+	if kind != "" {
+		what, remedy = leftOf(kind), fmt.Sprintf("Write [[%s]] if that is meant.", kind)
+	}
+	if meant := r.makeUpBelow(kind, e.value); meant != "" {
+		what, remedy, severity = leftOf(meant), fmt.Sprintf("Write [[%s]] if that is meant.", meant), Error
+	} else if belongs(e) != "" {
+		what, remedy, severity = "it belongs below a header: "+leftOf(belongs(e)), fmt.Sprintf("Write [[%s]] in the line before.", belongs(e)), Error
 	}
 	name := "The key " + quote(e.key)
 	if e.header != "" {
 		name = clip(e.header)
 	}
-	r.report(e.line, clip(e.key), KindUnknownKey, Warning, fmt.Sprintf("%s is unknown: %s.", name, what), remedy)
+	r.report(e.line, clip(e.key), KindUnknownKey, severity, fmt.Sprintf("%s is unknown: %s.", name, what), remedy)
 }

@@ -11,7 +11,7 @@ func (a *analysis) builtin(sc *scope, ws []arg, in input) (int, bool) {
 	add := func(kind Kind) int { return a.add(sc, Part{Kind: kind, Words: publicWords(ws)}) }
 	switch name := ws[0].Text; name {
 	case ":", "true", "false", "break", "continue", "return", "exit", "shift", "wait", "getopts", "umask", "times",
-		"pwd", "dirs", "jobs", "fg", "bg", "disown", "type", "caller", "logout", "ulimit", "suspend", "help", "unalias",
+		"pwd", "dirs", "fg", "bg", "disown", "type", "caller", "logout", "ulimit", "suspend", "help", "unalias",
 		"test", "[", "unset", "read", "compopt":
 		index := add(Builtin)
 		a.nameArguments(sc, index, ws)
@@ -21,10 +21,10 @@ func (a *analysis) builtin(sc *scope, ws []arg, in input) (int, bool) {
 		return index, true
 	case "export", "readonly", "declare", "typeset", "local": // quoted, or as data: bash's own are another node
 		index := add(Builtin)
-		for _, w := range ws[1:] {
-			a.declared(sc, w)
-		}
+		a.declarations(sc, index, ws)
 		return index, true
+	case "jobs":
+		return a.jobs(sc, ws), true
 	case "cd", "pushd", "popd":
 		index := add(Builtin)
 		a.moveTo(sc, ws)
@@ -52,17 +52,7 @@ func (a *analysis) builtin(sc *scope, ws []arg, in input) (int, bool) {
 	case "trap":
 		return a.trap(sc, ws), true
 	case "source", ".":
-		index := a.plain(sc, ws)
-		if len(ws) > 1 {
-			a.runsFile(sc, index, ws[1], true)
-		}
-		sc.went(folders{}, folders{})
-		if len(ws) > 1 && !ws[1].Static {
-			a.runs(sc, index, 1, ws[1].text(), "which file will be run cannot be told")
-		} else if len(ws) > 1 && isDescriptorFile(ws[1].Text) {
-			a.runs(sc, index, 1, ws[1].text(), "the commands that it reads cannot be told")
-		}
-		return index, true
+		return a.readFile(sc, ws), true
 	case "fc":
 		index := add(Builtin)
 		if !slices.ContainsFunc(ws[1:], func(w arg) bool { return w.Static && strings.HasPrefix(w.Text, "-l") }) {
@@ -71,12 +61,83 @@ func (a *analysis) builtin(sc *scope, ws []arg, in input) (int, bool) {
 		return index, true
 	case "printf":
 		index := a.plain(sc, ws)
-		if len(ws) > 2 && ws[1].is("-v") {
-			a.nameArguments(sc, index, ws[:3])
-		}
+		a.printfName(sc, index, ws)
 		return index, true
 	}
 	return 0, false
+}
+
+// jobs adds jobs, which with -x runs a command.
+func (a *analysis) jobs(sc *scope, ws []arg) int {
+	index := a.add(sc, Part{Kind: Builtin, Words: publicWords(ws)})
+	executes := false
+	for i := 1; i < len(ws); i++ {
+		w := ws[i]
+		switch {
+		case !w.Static && !w.number && (w.head == "" || w.head[0] == '-'):
+			a.runs(sc, index, i, joinText(ws[i:]), "it may be an option that makes jobs run a command")
+			return index
+		case w.is("--") && executes:
+			i++
+		case strings.HasPrefix(w.head, "-") && !w.is("--") && len(w.head) > 1:
+			executes = executes || strings.Contains(w.head, "x")
+			continue
+		}
+		if executes && i < len(ws) {
+			sc.went(folders{}, folders{}) // it may be cd
+			a.child(sc, index, i, ws[i:], input{})
+		}
+		break
+	}
+	return index
+}
+
+// readFile adds source, with the file whose commands it runs.
+func (a *analysis) readFile(sc *scope, ws []arg) int {
+	index := a.plain(sc, ws)
+	sc.went(folders{}, folders{})
+	at := 1
+	if len(ws) > 1 && ws[1].is("--") {
+		at = 2
+	}
+	if at >= len(ws) {
+		return index
+	}
+	file := ws[at]
+	a.runsFile(sc, index, file, true)
+	switch {
+	case !file.Static, at == 1 && strings.HasPrefix(file.Text, "-"):
+		a.runs(sc, index, at, file.text(), "which file will be run cannot be told")
+	case isDescriptorFile(file.Text):
+		a.runs(sc, index, at, file.text(), "the commands that it reads cannot be told")
+	}
+	return index
+}
+
+// printfName looks at the variable that printf -v sets.
+func (a *analysis) printfName(sc *scope, index int, ws []arg) {
+	if len(ws) < 2 {
+		return
+	}
+	option := ws[1]
+	maybe := slices.ContainsFunc(option.Candidates, func(v string) bool { return strings.HasPrefix(v, "-v") })
+	switch {
+	case option.is("-v") && len(ws) > 2:
+		a.nameArguments(sc, index, ws[:3])
+	case strings.HasPrefix(option.head, "-v"):
+		option.Text, option.template, option.head = strings.TrimPrefix(option.Text, "-v"), option.template[2:], option.head[2:]
+		a.nameArguments(sc, index, []arg{ws[0], option})
+	case maybe:
+		a.runs(sc, index, 1, option.text(), "which variable is set cannot be told")
+	case !option.Static && option.head == "" && len(ws) > 2 && ws[2].Static && effectOf(ws[2].Text) != harmless:
+		a.named(sc, ws[2].Text)
+	}
+}
+
+// named is a variable that gets a value of which nothing is known.
+func (a *analysis) named(sc *scope, name string) {
+	name, _, _ = strings.Cut(name, "[")
+	a.assigned(sc, name, dynamic("…"))
 }
 
 // forget takes names for what they were before the line defined them.
@@ -96,14 +157,25 @@ func (a *analysis) nameArguments(sc *scope, index int, ws []arg) {
 	name := ws[0].Text
 	for i := 1; i < len(ws); i++ {
 		w := ws[i]
-		names := name == "unset" || name == "printf" || name == "getopts" || name == "mapfile" || name == "readarray" ||
-			(name == "test" || name == "[") && ws[i-1].is("-v", "-R") || (name == "wait" && ws[i-1].is("-p"))
 		if name == "read" && w.Static && len(w.Text) == 2 && w.Text[0] == '-' && strings.Contains("adinNptu", w.Text[1:]) {
 			if w.Text != "-a" {
 				i++
 			}
 			continue
 		}
+		attached := ""
+		switch {
+		case !w.Static || !strings.HasPrefix(w.Text, "-"):
+		case name == "read":
+			_, attached, _ = strings.Cut(w.Text, "a")
+		case name == "wait":
+			_, attached, _ = strings.Cut(w.Text, "p")
+		}
+		if attached != "" {
+			w = known(attached)
+		}
+		names := name == "unset" || name == "printf" || name == "getopts" || name == "mapfile" || name == "readarray" ||
+			(name == "test" || name == "[") && ws[i-1].is("-v", "-R") || name == "wait" && (attached != "" || ws[i-1].Static && strings.HasPrefix(ws[i-1].Text, "-") && strings.HasSuffix(ws[i-1].Text, "p"))
 		names = names || name == "read"
 		switch {
 		case w.Static && strings.HasPrefix(w.Text, "-"):
@@ -112,8 +184,8 @@ func (a *analysis) nameArguments(sc *scope, index int, ws []arg) {
 			a.runs(sc, index, i, w.text(), "the name of the variable may run a command")
 		case name == "unset" && w.Text == "PATH": // programs are then looked for where the line runs
 			a.assigned(sc, w.Text, dynamic("…"))
-		case names && name != "unset" && name != "test" && name != "[" && effectOf(w.Text) != harmless && w.Text != "IFS":
-			a.assigned(sc, w.Text, dynamic("…"))
+		case names && name != "unset" && name != "test" && name != "[":
+			a.named(sc, w.Text)
 		}
 	}
 }
@@ -171,8 +243,8 @@ func (a *analysis) oddOptions(sc *scope, index int, ws []arg) {
 		}
 	}
 	if name := ws[0].Text; name == "mapfile" || name == "readarray" {
-		if last := ws[len(ws)-1]; len(ws) > 1 && last.Static && effectOf(last.Text) != harmless {
-			a.assigned(sc, last.Text, dynamic("…"))
+		for _, w := range ws[1:] {
+			a.named(sc, w.Text)
 		}
 	}
 }

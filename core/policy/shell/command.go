@@ -47,12 +47,15 @@ func (a *analysis) command(sc *scope, ws []arg, in input) int {
 func (a *analysis) static(sc *scope, ws []arg, in input) int {
 	name := ws[0]
 	if index, ok := a.program(sc, ws, in); ok {
+		a.runsFound(sc, index, ws)
 		return index
 	}
 	if a.functions[name.Text] && !sc.foreign {
 		return a.add(sc, Part{Kind: Builtin, Words: publicWords(ws)})
 	}
-	return a.plain(sc, ws)
+	index := a.plain(sc, ws)
+	a.runsFound(sc, index, ws)
+	return index
 }
 
 // programName is what a program's own name is, wherever it lies.

@@ -11,12 +11,13 @@ import (
 type effect int
 
 const (
-	harmless effect = iota
-	loads           // programs run, load or read other things for it
-	command         // its value is a command line that programs run
-	switches        // harmless while its value is a plain word, number or empty
-	flags           // harmless without options that run or load something
-	places          // harmless while its value is folders below the one that the line runs in
+	harmless  effect = iota
+	loads            // programs run, load or read other things for it
+	command          // its value is a command line that programs run
+	switches         // harmless while its value is a plain word, number or empty
+	flags            // harmless without options that run or load something
+	places           // harmless while its value is folders below the one that the line runs in
+	evaluated        // bash evaluates its value as arithmetic, in which a subscript may run commands
 )
 
 // variables are those whose setting is not harmless. A name that ends with *
@@ -29,6 +30,10 @@ var variables = map[string]effect{
 	"BASH_ALIASES": loads, "BASH_CMDS": loads, "BASH_COMPAT": loads, "POSIXLY_CORRECT": switches, "GLOBIGNORE": switches,
 	"GCONV_PATH": loads, "LOCPATH": loads, "NLSPATH": loads, "MALLOC_*": harmless, "HOSTALIASES": loads,
 	"INPUTRC": loads, "TERMINFO*": loads, "TERMCAP": loads, "HISTFILE": loads, "CDPATH": harmless,
+	// The shell's own integers.
+	"RANDOM": evaluated, "SRANDOM": evaluated, "SECONDS": evaluated, "LINENO": evaluated, "HISTCMD": evaluated, "OPTIND": evaluated,
+	"BASHPID": evaluated, "BASH_SUBSHELL": evaluated, "BASH_MONOSECONDS": evaluated, "EPOCHSECONDS": evaluated, "EPOCHREALTIME": evaluated,
+	"PPID": evaluated, "UID": evaluated, "EUID": evaluated, "BASH_ARGC": evaluated, "BASH_LINENO": evaluated,
 	// Where programs look for their settings.
 	"HOME": loads, "XDG_CONFIG_*": loads, "XDG_DATA_*": loads, "USERPROFILE": loads, "APPDATA": loads, "NETRC": loads,
 	"WGETRC": loads, "CURL_HOME": loads, "CURL_CONFIG": loads, "GNUPGHOME": loads, "KUBECONFIG": loads, "AWS_CONFIG_FILE": loads,
@@ -119,6 +124,12 @@ func (a *analysis) assigned(sc *scope, name string, value arg) {
 		if value.number || value.Static && !strings.ContainsAny(value.Text, "/$`(") {
 			return
 		}
+	case evaluated:
+		if value.number || value.Static && (value.Text == "" || isDigits(strings.TrimPrefix(value.Text, "-"))) {
+			return
+		}
+		a.unknown(sc, shown, "bash evaluates what "+name+" is given, and that may run a command")
+		return
 	case places:
 		if value.Static && !slices.ContainsFunc(strings.Split(value.Text, ":"), leadsAway) {
 			return
@@ -143,7 +154,7 @@ func (a *analysis) assignedNumber(sc *scope, x syntax.ArithmExpr, n syntax.Node)
 	if !ok || !syntax.ValidName(w.Lit()) {
 		return
 	}
-	if e := effectOf(w.Lit()); e != harmless && e != switches && w.Lit() != "IFS" {
+	if e := effectOf(w.Lit()); e != harmless && e != switches && e != evaluated {
 		a.assigned(sc, w.Lit(), dynamic(a.written(n)))
 	}
 }
@@ -231,12 +242,23 @@ func (a *analysis) references(sc *scope, d *syntax.DeclClause, ws []arg) {
 	}
 }
 
+// declarations judges the arguments of export, declare and their like where
+// they are words: bash's parser has not seen which command this is.
+func (a *analysis) declarations(sc *scope, index int, ws []arg) {
+	for i, w := range ws[1:] {
+		if option := w.Static && len(w.Text) > 1 && strings.ContainsAny(w.Text[:1], "-+"); option && strings.ContainsAny(w.Text, "in") {
+			a.runs(sc, index, i+1, w.text(), "bash may evaluate, or give to another variable, what the variable is given")
+		}
+		a.declared(sc, w)
+	}
+}
+
 // declared judges an argument of export and the like that is a word of its
 // own: an option, NAME=value, or something that cannot be told.
 func (a *analysis) declared(sc *scope, w arg) {
 	name, value, ok := strings.Cut(w.template, "=")
 	switch {
-	case w.Static && strings.HasPrefix(w.Text, "-"):
+	case w.Static && (strings.HasPrefix(w.Text, "-") || strings.HasPrefix(w.Text, "+")):
 	case w.Static && ok && syntax.ValidName(strings.TrimSuffix(name, "+")):
 		a.assigned(sc, strings.TrimSuffix(name, "+"), known(value))
 	case w.Static && syntax.ValidName(w.Text):

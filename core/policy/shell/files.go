@@ -27,8 +27,9 @@ type printed struct {
 type ranFile struct {
 	sc     *scope // of what it runs
 	file   arg
-	script bool // a shell reads it, unless its first line says otherwise
-	before int  // how many files had been written by then
+	script bool    // a shell reads it, unless its first line says otherwise
+	finds  *runner // file is the program, which finds what it runs by itself; nil otherwise
+	before int     // how many files had been written by then
 }
 
 // wroteFile notes that a file is written.
@@ -56,7 +57,7 @@ func (a *analysis) runsFile(sc *scope, index int, file arg, script bool) {
 		return
 	}
 	at := sc.under(index, len(a.parts[index].Words)) // no word speaks of what the file holds
-	a.ran = append(a.ran, ranFile{at, file, script, len(a.wrote)})
+	a.ran = append(a.ran, ranFile{sc: at, file: file, script: script, before: len(a.wrote)})
 }
 
 // runWritten adds what runs out of files that the line itself has written by
@@ -73,7 +74,15 @@ func (a *analysis) runWritten() {
 			if !a.step("") {
 				return
 			}
-			if !sameFile(placesOf(run.sc.dirs, run.file.Text), placesOf(f.dirs, f.path)) {
+			written := placesOf(f.dirs, f.path)
+			if run.finds != nil {
+				if run.finds.finds(written) {
+					a.unknown(run.sc, run.file.text(), "it may run what the line itself writes into "+f.path)
+					break
+				}
+				continue
+			}
+			if !sameFile(placesOf(run.sc.dirs, run.file.Text), written) {
 				continue
 			}
 			if found < 0 {

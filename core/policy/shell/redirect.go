@@ -88,6 +88,9 @@ func (a *analysis) redirects(sc *scope, s *syntax.Stmt, index int) {
 
 func (a *analysis) redirect(at, sc *scope, r *syntax.Redirect) {
 	a.substitutions(sc, r)
+	if name, ok := variableOf(r); ok {
+		a.named(sc, name)
+	}
 	switch r.Op {
 	case syntax.RdrIn:
 		if w := a.one(r.Word); isNetwork(w) {
@@ -103,6 +106,15 @@ func (a *analysis) redirect(at, sc *scope, r *syntax.Redirect) {
 	default:
 		a.unknown(at, a.written(r), "this kind of redirection is not understood")
 	}
+}
+
+// variableOf gives the variable that a redirection sets to the descriptor, as
+// in {name}>file.
+func variableOf(r *syntax.Redirect) (string, bool) {
+	if r.N == nil || !strings.HasPrefix(r.N.Value, "{") {
+		return "", false
+	}
+	return strings.Trim(r.N.Value, "{}"), true
 }
 
 // target resolves where a redirection leads. A process substitution is a pipe

@@ -181,7 +181,7 @@ func (a *analysis) scanRedirect(r *syntax.Redirect) {
 func (a *analysis) scanDecl(d *syntax.DeclClause) {
 	for _, arg := range d.Args {
 		if arg.Name == nil && arg.Value != nil {
-			option := arg.Value.Lit()
+			option := plainText(arg.Value)
 			a.evaluates = a.evaluates || strings.HasPrefix(option, "-") && strings.ContainsAny(option, "in")
 		}
 	}
@@ -299,7 +299,7 @@ func callMoves(c *syntax.CallExpr) bool {
 		args = args[1:]
 	}
 	switch args[0].Lit() {
-	case "cd", "pushd", "popd", "eval", "source", ".", "":
+	case "cd", "pushd", "popd", "eval", "source", ".", "jobs", "":
 		return true
 	}
 	return strings.ContainsAny(args[0].Lit(), `\{`)

@@ -75,6 +75,9 @@ func (a *analysis) compound(sc *scope, cmd syntax.Command) {
 			for _, w := range a.words(it.Items) {
 				a.assigned(sc, it.Name.Value, w)
 			}
+			if !it.InPos.IsValid() || cmd.Select { // the positional parameters, or what is read
+				a.named(sc, it.Name.Value)
+			}
 		}
 		a.loop(sc, cmd, func(sc *scope) { a.stmts(sc, cmd.Do) })
 	case *syntax.CaseClause:
@@ -89,6 +92,9 @@ func (a *analysis) compound(sc *scope, cmd syntax.Command) {
 	case *syntax.CoprocClause:
 		at := sc.inside()
 		at.again = true
+		if cmd.Name != nil {
+			a.named(sc, a.value(cmd.Name).template)
+		}
 		a.stmt(at, cmd.Stmt)
 	case *syntax.ArithmCmd, *syntax.LetClause, *syntax.TestClause:
 		a.substitutions(sc, cmd)

@@ -1,0 +1,81 @@
+package settings
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// SetIn is [Set] for the file of a project, which may be anybody's: one that
+// leads out of the folder by a link, even one to nothing, is left as it is. The
+// error has code invalid_config then.
+func SetIn(ctx context.Context, folder, file, key string, value any) error {
+	if to, out := leadsOut(file, folder); out {
+		return fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("Nothing was changed: the project's settings file %s leads out of the project, to %s.", file, to),
+			"Put a file of its own in the place of the link.")
+	}
+	return Set(ctx, file, key, value)
+}
+
+// elsewhere is the problem of a project's file that leads out of the project.
+// Nothing of what it leads to is read, as that may be nobody's business.
+func elsewhere(f File, to string) Problem {
+	return Problem{Source: f.Path, Layer: f.Layer, Kind: KindFileRead, Severity: Error, Open: true,
+		Message: fmt.Sprintf("It leads out of the project, to %s, and is not read: nothing of it is in force.", to),
+		Remedy:  "Put a file of its own in the place of the link."}
+}
+
+// leadsOut reports whether a path below a folder leads out of it, and where to;
+// "somewhere" if that cannot be told.
+func leadsOut(path, folder string) (to string, out bool) {
+	to, err := leadsTo(path, new(int))
+	if err != nil {
+		return "somewhere", true
+	}
+	top, err := leadsTo(folder, new(int))
+	if err != nil {
+		return to, true
+	}
+	rel, err := filepath.Rel(top, to)
+	return to, err != nil || !filepath.IsLocal(rel)
+}
+
+// leadsTo returns where a path leads once all links are followed, even those to
+// nothing. links counts those that were, so that no project makes work of many.
+func leadsTo(path string, links *int) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	dir := filepath.Dir(path)
+	if dir == path {
+		return path, nil
+	}
+	if dir, err = leadsTo(dir, links); err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, filepath.Base(path))
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), err == nil && info.Mode()&fs.ModeSymlink == 0:
+		return path, nil
+	case err != nil:
+		return "", err
+	}
+	if *links++; *links > maxLinks {
+		return "", errCircle
+	}
+	link, err := os.Readlink(path)
+	if err != nil {
+		return "", err
+	}
+	if !filepath.IsAbs(link) {
+		link = filepath.Join(dir, link)
+	}
+	return leadsTo(link, links)
+}

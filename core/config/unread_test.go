@@ -1,0 +1,130 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/unprivileged"
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// CF-05: a file of the person's that cannot be read takes no protection away:
+// nothing happens unasked that it may have forbidden.
+func TestUnreadSettingsProtect(t *testing.T) {
+	for name, breakIt := range map[string]func(t *testing.T, p *config.Parameters) string{
+		"no JSON": func(t *testing.T, p *config.Parameters) string { return settingsIn(t, p.HomeDir, `{"security": `) },
+		"no file": func(t *testing.T, p *config.Parameters) string {
+			path := filepath.Join(p.HomeDir, ".fettle", "settings.json")
+			require.NoError(t, os.MkdirAll(path, 0o755))
+			return path
+		},
+		"the machine's": func(t *testing.T, p *config.Parameters) string {
+			path := filepath.Join(p.Layout.SystemDir, "settings.json")
+			require.NoError(t, os.MkdirAll(p.Layout.SystemDir, 0o755))
+			require.NoError(t, os.WriteFile(path, []byte("[]"), 0o644))
+			return path
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var path string
+			s := configtest.New(t, func(p *config.Parameters) {
+				p.Layout, p.Settings = quietLayout(t), &settings.Options{Flags: map[string]any{"general.defaultApprovalMode": "yolo"}}
+				p.AllowedTools = []string{"write_file", "web_fetch", "run_shell_command", "read_file"}
+				p.Rules = []policy.Rule{
+					{Name: "all", Tools: []string{"*"}, Decision: policy.Allow, Priority: 998, Tier: policy.TierUser},
+					{Name: "good", Tools: []string{"save_memory"}, Decision: policy.Allow, Priority: policy.AlwaysAllowPriority, Tier: policy.TierUser, Approval: true},
+					{Name: "no", Tools: []string{"glob"}, Decision: policy.Deny, Priority: 999, Tier: policy.TierUser},
+				}
+				path = breakIt(t, p)
+			})
+			require.Equal(t, policy.ModeDefault, s.ApprovalMode(), "yolo counts as default")
+			for _, mode := range []policy.ApprovalMode{policy.ModeYolo, policy.ModeAutoEdit} {
+				err := s.SetApprovalMode(mode)
+				require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+				require.ErrorContains(t, err, path)
+				require.Equal(t, policy.ModeDefault, derive(t, s.Config, config.DeriveParameters{ApprovalMode: mode}).ApprovalMode())
+			}
+			for tool, tt := range map[string]struct {
+				args string
+				want policy.Verdict
+			}{
+				"write_file":        {`{"file_path": "a", "content": "a"}`, policy.AskUser},
+				"run_shell_command": {`{"command": "git status"}`, policy.AskUser},
+				"web_fetch":         {`{"prompt": "https://example.org"}`, policy.AskUser},
+				"save_memory":       {`{"fact": "x"}`, policy.AskUser},
+				"read_file":         {`{"file_path": "a"}`, policy.Allow},
+				"glob":              {`{"pattern": "*"}`, policy.Deny},
+			} {
+				d := verdict(t, s.Config, tool, tt.args)
+				require.Equal(t, tt.want, d.Decision, "%s: %s", tool, d.Reason)
+				if tt.want == policy.AskUser {
+					require.Equal(t, path, d.Source)
+				}
+			}
+			d, err := s.Decide(policy.Call{Tool: "x__y", Server: "x", ServerTool: "y", Kind: "other", Mode: s.ApprovalMode()})
+			require.NoError(t, err)
+			require.Equal(t, policy.AskUser, d.Decision, "what a server's tool does nobody knows")
+			s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.ProceedAlways }
+			for n := range 2 {
+				s.Call("write_file", map[string]any{"file_path": "a.txt", "content": "a"})
+				require.Len(t, s.Asked(), n+1, "an answer holds for one call")
+			}
+			problems, err := s.SettingsProblems()
+			require.NoError(t, err)
+			require.Contains(t, problems[0].Message, "othing of it is in force")
+		})
+	}
+}
+
+// What a file says of a sandbox, or by a mistyped name seems to, is not missed.
+func TestUnreadSandbox(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"s\u0061ndbox": `:                     "there is no session",
+		`{"sandbx": true}`:                      "Perhaps sandbox is meant",
+		`{"Sandbox": true}`:                     "Perhaps sandbox is meant",
+		`{"sandbox.enabled": true}`:             `{"sandbox": {"enabled": …}}`,
+		`{"tools.sandbox": true}`:               `{"tools": {"sandbox": …}}`,
+		`{"tools": {"sandbox": {"enabld": 1}}}`: "Perhaps tools.sandbox.enabled is meant",
+	} {
+		p := config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir()}
+		withUser(t, text)(&p)
+		c, err := config.New(p)
+		require.NoError(t, err)
+		err = c.Initialize(t.Context())
+		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err), text)
+		require.ErrorContains(t, err, want, text)
+		require.ErrorContains(t, err, "here is no session", text)
+		require.NoError(t, c.Close())
+	}
+	configtest.New(t, withUser(t, `{"Tools": {"core": ["read_file"]}, "disableYoloMod": true}`)) // told, and no more
+}
+
+// The person's own variables may have held a protection as well.
+func TestUnreadVariables(t *testing.T) {
+	top, ok := unprivileged.Run(t, func(top string) {
+		for _, dir := range []string{"home/.fettle", "project"} {
+			require.NoError(t, os.MkdirAll(filepath.Join(top, dir), 0o755))
+		}
+		require.NoError(t, os.WriteFile(filepath.Join(top, "home/.fettle/.env"), []byte("FETTLE_SANDBOX=landlock"), 0))
+	})
+	if !ok {
+		return
+	}
+	names := layout.Fettle()
+	names.SystemDir = ""
+	c, err := config.New(config.Parameters{TargetDir: filepath.Join(top, "project"), HomeDir: filepath.Join(top, "home"), Layout: names,
+		Settings: &settings.Options{}, AllowedTools: []string{"run_shell_command"}})
+	require.NoError(t, err)
+	defer c.Close()
+	require.NoError(t, c.Initialize(t.Context()))
+	require.Equal(t, policy.AskUser, verdict(t, c, "run_shell_command", `{"command": "git status"}`).Decision)
+}

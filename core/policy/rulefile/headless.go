@@ -1,0 +1,82 @@
+package rulefile
+
+// headless makes up for a rule or a checker whose keys stand at the top of the
+// file because their header is missing.
+func (r *reader) headless(root *table) {
+	alone := &table{}
+	for _, e := range root.entries {
+		switch e.key {
+		case ruleTable, checkerTable, testTable:
+			continue
+		}
+		if e.header == "" {
+			alone.add(e)
+			if alone.line == 0 {
+				alone.line = e.line
+			}
+		}
+	}
+	if kind := looksLike(alone); kind != "" {
+		r.makeUp(kind, alone)
+	}
+}
+
+// makeUpBelow makes up for what looks like rules and checkers in a value that
+// nobody reads, at any depth. kind is what the value's own name resembles; ""
+// for nothing. It returns what has been found, "" for nothing.
+func (r *reader) makeUpBelow(kind string, value any) (found string) {
+	switch v := value.(type) {
+	case []node:
+		for _, item := range v {
+			if f := r.makeUpBelow(kind, item.value); f != "" {
+				found = f
+			}
+		}
+	case *table:
+		if kind == "" {
+			kind = looksLike(v)
+		}
+		if kind != "" {
+			r.makeUp(kind, v)
+			return kind
+		}
+		for _, e := range v.entries {
+			if f := r.makeUpBelow(nearestKey(e.key, []string{ruleTable, checkerTable, testTable}), e.value); f != "" {
+				found = f
+			}
+		}
+	}
+	return found
+}
+
+// looksLike tells from its keys what a table may be meant for; "" for nothing.
+func looksLike(t *table) (kind string) {
+	for _, e := range t.entries {
+		switch belongs(e) {
+		case checkerTable:
+			return checkerTable
+		case ruleTable:
+			kind = ruleTable
+		}
+	}
+	return kind
+}
+
+// belongs tells which tables a key is one of; "" for none.
+func belongs(e *entry) string {
+	near := func(keys ...string) bool {
+		for _, key := range keys {
+			if levenshtein(folded(e.key), folded(key)) <= 1 {
+				return true
+			}
+		}
+		return false
+	}
+	switch {
+	case near("checker"):
+		return checkerTable
+	case near("decision", "toolName", "tool", "mcpName", "commandPrefix", "commandRegex", "argsPattern", "denyMessage", "allowRedirection", "toolAnnotations"):
+		return ruleTable
+	}
+	return ""
+}
