@@ -7,7 +7,8 @@ import (
 )
 
 // clock ends a run once its time is over, not counting the time that people take
-// to answer. It is safe for concurrent use.
+// to answer a question of this run or of one inside it; that of runs beside it
+// counts, unlike for the limit of a whole prompt. It is safe for concurrent use.
 type clock struct {
 	parent *clock // of the run that this one is part of
 	over   func()

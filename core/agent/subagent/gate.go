@@ -50,6 +50,7 @@ func newGate(p *prepared, s *Session, mayCall bool) (*gate, error) {
 			g.names[name] = spec
 		}
 	}
+	delete(g.names, completeTask) // the run's own alone
 	return g, nil
 }
 

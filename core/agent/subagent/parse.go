@@ -256,12 +256,19 @@ func (r *reading) name(m member) {
 		r.lost(m.line, "The name of the agent cannot be used.", "Use small letters, digits, hyphens and underscores.")
 		return
 	}
+	if strings.HasPrefix(name, mcpPrefix) {
+		r.lost(m.line, fmt.Sprintf("An agent cannot be named %s, as names that begin with mcp_ are those of MCP servers' tools.", name), "Give it another name.")
+		return
+	}
 	if name != text {
 		r.warn(m.line, fmt.Sprintf("The agent's name %q is written %s, as names have small letters, digits, hyphens and underscores only.", clipped(text, 60), name),
 			fmt.Sprintf("Write name: %s.", name))
 	}
 	r.d.Name = name
 }
+
+// mcpPrefix begins the names that policy takes for tools of MCP servers.
+const mcpPrefix = "mcp_"
 
 // slug makes a name of a text.
 func slug(text string) string {

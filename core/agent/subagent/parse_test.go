@@ -191,6 +191,7 @@ func TestParseLoses(t *testing.T) {
 		"a text":           {"---\njust this\n---\nP", "is no list of keys and values"},
 		"no name":          {"---\ndescription: d\n---\nP", "a.md:2: The agent has no name"},
 		"no usable name":   {"---\nname: äöü\ndescription: d\n---\nP", "a.md:2: The name of the agent cannot be used"},
+		"a server's name":  {"---\nname: mcp_x\ndescription: d\n---\nP", "a.md:2: An agent cannot be named mcp_x"},
 		"no description":   {"---\nname: a\n---\nP", "has no description"},
 		"no prompt":        {head + "---\n  \n", "has no system prompt"},
 		"a kind":           {head + "kind: other\n---\nP", "a.md:4: The kind of the agent"},

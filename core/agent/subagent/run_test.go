@@ -331,6 +331,7 @@ func TestFailures(t *testing.T) {
 func TestUnusableDefinitions(t *testing.T) {
 	runner := subagent.NewRunner(subagent.Options{Host: noHost{}})
 	for want, change := range map[string]func(d *subagent.Definition){
+		"another tool":     func(d *subagent.Definition) { d.Name = "complete_task" },
 		"other characters": func(d *subagent.Definition) { d.Name = "A b" },
 		"no description":   func(d *subagent.Definition) { d.Description = " " },
 		"no prompt":        func(d *subagent.Definition) { d.Prompt = "" },

@@ -22,9 +22,11 @@ type Options struct {
 	// Bus is where activities are published, and where it is seen that a person
 	// is asked. nil: nobody watches, and the time goes on meanwhile.
 	Bus *bus.MessageBus
-	// Depth is how deep agents may call agents. 0 or 1: an agent has no other
-	// agent among its tools; 2: an agent that the main one called may call
-	// others, and so on. The Host then has to put them into the registry.
+	// Depth is how deep agents may call agents, counted from the conversation
+	// that no agent has begun. 0 or 1: an agent has no other agent among its
+	// tools; 2: one that the main conversation called may call others, and so on.
+	// It is the same for the runners of all these; the Host puts the agents' tools
+	// into a session's registry.
 	Depth int
 	// Grace is how long the last turn of a run may take that has ended without a
 	// report; 0: 60 s.
@@ -77,6 +79,8 @@ func prepare(d Definition) (*prepared, error) {
 	switch {
 	case d.IsRemote():
 		return nil, badDefinition(d, "it is remote, and this runs local agents only")
+	case strings.HasPrefix(d.Name, mcpPrefix) || d.Name == completeTask:
+		return nil, badDefinition(d, "its name is that of another tool")
 	case d.Name != slug(d.Name) || d.Name == "":
 		return nil, badDefinition(d, "its name has other characters than a-z, 0-9, \"_\" and \"-\", or is too long")
 	case strings.TrimSpace(d.Description) == "":

@@ -53,10 +53,10 @@ func Select(entries []string, available []tools.DeclarativeTool) (chosen []tools
 }
 
 // wildcard reports whether an entry may well name nothing: servers come and go,
-// and agents are not always callable.
+// agents are not always callable, and complete_task is there in any case.
 func wildcard(entry string) bool {
 	names := foreign[folded(entry)]
-	return entry == "*" || entry == anyAgent || strings.HasPrefix(entry, "mcp_") || slices.Contains(names, anyAgent)
+	return entry == "*" || entry == anyAgent || entry == completeTask || strings.HasPrefix(entry, "mcp_") || slices.Contains(names, anyAgent)
 }
 
 // pick marks the tools that an entry names, and reports whether there are some.
