@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -78,6 +79,23 @@ func readYAML(text string, before int) (n node, err error) {
 		return node{kind: isMap, line: before + 1}, nil
 	}
 	return convert(file.Docs[0].Body, before, 0)
+}
+
+// plainText is a line of a front matter whose value is a text without quotes
+// that looks like a key and its value.
+var plainText = regexp.MustCompile(`(?m)^([A-Za-z_]+):[ \t]+([^\s"'\[{|>&*!%#@` + "`" + `].*: .*)$`)
+
+// quoted returns a front matter in which such texts stand in quotes, as their
+// authors mean them, and the first of their lines, 0 for none.
+func quoted(text string) (string, int) {
+	first := 0
+	if at := plainText.FindStringIndex(text); at != nil {
+		first = strings.Count(text[:at[0]], "\n") + 1
+	}
+	return plainText.ReplaceAllStringFunc(text, func(line string) string {
+		m := plainText.FindStringSubmatch(line)
+		return m[1] + ": '" + strings.ReplaceAll(strings.TrimSpace(m[2]), "'", "''") + "'"
+	}), first
 }
 
 // syntaxError takes line and message from an error of the library, without the

@@ -46,6 +46,14 @@ func Parse(data []byte, s Source) ([]Definition, []Problem) {
 	}
 	root, err := readYAML(front, before)
 	if err != nil {
+		if mended, line := quoted(front); line > 0 {
+			if again, failed := readYAML(mended, before); failed == nil {
+				root, err = again, nil
+				p.warn(before+line, "The front matter is no YAML, as a text in it has a colon and a blank; it was taken as text.", "Put the text in quotes.")
+			}
+		}
+	}
+	if err != nil {
 		line := before + 1
 		if e := new(yamlError); errors.As(err, &e) {
 			line = e.line

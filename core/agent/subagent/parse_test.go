@@ -177,6 +177,15 @@ func TestParseName(t *testing.T) {
 	require.Contains(t, said(problems), `"My Agent.É" is written my-agent-`)
 }
 
+// A text that its author should have put in quotes is read, and told of.
+func TestParseUnquoted(t *testing.T) {
+	defs, problems := parse(t, "---\nname: a\ndescription: Use it's like this: now. <example>Context: x</example>\nmodel: gemini:x\n---\nP")
+	require.Len(t, defs, 1)
+	require.Equal(t, "Use it's like this: now. <example>Context: x</example>", defs[0].Description)
+	require.Equal(t, "gemini:x", defs[0].Model)
+	require.Equal(t, "a.md:3: The front matter is no YAML, as a text in it has a colon and a blank; it was taken as text. Put the text in quotes.", said(problems))
+}
+
 // EX-13: what cannot be used is told with its line, and there is no agent.
 func TestParseLoses(t *testing.T) {
 	const head = "---\nname: a\ndescription: d\n"
@@ -185,7 +194,7 @@ func TestParseLoses(t *testing.T) {
 		"no front matter":  {"# Hello\n", "a.md:1: The file has no front matter"},
 		"never closed":     {head, "a.md:1: The file has no front matter"},
 		"bad YAML":         {head + "tools: [a\nmodel: b\n---\nP", "a.md:5: The front matter cannot be read"},
-		"colon":            {"---\nname: a\ndescription: use this: now\n---\nP", "a.md:3: The front matter cannot be read"},
+		"colon and more":   {"---\nname: a\ndescription: use this: now\ntools: [a\n---\nP", "a.md:3: The front matter cannot be read"},
 		"twice":            {head + "name: b\n---\nP", "a.md:4: The front matter cannot be read"},
 		"an alias":         {head + "model: &m x\nquery: *m\n---\nP", "an anchor or an alias"},
 		"a text":           {"---\njust this\n---\nP", "is no list of keys and values"},
