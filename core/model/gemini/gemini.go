@@ -22,13 +22,15 @@ const Provider = "gemini"
 // DefaultModel answers a request that names no model, unless Options.Model does.
 const DefaultModel = "gemini-2.5-pro"
 
-// publicAPI is the address of the public API.
-const publicAPI = "https://generativelanguage.googleapis.com"
+const (
+	publicAPI  = "https://generativelanguage.googleapis.com"
+	apiVersion = "v1beta"
+)
 
 // Options configure a [Generator]. The environment is not read.
 type Options struct {
 	APIKey     string       // required
-	BaseURL    string       // as "http://127.0.0.1:8080", without the version; "": the public API
+	BaseURL    string       // as "http://127.0.0.1:8080", with /v1beta or without; "": the public API
 	Model      string       // of requests that name none; "": DefaultModel
 	HTTPClient *http.Client // its transport is used, and nothing else of it; nil: http.DefaultTransport
 }
@@ -71,7 +73,7 @@ func New(o Options) (*Generator, error) {
 		APIKey:      key,
 		Backend:     genai.BackendGeminiAPI,
 		HTTPClient:  wire.Client(o.HTTPClient),
-		HTTPOptions: genai.HTTPOptions{BaseURL: base, APIVersion: "v1beta"},
+		HTTPOptions: genai.HTTPOptions{BaseURL: strings.TrimSuffix(base, "/"+apiVersion), APIVersion: apiVersion},
 	}
 	return g, nil
 }

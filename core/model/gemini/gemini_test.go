@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -118,13 +119,21 @@ func TestStreamSplitAnywhere(t *testing.T) {
 	}
 }
 
+// step returns n, or 1 where every position is to be tried.
+func step(n int) int {
+	if os.Getenv("FETTLE_FULL") == "1" {
+		return 1
+	}
+	return n
+}
+
 // Wherever the connection breaks, it is an error of kind connection, and no call
 // has come that is not whole.
 func TestStreamCutAnywhere(t *testing.T) {
 	for name, unframed := range map[string]bool{"broken": false, "looks like an end": true} {
 		t.Run(name, func(t *testing.T) {
 			last := strings.LastIndex(strings.TrimSpace(stream), "}")
-			for i := 0; i <= last; i += 7 {
+			for i := 0; i <= last; i += step(7) {
 				s := wiretest.Serve(t, wiretest.Answer{Body: stream[:i], Cut: !unframed, Unframed: unframed})
 				r, err := model.Collect(newGenerator(t, s).Stream(t.Context(), ask("hi")))
 				require.Nil(t, r, "at %d", i)
@@ -293,6 +302,22 @@ func TestLeavingTheLoopFreesTheConnection(t *testing.T) {
 	<-s.Gone
 }
 
+// Only ctx ends a request: an answer may take long.
+func TestTheTimeoutOfTheClientIsNotUsed(t *testing.T) {
+	client := &http.Client{Timeout: 1, Transport: wiretest.Pieces{[]byte(stream)}}
+	g, err := gemini.New(gemini.Options{APIKey: key, HTTPClient: client})
+	require.NoError(t, err)
+	_, err = model.Collect(g.Stream(t.Context(), ask("hi")))
+	require.NoError(t, err)
+	require.EqualValues(t, 1, client.Timeout, "the client is not changed")
+
+	ctx, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	_, err = model.Collect(g.Stream(ctx, ask("hi")))
+	require.Equal(t, model.Canceled, asError(t, err).Kind)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
+}
+
 func TestNoGoroutineIsLeft(t *testing.T) {
 	g, err := gemini.New(gemini.Options{APIKey: key, HTTPClient: &http.Client{Transport: wiretest.Pieces{[]byte(stream)}}})
 	require.NoError(t, err)
@@ -343,6 +368,16 @@ func TestNew(t *testing.T) {
 		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err), base)
 		require.Contains(t, fault.As(err).Remedy, "GOOGLE_GEMINI_BASE_URL")
 	}
+}
+
+// An address may name the version already.
+func TestBaseURLWithTheVersion(t *testing.T) {
+	s := wiretest.Serve(t, wiretest.Answer{Body: stream})
+	g, err := gemini.New(gemini.Options{APIKey: key, BaseURL: s.URL + "/proxy/v1beta/", Model: "mine"})
+	require.NoError(t, err)
+	_, err = model.Collect(g.Stream(t.Context(), &model.Request{Contents: []model.Content{model.UserText("hi")}}))
+	require.NoError(t, err)
+	require.Equal(t, "/proxy/v1beta/models/mine:streamGenerateContent", s.Last().Path)
 }
 
 func TestEnvironmentIsNotRead(t *testing.T) {

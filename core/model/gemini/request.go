@@ -227,8 +227,9 @@ const holder = "json"
 // numbers would lose digits; [restore] undoes it in the request.
 func held(raw json.RawMessage) map[string]any { return map[string]any{holder: string(raw)} }
 
-// restore returns the JSON of a request with what was [held] in its place, and
-// with the documented spelling of skipValidation.
+// restore returns the JSON of a request with what was [held] in its place, with the
+// documented spelling of skipValidation, and with the empty text of a part that is
+// a signature alone, which the SDK leaves out and the API demands.
 func restore(body []byte) ([]byte, error) {
 	release := func(raw json.RawMessage) (json.RawMessage, error) {
 		var h map[string]string
@@ -251,6 +252,11 @@ func restore(body []byte) ([]byte, error) {
 		}
 		if err == nil {
 			raw, err = wire.Edit(raw, spell, "thoughtSignature")
+		}
+		var keys map[string]json.RawMessage
+		if err == nil && json.Unmarshal(raw, &keys) == nil && len(keys) == 1 && keys["thoughtSignature"] != nil {
+			keys["text"] = json.RawMessage(`""`)
+			return json.Marshal(keys)
 		}
 		return raw, err
 	}

@@ -101,7 +101,7 @@ func TestForeignCalls(t *testing.T) {
 			{"functionResponse":{"id":"a","name":"no_such_tool","response":{"output":"\"plain\""},"parts":[{"inlineData":{"mimeType":"image/png","data":"cG5n"}}]}},
 			{"functionResponse":{"id":"b","name":"generic_tool","response":{"output":""}}}
 		]},
-		{"role":"model","parts":[{"thoughtSignature":"AQ=="}]}
+		{"role":"model","parts":[{"text":"","thoughtSignature":"AQ=="}]}
 	]`, string(got.Contents))
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -116,13 +117,21 @@ func TestStreamSplitAnywhere(t *testing.T) {
 	}
 }
 
+// step returns n, or 1 where every position is to be tried.
+func step(n int) int {
+	if os.Getenv("FETTLE_FULL") == "1" {
+		return 1
+	}
+	return n
+}
+
 // Wherever the connection breaks, it is an error of kind connection, and no call
 // has come.
 func TestStreamCutAnywhere(t *testing.T) {
 	for name, a := range map[string]wiretest.Answer{"broken": {Cut: true}, "looks like an end": {Unframed: true}} {
 		t.Run(name, func(t *testing.T) {
 			last := strings.Index(stream, `"finish_reason":"tool_calls"`)
-			for i := 0; i <= last; i += 11 {
+			for i := 0; i <= last; i += step(11) {
 				a.Body = stream[:i]
 				s := wiretest.Serve(t, a)
 				var got []model.Part
@@ -446,6 +455,22 @@ func TestLeavingTheLoopFreesTheConnection(t *testing.T) {
 		break
 	}
 	<-s.Gone
+}
+
+// Only ctx ends a request: an answer may take long.
+func TestTheTimeoutOfTheClientIsNotUsed(t *testing.T) {
+	client := &http.Client{Timeout: 1, Transport: wiretest.Pieces{[]byte(stream)}}
+	g, err := openai.New(openai.Options{APIKey: key, HTTPClient: client})
+	require.NoError(t, err)
+	_, err = model.Collect(g.Stream(t.Context(), ask("hi")))
+	require.NoError(t, err)
+	require.EqualValues(t, 1, client.Timeout, "the client is not changed")
+
+	ctx, cancel := context.WithTimeout(t.Context(), 0)
+	defer cancel()
+	_, err = model.Collect(g.Stream(ctx, ask("hi")))
+	require.Equal(t, model.Canceled, asError(t, err).Kind)
+	require.ErrorIs(t, err, context.DeadlineExceeded)
 }
 
 func TestNoGoroutineIsLeft(t *testing.T) {

@@ -1,8 +1,10 @@
 package wire_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -210,6 +212,44 @@ func TestRetryAfter(t *testing.T) {
 	} {
 		require.Equal(t, want, wire.RetryAfter(nil, message), message)
 	}
+}
+
+func TestBroken(t *testing.T) {
+	secrets := wire.Secrets{"the-key"}
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	tests := map[string]struct {
+		ctx  context.Context
+		x    wire.Exchange
+		err  error
+		kind model.ErrorKind
+	}{
+		"ctx ended":            {ended, wire.Exchange{Err: io.EOF}, nil, model.Canceled},
+		"not reached":          {t.Context(), wire.Exchange{Err: errors.New("dial the-key")}, nil, model.Connection},
+		"broke off":            {t.Context(), wire.Exchange{Status: 200, Err: io.ErrUnexpectedEOF}, nil, model.Connection},
+		"malformed":            {t.Context(), wire.Exchange{Status: 200, Err: wire.ErrMalformed}, nil, model.BadAnswer},
+		"never sent":           {t.Context(), wire.Exchange{}, errors.New("the-key is bad"), model.InvalidRequest},
+		"an empty answer":      {t.Context(), wire.Exchange{Status: 200}, io.EOF, model.Connection},
+		"the SDK's own reason": {t.Context(), wire.Exchange{Status: 200, Events: 1}, errors.New("odd"), model.BadAnswer},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			e := tt.x.Broken(tt.ctx, "p", tt.err, secrets)
+			require.Equal(t, tt.kind, e.Kind)
+			require.NotEmpty(t, e.Message)
+			require.NotContains(t, fmt.Sprintf("%v %v", e, e.Err), "the-key")
+		})
+	}
+	require.Nil(t, (&wire.Exchange{Status: 200}).Broken(ended, "p", nil, secrets), "an answer that has come is one")
+}
+
+func TestSaid(t *testing.T) {
+	for problem, want := range map[string]string{
+		"": "bad gateway", " no upstream\n": "no upstream", "<html><title>\nBusy </title>": "Busy", "<html>": "the answer is a web page",
+	} {
+		require.Equal(t, want, wire.Said(502, []byte(problem)))
+	}
+	require.Contains(t, wire.Said(302, []byte("<a>")), "redirects")
 }
 
 func TestKind(t *testing.T) {

@@ -129,6 +129,9 @@ func (p Pieces) RoundTrip(r *http.Request) (*http.Response, error) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		_ = r.Body.Close()
 	}
+	if err := r.Context().Err(); err != nil {
+		return nil, err
+	}
 	readers := make([]io.Reader, len(p))
 	for i, piece := range p {
 		readers[i] = bytes.NewReader(piece)
