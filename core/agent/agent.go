@@ -43,7 +43,8 @@ type Options struct {
 	Reminders func(ctx context.Context) ([]model.Part, error)
 
 	// History is what the conversation begins with, as one that is resumed does.
-	// It is made valid: see [Client.SetHistory]. The Recorder is taken to hold it.
+	// It is made valid: see [Client.SetHistory]. The Recorder is taken to hold it,
+	// and is told of it with the next turn where it had to be mended.
 	History []model.Content
 
 	// Compactor shortens the history near the model's limit and on request. nil:

@@ -82,35 +82,47 @@ func stoppedBy(responses []scheduler.Response) string {
 // nameCalls gives the calls of an answer names, and IDs that no other call of
 // the history has. parts are the answer's own.
 func nameCalls(history []model.Content, parts []model.Part) {
-	taken := make(map[string]bool)
+	used := make(map[string]bool) // of the answer's IDs, those that another call has
 	for _, p := range parts {
 		if p.Call != nil {
-			taken[p.Call.ID] = false
+			used[p.Call.ID] = p.Call.ID == ""
 		}
 	}
-	if len(taken) == 0 {
+	if len(used) == 0 {
 		return
 	}
-	for _, turn := range history {
-		for _, p := range turn.Parts {
-			if p.Call == nil {
-				continue
-			}
-			if _, mine := taken[p.Call.ID]; mine {
-				taken[p.Call.ID] = true
-			}
+	eachCall(history, func(id string) {
+		if _, mine := used[id]; mine {
+			used[id] = true
 		}
-	}
+	})
+	var taken map[string]bool // made where it is needed, which is seldom
 	for i, p := range parts {
 		if p.Call == nil {
 			continue
 		}
 		call := *p.Call
 		call.Name = nameOr(call.Name)
-		if call.ID == "" || taken[call.ID] {
+		if used[call.ID] {
+			if taken == nil {
+				taken = make(map[string]bool)
+				eachCall(history, func(id string) { taken[id] = true })
+				eachCall([]model.Content{{Parts: parts}}, func(id string) { taken[id] = true })
+			}
 			call.ID = newID(call.ID, taken)
 		}
-		taken[call.ID] = true
+		used[call.ID] = true
 		parts[i].Call = &call
+	}
+}
+
+// eachCall hands over the ID of each call of a history.
+func eachCall(history []model.Content, take func(id string)) {
+	for _, turn := range history {
+		for _, p := range turn.Parts {
+			if p.Call != nil {
+				take(p.Call.ID)
+			}
+		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
 )
 
 // busy is a model with every sort of event: thoughts, text, calls, sources, and
@@ -58,7 +59,11 @@ func stopAt(t *testing.T, i int, how string) {
 	defer cancel()
 	var events []agent.Event
 	func() {
-		defer func() { require.Equal(t, how == "panic", recover() != nil) }()
+		defer func() {
+			if how == "panic" {
+				require.Equal(t, "oh", recover())
+			}
+		}()
 		for e := range c.Run(ctx, model.TextPart("Do it.")) {
 			if events = append(events, e); len(events) != i+1 {
 				continue
@@ -84,6 +89,9 @@ func stopAt(t *testing.T, i int, how string) {
 	checkClient(t, c)
 	require.Len(t, outputs(c.History()), count(c.History()), "responses")
 	require.Equal(t, c.History(), rec.history, "what is recorded")
+	if i == 3 || i == 4 {
+		require.Empty(t, ran(), "calls that nobody wants any more")
+	}
 	for _, what := range ran() { // the record is true
 		require.Contains(t, fmt.Sprint(outputs(c.History())), "noted "+what[len(what)-1:])
 	}
@@ -247,6 +255,30 @@ func TestTimeLimit(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A question that ends without an answer does not hold the clock for ever.
+func TestTimeAfterAQuestion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := bus.New(bus.Options{})
+		defer func() { _ = b.Close() }()
+		bus.Subscribe(t.Context(), b, func(context.Context, bus.AskUserRequest) {})
+		answer := says("Done.")
+		answer.before = func() { time.Sleep(50 * time.Second) }
+		c := newClient(t, inOrder(asks(call("1", "ask", "")), answer, answer), func(o *agent.Options) {
+			o.Bus, o.Limits.Time = b, 40*time.Second
+			o.Scheduler = &runner{run: func(ctx context.Context, _ scheduler.Request) tools.Result {
+				ctx, cancel := context.WithTimeout(ctx, time.Hour)
+				defer cancel()
+				_, err := bus.Ask(ctx, b, bus.AskUserRequest{})
+				return tools.Result{LLMContent: tools.Text(err.Error())}
+			}}
+		})
+		begun := time.Now()
+		require.Equal(t, agent.EventLimit, last(run(t.Context(), c, "Do it.")).Type)
+		require.Greater(t, time.Since(begun), time.Hour)
+		checkClient(t, c)
+	})
 }
 
 // A second prompt waits for the first, and no longer than its ctx.

@@ -87,6 +87,17 @@ func TestCompaction(t *testing.T) {
 	require.Equal(t, 1005, c.Usage().Total)
 }
 
+// What one model counted says nothing of another.
+func TestLengthForAnotherModel(t *testing.T) {
+	s := &shortener{answer: toSummary}
+	name := "fake:one"
+	c := newClient(t, inOrder(long(600, says("one"))), compacting(s), func(o *agent.Options) { o.Model = func() string { return name } })
+	run(t.Context(), c, "a")
+	name = "fake:two"
+	run(t.Context(), c, "b")
+	require.Empty(t, s.asked)
+}
+
 // The prompt itself is never summed up.
 func TestCompactionBeforeAPrompt(t *testing.T) {
 	s := &shortener{answer: toSummary}

@@ -21,7 +21,7 @@ const (
 	EventCitation     EventType = "citation"           // Text: the sources, sorted, a line each
 	EventFinished     EventType = "finished"           // Finish and Usage; the end of one answer of the model's
 	EventRetry        EventType = "retry"              // Retry; what came of this answer so far is void
-	EventCompaction   EventType = "chat_compressed"    // Compaction
+	EventCompaction   EventType = "chat_compressed"    // Compaction, one that changed the history or was of no use
 	EventWarning      EventType = "warning"            // Text and Err; the work goes on
 
 	// The types below end the prompt; each is followed by nothing.

@@ -83,6 +83,14 @@ func TestMendResponse(t *testing.T) {
 	require.Contains(t, string(open[2].Parts[0].Response.Response), `"type":"cancelled"`)
 }
 
+// Of calls with one ID in a turn, the first has the first response.
+func TestMendSameIDs(t *testing.T) {
+	first, second := respPart("1"), respPart("1")
+	second.Response = &model.FunctionResponse{ID: "1", Name: "tool", Response: json.RawMessage(`{"output":"second"}`)}
+	mended := agent.MendHistory([]model.Content{user(text("a")), answer(callPart("1"), callPart("1")), user(first, second)})
+	require.Equal(t, []string{`{"output":"of 1"}`, `{"output":"second"}`}, outputs(mended))
+}
+
 func TestValidHistory(t *testing.T) {
 	tests := map[string][]model.Content{
 		"the model first":     {answer(text("a"))},

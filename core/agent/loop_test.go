@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -131,6 +132,26 @@ func TestRepeatedText(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What was said before a connection was lost does not count, and a call of an
+// answer that is cut is not run.
+func TestRepeatedTextAndOtherThings(t *testing.T) {
+	sentence := "I will now read the file and then think about it once more. "
+	part := says(repeated(8, sentence)...)
+	broken := stream{chunks: part.chunks[:8], err: &model.Error{Kind: model.Connection}}
+	c := newClient(t, inOrder(broken, part), func(o *agent.Options) { o.Retry.StreamFirst = time.Microsecond })
+	require.NotContains(t, types(run(t.Context(), c, "Do it.")), agent.EventWarning)
+
+	chanting := says(repeated(20, sentence)...)
+	chanting.chunks = slices.Insert(chanting.chunks, 0, model.Chunk{Parts: []model.Part{callPart("1")}})
+	s := &runner{}
+	c = newClient(t, inOrder(chanting), func(o *agent.Options) { o.Scheduler = s })
+	events := run(t.Context(), c, "Do it.")
+	require.Contains(t, types(events), agent.EventWarning)
+	require.NotContains(t, types(events), agent.EventToolCall)
+	require.Empty(t, s.ran)
+	checkClient(t, c)
 }
 
 // numbers is text of so many words that does not repeat.

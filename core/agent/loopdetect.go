@@ -30,9 +30,8 @@ type loopDetector struct {
 
 // call takes the next call, and reports whether it completes a loop. Calls are
 // alike if their names and arguments are; how their JSON is set out does not
-// matter. A call is something new to say, so that text begins again.
+// matter.
 func (d *loopDetector) call(c model.FunctionCall) bool {
-	d.text = chant{}
 	key := sha256.New()
 	key.Write([]byte(c.Name + ":"))
 	key.Write(compact(c.Args))

@@ -19,11 +19,7 @@ func MendHistory(history []model.Content) []model.Content {
 	}
 	turns := inTurns(assign(flatten(history)))
 	taken := make(map[string]bool)
-	for _, turn := range history {
-		for _, call := range turn.Calls() {
-			taken[call.ID] = true
-		}
-	}
+	eachCall(history, func(id string) { taken[id] = true })
 	for _, t := range turns {
 		t.name(taken)
 	}

@@ -62,7 +62,7 @@ func TestSendStream(t *testing.T) {
 // and a request that fails takes back all but responses.
 func TestSendStreamPairing(t *testing.T) {
 	g := inOrder(asks(call("1", "look", ""), call("2", "look", "")), fails(model.InvalidRequest, 400), says("Well."))
-	c := newClient(t, g)
+	c := newClient(t, g, func(o *agent.Options) { o.Compactor = &shortener{answer: toSummary} })
 	for range c.SendStream(t.Context(), text("a")) {
 	}
 	require.Error(t, agent.ValidHistory(c.History()), "calls are open")
@@ -280,12 +280,14 @@ func TestWordsAfterWords(t *testing.T) {
 		}}
 	})
 	run(t.Context(), c, "a")
+	held := c.History()
 	stop = false
 	require.Equal(t, agent.EventError, last(run(t.Context(), c, "b")).Type)
 	require.Equal(t, []string{"user: a"}, outline(c.History()))
 	run(t.Context(), c, "c")
 	require.Equal(t, []string{"user: a c", "model: Done."}, outline(c.History()))
 	require.Equal(t, c.History(), rec.history)
+	require.Equal(t, []string{"user: a"}, outline(held), "a history that somebody holds")
 }
 
 // A step before a call that stops ends the prompt; its responses stay.
@@ -484,6 +486,14 @@ func TestBareName(t *testing.T) {
 	run(t.Context(), c, "c")
 	require.Equal(t, "mine", g.requests[0].Model)
 	require.Len(t, g.requests[0].Contents[1].Parts, 2)
+}
+
+// A model that gives every call the same ID does not mix up their answers.
+func TestSameIDs(t *testing.T) {
+	c := newClient(t, inOrder(asks(call("1", "look", ""), call("1", "look", "")), asks(call("1", "look", ""), call("", "look", ""))))
+	run(t.Context(), c, "Do it.")
+	require.Equal(t, []string{"user: Do it.", "model: I look. 1! 1-2!", "user: 1= 1-2=", "model: I look. 1-3! call-2!", "user: 1-3= call-2=", "model: Done."},
+		outline(c.History()))
 }
 
 // The source is asked again when the name changes, and between prompts alone.
