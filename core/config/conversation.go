@@ -17,6 +17,7 @@ func (c *Config) StartNewSession(id string, highestVersion int64) (string, error
 	}
 	s.state.StartSession(highestVersion)
 	s.tracker.ClearSession()
+	s.told = 0
 	s.todos.Clear()
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/services/instructions"
 	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/tools/plan"
 )
@@ -42,6 +44,9 @@ func (p *Parameters) fill(u *usable, r *settings.Result) error {
 		p.FileReadCacheDisabled = &s.Tools.FileReadCacheDisabled
 	}
 	p.fillFileFiltering(s.Context.FileFiltering)
+	p.fillConversation(s)
+	p.fillInstructions(s.Context)
+	p.Agents.Disabled = p.Agents.Disabled || !s.Agents.Enabled
 	if p.ToolCommands == (ToolCommands{}) {
 		p.ToolCommands = ToolCommands{Discovery: s.Tools.DiscoveryCommand, Call: s.Tools.CallCommand}
 	}
@@ -102,6 +107,34 @@ func (p *Parameters) fillFileFiltering(s settings.FileFiltering) {
 		f.CustomFiles = s.CustomIgnoreFilePaths
 	}
 	f.MaxFiles = cmp.Or(f.MaxFiles, s.MaxFileCount)
+}
+
+func (p *Parameters) fillConversation(s settings.Settings) {
+	c := &p.Conversation
+	if c.Limits.SessionTurns == 0 {
+		c.Limits.SessionTurns = s.Model.MaxSessionTurns
+	}
+	if c.Limits.CompactAt == 0 {
+		if c.Limits.CompactAt = s.Model.CompressionThreshold; c.Limits.CompactAt == 0 {
+			c.Limits.CompactAt = math.SmallestNonzeroFloat64 // before each request; 0 would be the default
+		}
+	}
+	c.NoLoopDetection = c.NoLoopDetection || s.Model.DisableLoopDetection
+	c.Retry.Attempts = cmp.Or(c.Retry.Attempts, s.General.MaxAttempts)
+	c.Retry.OnlyStatus = c.Retry.OnlyStatus || !s.General.RetryFetchErrors
+}
+
+func (p *Parameters) fillInstructions(s settings.Context) {
+	i := &p.Instructions
+	if i.Names == nil {
+		i.Names = s.FileName
+	}
+	if i.Imports == "" && s.ImportFormat == "flat" {
+		i.Imports = instructions.ImportFlat
+	}
+	if i.Boundary == nil {
+		i.Boundary = s.MemoryBoundaryMarkers
+	}
 }
 
 // fillCommands is about the commands of the shell tool, which also see the

@@ -129,9 +129,12 @@ type Parameters struct {
 	RequireSeen bool
 	Limits      filestate.Limits // zero fields: their defaults
 
-	// Models find the model of a name, as core/standard does for the known
-	// providers. nil: there is none, and no [Config.Client].
-	Models       model.Source
+	// Models find the model of a name. nil: Providers decide.
+	Models model.Source
+	// Providers make Models of the variables of the environment, those of .env
+	// files among them, once Initialize has read the settings; core/standard knows
+	// the providers. nil, without Models: there is no [Config.Client].
+	Providers    func(Variables) model.Source
 	Conversation Conversation
 	Agents       Agents       // subagents
 	Instructions Instructions // which files steer the model
@@ -172,6 +175,10 @@ type Protections struct {
 	NoAlwaysAllow bool // approvals hold for one call; those saved before do not count
 	NoSaving      bool // approvals hold for the session at the longest
 }
+
+// Variables returns the value of an environment variable, "" for one that is not
+// set, and whether a .env file of the project gives it.
+type Variables func(name string) (value string, ofProject bool)
 
 // Place is where somebody gave an entry of a list.
 type Place struct {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -54,7 +55,7 @@ func Secrets(environ []string) []string {
 	var secrets []string
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
-		if slices.Contains(needed, name) || !secretNames.MatchString(name) && !secretValues.MatchString(value) {
+		if slices.Contains(needed, name) || !settings.LooksSecret(name, value) {
 			continue
 		}
 		if value = strings.TrimSpace(value); !ordinary.MatchString(value) {

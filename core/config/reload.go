@@ -72,7 +72,7 @@ func (c *Config) ReloadSettings(ctx context.Context) error {
 	changed, later := differences(&c.given, l.result, newer)
 	now := l.result.With(newer, changed...)
 	params := c.given
-	params.Trust, params.WebSearch = c.params().Trust, c.params().WebSearch
+	params.Trust, params.WebSearch, params.Models = c.params().Trust, c.params().WebSearch, c.params().Models
 	usable := l.usable.again(&c.given, now)
 	if err := params.fill(usable, now); err != nil {
 		return err

@@ -33,8 +33,17 @@ func (c *Config) load(ctx context.Context) (begun, error) {
 	if err := checkPolicyPaths(p.PolicyPaths); err != nil {
 		return b, err
 	}
-	if err := p.decideTrust(ctx); err != nil || p.Settings == nil {
+	if err := p.decideTrust(ctx); err != nil {
 		return b, err
+	}
+	if p.Settings == nil {
+		p.findModels(func(name string) (string, bool) {
+			if p.Getenv == nil {
+				return "", false
+			}
+			return p.Getenv(name), false
+		})
+		return b, nil
 	}
 	b.options = p.settingsOptions()
 	if err := b.read(ctx, c.given); err != nil {
@@ -60,11 +69,19 @@ func (c *Config) load(ctx context.Context) (begun, error) {
 	if err := b.openSearch(); err != nil {
 		return b, err
 	}
+	p.findModels(variables(b.options.Environ, b.result))
 	b.result.Problems = slices.Concat(b.result.Problems, b.usable.dropped, b.usable.lasting)
 	for _, problem := range b.result.Problems {
 		p.Logger.Warn("settings", slog.String("problem", problem.String()))
 	}
 	return b, nil
+}
+
+// findModels has the providers make the models, unless they are given.
+func (p *Parameters) findModels(v Variables) {
+	if p.Models == nil && p.Providers != nil {
+		p.Models = p.Providers(v)
+	}
 }
 
 // read loads the settings and fills given with them.

@@ -76,18 +76,23 @@ func (c *settingsChecker) gemini() (key, address string) {
 	return key, address
 }
 
-// variable returns a variable, "" where it is not set, and whether a .env file
-// of the project gives it.
 func (c *settingsChecker) variable(name string) (value string, ofProject bool) {
-	if value, added := c.loaded.Env[name]; added {
-		return value, c.loaded.OfProject(name)
-	}
-	for _, line := range slices.Backward(c.given.Settings.Environ) {
-		if value, ok := strings.CutPrefix(line, name+"="); ok {
-			return value, false
+	return variables(c.given.Settings.Environ, c.loaded)(name)
+}
+
+// variables are those of an environment and of the .env files that were loaded.
+func variables(environ []string, loaded *settings.Result) Variables {
+	return func(name string) (value string, ofProject bool) {
+		if value, added := loaded.Env[name]; added {
+			return value, loaded.OfProject(name)
 		}
+		for _, line := range slices.Backward(environ) {
+			if value, ok := strings.CutPrefix(line, name+"="); ok {
+				return value, false
+			}
+		}
+		return "", false
 	}
-	return "", false
 }
 
 // searchKey returns the key that a complaint about the search service is about:

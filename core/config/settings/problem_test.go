@@ -92,8 +92,8 @@ func TestProblems(t *testing.T) {
 			settings.Problem{Line: 1, Column: 49, Key: "tools.exclude", Kind: settings.KindTwice, Severity: settings.Warning}, "the later one holds",
 		},
 		"not read": {
-			`{"model": "m"}`,
-			settings.Problem{Line: 1, Column: 11, Key: "model.name", Kind: settings.KindUnused, Severity: settings.Notice}, "nothing in fettle reads it yet",
+			`{"enableHooks": true}`,
+			settings.Problem{Line: 1, Column: 17, Key: "hooksConfig.enabled", Kind: settings.KindUnused, Severity: settings.Notice}, "nothing in fettle reads it yet",
 		},
 		"of another program": {
 			`{"ui": {"hideBanner": true}}`,

@@ -51,9 +51,9 @@ type General struct {
 	// The editor that is opened to change a proposed edit.
 	PreferredEditor string `json:"preferredEditor" set:"project=trusted,outside,unused"`
 	// How often a request to a model is tried, the first time included.
-	MaxAttempts int `json:"maxAttempts" jsonschema:"minimum=1,maximum=10" set:"project=lower,unused"`
+	MaxAttempts int `json:"maxAttempts" jsonschema:"minimum=1,maximum=10" set:"project=lower"`
 	// Whether a request that failed on the way to the model is tried again.
-	RetryFetchErrors bool             `json:"retryFetchErrors" set:"project=free,unused"`
+	RetryFetchErrors bool             `json:"retryFetchErrors" set:"project=free"`
 	Checkpointing    Checkpointing    `json:"checkpointing"`
 	SessionRetention SessionRetention `json:"sessionRetention"`
 }
@@ -100,13 +100,13 @@ type Accessibility struct {
 // Model are settings of the model and of turns with it.
 type Model struct {
 	// The model. auto: the program's choice.
-	Name string `json:"name" jsonschema:"minLength=1" set:"project=free,env=MODEL,unused"`
+	Name string `json:"name" jsonschema:"minLength=1" set:"project=free,env=MODEL"`
 	// How many turns a session may have. -1: any number.
-	MaxSessionTurns int `json:"maxSessionTurns" jsonschema:"minimum=-1" set:"project=lower,unused"`
+	MaxSessionTurns int `json:"maxSessionTurns" jsonschema:"minimum=-1" set:"project=lower"`
 	// How full the model's context may be before the conversation is compressed, as a share from 0 to 1.
-	CompressionThreshold float64 `json:"compressionThreshold" jsonschema:"minimum=0,maximum=1" set:"project=free,unused"`
+	CompressionThreshold float64 `json:"compressionThreshold" jsonschema:"minimum=0,maximum=1" set:"project=free"`
 	// Whether a model that repeats itself is not stopped.
-	DisableLoopDetection bool `json:"disableLoopDetection" set:"project=false,unused"`
+	DisableLoopDetection bool `json:"disableLoopDetection" set:"project=false"`
 	// Whether the model is not asked who speaks next.
 	SkipNextSpeakerCheck bool `json:"skipNextSpeakerCheck" set:"project=free,unused"`
 	// By tool name, into how many tokens of summary its output is turned before the model sees it.
@@ -122,15 +122,15 @@ type Summary struct {
 // Context are settings of what the model is told of the project.
 type Context struct {
 	// Names of the files that steer the model. None: the layout's, as FETTLE.md, and AGENTS.md.
-	FileName []string `json:"fileName" set:"project=trusted,unused"`
+	FileName []string `json:"fileName" set:"project=trusted"`
 	// How imports in such files are shown.
-	ImportFormat string `json:"importFormat" jsonschema:"enum=tree,enum=flat" set:"project=free,unused"`
+	ImportFormat string `json:"importFormat" jsonschema:"enum=tree,enum=flat" set:"project=free"`
 	// Whether the model is told the names of the project's files.
 	IncludeDirectoryTree bool `json:"includeDirectoryTree" set:"project=free,unused"`
 	// How many folders are looked through for such files.
 	DiscoveryMaxDirs int `json:"discoveryMaxDirs" jsonschema:"minimum=0" set:"project=lower,unused"`
 	// Names that, where a folder holds one, end the search for such files upwards. None: only the folder itself.
-	MemoryBoundaryMarkers []string `json:"memoryBoundaryMarkers" set:"project=trusted,unused"`
+	MemoryBoundaryMarkers []string `json:"memoryBoundaryMarkers" set:"project=trusted"`
 	// Further folders that the tools may touch. One that is not there is left out, with a warning.
 	IncludeDirectories []string `json:"includeDirectories" set:"merge=concat,project=trusted,outside"`
 	// Whether those folders' context files are loaded as well.

@@ -108,7 +108,7 @@ type HooksConfig struct {
 // Agents are settings of subagents.
 type Agents struct {
 	// Whether subagents can be called.
-	Enabled bool `json:"enabled" set:"project=false,unused"`
+	Enabled bool `json:"enabled" set:"project=false"`
 }
 
 // Skills are settings of skills.
