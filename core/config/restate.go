@@ -61,8 +61,9 @@ const restatedNotice = "The conversation was compacted, so what you were shown o
 // (RC-13). A file that is gone, that cannot be read, or that read_file may not
 // show, or not without asking, is named with the reason; one beyond Files or Bytes
 // is named. The result is one part, the JSON of a [Restated], for the history; none
-// if no file was in work, as with the cache turned off. After an error, of code not_initialized or
-// cancelled, no file counts as read.
+// if no file was in work, as with the cache turned off. After an error, of code
+// not_initialized or cancelled, no file counts as read. It is called by the
+// conversation's client, and not at once with another of its requests.
 func (c *Config) Restate(ctx context.Context, o Restating) ([]model.Part, error) {
 	s, err := c.own("Restate")
 	if err != nil {
@@ -75,7 +76,8 @@ func (c *Config) Restate(ctx context.Context, o Restating) ([]model.Part, error)
 	s.state.HeedHatch()
 	known := s.state.Cache.Recent()
 	if o.Messages {
-		s.tracker.ClearSession()
+		s.tracker.DueAgain()
+		s.told = 0
 	}
 	s.state.Compacted()
 	if len(known) == 0 {

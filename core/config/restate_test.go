@@ -16,6 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/model/script"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/filestate"
@@ -227,6 +228,36 @@ func TestRestateAndInstructions(t *testing.T) {
 		read(t, s.Config, "other/f")
 		require.Len(t, tracker.Given(), 2)
 	}
+}
+
+// FT-17: the model is told again, in the user's next message, what the files in
+// work bring up, and what stands in the system prompt stays there.
+func TestInstructionsInMessagesAfterCompaction(t *testing.T) {
+	const turns = `{"calls":[{"tool":"read_file","args":{"file_path":"sub/x.go"}}]}, {"text":"Read."},
+		{"text":"They read it."}, {"expect":{"prompt":"Use tabs."},"text":"Well."}`
+	var systems []string
+	s := configtest.New(t, playing(t, turns, script.Options{}), func(p *config.Parameters) {
+		p.Instructions.AsMessages = true
+		p.Conversation.Steps.BeforeRequest = append(p.Conversation.Steps.BeforeRequest, noting(&systems))
+	})
+	s.Write("AGENTS.md", "Be brief.")
+	s.Write("sub/AGENTS.md", "Use tabs.")
+	s.Write("sub/x.go", "package x\n")
+	converse(t, s.Config, "Read it. "+strings.Repeat("Please. ", 300))
+	client, err := s.Client()
+	require.NoError(t, err)
+	result, err := client.Compress(t.Context(), true)
+	require.NoError(t, err)
+	require.Equal(t, agent.Compacted, result.Status)
+	converse(t, s.Config, "On.")
+	said, all := 0, ""
+	for _, c := range client.History() {
+		said += strings.Count(c.Text(), "Use tabs.")
+		all += c.Text()
+	}
+	require.Equal(t, 1, said, "%s", all)
+	require.NotContains(t, all, "Be brief.")
+	require.Contains(t, systems[len(systems)-1], "Be brief.")
 }
 
 // What was read for a model that is never told counts for nothing.

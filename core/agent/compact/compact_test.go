@@ -107,6 +107,11 @@ func TestRequestInWork(t *testing.T) {
 		got.History[0].Parts = append(got.History[0].Parts, model.TextPart(`{"files":[]}`))
 		h = append(got.History, history(call("4", big), call("5", "x"))...)
 	}
+	// What is done is not in work any more.
+	done, err := compacting(t, c, &writer{says: "S"}, append(h[:len(h):len(h)], answered("done")), forced)
+	require.NoError(t, err)
+	require.Equal(t, agent.Compacted, done.Status)
+	require.Len(t, done.History[0].Parts, 1)
 	// An endless prompt is cut.
 	h[0] = said(long("wish", 100_000))
 	got, err := compacting(t, c, &writer{says: "S"}, h, forced)

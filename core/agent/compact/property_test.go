@@ -26,7 +26,11 @@ func someHistory(r *rand.Rand, n int) []model.Content {
 				asks.Parts = append(asks.Parts, model.Part{Text: words(), Thought: true, Signature: []byte("s"), Provider: "gemini"})
 			}
 			for k := range 1 + r.IntN(3) {
-				both := call(fmt.Sprint("c", len(h), "-", k), words())
+				output := words()
+				if r.IntN(8) == 0 {
+					output = long("output", 12_000)
+				}
+				both := call(fmt.Sprint("c", len(h), "-", k), output)
 				asks.Parts, answers.Parts = append(asks.Parts, both[0].Parts...), append(answers.Parts, both[1].Parts...)
 			}
 			if r.IntN(4) == 0 {
@@ -49,7 +53,7 @@ func someHistory(r *rand.Rand, n int) []model.Content {
 // the tail as it was and each call with its response (compacting checks the
 // first two).
 func TestAnyHistory(t *testing.T) {
-	runs := 400
+	runs := 200
 	if os.Getenv("FETTLE_FULL") == "1" {
 		runs = 20_000
 	}

@@ -34,7 +34,8 @@ const maxRequest = 16 << 10
 func replaced(older, tail []model.Content, summary string) []model.Content {
 	turn := model.UserText(summaryBegin + "\n" + summaryHeading + "\n\n" + summary + "\n" + summaryEnd)
 	if len(tail) > 0 && tail[0].Role == model.RoleModel { // which goes on with what the summary tells
-		if text := requestInWork(older); text != "" {
+		inWork := tail[len(tail)-1].Role == model.RoleUser // with answers that the model has not seen
+		if text := requestInWork(older); inWork && text != "" {
 			turn.Parts = append(turn.Parts, model.TextPart(requestBegin+"\n"+requestHeading+"\n\n"+text+"\n"+requestEnd))
 		}
 		return append([]model.Content{turn}, tail...)

@@ -1,0 +1,14 @@
+package tracker
+
+// DueAgain forgets the instructions that accesses of this session brought up, so
+// that the next access brings them up anew (FT-17). Those of its beginning stay
+// given, and what is known of files is not touched.
+func (t *FileTracker) DueAgain() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.given = nil
+	t.keys = make(map[string]bool, len(t.start))
+	for _, d := range t.start {
+		t.keys[d.Key] = true
+	}
+}
