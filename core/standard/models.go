@@ -24,6 +24,10 @@ const Auto = "auto"
 type ModelOptions struct {
 	// Getenv returns a variable's value, as os.Getenv does. nil: none is set.
 	Getenv func(string) string
+	// OfProject reports whether a variable comes from a .env file of the project.
+	// Such an address is used with a key from there, or without one, and not with
+	// a key of the person's. nil: none does.
+	OfProject func(string) bool
 	// HTTPClient is whose transport the providers use. nil: http.DefaultTransport.
 	HTTPClient *http.Client
 	// Script is for models of a file.
@@ -113,6 +117,20 @@ func (o ModelOptions) Secrets() []string {
 	return secrets
 }
 
+// access returns the key and the address that a provider is reached with.
+func (o ModelOptions) access(p provider) (key, address string) {
+	key, address = o.first(p.keys...), o.first(p.address)
+	if key == "" || o.OfProject == nil || !o.OfProject(p.address) {
+		return key, address
+	}
+	for _, name := range p.keys {
+		if o.first(name) == key && o.OfProject(name) {
+			return key, address
+		}
+	}
+	return key, ""
+}
+
 // first returns the first of some variables that is set.
 func (o ModelOptions) first(names ...string) string {
 	if o.Getenv == nil {
@@ -163,7 +181,8 @@ func (o ModelOptions) open(name model.Name) (model.Generator, error) {
 	}
 	for _, p := range providers {
 		if p.name == name.Provider {
-			g, err := p.open(o.first(p.keys...), o.first(p.address), o.HTTPClient)
+			key, address := o.access(p)
+			g, err := p.open(key, address, o.HTTPClient)
 			if err != nil {
 				return nil, err
 			}
