@@ -69,7 +69,7 @@ func (b *body) next() {
 			b.take(line)
 		}
 		if !b.ended && len(b.pending) > 0 {
-			b.end(io.ErrUnexpectedEOF)
+			b.flush(io.ErrUnexpectedEOF)
 		}
 		b.ended = true
 	}
@@ -101,7 +101,7 @@ func (b *body) take(line []byte) {
 	switch {
 	case len(bare) == 0:
 		if len(b.pending) > 0 {
-			b.end(ErrMalformed)
+			b.flush(ErrMalformed)
 		}
 	case bare[0] == '{' || bare[0] == '[':
 		b.object(bare)
@@ -113,6 +113,9 @@ func (b *body) take(line []byte) {
 }
 
 func (b *body) data(value []byte) {
+	if len(value) == 0 {
+		return // some servers keep a connection alive so
+	}
 	if len(b.pending) == 0 && string(value) == "[DONE]" {
 		b.x.Done = true
 		b.ended = true
@@ -122,11 +125,23 @@ func (b *body) data(value []byte) {
 		b.end(ErrTooLong)
 		return
 	}
+	if len(b.pending) == 0 && json.Valid(value) {
+		b.event(value)
+		return
+	}
 	b.pending = append(b.pending, value...)
 	b.pending = append(b.pending, '\n')
-	if json.Valid(b.pending) {
-		b.event(b.pending)
-		b.pending = nil
+}
+
+// flush takes the lines of data that are one event together, or else ends the
+// answer with why they are none.
+func (b *body) flush(why error) {
+	raw := b.pending
+	b.pending = nil
+	if json.Valid(raw) {
+		b.event(raw)
+	} else {
+		b.end(why)
 	}
 }
 

@@ -51,6 +51,7 @@ func TestEvents(t *testing.T) {
 		"done":                  {"data: {}\n\ndata: [DONE]\n\ndata: {\"more\":1}\n\n", []string{`{}`}, nil, true},
 		"a mark of byte order":  {"\ufeffdata: {}\n\n", []string{`{}`}, nil, false},
 		"other fields":          {"id: 1\nretry: 5\nevent: x\n: y\nnonsense\ndata: {}\n\n", []string{`{}`}, nil, false},
+		"empty data":            {"data:\n\ndata: {}\n\n", []string{`{}`}, nil, false},
 		"not objects":           {"data: null\n\ndata: 5\n\ndata: \"x\"\n\ndata: {}\n\n", []string{`{}`}, nil, false},
 		"cut":                   {"data: {}\n\ndata: {\"a\":", []string{`{}`}, io.ErrUnexpectedEOF, false},
 		"cut within [DONE]":     {"data: {}\n\ndata: [DON", []string{`{}`}, io.ErrUnexpectedEOF, false},
