@@ -203,8 +203,7 @@ func checkEvents(t testing.TB, events []agent.Event) {
 	}
 }
 
-// checkClient holds what is true after every prompt: the history is valid, and
-// the next prompt is answered.
+// checkClient holds what is true after every prompt: the history is valid.
 func checkClient(t testing.TB, c *agent.Client) {
 	t.Helper()
 	require.NoError(t, agent.ValidHistory(c.History()), fmt.Sprint(outline(c.History())))

@@ -29,7 +29,7 @@ func respPart(id string) model.Part {
 	return model.Part{Response: &model.FunctionResponse{ID: id, Name: "tool", Response: json.RawMessage(`{"output":"of ` + id + `"}`)}}
 }
 
-var text = model.TextPart
+func text(s string) model.Part { return model.TextPart(s) }
 
 func TestMendHistory(t *testing.T) {
 	thought := model.Part{Text: "hm", Thought: true}

@@ -88,10 +88,8 @@ func ten() []model.FunctionCall {
 	return calls
 }
 
-// hostile models, steps, recorders and observers; whatever they do, a prompt
-// ends as it should, the history is valid, each call has one response, nothing
-// is left running, and the next prompt works.
-var hostile = map[string]struct {
+// hostileCase is who misbehaves, and how a prompt then ends.
+type hostileCase struct {
 	model  *fake
 	set    func(o *agent.Options)
 	want   agent.EventType
@@ -99,236 +97,243 @@ var hostile = map[string]struct {
 	text   string        // in the history
 	ran    []string      // by tools
 	took   time.Duration // at most
-}{
-	"unknown tool": {
-		model: inOrder(asks(call("1", "nope", "{}"))),
-		want:  agent.EventDone, text: `"type":"tool_not_registered"`,
-	},
-	"broken JSON": {
-		model: inOrder(asks(call("1", "look", `{"text":`)), asks(call("2", "look", `{"text":"mended"}`))),
-		want:  agent.EventDone, text: `valid JSON`, ran: []string{"look mended"},
-	},
-	"arguments that do not fit": {
-		model: inOrder(asks(call("1", "look", `{"texts":"a"}`), call("2", "look", `[]`), call("3", "look", "\xff\x00"))),
-		want:  agent.EventDone, text: `"type":"invalid_tool_params"`,
-	},
-	"the same failing call for ever": {
-		model: &fake{answer: func(n int, _ *model.Request) stream { return asks(call(fmt.Sprint(n), "look", `{"text":"fail"}`)) }},
-		want:  agent.EventLoop, reason: agent.RepeatedCalls, text: "again and again", ran: slices.Repeat([]string{"look fail"}, 8),
-	},
-	"two calls in turn for ever": {
-		model: &fake{answer: func(n int, _ *model.Request) stream {
-			return asks(call(fmt.Sprint(n), "look", fmt.Sprintf(`{"text":"%d"}`, n%2)))
-		}},
-		want: agent.EventLoop, reason: agent.RepeatedCalls,
-	},
-	"ten tools at once": {
-		model: inOrder(asks(ten()...)),
-		want:  agent.EventDone, text: "noted 9",
-		ran: []string{"look 0", "change 1", "look 2", "change 3", "look 4", "change 5", "look 6", "change 7", "look 8", "change 9"},
-	},
-	"five hundred at once": {
-		model: inOrder(asks(slices.Repeat([]model.FunctionCall{call("same", "look", `{"text":"a"}`)}, 500)...)),
-		set:   func(o *agent.Options) { o.NoLoopDetection = true },
-		want:  agent.EventDone, ran: slices.Repeat([]string{"look a"}, 500),
-	},
-	"never stops": {
-		model: &fake{answer: func(n int, _ *model.Request) stream {
-			return asks(call(fmt.Sprint(n), "look", fmt.Sprintf(`{"text":"%d"}`, n)))
-		}},
-		set:  func(o *agent.Options) { o.Limits.PromptTurns = 7 },
-		want: agent.EventLimit, reason: agent.PromptTurnsReached, text: "noted 6",
-	},
-	"never stops, by default": {
-		model: &fake{answer: func(n int, _ *model.Request) stream {
-			return asks(call(fmt.Sprint(n), "look", fmt.Sprintf(`{"text":"%d"}`, n)))
-		}},
-		want: agent.EventLimit, reason: agent.PromptTurnsReached, text: "noted 99",
-	},
-	"says the same for ever": {
-		model: &fake{answer: func(int, *model.Request) stream {
-			return says(slices.Repeat([]string{"I will now look at the file and then I will change it. "}, 1000)...)
-		}},
-		want: agent.EventLoop, reason: agent.RepeatedText, text: "said the same again and again",
-	},
-	"returns nothing": {
-		model: &fake{answer: func(int, *model.Request) stream { return stream{} }},
-		want:  agent.EventInvalidStream, reason: agent.NoFinishReason, took: 10 * time.Second,
-	},
-	"returns no text": {
-		model: &fake{answer: func(int, *model.Request) stream { return says(" \u200b<!-- nothing -->\n") }},
-		want:  agent.EventInvalidStream, reason: agent.NoText, took: 10 * time.Second,
-	},
-	"returns nothing after calls": {
-		model: inOrder(asks(call("1", "look", `{"text":"a"}`)), stream{}),
-		want:  agent.EventDone, text: "noted a", ran: []string{"look a"},
-	},
-	"is withheld": {
-		model: &fake{answer: func(int, *model.Request) stream {
-			return stream{chunks: []model.Chunk{{Finish: model.FinishSafety}}}
-		}},
-		want: agent.EventInvalidStream, reason: agent.SafetyBlocked, took: 10 * time.Second,
-	},
-	"exceeds the context window": {
-		model: &fake{answer: func(int, *model.Request) stream { return fails(model.ContextExceeded, 400) }},
-		want:  agent.EventOverflow, reason: agent.TokensReached,
-	},
-	"exceeds our limit": {
-		model: inOrder(),
-		set: func(o *agent.Options) {
-			o.Limits.Tokens = 100
-			o.System = func(context.Context) (string, error) { return strings.Repeat("word ", 100), nil }
+}
+
+// hostile lists models, steps, recorders and observers; whatever they do, a prompt
+// ends as it should, the history is valid, each call has one response, nothing
+// is left running, and the next prompt works.
+func hostile() map[string]hostileCase {
+	return map[string]hostileCase{
+		"unknown tool": {
+			model: inOrder(asks(call("1", "nope", "{}"))),
+			want:  agent.EventDone, text: `"type":"tool_not_registered"`,
 		},
-		want: agent.EventOverflow, reason: agent.TokensReached,
-	},
-	"refuses": {
-		model: &fake{answer: func(int, *model.Request) stream { return fails(model.Unauthenticated, 401) }},
-		want:  agent.EventError, reason: fault.Reason(model.Unauthenticated),
-	},
-	"is overloaded for ever": {
-		model: &fake{answer: func(int, *model.Request) stream { return fails(model.RateLimited, 429) }},
-		want:  agent.EventError, reason: fault.Reason(model.RateLimited), took: 320 * time.Second,
-	},
-	"breaks off for ever, with a call": {
-		model: &fake{answer: func(int, *model.Request) stream {
-			s := asks(call("1", "change", `{"text":"never"}`))
-			return stream{chunks: s.chunks[:2], err: errors.New("connection reset by peer")}
-		}},
-		want: agent.EventError, reason: fault.Reason(model.Connection), took: 10 * time.Second, // and nothing ran
-	},
-	"panics": {
-		model: &fake{answer: func(int, *model.Request) stream { return stream{before: func() { panic("oh") }} }},
-		want:  agent.EventError,
-	},
-	"panics in an answer": {
-		model: &fake{answer: func(n int, _ *model.Request) stream {
-			s := asks(call("1", "change", `{"text":"never"}`))
-			return stream{chunks: s.chunks[:2], err: panics{}}
-		}},
-		want: agent.EventError,
-	},
-	"answers with foreign parts": {
-		model: inOrder(stream{chunks: []model.Chunk{{Parts: []model.Part{{}, respPart("9"), {Text: "a", Call: &model.FunctionCall{}}}, Finish: model.FinishStop}}}),
-		want:  agent.EventDone, text: `"name":"unnamed"`,
-	},
-	"gives each call the same ID": {
-		model: inOrder(asks(call("1", "look", `{"text":"a"}`), call("1", "look", `{"text":"b"}`)), asks(call("1", "look", `{"text":"c"}`))),
-		want:  agent.EventDone, ran: []string{"look a", "look b", "look c"},
-	},
-	"a recording that does not match": {
-		model: &fake{answer: func(int, *model.Request) stream {
-			return stream{err: fault.New(fault.InvalidConfig, "replay", "The request is not in the recording.", "Record it again.")}
-		}},
-		want: agent.EventError, // and at once
-	},
-	"a scheduler that forgets": {
-		model: inOrder(asks(call("1", "look", `{}`), call("2", "look", `{}`))),
-		set: func(o *agent.Options) {
-			o.Scheduler = scheduleFunc(func(context.Context, []scheduler.Request) []scheduler.Response {
-				return make([]scheduler.Response, 1)
-			})
+		"broken JSON": {
+			model: inOrder(asks(call("1", "look", `{"text":`)), asks(call("2", "look", `{"text":"mended"}`))),
+			want:  agent.EventDone, text: `valid JSON`, ran: []string{"look mended"},
 		},
-		want: agent.EventDone, text: `"type":"unhandled_exception"`,
-	},
-	"a scheduler that panics": {
-		model: inOrder(asks(call("1", "look", `{}`))),
-		set:   func(o *agent.Options) { o.Scheduler = badScheduler{} },
-		want:  agent.EventDone, text: `"type":"unhandled_exception"`,
-	},
-	"no scheduler": {
-		model: inOrder(asks(call("1", "look", `{}`))),
-		set:   func(o *agent.Options) { o.Scheduler = nil },
-		want:  agent.EventDone, text: `"type":"tool_not_registered"`,
-	},
-	"a step before the prompt that panics": {
-		set: func(o *agent.Options) {
-			o.Steps.BeforePrompt = []agent.BeforePrompt{func(context.Context, []model.Part) (agent.PromptAdvice, error) { panic("oh") }}
+		"arguments that do not fit": {
+			model: inOrder(asks(call("1", "look", `{"texts":"a"}`), call("2", "look", `[]`), call("3", "look", "\xff\x00"))),
+			want:  agent.EventDone, text: `"type":"invalid_tool_params"`,
 		},
-		want: agent.EventError,
-	},
-	"a step before a request that panics": {
-		set: func(o *agent.Options) {
-			o.Steps.BeforeRequest = []agent.BeforeRequest{func(context.Context, *model.Request) (agent.RequestAdvice, error) { panic("oh") }}
+		"the same failing call for ever": {
+			model: &fake{answer: func(n int, _ *model.Request) stream { return asks(call(fmt.Sprint(n), "look", `{"text":"fail"}`)) }},
+			want:  agent.EventLoop, reason: agent.RepeatedCalls, text: "again and again", ran: slices.Repeat([]string{"look fail"}, 8),
 		},
-		want: agent.EventError,
-	},
-	"a step before the second request that fails": {
-		model: inOrder(asks(call("1", "change", `{"text":"a"}`))),
-		set: func(o *agent.Options) {
-			o.Steps.BeforeRequest = []agent.BeforeRequest{func(_ context.Context, r *model.Request) (agent.RequestAdvice, error) {
-				if len(r.Contents) > 1 {
-					return agent.RequestAdvice{}, errors.New("no")
-				}
-				return agent.RequestAdvice{}, nil
-			}}
+		"two calls in turn for ever": {
+			model: &fake{answer: func(n int, _ *model.Request) stream {
+				return asks(call(fmt.Sprint(n), "look", fmt.Sprintf(`{"text":"%d"}`, n%2)))
+			}},
+			want: agent.EventLoop, reason: agent.RepeatedCalls,
 		},
-		want: agent.EventError, text: "noted a", ran: []string{"change a"},
-	},
-	"a step on a chunk that panics": {
-		model: inOrder(asks(call("1", "change", `{"text":"never"}`))),
-		set: func(o *agent.Options) {
-			o.Steps.AfterChunk = []agent.AfterChunk{func(context.Context, *model.Chunk) (string, error) { panic("oh") }}
+		"ten tools at once": {
+			model: inOrder(asks(ten()...)),
+			want:  agent.EventDone, text: "noted 9",
+			ran: []string{"look 0", "change 1", "look 2", "change 3", "look 4", "change 5", "look 6", "change 7", "look 8", "change 9"},
 		},
-		want: agent.EventError,
-	},
-	"a step after the prompt that panics": {
-		set: func(o *agent.Options) {
-			o.Steps.AfterPrompt = []agent.AfterPrompt{func(context.Context, []model.Part, string, bool) (agent.PromptAdvice, error) { panic("oh") }}
+		"five hundred at once": {
+			model: inOrder(asks(slices.Repeat([]model.FunctionCall{call("same", "look", `{"text":"a"}`)}, 500)...)),
+			set:   func(o *agent.Options) { o.NoLoopDetection = true },
+			want:  agent.EventDone, ran: slices.Repeat([]string{"look a"}, 500),
 		},
-		want: agent.EventError,
-	},
-	"a step after the prompt that is never content": {
-		set: func(o *agent.Options) {
-			o.Steps.AfterPrompt = []agent.AfterPrompt{func(context.Context, []model.Part, string, bool) (agent.PromptAdvice, error) {
-				return agent.PromptAdvice{Block: "Do it better."}, nil
-			}}
+		"never stops": {
+			model: &fake{answer: func(n int, _ *model.Request) stream {
+				return asks(call(fmt.Sprint(n), "look", fmt.Sprintf(`{"text":"%d"}`, n)))
+			}},
+			set:  func(o *agent.Options) { o.Limits.PromptTurns = 7 },
+			want: agent.EventLimit, reason: agent.PromptTurnsReached, text: "noted 6",
 		},
-		want: agent.EventLimit, reason: agent.PromptTurnsReached, text: "Do it better.",
-	},
-	"a system prompt that fails": {
-		set: func(o *agent.Options) {
-			o.System = func(context.Context) (string, error) { return "", errors.New("unreadable") }
+		"never stops, by default": {
+			model: &fake{answer: func(n int, _ *model.Request) stream {
+				return asks(call(fmt.Sprint(n), "look", fmt.Sprintf(`{"text":"%d"}`, n)))
+			}},
+			want: agent.EventLimit, reason: agent.PromptTurnsReached, text: "noted 99",
 		},
-		want: agent.EventError,
-	},
-	"a list of tools that panics": {
-		set:  func(o *agent.Options) { o.Tools = func() []model.Tool { panic("oh") } },
-		want: agent.EventError,
-	},
-	"a source that panics": {
-		set: func(o *agent.Options) {
-			o.Source = func(context.Context, string) (model.Generator, error) { panic("oh") }
+		"says the same for ever": {
+			model: &fake{answer: func(int, *model.Request) stream {
+				return says(slices.Repeat([]string{"I will now look at the file and then I will change it. "}, 1000)...)
+			}},
+			want: agent.EventLoop, reason: agent.RepeatedText, text: "said the same again and again",
 		},
-		want: agent.EventError,
-	},
-	"a source that has nothing": {
-		set: func(o *agent.Options) {
-			o.Source = func(context.Context, string) (model.Generator, error) { return nil, nil }
+		"returns nothing": {
+			model: &fake{answer: func(int, *model.Request) stream { return stream{} }},
+			want:  agent.EventInvalidStream, reason: agent.NoFinishReason, took: 10 * time.Second,
 		},
-		want: agent.EventError,
-	},
-	"a recorder that fails": {
-		model: inOrder(asks(call("1", "look", `{"text":"a"}`))),
-		set:   func(o *agent.Options) { o.Recorder = &badRecorder{} },
-		want:  agent.EventDone, ran: []string{"look a"},
-	},
-	"a recorder that panics": {
-		model: inOrder(asks(call("1", "look", `{"text":"a"}`))),
-		set:   func(o *agent.Options) { o.Recorder = &badRecorder{panics: true} },
-		want:  agent.EventDone, ran: []string{"look a"},
-	},
-	"an observer that panics": {
-		set:  func(o *agent.Options) { o.Observer = badObserver{panics: true} },
-		want: agent.EventDone,
-	},
-	"an observer that returns nothing": {
-		set:  func(o *agent.Options) { o.Observer = badObserver{} },
-		want: agent.EventDone,
-	},
-	"a compactor that panics": {
-		set:  func(o *agent.Options) { o.Compactor, o.Limits.CompactAt = badCompactor{}, 1e-9 },
-		want: agent.EventDone,
-	},
+		"returns no text": {
+			model: &fake{answer: func(int, *model.Request) stream { return says(" \u200b<!-- nothing -->\n") }},
+			want:  agent.EventInvalidStream, reason: agent.NoText, took: 10 * time.Second,
+		},
+		"returns nothing after calls": {
+			model: inOrder(asks(call("1", "look", `{"text":"a"}`)), stream{}),
+			want:  agent.EventDone, text: "noted a", ran: []string{"look a"},
+		},
+		"is withheld": {
+			model: &fake{answer: func(int, *model.Request) stream {
+				return stream{chunks: []model.Chunk{{Finish: model.FinishSafety}}}
+			}},
+			want: agent.EventInvalidStream, reason: agent.SafetyBlocked, took: 10 * time.Second,
+		},
+		"exceeds the context window": {
+			model: &fake{answer: func(int, *model.Request) stream { return fails(model.ContextExceeded, 400) }},
+			want:  agent.EventOverflow, reason: agent.TokensReached,
+		},
+		"exceeds our limit": {
+			model: inOrder(),
+			set: func(o *agent.Options) {
+				o.Limits.Tokens = 100
+				o.System = func(context.Context) (string, error) { return strings.Repeat("word ", 100), nil }
+			},
+			want: agent.EventOverflow, reason: agent.TokensReached,
+		},
+		"refuses": {
+			model: &fake{answer: func(int, *model.Request) stream { return fails(model.Unauthenticated, 401) }},
+			want:  agent.EventError, reason: fault.Reason(model.Unauthenticated),
+		},
+		"is overloaded for ever": {
+			model: &fake{answer: func(int, *model.Request) stream { return fails(model.RateLimited, 429) }},
+			want:  agent.EventError, reason: fault.Reason(model.RateLimited), took: 320 * time.Second,
+		},
+		"breaks off for ever, with a call": {
+			model: &fake{answer: func(int, *model.Request) stream {
+				s := asks(call("1", "change", `{"text":"never"}`))
+				return stream{chunks: s.chunks[:2], err: errors.New("connection reset by peer")}
+			}},
+			want: agent.EventError, reason: fault.Reason(model.Connection), took: 10 * time.Second, // and nothing ran
+		},
+		"panics": {
+			model: &fake{answer: func(int, *model.Request) stream { return stream{before: func() { panic("oh") }} }},
+			want:  agent.EventError,
+		},
+		"panics in an answer": {
+			model: &fake{answer: func(n int, _ *model.Request) stream {
+				s := asks(call("1", "change", `{"text":"never"}`))
+				return stream{chunks: s.chunks[:2], err: panics{}}
+			}},
+			want: agent.EventError,
+		},
+		"answers with foreign parts": {
+			model: inOrder(stream{chunks: []model.Chunk{{Parts: []model.Part{{}, respPart("9"), {Text: "a", Call: &model.FunctionCall{}}}, Finish: model.FinishStop}}}),
+			want:  agent.EventDone, text: `"name":"unnamed"`,
+		},
+		"gives each call the same ID": {
+			model: inOrder(asks(call("1", "look", `{"text":"a"}`), call("1", "look", `{"text":"b"}`)), asks(call("1", "look", `{"text":"c"}`))),
+			want:  agent.EventDone, ran: []string{"look a", "look b", "look c"},
+		},
+		"a recording that does not match": {
+			model: &fake{answer: func(int, *model.Request) stream {
+				return stream{err: fault.New(fault.InvalidConfig, "replay", "The request is not in the recording.", "Record it again.")}
+			}},
+			want: agent.EventError, // and at once
+		},
+		"a scheduler that forgets": {
+			model: inOrder(asks(call("1", "look", `{}`), call("2", "look", `{}`))),
+			set: func(o *agent.Options) {
+				o.Scheduler = scheduleFunc(func(context.Context, []scheduler.Request) []scheduler.Response {
+					return make([]scheduler.Response, 1)
+				})
+			},
+			want: agent.EventDone, text: `"type":"unhandled_exception"`,
+		},
+		"a scheduler that panics": {
+			model: inOrder(asks(call("1", "look", `{}`))),
+			set:   func(o *agent.Options) { o.Scheduler = badScheduler{} },
+			want:  agent.EventDone, text: `"type":"unhandled_exception"`,
+		},
+		"no scheduler": {
+			model: inOrder(asks(call("1", "look", `{}`))),
+			set:   func(o *agent.Options) { o.Scheduler = nil },
+			want:  agent.EventDone, text: `"type":"tool_not_registered"`,
+		},
+		"a step before the prompt that panics": {
+			set: func(o *agent.Options) {
+				o.Steps.BeforePrompt = []agent.BeforePrompt{func(context.Context, []model.Part) (agent.PromptAdvice, error) { panic("oh") }}
+			},
+			want: agent.EventError,
+		},
+		"a step before a request that panics": {
+			set: func(o *agent.Options) {
+				o.Steps.BeforeRequest = []agent.BeforeRequest{func(context.Context, *model.Request) (agent.RequestAdvice, error) { panic("oh") }}
+			},
+			want: agent.EventError,
+		},
+		"a step before the second request that fails": {
+			model: inOrder(asks(call("1", "change", `{"text":"a"}`))),
+			set: func(o *agent.Options) {
+				o.Steps.BeforeRequest = []agent.BeforeRequest{func(_ context.Context, r *model.Request) (agent.RequestAdvice, error) {
+					if len(r.Contents) > 1 {
+						return agent.RequestAdvice{}, errors.New("no")
+					}
+					return agent.RequestAdvice{}, nil
+				}}
+			},
+			want: agent.EventError, text: "noted a", ran: []string{"change a"},
+		},
+		"a step on a chunk that panics": {
+			model: inOrder(asks(call("1", "change", `{"text":"never"}`))),
+			set: func(o *agent.Options) {
+				o.Steps.AfterChunk = []agent.AfterChunk{func(context.Context, *model.Chunk) (string, error) { panic("oh") }}
+			},
+			want: agent.EventError,
+		},
+		"a step after the prompt that panics": {
+			set: func(o *agent.Options) {
+				o.Steps.AfterPrompt = []agent.AfterPrompt{func(context.Context, []model.Part, string, bool) (agent.PromptAdvice, error) { panic("oh") }}
+			},
+			want: agent.EventError,
+		},
+		"a step after the prompt that is never content": {
+			set: func(o *agent.Options) {
+				o.Steps.AfterPrompt = []agent.AfterPrompt{func(context.Context, []model.Part, string, bool) (agent.PromptAdvice, error) {
+					return agent.PromptAdvice{Block: "Do it better."}, nil
+				}}
+			},
+			want: agent.EventLimit, reason: agent.PromptTurnsReached, text: "Do it better.",
+		},
+		"a system prompt that fails": {
+			set: func(o *agent.Options) {
+				o.System = func(context.Context) (string, error) { return "", errors.New("unreadable") }
+			},
+			want: agent.EventError,
+		},
+		"a list of tools that panics": {
+			set:  func(o *agent.Options) { o.Tools = func() []model.Tool { panic("oh") } },
+			want: agent.EventError,
+		},
+		"a source that panics": {
+			set: func(o *agent.Options) {
+				o.Source = func(context.Context, string) (model.Generator, error) { panic("oh") }
+			},
+			want: agent.EventError,
+		},
+		"a source that has nothing": {
+			set: func(o *agent.Options) {
+				o.Source = func(context.Context, string) (model.Generator, error) { return nil, nil }
+			},
+			want: agent.EventError,
+		},
+		"a recorder that fails": {
+			model: inOrder(asks(call("1", "look", `{"text":"a"}`))),
+			set:   func(o *agent.Options) { o.Recorder = &badRecorder{} },
+			want:  agent.EventDone, ran: []string{"look a"},
+		},
+		"a recorder that panics": {
+			model: inOrder(asks(call("1", "look", `{"text":"a"}`))),
+			set:   func(o *agent.Options) { o.Recorder = &badRecorder{panics: true} },
+			want:  agent.EventDone, ran: []string{"look a"},
+		},
+		"an observer that panics": {
+			set:  func(o *agent.Options) { o.Observer = badObserver{panics: true} },
+			want: agent.EventDone,
+		},
+		"an observer that returns nothing": {
+			set:  func(o *agent.Options) { o.Observer = badObserver{} },
+			want: agent.EventDone,
+		},
+		"a compactor that panics": {
+			set:  func(o *agent.Options) { o.Compactor, o.Limits.CompactAt = badCompactor{}, 1e-9 },
+			want: agent.EventDone,
+		},
+	}
 }
 
 // panics is an error that panics when it is looked at.
@@ -382,26 +387,22 @@ func (badCompactor) Compact(context.Context, agent.CompactRequest) (agent.Compac
 }
 
 func TestHostile(t *testing.T) {
-	for name, tt := range hostile {
-		t.Run(name, func(t *testing.T) {
+	for title, tt := range hostile() {
+		t.Run(title, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g := tt.model
 				if g == nil {
 					g = inOrder()
 				}
 				s, ran := realTools(t, nil)
-				current := model.Generator(g)
+				current, name := g, "fake:bad"
 				c := newClient(t, g, func(o *agent.Options) {
-					o.Scheduler = s
+					o.Scheduler, o.Model = s, func() string { return name }
 					o.Source = func(context.Context, string) (model.Generator, error) { return current, nil }
 					if tt.set != nil {
 						tt.set(o)
 					}
 				})
-				c.SetTools(func() []model.Tool { return nil })
-				if strings.HasPrefix(name, "a list of tools") {
-					c.SetTools(func() []model.Tool { panic("oh") })
-				}
 				begun := time.Now()
 				events := run(t.Context(), c, "Do it.")
 				checkEvents(t, events)
@@ -417,12 +418,17 @@ func TestHostile(t *testing.T) {
 				history, err := json.Marshal(c.History())
 				require.NoError(t, err)
 				require.Contains(t, string(unescaped(history)), tt.text)
-				if tt.ran != nil || strings.Contains(name, "breaks off") {
+				if tt.ran != nil || strings.Contains(title, "breaks off") {
 					require.ElementsMatch(t, tt.ran, ran())
 				}
+				current, name = inOrder(), "fake:good"
 				next := run(t.Context(), c, "And now?")
 				checkEvents(t, next)
 				checkClient(t, c)
+				if tt.set == nil {
+					require.Equal(t, agent.EventDone, last(next).Type)
+					require.Equal(t, "Done.", c.History()[len(c.History())-1].Text())
+				}
 			})
 		})
 	}
