@@ -42,3 +42,6 @@ func syncDir(path string) error {
 	_ = d.Close() // nothing was written
 	return err
 }
+
+// truncate cuts a file that is open for appending.
+func truncate(f *os.File, size int64) error { return f.Truncate(size) }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -231,4 +232,32 @@ func TestSizeLimit(t *testing.T) {
 	appendRaw(t, w.Path(), strings.Repeat(" ", 2000))
 	_, err = s.Load(t.Context(), "one")
 	require.Equal(t, fault.SessionUnreadable, fault.CodeOf(err))
+}
+
+// Several may record at once; each turn has a place of its own.
+func TestConcurrentAppends(t *testing.T) {
+	s, _ := store(t, func(o *transcript.Options) { o.Now = nil })
+	w := create(t, s, "one")
+	var all sync.WaitGroup
+	for g := range 8 {
+		all.Go(func() {
+			for range 5 {
+				if err := w.Append(context.Background(), transcript.Turn{Content: user("x"), Highest: int64(g)}); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	_, _, err := s.List(t.Context()) // meanwhile
+	require.NoError(t, err)
+	all.Wait()
+	got := load(t, s, "one")
+	require.Len(t, got.Turns, 40)
+	require.Empty(t, got.Problems)
+	require.Equal(t, int64(7), got.Highest)
+	seen := map[string]bool{}
+	for _, turn := range got.Turns {
+		seen[turn.ID] = true
+	}
+	require.Len(t, seen, 40)
 }

@@ -160,7 +160,7 @@ func (w *Writer) mend(st *state) error {
 		w.size += int64(st.torn)
 		return w.write([]byte("\n"))
 	}
-	if err := w.f.Truncate(w.size); err != nil {
+	if err := truncate(w.f, w.size); err != nil {
 		return err
 	}
 	return w.f.Sync()
@@ -335,7 +335,7 @@ func (w *Writer) write(line []byte) error {
 		err = w.f.Sync()
 	}
 	if err != nil {
-		_ = w.f.Truncate(w.size) // else the next Open does it
+		_ = truncate(w.f, w.size) // else the next Open does it
 		return err
 	}
 	w.size += int64(len(line))
