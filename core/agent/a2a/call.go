@@ -179,10 +179,8 @@ func isRPC(err error) bool { return errors.As(err, new(*rpcError)) }
 
 // How often a task is asked for.
 const (
-	longestPoll    = 10 * time.Second
-	pollsThatFail  = 3 // one after the other
-	growth         = 3
-	growthDivision = 2
+	longestPoll   = 10 * time.Second
+	pollsThatFail = 3 // one after the other
 )
 
 // poll asks for the task until nothing more will come of it.
@@ -199,7 +197,7 @@ func (c *connection) poll(ctx context.Context, a *answer, news func(string)) err
 			return context.Cause(ctx)
 		case <-timer.C:
 		}
-		wait = min(wait*growth/growthDivision, max(longestPoll, c.service.o.Poll))
+		wait = min(wait+wait/2, max(longestPoll, c.service.o.Poll))
 		raw, err := c.call(ctx, "tasks/get", &a2a.TaskQueryParams{ID: a2a.TaskID(a.taskID)})
 		if err == nil {
 			said := a.said
