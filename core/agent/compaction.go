@@ -63,7 +63,7 @@ func (c *Client) compact(ctx context.Context, g model.Generator, name string, fo
 	c.spend(result.Usage)
 	switch {
 	case err != nil:
-		return Compaction{}, err
+		return Compaction{Usage: result.Usage}, err
 	case result.Status.Changed():
 		old := slices.Clip(c.history)
 		c.setHistory(MendHistory(result.History))

@@ -87,6 +87,20 @@ func TestCompaction(t *testing.T) {
 	require.Equal(t, 1005, c.Usage().Total)
 }
 
+// Who runs calls himself has his conversation compacted too, between the answers
+// to calls and the next request.
+func TestCompactionOfSendStream(t *testing.T) {
+	s := &shortener{answer: toSummary}
+	c := newClient(t, inOrder(long(600, asks(call("1", "look", "")))), compacting(s), func(o *agent.Options) {
+		o.Reminders = func(context.Context) ([]model.Part, error) { return []model.Part{text("Rules.")}, nil }
+	})
+	for range c.SendStream(t.Context(), text("a")) {
+	}
+	parts, _ := c.ProcessTurn(t.Context(), c.History()[1].Calls())
+	require.Equal(t, agent.EventDone, last(slices.Collect(c.SendStream(t.Context(), parts...))).Type)
+	require.Equal(t, []string{"user: Summary. State of files.", "model: I look. 1!", "user: 1= Rules. Rules.", "model: Done."}, outline(c.History()))
+}
+
 // What one model counted says nothing of another.
 func TestLengthForAnotherModel(t *testing.T) {
 	s := &shortener{answer: toSummary}

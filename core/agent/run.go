@@ -34,7 +34,9 @@ func (c *Client) Run(ctx context.Context, prompt ...model.Part) iter.Seq[Event] 
 // SendStream makes one request with these parts as the user's turn and ends with
 // its answer; its calls are the caller's to run, with ProcessTurn. A call that
 // is not answered until the next request is answered as cancelled, and a response
-// to no call is dropped. An answer without calls ends with an event of type done,
+// to no call is dropped. Responses stay in the history even if the request fails,
+// and what was said and not answered is asked again if there is nothing more to
+// say. An answer without calls ends with an event of type done,
 // one with calls with that of type finished; whatever else Ends may come instead.
 // Of Steps, those of requests take part; Limits.PromptTurns does not apply, and a
 // model that repeats itself is stopped the first time.
@@ -302,7 +304,8 @@ func (p *prompting) breakLoop(ctx context.Context, calls []model.FunctionCall, l
 // send makes one request for SendStream.
 func (p *prompting) send(ctx context.Context, parts []model.Part) Event {
 	said := userParts(parts)
-	if open := openCalls(p.c.history); len(open) > 0 {
+	open := openCalls(p.c.history)
+	if len(open) > 0 {
 		for _, part := range parts {
 			if part.Response != nil {
 				said = append(said, model.Part{Response: part.Response})
@@ -310,8 +313,18 @@ func (p *prompting) send(ctx context.Context, parts []model.Part) Event {
 		}
 		said = answers(open, said)
 	}
-	if len(said) == 0 {
+	switch n := len(p.c.history); {
+	case len(said) == 0 && n > 0 && p.c.history[n-1].Role == model.RoleUser:
+		said = nil // what was said is still unanswered
+	case len(said) == 0:
 		return Event{Type: EventError, Err: fault.New(fault.AgentFailed, "agent.send", "There is nothing to send.", "Say what is to be done.")}
+	case len(open) > 0 && len(said) == len(open): // responses alone: they stay whatever becomes of the request
+		reminders, end := p.remind(ctx)
+		p.c.say(ctx, slices.Concat(said, reminders), nil)
+		if end != nil {
+			return *end
+		}
+		said, p.c.owed = nil, nil
 	}
 	if err := p.c.turnLimit(0); err != nil {
 		return Event{Type: EventLimit, Err: err}

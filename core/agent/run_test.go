@@ -81,6 +81,19 @@ func TestSendStreamPairing(t *testing.T) {
 	require.Equal(t, agent.EventError, last(slices.Collect(c.SendStream(t.Context(), respPart("2")))).Type, "nothing to send")
 }
 
+// A request that failed after calls is made again with the same responses, or
+// with none.
+func TestSendStreamAgain(t *testing.T) {
+	c := newClient(t, inOrder(asks(call("1", "look", "")), fails(model.InvalidRequest, 400), fails(model.InvalidRequest, 400), says("Well.")))
+	for range c.SendStream(t.Context(), text("a")) {
+	}
+	for _, parts := range [][]model.Part{{respPart("1")}, {respPart("1")}, nil} {
+		for range c.SendStream(t.Context(), parts...) {
+		}
+	}
+	require.Equal(t, []string{"user: a", "model: I look. 1!", "user: 1=", "model: Well."}, outline(c.History()))
+}
+
 // trace records what happens, in order.
 type trace struct{ steps []string }
 
