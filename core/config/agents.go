@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/fettle-dev/fettle/core/agent/compact"
 	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/services/trust"
@@ -154,6 +155,9 @@ func (h agentHost) Begin(ctx context.Context, d *subagent.Definition) (*subagent
 	o, err := child.clientOptions(s)
 	if err != nil {
 		return nil, closing(child, err)
+	}
+	if o.Compactor == nil {
+		o.Compactor = compact.New(compact.Options{})
 	}
 	session := &subagent.Session{
 		Registry: s.registry, SchedulerID: child.schedulerID(), Changed: s.state.Cache.Written, Close: child.Close,

@@ -74,6 +74,13 @@ func (c *Config) converse(s *session, opening Opening) (*agent.Client, error) {
 		return nil, err
 	}
 	o.Recorder, o.History = opening.Recorder, opening.History
+	if o.Compactor == nil {
+		var keeps compact.Options
+		if r, ok := opening.Recorder.(*Recording); ok {
+			keeps.Save = r.Save // answers that are cut
+		}
+		o.Compactor = compact.New(keeps)
+	}
 	client, err := agent.New(o)
 	if err != nil {
 		return nil, err
@@ -104,9 +111,6 @@ func (c *Config) clientOptions(s *session) (agent.Options, error) {
 	}
 	if c.parent != nil {
 		o.Purpose = model.PurposeSubagent
-	}
-	if o.Compactor == nil {
-		o.Compactor = compact.New(compact.Options{})
 	}
 	if p.Instructions.AsMessages {
 		o.Reminders = s.dueInstructions
