@@ -77,7 +77,8 @@ type Limits struct {
 	// Tokens is how long a request may be; 0: what the model is known to take.
 	Tokens int
 	// CompactAt is the share of Tokens from which on the history is compacted
-	// before a request; 0: 0.5; negative or above 1: only on request.
+	// before a request, as it is where the model finds a request too long; 0: 0.5;
+	// negative or above 1: only when [Client.Compress] is called.
 	CompactAt float64
 	// OutputTokens is what one answer may have; 0: the provider's default.
 	OutputTokens int

@@ -42,8 +42,15 @@ func (c *Client) length(parts []model.Part) int {
 // compactionDue reports whether the history is to be compacted before a request
 // that adds parts to it.
 func (c *Client) compactionDue(parts []model.Part, limit int) bool {
-	at := cmp.Or(c.o.Limits.CompactAt, defaultCompactAt)
-	return c.o.Compactor != nil && c.compactable && at > 0 && at <= 1 && float64(c.length(parts)) >= at*float64(limit)
+	return c.compactsItself() && c.compactable && float64(c.length(parts)) >= c.compactAt()*float64(limit)
+}
+
+func (c *Client) compactAt() float64 { return cmp.Or(c.o.Limits.CompactAt, defaultCompactAt) }
+
+// compactsItself reports whether the history is ever compacted without anybody
+// asking for it.
+func (c *Client) compactsItself() bool {
+	return c.o.Compactor != nil && c.compactAt() > 0 && c.compactAt() <= 1
 }
 
 // compact shortens the history, which must have no open call to be shortened.

@@ -237,7 +237,7 @@ func TestCompactionOnOverflow(t *testing.T) {
 		return fails(model.ContextExceeded, 400)
 	}
 	c := newClient(t, &fake{answer: tooLong}, compacting(s), func(o *agent.Options) {
-		o.Limits.CompactAt = -1
+		o.Limits.CompactAt = 1
 		o.History = []model.Content{user(text("a")), answer(text("b"))}
 	})
 	require.Equal(t, agent.EventDone, last(run(t.Context(), c, "c")).Type)
@@ -254,6 +254,19 @@ func TestCompactionOnOverflow(t *testing.T) {
 	require.Equal(t, agent.EventOverflow, end.Type)
 	require.Equal(t, 1000, end.Limit)
 	require.Len(t, c.History(), 2, "the prompt is taken back")
+
+	for _, never := range []float64{-1, 1.1} { // nobody asks for it
+		s.asked = nil
+		c = newClient(t, &fake{answer: tooLong}, compacting(s), func(o *agent.Options) {
+			o.Limits.CompactAt = never
+			o.History = []model.Content{user(text("a")), answer(text("b"))}
+		})
+		require.Equal(t, agent.EventOverflow, last(run(t.Context(), c, "c")).Type)
+		require.Empty(t, s.asked)
+		_, err := c.Compress(t.Context(), true)
+		require.NoError(t, err)
+		require.Len(t, s.asked, 1)
+	}
 }
 
 // Cancelled during compaction, the history is what it was.

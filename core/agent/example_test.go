@@ -6,22 +6,29 @@ import (
 
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/model/script"
 )
 
-// A prompt is run with any model; here with one that always says the same.
+// A prompt is run with any model; here with one that reads its lines off a script.
 func Example() {
+	lines, err := script.Parse("hello.json", []byte(`{"turns": [{"text": "Hello, world."}]}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
 	client, err := agent.New(agent.Options{
-		Source: model.Always(inOrder(says("Hello, ", "world."))),
-		Model:  func() string { return "fake:greeter" },
+		Source: model.Always(script.New(lines, script.Options{})),
+		Model:  func() string { return "script:hello.json" },
 	})
 	if err != nil {
-		panic(err)
+		fmt.Println(err)
+		return
 	}
 	for event := range client.Run(context.Background(), model.TextPart("Say hello.")) {
-		if event.Type == agent.EventText {
+		switch {
+		case event.Type == agent.EventText:
 			fmt.Print(event.Text)
-		}
-		if event.Err != nil {
+		case event.Err != nil:
 			fmt.Println(event.Err.Line())
 		}
 	}

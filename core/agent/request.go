@@ -23,7 +23,7 @@ func (p *prompting) request(ctx context.Context, parts []model.Part) (*answered,
 		return nil, end
 	}
 	answer, end := p.ask(ctx, parts)
-	if end == nil || end.Type != EventOverflow {
+	if end == nil || end.Type != EventOverflow || !p.c.compactsItself() {
 		return answer, end
 	}
 	switch changed, stop := p.makeRoom(ctx, parts, true); {

@@ -3,6 +3,7 @@ package config
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -19,7 +20,7 @@ type DeriveParameters struct {
 	ApprovalMode          policy.ApprovalMode
 	Model                 string   // "": that of the parent when Derive is called
 	CoreTools             []string // nil: the parent's
-	ExcludeTools          []string // added to the parent's
+	ExcludeTools          []string // added to the parent's; whole tools, whatever stands in brackets
 	FileReadCacheDisabled *bool    // nil: follows the parent's, now and later (RC-30)
 }
 
@@ -46,7 +47,11 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 	if d.CoreTools != nil {
 		p.CoreTools = d.CoreTools
 	}
-	p.ExcludeTools = slices.Concat(p.ExcludeTools, d.ExcludeTools)
+	p.ExcludeTools = slices.Clone(p.ExcludeTools)
+	for _, entry := range d.ExcludeTools {
+		name, _, _ := strings.Cut(entry, "(") // the rules are the parent's, so that none could deny a part
+		p.ExcludeTools = append(p.ExcludeTools, strings.TrimSpace(name))
+	}
 	p.FileReadCacheDisabled, p.Getenv, p.Discover, p.ToolCommands = nil, nil, nil, ToolCommands{}
 	p.Bus = c.bus
 	child, err := New(p)

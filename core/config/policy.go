@@ -136,14 +136,20 @@ func (c *Config) rulesOfParameters() ([]policy.Rule, error) {
 }
 
 // exclusions are the rules that deny tools, with the places of those that are
-// known.
+// known. Like the registry they leave out the whole tool for name(pattern), but
+// of the shell the commands that begin so.
 func exclusions(tools []string, from map[string]Place) []policy.Rule {
 	var out []policy.Rule
 	for _, entry := range tools {
-		// Like the registry, which leaves out the whole tool for name(pattern).
+		place := placeOf(entry, from, "--exclude-tools")
+		rule, ok, err := listedTool(entry, "excluded tools", place, policy.Rule{Decision: policy.Deny, Priority: 400})
+		if ok && err == nil && len(rule.CommandPrefix) > 0 {
+			rule.Name = cmp.Or(place.Rule, "excluded: "+entry)
+			out = append(out, rule)
+			continue
+		}
 		name, _, _ := strings.Cut(entry, "(")
 		if name = strings.TrimSpace(name); name != "" {
-			place := placeOf(entry, from, "--exclude-tools")
 			out = append(out, policy.Rule{Name: cmp.Or(place.Rule, "excluded: "+name), Tools: []string{name}, Decision: policy.Deny, Priority: 400,
 				Tier: policy.TierUser, Source: place.Source, Line: place.Line})
 		}

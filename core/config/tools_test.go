@@ -14,6 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/mutation"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -97,6 +98,24 @@ func TestSelection(t *testing.T) { // AR-09, AR-10, CR-20
 			require.Equal(t, tt.want, names(t, child), "a child's tools are its parent's")
 		})
 	}
+}
+
+// AR-09: of the shell an exclusion with brackets denies commands, whoever allows
+// them, and of a subagent the whole tool.
+func TestExcludedCommands(t *testing.T) {
+	s := configtest.New(t, withUser(t, `{"tools": {"exclude": ["run_shell_command(rm,git push)"], "allowed": ["run_shell_command"]}}`))
+	require.Contains(t, names(t, s.Config), "run_shell_command")
+	for command, want := range map[string]policy.Verdict{
+		"git status": policy.Allow, "rm a": policy.Deny, "git status && rm a": policy.Deny, "git push origin": policy.Deny, "git pull": policy.Allow, "rmdir a": policy.Allow,
+	} {
+		d := verdict(t, s.Config, "run_shell_command", `{"command": "`+command+`"}`)
+		require.Equal(t, want, d.Decision, command)
+		if want == policy.Deny {
+			require.Equal(t, filepath.Join(storageOf(t, s.Config).GlobalDir, "settings.json"), d.Source)
+		}
+	}
+	child := derive(t, s.Config, config.DeriveParameters{ExcludeTools: []string{"run_shell_command(cp)"}})
+	require.NotContains(t, names(t, child), "run_shell_command")
 }
 
 // AR-10: what DefaultTools says is what a session has that lacks no service.

@@ -18,7 +18,7 @@ type ref struct {
 // shellIndex finds the rules that may be about a part of a command line.
 type shellIndex struct {
 	general   []*rule          // without command prefixes
-	byProgram map[string][]ref // by the program that a prefix begins with, see [programName]
+	byProgram map[string][]ref // by the program that a prefix begins with, see [family]
 	tight     []*rule          // with command prefixes, that tighten
 }
 
@@ -34,8 +34,15 @@ func newShellIndex(rules []*rule) *shellIndex {
 			x.tight = append(x.tight, r)
 		}
 		for _, prefix := range r.prefixes {
-			name := programName(prefix[0])
-			x.byProgram[name] = append(x.byProgram[name], ref{rule: r, prefix: prefix, says: says(r, "commands that begin with "+abridged(strings.Join(prefix, " ")))})
+			what := says(r, "commands that begin with "+abridged(strings.Join(prefix, " ")))
+			ways := [][]string{prefix}
+			if r.tightens {
+				ways = append(ways, sameAs(prefix)...)
+			}
+			for _, way := range ways {
+				name := family(way[0])
+				x.byProgram[name] = append(x.byProgram[name], ref{rule: r, prefix: way, says: what})
+			}
 		}
 	}
 	return x

@@ -162,8 +162,16 @@ func (j *judge) due(r *rule) bool {
 			continue
 		}
 		for _, prefix := range r.prefixes {
-			if p.Kind == shell.Unknown || p.Kind != shell.Write && tightMatch(prefix, p.Words) != no {
+			if p.Kind == shell.Unknown {
 				return true
+			}
+			if p.Kind == shell.Write {
+				continue
+			}
+			for _, way := range append(sameAs(prefix), prefix) {
+				if tightMatch(way, p.Words) != no {
+					return true
+				}
 			}
 		}
 	}

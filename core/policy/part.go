@@ -102,7 +102,7 @@ func (j *judge) relevant(i int) []ref {
 	var refs []ref
 	known := p.Kind == shell.Builtin || p.Kind != shell.Unknown && len(p.Words) > 0 && fixed(p.Words[0])
 	if len(p.Words) > 0 && fixed(p.Words[0]) {
-		refs = j.index.byProgram[programName(p.Words[0].Text)]
+		refs = j.index.byProgram[family(p.Words[0].Text)]
 	}
 	switch {
 	case !known:
@@ -122,7 +122,7 @@ func (j *judge) relevant(i int) []ref {
 // nobody knows may run, as in: foo rm -rf x. They never match for sure.
 func (j *judge) furtherOn(refs []ref, words []shell.Word) []ref {
 	add := func(rest []shell.Word) {
-		for _, r := range j.index.byProgram[programName(rest[0].Text)] {
+		for _, r := range j.index.byProgram[family(rest[0].Text)] {
 			if r.tightens {
 				refs = append(refs, ref{rule: r.rule, prefix: r.prefix, words: rest})
 			}

@@ -20,8 +20,8 @@ func tightMatch(prefix []string, words []shell.Word) tri {
 	if !fixed(words[0]) {
 		return maybe
 	}
-	name := programName(words[0].Text)
-	if name != programName(prefix[0]) {
+	name := family(words[0].Text)
+	if name != family(prefix[0]) {
 		return no
 	}
 	m := matcher{habits: habitsOf[name], certain: yes}
@@ -92,8 +92,14 @@ func (m *matcher) take(w shell.Word) {
 	case !m.ended && isOption(w.Text):
 		m.option(w.Text)
 		return
-	case m.matched == len(m.wantNames) || m.missed:
+	case m.habits.toolchain && m.matched == 0 && strings.HasPrefix(w.Text, "+"):
 		return
+	case m.matched == len(m.wantNames) || m.missed:
+		m.refspec(w.Text)
+		return
+	case m.abbreviated(w.Text):
+		m.certain = min(m.certain, maybe)
+		m.matched++
 	case w.Text == m.wantNames[m.matched]:
 		m.matched++
 	case swallows == swallowsMaybe:
@@ -101,6 +107,24 @@ func (m *matcher) take(w shell.Word) {
 	case !m.open:
 		m.missed = true
 	}
+}
+
+// refspec reads a word behind git push: +branch forces, and :branch deletes.
+func (m *matcher) refspec(w string) {
+	switch {
+	case !m.habits.refspecs || m.matched == 0 || m.wantNames[0] != "push":
+	case strings.HasPrefix(w, "+"):
+		m.long = append(m.long, "--force")
+	case strings.HasPrefix(w, ":"):
+		m.long = append(m.long, "--delete")
+	}
+}
+
+// abbreviated reports whether a word may be the beginning of the next of
+// wantNames, for a program that takes that for the whole.
+func (m *matcher) abbreviated(w string) bool {
+	want := m.wantNames[m.matched]
+	return m.matched == 0 && m.habits.shortens != nil && w != want && strings.HasPrefix(want, w) && !slices.Contains(m.habits.shortens, w)
 }
 
 // takeLoose reads a word that may be several things.

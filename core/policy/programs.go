@@ -15,6 +15,11 @@ type habits struct {
 	idle       []string        // options that change nothing but how it prints
 	singleDash bool            // -name is one option, not four
 	long       map[rune]string // short options and their long names
+	toolchain  bool            // +NAME may stand before the subcommand
+	refspecs   bool            // what push pushes may say that it forces or deletes
+	// shortens are subcommands that are no beginning of another one, of a program
+	// that takes the beginning of a subcommand for it; nil: it does not.
+	shortens []string
 }
 
 // habitsOf has a row for each program whose words would otherwise be read
@@ -24,13 +29,17 @@ var habitsOf = map[string]habits{
 	"git": {
 		valued: []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source"},
 		idle:   []string{"--no-pager", "-P", "--no-optional-locks"},
-		long:   map[rune]string{'f': "force", 'd': "delete", 'a': "all", 'n': "dry-run"},
+		long:   map[rune]string{'f': "force", 'd': "delete", 'a': "all"},
+
+		refspecs: true,
 	},
 	"rm":        {valued: []string{}, long: map[rune]string{'r': "recursive", 'R': "recursive", 'f': "force", 'd': "dir"}},
 	"cp":        {long: map[rune]string{'r': "recursive", 'R': "recursive", 'f': "force"}},
 	"chmod":     {long: map[rune]string{'R': "recursive", 'f': "silent"}},
 	"chown":     {long: map[rune]string{'R': "recursive", 'h': "no-dereference"}},
-	"npm":       {valued: []string{"--prefix", "-C", "-w", "--workspace", "--registry", "--userconfig", "--cache", "--loglevel"}},
+	"npm":       {valued: []string{"--prefix", "-C", "-w", "--workspace", "--registry", "--userconfig", "--cache", "--loglevel"}, shortens: strings.Fields("c ci i in it l la ll ln ls r rb rm root run s se set t team test up v version view x")},
+	"ip":        {shortens: []string{}},
+	"hg":        {shortens: strings.Fields("add b branch ci co diff heads id in log merge out pull push st status sum tag tip up update")},
 	"pnpm":      {valued: []string{"--dir", "-C", "--filter", "-F", "--reporter", "--loglevel"}},
 	"yarn":      {valued: []string{"--cwd", "--registry"}},
 	"docker":    {valued: []string{"-H", "--host", "-c", "--context", "--config", "-l", "--log-level", "--tlscacert", "--tlscert", "--tlskey"}},
@@ -39,7 +48,8 @@ var habitsOf = map[string]habits{
 	"helm":      {valued: []string{"-n", "--namespace", "--kube-context", "--kubeconfig"}},
 	"gh":        {valued: []string{"-R", "--repo", "--hostname"}},
 	"go":        {valued: []string{"-C"}, singleDash: true},
-	"cargo":     {valued: []string{"-C", "-Z", "--config", "--color", "--manifest-path"}},
+	"cargo":     {valued: []string{"-C", "-Z", "--config", "--color", "--manifest-path"}, toolchain: true},
+	"rustc":     {toolchain: true},
 	"make":      {valued: []string{"-C", "--directory", "-f", "--file", "--makefile", "-I", "--include-dir", "-o", "-W"}},
 	"systemctl": {valued: []string{"-H", "--host", "-M", "--machine", "-t", "--type", "-p", "--property", "--root"}},
 	"find":      {valued: []string{}, singleDash: true},

@@ -6,9 +6,9 @@ import (
 )
 
 // Selection says which tools a session has (AR-09). An entry of either list
-// is a tool's name or alias, alone or as "name(pattern)"; the pattern narrows
-// what is allowed without asking, which is policy's business, and makes no
-// difference here. The zero Selection takes the default set.
+// is a tool's name or alias, alone or as "name(pattern)". What the pattern
+// narrows is policy's business; see Includes. The zero Selection takes the
+// default set.
 type Selection struct {
 	Core    []string // the built-ins to have, exactly; nil: the default set; empty: none. Does not concern other tools
 	Exclude []string // tools not to have, whoever brought them; wins over Core
@@ -18,9 +18,12 @@ type Selection struct {
 // built-in belongs to the default set.
 //
 // An exclusion with a pattern takes the whole tool away: a part of a tool
-// cannot be left out of a registry, and what is to be excluded must not run.
+// cannot be left out of a registry, and what is to be excluded must not run. Of
+// the shell it is commands that begin so, which policy denies, and the tool
+// stays.
 func (s Selection) Includes(spec Spec, inDefaultSet bool) bool {
-	if lists(s.Exclude, spec, true) {
+	whole := slices.DeleteFunc(slices.Clone(s.Exclude), func(entry string) bool { return commandsOf(entry) != "" })
+	if lists(whole, spec, true) {
 		return false
 	}
 	if spec.Origin.Group != GroupBuiltIn {
@@ -30,6 +33,16 @@ func (s Selection) Includes(spec Spec, inDefaultSet bool) bool {
 		return inDefaultSet
 	}
 	return lists(s.Core, spec, false)
+}
+
+// commandsOf returns the beginnings of commands between the brackets of an entry
+// that is about the shell, "" for any other.
+func commandsOf(entry string) string {
+	name, commands, _ := strings.Cut(entry, "(")
+	if name = strings.TrimSpace(name); name != "run_shell_command" && name != "ShellTool" {
+		return ""
+	}
+	return strings.Trim(commands, "), \t")
 }
 
 // lists reports whether an entry names the tool, or where governed is set,

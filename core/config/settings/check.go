@@ -46,7 +46,7 @@ func (l *layerOf) check() {
 		}
 		e.filled = used
 		if converted, ok := convert(e.key, e.value); ok {
-			if !used && l.layer != LayerEnvironment && l.layer != LayerFlags {
+			if !used && l.layer != LayerEnvironment && l.layer != LayerFlags && !e.key.Single {
 				l.report(Problem{Source: e.source, Line: e.line, Column: e.column, Key: path, Kind: KindConverted, Severity: Warning, Expected: e.key.Expected,
 					Message: fmt.Sprintf("The value should be %s; what it says is read as that.", e.key.Expected), Remedy: "Write it as " + e.key.Expected + "."})
 			}
@@ -94,6 +94,9 @@ func (l *layerOf) validate(e *entry) bool {
 		l.wrong(e, "", "", "")
 		return false
 	}
+	if e.key.Path == "hooks" {
+		l.unknownEvents(e)
+	}
 	if e.key.kind == aMap {
 		l.unknownNames(e, e.value, e.key.schema, nil)
 	}
@@ -112,10 +115,9 @@ func (l *layerOf) validate(e *entry) bool {
 				l.wrong(e, f.at, f.what, "")
 				return false
 			}
-			if cut := pointer(steps[:min(e.key.cut, len(steps))]); !cuts[cut] {
-				cuts[cut] = true
-				l.wrong(e, f.at, f.what, cut)
-			}
+			cut := pointer(steps[:min(e.key.cut, len(steps))])
+			cuts[cut] = true
+			l.wrong(e, f.at, f.what, cut)
 		}
 		rest := without(e.value, cuts, "")
 		if reflect.DeepEqual(rest, e.value) { // the validator has no word for a name that is empty

@@ -3,6 +3,7 @@ package settings
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -57,7 +58,11 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, s Settings)
 			found.problems = append(found.problems, p)
 			return false
 		}
-		values := parseDotenv(string(data))
+		values, odd := parseDotenv(string(data))
+		if len(odd) > 0 {
+			found.problems = append(found.problems, Problem{Source: path, Layer: LayerEnvironment, Line: odd[0], Column: 1, Kind: KindVariable, Severity: Warning,
+				Message: oddLines(odd), Remedy: "Write NAME=value, one a line, or begin the line with #."})
+		}
 		for _, name := range names.TrustVariables {
 			if _, given := values[name]; given {
 				delete(values, name)
@@ -157,10 +162,21 @@ var assignment = regexp.MustCompile("(?m)^[ \\t]*(?:export[ \\t]+)?([A-Za-z_][A-
 
 // parseDotenv reads a .env file. Lines that are no assignments are left out; of
 // two with one name the last holds. In double quotes \n and \r are a line end.
-// Variables in values stay as they are.
-func parseDotenv(text string) map[string]string {
-	values := map[string]string{}
+// Variables in values stay as they are. odd are the numbers of lines that are
+// neither an assignment nor empty nor a comment.
+func parseDotenv(text string) (values map[string]string, odd []int) {
+	values = map[string]string{}
 	text = strings.ReplaceAll(strings.TrimPrefix(text, byteOrderMark), "\r\n", "\n")
+	number, within := 1, 0
+	for _, m := range append(assignment.FindAllStringIndex(text, -1), []int{len(text), len(text)}) {
+		for line := range strings.SplitAfterSeq(text[within:m[0]], "\n") {
+			if rest := strings.TrimSpace(line); rest != "" && rest[0] != '#' {
+				odd = append(odd, number)
+			}
+			number += strings.Count(line, "\n")
+		}
+		number, within = number+strings.Count(text[m[0]:m[1]], "\n"), m[1]
+	}
 	for _, m := range assignment.FindAllStringSubmatch(text, -1) {
 		value := strings.TrimSpace(m[2])
 		if n := len(value); n >= 2 && strings.ContainsRune("'\"`", rune(value[0])) && value[n-1] == value[0] {
@@ -173,5 +189,13 @@ func parseDotenv(text string) map[string]string {
 			values[m[1]] = value
 		}
 	}
-	return values
+	return values, odd
+}
+
+// oddLines says which lines of a .env file are none.
+func oddLines(lines []int) string {
+	if len(lines) == 1 {
+		return "The line is no assignment; it is left out."
+	}
+	return fmt.Sprintf("The line is no assignment; it and %d more like it are left out.", len(lines)-1)
 }

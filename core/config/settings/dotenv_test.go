@@ -124,7 +124,11 @@ func TestDotenvForm(t *testing.T) {
 		"no assignment\n=x\n1X=2\nH.i-j=3\nA=last\n  K=\"open\nL=p#q\n")
 	require.Equal(t, map[string]string{
 		"A": "last", "B": "two words", "C": `#$A\n`, "D": "x\ny\"z", "E": "two\nlines", "F": "", "G": "a'b", "H.i-j": "3", "K": "\"open", "L": "p",
-	}, m.clean().Env)
+	}, m.load().Env)
+	p := only(t, m.load())
+	require.Equal(t, settings.KindVariable, p.Kind)
+	require.Equal(t, 10, p.Line)
+	require.Contains(t, p.Message, "it and 2 more like it are left out")
 }
 
 // Texts of settings see what the file gives.

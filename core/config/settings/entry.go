@@ -2,7 +2,9 @@ package settings
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -140,7 +142,7 @@ func isForeign(path string) bool {
 // unknown is the problem of a key that there is not. Where it may mean one that
 // protects, in a file that is no project's, it says so.
 func (l *layerOf) unknown(path string, line, column int) Problem {
-	path = shorten(path)
+	path = cmp.Or(shorten(path), `""`)
 	p := Problem{Line: line, Column: column, Key: path, Kind: KindUnknownKey, Severity: Warning,
 		Message: "There is no such key; it has no effect.", Nearest: Nearest(path)}
 	switch {
@@ -212,6 +214,9 @@ func decode(v *hujson.Value) (any, error) {
 	plain.Standardize()
 	var value any
 	if err := json.Unmarshal(plain.Pack(), &value); err != nil {
+		if e := (*json.UnmarshalTypeError)(nil); errors.As(err, &e) {
+			return nil, fmt.Errorf("the %s is larger than numbers can be", e.Value)
+		}
 		return nil, fmt.Errorf("the value cannot be read: %w", err)
 	}
 	return value, nil

@@ -136,11 +136,11 @@ func TestMerge(t *testing.T) {
 	m := newMachine(t)
 	m.Trusted = true
 	m.write("etc/system-defaults.json", `{"tools": {"exclude": ["s"], "core": ["a", "b"]}, "policyPaths": ["p"],
-		"hooks": {"E": [{"hooks": [{"type": "command", "command": "1"}]}]}}`)
+		"hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": "1"}]}]}}`)
 	m.write("home/.fettle/mcp-settings.json", `{"mcpServers": {"One": {"command": "mcp"}, "two": {"command": "mcp"}}, "model": "no"}`) // CR-25
 	m.user(`{"tools": {"exclude": ["u", "s"], "core": ["c"]}, "context": {"includeDirectories": ["x"]}, "policyPaths": ["q", "p"],
 		"mcpServers": {"one": {"command": "user"}, "two": {"url": "u"}}}`)
-	m.project(`{"context": {"includeDirectories": ["x", "y"]}, "hooks": {"E": [{"hooks": [{"type": "command", "command": "2"}]}], "e": []},
+	m.project(`{"context": {"includeDirectories": ["x", "y"]}, "hooks": {"BeforeTool": [{"hooks": [{"type": "command", "command": "2"}]}], "AfterTool": []},
 		"mcpServers": {"two": {"command": "project", "env": {"Path": "p"}}}, "web": {"search": {"headers": {"X": "1"}}}}`)
 	m.Flags = map[string]any{"tools.exclude": []string{"f"}}
 	r := m.load()
@@ -153,7 +153,7 @@ func TestMerge(t *testing.T) {
 	hook := func(command string) settings.HookGroup {
 		return settings.HookGroup{Hooks: []settings.Hook{{Type: "command", Command: command}}}
 	}
-	require.Equal(t, map[string][]settings.HookGroup{"E": {hook("1"), hook("2")}, "e": {}}, s.Hooks, "concat by event")
+	require.Equal(t, map[string][]settings.HookGroup{"BeforeTool": {hook("1"), hook("2")}, "AfterTool": {}}, s.Hooks, "concat by event")
 	require.Equal(t, map[string]settings.MCPServer{
 		"One": {Command: "mcp"}, "one": {Command: "user"}, "two": {Command: "project", Env: map[string]string{"Path": "p"}},
 	}, s.MCPServers, "whole servers, the case of their names kept") // CF-06, KH-25

@@ -76,14 +76,15 @@ func (e *syntaxError) Error() string { return e.what }
 // then ends the text.
 func parse(data []byte) (*document, error) {
 	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
-	if bytes.Count(data, []byte("[")) > maxBrackets || bytes.Count(data, []byte("{")) > maxBrackets {
-		return nil, &syntaxError{what: "it holds more brackets than settings have"}
-	}
 	d := &document{text: data, lines: []int{0}}
 	for i, b := range data {
 		if b == '\n' {
 			d.lines = append(d.lines, i+1)
 		}
+	}
+	if at, many := tooManyBrackets(data); many {
+		line, column := d.place(at)
+		return nil, &syntaxError{line, column, "it holds more brackets than settings have"}
 	}
 	if !utf8.Valid(data) {
 		line, column := d.place(invalidAt(data))
@@ -103,6 +104,9 @@ func parse(data []byte) (*document, error) {
 		e := &syntaxError{what: strings.TrimPrefix(err.Error(), "hujson: ")}
 		if _, scanErr := fmt.Sscanf(e.what, "line %d, column %d:", &e.line, &e.column); scanErr == nil {
 			_, e.what, _ = strings.Cut(e.what, ": ")
+			if e.line > len(d.lines) || e.line == len(d.lines) && e.column > len(data)-d.lines[e.line-1] { // behind the end
+				e.line, e.column = d.place(len(bytes.TrimRight(data, " \t\r\n")))
+			}
 		}
 		return nil, e
 	}
@@ -112,6 +116,46 @@ func parse(data []byte) (*document, error) {
 	}
 	d.tree = tree
 	return d, nil
+}
+
+// tooManyBrackets returns where a text has more opening brackets of a kind than
+// the parser is given, texts in it and comments aside.
+func tooManyBrackets(data []byte) (at int, many bool) {
+	lists, objects := 0, 0
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '"':
+			for i++; i < len(data) && data[i] != '"' && data[i] != '\n'; i++ {
+				if data[i] == '\\' {
+					i++
+				}
+			}
+		case '/':
+			end := -1
+			switch rest := data[i:]; {
+			case bytes.HasPrefix(rest, []byte("//")):
+				end = bytes.IndexByte(rest, '\n')
+			case bytes.HasPrefix(rest, []byte("/*")):
+				if end = bytes.Index(rest[2:], []byte("*/")); end >= 0 {
+					end += 3
+				}
+			default:
+				continue
+			}
+			if end < 0 {
+				return 0, false
+			}
+			i += end
+		case '[':
+			lists++
+		case '{':
+			objects++
+		}
+		if max(lists, objects) > maxBrackets {
+			return i, true
+		}
+	}
+	return 0, false
 }
 
 // place returns the line and column of an offset, 1-based and in bytes.

@@ -70,6 +70,7 @@ type Key struct {
 	Outside  bool        // what it names works outside of the confinement of commands: while there is one, no project may set it
 	Variable string      // environment variable without the layout's prefix; "": none
 	Unused   bool        // nothing in fettle reads it yet
+	Single   bool        // of a list: a text alone is as good as a list of one
 
 	index  []int // of the field, from Settings
 	kind   kind
@@ -179,6 +180,8 @@ func (c *catalogue) key(path, tag string, t reflect.Type, index []int) *Key {
 			k.Outside = true
 		case "unused":
 			k.Unused = true
+		case "single":
+			k.Single = true
 		default:
 			panic(fmt.Sprintf("settings: the tag of %s: %s is unknown", path, name))
 		}

@@ -104,10 +104,13 @@ func TestProblems(t *testing.T) {
 			settings.Problem{Line: 2, Column: 12, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "no settings file",
 		},
 		"no object":       {"\n[]", settings.Problem{Line: 2, Column: 1, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "it holds no object"},
-		"no end":          {`{"tools": {"core": [`, settings.Problem{Line: 2, Column: 1, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "no settings file"},
+		"no end":          {`{"tools": {"core": [`, settings.Problem{Line: 1, Column: 21, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "no settings file"},
 		"two objects":     {`{} {}`, settings.Problem{Line: 1, Column: 4, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "no settings file"},
 		"no UTF-8":        {"{\"model\": \"\xff\"}", settings.Problem{Line: 1, Column: 12, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "it is not UTF-8"},
-		"endless nesting": {strings.Repeat("[", 300_000), settings.Problem{Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "more brackets"},
+		"only a bracket":  {"{\n\n", settings.Problem{Line: 1, Column: 2, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "no settings file"},
+		"no name":         {`{"": 1}`, settings.Problem{Line: 1, Column: 2, Key: `""`, Kind: settings.KindUnknownKey, Severity: settings.Warning}, "no such key"},
+		"beyond numbers":  {`{"mcpServers": {"a": {"timeout": 1e999}}}`, settings.Problem{Line: 1, Column: 16, Key: "mcpServers", Kind: settings.KindValue, Severity: settings.Error, Expected: "an object"}, "the number 1e999 is larger than numbers can be"},
+		"endless nesting": {strings.Repeat("[", 300_000), settings.Problem{Line: 1, Column: 10_001, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "more brackets"},
 		"5 MB":            {`{"model": "` + strings.Repeat("x", 5<<20) + `"}`, settings.Problem{Kind: settings.KindFileRead, Severity: settings.Error, Open: true}, "more than 1048576 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -241,4 +244,43 @@ func TestGivenFile(t *testing.T) {
 	m.File, m.Flags = "", map[string]any{"tools.cor": 1}
 	_, err = settings.Load(t.Context(), m.Options)
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+}
+
+// Each mistake in an entry is told, not the first alone.
+func TestTwoMistakesInOneEntry(t *testing.T) {
+	m := newMachine(t)
+	m.user(`{"hooks": {"BeforeTool": [{"hooks": [{"type": "runtime", "command": ""}]}]}}`)
+	var keys []string
+	for _, p := range m.load().Problems {
+		if p.Severity == settings.Error {
+			keys = append(keys, p.Key)
+		}
+	}
+	require.Equal(t, []string{"hooks.BeforeTool.0.hooks.0.type", "hooks.BeforeTool.0.hooks.0.command"}, keys)
+}
+
+// Hooks for an event that there is not do not run, which is told.
+func TestUnknownEvent(t *testing.T) {
+	m := newMachine(t)
+	m.user(`{"hooks": {"BeforTool": []}}`)
+	all := m.load().Problems
+	p := all[len(all)-1]
+	require.Equal(t, settings.KindUnknownKey, p.Kind)
+	require.Equal(t, "hooks.BeforTool", p.Key)
+	require.Equal(t, 25, p.Column)
+	require.Equal(t, "BeforeTool", p.Nearest)
+}
+
+// Brackets in texts and comments are none, however many.
+func TestBracketsInTexts(t *testing.T) {
+	m := newMachine(t)
+	m.user(`{"policyPaths": ["` + strings.Repeat("[{", 20_000) + `"], /*` + strings.Repeat("[", 20_000) + `*/ "useWriteTodos": false} // ` + strings.Repeat("{", 20_000))
+	require.Empty(t, m.load().Problems)
+}
+
+// What other programs' files hold is no mistake.
+func TestFormsOfOthers(t *testing.T) {
+	m := newMachine(t)
+	m.user(`{"context": {"fileName": "GEMINI.md"}, "tools": {"autoAccept": true}, "general": {"previewFeatures": true}}`)
+	require.Equal(t, []string{"GEMINI.md"}, m.clean().Settings.Context.FileName)
 }

@@ -65,6 +65,19 @@ func Schema(comment func(t reflect.Type, field string) string) ([]byte, error) {
 			place(schema, a.from, map[string]any{"deprecated": true, "description": "The same as " + a.to + ".", "anyOf": []any{part}})
 		}
 	}
+	const gemini = "context.fileFiltering.respectGeminiIgnore"
+	own := find(schema, gemini)
+	delete(own, "deprecated") // it is the name in the other layout
+	for _, k := range known().keys {
+		if !k.Single {
+			continue
+		}
+		list := find(schema, k.Path)
+		whole := map[string]any{"anyOf": []any{list, map[string]any{"type": "string"}}, "description": list["description"]}
+		delete(list, "description")
+		group, name := k.Path[:strings.LastIndexByte(k.Path, '.')], k.Path[strings.LastIndexByte(k.Path, '.')+1:]
+		find(schema, group)["properties"].(map[string]any)[name] = whole //nolint:errcheck // a group has properties
+	}
 	delete(find(schema, "ui"), "additionalProperties") // what fettle does not know of it is another program's
 	defaults := known().defaults
 	for _, k := range known().keys {

@@ -12,6 +12,7 @@ package settings
 //	outside   no folder may set it while commands are confined; see [Key]
 //	env=      the environment variable, without the layout's prefix
 //	cut=      in a map, how many steps below the key lies what one mistake takes away
+//	single    a list, for which a text alone is taken as well
 //	unused    nothing in fettle reads the key yet; giving it is told
 //
 // The zero value is not the default; see [Defaults].
@@ -121,8 +122,8 @@ type Summary struct {
 
 // Context are settings of what the model is told of the project.
 type Context struct {
-	// Names of the files that steer the model. None: the layout's, as FETTLE.md, and AGENTS.md.
-	FileName []string `json:"fileName" set:"project=trusted"`
+	// Names of the files that steer the model, or one name. None: the layout's, as FETTLE.md, and AGENTS.md.
+	FileName []string `json:"fileName" set:"project=trusted,single"`
 	// How imports in such files are shown.
 	ImportFormat string `json:"importFormat" jsonschema:"enum=tree,enum=flat" set:"project=free"`
 	// Whether the model is told the names of the project's files.

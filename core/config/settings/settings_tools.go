@@ -11,7 +11,8 @@ type Tools struct {
 	// Tools that are asked about even if allowed elsewhere, in the form of allowed. An entry beats core, allowed, your
 	// rules and the mode yolo; what is denied stays denied.
 	ConfirmationRequired []string `json:"confirmationRequired" set:"project=add"`
-	// Tools not to register, and denied. An entry beats every other list.
+	// Tools not to register, and denied. An entry beats every other list. run_shell_command(rm) denies the commands that begin
+	// so; with any other tool's name brackets mean the whole tool.
 	Exclude []string `json:"exclude" set:"merge=union,project=add"`
 	// A command that prints the declarations of further tools as JSON; callCommand is needed beside it.
 	DiscoveryCommand string `json:"discoveryCommand" set:"project=trusted,outside"`

@@ -8,6 +8,33 @@ import (
 	"strings"
 )
 
+// events are those that hooks are for.
+func events() []string {
+	return []string{"BeforeTool", "AfterTool", "BeforeAgent", "AfterAgent", "BeforeModel", "AfterModel", "BeforeToolSelection",
+		"SessionStart", "SessionEnd", "Notification", "PreCompress"}
+}
+
+// unknownEvents reports hooks for events that there are not.
+func (l *layerOf) unknownEvents(e *entry) {
+	given, _ := e.value.(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if slices.Contains(events(), name) || l.full(Warning) {
+			continue
+		}
+		p := Problem{Source: e.source, Line: e.line, Column: e.column, Key: shorten("hooks." + name), Kind: KindUnknownKey, Severity: Warning,
+			Message: "There is no such event; its hooks do not run.", Nearest: NearestOf(name, events())}
+		if e.node != nil {
+			if n := e.node.Find(pointer([]string{name})); n != nil {
+				p.Line, p.Column = e.doc.place(n.StartOffset)
+			}
+		}
+		if p.Nearest != "" {
+			p.Remedy = fmt.Sprintf("Perhaps %s is meant.", p.Nearest)
+		}
+		l.report(p)
+	}
+}
+
 // unknownNames reports and drops names in a structured value that nobody
 // reads.
 func (l *layerOf) unknownNames(e *entry, value any, schema map[string]any, steps []string) {
