@@ -29,6 +29,9 @@ type Agents struct {
 	// Config closes it. nil: there are none.
 	Remote func(b *bus.MessageBus) RemoteAgents
 	Depth  int // how deep agents may call agents; 0: 1, so that an agent has no other
+	// CheckModel says what is wrong with the name of a model that a definition
+	// gives; such an agent runs on its caller's. nil: names are not checked.
+	CheckModel func(name string) error
 }
 
 // RemoteAgents make tools of remote agents; *a2a.Service has it.
@@ -61,7 +64,7 @@ func (c *Config) loadAgents(ctx context.Context, sh *shared, s *session) error {
 	o := subagent.LoadOptions{
 		BuiltIn: slices.Concat(p.Agents.Definitions, subagent.BuiltIn()),
 		Folders: slices.Clone(p.Agents.Folders),
-		Tools:   s.registry.All(),
+		Tools:   s.registry.All(), CheckModel: p.Agents.CheckModel,
 		Reserved: func(name string) bool {
 			_, err := s.registry.Lookup(name)
 			return err == nil
@@ -113,7 +116,7 @@ func (c *Config) registerAgents(sh *shared, s *session) error {
 		return nil
 	}
 	runner := subagent.NewRunner(subagent.Options{
-		Host: agentHost{c}, Bus: c.bus, Depth: p.Agents.Depth - c.agentDepth, Now: p.Now, Logger: p.Logger,
+		Host: agentHost{c}, Bus: c.bus, Depth: p.Agents.Depth, Now: p.Now, Logger: p.Logger,
 	})
 	all := slices.Clone(sh.agents.tools)
 	for _, d := range sh.agents.defs {

@@ -115,3 +115,22 @@ func discovered(t *testing.T, name string) tools.DeclarativeTool {
 	require.NoError(t, err)
 	return tool
 }
+
+// Agents that may call agents: the inner one works in a Config of its own, and
+// has none to call itself where the depth ends.
+func TestAgentsCallAgents(t *testing.T) {
+	call := func(purpose, query string) string {
+		return `{"when":{"purpose":"` + purpose + `"},"calls":[{"tool":"generalist","args":{"query":"` + query + `"}}]}`
+	}
+	s := configtest.New(t, playing(t, call("main", "outer")+`,
+		{"when":{"purpose":"subagent","prompt":"outer"},"calls":[{"tool":"read_file","args":{"file_path":"f"}}]},
+		{"when":{"purpose":"subagent","prompt":"outer"},"expect":{"result":"\"version\":1"},"calls":[{"tool":"generalist","args":{"query":"inner"}}]},
+		{"when":{"purpose":"subagent","prompt":"inner"},"calls":[{"tool":"read_file","args":{"file_path":"f"}}]},
+		{"when":{"purpose":"subagent","prompt":"inner"},"expect":{"result":"\"version\":1"},"calls":[{"tool":"generalist","args":{"query":"innermost"}}]},
+		{"when":{"purpose":"subagent","prompt":"inner"},"expect":{"tool":"generalist","error":"tool_not_registered"},"calls":[{"tool":"complete_task","args":{"result":"inner result"}}]},
+		{"when":{"purpose":"subagent","prompt":"outer"},"expect":{"tool":"generalist","result":"inner result"},"calls":[{"tool":"complete_task","args":{"result":"outer result"}}]},
+		{"expect":{"result":"outer result"},"text":"Done."}`, script.Options{}), func(p *config.Parameters) { p.Agents.Depth = 2 })
+	s.Write("f", "x\n")
+	answer, _ := converse(t, s.Config, "Go.")
+	require.Equal(t, "Done.", answer)
+}
