@@ -107,7 +107,7 @@ func (c *Config) clientOptions(s *session) (agent.Options, error) {
 		},
 		Compactor: talk.Compactor, Observer: talk.Observer, Steps: talk.Steps,
 		Limits: talk.Limits, Retry: talk.Retry, NoLoopDetection: talk.NoLoopDetection, Temperature: talk.Temperature,
-		Now: p.Now, Logger: p.Logger,
+		Bus: c.bus, Now: p.Now, Logger: p.Logger,
 	}
 	if c.parent != nil {
 		o.Purpose = model.PurposeSubagent

@@ -1,5 +1,3 @@
-// Package standard puts together what fettle's own program uses of the packages
-// that core/config does not know: the providers of models.
 package standard
 
 import (
