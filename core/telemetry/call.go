@@ -1,0 +1,117 @@
+package telemetry
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+)
+
+// callKey is where a context has the call that runs.
+type callKey struct{}
+
+// call is a tool call that runs.
+type call struct {
+	tool string
+
+	mu    sync.Mutex
+	agent time.Time // when it began to run an agent; zero: it runs none
+}
+
+// callOf returns the call that ctx belongs to; nil: none.
+func callOf(ctx context.Context) *call {
+	c, _ := ctx.Value(callKey{}).(*call)
+	return c
+}
+
+// runsAgent notes that the call runs a subagent. One run may be several prompts.
+func (c *call) runsAgent(begun time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.agent.IsZero() {
+		c.agent = begun
+	}
+}
+
+// Call begins a span for a tool call, from its look-up to its response, waiting
+// for people included; it is a [scheduler.Observe].
+func (t *Telemetry) Call(ctx context.Context, r scheduler.Request) (context.Context, func(scheduler.Response)) {
+	begun := t.o.Now()
+	c := &call{tool: toolName(r.Tool)}
+	ctx, span := t.start(t.promptOf(ctx).within(ctx), spanTool+" "+c.tool)
+	ctx = context.WithValue(ctx, callKey{}, c)
+	if span.IsRecording() {
+		set(span, attrOperation.String(spanTool), attrTool.String(c.tool), attrToolType.String("function"), attrCallID.String(bounded(r.CallID)))
+	}
+	return ctx, func(resp scheduler.Response) {
+		failed := t.describeCall(ctx, span, c.tool, resp)
+		span.End()
+		t.measureCall(ctx, resp, failed, t.since(begun))
+		c.mu.Lock()
+		agent := c.agent
+		c.mu.Unlock()
+		if !agent.IsZero() {
+			t.countRun(ctx, c.tool, failed.code, agent)
+		}
+	}
+}
+
+// describeCall says what became of a call.
+func (t *Telemetry) describeCall(ctx context.Context, span trace.Span, asked string, resp scheduler.Response) failure {
+	var failed failure
+	var err error
+	if resp.Status != scheduler.StatusSuccess {
+		if resp.Result.Error != nil {
+			err = resp.Result.Error
+		}
+		if failed = classify(ctx, err); failed.code == "" {
+			failed.code = string(fault.Unknown)
+		}
+	}
+	if !span.IsRecording() {
+		return failed
+	}
+	if name := toolName(resp.Tool); name != asked { // it was called by another of its names
+		span.SetName(spanTool + " " + name)
+		set(span, attrTool.String(name))
+	}
+	d := resp.Decision
+	set(span, attrStatus.String(string(resp.Status)), attrVerdict.String(string(d.Decision)), attrTier.String(d.Tier), attrSource.String(bounded(d.Source)))
+	if d.Line > 0 {
+		span.SetAttributes(attrLine.Int(d.Line))
+	}
+	t.fail(span, failed, err)
+	if t.o.Content {
+		t.describeContent(span, resp)
+	}
+	return failed
+}
+
+// describeContent adds what a call was about.
+func (t *Telemetry) describeContent(span trace.Span, resp scheduler.Response) {
+	set(span, attrRule.String(t.excerpt().text(resp.Decision.Rule)), attrReason.String(t.excerpt().text(resp.Decision.Reason)),
+		attrArguments.String(t.excerpt().json(resp.Params)), attrResult.String(t.excerpt().json([]byte(resp.Result.LLMContent.String()))))
+}
+
+// measureCall counts a call and its decision. A tool that there is not has no
+// name here, as its name is whatever a model has written.
+func (t *Telemetry) measureCall(ctx context.Context, resp scheduler.Response, failed failure, seconds float64) {
+	tool := toolName(resp.Tool)
+	if failed.code == string(fault.ToolNotRegistered) {
+		tool = otherTool
+	}
+	if t.m.calls.Enabled(ctx) || t.m.call.Enabled(ctx) {
+		by := measured(attrTool.String(tool), attrStatus.String(string(resp.Status)), attrErrorType.String(failed.code))
+		t.m.calls.Add(ctx, 1, by)
+		t.m.call.Record(ctx, seconds, by)
+	}
+	if resp.Decision.Decision != policy.Verdict("") && t.m.decisions.Enabled(ctx) {
+		t.m.decisions.Add(ctx, 1, measured(attrTool.String(tool), attrVerdict.String(string(resp.Decision.Decision)),
+			attrTier.String(resp.Decision.Tier), attrStatus.String(string(resp.Status))))
+	}
+}

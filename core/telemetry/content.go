@@ -1,0 +1,178 @@
+package telemetry
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/model"
+)
+
+// message is a turn in the form of the conventions.
+type message struct {
+	Role   string `json:"role"`
+	Parts  []part `json:"parts"`
+	Finish string `json:"finish_reason,omitempty"`
+}
+
+// part is a piece of a message. Of data only its type and length are told.
+type part struct {
+	Type      string `json:"type"`
+	Content   string `json:"content,omitempty"`
+	ID        string `json:"id,omitempty"`
+	Name      string `json:"name,omitempty"`
+	Arguments string `json:"arguments,omitempty"`
+	Response  string `json:"response,omitempty"`
+	MIMEType  string `json:"mime_type,omitempty"`
+	Size      int    `json:"size,omitempty"`
+}
+
+// messages returns a turn as a list of one message.
+func (t *Telemetry) messages(c model.Content, finish string) string {
+	m := message{Role: "user", Parts: []part{}, Finish: bounded(finish)}
+	switch {
+	case c.Role == model.RoleModel:
+		m.Role = "assistant"
+	case len(c.Responses()) > 0:
+		m.Role = "tool"
+	}
+	e := t.excerpt()
+	for _, p := range c.Parts {
+		if e.left <= 0 {
+			break
+		}
+		if told, ok := e.part(p); ok {
+			m.Parts = append(m.Parts, told)
+		}
+	}
+	return encode([]message{m})
+}
+
+// system returns a system prompt in the form of the conventions.
+func (t *Telemetry) system(text string) string {
+	return encode([]part{{Type: "text", Content: t.excerpt().text(text)}})
+}
+
+// excerpt is content on its way into one attribute.
+type excerpt struct {
+	t    *Telemetry
+	left int // bytes that there is room for
+}
+
+func (t *Telemetry) excerpt() *excerpt { return &excerpt{t, t.o.MaxContent} }
+
+// part returns a part without secrets, as far as there is room; false: it says
+// nothing.
+func (e *excerpt) part(p model.Part) (part, bool) {
+	switch {
+	case p.Call != nil:
+		return part{Type: "tool_call", ID: e.word(p.Call.ID), Name: e.word(p.Call.Name), Arguments: e.json(p.Call.Args)}, true
+	case p.Response != nil:
+		return part{Type: "tool_call_response", ID: e.word(p.Response.ID), Name: e.word(p.Response.Name), Response: e.json(p.Response.Response)}, true
+	case p.Data != nil:
+		return part{Type: "blob", MIMEType: e.word(p.Data.MIMEType), Size: len(p.Data.Bytes)}, true
+	case p.Text != "" && p.Thought:
+		return part{Type: "reasoning", Content: e.text(p.Text)}, true
+	case p.Text != "":
+		return part{Type: "text", Content: e.text(p.Text)}, true
+	}
+	return part{}, false
+}
+
+// word returns a name.
+func (e *excerpt) word(name string) string { return e.fit(bounded(e.t.mask(name))) }
+
+// text returns a text without secrets, as far as there is room.
+func (e *excerpt) text(text string) string {
+	if tooLong(len(text)) {
+		return e.fit(unread(len(text)))
+	}
+	return e.fit(e.t.mask(text))
+}
+
+// json is text for what may be JSON: secrets are looked for in its strings as
+// they are once decoded, and then in the whole.
+func (e *excerpt) json(raw []byte) string {
+	if tooLong(len(raw)) {
+		return e.fit(unread(len(raw)))
+	}
+	return e.fit(e.t.mask(e.t.maskJSON(string(raw), 0)))
+}
+
+// fit cuts text to the room that is left.
+func (e *excerpt) fit(text string) string {
+	text = strings.ToValidUTF8(text, "\ufffd")
+	if len(text) > e.left {
+		text = strings.ToValidUTF8(text[:max(e.left, 0)], "") + "…"
+	}
+	e.left -= len(text)
+	return text
+}
+
+// maxMasked is how long a text may be to be looked through for secrets.
+const maxMasked = 1 << 20
+
+func tooLong(n int) bool { return n > maxMasked }
+
+func unread(n int) string { return fmt.Sprintf("[%d bytes, left out]", n) }
+
+// mask takes secrets out of a text.
+func (t *Telemetry) mask(text string) (masked string) {
+	if text == "" {
+		return ""
+	}
+	defer func() {
+		if recover() != nil {
+			masked = "[left out]"
+		}
+	}()
+	return t.o.Mask(text)
+}
+
+// maxNesting is how deep JSON in strings of JSON is decoded: the answer of a
+// tool is an object that holds a text, which often is JSON itself.
+const maxNesting = 4
+
+// maskJSON returns JSON with its strings masked, and any other text as it is, or
+// masked below the top.
+func (t *Telemetry) maskJSON(text string, nesting int) string {
+	var value any
+	if start := strings.TrimLeft(text, " \t\r\n"); nesting <= maxNesting && start != "" && (start[0] == '{' || start[0] == '[') {
+		d := json.NewDecoder(strings.NewReader(text))
+		d.UseNumber()
+		if d.Decode(&value) == nil && !d.More() {
+			return encode(t.maskValue(value, nesting))
+		}
+	}
+	return t.mask(text)
+}
+
+func (t *Telemetry) maskValue(value any, nesting int) any {
+	switch v := value.(type) {
+	case string:
+		return t.maskJSON(v, nesting+1)
+	case []any:
+		for i := range v {
+			v[i] = t.maskValue(v[i], nesting)
+		}
+	case map[string]any:
+		masked := make(map[string]any, len(v))
+		for key, inner := range v {
+			masked[t.mask(key)] = t.maskValue(inner, nesting)
+		}
+		return masked
+	}
+	return value
+}
+
+// encode returns JSON without HTML escapes.
+func encode(value any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(value); err != nil {
+		return ""
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
