@@ -188,6 +188,9 @@ type PromptEnd struct {
 	Usage model.Usage
 	Text  string // the last turn's
 	Err   error  // nil: done
+	// Left says that whoever ranged over the events left the loop, which may be
+	// on purpose; Err is of code cancelled then.
+	Left bool
 }
 
 // RequestInfo is one attempt at a request.

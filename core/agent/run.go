@@ -116,7 +116,7 @@ func (p *prompting) hold(ctx context.Context, parts []model.Part, work func(cont
 
 // ended is what the observer is told at the end.
 func (p *prompting) ended(last Event) PromptEnd {
-	end := PromptEnd{Turns: p.turns, Calls: p.calls, Usage: p.usage}
+	end := PromptEnd{Turns: p.turns, Calls: p.calls, Usage: p.usage, Left: p.left}
 	if len(p.answers) > 0 {
 		end.Text = p.answers[len(p.answers)-1]
 	}

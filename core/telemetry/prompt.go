@@ -65,6 +65,9 @@ func (t *Telemetry) Prompt(ctx context.Context, info agent.PromptInfo) (context.
 	return context.WithValue(ctx, promptKey{}, p), func(e agent.PromptEnd) {
 		p.endTurn(ctx)
 		failed := classify(ctx, e.Err)
+		if e.Left && info.Purpose == model.PurposeSubagent { // it has reported, and nobody waits for more
+			failed = failure{}
+		}
 		if p.span.IsRecording() {
 			p.span.SetAttributes(attrTurns.Int(e.Turns), attrCalls.Int(e.Calls))
 			usage(p.span, e.Usage)
