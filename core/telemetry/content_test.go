@@ -1,0 +1,161 @@
+package telemetry_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/telemetry"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+func withContent(o *telemetry.Options) { o.Content, o.Mask = true, mask }
+
+// secrets are all forms in which a key could leave.
+func secrets(t *testing.T) []string {
+	t.Helper()
+	forms := []string{secretKey}
+	for range 4 {
+		quoted, err := json.Marshal(forms[len(forms)-1])
+		require.NoError(t, err)
+		forms = append(forms, strings.Trim(string(quoted), `"`))
+	}
+	return append(forms, "0123456789", "sk-")
+}
+
+// Nothing that is said is told, and no key, unless somebody asks for it.
+func TestNoContent(t *testing.T) {
+	w := watch(t)
+	conversation(t, w)
+	text := w.exported(t)
+	require.Contains(t, text, "execute_tool read_file")
+	require.Contains(t, text, "gen_ai.client.token.usage")
+	for _, said := range append(secrets(t), secretPrompt, secretSystem, secretArg, secretFile, secretAnswer, secretError, "First.", "file_path") {
+		require.NotContains(t, text, said)
+	}
+}
+
+// With Content all of it is told, where the conventions have it, and the key is
+// masked in every nesting of JSON.
+func TestContent(t *testing.T) {
+	w := watch(t, withContent)
+	conversation(t, w)
+	text := w.exported(t)
+	for _, said := range []string{secretPrompt, secretSystem, secretArg, secretFile, secretAnswer, secretError, "First."} {
+		require.Contains(t, text, said)
+	}
+	for _, form := range secrets(t) {
+		require.NotContains(t, text, form)
+	}
+
+	prompt := w.named(t, "invoke_agent fettle")
+	require.JSONEq(t, `[{"role": "user", "parts": [{"type": "text", "content": "`+secretPrompt+` ***"}]}]`, attr(prompt, "gen_ai.input.messages"))
+	require.JSONEq(t, `[{"role": "assistant", "parts": [{"type": "text", "content": "`+secretAnswer+`"}]}]`, attr(prompt, "gen_ai.output.messages"))
+
+	call := w.named(t, "execute_tool write_file")
+	require.JSONEq(t, `{"file_path": "`+secretArg+` ***"}`, attr(call, "gen_ai.tool.call.arguments"))
+	require.NotEmpty(t, attr(call, "fettle.decision.reason"))
+	require.NotEmpty(t, attr(call, "fettle.decision.rule"))
+	broken := w.named(t, "execute_tool break")
+	require.Contains(t, broken.Status().Description, secretError+" ***")
+	require.Contains(t, attr(broken, "gen_ai.tool.call.result"), secretError+" ***")
+
+	var systems, inputs, outputs []string
+	for _, s := range w.spans.Ended() {
+		if s.Name() == "chat demo" && attr(s, "fettle.purpose") == "main" {
+			systems = append(systems, attr(s, "gen_ai.system_instructions"))
+			inputs = append(inputs, attr(s, "gen_ai.input.messages"))
+			outputs = append(outputs, attr(s, "gen_ai.output.messages"))
+		}
+	}
+	require.Equal(t, []string{`[{"type":"text","content":"` + secretSystem + `"}]`, "", "", "", ""}, systems) // once in a prompt
+	var turn []struct {
+		Role   string
+		Parts  []map[string]any
+		Finish string `json:"finish_reason"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(inputs[1]), &turn)) // what is new: the answers to calls
+	require.Equal(t, "tool", turn[0].Role)
+	require.Len(t, turn[0].Parts, 2)
+	require.Equal(t, "tool_call_response", turn[0].Parts[0]["type"])
+	require.Equal(t, "c1", turn[0].Parts[0]["id"])
+	require.Contains(t, turn[0].Parts[0]["response"], secretFile)
+	turn = nil
+	require.NoError(t, json.Unmarshal([]byte(outputs[0]), &turn))
+	require.Equal(t, "assistant", turn[0].Role)
+	require.Equal(t, "stop", turn[0].Finish)
+	require.Equal(t, map[string]any{"type": "text", "content": "First."}, turn[0].Parts[0])
+	require.Equal(t, "tool_call", turn[0].Parts[1]["type"])
+	require.Equal(t, "read_file", turn[0].Parts[1]["name"])
+	require.JSONEq(t, `{"file_path": "`+secretArg+` ***"}`, turn[0].Parts[1]["arguments"].(string))
+}
+
+// An attribute stays within its bound, and is JSON all the same; a secret at the
+// cut does not lose its end first.
+func TestContentIsBounded(t *testing.T) {
+	const bound = 200
+	w := watch(t, withContent, func(o *telemetry.Options) { o.MaxContent = bound })
+	long := strings.Repeat("ä", 95) + secretKey + strings.Repeat("b", 1000)
+	many := []model.Part{{Thought: true, Text: "Hm."}, {Data: &model.Data{MIMEType: "image/png", Bytes: []byte("PNG")}}, {Signature: []byte("x")}}
+	for range 1000 {
+		many = append(many, model.TextPart(long), model.Part{Call: &model.FunctionCall{ID: "i", Name: "n", Args: json.RawMessage("{broken " + long)}})
+	}
+	_, end := w.Prompt(t.Context(), agent.PromptInfo{Parts: many})
+	end(agent.PromptEnd{Text: strings.Repeat("c", 2<<20)})
+	_, called := w.Call(t.Context(), scheduler.Request{Tool: "look"})
+	called(scheduler.Response{
+		Tool: "look", Status: scheduler.StatusSuccess, Params: json.RawMessage(`{"a": "` + long + `"}`),
+		Result: tools.Result{LLMContent: tools.Text(strings.Repeat("d", 2<<20))},
+	})
+	for _, s := range w.spans.Ended() {
+		for _, a := range s.Attributes() {
+			text := a.Value.String()
+			require.LessOrEqual(t, len(text), bound+200, a.Key)
+			require.NotContains(t, text, "sk-")
+		}
+	}
+	prompt := w.named(t, "invoke_agent fettle")
+	var messages []struct{ Parts []map[string]any }
+	require.NoError(t, json.Unmarshal([]byte(attr(prompt, "gen_ai.input.messages")), &messages))
+	require.Equal(t, map[string]any{"type": "reasoning", "content": "Hm."}, messages[0].Parts[0])
+	require.Equal(t, map[string]any{"type": "blob", "mime_type": "image/png", "size": float64(3)}, messages[0].Parts[1])
+	require.Len(t, messages[0].Parts, 3)
+	require.True(t, strings.HasSuffix(messages[0].Parts[2]["content"].(string), "…"))
+	require.Contains(t, attr(prompt, "gen_ai.output.messages"), "[2097152 bytes, left out]")
+	require.Equal(t, "[2097152 bytes, left out]", attr(w.named(t, "execute_tool look"), "gen_ai.tool.call.result"))
+}
+
+// A mask that panics lets nothing through, and ends no span early.
+func TestMaskThatPanics(t *testing.T) {
+	w := watch(t, func(o *telemetry.Options) { o.Content, o.Mask = true, func(string) string { panic("mask") } })
+	require.Equal(t, agent.EventDone, conversation(t, w).Type)
+	require.Len(t, w.spans.Started(), len(w.spans.Ended()))
+	text := w.exported(t)
+	require.Contains(t, text, "[left out]")
+	for _, said := range append(secrets(t), secretPrompt, secretSystem, secretArg, secretFile, secretAnswer, secretError) {
+		require.NotContains(t, text, said)
+	}
+}
+
+// Arguments come from a model: whatever they are, what is told of them is valid
+// text of bounded length without the key.
+func FuzzArguments(f *testing.F) {
+	for _, seed := range []string{`{}`, `{"a": "sk-\"quoted\"-0123456789"}`, `[1e999, "{\"b\": \"[\\\"c\\\"]\"}"]`, `{"a"`, "\xff\x00", secretKey, `{"sk-\"quoted\"-0123456789": 1}`,
+		`"` + strings.Repeat(`{\"a\":\"`, 9), strings.Repeat("[", 5000)} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, args []byte) {
+		w := watch(t, withContent, func(o *telemetry.Options) { o.MaxContent = 1000 })
+		_, end := w.Call(t.Context(), scheduler.Request{Tool: "look", Args: args})
+		end(scheduler.Response{Tool: "look", Status: scheduler.StatusSuccess, Params: args})
+		told := attr(w.named(t, "execute_tool look"), "gen_ai.tool.call.arguments")
+		require.LessOrEqual(t, len(told), 1003)
+		require.NotContains(t, told, secretKey)
+		require.NotContains(t, told, `sk-\"quoted\"-0123456789`)
+	})
+}
