@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/model"
@@ -117,7 +118,8 @@ func tooLong(n int) bool { return n > maxMasked }
 
 func unread(n int) string { return fmt.Sprintf("[%d bytes, left out]", n) }
 
-// mask takes secrets out of a text.
+// mask takes secrets out of a text, also such as it holds in the escapes of
+// JSON, which is then told without them.
 func (t *Telemetry) mask(text string) (masked string) {
 	if text == "" {
 		return ""
@@ -127,7 +129,63 @@ func (t *Telemetry) mask(text string) (masked string) {
 			masked = "[left out]"
 		}
 	}()
-	return t.o.Mask(text)
+	masked = t.o.Mask(text)
+	decoded := masked
+	for range maxNesting {
+		plain := unescape(decoded)
+		if plain == decoded {
+			break
+		}
+		if decoded = t.o.Mask(plain); decoded != plain {
+			masked = decoded
+		}
+	}
+	return masked
+}
+
+// unescape decodes the escapes of JSON wherever they stand, in what need not be
+// JSON.
+func unescape(text string) string {
+	if !strings.Contains(text, `\`) {
+		return text
+	}
+	var b strings.Builder
+	for len(text) > 0 {
+		before, rest, found := strings.Cut(text, `\`)
+		b.WriteString(before)
+		if !found {
+			break
+		}
+		decoded, length := escape(rest)
+		b.WriteString(decoded)
+		text = rest[length:]
+	}
+	return b.String()
+}
+
+// escape decodes what follows a backslash, and says how long it is. What is no
+// escape stays as it is.
+func escape(rest string) (decoded string, length int) {
+	if rest == "" {
+		return `\`, 0
+	}
+	switch rest[0] {
+	case '"', '\\', '/':
+		return rest[:1], 1
+	case 'n':
+		return "\n", 1
+	case 't':
+		return "\t", 1
+	case 'r':
+		return "\r", 1
+	case 'u':
+		if len(rest) >= 5 {
+			if code, err := strconv.ParseUint(rest[1:5], 16, 16); err == nil {
+				return string(rune(code)), 5
+			}
+		}
+	}
+	return `\`, 0
 }
 
 // maxNesting is how deep JSON in strings of JSON is decoded: the answer of a

@@ -142,6 +142,27 @@ func TestMaskThatPanics(t *testing.T) {
 	}
 }
 
+// A key in the escapes of JSON is found in what is no JSON, too.
+func TestEscapedSecrets(t *testing.T) {
+	for _, text := range []string{
+		`{"a": "sk-\"quoted\"-0123456789`,                             // cut off
+		`I called it with {"a": "sk-\"quoted\"-0123456789"}, and so.`, // within a text
+		`"{\"a\": \"sk-\\\"quoted\\\"-0123456789\"`,
+		`\u0073k-\u0022quoted\u0022-0123456789 \u00`,
+	} {
+		w := watch(t, withContent)
+		_, end := w.Prompt(t.Context(), agent.PromptInfo{Parts: []model.Part{model.TextPart(text), {Call: &model.FunctionCall{Args: json.RawMessage(text)}}}})
+		end(agent.PromptEnd{Text: text})
+		told := w.exported(t)
+		require.Contains(t, told, "***", text)
+		require.NotContains(t, told, "0123456789", text)
+	}
+	w := watch(t, withContent)
+	_, end := w.Prompt(t.Context(), agent.PromptInfo{})
+	end(agent.PromptEnd{Text: `a\nb C:\temp \`}) // holds none, and stays as it is
+	require.Contains(t, attr(w.spans.Ended()[0], "gen_ai.output.messages"), `a\\nb C:\\temp \\`)
+}
+
 // Arguments come from a model: whatever they are, what is told of them is valid
 // text of bounded length without the key.
 func FuzzArguments(f *testing.F) {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -252,7 +251,7 @@ func (w *watched) options(g model.Generator, r *tools.Registry) agent.Options {
 	}
 }
 
-// Begin makes the session of a subagent.
+// host makes the sessions of subagents.
 type host struct {
 	w     *watched
 	t     testing.TB
@@ -260,6 +259,7 @@ type host struct {
 	tools []tools.DeclarativeTool
 }
 
+// Begin makes the session of a run.
 func (h *host) Begin(context.Context, *subagent.Definition) (*subagent.Session, error) {
 	r := registry(h.t, h.tools...)
 	return &subagent.Session{Agent: h.w.options(h.model, r), Registry: r}, nil
@@ -284,7 +284,7 @@ func ask(ctx context.Context, c *agent.Client, text string) agent.Event {
 	return last
 }
 
-// rewritten is the conversation of most tests: two calls of which one breaks; a
+// conversation is that of most tests: two calls of which one breaks; a
 // request that is refused once, and then calls an agent that reads a file; a
 // write that nobody allows, and an unknown tool; the answer.
 func conversation(t testing.TB, w *watched) agent.Event {
@@ -308,9 +308,6 @@ func conversation(t testing.TB, w *watched) agent.Event {
 
 // mask takes the key out.
 func mask(text string) string { return strings.ReplaceAll(text, secretKey, "***") }
-
-// keys are sorted names.
-func keys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // gate lets n goroutines meet.
 type gate struct{ sync.WaitGroup }

@@ -133,7 +133,9 @@ func (p *prompt) endTurn(ctx context.Context) {
 	if ended == nil {
 		return
 	}
-	p.t.fail(ended.span, ended.failed, ended.err)
+	if ended.span.IsRecording() {
+		p.t.fail(ended.span, ended.failed, ended.err)
+	}
 	ended.span.End()
 	if p.t.m.turn.Enabled(ctx) {
 		p.t.m.turn.Record(ctx, p.t.since(ended.begun), measured(attrAgent.String(p.agent), attrErrorType.String(ended.failed.code)))
