@@ -74,27 +74,44 @@ func oneLine(s string) string { return printable(strings.Join(strings.Fields(s),
 
 func (p *program) rootCommand() *cobra.Command {
 	var g globalFlags
+	var talk headlessFlags
 	root := &cobra.Command{
 		Use:   "fettle",
 		Short: "The tool layer of a coding agent: verified reads and writes of files",
 		Long: `fettle runs the tools of a coding agent. Every read hands out a version and a
 hash, every write proves what it was based on, and a write that would lose
-somebody's bytes does not happen.`,
+somebody's bytes does not happen.
+
+With -p it has a model work on a prompt with these tools.`,
+		Example: `  fettle -p 'Why does the build fail? @Makefile'
+  git diff | fettle -p 'Review this change.' -o json
+  fettle --resume -p 'And the tests?'`,
 		Version:           versionOf().String(),
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
-		Args:              knownCommand,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return cmd.Help()
+		Args: func(root *cobra.Command, args []string) error {
+			if root.Flags().Changed(resumeFlag) && len(args) == 1 { // --resume 3
+				return nil
+			}
+			return knownCommand(root, args)
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				talk.resume = args[0]
+			}
+			return p.start(cmd, &g, &talk)
 		},
 		PersistentPreRun: func(*cobra.Command, []string) { p.parsed = true },
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
 	root.SuggestionsMinimumDistance = 2
 	g.register(root)
+	talk.register(root.Flags())
+	talk.registerSession(root)
 	root.AddCommand(p.callCommand(&g), p.toolsCommand(&g), p.demoCommand(&g), p.versionCommand(), p.completionCommand())
 	root.AddCommand(p.policyCommand(&g), p.configCommand(&g), p.trustCommand(&g), p.untrustCommand(&g))
+	root.AddCommand(p.sessionsCommand(&g), p.agentsCommand(&g))
 	return root
 }
 
@@ -132,6 +149,7 @@ const (
 	exitUsage       exitCode = 2
 	exitDenied      exitCode = 3
 	exitConfig      exitCode = 4
+	exitLimit       exitCode = 5
 	exitUntrusted   exitCode = 55
 	exitInterrupted exitCode = 130
 )

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -27,6 +28,8 @@ type fakeSession struct {
 	closed    int
 	bus       *bus.MessageBus // nil: one of its own
 }
+
+func (*fakeSession) Config() *config.Config { return nil }
 
 func (*fakeSession) SettingsProblems() []settings.Problem { return nil }
 

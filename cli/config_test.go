@@ -70,7 +70,7 @@ func TestConfigShow(t *testing.T) {
 	require.Zero(t, code, stderr)
 	require.Equal(t, "\"e\"\n", stdout)
 	_, stdout, _ = run("show", "model.name", "--origin")
-	require.Equal(t, `model.name         "e"     environment, not read yet
+	require.Equal(t, `model.name         "e"     environment
   environment      "e"     the variable FETTLE_MODEL
   system           "d"     ~/system.json:2
   project          "c"     ~/p/.fettle/settings.json:2

@@ -41,6 +41,9 @@ func openConfig(ctx context.Context, o sessionOptions) (session, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.adjust != nil {
+		o.adjust(&parameters)
+	}
 	c, err := config.New(parameters)
 	if err != nil {
 		return nil, err
@@ -147,6 +150,8 @@ func (s *configSession) Run(ctx context.Context, r scheduler.Request) scheduler.
 		"decision", resp.Decision.Decision, "took", time.Since(start))
 	return resp
 }
+
+func (s *configSession) Config() *config.Config { return s.config }
 
 func (s *configSession) MessageBus() *bus.MessageBus { return s.config.MessageBus() }
 

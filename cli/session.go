@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -32,6 +33,7 @@ type session interface {
 	DiscoveryProblems() []error // of tools that the person's own programs bring
 
 	MessageBus() *bus.MessageBus // that the session asks on
+	Config() *config.Config      // what a conversation is made of
 	// Recover finishes what killed runs left half written, and returns what
 	// the person should know of it. It changes files.
 	Recover(context.Context) []string
@@ -44,11 +46,15 @@ type sessionOptions struct {
 	watch bool         // settings files are read again when they change: for a session that lasts
 	alone bool         // neither the person's settings count nor the machine's, nor the environment
 	log   *slog.Logger // set by withSession
+	hide  *secrets     // what the log does not show; set by withSession
+	// adjust has the last word on the Parameters. nil: nothing.
+	adjust func(*config.Parameters)
 }
 
 // withSession opens a session, hands it to use and closes it, log included.
 func (p *program) withSession(ctx context.Context, o sessionOptions, use func(session) error) (err error) {
-	log, closeLog, err := p.openLog(o.flags)
+	o.hide = &secrets{}
+	log, closeLog, err := p.openLog(o.flags, o.hide)
 	if err != nil {
 		return err
 	}
@@ -90,8 +96,8 @@ func (p *program) withCalls(ctx context.Context, o sessionOptions, stdinTaken bo
 }
 
 // openLog returns the debug log: stderr or a file with --debug or
-// --debug-file, nothing without (CF-08).
-func (p *program) openLog(g *globalFlags) (*slog.Logger, func(), error) {
+// --debug-file, nothing without. Secrets in it are masked (CF-08).
+func (p *program) openLog(g *globalFlags, hide *secrets) (*slog.Logger, func(), error) {
 	var w io.Writer
 	closeLog := func() {}
 	switch {
@@ -107,5 +113,6 @@ func (p *program) openLog(g *globalFlags) (*slog.Logger, func(), error) {
 	default:
 		return slog.New(slog.DiscardHandler), closeLog, nil
 	}
-	return slog.New(slog.NewTextHandler(w, &slog.HandlerOptions{Level: slog.LevelDebug})), closeLog, nil
+	hide.add(secretsOf(os.Environ())...)
+	return slog.New(slog.NewTextHandler(hide.masking(w), &slog.HandlerOptions{Level: slog.LevelDebug})), closeLog, nil
 }

@@ -20,6 +20,9 @@ func (g *globalFlags) settings() map[string]any {
 	if g.modeSet {
 		given["general.defaultApprovalMode"] = g.approvalMode
 	}
+	if g.model != "" {
+		given["model.name"] = g.model
+	}
 	if g.coreToolsSet {
 		given["tools.core"] = append([]string{}, g.coreTools...) // not nil: an empty list means none
 	}

@@ -68,19 +68,19 @@ type Checkpointing struct {
 // SessionRetention says how long recorded sessions are kept.
 type SessionRetention struct {
 	// Whether old recordings are removed at all.
-	Enabled bool `json:"enabled" set:"project=trusted,unused"`
+	Enabled bool `json:"enabled" set:"project=trusted"`
 	// The age beyond which recordings are removed, as 30d: hours h, days d, weeks w, months m of 30 days.
-	MaxAge string `json:"maxAge" jsonschema:"pattern=^([0-9]+[hdwm])?$" set:"project=trusted,unused"`
+	MaxAge string `json:"maxAge" jsonschema:"pattern=^([0-9]+[hdwm])?$" set:"project=trusted"`
 	// How many recordings are kept. 0: any number.
-	MaxCount int `json:"maxCount" jsonschema:"minimum=0" set:"project=trusted,unused"`
+	MaxCount int `json:"maxCount" jsonschema:"minimum=0" set:"project=trusted"`
 	// The age below which no recording is removed, in the form of maxAge.
-	MinRetention string `json:"minRetention" jsonschema:"pattern=^([0-9]+[hdwm])?$" set:"project=trusted,unused"`
+	MinRetention string `json:"minRetention" jsonschema:"pattern=^([0-9]+[hdwm])?$" set:"project=trusted"`
 }
 
 // Output are settings of what a run without a terminal prints.
 type Output struct {
 	// The form in which the answer to one prompt is printed.
-	Format string `json:"format" jsonschema:"enum=text,enum=json,enum=stream-json" set:"project=free,unused"`
+	Format string `json:"format" jsonschema:"enum=text,enum=json,enum=stream-json" set:"project=free"`
 }
 
 // UI are settings of the terminal.

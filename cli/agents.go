@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fettle-dev/fettle/core/agent/subagent"
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/standard"
+)
+
+// agentListing is a subagent in JSON.
+type agentListing struct {
+	Name        string          `json:"name"`
+	DisplayName string          `json:"displayName"`
+	Description string          `json:"description"`
+	Kind        subagent.Kind   `json:"kind"`
+	Scope       subagent.Scope  `json:"scope"`
+	Path        string          `json:"path,omitempty"`
+	Line        int             `json:"line,omitempty"`
+	Extension   string          `json:"extension,omitempty"`
+	Model       string          `json:"model,omitempty"` // absent: the caller's
+	Tools       []string        `json:"tools"`           // null: all of the caller's
+	MaxTurns    int             `json:"maxTurns,omitempty"`
+	MaxTime     string          `json:"maxTime,omitempty"`
+	CardURL     string          `json:"agentCardUrl,omitempty"`
+	Input       json.RawMessage `json:"input,omitempty"`
+	Prompt      string          `json:"prompt,omitempty"`
+}
+
+func agentListingOf(d *subagent.Definition) agentListing {
+	l := agentListing{
+		Name: d.Name, DisplayName: d.Display(), Description: d.Description, Kind: subagent.KindLocal, Scope: d.Source.Scope, Path: d.Source.Path,
+		Line: d.Source.Line, Extension: d.Source.Extension, Model: d.Model, Tools: d.Tools, Input: d.Input, Prompt: d.Prompt,
+	}
+	if d.IsRemote() {
+		l.Kind, l.CardURL = subagent.KindRemote, d.Remote.CardURL
+		return l
+	}
+	l.MaxTurns, l.MaxTime = subagent.DefaultMaxTurns, subagent.DefaultMaxTime.String()
+	if d.MaxTurns > 0 {
+		l.MaxTurns = d.MaxTurns
+	}
+	if d.MaxTime > 0 {
+		l.MaxTime = d.MaxTime.String()
+	}
+	return l
+}
+
+func (p *program) agentsCommand(g *globalFlags) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "agents",
+		Short: "List and show the subagents that a model may call",
+		Args:  knownSubcommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(p.agentsListCommand(g), p.agentsShowCommand(g))
+	return cmd
+}
+
+func (p *program) agentsListCommand(g *globalFlags) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the subagents, and what is wrong with definitions",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return p.withAgents(cmd.Context(), g, func(all []*subagent.Definition) error {
+				list := make([]agentListing, len(all))
+				width := 0
+				for i, d := range all {
+					list[i] = agentListingOf(d)
+					width = max(width, len(d.Name))
+				}
+				if asJSON {
+					return printJSON(p.out, list)
+				}
+				var b strings.Builder
+				for _, l := range list {
+					fmt.Fprintf(&b, "%-*s  %-6s  %-9s  %s\n", width, l.Name, l.Kind, l.Scope, clip(firstSentence(l.Description), listingWidth))
+				}
+				_, err := io.WriteString(p.out, b.String())
+				return err
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (p *program) agentsShowCommand(g *globalFlags) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Print all that is known of a subagent",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError("Name one agent to show.", "fettle agents list lists them.")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withAgents(cmd.Context(), g, func(all []*subagent.Definition) error {
+				at := slices.IndexFunc(all, func(d *subagent.Definition) bool { return d.Name == args[0] })
+				if at < 0 {
+					return fault.New(fault.InvalidToolParams, "cli.agents", fmt.Sprintf("There is no agent %q.", args[0]), "fettle agents list lists them.")
+				}
+				l := agentListingOf(all[at])
+				if asJSON {
+					return printJSON(p.out, l)
+				}
+				return p.showAgent(l)
+			})
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				_ = p.withAgents(cmd.Context(), g, func(all []*subagent.Definition) error { // none, no suggestions
+					for _, d := range all {
+						names = append(names, cobra.CompletionWithDesc(d.Name, firstSentence(d.Description)))
+					}
+					return nil
+				})
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// withAgents hands the subagents to use, and tells what is wrong with definitions.
+func (p *program) withAgents(ctx context.Context, g *globalFlags, use func([]*subagent.Definition) error) error {
+	o := sessionOptions{flags: g, adjust: func(p *config.Parameters) { *p = standard.Parameters(*p) }}
+	return p.withSession(ctx, o, func(s session) error {
+		for _, notice := range agentNotices(s.Config()) {
+			p.complain(errors.New(notice))
+		}
+		all, err := s.Config().Agents()
+		if err != nil {
+			return err
+		}
+		return use(all)
+	})
+}
+
+// agentNotices are what is wrong with definitions of agents.
+func agentNotices(c *config.Config) []string {
+	problems, err := c.AgentProblems()
+	if err != nil { // the session is closed
+		return nil
+	}
+	notices := make([]string, len(problems))
+	for i, problem := range problems {
+		notices[i] = problem.String()
+	}
+	return notices
+}
+
+// showAgent prints a subagent for people.
+func (p *program) showAgent(l agentListing) error {
+	var b strings.Builder
+	b.WriteString(paint(styleBold, oneLine(l.Name), wantsColour(p.out)) + "\n")
+	fact := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "  %-11s  %s\n", name+":", oneLine(text))
+		}
+	}
+	place := string(l.Scope)
+	if l.Path != "" {
+		place = fmt.Sprintf("%s, %s:%d", place, l.Path, l.Line)
+	}
+	fact("shown as", l.DisplayName)
+	fact("kind", string(l.Kind))
+	fact("from", place)
+	fact("extension", l.Extension)
+	fact("card", l.CardURL)
+	if l.Kind == subagent.KindLocal {
+		fact("model", l.Model)
+		tools := "all of the caller's"
+		if l.Tools != nil {
+			tools = cmp.Or(strings.Join(l.Tools, ", "), "none")
+		}
+		fact("tools", tools)
+		fact("limits", fmt.Sprintf("%d requests, %s", l.MaxTurns, l.MaxTime))
+	}
+	columns := proseColumns(p.out, math.MaxInt)
+	b.WriteString("\n" + wrap(printable(strings.TrimSpace(l.Description)), "", columns))
+	if l.Prompt != "" {
+		b.WriteString("\nIts system prompt:\n" + wrap(printable(strings.TrimSpace(l.Prompt)), "", columns))
+	}
+	_, err := io.WriteString(p.out, b.String())
+	return err
+}

@@ -1,0 +1,259 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/services/transcript"
+	"github.com/fettle-dev/fettle/core/tools/communicate"
+)
+
+// headlessFlags are those of a run of one prompt, as they were given.
+type headlessFlags struct {
+	prompt    string
+	format    string // "": the settings'
+	resume    string // names a session; "": a new one
+	sessionID string // of a new one; "": a random one
+	noRecord  bool
+	maxTurns  int
+	maxTime   time.Duration
+	traffic   trafficFlags
+}
+
+func (f *headlessFlags) register(set *pflag.FlagSet) {
+	set.StringVarP(&f.prompt, "prompt", "p", "", "what is to be done: works on it and ends. What is piped in goes before this `text`")
+	format := newChoice(&f.format, formatText, formatJSON, formatStream)
+	f.format = ""
+	set.VarP(format, "output-format", "o", "how the answer is printed: text|json|stream-json (default text)")
+	set.BoolVar(&f.noRecord, "no-record", false, "do not record the session")
+	set.IntVar(&f.maxTurns, "max-turns", 0, "how many `requests` to the model the prompt may make (default 100; -1: any number)")
+	set.DurationVar(&f.maxTime, "max-time", 0, "how `long` the prompt may take, as 10m (default: any time)")
+	f.traffic.register(set)
+}
+
+// resumeFlag may stand alone, or before what names a session.
+const resumeFlag = "resume"
+
+// registerSession registers the flags that say which session a prompt is part of.
+func (f *headlessFlags) registerSession(root *cobra.Command) {
+	set := root.Flags()
+	set.StringVarP(&f.resume, resumeFlag, "r", "", "go on with a recorded `session`: latest, or its index or id as fettle sessions lists them, or how its id begins")
+	set.Lookup(resumeFlag).NoOptDefVal = latestSession
+	set.StringVar(&f.sessionID, "session-id", "", "the `id` of the new session (default: a random one)")
+	root.MarkFlagsMutuallyExclusive(resumeFlag, "session-id")
+}
+
+// start runs a prompt if the command line or stdin has one. Without either and
+// without a flag that belongs to one it prints the help.
+func (p *program) start(cmd *cobra.Command, g *globalFlags, f *headlessFlags) error {
+	asked := false
+	cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) { asked = asked || flag.Changed })
+	if !asked && !p.isPiped() {
+		return cmd.Help()
+	}
+	err := p.headless(cmd.Context(), g, f)
+	if !asked && errors.Is(err, errNoPrompt) {
+		return cmd.Help()
+	}
+	return err
+}
+
+// headless works on one prompt, and prints what comes of it. Nobody is asked.
+func (p *program) headless(ctx context.Context, g *globalFlags, f *headlessFlags) error {
+	// Without this a write to a pipe that nobody reads would kill the process.
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE)
+	defer signal.Stop(broken)
+
+	work, cancel := context.WithCancel(ctx)
+	defer cancel()
+	h := &headlessRun{program: p, flags: f, numbers: newStatistics(), out: &answerWriter{w: p.out, callOff: cancel}}
+	h.report = h.reporter(f.format)
+	err := h.run(work, g)
+	h.report.end(err)
+	switch lost := h.out.failure(); {
+	case nobodyReads(lost):
+		return nil
+	case lost != nil && err == nil:
+		return fmt.Errorf("the answer could not be written: %w", lost)
+	}
+	return err
+}
+
+// headlessRun is the work on one prompt.
+type headlessRun struct {
+	*program
+	flags   *headlessFlags
+	numbers *statistics
+	out     *answerWriter
+	report  reporter
+	hide    *secrets // set once the session is being opened
+	traffic *traffic
+}
+
+func (h *headlessRun) reporter(format string) reporter {
+	return newReporter(format, h.out, isTerminal(h.program.out), h.numbers)
+}
+
+// warn tells something that does not end the run.
+func (h *headlessRun) warn(message string) {
+	h.complain(errors.New(message))
+	h.report.warn(oneLine(message))
+}
+
+func (h *headlessRun) run(ctx context.Context, g *globalFlags) (err error) {
+	if h.flags.sessionID != "" {
+		if err := transcript.CheckID(h.flags.sessionID); err != nil {
+			return &exitError{code: exitUsage, err: err}
+		}
+	}
+	in, err := h.readPrompt(ctx, h.flags.prompt)
+	if err != nil {
+		return err
+	}
+	if h.traffic, err = h.flags.traffic.open(); err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := h.traffic.close(); err == nil {
+			err = closeErr
+		}
+	}()
+	o := sessionOptions{flags: g, watch: true, adjust: h.adjust}
+	return h.withSession(ctx, o, func(s session) error { return h.inSession(ctx, s, in) })
+}
+
+// adjust makes the Parameters those of a conversation.
+func (h *headlessRun) adjust(p *config.Parameters) {
+	h.hide = &secrets{}
+	h.hide.add(p.Secrets...)
+	h.traffic.wire(p, h.hide)
+	h.numbers.modelName = h.traffic.shown
+	p.SessionID = h.flags.sessionID
+	p.Conversation.Observer = h.numbers
+	p.Observe = append(p.Observe, h.numbers.observeCall)
+	p.Conversation.Limits.PromptTurns = h.flags.maxTurns
+	p.Conversation.Limits.Time = h.flags.maxTime
+}
+
+func (h *headlessRun) inSession(ctx context.Context, s session, in promptInput) error {
+	c := s.Config()
+	set, err := c.Settings()
+	if err != nil {
+		return err
+	}
+	if h.flags.format == "" {
+		h.report = h.reporter(set.Output.Format)
+	}
+	h.tellProblems(s)
+	for _, notice := range append(agentNotices(c), append(s.Recover(ctx), in.notices...)...) {
+		h.warn(notice)
+	}
+	if ctx.Err() != nil {
+		return interrupted()
+	}
+	registry, err := c.ToolRegistry()
+	if err != nil {
+		return err
+	}
+	registry.Unregister(communicate.AskUser) // there is nobody
+
+	kept, opening, err := h.openRecord(ctx, c)
+	if err != nil {
+		return err
+	}
+	defer kept.close(ctx)
+	client, err := c.Converse(opening)
+	if err != nil {
+		return err
+	}
+	if err := client.Initialize(ctx); err != nil {
+		return ended(agent.Event{Type: agent.EventError, Err: fault.As(err)}, err)
+	}
+	kept.cleanUp(ctx, set.General.SessionRetention)
+	parts, err := h.expand(ctx, c, in)
+	if err != nil {
+		return ended(agent.Event{Type: agent.EventError, Err: fault.As(err)}, err)
+	}
+	h.report.begin(beginning{session: c.SessionID(), model: h.traffic.shown(c.Model()), prompt: in.whole()})
+	var last agent.Event
+	for e := range client.Run(ctx, parts...) {
+		h.report.event(e)
+		h.tell(e)
+		last = e
+	}
+	if in.piped != "" && kept.recording != nil && len(opening.History) == 0 && len(client.History()) > 0 {
+		_ = kept.recording.SetTitle(ctx, in.text) // in place of the first words of what was piped in
+	}
+	return ended(last, nil)
+}
+
+// expand puts the files that the prompt's text names into it. What is piped in is
+// somebody else's text, and names none.
+func (h *headlessRun) expand(ctx context.Context, c *config.Config, in promptInput) ([]model.Part, error) {
+	expanded, err := c.Expand(ctx, in.text)
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range expanded.Notices {
+		h.warn(n.Name + ": " + n.Message)
+	}
+	parts := agent.Parts(expanded.Content)
+	if in.piped != "" {
+		parts = append([]model.Part{model.TextPart(in.piped + "\n\n")}, parts...)
+	}
+	return parts, nil
+}
+
+// tell tells a person on stderr what is no part of the answer.
+func (h *headlessRun) tell(e agent.Event) {
+	switch e.Type {
+	case agent.EventWarning:
+		h.warn(e.Text)
+	case agent.EventRetry:
+		h.warn(fmt.Sprintf("What came of this answer is void; it is asked for again in %s. %s", e.Retry.Wait.Round(100*time.Millisecond), e.Retry.Reason.Message))
+	case agent.EventStopped:
+		h.warn("The run was stopped: " + e.Text)
+	case agent.EventFinished:
+		if e.Finish != model.FinishStop && e.Finish != "" {
+			h.warn(fmt.Sprintf("The model ended its answer before it was done (%s).", e.Finish))
+		}
+	}
+}
+
+// ended returns what a run that ended so is to the caller of the program: nil if
+// it is done. err is what to tell where the event has no error of its own.
+func ended(last agent.Event, err error) error {
+	switch last.Type {
+	case agent.EventDone, agent.EventStopped:
+		return nil
+	case agent.EventCancelled:
+		return interrupted()
+	case agent.EventBlocked:
+		return fault.New(fault.StopExecution, "cli", "The prompt was refused: "+last.Text, "")
+	}
+	if last.Err != nil {
+		err = last.Err
+	}
+	switch fault.CodeOf(err) {
+	case fault.Cancelled:
+		return interrupted()
+	case fault.InvalidConfig:
+		return &exitError{code: exitConfig, err: err}
+	case fault.LimitReached:
+		return &exitError{code: exitLimit, err: err}
+	}
+	return &exitError{code: exitToolError, err: err}
+}

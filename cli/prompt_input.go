@@ -1,0 +1,126 @@
+package cli
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+const (
+	// stdinWait is how long stdin may take until its first byte.
+	stdinWait = 500 * time.Millisecond
+	// stdinMost is how much of it is taken.
+	stdinMost = 8 << 20
+)
+
+// errNoPrompt is returned where neither the command line nor stdin has one.
+var errNoPrompt = usageError("There is no prompt.", "Give one with -p TEXT, or on stdin.")
+
+// promptInput is what a headless run is asked.
+type promptInput struct {
+	piped   string // from stdin
+	text    string // of the flag, or stdin's where the flag gives none; @ in it names files
+	notices []string
+}
+
+// whole is the prompt as it was given: what was piped, a blank line, the text.
+func (in promptInput) whole() string {
+	if in.piped == "" {
+		return in.text
+	}
+	return in.piped + "\n\n" + in.text
+}
+
+// readPrompt joins the flag's text and stdin, and refuses a prompt of nothing.
+func (p *program) readPrompt(ctx context.Context, text string) (promptInput, error) {
+	in, err := p.readPiped(ctx)
+	if err != nil {
+		return promptInput{}, err
+	}
+	if strings.TrimSpace(text) == "" {
+		in.piped, text = "", in.piped
+	}
+	if in.text = text; strings.TrimSpace(in.text) == "" {
+		return in, errNoPrompt
+	}
+	return in, nil
+}
+
+// readPiped returns what is piped into the program: nothing from a terminal, and
+// nothing from a pipe that stays silent.
+func (p *program) readPiped(ctx context.Context) (promptInput, error) {
+	var in promptInput
+	if p.in == nil || isTerminal(p.in) {
+		return in, nil
+	}
+	began := make(chan struct{})
+	data, err := awaitRead(ctx, func() ([]byte, error) {
+		type outcome struct {
+			data []byte
+			err  error
+		}
+		done := make(chan outcome, 1)
+		go func() { // ends with stdin, or with the process
+			r := bufio.NewReader(p.in)
+			if _, err := r.Peek(1); err == nil {
+				close(began)
+			}
+			data, err := io.ReadAll(io.LimitReader(r, stdinMost+1))
+			done <- outcome{data, err}
+		}()
+		silence := time.NewTimer(stdinWait)
+		defer silence.Stop()
+		select {
+		case <-began:
+		case o := <-done:
+			return o.data, o.err
+		case <-silence.C:
+			return nil, nil
+		}
+		o := <-done
+		return o.data, o.err
+	})
+	if err != nil {
+		if ctx.Err() != nil {
+			return in, err
+		}
+		if len(data) > 0 { // else stdin is none, as where it is closed
+			in.notices = append(in.notices, "What is piped in could not be read to its end: "+oneLine(err.Error())+".")
+		}
+	}
+	if len(data) > stdinMost {
+		data = cutUTF8(data, stdinMost)
+		in.notices = append(in.notices, fmt.Sprintf("What is piped in is longer than %d MiB; the rest was left out.", stdinMost>>20))
+	}
+	if !utf8.Valid(data) {
+		in.notices = append(in.notices, "What is piped in is not all UTF-8; the rest of it was replaced.")
+	}
+	in.piped = strings.TrimRight(strings.ToValidUTF8(string(data), "\uFFFD"), "\r\n")
+	return in, nil
+}
+
+// cutUTF8 returns at most n bytes of data, and no part of a character.
+func cutUTF8(data []byte, n int) []byte {
+	for end := n; end > n-utf8.UTFMax && end > 0; end-- {
+		if utf8.RuneStart(data[end]) {
+			return data[:end]
+		}
+	}
+	return data[:n] // it is no UTF-8 here
+}
+
+// isPiped reports whether stdin is a pipe or a file, from which a prompt may come
+// without a flag that says so.
+func (p *program) isPiped() bool {
+	f, ok := p.in.(*os.File)
+	if !ok {
+		return p.in != nil
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice == 0 && !info.IsDir()
+}

@@ -1,0 +1,176 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/transcript"
+)
+
+// latestSession names the session that was recorded last.
+const latestSession = "latest"
+
+// record is what keeps a conversation. Its zero value keeps nothing.
+type record struct {
+	store     *config.Transcripts // nil: there is none
+	recording *config.Recording   // nil: it is not recorded
+
+	cleanups sync.WaitGroup
+	stop     context.CancelFunc // ends cleanups; nil: there are none
+}
+
+// openRecord begins to record the conversation, or goes on with the one that the
+// flags name. That a new one cannot be recorded is told, and ends nothing.
+func (h *headlessRun) openRecord(ctx context.Context, c *config.Config) (*record, config.Opening, error) {
+	r := &record{}
+	if h.flags.noRecord && h.flags.resume == "" {
+		return r, config.Opening{}, nil
+	}
+	var err error
+	if r.store, err = config.NewTranscripts(c, h.hide.all()); err != nil {
+		if h.flags.resume != "" {
+			return nil, config.Opening{}, &exitError{code: exitConfig, err: err}
+		}
+		h.warn("The session is not recorded: " + lineOf(err))
+		return r, config.Opening{}, nil
+	}
+	if h.flags.resume != "" {
+		opening, found, err := h.resume(ctx, c, r)
+		if err != nil || found {
+			return r, opening, err
+		}
+	}
+	opening, err := h.begin(ctx, c, r)
+	return r, opening, err
+}
+
+// begin records a new session.
+func (h *headlessRun) begin(ctx context.Context, c *config.Config, r *record) (config.Opening, error) {
+	if h.flags.noRecord {
+		return config.Opening{}, nil
+	}
+	var err error
+	switch r.recording, err = r.store.Record(ctx, c); {
+	case err == nil:
+		return config.Opening{Recorder: r.recording, Agents: r.store}, nil
+	case ctx.Err() != nil:
+		return config.Opening{}, interrupted()
+	case fault.CodeOf(err) == fault.InvalidConfig: // the id is taken
+		return config.Opening{}, &exitError{code: exitUsage, err: err}
+	}
+	h.warn("The session is not recorded: " + lineOf(err))
+	return config.Opening{}, nil
+}
+
+// resume goes on with a session. found is false where the latest is wanted and
+// there is none.
+func (h *headlessRun) resume(ctx context.Context, c *config.Config, r *record) (opening config.Opening, found bool, err error) {
+	summary, err := r.store.Find(ctx, h.flags.resume)
+	if fault.CodeOf(err) == fault.SessionNotFound && h.flags.resume == latestSession {
+		h.warn("There is no session to go on with; this is a new one.")
+		return opening, false, nil
+	}
+	if err != nil {
+		return opening, true, sessionFailure(ctx, err)
+	}
+	var session *transcript.Session
+	if h.flags.noRecord {
+		if session, err = r.store.Load(ctx, summary.ID); err == nil {
+			var lost []transcript.Problem
+			opening.History, lost = config.History(session)
+			session.Problems = append(session.Problems, lost...)
+			_, err = c.StartNewSession(session.ID, session.Highest)
+		}
+	} else if r.recording, session, opening.History, err = r.store.Resume(ctx, c, summary.ID); err == nil {
+		opening.Recorder, opening.Agents = r.recording, r.store
+	}
+	if err != nil {
+		return opening, true, sessionFailure(ctx, err)
+	}
+	for _, problem := range session.Problems {
+		h.warn(problemLine(problem))
+	}
+	return opening, true, nil
+}
+
+// problemLine is a problem of a recording in one line.
+func problemLine(p transcript.Problem) string {
+	if p.Line == 0 {
+		return p.Path + ": " + p.Message
+	}
+	return fmt.Sprintf("%s:%d: %s", p.Path, p.Line, p.Message)
+}
+
+// sessionFailure is why a recorded session cannot be had.
+func sessionFailure(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return interrupted()
+	case fault.CodeOf(err) == fault.SessionNotFound:
+		return &exitError{code: exitUsage, err: err}
+	}
+	return &exitError{code: exitToolError, err: err}
+}
+
+// cleanUp removes old recordings in the background, as the settings say.
+func (r *record) cleanUp(ctx context.Context, s settings.SessionRetention) {
+	if r.store == nil || r.recording == nil || !s.Enabled {
+		return
+	}
+	ctx, r.stop = context.WithCancel(ctx)
+	r.cleanups.Go(func() {
+		_, _ = r.store.Cleanup(ctx, retentionOf(s)) // what cannot be removed now is tried again
+	})
+}
+
+// cleanupGrace is how much longer a run may take so that old recordings go.
+const cleanupGrace = 500 * time.Millisecond
+
+// close ends the recording.
+func (r *record) close(ctx context.Context) {
+	if r.recording != nil {
+		_ = r.recording.Close() // every turn is on the disk already
+	}
+	if r.stop == nil {
+		return
+	}
+	late := time.AfterFunc(cleanupGrace, r.stop)
+	defer late.Stop()
+	if ctx.Err() != nil {
+		r.stop()
+	}
+	r.cleanups.Wait()
+	r.stop()
+}
+
+// retentionOf are the settings as the store takes them.
+func retentionOf(s settings.SessionRetention) transcript.Retention {
+	return transcript.Retention{MaxAge: ageOf(s.MaxAge), MaxCount: s.MaxCount, MinAge: ageOf(s.MinRetention)}
+}
+
+// ageOf is an age as the settings write it, as 30d; "" is 0.
+func ageOf(text string) time.Duration {
+	if text == "" {
+		return 0
+	}
+	last := len(text) - 1
+	n, err := strconv.Atoi(text[:last])
+	if err != nil {
+		return 0
+	}
+	const day = 24 * time.Hour
+	unit := map[byte]time.Duration{'h': time.Hour, 'd': day, 'w': 7 * day, 'm': 30 * day}[text[last]]
+	if unit > 0 && int64(n) > int64(longestAge/unit) {
+		return longestAge
+	}
+	return time.Duration(n) * unit
+}
+
+// longestAge is more than any recording's.
+const longestAge = 100 * 365 * 24 * time.Hour

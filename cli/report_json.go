@@ -1,0 +1,215 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/scheduler"
+)
+
+// jsonReporter prints one object at the end.
+type jsonReporter struct {
+	w          io.Writer
+	terminal   bool
+	statistics *statistics
+
+	answer jsonAnswer
+	said   strings.Builder // of the answer that is under way
+	last   string          // the last answer that came whole
+	begun  bool
+}
+
+// jsonAnswer is what --output-format json prints; docs/headless.md has it.
+type jsonAnswer struct {
+	SessionID string         `json:"session_id,omitempty"`
+	Response  *string        `json:"response,omitempty"` // the last answer of the model's
+	Stats     *runStatistics `json:"stats,omitempty"`
+	Error     *jsonFailure   `json:"error,omitempty"`
+	Warnings  []string       `json:"warnings,omitempty"`
+}
+
+// jsonFailure is why a run ended badly.
+type jsonFailure struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	Code    int    `json:"code,omitempty"` // the exit code; not in stream-json
+}
+
+// failureOf returns what a run ended with, and its exit code.
+func failureOf(err error) (f jsonFailure, code exitCode) {
+	code = exitToolError
+	exit := new(exitError)
+	if errors.As(err, &exit) {
+		code = exit.code
+	}
+	f = jsonFailure{Type: string(fault.Unknown), Message: err.Error()}
+	if known := fault.As(err); known != nil {
+		f.Type, f.Message = string(known.Code), known.Line()
+	}
+	return f, code
+}
+
+func (j *jsonReporter) begin(b beginning) {
+	j.begun = true
+	j.answer.SessionID = b.session
+}
+
+func (j *jsonReporter) event(e agent.Event) {
+	switch e.Type {
+	case agent.EventText:
+		j.said.WriteString(e.Text)
+	case agent.EventFinished:
+		j.last = j.said.String()
+		j.said.Reset()
+	case agent.EventRetry:
+		j.said.Reset()
+	}
+}
+
+func (j *jsonReporter) warn(message string) { j.answer.Warnings = append(j.answer.Warnings, message) }
+
+func (j *jsonReporter) end(failure error) {
+	if j.begun {
+		j.answer.Response = &j.last
+		j.answer.Stats = &j.statistics.runStatistics
+	}
+	if failure != nil {
+		f, code := failureOf(failure)
+		f.Code = int(code)
+		j.answer.Error = &f
+	}
+	writeJSON(j.w, j.answer, "  ", j.terminal)
+}
+
+// streamReporter prints an object a line, as things happen.
+type streamReporter struct {
+	w          io.Writer
+	terminal   bool
+	statistics *statistics
+
+	begun   bool
+	pending []string // warnings of before it began
+}
+
+// The objects of --output-format stream-json; docs/headless.md has them.
+type (
+	streamHead struct {
+		Type      string `json:"type"`
+		Timestamp string `json:"timestamp"`
+	}
+	streamInit struct {
+		streamHead
+		SessionID string `json:"session_id"`
+		Model     string `json:"model"`
+	}
+	streamMessage struct {
+		streamHead
+		Role    string `json:"role"`
+		Content string `json:"content"`
+		Delta   bool   `json:"delta,omitempty"`
+	}
+	streamToolUse struct {
+		streamHead
+		Tool       string          `json:"tool_name"`
+		ID         string          `json:"tool_id"`
+		Parameters json.RawMessage `json:"parameters"`
+	}
+	streamToolResult struct {
+		streamHead
+		ID     string       `json:"tool_id"`
+		Status string       `json:"status"`
+		Output string       `json:"output,omitempty"`
+		Error  *jsonFailure `json:"error,omitempty"`
+	}
+	streamError struct {
+		streamHead
+		Severity string `json:"severity"`
+		Message  string `json:"message"`
+	}
+	streamResult struct {
+		streamHead
+		Status string           `json:"status"`
+		Error  *jsonFailure     `json:"error,omitempty"`
+		Stats  streamStatistics `json:"stats"`
+	}
+)
+
+func headOf(kind string) streamHead {
+	return streamHead{kind, time.Now().UTC().Format("2006-01-02T15:04:05.000Z")}
+}
+
+func (s *streamReporter) print(v any) { writeJSON(s.w, v, "", s.terminal) }
+
+func (s *streamReporter) begin(b beginning) {
+	s.begun = true
+	s.print(streamInit{headOf("init"), b.session, b.model})
+	s.print(streamMessage{headOf("message"), "user", b.prompt, false})
+	for _, message := range s.pending {
+		s.warn(message)
+	}
+	s.pending = nil
+}
+
+func (s *streamReporter) event(e agent.Event) {
+	switch {
+	case e.Type == agent.EventText:
+		s.print(streamMessage{headOf("message"), "assistant", e.Text, true})
+	case e.Type == agent.EventToolCall:
+		s.print(streamToolUse{headOf("tool_use"), e.Call.Name, e.Call.ID, e.Call.Object()})
+	case e.Type == agent.EventToolResponse:
+		s.print(toolResultOf(e.Call.ID, e.Response))
+	case e.Type.Ends() && e.Err != nil:
+		s.print(streamError{headOf("error"), "error", e.Err.Line()})
+	}
+}
+
+func toolResultOf(id string, r *scheduler.Response) streamToolResult {
+	result := streamToolResult{streamHead: headOf("tool_result"), ID: id, Status: "success", Output: r.Result.ReturnDisplay.Text}
+	if err := r.Result.Error; err != nil {
+		result.Status, result.Error = "error", &jsonFailure{Type: string(err.Code), Message: err.Line()}
+	}
+	return result
+}
+
+func (s *streamReporter) warn(message string) {
+	if !s.begun {
+		s.pending = append(s.pending, message)
+		return
+	}
+	s.print(streamError{headOf("error"), "warning", message})
+}
+
+func (s *streamReporter) end(failure error) {
+	for _, message := range s.pending {
+		s.print(streamError{headOf("error"), "warning", message})
+	}
+	result := streamResult{headOf("result"), "success", nil, s.statistics.stream()}
+	if failure != nil {
+		f, _ := failureOf(failure)
+		result.Status, result.Error = "error", &f
+	}
+	s.print(result)
+}
+
+// writeJSON prints v and a line feed. For a terminal, what it would obey is
+// escaped.
+func writeJSON(w io.Writer, v any, indent string, terminal bool) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", indent)
+	if err := e.Encode(v); err != nil { // not met: all of it is plain data
+		return
+	}
+	text := b.String()
+	if terminal {
+		text = escapeObeyed(text)
+	}
+	_, _ = io.WriteString(w, text) // the writer keeps its error
+}

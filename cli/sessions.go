@@ -1,0 +1,265 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/services/transcript"
+)
+
+// sessionListing is a whole recorded session in JSON.
+type sessionListing struct {
+	transcript.Header
+	Title    string               `json:"title"`
+	Updated  time.Time            `json:"updated"`
+	Path     string               `json:"path"`
+	Highest  int64                `json:"highestVersion"` // of a state object that it was given
+	Turns    []turnListing        `json:"turns"`
+	Problems []transcript.Problem `json:"problems,omitempty"`
+}
+
+// turnListing is a turn of it.
+type turnListing struct {
+	ID      string                `json:"id,omitempty"`
+	Time    time.Time             `json:"time"`
+	Model   string                `json:"model,omitempty"`
+	Content json.RawMessage       `json:"content"`
+	Usage   json.RawMessage       `json:"usage,omitempty"`
+	Calls   []transcript.ToolCall `json:"calls,omitempty"`
+}
+
+func (p *program) sessionsCommand(g *globalFlags) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sessions",
+		Short: "List, show, go on with and delete recorded sessions of this project",
+		Args:  knownSubcommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(p.sessionsListCommand(g), p.sessionsShowCommand(g), p.sessionsResumeCommand(g), p.sessionsDeleteCommand(g))
+	return cmd
+}
+
+func (p *program) sessionsListCommand(g *globalFlags) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the sessions, in the order in which they began",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			return p.withRecordings(ctx, g, func(store *config.Transcripts) error {
+				list, problems, err := store.List(ctx)
+				if err != nil {
+					return sessionFailure(ctx, err)
+				}
+				p.tellRecordings(problems)
+				if asJSON {
+					return printJSON(p.out, append([]transcript.Summary{}, list...)) // none: []
+				}
+				return p.listSessions(list)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func (p *program) sessionsShowCommand(g *globalFlags) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show [ID]",
+		Short: "Print a session: what was said, and which tools were called",
+		Long:  namesSession,
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			return p.withRecordings(ctx, g, func(store *config.Transcripts) error {
+				summary, err := store.Find(ctx, strings.Join(args, ""))
+				if err != nil {
+					return sessionFailure(ctx, err)
+				}
+				session, err := store.Load(ctx, summary.ID)
+				if err != nil {
+					return sessionFailure(ctx, err)
+				}
+				history, lost := config.History(session)
+				session.Problems = append(session.Problems, lost...)
+				p.tellRecordings(session.Problems)
+				if asJSON {
+					return printJSON(p.out, sessionListingOf(session))
+				}
+				return p.showSession(session, history)
+			})
+		},
+		ValidArgsFunction: p.completeSession(g),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// namesSession says how a command takes a session.
+const namesSession = `ID is a session's id or how it begins, its index in fettle sessions list, or latest,
+which is the one that was recorded last, and meant where ID is left out.`
+
+func (p *program) sessionsResumeCommand(g *globalFlags) *cobra.Command {
+	var talk headlessFlags
+	cmd := &cobra.Command{
+		Use:   "resume [ID] -p TEXT",
+		Short: "Go on with a session by a prompt, as fettle --resume does",
+		Long:  namesSession,
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			talk.resume = latestSession
+			if len(args) == 1 {
+				talk.resume = args[0]
+			}
+			return p.headless(cmd.Context(), g, &talk)
+		},
+		ValidArgsFunction: p.completeSession(g),
+	}
+	talk.register(cmd.Flags())
+	return cmd
+}
+
+func (p *program) sessionsDeleteCommand(g *globalFlags) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "delete ID",
+		Short: "Delete a session with the runs of its subagents",
+		Long:  "ID is a session's id or how it begins, its index in fettle sessions list, or latest.",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usageError("Name one session to delete.", "fettle sessions list lists them.")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			return p.withRecordings(ctx, g, func(store *config.Transcripts) error {
+				summary, err := store.Find(ctx, args[0])
+				if err == nil {
+					err = store.Delete(ctx, summary.ID)
+				}
+				if err != nil {
+					return sessionFailure(ctx, err)
+				}
+				if asJSON {
+					return printJSON(p.out, map[string]any{"deleted": summary.ID})
+				}
+				_, err = fmt.Fprintf(p.out, "Deleted the session %s: %s\n", summary.ID, oneLine(summary.Title))
+				return err
+			})
+		},
+		ValidArgsFunction: p.completeSession(g),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// withRecordings hands the recorded sessions of the project to use.
+func (p *program) withRecordings(ctx context.Context, g *globalFlags, use func(*config.Transcripts) error) error {
+	return p.withSession(ctx, sessionOptions{flags: g}, func(s session) error {
+		store, err := config.NewTranscripts(s.Config(), nil)
+		if err != nil {
+			return &exitError{code: exitConfig, err: err}
+		}
+		return use(store)
+	})
+}
+
+// tellRecordings prints what could not be read.
+func (p *program) tellRecordings(problems []transcript.Problem) {
+	for _, problem := range problems {
+		p.complain(errors.New(problemLine(problem)))
+	}
+}
+
+func (p *program) listSessions(list []transcript.Summary) error {
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(p.out, "There are no recorded sessions of this project.")
+		return err
+	}
+	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	for _, s := range list {
+		_, _ = fmt.Fprintf(w, "%d.\t%s\t%d turns\t%s\t[%s]\n", s.Index, s.Updated.Local().Format("2006-01-02 15:04"), s.Turns, oneLine(s.Title), s.ID)
+	}
+	return w.Flush()
+}
+
+func sessionListingOf(s *transcript.Session) sessionListing {
+	l := sessionListing{Header: s.Header, Title: s.Title, Updated: s.Updated, Path: s.Path, Highest: s.Highest, Problems: s.Problems, Turns: []turnListing{}}
+	for _, t := range s.Turns {
+		l.Turns = append(l.Turns, turnListing{ID: t.ID, Time: t.Time, Model: t.Model, Content: t.Content, Usage: t.Usage, Calls: t.Calls})
+	}
+	return l
+}
+
+// showSession prints a session for people.
+func (p *program) showSession(s *transcript.Session, history []model.Content) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n%s, begun %s", oneLine(s.Title), s.ID, s.StartTime.Local().Format("2006-01-02 15:04"))
+	if s.Model != "" {
+		fmt.Fprintf(&b, ", model %s", oneLine(s.Model))
+	}
+	b.WriteString("\n")
+	for _, turn := range history {
+		for _, part := range turn.Parts {
+			showPart(&b, turn.Role, part)
+		}
+	}
+	_, err := io.WriteString(p.out, b.String())
+	return err
+}
+
+// showPart prints a part of a turn: its text whole, of a call and its answer the
+// beginning.
+func showPart(b *strings.Builder, role model.Role, part model.Part) {
+	switch {
+	case part.Call != nil:
+		fmt.Fprintf(b, "\n→ %s %s\n", oneLine(part.Call.Name), clip(oneLine(string(part.Call.Object())), listingWidth))
+	case part.Response != nil:
+		var answer struct {
+			Error *fault.Error `json:"error"`
+		}
+		said := "done"
+		if err := json.Unmarshal(part.Response.Response, &answer); err == nil && answer.Error != nil {
+			said = answer.Error.Line()
+		}
+		fmt.Fprintf(b, "← %s: %s\n", oneLine(part.Response.Name), clip(oneLine(said), 2*listingWidth))
+	case part.Data != nil:
+		fmt.Fprintf(b, "\n[%d bytes of %s]\n", len(part.Data.Bytes), oneLine(part.Data.MIMEType))
+	case part.Thought || part.Text == "":
+	case role == model.RoleUser:
+		b.WriteString("\n> " + strings.ReplaceAll(strings.TrimSpace(printable(part.Text)), "\n", "\n> ") + "\n")
+	default:
+		b.WriteString("\n" + strings.TrimSpace(printable(part.Text)) + "\n")
+	}
+}
+
+// completeSession completes the first argument with ids.
+func (p *program) completeSession(g *globalFlags) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var ids []cobra.Completion
+		if len(args) == 0 {
+			_ = p.withRecordings(cmd.Context(), g, func(store *config.Transcripts) error { // none, no suggestions
+				list, _, err := store.List(cmd.Context())
+				for _, s := range list {
+					ids = append(ids, cobra.CompletionWithDesc(s.ID, oneLine(s.Title)))
+				}
+				return err
+			})
+		}
+		return ids, cobra.ShellCompDirectiveNoFileComp
+	}
+}

@@ -1,0 +1,249 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+)
+
+// statistics count what a run of the program does, subagents included. It is an
+// [agent.Observer] and safe for concurrent use; [newStatistics] makes one.
+type statistics struct {
+	modelName func(requested string) string // as it is shown
+
+	mu    sync.Mutex
+	begun time.Time
+	runStatistics
+}
+
+// runStatistics are what the JSON output shows under "stats".
+type runStatistics struct {
+	Models map[string]*modelStatistics `json:"models"`
+	Tools  toolStatistics              `json:"tools"`
+	Files  fileStatistics              `json:"files"`
+}
+
+type modelStatistics struct {
+	API    apiStatistics              `json:"api"`
+	Tokens tokenStatistics            `json:"tokens"`
+	Roles  map[string]*roleStatistics `json:"roles"`
+}
+
+type apiStatistics struct {
+	Requests  int            `json:"totalRequests"`
+	Errors    int            `json:"totalErrors"`
+	LatencyMS int64          `json:"totalLatencyMs"`
+	ByType    map[string]int `json:"errorsByType"`
+}
+
+type tokenStatistics struct {
+	Input      int `json:"input"` // of the prompt, without those from a cache
+	Prompt     int `json:"prompt"`
+	Candidates int `json:"candidates"`
+	Total      int `json:"total"`
+	Cached     int `json:"cached"`
+	Thoughts   int `json:"thoughts"`
+	Tool       int `json:"tool"`
+}
+
+// roleStatistics are those of one purpose of requests.
+type roleStatistics struct {
+	Requests  int             `json:"totalRequests"`
+	Errors    int             `json:"totalErrors"`
+	LatencyMS int64           `json:"totalLatencyMs"`
+	Tokens    tokenStatistics `json:"tokens"`
+}
+
+type toolStatistics struct {
+	Calls      int                        `json:"totalCalls"`
+	Success    int                        `json:"totalSuccess"`
+	Fail       int                        `json:"totalFail"`
+	DurationMS int64                      `json:"totalDurationMs"`
+	Decisions  decisionStatistics         `json:"totalDecisions"`
+	ByName     map[string]*oneToolNumbers `json:"byName"`
+}
+
+type oneToolNumbers struct {
+	Count      int                `json:"count"`
+	Success    int                `json:"success"`
+	Fail       int                `json:"fail"`
+	DurationMS int64              `json:"durationMs"`
+	Decisions  decisionStatistics `json:"decisions"`
+}
+
+// decisionStatistics say who let calls run. Without a person there is nobody to
+// accept or modify one.
+type decisionStatistics struct {
+	Accept     int `json:"accept"`
+	Reject     int `json:"reject"`
+	Modify     int `json:"modify"`
+	AutoAccept int `json:"auto_accept"`
+}
+
+type fileStatistics struct {
+	LinesAdded   int `json:"totalLinesAdded"`
+	LinesRemoved int `json:"totalLinesRemoved"`
+}
+
+func newStatistics() *statistics {
+	return &statistics{
+		begun: time.Now(), modelName: func(name string) string { return name },
+		runStatistics: runStatistics{Models: map[string]*modelStatistics{}, Tools: toolStatistics{ByName: map[string]*oneToolNumbers{}}},
+	}
+}
+
+// Prompt implements [agent.Observer].
+func (s *statistics) Prompt(ctx context.Context, _ agent.PromptInfo) (context.Context, func(agent.PromptEnd)) {
+	return ctx, func(agent.PromptEnd) {}
+}
+
+// Compaction implements [agent.Observer]. Its requests are told as such.
+func (s *statistics) Compaction(ctx context.Context, _ bool) (context.Context, func(agent.Compaction, error)) {
+	return ctx, func(agent.Compaction, error) {}
+}
+
+// Request implements [agent.Observer].
+func (s *statistics) Request(ctx context.Context, r agent.RequestInfo) (context.Context, func(agent.RequestEnd)) {
+	begun := time.Now()
+	return ctx, func(end agent.RequestEnd) {
+		s.addRequest(r.Request, end, time.Since(begun))
+	}
+}
+
+func (s *statistics) addRequest(r *model.Request, end agent.RequestEnd, took time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	name := s.modelName(r.Model)
+	m := s.Models[name]
+	if m == nil {
+		m = &modelStatistics{API: apiStatistics{ByType: map[string]int{}}, Roles: map[string]*roleStatistics{}}
+		s.Models[name] = m
+	}
+	purpose := string(cmp.Or(r.Purpose, model.PurposeMain))
+	role := m.Roles[purpose]
+	if role == nil {
+		role = &roleStatistics{}
+		m.Roles[purpose] = role
+	}
+	m.API.Requests++
+	role.Requests++
+	m.API.LatencyMS += took.Milliseconds()
+	role.LatencyMS += took.Milliseconds()
+	if end.Err != nil {
+		m.API.Errors++
+		role.Errors++
+		m.API.ByType[kindOf(end.Err)]++
+	}
+	if end.Response != nil {
+		m.Tokens.add(end.Response.Usage)
+		role.Tokens.add(end.Response.Usage)
+	}
+}
+
+// kindOf is the kind of a failed request.
+func kindOf(err error) string {
+	var e *model.Error
+	switch {
+	case errors.As(err, &e):
+		return string(e.Kind)
+	case errors.Is(err, context.Canceled):
+		return string(model.Canceled)
+	}
+	return "unknown"
+}
+
+func (t *tokenStatistics) add(u model.Usage) {
+	t.Input += max(u.Input-u.Cached, 0)
+	t.Prompt += u.Input
+	t.Candidates += u.Output
+	t.Cached += u.Cached
+	t.Thoughts += u.Thoughts
+	t.Tool += u.Tool
+	if u.Total == 0 {
+		u.Total = u.Input + u.Output + u.Thoughts + u.Tool
+	}
+	t.Total += u.Total
+}
+
+// observeCall is a [scheduler.Observe]. Calls without an id are not the model's.
+func (s *statistics) observeCall(ctx context.Context, r scheduler.Request) (context.Context, func(scheduler.Response)) {
+	if r.CallID == "" {
+		return ctx, nil
+	}
+	begun := time.Now()
+	return ctx, func(resp scheduler.Response) { s.addCall(resp, time.Since(begun)) }
+}
+
+func (s *statistics) addCall(r scheduler.Response, took time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	all := &s.Tools
+	one := all.ByName[r.Tool]
+	if one == nil {
+		one = &oneToolNumbers{}
+		all.ByName[r.Tool] = one
+	}
+	all.Calls++
+	one.Count++
+	all.DurationMS += took.Milliseconds()
+	one.DurationMS += took.Milliseconds()
+	if r.Status == scheduler.StatusSuccess {
+		all.Success++
+		one.Success++
+	} else {
+		all.Fail++
+		one.Fail++
+	}
+	switch {
+	case r.Status == scheduler.StatusDenied:
+		all.Decisions.Reject++
+		one.Decisions.Reject++
+	case r.Decision.Decision == policy.Allow:
+		all.Decisions.AutoAccept++
+		one.Decisions.AutoAccept++
+	}
+	if d := r.Result.ReturnDisplay.Diff; d != nil && d.DiffStat != nil && r.Status == scheduler.StatusSuccess {
+		s.Files.LinesAdded += d.DiffStat.ModelAddedLines + d.DiffStat.UserAddedLines
+		s.Files.LinesRemoved += d.DiffStat.ModelRemovedLines + d.DiffStat.UserRemovedLines
+	}
+}
+
+// streamStatistics are what the last event of stream-json shows under "stats".
+type streamStatistics struct {
+	streamTokens
+	DurationMS int64                   `json:"duration_ms"`
+	ToolCalls  int                     `json:"tool_calls"`
+	Models     map[string]streamTokens `json:"models"`
+}
+
+type streamTokens struct {
+	Total  int `json:"total_tokens"`
+	Prompt int `json:"input_tokens"`
+	Output int `json:"output_tokens"`
+	Cached int `json:"cached"`
+	Input  int `json:"input"`
+}
+
+// stream sums up the run so far.
+func (s *statistics) stream() streamStatistics {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	sum := streamStatistics{DurationMS: time.Since(s.begun).Milliseconds(), ToolCalls: s.Tools.Calls, Models: map[string]streamTokens{}}
+	for name, m := range s.Models {
+		t := m.Tokens
+		sum.Models[name] = streamTokens{t.Total, t.Prompt, t.Candidates, t.Cached, t.Input}
+		sum.Total += t.Total
+		sum.Prompt += t.Prompt
+		sum.Output += t.Candidates
+		sum.Cached += t.Cached
+		sum.Input += t.Input
+	}
+	return sum
+}
