@@ -20,10 +20,8 @@ import (
 )
 
 // GO-07: each seam of a Config as a program outside the module uses it. Own
-// tools and the answers to confirmations are in embedding_test.go. A model of
-// one's own is no seam of a Config: it is given tools.Registry.Declarations and
-// its calls go to scheduler.Scheduler.RunAll; an example of one comes with the
-// agent.
+// tools and the answers to confirmations are in embedding_test.go, a model of
+// one's own and whole agents in agent_embedding_test.go.
 
 // within makes a Config and lends its scheduler to use.
 func within(p config.Parameters, use func(ctx context.Context, c *config.Config, calls *scheduler.Scheduler)) {
