@@ -17,8 +17,9 @@ import (
 // default.
 type Restating struct {
 	Files int // how many files are said again; 0: 10, negative: none
-	// Bytes is how much of them is said again in all; 0: an eighth of what the
-	// model in force takes, at 4 bytes a token, and at most 512 KiB.
+	// Bytes is how much of them is said again in all; 0: an eighth of what a
+	// request may have, by Conversation.Limits or as the model in force is known
+	// to take it, at 4 bytes a token, and at most 512 KiB.
 	Bytes int64
 	// Messages says that instructions which accesses bring up are given in
 	// messages, which compaction takes away, and not in the system prompt: they
@@ -102,13 +103,21 @@ func (c *Config) restatingDefaults(o Restating) Restating {
 	}
 	if o.Bytes == 0 {
 		const perToken, share = 4, 8
-		name := c.Model()
-		if _, bare, found := strings.Cut(name, ":"); found {
-			name = bare
-		}
-		o.Bytes = min(int64(model.TokenLimit(name))*perToken/share, mostRestatedBytes)
+		o.Bytes = min(int64(c.tokenLimit())*perToken/share, mostRestatedBytes)
 	}
 	return o
+}
+
+// tokenLimit is how many tokens a request of this conversation may have.
+func (c *Config) tokenLimit() int {
+	if limit := c.params().Conversation.Limits.Tokens; limit > 0 {
+		return limit
+	}
+	name := c.Model()
+	if _, bare, found := strings.Cut(name, ":"); found {
+		name = bare
+	}
+	return model.TokenLimit(name)
 }
 
 // restater reads files again within what is left of its limits.

@@ -200,6 +200,18 @@ func TestRestateLimits(t *testing.T) {
 	require.NotEmpty(t, one.Files)
 }
 
+// So is one whose requests an embedder limits.
+func TestRestateWithinTheLimitOfRequests(t *testing.T) {
+	s := configtest.New(t, func(p *config.Parameters) { p.Conversation.Limits.Tokens = 8_000 })
+	for _, name := range []string{"a", "b"} {
+		s.Write(name, strings.Repeat("x\n", 1_500))
+		read(t, s.Config, name)
+	}
+	got := restate(t, s.Config, config.Restating{})
+	require.Equal(t, []string{"b"}, inOrder(s, got), "4,000 bytes are an eighth of 8,000 tokens")
+	require.Equal(t, []string{s.Path("a")}, got.ReadAgain)
+}
+
 // FT-17: in the system prompt instructions stay; in messages they become due
 // again.
 func TestRestateAndInstructions(t *testing.T) {
