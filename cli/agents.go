@@ -64,6 +64,7 @@ func (p *program) agentsCommand(g *globalFlags) *cobra.Command {
 		Args:  knownSubcommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	cmd.SuggestionsMinimumDistance = 2
 	cmd.AddCommand(p.agentsListCommand(g), p.agentsShowCommand(g))
 	return cmd
 }

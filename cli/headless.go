@@ -52,7 +52,6 @@ func (f *headlessFlags) registerSession(root *cobra.Command) {
 	set.StringVarP(&f.resume, resumeFlag, "r", "", "go on with a recorded `session`: latest, or its index or id as fettle sessions lists them, or how its id begins")
 	set.Lookup(resumeFlag).NoOptDefVal = latestSession
 	set.StringVar(&f.sessionID, "session-id", "", "the `id` of the new session (default: a random one)")
-	root.MarkFlagsMutuallyExclusive(resumeFlag, "session-id")
 }
 
 // start runs a prompt if the command line or stdin has one. Without either and
@@ -62,6 +61,9 @@ func (p *program) start(cmd *cobra.Command, g *globalFlags, f *headlessFlags) er
 	cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) { asked = asked || flag.Changed })
 	if !asked && !p.isPiped() {
 		return cmd.Help()
+	}
+	if f.resume != "" && f.sessionID != "" {
+		return usageError("A session that is gone on with has its id already.", "Leave out --session-id or --resume.")
 	}
 	err := p.headless(cmd.Context(), g, f)
 	if !asked && errors.Is(err, errNoPrompt) {
@@ -79,7 +81,7 @@ func (p *program) headless(ctx context.Context, g *globalFlags, f *headlessFlags
 
 	work, cancel := context.WithCancel(ctx)
 	defer cancel()
-	h := &headlessRun{program: p, flags: f, numbers: newStatistics(), out: &answerWriter{w: p.out, callOff: cancel}}
+	h := &headlessRun{program: p, flags: f, numbers: newStatistics(), hide: &secrets{}, out: &answerWriter{w: p.out, callOff: cancel}}
 	h.report = h.reporter(f.format)
 	err := h.run(work, g)
 	h.report.end(err)
@@ -99,7 +101,7 @@ type headlessRun struct {
 	numbers *statistics
 	out     *answerWriter
 	report  reporter
-	hide    *secrets // set once the session is being opened
+	hide    *secrets
 	traffic *traffic
 }
 
@@ -131,16 +133,16 @@ func (h *headlessRun) run(ctx context.Context, g *globalFlags) (err error) {
 			err = closeErr
 		}
 	}()
-	o := sessionOptions{flags: g, watch: true, adjust: h.adjust}
+	h.hide.add(secretsOf(os.Environ())...)
+	o := sessionOptions{flags: g, watch: true, hide: h.hide, adjust: h.adjust}
 	return h.withSession(ctx, o, func(s session) error { return h.inSession(ctx, s, in) })
 }
 
 // adjust makes the Parameters those of a conversation.
 func (h *headlessRun) adjust(p *config.Parameters) {
-	h.hide = &secrets{}
-	h.hide.add(p.Secrets...)
 	h.traffic.wire(p, h.hide)
 	h.numbers.modelName = h.traffic.shown
+	p.Secrets = h.hide.all()
 	p.SessionID = h.flags.sessionID
 	p.Conversation.Observer = h.numbers
 	p.Observe = append(p.Observe, h.numbers.observeCall)

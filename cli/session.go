@@ -46,14 +46,16 @@ type sessionOptions struct {
 	watch bool         // settings files are read again when they change: for a session that lasts
 	alone bool         // neither the person's settings count nor the machine's, nor the environment
 	log   *slog.Logger // set by withSession
-	hide  *secrets     // what the log does not show; set by withSession
+	hide  *secrets     // what the log does not show; nil: what the environment holds of such
 	// adjust has the last word on the Parameters. nil: nothing.
 	adjust func(*config.Parameters)
 }
 
 // withSession opens a session, hands it to use and closes it, log included.
 func (p *program) withSession(ctx context.Context, o sessionOptions, use func(session) error) (err error) {
-	o.hide = &secrets{}
+	if o.hide == nil {
+		o.hide = &secrets{}
+	}
 	log, closeLog, err := p.openLog(o.flags, o.hide)
 	if err != nil {
 		return err

@@ -46,6 +46,7 @@ func (p *program) sessionsCommand(g *globalFlags) *cobra.Command {
 		Args:  knownSubcommand,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	cmd.SuggestionsMinimumDistance = 2
 	cmd.AddCommand(p.sessionsListCommand(g), p.sessionsShowCommand(g), p.sessionsResumeCommand(g), p.sessionsDeleteCommand(g))
 	return cmd
 }
