@@ -12,8 +12,8 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
 
-// callKey is where a context has the call that runs.
-type callKey struct{}
+// callKey is where a context has the call that runs, as one Telemetry knows it.
+type callKey struct{ *Telemetry }
 
 // call is a tool call that runs.
 type call struct {
@@ -24,8 +24,8 @@ type call struct {
 }
 
 // callOf returns the call that ctx belongs to; nil: none.
-func callOf(ctx context.Context) *call {
-	c, _ := ctx.Value(callKey{}).(*call)
+func (t *Telemetry) callOf(ctx context.Context) *call {
+	c, _ := ctx.Value(callKey{t}).(*call)
 	return c
 }
 
@@ -44,7 +44,7 @@ func (t *Telemetry) Call(ctx context.Context, r scheduler.Request) (context.Cont
 	begun := t.o.Now()
 	c := &call{tool: toolName(r.Tool)}
 	ctx, span := t.start(t.promptOf(ctx).within(ctx), spanTool+" "+c.tool)
-	ctx = context.WithValue(ctx, callKey{}, c)
+	ctx = context.WithValue(ctx, callKey{t}, c)
 	if span.IsRecording() {
 		set(span, attrOperation.String(spanTool), attrTool.String(c.tool), attrToolType.String("function"), attrCallID.String(bounded(r.CallID)))
 	}
@@ -81,7 +81,7 @@ func (t *Telemetry) describeCall(ctx context.Context, span trace.Span, asked str
 		set(span, attrTool.String(name))
 	}
 	d := resp.Decision
-	set(span, attrStatus.String(string(resp.Status)), attrVerdict.String(string(d.Decision)), attrTier.String(d.Tier), attrSource.String(bounded(d.Source)))
+	set(span, attrStatus.String(string(resp.Status)), attrVerdict.String(string(d.Decision)), attrTier.String(d.Tier), attrSource.String(cut(d.Source, maxPath)))
 	if d.Line > 0 {
 		span.SetAttributes(attrLine.Int(d.Line))
 	}

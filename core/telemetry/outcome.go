@@ -58,14 +58,19 @@ func (t *Telemetry) fail(span trace.Span, f failure, err error) {
 	span.SetStatus(codes.Error, description)
 }
 
-// maxWord bounds what a model or a provider calls something.
-const maxWord = 128
+// What a model, a provider or a file is called is bounded.
+const (
+	maxWord = 256
+	maxPath = 4096
+)
 
 // bounded returns a name as attributes may hold it: short, in one line, and
 // valid.
-func bounded(name string) string {
-	if len(name) > maxWord {
-		name = name[:maxWord]
+func bounded(name string) string { return cut(name, maxWord) }
+
+func cut(name string, limit int) string {
+	if len(name) > limit {
+		name = name[:limit]
 	}
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {

@@ -13,8 +13,9 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// promptKey is where a context has the prompt that is worked on.
-type promptKey struct{}
+// promptKey is where a context has the prompt that is worked on, as one Telemetry
+// knows it.
+type promptKey struct{ *Telemetry }
 
 // prompt is one that is worked on. A client works on it turn by turn, while the
 // calls of a turn may run side by side.
@@ -24,6 +25,7 @@ type prompt struct {
 	provider string
 	model    string // as it is told of requests
 	purpose  string
+	session  string
 	span     trace.Span
 
 	mu    sync.Mutex
@@ -44,7 +46,7 @@ type turn struct {
 func (t *Telemetry) Prompt(ctx context.Context, info agent.PromptInfo) (context.Context, func(agent.PromptEnd)) {
 	begun := t.o.Now()
 	p := &prompt{t: t, agent: t.o.Agent, provider: provider(info.Model), purpose: string(info.Purpose)}
-	caller := callOf(ctx)
+	caller := t.callOf(ctx)
 	if info.Purpose == model.PurposeSubagent && caller != nil {
 		p.agent = caller.tool
 		caller.runsAgent(begun)
@@ -53,16 +55,16 @@ func (t *Telemetry) Prompt(ctx context.Context, info agent.PromptInfo) (context.
 	if p.model = bounded(info.Model); found {
 		p.model = bounded(bare)
 	}
-	session := t.sessionID(ctx)
+	p.session = t.sessionID(ctx)
 	ctx, p.span = t.start(ctx, spanPrompt+" "+p.agent)
 	if p.span.IsRecording() {
 		set(p.span, attrOperation.String(spanPrompt), attrAgent.String(p.agent), attrProvider.String(p.provider), attrModel.String(p.model),
-			attrConversation.String(session), attrPromptID.String(info.ID), attrPurpose.String(p.purpose))
+			attrConversation.String(p.session), attrPromptID.String(info.ID), attrPurpose.String(p.purpose))
 		if t.o.Content {
 			p.span.SetAttributes(attrInputMessages.String(t.messages(model.Content{Role: model.RoleUser, Parts: info.Parts}, "")))
 		}
 	}
-	return context.WithValue(ctx, promptKey{}, p), func(e agent.PromptEnd) {
+	return context.WithValue(ctx, promptKey{t}, p), func(e agent.PromptEnd) {
 		p.endTurn(ctx)
 		failed := classify(ctx, e.Err)
 		if e.Left && info.Purpose == model.PurposeSubagent { // it has reported, and nobody waits for more
@@ -96,18 +98,16 @@ func (t *Telemetry) countRun(ctx context.Context, agent, code string, begun time
 	t.m.agentRun.Record(ctx, t.since(begun), by)
 }
 
-// promptOf returns the prompt that ctx belongs to; nil: none of t's.
+// promptOf returns the prompt that ctx belongs to; nil: none.
 func (t *Telemetry) promptOf(ctx context.Context) *prompt {
-	if p, _ := ctx.Value(promptKey{}).(*prompt); p != nil && p.t == t {
-		return p
-	}
-	return nil
+	p, _ := ctx.Value(promptKey{t}).(*prompt)
+	return p
 }
 
 // nextTurn ends the turn that runs and begins another.
 func (p *prompt) nextTurn(ctx context.Context) {
 	p.endTurn(ctx)
-	_, span := p.t.start(ctx, spanTurn)
+	_, span := p.t.start(trace.ContextWithSpan(ctx, p.span), spanTurn)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.turns++

@@ -58,7 +58,7 @@ func (t *Telemetry) Request(ctx context.Context, info agent.RequestInfo) (contex
 func (t *Telemetry) describe(span trace.Span, p *prompt, info agent.RequestInfo, name string) {
 	r := info.Request
 	set(span, attrOperation.String(spanChat), attrProvider.String(p.provider), attrModel.String(name), attrStream.Bool(true),
-		attrAttempt.Int(info.Attempt), attrPurpose.String(string(r.Purpose)))
+		attrConversation.String(p.session), attrAttempt.Int(info.Attempt), attrPurpose.String(string(r.Purpose)))
 	if r.Temperature != nil {
 		span.SetAttributes(attrTemperature.Float64(*r.Temperature))
 	}

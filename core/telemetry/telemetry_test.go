@@ -29,7 +29,7 @@ func TestTree(t *testing.T) {
 	require.Equal(t, agent.EventDone, conversation(t, w).Type)
 	const (
 		tokens   = " gen_ai.usage.cache_read.input_tokens=60 gen_ai.usage.input_tokens=100 gen_ai.usage.output_tokens=25 gen_ai.usage.reasoning.output_tokens=5"
-		asked    = " gen_ai.operation.name=chat gen_ai.provider.name=script gen_ai.request.model=demo gen_ai.request.stream=true"
+		asked    = " gen_ai.conversation.id=session-1 gen_ai.operation.name=chat gen_ai.provider.name=script gen_ai.request.model=demo gen_ai.request.stream=true"
 		answered = asked + ` gen_ai.response.finish_reasons=["stop"] gen_ai.response.model=demo` + tokens
 		prompt   = " gen_ai.conversation.id=session-1 gen_ai.operation.name=invoke_agent gen_ai.provider.name=script gen_ai.request.model=demo"
 		allowed  = "fettle.decision.source=built-in fettle.decision.tier=default fettle.decision.verdict=allow"
@@ -267,7 +267,7 @@ func TestHostileNames(t *testing.T) {
 	}
 	for _, s := range w.spans.Ended() {
 		require.Equal(t, "execute_tool _OTHER", s.Name())
-		require.LessOrEqual(t, len(attr(s, "gen_ai.tool.call.id")), 128)
+		require.LessOrEqual(t, len(attr(s, "gen_ai.tool.call.id")), 256)
 		require.NotContains(t, attr(s, "gen_ai.tool.call.id"), "\x00")
 	}
 	require.Equal(t, []string{"error.type=tool_not_registered fettle.tool.status=error gen_ai.tool.name=_OTHER: 5"},

@@ -22,7 +22,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.opentelemetry.io/otel/attribute"
 
+	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/model/script"
+	"github.com/fettle-dev/fettle/core/telemetry"
 )
 
 // failures keeps what OnError is told.
@@ -115,6 +119,37 @@ func TestAppends(t *testing.T) {
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	require.True(t, bytes.HasPrefix(text, []byte("{\"a\":1}\n{\"torn\n{")))
+}
+
+// A whole conversation is in the file, without its words.
+func TestConversation(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "telemetry.jsonl")
+	p, err := New(Options{Path: path, Traces: true})
+	require.NoError(t, err)
+	told, err := telemetry.New(telemetry.Options{TracerProvider: p.TracerProvider(), MeterProvider: p.MeterProvider()})
+	require.NoError(t, err)
+	turns, err := script.Parse("test.json", []byte(`{"turns": [{"text": "An answer."}]}`))
+	require.NoError(t, err)
+	c, err := agent.New(agent.Options{Source: model.Always(script.New(turns, script.Options{})), Model: func() string { return "script:demo" }, Observer: told})
+	require.NoError(t, err)
+	var last agent.Event
+	for last = range c.Run(t.Context(), model.TextPart("A question.")) {
+		continue
+	}
+	require.Equal(t, agent.EventDone, last.Type)
+	require.NoError(t, p.Shutdown(t.Context()))
+	spans, metrics := lines(t, path)
+	var names []any
+	for _, s := range spans {
+		names = append(names, s["Name"])
+	}
+	require.Equal(t, []any{"chat demo", "turn", "invoke_agent fettle"}, names)
+	require.Len(t, metrics, 1)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Contains(t, string(text), "gen_ai.client.token.usage")
+	require.NotContains(t, string(text), "A question.")
+	require.NotContains(t, string(text), "An answer.")
 }
 
 func TestWithoutTraces(t *testing.T) {

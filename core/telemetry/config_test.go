@@ -1,0 +1,77 @@
+package telemetry_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/telemetry"
+)
+
+// code: observed
+// observed returns parameters of sessions that tell providers what they do,
+// beside whoever observes them already.
+func observed(p config.Parameters, o telemetry.Options) (config.Parameters, error) {
+	told, err := telemetry.New(o)
+	if err != nil {
+		return p, err
+	}
+	p.Conversation.Observer = agent.Observers(p.Conversation.Observer, told)
+	p.Observe = append(p.Observe[:len(p.Observe):len(p.Observe)], told.Call)
+	return p, nil
+}
+
+// code: end
+
+// A whole session with the real tools and a built-in agent: its spans stand below
+// the call, and nothing of a file is told.
+func TestConfig(t *testing.T) {
+	w := watch(t)
+	s := configtest.New(t, func(p *config.Parameters) {
+		p.Models = model.Always(play(t, `
+			{"when": {"purpose": "subagent"}, "calls": [{"tool": "read_file", "args": {"file_path": "a.txt"}}]},
+			{"when": {"purpose": "subagent"}, "calls": [{"tool": "complete_task", "args": {"result": "It is read."}}]},
+			{"calls": [{"tool": "generalist", "args": {"query": "Read a.txt."}}]},
+			{"expect": {"tool": "generalist", "ok": true}, "text": "Done."}`))
+		p.Model = "script:demo"
+		p.Conversation.Observer, p.Observe = w, nil
+		var err error
+		*p, err = observed(*p, telemetry.Options{}) // beside one that measures nothing
+		require.NoError(t, err)
+		p.Observe = append(p.Observe, w.Call)
+	})
+	require.NoError(t, os.WriteFile(filepath.Join(s.Dir, "a.txt"), []byte(secretFile), 0o600))
+	client, err := s.Client()
+	require.NoError(t, err)
+	last := ask(t.Context(), client, secretPrompt)
+	require.Equal(t, agent.EventDone, last.Type, "%v", last.Err)
+	var names []string
+	for _, line := range w.tree() {
+		name, _, _ := strings.Cut(line, " | ")
+		names = append(names, name)
+	}
+	require.Equal(t, []string{
+		"invoke_agent fettle",
+		"  turn",
+		"    chat demo (client)",
+		"    execute_tool generalist",
+		"      invoke_agent generalist",
+		"        turn",
+		"          chat demo (client)",
+		"          execute_tool read_file",
+		"        turn",
+		"          chat demo (client)",
+		"  turn",
+		"    chat demo (client)",
+	}, names)
+	require.NotContains(t, w.exported(t), secretFile)
+	require.NotContains(t, w.exported(t), secretPrompt)
+	require.NotContains(t, w.exported(t), s.Dir)
+}
