@@ -267,9 +267,9 @@ func TestShutdownIsBounded(t *testing.T) {
 				require.Equal(t, want, time.Since(begun))
 				require.Equal(t, fault.Cancelled, fault.CodeOf(err))
 				require.True(t, errors.Is(err, context.DeadlineExceeded))
-				require.Len(t, told.list, 1)
 				close(release)
 				synctest.Wait() // all goroutines have ended, or the test fails
+				require.Equal(t, []error{err}, told.list)
 			})
 		})
 	}
