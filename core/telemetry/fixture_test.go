@@ -56,8 +56,9 @@ func watch(t testing.TB, set ...func(o *telemetry.Options)) *watched {
 	return w
 }
 
-// tree is all spans that have ended, as lines below those that hold them: name,
-// status where there is one, attributes but for those that differ each time.
+// tree is all spans that have ended, as lines below those that hold them, calls
+// after what else there is: name, status where there is one, attributes but for
+// those that differ each time.
 func (w *watched) tree() []string {
 	below := map[trace.SpanID][]sdktrace.ReadOnlySpan{}
 	for _, s := range w.spans.Ended() {
@@ -67,7 +68,12 @@ func (w *watched) tree() []string {
 	var walk func(of trace.SpanID, indent string)
 	walk = func(of trace.SpanID, indent string) {
 		list := below[of]
-		slices.SortStableFunc(list, func(a, b sdktrace.ReadOnlySpan) int { return a.StartTime().Compare(b.StartTime()) })
+		slices.SortStableFunc(list, func(a, b sdktrace.ReadOnlySpan) int {
+			if one, other := attr(a, "gen_ai.tool.call.id"), attr(b, "gen_ai.tool.call.id"); one != other { // calls run side by side
+				return strings.Compare(one, other)
+			}
+			return a.StartTime().Compare(b.StartTime())
+		})
 		for _, s := range list {
 			lines = append(lines, indent+outline(s))
 			walk(s.SpanContext().SpanID(), indent+"  ")
