@@ -88,7 +88,7 @@ func (p *program) headless(ctx context.Context, g *globalFlags, f *headlessFlags
 	switch lost := h.out.failure(); {
 	case nobodyReads(lost):
 		return nil
-	case lost != nil && err == nil:
+	case lost != nil && ctx.Err() == nil: // what err says comes from that
 		return fmt.Errorf("the answer could not be written: %w", lost)
 	}
 	return err

@@ -203,7 +203,9 @@ func TestHeadlessProviderFails(t *testing.T) {
 			h := newHeadless(t, vars)
 			stdout, stderr, code := h.run("-m", format.name+":test-model", "--debug", "-o", "json", "-p", "hi")
 			require.Equal(t, 1, code, stderr)
-			var answer struct{ Error struct{ Type, Message string } }
+			var answer struct {
+				Error struct{ Type, Message string }
+			}
 			require.NoError(t, json.Unmarshal([]byte(stdout), &answer), stdout)
 			require.Equal(t, "model_error", answer.Error.Type)
 			require.Contains(t, answer.Error.Message, "401")
