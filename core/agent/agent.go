@@ -20,7 +20,8 @@ type Scheduler interface {
 }
 
 // Options are the parts of a [Client]. Source and Model are required. Every
-// function is called on the goroutine that ranges over the client's events.
+// function is called on the goroutine that ranges over the client's events, or has
+// called the method that needs it.
 type Options struct {
 	Source model.Source // finds the Generator of a name
 	// Model is the model's name, PROVIDER:MODEL or one without its provider, asked
@@ -53,6 +54,15 @@ type Options struct {
 	// Restate is called once compaction has replaced the history (RC-22). What it
 	// returns follows the summary, as the state of files in work. nil: nothing.
 	Restate func(ctx context.Context, old []model.Content) ([]model.Part, error)
+
+	// Withdrawn is told of what was said to the model and is not in its history
+	// after all: the prompt got no answer, or was dropped. So what these parts
+	// have shown, as files, has not been shown. It may be called while somebody
+	// else works on the conversation. nil: nobody is told.
+	Withdrawn func(parts []model.Part)
+	// Cleared is called once the history has been emptied, by [Client.ResetChat]
+	// or a step (RC-21, FT-13). nil: nothing is.
+	Cleared func()
 
 	Recorder Recorder // writes the history down; nil: it is not recorded
 	Observer Observer // is told of prompts, turns and requests; nil: nobody

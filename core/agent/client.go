@@ -32,7 +32,8 @@ type Client struct {
 
 	mu        sync.Mutex // guards what is below; written by who works on the conversation, but for tools
 	generator model.Generator
-	name      string // generator's
+	asked     string // the name by which generator was found
+	name      string // generator's, as far as it tells
 	tools     func() []model.Tool
 	history   []model.Content // what is in it is never changed
 	usage     model.Usage
@@ -92,7 +93,7 @@ func (c *Client) Initialize(ctx context.Context) error {
 func (c *Client) find(ctx context.Context) (g model.Generator, name string, err error) {
 	err = c.guard("the choice of the model", func() error {
 		name = c.o.Model()
-		if c.generator != nil && name == c.name {
+		if c.generator != nil && name == c.asked {
 			g = c.generator
 			return nil
 		}
@@ -107,11 +108,35 @@ func (c *Client) find(ctx context.Context) (g model.Generator, name string, err 
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.generator, c.asked = g, name
+	if told := model.NameOf(g); told != (model.Name{}) {
+		name = told.String()
+	}
 	if name != c.name {
 		c.tokens = 0 // another model counts otherwise
 	}
-	c.generator, c.name = g, name
+	c.name = name
 	return g, name, nil
+}
+
+// Limit returns how many tokens a request may have: Options.Limits.Tokens, else
+// what the model in force is known to take, as its Generator tells, or by its
+// name. It asks Options.Model and not Options.Source: a Generator that no prompt
+// has needed yet is not asked.
+func (c *Client) Limit() int {
+	name := ""
+	if c.guard("the choice of the model", func() error {
+		name = c.o.Model()
+		return nil
+	}) != nil {
+		name = ""
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.generator != nil && name == c.asked {
+		return c.tokenLimit(c.generator, c.name)
+	}
+	return c.tokenLimit(nil, name)
 }
 
 // Initialized reports whether a Generator has been found.
@@ -144,6 +169,12 @@ func (c *Client) ResetChat(ctx context.Context) error {
 func (c *Client) clear() {
 	c.setHistory(nil)
 	c.unrecorded, c.owed, c.compactable = true, nil, true
+	if c.o.Cleared != nil {
+		_ = c.guard("what follows the emptying of the history", func() error { // a panic is logged
+			c.o.Cleared()
+			return nil
+		})
+	}
 }
 
 // History returns the turns so far; they must not be changed.

@@ -22,7 +22,7 @@ func (c *Client) Compress(ctx context.Context, force bool) (Compaction, error) {
 	if err != nil {
 		return Compaction{}, err
 	}
-	if !force && !c.compactionDue(nil, c.tokenLimit(name)) {
+	if !force && !c.compactionDue(nil, c.tokenLimit(g, name)) {
 		return Compaction{Status: CompactionNoop}, nil
 	}
 	return c.compact(ctx, g, name, force)
@@ -64,7 +64,7 @@ func (c *Client) compact(ctx context.Context, g model.Generator, name string, fo
 	inner, end := c.observeCompaction(ctx, force)
 	result, err := c.askCompactor(inner, CompactRequest{
 		History: slices.Clip(c.history), Generator: g, Model: bareName(name),
-		Tokens: c.length(nil), Limit: c.tokenLimit(name), Force: force,
+		Tokens: c.length(nil), Limit: c.tokenLimit(g, name), Force: force,
 	})
 	end(compacted{result, err})
 	c.spend(result.Usage)

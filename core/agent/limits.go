@@ -57,10 +57,14 @@ func tokensReached(tokens, limit int, cause error) *fault.Error {
 		"Compact the conversation, or begin a new one.", cause).Because(TokensReached)
 }
 
-// tokenLimit returns how long a request to the named model may be.
-func (c *Client) tokenLimit(name string) int {
+// tokenLimit returns how long a request to the named model may be; g is its
+// Generator, or nil.
+func (c *Client) tokenLimit(g model.Generator, name string) int {
 	if c.o.Limits.Tokens > 0 {
 		return c.o.Limits.Tokens
+	}
+	if limit := model.LimitOf(g); limit > 0 {
+		return limit
 	}
 	return model.TokenLimit(bareName(name))
 }

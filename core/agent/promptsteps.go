@@ -15,11 +15,13 @@ func (p *prompting) before(ctx context.Context, prompt []model.Part) ([]model.Pa
 		advice, end := p.advise(ctx, "a step before the prompt", func() (PromptAdvice, error) { return step(ctx, slices.Clone(parts)) })
 		switch {
 		case end != nil:
+			p.c.withdraw(parts)
 			return nil, end
 		case advice.Stop != "":
 			p.c.say(ctx, parts, nil)
 			return nil, &Event{Type: EventStopped, Text: advice.Stop}
 		case advice.Block != "":
+			p.c.withdraw(parts)
 			return nil, &Event{Type: EventBlocked, Text: advice.Block}
 		}
 		parts = append(parts, userParts(advice.Context)...)

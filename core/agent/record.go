@@ -110,6 +110,18 @@ func (c *Client) say(ctx context.Context, parts []model.Part, responses []schedu
 	return done
 }
 
+// withdraw tells that words, with what is shown in them, are not in the history.
+func (c *Client) withdraw(parts []model.Part) {
+	parts = userParts(parts) // responses stay
+	if c.o.Withdrawn == nil || len(parts) == 0 {
+		return
+	}
+	_ = c.guard("what follows words that were taken back", func() error { // a panic is logged
+		c.o.Withdrawn(parts)
+		return nil
+	})
+}
+
 // unsay takes back what say added, but for responses.
 func (c *Client) unsay(ctx context.Context, s spoken) {
 	c.rewind(ctx, s.keep)

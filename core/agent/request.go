@@ -18,7 +18,20 @@ type answered struct {
 // be answered, and puts the answer into the history. Without an answer it returns
 // the event that ends the prompt. A conversation that turns out too long is
 // compacted once.
-func (p *prompting) request(ctx context.Context, parts []model.Part) (*answered, *Event) {
+func (p *prompting) request(ctx context.Context, parts []model.Part) (answer *answered, end *Event) {
+	ended := false
+	defer func() {
+		if !ended || end != nil && end.Type != EventStopped {
+			p.c.withdraw(parts)
+		}
+	}()
+	answer, end = p.inRoom(ctx, parts)
+	ended = true
+	return answer, end
+}
+
+// inRoom is request without its end.
+func (p *prompting) inRoom(ctx context.Context, parts []model.Part) (*answered, *Event) {
 	if _, end := p.makeRoom(ctx, parts, false); end != nil {
 		return nil, end
 	}

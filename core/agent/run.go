@@ -52,7 +52,7 @@ func (c *Client) SendStream(ctx context.Context, parts ...model.Part) iter.Seq[E
 type prompting struct {
 	c         *Client
 	generator model.Generator
-	model     string
+	model     string // its name, as far as generator tells it
 	limit     int // tokens of a request
 	clock     *stopwatch
 
@@ -90,6 +90,7 @@ func (c *Client) converse(ctx context.Context, yield func(Event) bool, parts []m
 // hold is converse up to its last event.
 func (p *prompting) hold(ctx context.Context, parts []model.Part, work func(context.Context, *prompting) Event) (last Event) {
 	if p.c.acquire(ctx) != nil {
+		p.c.withdraw(parts)
 		return Event{Type: EventCancelled}
 	}
 	defer p.c.release()
@@ -98,9 +99,10 @@ func (p *prompting) hold(ctx context.Context, parts []model.Part, work func(cont
 	p.tellWarnings()
 	var err error
 	if p.generator, p.model, err = p.c.find(ctx); err != nil {
+		p.c.withdraw(parts)
 		return p.failed(ctx, "the choice of the model", err)
 	}
-	p.limit = p.c.tokenLimit(p.model)
+	p.limit = p.c.tokenLimit(p.generator, p.model)
 
 	id := bus.NewID()
 	inner, end := p.c.observePrompt(ctx, PromptInfo{ID: id, Model: p.model, Purpose: p.c.o.Purpose, Parts: parts})
@@ -203,6 +205,7 @@ func (p *prompting) work(ctx context.Context, prompt []model.Part) Event {
 func (p *prompting) answer(ctx context.Context, parts []model.Part) Event {
 	for {
 		if err := p.c.turnLimit(p.turns); err != nil {
+			p.c.withdraw(parts)
 			return Event{Type: EventLimit, Err: err}
 		}
 		answer, end := p.request(ctx, parts)
@@ -327,6 +330,7 @@ func (p *prompting) send(ctx context.Context, parts []model.Part) Event {
 		said, p.c.owed = nil, nil
 	}
 	if err := p.c.turnLimit(0); err != nil {
+		p.c.withdraw(said)
 		return Event{Type: EventLimit, Err: err}
 	}
 	answer, end := p.request(ctx, said)

@@ -21,6 +21,31 @@ type Generator interface {
 	CountTokens(ctx context.Context, r *Request) (int, error)
 }
 
+// Described is a Generator that knows which model it asks, whatever name it was
+// found by, as "auto".
+type Described interface {
+	Generator
+	Name() Name // the model; zero: not known
+	Limit() int // how many tokens of input it takes; 0: not known
+}
+
+// NameOf returns the model that g asks, as far as it tells; else the zero Name.
+func NameOf(g Generator) Name {
+	if d, ok := g.(Described); ok {
+		return d.Name()
+	}
+	return Name{}
+}
+
+// LimitOf returns how many tokens of input the model of g takes, as far as it
+// tells; else 0.
+func LimitOf(g Generator) int {
+	if d, ok := g.(Described); ok {
+		return d.Limit()
+	}
+	return 0
+}
+
 // Source finds the Generator of a model by its name, as config.Config.Model and
 // the flag --model give it; see [ParseName]. It is called again when the name
 // changes. The error is of code invalid_config and says what is missing.

@@ -175,7 +175,7 @@ func (o ModelOptions) open(name model.Name) (model.Generator, error) {
 		if err != nil {
 			return nil, err
 		}
-		return named{script.New(played, o.Script), name.Model}, nil
+		return named{script.New(played, o.Script), name}, nil
 	}
 	for _, p := range providers {
 		if p.name == name.Provider {
@@ -184,7 +184,7 @@ func (o ModelOptions) open(name model.Name) (model.Generator, error) {
 			if err != nil {
 				return nil, err
 			}
-			return named{g, name.Model}, nil
+			return named{g, name}, nil
 		}
 	}
 	return nil, fault.New(fault.InvalidConfig, "standard.models", "There is no provider "+name.Provider+".", "Choose another model.")

@@ -10,13 +10,19 @@ import (
 // named is a Generator of one model. Requests may name it otherwise, as "auto".
 type named struct {
 	g    model.Generator
-	name string
+	name model.Name
 }
+
+// Name implements model.Described.
+func (n named) Name() model.Name { return n.name }
+
+// Limit implements model.Described.
+func (n named) Limit() int { return model.TokenLimit(n.name.Model) }
 
 // with returns a request to the model.
 func (n named) with(r *model.Request) *model.Request {
 	to := *r
-	to.Model = n.name
+	to.Model = n.name.Model
 	return &to
 }
 

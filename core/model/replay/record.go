@@ -108,6 +108,12 @@ type recorded struct {
 	g model.Generator
 }
 
+// Name implements model.Described, as far as the recorded Generator does.
+func (g *recorded) Name() model.Name { return model.NameOf(g.g) }
+
+// Limit implements model.Described, as far as the recorded Generator does.
+func (g *recorded) Limit() int { return model.LimitOf(g.g) }
+
 // Generate records the whole answer as one piece.
 func (g *recorded) Generate(ctx context.Context, q *model.Request) (*model.Response, error) {
 	x := g.r.begin(opAnswer, q)
