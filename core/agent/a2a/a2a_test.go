@@ -116,18 +116,30 @@ func service(t *testing.T, o a2a.Options) *a2a.Service {
 	return s
 }
 
-// call calls an agent through its tool.
+// tool returns an agent's tool.
+func tool(t *testing.T, s *a2a.Service, d subagent.Definition) subagent.AgentTool {
+	t.Helper()
+	made, err := s.Tool(d, nil)
+	require.NoError(t, err)
+	return made
+}
+
+// call calls an agent through a tool of its own.
 func call(t *testing.T, s *a2a.Service, d subagent.Definition, query string) tools.Result {
 	t.Helper()
-	r, err := execute(t.Context(), t, s, d, query)
+	return say(t, tool(t, s, d), query)
+}
+
+// say calls an agent.
+func say(t *testing.T, made subagent.AgentTool, query string) tools.Result {
+	t.Helper()
+	r, err := execute(t.Context(), t, made, query)
 	require.NoError(t, err)
 	return r
 }
 
-func execute(ctx context.Context, t *testing.T, s *a2a.Service, d subagent.Definition, query string) (tools.Result, error) {
+func execute(ctx context.Context, t *testing.T, made subagent.AgentTool, query string) (tools.Result, error) {
 	t.Helper()
-	made, err := s.Tool(d)
-	require.NoError(t, err)
 	args, err := json.Marshal(map[string]string{"query": query})
 	require.NoError(t, err)
 	inv, err := made.Build(args)
@@ -180,7 +192,7 @@ func TestCall(t *testing.T) {
 }
 
 // An agent may answer with a message alone. It is asked in one thread, until the
-// session ends.
+// conversation is another; another tool's thread is not this one's.
 func TestThread(t *testing.T) {
 	var contexts []string
 	srv := newServer(t, library(func(ctx context.Context, r *a2asrv.RequestContext, q eventqueue.Queue) error {
@@ -188,15 +200,22 @@ func TestThread(t *testing.T) {
 		return q.Write(ctx, said(r, "ok"))
 	}))
 	s := service(t, a2a.Options{})
+	conversation := "one"
+	made, err := s.Tool(definition(srv.URL), func() string { return conversation })
+	require.NoError(t, err)
 	for range 2 {
-		require.Contains(t, call(t, s, definition(srv.URL), "x").LLMContent.String(), "ok")
+		require.Contains(t, say(t, made, "x").LLMContent.String(), "ok")
 	}
-	s.Reset()
-	call(t, s, definition(srv.URL), "x")
-	require.Len(t, contexts, 3)
+	call(t, s, definition(srv.URL), "of another session")
+	say(t, made, "x")
+	conversation = "two"
+	say(t, made, "x")
+	require.Len(t, contexts, 5)
 	require.Empty(t, contexts[0])
 	require.NotEmpty(t, contexts[1])
-	require.Empty(t, contexts[2])
+	require.Empty(t, contexts[2], "a tool of its own has a thread of its own")
+	require.Equal(t, contexts[1], contexts[3])
+	require.Empty(t, contexts[4], "a new conversation")
 	require.Equal(t, 1, strings.Count(strings.Join(srv.requested(), "\n"), cardPath), "the card is fetched once")
 }
 
@@ -216,14 +235,14 @@ func TestInputRequired(t *testing.T) {
 		return q.Write(ctx, e)
 	}))
 	srv.streaming = true
-	s := service(t, a2a.Options{})
-	first := call(t, s, definition(srv.URL), "Paint it")
+	made := tool(t, service(t, a2a.Options{}), definition(srv.URL))
+	first := say(t, made, "Paint it")
 	require.Nil(t, first.Error)
 	require.Contains(t, first.LLMContent.String(), "Termination reason: INPUT_REQUIRED")
 	require.Contains(t, first.LLMContent.String(), "Which colour?")
-	second := call(t, s, definition(srv.URL), "red")
+	second := say(t, made, "red")
 	require.Contains(t, second.LLMContent.String(), "Painted red")
-	call(t, s, definition(srv.URL), "again")
+	say(t, made, "again")
 	require.Len(t, tasks, 3)
 	require.Equal(t, tasks[0], tasks[1])
 	require.NotEqual(t, tasks[0], tasks[2], "a finished task is over")
@@ -420,9 +439,9 @@ func TestForgottenTask(t *testing.T) {
 			}
 			gives(finished)(w, id, params)
 		}}}})
-	s := service(t, a2a.Options{})
-	call(t, s, definition(srv.URL), "x")
-	r := call(t, s, definition(srv.URL), "y")
+	made := tool(t, service(t, a2a.Options{}), definition(srv.URL))
+	say(t, made, "x")
+	r := say(t, made, "y")
 	require.Nil(t, r.Error)
 	require.Contains(t, r.LLMContent.String(), "It is done.")
 }
@@ -453,8 +472,7 @@ func TestCancel(t *testing.T) {
 	}}
 	srv := newServer(t, h)
 	srv.streaming = true
-	made, err := service(t, a2a.Options{}).Tool(definition(srv.URL))
-	require.NoError(t, err)
+	made := tool(t, service(t, a2a.Options{}), definition(srv.URL))
 	inv, err := made.Build(json.RawMessage(`{"query":"x"}`))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -474,7 +492,7 @@ func TestTimeout(t *testing.T) {
 	require.Contains(t, srv.called(), "tasks/cancel")
 }
 
-// Calls of one agent follow one another, and the next does not wait longer than
+// Calls of one tool follow one another, and the next does not wait longer than
 // its ctx lasts.
 func TestOneAtATime(t *testing.T) {
 	begun, release := make(chan struct{}), make(chan struct{})
@@ -483,17 +501,17 @@ func TestOneAtATime(t *testing.T) {
 		<-release
 		gives(finished)(w, id, params)
 	}, gives(finished)}}})
-	s := service(t, a2a.Options{})
+	made := tool(t, service(t, a2a.Options{}), definition(srv.URL))
 	first := make(chan error)
 	go func() {
-		_, err := execute(t.Context(), t, s, definition(srv.URL), "x")
+		_, err := execute(t.Context(), t, made, "x")
 		first <- err
 	}()
 	<-begun
 	ctx, cancel := context.WithCancel(t.Context())
 	second := make(chan error)
 	go func() {
-		_, err := execute(ctx, t, s, definition(srv.URL), "y")
+		_, err := execute(ctx, t, made, "y")
 		second <- err
 	}()
 	cancel()
@@ -507,8 +525,7 @@ func TestOneAtATime(t *testing.T) {
 func TestConfirmation(t *testing.T) {
 	d := definition("https://agents.example.com/card.json?key=topsecret")
 	d.Remote.Auth = &subagent.Auth{Type: subagent.AuthHTTP, Scheme: "Basic", Username: "$NAME", Password: "topsecret"}
-	made, err := service(t, a2a.Options{}).Tool(d)
-	require.NoError(t, err)
+	made := tool(t, service(t, a2a.Options{}), d)
 	require.Equal(t, tools.KindOther, made.Spec().Kind)
 	require.False(t, made.Spec().Mutates())
 	require.Equal(t, "echo", made.Agent().Name)

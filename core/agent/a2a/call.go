@@ -16,8 +16,8 @@ var errTimeout = errors.New("a2a: the time of the call is over")
 
 // ask sends a message to the agent and waits for its answer. news is told what
 // the agent says meanwhile. An error of the caller's ctx is returned as such.
-func (r *remote) ask(ctx context.Context, text string, news func(string)) (*answer, *credentials, error) {
-	back, err := r.take(ctx)
+func (r *party) ask(ctx context.Context, text string, news func(string)) (*answer, *credentials, error) {
+	back, err := r.begin(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -41,12 +41,12 @@ func (r *remote) inTime(ctx context.Context, err error) error {
 }
 
 // connect finds the agent's endpoint and what to say who asks.
-func (r *remote) connect(ctx context.Context) (*connection, error) {
+func (r *party) connect(ctx context.Context) (*connection, error) {
 	card, err := r.fetchCard(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := &connection{remote: r}
+	c := &connection{party: r}
 	if r.d.Remote.CardURL == "" {
 		c.at, err = card.endpoint(nil)
 	} else {
@@ -66,8 +66,8 @@ func (r *remote) connect(ctx context.Context) (*connection, error) {
 // converse sends the message, and follows the task that comes of it.
 func (c *connection) converse(ctx context.Context, text string, news func(string)) (*answer, error) {
 	a, err := c.send(ctx, text, news)
-	if at := c.getThread(); isCode(err, codeNoTask) && at.task != "" { // the server has forgotten it
-		c.setThread(thread{context: at.context})
+	if isCode(err, codeNoTask) && c.thread.task != "" { // the server has forgotten it
+		c.thread.task = ""
 		a, err = c.send(ctx, text, news)
 	}
 	if err == nil && !a.done {
@@ -84,9 +84,9 @@ func (c *connection) converse(ctx context.Context, text string, news func(string
 		next.task = ""
 	}
 	if next.context == "" {
-		next.context = c.getThread().context
+		next.context = c.thread.context
 	}
-	c.setThread(next)
+	c.thread = next
 	return a, err
 }
 
@@ -98,9 +98,8 @@ func isCode(err error, code int) bool {
 // send sends the message, as a stream where the agent offers one. A stream that
 // breaks after it has named its task is no error: the task can be asked for.
 func (c *connection) send(ctx context.Context, text string, news func(string)) (*answer, error) {
-	at := c.getThread()
 	m := a2a.NewMessage(a2a.MessageRoleUser, a2a.TextPart{Text: text})
-	m.ContextID, m.TaskID = at.context, a2a.TaskID(at.task)
+	m.ContextID, m.TaskID = c.thread.context, a2a.TaskID(c.thread.task)
 	blocking := true
 	params := &a2a.MessageSendParams{Message: m, Config: &a2a.MessageSendConfig{Blocking: &blocking, AcceptedOutputModes: []string{"text/plain", "application/json"}}}
 	if card := c.known(); card != nil && card.Capabilities.Streaming {

@@ -243,7 +243,7 @@ func TestCardInDefinition(t *testing.T) {
 	d := definition("")
 	d.Remote.CardJSON = srv.card()
 	s := service(t, a2a.Options{})
-	made, err := s.Tool(d)
+	made, err := s.Tool(d, nil)
 	require.NoError(t, err)
 	require.Contains(t, made.Spec().Description, "Echoes.")
 	require.Contains(t, made.Spec().Description, "Says it again.\n- echo: Repeats.")
@@ -257,7 +257,7 @@ func TestFetchedCardDescribes(t *testing.T) {
 	says, err := s.Card(t.Context(), definition(srv.URL))
 	require.NoError(t, err)
 	require.Equal(t, "Says it again.\n- echo: Repeats.", says)
-	made, err := s.Tool(definition(srv.URL))
+	made, err := s.Tool(definition(srv.URL), nil)
 	require.NoError(t, err)
 	require.Contains(t, made.Spec().Description, says)
 }
@@ -292,7 +292,7 @@ func TestUnusable(t *testing.T) {
 	for want, change := range tests {
 		d := definition("https://example.com")
 		change(&d)
-		_, err := service(t, a2a.Options{}).Tool(d)
+		_, err := service(t, a2a.Options{}).Tool(d, nil)
 		require.ErrorContains(t, err, want)
 		require.True(t, errors.Is(err, &fault.Error{Code: fault.InvalidConfig}))
 		require.NotContains(t, err.Error(), secret)

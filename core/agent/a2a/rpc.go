@@ -23,7 +23,7 @@ const maxRedirects = 5
 
 // connection is an agent at its endpoint, for one call.
 type connection struct {
-	*remote
+	*party
 	at   *url.URL
 	auth *credentials
 }

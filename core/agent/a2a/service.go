@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"reflect"
 	"sync"
 	"time"
 
@@ -41,10 +42,8 @@ type Options struct {
 	Logger    *slog.Logger    // nil: nothing is logged
 }
 
-// Service calls remote agents for one session. It keeps each agent's card, and
-// the thread of the conversation with it, so that a second call goes on where
-// the first has ended. It is safe for concurrent use; calls of one agent follow
-// one another. Close it at the end.
+// Service calls remote agents. It keeps each agent's card. It is safe for
+// concurrent use. Close it at the end.
 type Service struct {
 	o             Options
 	open, guarded *http.Transport
@@ -82,25 +81,25 @@ func (s *Service) Close() error {
 	return nil
 }
 
-// Reset forgets the threads of all conversations, as a new session does.
-func (s *Service) Reset() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, r := range s.agents {
-		r.setThread(thread{})
-	}
-}
-
 // Tool returns the tool that calls a remote agent. Its description is that of
 // the definition, with what the agent's card says where that is known: it is
 // part of the definition, or [Service.Card] has been called. The tool's kind is
 // one that is asked about. The error is of code invalid_config. It does no I/O.
-func (s *Service) Tool(d subagent.Definition) (subagent.AgentTool, error) {
+//
+// Each tool talks with the agent in a thread of its own, in which a call goes on
+// where the one before has ended, so that its calls follow one another; give each
+// session its own tool. conversation names the conversation that a call is part
+// of: where that is another than before, the tool begins a new thread. nil: it is
+// always the same.
+func (s *Service) Tool(d subagent.Definition, conversation func() string) (subagent.AgentTool, error) {
 	r, err := s.remote(d)
 	if err != nil {
 		return nil, err
 	}
-	return newTool(r)
+	if conversation == nil {
+		conversation = func() string { return "" }
+	}
+	return newTool(&party{remote: r, conversation: conversation, turn: make(chan struct{}, 1)})
 }
 
 // Card fetches an agent's card, once, and returns what it says of the agent: its
@@ -124,22 +123,30 @@ func (s *Service) remote(d subagent.Definition) (*remote, error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if known := s.agents[d.Name]; known != nil && known.where() == fresh.where() && known.d.Source == d.Source {
+	if known := s.agents[d.Name]; known != nil && reflect.DeepEqual(known.d, fresh.d) {
 		return known, nil
 	}
 	s.agents[d.Name] = fresh
 	return fresh, nil
 }
 
-// remote is one agent.
+// remote is one agent, as all tools that call it share it.
 type remote struct {
 	service *Service
 	d       subagent.Definition
 	private bool
-	turn    chan struct{} // holds one: who has it may call the agent
 
-	mu     sync.Mutex
-	card   *card // nil: not fetched yet
+	mu   sync.Mutex
+	card *card // nil: not fetched yet
+}
+
+// party is who talks with an agent.
+type party struct {
+	*remote
+	conversation func() string
+	turn         chan struct{} // holds one: who has it may call the agent, and has what follows
+
+	in     string // the conversation that the thread belongs to
 	thread thread
 }
 
@@ -150,7 +157,7 @@ type thread struct {
 }
 
 func newRemote(s *Service, d subagent.Definition) (*remote, error) {
-	r := &remote{service: s, d: d, private: s.o.Private(&d), turn: make(chan struct{}, 1)}
+	r := &remote{service: s, d: d, private: s.o.Private(&d)}
 	switch {
 	case !d.IsRemote() || d.Remote == nil:
 		return nil, unusable(d, "it is not remote")
@@ -178,35 +185,24 @@ func unusable(d subagent.Definition, because string) *fault.Error {
 		"Correct the agent's definition.")
 }
 
-// where is what tells definitions of one agent apart.
-func (r *remote) where() string { return r.d.Remote.CardURL + "\n" + r.d.Remote.CardJSON }
-
 func (r *remote) known() *card {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.card
 }
 
-func (r *remote) getThread() thread {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.thread
-}
-
-func (r *remote) setThread(t thread) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.thread = t
-}
-
-// take waits for the agent's turn; the function that it returns gives it back.
-func (r *remote) take(ctx context.Context) (func(), error) {
+// begin waits for the turn to call the agent, and takes up the thread of the
+// conversation; the function that it returns gives the turn back.
+func (p *party) begin(ctx context.Context) (func(), error) {
 	select {
-	case r.turn <- struct{}{}:
-		return func() { <-r.turn }, nil
+	case p.turn <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+	if in := p.conversation(); in != p.in {
+		p.in, p.thread = in, thread{}
+	}
+	return func() { <-p.turn }, nil
 }
 
 // fail is an error about a call of the agent.
