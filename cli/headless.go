@@ -225,7 +225,7 @@ func (h *headlessRun) tell(e agent.Event) {
 	case agent.EventWarning:
 		h.warn(e.Text)
 	case agent.EventRetry:
-		h.warn(fmt.Sprintf("What came of this answer is void; it is asked for again in %s. %s", e.Retry.Wait.Round(100*time.Millisecond), e.Retry.Reason.Message))
+		h.warn(fmt.Sprintf("The model is asked again in %s, and what came of this answer is void: %s", e.Retry.Wait.Round(100*time.Millisecond), e.Retry.Reason.Message))
 	case agent.EventStopped:
 		h.warn("The run was stopped: " + e.Text)
 	case agent.EventFinished:

@@ -88,7 +88,7 @@ func TestHeadlessRetries(t *testing.T) {
 			var out bytes.Buffer
 			code, stderr := talk(t, &out, serve, "-o", format, "-p", "Hi")
 			require.Zero(t, code, stderr)
-			require.Equal(t, 3, strings.Count(stderr, "it is asked for again in"), stderr)
+			require.Equal(t, 3, strings.Count(stderr, "The model is asked again in"), stderr)
 			switch format {
 			case formatText:
 				require.Equal(t, "A whole answer.\n", out.String())

@@ -274,6 +274,38 @@ func TestHeadlessInterrupted(t *testing.T) {
 	}
 }
 
+// Ctrl-C while a command runs ends it; its call is answered, and recorded so.
+func TestHeadlessInterruptsCommand(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no signal to send")
+	}
+	h := newHeadless(t, nil)
+	h.write("turns.json", `{"turns": [{"calls": [{"tool": "run_shell_command", "args": {"command": "echo $$ > begun; sleep 600"}}]}]}`)
+	h.write("on.json", `{"turns": [{"text": "Here."}]}`)
+	require.NoError(t, exec.CommandContext(t.Context(), "mkfifo", filepath.Join(h.dir, "begun")).Run())
+	var out, errs bytes.Buffer
+	cmd := h.command("-m", "script:turns.json", "--approval-mode", "yolo", "-o", "stream-json", "--session-id", "cut", "-p", "Wait.")
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	require.NoError(t, cmd.Start())
+	began := h.read("begun") // waits for the command
+	require.NotEmpty(t, began)
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	require.Equal(t, 130, exitCode(t, cmd.Wait()), errs.String())
+	all := lines(t, out.String())
+	require.Equal(t, "cancelled", all[len(all)-1].Error.Type)
+	result := all[len(all)-2]
+	require.Equal(t, "tool_result", result.Type)
+	require.Equal(t, "error", result.Status)
+	require.Equal(t, "cancelled", result.Error.Type)
+	require.NoDirExists(t, filepath.Join("/proc", strings.TrimSpace(began)), "the command has ended")
+	shown, _, code := h.run("sessions", "show", "cut")
+	require.Zero(t, code)
+	require.Contains(t, shown, "← run_shell_command: ")
+	stdout, stderr, code := h.run("-m", "script:on.json", "-r", "-p", "Go on.")
+	require.Zero(t, code, stderr)
+	require.Equal(t, "Here.\n", stdout)
+}
+
 // A reader who has seen enough ends the run quietly, and it is recorded.
 func TestHeadlessReaderLeaves(t *testing.T) {
 	if runtime.GOOS == "windows" {
