@@ -44,7 +44,8 @@ type Options struct {
 	// that file in its usual spellings. nil: AGENTS.md alone.
 	Names   []string
 	Imports Imports
-	// MayShow reports whether a file may be imported. nil: all files of the
+	// MayShow reports whether a file may be shown that is imported, or that a link
+	// in the place of an instruction file leads to. nil: all files of the
 	// workspace.
 	MayShow func(p workspace.Path) bool
 }

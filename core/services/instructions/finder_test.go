@@ -105,6 +105,32 @@ func TestUnusableFiles(t *testing.T) {
 	}
 }
 
+// A link with the name of an instruction file shows only what may be shown; a
+// file of that name, reached without links, is not asked about.
+func TestLinksToWhatMayNotBeShown(t *testing.T) {
+	top := tree(t, "secret/key.txt hidden", "notes.md notes", "secret/AGENTS.md plain",
+		"file/AGENTS.md ->../secret/key.txt", "dir ->secret", "chain/AGENTS.md ->../file/AGENTS.md", "good/AGENTS.md ->../notes.md")
+	real := tree(t, "link ->"+top)
+	for _, top := range []string{top, real + "/link"} {
+		w, err := workspace.Open(top)
+		require.NoError(t, err)
+		defer w.Close()
+		o := Options{MayShow: func(p workspace.Path) bool { return !strings.HasPrefix(p.Rel(), "secret/") }}
+		for folder, want := range map[string]string{"file": "", "dir": "", "chain": "", "good": "notes", "secret": "plain"} {
+			p, err := w.Resolve(filepath.Join(top, folder, "x"))
+			require.NoError(t, err)
+			docs, err := New(w, o).For(t.Context(), p, nil)
+			require.NoError(t, err)
+			if want == "" {
+				require.Empty(t, docs, folder)
+				continue
+			}
+			require.Len(t, docs, 1, folder)
+			require.Equal(t, want, docs[0].Text)
+		}
+	}
+}
+
 func TestLongAndBrokenFiles(t *testing.T) {
 	texts := found(t, "x", tree(t, "AGENTS.md "+strings.Repeat("x", maxFile+1)))
 	require.Len(t, texts[0], maxFile)

@@ -12,8 +12,8 @@ import (
 const maxFile = 256 << 10
 
 // read returns one instruction file, cut at maxFile, bytes that are not UTF-8
-// replaced; not ok if pass says so of its key, or if it is empty or cannot be
-// read.
+// replaced; not ok if pass says so of its key, if it is empty or cannot be read,
+// or if it is a link to what may not be shown.
 func (f *Finder) read(path string, pass func(key string) bool) (Document, bool) {
 	p, err := f.files.Resolve(path)
 	if err != nil {
@@ -23,7 +23,11 @@ func (f *Finder) read(path string, pass func(key string) bool) (Document, bool) 
 	if err != nil || !info.Mode.IsRegular() || info.Size == 0 || pass(keyOf(path, info)) {
 		return Document{}, false
 	}
-	file, err := f.files.OpenRead(p)
+	target, ok := f.target(p)
+	if !ok {
+		return Document{}, false
+	}
+	file, err := f.files.OpenRead(target)
 	if err != nil {
 		return Document{}, false
 	}
@@ -38,6 +42,21 @@ func (f *Finder) read(path string, pass func(key string) bool) (Document, bool) 
 		return Document{}, false
 	}
 	return Document{Path: path, Text: strings.ToValidUTF8(string(text), "\uFFFD"), Key: keyOf(path, info)}, true
+}
+
+// target returns where links lead that p's name may hold; not ok if it lies
+// outside the workspace or may not be shown. A name that holds none is its own
+// target, which is not asked about.
+func (f *Finder) target(p workspace.Path) (workspace.Path, bool) {
+	real, err := workspace.RealPath(p.String())
+	if err != nil {
+		return p, false
+	}
+	target, err := f.files.Resolve(real)
+	if err != nil {
+		return p, false
+	}
+	return target, target == p || f.o.MayShow == nil || f.o.MayShow(target)
 }
 
 func keyOf(path string, info workspace.Info) string {

@@ -7,8 +7,9 @@ func (t *FileTracker) DueAgain() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.given = nil
-	t.keys = make(map[string]bool, len(t.start))
+	t.keys, t.bytes = make(map[string]bool, len(t.start)), 0
 	for _, d := range t.start {
 		t.keys[d.Key] = true
+		t.bytes += len(d.Text)
 	}
 }

@@ -4,6 +4,7 @@ package tracker
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
@@ -40,6 +41,7 @@ type FileTracker struct {
 	given []instructions.Document
 	begun bool
 	start []instructions.Document // given at the beginning of the session
+	bytes int                     // of start and given
 }
 
 // New returns a FileTracker.
@@ -83,7 +85,8 @@ func (t *FileTracker) HasBeenModifiedSinceRead(ctx context.Context, p workspace.
 
 // GetAgentsMdIfNew returns the instructions for p that were not given in this
 // session yet, parents first, each labelled with its path; "" for none
-// (FT-12, FT-13).
+// (FT-12, FT-13). Once a session was given 256 KiB of instructions, further ones
+// are their paths alone, so that they can be read.
 func (t *FileTracker) GetAgentsMdIfNew(ctx context.Context, p workspace.Path) (string, error) {
 	fresh, err := t.gather(ctx, p)
 	return Label(fresh), err
@@ -140,7 +143,12 @@ func (t *FileTracker) Begin(ctx context.Context, find func(ctx context.Context, 
 	return slices.Clone(t.start), nil
 }
 
-// fresh marks documents as given and returns those that were not; t.mu is held.
+// maxInstructions bounds the bytes of all instruction files that a session is
+// given; what follows is named by its path.
+const maxInstructions = 256 << 10
+
+// fresh marks documents as given and returns those that were not, as far as there
+// is room; t.mu is held.
 func (t *FileTracker) fresh(docs []instructions.Document) []instructions.Document {
 	var fresh []instructions.Document
 	for _, d := range docs {
@@ -151,9 +159,24 @@ func (t *FileTracker) fresh(docs []instructions.Document) []instructions.Documen
 			t.keys = make(map[string]bool)
 		}
 		t.keys[d.Key] = true
-		fresh = append(fresh, d)
+		fresh = append(fresh, t.fitted(d))
 	}
 	return fresh
+}
+
+// fitted returns a document as far as there is room for it, in whole lines, with
+// a note where something is missing; t.mu is held.
+func (t *FileTracker) fitted(d instructions.Document) instructions.Document {
+	room := maxInstructions - t.bytes
+	if len(d.Text) <= room {
+		t.bytes += len(d.Text)
+		return d
+	}
+	t.bytes = maxInstructions
+	d.Text = d.Text[:strings.LastIndexByte(d.Text[:room], '\n')+1] + fmt.Sprintf(
+		"[What follows in %s is left out, as the instruction files of this session hold more than %d KiB. Read it before you work in its folder.]\n",
+		d.Path, maxInstructions>>10)
+	return d
 }
 
 // Given returns all instructions that accesses of this session brought up, in
@@ -168,7 +191,7 @@ func (t *FileTracker) Given() []instructions.Document {
 // instructions may be given again (FT-13).
 func (t *FileTracker) ClearSession() {
 	t.mu.Lock()
-	t.keys, t.given, t.begun, t.start = nil, nil, false, nil
+	t.keys, t.given, t.begun, t.start, t.bytes = nil, nil, false, nil, 0
 	t.mu.Unlock()
 	t.state.Cache.Clear()
 }

@@ -1,0 +1,39 @@
+package tracker_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// All instruction files of a session together are bounded; what is beyond is
+// named, once, and there is room again once the session is cleared.
+func TestInstructionsAreBoundedInSum(t *testing.T) {
+	f := newFixture(t)
+	line := strings.Repeat("x", 1023) + "\n"
+	f.write("AGENTS.md", strings.Repeat(line, 200))
+	f.write("a/AGENTS.md", strings.Repeat(line, 100))
+	f.write("a/b/AGENTS.md", "short")
+	f.write("a/b/x.go", "x")
+	lengths := func() (lines []int) {
+		f.Accessed(t.Context(), f.path("a/b/x.go"))
+		for _, d := range f.Given() {
+			lines = append(lines, strings.Count(d.Text, line))
+		}
+		return lines
+	}
+	for range 2 { // the second time nothing comes up
+		require.Equal(t, []int{200, 56, 0}, lengths(), "256 KiB, in whole lines")
+	}
+	given := f.Given()
+	require.NotContains(t, given[0].Text, "left out")
+	for _, d := range given[1:] {
+		require.Contains(t, d.Text, "[What follows in "+d.Path+" is left out")
+	}
+	require.NotContains(t, given[2].Text, "short")
+	f.DueAgain()
+	require.Equal(t, []int{200, 56, 0}, lengths())
+	f.ClearSession()
+	require.Equal(t, []int{200, 56, 0}, lengths())
+}
