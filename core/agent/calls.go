@@ -10,16 +10,78 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
+// mostCalls are run of one answer.
+const mostCalls = 200
+
 // ProcessTurn runs calls through the scheduler and returns the parts that answer
 // them, in their order, for SendStream: exactly one for each, whatever becomes of
-// it.
+// it. Not run are those of an answer that was cut at its limit, as they may not be
+// whole, and of one answer those after the 200th.
 func (c *Client) ProcessTurn(ctx context.Context, calls []model.FunctionCall) ([]model.Part, []scheduler.Response) {
 	responses := c.runCalls(ctx, calls)
 	return responseParts(calls, responses), responses
 }
 
-// runCalls returns one response for each call.
+// refusals returns why calls of an answer are not to be run, by their IDs.
+func refusals(answer *model.Response) map[string]*fault.Error {
+	calls := answer.Content.Calls()
+	var because *fault.Error
+	switch {
+	case len(calls) == 0:
+		return nil
+	case answer.Finish == model.FinishMaxTokens:
+		because = fault.New(fault.InvalidStream, "agent.calls",
+			"This call was not run: the answer was cut at the limit on its length, so the call may not be whole.",
+			"Make fewer calls at once, with shorter arguments: write a long file in several steps.").Because(MaxTokens)
+	case len(calls) > mostCalls:
+		because = fault.New(fault.InvalidStream, "agent.calls",
+			fmt.Sprintf("This call was not run: there were %d calls at once, and only the first %d are run.", len(calls), mostCalls),
+			"Look at the answers to the first ones, and make this call again if it is still needed.").Because(TooManyCalls)
+		calls = calls[mostCalls:]
+	default:
+		return nil
+	}
+	refused := make(map[string]*fault.Error, len(calls))
+	for _, call := range calls {
+		refused[call.ID] = because
+	}
+	return refused
+}
+
+func (c *Client) refuse(calls map[string]*fault.Error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.refused = calls
+}
+
+// runCalls returns one response for each call; those that are refused are not run.
 func (c *Client) runCalls(ctx context.Context, calls []model.FunctionCall) []scheduler.Response {
+	c.mu.Lock()
+	refused := c.refused
+	c.mu.Unlock()
+	if len(refused) == 0 {
+		return c.schedule(ctx, calls)
+	}
+	responses := make([]scheduler.Response, len(calls))
+	var run []model.FunctionCall
+	var places []int
+	for i, call := range calls {
+		if because := refused[call.ID]; because != nil {
+			responses[i] = failure(call, because)
+			continue
+		}
+		run, places = append(run, call), append(places, i)
+	}
+	if len(run) > 0 {
+		for i, r := range c.schedule(ctx, run) {
+			responses[places[i]] = r
+		}
+	}
+	return responses
+}
+
+// schedule has the scheduler run calls, and returns one response for each.
+func (c *Client) schedule(ctx context.Context, calls []model.FunctionCall) []scheduler.Response {
 	requests := make([]scheduler.Request, len(calls))
 	for i, call := range calls {
 		requests[i] = scheduler.Request{CallID: call.ID, Tool: call.Name, Args: call.Args}
@@ -47,9 +109,14 @@ func (c *Client) runCalls(ctx context.Context, calls []model.FunctionCall) []sch
 func (c *Client) failAll(calls []model.FunctionCall, because *fault.Error) []scheduler.Response {
 	responses := make([]scheduler.Response, len(calls))
 	for i, call := range calls {
-		responses[i] = scheduler.Response{CallID: call.ID, Tool: call.Name, Status: scheduler.StatusError, Result: tools.Fail(because)}
+		responses[i] = failure(call, because)
 	}
 	return responses
+}
+
+// failure answers a call that was not run.
+func failure(call model.FunctionCall, because *fault.Error) scheduler.Response {
+	return scheduler.Response{CallID: call.ID, Tool: call.Name, Status: scheduler.StatusError, Result: tools.Fail(because)}
 }
 
 // responseParts returns what the model receives of each response, what is no

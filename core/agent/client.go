@@ -35,7 +35,8 @@ type Client struct {
 	asked     string // the name by which generator was found
 	name      string // generator's, as far as it tells
 	tools     func() []model.Tool
-	history   []model.Content // what is in it is never changed
+	history   []model.Content         // what is in it is never changed
+	refused   map[string]*fault.Error // calls of the last answer that are not to be run, by ID, and why
 	usage     model.Usage
 }
 
@@ -168,6 +169,7 @@ func (c *Client) ResetChat(ctx context.Context) error {
 
 func (c *Client) clear() {
 	c.setHistory(nil)
+	c.refuse(nil)
 	c.unrecorded, c.owed, c.compactable = true, nil, true
 	if c.o.Cleared != nil {
 		_ = c.guard("what follows the emptying of the history", func() error { // a panic is logged
@@ -192,6 +194,7 @@ func (c *Client) SetHistory(ctx context.Context, history []model.Content) error 
 		return err
 	}
 	defer c.release()
+	c.refuse(nil)
 	c.compactable = true
 	c.replace(ctx, MendHistory(history))
 	return nil

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
@@ -107,9 +108,19 @@ func (p *prompting) remind(ctx context.Context) ([]model.Part, *Event) {
 			e := p.failed(ctx, "the source of reminders", err)
 			return nil, &e
 		}
-		p.c.owed = slices.Concat(p.c.owed, userParts(due))
+		p.c.owed = joined(p.c.owed, userParts(due))
 	}
 	return p.c.owed, nil
+}
+
+// joined returns the reminders that are owed and those that are due. A text that
+// another holds, as where compaction has made it due again, is said once (FT-17).
+func joined(owed, due []model.Part) []model.Part {
+	holds := func(all []model.Part, text string) bool {
+		return text != "" && slices.ContainsFunc(all, func(p model.Part) bool { return strings.Contains(p.Text, text) })
+	}
+	owed = slices.DeleteFunc(slices.Clone(owed), func(p model.Part) bool { return holds(due, p.Text) })
+	return append(owed, slices.DeleteFunc(slices.Clone(due), func(p model.Part) bool { return holds(owed, p.Text) })...)
 }
 
 // ask says parts, if there are any, and has the model answer. What was said is
@@ -211,6 +222,7 @@ func (p *prompting) build(ctx context.Context) (*model.Request, *Event) {
 // estimate of the request.
 func (p *prompting) keep(ctx context.Context, answer *answered, tokens int) {
 	c := p.c
+	c.refuse(refusals(answer.Response))
 	if len(answer.Content.Parts) > 0 {
 		name := answer.Model
 		if name == "" {

@@ -39,25 +39,34 @@ func (p *prompting) beforeRequest(ctx context.Context, r *model.Request) (*model
 	return r, nil, nil
 }
 
-// copyOf copies all of a request that a step may change in place, but bytes.
+// copyOf copies all of a request that a step may change in place, but for bytes:
+// those of data, signatures, arguments, responses and schemas, which a step that
+// wants others replaces.
 func copyOf(r *model.Request) *model.Request {
 	c := *r
 	c.Contents = slices.Clone(r.Contents)
 	for i, turn := range c.Contents {
 		c.Contents[i].Parts = slices.Clone(turn.Parts)
 		for j, part := range turn.Parts {
-			if part.Call != nil {
-				call := *part.Call
-				c.Contents[i].Parts[j].Call = &call
-			}
-			if part.Response != nil {
-				response := *part.Response
-				c.Contents[i].Parts[j].Response = &response
+			p := &c.Contents[i].Parts[j]
+			p.Data, p.Call = copied(part.Data), copied(part.Call)
+			if p.Response = copied(part.Response); p.Response != nil {
+				p.Response.Data = slices.Clone(part.Response.Data)
 			}
 		}
 	}
+	c.Temperature, c.TopP = copied(r.Temperature), copied(r.TopP)
 	c.Tools = slices.Clone(r.Tools)
 	c.Choice.Allowed = slices.Clone(r.Choice.Allowed)
+	return &c
+}
+
+// copied returns a copy of what v points to; nil if v is.
+func copied[T any](v *T) *T {
+	if v == nil {
+		return nil
+	}
+	c := *v
 	return &c
 }
 

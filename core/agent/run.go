@@ -53,7 +53,7 @@ type prompting struct {
 	c         *Client
 	generator model.Generator
 	model     string // its name, as far as generator tells it
-	limit     int // tokens of a request
+	limit     int    // tokens of a request
 	clock     *stopwatch
 
 	yield    func(Event) bool

@@ -28,7 +28,7 @@ type PromptAdvice struct {
 }
 
 // BeforeRequest runs before each attempt at a request, on a copy that it may
-// change.
+// change; bytes in it are shared, and replaced where they are to be others.
 type BeforeRequest func(ctx context.Context, r *model.Request) (RequestAdvice, error)
 
 // RequestAdvice is what a step before a request wants. Zero: go on.

@@ -9,18 +9,19 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 )
 
-// The reasons of an error of code invalid_stream: why an answer without a call
+// The reasons of an error of code invalid_stream: why an answer, or a call in it,
 // cannot be used.
 const (
 	NoFinishReason  fault.Reason = "no_finish_reason"        // it ended without saying why
 	MalformedCall   fault.Reason = "malformed_function_call" // it holds a call that cannot be read
 	UnexpectedCall  fault.Reason = "unexpected_tool_call"    // it calls a tool where none was offered
-	MaxTokens       fault.Reason = "max_tokens_exceeded"     // it was cut before it said anything
+	MaxTokens       fault.Reason = "max_tokens_exceeded"     // it was cut before it said anything, or within its calls
 	SafetyBlocked   fault.Reason = "safety_blocked"          // the provider withheld it
 	RecitationBlock fault.Reason = "recitation_blocked"      // it repeated a protected text
 	OtherBlocked    fault.Reason = "other_blocked"           // the provider stopped it for another reason
 	ThinkingOnly    fault.Reason = "thinking_only_response"  // it holds nothing but thoughts
 	NoText          fault.Reason = "no_response_text"        // it is empty
+	TooManyCalls    fault.Reason = "too_many_calls"          // of a call: there were others enough before it
 
 	nothingWrong fault.Reason = ""
 )
@@ -29,10 +30,15 @@ const (
 const emptyAnswerNudge = "[Your last answer held no text and no tool call. Answer in words now, or call a tool.]"
 
 // wrong returns why an answer cannot be used, or "". After the responses to
-// calls the model may have nothing to add, and need not say why it stopped.
+// calls the model may have nothing to add, and need not say why it stopped. Calls
+// of an answer that the provider withheld are none; for those of one that was cut
+// see refusals.
 func wrong(answer *model.Response, afterCalls bool) fault.Reason {
 	if len(answer.Content.Calls()) > 0 {
-		return nothingWrong
+		return map[model.FinishReason]fault.Reason{
+			model.FinishMalformedCall: MalformedCall, model.FinishUnexpected: UnexpectedCall,
+			model.FinishSafety: SafetyBlocked, model.FinishRecitation: RecitationBlock,
+		}[answer.Finish]
 	}
 	empty, thoughts := true, false
 	for _, p := range answer.Content.Parts {

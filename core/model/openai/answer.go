@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/model/internal/wire"
@@ -255,6 +256,11 @@ func (f function) text() []byte {
 		return []byte(text)
 	}
 	return raw
+}
+
+// cut reports whether a call has not come to its end, as far as can be told.
+func (c *calls) cut() bool {
+	return slices.ContainsFunc(c.list, func(call *pieces) bool { return !json.Valid(call.args) })
 }
 
 // parts returns the calls. One of neither name nor arguments is none.

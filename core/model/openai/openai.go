@@ -105,8 +105,9 @@ func (g *Generator) Generate(ctx context.Context, r *model.Request) (*model.Resp
 }
 
 // Stream returns the answer as it comes, calls at its end. An answer that ends
-// without saying why and without [DONE] is an error of kind connection. A server
-// that does not stream is well, too.
+// without saying why is an error of kind connection, if [DONE] is missing or a
+// call has no arguments that can be read. A server that does not stream is well,
+// too.
 func (g *Generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*model.Chunk, error] {
 	return func(yield func(*model.Chunk, error) bool) {
 		for g.stream(ctx, r, yield) {
@@ -164,7 +165,7 @@ func (g *Generator) failure(ctx context.Context, x *wire.Exchange, err error, a 
 		return problem(x, g.secrets)
 	case err != nil || x.Err != nil:
 		return x.Broken(ctx, Provider, err, g.secrets)
-	case !a.complete && !a.whole && !x.Done:
+	case !a.complete && !a.whole && (!x.Done || a.calls.cut()):
 		return x.CutShort(Provider)
 	}
 	return nil

@@ -1,0 +1,105 @@
+package agent_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
+)
+
+// ending is an answer that calls a tool, and ends for a reason.
+func ending(finish model.FinishReason) stream {
+	s := asks(call("1", "look", `{"text":"a"}`))
+	s.chunks[len(s.chunks)-1].Finish = finish
+	return s
+}
+
+// Calls of an answer that the provider withheld are not run; it is asked for
+// again.
+func TestCallsOfAWithheldAnswer(t *testing.T) {
+	for finish, reason := range map[model.FinishReason]fault.Reason{
+		model.FinishSafety: agent.SafetyBlocked, model.FinishRecitation: agent.RecitationBlock,
+		model.FinishMalformedCall: agent.MalformedCall, model.FinishUnexpected: agent.UnexpectedCall,
+	} {
+		t.Run(string(finish), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := &runner{}
+				c := newClient(t, inOrder(ending(finish)), func(o *agent.Options) { o.Scheduler = s })
+				events := run(t.Context(), c, "Do it.")
+				checkEvents(t, events)
+				i := slices.Index(types(events), agent.EventRetry)
+				require.Positive(t, i)
+				require.Equal(t, reason, events[i].Retry.Reason.Reason)
+				require.Empty(t, s.ran)
+				require.Equal(t, []string{"user: Do it.", "model: Done."}, outline(c.History()))
+			})
+		})
+	}
+}
+
+// Calls of an answer that was cut at the limit on its length are answered and not
+// run, also for one who runs calls himself.
+func TestCallsOfACutAnswer(t *testing.T) {
+	for _, byHand := range []bool{false, true} {
+		t.Run(fmt.Sprint(byHand), func(t *testing.T) {
+			s := &runner{}
+			c := newClient(t, inOrder(ending(model.FinishMaxTokens), asks(call("2", "look", ""))), func(o *agent.Options) { o.Scheduler = s })
+			if byHand {
+				for range c.SendStream(t.Context(), text("Do it.")) {
+				}
+				for range 2 {
+					parts, responses := c.ProcessTurn(t.Context(), c.History()[len(c.History())-1].Calls())
+					require.Len(t, responses, 1)
+					for range c.SendStream(t.Context(), parts...) {
+					}
+				}
+			} else {
+				checkEvents(t, run(t.Context(), c, "Do it."))
+			}
+			require.Equal(t, []string{"look"}, s.ran, "the second is whole")
+			require.Equal(t, []string{"user: Do it.", "model: I look. 1!", "user: 1=", "model: I look. 2!", "user: 2=", "model: Done."}, outline(c.History()))
+			require.Contains(t, outputs(c.History())[0], "was not run")
+			require.Contains(t, outputs(c.History())[0], string(fault.InvalidStream))
+			require.Contains(t, outputs(c.History())[1], "the result of look")
+		})
+	}
+}
+
+// Without a reason for its end, a stream that ended well is taken at its word.
+func TestCallsWithoutAReason(t *testing.T) {
+	s := &runner{}
+	c := newClient(t, inOrder(ending("")), func(o *agent.Options) { o.Scheduler = s })
+	run(t.Context(), c, "Do it.")
+	require.Equal(t, []string{"look"}, s.ran)
+}
+
+// Of one answer 200 calls are run; the rest is answered, in its place.
+func TestManyCallsAtOnce(t *testing.T) {
+	var calls []model.FunctionCall
+	for i := range 203 {
+		calls = append(calls, call(fmt.Sprint(i), "look", fmt.Sprintf(`{"text":"%d"}`, i)))
+	}
+	s := &runner{}
+	c := newClient(t, inOrder(asks(calls...)), func(o *agent.Options) { o.Scheduler = s })
+	checkEvents(t, run(t.Context(), c, "Do it."))
+	checkClient(t, c)
+	require.Len(t, s.ran, 200)
+	answers := outputs(c.History())
+	require.Len(t, answers, 203)
+	require.Contains(t, answers[199], "the result of look")
+	for _, rest := range answers[200:] {
+		require.Contains(t, rest, "only the first 200 are run")
+		require.True(t, json.Valid([]byte(rest)))
+	}
+
+	s = &runner{}
+	run(t.Context(), newClient(t, inOrder(asks(calls[:200]...)), func(o *agent.Options) { o.Scheduler = s }), "Do it.")
+	require.Len(t, s.ran, 200)
+}

@@ -1,0 +1,114 @@
+package agent_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/model"
+)
+
+// What was said and is not in the history after all is told, once: whatever it
+// has shown of files has not been shown.
+func TestWithdrawn(t *testing.T) {
+	refused := func() *fake { return inOrder(fails(model.InvalidRequest, 400)) }
+	before := func(a agent.PromptAdvice, err error) func(o *agent.Options) {
+		return func(o *agent.Options) {
+			o.Steps.BeforePrompt = []agent.BeforePrompt{
+				func(context.Context, []model.Part) (agent.PromptAdvice, error) {
+					return agent.PromptAdvice{Context: []model.Part{text("more")}}, nil
+				},
+				func(context.Context, []model.Part) (agent.PromptAdvice, error) { return a, err },
+			}
+		}
+	}
+	for name, tt := range map[string]struct {
+		model *fake
+		set   func(o *agent.Options)
+		want  []string
+	}{
+		"an answer":        {inOrder(), func(*agent.Options) {}, nil},
+		"a refusal":        {refused(), func(*agent.Options) {}, []string{"user: a b"}},
+		"blocked":          {inOrder(), before(agent.PromptAdvice{Block: "no"}, nil), []string{"user: a b more"}},
+		"a step fails":     {inOrder(), before(agent.PromptAdvice{}, errors.New("no")), []string{"user: a b more"}},
+		"stopped":          {inOrder(), before(agent.PromptAdvice{Stop: "no"}, nil), nil},
+		"the limit":        {inOrder(), func(o *agent.Options) { o.Limits.SessionTurns, o.Limits.PromptTurns = 1, 1 }, nil},
+		"too long":         {inOrder(), func(o *agent.Options) { o.Limits.Tokens, o.Limits.CompactAt = 1, -1; o.System = longSystem }, []string{"user: a b"}},
+		"no model":         {inOrder(), func(o *agent.Options) { o.Source = noSource }, []string{"user: a b"}},
+		"no system prompt": {inOrder(), func(o *agent.Options) { o.System = noSystem }, []string{"user: a b"}},
+		"it panics":        {refused(), func(o *agent.Options) { o.Model = func() string { return "fake:one" } }, []string{"user: a b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var told []string
+			c := newClient(t, tt.model, tt.set, func(o *agent.Options) {
+				o.Withdrawn = func(parts []model.Part) {
+					told = append(told, outline([]model.Content{user(parts...)})...)
+					if name == "it panics" {
+						panic("oh")
+					}
+				}
+			})
+			for range c.Run(t.Context(), text("a"), text("b")) {
+			}
+			require.Equal(t, tt.want, told)
+			checkClient(t, c)
+			require.Equal(t, tt.want == nil, len(c.History()) > 0)
+		})
+	}
+}
+
+func longSystem(context.Context) (string, error) { return "A prompt of several words.", nil }
+func noSystem(context.Context) (string, error)   { return "", errors.New("no") }
+func noSource(context.Context, string) (model.Generator, error) {
+	return nil, errors.New("no")
+}
+
+// Words that a limit keeps from being said, and those of who did not get his turn,
+// are told too.
+func TestWithdrawnUnsaid(t *testing.T) {
+	var told []string
+	c := newClient(t, inOrder(asks(call("1", "look", ""))), func(o *agent.Options) {
+		o.Limits.SessionTurns = 1
+		o.Withdrawn = func(parts []model.Part) { told = append(told, outline([]model.Content{user(parts...)})...) }
+	})
+	for range c.SendStream(t.Context(), text("a")) {
+	}
+	require.Empty(t, told)
+	require.Equal(t, agent.EventLimit, send(t.Context(), c, respPart("1"), text("b")))
+	require.Equal(t, []string{"user: b"}, told, "the response is nothing that was said")
+	require.Equal(t, agent.EventLimit, last(run(t.Context(), c, "c")).Type)
+	require.Equal(t, []string{"user: b", "user: c"}, told)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	run(ctx, c, "d")
+	require.Equal(t, []string{"user: b", "user: c", "user: d"}, told)
+}
+
+func send(ctx context.Context, c *agent.Client, parts ...model.Part) agent.EventType {
+	var end agent.EventType
+	for e := range c.SendStream(ctx, parts...) {
+		end = e.Type
+	}
+	return end
+}
+
+// RC-21, FT-13: who keeps what the history has shown is told when it is emptied.
+func TestCleared(t *testing.T) {
+	cleared := 0
+	c := newClient(t, inOrder(), func(o *agent.Options) {
+		o.Cleared = func() { cleared++ }
+		o.Steps.AfterPrompt = []agent.AfterPrompt{func(_ context.Context, prompt []model.Part, _ string, _ bool) (agent.PromptAdvice, error) {
+			return agent.PromptAdvice{Clear: prompt[0].Text == "clear"}, nil
+		}}
+	})
+	run(t.Context(), c, "a")
+	require.Zero(t, cleared)
+	require.NoError(t, c.ResetChat(t.Context()))
+	require.Equal(t, 1, cleared)
+	run(t.Context(), c, "clear")
+	require.Equal(t, 2, cleared)
+	require.Empty(t, c.History())
+}
