@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"fmt"
 	"io/fs"
 	"os"
 	"os/signal"
@@ -15,7 +14,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/model/script"
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
 
@@ -55,11 +57,11 @@ func (p *program) demo(ctx context.Context, g *globalFlags, asJSON bool) (err er
 	}
 	own := globalFlags{cwd: dir, approvalMode: "auto_edit", layout: "fettle", debug: g.debug, debugFile: g.debugFile}
 	return p.withSession(ctx, sessionOptions{flags: &own, alone: true}, func(s session) error {
-		d := &demo{dir: dir, session: s, report: demoPrinter{p.out, dir, wantsColour(p.out)}}
+		d := &demo{dir: dir, session: s, turns: demoScript(), report: demoPrinter{p.out, dir, wantsColour(p.out)}}
 		if asJSON {
 			d.report = demoJSON{p.out}
 		}
-		return d.play(ctx, demoScript())
+		return d.play(ctx)
 	})
 }
 
@@ -68,7 +70,10 @@ type demo struct {
 	dir     string
 	session session
 	report  demoReport
-	hashes  map[string]string // base name -> the hash that an answer held last
+	turns   []demoTurn
+	next    int // of turns, the one that is played next
+	summary demoSummary
+	failed  error // why it cannot go on
 }
 
 // demoReport shows a demo as it goes on.
@@ -112,110 +117,105 @@ type demoFile struct {
 	Expected bool   `json:"expected"` // byte for byte what it should be
 }
 
-// play runs the turns in order and compares the files at the end.
-func (d *demo) play(ctx context.Context, turns []demoTurn) error {
-	d.hashes = map[string]string{}
-	summary := demoSummary{OK: true, Prevented: []demoRow{}, Mended: []demoRow{}}
-	if err := d.report.Begin(len(turns)); err != nil {
+// play has the scripted model work on a prompt as any model does, and compares
+// the files at the end.
+func (d *demo) play(ctx context.Context) error {
+	d.summary = demoSummary{OK: true, Prevented: []demoRow{}, Mended: []demoRow{}}
+	played := script.New(modelTurns(d.turns), script.Options{OnTurn: func(context.Context, script.Turn) error {
+		d.outside()
+		return nil
+	}})
+	client, err := agent.New(agent.Options{
+		Source: model.Always(played), Model: func() string { return "script:demo" }, Scheduler: d,
+	})
+	if err != nil {
 		return err
 	}
-	for i, turn := range turns {
-		step, err := d.turn(ctx, i+1, turn)
-		if ctx.Err() != nil {
-			return interrupted()
-		}
-		if err != nil {
-			return err
-		}
-		if err := d.report.Step(step); err != nil {
-			return err
-		}
-		summary.OK = summary.OK && step.Expected
-		if turn.stops != "" {
-			summary.Prevented = append(summary.Prevented, demoRow{step.Step, turn.stops, turn.want, step.Expected})
-		}
-		if turn.mends != "" {
-			summary.Mended = append(summary.Mended, demoRow{Step: step.Step, What: turn.mends, Held: step.Expected})
-		}
-	}
-	var err error
-	if summary.Files, err = compareDemoFiles(d.dir); err != nil {
+	if err := d.report.Begin(len(d.turns)); err != nil {
 		return err
 	}
-	for _, f := range summary.Files {
-		summary.OK = summary.OK && f.Expected
+	var last agent.Event
+	for last = range client.Run(ctx, model.TextPart(demoPrompt)) {
+		if last.Type == agent.EventToolResponse && d.failed == nil {
+			d.failed = d.answered(last)
+		}
+		if d.failed != nil {
+			break
+		}
 	}
-	if err := d.report.End(summary); err != nil {
-		return err
+	switch {
+	case ctx.Err() != nil:
+		return interrupted()
+	case d.failed != nil:
+		return d.failed
+	case last.Type != agent.EventDone:
+		return last.Err
 	}
-	if !summary.OK {
-		return &exitError{code: exitToolError, err: fault.New(fault.ExecutionFailed, "cli.demo",
-			"The demo did not end as it must.", "Please report this with the output of fettle demo --json --debug.")}
-	}
-	return nil
+	return d.end()
 }
 
-// turn plays one turn.
-func (d *demo) turn(ctx context.Context, number int, t demoTurn) (demoStep, error) {
-	step := demoStep{Step: number, Title: t.title, Scripted: t.says}
-	if t.tool == "" {
-		step.Outside = "somebody saves " + t.saves
-		step.Expected = true
-		return step, saveFromOutside(d.dir, t.saves)
+// RunAll runs the calls of a turn: it is the scheduler of the conversation.
+func (d *demo) RunAll(ctx context.Context, requests []scheduler.Request) []scheduler.Response {
+	responses := make([]scheduler.Response, len(requests))
+	for i, r := range requests {
+		responses[i] = d.session.Run(ctx, r)
 	}
-	step.Args = map[string]any{}
-	for k, v := range t.args {
-		if file, ok := v.(quoted); ok {
-			v = d.hashes[string(file)]
+	return responses
+}
+
+// outside has happen what happens before the model's next turn.
+func (d *demo) outside() {
+	for ; d.failed == nil && d.next < len(d.turns) && d.turns[d.next].tool == ""; d.next++ {
+		t := d.turns[d.next]
+		if d.failed = saveFromOutside(d.dir, t.saves); d.failed == nil {
+			d.failed = d.report.Step(demoStep{Step: d.next + 1, Title: t.title, Outside: "somebody saves " + t.saves, Expected: true})
 		}
-		step.Args[k] = v
 	}
-	args, err := json.Marshal(step.Args)
-	if err != nil {
-		return step, err
+}
+
+// answered reports the call of a turn with its answer.
+func (d *demo) answered(e agent.Event) error {
+	t := d.turns[d.next]
+	d.next++
+	a := answerOf(*e.Response)
+	step := demoStep{Step: d.next, Title: t.title, Scripted: t.says, Answer: &a}
+	if err := json.Unmarshal(e.Call.Args, &step.Args); err != nil {
+		return err
 	}
-	a := answerOf(d.session.Run(ctx, scheduler.Request{CallID: fmt.Sprint(number), Tool: t.tool, Args: args}))
-	step.Answer = &a
 	step.Expected = (a.Error == nil && t.want == "") || (a.Error != nil && a.Error.Code == t.want)
 	if t.hides != "" {
 		shown, err := d.shows(a, t.hides)
 		if err != nil {
-			return step, err
+			return err
 		}
 		step.Expected = step.Expected && !shown
 	}
-	return step, d.remember(a)
+	d.summary.OK = d.summary.OK && step.Expected
+	if t.stops != "" {
+		d.summary.Prevented = append(d.summary.Prevented, demoRow{step.Step, t.stops, t.want, step.Expected})
+	}
+	if t.mends != "" {
+		d.summary.Mended = append(d.summary.Mended, demoRow{Step: step.Step, What: t.mends, Held: step.Expected})
+	}
+	return d.report.Step(step)
 }
 
-// remember keeps the hashes of the state objects in an answer, wherever they
-// are in it.
-func (d *demo) remember(a answer) error {
-	data, err := json.Marshal(a.Result)
-	if err != nil {
+// end compares the files and reports how it ended.
+func (d *demo) end() (err error) {
+	if d.summary.Files, err = compareDemoFiles(d.dir); err != nil {
 		return err
 	}
-	var v any
-	if err := json.Unmarshal(data, &v); err != nil {
+	d.summary.OK = d.summary.OK && d.next == len(d.turns)
+	for _, f := range d.summary.Files {
+		d.summary.OK = d.summary.OK && f.Expected
+	}
+	if err := d.report.End(d.summary); err != nil {
 		return err
 	}
-	var walk func(any)
-	walk = func(v any) {
-		switch v := v.(type) {
-		case []any:
-			for _, e := range v {
-				walk(e)
-			}
-		case map[string]any:
-			path, _ := v["file_path"].(string)
-			if hash, ok := v["sha256"].(string); ok && path != "" {
-				d.hashes[filepath.Base(path)] = hash
-			}
-			for _, e := range v {
-				walk(e)
-			}
-		}
+	if !d.summary.OK {
+		return &exitError{code: exitToolError, err: fault.New(fault.ExecutionFailed, "cli.demo",
+			"The demo did not end as it must.", "Please report this with the output of fettle demo --json --debug.")}
 	}
-	walk(v)
 	return nil
 }
 

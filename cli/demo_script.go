@@ -2,8 +2,11 @@ package cli
 
 import (
 	"embed"
+	"encoding/json"
+	"fmt"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model/script"
 )
 
 // demoFiles holds the scratch project as it begins, what somebody outside
@@ -29,6 +32,28 @@ type demoTurn struct {
 // quoted is an argument that is not in the script: the hash in the latest
 // answer that holds one of this file.
 type quoted string
+
+// MarshalText returns the placeholder that the scripted model fills in.
+func (q quoted) MarshalText() ([]byte, error) {
+	return []byte(fmt.Sprintf("{{sha256 %q}}", string(q))), nil
+}
+
+// demoPrompt is what the scripted model is asked.
+const demoPrompt = "Add cheese to the prices, sort the receipt, tidy the settings, and mend the ledger."
+
+// modelTurns are the turns that are the model's, with its last words.
+func modelTurns(turns []demoTurn) *script.Script {
+	s := &script.Script{Name: "demo"}
+	for _, t := range turns {
+		if t.tool == "" {
+			continue
+		}
+		args, _ := json.Marshal(t.args) // texts and lists of texts
+		s.Turns = append(s.Turns, script.Turn{Title: t.title, Text: script.Text{Whole: t.says}, Calls: []script.Call{{Tool: t.tool, Args: args}}})
+	}
+	s.Turns = append(s.Turns, script.Turn{Text: script.Text{Whole: "I have done what could be done safely."}})
+	return s
+}
 
 const pricesPatch = `--- a/prices.py
 +++ b/prices.py

@@ -15,9 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// script writes a shell script that stands for an editor, and makes it the
+// editorScript writes a shell script that stands for an editor, and makes it the
 // person's. It gets the file's name as $1.
-func script(t *testing.T, text string) {
+func editorScript(t *testing.T, text string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "my editor")
 	require.NoError(t, os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700))
@@ -36,7 +36,7 @@ func left(t *testing.T) []string {
 // AR-21: the editor gets the proposed content in a place of the person's own,
 // under a name that tells what it is, and nothing of it stays.
 func TestInEditor(t *testing.T) {
-	script(t, `[ "$1" = --wait ] || exit 1
+	editorScript(t, `[ "$1" = --wait ] || exit 1
 ls -ld "$(dirname "$2")" "$2" | cut -c1-10 >`+"$LOG"+`
 basename "$2" >>"$LOG"
 cat "$2" >>"$LOG"
@@ -63,7 +63,7 @@ func TestEditorFails(t *testing.T) {
 		"ends by itself": {`kill -9 $$`, "the editor failed (signal: killed)"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			script(t, c.script)
+			editorScript(t, c.script)
 			_, err := newTerminal(strings.NewReader(""), &screen{w: io.Discard}, false).inEditor(t.Context(), "a.go", "package a\n")
 			require.ErrorContains(t, err, c.want)
 			require.Empty(t, left(t))
@@ -76,7 +76,7 @@ func TestEditorEndsWithItsQuestion(t *testing.T) {
 	started := filepath.Join(t.TempDir(), "started")
 	require.NoError(t, syscall.Mkfifo(started, 0o600))
 	t.Setenv("STARTED", started)
-	script(t, "echo >\"$STARTED\"\nexec sleep 600\n")
+	editorScript(t, "echo >\"$STARTED\"\nexec sleep 600\n")
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() {
 		defer cancel()
