@@ -28,6 +28,7 @@ var roles = map[string]func(args []string) error{
 	"editor by rename": editByRename,
 	"editor in place":  editInPlace,
 	"reader":           readForever,
+	"talk forever":     talkForever,
 }
 
 func TestMain(m *testing.M) {
