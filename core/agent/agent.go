@@ -129,8 +129,11 @@ type CompactRequest struct {
 // Compaction is what became of an attempt. Its JSON form is that of the event.
 type Compaction struct {
 	Status CompactionStatus `json:"compressionStatus"`
-	Before int              `json:"originalTokenCount"` // estimated, alike for both
-	After  int              `json:"newTokenCount"`
+	Before int              `json:"originalTokenCount"` // of the history, estimated, alike for both
+	// After is of the new history. The Compactor gives it without the state of
+	// files, which the Client adds. Where the history stays it is what the summary
+	// would have come to, or Before.
+	After int `json:"newTokenCount"`
 	// History is the new one, valid, if Status.Changed; its first turn is the
 	// user's, and the state of files is added at its end.
 	History []model.Content `json:"-"`

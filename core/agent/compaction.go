@@ -62,11 +62,13 @@ func (c *Client) compact(ctx context.Context, g model.Generator, name string, fo
 		c.compactable = true
 	}
 	inner, end := c.observeCompaction(ctx, force)
-	result, err := c.askCompactor(inner, CompactRequest{
+	var result Compaction
+	var err error
+	defer func() { end(compacted{result, err}) }()
+	result, err = c.askCompactor(inner, CompactRequest{
 		History: slices.Clip(c.history), Generator: g, Model: bareName(name),
 		Tokens: c.length(nil), Limit: c.tokenLimit(g, name), Force: force,
 	})
-	end(compacted{result, err})
 	c.spend(result.Usage)
 	switch {
 	case err != nil:
@@ -74,7 +76,9 @@ func (c *Client) compact(ctx context.Context, g model.Generator, name string, fo
 	case result.Status.Changed():
 		old := slices.Clip(c.history)
 		c.setHistory(MendHistory(result.History))
-		result.History = c.restate(ctx, old)
+		parts := c.restate(ctx, old)
+		result.After += model.EstimateTokens(&model.Request{Contents: []model.Content{{Parts: parts}}})
+		result.History = withState(c.history, parts)
 		c.replace(ctx, result.History)
 	case result.Status != CompactionNoop:
 		c.compactable = false
@@ -101,11 +105,11 @@ func (c *Client) askCompactor(ctx context.Context, r CompactRequest) (result Com
 	return result, nil
 }
 
-// restate returns the new history, which is in force already, with the state of
-// files at the end of its first turn (RC-22).
-func (c *Client) restate(ctx context.Context, old []model.Content) []model.Content {
+// restate returns the state of files in work, for the new history, which is in
+// force already (RC-22).
+func (c *Client) restate(ctx context.Context, old []model.Content) []model.Part {
 	if c.o.Restate == nil {
-		return c.history
+		return nil
 	}
 	var parts []model.Part
 	err := c.guard("the restating of files", func() (err error) {
@@ -114,12 +118,18 @@ func (c *Client) restate(ctx context.Context, old []model.Content) []model.Conte
 	})
 	if err != nil {
 		c.warn(fault.Wrap(fault.AgentFailed, "agent.restate", "The state of files in work was not said again after compaction: "+
-			asFault("its reading", err).Line(), "Files have to be read again.", err))
+			asFault("its reading", err).Message, "Files have to be read again.", err))
 	}
-	if parts = userParts(parts); len(parts) == 0 {
-		return c.history
+	return userParts(parts)
+}
+
+// withState returns a history with the state of files at the end of its first
+// turn.
+func withState(history []model.Content, parts []model.Part) []model.Content {
+	if len(parts) == 0 {
+		return history
 	}
-	history := slices.Clone(c.history)
+	history = slices.Clone(history)
 	history[0].Parts = slices.Concat(history[0].Parts, parts)
 	return history
 }

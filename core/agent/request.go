@@ -62,7 +62,8 @@ func (p *prompting) makeRoom(ctx context.Context, parts []model.Part, force bool
 			return false, end
 		}
 		f := asFault("the compaction of the history", err)
-		p.c.warn(fault.Wrap(f.Code, "agent.compact", "The conversation could not be shortened: "+f.Line(), "", err))
+		p.c.warn(fault.Wrap(f.Code, "agent.compact", "The conversation could not be shortened: "+f.Message,
+			"It goes on as it is; begin a new one if it becomes too long.", err).Because(f.Reason))
 	}
 	p.tellWarnings()
 	if result.Status == 0 || result.Status == CompactionNoop {

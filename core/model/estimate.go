@@ -102,10 +102,19 @@ var tokenLimits = []struct {
 	{"gemma-3-1b", 32_768},
 	{"gemma-3", 131_072},
 	{"gemma-", 8_192},
+	{"claude-opus-4-6", 1_000_000},
+	{"claude-opus-4-7", 1_000_000},
+	{"claude-opus-4-8", 1_000_000},
+	{"claude-opus-4-9", 1_000_000},
+	{"claude-opus-5", 1_000_000},
+	{"claude-fable", 1_000_000},
 	{"claude-", 200_000},
 	{"gpt-5-chat", 128_000},
+	{"gpt-5.1-chat", 128_000},
+	{"gpt-5.2-chat", 128_000},
 	{"gpt-5", 272_000},
 	{"gpt-4.1", 1_047_576},
+	{"gpt-4.5", 128_000},
 	{"gpt-4o", 128_000},
 	{"gpt-4-turbo", 128_000},
 	{"gpt-4-1106", 128_000},
@@ -128,6 +137,9 @@ var tokenLimits = []struct {
 // VENDOR/NAME, does not count.
 func TokenLimit(name string) int {
 	name = strings.ToLower(name[strings.LastIndexByte(name, '/')+1:])
+	if strings.HasPrefix(name, "claude-") {
+		name = strings.ReplaceAll(name, ".", "-") // as others write its versions
+	}
 	for _, l := range tokenLimits {
 		if strings.HasPrefix(name, l.prefix) {
 			return l.tokens

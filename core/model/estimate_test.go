@@ -43,7 +43,9 @@ func TestEstimateTokens(t *testing.T) {
 func TestTokenLimit(t *testing.T) {
 	for name, want := range map[string]int{
 		"": 1_048_576, "something": 1_048_576, "gemini-2.5-pro": 1_048_576, "models/gemini-1.5-pro-002": 2_097_152, "gemma-4-27b": 256_000, "gemma-3-27b-it": 131_072,
-		"claude-sonnet-4-5": 200_000, "gpt-4o-mini": 128_000, "gpt-4": 8_192, "gpt-4.1": 1_047_576, "gpt-5-mini": 272_000, "o3": 200_000, "openai/GPT-4o": 128_000,
+		"claude-sonnet-4-5": 200_000, "claude-opus-4-1-20250805": 200_000, "claude-opus-4-20250514": 200_000, "claude-3-opus-20240229": 200_000,
+		"claude-opus-4-6": 1_000_000, "anthropic/claude-opus-4.7": 1_000_000, "claude-opus-5-20260801": 1_000_000, "claude-fable-1": 1_000_000,
+		"gpt-4.5-preview": 128_000, "gpt-5.2-chat-latest": 128_000, "gpt-5.2": 272_000, "gpt-4o-mini": 128_000, "gpt-4": 8_192, "gpt-4.1": 1_047_576, "gpt-5-mini": 272_000, "o3": 200_000, "openai/GPT-4o": 128_000,
 	} {
 		require.Equal(t, want, model.TokenLimit(name), name)
 	}

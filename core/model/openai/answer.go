@@ -260,14 +260,17 @@ func (f function) text() []byte {
 
 // cut reports whether a call has not come to its end, as far as can be told.
 func (c *calls) cut() bool {
-	return slices.ContainsFunc(c.list, func(call *pieces) bool { return !json.Valid(call.args) })
+	return slices.ContainsFunc(c.list, func(call *pieces) bool { return !call.empty() && !json.Valid(call.args) })
 }
 
-// parts returns the calls. One of neither name nor arguments is none.
+// empty reports whether there is neither a name nor arguments, which is no call.
+func (c *pieces) empty() bool { return c.name == "" && len(c.args) == 0 }
+
+// parts returns the calls.
 func (c *calls) parts() []model.Part {
 	var parts []model.Part
 	for _, call := range c.list {
-		if call.name == "" && len(call.args) == 0 {
+		if call.empty() {
 			continue
 		}
 		id := call.id

@@ -157,6 +157,22 @@ func TestStreamCutBeforeItsEnd(t *testing.T) {
 	require.Equal(t, model.Connection, asError(t, err).Kind)
 }
 
+// A call without a reason for the end of its answer, and without arguments that
+// can be read, was cut: it must not run as one of no arguments. [DONE] does not
+// make it whole.
+func TestStreamCutWithinACall(t *testing.T) {
+	for args, whole := range map[string]bool{``: false, `{\"n\": 1`: false, `{\"n\": 1}`: true, `{}`: true} {
+		body := `data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"t","arguments":"` + args + `"}}]}}]}` + "\n\ndata: [DONE]\n\n"
+		r, err := model.Collect(newGenerator(t, wiretest.Serve(t, wiretest.Answer{Body: body})).Stream(t.Context(), ask("hi")))
+		if !whole {
+			require.Equal(t, model.Connection, asError(t, err).Kind, args)
+			continue
+		}
+		require.NoError(t, err, args)
+		require.Len(t, r.Content.Calls(), 1)
+	}
+}
+
 const answerBody = `{"id":"x","object":"chat.completion","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":null,"reasoning":"hm",
   "tool_calls":[{"id":"call_a","type":"function","function":{"name":"t","arguments":"{\"n\":12345678901234567890}"}}]},"finish_reason":"tool_calls"}],
   "usage":{"prompt_tokens":3,"completion_tokens":4,"total_tokens":7}}`
