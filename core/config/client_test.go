@@ -212,11 +212,12 @@ func TestExpand(t *testing.T) {
 	s.Write("x y.txt", "space\n")
 	s.Write("odd[1].txt", "odd\n")
 	s.Write("one/unique_name.go", "unique\n")
+	s.Write("one/types/node.txt", "no package\n")
 	s.Write("p.png", "\x89PNG\r\n\x1a\n0000")
 	for _, tt := range []struct {
 		prompt string
 		files  []string
-		notice string
+		notice string // "" for none; its end where it begins with …
 	}{
 		{"nothing here", nil, ""},
 		{"mail me@dir/a.txt", nil, ""},
@@ -230,8 +231,11 @@ func TestExpand(t *testing.T) {
 		{"@dir/*.txt", []string{"dir/a.txt"}, ""},
 		{"@dir/b.log", nil, "Ignore rules"},
 		{"@missing.txt", nil, "There is no file"},
-		{"@unique_name", []string{"one/unique_name.go"}, "taken to mean"},
-		{"@.txt", nil, "Several files"},
+		{"@unique_name", nil, "…/unique_name."},
+		{"@unique_name.go", nil, "…unique_name.go. These have that in their path: " + s.Path("one/unique_name.go") + "."},
+		{"@.txt", nil, "…/.txt."},
+		{`import x from "@types/node";`, nil, "These have that in their path: " + s.Path("one/types/node.txt") + "."},
+		{"@a.txt:12:3: undefined", nil, "These have that in their path: " + s.Path("dir/a.txt") + "."},
 		{"@/etc/passwd", nil, "File path must be within workspace"},
 		{"@../outside.txt", nil, "File path must be within workspace"},
 		{"@p.png", []string{"p.png"}, ""},
@@ -253,7 +257,14 @@ func TestExpand(t *testing.T) {
 				require.Empty(t, e.Notices)
 			} else {
 				require.Len(t, e.Notices, 1)
-				require.Contains(t, e.Notices[0].Message, tt.notice)
+				if end, ok := strings.CutPrefix(tt.notice, "…"); ok {
+					require.True(t, strings.HasSuffix(e.Notices[0].Message, end), e.Notices[0].Message)
+				} else {
+					require.Contains(t, e.Notices[0].Message, tt.notice)
+				}
+			}
+			if strings.Contains(tt.prompt, ":12:3:") && tt.files != nil {
+				require.True(t, strings.HasPrefix(e.Content.String(), "@"+s.Path("dir/a.txt")+":12:3: undefined"), "the place stays in the text")
 			}
 			if tt.files == nil {
 				require.Equal(t, tt.prompt, e.Content.String(), "left as text")

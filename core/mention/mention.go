@@ -28,7 +28,7 @@ type Files interface {
 	// workspace. The error is of code file_not_found, path_not_in_workspace or
 	// another of those of reading, and says why the path cannot be used.
 	Look(ctx context.Context, path string) (Found, error)
-	// Search returns absolute paths of files whose name holds the text, at most
+	// Search returns absolute paths of files whose path holds the text, at most
 	// so many. Ignored ones are left out.
 	Search(ctx context.Context, text string, most int) ([]string, error)
 }
@@ -78,15 +78,26 @@ type Notice struct {
 	Message string // a sentence or two, for the person
 }
 
-// maxNames bounds how many names of one prompt are looked at; further ones are
-// text.
-const maxNames = 100
+const (
+	// maxNames bounds how many names of one prompt are looked at; further ones are
+	// text.
+	maxNames = 100
+	// maxSearches bounds for how many names of one prompt similar files are looked
+	// for.
+	maxSearches = 10
+)
 
 // Expand puts into a prompt what it names (CM-13, CM-14). Each file stands
 // there as the state object that read_many_files hands out, so that it counts
 // as read; a folder is its files, as far as ignore rules and caps let them; a
-// picture or document is data. A name that is escaped, missing, ignored or
-// outside is left as text, with a notice. The error is of code cancelled.
+// picture or document is data. In the prompt's text the names of files and folders
+// become absolute paths.
+//
+// Only what a name says exactly is read, as much of a prompt may be pasted and
+// mean no file at all: a name that is missing, ignored or outside stays as it is,
+// with a notice. That of a missing file, if the name holds a slash or a full stop
+// within, names the files that may be meant. An @ that is escaped is text, of
+// which nothing is said. The error is of code cancelled.
 func (e *Expander) Expand(ctx context.Context, prompt string) (Expanded, error) {
 	w := &work{Expander: e, ctx: ctx}
 	for i, r := range references(prompt) {
@@ -116,6 +127,8 @@ type work struct {
 	asked   []asked
 	rewrite []replacement
 	content []tools.Part // what was read, between its two marks
+
+	searches int
 }
 
 // asked is a path, or pattern, for read_many_files.
@@ -157,48 +170,50 @@ func (w *work) resolve(r reference, written string) {
 		w.ask(asked{written, r.name, true})
 		return
 	}
-	path := r.name
+	path, at := r.name, ""
 	found, err := w.o.Files.Look(w.ctx, path)
 	if err != nil && place.MatchString(path) {
-		if again, errAgain := w.o.Files.Look(w.ctx, place.ReplaceAllString(path, "")); errAgain == nil {
+		at = place.FindString(path)
+		if again, errAgain := w.o.Files.Look(w.ctx, strings.TrimSuffix(path, at)); errAgain == nil {
 			found, err = again, nil
 		}
 	}
-	if fault.CodeOf(err) == fault.FileNotFound && !filepath.IsAbs(path) {
-		found, err = w.search(r.name, written, err)
-	}
 	switch {
 	case err != nil:
-		w.notice(written, message(err))
-	case found.Path == "": // told by search
+		why := message(err)
+		if fault.CodeOf(err) == fault.FileNotFound {
+			why += w.similar(strings.TrimSuffix(path, at))
+		}
+		w.notice(written, why)
 	case found.Ignored:
 		w.notice(written, "Ignore rules cover it, so it was not read. Ask for it in words if it is needed.")
 	case found.Folder:
 		w.ask(asked{written, escaped(found.Path) + "/**", true})
-		w.rewrite = append(w.rewrite, replacement{r.from, r.to, "@" + found.Path})
+		w.rewrite = append(w.rewrite, replacement{r.from, r.to, "@" + found.Path + at})
 	default:
 		w.ask(asked{written, found.Path, false})
-		w.rewrite = append(w.rewrite, replacement{r.from, r.to, "@" + found.Path})
+		w.rewrite = append(w.rewrite, replacement{r.from, r.to, "@" + found.Path + at})
 	}
 }
 
-// search finds the one file that a name may mean.
-func (w *work) search(name, written string, missing error) (Found, error) {
+// similar is a sentence about the files that a missing one's name may mean, ""
+// where there are none, or where the name is but a word.
+func (w *work) similar(name string) string {
 	const most = 6
-	paths, err := w.o.Files.Search(w.ctx, name, most)
-	switch {
-	case err != nil || len(paths) == 0:
-		return Found{}, missing
-	case len(paths) > 1:
-		more := ""
-		if len(paths) == most {
-			paths, more = paths[:most-1], " and more"
-		}
-		w.notice(written, "Several files have that in their name, so none was read: "+strings.Join(paths, ", ")+more+".")
-		return Found{}, nil
+	inner := strings.Trim(name, "./")
+	if filepath.IsAbs(name) || !strings.ContainsAny(inner, "./") || w.searches == maxSearches {
+		return ""
 	}
-	w.notice(written, "It was taken to mean "+paths[0]+".")
-	return Found{Path: paths[0]}, nil
+	w.searches++
+	paths, err := w.o.Files.Search(w.ctx, name, most)
+	if err != nil || len(paths) == 0 {
+		return ""
+	}
+	more := ""
+	if len(paths) == most {
+		paths, more = paths[:most-1], " and more"
+	}
+	return " These have that in their path: " + strings.Join(paths, ", ") + more + "."
 }
 
 func (w *work) ask(a asked) {

@@ -16,8 +16,9 @@ type reference struct {
 // references finds what a prompt names: an @ at its beginning or after what is
 // no part of a word, and then, without a gap, texts in double quotes, characters
 // after a backslash, and characters other than white space and , ; ! ? ( ) [ ]
-// { }. A full stop counts unless the word ends with it. A lone @, one after a
-// backslash and those of mail addresses name nothing.
+// { }. A full stop counts unless the word ends with it. An @ after a quote is in
+// quotes, so that the same one ends its name. A lone @, one after a backslash and
+// those of mail addresses name nothing.
 func references(prompt string) []reference {
 	var found []reference
 	for at := 0; at < len(prompt); {
@@ -47,11 +48,18 @@ func partOfWord(r rune) bool {
 // named reads the reference whose @ stands at from.
 func named(prompt string, from int) reference {
 	r := reference{from: from}
+	around := rune(-1) // the quote that ends the name
+	if before, _ := utf8.DecodeLastRuneInString(prompt[:from]); before == '"' || before == '\'' {
+		around = before
+	}
 	var name strings.Builder
 	at := from + 1
 	for at < len(prompt) {
 		c, size := utf8.DecodeRuneInString(prompt[at:])
 		switch {
+		case c == around:
+			r.to, r.name = at, name.String()
+			return r
 		case c == '"':
 			end := strings.IndexAny(prompt[at+1:], "\"\n")
 			if end < 0 || prompt[at+1+end] == '\n' {

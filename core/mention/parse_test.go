@@ -36,6 +36,9 @@ func TestReferences(t *testing.T) {
 		"@srv:res://x/y?z":              {"srv:res://x/y"},
 		"@a\\":                          {"a"},
 		"\"@a\"":                        {"a"},
+		`from "@a/b"; from "@c/d";`:     {"a/b", "c/d"},
+		`'@a b' '@c'd @e'f`:             {"a", "c", "e'f"},
+		"'@x\x00'":                      {"x\x00"},
 		strings.Repeat("@a ", 3):        {"a", "a", "a"},
 		"@\xff":                         {"\xff"},
 	} {
