@@ -20,8 +20,9 @@ type Instructions struct {
 	Imports instructions.Imports // what becomes of @path in them
 	// Boundary are names that mark the folder in which the search upwards from a
 	// workspace folder ends, as .git does. nil: the settings', else .git; empty:
-	// each workspace folder is its own end. Where no folder above holds one of
-	// them, so is it too.
+	// each workspace folder is its own end. So is it where no folder above holds
+	// one of them, up to the home folder and as far as folders and marks belong to
+	// the owner of the workspace folder, so that nobody else's files steer.
 	Boundary []string
 	// AsMessages gives what accesses bring up in the user's messages, in the place
 	// of the system prompt (FT-15).
@@ -96,15 +97,23 @@ func (c *Config) instructionsIn(ctx context.Context, sh *shared, top, folder str
 }
 
 // boundaryOf returns the nearest folder from the given one upwards that holds a
-// mark, else the folder itself.
+// mark, else the folder itself. Folders and marks of another owner count as if
+// they were not there, as with git.
 func (c *Config) boundaryOf(folder string) string {
 	marks := c.params().Instructions.Boundary
 	if marks == nil {
 		marks = []string{".git"}
 	}
+	own, err := os.Stat(folder)
+	if err != nil {
+		return folder
+	}
 	for at := folder; ; at = filepath.Dir(at) {
+		if info, err := os.Stat(at); err != nil || !sameOwner(own, info) {
+			return folder
+		}
 		for _, mark := range marks {
-			if _, err := os.Lstat(filepath.Join(at, mark)); err == nil {
+			if info, err := os.Lstat(filepath.Join(at, mark)); err == nil && sameOwner(own, info) {
 				return at
 			}
 		}
