@@ -124,13 +124,13 @@ func failure(call model.FunctionCall, because *fault.Error) scheduler.Response {
 func responseParts(calls []model.FunctionCall, responses []scheduler.Response) []model.Part {
 	parts := make([]model.Part, len(calls))
 	for i, call := range calls {
-		r := &model.FunctionResponse{Response: responses[i].FunctionResponse()}
+		r := &model.FunctionResponse{ID: call.ID, Name: call.Name, Response: responses[i].FunctionResponse()}
 		for _, p := range responses[i].Result.LLMContent.Parts {
 			if p.InlineData != nil {
 				r.Data = append(r.Data, model.Data{MIMEType: p.InlineData.MIMEType, Bytes: p.InlineData.Data})
 			}
 		}
-		parts[i] = responsePart(call, r)
+		parts[i] = model.Part{Response: r}
 	}
 	return parts
 }
