@@ -65,6 +65,8 @@ func sumOf(texts ...string) sum {
 // digester makes digests. As each request repeats the conversation so far, it
 // keeps what takes time. It is safe for concurrent use.
 type digester struct {
+	hide mask
+
 	mu    sync.Mutex
 	loose map[sum]sum // of a part, by its Sum
 }
@@ -127,7 +129,7 @@ func (d *digester) piece(p *model.Part) piece {
 		what = "thought"
 	}
 	all := sumOf(what, text, id, string(p.Signature), p.Provider)
-	return piece{What: what, Sum: all, Loose: d.looseSum(all, what, text), Shows: excerpt(text)}
+	return piece{What: what, Sum: all, Loose: d.looseSum(all, what, text), Shows: d.hide.excerpt(text)}
 }
 
 func (d *digester) looseSum(all sum, what, text string) sum {
@@ -148,15 +150,17 @@ func dataText(d *model.Data) string {
 	return d.MIMEType + " " + string(sumOf(string(d.Bytes))) + " " + d.Name
 }
 
+const (
+	mostShown = 60            // characters of a text that are shown
+	mostRead  = 8 * mostShown // bytes of it that are looked at
+)
+
 // excerpt is the beginning of a text on one line.
 func excerpt(text string) string {
-	const most = 60
-	if len(text) > 8*most {
-		text = text[:8*most]
-	}
+	text = text[:min(len(text), mostRead)]
 	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
+	if runes := []rune(text); len(runes) > mostShown {
+		return string(runes[:mostShown]) + "…"
 	}
 	return text
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"io"
 	"iter"
-	"strings"
 	"sync"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -15,7 +14,7 @@ import (
 
 // Recorder writes what Generators answer. It is safe for concurrent use.
 type Recorder struct {
-	hide   *strings.Replacer
+	hide   mask
 	digest digester
 
 	mu    sync.Mutex
@@ -26,20 +25,12 @@ type Recorder struct {
 }
 
 // NewRecorder returns a Recorder that writes to w, one line for each request
-// once it has ended. Texts in hide, as keys, become *** in the recording; those
-// of fewer than 4 bytes do not. w is the caller's to close, after the last
-// request.
+// once it has ended. Texts in hide, as keys, become *** in the recording, also
+// where an answer's pieces split them; those of fewer than 4 bytes do not, nor
+// what is in data. w is the caller's to close, after the last request.
 func NewRecorder(w io.Writer, hide ...string) *Recorder {
-	var pairs []string
-	for _, secret := range hide {
-		if len(secret) < 4 {
-			continue
-		}
-		if quoted, err := encode(secret); err == nil {
-			pairs = append(pairs, string(quoted[1:len(quoted)-1]), "***")
-		}
-	}
-	return &Recorder{w: w, hide: strings.NewReplacer(pairs...)}
+	m := newMask(hide)
+	return &Recorder{w: w, hide: m, digest: digester{hide: m}}
 }
 
 // Record returns g, recorded to w; see [Recorder] for several Generators in one
@@ -71,6 +62,7 @@ func (r *Recorder) begin(operation string, q *model.Request) *exchange {
 func (r *Recorder) write(x *exchange) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.hide.exchange(x)
 	if r.lines == 0 {
 		r.line(header{version})
 	}
@@ -85,7 +77,7 @@ func (r *Recorder) line(v any) {
 	data, err := encode(v)
 	if err == nil {
 		r.lines++
-		_, err = io.WriteString(r.w, r.hide.Replace(string(data))+"\n")
+		_, err = io.WriteString(r.w, string(data)+"\n")
 	}
 	if err != nil {
 		r.err = fault.Wrap(fault.FileWriteFailure, "replay.record", "The recording of the model's answers cannot be written.",

@@ -9,6 +9,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -418,6 +419,48 @@ func TestSecretsAreHidden(t *testing.T) {
 	require.Contains(t, out.String(), "the key is ***.", "a short text is no secret")
 	chunks, _ := all(t, play(t, out.String(), replay.Strict).Stream(t.Context(), r))
 	require.Equal(t, "the key is ***.", chunks[0].Parts[0].Text)
+}
+
+// A key is hidden wherever the pieces of an answer split it, in words, thoughts and
+// arguments, and where an excerpt ends within it. Numbers stay numbers, and what
+// the caller gets stays as it is.
+func TestSplitSecretsAreHidden(t *testing.T) {
+	const key = `sk-"QWERTZUIOP`
+	for cut := 1; cut < len(key); cut++ {
+		words, thoughts := says("the key ", "is "+key[:cut], key[cut:]+", and "+key[:cut], "", key[cut:]), says(key[:cut], key[cut:])
+		for _, c := range thoughts[:2] {
+			c.Parts[0].Thought = true
+		}
+		args, err := json.Marshal(map[string]string{"inner": `{"key":` + fmt.Sprintf("%q", key) + `}`})
+		require.NoError(t, err)
+		call := &model.Chunk{Parts: []model.Part{{Call: &model.FunctionCall{ID: "1", Name: "look", Args: args}}, {Data: &model.Data{Name: key}}}}
+		answer := append(append(slices.Clip(words[:3]), append(thoughts[:2], words[3:5]...)...), call,
+			&model.Chunk{Finish: model.FinishStop, Usage: &model.Usage{Input: 4242424242}})
+		r := ask(strings.Repeat("x", 60-cut)+key, strings.Repeat(" ", 480-cut)+key)
+
+		var out bytes.Buffer
+		got, err := all(t, replay.NewRecorder(&out, key, "RTZUIOP", "42424").Wrap(&scripted{answers: [][]*model.Chunk{answer}}).Stream(t.Context(), r))
+		require.NoError(t, err)
+		require.Equal(t, key, got[len(got)-2].Parts[1].Data.Name)
+		for i := range len("QWERTZUIOP") - 1 {
+			require.NotContains(t, out.String(), "QWERTZUIOP"[i:i+2], "cut at %d", cut)
+		}
+		require.NotContains(t, out.String(), "sk-")
+		chunks, err := all(t, play(t, out.String(), replay.Strict).Stream(t.Context(), r))
+		require.NoError(t, err)
+		var c model.Collector
+		for i := range chunks {
+			c.Add(chunks[i])
+		}
+		require.Equal(t, 4242424242, c.Response().Usage.Input)
+		text := ""
+		for _, p := range c.Response().Content.Parts {
+			if !p.Thought {
+				text += p.Text
+			}
+		}
+		require.Equal(t, "the key is ***, and ***", text)
+	}
 }
 
 type fullDisk struct{ left int }
