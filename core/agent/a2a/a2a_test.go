@@ -450,7 +450,7 @@ func TestForgottenTask(t *testing.T) {
 func TestLongAnswer(t *testing.T) {
 	srv := newServer(t, &handler{by: map[string][]reply{"message/send": {gives(fmt.Sprintf(`{"kind":"message","role":"agent","messageId":"m","parts":[{"kind":"text","text":%q}]}`, strings.Repeat("é", 1000)))}}})
 	r := call(t, service(t, a2a.Options{MaxReport: 101}), definition(srv.URL), "x")
-	require.Contains(t, r.LLMContent.String(), "\n"+strings.Repeat("é", 50)+"\n[The answer was cut here: it has 2000 bytes, of which 100 are shown.]")
+	require.Contains(t, r.LLMContent.String(), "\n"+strings.Repeat("é", 50)+"\n[The report was cut here: it has 2000 bytes, of which 100 are shown.]")
 }
 
 // The end of ctx ends the call, and the server is told.

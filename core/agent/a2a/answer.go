@@ -15,8 +15,8 @@ type answer struct {
 	contextID string
 	state     a2a.TaskState // "": there is no task
 	said      string        // with the state
-	artifacts []*a2a.Artifact
-	history   []*a2a.Message
+	artifacts artifacts
+	spoken    string // the agent's last message of the task's history
 	message   string // of an agent that answers without a task
 	done      bool   // nothing will follow
 }
@@ -40,7 +40,13 @@ func (a *answer) take(raw json.RawMessage) (news string, ok bool) {
 		a.message, a.done = textOf(e.Parts), true
 		return a.message, true
 	case *a2a.Task:
-		a.artifacts, a.history = e.Artifacts, e.History
+		a.artifacts = artifacts{}
+		for _, artifact := range e.Artifacts {
+			if artifact != nil {
+				a.artifacts.add(artifact)
+			}
+		}
+		a.spoken = lastOf(e.History)
 		return a.status(e.Status, false), true
 	case *a2a.TaskStatusUpdateEvent:
 		return a.status(e.Status, e.Final), true
@@ -48,7 +54,7 @@ func (a *answer) take(raw json.RawMessage) (news string, ok bool) {
 		if e.Artifact == nil {
 			return "", false
 		}
-		a.artifact(e)
+		a.artifacts.update(e)
 		return textOf(e.Artifact.Parts), true
 	}
 	return "", false
@@ -68,30 +74,12 @@ func (a *answer) waits() bool {
 	return a.state == a2a.TaskStateInputRequired || a.state == a2a.TaskStateAuthRequired
 }
 
-// artifact adds, replaces or lengthens an artifact.
-func (a *answer) artifact(e *a2a.TaskArtifactUpdateEvent) {
-	i := slices.IndexFunc(a.artifacts, func(known *a2a.Artifact) bool { return known != nil && known.ID == e.Artifact.ID })
-	switch {
-	case i < 0:
-		a.artifacts = append(a.artifacts, e.Artifact)
-	case e.Append:
-		longer := *a.artifacts[i]
-		longer.Parts = append(slices.Clone(longer.Parts), e.Artifact.Parts...)
-		a.artifacts[i] = &longer
-	default:
-		a.artifacts[i] = e.Artifact
-	}
-}
-
 // text is what the agent gave: its artifacts and what it said last. Where there
 // is neither, its last message.
 func (a *answer) text() string {
 	var texts []string
-	for _, artifact := range a.artifacts {
-		if artifact == nil {
-			continue
-		}
-		if text := joined(artifact.Parts); strings.TrimSpace(text) != "" {
+	for _, artifact := range a.artifacts.all {
+		if text := artifact.text.String(); strings.TrimSpace(text) != "" {
 			texts = append(texts, text)
 		}
 	}
@@ -100,14 +88,22 @@ func (a *answer) text() string {
 			texts = append(texts, text)
 		}
 	}
-	for i := len(a.history) - 1; i >= 0 && len(texts) == 0; i-- {
-		if m := a.history[i]; m != nil && m.Role == a2a.MessageRoleAgent {
+	if len(texts) == 0 {
+		return a.spoken
+	}
+	return strings.Join(texts, "\n\n")
+}
+
+// lastOf is the text of the last message of the agent that has one.
+func lastOf(history []*a2a.Message) string {
+	for _, m := range slices.Backward(history) {
+		if m != nil && m.Role == a2a.MessageRoleAgent {
 			if text := textOf(m.Parts); text != "" {
-				texts = append(texts, text)
+				return text
 			}
 		}
 	}
-	return strings.Join(texts, "\n\n")
+	return ""
 }
 
 // textOf is the text of parts, a paragraph each.

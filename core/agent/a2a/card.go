@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/a2aproject/a2a-go/a2a"
+
+	"github.com/fettle-dev/fettle/core/agent/subagent"
 )
 
 // maxCard is how long a card may be, in bytes.
@@ -81,14 +83,14 @@ func (r *remote) described() string {
 		return ""
 	}
 	var b strings.Builder
-	if text := clipped(c.Description, 1000); text != "" {
+	if text := subagent.Clip(c.Description, 1000); text != "" {
 		b.WriteString(text)
 	}
 	for i, s := range c.Skills {
 		if i == 20 {
 			break
 		}
-		fmt.Fprintf(&b, "\n- %s: %s", clipped(s.Name, 80), clipped(s.Description, 300))
+		fmt.Fprintf(&b, "\n- %s: %s", subagent.Clip(s.Name, 80), subagent.Clip(s.Description, 300))
 	}
 	return strings.TrimSpace(b.String())
 }

@@ -298,3 +298,24 @@ func TestUnusable(t *testing.T) {
 		require.NotContains(t, err.Error(), secret)
 	}
 }
+
+// A definition that says otherwise who asks is another agent's.
+func TestChangedDefinition(t *testing.T) {
+	srv := newServer(t, &handler{by: map[string][]reply{"message/send": {gives(finished)}}})
+	s := service(t, a2a.Options{})
+	for _, key := range []string{"first-key", "second-key"} {
+		d := definition(srv.URL)
+		d.Remote.Auth = &subagent.Auth{Type: subagent.AuthAPIKey, Key: subagent.Secret(key)}
+		d.Description = "Of the " + key + "."
+		made := tool(t, s, d)
+		require.Contains(t, made.Spec().Description, d.Description)
+		require.Nil(t, say(t, made, "x").Error)
+	}
+	var posts []string
+	for _, r := range srv.requested() {
+		if strings.HasPrefix(r, "POST") {
+			posts = append(posts, r)
+		}
+	}
+	require.Equal(t, []string{"POST /rpc first-key", "POST /rpc second-key"}, posts)
+}

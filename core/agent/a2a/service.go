@@ -181,7 +181,7 @@ func newRemote(s *Service, d subagent.Definition) (*remote, error) {
 }
 
 func unusable(d subagent.Definition, because string) *fault.Error {
-	return fault.New(fault.InvalidConfig, "a2a.define", fmt.Sprintf("The remote agent %q cannot be used: %s.", clipped(d.Name, 60), because),
+	return fault.New(fault.InvalidConfig, "a2a.define", fmt.Sprintf("The remote agent %q cannot be used: %s.", subagent.Clip(d.Name, 60), because),
 		"Correct the agent's definition.")
 }
 

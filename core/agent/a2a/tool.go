@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/a2a"
 
@@ -75,7 +74,7 @@ type invocation struct {
 func (i *invocation) Params() json.RawMessage { return i.params }
 
 func (i *invocation) Description() string {
-	return i.tool.remote.d.Display() + ": " + clipped(i.query, 120)
+	return i.tool.remote.d.Display() + ": " + subagent.Clip(i.query, 120)
 }
 
 func (i *invocation) Locations() []tools.Location { return nil }
@@ -116,7 +115,7 @@ func credentialsText(a *subagent.Auth) string {
 		if name, ok := s.Variable(); ok {
 			all = append(all, "the value of $"+name)
 		} else if s.IsCommand() {
-			all = append(all, "the output of the command "+clipped(s.Command(), 120))
+			all = append(all, "the output of the command "+subagent.Clip(s.Command(), 120))
 		} else if s != "" {
 			all = append(all, "a value that stands in the agent's definition")
 		}
@@ -132,7 +131,7 @@ func (i *invocation) Execute(ctx context.Context, out tools.Output) (tools.Resul
 	steps := 0
 	run := bus.NewID()[:8]
 	a, auth, err := r.ask(ctx, i.query, func(news string) {
-		if news = clipped(news, 200); news == "" {
+		if news = subagent.Clip(news, 200); news == "" {
 			return
 		}
 		steps++
@@ -153,7 +152,7 @@ func (i *invocation) Execute(ctx context.Context, out tools.Output) (tools.Resul
 		}
 		return tools.Fail(f), nil
 	}
-	return r.result(a, cut(auth.redacted(a.text()), r.service.o.MaxReport)), nil
+	return r.result(a, subagent.Cut(auth.redacted(a.text()), r.service.o.MaxReport, a.artifacts.lost)), nil
 }
 
 // result is an answer as the caller's model and the person get it.
@@ -173,7 +172,7 @@ func (r *remote) result(a *answer, text string) tools.Result {
 		failed = r.fail("has cancelled the task", "Ask again, if it is still needed.", nil).Because("canceled")
 	case "", a2a.TaskStateCompleted:
 	default:
-		failed = r.fail(fmt.Sprintf("ended in the state %q", clipped(string(a.state), 40)), "Ask it again how far it is.", nil)
+		failed = r.fail(fmt.Sprintf("ended in the state %q", subagent.Clip(string(a.state), 40)), "Ask it again how far it is.", nil)
 	}
 	if failed != nil {
 		reason = "ERROR"
@@ -190,26 +189,4 @@ func (r *remote) result(a *answer, text string) tools.Result {
 		return result.WithError(failed)
 	}
 	return result
-}
-
-// clipped returns s in one line of at most n characters.
-func clipped(s string, n int) string {
-	r := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(s, "\ufffd")), " "))
-	if len(r) > n {
-		return string(r[:n]) + "…"
-	}
-	return string(r)
-}
-
-// cut returns at most n bytes of a text, with a note where something is missing.
-func cut(text string, n int) string {
-	text = strings.ToValidUTF8(text, "\ufffd")
-	if len(text) <= n {
-		return text
-	}
-	at := n
-	for at > 0 && !utf8.RuneStart(text[at]) {
-		at--
-	}
-	return text[:at] + fmt.Sprintf("\n[The answer was cut here: it has %d bytes, of which %d are shown.]", len(text), at)
 }

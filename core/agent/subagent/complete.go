@@ -99,7 +99,7 @@ func (p *prepared) accept(args json.RawMessage) (report json.RawMessage, text st
 		return err
 	})
 	if err != nil {
-		return nil, "", fault.Wrap(fault.InvalidToolParams, "subagent.complete", fmt.Sprintf("The report was not accepted: %s", clipped(plain(err), 300)),
+		return nil, "", fault.Wrap(fault.InvalidToolParams, "subagent.complete", fmt.Sprintf("The report was not accepted: %s", Clip(plain(err), 300)),
 			"Correct it and call complete_task again.", err)
 	}
 	return report, text, nil

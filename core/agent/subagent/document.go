@@ -109,7 +109,7 @@ func syntaxError(err error, before int) error {
 	if t := e.GetToken(); t != nil && t.Position != nil {
 		line = before + t.Position.Line
 	}
-	return &yamlError{line, clipped(e.GetMessage(), 200)}
+	return &yamlError{line, Clip(e.GetMessage(), 200)}
 }
 
 func convert(from ast.Node, before, depth int) (node, error) {
@@ -205,7 +205,7 @@ func (n node) number() (float64, bool) {
 // hyphens and underscores do not count.
 func nearest(s string, words []string) string {
 	best, least := "", 0
-	s = folded(clipped(s, 60))
+	s = folded(Clip(s, 60))
 	for _, word := range slices.Sorted(slices.Values(words)) {
 		d := distance(s, folded(word))
 		if d <= min(3, len(word)/2) && (best == "" || d < least) {
@@ -237,13 +237,4 @@ func distance(a, b string) int {
 		}
 	}
 	return row[len(b)]
-}
-
-// clipped returns s in one line of at most n characters.
-func clipped(s string, n int) string {
-	r := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(s, "\ufffd")), " "))
-	if len(r) > n {
-		return string(r[:n]) + "…"
-	}
-	return string(r)
 }

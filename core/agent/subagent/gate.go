@@ -101,9 +101,9 @@ func (g *gate) passes(r scheduler.Request) bool {
 func (g *gate) answer(ctx context.Context, r scheduler.Request) scheduler.Response {
 	switch {
 	case g.done:
-		return refused(r, scheduler.StatusCancelled, fault.New(fault.Cancelled, "subagent.run", fmt.Sprintf("The call of %s was not begun, as the task was complete.", clipped(r.Tool, 60)), ""))
+		return refused(r, scheduler.StatusCancelled, fault.New(fault.Cancelled, "subagent.run", fmt.Sprintf("The call of %s was not begun, as the task was complete.", Clip(r.Tool, 60)), ""))
 	case ctx.Err() != nil:
-		return refused(r, scheduler.StatusCancelled, fault.New(fault.Cancelled, "subagent.run", fmt.Sprintf("The call of %s was cancelled.", clipped(r.Tool, 60)), ""))
+		return refused(r, scheduler.StatusCancelled, fault.New(fault.Cancelled, "subagent.run", fmt.Sprintf("The call of %s was cancelled.", Clip(r.Tool, 60)), ""))
 	case r.Tool == completeTask:
 		return g.complete(r)
 	}
@@ -124,7 +124,7 @@ func (g *gate) unauthorized(name string) *fault.Error {
 	for _, d := range g.declarations() {
 		names = append(names, d.Name)
 	}
-	return fault.New(fault.ToolNotRegistered, "subagent.run", fmt.Sprintf("Unauthorized: the agent %s has no tool named %q.", g.agent.Name, clipped(name, 60)),
+	return fault.New(fault.ToolNotRegistered, "subagent.run", fmt.Sprintf("Unauthorized: the agent %s has no tool named %q.", g.agent.Name, Clip(name, 60)),
 		"Go on with the tools that you have: "+strings.Join(names, ", ")+".").Because(Unauthorized)
 }
 

@@ -69,7 +69,7 @@ func (r *reading) auth(m member) {
 		text = strings.TrimSpace(text)
 		switch secret := secrets[field.key]; {
 		case !ok || text == "":
-			r.lost(field.line, fmt.Sprintf("The value of %s in auth is no text.", clipped(field.key, 60)), "")
+			r.lost(field.line, fmt.Sprintf("The value of %s in auth is no text.", Clip(field.key, 60)), "")
 		case field.key == "type":
 			a.Type = AuthType(text)
 		case field.key == "name":
@@ -83,7 +83,7 @@ func (r *reading) auth(m member) {
 					"Put the value into a variable of the environment, and write $NAME.")
 			}
 		default:
-			r.warn(field.line, fmt.Sprintf("The key %q in auth is not known.", clipped(field.key, 60)), "")
+			r.warn(field.line, fmt.Sprintf("The key %q in auth is not known.", Clip(field.key, 60)), "")
 		}
 	}
 	if r.isLost {

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
@@ -155,19 +154,6 @@ func (c *changes) list() (paths []string, other bool) {
 	}
 	slices.Sort(paths)
 	return paths, c.other
-}
-
-// cut returns at most n bytes of a text, with a note where something is missing.
-func cut(text string, n int) string {
-	text = strings.ToValidUTF8(text, "\ufffd")
-	if len(text) <= n {
-		return text
-	}
-	at := n
-	for at > 0 && !utf8.RuneStart(text[at]) {
-		at--
-	}
-	return text[:at] + fmt.Sprintf("\n[The report was cut here: it has %d bytes, of which %d are shown.]", len(text), at)
 }
 
 // amount says a limit on time as people write it.

@@ -236,7 +236,7 @@ func (r *reading) member(m member) {
 }
 
 func (r *reading) unknownKey(m member) {
-	message := fmt.Sprintf("The key %q is not known.", clipped(m.key, 60))
+	message := fmt.Sprintf("The key %q is not known.", Clip(m.key, 60))
 	if because, ok := foreignKeys[folded(m.key)]; ok {
 		r.warn(m.line, fmt.Sprintf("The key %s is not used: %s.", m.key, because), "")
 		return
@@ -269,7 +269,7 @@ func (r *reading) name(m member) {
 		return
 	}
 	if name != text {
-		r.warn(m.line, fmt.Sprintf("The agent's name %q is written %s, as names have small letters, digits, hyphens and underscores only.", clipped(text, 60), name),
+		r.warn(m.line, fmt.Sprintf("The agent's name %q is written %s, as names have small letters, digits, hyphens and underscores only.", Clip(text, 60), name),
 			fmt.Sprintf("Write name: %s.", name))
 	}
 	r.d.Name = name
@@ -382,7 +382,7 @@ func (r *reading) tools(m member) {
 			continue
 		}
 		if pattern != "" {
-			r.warn(m.line, fmt.Sprintf("The pattern %s of the tool %s is not used: what a call may do is for the policy to say.", clipped(pattern, 60), clipped(name, 60)), "")
+			r.warn(m.line, fmt.Sprintf("The pattern %s of the tool %s is not used: what a call may do is for the policy to say.", Clip(pattern, 60), Clip(name, 60)), "")
 		}
 		r.d.Tools = append(r.d.Tools, name)
 	}

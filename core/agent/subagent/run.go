@@ -77,7 +77,7 @@ func (e *run) close(o Outcome) Outcome {
 		e.changes.add(e.session.Changed(), false)
 	}
 	o.Changed, o.Other = e.changes.list()
-	o.Text = cut(o.Text, e.o.MaxReport)
+	o.Text = Cut(o.Text, e.o.MaxReport, 0)
 	if e.session.Close != nil {
 		if err := e.session.Close(); err != nil {
 			e.o.Logger.Warn("the session of an agent did not close well", "agent", e.agent.Name, "error", err)

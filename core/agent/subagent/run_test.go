@@ -59,6 +59,31 @@ func TestUnauthorized(t *testing.T) {
 	}
 }
 
+// What the caller has under the name of complete_task is no tool of an agent: it is
+// neither declared beside the run's own nor run in its place.
+func TestCompleteTaskIsTheRunsOwn(t *testing.T) {
+	theirs, err := tools.Define("complete_task", "Another one.", tools.KindRead, func(context.Context, noArgs) (tools.Result, error) {
+		t.Error("it ran")
+		return tools.Result{}, nil
+	})
+	require.NoError(t, err)
+	for name, values := range map[string]bool{"of the caller": false, "a value": true} {
+		h := newHost(inOrder(completes("ok")), tool(t, "read_file", tools.KindRead))
+		d := worker()
+		if values {
+			d.Values = []tools.DeclarativeTool{theirs}
+		} else {
+			h.tools = append(h.tools, theirs)
+		}
+		made, err := subagent.NewRunner(subagent.Options{Host: h}).Run(t.Context(), d, json.RawMessage(`{"query":"x"}`))
+		require.NoError(t, err, name)
+		require.Equal(t, "ok", made.Text, name)
+		asked := h.models(nil).asked()
+		require.Equal(t, []string{"read_file", "complete_task"}, declared(asked[0]), name)
+		require.NotContains(t, asked[0].Tools[1].Description, "Another one.", name)
+	}
+}
+
 // EX-19: initial messages, a query, and tools as values.
 func TestInitialMessages(t *testing.T) {
 	g := inOrder(calls("special", `{"text":"x"}`), completes("ok"))

@@ -99,7 +99,7 @@ func prepare(d Definition) (*prepared, error) {
 }
 
 func badDefinition(d Definition, because string) *fault.Error {
-	return fault.New(fault.InvalidConfig, "subagent.define", fmt.Sprintf("The agent %q cannot be used: %s.", clipped(d.Name, 60), strings.TrimSuffix(because, ".")),
+	return fault.New(fault.InvalidConfig, "subagent.define", fmt.Sprintf("The agent %q cannot be used: %s.", Clip(d.Name, 60), strings.TrimSuffix(because, ".")),
 		"Correct the agent's definition.")
 }
 
@@ -159,7 +159,7 @@ type invocation struct {
 func (i *invocation) Params() json.RawMessage { return i.params }
 
 func (i *invocation) Description() string {
-	return i.tool.agent.Display() + ": " + clipped(queryOf(i.params), 120)
+	return i.tool.agent.Display() + ": " + Clip(queryOf(i.params), 120)
 }
 
 func (i *invocation) Locations() []tools.Location { return nil }

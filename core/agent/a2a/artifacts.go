@@ -1,0 +1,58 @@
+package a2a
+
+import (
+	"strings"
+
+	"github.com/a2aproject/a2a-go/a2a"
+)
+
+// artifacts are what an agent has made, as text, in the order in which it began
+// them. Together they hold at most maxAnswer bytes, however long their stream is.
+type artifacts struct {
+	all  []*artifact
+	by   map[a2a.ArtifactID]*artifact
+	held int // bytes, with what an artifact takes beside its text
+	lost int // bytes of text that were too many
+}
+
+type artifact struct{ text strings.Builder }
+
+// artifactSize is what an artifact takes beside its name and its text, in bytes.
+const artifactSize = 128
+
+// add begins an artifact.
+func (a *artifacts) add(from *a2a.Artifact) {
+	text := joined(from.Parts)
+	size := artifactSize + len(from.ID)
+	if a.held+size > maxAnswer {
+		a.lost += len(text)
+		return
+	}
+	a.held += size
+	added := new(artifact)
+	if a.by == nil {
+		a.by = make(map[a2a.ArtifactID]*artifact)
+	}
+	a.all, a.by[from.ID] = append(a.all, added), added
+	a.lengthen(added, text)
+}
+
+// update adds, replaces or lengthens an artifact.
+func (a *artifacts) update(e *a2a.TaskArtifactUpdateEvent) {
+	known := a.by[e.Artifact.ID]
+	if known == nil {
+		a.add(e.Artifact)
+		return
+	}
+	if !e.Append {
+		a.held -= known.text.Len()
+		known.text.Reset()
+	}
+	a.lengthen(known, joined(e.Artifact.Parts))
+}
+
+func (a *artifacts) lengthen(known *artifact, text string) {
+	fits := min(len(text), maxAnswer-a.held)
+	known.text.WriteString(text[:fits])
+	a.held, a.lost = a.held+fits, a.lost+len(text)-fits
+}
