@@ -66,21 +66,9 @@ type part struct {
 
 // answer takes the events of an answer and makes chunks of them.
 type answer struct {
-	chunks   []*model.Chunk // not yielded yet
-	complete bool           // the API has said why it ended
+	chunks   wire.Pieces
+	complete bool // the API has said why it ended
 	usage    model.Usage
-}
-
-// yield hands on the chunks that have come; false: nobody wants more.
-func (a *answer) yield(yield func(*model.Chunk, error) bool) bool {
-	chunks := a.chunks
-	a.chunks = nil
-	for _, chunk := range chunks {
-		if !yield(chunk, nil) {
-			return false
-		}
-	}
-	return true
 }
 
 // take takes an event.

@@ -105,11 +105,7 @@ func (g *Generator) Generate(ctx context.Context, r *model.Request) (*model.Resp
 	if err := g.failure(ctx, x, err, a.complete); err != nil {
 		return nil, err
 	}
-	var c model.Collector
-	for _, chunk := range a.chunks {
-		c.Add(chunk)
-	}
-	return c.Response(), nil
+	return a.chunks.Response(), nil
 }
 
 // Stream returns the answer as it comes. An answer that ends without saying why
@@ -132,11 +128,11 @@ func (g *Generator) Stream(ctx context.Context, r *model.Request) iter.Seq2[*mod
 			if err != nil {
 				break
 			}
-			if !a.yield(yield) {
+			if !a.chunks.Yield(yield) {
 				return
 			}
 		}
-		if !a.yield(yield) {
+		if !a.chunks.Yield(yield) {
 			return
 		}
 		if err := g.failure(ctx, x, err, a.complete); err != nil {
@@ -177,13 +173,5 @@ func (g *Generator) CountTokens(ctx context.Context, r *model.Request) (int, err
 // failure returns why there is no whole answer; nil: there is one. It is an
 // *model.Error.
 func (g *Generator) failure(ctx context.Context, x *wire.Exchange, err error, complete bool) error {
-	switch {
-	case ctx.Err() == nil && x.Problem != nil:
-		return problem(x, g.secrets)
-	case err != nil || x.Err != nil:
-		return x.Broken(ctx, Provider, err, g.secrets)
-	case !complete:
-		return x.CutShort(Provider)
-	}
-	return nil
+	return x.Failure(ctx, Provider, err, complete, g.secrets, problem)
 }

@@ -70,23 +70,11 @@ var errProblem = errors.New("the answer holds an error")
 
 // answer takes the events of an answer and makes chunks of them.
 type answer struct {
-	chunks   []*model.Chunk // not yielded yet
+	chunks   wire.Pieces
 	calls    calls
 	complete bool            // the server has said why it ended
 	whole    bool            // it came in one event
 	problem  json.RawMessage // {"error": …} within a choice
-}
-
-// yield hands on the chunks that have come; false: nobody wants more.
-func (a *answer) yield(yield func(*model.Chunk, error) bool) bool {
-	chunks := a.chunks
-	a.chunks = nil
-	for _, chunk := range chunks {
-		if !yield(chunk, nil) {
-			return false
-		}
-	}
-	return true
 }
 
 // take takes an event.

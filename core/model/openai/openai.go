@@ -96,11 +96,7 @@ func (g *Generator) Generate(ctx context.Context, r *model.Request) (*model.Resp
 		if err := g.failure(ctx, x, err, &a); err != nil {
 			return nil, err
 		}
-		var c model.Collector
-		for _, chunk := range a.chunks {
-			c.Add(chunk)
-		}
-		return c.Response(), nil
+		return a.chunks.Response(), nil
 	}
 }
 
@@ -133,7 +129,7 @@ func (g *Generator) stream(ctx context.Context, r *model.Request, yield func(*mo
 	}
 	// The SDK reads, the exchange decodes; what the SDK makes of it is not needed.
 	for err == nil {
-		if _, err = events.RecvRaw(); err == nil && !a.yield(yield) {
+		if _, err = events.RecvRaw(); err == nil && !a.chunks.Yield(yield) {
 			return false
 		}
 	}
@@ -145,7 +141,7 @@ func (g *Generator) stream(ctx context.Context, r *model.Request, yield func(*mo
 		return false
 	}
 	a.end()
-	a.yield(yield)
+	a.chunks.Yield(yield)
 	return false
 }
 
@@ -157,16 +153,9 @@ func (g *Generator) CountTokens(_ context.Context, r *model.Request) (int, error
 // failure returns why there is no whole answer; nil: there is one. It is an
 // *model.Error.
 func (g *Generator) failure(ctx context.Context, x *wire.Exchange, err error, a *answer) error {
-	switch {
-	case ctx.Err() == nil && x.Problem != nil:
-		return problem(x, g.secrets)
-	case ctx.Err() == nil && a.problem != nil:
+	if x.Problem == nil && a.problem != nil {
 		x.Problem = a.problem
-		return problem(x, g.secrets)
-	case err != nil || x.Err != nil:
-		return x.Broken(ctx, Provider, err, g.secrets)
-	case !a.complete && !a.whole && (!x.Done || a.calls.cut()):
-		return x.CutShort(Provider)
 	}
-	return nil
+	complete := a.complete || a.whole || x.Done && !a.calls.cut()
+	return x.Failure(ctx, Provider, err, complete, g.secrets, problem)
 }
