@@ -242,6 +242,11 @@ func TestHeadlessInterrupted(t *testing.T) {
 			cmd.Stdout, cmd.Stderr = &out, &errs
 			require.NoError(t, cmd.Start())
 			<-asked
+			for _, args := range [][]string{{"-m", "openai:test-model", "-r", "cut", "-p", "Me too."}, {"sessions", "delete", "cut"}} {
+				_, stderr, code := h.run(args...)
+				require.Equal(t, 1, code, "a session that is being recorded is one process's")
+				require.Contains(t, stderr, "cut")
+			}
 			require.NoError(t, cmd.Process.Signal(os.Interrupt))
 			require.Equal(t, 130, exitCode(t, cmd.Wait()), errs.String())
 			switch output {
