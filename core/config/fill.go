@@ -114,6 +114,7 @@ func (p *Parameters) fillConversation(s settings.Settings) {
 	if c.Limits.SessionTurns == 0 {
 		c.Limits.SessionTurns = s.Model.MaxSessionTurns
 	}
+	c.Limits.Tokens = cmp.Or(c.Limits.Tokens, s.Model.TokenLimit)
 	if c.Limits.CompactAt == 0 {
 		if c.Limits.CompactAt = s.Model.CompressionThreshold; c.Limits.CompactAt == 0 {
 			c.Limits.CompactAt = math.SmallestNonzeroFloat64 // before each request; 0 would be the default

@@ -16,6 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model/script"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/process"
@@ -472,4 +473,16 @@ func TestVariablesAboveTheTarget(t *testing.T) {
 		require.NoError(t, c.Initialize(t.Context()))
 		require.Equal(t, above == trust.Trusted, c.ApprovalMode() == policy.ModeYolo)
 	}
+}
+
+// How long requests may be is the settings', where the embedder does not say.
+func TestTokenLimitOfSettings(t *testing.T) {
+	limit := func(change ...func(*config.Parameters)) int {
+		s := configtest.New(t, append(change, withUser(t, `{"model": {"tokenLimit": 12000}}`), playing(t, "", script.Options{}))...)
+		client, err := s.Client()
+		require.NoError(t, err)
+		return client.Limit()
+	}
+	require.Equal(t, 12_000, limit())
+	require.Equal(t, 9_000, limit(func(p *config.Parameters) { p.Conversation.Limits.Tokens = 9_000 }))
 }

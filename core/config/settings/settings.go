@@ -104,6 +104,8 @@ type Model struct {
 	Name string `json:"name" jsonschema:"minLength=1" set:"project=free,env=MODEL"`
 	// How many turns a session may have. -1: any number.
 	MaxSessionTurns int `json:"maxSessionTurns" jsonschema:"minimum=-1" set:"project=lower"`
+	// How many tokens a request may have. 0: what the model is known to take.
+	TokenLimit int `json:"tokenLimit" jsonschema:"minimum=0,maximum=1000000000" set:"project=free"`
 	// How full the model's context may be before the conversation is compressed, as a share from 0 to 1.
 	CompressionThreshold float64 `json:"compressionThreshold" jsonschema:"minimum=0,maximum=1" set:"project=free"`
 	// Whether a model that repeats itself is not stopped.
