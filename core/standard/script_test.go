@@ -14,6 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/model/replay"
 	"github.com/fettle-dev/fettle/core/model/script"
+	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/standard"
 )
 
@@ -22,6 +23,18 @@ const (
 	receiptBefore = "for item in items:\n    print(item)\n"
 	receiptSaved  = "for item in items:\n    print(item)\nprint('thanks')\n"
 )
+
+// inOrder runs the calls of one answer one after the other, so that files have the
+// same versions each time.
+type inOrder struct{ agent.Scheduler }
+
+func (s inOrder) RunAll(ctx context.Context, requests []scheduler.Request) []scheduler.Response {
+	var all []scheduler.Response
+	for _, r := range requests {
+		all = append(all, s.Scheduler.RunAll(ctx, []scheduler.Request{r})...)
+	}
+	return all
+}
 
 // talk runs a prompt with the real tools over the two files of a shop, and
 // returns what the model said and how it ended. before is called ahead of the
@@ -33,7 +46,7 @@ func talk(t *testing.T, source func(s *configtest.Session) model.Source, name st
 	s.Write("receipt.py", receiptBefore)
 	run, err := s.Scheduler()
 	require.NoError(t, err)
-	client, err := agent.New(agent.Options{Source: source(s), Model: func() string { return name }, Scheduler: run})
+	client, err := agent.New(agent.Options{Source: source(s), Model: func() string { return name }, Scheduler: inOrder{run}})
 	require.NoError(t, err)
 	for event := range client.Run(t.Context(), model.TextPart("Tidy the shop.")) {
 		if event.Type == agent.EventText {
