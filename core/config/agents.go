@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/fettle-dev/fettle/core/agent/compact"
+	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/services/trust"
@@ -25,9 +25,10 @@ type Agents struct {
 	Definitions []subagent.Definition
 	// Folders are more folders of definitions, as those of extensions.
 	Folders []subagent.Folder
-	// Remote makes what calls agents at other servers, as core/standard does; the
-	// Config closes it. nil: there are none.
-	Remote func(b *bus.MessageBus) RemoteAgents
+	// Remote makes what calls agents at other servers, as core/standard does, of
+	// this Config's bus and the variables of its environment; the Config closes it.
+	// nil: there are none.
+	Remote func(b *bus.MessageBus, v Variables) RemoteAgents
 	Depth  int // how deep agents may call agents; 0: 1, so that an agent has no other
 	// CheckModel says what is wrong with the name of a model that a definition
 	// gives; such an agent runs on its caller's. nil: names are not checked.
@@ -36,7 +37,10 @@ type Agents struct {
 
 // RemoteAgents make tools of remote agents; *a2a.Service has it.
 type RemoteAgents interface {
-	Tool(d subagent.Definition) (subagent.AgentTool, error)
+	// Tool makes the tool of one Config. conversation names the conversation that a
+	// call is part of; what was said to the agent in another is forgotten. nil: it
+	// is always the same.
+	Tool(d subagent.Definition, conversation func() string) (subagent.AgentTool, error)
 	Close() error
 }
 
@@ -44,8 +48,7 @@ type RemoteAgents interface {
 type agents struct {
 	defs     []subagent.Definition
 	problems []subagent.Problem
-	remote   RemoteAgents            // nil: there are none
-	tools    []tools.DeclarativeTool // remote agents', which keep nothing of a session
+	remote   RemoteAgents // nil: there are none
 }
 
 func (a *agents) close() error {
@@ -82,17 +85,16 @@ func (c *Config) loadAgents(ctx context.Context, sh *shared, s *session) error {
 		return cancelled("Initialize", err)
 	}
 	if p.Agents.Remote != nil {
-		a.remote = p.Agents.Remote(c.bus)
+		a.remote = p.Agents.Remote(c.bus, p.variables)
 	}
 	a.defs = slices.DeleteFunc(a.defs, func(d subagent.Definition) bool { return !c.makes(a, d) })
 	for _, problem := range a.problems {
 		p.Logger.Warn("agents", slog.String("problem", problem.String()))
 	}
-	return c.registerAgents(sh, s)
+	return c.registerAgents(sh, s, s.registry)
 }
 
-// makes makes the tool of a remote agent, and reports whether there can be one
-// of the definition.
+// makes reports whether there can be a tool of the definition.
 func (c *Config) makes(a *agents, d subagent.Definition) bool {
 	switch {
 	case !d.IsRemote():
@@ -100,17 +102,16 @@ func (c *Config) makes(a *agents, d subagent.Definition) bool {
 	case a.remote == nil:
 		return false
 	}
-	t, err := a.remote.Tool(d)
-	if err != nil {
+	if _, err := a.remote.Tool(d, nil); err != nil {
 		a.problems = append(a.problems, subagent.Problem{Path: d.Source.Path, Line: d.Source.Line, Message: message(err), Lost: true})
 		return false
 	}
-	a.tools = append(a.tools, t)
 	return true
 }
 
-// registerAgents registers the agents that this conversation may call.
-func (c *Config) registerAgents(sh *shared, s *session) error {
+// registerAgents registers the agents that this conversation, whose services are
+// s, may call.
+func (c *Config) registerAgents(sh *shared, s *session, r *tools.Registry) error {
 	p := c.params()
 	if c.agentDepth > 0 && c.agentDepth >= max(p.Agents.Depth, 1) {
 		return nil
@@ -118,12 +119,15 @@ func (c *Config) registerAgents(sh *shared, s *session) error {
 	runner := subagent.NewRunner(subagent.Options{
 		Host: agentHost{c}, Bus: c.bus, Depth: p.Agents.Depth, Now: p.Now, Logger: p.Logger,
 	})
-	all := slices.Clone(sh.agents.tools)
+	var all []tools.DeclarativeTool
 	for _, d := range sh.agents.defs {
+		var t tools.DeclarativeTool
+		var err error
 		if d.IsRemote() {
-			continue
+			t, err = sh.agents.remote.Tool(d, s.conversation)
+		} else {
+			t, err = runner.Tool(d)
 		}
-		t, err := runner.Tool(d)
 		if err != nil {
 			return err
 		}
@@ -134,7 +138,7 @@ func (c *Config) registerAgents(sh *shared, s *session) error {
 		if !others.Includes(t.Spec(), true) {
 			continue
 		}
-		if err := s.registry.Register(t); err != nil {
+		if err := r.Register(t); err != nil {
 			return err
 		}
 	}
@@ -159,23 +163,38 @@ func (h agentHost) Begin(ctx context.Context, d *subagent.Definition) (*subagent
 	if err != nil {
 		return nil, closing(child, err)
 	}
-	if o.Compactor == nil {
-		o.Compactor = compact.New(compact.Options{})
+	has := toolsOf(d, s.registry.All())
+	o.System = func(ctx context.Context) (string, error) {
+		names := slices.DeleteFunc(declared(s.registry), func(name string) bool { return !has[name] })
+		return child.systemPrompt(ctx, s, names)
 	}
 	session := &subagent.Session{
-		Registry: s.registry, SchedulerID: child.schedulerID(), Changed: s.state.Cache.Written, Close: child.Close,
+		Registry: s.registry, SchedulerID: child.schedulerID(), Changed: s.changed, Close: child.Close,
 	}
+	var recorder agent.Recorder
 	if store := h.caller.recordsAgents(); store != nil {
 		recording, err := store.Record(ctx, child)
 		if err != nil {
 			h.caller.params().Logger.Warn("a subagent is not recorded", slog.Any("error", err))
 		} else {
-			o.Recorder = recording
+			recorder = recording
 			session.Close = func() error { return closing(child, recording.Close()) }
 		}
 	}
+	child.record(s, &o, recorder)
 	session.Agent = o
 	return session, nil
+}
+
+// toolsOf are the names of the tools that a run of an agent has, as the run itself
+// chooses them; complete_task aside, which the run brings and tells of.
+func toolsOf(d *subagent.Definition, available []tools.DeclarativeTool) map[string]bool {
+	chosen, _ := subagent.Select(d.Tools, available)
+	has := map[string]bool{}
+	for _, t := range slices.Concat(chosen, d.Values) {
+		has[t.Spec().Name] = true
+	}
+	return has
 }
 
 // closing closes a Config and returns what went wrong before that.

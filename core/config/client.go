@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"strings"
+	"slices"
 
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/agent/compact"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/services/tracker"
+	"github.com/fettle-dev/fettle/core/services/transcript"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -22,9 +23,10 @@ type Conversation struct {
 	NoLoopDetection bool         // a model that repeats itself is not stopped
 	Temperature     *float64     // nil: the provider's default
 	SystemPrompt    string       // in the place of fettle's own words; instruction files follow it. "": fettle's
-	// Compactor shortens a history that comes near the model's limit. nil: the one
-	// of core/agent/compact.
-	Compactor agent.Compactor
+	// Compactor makes what shortens a history that comes near the model's limit, a
+	// new one for each conversation, subagents' included. nil: that of
+	// core/agent/compact.
+	Compactor func() agent.Compactor
 	Observer  agent.Observer // is told what the client does; derived Configs have it too. nil: nobody
 	Steps     agent.Steps    // take part in prompts and requests; derived Configs have them too
 }
@@ -73,23 +75,40 @@ func (c *Config) converse(s *session, opening Opening) (*agent.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	o.Recorder, o.History = opening.Recorder, opening.History
-	if o.Compactor == nil {
-		var keeps compact.Options
-		if r, ok := opening.Recorder.(*Recording); ok {
-			keeps.Save = r.Save // answers that are cut
-		}
-		o.Compactor = compact.New(keeps)
-	}
+	o.History = opening.History
+	c.record(s, &o, opening.Recorder)
 	client, err := agent.New(o)
 	if err != nil {
 		return nil, err
+	}
+	if s.client != nil {
+		s.ended.Add(1)
 	}
 	s.client, c.agentRecords = client, opening.Agents
 	return client, nil
 }
 
-// clientOptions are those of this Config's own conversation.
+// record gives a conversation its recorder, which may be nil, and a Compactor
+// of its own.
+func (c *Config) record(s *session, o *agent.Options, recorder agent.Recorder) {
+	o.Recorder = recorder
+	var own agent.Compactor
+	if given := c.params().Conversation.Compactor; given != nil {
+		if own = given(); own == nil {
+			return // it is never shortened
+		}
+	} else {
+		var keeps compact.Options
+		if r, ok := recorder.(*Recording); ok {
+			keeps.Save = r.Save // answers that are cut
+		}
+		own = compact.New(keeps)
+	}
+	o.Compactor = &compactor{own, s}
+}
+
+// clientOptions are those of this Config's own conversation, but for what record
+// adds.
 func (c *Config) clientOptions(s *session) (agent.Options, error) {
 	p := c.params()
 	if p.Models == nil {
@@ -102,10 +121,11 @@ func (c *Config) clientOptions(s *session) (agent.Options, error) {
 		Tools:     func() []model.Tool { return modelTools(s.registry) },
 		Scheduler: s.scheduler,
 		System:    c.SystemPrompt,
-		Restate: func(ctx context.Context, _ []model.Content) ([]model.Part, error) {
-			return c.Restate(ctx, Restating{Messages: p.Instructions.AsMessages})
+		Restate: func(ctx context.Context, old []model.Content) ([]model.Part, error) {
+			return c.restateAfter(ctx, s, old)
 		},
-		Compactor: talk.Compactor, Observer: talk.Observer, Steps: talk.Steps,
+		Withdrawn: s.withdrawn, Cleared: s.cleared,
+		Observer: talk.Observer, Steps: talk.Steps,
 		Limits: talk.Limits, Retry: talk.Retry, NoLoopDetection: talk.NoLoopDetection, Temperature: talk.Temperature,
 		Bus: c.bus, Now: p.Now, Logger: p.Logger,
 	}
@@ -116,7 +136,7 @@ func (c *Config) clientOptions(s *session) (agent.Options, error) {
 		o.Reminders = s.dueInstructions
 	}
 	if p.DebugMode {
-		o.Steps.BeforeRequest = append(o.Steps.BeforeRequest, c.logRequest)
+		o.Steps.BeforeRequest = slices.Concat(o.Steps.BeforeRequest, []agent.BeforeRequest{c.logRequest}) // the given ones are shared
 	}
 	return o, nil
 }
@@ -174,15 +194,14 @@ func describePart(p model.Part) string {
 	return p.Text
 }
 
-// masker replaces the session's secrets by ***.
+// masker replaces the session's secrets by ***, as they are and as they stand in
+// JSON.
 func (c *Config) masker() func(text string) string {
-	var pairs []string
-	for _, secret := range c.params().Secrets {
-		if len(secret) >= shortestSecret {
-			pairs = append(pairs, secret, "***")
-		}
+	r := transcript.Replacer(c.params().Secrets, shortestSecret, "***")
+	if r == nil {
+		return func(text string) string { return text }
 	}
-	return strings.NewReplacer(pairs...).Replace
+	return r.Replace
 }
 
 // shortestSecret is the length below which a text is not masked, as it would be

@@ -322,13 +322,14 @@ func TestDebugLog(t *testing.T) {
 	for _, debug := range []bool{true, false} {
 		var log bytes.Buffer
 		s := configtest.New(t, playing(t, `{"calls":[{"tool":"read_file","args":{"file_path":"a.txt"}}]},{"text":"x"}`, script.Options{}), func(p *config.Parameters) {
-			p.DebugMode, p.Secrets = debug, []string{"hunter2-hunter2", "a"}
+			p.DebugMode, p.Secrets = debug, []string{"hunter2-hunter2", "a", "quo\"ted<\\word"}
 			p.Logger = slog.New(slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 			p.Conversation.SystemPrompt = "The key is hunter2-hunter2."
 		})
-		s.Write("a.txt", "and hunter2-hunter2 too")
+		s.Write("a.txt", "and hunter2-hunter2 too\nand quo\"ted<\\word\n")
 		converse(t, s.Config, "Say hunter2-hunter2")
 		require.NotContains(t, log.String(), "hunter2-hunter2")
+		require.NotContains(t, log.String(), "quo", "whatever escapes it stands in")
 		if !debug {
 			require.NotContains(t, log.String(), "MODEL_REQUEST")
 			continue

@@ -163,6 +163,8 @@ type Parameters struct {
 
 	Seams Seams // for tests; zero: none
 
+	// variables are those of the environment and of .env files; set by Initialize.
+	variables Variables
 	// unread are whole files of the person's or the machine's that are there and
 	// not in force, though they may hold something that protects.
 	unread []settings.Problem

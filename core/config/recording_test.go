@@ -104,6 +104,9 @@ func TestRecordAndResume(t *testing.T) {
 	read(t, again, "f") // of another session
 	r, session, history, err := store(t, again).Resume(t.Context(), again, "mine")
 	require.NoError(t, err)
+	resumed, err := os.ReadFile(r.Path())
+	require.NoError(t, err)
+	require.Equal(t, string(data), string(resumed), "a history that can be used whole is not written again")
 	require.Empty(t, session.Problems)
 	require.Equal(t, "mine", again.SessionID())
 	require.Zero(t, cached(t, again))

@@ -21,6 +21,9 @@ type Restating struct {
 	// request may have, by Conversation.Limits or as the model in force is known
 	// to take it, at 4 bytes a token, and at most 512 KiB.
 	Bytes int64
+	// Tokens is how long all that is said may be, by [model.EstimateTokens]; 0:
+	// Bytes alone count, negative: nothing is said.
+	Tokens int
 	// Messages says that instructions which accesses bring up are given in
 	// messages, which compaction takes away, and not in the system prompt: they
 	// become due again (FT-17).
@@ -35,6 +38,7 @@ const (
 
 // Restated is what the model is told of its files after compaction.
 type Restated struct {
+	Kind   string `json:"kind"` // always [RestatedKind]
 	Notice string `json:"notice"`
 	// Files are state objects, in the order of their last use, the last one
 	// first. In the place of one that cannot be given stands what is wrong.
@@ -42,6 +46,10 @@ type Restated struct {
 	// ReadAgain are further files that were in work, in the same order.
 	ReadAgain []string `json:"read_again,omitempty"`
 }
+
+// RestatedKind marks what the model is told of its files after compaction, of
+// which a history holds one at most.
+const RestatedKind = "files_after_compaction"
 
 // unstated is the element of a file that could not be read.
 type unstated struct {
@@ -60,8 +68,8 @@ const restatedNotice = "The conversation was compacted, so what you were shown o
 // and records them as read. So the next change of one needs no reading, and a
 // read of it is answered by a placeholder, as what it points to is in the history
 // (RC-13). A file that is gone, that cannot be read, or that read_file may not
-// show, or not without asking, is named with the reason; one beyond Files or Bytes
-// is named. The result is one part, the JSON of a [Restated], for the history; none
+// show, or not without asking, is named with the reason; one beyond Files, Bytes or
+// Tokens is named. The result is one part, the JSON of a [Restated], for the history; none
 // if no file was in work, as with the cache turned off. After an error, of code
 // not_initialized or cancelled, no file counts as read. It is called by the
 // conversation's client, and not at once with another of its requests.
@@ -80,36 +88,42 @@ func (c *Config) Restate(ctx context.Context, o Restating) ([]model.Part, error)
 		s.tracker.DueAgain()
 		s.told = 0
 	}
-	s.state.Compacted()
-	if len(known) == 0 {
-		return nil, nil
-	}
-	said, err := (&restater{s, ws, c.restatingDefaults(o)}).all(ctx, known)
+	s.forgetFiles()
+	parts, err := (&restater{s, ws, c.restatingDefaults(s, o)}).parts(ctx, known)
 	if err != nil {
-		s.state.Compacted() // what was read is not in the history
-		return nil, err
+		s.forgetFiles() // what was read is not in the history
 	}
-	content, err := tools.JSON(said)
-	if err != nil {
-		s.state.Compacted()
-		return nil, err
-	}
-	return []model.Part{model.TextPart(content.String())}, nil
+	return parts, err
 }
 
-func (c *Config) restatingDefaults(o Restating) Restating {
+func (c *Config) restatingDefaults(s *session, o Restating) Restating {
 	if o.Files == 0 {
 		o.Files = defaultRestatedFiles
 	}
 	if o.Bytes == 0 {
-		const perToken, share = 4, 8
-		o.Bytes = min(int64(c.tokenLimit())*perToken/share, mostRestatedBytes)
+		o.Bytes = restatedBytes(c.tokenLimit(s))
 	}
 	return o
 }
 
+// restatedShare is the part of a request that may be said again: one of so many.
+const restatedShare = 8
+
+// restatedBytes is how much of files is said again where a request may have so
+// many tokens.
+func restatedBytes(limit int) int64 {
+	const perToken = 4
+	return min(int64(limit)*perToken/restatedShare, mostRestatedBytes)
+}
+
 // tokenLimit is how many tokens a request of this conversation may have.
-func (c *Config) tokenLimit() int {
+func (c *Config) tokenLimit(s *session) int {
+	c.mu.Lock()
+	client := s.client
+	c.mu.Unlock()
+	if client != nil {
+		return client.Limit()
+	}
 	if limit := c.params().Conversation.Limits.Tokens; limit > 0 {
 		return limit
 	}
@@ -134,11 +148,48 @@ type restatable struct {
 	err  error
 }
 
+// parts is what the model is told of known files, which are not in the cache;
+// nil for nothing. Those that it is told of in the end count as read.
+func (r *restater) parts(ctx context.Context, known []string) ([]model.Part, error) {
+	if len(known) == 0 || r.left.Tokens < 0 {
+		return nil, nil
+	}
+	most := r.left.Tokens
+	said, chosen, err := r.all(ctx, known)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		content, err := tools.JSON(said)
+		if err != nil {
+			return nil, err
+		}
+		parts := []model.Part{model.TextPart(content.String())}
+		switch {
+		case most == 0 || partTokens(parts) <= most:
+			return parts, nil
+		case len(said.Files) > 0: // the escapes of JSON, and what is no ASCII, take more than bytes tell
+			last := len(said.Files) - 1
+			r.state.Cache.Invalidate(chosen[last].path.String())
+			said.ReadAgain = slices.Insert(said.ReadAgain, 0, chosen[last].name)
+			said.Files = said.Files[:last]
+		case len(said.ReadAgain) > 0:
+			said.ReadAgain = said.ReadAgain[:len(said.ReadAgain)/2]
+		default:
+			return nil, nil
+		}
+	}
+}
+
+// partTokens estimates the length of parts.
+func partTokens(parts []model.Part) int {
+	return model.EstimateTokens(&model.Request{Contents: []model.Content{{Parts: parts}}})
+}
+
 // all reads files again: those used last are chosen first and read last, so that
 // the order of their use stays what it was.
-func (r *restater) all(ctx context.Context, known []string) (Restated, error) {
-	said := Restated{Notice: restatedNotice}
-	var chosen []restatable
+func (r *restater) all(ctx context.Context, known []string) (said Restated, chosen []restatable, err error) {
+	said = Restated{Kind: RestatedKind, Notice: restatedNotice}
 	for _, name := range known {
 		p, fits, err := r.choose(name)
 		switch {
@@ -156,14 +207,14 @@ func (r *restater) all(ctx context.Context, known []string) (Restated, error) {
 			element, err = r.read(ctx, f.path)
 		}
 		if ctx.Err() != nil {
-			return Restated{}, cancelled("Restate", ctx.Err())
+			return Restated{}, nil, cancelled("Restate", ctx.Err())
 		}
 		if err != nil {
 			element = unstated{f.name, asFault(err)}
 		}
 		said.Files[i] = element
 	}
-	return said, nil
+	return said, chosen, nil
 }
 
 // choose reports whether there is room for a file. The error says why it cannot

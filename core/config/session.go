@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
 
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -33,8 +36,17 @@ type session struct {
 	scheduler *scheduler.Scheduler
 
 	client *agent.Client // made when it is first asked for, under Config.mu
+	ended  atomic.Int64  // how many conversations there were before this one
 	told   int           // how many instruction files the user's messages have given
+
+	compaction *compaction // the last one, until files are said again; nil: none
+
+	writtenMu sync.Mutex
+	written   []string // paths that were written, as far as the cache has forgotten them
 }
+
+// conversation names the one that is had now, for remote agents.
+func (s *session) conversation() string { return strconv.FormatInt(s.ended.Load(), 10) }
 
 // newSession makes the services of this Config's own conversation and binds
 // the tools to them, so that no tool can reach another conversation's (RC-26).
@@ -121,7 +133,7 @@ func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
 	if c.parent == nil {
 		return r, nil
 	}
-	if err := c.registerAgents(sh, &session{registry: r}); err != nil {
+	if err := c.registerAgents(sh, s, r); err != nil {
 		return nil, err
 	}
 	return r, c.copyDiscovered(r)

@@ -37,7 +37,7 @@ func (c *Config) load(ctx context.Context) (begun, error) {
 		return b, err
 	}
 	if p.Settings == nil {
-		p.findModels(func(name string) (string, bool) {
+		p.know(func(name string) (string, bool) {
 			if p.Getenv == nil {
 				return "", false
 			}
@@ -69,7 +69,7 @@ func (c *Config) load(ctx context.Context) (begun, error) {
 	if err := b.openSearch(); err != nil {
 		return b, err
 	}
-	p.findModels(variables(b.options.Environ, b.result))
+	p.know(variables(b.options.Environ, b.result))
 	b.result.Problems = slices.Concat(b.result.Problems, b.usable.dropped, b.usable.lasting)
 	for _, problem := range b.result.Problems {
 		p.Logger.Warn("settings", slog.String("problem", problem.String()))
@@ -77,8 +77,10 @@ func (c *Config) load(ctx context.Context) (begun, error) {
 	return b, nil
 }
 
-// findModels has the providers make the models, unless they are given.
-func (p *Parameters) findModels(v Variables) {
+// know takes the variables over, and has the providers make the models of them,
+// unless they are given.
+func (p *Parameters) know(v Variables) {
+	p.variables = v
 	if p.Models == nil && p.Providers != nil {
 		p.Models = p.Providers(v)
 	}

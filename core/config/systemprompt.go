@@ -15,15 +15,22 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// SystemPrompt returns what the model is told of this session before its first
-// word, as it is now: how to work, the tools that it has, where it works, and
-// the instruction files that hold, those included that were brought up by
-// accesses (FT-15). The error is of code not_initialized or cancelled.
+// SystemPrompt returns the system prompt of the next request: how to work, the
+// tools that there are, where it works, or in the place of these
+// Conversation.SystemPrompt; then the instruction files that hold, with those that
+// accesses have brought up (FT-15), unless Instructions.AsMessages. For a subagent
+// it is what follows the agent's own prompt, which says how to work. The error is
+// of code not_initialized or cancelled.
 func (c *Config) SystemPrompt(ctx context.Context) (string, error) {
 	s, err := c.own("SystemPrompt")
 	if err != nil {
 		return "", err
 	}
+	return c.systemPrompt(ctx, s, declared(s.registry))
+}
+
+// systemPrompt is SystemPrompt for a model that is told of these tools.
+func (c *Config) systemPrompt(ctx context.Context, s *session, names []string) (string, error) {
 	sh, err := c.services("SystemPrompt")
 	if err != nil {
 		return "", err
@@ -42,7 +49,7 @@ func (c *Config) SystemPrompt(ctx context.Context) (string, error) {
 	mode := c.ApprovalMode()
 	f := prompt.Facts{
 		Product: p.Layout.Name, Folders: sh.workspace.Folders(), System: runtime.GOOS, Today: now(), GitRepo: inRepository(sh.workspace.Target()),
-		Tools: declared(s.registry), Interactive: c.bus.Listening(bus.TypeToolConfirmationRequest), PlanMode: mode == policy.ModePlan,
+		Tools: names, Interactive: c.bus.Listening(bus.TypeToolConfirmationRequest), PlanMode: mode == policy.ModePlan,
 		Confined: string(p.Commands.Confinement.Kind), Untrusted: p.Trust == trust.Untrusted, Rest: c.ofAgent,
 	}
 	if !c.ofAgent {

@@ -3,11 +3,6 @@
 package standard
 
 import (
-	"context"
-	"log/slog"
-	"os/exec"
-	"runtime"
-
 	"github.com/fettle-dev/fettle/core/agent/a2a"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
@@ -16,14 +11,17 @@ import (
 
 // Parameters returns p with everything wired in that it leaves open: models of
 // all providers (Providers, unless Models or Providers are given) and remote
-// agents (Agents.Remote). What p gives stays as it is.
+// agents (Agents.Remote). What p gives stays as it is. The result may make any
+// number of Configs, each with the variables of its own environment.
 func Parameters(p config.Parameters) config.Parameters {
-	w := &wiring{log: p.Logger}
 	if p.Models == nil && p.Providers == nil {
-		p.Providers = w.models
+		p.Providers = func(v config.Variables) model.Source { return Models(ModelOptionsOf(v)) }
 	}
 	if p.Agents.Remote == nil {
-		p.Agents.Remote = w.remoteAgents
+		log := p.Logger
+		p.Agents.Remote = func(b *bus.MessageBus, v config.Variables) config.RemoteAgents {
+			return a2a.New(a2a.Options{Getenv: withoutProject(v), Run: run, Bus: b, Logger: log})
+		}
 	}
 	if p.Agents.CheckModel == nil && p.Models == nil {
 		p.Agents.CheckModel = func(name string) error {
@@ -32,17 +30,6 @@ func Parameters(p config.Parameters) config.Parameters {
 		}
 	}
 	return p
-}
-
-// wiring is what the parts of one session's Parameters know of each other.
-type wiring struct {
-	variables config.Variables // set before the agents are made
-	log       *slog.Logger
-}
-
-func (w *wiring) models(v config.Variables) model.Source {
-	w.variables = v
-	return Models(ModelOptionsOf(v))
 }
 
 // ModelOptionsOf are the options of models for the variables of a session.
@@ -59,29 +46,14 @@ func ModelOptionsOf(v config.Variables) ModelOptions {
 	}
 }
 
-func (w *wiring) remoteAgents(b *bus.MessageBus) config.RemoteAgents {
-	return a2a.New(a2a.Options{Getenv: w.getenv, Run: run, Bus: b, Logger: w.log})
-}
-
-// getenv gives remote agents' authentication its variables, but none of those
-// that a project gives.
-func (w *wiring) getenv(name string) string {
-	if w.variables == nil {
-		return ""
+// withoutProject gives remote agents' authentication its variables, but none of
+// those that a project gives.
+func withoutProject(v config.Variables) func(name string) string {
+	return func(name string) string {
+		value, ofProject := v(name)
+		if ofProject {
+			return ""
+		}
+		return value
 	}
-	value, ofProject := w.variables(name)
-	if ofProject {
-		return ""
-	}
-	return value
-}
-
-// run returns what a command of the user's own agent file prints.
-func run(ctx context.Context, command string) (string, error) {
-	shell, flag := "sh", "-c"
-	if runtime.GOOS == "windows" {
-		shell, flag = "cmd", "/C"
-	}
-	out, err := exec.CommandContext(ctx, shell, flag, command).Output()
-	return string(out), err
 }

@@ -19,11 +19,16 @@ type masker struct {
 	replace *strings.Replacer
 }
 
-func newMasker(secrets []string) masker {
+func newMasker(secrets []string) masker { return masker{Replacer(secrets, minSecret, masked)} }
+
+// Replacer returns what puts mask in the place of secrets of at least so many
+// bytes, in the forms that they have in texts, in JSON strings, and in JSON that
+// is itself a string, three deep; nil if there are none.
+func Replacer(secrets []string, shortest int, mask string) *strings.Replacer {
 	const depth = 3 // of strings in JSON in strings
 	var forms []string
 	for _, s := range secrets {
-		if len(s) < minSecret {
+		if len(s) < shortest {
 			continue
 		}
 		level := []string{s}
@@ -39,15 +44,15 @@ func newMasker(secrets []string) masker {
 		}
 	}
 	if forms == nil {
-		return masker{}
+		return nil
 	}
 	// The longest first, so that a value which holds another goes as a whole.
 	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
 	for _, f := range forms {
-		pairs = append(pairs, f, masked)
+		pairs = append(pairs, f, mask)
 	}
-	return masker{strings.NewReplacer(pairs...)}
+	return strings.NewReplacer(pairs...)
 }
 
 // escaped returns s as it stands inside a JSON string, with or without the
