@@ -187,11 +187,12 @@ func (w *work) resolve(r reference, written string) {
 		w.notice(written, why)
 	case found.Ignored:
 		w.notice(written, "Ignore rules cover it, so it was not read. Ask for it in words if it is needed.")
-	case found.Folder:
-		w.ask(asked{written, escaped(found.Path) + "/**", true})
-		w.rewrite = append(w.rewrite, replacement{r.from, r.to, "@" + found.Path + at})
 	default:
-		w.ask(asked{written, found.Path, false})
+		pattern := found.Path
+		if found.Folder {
+			pattern = escaped(found.Path) + "/**"
+		}
+		w.ask(asked{written, pattern, found.Folder})
 		w.rewrite = append(w.rewrite, replacement{r.from, r.to, "@" + found.Path + at})
 	}
 }
