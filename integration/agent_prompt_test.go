@@ -11,7 +11,6 @@ import (
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/model"
-	"github.com/fettle-dev/fettle/core/model/script"
 )
 
 // prompted is what became of a prompt.
@@ -63,16 +62,6 @@ func (p prompted) count(kind agent.EventType) (n int) {
 		}
 	}
 	return n
-}
-
-// scripted gives a session a model that plays these turns, all of them.
-func scripted(t *testing.T, turns string) func(*config.Parameters) {
-	t.Helper()
-	s, err := script.Parse("test", []byte(`{"turns":[`+turns+`]}`))
-	require.NoError(t, err)
-	g := script.New(s, script.Options{})
-	t.Cleanup(func() { require.Empty(t, g.Left(), "turns that were not played") })
-	return func(p *config.Parameters) { p.Models = model.Always(g) }
 }
 
 // acting is a model that decides by the request. It is safe for concurrent use

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/santhosh-tekuri/jsonschema/v5"
 	"github.com/stretchr/testify/require"
@@ -119,6 +120,10 @@ func requireThoughts(t *testing.T, provider string, h heard) {
 	}
 }
 
+// maxDescription is how many characters of a tool's description OpenAI takes, by
+// its own error messages, and Azure by its documentation.
+const maxDescription = 1024
+
 // What providers document about a tool's schema.
 var (
 	toolName       = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
@@ -134,6 +139,7 @@ func requireDeclared(t *testing.T, provider string, tools []heardTool) {
 		names = append(names, tool.name)
 		require.Regexp(t, toolName, tool.name)
 		require.NotEmpty(t, tool.description)
+		require.LessOrEqual(t, utf8.RuneCountInString(tool.description), maxDescription, tool.name)
 		_, err := jsonschema.CompileString("tool.json", string(tool.schema))
 		require.NoError(t, err, tool.name)
 		var schema map[string]any

@@ -19,7 +19,7 @@ type SafePatchParams struct {
 	BaseContentSHA256 string `json:"base_content_sha256" jsonschema:"pattern=^[0-9a-fA-F]{64}$" jsonschema_description:"The sha256 of the state object that the diff is based on; for a file that does not exist yet, that of empty input (e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855)."`
 }
 
-const safePatchDescription = "Changes one file by a unified diff, all hunks or none, and only if the file still is what the diff is based on. Rules: " +
+const safePatchDescription = "Changes one file by a unified diff, all hunks or none, only if the file still is what the diff is based on. Rules: " +
 	"(1) Work from the state object with the highest version that you hold for the file and that has a sha256. " +
 	"(2) If you hold none, read the file with read_file first. " +
 	"(3) Keep at least 10 unchanged lines of context before and after each hunk, as far as the file has them, so that its place is unique; line numbers in the hunk headers are only hints and get corrected. " +
