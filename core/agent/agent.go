@@ -20,8 +20,8 @@ type Scheduler interface {
 }
 
 // Options are the parts of a [Client]. Source and Model are required. Every
-// function is called on the goroutine that ranges over the client's events, or has
-// called the method that needs it.
+// function is called on the goroutine that ranges over the client's events, or
+// that has called the method which needs it.
 type Options struct {
 	Source model.Source // finds the Generator of a name
 	// Model is the model's name, PROVIDER:MODEL or one without its provider, asked
@@ -56,9 +56,9 @@ type Options struct {
 	Restate func(ctx context.Context, old []model.Content) ([]model.Part, error)
 
 	// Withdrawn is told of what was said to the model and is not in its history
-	// after all: the prompt got no answer, or was dropped. So what these parts
-	// have shown, as files, has not been shown. It may be called while somebody
-	// else works on the conversation. nil: nobody is told.
+	// after all, or not for certain: the prompt got no answer, or was dropped. So
+	// what these parts show, as files, does not count as shown. It may be called
+	// while somebody else works on the conversation. nil: nobody is told.
 	Withdrawn func(parts []model.Part)
 	// Cleared is called once the history has been emptied, by [Client.ResetChat]
 	// or a step (RC-21, FT-13). nil: nothing is.

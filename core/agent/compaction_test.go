@@ -87,6 +87,60 @@ func TestCompaction(t *testing.T) {
 	require.Equal(t, 1005, c.Usage().Total)
 }
 
+// What compaction leaves is told with the state of files in it.
+func TestCompactionCountsTheStateOfFiles(t *testing.T) {
+	for _, state := range []string{"", strings.Repeat("four", 100)} {
+		tr := &trace{}
+		c := newClient(t, inOrder(), compacting(&shortener{answer: toSummary}), func(o *agent.Options) {
+			o.Observer = tr
+			o.Restate = func(context.Context, []model.Content) ([]model.Part, error) { return []model.Part{text(state)}, nil }
+		})
+		run(t.Context(), c, "a")
+		compaction, err := c.Compress(t.Context(), true)
+		require.NoError(t, err)
+		require.Equal(t, 9, compaction.Before)
+		require.Equal(t, 1+len(state)/4, compaction.After)
+	}
+}
+
+// The history may be asked for while it is replaced (to be run with -race).
+func TestHistoryDuringCompaction(t *testing.T) {
+	var c *agent.Client
+	begin, read, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		<-begin
+		for range 2 {
+			_ = c.History()
+		}
+		close(read)
+	}()
+	c = newClient(t, inOrder(), func(o *agent.Options) {
+		o.Compactor = compactFunc(func(_ context.Context, r agent.CompactRequest) (agent.Compaction, error) {
+			close(begin)
+			return toSummary(r)
+		})
+		o.Restate = func(context.Context, []model.Content) ([]model.Part, error) {
+			<-read
+			return nil, nil
+		}
+	})
+	run(t.Context(), c, "a")
+	_, err := c.Compress(t.Context(), true)
+	require.NoError(t, err)
+	<-done
+}
+
+// What is known of the length of one history says nothing of another.
+func TestLengthOfAnotherHistory(t *testing.T) {
+	s := &shortener{answer: toSummary}
+	c := newClient(t, inOrder(long(600, says("one"))), compacting(s))
+	run(t.Context(), c, "a")
+	require.NoError(t, c.SetHistory(t.Context(), []model.Content{user(text("b")), answer(text("c")), user(text("d")), answer(text("e"))}))
+	run(t.Context(), c, "f")
+	require.Empty(t, s.asked)
+}
+
 // Who runs calls himself has his conversation compacted too, between the answers
 // to calls and the next request.
 func TestCompactionOfSendStream(t *testing.T) {

@@ -72,6 +72,24 @@ func TestCallsOfACutAnswer(t *testing.T) {
 	}
 }
 
+// A call of another history is another call.
+func TestCallsAfterACutAnswer(t *testing.T) {
+	for name, forget := range map[string]func(c *agent.Client) error{
+		"reset":   func(c *agent.Client) error { return c.ResetChat(t.Context()) },
+		"another": func(c *agent.Client) error { return c.SetHistory(t.Context(), []model.Content{user(text("a"))}) },
+	} {
+		s := &runner{}
+		c := newClient(t, inOrder(ending(model.FinishMaxTokens)), func(o *agent.Options) { o.Scheduler = s })
+		send(t.Context(), c, text("Do it."))
+		calls := c.History()[1].Calls()
+		c.ProcessTurn(t.Context(), calls)
+		require.Empty(t, s.ran, name)
+		require.NoError(t, forget(c))
+		c.ProcessTurn(t.Context(), calls)
+		require.Equal(t, []string{"look"}, s.ran, name)
+	}
+}
+
 // Without a reason for its end, a stream that ended well is taken at its word.
 func TestCallsWithoutAReason(t *testing.T) {
 	s := &runner{}

@@ -87,6 +87,21 @@ func TestWithdrawnUnsaid(t *testing.T) {
 	require.Equal(t, []string{"user: b", "user: c", "user: d"}, told)
 }
 
+// Where who listens panics, nobody counts on what was said.
+func TestWithdrawnAfterAPanic(t *testing.T) {
+	var told []string
+	c := newClient(t, inOrder(), func(o *agent.Options) {
+		o.Withdrawn = func(parts []model.Part) { told = append(told, outline([]model.Content{user(parts...)})...) }
+	})
+	require.Panics(t, func() {
+		for range c.Run(t.Context(), text("a")) {
+			panic("oh")
+		}
+	})
+	require.Equal(t, []string{"user: a"}, told)
+	checkClient(t, c)
+}
+
 func send(ctx context.Context, c *agent.Client, parts ...model.Part) agent.EventType {
 	var end agent.EventType
 	for e := range c.SendStream(ctx, parts...) {

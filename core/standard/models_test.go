@@ -169,6 +169,27 @@ func write(t *testing.T, text string) string {
 	return file
 }
 
+// A Generator tells which model it asks and what that takes, whatever name found
+// it; so it does where it is recorded.
+func TestDescribed(t *testing.T) {
+	o := env("ANTHROPIC_API_KEY", "key-of-anthropic", "OPENAI_API_KEY", "key-of-openai")
+	for _, source := range []model.Source{standard.Models(o), standard.Recording(standard.Models(o), replay.NewRecorder(io.Discard))} {
+		for name, want := range map[string]string{
+			"": "anthropic:" + anthropic.DefaultModel, "auto": "anthropic:" + anthropic.DefaultModel, "gpt-4o": "openai:gpt-4o", "openai:llama3:8b": "openai:llama3:8b",
+		} {
+			g, err := source(t.Context(), name)
+			require.NoError(t, err)
+			require.Equal(t, want, model.NameOf(g).String(), name)
+			require.Equal(t, model.TokenLimit(model.NameOf(g).Model), model.LimitOf(g), name)
+		}
+		g, err := source(t.Context(), "auto")
+		require.NoError(t, err)
+		require.Equal(t, 200_000, model.LimitOf(g), "and not that of a model which nobody knows")
+	}
+	require.Zero(t, model.NameOf(nil))
+	require.Zero(t, model.LimitOf(nil))
+}
+
 // A script goes on where another client of the session has left it.
 func TestOneGeneratorForAName(t *testing.T) {
 	source := standard.Models(env())
