@@ -154,7 +154,7 @@ func (l *loading) check(d *Definition) {
 			d.Model = ""
 		}
 	}
-	if l.o.Tools == nil {
+	if l.o.Tools == nil || d.Source == (Source{Scope: ScopeBuiltIn}) { // fettle's own make do with what there is
 		return
 	}
 	_, unknown := Select(d.Tools, l.o.Tools)

@@ -130,6 +130,17 @@ func TestLoadEnds(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled)
 }
 
+// A session without some of the tools is no mistake of anybody's: fettle's own
+// agents are not warned about, those of an embedder are.
+func TestBuiltInWithFewTools(t *testing.T) {
+	mine := subagent.Definition{Name: "mine", Description: "Mine.", Prompt: "x", Tools: []string{"glob"}}
+	for n, defs := range [][]subagent.Definition{subagent.BuiltIn(), {mine}} {
+		_, problems, err := subagent.Load(t.Context(), subagent.LoadOptions{BuiltIn: defs, Tools: []tools.DeclarativeTool{}})
+		require.NoError(t, err)
+		require.Len(t, problems, n)
+	}
+}
+
 // EX-14: the built-in agents can be made tools of, and one only looks.
 func TestBuiltIn(t *testing.T) {
 	runner := subagent.NewRunner(subagent.Options{Host: noHost{}})
