@@ -239,13 +239,3 @@ func (c *Config) AgentProblems() ([]subagent.Problem, error) {
 	}
 	return slices.Clone(sh.agents.problems), nil
 }
-
-// isAgent reports whether a name is that of a subagent.
-func (c *Config) isAgent(name string) bool {
-	sh, err := c.services("agents")
-	if err != nil {
-		return false
-	}
-	_, found := subagent.Find(sh.agents.defs, name)
-	return found
-}

@@ -291,6 +291,30 @@ func TestExpand(t *testing.T) {
 	require.Len(t, e.Notices, 1)
 }
 
+// A prompt can name the subagent that is to do the work; in quotes, or where the
+// session has no such agent, the name is a file's.
+func TestExpandNamesAgents(t *testing.T) {
+	s := configtest.New(t, playing(t, "", script.Options{}), func(p *config.Parameters) { p.ExcludeTools = []string{"codebase_investigator"} })
+	s.Write("generalist", "a file\n")
+	e, err := s.Expand(t.Context(), "@generalist, do it.")
+	require.NoError(t, err)
+	require.Equal(t, []string{"generalist"}, e.Agents)
+	require.Empty(t, e.Files)
+	require.Empty(t, e.Notices)
+	require.Contains(t, e.Content.String(), "by the subagent generalist")
+
+	for _, prompt := range []string{`@"generalist"`, "@./generalist"} {
+		e, err = s.Expand(t.Context(), prompt)
+		require.NoError(t, err)
+		require.Empty(t, e.Agents)
+		require.Equal(t, []string{s.Path("generalist")}, e.Files)
+	}
+	e, err = s.Expand(t.Context(), "@codebase_investigator")
+	require.NoError(t, err)
+	require.Empty(t, e.Agents)
+	require.Len(t, e.Notices, 1)
+}
+
 // AR-01, AR-03: the client is a service like others, and there is none without
 // models.
 func TestClientAccessor(t *testing.T) {

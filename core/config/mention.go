@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mention"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -17,8 +18,9 @@ import (
 )
 
 // Expand puts into a prompt what it names with @ (CM-13, CM-14): files are read
-// by this session's own tools, under its policy, and count as read. The error is
-// of code not_initialized or cancelled.
+// by this session's own tools, under its policy, and count as read; a subagent that
+// the session may call is asked for. The error is of code not_initialized or
+// cancelled.
 func (c *Config) Expand(ctx context.Context, text string) (mention.Expanded, error) {
 	s, err := c.own("Expand")
 	if err != nil {
@@ -31,6 +33,11 @@ func (c *Config) Expand(ctx context.Context, text string) (mention.Expanded, err
 	return mention.New(mention.Options{
 		Files: promptFiles{sh.workspace, &sh.finder},
 		Tools: promptTools{s.scheduler},
+		Agents: func(name string) bool {
+			t, err := s.registry.Lookup(name)
+			_, is := t.(subagent.AgentTool)
+			return err == nil && is
+		},
 	}).Expand(ctx, text)
 }
 
