@@ -40,7 +40,8 @@ type Options struct {
 	// that became due stand in the next one (FT-15). nil: none.
 	System func(ctx context.Context) (string, error)
 	// Reminders go into the user's turn before each request, once (FT-15, the
-	// option). nil: none.
+	// option). Those of a request that failed go with the next; a text that another
+	// one holds is left out, so give each reminder in a part of its own. nil: none.
 	Reminders func(ctx context.Context) ([]model.Part, error)
 
 	// History is what the conversation begins with, as one that is resumed does.
