@@ -201,8 +201,12 @@ func (a *analysis) moveTo(sc *scope, ws []arg) {
 	}
 	name := ws[0].Text
 	switch {
-	case name == "popd" && len(args) == 0 && !a.setsDirs && !a.popsAway && !sc.dirs.lost() && !a.pushed.lost():
-		sc.went(sc.dirs.union(a.pushed), sc.dirs.union(a.pushed))
+	case name == "popd" && len(args) == 0 && !a.setsDirs && !a.popsAway && !sc.dirs.lost():
+		to := sc.dirs // where nothing has been pushed it fails
+		if !a.pushed.lost() {
+			to = to.union(a.pushed)
+		}
+		sc.went(to, to)
 	case a.setsDirs, name == "popd", len(args) > 1, len(args) == 0 && name == "pushd":
 		sc.went(folders{}, folders{})
 	case len(args) == 0: // home
