@@ -111,20 +111,24 @@ func (p *program) tellProblems(s session) {
 	ignored := map[string]int{}
 	for _, problem := range problems {
 		if problem.Kind == rulefile.KindIgnored {
-			ignored[problem.Path]++
+			ignored[likeness(problem)]++
 		}
 	}
 	for _, problem := range problems {
-		n := ignored[problem.Path]
+		n := ignored[likeness(problem)]
 		switch {
 		case problem.Kind != rulefile.KindIgnored || n == 1:
 			p.complain(errors.New(problem.String()))
 		case n > 1:
-			ignored[problem.Path] = -1
+			ignored[likeness(problem)] = -1
 			p.complain(fmt.Errorf("%s (and %d more like it in this file)", problem, n-1))
 		}
 	}
 }
+
+// likeness is what two problems have in common that are told in one line: the
+// file, and whether a rule or only a key of it is ignored.
+func likeness(p rulefile.Problem) string { return p.Path + "\x00" + p.Key }
 
 // checkLine is one call of a batch of checks.
 type checkLine struct {

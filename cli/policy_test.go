@@ -2,6 +2,9 @@ package cli
 
 import (
 	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -23,3 +26,10 @@ func (f *fakeSession) Decide(policy.Call) policy.Decision {
 func (f *fakeSession) PolicyRules() []policy.Rule         { return nil }
 func (f *fakeSession) PolicyFiles() []rulefile.File       { return nil }
 func (f *fakeSession) PolicyProblems() []rulefile.Problem { return nil }
+
+// A rule that is ignored and a message that is are told apart.
+func TestLikeness(t *testing.T) {
+	rule, message := rulefile.Problem{Path: "p", Key: ""}, rulefile.Problem{Path: "p", Key: "denyMessage"}
+	require.NotEqual(t, likeness(rule), likeness(message))
+	require.Equal(t, likeness(rule), likeness(rulefile.Problem{Path: "p", Line: 5}))
+}

@@ -90,8 +90,10 @@ func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules
 	if r.Engine, err = policy.NewEngine(o); err != nil {
 		return nil, err
 	}
+	programs := checkerPrograms(userDir)
+	r.problems = append(r.problems, missingPrograms(o.Checkers, programs, filepath.Join(userDir, checkerFolder))...)
 	r.checks = checker.New(checker.Options{
-		Dir: ws.Target(), Roots: r.roots, Programs: checkerPrograms(userDir), RealPath: realPath, Logger: c.params().Logger,
+		Dir: ws.Target(), Roots: r.roots, Programs: programs, RealPath: realPath, Logger: c.params().Logger,
 	})
 	for _, p := range r.problems {
 		c.params().Logger.Warn("policy file", slog.String("problem", p.String()))
@@ -376,6 +378,22 @@ func sameFolder(a, b string) bool {
 	infoA, errA := os.Stat(a)
 	infoB, errB := os.Stat(b)
 	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
+}
+
+// missingPrograms tells of safety checkers whose program is not there: the calls
+// that they are due for are denied.
+func missingPrograms(checkers []policy.Checker, programs map[string]string, folder string) []rulefile.Problem {
+	var missing []rulefile.Problem
+	for _, ch := range checkers {
+		if _, found := programs[ch.Name]; ch.External && !found {
+			missing = append(missing, rulefile.Problem{
+				Path: ch.Source, Line: ch.Line, Key: "checker.name", Kind: rulefile.KindSchema, Severity: rulefile.Error,
+				Message: fmt.Sprintf("There is no program %.80q for this safety checker: each call that it is due for is denied.", ch.Name),
+				Remedy:  "Put the program into " + folder + ", or correct the name.",
+			})
+		}
+	}
+	return missing
 }
 
 // checkerPrograms are the programs in the user's folder of safety checkers, by

@@ -384,3 +384,20 @@ func TestWellKnownTools(t *testing.T) {
 		require.ElementsMatch(t, effects, known.Effects, spec.Name)
 	}
 }
+
+// A safety checker whose program is not there is told where it is named.
+func TestMissingCheckerProgram(t *testing.T) {
+	s := configtest.New(t, func(p *config.Parameters) {
+		folder := filepath.Join(p.HomeDir, ".fettle")
+		require.NoError(t, os.MkdirAll(filepath.Join(folder, "checkers"), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "checkers", "here"), []byte("#!/bin/sh\n"), 0o755))
+		rules := "[[safety_checker]]\ntoolName = \"read_file\"\n[safety_checker.checker]\ntype = \"external\"\nname = \"here\"\n" +
+			"[[safety_checker]]\ntoolName = \"glob\"\n[safety_checker.checker]\ntype = \"external\"\nname = \"gone\"\n"
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "policies.toml"), []byte(rules), 0o644))
+	})
+	problems, err := s.PolicyProblems()
+	require.NoError(t, err)
+	require.Len(t, problems, 1, "%v", problems)
+	require.Contains(t, problems[0].Message, `no program "gone"`)
+	require.Equal(t, 6, problems[0].Line)
+}

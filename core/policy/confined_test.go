@@ -140,10 +140,10 @@ func TestNarrowConfined(t *testing.T) {
 		call  policy.Call
 		rules []string
 	}{
-		"a command":    {confinedBy(t, "landlock", "git push origin"), []string{"allow run_shell_command(git push)"}},
+		"a command":    {confinedBy(t, "landlock", "git fetch origin"), []string{"allow run_shell_command(git fetch)"}},
 		"as it stands": {confinedBy(t, "landlock", "rm -r build"), []string{`allow run_shell_command(/\x00"command":"rm -r build"\x00/)`}},
-		"with what it writes": {confinedBy(t, "container", "git push > log"), []string{
-			"allow run_shell_command(git push)", `allow write_file(/\x00"file_path":"/w/src/log"\x00/)`}},
+		"with what it writes": {confinedBy(t, "container", "git fetch > log"), []string{
+			"allow run_shell_command(git fetch)", `allow write_file(/\x00"file_path":"/w/src/log"\x00/)`}},
 		"input": {func() policy.Call {
 			c := called(t, "write_background_input", `{"id":"p1","input":"y"}`)
 			c.Confined = "landlock"
@@ -170,18 +170,18 @@ func TestNarrowConfined(t *testing.T) {
 	}
 	// The file was approved as one that a confined command writes.
 	e := engine(t)
-	rules, err := e.Narrow(confinedBy(t, "landlock", "git push > log"), policy.ScopeSession)
+	rules, err := e.Narrow(confinedBy(t, "landlock", "git fetch > log"), policy.ScopeSession)
 	require.NoError(t, err)
 	require.NoError(t, e.Add(rules...))
 	require.Equal(t, policy.AskUser, e.Decide(called(t, "write_file", `{"file_path":"log"}`)).Decision)
 
 	// What was approved of any command holds for confined ones too.
 	e = engine(t)
-	rules, err = e.Narrow(command(t, "git push", policy.ModeDefault), policy.ScopeSession)
+	rules, err = e.Narrow(command(t, "git fetch", policy.ModeDefault), policy.ScopeSession)
 	require.NoError(t, err)
 	require.Nil(t, rules[0].Confined)
 	require.NoError(t, e.Add(rules...))
-	require.Equal(t, policy.Allow, e.Decide(confinedBy(t, "landlock", "git push")).Decision)
+	require.Equal(t, policy.Allow, e.Decide(confinedBy(t, "landlock", "git fetch")).Decision)
 }
 
 // An approval answers a rule that asks about all that is not confined.

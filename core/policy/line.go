@@ -118,7 +118,7 @@ func (j *judge) decision() Decision {
 	if j.call.Mode == ModePlan && d.Decision != Deny && (d.Decision == AskUser || !explicit) {
 		d = Decision{Decision: AskUser, Rule: "plan mode", Tier: TierDefault.String(), Source: builtIn, Previews: true,
 			Reason: "In plan mode a command is shown and not run.",
-			Remedy: "It can be run in another approval mode."}
+			Remedy: "It can be run in another approval mode, or by a rule that allows it and has modes = [\"plan\"]."}
 	}
 	d.Parts = parts
 	return d

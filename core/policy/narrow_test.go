@@ -359,29 +359,29 @@ func TestConcurrent(t *testing.T) {
 // AR-20, AR-27: where a rule that denies or asks begins like what an approval
 // would be remembered by, the command is remembered as it stands.
 func TestNarrowBesideGuards(t *testing.T) {
-	regex := policy.Rule{Tools: []string{"run_shell_command"}, Decision: policy.AskUser, CommandRegex: "git push", Priority: 1, Tier: policy.TierUser}
+	regex := policy.Rule{Tools: []string{"run_shell_command"}, Decision: policy.AskUser, CommandRegex: "git fetch", Priority: 1, Tier: policy.TierUser}
 	for name, tt := range map[string]struct {
 		guard policy.Rule
 		exact bool
 	}{
-		"denies more words": {shellRule(policy.Deny, 200, "git push --force"), true},
-		"asks the same":     {shellRule(policy.AskUser, 200, "/usr/bin/git push"), true},
+		"denies more words": {shellRule(policy.Deny, 200, "git fetch --force"), true},
+		"asks the same":     {shellRule(policy.AskUser, 200, "/usr/bin/git fetch"), true},
 		"asks more":         {shellRule(policy.AskUser, 200, "git"), false},
 		"asks by a regex":   {regex, true},
 		"about another":     {shellRule(policy.Deny, 200, "git pull"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := engine(t, tt.guard)
-			approved(t, e, command(t, "git push origin main", policy.ModeDefault), policy.ScopeSaved)
+			approved(t, e, command(t, "git fetch origin main", policy.ModeDefault), policy.ScopeSaved)
 			want := policy.Allow
 			if tt.exact {
 				want = policy.AskUser
 			}
-			require.Equal(t, want, e.Decide(command(t, "git push origin other", policy.ModeDefault)).Decision)
-			require.Equal(t, policy.Allow, e.Decide(command(t, "git  push 'origin' main", policy.ModeDefault)).Decision)
+			require.Equal(t, want, e.Decide(command(t, "git fetch origin other", policy.ModeDefault)).Decision)
+			require.Equal(t, policy.Allow, e.Decide(command(t, "git  fetch 'origin' main", policy.ModeDefault)).Decision)
 		})
 	}
-	_, err := engine(t, shellRule(policy.AskUser, 200, "git push")).Narrow(command(t, `git push origin "$b"`, policy.ModeDefault), policy.ScopeSession)
+	_, err := engine(t, shellRule(policy.AskUser, 200, "git fetch")).Narrow(command(t, `git fetch origin "$b"`, policy.ModeDefault), policy.ScopeSession)
 	require.ErrorContains(t, err, "something else")
 }
 
@@ -404,4 +404,22 @@ func TestNarrowSubagent(t *testing.T) {
 		approved(t, e, c, policy.ScopeSession)
 		require.Equal(t, policy.Allow, of("other"))
 	}
+}
+
+// AR-20, AR-27: what destroys, publishes or sends for some of its arguments is
+// remembered as it stands, whichever its program is.
+func TestNarrowDestroys(t *testing.T) {
+	for line, other := range map[string]string{
+		"git push origin main": "git push origin main --force", "git branch -D a": "git branch -D b", "git branch": "git branch -D b",
+		"git stash drop": "git stash drop stash@{1}", "git stash": "git stash clear", "git reset --soft x": "git reset --hard x", "git remote remove a": "git remote remove b",
+		"gh api a": "gh api -X DELETE a", "gh pr view": "gh pr merge", "useradd a": "useradd -o -u 0 b", "iptables -L": "iptables -F", "terraform apply": "terraform apply -destroy",
+		"npm publish": "npm publish --tag x", "brew uninstall a": "brew uninstall b", "cargo yank a": "cargo yank b", "ip link show": "ip link delete a",
+	} {
+		e := engine(t)
+		approved(t, e, command(t, line, policy.ModeDefault), policy.ScopeSession)
+		require.Equal(t, policy.AskUser, e.Decide(command(t, other, policy.ModeDefault)).Decision, other)
+	}
+	e := engine(t)
+	approved(t, e, command(t, "git fetch origin", policy.ModeDefault), policy.ScopeSession)
+	require.Equal(t, policy.Allow, e.Decide(command(t, "git fetch --all", policy.ModeDefault)).Decision, "others are remembered by their subcommand")
 }

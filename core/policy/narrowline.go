@@ -94,8 +94,8 @@ func (j *judge) narrowFile(p *shell.Part, all *remembered) error {
 }
 
 // exactOnly reports whether approving the part approves nothing that merely
-// begins like it: the program does what its words say, it has subcommands and
-// the part names none, a rule that denies or asks begins so as well, or the
+// begins like it: the program or its subcommand does what its words say, it has
+// subcommands and the part names none, a rule that denies or asks begins so as well, or the
 // part brings along what is not allowed.
 func (j *judge) exactOnly(i int) bool {
 	p := &j.parts[i]
@@ -104,6 +104,9 @@ func (j *judge) exactOnly(i int) bool {
 	}
 	program := programName(p.Words[0].Text)
 	if slices.Contains(exactPrograms, program) || shell.Subcommands(program) && !namesSubcommand(p) || j.guarded(suggested(p)) {
+		return true
+	}
+	if words := suggested(p); shell.Subcommands(program) && len(words) > 1 && slices.Contains(exactSubcommands, words[1]) {
 		return true
 	}
 	for k := range j.parts {

@@ -122,7 +122,7 @@ func (j *judge) stays(p *shell.Part) bool {
 	return true
 }
 
-// destination returns where cd or pushd goes, "" if it cannot be told. It
+// destination returns where cd, pushd or popd goes, "" if it cannot be told. It
 // reports whether the part changes the folder at all.
 func destination(p *shell.Part) (string, bool) {
 	if len(p.Words) == 0 {
@@ -131,7 +131,7 @@ func destination(p *shell.Part) (string, bool) {
 	switch p.Words[0].Text {
 	case "cd", "pushd":
 	case "popd":
-		return "", true
+		return ".", true
 	default:
 		return "", false
 	}

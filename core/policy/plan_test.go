@@ -102,3 +102,13 @@ func TestPlanMode(t *testing.T) {
 	c.Mode = policy.ModeDefault
 	require.Empty(t, engine(t).Paths(c))
 }
+
+// CR-22: what plan mode does not run says which rule would let it.
+func TestPlanNamesItsModes(t *testing.T) {
+	e := engine(t)
+	write := called(t, "write_file", `{"file_path":"a.txt"}`)
+	write.Mode = policy.ModePlan
+	for _, call := range []policy.Call{command(t, "git status", policy.ModePlan), write} {
+		require.Contains(t, e.Decide(call).Remedy, `modes = ["plan"]`)
+	}
+}

@@ -90,20 +90,29 @@ var quietSorted = slices.Sorted(slices.Values(quiet))
 // exactPrograms delete, overwrite, send, or run what their words say, so that
 // approving one use of them approves nothing else.
 var exactPrograms = strings.Fields(`
-	. aa-exec ash awk aws az bash bunx bwrap chgrp chmod chown chroot cp curl dash dd doas docker env eval exec
-	fdisk find firejail flock gawk gcloud halt install java kill killall ksh kubectl ln lua mawk mkfs mount mv
-	mysql nc ncat node npx nsenter osascript parallel perl php pkexec pkill podman poweroff powershell psql pwsh
-	python python2 python3 reboot rm rmdir rsync ruby runuser scp script sed service sftp sh shred shutdown source
-	sqlite3 ssh su sudo systemctl systemd-run tar tclsh tee telnet timeout truncate umount unlink unshare unzip
-	watch wget xargs zip zsh
+	. aa-exec ash awk aws az bash bunx bwrap chgrp chmod chown chpasswd chroot cp crontab curl dash dd doas docker env
+	eval exec fdisk find firejail firewall-cmd flock gawk gcloud gh glab groupadd groupdel groupmod halt helm install
+	ip ip6tables iptables java kill killall ksh kubectl ln lua mawk mkfs mount mv mysql nc ncat nft node npx nsenter
+	osascript parallel passwd perl php pkexec pkill podman poweroff powershell psql pulumi pwsh python python2 python3
+	reboot rm rmdir rsync ruby runuser scp script sed service sftp sh shred shutdown source sqlite3 ssh su sudo
+	systemctl systemd-run tar tclsh tee telnet terraform timeout tofu truncate ufw umount unlink unshare unzip useradd
+	userdel usermod visudo watch wget xargs zip zsh
+`)
+
+// exactSubcommands destroy, overwrite or publish for some of their arguments,
+// whatever the program, so that approving one use approves nothing else.
+var exactSubcommands = strings.Fields(`
+	autoremove branch checkout clean delete del deploy destroy drop filter-branch gc nuke prune publish purge push
+	rebase reflog release remote remove reset restore rm rollback stash switch tag un uninstall unlink unpublish
+	update-ref worktree yank
 `)
 
 // runners are subcommands that run what the words after them say.
 var runners = []string{"run", "exec", "x", "dlx", "create", "init", "start", "generate"}
 
 // suggested returns the words of a prefix that would allow a part and what is
-// like it: the program, and its subcommand where it has some. For programs
-// that do what their words say, and where an option stands before the
+// like it: the program, and its subcommand where it has some. For programs and
+// subcommands that do what their words say, and where an option stands before the
 // subcommand, these are all words.
 func suggested(p *shell.Part) []string {
 	var words []string
@@ -122,7 +131,7 @@ func suggested(p *shell.Part) []string {
 		return words
 	case !shell.Subcommands(program):
 		return words[:1]
-	case isOption(words[1]) || slices.Contains(runners, words[1]):
+	case isOption(words[1]) || slices.Contains(runners, words[1]) || slices.Contains(exactSubcommands, words[1]):
 		return words
 	}
 	return words[:2]

@@ -15,7 +15,8 @@ import (
 )
 
 // rounds is how often a property is tried: few by default, and many where
-// FETTLE_FULL is set.
+// FETTLE_FULL is set. All of them then take longer than go test waits by
+// itself: give it -timeout 30m.
 func rounds(few, many int) int {
 	if os.Getenv("FETTLE_FULL") != "" {
 		return many

@@ -80,7 +80,7 @@ func TestBuiltinsAgainstBash(t *testing.T) {
 	s := newSweep(t)
 	out, err := exec.Command(s.b.bash, "-c", "compgen -b").Output() //nolint:gosec // no input
 	require.NoError(t, err)
-	n, every := 0, rounds(701, 7)
+	n, every := 0, rounds(701, 23)
 	for builtin := range strings.FieldsSeq(string(out)) {
 		if builtin == "suspend" { // stops whoever runs the test
 			continue
@@ -150,7 +150,7 @@ var setters = []string{
 // allowed, neither by itself nor by what follows.
 func TestVariablesAgainstBash(t *testing.T) {
 	s := newSweep(t)
-	n, every := 0, rounds(101, 1)
+	n, every := 0, rounds(101, 3)
 	for name := range strings.FieldsSeq(bashVariables) {
 		for _, setter := range setters {
 			for i, value := range []string{"'x[$(rm NN)]'", "'$(rm NN)'", "'rm NN'"} {

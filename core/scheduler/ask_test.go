@@ -355,6 +355,31 @@ func TestNextCall(t *testing.T) {
 	}
 }
 
+// AR-20: an approval for a server holds for the next call of any of its tools,
+// and for no other server's.
+func TestNextCallOfServer(t *testing.T) {
+	set := toolset{}
+	for name, server := range map[string]string{"mcp_srv_a": "srv", "mcp_srv_b": "srv", "mcp_other_a": "other"} {
+		set[name] = &simple{tools.Spec{Name: name, Kind: tools.KindOther, Origin: tools.Origin{Server: server}}, done}
+	}
+	b := bus.New(bus.Options{})
+	var asked []string
+	bus.Subscribe(t.Context(), b, func(_ context.Context, q bus.ToolConfirmationRequest) {
+		asked = append(asked, q.ToolCall.Name)
+		a := says(bus.ProceedAlwaysServer)
+		a.CorrelationID = q.CorrelationID
+		_ = b.Publish(a)
+	})
+	s := scheduler.New(scheduler.Options{Tools: set, Bus: b})
+	for _, name := range []string{"mcp_srv_a", "mcp_srv_a", "mcp_srv_b", "mcp_other_a", "mcp_srv_b"} {
+		r := s.Run(t.Context(), scheduler.Request{Tool: name, Args: json.RawMessage(`{"x":"` + name + `"}`)})
+		require.Equal(t, scheduler.StatusSuccess, r.Status)
+		require.Empty(t, r.Notices)
+	}
+	require.NoError(t, b.Close())
+	require.Equal(t, []string{"mcp_srv_a", "mcp_other_a"}, asked)
+}
+
 // An approval that cannot be remembered still holds for the call, and the
 // response says that and why.
 func TestNotRemembered(t *testing.T) {

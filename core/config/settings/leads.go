@@ -26,7 +26,7 @@ func SetIn(ctx context.Context, folder, file, key string, value any) error {
 // Nothing of what it leads to is read, as that may be nobody's business.
 func elsewhere(f File, to string) Problem {
 	return Problem{Source: f.Path, Layer: f.Layer, Kind: KindFileRead, Severity: Error, Open: true,
-		Message: fmt.Sprintf("It leads out of the project, to %s, and is not read: nothing of it is in force.", to),
+		Message: fmt.Sprintf("It cannot be read (it leads out of the project, to %s): nothing of it is in force.", to),
 		Remedy:  "Put a file of its own in the place of the link."}
 }
 

@@ -310,6 +310,7 @@ var mistakes = map[string]struct {
 	"both names":              {test(`tool = "x"`), "4 tool two_spellings error same key", false},
 	"test's mode":             {test(`mode = "fast"`), "4 mode schema_validation error Use one of", false},
 	"command is a number":     {test(`command = 1`), "4 command schema_validation error a string", false},
+	"command of another tool": {test(`command = "ls"`), "4 command rule_validation error run_shell_command", false},
 	"args are text":           {test(`args = "x"`), "4 args schema_validation error a table", false},
 	"args hold infinity":      {test(`args = {a = inf}`), "4 args schema_validation error JSON", false},
 	"test's interactive":      {test(`interactive = 1`), "4 interactive schema_validation error true or false", false},

@@ -36,6 +36,9 @@ func (r *reader) test(t *table) {
 	if tool == "" && f.t.find("toolName") == nil && f.t.find("tool") == nil {
 		f.fail(t.line, "toolName", KindSchema, "The key is missing.", "Name the tool that is called, or give a command.")
 	}
+	if e := f.t.find("command"); e != nil && !f.spoil && tool != "" && (server != "" || !onlyShell([]string{tool})) {
+		f.fail(e.line, "command", KindRule, "The tool "+quote(tool)+" takes no command line.", "Name run_shell_command, or write the arguments into args.")
+	}
 	test.Call = callOf(tool, server)
 	test.Call.Params = args
 	test.Call.Subagent = f.line("subagent")

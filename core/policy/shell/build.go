@@ -113,6 +113,8 @@ func (a *analysis) tar(sc *scope, ws []arg) int {
 		switch {
 		case w.is("--"):
 			return index
+		case long && isShortened(name, "--remove-files", 5): // once they are in the archive
+			a.child(sc, index, i, append([]arg{known("rm"), known("-r"), known("-f")}, tarMembers(ws)...), input{})
 		case long && !w.Static && !strings.Contains(w.head, "="):
 			runs(i)
 		case long && isTarCommand(name), w.is("-I", "-F"):
@@ -145,6 +147,18 @@ func (a *analysis) tar(sc *scope, ws []arg) int {
 		}
 	}
 	return index
+}
+
+// tarMembers are the words of tar that may name files: with --remove-files it
+// deletes them.
+func tarMembers(ws []arg) []arg {
+	var out []arg
+	for i, w := range ws[1:] {
+		if !strings.HasPrefix(w.head, "-") && !(i == 0 && w.Static && !strings.ContainsAny(w.Text, "./")) {
+			out = append(out, w)
+		}
+	}
+	return out
 }
 
 // isTarCommand tells whether the value of a long option of tar is a command

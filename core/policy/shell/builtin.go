@@ -28,6 +28,9 @@ func (a *analysis) builtin(sc *scope, ws []arg, in input) (int, bool) {
 	case "cd", "pushd", "popd":
 		index := add(Builtin)
 		a.moveTo(sc, ws)
+		if name == "popd" {
+			a.parts[index].Dirs = sc.dirs.list
+		}
 		return index, true
 	case "set", "shopt":
 		index := add(Builtin)
@@ -198,6 +201,12 @@ func (a *analysis) moveTo(sc *scope, ws []arg) {
 	}
 	name := ws[0].Text
 	switch {
+	case name == "popd" && len(args) == 0 && !a.setsDirs && !a.popsAway && !sc.dirs.lost():
+		to := sc.dirs // where nothing has been pushed it fails
+		if !a.pushed.lost() {
+			to = to.union(a.pushed)
+		}
+		sc.went(to, to)
 	case a.setsDirs, name == "popd", len(args) > 1, len(args) == 0 && name == "pushd":
 		sc.went(folders{}, folders{})
 	case len(args) == 0: // home
@@ -210,6 +219,19 @@ func (a *analysis) moveTo(sc *scope, ws []arg) {
 		to := sc.dirs.moved(args[0].Text)
 		sc.went(sc.dirs.union(to), to)
 	}
+	if name == "pushd" {
+		a.push(sc.dirs)
+	}
+}
+
+// push notes the folders that pushd leaves and enters: popd may lead to any of
+// those that the line pushes, wherever.
+func (a *analysis) push(dirs folders) {
+	if len(a.pushed.list) > 0 {
+		dirs = dirs.union(a.pushed)
+	}
+	a.pushed = dirs
+	a.popsAway = a.popsAway || dirs.lost()
 }
 
 // options judges set and shopt.

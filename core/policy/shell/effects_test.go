@@ -55,7 +55,7 @@ func TestDirs(t *testing.T) {
 		"if cd a; then cd b; fi; p":      {".", "a", "b", "a/b"},
 		"cd $x; p":                       nil,
 		"cd -; p":                        nil,
-		"popd; p":                        nil,
+		"popd; p":                        {"."},
 		"CDPATH=x; cd a; p":              nil,
 		"cd() { :; }; cd a; p":           nil,
 		"for i in 1 2; do p; cd a; done": nil,

@@ -44,7 +44,7 @@ type Part struct {
 	Path Word // of a Write: the file, relative to one of Dirs
 	// Dirs are the folders that the part may run in, as written, relative to
 	// where the line starts or absolute; "." is where it starts. Empty: it
-	// cannot be told.
+	// cannot be told. Of popd they are also where it may lead.
 	Dirs []string
 
 	// Reason of an Unknown is what cannot be told, as a clause for people. Any

@@ -107,11 +107,13 @@ type analysis struct {
 	given     given                     // options that stand in the line as data
 	following int                       // variables that are being followed
 	setsIFS   bool
-	setsDirs  bool // CDPATH, or a function named cd
-	moves     bool // something may change the folder
-	readsFD   bool // a descriptor beside 0 to 2 may be open for reading
-	evaluates bool // arithmetic or an indirection, which may run what a value holds
-	hazard    bool // a value holds something that these would run
+	setsDirs  bool    // CDPATH, or a function named cd
+	pushed    folders // that popd may lead to; none before the first pushd
+	popsAway  bool    // nobody can tell where popd leads
+	moves     bool    // something may change the folder
+	readsFD   bool    // a descriptor beside 0 to 2 may be open for reading
+	evaluates bool    // arithmetic or an indirection, which may run what a value holds
+	hazard    bool    // a value holds something that these would run
 
 	wrote []writtenFile
 	ran   []ranFile

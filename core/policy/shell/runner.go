@@ -76,13 +76,14 @@ func (a *analysis) runsFound(sc *scope, index int, ws []arg) {
 	}
 }
 
-// finds tells whether one of some places is of a file that the program runs.
+// finds tells whether one of some places is, or may be, of a file that the
+// program runs.
 func (row *runner) finds(places []place) bool {
 	for _, p := range places {
 		folders := strings.Split(p.path, "/")
 		for name := range strings.FieldsSeq(row.files) {
 			folder, isFolder := strings.CutSuffix(name, "/")
-			if isFolder && slices.Contains(folders, folder) {
+			if isFolder && (p.from == '?' || slices.Contains(folders, folder)) {
 				return true
 			}
 			if ok, err := path.Match(name, path.Base(p.path)); ok && err == nil && !isFolder {
