@@ -103,6 +103,7 @@ type headlessRun struct {
 	report  reporter
 	hide    *secrets
 	traffic *traffic
+	records records
 }
 
 func (h *headlessRun) reporter(format string) reporter {
@@ -144,8 +145,8 @@ func (h *headlessRun) adjust(p *config.Parameters) {
 	h.numbers.modelName = h.traffic.shown
 	p.Secrets = h.hide.all()
 	p.SessionID = h.flags.sessionID
-	p.Conversation.Observer = h.numbers
-	p.Observe = append(p.Observe, h.numbers.observeCall)
+	p.Conversation.Observer = agent.Observers(h.numbers, &h.records)
+	p.Observe = append(p.Observe, h.numbers.observeCall, h.records.call)
 	p.Conversation.Limits.PromptTurns = h.flags.maxTurns
 	p.Conversation.Limits.Time = h.flags.maxTime
 }
@@ -159,6 +160,10 @@ func (h *headlessRun) inSession(ctx context.Context, s session, in promptInput) 
 	if h.flags.format == "" {
 		h.report = h.reporter(set.Output.Format)
 	}
+	if err := h.records.begin(c, h.hide, h.complain); err != nil {
+		return &exitError{code: exitConfig, err: err}
+	}
+	defer h.records.end(ctx)
 	h.tellProblems(s)
 	for _, notice := range append(agentNotices(c), append(s.Recover(ctx), in.notices...)...) {
 		h.warn(notice)

@@ -55,15 +55,19 @@ type masking struct {
 	w       io.Writer
 }
 
-func (m masking) Write(record []byte) (int, error) {
-	text := string(record)
-	for _, secret := range m.secrets.all() {
+// mask puts *** in the place of secrets, also of those in quoted values.
+func (s *secrets) mask(text string) string {
+	for _, secret := range s.all() {
 		text = strings.ReplaceAll(text, secret, "***")
-		if quoted := strconv.Quote(secret); quoted != `"`+secret+`"` { // as it stands in a quoted value
+		if quoted := strconv.Quote(secret); quoted != `"`+secret+`"` {
 			text = strings.ReplaceAll(text, quoted[1:len(quoted)-1], "***")
 		}
 	}
-	if _, err := io.WriteString(m.w, text); err != nil {
+	return text
+}
+
+func (m masking) Write(record []byte) (int, error) {
+	if _, err := io.WriteString(m.w, m.secrets.mask(string(record))); err != nil {
 		return 0, err
 	}
 	return len(record), nil

@@ -48,19 +48,20 @@ type Advanced struct {
 // a file it may also be given as one value, which is enabled.
 type Telemetry struct {
 	// Whether events and metrics are recorded.
-	Enabled bool `json:"enabled" set:"project=trusted,env=TELEMETRY_ENABLED,unused"`
+	Enabled bool `json:"enabled" set:"project=trusted,env=TELEMETRY_ENABLED"`
 	// Whether traces are recorded too.
-	Traces bool `json:"traces" set:"project=trusted,env=TELEMETRY_TRACES_ENABLED,unused"`
+	Traces bool `json:"traces" set:"project=trusted,env=TELEMETRY_TRACES_ENABLED"`
 	// Where they go.
 	Target string `json:"target" jsonschema:"enum=local,enum=gcp" set:"project=trusted,env=TELEMETRY_TARGET,unused"`
 	// The address of a collector.
 	OTLPEndpoint string `json:"otlpEndpoint" set:"project=trusted,env=TELEMETRY_OTLP_ENDPOINT,unused"`
 	// How the collector is spoken to.
 	OTLPProtocol string `json:"otlpProtocol" jsonschema:"enum=grpc,enum=http" set:"project=trusted,env=TELEMETRY_OTLP_PROTOCOL,unused"`
-	// Whether prompts are recorded as well.
-	LogPrompts bool `json:"logPrompts" set:"project=trusted,env=TELEMETRY_LOG_PROMPTS,unused"`
-	// The file that is written.
-	Outfile string `json:"outfile" set:"project=trusted,env=TELEMETRY_OUTFILE,unused"`
+	// Whether what is said is recorded as well: prompts, answers, arguments and results, with secrets masked. It counts
+	// only where somebody sets it.
+	LogPrompts bool `json:"logPrompts" set:"project=trusted,env=TELEMETRY_LOG_PROMPTS"`
+	// The file that is written, absolute or relative to the project. Without it nothing is recorded.
+	Outfile string `json:"outfile" set:"project=trusted,env=TELEMETRY_OUTFILE"`
 	// Whether an external collector is used.
 	UseCollector bool `json:"useCollector" set:"project=trusted,env=TELEMETRY_USE_COLLECTOR,unused"`
 	// Whether the person's own sign-in is used for it.
