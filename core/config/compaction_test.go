@@ -114,6 +114,31 @@ func TestRestateAfterAnswersWereCut(t *testing.T) {
 	}
 }
 
+// A file whose content was cut, and for which there is no room, counts as unread.
+func TestFilesThatWereCutAreUnread(t *testing.T) {
+	cutter := &cutting{ids: []string{"a"}}
+	s := configtest.New(t, playing(t, "", script.Options{}), func(p *config.Parameters) {
+		p.Conversation.Limits.Tokens = 3_000 // so that it is not even read
+		p.Conversation.Compactor = func() agent.Compactor { return cutter }
+	})
+	s.Write("a", strings.Repeat("x", 4_000))
+	done := call(t, s.Config, "read_file", map[string]any{"file_path": "a"})
+	asked := model.FunctionCall{ID: "a", Name: "read_file", Args: json.RawMessage(`{"file_path":"a"}`)}
+	client, err := s.Converse(config.Opening{History: []model.Content{
+		model.UserText("Read it."),
+		{Role: model.RoleModel, Parts: []model.Part{{Call: &asked}}},
+		{Role: model.RoleUser, Parts: []model.Part{{Response: &model.FunctionResponse{ID: "a", Name: "read_file", Response: done.FunctionResponse()}}}},
+	}})
+	require.NoError(t, err)
+	_, err = client.Compress(t.Context(), true)
+	require.NoError(t, err)
+	got := restatedIn(t, client.History())
+	require.Len(t, got, 1)
+	require.Empty(t, got[0].Files)
+	require.Equal(t, []string{s.Path("a")}, got[0].ReadAgain)
+	require.NotNil(t, read(t, s.Config, "a").Content, "a placeholder would point to nothing")
+}
+
 // What is said of files never makes the history longer than it was, and keeps
 // to the limit of the model that answers.
 func TestRestateFits(t *testing.T) {
