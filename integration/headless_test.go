@@ -318,7 +318,7 @@ func TestHeadlessReaderLeaves(t *testing.T) {
 	}
 	gone := make(chan struct{})
 	server := serveModel(t, openaiFormat, func(n int, _ heard, _ http.ResponseWriter) *spoken {
-		if n == 1 {
+		if n == 2 {
 			<-gone
 		}
 		return &spoken{text: "More.", calls: []wireCall{{fmt.Sprint("call_", n), "read_file", fmt.Sprintf(`{"file_path":"f%d.txt"}`, n)}}}
@@ -330,8 +330,11 @@ func TestHeadlessReaderLeaves(t *testing.T) {
 	out, err := cmd.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, cmd.Start())
-	_, err = bufio.NewReader(out).ReadString('\n')
-	require.NoError(t, err)
+	lines := bufio.NewReader(out)
+	for line := ""; !strings.Contains(line, `"tool_result"`); { // a turn is done, and recorded
+		line, err = lines.ReadString('\n')
+		require.NoError(t, err)
+	}
 	require.NoError(t, out.Close())
 	close(gone)
 	require.Zero(t, exitCode(t, cmd.Wait()), errs.String())
