@@ -34,6 +34,7 @@ type CacheStats struct {
 type record struct {
 	Entry
 	paths map[string]struct{}
+	told  *Fingerprint // the change that Touched has told last; nil: none
 }
 
 // Check compares stat data with what is known of the file (RC-06).

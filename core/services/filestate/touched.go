@@ -10,8 +10,10 @@ import (
 )
 
 // Touched looks, by stat alone, for files that the conversation was given and
-// that are others now, or gone, as after a command that somebody else ran, and
-// forgets them (RC-35, KH-27). It returns their absolute paths, sorted. resolve
+// that are others now, or gone, as after a command that somebody else ran
+// (KH-27). It returns their absolute paths, sorted, and each change once. What
+// was given stays known, so that a change based on it is refused with the file as
+// it is now (FS-29), and not as one of a file that was never read. resolve
 // turns such a path into a name inside the workspace; what it refuses, and what
 // cannot be looked at, is left as it is. When ctx ends it returns what it has
 // found until then. With the cache turned off it finds nothing.
@@ -31,16 +33,32 @@ func (s *Service) Touched(ctx context.Context, resolve func(path string) (worksp
 		}
 		info, err := s.files.Stat(p)
 		switch {
-		case fault.CodeOf(err) == fault.FileNotFound:
+		case fault.CodeOf(err) == fault.FileNotFound && s.Cache.tell(known.path, nowhere):
 			gone = append(gone, known.path)
-		case err == nil && known.Fingerprint != fingerprintOf(info):
+		case err == nil && known.Fingerprint != fingerprintOf(info) && s.Cache.tell(known.path, fingerprintOf(info)):
 			changed = append(changed, known.path)
-		default:
-			continue
 		}
-		s.Cache.Invalidate(known.path)
 	}
 	return changed, gone
+}
+
+// nowhere stands for a file that is gone.
+var nowhere = Fingerprint{Size: -1}
+
+// tell notes that a change of a file is told, and reports whether it is news.
+func (c *FileReadCache) tell(path string, now Fingerprint) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key, known := c.byPath[path]
+	if !known {
+		return false
+	}
+	r := c.entries[key].Value.(*record)
+	if r.told != nil && *r.told == now {
+		return false
+	}
+	r.told = &now
+	return true
 }
 
 // shownFile is a name under which a file was given out, with the stat data of

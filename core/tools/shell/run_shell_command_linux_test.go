@@ -226,13 +226,17 @@ func TestChangedFiles(t *testing.T) {
 	require.Equal(t, "Exit Code: 1\nChanged Files: "+s.Path("a")+" (on disk since you read them; read them again before you change them)\n"+
 		"Removed Files: "+s.Path("b")+" (that you had read)\nOutput: (empty)", got)
 	require.Equal(t, "Output: (empty)", s.sh("true"))
-	cache, err := s.FileReadCache()
-	require.NoError(t, err)
-	require.Equal(t, 1, cache.Len())
-	r := s.Call("write_file", args{"file_path": "a", "content": "three\n"})
-	require.Equal(t, fault.EditRequiresPriorRead, r.Result.Error.Code)
-	state := configtest.Decode[filestate.State](t, s.Call("read_file", args{"file_path": "a"}))
-	text(t, s.Call("write_file", args{"file_path": "a", "content": "three\n", "base_content_sha256": *state.SHA256}))
+	// FS-29: the refusal of what is based on the old file has the new one, which is
+	// all that the next attempt needs.
+	old := "2c8b08da5ce60398e1f19af0e5dccc744df274b826abe585eaba68c525434806" // of "one\n"
+	r := s.Call("write_file", args{"file_path": "a", "content": "three\n", "base_content_sha256": old})
+	require.Equal(t, fault.FileChangedSinceRead, r.Result.Error.Code)
+	refused := configtest.Decode[struct {
+		Success bool            `json:"success"`
+		Message string          `json:"message"`
+		State   filestate.State `json:"latest_file_state"`
+	}](t, r)
+	text(t, s.Call("write_file", args{"file_path": "a", "content": "three\n", "base_content_sha256": *refused.State.SHA256}))
 }
 
 // A plan shows the command and does not run it.
