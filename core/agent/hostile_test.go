@@ -133,7 +133,6 @@ func hostile() map[string]hostileCase {
 		},
 		"five hundred at once": {
 			model: inOrder(asks(slices.Repeat([]model.FunctionCall{call("same", "look", `{"text":"a"}`)}, 500)...)),
-			set:   func(o *agent.Options) { o.NoLoopDetection = true },
 			want:  agent.EventDone, ran: slices.Repeat([]string{"look a"}, 200),
 		},
 		"never stops": {

@@ -68,6 +68,49 @@ func TestRepeatedCalls(t *testing.T) {
 	}
 }
 
+// Equal calls of one answer count once: they were made at once, and none of them
+// knew what another gives. Answers that repeat are a loop all the same.
+func TestEqualCallsAtOnce(t *testing.T) {
+	a, b, c := `{"text":"a"}`, `{"text":"b"}`, `{ "text" : "b" }`
+	tests := map[string]struct {
+		answers [][]string
+		at      int // which answer is the first that is not run, counted from 1; 0: none
+	}{
+		"ten":                          {[][]string{repeated(10, a)}, 0},
+		"ten, in four answers":         {slices.Repeat([][]string{repeated(10, a)}, 4), 0},
+		"ten, in five answers":         {slices.Repeat([][]string{repeated(10, a)}, 5), 5},
+		"two in turn, five times":      {[][]string{repeated(5, a, b)}, 0},
+		"two in turn, in five answers": {slices.Repeat([][]string{repeated(5, a, b, c)}, 5), 5},
+		"after four alone":             {append(slices.Repeat([][]string{{a}}, 3), repeated(10, a), []string{b}), 0},
+		"ten as the fifth":             {append(slices.Repeat([][]string{{a}}, 4), repeated(10, a)), 5},
+		"another call in between":      {[][]string{{a}, {a}, {a}, {b, a, a, a, a, a}, {a}, {a}}, 0},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var streams []stream
+			runs := 0
+			for i, answer := range tt.answers {
+				var calls []model.FunctionCall
+				for j, args := range answer {
+					calls = append(calls, call(fmt.Sprint(i, "-", j), "look", args))
+				}
+				streams = append(streams, asks(calls...))
+				if tt.at == 0 || i+1 < tt.at {
+					runs += len(answer)
+				}
+			}
+			s := &runner{}
+			cl := newClient(t, inOrder(streams...), func(o *agent.Options) { o.Scheduler = s })
+			events := run(t.Context(), cl, "Do it.")
+			require.Equal(t, agent.EventDone, last(events).Type)
+			checkEvents(t, events)
+			checkClient(t, cl)
+			require.Len(t, s.ran, runs)
+			require.Equal(t, tt.at != 0, slices.Contains(types(events), agent.EventWarning))
+		})
+	}
+}
+
 // After the feedback the count begins anew, and ends the prompt; the next prompt
 // has a count of its own.
 func TestRepeatedCallsTwice(t *testing.T) {

@@ -16,7 +16,8 @@ const (
 )
 
 // Calls repeat where the last ones are a cycle of one to longestCycle calls,
-// cycleRepeats times in a row.
+// cycleRepeats times in a row. Of equal calls in one answer, which a model makes
+// at once and before it has seen what they give, the first alone counts.
 const (
 	longestCycle = 5
 	cycleRepeats = 5
@@ -28,14 +29,32 @@ type loopDetector struct {
 	text  chant
 }
 
-// call takes the next call, and reports whether it completes a loop. Calls are
-// alike if their names and arguments are; how their JSON is set out does not
-// matter.
-func (d *loopDetector) call(c model.FunctionCall) bool {
+// answer takes the calls of the next answer, and reports whether they complete a
+// loop. Calls are equal if their names and arguments are; how their JSON is set
+// out does not matter.
+func (d *loopDetector) answer(calls []model.FunctionCall) bool {
+	seen := make(map[[sha256.Size]byte]bool, len(calls))
+	for _, c := range calls {
+		key := callKey(c)
+		if !seen[key] && d.add(key) {
+			return true
+		}
+		seen[key] = true
+	}
+	return false
+}
+
+// callKey is the same for equal calls.
+func callKey(c model.FunctionCall) [sha256.Size]byte {
 	key := sha256.New()
 	key.Write([]byte(c.Name + ":"))
 	key.Write(compact(c.Args))
-	d.calls = append(d.calls, [sha256.Size]byte(key.Sum(nil)))
+	return [sha256.Size]byte(key.Sum(nil))
+}
+
+// add takes the next call, and reports whether it completes a loop.
+func (d *loopDetector) add(key [sha256.Size]byte) bool {
+	d.calls = append(d.calls, key)
 	if n := len(d.calls) - longestCycle*cycleRepeats; n > 0 {
 		d.calls = d.calls[n:]
 	}

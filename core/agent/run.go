@@ -265,17 +265,12 @@ func (p *prompting) reply(ctx context.Context, parts []model.Part, calls []model
 
 // repeats reports whether these calls complete a loop.
 func (p *prompting) repeats(calls []model.FunctionCall) *fault.Error {
-	if p.c.o.NoLoopDetection {
+	if p.c.o.NoLoopDetection || !p.loops.answer(calls) {
 		return nil
 	}
-	for _, call := range calls {
-		if p.loops.call(call) {
-			return fault.New(fault.LoopDetected, "agent.loop",
-				"The same tool calls were made again and again; the last ones were not run.",
-				"Do not repeat them: look at what they have given, and go another way, or say what is in the way.").Because(RepeatedCalls)
-		}
-	}
-	return nil
+	return fault.New(fault.LoopDetected, "agent.loop",
+		"The same tool calls were made again and again; the last ones were not run.",
+		"Do not repeat them: look at what they have given, and go another way, or say what is in the way.").Because(RepeatedCalls)
 }
 
 // breakLoop tells a model once that it repeats itself, and ends the prompt if it
