@@ -30,13 +30,22 @@ type Generator struct {
 
 	mu     sync.Mutex
 	played []int // how often each turn has been
+	calls  int   // how many IDs have been made
+
+	named map[string]bool // the IDs that the script gives its calls
 }
 
 var _ model.Generator = (*Generator)(nil)
 
 // New returns a Generator at the beginning of a script.
 func New(s *Script, o Options) *Generator {
-	return &Generator{script: s, o: o, played: make([]int, len(s.Turns))}
+	named := map[string]bool{}
+	for _, t := range s.Turns {
+		for _, c := range t.Calls {
+			named[c.ID] = true
+		}
+	}
+	return &Generator{script: s, o: o, played: make([]int, len(s.Turns)), named: named}
 }
 
 // Left returns the turns that have not been played as often as they should; one
@@ -107,7 +116,7 @@ func (g *Generator) answer(ctx context.Context, r *model.Request) ([]*model.Chun
 	if missing := turn.Expect.missing(r); missing != "" {
 		return nil, nil, g.problem(number, "it expects "+missing, nil)
 	}
-	chunks, err := turn.chunks(r)
+	chunks, err := g.chunks(turn, r)
 	if err != nil {
 		return nil, nil, g.problem(number, err.Error(), nil)
 	}
@@ -153,7 +162,7 @@ func (g *Generator) problem(number int, what string, cause error) *model.Error {
 }
 
 // chunks returns the pieces of a turn; the last one says why it ends.
-func (t *Turn) chunks(r *model.Request) ([]*model.Chunk, error) {
+func (g *Generator) chunks(t *Turn, r *model.Request) ([]*model.Chunk, error) {
 	fill := filler{contents: r.Contents}
 	var chunks []*model.Chunk
 	output := 0
@@ -171,14 +180,14 @@ func (t *Turn) chunks(r *model.Request) ([]*model.Chunk, error) {
 			add(model.Part{Text: piece, Thought: said.thought})
 		}
 	}
-	ids := callIDs(r.Contents)
-	for _, c := range t.Calls {
+	ids := g.callIDs(t, r.Contents)
+	for i, c := range t.Calls {
 		args, err := c.args(&fill)
 		if err != nil {
 			return nil, err
 		}
 		output += len(args)
-		add(model.Part{Call: &model.FunctionCall{ID: ids.next(c.ID), Name: c.Tool, Args: args}})
+		add(model.Part{Call: &model.FunctionCall{ID: ids[i], Name: c.Tool, Args: args}})
 	}
 	end := &model.Chunk{Model: r.Model, Finish: t.Finish, Usage: t.Usage}
 	if end.Finish == "" {
@@ -256,29 +265,26 @@ func (f *Failure) cut(chunks []*model.Chunk) []*model.Chunk {
 	return pieces
 }
 
-// idMaker gives calls IDs that no other of the conversation has.
-type idMaker struct {
-	used  map[string]bool
-	count int
-}
-
-func callIDs(contents []model.Content) *idMaker {
-	m := &idMaker{used: map[string]bool{}}
+// callIDs returns the IDs of a turn's calls. One that the script does not give
+// is made only once, though a summary take the place of the calls before it, and
+// is none that a call of the script or of a conversation that is resumed has.
+func (g *Generator) callIDs(t *Turn, contents []model.Content) []string {
+	told := map[string]bool{}
 	for _, c := range contents {
 		for _, call := range c.Calls() {
-			m.used[call.ID] = true
-			m.count++
+			told[call.ID] = true
 		}
 	}
-	return m
-}
-
-func (m *idMaker) next(wanted string) string {
-	id := wanted
-	for id == "" || (wanted == "" && m.used[id]) {
-		m.count++
-		id = fmt.Sprintf("call_%d", m.count)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	ids := make([]string, 0, len(t.Calls))
+	for _, c := range t.Calls {
+		id := c.ID
+		for id == "" || (c.ID == "" && (g.named[id] || told[id])) {
+			g.calls++
+			id = fmt.Sprintf("call_%d", g.calls)
+		}
+		ids = append(ids, id)
 	}
-	m.used[id] = true
-	return id
+	return ids
 }

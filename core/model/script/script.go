@@ -59,7 +59,7 @@ const PieceRunes = 32
 // Call is a call of a tool: with Args, whose texts may hold placeholders, or
 // with RawArgs, which are sent as they are and may be no JSON.
 type Call struct {
-	ID      string          `json:"id,omitempty"` // "": one that no other call of the conversation has
+	ID      string          `json:"id,omitempty"` // "": one that no other call of the Generator or the conversation has
 	Tool    string          `json:"tool"`
 	Args    json.RawMessage `json:"args,omitempty"` // a JSON object; nil: {}
 	RawArgs *string         `json:"rawArgs,omitempty"`

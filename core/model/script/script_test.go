@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -285,18 +286,51 @@ func TestRepeat(t *testing.T) {
 	require.Empty(t, g.Left())
 }
 
-// Calls have IDs that no other of the conversation has, a resumed one's neither.
+// Calls have IDs that no other of the conversation has, a resumed one's neither,
+// and none that the script gives a later one.
 func TestCallIDs(t *testing.T) {
-	g := player(t, `{"calls":[{"tool":"t"},{"tool":"t","id":"mine"},{"tool":"t"}]}`)
+	g := player(t, `{"calls":[{"tool":"t"},{"tool":"t","id":"mine"},{"tool":"t"},{"tool":"t"}]}`, `{"calls":[{"tool":"t","id":"call_3"},{"tool":"t"}]}`)
 	r := after("a", `{}`)
 	r.Contents[1].Parts[0].Call.ID = "call_2"
+	require.Equal(t, []string{"call_1", "mine", "call_4", "call_5"}, callIDs(t, g, r))
+	require.Equal(t, []string{"call_3", "call_6"}, callIDs(t, g, r))
+}
+
+// An ID does not come again where the history has been compacted, and where
+// there are several conversations at once.
+func TestCallIDsOfTheWholeGenerator(t *testing.T) {
+	g := player(t, `{"calls":[{"tool":"t"},{"tool":"t"}],"repeat":"forever"}`)
+	require.Equal(t, []string{"call_1", "call_2"}, callIDs(t, g, ask("q")))
+	require.Equal(t, []string{"call_3", "call_4"}, callIDs(t, g, ask("a summary")))
+
+	const requests = 20
+	made := make([][]string, requests)
+	var wg sync.WaitGroup
+	for i := range requests {
+		wg.Go(func() {
+			if r, err := g.Generate(t.Context(), ask("q")); err == nil {
+				for _, c := range r.Content.Calls() {
+					made[i] = append(made[i], c.ID)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	all := slices.Concat(made...)
+	slices.Sort(all)
+	require.Len(t, slices.Compact(all), 2*requests)
+}
+
+// callIDs returns the IDs of the calls in the next answer.
+func callIDs(t *testing.T, g *script.Generator, r *model.Request) []string {
+	t.Helper()
 	got, err := g.Generate(t.Context(), r)
 	require.NoError(t, err)
 	var ids []string
 	for _, c := range got.Content.Calls() {
 		ids = append(ids, c.ID)
 	}
-	require.Equal(t, []string{"call_3", "mine", "call_4"}, ids)
+	return ids
 }
 
 func TestFailures(t *testing.T) {
