@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -88,15 +89,19 @@ func (e *Error) Fault() *fault.Error {
 	return fault.Wrap(fault.ModelError, "model.generate", e.sentence(), e.remedy(), e).Because(fault.Reason(e.Kind))
 }
 
+// sentence says what happened, and ends as a sentence does.
 func (e *Error) sentence() string {
-	said := ""
-	if e.Message != "" {
-		said = ": " + e.Message
-	}
+	text := fmt.Sprintf("The request to the model's provider %s failed", e.Provider)
 	if e.Status != 0 {
-		return fmt.Sprintf("The model's provider %s answered with HTTP status %d%s", e.Provider, e.Status, said)
+		text = fmt.Sprintf("The model's provider %s answered with HTTP status %d", e.Provider, e.Status)
 	}
-	return fmt.Sprintf("The request to the model's provider %s failed%s", e.Provider, said)
+	if said := strings.TrimSpace(e.Message); said != "" {
+		text += ": " + said
+	}
+	if strings.HasSuffix(text, ".") || strings.HasSuffix(text, "!") || strings.HasSuffix(text, "?") || strings.HasSuffix(text, "…") {
+		return text
+	}
+	return text + "."
 }
 
 func (e *Error) remedy() string {

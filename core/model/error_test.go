@@ -44,10 +44,10 @@ func TestFault(t *testing.T) {
 		require.Equal(t, fault.ModelError, f.Code)
 		require.Equal(t, fault.Reason(k), f.Reason)
 		require.NotEmpty(t, f.Remedy)
-		require.Equal(t, "The model's provider gemini answered with HTTP status 400: it said so", f.Message)
+		require.Equal(t, "The model's provider gemini answered with HTTP status 400: it said so.", f.Message)
 	}
 	f := (&model.Error{Provider: "gemini", Kind: model.Connection, Message: "no route"}).Fault()
-	require.Equal(t, "The request to the model's provider gemini failed: no route", f.Message)
+	require.Equal(t, "The request to the model's provider gemini failed: no route.", f.Message)
 }
 
 func TestAsError(t *testing.T) {
