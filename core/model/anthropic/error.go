@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 
 	sdk "github.com/anthropics/anthropic-sdk-go"
@@ -74,14 +75,17 @@ func (hide hider) fromAPI(told *sdk.Error) *model.Error {
 	return e
 }
 
-// kindOf classifies by the API's own word for it, then by the status. Some of
-// what it calls an invalid request is told apart by what it says.
+// kindOf classifies by the status where it is of the request's own fault, as a
+// gateway may have a word for it that fits another; else by the API's word, then
+// by the status. Some of what is an invalid request is told apart by what it says.
 func kindOf(status int, code, said string) model.ErrorKind {
 	switch {
-	case contains(said, "prompt is too long", "exceed context limit", "exceeds the context window", "context window exceeded"):
-		return model.ContextExceeded
 	case contains(said, "credit balance is too low", "reached your specified api usage limits"):
 		return model.QuotaExhausted
+	case mayBeTooLong(status) && (code == "request_too_large" || tooLong.MatchString(said)):
+		return model.ContextExceeded
+	case status >= 400 && status < 500 && status != http.StatusRequestTimeout && status != statusClientClosed:
+		return wire.Kind(status)
 	}
 	switch code {
 	case "rate_limit_error":
@@ -94,8 +98,6 @@ func kindOf(status int, code, said string) model.ErrorKind {
 		return model.NotFound
 	case "billing_error":
 		return model.QuotaExhausted
-	case "request_too_large":
-		return model.ContextExceeded
 	}
 	switch {
 	case status != 0:
@@ -104,6 +106,21 @@ func kindOf(status int, code, said string) model.ErrorKind {
 		return model.InvalidRequest
 	}
 	return model.Unavailable // in the midst of an answer that had begun well
+}
+
+// statusClientClosed is what a proxy answers when it has lost its client.
+const statusClientClosed = 499
+
+var tooLong = regexp.MustCompile(`(?s)prompt is too long|exceed context limit|exceeds the context window|context window exceeded|input token count.*exceeds the maximum`)
+
+// mayBeTooLong reports whether the words of an error may be about the length of
+// the conversation: not where its status says something else.
+func mayBeTooLong(status int) bool {
+	switch status {
+	case http.StatusBadRequest, http.StatusRequestEntityTooLarge, http.StatusUnprocessableEntity, http.StatusRequestTimeout, statusClientClosed:
+		return true
+	}
+	return status < 400 || status >= 500
 }
 
 func contains(text string, parts ...string) bool {

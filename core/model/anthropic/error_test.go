@@ -52,6 +52,27 @@ func TestErrorsOfTheAPI(t *testing.T) {
 		"timeout":          {504, nil, apiError("timeout_error", "late"), model.Unavailable, "timeout_error", 0},
 		"request timeout":  {408, nil, "", model.Unavailable, "", 0},
 		"another":          {418, nil, "", model.InvalidRequest, "", 0},
+
+		// A status of the request's own fault says more than the type beside it.
+		"bad request, as a server's":     {400, nil, apiError("api_error", "no such field"), model.InvalidRequest, "api_error", 0},
+		"bad request, as a rate":         {400, nil, apiError("rate_limit_error", "no such field"), model.InvalidRequest, "rate_limit_error", 0},
+		"unprocessable, as a server's":   {422, nil, apiError("api_error", "no such field"), model.InvalidRequest, "api_error", 0},
+		"key, as a bad request":          {401, nil, apiError("invalid_request_error", "no"), model.Unauthenticated, "invalid_request_error", 0},
+		"key, as a server's":             {401, nil, apiError("api_error", "no"), model.Unauthenticated, "api_error", 0},
+		"permission, as an overload":     {403, nil, apiError("overloaded_error", "no"), model.Unauthenticated, "overloaded_error", 0},
+		"no such model, as a server's":   {404, nil, apiError("api_error", "model: claude-x"), model.NotFound, "api_error", 0},
+		"no such model, as a key":        {404, nil, apiError("authentication_error", "model: claude-x"), model.NotFound, "authentication_error", 0},
+		"no such model, words of length": {404, nil, apiError("not_found_error", "no model; context window exceeded"), model.NotFound, "not_found_error", 0},
+		"too large, as a server's":       {413, nil, apiError("api_error", "no"), model.ContextExceeded, "api_error", 0},
+		"too large, as a bad request":    {400, nil, apiError("request_too_large", "no"), model.ContextExceeded, "request_too_large", 0},
+		"rate, as an overload":           {429, nil, apiError("overloaded_error", "slow down"), model.RateLimited, "overloaded_error", 0},
+		"rate, as a bad request":         {429, nil, apiError("invalid_request_error", "slow down"), model.RateLimited, "invalid_request_error", 0},
+		"rate, as a bill":                {429, nil, apiError("billing_error", "slow down"), model.RateLimited, "billing_error", 0},
+		"rate, words of length":          {429, nil, apiError("rate_limit_error", "The input token count exceeds the maximum per minute"), model.RateLimited, "rate_limit_error", 0},
+		"too long, through a gateway":    {400, nil, apiError("invalid_request_error", "The input token count (1048577) exceeds the maximum number of tokens allowed (1048576)."), model.ContextExceeded, "invalid_request_error", 0},
+		"too long, as unprocessable":     {422, nil, apiError("api_error", "Prompt is too long"), model.ContextExceeded, "api_error", 0},
+		"timeout, by its word":           {408, nil, apiError("rate_limit_error", "slow down"), model.RateLimited, "rate_limit_error", 0},
+		"client gone, by its word":       {499, nil, apiError("rate_limit_error", "slow down"), model.RateLimited, "rate_limit_error", 0},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -67,6 +88,24 @@ func TestErrorsOfTheAPI(t *testing.T) {
 			require.NotContains(t, e.Message, "request_id", "only what the API says")
 			require.Len(t, a.requests, 1, "retries are the caller's")
 		})
+	}
+}
+
+// What a provider says is a sentence before the remedy is, however it ends.
+func TestTextOfAWrongKey(t *testing.T) {
+	for said, want := range map[string]string{
+		"invalid x-api-key":         "invalid x-api-key.",
+		"wrong key: " + testKey:     "wrong key: [key].",
+		"There is no such key.":     "There is no such key.",
+		`there is no key {"id": 1}`: `there is no key {"id": 1}.`,
+	} {
+		a := newAPI(t, fail(401, nil, apiError("authentication_error", said)))
+		_, err := generator(t, a.URL).Generate(t.Context(), hello())
+		var e *model.Error
+		require.ErrorAs(t, err, &e)
+		text := "The model's provider anthropic answered with HTTP status 401: " + want
+		require.Equal(t, text, e.Fault().Message)
+		require.Equal(t, text+" "+e.Fault().Remedy, e.Fault().Line())
 	}
 }
 
