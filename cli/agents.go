@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -15,6 +17,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/standard"
 )
@@ -146,12 +149,48 @@ func (p *program) withAgents(ctx context.Context, g *globalFlags, use func([]*su
 		for _, notice := range agentNotices(s.Config()) {
 			p.complain(errors.New(notice))
 		}
+		if notice, err := untrustedAgents(ctx, s.Config()); err != nil {
+			return err
+		} else if notice != nil {
+			p.complain(notice)
+		}
 		all, err := s.Config().Agents()
 		if err != nil {
 			return err
 		}
 		return use(all)
 	})
+}
+
+// untrustedAgents tells of the project's agents where they are left out because
+// its folder is not trusted; nil: there are none, or they are there. The error is
+// that of ctx.
+func untrustedAgents(ctx context.Context, c *config.Config) (notice *fault.Error, err error) {
+	dir := filepath.Join(c.TargetDir(), c.Layout().Dir, "agents")
+	if c.TrustedFolder() || isUsers(dir, c.Layout()) {
+		return nil, nil
+	}
+	defs, problems, err := subagent.Load(ctx, subagent.LoadOptions{Folders: []subagent.Folder{{Path: dir, Scope: subagent.ScopeProject}}})
+	if err != nil || len(defs)+len(problems) == 0 {
+		return nil, err
+	}
+	return fault.New(fault.UntrustedFolder, "cli.agents", "The agents in "+dir+" are left out, as the folder of the project is not trusted.",
+		"Look at them, then run fettle trust."), nil
+}
+
+// isUsers reports whether a folder of agents is the user's own, as where the
+// project is the home folder.
+func isUsers(dir string, names layout.Layout) bool {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return false
+	}
+	users, err := os.Stat(filepath.Join(home, names.Dir, filepath.Base(dir)))
+	if err != nil {
+		return false
+	}
+	projects, err := os.Stat(dir)
+	return err == nil && os.SameFile(users, projects)
 }
 
 // agentNotices are what is wrong with definitions of agents.
