@@ -9,6 +9,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// modelFlag says which model works on a prompt.
+const modelFlag = "model"
+
 // globalFlags are the flags of every command, as they were given.
 type globalFlags struct {
 	cwd          string
@@ -37,7 +40,7 @@ func (g *globalFlags) register(root *cobra.Command) {
 	mode := newChoice(&g.approvalMode, "default", "auto_edit", "autoEdit", "yolo", "plan")
 	mode.given = &g.modeSet
 	f.Var(mode, "approval-mode", "what is done without asking: default|auto_edit|yolo|plan")
-	f.StringVarP(&g.model, "model", "m", "", "the `model` to talk to: gemini:NAME|anthropic:NAME|openai:NAME|script:FILE, or a NAME that tells its provider")
+	f.StringVarP(&g.model, modelFlag, "m", "", "the `model` to talk to: gemini:NAME|anthropic:NAME|openai:NAME|script:FILE, or a NAME that tells its provider")
 	f.Var(&nameList{names: &g.coreTools, given: &g.coreToolsSet}, "core-tools", "exactly these built-in `tools`, instead of the default set")
 	f.Var(&nameList{names: &g.allowedTools}, "allowed-tools", "`tools` that are allowed without asking; of the shell commands: run_shell_command(git status,git log)")
 	f.Var(&nameList{names: &g.excludeTools}, "exclude-tools", "`tools` that are left out; wins over the other lists")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -46,21 +47,49 @@ func (f *headlessFlags) register(set *pflag.FlagSet) {
 // resumeFlag may stand alone, or before what names a session.
 const resumeFlag = "resume"
 
+const sessionIDFlag = "session-id"
+
 // registerSession registers the flags that say which session a prompt is part of.
 func (f *headlessFlags) registerSession(root *cobra.Command) {
 	set := root.Flags()
 	set.StringVarP(&f.resume, resumeFlag, "r", "", "go on with a recorded `session`: latest, or its index or id as fettle sessions lists them, or how its id begins")
 	set.Lookup(resumeFlag).NoOptDefVal = latestSession
-	set.StringVar(&f.sessionID, "session-id", "", "the `id` of the new session (default: a random one)")
+	set.StringVar(&f.sessionID, sessionIDFlag, "", "the `id` of the new session (default: a random one)")
+}
+
+// checkSession refuses a session that is named by nothing, as by a variable that
+// is not set: a new one would begin where another is meant.
+func (f *headlessFlags) checkSession(given *pflag.FlagSet) error {
+	switch {
+	case given.Changed(resumeFlag) && strings.TrimSpace(f.resume) == "":
+		return usageError("--resume is given an empty name.", "Name a session as fettle sessions list does, or give --resume alone for the latest.")
+	case given.Changed(sessionIDFlag) && f.sessionID == "":
+		return usageError("--session-id is given an empty id.", "Give an id, or leave the flag out for a random one.")
+	}
+	return nil
+}
+
+// checkLimits refuses limits that mean nothing.
+func (f *headlessFlags) checkLimits() error {
+	switch {
+	case f.maxTurns < -1:
+		return usageError(fmt.Sprintf("--max-turns cannot be %d.", f.maxTurns), "Give a number of requests, or -1 for any number.")
+	case f.maxTime < 0:
+		return usageError(fmt.Sprintf("--max-time cannot be %s.", f.maxTime), "Give a time as 10m, or leave the flag out for any time.")
+	}
+	return nil
 }
 
 // start runs a prompt if the command line or stdin has one. Without either and
-// without a flag that belongs to one it prints the help.
+// without a flag that belongs to one, as --model does, it prints the help.
 func (p *program) start(cmd *cobra.Command, g *globalFlags, f *headlessFlags) error {
-	asked := false
+	asked := cmd.Flags().Changed(modelFlag)
 	cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) { asked = asked || flag.Changed })
 	if !asked && !p.isPiped() {
 		return cmd.Help()
+	}
+	if err := f.checkSession(cmd.Flags()); err != nil {
+		return err
 	}
 	if f.resume != "" && f.sessionID != "" {
 		return usageError("A session that is gone on with has its id already.", "Leave out --session-id or --resume.")
@@ -121,6 +150,9 @@ func (h *headlessRun) run(ctx context.Context, g *globalFlags) (err error) {
 		if err := transcript.CheckID(h.flags.sessionID); err != nil {
 			return &exitError{code: exitUsage, err: err}
 		}
+	}
+	if err := h.flags.checkLimits(); err != nil {
+		return err
 	}
 	in, err := h.readPrompt(ctx, h.flags.prompt)
 	if err != nil {

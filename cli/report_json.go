@@ -11,6 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
 )
 
 // jsonReporter prints one object at the end.
@@ -170,11 +171,20 @@ func (s *streamReporter) event(e agent.Event) {
 }
 
 func toolResultOf(id string, r *scheduler.Response) streamToolResult {
-	result := streamToolResult{streamHead: headOf("tool_result"), ID: id, Status: "success", Output: r.Result.ReturnDisplay.Text}
+	result := streamToolResult{streamHead: headOf("tool_result"), ID: id, Status: "success", Output: textOf(r.Result.ReturnDisplay)}
 	if err := r.Result.Error; err != nil {
 		result.Status, result.Error = "error", &jsonFailure{Type: string(err.Code), Message: err.Line()}
 	}
 	return result
+}
+
+// textOf returns what a person is shown, where that is a text: of a terminal's
+// output without what the terminal would obey.
+func textOf(d tools.Display) string {
+	if d.ANSI == nil {
+		return d.Text
+	}
+	return strings.ReplaceAll(new(ansiFilter).filter(d.ANSI.ANSI), "\r\n", "\n")
 }
 
 func (s *streamReporter) warn(message string) {
