@@ -21,12 +21,15 @@ import (
 // sessionListing is a whole recorded session in JSON.
 type sessionListing struct {
 	transcript.Header
-	Title    string               `json:"title"`
-	Updated  time.Time            `json:"updated"`
-	Path     string               `json:"path"`
-	Highest  int64                `json:"highestVersion"` // of a state object that it was given
-	Turns    []turnListing        `json:"turns"`
-	Problems []transcript.Problem `json:"problems,omitempty"`
+	Title   string        `json:"title"`
+	Updated time.Time     `json:"updated"`
+	Path    string        `json:"path"`
+	Highest int64         `json:"highestVersion"` // of a state object that it was given
+	Turns   []turnListing `json:"turns"`
+	// Prompts that were interrupted before an answer, and are no turns.
+	TakenBack   []takenListing       `json:"takenBack,omitempty"`
+	Interrupted bool                 `json:"interrupted,omitempty"` // no turn is left
+	Problems    []transcript.Problem `json:"problems,omitempty"`
 }
 
 // turnListing is a turn of it.
@@ -37,6 +40,12 @@ type turnListing struct {
 	Content json.RawMessage       `json:"content"`
 	Usage   json.RawMessage       `json:"usage,omitempty"`
 	Calls   []transcript.ToolCall `json:"calls,omitempty"`
+}
+
+// takenListing is a prompt that was taken back.
+type takenListing struct {
+	turnListing
+	At int `json:"at"` // 0-based place in turns before which it stood
 }
 
 func (p *program) sessionsCommand(g *globalFlags) *cobra.Command {
@@ -193,17 +202,28 @@ func (p *program) listSessions(list []transcript.Summary) error {
 	}
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	for _, s := range list {
-		_, _ = fmt.Fprintf(w, "%d.\t%s\t%d turns\t%s\t[%s]\n", s.Index, s.Updated.Local().Format("2006-01-02 15:04"), s.Turns, oneLine(s.Title), s.ID)
+		turns := fmt.Sprintf("%d turns", s.Turns)
+		if s.Interrupted {
+			turns += ", interrupted"
+		}
+		_, _ = fmt.Fprintf(w, "%d.\t%s\t%s\t%s\t[%s]\n", s.Index, s.Updated.Local().Format("2006-01-02 15:04"), turns, oneLine(s.Title), s.ID)
 	}
 	return w.Flush()
 }
 
 func sessionListingOf(s *transcript.Session) sessionListing {
-	l := sessionListing{Header: s.Header, Title: s.Title, Updated: s.Updated, Path: s.Path, Highest: s.Highest, Problems: s.Problems, Turns: []turnListing{}}
+	l := sessionListing{Header: s.Header, Title: s.Title, Updated: s.Updated, Path: s.Path, Highest: s.Highest, Problems: s.Problems, Turns: []turnListing{}, Interrupted: s.Interrupted}
 	for _, t := range s.Turns {
-		l.Turns = append(l.Turns, turnListing{ID: t.ID, Time: t.Time, Model: t.Model, Content: t.Content, Usage: t.Usage, Calls: t.Calls})
+		l.Turns = append(l.Turns, turnListingOf(t))
+	}
+	for _, t := range s.TakenBack {
+		l.TakenBack = append(l.TakenBack, takenListing{turnListingOf(t.Turn), t.At})
 	}
 	return l
+}
+
+func turnListingOf(t transcript.Turn) turnListing {
+	return turnListing{ID: t.ID, Time: t.Time, Model: t.Model, Content: t.Content, Usage: t.Usage, Calls: t.Calls}
 }
 
 // showSession prints a session for people.
@@ -214,13 +234,29 @@ func (p *program) showSession(s *transcript.Session, history []model.Content) er
 		fmt.Fprintf(&b, ", model %s", oneLine(s.Model))
 	}
 	b.WriteString("\n")
-	for _, turn := range history {
+	for i, turn := range history {
+		showTakenBack(&b, s, func(at int) bool { return at == i })
 		for _, part := range turn.Parts {
 			showPart(&b, turn.Role, part)
 		}
 	}
+	showTakenBack(&b, s, func(at int) bool { return at >= len(history) })
 	_, err := io.WriteString(p.out, b.String())
 	return err
+}
+
+// showTakenBack prints the prompts of these places that were taken back.
+func showTakenBack(b *strings.Builder, s *transcript.Session, here func(at int) bool) {
+	for _, taken := range s.TakenBack {
+		var turn model.Content
+		if !here(taken.At) || json.Unmarshal(taken.Content, &turn) != nil {
+			continue
+		}
+		for _, part := range turn.Parts {
+			showPart(b, turn.Role, part)
+		}
+		b.WriteString("[interrupted before an answer, and taken back]\n")
+	}
 }
 
 // showPart prints a part of a turn: its text whole, of a call and its answer the

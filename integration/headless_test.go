@@ -279,6 +279,63 @@ func TestHeadlessInterrupted(t *testing.T) {
 	}
 }
 
+// A session whose only prompt was interrupted before the first answer is listed,
+// shown and gone on with, by its id, its index and as the latest.
+func TestHeadlessInterruptedAtOnce(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("there is no signal to send")
+	}
+	asked, release := make(chan struct{}), make(chan struct{})
+	defer close(release)
+	server := serveModel(t, openaiFormat, func(n int, _ heard, _ http.ResponseWriter) *spoken {
+		if n == 0 {
+			close(asked)
+			<-release
+			return nil
+		}
+		return &spoken{text: "Here I am."}
+	})
+	h := newHeadless(t, openaiFormat.env(server.url))
+	cmd := h.command("-m", "openai:test-model", "--session-id", "cut", "-p", "Think long.")
+	require.NoError(t, cmd.Start())
+	<-asked
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	require.Equal(t, 130, exitCode(t, cmd.Wait()))
+
+	listed, _, code := h.run("sessions", "list")
+	require.Zero(t, code)
+	require.Regexp(t, `(?m)^1\. .* 0 turns, interrupted +Think long\. +\[cut\]$`, listed)
+	for _, ref := range []string{"cut", "1", "latest"} {
+		shown, _, code := h.run("sessions", "show", ref)
+		require.Zero(t, code)
+		require.Contains(t, shown, "\n> Think long.\n[interrupted before an answer, and taken back]\n")
+	}
+	asJSON, _, code := h.run("sessions", "show", "cut", "--json")
+	require.Zero(t, code)
+	var session struct {
+		Interrupted bool
+		Turns       []any
+		TakenBack   []struct {
+			At      int
+			Content struct{ Role string }
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(asJSON), &session))
+	require.True(t, session.Interrupted)
+	require.Empty(t, session.Turns)
+	require.Len(t, session.TakenBack, 1)
+	require.Equal(t, "user", session.TakenBack[0].Content.Role)
+
+	for _, ref := range []string{"latest", "1", "cut"} {
+		stdout, stderr, code := h.run("-m", "openai:test-model", "-r", ref, "-p", "Go on.")
+		require.Zero(t, code, stderr)
+		require.Equal(t, "Here I am.\n", stdout)
+	}
+	listed, _, _ = h.run("sessions", "list")
+	require.Regexp(t, `(?m)^1\. .* 6 turns +Think long\. +\[cut\]$`, listed)
+	require.NotContains(t, listed, "2.")
+}
+
 // Ctrl-C while a command runs ends it; its call is answered, and recorded so.
 func TestHeadlessInterruptsCommand(t *testing.T) {
 	if runtime.GOOS == "windows" {

@@ -150,7 +150,7 @@ func (s *Store) Cleanup(ctx context.Context, r Retention) ([]string, error) {
 			kept++
 		}
 		old := r.MaxAge > 0 && now.Sub(sum.Updated) > r.MaxAge
-		if !old && (r.MaxCount <= 0 || kept <= r.MaxCount) && sum.Turns > 0 {
+		if !old && (r.MaxCount <= 0 || kept <= r.MaxCount) && (sum.Turns > 0 || sum.conversation) {
 			continue
 		}
 		targets := []target{{sum.ID, sum.Path}}

@@ -62,6 +62,8 @@ type state struct {
 	header   Header
 	begun    bool // the header was read
 	history  []kept
+	taken    []kept // prompts that were taken back
+	spoken   bool   // a person said something, taken back or not
 	title    string // given, else the first words of a person's
 	titled   bool   // given
 	highest  int64
@@ -161,7 +163,7 @@ func (st *state) apply(text []byte) error {
 	case lineTurn:
 		err = st.turn(l)
 	case lineRewind:
-		st.rewind(l.Keep)
+		st.takeBack(l.Keep)
 	case lineReplace:
 		err = st.replace(l)
 	case lineTitle:
@@ -210,6 +212,7 @@ func (st *state) turn(l anyLine) error {
 		k.turn = Turn{ID: l.ID, Time: l.Time, Content: l.Content, Model: l.Model, Usage: l.Usage, Calls: l.Calls, Highest: l.Highest}
 	}
 	st.history = append(st.history, k)
+	st.spoken = st.spoken || k.said
 	if st.title == "" && !st.titled {
 		st.title = look.title
 	}
@@ -218,6 +221,18 @@ func (st *state) turn(l anyLine) error {
 		st.last = max(st.last, n)
 	}
 	return nil
+}
+
+// takeBack drops the turns from a place on, and remembers the prompts among them.
+func (st *state) takeBack(keep int) {
+	if st.contents {
+		for _, k := range st.history {
+			if k.at >= keep && k.said {
+				st.taken = append(st.taken, k)
+			}
+		}
+	}
+	st.rewind(keep)
 }
 
 // rewind drops the turns from a place on.
@@ -242,19 +257,16 @@ func (st *state) replace(l anyLine) error {
 			k.turn.Content, k.turn.Highest = content, l.Highest
 		}
 		history = append(history, k)
+		st.spoken = st.spoken || k.said
+		if st.title == "" && !st.titled {
+			st.title = look.title
+		}
+	}
+	for i := range st.taken { // their places are no more; they come before what follows
+		st.taken[i].at = min(st.taken[i].at, len(history))
 	}
 	st.history = history
 	return nil
-}
-
-// conversation reports whether somebody has said something.
-func (st *state) conversation() bool {
-	for _, k := range st.history {
-		if k.said {
-			return true
-		}
-	}
-	return false
 }
 
 // gaps reports whether turns are missing among those that are there.

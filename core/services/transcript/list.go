@@ -21,12 +21,15 @@ type Summary struct {
 	Updated time.Time `json:"updated"`
 	Turns   int       `json:"turns"` // of the history as it is now
 	Path    string    `json:"path"`
+	// Interrupted says that there was a prompt, and that no turn is left, as each
+	// was taken back before the first whole answer.
+	Interrupted bool `json:"interrupted,omitempty"`
 
 	conversation bool
 }
 
-// List returns the sessions in which somebody has said something, those of
-// subagents left out, in the order in which they began, so that an index stays
+// List returns the sessions in which somebody has said something, also where it
+// was taken back as no answer came, those of subagents left out, in the order in which they began, so that an index stays
 // that of its session when others are added. Recordings that cannot be read are
 // among the problems. The error is of code session_unreadable or cancelled.
 func (s *Store) List(ctx context.Context) ([]Summary, []Problem, error) {
@@ -89,10 +92,13 @@ func (s *Store) all(ctx context.Context) ([]Summary, []Problem, error) {
 	return all, problems, nil
 }
 
+// interrupted reports whether somebody said something and nothing of it is left.
+func (st *state) interrupted() bool { return st.spoken && len(st.history) == 0 }
+
 func (st *state) summary() Summary {
 	return Summary{
 		Header: st.header, Title: st.title, Updated: st.updated, Turns: len(st.history), Path: st.path,
-		conversation: st.conversation(),
+		Interrupted: st.interrupted(), conversation: st.spoken,
 	}
 }
 

@@ -21,6 +21,16 @@ type Session struct {
 	Highest  int64  // version that the conversation was given at any time
 	Updated  time.Time
 	Problems []Problem // what was left out
+	// TakenBack are the prompts that are no longer of the history, as they were
+	// interrupted before an answer, in the order in which they were taken back.
+	TakenBack   []TakenBack
+	Interrupted bool // as in Summary
+}
+
+// TakenBack is a prompt that was taken back.
+type TakenBack struct {
+	Turn
+	At int // 0-based place in Turns before which it stood
 }
 
 // History returns the contents of the turns.
@@ -59,7 +69,14 @@ func (s *Store) read(ctx context.Context, path string, contents bool) (*state, e
 func (st *state) session() *Session {
 	s := &Session{
 		Header: st.header, Path: st.path, Title: st.title, Highest: st.highest, Updated: st.updated, Problems: st.problems,
-		Turns: make([]Turn, len(st.history)),
+		Turns: make([]Turn, len(st.history)), Interrupted: st.interrupted(),
+	}
+	for _, t := range st.taken {
+		at := 0
+		for at < len(st.history) && st.history[at].at < t.at {
+			at++
+		}
+		s.TakenBack = append(s.TakenBack, TakenBack{Turn: t.turn, At: at})
 	}
 	for i, k := range st.history {
 		s.Turns[i] = k.turn

@@ -14,7 +14,8 @@ const (
 
 // masker takes known secret values out of JSON texts: as they are, and as they
 // stand in a JSON string and in JSON that is itself a string, which is what
-// results of tools are. Its zero value masks nothing.
+// results of tools are. What has the shape of a secret goes besides; its zero
+// value knows no values.
 type masker struct {
 	replace *strings.Replacer
 }
@@ -67,6 +68,11 @@ func escaped(s string, html bool) string {
 
 // text masks a text that is no JSON.
 func (m masker) text(s string) string {
+	return maskShapes(m.known(s))
+}
+
+// known masks the known values.
+func (m masker) known(s string) string {
 	if m.replace == nil {
 		return s
 	}
@@ -76,6 +82,15 @@ func (m masker) text(s string) string {
 // json masks a JSON text, and leaves one without a secret as it is, byte for
 // byte. The result is JSON if raw is.
 func (m masker) json(raw json.RawMessage) json.RawMessage {
+	raw = m.values(raw)
+	if clean := maskShapesOf(string(raw)); clean != string(raw) {
+		return json.RawMessage(clean)
+	}
+	return raw
+}
+
+// values masks the known values in a JSON text.
+func (m masker) values(raw json.RawMessage) json.RawMessage {
 	if m.replace == nil || len(raw) == 0 {
 		return raw
 	}
@@ -104,9 +119,9 @@ func (m masker) json(raw json.RawMessage) json.RawMessage {
 func (m masker) value(v any) any {
 	switch v := v.(type) {
 	case string:
-		return m.text(v)
+		return m.known(v)
 	case json.Number:
-		if clean := m.text(v.String()); clean != v.String() {
+		if clean := m.known(v.String()); clean != v.String() {
 			return clean
 		}
 	case []any:
@@ -116,7 +131,7 @@ func (m masker) value(v any) any {
 	case map[string]any:
 		clean := make(map[string]any, len(v))
 		for name, member := range v {
-			clean[m.text(name)] = m.value(member)
+			clean[m.known(name)] = m.value(member)
 		}
 		return clean
 	}
@@ -125,9 +140,6 @@ func (m masker) value(v any) any {
 
 // turn returns t with all that it holds masked.
 func (m masker) turn(t Turn) Turn {
-	if m.replace == nil {
-		return t
-	}
 	t.Content, t.Usage = m.json(t.Content), m.json(t.Usage)
 	t.Calls = slices.Clone(t.Calls)
 	for i := range t.Calls {

@@ -17,7 +17,8 @@ type Options struct {
 	Dir string // folder of the recordings, absolute; made with mode 0700 at the first write
 	// Secrets are values, as those of keys in the environment, that are masked
 	// before anything is written. Those of less than 8 bytes are too common for
-	// that and left as they are.
+	// that and left as they are. What has the shape of a key, a token, or a
+	// password in a URL is masked whether it is among them or not.
 	Secrets  []string
 	MaxBytes int64            // the longest recording of a session; 0: 512 MiB
 	Now      func() time.Time // nil: time.Now
