@@ -133,6 +133,9 @@ func (p *program) sessionsResumeCommand(g *globalFlags) *cobra.Command {
 			talk.resume = latestSession
 			if len(args) == 1 {
 				talk.resume = args[0]
+				if strings.TrimSpace(talk.resume) == "" {
+					return usageError("The session to go on with is not named.", "Name one, or leave ID out for the latest.")
+				}
 			}
 			return p.headless(cmd.Context(), g, &talk)
 		},
