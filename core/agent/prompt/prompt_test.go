@@ -11,10 +11,10 @@ import (
 )
 
 var everything = prompt.Facts{
-	Folders: []string{"/work", "/lib"}, System: "linux", Today: time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC), GitRepo: true,
+	Folders: []string{"/shop", "/lib"}, System: "linux", Today: time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC), GitRepo: true,
 	Tools:       []string{"read_file", "safe_patch", "write_file", "read_many_files", "search_file_content", "run_shell_command", "write_todos", "ask_user", "exit_plan_mode"},
 	Interactive: true, PlanMode: true, PlansDir: "/home/me/plans", Confined: "landlock", Untrusted: true,
-	Documents: []prompt.Document{{Path: "/work/AGENTS.md", Text: "\nUse tabs.\n"}, {Path: "/work/empty.md", Text: " \n"}, {Path: "/work/a/AGENTS.md", Text: "Use spaces."}},
+	Documents: []prompt.Document{{Path: "/shop/AGENTS.md", Text: "\nUse tabs.\n"}, {Path: "/shop/empty.md", Text: " \n"}, {Path: "/shop/a/AGENTS.md", Text: "Use spaces."}},
 }
 
 // Each fact is told, and what is not there is not spoken of.
@@ -37,7 +37,7 @@ func TestSystemTellsEachFact(t *testing.T) {
 		"planning":     {func(f *prompt.Facts) { f.PlanMode = false }, "# Plan mode"},
 		"plans":        {func(f *prompt.Facts) { f.PlansDir = "" }, "/home/me/plans"},
 		"leaving":      {func(f *prompt.Facts) { f.Tools = nil }, "exit_plan_mode"},
-		"folder":       {func(f *prompt.Facts) { f.Folders = nil }, "Folder: /work."},
+		"folder":       {func(f *prompt.Facts) { f.Folders = nil }, "Folder: /shop."},
 		"more folders": {func(f *prompt.Facts) { f.Folders = f.Folders[:1] }, "/lib"},
 		"system":       {func(f *prompt.Facts) { f.System = "" }, "System: linux"},
 		"day":          {func(f *prompt.Facts) { f.Today = time.Time{} }, "Wednesday, 4 March 2026"},
@@ -61,7 +61,7 @@ func TestSystemTellsEachFact(t *testing.T) {
 func TestDocuments(t *testing.T) {
 	for _, f := range []prompt.Facts{everything, {Custom: "Be brief.", Documents: everything.Documents}} {
 		text := prompt.System(f)
-		require.Contains(t, text, "--- Context from: /work/AGENTS.md ---\nUse tabs.\n--- End of Context from: /work/AGENTS.md ---\n")
+		require.Contains(t, text, "--- Context from: /shop/AGENTS.md ---\nUse tabs.\n--- End of Context from: /shop/AGENTS.md ---\n")
 		require.Less(t, strings.Index(text, "Use tabs."), strings.Index(text, "Use spaces."))
 		require.NotContains(t, text, "empty.md")
 	}

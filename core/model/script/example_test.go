@@ -29,7 +29,7 @@ func Example() {
 	fmt.Println(first.Content.Text(), call.Name, string(call.Args))
 
 	contents = append(contents, first.Content, model.Content{Role: model.RoleUser, Parts: []model.Part{{Response: &model.FunctionResponse{
-		ID: call.ID, Name: call.Name, Response: []byte(`{"output": {"file_path": "/work/a.txt", "version": 7, "sha256": "c0ffee", "content": "x"}}`),
+		ID: call.ID, Name: call.Name, Response: []byte(`{"output": {"file_path": "/shop/a.txt", "version": 7, "sha256": "c0ffee", "content": "x"}}`),
 	}}}})
 	second, err := g.Generate(context.Background(), &model.Request{Contents: contents})
 	if err != nil {
