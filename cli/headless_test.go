@@ -306,6 +306,8 @@ func TestLogIsMasked(t *testing.T) {
 	require.Contains(t, out.String(), `msg="a *** b"`)
 	require.Contains(t, out.String(), `key="*** and short"`)
 	require.NotContains(t, out.String(), "another-one")
+	hide.add("another-one-that-is-longer")
+	require.Equal(t, "***", hide.mask("another-one-that-is-longer"), "no rest of it stays where another secret begins alike")
 }
 
 // Tokens of a cache are part of the prompt's and not of the input's; roles add up

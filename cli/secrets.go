@@ -4,11 +4,11 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 
 	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/services/transcript"
 	"github.com/fettle-dev/fettle/core/standard"
 )
 
@@ -19,8 +19,9 @@ const shortestSecret = 6
 // secrets are values that no log and no recording shows. The zero value is empty
 // and ready for use; it is safe for concurrent use.
 type secrets struct {
-	mu   sync.Mutex
-	list []string
+	mu       sync.Mutex
+	list     []string
+	replacer *strings.Replacer // of list; nil: not made, or there are none
 }
 
 // secretsOf returns those of an environment: the keys of models' providers, and
@@ -35,7 +36,7 @@ func (s *secrets) add(values ...string) {
 	defer s.mu.Unlock()
 	for _, v := range values {
 		if len(v) >= shortestSecret && !slices.Contains(s.list, v) {
-			s.list = append(s.list, v)
+			s.list, s.replacer = append(s.list, v), nil
 		}
 	}
 }
@@ -55,15 +56,19 @@ type masking struct {
 	w       io.Writer
 }
 
-// mask puts *** in the place of secrets, also of those in quoted values.
+// mask puts *** in the place of secrets, also of those in quoted values, as
+// recordings do.
 func (s *secrets) mask(text string) string {
-	for _, secret := range s.all() {
-		text = strings.ReplaceAll(text, secret, "***")
-		if quoted := strconv.Quote(secret); quoted != `"`+secret+`"` {
-			text = strings.ReplaceAll(text, quoted[1:len(quoted)-1], "***")
-		}
+	s.mu.Lock()
+	if s.replacer == nil {
+		s.replacer = transcript.Replacer(s.list, shortestSecret, "***")
 	}
-	return text
+	r := s.replacer
+	s.mu.Unlock()
+	if r == nil {
+		return text
+	}
+	return r.Replace(text)
 }
 
 func (m masking) Write(record []byte) (int, error) {
