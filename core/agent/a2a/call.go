@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/a2aproject/a2a-go/a2a"
@@ -161,6 +162,9 @@ func (c *connection) stream(ctx context.Context, params *a2a.MessageSendParams, 
 	})
 	switch {
 	case a.done:
+		if a.waits() {
+			c.finish(resp.Body)
+		}
 		return a, nil
 	case ctx.Err() != nil:
 		return a, context.Cause(ctx)
@@ -172,6 +176,20 @@ func (c *connection) stream(ctx context.Context, params *a2a.MessageSendParams, 
 		return nil, c.fail(fmt.Sprintf("sent an event of more than %d MiB, which was not read", maxAnswer>>20), "", nil)
 	}
 	return nil, c.fail("broke off before it had answered", "Ask again.", readErr)
+}
+
+// finishTimeout is how long a server is given to end a stream whose answer is
+// whole.
+const finishTimeout = 2 * time.Second
+
+// finish reads a stream to its end. A server that is still busy with a request
+// may refuse the task's next message, and the stream's end says that it is not.
+func (c *connection) finish(stream io.ReadCloser) {
+	late := time.AfterFunc(finishTimeout, func() { stream.Close() })
+	defer late.Stop()
+	if _, err := io.Copy(io.Discard, io.LimitReader(stream, maxAnswer)); err != nil {
+		c.service.o.Logger.Debug("a remote agent's stream did not end after its answer", "agent", c.d.Name)
+	}
 }
 
 func isRPC(err error) bool { return errors.As(err, new(*rpcError)) }
