@@ -108,6 +108,13 @@ type Spec struct {
 	Effects     []Effect        // what it may do to the world; see Mutates
 	Origin      Origin          // who brought it; zero is a built-in
 
+	// OutputSchema is the JSON schema of Result.Structured; nil: the tool promises
+	// none. It is for programs and not declared to a model.
+	OutputSchema json.RawMessage
+	// Annotations are what the tool's server says of it, as
+	// {"readOnlyHint": true}: not verified, for rules and people. nil: nothing.
+	Annotations map[string]any
+
 	OutputIsMarkdown bool // the display is Markdown
 	StreamsOutput    bool // Execute may call its Output
 	Parallel         bool // two invocations may run at once
@@ -198,6 +205,7 @@ const (
 type Origin struct {
 	Group  Group  // zero is GroupBuiltIn
 	Server string // MCP server name; "" elsewhere
+	Tool   string // the tool's own name at that server; "": what the Spec's name says
 }
 
 // Group orders tools in listings (AR-07).

@@ -21,6 +21,7 @@ type Registry struct {
 	log      *slog.Logger
 	discover []func(ctx context.Context) ([]DeclarativeTool, error)
 	hidden   func() []string
+	onChange func()
 
 	mu      sync.RWMutex
 	byName  map[string]*entry
@@ -41,6 +42,9 @@ type RegistryOptions struct {
 	// [Registry.Declarations], so it should be quick; it must be safe for
 	// concurrent use and may use the registry. Nil: no tool is hidden.
 	Hidden func() []string
+	// Changed is called after each change of the tools, on the goroutine that
+	// changed them and without the registry's lock. Nil: nobody is told.
+	Changed func()
 }
 
 // entry is one registered tool.
@@ -72,6 +76,7 @@ func NewRegistry(o RegistryOptions) *Registry {
 		log:      o.Logger,
 		discover: slices.Clone(o.Discover),
 		hidden:   o.Hidden,
+		onChange: o.Changed,
 		byName:   make(map[string]*entry),
 		byAlias:  make(map[string][]*entry),
 	}

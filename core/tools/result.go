@@ -15,6 +15,11 @@ type Result struct {
 	LLMContent    Content      `json:"llmContent"`
 	ReturnDisplay Display      `json:"returnDisplay"`
 	Error         *fault.Error `json:"error,omitempty"`
+
+	// Structured is the result as JSON for programs, beside LLMContent, which
+	// says the same to a model; it fits the Spec's OutputSchema. nil: LLMContent
+	// where that [Content.IsJSON], else there is none. It is not sent to models.
+	Structured json.RawMessage `json:"structured,omitempty"`
 }
 
 // Fail returns the Result of a failure that has nothing to show but itself.
@@ -60,16 +65,36 @@ type Content struct {
 	json  bool
 }
 
-// Part is one piece of content: text, or data with its MIME type.
+// Part is one piece of content: text, or exactly one of the others.
 type Part struct {
-	Text       string      `json:"text,omitempty"`
-	InlineData *InlineData `json:"inlineData,omitempty"`
+	Text       string        `json:"text,omitempty"`
+	InlineData *InlineData   `json:"inlineData,omitempty"` // an image, audio, a file
+	Resource   *Resource     `json:"resource,omitempty"`   // what a resource of a server holds
+	Link       *ResourceLink `json:"link,omitempty"`       // where there is more, not read yet
 }
 
 // InlineData is a payload that is not text.
 type InlineData struct {
 	MIMEType string `json:"mimeType"`
 	Data     []byte `json:"data"` // base64 in JSON
+}
+
+// Resource is what a resource holds: Text, or Blob where that is not nil.
+type Resource struct {
+	URI      string `json:"uri"`
+	MIMEType string `json:"mimeType,omitempty"`
+	Text     string `json:"text,omitempty"`
+	Blob     []byte `json:"blob,omitempty"` // base64 in JSON
+}
+
+// ResourceLink names a resource that can be read.
+type ResourceLink struct {
+	URI         string `json:"uri"`
+	Name        string `json:"name"`
+	Title       string `json:"title,omitempty"` // for people; "": Name
+	Description string `json:"description,omitempty"`
+	MIMEType    string `json:"mimeType,omitempty"`
+	Size        int64  `json:"size,omitempty"` // bytes; 0: unknown
 }
 
 // Text returns content of plain text.
