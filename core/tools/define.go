@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -22,6 +23,7 @@ type defined struct {
 	confirm  any
 	validate any
 	stream   any
+	err      error // of the first option that cannot be used
 }
 
 // WithDisplayName sets the name for people.
@@ -86,6 +88,19 @@ func WithStreaming[P any](run func(ctx context.Context, p P, out Output) (Result
 	return func(d *defined) { d.stream, d.spec.StreamsOutput = run, true }
 }
 
+// WithOutputSchema says that a result's JSON, which is [Result].Structured, or the
+// content where that is JSON, fits the schema that [SchemaOf] gives of the struct T.
+func WithOutputSchema[T any]() Option {
+	return func(d *defined) {
+		schema, err := SchemaOf[T](d.spec.Name)
+		if err != nil {
+			d.err = cmp.Or(d.err, err)
+			return
+		}
+		d.spec.OutputSchema = schema.Raw()
+	}
+}
+
 // Define makes a tool of a function over parameters P, a struct whose json,
 // jsonschema and jsonschema_description tags give the schema; see [SchemaOf].
 // run gets parameters that fit the schema. An error of run that is a
@@ -104,6 +119,9 @@ func Define[P any](name, description string, kind Kind, run func(ctx context.Con
 	f, err := functionsOf[P](d)
 	if err != nil {
 		return nil, badTool(name, err)
+	}
+	if d.err != nil {
+		return nil, d.err
 	}
 	if f.run == nil {
 		if run == nil {

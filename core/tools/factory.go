@@ -1,9 +1,11 @@
 package tools
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -49,11 +51,8 @@ func NewFactory[S, P any](d Definition[S, P]) (*Factory[S], error) {
 	if err != nil {
 		return nil, err
 	}
-	spec := d.Spec
+	spec := d.Spec.own()
 	spec.Schema = schema.Raw()
-	spec.Aliases = slices.Clone(spec.Aliases)
-	spec.GovernedBy = slices.Clone(spec.GovernedBy)
-	spec.Effects = slices.Clone(spec.Effects)
 	build := func(s S, tool string, args json.RawMessage) (ToolInvocation, error) {
 		params, err := schema.check(tool, args, d.Rewrite)
 		if err != nil {
@@ -71,6 +70,17 @@ func NewFactory[S, P any](d Definition[S, P]) (*Factory[S], error) {
 		return d.Build(s, p, params)
 	}
 	return &Factory[S]{spec: spec, schema: schema, build: build}, nil
+}
+
+// own returns a copy of the Spec that shares no list or map with it.
+func (s Spec) own() Spec {
+	s.Aliases = slices.Clone(s.Aliases)
+	s.GovernedBy = slices.Clone(s.GovernedBy)
+	s.Effects = slices.Clone(s.Effects)
+	s.Schema = bytes.Clone(s.Schema)
+	s.OutputSchema = bytes.Clone(s.OutputSchema)
+	s.Annotations = maps.Clone(s.Annotations)
+	return s
 }
 
 // explainDecoding says which value does not fit a Go type although it fits
@@ -93,8 +103,18 @@ func (f *Factory[S]) Spec() Spec { return f.spec }
 // Schema returns the schema of the arguments.
 func (f *Factory[S]) Schema() *Schema { return f.schema }
 
-// Compile compiles the schema now; see [Schema.Compile].
-func (f *Factory[S]) Compile() error { return f.schema.Compile() }
+// Compile compiles the schema now, see [Schema.Compile], and that of the results
+// where there is one.
+func (f *Factory[S]) Compile() error {
+	if err := f.schema.Compile(); err != nil || f.spec.OutputSchema == nil {
+		return err
+	}
+	output, err := ParseOutputSchema(f.spec.Name, f.spec.OutputSchema)
+	if err != nil {
+		return err
+	}
+	return output.Compile()
+}
 
 // Bind returns the tool for one session. It does no work and no I/O.
 func (f *Factory[S]) Bind(s S) DeclarativeTool { return &bound[S]{f, &f.spec, s} }

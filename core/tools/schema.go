@@ -14,9 +14,9 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Schema is the JSON schema of a tool's arguments. It is compiled on first
+// Schema is the JSON schema of a tool's arguments, or of its results. It is compiled on first
 // use, then immutable, and safe for concurrent use: the tools of every
-// session share one. Make it with [SchemaOf] or [ParseSchema].
+// session share one. Make it with [SchemaOf], [ParseSchema] or [ParseOutputSchema].
 type Schema struct {
 	name   string
 	source json.RawMessage // what is compiled
@@ -35,25 +35,51 @@ type Schema struct {
 // A $ref that leaves the schema is refused when it is compiled: nothing is
 // loaded from disk or net.
 func ParseSchema(name string, raw json.RawMessage) (*Schema, error) {
+	s, err := parseSchema(name, raw)
+	if err != nil {
+		return nil, err
+	}
+	if s.raw, err = withoutKeys(s.source, "$schema", "$id"); err != nil {
+		return nil, badSchema(name, err)
+	}
+	return s, nil
+}
+
+// ParseOutputSchema returns the schema of a tool's results that raw holds, a
+// JSON object; what it describes need not be an object. See [Schema.Fits].
+// Otherwise it is as [ParseSchema].
+func ParseOutputSchema(name string, raw json.RawMessage) (*Schema, error) {
+	s, _, err := readSchema(name, raw)
+	return s, err
+}
+
+// parseSchema is ParseSchema, but that all of raw is shown, byte for byte.
+func parseSchema(name string, raw json.RawMessage) (*Schema, error) {
 	if len(bytes.TrimSpace(raw)) == 0 {
 		raw = json.RawMessage(`{"type":"object"}`)
 	}
-	document, err := readJSON(raw)
+	s, root, err := readSchema(name, raw)
 	if err != nil {
-		return nil, badSchema(name, err)
-	}
-	root, ok := document.(map[string]any)
-	if !ok {
-		return nil, badSchema(name, fmt.Errorf("it must be a JSON object, not %s", kindOf(document)))
+		return nil, err
 	}
 	if t, ok := root["type"]; ok && t != "object" {
 		return nil, badSchema(name, fmt.Errorf(`its type must be "object"`))
 	}
-	shown, err := withoutKeys(raw, "$schema", "$id")
+	return s, nil
+}
+
+// readSchema reads a schema of whatever, and returns its outermost keys too.
+func readSchema(name string, raw json.RawMessage) (*Schema, map[string]any, error) {
+	document, err := readJSON(raw)
 	if err != nil {
-		return nil, badSchema(name, err)
+		return nil, nil, badSchema(name, err)
 	}
-	return &Schema{name: name, source: bytes.Clone(raw), raw: shown, document: document}, nil
+	root, ok := document.(map[string]any)
+	if !ok {
+		return nil, nil, badSchema(name, fmt.Errorf("it must be a JSON object, not %s", kindOf(document)))
+	}
+	raw = bytes.Clone(raw)
+	return &Schema{name: name, source: raw, raw: raw, document: document}, root, nil
 }
 
 func badSchema(name string, err error) *fault.Error {
@@ -100,8 +126,8 @@ members:
 	return compact.Bytes(), nil
 }
 
-// Raw returns the schema as a model is shown it, without $schema and $id. It
-// must not be changed.
+// Raw returns the schema as a model is shown it: one of [ParseSchema] without
+// $schema and $id. It must not be changed.
 func (s *Schema) Raw() json.RawMessage { return s.raw }
 
 // Compile compiles the schema now, if that has not been done. The error is of
@@ -172,6 +198,23 @@ func explainSchema(err error) error {
 // schema. A schema that does not compile gives invalid_config.
 func (s *Schema) Check(args json.RawMessage) (json.RawMessage, error) {
 	return s.check(s.name, args, nil)
+}
+
+// Fits says where a JSON document is not what the schema describes; nil says that
+// it is. The document is taken as it stands, and nothing is repaired.
+func (s *Schema) Fits(document json.RawMessage) error {
+	if err := s.Compile(); err != nil {
+		return err
+	}
+	value, err := readJSON(document)
+	if err != nil {
+		return err
+	}
+	failures, err := s.validate(value)
+	if err == nil && len(failures) > 0 {
+		err = errors.New(explain(failures))
+	}
+	return err
 }
 
 // check is Check, with accepted spellings rewritten to declared ones first.

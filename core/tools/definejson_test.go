@@ -1,0 +1,170 @@
+package tools_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// echoed runs a tool that answers with its arguments.
+func echoed(_ context.Context, args json.RawMessage, out tools.Output) (tools.Result, error) {
+	out.Write("live")
+	return tools.Result{LLMContent: tools.Text(string(args)), Structured: args}, nil
+}
+
+func foreign(schema string) tools.Spec {
+	return tools.Spec{
+		Name: "mcp_s_echo", Description: "Echoes.", Kind: tools.KindOther, Schema: json.RawMessage(schema),
+		Origin: tools.Origin{Group: tools.GroupMCP, Server: "s", Tool: "echo"},
+	}
+}
+
+// whole has the keywords of 2020-12 that a struct cannot give.
+const whole = `{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$id": "https://example.com/schemas/person",
+  "type": "object",
+  "$defs": {"address": {"$anchor": "addr", "type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}},
+  "properties": {"name": {"type": "string"}, "home": {"$ref": "#/$defs/address"}, "work": {"$ref": "#addr"},
+    "pair": {"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}], "items": false}},
+  "dependentRequired": {"work": ["home"]},
+  "if": {"required": ["pair"]}, "then": {"required": ["name"]},
+  "unevaluatedProperties": false
+}`
+
+// EX-16: a schema of 2020-12 is kept whole, and checked as such.
+func TestDefineJSON(t *testing.T) {
+	tool, err := tools.DefineJSON(foreign(whole), echoed)
+	require.NoError(t, err)
+	require.Equal(t, whole, string(tool.Spec().Schema))
+	require.Equal(t, whole, string(tool.Spec().Declaration().Parameters))
+	for args, want := range map[string]string{ // the canonical arguments, or after ! what the refusal says
+		`{"name":"a"}`:                     `{"name":"a"}`,
+		`{}`:                               `{}`,
+		``:                                 `{}`,
+		`{"home":{"city":"x","more":1.0}}`: `{"home":{"city":"x","more":1}}`,
+		`{"home":{}}`:                      `!home: the required key "city" is missing.`,
+		`{"work":{"city":"x"}}`:            `!home`,
+		`{"work":{},"home":{"city":"x"}}`:  `!work`,
+		`{"pair":["a","1"],"name":"n"}`:    `{"name":"n","pair":["a",1]}`,
+		`{"pair":["a",1]}`:                 `!name`,
+		`{"pair":["a",1,2],"name":"n"}`:    `!pair`,
+		`{"other":1}`:                      `!other`,
+		`{"name":"a","name":"b"}`:          `!twice`,
+		`{"name":"` + strings.Repeat("x", 3) + `"} extra`: `!not valid JSON`,
+	} {
+		inv, err := tool.Build(json.RawMessage(args))
+		if refusal, bad := strings.CutPrefix(want, "!"); bad {
+			require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err), args)
+			require.Contains(t, fault.As(err).Message, refusal, args)
+			require.Contains(t, fault.As(err).Message, "The arguments of mcp_s_echo were refused")
+			continue
+		}
+		require.NoError(t, err, args)
+		require.Equal(t, want, string(inv.Params()))
+		live := ""
+		r, err := inv.Execute(t.Context(), func(chunk string) { live += chunk })
+		require.NoError(t, err)
+		require.Equal(t, want, string(r.Structured))
+		require.Equal(t, "live", live)
+	}
+}
+
+func TestDefineJSONOptions(t *testing.T) {
+	type out struct {
+		N int `json:"n"`
+	}
+	spec := foreign(`{"type":"object"}`)
+	spec.Annotations = map[string]any{"readOnlyHint": true}
+	tool, err := tools.DefineJSON(spec, echoed, tools.WithOutputSchema[out](), tools.WithDisplayName("Echo"),
+		tools.WithDescription(func(args json.RawMessage) string { return "echo " + string(args) }),
+		tools.WithLocations(func(json.RawMessage) []tools.Location { return []tools.Location{{Path: "/a"}} }),
+		tools.WithConfirmation(func(context.Context, json.RawMessage) (*tools.Confirmation, error) { return nil, tools.ErrWillRefuse }),
+		tools.WithValidation(func(args json.RawMessage) error {
+			if strings.Contains(string(args), "bad") {
+				return errors.New("no bad words")
+			}
+			return nil
+		}))
+	require.NoError(t, err)
+	spec.Annotations["readOnlyHint"] = false
+	got := tool.Spec()
+	require.Equal(t, map[string]any{"readOnlyHint": true}, got.Annotations, "a copy")
+	require.Equal(t, "Echo", got.DisplayName)
+	require.JSONEq(t, `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`, string(got.OutputSchema))
+	inv, err := tool.Build(json.RawMessage(`{"x": 1}`))
+	require.NoError(t, err)
+	require.Equal(t, `echo {"x":1}`, inv.Description())
+	require.Equal(t, []tools.Location{{Path: "/a"}}, inv.Locations())
+	_, err = inv.Confirmation(t.Context())
+	require.ErrorIs(t, err, tools.ErrWillRefuse)
+	_, err = tool.Build(json.RawMessage(`{"x":"bad"}`))
+	require.Equal(t, "no bad words", fault.As(err).Message)
+
+	renamed := tools.Rename(tool, "other")
+	_, err = renamed.Build(json.RawMessage(`[]`))
+	require.Contains(t, fault.As(err).Message, "The arguments of other were refused")
+}
+
+// Nothing about a tool that cannot be used comes through, and no reference
+// reaches disk or net.
+func TestDefineJSONRefuses(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { t.Errorf("asked for %s", r.URL) }))
+	defer server.Close()
+	file := filepath.Join(t.TempDir(), "schema.json")
+	require.NoError(t, os.WriteFile(file, []byte(`{"type":"object"}`), 0o600))
+	for name, tt := range map[string]struct {
+		change func(s *tools.Spec)
+		want   string
+	}{
+		"name":           {func(s *tools.Spec) { s.Name = "a b" }, `"a b"`},
+		"description":    {func(s *tools.Spec) { s.Description = "" }, "no description"},
+		"no JSON":        {func(s *tools.Spec) { s.Schema = json.RawMessage(`{`) }, "not valid JSON"},
+		"no object":      {func(s *tools.Spec) { s.Schema = json.RawMessage(`[]`) }, "must be a JSON object"},
+		"of no object":   {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"type":"string"}`) }, "type must be"},
+		"keyword":        {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"type":"object","properties":7}`) }, "properties"},
+		"duplicate":      {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"type":"object","type":"object"}`) }, "twice"},
+		"net":            {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"$ref":"` + server.URL + `/s"}`) }, "leaves the schema"},
+		"disk":           {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"$ref":"file://` + file + `"}`) }, "leaves the schema"},
+		"net by $schema": {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"$schema":"` + server.URL + `/s"}`) }, "leaves the schema"},
+		"endless":        {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"$ref":"#"}`) }, "cannot be used"},
+		"output":         {func(s *tools.Spec) { s.OutputSchema = json.RawMessage(`{"type":"nothing"}`) }, "type"},
+		"output by net":  {func(s *tools.Spec) { s.OutputSchema = json.RawMessage(`{"$ref":"` + server.URL + `/s"}`) }, "leaves the schema"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := foreign(`{"type":"object"}`)
+			tt.change(&spec)
+			_, err := tools.DefineJSON(spec, echoed)
+			require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+			require.Contains(t, err.Error(), tt.want)
+		})
+	}
+	_, err := tools.DefineJSON(foreign(`{"type":"object"}`), nil)
+	require.ErrorContains(t, err, "no function")
+	_, err = tools.DefineJSON(foreign(`{"type":"object"}`), echoed, tools.WithDescription(func(int) string { return "" }))
+	require.ErrorContains(t, err, "WithDescription")
+	_, err = tools.DefineJSON(foreign(`{"type":"object"}`), echoed, tools.WithStreaming(echoed))
+	require.ErrorContains(t, err, "WithStreaming")
+	_, err = tools.DefineJSON(foreign(`{"type":"object"}`), echoed, tools.WithOutputSchema[int]())
+	require.ErrorContains(t, err, "must be a struct")
+}
+
+func TestFits(t *testing.T) {
+	s, err := tools.ParseOutputSchema("t", json.RawMessage(`{"type":"array","items":{"type":"integer"}}`))
+	require.NoError(t, err)
+	require.NoError(t, s.Fits(json.RawMessage(`[1, 2.0]`)))
+	for document, want := range map[string]string{`["1"]`: "[0]: expected integer", `{}`: "expected array", `[`: "not valid JSON", ``: "not valid JSON"} {
+		require.ErrorContains(t, s.Fits(json.RawMessage(document)), want, "nothing is repaired")
+	}
+}
