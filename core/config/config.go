@@ -19,6 +19,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/services/commit"
 	"github.com/fettle-dev/fettle/core/services/discovery"
@@ -92,6 +93,7 @@ type shared struct {
 	search    io.Closer // made of the settings; may be nil
 	processes processes
 	agents    agents
+	servers   *mcp.Manager // nil: there are none
 }
 
 // New returns a Config. It does no I/O; services come with Initialize. The
@@ -201,6 +203,7 @@ func (c *Config) open(ctx context.Context, b *begun) error {
 	if err := c.begin(sh, s); err != nil {
 		return errors.Join(err, sh.close())
 	}
+	c.startServers(ctx, sh)
 	if c.given.WatchSettings && sh.settings != nil {
 		c.watch(ctx, sh.settings)
 	}
@@ -249,7 +252,7 @@ func (c *Config) begin(sh *shared, s *session) error {
 
 // close ends what the services have started and closes them.
 func (s *shared) close() error {
-	return errors.Join(s.processes.closeAll(), s.agents.close(), s.web.close(), closeIfAny(s.search), s.workspace.Close())
+	return errors.Join(s.closeServers(), s.processes.closeAll(), s.agents.close(), s.web.close(), closeIfAny(s.search), s.workspace.Close())
 }
 
 // permittedMode reads a mode and refuses what an untrusted folder may not have
@@ -306,6 +309,7 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	sh := &shared{workspace: ws, committer: committer, memory: memory.New(facts), rules: rules}
 	sh.web.now = pages
 	sh.finder.now.Store(discovery.New(ws).With(c.params().FileFiltering.options(c.params().Layout.IgnoreFile)))
+	sh.servers = c.openServers(sh)
 	return sh, nil
 }
 

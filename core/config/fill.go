@@ -46,6 +46,7 @@ func (p *Parameters) fill(u *usable, r *settings.Result) error {
 	p.fillFileFiltering(s.Context.FileFiltering)
 	p.fillConversation(s)
 	p.fillInstructions(s.Context)
+	p.fillServers(s, r)
 	p.Agents.Disabled = p.Agents.Disabled || !s.Agents.Enabled
 	if p.ToolCommands == (ToolCommands{}) {
 		p.ToolCommands = ToolCommands{Discovery: s.Tools.DiscoveryCommand, Call: s.Tools.CallCommand}

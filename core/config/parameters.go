@@ -138,6 +138,7 @@ type Parameters struct {
 	Conversation Conversation
 	Agents       Agents       // subagents
 	Instructions Instructions // which files steer the model
+	MCP          MCP          // servers whose tools the session has
 	// Secrets are values that do not appear in logs and recordings; those shorter
 	// than 6 bytes are not looked for.
 	Secrets []string

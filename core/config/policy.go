@@ -133,6 +133,7 @@ func (c *Config) rulesOfParameters() ([]policy.Rule, error) {
 			out = append(out, rule)
 		}
 	}
+	out = append(out, c.params().serverRules()...)
 	out = append(out, standIns(c.params().unread)...)
 	return append(out, exclusions(c.params().ExcludeTools, c.params().ExcludedFrom)...), nil
 }

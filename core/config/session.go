@@ -88,7 +88,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		RealPath: realPath,
 		Check:    sh.rules.checks.Check,
 		Before:   c.params().Before,
-		After:    c.params().After,
+		After:    append([]scheduler.After{s.afterServer(sh)}, c.params().After...),
 		Observe:  c.params().Observe,
 		ID:       c.schedulerID(),
 		Now:      c.params().Now,

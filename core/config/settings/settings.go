@@ -35,7 +35,7 @@ type Settings struct {
 
 	// MCP servers by name. A server of a higher layer takes the place of one of the same name as a whole.
 	// Names, environment and header names keep their case.
-	MCPServers map[string]MCPServer `json:"mcpServers" set:"merge=shallow,project=trusted,outside,cut=1,unused"`
+	MCPServers map[string]MCPServer `json:"mcpServers" set:"merge=shallow,project=trusted,outside,cut=1"`
 	// Programs that take part in a session, by event. Those of all layers run.
 	Hooks map[string][]HookGroup `json:"hooks" set:"merge=concat,project=trusted,outside,cut=2,unused"`
 	// Files and folders of policy rules, in place of the user's policies.toml and policies folder.

@@ -3,13 +3,13 @@ package settings
 // MCP are settings of all MCP servers together.
 type MCP struct {
 	// Whether MCP servers are started at all.
-	Enabled bool `json:"enabled" set:"project=false,unused"`
+	Enabled bool `json:"enabled" set:"project=false"`
 	// A command that starts one more server, named mcp.
-	ServerCommand string `json:"serverCommand" set:"project=trusted,outside,unused"`
+	ServerCommand string `json:"serverCommand" set:"project=trusted,outside"`
 	// The servers that may start. Not given: all.
-	Allowed []string `json:"allowed" set:"project=within,unused"`
+	Allowed []string `json:"allowed" set:"project=within"`
 	// Servers that may not start, even if allowed.
-	Excluded []string `json:"excluded" set:"merge=union,project=add,unused"`
+	Excluded []string `json:"excluded" set:"merge=union,project=add"`
 }
 
 // MCPServer is how an MCP server is reached (EX-15). One of command, url and

@@ -83,11 +83,11 @@ const (
 // from many goroutines, and keep calling the Runner.
 func Discover(ctx context.Context, o Options) (found []tools.DeclarativeTool, problems []error, err error) {
 	o = o.withDefaults()
-	discovery, err := words(discoverySetting, o.DiscoveryCommand)
+	discovery, err := Words(discoverySetting, o.DiscoveryCommand)
 	if err != nil {
 		return nil, nil, err
 	}
-	call, err := words(callSetting, o.CallCommand)
+	call, err := Words(callSetting, o.CallCommand)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -10,9 +10,10 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// words splits the command line of a setting into a program and its arguments,
-// as a shell would. A word is literal text, quoted or not.
-func words(setting, line string) ([]string, error) {
+// Words splits the command line of a setting into a program and its arguments,
+// as a shell would. A word is literal text, quoted or not; there is at least one.
+// The error is of code invalid_config and names the setting.
+func Words(setting, line string) ([]string, error) {
 	list, err := split(line)
 	if err != nil {
 		return nil, fault.New(fault.InvalidConfig, "discovered.words",

@@ -23,7 +23,7 @@ func TestWords(t *testing.T) {
 		`./x=1/tool`:                   {"./x=1/tool"},
 		"a\n":                          {"a"},
 	} {
-		got, err := words("s", line)
+		got, err := Words("s", line)
 		require.NoError(t, err, line)
 		require.Equal(t, want, got, line)
 	}
@@ -34,7 +34,7 @@ func TestWords(t *testing.T) {
 		`a *.go`: "'*'", `a b?`: "'?'", `a {b,c}`: "'{'", `~/a`: "'~'", `a [b]`: "'['", `a $'b'`: "$'b'", `a $"b"`: `$\"b\"`,
 		`a 'b`: "quote", `a "b`: "quote", `FOO=1 a`: "set a variable",
 	} {
-		_, err := words("the.setting", line)
+		_, err := Words("the.setting", line)
 		f := fault.As(err)
 		require.NotNil(t, f, line)
 		require.Equal(t, fault.InvalidConfig, f.Code)
@@ -51,7 +51,7 @@ func FuzzWords(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
-		got, err := words("s", line)
+		got, err := Words("s", line)
 		if err != nil {
 			require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
 			return
@@ -64,7 +64,7 @@ func FuzzWords(f *testing.F) {
 		for i, w := range got {
 			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
 		}
-		again, err := words("s", strings.Join(quoted, " "))
+		again, err := Words("s", strings.Join(quoted, " "))
 		require.NoError(t, err)
 		require.Equal(t, got, again)
 	})

@@ -1,0 +1,230 @@
+package config
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// MCP says which MCP servers a session uses. The zero value is none.
+type MCP struct {
+	// Dial makes what connects to servers, as core/standard does. It is called at
+	// Initialize, once the settings are known, and not at all where there is no
+	// server. nil: no server is used, whatever Servers and the settings say.
+	Dial func(MCPEnvironment) mcp.Dialer
+	// Servers are the embedder's own, beside those of the settings and in place of
+	// one of the same name. Dir of a spec is absolute or "", which is the target
+	// folder.
+	Servers []mcp.ServerSpec
+	// Later leaves the servers unconnected until [mcp.Manager.Start] is called.
+	// Otherwise Initialize starts to connect them, and does not wait.
+	Later bool
+	// Disabled uses no server at all, and no setting enables them.
+	Disabled bool
+	// Allowed are the only servers that may be used, and Excluded those that may
+	// not even so, by name in any case of letters. nil: the settings', else all, and
+	// none. Excluded ones of the settings hold in any case.
+	Allowed, Excluded []string
+
+	configured []mcp.Configured // those of the settings, made by fill
+}
+
+// MCPEnvironment is what connections to MCP servers are made in.
+type MCPEnvironment struct {
+	Variables Variables
+	Dir       string // absolute folder that servers run in where they name none
+	// TokenFile is where the tokens of a person who has signed in are kept; "":
+	// nowhere, as there is no home folder.
+	TokenFile string
+	Now       func() time.Time
+	Logger    *slog.Logger
+}
+
+// tokenFile holds tokens, in the user's folder.
+const tokenFile = "auth-cache.json"
+
+// MCP returns what keeps the session's MCP servers connected, nil where it has
+// none. Derived Configs have their parent's; it ends with that. The error is of
+// code not_initialized.
+func (c *Config) MCP() (*mcp.Manager, error) {
+	sh, err := c.services("MCP")
+	if err != nil {
+		return nil, err
+	}
+	return sh.servers, nil
+}
+
+// mcpServers lists the servers of the session, those of the embedder first.
+func (c *Config) mcpServers(target string) []mcp.Configured {
+	p := &c.params().MCP
+	if p.Dial == nil || p.Disabled {
+		return nil
+	}
+	var all []mcp.Configured
+	for _, spec := range p.Servers {
+		if spec.Source == "" {
+			spec.Source = "the program"
+		}
+		all = append(all, mcp.Configured{ServerSpec: spec})
+	}
+	for _, s := range p.configured {
+		if !slices.ContainsFunc(p.Servers, func(own mcp.ServerSpec) bool { return own.Name == s.Name }) {
+			all = append(all, s)
+		}
+	}
+	for i := range all {
+		s := &all[i]
+		if s.Blocked == nil {
+			s.Blocked = p.blocked(s.Name)
+		}
+		if s.Dir == "" {
+			s.Dir = target
+		} else if !filepath.IsAbs(s.Dir) {
+			s.Dir = filepath.Join(target, s.Dir)
+		}
+	}
+	return all
+}
+
+// openServers makes what keeps the servers connected, nil without servers. It
+// starts nothing.
+func (c *Config) openServers(sh *shared) *mcp.Manager {
+	target := sh.workspace.Target()
+	servers := c.mcpServers(target)
+	if len(servers) == 0 {
+		return nil
+	}
+	p := c.params()
+	env := MCPEnvironment{Variables: p.variables, Dir: target, Now: p.Now, Logger: p.Logger}
+	if dir, err := c.userDir(); err == nil {
+		env.TokenFile = filepath.Join(dir, tokenFile)
+	}
+	return mcp.NewManager(mcp.Options{
+		Dialer:  p.MCP.Dial(env),
+		Servers: servers,
+		Elicit:  elicitor{c.bus}.ask,
+		Roots:   func() []string { return sh.workspace.Folders() },
+		Changed: c.offer,
+		Logger:  p.Logger,
+	})
+}
+
+// offer registers what a server offers now.
+func (c *Config) offer(server string) {
+	s, sh := c.current()
+	if s == nil || sh.servers == nil {
+		return // it has ended, or has not begun
+	}
+	offered := slices.DeleteFunc(sh.servers.Tools(server), func(t tools.DeclarativeTool) bool {
+		return !c.offers().Includes(t.Spec(), true)
+	})
+	c.noteDiscovery(split(s.registry.Offer(server, offered))...)
+}
+
+// offers is what the parameters say of tools that are no built-ins.
+func (c *Config) offers() tools.Selection { return tools.Selection{Exclude: c.excluded()} }
+
+// current returns the services as they are, nil before Initialize and after
+// Close.
+func (c *Config) current() (*session, *shared) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.session, c.shared
+}
+
+// startServers connects the servers, unless somebody does so later.
+func (c *Config) startServers(ctx context.Context, sh *shared) {
+	if sh.servers == nil || c.params().MCP.Later {
+		return
+	}
+	sh.servers.Start(context.WithoutCancel(ctx)) // Close ends it
+}
+
+// serverRules are the rules that come with servers: those of a trusted one run
+// without asking, of one that is excluded not at all, however they come to be
+// there.
+func (p *Parameters) serverRules() []policy.Rule {
+	var out []policy.Rule
+	rule := func(server string, r policy.Rule) {
+		r.Server, r.Tools, r.Tier = server, []string{"*"}, policy.TierUser
+		out = append(out, r)
+	}
+	trusted := func(spec mcp.ServerSpec) {
+		if spec.Trusted {
+			rule(spec.Name, policy.Rule{Name: "trusted server " + spec.Name, Decision: policy.Allow, Priority: 200, Source: spec.Source,
+				Modes: []policy.ApprovalMode{policy.ModeDefault, policy.ModeAutoEdit, policy.ModeYolo}})
+		}
+	}
+	for _, spec := range p.MCP.Servers {
+		trusted(spec)
+	}
+	for _, s := range p.MCP.configured {
+		if !slices.ContainsFunc(p.MCP.Servers, func(own mcp.ServerSpec) bool { return own.Name == s.Name }) {
+			trusted(s.ServerSpec)
+		}
+	}
+	for _, name := range p.MCP.Excluded {
+		rule(name, policy.Rule{Name: "excluded server " + name, Decision: policy.Deny, Priority: 900})
+	}
+	return out
+}
+
+// blocked says why a server may not be used, nil if it may.
+func (m *MCP) blocked(name string) error {
+	is := func(other string) bool { return strings.EqualFold(name, other) }
+	switch {
+	case slices.ContainsFunc(m.Excluded, is):
+		return blockedBy("it is among mcp.excluded", "Take it out there.")
+	case m.Allowed != nil && !slices.ContainsFunc(m.Allowed, is):
+		return blockedBy("it is not among mcp.allowed", "Add it there.")
+	}
+	return nil
+}
+
+// afterServer tells, after a call that may have changed files unseen, which files
+// that the conversation has read are others now (KH-27).
+func (s *session) afterServer(sh *shared) scheduler.After {
+	return func(ctx context.Context, d scheduler.Done, r tools.Result) (tools.Result, error) {
+		if d.Spec.Origin.Group != tools.GroupMCP || !d.Spec.Mutates() {
+			return r, nil
+		}
+		changed, gone := s.state.Touched(context.WithoutCancel(ctx), sh.workspace.Resolve)
+		for _, told := range []struct {
+			what  string
+			paths []string
+		}{
+			{"Changed Files (on disk since you read them; read them again before you change them)", changed},
+			{"Removed Files (that you had read)", gone},
+		} {
+			if len(told.paths) > 0 {
+				r.LLMContent.Parts = append(slices.Clone(r.LLMContent.Parts), tools.Part{Text: told.what + ": " + listed(told.paths)})
+			}
+		}
+		return r, nil
+	}
+}
+
+// listed joins paths, not too many of them.
+func listed(paths []string) string {
+	const most = 20
+	if len(paths) <= most {
+		return strings.Join(paths, ", ")
+	}
+	return strings.Join(paths[:most], ", ") + ", …"
+}
+
+// closeServers ends the connections to servers.
+func (s *shared) closeServers() error {
+	if s.servers == nil {
+		return nil
+	}
+	return s.servers.Close()
+}
