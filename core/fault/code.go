@@ -55,6 +55,10 @@ const (
 	WebSearchFailed      Code = "web_search_failed"
 	MemoryToolExecution  Code = "memory_tool_execution_error"
 	DiscoveredToolFailed Code = "discovered_tool_execution_error"
+	MCPToolError         Code = "mcp_tool_error"         // an MCP server answered with an error
+	MCPServerUnavailable Code = "mcp_server_unavailable" // it cannot be reached, or was lost
+	MCPSignInRequired    Code = "mcp_sign_in_required"   // it wants to know first who asks
+	MCPResourceNotFound  Code = "mcp_resource_not_found"
 )
 
 // Codes about verified file state and changes.

@@ -14,6 +14,10 @@ type Dialer interface {
 	// says what happened, with the last lines of the server's stderr, and in no
 	// case a secret. Whatever was started has ended when Dial fails.
 	//
+	// Its code is invalid_config for what trying again does not heal, as a program
+	// that there is not; mcp_sign_in_required where a person has to sign in first;
+	// else mcp_server_unavailable.
+	//
 	// The process of a stdio server gets HOME, PATH and the like, and the
 	// variables of its spec, and nothing else of this process's environment.
 	Dial(ctx context.Context, spec ServerSpec, h Handlers) (Session, error)
@@ -36,6 +40,11 @@ type Handlers struct {
 }
 
 // Session is one connection to a server. It is safe for concurrent use.
+//
+// An error of its methods is that of ctx, or a *fault.Error: of code
+// mcp_server_unavailable where the connection failed, mcp_resource_not_found,
+// mcp_sign_in_required, else mcp_tool_error with what the server answered. None
+// holds a secret.
 type Session interface {
 	Info() Info
 	// Tools, Resources, ResourceTemplates and Prompts list all that the server
