@@ -19,7 +19,7 @@ import (
 
 // Expand puts into a prompt what it names with @ (CM-13, CM-14): files are read
 // by this session's own tools, under its policy, and count as read; a subagent that
-// the session may call is asked for. The error is of code not_initialized or
+// the session may call is asked for; @server:uri is a resource of an MCP server. The error is of code not_initialized or
 // cancelled.
 func (c *Config) Expand(ctx context.Context, text string) (mention.Expanded, error) {
 	s, err := c.own("Expand")
@@ -30,9 +30,14 @@ func (c *Config) Expand(ctx context.Context, text string) (mention.Expanded, err
 	if err != nil {
 		return mention.Expanded{}, err
 	}
+	var resources mention.Resources
+	if sh.servers != nil {
+		resources = sh.servers
+	}
 	return mention.New(mention.Options{
-		Files: promptFiles{sh.workspace, &sh.finder},
-		Tools: promptTools{s.scheduler},
+		Resources: resources,
+		Files:     promptFiles{sh.workspace, &sh.finder},
+		Tools:     promptTools{s.scheduler},
 		Agents: func(name string) bool {
 			t, err := s.registry.Lookup(name)
 			_, is := t.(subagent.AgentTool)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/fettle-dev/fettle/core/agent/prompt"
@@ -52,6 +53,9 @@ func (c *Config) systemPrompt(ctx context.Context, s *session, names []string) (
 		Tools: names, Interactive: c.bus.Listening(bus.TypeToolConfirmationRequest), PlanMode: mode == policy.ModePlan,
 		Confined: string(p.Commands.Confinement.Kind), Untrusted: p.Trust == trust.Untrusted, Rest: c.ofAgent,
 	}
+	if sh.servers != nil {
+		f.Servers = serverNotes(sh.servers.Instructions(), s.registry)
+	}
 	if !c.ofAgent {
 		f.Custom = p.Conversation.SystemPrompt
 	}
@@ -66,6 +70,20 @@ func (c *Config) systemPrompt(ctx context.Context, s *session, names []string) (
 		f.Documents = append(f.Documents, prompt.Document{Path: d.Path, Text: d.Text})
 	}
 	return prompt.System(f), nil
+}
+
+// serverNotes are the instructions of the servers that have a tool here.
+func serverNotes(by map[string]string, r *tools.Registry) []prompt.Server {
+	var notes []prompt.Server
+	for _, t := range r.All() {
+		server := t.Spec().Origin.Server // in listing order, by server
+		text := by[server]
+		if server == "" || text == "" || slices.ContainsFunc(notes, func(n prompt.Server) bool { return n.Name == server }) {
+			continue
+		}
+		notes = append(notes, prompt.Server{Name: server, Instructions: text})
+	}
+	return notes
 }
 
 // declared are the names of the tools that the model is told of.

@@ -26,6 +26,8 @@ type Facts struct {
 	Confined    string   // what confines commands, as "landlock"; "": nothing
 	Untrusted   bool     // the folder is not trusted: its instruction files are left out
 
+	Servers []Server // what MCP servers say of their tools, in order
+
 	// Role takes the place of the first paragraph; "": fettle's.
 	Role string
 	// Rest leaves out who the model is and how it works, as these stand before it
@@ -61,6 +63,7 @@ func System(f Facts) string {
 		f.people(&b)
 		f.plan(&b)
 		f.place(&b)
+		f.servers(&b)
 	}
 	f.documents(&b)
 	return strings.TrimRight(b.String(), "\n") + "\n"
