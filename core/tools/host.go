@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"time"
 
 	"github.com/fettle-dev/fettle/core/fault"
 )
@@ -19,6 +20,16 @@ type Host interface {
 	// which are in the order of the questions. The error is a *fault.Error of
 	// code nobody_to_ask where the host cannot answer one of them, or cancelled.
 	Ask(ctx context.Context, questions ...Question) ([]Reply, error)
+}
+
+// Parting is a [Host] that may be sent away while a call runs, and comes back
+// for its result: a client over HTTP that is not to keep a connection open.
+type Parting interface {
+	Host
+	// Part ends the connection that the answer would come over, and asks the host to
+	// come back after that time. The call goes on. It reports whether that was
+	// possible: not where the host could not take the connection up again.
+	Part(after time.Duration) bool
 }
 
 // Progress is how far a call is.
@@ -53,6 +64,10 @@ const (
 // Question is one thing that a tool asks of its host: exactly one of the fields
 // is set.
 type Question struct {
+	// Key names the question, so that a host which is asked again can tell that it
+	// has answered; unique among those that are put at once. "": any name.
+	Key string
+
 	Elicit *Elicitation   // something of the person
 	Sample *Sampling      // something of the host's model
 	Roots  *RootsQuestion // which folders are worked in
