@@ -8,20 +8,14 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
 // maxBytes caps the file: beyond it, it is not ours.
 const maxBytes = 1 << 20
-
-// Modes of what is made.
-const (
-	fileMode   fs.FileMode = 0o600
-	folderMode fs.FileMode = 0o700
-)
 
 // empty is what a missing file stands for.
 const empty = "{}\n"
@@ -65,10 +59,10 @@ func (s *Store) update(ctx context.Context, change func([]byte) ([]byte, error))
 	if err != nil {
 		return s.unwritten(err)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), folderMode); err != nil {
+	if err := os.MkdirAll(filepath.Dir(path), lockedfile.FolderMode); err != nil {
 		return s.unwritten(err)
 	}
-	unlock, err := lock(ctx, path+".lock")
+	unlock, err := lockedfile.Lock(ctx, path+".lock")
 	if err != nil {
 		if ctx.Err() != nil {
 			return cancelled(ctx)
@@ -90,7 +84,7 @@ func (s *Store) update(ctx context.Context, change func([]byte) ([]byte, error))
 	if ctx.Err() != nil {
 		return cancelled(ctx)
 	}
-	if err := replace(path, text); err != nil {
+	if err := lockedfile.Replace(path, text); err != nil {
 		return s.unwritten(err)
 	}
 	return nil
@@ -103,71 +97,6 @@ func (s *Store) target() (string, error) {
 		return "", err
 	}
 	return workspace.RealPath(path)
-}
-
-// replace puts text in the place of the file at path in one step. The caller
-// has the lock, so what a killed process left under the temporary name is
-// rubbish.
-func replace(path string, text []byte) (err error) {
-	temp := path + ".tmp"
-	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			_ = os.Remove(temp) // the next one does, if this fails
-		}
-	}()
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if closeErr := f.Close(); err == nil {
-		err = closeErr
-	}
-	if err == nil {
-		err = os.Rename(temp, path)
-	}
-	return err
-}
-
-// errBusy is returned by tryLock while another one has the lock.
-var errBusy = errors.New("locked by another process")
-
-// Pauses between two tries to get the lock.
-const (
-	firstPause = time.Millisecond
-	longPause  = 20 * time.Millisecond
-)
-
-// lock takes the lock that every Set takes, and waits for it until ctx ends.
-// The lock file stays: who removed it could remove another's.
-func lock(ctx context.Context, path string) (unlock func(), err error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, fileMode)
-	if err != nil {
-		return nil, err
-	}
-	for pause := firstPause; ; pause = min(2*pause, longPause) {
-		err := ctx.Err()
-		if err == nil {
-			err = tryLock(f)
-		}
-		if err == nil {
-			return func() { _ = f.Close() }, nil // which gives the lock back
-		}
-		if !errors.Is(err, errBusy) {
-			_ = f.Close() // the other error is the one to tell
-			return nil, err
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(pause):
-		}
-	}
 }
 
 func (s *Store) unreadable(err error) error {

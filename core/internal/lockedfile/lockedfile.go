@@ -1,0 +1,84 @@
+// Package lockedfile replaces small files of the user's in one step, under a
+// lock that calls of this and of other processes share.
+package lockedfile
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// Modes of what is made: such files are their owner's alone.
+const (
+	FileMode   fs.FileMode = 0o600
+	FolderMode fs.FileMode = 0o700
+)
+
+// errBusy is returned by tryLock while another one has the lock.
+var errBusy = errors.New("locked by another process")
+
+// Pauses between two tries to get the lock.
+const (
+	firstPause = time.Millisecond
+	longPause  = 20 * time.Millisecond
+)
+
+// Lock takes the lock that the file at path stands for, which is made where it
+// is missing, and waits for it until ctx ends. A second Lock of the same process
+// waits too; a process that ends has the lock no more. The lock file stays: who
+// removed it could remove another's.
+func Lock(ctx context.Context, path string) (unlock func(), err error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, FileMode)
+	if err != nil {
+		return nil, err
+	}
+	for pause := firstPause; ; pause = min(2*pause, longPause) {
+		err := ctx.Err()
+		if err == nil {
+			err = tryLock(f)
+		}
+		if err == nil {
+			return func() { _ = f.Close() }, nil // which gives the lock back
+		}
+		if !errors.Is(err, errBusy) {
+			_ = f.Close() // the other error is the one to tell
+			return nil, err
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(pause):
+		}
+	}
+}
+
+// Replace puts text in the place of the file at path in one step, durably, with
+// mode 0600. The caller has the lock, so what a killed process left under the
+// temporary name is rubbish.
+func Replace(path string, text []byte) (err error) {
+	temp := path + ".tmp"
+	if err := os.Remove(temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	f, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, FileMode)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(temp) // the next one does, if this fails
+		}
+	}()
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Sync()
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(temp, path)
+	}
+	return err
+}

@@ -1,0 +1,76 @@
+package lockedfile_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/internal/lockedfile"
+)
+
+// Many writers that each add one lose nothing.
+func TestNothingIsLost(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "n")
+	require.NoError(t, os.WriteFile(path, []byte("0"), 0o644))
+	require.NoError(t, os.WriteFile(path+".tmp", []byte("left by a process that was killed"), 0o644))
+	var all sync.WaitGroup
+	for range 20 {
+		all.Go(func() {
+			unlock, err := lockedfile.Lock(t.Context(), path+".lock")
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer unlock()
+			old, _ := os.ReadFile(path)
+			n, _ := strconv.Atoi(string(old))
+			if err := lockedfile.Replace(path, []byte(strconv.Itoa(n+1))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, "20", string(text))
+	require.NoFileExists(t, path+".tmp")
+	if runtime.GOOS != "windows" {
+		info, err := os.Stat(path)
+		require.NoError(t, err)
+		require.Equal(t, lockedfile.FileMode, info.Mode().Perm())
+	}
+}
+
+func TestLockEndsWithItsContext(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "lock")
+	unlock, err := lockedfile.Lock(t.Context(), path)
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(t.Context())
+	failed := make(chan error)
+	go func() {
+		_, err := lockedfile.Lock(ctx, path)
+		failed <- err
+	}()
+	cancel()
+	require.ErrorIs(t, <-failed, context.Canceled)
+	unlock()
+	unlock, err = lockedfile.Lock(t.Context(), path)
+	require.NoError(t, err)
+	unlock()
+}
+
+func TestReplaceLeavesNothingBehindWhenItFails(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "taken")
+	require.NoError(t, os.MkdirAll(filepath.Join(path, "full"), 0o700))
+	require.Error(t, lockedfile.Replace(path, []byte("x")))
+	require.NoFileExists(t, path+".tmp")
+	_, err := lockedfile.Lock(t.Context(), filepath.Join(folder, "none", "lock"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
