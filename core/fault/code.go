@@ -88,6 +88,7 @@ const (
 	Changed       Reason = "changed"
 	Disappeared   Reason = "disappeared"
 	Unverifiable  Reason = "unverifiable"
+	NoSession     Reason = "no_session"     // nothing that was read is remembered, so that only a hash proves
 	OpenElsewhere Reason = "open_elsewhere" // another program holds the file open for writing (FS-59)
 )
 

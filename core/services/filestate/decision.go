@@ -72,7 +72,7 @@ func (s *Service) decide(c Check) *fault.Error {
 		return tooLarge(c.Path, info.Size, s.limits.FileBytes)
 	}
 	if c.Expect == ExpectAbsent {
-		return refuseAppeared(c)
+		return s.refuseAppeared(c)
 	}
 	if c.Current != nil {
 		info = c.Current.Info
@@ -83,9 +83,9 @@ func (s *Service) decide(c Check) *fault.Error {
 	if s.HeedHatch() {
 		return nil
 	}
-	e, known := s.Cache.Lookup(c.Path.String(), info)
+	e, known := s.known(c.Path, info)
 	if !known || e.LastReadAt.IsZero() {
-		return refuseNeverRead(c)
+		return s.refuseNeverRead(c)
 	}
 	if !e.Qualifying() {
 		return refuseUnqualified(c, e)
@@ -99,6 +99,14 @@ func (s *Service) decide(c Check) *fault.Error {
 	}
 	s.refresh(c)
 	return nil
+}
+
+// known returns what the session knows of a file, nothing where there is none.
+func (s *Service) known(p workspace.Path, info workspace.Info) (Entry, bool) {
+	if s.single {
+		return Entry{}, false
+	}
+	return s.Cache.Lookup(p.String(), info)
 }
 
 // refresh notes an accepted hash. Of a read that was interfered with the stat
@@ -125,7 +133,7 @@ func (s *Service) decideWithoutStat(c Check, err error) *fault.Error {
 			remedy, err).Because(fault.Unverifiable)
 	}
 	_, seen := s.Cache.ByPath(c.Path.String())
-	unexpected := c.Expect == ExpectExisting || c.Proof == "" && seen && !s.HeedHatch()
+	unexpected := c.Expect == ExpectExisting || c.Proof == "" && seen && !s.single && !s.HeedHatch()
 	if !unexpected && (c.Proof == "" || c.Proof == EmptySHA256) {
 		return nil
 	}
@@ -139,11 +147,11 @@ func (s *Service) decideByProof(c Check, info workspace.Info) *fault.Error {
 	if c.Current == nil {
 		return nil
 	}
-	e, known := s.Cache.Lookup(c.Path.String(), info)
+	e, known := s.known(c.Path, info)
 	seen := s.HeedHatch() || known && e.Qualifying()
 	if c.Current.SHA256 == c.Proof {
 		if s.strict && !seen {
-			return refuseUnseen(c, e, known)
+			return s.refuseUnseen(c, e, known)
 		}
 		s.refresh(c)
 		return nil
@@ -154,7 +162,10 @@ func (s *Service) decideByProof(c Check, info workspace.Info) *fault.Error {
 		}
 		return mismatch(c)
 	}
-	r := refuseUnseen(c, e, known)
+	if s.single { // the hash came from a read that nobody can know of here
+		return mismatch(c)
+	}
+	r := s.refuseUnseen(c, e, known)
 	r.Message, r.Remedy = StateMismatch, r.Message+" "+r.Remedy
 	return r
 }
@@ -170,7 +181,7 @@ func (s *Service) Seen(p workspace.Path) bool {
 		return true
 	}
 	if info, err := s.files.Stat(p); err == nil {
-		e, ok := s.Cache.Lookup(p.String(), info)
+		e, ok := s.known(p, info)
 		return ok && e.Qualifying()
 	}
 	return false
@@ -185,7 +196,7 @@ func (s *Service) RefuseMoved(c Check, why fault.Reason) *fault.Error {
 		s.Cache.Invalidate(c.Path.String())
 		return refuseDisappeared(c)
 	case fault.NeverRead:
-		return refuseAppeared(c)
+		return s.refuseAppeared(c)
 	}
 	if c.Proof != "" {
 		return mismatch(c)
@@ -193,20 +204,38 @@ func (s *Service) RefuseMoved(c Check, why fault.Reason) *fault.Error {
 	return refuseChanged(c)
 }
 
-func refuseUnseen(c Check, e Entry, known bool) *fault.Error {
+func (s *Service) refuseUnseen(c Check, e Entry, known bool) *fault.Error {
 	if !known || e.LastReadAt.IsZero() {
-		return refuseNeverRead(c)
+		return s.refuseNeverRead(c)
 	}
 	return refuseUnqualified(c, e)
 }
 
-func refuseNeverRead(c Check) *fault.Error {
+func (s *Service) refuseNeverRead(c Check) *fault.Error {
+	if s.single {
+		return s.refuseWithoutSession(c)
+	}
 	return &fault.Error{
 		Code: fault.EditRequiresPriorRead, Reason: fault.NeverRead, Op: "filestate.decide",
 		Message: fmt.Sprintf("%s exists but was not read in this conversation, and %s a file unseen is refused. Use read_file first.", c.Path.String(), c.Verb.Ing),
 		Short:   "Not read before " + c.Verb.Ing + ".",
 		Remedy:  fmt.Sprintf("Call read_file on it without offset and limit, then %s it based on what you see.", c.Verb.Infinitive),
 	}
+}
+
+// refuseWithoutSession is refuseNeverRead where nobody can know what was read.
+func (s *Service) refuseWithoutSession(c Check) *fault.Error {
+	r := &fault.Error{
+		Code: fault.EditRequiresPriorRead, Reason: fault.NoSession, Op: "filestate.decide",
+		Message: fmt.Sprintf("%s exists, and there is no session here in which it could be known that it was read: %s a file unseen is refused.", c.Path.String(), c.Verb.Ing),
+		Short:   "Needs base_content_sha256, as there is no session.",
+		Remedy:  "Call read_file on it, then safe_patch, or write_file, with the sha256 that it gives as base_content_sha256.",
+	}
+	if s.strict && c.Proof != "" {
+		r.Short = "Needs a session."
+		r.Remedy = "A hash alone is not enough here, as the file must also have been read in the same session: connect to a server that has sessions."
+	}
+	return r
 }
 
 // refuseUnqualified explains why what was shown is not enough (PR-07, PR-08).
@@ -309,8 +338,8 @@ func refuseDisappeared(c Check) *fault.Error {
 
 // refuseAppeared refuses to create a file where one has come to be (PR-17,
 // FS-62).
-func refuseAppeared(c Check) *fault.Error {
-	r := refuseNeverRead(c)
+func (s *Service) refuseAppeared(c Check) *fault.Error {
+	r := s.refuseNeverRead(c)
 	r.Message = fmt.Sprintf("%s did not exist when this change was planned, but it does now; it was not read in this conversation, and its content was kept. Use read_file first.", c.Path.String())
 	return r
 }

@@ -576,3 +576,28 @@ func TestRangesText(t *testing.T) {
 	require.Equal(t, "offset 0 limit 3", rangesText(many[:1]))
 	require.Equal(t, "offset 0 limit 3, offset 10 limit 3, offset 20 limit 3, offset 30 limit 3, offset 40 limit 3, and 2 more ranges", rangesText(many))
 }
+
+// EX-20: without a session nothing is known to have been read, so a hash alone
+// proves, and a refusal says how.
+func TestDecideWithoutSession(t *testing.T) {
+	f := newFixture(t, func(o *Options) { o.NoSession = true })
+	f.write("a", "x")
+	require.Equal(t, Sum([]byte("x")), *f.shown("a").SHA256)
+	require.Equal(t, "x", *f.shown("a").Content, "never a placeholder")
+
+	refusal := f.Decide(Check{Path: f.path("a"), Verb: editing})
+	f.requireRefusal(refusal, fault.EditRequiresPriorRead, fault.NoSession)
+	require.Contains(t, refusal.Remedy, "base_content_sha256")
+	require.False(t, f.Seen(f.path("a")))
+
+	require.Nil(t, f.prove("a", Sum([]byte("x"))), "the right hash proves")
+	f.requireRefusal(f.prove("a", Sum([]byte("old"))), fault.FileChangedSinceRead, fault.Changed)
+	f.requireRefusal(f.Decide(Check{Path: f.path("a"), Verb: editing, Expect: ExpectAbsent}),
+		fault.EditRequiresPriorRead, fault.NoSession)
+
+	strict := newFixture(t, func(o *Options) { o.NoSession, o.RequireSeen = true, true })
+	strict.write("a", "x")
+	refusal = strict.prove("a", Sum([]byte("x")))
+	strict.requireRefusal(refusal, fault.EditRequiresPriorRead, fault.NoSession)
+	require.Contains(t, refusal.Remedy, "has sessions")
+}

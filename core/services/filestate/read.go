@@ -64,7 +64,7 @@ func (s *Service) Read(ctx context.Context, r ReadRequest) (*Read, error) {
 		if info.Size > s.limits.FileBytes && !r.Ranged {
 			return nil, tooLarge(r.Path, info.Size, s.limits.FileBytes)
 		}
-		if !r.Ranged && !r.Repeat && !s.HeedHatch() {
+		if !r.Ranged && !r.Repeat && !s.single && !s.HeedHatch() {
 			if p := s.consult(ctx, r.Path, info); p != nil {
 				return &Read{Placeholder: p}, nil
 			}

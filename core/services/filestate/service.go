@@ -46,6 +46,11 @@ type Options struct {
 	// RequireSeen makes a matching hash alone insufficient: the conversation
 	// must also have been shown the file (KH-26).
 	RequireSeen bool
+	// NoSession says that nothing lasts from one call to the next, as for one
+	// request of a client that has no session: no read gets a placeholder, and a
+	// change of an existing file without a proof is refused for the reason
+	// no_session.
+	NoSession bool
 	// Hook is called at each [Window]; a test stages a race there. nil: none.
 	Hook func(Window, workspace.Path)
 }
@@ -82,6 +87,7 @@ type Service struct {
 	steers  func(base string) bool
 	mayShow func(workspace.Path) bool
 	strict  bool
+	single  bool // there is no session
 	hook    func(Window, workspace.Path)
 
 	hatchMu sync.Mutex
@@ -99,6 +105,7 @@ func New(o Options) *Service {
 		steers:  o.Instructions,
 		mayShow: o.MayShow,
 		strict:  o.RequireSeen,
+		single:  o.NoSession,
 		hook:    o.Hook,
 	}
 	s.Cache.Max = s.limits.CacheSize
