@@ -48,8 +48,12 @@ func (p *program) toolsCommand(g *globalFlags) *cobra.Command {
 			return p.withSession(cmd.Context(), sessionOptions{flags: g}, func(s session) error {
 				p.tellProblems(s)
 				if len(args) == 0 {
+					for _, missing := range connectServers(cmd.Context(), s.Config(), serversForList) {
+						p.complain(missing)
+					}
 					return p.listTools(s.Tools(), asJSON)
 				}
+				connectFor(cmd.Context(), s, args[0])
 				t, err := s.Lookup(args[0])
 				if err != nil {
 					return err

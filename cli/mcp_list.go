@@ -1,0 +1,276 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// serverListing is an MCP server in JSON.
+type serverListing struct {
+	Name         string         `json:"name"`
+	State        mcp.State      `json:"state"`
+	Transport    mcp.Transport  `json:"transport,omitempty"`
+	Source       string         `json:"source,omitempty"` // who configured it
+	Server       string         `json:"server,omitempty"` // as it calls itself, with its version
+	Protocol     string         `json:"protocol,omitempty"`
+	ConnectMS    int64          `json:"connectMs"` // until it was connected and listed, or had failed
+	Tools        []string       `json:"tools"`     // by their own names
+	Resources    int            `json:"resources"`
+	Prompts      []string       `json:"prompts"`
+	Instructions string         `json:"instructions,omitempty"`
+	Error        *fault.Error   `json:"error,omitempty"`
+	Dropped      []*fault.Error `json:"dropped,omitempty"` // tools that cannot be used
+	Stderr       []string       `json:"stderr,omitempty"`  // the last lines, of one that is not connected
+	Registered   []toolOfServer `json:"registered,omitempty"`
+}
+
+// toolOfServer is a tool of a server as the session has it.
+type toolOfServer struct {
+	Name        string `json:"name"` // as it is called
+	Tool        string `json:"tool"` // the server's own name
+	Kind        string `json:"kind"`
+	Mutates     bool   `json:"mutates"`
+	Description string `json:"description"`
+}
+
+func serverListingOf(s mcp.Status) serverListing {
+	l := serverListing{
+		Name: s.Name, State: s.State, Transport: s.Transport, Source: s.Source, Protocol: s.Info.Protocol, ConnectMS: s.Took.Milliseconds(),
+		Tools: append([]string{}, s.Tools...), Resources: s.Resources, Prompts: append([]string{}, s.Prompts...), Instructions: s.Info.Instructions,
+		Server: strings.TrimSpace(s.Info.Name + " " + s.Info.Version),
+	}
+	if s.Error != nil {
+		l.Error = asFault(s.Error)
+		l.Stderr = s.Stderr
+	}
+	for _, d := range s.Dropped {
+		l.Dropped = append(l.Dropped, asFault(d))
+	}
+	return l
+}
+
+func (p *program) mcpListCommand(g *globalFlags) *cobra.Command {
+	var asJSON bool
+	wait := serversForList
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "Connect to the configured MCP servers and say how each is",
+		Long: `Connects to all MCP servers of the settings, side by side, and lists them: how
+each is, what it offers, how long it took to connect. One that is broken is told
+with its reason and keeps no other from being listed.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if wait <= 0 {
+				return usageError("--wait has to be more than nothing.", "Give a time as 10s.")
+			}
+			return p.withServers(cmd.Context(), g, func(ctx context.Context, _ *config.Config, m *mcp.Manager) error {
+				list := []serverListing{}
+				if m != nil {
+					m.Start(context.WithoutCancel(ctx))
+					waiting, cancel := context.WithTimeout(ctx, wait)
+					defer cancel()
+					m.Settled(waiting)
+					for _, s := range m.Status() {
+						list = append(list, serverListingOf(s))
+					}
+				}
+				if ctx.Err() != nil {
+					return interrupted()
+				}
+				if asJSON {
+					return printJSON(p.out, list)
+				}
+				return p.listServers(list)
+			})
+		},
+	}
+	cmd.Flags().DurationVar(&wait, "wait", wait, "how `long` to wait for servers, as 10s")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// withServers opens a session whose servers are not connected yet; m is nil
+// where there are none.
+func (p *program) withServers(ctx context.Context, g *globalFlags, use func(context.Context, *config.Config, *mcp.Manager) error) error {
+	return p.withSession(ctx, sessionOptions{flags: g}, func(s session) error {
+		p.tellProblems(s)
+		m, err := s.Config().MCP()
+		if err != nil {
+			return err
+		}
+		return use(ctx, s.Config(), m)
+	})
+}
+
+func (p *program) listServers(list []serverListing) error {
+	if len(list) == 0 {
+		_, err := io.WriteString(p.out, "No MCP server is configured. Add one with fettle mcp add NAME COMMAND-OR-URL.\n")
+		return err
+	}
+	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tSTATE\tTRANSPORT\tTOOLS\tRESOURCES\tPROMPTS\tTIME\tFROM")
+	for _, s := range list {
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n", printable(s.Name), s.State, s.Transport, len(s.Tools), s.Resources, len(s.Prompts),
+			shownTime(s.ConnectMS), printable(s.Source))
+	}
+	if err := w.Flush(); err != nil {
+		return err
+	}
+	for _, s := range list {
+		if err := p.tellServer(s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tellServer prints below the list what is wrong with a server.
+func (p *program) tellServer(s serverListing) error {
+	var b strings.Builder
+	if s.Error != nil {
+		fmt.Fprintf(&b, "\n%s: %s\n", printable(s.Name), oneLine(s.Error.Line()))
+		for _, line := range s.Stderr {
+			fmt.Fprintf(&b, "  | %s\n", printable(line))
+		}
+	}
+	for _, d := range s.Dropped {
+		fmt.Fprintf(&b, "\n%s: %s\n", printable(s.Name), oneLine(d.Line()))
+	}
+	_, err := io.WriteString(p.out, b.String())
+	return err
+}
+
+func shownTime(ms int64) string {
+	if ms == 0 {
+		return "-"
+	}
+	return (time.Duration(ms) * time.Millisecond).String()
+}
+
+func (p *program) mcpTestCommand(g *globalFlags) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "test NAME",
+		Short: "Connect to one MCP server and show what it offers",
+		Long: `Connects to one of the configured MCP servers, also one that is excluded from
+sessions by nothing but its state, and shows its tools as a session has them.
+Ends with 1 where it cannot be connected, and says why.`,
+		Args: exactlyOne("The name of a server is needed.", "fettle mcp list shows those that there are."),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withServers(cmd.Context(), g, func(ctx context.Context, c *config.Config, m *mcp.Manager) error {
+				return p.testServer(ctx, c, m, args[0], asJSON)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// exactlyOne is for commands with one argument.
+func exactlyOne(message, remedy string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) != 1 {
+			return usageError(message, remedy)
+		}
+		return nil
+	}
+}
+
+func (p *program) testServer(ctx context.Context, c *config.Config, m *mcp.Manager, name string, asJSON bool) error {
+	if m == nil || !m.Has(name) {
+		return &exitError{code: exitConfig, err: fault.New(fault.InvalidConfig, "cli.mcp", fmt.Sprintf("There is no MCP server %q in the settings.", name),
+			"fettle mcp list shows those that there are, fettle mcp add adds one.")}
+	}
+	failed := m.Restart(ctx, name)
+	if ctx.Err() != nil {
+		return interrupted()
+	}
+	var l serverListing
+	for _, s := range m.Status() {
+		if s.Name == name {
+			l = serverListingOf(s)
+		}
+	}
+	l.Registered = registeredOf(c, name)
+	if asJSON {
+		if err := printJSON(p.out, l); err != nil {
+			return err
+		}
+	} else if failed == nil {
+		if err := p.showServer(l); err != nil {
+			return err
+		}
+	} else {
+		for _, line := range l.Stderr {
+			fmt.Fprintf(p.err, "  | %s\n", printable(line))
+		}
+	}
+	if failed != nil {
+		return &exitError{code: exitToolError, err: failed}
+	}
+	return nil
+}
+
+// registeredOf lists a server's tools as the session has them.
+func registeredOf(c *config.Config, server string) []toolOfServer {
+	r, err := c.ToolRegistry()
+	if err != nil {
+		return nil
+	}
+	var list []toolOfServer
+	for _, t := range r.All() {
+		spec := t.Spec()
+		if spec.Origin.Group != tools.GroupMCP || spec.Origin.Server != server {
+			continue
+		}
+		list = append(list, toolOfServer{Name: spec.Name, Tool: spec.Origin.Tool, Kind: string(spec.Kind), Mutates: spec.Mutates(), Description: spec.Description})
+	}
+	return list
+}
+
+func (p *program) showServer(l serverListing) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s is %s: %s over %s, protocol %s, in %s\n", printable(l.Name), l.State, printable(l.Server), l.Transport, printable(l.Protocol), shownTime(l.ConnectMS))
+	if l.Instructions != "" {
+		fmt.Fprintf(&b, "\nInstructions:\n%s\n", printableLines(l.Instructions))
+	}
+	fmt.Fprintf(&b, "\nTools (%d, of which the session has %d):\n", len(l.Tools), len(l.Registered))
+	width := 0
+	for _, t := range l.Registered {
+		width = max(width, len(t.Name))
+	}
+	for _, t := range l.Registered {
+		fmt.Fprintf(&b, "  %-*s  %s\n", width, t.Name, clip(printable(firstSentence(t.Description)), listingWidth))
+	}
+	if l.Resources > 0 {
+		fmt.Fprintf(&b, "\nResources: %d\n", l.Resources)
+	}
+	if len(l.Prompts) > 0 {
+		fmt.Fprintf(&b, "\nPrompts: %s\n", printable(strings.Join(l.Prompts, ", ")))
+	}
+	for _, d := range l.Dropped {
+		fmt.Fprintf(&b, "\nNot usable: %s\n", oneLine(d.Line()))
+	}
+	_, err := io.WriteString(p.out, b.String())
+	return err
+}
+
+// printableLines is printable for a text of several lines.
+func printableLines(s string) string {
+	lines := strings.Split(s, "\n")
+	for i, line := range lines {
+		lines[i] = printable(line)
+	}
+	return strings.Join(lines, "\n")
+}
