@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 )
 
 // DeclarativeTool is a tool's definition (AR-12). It is immutable, and safe
@@ -133,6 +134,18 @@ func (s Spec) Display() string {
 // effect that may, write_files or run_process.
 func (s Spec) Mutates() bool { return s.Kind.Mutates() || changing(s.Effects) != "" }
 
+// ServerTool returns the name that an MCP tool has at its server: Origin.Tool, or
+// what Name says where that is empty. It is "" for other tools.
+func (s Spec) ServerTool() string {
+	switch {
+	case s.Origin.Server == "":
+		return ""
+	case s.Origin.Tool != "":
+		return s.Origin.Tool
+	}
+	return strings.TrimPrefix(s.Name, mcpPrefix+s.Origin.Server+"_")
+}
+
 // changing returns the first effect that may change something, or "".
 func changing(effects []Effect) Effect {
 	for _, e := range effects {
@@ -205,7 +218,7 @@ const (
 type Origin struct {
 	Group  Group  // zero is GroupBuiltIn
 	Server string // MCP server name; "" elsewhere
-	Tool   string // the tool's own name at that server; "": what the Spec's name says
+	Tool   string // the tool's own name at that server; "": see [Spec.ServerTool]
 }
 
 // Group orders tools in listings (AR-07).

@@ -2,8 +2,11 @@ package tools
 
 import (
 	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -32,21 +35,45 @@ func legalNameByte(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("_.:-", c) >= 0
 }
 
-// QualifiedName returns the name of an MCP server's tool that is unique among
-// servers: mcp_<server>_<tool>, illegal characters turned into "_", the
-// middle cut out where it would be longer than [MaxNameLength].
+// QualifiedName returns the name by which models know an MCP server's tool:
+// mcp_<server>_<tool>, with "_" in the place of each byte other than A–Z, a–z,
+// 0–9, "_" and "-", which not every model's provider takes. One longer than
+// [MaxNameLength] ends in a hash of server and tool instead. Two tools can have one
+// name so; see [Registry.Register].
 func QualifiedName(server, tool string) string {
-	name := []byte("mcp_" + server + "_" + strings.TrimPrefix(tool, "mcp_"+server+"_"))
+	name := qualified(server, tool)
+	if len(name) > MaxNameLength {
+		return hashedName(server, tool, shortHash)
+	}
+	return name
+}
+
+// qualified is QualifiedName, however long.
+func qualified(server, tool string) string {
+	name := []byte(mcpPrefix + server + "_" + strings.TrimPrefix(tool, mcpPrefix+server+"_"))
 	for i, c := range name {
-		if !legalNameByte(c) {
+		if !legalNameByte(c) || c == '.' || c == ':' {
 			name[i] = '_'
 		}
 	}
-	if len(name) > MaxNameLength {
-		const end = (MaxNameLength - len("...")) / 2
-		return string(name[:end]) + "..." + string(name[len(name)-end:])
-	}
 	return string(name)
+}
+
+// mcpPrefix begins the names of MCP servers' tools.
+const mcpPrefix = "mcp_"
+
+// How many hexadecimal digits of a hash a name ends in, and at most does.
+const (
+	shortHash = 8
+	longHash  = 32
+)
+
+// hashedName is the qualified name with digits of a hash of server and tool at its
+// end, and as much less of the rest as they need.
+func hashedName(server, tool string, digits int) string {
+	sum := sha256.Sum256([]byte(strconv.Itoa(len(server)) + ":" + server + tool))
+	name := qualified(server, tool)
+	return name[:min(len(name), MaxNameLength-1-digits)] + "_" + hex.EncodeToString(sum[:])[:digits]
 }
 
 // nearest returns up to limit of the candidates that a person or a model may

@@ -8,8 +8,7 @@ import (
 // Offer registers what an MCP server offers now, in place of all that the server
 // offered before; nil takes its tools away. A tool must be of the group MCP and
 // of that server; one that cannot be used is left out and is among the joined
-// errors. Names that clash are settled as [Registry.Register] says, and do not
-// depend on which server was first.
+// errors. Names that clash are settled as [Registry.Register] says.
 func (r *Registry) Offer(server string, offered []DeclarativeTool) error {
 	var failures []error
 	entries := make([]*entry, 0, len(offered))
@@ -26,23 +25,15 @@ func (r *Registry) Offer(server string, offered []DeclarativeTool) error {
 		}
 		entries = append(entries, e)
 	}
-	r.mu.Lock()
-	for _, e := range r.byName {
-		if e.group() == GroupMCP && e.spec.Origin.Server == server {
-			r.remove(e)
+	r.change(func() {
+		for _, e := range r.byName {
+			if e.group() == GroupMCP && e.spec.Origin.Server == server {
+				r.remove(e)
+			}
 		}
-	}
-	for _, e := range entries {
-		r.place(e)
-	}
-	r.mu.Unlock()
-	r.changed()
+		for _, e := range entries {
+			r.place(e)
+		}
+	})
 	return errors.Join(failures...)
-}
-
-// changed tells whoever wants to know that the tools are others.
-func (r *Registry) changed() {
-	if r.onChange != nil {
-		r.onChange()
-	}
 }

@@ -26,7 +26,11 @@ type Registry struct {
 	mu      sync.RWMutex
 	byName  map[string]*entry
 	byAlias map[string][]*entry // in listing order; the first is meant
+	byTool  map[serverTool]*entry
+	waiting map[string][]*entry // MCP tools that would have the name if another had not
+	freed   []string            // names that are to be settled
 	next    int                 // sequence number of the next entry
+	changes int                 // counts up with each
 	listing *listing            // nil: to be made anew
 }
 
@@ -49,16 +53,18 @@ type RegistryOptions struct {
 
 // entry is one registered tool.
 type entry struct {
-	tool    DeclarativeTool
-	spec    *Spec // shared with other registries, and not changed
-	seq     int
-	source  int  // index of the discovery that brought it, or registered
-	renamed bool // has its qualified name
+	given  DeclarativeTool // as it was registered
+	wanted *Spec           // of given; shared with other registries, and not changed
+	tool   DeclarativeTool // given, under the name that it has
+	spec   *Spec           // of tool, likewise
+	at     int             // which of the names that it may have it has
+	seq    int
+	source int // index of the discovery that brought it, or registered
 }
 
 // listing is the tools in order, made once for many calls.
 type listing struct {
-	entries  []*entry
+	specs    []*Spec
 	tools    []DeclarativeTool
 	names    []string
 	declared atomic.Pointer[declared] // nil: not asked for yet
@@ -89,21 +95,34 @@ func NewRegistry(o RegistryOptions) *Registry {
 // Register adds a tool. It fails with code invalid_config for a tool whose
 // Spec cannot be used.
 //
-// A tool of the same group and server under the same name is replaced, in its
-// place, with a warning. A name that a tool of a higher group has, as its name
-// or an alias, stays with that tool, and so does the name of another MCP
-// server's tool (AR-08): an MCP tool is then registered as [QualifiedName], a
-// discovered one is dropped with a warning. For groups it makes no difference
-// which tool is registered first.
+// A built-in or discovered tool of the same name is replaced, in its place, and so
+// is the same tool of the same MCP server, with a warning. A name that a tool of a
+// higher group has, as its name or an alias, stays with that tool (AR-08): a
+// discovered one is then dropped with a warning, an MCP tool registered as
+// [QualifiedName]. Of two MCP tools that would have one name it is the one's whose
+// server's and own name it renders exactly, else the first's by server and own
+// name; the other has its qualified name, or that with a hash at its end. Which
+// names tools have depends on which there are, never on who came first.
 func (r *Registry) Register(t DeclarativeTool) error {
 	e, err := newEntry(t, registered)
 	if err != nil {
 		return err
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.place(e)
+	r.change(func() { r.place(e) })
 	return nil
+}
+
+// change makes changes while nobody else does, and tells of them.
+func (r *Registry) change(make func()) {
+	r.mu.Lock()
+	before := r.changes
+	make()
+	r.settle()
+	changed := r.changes != before
+	r.mu.Unlock()
+	if changed && r.onChange != nil {
+		r.onChange()
+	}
 }
 
 // registered is the source of an entry that no discovery brought.
@@ -120,7 +139,7 @@ func newEntry(t DeclarativeTool, source int) (*entry, error) {
 	if len(spec.Schema) == 0 {
 		return nil, badTool(spec.Name, errors.New("it has no schema"))
 	}
-	return &entry{tool: t, spec: spec, source: source}, nil
+	return &entry{given: t, wanted: spec, tool: t, spec: spec, source: source}, nil
 }
 
 // sharedSpec returns a tool's Spec, which is not to be changed: the factory's
@@ -131,75 +150,6 @@ func sharedSpec(t DeclarativeTool) *Spec {
 	}
 	spec := t.Spec()
 	return &spec
-}
-
-// group returns the entry's rank: lower is higher.
-func (e *entry) group() Group { return e.spec.Origin.Group }
-
-// place adds e under its name, or whichever of two tools yields under another.
-func (r *Registry) place(e *entry) {
-	name := e.spec.Name
-	e.seq = r.next
-	r.next++
-	var yielding *entry
-	switch other := r.byName[name]; {
-	case other == nil:
-		if first := r.aliased(name); first != nil && first.group() < e.group() {
-			r.yield(e, first)
-			return
-		}
-	case other.group() == e.group() && other.spec.Origin.Server == e.spec.Origin.Server:
-		r.log.Warn("a tool is replaced by another of the same name", "tool", name)
-		e.seq = other.seq
-		r.remove(other)
-	case other.group() <= e.group():
-		r.yield(e, other)
-		return
-	default:
-		r.remove(other)
-		yielding = other
-	}
-	r.byName[name] = e
-	for _, alias := range e.spec.Aliases {
-		r.byAlias[alias] = append(r.byAlias[alias], e)
-	}
-	r.listing = nil
-	if yielding != nil {
-		r.yield(yielding, e)
-	}
-	for _, alias := range e.spec.Aliases {
-		if other := r.byName[alias]; other != nil && other.group() > e.group() {
-			r.remove(other)
-			r.yield(other, e)
-		}
-	}
-}
-
-// yield registers an MCP tool whose name belongs to winner under its
-// qualified name, and drops any other.
-func (r *Registry) yield(e, winner *entry) {
-	name := e.spec.Name
-	if e.group() != GroupMCP || e.renamed {
-		r.log.Warn("a tool is dropped because its name is taken", "tool", name, "by", winner.spec.Name)
-		return
-	}
-	spec := *e.spec
-	spec.Name = QualifiedName(spec.Origin.Server, name)
-	spec.Aliases = nil
-	r.log.Warn("a tool is renamed because its name is taken", "tool", name, "by", winner.spec.Name, "new", spec.Name)
-	r.place(&entry{tool: withSpec(e.tool, spec), spec: &spec, source: e.source, renamed: true})
-}
-
-// remove takes an entry out of the maps.
-func (r *Registry) remove(e *entry) {
-	delete(r.byName, e.spec.Name)
-	for _, alias := range e.spec.Aliases {
-		rest := slices.DeleteFunc(r.byAlias[alias], func(other *entry) bool { return other == e })
-		if r.byAlias[alias] = rest; len(rest) == 0 {
-			delete(r.byAlias, alias)
-		}
-	}
-	r.listing = nil
 }
 
 // aliased returns the first tool, in listing order, that has an alias, or nil.
@@ -223,14 +173,14 @@ func compareEntries(a, b *entry) int {
 // Unregister removes the tool that is registered under name, which is no
 // alias, and reports whether there was one.
 func (r *Registry) Unregister(name string) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	e := r.byName[name]
-	if e == nil {
-		return false
-	}
-	r.remove(e)
-	return true
+	found := false
+	r.change(func() {
+		e := r.byName[name]
+		if found = e != nil; found {
+			r.remove(e)
+		}
+	})
+	return found
 }
 
 // Lookup returns the tool that has a name or, where no tool has it, an alias.
@@ -243,11 +193,15 @@ func (r *Registry) Lookup(name string) (DeclarativeTool, error) {
 	if e == nil {
 		e = r.aliased(name)
 	}
+	var tool DeclarativeTool
+	if e != nil {
+		tool = e.tool
+	}
 	r.mu.RUnlock()
-	if e == nil {
+	if tool == nil {
 		return nil, r.notRegistered(name)
 	}
-	return e.tool, nil
+	return tool, nil
 }
 
 func (r *Registry) notRegistered(name string) *fault.Error {
@@ -319,12 +273,12 @@ func (r *Registry) newListing() *listing {
 	}
 	slices.SortFunc(entries, compareEntries)
 	l := &listing{
-		entries: entries,
-		tools:   make([]DeclarativeTool, len(entries)),
-		names:   make([]string, len(entries)),
+		specs: make([]*Spec, len(entries)),
+		tools: make([]DeclarativeTool, len(entries)),
+		names: make([]string, len(entries)),
 	}
 	for i, e := range entries {
-		l.tools[i], l.names[i] = e.tool, e.spec.Name
+		l.specs[i], l.tools[i], l.names[i] = e.spec, e.tool, e.spec.Name
 	}
 	return l
 }
@@ -335,10 +289,10 @@ func (l *listing) without(hidden []string) []FunctionDeclaration {
 	if d := l.declared.Load(); d != nil && slices.Equal(d.hidden, hidden) {
 		return d.declarations
 	}
-	d := &declared{hidden: slices.Clone(hidden), declarations: make([]FunctionDeclaration, 0, len(l.entries))}
-	for _, e := range l.entries {
-		if !e.answersTo(hidden) {
-			d.declarations = append(d.declarations, e.spec.Declaration())
+	d := &declared{hidden: slices.Clone(hidden), declarations: make([]FunctionDeclaration, 0, len(l.specs))}
+	for _, spec := range l.specs {
+		if !answersTo(spec, hidden) {
+			d.declarations = append(d.declarations, spec.Declaration())
 		}
 	}
 	l.declared.Store(d)
@@ -346,16 +300,16 @@ func (l *listing) without(hidden []string) []FunctionDeclaration {
 }
 
 // answersTo reports whether one of the names is the tool's name or an alias.
-func (e *entry) answersTo(names []string) bool {
+func answersTo(spec *Spec, names []string) bool {
 	return slices.ContainsFunc(names, func(name string) bool {
-		return name == e.spec.Name || slices.Contains(e.spec.Aliases, name)
+		return name == spec.Name || slices.Contains(spec.Aliases, name)
 	})
 }
 
 // Discover runs every discovery of the options, in their order and one after
 // the other, and then registers what they found, in place of what each found
-// before. A discovery that fails keeps its earlier tools and does not stop
-// the others; the failures are joined. A tool that says it is a built-in is
+// before; what else is registered stays. A discovery that fails keeps its earlier
+// tools and does not stop the others; the failures are joined. A tool that says it is a built-in is
 // refused, since discovery must not replace one.
 func (r *Registry) Discover(ctx context.Context) error {
 	var failures []error
@@ -386,17 +340,17 @@ func (r *Registry) Discover(ctx context.Context) error {
 			found[i] = append(found[i], e)
 		}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for _, e := range r.byName {
-		if e.source != registered && found[e.source] != nil {
-			r.remove(e)
+	r.change(func() {
+		for _, e := range r.byName {
+			if e.source != registered && found[e.source] != nil {
+				r.remove(e)
+			}
 		}
-	}
-	for _, entries := range found {
-		for _, e := range entries {
-			r.place(e)
+		for _, entries := range found {
+			for _, e := range entries {
+				r.place(e)
+			}
 		}
-	}
+	})
 	return errors.Join(failures...)
 }

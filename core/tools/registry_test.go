@@ -226,11 +226,11 @@ func TestServersDoNotReplaceEachOther(t *testing.T) {
 	require.Equal(t, "b2", r.Declarations()[1].Description)
 	require.Equal(t, 2, strings.Count(log.String(), "replaced"))
 
-	// A qualified name that is taken as well: dropped, not replaced.
+	// A qualified name that is taken as well: neither replaced nor dropped.
 	require.NoError(t, r.Register(named(t, "mcp_c_search", "c0", builtIn)))
 	require.NoError(t, r.Register(named(t, "search", "c1", server("c"))))
-	require.Equal(t, []string{"mcp_c_search", "search", "mcp_b_search"}, r.Names())
-	require.Contains(t, log.String(), "dropped")
+	require.Equal(t, []string{"mcp_c_search", "search", "mcp_b_search", "mcp_c_search_3ce6c2b3"}, r.Names())
+	require.NotContains(t, log.String(), "dropped")
 }
 
 // Within a group a replaced tool gives its place to the new one.
@@ -280,8 +280,11 @@ func TestQualifiedName(t *testing.T) {
 	for want, parts := range map[string][2]string{
 		"mcp_git_log":     {"git", "log"},
 		"mcp_my_srv_a_b":  {"my srv", "a/b"},
+		"mcp_my_srv_a_c":  {"my.srv", "a:c"},          // which not every provider takes
 		"mcp_git_log_all": {"git", "mcp_git_log_all"}, // not qualified twice
-		"mcp_" + strings.Repeat("s", 26) + "..." + strings.Repeat("t", 30): {strings.Repeat("s", 40), strings.Repeat("t", 40)},
+		"mcp_" + strings.Repeat("s", 40) + "_" + strings.Repeat("t", 9) + "_f1b71864": {strings.Repeat("s", 40), strings.Repeat("t", 40)},
+		"mcp_" + strings.Repeat("s", 40) + "_" + strings.Repeat("t", 18):              {strings.Repeat("s", 40), strings.Repeat("t", 18)}, // just fits
+		"mcp__": {"", ""},
 	} {
 		got := tools.QualifiedName(parts[0], parts[1])
 		require.Equal(t, want, got)

@@ -1,0 +1,235 @@
+package tools
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// serverTool is who an MCP tool is, whatever its name.
+type serverTool struct{ server, tool string }
+
+// group returns the entry's rank: lower is higher.
+func (e *entry) group() Group { return e.spec.Origin.Group }
+
+// id is who the entry of an MCP tool is.
+func (e *entry) id() serverTool {
+	return serverTool{e.wanted.Origin.Server, cmp.Or(e.wanted.ServerTool(), e.wanted.Name)}
+}
+
+// name returns the i-th of the names that the tool may have: the one that it was
+// registered under and, of an MCP tool, the qualified one and that with ever more
+// of a hash. "" says that there are no more. Neighbours may be alike.
+func (e *entry) name(i int) string {
+	id := e.id()
+	digits := shortHash << max(i-2, 0)
+	switch {
+	case i == 0:
+		return e.wanted.Name
+	case e.group() != GroupMCP || digits > longHash:
+		return ""
+	case i == 1:
+		return QualifiedName(id.server, id.tool)
+	}
+	return hashedName(id.server, id.tool, digits)
+}
+
+// goesBefore reports whether a name is rather e's than the other's.
+func (e *entry) goesBefore(other *entry, name string) bool {
+	if c := cmp.Compare(e.group(), other.group()); c != 0 || e.group() != GroupMCP {
+		return c < 0
+	}
+	a, b := e.id(), other.id()
+	return cmp.Or(cmp.Compare(a.distance(name), b.distance(name)),
+		strings.Compare(a.server, b.server), strings.Compare(a.tool, b.tool)) < 0
+}
+
+// distance says how far a name is from rendering the tool exactly.
+func (id serverTool) distance(name string) int {
+	switch name {
+	case mcpPrefix + id.server + "_" + id.tool:
+		return 0
+	case id.tool:
+		return 1
+	}
+	return 2
+}
+
+// place adds e, in the place of the same tool if there is one. What is then to be
+// settled is done by [Registry.change].
+func (r *Registry) place(e *entry) {
+	e.seq = r.next
+	r.next++
+	if other := r.same(e); other != nil {
+		r.log.Warn("a tool is replaced by another of the same name", "tool", e.wanted.Name)
+		e.seq = other.seq
+		r.remove(other)
+	}
+	if e.group() == GroupMCP {
+		if r.byTool == nil {
+			r.byTool = make(map[serverTool]*entry)
+		}
+		r.byTool[e.id()] = e
+	}
+	r.put(e)
+}
+
+// same returns the registered tool that e replaces, or nil.
+func (r *Registry) same(e *entry) *entry {
+	if e.group() == GroupMCP {
+		return r.byTool[e.id()]
+	}
+	if other := r.byName[e.wanted.Name]; other != nil && other.group() == e.group() {
+		return other
+	}
+	return nil
+}
+
+// put gives e the first of its names that nobody keeps from it. Who had that name
+// goes on to his next. Every tool is so offered its names in its order, and every
+// name stays with the tool that it is rather than any other's: what comes of it is
+// the same in whatever order tools are put.
+func (r *Registry) put(e *entry) {
+	var by *entry
+	name := e.name(e.at)
+	for ; name != ""; name = e.name(e.at) {
+		keeper := r.keeper(e, name)
+		if keeper == nil {
+			break
+		}
+		if e.group() == GroupMCP {
+			r.wait(e, name)
+		}
+		by = keeper
+		e.at++
+	}
+	if name == "" {
+		r.log.Warn("a tool is dropped because its name is taken", "tool", e.wanted.Name, "by", by.spec.Name)
+		r.remove(e)
+		return
+	}
+	if by != nil {
+		r.log.Warn("a tool is renamed because its name is taken", "tool", e.wanted.Name, "by", by.spec.Name, "new", name)
+	}
+	e.take(name)
+	yielding := []*entry{r.byName[name]}
+	for _, alias := range e.spec.Aliases {
+		if other := r.byName[alias]; other != nil && other.group() > e.group() {
+			yielding = append(yielding, other)
+		}
+	}
+	for _, other := range yielding {
+		if other != nil {
+			r.leave(other)
+		}
+	}
+	r.byName[name] = e
+	for _, alias := range e.spec.Aliases {
+		r.byAlias[alias] = append(r.byAlias[alias], e)
+	}
+	r.listing = nil
+	r.changes++
+	for _, other := range yielding {
+		if other != nil {
+			r.put(other)
+		}
+	}
+}
+
+// take makes name the tool's name. Only the one that it was registered under comes
+// with aliases.
+func (e *entry) take(name string) {
+	e.tool, e.spec = e.given, e.wanted
+	if name == e.wanted.Name {
+		return
+	}
+	spec := *e.wanted
+	spec.Origin.Tool = e.wanted.ServerTool()
+	spec.Name, spec.Aliases = name, nil
+	e.tool, e.spec = withSpec(e.given, spec), &spec
+}
+
+// keeper returns the tool that keeps a name from e, or nil.
+func (r *Registry) keeper(e *entry, name string) *entry {
+	if other := r.byName[name]; other != nil && other != e && !e.goesBefore(other, name) {
+		return other
+	}
+	if first := r.aliased(name); first != nil && first.group() < e.group() {
+		return first
+	}
+	return nil
+}
+
+// wait remembers that e would have a name.
+func (r *Registry) wait(e *entry, name string) {
+	if r.waiting == nil {
+		r.waiting = make(map[string][]*entry)
+	}
+	list := r.waiting[name]
+	if n := len(list); n == 0 || list[n-1] != e { // two of its names may be alike
+		r.waiting[name] = append(list, e)
+	}
+}
+
+// leave takes the name that e has, and its aliases, from it.
+func (r *Registry) leave(e *entry) {
+	if r.byName[e.spec.Name] != e {
+		return
+	}
+	delete(r.byName, e.spec.Name)
+	r.freed = append(r.freed, e.spec.Name)
+	for _, alias := range e.spec.Aliases {
+		without(r.byAlias, alias, e)
+		r.freed = append(r.freed, alias)
+	}
+	r.listing = nil
+	r.changes++
+}
+
+// remove takes e out of the registry.
+func (r *Registry) remove(e *entry) {
+	r.leave(e)
+	r.unwait(e)
+	if e.group() == GroupMCP && r.byTool[e.id()] == e {
+		delete(r.byTool, e.id())
+	}
+}
+
+// unwait forgets what e would be called.
+func (r *Registry) unwait(e *entry) {
+	if e.group() != GroupMCP {
+		return
+	}
+	for i := range e.at {
+		without(r.waiting, e.name(i), e)
+	}
+}
+
+// without takes e out of the list of a name.
+func without(lists map[string][]*entry, name string, e *entry) {
+	rest := slices.DeleteFunc(lists[name], func(other *entry) bool { return other == e })
+	if lists[name] = rest; len(rest) == 0 {
+		delete(lists, name)
+	}
+}
+
+// settle gives names that have become free to those that wait for them.
+func (r *Registry) settle() {
+	for len(r.freed) > 0 {
+		name := r.freed[len(r.freed)-1]
+		r.freed = r.freed[:len(r.freed)-1]
+		var best *entry
+		for _, e := range r.waiting[name] {
+			if r.keeper(e, name) == nil && (best == nil || e.goesBefore(best, name)) {
+				best = e
+			}
+		}
+		if best != nil {
+			r.unwait(best)
+			r.leave(best)
+			best.at = 0
+			r.put(best)
+		}
+	}
+	r.freed = nil
+}
