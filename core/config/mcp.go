@@ -2,12 +2,14 @@ package config
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -103,18 +105,42 @@ func (c *Config) openServers(sh *shared) *mcp.Manager {
 		return nil
 	}
 	p := c.params()
-	env := MCPEnvironment{Variables: p.variables, Dir: target, Now: p.Now, Logger: p.Logger}
-	if dir, err := c.userDir(); err == nil {
-		env.TokenFile = filepath.Join(dir, tokenFile)
-	}
 	return mcp.NewManager(mcp.Options{
-		Dialer:  p.MCP.Dial(env),
+		Dialer:  p.MCP.Dial(c.mcpEnvironment(target)),
 		Servers: servers,
 		Elicit:  elicitor{c.bus}.ask,
 		Roots:   func() []string { return sh.workspace.Folders() },
 		Changed: c.offer,
 		Logger:  p.Logger,
 	})
+}
+
+// mcpEnvironment is what connections are made in.
+func (c *Config) mcpEnvironment(target string) MCPEnvironment {
+	p := c.params()
+	env := MCPEnvironment{Variables: p.variables, Dir: target, Now: p.Now, Logger: p.Logger}
+	if dir, err := c.userDir(); err == nil {
+		env.TokenFile = filepath.Join(dir, tokenFile)
+	}
+	return env
+}
+
+// MCPServer returns how one of the session's MCP servers is reached, also one
+// that may not be used, and in which environment. The error is of code
+// not_initialized, or invalid_config where there is none of that name.
+func (c *Config) MCPServer(name string) (mcp.ServerSpec, MCPEnvironment, error) {
+	sh, err := c.services("MCPServer")
+	if err != nil {
+		return mcp.ServerSpec{}, MCPEnvironment{}, err
+	}
+	target := sh.workspace.Target()
+	for _, s := range c.mcpServers(target) {
+		if s.Name == name {
+			return s.ServerSpec, c.mcpEnvironment(target), nil
+		}
+	}
+	return mcp.ServerSpec{}, MCPEnvironment{}, fault.New(fault.InvalidConfig, "config.mcp", fmt.Sprintf("There is no MCP server %q in the settings.", name),
+		"fettle mcp list shows those that there are, fettle mcp add adds one.")
 }
 
 // offer registers what a server offers now.
