@@ -11,6 +11,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/services/webfetch"
+	"github.com/fettle-dev/fettle/core/standard"
 )
 
 // settings returns the flags that are settings, by key, as far as they were
@@ -58,6 +59,7 @@ func useSettings(s sessionOptions, p *config.Parameters) {
 	p.Settings, p.WatchSettings = &o, s.watch
 	p.PolicyPaths = absolute(g.policyPaths) // no setting, but in the place of one
 	p.TrustOf = func(ctx context.Context, folders []string) (trust.State, error) { return trustOf(ctx, g, folders) }
+	p.MCP = config.MCP{Later: true, Dial: standard.Servers(standard.ServerOptions{Version: versionOf().Version})}
 	p.WebFetch = webfetch.Options{UserAgent: "fettle/" + versionOf().Version, Proxy: http.ProxyFromEnvironment}
 }
 
