@@ -57,6 +57,7 @@ var wellKnown = map[string]known{
 	"write_todos":            {kind: "think"},
 	"update_topic":           {kind: "think"},
 	"get_internal_docs":      {kind: "read"},
+	"tool_search":            {kind: "search"},
 	"ask_user":               {kind: "communicate", effects: []string{"ask_person"}, lasts: lastsForTool},
 	"complete_task":          {kind: "communicate"},
 	"activate_skill":         {kind: "other"},

@@ -13,3 +13,8 @@ type FunctionDeclaration struct {
 func (s Spec) Declaration() FunctionDeclaration {
 	return FunctionDeclaration{Name: s.Name, Description: s.Description, Parameters: s.Schema}
 }
+
+// Bytes is how long the declaration is: name, description and schema.
+func (d FunctionDeclaration) Bytes() int {
+	return len(d.Name) + len(d.Description) + len(d.Parameters)
+}

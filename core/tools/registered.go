@@ -26,6 +26,8 @@ func DeclaredWhen(name string) string {
 		return "in every approval mode but plan, while there is somebody to ask"
 	case "exit_plan_mode":
 		return "in the approval mode plan"
+	case "tool_search":
+		return "while the declarations of MCP servers' and discovered tools are held back: see tools.deferSchemasAbove"
 	}
 	return ""
 }

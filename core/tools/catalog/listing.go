@@ -1,0 +1,192 @@
+package catalog
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// MaxListing is how many bytes [Catalog.Listing] has at most.
+const MaxListing = 8 << 10
+
+const (
+	maxLine   = 80 // runes of what is said of one tool
+	maxServer = 60 // runes of a server's name
+)
+
+// server is a server with its tools, by name.
+type server struct {
+	name    string
+	entries []*entry
+}
+
+// listing tells the names of tools: with a line of each if that fits, else
+// alone, else as many as fit, of each server alike.
+func listing(entries []*entry) string {
+	servers := byServer(entries)
+	const room = MaxListing - len("<untrusted_context>\n\n</untrusted_context>")
+	for _, render := range []func([]server) string{withLines, namesAlone} {
+		// What marks the text may have to be escaped in it.
+		if text := tools.Untrusted(render(servers)); len(text) <= MaxListing {
+			return text
+		}
+	}
+	return tools.Untrusted(someNames(servers, room))
+}
+
+// byServer sorts tools by server, discovered ones first, and by name.
+func byServer(entries []*entry) []server {
+	sorted := slices.SortedFunc(slices.Values(entries), func(a, b *entry) int {
+		return cmp.Or(cmp.Compare(a.server, b.server), cmp.Compare(a.name, b.name))
+	})
+	var servers []server
+	for _, e := range sorted {
+		if n := len(servers); n == 0 || servers[n-1].entries[0].server != e.server {
+			servers = append(servers, server{name: label(e.server)})
+		}
+		last := &servers[len(servers)-1]
+		last.entries = append(last.entries, e)
+	}
+	return servers
+}
+
+// label is what a server is called in the listing. It opens no mark: its
+// brackets are others.
+func label(name string) string {
+	if name == "" {
+		return "discovered in the project"
+	}
+	name = strings.NewReplacer("<", "‹", ">", "›").Replace(plain(name))
+	return clip(name, maxServer)
+}
+
+func (s server) head() string {
+	return fmt.Sprintf("%s (%d):", s.name, len(s.entries))
+}
+
+func withLines(servers []server) string {
+	var b strings.Builder
+	for _, s := range servers {
+		b.WriteString(s.head() + "\n")
+		for _, e := range s.entries {
+			b.WriteString("- " + e.name)
+			if line := e.line(); line != "" {
+				b.WriteString(": " + line)
+			}
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
+}
+
+func namesAlone(servers []server) string {
+	var b strings.Builder
+	for _, s := range servers {
+		b.WriteString(s.head())
+		for i, e := range s.entries {
+			b.WriteString(separator(i) + e.name)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func separator(i int) string {
+	if i == 0 {
+		return " "
+	}
+	return ", "
+}
+
+// someNames gives each server its line, as far as there is room, and then each
+// in turn its next name. What is not shown is counted.
+func someNames(servers []server, room int) string {
+	const count = len(", and 100000 more not shown\n") // after the names of a server
+	const rest = len("100000 more servers with 1000000 tools, not shown\n")
+	room -= rest
+	shown := 0
+	for shown < len(servers) {
+		if need := len(servers[shown].head()) + count; need <= room {
+			room -= need
+			shown++
+			continue
+		}
+		break
+	}
+	named := make([]int, shown)
+	for again := true; again; {
+		again = false
+		for i, s := range servers[:shown] {
+			if named[i] == len(s.entries) {
+				continue
+			}
+			if need := len(s.entries[named[i]].name) + len(", "); need <= room {
+				room -= need
+				named[i]++
+				again = true
+			}
+		}
+	}
+	var b strings.Builder
+	for i, s := range servers[:shown] {
+		b.WriteString(s.head())
+		for j, e := range s.entries[:named[i]] {
+			b.WriteString(separator(j) + e.name)
+		}
+		if left := len(s.entries) - named[i]; left > 0 {
+			fmt.Fprintf(&b, "%sand %d more not shown", separator(named[i]), left)
+		}
+		b.WriteByte('\n')
+	}
+	if left := servers[shown:]; len(left) > 0 {
+		n := 0
+		for _, s := range left {
+			n += len(s.entries)
+		}
+		fmt.Fprintf(&b, "%d more servers with %d tools, not shown\n", len(left), n)
+	}
+	return b.String()
+}
+
+// line is what is said of a tool on one short line: the first sentence of its
+// description, or its title.
+func (e *entry) line() string {
+	text := plain(e.description)
+	if text == "" {
+		text = plain(e.title)
+	}
+	if i := strings.Index(text, ". "); i >= 0 {
+		text = text[:i+1]
+	}
+	return clip(text, maxLine)
+}
+
+// plain returns text on one line, without characters that nobody sees.
+func plain(text string) string {
+	const enough = 2000 // bytes, of what is cut to a line
+	if len(text) > enough {
+		text = strings.ToValidUTF8(text[:enough], "")
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.C, r) || r == unicode.ReplacementChar {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// clip shortens s to n runes, the last of which then says so.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	if r := []rune(s); len(r) > n {
+		return strings.TrimRight(string(r[:n-1]), " ") + "…"
+	}
+	return s
+}

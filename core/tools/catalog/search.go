@@ -1,0 +1,186 @@
+package catalog
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// maxTerms is how many words of a query count, the first ones.
+const maxTerms = 32
+
+// Where a word of a query is found, and how much that counts.
+const (
+	inName        = 8
+	inTitle       = 6
+	inServer      = 4
+	inParameters  = 2
+	inDescription = 1
+)
+
+// How well a word of a query fits a place.
+const (
+	isWord    = 3 // it is one of its words
+	isAlike   = 2 // it begins such a word, or the word begins it
+	isSomehow = 1 // the place holds it anywhere
+)
+
+// shortest is the length, in bytes, below which a word only fits as a whole.
+const shortest = 3
+
+// find returns the tools that fit a query, the best first. Letters count alike
+// in any case. A tool whose name, here or at its server, is the whole query goes
+// before all others. The rest goes by points: for each word of the query the best
+// of its places counts, weight times fit, and points of all words are added up.
+// Tools with equal points stand in listing order; those without points are left
+// out.
+func (x *index) find(query string) []*entry {
+	type scored struct {
+		entry  *entry
+		points int
+	}
+	const exact = 1 << 30
+	terms := termsOf(query)
+	whole := strings.ToLower(strings.TrimSpace(query))
+	var found []scored
+	for _, e := range x.entries {
+		points := 0
+		if e.isNamed(whole) {
+			points = exact
+		} else if len(terms) > 0 {
+			points = e.points(terms)
+		}
+		if points > 0 {
+			found = append(found, scored{e, points})
+		}
+	}
+	slices.SortStableFunc(found, func(a, b scored) int { return cmp.Compare(b.points, a.points) })
+	entries := make([]*entry, len(found))
+	for i, f := range found {
+		entries[i] = f.entry
+	}
+	return entries
+}
+
+// named returns the tools of an exact name, here or at their servers, whatever
+// the case of its letters.
+func (x *index) named(name string) []*entry {
+	if e := x.byName[name]; e != nil {
+		return []*entry{e}
+	}
+	folded := strings.ToLower(strings.TrimSpace(name))
+	var all []*entry
+	for _, e := range x.entries {
+		if e.isNamed(folded) {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// isNamed reports whether the tool has a name, given in small letters.
+func (e *entry) isNamed(folded string) bool {
+	return folded != "" && (strings.ToLower(e.name) == folded || strings.ToLower(e.own) == folded)
+}
+
+// termsOf are the words of a query that count, each once.
+func termsOf(query string) []string {
+	var terms []string
+	for _, w := range words(query) {
+		if !slices.Contains(terms, w) && len(terms) < maxTerms {
+			terms = append(terms, w)
+		}
+	}
+	return terms
+}
+
+// place is a text in which words are looked for.
+type place struct {
+	weight int
+	text   string // in small letters
+	words  []string
+}
+
+func placeOf(weight int, text string) place {
+	return place{weight, strings.ToLower(text), words(text)}
+}
+
+func (e *entry) points(terms []string) int {
+	places := []place{
+		placeOf(inName, e.name+" "+e.own), placeOf(inTitle, e.title), placeOf(inServer, e.server),
+		placeOf(inParameters, strings.Join(parameters(e.schema), " ")), placeOf(inDescription, e.description),
+	}
+	sum := 0
+	for _, term := range terms {
+		best := 0
+		for _, p := range places {
+			best = max(best, p.weight*p.fit(term))
+		}
+		sum += best
+	}
+	return sum
+}
+
+// fit tells how well a word fits, 0 for not at all.
+func (p place) fit(term string) int {
+	best := 0
+	for _, w := range p.words {
+		switch {
+		case w == term:
+			return isWord
+		case min(len(w), len(term)) >= shortest && (strings.HasPrefix(w, term) || strings.HasPrefix(term, w)):
+			best = isAlike
+		}
+	}
+	if best == 0 && len(term) >= shortest && strings.Contains(p.text, term) {
+		best = isSomehow
+	}
+	return best
+}
+
+// words takes a text apart at all that is no letter and no digit, and where a
+// capital follows a small letter, and returns the words in small letters.
+func words(text string) []string {
+	var all []string
+	var word strings.Builder
+	end := func() {
+		if word.Len() > 0 {
+			all = append(all, word.String())
+			word.Reset()
+		}
+	}
+	small := false // the letter before
+	for _, r := range text {
+		switch {
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r):
+			end()
+		case small && unicode.IsUpper(r):
+			end()
+			fallthrough
+		default:
+			word.WriteRune(unicode.ToLower(r))
+		}
+		small = unicode.IsLower(r) || unicode.IsDigit(r)
+	}
+	end()
+	return all
+}
+
+// parameters are the names of the parameters in a schema, sorted; none where it
+// cannot be read.
+func parameters(schema json.RawMessage) []string {
+	var s struct {
+		Properties map[string]json.RawMessage `json:"properties"`
+	}
+	if json.Unmarshal(schema, &s) != nil {
+		return nil
+	}
+	var names []string
+	for name := range s.Properties {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
