@@ -30,6 +30,9 @@ type Options struct {
 
 	// Tools are declared to the model, asked for each request. nil: none.
 	Tools func() []model.Tool
+	// Deferred counts tools that are there and not declared, as the model can
+	// search for them; asked for each request, and told as Request.Deferred. nil: 0.
+	Deferred func() int
 	// Scheduler runs the calls. nil: each is answered as not registered.
 	Scheduler Scheduler
 	// Bus is where people are asked, so that the time they take does not count

@@ -208,6 +208,9 @@ func (p *prompting) build(ctx context.Context) (*model.Request, *Event) {
 		what = "the list of tools"
 		err = c.guard(what, func() error {
 			r.Tools = declare()
+			if c.o.Deferred != nil {
+				r.Deferred = c.o.Deferred()
+			}
 			return nil
 		})
 	}

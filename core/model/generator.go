@@ -74,6 +74,18 @@ type Request struct {
 
 	// Purpose says what the request is for, for statistics and telemetry.
 	Purpose Purpose
+	// Deferred counts tools that the model can search for and is not told of in
+	// Tools, for statistics and telemetry.
+	Deferred int
+}
+
+// DeclaredBytes is how long the declarations of Tools are together.
+func (r *Request) DeclaredBytes() int {
+	sum := 0
+	for _, t := range r.Tools {
+		sum += t.Bytes()
+	}
+	return sum
 }
 
 // Purpose is why a request is made.
@@ -92,6 +104,9 @@ type Tool struct {
 	Description string
 	Parameters  json.RawMessage // a JSON schema of an object; nil: no parameters
 }
+
+// Bytes is how long the declaration is: name, description and schema.
+func (t Tool) Bytes() int { return len(t.Name) + len(t.Description) + len(t.Parameters) }
 
 // ToolChoice restricts which tools a model may call.
 type ToolChoice struct {

@@ -44,6 +44,11 @@ func newGate(p *prepared, s *Session, mayCall bool) (*gate, error) {
 		}
 	}
 	chosen, _ := Select(p.Tools, available)
+	for _, t := range available {
+		if slices.Contains(s.Granted, t.Spec().Name) {
+			chosen = append(chosen, t)
+		}
+	}
 	for _, t := range append(chosen, p.Values...) {
 		spec := t.Spec()
 		for _, name := range append(slices.Clone(spec.Aliases), spec.Name) {

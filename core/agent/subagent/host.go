@@ -28,6 +28,9 @@ type Session struct {
 	// Registry holds the tools that there are, and that the scheduler runs;
 	// required. The run registers the definition's Values in it.
 	Registry Registry
+	// Granted are names of the Registry's tools that the agent has beside those
+	// that its definition lists. nil: none.
+	Granted []string
 	// SchedulerID is the scheduler's in its messages, by which the run knows
 	// that a person is asked. "": the time is not stopped meanwhile.
 	SchedulerID string
