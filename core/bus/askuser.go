@@ -4,6 +4,7 @@ package bus
 // run.
 type AskUserRequest struct {
 	CorrelationID string         `json:"correlationId"`      // "" when asked: [Ask] makes one
+	CallID        string         `json:"callId,omitempty"`   // the call that asks; "" is unknown
 	Subagent      string         `json:"subagent,omitempty"` // who asks; "" is the main agent
 	Questions     []UserQuestion `json:"questions"`
 }

@@ -13,6 +13,9 @@ type ToolConfirmationRequest struct {
 	Outcomes        []Outcome      `json:"outcomes"`            // the answers that are taken, in the order to offer them
 	Remembers       []Remembered   `json:"remembers,omitempty"` // what those of them stand for that last, in the same order
 	Modified        bool           `json:"modified,omitempty"`  // Details show what a person has changed
+	// Unasked says, for people, what would let such a call run without a question:
+	// a flag, a rule.
+	Unasked string `json:"unasked,omitempty"`
 }
 
 // Remembered is what an outcome would let run from then on.

@@ -137,13 +137,13 @@ func TestNames(t *testing.T) {
 		"serverName toolName toolDisplayName prompt urls[] bases[].path bases[].sha256")
 	const failure = "type message remedy reason"
 	want := map[bus.Type]string{
-		bus.TypeToolConfirmationRequest: "correlationId callId toolCall.name toolCall.args serverName toolAnnotations subagent outcomes[] modified remembers[].outcome remembers[].rules[] " +
+		bus.TypeToolConfirmationRequest: "correlationId callId toolCall.name toolCall.args serverName toolAnnotations subagent outcomes[] modified unasked remembers[].outcome remembers[].rules[] " +
 			details + " " + decision,
 		bus.TypeToolConfirmationResponse: "correlationId confirmed outcome requiresUserConfirmation " +
 			"payload.newContent payload.approved payload.feedback",
 		bus.TypeToolPolicyRejection:  "toolCall.name toolCall.args callId serverName subagent " + decision,
 		bus.TypeUpdatePolicy:         "toolName persist persistScope argsPattern commandPrefix[] mcpName allowRedirection modes[] subagent",
-		bus.TypeAskUserRequest:       "correlationId subagent " + under("questions[].", "question header type options[].label options[].description multiSelect placeholder"),
+		bus.TypeAskUserRequest:       "correlationId callId subagent " + under("questions[].", "question header type options[].label options[].description multiSelect placeholder"),
 		bus.TypeAskUserResponse:      "correlationId answers cancelled",
 		bus.TypeToolExecutionSuccess: "toolCall.name toolCall.args callId result",
 		bus.TypeToolExecutionFailure: "toolCall.name toolCall.args callId " + under("error.", failure),

@@ -31,6 +31,7 @@ func (c *call) question(details *tools.Confirmation, modified bool) bus.ToolConf
 		Outcomes:        outcomes,
 		Remembers:       remembers,
 		Modified:        modified,
+		Unasked:         c.withoutPerson(),
 	}
 }
 

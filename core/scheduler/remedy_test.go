@@ -1,12 +1,14 @@
 package scheduler_test
 
 import (
+	"context"
 	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -140,4 +142,24 @@ func TestMissingToolIsShutOut(t *testing.T) {
 	}
 	r := lonely(t, policy.ModeDefault, false, listed).Run(t.Context(), scheduler.Request{Tool: "edit"})
 	require.Contains(t, r.Result.Error.Message, "Use the other one.")
+}
+
+// EX-20: whoever is asked can say what would have made asking needless, in the
+// words of a refusal where nobody is.
+func TestQuestionSaysWhatAllows(t *testing.T) {
+	refused := lonely(t, policy.ModeDefault, false).RunAll(t.Context(), batchOf(`write_file {"file_path":"a"}`))[0]
+	require.NotEmpty(t, refused.Result.Error.Remedy)
+
+	b := bus.New(bus.Options{})
+	defer b.Close()
+	var asked bus.ToolConfirmationRequest
+	bus.Subscribe(t.Context(), b, func(_ context.Context, q bus.ToolConfirmationRequest) {
+		asked = q
+		require.NoError(t, b.Publish(bus.ToolConfirmationResponse{CorrelationID: q.CorrelationID, Outcome: bus.Cancel}))
+	})
+	set := toolset{}
+	set.add("write_file", tools.KindEdit, false, done)
+	s := scheduler.New(scheduler.Options{Tools: set, Bus: b})
+	require.Equal(t, scheduler.StatusDenied, s.RunAll(t.Context(), batchOf(`write_file {"file_path":"a"}`))[0].Status)
+	require.Equal(t, refused.Result.Error.Remedy, asked.Unasked)
 }

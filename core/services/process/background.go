@@ -56,7 +56,7 @@ type background struct {
 // again in the output, and a line of more than 4,095 bytes is cut.
 //
 // Errors: those of Run, and execution_failed where Options.MaxBackground run
-// already.
+// already, or for the reason no_session with Options.NoBackground.
 func (s *Service) Start(ctx context.Context, c Command) (Info, error) {
 	const op = "process.start"
 	if err := ctx.Err(); err != nil {
@@ -103,6 +103,11 @@ func (s *Service) launch(c Command) (*background, error) {
 
 // admit reserves a place among those that run.
 func (s *Service) admit() error {
+	if s.o.NoBackground {
+		return fault.New(fault.ExecutionFailed, "process.start",
+			"There is no session here that a background process could belong to; nothing was started.",
+			"Run the command in the foreground, and let it end by itself.").Because(fault.NoSession)
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.running >= s.o.MaxBackground {

@@ -239,3 +239,13 @@ func TestBackgroundIsBounded(t *testing.T) {
 	require.Len(t, list, 102) // at the last start: 100 that had ended, and the two that ran
 	require.Equal(t, "p111", list[101].ID)
 }
+
+// EX-20: without a session nothing is started that would end with the answer.
+func TestNoBackground(t *testing.T) {
+	t.Parallel()
+	s := newService(t, process.Options{NoBackground: true})
+	_, err := s.Start(t.Context(), process.Command{Line: "sleep 60", Dir: t.TempDir()})
+	require.Equal(t, fault.ExecutionFailed, fault.CodeOf(err))
+	require.Equal(t, fault.NoSession, fault.As(err).Reason)
+	require.Empty(t, s.List())
+}

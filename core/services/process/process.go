@@ -60,6 +60,9 @@ type Options struct {
 	UnreadBytes int
 	// MaxBackground is how many background processes may run at once. Zero: 64.
 	MaxBackground int
+	// NoBackground refuses all of them: they would end at once, as there is no
+	// session that they could belong to.
+	NoBackground bool
 }
 
 func (o Options) withDefaults() Options {
