@@ -1,6 +1,9 @@
 package policy
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // mcpPrefix begins the composed names of MCP tools: mcp_SERVER_TOOL.
 const mcpPrefix = "mcp_"
@@ -10,7 +13,8 @@ type identity struct {
 	names    []string // the tool's own first, its aliases, and what else stands for it
 	governed []string // names whose rules count only if they tighten
 	server   string
-	tool     string // at the server
+	tool     string  // at the server
+	rendered []split // other spellings of server and tool, as names have them
 
 	// splits are the ways to read an MCP tool's composed name if nobody says
 	// what its server is, the longest server first.
@@ -47,7 +51,23 @@ func identify(c Call, agent string, servers []string) identity {
 		id.tool = strings.TrimPrefix(c.Tool, mcpPrefix+c.Server+"_")
 	}
 	id.names = append(id.names, mcpPrefix+c.Server+"_"+id.tool)
+	if server, tool := rendered(id.server), rendered(id.tool); server != id.server || tool != id.tool {
+		id.rendered = []split{{server, tool}, {server, id.tool}, {id.server, tool}}
+		id.governed = append(id.governed[:len(id.governed):len(id.governed)], mcpPrefix+server+"_"+tool)
+	}
 	return id
+}
+
+// rendered is a server's or tool's name as the names of tools have it: with "_" in
+// the place of what models' providers do not take.
+func rendered(name string) string {
+	b := []byte(name)
+	for i, c := range b {
+		if !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '-') {
+			b[i] = '_'
+		}
+	}
+	return string(b)
 }
 
 // splitName lists the ways in which body can be SERVER_TOOL of a known
@@ -99,13 +119,16 @@ func speaksOf(pattern, server string, tightens bool, id identity) bool {
 	return false
 }
 
-// atServer asks matches about the call's server and tool. Where the server
+// atServer asks matches about the call's server and tool. A rule that tightens is
+// also asked about these as the tool's name spells them: who denies what he sees
+// has denied it, while an allowance might be another's. Where the server
 // has to be read from the name, a rule that allows is asked about the longest
 // server only, and where no server is known, composed decides.
 func (id identity) atServer(tightens bool, matches func(server, tool string) bool, composed func() bool) bool {
 	switch {
 	case id.server != "":
-		return matches(id.server, id.tool)
+		return matches(id.server, id.tool) ||
+			tightens && slices.ContainsFunc(id.rendered, func(s split) bool { return matches(s.server, s.tool) })
 	case !id.mcp:
 		return false
 	case len(id.splits) == 0:

@@ -1,6 +1,7 @@
 package policy_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -22,6 +23,9 @@ func TestNames(t *testing.T) {
 		require.True(t, ok, name)
 		return c
 	}
+	spelt := policy.Call{Tool: "mcp_my_server_do_it_0badcafe", Server: "my server", ServerTool: "do it", Kind: "other"}
+	long := strings.Repeat("x", 80)
+	cut := policy.Call{Tool: "mcp_s_" + long[:48] + "_0badcafe", Server: "s", ServerTool: long, Kind: "other"}
 	tests := []struct {
 		server, tool string // of the rule
 		call         policy.Call
@@ -82,6 +86,37 @@ func TestNames(t *testing.T) {
 		{"", "mcp_git_log", mcp("git", "log"), true, true},
 		{"", "mcp_git_lo*", mcp("git", "log"), true, true},
 		{"", "mcp_git_log", policy.Call{Tool: "log", Server: "git", ServerTool: "log"}, true, true},
+
+		// A name that models see has "_" in the place of other characters, or a hash at
+		// its end: what denies by the spelling that is seen holds, what allows is meant
+		// for whoever is spelt so.
+		{"my server", "*", spelt, true, true},
+		{"my server", "do it", spelt, true, true},
+		{"my server", "do *", spelt, true, true},
+		{"my server", "mcp_my server_do it", spelt, true, true},
+		{"*", "do it", spelt, true, true},
+		{"", "mcp_my server_*", spelt, true, true},
+		{"", "mcp_my server_do it", spelt, true, true},
+		{"", "mcp_*_do it", spelt, true, true},
+		{"", "mcp_*", spelt, true, true},
+		{"", "mcp_my_server_do_it_0badcafe", spelt, true, true},
+		{"", "mcp_my_server_*", spelt, true, false},
+		{"", "mcp_my_server_do_it", spelt, true, false},
+		{"", "mcp_*_do_it", spelt, true, false},
+		{"my_server", "*", spelt, true, false},
+		{"my server", "do_it", spelt, true, false},
+		{"*", "do_it", spelt, true, false},
+		{"", "mcp_my_*", spelt, false, false},
+		{"my", "*", spelt, false, false},
+		{"other", "do it", spelt, false, false},
+		{"s", long, cut, true, true},
+		{"s", "*", cut, true, true},
+		{"*", long, cut, true, true},
+		{"", "mcp_s_*", cut, true, true},
+		{"", "mcp_*_" + long, cut, true, true},
+		{"", "mcp_s_" + long, cut, true, true},
+		{"s", long[:60], cut, false, false},
+
 		{"git", "*", mcp("git", "log"), true, true},
 		{"git", "*", mcp("github", "log"), false, false},
 		{"git", "*", known("glob"), false, false},

@@ -3,7 +3,6 @@ package scheduler
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -90,8 +89,7 @@ func (c *call) newSubject() policy.Call {
 		Headless:   !c.listening(bus.TypeToolConfirmationRequest),
 	}
 	if s.Origin.Server != "" {
-		subject.Server = s.Origin.Server
-		subject.ServerTool = strings.TrimPrefix(s.Name, "mcp_"+s.Origin.Server+"_")
+		subject.Server, subject.ServerTool, subject.Annotations = s.Origin.Server, s.ServerTool(), s.Annotations
 	}
 	return subject
 }

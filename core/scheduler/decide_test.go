@@ -34,16 +34,32 @@ func TestSubject(t *testing.T) {
 	require.True(t, s.decided[1].Headless)
 }
 
-// A server's tool is judged by server and own name, underscores or not.
+// A server's tool is judged by server and own name, whatever its name has become,
+// and what its server says of it goes to policy and to whoever is asked.
 func TestServerIdentity(t *testing.T) {
-	set := toolset{}
-	set.add("mcp_my_server_do_it", tools.KindRead, true, done)
-	set["mcp_my_server_do_it"].spec.Origin = tools.Origin{Group: tools.GroupMCP, Server: "my_server"}
-	var got policy.Call
-	p := &stub{decide: func(c policy.Call) policy.Decision { got = c; return policy.Decision{Decision: policy.Allow} }}
-	scheduler.New(scheduler.Options{Tools: set, Policy: p}).Run(t.Context(), batchOf("mcp_my_server_do_it")[0])
-	require.Equal(t, "my_server", got.Server)
-	require.Equal(t, "do_it", got.ServerTool)
+	hints := map[string]any{"readOnlyHint": true}
+	for _, tt := range []struct{ server, own, name, want string }{
+		{"my_server", "", "mcp_my_server_do_it", "do_it"},
+		{"my_server", "do_it", "mcp_my_server_do_it", "do_it"},
+		{"my server", "do it", "mcp_my_server_do_it_0badcafe", "do it"},
+		{"my server", "", "plain", "plain"},
+		{"s", strings.Repeat("x", 70), tools.QualifiedName("s", strings.Repeat("x", 70)), strings.Repeat("x", 70)},
+	} {
+		s := newSetup(tools.KindOther, policy.AskUser, bus.ProceedOnce)
+		s.spec = func(spec *tools.Spec) {
+			spec.Name, spec.Aliases = tt.name, []string{"phony"}
+			spec.Origin = tools.Origin{Group: tools.GroupMCP, Server: tt.server, Tool: tt.own}
+			spec.Annotations = hints
+		}
+		require.Equal(t, scheduler.StatusSuccess, s.call(t.Context()).Status)
+		got := s.decided[0]
+		require.Equal(t, tt.server, got.Server)
+		require.Equal(t, tt.want, got.ServerTool)
+		require.Equal(t, tt.name, got.Tool)
+		require.Equal(t, hints, got.Annotations)
+		require.Equal(t, hints, s.questions[0].ToolAnnotations)
+		require.Equal(t, tt.server, s.questions[0].ServerName)
+	}
 }
 
 // Policy gets the real paths that it wants. One that cannot be followed makes

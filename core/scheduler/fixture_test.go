@@ -19,16 +19,21 @@ type fake struct {
 	build   func(args json.RawMessage) error
 	confirm func(ctx context.Context) (*tools.Confirmation, error)
 	run     func(ctx context.Context, out tools.Output) (tools.Result, error)
+	spec    func(s *tools.Spec)
 
 	params json.RawMessage
 	steps  []string
 }
 
 func (f *fake) Spec() tools.Spec {
-	return tools.Spec{
+	spec := tools.Spec{
 		Name: "fake", Aliases: []string{"phony"}, GovernedBy: []string{"elder"}, Description: "A fake.",
 		Kind: f.kind, Effects: f.effects, Schema: json.RawMessage(`{}`),
 	}
+	if f.spec != nil {
+		f.spec(&spec)
+	}
+	return spec
 }
 
 func (f *fake) Build(args json.RawMessage) (tools.ToolInvocation, error) {

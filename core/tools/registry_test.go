@@ -408,6 +408,7 @@ func TestSelection(t *testing.T) {
 	shell := tools.Spec{Name: "run_shell_command"}
 	patch := tools.Spec{Name: "safe_patch", GovernedBy: []string{"edit", "replace"}}
 	mcp := tools.Spec{Name: "search", Origin: server("s")}
+	clash := tools.Spec{Name: "mcp_my_server_do_it_0badcafe", Origin: tools.Origin{Group: tools.GroupMCP, Server: "my server", Tool: "do it"}}
 	tests := map[string]struct {
 		selection tools.Selection
 		spec      tools.Spec
@@ -437,6 +438,10 @@ func TestSelection(t *testing.T) {
 		"governing name excluded": {tools.Selection{Exclude: []string{"replace"}}, patch, true, false},
 		"governing name in core":  {tools.Selection{Core: []string{"edit"}}, patch, true, false},
 		"MCP, whatever core says": {tools.Selection{Core: []string{"read_file"}}, mcp, false, true},
+		"MCP by its own name":     {tools.Selection{Exclude: []string{"do it"}}, clash, false, false},
+		"MCP by the composed one": {tools.Selection{Exclude: []string{"mcp_my server_do it"}}, clash, false, false},
+		"MCP by the qualified":    {tools.Selection{Exclude: []string{"mcp_my_server_do_it"}}, clash, false, false},
+		"MCP by another's":        {tools.Selection{Exclude: []string{"mcp_my_server", "do", "server_do_it"}}, clash, false, true},
 		"MCP excluded":            {tools.Selection{Exclude: []string{"search"}}, mcp, false, false},
 	}
 	for name, tt := range tests {

@@ -17,6 +17,9 @@ type Selection struct {
 // Includes reports whether a tool is selected; inDefaultSet says whether a
 // built-in belongs to the default set.
 //
+// A tool of an MCP server is excluded by the name that it is registered under, by
+// its qualified name, whether or not that is so, and by its own name there.
+//
 // An exclusion with a pattern takes the whole tool away: a part of a tool
 // cannot be left out of a registry, and what is to be excluded must not run. Of
 // the shell it is commands that begin so, which policy denies, and the tool
@@ -58,6 +61,10 @@ func lists(entries []string, spec Spec, governed bool) bool {
 			return true
 		}
 		if governed && slices.Contains(spec.GovernedBy, name) {
+			return true
+		}
+		if server, tool := spec.Origin.Server, spec.ServerTool(); server != "" &&
+			(name == tool || name == mcpPrefix+server+"_"+tool || name == QualifiedName(server, tool)) {
 			return true
 		}
 	}

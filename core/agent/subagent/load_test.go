@@ -207,6 +207,21 @@ func TestSelect(t *testing.T) {
 	}
 }
 
+// EX-16: an entry means a server's tool by whose it is, whatever its name has
+// become.
+func TestSelectByServer(t *testing.T) {
+	made := tool(t, "mcp_my_server_do_it_0badcafe", tools.KindOther,
+		tools.WithOrigin(tools.Origin{Group: tools.GroupMCP, Server: "my server", Tool: "do it"}))
+	for entry, want := range map[string]bool{
+		"mcp_my_server_do_it_0badcafe": true, "mcp_my server_do it": true, "mcp_my_server_do_it": true,
+		"mcp_*": true, "mcp_my server_*": true, "mcp_*_do it": true,
+		"mcp_my_*": false, "mcp_*_it": false, "do it": false,
+	} {
+		chosen, _ := subagent.Select([]string{entry}, []tools.DeclarativeTool{made})
+		require.Equal(t, want, len(chosen) == 1, entry)
+	}
+}
+
 // governed is a tool that edit and replace govern.
 type governed struct{ tools.DeclarativeTool }
 

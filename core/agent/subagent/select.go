@@ -103,10 +103,9 @@ func matches(entry string, s tools.Spec) bool {
 	if s.Origin.Server == "" || !strings.HasPrefix(entry, "mcp_") {
 		return false
 	}
-	if entry == "mcp_*" || entry == "mcp_"+s.Origin.Server+"_*" {
-		return true
-	}
-	return entry == tools.QualifiedName(s.Origin.Server, s.Name)
+	server, tool := s.Origin.Server, s.ServerTool()
+	return entry == "mcp_*" || entry == "mcp_"+server+"_*" || entry == "mcp_*_"+tool ||
+		entry == "mcp_"+server+"_"+tool || entry == tools.QualifiedName(server, tool)
 }
 
 // AgentTool is a tool that is an agent, local or remote.
