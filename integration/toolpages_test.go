@@ -15,6 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/catalog"
 	"github.com/fettle-dev/fettle/core/tools/communicate"
 	"github.com/fettle-dev/fettle/core/tools/file"
 	"github.com/fettle-dev/fettle/core/tools/internaldocs"
@@ -42,6 +43,7 @@ var toolFamilies = []toolFamily{
 	{"communicate", specsOf(communicate.Factories)},
 	{"memory", specsOf(memory.Factories)},
 	{"internaldocs", specsOf(internaldocs.Factories)},
+	{"catalog", specsOf(catalog.Factories)},
 }
 
 // specsOf returns what the factories of a package say of their tools.

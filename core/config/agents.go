@@ -164,12 +164,14 @@ func (h agentHost) Begin(ctx context.Context, d *subagent.Definition) (*subagent
 		return nil, closing(child, err)
 	}
 	has := toolsOf(d, s.registry.All())
+	granted := grantSearch(s.registry, has)
+	s.catalog.Restrict(has)
 	o.System = func(ctx context.Context) (string, error) {
 		names := slices.DeleteFunc(declared(s.registry), func(name string) bool { return !has[name] })
 		return child.systemPrompt(ctx, s, names)
 	}
 	session := &subagent.Session{
-		Registry: s.registry, SchedulerID: child.schedulerID(), Changed: s.changed, Close: child.Close,
+		Registry: s.registry, Granted: granted, SchedulerID: child.schedulerID(), Changed: s.changed, Close: child.Close,
 	}
 	var recorder agent.Recorder
 	if store := h.caller.recordsAgents(); store != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/catalog"
 	"github.com/fettle-dev/fettle/core/tools/communicate"
 	"github.com/fettle-dev/fettle/core/tools/file"
 	"github.com/fettle-dev/fettle/core/tools/internaldocs"
@@ -41,6 +42,7 @@ func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, 
 	bound.add(bind(c, communicate.Factories, communicate.Services{Person: person{c.bus, c.subagent}}, always))
 	bound.add(bind(c, memory.Factories, memory.Services{Facts: sh.memory}, always))
 	bound.add(bind(c, internaldocs.Factories, internaldocs.Services{Docs: docs.Files()}, always))
+	bound.add(bind(c, catalog.Factories, catalog.Services{Catalog: s.catalog}, always))
 	return bound.tools, bound.err
 }
 
@@ -90,7 +92,8 @@ func DefaultTools(l layout.Layout) []string {
 	return slices.Concat(
 		defaults(l, file.Factories, file.InDefaultSet), defaults(l, search.Factories, always), defaults(l, shell.Factories, always),
 		defaults(l, web.FetchFactories, always), defaults(l, web.SearchFactories, always), defaults(l, plan.Factories, always),
-		defaults(l, communicate.Factories, always), defaults(l, memory.Factories, always), defaults(l, internaldocs.Factories, always))
+		defaults(l, communicate.Factories, always), defaults(l, memory.Factories, always), defaults(l, internaldocs.Factories, always),
+		defaults(l, catalog.Factories, always))
 }
 
 // defaults are those of one family.

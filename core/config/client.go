@@ -83,7 +83,9 @@ func (c *Config) converse(s *session, opening Opening) (*agent.Client, error) {
 	}
 	if s.client != nil {
 		s.ended.Add(1)
+		s.catalog.Reset()
 	}
+	s.catalog.Load(loadedIn(opening.History)...)
 	s.client, c.agentRecords = client, opening.Agents
 	return client, nil
 }
@@ -119,6 +121,7 @@ func (c *Config) clientOptions(s *session) (agent.Options, error) {
 	o := agent.Options{
 		Source: p.Models, Model: c.Model,
 		Tools:     func() []model.Tool { return modelTools(s.registry) },
+		Deferred:  s.catalog.Deferred,
 		Scheduler: s.scheduler,
 		System:    c.SystemPrompt,
 		Restate: func(ctx context.Context, old []model.Content) ([]model.Part, error) {

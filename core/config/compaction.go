@@ -180,6 +180,7 @@ func (s *session) withdrawn(parts []model.Part) {
 func (s *session) cleared() {
 	s.forgetFiles()
 	s.tracker.ClearSession()
+	s.catalog.Reset()
 	s.told = 0
 	s.ended.Add(1)
 }

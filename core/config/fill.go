@@ -67,6 +67,11 @@ func (p *Parameters) fillTools(s settings.Settings, r *settings.Result) {
 	if p.AllowedTools == nil {
 		p.AllowedTools, p.AllowedFrom = s.Tools.Allowed, places(r, "tools.allowed")
 	}
+	if p.DeferSchemasAbove == 0 {
+		if p.DeferSchemasAbove = s.Tools.DeferSchemasAbove; p.DeferSchemasAbove <= 0 {
+			p.DeferSchemasAbove = -1 // never; 0 would be the default
+		}
+	}
 	if p.ConfirmationRequired == nil {
 		const key = "tools.confirmationRequired"
 		p.ConfirmationRequired, p.ConfirmationFrom = s.Tools.ConfirmationRequired, places(r, key)

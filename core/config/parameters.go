@@ -109,6 +109,11 @@ type Parameters struct {
 	// Initialize. Zero ToolCommands: the settings', else none.
 	ToolCommands ToolCommands
 	Discover     []func(ctx context.Context) ([]tools.DeclarativeTool, error)
+	// DeferSchemasAbove is how many bytes the declarations of MCP servers' and
+	// discovered tools may have together before they are held back; see
+	// [catalog.Catalog]. 0: the settings', else [catalog.DefaultAbove]; negative:
+	// they never are.
+	DeferSchemasAbove int
 
 	FileFiltering FileFiltering // which files the tools find; what is zero in it is the settings'
 

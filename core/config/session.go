@@ -22,6 +22,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/catalog"
 	"github.com/fettle-dev/fettle/core/tools/plan"
 )
 
@@ -33,6 +34,7 @@ type session struct {
 	tracker   *tracker.FileTracker
 	todos     plan.Todos
 	registry  *tools.Registry
+	catalog   *catalog.Catalog // what of registry the model is told of whole
 	scheduler *scheduler.Scheduler
 
 	client *agent.Client // made when it is first asked for, under Config.mu
@@ -75,6 +77,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 	}
 	s.tracker = tracker.New(given)
 	s.processes = sh.processes.open(c.processOptions(sh))
+	s.catalog = c.newCatalog(s)
 	var err error
 	if s.registry, err = c.newRegistry(sh, s); err != nil {
 		return nil, errors.Join(err, sh.processes.close(s.processes))
@@ -89,7 +92,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		Check:    sh.rules.checks.Check,
 		Before:   c.params().Before,
 		After:    append([]scheduler.After{s.afterServer(sh)}, c.params().After...),
-		Observe:  c.params().Observe,
+		Observe:  slices.Concat(c.params().Observe, []scheduler.Observe{s.observeForeign}),
 		ID:       c.schedulerID(),
 		Now:      c.params().Now,
 		OnDefect: c.onDefect,
@@ -116,7 +119,9 @@ func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
 	if c.params().ToolCommands != (ToolCommands{}) {
 		discover = append([]func(context.Context) ([]tools.DeclarativeTool, error){c.discoverTools(v)}, discover...)
 	}
-	r := tools.NewRegistry(tools.RegistryOptions{Logger: c.params().Logger, Discover: discover, Hidden: c.hidden})
+	r := tools.NewRegistry(tools.RegistryOptions{Logger: c.params().Logger, Discover: discover, Hidden: func() []string {
+		return append(c.hidden(), s.catalog.Hidden()...)
+	}})
 	builtIn, err := c.bindBuiltIns(sh, s)
 	if err != nil {
 		return nil, err

@@ -52,6 +52,7 @@ func (c *Config) systemPrompt(ctx context.Context, s *session, names []string) (
 		Product: p.Layout.Name, Folders: sh.workspace.Folders(), System: runtime.GOOS, Today: now(), GitRepo: inRepository(sh.workspace.Target()),
 		Tools: names, Interactive: c.bus.Listening(bus.TypeToolConfirmationRequest), PlanMode: mode == policy.ModePlan,
 		Confined: string(p.Commands.Confinement.Kind), Untrusted: p.Trust == trust.Untrusted, Rest: c.ofAgent,
+		Catalog: s.catalog.Listing(),
 	}
 	if sh.servers != nil {
 		f.Servers = serverNotes(sh.servers.Instructions(), s.registry)

@@ -22,7 +22,7 @@ func Defaults() Settings {
 	s.Tools = Tools{
 		Sandbox:    Sandbox{NetworkAccess: true},
 		Shell:      Shell{InactivityTimeout: 300, Timeout: 3600, BackgroundCompletionBehavior: "silent", Pager: "cat", ShowColor: true},
-		UseRipgrep: true, TruncateToolOutputThreshold: 40_000,
+		UseRipgrep: true, TruncateToolOutputThreshold: 40_000, DeferSchemasAbove: 32 << 10,
 	}
 	s.Web.Search.Method = "GET"
 	s.MCP.Enabled = true

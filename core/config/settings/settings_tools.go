@@ -23,6 +23,9 @@ type Tools struct {
 	// How many characters of a tool's output a model is given. 0 or less: all. Until it is read, of a command's output
 	// the first 8,000 and the last 32,000 bytes are given, and other tools have limits of their own.
 	TruncateToolOutputThreshold int `json:"truncateToolOutputThreshold" set:"project=lower,unused"`
+	// How many bytes the declarations of MCP servers' and discovered tools may have together before they are held back: the
+	// model is told their names, and finds the rest with tool_search. 1: always. 0 or less: never. docs/deferred-tools.md has more.
+	DeferSchemasAbove int `json:"deferSchemasAbove" jsonschema:"maximum=1000000000" set:"project=free"`
 	// Whether reads are not remembered: no placeholders, no prior-read checks. Hashes still hold.
 	FileReadCacheDisabled bool    `json:"fileReadCacheDisabled" set:"project=false,env=FILE_READ_CACHE_DISABLED"`
 	Sandbox               Sandbox `json:"sandbox"`
