@@ -126,8 +126,8 @@ func responseParts(calls []model.FunctionCall, responses []scheduler.Response) [
 	for i, call := range calls {
 		r := &model.FunctionResponse{ID: call.ID, Name: call.Name, Response: responses[i].FunctionResponse()}
 		for _, p := range responses[i].Result.LLMContent.Parts {
-			if p.InlineData != nil {
-				r.Data = append(r.Data, model.Data{MIMEType: p.InlineData.MIMEType, Bytes: p.InlineData.Data})
+			if data := dataOf(p); data != nil {
+				r.Data = append(r.Data, *data)
 			}
 		}
 		parts[i] = model.Part{Response: r}

@@ -98,6 +98,8 @@ func (b *batch) run(ctx context.Context, i int) {
 		return
 	}
 	ctx, ended := b.observed(ctx, c.request)
+	ctx, closeHost := tools.HostUntil(ctx)
+	defer closeHost()
 	var resp Response
 	returned := false
 	defer func() { // also where a tool ends the goroutine that it was called on

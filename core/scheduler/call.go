@@ -149,9 +149,11 @@ func (c *call) execute(ctx context.Context) Response {
 	c.executed = true
 	var result tools.Result
 	out, closeOutput := c.output()
+	within, closeHost := tools.HostUntil(ctx)
 	err := tools.Protect(c.name, "execute", func() (err error) {
+		defer closeHost()
 		defer closeOutput()
-		result, err = c.inv.Execute(ctx, out)
+		result, err = c.inv.Execute(within, out)
 		return err
 	})
 	if err != nil {

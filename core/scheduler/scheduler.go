@@ -140,6 +140,10 @@ const (
 // a preview of the change (CR-22). Once ctx has ended no further step begins,
 // and the response is of status cancelled unless the tool had already
 // succeeded or failed (AR-29).
+//
+// All steps get the values of ctx. Its [tools.Host] is that of the call: what the
+// tool tells it after Execute has returned is dropped, as is what any step tells it
+// after Run has, and a question is then refused.
 func (s *Scheduler) Run(ctx context.Context, r Request) Response {
 	b := s.newBatch([]Request{r})
 	b.publish()

@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"encoding/json"
+	"sync"
 	"time"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -163,6 +164,79 @@ func HostOf(ctx context.Context) Host {
 		return h
 	}
 	return nobody{}
+}
+
+// HostUntil returns a ctx with the host of ctx, which serves until end is called:
+// what it is told after that is dropped, and what it is asked refused with the code
+// cancelled. A question that is still open then is given up in the same way. end
+// waits for what the host is being told, not for questions. It may be called more
+// than once. Whoever runs tools keeps late calls from a host by it.
+func HostUntil(ctx context.Context) (within context.Context, end func()) {
+	h, ok := ctx.Value(hostKey{}).(Host)
+	if !ok || h == nil {
+		return ctx, func() {}
+	}
+	g := &guarded{host: h, asking: make(map[int]context.CancelFunc)}
+	return WithHost(ctx, g), g.close
+}
+
+// guarded is a host that serves for a time.
+type guarded struct {
+	host Host
+
+	mu     sync.RWMutex // held to read while the host is told something
+	over   bool
+	asked  int                        // how often it was asked
+	asking map[int]context.CancelFunc // what gives up each question that is open
+}
+
+func (g *guarded) close() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.over = true
+	for _, giveUp := range g.asking {
+		giveUp()
+	}
+}
+
+// tell tells the host something, unless it is too late.
+func (g *guarded) tell(something func()) {
+	g.mu.RLock()
+	defer g.mu.RUnlock()
+	if !g.over {
+		something()
+	}
+}
+
+func (g *guarded) Progress(p Progress) { g.tell(func() { g.host.Progress(p) }) }
+
+func (g *guarded) Log(e LogEntry) { g.tell(func() { g.host.Log(e) }) }
+
+func (g *guarded) Ask(ctx context.Context, questions ...Question) ([]Reply, error) {
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	g.mu.Lock()
+	if g.over {
+		g.mu.Unlock()
+		return nil, askedLate()
+	}
+	id := g.asked
+	g.asked++
+	g.asking[id] = giveUp
+	g.mu.Unlock()
+	replies, err := g.host.Ask(ctx, questions...)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.asking, id)
+	if g.over {
+		return nil, askedLate()
+	}
+	return replies, err
+}
+
+func askedLate() *fault.Error {
+	return fault.New(fault.Cancelled, "tools.ask", "The call has ended, so nobody answers its questions any more.",
+		"Ask before the tool returns.")
 }
 
 // nobody is the host of calls that have none.

@@ -2,8 +2,12 @@ package tools
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/fettle-dev/fettle/core/fault"
 )
@@ -18,7 +22,8 @@ type Result struct {
 
 	// Structured is the result as JSON for programs, beside LLMContent, which
 	// says the same to a model; it fits the Spec's OutputSchema. nil: LLMContent
-	// where that [Content.IsJSON], else there is none. It is not sent to models.
+	// where that [Content.IsJSON], else there is none; a failure has none. It is not
+	// sent to models.
 	Structured json.RawMessage `json:"structured,omitempty"`
 }
 
@@ -84,7 +89,7 @@ type Resource struct {
 	URI      string `json:"uri"`
 	MIMEType string `json:"mimeType,omitempty"`
 	Text     string `json:"text,omitempty"`
-	Blob     []byte `json:"blob,omitempty"` // base64 in JSON
+	Blob     []byte `json:"blob,omitzero"` // base64 in JSON
 }
 
 // ResourceLink names a resource that can be read.
@@ -119,30 +124,83 @@ func Data(note, mimeType string, data []byte) Content {
 }
 
 // IsJSON reports whether the content is one JSON text made by [JSON].
-func (c Content) IsJSON() bool { return c.json }
+func (c Content) IsJSON() bool { return c.json && len(c.Parts) == 1 }
 
-// String returns the text parts, joined by line breaks.
+// String returns the content as text, its parts joined by line breaks: text and the
+// text of resources as they are, one line of a resource that is data and of a
+// link. Other data is left out.
 func (c Content) String() string {
 	if len(c.Parts) == 1 {
-		return c.Parts[0].Text
+		return c.Parts[0].String()
 	}
 	var texts []string
 	for _, p := range c.Parts {
 		if p.InlineData == nil {
-			texts = append(texts, p.Text)
+			texts = append(texts, p.String())
 		}
 	}
 	return strings.Join(texts, "\n")
 }
 
-// HasData reports whether a part is not text.
-func (c Content) HasData() bool {
-	for _, p := range c.Parts {
-		if p.InlineData != nil {
-			return true
-		}
+// String returns the part as text; see [Content.String].
+func (p Part) String() string {
+	switch {
+	case p.Link != nil:
+		return p.Link.line()
+	case p.Resource == nil:
+		return p.Text
+	case p.Resource.Blob != nil:
+		return fmt.Sprintf("[data of the resource %s: %s, %d bytes]",
+			oneLine(p.Resource.URI), oneLine(cmp.Or(p.Resource.MIMEType, unknownData)), len(p.Resource.Blob))
 	}
-	return false
+	return p.Resource.Text
+}
+
+// line tells of the link in one line.
+func (l *ResourceLink) line() string {
+	said := []string{oneLine(l.Name)}
+	if l.Title != "" && l.Title != l.Name {
+		said = append(said, oneLine(l.Title))
+	}
+	if l.Description != "" {
+		said = append(said, oneLine(l.Description))
+	}
+	if l.MIMEType != "" {
+		said = append(said, oneLine(l.MIMEType))
+	}
+	if l.Size > 0 {
+		said = append(said, fmt.Sprintf("%d bytes", l.Size))
+	}
+	return fmt.Sprintf("[the resource %s: %s]", oneLine(l.URI), strings.Join(said, "; "))
+}
+
+// oneLine is text without line breaks and other control characters.
+func oneLine(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r)
+	}), " ")
+}
+
+// unknownData is the type of data that nobody knows the type of.
+const unknownData = "application/octet-stream"
+
+// Data returns what of the part is data, as an image is, or nil: its InlineData, or
+// the blob of its resource.
+func (p Part) Data() *InlineData {
+	switch {
+	case p.InlineData != nil:
+		return p.InlineData
+	case p.Resource != nil && p.Resource.Blob != nil:
+		return &InlineData{MIMEType: cmp.Or(p.Resource.MIMEType, unknownData), Data: p.Resource.Blob}
+	}
+	return nil
+}
+
+// HasData reports whether a part is not plain text.
+func (c Content) HasData() bool {
+	return slices.ContainsFunc(c.Parts, func(p Part) bool {
+		return p.InlineData != nil || p.Resource != nil || p.Link != nil
+	})
 }
 
 // MarshalJSON encodes text alone as a string, anything else as a list.

@@ -91,6 +91,19 @@ func TestResultJSON(t *testing.T) {
 			`{"llmContent":"{\"content\":\"<a&b>\",\"version\":1}","returnDisplay":""}`},
 		"data": {tools.Result{LLMContent: tools.Data("A picture.", "image/png", []byte{1, 2})},
 			`{"llmContent":[{"text":"A picture."},{"inlineData":{"mimeType":"image/png","data":"AQI="}}],"returnDisplay":""}`},
+		"resources": {tools.Result{LLMContent: tools.Content{Parts: []tools.Part{
+			{Resource: &tools.Resource{URI: "u:1", MIMEType: "text/plain", Text: "<t>"}},
+			{Resource: &tools.Resource{URI: "u:2", Blob: []byte{1, 2}}},
+			{Resource: &tools.Resource{URI: "u:3", Blob: []byte{}}},
+			{Link: &tools.ResourceLink{URI: "u:4", Name: "n", Title: "t", Description: "d", MIMEType: "m/m", Size: 7}},
+			{Link: &tools.ResourceLink{URI: "u:5", Name: "n"}},
+		}}}, `{"llmContent":[{"resource":{"uri":"u:1","mimeType":"text/plain","text":"<t>"}},{"resource":{"uri":"u:2","blob":"AQI="}},` +
+			`{"resource":{"uri":"u:3","blob":""}},{"link":{"uri":"u:4","name":"n","title":"t","description":"d","mimeType":"m/m","size":7}},` +
+			`{"link":{"uri":"u:5","name":"n"}}],"returnDisplay":""}`},
+		"one resource": {tools.Result{LLMContent: tools.Content{Parts: []tools.Part{{Resource: &tools.Resource{URI: "u:1", Text: "t"}}}}},
+			`{"llmContent":[{"resource":{"uri":"u:1","text":"t"}}],"returnDisplay":""}`},
+		"structured": {tools.Result{LLMContent: tools.Text("one"), Structured: json.RawMessage(`{"n":1,"s":"<&>"}`)},
+			`{"llmContent":"one","returnDisplay":"","structured":{"n":1,"s":"<&>"}}`},
 		"failure": {tools.Fail(fault.New(fault.FileNotFound, "op", "There is no file.", "List the folder.")),
 			`{"llmContent":"There is no file. List the folder.","returnDisplay":"There is no file.",` +
 				`"error":{"type":"file_not_found","message":"There is no file.","remedy":"List the folder."}}`},
@@ -121,6 +134,44 @@ func TestContent(t *testing.T) {
 	}
 }
 
+// EX-16: what a server's result holds beside text is text for whoever reads no more,
+// and data for whoever does.
+func TestContentOfServers(t *testing.T) {
+	picture := []byte{1, 2, 3}
+	for want, part := range map[string]tools.Part{
+		"text": {Text: "text"},
+		"":     {InlineData: &tools.InlineData{MIMEType: "image/png", Data: picture}},
+		"held": {Resource: &tools.Resource{URI: "u:1", MIMEType: "text/plain", Text: "held"}},
+		"[data of the resource u:1: image/png, 3 bytes]":                {Resource: &tools.Resource{URI: "u:1", MIMEType: "image/png", Blob: picture}},
+		"[data of the resource u:1: application/octet-stream, 0 bytes]": {Resource: &tools.Resource{URI: "u:1", Blob: []byte{}}},
+		"[the resource u:1: n]":                                         {Link: &tools.ResourceLink{URI: "u:1", Name: "n", Title: "n"}},
+		"[the resource u:1: n; T; what it is; text/plain; 7 bytes]": {Link: &tools.ResourceLink{
+			URI: "u:1", Name: "n", Title: "T", Description: " what\nit\u2028 is\x1b", MIMEType: "text/plain", Size: 7,
+		}},
+	} {
+		alone := tools.Content{Parts: []tools.Part{part}}
+		require.Equal(t, want, alone.String())
+		require.Equal(t, part.Text == "", alone.HasData())
+		both := tools.Content{Parts: []tools.Part{{Text: "before"}, part}}
+		if part.InlineData != nil {
+			require.Equal(t, "before", both.String())
+		} else {
+			require.Equal(t, "before\n"+want, both.String())
+		}
+		data := part.Data()
+		require.Equal(t, part.InlineData != nil || part.Resource != nil && part.Resource.Blob != nil, data != nil)
+	}
+	require.Equal(t, &tools.InlineData{MIMEType: "application/octet-stream", Data: picture},
+		tools.Part{Resource: &tools.Resource{URI: "u:1", Blob: picture}}.Data())
+	response := tools.Result{LLMContent: tools.Content{Parts: []tools.Part{{Text: "a"}, {Resource: &tools.Resource{Text: "b"}}}}, Structured: json.RawMessage(`{"secret":1}`)}
+	require.Equal(t, `{"output":"a\nb"}`, string(response.FunctionResponse()), "what is structured is not sent to models")
+
+	object, err := tools.JSON(map[string]any{"n": 1})
+	require.NoError(t, err)
+	object.Parts = append(object.Parts, tools.Part{Text: "more"})
+	require.False(t, object.IsJSON(), "it is no more one JSON text")
+}
+
 // A result that becomes a failure keeps what it has to show.
 func TestWithError(t *testing.T) {
 	err := fault.New(fault.FileNotFound, "op", "Message.", "Remedy.")
@@ -130,8 +181,9 @@ func TestWithError(t *testing.T) {
 	require.Equal(t, "Short", bare.ReturnDisplay.Text)
 	require.Same(t, err, bare.Error)
 
-	full := tools.Result{LLMContent: tools.Text("state"), ReturnDisplay: tools.TextDisplay("seen")}
+	full := tools.Result{LLMContent: tools.Text("state"), ReturnDisplay: tools.TextDisplay("seen"), Structured: json.RawMessage(`{}`)}
 	failed := full.WithError(err)
+	require.Nil(t, failed.Structured)
 	require.Equal(t, "state", failed.LLMContent.String())
 	require.Equal(t, "seen", failed.ReturnDisplay.Text)
 	require.Nil(t, full.Error)

@@ -1,0 +1,147 @@
+package scheduler_test
+
+import (
+	"context"
+	"encoding/json"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// host records which step told it something.
+type host struct {
+	mu    sync.Mutex
+	heard []string
+}
+
+func (h *host) Progress(p tools.Progress) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.heard = append(h.heard, p.Message)
+}
+
+func (h *host) Log(tools.LogEntry) {}
+
+func (h *host) Ask(context.Context, ...tools.Question) ([]tools.Reply, error) {
+	return []tools.Reply{{Elicit: &tools.Elicited{Action: tools.ElicitAccept}}}, nil
+}
+
+type anotherKey struct{}
+
+// told tells the host of ctx.
+func told(ctx context.Context, step string) {
+	tools.HostOf(ctx).Progress(tools.Progress{Message: step})
+}
+
+// EX-20: every step of a call has the host that the call is made for, and none has
+// it longer than its time.
+func TestHost(t *testing.T) {
+	h := new(host)
+	kept := make(map[string]context.Context)
+	s := newSetup(tools.KindEdit, policy.AskUser, bus.ProceedOnce)
+	step := func(ctx context.Context, name string) {
+		told(ctx, name)
+		kept[name] = ctx
+	}
+	s.confirm = func(ctx context.Context) (*tools.Confirmation, error) { step(ctx, "confirm"); return nil, nil }
+	s.run = func(ctx context.Context, _ tools.Output) (tools.Result, error) {
+		step(ctx, "execute")
+		replies, err := tools.HostOf(ctx).Ask(ctx, tools.Question{Elicit: &tools.Elicitation{Message: "Sure?"}})
+		require.NoError(t, err)
+		require.Equal(t, tools.ElicitAccept, replies[0].Elicit.Action)
+		return tools.Result{LLMContent: tools.Text("done")}, nil
+	}
+	s.options.Before = []scheduler.Before{func(ctx context.Context, _ scheduler.Proposal) (scheduler.Advice, error) {
+		step(ctx, "before")
+		return scheduler.Advice{}, nil
+	}}
+	s.options.After = []scheduler.After{func(ctx context.Context, _ scheduler.Done, r tools.Result) (tools.Result, error) {
+		step(ctx, "after")
+		told(kept["execute"], "too late")
+		return r, nil
+	}}
+	s.options.RealPath = func(ctx context.Context, path string) (string, error) { step(ctx, "path"); return path, nil }
+	s.policy.paths = []string{"/a"}
+	s.options.Observe = []scheduler.Observe{func(ctx context.Context, _ scheduler.Request) (context.Context, func(scheduler.Response)) {
+		return context.WithValue(ctx, anotherKey{}, "another value"), nil
+	}}
+	require.Equal(t, scheduler.StatusSuccess, s.call(tools.WithHost(t.Context(), h)).Status)
+	require.Equal(t, []string{"before", "path", "confirm", "execute", "after"}, h.heard)
+	for name, ctx := range kept {
+		require.Equal(t, "another value", ctx.Value(anotherKey{}), name)
+		told(ctx, "too late")
+		_, err := tools.HostOf(ctx).Ask(t.Context())
+		require.Equal(t, fault.Cancelled, fault.CodeOf(err), name)
+	}
+	require.Len(t, h.heard, 5)
+}
+
+// The calls of a batch have it too, side by side, and one whose tool has returned
+// does not end it for the others. A tool that goes on by itself is not heard.
+func TestHostOfBatch(t *testing.T) {
+	h := new(host)
+	set := toolset{}
+	both := make(chan struct{}, 2)
+	release := make(chan struct{})
+	var late sync.WaitGroup
+	for _, name := range []string{"one", "two"} {
+		set.add(name, tools.KindRead, true, func(ctx context.Context, _ string) (tools.Result, error) {
+			both <- struct{}{}
+			if name == "two" {
+				<-release // until the other has returned
+			}
+			told(ctx, name)
+			late.Go(func() {
+				for range 100 {
+					tools.HostOf(ctx).Log(tools.LogEntry{Data: json.RawMessage(`1`)})
+				}
+			})
+			return tools.Result{}, nil
+		})
+	}
+	o := scheduler.Options{Tools: set, Policy: &stub{decide: func(policy.Call) policy.Decision { return policy.Decision{Decision: policy.Allow} }}}
+	o.After = []scheduler.After{func(_ context.Context, d scheduler.Done, r tools.Result) (tools.Result, error) {
+		if d.Spec.Name == "one" {
+			<-both
+			<-both
+			close(release)
+		}
+		return r, nil
+	}}
+	responses := scheduler.New(o).RunAll(tools.WithHost(t.Context(), h), batchOf("one", "two"))
+	late.Wait()
+	for _, r := range responses {
+		require.Equal(t, scheduler.StatusSuccess, r.Status)
+	}
+	require.Equal(t, []string{"one", "two"}, h.heard)
+}
+
+// A call within a call, as a subagent's, has the host of the outer one.
+func TestHostOfInnerCalls(t *testing.T) {
+	h := new(host)
+	allow := &stub{decide: func(policy.Call) policy.Decision { return policy.Decision{Decision: policy.Allow} }}
+	inner := toolset{}
+	inner.add("inner", tools.KindRead, true, func(ctx context.Context, _ string) (tools.Result, error) {
+		told(ctx, "inner")
+		return tools.Result{}, nil
+	})
+	outer := toolset{}
+	var during context.Context
+	outer.add("outer", tools.KindOther, false, func(ctx context.Context, _ string) (tools.Result, error) {
+		during = ctx
+		scheduler.New(scheduler.Options{Tools: inner, Policy: allow}).RunAll(ctx, batchOf("inner", "inner"))
+		told(ctx, "outer")
+		return tools.Result{}, nil
+	})
+	s := scheduler.New(scheduler.Options{Tools: outer, Policy: allow})
+	s.Run(tools.WithHost(t.Context(), h), batchOf("outer")[0])
+	scheduler.New(scheduler.Options{Tools: inner, Policy: allow}).Run(during, batchOf("inner")[0]) // that goes on by itself
+	require.Equal(t, []string{"inner", "inner", "outer"}, h.heard)
+}
