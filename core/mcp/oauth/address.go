@@ -1,0 +1,156 @@
+package oauth
+
+import (
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/mcp"
+)
+
+// keyOf returns what a server's tokens belong to.
+func keyOf(spec mcp.ServerSpec) (key, error) {
+	u, err := url.Parse(spec.URL)
+	if err != nil || spec.URL == "" || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return key{}, unusable(spec.Name, "it has no http or https address.", "Only a server at a URL is signed in to.")
+	}
+	return key{spec.Name, canonical(u)}, nil
+}
+
+// canonical returns an address as it names a resource (RFC 8707): scheme and host
+// in lower case, without a default port, a fragment, a lone slash or a user.
+func canonical(u *url.URL) string {
+	c := *u
+	c.Scheme, c.Host = strings.ToLower(u.Scheme), strings.ToLower(u.Host)
+	if port := u.Port(); port == "443" && c.Scheme == "https" || port == "80" && c.Scheme == "http" {
+		c.Host = strings.TrimSuffix(c.Host, ":"+port)
+	}
+	c.User, c.Fragment, c.RawFragment = nil, "", ""
+	if c.Path == "/" {
+		c.Path = ""
+	}
+	return c.String()
+}
+
+// origin returns scheme and host of an address: all of it that may be told, as
+// its path and query may hold a key.
+func origin(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return "an address that is none"
+	}
+	return (&url.URL{Scheme: strings.ToLower(u.Scheme), Host: strings.ToLower(u.Host)}).String()
+}
+
+func withoutQuery(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	u.RawQuery, u.User = "", nil
+	return u.String()
+}
+
+// wellKnown returns the address of a well-known document of another one: with
+// the other's path behind its name.
+func wellKnown(u *url.URL, name, path string) string {
+	w := url.URL{Scheme: u.Scheme, Host: u.Host, Path: "/.well-known/" + name + strings.TrimRight(path, "/")}
+	return w.String()
+}
+
+// local reports whether a host is this machine.
+func local(host string) bool {
+	host = strings.ToLower(host)
+	if host == "localhost" || strings.HasSuffix(host, ".localhost") {
+		return true
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback()
+}
+
+// trustworthy returns what keeps a secret from being sent to an address that a
+// server at from has named, "" if nothing does: it must be encrypted or local, and
+// local only if the server is.
+func trustworthy(address, from string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" || u.User != nil {
+		return "it names an address that is none."
+	}
+	here := local(u.Hostname())
+	switch {
+	case u.Scheme != "https" && !(u.Scheme == "http" && here):
+		return "it names " + origin(address) + ", which is not reached by https."
+	case here && !fromHere(from):
+		return "it names " + origin(address) + ", which is on this machine, while the server is not."
+	}
+	return ""
+}
+
+func fromHere(address string) bool {
+	u, err := url.Parse(address)
+	return err == nil && local(u.Hostname())
+}
+
+// coversResource reports whether a declared resource is the server at address or
+// what contains it: of the same origin, with a path that leads to it.
+func coversResource(declared, address string) bool {
+	d, err := url.Parse(declared)
+	if err != nil || d.Host == "" {
+		return false
+	}
+	a, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	if !sameOrigin(d, a) {
+		return false
+	}
+	above, path := strings.TrimRight(d.EscapedPath(), "/"), strings.TrimRight(a.EscapedPath(), "/")
+	return path == above || strings.HasPrefix(path, above+"/")
+}
+
+func sameOrigin(a, b *url.URL) bool {
+	return strings.EqualFold(a.Scheme, b.Scheme) && strings.EqualFold(a.Hostname(), b.Hostname()) && portOf(a) == portOf(b)
+}
+
+func portOf(u *url.URL) string {
+	if port := u.Port(); port != "" {
+		return port
+	}
+	return map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)]
+}
+
+// sameIssuer compares issuers as metadata spells them: a last slash aside.
+func sameIssuer(a, b string) bool {
+	return strings.TrimSuffix(a, "/") == strings.TrimSuffix(b, "/")
+}
+
+// callbackPath is where the answer of a sign-in arrives, unless the settings say
+// otherwise.
+const callbackPath = "/oauth/callback"
+
+// redirectOf returns where the settings want the answer of a sign-in, by default
+// at a free port. A port left out is a free one too.
+func redirectOf(spec mcp.ServerSpec) (*url.URL, error) {
+	if spec.OAuth == nil || spec.OAuth.RedirectURI == "" {
+		return &url.URL{Scheme: "http", Host: "127.0.0.1", Path: callbackPath}, nil
+	}
+	u, err := url.Parse(spec.OAuth.RedirectURI)
+	if err != nil || u.Scheme != "http" || !local(u.Hostname()) || u.RawQuery != "" || u.Fragment != "" || u.User != nil {
+		return nil, unusable(spec.Name, "its oauth.redirectUri is no plain http address of this machine.",
+			"Write it as http://127.0.0.1:PORT"+callbackPath+", or leave it out.")
+	}
+	return u, nil
+}
+
+// withPort returns the redirect URI of a listener: as the settings spell it, with
+// the port that was free where they name none.
+func withPort(u *url.URL, addr net.Addr) string {
+	c := *u
+	if tcp, ok := addr.(*net.TCPAddr); ok && c.Port() == "" {
+		c.Host = net.JoinHostPort(c.Hostname(), strconv.Itoa(tcp.Port))
+	}
+	return c.String()
+}

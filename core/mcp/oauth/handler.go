@@ -1,0 +1,164 @@
+package oauth
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"golang.org/x/oauth2"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mcp"
+)
+
+// handler is the auth.OAuthHandler of one connection.
+type handler struct {
+	s           *Service
+	spec        mcp.ServerSpec
+	interactive bool
+}
+
+// TokenSource returns the source of the server's tokens, good for as long as ctx.
+func (h *handler) TokenSource(ctx context.Context) (oauth2.TokenSource, error) {
+	return source{h, ctx}, nil
+}
+
+// source looks the token up for each request.
+type source struct {
+	h   *handler
+	ctx context.Context //nolint:containedctx // the interface that it has gives Token none
+}
+
+// Token returns the token to send, nil if there is none: the server then says
+// whether it wants one.
+func (t source) Token() (*oauth2.Token, error) {
+	s, spec := t.h.s, t.h.spec
+	k, err := keyOf(spec)
+	if err != nil {
+		return nil, err
+	}
+	e, ok, err := s.current(t.ctx, spec, k)
+	if fault.CodeOf(err) == fault.InvalidConfig {
+		s.o.Logger.Warn("tokens cannot be read", "server", spec.Name, "error", err)
+		return nil, nil //nolint:nilnil // Authorize tells it, if the server wants a token at all
+	}
+	if err != nil || !ok {
+		return nil, err
+	}
+	return e.token(), nil
+}
+
+// Authorize makes a refused request worth trying again: with the token that
+// another request has got in the meantime, a refreshed one, or that of a new
+// sign-in.
+func (h *handler) Authorize(ctx context.Context, r *http.Request, resp *http.Response) error {
+	_ = resp.Body.Close() // nobody reads it
+	k, err := keyOf(h.spec)
+	if err != nil {
+		return err
+	}
+	if resp.Request != nil {
+		r = resp.Request // as it was sent
+	}
+	d, used := demandOf(resp.Header), h.sent(r)
+	more := resp.StatusCode == http.StatusForbidden
+	if more && d.problem != "insufficient_scope" {
+		return fault.New(fault.PermissionDenied, "mcp.oauth", fmt.Sprintf("The MCP server %q does not allow that (HTTP status 403).", h.spec.Name),
+			"Look whether the account that is signed in may do it.")
+	}
+	return h.s.once(ctx, k, func(ctx context.Context) error {
+		e, ok, err := h.s.usable(ctx, h.spec, k)
+		if err != nil {
+			return err
+		}
+		switch {
+		case ok && e.valid(h.s.o.Now()) && string(e.AccessToken) != used:
+			return nil // it is another one by now
+		case more:
+			return h.extend(ctx, k, e, ok, d)
+		}
+		return h.obtain(ctx, k, e, ok, used, d)
+	})
+}
+
+// sent returns the token that a request carried.
+func (h *handler) sent(r *http.Request) string {
+	if h.spec.OAuth != nil && h.spec.OAuth.TokenParamName != "" {
+		if token := r.URL.Query().Get(h.spec.OAuth.TokenParamName); token != "" {
+			return token
+		}
+	}
+	_, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return token
+}
+
+// obtain gets a token for a server that wants one, or another one.
+func (h *handler) obtain(ctx context.Context, k key, e entry, known bool, used string, d demand) error {
+	byItself := h.spec.OAuth != nil && h.spec.OAuth.ClientSecret != ""
+	if !h.interactive && !byItself && !(known && e.renewable()) {
+		return h.signInFirst()
+	}
+	p, err := h.s.discover(ctx, h.spec, d)
+	if err != nil {
+		return err
+	}
+	if known && e.renewable() && sameIssuer(e.Issuer, p.meta.Issuer) && e.TokenURL == p.meta.TokenEndpoint {
+		err := h.s.renew(ctx, h.spec, k, func(e entry) bool { return e.valid(h.s.o.Now()) && string(e.AccessToken) != used })
+		if err != nil {
+			return err
+		}
+		if e, known, err = h.s.usable(ctx, h.spec, k); err != nil || known && e.AccessToken != "" {
+			return err
+		}
+	}
+	if machineOnly(h.spec, p.meta) {
+		return h.s.signInMachine(ctx, h.spec, p)
+	}
+	if !h.interactive {
+		return h.signInFirst()
+	}
+	if err := h.s.mayAsk(k); err != nil {
+		return err
+	}
+	return h.s.signInPerson(ctx, h.spec, p, false)
+}
+
+// extend gets a token with more scopes. One that was asked for already is not
+// asked for again: the server would refuse for ever.
+func (h *handler) extend(ctx context.Context, k key, e entry, known bool, d demand) error {
+	missing := d.scopes
+	if known {
+		missing = nil
+		for _, scope := range d.scopes {
+			if !slices.Contains(e.Asked, scope) {
+				missing = append(missing, scope)
+			}
+		}
+	}
+	if len(missing) == 0 {
+		return needed(h.spec.Name, fmt.Sprintf("The MCP server %q still refuses with what its sign-in was granted, and names no scope that was not asked for.", h.spec.Name))
+	}
+	if !h.interactive && !e.Machine {
+		return needed(h.spec.Name, fmt.Sprintf("The MCP server %q wants a sign-in that allows more.", h.spec.Name))
+	}
+	p, err := h.s.discover(ctx, h.spec, d)
+	if err != nil {
+		return err
+	}
+	if known && sameIssuer(e.Issuer, p.meta.Issuer) {
+		p.scopes = union(union(e.Asked, e.Scopes), p.scopes) // none that it has is lost
+	}
+	if machineOnly(h.spec, p.meta) {
+		return h.s.signInMachine(ctx, h.spec, p)
+	}
+	if err := h.s.mayAsk(k); err != nil {
+		return err
+	}
+	return h.s.signInPerson(ctx, h.spec, p, false)
+}
+
+func (h *handler) signInFirst() error {
+	return needed(h.spec.Name, fmt.Sprintf("The MCP server %q asks for a sign-in.", h.spec.Name))
+}

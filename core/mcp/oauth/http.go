@@ -1,0 +1,147 @@
+package oauth
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"syscall"
+)
+
+// maxBytes caps the body of an answer.
+const maxBytes = 1 << 20
+
+// maxRedirects caps how often metadata may redirect.
+const maxRedirects = 3
+
+var (
+	errRedirect = errors.New("redirected")
+	errNotJSON  = errors.New("not JSON")
+)
+
+// errStatus is an answer that is none.
+type errStatus int
+
+func (e errStatus) Error() string { return fmt.Sprintf("HTTP status %d", int(e)) }
+
+// newClient returns the client of all requests of this package. Only a GET is
+// redirected, and within its origin: what a POST sends is meant for one address.
+func newClient(rt http.RoundTripper) *http.Client {
+	if rt == nil {
+		rt = http.DefaultTransport
+	}
+	return &http.Client{
+		Transport: capped{rt},
+		Timeout:   requestLimit,
+		CheckRedirect: func(r *http.Request, via []*http.Request) error {
+			first := via[0]
+			if first.Method != http.MethodGet || !sameOrigin(first.URL, r.URL) || len(via) > maxRedirects {
+				return errRedirect
+			}
+			return nil
+		},
+	}
+}
+
+// capped cuts what a server may send.
+type capped struct{ http.RoundTripper }
+
+func (c capped) RoundTrip(r *http.Request) (*http.Response, error) {
+	resp, err := c.RoundTripper.RoundTrip(r)
+	if err == nil {
+		resp.Body = http.MaxBytesReader(nil, resp.Body, maxBytes)
+	}
+	return resp, err
+}
+
+// getJSON reads a document. The error is an errStatus for every answer but 200,
+// and errNotJSON for one that holds something else.
+func (s *Service) getJSON(ctx context.Context, address string, into any) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return errNotJSON // which it cannot be
+	}
+	r.Header.Set("Accept", "application/json")
+	resp, err := s.client.Do(r)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	if resp.StatusCode != http.StatusOK {
+		return errStatus(resp.StatusCode)
+	}
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	if json.Unmarshal(text, into) != nil {
+		return errNotJSON
+	}
+	return nil
+}
+
+// absent reports whether a request for a document says that there is none at a
+// place where it need not be.
+func absent(err error) bool {
+	var status errStatus
+	return errors.As(err, &status) && status >= 400 && status < 500 || errors.Is(err, errNotJSON) || errors.Is(err, errRedirect)
+}
+
+// failure tells in a sentence why a request to an address came to nothing. It
+// repeats nothing that the other side has sent, and no address beyond its origin.
+func failure(address string, err error) string {
+	place := origin(address)
+	var (
+		status errStatus
+		large  *http.MaxBytesError
+		dns    *net.DNSError
+		cert   *tls.CertificateVerificationError
+		slow   net.Error
+	)
+	switch {
+	case errors.As(err, &status):
+		return fmt.Sprintf("%s answers with HTTP status %d.", place, int(status))
+	case errors.Is(err, errNotJSON):
+		return place + " answers with something that is not to be understood."
+	case errors.Is(err, errRedirect):
+		return place + " redirects to another place, which is not followed."
+	case errors.As(err, &large):
+		return fmt.Sprintf("the answer of %s is larger than %d bytes.", place, maxBytes)
+	case errors.As(err, &cert):
+		return "the certificate of " + place + " cannot be verified."
+	case errors.As(err, &dns):
+		return "the host of " + place + " is not known."
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return place + " refuses the connection."
+	case errors.As(err, &slow) && slow.Timeout():
+		return place + " does not answer in time."
+	}
+	return place + " cannot be reached."
+}
+
+// passing reports whether a failed request may come off later.
+func passing(err error) bool {
+	var status errStatus
+	if errors.As(err, &status) {
+		return status >= 500 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout
+	}
+	var large *http.MaxBytesError
+	var other *url.Error
+	return !errors.Is(err, errRedirect) && !errors.Is(err, errNotJSON) && !errors.As(err, &large) && errors.As(err, &other)
+}
+
+// failed is the error of a request that a sign-in needs.
+func failed(ctx context.Context, name, address string, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return cancelled(ctx, name)
+	case passing(err):
+		return unavailable(name, failure(address, err))
+	}
+	return refused(name, failure(address, err))
+}

@@ -1,0 +1,143 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/oauthex"
+	"golang.org/x/oauth2"
+
+	"github.com/fettle-dev/fettle/core/mcp"
+)
+
+// How a client proves to a token endpoint who it is.
+const (
+	methodNone     = "none"
+	methodBasic    = "client_secret_basic"
+	methodPost     = "client_secret_post"
+	methodDocument = "client_id_metadata_document" // like none
+)
+
+// identity is a client as an authorization server knows it.
+type identity struct {
+	id         string
+	secret     secret
+	until      time.Time // when secret ends; zero: never
+	method     string
+	registered bool // by itself
+}
+
+// configured returns the client that the settings name.
+func configured(spec mcp.ServerSpec, meta oauthex.AuthServerMeta) (identity, bool) {
+	if spec.OAuth == nil || spec.OAuth.ClientID == "" {
+		return identity{}, false
+	}
+	c := identity{id: spec.OAuth.ClientID, secret: secret(spec.OAuth.ClientSecret), method: methodNone}
+	if c.secret != "" {
+		c.method = methodBasic // what a server takes that does not say
+		if known := meta.TokenEndpointAuthMethodsSupported; len(known) > 0 && !slices.Contains(known, methodBasic) {
+			c.method = methodPost
+		}
+	}
+	return c, true
+}
+
+// machineOnly reports whether the client of the settings is to sign in with its
+// secret alone: the server gives tokens to programs and to no people.
+func machineOnly(spec mcp.ServerSpec, meta oauthex.AuthServerMeta) bool {
+	grants := meta.GrantTypesSupported
+	return spec.OAuth != nil && spec.OAuth.ClientID != "" && spec.OAuth.ClientSecret != "" &&
+		slices.Contains(grants, "client_credentials") && !slices.Contains(grants, "authorization_code")
+}
+
+// identify returns the client to sign in with: that of the settings, that of the
+// metadata document, the one that has registered itself before with the same
+// redirect URI, or a new one.
+func (s *Service) identify(ctx context.Context, spec mcp.ServerSpec, p place, redirect string, before *entry) (identity, error) {
+	if c, ok := configured(spec, p.meta); ok {
+		return c, nil
+	}
+	if s.o.ClientMetadataURL != "" && p.meta.ClientIDMetadataDocumentSupported {
+		return identity{id: s.o.ClientMetadataURL, method: methodDocument}, nil
+	}
+	if before != nil && before.Registered && before.RedirectURI == redirect && sameIssuer(before.Issuer, p.meta.Issuer) &&
+		(before.SecretUntil.IsZero() || s.o.Now().Before(before.SecretUntil)) {
+		return identity{id: before.ClientID, secret: before.ClientSecret, until: before.SecretUntil, method: before.AuthMethod, registered: true}, nil
+	}
+	if p.meta.RegistrationEndpoint == "" {
+		return identity{}, unusable(spec.Name, "its authorization server "+origin(p.meta.Issuer)+" knows no clients but those that its owner has registered.",
+			"Register fettle there, and set oauth.clientId of the server in the settings.")
+	}
+	return s.register(ctx, spec.Name, p, redirect)
+}
+
+// register has the client register itself (RFC 7591), as a public one where the
+// server takes such.
+func (s *Service) register(ctx context.Context, name string, p place, redirect string) (identity, error) {
+	method := methodNone
+	if known := p.meta.TokenEndpointAuthMethodsSupported; len(known) > 0 && !slices.Contains(known, methodNone) {
+		if method = methodBasic; !slices.Contains(known, methodBasic) {
+			method = methodPost
+		}
+	}
+	answer, err := oauthex.RegisterClient(ctx, p.meta.RegistrationEndpoint, &oauthex.ClientRegistrationMetadata{
+		RedirectURIs:            []string{redirect},
+		TokenEndpointAuthMethod: method,
+		GrantTypes:              []string{"authorization_code", "refresh_token"},
+		ResponseTypes:           []string{"code"},
+		ClientName:              s.o.ClientName,
+		Scope:                   strings.Join(p.scopes, " "),
+		ApplicationType:         "native",
+	}, s.client)
+	if err != nil {
+		if ctx.Err() != nil {
+			return identity{}, cancelled(ctx, name)
+		}
+		var denied *oauthex.ClientRegistrationError
+		if errors.As(err, &denied) {
+			return identity{}, unusable(name, "its authorization server "+origin(p.meta.Issuer)+" does not let fettle register itself"+known(denied.ErrorCode)+".",
+				"Register fettle there, and set oauth.clientId of the server in the settings.")
+		}
+		if passing(err) {
+			return identity{}, unavailable(name, failure(p.meta.RegistrationEndpoint, err))
+		}
+		return identity{}, refused(name, "the authorization server "+origin(p.meta.Issuer)+" does not let fettle register itself.")
+	}
+	c := identity{id: answer.ClientID, secret: secret(answer.ClientSecret), until: answer.ClientSecretExpiresAt, method: answer.TokenEndpointAuthMethod, registered: true}
+	if c.method == "" {
+		c.method = method
+	}
+	if c.secret == "" || c.method != methodBasic && c.method != methodPost {
+		c.secret, c.method, c.until = "", methodNone, time.Time{}
+	}
+	return c, nil
+}
+
+// style is how x/oauth2 sends who the client is.
+func (c identity) style() oauth2.AuthStyle {
+	if c.method == methodBasic {
+		return oauth2.AuthStyleInHeader
+	}
+	return oauth2.AuthStyleInParams
+}
+
+// known returns an error code in brackets if it is one of the standards', which is
+// all that is repeated of what a server sends.
+func known(code string) string {
+	switch code {
+	case "invalid_request", "invalid_client", "invalid_grant", "unauthorized_client", "unsupported_grant_type", "invalid_scope",
+		"access_denied", "unsupported_response_type", "server_error", "temporarily_unavailable", "invalid_target",
+		"invalid_redirect_uri", "invalid_client_metadata", "invalid_software_statement", "unapproved_software_statement",
+		"login_required", "consent_required", "interaction_required", "account_selection_required":
+		return " (" + code + ")"
+	}
+	return ""
+}
+
+// httpContext has x/oauth2 send its requests with the client of this package.
+func (s *Service) httpContext(ctx context.Context) context.Context {
+	return context.WithValue(ctx, oauth2.HTTPClient, s.client)
+}

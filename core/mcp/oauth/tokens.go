@@ -1,0 +1,201 @@
+package oauth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"golang.org/x/oauth2"
+	"golang.org/x/oauth2/clientcredentials"
+
+	"github.com/fettle-dev/fettle/core/mcp"
+)
+
+// grace is how long a refresh that is under way may still take when its caller
+// gives up: the answer may be the only copy of the next refresh token.
+const grace = 2 * time.Second
+
+// current returns the entry to send a request with, refreshed if it has to be. ok
+// is false where there is no token, or none that is still good for anything.
+func (s *Service) current(ctx context.Context, spec mcp.ServerSpec, k key) (e entry, ok bool, err error) {
+	e, ok, err = s.usable(ctx, spec, k)
+	if err != nil || !ok || e.fresh(s.o.Now()) {
+		return e, ok && e.AccessToken != "", err
+	}
+	if !e.renewable() || e.valid(s.o.Now()) && s.resting(k) {
+		return e, e.valid(s.o.Now()), nil
+	}
+	err = s.once(ctx, k, func(ctx context.Context) error {
+		return s.renew(ctx, spec, k, func(e entry) bool { return e.fresh(s.o.Now()) })
+	})
+	if err != nil && ctx.Err() == nil && e.valid(s.o.Now()) {
+		s.o.Logger.Warn("the token of an MCP server could not be refreshed yet", "server", spec.Name)
+		s.rest(k)
+		return e, true, nil // there is time left
+	}
+	if err != nil {
+		return entry{}, false, err
+	}
+	e, ok, err = s.usable(ctx, spec, k)
+	return e, ok && e.valid(s.o.Now()), err
+}
+
+// rest leaves a token alone for a while that could not be refreshed, so that a slow
+// authorization server does not slow down every request.
+func (s *Service) rest(k key) {
+	srv := s.server(k)
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	srv.rest = s.o.Now().Add(restFor)
+}
+
+func (s *Service) resting(k key) bool {
+	srv := s.server(k)
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	return s.o.Now().Before(srv.rest)
+}
+
+// usable returns the entry of a server, if the settings still go with it.
+func (s *Service) usable(ctx context.Context, spec mcp.ServerSpec, k key) (entry, bool, error) {
+	e, ok, err := s.store.find(ctx, k)
+	return e, ok && err == nil && e.fits(spec), err
+}
+
+// renew gets a new access token for the old one and keeps it. Only one process
+// does so at a time, as a refresh token is often good for one use alone; good
+// tells that another one has. If the authorization server does not know the
+// refresh token any more, tokens are forgotten, and there is no error.
+func (s *Service) renew(ctx context.Context, spec mcp.ServerSpec, k key, good func(entry) bool) error {
+	release, err := s.store.alone(ctx, k)
+	if err != nil {
+		return err
+	}
+	defer release()
+	e, ok, err := s.usable(ctx, spec, k)
+	if err != nil || !ok || good(e) || !e.renewable() {
+		return err
+	}
+	form := url.Values{"grant_type": {"refresh_token"}, "refresh_token": {string(e.RefreshToken)}}
+	if e.RefreshToken == "" {
+		form = url.Values{"grant_type": {"client_credentials"}}
+		if len(e.Asked) > 0 {
+			form.Set("scope", strings.Join(e.Asked, " "))
+		}
+	}
+	if e.Resource != "" {
+		form.Set("resource", e.Resource)
+	}
+	late, stop := withGrace(ctx)
+	defer stop()
+	token, err := s.request(late, e.identity(spec), e.TokenURL, form)
+	var answer *oauth2.RetrieveError
+	switch {
+	case errors.As(err, &answer) && slices.Contains([]string{"invalid_grant", "invalid_client", "unauthorized_client"}, answer.ErrorCode):
+		s.o.Logger.Info("the sign-in at an MCP server has ended", "server", spec.Name)
+		e.AccessToken, e.RefreshToken, e.ExpiresAt, e.Machine = "", "", time.Time{}, false
+		if answer.ErrorCode != "invalid_grant" {
+			e.Registered, e.RedirectURI = false, "" // the client is not known any more
+		}
+		return s.store.put(late, e)
+	case err != nil:
+		return s.tokenError(late, spec.Name, e.TokenURL, err)
+	}
+	if err := e.take(token, s.o.Now()); err != "" {
+		return refused(spec.Name, err)
+	}
+	return s.store.put(late, e)
+}
+
+// request asks a token endpoint for a token. The client-credentials package is the
+// one of x/oauth2 that sends what it is given, a resource with a refresh included.
+func (s *Service) request(ctx context.Context, c identity, endpoint string, form url.Values) (*oauth2.Token, error) {
+	config := clientcredentials.Config{
+		ClientID: c.id, ClientSecret: string(c.secret), TokenURL: endpoint, AuthStyle: c.style(), EndpointParams: form,
+	}
+	return config.Token(s.httpContext(ctx))
+}
+
+// identity is the client that the entry's tokens were given to.
+func (e entry) identity(spec mcp.ServerSpec) identity {
+	c := identity{id: e.ClientID, secret: e.ClientSecret, until: e.SecretUntil, method: e.AuthMethod, registered: e.Registered}
+	if spec.OAuth != nil && spec.OAuth.ClientID == e.ClientID && !e.Registered {
+		c.secret = secret(spec.OAuth.ClientSecret)
+	}
+	return c
+}
+
+// take moves an answer's tokens into the entry. A refresh token stays until there
+// is another one. It returns what is wrong with the answer, "" if nothing is.
+func (e *entry) take(t *oauth2.Token, now time.Time) string {
+	place := origin(e.TokenURL)
+	if t.TokenType != "" && !strings.EqualFold(t.TokenType, "bearer") {
+		return "the authorization server " + place + " gives out tokens of a kind that fettle does not know."
+	}
+	if !sendable(t.AccessToken) || !sendable(t.RefreshToken) {
+		return "the authorization server " + place + " gives out tokens that cannot be sent."
+	}
+	e.AccessToken, e.UpdatedAt, e.ExpiresAt = secret(t.AccessToken), now.UTC(), time.Time{}
+	if t.RefreshToken != "" {
+		e.RefreshToken = secret(t.RefreshToken)
+	}
+	switch {
+	case t.ExpiresIn > 0:
+		e.ExpiresAt = now.UTC().Add(time.Duration(t.ExpiresIn) * time.Second).Truncate(time.Second)
+	case !t.Expiry.IsZero():
+		e.ExpiresAt = t.Expiry.UTC().Truncate(time.Second)
+	}
+	if scope, ok := t.Extra("scope").(string); ok && scope != "" {
+		e.Scopes = strings.Fields(scope)
+	} else if e.Scopes == nil {
+		e.Scopes = e.Asked
+	}
+	return ""
+}
+
+// sendable reports whether a token can stand in a header.
+func sendable(token string) bool {
+	return !strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r >= 0x7f })
+}
+
+// tokenError is the error of a token request. Of the answer it repeats a standard
+// code at most: some servers send back what they were sent.
+func (s *Service) tokenError(ctx context.Context, name, endpoint string, err error) error {
+	var answer *oauth2.RetrieveError
+	switch {
+	case ctx.Err() != nil:
+		return cancelled(ctx, name)
+	case errors.As(err, &answer):
+		if answer.Response != nil && (answer.Response.StatusCode >= 500 || answer.Response.StatusCode == http.StatusTooManyRequests) {
+			return unavailable(name, failure(endpoint, errStatus(answer.Response.StatusCode)))
+		}
+		return refused(name, "the authorization server "+origin(endpoint)+" gives no token"+known(answer.ErrorCode)+".")
+	case passing(err):
+		return unavailable(name, failure(endpoint, err))
+	case errors.Is(err, errRedirect):
+		return refused(name, failure(endpoint, err))
+	}
+	return refused(name, failure(endpoint, errNotJSON))
+}
+
+// withGrace returns a context that outlives ctx by a moment.
+func withGrace(ctx context.Context) (context.Context, context.CancelFunc) {
+	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	timer := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(grace):
+		case <-timer:
+		}
+		cancel()
+	})
+	return late, func() {
+		stop()
+		close(timer)
+		cancel()
+	}
+}
