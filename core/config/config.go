@@ -39,6 +39,7 @@ type Config struct {
 	parent *Config                    // nil for a Config made by New
 	hatch  hatch
 	bus    *bus.MessageBus // the parameters', or this Config's or its parent's own
+	ownBus bool            // bus is this Config's own, and ends with it
 
 	family *family // of all Configs derived from one
 
@@ -46,6 +47,7 @@ type Config struct {
 
 	initializing chan struct{} // holds a token while Initialize runs
 	watching     watching      // of settings files
+	toolsChanged broadcast     // of this conversation's registry
 
 	mu        sync.Mutex // taken before a parent's, never after it
 	sessionID string
@@ -138,7 +140,7 @@ func New(p Parameters) (*Config, error) {
 	c := &Config{given: p, sessionID: p.SessionID, mode: mode, planAsked: mode == policy.ModePlan, initializing: make(chan struct{}, 1), family: &family{}}
 	c.filled.Store(&c.given)
 	if c.bus = p.Bus; c.bus == nil {
-		c.bus = bus.New(bus.Options{OnDefect: c.onDefect})
+		c.bus, c.ownBus = bus.New(bus.Options{OnDefect: c.onDefect}), true
 	}
 	c.hatch.turns = &c.family.turns
 	if hatchAtStart(p) {
@@ -349,7 +351,7 @@ const recoveryFolder = "recovery"
 // open questions are refused. A message bus of the Config's own is closed too,
 // which waits for its handlers; none of them may call Close.
 func (c *Config) Close() error {
-	if c.parent == nil && c.params().Bus == nil {
+	if c.ownBus {
 		_ = c.bus.Close() // always nil
 	}
 	c.watching.end()

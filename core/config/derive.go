@@ -22,6 +22,12 @@ type DeriveParameters struct {
 	CoreTools             []string // nil: the parent's
 	ExcludeTools          []string // added to the parent's; whole tools, whatever stands in brackets
 	FileReadCacheDisabled *bool    // nil: follows the parent's, now and later (RC-30)
+	// OwnBus gives the derived Config a message bus of its own, so that what its
+	// calls ask and print reaches nobody but who subscribes there. What the parent
+	// shares with it, as MCP servers, still asks on the parent's.
+	OwnBus bool
+	// NoSession is that of Parameters; true also where the parent's is.
+	NoSession bool
 }
 
 // Derive returns a Config for a subagent (AR-05): it shares workspace,
@@ -53,7 +59,10 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 		p.ExcludeTools = append(p.ExcludeTools, strings.TrimSpace(name))
 	}
 	p.FileReadCacheDisabled, p.Getenv, p.Discover, p.ToolCommands = nil, nil, nil, ToolCommands{}
-	p.Bus = c.bus
+	p.NoSession = p.NoSession || d.NoSession
+	if p.Bus = c.bus; d.OwnBus {
+		p.Bus = nil
+	}
 	child, err := New(p)
 	if err != nil {
 		return nil, err

@@ -132,6 +132,10 @@ type Parameters struct {
 	FileReadCacheDisabled *bool
 	// RequireSeen makes a matching hash alone no proof (KH-26).
 	RequireSeen bool
+	// NoSession says that nothing lasts from one call to the next: there are no
+	// placeholders and no background processes, and a change of an existing file
+	// needs its hash; without one it is refused for the reason no_session (EX-20).
+	NoSession bool
 	Limits      filestate.Limits // zero fields: their defaults
 
 	// Models find the model of a name. nil: Providers decide.

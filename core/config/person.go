@@ -27,7 +27,7 @@ func (p person) Ask(ctx context.Context, questions []communicate.Question) (comm
 			wire[i].Options = append(wire[i].Options, bus.UserOption(o))
 		}
 	}
-	answer, err := bus.Ask(ctx, p.bus, bus.AskUserRequest{Subagent: p.subagent, Questions: wire})
+	answer, err := bus.Ask(ctx, p.bus, bus.AskUserRequest{CallID: servedCall(ctx), Subagent: p.subagent, Questions: wire})
 	switch {
 	case err == nil:
 		return communicate.Answers{ByIndex: answer.Answers, Dismissed: answer.Cancelled}, nil

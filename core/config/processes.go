@@ -47,7 +47,7 @@ func (c *Config) processOptions(sh *shared) process.Options {
 	o := process.Options{
 		Marker: c.params().Layout.CommandMarker,
 		Total:  c.params().Commands.Total, Idle: c.params().Commands.Idle, Environ: c.params().Commands.Environ,
-		Confinement: c.params().Commands.Confinement,
+		Confinement: c.params().Commands.Confinement, NoBackground: c.params().NoSession,
 	}
 	o.Confinement.Writable = slices.Concat(sh.workspace.Folders(), o.Confinement.Writable)
 	if dir, err := c.projectTmp(sh.workspace.Target()); err == nil {

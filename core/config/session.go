@@ -65,6 +65,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		},
 		MayShow:     func(p workspace.Path) bool { return c.mayShow(sh, p.String()) },
 		RequireSeen: c.params().RequireSeen,
+		NoSession:   c.params().NoSession,
 		Hook:        c.params().Seams.Read,
 	})
 	s.mutation = mutation.New(mutation.Options{
@@ -119,7 +120,7 @@ func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
 	if c.params().ToolCommands != (ToolCommands{}) {
 		discover = append([]func(context.Context) ([]tools.DeclarativeTool, error){c.discoverTools(v)}, discover...)
 	}
-	r := tools.NewRegistry(tools.RegistryOptions{Logger: c.params().Logger, Discover: discover, Hidden: func() []string {
+	r := tools.NewRegistry(tools.RegistryOptions{Changed: c.toolsChanged.tell, Logger: c.params().Logger, Discover: discover, Hidden: func() []string {
 		return append(c.hidden(), s.catalog.Hidden()...)
 	}})
 	builtIn, err := c.bindBuiltIns(sh, s)
