@@ -1,9 +1,11 @@
 package scheduler
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"reflect"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -36,7 +38,9 @@ type Advice struct {
 // reported, most often the same with something added. It may set Result.Error;
 // an error that is there stays. An error or a panic of its own turns the call
 // into an error and leaves the result it was given, as what the tool did is
-// done: what must not be seen is taken out before anything can fail. It runs
+// done: what must not be seen is taken out before anything can fail.
+// Result.Structured says the same as the content: where an After takes something
+// out of the content and leaves Structured as it is, that is dropped. It runs
 // even if ctx has just ended, and its own ctx error then changes nothing.
 type After func(ctx context.Context, d Done, r tools.Result) (tools.Result, error)
 
@@ -160,11 +164,19 @@ func (c *call) after(ctx context.Context, resp Response) Response {
 		case result.Error != nil:
 			result = result.WithError(result.Error)
 		}
+		if !keeps(given.LLMContent, result.LLMContent) && bytes.Equal(given.Structured, result.Structured) {
+			result.Structured = nil
+		}
 		if resp.Result = result; result.Error != nil {
 			resp.Status = StatusError
 		}
 	}
 	return resp
+}
+
+// keeps reports whether all parts of a content still begin another.
+func keeps(before, after tools.Content) bool {
+	return len(after.Parts) >= len(before.Parts) && reflect.DeepEqual(before.Parts, after.Parts[:len(before.Parts)])
 }
 
 // afterFailed is the error of a call whose After has failed. The tool's own

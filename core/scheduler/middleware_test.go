@@ -250,3 +250,32 @@ func TestCancelInAfter(t *testing.T) {
 	require.Equal(t, "done", r.Result.LLMContent.String())
 	require.Empty(t, s.defects)
 }
+
+// What is taken out of a result for a model is not left in it for programs.
+func TestAfterAndStructured(t *testing.T) {
+	for name, tt := range map[string]struct {
+		after func(r *tools.Result)
+		want  string
+	}{
+		"as it was": {func(*tools.Result) {}, `{"secret":1}`},
+		"added to": {func(r *tools.Result) {
+			r.LLMContent.Parts = append(r.LLMContent.Parts[:1:1], tools.Part{Text: "more"})
+		}, `{"secret":1}`},
+		"changed":      {func(r *tools.Result) { r.LLMContent = tools.Text("masked") }, ""},
+		"taken out":    {func(r *tools.Result) { r.LLMContent = tools.Content{} }, ""},
+		"both changed": {func(r *tools.Result) { r.LLMContent, r.Structured = tools.Text("masked"), []byte(`{}`) }, `{}`},
+		"failed":       {func(r *tools.Result) { *r = r.WithError(fault.New(fault.ExecutionFailed, "", "No.", "")) }, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSetup(tools.KindRead, policy.Allow, "")
+			s.run = func(context.Context, tools.Output) (tools.Result, error) {
+				return tools.Result{LLMContent: tools.Text("secret 1"), Structured: []byte(`{"secret":1}`)}, nil
+			}
+			s.options.After = []scheduler.After{func(_ context.Context, _ scheduler.Done, r tools.Result) (tools.Result, error) {
+				tt.after(&r)
+				return r, nil
+			}}
+			require.Equal(t, tt.want, string(s.call(t.Context()).Result.Structured))
+		})
+	}
+}
