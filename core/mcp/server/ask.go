@@ -1,0 +1,207 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/tools"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+//lint:file-ignore SA1019 sampling and roots are deprecated since revision 2026-07-28, and part of the protocol
+
+// answerable reports whether a client can answer q, and which of its
+// capabilities that takes.
+func answerable(caps *sdk.ClientCapabilities, q tools.Question) (capability string, ok bool) {
+	if caps == nil {
+		caps = &sdk.ClientCapabilities{}
+	}
+	switch {
+	case q.Elicit != nil:
+		e := caps.Elicitation
+		if q.Elicit.URL != "" {
+			return "elicitation", e != nil && e.URL != nil
+		}
+		return "elicitation", e != nil && (e.Form != nil || e.URL == nil) // neither means form
+	case q.Sample != nil:
+		return "sampling", caps.Sampling != nil
+	case q.Roots != nil:
+		return "roots", caps.RootsV2 != nil
+	}
+	return "", false
+}
+
+// params is q as the protocol puts it.
+func params(q tools.Question) sdk.InputRequest {
+	switch {
+	case q.Elicit != nil:
+		p := &sdk.ElicitParams{Mode: "form", Message: q.Elicit.Message}
+		switch {
+		case q.Elicit.URL != "":
+			p.Mode, p.URL, p.ElicitationID = "url", q.Elicit.URL, q.Elicit.ID
+		case len(q.Elicit.Schema) > 0:
+			p.RequestedSchema = q.Elicit.Schema
+		default:
+			p.RequestedSchema = json.RawMessage(`{"type":"object","properties":{}}`)
+		}
+		return p
+	case q.Sample != nil:
+		p := &sdk.CreateMessageWithToolsParams{SystemPrompt: q.Sample.SystemPrompt, MaxTokens: int64(q.Sample.MaxTokens), Messages: []*sdk.SamplingMessageV2{}}
+		for _, m := range q.Sample.Messages {
+			for _, c := range contents(m.Content.Parts) { // one content a message, as all revisions have it
+				p.Messages = append(p.Messages, &sdk.SamplingMessageV2{Role: sdk.Role(m.Role), Content: []sdk.Content{c}})
+			}
+		}
+		return p
+	}
+	return &sdk.ListRootsParams{}
+}
+
+// request asks the client of an older revision.
+func request(ctx context.Context, conn *sdk.ServerSession, q tools.Question) (sdk.InputResponse, error) {
+	switch p := params(q).(type) {
+	case *sdk.ElicitParams:
+		return answered(conn.Elicit(ctx, p))
+	case *sdk.CreateMessageWithToolsParams:
+		return answered(conn.CreateMessageWithTools(ctx, p))
+	case *sdk.ListRootsParams:
+		return answered(conn.ListRoots(ctx, p))
+	}
+	return nil, fmt.Errorf("a question asks nothing")
+}
+
+// answered turns a result that may be a nil pointer into an answer.
+func answered[R sdk.InputResponse](r R, err error) (sdk.InputResponse, error) {
+	if err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// read makes a reply of the client's answer to q, or says what is wrong with it.
+func read(q tools.Question, given sdk.InputResponse) (reply tools.Reply, problem string) {
+	switch {
+	case q.Elicit != nil:
+		r, ok := given.(*sdk.ElicitResult)
+		if !ok || r == nil {
+			return reply, "it is not of an elicitation"
+		}
+		e := &tools.Elicited{Action: tools.ElicitAction(r.Action)}
+		switch e.Action {
+		case tools.ElicitAccept:
+			if q.Elicit.URL == "" {
+				e.Content, problem = fill(q.Elicit.Schema, r.Content)
+			}
+		case tools.ElicitDecline, tools.ElicitCancel:
+		default:
+			problem = "its action is neither accept nor decline nor cancel"
+		}
+		return tools.Reply{Elicit: e}, problem
+	case q.Sample != nil:
+		r, ok := given.(*sdk.CreateMessageWithToolsResult)
+		if !ok || r == nil {
+			return reply, "it is not of a sampling"
+		}
+		m := tools.Message{Role: tools.Role(r.Role), Content: tools.Content{Parts: parts(r.Content)}}
+		return tools.Reply{Sample: &tools.Sampled{Message: m, Model: r.Model, StopReason: r.StopReason}}, ""
+	}
+	r, ok := given.(*sdk.ListRootsResult)
+	if !ok || r == nil {
+		return reply, "it is not a list of roots"
+	}
+	reply.Roots = []tools.Root{}
+	for _, root := range r.Roots {
+		if root != nil {
+			reply.Roots = append(reply.Roots, tools.Root{URI: root.URI, Name: root.Name})
+		}
+	}
+	return reply, ""
+}
+
+// inquiry is what a run waits for: questions by the keys that the client knows
+// them by, and the replies as far as they are there.
+type inquiry struct {
+	questions []tools.Question
+	keys      []string
+	replies   []tools.Reply
+	have      []bool
+	settled   chan error // one value, when all replies are there, or none will be
+}
+
+func newInquiry(questions []tools.Question) *inquiry {
+	n := len(questions)
+	q := &inquiry{questions: questions, keys: make([]string, n), replies: make([]tools.Reply, n), have: make([]bool, n), settled: make(chan error, 1)}
+	taken := map[string]bool{}
+	for _, one := range questions {
+		taken[one.Key] = true
+	}
+	for i, one := range questions {
+		if q.keys[i] = one.Key; one.Key != "" {
+			continue
+		}
+		for j := i + 1; ; j++ {
+			if key := "question" + strconv.Itoa(j); !taken[key] {
+				q.keys[i], taken[key] = key, true
+				break
+			}
+		}
+	}
+	return q
+}
+
+// take takes the answers that a client has sent along with a call, before it was
+// asked: to questions that their tool has named, once each. One that is of no
+// use is as good as none.
+func (q *inquiry) take(early sdk.InputResponseMap) {
+	for i, one := range q.questions {
+		given, ok := early[one.Key]
+		if one.Key == "" || !ok {
+			continue
+		}
+		delete(early, one.Key)
+		q.put(i, given)
+	}
+}
+
+// answer takes a client's answers. Those that it was not asked for are nothing
+// to it, and what is missing or of no use is asked again.
+func (q *inquiry) answer(given sdk.InputResponseMap) {
+	for i, key := range q.keys {
+		if g, ok := given[key]; ok && !q.have[i] {
+			q.put(i, g)
+		}
+	}
+}
+
+func (q *inquiry) put(i int, given sdk.InputResponse) {
+	if reply, problem := read(q.questions[i], given); problem == "" {
+		q.replies[i], q.have[i] = reply, true
+	}
+}
+
+// complete reports whether all replies are there.
+func (q *inquiry) complete() bool {
+	for _, h := range q.have {
+		if !h {
+			return false
+		}
+	}
+	return true
+}
+
+// open is what the client is still asked.
+func (q *inquiry) open() sdk.InputRequestMap {
+	m := sdk.InputRequestMap{}
+	for i, key := range q.keys {
+		if !q.have[i] {
+			m[key] = params(q.questions[i])
+		}
+	}
+	return m
+}
+
+// refuse ends the inquiry without replies.
+func (q *inquiry) refuse(f *fault.Error) { q.settled <- f }

@@ -1,0 +1,135 @@
+package server
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/tools"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// metaError is where a failed call's error stands for programs.
+const metaError = "fettle/error"
+
+// contents makes content of the protocol of parts. Text that is not UTF-8 is
+// made so.
+func contents(parts []tools.Part) []sdk.Content {
+	out := make([]sdk.Content, 0, len(parts))
+	for i, p := range parts {
+		out = append(out, content(i, p))
+	}
+	return out
+}
+
+// content makes content of a part, the i-th.
+func content(i int, p tools.Part) sdk.Content {
+	switch {
+	case p.InlineData != nil && strings.HasPrefix(p.InlineData.MIMEType, "image/"):
+		return &sdk.ImageContent{Data: p.InlineData.Data, MIMEType: p.InlineData.MIMEType}
+	case p.InlineData != nil && strings.HasPrefix(p.InlineData.MIMEType, "audio/"):
+		return &sdk.AudioContent{Data: p.InlineData.Data, MIMEType: p.InlineData.MIMEType}
+	case p.InlineData != nil: // the protocol has no other payload but a resource's, which has a URI
+		return &sdk.EmbeddedResource{Resource: &sdk.ResourceContents{
+			URI: fmt.Sprintf("fettle:content/%d", i), MIMEType: p.InlineData.MIMEType, Blob: filled(p.InlineData.Data),
+		}}
+	case p.Resource != nil:
+		return &sdk.EmbeddedResource{Resource: resource(*p.Resource)}
+	case p.Link != nil:
+		l := &sdk.ResourceLink{URI: p.Link.URI, Name: p.Link.Name, Title: p.Link.Title, Description: p.Link.Description, MIMEType: p.Link.MIMEType}
+		if p.Link.Size > 0 {
+			l.Size = &p.Link.Size
+		}
+		return l
+	}
+	return &sdk.TextContent{Text: valid(p.Text)}
+}
+
+// resource makes content of the protocol of what a resource holds.
+func resource(r tools.Resource) *sdk.ResourceContents {
+	c := &sdk.ResourceContents{URI: r.URI, MIMEType: r.MIMEType, Text: valid(r.Text)}
+	if r.Blob != nil {
+		c.Text, c.Blob = "", r.Blob
+	}
+	return c
+}
+
+// filled returns b, empty where it is nil, which would mean text.
+func filled(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}
+
+func valid(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
+
+// parts makes parts of content that a client has sent. What it may not send
+// there is left out.
+func parts(content []sdk.Content) []tools.Part {
+	var out []tools.Part
+	for _, c := range content {
+		switch c := c.(type) {
+		case *sdk.TextContent:
+			out = append(out, tools.Part{Text: c.Text})
+		case *sdk.ImageContent:
+			out = append(out, tools.Part{InlineData: &tools.InlineData{MIMEType: c.MIMEType, Data: c.Data}})
+		case *sdk.AudioContent:
+			out = append(out, tools.Part{InlineData: &tools.InlineData{MIMEType: c.MIMEType, Data: c.Data}})
+		}
+	}
+	return out
+}
+
+// result makes the protocol's result of a call.
+func result(res tools.Result, spec tools.Spec, modern bool) *sdk.CallToolResult {
+	out := fresh[sdk.CallToolResult](modern, false)
+	out.Content = contents(res.LLMContent.Parts)
+	if res.Error != nil {
+		out.IsError = true
+		out.Content = withError(res, out.Content)
+		out.Meta = sdk.Meta{metaError: res.Error}
+	}
+	if len(spec.OutputSchema) > 0 {
+		if s := structured(res); s != nil && (modern || isObject(s)) {
+			out.StructuredContent = s
+		}
+	}
+	return out
+}
+
+// withError puts a failure's code, message and remedy before what the call has
+// to show beside it.
+func withError(res tools.Result, shown []sdk.Content) []sdk.Content {
+	text := describe(res.Error)
+	if res.LLMContent.String() == res.Error.Line() && !res.LLMContent.HasData() {
+		shown = nil // it says nothing else
+	}
+	return append([]sdk.Content{&sdk.TextContent{Text: valid(text)}}, shown...)
+}
+
+// describe is a failure in one line for a model.
+func describe(f *fault.Error) string {
+	if f.Reason != "" {
+		return fmt.Sprintf("Error %s (%s): %s", f.Code, f.Reason, f.Line())
+	}
+	return fmt.Sprintf("Error %s: %s", f.Code, f.Line())
+}
+
+// structured returns a result as JSON for programs, nil where there is none. Of
+// a failure only what the tool itself says to fit its schema is one.
+func structured(res tools.Result) json.RawMessage {
+	switch {
+	case len(res.Structured) > 0 && json.Valid(res.Structured):
+		return res.Structured
+	case res.Error == nil && res.LLMContent.IsJSON() && json.Valid([]byte(res.LLMContent.String())):
+		return json.RawMessage(res.LLMContent.String())
+	}
+	return nil
+}
+
+// isObject reports whether valid JSON is an object.
+func isObject(j json.RawMessage) bool {
+	return strings.HasPrefix(strings.TrimLeft(string(j[:min(len(j), 64)]), " \t\r\n"), "{")
+}

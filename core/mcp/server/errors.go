@@ -1,0 +1,74 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// codeNotFound is how revisions before 2026-07-28 say that there is no such
+// resource; later ones say invalid params.
+const codeNotFound = -32002
+
+// Errors of the protocol that say no more than their class.
+var (
+	errInternal = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "The server failed; its log says more."}
+	errEnded    = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "The session has ended."}
+)
+
+// errInvalid refuses a request's params.
+func errInvalid(message string) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: message}
+}
+
+// errNotOffered refuses what the Service has not.
+func errNotOffered(method string) error {
+	return &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "This server does not offer " + method + "."}
+}
+
+// wire makes an error of the protocol of err. A fault is told whole; of an error
+// that is neither, nobody but the log learns.
+func (s *session) wire(ctx context.Context, method string, err error) error {
+	if w := (*jsonrpc.Error)(nil); errors.As(err, &w) {
+		return err // the SDK reads the code out of it
+	}
+	if f := (*fault.Error)(nil); errors.As(err, &f) {
+		data, _ := json.Marshal(f)
+		return &jsonrpc.Error{Code: wireCode(f.Code), Message: f.Line(), Data: data}
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	s.srv.log.Error("a request failed", "method", method, "error", err)
+	return errInternal
+}
+
+// wireCode is the protocol's class of a fault: the client's mistake, or not.
+func wireCode(c fault.Code) int64 {
+	switch c {
+	case fault.InvalidToolParams, fault.FileNotFound, fault.ToolNotRegistered, fault.PathNotInWorkspace:
+		return jsonrpc.CodeInvalidParams
+	}
+	return jsonrpc.CodeInternalError
+}
+
+// notFound refuses a resource that there is not.
+func notFound(uri string, modern bool, f *fault.Error) error {
+	code := int64(codeNotFound)
+	if modern {
+		code = jsonrpc.CodeInvalidParams
+	}
+	data, _ := json.Marshal(map[string]any{"uri": uri})
+	return &jsonrpc.Error{Code: code, Message: f.Line(), Data: data}
+}
+
+// lacks refuses a request that cannot be served without a capability which the
+// client has not declared (revision 2026-07-28).
+func lacks(capability string, f *fault.Error) error {
+	data, _ := json.Marshal(map[string]any{"requiredCapabilities": map[string]any{capability: map[string]any{}}})
+	return &jsonrpc.Error{Code: sdk.CodeMissingRequiredClientCapabilities, Message: f.Line(), Data: data}
+}

@@ -1,0 +1,33 @@
+package server
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// fresh returns an empty result which says, in revision 2026-07-28, whether it is
+// complete or asks for input. The SDK has no setter of that field, but reads it
+// from JSON.
+func fresh[R any, P interface {
+	*R
+	json.Unmarshaler
+}](modern, asks bool) P {
+	p := P(new(R))
+	mark := `{"resultType":"complete"}`
+	if asks {
+		mark = `{"resultType":"input_required"}`
+	}
+	if modern {
+		_ = p.UnmarshalJSON([]byte(mark)) // it is valid
+	}
+	return p
+}
+
+// faultOf returns the fault in err, or nil.
+func faultOf(err error) *fault.Error {
+	var f *fault.Error
+	errors.As(err, &f)
+	return f
+}

@@ -1,0 +1,106 @@
+package server
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// guard decides who may speak to an HTTP server at all.
+type guard struct {
+	tokens  [][sha256.Size]byte
+	hosts   []string
+	origins []string
+}
+
+func newGuard(o HTTPOptions) *guard {
+	g := &guard{hosts: o.Hosts, origins: o.Origins}
+	for _, t := range o.Tokens {
+		if t != "" {
+			g.tokens = append(g.tokens, sha256.Sum256([]byte(t)))
+		}
+	}
+	return g
+}
+
+// admit answers a request that may not be served, and reports false; else it
+// returns the digest of the token that was presented, "" where none is wanted.
+func (g *guard) admit(w http.ResponseWriter, r *http.Request) (holder string, ok bool) {
+	if !g.hostAllowed(r.Host) {
+		http.Error(w, "Forbidden: this server does not answer to that Host.", http.StatusForbidden)
+		return "", false
+	}
+	for _, origin := range r.Header.Values("Origin") {
+		if !g.originAllowed(origin) {
+			http.Error(w, "Forbidden: pages of that Origin may not use this server.", http.StatusForbidden)
+			return "", false
+		}
+	}
+	if len(g.tokens) == 0 {
+		return "", true
+	}
+	presented := r.Header.Values("Authorization")
+	if len(presented) == 1 {
+		scheme, token, _ := strings.Cut(presented[0], " ")
+		sum, known := sha256.Sum256([]byte(strings.TrimSpace(token))), 0
+		for _, t := range g.tokens {
+			known |= subtle.ConstantTimeCompare(sum[:], t[:])
+		}
+		if strings.EqualFold(scheme, "Bearer") && known == 1 {
+			return hex.EncodeToString(sum[:]), true
+		}
+	}
+	challenge := `Bearer realm="mcp"`
+	if len(presented) > 0 {
+		challenge += `, error="invalid_token"`
+	}
+	w.Header().Set("WWW-Authenticate", challenge)
+	http.Error(w, "Unauthorized: this server wants a bearer token.", http.StatusUnauthorized)
+	return "", false
+}
+
+// hostAllowed reports whether a Host header names this machine's loopback, or
+// what the options allow.
+func (g *guard) hostAllowed(host string) bool {
+	name, _ := splitPort(host)
+	return loopback(name) || slices.ContainsFunc(g.hosts, func(allowed string) bool {
+		return strings.EqualFold(allowed, host) || strings.EqualFold(allowed, name)
+	})
+}
+
+// originAllowed likewise, of an Origin header. "null" is nobody's.
+func (g *guard) originAllowed(origin string) bool {
+	if slices.ContainsFunc(g.origins, func(allowed string) bool { return strings.EqualFold(allowed, origin) }) {
+		return true
+	}
+	u, err := url.Parse(origin)
+	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.User != nil || u.Path != "" || u.RawQuery != "" || u.Fragment != "" {
+		return false
+	}
+	name, _ := splitPort(u.Host)
+	return loopback(name)
+}
+
+// splitPort takes the port off a host, and the brackets off an IPv6 address.
+func splitPort(host string) (name, port string) {
+	if name, port, err := net.SplitHostPort(host); err == nil {
+		return name, port
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"), ""
+}
+
+// loopback reports whether a host's name is this machine for itself. Names that
+// a resolver is asked for are not, but localhost.
+func loopback(name string) bool {
+	if strings.EqualFold(name, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(name)
+	return err == nil && addr.Unmap().IsLoopback()
+}

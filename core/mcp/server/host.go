@@ -1,0 +1,247 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/tools"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// maxTold is how many messages about a run may wait for a client that reads
+// slowly; more are dropped.
+const maxTold = 256
+
+// host is the client of a run, as tools see it. What it is told goes out in
+// order, on a goroutine of its own, so that no tool waits for a slow client.
+type host struct {
+	r     *run
+	ended <-chan struct{} // closed when the work is cancelled or done
+
+	mu      sync.Mutex
+	x       *exchange // the request that is there to tell; nil: none at the moment
+	met     *exchange // the last that was
+	out     chan func()
+	told    chan struct{} // closed when all of out is sent
+	last    float64       // of progress
+	started bool          // progress was told
+	early   sdk.InputResponseMap
+	lacking map[*fault.Error]string // refusals of Ask, by what the client lacks
+}
+
+var _ tools.Parting = (*host)(nil)
+
+func newHost(r *run, x *exchange, ended <-chan struct{}) *host {
+	h := &host{r: r, ended: ended}
+	if x.modern {
+		h.early = x.given
+	}
+	h.meet(x)
+	return h
+}
+
+// meet makes x the request that is told.
+func (h *host) meet(x *exchange) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.x, h.met = x, x
+}
+
+// leave drops what is told from now on, and waits until all that was told before
+// is sent, or the client has gone.
+func (h *host) leave() {
+	h.mu.Lock()
+	x, out, told := h.x, h.out, h.told
+	h.x, h.out, h.told = nil, nil, nil
+	if out != nil {
+		close(out)
+	}
+	h.mu.Unlock()
+	if out == nil {
+		return
+	}
+	select {
+	case <-told:
+	case <-x.ctx.Done():
+	case <-x.s.ctx.Done():
+	case <-x.s.gone:
+	}
+}
+
+// tell sends in order, if anybody is there to tell. The lock is held.
+func (h *host) tell(send func(x *exchange)) {
+	x := h.x
+	if x == nil {
+		return
+	}
+	if h.out == nil {
+		out, told := make(chan func(), maxTold), make(chan struct{})
+		h.out, h.told = out, told
+		go func() {
+			defer close(told)
+			for f := range out {
+				if x.ctx.Err() == nil && x.s.ctx.Err() == nil {
+					f()
+				}
+			}
+		}()
+	}
+	select {
+	case h.out <- func() { send(x) }:
+	default: // the client reads too slowly
+	}
+}
+
+// Progress tells a client that has asked for it; each value is greater than the
+// one before.
+func (h *host) Progress(p tools.Progress) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.x == nil || h.x.token == nil || (h.started && p.Done <= h.last) {
+		return
+	}
+	h.started, h.last = true, p.Done
+	h.tell(func(x *exchange) {
+		_ = x.conn.NotifyProgress(x.ctx, &sdk.ProgressNotificationParams{
+			ProgressToken: x.token, Progress: p.Done, Total: p.Total, Message: valid(p.Message),
+		})
+	})
+}
+
+// Log tells a client that wants that level.
+func (h *host) Log(e tools.LogEntry) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.tell(func(x *exchange) {
+		//lint:ignore SA1019 older revisions have it, and so has 2026-07-28 for requests that ask for it
+		_ = x.conn.Log(x.ctx, &sdk.LoggingMessageParams{Level: sdk.LoggingLevel(e.Level), Logger: e.Logger, Data: e.Data})
+	})
+}
+
+// Part ends the stream that the answer would come over.
+func (h *host) Part(after time.Duration) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	x := h.x
+	if x == nil || !x.parts || x.part == nil || x.s.stateless || !x.s.resumable {
+		return false
+	}
+	h.tell(func(x *exchange) { x.part(sdk.CloseSSEStreamArgs{RetryAfter: after}) })
+	return true
+}
+
+// Ask asks the client: by requests to it, or in revision 2026-07-28 by a result
+// that it answers with its next request.
+func (h *host) Ask(ctx context.Context, questions ...tools.Question) ([]tools.Reply, error) {
+	h.mu.Lock()
+	x := h.met
+	h.mu.Unlock()
+	if err := h.able(x, questions); err != nil {
+		return nil, err
+	}
+	if !x.modern {
+		return askNow(ctx, x, questions)
+	}
+	return h.askLater(ctx, questions)
+}
+
+// able refuses questions that the client cannot answer.
+func (h *host) able(x *exchange, questions []tools.Question) error {
+	if !x.modern && x.s.stateless {
+		return fault.New(fault.NobodyToAsk, "server.ask", "The client has no session in which it could be asked.",
+			"Use a session, or revision "+revision2026+" of the protocol; or go on without an answer.")
+	}
+	for _, q := range questions {
+		capability, ok := answerable(x.caps, q)
+		if ok {
+			continue
+		}
+		if capability == "" {
+			return fault.New(fault.NobodyToAsk, "server.ask", "A question asks nothing.", "Set exactly one of its fields.")
+		}
+		f := fault.New(fault.NobodyToAsk, "server.ask", "The client cannot be asked: it does not offer "+capability+".",
+			"Use a client that does, or go on without an answer.")
+		h.mu.Lock()
+		if h.lacking == nil {
+			h.lacking = map[*fault.Error]string{}
+		}
+		h.lacking[f] = capability
+		h.mu.Unlock()
+		return f
+	}
+	return nil
+}
+
+// refused returns the capability that the client lacks, where f is what Ask has
+// answered for that reason; else "".
+func (h *host) refused(f *fault.Error) string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.lacking[f]
+}
+
+// askNow asks by requests to the client, one after the other.
+func askNow(ctx context.Context, x *exchange, questions []tools.Question) ([]tools.Reply, error) {
+	// What is sent belongs to the client's request; it ends with either ctx.
+	merged, cancel := context.WithCancel(x.ctx)
+	defer cancel()
+	defer context.AfterFunc(ctx, cancel)()
+	defer context.AfterFunc(x.s.ctx, cancel)()
+	replies := make([]tools.Reply, len(questions))
+	for i, q := range questions {
+		given, err := request(merged, x.conn, q)
+		if merged.Err() != nil {
+			return nil, cancelled(ctx)
+		}
+		if err != nil {
+			return nil, fault.Wrap(fault.NobodyToAsk, "server.ask", "The client has not answered: "+clip(err.Error())+".", "Go on without an answer.", err)
+		}
+		reply, problem := read(q, given)
+		if problem != "" {
+			return nil, fault.New(fault.NobodyToAsk, "server.ask", "The client's answer cannot be used: "+problem+".", "Ask again, or go on without an answer.")
+		}
+		replies[i] = reply
+	}
+	return replies, nil
+}
+
+// askLater hands the questions to whoever answers the client's request, and
+// waits for its next one.
+func (h *host) askLater(ctx context.Context, questions []tools.Question) ([]tools.Reply, error) {
+	q := newInquiry(questions)
+	h.mu.Lock()
+	q.take(h.early)
+	h.mu.Unlock()
+	if q.complete() {
+		return q.replies, nil
+	}
+	select {
+	case h.r.asked <- q:
+	case <-ctx.Done():
+		return nil, cancelled(ctx)
+	case <-h.ended:
+		return nil, cancelled(ctx)
+	}
+	select {
+	case err := <-q.settled:
+		if err != nil {
+			return nil, err
+		}
+		return q.replies, nil
+	case <-ctx.Done():
+	case <-h.ended:
+	}
+	return nil, cancelled(ctx)
+}
+
+// cancelled is what Ask answers when the call has ended.
+func cancelled(ctx context.Context) error {
+	cause := ctx.Err()
+	if cause == nil {
+		cause = errors.New("the call has ended")
+	}
+	return fault.Wrap(fault.Cancelled, "server.ask", "The call has ended before its question was answered.", "", cause)
+}

@@ -1,0 +1,335 @@
+package server
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// errTooLong ends the reading of a line.
+var errTooLong = errors.New("the line is too long")
+
+// lines is a connection of one JSON-RPC message a line, and of a batch a line in
+// the revisions that have them. What is no message is answered as JSON-RPC says
+// and costs the client nothing else.
+type lines struct {
+	out    io.Writer
+	limit  int
+	linger time.Duration
+	batch  func() bool // whether the client's revision has batches
+
+	in     chan line // read, and not looked at yet
+	queue  []jsonrpc.Message
+	writes chan write
+	ended  chan struct{} // closed when nothing is written any more
+	closed chan struct{}
+	once   sync.Once
+
+	mu      sync.Mutex
+	open    map[jsonrpc.ID]*batch // calls without an answer; nil: of no batch
+	drained chan struct{}         // closed when there is none, once the input has ended; nil before
+}
+
+// line is a line of the input; with tooLong one that was dropped for that.
+type line struct {
+	text    []byte
+	tooLong bool
+}
+
+// write is a line to be written; done is told how it went.
+type write struct {
+	text []byte
+	done chan error
+}
+
+// batch is one that is answered together.
+type batch struct {
+	left    int
+	answers []json.RawMessage
+}
+
+// newLines reads in and writes out until it is closed. The reader ends when in
+// does, which may be later.
+func newLines(in io.Reader, out io.Writer, limit int, linger time.Duration, batches func() bool) *lines {
+	c := &lines{
+		out: out, limit: limit, linger: linger, batch: batches,
+		in: make(chan line), writes: make(chan write), ended: make(chan struct{}), closed: make(chan struct{}), open: map[jsonrpc.ID]*batch{},
+	}
+	go c.read(bufio.NewReaderSize(in, 64<<10))
+	go c.write()
+	return c
+}
+
+var (
+	_ sdk.Transport  = (*lines)(nil)
+	_ sdk.Connection = (*lines)(nil)
+)
+
+// Connect returns the connection itself.
+func (c *lines) Connect(context.Context) (sdk.Connection, error) { return c, nil }
+
+// SessionID returns "": the connection is the session.
+func (c *lines) SessionID() string { return "" }
+
+// read hands on what is read until the input ends.
+func (c *lines) read(r *bufio.Reader) {
+	defer close(c.in)
+	for {
+		text, err := readLine(r, c.limit)
+		l := line{text: text, tooLong: errors.Is(err, errTooLong)}
+		if len(bytes.TrimSpace(text)) > 0 || l.tooLong {
+			select {
+			case c.in <- l:
+			case <-c.closed:
+				return
+			}
+		}
+		if err != nil && !l.tooLong {
+			return
+		}
+	}
+}
+
+// readLine returns the next line without its end. One of more than limit bytes
+// is read over, and errTooLong returned.
+func readLine(r *bufio.Reader, limit int) ([]byte, error) {
+	var text []byte
+	long := false
+	for {
+		part, err := r.ReadSlice('\n')
+		if !long && len(text)+len(bytes.TrimRight(part, "\r\n")) > limit {
+			text, long = nil, true
+		}
+		if !long {
+			text = append(text, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+		case err != nil:
+			return text, err
+		case long:
+			return nil, errTooLong
+		default:
+			return bytes.TrimRight(text, "\r\n"), nil
+		}
+	}
+}
+
+// write writes one message after the other, since a Write of out may not end.
+func (c *lines) write() {
+	defer close(c.ended)
+	for {
+		select {
+		case w := <-c.writes:
+			_, err := c.out.Write(w.text)
+			w.done <- err
+			if err != nil {
+				c.shut() // the client is gone
+				return
+			}
+		case <-c.closed:
+			return
+		}
+	}
+}
+
+// Read returns the next message.
+func (c *lines) Read(ctx context.Context) (jsonrpc.Message, error) {
+	for len(c.queue) == 0 {
+		select {
+		case l, ok := <-c.in:
+			if !ok {
+				c.drain(ctx)
+				return nil, io.EOF
+			}
+			c.accept(ctx, l)
+		case <-c.closed:
+			return nil, io.EOF
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	next := c.queue[0]
+	c.queue = c.queue[1:]
+	return next, nil
+}
+
+// drain waits, for a time, until all calls are answered.
+func (c *lines) drain(ctx context.Context) {
+	if c.linger < 0 {
+		return
+	}
+	c.mu.Lock()
+	c.drained = make(chan struct{})
+	if len(c.open) == 0 {
+		close(c.drained)
+	}
+	drained := c.drained
+	c.mu.Unlock()
+	t := time.NewTimer(c.linger)
+	defer t.Stop()
+	select {
+	case <-drained:
+	case <-t.C:
+	case <-c.closed:
+	case <-ctx.Done():
+	}
+}
+
+// accept queues the messages of a line, or answers what is wrong with it.
+func (c *lines) accept(ctx context.Context, l line) {
+	text := bytes.TrimSpace(l.text)
+	switch {
+	case l.tooLong:
+		c.refuse(ctx, jsonrpc.CodeInvalidRequest, "The message is too long.")
+	case !json.Valid(text):
+		c.refuse(ctx, jsonrpc.CodeParseError, "This is no JSON text in one line.")
+	case text[0] == '[':
+		c.acceptBatch(ctx, text)
+	default:
+		if m, ok := c.decode(ctx, text); ok {
+			c.register(m, nil)
+		}
+	}
+}
+
+// acceptBatch queues the messages of a batch, to be answered together.
+func (c *lines) acceptBatch(ctx context.Context, text []byte) {
+	var all []json.RawMessage
+	if err := json.Unmarshal(text, &all); err != nil || len(all) == 0 || !c.batch() {
+		c.refuse(ctx, jsonrpc.CodeInvalidRequest, "This revision of the protocol has no batches, and none has an empty one.")
+		return
+	}
+	b := &batch{}
+	var messages []jsonrpc.Message
+	for _, one := range all {
+		m, ok := c.decode(ctx, one)
+		if !ok {
+			continue
+		}
+		messages = append(messages, m)
+	}
+	for _, m := range messages {
+		c.register(m, b)
+	}
+}
+
+// decode returns the message of valid JSON, or answers that it is none.
+func (c *lines) decode(ctx context.Context, text []byte) (jsonrpc.Message, bool) {
+	m, err := jsonrpc.DecodeMessage(text)
+	if err != nil {
+		c.refuse(ctx, jsonrpc.CodeInvalidRequest, "This is no JSON-RPC message.")
+		return nil, false
+	}
+	return m, true
+}
+
+// register queues a message and remembers a call.
+func (c *lines) register(m jsonrpc.Message, b *batch) {
+	if r, ok := m.(*jsonrpc.Request); ok && r.IsCall() && r.Method != "subscriptions/listen" {
+		c.mu.Lock()
+		if _, taken := c.open[r.ID]; !taken { // the SDK refuses the second
+			if c.open[r.ID] = b; b != nil {
+				b.left++
+			}
+		}
+		c.mu.Unlock()
+	}
+	c.queue = append(c.queue, m)
+}
+
+// refuse answers what has no id that could be answered to.
+func (c *lines) refuse(ctx context.Context, code int64, message string) {
+	text, err := json.Marshal(map[string]any{
+		"jsonrpc": "2.0", "id": nil, "error": &jsonrpc.Error{Code: code, Message: message},
+	})
+	if err == nil {
+		_ = c.send(ctx, text)
+	}
+}
+
+// Write writes a message.
+func (c *lines) Write(ctx context.Context, m jsonrpc.Message) error {
+	text, err := jsonrpc.EncodeMessage(m)
+	if err != nil {
+		return err
+	}
+	r, ok := m.(*jsonrpc.Response)
+	if !ok {
+		return c.send(ctx, text)
+	}
+	defer c.answered()
+	c.mu.Lock()
+	b := c.open[r.ID]
+	c.mu.Unlock()
+	if b == nil {
+		err = c.send(ctx, text)
+	} else {
+		c.mu.Lock()
+		b.answers = append(b.answers, text)
+		b.left--
+		last := b.left == 0
+		c.mu.Unlock()
+		if last {
+			if text, err = json.Marshal(b.answers); err == nil {
+				err = c.send(ctx, text)
+			}
+		}
+	}
+	c.mu.Lock()
+	delete(c.open, r.ID)
+	c.mu.Unlock()
+	return err
+}
+
+// answered ends drain when nothing is open any more.
+func (c *lines) answered() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.drained != nil && len(c.open) == 0 {
+		select {
+		case <-c.drained:
+		default:
+			close(c.drained)
+		}
+	}
+}
+
+// send writes a line.
+func (c *lines) send(ctx context.Context, text []byte) error {
+	select {
+	case <-c.closed:
+		return io.ErrClosedPipe
+	default:
+	}
+	w := write{append(text, '\n'), make(chan error, 1)}
+	select {
+	case c.writes <- w:
+	case <-c.closed:
+		return io.ErrClosedPipe
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-w.done:
+		return err
+	case <-c.closed:
+		return io.ErrClosedPipe
+	}
+}
+
+func (c *lines) shut() { c.once.Do(func() { close(c.closed) }) }
+
+// Close ends the connection: Read and Write return.
+func (c *lines) Close() error {
+	c.shut()
+	return nil
+}

@@ -1,0 +1,206 @@
+package server
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"sync"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// errState refuses a request that wants to go on with what there is not, or is
+// not its own: it does not learn which.
+var errState = errInvalid("The requestState is not of a request that waits for these answers: it was changed, used before, or has expired. Send the request again without requestState and inputResponses.")
+
+// signer makes states that a client cannot make. The key is the process's: what
+// waits does not outlive it either.
+type signer struct{ key [32]byte }
+
+// A state is ticket, expiry and signature.
+type ticket [16]byte
+
+const stateSize = 16 + 8 + sha256.Size
+
+// sign makes the state of a ticket.
+func (s *signer) sign(t ticket, expiry time.Time, x *exchange) string {
+	b := make([]byte, 0, stateSize)
+	b = append(b, t[:]...)
+	b = binary.BigEndian.AppendUint64(b, uint64(expiry.UnixMilli())) //nolint:gosec // times are after 1970
+	return base64.RawURLEncoding.EncodeToString(append(b, s.mac(b, x)...))
+}
+
+// verify returns the ticket of a state that was signed for the same request, and
+// has not expired.
+func (s *signer) verify(state string, x *exchange) (ticket, bool) {
+	b, err := base64.RawURLEncoding.Strict().DecodeString(state)
+	if err != nil || len(b) != stateSize {
+		return ticket{}, false
+	}
+	signed, mac := b[:stateSize-sha256.Size], b[stateSize-sha256.Size:]
+	if !hmac.Equal(mac, s.mac(signed, x)) {
+		return ticket{}, false
+	}
+	expiry := time.UnixMilli(int64(binary.BigEndian.Uint64(signed[16:]))) //nolint:gosec // it is signed
+	return ticket(signed[:16]), time.Now().Before(expiry)
+}
+
+// mac binds a state to its session, holder, method, name and arguments.
+func (s *signer) mac(signed []byte, x *exchange) []byte {
+	h := hmac.New(sha256.New, s.key[:])
+	session := x.s.id
+	if x.s.stateless {
+		session = ""
+	}
+	for _, part := range [][]byte{signed, []byte(session), []byte(x.s.holder), []byte(x.method), []byte(x.name), canonical(x.args)} {
+		h.Write(binary.BigEndian.AppendUint64(nil, uint64(len(part))))
+		h.Write(part)
+	}
+	return h.Sum(nil)
+}
+
+// canonical returns JSON with its keys in order and without blanks, numbers as
+// they are written.
+func canonical(j json.RawMessage) []byte {
+	d := json.NewDecoder(bytes.NewReader(j))
+	d.UseNumber()
+	var v any
+	if d.Decode(&v) != nil {
+		return j
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return j
+	}
+	return b
+}
+
+// lot is where runs wait whose clients have been asked by a result. One that is
+// not taken in time is cancelled.
+type lot struct {
+	most  int
+	limit time.Duration
+
+	mu      sync.Mutex
+	waiting map[ticket]*waiting
+}
+
+// waiting is a run with what it waits for.
+type waiting struct {
+	r     *run
+	q     *inquiry
+	timer *time.Timer
+}
+
+func (l *lot) init(most int, limit time.Duration) {
+	l.most, l.limit, l.waiting = most, limit, map[ticket]*waiting{}
+}
+
+// put has a run wait. It reports false where there are too many, or its session
+// has ended.
+func (l *lot) put(r *run, q *inquiry) (ticket, bool) {
+	var t ticket
+	_, _ = rand.Read(t[:]) // it never fails
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.waiting) >= l.most || r.s.ctx.Err() != nil {
+		return t, false
+	}
+	w := &waiting{r: r, q: q}
+	w.timer = time.AfterFunc(l.limit, func() { l.give(t) })
+	l.waiting[t] = w
+	return t, true
+}
+
+// take returns what waits, once.
+func (l *lot) take(t ticket) *waiting {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	w := l.waiting[t]
+	delete(l.waiting, t)
+	if w != nil {
+		w.timer.Stop()
+	}
+	return w
+}
+
+// give cancels what waits still, and waits for its end.
+func (l *lot) give(t ticket) {
+	w := l.take(t)
+	if w == nil {
+		return
+	}
+	w.r.cancel()
+	<-w.r.done
+	w.r.s.release()
+}
+
+// clear cancels what waits of a session that ends, which itself waits for it.
+func (l *lot) clear(s *session) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for t, w := range l.waiting {
+		if w.r.s == s {
+			w.timer.Stop()
+			delete(l.waiting, t)
+			w.r.cancel()
+		}
+	}
+}
+
+// wait answers a request with questions; the run goes on with the next request
+// that brings their answers.
+func (r *run) wait(x *exchange, q *inquiry) (sdk.Result, error) {
+	r.host.leave()
+	srv := r.s.srv
+	t, ok := srv.lot.put(r, q)
+	if !ok {
+		r.host.meet(x)
+		q.refuse(fault.New(fault.NobodyToAsk, "server.ask", "Too many calls wait for answers of their clients.", "Answer those, or go on without an answer."))
+		return r.await(x)
+	}
+	if x.ctx.Err() != nil { // nobody will learn what was asked
+		srv.lot.give(t)
+		return nil, x.ctx.Err()
+	}
+	state, open := srv.states.sign(t, time.Now().Add(srv.lot.limit), x), q.open()
+	switch x.method {
+	case "resources/read":
+		res := fresh[sdk.ReadResourceResult](true, true)
+		res.InputRequests, res.RequestState, res.CacheScope = open, state, "private"
+		return res, nil
+	case "prompts/get":
+		res := fresh[sdk.GetPromptResult](true, true)
+		res.InputRequests, res.RequestState = open, state
+		return res, nil
+	}
+	res := fresh[sdk.CallToolResult](true, true)
+	res.Content = []sdk.Content{} // not null
+	res.InputRequests, res.RequestState = open, state
+	return res, nil
+}
+
+// resume goes on with the run that a request has answers for.
+func (s *session) resume(x *exchange) (sdk.Result, error) {
+	t, ok := s.srv.states.verify(x.state, x)
+	if !ok {
+		return nil, errState
+	}
+	w := s.srv.lot.take(t)
+	if w == nil {
+		return nil, errState
+	}
+	w.q.answer(x.given)
+	if !w.q.complete() {
+		return w.r.wait(x, w.q)
+	}
+	w.r.host.meet(x)
+	w.q.settled <- nil
+	return w.r.await(x)
+}

@@ -1,0 +1,191 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+	"slices"
+
+	"github.com/fettle-dev/fettle/core/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// The revisions of the protocol that something depends on.
+const (
+	revision2025 = "2025-11-25" // the last that begins with initialize
+	revision2026 = "2026-07-28" // no sessions, no requests to the client
+)
+
+// anyObject is the schema of any object.
+var anyObject = json.RawMessage(`{"type":"object"}`)
+
+// options are those of the session's SDK server. What it announces is what all
+// Services have together; receive takes out what this one has not.
+func (s *session) options() *sdk.ServerOptions {
+	return &sdk.ServerOptions{
+		Logger:       s.srv.log,
+		GetSessionID: func() string { return s.id },
+		Capabilities: capabilities(&mcp.Service{
+			Resources: func(context.Context) ([]mcp.Resource, error) { return nil, nil },
+			Read:      nil,
+			Prompts:   func(context.Context) ([]mcp.Prompt, error) { return nil, nil },
+			Complete:  func(context.Context, mcp.Completion) ([]string, error) { return nil, nil },
+			Watch:     func(func(mcp.Change)) func() { return nil },
+		}),
+		SubscribeHandler: func(_ context.Context, r *sdk.SubscribeRequest) error { return s.subscribe(r.Params.URI) },
+		UnsubscribeHandler: func(_ context.Context, r *sdk.UnsubscribeRequest) error {
+			s.unsubscribe(r.Params.URI)
+			return nil
+		},
+	}
+}
+
+// capabilities are what a Service can do.
+func capabilities(svc *mcp.Service) *sdk.ServerCapabilities {
+	watched := svc.Watch != nil
+	c := &sdk.ServerCapabilities{
+		Logging: &sdk.LoggingCapabilities{}, //nolint:staticcheck // older revisions have it
+		Tools:   &sdk.ToolCapabilities{ListChanged: watched},
+	}
+	if svc.Resources != nil || svc.Templates != nil || svc.Read != nil {
+		c.Resources = &sdk.ResourceCapabilities{ListChanged: watched, Subscribe: watched}
+	}
+	if svc.Prompts != nil {
+		c.Prompts = &sdk.PromptCapabilities{ListChanged: watched}
+	}
+	if svc.Complete != nil {
+		c.Completions = &sdk.CompletionCapabilities{}
+	}
+	return c
+}
+
+// receive answers the client's requests from the Service. The SDK keeps what is
+// the protocol's alone: its beginning, subscriptions, log levels, pings.
+func (s *session) receive(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, req sdk.Request) (res sdk.Result, err error) {
+		defer func() {
+			if v := recover(); v != nil {
+				s.srv.log.Error("a request panicked", "method", method, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+				res, err = nil, errInternal
+			}
+			if err != nil {
+				res, err = nil, s.wire(ctx, method, err)
+			}
+		}()
+		switch r := req.(type) {
+		case *sdk.ServerRequest[*sdk.InitializeParams]:
+			return s.initialize(ctx, r, next)
+		case *sdk.ServerRequest[*sdk.DiscoverParams]:
+			return s.discover(ctx, r, next)
+		case *sdk.ListToolsRequest:
+			return with(s, ctx, r, s.listTools)
+		case *sdk.CallToolRequest:
+			return s.callTool(ctx, r)
+		case *sdk.ListResourcesRequest:
+			return with(s, ctx, r, s.listResources)
+		case *sdk.ListResourceTemplatesRequest:
+			return with(s, ctx, r, s.listTemplates)
+		case *sdk.ReadResourceRequest:
+			return s.readResource(ctx, r)
+		case *sdk.ListPromptsRequest:
+			return with(s, ctx, r, s.listPrompts)
+		case *sdk.GetPromptRequest:
+			return s.getPrompt(ctx, r)
+		case *sdk.CompleteRequest:
+			return with(s, ctx, r, s.complete)
+		case *sdk.SubscribeRequest:
+			return with(s, ctx, r, func(ctx context.Context, svc *mcp.Service, _ *sdk.SubscribeRequest) (sdk.Result, error) {
+				if capabilities(svc).Resources == nil || svc.Watch == nil {
+					return nil, errNotOffered(method)
+				}
+				return next(ctx, method, req)
+			})
+		case *sdk.SubscriptionsListenRequest:
+			return s.listen(ctx, r, next)
+		}
+		return next(ctx, method, req)
+	}
+}
+
+// with calls answer with the Service.
+func with[P sdk.Params](s *session, ctx context.Context, r *sdk.ServerRequest[P],
+	answer func(context.Context, *mcp.Service, *sdk.ServerRequest[P]) (sdk.Result, error),
+) (sdk.Result, error) {
+	svc, err := s.service(ctx, r.ClientInfo())
+	if err != nil {
+		return nil, err
+	}
+	return answer(ctx, svc, r)
+}
+
+// initialize begins a session of the older revisions.
+func (s *session) initialize(ctx context.Context, r *sdk.ServerRequest[*sdk.InitializeParams], next sdk.MethodHandler) (sdk.Result, error) {
+	svc, err := s.service(ctx, r.Params.ClientInfo)
+	if err != nil {
+		return nil, err
+	}
+	// A client that asks for a revision which does not begin so, or which nobody
+	// knows, is offered the last that does, and is served by that from here on.
+	if v := r.Params.ProtocolVersion; v >= revision2026 || !slices.Contains(sdk.SupportedProtocolVersions(), v) {
+		r.Params.ProtocolVersion = revision2025
+	}
+	s.connected(r.Session)
+	res, err := next(ctx, "initialize", r)
+	if err != nil {
+		return nil, err
+	}
+	if i, ok := res.(*sdk.InitializeResult); ok {
+		i.Capabilities, i.Instructions = capabilities(svc), svc.Instructions
+	}
+	if !s.stateless {
+		s.startWatch(svc)
+	}
+	if s.begun != nil {
+		s.begun(r.Session)
+	}
+	return res, nil
+}
+
+// discover tells a client of revision 2026-07-28 what it is served with.
+func (s *session) discover(ctx context.Context, r *sdk.ServerRequest[*sdk.DiscoverParams], next sdk.MethodHandler) (sdk.Result, error) {
+	res, err := next(ctx, "server/discover", r)
+	if err != nil {
+		return nil, err
+	}
+	d, ok := res.(*sdk.DiscoverResult)
+	if !ok {
+		return res, nil
+	}
+	if !slices.Contains(d.SupportedVersions, revision2026) {
+		return res, nil // the client begins again, by initialize; nothing is opened for this
+	}
+	svc, err := s.service(ctx, r.ClientInfo())
+	if err != nil {
+		return nil, err
+	}
+	s.connected(r.Session)
+	d.Capabilities, d.Instructions = capabilities(svc), svc.Instructions
+	d.Cacheable = cache(svc)
+	return res, nil
+}
+
+// listen keeps a client of revision 2026-07-28 told of changes.
+func (s *session) listen(ctx context.Context, r *sdk.SubscriptionsListenRequest, next sdk.MethodHandler) (sdk.Result, error) {
+	svc, err := s.service(ctx, r.ClientInfo())
+	if err != nil {
+		return nil, err
+	}
+	s.connected(r.Session)
+	if n := r.Params.Notifications; n != nil {
+		c := capabilities(svc)
+		n.ToolsListChanged = n.ToolsListChanged && c.Tools.ListChanged
+		n.PromptsListChanged = n.PromptsListChanged && c.Prompts != nil && c.Prompts.ListChanged
+		n.ResourcesListChanged = n.ResourcesListChanged && c.Resources != nil && c.Resources.ListChanged
+		if c.Resources == nil || !c.Resources.Subscribe {
+			n.ResourceSubscriptions = nil
+		}
+	}
+	s.startWatch(svc)
+	return next(ctx, "subscriptions/listen", r)
+}

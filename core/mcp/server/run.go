@@ -1,0 +1,231 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"runtime/debug"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/tools"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// exchange is one request that something is done for, and its answer. In
+// revision 2026-07-28 a run may take several, one after the other.
+type exchange struct {
+	s      *session // that the request came by
+	ctx    context.Context
+	conn   *sdk.ServerSession
+	modern bool // revision 2026-07-28 or later
+	parts  bool // revision 2025-11-25, in which a server may end a stream before its answer
+	caps   *sdk.ClientCapabilities
+	token  any // that progress is told with; nil: it is not wanted
+	part   func(sdk.CloseSSEStreamArgs)
+	given  sdk.InputResponseMap
+	state  string
+	binding
+}
+
+// binding is what a request must be to go on with a run.
+type binding struct {
+	method, name string
+	args         json.RawMessage
+}
+
+// exchangeOf reads what all requests have that something can be asked for.
+func exchangeOf[P sdk.RequestParams](s *session, ctx context.Context, r *sdk.ServerRequest[P], b binding, given sdk.InputResponseMap, state string) *exchange {
+	x := &exchange{
+		s: s, ctx: ctx, conn: r.Session, binding: b, given: given, state: state,
+		modern: r.ProtocolVersion() >= revision2026, parts: r.ProtocolVersion() == revision2025, caps: r.ClientCapabilities(), token: r.Params.GetProgressToken(),
+	}
+	if r.Extra != nil {
+		x.part = r.Extra.CloseSSEStream
+	}
+	return x
+}
+
+// outcome is what a run ends with.
+type outcome struct {
+	res sdk.Result
+	err error
+}
+
+// run is one piece of work for a client: a call, or the like. It outlives the
+// request that began it where it waits for answers.
+type run struct {
+	s      *session // whose Service does it
+	cancel context.CancelFunc
+	host   *host
+	asked  chan *inquiry // what the work wants to know; from the host
+	done   chan struct{}
+	outcome
+}
+
+func (s *session) callTool(ctx context.Context, r *sdk.CallToolRequest) (sdk.Result, error) {
+	p := r.Params
+	args := p.Arguments
+	if len(args) == 0 || string(args) == "null" {
+		args = json.RawMessage("{}")
+	}
+	x := exchangeOf(s, ctx, r, binding{"tools/call", p.Name, args}, p.InputResponses, p.RequestState)
+	return s.answer(x, r.ClientInfo(), func(ctx context.Context, svc *mcp.Service, h *host) (sdk.Result, error) {
+		spec, ok := s.spec(svc, p.Name)
+		if !ok {
+			return nil, errInvalid(fmt.Sprintf("There is no tool %q; tools/list says which there are.", clip(p.Name)))
+		}
+		res := svc.Call(ctx, p.Name, args)
+		switch f := res.Error; {
+		case f == nil:
+		case f.Code == fault.ToolNotRegistered && ctx.Err() == nil:
+			return nil, f // it is gone since it was listed
+		case x.modern && h.refused(f) != "":
+			return nil, lacks(h.refused(f), f)
+		}
+		return result(res, spec, x.modern), nil
+	})
+}
+
+func (s *session) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (sdk.Result, error) {
+	p := r.Params
+	x := exchangeOf(s, ctx, r, binding{"resources/read", p.URI, nil}, p.InputResponses, p.RequestState)
+	return s.answer(x, r.ClientInfo(), func(ctx context.Context, svc *mcp.Service, _ *host) (sdk.Result, error) {
+		if svc.Read == nil {
+			return nil, errNotOffered("resources/read")
+		}
+		held, err := svc.Read(ctx, p.URI)
+		if f := faultOf(err); f != nil && f.Code == fault.FileNotFound {
+			return nil, notFound(p.URI, x.modern, f)
+		}
+		if err != nil {
+			return nil, err
+		}
+		res := fresh[sdk.ReadResourceResult](x.modern, false)
+		res.Contents, res.CacheScope = []*sdk.ResourceContents{}, "private"
+		for _, h := range held {
+			if h.URI == "" {
+				h.URI = p.URI
+			}
+			res.Contents = append(res.Contents, resource(h))
+		}
+		return res, nil
+	})
+}
+
+func (s *session) getPrompt(ctx context.Context, r *sdk.GetPromptRequest) (sdk.Result, error) {
+	p := r.Params
+	args, err := json.Marshal(p.Arguments)
+	if err != nil {
+		return nil, err
+	}
+	x := exchangeOf(s, ctx, r, binding{"prompts/get", p.Name, args}, p.InputResponses, p.RequestState)
+	return s.answer(x, r.ClientInfo(), func(ctx context.Context, svc *mcp.Service, _ *host) (sdk.Result, error) {
+		if svc.Prompt == nil {
+			return nil, errNotOffered("prompts/get")
+		}
+		filled, err := svc.Prompt(ctx, p.Name, p.Arguments)
+		if err != nil {
+			return nil, err
+		}
+		res := fresh[sdk.GetPromptResult](x.modern, false)
+		res.Description, res.Messages = filled.Description, []*sdk.PromptMessage{}
+		for _, m := range filled.Messages {
+			for _, c := range contents(m.Content.Parts) { // a message of the protocol has one content
+				res.Messages = append(res.Messages, &sdk.PromptMessage{Role: sdk.Role(m.Role), Content: c})
+			}
+		}
+		return res, nil
+	})
+}
+
+// answer does work for a request, or goes on with the work that the request has
+// answers for.
+func (s *session) answer(x *exchange, who *sdk.Implementation, work func(context.Context, *mcp.Service, *host) (sdk.Result, error)) (sdk.Result, error) {
+	select {
+	case s.slots <- struct{}{}:
+		defer func() { <-s.slots }()
+	case <-x.ctx.Done():
+		return nil, x.ctx.Err()
+	case <-s.ctx.Done():
+		return nil, errEnded
+	}
+	if x.modern && x.state != "" {
+		return s.resume(x)
+	}
+	svc, err := s.service(x.ctx, who)
+	if err != nil {
+		return nil, err
+	}
+	r, err := s.start(x, svc, work)
+	if err != nil {
+		return nil, err
+	}
+	return r.await(x)
+}
+
+// start begins a run.
+func (s *session) start(x *exchange, svc *mcp.Service, work func(context.Context, *mcp.Service, *host) (sdk.Result, error)) (*run, error) {
+	s.mu.Lock()
+	if s.ctx.Err() != nil {
+		s.mu.Unlock()
+		return nil, errEnded
+	}
+	s.refs++
+	s.work.Add(1)
+	s.mu.Unlock()
+	r := &run{s: s, asked: make(chan *inquiry), done: make(chan struct{})}
+	// The work ends with its session, or when whoever waits for it gives it up.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(x.ctx))
+	stop := context.AfterFunc(s.ctx, cancel)
+	r.cancel = cancel
+	r.host = newHost(r, x, ctx.Done())
+	go func() {
+		defer s.work.Done()
+		defer close(r.done)
+		defer cancel()
+		defer stop()
+		defer func() {
+			if v := recover(); v != nil {
+				s.srv.log.Error("a call panicked", "method", x.method, "name", x.name, "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+				r.outcome = outcome{nil, errInternal}
+			}
+		}()
+		r.res, r.err = work(tools.WithHost(ctx, r.host), svc, r.host)
+	}()
+	return r, nil
+}
+
+// await returns what the run ends with, or the questions that it has first. A
+// run whose client has gone, or does not want it any more, is cancelled and
+// waited for.
+func (r *run) await(x *exchange) (sdk.Result, error) {
+	select {
+	case <-r.done:
+		return r.finish(x)
+	case q := <-r.asked:
+		return r.wait(x, q)
+	case <-x.ctx.Done():
+	case <-x.s.gone:
+	}
+	r.cancel()
+	<-r.done
+	return r.finish(x)
+}
+
+// finish sends what the run still has to tell, and returns what it ended with.
+func (r *run) finish(x *exchange) (sdk.Result, error) {
+	r.host.leave()
+	r.s.release()
+	return r.res, r.err
+}
+
+// clip shortens a name that a client has sent for a message to it.
+func clip(name string) string {
+	const most = 100
+	name = valid(name)
+	if r := []rune(name); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return name
+}

@@ -1,0 +1,217 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/tools"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// kind is how a client is connected.
+type kind struct {
+	stateless bool                     // the session is one request
+	holder    string                   // digest of the token that was presented; "": none
+	gone      <-chan struct{}          // closed when the client of a stateless request has hung up; nil: never
+	resumable bool                     // a client that has lost its stream can take it up again
+	begun     func(*sdk.ServerSession) // called when the client has introduced itself; may be nil
+}
+
+// session is one client with its Service, which is made when it is needed
+// first. It has an SDK server of its own, so that nothing of one client can
+// reach another.
+type session struct {
+	kind
+	srv    *Server
+	id     string
+	sdk    *sdk.Server
+	ctx    context.Context // ends with the session
+	cancel context.CancelFunc
+	slots  chan struct{} // one for each call that runs
+
+	opening chan struct{}  // holds one value while the Service is made, and once the session has ended
+	work    sync.WaitGroup // what runs on the Service
+	once    sync.Once      // of end
+	failure error          // of end
+
+	mu    sync.Mutex
+	refs  int // who needs the session; it ends with the last
+	svc   *mcp.Service
+	never error // why there will be none
+	conn  *sdk.ServerSession
+	index map[string]tools.Spec // of tools by each of their names; nil: to be made
+	watch *watcher
+	uris  map[string]struct{} // of resources that the client waits for
+}
+
+// service returns the Service, and makes it where there is none yet.
+func (s *session) service(ctx context.Context, who *sdk.Implementation) (*mcp.Service, error) {
+	if svc := s.opened(); svc != nil {
+		return svc, nil
+	}
+	select {
+	case s.opening <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-s.ctx.Done():
+		return nil, errEnded
+	}
+	defer func() { <-s.opening }()
+	s.mu.Lock()
+	svc, never := s.svc, s.never
+	s.mu.Unlock()
+	if svc != nil || never != nil {
+		return svc, never
+	}
+	c := mcp.Client{}
+	if who != nil {
+		c.Name, c.Version = who.Name, who.Version
+	}
+	if !s.stateless {
+		c.Session = s.id
+	}
+	open, cancel := context.WithCancel(s.ctx)
+	stop := context.AfterFunc(ctx, cancel)
+	svc, err := s.open(open, c)
+	if err != nil && s.stateless { // one request is not served twice
+		s.mu.Lock()
+		s.never = err
+		s.mu.Unlock()
+	}
+	if !stop() && err == nil { // ctx has ended meanwhile, and open with it
+		s.close(svc)
+		err = ctx.Err()
+	}
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	s.mu.Lock()
+	s.svc = svc
+	s.mu.Unlock()
+	return svc, nil
+}
+
+// open calls Options.Open. A panic of it is an error.
+func (s *session) open(ctx context.Context, c mcp.Client) (svc *mcp.Service, err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.srv.log.Error("opening a service panicked", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			err = errInternal
+		}
+	}()
+	svc, err = s.srv.o.Open(ctx, c)
+	switch f := (*fault.Error)(nil); {
+	case errors.As(err, &f):
+		s.srv.log.Warn("a client cannot be served", "client", c.Name, "error", err)
+		return nil, f
+	case err != nil:
+		s.srv.log.Error("a client cannot be served", "client", c.Name, "error", err)
+		return nil, errInternal
+	case svc == nil || svc.Tools == nil || svc.Call == nil:
+		s.srv.log.Error("a service lacks Tools or Call")
+		return nil, errInternal
+	}
+	return svc, nil
+}
+
+// opened returns the Service, nil where there is none yet.
+func (s *session) opened() *mcp.Service {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.svc
+}
+
+// spec returns what is known of a tool by one of its names.
+func (s *session) spec(svc *mcp.Service, name string) (tools.Spec, bool) {
+	s.mu.Lock()
+	spec, ok := s.index[name]
+	s.mu.Unlock()
+	if ok {
+		return spec, true
+	}
+	index := map[string]tools.Spec{}
+	for _, t := range svc.Tools() {
+		spec := t.Spec()
+		for _, alias := range spec.Aliases {
+			if _, taken := index[alias]; !taken {
+				index[alias] = spec
+			}
+		}
+		index[spec.Name] = spec
+	}
+	s.mu.Lock()
+	if s.index = index; s.watch == nil { // nobody tells when it is out of date
+		s.index = nil
+	}
+	s.mu.Unlock()
+	spec, ok = index[name]
+	return spec, ok
+}
+
+// connected remembers the SDK's end of the session.
+func (s *session) connected(c *sdk.ServerSession) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conn = c
+}
+
+// release ends the session when nobody needs it any more.
+func (s *session) release() {
+	s.mu.Lock()
+	s.refs--
+	last := s.refs == 0
+	s.mu.Unlock()
+	if last {
+		_ = s.end()
+	}
+}
+
+// end cancels what runs, waits for it and closes the Service. It must not be
+// called by what it waits for. The error is that of the Service.
+func (s *session) end() error {
+	s.once.Do(func() {
+		s.mu.Lock()
+		s.cancel() // and nothing is begun from here on
+		s.mu.Unlock()
+		s.srv.lot.clear(s)
+		s.mu.Lock()
+		conn, watch := s.conn, s.watch
+		s.mu.Unlock()
+		if conn != nil {
+			if err := conn.Close(); err != nil {
+				s.srv.log.Debug("closing a session", "error", err)
+			}
+		}
+		s.opening <- struct{}{} // and never back: nothing is opened any more
+		s.work.Wait()
+		watch.stop()
+		if svc := s.opened(); svc != nil {
+			s.failure = s.close(svc)
+		}
+		s.srv.forget(s)
+	})
+	return s.failure
+}
+
+// close closes a Service. A panic of it is an error.
+func (s *session) close(svc *mcp.Service) (err error) {
+	if svc.Close == nil {
+		return nil
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			s.srv.log.Error("closing a service panicked", "panic", fmt.Sprint(v), "stack", string(debug.Stack()))
+			err = errInternal
+		}
+		if err != nil {
+			s.srv.log.Warn("closing a service failed", "error", err)
+		}
+	}()
+	return svc.Close()
+}

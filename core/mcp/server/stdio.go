@@ -1,0 +1,61 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// Stdio serves one client that writes to in and reads from out, until in ends,
+// out cannot be written, ctx ends or the Server is closed; that is no error.
+// Then what runs is cancelled and waited for, and the Service is closed, whose
+// error it returns. Nothing but messages of the protocol is written.
+//
+// When in ends, calls that run may be answered for [Options.Linger], so that
+// requests can come from a file or a pipe. What is no message is answered with an
+// error and else ignored. in is closed at the end, where it is an io.Closer; a
+// Read of in, or a Write of out, that does not end even so is left behind.
+func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
+	c := s.begin(ctx, kind{})
+	if c == nil {
+		return fault.New(fault.NotInitialized, "server.stdio", "The server is closed.", "Make a new one.")
+	}
+	l := newLines(in, out, s.o.RequestBytes, s.o.Linger, c.batches)
+	conn, err := c.sdk.Connect(c.ctx, l, nil)
+	if err != nil {
+		l.shut()
+		return errors.Join(err, c.end())
+	}
+	c.connected(conn)
+	stop := context.AfterFunc(ctx, l.shut)
+	stopEnd := context.AfterFunc(c.ctx, l.shut)
+	err = conn.Wait()
+	stop()
+	stopEnd()
+	s.log.Debug("the client has gone", "error", err)
+	err = c.end()
+	l.shut()
+	if closer, ok := in.(io.Closer); ok {
+		_ = closer.Close()
+	}
+	select { // a message that is being written is written whole, where it can be
+	case <-l.ended:
+	case <-time.After(time.Second):
+	}
+	return err
+}
+
+// batches reports whether the client's revision has batches.
+func (s *session) batches() bool {
+	s.mu.Lock()
+	conn := s.conn
+	s.mu.Unlock()
+	if conn == nil {
+		return false
+	}
+	p := conn.InitializeParams()
+	return p != nil && p.ProtocolVersion < "2025-06-18"
+}
