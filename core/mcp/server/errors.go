@@ -68,7 +68,7 @@ func notFound(uri string, modern bool, f *fault.Error) error {
 
 // lacks refuses a request that cannot be served without a capability which the
 // client has not declared (revision 2026-07-28).
-func lacks(capability string, f *fault.Error) error {
-	data, _ := json.Marshal(map[string]any{"requiredCapabilities": map[string]any{capability: map[string]any{}}})
+func lacks(capability lacking, f *fault.Error) error {
+	data, _ := json.Marshal(map[string]any{"requiredCapabilities": map[string]any{string(capability): map[string]any{}}})
 	return &jsonrpc.Error{Code: sdk.CodeMissingRequiredClientCapabilities, Message: f.Line(), Data: data}
 }

@@ -28,8 +28,7 @@ type host struct {
 	told    chan struct{} // closed when all of out is sent
 	last    float64       // of progress
 	started bool          // progress was told
-	early   sdk.InputResponseMap
-	lacking map[*fault.Error]string // refusals of Ask, by what the client lacks
+	early   sdk.InputResponseMap // sent along before anything was asked
 }
 
 var _ tools.Parting = (*host)(nil)
@@ -139,7 +138,7 @@ func (h *host) Ask(ctx context.Context, questions ...tools.Question) ([]tools.Re
 	h.mu.Lock()
 	x := h.met
 	h.mu.Unlock()
-	if err := h.able(x, questions); err != nil {
+	if err := able(x, questions); err != nil {
 		return nil, err
 	}
 	if !x.modern {
@@ -149,7 +148,7 @@ func (h *host) Ask(ctx context.Context, questions ...tools.Question) ([]tools.Re
 }
 
 // able refuses questions that the client cannot answer.
-func (h *host) able(x *exchange, questions []tools.Question) error {
+func able(x *exchange, questions []tools.Question) error {
 	if !x.modern && x.s.stateless {
 		return fault.New(fault.NobodyToAsk, "server.ask", "The client has no session in which it could be asked.",
 			"Use a session, or revision "+revision2026+" of the protocol; or go on without an answer.")
@@ -162,26 +161,16 @@ func (h *host) able(x *exchange, questions []tools.Question) error {
 		if capability == "" {
 			return fault.New(fault.NobodyToAsk, "server.ask", "A question asks nothing.", "Set exactly one of its fields.")
 		}
-		f := fault.New(fault.NobodyToAsk, "server.ask", "The client cannot be asked: it does not offer "+capability+".",
-			"Use a client that does, or go on without an answer.")
-		h.mu.Lock()
-		if h.lacking == nil {
-			h.lacking = map[*fault.Error]string{}
-		}
-		h.lacking[f] = capability
-		h.mu.Unlock()
-		return f
+		return fault.Wrap(fault.NobodyToAsk, "server.ask", "The client cannot be asked: it does not offer "+capability+".",
+			"Use a client that does, or go on without an answer.", lacking(capability))
 	}
 	return nil
 }
 
-// refused returns the capability that the client lacks, where f is what Ask has
-// answered for that reason; else "".
-func (h *host) refused(f *fault.Error) string {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.lacking[f]
-}
+// lacking is the cause of a refusal to ask a client: what it does not offer.
+type lacking string
+
+func (l lacking) Error() string { return "no " + string(l) }
 
 // askNow asks by requests to the client, one after the other.
 func askNow(ctx context.Context, x *exchange, questions []tools.Question) ([]tools.Reply, error) {

@@ -45,7 +45,7 @@ func (s *session) options() *sdk.ServerOptions {
 func capabilities(svc *mcp.Service) *sdk.ServerCapabilities {
 	watched := svc.Watch != nil
 	c := &sdk.ServerCapabilities{
-		Logging: &sdk.LoggingCapabilities{}, //nolint:staticcheck // older revisions have it
+		Logging: &sdk.LoggingCapabilities{}, //lint:ignore SA1019 older revisions have it
 		Tools:   &sdk.ToolCapabilities{ListChanged: watched},
 	}
 	if svc.Resources != nil || svc.Templates != nil || svc.Read != nil {

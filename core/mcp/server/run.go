@@ -70,7 +70,7 @@ func (s *session) callTool(ctx context.Context, r *sdk.CallToolRequest) (sdk.Res
 		args = json.RawMessage("{}")
 	}
 	x := exchangeOf(s, ctx, r, binding{"tools/call", p.Name, args}, p.InputResponses, p.RequestState)
-	return s.answer(x, r.ClientInfo(), func(ctx context.Context, svc *mcp.Service, h *host) (sdk.Result, error) {
+	return s.answer(x, r.ClientInfo(), func(ctx context.Context, svc *mcp.Service) (sdk.Result, error) {
 		spec, ok := s.spec(svc, p.Name)
 		if !ok {
 			return nil, errInvalid(fmt.Sprintf("There is no tool %q; tools/list says which there are.", clip(p.Name)))
@@ -80,8 +80,12 @@ func (s *session) callTool(ctx context.Context, r *sdk.CallToolRequest) (sdk.Res
 		case f == nil:
 		case f.Code == fault.ToolNotRegistered && ctx.Err() == nil:
 			return nil, f // it is gone since it was listed
-		case x.modern && h.refused(f) != "":
-			return nil, lacks(h.refused(f), f)
+		case x.modern:
+			// A tool that hands on as it is that the client cannot be asked cannot do
+			// without; one that makes an error of its own has something to say to a model.
+			if l, ok := f.Err.(lacking); ok { //nolint:errorlint // not of what it was made from
+				return nil, lacks(l, f)
+			}
 		}
 		return result(res, spec, x.modern), nil
 	})
@@ -90,7 +94,7 @@ func (s *session) callTool(ctx context.Context, r *sdk.CallToolRequest) (sdk.Res
 func (s *session) readResource(ctx context.Context, r *sdk.ReadResourceRequest) (sdk.Result, error) {
 	p := r.Params
 	x := exchangeOf(s, ctx, r, binding{"resources/read", p.URI, nil}, p.InputResponses, p.RequestState)
-	return s.answer(x, r.ClientInfo(), func(ctx context.Context, svc *mcp.Service, _ *host) (sdk.Result, error) {
+	return s.answer(x, r.ClientInfo(), func(ctx context.Context, svc *mcp.Service) (sdk.Result, error) {
 		if svc.Read == nil {
 			return nil, errNotOffered("resources/read")
 		}
@@ -120,7 +124,7 @@ func (s *session) getPrompt(ctx context.Context, r *sdk.GetPromptRequest) (sdk.R
 		return nil, err
 	}
 	x := exchangeOf(s, ctx, r, binding{"prompts/get", p.Name, args}, p.InputResponses, p.RequestState)
-	return s.answer(x, r.ClientInfo(), func(ctx context.Context, svc *mcp.Service, _ *host) (sdk.Result, error) {
+	return s.answer(x, r.ClientInfo(), func(ctx context.Context, svc *mcp.Service) (sdk.Result, error) {
 		if svc.Prompt == nil {
 			return nil, errNotOffered("prompts/get")
 		}
@@ -141,7 +145,7 @@ func (s *session) getPrompt(ctx context.Context, r *sdk.GetPromptRequest) (sdk.R
 
 // answer does work for a request, or goes on with the work that the request has
 // answers for.
-func (s *session) answer(x *exchange, who *sdk.Implementation, work func(context.Context, *mcp.Service, *host) (sdk.Result, error)) (sdk.Result, error) {
+func (s *session) answer(x *exchange, who *sdk.Implementation, work func(context.Context, *mcp.Service) (sdk.Result, error)) (sdk.Result, error) {
 	select {
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
@@ -165,7 +169,7 @@ func (s *session) answer(x *exchange, who *sdk.Implementation, work func(context
 }
 
 // start begins a run.
-func (s *session) start(x *exchange, svc *mcp.Service, work func(context.Context, *mcp.Service, *host) (sdk.Result, error)) (*run, error) {
+func (s *session) start(x *exchange, svc *mcp.Service, work func(context.Context, *mcp.Service) (sdk.Result, error)) (*run, error) {
 	s.mu.Lock()
 	if s.ctx.Err() != nil {
 		s.mu.Unlock()
@@ -191,7 +195,7 @@ func (s *session) start(x *exchange, svc *mcp.Service, work func(context.Context
 				r.outcome = outcome{nil, errInternal}
 			}
 		}()
-		r.res, r.err = work(tools.WithHost(ctx, r.host), svc, r.host)
+		r.res, r.err = work(tools.WithHost(ctx, r.host), svc)
 	}()
 	return r, nil
 }
