@@ -1,0 +1,445 @@
+package config_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/trust"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// servers dials servers that live in the test, by name.
+type servers struct {
+	mu     sync.Mutex
+	by     map[string]*fakeServer
+	dialed map[string]mcp.ServerSpec
+	env    config.MCPEnvironment
+}
+
+// fakeServer is a server, and each session with it.
+type fakeServer struct {
+	hangs bool
+	tools []mcp.Tool
+	call  func(ctx context.Context, c mcp.Call) (mcp.CallResult, error)
+	info  mcp.Info
+
+	mu       sync.Mutex
+	handlers mcp.Handlers
+	open     int
+	done     chan struct{}
+}
+
+func (s *servers) dial(env config.MCPEnvironment) mcp.Dialer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.env = env
+	return s
+}
+
+func (s *servers) Dial(ctx context.Context, spec mcp.ServerSpec, h mcp.Handlers) (mcp.Session, error) {
+	s.mu.Lock()
+	if s.dialed == nil {
+		s.dialed = map[string]mcp.ServerSpec{}
+	}
+	s.dialed[spec.Name] = spec
+	server := s.by[spec.Name]
+	s.mu.Unlock()
+	switch {
+	case server == nil:
+		return nil, fault.New(fault.MCPServerUnavailable, "test", "There is no such server.", "")
+	case server.hangs:
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	server.mu.Lock()
+	defer server.mu.Unlock()
+	server.handlers, server.done = h, make(chan struct{})
+	server.open++
+	return server, nil
+}
+
+func (s *servers) spec(name string) mcp.ServerSpec {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.dialed[name]
+}
+
+func (f *fakeServer) Info() mcp.Info {
+	info := f.info
+	info.Name, info.Transport, info.HasTools, info.HasResources, info.HasPrompts = "fake", mcp.TransportInProcess, true, true, true
+	return info
+}
+
+func (f *fakeServer) Tools(context.Context) ([]mcp.Tool, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.tools), nil
+}
+
+func (f *fakeServer) Resources(context.Context) ([]mcp.Resource, error) {
+	return []mcp.Resource{{URI: "shelf://book", Name: "book"}}, nil
+}
+
+func (f *fakeServer) ResourceTemplates(context.Context) ([]mcp.ResourceTemplate, error) {
+	return nil, nil
+}
+
+func (f *fakeServer) Prompts(context.Context) ([]mcp.Prompt, error) { return nil, nil }
+
+func (f *fakeServer) Call(ctx context.Context, c mcp.Call) (mcp.CallResult, error) {
+	if f.call == nil {
+		return mcp.CallResult{Content: []tools.Part{{Text: "called " + c.Tool + " " + string(c.Args)}}}, nil
+	}
+	return f.call(ctx, c)
+}
+
+func (f *fakeServer) ReadResource(_ context.Context, uri string) ([]tools.Resource, error) {
+	return []tools.Resource{{URI: uri, Text: "a tale"}}, nil
+}
+
+func (f *fakeServer) Prompt(context.Context, string, map[string]string) (mcp.PromptMessages, error) {
+	return mcp.PromptMessages{}, errors.New("none")
+}
+
+func (f *fakeServer) Subscribe(context.Context, string) error { return nil }
+
+func (f *fakeServer) Ping(context.Context) error { return nil }
+
+func (f *fakeServer) RootsChanged(context.Context) {}
+
+func (f *fakeServer) Stderr() []string { return nil }
+
+func (f *fakeServer) Done() <-chan struct{} {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.done
+}
+
+func (f *fakeServer) Err() error { return nil }
+
+func (f *fakeServer) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.open--; f.open == 0 {
+		close(f.done)
+	}
+	return nil
+}
+
+// offer changes the server's tools and says so.
+func (f *fakeServer) offer(list ...mcp.Tool) {
+	f.mu.Lock()
+	f.tools = list
+	changed := f.handlers.ToolsChanged
+	f.mu.Unlock()
+	changed()
+}
+
+func fakeTool(name string, annotations map[string]any) mcp.Tool {
+	return mcp.Tool{Name: name, Description: "Does " + name + ".", Annotations: annotations,
+		InputSchema: []byte(`{"type":"object","properties":{"n":{"type":"integer"}}}`)}
+}
+
+// with gives a session these servers, of the user's settings.
+func (s *servers) with(t *testing.T, user string, more ...func(*config.Parameters)) *configtest.Session {
+	t.Helper()
+	session := configtest.New(t, append([]func(*config.Parameters){withUser(t, user), func(p *config.Parameters) { p.MCP.Dial = s.dial }}, more...)...)
+	manager, err := session.MCP()
+	require.NoError(t, err)
+	if manager != nil {
+		hangs := false
+		for _, server := range s.by {
+			hangs = hangs || server.hangs
+		}
+		if !hangs {
+			require.True(t, manager.Settled(t.Context()))
+		}
+	}
+	return session
+}
+
+// named waits until the session has a tool, or no longer has it.
+func named(t *testing.T, c *config.Config, name string, there bool) {
+	t.Helper()
+	require.Eventually(t, func() bool { return slices.Contains(names(t, c), name) == there }, 30*time.Second, time.Millisecond)
+}
+
+// EX-15: every key of a server's settings reaches the one who connects.
+func TestServersOfSettings(t *testing.T) {
+	s := &servers{by: map[string]*fakeServer{"all": {}, "web": {}, "old": {}, "mcp": {}}}
+	c := s.with(t, `{"mcp": {"serverCommand": "serve --port '8 0'"}, "mcpServers": {
+		"all": {"command": "run", "args": ["-v"], "env": {"Api_Key": "k"}, "cwd": "sub", "timeout": 1500, "trust": true, "description": "All.",
+			"includeTools": ["a"], "excludeTools": ["b"]},
+		"web": {"url": "https://example.org/mcp", "type": "sse", "headers": {"X-Key": "v"}, "oauth": {"enabled": true, "clientId": "me", "scopes": ["s"]}},
+		"old": {"httpUrl": "https://example.org/old", "url": "https://example.org/not"}}}`)
+	all := s.spec("all")
+	require.Equal(t, mcp.ServerSpec{
+		Name: "all", Description: "All.", Command: "run", Args: []string{"-v"}, Env: map[string]string{"Api_Key": "k"}, Dir: c.Path("sub"),
+		Timeout: 1500 * time.Millisecond, Trusted: true, IncludeTools: []string{"a"}, ExcludeTools: []string{"b"}, Source: all.Source,
+	}, all)
+	require.True(t, strings.HasSuffix(all.Source, "settings.json"), all.Source)
+	web := s.spec("web")
+	require.Equal(t, mcp.TransportSSE, web.Transport)
+	require.Equal(t, map[string]string{"X-Key": "v"}, web.Headers)
+	require.Equal(t, &mcp.OAuthSpec{Enabled: true, ClientID: "me", Scopes: []string{"s"}}, web.OAuth)
+	require.Equal(t, c.Dir, web.Dir)
+	old := s.spec("old")
+	require.Equal(t, "https://example.org/old", old.URL)
+	require.Equal(t, mcp.TransportHTTP, old.Transport)
+	command := s.spec("mcp")
+	require.Equal(t, []string{"--port", "8 0"}, command.Args)
+	require.Equal(t, "serve", command.Command)
+	require.Equal(t, c.Dir, s.env.Dir)
+	require.Equal(t, "auth-cache.json", filepath.Base(s.env.TokenFile))
+}
+
+// CR-25: project settings, user settings, mcp-settings.json; the more specific
+// one wins as a whole.
+func TestServersOrder(t *testing.T) {
+	s := &servers{by: map[string]*fakeServer{"one": {}, "two": {}, "three": {}}}
+	s.with(t, `{"mcpServers": {"one": {"command": "user"}, "two": {"command": "user"}}}`, func(p *config.Parameters) {
+		p.Trust = trust.Trusted
+		settingsIn(t, p.TargetDir, `{"mcpServers": {"one": {"command": "project"}}}`)
+		require.NoError(t, os.WriteFile(filepath.Join(p.HomeDir, ".fettle", "mcp-settings.json"),
+			[]byte(`{"mcpServers": {"two": {"command": "file"}, "three": {"command": "file"}}}`), 0o644))
+	})
+	require.Equal(t, "project", s.spec("one").Command)
+	require.Equal(t, "user", s.spec("two").Command)
+	require.Equal(t, "file", s.spec("three").Command)
+}
+
+// EX-16, AR-07, AR-08: tools of servers are registered after the others, asked
+// about with a question of type mcp, and run.
+func TestServerTools(t *testing.T) {
+	s := &servers{by: map[string]*fakeServer{
+		"b": {tools: []mcp.Tool{fakeTool("z", nil), fakeTool("look", map[string]any{"readOnlyHint": true})}},
+		"a": {tools: []mcp.Tool{fakeTool("read_file", nil)}},
+	}}
+	c := s.with(t, `{"mcpServers": {"a": {"command": "a"}, "b": {"command": "b"}}}`)
+	all := names(t, c.Config)
+	require.Contains(t, all, "read_file", "the built-in keeps its name")
+	require.Equal(t, []string{"mcp_a_read_file", "mcp_b_z", "mcp_b_look"}, all[len(all)-3:])
+	resp := c.Call("mcp_b_z", map[string]any{"n": 9007199254740993})
+	require.Equal(t, scheduler.StatusSuccess, resp.Status, resp.Result.LLMContent.String())
+	require.Contains(t, resp.Result.LLMContent.String(), `called z {"n":9007199254740993}`)
+	require.Contains(t, resp.Result.LLMContent.String(), "<untrusted_context>")
+	require.Len(t, c.Asked(), 1)
+	q := c.Asked()[0]
+	require.Equal(t, "b", q.ServerName)
+	require.Equal(t, bus.ConfirmMCP, q.Details.Type)
+	require.Equal(t, "b", q.Details.ServerName)
+
+	c.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.ProceedAlwaysServer }
+	require.Equal(t, scheduler.StatusSuccess, c.Call("mcp_b_z", nil).Status)
+	require.Equal(t, scheduler.StatusSuccess, c.Call("mcp_b_look", nil).Status)
+	require.Len(t, c.Asked(), 2, "the whole server is trusted now")
+
+	child, err := c.Derive(config.DeriveParameters{})
+	require.NoError(t, err)
+	defer child.Close()
+	require.Contains(t, names(t, child), "mcp_b_z", "derived Configs have them too")
+	require.Equal(t, 1, s.by["b"].open, "over the same connection")
+}
+
+// A server that the person trusts runs without asking, but in plan mode (EX-16).
+func TestTrustedServer(t *testing.T) {
+	s := &servers{by: map[string]*fakeServer{"b": {tools: []mcp.Tool{fakeTool("z", nil)}}}}
+	c := s.with(t, `{"mcpServers": {"b": {"command": "b", "trust": true}}}`)
+	require.Equal(t, scheduler.StatusSuccess, c.Call("mcp_b_z", nil).Status)
+	require.Empty(t, c.Asked())
+	require.NoError(t, c.SetApprovalMode(policy.ModePlan))
+	require.NotContains(t, c.Call("mcp_b_z", nil).Result.LLMContent.String(), "called", "a preview at the most")
+}
+
+// EX-17, KH-22: what a project's own files say of servers counts in a trusted
+// folder alone: neither a program of theirs is started, nor is their word taken
+// that a server of the person's needs no question.
+func TestServersOfProject(t *testing.T) {
+	for state, there := range map[trust.State]bool{trust.Trusted: true, trust.Undecided: false, trust.Untrusted: false} {
+		s := &servers{by: map[string]*fakeServer{
+			"own": {tools: []mcp.Tool{fakeTool("z", nil)}}, "theirs": {tools: []mcp.Tool{fakeTool("y", nil)}},
+		}}
+		c := s.with(t, `{"mcpServers": {"own": {"command": "own"}}}`, func(p *config.Parameters) {
+			p.Trust = state
+			settingsIn(t, p.TargetDir, `{"mcpServers": {"own": {"command": "evil", "trust": true}, "theirs": {"command": "theirs", "trust": true}}}`)
+		})
+		require.Equal(t, there, slices.Contains(names(t, c.Config), "mcp_theirs_y"), state)
+		require.Equal(t, scheduler.StatusSuccess, c.Call("mcp_own_z", nil).Status)
+		if there {
+			require.Equal(t, "evil", s.spec("own").Command)
+			require.Empty(t, c.Asked())
+			continue
+		}
+		require.Equal(t, "own", s.spec("own").Command)
+		require.Len(t, c.Asked(), 1, "the prompt still appears")
+		require.Empty(t, s.spec("theirs").Name)
+	}
+}
+
+// Servers that may not be used are listed with the reason, and not dialed.
+func TestBlockedServers(t *testing.T) {
+	for name, tt := range map[string]struct {
+		settings string
+		dialed   []string
+		because  string
+	}{
+		"excluded":    {`"mcp": {"excluded": ["B"]}`, []string{"a"}, "mcp.excluded"},
+		"not allowed": {`"mcp": {"allowed": ["A"]}`, []string{"a"}, "mcp.allowed"},
+		"none":        {`"mcp": {"allowed": []}`, nil, "mcp.allowed"},
+		"both":        {`"mcp": {"allowed": ["a","b"], "excluded": ["b"]}`, []string{"a"}, "mcp.excluded"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &servers{by: map[string]*fakeServer{"a": {tools: []mcp.Tool{fakeTool("z", nil)}}, "b": {tools: []mcp.Tool{fakeTool("z", nil)}}}}
+			c := s.with(t, `{`+tt.settings+`, "mcpServers": {"a": {"command": "a"}, "b": {"command": "b"}}}`)
+			var dialed []string
+			for _, one := range []string{"a", "b"} {
+				if s.spec(one).Name != "" {
+					dialed = append(dialed, one)
+				}
+			}
+			require.Equal(t, tt.dialed, dialed)
+			m, err := c.MCP()
+			require.NoError(t, err)
+			status := m.Status()
+			require.Len(t, status, 2)
+			require.Equal(t, mcp.StateBlocked, status[1].State)
+			require.ErrorContains(t, status[1].Error, tt.because)
+		})
+	}
+	s := &servers{}
+	c := s.with(t, `{"mcp": {"enabled": false}, "mcpServers": {"a": {"command": "a"}}}`)
+	m, err := c.MCP()
+	require.NoError(t, err)
+	require.Nil(t, m, "there is no manager without servers")
+}
+
+// EX-16, EX-18: servers that hang, or cannot be, keep nobody waiting; each is told
+// by name.
+func TestBadServers(t *testing.T) {
+	s := &servers{by: map[string]*fakeServer{"hangs": {hangs: true}, "good": {tools: []mcp.Tool{fakeTool("z", nil)}}}}
+	c := s.with(t, `{"mcpServers": {"hangs": {"command": "h"}, "gone": {"command": "g"}, "socket": {"tcp": "ws://example.org"}, "empty": {},
+		"good": {"command": "g"}, "google": {"url": "https://example.org", "authProviderType": "google_credentials"}}}`)
+	named(t, c.Config, "mcp_good_z", true)
+	m, err := c.MCP()
+	require.NoError(t, err)
+	states := map[string]mcp.Status{}
+	for _, status := range m.Status() {
+		states[status.Name] = status
+	}
+	require.Equal(t, mcp.StateConnecting, states["hangs"].State)
+	require.Equal(t, mcp.StateConnected, states["good"].State)
+	require.Equal(t, mcp.StateUnsupported, states["socket"].State)
+	require.ErrorContains(t, states["empty"].Error, "neither command nor url")
+	require.ErrorContains(t, states["google"].Error, "google_credentials")
+}
+
+// Tools come and go while a session runs; tools.exclude holds for those too.
+func TestServerToolsChange(t *testing.T) {
+	server := &fakeServer{tools: []mcp.Tool{fakeTool("z", nil)}}
+	s := &servers{by: map[string]*fakeServer{"b": server}}
+	c := s.with(t, `{"tools": {"exclude": ["mcp_b_secret"]}, "mcpServers": {"b": {"command": "b"}}}`)
+	server.offer(fakeTool("y", nil), fakeTool("secret", nil))
+	named(t, c.Config, "mcp_b_y", true)
+	require.NotContains(t, names(t, c.Config), "mcp_b_z")
+	require.NotContains(t, names(t, c.Config), "mcp_b_secret")
+}
+
+// KH-27: a server's tool that changes a file behind the session's back: it is
+// told, and the next patch is refused with the new state.
+func TestServerChangesFile(t *testing.T) {
+	server := &fakeServer{tools: []mcp.Tool{fakeTool("write", nil)}}
+	s := &servers{by: map[string]*fakeServer{"b": server}}
+	c := s.with(t, `{"mcpServers": {"b": {"command": "b", "trust": true}}}`)
+	path := c.Write("f.txt", "one\n")
+	server.call = func(context.Context, mcp.Call) (mcp.CallResult, error) {
+		c.Write("f.txt", "another\n")
+		return mcp.CallResult{Content: []tools.Part{{Text: "done"}}}, nil
+	}
+	var state struct {
+		SHA256 string `json:"sha256"`
+	}
+	read := c.Call("read_file", map[string]any{"file_path": path})
+	require.NoError(t, json.Unmarshal([]byte(read.Result.LLMContent.String()), &state))
+	resp := c.Call("mcp_b_write", nil)
+	require.Contains(t, resp.Result.LLMContent.String(), "Changed Files")
+	require.Contains(t, resp.Result.LLMContent.String(), path)
+	patched := c.Call("safe_patch", map[string]any{"file_path": path, "base_content_sha256": state.SHA256, "unified_diff": "@@ -1 +1 @@\n-one\n+two\n"})
+	require.Equal(t, scheduler.StatusError, patched.Status)
+	require.Contains(t, patched.Result.LLMContent.String(), `another`)
+	require.Equal(t, "another\n", c.Read("f.txt"))
+}
+
+// @server:uri in a prompt is a resource.
+func TestMentionedResource(t *testing.T) {
+	s := &servers{by: map[string]*fakeServer{"shelf": {}}}
+	c := s.with(t, `{"mcpServers": {"shelf": {"command": "b"}}}`)
+	expanded, err := c.Expand(t.Context(), "Tell me @shelf:shelf://book again")
+	require.NoError(t, err)
+	require.Empty(t, expanded.Notices)
+	var text strings.Builder
+	for _, p := range expanded.Content.Parts {
+		text.WriteString(p.Text)
+	}
+	require.Contains(t, text.String(), "a tale")
+}
+
+// What a server says of its tools stands in the system prompt.
+func TestServerInstructions(t *testing.T) {
+	s := &servers{by: map[string]*fakeServer{"shelf": {tools: []mcp.Tool{fakeTool("z", nil)}, info: mcp.Info{Instructions: "Books by their number."}}}}
+	c := s.with(t, `{"mcpServers": {"shelf": {"command": "b"}}}`)
+	prompt, err := c.SystemPrompt(t.Context())
+	require.NoError(t, err)
+	require.Contains(t, prompt, "Instructions of the server shelf")
+	require.Contains(t, prompt, "Books by their number.")
+}
+
+// A server's questions reach the person over the bus.
+func TestServerAsks(t *testing.T) {
+	server := &fakeServer{tools: []mcp.Tool{fakeTool("z", nil)}}
+	s := &servers{by: map[string]*fakeServer{"b": server}}
+	c := s.with(t, `{"mcpServers": {"b": {"command": "b", "trust": true}}}`)
+	bus.Subscribe(t.Context(), c.MessageBus(), func(_ context.Context, r bus.AskUserRequest) {
+		_ = c.MessageBus().Publish(bus.AskUserResponse{CorrelationID: r.CorrelationID, Answers: map[string]string{"0": "Ann"}})
+	})
+	server.call = func(ctx context.Context, _ mcp.Call) (mcp.CallResult, error) {
+		got, err := server.handlers.Elicit(ctx, tools.Elicitation{Message: "Who?", Schema: json.RawMessage(`{"type":"object","properties":{"name":{"type":"string"}}}`)})
+		return mcp.CallResult{Content: []tools.Part{{Text: string(got.Action) + string(got.Content)}}}, err
+	}
+	require.Contains(t, c.Call("mcp_b_z", nil).Result.LLMContent.String(), `accept{"name":"Ann"}`)
+}
+
+// Close ends the connections, also of servers that still connect.
+func TestServersClose(t *testing.T) {
+	s := &servers{by: map[string]*fakeServer{"hangs": {hangs: true}, "good": {}}}
+	p := config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), Layout: quietLayout(t), Settings: &settings.Options{}}
+	p.MCP.Dial = s.dial
+	settingsIn(t, p.HomeDir, `{"mcpServers": {"hangs": {"command": "h"}, "good": {"command": "g"}}}`)
+	c, err := config.New(p)
+	require.NoError(t, err)
+	require.NoError(t, c.Initialize(t.Context()))
+	m, err := c.MCP()
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		return slices.ContainsFunc(m.Status(), func(status mcp.Status) bool { return status.State == mcp.StateConnected })
+	}, 30*time.Second, time.Millisecond)
+	require.NoError(t, c.Close())
+	require.Zero(t, s.by["good"].open)
+}
