@@ -1,16 +1,24 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
+	"fmt"
 	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
 // Options are the parts of a [Manager]. Dialer is required.
 type Options struct {
-	Dialer  Dialer
+	Dialer Dialer
+	// Servers are those to connect to. Of two of one name the first counts.
 	Servers []Configured
 	// Elicit asks the person what a server wants to know. nil: nobody can be asked,
 	// and servers are told so.
@@ -20,6 +28,20 @@ type Options struct {
 	// others now. Calls follow one another; it must not wait for the Manager.
 	Changed func(server string)
 	Logger  *slog.Logger // nil: nothing is logged
+
+	// MaxText and MaxData are how much of one answer of a server a model gets: so
+	// many bytes of text, and so many of images and other data. Zero: 256 KiB and
+	// 10 MiB. What is left out is told.
+	MaxText, MaxData int
+}
+
+func (o Options) withDefaults() Options {
+	o.MaxText = cmp.Or(o.MaxText, 256<<10)
+	o.MaxData = cmp.Or(o.MaxData, 10<<20)
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return o
 }
 
 // Configured is a server of the settings. One with Blocked or Disabled is listed
@@ -31,64 +53,224 @@ type Configured struct {
 }
 
 // Manager keeps a session's servers connected and makes tools, resources and
-// prompts of what they offer. It is safe for concurrent use. Close it at the end.
-type Manager struct{ o Options }
+// prompts of what they offer (EX-16). It is safe for concurrent use. Close it at
+// the end.
+//
+// A connection that is lost is made again, however often: after about a second,
+// and after twice as long each time that it does not last, up to a minute. A
+// server that was never connected is tried four times. What only a person can
+// mend is not tried again: a sign-in that is due, or before the first connection a
+// program that there is not. [Manager.Restart] begins anew.
+type Manager struct {
+	o       Options
+	servers map[string]*server // by name; not changed once made
+	names   []string           // of servers, sorted
+
+	telling sync.Mutex // held while Options.Changed runs
+
+	mu      sync.Mutex
+	started bool
+	closed  bool
+	cancel  context.CancelFunc // ends all goroutines; nil before Start
+	running sync.WaitGroup     // all goroutines
+}
 
 // NewManager returns a Manager. It starts nothing.
-func NewManager(o Options) *Manager { panic("todo") }
+func NewManager(o Options) *Manager {
+	m := &Manager{o: o.withDefaults(), servers: make(map[string]*server, len(o.Servers))}
+	for _, c := range o.Servers {
+		if m.servers[c.Name] == nil {
+			m.servers[c.Name] = newServer(m, c)
+		}
+	}
+	m.names = slices.Sorted(maps.Keys(m.servers))
+	return m
+}
+
+// all returns the servers, by name.
+func (m *Manager) all() []*server {
+	list := make([]*server, len(m.names))
+	for i, name := range m.names {
+		list[i] = m.servers[name]
+	}
+	return list
+}
 
 // Start begins to connect all servers, side by side, and returns at once. ctx
-// ends what it started, as Close does.
-func (m *Manager) Start(ctx context.Context) { panic("todo") }
+// ends what it started, as Close does. Only the first call counts.
+func (m *Manager) Start(ctx context.Context) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.started || m.closed {
+		return
+	}
+	m.started = true
+	ctx, m.cancel = context.WithCancel(ctx)
+	for _, s := range m.all() {
+		if s.never == nil {
+			m.running.Go(func() { s.supervise(ctx) })
+		}
+	}
+}
 
 // Settled waits until every server is connected or has failed once, or ctx ends,
-// and reports which it was.
-func (m *Manager) Settled(ctx context.Context) bool { panic("todo") }
+// and reports which it was. Options.Changed has been told by then.
+func (m *Manager) Settled(ctx context.Context) bool {
+	for _, s := range m.all() {
+		select {
+		case <-s.settled:
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
+}
 
 // Status tells how all servers are, by name.
-func (m *Manager) Status() []Status { panic("todo") }
+func (m *Manager) Status() []Status {
+	list := make([]Status, len(m.names))
+	for i, s := range m.all() {
+		list[i] = s.snapshot()
+	}
+	return list
+}
 
-// Tools returns a server's tools as they are registered. They stay usable: one
-// whose server is gone for the moment refuses, or waits for its return.
-func (m *Manager) Tools(server string) []tools.DeclarativeTool { panic("todo") }
-
-// Instructions returns what the connected servers say of their tools, by server.
-func (m *Manager) Instructions() map[string]string { panic("todo") }
+// Tools returns a server's tools, in the server's order, under the names that
+// [tools.QualifiedName] gives them. They stay usable: one whose server is gone for
+// the moment waits for its return, half a minute at most, or refuses with the code
+// mcp_server_unavailable. Two minutes after a server was lost it has none.
+func (m *Manager) Tools(server string) []tools.DeclarativeTool {
+	s := m.servers[server]
+	if s == nil {
+		return nil
+	}
+	return slices.Clone(s.offered().tools)
+}
 
 // Restart ends a server's connection and makes a new one, also of a server that
-// is given up or disabled. It returns when that is connected or has failed.
-func (m *Manager) Restart(ctx context.Context, server string) error { panic("todo") }
+// is given up or disabled. It returns when that is connected or has failed. The
+// error is of code invalid_config for a server that there is not or that may not
+// start, not_initialized before Start and after Close, cancelled, or why the
+// server is not connected.
+func (m *Manager) Restart(ctx context.Context, server string) error {
+	err := m.command(ctx.Done(), server, command{})
+	if err != nil && ctx.Err() != nil {
+		return cancelled(ctx)
+	}
+	return err
+}
 
-// Disable ends a server's connection, until Restart.
-func (m *Manager) Disable(server string) error { panic("todo") }
+// Disable ends a server's connection, until Restart, and waits for its end. Its
+// tools are gone then. The errors are those of Restart.
+func (m *Manager) Disable(server string) error {
+	return m.command(nil, server, command{disable: true})
+}
 
-// Resources lists the resources of a server, or of all for "", by server.
-func (m *Manager) Resources(server string) map[string][]Resource { panic("todo") }
+// command has a server do something, and waits for it until enough is closed.
+func (m *Manager) command(enough <-chan struct{}, name string, c command) error {
+	s, err := m.server(name)
+	if err != nil {
+		return err
+	}
+	if s.never != nil {
+		return s.never
+	}
+	m.mu.Lock()
+	runs := m.started && !m.closed
+	m.mu.Unlock()
+	if !runs {
+		return s.stopped()
+	}
+	c.reply = make(chan error, 1)
+	select {
+	case s.commands <- c:
+	case <-s.gone:
+		return s.stopped()
+	case <-enough:
+		return errLate
+	}
+	select {
+	case err := <-c.reply:
+		return err
+	case <-s.gone: // the reply may be there none the less
+		select {
+		case err := <-c.reply:
+			return err
+		default:
+			return s.stopped()
+		}
+	case <-enough:
+		return errLate
+	}
+}
+
+// server returns the server of a name.
+func (m *Manager) server(name string) (*server, error) {
+	if s := m.servers[name]; s != nil {
+		return s, nil
+	}
+	remedy := "No MCP server is configured."
+	if len(m.names) > 0 {
+		remedy = "There are " + strings.Join(m.names, ", ") + "."
+	}
+	return nil, fault.New(fault.InvalidConfig, "mcp.server", fmt.Sprintf("There is no MCP server %s.", quoted(name)), remedy)
+}
 
 // Has reports whether there is a server of that name (@server:uri).
-func (m *Manager) Has(server string) bool { panic("todo") }
+func (m *Manager) Has(server string) bool { return m.servers[server] != nil }
 
-// Read reads a resource; what it holds is marked as untrusted.
-func (m *Manager) Read(ctx context.Context, server, uri string) (tools.Content, error) {
-	panic("todo")
+// RootsChanged tells the servers that Options.Roots gives others now. It does not
+// wait for them.
+func (m *Manager) RootsChanged() {
+	for _, s := range m.all() {
+		if l := s.connection(); l != nil {
+			l.poke(dueRoots)
+		}
+	}
 }
 
-// Prompts lists the prompts of the connected servers, by server.
-func (m *Manager) Prompts() map[string][]Prompt { panic("todo") }
-
-// Prompt has a server fill in a prompt.
-func (m *Manager) Prompt(ctx context.Context, server, name string, args map[string]string) (PromptMessages, error) {
-	panic("todo")
+// tell says that something of a server has changed.
+func (m *Manager) tell(server string) {
+	if m.o.Changed == nil {
+		return
+	}
+	m.telling.Lock()
+	defer m.telling.Unlock()
+	if err := tools.Protect("", "tell what changed", func() error { m.o.Changed(server); return nil }); err != nil {
+		m.o.Logger.Error("what takes note of changes of MCP servers failed", "server", server, "error", err)
+	}
 }
 
-// ResourceTools returns the tools list_mcp_resources and read_mcp_resource.
-func (m *Manager) ResourceTools() []tools.DeclarativeTool { panic("todo") }
-
-// RootsChanged tells the servers that Options.Roots gives others now.
-func (m *Manager) RootsChanged() { panic("todo") }
+// closeLimit is how long Close waits for what should long have ended.
+const closeLimit = 20 * time.Second
 
 // Close ends all connections, with the processes behind them, and waits for
-// them. Calls that run fail. It is idempotent.
-func (m *Manager) Close() error { panic("todo") }
-
-var _ = json.RawMessage(nil)
+// them. Calls that run fail. It is idempotent. The error, of code
+// execution_failed, says that something did not end, which is then left behind.
+func (m *Manager) Close() error {
+	m.mu.Lock()
+	m.closed = true
+	cancel := m.cancel
+	m.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+	for _, s := range m.all() {
+		s.settle()
+	}
+	ended := make(chan struct{})
+	go func() {
+		m.running.Wait()
+		close(ended)
+	}()
+	late := time.NewTimer(closeLimit)
+	defer late.Stop()
+	select {
+	case <-ended:
+		return nil
+	case <-late.C:
+		return fault.New(fault.ExecutionFailed, "mcp.close",
+			fmt.Sprintf("A connection to an MCP server has not ended %v after it was told to.", closeLimit),
+			"Look for processes of MCP servers that are left over, and end them.")
+	}
+}

@@ -1,0 +1,117 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// run runs one call: the scheduler has judged and, where that is due, asked about
+// it before.
+func (r *remote) run(ctx context.Context, args json.RawMessage, out tools.Output) (tools.Result, error) {
+	relay := &relay{host: tools.HostOf(ctx), out: out}
+	defer relay.close()
+	var answer CallResult
+	err := r.server.request(ctx, "call "+r.name, "its tool "+quoted(r.name), func(ctx context.Context, session Session) (err error) {
+		answer, err = session.Call(ctx, Call{Tool: r.name, Args: args, Progress: relay.progress})
+		return err
+	})
+	if err != nil {
+		if ctx.Err() != nil {
+			return tools.Result{}, ctx.Err()
+		}
+		return tools.Result{}, err
+	}
+	return r.result(answer), nil
+}
+
+// relay passes on what a server says of a call while that runs.
+type relay struct {
+	host tools.Host
+	out  tools.Output
+
+	mu     sync.Mutex
+	closed bool
+}
+
+func (r *relay) progress(p tools.Progress) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return
+	}
+	p.Message = oneLine(p.Message, 500)
+	r.host.Progress(p)
+	r.out.Write(progressLine(p) + "\n")
+}
+
+// close ends the relay: a tool says nothing after it has returned.
+func (r *relay) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+}
+
+// progressLine is progress for people, as "3/10 reading".
+func progressLine(p tools.Progress) string {
+	number := func(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
+	line := number(p.Done)
+	if p.Total > 0 {
+		line += "/" + number(p.Total)
+	}
+	if p.Message != "" {
+		line += " " + p.Message
+	}
+	return line
+}
+
+// result is an answer as the model and the person get it.
+func (r *remote) result(a CallResult) tools.Result {
+	s := r.server
+	render := newRendering(s.m.o.MaxText, s.m.o.MaxData)
+	for _, p := range a.Content {
+		render.part(p)
+	}
+	result := tools.Result{}
+	if len(a.Structured) > 0 && string(a.Structured) != "null" {
+		if !a.IsError {
+			result.Structured = r.promised(a.Structured, render)
+		}
+		if !sameAs(a.Content, a.Structured) {
+			render.text(string(a.Structured), "")
+		}
+	}
+	if result.Structured == nil && r.output != nil && !a.IsError && len(a.Structured) == 0 {
+		render.notes = append(render.notes, "It has no structured content, which the tool promises.")
+	}
+	result.LLMContent = tools.Content{Parts: render.content()}
+	result.ReturnDisplay = tools.TextDisplay(render.display())
+	if a.IsError {
+		return result.WithError(fault.New(fault.MCPToolError, "mcp.call",
+			fmt.Sprintf("The tool %s of the MCP server %s reports an error; its answer says which.", quoted(r.name), quoted(s.Name)),
+			"Read the answer, and call the tool in another way or do without."))
+	}
+	return result
+}
+
+// promised returns structured content that is as the tool promises; other content
+// is not given to programs, and that is told.
+func (r *remote) promised(structured json.RawMessage, render *rendering) json.RawMessage {
+	switch {
+	case !json.Valid(structured):
+		render.notes = append(render.notes, "Its structured content is no JSON.")
+		return nil
+	case r.output == nil:
+		return structured
+	}
+	if err := r.output.Fits(structured); err != nil {
+		render.notes = append(render.notes, "Its structured content is not as the tool promises: "+clip(err.Error(), 500))
+		return nil
+	}
+	return structured
+}

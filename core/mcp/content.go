@@ -1,0 +1,213 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// maxParts is how many pieces of one answer a model gets.
+const maxParts = 1000
+
+// rendering turns what a server answers into what a model gets: its text marked as
+// untrusted, with what fettle has to say of it before, and data with a note.
+type rendering struct {
+	maxText, maxData int // what is left of both, in bytes
+
+	notes  []string // of fettle's own
+	parts  []tools.Part
+	shown  []string // for people
+	cut    int      // bytes of text that are left out
+	missed int      // parts that are left out
+}
+
+func newRendering(maxText, maxData int) *rendering {
+	return &rendering{maxText: maxText, maxData: maxData}
+}
+
+// part adds a part of any kind.
+func (r *rendering) part(p tools.Part) {
+	switch {
+	case p.InlineData != nil:
+		r.data("", p.InlineData.MIMEType, p.InlineData.Data)
+	case p.Resource != nil && p.Resource.Blob != nil:
+		r.data(p.Resource.URI, p.Resource.MIMEType, p.Resource.Blob)
+	case p.Resource != nil:
+		r.text(p.Resource.Text, p.Resource.URI)
+	case p.Link != nil:
+		r.text(linkLine(*p.Link), "")
+	default:
+		r.text(p.Text, "")
+	}
+}
+
+// linkLine names a resource in one line.
+func linkLine(l tools.ResourceLink) string {
+	line := "Resource Link: " + firstOf(oneLine(l.Title, 200), oneLine(l.Name, 200), "resource") + " at " + oneLine(l.URI, 2000)
+	if l.MIMEType != "" {
+		line += ", " + oneLine(l.MIMEType, 100)
+	}
+	if l.Size > 0 {
+		line += fmt.Sprintf(", %d bytes", l.Size)
+	}
+	if l.Description != "" {
+		line += ": " + oneLine(l.Description, 500)
+	}
+	return line
+}
+
+// text adds text; from is the URI of the resource that holds it, or "".
+func (r *rendering) text(text, from string) {
+	if len(r.parts) >= maxParts {
+		r.missed++
+		r.cut += len(text)
+		return
+	}
+	text = strings.ToValidUTF8(text, "\ufffd")
+	kept, cut := ends(text, r.maxText)
+	r.maxText -= len(text) - cut
+	r.cut += cut
+	label := ""
+	if from != "" {
+		label = "Resource " + quoted(from) + ":\n"
+	}
+	r.parts = append(r.parts, tools.Part{Text: label + tools.Untrusted(kept)})
+	r.shown = append(r.shown, kept)
+}
+
+// ends returns text of at most limit bytes: of a longer one the beginning and the
+// end, with how much is left out between them.
+func ends(text string, limit int) (kept string, cut int) {
+	if len(text) <= limit {
+		return text, 0
+	}
+	limit = max(limit, 0)
+	head := strings.ToValidUTF8(text[:limit-limit/4], "")
+	tail := strings.ToValidUTF8(text[len(text)-limit/4:], "")
+	cut = len(text) - len(head) - len(tail)
+	return strings.TrimSpace(fmt.Sprintf("%s\n... [%d bytes omitted] ...\n%s", head, cut, tail)), cut
+}
+
+// data adds a payload, with a note that says what it is; from is as with text.
+func (r *rendering) data(from, mimeType string, data []byte) {
+	if len(r.parts) >= maxParts {
+		r.missed++
+		return
+	}
+	mimeType = firstOf(oneLine(mimeType, 100), "application/octet-stream")
+	what := "File"
+	switch kind, _, _ := strings.Cut(mimeType, "/"); kind {
+	case "image":
+		what = "Image"
+	case "audio":
+		what = "Audio"
+	}
+	note := fmt.Sprintf("[%s: %s, %d bytes]", what, mimeType, len(data))
+	if from != "" {
+		note = fmt.Sprintf("[%s %s: %s, %d bytes]", what, quoted(from), mimeType, len(data))
+	}
+	r.shown = append(r.shown, fmt.Sprintf("[%s: %s]", what, mimeType))
+	if len(data) > r.maxData {
+		r.parts = append(r.parts, tools.Part{Text: note + " It is left out, as it is too large."})
+		return
+	}
+	r.maxData -= len(data)
+	r.parts = append(r.parts, tools.Part{Text: note}, tools.Part{InlineData: &tools.InlineData{MIMEType: mimeType, Data: data}})
+}
+
+// content is what the model gets.
+func (r *rendering) content() []tools.Part {
+	notes := r.notes
+	if r.cut > 0 {
+		notes = append(notes, fmt.Sprintf("The answer is too long: %d bytes of its text are left out. Ask for less at once to see them.", r.cut))
+	}
+	if r.missed > 0 {
+		notes = append(notes, fmt.Sprintf("The last %d parts of the answer are left out.", r.missed))
+	}
+	parts := r.parts
+	if len(parts) == 0 {
+		notes = append(notes, "(empty)")
+	}
+	if len(notes) > 0 {
+		parts = append([]tools.Part{{Text: strings.Join(notes, "\n")}}, parts...)
+	}
+	return parts
+}
+
+// display is what a person sees.
+func (r *rendering) display() string {
+	if len(r.shown) == 0 {
+		return "[no output]"
+	}
+	return strings.Join(r.shown, "\n")
+}
+
+// maxCompared is how long content may be that is compared with structured content.
+const maxCompared = 4 << 20
+
+// sameAs reports whether the text of an answer says what its structured content
+// does: one text is its JSON, or the texts are what its only member holds.
+func sameAs(content []tools.Part, structured json.RawMessage) bool {
+	var texts []string
+	size := len(structured)
+	for _, p := range content {
+		if p.InlineData == nil && p.Resource == nil && p.Link == nil {
+			texts = append(texts, p.Text)
+			size += len(p.Text)
+		}
+	}
+	if size > maxCompared {
+		return len(texts) > 0 && bytes.Equal(bytes.TrimSpace([]byte(texts[0])), bytes.TrimSpace(structured))
+	}
+	value, ok := decode(structured)
+	if !ok {
+		return false
+	}
+	for _, t := range texts {
+		if equals(t, value) {
+			return true
+		}
+	}
+	object, _ := value.(map[string]any)
+	if len(object) != 1 {
+		return false
+	}
+	for _, only := range object { // as servers wrap results that are no object
+		if len(texts) == 1 && equals(texts[0], only) {
+			return true
+		}
+		list, isList := only.([]any)
+		if !isList || len(list) != len(texts) {
+			return false
+		}
+		for i, t := range texts {
+			if !equals(t, list[i]) {
+				return false
+			}
+		}
+	}
+	return len(texts) > 0
+}
+
+// equals reports whether text is a value's JSON, or the string that it is.
+func equals(text string, value any) bool {
+	if s, ok := value.(string); ok && s == text {
+		return true
+	}
+	v, ok := decode([]byte(text))
+	return ok && reflect.DeepEqual(v, value)
+}
+
+// decode reads one JSON text, numbers digit by digit.
+func decode(raw []byte) (v any, ok bool) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	if d.Decode(&v) != nil {
+		return nil, false
+	}
+	return v, d.InputOffset() == int64(len(bytes.TrimRight(raw, " \t\r\n")))
+}

@@ -1,0 +1,176 @@
+package mcp
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// CommandName returns the name of a command that stands for a prompt: the prompt's
+// without blanks around it, and with "-" in the place of those within.
+func (p Prompt) CommandName() string { return strings.Join(strings.Fields(p.Name), "-") }
+
+// ParseArguments reads what a person has written after a prompt's command:
+// --NAME=VALUE, --NAME="VALUE", and text that names no argument. In double quotes,
+// a backslash takes the next character as it is; outside of them only a blank or a
+// quote, so that paths stay whole. After "--" all is text. A quote that is not
+// closed is text too.
+//
+// Text that names no argument goes to the required arguments that are not given, in
+// their order, one word or quoted text each, and then to the others. Where only one
+// required argument is not given it gets all of that text, as it is written; so does
+// the only optional one where none is required.
+//
+// An error, of code invalid_tool_params, names what is missing, unknown or too much.
+func (p Prompt) ParseArguments(text string) (map[string]string, error) {
+	args := make(map[string]string)
+	words := promptWords(text)
+	var loose []promptWord
+	for _, w := range words {
+		if !w.named {
+			loose = append(loose, w)
+			continue
+		}
+		if !slices.ContainsFunc(p.Arguments, func(a PromptArgument) bool { return a.Name == w.name }) {
+			return nil, fault.New(fault.InvalidToolParams, "mcp.prompt",
+				fmt.Sprintf("The prompt %s has no argument %s.", quoted(p.Name), quoted(w.name)), p.usage()+" Text that begins with -- goes into quotes.")
+		}
+		args[w.name] = w.value
+	}
+	var required, optional []string
+	for _, a := range p.Arguments {
+		switch _, given := args[a.Name]; {
+		case given:
+		case a.Required:
+			required = append(required, a.Name)
+		default:
+			optional = append(optional, a.Name)
+		}
+	}
+	open := append(slices.Clone(required), optional...)
+	switch {
+	case len(loose) == 0:
+	case len(required) == 1, len(required) == 0 && len(optional) == 1:
+		args[open[0]] = joinWords(loose)
+	case len(loose) > len(open):
+		return nil, fault.New(fault.InvalidToolParams, "mcp.prompt",
+			fmt.Sprintf("The prompt %s has no argument for %s.", quoted(p.Name), quoted(loose[len(open)].value)),
+			p.usage()+" Text of more than one word goes into quotes.")
+	default:
+		for i, w := range loose {
+			args[open[i]] = w.value
+		}
+	}
+	return args, p.complete(args)
+}
+
+// promptWord is one word of what a person has written.
+type promptWord struct {
+	named bool
+	name  string
+	value string
+	space string // blanks before it
+	next  bool   // the word before it names no argument either
+}
+
+// joinWords returns words as they were written.
+func joinWords(words []promptWord) string {
+	var b strings.Builder
+	for i, w := range words {
+		switch {
+		case i == 0:
+		case w.next:
+			b.WriteString(w.space)
+		default:
+			b.WriteByte(' ')
+		}
+		b.WriteString(w.value)
+	}
+	return b.String()
+}
+
+// promptWords splits text into words.
+func promptWords(text string) []promptWord {
+	var words []promptWord
+	onlyText := false
+	for {
+		rest := strings.TrimLeftFunc(text, unicode.IsSpace)
+		w := promptWord{space: text[:len(text)-len(rest)]}
+		if rest == "" {
+			return words
+		}
+		w.next = len(words) > 0 && !words[len(words)-1].named
+		if name, ok := argumentName(rest); ok && !onlyText {
+			w.named, w.name = true, name
+			rest = rest[len("--")+len(name)+len("="):]
+		}
+		var quotedText bool
+		w.value, quotedText, text = nextWord(rest)
+		if w.value == "--" && !quotedText && !w.named && !onlyText {
+			onlyText = true
+			continue
+		}
+		words = append(words, w)
+	}
+}
+
+// argumentName returns the name of --NAME=… at the beginning of text.
+func argumentName(text string) (string, bool) {
+	rest, ok := strings.CutPrefix(text, "--")
+	end := strings.IndexFunc(rest, func(r rune) bool { return r == '=' || r == '"' || unicode.IsSpace(r) })
+	if !ok || end <= 0 || rest[end] != '=' {
+		return "", false
+	}
+	return rest[:end], true
+}
+
+// nextWord returns the word that text begins with, whether it has quotes, and what
+// follows it.
+func nextWord(text string) (word string, hasQuotes bool, rest string) {
+	var b strings.Builder
+	for text != "" {
+		r, n := utf8.DecodeRuneInString(text)
+		switch {
+		case unicode.IsSpace(r):
+			return b.String(), hasQuotes, text
+		case r == '"':
+			inside, after, ok := inQuotes(text[1:])
+			if !ok {
+				b.WriteByte('"')
+				text = text[1:]
+				continue
+			}
+			b.WriteString(inside)
+			hasQuotes, text = true, after
+			continue
+		case r == '\\' && len(text) > 1 && (text[1] == '"' || text[1] == ' '):
+			b.WriteByte(text[1])
+			text = text[2:]
+			continue
+		}
+		b.WriteString(text[:n])
+		text = text[n:]
+	}
+	return b.String(), hasQuotes, ""
+}
+
+// inQuotes returns text up to the closing quote, and what follows that.
+func inQuotes(text string) (inside, after string, ok bool) {
+	var b strings.Builder
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == '"':
+			return b.String(), text[i+1:], true
+		case c == '\\' && i+1 < len(text):
+			i++
+			b.WriteByte(text[i])
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", "", false
+}

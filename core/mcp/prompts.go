@@ -1,0 +1,116 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// Prompts lists the prompts of the servers, by server. Servers that have none are
+// left out.
+func (m *Manager) Prompts() map[string][]Prompt {
+	all := make(map[string][]Prompt)
+	for _, s := range m.all() {
+		if list := s.offered().prompts; len(list) > 0 {
+			all[s.Name] = slices.Clone(list)
+		}
+	}
+	return all
+}
+
+// maxPrompt is how many bytes the messages of a prompt may have.
+const maxPrompt = 4 << 20
+
+// Prompt has a server fill in a prompt. The error is of code invalid_tool_params
+// where there is no such prompt, or a required argument is missing;
+// mcp_server_unavailable, mcp_sign_in_required, mcp_tool_error; invalid_config for
+// a server that there is not; cancelled.
+func (m *Manager) Prompt(ctx context.Context, server, name string, args map[string]string) (PromptMessages, error) {
+	s, err := m.server(server)
+	if err != nil {
+		return PromptMessages{}, err
+	}
+	if list := s.offered().prompts; len(list) > 0 {
+		i := slices.IndexFunc(list, func(p Prompt) bool { return p.Name == name })
+		if i < 0 {
+			return PromptMessages{}, fault.New(fault.InvalidToolParams, "mcp.prompt",
+				fmt.Sprintf("The MCP server %s has no prompt %s.", quoted(server), quoted(name)), "It has "+promptNames(list)+".")
+		}
+		if err := list[i].complete(args); err != nil {
+			return PromptMessages{}, err
+		}
+	}
+	var messages PromptMessages
+	err = s.request(ctx, "fill in a prompt", "its prompt "+quoted(name), func(ctx context.Context, session Session) (err error) {
+		messages, err = session.Prompt(ctx, name, args)
+		return err
+	})
+	if err != nil {
+		return PromptMessages{}, forModel(err)
+	}
+	size := 0
+	for _, message := range messages.Messages {
+		for _, p := range message.Content.Parts {
+			size += len(p.Text)
+			if p.Resource != nil {
+				size += len(p.Resource.Text) + len(p.Resource.Blob)
+			}
+			if p.InlineData != nil {
+				size += len(p.InlineData.Data)
+			}
+		}
+	}
+	if size > maxPrompt {
+		return PromptMessages{}, fault.New(fault.MCPToolError, "mcp.prompt",
+			fmt.Sprintf("The prompt %s of the MCP server %s has %d bytes, more than %d.", quoted(name), quoted(server), size, maxPrompt), "Give it other arguments.")
+	}
+	return messages, nil
+}
+
+// promptNames lists names, not too many of them.
+func promptNames(list []Prompt) string {
+	const most = 20
+	var names []string
+	for _, p := range list[:min(len(list), most)] {
+		names = append(names, oneLine(p.Name, 100))
+	}
+	if len(list) > most {
+		names = append(names, "…")
+	}
+	return strings.Join(names, ", ")
+}
+
+// complete says which required arguments are missing.
+func (p Prompt) complete(args map[string]string) error {
+	var missing []string
+	for _, a := range p.Arguments {
+		if _, ok := args[a.Name]; a.Required && !ok {
+			missing = append(missing, "--"+a.Name)
+		}
+	}
+	if len(missing) == 0 {
+		return nil
+	}
+	return fault.New(fault.InvalidToolParams, "mcp.prompt",
+		fmt.Sprintf("The prompt %s needs the arguments %s.", quoted(p.Name), strings.Join(missing, ", ")), p.usage())
+}
+
+// usage says how the prompt is called as a command.
+func (p Prompt) usage() string {
+	if len(p.Arguments) == 0 {
+		return "It takes no arguments."
+	}
+	var b strings.Builder
+	b.WriteString("Write")
+	for _, a := range p.Arguments {
+		form := fmt.Sprintf(`--%s="…"`, a.Name)
+		if !a.Required {
+			form = "[" + form + "]"
+		}
+		b.WriteString(" " + form)
+	}
+	return b.String() + "."
+}

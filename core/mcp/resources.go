@@ -1,0 +1,128 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// Resources lists the resources of a server, or of all for "", by server. Servers
+// that have none are left out.
+func (m *Manager) Resources(server string) map[string][]Resource {
+	all := make(map[string][]Resource)
+	for _, s := range m.all() {
+		if list := s.offered().resources; len(list) > 0 && (server == "" || server == s.Name) {
+			all[s.Name] = slices.Clone(list)
+		}
+	}
+	return all
+}
+
+// Templates lists the resource templates of a server likewise.
+func (m *Manager) Templates(server string) map[string][]ResourceTemplate {
+	all := make(map[string][]ResourceTemplate)
+	for _, s := range m.all() {
+		if list := s.offered().templates; len(list) > 0 && (server == "" || server == s.Name) {
+			all[s.Name] = slices.Clone(list)
+		}
+	}
+	return all
+}
+
+// Read reads a resource; what it holds is marked as untrusted. It need not be
+// listed. The error is of code mcp_resource_not_found, mcp_server_unavailable,
+// mcp_sign_in_required or mcp_tool_error; invalid_config for a server that there
+// is not; cancelled.
+func (m *Manager) Read(ctx context.Context, server, uri string) (tools.Content, error) {
+	render, err := m.read(ctx, server, uri)
+	if err != nil {
+		return tools.Content{}, err
+	}
+	return tools.Content{Parts: render.content()}, nil
+}
+
+func (m *Manager) read(ctx context.Context, server, uri string) (*rendering, error) {
+	s, err := m.server(server)
+	if err != nil {
+		return nil, err
+	}
+	var contents []tools.Resource
+	err = s.request(ctx, "read a resource", "the resource "+quoted(uri), func(ctx context.Context, session Session) (err error) {
+		contents, err = session.ReadResource(ctx, uri)
+		return err
+	})
+	if err != nil {
+		return nil, forModel(err)
+	}
+	if len(contents) == 0 {
+		return nil, fault.New(fault.MCPResourceNotFound, "mcp.read",
+			fmt.Sprintf("The MCP server %s gave nothing for the resource %s.", quoted(server), quoted(uri)), "List the resources by list_mcp_resources.")
+	}
+	render := newRendering(m.o.MaxText, m.o.MaxData)
+	for _, c := range contents {
+		from := ""
+		if len(contents) > 1 || c.URI != uri { // as of a folder
+			from = c.URI
+		}
+		if c.Blob != nil {
+			render.data(c.URI, c.MIMEType, c.Blob)
+			continue
+		}
+		render.text(c.Text, from)
+	}
+	return render, nil
+}
+
+// find tells the server and the URI of a resource that is named by either alone or
+// by both, as server:uri.
+func (m *Manager) find(server, uri string) (string, string, error) {
+	refuse := func(message, remedy string) (string, string, error) {
+		return "", "", fault.New(fault.InvalidToolParams, "mcp.read", message, remedy)
+	}
+	if server != "" {
+		if !m.Has(server) {
+			_, err := m.server(server)
+			return refuse(fault.As(err).Message, fault.As(err).Remedy)
+		}
+		return server, strings.TrimPrefix(uri, server+":"), nil
+	}
+	prefix := ""
+	for _, name := range m.names {
+		if strings.HasPrefix(uri, name+":") && len(name) > len(prefix) {
+			prefix = name
+		}
+	}
+	if prefix != "" {
+		return prefix, uri[len(prefix)+1:], nil
+	}
+	var having, offering []string
+	for name, list := range m.Resources("") {
+		offering = append(offering, name)
+		if slices.ContainsFunc(list, func(r Resource) bool { return r.URI == uri }) {
+			having = append(having, name)
+		}
+	}
+	for name := range m.Templates("") {
+		if !slices.Contains(offering, name) {
+			offering = append(offering, name)
+		}
+	}
+	slices.Sort(having)
+	slices.Sort(offering)
+	switch {
+	case len(having) == 1:
+		return having[0], uri, nil
+	case len(having) > 1:
+		return refuse(fmt.Sprintf("The resource %s is there at the servers %s.", quoted(uri), strings.Join(having, ", ")), "Say by serverName whose is meant.")
+	case len(offering) == 1:
+		return offering[0], uri, nil
+	case len(offering) == 0:
+		return "", "", fault.New(fault.MCPResourceNotFound, "mcp.read", "No MCP server that is connected has resources.", "Do without it.")
+	}
+	return refuse(fmt.Sprintf("No server lists the resource %s, and several have resources: %s.", quoted(uri), strings.Join(offering, ", ")),
+		"Say by serverName who is to be asked for it.")
+}

@@ -1,0 +1,263 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// server is one server over all of its connections.
+type server struct {
+	m *Manager
+	Configured
+	never error // why it is not even tried; nil: it is
+	mask  *mask
+
+	commands chan command
+	gone     chan struct{} // closed when nothing runs any more
+	settled  chan struct{} // closed once it has been connected or has failed
+	settle   func()        // closes settled; idempotent
+	asking   atomic.Int32  // questions of the server that a person has not answered yet
+
+	// Of the goroutine that lives the server's life; see connection.go.
+	returned  <-chan struct{} // closed when the last attempt has returned; nil: there was none
+	connected bool            // it was once
+
+	mu      sync.Mutex
+	status  Status // but for what snapshot adds
+	link    *link  // nil: not connected
+	offer   *offer
+	changed chan struct{} // closed, and made anew, at every change of link or status
+}
+
+// command is what a person wants of a server: to begin anew, or to disable it.
+type command struct {
+	disable bool
+	reply   chan error // holds one
+}
+
+// offer is what a server offers. It is not changed once made.
+type offer struct {
+	declared  []Tool // as they came
+	tools     []tools.DeclarativeTool
+	names     []string // of tools, their own, sorted
+	dropped   []error
+	resources []Resource
+	templates []ResourceTemplate
+	prompts   []Prompt
+}
+
+func newServer(m *Manager, c Configured) *server {
+	s := &server{
+		m: m, Configured: c, mask: newMask(c.ServerSpec),
+		commands: make(chan command), gone: make(chan struct{}),
+		settled: make(chan struct{}), changed: make(chan struct{}), offer: new(offer),
+	}
+	s.settle = sync.OnceFunc(func() { close(s.settled) })
+	s.status = Status{Name: c.Name, Source: c.Source, Transport: c.transport(), State: StateDisconnected}
+	switch mistake := c.mistake(); {
+	case c.Blocked != nil:
+		s.never, s.status.State = c.Blocked, StateBlocked
+	case c.unsupported():
+		s.never, s.status.State = mistake, StateUnsupported
+	default:
+		s.never = mistake
+	}
+	s.status.Error = s.never
+	switch {
+	case s.never != nil:
+		s.settle()
+	case c.Disabled:
+		s.status.State = StateDisabled
+		s.settle()
+	default:
+		s.status.Error = fault.New(fault.NotInitialized, "mcp.status", fmt.Sprintf("The MCP server %s has not been started yet.", quoted(c.Name)), "")
+	}
+	return s
+}
+
+// transport is how the server will be spoken to, as far as the spec says.
+func (s ServerSpec) transport() Transport {
+	switch {
+	case s.Transport != "":
+		return s.Transport
+	case s.InProcess != nil:
+		return TransportInProcess
+	case s.Command != "":
+		return TransportStdio
+	case s.URL != "":
+		return TransportHTTP
+	}
+	return ""
+}
+
+// unsupported reports whether the server's transport is not spoken (EX-18).
+func (s ServerSpec) unsupported() bool {
+	switch s.Transport {
+	case "", TransportStdio, TransportHTTP, TransportSSE, TransportInProcess:
+		return s.TCP != ""
+	}
+	return true
+}
+
+// mistake says what is wrong with the spec itself, nil if nothing is. The error is
+// of code invalid_config.
+func (s ServerSpec) mistake() error {
+	wrong := func(what, remedy string) error {
+		return fault.New(fault.InvalidConfig, "mcp.server", fmt.Sprintf("The MCP server %s cannot be used: %s.", quoted(s.Name), what), remedy)
+	}
+	places := 0
+	for _, given := range []bool{s.Command != "", s.URL != "", s.InProcess != nil} {
+		if given {
+			places++
+		}
+	}
+	const one = "Give either command, for a program, or url, for a server that runs elsewhere."
+	switch {
+	case s.Name == "":
+		return wrong("it has no name", "Give it one.")
+	case s.TCP != "":
+		return wrong("tcp asks for a WebSocket, which is not supported", "Reach it by url, with the type http or sse, or start it by command.")
+	case s.unsupported():
+		return wrong(fmt.Sprintf("the transport %s is not supported", quoted(string(s.Transport))), "Use stdio, http or sse.")
+	case places == 0:
+		return wrong("it has neither a command nor a url", one)
+	case places > 1:
+		return wrong("it has both a command and a url", one)
+	case s.Command != "" && s.transport() != TransportStdio, s.URL != "" && s.transport() != TransportHTTP && s.transport() != TransportSSE,
+		s.InProcess != nil && s.transport() != TransportInProcess:
+		return wrong(fmt.Sprintf("the transport %s does not go with where it is", s.Transport), "Use stdio with a command, http or sse with a url.")
+	}
+	return nil
+}
+
+// set changes the status, and what else s.mu protects, and wakes whoever waits for that.
+func (s *server) set(change func(st *Status)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.status)
+	close(s.changed)
+	s.changed = make(chan struct{})
+}
+
+// snapshot is the status as it is now.
+func (s *server) snapshot() Status {
+	s.mu.Lock()
+	st, o, l := s.status, s.offer, s.link
+	s.mu.Unlock()
+	if l != nil {
+		st.Stderr = s.stderr(l.session)
+	}
+	st.Stderr = slices.Clone(st.Stderr)
+	st.Tools, st.Dropped = slices.Clone(o.names), slices.Clone(o.dropped)
+	st.Resources = len(o.resources)
+	for _, p := range o.prompts {
+		st.Prompts = append(st.Prompts, p.Name)
+	}
+	return st
+}
+
+// offered is what the server offers.
+func (s *server) offered() *offer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.offer
+}
+
+// connection is the connection there is, or nil.
+func (s *server) connection() *link {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.link
+}
+
+// withdraw takes back what the server offered, and reports whether that was
+// anything.
+func (s *server) withdraw() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	had := len(s.offer.declared) > 0 || len(s.offer.resources) > 0 || len(s.offer.prompts) > 0
+	s.offer = new(offer)
+	return had
+}
+
+// reconnectWait is how long a call waits for a server to come back.
+const reconnectWait = 30 * time.Second
+
+// acquire returns the connection. Where there is none for the moment it waits, as
+// long as one may come in time. The error is that of ctx, or says why there is
+// none.
+func (s *server) acquire(ctx context.Context) (*link, error) {
+	wait := min(reconnectWait, s.timeout())
+	deadline := time.Now().Add(wait)
+	late := time.NewTimer(wait)
+	defer late.Stop()
+	for {
+		s.mu.Lock()
+		l, st, changed := s.link, s.status, s.changed
+		s.mu.Unlock()
+		switch {
+		case ctx.Err() != nil:
+			return nil, context.Cause(ctx)
+		case l != nil && !l.isDone():
+			return l, nil
+		case l == nil && st.State != StateConnecting && (st.Next.IsZero() || st.Next.After(deadline)):
+			return nil, s.absent(st)
+		}
+		select {
+		case <-changed:
+		case <-late.C:
+			return nil, s.absent(st)
+		case <-ctx.Done():
+		}
+	}
+}
+
+// timeout is how long one request may take.
+func (s *server) timeout() time.Duration {
+	if s.Timeout > 0 {
+		return s.Timeout
+	}
+	return 10 * time.Minute
+}
+
+// connectTimeout is how long the server has until it is ready.
+func (s *server) connectTimeout() time.Duration {
+	if s.ConnectTimeout > 0 {
+		return s.ConnectTimeout
+	}
+	return min(30*time.Second, s.timeout())
+}
+
+// limited returns a ctx that ends with errLate after the time for one request. As
+// long as the server waits for a person's answer it does not.
+func (s *server) limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var mu sync.Mutex
+	var late *time.Timer
+	mu.Lock()
+	late = time.AfterFunc(s.timeout(), func() {
+		if s.asking.Load() == 0 {
+			cancel(errLate)
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if ctx.Err() == nil {
+			late.Reset(s.timeout())
+		}
+	})
+	mu.Unlock()
+	return ctx, func() {
+		cancel(nil)
+		mu.Lock()
+		defer mu.Unlock()
+		late.Stop()
+	}
+}

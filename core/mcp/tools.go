@@ -1,0 +1,166 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// Limits on what a tool's declaration says.
+const (
+	maxToolName    = 512  // bytes
+	maxDescription = 8000 // bytes; what is longer is cut
+)
+
+// declare makes tools of declarations. What is wrong with one drops that alone.
+func (s *server) declare(o *offer, declared []Tool) {
+	o.declared, o.tools, o.names, o.dropped = declared, nil, nil, nil
+	if over := len(declared) - maxTools; over > 0 {
+		o.dropped = append(o.dropped, fault.New(fault.InvalidConfig, "mcp.tools",
+			fmt.Sprintf("The last %d of the %d tools of the MCP server %s are dropped: %d are taken.", over, len(declared), quoted(s.Name), maxTools),
+			"Select those to use by includeTools."))
+		declared = declared[:maxTools]
+	}
+	seen := make(map[string]bool, len(declared))
+	for _, d := range declared {
+		if !s.selects(d.Name) {
+			continue
+		}
+		t, err := s.newTool(d)
+		if err == nil && seen[d.Name] {
+			err = errors.New("there is another of its name")
+		}
+		if err != nil {
+			o.dropped = append(o.dropped, s.dropped(d.Name, err))
+			continue
+		}
+		seen[d.Name] = true
+		o.tools, o.names = append(o.tools, t), append(o.names, d.Name)
+	}
+	slices.Sort(o.names)
+	for _, name := range slices.Concat(s.IncludeTools, s.ExcludeTools) {
+		if name = ownName(name); !slices.ContainsFunc(o.declared, func(d Tool) bool { return d.Name == name }) {
+			s.m.o.Logger.Warn("a tool that is to be included or excluded is not there", "server", s.Name, "tool", name)
+		}
+	}
+}
+
+// selects reports whether a tool is to be used (EX-15).
+func (s ServerSpec) selects(tool string) bool {
+	listed := func(list []string) bool {
+		return slices.ContainsFunc(list, func(entry string) bool { return entry == tool || ownName(entry) == tool })
+	}
+	return !listed(s.ExcludeTools) && (s.IncludeTools == nil || listed(s.IncludeTools))
+}
+
+// ownName is the tool's name of an entry NAME or NAME(…).
+func ownName(entry string) string {
+	name, _, _ := strings.Cut(entry, "(")
+	return strings.TrimSpace(name)
+}
+
+// dropped says that a tool cannot be used.
+func (s *server) dropped(tool string, why error) *fault.Error {
+	because := why.Error() + "."
+	if f := fault.As(why); f != nil {
+		because = f.Message
+	}
+	return fault.New(fault.InvalidConfig, "mcp.tools",
+		fmt.Sprintf("The tool %s of the MCP server %s is dropped: %s", quoted(tool), quoted(s.Name), because),
+		"Have the server's makers correct it. Its other tools can be used.")
+}
+
+// remote is a tool of a server.
+type remote struct {
+	server  *server
+	name    string // its own
+	display string
+	about   string        // the first line of its description
+	output  *tools.Schema // of structured content; nil: nothing is promised
+}
+
+// newTool makes a tool of a declaration. The error is a *fault.Error or a clause.
+func (s *server) newTool(d Tool) (tools.DeclarativeTool, error) {
+	switch {
+	case strings.TrimSpace(d.Name) == "":
+		return nil, errors.New("it has no name")
+	case len(d.Name) > maxToolName:
+		return nil, fmt.Errorf("its name is longer than %d bytes", maxToolName)
+	case !utf8.ValidString(d.Name):
+		return nil, errors.New("its name is not valid UTF-8")
+	}
+	input, err := adaptSchema(d.InputSchema)
+	if err != nil {
+		return nil, err
+	}
+	r := &remote{server: s, name: d.Name, about: oneLine(d.Description, 300)}
+	r.display = fmt.Sprintf("%s (%s MCP Server)", firstOf(oneLine(d.Title, 100), oneLine(d.Name, 100), "tool"), oneLine(s.Name, 100))
+	spec := tools.Spec{
+		Name: tools.QualifiedName(s.Name, d.Name), DisplayName: r.display, Description: s.describe(d), Kind: tools.KindOther, Schema: input,
+		Effects:     []tools.Effect{tools.EffectNetwork, tools.EffectWriteFiles},
+		Origin:      tools.Origin{Group: tools.GroupMCP, Server: s.Name, Tool: d.Name},
+		Annotations: maps.Clone(d.Annotations), StreamsOutput: true,
+	}
+	if d.Annotations["readOnlyHint"] == true {
+		spec.Effects, spec.Parallel = []tools.Effect{tools.EffectNetwork}, true
+	}
+	if r.output = outputSchema(spec.Name, d.OutputSchema); r.output != nil {
+		spec.OutputSchema = r.output.Raw()
+	}
+	return tools.DefineJSON(spec, r.run,
+		tools.WithDescription(func(args json.RawMessage) string {
+			return fmt.Sprintf("%s: %s %s", oneLine(s.Name, 100), oneLine(d.Name, 100), oneLine(string(args), 120))
+		}),
+		tools.WithConfirmation(r.confirm))
+}
+
+// firstOf returns the first of some texts that is not empty.
+func firstOf(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// describe is what a model is told of a tool.
+func (s *server) describe(d Tool) string {
+	text := strings.TrimSpace(strings.ToValidUTF8(d.Description, "\ufffd"))
+	if text == "" {
+		text = fmt.Sprintf("The tool %s of the MCP server %s, which says nothing more about it.", firstOf(oneLine(d.Title, 100), oneLine(d.Name, 100)), oneLine(s.Name, 100))
+	}
+	if over := len(text) - maxDescription; over > 0 {
+		text = clip(text, maxDescription) + fmt.Sprintf(" [%d bytes of this description are left out]", over)
+	}
+	return text
+}
+
+// outputSchema is the schema of a tool's structured content, nil where there is
+// none that can be used: then nothing is promised, and nothing checked.
+func outputSchema(name string, raw []byte) *tools.Schema {
+	if len(raw) == 0 || len(raw) > maxSchemaBytes || checkSchema(raw) != nil {
+		return nil
+	}
+	schema, err := tools.ParseOutputSchema(name, raw)
+	if err != nil || schema.Compile() != nil {
+		return nil
+	}
+	return schema
+}
+
+// confirm is what a person is asked to approve (AR-19).
+func (r *remote) confirm(_ context.Context, args json.RawMessage) (*tools.Confirmation, error) {
+	return &tools.Confirmation{
+		Type: tools.ConfirmMCP, Title: "Confirm: " + r.display,
+		MCPDetails: &tools.MCPDetails{ServerName: r.server.Name, ToolName: r.name, ToolDisplayName: r.display},
+	}, nil
+}
