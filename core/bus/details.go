@@ -1,5 +1,7 @@
 package bus
 
+import "encoding/json"
+
 // Confirmation is what a person is asked to approve (AR-19). Exactly one of
 // the embedded details goes with Type; in JSON their fields stand beside the
 // others, in the form of tools.Confirmation.
@@ -59,11 +61,15 @@ type ExecDetails struct {
 	Parts        []Part   `json:"parts,omitempty"` // everything that the line runs or writes, each with its verdict
 }
 
-// MCPDetails show a call to an MCP server.
+// MCPDetails show a call to an MCP server. What the server says of its tool is
+// not verified.
 type MCPDetails struct {
-	ServerName      string `json:"serverName"`
-	ToolName        string `json:"toolName"`
-	ToolDisplayName string `json:"toolDisplayName"`
+	ServerName          string          `json:"serverName"`
+	ToolName            string          `json:"toolName"` // the tool's own at the server, as far as it is known
+	ToolDisplayName     string          `json:"toolDisplayName"`
+	ToolArgs            json.RawMessage `json:"toolArgs,omitempty"` // what the call would be made with
+	ToolDescription     string          `json:"toolDescription,omitempty"`
+	ToolParameterSchema json.RawMessage `json:"toolParameterSchema,omitempty"`
 }
 
 // InfoDetails show a plain question.

@@ -134,7 +134,7 @@ func TestNames(t *testing.T) {
 		under("diffStat.", "model_added_lines model_removed_lines model_added_chars model_removed_chars "+
 			"user_added_lines user_removed_lines user_added_chars user_removed_chars")+" "+
 		"command rootCommand rootCommands[] "+under("parts[].", parts)+" "+
-		"serverName toolName toolDisplayName prompt urls[] bases[].path bases[].sha256")
+		"serverName toolName toolDisplayName toolArgs toolDescription toolParameterSchema prompt urls[] bases[].path bases[].sha256")
 	const failure = "type message remedy reason"
 	want := map[bus.Type]string{
 		bus.TypeToolConfirmationRequest: "correlationId callId toolCall.name toolCall.args serverName toolAnnotations subagent outcomes[] modified unasked remembers[].outcome remembers[].rules[] " +

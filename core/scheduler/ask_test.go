@@ -546,6 +546,8 @@ func TestDetails(t *testing.T) {
 		{Type: tools.ConfirmEdit, Title: "New", EditDetails: &tools.EditDetails{FileName: "a"}},
 		{Type: tools.ConfirmExec, Title: "X", ExecDetails: &tools.ExecDetails{Command: "ls", RootCommand: "ls", RootCommands: []string{"ls"}}},
 		{Type: tools.ConfirmMCP, Title: "M", MCPDetails: &tools.MCPDetails{ServerName: "s", ToolName: "t", ToolDisplayName: "T"}},
+		{Type: tools.ConfirmMCP, Title: "M", MCPDetails: &tools.MCPDetails{ServerName: "s", ToolName: "t", ToolDisplayName: "T",
+			ToolArgs: json.RawMessage(`{"a":1}`), ToolDescription: "D.", ToolParameterSchema: json.RawMessage(`{"type":"object"}`)}},
 		{Type: tools.ConfirmInfo, Title: "I", InfoDetails: &tools.InfoDetails{Prompt: "p", URLs: []string{"u"}}},
 	} {
 		s := newSetup(tools.KindOther, policy.AskUser, bus.ProceedOnce)
@@ -557,6 +559,32 @@ func TestDetails(t *testing.T) {
 		require.NoError(t, err)
 		require.JSONEq(t, string(own), string(shown))
 	}
+}
+
+// AR-15, AR-19: a server's tool that brings no question of its own is shown whole;
+// what is no JSON is left out. In plan mode a model is not told again what it knows.
+func TestDetailsOfAServersTool(t *testing.T) {
+	s := newSetup(tools.KindOther, policy.AskUser, bus.ProceedOnce)
+	schema := json.RawMessage(`{"type":"object"}`)
+	s.spec = func(spec *tools.Spec) {
+		spec.Name, spec.Schema = "mcp_my_server_do_it", schema
+		spec.Origin = tools.Origin{Group: tools.GroupMCP, Server: "my server", Tool: "do it"}
+	}
+	s.call(t.Context())
+	require.Equal(t, &bus.MCPDetails{
+		ServerName: "my server", ToolName: "do it", ToolDisplayName: "mcp_my_server_do_it",
+		ToolArgs: json.RawMessage(`{"final":1}`), ToolDescription: "A fake.", ToolParameterSchema: json.RawMessage(`{"type":"object"}`),
+	}, s.questions[0].Details.MCPDetails)
+
+	s.kind, s.options.Mode = tools.KindExecute, func() policy.ApprovalMode { return policy.ModePlan }
+	preview := s.call(t.Context()).Result.LLMContent.String()
+	require.Contains(t, preview, `"toolArgs":{"final":1}`)
+	require.NotContains(t, preview, "A fake.")
+	require.NotContains(t, preview, "toolParameterSchema")
+
+	s.options.Mode, schema = nil, json.RawMessage(`{`)
+	s.call(t.Context())
+	require.Nil(t, s.questions[len(s.questions)-1].Details.ToolParameterSchema)
 }
 
 // A command line is shown with its programs and its parts, even where the

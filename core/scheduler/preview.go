@@ -18,6 +18,7 @@ func preview(c *tools.Confirmation) tools.Result {
 		}
 		return tools.Result{LLMContent: tools.Text("Plan mode: nothing was changed. " + told), ReturnDisplay: previewDisplay(c)}
 	}
+	c = withoutDeclaration(c)
 	content, err := tools.JSON(struct {
 		Notice  string              `json:"notice"`
 		Preview *tools.Confirmation `json:"preview"`
@@ -26,6 +27,18 @@ func preview(c *tools.Confirmation) tools.Result {
 		content = tools.Text("Plan mode: nothing was changed. " + c.Title)
 	}
 	return tools.Result{LLMContent: content, ReturnDisplay: previewDisplay(c)}
+}
+
+// withoutDeclaration is what is asked about without what the model has been told of
+// the tool before.
+func withoutDeclaration(c *tools.Confirmation) *tools.Confirmation {
+	if c.MCPDetails == nil {
+		return c
+	}
+	short, details := *c, *c.MCPDetails
+	details.ToolDescription, details.ToolParameterSchema = "", nil
+	short.MCPDetails = &details
+	return &short
 }
 
 func previewDisplay(c *tools.Confirmation) tools.Display {

@@ -148,12 +148,18 @@ func (c *call) wireDetails(d *tools.Confirmation) bus.Confirmation {
 		}
 	}
 	if m := d.MCPDetails; m != nil {
-		shown.MCPDetails = (*bus.MCPDetails)(m)
+		shown.MCPDetails = wireMCP(*m)
 	}
 	if i := d.InfoDetails; i != nil {
 		shown.InfoDetails = (*bus.InfoDetails)(i)
 	}
 	return shown
+}
+
+// wireMCP is the details of a server's tool with what of them can be encoded.
+func wireMCP(m tools.MCPDetails) *bus.MCPDetails {
+	m.ToolArgs, m.ToolParameterSchema = wireArgs(m.ToolArgs), wireArgs(m.ToolParameterSchema)
+	return (*bus.MCPDetails)(&m)
 }
 
 // explain is a decision as a message has it.

@@ -1,5 +1,10 @@
 package tools
 
+import (
+	"cmp"
+	"encoding/json"
+)
+
 // Confirmation is what a person is asked to approve (AR-19), as plain data:
 // whoever answers needs nothing else. Exactly one of the embedded details
 // goes with Type; in JSON their fields stand beside the others.
@@ -57,11 +62,15 @@ type ExecDetails struct {
 	RootCommands []string `json:"rootCommands"`
 }
 
-// MCPDetails show a call to an MCP server.
+// MCPDetails show a call to an MCP server. What the server says of its tool is
+// not verified.
 type MCPDetails struct {
-	ServerName      string `json:"serverName"`
-	ToolName        string `json:"toolName"`
-	ToolDisplayName string `json:"toolDisplayName"`
+	ServerName          string          `json:"serverName"`
+	ToolName            string          `json:"toolName"` // the tool's own at the server, as far as it is known
+	ToolDisplayName     string          `json:"toolDisplayName"`
+	ToolArgs            json.RawMessage `json:"toolArgs,omitempty"` // what the call would be made with
+	ToolDescription     string          `json:"toolDescription,omitempty"`
+	ToolParameterSchema json.RawMessage `json:"toolParameterSchema,omitempty"`
 }
 
 // InfoDetails show a plain question.
@@ -77,14 +86,16 @@ type FileVersion struct {
 }
 
 // DefaultConfirmation is the question where a tool brings none (AR-15): for a
-// tool of an MCP server its names (AR-19), else what the call will do.
+// tool of an MCP server its names, the arguments and what its server says of it
+// (AR-19), else what the call will do.
 func DefaultConfirmation(spec Spec, inv ToolInvocation) *Confirmation {
 	if spec.Origin.Server != "" {
 		return &Confirmation{
 			Type:  ConfirmMCP,
 			Title: "Confirm: " + spec.Display(),
 			MCPDetails: &MCPDetails{
-				ServerName: spec.Origin.Server, ToolName: spec.Name, ToolDisplayName: spec.Display(),
+				ServerName: spec.Origin.Server, ToolName: cmp.Or(spec.Origin.Tool, spec.Name), ToolDisplayName: spec.Display(),
+				ToolArgs: inv.Params(), ToolDescription: spec.Description, ToolParameterSchema: spec.Schema,
 			},
 		}
 	}

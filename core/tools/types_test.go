@@ -265,6 +265,9 @@ func TestConfirmationJSON(t *testing.T) {
 		"mcp": {tools.Confirmation{Type: tools.ConfirmMCP, Title: "Call", MCPDetails: &tools.MCPDetails{
 			ServerName: "s", ToolName: "t", ToolDisplayName: "T"}},
 			`{"type":"mcp","title":"Call","serverName":"s","toolName":"t","toolDisplayName":"T"}`},
+		"mcp with arguments": {tools.Confirmation{Type: tools.ConfirmMCP, Title: "Call", MCPDetails: &tools.MCPDetails{
+			ServerName: "s", ToolName: "t", ToolDisplayName: "T", ToolArgs: json.RawMessage(`{"a":"<"}`), ToolDescription: "D.", ToolParameterSchema: json.RawMessage(`{}`)}},
+			`{"type":"mcp","title":"Call","serverName":"s","toolName":"t","toolDisplayName":"T","toolArgs":{"a":"<"},"toolDescription":"D.","toolParameterSchema":{}}`},
 		"info": {tools.Confirmation{Type: tools.ConfirmInfo, Title: "Ask", InfoDetails: &tools.InfoDetails{Prompt: "p", URLs: []string{"u"}}},
 			`{"type":"info","title":"Ask","prompt":"p","urls":["u"]}`},
 	}
@@ -285,7 +288,13 @@ func TestDefaultConfirmation(t *testing.T) {
 	// AR-19: a tool of an MCP server.
 	spec := tools.Spec{Name: "mcp_s_greet", DisplayName: "Greeter", Origin: tools.Origin{Group: tools.GroupMCP, Server: "s"}}
 	require.Equal(t, &tools.Confirmation{Type: tools.ConfirmMCP, Title: "Confirm: Greeter",
-		MCPDetails: &tools.MCPDetails{ServerName: "s", ToolName: "mcp_s_greet", ToolDisplayName: "Greeter"}}, tools.DefaultConfirmation(spec, inv))
+		MCPDetails: &tools.MCPDetails{ServerName: "s", ToolName: "mcp_s_greet", ToolDisplayName: "Greeter", ToolArgs: json.RawMessage(`{"name":"Ann"}`)}},
+		tools.DefaultConfirmation(spec, inv))
+	spec.Origin.Tool, spec.Description, spec.Schema = "greet!", "Greets.", json.RawMessage(`{"type":"object"}`)
+	details := tools.DefaultConfirmation(spec, inv).MCPDetails
+	require.Equal(t, "greet!", details.ToolName)
+	require.Equal(t, "Greets.", details.ToolDescription)
+	require.Equal(t, spec.Schema, details.ToolParameterSchema)
 }
 
 func TestOutput(t *testing.T) {
