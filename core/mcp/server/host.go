@@ -25,9 +25,9 @@ type host struct {
 	x       *exchange // the request that is there to tell; nil: none at the moment
 	met     *exchange // the last that was
 	out     chan func()
-	told    chan struct{} // closed when all of out is sent
-	last    float64       // of progress
-	started bool          // progress was told
+	told    chan struct{}        // closed when all of out is sent
+	last    float64              // of progress
+	started bool                 // progress was told
 	early   sdk.InputResponseMap // sent along before anything was asked
 }
 
