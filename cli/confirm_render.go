@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -47,12 +46,7 @@ func renderDetails(b *strings.Builder, q bus.ToolConfirmationRequest, columns in
 		renderOthers(b, q.ToolCall.Args, colour)
 		renderParts(b, partsOf(q), colour)
 	case c.MCPDetails != nil:
-		name := oneLine(c.ToolName)
-		if display := oneLine(c.ToolDisplayName); display != "" && display != name {
-			name += " (" + display + ")"
-		}
-		fmt.Fprintf(b, "tool %s of server %s\n", name, oneLine(c.ServerName))
-		renderArguments(b, q.ToolCall.Args)
+		renderServerTool(b, q, columns)
 	case c.InfoDetails != nil:
 		b.WriteString(fold(printable(c.Prompt)+"\n", "", columns))
 		for _, u := range c.URLs {
@@ -146,15 +140,6 @@ func verdictWord(decision string) (string, style) {
 		return "denied", styleRed
 	}
 	return "asks", styleCyan
-}
-
-// renderArguments shows the arguments of a call as indented JSON.
-func renderArguments(b *strings.Builder, args json.RawMessage) {
-	var indented bytes.Buffer
-	if err := json.Indent(&indented, args, "  ", "  "); err != nil || len(args) == 0 {
-		return
-	}
-	b.WriteString("  " + printable(indented.String()) + "\n")
 }
 
 // renderWhy says in one line why the call is asked about.
