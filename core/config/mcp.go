@@ -155,6 +155,25 @@ func (c *Config) offer(server string) {
 	c.noteDiscovery(split(s.registry.Offer(server, offered))...)
 }
 
+// resourceTools are the tools that list and read what servers have, where there
+// are servers.
+func (c *Config) resourceTools(sh *shared) []tools.DeclarativeTool {
+	if sh.servers == nil {
+		return nil
+	}
+	return slices.DeleteFunc(sh.servers.ResourceTools(), func(t tools.DeclarativeTool) bool {
+		return !c.selection().Includes(t.Spec(), true)
+	})
+}
+
+// hiddenResources names those tools while no server has anything to read.
+func (s *shared) hiddenResources() []string {
+	if s.servers == nil || len(s.servers.Resources("")) > 0 || len(s.servers.Templates("")) > 0 {
+		return nil
+	}
+	return []string{mcp.ListResources, mcp.ReadResource}
+}
+
 // offers is what the parameters say of tools that are no built-ins.
 func (c *Config) offers() tools.Selection { return tools.Selection{Exclude: c.excluded()} }
 

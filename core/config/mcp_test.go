@@ -401,6 +401,27 @@ func TestMentionedResource(t *testing.T) {
 	require.Contains(t, text.String(), "a tale")
 }
 
+// The tools for resources are there where there are servers, and a model is told
+// of them where one has something to read.
+func TestResourceTools(t *testing.T) {
+	s := &servers{by: map[string]*fakeServer{"shelf": {}}}
+	c := s.with(t, `{"mcpServers": {"shelf": {"command": "b"}}}`)
+	require.Contains(t, c.Call("list_mcp_resources", nil).Result.LLMContent.String(), "shelf:shelf://book")
+	require.Contains(t, c.Call("read_mcp_resource", map[string]any{"uri": "shelf:shelf://book"}).Result.LLMContent.String(), "a tale")
+	require.Empty(t, c.Asked())
+	declared := func(c *config.Config) bool {
+		r, err := c.ToolRegistry()
+		require.NoError(t, err)
+		return slices.ContainsFunc(r.Declarations(), func(d tools.FunctionDeclaration) bool { return d.Name == mcp.ListResources })
+	}
+	require.True(t, declared(c.Config))
+	gone := &servers{by: map[string]*fakeServer{}}
+	without := gone.with(t, `{"mcpServers": {"shelf": {"command": "b"}}}`)
+	require.False(t, declared(without.Config))
+	require.Contains(t, names(t, without.Config), mcp.ListResources)
+	require.NotContains(t, names(t, configtest.New(t).Config), mcp.ListResources)
+}
+
 // What a server says of its tools stands in the system prompt.
 func TestServerInstructions(t *testing.T) {
 	s := &servers{by: map[string]*fakeServer{"shelf": {tools: []mcp.Tool{fakeTool("z", nil)}, info: mcp.Info{Instructions: "Books by their number."}}}}

@@ -121,7 +121,7 @@ func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
 		discover = append([]func(context.Context) ([]tools.DeclarativeTool, error){c.discoverTools(v)}, discover...)
 	}
 	r := tools.NewRegistry(tools.RegistryOptions{Changed: c.toolsChanged.tell, Logger: c.params().Logger, Discover: discover, Hidden: func() []string {
-		return append(c.hidden(), s.catalog.Hidden()...)
+		return slices.Concat(c.hidden(), s.catalog.Hidden(), sh.hiddenResources())
 	}})
 	builtIn, err := c.bindBuiltIns(sh, s)
 	if err != nil {
