@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Runs the server scenarios of MCP's conformance suite against the example server
+# with sessions and without, and those for a plain tool server against fettle.
+# Usage: conformance.sh [FAILURES]; what failed, with the messages, goes to the file FAILURES.
+# Ends with 0 where all that is expected passes, 1 where not, 2 where something is missing.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+old=0.1.16 new=0.2.0-alpha.12
+suites=("$old 2025-06-18" "$old 2025-11-25" "$new 2025-06-18" "$new 2025-11-25" "$new 2026-07-28")
+declare -A program
+for version in "$old" "$new"; do
+	package=$(npm_package @modelcontextprotocol/conformance "$version")
+	program[$version]=$(npm_main "$package")
+done
+failures=${1:-$work/failures.txt}
+: >"$failures"
+
+# scenarios SERVER URL REVISIONS runs the suites whose revisions match; each leaves
+# a folder of results in $work/results.
+scenarios() {
+	local server=$1 url=$2 revisions=$3 suite version revision
+	for suite in "${suites[@]}"; do
+		read -r version revision <<<"$suite"
+		[[ $revision =~ $revisions ]] || continue
+		mkdir -p "$work/results/$server/$version/$revision"
+		# Its exit code says what report.mjs finds out of the results.
+		node "${program[$version]}" server --url "$url" --suite all --spec-version "$revision" \
+			-o "$work/results/$server/$version/$revision" >>"$work/suite.log" 2>&1 || true
+	done
+}
+
+build everything ./integration/mcp/everything
+start '(http://[^ ]*/mcp)' "$work/everything" -http 127.0.0.1:0
+scenarios sessions "$match" 2025 # 2026-07-28 has no sessions
+stop
+start '(http://[^ ]*/mcp)' "$work/everything" -http 127.0.0.1:0 -stateless
+scenarios stateless "$match" .
+stop
+
+build fettle ./cli/fettle
+mkdir -p "$work/project" "$work/home"
+if serves; then
+	start '(http://[^ ]*/mcp)' env HOME="$work/home" "$work/fettle" --cwd "$work/project" mcp serve --http 127.0.0.1:0
+	scenarios fettle "$match" 2025
+	stop
+fi
+
+node "$here/report.mjs" "$work/results" "$here/README.md" "$failures"

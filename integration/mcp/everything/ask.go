@@ -1,0 +1,116 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// addAskingTools adds tools that turn to their host while they run, for what
+// only he has: a model, or a person. A host that cannot answer refuses by a
+// fault.Error, which the tool passes on.
+func addAskingTools(b *toolbox) {
+	type prompt struct {
+		Prompt string `json:"prompt" jsonschema_description:"What the host's model is told."`
+	}
+	b.add(tools.Define("test_sampling", "Has the host's model answer a prompt.", tools.KindCommunicate,
+		func(ctx context.Context, p prompt) (tools.Result, error) {
+			replies, err := tools.HostOf(ctx).Ask(ctx, sample("answer", p.Prompt, 100))
+			if err != nil {
+				return tools.Result{}, err
+			}
+			return say("LLM response: " + replies[0].Sample.Content.String()), nil
+		}))
+
+	type message struct {
+		Message string `json:"message" jsonschema_description:"What the person is shown."`
+	}
+	b.add(tools.Define("test_elicitation", "Asks the person for a name and an address.", tools.KindCommunicate,
+		func(ctx context.Context, p message) (tools.Result, error) {
+			return fillIn(ctx, "user", p.Message, `{"type":"object","properties":{
+				"username":{"type":"string","description":"How the person wants to be called."},
+				"email":{"type":"string","format":"email","description":"Where the person gets mail."}},
+				"required":["username","email"]}`)
+		}))
+
+	// What the person leaves out has the default.
+	b.add(tools.Define("test_elicitation_sep1034_defaults", "Shows the person a form with a default for each kind of field.", tools.KindCommunicate,
+		func(ctx context.Context, _ none) (tools.Result, error) {
+			return fillIn(ctx, "profile", "Please check what is filled in.", `{"type":"object","properties":{
+				"name":{"type":"string","default":"John Doe"},
+				"age":{"type":"integer","default":30},
+				"score":{"type":"number","default":95.5},
+				"status":{"type":"string","enum":["active","inactive","pending"],"default":"active"},
+				"verified":{"type":"boolean","default":true}}}`)
+		}))
+
+	// The ways to let the person choose, with titles and without, one or several.
+	b.add(tools.Define("test_elicitation_sep1330_enums", "Shows the person a form of choices.", tools.KindCommunicate,
+		func(ctx context.Context, _ none) (tools.Result, error) {
+			return fillIn(ctx, "choices", "Please choose.", `{"type":"object","properties":{
+				"untitledSingle":{"type":"string","enum":["option1","option2","option3"]},
+				"titledSingle":{"type":"string","oneOf":[
+					{"const":"value1","title":"First Option"},{"const":"value2","title":"Second Option"},{"const":"value3","title":"Third Option"}]},
+				"legacyEnum":{"type":"string","enum":["opt1","opt2","opt3"],"enumNames":["Option One","Option Two","Option Three"]},
+				"untitledMulti":{"type":"array","items":{"type":"string","enum":["option1","option2","option3"]}},
+				"titledMulti":{"type":"array","items":{"anyOf":[
+					{"const":"value1","title":"First Choice"},{"const":"value2","title":"Second Choice"},{"const":"value3","title":"Third Choice"}]}}}}`)
+		}))
+
+	b.add(tools.Define("test_streaming_elicitation", "Reports progress, and then asks the person.", tools.KindCommunicate,
+		func(ctx context.Context, _ none) (tools.Result, error) {
+			tools.HostOf(ctx).Progress(tools.Progress{Done: 1, Total: 2, Message: "about to ask"})
+			return fillIn(ctx, "confirm", "Shall the call go on?", okSchema)
+		}))
+
+	b.add(tools.Define("test_missing_capability", "Needs a host that has a model; others are told so.", tools.KindCommunicate,
+		func(ctx context.Context, _ none) (tools.Result, error) {
+			if _, err := tools.HostOf(ctx).Ask(ctx, sample("word", "Say a word.", 10)); err != nil {
+				return tools.Result{}, err
+			}
+			return say("The host has a model."), nil
+		}))
+}
+
+// The forms that several tools show.
+const (
+	nameSchema = `{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}`
+	okSchema   = `{"type":"object","properties":{"ok":{"type":"boolean"}},"required":["ok"]}`
+)
+
+// fillIn shows the person a form and returns what became of it.
+func fillIn(ctx context.Context, key, message, schema string) (tools.Result, error) {
+	replies, err := tools.HostOf(ctx).Ask(ctx, elicit(key, message, schema))
+	if err != nil {
+		return tools.Result{}, err
+	}
+	answer := replies[0].Elicit
+	return say(fmt.Sprintf("Elicitation completed: action=%s, content=%s", answer.Action, orNull(answer.Content))), nil
+}
+
+func orNull(content json.RawMessage) json.RawMessage {
+	if content == nil {
+		return json.RawMessage("null")
+	}
+	return content
+}
+
+// elicit is a question to the person. Its key tells it from others of the call.
+func elicit(key, message, schema string) tools.Question {
+	return tools.Question{Key: key, Elicit: &tools.Elicitation{Message: message, Schema: json.RawMessage(schema)}}
+}
+
+// sample is a question to the host's model.
+func sample(key, prompt string, maxTokens int) tools.Question {
+	return tools.Question{Key: key, Sample: &tools.Sampling{
+		Messages:  []tools.Message{{Role: tools.RoleUser, Content: tools.Text(prompt)}},
+		MaxTokens: maxTokens,
+	}}
+}
+
+// roots is the question which folders the host works in.
+func roots(key string) tools.Question {
+	return tools.Question{Key: key, Roots: &tools.RootsQuestion{}}
+}

@@ -1,0 +1,28 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/mcp"
+)
+
+// complete suggests values for the arguments that have some.
+func complete(_ context.Context, c mcp.Completion) ([]string, error) {
+	var values []string
+	switch {
+	case c.Prompt == "test_prompt_with_arguments" && c.Argument == "arg1":
+		values = []string{"paris", "park", "party", "test", "testing"}
+	case c.Prompt == "test_prompt_with_embedded_resource" && c.Argument == "resourceUri":
+		values = []string{binaryURI, textURI, watchedURI}
+	case c.Template == templatePrefix+"{id}"+templateSuffix && c.Argument == "id":
+		values = []string{"1", "2", "3"}
+	}
+	fitting := []string{}
+	for _, v := range values {
+		if strings.HasPrefix(v, c.Value) {
+			fitting = append(fitting, v)
+		}
+	}
+	return fitting, nil
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/txtar"
+	"github.com/stretchr/testify/require"
+)
+
+// TestMain lets the test binary be the server that the dialogues talk to.
+func TestMain(m *testing.M) {
+	if os.Getenv("EVERYTHING_SERVE") != "" {
+		main()
+		return
+	}
+	os.Exit(m.Run())
+}
+
+// EX-20: what is said over stdin and stdout, line by line. A dialogue is an
+// archive whose files are named by who speaks, in turn. The lines of client are
+// sent. Those of server must each come, in any order, and match what came: all
+// that stands in them must be in it. "*" matches anything. "$NAME" is what came in
+// its place the first time, and stands for that from then on, in sent lines too.
+func TestDialogues(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			require.NoError(t, err)
+			talk(t, archive)
+		})
+	}
+}
+
+func talk(t *testing.T, archive *txtar.Archive) {
+	server := exec.CommandContext(t.Context(), os.Args[0])
+	server.Env = append(os.Environ(), "EVERYTHING_SERVE=1")
+	var stderr bytes.Buffer
+	server.Stderr = &stderr
+	in, err := server.StdinPipe()
+	require.NoError(t, err)
+	out, err := server.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, server.Start())
+	spoken := lines(out)
+	known := map[string]any{}
+	for _, part := range archive.Files {
+		said := strings.Split(strings.TrimSpace(string(part.Data)), "\n")
+		switch part.Name {
+		case "client":
+			for _, line := range said {
+				for name, value := range known {
+					text, err := json.Marshal(value)
+					require.NoError(t, err)
+					line = strings.ReplaceAll(line, `"`+name+`"`, string(text))
+				}
+				_, err := fmt.Fprintln(in, line)
+				require.NoError(t, err)
+			}
+		case "server":
+			expect(t, said, spoken, known)
+		default:
+			t.Fatalf("nobody is named %q", part.Name)
+		}
+	}
+	require.NoError(t, in.Close())
+	for line := range spoken {
+		t.Errorf("nobody expected: %s", line)
+	}
+	require.NoError(t, server.Wait(), "it ends when its client goes; stderr: %s", &stderr)
+}
+
+// lines returns what comes of r, line by line.
+func lines(r io.Reader) <-chan string {
+	c := make(chan string)
+	go func() {
+		defer close(c)
+		for s := bufio.NewReader(r); ; {
+			line, err := s.ReadString('\n')
+			if err != nil {
+				return
+			}
+			c <- strings.TrimSuffix(line, "\n")
+		}
+	}()
+	return c
+}
+
+// expect takes as many lines as there are in want, and matches them.
+func expect(t *testing.T, want []string, spoken <-chan string, known map[string]any) {
+	t.Helper()
+	for len(want) > 0 {
+		var line string
+		select {
+		case l, ok := <-spoken:
+			require.True(t, ok, "the server has ended; expected: %s", strings.Join(want, "\n"))
+			line = l
+		case <-time.After(time.Minute):
+			require.Fail(t, "nothing came", "expected: %s", strings.Join(want, "\n"))
+		}
+		var got any
+		require.NoError(t, json.Unmarshal([]byte(line), &got), line)
+		found := false
+		for i, w := range want {
+			var pattern any
+			require.NoError(t, json.Unmarshal([]byte(w), &pattern), w)
+			learned := map[string]any{}
+			if found = matches(pattern, got, known, learned); found {
+				for name, value := range learned {
+					known[name] = value
+				}
+				want = append(want[:i:i], want[i+1:]...)
+				break
+			}
+		}
+		require.True(t, found, "came: %s\nexpected: %s", line, strings.Join(want, "\n"))
+	}
+}
+
+// matches reports whether all that is in want is in got. What it learns of names
+// that are not known it puts into learned.
+func matches(want, got any, known, learned map[string]any) bool {
+	switch w := want.(type) {
+	case map[string]any:
+		g, ok := got.(map[string]any)
+		for key, value := range w {
+			inside, there := g[key]
+			ok = ok && there && matches(value, inside, known, learned)
+		}
+		return ok
+	case []any:
+		g, ok := got.([]any)
+		ok = ok && len(g) == len(w)
+		for i := range w {
+			ok = ok && matches(w[i], g[i], known, learned)
+		}
+		return ok
+	case string:
+		if w == "*" {
+			return true
+		}
+		if strings.HasPrefix(w, "$") {
+			if value, ok := known[w]; ok {
+				return equal(value, got)
+			}
+			learned[w] = got
+			return true
+		}
+	}
+	return equal(want, got)
+}
+
+func equal(a, b any) bool {
+	x, err := json.Marshal(a)
+	y, err2 := json.Marshal(b)
+	return err == nil && err2 == nil && bytes.Equal(x, y)
+}
+
+// The matcher must be able to say no.
+func TestMatches(t *testing.T) {
+	for _, tt := range []struct {
+		want, got string
+		ok        bool
+	}{
+		{`{"a":1}`, `{"a":1,"b":2}`, true},
+		{`{"a":1}`, `{"a":2}`, false},
+		{`{"a":null}`, `{}`, false},
+		{`{"a":[{"b":1}]}`, `{"a":[{"b":1,"c":2}]}`, true},
+		{`[1]`, `[1,2]`, false},
+		{`[1]`, `{"a":1}`, false},
+		{`{}`, `"x"`, false},
+		{`{"a":"*"}`, `{"a":[1]}`, true},
+		{`{"a":"*"}`, `{}`, false},
+		{`["$known"]`, `[7]`, true},
+		{`["$known"]`, `[8]`, false},
+		{`["$new"]`, `[8]`, true},
+	} {
+		var want, got any
+		require.NoError(t, json.Unmarshal([]byte(tt.want), &want))
+		require.NoError(t, json.Unmarshal([]byte(tt.got), &got))
+		learned := map[string]any{}
+		require.Equal(t, tt.ok, matches(want, got, map[string]any{"$known": 7.0}, learned), "%s %s", tt.want, tt.got)
+		if tt.want == `["$new"]` {
+			require.Equal(t, map[string]any{"$new": 8.0}, learned)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+// Command everything is an MCP server that shows what a server made with fettle
+// can do: each tool, resource and prompt shows one thing. It uses fettle's public
+// packages alone, and is what MCP's conformance suite is run against.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"sync"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/server"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := serve(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "everything:", err)
+		os.Exit(1)
+	}
+}
+
+// serve serves one client over in and out, or those that come over HTTP, until
+// they have gone or ctx ends.
+func serve(ctx context.Context, args []string, in io.Reader, out, stderr io.Writer) error {
+	flags := flag.NewFlagSet("everything", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	address := flags.String("http", "", "serve streamable HTTP at this `address`, as 127.0.0.1:8000, instead of stdin and stdout")
+	stateless := flags.Bool("stateless", false, "over HTTP, give clients no sessions")
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return nil
+	} else if err != nil {
+		return err
+	}
+	e, err := newEverything()
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	running.Go(func() { e.run(ctx, 3*time.Second) })
+	defer running.Wait()
+	defer cancel()
+	s := server.New(server.Options{
+		Name: "everything", Version: "1.0.0",
+		Open:   func(context.Context, mcp.Client) (*mcp.Service, error) { return e.service(), nil },
+		Logger: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+	})
+	if *address == "" {
+		return errors.Join(s.Stdio(ctx, in, out), s.Close())
+	}
+	return errors.Join(serveHTTP(ctx, s, *address, *stateless, stderr), s.Close())
+}
+
+// serveHTTP serves clients at an address until ctx ends.
+func serveHTTP(ctx context.Context, s *server.Server, address string, stateless bool, stderr io.Writer) error {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return err
+	}
+	h := &http.Server{
+		Handler:           s.Handler(server.HTTPOptions{Stateless: stateless}),
+		ReadHeaderTimeout: 10 * time.Second,
+	}
+	// Clients may listen for as long as they are there, so nobody is waited for.
+	defer context.AfterFunc(ctx, func() { _ = h.Close() })()
+	fmt.Fprintf(stderr, "serving http://%s%s\n", l.Addr(), server.Path)
+	if err := h.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}

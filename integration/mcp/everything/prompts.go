@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// promptList is the prompts, in order. It is safe for concurrent use.
+type promptList struct {
+	mu      *sync.Mutex
+	prompts []prompt
+}
+
+// prompt is one of them, and how it is filled in.
+type prompt struct {
+	mcp.Prompt
+	fill func(ctx context.Context, args map[string]string) ([]tools.Message, error)
+}
+
+func newPromptList() promptList {
+	return promptList{mu: new(sync.Mutex), prompts: []prompt{
+		{
+			mcp.Prompt{Name: "test_simple_prompt", Title: "Simple prompt", Description: "A prompt without arguments."},
+			func(context.Context, map[string]string) ([]tools.Message, error) {
+				return user(tools.Part{Text: "This is a simple prompt for testing."}), nil
+			},
+		},
+		{
+			mcp.Prompt{Name: "test_prompt_with_arguments", Title: "Prompt with arguments", Description: "A prompt that repeats its arguments.", Arguments: []mcp.PromptArgument{
+				{Name: "arg1", Description: "First test argument", Required: true},
+				{Name: "arg2", Description: "Second test argument", Required: true},
+			}},
+			func(_ context.Context, args map[string]string) ([]tools.Message, error) {
+				return user(tools.Part{Text: fmt.Sprintf("Prompt with arguments: arg1='%s', arg2='%s'", args["arg1"], args["arg2"])}), nil
+			},
+		},
+		{
+			mcp.Prompt{Name: "test_prompt_with_embedded_resource", Title: "Prompt with a resource", Description: "A prompt that holds a resource.", Arguments: []mcp.PromptArgument{
+				{Name: "resourceUri", Description: "URI of the resource to embed", Required: true},
+			}},
+			func(_ context.Context, args map[string]string) ([]tools.Message, error) {
+				return user(
+					tools.Part{Resource: &tools.Resource{URI: args["resourceUri"], MIMEType: "text/plain", Text: "Embedded resource content for testing."}},
+					tools.Part{Text: "Please process the embedded resource above."}), nil
+			},
+		},
+		{
+			mcp.Prompt{Name: "test_prompt_with_image", Title: "Prompt with an image", Description: "A prompt that holds an image."},
+			func(context.Context, map[string]string) ([]tools.Message, error) {
+				return user(
+					tools.Part{InlineData: &tools.InlineData{MIMEType: "image/png", Data: redDot()}},
+					tools.Part{Text: "Please analyze the image above."}), nil
+			},
+		},
+		{ // a prompt may ask too
+			mcp.Prompt{Name: "test_input_required_result_prompt", Title: "Prompt that asks", Description: "A prompt that asks the person what it is about."},
+			func(ctx context.Context, _ map[string]string) ([]tools.Message, error) {
+				replies, err := tools.HostOf(ctx).Ask(ctx, elicit("user_context", "What context should the prompt use?",
+					`{"type":"object","properties":{"context":{"type":"string"}},"required":["context"]}`))
+				if err != nil {
+					return nil, err
+				}
+				return user(tools.Part{Text: "Context: " + field(replies[0], "context")}), nil
+			},
+		},
+	}}
+}
+
+// user returns a message of the user for each part.
+func user(parts ...tools.Part) []tools.Message {
+	messages := make([]tools.Message, len(parts))
+	for i, p := range parts {
+		messages[i] = tools.Message{Role: tools.RoleUser, Content: tools.Content{Parts: []tools.Part{p}}}
+	}
+	return messages
+}
+
+func (l *promptList) list(context.Context) ([]mcp.Prompt, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	listed := make([]mcp.Prompt, len(l.prompts))
+	for i, p := range l.prompts {
+		listed[i] = p.Prompt
+	}
+	return listed, nil
+}
+
+func (l *promptList) fill(ctx context.Context, name string, args map[string]string) (mcp.PromptMessages, error) {
+	p, ok := l.find(name)
+	if !ok {
+		return mcp.PromptMessages{}, fault.New(fault.InvalidToolParams, "everything.prompt",
+			fmt.Sprintf("There is no prompt %q.", name), "List the prompts to see what there is.")
+	}
+	for _, a := range p.Arguments {
+		if _, given := args[a.Name]; a.Required && !given {
+			return mcp.PromptMessages{}, fault.New(fault.InvalidToolParams, "everything.prompt",
+				fmt.Sprintf("The prompt %s needs the argument %s.", name, a.Name), "Give all of its arguments.")
+		}
+	}
+	messages, err := p.fill(ctx, args)
+	return mcp.PromptMessages{Description: p.Description, Messages: messages}, err
+}
+
+func (l *promptList) find(name string) (prompt, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	i := slices.IndexFunc(l.prompts, func(p prompt) bool { return p.Name == name })
+	if i < 0 {
+		return prompt{}, false
+	}
+	return l.prompts[i], true
+}
+
+// toggle adds a prompt that was not there, or takes it away again.
+func (l *promptList) toggle() {
+	const name = "test_transient_prompt"
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before := len(l.prompts)
+	l.prompts = slices.DeleteFunc(l.prompts, func(p prompt) bool { return p.Name == name })
+	if len(l.prompts) < before {
+		return
+	}
+	l.prompts = append(l.prompts, prompt{
+		mcp.Prompt{Name: name, Description: "Comes and goes with the calls of test_trigger_prompt_change."},
+		func(context.Context, map[string]string) ([]tools.Message, error) {
+			return user(tools.Part{Text: "It is there now."}), nil
+		},
+	})
+}

@@ -1,0 +1,23 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// addReconnectionTool adds a tool that sends its host away while it runs, where
+// he can be: one that has no line to the tool cannot.
+func addReconnectionTool(b *toolbox) {
+	b.add(tools.Define("test_reconnection", "Ends the connection while it runs; the result is there when the host comes back.", tools.KindRead,
+		func(ctx context.Context, _ none) (tools.Result, error) {
+			if host, ok := tools.HostOf(ctx).(tools.Parting); ok {
+				host.Part(10 * time.Millisecond)
+			}
+			if err := pause(ctx, 100*time.Millisecond); err != nil {
+				return tools.Result{}, err
+			}
+			return say("This is for a host that has come back."), nil
+		}, tools.WithParallel()))
+}

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// addRoundTools adds tools whose calls take several round trips with hosts that
+// are asked by an answer and not by a request (MCP 2026-07-28). A tool does
+// nothing for that: it asks, and has the replies when Ask returns.
+func addRoundTools(b *toolbox) {
+	round := func(name, description string, run func(ctx context.Context, host tools.Host) (string, error)) {
+		b.add(tools.Define("test_input_required_result_"+name, description, tools.KindCommunicate,
+			func(ctx context.Context, _ none) (tools.Result, error) {
+				text, err := run(ctx, tools.HostOf(ctx))
+				if err != nil {
+					return tools.Result{}, err
+				}
+				return say(text), nil
+			}))
+	}
+
+	round("elicitation", "Asks the person for a name.", func(ctx context.Context, host tools.Host) (string, error) {
+		replies, err := host.Ask(ctx, elicit("user_name", "What is your name?", nameSchema))
+		if err != nil {
+			return "", err
+		}
+		return "Hello, " + field(replies[0], "name") + "!", nil
+	})
+
+	round("sampling", "Asks the host's model for a capital.", func(ctx context.Context, host tools.Host) (string, error) {
+		replies, err := host.Ask(ctx, sample("capital_question", "What is the capital of France?", 100))
+		if err != nil {
+			return "", err
+		}
+		return "The model says: " + replies[0].Sample.Content.String(), nil
+	})
+
+	round("list_roots", "Asks which folders the host works in.", func(ctx context.Context, host tools.Host) (string, error) {
+		replies, err := host.Ask(ctx, roots("client_roots"))
+		if err != nil {
+			return "", err
+		}
+		var uris []string
+		for _, r := range replies[0].Roots {
+			uris = append(uris, r.URI)
+		}
+		return fmt.Sprintf("The host works in %d folders: %s", len(uris), strings.Join(uris, ", ")), nil
+	})
+
+	// What a call has got so far travels with its questions, and comes back with
+	// the answers. The server sees to it that nobody changes it on the way.
+	confirm := func(ctx context.Context, host tools.Host) (string, error) {
+		if _, err := host.Ask(ctx, elicit("confirm", "Please confirm.", okSchema)); err != nil {
+			return "", err
+		}
+		return "state-ok: the call went on where it was.", nil
+	}
+	round("request_state", "Asks the person to confirm, and goes on where it was.", confirm)
+	round("tampered_state", "Asks the person to confirm; an answer to a question that was not asked is refused.", confirm)
+
+	round("multiple_inputs", "Asks the person, the host's model and for the host's folders, all at once.", func(ctx context.Context, host tools.Host) (string, error) {
+		replies, err := host.Ask(ctx,
+			elicit("user_name", "What is your name?", nameSchema),
+			sample("greeting", "Generate a greeting.", 50),
+			roots("client_roots"))
+		if err != nil {
+			return "", err
+		}
+		return fmt.Sprintf("%s %s, who works in %d folders", replies[1].Sample.Content.String(), field(replies[0], "name"), len(replies[2].Roots)), nil
+	})
+
+	round("multi_round", "Asks the person twice, one question after the other.", func(ctx context.Context, host tools.Host) (string, error) {
+		first, err := host.Ask(ctx, elicit("step1", "What is your name?", nameSchema))
+		if err != nil {
+			return "", err
+		}
+		second, err := host.Ask(ctx, elicit("step2", "What is your favorite color?",
+			`{"type":"object","properties":{"color":{"type":"string"}},"required":["color"]}`))
+		if err != nil {
+			return "", err
+		}
+		return field(first[0], "name") + " likes " + field(second[0], "color") + ".", nil
+	})
+
+	round("capabilities", "Asks whatever the host can answer, of his person, his model and his folders.", func(ctx context.Context, host tools.Host) (string, error) {
+		answered := 0
+		for _, q := range []tools.Question{
+			elicit("user_name", "What is your name?", nameSchema),
+			sample("greeting", "Generate a greeting.", 50),
+			roots("client_roots"),
+		} {
+			_, err := host.Ask(ctx, q)
+			if errors.Is(err, &fault.Error{Code: fault.NobodyToAsk}) {
+				continue // he cannot answer this one
+			}
+			if err != nil {
+				return "", err
+			}
+			answered++
+		}
+		return fmt.Sprintf("The host answered %d of 3 questions.", answered), nil
+	})
+}
+
+// field returns a text that the person has filled in; "nobody" where that was
+// not done.
+func field(reply tools.Reply, name string) string {
+	var filled map[string]any
+	if reply.Elicit.Action == tools.ElicitAccept && json.Unmarshal(reply.Elicit.Content, &filled) == nil {
+		if text, ok := filled[name].(string); ok {
+			return text
+		}
+	}
+	return "nobody"
+}

@@ -1,0 +1,121 @@
+#!/usr/bin/env bash
+# fettle with MCP programs of others: servers that it uses, and a client that uses it.
+# Prints what happens. Ends with 0 where all is as expected, 1 where not, 2 where
+# something is missing.
+set -euo pipefail
+. "$(dirname "$0")/lib.sh"
+
+everything=$(npm_main "$(npm_package @modelcontextprotocol/server-everything "")")
+filesystem=$(npm_main "$(npm_package @modelcontextprotocol/server-filesystem "")")
+inspector=$(npm_main "$(npm_package @modelcontextprotocol/inspector-cli "")")
+build fettle ./cli/fettle
+serves || missing "this fettle has no command mcp serve"
+
+project=$work/project
+mkdir -p "$project" "$work/home"
+fettle() { env HOME="$work/home" "$work/fettle" --cwd "$project" "$@"; }
+bad=0
+# same WHAT WANT GOT says whether two texts are the same; has: whether GOT holds WANT.
+same() { if [ "$2" = "$3" ]; then echo "ok    $1"; else echo "WRONG $1: expected $2, got $3" && bad=1; fi; }
+has() { if [[ "$3" == *"$2"* ]]; then echo "ok    $1"; else echo "WRONG $1: $2 is not in: $3" && bad=1; fi; }
+# of EXPRESSION prints a part of the JSON on stdin, which is j.
+of() { node -e 'const j = JSON.parse(require("fs").readFileSync(0, "utf8")); console.log(eval(process.argv[1]))' "$1"; }
+
+# free_port prints a port that nothing listens at.
+free_port() { node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })'; }
+
+echo "== server-everything and server-filesystem, used by fettle"
+use() { # use NAME: what every kind of connection must give
+	local name=$1 got
+	got=$(fettle mcp test "$name" --json) || true
+	echo "      $(of '`${j.server} over ${j.transport}, protocol ${j.protocol}, ${j.tools.length} tools, ${j.resources} resources, ${j.prompts.length} prompts, ${j.connectMs} ms`' <<<"$got")"
+	same "$name is connected" connected "$(of j.state <<<"$got")"
+	same "$name: no tool is dropped" 0 "$(of '(j.dropped ?? []).length' <<<"$got")"
+}
+call() { fettle --approval-mode yolo call "$@" || true; }
+
+fettle mcp add --transport stdio everything node "$everything" stdio >/dev/null
+fettle mcp add --transport stdio files node "$filesystem" "$project" >/dev/null
+use everything
+has "everything: echo" "Echo: hello" "$(call mcp_everything_echo '{"message":"hello"}' | of 'JSON.stringify(j.result)')"
+has "everything: a sum" "5" "$(call mcp_everything_get-sum '{"a":2,"b":3}' | of 'JSON.stringify(j.result)')"
+has "everything: an image" "image/png" "$(call mcp_everything_get-tiny-image '{}' | of 'JSON.stringify(j)')"
+same "everything: arguments that do not fit" invalid_tool_params "$(call mcp_everything_get-sum '{"a":"x"}' | of j.error.type)"
+use files
+call mcp_files_write_file "{\"path\":\"$project/a.txt\",\"content\":\"one\\n\"}" >/dev/null
+same "files: a file is written" one "$(cat "$project/a.txt" 2>/dev/null || true)"
+has "files: and read" one "$(call mcp_files_read_text_file "{\"path\":\"$project/a.txt\"}" | of 'JSON.stringify(j.result)')"
+same "files: outside of its folder" error "$(call mcp_files_read_text_file '{"path":"/etc/hostname"}' | of j.status)"
+
+port=$(free_port)
+start '(listening on port)' env PORT="$port" node "$everything" streamableHttp
+fettle mcp add --transport http far "http://127.0.0.1:$port/mcp" >/dev/null
+use far
+has "far: echo" "Echo: hello" "$(call mcp_far_echo '{"message":"hello"}' | of 'JSON.stringify(j.result)')"
+stop
+same "far, which is gone" disconnected "$(fettle mcp test far --json 2>/dev/null | of j.state)"
+fettle mcp remove far >/dev/null
+
+port=$(free_port)
+start '(running on port)' env PORT="$port" node "$everything" sse
+fettle mcp add --transport sse older "http://127.0.0.1:$port/sse" >/dev/null
+use older
+has "older: echo" "Echo: hello" "$(call mcp_older_echo '{"message":"hello"}' | of 'JSON.stringify(j.result)')"
+stop
+for name in older everything files; do fettle mcp remove "$name" >/dev/null; done
+
+echo "== inspector --cli, using fettle mcp serve"
+cat >"$work/serve" <<END
+#!/bin/sh
+HOME='$work/home' exec '$work/fettle' --cwd '$project' --approval-mode auto_edit mcp serve
+END
+chmod +x "$work/serve"
+printf 'one\ntwo\nthree\n' >"$project/poem.txt"
+# Each call is a session of its own: what proves a change is the hash alone.
+inspect() { node "$inspector" "$target" "$@"; }
+tool() { # tool NAME [KEY=VALUE…]
+	local name=$1 pair
+	local -a args=()
+	shift
+	for pair in "$@"; do args+=(--tool-arg "$pair"); done
+	inspect --method tools/call --tool-name "$name" "${args[@]}"
+}
+diff_of() { printf -- '--- a/poem.txt\n+++ b/poem.txt\n@@ -1,3 +1,3 @@\n one\n-%s\n+%s\n three\n' "$1" "$2"; }
+
+session() {
+	local got old
+	printf 'one\ntwo\nthree\n' >"$project/poem.txt"
+	got=$(inspect --method tools/list)
+	echo "      $(of '`${j.tools.length} tools: ${j.tools.map(t => t.name).join(", ")}`' <<<"$got")"
+	same "read_file is annotated as reading" true "$(of 'j.tools.find(t => t.name === "read_file").annotations.readOnlyHint' <<<"$got")"
+	got=$(tool read_file "file_path=$project/poem.txt")
+	old=$(of j.structuredContent.sha256 <<<"$got")
+	same "read: the hash is the file's" "$(sha256sum "$project/poem.txt" | cut -d' ' -f1)" "$old"
+	got=$(tool safe_patch "file_path=$project/poem.txt" "base_content_sha256=$old" "unified_diff=$(diff_of two TWO)")
+	same "patch: no error" undefined "$(of j.isError <<<"$got")"
+	same "patch: the file" "one TWO three" "$(tr '\n' ' ' <"$project/poem.txt" | sed 's/ $//')"
+	old=$(sha256sum "$project/poem.txt" | cut -d' ' -f1)
+	printf 'one\nTwo!\nthree\n' >"$project/poem.txt"
+	echo "      (somebody else has changed the file)"
+	got=$(tool safe_patch "file_path=$project/poem.txt" "base_content_sha256=$old" "unified_diff=$(diff_of TWO 2)")
+	same "stale patch: refused" true "$(of j.isError <<<"$got")"
+	has "stale patch: why, and the file as it is" 'Two!' "$(of 'JSON.stringify(j.content)' <<<"$got")"
+	same "stale patch: the file is as the other has left it" "one Two! three" "$(tr '\n' ' ' <"$project/poem.txt" | sed 's/ $//')"
+	got=$(tool read_file "file_path=$project/poem.txt")
+	old=$(of j.structuredContent.sha256 <<<"$got")
+	got=$(tool safe_patch "file_path=$project/poem.txt" "base_content_sha256=$old" "unified_diff=$(diff_of Two! 2)")
+	same "recovery: no error" undefined "$(of j.isError <<<"$got")"
+	same "recovery: the file" "one 2 three" "$(tr '\n' ' ' <"$project/poem.txt" | sed 's/ $//')"
+	got=$(tool run_shell_command "command=rm poem.txt")
+	same "a command that nobody can approve: refused" true "$(of j.isError <<<"$got")"
+	has "and how it would be allowed" "--allowed-tools" "$(of 'JSON.stringify(j.content)' <<<"$got")"
+}
+echo "-- over stdio"
+target=$work/serve
+session
+echo "-- over streamable HTTP"
+start '(http://[^ ]*/mcp)' env HOME="$work/home" "$work/fettle" --cwd "$project" --approval-mode auto_edit mcp serve --http 127.0.0.1:0
+target=$match
+session
+stop
+exit $bad

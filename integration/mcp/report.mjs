@@ -1,0 +1,45 @@
+// Prints what conformance.sh has left in a folder as a table. A scenario that
+// README.md lists for a server is not expected to pass there.
+// Usage: node report.mjs RESULTS README FAILURES
+import { readFileSync, readdirSync, appendFileSync } from "node:fs";
+import { join } from "node:path";
+
+const [results, readme, failures] = process.argv.slice(2);
+
+// Rows "| server | scenario | …" of the README, where the first two are in backquotes.
+const excused = new Map();
+for (const [, server, scenario] of readFileSync(readme, "utf8").matchAll(/^\| `([^`]+)` \| `([^`]+)` \|/gm)) {
+  excused.set(`${server} ${scenario}`, true);
+}
+
+const count = { passed: 0, warned: 0, excused: 0, failed: 0 };
+const row = (...cells) => console.log(cells.map((c, i) => String(c).padEnd([10, 15, 11, 46, 8][i] ?? 0)).join(" ").trimEnd());
+row("server", "suite", "revision", "scenario", "result", "checks");
+for (const server of readdirSync(results)) {
+  for (const suite of readdirSync(join(results, server))) {
+    for (const revision of readdirSync(join(results, server, suite))) {
+      const dir = join(results, server, suite, revision);
+      const ran = readdirSync(dir).sort();
+      if (ran.length === 0) {
+        count.failed++;
+        row(server, suite, revision, "(the suite ran nothing)", "FAILED");
+      }
+      for (const run of ran) {
+        const scenario = run.replace(/^server-/, "").replace(/-\d{4}-\d\d-\d\dT.*$/, "");
+        const checks = JSON.parse(readFileSync(join(dir, run, "checks.json"), "utf8"));
+        const of = (status) => checks.filter((c) => c.status === status);
+        const bad = of("FAILURE"), weak = of("WARNING");
+        let result = "passed";
+        if (bad.length > 0) result = excused.has(`${server} ${scenario}`) ? "excused" : "FAILED";
+        else if (weak.length > 0) result = "warned";
+        count[result.toLowerCase()]++;
+        row(server, suite, revision, scenario, result, `${of("SUCCESS").length} of ${checks.filter((c) => ["SUCCESS", "FAILURE", "WARNING"].includes(c.status)).length}`);
+        for (const c of [...bad, ...weak]) {
+          appendFileSync(failures, `${server} ${suite} ${revision} ${scenario}: ${c.status} ${c.id}\n  ${c.description}\n  ${c.errorMessage ?? c.details?.message ?? ""}\n  ${JSON.stringify(c.details ?? {}).slice(0, 2000)}\n`);
+        }
+      }
+    }
+  }
+}
+console.log(`\n${count.passed} passed, ${count.warned} passed with a warning, ${count.excused} failed as README.md says, ${count.failed} failed`);
+process.exitCode = count.failed > 0 ? 1 : 0;
