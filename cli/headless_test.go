@@ -328,3 +328,16 @@ func TestStatistics(t *testing.T) {
 	require.Equal(t, 15, m.Roles["subagent"].Tokens.Total)
 	require.Equal(t, streamTokens{Total: 30, Prompt: 20, Output: 6, Cached: 8, Input: 12}, s.stream().streamTokens)
 }
+
+// What requests told of tools: the most of one, and the bytes of all.
+func TestDeclarationStatistics(t *testing.T) {
+	s := newStatistics()
+	one := model.Tool{Name: "a", Description: "bc", Parameters: []byte("{}")} // 5 bytes
+	for _, r := range []*model.Request{{Tools: []model.Tool{one}, Deferred: 9}, {Tools: []model.Tool{one, one}, Deferred: 8}, {}} {
+		_, end := s.Request(t.Context(), agent.RequestInfo{Request: r})
+		end(agent.RequestEnd{Err: &model.Error{Kind: model.RateLimited}})
+	}
+	require.Equal(t, declarationStatistics{MaxTools: 2, MaxBytes: 10, TotalBytes: 15, MaxDeferred: 9}, s.Tools.Declarations)
+	require.Equal(t, 15, s.stream().Declared)
+	require.Equal(t, 9, s.stream().Deferred)
+}

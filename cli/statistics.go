@@ -68,6 +68,25 @@ type toolStatistics struct {
 	DurationMS int64                      `json:"totalDurationMs"`
 	Decisions  decisionStatistics         `json:"totalDecisions"`
 	ByName     map[string]*oneToolNumbers `json:"byName"`
+	// Declarations are what requests told models of tools.
+	Declarations declarationStatistics `json:"declarations"`
+}
+
+// declarationStatistics are the largest numbers of one request, and the bytes of
+// all of them, attempts that failed included.
+type declarationStatistics struct {
+	MaxTools    int `json:"maxTools"`
+	MaxBytes    int `json:"maxBytes"`
+	TotalBytes  int `json:"totalBytes"`
+	MaxDeferred int `json:"maxDeferred"` // tools that were not declared and could be searched for
+}
+
+func (d *declarationStatistics) add(r *model.Request) {
+	bytes := r.DeclaredBytes()
+	d.MaxTools = max(d.MaxTools, len(r.Tools))
+	d.MaxBytes = max(d.MaxBytes, bytes)
+	d.TotalBytes += bytes
+	d.MaxDeferred = max(d.MaxDeferred, r.Deferred)
 }
 
 type oneToolNumbers struct {
@@ -132,6 +151,7 @@ func (s *statistics) addRequest(r *model.Request, end agent.RequestEnd, took tim
 		role = &roleStatistics{}
 		m.Roles[purpose] = role
 	}
+	s.Tools.Declarations.add(r)
 	m.API.Requests++
 	role.Requests++
 	m.API.LatencyMS += took.Milliseconds()
@@ -220,6 +240,8 @@ type streamStatistics struct {
 	streamTokens
 	DurationMS int64                   `json:"duration_ms"`
 	ToolCalls  int                     `json:"tool_calls"`
+	Declared   int                     `json:"declared_bytes"`
+	Deferred   int                     `json:"deferred_tools"`
 	Models     map[string]streamTokens `json:"models"`
 }
 
@@ -235,7 +257,8 @@ type streamTokens struct {
 func (s *statistics) stream() streamStatistics {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	sum := streamStatistics{DurationMS: time.Since(s.begun).Milliseconds(), ToolCalls: s.Tools.Calls, Models: map[string]streamTokens{}}
+	sum := streamStatistics{DurationMS: time.Since(s.begun).Milliseconds(), ToolCalls: s.Tools.Calls, Models: map[string]streamTokens{},
+		Declared: s.Tools.Declarations.TotalBytes, Deferred: s.Tools.Declarations.MaxDeferred}
 	for name, m := range s.Models {
 		t := m.Tokens
 		sum.Models[name] = streamTokens{t.Total, t.Prompt, t.Candidates, t.Cached, t.Input}

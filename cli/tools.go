@@ -27,6 +27,7 @@ type toolListing struct {
 	Markdown    bool            `json:"outputIsMarkdown,omitempty"`
 	Description string          `json:"description"`
 	Schema      json.RawMessage `json:"schema"`
+	Bytes       int             `json:"declarationBytes"` // that a model is sent of it
 }
 
 func listingOf(spec tools.Spec) toolListing {
@@ -34,7 +35,7 @@ func listingOf(spec tools.Spec) toolListing {
 		Name: spec.Name, DisplayName: spec.Display(), Aliases: spec.Aliases,
 		Kind: spec.Kind, Mutates: spec.Mutates(), Effects: spec.Effects,
 		GovernedBy: spec.GovernedBy, Parallel: spec.Parallel, Streams: spec.StreamsOutput, Markdown: spec.OutputIsMarkdown,
-		Description: spec.Description, Schema: spec.Schema,
+		Description: spec.Description, Schema: spec.Schema, Bytes: spec.Declaration().Bytes(),
 	}
 }
 

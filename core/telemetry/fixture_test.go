@@ -58,7 +58,7 @@ func watch(t testing.TB, set ...func(o *telemetry.Options)) *watched {
 
 // tree is all spans that have ended, as lines below those that hold them, calls
 // after what else there is: name, status where there is one, attributes but for
-// those that differ each time.
+// those that differ each time, or with the words of a tool.
 func (w *watched) tree() []string {
 	below := map[trace.SpanID][]sdktrace.ReadOnlySpan{}
 	for _, s := range w.spans.Ended() {
@@ -93,7 +93,7 @@ func outline(s sdktrace.ReadOnlySpan) string {
 	}
 	var list []string
 	for _, a := range s.Attributes() {
-		if a.Key != "fettle.prompt.id" {
+		if a.Key != "fettle.prompt.id" && a.Key != "fettle.tools.declared_bytes" {
 			list = append(list, fmt.Sprintf("%s=%s", a.Key, a.Value.String()))
 		}
 	}

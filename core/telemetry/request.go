@@ -58,7 +58,8 @@ func (t *Telemetry) Request(ctx context.Context, info agent.RequestInfo) (contex
 func (t *Telemetry) describe(span trace.Span, p *prompt, info agent.RequestInfo, name string) {
 	r := info.Request
 	set(span, attrOperation.String(spanChat), attrProvider.String(p.provider), attrModel.String(name), attrStream.Bool(true),
-		attrConversation.String(p.session), attrAttempt.Int(info.Attempt), attrPurpose.String(string(r.Purpose)))
+		attrConversation.String(p.session), attrAttempt.Int(info.Attempt), attrPurpose.String(string(r.Purpose)),
+		attrDeclared.Int(len(r.Tools)), attrDeclaredBytes.Int(r.DeclaredBytes()), attrDeferred.Int(r.Deferred))
 	if r.Temperature != nil {
 		span.SetAttributes(attrTemperature.Float64(*r.Temperature))
 	}

@@ -33,42 +33,58 @@ func TestTree(t *testing.T) {
 		answered = asked + ` gen_ai.response.finish_reasons=["stop"] gen_ai.response.model=demo` + tokens
 		prompt   = " gen_ai.conversation.id=session-1 gen_ai.operation.name=invoke_agent gen_ai.provider.name=script gen_ai.request.model=demo"
 		allowed  = "fettle.decision.source=built-in fettle.decision.tier=default fettle.decision.verdict=allow"
+		known    = " fettle.tools.declared=0 fettle.tools.deferred=0"
 		tool     = " gen_ai.operation.name=execute_tool gen_ai.tool.call.id=%s gen_ai.tool.name=%s gen_ai.tool.type=function"
+
+		knownToHelper = " fettle.tools.declared=2 fettle.tools.deferred=0"
 	)
 	call := func(id, name string) string { return fmt.Sprintf(tool, id, name) }
 	require.Equal(t, []string{
 		"invoke_agent fettle | fettle.prompt.calls=5 fettle.prompt.turns=4 fettle.purpose=main gen_ai.agent.name=fettle" + prompt +
 			" gen_ai.usage.cache_read.input_tokens=240 gen_ai.usage.input_tokens=400 gen_ai.usage.output_tokens=100 gen_ai.usage.reasoning.output_tokens=20",
 		"  turn | fettle.turn.number=1 gen_ai.agent.name=fettle",
-		"    chat demo (client) | fettle.attempt=1 fettle.purpose=main" + answered,
+		"    chat demo (client) | fettle.attempt=1 fettle.purpose=main" + known + answered,
 		"    execute_tool read_file | " + allowed + " fettle.tool.status=success" + call("c1", "read_file"),
 		"    execute_tool break failed: file_changed_since_read | error.type=file_changed_since_read " + allowed +
 			" fettle.error.reason=changed fettle.tool.status=error" + call("c2", "break"),
 		"  turn | fettle.turn.number=2 gen_ai.agent.name=fettle",
-		"    chat demo (client) failed: model_error | error.type=model_error fettle.attempt=1 fettle.error.reason=rate_limited fettle.purpose=main" +
+		"    chat demo (client) failed: model_error | error.type=model_error fettle.attempt=1 fettle.error.reason=rate_limited fettle.purpose=main" + known +
 			asked + " http.response.status_code=429",
-		"    chat demo (client) | fettle.attempt=2 fettle.purpose=main" + answered,
+		"    chat demo (client) | fettle.attempt=2 fettle.purpose=main" + known + answered,
 		"    execute_tool helper | " + allowed + " fettle.tool.status=success" + call("c3", "helper"),
 		"      invoke_agent helper | fettle.prompt.calls=2 fettle.prompt.turns=2 fettle.purpose=subagent gen_ai.agent.name=helper" + prompt +
 			" gen_ai.usage.cache_read.input_tokens=120 gen_ai.usage.input_tokens=200 gen_ai.usage.output_tokens=50 gen_ai.usage.reasoning.output_tokens=10",
 		"        turn | fettle.turn.number=1 gen_ai.agent.name=helper",
-		"          chat demo (client) | fettle.attempt=1 fettle.purpose=subagent" + answered,
+		"          chat demo (client) | fettle.attempt=1 fettle.purpose=subagent" + knownToHelper + answered,
 		"          execute_tool read_file | " + allowed + " fettle.tool.status=success" + call("h1", "read_file"),
 		"        turn | fettle.turn.number=2 gen_ai.agent.name=helper",
-		"          chat demo (client) | fettle.attempt=1 fettle.purpose=subagent" + answered,
+		"          chat demo (client) | fettle.attempt=1 fettle.purpose=subagent" + knownToHelper + answered,
 		"  turn | fettle.turn.number=3 gen_ai.agent.name=fettle",
-		"    chat demo (client) | fettle.attempt=1 fettle.purpose=main" + answered,
+		"    chat demo (client) | fettle.attempt=1 fettle.purpose=main" + known + answered,
 		"    execute_tool write_file failed: nobody_to_ask | error.type=nobody_to_ask " + strings.Replace(allowed, "allow", "ask_user", 1) +
 			" fettle.tool.status=denied" + call("c4", "write_file"),
 		"    execute_tool made_up failed: tool_not_registered | error.type=tool_not_registered fettle.tool.status=error" + call("c5", "made_up"),
 		"  turn | fettle.turn.number=4 gen_ai.agent.name=fettle",
-		"    chat demo (client) | fettle.attempt=1 fettle.purpose=main" + answered,
+		"    chat demo (client) | fettle.attempt=1 fettle.purpose=main" + known + answered,
 	}, w.tree())
 	for _, s := range w.spans.Ended() {
 		if strings.HasPrefix(s.Name(), "invoke_agent") {
 			require.NotEmpty(t, attr(s, "fettle.prompt.id"))
 		}
 		require.False(t, s.EndTime().Before(s.StartTime()))
+	}
+}
+
+// A request tells how much it says of tools, and how many it does not tell of.
+func TestDeclarations(t *testing.T) {
+	w := watch(t)
+	_, end := w.Request(t.Context(), agent.RequestInfo{Attempt: 1, Request: &model.Request{
+		Model: "demo", Deferred: 7, Tools: []model.Tool{{Name: "a", Description: "bc", Parameters: []byte("{}")}, {Name: "b"}},
+	}})
+	end(agent.RequestEnd{})
+	s := w.named(t, "chat demo")
+	for key, want := range map[string]string{"declared": "2", "declared_bytes": "6", "deferred": "7"} {
+		require.Equal(t, want, attr(s, "fettle.tools."+key), key)
 	}
 }
 
