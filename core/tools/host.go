@@ -212,6 +212,16 @@ func (g *guarded) Progress(p Progress) { g.tell(func() { g.host.Progress(p) }) }
 
 func (g *guarded) Log(e LogEntry) { g.tell(func() { g.host.Log(e) }) }
 
+// Part sends the host away, where it can be.
+func (g *guarded) Part(after time.Duration) (gone bool) {
+	g.tell(func() {
+		if h, ok := g.host.(Parting); ok {
+			gone = h.Part(after)
+		}
+	})
+	return gone
+}
+
 func (g *guarded) Ask(ctx context.Context, questions ...Question) ([]Reply, error) {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()

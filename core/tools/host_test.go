@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -84,6 +85,36 @@ func TestHostUntil(t *testing.T) {
 	_, err = inTime.Ask(t.Context())
 	require.Equal(t, fault.Cancelled, fault.CodeOf(err))
 	require.Equal(t, []string{"progress half", "log 1"}, h.heard)
+}
+
+// EX-20: a host that can be sent away is sent away while it serves; one that
+// cannot says so.
+func TestHostUntilParts(t *testing.T) {
+	h := new(partingHost)
+	ctx, end := tools.HostUntil(tools.WithHost(t.Context(), h))
+	p, ok := tools.HostOf(ctx).(tools.Parting)
+	require.True(t, ok)
+	require.True(t, p.Part(time.Second))
+	require.Equal(t, []time.Duration{time.Second}, h.parted)
+	end()
+	require.False(t, p.Part(time.Second))
+	require.Len(t, h.parted, 1, "not after the call")
+
+	ctx, end = tools.HostUntil(tools.WithHost(t.Context(), new(host)))
+	defer end()
+	p, ok = tools.HostOf(ctx).(tools.Parting)
+	require.True(t, !ok || !p.Part(time.Second))
+}
+
+// partingHost can be sent away.
+type partingHost struct {
+	host
+	parted []time.Duration
+}
+
+func (h *partingHost) Part(after time.Duration) bool {
+	h.parted = append(h.parted, after)
+	return true
 }
 
 // A question that nobody waits for any more is given up, whatever comes of it.
