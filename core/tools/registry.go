@@ -290,8 +290,12 @@ func (l *listing) without(hidden []string) []FunctionDeclaration {
 		return d.declarations
 	}
 	d := &declared{hidden: slices.Clone(hidden), declarations: make([]FunctionDeclaration, 0, len(l.specs))}
+	names := make(map[string]bool, len(hidden)) // there may be thousands
+	for _, name := range hidden {
+		names[name] = true
+	}
 	for _, spec := range l.specs {
-		if !answersTo(spec, hidden) {
+		if !answersTo(spec, names) {
 			d.declarations = append(d.declarations, spec.Declaration())
 		}
 	}
@@ -300,10 +304,8 @@ func (l *listing) without(hidden []string) []FunctionDeclaration {
 }
 
 // answersTo reports whether one of the names is the tool's name or an alias.
-func answersTo(spec *Spec, names []string) bool {
-	return slices.ContainsFunc(names, func(name string) bool {
-		return name == spec.Name || slices.Contains(spec.Aliases, name)
-	})
+func answersTo(spec *Spec, names map[string]bool) bool {
+	return names[spec.Name] || slices.ContainsFunc(spec.Aliases, func(alias string) bool { return names[alias] })
 }
 
 // Discover runs every discovery of the options, in their order and one after
