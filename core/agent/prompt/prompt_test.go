@@ -12,7 +12,8 @@ import (
 
 var everything = prompt.Facts{
 	Folders: []string{"/shop", "/lib"}, System: "linux", Today: time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC), GitRepo: true,
-	Tools:       []string{"read_file", "safe_patch", "write_file", "read_many_files", "search_file_content", "run_shell_command", "write_todos", "ask_user", "exit_plan_mode"},
+	Tools:       []string{"read_file", "safe_patch", "write_file", "read_many_files", "search_file_content", "run_shell_command", "write_todos", "ask_user", "exit_plan_mode", "tool_search"},
+	Catalog:     "github (1): merge",
 	Servers:     []prompt.Server{{Name: "shelf", Instructions: "Ask for books."}},
 	Interactive: true, PlanMode: true, PlansDir: "/home/me/plans", Confined: "landlock", Untrusted: true,
 	Documents: []prompt.Document{{Path: "/shop/AGENTS.md", Text: "\nUse tabs.\n"}, {Path: "/shop/empty.md", Text: " \n"}, {Path: "/shop/a/AGENTS.md", Text: "Use spaces."}},
@@ -44,6 +45,8 @@ func TestSystemTellsEachFact(t *testing.T) {
 		"day":          {func(f *prompt.Facts) { f.Today = time.Time{} }, "Wednesday, 4 March 2026"},
 		"servers":      {func(f *prompt.Facts) { f.Servers = nil }, "Instructions of the server shelf ---\nAsk for books.\n---"},
 		"trust":        {func(f *prompt.Facts) { f.Untrusted = false }, "not trusted"},
+		"more tools":   {func(f *prompt.Facts) { f.Catalog = "" }, "github (1): merge"},
+		"searching it": {func(f *prompt.Facts) { f.Tools = []string{"read_file"} }, "github (1): merge"},
 		"documents":    {func(f *prompt.Facts) { f.Documents = nil }, "Use tabs."},
 	} {
 		require.Contains(t, full, tt.says, name)
@@ -84,5 +87,7 @@ func TestOwnWords(t *testing.T) {
 	require.Contains(t, text, "# Files")
 	f.Custom = "Only this."
 	f.Documents = nil
+	require.True(t, strings.HasPrefix(prompt.System(f), "Only this.\n\n# More tools\n"), "what nothing else tells")
+	f.Catalog = ""
 	require.Equal(t, "Only this.\n", prompt.System(f))
 }
