@@ -136,7 +136,7 @@ type Parameters struct {
 	// placeholders and no background processes, and a change of an existing file
 	// needs its hash; without one it is refused for the reason no_session (EX-20).
 	NoSession bool
-	Limits      filestate.Limits // zero fields: their defaults
+	Limits    filestate.Limits // zero fields: their defaults
 
 	// Models find the model of a name. nil: Providers decide.
 	Models model.Source
