@@ -41,6 +41,17 @@ func TestRun(t *testing.T) {
 	require.Contains(t, responsesIn(asked[1]), "read_file did a")
 }
 
+// A tool that the session grants is the agent's, though its list does not name it.
+func TestGranted(t *testing.T) {
+	g := inOrder(calls("finder", `{}`), completes("ok"))
+	h := newHost(g, tool(t, "finder", tools.KindSearch), tool(t, "read_file", tools.KindRead), tool(t, "glob", tools.KindSearch))
+	h.set = func(s *subagent.Session) { s.Granted = []string{"finder", "absent"} }
+	o := run(t, h, worker(func(d *subagent.Definition) { d.Tools = []string{"read_file"} }))
+	require.Equal(t, subagent.Goal, o.Reason)
+	require.Equal(t, []string{"finder", "read_file", "complete_task"}, declared(g.asked()[0]))
+	require.NotContains(t, responsesIn(g.asked()[1]), "Unauthorized")
+}
+
 // EX-14: a tool that is none of the agent's is not run, and the work goes on.
 func TestUnauthorized(t *testing.T) {
 	ran := false
