@@ -109,7 +109,7 @@ func placeOf(weight int, text string) place {
 
 func (e *entry) points(terms []string) int {
 	places := []place{
-		placeOf(inName, e.name+" "+e.own), placeOf(inTitle, e.title), placeOf(inServer, e.server),
+		placeOf(inName, cmp.Or(e.own, e.name)), placeOf(inTitle, e.title), placeOf(inServer, e.server),
 		placeOf(inParameters, strings.Join(parameters(e.schema), " ")), placeOf(inDescription, e.description),
 	}
 	sum := 0

@@ -164,6 +164,13 @@ func TestSearch(t *testing.T) {
 	require.Contains(t, w.report(t, `{"query":"zzz"}`).Notice, "None of 7 tools fits.")
 }
 
+// A server's name in the names of its tools counts as the server's.
+func TestServerInNames(t *testing.T) {
+	w := newWorld(t, 1, of("create", "open", "X.").as("mcp_create_open"), of("notes", "create", "X.").as("mcp_notes_create"))
+	require.Equal(t, []string{"mcp_notes_create", "mcp_create_open"}, found(w.report(t, `{"query":"create now"}`)))
+	require.Equal(t, []string{"mcp_create_open"}, found(w.report(t, `{"query":"MCP_create_open","limit":1}`)))
+}
+
 // A name that nobody has is told, with what to do.
 func TestUnknownNames(t *testing.T) {
 	r := newWorld(t, 1, shop()...).call(t, `{"names":["absent","`+strings.Repeat("x", 1e4)+`"]}`)
