@@ -1,0 +1,218 @@
+package server_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/server"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+)
+
+const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}` + "\n"
+
+func request(id int, method, params string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":%s}`+"\n", id, method, params)
+}
+
+// EX-20: requests that come from a file are all answered, and then it ends.
+func TestStdioAnswersWhatWasSentBeforeTheEnd(t *testing.T) {
+	shop := newShop()
+	var in, out bytes.Buffer
+	in.WriteString(hello)
+	for i := 2; i < 50; i++ {
+		in.WriteString(request(i, "tools/call", `{"name":"count"}`))
+	}
+	o := options(shop)
+	o.Linger = time.Minute
+	require.NoError(t, server.New(o).Stdio(t.Context(), &in, &out))
+	require.Equal(t, 49, strings.Count(out.String(), "\n"))
+	require.EqualValues(t, 1, shop.opened.Load())
+	require.EqualValues(t, 1, shop.closed.Load())
+}
+
+// EX-20: it ends when its client goes, and what runs is cancelled and waited for.
+func TestStdioEnds(t *testing.T) {
+	type parts struct {
+		in     *io.PipeWriter
+		out    *io.PipeReader
+		cancel context.CancelFunc
+		s      *server.Server
+	}
+	for name, end := range map[string]func(p parts){
+		"the input ends":       func(p parts) { _ = p.in.Close() },
+		"ctx ends":             func(p parts) { p.cancel() },
+		"the server is closed": func(p parts) { _ = p.s.Close() },
+		"nobody reads any more": func(p parts) {
+			_ = p.out.Close()
+			_, _ = p.in.Write([]byte(request(3, "ping", "{}")))
+		},
+		"nobody reads, and ctx ends": func(p parts) { // a Write that does not end
+			for i := range 10 {
+				_, _ = p.in.Write([]byte(request(10+i, "ping", "{}")))
+			}
+			p.cancel()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			shop := newShop()
+			o := options(shop)
+			o.Linger = -1
+			s := server.New(o)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			inR, inW := io.Pipe()
+			outR, outW := io.Pipe()
+			done := make(chan error, 1)
+			go func() { done <- s.Stdio(ctx, inR, outW) }()
+			_, err := inW.Write([]byte(hello))
+			require.NoError(t, err)
+			_, err = bufio.NewReaderSize(outR, 16).ReadBytes('\n')
+			require.NoError(t, err)
+			_, err = inW.Write([]byte(request(2, "tools/call", `{"name":"block"}`)))
+			require.NoError(t, err)
+			<-shop.started
+			end(parts{inW, outR, cancel, s})
+			require.NoError(t, <-done)
+			require.EqualValues(t, 1, shop.cancelled.Load())
+			require.EqualValues(t, 1, shop.closed.Load())
+			require.Zero(t, shop.running.Load())
+		})
+	}
+}
+
+// EX-20: a process whose client is killed ends by itself, and has written nothing
+// but messages.
+func TestStdioProcess(t *testing.T) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), "FETTLE_TEST_STDIO_SERVER=1")
+	in, err := cmd.StdinPipe()
+	require.NoError(t, err)
+	var out, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &stderr
+	require.NoError(t, cmd.Start())
+	_, err = io.WriteString(in, hello+request(2, "tools/call", `{"name":"echo","arguments":{"a":1}}`))
+	require.NoError(t, err)
+	require.NoError(t, in.Close())
+	require.NoError(t, cmd.Wait())
+	require.Equal(t, "ended\n", stderr.String())
+	for line := range strings.Lines(out.String()) {
+		require.True(t, strings.HasPrefix(line, `{"jsonrpc":"2.0"`), line)
+	}
+	require.Equal(t, 2, strings.Count(out.String(), "\n"))
+}
+
+// EX-20: a client that cannot be served is told why, and nothing that is not for
+// it; it may try again.
+func TestOpenFails(t *testing.T) {
+	for name, tt := range map[string]struct {
+		err  error
+		want string
+	}{
+		"fault":     {fault.New(fault.InvalidConfig, "open", "The settings are broken.", "Mend them."), `"message":"The settings are broken. Mend them."`},
+		"any error": {errors.New("token hunter2"), `"code":-32603`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			shop := newShop()
+			shop.bad = tt.err
+			w := stdio(t, server.New(options(shop)))
+			out := bufio.NewReader(w.out)
+			_, err := io.WriteString(w.in, hello)
+			require.NoError(t, err)
+			line, err := out.ReadString('\n')
+			require.NoError(t, err)
+			require.Contains(t, line, tt.want)
+			require.NotContains(t, line, "hunter2")
+			shop.mu.Lock()
+			shop.bad = nil
+			shop.mu.Unlock()
+			_, err = io.WriteString(w.in, hello)
+			require.NoError(t, err)
+			line, err = out.ReadString('\n')
+			require.NoError(t, err)
+			require.Contains(t, line, `"protocolVersion"`)
+		})
+	}
+}
+
+// EX-20: 1,000 calls at once: some run, the others wait, all are answered.
+func TestManyCallsAtOnce(t *testing.T) {
+	for name, dial := range map[string]func(*server.Server) sdk.Transport{
+		"stdio": func(s *server.Server) sdk.Transport { return stdio(t, s).transport() },
+		"http":  func(s *server.Server) sdk.Transport { return overHTTP(t, s, server.HTTPOptions{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			shop := newShop()
+			o := options(shop)
+			o.Calls = 8
+			c := clientOf(t, dial(server.New(o)), "2025-11-25", sdk.ClientOptions{})
+			const calls = 1000
+			seen := make(chan string, calls)
+			for range calls {
+				go func() {
+					r, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "count"})
+					if err != nil {
+						seen <- err.Error()
+						return
+					}
+					seen <- r.Content[0].(*sdk.TextContent).Text
+				}()
+			}
+			got := map[string]bool{}
+			for range calls {
+				got[<-seen] = true
+			}
+			require.Len(t, got, calls)
+			require.True(t, got["1"] && got["1000"], "%v", got)
+			require.LessOrEqual(t, shop.most.Load(), int64(8))
+		})
+	}
+}
+
+// EX-20: clients are told of changes, once for those that come together.
+func TestChanges(t *testing.T) {
+	for name, tr := range transports {
+		if name == "process" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			shop := newShop()
+			c := clientOf(t, tr.dial(t, server.New(options(shop))), tr.revisions[0], sdk.ClientOptions{})
+			require.NoError(t, c.Subscribe(t.Context(), &sdk.SubscribeParams{URI: "shop:text"}))
+			settled(t, "told", func() bool { // a client of 2026-07-28 does not know when it is subscribed
+				shop.change(mcp.Change{Tools: true})
+				return len(c.tools) > 0
+			})
+			for i := range 50 {
+				shop.add(fmt.Sprint("new", i))
+			}
+			<-c.tools
+			settled(t, "listed", func() bool {
+				l, err := c.ListTools(t.Context(), nil)
+				require.NoError(t, err)
+				return l.Tools[len(l.Tools)-1].Name == "new49"
+			})
+			require.Equal(t, "added tool", c.text(t, "new49", nil))
+			settled(t, "told", func() bool {
+				shop.change(mcp.Change{Resource: "shop:blob"})
+				shop.change(mcp.Change{Resource: "shop:text"})
+				return len(c.updated) > 0
+			})
+			for len(c.updated) > 0 {
+				require.Equal(t, "shop:text", <-c.updated, "of others it is not told")
+			}
+		})
+	}
+}
