@@ -10,6 +10,6 @@ func (p *program) mcpCommand(g *globalFlags) *cobra.Command {
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.SuggestionsMinimumDistance = 2
-	cmd.AddCommand(p.mcpListCommand(g), p.mcpTestCommand(g), p.mcpAddCommand(g), p.mcpRemoveCommand(g), p.mcpAuthCommand(g))
+	cmd.AddCommand(p.mcpServeCommand(g), p.mcpListCommand(g), p.mcpTestCommand(g), p.mcpAddCommand(g), p.mcpRemoveCommand(g), p.mcpAuthCommand(g))
 	return cmd
 }

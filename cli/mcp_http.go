@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mcp/server"
+)
+
+// check refuses flags that do not go together; given tells which were.
+func (f *serveFlags) check(given func(flag string) bool) error {
+	if f.http == "" {
+		for _, flag := range []string{"allow-remote", "token-env", "token-file", "allow-host", "allow-origin", "stateless", "session-idle", "max-sessions"} {
+			if given(flag) {
+				return usageError("--"+flag+" is for --http, which is not given.", "Add --http ADDR, or leave it out.")
+			}
+		}
+		return nil
+	}
+	host, _, err := net.SplitHostPort(f.http)
+	switch {
+	case err != nil:
+		return usageError(fmt.Sprintf("%q is no HOST:PORT.", f.http), "As in --http 127.0.0.1:7337.")
+	case f.tokenEnv != "" && f.tokenFile != "":
+		return usageError("--token-env and --token-file are both given.", "Give one of them.")
+	case !isLoopback(host) && !f.allowRemote:
+		return usageError(fmt.Sprintf("Other machines could reach %s, and run commands here.", f.http),
+			"Take an address such as 127.0.0.1:7337, or add --allow-remote and a token by --token-env or --token-file.")
+	case f.allowRemote && f.tokenEnv == "" && f.tokenFile == "":
+		return usageError("--allow-remote takes a token.", "Put one into a variable and name it by --token-env, or into a file and name it by --token-file.")
+	case f.idle <= 0:
+		return usageError("--session-idle has to be more than nothing.", "As in --session-idle 30m.")
+	case f.sessions <= 0:
+		return usageError("--max-sessions has to be at least 1.", "")
+	}
+	return nil
+}
+
+// isLoopback reports whether only this machine reaches a host to listen at.
+func isLoopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	addr, err := netip.ParseAddr(host)
+	return err == nil && addr.Unmap().IsLoopback()
+}
+
+// tokens returns the tokens that clients may bear, none where any client may come.
+// The variable that holds one is taken out of the environment, so that commands
+// do not inherit it.
+func (f *serveFlags) tokens() ([]string, error) {
+	var text, from string
+	switch {
+	case f.tokenEnv != "":
+		from = "The variable " + f.tokenEnv
+		text = os.Getenv(f.tokenEnv)
+		if err := os.Unsetenv(f.tokenEnv); err != nil {
+			return nil, usageError("--token-env names no variable.", "As in --token-env FETTLE_TOKEN.")
+		}
+	case f.tokenFile != "":
+		from = "The file " + f.tokenFile
+		data, err := os.ReadFile(f.tokenFile)
+		if err != nil {
+			return nil, &exitError{code: exitConfig, err: fault.Wrap(fault.InvalidConfig, "cli.mcp", sentence("the token file cannot be read: "+err.Error()), "", err)}
+		}
+		text = string(data)
+	default:
+		return nil, nil
+	}
+	var all []string
+	for line := range strings.Lines(text) {
+		if token := strings.TrimSpace(line); token != "" {
+			all = append(all, token)
+		}
+	}
+	for _, token := range all {
+		if strings.ContainsAny(token, " \t") {
+			return nil, &exitError{code: exitConfig, err: fault.New(fault.InvalidConfig, "cli.mcp", from+" holds a token with blanks inside.", "Make one of letters and digits, as openssl rand -hex 32 does.")}
+		}
+	}
+	if len(all) == 0 {
+		return nil, &exitError{code: exitConfig, err: fault.New(fault.InvalidConfig, "cli.mcp", from+" holds no token.", "Put one there, as openssl rand -hex 32 makes it.")}
+	}
+	return all, nil
+}
+
+// headerTime is how long a client may take to send the head of a request, and
+// partingTime how long answers may still be written at the end.
+const (
+	headerTime  = 10 * time.Second
+	partingTime = 2 * time.Second
+)
+
+// listen serves over HTTP until ctx ends.
+func (s *mcpServing) listen(ctx context.Context, srv *server.Server, tokens []string) error {
+	var lc net.ListenConfig
+	l, err := lc.Listen(ctx, "tcp", s.flags.http)
+	if err != nil {
+		return errors.Join(&exitError{code: exitConfig, err: fault.Wrap(fault.InvalidConfig, "cli.mcp",
+			sentence("it cannot be listened at "+s.flags.http+": "+err.Error()), "Choose another address or port.", err)}, srv.Close())
+	}
+	hosts := s.flags.hosts
+	if host, _, err := net.SplitHostPort(s.flags.http); err == nil && !isUnspecified(host) {
+		hosts = append(hosts, host)
+	}
+	web := &http.Server{
+		ReadHeaderTimeout: headerTime,
+		Handler: srv.Handler(server.HTTPOptions{
+			Stateless: s.flags.stateless, Tokens: tokens, Hosts: hosts, Origins: s.flags.origins,
+			Sessions: s.flags.sessions, IdleTime: s.flags.idle,
+		}),
+	}
+	_, _ = fmt.Fprintf(s.err, "fettle: serving MCP at http://%s%s\n", l.Addr(), server.Path)
+	served := make(chan error, 1)
+	go func() { served <- web.Serve(l) }()
+	select {
+	case err = <-served: // it has failed
+	case <-ctx.Done():
+		err = nil
+	}
+	closed := srv.Close() // first, as its streams are not idle
+	parting, cancel := context.WithTimeout(context.WithoutCancel(ctx), partingTime)
+	defer cancel()
+	if web.Shutdown(parting) != nil {
+		_ = web.Close()
+	}
+	if err == nil {
+		<-served
+	}
+	return errors.Join(err, closed)
+}
+
+// isUnspecified reports whether a host to listen at stands for every address.
+func isUnspecified(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "" || err == nil && addr.IsUnspecified()
+}

@@ -1,0 +1,196 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/server"
+)
+
+// serveFlags say how fettle serves MCP clients.
+type serveFlags struct {
+	http        string // "": over stdin and stdout
+	allowRemote bool
+	tokenEnv    string
+	tokenFile   string
+	hosts       []string
+	origins     []string
+	stateless   bool
+	idle        time.Duration
+	sessions    int
+	allTools    bool
+}
+
+func (p *program) mcpServeCommand(g *globalFlags) *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Offer the tools to an MCP client, as another agent or an editor",
+		Long: `Serves the tools to MCP clients, under this session's policy: over stdin and
+stdout to the program that has started fettle, or with --http to programs that
+connect to http://ADDR/mcp, each in a session of its own.
+
+What a person has to approve is asked through the client. Where it cannot ask,
+the call is refused, and the refusal names the flag or rule that would allow it.
+
+It ends when its client goes, or by Ctrl-C. Stdout holds nothing but the protocol.`,
+		Example: `  fettle mcp serve
+  fettle --cwd ~/src/shelf --approval-mode auto_edit mcp serve
+  FETTLE_TOKEN=$(cat token) fettle mcp serve --http 127.0.0.1:7337 --token-env FETTLE_TOKEN`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(cmd.Flags().Changed); err != nil {
+				return err
+			}
+			tokens, err := f.tokens()
+			if err != nil {
+				return err
+			}
+			return p.serveMCP(cmd.Context(), g, &f, tokens)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.http, "http", "", "serve over HTTP at this `ADDR`, HOST:PORT of a loopback address; port 0 takes a free one")
+	flags.BoolVar(&f.allowRemote, "allow-remote", false, "let ADDR be one that other machines reach; it takes a token")
+	flags.StringVar(&f.tokenEnv, "token-env", "", "the `VARIABLE` that holds the token which clients must bear")
+	flags.StringVar(&f.tokenFile, "token-file", "", "a `file` that holds it, or several, one a line")
+	flags.StringSliceVar(&f.hosts, "allow-host", nil, "`hosts` by which clients may call this server, beside loopback ones and that of ADDR")
+	flags.StringSliceVar(&f.origins, "allow-origin", nil, "`origins` of web pages that may use it, as https://example.org, beside loopback ones")
+	flags.BoolVar(&f.stateless, "stateless", false, "keep no sessions: each request stands alone, and only hashes prove what was read")
+	flags.DurationVar(&f.idle, "session-idle", 30*time.Minute, "how `long` a session lasts in which nothing happens")
+	flags.IntVar(&f.sessions, "max-sessions", 1000, "how `many` sessions there may be at once; with --stateless requests")
+	flags.BoolVar(&f.allTools, "all-tools", false, "offer also the tools that serve a conversation which fettle has itself, as write_todos")
+	return cmd
+}
+
+// serveMCP serves until ctx ends or the client goes; neither is an error.
+func (p *program) serveMCP(ctx context.Context, g *globalFlags, f *serveFlags, tokens []string) error {
+	// Without this a write to a client that has gone would kill the process, and
+	// leave behind what its calls have started.
+	broken := make(chan os.Signal, 1)
+	signal.Notify(broken, syscall.SIGPIPE)
+	defer signal.Stop(broken)
+
+	s := &mcpServing{program: p, flags: f, hide: &secrets{}}
+	s.hide.add(tokens...)
+	s.options = sessionOptions{flags: g, watch: f.http == "" || f.stateless, hide: s.hide, adjust: s.adjust}
+	err := p.withSession(ctx, s.options, func(first session) error {
+		s.first = first.Config()
+		p.tellProblems(first)
+		for _, notice := range first.Recover(ctx) {
+			p.complain(errors.New(notice))
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+		if f.http == "" || f.stateless {
+			s.connect(ctx, s.first)
+		}
+		srv := server.New(server.Options{Name: "fettle", Version: versionOf().Version, Open: s.open, Logger: s.log.With("component", "MCP_SERVER")})
+		if f.http == "" {
+			return errors.Join(srv.Stdio(ctx, p.in, p.out), srv.Close())
+		}
+		return s.listen(ctx, srv, tokens)
+	})
+	if ctx.Err() != nil && isInterrupted(err) {
+		return nil // it was asked to end before it was ready
+	}
+	return err
+}
+
+func isInterrupted(err error) bool {
+	var exit *exitError
+	return errors.As(err, &exit) && exit.code == exitInterrupted
+}
+
+// mcpServing is one run of mcp serve.
+type mcpServing struct {
+	*program
+	flags   *serveFlags
+	options sessionOptions
+	hide    *secrets
+	log     *slog.Logger
+	first   *config.Config // opened at the start; the one client's of stdio, and what those of single requests derive from
+}
+
+// adjust has the Config connect to no server that would be this one again.
+func (s *mcpServing) adjust(p *config.Parameters) {
+	s.log = p.Logger
+	dial := p.MCP.Dial
+	if dial == nil {
+		return
+	}
+	p.MCP.Dial = func(e config.MCPEnvironment) mcp.Dialer { return otherServers{dial(e)} }
+}
+
+// otherServers is a dialer that starts no fettle mcp serve, which would start
+// another one in its turn.
+type otherServers struct{ mcp.Dialer }
+
+// Dial connects to a server that is no fettle mcp serve.
+func (d otherServers) Dial(ctx context.Context, spec mcp.ServerSpec, h mcp.Handlers) (mcp.Session, error) {
+	if servesItself(spec) {
+		return nil, fault.New(fault.InvalidConfig, "cli.mcp", "It is not started, as it is fettle mcp serve again.",
+			"Take it out of mcpServers, or add fettle to mcp.excluded.")
+	}
+	return d.Dialer.Dial(ctx, spec, h)
+}
+
+// servesItself reports whether a server is fettle's own program with mcp serve
+// among its arguments.
+func servesItself(spec mcp.ServerSpec) bool {
+	self, err := os.Executable()
+	if err != nil {
+		return false
+	}
+	name := func(path string) string { return strings.TrimSuffix(filepath.Base(path), ".exe") }
+	at := slices.Index(spec.Args, "mcp")
+	return name(spec.Command) == name(self) && at >= 0 && slices.Contains(spec.Args[at:], "serve")
+}
+
+// connect connects the MCP servers of a Config, and tells which are missing.
+func (s *mcpServing) connect(ctx context.Context, c *config.Config) {
+	for _, missing := range connectServers(ctx, c, serversForPrompt) {
+		s.complain(missing)
+	}
+}
+
+// open makes the service of one client: of the first Config over stdin, of one
+// derived from it for a single request, else of a Config of the client's own.
+func (s *mcpServing) open(ctx context.Context, c mcp.Client) (*mcp.Service, error) {
+	o := config.MCPServiceOptions{AllTools: s.flags.allTools}
+	switch {
+	case s.flags.http == "":
+		o.Owned, o.WatchFiles = true, true
+		return s.first.MCPService(o)
+	case c.Session == "":
+		o.Stateless = true
+		return s.first.MCPService(o)
+	}
+	own := s.options
+	own.log = s.log
+	opened, err := s.program.open(ctx, own)
+	if err != nil {
+		return nil, err
+	}
+	o.Owned = true
+	s.connect(ctx, opened.Config())
+	svc, err := opened.Config().MCPService(o)
+	if err != nil {
+		return nil, errors.Join(err, opened.Close())
+	}
+	return svc, nil
+}
