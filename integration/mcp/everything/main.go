@@ -37,10 +37,14 @@ func serve(ctx context.Context, args []string, in io.Reader, out, stderr io.Writ
 	flags.SetOutput(stderr)
 	address := flags.String("http", "", "serve streamable HTTP at this `address`, as 127.0.0.1:8000, instead of stdin and stdout")
 	stateless := flags.Bool("stateless", false, "over HTTP, give clients no sessions")
+	every := flags.Duration("update", 3*time.Second, "how often the watched resource changes")
 	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
 		return nil
 	} else if err != nil {
 		return err
+	}
+	if *every <= 0 {
+		return errors.New("-update must be more than nothing")
 	}
 	e, err := newEverything()
 	if err != nil {
@@ -48,7 +52,7 @@ func serve(ctx context.Context, args []string, in io.Reader, out, stderr io.Writ
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
-	running.Go(func() { e.run(ctx, 3*time.Second) })
+	running.Go(func() { e.run(ctx, *every) })
 	defer running.Wait()
 	defer cancel()
 	s := server.New(server.Options{
