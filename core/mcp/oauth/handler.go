@@ -119,10 +119,7 @@ func (h *handler) obtain(ctx context.Context, k key, e entry, known bool, used s
 	if !h.interactive {
 		return h.signInFirst()
 	}
-	if err := h.s.mayAsk(k); err != nil {
-		return err
-	}
-	return h.s.signInPerson(ctx, h.spec, p, false)
+	return h.s.unasked(ctx, h.spec, k, p)
 }
 
 // extend gets a token with more scopes. One that was asked for already is not
@@ -153,10 +150,7 @@ func (h *handler) extend(ctx context.Context, k key, e entry, known bool, d dema
 	if machineOnly(h.spec, p.meta) {
 		return h.s.signInMachine(ctx, h.spec, p)
 	}
-	if err := h.s.mayAsk(k); err != nil {
-		return err
-	}
-	return h.s.signInPerson(ctx, h.spec, p, false)
+	return h.s.unasked(ctx, h.spec, k, p)
 }
 
 func (h *handler) signInFirst() error {

@@ -20,8 +20,9 @@ const maxBytes = 1 << 20
 const maxRedirects = 3
 
 var (
-	errRedirect = errors.New("redirected")
-	errNotJSON  = errors.New("not JSON")
+	errRedirect  = errors.New("redirected")
+	errNotJSON   = errors.New("not JSON") // as a page that is shown for whatever is not there
+	errMalformed = errors.New("malformed")
 )
 
 // errStatus is an answer that is none.
@@ -60,7 +61,7 @@ func (c capped) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // getJSON reads a document. The error is an errStatus for every answer but 200,
-// and errNotJSON for one that holds something else.
+// and errNotJSON or errMalformed for one that holds something else.
 func (s *Service) getJSON(ctx context.Context, address string, into any) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -79,8 +80,11 @@ func (s *Service) getJSON(ctx context.Context, address string, into any) error {
 	if err != nil {
 		return err
 	}
-	if json.Unmarshal(text, into) != nil {
+	switch {
+	case !json.Valid(text):
 		return errNotJSON
+	case json.Unmarshal(text, into) != nil:
+		return errMalformed
 	}
 	return nil
 }
@@ -106,7 +110,7 @@ func failure(address string, err error) string {
 	switch {
 	case errors.As(err, &status):
 		return fmt.Sprintf("%s answers with HTTP status %d.", place, int(status))
-	case errors.Is(err, errNotJSON):
+	case errors.Is(err, errNotJSON), errors.Is(err, errMalformed):
 		return place + " answers with something that is not to be understood."
 	case errors.Is(err, errRedirect):
 		return place + " redirects to another place, which is not followed."
@@ -132,7 +136,7 @@ func passing(err error) bool {
 	}
 	var large *http.MaxBytesError
 	var other *url.Error
-	return !errors.Is(err, errRedirect) && !errors.Is(err, errNotJSON) && !errors.As(err, &large) && errors.As(err, &other)
+	return !errors.Is(err, errRedirect) && !errors.As(err, &large) && errors.As(err, &other)
 }
 
 // failed is the error of a request that a sign-in needs.

@@ -73,6 +73,7 @@ type server struct {
 	done  int         // how often something was done
 	err   error       // the last outcome
 	asked []time.Time // sign-ins that nobody asked for
+	no    error       // what became of the last of them; nil: it came off
 	rest  time.Time   // until then no token is refreshed that is still good
 }
 
@@ -133,7 +134,11 @@ func (s *Service) SignIn(ctx context.Context, spec mcp.ServerSpec) error {
 		if machineOnly(spec, p.meta) {
 			return s.signInMachine(ctx, spec, p)
 		}
-		return s.signInPerson(ctx, spec, p, true)
+		if err := s.signInPerson(ctx, spec, p, true); err != nil {
+			return err
+		}
+		s.asPleased(k)
+		return nil
 	})
 }
 
@@ -224,18 +229,41 @@ func (s *Service) server(k key) *server {
 	return srv
 }
 
-// mayAsk counts a sign-in that nobody asked for, and tells whether it is one too
-// many: a server that is never content may not fill the screen.
-func (s *Service) mayAsk(k key) error {
-	srv, now := s.server(k), s.o.Now()
+// asPleased forgets what was asked of the person: he has signed in by himself.
+func (s *Service) asPleased(k key) {
+	srv := s.server(k)
 	srv.mu.Lock()
 	defer srv.mu.Unlock()
+	srv.asked, srv.no = nil, nil
+}
+
+// unasked signs the person in, who did not ask for it. One that has come to
+// nothing is not tried again for a while, and a server that is never content may
+// not fill the screen.
+func (s *Service) unasked(ctx context.Context, spec mcp.ServerSpec, k key, p place) error {
+	srv, now := s.server(k), s.o.Now()
+	srv.mu.Lock()
 	srv.asked = slices.DeleteFunc(srv.asked, func(t time.Time) bool { return now.Sub(t) >= askedWithin })
-	if len(srv.asked) >= askedAtMost {
-		return needed(k.name, fmt.Sprintf("The MCP server %q still wants a sign-in, after %d in the last %d minutes.", k.name, askedAtMost, int(askedWithin.Minutes())))
+	var no error
+	switch often := len(srv.asked); {
+	case often > 0 && srv.no != nil:
+		no = srv.no
+	case often >= askedAtMost:
+		no = needed(k.name, fmt.Sprintf("The MCP server %q still wants a sign-in, after %d in the last %d minutes.", k.name, askedAtMost, int(askedWithin.Minutes())))
+	default:
+		srv.asked = append(srv.asked, now)
 	}
-	srv.asked = append(srv.asked, now)
-	return nil
+	srv.mu.Unlock()
+	if no != nil {
+		return no
+	}
+	err := s.signInPerson(ctx, spec, p, false)
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	if srv.no = nil; fault.CodeOf(err) == fault.MCPSignInRequired {
+		srv.no = err
+	}
+	return err
 }
 
 // needed is the error of a server that only a person can sign in to.

@@ -143,11 +143,8 @@ func (e *entry) take(t *oauth2.Token, now time.Time) string {
 	if t.RefreshToken != "" {
 		e.RefreshToken = secret(t.RefreshToken)
 	}
-	switch {
-	case t.ExpiresIn > 0:
-		e.ExpiresAt = now.UTC().Add(time.Duration(t.ExpiresIn) * time.Second).Truncate(time.Second)
-	case !t.Expiry.IsZero():
-		e.ExpiresAt = t.Expiry.UTC().Truncate(time.Second)
+	if !t.Expiry.IsZero() { // which x/oauth2 has reckoned from its own clock
+		e.ExpiresAt = now.UTC().Add(time.Until(t.Expiry).Round(time.Second)).Truncate(time.Second)
 	}
 	if scope, ok := t.Extra("scope").(string); ok && scope != "" {
 		e.Scopes = strings.Fields(scope)

@@ -1,0 +1,358 @@
+package oauth_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/oauth"
+)
+
+// EX-15: whoever lies, stalls or redirects on the way gets no code, no token and
+// no secret, and the error says what is wrong without repeating any.
+func TestHostile(t *testing.T) {
+	flood := func(rw http.ResponseWriter, _ *http.Request) {
+		rw.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(rw, `{"x":"`)
+		for range 40 {
+			if _, err := io.WriteString(rw, strings.Repeat("x", 64<<10)); err != nil {
+				return
+			}
+		}
+		_, _ = io.WriteString(rw, `"}`)
+	}
+	answer := func(status int, body string) http.HandlerFunc {
+		return func(rw http.ResponseWriter, _ *http.Request) {
+			rw.Header().Set("Content-Type", "application/json")
+			rw.WriteHeader(status)
+			_, _ = io.WriteString(rw, body)
+		}
+	}
+	hang := func(_ http.ResponseWriter, r *http.Request) {
+		_, _ = io.Copy(io.Discard, r.Body) // else the server does not notice that nobody waits
+		<-r.Context().Done()
+	}
+	echo := func(status int) http.HandlerFunc { // all that it was sent comes back
+		return func(rw http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			text := fmt.Sprintf("%s %s %s %s", canary, r.PostForm.Encode(), r.Header.Get("Authorization"), body)
+			writeJSON(rw, status, map[string]any{"error": text, "error_description": text, "error_uri": text})
+		}
+	}
+	tests := map[string]struct {
+		change func(w *world)
+		code   fault.Code
+		part   string
+	}{
+		"wrong iss": {func(w *world) {
+			w.iss = func() string { return "https://evil.example" }
+		}, fault.MCPSignInRequired, "from another authorization server"},
+		"iss with a slash": {func(w *world) {
+			w.iss = func() string { return w.as.URL + "/" }
+		}, fault.MCPSignInRequired, "from another authorization server"},
+		"promised iss is missing": {func(w *world) {
+			w.metadata = map[string]any{"authorization_response_iss_parameter_supported": true}
+		}, fault.MCPSignInRequired, "does not say which authorization server"},
+		"another resource": {func(w *world) { w.resource = "https://evil.example/mcp" }, fault.MCPSignInRequired, "declares itself as another resource, at https://evil.example"},
+		"a sibling":        {func(w *world) { w.resource = w.rs.URL + "/mc" }, fault.MCPSignInRequired, "declares itself as another resource"},
+		"no resource": {func(w *world) {
+			w.prmAnswer = answer(200, `{"authorization_servers":["`+w.as.URL+`"]}`)
+		}, fault.MCPSignInRequired, "declares itself as another resource"},
+		"no authorization server": {func(w *world) { w.servers = []string{} }, fault.MCPSignInRequired, "names no authorization server"},
+		"an issuer without https": {func(w *world) { w.servers = []string{"http://evil.example"} }, fault.MCPSignInRequired, "not reached by https"},
+		"an issuer with a user":   {func(w *world) { w.servers = []string{"https://a:b@evil.example"} }, fault.MCPSignInRequired, "an address that is none"},
+		"metadata without https": {func(w *world) {
+			w.challenge = func([]string) string { return `Bearer resource_metadata="http://evil.example/x"` }
+		}, fault.MCPSignInRequired, "not reached by https"},
+		"another issuer": {func(w *world) { w.metadata = map[string]any{"issuer": "https://evil.example"} }, fault.MCPSignInRequired, "declares itself as another one, https://evil.example"},
+		"no issuer":      {func(w *world) { w.metadata = map[string]any{"issuer": nil} }, fault.MCPSignInRequired, "declares itself as another one"},
+		"settings name another issuer": {func(w *world) {
+			w.spec.OAuth.Issuer = "https://mine.example"
+		}, fault.MCPSignInRequired, "the settings https://mine.example"},
+		"no PKCE":           {func(w *world) { w.metadata = map[string]any{"code_challenge_methods_supported": nil} }, fault.MCPSignInRequired, "PKCE"},
+		"plain PKCE":        {func(w *world) { w.metadata = map[string]any{"code_challenge_methods_supported": []string{"plain"}} }, fault.MCPSignInRequired, "PKCE"},
+		"no token endpoint": {func(w *world) { w.metadata = map[string]any{"token_endpoint": nil} }, fault.MCPSignInRequired, "names no token endpoint"},
+		"no page":           {func(w *world) { w.metadata = map[string]any{"authorization_endpoint": nil} }, fault.MCPSignInRequired, "no page"},
+		"a script as page": {func(w *world) {
+			w.metadata = map[string]any{"authorization_endpoint": "javascript:alert(1)"}
+		}, fault.MCPSignInRequired, "an address that is none"},
+		"a file as page": {func(w *world) {
+			w.metadata = map[string]any{"authorization_endpoint": "file://localhost/etc/passwd"}
+		}, fault.MCPSignInRequired, "not reached by https"},
+		"tokens without https": {func(w *world) {
+			w.metadata = map[string]any{"token_endpoint": "http://evil.example/token"}
+		}, fault.MCPSignInRequired, "not reached by https"},
+		"metadata of another type": {func(w *world) { w.metadata = map[string]any{"token_endpoint": 1} }, fault.MCPSignInRequired, "not to be understood"},
+		"huge metadata":            {func(w *world) { w.metaAnswer = flood }, fault.MCPSignInRequired, "larger than"},
+		"huge resource metadata":   {func(w *world) { w.prmAnswer = flood }, fault.MCPSignInRequired, "larger than"},
+		"broken metadata":          {func(w *world) { w.metaAnswer = answer(500, "x"+canary) }, fault.MCPServerUnavailable, "HTTP status 500"},
+		"broken resource metadata": {func(w *world) { w.prmAnswer = answer(503, canary) }, fault.MCPServerUnavailable, "HTTP status 503"},
+		"metadata hang":            {func(w *world) { w.slow(); w.metaAnswer = hang }, fault.MCPServerUnavailable, "does not answer in time"},
+		"resource metadata hang":   {func(w *world) { w.slow(); w.prmAnswer = hang }, fault.MCPServerUnavailable, "does not answer in time"},
+		"registration hangs":       {func(w *world) { w.slow(); w.regAnswer = hang }, fault.MCPServerUnavailable, "does not answer in time"},
+		"tokens hang":              {func(w *world) { w.slow(); w.tokenAnswer = hang }, fault.MCPServerUnavailable, "does not answer in time"},
+		"registration fails":       {func(w *world) { w.regAnswer = answer(500, canary) }, fault.MCPSignInRequired, "does not let fettle register"},
+		"registration is declined": {func(w *world) { w.regAnswer = echo(400) }, fault.InvalidConfig, "does not let fettle register"},
+		"registration with a standard error": {func(w *world) {
+			w.regAnswer = answer(400, `{"error":"invalid_redirect_uri","error_description":"`+canary+`"}`)
+		}, fault.InvalidConfig, "(invalid_redirect_uri)"},
+		"registration of nobody": {func(w *world) { w.regAnswer = answer(201, `{"x":"`+canary+`"}`) }, fault.MCPSignInRequired, "does not let fettle register"},
+		"registration is junk":   {func(w *world) { w.regAnswer = answer(201, canary) }, fault.MCPSignInRequired, "does not let fettle register"},
+		"tokens are declined":    {func(w *world) { w.tokenAnswer = echo(400) }, fault.MCPSignInRequired, "gives no token."},
+		"tokens with a standard error": {func(w *world) {
+			w.tokenAnswer = answer(400, `{"error":"invalid_target","error_description":"`+canary+`"}`)
+		}, fault.MCPSignInRequired, "gives no token (invalid_target)"},
+		"tokens declined with success": {func(w *world) { w.tokenAnswer = echo(200) }, fault.MCPSignInRequired, "gives no token"},
+		"tokens fail":                  {func(w *world) { w.tokenAnswer = echo(502) }, fault.MCPServerUnavailable, "HTTP status 502"},
+		"tokens are junk":              {func(w *world) { w.tokenAnswer = answer(200, canary) }, fault.MCPSignInRequired, "not to be understood"},
+		"no tokens":                    {func(w *world) { w.tokenAnswer = answer(200, `{"token_type":"Bearer","x":"`+canary+`"}`) }, fault.MCPSignInRequired, "not to be understood"},
+		"tokens of another kind": {func(w *world) {
+			w.tokenAnswer = answer(200, `{"access_token":"`+canary+`","token_type":"DPoP"}`)
+		}, fault.MCPSignInRequired, "of a kind"},
+		"tokens with line breaks": {func(w *world) {
+			w.tokenAnswer = answer(200, `{"access_token":"`+canary+`\r\nX: y","token_type":"Bearer"}`)
+		}, fault.MCPSignInRequired, "cannot be sent"},
+		"refresh tokens with line breaks": {func(w *world) {
+			w.tokenAnswer = answer(200, `{"access_token":"x","refresh_token":"`+canary+`\n"}`)
+		}, fault.MCPSignInRequired, "cannot be sent"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			tt.change(w)
+			w.fails(tt.code, tt.part)
+			signed, err := w.service.Tokens(t.Context())
+			require.NoError(t, err)
+			require.Empty(t, signed, "nothing is kept")
+			for _, sent := range w.requests {
+				require.Empty(t, sent)
+			}
+			text, err := os.ReadFile(w.path)
+			require.True(t, err != nil || !strings.Contains(string(text), canary))
+		})
+	}
+}
+
+// slow shortens what a request may take.
+func (w *world) slow() { oauth.SetRequestLimit(w.service, 300*time.Millisecond) }
+
+// What the authorization server says of itself in an answer with the right state
+// is repeated only where it is a standard's word.
+func TestDeclined(t *testing.T) {
+	for problem, part := range map[string]string{
+		"access_denied": "it was declined.", "server_error": "declines (server_error).", canary: "declines.", "": "holds no code.",
+	} {
+		t.Run(part, func(t *testing.T) {
+			w := newWorld(t)
+			o := w.options(w.path)
+			o.OpenURL = func(ctx context.Context, address string) error {
+				u, _ := url.Parse(address)
+				back := url.Values{"state": {u.Query().Get("state")}, "error_description": {canary}}
+				if problem != "" {
+					back.Set("error", problem)
+				}
+				return w.open(ctx, u.Query().Get("redirect_uri")+"?"+back.Encode())
+			}
+			w.service = oauth.New(o)
+			w.fails(fault.MCPSignInRequired, part)
+			w.fails(fault.MCPSignInRequired, part)
+			require.Equal(t, 1, w.opens, "who has declined is not asked again at once")
+			require.Empty(t, w.tokenForms)
+		})
+	}
+}
+
+// An answer with another state is no answer.
+func TestWrongState(t *testing.T) {
+	w := newWorld(t)
+	w.state = func(string) string { return "another" }
+	o := w.options(w.path)
+	o.CallbackTimeout = 100 * time.Millisecond
+	w.service = oauth.New(o)
+	w.fails(fault.MCPSignInRequired, "nobody has done so")
+	require.Empty(t, w.tokenForms)
+}
+
+// A redirect does not carry a code, a verifier or a secret elsewhere, and no
+// metadata are taken from there.
+func TestRedirectsElsewhere(t *testing.T) {
+	var seen []string
+	evil := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		seen = append(seen, r.Method+" "+r.URL.String()+" "+r.Header.Get("Authorization")+" "+string(body))
+	}))
+	defer evil.Close()
+	to := func(rw http.ResponseWriter, r *http.Request) {
+		http.Redirect(rw, r, evil.URL+"/"+canary+"?"+r.PostForm.Encode(), http.StatusTemporaryRedirect)
+	}
+	tests := map[string]struct {
+		change func(w *world)
+		part   string
+	}{
+		"tokens":       {func(w *world) { w.tokenAnswer = to }, "redirects to another place"},
+		"registration": {func(w *world) { w.regAnswer = to }, "does not let fettle register"},
+		"tokens within the origin": {func(w *world) {
+			w.tokenAnswer = func(rw http.ResponseWriter, r *http.Request) {
+				http.Redirect(rw, r, "/elsewhere", http.StatusPermanentRedirect)
+			}
+		}, "redirects to another place"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			tt.change(w)
+			w.fails(fault.MCPSignInRequired, tt.part)
+			require.Empty(t, seen)
+			require.Zero(t, count(w, "as /elsewhere"))
+		})
+	}
+	t.Run("metadata", func(t *testing.T) { // as if there were none
+		w := newWorld(t)
+		w.metaAnswer, w.prmAnswer = to, to
+		_, err := w.call(w.service, w.spec, true)
+		require.Error(t, err)
+		require.Empty(t, seen)
+	})
+	t.Run("metadata within the origin", func(t *testing.T) {
+		w := newWorld(t)
+		w.metaAnswer = func(rw http.ResponseWriter, r *http.Request) {
+			w.metaAnswer, w.metadataAt = nil, "/moved"
+			http.Redirect(rw, r, "/moved", http.StatusFound)
+		}
+		w.ok()
+	})
+	t.Run("the server", func(t *testing.T) {
+		w := newWorld(t)
+		spec := mcp.ServerSpec{Name: "srv", URL: evil.URL, Headers: map[string]string{"X-Key": canary}}
+		away := httptest.NewServer(http.HandlerFunc(to))
+		defer away.Close()
+		spec.URL = away.URL
+		err := w.service.SignIn(t.Context(), spec)
+		require.Error(t, err)
+		require.NotContains(t, err.Error(), canary)
+		require.Empty(t, seen)
+	})
+}
+
+// The page cannot be opened: the reason is told, the address is not.
+func TestOpenFails(t *testing.T) {
+	for part, text := range map[string]func(address string) string{
+		"could not be opened: no browser.": func(string) string { return "no browser" },
+		"could not be opened.":             func(address string) string { return "exec: xdg-open " + address },
+	} {
+		w := newWorld(t)
+		o := w.options(w.path)
+		var shown string
+		o.OpenURL = func(_ context.Context, address string) error {
+			shown = address
+			return errors.New(text(address))
+		}
+		w.service = oauth.New(o)
+		f := w.fails(fault.MCPSignInRequired, part)
+		u, err := url.Parse(shown)
+		require.NoError(t, err)
+		require.NotContains(t, f.Error(), u.Query().Get("state"))
+		require.NotContains(t, f.Error(), u.Query().Get("code_challenge"))
+	}
+}
+
+func TestUnreachable(t *testing.T) {
+	w := newWorld(t)
+	gone := httptest.NewServer(http.NotFoundHandler())
+	gone.Close()
+	w.servers = []string{gone.URL}
+	w.fails(fault.MCPServerUnavailable, "refuses the connection")
+	w.tells(w.service.SignIn(t.Context(), mcp.ServerSpec{Name: "srv", URL: gone.URL}), fault.MCPServerUnavailable, "refuses the connection")
+}
+
+// Addresses that a secret may be sent to, and resources that a server may claim.
+func TestAddresses(t *testing.T) {
+	const there, here = "https://mcp.example/mcp", "http://127.0.0.1:1/mcp"
+	for address, from := range map[string]string{
+		"https://as.example": there, "https://10.0.0.5/x": there, "http://127.0.0.1:9/x": here, "http://localhost/x": here, "http://[::1]/x": here, "https://as.example/": here,
+	} {
+		require.Empty(t, oauth.Trustworthy(address, from), address)
+	}
+	for address, from := range map[string]string{
+		"http://as.example": there, "http://127.0.0.1:9": there, "https://localhost/x": there, "https://[::1]/x": there, "ftp://as.example": there,
+		"https://u:p@as.example": there, "/relative": there, "": there, "https:opaque": there, "http://10.0.0.5": here, "data:text/html,x": here, "https://[": here,
+		"http://127.0.0.1.evil.example": here, "http://localhost.evil.example": here,
+	} {
+		require.NotEmpty(t, oauth.Trustworthy(address, from), address)
+	}
+	for declared, want := range map[string]bool{
+		there: true, there + "/": true, "https://mcp.example": true, "https://MCP.example:443/": true, "HTTPS://mcp.example/mcp": true,
+		"https://mcp.example/mc": false, "https://mcp.example/mcp/x": false, "https://mcp.example:8443/mcp": false, "http://mcp.example/mcp": false,
+		"https://evil.example/mcp": false, "": false, "/mcp": false, "https://mcp.example.evil.example/mcp": false,
+	} {
+		require.Equal(t, want, oauth.CoversResource(declared, there), declared)
+	}
+	spec := mcp.ServerSpec{Name: "srv", URL: "http://mcp.example/mcp?key=" + canary, OAuth: &mcp.OAuthSpec{ClientSecret: canary}}
+	w := newWorld(t)
+	resp := &http.Response{StatusCode: http.StatusUnauthorized, Body: http.NoBody}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, spec.URL, nil)
+	require.NoError(t, err)
+	spec.OAuth.Enabled = true
+	w.tells(w.service.Handler(spec, true).Authorize(t.Context(), r, resp), fault.InvalidConfig, "unencrypted")
+}
+
+// Nothing that holds a secret prints it.
+func TestSecretsDoNotPrint(t *testing.T) {
+	s := oauth.Secret(canary)
+	e := oauth.Entry{Server: "srv", AccessToken: canary, RefreshToken: canary, ClientSecret: canary}
+	for _, v := range []any{s, &s, e, &e, []oauth.Entry{e}, map[string]any{"x": e}, struct{ E oauth.Entry }{e}} {
+		for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
+			require.NotContains(t, fmt.Sprintf(format, v), canary, "%s of %T", format, v)
+		}
+	}
+}
+
+// FuzzChallenge: no header makes trouble, and what is read of it is in it.
+func FuzzChallenge(f *testing.F) {
+	for _, seed := range []string{
+		`Bearer resource_metadata="https://x/y", scope="a b", error="insufficient_scope"`, `Basic realm="x", Bearer scope=a`, `Bearer "`, `bearer scope="`, ``, `,,,`, "Bearer a=b,c", `Bearer scope="\"x"`,
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, header string) {
+		h := http.Header{"Www-Authenticate": {header}}
+		_ = fmt.Sprint(oauth.DemandOf(h))
+	})
+}
+
+// FuzzAddress: an address that a secret may be sent to is https or local, whatever
+// it looks like.
+func FuzzAddress(f *testing.F) {
+	for _, seed := range []string{"https://as.example/x", "http://127.0.0.1:9", "http://[::1%25eth0]/", "http://localhost@evil.example", "http://127.1", "https://a\\b", "http:///x"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, address string) {
+		if oauth.Trustworthy(address, "http://localhost/mcp") != "" {
+			return
+		}
+		u, err := url.Parse(address)
+		if err != nil {
+			t.Fatalf("%q is trusted and is no address", address)
+		}
+		host := strings.ToLower(u.Hostname())
+		local := host == "localhost" || strings.HasSuffix(host, ".localhost") || host == "::1" || strings.HasPrefix(host, "127.") || strings.Contains(host, "::ffff:") || strings.Contains(host, "::1")
+		if u.Scheme != "https" && !local {
+			t.Fatalf("%q is trusted", address)
+		}
+		if oauth.Trustworthy(address, "https://mcp.example/mcp") == "" && u.Scheme != "https" {
+			t.Fatalf("%q is trusted from elsewhere", address)
+		}
+	})
+}

@@ -1,0 +1,642 @@
+package oauth_test
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/oauth"
+)
+
+// EX-15: the whole sign-in: discovery, registration as a public client, PKCE
+// (which the fixture verifies), the resource, and the token kept.
+func TestSignInByTheWay(t *testing.T) {
+	w := newWorld(t)
+	w.needs, w.lifetime = []string{"files"}, 3600
+	w.ok()
+	w.ok()
+	require.Equal(t, 1, w.opens, "once is enough")
+	require.Equal(t, 1, len(w.registrations))
+	reg := w.registrations[0]
+	require.Equal(t, "none", reg["token_endpoint_auth_method"])
+	require.Equal(t, []any{"authorization_code", "refresh_token"}, reg["grant_types"])
+	require.Equal(t, "native", reg["application_type"])
+	require.Equal(t, "fettle", reg["client_name"])
+	q := w.authorizations[0]
+	require.Equal(t, "S256", q.Get("code_challenge_method"))
+	require.Equal(t, w.rs.URL+"/mcp", q.Get("resource"))
+	require.Equal(t, "files", q.Get("scope"))
+	u, err := url.Parse(q.Get("redirect_uri"))
+	require.NoError(t, err)
+	require.Equal(t, "127.0.0.1", u.Hostname())
+	require.Equal(t, "/oauth/callback", u.Path)
+	require.Equal(t, w.rs.URL+"/mcp", w.tokenForms[0].Get("resource"))
+
+	_, err = net.Dial("tcp", u.Host)
+	require.Error(t, err, "nobody listens any more")
+
+	signed, err := w.service.Tokens(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []oauth.SignedIn{{
+		Server: "srv", URL: w.spec.URL, Issuer: w.as.URL, Scopes: []string{"files"}, Until: w.now.Add(time.Hour), Refreshes: true,
+	}}, signed)
+
+	// Another process has it too.
+	status, err := w.call(w.another(w.path), w.spec, false)
+	require.NoError(t, err)
+	require.Equal(t, http.StatusOK, status)
+	require.Equal(t, 1, w.opens)
+
+	removed, err := w.service.SignOut(t.Context(), "srv")
+	require.NoError(t, err)
+	require.True(t, removed)
+	_, err = w.call(w.service, w.spec, false)
+	w.tells(err, fault.MCPSignInRequired, "asks for a sign-in")
+	removed, err = w.service.SignOut(t.Context(), "srv")
+	require.NoError(t, err)
+	require.False(t, removed)
+}
+
+// EX-15: without a person, or without the settings' leave, it says what to do.
+func TestNobodyToAsk(t *testing.T) {
+	w := newWorld(t)
+	for name, tt := range map[string]struct {
+		oauth       *mcp.OAuthSpec
+		interactive bool
+	}{
+		"headless":    {&mcp.OAuthSpec{Enabled: true}, false},
+		"not enabled": {&mcp.OAuthSpec{}, true},
+		"no settings": {nil, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			spec := w.spec
+			spec.OAuth = tt.oauth
+			_, err := w.call(w.service, spec, tt.interactive)
+			f := w.tells(err, fault.MCPSignInRequired, `"srv" asks for a sign-in`)
+			require.Equal(t, "Run `fettle mcp auth srv`.", f.Remedy)
+		})
+	}
+	o := w.options("")
+	o.OpenURL = nil
+	_, err := w.call(oauth.New(o), w.spec, true)
+	w.tells(err, fault.MCPSignInRequired, "asks for a sign-in")
+	w.tells(oauth.New(o).SignIn(t.Context(), w.spec), fault.MCPSignInRequired, "nobody can be shown where")
+	require.Zero(t, w.opens)
+	require.Empty(t, w.registrations)
+}
+
+// SignIn needs no request that failed; the server is asked what it wants.
+func TestSignIn(t *testing.T) {
+	w := newWorld(t)
+	w.needs = []string{"files"}
+	w.spec.OAuth = nil // a person asks for it: no setting is needed
+	w.spec.Headers = map[string]string{"X-Gate": "1"}
+	require.NoError(t, w.service.SignIn(t.Context(), w.spec))
+	require.Equal(t, "files", w.authorizations[0].Get("scope"))
+	w.ok()
+	require.NoError(t, w.service.SignIn(t.Context(), w.spec), "again, anew")
+	require.Len(t, w.registrations, 2)
+	w.tells(w.service.SignIn(t.Context(), mcp.ServerSpec{Name: "p", Command: "x"}), fault.InvalidConfig, "no http or https address")
+}
+
+// In memory nothing is written, and a second Service knows nothing.
+func TestInMemory(t *testing.T) {
+	w := newWorld(t)
+	w.service = w.another("")
+	w.ok()
+	w.ok()
+	require.Equal(t, 1, w.opens)
+	require.NoFileExists(t, w.path)
+	_, err := w.call(w.another(""), w.spec, false)
+	require.Error(t, err)
+}
+
+// EX-15: a token goes to the server of its name and URL alone, to be renewed
+// where it is from.
+func TestTokensAreBound(t *testing.T) {
+	w := newWorld(t)
+	w.lifetime = 3600
+	w.ok()
+	hostile := newWorld(t) // a project uses the user's name for its own server
+	for name, spec := range map[string]mcp.ServerSpec{
+		"another URL":  {Name: "srv", URL: hostile.rs.URL + "/mcp"},
+		"another path": {Name: "srv", URL: w.rs.URL + "/other"},
+		"another name": {Name: "other", URL: w.spec.URL},
+		"another token endpoint": {Name: "srv", URL: w.spec.URL, OAuth: &mcp.OAuthSpec{
+			TokenURL: hostile.as.URL + "/token", AuthorizationURL: hostile.as.URL + "/authorize",
+		}},
+		"another issuer": {Name: "srv", URL: w.spec.URL, OAuth: &mcp.OAuthSpec{Issuer: hostile.as.URL}},
+		"another client": {Name: "srv", URL: w.spec.URL, OAuth: &mcp.OAuthSpec{ClientID: "x"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			source, err := w.service.Handler(spec, false).TokenSource(t.Context())
+			require.NoError(t, err)
+			token, err := source.Token()
+			require.NoError(t, err)
+			require.Nil(t, token)
+			w.pass(2 * time.Hour) // nor is it refreshed elsewhere
+			token, err = source.Token()
+			require.NoError(t, err)
+			require.Nil(t, token)
+			w.pass(-2 * time.Hour)
+		})
+	}
+	_, err := w.call(w.service, mcp.ServerSpec{Name: "srv", URL: hostile.rs.URL + "/mcp"}, false)
+	w.tells(err, fault.MCPSignInRequired, "")
+	for _, seen := range hostile.requests {
+		require.Empty(t, seen)
+	}
+	require.Empty(t, hostile.tokenForms)
+	w.ok()
+	require.Equal(t, 1, w.opens)
+}
+
+// The spelling of an address makes no other server.
+func TestSameAddress(t *testing.T) {
+	w := newWorld(t)
+	w.ok()
+	spec := w.spec
+	spec.URL = strings.Replace(spec.URL, "http://", "HTTP://", 1) + "#top"
+	source, err := w.service.Handler(spec, false).TokenSource(t.Context())
+	require.NoError(t, err)
+	token, err := source.Token()
+	require.NoError(t, err)
+	require.NotNil(t, token)
+}
+
+// All places of metadata, and what is done without them.
+func TestDiscovery(t *testing.T) {
+	tests := map[string]func(w *world){
+		"openid":                 func(w *world) { w.metadataAt = "/.well-known/openid-configuration" },
+		"below the issuer":       func(w *world) { w.below("/.well-known/oauth-authorization-server/tenant") },
+		"openid below":           func(w *world) { w.below("/.well-known/openid-configuration/tenant") },
+		"openid behind":          func(w *world) { w.below("/tenant/.well-known/openid-configuration") },
+		"issuer with a slash":    func(w *world) { w.metadata = map[string]any{"issuer": w.as.URL + "/"} },
+		"resource is the origin": func(w *world) { w.resource = w.rs.URL },
+		"no challenge":           func(w *world) { w.challenge = func([]string) string { return `Basic realm="x"` } },
+		"a broken challenge":     func(w *world) { w.challenge = func([]string) string { return `Bearer "` } },
+		"metadata are elsewhere": func(w *world) {
+			w.challenge = func([]string) string { return `Bearer resource_metadata="` + w.rs.URL + `/none"` }
+		},
+		"endpoints of the settings": func(w *world) {
+			w.metadataAt = "/none"
+			*w.spec.OAuth = mcp.OAuthSpec{
+				Enabled: true, AuthorizationURL: w.as.URL + "/authorize", TokenURL: w.as.URL + "/token", RegistrationURL: w.as.URL + "/register",
+			}
+		},
+		"issuer of the settings": func(w *world) {
+			w.servers = []string{"https://first.example", w.as.URL}
+			w.spec.OAuth.Issuer = w.as.URL
+		},
+		"default endpoints": func(w *world) { w.metadataAt = "/none" },
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			change(w)
+			w.ok()
+			require.Equal(t, 1, w.opens)
+		})
+	}
+}
+
+func (w *world) below(at string) {
+	w.metadataAt = at
+	w.servers = []string{w.as.URL + "/tenant"}
+	w.metadata = map[string]any{"issuer": w.as.URL + "/tenant"}
+}
+
+// The revision 2025-03-26: the server is its own authorization server.
+func TestServerIsItsOwn(t *testing.T) {
+	for name, at := range map[string]string{"with metadata": "/.well-known/oauth-authorization-server", "without": "/none"} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.resource, w.metadataAt = "none", at
+			both := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+				if r.URL.Path == "/mcp" {
+					w.serveRS(rw, r)
+					return
+				}
+				w.serveAS(rw, r)
+			}))
+			defer both.Close()
+			w.as.URL, w.rs.URL = both.URL, both.URL // what they say of themselves
+			w.spec.URL = both.URL + "/mcp"
+			w.challenge = func([]string) string { return "Bearer" }
+			w.ok()
+			require.Equal(t, 1, w.opens)
+		})
+	}
+}
+
+// How the client proves who it is.
+func TestClients(t *testing.T) {
+	t.Run("of the settings, in the header", func(t *testing.T) {
+		w := newWorld(t)
+		w.clients["mine"] = canary + " &secret"
+		w.spec.OAuth.ClientID, w.spec.OAuth.ClientSecret = "mine", canary+" &secret"
+		w.ok()
+		require.True(t, strings.HasPrefix(w.tokenHeaders[0], "Basic "))
+		require.Empty(t, w.registrations)
+		text, err := os.ReadFile(w.path)
+		require.NoError(t, err)
+		require.NotContains(t, string(text), "&secret", "the settings keep their own")
+		w.spec.OAuth.ClientID = "other"
+		source, err := w.service.Handler(w.spec, false).TokenSource(t.Context())
+		require.NoError(t, err)
+		token, err := source.Token()
+		require.NoError(t, err)
+		require.Nil(t, token)
+	})
+	t.Run("of the settings, in the form", func(t *testing.T) {
+		w := newWorld(t)
+		w.metadata = map[string]any{"token_endpoint_auth_methods_supported": []string{"client_secret_post"}}
+		w.clients["mine"] = canary
+		w.spec.OAuth.ClientID, w.spec.OAuth.ClientSecret = "mine", canary
+		w.ok()
+		require.Equal(t, canary, w.tokenForms[0].Get("client_secret"))
+	})
+	for _, method := range []string{"client_secret_basic", "client_secret_post"} {
+		t.Run("registered with "+method, func(t *testing.T) {
+			w := newWorld(t)
+			w.metadata = map[string]any{"token_endpoint_auth_methods_supported": []string{method}}
+			w.lifetime = 3600
+			w.ok()
+			require.Equal(t, method, w.registrations[0]["token_endpoint_auth_method"])
+			w.pass(2 * time.Hour)
+			w.ok() // the secret is kept for the refresh
+			require.Equal(t, 1, w.opens)
+		})
+	}
+	t.Run("by its document", func(t *testing.T) {
+		w := newWorld(t)
+		w.metadata = map[string]any{"client_id_metadata_document_supported": true}
+		o := w.options(w.path)
+		o.ClientMetadataURL = "https://client.example/fettle.json"
+		w.clients[o.ClientMetadataURL] = ""
+		w.service = oauth.New(o)
+		w.lifetime = 3600
+		w.ok()
+		require.Empty(t, w.registrations)
+		w.pass(2 * time.Hour)
+		w.ok()
+		require.Equal(t, 1, w.opens)
+	})
+	t.Run("none can be had", func(t *testing.T) {
+		w := newWorld(t)
+		w.metadata = map[string]any{"registration_endpoint": nil}
+		f := w.fails(fault.InvalidConfig, "knows no clients")
+		require.Contains(t, f.Remedy, "oauth.clientId")
+	})
+	t.Run("with its secret alone", func(t *testing.T) {
+		w := newWorld(t)
+		w.metadata = map[string]any{"grant_types_supported": []string{"client_credentials"}}
+		w.clients["mine"] = canary
+		w.needs, w.lifetime = []string{"files"}, 3600
+		w.spec.OAuth = &mcp.OAuthSpec{ClientID: "mine", ClientSecret: canary}
+		for range 2 {
+			status, err := w.call(w.service, w.spec, false)
+			require.NoError(t, err)
+			require.Equal(t, http.StatusOK, status)
+			w.pass(2 * time.Hour)
+		}
+		require.Zero(t, w.opens)
+		require.Len(t, w.tokenForms, 2)
+		require.NoError(t, w.service.SignIn(t.Context(), w.spec))
+		w.clients["mine"] = "changed"
+		w.pass(2 * time.Hour)
+		_, err := w.call(w.service, w.spec, false)
+		w.tells(err, fault.MCPSignInRequired, "does not take the client's secret")
+	})
+}
+
+func TestScopes(t *testing.T) {
+	tests := map[string]struct {
+		change func(w *world)
+		want   string
+	}{
+		"none":               {func(*world) {}, ""},
+		"of the challenge":   {func(w *world) { w.needs, w.scopesKnown = []string{"b", "a"}, []string{"c"} }, "b a"},
+		"of the resource":    {func(w *world) { w.scopesKnown = []string{"c", "d"} }, "c d"},
+		"of the settings":    {func(w *world) { w.spec.OAuth.Scopes, w.scopesKnown = []string{"s"}, []string{"c"} }, "s"},
+		"settings and more":  {func(w *world) { w.spec.OAuth.Scopes, w.needs = []string{"s"}, []string{"n"} }, "s n"},
+		"for refresh tokens": {func(w *world) { w.needs = []string{"a"}; w.metadata = offline }, "a offline_access"},
+		"none for them":      {func(w *world) { w.metadata = offline }, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			tt.change(w)
+			w.ok()
+			require.Equal(t, tt.want, w.authorizations[0].Get("scope"))
+			require.Equal(t, tt.want != "", w.authorizations[0].Has("scope"))
+		})
+	}
+}
+
+var offline = map[string]any{"scopes_supported": []string{"offline_access", "a"}}
+
+// A request that needs more takes the person there once, and loses nothing.
+func TestStepUp(t *testing.T) {
+	w := newWorld(t)
+	w.needs = []string{"read"}
+	w.ok()
+	w.with(func() { w.needs = []string{"write"} })
+	w.ok()
+	require.Equal(t, 2, w.opens)
+	require.Equal(t, "read write", w.authorizations[1].Get("scope"))
+	require.Len(t, w.registrations, 1, "the client is the same")
+	w.with(func() { w.needs = []string{"read", "write"} })
+	w.ok()
+	require.Equal(t, 2, w.opens)
+
+	w.with(func() { w.needs = []string{"admin"} })
+	_, err := w.call(w.service, w.spec, false)
+	w.tells(err, fault.MCPSignInRequired, "allows more")
+	require.Equal(t, 2, w.opens)
+}
+
+// A server that is never content does not fill the screen.
+func TestStepUpLimit(t *testing.T) {
+	w := newWorld(t)
+	w.needs = []string{"read"}
+	w.ok()
+	w.with(func() {
+		for token := range w.granted {
+			w.granted[token] = []string{"nothing"}
+		}
+	})
+	w.fails(fault.MCPSignInRequired, "names no scope that was not asked for")
+	require.Equal(t, 1, w.opens)
+
+	for _, more := range []string{"a", "b"} {
+		w.with(func() { w.needs = []string{more} })
+		w.ok()
+	}
+	require.Equal(t, 3, w.opens)
+	w.with(func() { w.needs = []string{"c"} })
+	w.fails(fault.MCPSignInRequired, "after 3 in the last 10 minutes")
+	require.Equal(t, 3, w.opens)
+	w.pass(10 * time.Minute)
+	w.ok()
+	require.Equal(t, 4, w.opens)
+
+	w.with(func() { w.challenge = func([]string) string { return "Bearer" }; w.needs = []string{"z"} })
+	w.with(func() { w.challenge = func([]string) string { return `Bearer realm="a"` } })
+	w.fails(fault.MCPSignInRequired, "names no scope")
+}
+
+// A 403 for any other reason is no sign-in.
+func TestForbidden(t *testing.T) {
+	w := newWorld(t)
+	forbidding := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { rw.WriteHeader(http.StatusForbidden) }))
+	defer forbidding.Close()
+	w.spec.URL = forbidding.URL
+	w.fails(fault.PermissionDenied, "403")
+	require.Zero(t, w.opens)
+}
+
+// Many calls that are refused together are one sign-in, and one failure.
+func TestOneSignInForMany(t *testing.T) {
+	for name, declined := range map[string]bool{"done": false, "declined": true} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			release := make(chan struct{})
+			o := w.options(w.path)
+			o.OpenURL = func(ctx context.Context, address string) error {
+				<-release
+				if declined {
+					u, _ := url.Parse(address)
+					address = u.Query().Get("redirect_uri") + "?error=access_denied&state=" + u.Query().Get("state")
+				}
+				return w.open(ctx, address)
+			}
+			w.service = oauth.New(o)
+			const n = 50
+			results := make(chan error, n)
+			var all sync.WaitGroup
+			for range n {
+				all.Go(func() {
+					_, err := w.call(w.service, w.spec, true)
+					results <- err
+				})
+			}
+			for w.refusals() < n { // all have been refused
+				time.Sleep(time.Millisecond)
+			}
+			close(release)
+			all.Wait()
+			close(results)
+			for err := range results {
+				if declined {
+					w.tells(err, fault.MCPSignInRequired, "declined")
+				} else {
+					require.NoError(t, err)
+				}
+			}
+			require.Equal(t, 1, w.opens)
+		})
+	}
+}
+
+func (w *world) refusals() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.requests)
+}
+
+// The authorization server changes: client and tokens of the old one stay there.
+func TestIssuerChanges(t *testing.T) {
+	w := newWorld(t)
+	w.metadata = map[string]any{"token_endpoint_auth_methods_supported": []string{"client_secret_post"}}
+	w.ok()
+	next := newWorld(t)
+	next.metadata = w.metadata
+	w.with(func() { w.servers = []string{next.as.URL}; clear(w.granted) })
+	done := make(chan struct{})
+	go func() { // whatever the new one grants is good here
+		defer close(done)
+		for w.refusals() < 3 {
+			next.mu.Lock()
+			w.mu.Lock()
+			for token, scopes := range next.granted {
+				w.granted[token] = scopes
+			}
+			w.mu.Unlock()
+			next.mu.Unlock()
+			time.Sleep(time.Millisecond)
+		}
+	}()
+	_, err := w.call(w.service, w.spec, true)
+	require.NoError(t, err)
+	<-done
+	require.Len(t, next.registrations, 1)
+	require.Len(t, w.tokenForms, 1, "nothing was refreshed at the old one")
+	for _, form := range next.tokenForms {
+		require.Equal(t, "authorization_code", form.Get("grant_type"))
+		require.NotContains(t, w.clients, form.Get("client_secret"))
+	}
+	signed, err := w.service.Tokens(t.Context())
+	require.NoError(t, err)
+	require.Len(t, signed, 1)
+	require.Equal(t, next.as.URL, signed[0].Issuer)
+}
+
+// A redirect URI of the settings is used as it is spelt.
+func TestRedirectURI(t *testing.T) {
+	free := func() string {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer func() { _ = l.Close() }()
+		_, port, err := net.SplitHostPort(l.Addr().String())
+		require.NoError(t, err)
+		return port
+	}
+	for name, redirect := range map[string]string{
+		"port": "http://localhost:" + free() + "/back", "address": "http://127.0.0.1:" + free(), "slash": "http://127.0.0.1:" + free() + "/",
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.spec.OAuth.RedirectURI = redirect
+			w.ok()
+			require.Equal(t, redirect, w.authorizations[0].Get("redirect_uri"))
+		})
+	}
+	t.Run("no port", func(t *testing.T) {
+		w := newWorld(t)
+		w.spec.OAuth.RedirectURI = "http://127.0.0.1/here"
+		w.ok()
+		require.Regexp(t, `^http://127\.0\.0\.1:\d+/here$`, w.authorizations[0].Get("redirect_uri"))
+	})
+	for name, bad := range map[string]string{
+		"another machine": "http://example.com/cb", "https": "https://127.0.0.1/cb", "custom": "fettle://cb", "query": "http://127.0.0.1/cb?x=1", "junk": "http://[",
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.spec.OAuth.RedirectURI = bad
+			w.fails(fault.InvalidConfig, "oauth.redirectUri")
+			require.Zero(t, w.opens)
+		})
+	}
+	t.Run("taken", func(t *testing.T) {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		require.NoError(t, err)
+		defer func() { _ = l.Close() }()
+		w := newWorld(t)
+		w.spec.OAuth.RedirectURI = "http://" + l.Addr().String() + "/cb"
+		w.fails(fault.InvalidConfig, "cannot be listened at")
+	})
+}
+
+// The page that the person comes back to answers its own sign-in alone.
+func TestCallback(t *testing.T) {
+	w := newWorld(t)
+	o := w.options(w.path)
+	o.OpenURL = func(ctx context.Context, address string) error {
+		u, _ := url.Parse(address)
+		back, state := u.Query().Get("redirect_uri"), u.Query().Get("state")
+		get := func(method, address, host string) *http.Response {
+			r, err := http.NewRequestWithContext(ctx, method, address, nil)
+			if err != nil {
+				t.Error(err)
+				return nil
+			}
+			if host != "" {
+				r.Host = host
+			}
+			resp, err := http.DefaultClient.Do(r)
+			if err != nil {
+				t.Error(err)
+				return nil
+			}
+			_ = resp.Body.Close()
+			return resp
+		}
+		for name, tt := range map[string]struct {
+			method, address, host string
+			want                  int
+		}{
+			"no state":     {"GET", back + "?code=x", "", 400},
+			"wrong state":  {"GET", back + "?code=x&state=" + strings.ToLower(state), "", 400},
+			"another path": {"GET", strings.TrimSuffix(back, "/oauth/callback") + "/?code=x&state=" + state, "", 404},
+			"a post":       {"POST", back + "?code=x&state=" + state, "", 404},
+			"another host": {"GET", back + "?code=x&state=" + state, "evil.example:80", 403},
+		} {
+			if resp := get(tt.method, tt.address, tt.host); resp != nil && resp.StatusCode != tt.want {
+				t.Errorf("%s: status %d", name, resp.StatusCode)
+			}
+		}
+		if err := w.open(ctx, address); err != nil {
+			return err
+		}
+		return nil
+	}
+	w.service = oauth.New(o)
+	w.ok()
+	require.Len(t, w.authorizations, 1)
+}
+
+func TestNobodyAnswers(t *testing.T) {
+	w := newWorld(t)
+	o := w.options(w.path)
+	o.CallbackTimeout = 20 * time.Millisecond
+	o.OpenURL = func(context.Context, string) error { return nil }
+	w.service = oauth.New(o)
+	w.fails(fault.MCPSignInRequired, "within 20ms")
+
+	o.CallbackTimeout = 0
+	ctx, cancel := context.WithCancel(t.Context())
+	var redirect string
+	o.OpenURL = func(ctx context.Context, address string) error {
+		u, _ := url.Parse(address)
+		redirect = u.Query().Get("redirect_uri")
+		cancel()
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	_, err := w.callCtx(ctx, oauth.New(o), w.spec, true)
+	w.tells(err, fault.Cancelled, "cancelled")
+	require.ErrorIs(t, err, context.Canceled)
+	u, err := url.Parse(redirect)
+	require.NoError(t, err)
+	_, err = net.Dial("tcp", u.Host)
+	require.Error(t, err, "nobody listens any more")
+}
+
+// The secrets of the file are its owner's alone.
+func TestModes(t *testing.T) {
+	w := newWorld(t)
+	w.ok()
+	info, err := os.Stat(w.path)
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	text, err := os.ReadFile(w.path)
+	require.NoError(t, err)
+	require.Contains(t, string(text), canary, "which the test is about")
+	var all map[string]any
+	require.NoError(t, json.Unmarshal(text, &all))
+	require.Equal(t, []string{"mcpServers"}, slices.Collect(mapKeys(all)))
+}
+
+func mapKeys(m map[string]any) func(func(string) bool) {
+	return func(yield func(string) bool) {
+		for k := range m {
+			if !yield(k) {
+				return
+			}
+		}
+	}
+}
