@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -54,11 +55,20 @@ func (c *call) withoutPerson() string {
 	case len(flags) == 0:
 		return c.decision.Remedy
 	case c.subject.Line == nil: // the remedy says the same without the flags
-		return "To allow it, run with " + strings.Join(flags, " or with ") + ", or add a rule that allows " + c.name + "."
+		return "To allow it, run with " + strings.Join(flags, " or with ") + ", or add a rule that allows " + c.name + " to policies.toml: " + c.ruleText() + "."
 	case len(flags) == 1 && strings.Contains(c.decision.Remedy, "yolo"):
 		return strings.TrimSuffix(c.decision.Remedy, ".") + ": run with " + flags[0] + "."
 	}
 	return strings.TrimSpace("To allow it, run with " + strings.Join(flags, " or with ") + ". " + c.decision.Remedy)
+}
+
+// ruleText is a rule that allows the tool, as it is written.
+func (c *call) ruleText() string {
+	const verdict = `decision = "allow" and priority = 100`
+	if c.subject.Server != "" {
+		return fmt.Sprintf("a [[rule]] with mcpName = %q, toolName = %q, %s", c.subject.Server, c.subject.ServerTool, verdict)
+	}
+	return fmt.Sprintf("a [[rule]] with toolName = %q, %s", c.name, verdict)
 }
 
 // generated reports whether the call is asked about because no rule speaks of
