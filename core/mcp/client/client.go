@@ -61,7 +61,10 @@ type Options struct {
 
 // Dialer connects to MCP servers. It is safe for concurrent use and keeps
 // nothing: each session stands alone and is ended by its Close.
-type Dialer struct{ o Options }
+type Dialer struct {
+	o     Options
+	probe time.Duration // see discoverLimit
+}
 
 var _ mcp.Dialer = (*Dialer)(nil)
 
@@ -82,5 +85,5 @@ func New(o Options) *Dialer {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Dialer{o}
+	return &Dialer{o, discoverLimit}
 }

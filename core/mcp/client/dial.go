@@ -1,13 +1,251 @@
 package client
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// Dial implements [mcp.Dialer].
+// discoverLimit is how long a server may leave server/discover without an answer
+// until it is taken for one that is older than that.
+const discoverLimit = 5 * time.Second
+
+// oldProtocol is the last revision that is agreed on by initialize.
+const oldProtocol = "2025-11-25"
+
+// Dial implements [mcp.Dialer]. It ends after the spec's ConnectTimeout; the time
+// in which a person signs in does not count.
+//
+// A server at a URL without transport is spoken to by streamable HTTP and, where
+// it answers 400, 404 or 405 to that, by SSE.
 func (d *Dialer) Dial(ctx context.Context, spec mcp.ServerSpec, h mcp.Handlers) (mcp.Session, error) {
-	return nil, fault.New(fault.InvalidConfig, "mcp.dial", "No transport is spoken yet.", "")
+	limit := cmp.Or(max(spec.ConnectTimeout, 0), min(30*time.Second, cmp.Or(max(spec.Timeout, 0), 30*time.Second)))
+	clock := newClock(ctx, limit)
+	defer clock.end()
+	s, err := d.dial(clock, spec, h)
+	if err != nil {
+		d.o.Logger.DebugContext(ctx, "mcp: not connected", "server", spec.Name, "error", err)
+		return nil, err
+	}
+	return s, nil
+}
+
+func (d *Dialer) dial(c *clock, spec mcp.ServerSpec, h mcp.Handlers) (*session, error) {
+	m := newMask(spec)
+	switch {
+	case spec.InProcess != nil:
+		s, _, err := d.open(c, spec, h, m, "", func(t *tap) (peer, error) { return orNil(d.startLocal(c.ctx, spec, t, m)) })
+		return s, err
+	case spec.Command != "":
+		var t *tap
+		start := func(fresh *tap) (peer, error) { t = fresh; return orNil(d.startProgram(spec, t, m)) }
+		s, ended, err := d.open(c, spec, h, m, "", start)
+		if ended && !t.hasHeard() && c.ctx.Err() == nil {
+			// Some old servers end at a method that they do not know.
+			s, _, err = d.open(c, spec, h, m, oldProtocol, start)
+		}
+		return s, err
+	case spec.URL != "":
+		return d.dialURL(c, spec, h, m)
+	case spec.TCP != "":
+		return nil, fault.New(fault.InvalidConfig, "mcp.dial", "The MCP server "+quoted(spec.Name)+" is configured with tcp, a WebSocket, which is not supported.", // EX-18
+			"Use a server that is a program (command), or one that speaks HTTP (url).")
+	}
+	return nil, fault.New(fault.InvalidConfig, "mcp.dial", "The settings of the MCP server "+quoted(spec.Name)+" do not say where it is.",
+		"Give it a command or a url.")
+}
+
+// orNil keeps a nil pointer from becoming a peer.
+func orNil[P peer](p P, err error) (peer, error) {
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+func (d *Dialer) dialURL(c *clock, spec mcp.ServerSpec, h mcp.Handlers, m *mask) (*session, error) {
+	var handler auth.OAuthHandler
+	if d.o.Auth != nil {
+		if of := d.o.Auth.Handler(spec); of != nil {
+			handler = &patient{of, c}
+		}
+	}
+	var r *remote
+	by := func(kind mcp.Transport) func(*tap) (peer, error) {
+		return func(t *tap) (_ peer, err error) {
+			r, err = d.newRemote(c.ctx, spec, kind, t, handler)
+			return orNil(r, err)
+		}
+	}
+	if spec.Transport == mcp.TransportSSE {
+		s, _, err := d.open(c, spec, h, m, oldProtocol, by(mcp.TransportSSE))
+		return s, err
+	}
+	s, _, err := d.open(c, spec, h, m, "", by(mcp.TransportHTTP))
+	if err == nil || spec.Transport == mcp.TransportHTTP || r == nil || !r.refused() || c.ctx.Err() != nil {
+		return s, err
+	}
+	s, _, second := d.open(c, spec, h, m, oldProtocol, by(mcp.TransportSSE))
+	if second != nil && (fault.CodeOf(second) != fault.MCPSignInRequired) {
+		return nil, err // by what is the way today
+	}
+	return s, second
+}
+
+// open starts what is at the other side and agrees on a protocol, the latest for
+// version "". When it fails nothing is left of what was started; ended says that
+// the server had ended by itself.
+func (d *Dialer) open(c *clock, spec mcp.ServerSpec, h mcp.Handlers, m *mask, version string, start func(*tap) (peer, error)) (_ *session, ended bool, _ error) {
+	ctx := c.ctx
+	t := newTap()
+	p, err := start(t)
+	if err != nil {
+		return nil, false, err
+	}
+	s := &session{d: d, name: spec.Name, spec: spec, h: h, mask: m, tap: t, peer: p, done: make(chan struct{})}
+	s.ctx, s.stop = context.WithCancelCause(context.WithoutCancel(ctx))
+	s.client = s.newClient()
+	over := make(chan error, 1)
+	transport, kind := p.transport()
+	go func() {
+		over <- guard(func() (err error) {
+			s.sdk, err = s.client.Connect(ctx, transport, &sdk.ClientSessionOptions{ProtocolVersion: version})
+			return err
+		})
+	}()
+	select {
+	case err = <-over:
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+		p.cut()
+		abandon(over)
+	case <-p.gone():
+		select { // what it has said before counts
+		case err = <-over:
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+			p.cut()
+			abandon(over)
+		}
+	}
+	if err != nil {
+		select {
+		case <-p.gone():
+			ended = true
+		default:
+		}
+		err = s.refused(ctx, err)
+		s.stop(errClosed)
+		p.end()
+		return nil, ended, err
+	}
+	s.describe(kind)
+	go s.live()
+	s.begin(ctx)
+	return s, false, nil
+}
+
+// abandon waits for what was cut off, unless that hangs on.
+func abandon(over <-chan error) {
+	select {
+	case <-over:
+	case <-time.After(farewell):
+	}
+}
+
+// refused says why a connection was not made.
+func (s *session) refused(ctx context.Context, err error) error {
+	if _, version, found := strings.Cut(err.Error(), "unsupported protocol version: "); found {
+		return unavailable(s.name, s.mask, "It speaks the version "+clip(version, 60)+" of the protocol, which is not known here.",
+			"Use another release of the server, or of fettle.", nil, err)
+	}
+	if answer, ok := answerOf(err); ok && context.Cause(ctx) == nil {
+		return unavailable(s.name, s.mask, "It refused to begin: "+clip(answer.Message, 1000), "", s.peer.lastLines(), err)
+	}
+	f := fault.As(s.explain(ctx, "to begin", err))
+	if f.Code == fault.MCPServerUnavailable && errors.Is(context.Cause(ctx), errSlow) {
+		return unavailable(s.name, s.mask, "It was not ready in time.", "Look whether it starts by itself, or give it a larger timeout in its settings.", s.peer.lastLines(), err)
+	}
+	return f
+}
+
+// describe takes over what the server says of itself.
+func (s *session) describe(kind mcp.Transport) {
+	s.info.Transport = kind
+	r := s.sdk.InitializeResult()
+	if r == nil {
+		return
+	}
+	s.info.Protocol, s.info.Instructions = r.ProtocolVersion, r.Instructions
+	if r.ServerInfo != nil {
+		s.info.Name, s.info.Title, s.info.Version = r.ServerInfo.Name, r.ServerInfo.Title, r.ServerInfo.Version
+	}
+	if c := r.Capabilities; c != nil {
+		s.info.HasTools, s.info.HasResources, s.info.HasPrompts = c.Tools != nil, c.Resources != nil, c.Prompts != nil
+		s.logs = c.Logging != nil && s.h.Log != nil //lint:ignore SA1019 the protocol's way to send a log
+	}
+}
+
+// clock is the time that a connection may take. It stands still while a person
+// signs in.
+type clock struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+
+	mu    sync.Mutex
+	left  time.Duration
+	since time.Time
+	timer *time.Timer
+}
+
+func newClock(ctx context.Context, limit time.Duration) *clock {
+	c := &clock{left: limit, since: time.Now()}
+	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	c.timer = time.AfterFunc(limit, func() { c.cancel(errSlow) })
+	return c
+}
+
+func (c *clock) end() {
+	c.timer.Stop()
+	c.cancel(nil)
+}
+
+// pause stops the clock until the func that it returns is called.
+func (c *clock) pause() (resume func()) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.timer.Stop() { // it is over, or is paused already
+		return func() {}
+	}
+	c.left -= time.Since(c.since)
+	return func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if c.ctx.Err() == nil {
+			c.since = time.Now()
+			c.timer.Reset(max(c.left, time.Second))
+		}
+	}
+}
+
+// patient gives a person the time to sign in.
+type patient struct {
+	auth.OAuthHandler
+	clock *clock
+}
+
+// Authorize implements the SDK's handler.
+func (p *patient) Authorize(ctx context.Context, q *http.Request, r *http.Response) error {
+	defer p.clock.pause()()
+	return p.OAuthHandler.Authorize(ctx, q, r)
 }

@@ -1,0 +1,45 @@
+//go:build unix
+
+package client
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// group is a program with what it has started: the members of the process group
+// that it leads.
+type group struct{ pid int }
+
+// launch starts a program as the leader of a session, and so of a group, of its
+// own: no terminal is there that it could ask at, and what is typed for fettle
+// does not reach it.
+func launch(cmd *exec.Cmd) (group, error) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	if err := cmd.Start(); err != nil {
+		return group{}, err
+	}
+	return group{cmd.Process.Pid}, nil
+}
+
+func (g group) terminate() { _ = syscall.Kill(-g.pid, syscall.SIGTERM) } // nobody left is well
+func (g group) kill()      { _ = syscall.Kill(-g.pid, syscall.SIGKILL) }
+func (g group) release()   {}
+
+// lives reports whether the group has members.
+func (g group) lives() bool { return syscall.Kill(-g.pid, 0) == nil }
+
+// ending says how a program has ended, as a clause.
+func ending(state *os.ProcessState) string {
+	if status, ok := state.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+		return "was ended by " + unix.SignalName(status.Signal())
+	}
+	return fmt.Sprintf("exited with status %d", state.ExitCode())
+}
+
+// executable reports whether a file can be run.
+func executable(info os.FileInfo) bool { return info.Mode().IsRegular() && info.Mode()&0o111 != 0 }

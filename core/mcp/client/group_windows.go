@@ -1,0 +1,49 @@
+package client
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// group is a program with what it has started: a job that takes all of it in and
+// ends with this process. There is no signal that asks first. This is built and
+// not tried.
+type group struct{ job windows.Handle }
+
+func launch(cmd *exec.Cmd) (group, error) {
+	job, err := windows.CreateJobObject(nil, nil)
+	if err != nil {
+		return group{}, err
+	}
+	limits := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{
+		BasicLimitInformation: windows.JOBOBJECT_BASIC_LIMIT_INFORMATION{LimitFlags: windows.JOB_OBJECT_LIMIT_KILL_ON_JOB_CLOSE},
+	}
+	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits))) //nolint:gosec // the call takes it so
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		_ = windows.CloseHandle(job)
+		return group{}, err
+	}
+	_ = cmd.Process.WithHandle(func(handle uintptr) { // where that fails the program alone is ended
+		_ = windows.AssignProcessToJobObject(job, windows.Handle(handle))
+	})
+	return group{job}, nil
+}
+
+func (g group) terminate()  { g.kill() }
+func (g group) kill()       { _ = windows.TerminateJobObject(g.job, 1) }
+func (g group) release()    { _ = windows.CloseHandle(g.job) }
+func (g group) lives() bool { return false }
+
+func ending(state *os.ProcessState) string {
+	return fmt.Sprintf("exited with status %d", state.ExitCode())
+}
+
+func executable(info os.FileInfo) bool { return info.Mode().IsRegular() }

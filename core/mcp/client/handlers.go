@@ -1,0 +1,131 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+//lint:file-ignore SA1019 roots and logs are the protocol's until servers have moved on
+
+// logLevel is from which level on a server is to send its log.
+const logLevel = "info"
+
+// newClient returns the SDK's client of this session, which says to the server
+// no more than there are handlers for.
+func (s *session) newClient() *sdk.Client {
+	o := &sdk.ClientOptions{Logger: s.d.o.Logger, Capabilities: &sdk.ClientCapabilities{}}
+	if f := s.h.ToolsChanged; f != nil {
+		o.ToolListChangedHandler = func(context.Context, *sdk.ToolListChangedRequest) { f() }
+	}
+	if f := s.h.ResourcesChanged; f != nil {
+		o.ResourceListChangedHandler = func(context.Context, *sdk.ResourceListChangedRequest) { f() }
+	}
+	if f := s.h.PromptsChanged; f != nil {
+		o.PromptListChangedHandler = func(context.Context, *sdk.PromptListChangedRequest) { f() }
+	}
+	if f := s.h.ResourceUpdated; f != nil {
+		o.ResourceUpdatedHandler = func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) {
+			if r.Params != nil {
+				f(r.Params.URI)
+			}
+		}
+	}
+	if f := s.h.Log; f != nil {
+		o.LoggingMessageHandler = func(_ context.Context, r *sdk.LoggingMessageRequest) {
+			if r.Params != nil {
+				f(tools.LogEntry{Level: tools.LogLevel(r.Params.Level), Logger: r.Params.Logger, Data: json.RawMessage(encode(r.Params.Data))})
+			}
+		}
+	}
+	if s.h.Elicit != nil {
+		o.ElicitationHandler = s.elicit
+		o.Capabilities.Elicitation = &sdk.ElicitationCapabilities{Form: &sdk.FormElicitationCapabilities{}, URL: &sdk.URLElicitationCapabilities{}}
+	}
+	if s.h.Roots != nil {
+		o.Capabilities.RootsV2 = &sdk.RootCapabilities{ListChanged: true}
+	}
+	client := sdk.NewClient(&sdk.Implementation{Name: s.d.o.Name, Version: s.d.o.Version}, o)
+	client.AddReceivingMiddleware(s.receive)
+	s.client = client
+	if s.h.Roots != nil {
+		s.tellRoots() // for calls that the server asks back for; nobody is connected yet
+	}
+	return client
+}
+
+// receive is what each message of the server's passes that is no answer: what the
+// SDK does not survive becomes an error, and roots are told as they are now.
+func (s *session) receive(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (result sdk.Result, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				s.d.o.Logger.WarnContext(ctx, "mcp: a message of a server could not be handled", "server", s.name, "method", method)
+				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the message cannot be handled"}
+			}
+		}()
+		if method != "roots/list" {
+			return next(ctx, method, r)
+		}
+		if s.h.Roots == nil {
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "this client has no roots"}
+		}
+		return &sdk.ListRootsResult{Roots: rootsOf(s.h.Roots())}, nil
+	}
+}
+
+// begin asks the server for its log, once connected. Whether it is sent does not
+// matter to the session.
+func (s *session) begin(ctx context.Context) {
+	if !s.logs || s.info.Protocol >= newProtocol {
+		return // there it goes with each call
+	}
+	const short = 5 * time.Second
+	_ = s.run(ctx, short, "logging/setLevel", func(ctx context.Context) error {
+		return s.sdk.SetLoggingLevel(ctx, &sdk.SetLoggingLevelParams{Level: logLevel})
+	})
+}
+
+// tellRoots gives the SDK the roots as they are now, which tells the server.
+func (s *session) tellRoots() {
+	s.roots.Lock()
+	defer s.roots.Unlock()
+	var uris []string
+	now := rootsOf(s.h.Roots())
+	for _, r := range now {
+		uris = append(uris, r.URI)
+	}
+	var gone []string
+	for _, uri := range s.rootURIs {
+		if !slices.Contains(uris, uri) {
+			gone = append(gone, uri)
+		}
+	}
+	s.rootURIs = uris
+	if len(gone) > 0 {
+		s.client.RemoveRoots(gone...)
+	}
+	s.client.AddRoots(now...)
+}
+
+// rootsOf returns folders as the protocol has them.
+func rootsOf(folders []string) []*sdk.Root {
+	roots := []*sdk.Root{} // not null
+	for _, folder := range folders {
+		path := filepath.ToSlash(folder)
+		if !strings.HasPrefix(path, "/") {
+			path = "/" + path // of a drive
+		}
+		roots = append(roots, &sdk.Root{URI: (&url.URL{Scheme: "file", Path: path}).String(), Name: filepath.Base(folder)})
+	}
+	return roots
+}

@@ -1,0 +1,113 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mcp"
+)
+
+// Tools implements [mcp.Session]. A tool without a name is left out; a schema
+// that is none is for the caller to find.
+func (s *session) Tools(ctx context.Context) ([]mcp.Tool, error) {
+	if !s.info.HasTools {
+		return nil, nil
+	}
+	return pages(ctx, s, methodTools, "tools", decodeTool, func(ctx context.Context, cursor string) error {
+		_, err := s.sdk.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
+		return err
+	})
+}
+
+// Resources implements [mcp.Session].
+func (s *session) Resources(ctx context.Context) ([]mcp.Resource, error) {
+	if !s.info.HasResources {
+		return nil, nil
+	}
+	return pages(ctx, s, methodResources, "resources", decodeResource, func(ctx context.Context, cursor string) error {
+		_, err := s.sdk.ListResources(ctx, &sdk.ListResourcesParams{Cursor: cursor})
+		return err
+	})
+}
+
+// ResourceTemplates implements [mcp.Session].
+func (s *session) ResourceTemplates(ctx context.Context) ([]mcp.ResourceTemplate, error) {
+	if !s.info.HasResources {
+		return nil, nil
+	}
+	return pages(ctx, s, methodTemplates, "resourceTemplates", decodeTemplate, func(ctx context.Context, cursor string) error {
+		_, err := s.sdk.ListResourceTemplates(ctx, &sdk.ListResourceTemplatesParams{Cursor: cursor})
+		return err
+	})
+}
+
+// Prompts implements [mcp.Session].
+func (s *session) Prompts(ctx context.Context) ([]mcp.Prompt, error) {
+	if !s.info.HasPrompts {
+		return nil, nil
+	}
+	return pages(ctx, s, methodPrompts, "prompts", decodePromptEntry, func(ctx context.Context, cursor string) error {
+		_, err := s.sdk.ListPrompts(ctx, &sdk.ListPromptsParams{Cursor: cursor})
+		return err
+	})
+}
+
+// pages asks for all pages of a list and reads the entries in field. An entry
+// that cannot be used is left out.
+func pages[T any](ctx context.Context, s *session, method, field string, decode func([]byte) (T, bool), page func(ctx context.Context, cursor string) error) ([]T, error) {
+	var all []T
+	cursor, seen := "", map[string]bool{}
+	for n := 0; ; n++ {
+		if n == s.d.o.MaxPages {
+			return nil, s.endless(method, fmt.Sprintf("has more than %d pages", n))
+		}
+		raw, err := s.ask(ctx, method, "", nil, func(ctx context.Context) error { return page(ctx, cursor) })
+		if code, ok := codeOf(err); ok && code == jsonrpc.CodeMethodNotFound && n == 0 {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		fields := fieldsOf(raw)
+		for _, entry := range listOf(fields[field]) {
+			value, ok := decode(entry)
+			if !ok {
+				s.d.o.Logger.WarnContext(ctx, "mcp: an entry of a server's list cannot be used", "server", s.name, "list", method)
+				continue
+			}
+			if len(all) == s.d.o.MaxItems {
+				return nil, s.endless(method, fmt.Sprintf("has more than %d entries", len(all)))
+			}
+			all = append(all, value)
+		}
+		cursor = textOf(fields["nextCursor"])
+		if cursor == "" {
+			return all, nil
+		}
+		if seen[cursor] {
+			return nil, s.endless(method, "has no end: the same page comes again")
+		}
+		seen[cursor] = true
+	}
+}
+
+func (s *session) endless(method, how string) error {
+	return fault.New(fault.MCPToolError, "mcp.list", "The list of the MCP server "+quoted(s.name)+" ("+method+") "+how+".", "Use another release of the server.")
+}
+
+// codeOf returns the code of a server's answer; not ok for other errors.
+func codeOf(err error) (int64, bool) {
+	var m *masked
+	if errors.As(err, &m) {
+		err = m.cause
+	}
+	if answer, ok := answerOf(err); ok {
+		return answer.Code, true
+	}
+	return 0, false
+}

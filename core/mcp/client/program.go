@@ -1,0 +1,269 @@
+package client
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mcp"
+)
+
+// program is a server that is a process of ours, spoken to over its stdin and
+// stdout.
+type program struct {
+	name   string
+	grace  time.Duration
+	mask   *mask
+	cmd    *exec.Cmd
+	group  group
+	conn   *lineConn
+	errors *tail
+
+	stdout, stderr *os.File
+	exited         chan struct{} // closed when the process is waited for
+	watched        chan struct{} // closed when watch has returned
+	drained        chan struct{} // closed when stderr is read to its end
+}
+
+// startProgram starts a server's process. Whoever gets it calls end.
+func (d *Dialer) startProgram(spec mcp.ServerSpec, t *tap, m *mask) (*program, error) {
+	dir := spec.Dir
+	if dir == "" {
+		dir = d.o.Dir
+	}
+	if dir == "" {
+		dir = "."
+	}
+	if !filepath.IsAbs(dir) {
+		absolute, err := filepath.Abs(dir)
+		if err != nil {
+			return nil, unavailable(spec.Name, m, "The folder that it should run in cannot be told.", "Give its settings an absolute cwd.", nil, err)
+		}
+		dir = absolute
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return nil, unavailable(spec.Name, m, "The folder "+dir+" that it should run in does not exist.", "Correct cwd in its settings.", nil, err)
+	}
+	environment := environment(d.o.Environ(), spec.Env)
+	path, err := findProgram(spec.Command, dir, environment)
+	if err != nil {
+		what, remedy := "There is no program "+spec.Command+" on the PATH.", "Install it, or give its settings the whole path of the program as command."
+		switch {
+		case errors.Is(err, fs.ErrPermission):
+			what, remedy = "The file "+spec.Command+" cannot be run.", "Make it executable, or correct command in its settings."
+		case strings.ContainsAny(spec.Command, `/\`):
+			what = "There is no program " + spec.Command + "."
+		}
+		return nil, unavailable(spec.Name, m, what, remedy, nil, err)
+	}
+	p := &program{name: spec.Name, grace: d.o.Grace, mask: m, errors: &tail{mask: m}, exited: make(chan struct{}), watched: make(chan struct{}), drained: make(chan struct{})}
+	if err := p.start(d, path, dir, environment, spec.Args, t); err != nil {
+		return nil, unavailable(spec.Name, m, "Its program "+spec.Command+" cannot be started.", "Look whether the program is whole and made for this machine.", nil, err)
+	}
+	return p, nil
+}
+
+func (p *program) start(d *Dialer, path, dir string, environment, args []string, t *tap) (err error) {
+	p.cmd = &exec.Cmd{Path: path, Args: append([]string{path}, args...), Env: environment, Dir: dir}
+	var files []*os.File
+	pipe := func() (r, w *os.File) {
+		if err == nil {
+			if r, w, err = os.Pipe(); err == nil {
+				files = append(files, r, w)
+			}
+		}
+		return r, w
+	}
+	childIn, stdin := pipe()
+	stdout, childOut := pipe()
+	stderr, childErr := pipe()
+	if err == nil {
+		p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = childIn, childOut, childErr
+		p.group, err = launch(p.cmd)
+	}
+	if err != nil {
+		for _, f := range files {
+			_ = f.Close()
+		}
+		return err
+	}
+	for _, f := range []*os.File{childIn, childOut, childErr} {
+		_ = f.Close()
+	}
+	p.stdout, p.stderr = stdout, stderr
+	p.conn = newLineConn(t, stdout, stdin, d.o.MaxMessage, d.probe)
+	go func() {
+		defer close(p.drained)
+		p.errors.drain(stderr)
+	}()
+	go func() {
+		defer close(p.exited)
+		_ = p.cmd.Wait() // the state says more
+	}()
+	go p.watch()
+	return nil
+}
+
+// watch ends the conversation once the process has ended, also where something
+// that it has started still holds its output. What it has written before is read.
+func (p *program) watch() {
+	defer close(p.watched)
+	<-p.exited
+	select {
+	case <-p.conn.atEnd:
+	case <-time.After(p.grace):
+		_ = p.stdout.Close()
+	}
+}
+
+// Connect implements the SDK's transport.
+func (p *program) Connect(context.Context) (sdk.Connection, error) { return p.conn, nil }
+
+func (p *program) transport() (sdk.Transport, mcp.Transport) { return p, mcp.TransportStdio }
+
+// gone is closed when the process has ended.
+func (p *program) gone() <-chan struct{} { return p.exited }
+
+// cut ends the conversation.
+func (p *program) cut() { _ = p.conn.Close() }
+
+// end ends the process and its whole group: its stdin is closed; it is asked;
+// it is killed. It returns when nothing is left of it that can be ended.
+func (p *program) end() {
+	p.cut()
+	if !p.wait(p.exited) {
+		p.group.terminate()
+		if !p.wait(p.exited) {
+			p.group.kill()
+			<-p.exited
+		}
+	}
+	if p.group.lives() { // it has left something behind
+		p.group.terminate()
+		step := time.NewTicker(5 * time.Millisecond)
+		defer step.Stop()
+		for end := time.Now().Add(p.grace); p.group.lives() && time.Now().Before(end); {
+			<-step.C
+		}
+		p.group.kill()
+	}
+	p.group.release()
+	if !p.wait(p.drained) { // by what has left the group
+		_ = p.stderr.Close()
+		<-p.drained
+	}
+	_ = p.stdout.Close()
+	_ = p.stderr.Close()
+	p.conn.finish()
+	<-p.watched
+}
+
+// wait waits for the end of a phase, for as long as the server is given.
+func (p *program) wait(done <-chan struct{}) bool {
+	select {
+	case <-done:
+		return true
+	case <-time.After(p.grace):
+		return false
+	}
+}
+
+func (p *program) lastLines() []string { return p.errors.lines() }
+
+// why says how the conversation has ended: what came that was no message, or how
+// the process has ended, for which it waits a moment.
+func (p *program) why(error) (what, remedy string) {
+	err := p.conn.failure()
+	var odd *errNotJSON
+	switch {
+	case errors.As(err, &odd):
+		return "It wrote to its stdout what is no message of the protocol: " + quoted(p.mask.text(odd.line)) + ".",
+			"Have it log to stderr instead, and look whether its command is right."
+	case errors.Is(err, errTooLarge):
+		return "It sent a message that is larger than the limit.", "Ask it for less at once."
+	case err != nil || p.hasExited():
+		if !p.wait(p.exited) {
+			return "It closed its stdout.", "Look into its own log."
+		}
+		p.wait(p.drained)
+		return "Its program " + ending(p.cmd.ProcessState) + ".", "Look at what it wrote to stderr, and whether its command, arguments and env are right."
+	}
+	return "", ""
+}
+
+func (p *program) hasExited() bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// local is a server in this process.
+type local struct {
+	conn    *lineConn
+	server  *sdk.ServerSession
+	streams []io.Closer
+	closed  chan struct{} // closed when the server has ended its session
+}
+
+// startLocal connects to a server in this process. Whoever gets it calls end.
+func (d *Dialer) startLocal(ctx context.Context, spec mcp.ServerSpec, t *tap, m *mask) (*local, error) {
+	server, ok := spec.InProcess.(InProcess)
+	if !ok {
+		return nil, fault.New(fault.InvalidConfig, "mcp.dial", "The MCP server "+quoted(spec.Name)+" in this process is of a type that cannot be connected to.",
+			"Give a *mcp.Server of the official SDK.")
+	}
+	fromClient, toServer := io.Pipe()
+	fromServer, toClient := io.Pipe()
+	l := &local{streams: []io.Closer{fromClient, toServer, fromServer, toClient}, closed: make(chan struct{})}
+	var err error
+	l.server, err = server.Connect(context.WithoutCancel(ctx), &sdk.IOTransport{Reader: fromClient, Writer: toClient, MaxLineLength: -1}, nil)
+	if err != nil {
+		return nil, unavailable(spec.Name, m, "It refused the connection.", "", nil, err)
+	}
+	l.conn = newLineConn(t, fromServer, toServer, d.o.MaxMessage, d.probe)
+	go func() {
+		defer close(l.closed)
+		_ = l.server.Wait()
+	}()
+	return l, nil
+}
+
+// Connect implements the SDK's transport.
+func (l *local) Connect(context.Context) (sdk.Connection, error) { return l.conn, nil }
+
+func (l *local) transport() (sdk.Transport, mcp.Transport) { return l, mcp.TransportInProcess }
+func (l *local) gone() <-chan struct{}                     { return l.closed }
+func (l *local) cut()                                      { _ = l.conn.Close() }
+func (l *local) lastLines() []string                       { return nil }
+
+// end breaks the streams, which ends the server's session. A handler of the
+// server's that goes on after its ctx has ended is not waited for.
+func (l *local) end() {
+	l.cut()
+	for _, s := range l.streams {
+		_ = s.Close()
+	}
+	l.conn.finish()
+}
+
+func (l *local) why(error) (what, remedy string) {
+	switch err := l.conn.failure(); {
+	case errors.Is(err, errTooLarge):
+		return "It sent a message that is larger than the limit.", "Ask it for less at once."
+	case err != nil:
+		return "It closed the connection.", ""
+	}
+	return "", ""
+}

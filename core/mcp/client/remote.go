@@ -1,0 +1,322 @@
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/auth"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mcp"
+)
+
+// errElsewhere is that a request would have gone to another server than that of
+// the spec, with what is secret or said in confidence.
+var errElsewhere = errors.New("it would have gone to another origin")
+
+// remote is a server at a URL. It is the round tripper of the SDK's transport.
+type remote struct {
+	spec  mcp.ServerSpec
+	kind  mcp.Transport
+	base  *url.URL
+	max   int
+	tap   *tap
+	auth  auth.OAuthHandler // nil: none
+	plain *http.Transport
+
+	ctx    context.Context // of all requests
+	cancel context.CancelFunc
+
+	mu     sync.Mutex
+	conn   sdk.Connection // the SDK's, once it is made
+	status int            // of the last answer to a request that was not well; 0: none
+	away   string         // the other origin that a request would have gone to
+}
+
+// newRemote returns what speaks with a server at a URL. It does no I/O. Whoever
+// gets it calls end.
+func (d *Dialer) newRemote(ctx context.Context, spec mcp.ServerSpec, kind mcp.Transport, t *tap, handler auth.OAuthHandler) (*remote, error) {
+	base, err := url.Parse(spec.URL)
+	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "" {
+		return nil, fault.New(fault.InvalidConfig, "mcp.dial", "The url of the MCP server "+quoted(spec.Name)+" is no http or https URL.", "Correct url in its settings.")
+	}
+	base.Fragment = ""
+	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
+	r := &remote{spec: spec, kind: kind, base: base, max: d.o.MaxMessage, tap: t, auth: handler, plain: &http.Transport{
+		Proxy: d.o.Proxy, DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 30 * time.Second,
+		IdleConnTimeout: 90 * time.Second, MaxResponseHeaderBytes: 256 << 10,
+	}}
+	for name := range spec.Headers {
+		if http.CanonicalHeaderKey(name) == "Authorization" { // what is configured goes before what is asked for
+			r.auth = nil
+		}
+	}
+	r.ctx, r.cancel = context.WithCancel(context.WithoutCancel(ctx))
+	return r, nil
+}
+
+func (r *remote) transport() (sdk.Transport, mcp.Transport) { return r, r.kind }
+
+// Connect implements the SDK's transport.
+func (r *remote) Connect(ctx context.Context) (sdk.Connection, error) {
+	client := &http.Client{Transport: r, CheckRedirect: func(q *http.Request, via []*http.Request) error {
+		if len(via) >= 10 {
+			return errors.New("it was redirected 10 times")
+		}
+		return r.check(q.URL)
+	}}
+	var t sdk.Transport
+	if r.kind == mcp.TransportSSE {
+		t = &sdk.SSEClientTransport{Endpoint: r.base.String(), HTTPClient: client, MaxEventSize: -1} // bounded by us
+		// The SDK reads the stream with this ctx, as long as the session lasts.
+		detached, stop := context.WithCancel(context.WithoutCancel(ctx))
+		defer context.AfterFunc(ctx, stop)()
+		context.AfterFunc(r.ctx, stop)
+		ctx = detached
+	} else {
+		t = &sdk.StreamableClientTransport{Endpoint: r.base.String(), HTTPClient: client, MaxEventSize: -1, OAuthHandler: r.auth}
+	}
+	conn, err := t.Connect(ctx)
+	r.mu.Lock()
+	r.conn = conn
+	r.mu.Unlock()
+	return conn, err
+}
+
+// RoundTrip implements http.RoundTripper: nothing goes to another origin,
+// whatever redirection or endpoint says so; the spec's headers go with each
+// request; and what comes is bounded and passes the tap.
+func (r *remote) RoundTrip(q *http.Request) (*http.Response, error) {
+	if err := r.check(q.URL); err != nil {
+		return nil, err
+	}
+	var id, method string
+	if q.Method == http.MethodPost && q.GetBody != nil {
+		if body, err := q.GetBody(); err == nil {
+			text, _ := io.ReadAll(body)
+			id, method = r.tap.sent(q.Context(), text)
+		}
+	}
+	response, err := r.send(q)
+	if err == nil && r.kind == mcp.TransportSSE && r.auth != nil && (response.StatusCode == http.StatusUnauthorized || response.StatusCode == http.StatusForbidden) {
+		if err := r.auth.Authorize(q.Context(), q, response); err != nil {
+			r.note(response.StatusCode)
+			return nil, err
+		}
+		if q.GetBody != nil {
+			if q.Body, err = q.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+		response, err = r.send(q)
+	}
+	r.tap.delivered(method)
+	if err != nil {
+		return nil, err
+	}
+	switch stream := q.Method == http.MethodGet && r.kind == mcp.TransportHTTP; { // which a server need not have
+	case response.StatusCode >= 400 && !stream:
+		r.note(response.StatusCode)
+	case q.Method == http.MethodPost:
+		r.note(0)
+	}
+	if err := r.look(response, id); err != nil {
+		_ = response.Body.Close()
+		return nil, err
+	}
+	return response, nil
+}
+
+func (r *remote) note(status int) {
+	r.mu.Lock()
+	r.status = status
+	r.mu.Unlock()
+}
+
+// send sends a request as long as the session lasts.
+func (r *remote) send(q *http.Request) (*http.Response, error) {
+	ctx, cancel := context.WithCancel(q.Context())
+	stop := context.AfterFunc(r.ctx, cancel)
+	q = q.Clone(ctx)
+	if err := r.dress(q); err != nil {
+		stop()
+		cancel()
+		return nil, err
+	}
+	done := func() { stop(); cancel() }
+	response, err := r.plain.RoundTrip(q)
+	if err != nil {
+		done()
+		return nil, err
+	}
+	response.Body = &body{response.Body, response.Body, done}
+	return response, nil
+}
+
+// dress adds the spec's headers, and the token where the SDK does not.
+func (r *remote) dress(q *http.Request) error {
+	for name, value := range r.spec.Headers {
+		switch name = http.CanonicalHeaderKey(name); {
+		case name == "Host":
+			q.Host = value
+		case name == "Accept" || name == "Content-Type" || strings.HasPrefix(name, "Mcp-") || name == "Last-Event-Id": // the protocol's own
+		default:
+			q.Header.Set(name, value)
+		}
+	}
+	if r.kind != mcp.TransportSSE || r.auth == nil {
+		return nil
+	}
+	source, err := r.auth.TokenSource(q.Context())
+	if err != nil || source == nil {
+		return err
+	}
+	token, err := source.Token()
+	if err != nil || token == nil || token.AccessToken == "" {
+		return nil //nolint:nilerr // the server refuses, and the person signs in
+	}
+	if r.spec.OAuth != nil && r.spec.OAuth.TokenParamName != "" {
+		query := q.URL.Query()
+		query.Set(r.spec.OAuth.TokenParamName, token.AccessToken)
+		q.URL.RawQuery = query.Encode()
+		return nil
+	}
+	q.Header.Set("Authorization", "Bearer "+token.AccessToken)
+	return nil
+}
+
+// check reports whether a request may go to u: the origin of the spec's URL, or
+// the same by https.
+func (r *remote) check(u *url.URL) error {
+	same := strings.EqualFold(u.Hostname(), r.base.Hostname())
+	switch {
+	case same && u.Scheme == r.base.Scheme && port(u) == port(r.base):
+		return nil
+	case same && r.base.Scheme == "http" && port(r.base) == "80" && u.Scheme == "https" && port(u) == "443":
+		return nil
+	}
+	r.mu.Lock()
+	r.away = u.Scheme + "://" + u.Host
+	r.mu.Unlock()
+	return errElsewhere
+}
+
+func port(u *url.URL) string {
+	return cmp.Or(u.Port(), map[string]string{"http": "80", "https": "443"}[u.Scheme])
+}
+
+// look has a body pass the tap, in whole or event by event.
+func (r *remote) look(response *http.Response, id string) error {
+	kind, _, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	b := response.Body.(*body) //nolint:errcheck // send has made it
+	if kind == "text/event-stream" && response.StatusCode < 300 {
+		b.Reader = newEvents(b.Reader, r.max, id, r.tap)
+		return nil
+	}
+	text, err := io.ReadAll(io.LimitReader(b.Reader, int64(r.max)+1))
+	switch {
+	case err != nil:
+		return err
+	case len(text) > r.max && id == "":
+		return errTooLarge
+	case len(text) > r.max:
+		text = tooLarge(id)
+	case kind == "application/json" && response.StatusCode < 300 && len(bytes.TrimSpace(text)) > 0:
+		text = r.tap.received(text)
+	}
+	b.Reader = bytes.NewReader(text)
+	response.ContentLength = int64(len(text))
+	response.Header.Del("Content-Length")
+	return nil
+}
+
+// tooLarge is the answer to a request whose own is larger than the limit.
+func tooLarge(id string) []byte {
+	return encode(envelope{
+		Version: []byte(`"2.0"`), ID: []byte(id),
+		Error: encode(map[string]any{"code": codeTooLarge, "message": errTooLarge.Error()}),
+	})
+}
+
+// body is a response's body.
+type body struct {
+	io.Reader
+	under io.Closer
+	done  func()
+}
+
+func (b *body) Close() error {
+	err := b.under.Close()
+	b.done()
+	return err
+}
+
+// gone is never closed: whether a server at a URL is there shows when it is asked.
+func (r *remote) gone() <-chan struct{} { return nil }
+
+// cut breaks off all requests.
+func (r *remote) cut() { r.cancel() }
+
+// end breaks off all requests and frees the connections.
+func (r *remote) end() {
+	r.cancel()
+	r.mu.Lock()
+	conn := r.conn
+	r.mu.Unlock()
+	if conn != nil {
+		_ = conn.Close() // with nothing left to send; it ends the SDK's goroutines
+	}
+	r.plain.CloseIdleConnections()
+}
+
+func (r *remote) lastLines() []string { return nil }
+
+// refused reports whether the server has answered as one does that does not speak
+// streamable HTTP.
+func (r *remote) refused() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.status == http.StatusNotFound || r.status == http.StatusMethodNotAllowed || r.status == http.StatusBadRequest
+}
+
+// signIn reports whether the server wants to know who asks.
+func (r *remote) signIn() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.status == http.StatusUnauthorized || r.status == http.StatusForbidden
+}
+
+func (r *remote) why(err error) (what, remedy string) {
+	r.mu.Lock()
+	status, away := r.status, r.away
+	r.mu.Unlock()
+	var broken *url.Error
+	var operation *net.OpError
+	switch {
+	case errors.Is(err, errElsewhere):
+		return "It sends requests on to " + away + ", another origin than that of its URL, where they are not sent.",
+			"If that is its new address give it as url in its settings."
+	case errors.Is(err, sdk.ErrSessionMissing):
+		return "It does not know the session any more, as after a restart.", "Connect again."
+	case errors.As(err, &operation):
+		return "It cannot be reached: " + operation.Err.Error() + ".", "Look whether it runs at that address, and at the proxy's settings."
+	case errors.Is(err, errTooLarge):
+		return "It sent a message that is larger than the limit.", "Ask it for less at once."
+	case status >= 400:
+		return "It answered with the HTTP status " + statusText(status) + ".", "Look at its url and headers in the settings."
+	case errors.As(err, &broken):
+		return "The request failed: " + broken.Err.Error() + ".", "Look whether it runs at that address."
+	}
+	return "", ""
+}

@@ -1,0 +1,327 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// Methods of the protocol that sessions use.
+const (
+	methodCall      = "tools/call"
+	methodTools     = "tools/list"
+	methodResources = "resources/list"
+	methodTemplates = "resources/templates/list"
+	methodRead      = "resources/read"
+	methodPrompts   = "prompts/list"
+	methodPrompt    = "prompts/get"
+)
+
+// newProtocol is the first revision without sessions, pings and roots that change.
+const newProtocol = "2026-07-28"
+
+// peer is a server as it is reached.
+type peer interface {
+	transport() (sdk.Transport, mcp.Transport)
+	gone() <-chan struct{} // closed when the server has ended; nil: that is not known
+	cut()                  // whatever waits for the server fails at once; idempotent
+	end()                  // ends what was started, and waits for it
+	lastLines() []string   // of stderr
+	// why says what an error comes of, in a sentence, and what to do; "" if it is
+	// not known better than the error has it.
+	why(err error) (what, remedy string)
+}
+
+// session implements [mcp.Session].
+type session struct {
+	d    *Dialer
+	name string
+	spec mcp.ServerSpec
+	h    mcp.Handlers
+	mask *mask
+	tap  *tap
+	peer peer
+
+	client *sdk.Client
+	sdk    *sdk.ClientSession
+	info   mcp.Info
+	logs   bool // the server sends its log
+
+	ctx    context.Context // of all that the session does; ends with errClosed at Close
+	stop   context.CancelCauseFunc
+	tokens atomic.Int64
+
+	roots    sync.Mutex // held while the SDK is told the roots
+	rootURIs []string
+
+	running    sync.WaitGroup // goroutines that use the SDK
+	mu         sync.Mutex
+	ending     bool // no goroutine is added to running any more
+	closed     bool // by Close
+	unanswered int  // requests, at Close
+	err        error
+	done       chan struct{}
+}
+
+var _ mcp.Session = (*session)(nil)
+
+// run runs f, which uses the SDK, and returns when that has or ctx has ended. ctx
+// ends with the session too, and after limit. A panic is an error.
+func (s *session) run(ctx context.Context, limit time.Duration, what string, f func(ctx context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(s.ctx, func() { cancel(errClosed) })()
+	if limit > 0 {
+		timer := time.AfterFunc(limit, func() { cancel(errSlow) })
+		defer timer.Stop()
+	}
+	s.mu.Lock()
+	if s.ending {
+		err := s.err
+		s.mu.Unlock()
+		if err != nil {
+			return err
+		}
+		return s.explain(ctx, what, errClosed)
+	}
+	s.running.Add(1)
+	s.mu.Unlock()
+	result := make(chan error, 1)
+	go func() {
+		defer s.running.Done()
+		result <- guard(func() error { return f(ctx) })
+	}()
+	select {
+	case err := <-result:
+		if err != nil {
+			return s.explain(ctx, what, err)
+		}
+		return nil
+	case <-ctx.Done():
+		return s.explain(ctx, what, context.Cause(ctx))
+	}
+}
+
+// guard makes a panic in f an error.
+func guard(f func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the protocol's library failed: %v", p)
+		}
+	}()
+	return f()
+}
+
+// limit is how long one request may take.
+func (s *session) limit() time.Duration { return cmp.Or(max(s.spec.Timeout, 0), 10*time.Minute) }
+
+// Info implements [mcp.Session].
+func (s *session) Info() mcp.Info { return s.info }
+
+// Call implements [mcp.Session].
+func (s *session) Call(ctx context.Context, c mcp.Call) (mcp.CallResult, error) {
+	args := c.Args
+	if len(args) == 0 {
+		args = []byte("{}")
+	}
+	params := &sdk.CallToolParams{Name: c.Tool, Arguments: args}
+	if s.logs && s.info.Protocol >= newProtocol {
+		params.Meta = sdk.Meta{sdk.MetaKeyLogLevel: logLevel}
+	}
+	token := ""
+	if c.Progress != nil {
+		n := s.tokens.Add(1)
+		token = strconv.FormatInt(n, 10)
+		params.SetProgressToken(n)
+	}
+	raw, err := s.ask(ctx, methodCall, token, c.Progress, func(ctx context.Context) error {
+		_, err := s.sdk.CallTool(ctx, params)
+		return err
+	})
+	if err != nil {
+		return mcp.CallResult{}, err
+	}
+	return decodeResult(raw), nil
+}
+
+// ask makes one request and returns its raw result.
+func (s *session) ask(ctx context.Context, method, token string, progress func(tools.Progress), f func(ctx context.Context) error) ([]byte, error) {
+	c := &capture{method: method, progress: progress}
+	ctx = s.tap.expect(ctx, c, token)
+	var raw []byte
+	err := s.run(ctx, s.limit(), method, func(ctx context.Context) error {
+		if err := f(ctx); err != nil {
+			return err // the result may come at this moment
+		}
+		raw = c.raw
+		return nil
+	})
+	s.tap.forget(c)
+	if err != nil {
+		return nil, err // raw may still be written to
+	}
+	return raw, nil
+}
+
+// ReadResource implements [mcp.Session].
+func (s *session) ReadResource(ctx context.Context, uri string) ([]tools.Resource, error) {
+	raw, err := s.ask(ctx, methodRead, "", nil, func(ctx context.Context) error {
+		_, err := s.sdk.ReadResource(ctx, &sdk.ReadResourceParams{URI: uri})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return decodeResources(raw, uri), nil
+}
+
+// Prompt implements [mcp.Session].
+func (s *session) Prompt(ctx context.Context, name string, args map[string]string) (mcp.PromptMessages, error) {
+	raw, err := s.ask(ctx, methodPrompt, "", nil, func(ctx context.Context) error {
+		_, err := s.sdk.GetPrompt(ctx, &sdk.GetPromptParams{Name: name, Arguments: args})
+		return err
+	})
+	if err != nil {
+		return mcp.PromptMessages{}, err
+	}
+	return decodePrompt(raw), nil
+}
+
+// Subscribe implements [mcp.Session].
+func (s *session) Subscribe(ctx context.Context, uri string) error {
+	return s.run(ctx, s.limit(), "resources/subscribe", func(ctx context.Context) error {
+		return s.sdk.Subscribe(ctx, &sdk.SubscribeParams{URI: uri})
+	})
+}
+
+// Ping implements [mcp.Session]. Whatever the server answers, it is there.
+func (s *session) Ping(ctx context.Context) error {
+	return s.run(ctx, s.limit(), "ping", func(ctx context.Context) error {
+		err := s.sdk.Ping(ctx, nil)
+		if _, answered := codeOf(err); answered { // with the refusal of a method that is gone since 2026-07-28
+			return nil
+		}
+		return err
+	})
+}
+
+// Stderr implements [mcp.Session].
+func (s *session) Stderr() []string { return s.peer.lastLines() }
+
+// Done implements [mcp.Session].
+func (s *session) Done() <-chan struct{} { return s.done }
+
+// Err implements [mcp.Session].
+func (s *session) Err() error {
+	select {
+	case <-s.done:
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.err
+	default:
+		return nil
+	}
+}
+
+// lostBy returns why the connection has ended by itself; nil if it has not.
+func (s *session) lostBy() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+func (s *session) isClosed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closed
+}
+
+// Close implements [mcp.Session].
+func (s *session) Close() error {
+	s.mu.Lock()
+	if !s.closed && !s.ending { // what has ended by itself keeps its reason
+		s.closed, s.unanswered = true, s.tap.unanswered()
+	}
+	s.mu.Unlock()
+	s.stop(errClosed)
+	<-s.done
+	return nil
+}
+
+// farewell is how long the server is given to take note of the end.
+const farewell = 3 * time.Second
+
+// live waits for the end of the connection, by Close or by the server, and ends
+// what belongs to it. It owns done.
+func (s *session) live() {
+	defer close(s.done)
+	over := make(chan error, 1)
+	go func() { over <- guard(s.sdk.Wait) }()
+	var err error
+	select {
+	case <-s.ctx.Done():
+		// The calls that run are given up before, as the SDK waits for them, and so do
+		// servers, which have to be told.
+		patience := time.After(farewell)
+		s.mu.Lock()
+		unanswered := s.unanswered
+		s.mu.Unlock()
+		for told := 0; told < unanswered; told++ {
+			select {
+			case <-s.tap.cancels:
+			case <-patience:
+				told = unanswered
+			}
+		}
+		go func() { _ = guard(s.sdk.Close) }()
+		select {
+		case <-over:
+		case <-patience:
+		}
+	case err = <-over:
+	}
+	s.mu.Lock()
+	closed := s.closed
+	s.mu.Unlock()
+	var reason error
+	if !closed {
+		if err == nil {
+			err = sdk.ErrConnectionClosed
+		}
+		reason = s.lost(err)
+	}
+	s.mu.Lock()
+	s.ending, s.err = true, reason
+	s.mu.Unlock()
+	s.stop(errClosed)
+	s.peer.cut()
+	s.peer.end()
+	_ = guard(s.sdk.Close)
+	s.running.Wait()
+}
+
+// lost is why the connection has ended by itself.
+func (s *session) lost(err error) error {
+	ctx := context.WithoutCancel(s.ctx)
+	return s.explain(ctx, "the connection", err)
+}
+
+// RootsChanged implements [mcp.Session].
+func (s *session) RootsChanged(ctx context.Context) {
+	if s.h.Roots == nil {
+		return
+	}
+	_ = s.run(ctx, s.limit(), "roots", func(context.Context) error { // there is nobody to tell
+		s.tellRoots()
+		return nil
+	})
+}
