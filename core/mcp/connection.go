@@ -91,7 +91,7 @@ func (s *server) live(ctx context.Context, first func(error)) {
 		if l != nil {
 			tell(nil)
 			begun := time.Now()
-			why, stderr = s.attend(ctx, l)
+			stderr, why = s.attend(ctx, l)
 			gone = time.Now()
 			if gone.Sub(begun) >= lasting {
 				failures = 0
@@ -276,14 +276,14 @@ func (s *server) dial(ctx context.Context) (a attempt) {
 }
 
 // attend follows the server's changes until the connection or ctx ends. It
-// returns why the connection is no more, and what the server wrote last.
-func (s *server) attend(ctx context.Context, l *link) (why error, stderr []string) {
+// returns what the server wrote last, and why the connection is no more.
+func (s *server) attend(ctx context.Context, l *link) (stderr []string, why error) {
 	changes := l.changes
 	var quiet <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
-			return s.stopped(), nil
+			return nil, s.stopped()
 		case <-l.done:
 			l.end()
 			var err error
@@ -291,7 +291,7 @@ func (s *server) attend(ctx context.Context, l *link) (why error, stderr []strin
 				err = p
 			}
 			stderr = s.stderr(l.session)
-			return s.lost(err, stderr), stderr
+			return stderr, s.lost(err, stderr)
 		case <-changes:
 			s.refresh(ctx, l)
 			changes, quiet = nil, time.After(calm) // for a server that never stops to change

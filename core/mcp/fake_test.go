@@ -84,6 +84,13 @@ func (s *fake) drop(err error) {
 	})
 }
 
+// count reads a counter of the session's while it is used.
+func (s *fake) count(of *int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return *of
+}
+
 func (s *fake) step(method string) {
 	s.mu.Lock()
 	p := s.panics

@@ -102,7 +102,7 @@ func TestStart(t *testing.T) {
 		require.NoError(t, m.Close())
 		require.NoError(t, m.Close())
 		require.True(t, m.Settled(t.Context()))
-		require.Equal(t, 1, good.closed)
+		require.Equal(t, 1, good.count(&good.closed))
 		require.Equal(t, mcp.StateDisconnected, status(t, m, "good").State)
 		require.Equal(t, fault.NotInitialized, fault.CodeOf(m.Restart(t.Context(), "good")))
 	})
@@ -175,7 +175,7 @@ func TestReconnects(t *testing.T) {
 		require.Contains(t, st.Error.Error(), "broken pipe")
 		require.Equal(t, []string{"one", "two"}, st.Stderr)
 		require.Len(t, m.Tools("s"), 1)
-		require.Equal(t, 1, last.Load().closed)
+		require.Equal(t, 1, last.Load().count(&last.Load().closed))
 		// A call waits for the server's return.
 		begun := time.Now()
 		require.Contains(t, call(t.Context(), t, kept, `{}`).LLMContent.String(), "called a")
@@ -280,7 +280,7 @@ func TestContextEnds(t *testing.T) {
 		require.True(t, m.Settled(t.Context()))
 		cancel()
 		synctest.Wait()
-		require.Equal(t, 1, s.closed)
+		require.Equal(t, 1, s.count(&s.closed))
 		require.Equal(t, fault.NotInitialized, fault.CodeOf(m.Restart(t.Context(), "s")))
 		require.NoError(t, m.Close())
 		never := mcp.NewManager(mcp.Options{Servers: []mcp.Configured{stdio("s")}})
@@ -322,7 +322,7 @@ func TestLateSession(t *testing.T) {
 		require.True(t, m.Settled(t.Context()))
 		require.Contains(t, status(t, m, "s").Error.Error(), "not ready within 1s")
 		time.Sleep(time.Minute)
-		require.Equal(t, 1, late.closed)
+		require.Equal(t, 1, late.count(&late.closed))
 		require.Equal(t, []string{"a"}, status(t, m, "s").Tools)
 		require.Equal(t, int32(2), tries.Load())
 	})
@@ -350,7 +350,7 @@ func TestDisable(t *testing.T) {
 		require.NoError(t, m.Disable("s"))
 		require.Equal(t, mcp.StateDisabled, status(t, m, "s").State)
 		require.Empty(t, m.Tools("s"))
-		require.Equal(t, 1, s.closed)
+		require.Equal(t, 1, s.count(&s.closed))
 		r := call(t.Context(), t, a, `{}`)
 		require.Equal(t, fault.MCPServerUnavailable, r.Error.Code)
 		require.Contains(t, r.Error.Message, "disabled")
@@ -385,13 +385,13 @@ func TestListChanged(t *testing.T) {
 		s := newFake(tool("a"))
 		told := new(changes)
 		m := one(t, s, func(o *mcp.Options) { o.Changed = told.told })
-		require.Equal(t, 1, s.listed)
+		require.Equal(t, 1, s.count(&s.listed))
 		before := told.number("s")
 		kept := lookUp(t, m, "s", "a")
 
 		s.ToolsChanged() // in vain
 		time.Sleep(second)
-		require.Equal(t, 2, s.listed)
+		require.Equal(t, 2, s.count(&s.listed))
 		require.Equal(t, before, told.number("s"))
 		require.Same(t, kept, lookUp(t, m, "s", "a"))
 
@@ -407,7 +407,7 @@ func TestListChanged(t *testing.T) {
 			s.ToolsChanged()
 		}
 		time.Sleep(time.Minute)
-		require.Equal(t, 4, s.listed)
+		require.Equal(t, 4, s.count(&s.listed))
 		require.Equal(t, before+1, told.number("s"))
 		require.Equal(t, []string{"a", "b"}, status(t, m, "s").Tools)
 
@@ -419,7 +419,7 @@ func TestListChanged(t *testing.T) {
 		s.PromptsChanged()
 		s.ResourcesChanged()
 		time.Sleep(second)
-		require.Equal(t, 4, s.listed)
+		require.Equal(t, 4, s.count(&s.listed))
 		require.Equal(t, []string{"p"}, status(t, m, "s").Prompts)
 		require.Equal(t, 1, status(t, m, "s").Resources)
 
@@ -440,7 +440,7 @@ func TestChangesWithoutEnd(t *testing.T) {
 			s.ToolsChanged()
 			time.Sleep(10 * time.Millisecond)
 		}
-		require.InDelta(t, 50, s.listed, 5)
+		require.InDelta(t, 50, s.count(&s.listed), 5)
 	})
 }
 
@@ -610,7 +610,7 @@ func TestElicit(t *testing.T) {
 		require.Equal(t, []string{"/a"}, s.Roots())
 		m.RootsChanged()
 		synctest.Wait()
-		require.Equal(t, 1, s.roots)
+		require.Equal(t, 1, s.count(&s.roots))
 	})
 	s := newFake()
 	_ = one(t, s)
@@ -630,7 +630,7 @@ func TestListsThatFail(t *testing.T) {
 		require.Contains(t, st.Error.Error(), "not ready within")
 		require.Contains(t, st.Error.Error(), "stuck")
 		require.Equal(t, []string{"stuck"}, st.Stderr)
-		require.Equal(t, 1, s.closed)
+		require.Equal(t, 1, s.count(&s.closed))
 	})
 }
 
@@ -669,8 +669,6 @@ func TestAtOnce(t *testing.T) {
 	mu.Lock()
 	defer mu.Unlock()
 	for s := range live {
-		s.mu.Lock()
-		require.Positive(t, s.closed)
-		s.mu.Unlock()
+		require.Positive(t, s.count(&s.closed))
 	}
 }
