@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -9,24 +10,32 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// preview is what a call of plan mode gives: what would be asked about.
+// preview is what a call of plan mode gives: what would be asked about. It fits
+// [tools.PreviewSchema].
 func preview(c *tools.Confirmation) tools.Result {
 	if c.ForPeople {
 		told := c.ForModel
 		if told == "" {
 			told = "The preview of " + c.Title + " is not shown, as the file may not be read. Read it with read_file first, if that is allowed."
 		}
-		return tools.Result{LLMContent: tools.Text("Plan mode: nothing was changed. " + told), ReturnDisplay: previewDisplay(c)}
+		told = "Plan mode: nothing was changed. " + told
+		result := tools.Result{LLMContent: tools.Text(told), ReturnDisplay: previewDisplay(c)}
+		if said, err := tools.JSON(shown{Notice: told}); err == nil {
+			result.Structured = json.RawMessage(said.String())
+		}
+		return result
 	}
-	c = withoutDeclaration(c)
-	content, err := tools.JSON(struct {
-		Notice  string              `json:"notice"`
-		Preview *tools.Confirmation `json:"preview"`
-	}{"Plan mode: this is what the call would do. Nothing was changed.", c})
+	content, err := tools.JSON(shown{"Plan mode: this is what the call would do. Nothing was changed.", withoutDeclaration(c)})
 	if err != nil {
 		content = tools.Text("Plan mode: nothing was changed. " + c.Title)
 	}
 	return tools.Result{LLMContent: content, ReturnDisplay: previewDisplay(c)}
+}
+
+// shown is a preview as it is told; see [tools.PreviewSchema].
+type shown struct {
+	Notice  string              `json:"notice"`
+	Preview *tools.Confirmation `json:"preview,omitempty"`
 }
 
 // withoutDeclaration is what is asked about without what the model has been told of

@@ -44,6 +44,14 @@ const (
 	ConfirmInfo ConfirmationType = "info"
 )
 
+// PreviewSchema is the JSON schema of what a call of a tool that changes something
+// gives in plan mode, where it is not run: a notice and, as far as the model may
+// see it, the [Confirmation]. The OutputSchema of such a tool allows it beside the
+// tool's own result.
+const PreviewSchema = `{"type":"object","properties":{"notice":{"type":"string"},` +
+	`"preview":{"type":"object","description":"what would be done, in the form of a confirmation"}},` +
+	`"required":["notice"],"additionalProperties":false}`
+
 // EditDetails show a change of one file. FileDiff applies strictly to
 // OriginalContent and gives NewContent (FS-44).
 type EditDetails struct {

@@ -110,7 +110,7 @@ type Spec struct {
 	Origin      Origin          // who brought it; zero is a built-in
 
 	// OutputSchema is the JSON schema of Result.Structured; nil: the tool promises
-	// none. It is for programs and not declared to a model.
+	// none. It is for programs and not declared to a model. See also [PreviewSchema].
 	OutputSchema json.RawMessage
 	// Annotations are what the tool's server says of it, as
 	// {"readOnlyHint": true}: not verified, for rules and people. nil: nothing.

@@ -15,6 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools/tooltest"
 )
 
 // Session is an initialized Config over a temporary folder. Its tools are
@@ -145,7 +146,8 @@ func (s *Session) CallContext(ctx context.Context, tool string, args any) schedu
 	return Call(ctx, s.T, s.Config, tool, args)
 }
 
-// Call runs one tool call on any Config, a derived one for example.
+// Call runs one tool call on any Config, a derived one for example. A result that
+// is not what the tool's OutputSchema promises is a failure of the test.
 func Call(ctx context.Context, t testing.TB, c *config.Config, tool string, args any) scheduler.Response {
 	t.Helper()
 	raw, err := json.Marshal(args)
@@ -156,7 +158,13 @@ func Call(ctx context.Context, t testing.TB, c *config.Config, tool string, args
 	if err != nil {
 		t.Fatalf("Scheduler: %v", err)
 	}
-	return run.Run(ctx, scheduler.Request{Tool: tool, Args: raw})
+	r := run.Run(ctx, scheduler.Request{Tool: tool, Args: raw})
+	if registry, err := c.ToolRegistry(); err == nil {
+		if found, err := registry.Lookup(tool); err == nil {
+			tooltest.CheckResult(t, found.Spec(), r.Result)
+		}
+	}
+	return r
 }
 
 // Decode decodes the JSON that a response's content is into a value of type

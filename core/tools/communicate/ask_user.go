@@ -24,6 +24,12 @@ type Report struct {
 	Notice  string            `json:"notice,omitempty"` // why answers are missing, and which are no yes or no
 }
 
+// output is the JSON schema of a Report.
+const output = `{"type":"object","properties":{` +
+	`"answers":{"type":"object","additionalProperties":{"type":"string"},"propertyNames":{"pattern":"^[0-3]$"},"description":"by the index of the question"},` +
+	`"headers":{"type":"object","additionalProperties":{"type":"string"},"propertyNames":{"pattern":"^[0-3]$"},"description":"of all questions, likewise"},` +
+	`"notice":{"type":"string"}},"required":["answers","headers"],"additionalProperties":false}`
+
 const askUserDescription = "Asks the user 1 to 4 questions and waits for the answers. " +
 	"Use it for what only the user can decide or knows, when going on without it would likely be wrong; not for what a look at the files tells, and not for leave to use a tool, which is asked for by itself. " +
 	"The result has answers by the index of the question, \"0\" for the first, and the headers by the same index; a question that the user left out has no answer. " +
@@ -35,7 +41,7 @@ func newAskUser() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, AskUserParams]{
 		Spec: tools.Spec{
 			Name: AskUser, DisplayName: "Ask User", Description: askUserDescription,
-			Kind: tools.KindCommunicate, Effects: []tools.Effect{tools.EffectAskPerson},
+			Kind: tools.KindCommunicate, Effects: []tools.Effect{tools.EffectAskPerson}, OutputSchema: json.RawMessage(output),
 		},
 		Validate: func(_ Services, p AskUserParams) error {
 			for i, q := range p.Questions {

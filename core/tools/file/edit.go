@@ -37,7 +37,7 @@ func newEdit() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, EditParams]{
 		Spec: tools.Spec{
 			Name: Edit, Aliases: []string{"replace"}, DisplayName: "Edit", Description: editDescription,
-			Kind: tools.KindEdit, Effects: []tools.Effect{tools.EffectReadFiles, tools.EffectWriteFiles},
+			Kind: tools.KindEdit, Effects: []tools.Effect{tools.EffectReadFiles, tools.EffectWriteFiles}, OutputSchema: json.RawMessage(changeOutput),
 		},
 		Rewrite: rewriteEdit,
 		Validate: func(_ Services, p EditParams) error {

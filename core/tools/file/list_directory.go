@@ -31,7 +31,7 @@ func newListDirectory() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, ListDirectoryParams]{
 		Spec: tools.Spec{
 			Name: ListDirectory, DisplayName: "ReadFolder", Description: listDirectoryDescription,
-			Kind: tools.KindSearch, Effects: []tools.Effect{tools.EffectReadFiles}, Parallel: true,
+			Kind: tools.KindSearch, Effects: []tools.Effect{tools.EffectReadFiles}, Parallel: true, OutputSchema: json.RawMessage(listDirectoryOutput),
 		},
 		Rewrite: func(args map[string]json.RawMessage) error {
 			rename(args, "path", "dir_path")

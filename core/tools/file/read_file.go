@@ -31,7 +31,7 @@ func newReadFile() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, ReadFileParams]{
 		Spec: tools.Spec{
 			Name: ReadFile, DisplayName: "ReadFile", Description: readFileDescription,
-			Kind: tools.KindRead, Effects: []tools.Effect{tools.EffectReadFiles}, Parallel: true,
+			Kind: tools.KindRead, Effects: []tools.Effect{tools.EffectReadFiles}, Parallel: true, OutputSchema: json.RawMessage(readFileOutput),
 		},
 		Rewrite:  rewriteReadFile,
 		Validate: validateReadFile,
@@ -153,15 +153,26 @@ func readResult(p workspace.Path, read *filestate.Read) (tools.Result, error) {
 		return tools.Result{LLMContent: content, ReturnDisplay: tools.TextDisplay("Unchanged: " + short(p))}, err
 	case read.Payload != nil:
 		note := fmt.Sprintf("%s is %s, handed over as data; it has no sha256 and cannot be modified.", p.String(), read.Payload.MIMEType)
+		structured, err := withheld(p, note)
 		return tools.Result{
 			LLMContent:    tools.Data(note, read.Payload.MIMEType, read.Payload.Data),
 			ReturnDisplay: tools.TextDisplay("Read " + read.Payload.MIMEType + ": " + short(p)),
-		}, nil
+			Structured:    structured,
+		}, err
 	case read.State == nil:
-		return tools.Result{LLMContent: tools.Text(read.Refusal), ReturnDisplay: tools.TextDisplay(read.Refusal)}, nil
+		structured, err := withheld(p, read.Refusal)
+		return tools.Result{LLMContent: tools.Text(read.Refusal), ReturnDisplay: tools.TextDisplay(read.Refusal), Structured: structured}, err
 	}
 	content, err := tools.JSON(read.State)
 	return tools.Result{LLMContent: content, ReturnDisplay: tools.TextDisplay(readDisplay(p, read.State))}, err
+}
+
+// withheld is for programs what note says to a model of a file that has no state.
+func withheld(p workspace.Path, note string) (json.RawMessage, error) {
+	state := filestate.Withheld(p.String())
+	state.Notice = note
+	content, err := tools.JSON(state)
+	return json.RawMessage(content.String()), err
 }
 
 func readDisplay(p workspace.Path, s *filestate.State) string {

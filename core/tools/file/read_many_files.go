@@ -36,7 +36,7 @@ func newReadManyFiles() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, ReadManyFilesParams]{
 		Spec: tools.Spec{
 			Name: ReadManyFiles, DisplayName: "ReadManyFiles", Description: readManyDescription,
-			Kind: tools.KindRead, Effects: []tools.Effect{tools.EffectReadFiles}, Parallel: true,
+			Kind: tools.KindRead, Effects: []tools.Effect{tools.EffectReadFiles}, Parallel: true, OutputSchema: json.RawMessage(readManyFilesOutput),
 		},
 		Rewrite: func(args map[string]json.RawMessage) error {
 			rename(args, "include", "paths")
@@ -138,6 +138,7 @@ func (c *readManyFiles) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 	return tools.Result{
 		LLMContent:    content,
 		ReturnDisplay: tools.TextDisplay(fmt.Sprintf("Read %d of %d files", read, len(targets))),
+		Structured:    json.RawMessage(`{"files":` + content.String() + `}`),
 	}, err
 }
 

@@ -33,7 +33,7 @@ func newSafePatch() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, SafePatchParams]{
 		Spec: tools.Spec{
 			Name: SafePatch, GovernedBy: []string{Edit, "replace"}, DisplayName: "SafePatch", Description: safePatchDescription,
-			Kind: tools.KindEdit, Effects: []tools.Effect{tools.EffectReadFiles, tools.EffectWriteFiles},
+			Kind: tools.KindEdit, Effects: []tools.Effect{tools.EffectReadFiles, tools.EffectWriteFiles}, OutputSchema: json.RawMessage(changeOutput),
 		},
 		Validate: func(_ Services, p SafePatchParams) error { return nonEmpty("file_path", p.FilePath) },
 		Build: func(s Services, p SafePatchParams, params json.RawMessage) (tools.ToolInvocation, error) {

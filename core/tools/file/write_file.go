@@ -28,7 +28,7 @@ func newWriteFile() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, WriteFileParams]{
 		Spec: tools.Spec{
 			Name: WriteFile, DisplayName: "WriteFile", Description: writeFileDescription,
-			Kind: tools.KindEdit, Effects: []tools.Effect{tools.EffectReadFiles, tools.EffectWriteFiles},
+			Kind: tools.KindEdit, Effects: []tools.Effect{tools.EffectReadFiles, tools.EffectWriteFiles}, OutputSchema: json.RawMessage(changeOutput),
 		},
 		Rewrite: func(args map[string]json.RawMessage) error {
 			if string(args["base_content_sha256"]) == `""` { // models fill in what they leave out

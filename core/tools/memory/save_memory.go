@@ -23,6 +23,11 @@ type Report struct {
 	KeptFiles []string `json:"kept_files,omitempty"` // somebody else's bytes, kept beside the context file
 }
 
+// output is the JSON schema of a Report.
+const output = `{"type":"object","oneOf":[{"type":"object","properties":{"success":{"const":true},"message":{"type":"string"},` +
+	`"kept_files":{"type":"array","minItems":1,"items":{"type":"string"}}},"required":["success","message"],"additionalProperties":false},` +
+	tools.PreviewSchema + `]}`
+
 const saveMemoryDescription = "Remembers a fact about the user for every later session, of any project: it is added to the memory section of the user's own context file. " +
 	"Use it when the user asks you to remember something, or states a lasting preference or fact about himself or his tools. " +
 	"Do not use it for what holds for this conversation only, for what belongs to one project and so into a file of it, for long texts, or for secrets. " +
@@ -38,6 +43,7 @@ func newSaveMemory() (*Factory, error) {
 		Spec: tools.Spec{
 			Name: SaveMemory, DisplayName: "Save Memory", Description: saveMemoryDescription,
 			Kind: tools.KindOther, Effects: []tools.Effect{tools.EffectReadFiles, tools.EffectWriteFiles},
+			OutputSchema: json.RawMessage(output),
 		},
 		Validate: func(_ Services, p SaveMemoryParams) error {
 			_, err := memory.Fact(p.Fact)

@@ -35,7 +35,7 @@ func newGlob() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, GlobParams]{
 		Spec: tools.Spec{
 			Name: Glob, DisplayName: "FindFiles", Description: globDescription,
-			Kind: tools.KindSearch, Effects: []tools.Effect{tools.EffectReadFiles}, Parallel: true,
+			Kind: tools.KindSearch, Effects: []tools.Effect{tools.EffectReadFiles}, Parallel: true, OutputSchema: json.RawMessage(globOutput),
 		},
 		Rewrite: func(args map[string]json.RawMessage) error {
 			rename(args, "path", "dir_path")

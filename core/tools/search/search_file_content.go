@@ -49,7 +49,7 @@ func newSearchFileContent() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, SearchFileContentParams]{
 		Spec: tools.Spec{
 			Name: SearchFileContent, Aliases: []string{GrepSearch}, DisplayName: "SearchText", Description: searchDescription,
-			Kind: tools.KindSearch, Effects: []tools.Effect{tools.EffectReadFiles}, Parallel: true,
+			Kind: tools.KindSearch, Effects: []tools.Effect{tools.EffectReadFiles}, Parallel: true, OutputSchema: json.RawMessage(searchOutput),
 		},
 		Rewrite: func(args map[string]json.RawMessage) error {
 			rename(args, "path", "dir_path")

@@ -57,10 +57,19 @@ func (k *kit) step(ctx context.Context, t testing.TB, name string, args json.Raw
 func (k *kit) execute(ctx context.Context, t testing.TB, inv tools.ToolInvocation, args json.RawMessage) (outcome, bool) {
 	var o outcome
 	var chunks atomic.Int64
+	var over atomic.Bool
+	ctx, host := k.watch(ctx, args)
 	ended, err := k.step(ctx, t, "Execute", args, func(ctx context.Context) (err error) {
-		o.result, err = inv.Execute(ctx, func(string) { chunks.Add(1) })
+		o.result, err = inv.Execute(ctx, func(string) {
+			if over.Load() {
+				k.noteLate("sends live output")
+			}
+			chunks.Add(1)
+		})
 		return err
 	})
+	over.Store(true)
+	host.end(t)
 	if !ended {
 		return outcome{}, false
 	}
@@ -118,6 +127,9 @@ func (k *kit) call(t testing.TB, args json.RawMessage) (outcome, bool) {
 		t.Errorf("the call %s announced that it would be refused, and then succeeded (FS-43)", show(args))
 	}
 	checkStable(t, "result", args, o.result, new(tools.Result))
+	if o.err == nil {
+		CheckResult(t, k.spec, o.result)
+	}
 	return o, true
 }
 

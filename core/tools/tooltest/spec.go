@@ -25,6 +25,17 @@ func (k *kit) checkSpec(t testing.TB) {
 	if strings.TrimSpace(s.Description) == "" {
 		t.Errorf("Spec.Description is empty; a model chooses tools by it")
 	}
+	switch o := s.Origin; {
+	case o.Group == tools.GroupMCP && o.Server == "":
+		t.Errorf("Spec.Origin: an MCP tool has a server")
+	case o.Group != tools.GroupMCP && o.Server != "":
+		t.Errorf("Spec.Origin: the server %q is for MCP tools", o.Server)
+	case o.Tool != "" && o.Server == "":
+		t.Errorf("Spec.Origin: %q is a name at a server, and there is none", o.Tool)
+	}
+	if s.Annotations != nil && s.Origin.Server == "" {
+		t.Errorf("Spec.Annotations are what a server says of its tool, and there is none")
+	}
 	if again := k.tool.Spec(); !reflect.DeepEqual(s, again) {
 		t.Errorf("Spec is not the same at each call:\n%+v\n%+v", s, again)
 	}
@@ -60,6 +71,18 @@ func (k *kit) checkSchema(t testing.TB) {
 	}
 	if root["type"] != "object" {
 		t.Errorf("Spec.Schema: the outermost type must be \"object\"")
+	}
+	if k.spec.OutputSchema != nil {
+		output, err := tools.ParseOutputSchema(k.spec.Name, k.spec.OutputSchema)
+		if err == nil {
+			err = output.Compile()
+		}
+		if err != nil {
+			t.Errorf("Spec.OutputSchema: %v", err)
+		}
+	}
+	if k.spec.Origin.Group != tools.GroupBuiltIn {
+		return // it is another's, and may use whatever a schema can
 	}
 	for _, word := range notOutermost {
 		if _, found := root[word]; found {

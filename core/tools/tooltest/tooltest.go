@@ -30,6 +30,7 @@ package tooltest
 
 import (
 	"encoding/json"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -59,6 +60,10 @@ type Cases struct {
 	// confirmation of its own, as the default question is enough for it.
 	DefaultQuestion bool
 
+	// Host is who the calls are made for, for a tool that asks, see [tools.HostOf];
+	// it must be safe for concurrent use. Nil: nobody.
+	Host tools.Host
+
 	// Timeout is how long each step of a call may take, and how long it may run
 	// on after its context has ended. Zero or negative: 10 seconds.
 	Timeout time.Duration
@@ -76,8 +81,9 @@ const (
 // checks that
 //
 //   - the Spec is complete and the same at each call;
-//   - the schema compiles, is closed to unknown keys at every level, uses
-//     known keywords only and describes every property;
+//   - the schemas compile, and that of the arguments is closed to unknown keys at
+//     every level, uses known keywords only and describes every property; a tool
+//     that somebody else declares (Spec.Origin) need only be one of an object;
 //   - the Examples build, and their Params are canonical and build again to
 //     the same;
 //   - bad arguments, unknown keys and damaged arguments are refused with a
@@ -88,7 +94,9 @@ const (
 //     shows, judges and executes the content that took its place;
 //   - executing does not change the parameters (AR-12), succeeds for the
 //     Examples, fails with a code for Failing, and gives a result whose JSON
-//     is stable;
+//     is stable, and fits the OutputSchema; see [CheckResult];
+//   - what is told to a host, and asked of it, is well-formed and comes before
+//     Execute returns, as does live output;
 //   - a call whose context has ended returns soon, and not with success; no
 //     step takes longer than Cases.Timeout;
 //   - the Examples may run at once if the Spec says so (use -race).
@@ -124,6 +132,7 @@ func Run(t testing.TB, tool tools.DeclarativeTool, c Cases) {
 	check(t, "modify", k.checkModify)
 	check(t, "cancel", k.checkCancel)
 	check(t, "parallel", k.checkParallel)
+	check(t, "late", k.checkLate)
 }
 
 // check runs one check, as a subtest where that is possible.
@@ -142,6 +151,9 @@ type kit struct {
 	tool tools.DeclarativeTool
 	spec tools.Spec
 	hung atomic.Bool // a step did not return: the tool is not called again
+
+	lateMu sync.Mutex
+	late   []string // what the tool has done after Execute had returned
 }
 
 // fresh returns the tool in a new world.

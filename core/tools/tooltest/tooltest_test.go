@@ -435,3 +435,219 @@ func TestDamagedArgumentsAreTheSameAtEachRun(t *testing.T) {
 	require.Greater(t, len(first), 300)
 	require.Equal(t, first, record())
 }
+
+// outputSchema is that of a result {"n": integer}.
+const outputSchema = `{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`
+
+func TestOutput(t *testing.T) {
+	object := func(n any) tools.Content {
+		content, err := tools.JSON(map[string]any{"n": n})
+		require.NoError(t, err)
+		return content
+	}
+	failure := tools.Fail(fault.New(fault.ExecutionFailed, "", "No.", ""))
+	failure.Structured = json.RawMessage(`{"n":1}`)
+	for name, tt := range map[string]struct {
+		schema string
+		result tools.Result
+		want   string
+	}{
+		"content":           {outputSchema, tools.Result{LLMContent: object(1)}, ""},
+		"beside content":    {outputSchema, tools.Result{LLMContent: tools.Text("one"), Structured: json.RawMessage(`{"n":1}`)}, ""},
+		"no schema":         {"", tools.Result{LLMContent: tools.Text("one"), Structured: json.RawMessage(`[7]`)}, ""},
+		"nothing":           {outputSchema, tools.Result{LLMContent: tools.Text("one")}, "Spec.OutputSchema promises"},
+		"text of JSON":      {outputSchema, tools.Result{LLMContent: tools.Text(`{"n":1}`)}, "Spec.OutputSchema promises"},
+		"other content":     {outputSchema, tools.Result{LLMContent: object("one")}, "n: expected integer"},
+		"other structured":  {outputSchema, tools.Result{LLMContent: object(1), Structured: json.RawMessage(`{"n":1,"m":2}`)}, "unknown key"},
+		"no JSON":           {"", tools.Result{LLMContent: object(1), Structured: json.RawMessage(`{`)}, "is no JSON"},
+		"failure with some": {outputSchema, failure, "a failure of sample has structured content"},
+		"bad schema":        {`{"type":7}`, tools.Result{LLMContent: object(1)}, "Spec.OutputSchema"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tool := broken(t, tools.KindRead, func(i *invocation) {
+				i.run = func(ctx context.Context, _ tools.Output) (tools.Result, error) { return tt.result, ctx.Err() }
+			})
+			tool.spec.Name = "sample"
+			if tt.schema != "" {
+				tool.spec.OutputSchema = json.RawMessage(tt.schema)
+			}
+			c := tooltest.Cases{Examples: examples[:1], Mutations: -1}
+			if tt.result.Error != nil {
+				c.Examples, c.Failing = nil, examples[:1]
+			}
+			got := failuresOf(t, tool, c)
+			if tt.want == "" {
+				require.Empty(t, got)
+				return
+			}
+			require.Contains(t, got, tt.want)
+		})
+	}
+}
+
+// answering is a host that answers every question.
+type answering struct{}
+
+func (answering) Progress(tools.Progress) {}
+func (answering) Log(tools.LogEntry)      {}
+func (answering) Ask(_ context.Context, questions ...tools.Question) ([]tools.Reply, error) {
+	return make([]tools.Reply, len(questions)), nil
+}
+
+// What a tool tells its host and asks of it is looked at.
+func TestHost(t *testing.T) {
+	elicit := func(e tools.Elicitation) func(context.Context, tools.Host) {
+		return func(ctx context.Context, h tools.Host) { _, _ = h.Ask(ctx, tools.Question{Elicit: &e}) }
+	}
+	sample := func(s tools.Sampling) func(context.Context, tools.Host) {
+		return func(ctx context.Context, h tools.Host) { _, _ = h.Ask(ctx, tools.Question{Sample: &s}) }
+	}
+	user := []tools.Message{{Role: tools.RoleUser, Content: tools.Text("x")}}
+	for name, tt := range map[string]struct {
+		run  func(ctx context.Context, h tools.Host)
+		want string
+	}{
+		"good": {func(ctx context.Context, h tools.Host) {
+			h.Progress(tools.Progress{})
+			h.Progress(tools.Progress{Done: 1, Total: 1})
+			h.Log(tools.LogEntry{Level: tools.LogInfo, Data: json.RawMessage(`"x"`)})
+			_, _ = h.Ask(ctx, tools.Question{Roots: &tools.RootsQuestion{}}, tools.Question{Elicit: &tools.Elicitation{Message: "Sure?"}},
+				tools.Question{Elicit: &tools.Elicitation{Message: "Which?", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"integer"}}}`)}},
+				tools.Question{Sample: &tools.Sampling{MaxTokens: 1, Messages: user}})
+		}, ""},
+		"progress stands": {func(_ context.Context, h tools.Host) {
+			h.Progress(tools.Progress{Done: 1})
+			h.Progress(tools.Progress{Done: 1})
+		}, "reports progress 1 after 1"},
+		"more than all": {func(_ context.Context, h tools.Host) { h.Progress(tools.Progress{Done: 2, Total: 1}) }, "reports progress 2 of 1"},
+		"level": {func(_ context.Context, h tools.Host) {
+			h.Log(tools.LogEntry{Level: "loud", Data: json.RawMessage(`1`)})
+		}, `the level "loud"`},
+		"data":           {func(_ context.Context, h tools.Host) { h.Log(tools.LogEntry{Level: tools.LogInfo}) }, "what is no JSON"},
+		"nothing":        {func(ctx context.Context, h tools.Host) { _, _ = h.Ask(ctx) }, "asks nothing"},
+		"empty question": {func(ctx context.Context, h tools.Host) { _, _ = h.Ask(ctx, tools.Question{}) }, "0 fields are set"},
+		"two at once": {func(ctx context.Context, h tools.Host) {
+			_, _ = h.Ask(ctx, tools.Question{Roots: &tools.RootsQuestion{}, Elicit: &tools.Elicitation{Message: "x"}})
+		}, "2 fields are set"},
+		"no message":       {elicit(tools.Elicitation{}), "without a message"},
+		"page and form":    {elicit(tools.Elicitation{Message: "x", URL: "https://a.example", Schema: json.RawMessage(`{"type":"object"}`)}), "at once"},
+		"schema":           {elicit(tools.Elicitation{Message: "x", Schema: json.RawMessage(`{`)}), "cannot be used"},
+		"schema of a list": {elicit(tools.Elicitation{Message: "x", Schema: json.RawMessage(`{"properties":{}}`)}), `not "object"`},
+		"nested":           {elicit(tools.Elicitation{Message: "x", Schema: json.RawMessage(`{"type":"object","properties":{"o":{"type":"object"}}}`)}), `for "o" of the type "object"`},
+		"no limit":         {sample(tools.Sampling{Messages: user}), "without MaxTokens"},
+		"nothing said":     {sample(tools.Sampling{MaxTokens: 1}), "asks the model without a message"},
+		"role":             {sample(tools.Sampling{MaxTokens: 1, Messages: []tools.Message{{Role: "system"}}}), `the role "system"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, host := range []tools.Host{nil, answering{}} {
+				got := failuresOf(t, broken(t, tools.KindRead, func(i *invocation) {
+					i.run = func(ctx context.Context, _ tools.Output) (tools.Result, error) {
+						tt.run(ctx, tools.HostOf(ctx))
+						return tools.Result{}, ctx.Err()
+					}
+				}), tooltest.Cases{Examples: examples[:1], Mutations: -1, Host: host})
+				if tt.want == "" {
+					require.Empty(t, got)
+				} else {
+					require.Contains(t, got, tt.want)
+				}
+			}
+		})
+	}
+}
+
+// A tool gets the host that the case names.
+func TestHostOfCases(t *testing.T) {
+	tool := broken(t, tools.KindRead, func(i *invocation) {
+		i.run = func(ctx context.Context, _ tools.Output) (tools.Result, error) {
+			if _, err := tools.HostOf(ctx).Ask(ctx, tools.Question{Roots: &tools.RootsQuestion{}}); err != nil {
+				return tools.Fail(fault.As(err)), nil
+			}
+			return tools.Result{LLMContent: tools.Text("done")}, ctx.Err()
+		}
+	})
+	require.Empty(t, failuresOf(t, tool, tooltest.Cases{Examples: examples[:1], Host: answering{}}))
+	require.Contains(t, failuresOf(t, tool, tooltest.Cases{Examples: examples[:1]}), "nobody")
+}
+
+// What comes after a call has returned is reported.
+func TestLate(t *testing.T) {
+	for name, tt := range map[string]struct {
+		late func(h tools.Host, out tools.Output)
+		want string
+	}{
+		"progress": {func(h tools.Host, _ tools.Output) { h.Progress(tools.Progress{}) }, "reports progress after Execute has returned, 1 times"},
+		"log":      {func(h tools.Host, _ tools.Output) { h.Log(tools.LogEntry{}) }, "logs after"},
+		"question": {func(h tools.Host, _ tools.Output) { _, _ = h.Ask(t.Context()) }, "asks after"},
+		"output":   {func(_ tools.Host, out tools.Output) { out.Write("x") }, "sends live output after"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var kept func()
+			tool := broken(t, tools.KindRead, func(i *invocation) {
+				i.run = func(ctx context.Context, out tools.Output) (tools.Result, error) {
+					if kept != nil { // of the call before, which has returned
+						kept()
+						kept = func() {}
+						return tools.Result{}, ctx.Err()
+					}
+					host := tools.HostOf(ctx)
+					kept = func() { tt.late(host, out) }
+					return tools.Result{}, nil
+				}
+			})
+			tool.spec.StreamsOutput = true
+			require.Contains(t, failuresOf(t, tool, tooltest.Cases{Examples: examples, Mutations: -1}), tt.want)
+		})
+	}
+}
+
+// A tool that a server declares may be open, and says whose it is.
+func TestOrigin(t *testing.T) {
+	good := func(s *tools.Spec) {
+		s.Origin = tools.Origin{Group: tools.GroupMCP, Server: "s", Tool: "t"}
+		s.Annotations = map[string]any{"readOnlyHint": true}
+		s.Schema = json.RawMessage(`{"$schema":"https://json-schema.org/draft/2020-12/schema","type":"object","$defs":{"a":{"type":"object"}},"x-own":1,"anyOf":[{"required":["text"]}]}`)
+	}
+	for name, tt := range map[string]struct {
+		change func(s *tools.Spec)
+		want   string
+	}{
+		"good":                 {func(*tools.Spec) {}, ""},
+		"no server":            {func(s *tools.Spec) { s.Origin.Server = "" }, "an MCP tool has a server"},
+		"tool without server":  {func(s *tools.Spec) { s.Origin = tools.Origin{Tool: "t"} }, "is a name at a server"},
+		"server of a built-in": {func(s *tools.Spec) { s.Origin.Group = tools.GroupBuiltIn }, `the server "s" is for MCP tools`},
+		"annotated":            {func(s *tools.Spec) { s.Origin = tools.Origin{} }, "Spec.Annotations"},
+		"no object":            {func(s *tools.Spec) { s.Schema = json.RawMessage(`{"anyOf":[]}`) }, "Spec.Schema"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tool := broken(t, tools.KindRead, func(*invocation) {})
+			good(&tool.spec)
+			tt.change(&tool.spec)
+			got := failuresOf(t, tool, tooltest.Cases{Examples: examples[:1], Mutations: -1})
+			if tt.want == "" {
+				require.Empty(t, got)
+				return
+			}
+			require.Contains(t, got, tt.want)
+		})
+	}
+}
+
+func TestGoodToolOfAServer(t *testing.T) {
+	for name, schema := range map[string]string{
+		"open":       `{"type":"object","properties":{"text":{"type":"string"}},"required":["text"]}`,
+		"any object": `{"type":"object"}`,
+		"closed":     `{"type":"object","properties":{"text":{"type":"string"}},"unevaluatedProperties":false}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			tool, err := tools.DefineJSON(tools.Spec{
+				Name: "mcp_s_t", Description: "Of a server.", Kind: tools.KindOther, Schema: json.RawMessage(schema),
+				OutputSchema: json.RawMessage(`{"type":"object"}`), Origin: tools.Origin{Group: tools.GroupMCP, Server: "s", Tool: "t"},
+			}, func(_ context.Context, args json.RawMessage, _ tools.Output) (tools.Result, error) {
+				return tools.Result{LLMContent: tools.Text("said"), Structured: args}, nil
+			})
+			require.NoError(t, err)
+			tooltest.Run(t, tool, tooltest.Cases{Examples: examples[:1]})
+		})
+	}
+}

@@ -18,6 +18,16 @@ type WebFetchParams struct {
 	Prompt string `json:"prompt,omitempty" jsonschema_description:"A text that names 1 to 20 http or https URLs, each in full. All of them are fetched; the rest of the text is not used. Give either url or prompt, not both."`
 }
 
+// fetchOutput is the JSON schema of a result for programs: the pages that a model
+// is given as a list.
+const fetchOutput = `{"type":"object","properties":{"pages":{"type":"array","items":{"type":"object","properties":{` +
+	`"url":{"type":"string"},"final_url":{"type":"string","description":"where a redirect led elsewhere"},"status":{"type":"integer"},` +
+	`"content_type":{"type":"string"},"notice":{"type":"string"},"truncated":{"type":"boolean"},` +
+	`"content":{"type":"string","description":"between the lines <untrusted_context> and </untrusted_context>"},` +
+	`"error":{"type":"object","properties":{"type":{"type":"string"},"message":{"type":"string"},"remedy":{"type":"string"},"reason":{"type":"string"}},` +
+	`"required":["type","message"],"additionalProperties":false}},"required":["url"],"additionalProperties":false}}},` +
+	`"required":["pages"],"additionalProperties":false}`
+
 const webFetchDescription = "Fetches web pages and returns their text: HTML as Markdown, other text as it is. Give either url, or prompt with a text that names up to 20 URLs. " +
 	"The result is a JSON array with one object for each URL: url, final_url where a redirect led elsewhere, status, content_type, content, truncated if content is only the beginning, " +
 	"and an error instead of content for a page that could not be fetched; the others are still returned. " + untrustedAdvice +
@@ -29,7 +39,7 @@ func newWebFetch() (*FetchFactory, error) {
 	return tools.NewFactory(tools.Definition[Fetcher, WebFetchParams]{
 		Spec: tools.Spec{
 			Name: WebFetch, DisplayName: "WebFetch", Description: webFetchDescription,
-			Kind: tools.KindFetch, Effects: []tools.Effect{tools.EffectNetwork}, Parallel: true,
+			Kind: tools.KindFetch, Effects: []tools.Effect{tools.EffectNetwork}, Parallel: true, OutputSchema: json.RawMessage(fetchOutput),
 		},
 		Build: func(f Fetcher, p WebFetchParams, params json.RawMessage) (tools.ToolInvocation, error) {
 			urls, err := urlsOf(p)
@@ -138,7 +148,9 @@ func answer(pages []webfetch.Page) (tools.Result, error) {
 	if len(failures) == len(pages) {
 		f := together(failures)
 		result.Error, result.ReturnDisplay = f, tools.TextDisplay(f.Display())
+		return result, nil
 	}
+	result.Structured = json.RawMessage(`{"pages":` + content.String() + `}`)
 	return result, nil
 }
 

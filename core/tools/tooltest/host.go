@@ -1,0 +1,180 @@
+package tooltest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// watched is the host of one call. It notes what a tool must not do with it.
+type watched struct {
+	tools.Host
+	args json.RawMessage
+
+	mu       sync.Mutex
+	over     bool // Execute has returned
+	done     float64
+	told     bool
+	problems []string
+	late     func(what string) // of what comes when it is over
+}
+
+// watch returns the ctx of a call, and what ends the watch.
+func (k *kit) watch(ctx context.Context, args json.RawMessage) (context.Context, *watched) {
+	w := &watched{Host: tools.HostOf(ctx), args: args, late: k.noteLate}
+	if k.Host != nil {
+		w.Host = k.Host
+	}
+	return tools.WithHost(ctx, w), w
+}
+
+// end ends the watch and reports.
+func (w *watched) end(t testing.TB) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.over = true
+	for _, p := range w.problems {
+		t.Errorf("Execute of %s %s", show(w.args), p)
+	}
+}
+
+// note looks at what the tool does, unless it is too late for that.
+func (w *watched) note(what string, look func() []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over {
+		w.late(what)
+		return
+	}
+	w.problems = append(w.problems, look()...)
+}
+
+func (w *watched) Progress(p tools.Progress) {
+	w.note("reports progress", func() (problems []string) {
+		if w.told && p.Done <= w.done {
+			problems = append(problems, fmt.Sprintf("reports progress %v after %v: it must grow", p.Done, w.done))
+		}
+		if p.Total != 0 && p.Done > p.Total {
+			problems = append(problems, fmt.Sprintf("reports progress %v of %v", p.Done, p.Total))
+		}
+		w.done, w.told = p.Done, true
+		return problems
+	})
+	w.Host.Progress(p)
+}
+
+var logLevels = []tools.LogLevel{tools.LogDebug, tools.LogInfo, tools.LogNotice, tools.LogWarning, tools.LogError,
+	tools.LogCritical, tools.LogAlert, tools.LogEmergency}
+
+func (w *watched) Log(e tools.LogEntry) {
+	w.note("logs", func() (problems []string) {
+		if !slices.Contains(logLevels, e.Level) {
+			problems = append(problems, fmt.Sprintf("logs at the level %q, which is none", e.Level))
+		}
+		if !json.Valid(e.Data) {
+			problems = append(problems, fmt.Sprintf("logs what is no JSON: %s", show(e.Data)))
+		}
+		return problems
+	})
+	w.Host.Log(e)
+}
+
+func (w *watched) Ask(ctx context.Context, questions ...tools.Question) ([]tools.Reply, error) {
+	w.note("asks", func() (problems []string) {
+		if len(questions) == 0 {
+			problems = append(problems, "asks nothing")
+		}
+		for _, q := range questions {
+			problems = append(problems, questionProblems(q)...)
+		}
+		return problems
+	})
+	return w.Host.Ask(ctx, questions...)
+}
+
+// questionProblems lists what is wrong with a question.
+func questionProblems(q tools.Question) []string {
+	var problems []string
+	set := 0
+	if e := q.Elicit; e != nil {
+		set++
+		if strings.TrimSpace(e.Message) == "" {
+			problems = append(problems, "asks the person without a message")
+		}
+		if e.URL != "" && e.Schema != nil {
+			problems = append(problems, "asks the person to visit a page and to fill in a form at once")
+		}
+		if e.Schema != nil {
+			problems = append(problems, formProblems(e.Schema)...)
+		}
+	}
+	if s := q.Sample; s != nil {
+		set++
+		if s.MaxTokens <= 0 {
+			problems = append(problems, "asks the model without MaxTokens")
+		}
+		if len(s.Messages) == 0 {
+			problems = append(problems, "asks the model without a message")
+		}
+		for _, m := range s.Messages {
+			if m.Role != tools.RoleUser && m.Role != tools.RoleAssistant {
+				problems = append(problems, fmt.Sprintf("asks the model with a message of the role %q, which is none", m.Role))
+			}
+		}
+	}
+	if q.Roots != nil {
+		set++
+	}
+	if set != 1 {
+		problems = append(problems, fmt.Sprintf("asks a question of which %d fields are set, and not one", set))
+	}
+	return problems
+}
+
+// formProblems lists what is wrong with the schema of what a person is asked for.
+func formProblems(raw json.RawMessage) []string {
+	schema, err := tools.ParseSchema("form", raw)
+	if err == nil {
+		err = schema.Compile()
+	}
+	if err != nil {
+		return []string{fmt.Sprintf("asks the person with a schema that cannot be used: %v", err)}
+	}
+	var form struct {
+		Type       string
+		Properties map[string]struct{ Type string }
+	}
+	if err := json.Unmarshal(raw, &form); err != nil || form.Type != "object" {
+		return []string{"asks the person with a schema whose type is not \"object\""}
+	}
+	var problems []string
+	for name, p := range form.Properties {
+		if !slices.Contains([]string{"string", "number", "integer", "boolean", "array"}, p.Type) {
+			problems = append(problems, fmt.Sprintf("asks the person for %q of the type %q, which no form has", name, p.Type))
+		}
+	}
+	slices.Sort(problems)
+	return problems
+}
+
+// noteLate keeps what a tool does after its call, to be reported at the end.
+func (k *kit) noteLate(what string) {
+	k.lateMu.Lock()
+	defer k.lateMu.Unlock()
+	k.late = append(k.late, what)
+}
+
+// checkLate reports what has come after calls. What comes later still is not seen.
+func (k *kit) checkLate(t testing.TB) {
+	k.lateMu.Lock()
+	defer k.lateMu.Unlock()
+	if len(k.late) > 0 {
+		t.Errorf("the tool %s after Execute has returned, %d times: wait for what you start", k.late[0], len(k.late))
+	}
+}
