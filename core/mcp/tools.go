@@ -83,7 +83,8 @@ type remote struct {
 	server  *server
 	name    string // its own
 	display string
-	about   string        // the first line of its description
+	about   string // its description
+	input   json.RawMessage
 	output  *tools.Schema // of structured content; nil: nothing is promised
 }
 
@@ -101,10 +102,10 @@ func (s *server) newTool(d Tool) (tools.DeclarativeTool, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &remote{server: s, name: d.Name, about: oneLine(d.Description, 300)}
+	r := &remote{server: s, name: d.Name, about: s.describe(d), input: input}
 	r.display = fmt.Sprintf("%s (%s MCP Server)", firstOf(oneLine(d.Title, 100), oneLine(d.Name, 100), "tool"), oneLine(s.Name, 100))
 	spec := tools.Spec{
-		Name: tools.QualifiedName(s.Name, d.Name), DisplayName: r.display, Description: s.describe(d), Kind: tools.KindOther, Schema: input,
+		Name: tools.QualifiedName(s.Name, d.Name), DisplayName: r.display, Description: r.about, Kind: tools.KindOther, Schema: input,
 		Effects:     []tools.Effect{tools.EffectNetwork, tools.EffectWriteFiles},
 		Origin:      tools.Origin{Group: tools.GroupMCP, Server: s.Name, Tool: d.Name},
 		Annotations: maps.Clone(d.Annotations), StreamsOutput: true,
@@ -161,6 +162,9 @@ func outputSchema(name string, raw []byte) *tools.Schema {
 func (r *remote) confirm(_ context.Context, args json.RawMessage) (*tools.Confirmation, error) {
 	return &tools.Confirmation{
 		Type: tools.ConfirmMCP, Title: "Confirm: " + r.display,
-		MCPDetails: &tools.MCPDetails{ServerName: r.server.Name, ToolName: r.name, ToolDisplayName: r.display},
+		MCPDetails: &tools.MCPDetails{
+			ServerName: r.server.Name, ToolName: r.name, ToolDisplayName: r.display,
+			ToolArgs: args, ToolDescription: r.about, ToolParameterSchema: r.input,
+		},
 	}, nil
 }

@@ -1,0 +1,539 @@
+package mcp_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/tooltest"
+)
+
+// EX-16: what a tool says of itself. One that does not say that it only reads
+// counts as one that changes something.
+func TestSpec(t *testing.T) {
+	writes := mcp.Tool{
+		Name: "write", Title: "Write It", Description: " Writes.\n", InputSchema: []byte(`{"type":"object","properties":{"a":{"type":["string","null"]}}}`),
+		OutputSchema: []byte(`{"type":"object","required":["n"]}`), Annotations: map[string]any{"destructiveHint": true},
+	}
+	reads := mcp.Tool{Name: "read", Annotations: map[string]any{"readOnlyHint": true}}
+	claims := mcp.Tool{Name: "claims", Annotations: map[string]any{"readOnlyHint": "true"}}
+	m := one(t, newFake(writes, reads, claims))
+
+	spec := lookUp(t, m, "s", "write").Spec()
+	require.Equal(t, "mcp_s_write", spec.Name)
+	require.Equal(t, "Write It (s MCP Server)", spec.DisplayName)
+	require.Equal(t, "Writes.", spec.Description)
+	require.Equal(t, tools.KindOther, spec.Kind)
+	require.Equal(t, tools.Origin{Group: tools.GroupMCP, Server: "s", Tool: "write"}, spec.Origin)
+	require.Equal(t, map[string]any{"destructiveHint": true}, spec.Annotations)
+	require.JSONEq(t, string(writes.InputSchema), string(spec.Schema))
+	require.JSONEq(t, string(writes.OutputSchema), string(spec.OutputSchema))
+	require.True(t, spec.Mutates())
+	require.False(t, spec.Parallel)
+	require.Contains(t, spec.Effects, tools.EffectWriteFiles)
+
+	spec = lookUp(t, m, "s", "read").Spec()
+	require.Equal(t, []tools.Effect{tools.EffectNetwork}, spec.Effects)
+	require.False(t, spec.Mutates())
+	require.True(t, spec.Parallel)
+	require.Equal(t, "read (s MCP Server)", spec.DisplayName)
+	require.NotEmpty(t, spec.Description)
+	require.JSONEq(t, `{"type":"object","properties":{}}`, string(spec.Schema))
+	require.Nil(t, spec.OutputSchema)
+	require.True(t, lookUp(t, m, "s", "claims").Spec().Mutates())
+
+	registry := tools.NewRegistry(tools.RegistryOptions{})
+	require.NoError(t, registry.Offer("s", m.Tools("s")))
+	require.Len(t, registry.All(), 3)
+}
+
+// EX-15: include and exclude lists; exclude wins, an empty include list is none.
+func TestSelection(t *testing.T) {
+	for name, tt := range map[string]struct {
+		include, exclude []string
+		want             []string
+	}{
+		"all":             {nil, nil, []string{"a", "a b", "b"}},
+		"included":        {[]string{"b", "x"}, nil, []string{"b"}},
+		"with arguments":  {[]string{"b(path)", "a b(", "a (x)"}, nil, []string{"a", "a b", "b"}},
+		"none":            {[]string{}, nil, nil},
+		"excluded":        {nil, []string{"a"}, []string{"a b", "b"}},
+		"excluded form":   {nil, []string{"a(x)", "a b"}, []string{"b"}},
+		"both":            {[]string{"a", "b"}, []string{"b"}, []string{"a"}},
+		"no part of name": {[]string{"a b"}, []string{"a"}, []string{"a b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := one(t, newFake(tool("a"), tool("b"), tool("a b")), func(o *mcp.Options) {
+				o.Servers[0].IncludeTools, o.Servers[0].ExcludeTools = tt.include, tt.exclude
+			})
+			require.Equal(t, tt.want, status(t, m, "s").Tools)
+			require.Empty(t, status(t, m, "s").Dropped)
+		})
+	}
+}
+
+// Hostile names and schemas drop their tool, with the reason; the rest stays.
+func TestHostileDeclarations(t *testing.T) {
+	deep := strings.Repeat(`{"not":`, 300) + `{}` + strings.Repeat(`}`, 300)
+	bomb := `{"type":"object","properties":{"x":{"$ref":"#/$defs/a40"}},"$defs":{"a0":{"type":"string"}`
+	for i := 1; i <= 40; i++ {
+		bomb += fmt.Sprintf(`,"a%d":{"allOf":[{"$ref":"#/$defs/a%d"},{"$ref":"#/$defs/a%d"}]}`, i, i-1, i-1)
+	}
+	bomb += `}}`
+	schema := func(s string) mcp.Tool { return mcp.Tool{Name: "x", InputSchema: []byte(s)} }
+	for name, tt := range map[string]struct {
+		tool mcp.Tool
+		want string // of the reason; "": it can be used
+	}{
+		"no name":             {mcp.Tool{Name: ""}, "no name"},
+		"blank name":          {mcp.Tool{Name: " \n"}, "no name"},
+		"long name":           {mcp.Tool{Name: strings.Repeat("x", 5000)}, "longer than"},
+		"broken name":         {mcp.Tool{Name: "a\xff"}, "UTF-8"},
+		"name that is taken":  {mcp.Tool{Name: "good"}, "another of its name"},
+		"no ASCII":            {mcp.Tool{Name: "größe 🦊"}, ""},
+		"path":                {mcp.Tool{Name: "../../etc/passwd"}, ""},
+		"control characters":  {mcp.Tool{Name: "a\x1b[31m\x00b"}, ""},
+		"built-in's":          {mcp.Tool{Name: "read_file"}, ""},
+		"long but not too":    {mcp.Tool{Name: strings.Repeat("y", 500)}, ""},
+		"no JSON":             {schema(`{`), "no JSON object"},
+		"text":                {schema(`"object"`), "no JSON object"},
+		"list":                {schema(`[]`), "no JSON object"},
+		"boolean":             {schema(`true`), "no JSON object"},
+		"of a string":         {schema(`{"type":"string"}`), "must be \"object\""},
+		"of a list":           {schema(`{"type":["string","null"]}`), "does not describe an object"},
+		"type is a number":    {schema(`{"type":7}`), "type"},
+		"bad keyword":         {schema(`{"type":"object","properties":{"a":{"type":"strnig"}}}`), "schema"},
+		"bad pattern":         {schema(`{"type":"object","properties":{"a":{"pattern":"("}}}`), "schema"},
+		"properties a list":   {schema(`{"type":"object","properties":[]}`), "schema"},
+		"property a number":   {schema(`{"type":"object","properties":{"a":1}}`), "no schema"},
+		"required a text":     {schema(`{"type":"object","required":"a"}`), "schema"},
+		"remote":              {schema(`{"type":"object","properties":{"a":{"$ref":"https://example.com/s.json"}}}`), "not inside of it"},
+		"disk":                {schema(`{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}`), "not inside of it"},
+		"relative":            {schema(`{"type":"object","properties":{"a":{"$ref":"other.json#/x"}}}`), "not inside of it"},
+		"anchor":              {schema(`{"type":"object","properties":{"a":{"$ref":"#x"}},"$defs":{"b":{"$anchor":"x"}}}`), "not inside of it"},
+		"nowhere":             {schema(`{"type":"object","properties":{"a":{"$ref":"#/$defs/b"}}}`), "does not have"},
+		"into a list":         {schema(`{"type":"object","allOf":[{}],"properties":{"a":{"$ref":"#/allOf/0"}}}`), "does not have"},
+		"ref a number":        {schema(`{"type":"object","properties":{"a":{"$ref":1}}}`), "schema"},
+		"unknown dialect":     {schema(`{"$schema":"https://example.com/dialect","type":"object"}`), "schema"},
+		"dynamic":             {schema(`{"type":"object","properties":{"a":{"$dynamicRef":"#x"}}}`), "$dynamicRef"},
+		"own id":              {schema(`{"type":"object","properties":{"a":{"$id":"http://x/y","$ref":"#/$defs/z"}},"$defs":{"z":{}}}`), "$id"},
+		"deep":                {schema(`{"type":"object","properties":{"a":` + deep + `}}`), "nested"},
+		"large":               {schema(`{"type":"object","description":"` + strings.Repeat("x", 300_000) + `"}`), "more than 262144"},
+		"multiplies":          {schema(bomb), "more than 10000 parts"},
+		"two keys":            {schema(`{"type":"object","type":"string"}`), "schema"},
+		"huge number":         {schema(`{"type":"object","properties":{"a":{"minimum":1e999999999}}}`), "schema"},
+		"missing":             {mcp.Tool{Name: "x"}, ""},
+		"null":                {schema(` null `), ""},
+		"empty":               {schema(`{}`), ""},
+		"without type":        {schema(`{"properties":{"a":{"type":"string"}}}`), ""},
+		"object or null":      {schema(`{"properties":{},"type":["object","null"]}`), ""},
+		"recursive":           {schema(`{"type":"object","properties":{"next":{"$ref":"#"},"all":{"type":"array","items":{"$ref":"#"}}}}`), ""},
+		"defs":                {schema(`{"$schema":"https://json-schema.org/draft/2020-12/schema","$id":"https://example.com/x","type":"object","properties":{"a":{"$ref":"#/$defs/b~1c"}},"$defs":{"b/c":{"$anchor":"x","type":"string"}}}`), ""},
+		"draft 7":             {schema(`{"$schema":"http://json-schema.org/draft-07/schema#","type":"object","definitions":{"a":{"type":"integer"}},"properties":{"n":{"$ref":"#/definitions/a"}},"dependencies":{"n":["m"]}}`), ""},
+		"$ref is a property":  {schema(`{"type":"object","properties":{"$ref":{"type":"string"},"$id":{"type":"string"}},"examples":[{"$ref":"https://example.com"}]}`), ""},
+		"unused remote":       {schema(`{"type":"object","properties":{"a":{"const":{"$ref":"https://example.com"}}}}`), ""},
+		"hostile description": {mcp.Tool{Name: "x", Description: strings.Repeat("\xff\x00", 50_000)}, ""},
+		"bad output schema":   {mcp.Tool{Name: "x", OutputSchema: []byte(`{"$ref":"https://example.com"}`)}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := one(t, newFake(tool("good"), tt.tool, tool("also")))
+			st := status(t, m, "s")
+			require.Equal(t, mcp.StateConnected, st.State)
+			_, _ = lookUp(t, m, "s", "good"), lookUp(t, m, "s", "also")
+			if tt.want != "" {
+				require.Len(t, st.Dropped, 1)
+				require.Equal(t, fault.InvalidConfig, fault.CodeOf(st.Dropped[0]))
+				require.Contains(t, fault.As(st.Dropped[0]).Message, tt.want)
+				require.Less(t, len(fault.As(st.Dropped[0]).Message), 1500)
+				require.Len(t, st.Tools, 2)
+				return
+			}
+			require.Empty(t, st.Dropped)
+			spec := lookUp(t, m, "s", tt.tool.Name).Spec()
+			require.NoError(t, tools.CheckName(spec.Name))
+			require.NotEmpty(t, spec.Description)
+			require.Less(t, len(spec.Description), 26_000)
+			require.NotContains(t, spec.DisplayName, "\x1b")
+			require.Nil(t, spec.OutputSchema)
+			registry := tools.NewRegistry(tools.RegistryOptions{})
+			require.NoError(t, registry.Offer("s", m.Tools("s")))
+			require.Len(t, registry.All(), 3)
+			require.Nil(t, call(t.Context(), t, lookUp(t, m, "s", tt.tool.Name), `{}`).Error)
+		})
+	}
+}
+
+// A thousand tools, and more than are taken.
+func TestManyTools(t *testing.T) {
+	var many []mcp.Tool
+	for i := range 5_100 {
+		many = append(many, tool(fmt.Sprint("tool_", i)))
+	}
+	m := one(t, newFake(many[:1000]...))
+	require.Len(t, m.Tools("s"), 1000)
+	m = one(t, newFake(many...))
+	require.Len(t, m.Tools("s"), 5000)
+	require.Len(t, status(t, m, "s").Dropped, 1)
+	require.ErrorContains(t, status(t, m, "s").Dropped[0], "last 100 of the 5100")
+}
+
+// Arguments are checked and mended as for every tool, and sent exactly.
+func TestArguments(t *testing.T) {
+	s := newFake(mcp.Tool{Name: "a", InputSchema: []byte(`{"type":"object","properties":{"n":{"type":"integer"},"o":{"type":"object"},"s":{"type":["string","null"]}},"required":["n"]}`)})
+	var got string
+	s.onCall = func(_ context.Context, c mcp.Call) (mcp.CallResult, error) {
+		require.Equal(t, "a", c.Tool)
+		got = string(c.Args)
+		return mcp.CallResult{}, nil
+	}
+	m := one(t, s)
+	a := lookUp(t, m, "s", "a")
+	for args, want := range map[string]string{
+		`{"n":12345678901234567890123}`:          `{"n":12345678901234567890123}`,
+		`{"n":"5","o":"{\"x\":[1]}","s":null}`:   `{"n":5,"o":{"x":[1]},"s":null}`,
+		`{"n":1,"x":0.10000000000000000000001 }`: `{"n":1,"x":0.10000000000000000000001}`,
+	} {
+		require.Nil(t, call(t.Context(), t, a, args).Error)
+		require.Equal(t, want, got)
+	}
+	for _, args := range []string{`{}`, `{"n":"x"}`, `[]`, `{`} {
+		_, err := a.Build(json.RawMessage(args))
+		require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err), args)
+	}
+	inv, err := a.Build(json.RawMessage(`{"n":1,"o":{"x":"` + strings.Repeat("long ", 100) + `"}}`))
+	require.NoError(t, err)
+	require.True(t, strings.HasPrefix(inv.Description(), `s: a {"n":1,"o":{"x":"long`))
+	require.Less(t, len(inv.Description()), 150)
+	require.Empty(t, inv.Locations())
+}
+
+// AR-19: a person is asked about server and tool.
+func TestConfirmation(t *testing.T) {
+	m := one(t, newFake(mcp.Tool{Name: "a", Title: "The A", Description: "Does a.\nMuch."}))
+	inv, err := lookUp(t, m, "s", "a").Build(json.RawMessage(`{"x":1}`))
+	require.NoError(t, err)
+	c, err := inv.Confirmation(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, tools.ConfirmMCP, c.Type)
+	require.Equal(t, "s", c.ServerName)
+	require.Equal(t, "a", c.ToolName)
+	require.Equal(t, "The A (s MCP Server)", c.ToolDisplayName)
+	require.Equal(t, "Confirm: The A (s MCP Server)", c.Title)
+	require.JSONEq(t, `{"x":1}`, string(c.ToolArgs))
+	require.Equal(t, "Does a.\nMuch.", c.ToolDescription)
+	require.NotEmpty(t, c.ToolParameterSchema)
+}
+
+// All kinds of content.
+func TestResults(t *testing.T) {
+	untrusted := func(s string) string { return "<untrusted_context>\n" + s + "\n</untrusted_context>" }
+	for name, tt := range map[string]struct {
+		answer     mcp.CallResult
+		want       []string // texts; data as its MIME type
+		display    string
+		structured string
+	}{
+		"nothing":   {mcp.CallResult{}, []string{"(empty)"}, "[no output]", ""},
+		"text":      {text("hi"), []string{untrusted("hi")}, "hi", ""},
+		"own marks": {text("a</untrusted_context>b"), []string{untrusted("a&lt;/untrusted_context>b")}, "a</untrusted_context>b", ""},
+		"two texts": {mcp.CallResult{Content: []tools.Part{{Text: "a"}, {Text: "b"}}}, []string{untrusted("a"), untrusted("b")}, "a\nb", ""},
+		"image": {mcp.CallResult{Content: []tools.Part{{InlineData: &tools.InlineData{MIMEType: "image/png", Data: []byte("xyz")}}}},
+			[]string{"[Image: image/png, 3 bytes]", "image/png"}, "[Image: image/png]", ""},
+		"audio": {mcp.CallResult{Content: []tools.Part{{InlineData: &tools.InlineData{MIMEType: "audio/wav", Data: []byte("x")}}}},
+			[]string{"[Audio: audio/wav, 1 bytes]", "audio/wav"}, "[Audio: audio/wav]", ""},
+		"blob": {mcp.CallResult{Content: []tools.Part{{Resource: &tools.Resource{URI: "x:1", Blob: []byte("x")}}}},
+			[]string{`[File "x:1": application/octet-stream, 1 bytes]`, "application/octet-stream"}, "[File: application/octet-stream]", ""},
+		"resource": {mcp.CallResult{Content: []tools.Part{{Resource: &tools.Resource{URI: "x:1", Text: "inside"}}}},
+			[]string{"Resource \"x:1\":\n" + untrusted("inside")}, "inside", ""},
+		"link": {mcp.CallResult{Content: []tools.Part{{Link: &tools.ResourceLink{URI: "x:1", Name: "one", MIMEType: "text/plain", Size: 5}}}},
+			[]string{untrusted("Resource Link: one at x:1, text/plain, 5 bytes")}, "Resource Link: one at x:1, text/plain, 5 bytes", ""},
+		"structured alone": {mcp.CallResult{Structured: json.RawMessage(`{"n":1}`)}, []string{untrusted(`{"n":1}`)}, `{"n":1}`, `{"n":1}`},
+		"structured as text": {mcp.CallResult{Content: text("{ \"m\": [1.50], \"n\": 1 }\n").Content, Structured: json.RawMessage(`{"n":1,"m":[1.50]}`)},
+			[]string{untrusted(`{ "m": [1.50], "n": 1 }`)}, "{ \"m\": [1.50], \"n\": 1 }\n", `{"n":1,"m":[1.50]}`},
+		"structured otherwise": {mcp.CallResult{Content: text("It is 1.").Content, Structured: json.RawMessage(`{"n":1}`)},
+			[]string{untrusted("It is 1."), untrusted(`{"n":1}`)}, "It is 1.\n{\"n\":1}", `{"n":1}`},
+		"wrapped":      {mcp.CallResult{Content: text("hi").Content, Structured: json.RawMessage(`{"result":"hi"}`)}, []string{untrusted("hi")}, "hi", `{"result":"hi"}`},
+		"wrapped list": {mcp.CallResult{Content: []tools.Part{{Text: "a"}, {Text: "2"}}, Structured: json.RawMessage(`{"result":["a",2]}`)}, []string{untrusted("a"), untrusted("2")}, "a\n2", `{"result":["a",2]}`},
+		"bad JSON": {mcp.CallResult{Content: text("hi").Content, Structured: json.RawMessage(`{"n":`)},
+			[]string{"Its structured content is no JSON.", untrusted("hi"), untrusted(`{"n":`)}, "hi\n{\"n\":", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newFake(tool("a"))
+			s.onCall = func(context.Context, mcp.Call) (mcp.CallResult, error) { return tt.answer, nil }
+			m := one(t, s)
+			r := call(t.Context(), t, lookUp(t, m, "s", "a"), `{}`)
+			require.Nil(t, r.Error)
+			var got []string
+			for _, p := range r.LLMContent.Parts {
+				if p.InlineData != nil {
+					got = append(got, p.InlineData.MIMEType)
+					continue
+				}
+				got = append(got, p.Text)
+			}
+			require.Equal(t, tt.want, got)
+			require.Equal(t, tt.display, r.ReturnDisplay.Text)
+			require.Equal(t, tt.structured, string(r.Structured))
+
+			tt.answer.IsError = true
+			failed := call(t.Context(), t, lookUp(t, m, "s", "a"), `{}`)
+			require.Equal(t, fault.MCPToolError, failed.Error.Code)
+			require.Contains(t, failed.Error.Message, `"a"`)
+			require.Empty(t, failed.Structured)
+			if name != "bad JSON" {
+				require.Equal(t, r.LLMContent, failed.LLMContent) // the content is there all the same
+			}
+		})
+	}
+}
+
+// Structured content that is not as promised is not handed to programs.
+func TestPromisedOutput(t *testing.T) {
+	s := newFake(mcp.Tool{Name: "a", OutputSchema: []byte(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)})
+	answer := json.RawMessage(`{"n":12345678901234567890}`)
+	s.onCall = func(context.Context, mcp.Call) (mcp.CallResult, error) {
+		return mcp.CallResult{Structured: answer}, nil
+	}
+	m := one(t, s)
+	a := lookUp(t, m, "s", "a")
+	require.Equal(t, string(answer), string(call(t.Context(), t, a, `{}`).Structured))
+	for _, bad := range []string{`{"n":"1"}`, `{}`, `7`} {
+		answer = json.RawMessage(bad)
+		r := call(t.Context(), t, a, `{}`)
+		require.Nil(t, r.Error)
+		require.Nil(t, r.Structured)
+		require.Contains(t, r.LLMContent.String(), "not as the tool promises")
+		require.Contains(t, r.LLMContent.String(), bad)
+	}
+	answer = nil
+	require.Contains(t, call(t.Context(), t, a, `{}`).LLMContent.String(), "no structured content")
+}
+
+// A result of 50 MB is cut, and how much is left out is told.
+func TestLargeResults(t *testing.T) {
+	s := newFake(tool("a"))
+	long := "BEGIN " + strings.Repeat("é", 25_000_000) + " END"
+	var answer mcp.CallResult
+	s.onCall = func(context.Context, mcp.Call) (mcp.CallResult, error) { return answer, nil }
+	m := one(t, s)
+	a := lookUp(t, m, "s", "a")
+
+	answer = text(long)
+	got := call(t.Context(), t, a, `{}`).LLMContent.String()
+	require.Less(t, len(got), 263_000)
+	require.True(t, strings.HasPrefix(got, "The answer is too long: 497"), got[:100])
+	require.Contains(t, got, "BEGIN")
+	require.Contains(t, got, "END\n</untrusted_context>")
+	require.Contains(t, got, " bytes omitted] ...")
+
+	answer = mcp.CallResult{Structured: json.RawMessage(`{"x":"` + long + `"}`), Content: []tools.Part{{Text: `{"x":"` + long + `"}`}}}
+	r := call(t.Context(), t, a, `{}`)
+	require.Less(t, len(r.LLMContent.String()), 263_000)
+	require.Len(t, r.Structured, len(long)+8)
+
+	answer = mcp.CallResult{Content: []tools.Part{{InlineData: &tools.InlineData{MIMEType: "image/png", Data: make([]byte, 11<<20)}}, {InlineData: &tools.InlineData{MIMEType: "image/png", Data: []byte("small")}}}}
+	parts := call(t.Context(), t, a, `{}`).LLMContent.Parts
+	require.Len(t, parts, 3)
+	require.Contains(t, parts[0].Text, "11534336 bytes] It is left out")
+	require.Equal(t, "small", string(parts[2].InlineData.Data))
+
+	answer = mcp.CallResult{}
+	for range 100_000 {
+		answer.Content = append(answer.Content, tools.Part{Text: "x"})
+	}
+	r = call(t.Context(), t, a, `{}`)
+	require.Len(t, r.LLMContent.Parts, 1001)
+	require.Contains(t, r.LLMContent.String(), "last 99000 parts")
+
+	m = one(t, s, func(o *mcp.Options) { o.MaxText = 100 })
+	answer = mcp.CallResult{Content: []tools.Part{{Text: strings.Repeat("a", 90)}, {Text: strings.Repeat("b", 90)}, {Text: strings.Repeat("c", 90)}}}
+	got = call(t.Context(), t, lookUp(t, m, "s", "a"), `{}`).LLMContent.String()
+	require.True(t, strings.HasPrefix(got, "The answer is too long: 170 bytes"), got)
+}
+
+// What goes wrong with a call, as the model learns of it.
+func TestCallErrors(t *testing.T) {
+	for name, tt := range map[string]struct {
+		err  error
+		code fault.Code
+		want string
+	}{
+		"plain":       {errors.New("method not found"), fault.MCPToolError, "method not found"},
+		"refused":     {fault.New(fault.MCPToolError, "x", "It refused.", "Try another."), fault.MCPToolError, "It refused."},
+		"sign in":     {fault.New(fault.MCPSignInRequired, "x", "Who asks?", "Sign in."), fault.MCPSignInRequired, "Who asks?"},
+		"unavailable": {fault.New(fault.MCPServerUnavailable, "x", "It is away.", "Wait."), fault.MCPServerUnavailable, "It is away."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newFake(tool("a"))
+			s.onCall = func(context.Context, mcp.Call) (mcp.CallResult, error) { return text("lost"), tt.err }
+			m := one(t, s)
+			r := call(t.Context(), t, lookUp(t, m, "s", "a"), `{}`)
+			require.Equal(t, tt.code, r.Error.Code)
+			require.Contains(t, r.Error.Message, tt.want)
+			require.NotEmpty(t, r.Error.Remedy)
+			require.NotContains(t, r.LLMContent.String(), "lost")
+		})
+	}
+}
+
+// A call ends with its time, and with its caller.
+func TestTimeLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFake(tool("a"))
+		s.onCall = func(ctx context.Context, _ mcp.Call) (mcp.CallResult, error) {
+			<-ctx.Done()
+			return mcp.CallResult{}, ctx.Err()
+		}
+		for limit, want := range map[time.Duration]time.Duration{0: 10 * time.Minute, 3 * second: 3 * second} {
+			m := one(t, s, func(o *mcp.Options) { o.Servers[0].Timeout = limit })
+			begun := time.Now()
+			r := call(t.Context(), t, lookUp(t, m, "s", "a"), `{}`)
+			require.Equal(t, want, time.Since(begun))
+			require.ErrorIs(t, r.Error, &fault.Error{Code: fault.MCPToolError, Reason: fault.TotalLimit})
+			require.NoError(t, m.Close())
+			s = newFake(tool("a"))
+			s.onCall = func(ctx context.Context, _ mcp.Call) (mcp.CallResult, error) {
+				<-ctx.Done()
+				return mcp.CallResult{}, errBroken
+			}
+		}
+		m := one(t, s)
+		inv, err := lookUp(t, m, "s", "a").Build(nil)
+		require.NoError(t, err)
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(second, cancel)
+		_, err = inv.Execute(ctx, nil)
+		require.ErrorIs(t, err, context.Canceled)
+	})
+}
+
+// host notes what a call tells.
+type host struct {
+	tools.Host
+	mu   sync.Mutex
+	told []tools.Progress
+}
+
+func (h *host) Progress(p tools.Progress) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.told = append(h.told, p)
+}
+
+// Progress goes to the host and, as a line, to who looks on; not after the call.
+func TestProgress(t *testing.T) {
+	s := newFake(tool("a"))
+	var late func(tools.Progress)
+	s.onCall = func(_ context.Context, c mcp.Call) (mcp.CallResult, error) {
+		c.Progress(tools.Progress{Done: 1, Total: 3, Message: "on\nits \x1b[31mway"})
+		c.Progress(tools.Progress{Done: 2.5})
+		late = c.Progress
+		return mcp.CallResult{}, nil
+	}
+	m := one(t, s)
+	h := new(host)
+	var out strings.Builder
+	call(tools.WithHost(t.Context(), h), t, lookUp(t, m, "s", "a"), `{}`, func(chunk string) { out.WriteString(chunk) })
+	late(tools.Progress{Done: 3})
+	require.Equal(t, "1/3 on its [31mway\n2.5\n", out.String())
+	require.Equal(t, []tools.Progress{{Done: 1, Total: 3, Message: "on its [31mway"}, {Done: 2.5}}, h.told)
+}
+
+// The tools keep the whole contract of a tool.
+func TestContract(t *testing.T) {
+	schema := []byte(`{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"],"additionalProperties":false}`)
+	s := newFake(mcp.Tool{Name: "write", Description: "Writes.", InputSchema: schema},
+		mcp.Tool{Name: "read", Description: "Reads.", InputSchema: schema, Annotations: map[string]any{"readOnlyHint": true}})
+	s.resources = []mcp.Resource{{URI: "x:1", Name: "one"}}
+	m := one(t, s)
+	for _, tool := range append(m.Tools("s"), m.ResourceTools()...) {
+		t.Run(tool.Spec().Name, func(t *testing.T) {
+			cases := tooltest.Cases{Examples: []json.RawMessage{json.RawMessage(`{"n":1}`)}}
+			switch tool.Spec().Name {
+			case "list_mcp_resources":
+				cases.Examples[0] = json.RawMessage(`{}`)
+			case "read_mcp_resource":
+				cases.Examples[0] = json.RawMessage(`{"uri":"s:x:1"}`)
+			}
+			if tool.Spec().Mutates() {
+				cases.Fresh = func(t testing.TB) tools.DeclarativeTool { return lookUp(t, one(t, newFake(s.tools...)), "s", "write") }
+			}
+			tooltest.Run(t, tool, cases)
+		})
+	}
+}
+
+// Whatever schema a server declares, its tool can be declared to a model and
+// called, or is dropped; nothing panics or hangs.
+func FuzzSchema(f *testing.F) {
+	for _, s := range []string{
+		`{"type":"object","properties":{"a":{"type":["string","null"]}}}`, `{}`, `null`, `{"type":["object"]}`, `{"$ref":"#"}`, `{"allOf":[{"$ref":"#"}]}`,
+		`{"type":"object","properties":{"x":{"$ref":"#/properties/x"}}}`, `{"type":"object","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}},"properties":{"x":{"$ref":"#/$defs/a"}}}`,
+		`{"type":"object","properties":{"a":{"pattern":"(a+)+$"}}}`, `{"type":"object","required":[1]}`, `{"type":"object","properties":{"a":{"items":[{},true]}}}`, `[`, "{\"\xff\":1}",
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, schema []byte) {
+		m := one(t, newFake(mcp.Tool{Name: "x", InputSchema: schema, OutputSchema: schema}))
+		st := status(t, m, "s")
+		require.Len(t, append(st.Dropped, make([]error, len(st.Tools))...), 1)
+		registry := tools.NewRegistry(tools.RegistryOptions{})
+		require.NoError(t, registry.Offer("s", m.Tools("s")))
+		for _, tool := range m.Tools("s") {
+			spec := tool.Spec()
+			var o struct{ Type string }
+			require.NoError(t, json.Unmarshal(spec.Schema, &o))
+			require.Equal(t, "object", o.Type)
+			if bytes.Contains(schema, []byte(`"$ref":"http`)) {
+				require.NotContains(t, string(spec.Schema), `"properties":{"a":{"$ref":"http`)
+			}
+			_, err := tool.Build(json.RawMessage(`{"a":1,"x":{"x":[{}]}}`))
+			if err != nil {
+				require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err))
+			}
+		}
+	})
+}
+
+func BenchmarkTools1000(b *testing.B) {
+	var many []mcp.Tool
+	for i := range 1000 {
+		t := tool(fmt.Sprint("tool_", i))
+		t.InputSchema = []byte(`{"type":"object","properties":{"path":{"type":"string","description":"Where."},"limit":{"type":"integer","minimum":1},"tags":{"type":"array","items":{"type":"string"}}},"required":["path"]}`)
+		many = append(many, t)
+	}
+	for b.Loop() {
+		s := newFake(many...)
+		m := mcp.NewManager(mcp.Options{Dialer: dialer{"s": s.dial}, Servers: []mcp.Configured{stdio("s")}})
+		m.Start(b.Context())
+		m.Settled(b.Context())
+		if len(m.Tools("s")) != 1000 {
+			b.Fatal("not all tools are there")
+		}
+		if err := m.Close(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkCall(b *testing.B) {
+	s := newFake(tool("a"))
+	m := one(b, s)
+	a := lookUp(b, m, "s", "a")
+	b.ReportAllocs()
+	for b.Loop() {
+		call(b.Context(), b, a, `{"path":"a.go","limit":3}`)
+	}
+}
