@@ -192,14 +192,15 @@ func (p *program) testServer(ctx context.Context, c *config.Config, m *mcp.Manag
 		return &exitError{code: exitConfig, err: fault.New(fault.InvalidConfig, "cli.mcp", fmt.Sprintf("There is no MCP server %q in the settings.", name),
 			"fettle mcp list shows those that there are, fettle mcp add adds one.")}
 	}
-	failed := m.Restart(ctx, name)
-	if ctx.Err() != nil {
+	m.Start(context.WithoutCancel(ctx), name) // the Config's end is its own
+	if !m.Settled(ctx, name) {
 		return interrupted()
 	}
 	var l serverListing
+	var failed error
 	for _, s := range m.Status() {
 		if s.Name == name {
-			l = serverListingOf(s)
+			l, failed = serverListingOf(s), s.Error
 		}
 	}
 	l.Registered = registeredOf(c, name)

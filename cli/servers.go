@@ -48,7 +48,8 @@ func connectServers(ctx context.Context, c *config.Config, wait time.Duration) [
 }
 
 // connectFor connects the servers that a tool may belong to which is not
-// registered, by its name. It returns once they are connected or have failed.
+// registered, by its name. It returns once they are connected or have failed, and
+// says what is wrong with those that are not.
 func connectFor(ctx context.Context, s session, tool string) {
 	if _, err := s.Lookup(tool); err == nil {
 		return
@@ -69,7 +70,8 @@ func connectFor(ctx context.Context, s session, tool string) {
 	}
 	slices.Sort(candidates)
 	for _, name := range candidates {
-		_ = manager.Restart(ctx, name) // the call says what is missing
+		manager.Start(context.WithoutCancel(ctx), name)
+		manager.Settled(ctx, name) // the call says what is missing
 		if _, err := s.Lookup(tool); err == nil || ctx.Err() != nil {
 			return
 		}

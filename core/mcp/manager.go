@@ -69,15 +69,16 @@ type Manager struct {
 	telling sync.Mutex // held while Options.Changed runs
 
 	mu      sync.Mutex
-	started bool
+	started map[string]bool // the servers that Start has begun to connect
 	closed  bool
-	cancel  context.CancelFunc // ends all goroutines; nil before Start
+	ctx     context.Context    // of all goroutines; nil before Start
+	cancel  context.CancelFunc // ends it; nil before Start
 	running sync.WaitGroup     // all goroutines
 }
 
 // NewManager returns a Manager. It starts nothing.
 func NewManager(o Options) *Manager {
-	m := &Manager{o: o.withDefaults(), servers: make(map[string]*server, len(o.Servers))}
+	m := &Manager{o: o.withDefaults(), servers: make(map[string]*server, len(o.Servers)), started: make(map[string]bool)}
 	for _, c := range o.Servers {
 		if m.servers[c.Name] == nil {
 			m.servers[c.Name] = newServer(m, c)
@@ -96,27 +97,33 @@ func (m *Manager) all() []*server {
 	return list
 }
 
-// Start begins to connect all servers, side by side, and returns at once. ctx
-// ends what it started, as Close does. Only the first call counts.
-func (m *Manager) Start(ctx context.Context) {
+// Start begins to connect the named servers, or all where none is named, side by
+// side, and returns at once; those that it has begun with before, and names of none,
+// it passes over. The ctx of the first call ends what all of them started, as Close
+// does.
+func (m *Manager) Start(ctx context.Context, names ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.started || m.closed {
+	if m.closed {
 		return
 	}
-	m.started = true
-	ctx, m.cancel = context.WithCancel(ctx)
-	for _, s := range m.all() {
-		if s.never == nil {
-			m.running.Go(func() { s.supervise(ctx) })
+	if m.ctx == nil {
+		m.ctx, m.cancel = context.WithCancel(ctx)
+	}
+	for _, s := range m.chosen(names) {
+		if s.never == nil && !m.started[s.Name] {
+			m.started[s.Name] = true
+			m.running.Go(func() { s.supervise(m.ctx) })
 		}
 	}
 }
 
-// Settled waits until every server is connected or has failed once, or ctx ends,
-// and reports which it was. Options.Changed has been told by then.
-func (m *Manager) Settled(ctx context.Context) bool {
-	for _, s := range m.all() {
+// Settled waits until each of the named servers, or of all where none is named,
+// is connected or has failed once, or ctx ends, and reports which it was.
+// Options.Changed has been told by then. A server that was not started is waited
+// for too.
+func (m *Manager) Settled(ctx context.Context, names ...string) bool {
+	for _, s := range m.chosen(names) {
 		select {
 		case <-s.settled:
 		case <-ctx.Done():
@@ -124,6 +131,20 @@ func (m *Manager) Settled(ctx context.Context) bool {
 		}
 	}
 	return true
+}
+
+// chosen returns the named servers, or all for none.
+func (m *Manager) chosen(names []string) []*server {
+	if len(names) == 0 {
+		return m.all()
+	}
+	var list []*server
+	for _, name := range names {
+		if s := m.servers[name]; s != nil {
+			list = append(list, s)
+		}
+	}
+	return list
 }
 
 // Status tells how all servers are, by name.
@@ -150,7 +171,7 @@ func (m *Manager) Tools(server string) []tools.DeclarativeTool {
 // Restart ends a server's connection and makes a new one, also of a server that
 // is given up or disabled. It returns when that is connected or has failed. The
 // error is of code invalid_config for a server that there is not or that may not
-// start, not_initialized before Start and after Close, cancelled, or why the
+// start, not_initialized before Start of it and after Close, cancelled, or why the
 // server is not connected.
 func (m *Manager) Restart(ctx context.Context, server string) error {
 	err := m.command(ctx.Done(), server, command{})
@@ -176,7 +197,7 @@ func (m *Manager) command(enough <-chan struct{}, name string, c command) error 
 		return s.never
 	}
 	m.mu.Lock()
-	runs := m.started && !m.closed
+	runs := m.started[name] && !m.closed
 	m.mu.Unlock()
 	if !runs {
 		return s.stopped()
