@@ -1,0 +1,491 @@
+package server_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/mcp/server"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+)
+
+// web is a server over HTTP that is spoken to by hand.
+type web struct {
+	t    *testing.T
+	url  string
+	s    *server.Server
+	shop *shop
+	c    *http.Client
+}
+
+func serveWeb(t *testing.T, o server.HTTPOptions, more ...func(*server.Options)) *web {
+	t.Helper()
+	w := &web{t: t, shop: newShop(), c: &http.Client{Transport: &http.Transport{}}}
+	so := options(w.shop)
+	for _, m := range more {
+		m(&so)
+	}
+	w.s = server.New(so)
+	h := httptest.NewServer(w.s.Handler(o))
+	w.url = h.URL + server.Path
+	t.Cleanup(func() {
+		require.NoError(t, w.s.Close())
+		w.c.CloseIdleConnections()
+		h.Close()
+		require.Equal(t, w.shop.opened.Load(), w.shop.closed.Load(), "each Service is closed once")
+	})
+	return w
+}
+
+// send makes a request; headers are "Name: value".
+func (w *web) send(ctx context.Context, method, body string, headers ...string) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, method, w.url, strings.NewReader(body))
+	require.NoError(w.t, err)
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	for _, h := range headers {
+		name, value, _ := strings.Cut(h, ": ")
+		if name == "Host" {
+			r.Host = value
+			continue
+		}
+		r.Header.Add(name, value)
+	}
+	return w.c.Do(r)
+}
+
+// do makes a request and returns its status and whole body.
+func (w *web) do(method, body string, headers ...string) (*http.Response, string) {
+	w.t.Helper()
+	res, err := w.send(w.t.Context(), method, body, headers...)
+	require.NoError(w.t, err)
+	defer func() { _ = res.Body.Close() }()
+	b, err := io.ReadAll(res.Body)
+	require.NoError(w.t, err)
+	return res, string(b)
+}
+
+// begin begins a session and returns the header that names it.
+func (w *web) begin(headers ...string) string {
+	w.t.Helper()
+	res, body := w.do("POST", hello, headers...)
+	require.Equal(w.t, 200, res.StatusCode, body)
+	id := res.Header.Get("Mcp-Session-Id")
+	require.NotEmpty(w.t, id)
+	return "Mcp-Session-Id: " + id
+}
+
+func call(id int, tool string) string {
+	return request(id, "tools/call", fmt.Sprintf(`{"name":%q}`, tool))
+}
+
+// EX-20: no page of a browser reaches the server, by whatever name it has it.
+func TestHostAndOrigin(t *testing.T) {
+	w := serveWeb(t, server.HTTPOptions{Hosts: []string{"tools.example", "other.example:8080"}, Origins: []string{"https://app.example"}})
+	for name, tt := range map[string]struct {
+		headers []string
+		want    int
+	}{
+		"loopback by address":     {[]string{"Host: 127.0.0.1:99"}, 200},
+		"all of 127":              {[]string{"Host: 127.3.2.1"}, 200},
+		"IPv6":                    {[]string{"Host: [::1]:80"}, 200},
+		"IPv6, no port":           {[]string{"Host: [::1]"}, 200},
+		"IPv4 as IPv6":            {[]string{"Host: [::ffff:127.0.0.1]:80"}, 200},
+		"localhost":               {[]string{"Host: LocalHost:1234"}, 200},
+		"allowed":                 {[]string{"Host: Tools.example:1"}, 200},
+		"allowed with port":       {[]string{"Host: other.example:8080"}, 200},
+		"wrong port":              {[]string{"Host: other.example:8081"}, 403},
+		"rebound":                 {[]string{"Host: evil.example"}, 403},
+		"rebound, prefix":         {[]string{"Host: localhost.evil.example"}, 403},
+		"rebound, address prefix": {[]string{"Host: 127.0.0.1.evil.example"}, 403},
+		"rebound, nip":            {[]string{"Host: 127.0.0.1.nip.io:80"}, 403},
+		"subdomain of localhost":  {[]string{"Host: evil.localhost"}, 403},
+		"any address":             {[]string{"Host: 0.0.0.0:80"}, 403},
+		"private":                 {[]string{"Host: 192.168.0.1"}, 403},
+		"decimal":                 {[]string{"Host: 2130706433"}, 403},
+		"own origin":              {[]string{"Origin: http://127.0.0.1:5000"}, 200},
+		"IPv6 origin":             {[]string{"Origin: http://[::1]:5000"}, 200},
+		"local https origin":      {[]string{"Origin: https://localhost"}, 200},
+		"allowed origin":          {[]string{"Origin: https://app.example"}, 200},
+		"its http":                {[]string{"Origin: http://app.example"}, 403},
+		"foreign origin":          {[]string{"Origin: http://evil.example"}, 403},
+		"null":                    {[]string{"Origin: null"}, 403},
+		"empty":                   {[]string{"Origin: "}, 403},
+		"user in origin":          {[]string{"Origin: http://localhost@evil.example"}, 403},
+		"user at localhost":       {[]string{"Origin: http://evil@localhost"}, 403},
+		"path in origin":          {[]string{"Origin: http://localhost/x"}, 403},
+		"file":                    {[]string{"Origin: file://localhost"}, 403},
+		"extension":               {[]string{"Origin: chrome-extension://localhost"}, 403},
+		"two origins":             {[]string{"Origin: http://localhost", "Origin: http://evil.example"}, 403},
+		"rebound with own origin": {[]string{"Host: evil.example", "Origin: http://evil.example"}, 403},
+	} {
+		t.Run(name, func(t *testing.T) {
+			res, _ := w.do("POST", hello, tt.headers...)
+			require.Equal(t, tt.want, res.StatusCode)
+			require.Empty(t, res.Header.Get("Access-Control-Allow-Origin"), "CORS is not offered")
+		})
+	}
+	before := w.shop.opened.Load()
+	res, _ := w.do("OPTIONS", "", "Origin: http://localhost", "Access-Control-Request-Method: POST")
+	require.Equal(t, 405, res.StatusCode)
+	require.Empty(t, res.Header.Get("Access-Control-Allow-Methods"))
+	require.Equal(t, before, w.shop.opened.Load())
+}
+
+// EX-20: without a token that is known nothing is answered, and none is repeated.
+func TestToken(t *testing.T) {
+	w := serveWeb(t, server.HTTPOptions{Tokens: []string{"first-secret", "second-secret", ""}})
+	for name, tt := range map[string]struct {
+		header, challenge string
+	}{
+		"none":         {"X: y", `Bearer realm="mcp"`},
+		"wrong":        {"Authorization: Bearer first-secre", `Bearer realm="mcp", error="invalid_token"`},
+		"empty":        {"Authorization: Bearer ", `Bearer realm="mcp", error="invalid_token"`},
+		"other scheme": {"Authorization: Basic first-secret", `Bearer realm="mcp", error="invalid_token"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			res, body := w.do("POST", hello, tt.header)
+			require.Equal(t, 401, res.StatusCode)
+			require.Equal(t, tt.challenge, res.Header.Get("WWW-Authenticate"))
+			require.NotContains(t, body, "secre-")
+			require.NotContains(t, body, "first-secre")
+		})
+	}
+	require.Zero(t, w.shop.opened.Load())
+
+	first, second := "Authorization: Bearer first-secret", "Authorization: bearer second-secret"
+	session := w.begin(first)
+	for _, method := range []string{"POST", "GET", "DELETE"} {
+		res, _ := w.do(method, call(2, "count"), second, session)
+		require.Equal(t, 404, res.StatusCode, "a session belongs to its token: %s", method)
+	}
+	res, body := w.do("POST", call(2, "count"), first, session)
+	require.Equal(t, 200, res.StatusCode)
+	require.Contains(t, body, `"text":"1"`)
+}
+
+// EX-20: a session ends by DELETE, whatever runs in it.
+func TestDelete(t *testing.T) {
+	w := serveWeb(t, server.HTTPOptions{})
+	session := w.begin()
+	go func() { // its answer is lost
+		if res, err := w.send(context.WithoutCancel(t.Context()), "POST", call(2, "block"), session); err == nil {
+			_ = res.Body.Close()
+		}
+	}()
+	<-w.shop.started
+	res, _ := w.do("DELETE", "", session)
+	require.Equal(t, 204, res.StatusCode)
+	require.EqualValues(t, 1, w.shop.cancelled.Load())
+	require.EqualValues(t, 1, w.shop.closed.Load())
+	for _, method := range []string{"POST", "GET", "DELETE"} {
+		res, _ = w.do(method, call(3, "count"), session)
+		require.Equal(t, 404, res.StatusCode)
+	}
+}
+
+// EX-20: a session ends when nobody uses it, and not while it is used.
+func TestIdle(t *testing.T) {
+	w := serveWeb(t, server.HTTPOptions{IdleTime: 20 * time.Millisecond})
+	busy := w.begin()
+	res, err := w.send(t.Context(), "GET", "", busy) // an open stream is a client
+	require.NoError(t, err)
+	require.Equal(t, 200, res.StatusCode)
+	running := w.begin()
+	ctx, hangUp := context.WithCancel(t.Context())
+	go func() {
+		if res, err := w.send(ctx, "POST", call(2, "block"), running); err == nil {
+			_, _ = io.Copy(io.Discard, res.Body)
+			_ = res.Body.Close()
+		}
+	}()
+	<-w.shop.started
+	hangUp() // before 2026-07-28 that cancels nothing
+	idle := w.begin()
+	settled(t, "idle", func() bool { return w.shop.closed.Load() == 1 })
+	r, _ := w.do("POST", call(2, "count"), idle)
+	require.Equal(t, 404, r.StatusCode)
+	require.Zero(t, w.shop.cancelled.Load())
+	r, _ = w.do("POST", request(3, "ping", "{}"), running)
+	require.Equal(t, 200, r.StatusCode)
+	r, _ = w.do("POST", call(2, "count"), busy)
+	require.Equal(t, 200, r.StatusCode)
+	_ = res.Body.Close()
+	settled(t, "idle", func() bool { return w.shop.closed.Load() == 2 })
+	require.NoError(t, w.s.Close())
+	require.EqualValues(t, 1, w.shop.cancelled.Load())
+}
+
+// EX-20: more sessions than there is place for are told to come later.
+func TestSessionLimit(t *testing.T) {
+	w := serveWeb(t, server.HTTPOptions{Sessions: 2})
+	first := w.begin()
+	w.begin()
+	res, _ := w.do("POST", hello)
+	require.Equal(t, 503, res.StatusCode)
+	require.NotEmpty(t, res.Header.Get("Retry-After"))
+	res, _ = w.do("POST", call(2, "count"), first)
+	require.Equal(t, 200, res.StatusCode)
+	_, _ = w.do("DELETE", "", first)
+	w.begin()
+	require.EqualValues(t, 3, w.shop.opened.Load())
+}
+
+// EX-20: requests that no session comes of leave nothing behind.
+func TestRequestsOutsideASession(t *testing.T) {
+	w := serveWeb(t, server.HTTPOptions{Sessions: 1}, func(o *server.Options) { o.RequestBytes = 1 << 20 })
+	for name, tt := range map[string]struct {
+		method, body string
+		headers      []string
+		want         int
+	}{
+		"no JSON":            {"POST", "{", nil, 400},
+		"empty":              {"POST", "", nil, 400},
+		"a giant":            {"POST", `{"x":"` + strings.Repeat("x", 2<<20) + `"}`, nil, 413},
+		"wrong version":      {"POST", hello, []string{"Mcp-Protocol-Version: 1999-01-01"}, 400},
+		"no session":         {"GET", "", nil, 400},
+		"nothing to delete":  {"DELETE", "", nil, 400},
+		"unknown session":    {"POST", hello, []string{"Mcp-Session-Id: nobody"}, 404},
+		"put":                {"PUT", hello, nil, 405},
+		"of another type":    {"POST", hello, []string{"Content-Type: text/plain"}, 200}, // the first header counts
+		"a batch":            {"POST", "[" + strings.TrimSpace(request(2, "ping", "{}")) + "]", []string{"Mcp-Protocol-Version: 2025-11-25"}, 400},
+		"before initialize":  {"POST", call(1, "count"), nil, 200},
+		"of 2026 in session": {"POST", modernCall(1, "count", ""), []string{"Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: count"}, 400},
+	} {
+		t.Run(name, func(t *testing.T) {
+			res, body := w.do(tt.method, tt.body, tt.headers...)
+			require.Equal(t, tt.want, res.StatusCode, body)
+			if id := res.Header.Get("Mcp-Session-Id"); id != "" {
+				_, _ = w.do("DELETE", "", "Mcp-Session-Id: "+id)
+			}
+		})
+	}
+	res, err := w.c.Post(strings.TrimSuffix(w.url, server.Path)+"/elsewhere", "application/json", strings.NewReader(hello))
+	require.NoError(t, err)
+	_ = res.Body.Close()
+	require.Equal(t, 404, res.StatusCode)
+	w.begin() // the only place is free
+}
+
+const modernMeta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}`
+
+// modernCall is a call of revision 2026-07-28; more begins with a comma.
+func modernCall(id int, tool, more string) string {
+	return request(id, "tools/call", fmt.Sprintf(`{%s,"name":%q%s}`, modernMeta, tool, more))
+}
+
+func modernHeaders(tool string, more ...string) []string {
+	return append(more, "Mcp-Protocol-Version: 2026-07-28", "Mcp-Method: tools/call", "Mcp-Name: "+tool)
+}
+
+// EX-20: without sessions each request has a Service, which has no session.
+func TestStateless(t *testing.T) {
+	w := serveWeb(t, server.HTTPOptions{Stateless: true})
+	for i := range 3 {
+		res, body := w.do("POST", modernCall(i, "count", ""), modernHeaders("count")...)
+		require.Equal(t, 200, res.StatusCode)
+		require.Contains(t, body, `"text":"1"`, "nothing is kept")
+		require.Empty(t, res.Header.Get("Mcp-Session-Id"))
+	}
+	settled(t, "closed", func() bool { return w.shop.opened.Load() == 3 && w.shop.closed.Load() == 3 })
+	w.shop.mu.Lock()
+	require.Equal(t, "c", w.shop.clients[0].Name)
+	require.Empty(t, w.shop.clients[0].Session)
+	w.shop.mu.Unlock()
+	for _, method := range []string{"GET", "DELETE"} {
+		res, _ := w.do(method, "", "Mcp-Session-Id: x")
+		require.Equal(t, 405, res.StatusCode)
+	}
+
+	echo := func(arguments string, headers ...string) (int, string) {
+		res, body := w.do("POST", modernCall(9, "echo", `,"arguments":`+arguments), modernHeaders("echo", headers...)...)
+		return res.StatusCode, body
+	}
+	status, _ := echo(`{"region":"eu"}`, "Mcp-Param-Region: eu")
+	require.Equal(t, 200, status)
+	status, body := echo(`{"region":"eu"}`)
+	require.Equal(t, 400, status, "a header is wanted: x-mcp-header")
+	require.Contains(t, body, "-32020")
+	status, _ = echo(`{"region":"eu"}`, "Mcp-Param-Region: us")
+	require.Equal(t, 400, status)
+	status, _ = echo(`{"region":"eu"}`, "Mcp-Param-Region: =?base64?ZXU=?=")
+	require.Equal(t, 200, status)
+
+	res, body := w.do("POST", modernCall(10, "need_sampling", ""), modernHeaders("need_sampling")...)
+	require.Equal(t, 400, res.StatusCode)
+	require.Contains(t, body, "-32021")
+	res, _ = w.do("POST", request(11, "tools/list", "{}")) // an older revision, without initialize
+	require.Equal(t, 200, res.StatusCode)
+	_, body = w.do("POST", call(12, "ask"))
+	require.Contains(t, body, "nobody_to_ask")
+}
+
+// EX-20: who hangs up in mid-call has cancelled it, where there is no session to
+// come back to.
+func TestHangUp(t *testing.T) {
+	for name, tt := range map[string]struct {
+		body    string
+		headers []string
+	}{
+		"2026-07-28": {modernCall(1, "block", ""), modernHeaders("block")},
+		"2025-11-25": {call(1, "block"), nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := serveWeb(t, server.HTTPOptions{Stateless: true})
+			ctx, hangUp := context.WithCancel(t.Context())
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				if res, err := w.send(ctx, "POST", tt.body, tt.headers...); err == nil {
+					_, _ = io.Copy(io.Discard, res.Body)
+					_ = res.Body.Close()
+				}
+			}()
+			<-w.shop.started
+			hangUp()
+			<-done
+			settled(t, "cancelled", func() bool { return w.shop.cancelled.Load() == 1 && w.shop.closed.Load() == 1 })
+		})
+	}
+}
+
+// EX-20: a client that does not read keeps nobody from closing the server.
+func TestSlowReader(t *testing.T) {
+	for name, o := range map[string]server.HTTPOptions{"session": {}, "stateless": {Stateless: true}} {
+		t.Run(name, func(t *testing.T) {
+			w := serveWeb(t, o)
+			body, headers := modernCall(1, "large", ""), strings.Join(modernHeaders("large"), "\r\n")
+			if !o.Stateless {
+				body, headers = call(2, "large"), w.begin()
+			}
+			c, err := net.Dial("tcp", strings.TrimSuffix(strings.TrimPrefix(w.url, "http://"), server.Path))
+			require.NoError(t, err)
+			defer func() { _ = c.Close() }()
+			_, err = fmt.Fprintf(c, "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nAccept: application/json, text/event-stream\r\n%s\r\nContent-Length: %d\r\n\r\n%s", headers, len(body), body)
+			require.NoError(t, err)
+			line, err := bufio.NewReaderSize(c, 16).ReadString('\n') // and no more
+			require.NoError(t, err)
+			require.Contains(t, line, "200")
+			require.NoError(t, w.s.Close())
+			require.Equal(t, w.shop.opened.Load(), w.shop.closed.Load())
+		})
+	}
+}
+
+// EX-20, SEP-1699: a tool can send its client away, which comes back for the
+// result.
+func TestPart(t *testing.T) {
+	w := serveWeb(t, server.HTTPOptions{})
+	c := clientOf(t, &sdk.StreamableClientTransport{Endpoint: w.url}, "2025-11-25", sdk.ClientOptions{})
+	require.Equal(t, "true", c.text(t, "part", nil))
+	for name, o := range map[string]server.HTTPOptions{"no replay": {ReplayBytes: -1}, "stateless": {Stateless: true}} {
+		t.Run(name, func(t *testing.T) {
+			w := serveWeb(t, o)
+			c := clientOf(t, &sdk.StreamableClientTransport{Endpoint: w.url}, "", sdk.ClientOptions{})
+			require.Equal(t, "false", c.text(t, "part", nil))
+		})
+	}
+}
+
+// EX-20: a client whose connection breaks in mid-call gets its answer on the next.
+func TestResumed(t *testing.T) {
+	w := serveWeb(t, server.HTTPOptions{})
+	session := w.begin()
+	ctx, drop := context.WithCancel(t.Context())
+	res, err := w.send(ctx, "POST", call(2, "block"), session, "Mcp-Protocol-Version: 2025-11-25")
+	require.NoError(t, err)
+	line, err := bufio.NewReader(res.Body).ReadString('\n')
+	for err == nil && !strings.HasPrefix(line, "id: ") {
+		line, err = bufio.NewReader(res.Body).ReadString('\n')
+	}
+	require.NoError(t, err)
+	<-w.shop.started
+	drop()
+	_ = res.Body.Close()
+	r, _ := w.do("POST", `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`, session)
+	require.Equal(t, 202, r.StatusCode)
+	var body string
+	settled(t, "resumed", func() bool { // the server may not have seen yet that the connection is gone
+		r, body = w.do("GET", "", session, "Last-Event-ID: "+strings.TrimSpace(strings.TrimPrefix(line, "id: ")))
+		return r.StatusCode == 200
+	})
+	require.Contains(t, body, `"cancelled"`)
+}
+
+// EX-20: 100 clients of one server, each with what is its own, and nothing left
+// of them.
+func TestHundredClients(t *testing.T) {
+	before := runtime.NumGoroutine()
+	w := serveWeb(t, server.HTTPOptions{})
+	const clients, calls = 100, 5
+	var wg sync.WaitGroup
+	failures := make(chan string, clients*calls)
+	for i := range clients {
+		wg.Go(func() {
+			cl := sdk.NewClient(&sdk.Implementation{Name: fmt.Sprint("client", i), Version: "1"}, nil)
+			cs, err := cl.Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: w.url, HTTPClient: w.c}, nil)
+			if err != nil {
+				failures <- err.Error()
+				return
+			}
+			if want := fmt.Sprintf("Be gentle, client%d.", i); cs.InitializeResult().Instructions != want {
+				failures <- cs.InitializeResult().Instructions
+			}
+			for n := 1; n <= calls; n++ {
+				r, err := cs.CallTool(t.Context(), &sdk.CallToolParams{Name: "count"})
+				if err != nil {
+					failures <- err.Error()
+				} else if got := r.Content[0].(*sdk.TextContent).Text; got != fmt.Sprint(n) {
+					failures <- "another's state: " + got
+				}
+			}
+			if i%2 == 0 { // the others just stay
+				if err := cs.Close(); err != nil {
+					failures <- err.Error()
+				}
+			}
+		})
+	}
+	wg.Wait()
+	close(failures)
+	for f := range failures {
+		require.Fail(t, f)
+	}
+	require.EqualValues(t, clients, w.shop.opened.Load(), "one Service a client")
+	settled(t, "closed", func() bool { return w.shop.closed.Load() == clients/2 })
+	w.shop.mu.Lock()
+	ids := map[string]bool{}
+	for _, c := range w.shop.clients {
+		ids[c.Session] = true
+	}
+	w.shop.mu.Unlock()
+	require.Len(t, ids, clients)
+	require.NoError(t, w.s.Close())
+	require.EqualValues(t, clients, w.shop.closed.Load())
+	res, err := w.send(t.Context(), "POST", hello)
+	require.NoError(t, err)
+	_ = res.Body.Close()
+	require.Equal(t, 503, res.StatusCode, "a closed server")
+	w.c.CloseIdleConnections()
+	var stacks []byte
+	settled(t, "goroutines", func() bool {
+		stacks = stacks[:cap(stacks)]
+		if len(stacks) == 0 {
+			stacks = make([]byte, 4<<20)
+		}
+		stacks = stacks[:runtime.Stack(stacks, true)]
+		return !bytes.Contains(stacks, []byte("core/mcp/server.(*")) // what the SDK's clients leave is theirs
+	})
+	_ = before
+}
