@@ -120,7 +120,7 @@ func (s *Service) discover(ctx context.Context, spec mcp.ServerSpec, d demand) (
 	if o.AuthorizationURL != "" && o.TokenURL != "" {
 		p.meta = oauthex.AuthServerMeta{Issuer: p.issuer, CodeChallengeMethodsSupported: []string{"S256"}}
 		p.checkIssuer = o.Issuer != "" || declared != nil
-	} else if p.meta, err = s.serverMetadata(ctx, spec.Name, k.url, p.issuer); err != nil {
+	} else if p.meta, err = s.serverMetadata(ctx, spec.Name, k.url, p.issuer, declared == nil && o.Issuer == ""); err != nil {
 		return place{}, err
 	}
 	override(&p.meta.AuthorizationEndpoint, o.AuthorizationURL)
@@ -202,8 +202,9 @@ func (s *Service) resourceMetadata(ctx context.Context, name, address, named str
 
 // serverMetadata returns what an authorization server declares of itself (RFC
 // 8414, OpenID Connect Discovery), or where its endpoints are by default if it
-// declares nothing, as in the revision 2025-03-26.
-func (s *Service) serverMetadata(ctx context.Context, name, server, issuer string) (oauthex.AuthServerMeta, error) {
+// declares nothing, as in the revision 2025-03-26. assumed says that nobody has
+// named the issuer: one of the same origin will do.
+func (s *Service) serverMetadata(ctx context.Context, name, server, issuer string, assumed bool) (oauthex.AuthServerMeta, error) {
 	u, err := url.Parse(issuer)
 	if err != nil || u.Host == "" {
 		return oauthex.AuthServerMeta{}, refused(name, "its authorization server has no address that can be used.")
@@ -226,8 +227,8 @@ func (s *Service) serverMetadata(ctx context.Context, name, server, issuer strin
 			return meta, failed(ctx, name, at, err)
 		}
 		switch {
-		case !sameIssuer(meta.Issuer, issuer):
-			return meta, refused(name, "the authorization server "+origin(issuer)+" declares itself as another one, "+origin(meta.Issuer)+".")
+		case !sameIssuer(meta.Issuer, issuer) && !(assumed && origin(meta.Issuer) == origin(issuer)):
+			return meta, refused(name, "the authorization server at "+origin(issuer)+" declares itself as another one, at "+origin(meta.Issuer)+".")
 		case meta.TokenEndpoint == "":
 			return meta, refused(name, "the authorization server "+origin(issuer)+" names no token endpoint.")
 		}

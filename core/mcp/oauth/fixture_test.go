@@ -408,6 +408,8 @@ func (w *world) tells(err error, code fault.Code, part string) *fault.Error {
 	require.NotNil(w.t, f, "%v", err)
 	require.Equal(w.t, code, f.Code, "%v", err)
 	require.Contains(w.t, f.Message, part)
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for _, text := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", err), f.Line()} {
 		require.NotContains(w.t, text, canary)
 		for _, q := range w.authorizations {

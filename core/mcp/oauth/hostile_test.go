@@ -76,8 +76,11 @@ func TestHostile(t *testing.T) {
 		"metadata without https": {func(w *world) {
 			w.challenge = func([]string) string { return `Bearer resource_metadata="http://evil.example/x"` }
 		}, fault.MCPSignInRequired, "not reached by https"},
-		"another issuer": {func(w *world) { w.metadata = map[string]any{"issuer": "https://evil.example"} }, fault.MCPSignInRequired, "declares itself as another one, https://evil.example"},
-		"no issuer":      {func(w *world) { w.metadata = map[string]any{"issuer": nil} }, fault.MCPSignInRequired, "declares itself as another one"},
+		"another issuer": {func(w *world) { w.metadata = map[string]any{"issuer": "https://evil.example"} }, fault.MCPSignInRequired, "declares itself as another one, at https://evil.example"},
+		"another issuer of the same origin": {func(w *world) {
+			w.metadata = map[string]any{"issuer": w.as.URL + "/other"}
+		}, fault.MCPSignInRequired, "declares itself as another one"},
+		"no issuer": {func(w *world) { w.metadata = map[string]any{"issuer": nil} }, fault.MCPSignInRequired, "declares itself as another one"},
 		"settings name another issuer": {func(w *world) {
 			w.spec.OAuth.Issuer = "https://mine.example"
 		}, fault.MCPSignInRequired, "the settings https://mine.example"},

@@ -221,7 +221,7 @@ func (w *world) below(at string) {
 
 // The revision 2025-03-26: the server is its own authorization server.
 func TestServerIsItsOwn(t *testing.T) {
-	for name, at := range map[string]string{"with metadata": "/.well-known/oauth-authorization-server", "without": "/none"} {
+	for name, at := range map[string]string{"with metadata": "/.well-known/oauth-authorization-server", "without": "/none", "as an issuer with a path": ""} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t)
 			w.resource, w.metadataAt = "none", at
@@ -235,6 +235,9 @@ func TestServerIsItsOwn(t *testing.T) {
 			defer both.Close()
 			w.as.URL, w.rs.URL = both.URL, both.URL // what they say of themselves
 			w.spec.URL = both.URL + "/mcp"
+			if at == "" {
+				w.metadata = map[string]any{"issuer": both.URL + "/oauth"}
+			}
 			w.challenge = func([]string) string { return "Bearer" }
 			w.ok()
 			require.Equal(t, 1, w.opens)
