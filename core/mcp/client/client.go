@@ -55,7 +55,7 @@ type Options struct {
 	MaxPages   int // of one list; 0: 1,000
 	MaxItems   int // of one list over all of its pages; 0: 10,000
 	// Grace is how long a server's process is waited for each time before it is
-	// ended by harder means: after its stdin was closed, and after SIGTERM; 0: 2 s.
+	// ended by harder means: after its stdin was closed, and after SIGTERM; 0: 1 s.
 	Grace time.Duration
 }
 
@@ -75,7 +75,7 @@ func New(o Options) *Dialer {
 	o.MaxMessage = cmp.Or(max(o.MaxMessage, 0), 65<<20)
 	o.MaxPages = cmp.Or(max(o.MaxPages, 0), 1000)
 	o.MaxItems = cmp.Or(max(o.MaxItems, 0), 10000)
-	o.Grace = cmp.Or(max(o.Grace, 0), 2*time.Second)
+	o.Grace = cmp.Or(max(o.Grace, 0), time.Second)
 	if o.Environ == nil {
 		o.Environ = os.Environ
 	}

@@ -2,6 +2,8 @@
 
 package client_test
 
+//lint:file-ignore SA1019 roots, logs and sampling are the protocol's until servers have moved on
+
 import (
 	"bufio"
 	"context"
@@ -141,7 +143,6 @@ func newServer(o *sdk.ServerOptions) *sdk.Server {
 		o = &sdk.ServerOptions{}
 	}
 	o.Instructions = "Use the tools."
-	o.HasTools = true
 	if o.SubscribeHandler == nil {
 		o.SubscribeHandler = func(context.Context, *sdk.SubscribeRequest) error { return nil }
 		o.UnsubscribeHandler = func(context.Context, *sdk.UnsubscribeRequest) error { return nil }
@@ -191,9 +192,9 @@ func newServer(o *sdk.ServerOptions) *sdk.Server {
 		return say(string(text) + r.Params.RequestState), nil
 	})
 	add("roots", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		answer, ok := r.Params.InputResponses["r"].(*sdk.ListRootsResult) //nolint:staticcheck // still the protocol's
+		answer, ok := r.Params.InputResponses["r"].(*sdk.ListRootsResult)
 		if !ok {
-			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"r": &sdk.ListRootsParams{}}}, nil //nolint:staticcheck // still the protocol's
+			return &sdk.CallToolResult{InputRequests: sdk.InputRequestMap{"r": &sdk.ListRootsParams{}}}, nil
 		}
 		var uris []string
 		for _, root := range answer.Roots {
@@ -209,7 +210,7 @@ func newServer(o *sdk.ServerOptions) *sdk.Server {
 		return say("ok"), s.ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: "test://a"})
 	})
 	add("log", func(ctx context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		return say("ok"), r.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "warning", Logger: "l", Data: map[string]any{"n": 1}}) //nolint:staticcheck // still the protocol's
+		return say("ok"), r.Session.Log(ctx, &sdk.LoggingMessageParams{Level: "warning", Logger: "l", Data: map[string]any{"n": 1}})
 	})
 	add("panic", func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) { os.Exit(7); return nil, nil })
 	s.AddResource(&sdk.Resource{URI: "test://a", Name: "a", MIMEType: "text/plain"}, func(_ context.Context, r *sdk.ReadResourceRequest) (*sdk.ReadResourceResult, error) {

@@ -135,7 +135,7 @@ func (s *session) Call(ctx context.Context, c mcp.Call) (mcp.CallResult, error) 
 	}
 	params := &sdk.CallToolParams{Name: c.Tool, Arguments: args}
 	if s.logs && s.info.Protocol >= newProtocol {
-		params.Meta = sdk.Meta{sdk.MetaKeyLogLevel: logLevel}
+		params.Meta = sdk.Meta{sdk.MetaKeyLogLevel: logLevel} //lint:ignore SA1019 the protocol's way to ask for a log
 	}
 	token := ""
 	if c.Progress != nil {
