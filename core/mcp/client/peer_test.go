@@ -34,6 +34,8 @@ func TestMain(m *testing.M) {
 		_ = newServer(nil).Run(context.Background(), &sdk.StdioTransport{MaxLineLength: -1})
 	case "script":
 		play(os.Getenv("FETTLE_TEST_SCRIPT"))
+	case "dialogue":
+		converse(os.Getenv("FETTLE_TEST_SCRIPT"))
 	case "sleep": // outlives what is polite
 		signal.Ignore(syscall.SIGTERM)
 		time.Sleep(time.Hour)
