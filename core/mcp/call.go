@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"math"
 	"strconv"
 	"sync"
 
@@ -59,7 +60,12 @@ func (r *relay) close() {
 
 // progressLine is progress for people, as "3/10 reading".
 func progressLine(p tools.Progress) string {
-	number := func(f float64) string { return strconv.FormatFloat(f, 'g', 6, 64) }
+	number := func(f float64) string {
+		if math.Abs(f) >= 1e15 {
+			return strconv.FormatFloat(f, 'g', 6, 64)
+		}
+		return strconv.FormatFloat(math.Round(f*100)/100, 'f', -1, 64)
+	}
 	line := number(p.Done)
 	if p.Total > 0 {
 		line += "/" + number(p.Total)

@@ -258,7 +258,7 @@ func (s *server) dial(ctx context.Context) (a attempt) {
 		return nil
 	})
 	if a.err == nil {
-		a.offer, a.err = s.list(ctx, l, dueTools|dueResources|duePrompts, new(offer))
+		a.offer, a.err = s.list(ctx, l, dueTools|dueResources|duePrompts, s.offered())
 	}
 	if a.err == nil {
 		a.err = ctx.Err() // too late, as it was told

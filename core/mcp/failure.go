@@ -99,7 +99,9 @@ func (s *server) absent(st Status) *fault.Error {
 	case st.State == StateDisabled:
 		message, remedy = message+": it is disabled.", "Do without it, or ask the user to enable it."
 	case f != nil:
-		message, remedy = message+". "+f.Message, f.Remedy
+		if message, remedy = message+". "+f.Message, f.Remedy; strings.Contains(f.Message, s.Name) {
+			message = f.Message
+		}
 		if !strings.Contains(f.Message, "stderr") {
 			message += lastWords(st.Stderr)
 		}

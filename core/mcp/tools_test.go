@@ -14,8 +14,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/tooltest"
 )
@@ -172,6 +175,58 @@ func TestHostileDeclarations(t *testing.T) {
 			require.Len(t, registry.All(), 3)
 			require.Nil(t, call(t.Context(), t, lookUp(t, m, "s", tt.tool.Name), `{}`).Error)
 		})
+	}
+}
+
+// Tools whose names become one for a model are told apart by the registry, and
+// each call reaches its own.
+func TestNamesThatClash(t *testing.T) {
+	s := newFake(tool("a b"), tool("a_b"), tool("a.b"), tool(strings.Repeat("x", 80)+"1"), tool(strings.Repeat("x", 80)+"2"), tool("mcp_s_c"), tool("c"))
+	m := one(t, s)
+	registry := tools.NewRegistry(tools.RegistryOptions{})
+	require.NoError(t, registry.Offer("s", m.Tools("s")))
+	require.Len(t, registry.All(), 7)
+	for _, tool := range registry.All() {
+		spec := tool.Spec()
+		require.NoError(t, tools.CheckName(spec.Name))
+		require.Contains(t, call(t.Context(), t, tool, `{}`).LLMContent.String(), "called "+spec.Origin.Tool+" {}")
+	}
+}
+
+// Who runs the tools takes one that does not say that it only reads for one that
+// changes something: asked about in default mode and in autoEdit, shown and not run
+// in plan mode.
+func TestUnderPolicy(t *testing.T) {
+	s := newFake(tool("write"), mcp.Tool{Name: "read", Annotations: map[string]any{"readOnlyHint": true}})
+	var calls []string
+	s.onCall = func(_ context.Context, c mcp.Call) (mcp.CallResult, error) {
+		calls = append(calls, c.Tool)
+		return text("done"), nil
+	}
+	m := one(t, s)
+	registry := tools.NewRegistry(tools.RegistryOptions{})
+	require.NoError(t, registry.Offer("s", m.Tools("s")))
+	b := bus.New(bus.Options{})
+	defer b.Close()
+	var asked []string
+	bus.Subscribe(t.Context(), b, func(_ context.Context, q bus.ToolConfirmationRequest) {
+		asked = append(asked, q.Details.ServerName+"/"+q.Details.ToolName)
+		_ = b.Publish(bus.ToolConfirmationResponse{CorrelationID: q.CorrelationID, Confirmed: true, Outcome: bus.ProceedOnce})
+	})
+	for mode, want := range map[policy.ApprovalMode]struct{ asked, called []string }{
+		policy.ModeDefault:  {[]string{"s/write", "s/read"}, []string{"write", "read"}},
+		policy.ModeAutoEdit: {[]string{"s/write", "s/read"}, []string{"write", "read"}},
+		policy.ModeYolo:     {nil, []string{"write", "read"}},
+		policy.ModePlan:     {[]string{"s/read"}, []string{"read"}},
+	} {
+		asked, calls = nil, nil
+		sched := scheduler.New(scheduler.Options{Tools: registry, Bus: b, Mode: func() policy.ApprovalMode { return mode }})
+		for _, name := range []string{"mcp_s_write", "mcp_s_read"} {
+			r := sched.Run(t.Context(), scheduler.Request{Tool: name})
+			require.Equal(t, scheduler.StatusSuccess, r.Status, "%s in %s: %v", name, mode, r.Result.Error)
+		}
+		require.Equal(t, want.asked, asked, mode)
+		require.Equal(t, want.called, calls, mode)
 	}
 }
 
@@ -439,6 +494,7 @@ func TestProgress(t *testing.T) {
 	s.onCall = func(_ context.Context, c mcp.Call) (mcp.CallResult, error) {
 		c.Progress(tools.Progress{Done: 1, Total: 3, Message: "on\nits \x1b[31mway"})
 		c.Progress(tools.Progress{Done: 2.5})
+		c.Progress(tools.Progress{Done: 1234567.891, Total: 1e300})
 		late = c.Progress
 		return mcp.CallResult{}, nil
 	}
@@ -447,8 +503,8 @@ func TestProgress(t *testing.T) {
 	var out strings.Builder
 	call(tools.WithHost(t.Context(), h), t, lookUp(t, m, "s", "a"), `{}`, func(chunk string) { out.WriteString(chunk) })
 	late(tools.Progress{Done: 3})
-	require.Equal(t, "1/3 on its [31mway\n2.5\n", out.String())
-	require.Equal(t, []tools.Progress{{Done: 1, Total: 3, Message: "on its [31mway"}, {Done: 2.5}}, h.told)
+	require.Equal(t, "1/3 on its [31mway\n2.5\n1234567.89/1e+300\n", out.String())
+	require.Equal(t, []tools.Progress{{Done: 1, Total: 3, Message: "on its [31mway"}, {Done: 2.5}, {Done: 1234567.891, Total: 1e300}}, h.told)
 }
 
 // The tools keep the whole contract of a tool.
@@ -493,9 +549,9 @@ func FuzzSchema(f *testing.F) {
 		require.NoError(t, registry.Offer("s", m.Tools("s")))
 		for _, tool := range m.Tools("s") {
 			spec := tool.Spec()
-			var o struct{ Type string }
-			require.NoError(t, json.Unmarshal(spec.Schema, &o))
-			require.Equal(t, "object", o.Type)
+			var keys map[string]any
+			require.NoError(t, json.Unmarshal(spec.Schema, &keys))
+			require.Equal(t, "object", keys["type"])
 			if bytes.Contains(schema, []byte(`"$ref":"http`)) {
 				require.NotContains(t, string(spec.Schema), `"properties":{"a":{"$ref":"http`)
 			}
