@@ -11,7 +11,9 @@ import (
 // say. spec is the tool's, with Schema and, where there is one, OutputSchema; both
 // are kept byte for byte. An empty Schema takes every object. Schemas are of JSON
 // Schema 2020-12 unless their $schema names an older draft; see [ParseSchema]. Only
-// a tool that somebody else declares may leave its schema open to unknown keys.
+// a tool that somebody else declares (Spec.Origin) may leave its schema open to
+// unknown keys, and may have patterns that are none for package regexp: whether
+// arguments fit these is for that somebody to say.
 //
 // run gets the canonical arguments that [Schema.Check] returns. Its errors are as
 // with [Define], and so are the options; those that are generic take
@@ -45,6 +47,9 @@ func DefineJSON(spec Spec, run func(ctx context.Context, args json.RawMessage, o
 		return nil, err
 	}
 	spec.Schema = schema.Raw()
+	if spec.Origin.Group != GroupBuiltIn && widen(schema.document) {
+		schema.source = appendJSON(nil, schema.document)
+	}
 	factory := &Factory[struct{}]{spec: spec, schema: schema, build: func(_ struct{}, tool string, args json.RawMessage) (ToolInvocation, error) {
 		params, err := schema.check(tool, args, nil)
 		if err != nil {

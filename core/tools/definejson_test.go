@@ -168,3 +168,52 @@ func TestFits(t *testing.T) {
 		require.ErrorContains(t, s.Fits(json.RawMessage(document)), want, "nothing is repaired")
 	}
 }
+
+// EX-16: patterns that JavaScript knows and Go does not keep no server's tool out;
+// the rest of its schema holds.
+func TestForeignPatterns(t *testing.T) {
+	const email = `^(?!\\.)[a-z.]+@[a-z.]+$`
+	schema := `{"type":"object","properties":{
+		"mail":{"type":"string","pattern":"` + email + `","minLength":3},
+		"word":{"type":"string","pattern":"^[a-z]+$"},
+		"list":{"type":"array","items":{"anyOf":[{"type":"string","pattern":"(?=a)"},{"type":"integer"}]}},
+		"pattern":{"type":"string","const":"(?=a)"},
+		"map":{"type":"object","patternProperties":{"^(?<n>a)\\k<n>$":{"type":"integer"},"^b$":{"type":"integer"}},"additionalProperties":false},
+		"ref":{"$ref":"#/$defs/d"}},
+		"$defs":{"d":{"type":"string","pattern":"(?<!x)y"}},"additionalProperties":false}`
+	tool, err := tools.DefineJSON(foreign(schema), echoed)
+	require.NoError(t, err)
+	require.Equal(t, schema, string(tool.Spec().Schema))
+	for args, fits := range map[string]bool{
+		`{"mail":"a@b"}`: true, `{"mail":".@b"}`: true, `{"mail":"a"}`: false, `{"mail":7.5e300}`: false,
+		`{"word":"a"}`: true, `{"word":"A"}`: false,
+		`{"list":["x",1]}`: true, `{"list":[1.5]}`: false,
+		`{"pattern":"(?=a)"}`: true, `{"pattern":"b"}`: false,
+		`{"map":{"aa":"x","b":1}}`: true, `{"map":{"b":"x"}}`: false,
+		`{"ref":"z"}`: true, `{"ref":[]}`: false, `{"more":1}`: false,
+	} {
+		_, err := tool.Build(json.RawMessage(args))
+		require.Equal(t, fits, err == nil, "%s: %v", args, err)
+	}
+	for _, part := range []string{ // what was refused because of a pattern is for the server to say
+		`"not":{"properties":{"x":{"pattern":"(?=a)"}}}`,
+		`"not":{"$ref":"#/$defs/bad"}`,
+		`"oneOf":[{"properties":{"x":{"pattern":"(?=a)"}}},{"properties":{"x":{"minLength":1}}}]`,
+		`"oneOf":[{"$ref":"#/$defs/bad"},{"required":["x"]}]`,
+		`"if":{"$ref":"#/$defs/bad"},"then":{"required":["y"]}`,
+		`"properties":{"l":{"contains":{"pattern":"(?=a)"},"maxContains":0}}`,
+		`"patternProperties":{"(?=a)":{"type":"integer"}},"additionalProperties":false`,
+		`"allOf":[{"patternProperties":{"(?=a)":{"type":"integer"}}}],"unevaluatedProperties":false`,
+		`"propertyNames":{"pattern":"(?=a)"}`,
+		`"dependentSchemas":{"x":{"properties":{"x":{"pattern":"(?=a)"}}}}`,
+	} {
+		tool, err := tools.DefineJSON(foreign(`{"type":"object",`+part+`,"$defs":{"bad":{"properties":{"x":{"pattern":"(?=a)"}}}}}`), echoed)
+		require.NoError(t, err)
+		_, err = tool.Build(json.RawMessage(`{"x":"a b","l":["q"]}`))
+		require.NoError(t, err, part)
+	}
+	own := foreign(schema)
+	own.Origin = tools.Origin{}
+	_, err = tools.DefineJSON(own, echoed)
+	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err), "a mistake in one's own tool is told")
+}
