@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -303,7 +304,7 @@ func (s *shop) call(ctx context.Context, c mcp.Client, count *atomic.Int64, name
 		p, ok := host.(tools.Parting)
 		return text(fmt.Sprint(ok && p.Part(time.Millisecond)))
 	case "large":
-		return text(string(make([]byte, 8<<20)))
+		return text(strings.Repeat("x", 8<<20))
 	case "change":
 		s.add("added")
 		return text("changed")
@@ -343,7 +344,7 @@ type wire struct {
 }
 
 // stdio starts a session over pipes of the process.
-func stdio(t *testing.T, s *server.Server) wire {
+func stdio(t testing.TB, s *server.Server) wire {
 	t.Helper()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()

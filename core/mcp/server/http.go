@@ -17,6 +17,9 @@ import (
 // otherwise.
 const Path = "/mcp"
 
+// revisionHeader is where a request says which revision of the protocol it is of.
+const revisionHeader = "Mcp-Protocol-Version"
+
 // HTTPOptions say how a handler is spoken to. The zero value serves programs of
 // this machine, whoever runs them.
 type HTTPOptions struct {
@@ -139,6 +142,10 @@ func (h *handler) serveSession(w http.ResponseWriter, r *http.Request, id, holde
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
+	if r.Header.Get(revisionHeader) == "" { // it is known all the same; the SDK would take it for an old one
+		r = r.Clone(r.Context())
+		r.Header.Set(revisionHeader, v.revision())
+	}
 	h.serve(w, r, v.session)
 }
 
@@ -229,7 +236,7 @@ func (h *handler) declareCalled(w http.ResponseWriter, r *http.Request, s *sessi
 			} `json:"_meta"`
 		} `json:"params"`
 	}
-	if r.Header.Get("Mcp-Protocol-Version") < revision2026 || json.Unmarshal(body, &call) != nil || call.Method != "tools/call" || call.Params.State != "" {
+	if r.Header.Get(revisionHeader) < revision2026 || json.Unmarshal(body, &call) != nil || call.Method != "tools/call" || call.Params.State != "" {
 		return true
 	}
 	svc, err := s.service(r.Context(), call.Params.Meta.Client)

@@ -403,11 +403,12 @@ func TestResumed(t *testing.T) {
 	w := serveWeb(t, server.HTTPOptions{})
 	session := w.begin()
 	ctx, drop := context.WithCancel(t.Context())
-	res, err := w.send(ctx, "POST", call(2, "block"), session, "Mcp-Protocol-Version: 2025-11-25")
+	res, err := w.send(ctx, "POST", call(2, "block"), session)
 	require.NoError(t, err)
-	line, err := bufio.NewReader(res.Body).ReadString('\n')
+	events := bufio.NewReader(res.Body)
+	line, err := events.ReadString('\n')
 	for err == nil && !strings.HasPrefix(line, "id: ") {
-		line, err = bufio.NewReader(res.Body).ReadString('\n')
+		line, err = events.ReadString('\n')
 	}
 	require.NoError(t, err)
 	<-w.shop.started
@@ -426,7 +427,6 @@ func TestResumed(t *testing.T) {
 // EX-20: 100 clients of one server, each with what is its own, and nothing left
 // of them.
 func TestHundredClients(t *testing.T) {
-	before := runtime.NumGoroutine()
 	w := serveWeb(t, server.HTTPOptions{})
 	const clients, calls = 100, 5
 	var wg sync.WaitGroup
@@ -487,5 +487,4 @@ func TestHundredClients(t *testing.T) {
 		stacks = stacks[:runtime.Stack(stacks, true)]
 		return !bytes.Contains(stacks, []byte("core/mcp/server.(*")) // what the SDK's clients leave is theirs
 	})
-	_ = before
 }

@@ -50,12 +50,20 @@ func (s *Server) Stdio(ctx context.Context, in io.Reader, out io.Writer) error {
 
 // batches reports whether the client's revision has batches.
 func (s *session) batches() bool {
+	r := s.revision()
+	return r != "" && r < "2025-06-18"
+}
+
+// revision returns the one that a session has begun with; "" before that.
+func (s *session) revision() string {
 	s.mu.Lock()
 	conn := s.conn
 	s.mu.Unlock()
 	if conn == nil {
-		return false
+		return ""
 	}
-	p := conn.InitializeParams()
-	return p != nil && p.ProtocolVersion < "2025-06-18"
+	if p := conn.InitializeParams(); p != nil {
+		return p.ProtocolVersion
+	}
+	return ""
 }

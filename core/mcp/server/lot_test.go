@@ -1,0 +1,98 @@
+package server_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/mcp/server"
+	"github.com/stretchr/testify/require"
+)
+
+// asked calls a tool that asks, without a session, and returns the state that its
+// answers have to come with.
+func (w *web) asked(headers ...string) string {
+	w.t.Helper()
+	res, body := w.do("POST", modernCall(1, "ask", ""), modernHeaders("ask", headers...)...)
+	require.Equal(w.t, 200, res.StatusCode, body)
+	_, data, ok := strings.Cut(body, "data: ")
+	require.True(w.t, ok, body)
+	var r struct {
+		Result struct{ ResultType, RequestState string }
+	}
+	require.NoError(w.t, json.NewDecoder(strings.NewReader(data)).Decode(&r))
+	require.Equal(w.t, "input_required", r.Result.ResultType, body)
+	return r.Result.RequestState
+}
+
+// answer answers it.
+func (w *web) answer(state string, headers ...string) (int, string) {
+	w.t.Helper()
+	more := `,"requestState":"` + state + `","inputResponses":{"question1":{"action":"accept","content":{"name":"Ada"}}}`
+	res, body := w.do("POST", modernCall(2, "ask", more), modernHeaders("ask", headers...)...)
+	return res.StatusCode, body
+}
+
+// EX-20: a call without a session waits with its Service for its answers, and for
+// those of whoever began it.
+func TestWaitsForAnswers(t *testing.T) {
+	w := serveWeb(t, server.HTTPOptions{Stateless: true, Tokens: []string{"one", "two"}})
+	one, two := "Authorization: Bearer one", "Authorization: Bearer two"
+	state := w.asked(one)
+	require.EqualValues(t, 1, w.shop.opened.Load())
+	require.Zero(t, w.shop.closed.Load(), "its Service is not closed meanwhile")
+	status, body := w.answer(state, two)
+	require.Equal(t, 400, status, "another's")
+	require.Contains(t, body, "-32602")
+	status, _ = w.answer(state[:len(state)-2]+"AA", one)
+	require.Equal(t, 400, status, "changed")
+	status, body = w.answer(state, one)
+	require.Equal(t, 200, status)
+	require.Contains(t, body, "Ada")
+	status, _ = w.answer(state, one)
+	require.Equal(t, 400, status, "used")
+	require.EqualValues(t, 1, w.shop.opened.Load(), "answers need no Service of their own")
+	settled(t, "closed", func() bool { return w.shop.closed.Load() == 1 })
+}
+
+// EX-20: a call whose answers never come is cancelled, and its Service closed.
+func TestAbandoned(t *testing.T) {
+	w := serveWeb(t, server.HTTPOptions{Stateless: true}, func(o *server.Options) { o.AnswerTime = 50 * time.Millisecond })
+	state := w.asked()
+	settled(t, "cancelled", func() bool { return w.shop.closed.Load() == 1 && w.shop.running.Load() == 0 })
+	status, body := w.answer(state)
+	require.Equal(t, 400, status)
+	require.Contains(t, body, "expired")
+}
+
+// EX-20: closing the server cancels what waits, and closes its Services.
+func TestCloseWhileWaiting(t *testing.T) {
+	w := serveWeb(t, server.HTTPOptions{Stateless: true})
+	state := w.asked()
+	w.asked()
+	require.NoError(t, w.s.Close())
+	require.EqualValues(t, 2, w.shop.closed.Load())
+	require.Zero(t, w.shop.running.Load())
+	status, _ := w.answer(state)
+	require.Equal(t, 503, status)
+}
+
+// EX-20: no more calls wait than may; a further one is told that nobody answers.
+func TestTooManyWait(t *testing.T) {
+	w := serveWeb(t, server.HTTPOptions{Stateless: true}, func(o *server.Options) { o.Waiting = 2 })
+	first := w.asked()
+	w.asked()
+	_, body := w.do("POST", modernCall(1, "ask", ""), modernHeaders("ask")...)
+	require.Contains(t, body, "nobody_to_ask")
+	status, _ := w.answer(first)
+	require.Equal(t, 200, status)
+	w.asked()
+}
+
+// EX-20: a state of one server is nothing to another, with other keys.
+func TestStateOfAnotherServer(t *testing.T) {
+	a, b := serveWeb(t, server.HTTPOptions{Stateless: true}), serveWeb(t, server.HTTPOptions{Stateless: true})
+	status, _ := b.answer(a.asked())
+	require.Equal(t, 400, status)
+}
