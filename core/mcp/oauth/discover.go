@@ -52,14 +52,15 @@ type place struct {
 	// the endpoints are.
 	checkIssuer bool
 	scopes      []string // to ask for; nil: the server's default
-	challenged  bool     // scopes stood in the challenge
+	guessed     bool     // nobody has said where; the places are those of the revision 2025-03-26
 }
 
-// probe asks a server without a token, so that it says what it wants.
-func (s *Service) probe(ctx context.Context, spec mcp.ServerSpec) (demand, error) {
+// probe asks a server without a token, so that it says what it wants. wanted is
+// whether it wants a token.
+func (s *Service) probe(ctx context.Context, spec mcp.ServerSpec) (_ demand, wanted bool, _ error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, spec.URL, nil)
 	if err != nil {
-		return demand{}, unusable(spec.Name, "its address cannot be used.", "")
+		return demand{}, false, unusable(spec.Name, "its address cannot be used.", "")
 	}
 	for name, value := range spec.Headers {
 		r.Header.Set(name, value)
@@ -69,15 +70,15 @@ func (s *Service) probe(ctx context.Context, spec mcp.ServerSpec) (demand, error
 	resp, err := s.client.Do(r)
 	if err != nil {
 		if ctx.Err() == nil && !passing(err) {
-			return demand{}, nil // a redirect; the well-known places remain
+			return demand{}, true, nil // a redirect; the well-known places remain
 		}
-		return demand{}, failed(ctx, spec.Name, spec.URL, err)
+		return demand{}, false, failed(ctx, spec.Name, spec.URL, err)
 	}
 	_ = resp.Body.Close() // nobody reads it
 	if resp.StatusCode != http.StatusUnauthorized {
-		return demand{}, nil
+		return demand{}, false, nil
 	}
-	return demandOf(resp.Header), nil
+	return demandOf(resp.Header), true, nil
 }
 
 // discover finds out where tokens of a server come from.
@@ -97,7 +98,7 @@ func (s *Service) discover(ctx context.Context, spec mcp.ServerSpec, d demand) (
 	if err != nil {
 		return place{}, err
 	}
-	p := place{resource: k.url, scopes: d.scopes, challenged: d.scopes != nil, checkIssuer: true}
+	p := place{resource: k.url, scopes: d.scopes, checkIssuer: true}
 	issuers := []string{origin(k.url)} // as in the revision 2025-03-26, where the server is its own
 	if declared != nil {
 		p.resource = declared.Resource
@@ -120,9 +121,10 @@ func (s *Service) discover(ctx context.Context, spec mcp.ServerSpec, d demand) (
 	if o.AuthorizationURL != "" && o.TokenURL != "" {
 		p.meta = oauthex.AuthServerMeta{Issuer: p.issuer, CodeChallengeMethodsSupported: []string{"S256"}}
 		p.checkIssuer = o.Issuer != "" || declared != nil
-	} else if p.meta, err = s.serverMetadata(ctx, spec.Name, k.url, p.issuer, declared == nil && o.Issuer == ""); err != nil {
+	} else if p.meta, p.guessed, err = s.serverMetadata(ctx, spec.Name, k.url, p.issuer, declared == nil && o.Issuer == ""); err != nil {
 		return place{}, err
 	}
+	p.guessed = p.guessed && declared == nil && o.Issuer+o.AuthorizationURL+o.TokenURL == ""
 	override(&p.meta.AuthorizationEndpoint, o.AuthorizationURL)
 	override(&p.meta.TokenEndpoint, o.TokenURL)
 	override(&p.meta.RegistrationEndpoint, o.RegistrationURL)
@@ -202,15 +204,15 @@ func (s *Service) resourceMetadata(ctx context.Context, name, address, named str
 
 // serverMetadata returns what an authorization server declares of itself (RFC
 // 8414, OpenID Connect Discovery), or where its endpoints are by default if it
-// declares nothing, as in the revision 2025-03-26. assumed says that nobody has
+// declares nothing, as in the revision 2025-03-26: guessed is true then. assumed says that nobody has
 // named the issuer: one of the same origin will do.
-func (s *Service) serverMetadata(ctx context.Context, name, server, issuer string, assumed bool) (oauthex.AuthServerMeta, error) {
+func (s *Service) serverMetadata(ctx context.Context, name, server, issuer string, assumed bool) (_ oauthex.AuthServerMeta, guessed bool, _ error) {
 	u, err := url.Parse(issuer)
 	if err != nil || u.Host == "" {
-		return oauthex.AuthServerMeta{}, refused(name, "its authorization server has no address that can be used.")
+		return oauthex.AuthServerMeta{}, false, refused(name, "its authorization server has no address that can be used.")
 	}
 	if why := trustworthy(issuer, server); why != "" {
-		return oauthex.AuthServerMeta{}, refused(name, why)
+		return oauthex.AuthServerMeta{}, false, refused(name, why)
 	}
 	const oauthDocument, openDocument = "oauth-authorization-server", "openid-configuration"
 	places := []string{wellKnown(u, oauthDocument, u.Path), wellKnown(u, openDocument, u.Path)}
@@ -224,19 +226,19 @@ func (s *Service) serverMetadata(ctx context.Context, name, server, issuer strin
 			continue
 		}
 		if err != nil {
-			return meta, failed(ctx, name, at, err)
+			return meta, false, failed(ctx, name, at, err)
 		}
 		switch {
 		case !sameIssuer(meta.Issuer, issuer) && !(assumed && origin(meta.Issuer) == origin(issuer)):
-			return meta, refused(name, "the authorization server at "+origin(issuer)+" declares itself as another one, at "+origin(meta.Issuer)+".")
+			return meta, false, refused(name, "the authorization server at "+origin(issuer)+" declares itself as another one, at "+origin(meta.Issuer)+".")
 		case meta.TokenEndpoint == "":
-			return meta, refused(name, "the authorization server "+origin(issuer)+" names no token endpoint.")
+			return meta, false, refused(name, "the authorization server "+origin(issuer)+" names no token endpoint.")
 		}
-		return meta, nil
+		return meta, false, nil
 	}
 	base := strings.TrimRight(issuer, "/")
 	return oauthex.AuthServerMeta{
 		Issuer: issuer, AuthorizationEndpoint: base + "/authorize", TokenEndpoint: base + "/token", RegistrationEndpoint: base + "/register",
 		CodeChallengeMethodsSupported: []string{"S256"},
-	}, nil
+	}, true, nil
 }

@@ -43,7 +43,6 @@ type world struct {
 	now time.Time
 
 	// How the authorization server is.
-	issuer      string         // ""; its address
 	metadata    map[string]any // members to set; nil removes one
 	metadataAt  string         // "": the OAuth well-known place
 	iss         func() string  // of the answer; nil: none
@@ -62,6 +61,8 @@ type world struct {
 	needs       []string                     // scopes
 	scopesKnown []string
 	prmAnswer   http.HandlerFunc
+	takes       func(token string) bool // tokens of others; nil: none
+	refused     chan struct{}           // told of each refused request; nil: nobody is
 
 	// What was seen.
 	authorizations []url.Values
@@ -252,6 +253,7 @@ func (w *world) serveRS(rw http.ResponseWriter, r *http.Request) {
 		token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
 		w.requests = append(w.requests, token)
 		scopes, ok := w.granted[token]
+		ok = ok || w.takes != nil && w.takes(token)
 		challenge := fmt.Sprintf(`Bearer resource_metadata="%s/.well-known/oauth-protected-resource/mcp"`, w.rs.URL)
 		if len(w.needs) > 0 {
 			challenge += fmt.Sprintf(`, scope="%s"`, strings.Join(w.needs, " "))
@@ -262,6 +264,9 @@ func (w *world) serveRS(rw http.ResponseWriter, r *http.Request) {
 		if !ok {
 			rw.Header().Set("WWW-Authenticate", challenge)
 			rw.WriteHeader(http.StatusUnauthorized)
+			if w.refused != nil {
+				w.refused <- struct{}{}
+			}
 			return
 		}
 		for _, need := range w.needs {

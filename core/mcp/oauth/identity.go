@@ -55,7 +55,7 @@ func machineOnly(spec mcp.ServerSpec, meta oauthex.AuthServerMeta) bool {
 
 // identify returns the client to sign in with: that of the settings, that of the
 // metadata document, the one that has registered itself before with the same
-// redirect URI, or a new one.
+// redirect URI and all of the scopes, or a new one.
 func (s *Service) identify(ctx context.Context, spec mcp.ServerSpec, p place, redirect string, before *entry) (identity, error) {
 	if c, ok := configured(spec, p.meta); ok {
 		return c, nil
@@ -64,6 +64,7 @@ func (s *Service) identify(ctx context.Context, spec mcp.ServerSpec, p place, re
 		return identity{id: s.o.ClientMetadataURL, method: methodDocument}, nil
 	}
 	if before != nil && before.Registered && before.RedirectURI == redirect && sameIssuer(before.Issuer, p.meta.Issuer) &&
+		len(union(before.Asked, p.scopes)) == len(before.Asked) && // a client may be held to what it has registered for
 		(before.SecretUntil.IsZero() || s.o.Now().Before(before.SecretUntil)) {
 		return identity{id: before.ClientID, secret: before.ClientSecret, until: before.SecretUntil, method: before.AuthMethod, registered: true}, nil
 	}
@@ -95,6 +96,10 @@ func (s *Service) register(ctx context.Context, name string, p place, redirect s
 	if err != nil {
 		if ctx.Err() != nil {
 			return identity{}, cancelled(ctx, name)
+		}
+		if p.guessed && !passing(err) {
+			return identity{}, unusable(name, "it asks for a sign-in, and does not say where.",
+				"Set the header that it wants, or oauth.authorizationUrl and oauth.tokenUrl, in the settings of the server.")
 		}
 		var denied *oauthex.ClientRegistrationError
 		if errors.As(err, &denied) {

@@ -123,13 +123,16 @@ func (s *Service) SignIn(ctx context.Context, spec mcp.ServerSpec) error {
 		return err
 	}
 	return s.once(ctx, k, func(ctx context.Context) error {
-		found, err := s.probe(ctx, spec)
+		found, wanted, err := s.probe(ctx, spec)
 		if err != nil {
 			return err
 		}
 		p, err := s.discover(ctx, spec, found)
 		if err != nil {
 			return err
+		}
+		if !wanted && p.guessed {
+			return unusable(spec.Name, "it does not ask for it.", "Use it as it is.")
 		}
 		if machineOnly(spec, p.meta) {
 			return s.signInMachine(ctx, spec, p)

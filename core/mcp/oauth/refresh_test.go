@@ -140,13 +140,17 @@ func TestRefreshTokenIsGone(t *testing.T) {
 	require.Empty(t, signed)
 	w.ok()
 	require.Equal(t, 2, w.opens)
-	require.Len(t, w.registrations, 1, "the client is still known")
+	known := 1
+	if w.authorizations[0].Get("redirect_uri") != w.authorizations[1].Get("redirect_uri") {
+		known = 2 // the port was taken in the meantime
+	}
+	require.Len(t, w.registrations, known, "the client is still known")
 
 	w.with(func() { clear(w.clients) }) // and now it is not
 	w.pass(2 * time.Hour)
 	w.ok()
 	require.Equal(t, 3, w.opens)
-	require.Len(t, w.registrations, 2)
+	require.Len(t, w.registrations, known+1)
 }
 
 // A refresh that fails for the moment does not end the sign-in, and costs nothing

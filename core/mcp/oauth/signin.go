@@ -105,7 +105,9 @@ func (s *Service) signInPerson(ctx context.Context, spec mcp.ServerSpec, p place
 		return refused(spec.Name, why)
 	}
 	s.o.Logger.Info("signed in at an MCP server", "server", spec.Name)
-	return s.store.put(ctx, e)
+	late, stop := withGrace(ctx) // the tokens are there, and nowhere else
+	defer stop()
+	return s.store.put(late, e)
 }
 
 // ask shows the person where to sign in and returns the code that comes back.

@@ -110,6 +110,24 @@ func TestSignIn(t *testing.T) {
 	require.NoError(t, w.service.SignIn(t.Context(), w.spec), "again, anew")
 	require.Len(t, w.registrations, 2)
 	w.tells(w.service.SignIn(t.Context(), mcp.ServerSpec{Name: "p", Command: "x"}), fault.InvalidConfig, "no http or https address")
+
+	open := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/mcp" {
+			http.NotFound(rw, r)
+		}
+	}))
+	defer open.Close()
+	w.tells(w.service.SignIn(t.Context(), mcp.ServerSpec{Name: "p", URL: open.URL + "/mcp"}), fault.InvalidConfig, "does not ask for it")
+	closed := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/mcp" {
+			http.NotFound(rw, r)
+			return
+		}
+		rw.WriteHeader(http.StatusUnauthorized) // it wants a key
+	}))
+	defer closed.Close()
+	f := w.tells(w.service.SignIn(t.Context(), mcp.ServerSpec{Name: "p", URL: closed.URL + "/mcp"}), fault.InvalidConfig, "does not say where")
+	require.Contains(t, f.Remedy, "header")
 }
 
 // In memory nothing is written, and a second Service knows nothing.
@@ -361,7 +379,8 @@ func TestStepUp(t *testing.T) {
 	w.ok()
 	require.Equal(t, 2, w.opens)
 	require.Equal(t, "read write", w.authorizations[1].Get("scope"))
-	require.Len(t, w.registrations, 1, "the client is the same")
+	require.Len(t, w.registrations, 2, "the first client was registered for less")
+	require.Equal(t, "read write", w.registrations[1]["scope"])
 	w.with(func() { w.needs = []string{"read", "write"} })
 	w.ok()
 	require.Equal(t, 2, w.opens)
@@ -429,6 +448,7 @@ func TestOneSignInForMany(t *testing.T) {
 			}
 			w.service = oauth.New(o)
 			const n = 50
+			w.refused = make(chan struct{}, 2*n)
 			results := make(chan error, n)
 			var all sync.WaitGroup
 			for range n {
@@ -437,8 +457,8 @@ func TestOneSignInForMany(t *testing.T) {
 					results <- err
 				})
 			}
-			for w.refusals() < n { // all have been refused
-				time.Sleep(time.Millisecond)
+			for range n { // all have been refused
+				<-w.refused
 			}
 			close(release)
 			all.Wait()
@@ -455,12 +475,6 @@ func TestOneSignInForMany(t *testing.T) {
 	}
 }
 
-func (w *world) refusals() int {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return len(w.requests)
-}
-
 // The authorization server changes: client and tokens of the old one stay there.
 func TestIssuerChanges(t *testing.T) {
 	w := newWorld(t)
@@ -468,24 +482,18 @@ func TestIssuerChanges(t *testing.T) {
 	w.ok()
 	next := newWorld(t)
 	next.metadata = w.metadata
-	w.with(func() { w.servers = []string{next.as.URL}; clear(w.granted) })
-	done := make(chan struct{})
-	go func() { // whatever the new one grants is good here
-		defer close(done)
-		for w.refusals() < 3 {
+	w.with(func() {
+		w.servers = []string{next.as.URL}
+		clear(w.granted)
+		w.takes = func(token string) bool {
 			next.mu.Lock()
-			w.mu.Lock()
-			for token, scopes := range next.granted {
-				w.granted[token] = scopes
-			}
-			w.mu.Unlock()
-			next.mu.Unlock()
-			time.Sleep(time.Millisecond)
+			defer next.mu.Unlock()
+			_, ok := next.granted[token]
+			return ok
 		}
-	}()
+	})
 	_, err := w.call(w.service, w.spec, true)
 	require.NoError(t, err)
-	<-done
 	require.Len(t, next.registrations, 1)
 	require.Len(t, w.tokenForms, 1, "nothing was refreshed at the old one")
 	for _, form := range next.tokenForms {

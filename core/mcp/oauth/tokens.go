@@ -15,8 +15,8 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// grace is how long a refresh that is under way may still take when its caller
-// gives up: the answer may be the only copy of the next refresh token.
+// grace is how long a refresh that is under way, or the saving of tokens, may still
+// take when its caller gives up: they may be the only ones that are still good.
 const grace = 2 * time.Second
 
 // current returns the entry to send a request with, refreshed if it has to be. ok
