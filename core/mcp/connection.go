@@ -81,7 +81,7 @@ func (s *server) live(ctx context.Context, first func(error)) {
 			first(err)
 		}
 	}
-	defer func() { tell(s.stopped()) }()
+	defer func() { tell(s.interrupted()) }()
 	failures := 0
 	gone := time.Now() // when the tools that there are have lost their server
 	s.set(func(st *Status) { st.Attempts = 0 })
@@ -100,7 +100,7 @@ func (s *server) live(ctx context.Context, first func(error)) {
 		if ctx.Err() != nil {
 			s.set(func(st *Status) {
 				s.link = nil
-				st.State, st.Error, st.Next = StateDisconnected, s.unavailable("its connection was ended here", "", nil, nil), time.Time{}
+				st.State, st.Error, st.Next = StateDisconnected, s.interrupted(), time.Time{}
 			})
 			s.end(l)
 			return

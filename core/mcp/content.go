@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -47,7 +48,7 @@ func (r *rendering) part(p tools.Part) {
 
 // linkLine names a resource in one line.
 func linkLine(l tools.ResourceLink) string {
-	line := "Resource Link: " + firstOf(oneLine(l.Title, 200), oneLine(l.Name, 200), "resource") + " at " + oneLine(l.URI, 2000)
+	line := "Resource Link: " + cmp.Or(oneLine(l.Title, 200), oneLine(l.Name, 200), "resource") + " at " + oneLine(l.URI, 2000)
 	if l.MIMEType != "" {
 		line += ", " + oneLine(l.MIMEType, 100)
 	}
@@ -98,7 +99,7 @@ func (r *rendering) data(from, mimeType string, data []byte) {
 		r.missed++
 		return
 	}
-	mimeType = firstOf(oneLine(mimeType, 100), "application/octet-stream")
+	mimeType = cmp.Or(oneLine(mimeType, 100), "application/octet-stream")
 	what := "File"
 	switch kind, _, _ := strings.Cut(mimeType, "/"); kind {
 	case "image":

@@ -91,6 +91,11 @@ func (s *server) stopped() *fault.Error {
 		fmt.Sprintf("The MCP server %s is not connected: the session's servers are not started, or closed.", quoted(s.Name)), "Start a session.")
 }
 
+// interrupted says that the connection was ended on this side, or is made anew.
+func (s *server) interrupted() *fault.Error {
+	return s.unavailable("its connection was ended here", "Try again if it is to be connected.", nil, nil)
+}
+
 // absent is why a call finds no connection. Its code is mcp_server_unavailable,
 // whatever the cause.
 func (s *server) absent(st Status) *fault.Error {

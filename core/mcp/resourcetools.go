@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -35,7 +36,7 @@ func (m *Manager) ResourceTools() []tools.DeclarativeTool {
 		tools.KindSearch, func(_ context.Context, p listParams) (tools.Result, error) { return m.listed(p.ServerName) },
 		tools.WithDisplayName("List MCP resources"), tools.WithParallel(),
 		tools.WithDescription(func(p listParams) string {
-			return "List the resources of " + firstOf(oneLine(p.ServerName, 100), "all MCP servers")
+			return "List the resources of " + cmp.Or(oneLine(p.ServerName, 100), "all MCP servers")
 		}))
 	must(err)
 	read, err := tools.Define(ReadResource,
@@ -82,13 +83,13 @@ func (m *Manager) listed(server string) (tools.Result, error) {
 	resources, templates := m.Resources(server), m.Templates(server)
 	for _, name := range slices.Sorted(maps.Keys(resources)) {
 		for _, r := range resources[name] {
-			line("", name, r.URI, firstOf(r.Title, r.Name), r.Description)
+			line("", name, r.URI, cmp.Or(r.Title, r.Name), r.Description)
 		}
 	}
 	count := len(lines)
 	for _, name := range slices.Sorted(maps.Keys(templates)) {
 		for _, t := range templates[name] {
-			line("template ", name, t.URITemplate, firstOf(t.Title, t.Name), t.Description)
+			line("template ", name, t.URITemplate, cmp.Or(t.Title, t.Name), t.Description)
 		}
 	}
 	if len(lines) == 0 {

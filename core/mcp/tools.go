@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -103,7 +104,7 @@ func (s *server) newTool(d Tool) (tools.DeclarativeTool, error) {
 		return nil, err
 	}
 	r := &remote{server: s, name: d.Name, about: s.describe(d), input: input}
-	r.display = fmt.Sprintf("%s (%s MCP Server)", firstOf(oneLine(d.Title, 100), oneLine(d.Name, 100), "tool"), oneLine(s.Name, 100))
+	r.display = fmt.Sprintf("%s (%s MCP Server)", cmp.Or(oneLine(d.Title, 100), oneLine(d.Name, 100), "tool"), oneLine(s.Name, 100))
 	spec := tools.Spec{
 		Name: tools.QualifiedName(s.Name, d.Name), DisplayName: r.display, Description: r.about, Kind: tools.KindOther, Schema: input,
 		Effects:     []tools.Effect{tools.EffectNetwork, tools.EffectWriteFiles},
@@ -123,21 +124,11 @@ func (s *server) newTool(d Tool) (tools.DeclarativeTool, error) {
 		tools.WithConfirmation(r.confirm))
 }
 
-// firstOf returns the first of some texts that is not empty.
-func firstOf(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
-	}
-	return ""
-}
-
 // describe is what a model is told of a tool.
 func (s *server) describe(d Tool) string {
 	text := strings.TrimSpace(strings.ToValidUTF8(d.Description, "\ufffd"))
 	if text == "" {
-		text = fmt.Sprintf("The tool %s of the MCP server %s, which says nothing more about it.", firstOf(oneLine(d.Title, 100), oneLine(d.Name, 100)), oneLine(s.Name, 100))
+		text = fmt.Sprintf("The tool %s of the MCP server %s, which says nothing more about it.", cmp.Or(oneLine(d.Title, 100), oneLine(d.Name, 100)), oneLine(s.Name, 100))
 	}
 	if over := len(text) - maxDescription; over > 0 {
 		text = clip(text, maxDescription) + fmt.Sprintf(" [%d bytes of this description are left out]", over)

@@ -118,7 +118,7 @@ func TestHostileDeclarations(t *testing.T) {
 		"of a list":           {schema(`{"type":["string","null"]}`), "does not describe an object"},
 		"type is a number":    {schema(`{"type":7}`), "type"},
 		"bad keyword":         {schema(`{"type":"object","properties":{"a":{"type":"strnig"}}}`), "schema"},
-		"bad pattern":         {schema(`{"type":"object","properties":{"a":{"pattern":"("}}}`), "schema"},
+		"JavaScript pattern":  {schema(`{"type":"object","properties":{"a":{"type":"string","pattern":"^(?!x)(?<n>a)$"}}}`), ""},
 		"properties a list":   {schema(`{"type":"object","properties":[]}`), "schema"},
 		"property a number":   {schema(`{"type":"object","properties":{"a":1}}`), "no schema"},
 		"required a text":     {schema(`{"type":"object","required":"a"}`), "schema"},
@@ -393,6 +393,7 @@ func TestLargeResults(t *testing.T) {
 	require.Contains(t, got, "END\n</untrusted_context>")
 	require.Contains(t, got, " bytes omitted] ...")
 
+	long = long[:5_000_000] + "END"
 	answer = mcp.CallResult{Structured: json.RawMessage(`{"x":"` + long + `"}`), Content: []tools.Part{{Text: `{"x":"` + long + `"}`}}}
 	r := call(t.Context(), t, a, `{}`)
 	require.Less(t, len(r.LLMContent.String()), 263_000)
