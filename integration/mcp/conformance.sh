@@ -38,12 +38,19 @@ start '(http://[^ ]*/mcp)' "$work/everything" -http 127.0.0.1:0 -stateless
 scenarios stateless "$match" .
 stop
 
+# Those that need no tool, resource or prompt of the suite's own.
+plain="server-initialize server-session-lifecycle server-stateless logging-set-level ping tools-list resources-list
+	resources-subscribe resources-unsubscribe server-sse-multiple-streams sep-2164-resource-not-found
+	dns-rebinding-protection caching http-header-validation input-required-result-unsupported-methods"
 build fettle ./cli/fettle
 mkdir -p "$work/project" "$work/home"
-if serves; then
-	start '(http://[^ ]*/mcp)' env HOME="$work/home" "$work/fettle" --cwd "$work/project" mcp serve --http 127.0.0.1:0
-	scenarios fettle "$match" 2025
-	stop
-fi
+echo "# A project" >"$work/project/AGENTS.md"
+served=(env HOME="$work/home" "$work/fettle" --cwd "$work/project" mcp serve --http 127.0.0.1:0)
+start '(http://[^ ]*/mcp)' "${served[@]}"
+scenarios fettle "$match" 2025
+stop
+start '(http://[^ ]*/mcp)' "${served[@]}" --stateless
+scenarios fettle-stateless "$match" .
+stop
 
-node "$here/report.mjs" "$work/results" "$here/README.md" "$failures"
+node "$here/report.mjs" "$work/results" "$here/README.md" "$failures" $plain

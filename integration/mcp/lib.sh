@@ -42,9 +42,6 @@ build() {
 	(cd "$root" && go build -o "$work/$1" "$2") || missing "$2 does not build"
 }
 
-# serves reports whether the fettle that was built is a server too.
-serves() { env HOME="$work" "$work/fettle" mcp serve --help 2>/dev/null | grep -q -e --http; }
-
 # start PATTERN COMMAND… runs a server in the background until stop, and waits
 # until a line of its stderr or stdout matches PATTERN. The part in parentheses is $match.
 start() {

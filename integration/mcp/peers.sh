@@ -7,9 +7,9 @@ set -euo pipefail
 
 everything=$(npm_main "$(npm_package @modelcontextprotocol/server-everything "")")
 filesystem=$(npm_main "$(npm_package @modelcontextprotocol/server-filesystem "")")
-inspector=$(npm_main "$(npm_package @modelcontextprotocol/inspector-cli "")")
+inspector=$(npm_main "$(npm_package @modelcontextprotocol/inspector "")")
+sdk=$(npm_package @modelcontextprotocol/sdk "")
 build fettle ./cli/fettle
-serves || missing "this fettle has no command mcp serve"
 
 project=$work/project
 mkdir -p "$project" "$work/home"
@@ -32,14 +32,22 @@ use() { # use NAME: what every kind of connection must give
 	same "$name is connected" connected "$(of j.state <<<"$got")"
 	same "$name: no tool is dropped" 0 "$(of '(j.dropped ?? []).length' <<<"$got")"
 }
-call() { fettle --approval-mode yolo call "$@" || true; }
+call() { fettle --approval-mode yolo call "$@" 2>/dev/null || true; } # its JSON says what is wrong
 
-fettle mcp add --transport stdio everything node "$everything" stdio >/dev/null
+fettle mcp add --transport stdio -e FLOWER=narcissus everything node "$everything" stdio >/dev/null
 fettle mcp add --transport stdio files node "$filesystem" "$project" >/dev/null
 use everything
 has "everything: echo" "Echo: hello" "$(call mcp_everything_echo '{"message":"hello"}' | of 'JSON.stringify(j.result)')"
 has "everything: a sum" "5" "$(call mcp_everything_get-sum '{"a":2,"b":3}' | of 'JSON.stringify(j.result)')"
 has "everything: an image" "image/png" "$(call mcp_everything_get-tiny-image '{}' | of 'JSON.stringify(j)')"
+has "everything: a resource within a result" "plaintext resource" "$(call mcp_everything_get-resource-reference '{"resourceType":"Text","resourceId":1}' | of j.result)"
+has "everything: a long operation" "Steps: 3" "$(call mcp_everything_trigger-long-running-operation '{"duration":1,"steps":3}' | of j.result)"
+has "everything: it knows the folder" "file://$project" "$(call mcp_everything_get-roots-list '{}' | of j.result)"
+same "everything: it does not know this environment" false "$(SECRET_OF_MINE=tulip call mcp_everything_get-env '{}' | of 'j.result.includes("tulip")')"
+has "everything: and has the variable that is configured" "narcissus" "$(call mcp_everything_get-env '{}' | of j.result)"
+has "everything: resources are listed" "features.md" "$(call list_mcp_resources '{"serverName":"everything"}' | of 'JSON.stringify(j.result)')"
+has "everything: and read" "Features" "$(call read_mcp_resource '{"uri":"demo://resource/static/document/features.md"}' | of 'JSON.stringify(j.result)')"
+same "everything: nobody has approved a call" nobody_to_ask "$(fettle call mcp_everything_echo '{"message":"hello"}' 2>/dev/null | of j.error.type)"
 same "everything: arguments that do not fit" invalid_tool_params "$(call mcp_everything_get-sum '{"a":"x"}' | of j.error.type)"
 use files
 call mcp_files_write_file "{\"path\":\"$project/a.txt\",\"content\":\"one\\n\"}" >/dev/null
@@ -64,15 +72,16 @@ has "older: echo" "Echo: hello" "$(call mcp_older_echo '{"message":"hello"}' | o
 stop
 for name in older everything files; do fettle mcp remove "$name" >/dev/null; done
 
-echo "== inspector --cli, using fettle mcp serve"
+echo "== clients of fettle mcp serve"
 cat >"$work/serve" <<END
 #!/bin/sh
 HOME='$work/home' exec '$work/fettle' --cwd '$project' --approval-mode auto_edit mcp serve
 END
 chmod +x "$work/serve"
 printf 'one\ntwo\nthree\n' >"$project/poem.txt"
-# Each call is a session of its own: what proves a change is the hash alone.
-inspect() { node "$inspector" "$target" "$@"; }
+# Each call is a session of its own: what proves a change is the hash alone, and
+# a file that the session has not read is not shown in a refusal.
+inspect() { node "$inspector" --cli "$target" "$@"; }
 tool() { # tool NAME [KEY=VALUE…]
 	local name=$1 pair
 	local -a args=()
@@ -99,7 +108,7 @@ session() {
 	echo "      (somebody else has changed the file)"
 	got=$(tool safe_patch "file_path=$project/poem.txt" "base_content_sha256=$old" "unified_diff=$(diff_of TWO 2)")
 	same "stale patch: refused" true "$(of j.isError <<<"$got")"
-	has "stale patch: why, and the file as it is" 'Two!' "$(of 'JSON.stringify(j.content)' <<<"$got")"
+	has "stale patch: what to do" 'Call read_file' "$(of 'JSON.stringify(j.content)' <<<"$got")"
 	same "stale patch: the file is as the other has left it" "one Two! three" "$(tr '\n' ' ' <"$project/poem.txt" | sed 's/ $//')"
 	got=$(tool read_file "file_path=$project/poem.txt")
 	old=$(of j.structuredContent.sha256 <<<"$got")
@@ -110,12 +119,16 @@ session() {
 	same "a command that nobody can approve: refused" true "$(of j.isError <<<"$got")"
 	has "and how it would be allowed" "--allowed-tools" "$(of 'JSON.stringify(j.content)' <<<"$got")"
 }
-echo "-- over stdio"
+echo "-- inspector --cli over stdio"
 target=$work/serve
 session
-echo "-- over streamable HTTP"
+echo "-- the TypeScript SDK's client over stdio, one session"
+node "$here/session.mjs" "$sdk" "$project" "$target" || bad=1
+echo "-- inspector --cli over streamable HTTP"
 start '(http://[^ ]*/mcp)' env HOME="$work/home" "$work/fettle" --cwd "$project" --approval-mode auto_edit mcp serve --http 127.0.0.1:0
 target=$match
 session
+echo "-- the TypeScript SDK's client over streamable HTTP, one session"
+node "$here/session.mjs" "$sdk" "$project" "$target" || bad=1
 stop
 exit $bad

@@ -3,6 +3,11 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -18,6 +23,31 @@ func made(t *testing.T) *everything {
 	e, err := newEverything()
 	require.NoError(t, err)
 	return e
+}
+
+// The example stands on the standard library and fettle alone: what it cannot say
+// so, fettle lacks.
+func TestImportsFettleAlone(t *testing.T) {
+	files, err := filepath.Glob("*.go")
+	require.NoError(t, err)
+	seen := map[string]bool{}
+	for _, file := range files {
+		if strings.HasSuffix(file, "_test.go") {
+			continue
+		}
+		parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+		require.NoError(t, err)
+		for _, i := range parsed.Imports {
+			path, err := strconv.Unquote(i.Path.Value)
+			require.NoError(t, err)
+			seen[path] = true
+			host, _, _ := strings.Cut(path, "/")
+			if strings.Contains(host, ".") {
+				require.True(t, strings.HasPrefix(path, "github.com/fettle-dev/fettle/core/"), "%s imports %s", file, path)
+			}
+		}
+	}
+	require.True(t, seen["github.com/fettle-dev/fettle/core/mcp/server"], "the imports are read")
 }
 
 // TO-15: the tools that need nobody keep the whole contract of a tool.
