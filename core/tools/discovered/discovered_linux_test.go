@@ -32,7 +32,7 @@ type project struct {
 // prints what it declares, the second runs a tool.
 func newProject(t testing.TB, declares, calls string) *project {
 	t.Helper()
-	s := process.New(process.Options{Grace: 50 * time.Millisecond, Quiet: 20 * time.Millisecond})
+	s := process.New(process.Options{Grace: 50 * time.Millisecond, Quiet: time.Second})
 	t.Cleanup(func() { require.NoError(t, s.Close()) })
 	dir := t.TempDir()
 	for name, text := range map[string]string{"declare": declares, "call": calls} {
@@ -157,7 +157,7 @@ func TestDeclarations(t *testing.T) {
 			[]string{`a={"properties":{"l":{"items":{"anyOf":[{"type":"number"}]},"type":"array"},"type":{"enum":["STRING"],"type":"string"}},"type":"object"}`},
 		},
 		"both":     {`[{"name": "a", "parametersJsonSchema": {"type": "object"}, "parameters": {"type": "object", "required": ["x"]}}]`, []string{`a={"type":"object"}`}},
-		"odd name": {`[{"name": "a b/c€"}, {"name": "` + long + `"}]`, []string{"a_b_c_", strings.Repeat("n", 14) + "..." + strings.Repeat("n", 30)}},
+		"odd name": {`[{"name": "a b/c€"}, {"name": "a.b:c"}, {"name": "` + long + `"}]`, []string{"a_b_c_", "a_b_c", strings.Repeat("n", 14) + "___" + strings.Repeat("n", 30)}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

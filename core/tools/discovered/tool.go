@@ -48,19 +48,19 @@ func newTool(o *Options, call []string, d declaration) (*tool, error) {
 	return t, tools.CheckName(name)
 }
 
-// toolName returns the name of a tool that was declared as name: other
-// characters than a name may have turned into "_", the middle cut out where it
+// toolName returns the name of a tool that was declared as name: characters that
+// not every model's provider takes turned into "_", the middle cut out where it
 // would be too long.
 func toolName(prefix, name string) string {
 	clean := strings.Map(func(r rune) rune {
-		if r < utf8.RuneSelf && tools.CheckName(string(r)) == nil {
+		if r < utf8.RuneSelf && r != '.' && r != ':' && tools.CheckName(string(r)) == nil {
 			return r
 		}
 		return '_'
 	}, prefix+name)
 	if len(clean) > tools.MaxNameLength {
-		const end = (tools.MaxNameLength - len("...")) / 2
-		return clean[:end] + "..." + clean[len(clean)-end:]
+		const end = (tools.MaxNameLength - len("___")) / 2
+		return clean[:end] + "___" + clean[len(clean)-end:]
 	}
 	return clean
 }
