@@ -21,6 +21,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+//lint:file-ignore SA1019 sampling, roots and logging are deprecated since revision 2026-07-28, and part of the protocol
+
 // TestMain is also the server that the tests start as a process.
 func TestMain(m *testing.M) {
 	if os.Getenv("FETTLE_TEST_STDIO_SERVER") != "" {
@@ -366,18 +368,17 @@ type client struct {
 	logs     chan *sdk.LoggingMessageParams
 	tools    chan struct{}
 	updated  chan string
-	asked    atomic.Int64
 }
 
 func clientOf(t *testing.T, tr sdk.Transport, revision string, o sdk.ClientOptions) *client {
 	t.Helper()
 	c := &client{progress: make(chan *sdk.ProgressNotificationParams, 100), logs: make(chan *sdk.LoggingMessageParams, 100), tools: make(chan struct{}, 100), updated: make(chan string, 100)}
 	o.ProgressNotificationHandler = func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { c.progress <- r.Params }
-	o.LoggingMessageHandler = func(_ context.Context, r *sdk.LoggingMessageRequest) { c.logs <- r.Params } //nolint:staticcheck // part of the protocol
+	o.LoggingMessageHandler = func(_ context.Context, r *sdk.LoggingMessageRequest) { c.logs <- r.Params }
 	o.ToolListChangedHandler = func(context.Context, *sdk.ToolListChangedRequest) { c.tools <- struct{}{} }
 	o.ResourceUpdatedHandler = func(_ context.Context, r *sdk.ResourceUpdatedNotificationRequest) { c.updated <- r.Params.URI }
 	cl := sdk.NewClient(&sdk.Implementation{Name: "tester", Version: "2"}, &o)
-	cl.AddRoots(&sdk.Root{URI: "file:///work", Name: "work"}) //nolint:staticcheck // part of the protocol
+	cl.AddRoots(&sdk.Root{URI: "file:///work", Name: "work"})
 	cs, err := cl.Connect(t.Context(), tr, &sdk.ClientSessionOptions{ProtocolVersion: revision})
 	require.NoError(t, err)
 	c.ClientSession = cs
@@ -391,8 +392,8 @@ func answering() sdk.ClientOptions {
 		ElicitationHandler: func(context.Context, *sdk.ElicitRequest) (*sdk.ElicitResult, error) {
 			return &sdk.ElicitResult{Action: "accept", Content: map[string]any{"name": "Ada"}}, nil
 		},
-		CreateMessageHandler: func(context.Context, *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error) { //nolint:staticcheck // part of the protocol
-			return &sdk.CreateMessageResult{Role: "assistant", Model: "m", Content: &sdk.TextContent{Text: "hey"}}, nil //nolint:staticcheck // likewise
+		CreateMessageHandler: func(context.Context, *sdk.CreateMessageRequest) (*sdk.CreateMessageResult, error) {
+			return &sdk.CreateMessageResult{Role: "assistant", Model: "m", Content: &sdk.TextContent{Text: "hey"}}, nil
 		},
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -142,9 +143,11 @@ func (h *handler) serveSession(w http.ResponseWriter, r *http.Request, id, holde
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	if r.Header.Get(revisionHeader) == "" { // it is known all the same; the SDK would take it for an old one
+	// What was agreed on counts, where a request says nothing of it or is of another
+	// revision: the SDK goes by the header.
+	if said, agreed := r.Header.Get(revisionHeader), v.revision(); said == "" || said < revision2026 && slices.Contains(sdk.SupportedProtocolVersions(), said) {
 		r = r.Clone(r.Context())
-		r.Header.Set(revisionHeader, v.revision())
+		r.Header.Set(revisionHeader, agreed)
 	}
 	h.serve(w, r, v.session)
 }

@@ -227,6 +227,20 @@ func TestIdle(t *testing.T) {
 	require.EqualValues(t, 1, w.shop.cancelled.Load())
 }
 
+// EX-20: a session is of the revision that it began with, whatever a request says
+// of it; what nobody knows is refused.
+func TestRevisionOfASession(t *testing.T) {
+	w := serveWeb(t, server.HTTPOptions{})
+	session := w.begin()
+	for revision, want := range map[string]int{"": 200, "2025-03-26": 200, "2025-11-25": 200, "1999-01-01": 400, "nonsense": 400} {
+		res, body := w.do("POST", request(2, "ping", "{}"), session, "Mcp-Protocol-Version: "+revision)
+		require.Equal(t, want, res.StatusCode, "%q: %s", revision, body)
+		if want == 200 {
+			require.Contains(t, body, "event: prime", "a revision in which streams can be taken up again")
+		}
+	}
+}
+
 // EX-20: more sessions than there is place for are told to come later.
 func TestSessionLimit(t *testing.T) {
 	w := serveWeb(t, server.HTTPOptions{Sessions: 2})
@@ -257,6 +271,7 @@ func TestRequestsOutsideASession(t *testing.T) {
 		"no session":         {"GET", "", nil, 400},
 		"nothing to delete":  {"DELETE", "", nil, 400},
 		"unknown session":    {"POST", hello, []string{"Mcp-Session-Id: nobody"}, 404},
+		"none of JSON-RPC":   {"POST", `{"hello":1}`, nil, 400},
 		"put":                {"PUT", hello, nil, 405},
 		"of another type":    {"POST", hello, []string{"Content-Type: text/plain"}, 200}, // the first header counts
 		"a batch":            {"POST", "[" + strings.TrimSpace(request(2, "ping", "{}")) + "]", []string{"Mcp-Protocol-Version: 2025-11-25"}, 400},

@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+//lint:file-ignore SA1019 sampling, roots and logging are deprecated since revision 2026-07-28, and part of the protocol
+
 // transports are the ways to a server, each with the revisions that it speaks.
 var transports = map[string]struct {
 	revisions []string
@@ -211,7 +213,7 @@ func testTold(t *testing.T, c *client, modern bool) {
 	if modern {
 		l.Meta[sdk.MetaKeyLogLevel] = "warning"
 	} else {
-		require.NoError(t, c.SetLoggingLevel(t.Context(), &sdk.SetLoggingLevelParams{Level: "warning"})) //nolint:staticcheck // part of the protocol
+		require.NoError(t, c.SetLoggingLevel(t.Context(), &sdk.SetLoggingLevelParams{Level: "warning"}))
 	}
 	_, err = c.CallTool(t.Context(), l)
 	require.NoError(t, err)
