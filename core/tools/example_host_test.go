@@ -1,0 +1,65 @@
+package tools_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// terminal is a host that prints what it is told, and says yes.
+type terminal struct{}
+
+func (terminal) Progress(p tools.Progress) { fmt.Printf("%v of %v: %s\n", p.Done, p.Total, p.Message) }
+func (terminal) Log(tools.LogEntry)        {}
+func (terminal) Ask(_ context.Context, questions ...tools.Question) ([]tools.Reply, error) {
+	fmt.Println(questions[0].Elicit.Message)
+	return []tools.Reply{{Elicit: &tools.Elicited{Action: tools.ElicitAccept}}}, nil
+}
+
+// A tool of a schema that no struct gives, which turns to whoever it is called for.
+func ExampleDefineJSON() {
+	move, err := tools.DefineJSON(tools.Spec{
+		Name: "move_pieces", Description: "Moves pieces on the board.", Kind: tools.KindOther,
+		Schema: json.RawMessage(`{"type": "object", "additionalProperties": false, "required": ["moves"], "properties": {
+			"moves": {"type": "array", "description": "From and to.", "items": {"type": "array", "prefixItems": [{"type": "string"}, {"type": "string"}], "items": false}}}}`),
+		OutputSchema: json.RawMessage(`{"type": "object", "properties": {"moved": {"type": "integer"}}, "required": ["moved"]}`),
+	}, func(ctx context.Context, args json.RawMessage, _ tools.Output) (tools.Result, error) {
+		var p struct{ Moves [][2]string }
+		if err := json.Unmarshal(args, &p); err != nil {
+			return tools.Result{}, err
+		}
+		host := tools.HostOf(ctx)
+		replies, err := host.Ask(ctx, tools.Question{Elicit: &tools.Elicitation{Message: "Make these moves?"}})
+		if err != nil {
+			return tools.Result{}, err // nobody_to_ask is told to the model
+		}
+		if replies[0].Elicit.Action != tools.ElicitAccept {
+			return tools.Result{LLMContent: tools.Text("Nothing was moved."), Structured: json.RawMessage(`{"moved":0}`)}, nil
+		}
+		for i, m := range p.Moves {
+			host.Progress(tools.Progress{Done: float64(i + 1), Total: float64(len(p.Moves)), Message: m[0] + " to " + m[1]})
+		}
+		return tools.Result{
+			LLMContent: tools.Text(fmt.Sprintf("Made %d moves.", len(p.Moves))),
+			Structured: json.RawMessage(fmt.Sprintf(`{"moved":%d}`, len(p.Moves))),
+		}, nil
+	})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	call, err := move.Build(json.RawMessage(`{"moves": [["e2", "e4"], ["g1", "f3"]]}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	result, err := call.Execute(tools.WithHost(context.Background(), terminal{}), nil)
+	fmt.Println(result.LLMContent, string(result.Structured), err)
+	// Output:
+	// Make these moves?
+	// 1 of 2: e2 to e4
+	// 2 of 2: g1 to f3
+	// Made 2 moves. {"moved":2} <nil>
+}
