@@ -180,13 +180,14 @@ func (s *server) connect(ctx context.Context) (*link, error) {
 	})
 	s.m.tell(s.Name)
 	a := s.try(ctx)
-	took := time.Since(begun)
 	if a.err != nil {
 		why := s.failed(a.err, a.stderr)
-		s.set(func(st *Status) { st.Took, st.Stderr = took, a.stderr })
+		s.set(func(st *Status) { st.Took, st.Stderr = time.Since(begun), a.stderr })
 		return nil, why
 	}
 	s.connected = true
+	s.declare(a.offer, s.offered()) // takes its time, which the server has no part in
+	took := time.Since(begun)
 	s.set(func(st *Status) {
 		s.link, s.offer = a.link, a.offer
 		st.State, st.Error, st.Info, st.Took, st.Attempts, st.Stderr = StateConnected, nil, a.link.info, took, 0, nil

@@ -158,7 +158,8 @@ const (
 )
 
 // list asks a session for what is due, and returns it with the rest of what there
-// was. Only tools are indispensable: without them it fails.
+// was. Only tools are indispensable: without them it fails. The tools that are
+// declared are yet to be made, see [server.declare].
 func (s *server) list(ctx context.Context, l *link, d due, old *offer) (*offer, error) {
 	o := *old
 	if d&dueTools != 0 {
@@ -167,9 +168,7 @@ func (s *server) list(ctx context.Context, l *link, d due, old *offer) (*offer, 
 		if err != nil {
 			return nil, err
 		}
-		if !reflect.DeepEqual(declared, o.declared) {
-			s.declare(&o, declared)
-		}
+		o.declared = declared
 	}
 	if d&dueResources != 0 {
 		err := s.protect("list the resources", func() error {
@@ -225,6 +224,7 @@ func (s *server) refresh(ctx context.Context, l *link) {
 		reflect.DeepEqual(old.templates, now.templates) && reflect.DeepEqual(old.prompts, now.prompts) {
 		return
 	}
+	s.declare(now, old)
 	s.set(func(*Status) { s.offer = now })
 	s.m.tell(s.Name)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -21,9 +22,14 @@ const (
 	maxDescription = 8000 // bytes; what is longer is cut
 )
 
-// declare makes tools of declarations. What is wrong with one drops that alone.
-func (s *server) declare(o *offer, declared []Tool) {
-	o.declared, o.tools, o.names, o.dropped = declared, nil, nil, nil
+// declare makes tools of what o declares, unless those of old are the same. What is
+// wrong with one drops that alone.
+func (s *server) declare(o, old *offer) {
+	if reflect.DeepEqual(o.declared, old.declared) {
+		return // and has the tools of old
+	}
+	declared := o.declared
+	o.tools, o.names, o.dropped = nil, nil, nil
 	if over := len(declared) - maxTools; over > 0 {
 		o.dropped = append(o.dropped, fault.New(fault.InvalidConfig, "mcp.tools",
 			fmt.Sprintf("The last %d of the %d tools of the MCP server %s are dropped: %d are taken.", over, len(declared), quoted(s.Name), maxTools),
@@ -35,7 +41,8 @@ func (s *server) declare(o *offer, declared []Tool) {
 		if !s.selects(d.Name) {
 			continue
 		}
-		t, err := s.newTool(d)
+		var t tools.DeclarativeTool
+		err := s.protect("make a tool", func() (err error) { t, err = s.newTool(d); return err })
 		if err == nil && seen[d.Name] {
 			err = errors.New("there is another of its name")
 		}
@@ -71,7 +78,7 @@ func ownName(entry string) string {
 // dropped says that a tool cannot be used.
 func (s *server) dropped(tool string, why error) *fault.Error {
 	because := why.Error() + "."
-	if f := fault.As(why); f != nil {
+	if f := fault.As(forModel(why)); f != nil {
 		because = f.Message
 	}
 	return fault.New(fault.InvalidConfig, "mcp.tools",
