@@ -141,14 +141,14 @@ func TestCloseEndsTheGroup(t *testing.T) {
 // A large result arrives; a flood on stderr harms nothing and leaves the end.
 func TestLarge(t *testing.T) {
 	settled(t)
-	flood := 64
+	flood, size := 16, 17<<20 // the SDK's own limit is 16 MiB
 	if os.Getenv("FETTLE_FULL") != "" {
-		flood = 3 << 10
+		flood, size = 3<<10, 64<<20
 	}
-	s := dial(t, peerSpec(t, "script", hello+fmt.Sprintf("!flood %d\n!err the end\n> tools/call\n!big %d", flood, 50<<20)), mcp.Handlers{})
+	s := dial(t, peerSpec(t, "script", hello+fmt.Sprintf("!flood %d\n!err the end\n> tools/call\n!big %d", flood, size)), mcp.Handlers{})
 	r, err := s.Call(t.Context(), mcp.Call{Tool: "x"})
 	require.NoError(t, err)
-	require.Len(t, r.Content[0].Text, 50<<20)
+	require.Len(t, r.Content[0].Text, size)
 	require.Eventually(t, func() bool {
 		l := s.Stderr()
 		return len(l) > 0 && l[len(l)-1] == "the end"
@@ -202,7 +202,11 @@ func TestSecrets(t *testing.T) {
 // Old servers: one that says nothing to what it does not know, and one that ends.
 func TestOldServers(t *testing.T) {
 	settled(t)
-	s := dial(t, peerSpec(t, "script", strings.Replace(hello, `< {"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"Method not found"}}`+"\n", "", 1)), mcp.Handlers{})
+	d := client.New(client.Options{})
+	d.SetProbe(time.Millisecond)
+	s, err := d.Dial(t.Context(), peerSpec(t, "script", strings.Replace(hello, `< {"jsonrpc":"2.0","id":$ID,"error":{"code":-32601,"message":"Method not found"}}`+"\n", "", 1)), mcp.Handlers{})
+	require.NoError(t, err)
+	defer s.Close() //nolint:errcheck // ends it
 	require.Equal(t, "2025-06-18", s.Info().Protocol)
 
 	for _, version := range []string{"2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"} {
@@ -210,8 +214,8 @@ func TestOldServers(t *testing.T) {
 		require.Equal(t, version, s.Info().Protocol)
 	}
 	server := newServer(&sdk.ServerOptions{SupportedProtocolVersions: []string{"2024-11-05"}})
-	s = dial(t, mcp.ServerSpec{Name: "old", InProcess: server}, mcp.Handlers{})
-	require.Equal(t, "2024-11-05", s.Info().Protocol)
+	s2 := dial(t, mcp.ServerSpec{Name: "old", InProcess: server}, mcp.Handlers{})
+	require.Equal(t, "2024-11-05", s2.Info().Protocol)
 }
 
 // Odd entries of a list do not take the others with them, and a list without

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -172,11 +173,17 @@ func TestLargeRemote(t *testing.T) {
 			})
 			web := httptest.NewServer(streamable(server, &sdk.StreamableHTTPOptions{JSONResponse: plain}))
 			t.Cleanup(web.Close)
-			s := dial(t, mcp.ServerSpec{Name: "l", URL: web.URL}, mcp.Handlers{})
+			limit := 2 << 20
+			if os.Getenv("FETTLE_FULL") != "" {
+				limit = 65 << 20
+			}
+			s, err := client.New(client.Options{MaxMessage: limit}).Dial(t.Context(), mcp.ServerSpec{Name: "l", URL: web.URL}, mcp.Handlers{})
+			require.NoError(t, err)
+			defer s.Close() //nolint:errcheck // ends it
 			for _, tt := range []struct {
 				size int
 				ok   bool
-			}{{32 << 20, true}, {66 << 20, false}, {10, true}} {
+			}{{limit - 1<<20, true}, {limit + 1, false}, {10, true}} {
 				r, err := s.Call(t.Context(), mcp.Call{Tool: "big", Args: json.RawMessage(fmt.Sprintf(`{"N":%d}`, tt.size))})
 				if !tt.ok {
 					require.Equal(t, fault.MCPToolError, fault.CodeOf(err), "%v", err)
