@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
+	"os/exec"
 	"time"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -132,13 +134,15 @@ func (s *server) live(ctx context.Context, first func(error)) {
 
 // final reports whether there is no use in trying again.
 func (s *server) final(why error, failures int) bool {
-	switch fault.CodeOf(why) {
-	case fault.MCPSignInRequired:
+	switch {
+	case fault.CodeOf(why) == fault.MCPSignInRequired:
 		return true
-	case fault.InvalidConfig:
-		return !s.connected // else a program may come back, as after an update
+	case s.connected:
+		return false // a program that is gone may come back, as after an update
+	case fault.CodeOf(why) == fault.InvalidConfig, errors.Is(why, exec.ErrNotFound), errors.Is(why, fs.ErrNotExist), errors.Is(why, fs.ErrPermission):
+		return true
 	}
-	return !s.connected && failures >= firstTries
+	return failures >= firstTries
 }
 
 // rest waits, and takes the tools back when their time has come. It reports

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os/exec"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -41,12 +42,16 @@ func TestStart(t *testing.T) {
 				"gone": func(context.Context, mcp.ServerSpec, mcp.Handlers) (mcp.Session, error) {
 					return nil, fault.New(fault.InvalidConfig, "dial", "There is no program gone.", "Install it.")
 				},
+				"no program": func(context.Context, mcp.ServerSpec, mcp.Handlers) (mcp.Session, error) {
+					return nil, fault.Wrap(fault.MCPServerUnavailable, "dial", "There is no program x-tok-1234.", "Install it.", &exec.Error{Name: "x-tok-1234", Err: exec.ErrNotFound})
+				},
 				"who": func(context.Context, mcp.ServerSpec, mcp.Handlers) (mcp.Session, error) {
 					return nil, fault.New(fault.MCPSignInRequired, "dial", "It wants to know who asks.", "Sign in.")
 				},
 			},
 			Servers: []mcp.Configured{
 				stdio("good"), stdio("also"), stdio("slow"), stdio("deaf"), stdio("panic"), stdio("nil"), stdio("gone"), stdio("who"),
+				{ServerSpec: mcp.ServerSpec{Name: "no program", Command: "x-tok-1234", Env: map[string]string{"TOKEN": "tok-1234"}}},
 				{ServerSpec: mcp.ServerSpec{Name: "tcp", TCP: "localhost:1"}},
 				{ServerSpec: mcp.ServerSpec{Name: "none"}},
 				{ServerSpec: mcp.ServerSpec{Name: "both", Command: "x", URL: "http://localhost"}},
@@ -69,8 +74,9 @@ func TestStart(t *testing.T) {
 			"slow": {mcp.StateConnecting, "", false}, "deaf": {mcp.StateConnecting, "", false},
 			"panic": {mcp.StateDisconnected, fault.MCPServerUnavailable, true}, "nil": {mcp.StateDisconnected, fault.MCPServerUnavailable, true},
 			"gone": {mcp.StateDisconnected, fault.InvalidConfig, false}, "who": {mcp.StateDisconnected, fault.MCPSignInRequired, false},
-			"tcp":  {mcp.StateUnsupported, fault.InvalidConfig, false}, // EX-18
-			"none": {mcp.StateDisconnected, fault.InvalidConfig, false}, "both": {mcp.StateDisconnected, fault.InvalidConfig, false},
+			"no program": {mcp.StateDisconnected, fault.MCPServerUnavailable, false},
+			"tcp":        {mcp.StateUnsupported, fault.InvalidConfig, false}, // EX-18
+			"none":       {mcp.StateDisconnected, fault.InvalidConfig, false}, "both": {mcp.StateDisconnected, fault.InvalidConfig, false},
 			"odd": {mcp.StateDisconnected, fault.InvalidConfig, false}, "ws": {mcp.StateUnsupported, fault.InvalidConfig, false},
 			"blocked": {mcp.StateBlocked, fault.InvalidConfig, false}, "off": {mcp.StateDisabled, "", false},
 		} {

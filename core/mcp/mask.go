@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"cmp"
+	"errors"
 	"net/url"
 	"slices"
 	"strings"
@@ -104,5 +105,5 @@ type masked struct {
 
 func (e *masked) Error() string { return e.text }
 
-// Is reports whether the cause is target itself.
-func (e *masked) Is(target error) bool { return e.cause == target }
+// Is reports whether the cause is target.
+func (e *masked) Is(target error) bool { return errors.Is(e.cause, target) }

@@ -14,9 +14,10 @@ type Dialer interface {
 	// says what happened, with the last lines of the server's stderr, and in no
 	// case a secret. Whatever was started has ended when Dial fails.
 	//
-	// Its code is invalid_config for what trying again does not heal, as a program
-	// that there is not; mcp_sign_in_required where a person has to sign in first;
-	// else mcp_server_unavailable.
+	// Its code is invalid_config for what is configured wrongly; mcp_sign_in_required
+	// where a person has to sign in first; else mcp_server_unavailable, with
+	// exec.ErrNotFound, fs.ErrNotExist or fs.ErrPermission as the cause of a program
+	// that cannot be run.
 	//
 	// The process of a stdio server gets HOME, PATH and the like, and the
 	// variables of its spec, and nothing else of this process's environment.
