@@ -30,7 +30,7 @@ play() {
 	[ "$5" = "" ] || pick=()
 	if [[ $scenario =~ $absent ]]; then
 		result='not there' skipped=$((skipped + 1))
-	elif node "$program" client --command "$work/conformance-client" --scenario "$scenario" "${pick[@]}" >"$work/out.log" 2>&1; then
+	elif node "$program" client --command "$work/conformance-client" --scenario "$scenario" "${pick[@]}" </dev/null >"$work/out.log" 2>&1; then
 		result=passed passed=$((passed + 1))
 	else
 		result=FAILED failed=$((failed + 1))

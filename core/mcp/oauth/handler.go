@@ -68,7 +68,7 @@ func (h *handler) Authorize(ctx context.Context, r *http.Request, resp *http.Res
 		return fault.New(fault.PermissionDenied, "mcp.oauth", fmt.Sprintf("The MCP server %q does not allow that (HTTP status 403).", h.spec.Name),
 			"Look whether the account that is signed in may do it.")
 	}
-	return h.s.once(ctx, k, func(ctx context.Context) error {
+	return h.s.once(ctx, k, true, func(ctx context.Context) error {
 		e, ok, err := h.s.usable(ctx, h.spec, k)
 		if err != nil {
 			return err

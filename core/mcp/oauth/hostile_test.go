@@ -1,10 +1,12 @@
 package oauth_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -318,6 +320,14 @@ func TestSecretsDoNotPrint(t *testing.T) {
 	for _, v := range []any{s, &s, e, &e, []oauth.Entry{e}, map[string]any{"x": e}, struct{ E oauth.Entry }{e}} {
 		for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q"} {
 			require.NotContains(t, fmt.Sprintf(format, v), canary, "%s of %T", format, v)
+		}
+		var text, object bytes.Buffer
+		slog.New(slog.NewTextHandler(&text, nil)).Info("x", "v", v)
+		require.NotContains(t, text.String(), canary, "text log of %T", v)
+		switch v.(type) {
+		case oauth.Secret, oauth.Entry:
+			slog.New(slog.NewJSONHandler(&object, nil)).Info("x", "v", v)
+			require.NotContains(t, object.String(), canary, "JSON log of %T", v)
 		}
 	}
 }

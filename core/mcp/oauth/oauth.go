@@ -122,7 +122,7 @@ func (s *Service) SignIn(ctx context.Context, spec mcp.ServerSpec) error {
 	if err != nil {
 		return err
 	}
-	return s.once(ctx, k, func(ctx context.Context) error {
+	return s.once(ctx, k, false, func(ctx context.Context) error {
 		found, wanted, err := s.probe(ctx, spec)
 		if err != nil {
 			return err
@@ -190,10 +190,10 @@ func (s *Service) Tokens(ctx context.Context) ([]SignedIn, error) {
 	return signed, nil
 }
 
-// once does one thing at a time at a server. Who had to wait for another's
-// failure shares it: a hundred calls that are refused together are one sign-in,
-// and one failure.
-func (s *Service) once(ctx context.Context, k key, work func(ctx context.Context) error) error {
+// once does one thing at a time at a server. With share, who had to wait for
+// another's failure has it too: a hundred calls that are refused together are one
+// sign-in, and one failure.
+func (s *Service) once(ctx context.Context, k key, share bool, work func(ctx context.Context) error) error {
 	srv := s.server(k)
 	srv.mu.Lock()
 	before := srv.done
@@ -207,7 +207,7 @@ func (s *Service) once(ctx context.Context, k key, work func(ctx context.Context
 	srv.mu.Lock()
 	waited, failure := srv.done != before, srv.err
 	srv.mu.Unlock()
-	if waited && failure != nil {
+	if share && waited && failure != nil {
 		return failure
 	}
 	err := work(ctx)

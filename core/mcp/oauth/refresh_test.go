@@ -371,3 +371,59 @@ func FuzzEntry(f *testing.F) {
 		}
 	})
 }
+
+// A token in the query is a token too: one that is refused there is refreshed.
+func TestTokenInTheQuery(t *testing.T) {
+	w := newWorld(t)
+	w.ok()
+	w.spec.OAuth.TokenParamName = "access"
+	h := w.service.Handler(w.spec, false)
+	source, err := h.TokenSource(t.Context())
+	require.NoError(t, err)
+	token, err := source.Token()
+	require.NoError(t, err)
+	sent, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.spec.URL+"?access="+token.AccessToken, nil)
+	require.NoError(t, err)
+	plain, err := http.NewRequestWithContext(t.Context(), http.MethodGet, w.spec.URL, nil)
+	require.NoError(t, err)
+	refused := &http.Response{StatusCode: http.StatusUnauthorized, Body: http.NoBody, Request: sent}
+	require.NoError(t, h.Authorize(t.Context(), plain, refused))
+	require.Equal(t, 1, w.refreshes())
+	next, err := source.Token()
+	require.NoError(t, err)
+	require.NotEqual(t, token.AccessToken, next.AccessToken)
+	require.NoError(t, h.Authorize(t.Context(), plain, refused), "it is another one by now")
+	require.Equal(t, 1, w.refreshes())
+}
+
+// While a person takes his time over a sign-in, a token that is still good is
+// used, and not refreshed behind him.
+func TestPersonHoldsNobodyUp(t *testing.T) {
+	w := newWorld(t)
+	w.lifetime = 3600
+	w.ok()
+	shown, release := make(chan struct{}), make(chan struct{})
+	o := w.options(w.path)
+	o.OpenURL = func(ctx context.Context, address string) error {
+		close(shown)
+		<-release
+		return w.open(ctx, address)
+	}
+	s := oauth.New(o)
+	w.with(func() { w.needs = []string{"more"} })
+	done := make(chan error, 1)
+	go func() {
+		_, err := w.call(s, w.spec, true)
+		done <- err
+	}()
+	<-shown
+	w.pass(59*time.Minute + 30*time.Second)
+	source, err := s.Handler(w.spec, true).TokenSource(t.Context())
+	require.NoError(t, err)
+	token, err := source.Token()
+	require.NoError(t, err)
+	require.NotNil(t, token)
+	require.Zero(t, w.refreshes())
+	close(release)
+	require.NoError(t, <-done)
+}

@@ -26,10 +26,10 @@ func (s *Service) current(ctx context.Context, spec mcp.ServerSpec, k key) (e en
 	if err != nil || !ok || e.fresh(s.o.Now()) {
 		return e, ok && e.AccessToken != "", err
 	}
-	if !e.renewable() || e.valid(s.o.Now()) && s.resting(k) {
-		return e, e.valid(s.o.Now()), nil
+	if valid := e.valid(s.o.Now()); !e.renewable() || valid && (s.resting(k) || s.busy(k)) {
+		return e, valid, nil
 	}
-	err = s.once(ctx, k, func(ctx context.Context) error {
+	err = s.once(ctx, k, true, func(ctx context.Context) error {
 		return s.renew(ctx, spec, k, func(e entry) bool { return e.fresh(s.o.Now()) })
 	})
 	if err != nil && ctx.Err() == nil && e.valid(s.o.Now()) {
@@ -59,6 +59,10 @@ func (s *Service) resting(k key) bool {
 	defer srv.mu.Unlock()
 	return s.o.Now().Before(srv.rest)
 }
+
+// busy reports whether another call is at the server's token: a person may be
+// signing in, and takes his time.
+func (s *Service) busy(k key) bool { return len(s.server(k).busy) > 0 }
 
 // usable returns the entry of a server, if the settings still go with it.
 func (s *Service) usable(ctx context.Context, spec mcp.ServerSpec, k key) (entry, bool, error) {
