@@ -45,6 +45,16 @@ type Found struct {
 	Parameters  json.RawMessage `json:"parameters"`       // JSON schema
 }
 
+// output is the JSON schema of a Report.
+const output = `{"type":"object","properties":{"notice":{"type":"string"},` +
+	`"tools":{"type":"array","items":{"type":"object","properties":{"name":{"type":"string"},"server":{"type":"string"},` +
+	`"description":{"type":"string"},"parameters":{"type":"object","description":"JSON schema"}},` +
+	`"required":["name","description","parameters"],"additionalProperties":false}},` +
+	`"more":{"type":"integer","minimum":1,"description":"further tools that fit the query"},` +
+	`"too_long":{"type":"object","additionalProperties":{"type":"integer"},"description":"tools whose declarations did not fit, with their bytes"},` +
+	`"unknown":{"type":"array","items":{"type":"string"},"description":"names that no tool has"}},` +
+	`"required":["notice","tools"],"additionalProperties":false}`
+
 const toolSearchDescription = "Finds tools that are not declared to you, and declares them. " +
 	"Where MCP servers, or the project itself, bring many tools, only their names stand in the system prompt, or some of them; this tool has the rest. " +
 	"Give query, names or both. The result holds the declarations of the named tools and of those that fit the query best: name, server, description, and the JSON schema of the parameters. " +
@@ -57,6 +67,7 @@ func newToolSearch() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, ToolSearchParams]{
 		Spec: tools.Spec{
 			Name: ToolSearch, DisplayName: "Tool Search", Description: toolSearchDescription, Kind: tools.KindSearch, Parallel: true,
+			OutputSchema: json.RawMessage(output),
 		},
 		Validate: func(_ Services, p ToolSearchParams) error {
 			if strings.TrimSpace(p.Query) == "" && len(p.Names) == 0 {

@@ -74,6 +74,7 @@ func (w *world) call(t testing.TB, args string) tools.Result {
 	require.NoError(t, err, args)
 	r, err := inv.Execute(t.Context(), nil)
 	require.NoError(t, err)
+	tooltest.CheckResult(t, w.search.Spec(), r)
 	return r
 }
 

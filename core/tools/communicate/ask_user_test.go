@@ -276,6 +276,7 @@ func TestOverTheBus(t *testing.T) {
 			require.NoError(t, err)
 			result, err := inv.Execute(ctx, nil)
 			require.NoError(t, err)
+			tooltest.CheckResult(t, asks.Spec(), result)
 			return result
 		}
 		require.Equal(t, fault.NobodyToAsk, call(t.Context()).Error.Code)

@@ -74,6 +74,7 @@ func run(t testing.TB, tool tools.DeclarativeTool, a args) (tools.Result, *tools
 	require.NoError(t, err)
 	r, err := inv.Execute(t.Context(), nil)
 	require.NoError(t, err)
+	tooltest.CheckResult(t, tool.Spec(), r)
 	return r, c
 }
 
