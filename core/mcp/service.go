@@ -9,8 +9,9 @@ import (
 
 // Service is what one client is served with; core/mcp/server speaks the protocol
 // for it. All functions must be safe for concurrent use; a nil one is not
-// offered, but for Tools and Call, which are required together. While a function
-// runs, [tools.HostOf] of its ctx is the client.
+// offered, but for Tools and Call, which are required together. While Call, Read
+// or Prompt runs, [tools.HostOf] of its ctx is the client; the others have nobody
+// to turn to.
 type Service struct {
 	// Tools lists the tools, in order.
 	Tools func() []tools.DeclarativeTool

@@ -16,8 +16,9 @@ const codeNotFound = -32002
 
 // Errors of the protocol that say no more than their class.
 var (
-	errInternal = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "The server failed; its log says more."}
-	errEnded    = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "The session has ended."}
+	errInternal  = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "The server failed; its log says more."}
+	errCancelled = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "The request was cancelled."}
+	errEnded     = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "The session has ended."}
 )
 
 // errInvalid refuses a request's params.
@@ -41,7 +42,7 @@ func (s *session) wire(ctx context.Context, method string, err error) error {
 		return &jsonrpc.Error{Code: wireCode(f.Code), Message: f.Line(), Data: data}
 	}
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return errCancelled
 	}
 	s.srv.log.Error("a request failed", "method", method, "error", err)
 	return errInternal

@@ -77,9 +77,13 @@ func (h *host) tell(send func(x *exchange)) {
 		return
 	}
 	if h.out == nil {
+		if !x.s.engage() {
+			return // nobody is there any more
+		}
 		out, told := make(chan func(), maxTold), make(chan struct{})
 		h.out, h.told = out, told
 		go func() {
+			defer x.s.work.Done()
 			defer close(told)
 			for f := range out {
 				if x.ctx.Err() == nil && x.s.ctx.Err() == nil {

@@ -83,7 +83,7 @@ func (s *Server) Handler(o HTTPOptions) http.Handler {
 	setDefault(&o.IdleTime, 30*time.Minute)
 	h := &handler{srv: s, o: o, guard: newGuard(o), sessions: map[string]*visit{}}
 	so := &sdk.StreamableHTTPOptions{
-		Stateless: o.Stateless, Logger: s.log, MaxRequestBodyBytes: int64(s.o.RequestBytes),
+		Stateless: o.Stateless, Logger: s.sdkLog, MaxRequestBodyBytes: int64(s.o.RequestBytes),
 		DisableLocalhostProtection:   true, // the guard's is stricter
 		PropagateRequestCancellation: true,
 	}

@@ -167,7 +167,7 @@ func (r *run) wait(x *exchange, q *inquiry) (sdk.Result, error) {
 	}
 	if x.ctx.Err() != nil { // nobody will learn what was asked
 		srv.lot.give(t)
-		return nil, x.ctx.Err()
+		return nil, errCancelled
 	}
 	state, open := srv.states.sign(t, time.Now().Add(srv.lot.limit), x), q.open()
 	switch x.method {

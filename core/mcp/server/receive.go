@@ -24,7 +24,7 @@ var anyObject = json.RawMessage(`{"type":"object"}`)
 // Services have together; receive takes out what this one has not.
 func (s *session) options() *sdk.ServerOptions {
 	return &sdk.ServerOptions{
-		Logger:       s.srv.log,
+		Logger:       s.srv.sdkLog,
 		GetSessionID: func() string { return s.id },
 		Capabilities: capabilities(&mcp.Service{
 			Resources: func(context.Context) ([]mcp.Resource, error) { return nil, nil },

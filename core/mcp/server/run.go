@@ -150,7 +150,7 @@ func (s *session) answer(x *exchange, who *sdk.Implementation, work func(context
 	case s.slots <- struct{}{}:
 		defer func() { <-s.slots }()
 	case <-x.ctx.Done():
-		return nil, x.ctx.Err()
+		return nil, errCancelled
 	case <-s.ctx.Done():
 		return nil, errEnded
 	}
@@ -170,13 +170,11 @@ func (s *session) answer(x *exchange, who *sdk.Implementation, work func(context
 
 // start begins a run.
 func (s *session) start(x *exchange, svc *mcp.Service, work func(context.Context, *mcp.Service) (sdk.Result, error)) (*run, error) {
-	s.mu.Lock()
-	if s.ctx.Err() != nil {
-		s.mu.Unlock()
+	if !s.engage() {
 		return nil, errEnded
 	}
+	s.mu.Lock()
 	s.refs++
-	s.work.Add(1)
 	s.mu.Unlock()
 	r := &run{s: s, asked: make(chan *inquiry), done: make(chan struct{})}
 	// The work ends with its session, or when whoever waits for it gives it up.

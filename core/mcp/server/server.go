@@ -43,6 +43,7 @@ type Options struct {
 type Server struct {
 	o      Options
 	log    *slog.Logger
+	sdkLog *slog.Logger // of the SDK, which at lower levels tells the ids of sessions
 	states signer
 	lot    lot // where calls wait for answers
 
@@ -67,7 +68,7 @@ func New(o Options) *Server {
 	if o.Linger == 0 {
 		o.Linger = time.Second
 	}
-	s := &Server{o: o, log: o.Logger, sessions: map[*session]struct{}{}}
+	s := &Server{o: o, log: o.Logger, sdkLog: slog.New(warnings{o.Logger.Handler()}), sessions: map[*session]struct{}{}}
 	_, _ = rand.Read(s.states.key[:]) // it never fails
 	s.lot.init(o.Waiting, o.AnswerTime)
 	return s
@@ -123,4 +124,12 @@ func (s *Server) forget(c *session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.sessions, c)
+}
+
+// warnings is a handler of what is a warning at least.
+type warnings struct{ slog.Handler }
+
+// Enabled leaves out what is less.
+func (w warnings) Enabled(ctx context.Context, l slog.Level) bool {
+	return l >= slog.LevelWarn && w.Handler.Enabled(ctx, l)
 }

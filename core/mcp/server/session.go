@@ -35,7 +35,7 @@ type session struct {
 	slots  chan struct{} // one for each call that runs
 
 	opening chan struct{}  // holds one value while the Service is made, and once the session has ended
-	work    sync.WaitGroup // what runs on the Service
+	work    sync.WaitGroup // what runs for the client
 	once    sync.Once      // of end
 	failure error          // of end
 
@@ -57,7 +57,7 @@ func (s *session) service(ctx context.Context, who *sdk.Implementation) (*mcp.Se
 	select {
 	case s.opening <- struct{}{}:
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, errCancelled
 	case <-s.ctx.Done():
 		return nil, errEnded
 	}
@@ -84,8 +84,8 @@ func (s *session) service(ctx context.Context, who *sdk.Implementation) (*mcp.Se
 		s.mu.Unlock()
 	}
 	if !stop() && err == nil { // ctx has ended meanwhile, and open with it
-		s.close(svc)
-		err = ctx.Err()
+		_ = s.close(svc)
+		err = errCancelled
 	}
 	if err != nil {
 		cancel()
@@ -159,6 +159,18 @@ func (s *session) connected(c *sdk.ServerSession) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.conn = c
+}
+
+// engage counts something in that end waits for, which calls work.Done; false: the
+// session has ended.
+func (s *session) engage() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ctx.Err() != nil {
+		return false
+	}
+	s.work.Add(1)
+	return true
 }
 
 // release ends the session when nobody needs it any more.
