@@ -50,7 +50,7 @@ refused, and the refusal names the flag that would allow it.`,
 			}
 			stdinTaken := len(args) == 2 && args[1] == "-"
 			return p.withCalls(ctx, o, stdinTaken, func(s session) error {
-				connectFor(ctx, s, args[0])
+				s.ConnectFor(ctx, args[0])
 				r := s.Run(ctx, scheduler.Request{CallID: "1", Tool: args[0], Args: params})
 				p.showPreview(r)
 				a := answerOf(r)
@@ -145,7 +145,7 @@ func (p *program) batchAnswer(ctx context.Context, s session, line int, text []b
 	if err := decodeCall(text, &call); err != nil {
 		return answer{Tool: call.Tool, Status: scheduler.StatusError, Error: asFault(err)}
 	}
-	connectFor(ctx, s, call.Tool)
+	s.ConnectFor(ctx, call.Tool)
 	r := s.Run(ctx, scheduler.Request{CallID: fmt.Sprint(line), Tool: call.Tool, Args: call.Args})
 	p.showPreview(r)
 	return answerOf(r)

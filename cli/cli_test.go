@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -30,6 +31,10 @@ type fakeSession struct {
 }
 
 func (*fakeSession) Config() *config.Config { return nil }
+
+func (*fakeSession) ConnectServers(context.Context, time.Duration) []error { return nil }
+
+func (*fakeSession) ConnectFor(context.Context, string) {}
 
 func (*fakeSession) SettingsProblems() []settings.Problem { return nil }
 

@@ -200,7 +200,7 @@ func (h *headlessRun) inSession(ctx context.Context, s session, in promptInput) 
 	for _, notice := range append(agentNotices(c), append(s.Recover(ctx), in.notices...)...) {
 		h.warn(notice)
 	}
-	for _, missing := range connectServers(ctx, c, serversForPrompt) {
+	for _, missing := range s.ConnectServers(ctx, serversForPrompt) {
 		h.warn(lineOf(missing))
 	}
 	if ctx.Err() != nil {

@@ -140,9 +140,6 @@ func (p *program) tellServer(s serverListing) error {
 	var b strings.Builder
 	if s.Error != nil {
 		fmt.Fprintf(&b, "\n%s: %s\n", printable(s.Name), oneLine(s.Error.Line()))
-		for _, line := range s.Stderr {
-			fmt.Fprintf(&b, "  | %s\n", printable(line))
-		}
 	}
 	for _, d := range s.Dropped {
 		fmt.Fprintf(&b, "\n%s: %s\n", printable(s.Name), oneLine(d.Line()))
@@ -211,10 +208,6 @@ func (p *program) testServer(ctx context.Context, c *config.Config, m *mcp.Manag
 	} else if failed == nil {
 		if err := p.showServer(l); err != nil {
 			return err
-		}
-	} else {
-		for _, line := range l.Stderr {
-			fmt.Fprintf(p.err, "  | %s\n", printable(line))
 		}
 	}
 	if failed != nil {

@@ -97,7 +97,7 @@ func (p *program) serveMCP(ctx context.Context, g *globalFlags, f *serveFlags, t
 			return nil
 		}
 		if f.http == "" || f.stateless {
-			s.connect(ctx, s.first)
+			s.connect(ctx, first)
 		}
 		srv := server.New(server.Options{Name: "fettle", Version: versionOf().Version, Open: s.open, Logger: s.log.With("component", "MCP_SERVER")})
 		if f.http == "" {
@@ -161,9 +161,9 @@ func servesItself(spec mcp.ServerSpec) bool {
 	return name(spec.Command) == name(self) && at >= 0 && slices.Contains(spec.Args[at:], "serve")
 }
 
-// connect connects the MCP servers of a Config, and tells which are missing.
-func (s *mcpServing) connect(ctx context.Context, c *config.Config) {
-	for _, missing := range connectServers(ctx, c, serversForPrompt) {
+// connect connects the MCP servers of a session, and tells which are missing.
+func (s *mcpServing) connect(ctx context.Context, of session) {
+	for _, missing := range of.ConnectServers(ctx, serversForPrompt) {
 		s.complain(missing)
 	}
 }
@@ -187,7 +187,7 @@ func (s *mcpServing) open(ctx context.Context, c mcp.Client) (*mcp.Service, erro
 		return nil, err
 	}
 	o.Owned = true
-	s.connect(ctx, opened.Config())
+	s.connect(ctx, opened)
 	svc, err := opened.Config().MCPService(o)
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -20,11 +19,11 @@ const (
 	serversForList   = 30 * time.Second
 )
 
-// connectServers connects the session's MCP servers and waits for them, for so
+// ConnectServers connects the session's MCP servers and waits for them, for so
 // long at the most. It returns what a person should know of those that are not
 // connected then.
-func connectServers(ctx context.Context, c *config.Config, wait time.Duration) []error {
-	manager, err := c.MCP()
+func (s *configSession) ConnectServers(ctx context.Context, wait time.Duration) []error {
+	manager, err := s.config.MCP()
 	if err != nil || manager == nil {
 		return nil
 	}
@@ -37,24 +36,27 @@ func connectServers(ctx context.Context, c *config.Config, wait time.Duration) [
 		switch {
 		case s.State == mcp.StateConnecting:
 			missing = append(missing, fault.New(fault.MCPServerUnavailable, "cli", fmt.Sprintf("The MCP server %s is not connected yet; its tools come when it is.", s.Name), ""))
-		case s.Error != nil && s.State != mcp.StateDisabled:
-			missing = append(missing, fault.Wrap(fault.MCPServerUnavailable, "cli", fmt.Sprintf("The MCP server %s is %s: %s", s.Name, s.State, messageOf(s.Error)), remedyOf(s.Error), s.Error))
+		case s.Error != nil && s.State != mcp.StateDisabled && s.State != mcp.StateBlocked:
+			missing = append(missing, s.Error)
 		}
-		for _, dropped := range s.Dropped {
-			missing = append(missing, fault.Wrap(fault.MCPServerUnavailable, "cli", fmt.Sprintf("Of the MCP server %s: %s", s.Name, messageOf(dropped)), remedyOf(dropped), dropped))
-		}
+		missing = append(missing, s.Dropped...)
 	}
 	return missing
 }
 
-// connectFor connects the servers that a tool may belong to which is not
-// registered, by its name. It returns once they are connected or have failed, and
-// says what is wrong with those that are not.
-func connectFor(ctx context.Context, s session, tool string) {
+// ConnectFor connects the servers that a call is for: those that a tool may belong
+// to which is not registered, by its name, and all for the tools that read from
+// any. It returns once they are connected or have failed; the call then says what
+// is missing.
+func (s *configSession) ConnectFor(ctx context.Context, tool string) {
+	if tool == mcp.ListResources || tool == mcp.ReadResource {
+		s.ConnectServers(ctx, serversForList)
+		return
+	}
 	if _, err := s.Lookup(tool); err == nil {
 		return
 	}
-	manager, err := s.Config().MCP()
+	manager, err := s.config.MCP()
 	if err != nil || manager == nil {
 		return
 	}
@@ -65,29 +67,15 @@ func connectFor(ctx context.Context, s session, tool string) {
 		}
 	}
 	if len(candidates) == 0 {
-		connectServers(ctx, s.Config(), serversForList)
+		s.ConnectServers(ctx, serversForList)
 		return
 	}
 	slices.Sort(candidates)
 	for _, name := range candidates {
 		manager.Start(context.WithoutCancel(ctx), name)
-		manager.Settled(ctx, name) // the call says what is missing
+		manager.Settled(ctx, name)
 		if _, err := s.Lookup(tool); err == nil || ctx.Err() != nil {
 			return
 		}
 	}
-}
-
-func messageOf(err error) string {
-	if f := fault.As(err); f != nil {
-		return f.Message
-	}
-	return sentence(err.Error())
-}
-
-func remedyOf(err error) string {
-	if f := fault.As(err); f != nil {
-		return f.Remedy
-	}
-	return ""
 }

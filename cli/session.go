@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
@@ -22,6 +23,11 @@ type session interface {
 	Tools() []tools.DeclarativeTool // in listing order
 	Lookup(name string) (tools.DeclarativeTool, error)
 	Run(context.Context, scheduler.Request) scheduler.Response
+	// ConnectServers connects the MCP servers and waits for them so long at the most;
+	// it returns what a person should know of those that are not there then.
+	ConnectServers(ctx context.Context, wait time.Duration) []error
+	// ConnectFor connects the MCP servers without which a call cannot be made.
+	ConnectFor(ctx context.Context, tool string)
 
 	// Explain says what policy would decide about a call.
 	Explain(context.Context, scheduler.Request, scheduler.Situation) (policy.Decision, error)

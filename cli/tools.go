@@ -49,12 +49,12 @@ func (p *program) toolsCommand(g *globalFlags) *cobra.Command {
 			return p.withSession(cmd.Context(), sessionOptions{flags: g}, func(s session) error {
 				p.tellProblems(s)
 				if len(args) == 0 {
-					for _, missing := range connectServers(cmd.Context(), s.Config(), serversForList) {
+					for _, missing := range s.ConnectServers(cmd.Context(), serversForList) {
 						p.complain(missing)
 					}
 					return p.listTools(s.Tools(), asJSON)
 				}
-				connectFor(cmd.Context(), s, args[0])
+				s.ConnectFor(cmd.Context(), args[0])
 				t, err := s.Lookup(args[0])
 				if err != nil {
 					return err
