@@ -592,6 +592,9 @@ func TestMCPServiceInstructions(t *testing.T) {
 	require.Contains(t, text, "latest_file_state")
 	require.NotContains(t, text, "\n")
 	require.Less(t, len(text), 3_000)
+
+	reader := serve(t, config.MCPServiceOptions{}, func(p *config.Parameters) { p.CoreTools = []string{"read_file"} })
+	require.NotContains(t, reader.Instructions, "safe_patch", "no word of tools that are not there")
 }
 
 // EX-20: Close of an owned service closes the Config, and of one for a single

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
 // maxMessage bounds what a client is shown with a question, in bytes. It is more
@@ -148,18 +149,26 @@ func (s *served) instructions() string {
 	if sh := s.config.sharedServices(); sh != nil {
 		folder = sh.workspace.Target()
 	}
-	text := fmt.Sprintf("These tools work on the files in the folder %q, %s; a relative path is one in it. "+
-		"Read a file with read_file before you change it: it gives the content with a version and a sha256. "+
-		"Quote that sha256 as base_content_sha256 in safe_patch, or in write_file where all of a file is to be another. "+
-		"A change that was made for another state than the one on disk is refused, and nothing is written: "+
-		"the refusal says what to do next, and holds the file as it is now in latest_file_state where it may be shown. "+
-		"Go on from that state; never write a file again from memory. "+
-		"What a person has to approve is asked through you; where that is not possible the refusal says what would allow it, which is for the person to decide. "+
-		"Do not try to reach the same in another way. "+
-		"Files that say how to work in this project are among the resources.",
+	text := fmt.Sprintf("These tools work on the files in the folder %q, %s; a relative path is one in it. ",
 		clip(filepath.Base(folder), 100), clip(fmt.Sprintf("%q", folder), 1_000))
+	if s.offers(file.ReadFile) && s.offers(file.SafePatch) {
+		text += "Read a file with read_file before you change it: it gives the content with a version and a sha256. " +
+			"Quote that sha256 as base_content_sha256 in safe_patch, or in write_file where all of a file is to be another. " +
+			"A change that was made for another state than the one on disk is refused, and nothing is written: " +
+			"the refusal says what to do next, and holds the file as it is now in latest_file_state where it may be shown. " +
+			"Go on from that state; never write a file again from memory. "
+	}
+	text += "What a person has to approve is asked through you; where that is not possible the refusal says what would allow it, which is for the person to decide. " +
+		"Do not try to reach the same in another way. " +
+		"Files that say how to work in this project are among the resources."
 	if s.options.Stateless {
 		text += " There is no session: no call knows of another. Every change of an existing file has to quote base_content_sha256, and a tool that cannot is refused for the reason no_session."
 	}
 	return text
+}
+
+// offers reports whether the tool of a name is served.
+func (s *served) offers(name string) bool {
+	t, err := s.session.registry.Lookup(name)
+	return err == nil && s.serves(t)
 }
