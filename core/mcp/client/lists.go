@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -12,16 +13,34 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
-// Tools implements [mcp.Session]. A tool without a name is left out; a schema
-// that is none is for the caller to find.
+// Tools implements [mcp.Session]. A tool without a name is left out, and over HTTP
+// one whose arguments are to go into headers that there cannot be; a schema that is
+// none is for the caller to find.
 func (s *session) Tools(ctx context.Context) ([]mcp.Tool, error) {
 	if !s.info.HasTools {
 		return nil, nil
 	}
-	return pages(ctx, s, methodTools, "tools", decodeTool, func(ctx context.Context, cursor string) error {
-		_, err := s.sdk.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
-		return err
+	sendable := map[string]bool{} // what the SDK, which makes the headers, has left in the list
+	all, err := pages(ctx, s, methodTools, "tools", decodeTool, func(ctx context.Context, cursor string) error {
+		list, err := s.sdk.ListTools(ctx, &sdk.ListToolsParams{Cursor: cursor})
+		if err != nil {
+			return err
+		}
+		for _, t := range list.Tools {
+			sendable[t.Name] = true
+		}
+		return nil
 	})
+	if err != nil || s.info.Transport != mcp.TransportHTTP {
+		return all, err
+	}
+	return slices.DeleteFunc(all, func(t mcp.Tool) bool {
+		if sendable[t.Name] || !hasSchema(t) { // the SDK is not shown one without
+			return false
+		}
+		s.d.o.Logger.WarnContext(ctx, "mcp: a tool is left out, as its x-mcp-header cannot be sent", "server", s.name, "tool", t.Name)
+		return true
+	}), nil
 }
 
 // Resources implements [mcp.Session].

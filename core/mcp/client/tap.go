@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"sync"
 
+	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -235,12 +236,14 @@ func bare(list []json.RawMessage) []any {
 	out := []any{}
 	for _, raw := range list {
 		t, ok := decodeTool(raw)
-		if ok && len(t.InputSchema) > 0 && t.InputSchema[0] == '{' {
+		if ok && hasSchema(t) {
 			out = append(out, map[string]any{"name": t.Name, "inputSchema": json.RawMessage(t.InputSchema)})
 		}
 	}
 	return out
 }
+
+func hasSchema(t mcp.Tool) bool { return len(t.InputSchema) > 0 && t.InputSchema[0] == '{' }
 
 // encode is json.Marshal without HTML escapes, of what cannot fail.
 func encode(v any) []byte {
