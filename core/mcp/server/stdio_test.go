@@ -75,6 +75,7 @@ func TestStdioEnds(t *testing.T) {
 			defer cancel()
 			inR, inW := io.Pipe()
 			outR, outW := io.Pipe()
+			defer func() { _ = outR.Close() }() // else a Write that does not end is left behind
 			done := make(chan error, 1)
 			go func() { done <- s.Stdio(ctx, inR, outW) }()
 			_, err := inW.Write([]byte(hello))
