@@ -34,6 +34,7 @@ npm_package() {
 
 # npm_main FOLDER prints the program of a package.
 npm_main() {
+	[ -n "$1" ] || exit 2 # npm_package has said why
 	node -p 'const p = require(process.argv[1] + "/package.json"); require("path").join(process.argv[1], typeof p.bin === "string" ? p.bin : Object.values(p.bin)[0])' "$1"
 }
 
