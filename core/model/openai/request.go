@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	sdk "github.com/sashabaranov/go-openai"
 
@@ -35,6 +36,20 @@ type query struct {
 	more map[string]json.RawMessage
 }
 
+// maxDescription is how many characters of a tool's description are taken, by
+// what the API's errors say.
+const maxDescription = 1024
+
+// described is a description that is taken: a longer one, as servers' tools have,
+// is cut, as it would have the whole request refused.
+func described(text string) string {
+	const mark = "… (cut)"
+	if utf8.RuneCountInString(text) <= maxDescription {
+		return text
+	}
+	return string([]rune(text)[:maxDescription-utf8.RuneCountInString(mark)]) + mark
+}
+
 // query returns r in the SDK's words. The error is a *model.Error of kind
 // invalid_request.
 func (g *Generator) query(r *model.Request, stream bool) (*query, error) {
@@ -53,7 +68,7 @@ func (g *Generator) query(r *model.Request, stream bool) (*query, error) {
 	}
 	for _, t := range tools {
 		out.Tools = append(out.Tools, sdk.Tool{Type: sdk.ToolTypeFunction, Function: &sdk.FunctionDefinition{
-			Name: t.Name, Description: t.Description, Parameters: t.Parameters,
+			Name: t.Name, Description: described(t.Description), Parameters: t.Parameters,
 		}})
 	}
 	if len(tools) > 0 {

@@ -183,6 +183,16 @@ func TestDefaultModel(t *testing.T) {
 	require.Contains(t, sent(t, r), `"model":"`+openai.DefaultModel+`"`)
 }
 
+// A description longer than the API takes, as a server's tool may have, is cut and
+// does not have the whole request refused.
+func TestLongDescriptionIsCut(t *testing.T) {
+	r := ask("hi")
+	r.Tools = []model.Tool{{Name: "fits", Description: strings.Repeat("é", 1024)}, {Name: "long", Description: strings.Repeat("é", 1025)}}
+	body := sent(t, r)
+	require.Contains(t, body, `"`+strings.Repeat("é", 1024)+`"`)
+	require.Contains(t, body, `"`+strings.Repeat("é", 1017)+`… (cut)"`)
+}
+
 func TestBadToolIsNamed(t *testing.T) {
 	s := wiretest.Serve(t, wiretest.Answer{Body: stream})
 	r := ask("hi")
