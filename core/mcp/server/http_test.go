@@ -341,6 +341,9 @@ func TestStateless(t *testing.T) {
 	require.Contains(t, body, "-32021")
 	res, _ = w.do("POST", request(11, "tools/list", "{}")) // an older revision, without initialize
 	require.Equal(t, 200, res.StatusCode)
+	_, body = w.do("POST", hello)
+	require.Contains(t, body, `"instructions"`)
+	require.NotContains(t, body, `"listChanged":true`, "nobody could be told")
 	_, body = w.do("POST", call(12, "ask"))
 	require.Contains(t, body, "nobody_to_ask")
 }

@@ -136,7 +136,11 @@ func (s *session) initialize(ctx context.Context, r *sdk.ServerRequest[*sdk.Init
 		return nil, err
 	}
 	if i, ok := res.(*sdk.InitializeResult); ok {
-		i.Capabilities, i.Instructions = capabilities(svc), svc.Instructions
+		offered := *svc
+		if s.stateless {
+			offered.Watch = nil // such a client cannot be told of anything
+		}
+		i.Capabilities, i.Instructions = capabilities(&offered), svc.Instructions
 	}
 	if !s.stateless {
 		s.startWatch(svc)
