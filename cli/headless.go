@@ -242,9 +242,17 @@ func (h *headlessRun) inSession(ctx context.Context, s session, in promptInput) 
 	return ended(last, nil)
 }
 
-// expand puts the files that the prompt's text names into it. What is piped in is
+// expand puts the files that the prompt's text names into it, or has an MCP server
+// fill in its prompt that the text names as a command. What is piped in is
 // somebody else's text, and names none.
 func (h *headlessRun) expand(ctx context.Context, c *config.Config, in promptInput) ([]model.Part, error) {
+	content, isCommand, err := c.ServerPrompt(ctx, in.text)
+	if err != nil {
+		return nil, err
+	}
+	if isCommand {
+		return in.behind(agent.Parts(content)), nil
+	}
 	expanded, err := c.Expand(ctx, in.text)
 	if err != nil {
 		return nil, err
@@ -252,11 +260,15 @@ func (h *headlessRun) expand(ctx context.Context, c *config.Config, in promptInp
 	for _, n := range expanded.Notices {
 		h.warn(n.Name + ": " + n.Message)
 	}
-	parts := agent.Parts(expanded.Content)
-	if in.piped != "" {
-		parts = append([]model.Part{model.TextPart(in.piped + "\n\n")}, parts...)
+	return in.behind(agent.Parts(expanded.Content)), nil
+}
+
+// behind puts what is piped in before the rest of the prompt.
+func (in promptInput) behind(parts []model.Part) []model.Part {
+	if in.piped == "" {
+		return parts
 	}
-	return parts, nil
+	return append([]model.Part{model.TextPart(in.piped + "\n\n")}, parts...)
 }
 
 // tell tells a person on stderr what is no part of the answer.

@@ -102,7 +102,9 @@ func (f *fakeServer) ResourceTemplates(context.Context) ([]mcp.ResourceTemplate,
 	return nil, nil
 }
 
-func (f *fakeServer) Prompts(context.Context) ([]mcp.Prompt, error) { return nil, nil }
+func (f *fakeServer) Prompts(context.Context) ([]mcp.Prompt, error) {
+	return []mcp.Prompt{{Name: "book review", Arguments: []mcp.PromptArgument{{Name: "title", Required: true}}}}, nil
+}
 
 func (f *fakeServer) Call(ctx context.Context, c mcp.Call) (mcp.CallResult, error) {
 	if f.call == nil {
@@ -115,8 +117,14 @@ func (f *fakeServer) ReadResource(_ context.Context, uri string) ([]tools.Resour
 	return []tools.Resource{{URI: uri, Text: "a tale"}}, nil
 }
 
-func (f *fakeServer) Prompt(context.Context, string, map[string]string) (mcp.PromptMessages, error) {
-	return mcp.PromptMessages{}, errors.New("none")
+func (f *fakeServer) Prompt(_ context.Context, name string, args map[string]string) (mcp.PromptMessages, error) {
+	if args["title"] == "none" {
+		return mcp.PromptMessages{}, errors.New("none")
+	}
+	return mcp.PromptMessages{Messages: []tools.Message{
+		{Role: tools.RoleUser, Content: tools.Text(f.info.Version + " " + name + " of " + args["title"])},
+		{Role: tools.RoleAssistant, Content: tools.Text("I have read it.")},
+	}}, nil
 }
 
 func (f *fakeServer) Subscribe(context.Context, string) error { return nil }
@@ -420,6 +428,33 @@ func TestResourceTools(t *testing.T) {
 	require.False(t, declared(without.Config))
 	require.Contains(t, names(t, without.Config), mcp.ListResources)
 	require.NotContains(t, names(t, configtest.New(t).Config), mcp.ListResources)
+}
+
+// A prompt of a server is a command.
+func TestServerPrompt(t *testing.T) {
+	s := &servers{by: map[string]*fakeServer{"a": {info: mcp.Info{Version: "A"}}, "b": {info: mcp.Info{Version: "B"}}}}
+	c := s.with(t, `{"mcpServers": {"a": {"command": "a"}, "b": {"command": "b"}}}`)
+	for text, want := range map[string]string{
+		"/book-review Emma":                     "A book review of Emma\nWhat you have said before:\nI have read it.",
+		" /b.book-review --title=\"two words\"": "B book review of two words\nWhat you have said before:\nI have read it.",
+	} {
+		content, ok, err := c.ServerPrompt(t.Context(), text)
+		require.NoError(t, err)
+		require.True(t, ok)
+		require.Equal(t, want, content.String())
+	}
+	for _, text := range []string{"/review Emma", "book-review Emma", "/", "/ book-review", "", "c.book-review"} {
+		_, ok, err := c.ServerPrompt(t.Context(), text)
+		require.NoError(t, err)
+		require.False(t, ok, text)
+	}
+	_, ok, err := c.ServerPrompt(t.Context(), "/book-review")
+	require.True(t, ok)
+	require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err))
+	require.ErrorContains(t, err, "title")
+	_, ok, err = c.ServerPrompt(t.Context(), "/book-review none")
+	require.True(t, ok)
+	require.NotNil(t, fault.As(err))
 }
 
 // What a server says of its tools stands in the system prompt.
