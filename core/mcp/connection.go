@@ -208,7 +208,7 @@ func (s *server) connect(ctx context.Context) (*link, error) {
 // not return in time is left to itself; it is waited for by the next attempt and
 // by Close, and what it may still bring is closed.
 func (s *server) try(ctx context.Context) attempt {
-	ctx, cancel := context.WithTimeoutCause(ctx, s.connectTimeout(), errLate)
+	ctx, cancel := context.WithTimeoutCause(ctx, s.attemptTimeout(), errLate)
 	defer cancel()
 	if s.returned != nil {
 		select {

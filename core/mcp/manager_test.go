@@ -384,6 +384,35 @@ func TestRestartOfOneThatHangs(t *testing.T) {
 	})
 }
 
+// While a person may have to sign in an attempt takes minutes; all else is late
+// then.
+func TestTimeToSignIn(t *testing.T) {
+	for name, tt := range map[string]struct {
+		spec mcp.ServerSpec
+		want mcp.State
+	}{
+		"a person signs in": {mcp.ServerSpec{URL: "https://example.org", OAuth: &mcp.OAuthSpec{Enabled: true}}, mcp.StateConnected},
+		"nobody does":       {mcp.ServerSpec{URL: "https://example.org", OAuth: &mcp.OAuthSpec{}}, mcp.StateDisconnected},
+		"a program":         {mcp.ServerSpec{Command: "x", OAuth: &mcp.OAuthSpec{Enabled: true}}, mcp.StateDisconnected},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				tt.spec.Name = "s"
+				m := manage(t, mcp.Options{Servers: []mcp.Configured{{ServerSpec: tt.spec}}, Dialer: dialer{"s": func(ctx context.Context, spec mcp.ServerSpec, h mcp.Handlers) (mcp.Session, error) {
+					select {
+					case <-time.After(5 * time.Minute):
+						return newFake().dial(ctx, spec, h)
+					case <-ctx.Done():
+						return nil, ctx.Err()
+					}
+				}}})
+				require.True(t, m.Settled(t.Context()))
+				require.Equal(t, tt.want, status(t, m, "s").State)
+			})
+		})
+	}
+}
+
 // list_changed: what comes while a list is made is looked at once more, not as
 // often as it came; a list that is as it was tells nobody.
 func TestListChanged(t *testing.T) {

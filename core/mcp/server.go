@@ -235,6 +235,18 @@ func (s *server) connectTimeout() time.Duration {
 	return min(30*time.Second, s.timeout())
 }
 
+// signInTime is how much longer an attempt may take at which a person may be asked
+// to sign in. The Dialer keeps the time that the server has until it is ready.
+const signInTime = 6 * time.Minute
+
+// attemptTimeout is how long an attempt to connect may take.
+func (s *server) attemptTimeout() time.Duration {
+	if s.URL != "" && s.OAuth != nil && s.OAuth.Enabled {
+		return s.connectTimeout() + signInTime
+	}
+	return s.connectTimeout()
+}
+
 // limited returns a ctx that ends with errLate after the time for one request. As
 // long as the server waits for a person's answer it does not.
 func (s *server) limited(ctx context.Context) (context.Context, context.CancelFunc) {

@@ -10,7 +10,9 @@ import (
 // Dialer connects to servers; *client.Dialer has it.
 type Dialer interface {
 	// Dial connects to a server and agrees with it on a protocol. ctx bounds that
-	// alone; the session lives until its Close. A failure is a *fault.Error that
+	// alone; the session lives until its Close. For a server at a URL whose OAuth is
+	// enabled ctx leaves a person time to sign in; Dial itself keeps the
+	// ConnectTimeout of such a one, sign-in aside. A failure is a *fault.Error that
 	// says what happened, with the last lines of the server's stderr, and in no
 	// case a secret. Whatever was started has ended when Dial fails.
 	//

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/modelcontextprotocol/go-sdk/auth"
-
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
@@ -31,23 +29,13 @@ func Servers(o ServerOptions) func(config.MCPEnvironment) mcp.Dialer {
 	return func(env config.MCPEnvironment) mcp.Dialer {
 		return client.New(client.Options{
 			Name: "fettle", Version: o.Version, Dir: env.Dir, Logger: env.Logger,
-			Auth: authorizer{service: o.tokens(env), interactive: o.Interactive},
+			Auth: o.tokens(env).Auth(o.Interactive),
 		})
 	}
 }
 
 func (o ServerOptions) tokens(env config.MCPEnvironment) *oauth.Service {
 	return oauth.New(oauth.Options{StorePath: env.TokenFile, OpenURL: o.OpenURL, Now: env.Now, Logger: env.Logger})
-}
-
-// authorizer hands a service to connections.
-type authorizer struct {
-	service     *oauth.Service
-	interactive bool
-}
-
-func (a authorizer) Handler(spec mcp.ServerSpec) auth.OAuthHandler {
-	return a.service.Handler(spec, a.interactive)
 }
 
 // SignIn has a person sign in to one of a Config's servers, and keeps the tokens
