@@ -54,17 +54,12 @@ func isLoopback(host string) bool {
 }
 
 // tokens returns the tokens that clients may bear, none where any client may come.
-// The variable that holds one is taken out of the environment, so that commands
-// do not inherit it.
 func (f *serveFlags) tokens() ([]string, error) {
 	var text, from string
 	switch {
 	case f.tokenEnv != "":
 		from = "The variable " + f.tokenEnv
 		text = os.Getenv(f.tokenEnv)
-		if err := os.Unsetenv(f.tokenEnv); err != nil {
-			return nil, usageError("--token-env names no variable.", "As in --token-env FETTLE_TOKEN.")
-		}
 	case f.tokenFile != "":
 		from = "The file " + f.tokenFile
 		data, err := os.ReadFile(f.tokenFile)

@@ -126,9 +126,13 @@ type mcpServing struct {
 	first   *config.Config // opened at the start; the one client's of stdio, and what those of single requests derive from
 }
 
-// adjust has the Config connect to no server that would be this one again.
+// adjust has the Config connect to no server that would be this one again, and
+// keeps the token from what commands inherit.
 func (s *mcpServing) adjust(p *config.Parameters) {
 	s.log = p.Logger
+	if s.flags.tokenEnv != "" {
+		p.Commands.Withheld = append(p.Commands.Withheld, s.flags.tokenEnv)
+	}
 	dial := p.MCP.Dial
 	if dial == nil {
 		return

@@ -134,6 +134,7 @@ func New(p Parameters) (*Config, error) {
 	p.Rules, p.Before, p.After = slices.Clone(p.Rules), slices.Clone(p.Before), slices.Clone(p.After)
 	p.FileFiltering.CustomFiles = slices.Clone(p.FileFiltering.CustomFiles)
 	p.Commands.Confinement.Writable = slices.Clone(p.Commands.Confinement.Writable)
+	p.Commands.Withheld = slices.Clone(p.Commands.Withheld)
 	p.AllowedFrom, p.ExcludedFrom = maps.Clone(p.AllowedFrom), maps.Clone(p.ExcludedFrom)
 	p.CoreTools, p.AllowedTools, p.ExcludeTools = slices.Clone(p.CoreTools), slices.Clone(p.AllowedTools), slices.Clone(p.ExcludeTools)
 	p.ConfirmationRequired, p.ConfirmationFrom = slices.Clone(p.ConfirmationRequired), maps.Clone(p.ConfirmationFrom)

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -31,6 +33,26 @@ type Commands struct {
 	// Environ returns the environment that commands inherit. nil: os.Environ, and
 	// with Parameters.Settings what .env files add to it.
 	Environ func() []string
+	// Withheld are names of variables that commands do not inherit, whoever gives
+	// them: those that hold a secret of the program's own.
+	Withheld []string
+}
+
+// environ is what commands inherit; nil for os.Environ.
+func (o Commands) environ() func() []string {
+	if len(o.Withheld) == 0 {
+		return o.Environ
+	}
+	all := o.Environ
+	if all == nil {
+		all = os.Environ
+	}
+	return func() []string {
+		return slices.DeleteFunc(slices.Clone(all()), func(line string) bool {
+			name, _, _ := strings.Cut(line, "=")
+			return slices.Contains(o.Withheld, name)
+		})
+	}
 }
 
 // check reports what this system lacks to run commands so.
@@ -46,7 +68,7 @@ func (o Commands) check(ctx context.Context) error {
 func (c *Config) processOptions(sh *shared) process.Options {
 	o := process.Options{
 		Marker: c.params().Layout.CommandMarker,
-		Total:  c.params().Commands.Total, Idle: c.params().Commands.Idle, Environ: c.params().Commands.Environ,
+		Total:  c.params().Commands.Total, Idle: c.params().Commands.Idle, Environ: c.params().Commands.environ(),
 		Confinement: c.params().Commands.Confinement, NoBackground: c.params().NoSession,
 	}
 	o.Confinement.Writable = slices.Concat(sh.workspace.Folders(), o.Confinement.Writable)

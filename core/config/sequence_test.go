@@ -18,8 +18,19 @@ import (
 // lock.
 func waitingForLock(t *testing.T, method string) {
 	t.Helper()
+	waitingForLockOr(t, method, nil)
+}
+
+// waitingForLockOr also returns once done is closed.
+func waitingForLockOr(t *testing.T, method string, done <-chan struct{}) {
+	t.Helper()
 	stacks := make([]byte, 1<<20)
 	require.Eventually(t, func() bool {
+		select {
+		case <-done:
+			return true
+		default:
+		}
 		for one := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
 			if strings.Contains(one, "sync.(*Mutex)") && strings.Contains(one, "(*Config)."+method) {
 				return true
@@ -56,7 +67,9 @@ func TestDecideBesideClose(t *testing.T) {
 		require.NoError(t, c.Initialize(t.Context()))
 		c.mu.Lock()
 		var both sync.WaitGroup
+		decided := make(chan struct{})
 		both.Go(func() {
+			defer close(decided)
 			if _, err := c.Decide(policy.Call{Tool: "glob", Mode: policy.ModeDefault}); err != nil && fault.CodeOf(err) != fault.NotInitialized {
 				t.Error(err)
 			}
@@ -65,8 +78,8 @@ func TestDecideBesideClose(t *testing.T) {
 		both.Go(func() { _ = c.Close() })
 		waitingForLock(t, "Close")
 		c.mu.Unlock()
-		c.mu.Lock() // taken away once more from those who wait, so that they take turns from now on
-		waitingForLock(t, "Decide")
+		c.mu.Lock() // taken away once more from those who wait, if they still do, so that they take turns from now on
+		waitingForLockOr(t, "Decide", decided)
 		c.mu.Unlock()
 		both.Wait()
 	}
