@@ -43,6 +43,13 @@ func (q question) render(columns int, colour bool) string {
 
 // prompt is the line that the answer is typed behind.
 func (q question) prompt(colour bool) string {
+	if q.Default != "" {
+		return paint(styleDim, "(Enter: "+oneLine(clip(q.Default, 40))+") ", colour) + q.bare(colour)
+	}
+	return q.bare(colour)
+}
+
+func (q question) bare(colour bool) string {
 	switch {
 	case q.Type == bus.QuestionYesNo:
 		return paint(styleBold, "[y]", colour) + "es  " + paint(styleBold, "[n]", colour) + "o > "

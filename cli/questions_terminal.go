@@ -9,13 +9,17 @@ import (
 )
 
 // answerAll puts the questions of a tool to the person, one after the other, and
-// publishes the answers (TO-14). Nothing typed, or the end of input, leaves all
-// of them without an answer. Questions that end meanwhile get none. It reports
+// publishes the answers (TO-14). Nothing typed leaves out a question that is
+// optional; else it leaves all of them without an answer, as the end of input
+// does. Questions that end meanwhile get none. It reports
 // whether they could be shown.
 func (t *terminal) answerAll(ctx context.Context, b *bus.MessageBus, asked bus.AskUserRequest) (shown bool) {
 	response := bus.AskUserResponse{CorrelationID: asked.CorrelationID, Answers: map[string]string{}}
 	intro := "The model"
-	if asked.Subagent != "" {
+	switch {
+	case asked.Server != "":
+		intro = "The MCP server " + oneLine(asked.Server)
+	case asked.Subagent != "":
 		intro = "The subagent " + oneLine(asked.Subagent)
 	}
 	if len(asked.Questions) > 1 {
@@ -23,7 +27,7 @@ func (t *terminal) answerAll(ctx context.Context, b *bus.MessageBus, asked bus.A
 	} else {
 		intro += " asks you something."
 	}
-	intro = paint(styleBold, intro, t.colour) + paint(styleDim, " Enter alone gives it no answer.", t.colour)
+	intro = paint(styleBold, intro, t.colour) + paint(styleDim, enterAlone(asked.Questions), t.colour)
 	if !t.screen.say("\n%s\n", fold(intro, "", t.room())) {
 		return false
 	}
@@ -37,6 +41,9 @@ func (t *terminal) answerAll(ctx context.Context, b *bus.MessageBus, asked bus.A
 			t.ended(ctx)
 			return true
 		}
+		if given && answer == "" {
+			continue // it is left out
+		}
 		if !given {
 			response.Answers, response.Cancelled = map[string]string{}, true
 			break
@@ -47,7 +54,18 @@ func (t *terminal) answerAll(ctx context.Context, b *bus.MessageBus, asked bus.A
 	return true
 }
 
-// answerOne reads lines until one is an answer. What was typed before all of the
+// enterAlone says what typing nothing means.
+func enterAlone(questions []bus.UserQuestion) string {
+	for _, q := range questions {
+		if q.Optional || q.Default != "" {
+			return " Enter alone leaves out what is optional; where an answer is needed it ends all questions."
+		}
+	}
+	return " Enter alone gives it no answer."
+}
+
+// answerOne reads lines until one is an answer, "" for an optional question that is
+// left out. What was typed before all of the
 // question was shown, or before the person was told what is wrong, does not
 // count.
 func (t *terminal) answerOne(ctx context.Context, q question) (answer string, given bool) {
@@ -62,7 +80,7 @@ func (t *terminal) answerOne(ctx context.Context, q question) (answer string, gi
 			if err != nil {
 				t.screen.say("\n") // no Enter has ended the line
 			}
-			return "", false
+			return "", err == nil && (q.Optional || q.Default != "")
 		}
 		answer, wrong := q.answer(line)
 		switch {

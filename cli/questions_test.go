@@ -78,6 +78,25 @@ func TestSubagentAsks(t *testing.T) {
 	require.Contains(t, p.sees(), "\nThe subagent re<U+001B>viewer asks you 2 questions. Enter")
 }
 
+// A server's form: who asks is said, what is optional may be left out, and what
+// leaving it out means.
+func TestServerAsks(t *testing.T) {
+	p := newPerson(t, strings.NewReader("\nBob\n\n"))
+	name, age, sure := free, free, yesNo
+	age.Optional, sure.Optional, sure.Default = true, true, "true"
+	answer, err := bus.Ask(t.Context(), p.bus, bus.AskUserRequest{Server: "she\x1blf", Questions: []bus.UserQuestion{age, name, sure}})
+	require.NoError(t, err)
+	require.False(t, answer.Cancelled)
+	require.Equal(t, map[string]string{"1": "Bob"}, answer.Answers)
+	require.Contains(t, p.sees(), "The MCP server she<U+001B>lf asks you 3 questions. Enter alone leaves out what is optional")
+	require.Contains(t, p.sees(), "(Enter: true) [y]es")
+
+	p = newPerson(t, strings.NewReader("30\n\n"))
+	answer, err = bus.Ask(t.Context(), p.bus, bus.AskUserRequest{Server: "shelf", Questions: []bus.UserQuestion{age, name, sure}})
+	require.NoError(t, err)
+	require.True(t, answer.Cancelled, "an answer is needed")
+}
+
 // What each kind of question looks like.
 func TestRenderQuestions(t *testing.T) {
 	p := newPerson(t, strings.NewReader("1\n2\nx\nn\n"))

@@ -6,6 +6,7 @@ type AskUserRequest struct {
 	CorrelationID string         `json:"correlationId"`      // "" when asked: [Ask] makes one
 	CallID        string         `json:"callId,omitempty"`   // the call that asks; "" is unknown
 	Subagent      string         `json:"subagent,omitempty"` // who asks; "" is the main agent
+	Server        string         `json:"server,omitempty"`   // MCP server that asks, in the place of a model; "": none
 	Questions     []UserQuestion `json:"questions"`
 }
 
@@ -29,6 +30,8 @@ type UserQuestion struct {
 	Options     []UserOption     `json:"options,omitempty"`     // of a choice
 	MultiSelect bool             `json:"multiSelect,omitempty"` // more than one option may be chosen
 	Placeholder string           `json:"placeholder,omitempty"` // shown where text goes
+	Optional    bool             `json:"optional,omitempty"`    // it may be left out while others are answered
+	Default     string           `json:"default,omitempty"`     // what leaving it out means; "": nothing
 }
 
 // UserQuestionType says how a question is answered.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/url"
 	"strconv"
 	"strings"
 
@@ -15,14 +16,21 @@ import (
 
 // elicitor asks the person what an MCP server wants to know, over the bus: one
 // question for each field of the form. Nobody there is no answer.
-type elicitor struct{ bus *bus.MessageBus }
+type elicitor struct {
+	bus    *bus.MessageBus
+	server string // set by ask
+}
 
 // elicitRounds is how often answers that do not fit are asked for.
 const elicitRounds = 3
 
 func (e elicitor) ask(ctx context.Context, server string, asked tools.Elicitation) (tools.Elicited, error) {
+	e.server = server
 	intro := fmt.Sprintf("The MCP server %s asks: %s", server, asked.Message)
 	if asked.URL != "" {
+		if u, err := url.Parse(asked.URL); err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
+			return tools.Elicited{Action: tools.ElicitDecline}, nil // no page that a person should be sent to
+		}
 		return e.yesNo(ctx, fmt.Sprintf("%s\nIt wants you to open this page: %s\nHave you done so?", intro, asked.URL), nil)
 	}
 	fields, err := formFields(asked.Schema)
@@ -96,7 +104,7 @@ func (e elicitor) fillIn(ctx context.Context, intro string, fields []formField) 
 // put puts questions to the front ends. Where there is nobody they are left
 // unanswered.
 func (e elicitor) put(ctx context.Context, questions []bus.UserQuestion) (answers map[string]string, cancelled bool, err error) {
-	answer, err := bus.Ask(ctx, e.bus, bus.AskUserRequest{Questions: questions})
+	answer, err := bus.Ask(ctx, e.bus, bus.AskUserRequest{Server: e.server, Questions: questions})
 	switch {
 	case err == nil:
 		return answer.Answers, answer.Cancelled, nil

@@ -46,7 +46,7 @@ func TestElicitForm(t *testing.T) {
 	b, asked := answering(t,
 		map[string]string{"0": "J", "1": "j@example.org", "2": "", "3": "9007199254740993", "4": "n", "5": "Medium", "6": "kind b", "7": ""},
 		map[string]string{"0": "Jo", "1": "Tag Y, x"})
-	got, err := elicitor{b}.ask(t.Context(), "srv", tools.Elicitation{Message: "Who are you?", Schema: json.RawMessage(form)})
+	got, err := elicitor{bus: b}.ask(t.Context(), "srv", tools.Elicitation{Message: "Who are you?", Schema: json.RawMessage(form)})
 	require.NoError(t, err)
 	require.Equal(t, tools.ElicitAccept, got.Action)
 	require.JSONEq(t, `{"name":"Jo","mail":"j@example.org","age":30,"sure":false,"size":"m","kind":"b","tags":["y","x"],"big":9007199254740993}`, string(got.Content))
@@ -57,7 +57,10 @@ func TestElicitForm(t *testing.T) {
 	require.Contains(t, first[0].Question, "The MCP server srv asks: Who are you?")
 	require.Equal(t, bus.QuestionYesNo, first[4].Type)
 	require.True(t, first[7].MultiSelect)
-	require.Equal(t, "30", first[2].Placeholder)
+	require.Equal(t, "30", first[2].Default)
+	require.True(t, first[2].Optional)
+	require.False(t, first[0].Optional)
+	require.Equal(t, "srv", (*asked)[0].Server)
 	again := (*asked)[1].Questions
 	require.Len(t, again, 2, "what fits is not asked twice")
 	require.Contains(t, again[0].Question, "At least 2 characters are needed.")
@@ -69,28 +72,39 @@ func TestElicitWithoutAnswer(t *testing.T) {
 	asked := tools.Elicitation{Message: "m", Schema: json.RawMessage(`{"type":"object","properties":{"n":{"type":"number"}},"required":["n"]}`)}
 	nobody := bus.New(bus.Options{})
 	defer nobody.Close()
-	got, err := elicitor{nobody}.ask(t.Context(), "srv", asked)
+	got, err := elicitor{bus: nobody}.ask(t.Context(), "srv", asked)
 	require.NoError(t, err)
 	require.Equal(t, tools.ElicitCancel, got.Action)
 
 	b, _ := answering(t)
-	got, err = elicitor{b}.ask(t.Context(), "srv", asked)
+	got, err = elicitor{bus: b}.ask(t.Context(), "srv", asked)
 	require.NoError(t, err)
 	require.Equal(t, tools.ElicitCancel, got.Action)
 
 	wrong := map[string]string{"0": "NaN"}
 	b, seen := answering(t, wrong, wrong, wrong, wrong)
-	got, err = elicitor{b}.ask(t.Context(), "srv", asked)
+	got, err = elicitor{bus: b}.ask(t.Context(), "srv", asked)
 	require.NoError(t, err)
 	require.Equal(t, tools.ElicitCancel, got.Action)
 	require.Len(t, *seen, elicitRounds)
 
 	for answer, action := range map[string]tools.ElicitAction{"yes": tools.ElicitAccept, "no": tools.ElicitDecline, "": tools.ElicitCancel} {
 		b, seen = answering(t, map[string]string{"0": answer})
-		got, err = elicitor{b}.ask(t.Context(), "srv", tools.Elicitation{Message: "Sign in", URL: "https://example.org/x"})
+		got, err = elicitor{bus: b}.ask(t.Context(), "srv", tools.Elicitation{Message: "Sign in", URL: "https://example.org/x"})
 		require.NoError(t, err)
 		require.Equal(t, action, got.Action)
 		require.Contains(t, (*seen)[0].Questions[0].Question, "https://example.org/x")
+	}
+}
+
+// Nobody is sent to what is no page of the web.
+func TestElicitHostileURL(t *testing.T) {
+	for _, page := range []string{"javascript:alert(1)", "file:///etc/passwd", "https:", "://", "ssh://host/"} {
+		b, asked := answering(t, map[string]string{"0": "yes"})
+		got, err := elicitor{bus: b}.ask(t.Context(), "srv", tools.Elicitation{Message: "m", URL: page})
+		require.NoError(t, err)
+		require.Equal(t, tools.ElicitDecline, got.Action, page)
+		require.Empty(t, *asked)
 	}
 }
 
@@ -98,7 +112,7 @@ func TestElicitWithoutAnswer(t *testing.T) {
 func TestElicitHostileForms(t *testing.T) {
 	for _, schema := range []string{`[]`, `{"type":"string"}`, `{"properties":7}`, `{"properties":{"a":{"type":"object"}}}`, `{"properties":{"a":{"type":"array"}}}`, `{"properties":{"a":{"type":"string","enum":[1]}}}`} {
 		b, asked := answering(t)
-		_, err := elicitor{b}.ask(t.Context(), "srv", tools.Elicitation{Message: "m", Schema: json.RawMessage(schema)})
+		_, err := elicitor{bus: b}.ask(t.Context(), "srv", tools.Elicitation{Message: "m", Schema: json.RawMessage(schema)})
 		require.Error(t, err, schema)
 		require.Empty(t, *asked)
 	}

@@ -159,8 +159,9 @@ func (f *formField) question() bus.UserQuestion {
 		text += ", if you like"
 	}
 	q := bus.UserQuestion{Question: text + "?", Header: clipHeader(title), Type: bus.QuestionText}
+	q.Optional = !f.required
 	if f.Default != nil {
-		q.Placeholder = strings.Trim(string(f.Default), `"`)
+		q.Default = f.shownDefault()
 	}
 	switch choices := f.choices(); {
 	case f.Type == "boolean":
@@ -176,6 +177,28 @@ func (f *formField) question() bus.UserQuestion {
 		}
 	}
 	return q
+}
+
+// shownDefault is the default as a person reads it: of choices their labels.
+func (f *formField) shownDefault() string {
+	var values []string
+	if json.Unmarshal(f.Default, &values) != nil {
+		var one any
+		_ = json.Unmarshal(f.Default, &one) // it was part of JSON
+		text, isText := one.(string)
+		if !isText {
+			return string(f.Default)
+		}
+		values = []string{text}
+	}
+	for i, v := range values {
+		for _, c := range f.choices() {
+			if c.Const == v {
+				values[i] = c.label()
+			}
+		}
+	}
+	return strings.Join(values, ", ")
 }
 
 func clipHeader(s string) string {

@@ -108,7 +108,7 @@ func (c *Config) openServers(sh *shared) *mcp.Manager {
 	return mcp.NewManager(mcp.Options{
 		Dialer:  p.MCP.Dial(c.mcpEnvironment(target)),
 		Servers: servers,
-		Elicit:  elicitor{c.bus}.ask,
+		Elicit:  elicitor{bus: c.bus}.ask,
 		Roots:   func() []string { return sh.workspace.Folders() },
 		Changed: c.offer,
 		Logger:  p.Logger,

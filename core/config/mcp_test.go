@@ -201,7 +201,7 @@ func TestServersOfSettings(t *testing.T) {
 	all := s.spec("all")
 	require.Equal(t, mcp.ServerSpec{
 		Name: "all", Description: "All.", Command: "run", Args: []string{"-v"}, Env: map[string]string{"Api_Key": "k"}, Dir: c.Path("sub"),
-		Timeout: 1500 * time.Millisecond, Trusted: true, IncludeTools: []string{"a"}, ExcludeTools: []string{"b"}, Source: all.Source,
+		Timeout: 1500 * time.Millisecond, ConnectTimeout: 1500 * time.Millisecond, Trusted: true, IncludeTools: []string{"a"}, ExcludeTools: []string{"b"}, Source: all.Source,
 	}, all)
 	require.True(t, strings.HasSuffix(all.Source, "settings.json"), all.Source)
 	web := s.spec("web")

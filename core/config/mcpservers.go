@@ -59,7 +59,7 @@ func specOf(name string, s settings.MCPServer) (mcp.ServerSpec, error) {
 	spec := mcp.ServerSpec{
 		Name: name, Description: s.Description, TCP: s.TCP,
 		Args: s.Args, Env: s.Env, Dir: s.Cwd, Headers: s.Headers,
-		Timeout: time.Duration(s.Timeout) * time.Millisecond,
+		Timeout: time.Duration(s.Timeout) * time.Millisecond, ConnectTimeout: time.Duration(s.Timeout) * time.Millisecond,
 		Trusted: s.Trust, IncludeTools: s.IncludeTools, ExcludeTools: s.ExcludeTools,
 	}
 	switch {

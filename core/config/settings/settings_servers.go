@@ -6,7 +6,7 @@ type MCP struct {
 	Enabled bool `json:"enabled" set:"project=false"`
 	// A command that starts one more server, named mcp.
 	ServerCommand string `json:"serverCommand" set:"project=trusted,outside"`
-	// The servers that may start. Not given: all.
+	// The servers that may start, by name in any case of letters. Not given: all.
 	Allowed []string `json:"allowed" set:"project=within"`
 	// Servers that may not start, even if allowed.
 	Excluded []string `json:"excluded" set:"merge=union,project=add"`
@@ -20,7 +20,7 @@ type MCPServer struct {
 	Command string `json:"command,omitempty"`
 	// Its arguments.
 	Args []string `json:"args,omitempty"`
-	// Further environment variables for it.
+	// Variables of its environment, beside the few that every program needs, as PATH and HOME. Nothing else of fettle's own environment is handed on.
 	Env map[string]string `json:"env,omitempty"`
 	// The folder that it runs in.
 	Cwd string `json:"cwd,omitempty"`
@@ -34,23 +34,23 @@ type MCPServer struct {
 	Headers map[string]string `json:"headers,omitempty"`
 	// The address of a WebSocket server, which is not supported and told.
 	TCP string `json:"tcp,omitempty"`
-	// How long a request may take, in milliseconds. 0: 600,000.
+	// How long a request may take, and connecting, in milliseconds. 0: 600,000 for a request, 30,000 for connecting.
 	Timeout int `json:"timeout,omitempty" jsonschema:"minimum=0,maximum=86400000"`
-	// Whether its tools run without asking.
+	// Whether its tools run without asking, but in plan mode. Rules that somebody has written go before it.
 	Trust bool `json:"trust,omitempty"`
 	// What the server is, for people.
 	Description string `json:"description,omitempty"`
-	// The tools of the server to register. Not given: all.
+	// The tools of the server to register, by its own names. Not given: all; empty: none.
 	IncludeTools []string `json:"includeTools,omitempty"`
 	// Tools of the server not to register; goes before includeTools.
 	ExcludeTools []string `json:"excludeTools,omitempty"`
-	// How a person signs in to the server.
+	// How a person signs in to the server: enabled opens the page when the server asks for it; the rest is needed where the server does not say it itself.
 	OAuth *OAuth `json:"oauth,omitempty"`
-	// Where the server's tokens come from.
+	// Where the server's tokens come from. A server with another than dynamic_discovery is not used.
 	AuthProviderType string `json:"authProviderType,omitempty" jsonschema:"enum=dynamic_discovery,enum=google_credentials,enum=service_account_impersonation"`
-	// The audience of tokens of a service account.
+	// The audience of tokens of a service account; not supported.
 	TargetAudience string `json:"targetAudience,omitempty"`
-	// The service account that tokens are made for.
+	// The service account that tokens are made for; not supported.
 	TargetServiceAccount string `json:"targetServiceAccount,omitempty"`
 }
 
