@@ -463,7 +463,7 @@ func TestServerInstructions(t *testing.T) {
 	c := s.with(t, `{"mcpServers": {"shelf": {"command": "b"}}}`)
 	prompt, err := c.SystemPrompt(t.Context())
 	require.NoError(t, err)
-	require.Contains(t, prompt, "Instructions of the server shelf")
+	require.Contains(t, prompt, `## The server "shelf"`)
 	require.Contains(t, prompt, "Books by their number.")
 }
 

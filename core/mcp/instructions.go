@@ -1,16 +1,16 @@
 package mcp
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/fettle-dev/fettle/core/tools"
 )
 
 // maxInstructions is how many bytes of a server's instructions are taken.
 const maxInstructions = 16 << 10
 
-// instructionsTag is how either tag around instructions begins, however it is
-// spelt.
-var instructionsTag = regexp.MustCompile(`(?i)<(\s*/?\s*mcp_server_instructions)`)
+// instructionsTag is the tag around instructions.
+const instructionsTag = "mcp_server_instructions"
 
 // Instructions returns what the connected servers say of their tools, by server,
 // each between tags that name the server and that its text cannot close. What is
@@ -26,8 +26,8 @@ func (m *Manager) Instructions() map[string]string {
 		if text == "" {
 			continue
 		}
-		text = instructionsTag.ReplaceAllString(text, "&lt;$1")
-		all[s.Name] = "<mcp_server_instructions server=" + quoted(s.Name) + ">\n" + text + "\n</mcp_server_instructions>"
+		text = tools.EscapeTag(text, instructionsTag)
+		all[s.Name] = "<" + instructionsTag + " server=" + quoted(s.Name) + ">\n" + text + "\n</" + instructionsTag + ">"
 	}
 	return all
 }

@@ -14,7 +14,7 @@ var everything = prompt.Facts{
 	Folders: []string{"/shop", "/lib"}, System: "linux", Today: time.Date(2026, 3, 4, 0, 0, 0, 0, time.UTC), GitRepo: true,
 	Tools:       []string{"read_file", "safe_patch", "write_file", "read_many_files", "search_file_content", "run_shell_command", "write_todos", "ask_user", "exit_plan_mode", "tool_search"},
 	Catalog:     "github (1): merge",
-	Servers:     []prompt.Server{{Name: "shelf", Instructions: "Ask for books."}},
+	Servers:     []prompt.Server{{Name: "shelf", Instructions: "<mcp_server_instructions server=\"shelf\">\nAsk for books.\n</mcp_server_instructions>"}},
 	Interactive: true, PlanMode: true, PlansDir: "/home/me/plans", Confined: "landlock", Untrusted: true,
 	Documents: []prompt.Document{{Path: "/shop/AGENTS.md", Text: "\nUse tabs.\n"}, {Path: "/shop/empty.md", Text: " \n"}, {Path: "/shop/a/AGENTS.md", Text: "Use spaces."}},
 }
@@ -43,7 +43,7 @@ func TestSystemTellsEachFact(t *testing.T) {
 		"more folders": {func(f *prompt.Facts) { f.Folders = f.Folders[:1] }, "/lib"},
 		"system":       {func(f *prompt.Facts) { f.System = "" }, "System: linux"},
 		"day":          {func(f *prompt.Facts) { f.Today = time.Time{} }, "Wednesday, 4 March 2026"},
-		"servers":      {func(f *prompt.Facts) { f.Servers = nil }, "Instructions of the server shelf ---\nAsk for books.\n---"},
+		"servers":      {func(f *prompt.Facts) { f.Servers = nil }, "## The server \"shelf\"\n\n<mcp_server_instructions server=\"shelf\">\nAsk for books.\n</mcp_server_instructions>\n"},
 		"trust":        {func(f *prompt.Facts) { f.Untrusted = false }, "not trusted"},
 		"more tools":   {func(f *prompt.Facts) { f.Catalog = "" }, "github (1): merge"},
 		"searching it": {func(f *prompt.Facts) { f.Tools = []string{"read_file"} }, "github (1): merge"},
