@@ -17,6 +17,11 @@ import (
 
 // check refuses flags that do not go together; given tells which were.
 func (f *serveFlags) check(given func(flag string) bool) error {
+	for flag, value := range map[string]string{"http": f.http, "token-env": f.tokenEnv, "token-file": f.tokenFile} {
+		if given(flag) && strings.TrimSpace(value) == "" { // as by a variable that is not set: it would serve whoever comes
+			return usageError("--"+flag+" is given an empty value.", "Give it one, or leave it out.")
+		}
+	}
 	if f.http == "" {
 		for _, flag := range []string{"allow-remote", "token-env", "token-file", "allow-host", "allow-origin", "stateless", "session-idle", "max-sessions"} {
 			if given(flag) {
@@ -36,6 +41,9 @@ func (f *serveFlags) check(given func(flag string) bool) error {
 			"Take an address such as 127.0.0.1:7337, or add --allow-remote and a token by --token-env or --token-file.")
 	case f.allowRemote && f.tokenEnv == "" && f.tokenFile == "":
 		return usageError("--allow-remote takes a token.", "Put one into a variable and name it by --token-env, or into a file and name it by --token-file.")
+	case isUnspecified(host) && len(f.hosts) == 0:
+		return usageError(fmt.Sprintf("At %s the server does not know by which names clients call it, and refuses all but loopback ones.", f.http),
+			"Add --allow-host HOST for each name or address, or listen at one address.")
 	case f.idle <= 0:
 		return usageError("--session-idle has to be more than nothing.", "As in --session-idle 30m.")
 	case f.sessions <= 0:
@@ -51,6 +59,13 @@ func isLoopback(host string) bool {
 	}
 	addr, err := netip.ParseAddr(host)
 	return err == nil && addr.Unmap().IsLoopback()
+}
+
+// isUnspecified reports whether a host to listen at is every address of this
+// machine.
+func isUnspecified(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "" || err == nil && addr.Unmap().IsUnspecified()
 }
 
 // tokens returns the tokens that clients may bear, none where any client may come.
@@ -131,10 +146,4 @@ func (s *mcpServing) listen(ctx context.Context, srv *server.Server, tokens []st
 		<-served
 	}
 	return errors.Join(err, closed)
-}
-
-// isUnspecified reports whether a host to listen at stands for every address.
-func isUnspecified(host string) bool {
-	addr, err := netip.ParseAddr(host)
-	return host == "" || err == nil && addr.IsUnspecified()
 }
