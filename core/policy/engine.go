@@ -16,8 +16,11 @@ import (
 type Options struct {
 	Rules    []Rule
 	Checkers []Checker
-	PlansDir string   // absolute folder whose *.md files plan mode may write (CR-22); "": none
-	Servers  []string // names of the MCP servers that are known
+	PlansDir string // absolute folder whose *.md files plan mode may write (CR-22); "": none
+	// Servers are the names of the MCP servers that there are. To a call of one
+	// that is not among them, a rule that allows mcp_SERVER_TOOL applies only
+	// where that cannot be read as another server's tool.
+	Servers []string
 	// Protected are folders whose files decide what runs later, as rules and
 	// git's hooks do: by base name, or absolute. The mode autoEdit does not
 	// cover a change in them.

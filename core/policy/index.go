@@ -26,6 +26,7 @@ type index struct {
 	exact   map[string][]*rule // by a name that a rule is about
 	wild    []*rule            // those with a wildcard or a server
 	servers []string           // that are known, the longest name first
+	given   []string           // of those, what [Options] name
 }
 
 // defaultIndex is that of the default tier alone, which most of the engines of
@@ -43,7 +44,7 @@ func indexOf(rules []*rule, servers []string) *index {
 
 // newIndex orders and indexes rules, which are in the order given.
 func newIndex(rules []*rule, servers []string) *index {
-	s := &index{rules: make([]*rule, len(rules)), exact: make(map[string][]*rule)}
+	s := &index{rules: make([]*rule, len(rules)), exact: make(map[string][]*rule), given: servers}
 	for i, r := range rules {
 		s.rules[i] = &rule{}
 		*s.rules[i] = *r
@@ -103,7 +104,7 @@ func (s *snapshot) find(c *Call, args *arguments) *candidates {
 			return found
 		}
 	}
-	found := s.collect(identify(*c, agent, s.servers), isShell(c))
+	found := s.collect(identify(*c, agent, s.servers, slices.Contains(s.given, c.Server)), isShell(c))
 	s.found.mu.Lock()
 	defer s.found.mu.Unlock()
 	next := make(map[string]*candidates)
@@ -142,7 +143,11 @@ func appendKey(b []byte, c *Call, agent string) []byte {
 func (s *snapshot) collect(id identity, shell bool) *candidates {
 	found := &candidates{}
 	for _, name := range id.names {
-		found.rules = append(found.rules, s.exact[name]...)
+		rules := s.exact[name]
+		if len(rules) > 0 && !id.mayAllow(name) {
+			rules = slices.DeleteFunc(slices.Clone(rules), func(r *rule) bool { return !r.tightens })
+		}
+		found.rules = append(found.rules, rules...)
 	}
 	for _, name := range id.governed {
 		for _, r := range s.exact[name] {

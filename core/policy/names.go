@@ -20,14 +20,18 @@ type identity struct {
 	// what its server is, the longest server first.
 	splits []split
 	mcp    bool // an MCP tool, of a known server or not
+
+	known []string // servers, of which the names of rules may speak; with the call's own
+	whole bool     // there are no others
 }
 
 // split is a composed name read as server and tool.
 type split struct{ server, tool string }
 
 // identify works out a call's identity; agent is the agent that an
-// invoke_agent calls, and servers are those that are known.
-func identify(c Call, agent string, servers []string) identity {
+// invoke_agent calls, servers are those that are known, and whole says that the
+// call's own is one of a whole list.
+func identify(c Call, agent string, servers []string, whole bool) identity {
 	id := identity{server: c.Server, tool: c.ServerTool, governed: c.GovernedBy}
 	id.names = append([]string{c.Tool}, c.Aliases...)
 	if c.Server == "" {
@@ -46,7 +50,8 @@ func identify(c Call, agent string, servers []string) identity {
 		}
 		return id
 	}
-	id.mcp = true
+	id.mcp, id.whole = true, whole
+	id.known = append(servers[:len(servers):len(servers)], c.Server)
 	if id.tool == "" {
 		id.tool = strings.TrimPrefix(c.Tool, mcpPrefix+c.Server+"_")
 	}
@@ -85,17 +90,21 @@ func splitName(body string, servers []string) []split {
 
 // speaksOf reports whether a rule with a name or wildcard, and a server or
 // none, is about the call. A rule that tightens is also about the names that
-// govern the tool, and about every way to read a composed name.
+// govern the tool, about every way to read a composed name, and about its server
+// in any case of letters. Of one that allows, a composed name is one server's.
 func speaksOf(pattern, server string, tightens bool, id identity) bool {
 	if server != "" {
 		return id.atServer(tightens, func(s, tool string) bool {
-			if server != "*" && server != s {
+			if server != "*" && server != s && !(tightens && strings.EqualFold(server, s)) {
 				return false
 			}
 			return glob(pattern, tool) || glob(pattern, mcpPrefix+s+"_"+tool)
 		}, func() bool {
 			return server == "*" && glob(mcpPrefix+"*_"+pattern, id.names[0])
 		})
+	}
+	if !tightens && !id.mayAllow(pattern) {
+		return false
 	}
 	if strings.HasPrefix(pattern, mcpPrefix) && strings.Contains(pattern, "*") && id.mcp {
 		return id.atServer(tightens, func(s, tool string) bool {
@@ -164,6 +173,69 @@ func globMCP(pattern, server, tool string) bool {
 		return false // it names another server
 	}
 	return glob(body, server+"_"+tool)
+}
+
+// mayAllow reports whether a name or wildcard is one by which an allowance can
+// reach the call. A composed one, mcp_SERVER_…, belongs to one server: to the
+// longest that it begins with, as that calls itself rather than as names of tools
+// spell it. Servers choose what their tools are called, and so none can take what
+// was allowed of another. Where other servers may exist than are known it has to
+// read as one server's whoever they are.
+func (id identity) mayAllow(pattern string) bool {
+	body, composed := strings.CutPrefix(pattern, mcpPrefix)
+	before, _, wild := strings.Cut(body, "*")
+	if !composed || id.server == "" || wild && before == "" {
+		return true
+	}
+	longest, owner := 0, "" // of the servers that the name begins with; owner as it calls itself
+	alike := 0              // how many of that length are spelt so in names
+	open := false           // the name may end before its server's does
+	for i, s := range id.known {
+		spelt := rendered(s)
+		switch {
+		case strings.HasPrefix(before, spelt+"_") || strings.HasPrefix(before, s+"_"):
+			if len(s) > longest {
+				longest, owner, alike = len(s), "", 0
+			}
+			if len(s) < longest || slices.Contains(id.known[:i], s) {
+				continue
+			}
+			if alike++; strings.HasPrefix(before, s+"_") {
+				owner = s
+			}
+		case wild && !strings.HasSuffix(before, "_") && (strings.HasPrefix(spelt, before) || strings.HasPrefix(s, before)):
+			open = true
+		}
+	}
+	exact := pattern == id.names[0]
+	cut := mcpPrefix+rendered(id.server)+"_"+rendered(id.tool) != id.names[0] // it has a hash, which tells it apart
+	switch {
+	case !id.whole && !oneReading(before, wild, open):
+		return false
+	case longest == 0:
+		return open || exact && cut
+	case open:
+		return false
+	case owner == id.server:
+		return true
+	}
+	// As names of tools spell the server, a name allows the tool of that very name.
+	return exact && len(id.server) == longest && strings.HasPrefix(before, rendered(id.server)+"_") &&
+		(cut || owner == "" && alike == 1)
+}
+
+// oneReading reports whether a composed name can be read in one way alone,
+// whatever servers there are: mcp_a_b as b of a, mcp_a_* as all of a's, and mcp_a*,
+// which is open, as all of the servers that begin so.
+func oneReading(before string, wild, open bool) bool {
+	at := strings.IndexByte(before, '_')
+	switch {
+	case !wild:
+		return at >= 0 && strings.Count(before, "_") == 1
+	case open:
+		return at < 0
+	}
+	return at == len(before)-1
 }
 
 // glob reports whether name is what pattern says; * in it stands for any run

@@ -79,7 +79,13 @@ func TestNames(t *testing.T) {
 		{"", "mcp_my_*", mcp("my_server", "log"), false, false},
 		{"", "mcp_my_server_*", mcp("my_server", "log"), true, true},
 		{"", "mcp_my_server_*", mcp("my", "log"), false, false},
-		{"", "mcp_my_server_*", mcp("my", "server_log"), true, true},
+		{"", "mcp_my_server_*", mcp("my", "server_log"), true, false}, // a server calls its tools as it likes
+		{"", "mcp_my_server_log", mcp("my_server", "log"), true, true},
+		{"", "mcp_my_server_log", mcp("my", "server_log"), true, false},
+		{"", "mcp_my_server_log", policy.Call{Tool: "mcp_my_server_log_0badcafe", Server: "my", ServerTool: "server_log"}, true, false},
+		{"", "mcp_my_server_log_0badcafe", policy.Call{Tool: "mcp_my_server_log_0badcafe", Server: "my", ServerTool: "server_log"}, true, false},
+		{"", "mcp_my_serve*", mcp("my", "server_log"), true, false},
+		{"", "mcp_my_other_*", mcp("my", "other_log"), true, true},
 		{"", "mcp_*_search", mcp("my_server", "search"), true, true},
 		{"", "mcp_*_search", mcp("my", "re_search"), false, false},
 		{"", "mcp_*_get_*", mcp("my_server", "get_it"), true, true},
@@ -117,6 +123,7 @@ func TestNames(t *testing.T) {
 		{"", "mcp_s_" + long, cut, true, true},
 		{"s", long[:60], cut, false, false},
 
+		{"GIT", "*", mcp("git", "log"), true, false},
 		{"git", "*", mcp("git", "log"), true, true},
 		{"git", "*", mcp("github", "log"), false, false},
 		{"git", "*", known("glob"), false, false},
@@ -146,7 +153,7 @@ func TestNames(t *testing.T) {
 	for _, tt := range tests {
 		for _, verdict := range []policy.Verdict{policy.Deny, policy.Allow} {
 			r := policy.Rule{Name: "the rule", Tools: []string{tt.tool}, Server: tt.server, Decision: verdict, Tier: policy.TierUser}
-			e, err := policy.NewEngine(policy.Options{Rules: []policy.Rule{r}, Servers: []string{"my", "my_server"}})
+			e, err := policy.NewEngine(policy.Options{Rules: []policy.Rule{r}, Servers: []string{"git", "github", "my", "my_server", "my server", "s"}})
 			require.NoError(t, err)
 			want := tt.denies
 			if verdict == policy.Allow {
@@ -157,6 +164,57 @@ func TestNames(t *testing.T) {
 				require.Equal(t, want, d.Rule == "the rule", "%s %s/%s: %+v", verdict, tt.server, tt.tool, tt.call)
 			}
 		}
+	}
+}
+
+// What is allowed by a composed name is allowed of one server, whoever else calls
+// its tools so. Where servers may exist that the engine does not know, only names
+// that read in one way allow anything; what denies is as wide as ever.
+func TestComposedNames(t *testing.T) {
+	for name, tt := range map[string]struct {
+		servers []string
+		tool    string
+		call    policy.Call
+		allows  bool
+	}{
+		"the longest":                {[]string{"a", "a_b"}, "mcp_a_b_*", mcp("a_b", "delete"), true},
+		"not the shorter":            {[]string{"a", "a_b"}, "mcp_a_b_*", mcp("a", "b_delete"), false},
+		"by name":                    {[]string{"a", "a_b"}, "mcp_a_b_delete", mcp("a_b", "delete"), true},
+		"by name, the shorter":       {[]string{"a", "a_b"}, "mcp_a_b_delete", mcp("a", "b_delete"), false},
+		"the only one":               {[]string{"a"}, "mcp_a_b_delete", mcp("a", "b_delete"), true},
+		"all of the only one's":      {[]string{"a"}, "mcp_a_b_*", mcp("a", "b_delete"), true},
+		"all of the shorter one's":   {[]string{"a", "a_b"}, "mcp_a_*", mcp("a", "b_delete"), true},
+		"one that is spelt so":       {[]string{"a", "a b"}, "mcp_a_b_*", mcp("a", "b_delete"), false},
+		"one that is spelt so, own":  {[]string{"a b"}, "mcp_a_b_delete", policy.Call{Tool: "mcp_a_b_delete", Server: "a b", ServerTool: "delete"}, true},
+		"two that are spelt so":      {[]string{"a b", "a.b"}, "mcp_a_b_delete", policy.Call{Tool: "mcp_a_b_delete", Server: "a b", ServerTool: "delete"}, false},
+		"one of two, by its name":    {[]string{"a b", "a_b"}, "mcp_a_b_*", mcp("a_b", "delete"), true},
+		"the end of a server's name": {[]string{"a", "ab"}, "mcp_a*", mcp("ab", "delete"), true},
+		"or of a tool's":             {[]string{"a", "a_b"}, "mcp_a_b*", mcp("a", "b_delete"), false},
+		"or of a server's":           {[]string{"a", "a_b"}, "mcp_a_b*", mcp("a_b", "delete"), false},
+		"any server":                 {[]string{"a", "a_b"}, "mcp_*_delete", mcp("a_b", "delete"), true},
+
+		"unknown":                        {nil, "mcp_a_delete", mcp("a", "delete"), true},
+		"unknown, all":                   {nil, "mcp_a_*", mcp("a", "b_delete"), true},
+		"unknown, in two ways":           {nil, "mcp_a_b_delete", mcp("a", "b_delete"), false},
+		"unknown, in two ways, longer":   {nil, "mcp_a_b_delete", mcp("a_b", "delete"), false},
+		"unknown, all of the longer":     {nil, "mcp_a_b_*", mcp("a_b", "delete"), false},
+		"unknown, many":                  {nil, "mcp_a*", mcp("ab", "delete"), true},
+		"unknown, the end of a name":     {nil, "mcp_a_b*", mcp("a", "b_delete"), false},
+		"unknown, any server":            {nil, "mcp_*", mcp("a_b", "delete"), true},
+		"not among those that are known": {[]string{"a"}, "mcp_x_y_delete", mcp("x", "y_delete"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, verdict := range []policy.Verdict{policy.Allow, policy.Deny, policy.AskUser} {
+				r := policy.Rule{Name: "the rule", Tools: []string{tt.tool}, Decision: verdict, Tier: policy.TierUser}
+				e, err := policy.NewEngine(policy.Options{Rules: []policy.Rule{r}, Servers: tt.servers})
+				require.NoError(t, err)
+				require.Equal(t, tt.allows || verdict != policy.Allow, e.Decide(tt.call).Rule == "the rule", verdict)
+			}
+			own := policy.Rule{Name: "own", Tools: []string{tt.call.ServerTool}, Server: tt.call.Server, Decision: policy.Allow, Tier: policy.TierUser}
+			e, err := policy.NewEngine(policy.Options{Rules: []policy.Rule{own}, Servers: tt.servers})
+			require.NoError(t, err)
+			require.Equal(t, policy.Allow, e.Decide(tt.call).Decision, "a rule that names server and tool")
+		})
 	}
 }
 

@@ -121,7 +121,7 @@ func (s *snapshot) narrowed(c *Call, scope Scope, template Rule, exact bool) ([]
 	}
 	if c.Server != "" {
 		template.Server = c.Server
-		template.Tools = []string{identify(*c, "", nil).tool}
+		template.Tools = []string{identify(*c, "", nil, false).tool}
 		if scope == ScopeServer {
 			template.Tools = []string{"*"}
 		}
