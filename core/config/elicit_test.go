@@ -108,6 +108,33 @@ func TestElicitHostileURL(t *testing.T) {
 	}
 }
 
+// What can be chosen may have commas in it.
+func TestElicitChoicesWithCommas(t *testing.T) {
+	schema := json.RawMessage(`{"type":"object","properties":{"c":{"type":"array","items":{"enum":["Paris, France","Rome, Italy","Rome","a,b","Yes, of course, always", "Yes"]}}},"required":["c"]}`)
+	for answer, want := range map[string]string{
+		"Paris, France":                        `["Paris, France"]`,
+		"Paris, France, Rome, Italy":           `["Paris, France","Rome, Italy"]`,
+		"Rome, Paris, France":                  `["Rome","Paris, France"]`,
+		"rome , italy":                         "",
+		"rome, italy,Rome,rome":                `["Rome, Italy","Rome"]`,
+		"a,b,Yes, Yes, of course, always, ,, ": `["a,b","Yes","Yes, of course, always"]`,
+		"Yes, of course":                       "",
+		"Paris":                                "",
+		"Paris, France, Athens":                "",
+	} {
+		b, asked := answering(t, map[string]string{"0": answer})
+		got, err := elicitor{bus: b}.ask(t.Context(), "srv", tools.Elicitation{Message: "m", Schema: schema})
+		require.NoError(t, err)
+		if want == "" {
+			require.Equal(t, tools.ElicitCancel, got.Action, answer)
+			require.Len(t, *asked, 2, "it is asked for again: %s", answer)
+			continue
+		}
+		require.Equal(t, tools.ElicitAccept, got.Action, answer)
+		require.JSONEq(t, `{"c":`+want+`}`, string(got.Content), answer)
+	}
+}
+
 // A form that is none is an error, and nobody is asked.
 func TestElicitHostileForms(t *testing.T) {
 	for _, schema := range []string{`[]`, `{"type":"string"}`, `{"properties":7}`, `{"properties":{"a":{"type":"object"}}}`, `{"properties":{"a":{"type":"array"}}}`, `{"properties":{"a":{"type":"string","enum":[1]}}}`} {

@@ -264,20 +264,24 @@ func (f *formField) number(answer string) (v any, wrong string) {
 	return json.RawMessage(answer), "" // exact
 }
 
-// several reads the options that were chosen, joined by commas.
+// several reads the options that were chosen, joined by commas. They may have
+// commas themselves.
 func (f *formField) several(answer string) (v any, wrong string) {
+	choices := f.choices()
 	picked := []string{}
-	for part := range strings.SplitSeq(answer, ",") {
-		if part = strings.TrimSpace(part); part == "" {
-			continue
+	for rest := answer; ; {
+		if rest = strings.TrimLeft(rest, ", \t\r\n"); rest == "" {
+			break
 		}
-		c, ok := chosen(f.choices(), part)
-		if !ok {
-			return nil, fmt.Sprintf("Choose among the options; %q is none.", part)
+		c, n := longest(choices, rest)
+		if n == 0 {
+			part, _, _ := strings.Cut(rest, ",")
+			return nil, fmt.Sprintf("Choose among the options; %q is none.", strings.TrimSpace(part))
 		}
 		if !slices.Contains(picked, c) {
 			picked = append(picked, c)
 		}
+		rest = rest[n:]
 	}
 	switch n := len(picked); {
 	case f.MinItems != nil && n < *f.MinItems:
@@ -286,6 +290,17 @@ func (f *formField) several(answer string) (v any, wrong string) {
 		return nil, fmt.Sprintf("Choose at most %d.", *f.MaxItems)
 	}
 	return picked, ""
+}
+
+// longest returns the choice that answer begins with, and how many bytes of it
+// that takes: as many whole parts, between commas, as are one. 0: there is none.
+func longest(choices []formChoice, answer string) (string, int) {
+	for end := len(answer); end > 0; end = strings.LastIndexByte(answer[:end], ',') {
+		if c, ok := chosen(choices, strings.TrimSpace(answer[:end])); ok {
+			return c, end
+		}
+	}
+	return "", 0
 }
 
 func chosen(choices []formChoice, answer string) (string, bool) {
