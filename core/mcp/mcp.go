@@ -5,14 +5,19 @@
 package mcp
 
 import (
+	"fmt"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
 // ServerSpec is how a server is reached and what of it is used (EX-15).
 type ServerSpec struct {
-	Name        string // required; as the settings spell it
+	Name        string // required, see [CheckServerName]; as the settings spell it
 	Description string // for people
 
 	// Exactly one of these says where the server is.
@@ -41,6 +46,28 @@ type ServerSpec struct {
 	ExcludeTools []string // likewise, not to use; goes before IncludeTools
 
 	Source string // who configured it, for people: a file, an extension
+}
+
+// CheckServerName says why a server cannot be called so, nil if it can: a name is
+// UTF-8 text that can be seen, without a blank at either end, and without "*", which stands for
+// any server in rules and in the lists of servers. The error is of code
+// invalid_config.
+func CheckServerName(name string) error {
+	const remedy = "Use letters, digits, - and _."
+	wrong := func(why string) error {
+		return fault.New(fault.InvalidConfig, "mcp.server", fmt.Sprintf("An MCP server cannot be called %s: %s.", quoted(name), why), remedy)
+	}
+	switch {
+	case name == "":
+		return fault.New(fault.InvalidConfig, "mcp.server", "An MCP server has no name.", "Give it one.")
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) }):
+		return wrong("there are characters in it that cannot be seen")
+	case strings.TrimSpace(name) != name:
+		return wrong("it begins or ends with a blank")
+	case strings.Contains(name, "*"):
+		return wrong("* stands for any server")
+	}
+	return nil
 }
 
 // Transport is how a server is spoken to.

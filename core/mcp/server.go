@@ -119,9 +119,9 @@ func (s ServerSpec) mistake() error {
 		}
 	}
 	const one = "Give either command, for a program, or url, for a server that runs elsewhere."
-	switch {
-	case s.Name == "":
-		return wrong("it has no name", "Give it one.")
+	switch unnamed := CheckServerName(s.Name); {
+	case unnamed != nil:
+		return unnamed
 	case s.TCP != "":
 		return wrong("tcp asks for a WebSocket, which is not supported", "Reach it by url, with the type http or sse, or start it by command.")
 	case s.unsupported():
