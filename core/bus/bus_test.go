@@ -504,3 +504,57 @@ func TestListening(t *testing.T) {
 	require.NoError(t, b.Close())
 	require.False(t, b.Listening(bus.TypeToolOutput))
 }
+
+// AR-22: who flushes a subscription knows that its handler is through with what
+// was published before.
+func TestFlush(t *testing.T) {
+	t.Run("waits for what is queued", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := bus.New(bus.Options{})
+			defer b.Close()
+			var got list[bus.Message]
+			gate := make(chan struct{})
+			s := bus.Subscribe(t.Context(), b, func(_ context.Context, m bus.ToolOutput) {
+				<-gate
+				got.add(m)
+			})
+			require.True(t, s.Flush(t.Context()), "nothing is there to wait for")
+			publish(t, b, chunks(0, 3)...)
+			through := make(chan bool)
+			go func() { through <- s.Flush(t.Context()) }()
+			synctest.Wait()
+			select {
+			case <-through:
+				t.Fatal("it did not wait")
+			default:
+			}
+			publish(t, b, chunk(3))
+			for range 3 {
+				gate <- struct{}{}
+			}
+			require.True(t, <-through, "what comes later is not waited for")
+			require.Equal(t, chunks(0, 3), got.get())
+			close(gate)
+			require.True(t, s.Flush(t.Context()))
+			require.Equal(t, chunks(0, 4), got.get())
+		})
+	})
+	t.Run("ends with ctx, and with the subscription", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			b := bus.New(bus.Options{})
+			defer b.Close()
+			s := bus.Subscribe(t.Context(), b, func(ctx context.Context, _ bus.ToolOutput) { <-ctx.Done() })
+			publish(t, b, chunk(0))
+			synctest.Wait()
+			ended, end := context.WithCancel(t.Context())
+			end()
+			require.False(t, s.Flush(ended))
+			through := make(chan bool)
+			go func() { through <- s.Flush(t.Context()) }()
+			synctest.Wait()
+			s.Unsubscribe()
+			require.False(t, <-through)
+			require.False(t, s.Flush(t.Context()))
+		})
+	})
+}

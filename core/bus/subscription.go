@@ -22,8 +22,16 @@ type Subscription struct {
 	queue   []queued
 	head    int          // index of the first in queue
 	waiting [classes]int // how many are queued
+	taken   int          // how many were taken out of queue, ever
+	flushes []flush      // who waits for what was queued before
 	removed bool
 	dropped int64
+}
+
+// flush is somebody who waits until a subscription is through with messages.
+type flush struct {
+	upTo    int           // that many were taken
+	through chan struct{} // closed then
 }
 
 // queued is a message on its way to a handler.
@@ -143,6 +151,27 @@ func (s *Subscription) Dropped() int64 {
 	return s.dropped
 }
 
+// Flush waits until the handler is through with all that was published before it
+// is called, and reports true; false where ctx or the subscription ends first. A
+// handler must not call it for its own subscription, as it would wait for itself.
+func (s *Subscription) Flush(ctx context.Context) bool {
+	through := make(chan struct{})
+	s.bus.mu.Lock()
+	s.flushes = append(s.flushes, flush{s.taken + len(s.queue) - s.head, through})
+	s.bus.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}: // in case that there is nothing to wait for
+	default:
+	}
+	select {
+	case <-through:
+		return true
+	case <-ctx.Done():
+	case <-s.done:
+	}
+	return false
+}
+
 func (s *Subscription) end(cause error) {
 	s.bus.mu.Lock()
 	defer s.bus.mu.Unlock()
@@ -241,10 +270,15 @@ func (s *Subscription) run(stop func() bool) {
 func (s *Subscription) pop() (context.Context, queued, bool) {
 	s.bus.mu.Lock()
 	defer s.bus.mu.Unlock()
-	for s.head < len(s.queue) && s.ctx.Err() == nil {
+	for s.ctx.Err() == nil {
+		s.flushed()
+		if s.head == len(s.queue) {
+			break
+		}
 		next := s.queue[s.head]
 		s.queue[s.head] = queued{}
 		s.head++
+		s.taken++
 		if s.head == len(s.queue) {
 			s.queue, s.head = s.queue[:0], 0
 		}
@@ -257,6 +291,18 @@ func (s *Subscription) pop() (context.Context, queued, bool) {
 		}
 	}
 	return nil, queued{}, false
+}
+
+// flushed tells those who wait for no more than was handed over. The handler does
+// not run, and b.mu is held.
+func (s *Subscription) flushed() {
+	s.flushes = slices.DeleteFunc(s.flushes, func(f flush) bool {
+		if f.upTo > s.taken {
+			return false
+		}
+		close(f.through)
+		return true
+	})
 }
 
 // call runs the handler; its panic ends here.
