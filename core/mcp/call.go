@@ -116,7 +116,7 @@ func (r *remote) promised(structured json.RawMessage, render *rendering) json.Ra
 		return structured
 	}
 	if err := r.output.Fits(structured); err != nil {
-		render.notes = append(render.notes, "Its structured content is not as the tool promises: "+clip(err.Error(), 500))
+		render.notes = append(render.notes, "Its structured content is not as the tool promises:\n"+tools.Untrusted(oneLine(err.Error(), 500)))
 		return nil
 	}
 	return structured

@@ -86,7 +86,7 @@ func (s *server) live(ctx context.Context, first func(error)) {
 	defer func() { tell(s.interrupted()) }()
 	failures := 0
 	gone := time.Now() // when the tools that there are have lost their server
-	s.set(func(st *Status) { st.Attempts = 0 })
+	s.set(func(st *Status) { st.Attempts, st.Error = 0, nil })
 	for {
 		l, why := s.connect(ctx)
 		var stderr []string
@@ -246,7 +246,7 @@ func (s *server) try(ctx context.Context) attempt {
 
 // dial connects and lists what the server offers.
 func (s *server) dial(ctx context.Context) (a attempt) {
-	l := &link{changes: make(chan struct{}, 1), calls: make(map[*context.CancelCauseFunc]bool)}
+	l := newLink()
 	a.err = s.protect("dial", func() (err error) {
 		l.session, err = s.m.o.Dialer.Dial(ctx, s.ServerSpec, s.handlers(l))
 		return err
@@ -263,10 +263,7 @@ func (s *server) dial(ctx context.Context) (a attempt) {
 		return nil
 	})
 	if a.err == nil {
-		a.offer, a.err = s.list(ctx, l, dueTools|dueResources|duePrompts, s.offered())
-	}
-	if a.err == nil {
-		a.err = ctx.Err() // too late, as it was told
+		a.offer, l.missed, a.err = s.list(ctx, l, dueTools|dueResources|duePrompts, s.offered())
 	}
 	if a.err != nil {
 		if ctx.Err() != nil {
@@ -280,12 +277,23 @@ func (s *server) dial(ctx context.Context) (a attempt) {
 	return a
 }
 
-// attend follows the server's changes until the connection or ctx ends. It
+// attend follows the server's changes until the connection or ctx ends. What cannot
+// be listed it tries again, after a second and after longer pauses up to a minute. It
 // returns what the server wrote last, and why the connection is no more.
 func (s *server) attend(ctx context.Context, l *link) (stderr []string, why error) {
 	changes := l.changes
-	var quiet <-chan time.Time
-	for {
+	var quiet, again <-chan time.Time
+	missed, failures := l.missed, 0
+	look := func() {
+		switch {
+		case missed == 0:
+			again, failures = nil, 0
+		case again == nil:
+			failures++
+			again = time.After(backoff(failures))
+		}
+	}
+	for look(); ; {
 		select {
 		case <-ctx.Done():
 			return nil, s.stopped()
@@ -297,8 +305,16 @@ func (s *server) attend(ctx context.Context, l *link) (stderr []string, why erro
 			}
 			stderr = s.stderr(l.session)
 			return stderr, s.lost(err, stderr)
+		case <-l.useless:
+			l.end()
+			return s.stderr(l.session), s.unavailable("it does not know the session any more, as after a restart", checkServer, nil, nil)
+		case <-again:
+			again = nil
+			l.poke(missed)
 		case <-changes:
-			s.refresh(ctx, l)
+			d := l.take()
+			missed = missed&^d | s.refresh(ctx, l, d)
+			look()
 			changes, quiet = nil, time.After(calm) // for a server that never stops to change
 		case <-quiet:
 			changes, quiet = l.changes, nil
@@ -313,7 +329,7 @@ func (s *server) end(l *link) {
 	}
 	l.end()
 	if err := s.protect("close the session", l.session.Close); err != nil {
-		s.m.o.Logger.Debug("an MCP server's connection did not close well", "server", s.Name, "error", s.mask.hide(err.Error()))
+		s.m.o.Logger.Debug("an MCP server's connection did not close well", "server", s.Name, "error", s.mask.Hide(err.Error()))
 	}
 }
 
@@ -327,7 +343,7 @@ func (s *server) stderr(session Session) []string {
 	lines = lines[max(0, len(lines)-most):]
 	shown := make([]string, 0, len(lines))
 	for _, line := range lines {
-		shown = append(shown, oneLine(s.mask.hide(line), 500))
+		shown = append(shown, oneLine(s.mask.Hide(line), 500))
 	}
 	return shown
 }

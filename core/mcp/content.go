@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/tools"
@@ -72,13 +74,16 @@ func (r *rendering) text(text, from string) {
 	kept, cut := ends(text, r.maxText)
 	r.maxText -= len(text) - cut
 	r.cut += cut
-	label := ""
+	marked := kept
 	if from != "" {
-		label = "Resource " + quoted(from) + ":\n"
+		marked = resourceLabel(from) + ":\n" + kept
 	}
-	r.parts = append(r.parts, tools.Part{Text: label + tools.Untrusted(kept)})
+	r.parts = append(r.parts, tools.Part{Text: tools.Untrusted(marked)})
 	r.shown = append(r.shown, kept)
 }
+
+// resourceLabel names the resource that holds something, in its server's words.
+func resourceLabel(uri string) string { return "Resource " + strconv.Quote(oneLine(uri, 200)) }
 
 // ends returns text of at most limit bytes: of a longer one the beginning and the
 // end, with how much is left out between them.
@@ -99,7 +104,7 @@ func (r *rendering) data(from, mimeType string, data []byte) {
 		r.missed++
 		return
 	}
-	mimeType = cmp.Or(oneLine(mimeType, 100), "application/octet-stream")
+	mimeType = plainType(mimeType)
 	what := "File"
 	switch kind, _, _ := strings.Cut(mimeType, "/"); kind {
 	case "image":
@@ -108,16 +113,35 @@ func (r *rendering) data(from, mimeType string, data []byte) {
 		what = "Audio"
 	}
 	note := fmt.Sprintf("[%s: %s, %d bytes]", what, mimeType, len(data))
-	if from != "" {
-		note = fmt.Sprintf("[%s %s: %s, %d bytes]", what, quoted(from), mimeType, len(data))
-	}
 	r.shown = append(r.shown, fmt.Sprintf("[%s: %s]", what, mimeType))
-	if len(data) > r.maxData {
-		r.parts = append(r.parts, tools.Part{Text: note + " It is left out, as it is too large."})
+	tooLarge := len(data) > r.maxData
+	if tooLarge {
+		note += " It is left out, as it is too large."
+	}
+	if from != "" {
+		note += "\n" + tools.Untrusted(resourceLabel(from))
+	}
+	r.parts = append(r.parts, tools.Part{Text: note})
+	if tooLarge {
 		return
 	}
 	r.maxData -= len(data)
-	r.parts = append(r.parts, tools.Part{Text: note}, tools.Part{InlineData: &tools.InlineData{MIMEType: mimeType, Data: data}})
+	r.parts = append(r.parts, tools.Part{InlineData: &tools.InlineData{MIMEType: mimeType, Data: data}})
+}
+
+// mimeToken is a type or a subtype.
+var mimeToken = regexp.MustCompile(`^[a-z0-9][a-z0-9!#$&^_.+-]{0,63}$`)
+
+// plainType returns a MIME type, without parameters; where it is none, that of
+// unknown data.
+func plainType(s string) string {
+	s, _, _ = strings.Cut(s, ";")
+	s = strings.ToLower(strings.TrimSpace(s))
+	kind, sub, ok := strings.Cut(s, "/")
+	if !ok || !mimeToken.MatchString(kind) || !mimeToken.MatchString(sub) {
+		return "application/octet-stream"
+	}
+	return s
 }
 
 // content is what the model gets.

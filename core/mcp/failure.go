@@ -25,7 +25,7 @@ func (s *server) protect(step string, run func() error) error {
 	err := tools.Protect("", step, run)
 	if d := new(tools.Defect); errors.As(err, &d) {
 		c := *d
-		c.Tool, c.Cause = "MCP server "+s.Name, s.mask.hide(clip(fmt.Sprint(d.Cause), 500))
+		c.Tool, c.Cause = "MCP server "+s.Name, s.mask.Hide(clip(fmt.Sprint(d.Cause), 500))
 		return &c
 	}
 	return err
@@ -38,7 +38,7 @@ func (s *server) unavailable(why, remedy string, stderr []string, cause error) *
 }
 
 // maxLastWords is how many bytes of stderr a message quotes.
-const maxLastWords = 1000
+const maxLastWords = 400
 
 // lastWords quotes the last lines of stderr, as a sentence after others.
 func lastWords(stderr []string) string {
@@ -55,32 +55,48 @@ func lastWords(stderr []string) string {
 // checkServer is the next step where nobody knows why a server failed.
 const checkServer = "Check that the server runs and is configured as it should be."
 
+// maxMessage is how many bytes a message may have that a Dialer has written.
+const maxMessage = 2000
+
+// tidy returns a Dialer's fault without secrets, on one line and not too long,
+// however it quotes the server.
+func (s *server) tidy(f *fault.Error) *fault.Error {
+	c := s.mask.fault(f)
+	c.Message, c.Short, c.Remedy = oneLine(c.Message, maxMessage), oneLine(c.Short, maxMessage), oneLine(c.Remedy, maxMessage)
+	return c
+}
+
+// words quotes what somebody else wrote, on one line and short.
+func (s *server) words(text string) string {
+	return strconv.Quote(oneLine(s.mask.Hide(text), maxLastWords))
+}
+
 // failed is why an attempt to connect failed, for the status: a *fault.Error
 // without secrets.
 func (s *server) failed(err error, stderr []string) *fault.Error {
 	if f := fault.As(err); f != nil && f.Code != fault.Cancelled {
-		return s.mask.fault(f)
+		return s.tidy(f)
 	}
 	switch d := new(tools.Defect); {
 	case errors.As(err, &d):
-		return s.unavailable(fmt.Sprintf("what connects to it failed unexpectedly: %v", d.Cause), "This is a defect; report it.", stderr, err)
+		return s.unavailable("what connects to it failed unexpectedly: "+s.words(fmt.Sprint(d.Cause)), "This is a defect; report it.", stderr, err)
 	case errors.Is(err, errLate), errors.Is(err, context.DeadlineExceeded):
 		return s.unavailable(fmt.Sprintf("it was not ready within %v", s.connectTimeout()),
 			"Check that it starts; give it more time by its connection timeout if it needs that.", stderr, err).Because(fault.TotalLimit)
 	case errors.Is(err, context.Canceled), fault.CodeOf(err) == fault.Cancelled:
 		return s.stopped()
 	}
-	return s.unavailable(clip(s.mask.hide(err.Error()), 500), checkServer, stderr, err)
+	return s.unavailable("it failed with "+s.words(err.Error()), checkServer, stderr, err)
 }
 
 // lost is why a connection is no more.
 func (s *server) lost(err error, stderr []string) *fault.Error {
 	if f := fault.As(err); f != nil {
-		return s.mask.fault(f)
+		return s.tidy(f)
 	}
 	why := "it has ended the connection"
 	if err != nil {
-		why = "the connection broke: " + clip(s.mask.hide(err.Error()), 500)
+		why = "the connection broke with " + s.words(err.Error())
 	}
 	return s.unavailable(why, checkServer, stderr, err)
 }
@@ -111,7 +127,7 @@ func (s *server) absent(st Status) *fault.Error {
 			message += lastWords(st.Stderr)
 		}
 	case st.Error != nil:
-		message += ": " + clip(s.mask.hide(st.Error.Error()), 500) + "." + lastWords(st.Stderr)
+		message += ": " + s.words(st.Error.Error()) + "." + lastWords(st.Stderr)
 	case st.State == StateConnecting:
 		message += " yet." + lastWords(st.Stderr)
 	default:
@@ -142,12 +158,14 @@ func (s *server) explain(ctx context.Context, what string, l *link, err error) e
 		return fault.Wrap(fault.MCPServerUnavailable, "mcp.call", message+lastWords(s.stderr(l.session)),
 			"Look at what it has done before you try again. The connection is made anew by itself.", s.mask.cause(err))
 	case f != nil:
-		return s.mask.fault(f)
+		return s.tidy(f)
 	case errors.As(err, new(*tools.Defect)):
 		return err
+	case errors.Is(err, ErrNotRun):
+		return s.unavailable("its connection ended before it could be asked for "+what, "Try again. The connection is made anew by itself.", nil, err)
 	}
 	return fault.Wrap(fault.MCPToolError, "mcp.call",
-		fmt.Sprintf("The MCP server %s failed when it was asked for %s: %s.", quoted(s.Name), what, clip(s.mask.hide(err.Error()), 500)),
+		fmt.Sprintf("The MCP server %s failed when it was asked for %s: %s.", quoted(s.Name), what, s.words(err.Error())),
 		"Ask in another way, or do without.", s.mask.cause(err))
 }
 

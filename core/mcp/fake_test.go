@@ -46,6 +46,7 @@ type fake struct {
 	roots     int // how often RootsChanged was called
 	closed    int
 	panics    string // the method that panics
+	deaf      bool   // it lists its tools whatever has become of ctx
 	onCall    func(ctx context.Context, c mcp.Call) (mcp.CallResult, error)
 	onRead    func(ctx context.Context, uri string) ([]tools.Resource, error)
 	onPrompt  func(ctx context.Context, name string, args map[string]string) (mcp.PromptMessages, error)
@@ -112,6 +113,9 @@ func (s *fake) Tools(ctx context.Context) ([]mcp.Tool, error) {
 		if err := onList(ctx); err != nil {
 			return nil, err
 		}
+	}
+	if s.deaf {
+		return list, nil
 	}
 	return list, ctx.Err()
 }

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"reflect"
 	"sync"
 
@@ -14,13 +15,22 @@ type link struct {
 	session Session
 	info    Info
 	done    <-chan struct{} // of session
+	missed  due             // what could not be listed when it was connected
 
 	changes chan struct{} // holds one where something is due
+	useless chan struct{} // closed where a request has shown that the session is of no use
+	giveUp  func()        // closes useless; idempotent
 
 	mu    sync.Mutex
 	due   due
 	ended bool
 	calls map[*context.CancelCauseFunc]bool // of the requests that run
+}
+
+func newLink() *link {
+	l := &link{changes: make(chan struct{}, 1), useless: make(chan struct{}), calls: make(map[*context.CancelCauseFunc]bool)}
+	l.giveUp = sync.OnceFunc(func() { close(l.useless) })
+	return l
 }
 
 // due says what of a server is to be looked at again, or told.
@@ -64,10 +74,12 @@ func (l *link) end() {
 	clear(l.calls)
 }
 
-// isDone reports whether the session has ended.
+// isDone reports whether the session has ended, or is of no use any more.
 func (l *link) isDone() bool {
 	select {
 	case <-l.done:
+		return true
+	case <-l.useless:
 		return true
 	default:
 		return false
@@ -81,7 +93,7 @@ func (l *link) request(ctx context.Context, run func(ctx context.Context) error)
 	l.mu.Lock()
 	if l.ended {
 		l.mu.Unlock()
-		return errLost
+		return ErrNotRun
 	}
 	l.calls[&cancel] = true
 	l.mu.Unlock()
@@ -93,6 +105,9 @@ func (l *link) request(ctx context.Context, run func(ctx context.Context) error)
 	err := run(ctx)
 	if err == nil {
 		return nil
+	}
+	if errors.Is(err, ErrNotRun) {
+		return err
 	}
 	if l.isDone() {
 		return errLost
@@ -111,16 +126,8 @@ func (s *server) handlers(l *link) Handlers {
 		PromptsChanged:   func() { l.poke(duePrompts) },
 		Log:              s.note,
 	}
-	if elicit := s.m.o.Elicit; elicit != nil {
-		h.Elicit = func(ctx context.Context, e tools.Elicitation) (answer tools.Elicited, err error) {
-			s.asking.Add(1)
-			defer s.asking.Add(-1)
-			err = s.protect("ask the person", func() error {
-				answer, err = elicit(ctx, s.Name, e)
-				return err
-			})
-			return answer, err
-		}
+	if s.m.o.Elicit != nil {
+		h.Elicit = func(ctx context.Context, e tools.Elicitation) (tools.Elicited, error) { return s.elicit(ctx, l, e) }
 	}
 	if roots := s.m.o.Roots; roots != nil {
 		h.Roots = func() (folders []string) {
@@ -147,7 +154,7 @@ func (s *server) note(e tools.LogEntry) {
 	if json.Unmarshal(e.Data, &plain) == nil {
 		text = plain
 	}
-	write("an MCP server says", "server", s.Name, "logger", oneLine(e.Logger, 100), "text", oneLine(s.mask.hide(text), 2000))
+	write("an MCP server says", "server", s.Name, "logger", oneLine(e.Logger, 100), "text", oneLine(s.mask.Hide(text), 2000))
 }
 
 // How many of each kind are taken from one server, the first.
@@ -157,92 +164,103 @@ const (
 	maxPrompts   = 1_000
 )
 
-// list asks a session for what is due, and returns it with the rest of what there
-// was. Only tools are indispensable: without them it fails. The tools that are
-// declared are yet to be made, see [server.declare].
-func (s *server) list(ctx context.Context, l *link, d due, old *offer) (*offer, error) {
-	o := *old
-	if d&dueTools != 0 {
-		var declared []Tool
-		err := s.protect("list the tools", func() (err error) { declared, err = l.session.Tools(ctx); return err })
-		if err != nil {
-			return nil, err
+// list asks a session for what is due, each kind for itself within the time to
+// connect, and returns it with the rest of what there was. What could not be listed
+// is missed, and as it was; err is why the tools are. Those that are declared are yet
+// to be made, see [server.declare].
+func (s *server) list(ctx context.Context, l *link, d due, old *offer) (o *offer, missed due, err error) {
+	o = new(offer)
+	*o = *old
+	look := func(kind due, what string, list func(ctx context.Context) error) error {
+		if d&kind == 0 {
+			return nil
 		}
-		o.declared = declared
+		ctx, cancel := context.WithTimeoutCause(ctx, s.connectTimeout(), errLate)
+		defer cancel()
+		err := s.protect("list the "+what, func() error { return list(ctx) })
+		if err != nil {
+			missed |= kind
+			s.m.o.Logger.Warn("an MCP server does not list its "+what, "server", s.Name, "error", s.mask.Hide(err.Error()))
+		}
+		return err
 	}
-	if d&dueResources != 0 {
-		err := s.protect("list the resources", func() error {
-			resources, err := l.session.Resources(ctx)
-			if err == nil {
-				o.resources = resources[:min(len(resources), maxResources)]
-				var templates []ResourceTemplate
-				templates, err = l.session.ResourceTemplates(ctx)
-				o.templates = templates[:min(len(templates), maxResources)]
-			}
+	err = look(dueTools, "tools", func(ctx context.Context) error {
+		declared, err := l.session.Tools(ctx)
+		if err == nil {
+			o.declared = declared
+		}
+		return err
+	})
+	_ = look(dueResources, "resources", func(ctx context.Context) error {
+		resources, err := l.session.Resources(ctx)
+		if err != nil {
 			return err
-		})
-		s.miss(err, "resources")
-	}
-	if d&duePrompts != 0 {
-		err := s.protect("list the prompts", func() error {
-			prompts, err := l.session.Prompts(ctx)
-			if err == nil {
-				o.prompts = prompts[:min(len(prompts), maxPrompts)]
-			}
-			return err
-		})
-		s.miss(err, "prompts")
-	}
-	return &o, nil
+		}
+		o.resources = resources[:min(len(resources), maxResources)]
+		templates, err := l.session.ResourceTemplates(ctx)
+		if err == nil {
+			o.templates = templates[:min(len(templates), maxResources)]
+		}
+		return err
+	})
+	_ = look(duePrompts, "prompts", func(ctx context.Context) error {
+		prompts, err := l.session.Prompts(ctx)
+		if err == nil {
+			o.prompts = prompts[:min(len(prompts), maxPrompts)]
+		}
+		return err
+	})
+	return o, missed, err
 }
 
-// miss takes note of a list that did not come.
-func (s *server) miss(err error, what string) {
-	if err != nil {
-		s.m.o.Logger.Warn("an MCP server does not list its "+what, "server", s.Name, "error", s.mask.hide(err.Error()))
-	}
-}
-
-// refresh looks at what is due, and tells if anything is not as it was.
-func (s *server) refresh(ctx context.Context, l *link) {
-	d := l.take()
-	if d == 0 {
-		return
-	}
-	ctx, cancel := context.WithTimeoutCause(ctx, s.connectTimeout(), errLate)
-	defer cancel()
+// refresh looks at what is due, and tells if anything is not as it was. It returns
+// what could not be listed.
+func (s *server) refresh(ctx context.Context, l *link, d due) (missed due) {
 	if d&dueRoots != 0 {
-		s.miss(s.protect("tell of other roots", func() error { l.session.RootsChanged(ctx); return nil }), "roots")
+		s.tellRoots(ctx, l)
 	}
 	old := s.offered()
-	now, err := s.list(ctx, l, d&^dueRoots, old)
-	if err != nil {
-		s.miss(err, "tools")
-		return
-	}
+	now, missed, _ := s.list(ctx, l, d, old)
 	if reflect.DeepEqual(old.declared, now.declared) && reflect.DeepEqual(old.resources, now.resources) &&
 		reflect.DeepEqual(old.templates, now.templates) && reflect.DeepEqual(old.prompts, now.prompts) {
-		return
+		return missed
 	}
 	s.declare(now, old)
 	s.set(func(*Status) { s.offer = now })
 	s.m.tell(s.Name)
+	return missed
 }
 
-// request runs a request of a server that is connected or comes back in time. The
+// tellRoots has a session say that the roots are others.
+func (s *server) tellRoots(ctx context.Context, l *link) {
+	ctx, cancel := context.WithTimeoutCause(ctx, s.connectTimeout(), errLate)
+	defer cancel()
+	if err := s.protect("tell of other roots", func() error { l.session.RootsChanged(ctx); return nil }); err != nil {
+		s.m.o.Logger.Warn("an MCP server is not told of other roots", "server", s.Name, "error", s.mask.Hide(err.Error()))
+	}
+}
+
+// request runs a request of a server that is connected or comes back in time. It
+// runs it once more over a new connection where the server has certainly not begun
+// to, as after its restart. The
 // error is that of ctx, a *tools.Defect, or a *fault.Error without secrets; step
 // names the request, and what is a noun for what was asked for.
 func (s *server) request(ctx context.Context, step, what string, run func(ctx context.Context, session Session) error) error {
 	limited, stop := s.limited(ctx)
 	defer stop()
-	l, err := s.acquire(limited)
-	if err == nil {
-		err = l.request(limited, func(ctx context.Context) error {
-			return s.protect(step, func() error { return run(ctx, l.session) })
-		})
+	for again := false; ; again = true {
+		l, err := s.acquire(limited)
+		if err == nil {
+			err = l.request(limited, func(ctx context.Context) error {
+				return s.protect(step, func() error { return run(ctx, l.session) })
+			})
+		}
+		switch {
+		case err == nil:
+			return nil
+		case again, l == nil, !errors.Is(err, ErrNotRun), limited.Err() != nil:
+			return s.explain(ctx, what, l, err)
+		}
+		l.giveUp()
 	}
-	if err == nil {
-		return nil
-	}
-	return s.explain(ctx, what, l, err)
 }

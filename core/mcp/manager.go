@@ -21,7 +21,10 @@ type Options struct {
 	// Servers are those to connect to. Of two of one name the first counts.
 	Servers []Configured
 	// Elicit asks the person what a server wants to know. nil: nobody can be asked,
-	// and servers are told so.
+	// and servers are told so. Of one server it is called only while that is connected,
+	// and not again before it has returned. ctx ends after ten minutes; the text is of
+	// 4 KiB at most, the schema of 64. Meanwhile the time of the requests that ran
+	// before stands still, half an hour at most.
 	Elicit func(ctx context.Context, server string, e tools.Elicitation) (tools.Elicited, error)
 	Roots  func() []string // the session's folders; nil: servers are not told
 	// Changed is told which server's tools, resources, prompts or status are
@@ -48,7 +51,9 @@ func (o Options) withDefaults() Options {
 // and not started.
 type Configured struct {
 	ServerSpec
-	Blocked  error // why it may not start; nil: it may
+	Blocked error // why it may not start; nil: it may
+	// Disabled says that it is not to start by itself, as a person wants it; for
+	// embedders, and sessions that let people choose. [Manager.Restart] starts it.
 	Disabled bool
 }
 
@@ -172,7 +177,8 @@ func (m *Manager) Tools(server string) []tools.DeclarativeTool {
 // is given up or disabled. It returns when that is connected or has failed. The
 // error is of code invalid_config for a server that there is not or that may not
 // start, not_initialized before Start of it and after Close, cancelled, or why the
-// server is not connected.
+// server is not connected. It is for whoever lets a person choose among servers, as
+// embedders do: fettle's commands do not call it.
 func (m *Manager) Restart(ctx context.Context, server string) error {
 	err := m.command(ctx.Done(), server, command{})
 	if err != nil && ctx.Err() != nil {
@@ -182,7 +188,8 @@ func (m *Manager) Restart(ctx context.Context, server string) error {
 }
 
 // Disable ends a server's connection, until Restart, and waits for its end. Its
-// tools are gone then. The errors are those of Restart.
+// tools are gone then. The errors are those of Restart. It is for a person's choice,
+// as Restart is.
 func (m *Manager) Disable(server string) error {
 	return m.command(nil, server, command{disable: true})
 }
@@ -241,7 +248,8 @@ func (m *Manager) server(name string) (*server, error) {
 func (m *Manager) Has(server string) bool { return m.servers[server] != nil }
 
 // RootsChanged tells the servers that Options.Roots gives others now. It does not
-// wait for them.
+// wait for them. Whoever changes the folders of a session calls it; fettle's own
+// sessions keep theirs.
 func (m *Manager) RootsChanged() {
 	for _, s := range m.all() {
 		if l := s.connection(); l != nil {

@@ -64,6 +64,8 @@ func TestStart(t *testing.T) {
 		require.Equal(t, fault.NotInitialized, fault.CodeOf(status(t, m, "good").Error))
 		m.Start(t.Context())
 		synctest.Wait()
+		require.NoError(t, status(t, m, "slow").Error, "it has not failed yet")
+		synctest.Wait()
 		// All that can be known is known at once, though two hang.
 		for name, want := range map[string]struct {
 			state mcp.State
@@ -334,6 +336,27 @@ func TestLateSession(t *testing.T) {
 	})
 }
 
+// So is one that lists what it has as if it had the time.
+func TestLateList(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		late := newFake(tool("late"))
+		late.deaf = true
+		late.onList = func(context.Context) error { time.Sleep(5 * second); return nil }
+		var tries atomic.Int32
+		c := stdio("s")
+		c.ConnectTimeout = second
+		m := manage(t, mcp.Options{Servers: []mcp.Configured{c}, Dialer: dialer{"s": func(ctx context.Context, spec mcp.ServerSpec, h mcp.Handlers) (mcp.Session, error) {
+			if tries.Add(1) == 1 {
+				return late.dial(ctx, spec, h)
+			}
+			return newFake(tool("a")).dial(ctx, spec, h)
+		}}})
+		time.Sleep(time.Minute)
+		require.Equal(t, 1, late.count(&late.closed))
+		require.Equal(t, []string{"a"}, status(t, m, "s").Tools)
+	})
+}
+
 func TestDisable(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newFake(tool("a"))
@@ -463,6 +486,48 @@ func TestListChanged(t *testing.T) {
 		s.ToolsChanged()
 		time.Sleep(second)
 		require.Len(t, m.Tools("s"), 2)
+	})
+}
+
+// What cannot be listed is tried again, however often, and keeps nothing else.
+func TestListsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newFake(tool("a"))
+		m := one(t, s)
+		s.with(func(s *fake) {
+			s.tools = append(s.tools, tool("b"))
+			s.prompts = []mcp.Prompt{{Name: "p"}}
+			s.onList = func(context.Context) error { return errBroken }
+		})
+		listed := s.count(&s.listed)
+		s.ToolsChanged()
+		s.PromptsChanged()
+		synctest.Wait()
+		require.Equal(t, []string{"p"}, status(t, m, "s").Prompts)
+		time.Sleep(time.Hour)
+		require.InDelta(t, 70, s.count(&s.listed)-listed, 15, "and not all the time")
+		require.Equal(t, []string{"a"}, status(t, m, "s").Tools)
+		for range 1000 { // which do not put it off
+			s.PromptsChanged()
+			time.Sleep(second / 10)
+		}
+		s.with(func(s *fake) { s.onList = nil })
+		time.Sleep(time.Minute)
+		require.Equal(t, []string{"a", "b"}, status(t, m, "s").Tools)
+		listed = s.count(&s.listed)
+		time.Sleep(time.Hour)
+		require.Equal(t, listed, s.count(&s.listed))
+	})
+	synctest.Test(t, func(t *testing.T) { // as it is connected
+		s := newFake(tool("a"))
+		s.prompts = []mcp.Prompt{{Name: "p"}}
+		s.panics = "Prompts"
+		m := one(t, s)
+		require.Equal(t, mcp.StateConnected, status(t, m, "s").State)
+		require.Empty(t, status(t, m, "s").Prompts)
+		s.with(func(s *fake) { s.panics = "" })
+		time.Sleep(2 * second)
+		require.Equal(t, []string{"p"}, status(t, m, "s").Prompts)
 	})
 }
 
@@ -622,35 +687,6 @@ func TestSecrets(t *testing.T) {
 		require.Contains(t, log.String(), "says ***")
 		clean(t, log.String())
 	})
-}
-
-// The server may ask the person, and the time for that does not count; without
-// anybody who could be asked the server is told so.
-func TestElicit(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newFake(tool("a"))
-		s.onCall = func(ctx context.Context, _ mcp.Call) (mcp.CallResult, error) {
-			answer, err := s.Elicit(ctx, tools.Elicitation{Message: "Sure?"})
-			return text(string(answer.Action)), err
-		}
-		c := stdio("s")
-		c.Timeout = 10 * second
-		m := manage(t, mcp.Options{Dialer: dialer{"s": s.dial}, Servers: []mcp.Configured{c},
-			Elicit: func(_ context.Context, server string, e tools.Elicitation) (tools.Elicited, error) {
-				time.Sleep(time.Hour)
-				return tools.Elicited{Action: tools.ElicitAccept, Content: []byte(`"` + server + e.Message + `"`)}, nil
-			}, Roots: func() []string { return []string{"/a"} }})
-		require.True(t, m.Settled(t.Context()))
-		require.Contains(t, call(t.Context(), t, lookUp(t, m, "s", "a"), `{}`).LLMContent.String(), "accept")
-		require.Equal(t, []string{"/a"}, s.Roots())
-		m.RootsChanged()
-		synctest.Wait()
-		require.Equal(t, 1, s.count(&s.roots))
-	})
-	s := newFake()
-	_ = one(t, s)
-	require.Nil(t, s.Elicit)
-	require.Nil(t, s.Roots)
 }
 
 // What is wrong with one list but that of the tools does not keep the rest.

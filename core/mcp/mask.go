@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -11,87 +12,193 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// mask keeps what a server's configuration holds in confidence out of messages,
-// statuses and logs, whoever quotes it: the values of headers, of variables that
-// seem to be secret, the client's secret, and what a URL's user and query hold.
-type mask struct{ replacer *strings.Replacer }
+// Mask keeps what a server's configuration holds in confidence out of messages,
+// statuses and logs, whoever quotes it: the values of headers, and what follows the
+// scheme of one; of variables and arguments what is named as a secret, looks like
+// one or is the password in a URL; the client's secret; of the server's own URL the
+// user, the query, and parts of the path that look like secrets. Texts of fewer than
+// four bytes cannot be told from any other and stay. It is safe for concurrent use.
+type Mask struct{ replacer *strings.Replacer }
 
 // hidden stands for what is not shown.
 const hidden = "***"
 
-// shortestSecret is how long a text is that can be told from any other.
-const shortestSecret = 4
+// shortestSecret is how long a text is that can be told from any other, and
+// shortestPlain one that nothing says to be a secret.
+const (
+	shortestSecret = 4
+	shortestPlain  = 8
+)
 
-func newMask(s ServerSpec) *mask {
-	var secrets []string
-	for _, value := range s.Headers {
-		secrets = append(secrets, value)
-		secrets = append(secrets, strings.Fields(value)...) // "Bearer x" may be quoted as x
+// NewMask returns the mask of a server.
+func NewMask(s ServerSpec) *Mask {
+	var c secrets
+	for name, value := range s.Headers {
+		c.header(name, value)
 	}
 	for name, value := range s.Env {
-		if secretName(name) || looksRandom(value) {
-			secrets = append(secrets, value)
-		}
+		c.named(name, value)
 	}
+	c.arguments(s.Args)
 	if s.OAuth != nil {
-		secrets = append(secrets, s.OAuth.ClientSecret)
+		c.add(s.OAuth.ClientSecret)
 	}
-	if u, err := url.Parse(s.URL); err == nil {
-		password, _ := u.User.Password()
-		secrets = append(secrets, password, url.QueryEscape(password))
-		if password == "" {
-			secrets = append(secrets, u.User.Username())
+	c.address(s.URL)
+	list := slices.DeleteFunc(c.list, func(v string) bool { return len(v) < shortestSecret })
+	slices.SortFunc(list, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
+	var pairs []string
+	for _, v := range slices.Compact(list) { // the longest first, as one may hold another
+		pairs = append(pairs, v, hidden)
+	}
+	return &Mask{strings.NewReplacer(pairs...)}
+}
+
+// secrets collects what is not to be shown.
+type secrets struct{ list []string }
+
+func (c *secrets) add(values ...string) {
+	for _, v := range values {
+		c.list = append(c.list, v, strings.TrimSpace(v))
+	}
+}
+
+// schemes are how headers begin that have a credential behind that.
+var schemes = []string{"apikey", "basic", "bearer", "digest", "key", "negotiate", "token"}
+
+// header takes the value of a header, and the credential in it.
+func (c *secrets) header(name, value string) {
+	c.add(value)
+	scheme, credential, found := strings.Cut(strings.TrimSpace(value), " ")
+	name = strings.ToLower(name)
+	if found && (name == "authorization" || name == "proxy-authorization" || slices.Contains(schemes, strings.ToLower(scheme))) {
+		c.add(credential)
+	}
+}
+
+// named takes a value with a name, as of a variable, where it seems to be secret.
+func (c *secrets) named(name, value string) {
+	if secretName(name) || looksRandom(value) {
+		c.add(value)
+		if scheme, credential, found := strings.Cut(value, " "); found && slices.Contains(schemes, strings.ToLower(scheme)) {
+			c.add(credential)
 		}
-		for _, values := range u.Query() {
-			for _, v := range values {
-				secrets = append(secrets, v, url.QueryEscape(v))
+	}
+	c.user(value)
+}
+
+// flagValue is an argument that holds a name and a value, as --token=x or
+// "Authorization: Bearer x".
+var flagValue = regexp.MustCompile(`^([\w.-]+)\s*[=:]\s*(.*)$`)
+
+// arguments takes what is secret of a command line.
+func (c *secrets) arguments(args []string) {
+	for i, a := range args {
+		if m := flagValue.FindStringSubmatch(a); m != nil {
+			c.named(m[1], m[2])
+		} else if i > 0 && strings.HasPrefix(args[i-1], "-") && !strings.HasPrefix(a, "-") {
+			c.named(args[i-1], a)
+		} else {
+			c.named("", a)
+		}
+		c.user(a)
+	}
+}
+
+// user takes what stands before the host of a URL: the password or, without one,
+// the user, which then is a token.
+func (c *secrets) user(address string) {
+	u, err := url.Parse(address)
+	if err != nil || u.User == nil {
+		return
+	}
+	if password, ok := u.User.Password(); ok && password != "" {
+		c.add(password, url.QueryEscape(password), url.PathEscape(password))
+		return
+	}
+	c.add(u.User.Username())
+}
+
+// address takes what is secret of the server's URL.
+func (c *secrets) address(address string) {
+	u, err := url.Parse(address)
+	if err != nil {
+		return
+	}
+	c.user(address)
+	c.add(u.RawQuery)
+	for name, values := range u.Query() {
+		for _, v := range values {
+			if secretName(name) || len(v) >= shortestPlain {
+				c.add(v, url.QueryEscape(v))
 			}
 		}
 	}
-	secrets = slices.DeleteFunc(secrets, func(v string) bool {
-		return len(v) < shortestSecret || slices.Contains([]string{"Bearer", "Basic", "Token"}, v)
-	})
-	slices.SortFunc(secrets, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
-	var pairs []string
-	for _, v := range slices.Compact(secrets) { // the longest first, as one may hold another
-		pairs = append(pairs, v, hidden)
+	for part := range strings.SplitSeq(u.EscapedPath(), "/") {
+		if looksRandom(part) {
+			c.add(part)
+		}
 	}
-	return &mask{strings.NewReplacer(pairs...)}
 }
 
-// secretName reports whether a variable of that name holds a secret.
+// What names of variables, flags and parameters say of a secret: anywhere, or as a
+// word of their own.
+var (
+	secretPart = regexp.MustCompile(`(?i)key|token|secret|passw|passphrase|pwd|auth|cred|cookie|session|signature|private|dsn|connection`)
+	secretWord = regexp.MustCompile(`(?i)(^|[^a-z])(pat|pass|jwt|sig)($|[^a-z])`)
+	plainName  = regexp.MustCompile(`(?i)(path|file|dir|author(_\w+)?)$`)
+)
+
+// secretName reports whether what is called that holds a secret.
 func secretName(name string) bool {
-	name = strings.ToUpper(name)
-	return slices.ContainsFunc([]string{"KEY", "TOKEN", "SECRET", "PASS", "PWD", "AUTH", "CRED", "PAT", "COOKIE", "SESSION"}, func(word string) bool {
-		return strings.Contains(name, word)
-	}) && name != "PATH" && !strings.HasSuffix(name, "_PATH")
+	return (secretPart.MatchString(name) || secretWord.MatchString(name)) && !plainName.MatchString(name)
 }
 
-// looksRandom reports whether a value is more likely a key than a word, a number
-// or a path.
+// looksRandom reports whether a value is more likely a key than a word, a number,
+// a version or a path: it has a long run of letters and digits, or changes between
+// them again and again.
 func looksRandom(value string) bool {
-	return len(value) >= 16 && !strings.ContainsAny(value, `/\ `) &&
-		strings.ContainsFunc(value, unicode.IsDigit) && strings.ContainsFunc(value, unicode.IsLetter)
+	const longRun, manyChanges = 16, 4
+	if len(value) < longRun || strings.ContainsAny(value, `/\ `) {
+		return false
+	}
+	run, changes := 0, 0
+	mixed := false // within the run
+	var last rune
+	for _, r := range value {
+		letter, digit := unicode.IsLetter(r), unicode.IsDigit(r)
+		if !letter && !digit {
+			run, mixed, last = 0, false, 0
+			continue
+		}
+		if run++; last != 0 && unicode.IsDigit(last) != digit {
+			changes++
+			mixed = true
+		}
+		if last = r; mixed && run >= longRun || changes >= manyChanges {
+			return true
+		}
+	}
+	return false
 }
 
-// hide returns text without secrets.
-func (m *mask) hide(text string) string { return m.replacer.Replace(text) }
+// Hide returns text without secrets.
+func (m *Mask) Hide(text string) string { return m.replacer.Replace(text) }
 
 // fault returns f without secrets.
-func (m *mask) fault(f *fault.Error) *fault.Error {
+func (m *Mask) fault(f *fault.Error) *fault.Error {
 	c := *f
-	c.Message, c.Short, c.Remedy = m.hide(f.Message), m.hide(f.Short), m.hide(f.Remedy)
+	c.Message, c.Short, c.Remedy = m.Hide(f.Message), m.Hide(f.Short), m.Hide(f.Remedy)
 	c.Err = m.cause(f.Err)
 	return &c
 }
 
 // cause returns err so that its text is without secrets; nil for nil.
-func (m *mask) cause(err error) error {
+func (m *Mask) cause(err error) error {
 	if err == nil {
 		return nil
 	}
-	if text := err.Error(); m.hide(text) != text {
-		return &masked{m.hide(text), err}
+	if text := err.Error(); m.Hide(text) != text {
+		return &masked{m.Hide(text), err}
 	}
 	return err
 }

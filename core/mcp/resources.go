@@ -69,7 +69,7 @@ func (m *Manager) read(ctx context.Context, server, uri string) (*rendering, err
 			from = c.URI
 		}
 		if c.Blob != nil {
-			render.data(c.URI, c.MIMEType, c.Blob)
+			render.data(from, c.MIMEType, c.Blob)
 			continue
 		}
 		render.text(c.Text, from)

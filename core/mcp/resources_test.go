@@ -103,8 +103,8 @@ func TestReadTool(t *testing.T) {
 		"not found": {nil, fault.New(fault.MCPResourceNotFound, "x", "Not there.", "List."), "", fault.MCPResourceNotFound},
 		"refused":   {nil, errors.New("no"), "", fault.MCPToolError},
 		"empty":     {[]tools.Resource{{URI: "file:///a"}}, nil, tools.Untrusted(""), ""},
-		"two":       {[]tools.Resource{{URI: "x:1", Text: "one"}, {URI: "x:2", Text: "two"}}, nil, "Resource \"x:1\":\n" + tools.Untrusted("one") + "\nResource \"x:2\":\n" + tools.Untrusted("two"), ""},
-		"blob":      {[]tools.Resource{{URI: "file:///a", MIMEType: "image/png", Blob: []byte("x")}}, nil, `[Image "file:///a": image/png, 1 bytes]`, ""},
+		"two":       {[]tools.Resource{{URI: "x:1", Text: "one"}, {URI: "x:2", Text: "two"}}, nil, tools.Untrusted("Resource \"x:1\":\none") + "\n" + tools.Untrusted("Resource \"x:2\":\ntwo"), ""},
+		"blob":      {[]tools.Resource{{URI: "file:///a", MIMEType: "image/png", Blob: []byte("x")}}, nil, `[Image: image/png, 1 bytes]`, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			docs.onRead = func(context.Context, string) ([]tools.Resource, error) { return tt.contents, tt.err }

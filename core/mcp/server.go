@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -17,13 +16,14 @@ type server struct {
 	m *Manager
 	Configured
 	never error // why it is not even tried; nil: it is
-	mask  *mask
+	mask  *Mask
 
 	commands chan command
 	gone     chan struct{} // closed when nothing runs any more
 	settled  chan struct{} // closed once it has been connected or has failed
 	settle   func()        // closes settled; idempotent
-	asking   atomic.Int32  // questions of the server that a person has not answered yet
+
+	questions *questions
 
 	// Of the goroutine that lives the server's life; see connection.go.
 	returned  <-chan struct{} // closed when the last attempt has returned; nil: there was none
@@ -55,9 +55,9 @@ type offer struct {
 
 func newServer(m *Manager, c Configured) *server {
 	s := &server{
-		m: m, Configured: c, mask: newMask(c.ServerSpec),
+		m: m, Configured: c, mask: NewMask(c.ServerSpec),
 		commands: make(chan command), gone: make(chan struct{}),
-		settled: make(chan struct{}), changed: make(chan struct{}), offer: new(offer),
+		settled: make(chan struct{}), changed: make(chan struct{}), offer: new(offer), questions: newQuestions(),
 	}
 	s.settle = sync.OnceFunc(func() { close(s.settled) })
 	s.status = Status{Name: c.Name, Source: c.Source, Transport: c.transport(), State: StateDisconnected}
@@ -245,31 +245,4 @@ func (s *server) attemptTimeout() time.Duration {
 		return s.connectTimeout() + signInTime
 	}
 	return s.connectTimeout()
-}
-
-// limited returns a ctx that ends with errLate after the time for one request. As
-// long as the server waits for a person's answer it does not.
-func (s *server) limited(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	var mu sync.Mutex
-	var late *time.Timer
-	mu.Lock()
-	late = time.AfterFunc(s.timeout(), func() {
-		if s.asking.Load() == 0 {
-			cancel(errLate)
-			return
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if ctx.Err() == nil {
-			late.Reset(s.timeout())
-		}
-	})
-	mu.Unlock()
-	return ctx, func() {
-		cancel(nil)
-		mu.Lock()
-		defer mu.Unlock()
-		late.Stop()
-	}
 }

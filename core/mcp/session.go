@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -42,12 +43,22 @@ type Handlers struct {
 	Roots func() []string
 }
 
+// ErrNotRun is the cause of an error of a [Session] that is of no use any more,
+// where the server has certainly not begun to run the request. The [Manager] then
+// connects anew and repeats it.
+var ErrNotRun = errors.New("mcp: the request was not run")
+
 // Session is one connection to a server. It is safe for concurrent use.
+//
+// A request lasts as long as its ctx: ServerSpec.Timeout is kept by the [Manager],
+// which knows when a person is asked.
 //
 // An error of its methods is that of ctx, or a *fault.Error: of code
 // mcp_server_unavailable where the connection failed, mcp_resource_not_found,
 // mcp_sign_in_required, else mcp_tool_error with what the server answered. None
-// holds a secret.
+// holds a secret. The cause is [ErrNotRun] where the server has certainly not begun
+// to run the request: it could not be sent any more, or the server has refused it
+// with the session, which it does not know.
 type Session interface {
 	Info() Info
 	// Tools, Resources, ResourceTemplates and Prompts list all that the server

@@ -32,6 +32,7 @@ type remote struct {
 	base  *url.URL
 	max   int
 	tap   *tap
+	veil  *veil
 	auth  auth.OAuthHandler // nil: none
 	plain *http.Transport
 
@@ -46,14 +47,14 @@ type remote struct {
 
 // newRemote returns what speaks with a server at a URL. It does no I/O. Whoever
 // gets it calls end.
-func (d *Dialer) newRemote(ctx context.Context, spec mcp.ServerSpec, kind mcp.Transport, t *tap, handler auth.OAuthHandler) (*remote, error) {
+func (d *Dialer) newRemote(ctx context.Context, spec mcp.ServerSpec, kind mcp.Transport, t *tap, v *veil, handler auth.OAuthHandler) (*remote, error) {
 	base, err := url.Parse(spec.URL)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "" {
 		return nil, fault.New(fault.InvalidConfig, "mcp.dial", "The url of the MCP server "+quoted(spec.Name)+" is no http or https URL.", "Correct url in its settings.")
 	}
 	base.Fragment = ""
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
-	r := &remote{spec: spec, kind: kind, base: base, max: d.o.MaxMessage, tap: t, auth: handler, plain: &http.Transport{
+	r := &remote{spec: spec, kind: kind, base: base, max: d.o.MaxMessage, tap: t, veil: v, auth: handler, plain: &http.Transport{
 		Proxy: d.o.Proxy, DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 30 * time.Second,
 		IdleConnTimeout: 90 * time.Second, MaxResponseHeaderBytes: 256 << 10,
 	}}
@@ -98,6 +99,7 @@ func (r *remote) Connect(ctx context.Context) (sdk.Connection, error) {
 // whatever redirection or endpoint says so; the spec's headers go with each
 // request; and what comes is bounded and passes the tap.
 func (r *remote) RoundTrip(q *http.Request) (*http.Response, error) {
+	r.learn(q.URL)
 	if err := r.check(q.URL); err != nil {
 		return nil, err
 	}
@@ -125,9 +127,13 @@ func (r *remote) RoundTrip(q *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.veil.learn(response.Header.Get("Mcp-Session-Id"))
 	switch stream := q.Method == http.MethodGet && r.kind == mcp.TransportHTTP; { // which a server need not have
 	case response.StatusCode >= 400 && !stream:
 		r.note(response.StatusCode)
+		if response.StatusCode == http.StatusNotFound && q.Header.Get("Mcp-Session-Id") != "" {
+			r.tap.refuse(q.Context())
+		}
 	case q.Method == http.MethodPost:
 		r.note(0)
 	}
@@ -210,6 +216,18 @@ func (r *remote) check(u *url.URL) error {
 	r.away = u.Scheme + "://" + u.Host
 	r.mu.Unlock()
 	return errElsewhere
+}
+
+// learn hides what the address of an SSE server's holds to know the session by.
+func (r *remote) learn(u *url.URL) {
+	if u.RawQuery == r.base.RawQuery {
+		return
+	}
+	for _, values := range u.Query() {
+		for _, value := range values {
+			r.veil.learn(value)
+		}
+	}
 }
 
 func port(u *url.URL) string {
@@ -305,7 +323,7 @@ func (r *remote) why(err error) (what, remedy string) {
 	var operation *net.OpError
 	switch {
 	case errors.Is(err, errElsewhere):
-		return "It sends requests on to " + away + ", another origin than that of its URL, where they are not sent.",
+		return "It sends requests on to " + quoted(away) + ", another origin than that of its URL, where they are not sent.",
 			"If that is its new address give it as url in its settings."
 	case errors.Is(err, sdk.ErrSessionMissing):
 		return "It does not know the session any more, as after a restart.", "Connect again."
@@ -316,7 +334,7 @@ func (r *remote) why(err error) (what, remedy string) {
 	case status >= 400:
 		return "It answered with the HTTP status " + statusText(status) + ".", "Look at its url and headers in the settings."
 	case errors.As(err, &broken):
-		return "The request failed: " + broken.Err.Error() + ".", "Look whether it runs at that address."
+		return "The request failed: " + words(r.veil, broken.Err.Error()) + ".", "Look whether it runs at that address."
 	}
 	return "", ""
 }

@@ -1,7 +1,6 @@
 package client
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -11,6 +10,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -47,7 +47,7 @@ type session struct {
 	name string
 	spec mcp.ServerSpec
 	h    mcp.Handlers
-	mask *mask
+	veil *veil
 	tap  *tap
 	peer peer
 
@@ -75,7 +75,8 @@ type session struct {
 var _ mcp.Session = (*session)(nil)
 
 // run runs f, which uses the SDK, and returns when that has or ctx has ended. ctx
-// ends with the session too, and after limit. A panic is an error.
+// ends with the session too, and after limit where that is not 0. A panic is an
+// error.
 func (s *session) run(ctx context.Context, limit time.Duration, what string, f func(ctx context.Context) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -121,8 +122,27 @@ func guard(f func() error) (err error) {
 	return f()
 }
 
-// limit is how long one request may take.
-func (s *session) limit() time.Duration { return cmp.Or(max(s.spec.Timeout, 0), 10*time.Minute) }
+// withoutEffect makes mcp.ErrNotRun a cause of an error.
+func withoutEffect(err error) error {
+	f := *fault.As(err)
+	f.Err = &notRun{f.Err}
+	return &f
+}
+
+// notRun is a cause that says that the server has not begun to run a request.
+type notRun struct{ cause error }
+
+func (e *notRun) Error() string {
+	if e.cause == nil {
+		return mcp.ErrNotRun.Error()
+	}
+	return e.cause.Error()
+}
+
+// Is reports whether target is mcp.ErrNotRun; what else it is Unwrap says.
+func (e *notRun) Is(target error) bool { return target == mcp.ErrNotRun }
+
+func (e *notRun) Unwrap() error { return e.cause }
 
 // Info implements [mcp.Session].
 func (s *session) Info() mcp.Info { return s.info }
@@ -158,16 +178,23 @@ func (s *session) ask(ctx context.Context, method, token string, progress func(t
 	c := &capture{method: method, progress: progress}
 	ctx = s.tap.expect(ctx, c, token)
 	var raw []byte
-	err := s.run(ctx, s.limit(), method, func(ctx context.Context) error {
+	err := s.run(ctx, 0, method, func(ctx context.Context) error {
 		if err := f(ctx); err != nil {
 			return err // the result may come at this moment
 		}
 		raw = c.raw
 		return nil
 	})
-	s.tap.forget(c)
+	notRun := s.tap.forget(c)
 	if err != nil {
+		if notRun && fault.CodeOf(err) == fault.MCPServerUnavailable {
+			err = withoutEffect(err)
+		}
 		return nil, err // raw may still be written to
+	}
+	if raw == nil {
+		return nil, fault.New(fault.MCPToolError, "mcp.call", "The answer of the MCP server "+quoted(s.name)+" to "+method+" cannot be told from others.",
+			"Look at what it has done before you try again, and use another release of the server.")
 	}
 	return raw, nil
 }
@@ -198,14 +225,14 @@ func (s *session) Prompt(ctx context.Context, name string, args map[string]strin
 
 // Subscribe implements [mcp.Session].
 func (s *session) Subscribe(ctx context.Context, uri string) error {
-	return s.run(ctx, s.limit(), "resources/subscribe", func(ctx context.Context) error {
+	return s.run(ctx, 0, "resources/subscribe", func(ctx context.Context) error {
 		return s.sdk.Subscribe(ctx, &sdk.SubscribeParams{URI: uri})
 	})
 }
 
 // Ping implements [mcp.Session]. Whatever the server answers, it is there.
 func (s *session) Ping(ctx context.Context) error {
-	return s.run(ctx, s.limit(), "ping", func(ctx context.Context) error {
+	return s.run(ctx, 0, "ping", func(ctx context.Context) error {
 		err := s.sdk.Ping(ctx, nil)
 		if _, answered := codeOf(err); answered { // with the refusal of a method that is gone since 2026-07-28
 			return nil
@@ -320,7 +347,7 @@ func (s *session) RootsChanged(ctx context.Context) {
 	if s.h.Roots == nil {
 		return
 	}
-	_ = s.run(ctx, s.limit(), "roots", func(context.Context) error { // there is nobody to tell
+	_ = s.run(ctx, 0, "roots", func(context.Context) error { // there is nobody to tell
 		s.tellRoots()
 		return nil
 	})

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"strconv"
 	"sync"
 
 	"github.com/fettle-dev/fettle/core/mcp"
@@ -30,6 +31,8 @@ type capture struct {
 	method   string
 	progress func(tools.Progress) // nil: nobody is told
 	raw      json.RawMessage      // the last result; read when the SDK has returned
+	sent     int                  // how many requests have gone to the server, of tap.mu
+	refused  bool                 // the server did not know the session of the last; likewise
 
 	telling sync.Mutex // held while progress runs
 	over    bool
@@ -54,9 +57,10 @@ func (t *tap) expect(ctx context.Context, c *capture, token string) context.Cont
 }
 
 // forget ends what expect has begun. Progress is not told any more when it
-// returns.
-func (t *tap) forget(c *capture) {
+// returns. It reports whether the server has certainly begun nothing of it.
+func (t *tap) forget(c *capture) (notRun bool) {
 	t.mu.Lock()
+	notRun = c.sent == 0 || c.sent == 1 && c.refused
 	for id, w := range t.waiting {
 		if w == c {
 			delete(t.waiting, id)
@@ -71,6 +75,17 @@ func (t *tap) forget(c *capture) {
 	c.telling.Lock()
 	c.over = true
 	c.telling.Unlock()
+	return notRun
+}
+
+// refuse takes note that the server has refused the request that is sent with ctx,
+// as it does not know the session.
+func (t *tap) refuse(ctx context.Context) {
+	if c, ok := ctx.Value(captureKey{}).(*capture); ok {
+		t.mu.Lock()
+		c.refused = true
+		t.mu.Unlock()
+	}
 }
 
 // delivered takes note of a message that has gone to the server.
@@ -107,6 +122,18 @@ type envelope struct {
 	Error   json.RawMessage `json:"error,omitempty"`
 }
 
+// keyOf is an id, or a progress token, as the SDK compares it: numbers by the whole
+// number that they are, however they are written.
+func keyOf(id []byte) string {
+	var v any
+	if json.Unmarshal(id, &v) == nil {
+		if n, ok := v.(float64); ok {
+			return strconv.FormatInt(int64(n), 10)
+		}
+	}
+	return string(id)
+}
+
 // sent takes note of a message to the server, and returns its id and method, "" for none.
 func (t *tap) sent(ctx context.Context, message []byte) (id, method string) {
 	var e envelope
@@ -115,7 +142,8 @@ func (t *tap) sent(ctx context.Context, message []byte) (id, method string) {
 	}
 	if c, ok := ctx.Value(captureKey{}).(*capture); ok && c.method == e.Method {
 		t.mu.Lock()
-		t.waiting[string(e.ID)] = c
+		t.waiting[keyOf(e.ID)] = c
+		c.sent++
 		t.mu.Unlock()
 	}
 	return string(e.ID), e.Method
@@ -150,8 +178,8 @@ func (t *tap) received(message []byte) []byte {
 		return encode(e)
 	case e.Method == "" && len(e.ID) > 0 && len(e.Result) > 0:
 		t.mu.Lock()
-		c := t.waiting[string(e.ID)]
-		delete(t.waiting, string(e.ID))
+		c := t.waiting[keyOf(e.ID)]
+		delete(t.waiting, keyOf(e.ID))
 		t.mu.Unlock()
 		if c != nil {
 			c.raw = e.Result
@@ -182,7 +210,7 @@ func (t *tap) tell(params []byte) {
 		return
 	}
 	t.mu.Lock()
-	c := t.tokens[string(p.Token)]
+	c := t.tokens[keyOf(p.Token)]
 	t.mu.Unlock()
 	if c == nil || c.progress == nil {
 		return
