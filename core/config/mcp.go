@@ -24,7 +24,8 @@ type MCP struct {
 	Dial func(MCPEnvironment) mcp.Dialer
 	// Servers are the embedder's own, beside those of the settings and in place of
 	// one of the same name. Dir of a spec is absolute or "", which is the target
-	// folder.
+	// folder. One that cannot be used is listed with the reason, as those of the
+	// settings are.
 	Servers []mcp.ServerSpec
 	// Later leaves the servers unconnected until [mcp.Manager.Start] is called.
 	// Otherwise Initialize starts to connect them, and does not wait.
@@ -32,8 +33,8 @@ type MCP struct {
 	// Disabled uses no server at all, and no setting enables them.
 	Disabled bool
 	// Allowed are the only servers that may be used, and Excluded those that may
-	// not even so, by name in any case of letters. nil: the settings', else all, and
-	// none. Excluded ones of the settings hold in any case.
+	// not even so, by name in any case of letters; "*" is all. nil: the settings', else
+	// all, and none. Excluded ones of the settings hold in any case.
 	Allowed, Excluded []string
 
 	configured []mcp.Configured // those of the settings, made by fill
@@ -41,8 +42,7 @@ type MCP struct {
 
 // MCPEnvironment is what connections to MCP servers are made in.
 type MCPEnvironment struct {
-	Variables Variables
-	Dir       string // absolute folder that servers run in where they name none
+	Dir string // absolute folder that servers run in where they name none
 	// TokenFile is where the tokens of a person who has signed in are kept; "":
 	// nowhere, as there is no home folder.
 	TokenFile string
@@ -118,7 +118,7 @@ func (c *Config) openServers(sh *shared) *mcp.Manager {
 // mcpEnvironment is what connections are made in.
 func (c *Config) mcpEnvironment(target string) MCPEnvironment {
 	p := c.params()
-	env := MCPEnvironment{Variables: p.variables, Dir: target, Now: p.Now, Logger: p.Logger}
+	env := MCPEnvironment{Dir: target, Now: p.Now, Logger: p.Logger}
 	if dir, err := c.userDir(); err == nil {
 		env.TokenFile = filepath.Join(dir, tokenFile)
 	}
@@ -203,7 +203,7 @@ func (p *Parameters) serverRules() []policy.Rule {
 		out = append(out, r)
 	}
 	trusted := func(spec mcp.ServerSpec) {
-		if spec.Trusted {
+		if spec.Trusted && mcp.CheckServerName(spec.Name) == nil { // else it is not used, and the rule might be another's
 			rule(spec.Name, policy.Rule{Name: "trusted server " + spec.Name, Decision: policy.Allow, Priority: 200, Source: spec.Source,
 				Modes: []policy.ApprovalMode{policy.ModeDefault, policy.ModeAutoEdit, policy.ModeYolo}})
 		}
@@ -217,14 +217,37 @@ func (p *Parameters) serverRules() []policy.Rule {
 		}
 	}
 	for _, name := range p.MCP.Excluded {
-		rule(name, policy.Rule{Name: "excluded server " + name, Decision: policy.Deny, Priority: 900})
+		denied := policy.Rule{Name: "excluded server " + name, Decision: policy.Deny, Priority: 900}
+		switch {
+		case name == everyServer:
+			denied.Name = "all servers are excluded"
+		case mcp.CheckServerName(name) != nil:
+			continue // no server is called so
+		}
+		rule(name, denied)
 	}
 	return out
 }
 
+// everyServer stands for all servers in mcp.allowed and mcp.excluded, as it does
+// in rules.
+const everyServer = "*"
+
+// serverNames are those of all servers of the session, used or not.
+func (m *MCP) serverNames() []string {
+	var all []string
+	for _, spec := range m.Servers {
+		all = append(all, spec.Name)
+	}
+	for _, s := range m.configured {
+		all = append(all, s.Name)
+	}
+	return all
+}
+
 // blocked says why a server may not be used, nil if it may.
 func (m *MCP) blocked(name string) error {
-	is := func(other string) bool { return strings.EqualFold(name, other) }
+	is := func(other string) bool { return other == everyServer || strings.EqualFold(name, other) }
 	switch {
 	case slices.ContainsFunc(m.Excluded, is):
 		return blockedBy("it is among mcp.excluded", "Take it out there.")

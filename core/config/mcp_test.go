@@ -17,6 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
@@ -309,10 +310,12 @@ func TestBlockedServers(t *testing.T) {
 		dialed   []string
 		because  string
 	}{
-		"excluded":    {`"mcp": {"excluded": ["B"]}`, []string{"a"}, "mcp.excluded"},
-		"not allowed": {`"mcp": {"allowed": ["A"]}`, []string{"a"}, "mcp.allowed"},
-		"none":        {`"mcp": {"allowed": []}`, nil, "mcp.allowed"},
-		"both":        {`"mcp": {"allowed": ["a","b"], "excluded": ["b"]}`, []string{"a"}, "mcp.excluded"},
+		"excluded":                  {`"mcp": {"excluded": ["B"]}`, []string{"a"}, "mcp.excluded"},
+		"not allowed":               {`"mcp": {"allowed": ["A"]}`, []string{"a"}, "mcp.allowed"},
+		"none":                      {`"mcp": {"allowed": []}`, nil, "mcp.allowed"},
+		"all":                       {`"mcp": {"excluded": ["*"]}`, nil, "mcp.excluded"},
+		"all allowed, one excluded": {`"mcp": {"allowed": ["*"], "excluded": ["B"]}`, []string{"a"}, "mcp.excluded"},
+		"both":                      {`"mcp": {"allowed": ["a","b"], "excluded": ["b"]}`, []string{"a"}, "mcp.excluded"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := &servers{by: map[string]*fakeServer{"a": {tools: []mcp.Tool{fakeTool("z", nil)}}, "b": {tools: []mcp.Tool{fakeTool("z", nil)}}}}
@@ -337,6 +340,62 @@ func TestBlockedServers(t *testing.T) {
 	m, err := c.MCP()
 	require.NoError(t, err)
 	require.Nil(t, m, "there is no manager without servers")
+}
+
+// EX-17: a server's name stands for no other's. One with an asterisk, or with what
+// cannot be seen, is not used, and what is allowed to it reaches nothing else.
+func TestServerNames(t *testing.T) {
+	for _, name := range []string{"*", "b*", " b", "b\u0000", "b\nc", ""} {
+		key, err := json.Marshal(name)
+		require.NoError(t, err)
+		s := &servers{by: map[string]*fakeServer{"b": {tools: []mcp.Tool{fakeTool("z", nil)}}, name: {tools: []mcp.Tool{fakeTool("y", nil)}}, "own": {}}}
+		c := s.with(t, `{"mcpServers": {"b": {"command": "b"}, `+string(key)+`: {"command": "c", "trust": true}}}`, func(p *config.Parameters) {
+			p.MCP.Servers = []mcp.ServerSpec{{Name: name + "*", Command: "d", Trusted: true}, {Name: "own", Command: "e"}}
+		})
+		require.Equal(t, scheduler.StatusSuccess, c.Call("mcp_b_z", nil).Status)
+		require.Len(t, c.Asked(), 1, "%q: nobody is trusted that is not meant", name)
+		m, err := c.MCP()
+		require.NoError(t, err)
+		for _, status := range m.Status() {
+			if status.Name != "b" && status.Name != "own" {
+				require.NotEqual(t, mcp.StateConnected, status.State, "%q", status.Name)
+				require.Equal(t, fault.InvalidConfig, fault.CodeOf(status.Error), "%q", status.Name)
+				require.Empty(t, s.spec(status.Name).Name)
+			}
+		}
+	}
+}
+
+// A server that is excluded is denied in whatever letters, also where it is not
+// the session that brings its tools; and an entry that no server can be called
+// leaves no session, as it would protect.
+func TestExcludedServers(t *testing.T) {
+	for excluded, denied := range map[string]bool{"B": true, "b": true, "*": true, "c": false} {
+		s := &servers{}
+		c := s.with(t, `{"mcp": {"excluded": ["`+excluded+`"]}}`)
+		d, err := c.Decide(policy.Call{Tool: "mcp_b_z", Server: "b", ServerTool: "z", Kind: "other"})
+		require.NoError(t, err)
+		require.Equal(t, denied, d.Decision == policy.Deny, excluded)
+		require.Equal(t, denied, d.Rule != "" && strings.Contains(d.Rule, "excluded"), d.Rule)
+	}
+	p := config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), Layout: layout.Fettle()}
+	withUser(t, `{"mcp": {"excluded": ["b*"]}}`)(&p)
+	c, err := config.New(p)
+	require.NoError(t, err)
+	err = c.Initialize(t.Context())
+	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+	require.ErrorContains(t, err, "b*")
+	require.ErrorContains(t, err, "mcp.excluded")
+}
+
+// What is allowed by a composed name is of one of the session's servers.
+func TestAllowedServerTool(t *testing.T) {
+	s := &servers{by: map[string]*fakeServer{"a": {tools: []mcp.Tool{fakeTool("b_delete", nil)}}, "a_b": {tools: []mcp.Tool{fakeTool("add", nil)}}}}
+	c := s.with(t, `{"tools": {"allowed": ["mcp_a_b_*"]}, "mcpServers": {"a": {"command": "a"}, "a_b": {"command": "b"}}}`)
+	require.Equal(t, scheduler.StatusSuccess, c.Call("mcp_a_b_add", nil).Status)
+	require.Empty(t, c.Asked())
+	require.Equal(t, scheduler.StatusSuccess, c.Call("mcp_a_b_delete", nil).Status)
+	require.Len(t, c.Asked(), 1, "it is the tool of another server")
 }
 
 // EX-16, EX-18: servers that hang, or cannot be, keep nobody waiting; each is told

@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/fettle-dev/fettle/core/config/settings"
@@ -62,6 +61,9 @@ func specOf(name string, s settings.MCPServer) (mcp.ServerSpec, error) {
 		Timeout: time.Duration(s.Timeout) * time.Millisecond, ConnectTimeout: time.Duration(s.Timeout) * time.Millisecond,
 		Trusted: s.Trust, IncludeTools: s.IncludeTools, ExcludeTools: s.ExcludeTools,
 	}
+	if err := mcp.CheckServerName(name); err != nil {
+		return spec, err
+	}
 	switch {
 	case s.HTTPURL != "":
 		spec.URL, spec.Transport = s.HTTPURL, mcp.TransportHTTP
@@ -85,8 +87,6 @@ func specOf(name string, s settings.MCPServer) (mcp.ServerSpec, error) {
 		}
 	}
 	switch {
-	case strings.TrimSpace(name) == "":
-		return spec, blockedBy("it has no name", "Give it one, as the key in mcpServers.")
 	case spec.URL != "" && spec.Transport == mcp.TransportStdio:
 		return spec, blockedBy("its type is stdio and it has a url", "Give a command, or the type http or sse.")
 	case spec.Command != "" && s.Type != "" && s.Type != string(mcp.TransportStdio):

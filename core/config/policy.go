@@ -74,6 +74,7 @@ func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules
 	o := policy.Options{
 		DisableAlwaysAllow: c.params().Protections.NoAlwaysAllow,
 		PlansDir:           c.plansDir(ws.Target()),
+		Servers:            c.params().MCP.serverNames(),
 		Protected:          []string{".git", c.params().Layout.Dir, layout.Fettle().Dir, layout.Gemini().Dir, c.params().Layout.SystemDir},
 	}
 	if userDir != "" {

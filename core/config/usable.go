@@ -15,6 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/services/webfetch"
 	"github.com/fettle-dev/fettle/core/services/websearch"
@@ -75,6 +76,7 @@ func usableOf(ctx context.Context, given *Parameters, r *settings.Result) (*usab
 	c.commands()
 	c.search()
 	c.core()
+	c.servers()
 	c.usable.lasting, c.usable.dropped = c.usable.dropped, nil
 	c.entries()
 	if err := ctx.Err(); err != nil {
@@ -359,6 +361,27 @@ func (c *settingsChecker) entries() {
 			return err
 		})
 	}
+}
+
+// servers checks the lists of MCP servers for what no server can be called.
+func (c *settingsChecker) servers() {
+	const allowed, excluded = "mcp.allowed", "mcp.excluded"
+	wrong := func(key string, tell func(p settings.Problem, origin settings.Origin)) {
+		for _, e := range c.loaded.Entries(key) {
+			if err := fault.As(mcp.CheckServerName(e.Text)); err != nil && e.Text != everyServer {
+				tell(settings.Problem{Message: err.Message, Remedy: "Name a server, or * for all."}, e.Origin)
+			}
+		}
+	}
+	wrong(excluded, func(p settings.Problem, origin settings.Origin) {
+		p.Message += " It would protect, so there is no session."
+		c.stop(p, excluded, origin)
+	})
+	wrong(allowed, func(p settings.Problem, origin settings.Origin) {
+		p.Kind, p.Severity = settings.KindUnusable, settings.Warning
+		p.Message += " The entry has no effect."
+		c.tell(p, allowed, origin)
+	})
 }
 
 // kept returns the entries of a list that check takes. One of a flag that it
