@@ -6,9 +6,9 @@ type MCP struct {
 	Enabled bool `json:"enabled" set:"project=false"`
 	// A command that starts one more server, named mcp.
 	ServerCommand string `json:"serverCommand" set:"project=trusted,outside"`
-	// The servers that may start, by name in any case of letters. Not given: all.
+	// The servers that may start, by name in any case of letters; * is all. Not given: all.
 	Allowed []string `json:"allowed" set:"project=within"`
-	// Servers that may not start, even if allowed.
+	// Servers that may not start, even if allowed; likewise.
 	Excluded []string `json:"excluded" set:"merge=union,project=add"`
 }
 
