@@ -156,15 +156,21 @@ func TestProgress(t *testing.T) {
 func TestCancel(t *testing.T) {
 	settled(t)
 	spec := peerSpec(t, "sdk", "")
-	file := filepath.Join(t.TempDir(), "cancelled")
-	spec.Env["FETTLE_TEST_CANCELLED"] = file
+	notes := t.TempDir()
+	noted := func(what string) func() bool {
+		return func() bool { _, err := os.Stat(filepath.Join(notes, what)); return err == nil }
+	}
+	spec.Env["FETTLE_TEST_NOTES"] = notes
 	s := dial(t, spec, mcp.Handlers{})
 	ctx, cancel := context.WithCancel(t.Context())
-	time.AfterFunc(50*time.Millisecond, cancel)
-	_, err := s.Call(ctx, mcp.Call{Tool: "wait"})
+	failed := make(chan error, 1)
+	go func() { _, err := s.Call(ctx, mcp.Call{Tool: "wait"}); failed <- err }()
+	require.Eventually(t, noted("begun"), long, time.Millisecond)
+	cancel()
+	err := <-failed
 	require.Equal(t, fault.Cancelled, fault.CodeOf(err), "%v", err)
 	require.ErrorIs(t, err, context.Canceled)
-	require.Eventually(t, func() bool { _, err := os.Stat(file); return err == nil }, long, time.Millisecond)
+	require.Eventually(t, noted("cancelled"), long, time.Millisecond)
 	_, err = s.Call(t.Context(), mcp.Call{Tool: "echo"})
 	require.NoError(t, err, "the session goes on")
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/tools"
 )
 
 // discoverLimit is how long a server may leave server/discover without an answer
@@ -41,22 +43,22 @@ func (d *Dialer) Dial(ctx context.Context, spec mcp.ServerSpec, h mcp.Handlers) 
 }
 
 func (d *Dialer) dial(c *clock, spec mcp.ServerSpec, h mcp.Handlers) (*session, error) {
-	m := newMask(spec)
+	v := &veil{mask: newMask(spec)}
 	switch {
 	case spec.InProcess != nil:
-		s, _, err := d.open(c, spec, h, m, "", func(t *tap) (peer, error) { return orNil(d.startLocal(c.ctx, spec, t, m)) })
+		s, _, err := d.open(c, spec, h, v, "", func(t *tap) (peer, error) { return orNil(d.startLocal(c.ctx, spec, t, v)) })
 		return s, err
 	case spec.Command != "":
 		var t *tap
-		start := func(fresh *tap) (peer, error) { t = fresh; return orNil(d.startProgram(spec, t, m)) }
-		s, ended, err := d.open(c, spec, h, m, "", start)
+		start := func(fresh *tap) (peer, error) { t = fresh; return orNil(d.startProgram(spec, t, v)) }
+		s, ended, err := d.open(c, spec, h, v, "", start)
 		if ended && !t.hasHeard() && c.ctx.Err() == nil {
 			// Some old servers end at a method that they do not know.
-			s, _, err = d.open(c, spec, h, m, oldProtocol, start)
+			s, _, err = d.open(c, spec, h, v, oldProtocol, start)
 		}
 		return s, err
 	case spec.URL != "":
-		return d.dialURL(c, spec, h, m)
+		return d.dialURL(c, spec, h, v)
 	case spec.TCP != "":
 		return nil, fault.New(fault.InvalidConfig, "mcp.dial", "The MCP server "+quoted(spec.Name)+" is configured with tcp, a WebSocket, which is not supported.", // EX-18
 			"Use a server that is a program (command), or one that speaks HTTP (url).")
@@ -73,7 +75,7 @@ func orNil[P peer](p P, err error) (peer, error) {
 	return p, nil
 }
 
-func (d *Dialer) dialURL(c *clock, spec mcp.ServerSpec, h mcp.Handlers, m *mask) (*session, error) {
+func (d *Dialer) dialURL(c *clock, spec mcp.ServerSpec, h mcp.Handlers, v *veil) (*session, error) {
 	var handler auth.OAuthHandler
 	if d.o.Auth != nil {
 		if of := d.o.Auth.Handler(spec); of != nil {
@@ -83,19 +85,19 @@ func (d *Dialer) dialURL(c *clock, spec mcp.ServerSpec, h mcp.Handlers, m *mask)
 	var r *remote
 	by := func(kind mcp.Transport) func(*tap) (peer, error) {
 		return func(t *tap) (_ peer, err error) {
-			r, err = d.newRemote(c.ctx, spec, kind, t, handler)
+			r, err = d.newRemote(c.ctx, spec, kind, t, v, handler)
 			return orNil(r, err)
 		}
 	}
 	if spec.Transport == mcp.TransportSSE {
-		s, _, err := d.open(c, spec, h, m, oldProtocol, by(mcp.TransportSSE))
+		s, _, err := d.open(c, spec, h, v, oldProtocol, by(mcp.TransportSSE))
 		return s, err
 	}
-	s, _, err := d.open(c, spec, h, m, "", by(mcp.TransportHTTP))
+	s, _, err := d.open(c, spec, h, v, "", by(mcp.TransportHTTP))
 	if err == nil || spec.Transport == mcp.TransportHTTP || r == nil || !r.refused() || c.ctx.Err() != nil {
 		return s, err
 	}
-	s, _, second := d.open(c, spec, h, m, oldProtocol, by(mcp.TransportSSE))
+	s, _, second := d.open(c, spec, h, v, oldProtocol, by(mcp.TransportSSE))
 	if second != nil && (fault.CodeOf(second) != fault.MCPSignInRequired) {
 		return nil, err // by what is the way today
 	}
@@ -105,14 +107,14 @@ func (d *Dialer) dialURL(c *clock, spec mcp.ServerSpec, h mcp.Handlers, m *mask)
 // open starts what is at the other side and agrees on a protocol, the latest for
 // version "". When it fails nothing is left of what was started; ended says that
 // the server had ended by itself.
-func (d *Dialer) open(c *clock, spec mcp.ServerSpec, h mcp.Handlers, m *mask, version string, start func(*tap) (peer, error)) (_ *session, ended bool, _ error) {
+func (d *Dialer) open(c *clock, spec mcp.ServerSpec, h mcp.Handlers, v *veil, version string, start func(*tap) (peer, error)) (_ *session, ended bool, _ error) {
 	ctx := c.ctx
 	t := newTap()
 	p, err := start(t)
 	if err != nil {
 		return nil, false, err
 	}
-	s := &session{d: d, name: spec.Name, spec: spec, h: h, mask: m, tap: t, peer: p, done: make(chan struct{})}
+	s := &session{d: d, name: spec.Name, spec: spec, h: h, veil: v, tap: t, peer: p, done: make(chan struct{})}
 	s.ctx, s.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	s.client = s.newClient()
 	over := make(chan error, 1)
@@ -166,17 +168,25 @@ func abandon(over <-chan error) {
 // refused says why a connection was not made.
 func (s *session) refused(ctx context.Context, err error) error {
 	if _, version, found := strings.Cut(err.Error(), "unsupported protocol version: "); found {
-		return unavailable(s.name, s.mask, "It speaks the version "+clip(version, 60)+" of the protocol, which is not known here.",
+		return unavailable(s.name, s.veil, "It speaks the version "+stated(version)+" of the protocol, which is not known here.",
 			"Use another release of the server, or of fettle.", nil, err)
 	}
 	if answer, ok := answerOf(err); ok && context.Cause(ctx) == nil {
-		return unavailable(s.name, s.mask, "It refused to begin: "+clip(answer.Message, 1000), "", s.peer.lastLines(), err)
+		return unavailable(s.name, s.veil, "It refused to begin: "+words(s.veil, answer.Message)+".", "", s.peer.lastLines(), err)
 	}
 	f := fault.As(s.explain(ctx, "to begin", err))
 	if f.Code == fault.MCPServerUnavailable && errors.Is(context.Cause(ctx), errSlow) {
-		return unavailable(s.name, s.mask, "It was not ready in time.", "Look whether it starts by itself, or give it a larger timeout in its settings.", s.peer.lastLines(), err)
+		return unavailable(s.name, s.veil, "It was not ready in time.", "Look whether it starts by itself, or give it a larger timeout in its settings.", s.peer.lastLines(), err)
 	}
 	return f
+}
+
+// stated is a text that an error quotes, as messages have it.
+func stated(s string) string {
+	if plain, err := strconv.Unquote(s); err == nil {
+		s = plain
+	}
+	return tools.Quote(s, 60)
 }
 
 // describe takes over what the server says of itself.

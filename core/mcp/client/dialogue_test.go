@@ -60,22 +60,15 @@ func converse(dialogue string) {
 		case '<':
 			fmt.Println(strings.NewReplacer("$ID", id, "$TOKEN", token).Replace(rest))
 		case '>':
-			text, err := in.ReadString('\n')
+			text, err := in.ReadBytes('\n')
 			if err != nil {
 				os.Exit(0)
 			}
-			var m struct {
-				ID     json.RawMessage
-				Method string
-				Params struct {
-					Meta struct{ ProgressToken json.RawMessage } `json:"_meta"`
-				}
-			}
-			_ = json.Unmarshal([]byte(text), &m)
+			m := messageOf(text)
 			if m.Method != "" && len(m.ID) > 0 {
 				id, token = string(m.ID), string(m.Params.Meta.ProgressToken)
 			}
-			if !holds(exactly(text), exactly(rest)) {
+			if !holds(exactly(string(text)), exactly(rest)) {
 				fmt.Fprintf(os.Stderr, "want %s, got %s", rest, text)
 				os.Exit(98)
 			}

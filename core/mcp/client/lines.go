@@ -16,10 +16,11 @@ import (
 
 var errTooLarge = errors.New("a message is larger than the limit")
 
-// errNotJSON is that a line of the server's is no message.
+// errNotJSON is that a line of the server's, of which the beginning is kept, is no
+// message.
 type errNotJSON struct{ line string }
 
-func (e *errNotJSON) Error() string { return fmt.Sprintf("a line is no JSON message: %q", e.line) }
+func (e *errNotJSON) Error() string { return "a line is no JSON message" }
 
 // lineConn speaks JSON-RPC with a peer, a message a line. It owns a goroutine
 // that reads, to the end of what is read, and one that writes; finish waits for
@@ -67,7 +68,7 @@ func (c *lineConn) read(r io.Reader) {
 				continue
 			}
 			if !json.Valid(line) {
-				err = &errNotJSON{clip(string(line), 200)}
+				err = &errNotJSON{clip(string(line), 10*maxWords)}
 			}
 		}
 		if err == nil || errors.Is(err, io.EOF) && len(line) > 0 {
@@ -142,7 +143,7 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 		}
 		messages, err := split(c.tap.received(line))
 		if err != nil {
-			return nil, c.fail(&errNotJSON{clip(string(line), 200)})
+			return nil, c.fail(&errNotJSON{clip(string(line), 10*maxWords)})
 		}
 		c.queue = messages
 	}

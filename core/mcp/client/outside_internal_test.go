@@ -1,6 +1,7 @@
 package client
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"strings"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
@@ -70,6 +72,15 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
+// An answer that did not pass the tap is not taken for an empty one.
+func TestNoAnswer(t *testing.T) {
+	s := &session{name: "s", tap: newTap(), veil: &veil{mask: newMask(mcp.ServerSpec{})}}
+	s.ctx, s.stop = context.WithCancelCause(t.Context())
+	defer s.stop(nil)
+	_, err := s.ask(t.Context(), methodCall, "", nil, func(context.Context) error { return nil })
+	require.Equal(t, fault.MCPToolError, fault.CodeOf(err), "%v", err)
+}
+
 // A large event becomes the failure of its request; without one, of the stream.
 func TestLargeEvent(t *testing.T) {
 	large := "data: " + strings.Repeat("x", 100) + "\n\n"
@@ -123,7 +134,7 @@ func TestMask(t *testing.T) {
 
 // The end of what is written to stderr is kept, in bounds and fit to be shown.
 func TestTail(t *testing.T) {
-	tail := &tail{mask: newMask(mcp.ServerSpec{})}
+	tail := &tail{veil: &veil{mask: newMask(mcp.ServerSpec{})}}
 	tail.add([]byte("\x1b[31mred\x1b[0m\r\n\n" + strings.Repeat("y", 5000) + "\nbegun \xff"))
 	lines := tail.lines()
 	require.Equal(t, []string{"[31mred[0m", strings.Repeat("y", stderrLine) + "…", "begun \ufffd"}, lines)

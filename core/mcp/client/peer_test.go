@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -52,6 +53,20 @@ func peerSpec(t *testing.T, peer, script string) mcp.ServerSpec {
 	return mcp.ServerSpec{Name: "peer", Command: self, Env: map[string]string{"FETTLE_TEST_PEER": peer, "FETTLE_TEST_SCRIPT": script}, Dir: t.TempDir()}
 }
 
+// message is what a server that is played looks at of what the client sends.
+type message struct {
+	ID     json.RawMessage
+	Method string
+	Params struct {
+		Meta struct{ ProgressToken json.RawMessage } `json:"_meta"`
+	}
+}
+
+func messageOf(text []byte) (m message) {
+	_ = json.Unmarshal(text, &m) // what is none has no method
+	return m
+}
+
 // play is a server by script. Its lines, in order:
 //
 //	> METHOD    the next message of the client's is of that method
@@ -78,14 +93,7 @@ func play(script string) {
 			if err != nil {
 				os.Exit(0)
 			}
-			var m struct {
-				ID     json.RawMessage
-				Method string
-				Params struct {
-					Meta struct{ ProgressToken json.RawMessage } `json:"_meta"`
-				}
-			}
-			_ = json.Unmarshal(text, &m)
+			m := messageOf(text)
 			if len(m.ID) > 0 {
 				id = string(m.ID)
 			}
@@ -177,10 +185,15 @@ func newServer(o *sdk.ServerOptions) *sdk.Server {
 		return say("done"), nil
 	})
 	add("wait", func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		<-ctx.Done()
-		if path := os.Getenv("FETTLE_TEST_CANCELLED"); path != "" {
-			_ = os.WriteFile(path, []byte("cancelled"), 0o600)
+		folder := os.Getenv("FETTLE_TEST_NOTES")
+		note := func(what string) {
+			if folder != "" {
+				_ = os.WriteFile(filepath.Join(folder, what), nil, 0o600)
+			}
 		}
+		note("begun")
+		<-ctx.Done()
+		note("cancelled")
 		return nil, ctx.Err()
 	})
 	add("ask", func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {

@@ -22,7 +22,7 @@ import (
 type program struct {
 	name   string
 	grace  time.Duration
-	mask   *mask
+	veil   *veil
 	cmd    *exec.Cmd
 	group  group
 	conn   *lineConn
@@ -35,7 +35,7 @@ type program struct {
 }
 
 // startProgram starts a server's process. Whoever gets it calls end.
-func (d *Dialer) startProgram(spec mcp.ServerSpec, t *tap, m *mask) (*program, error) {
+func (d *Dialer) startProgram(spec mcp.ServerSpec, t *tap, v *veil) (*program, error) {
 	dir := spec.Dir
 	if dir == "" {
 		dir = d.o.Dir
@@ -46,12 +46,12 @@ func (d *Dialer) startProgram(spec mcp.ServerSpec, t *tap, m *mask) (*program, e
 	if !filepath.IsAbs(dir) {
 		absolute, err := filepath.Abs(dir)
 		if err != nil {
-			return nil, unavailable(spec.Name, m, "The folder that it should run in cannot be told.", "Give its settings an absolute cwd.", nil, err)
+			return nil, unavailable(spec.Name, v, "The folder that it should run in cannot be told.", "Give its settings an absolute cwd.", nil, err)
 		}
 		dir = absolute
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return nil, unavailable(spec.Name, m, "The folder "+dir+" that it should run in does not exist.", "Correct cwd in its settings.", nil, err)
+		return nil, unavailable(spec.Name, v, "The folder "+dir+" that it should run in does not exist.", "Correct cwd in its settings.", nil, err)
 	}
 	environment := environment(d.o.Environ(), spec.Env)
 	path, err := findProgram(spec.Command, dir, environment)
@@ -63,11 +63,11 @@ func (d *Dialer) startProgram(spec mcp.ServerSpec, t *tap, m *mask) (*program, e
 		case strings.ContainsAny(spec.Command, `/\`):
 			what = "There is no program " + spec.Command + "."
 		}
-		return nil, unavailable(spec.Name, m, what, remedy, nil, err)
+		return nil, unavailable(spec.Name, v, what, remedy, nil, err)
 	}
-	p := &program{name: spec.Name, grace: d.o.Grace, mask: m, errors: &tail{mask: m}, exited: make(chan struct{}), watched: make(chan struct{}), drained: make(chan struct{})}
+	p := &program{name: spec.Name, grace: d.o.Grace, veil: v, errors: &tail{veil: v}, exited: make(chan struct{}), watched: make(chan struct{}), drained: make(chan struct{})}
 	if err := p.start(d, path, dir, environment, spec.Args, t); err != nil {
-		return nil, unavailable(spec.Name, m, "Its program "+spec.Command+" cannot be started.", "Look whether the program is whole and made for this machine.", nil, err)
+		return nil, unavailable(spec.Name, v, "Its program "+spec.Command+" cannot be started.", "Look whether the program is whole and made for this machine.", nil, err)
 	}
 	return p, nil
 }
@@ -186,7 +186,7 @@ func (p *program) why(error) (what, remedy string) {
 	var odd *errNotJSON
 	switch {
 	case errors.As(err, &odd):
-		return "It wrote to its stdout what is no message of the protocol: " + quoted(p.mask.text(odd.line)) + ".",
+		return "It wrote to its stdout what is no message of the protocol: " + words(p.veil, odd.line) + ".",
 			"Have it log to stderr instead, and look whether its command is right."
 	case errors.Is(err, errTooLarge):
 		return "It sent a message that is larger than the limit.", "Ask it for less at once."
@@ -218,7 +218,7 @@ type local struct {
 }
 
 // startLocal connects to a server in this process. Whoever gets it calls end.
-func (d *Dialer) startLocal(ctx context.Context, spec mcp.ServerSpec, t *tap, m *mask) (*local, error) {
+func (d *Dialer) startLocal(ctx context.Context, spec mcp.ServerSpec, t *tap, v *veil) (*local, error) {
 	server, ok := spec.InProcess.(InProcess)
 	if !ok {
 		return nil, fault.New(fault.InvalidConfig, "mcp.dial", "The MCP server "+quoted(spec.Name)+" in this process is of a type that cannot be connected to.",
@@ -230,7 +230,7 @@ func (d *Dialer) startLocal(ctx context.Context, spec mcp.ServerSpec, t *tap, m 
 	var err error
 	l.server, err = server.Connect(context.WithoutCancel(ctx), &sdk.IOTransport{Reader: fromClient, Writer: toClient, MaxLineLength: -1}, nil)
 	if err != nil {
-		return nil, unavailable(spec.Name, m, "It refused the connection.", "", nil, err)
+		return nil, unavailable(spec.Name, v, "It refused the connection.", "", nil, err)
 	}
 	l.conn = newLineConn(t, fromServer, toServer, d.o.MaxMessage, d.probe)
 	go func() {

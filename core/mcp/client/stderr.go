@@ -15,7 +15,7 @@ const (
 // tail keeps the last lines that are written to it, each without its end where
 // it is long. It is safe for concurrent use.
 type tail struct {
-	mask *mask
+	veil *veil
 
 	mu   sync.Mutex
 	last []string // complete
@@ -87,7 +87,7 @@ func (t *tail) lines() []string {
 		lines = append(lines, s)
 	}
 	for i, l := range lines {
-		lines[i] = t.mask.text(l)
+		lines[i] = t.veil.text(l)
 	}
 	return lines
 }
