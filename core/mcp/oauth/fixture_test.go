@@ -53,6 +53,7 @@ type world struct {
 	tokenAnswer http.HandlerFunc // in place of the token endpoint
 	regAnswer   http.HandlerFunc
 	metaAnswer  http.HandlerFunc
+	slowAfter   string // the path with whose answer the time of requests becomes short
 
 	// How the MCP server is.
 	resource    string // that it declares; "": its own; "none": it declares nothing
@@ -112,10 +113,19 @@ func (w *world) secret(kind string) string {
 	return fmt.Sprintf("%s-%s-%d", canary, kind, w.n)
 }
 
+// seen takes note of a request. What the Service waits for at that moment keeps
+// the time that it has.
+func (w *world) seen(at string, r *http.Request) {
+	w.paths = append(w.paths, at+" "+r.URL.Path)
+	if r.URL.Path == w.slowAfter {
+		oauth.SetRequestLimit(w.service, 100*time.Millisecond)
+	}
+}
+
 func (w *world) serveAS(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.paths = append(w.paths, "as "+r.URL.Path)
+	w.seen("as", r)
 	at := w.metadataAt
 	if at == "" {
 		at = "/.well-known/oauth-authorization-server"
@@ -230,7 +240,7 @@ func (w *world) token(rw http.ResponseWriter, r *http.Request) {
 func (w *world) serveRS(rw http.ResponseWriter, r *http.Request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.paths = append(w.paths, "rs "+r.URL.Path)
+	w.seen("rs", r)
 	switch r.URL.Path {
 	case "/.well-known/oauth-protected-resource/mcp":
 		if w.prmAnswer != nil {

@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -104,10 +105,10 @@ func TestHostile(t *testing.T) {
 		"huge resource metadata":   {func(w *world) { w.prmAnswer = flood }, fault.MCPSignInRequired, "larger than"},
 		"broken metadata":          {func(w *world) { w.metaAnswer = answer(500, "x"+canary) }, fault.MCPServerUnavailable, "HTTP status 500"},
 		"broken resource metadata": {func(w *world) { w.prmAnswer = answer(503, canary) }, fault.MCPServerUnavailable, "HTTP status 503"},
-		"metadata hang":            {func(w *world) { w.slow(); w.metaAnswer = hang }, fault.MCPServerUnavailable, "does not answer in time"},
-		"resource metadata hang":   {func(w *world) { w.slow(); w.prmAnswer = hang }, fault.MCPServerUnavailable, "does not answer in time"},
-		"registration hangs":       {func(w *world) { w.slow(); w.regAnswer = hang }, fault.MCPServerUnavailable, "does not answer in time"},
-		"tokens hang":              {func(w *world) { w.slow(); w.tokenAnswer = hang }, fault.MCPServerUnavailable, "does not answer in time"},
+		"metadata hang":            {func(w *world) { w.slowAfter = "/.well-known/oauth-protected-resource/mcp"; w.metaAnswer = hang }, fault.MCPServerUnavailable, "does not answer in time"},
+		"resource metadata hang":   {func(w *world) { w.slowAfter = "/mcp"; w.prmAnswer = hang }, fault.MCPServerUnavailable, "does not answer in time"},
+		"registration hangs":       {func(w *world) { w.slowAfter = "/.well-known/oauth-authorization-server"; w.regAnswer = hang }, fault.MCPServerUnavailable, "does not answer in time"},
+		"tokens hang":              {func(w *world) { w.slowAfter = "/register"; w.tokenAnswer = hang }, fault.MCPServerUnavailable, "does not answer in time"},
 		"registration fails":       {func(w *world) { w.regAnswer = answer(500, canary) }, fault.MCPSignInRequired, "does not let fettle register"},
 		"registration is declined": {func(w *world) { w.regAnswer = echo(400) }, fault.InvalidConfig, "does not let fettle register"},
 		"registration with a standard error": {func(w *world) {
@@ -150,9 +151,6 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// slow shortens what a request may take.
-func (w *world) slow() { oauth.SetRequestLimit(w.service, 300*time.Millisecond) }
-
 // What the authorization server says of itself in an answer with the right state
 // is repeated only where it is a standard's word.
 func TestDeclined(t *testing.T) {
@@ -179,15 +177,27 @@ func TestDeclined(t *testing.T) {
 	}
 }
 
-// An answer with another state is no answer.
+// An answer with another state is no answer: the one with its own is waited for.
 func TestWrongState(t *testing.T) {
 	w := newWorld(t)
-	w.state = func(string) string { return "another" }
 	o := w.options(w.path)
-	o.CallbackTimeout = 100 * time.Millisecond
+	var wrong []string // codes
+	o.OpenURL = func(ctx context.Context, address string) error {
+		w.with(func() { w.state = func(string) string { return "another" } })
+		if err := w.open(ctx, address); err != nil {
+			return err
+		}
+		w.with(func() {
+			w.state = nil
+			wrong = slices.Collect(maps.Keys(w.codes))
+		})
+		return w.open(ctx, address)
+	}
 	w.service = oauth.New(o)
-	w.fails(fault.MCPSignInRequired, "nobody has done so")
-	require.Empty(t, w.tokenForms)
+	w.ok()
+	require.Len(t, wrong, 1)
+	require.Len(t, w.tokenForms, 1)
+	require.NotEqual(t, wrong[0], w.tokenForms[0].Get("code"))
 }
 
 // A redirect does not carry a code, a verifier or a secret elsewhere, and no
