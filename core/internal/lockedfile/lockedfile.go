@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
 )
 
@@ -51,6 +52,15 @@ func Lock(ctx context.Context, path string) (unlock func(), err error) {
 		case <-time.After(pause):
 		}
 	}
+}
+
+// LockOf takes the lock of the file at path, the file beside it with .lock behind
+// its name, see [Lock]. The folder of the two is made where it is missing.
+func LockOf(ctx context.Context, path string) (unlock func(), err error) {
+	if err := os.MkdirAll(filepath.Dir(path), FolderMode); err != nil {
+		return nil, err
+	}
+	return Lock(ctx, path+".lock")
 }
 
 // Replace puts text in the place of the file at path in one step, durably, with

@@ -98,10 +98,7 @@ func (s *store) update(ctx context.Context, change func([]entry) []entry) error 
 	if err != nil {
 		return s.unwritten(err)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), lockedfile.FolderMode); err != nil {
-		return s.unwritten(err)
-	}
-	unlock, err := lockedfile.Lock(ctx, path+".lock")
+	unlock, err := lockedfile.LockOf(ctx, path)
 	if err != nil {
 		if ctx.Err() != nil {
 			return s.cancelled(ctx)
@@ -119,9 +116,6 @@ func (s *store) update(ctx context.Context, change func([]entry) []entry) error 
 	}
 	if bytes.Equal(text, old) {
 		return nil
-	}
-	if err := narrow(path); err != nil {
-		return s.unwritten(err)
 	}
 	if err := lockedfile.Replace(path, text); err != nil {
 		return s.unwritten(err)
@@ -256,18 +250,6 @@ func (s *store) target() (string, error) {
 		}
 	}
 	return path, err
-}
-
-// narrow takes the rights of others at a file that is there.
-func narrow(path string) error {
-	info, err := os.Stat(path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err == nil && info.Mode().Perm()&^lockedfile.FileMode != 0 {
-		err = os.Chmod(path, lockedfile.FileMode)
-	}
-	return err
 }
 
 func (s *store) unreadable(why string) error {

@@ -59,10 +59,7 @@ func (s *Store) update(ctx context.Context, change func([]byte) ([]byte, error))
 	if err != nil {
 		return s.unwritten(err)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), lockedfile.FolderMode); err != nil {
-		return s.unwritten(err)
-	}
-	unlock, err := lockedfile.Lock(ctx, path+".lock")
+	unlock, err := lockedfile.LockOf(ctx, path)
 	if err != nil {
 		if ctx.Err() != nil {
 			return cancelled(ctx)
