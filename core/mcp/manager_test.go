@@ -231,6 +231,7 @@ func TestFlaps(t *testing.T) {
 		begun := time.Now()
 		m.Start(t.Context())
 		time.Sleep(3 * time.Hour)
+		synctest.Wait()
 		require.Equal(t, 101, tries)
 		require.Equal(t, mcp.StateConnected, status(t, m, "s").State)
 		require.Len(t, m.Tools("s"), 1)

@@ -179,6 +179,8 @@ func (s *session) ask(ctx context.Context, method, token string, progress func(t
 	ctx = s.tap.expect(ctx, c, token)
 	var raw []byte
 	err := s.run(ctx, 0, method, func(ctx context.Context) error {
+		c.running.Store(true)
+		defer c.running.Store(false)
 		if err := f(ctx); err != nil {
 			return err // the result may come at this moment
 		}

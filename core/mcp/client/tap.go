@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -31,6 +32,7 @@ type capture struct {
 	method   string
 	progress func(tools.Progress) // nil: nobody is told
 	raw      json.RawMessage      // the last result; read when the SDK has returned
+	running  atomic.Bool          // the SDK may yet send something
 	sent     int                  // how many requests have gone to the server, of tap.mu
 	refused  bool                 // the server did not know the session of the last; likewise
 
@@ -57,10 +59,12 @@ func (t *tap) expect(ctx context.Context, c *capture, token string) context.Cont
 }
 
 // forget ends what expect has begun. Progress is not told any more when it
-// returns. It reports whether the server has certainly begun nothing of it.
+// returns. It reports whether the server has certainly begun nothing of it; what is
+// still running may yet send something.
 func (t *tap) forget(c *capture) (notRun bool) {
+	running := c.running.Load()
 	t.mu.Lock()
-	notRun = c.sent == 0 || c.sent == 1 && c.refused
+	notRun = c.sent == 0 && !running || c.sent == 1 && c.refused
 	for id, w := range t.waiting {
 		if w == c {
 			delete(t.waiting, id)

@@ -1,0 +1,141 @@
+//go:build unix
+
+package client_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/client"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// managed returns a settled Manager of one server over the real client.
+func managed(t *testing.T, spec mcp.ServerSpec) *mcp.Manager {
+	t.Helper()
+	m := mcp.NewManager(mcp.Options{Dialer: client.New(client.Options{Grace: time.Second}), Servers: []mcp.Configured{{ServerSpec: spec}}})
+	t.Cleanup(func() { require.NoError(t, m.Close()) })
+	m.Start(t.Context())
+	require.True(t, m.Settled(t.Context()))
+	return m
+}
+
+// callTool calls a server's tool as a session does.
+func callTool(t *testing.T, m *mcp.Manager, server, name string) tools.Result {
+	t.Helper()
+	for _, tool := range m.Tools(server) {
+		if tool.Spec().Origin.Tool != name {
+			continue
+		}
+		inv, err := tool.Build(json.RawMessage(`{}`))
+		require.NoError(t, err)
+		r, err := inv.Execute(t.Context(), nil)
+		require.NoError(t, err)
+		return r
+	}
+	require.FailNow(t, "there is no tool "+name)
+	return tools.Result{}
+}
+
+// A session has no clock of its own beside its caller's: a person may take longer
+// than a request may.
+func TestNoClock(t *testing.T) {
+	for name, way := range transports(t) {
+		t.Run(name, func(t *testing.T) {
+			spec := way(t)
+			spec.Timeout, spec.ConnectTimeout = time.Nanosecond, long
+			s := dial(t, spec, mcp.Handlers{Elicit: func(context.Context, tools.Elicitation) (tools.Elicited, error) {
+				return tools.Elicited{Action: tools.ElicitAccept, Content: json.RawMessage(`{"name":"Ada"}`)}, nil
+			}})
+			_, err := s.Call(t.Context(), mcp.Call{Tool: "ask"})
+			require.NoError(t, err)
+		})
+	}
+}
+
+// A server at a URL that was restarted costs no call: one that it has refused with
+// the session is made again, once for each call, and so is one that comes before the
+// end of the connection is known.
+func TestRestartCostsNothing(t *testing.T) { // the servers' own goroutines are not ended
+	for _, versions := range [][]string{nil, {"2025-06-18"}} {
+		t.Run(fmt.Sprint(versions), func(t *testing.T) {
+			var handler atomic.Pointer[http.Handler]
+			var ran atomic.Int32
+			fresh := func() {
+				server := sdk.NewServer(&sdk.Implementation{Name: "x", Version: "1"}, &sdk.ServerOptions{SupportedProtocolVersions: versions})
+				server.AddTool(&sdk.Tool{Name: "count", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+					ran.Add(1)
+					return &sdk.CallToolResult{}, nil
+				})
+				h := http.Handler(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, nil))
+				handler.Store(&h)
+			}
+			fresh()
+			web := serve(t, func(w http.ResponseWriter, r *http.Request) { (*handler.Load()).ServeHTTP(w, r) })
+			m := managed(t, mcp.ServerSpec{Name: "w", URL: web.URL, Transport: mcp.TransportHTTP})
+			for n := range int32(5) {
+				fresh()
+				for range 2 {
+					require.Nil(t, callTool(t, m, "w", "count").Error)
+				}
+				require.Equal(t, 2*(n+1), ran.Load())
+				if versions == nil || n == 1 {
+					break
+				}
+			}
+		})
+	}
+}
+
+// The cause of a failure says whether the server has certainly not begun.
+func TestNotRun(t *testing.T) {
+	var status atomic.Int32
+	server := newServer(&sdk.ServerOptions{SupportedProtocolVersions: []string{"2025-06-18"}})
+	handler := streamable(server, nil)
+	web := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if s := status.Load(); s != 0 && r.Method == http.MethodPost {
+			w.WriteHeader(int(s))
+			return
+		}
+		handler.ServeHTTP(w, r)
+	})
+	for code, want := range map[int32]bool{http.StatusNotFound: true, http.StatusBadGateway: false} {
+		status.Store(0)
+		s := dial(t, mcp.ServerSpec{Name: "w", URL: web.URL, Transport: mcp.TransportHTTP}, mcp.Handlers{})
+		status.Store(code)
+		_, err := s.Call(t.Context(), mcp.Call{Tool: "echo"})
+		require.Equal(t, fault.MCPServerUnavailable, fault.CodeOf(err), "%v", err)
+		require.Equal(t, want, errors.Is(err, mcp.ErrNotRun), "%d: %v", code, err)
+		if want {
+			<-s.Done()
+			_, err = s.Call(t.Context(), mcp.Call{Tool: "echo"}) // which is not even sent
+			require.ErrorIs(t, err, mcp.ErrNotRun)
+		}
+	}
+	s := dial(t, peerSpec(t, "script", hello+"> tools/call\n!exit 1\n"), mcp.Handlers{})
+	_, err := s.Call(t.Context(), mcp.Call{Tool: "x"})
+	require.Error(t, err)
+	require.NotErrorIs(t, err, mcp.ErrNotRun)
+}
+
+// What is secret of the arguments stands in no status.
+func TestSecretArguments(t *testing.T) {
+	const secret = "sk-verysecret0123456789"
+	spec := peerSpec(t, "script", "!err unknown option --token="+secret+"\n!exit 2")
+	spec.Args = append(spec.Args, "--token="+secret)
+	m := managed(t, spec)
+	st := m.Status()[0]
+	require.Contains(t, st.Error.Error(), "unknown option --token=***")
+	require.NotContains(t, fmt.Sprint(st.Error, st.Stderr), secret)
+}
