@@ -35,8 +35,14 @@ type Service struct {
 	Complete func(ctx context.Context, c Completion) ([]string, error)
 
 	// Watch calls changed after each change of what is offered, until stop is
-	// called; changed may be called from any goroutine and does not block.
+	// called; a call that is under way then may still end later. changed may be
+	// called from any goroutine and does not wait for the client, but it takes locks:
+	// so it is never called with one held that Watch or stop take, nor is either of
+	// these called with one held that changed takes.
 	Watch func(changed func(Change)) (stop func())
+	// Updates says that Watch also tells of single resources: [Change.Resource]. Only
+	// then can a client subscribe to them.
+	Updates bool
 
 	// Close ends the session; it is called once, when nothing runs any more.
 	Close func() error

@@ -18,8 +18,9 @@ type Host interface {
 	// Log sends a message for people who look into what goes on.
 	Log(e LogEntry)
 	// Ask puts questions to the host, all at once, and waits for all answers,
-	// which are in the order of the questions. The error is a *fault.Error of
-	// code nobody_to_ask where the host cannot answer one of them, or cancelled.
+	// which are in the order of the questions. The error is a *fault.Error of code
+	// nobody_to_ask where the host cannot answer one of them, denied_by_user where
+	// its answer cannot be used, which is no consent, or cancelled.
 	Ask(ctx context.Context, questions ...Question) ([]Reply, error)
 }
 
@@ -68,6 +69,10 @@ type Question struct {
 	// Key names the question, so that a host which is asked again can tell that it
 	// has answered; unique among those that are put at once. "": any name.
 	Key string
+	// Fresh says that an answer counts only if it was given after the question was
+	// put: not one that a host sends along with its call, as it may have given it
+	// to an earlier one. Consent is asked for so.
+	Fresh bool
 
 	Elicit *Elicitation   // something of the person
 	Sample *Sampling      // something of the host's model
