@@ -22,6 +22,10 @@ type ToolConfirmationRequest struct {
 type Remembered struct {
 	Outcome Outcome  `json:"outcome"`
 	Rules   []string `json:"rules"` // in short form, as "allow run_shell_command(git status)"; at least one
+	// Commands are what commands begin with that would run, of a command line; the
+	// rules beside those are about commands exactly as they stand, and about files
+	// that the line writes.
+	Commands []string `json:"commands,omitempty"`
 }
 
 // Type returns [TypeToolConfirmationRequest].

@@ -113,7 +113,7 @@ type servedRun struct {
 	ctx      context.Context // of the call; nothing outlives it
 	host     tools.Host
 	progress progress
-	unasked  string // what would have made the question needless that was answered with no; guarded by served.mu
+	said     said // guarded by served.mu
 }
 
 // servedKey is where the ID of a served call stands in its ctx.
@@ -178,12 +178,27 @@ func (s *served) call(ctx context.Context, name string, args json.RawMessage) to
 	}
 	brought := len(s.session.tracker.Given())
 	resp := s.session.scheduler.Run(context.WithValue(ctx, servedKey{}, run.id), scheduler.Request{CallID: run.id, Tool: name, Args: args})
+	s.flush(ctx)
 	run.progress.end()
-	unasked := s.finish(run)
+	last := s.finish(run)
 	if len(s.session.tracker.Given()) != brought {
 		s.changes.tell(mcp.Change{Resources: true})
 	}
-	return withNotes(withUnasked(resp.Result, unasked), resp.Notices)
+	return withNotes(last.explain(resp.Result), resp.Notices)
+}
+
+// flushTime bounds how long the end of a call waits for what the call has printed.
+const flushTime = 5 * time.Second
+
+// flush waits until what calls have printed has become progress, which it does on
+// a goroutine of the bus's.
+func (s *served) flush(ctx context.Context) {
+	s.mu.Lock()
+	output := s.subscribed.output
+	s.mu.Unlock()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), flushTime)
+	defer cancel()
+	output.Flush(ctx)
 }
 
 // begin takes a call in, and listens to what calls ask and print from the first
@@ -202,13 +217,13 @@ func (s *served) begin(ctx context.Context, run *servedRun) bool {
 	return true
 }
 
-// finish takes a call out that has its response, and returns its unasked.
-func (s *served) finish(run *servedRun) string {
+// finish takes a call out that has its response, and returns what was said of it.
+func (s *served) finish(run *servedRun) said {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.running, run.id)
 	s.latest = slices.DeleteFunc(s.latest, func(r *servedRun) bool { return r == run })
-	return run.unasked
+	return run.said
 }
 
 // of returns the call of an ID. Where that is no call of this service's, as of a
@@ -271,14 +286,4 @@ func withNotes(r tools.Result, notices []string) tools.Result {
 	}
 	r.LLMContent = tools.Content{Parts: parts}
 	return r
-}
-
-// withUnasked adds to a person's no what the person could do to be asked no more.
-func withUnasked(r tools.Result, unasked string) tools.Result {
-	if unasked == "" || fault.CodeOf(r.Error) != fault.DeniedByUser {
-		return r
-	}
-	refusal := *r.Error
-	refusal.Remedy += " Should the user want such calls to run without a question: " + unasked
-	return tools.Fail(&refusal)
 }

@@ -2,9 +2,8 @@ package config
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -52,17 +51,21 @@ func (s *served) onConfirmation(ctx context.Context, q bus.ToolConfirmationReque
 	s.answering.Go(func() {
 		form := confirmationForm(q, s.options.Stateless)
 		given, err := askClient(ctx, run, form.question())
-		if err != nil {
+		answer, problem := form.answer(given)
+		switch {
+		case fault.CodeOf(err) == fault.DeniedByUser:
+			problem = fault.As(err).Message
+		case err != nil:
+			s.note(run, said{failure: fault.As(err)})
 			s.subscribed.confirmations.Decline(q.CorrelationID) // then nobody is there to ask, which the refusal says
 			return
 		}
-		answer := form.answer(given)
-		answer.CorrelationID = q.CorrelationID
+		last := said{problem: problem}
 		if answer.Outcome == bus.Cancel {
-			s.mu.Lock()
-			run.unasked = q.Unasked
-			s.mu.Unlock()
+			last.unasked = q.Unasked
 		}
+		s.note(run, last)
+		answer.CorrelationID = q.CorrelationID
 		_ = s.config.bus.Publish(answer) // too late: the call has ended, which nobody needs to know
 	})
 }
@@ -77,18 +80,68 @@ func (s *served) onQuestions(ctx context.Context, q bus.AskUserRequest) {
 	s.answering.Go(func() {
 		form := questionsForm(q)
 		given, err := askClient(ctx, run, form.question())
-		if err != nil {
+		answers, problem := form.answers(given)
+		switch {
+		case fault.CodeOf(err) == fault.DeniedByUser:
+			problem = fault.As(err).Message
+		case err != nil:
+			s.note(run, said{failure: fault.As(err)})
 			s.subscribed.questions.Decline(q.CorrelationID)
 			return
 		}
+		s.note(run, said{problem: problem})
 		_ = s.config.bus.Publish(bus.AskUserResponse{
-			CorrelationID: q.CorrelationID, Answers: form.answers(given), Cancelled: given.Action != tools.ElicitAccept,
+			CorrelationID: q.CorrelationID, Answers: answers, Cancelled: given.Action != tools.ElicitAccept,
 		})
 	})
 }
 
+// said is how the last question of a call was answered.
+type said struct {
+	unasked string       // what would have made the question needless that was answered with no
+	problem string       // what was wrong with the answer; "": nothing
+	failure *fault.Error // why there was no answer; nil: there was one
+}
+
+// note keeps how a question of a call was answered.
+func (s *served) note(run *servedRun, last said) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	run.said = last
+}
+
+// explain adds to a result what was wrong with an answer or why there was none,
+// and to a person's no what the person could do to be asked no more.
+func (x said) explain(r tools.Result) tools.Result {
+	if r.Error == nil {
+		if x.problem != "" {
+			return withNotes(r, []string{x.problem})
+		}
+		return r
+	}
+	switch code := r.Error.Code; {
+	case code == fault.DeniedByUser && x.problem+x.unasked != "":
+		refusal := *r.Error
+		if x.problem != "" {
+			refusal.Message += " " + x.problem
+		}
+		if x.unasked != "" {
+			refusal.Remedy += " Should the user want such calls to run without a question: " + x.unasked
+		}
+		return tools.Fail(&refusal)
+	case code == fault.NobodyToAsk && x.failure != nil && x.failure.Code == fault.Cancelled:
+		return tools.Fail(fault.Wrap(fault.Cancelled, "config.mcpService", "The call was cancelled before its question was answered; nothing was done.", "", x.failure))
+	case code == fault.NobodyToAsk && x.failure != nil:
+		refusal := *r.Error
+		refusal.Message += " " + x.failure.Message
+		return tools.Fail(&refusal)
+	}
+	return r
+}
+
 // askClient puts a question to the client of a call, for as long as both the call
-// and the question last.
+// and the question last. The error is of code denied_by_user where the client's
+// answer is none, else as [tools.Host] has it.
 func askClient(question context.Context, run *servedRun, e tools.Question) (tools.Elicited, error) {
 	ctx, cancel := context.WithCancel(run.ctx)
 	defer cancel()
@@ -98,7 +151,7 @@ func askClient(question context.Context, run *servedRun, e tools.Question) (tool
 	case err != nil:
 		return tools.Elicited{}, err
 	case len(replies) != 1 || replies[0].Elicit == nil:
-		return tools.Elicited{}, fault.New(fault.NobodyToAsk, "config.mcpService", "The client has not answered what it was asked.", "")
+		return tools.Elicited{}, fault.New(fault.DeniedByUser, "config.mcpService", "The client's answer holds none.", "")
 	}
 	return *replies[0].Elicit, nil
 }
@@ -115,6 +168,7 @@ const (
 // confirmation is the form that asks whether a call may run.
 type confirmation struct {
 	request bus.ToolConfirmationRequest
+	text    string
 	offered []offeredAnswer
 }
 
@@ -126,17 +180,19 @@ type offeredAnswer struct {
 }
 
 // confirmationForm makes the form of a question. What would last beyond the
-// session is never offered, and without a session nothing that would last.
+// session is never offered, and nothing that would last without a session or where
+// not all of the call can be shown.
 func confirmationForm(q bus.ToolConfirmationRequest, stateless bool) confirmation {
-	f := confirmation{request: q, offered: []offeredAnswer{{answerOnce, bus.ProceedOnce, "run this call"}}}
+	text, whole := confirmationText(q)
+	means := func(o bus.Outcome) string { return "run this call, and while this session lasts " + covered(q, o) }
+	f := confirmation{request: q, text: text, offered: []offeredAnswer{{answerOnce, bus.ProceedOnce, "run this call"}}}
 	lasting := map[bus.Outcome]offeredAnswer{
-		bus.ProceedAlways:       {answerSession, bus.ProceedAlways, "run this call and its like while this session lasts"},
-		bus.ProceedAlwaysTool:   {answerTool, bus.ProceedAlwaysTool, "run all calls of this tool while this session lasts"},
-		bus.ProceedAlwaysServer: {answerServer, bus.ProceedAlwaysServer, "run all tools of that server while this session lasts"},
+		bus.ProceedAlways:       {answerSession, bus.ProceedAlways, means(bus.ProceedAlways)},
+		bus.ProceedAlwaysTool:   {answerTool, bus.ProceedAlwaysTool, means(bus.ProceedAlwaysTool)},
+		bus.ProceedAlwaysServer: {answerServer, bus.ProceedAlwaysServer, means(bus.ProceedAlwaysServer)},
 	}
 	for _, outcome := range q.Outcomes {
-		if offer, is := lasting[outcome]; is && !stateless {
-			offer.means += remembered(q, outcome)
+		if offer, is := lasting[outcome]; is && whole && !stateless {
 			f.offered = append(f.offered, offer)
 		}
 	}
@@ -144,18 +200,7 @@ func confirmationForm(q bus.ToolConfirmationRequest, stateless bool) confirmatio
 	return f
 }
 
-// remembered says in brackets which rules an answer would make.
-func remembered(q bus.ToolConfirmationRequest, outcome bus.Outcome) string {
-	for _, r := range q.Remembers {
-		if r.Outcome == outcome && len(r.Rules) > 0 {
-			return " (" + clip(visible(strings.Join(r.Rules, "; ")), 300) + ")"
-		}
-	}
-	return ""
-}
-
-// question is the form as a host is asked it. Its key says what it is about, so
-// that no answer to another question can be taken for one to this.
+// question is the form as a host is asked it.
 func (f confirmation) question() tools.Question {
 	values := make([]string, len(f.offered))
 	lines := make([]string, len(f.offered))
@@ -169,27 +214,42 @@ func (f confirmation) question() tools.Question {
 		},
 		Required: []string{"answer"},
 	}
-	about := f.request
-	about.CorrelationID, about.CallID = "", ""
-	return question("confirm", about, confirmationText(f.request), schema)
+	return question("confirm", f.request.CorrelationID, f.text, schema)
 }
 
-// answer reads what the client has given. Whatever is no clear yes is a no.
-func (f confirmation) answer(given tools.Elicited) bus.ToolConfirmationResponse {
+// answer reads what the client has given. Whatever is no clear yes is a no; what
+// makes it none is told.
+func (f confirmation) answer(given tools.Elicited) (answer bus.ToolConfirmationResponse, problem string) {
+	no := bus.ToolConfirmationResponse{Outcome: bus.Cancel}
+	switch given.Action {
+	case tools.ElicitAccept:
+	case tools.ElicitDecline:
+		return no, ""
+	case tools.ElicitCancel:
+		return no, "The question was left unanswered, which counts as a no."
+	default:
+		return no, unknownAction(given.Action)
+	}
 	var content struct {
 		Answer string `json:"answer"`
 		Reason string `json:"reason"`
 	}
-	if given.Action != tools.ElicitAccept || json.Unmarshal(given.Content, &content) != nil {
-		return bus.ToolConfirmationResponse{Outcome: bus.Cancel}
+	if json.Unmarshal(given.Content, &content) != nil {
+		return no, notAsAsked
 	}
-	word := bus.Payload{Feedback: clip(visible(strings.TrimSpace(content.Reason)), 2_000)}
+	no.Payload.Feedback = clip(visible(strings.TrimSpace(content.Reason)), 2_000)
 	for _, o := range f.offered {
 		if o.value == content.Answer {
-			return bus.ToolConfirmationResponse{Confirmed: o.outcome != bus.Cancel, Outcome: o.outcome, Payload: word}
+			return bus.ToolConfirmationResponse{Confirmed: o.outcome != bus.Cancel, Outcome: o.outcome, Payload: no.Payload}, ""
 		}
 	}
-	return bus.ToolConfirmationResponse{Outcome: bus.Cancel, Payload: word}
+	return no, fmt.Sprintf("The answer %q was not offered, and counts as a no.", clip(visible(content.Answer), 100))
+}
+
+const notAsAsked = "The client's answer is not in the form that was asked for, and counts as none."
+
+func unknownAction(a tools.ElicitAction) string {
+	return fmt.Sprintf("The client's answer is of the action %q, which there is not, and counts as none.", clip(visible(string(a)), 100))
 }
 
 // asked is the form of a tool's own questions: a field for each, named by its
@@ -224,17 +284,23 @@ func (f asked) question() tools.Question {
 		schema.Properties = append(schema.Properties, namedField{strconv.Itoa(i), field})
 		text = append(text, words)
 	}
-	about := f.request
-	about.CorrelationID, about.CallID = "", ""
-	return question("questions", about, clip(strings.Join(text, "\n\n"), maxMessage), schema)
+	return question("questions", f.request.CorrelationID, clip(strings.Join(text, "\n\n"), maxMessage), schema)
 }
 
-// answers reads what the client has given, as [bus.AskUserResponse] has it.
-func (f asked) answers(given tools.Elicited) map[string]string {
-	answers := map[string]string{}
+// answers reads what the client has given, as [bus.AskUserResponse] has it, and
+// tells what makes it none.
+func (f asked) answers(given tools.Elicited) (answers map[string]string, problem string) {
+	answers = map[string]string{}
+	switch given.Action {
+	case tools.ElicitAccept:
+	case tools.ElicitDecline, tools.ElicitCancel:
+		return answers, ""
+	default:
+		return answers, unknownAction(given.Action)
+	}
 	var content map[string]any
-	if given.Action != tools.ElicitAccept || json.Unmarshal(given.Content, &content) != nil {
-		return answers
+	if json.Unmarshal(given.Content, &content) != nil {
+		return answers, notAsAsked
 	}
 	for i, q := range f.request.Questions {
 		key := strconv.Itoa(i)
@@ -253,7 +319,7 @@ func (f asked) answers(given tools.Elicited) map[string]string {
 			answers[key] = strings.Join(labels, ", ")
 		}
 	}
-	return answers
+	return answers, ""
 }
 
 // labelOf is the label of an option that was shown as text, else the person's own
@@ -267,12 +333,12 @@ func labelOf(q bus.UserQuestion, text string) string {
 	return text
 }
 
-// question makes a question of a form. about is what it asks about, whole.
-func question(kind string, about any, text string, schema askedForm) tools.Question {
-	whole, _ := json.Marshal(about) // plain data of the bus, which has been encoded before
-	sum := sha256.Sum256(whole)
-	encoded, _ := json.Marshal(schema)
-	return tools.Question{Key: kind + "-" + hex.EncodeToString(sum[:8]), Elicit: &tools.Elicitation{Message: text, Schema: encoded}}
+// question makes a question of a form. Its key is another one each time, as the
+// random id is: an answer that a client has sent before it was asked, or has kept
+// from before, is none to this question.
+func question(kind, id, text string, schema askedForm) tools.Question {
+	encoded, _ := json.Marshal(schema) // plain data
+	return tools.Question{Key: kind + "-" + id, Elicit: &tools.Elicitation{Message: text, Schema: encoded}}
 }
 
 // askedForm is a schema of MCP's restricted kind, whose properties stay in

@@ -244,11 +244,12 @@ func TestMCPServiceRefusals(t *testing.T) {
 	}{
 		"no, with a word":         {says(`{"answer":"no","reason":"use b.txt"}`), fault.DeniedByUser, []string{"use b.txt"}},
 		"declined":                {leaves(tools.ElicitDecline), fault.DeniedByUser, nil},
-		"left":                    {leaves(tools.ElicitCancel), fault.DeniedByUser, nil},
-		"accepted without a word": {leaves(tools.ElicitAccept), fault.DeniedByUser, nil},
-		"an answer not offered":   {says(`{"answer":"always"}`), fault.DeniedByUser, nil},
-		"not a form's content":    {says(`["once"]`), fault.DeniedByUser, nil},
-		"cannot be asked":         {nil, fault.NobodyToAsk, nil},
+		"left":                    {leaves(tools.ElicitCancel), fault.DeniedByUser, []string{"left unanswered"}},
+		"accepted without a word": {leaves(tools.ElicitAccept), fault.DeniedByUser, []string{"not in the form"}},
+		"an answer not offered":   {says(`{"answer":"always"}`), fault.DeniedByUser, []string{`"always" was not offered`}},
+		"not a form's content":    {says(`["once"]`), fault.DeniedByUser, []string{"not in the form"}},
+		"an action there is not":  {leaves("maybe"), fault.DeniedByUser, []string{`the action "maybe"`}},
+		"cannot be asked":         {nil, fault.NobodyToAsk, []string{"This client cannot be asked."}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -292,18 +293,6 @@ func TestMCPServiceSessionApproval(t *testing.T) {
 	r := callAs(t, single, asked, "run_shell_command", args(3))
 	require.Equal(t, fault.DeniedByUser, fault.CodeOf(r.Error), "it is not offered without a session")
 	require.NotContains(t, string(asked.asked[0].Elicit.Schema), `"session"`)
-}
-
-// EX-20: what an approver changes his mind about is what was asked: another change
-// has another key.
-func TestMCPServiceQuestionKeys(t *testing.T) {
-	s := serve(t, config.MCPServiceOptions{})
-	c := &client{answer: says(`{"answer":"no"}`)}
-	for _, content := range []string{"x", "x", "y"} {
-		callAs(t, s.Service, c, "write_file", map[string]any{"file_path": "a.txt", "content": content})
-	}
-	require.Equal(t, c.asked[0].Key, c.asked[1].Key)
-	require.NotEqual(t, c.asked[0].Key, c.asked[2].Key)
 }
 
 // EX-20: several calls of several services of one Config at once: each question

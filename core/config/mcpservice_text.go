@@ -13,95 +13,157 @@ import (
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
-// maxMessage bounds what a client is shown with a question, in bytes. It is more
-// than the longest command line that is judged, so that no command is approved of
-// which a part was left out.
-const maxMessage = 24 << 10
+// A question is bounded, in bytes as they are shown. Each part of it is bounded
+// for itself, so that none is lost behind another: together they are less than
+// maxMessage.
+const (
+	maxMessage   = 40 << 10
+	maxCommand   = 20 << 10 // more than the longest command line that is judged, as long as little of it has to be spelled out
+	maxChange    = 12 << 10 // of a change, or of the arguments where they are all that there is to show
+	maxArguments = 6 << 10  // beside something else
+	maxPath      = 300
+	maxPaths     = 20
+	maxNote      = 2_000
+	maxReason    = 1_000
+	maxName      = 200
+)
 
-// confirmationText says what a call would do, and why that is asked.
-func confirmationText(q bus.ToolConfirmationRequest) string {
-	var b strings.Builder
+// confirmationText says what a call would do, and why that is asked. whole
+// reports whether all of what it would do is shown; where that is not possible the
+// text says so, and how much is missing.
+func confirmationText(q bus.ToolConfirmationRequest) (text string, whole bool) {
+	t := questionText{whole: true}
 	d := q.Details
-	name := visible(q.ToolCall.Name)
-	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
+	name := t.name(q.ToolCall.Name)
 	if q.Subagent != "" {
-		line("Asked for by the subagent %s.", visible(q.Subagent))
+		t.line("Asked for by the subagent %s.", t.name(q.Subagent))
 	}
 	switch {
 	case d.EditDetails != nil:
-		verb := "change"
-		if d.OriginalContent == nil {
-			verb = "create"
-		}
-		line("%s wants to %s %s:\n\n%s", name, verb, visible(d.FilePath), wholeLines(visible(d.FileDiff), maxMessage/2))
+		t.change(name, *d.EditDetails)
 	case d.ExecDetails != nil:
-		line("%s wants to run:\n\n%s\n", name, visible(d.Command))
+		t.line("%s wants to run:\n\n%s\n", name, t.excerpt(d.Command, maxCommand))
 		if q.Decision.Confined != "" {
-			line("It runs confined by %s.", q.Decision.Confined)
+			t.line("It runs confined by %s.", t.name(q.Decision.Confined))
 		}
-		otherArguments(&b, q.ToolCall.Args)
+		t.arguments(withoutCommand(q.ToolCall.Args), maxArguments)
 	case d.MCPDetails != nil:
-		line("The tool %s of the MCP server %s wants to run.", visible(d.ToolName), visible(d.ServerName))
-		allArguments(&b, q.ToolCall.Args)
+		t.line("The tool %s of the MCP server %s wants to run.", t.name(d.ToolName), t.name(d.ServerName))
+		t.arguments(q.ToolCall.Args, maxChange)
 	case d.InfoDetails != nil:
-		line("%s", wholeLines(visible(d.Prompt), maxMessage/4))
-		for _, u := range d.URLs {
-			line("%s", clip(visible(u), 2_000))
+		t.line("%s", t.excerpt(d.Prompt, maxArguments))
+		if len(d.URLs) > 0 {
+			t.line("%s", t.excerpt(strings.Join(d.URLs, "\n"), maxArguments))
 		}
-		allArguments(&b, q.ToolCall.Args)
+		t.arguments(q.ToolCall.Args, maxChange)
 	default:
-		line("%s wants to run.", name)
-		allArguments(&b, q.ToolCall.Args)
+		t.line("%s wants to run.", name)
+		t.arguments(q.ToolCall.Args, maxChange)
 	}
 	for i, path := range d.Paths {
 		switch {
 		case d.EditDetails != nil && path == d.FilePath:
 		case i == maxPaths:
-			line("and %d more.", len(d.Paths)-i)
+			t.whole = false
+			t.line("IMPORTANT: it changes %d more, which are not shown here.", len(d.Paths)-i)
 		case i < maxPaths:
-			line("It changes %s.", visible(path))
+			t.line("It changes %s.", t.inline(path, maxPath))
 		}
 	}
+	if !t.whole {
+		t.line("IMPORTANT: this is not all of it, so that it can be approved for this one call alone.")
+	}
 	if d.SystemMessage != "" {
-		line("Note: %s", clip(visible(d.SystemMessage), 2_000))
+		t.line("Note: %s", clip(visible(d.SystemMessage), maxNote))
 	}
 	if q.Decision.Reason != "" {
-		line("Why it is asked: %s", clip(visible(q.Decision.Reason), 1_000))
+		t.line("Why it is asked: %s", clip(visible(q.Decision.Reason), maxReason))
 	}
-	return clip(strings.TrimSuffix(b.String(), "\n"), maxMessage)
+	return strings.TrimSuffix(t.String(), "\n"), t.whole
 }
 
-// maxPaths is how many paths a question names.
-const maxPaths = 20
+// questionText is the text of a question that is being written.
+type questionText struct {
+	strings.Builder
+	whole bool // nothing was left out
+}
 
-// allArguments shows the arguments of a call.
-func allArguments(b *strings.Builder, args json.RawMessage) {
+func (t *questionText) line(format string, args ...any) { fmt.Fprintf(t, format+"\n", args...) }
+
+// change shows a change of a file.
+func (t *questionText) change(name string, d bus.EditDetails) {
+	verb := "change"
+	if d.OriginalContent == nil {
+		verb = "create"
+	}
+	before := t.whole
+	diff := t.excerpt(d.FileDiff, maxChange)
+	t.line("%s wants to %s %s:\n\n%s", name, verb, t.inline(d.FilePath, maxPath), diff)
+	if before && !t.whole {
+		t.line("All of the file would have %d bytes.", len(d.NewContent))
+	}
+}
+
+// arguments shows the arguments of a call, if it has any.
+func (t *questionText) arguments(args json.RawMessage, most int) {
 	var indented bytes.Buffer
 	if json.Indent(&indented, args, "", "  ") != nil || indented.String() == "{}" {
 		return
 	}
-	fmt.Fprintf(b, "Arguments:\n%s\n", wholeLines(visible(indented.String()), maxMessage/4))
+	t.line("Arguments:\n%s", t.excerpt(indented.String(), most))
 }
 
-// otherArguments shows those of a command line's call that are not the line.
-func otherArguments(b *strings.Builder, args json.RawMessage) {
+// withoutCommand are the arguments of a command line's call beside the line.
+func withoutCommand(args json.RawMessage) json.RawMessage {
 	var all map[string]json.RawMessage
 	if json.Unmarshal(args, &all) != nil {
-		return
+		return nil
 	}
 	delete(all, "command")
 	delete(all, "description")
-	if rest, err := json.Marshal(all); err == nil {
-		allArguments(b, rest)
+	rest, err := json.Marshal(all)
+	if err != nil {
+		return nil
 	}
+	return rest
+}
+
+func (t *questionText) name(s string) string { return t.inline(s, maxName) }
+
+// inline is excerpt for a piece of a line.
+func (t *questionText) inline(s string, most int) string { return t.cut(s, most, " […%s…] ") }
+
+// excerpt returns a text as it can be shown: of one that has more bytes then than
+// most, the beginning and the end, with how much is missing between them on a line
+// of its own.
+func (t *questionText) excerpt(s string, most int) string { return t.cut(s, most, "\n[%s]\n") }
+
+func (t *questionText) cut(s string, most int, mark string) string {
+	if s = visible(s); len(s) <= most {
+		return s
+	}
+	t.whole = false
+	from, to := most*2/3, len(s)-most/3
+	for !utf8.RuneStart(s[from]) {
+		from--
+	}
+	for to < len(s) && !utf8.RuneStart(s[to]) {
+		to++
+	}
+	missing := s[from:to]
+	note := fmt.Sprintf("IMPORTANT: %d characters are not shown here", utf8.RuneCountInString(missing))
+	if lines := strings.Count(missing, "\n"); lines > 0 {
+		note += fmt.Sprintf(", with %d ends of lines", lines)
+	}
+	return s[:from] + fmt.Sprintf(mark, note) + s[to:]
 }
 
 // visible spells out what would steer whatever shows the text instead of being
-// shown: control characters, and marks that turn the direction of writing. Line
-// feeds and tabs stay.
+// shown: control characters, marks that turn the direction of writing, separators.
+// Line feeds and tabs stay.
 func visible(s string) string {
 	steers := func(r rune) bool {
-		return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Cf, r) && r != '\u200d'
+		return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) && r != '\u200d'
 	}
 	if s = strings.ToValidUTF8(s, "\ufffd"); !strings.ContainsFunc(s, steers) {
 		return s
@@ -128,19 +190,6 @@ func clip(s string, most int) string {
 		at--
 	}
 	return s[:at] + mark
-}
-
-// wholeLines returns the first lines of s, at most so many bytes, and says how
-// many are left out.
-func wholeLines(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	shown := s[:strings.LastIndexByte(s[:most], '\n')+1]
-	if shown == "" {
-		return clip(s, most) + "\nIMPORTANT: the rest is not shown here."
-	}
-	return fmt.Sprintf("%sIMPORTANT: %d more lines are not shown here.", shown, strings.Count(strings.TrimSuffix(s[len(shown):], "\n"), "\n")+1)
 }
 
 // instructions tell a client how the tools are meant to be used.

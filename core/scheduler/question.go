@@ -47,7 +47,7 @@ func (c *call) outcomes(details *tools.Confirmation) (offered []bus.Outcome, rem
 			}
 			if rules := c.o.Policy.CanRemember(c.subject, scopeOf(o)); len(rules) > 0 {
 				offered = append(offered, o)
-				remembers = append(remembers, bus.Remembered{Outcome: o, Rules: shortForms(rules)})
+				remembers = append(remembers, remembered(o, rules))
 			}
 		}
 	}
@@ -57,12 +57,14 @@ func (c *call) outcomes(details *tools.Confirmation) (offered []bus.Outcome, rem
 	return append(offered, bus.Cancel), remembers
 }
 
-func shortForms(rules []policy.Rule) []string {
-	forms := make([]string, len(rules))
-	for i, r := range rules {
-		forms[i] = r.String()
+// remembered tells what an answer stands for that makes rules.
+func remembered(o bus.Outcome, rules []policy.Rule) bus.Remembered {
+	r := bus.Remembered{Outcome: o, Rules: make([]string, len(rules))}
+	for i, rule := range rules {
+		r.Rules[i] = rule.String()
+		r.Commands = append(r.Commands, rule.CommandPrefix...)
 	}
-	return forms
+	return r
 }
 
 // offers reports whether an approval of that reach suits the tool: a whole

@@ -1,0 +1,172 @@
+package config_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// EX-20: a question shows how a call ends too, however long it is and whatever it
+// is made of; what cannot be shown whole is told, and nothing of it lasts.
+func TestMCPServiceShowsTheEnd(t *testing.T) {
+	const end = "; rm -f victim"
+	tests := map[string]struct {
+		tool  string
+		args  map[string]any
+		whole bool
+		shows []string
+	}{
+		"long enough": {"run_shell_command", map[string]any{"command": ": " + strings.Repeat("a", 16_000) + end}, true, []string{end}},
+		"too long": {"run_shell_command", map[string]any{"command": ": " + strings.Repeat("a", 30_000) + end}, false,
+			[]string{end, "characters are not shown here"}},
+		"spelled out": {"run_shell_command", map[string]any{"command": "true '" + strings.Repeat("\x01", 4_000) + "'" + end}, false,
+			[]string{end, "characters are not shown here"}},
+		"not to be seen": {"run_shell_command", map[string]any{"command": "true " + strings.Repeat("\u200b", 4_500) + end}, false,
+			[]string{end, "characters are not shown here"}},
+		"something else in an argument": {"poke", map[string]any{"where": strings.Repeat("\u200b", 4_500) + end}, false,
+			[]string{end, "characters are not shown here"}},
+		"one long line": {"write_file", map[string]any{"file_path": "a.txt", "content": "begun" + strings.Repeat("x", 3_000_000) + end}, false,
+			[]string{"+begunxxx", end, "characters are not shown here", fmt.Sprintf("%d bytes", 3_000_005+len(end))}},
+		"many lines": {"write_file", map[string]any{"file_path": "a.txt", "content": "begun\n" + strings.Repeat("line\n", 100_000) + end}, false,
+			[]string{"+begun\n", "+" + end, "ends of lines"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, config.MCPServiceOptions{}, withPoke)
+			s.write("victim", "x")
+			c := &client{answer: says(`{"answer":"no"}`)}
+			callAs(t, s.Service, c, tt.tool, tt.args)
+			require.Len(t, c.asked, 1)
+			form := c.asked[0].Elicit
+			for _, text := range append(tt.shows, "Why it is asked: ") {
+				require.Contains(t, form.Message, text)
+			}
+			require.LessOrEqual(t, len(form.Message), 40<<10)
+			require.Equal(t, tt.whole, !strings.Contains(form.Message, "IMPORTANT"))
+			if !tt.whole {
+				require.NotContains(t, string(form.Schema), `"session"`)
+				require.NotContains(t, string(form.Schema), `"tool"`)
+			}
+		})
+	}
+}
+
+// EX-20: what an answer that lasts covers is said in words.
+func TestMCPServiceSaysWhatLasts(t *testing.T) {
+	tests := map[string]struct {
+		tool string
+		args map[string]any
+		says string
+	}{
+		"a file":      {"write_file", map[string]any{"file_path": "a.txt", "content": "x"}, "changes of this file by write_file."},
+		"a command":   {"run_shell_command", map[string]any{"command": "touch a b"}, "commands that begin with: touch."},
+		"two":         {"run_shell_command", map[string]any{"command": "touch a; mkdir b"}, "commands that begin with: touch, mkdir."},
+		"a writer":    {"run_shell_command", map[string]any{"command": "touch a > b"}, "commands that begin with: touch; and what else this one does, exactly as it stands."},
+		"as it is":    {"run_shell_command", map[string]any{"command": "python3 a.py"}, "this command line, exactly as it stands."},
+		"a page":      {"web_fetch", map[string]any{"url": "https://example.org/a"}, "pages of https://example.org."},
+		"some tool":   {"poke", map[string]any{"where": "here"}, "calls of poke that are about the same."},
+		"a whole one": {"poke", map[string]any{"where": "here"}, "all calls of poke."},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, config.MCPServiceOptions{}, withPoke)
+			c := &client{answer: says(`{"answer":"no"}`)}
+			callAs(t, s.Service, c, tt.tool, tt.args)
+			require.Len(t, c.asked, 1)
+			var schema struct {
+				Properties struct{ Answer struct{ Description string } }
+			}
+			require.NoError(t, json.Unmarshal(c.asked[0].Elicit.Schema, &schema))
+			require.Contains(t, schema.Properties.Answer.Description, "while this session lasts "+tt.says)
+			require.NotContains(t, schema.Properties.Answer.Description, "allow ")
+		})
+	}
+}
+
+// EX-20: each question has a key of its own, so that no answer to another one, or
+// to the same one at another time, can be taken for one to it.
+func TestMCPServiceQuestionKeys(t *testing.T) {
+	s := serve(t, config.MCPServiceOptions{})
+	c := &client{answer: says(`{"answer":"once"}`)}
+	keys := map[string]bool{}
+	for range 3 {
+		callAs(t, s.Service, c, "run_shell_command", map[string]any{"command": "touch a"})
+	}
+	for _, q := range c.asked {
+		keys[q.Key] = true
+	}
+	require.Len(t, keys, 3)
+}
+
+// unwilling is a client whose Ask fails.
+type unwilling struct {
+	*client
+	err error
+}
+
+func (f unwilling) Ask(context.Context, ...tools.Question) ([]tools.Reply, error) { return nil, f.err }
+
+// silent is a client whose replies hold none.
+type silent struct{ *client }
+
+func (silent) Ask(context.Context, ...tools.Question) ([]tools.Reply, error) {
+	return []tools.Reply{{}}, nil
+}
+
+// EX-20: why a question was not answered decides what the refusal says: a client
+// that has answered, if with nothing that can be used, was asked.
+func TestMCPServiceUnanswered(t *testing.T) {
+	refused := func(code fault.Code, message string) tools.Host {
+		return unwilling{&client{}, fault.New(code, "test", message, "")}
+	}
+	tests := map[string]struct {
+		host tools.Host
+		code fault.Code
+		says string
+	}{
+		"of no use":     {refused(fault.DeniedByUser, "The client's answer cannot be used: it is odd."), fault.DeniedByUser, "it is odd."},
+		"none":          {silent{&client{}}, fault.DeniedByUser, "The client's answer holds none."},
+		"an error":      {refused(fault.NobodyToAsk, "The client has not answered: boom."), fault.NobodyToAsk, "boom."},
+		"another error": {unwilling{&client{}, context.DeadlineExceeded}, fault.NobodyToAsk, ""},
+		"cancelled":     {refused(fault.Cancelled, "The call has ended."), fault.Cancelled, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t, config.MCPServiceOptions{AllTools: true})
+			r := s.Call(tools.WithHost(t.Context(), tt.host), "write_file", json.RawMessage(`{"file_path":"a.txt","content":"x"}`))
+			require.Equal(t, tt.code, fault.CodeOf(r.Error))
+			require.Contains(t, r.LLMContent.String(), tt.says)
+			require.NoFileExists(t, filepath.Join(s.dir, "a.txt"))
+
+			r = s.Call(tools.WithHost(t.Context(), tt.host), "ask_user", json.RawMessage(`{"questions":[{"question":"Which?","header":"W","type":"text"}]}`))
+			if tt.code == fault.DeniedByUser {
+				require.Nil(t, r.Error, "the questions were left unanswered")
+			} else {
+				require.Equal(t, tt.code, fault.CodeOf(r.Error))
+			}
+			require.Contains(t, r.LLMContent.String(), tt.says)
+		})
+	}
+}
+
+// EX-20: what a call prints last reaches the client before the call's end does.
+func TestMCPServiceProgressAtTheEnd(t *testing.T) {
+	s := serve(t, config.MCPServiceOptions{}, func(p *config.Parameters) { p.ApprovalMode = policy.ModeYolo })
+	for i := range 50 {
+		c := &client{}
+		r := callAs(t, s.Service, c, "run_shell_command", map[string]any{"command": "echo hello"})
+		require.Nil(t, r.Error)
+		require.Len(t, c.progress, 1, "call %d", i)
+		require.Equal(t, tools.Progress{Done: 1, Message: "hello"}, c.progress[0])
+	}
+}
