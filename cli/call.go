@@ -36,7 +36,7 @@ refused, and the refusal names the flag that would allow it.`,
 		Args: func(_ *cobra.Command, args []string) error { return callArguments(args, batch) },
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
-			o := sessionOptions{flags: g}
+			o := sessionOptions{flags: g, signIn: p.signIn()}
 			if batch {
 				o.watch = true
 				return p.withCalls(ctx, o, true, func(s session) error { return p.callBatch(ctx, s) })

@@ -26,14 +26,14 @@ auth-cache.json, which nobody else may read.`,
 		Args: exactlyOne("The name of a server is needed.", "fettle mcp list shows those that there are."),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			name := args[0]
-			return p.withServers(cmd.Context(), g, func(ctx context.Context, c *config.Config, _ *mcp.Manager) error {
+			return p.withServers(cmd.Context(), g, func(ctx context.Context, c *config.Config, _ *mcp.Manager, _ *signIn) error {
 				if forget {
 					return p.signOut(ctx, c, name)
 				}
 				if err := standard.SignIn(ctx, c, name, standard.ServerOptions{Version: versionOf().Version, OpenURL: p.openURL}); err != nil {
 					return signInFailure(ctx, err)
 				}
-				_, err := fmt.Fprintf(p.out, "You are signed in to %s.\n", printable(name))
+				_, err := fmt.Fprintf(p.out, "You are signed in to %s.\n", oneLine(name))
 				return err
 			})
 		},
@@ -51,7 +51,7 @@ func (p *program) signOut(ctx context.Context, c *config.Config, name string) er
 	if !had {
 		said = "There were no tokens of %s.\n"
 	}
-	_, err = fmt.Fprintf(p.out, said, printable(name))
+	_, err = fmt.Fprintf(p.out, said, oneLine(name))
 	return err
 }
 

@@ -68,19 +68,20 @@ func (p *program) mcpListCommand(g *globalFlags) *cobra.Command {
 		Short: "Connect to the configured MCP servers and say how each is",
 		Long: `Connects to all MCP servers of the settings, side by side, and lists them: how
 each is, what it offers, how long it took to connect. One that is broken is told
-with its reason and keeps no other from being listed.`,
+with its reason and keeps no other from being listed. One that is still
+"connecting" had not answered when the time of --wait was over. Where you sit at a
+terminal, the page of a server is opened that wants you to sign in and whose
+settings enable that (oauth.enabled).`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if wait <= 0 {
 				return usageError("--wait has to be more than nothing.", "Give a time as 10s.")
 			}
-			return p.withServers(cmd.Context(), g, func(ctx context.Context, _ *config.Config, m *mcp.Manager) error {
+			return p.withServers(cmd.Context(), g, func(ctx context.Context, _ *config.Config, m *mcp.Manager, at *signIn) error {
 				list := []serverListing{}
 				if m != nil {
 					m.Start(context.WithoutCancel(ctx))
-					waiting, cancel := context.WithTimeout(ctx, wait)
-					defer cancel()
-					m.Settled(waiting)
+					at.settled(ctx, m, wait)
 					for _, s := range m.Status() {
 						list = append(list, serverListingOf(s))
 					}
@@ -100,16 +101,17 @@ with its reason and keeps no other from being listed.`,
 	return cmd
 }
 
-// withServers opens a session whose servers are not connected yet; m is nil
-// where there are none.
-func (p *program) withServers(ctx context.Context, g *globalFlags, use func(context.Context, *config.Config, *mcp.Manager) error) error {
-	return p.withSession(ctx, sessionOptions{flags: g}, func(s session) error {
+// withServers opens a session whose servers are not connected yet; its Manager is
+// nil where there are none. Who sits at the terminal may be asked to sign in.
+func (p *program) withServers(ctx context.Context, g *globalFlags, use func(context.Context, *config.Config, *mcp.Manager, *signIn) error) error {
+	at := p.signIn()
+	return p.withSession(ctx, sessionOptions{flags: g, signIn: at}, func(s session) error {
 		p.tellProblems(s)
 		m, err := s.Config().MCP()
 		if err != nil {
 			return err
 		}
-		return use(ctx, s.Config(), m)
+		return use(ctx, s.Config(), m, at)
 	})
 }
 
@@ -121,8 +123,8 @@ func (p *program) listServers(list []serverListing) error {
 	w := tabwriter.NewWriter(p.out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "NAME\tSTATE\tTRANSPORT\tTOOLS\tRESOURCES\tPROMPTS\tTIME\tFROM")
 	for _, s := range list {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n", printable(s.Name), s.State, s.Transport, len(s.Tools), s.Resources, len(s.Prompts),
-			shownTime(s.ConnectMS), printable(s.Source))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%d\t%d\t%s\t%s\n", oneLine(s.Name), s.State, s.Transport, len(s.Tools), s.Resources, len(s.Prompts),
+			shownTime(s.ConnectMS), oneLine(s.Source))
 	}
 	if err := w.Flush(); err != nil {
 		return err
@@ -138,11 +140,14 @@ func (p *program) listServers(list []serverListing) error {
 // tellServer prints below the list what is wrong with a server.
 func (p *program) tellServer(s serverListing) error {
 	var b strings.Builder
-	if s.Error != nil {
-		fmt.Fprintf(&b, "\n%s: %s\n", printable(s.Name), oneLine(s.Error.Line()))
+	switch {
+	case s.Error != nil:
+		fmt.Fprintf(&b, "\n%s: %s\n", oneLine(s.Name), oneLine(s.Error.Line()))
+	case s.State == mcp.StateConnecting:
+		fmt.Fprintf(&b, "\n%s: It is not connected yet. With --wait 1m there is more time.\n", oneLine(s.Name))
 	}
 	for _, d := range s.Dropped {
-		fmt.Fprintf(&b, "\n%s: %s\n", printable(s.Name), oneLine(d.Line()))
+		fmt.Fprintf(&b, "\n%s: %s\n", oneLine(s.Name), oneLine(d.Line()))
 	}
 	_, err := io.WriteString(p.out, b.String())
 	return err
@@ -160,12 +165,12 @@ func (p *program) mcpTestCommand(g *globalFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "test NAME",
 		Short: "Connect to one MCP server and show what it offers",
-		Long: `Connects to one of the configured MCP servers, also one that is excluded from
-sessions by nothing but its state, and shows its tools as a session has them.
-Ends with 1 where it cannot be connected, and says why.`,
+		Long: `Connects to one MCP server of the settings and to no other, and shows what it
+offers: its instructions, its tools as a session has them, resources and prompts.
+Where it cannot be connected, or may not be used, it says why and ends with 1.`,
 		Args: exactlyOne("The name of a server is needed.", "fettle mcp list shows those that there are."),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withServers(cmd.Context(), g, func(ctx context.Context, c *config.Config, m *mcp.Manager) error {
+			return p.withServers(cmd.Context(), g, func(ctx context.Context, c *config.Config, m *mcp.Manager, _ *signIn) error {
 				return p.testServer(ctx, c, m, args[0], asJSON)
 			})
 		},
@@ -235,7 +240,7 @@ func registeredOf(c *config.Config, server string) []toolOfServer {
 
 func (p *program) showServer(l serverListing) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s is %s: %s over %s, protocol %s, in %s\n", printable(l.Name), l.State, printable(l.Server), l.Transport, printable(l.Protocol), shownTime(l.ConnectMS))
+	fmt.Fprintf(&b, "%s is %s: %s over %s, protocol %s, in %s\n", oneLine(l.Name), l.State, oneLine(l.Server), l.Transport, oneLine(l.Protocol), shownTime(l.ConnectMS))
 	if l.Instructions != "" {
 		fmt.Fprintf(&b, "\nInstructions:\n%s\n", printableLines(l.Instructions))
 	}
@@ -251,7 +256,7 @@ func (p *program) showServer(l serverListing) error {
 		fmt.Fprintf(&b, "\nResources: %d\n", l.Resources)
 	}
 	if len(l.Prompts) > 0 {
-		fmt.Fprintf(&b, "\nPrompts: %s\n", printable(strings.Join(l.Prompts, ", ")))
+		fmt.Fprintf(&b, "\nPrompts: %s\n", oneLine(strings.Join(l.Prompts, ", ")))
 	}
 	for _, d := range l.Dropped {
 		fmt.Fprintf(&b, "\nNot usable: %s\n", oneLine(d.Line()))

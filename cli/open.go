@@ -29,6 +29,7 @@ type configSession struct {
 	registry  *tools.Registry
 	scheduler *scheduler.Scheduler
 	log       *slog.Logger
+	signIn    *signIn // see sessionOptions
 
 	engine         *policy.Engine
 	policyFiles    []rulefile.File
@@ -63,7 +64,7 @@ func openConfig(ctx context.Context, o sessionOptions) (session, error) {
 		return nil, errors.Join(err, c.Close())
 	}
 	return &configSession{
-		config: c, registry: registry, scheduler: runner, log: o.log.With("component", "CLI"),
+		config: c, registry: registry, scheduler: runner, log: o.log.With("component", "CLI"), signIn: o.signIn,
 		engine: engine, policyFiles: files, policyProblems: policyProblems,
 	}, nil
 }

@@ -1,14 +1,17 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/standard"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -19,6 +22,46 @@ const (
 	serversForList   = 30 * time.Second
 )
 
+// signIn takes the person at the terminal to the pages at which servers want
+// somebody to sign in. nil: there is nobody, and fettle mcp auth does it.
+type signIn struct {
+	open  func(ctx context.Context, url string) error
+	shown atomic.Bool // a page was
+}
+
+// signIn is that of a command whose person sees pages on stderr and is there as
+// long as it runs.
+func (p *program) signIn() *signIn {
+	if !isTerminal(p.in) || !isTerminal(p.err) {
+		return nil
+	}
+	return &signIn{open: p.openURL}
+}
+
+func (s *signIn) show(ctx context.Context, url string) error {
+	s.shown.Store(true)
+	return s.open(ctx, url)
+}
+
+// options are those of the connections to servers.
+func (s *signIn) options() standard.ServerOptions {
+	o := standard.ServerOptions{Version: versionOf().Version}
+	if s != nil {
+		o.OpenURL, o.Interactive = s.show, true
+	}
+	return o
+}
+
+// settled waits for servers, so long at the most. Where a page has been shown by
+// then it waits until the person has signed in, or has not in the time for it.
+func (s *signIn) settled(ctx context.Context, m *mcp.Manager, wait time.Duration) {
+	waiting, cancel := context.WithTimeout(ctx, wait)
+	defer cancel()
+	if !m.Settled(waiting) && s != nil && s.shown.Load() {
+		m.Settled(ctx) // the attempt to connect ends by itself
+	}
+}
+
 // ConnectServers connects the session's MCP servers and waits for them, for so
 // long at the most. It returns what a person should know of those that are not
 // connected then.
@@ -28,14 +71,12 @@ func (s *configSession) ConnectServers(ctx context.Context, wait time.Duration) 
 		return nil
 	}
 	manager.Start(context.WithoutCancel(ctx)) // the Config's end is theirs
-	waiting, cancel := context.WithTimeout(ctx, wait)
-	defer cancel()
-	manager.Settled(waiting)
+	s.signIn.settled(ctx, manager, wait)
 	var missing []error
 	for _, s := range manager.Status() {
 		switch {
 		case s.State == mcp.StateConnecting:
-			missing = append(missing, fault.New(fault.MCPServerUnavailable, "cli", fmt.Sprintf("The MCP server %s is not connected yet; its tools come when it is.", s.Name), ""))
+			missing = append(missing, fault.New(fault.MCPServerUnavailable, "cli", fmt.Sprintf("The MCP server %s is not connected yet; its tools come when it is.", oneLine(s.Name)), ""))
 		case s.Error != nil && s.State != mcp.StateDisabled && s.State != mcp.StateBlocked:
 			missing = append(missing, s.Error)
 		}
@@ -44,16 +85,16 @@ func (s *configSession) ConnectServers(ctx context.Context, wait time.Duration) 
 	return missing
 }
 
-// ConnectFor connects the servers that a call is for: those that a tool may belong
-// to which is not registered, by its name, and all for the tools that read from
-// any. It returns once they are connected or have failed; the call then says what
+// ConnectFor connects the servers that a call is for: those that a tool which is
+// not registered may belong to, by its name, one after another until it is there,
+// and all for the tools that read from any. It returns once they are connected or have failed; the call then says what
 // is missing.
 func (s *configSession) ConnectFor(ctx context.Context, tool string) {
 	if tool == mcp.ListResources || tool == mcp.ReadResource {
 		s.ConnectServers(ctx, serversForList)
 		return
 	}
-	if _, err := s.Lookup(tool); err == nil {
+	if _, err := s.Lookup(tool); err == nil || !strings.HasPrefix(tool, "mcp_") {
 		return
 	}
 	manager, err := s.config.MCP()
@@ -62,15 +103,11 @@ func (s *configSession) ConnectFor(ctx context.Context, tool string) {
 	}
 	var candidates []string
 	for _, status := range manager.Status() {
-		if prefix := strings.TrimSuffix(tools.QualifiedName(status.Name, "x"), "_x"); strings.HasPrefix(tool, prefix) {
+		if mayBeOf(tool, status.Name) {
 			candidates = append(candidates, status.Name)
 		}
 	}
-	if len(candidates) == 0 {
-		s.ConnectServers(ctx, serversForList)
-		return
-	}
-	slices.Sort(candidates)
+	slices.SortFunc(candidates, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
 	for _, name := range candidates {
 		manager.Start(context.WithoutCancel(ctx), name)
 		manager.Settled(ctx, name)
@@ -78,4 +115,25 @@ func (s *configSession) ConnectFor(ctx context.Context, tool string) {
 			return
 		}
 	}
+}
+
+// mayBeOf reports whether a tool of that name may be one of a server's: it begins
+// with the server's name, as names of tools spell it, or with as much of that as
+// a hash at the end of a name leaves.
+func mayBeOf(tool, server string) bool {
+	const digits, most = 8, 32 // of a hash
+	spelt := tools.QualifiedName(server, strings.Repeat("x", tools.MaxNameLength))[:tools.MaxNameLength-1-digits]
+	begin := spelt
+	if end := len("mcp_" + server + "_"); end < len(begin) {
+		begin = begin[:end]
+	}
+	if strings.HasPrefix(tool, begin) {
+		return true
+	}
+	for n := 2 * digits; n <= most && len(tool) == tools.MaxNameLength; n *= 2 {
+		if kept := tools.MaxNameLength - 1 - n; len(begin) > kept && strings.HasPrefix(tool, begin[:kept]+"_") {
+			return true
+		}
+	}
+	return false
 }

@@ -48,11 +48,12 @@ type session interface {
 
 // sessionOptions say which session to open.
 type sessionOptions struct {
-	flags *globalFlags
-	watch bool         // settings files are read again when they change: for a session that lasts
-	alone bool         // neither the person's settings count nor the machine's, nor the environment
-	log   *slog.Logger // set by withSession
-	hide  *secrets     // what the log does not show; nil: what the environment holds of such
+	flags  *globalFlags
+	watch  bool         // settings files are read again when they change: for a session that lasts
+	alone  bool         // neither the person's settings count nor the machine's, nor the environment
+	log    *slog.Logger // set by withSession
+	hide   *secrets     // what the log does not show; nil: what the environment holds of such
+	signIn *signIn      // of the person that servers may ask to sign in; nil: nobody
 	// adjust has the last word on the Parameters. nil: nothing.
 	adjust func(*config.Parameters)
 }

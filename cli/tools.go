@@ -46,7 +46,7 @@ func (p *program) toolsCommand(g *globalFlags) *cobra.Command {
 		Short: "List the registered tools, or show one with its schema and protocol",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.withSession(cmd.Context(), sessionOptions{flags: g}, func(s session) error {
+			return p.withSession(cmd.Context(), sessionOptions{flags: g, signIn: p.signIn()}, func(s session) error {
 				p.tellProblems(s)
 				if len(args) == 0 {
 					for _, missing := range s.ConnectServers(cmd.Context(), serversForList) {
