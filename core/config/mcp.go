@@ -38,6 +38,7 @@ type MCP struct {
 	Allowed, Excluded []string
 
 	configured []mcp.Configured // those of the settings, made by fill
+	ofProject  map[string]bool  // which of them the project's settings give
 }
 
 // MCPEnvironment is what connections to MCP servers are made in.
@@ -194,7 +195,8 @@ func (c *Config) startServers(ctx context.Context, sh *shared) {
 }
 
 // serverRules are the rules that come with servers: those of a trusted one run
-// without asking, of one that is excluded not at all, however they come to be
+// without asking, where no rule of the same tier says otherwise that somebody has
+// written: a project's trust is the project's (KH-22); of one that is excluded not at all, however they come to be
 // there.
 func (p *Parameters) serverRules() []policy.Rule {
 	var out []policy.Rule
@@ -203,9 +205,13 @@ func (p *Parameters) serverRules() []policy.Rule {
 		out = append(out, r)
 	}
 	trusted := func(spec mcp.ServerSpec) {
-		if spec.Trusted && mcp.CheckServerName(spec.Name) == nil { // else it is not used, and the rule might be another's
-			rule(spec.Name, policy.Rule{Name: "trusted server " + spec.Name, Decision: policy.Allow, Priority: 200, Source: spec.Source,
-				Modes: []policy.ApprovalMode{policy.ModeDefault, policy.ModeAutoEdit, policy.ModeYolo}})
+		if !spec.Trusted || mcp.CheckServerName(spec.Name) != nil {
+			return // it is not used; and what is allowed to it might be another's
+		}
+		rule(spec.Name, policy.Rule{Name: "trusted server " + spec.Name, Decision: policy.Allow, Source: spec.Source,
+			Modes: []policy.ApprovalMode{policy.ModeDefault, policy.ModeAutoEdit, policy.ModeYolo}})
+		if p.MCP.ofProject[spec.Name] {
+			out[len(out)-1].Tier = policy.TierWorkspace
 		}
 	}
 	for _, spec := range p.MCP.Servers {

@@ -278,6 +278,33 @@ func TestTrustedServer(t *testing.T) {
 	require.NotContains(t, c.Call("mcp_b_z", nil).Result.LLMContent.String(), "called", "a preview at the most")
 }
 
+// A rule that somebody has written goes before trust, and a project's trust before
+// no rule of the person's, however weak (KH-22).
+func TestTrustAndRules(t *testing.T) {
+	for name, tt := range map[string]struct {
+		user, project string
+	}{
+		"the person's":  {`{"mcpServers": {"b": {"command": "b", "trust": true}}}`, `{}`},
+		"the project's": {`{}`, `{"mcpServers": {"b": {"command": "b", "trust": true}}}`},
+	} {
+		for rule, want := range map[string]scheduler.Status{"": scheduler.StatusSuccess, "deny": scheduler.StatusDenied} {
+			t.Run(name+" "+rule, func(t *testing.T) {
+				s := &servers{by: map[string]*fakeServer{"b": {tools: []mcp.Tool{fakeTool("z", nil)}}}}
+				c := s.with(t, tt.user, func(p *config.Parameters) {
+					p.Trust = trust.Trusted
+					settingsIn(t, p.TargetDir, tt.project)
+					if rule != "" {
+						require.NoError(t, os.WriteFile(filepath.Join(p.HomeDir, ".fettle", "policies.toml"),
+							[]byte("[[rule]]\nmcpName = \"b\"\ntoolName = \"z\"\ndecision = \""+rule+"\"\npriority = 0\n"), 0o644))
+					}
+				})
+				require.Equal(t, want, c.Call("mcp_b_z", nil).Status)
+				require.Empty(t, c.Asked())
+			})
+		}
+	}
+}
+
 // EX-17, KH-22: what a project's own files say of servers counts in a trusted
 // folder alone: neither a program of theirs is started, nor is their word taken
 // that a server of the person's needs no question.

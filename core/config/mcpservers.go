@@ -23,7 +23,7 @@ func (p *Parameters) fillServers(s settings.Settings, r *settings.Result) {
 		m.Allowed = append([]string{}, s.MCP.Allowed...)
 	}
 	m.Excluded = slices.Concat(m.Excluded, s.MCP.Excluded)
-	m.configured = nil
+	m.configured, m.ofProject = nil, map[string]bool{}
 	if s.MCP.ServerCommand != "" {
 		spec := mcp.ServerSpec{Name: commandServer, Source: originOf(r, "mcp.serverCommand").Source}
 		words, err := discovered.Words("mcp.serverCommand", s.MCP.ServerCommand)
@@ -37,20 +37,24 @@ func (p *Parameters) fillServers(s settings.Settings, r *settings.Result) {
 			continue
 		}
 		spec, err := specOf(name, server)
-		spec.Source = sourceOfServer(r, name)
+		from := originOfServer(r, name)
+		spec.Source = from.Source
+		if from.Layer == settings.LayerProject {
+			m.ofProject[name] = true
+		}
 		m.configured = append(m.configured, mcp.Configured{ServerSpec: spec, Blocked: err})
 	}
 	slices.SortFunc(m.configured, func(a, b mcp.Configured) int { return cmp.Compare(a.Name, b.Name) })
 }
 
-// sourceOfServer says who configures a server: the strongest layer that has it.
-func sourceOfServer(r *settings.Result, name string) string {
+// originOfServer says who configures a server: the strongest layer that has it.
+func originOfServer(r *settings.Result, name string) settings.Origin {
 	for _, o := range r.Origins("mcpServers") {
-		if servers, ok := o.Value.(map[string]any); ok && servers[name] != nil && (o.Refused == "") {
-			return o.Source
+		if servers, ok := o.Value.(map[string]any); ok && servers[name] != nil && o.Refused == "" {
+			return o
 		}
 	}
-	return ""
+	return settings.Origin{}
 }
 
 // specOf is a server of the settings. The error says why it cannot be used.
