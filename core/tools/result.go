@@ -22,8 +22,8 @@ type Result struct {
 
 	// Structured is the result as JSON for programs, beside LLMContent, which
 	// says the same to a model; it fits the Spec's OutputSchema. nil: LLMContent
-	// where that [Content.IsJSON], else there is none; a failure has none. It is not
-	// sent to models.
+	// where that [Content.IsJSON], else there is none. A failure has none, whatever
+	// stands here and in LLMContent. It is not sent to models.
 	Structured json.RawMessage `json:"structured,omitempty"`
 }
 

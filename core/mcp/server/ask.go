@@ -153,12 +153,12 @@ func newInquiry(questions []tools.Question) *inquiry {
 }
 
 // take takes the answers that a client has sent along with a call, before it was
-// asked: to questions that their tool has named, once each. One that is of no
-// use is as good as none.
+// asked: to questions that their tool has named and does not want answered anew,
+// once each. One that is of no use is as good as none.
 func (q *inquiry) take(early sdk.InputResponseMap) {
 	for i, one := range q.questions {
 		given, ok := early[one.Key]
-		if one.Key == "" || !ok {
+		if one.Key == "" || one.Fresh || !ok {
 			continue
 		}
 		delete(early, one.Key)

@@ -82,7 +82,7 @@ func parts(content []sdk.Content) []tools.Part {
 	return out
 }
 
-// result makes the protocol's result of a call.
+// result makes the protocol's result of a call, after fulfil.
 func result(res tools.Result, spec tools.Spec, modern bool) *sdk.CallToolResult {
 	out := fresh[sdk.CallToolResult](modern, false)
 	out.Content = contents(res.LLMContent.Parts)
@@ -91,8 +91,8 @@ func result(res tools.Result, spec tools.Spec, modern bool) *sdk.CallToolResult 
 		out.Content = withError(res, out.Content)
 		out.Meta = sdk.Meta{metaError: res.Error}
 	}
-	if len(spec.OutputSchema) > 0 {
-		if s := structured(res); s != nil && (modern || isObject(s)) {
+	if promises(spec, modern) {
+		if s := structured(res); s != nil {
 			out.StructuredContent = s
 		}
 	}
@@ -117,19 +117,16 @@ func describe(f *fault.Error) string {
 	return fmt.Sprintf("Error %s: %s", f.Code, f.Line())
 }
 
-// structured returns a result as JSON for programs, nil where there is none. Of
-// a failure only what the tool itself says to fit its schema is one.
+// structured returns a result as JSON for programs, nil where there is none: of a
+// failure, always.
 func structured(res tools.Result) json.RawMessage {
 	switch {
+	case res.Error != nil:
+		return nil
 	case len(res.Structured) > 0 && json.Valid(res.Structured):
 		return res.Structured
-	case res.Error == nil && res.LLMContent.IsJSON() && json.Valid([]byte(res.LLMContent.String())):
+	case len(res.Structured) == 0 && res.LLMContent.IsJSON() && json.Valid([]byte(res.LLMContent.String())):
 		return json.RawMessage(res.LLMContent.String())
 	}
 	return nil
-}
-
-// isObject reports whether valid JSON is an object.
-func isObject(j json.RawMessage) bool {
-	return strings.HasPrefix(strings.TrimLeft(string(j[:min(len(j), 64)]), " \t\r\n"), "{")
 }

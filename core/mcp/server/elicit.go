@@ -9,8 +9,8 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v5"
 )
 
-// fill returns what a person has entered with the schema's defaults for what is
-// left out, or says in what it does not fit the schema.
+// fill returns what a person has entered with the schema's defaults, digit by
+// digit, for what is left out, or says in what it does not fit the schema.
 func fill(schema json.RawMessage, entered map[string]any) (json.RawMessage, string) {
 	values := map[string]any{}
 	for k, v := range entered {
@@ -19,31 +19,44 @@ func fill(schema json.RawMessage, entered map[string]any) (json.RawMessage, stri
 	if len(schema) > 0 {
 		var s struct {
 			Properties map[string]struct {
-				Default any `json:"default"`
+				Default json.RawMessage `json:"default"`
 			} `json:"properties"`
 		}
 		if err := json.Unmarshal(schema, &s); err != nil {
 			return nil, "its schema cannot be read"
 		}
 		for name, p := range s.Properties {
-			if _, ok := values[name]; !ok && p.Default != nil {
+			if len(p.Default) == 0 || string(p.Default) == "null" {
+				continue
+			}
+			if v, ok := values[name]; !ok || rounded(p.Default, v) {
 				values[name] = p.Default
 			}
-		}
-		if problem := misfit(schema, values); problem != "" {
-			return nil, problem
 		}
 	}
 	filled, err := json.Marshal(values)
 	if err != nil {
 		return nil, "it is no JSON"
 	}
+	if len(schema) > 0 {
+		if problem := misfit(schema, filled); problem != "" {
+			return nil, problem
+		}
+	}
 	return filled, ""
 }
 
-// misfit says in what values do not fit a schema; "" where they do. What a
+// rounded reports whether v is a number as the SDK reads it, which in the older
+// revisions fills in defaults itself, and would be the same of the default.
+func rounded(number json.RawMessage, v any) bool {
+	f, ok := v.(float64)
+	var d float64
+	return ok && json.Unmarshal(number, &d) == nil && d == f
+}
+
+// misfit says in what values, an object, do not fit a schema; "" where they do. What a
 // person has entered is not repeated.
-func misfit(schema json.RawMessage, values map[string]any) string {
+func misfit(schema, values json.RawMessage) string {
 	c := jsonschema.NewCompiler()
 	c.LoadURL = func(url string) (io.ReadCloser, error) {
 		return nil, errors.New("a reference leaves the schema: " + url)
@@ -55,7 +68,13 @@ func misfit(schema json.RawMessage, values map[string]any) string {
 	if err != nil {
 		return "its schema cannot be used"
 	}
-	err = compiled.Validate(values)
+	d := json.NewDecoder(bytes.NewReader(values))
+	d.UseNumber()
+	var entered any
+	if err := d.Decode(&entered); err != nil {
+		return "it is no JSON"
+	}
+	err = compiled.Validate(entered)
 	if v := (*jsonschema.ValidationError)(nil); errors.As(err, &v) {
 		return "it does not fit the schema that was asked for"
 	}

@@ -18,6 +18,7 @@ const codeNotFound = -32002
 var (
 	errInternal  = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "The server failed; its log says more."}
 	errCancelled = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "The request was cancelled."}
+	errNoSession = &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "There is no session yet; begin one by initialize."}
 	errEnded     = &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "The session has ended."}
 )
 

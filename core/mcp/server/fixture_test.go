@@ -65,7 +65,7 @@ func newShop() *shop {
 }
 
 func options(s *shop) server.Options {
-	return server.Options{Name: "shop", Version: "1", Open: s.open, Linger: 5 * time.Second}
+	return server.Options{Name: "shop", Version: "1", Open: s.open, Linger: time.Minute}
 }
 
 const objectSchema = `{"type":"object"}`
@@ -93,7 +93,7 @@ func (s *shop) tools() []tools.DeclarativeTool {
 			s.Origin = tools.Origin{Group: tools.GroupMCP, Server: "other"}
 			s.Annotations = map[string]any{"title": "Theirs", "readOnlyHint": true, "idempotentHint": true, "openWorldHint": false}
 		}),
-		spec("count", tools.KindOther), spec("block", tools.KindOther), spec("ask", tools.KindOther), spec("ask_named", tools.KindOther),
+		spec("count", tools.KindOther), spec("block", tools.KindOther), spec("ask", tools.KindOther), spec("ask_named", tools.KindOther), spec("ask_fresh", tools.KindOther),
 		spec("ask_all", tools.KindOther), spec("ask_twice", tools.KindOther), spec("need_sampling", tools.KindOther),
 		spec("fail", tools.KindOther), spec("panic", tools.KindOther), spec("contents", tools.KindOther), spec("progress", tools.KindOther),
 		spec("log", tools.KindOther), spec("part", tools.KindOther), spec("large", tools.KindOther), spec("change", tools.KindOther),
@@ -183,6 +183,7 @@ func (s *shop) open(ctx context.Context, c mcp.Client) (*mcp.Service, error) {
 			}
 			return mcp.PromptMessages{}, fault.New(fault.InvalidToolParams, "shop.prompt", "There is no such prompt.", "List them.")
 		},
+		Updates: true,
 		Complete: func(_ context.Context, c mcp.Completion) ([]string, error) {
 			var many []string
 			for i := range 150 {
@@ -215,7 +216,11 @@ func (s *shop) open(ctx context.Context, c mcp.Client) (*mcp.Service, error) {
 const nameSchema = `{"type":"object","properties":{"name":{"type":"string","minLength":1},"title":{"type":"string","default":"Dr"}},"required":["name"]}`
 
 func askName(ctx context.Context, key string) (string, error) {
-	r, err := tools.HostOf(ctx).Ask(ctx, tools.Question{Key: key, Elicit: &tools.Elicitation{Message: "Who?", Schema: json.RawMessage(nameSchema)}})
+	return answerTo(ctx, tools.Question{Key: key, Elicit: &tools.Elicitation{Message: "Who?", Schema: json.RawMessage(nameSchema)}})
+}
+
+func answerTo(ctx context.Context, q tools.Question) (string, error) {
+	r, err := tools.HostOf(ctx).Ask(ctx, q)
 	if err != nil {
 		return "", err
 	}
@@ -243,12 +248,12 @@ func (s *shop) call(ctx context.Context, c mcp.Client, count *atomic.Int64, name
 		<-ctx.Done()
 		s.cancelled.Add(1)
 		return failure(fault.Wrap(fault.Cancelled, "shop", "Stopped.", "", ctx.Err()))
-	case "ask", "ask_named":
-		key := ""
-		if name == "ask_named" {
-			key = "user_name"
+	case "ask", "ask_named", "ask_fresh":
+		q := tools.Question{Elicit: &tools.Elicitation{Message: "Who?", Schema: json.RawMessage(nameSchema)}}
+		if name != "ask" {
+			q.Key, q.Fresh = "user_name", name == "ask_fresh"
 		}
-		t, err := askName(ctx, key)
+		t, err := answerTo(ctx, q)
 		if err != nil {
 			return failure(fault.Wrap(fault.NobodyToAsk, "shop", "Nobody said a name.", "Use --name.", err))
 		}
@@ -330,6 +335,16 @@ func (s *shop) call(ctx context.Context, c mcp.Client, count *atomic.Int64, name
 		return tools.Result{LLMContent: r}.WithError(fault.New(fault.ExecutionFailed, "shop", "It failed.", ""))
 	}
 	return text("added tool")
+}
+
+// begun waits until a tool that blocks has begun.
+func (s *shop) begun(t *testing.T) {
+	t.Helper()
+	select {
+	case <-s.started:
+	case <-time.After(time.Minute):
+		require.FailNow(t, "no call has begun")
+	}
 }
 
 // settled waits until what is counted is so; slow machines take their time.

@@ -29,6 +29,7 @@ type host struct {
 	last    float64              // of progress
 	started bool                 // progress was told
 	early   sdk.InputResponseMap // sent along before anything was asked
+	asking  int                  // requests to the client without an answer
 }
 
 var _ tools.Parting = (*host)(nil)
@@ -70,15 +71,16 @@ func (h *host) leave() {
 	}
 }
 
-// tell sends in order, if anybody is there to tell. The lock is held.
-func (h *host) tell(send func(x *exchange)) {
+// tell sends in order, if anybody is there to tell; false: it is dropped. The
+// lock is held.
+func (h *host) tell(send func(x *exchange)) bool {
 	x := h.x
 	if x == nil {
-		return
+		return false
 	}
 	if h.out == nil {
 		if !x.s.engage() {
-			return // nobody is there any more
+			return false // nobody is there any more
 		}
 		out, told := make(chan func(), maxTold), make(chan struct{})
 		h.out, h.told = out, told
@@ -94,7 +96,9 @@ func (h *host) tell(send func(x *exchange)) {
 	}
 	select {
 	case h.out <- func() { send(x) }:
+		return true
 	default: // the client reads too slowly
+		return false
 	}
 }
 
@@ -132,8 +136,7 @@ func (h *host) Part(after time.Duration) bool {
 	if x == nil || !x.parts || x.part == nil || x.s.stateless || !x.s.resumable {
 		return false
 	}
-	h.tell(func(x *exchange) { x.part(sdk.CloseSSEStreamArgs{RetryAfter: after}) })
-	return true
+	return h.tell(func(x *exchange) { x.part(sdk.CloseSSEStreamArgs{RetryAfter: after}) })
 }
 
 // Ask asks the client: by requests to it, or in revision 2026-07-28 by a result
@@ -146,9 +149,24 @@ func (h *host) Ask(ctx context.Context, questions ...tools.Question) ([]tools.Re
 		return nil, err
 	}
 	if !x.modern {
+		h.asks(1)
+		defer h.asks(-1)
 		return askNow(ctx, x, questions)
 	}
 	return h.askLater(ctx, questions)
+}
+
+// asks counts the questions that the client has before it. A run that has some is
+// one of those that only the client can go on with.
+func (h *host) asks(more int) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	before := h.asking
+	if h.asking += more; before == 0 {
+		h.r.s.stalled.Add(1)
+	} else if h.asking == 0 {
+		h.r.s.stalled.Add(-1)
+	}
 }
 
 // able refuses questions that the client cannot answer.
@@ -194,7 +212,7 @@ func askNow(ctx context.Context, x *exchange, questions []tools.Question) ([]too
 		}
 		reply, problem := read(q, given)
 		if problem != "" {
-			return nil, fault.New(fault.NobodyToAsk, "server.ask", "The client's answer cannot be used: "+problem+".", "Ask again, or go on without an answer.")
+			return nil, fault.New(fault.DeniedByUser, "server.ask", "The client's answer cannot be used: "+problem+".", "Ask again, or go on without an answer.")
 		}
 		replies[i] = reply
 	}

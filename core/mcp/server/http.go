@@ -3,7 +3,6 @@ package server
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -11,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -42,8 +42,8 @@ type HTTPOptions struct {
 	// Sessions at once, or requests at once where Stateless; 0: 1,000. More are
 	// refused and asked to try again later.
 	Sessions int
-	// IdleTime ends a session that nothing runs in and no request is open of;
-	// 0: 30 min.
+	// IdleTime ends a session that no request is open of and nothing runs in, or only
+	// calls that wait for the client's answers; 0: 30 min.
 	IdleTime time.Duration
 	// ReplayBytes are kept of what was sent, over all sessions, for clients that
 	// have lost their connection; 0: 10 MiB; < 0: none.
@@ -165,16 +165,17 @@ func (h *handler) serveNew(w http.ResponseWriter, r *http.Request, holder string
 		h.sdk.ServeHTTP(w, r) // refuses it
 		return
 	}
-	if !h.reserve(w) {
+	body, ok := h.body(w, r)
+	if !ok || !begins(w, r, body) || !h.reserve(w) {
 		return
 	}
 	v := &visit{busy: 1}
 	v.session = h.srv.begin(r.Context(), kind{
 		holder: holder, resumable: h.o.ReplayBytes >= 0,
 		begun: func(c *sdk.ServerSession) {
-			h.mu.Lock()
-			h.sessions[v.id] = v
-			h.mu.Unlock()
+			if !h.add(v) {
+				return
+			}
 			go func() { // whatever ends the SDK's end of it, ends it
 				_ = c.Wait()
 				h.end(v)
@@ -199,57 +200,69 @@ func (h *handler) serveNew(w http.ResponseWriter, r *http.Request, holder string
 
 // serveOnce answers a request with a Service of its own.
 func (h *handler) serveOnce(w http.ResponseWriter, r *http.Request, holder string) {
+	var body []byte
+	if r.Method == http.MethodPost {
+		var ok bool
+		if body, ok = h.body(w, r); !ok {
+			return
+		}
+	}
 	if !h.reserve(w) {
 		return
 	}
 	defer h.unreserve()
-	s := h.srv.begin(r.Context(), kind{stateless: true, holder: holder, gone: r.Context().Done()})
+	client := holder
+	if client == "" {
+		client = r.RemoteAddr
+	}
+	s := h.srv.begin(r.Context(), kind{stateless: true, holder: holder, client: client, gone: r.Context().Done()})
 	if s == nil {
 		unavailable(w)
 		return
 	}
 	defer s.release()
-	if r.Method == http.MethodPost && !h.declareCalled(w, r, s) {
-		return
-	}
+	s.declareCalled(r, body)
 	h.serve(w, r, s)
 }
 
-// declareCalled tells the SDK of the tool that a request calls, for it compares
-// its arguments with the request's headers before anybody else sees it. It
-// reports false where it has answered the request.
-func (h *handler) declareCalled(w http.ResponseWriter, r *http.Request, s *session) bool {
+// body reads a request's body, before anything is kept for it: one that never
+// ends holds nothing but its connection. It reports false where it has answered
+// the request.
+func (h *handler) body(w http.ResponseWriter, r *http.Request) ([]byte, bool) {
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, int64(h.srv.o.RequestBytes)))
 	if tooLarge := (*http.MaxBytesError)(nil); errors.As(err, &tooLarge) {
 		http.Error(w, "the request's body is too large", http.StatusRequestEntityTooLarge)
-		return false
+		return nil, false
 	}
 	if err != nil {
 		http.Error(w, "the request's body cannot be read", http.StatusBadRequest)
-		return false
+		return nil, false
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	var call struct {
-		Method string `json:"method"`
-		Params struct {
-			Name  string `json:"name"`
-			State string `json:"requestState"`
-			Meta  struct {
-				Client *sdk.Implementation `json:"io.modelcontextprotocol/clientInfo"`
-			} `json:"_meta"`
-		} `json:"params"`
-	}
-	if r.Header.Get(revisionHeader) < revision2026 || json.Unmarshal(body, &call) != nil || call.Method != "tools/call" || call.Params.State != "" {
+	return body, true
+}
+
+// begins refuses calls that need a session and name none; what else does not
+// begin one the SDK refuses.
+func begins(w http.ResponseWriter, r *http.Request, body []byte) bool {
+	m, err := jsonrpc.DecodeMessage(body)
+	call, ok := m.(*jsonrpc.Request)
+	if err != nil || !ok || !call.IsCall() || r.Header.Get(revisionHeader) >= revision2026 {
 		return true
 	}
-	svc, err := s.service(r.Context(), call.Params.Meta.Client)
+	switch call.Method {
+	case "initialize", "server/discover", "ping":
+		return true
+	}
+	text, err := jsonrpc.EncodeMessage(&jsonrpc.Response{ID: call.ID, Error: errNoSession})
 	if err != nil {
-		return true // the SDK comes to the same end, and answers it
+		http.Error(w, errNoSession.Message, http.StatusBadRequest)
+		return false
 	}
-	if spec, ok := s.spec(svc, call.Params.Name); ok && bytes.Contains(spec.Schema, []byte("x-mcp-header")) {
-		s.declareHeaders(spec)
-	}
-	return true
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusBadRequest)
+	_, _ = w.Write(text)
+	return false
 }
 
 // reserve takes a place for a session, or answers that there is none.
@@ -276,6 +289,19 @@ func (h *handler) unreserve() {
 func unavailable(w http.ResponseWriter) {
 	w.Header().Set("Retry-After", "5")
 	http.Error(w, "Service Unavailable: the server has no place for another client at the moment.", http.StatusServiceUnavailable)
+}
+
+// add makes a session one that requests can name; false: it has ended meanwhile.
+func (h *handler) add(v *visit) bool {
+	v.mu.Lock() // as end has it, which takes out what is in
+	defer v.mu.Unlock()
+	if v.gone {
+		return false
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.sessions[v.id] = v
+	return true
 }
 
 // end ends a session and frees its place.
@@ -325,7 +351,9 @@ func (h *handler) leave(v *visit) {
 func (h *handler) expire(v *visit) {
 	v.mu.Lock()
 	idle := !v.gone && v.busy == 0
-	if idle && len(v.slots) > 0 { // its client has hung up, and may come back for the answer
+	// A client that has hung up may come back for the answers of its calls. But those
+	// that wait for its own would wait for ever: they are no reason to keep it.
+	if idle && int64(len(v.slots)) > v.stalled.Load() {
 		idle = false
 		v.timer = time.AfterFunc(h.o.IdleTime, func() { h.expire(v) })
 	}

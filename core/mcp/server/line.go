@@ -34,6 +34,7 @@ type lines struct {
 	once   sync.Once
 
 	mu      sync.Mutex
+	begin   *beginning            // an initialize without an answer; nil: none
 	open    map[jsonrpc.ID]*batch // calls without an answer; nil: of no batch
 	drained chan struct{}         // closed when there is none, once the input has ended; nil before
 }
@@ -48,6 +49,12 @@ type line struct {
 type write struct {
 	text []byte
 	done chan error
+}
+
+// beginning is an initialize, whose answer says what a line may be.
+type beginning struct {
+	id       jsonrpc.ID
+	answered chan struct{} // closed then
 }
 
 // batch is one that is answered together.
@@ -203,6 +210,9 @@ func (c *lines) accept(ctx context.Context, l line) {
 
 // acceptBatch queues the messages of a batch, to be answered together.
 func (c *lines) acceptBatch(ctx context.Context, text []byte) {
+	if !c.settle(ctx) {
+		return
+	}
 	var all []json.RawMessage
 	if err := json.Unmarshal(text, &all); err != nil || len(all) == 0 || !c.batch() {
 		c.refuse(ctx, jsonrpc.CodeInvalidRequest, "This revision of the protocol has no batches, and none has an empty one.")
@@ -219,6 +229,25 @@ func (c *lines) acceptBatch(ctx context.Context, text []byte) {
 	}
 	for _, m := range messages {
 		c.register(m, b)
+	}
+}
+
+// settle waits until the revision is known, where it is being agreed on; false: the
+// connection ends.
+func (c *lines) settle(ctx context.Context) bool {
+	c.mu.Lock()
+	begin := c.begin
+	c.mu.Unlock()
+	if begin == nil {
+		return true
+	}
+	select {
+	case <-begin.answered:
+		return true
+	case <-c.closed:
+		return false
+	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -241,6 +270,9 @@ func (c *lines) register(m jsonrpc.Message, b *batch) {
 				b.left++
 			}
 		}
+		if r.Method == "initialize" && c.begin == nil {
+			c.begin = &beginning{r.ID, make(chan struct{})}
+		}
 		c.mu.Unlock()
 	}
 	c.queue = append(c.queue, m)
@@ -258,17 +290,25 @@ func (c *lines) refuse(ctx context.Context, code int64, message string) {
 
 // Write writes a message.
 func (c *lines) Write(ctx context.Context, m jsonrpc.Message) error {
+	r, ok := m.(*jsonrpc.Response)
+	if ok {
+		r = coded(r)
+		m = r
+	}
 	text, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
 		return err
 	}
-	r, ok := m.(*jsonrpc.Response)
 	if !ok {
 		return c.send(ctx, text)
 	}
 	defer c.answered()
 	c.mu.Lock()
 	b := c.open[r.ID]
+	if c.begin != nil && c.begin.id == r.ID {
+		close(c.begin.answered)
+		c.begin = nil
+	}
 	c.mu.Unlock()
 	if b == nil {
 		err = c.send(ctx, text)
@@ -288,6 +328,15 @@ func (c *lines) Write(ctx context.Context, m jsonrpc.Message) error {
 	delete(c.open, r.ID)
 	c.mu.Unlock()
 	return err
+}
+
+// coded returns a response whose error has a code: those that the SDK refuses
+// before anybody else sees them, as what comes before initialize, have none.
+func coded(r *jsonrpc.Response) *jsonrpc.Response {
+	if w := (*jsonrpc.Error)(nil); r.Error == nil || errors.As(r.Error, &w) && w.Code != 0 {
+		return r
+	}
+	return &jsonrpc.Response{ID: r.ID, Error: &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: r.Error.Error()}}
 }
 
 // answered ends drain when nothing is open any more.

@@ -84,11 +84,12 @@ func canonical(j json.RawMessage) []byte {
 // lot is where runs wait whose clients have been asked by a result. One that is
 // not taken in time is cancelled.
 type lot struct {
-	most  int
-	limit time.Duration
+	most, each int // runs that wait, and those of one client
+	limit      time.Duration
 
 	mu      sync.Mutex
 	waiting map[ticket]*waiting
+	clients map[string]int // how many wait of each
 }
 
 // waiting is a run with what it waits for.
@@ -98,21 +99,30 @@ type waiting struct {
 	timer *time.Timer
 }
 
-func (l *lot) init(most int, limit time.Duration) {
-	l.most, l.limit, l.waiting = most, limit, map[ticket]*waiting{}
+func (l *lot) init(most, each int, limit time.Duration) {
+	l.most, l.each, l.limit, l.waiting, l.clients = most, each, limit, map[ticket]*waiting{}, map[string]int{}
 }
 
-// put has a run wait. It reports false where there are too many, or its session
-// has ended.
+// client is whom a run that waits is counted for.
+func (w *waiting) client() string {
+	if w.r.s.client == "" {
+		return w.r.s.id
+	}
+	return w.r.s.client
+}
+
+// put has a run wait. It reports false where there are too many, at all or of its
+// client, or its session has ended.
 func (l *lot) put(r *run, q *inquiry) (ticket, bool) {
 	var t ticket
 	_, _ = rand.Read(t[:]) // it never fails
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.waiting) >= l.most || r.s.ctx.Err() != nil {
+	w := &waiting{r: r, q: q}
+	if len(l.waiting) >= l.most || l.clients[w.client()] >= l.each || r.s.ctx.Err() != nil {
 		return t, false
 	}
-	w := &waiting{r: r, q: q}
+	l.clients[w.client()]++
 	w.timer = time.AfterFunc(l.limit, func() { l.give(t) })
 	l.waiting[t] = w
 	return t, true
@@ -123,11 +133,19 @@ func (l *lot) take(t ticket) *waiting {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	w := l.waiting[t]
-	delete(l.waiting, t)
 	if w != nil {
-		w.timer.Stop()
+		l.drop(t, w)
 	}
 	return w
+}
+
+// drop takes a run out. The lock is held.
+func (l *lot) drop(t ticket, w *waiting) {
+	w.timer.Stop()
+	delete(l.waiting, t)
+	if l.clients[w.client()]--; l.clients[w.client()] == 0 {
+		delete(l.clients, w.client())
+	}
 }
 
 // give cancels what waits still, and waits for its end.
@@ -147,8 +165,7 @@ func (l *lot) clear(s *session) {
 	defer l.mu.Unlock()
 	for t, w := range l.waiting {
 		if w.r.s == s {
-			w.timer.Stop()
-			delete(l.waiting, t)
+			l.drop(t, w)
 			w.r.cancel()
 		}
 	}
@@ -162,7 +179,7 @@ func (r *run) wait(x *exchange, q *inquiry) (sdk.Result, error) {
 	t, ok := srv.lot.put(r, q)
 	if !ok {
 		r.host.meet(x)
-		q.refuse(fault.New(fault.NobodyToAsk, "server.ask", "Too many calls wait for answers of their clients.", "Answer those, or go on without an answer."))
+		q.refuse(fault.New(fault.NobodyToAsk, "server.ask", "Too many calls wait for answers of this client, or of all.", "Answer those, or go on without an answer."))
 		return r.await(x)
 	}
 	if x.ctx.Err() != nil { // nobody will learn what was asked

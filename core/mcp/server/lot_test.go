@@ -2,9 +2,9 @@ package server_test
 
 import (
 	"encoding/json"
+	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/fettle-dev/fettle/core/mcp/server"
 	"github.com/stretchr/testify/require"
@@ -16,21 +16,31 @@ func (w *web) asked(headers ...string) string {
 	w.t.Helper()
 	res, body := w.do("POST", modernCall(1, "ask", ""), modernHeaders("ask", headers...)...)
 	require.Equal(w.t, 200, res.StatusCode, body)
+	return stateOf(w.t, body)
+}
+
+// stateOf is the state of a result that asks.
+func stateOf(t *testing.T, body string) string {
+	t.Helper()
 	_, data, ok := strings.Cut(body, "data: ")
-	require.True(w.t, ok, body)
+	require.True(t, ok, body)
 	var r struct {
 		Result struct{ ResultType, RequestState string }
 	}
-	require.NoError(w.t, json.NewDecoder(strings.NewReader(data)).Decode(&r))
-	require.Equal(w.t, "input_required", r.Result.ResultType, body)
+	require.NoError(t, json.NewDecoder(strings.NewReader(data)).Decode(&r))
+	require.Equal(t, "input_required", r.Result.ResultType, body)
 	return r.Result.RequestState
+}
+
+// modernAnswer answers it.
+func modernAnswer(state string) string {
+	return modernCall(2, "ask", `,"requestState":"`+state+`","inputResponses":{"question1":{"action":"accept","content":{"name":"Ada"}}}`)
 }
 
 // answer answers it.
 func (w *web) answer(state string, headers ...string) (int, string) {
 	w.t.Helper()
-	more := `,"requestState":"` + state + `","inputResponses":{"question1":{"action":"accept","content":{"name":"Ada"}}}`
-	res, body := w.do("POST", modernCall(2, "ask", more), modernHeaders("ask", headers...)...)
+	res, body := w.do("POST", modernAnswer(state), modernHeaders("ask", headers...)...)
 	return res.StatusCode, body
 }
 
@@ -56,16 +66,6 @@ func TestWaitsForAnswers(t *testing.T) {
 	settled(t, "closed", func() bool { return w.shop.closed.Load() == 1 })
 }
 
-// EX-20: a call whose answers never come is cancelled, and its Service closed.
-func TestAbandoned(t *testing.T) {
-	w := serveWeb(t, server.HTTPOptions{Stateless: true}, func(o *server.Options) { o.AnswerTime = 50 * time.Millisecond })
-	state := w.asked()
-	settled(t, "cancelled", func() bool { return w.shop.closed.Load() == 1 && w.shop.running.Load() == 0 })
-	status, body := w.answer(state)
-	require.Equal(t, 400, status)
-	require.Contains(t, body, "expired")
-}
-
 // EX-20: closing the server cancels what waits, and closes its Services.
 func TestCloseWhileWaiting(t *testing.T) {
 	w := serveWeb(t, server.HTTPOptions{Stateless: true})
@@ -87,6 +87,26 @@ func TestTooManyWait(t *testing.T) {
 	require.Contains(t, body, "nobody_to_ask")
 	status, _ := w.answer(first)
 	require.Equal(t, 200, status)
+	w.asked()
+}
+
+// EX-20: no client takes the places of the others: they are counted by token, and
+// without one by connection.
+func TestTooManyWaitOfOne(t *testing.T) {
+	w := serveWeb(t, server.HTTPOptions{Stateless: true, Tokens: []string{"one", "two"}}, func(o *server.Options) { o.WaitingEach = 2 })
+	one, two := "Authorization: Bearer one", "Authorization: Bearer two"
+	first := w.asked(one)
+	w.asked(one)
+	_, body := w.do("POST", modernCall(1, "ask", ""), modernHeaders("ask", one)...)
+	require.Contains(t, body, "nobody_to_ask")
+	w.asked(two)
+	status, _ := w.answer(first, one)
+	require.Equal(t, 200, status)
+	w.asked(one)
+
+	w = serveWeb(t, server.HTTPOptions{Stateless: true}, func(o *server.Options) { o.WaitingEach = 1 })
+	w.c.Transport.(*http.Transport).DisableKeepAlives = true // a connection each
+	w.asked()
 	w.asked()
 }
 

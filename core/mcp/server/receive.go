@@ -7,7 +7,10 @@ import (
 	"runtime/debug"
 	"slices"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -28,10 +31,11 @@ func (s *session) options() *sdk.ServerOptions {
 		GetSessionID: func() string { return s.id },
 		Capabilities: capabilities(&mcp.Service{
 			Resources: func(context.Context) ([]mcp.Resource, error) { return nil, nil },
-			Read:      nil,
+			Read:      func(context.Context, string) ([]tools.Resource, error) { return nil, nil },
 			Prompts:   func(context.Context) ([]mcp.Prompt, error) { return nil, nil },
 			Complete:  func(context.Context, mcp.Completion) ([]string, error) { return nil, nil },
 			Watch:     func(func(mcp.Change)) func() { return nil },
+			Updates:   true,
 		}),
 		SubscribeHandler: func(_ context.Context, r *sdk.SubscribeRequest) error { return s.subscribe(r.Params.URI) },
 		UnsubscribeHandler: func(_ context.Context, r *sdk.UnsubscribeRequest) error {
@@ -49,7 +53,7 @@ func capabilities(svc *mcp.Service) *sdk.ServerCapabilities {
 		Tools:   &sdk.ToolCapabilities{ListChanged: watched},
 	}
 	if svc.Resources != nil || svc.Templates != nil || svc.Read != nil {
-		c.Resources = &sdk.ResourceCapabilities{ListChanged: watched, Subscribe: watched}
+		c.Resources = &sdk.ResourceCapabilities{ListChanged: watched, Subscribe: watched && svc.Updates && svc.Read != nil}
 	}
 	if svc.Prompts != nil {
 		c.Prompts = &sdk.PromptCapabilities{ListChanged: watched}
@@ -95,9 +99,15 @@ func (s *session) receive(next sdk.MethodHandler) sdk.MethodHandler {
 		case *sdk.CompleteRequest:
 			return with(s, ctx, r, s.complete)
 		case *sdk.SubscribeRequest:
-			return with(s, ctx, r, func(ctx context.Context, svc *mcp.Service, _ *sdk.SubscribeRequest) (sdk.Result, error) {
-				if capabilities(svc).Resources == nil || svc.Watch == nil {
+			return with(s, ctx, r, func(ctx context.Context, svc *mcp.Service, r *sdk.SubscribeRequest) (sdk.Result, error) {
+				if c := capabilities(svc).Resources; c == nil || !c.Subscribe {
 					return nil, errNotOffered(method)
+				}
+				// Whether there is the resource only Read can tell. One that cannot be read at
+				// the moment is one.
+				_, err := svc.Read(ctx, r.Params.URI)
+				if f := faultOf(err); f != nil && f.Code == fault.FileNotFound {
+					return nil, notFound(r.Params.URI, r.ProtocolVersion() >= revision2026, f)
 				}
 				return next(ctx, method, req)
 			})
@@ -121,6 +131,9 @@ func with[P sdk.Params](s *session, ctx context.Context, r *sdk.ServerRequest[P]
 
 // initialize begins a session of the older revisions.
 func (s *session) initialize(ctx context.Context, r *sdk.ServerRequest[*sdk.InitializeParams], next sdk.MethodHandler) (sdk.Result, error) {
+	if r.Session.InitializeParams() != nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidRequest, Message: "The session is already initialized; begin a new one to agree on something else."}
+	}
 	svc, err := s.service(ctx, r.Params.ClientInfo)
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
@@ -75,6 +76,9 @@ func (s *session) callTool(ctx context.Context, r *sdk.CallToolRequest) (sdk.Res
 		if !ok {
 			return nil, errInvalid(fmt.Sprintf("There is no tool %q; tools/list says which there are.", clip(p.Name)))
 		}
+		if s.unbound(p.Name, spec, x) {
+			return nil, &jsonrpc.Error{Code: sdk.CodeHeaderMismatch, Message: "The headers of the request cannot be compared with the arguments of the call; spell the keys of the request as the protocol does, each once."}
+		}
 		res := svc.Call(ctx, p.Name, args)
 		switch f := res.Error; {
 		case f == nil:
@@ -87,7 +91,7 @@ func (s *session) callTool(ctx context.Context, r *sdk.CallToolRequest) (sdk.Res
 				return nil, lacks(l, f)
 			}
 		}
-		return result(res, spec, x.modern), nil
+		return result(s.fulfil(res, spec, x.modern), spec, x.modern), nil
 	})
 }
 

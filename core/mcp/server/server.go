@@ -33,6 +33,7 @@ type Options struct {
 	PageSize     int           // entries of one page of a list; 0: 500
 	AnswerTime   time.Duration // how long a call waits, without a request, for its client's answers; 0: 10 min
 	Waiting      int           // calls that wait so at once, over all sessions; 0: 1,000
+	WaitingEach  int           // of those, how many of one session, or without one of one token, else connection; 0: 100
 	// Linger is how long calls that run when the input of [Server.Stdio] ends may
 	// still be answered before they are cancelled. 0: 1 s; < 0: not at all.
 	Linger time.Duration
@@ -46,6 +47,8 @@ type Server struct {
 	sdkLog *slog.Logger // of the SDK, which at lower levels tells the ids of sessions
 	states signer
 	lot    lot // where calls wait for answers
+
+	outputs outputs
 
 	mu       sync.Mutex
 	sessions map[*session]struct{}
@@ -65,12 +68,13 @@ func New(o Options) *Server {
 	setDefault(&o.PageSize, 500)
 	setDefault(&o.AnswerTime, 10*time.Minute)
 	setDefault(&o.Waiting, 1000)
+	setDefault(&o.WaitingEach, 100)
 	if o.Linger == 0 {
 		o.Linger = time.Second
 	}
 	s := &Server{o: o, log: o.Logger, sdkLog: slog.New(warnings{o.Logger.Handler()}), sessions: map[*session]struct{}{}}
 	_, _ = rand.Read(s.states.key[:]) // it never fails
-	s.lot.init(o.Waiting, o.AnswerTime)
+	s.lot.init(o.Waiting, o.WaitingEach, o.AnswerTime)
 	return s
 }
 

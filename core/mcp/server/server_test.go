@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/mcp/server"
@@ -69,7 +70,7 @@ func TestServiceBreaks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var out bytes.Buffer
-			err := server.New(server.Options{Name: "s", Version: "1", Open: tt.open}).Stdio(t.Context(), strings.NewReader(hello), &out)
+			err := server.New(server.Options{Name: "s", Version: "1", Open: tt.open, Linger: time.Minute}).Stdio(t.Context(), strings.NewReader(hello), &out)
 			if tt.err == "" {
 				require.NoError(t, err)
 			} else {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
@@ -17,6 +18,7 @@ import (
 type kind struct {
 	stateless bool                     // the session is one request
 	holder    string                   // digest of the token that was presented; "": none
+	client    string                   // whom calls that wait for answers are counted for; "": the session
 	gone      <-chan struct{}          // closed when the client of a stateless request has hung up; nil: never
 	resumable bool                     // a client that has lost its stream can take it up again
 	begun     func(*sdk.ServerSession) // called when the client has introduced itself; may be nil
@@ -34,6 +36,8 @@ type session struct {
 	cancel context.CancelFunc
 	slots  chan struct{} // one for each call that runs
 
+	stalled atomic.Int64 // of those, how many wait for answers to requests
+
 	opening chan struct{}  // holds one value while the Service is made, and once the session has ended
 	work    sync.WaitGroup // what runs for the client
 	once    sync.Once      // of end
@@ -45,6 +49,8 @@ type session struct {
 	never error // why there will be none
 	conn  *sdk.ServerSession
 	index map[string]tools.Spec // of tools by each of their names; nil: to be made
+	news  int                   // how often the tools have changed
+	bound string                // the tool whose arguments the SDK has compared with the request's headers
 	watch *watcher
 	uris  map[string]struct{} // of resources that the client waits for
 }
@@ -131,6 +137,7 @@ func (s *session) opened() *mcp.Service {
 func (s *session) spec(svc *mcp.Service, name string) (tools.Spec, bool) {
 	s.mu.Lock()
 	spec, ok := s.index[name]
+	news := s.news
 	s.mu.Unlock()
 	if ok {
 		return spec, true
@@ -146,8 +153,8 @@ func (s *session) spec(svc *mcp.Service, name string) (tools.Spec, bool) {
 		index[spec.Name] = spec
 	}
 	s.mu.Lock()
-	if s.index = index; s.watch == nil { // nobody tells when it is out of date
-		s.index = nil
+	if s.watch != nil && s.news == news { // else nobody tells that it is out of date, or somebody has
+		s.index = index
 	}
 	s.mu.Unlock()
 	spec, ok = index[name]

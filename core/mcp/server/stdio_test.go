@@ -84,7 +84,7 @@ func TestStdioEnds(t *testing.T) {
 			require.NoError(t, err)
 			_, err = inW.Write([]byte(request(2, "tools/call", `{"name":"block"}`)))
 			require.NoError(t, err)
-			<-shop.started
+			shop.begun(t)
 			end(parts{inW, outR, cancel, s})
 			require.NoError(t, <-done)
 			require.EqualValues(t, 1, shop.cancelled.Load())
@@ -94,8 +94,8 @@ func TestStdioEnds(t *testing.T) {
 	}
 }
 
-// EX-20: a process whose client is killed ends by itself, and has written nothing
-// but messages.
+// EX-20: a process whose input ends, as it does when its client does, has answered
+// what came before, ends by itself, and has written nothing but messages.
 func TestStdioProcess(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), "FETTLE_TEST_STDIO_SERVER=1")

@@ -32,12 +32,17 @@ func (s *session) startWatch(svc *mcp.Service) {
 	w := &watcher{s: s, kick: make(chan struct{}, 1), done: make(chan struct{})}
 	w.unwatch = svc.Watch(w.changed)
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.watch != nil || s.ctx.Err() != nil {
-		w.unwatch()
+	needed := s.watch == nil && s.ctx.Err() == nil
+	if needed {
+		s.watch = w
+		s.news++ // what was read before may have changed unseen
+		s.index = nil
+	}
+	s.mu.Unlock()
+	if !needed {
+		w.unwatch() // without the lock: changed takes it, and the Service may wait for that
 		return
 	}
-	s.watch = w
 	go w.run(s.ctx)
 }
 
@@ -56,6 +61,7 @@ func (w *watcher) changed(c mcp.Change) {
 	w.mu.Unlock()
 	if c.Tools {
 		w.s.mu.Lock()
+		w.s.news++
 		w.s.index = nil
 		w.s.mu.Unlock()
 	}

@@ -2,6 +2,8 @@ package main
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/fettle-dev/fettle/core/mcp"
@@ -30,10 +32,12 @@ func (c *changes) watch(changed func(mcp.Change)) (stop func()) {
 	}
 }
 
+// tell does not hold the lock, as a Service's Watch demands.
 func (c *changes) tell(change mcp.Change) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	for watcher := range c.watchers {
+	watchers := slices.Collect(maps.Keys(c.watchers))
+	c.mu.Unlock()
+	for _, watcher := range watchers {
 		(*watcher)(change)
 	}
 }

@@ -68,6 +68,7 @@ func (e *everything) service() *mcp.Service {
 		Prompt:       e.prompts.fill,
 		Complete:     complete,
 		Watch:        e.changes.watch,
+		Updates:      true,
 	}
 }
 

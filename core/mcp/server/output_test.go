@@ -1,0 +1,71 @@
+package server_test
+
+import (
+	"context"
+	"encoding/json"
+	"testing"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mcp/server"
+	"github.com/fettle-dev/fettle/core/tools"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+	"github.com/stretchr/testify/require"
+)
+
+// EX-20: a result is as its tool promises, or says that it is not.
+func TestOutput(t *testing.T) {
+	const numbered = `{"type":"object","required":["n"],"properties":{"n":{"type":"integer"}}}`
+	fits, err := tools.JSON(map[string]any{"n": 1})
+	require.NoError(t, err)
+	unfit, err := tools.JSON(map[string]any{"n": "a"})
+	require.NoError(t, err)
+	said := tools.Text("what there is")
+	failed := fault.New(fault.ExecutionFailed, "test", "It failed.", "")
+	for name, tt := range map[string]struct {
+		schema string
+		result tools.Result
+		fails  bool
+		want   string // structured content; "": none
+	}{
+		"content":             {numbered, tools.Result{LLMContent: fits}, false, `{"n":1}`},
+		"beside":              {numbered, tools.Result{LLMContent: said, Structured: json.RawMessage(`{"n":2}`)}, false, `{"n":2}`},
+		"taken out":           {numbered, tools.Result{LLMContent: said}, true, ""},
+		"unfit content":       {numbered, tools.Result{LLMContent: unfit}, true, ""},
+		"unfit beside":        {numbered, tools.Result{LLMContent: said, Structured: json.RawMessage(`{}`)}, true, ""},
+		"no object":           {numbered, tools.Result{LLMContent: said, Structured: json.RawMessage(`"a"`)}, true, ""},
+		"no JSON":             {numbered, tools.Result{LLMContent: fits, Structured: json.RawMessage(`{`)}, true, ""},
+		"a failure":           {numbered, tools.Result{LLMContent: fits, Structured: json.RawMessage(`{"n":2}`), Error: failed}, true, ""},
+		"nothing is promised": {"", tools.Result{LLMContent: said, Structured: json.RawMessage(`{"n":2}`)}, false, ""},
+		"no list is promised": {`{"type":"array"}`, tools.Result{LLMContent: said}, false, ""},
+		"no usable promise":   {`{"type":"object","pattern":"(?=a)"}`, tools.Result{LLMContent: fits}, false, `{"n":1}`},
+		"none, unusable":      {`{"type":"object","pattern":"(?=a)"}`, tools.Result{LLMContent: said}, true, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := server.New(server.Options{Name: "s", Version: "1", Open: func(context.Context, mcp.Client) (*mcp.Service, error) {
+				svc := plain(nil)
+				svc.Tools = func() []tools.DeclarativeTool {
+					return []tools.DeclarativeTool{tool{tools.Spec{Name: "t", Schema: json.RawMessage(objectSchema), OutputSchema: json.RawMessage(tt.schema)}}}
+				}
+				svc.Call = func(context.Context, string, json.RawMessage) tools.Result { return tt.result }
+				return svc, nil
+			}})
+			c := clientOf(t, stdio(t, s).transport(), "2025-11-25", sdk.ClientOptions{})
+			for range 2 { // the second time with what is known from the first
+				r, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "t"})
+				require.NoError(t, err)
+				require.Equal(t, tt.fails, r.IsError, textOf(t, r))
+				if tt.want == "" {
+					require.Nil(t, r.StructuredContent)
+				} else {
+					got, err := json.Marshal(r.StructuredContent)
+					require.NoError(t, err)
+					require.JSONEq(t, tt.want, string(got))
+				}
+				last, ok := r.Content[len(r.Content)-1].(*sdk.TextContent)
+				require.True(t, ok)
+				require.Equal(t, tt.result.LLMContent.String(), last.Text, "what there is to read is there")
+			}
+		})
+	}
+}
