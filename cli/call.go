@@ -50,8 +50,7 @@ refused, and the refusal names the flag that would allow it.`,
 			}
 			stdinTaken := len(args) == 2 && args[1] == "-"
 			return p.withCalls(ctx, o, stdinTaken, func(s session) error {
-				s.ConnectFor(ctx, args[0])
-				r := s.Run(ctx, scheduler.Request{CallID: "1", Tool: args[0], Args: params})
+				r := connectAndRun(ctx, s, scheduler.Request{CallID: "1", Tool: args[0], Args: params})
 				p.showPreview(r)
 				a := answerOf(r)
 				if err := printJSON(p.out, a); err != nil {
@@ -68,6 +67,15 @@ refused, and the refusal names the flag that would allow it.`,
 	}
 	cmd.Flags().BoolVar(&batch, "batch", false, "run the calls that stdin lists, one a line")
 	return cmd
+}
+
+// connectAndRun runs a call, with the MCP servers that it needs. A tool that is not
+// there since its server is not is answered with what is wrong with that.
+func connectAndRun(ctx context.Context, s session, r scheduler.Request) scheduler.Response {
+	if missing := fault.As(s.ConnectFor(ctx, r.Tool)); missing != nil {
+		return scheduler.Response{CallID: r.CallID, Tool: r.Tool, Status: scheduler.StatusError, Result: tools.Fail(missing)}
+	}
+	return s.Run(ctx, r)
 }
 
 // arguments returns the JSON of a call: the argument itself, or stdin for "-".
@@ -145,8 +153,7 @@ func (p *program) batchAnswer(ctx context.Context, s session, line int, text []b
 	if err := decodeCall(text, &call); err != nil {
 		return answer{Tool: call.Tool, Status: scheduler.StatusError, Error: asFault(err)}
 	}
-	s.ConnectFor(ctx, call.Tool)
-	r := s.Run(ctx, scheduler.Request{CallID: fmt.Sprint(line), Tool: call.Tool, Args: call.Args})
+	r := connectAndRun(ctx, s, scheduler.Request{CallID: fmt.Sprint(line), Tool: call.Tool, Args: call.Args})
 	p.showPreview(r)
 	return answerOf(r)
 }

@@ -34,7 +34,7 @@ func (*fakeSession) Config() *config.Config { return nil }
 
 func (*fakeSession) ConnectServers(context.Context, time.Duration) []error { return nil }
 
-func (*fakeSession) ConnectFor(context.Context, string) {}
+func (*fakeSession) ConnectFor(context.Context, string) error { return nil }
 
 func (*fakeSession) SettingsProblems() []settings.Problem { return nil }
 

@@ -77,9 +77,14 @@ settings enable that (oauth.enabled).`,
 			if wait <= 0 {
 				return usageError("--wait has to be more than nothing.", "Give a time as 10s.")
 			}
-			return p.withServers(cmd.Context(), g, func(ctx context.Context, _ *config.Config, m *mcp.Manager, at *signIn) error {
+			return p.withServers(cmd.Context(), g, func(ctx context.Context, c *config.Config, m *mcp.Manager, at *signIn) error {
 				list := []serverListing{}
-				if m != nil {
+				if m == nil {
+					if off := fault.As(serversOff(c)); off != nil && !asJSON {
+						_, err := fmt.Fprintln(p.out, off.Line())
+						return err
+					}
+				} else {
 					m.Start(context.WithoutCancel(ctx))
 					at.settled(ctx, m, wait)
 					for _, s := range m.Status() {
@@ -190,6 +195,9 @@ func exactlyOne(message, remedy string) cobra.PositionalArgs {
 }
 
 func (p *program) testServer(ctx context.Context, c *config.Config, m *mcp.Manager, name string, asJSON bool) error {
+	if off := serversOff(c); m == nil && off != nil {
+		return &exitError{code: exitConfig, err: off}
+	}
 	if m == nil || !m.Has(name) {
 		return &exitError{code: exitConfig, err: fault.New(fault.InvalidConfig, "cli.mcp", fmt.Sprintf("There is no MCP server %q in the settings.", name),
 			"fettle mcp list shows those that there are, fettle mcp add adds one.")}

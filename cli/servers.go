@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/standard"
@@ -19,7 +20,7 @@ import (
 // that are not there yet. They may come later.
 const (
 	serversForPrompt = 5 * time.Second
-	serversForList   = 30 * time.Second
+	serversForList   = 40 * time.Second // longer than one has to connect
 )
 
 // signIn takes the person at the terminal to the pages at which servers want
@@ -87,19 +88,20 @@ func (s *configSession) ConnectServers(ctx context.Context, wait time.Duration) 
 
 // ConnectFor connects the servers that a call is for: those that a tool which is
 // not registered may belong to, by its name, one after another until it is there,
-// and all for the tools that read from any. It returns once they are connected or have failed; the call then says what
-// is missing.
-func (s *configSession) ConnectFor(ctx context.Context, tool string) {
+// and all for the tools that read from any. It returns once they are connected or
+// have failed: nil where the tool is there or no server may have it, else why the
+// server that most likely has it is not.
+func (s *configSession) ConnectFor(ctx context.Context, tool string) error {
 	if tool == mcp.ListResources || tool == mcp.ReadResource {
 		s.ConnectServers(ctx, serversForList)
-		return
+		return nil
 	}
 	if _, err := s.Lookup(tool); err == nil || !strings.HasPrefix(tool, "mcp_") {
-		return
+		return nil
 	}
 	manager, err := s.config.MCP()
 	if err != nil || manager == nil {
-		return
+		return serversOff(s.config)
 	}
 	var candidates []string
 	for _, status := range manager.Status() {
@@ -112,9 +114,26 @@ func (s *configSession) ConnectFor(ctx context.Context, tool string) {
 		manager.Start(context.WithoutCancel(ctx), name)
 		manager.Settled(ctx, name)
 		if _, err := s.Lookup(tool); err == nil || ctx.Err() != nil {
-			return
+			return nil
 		}
 	}
+	for _, name := range candidates {
+		for _, status := range manager.Status() {
+			if status.Name == name && status.Error != nil {
+				return status.Error
+			}
+		}
+	}
+	return nil
+}
+
+// serversOff says that the settings' servers are turned off, nil if they are not.
+func serversOff(c *config.Config) error {
+	set, err := c.Settings()
+	if err != nil || set.MCP.Enabled || len(set.MCPServers) == 0 && set.MCP.ServerCommand == "" {
+		return nil
+	}
+	return fault.New(fault.MCPServerUnavailable, "cli.mcp", "MCP servers are turned off: the setting mcp.enabled is false.", "fettle config show mcp.enabled --origin says who turned them off.")
 }
 
 // mayBeOf reports whether a tool of that name may be one of a server's: it begins

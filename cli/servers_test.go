@@ -58,7 +58,14 @@ func TestConnectFor(t *testing.T) {
 	} {
 		s, err := open(t, fettleFlags())
 		require.NoError(t, err)
-		s.ConnectFor(t.Context(), tool)
+		missing := s.ConnectFor(t.Context(), tool)
+		if tool == "mcp_z_x" {
+			require.Equal(t, fault.MCPServerUnavailable, fault.CodeOf(missing))
+			require.ErrorContains(t, missing, "/none/z")
+		}
+		if want == nil {
+			require.NoError(t, missing)
+		}
 		m, err := s.Config().MCP()
 		require.NoError(t, err)
 		var tried []string

@@ -26,8 +26,9 @@ type session interface {
 	// ConnectServers connects the MCP servers and waits for them so long at the most;
 	// it returns what a person should know of those that are not there then.
 	ConnectServers(ctx context.Context, wait time.Duration) []error
-	// ConnectFor connects the MCP servers without which a call cannot be made.
-	ConnectFor(ctx context.Context, tool string)
+	// ConnectFor connects the MCP servers without which a call cannot be made. The
+	// error says why the one that it most likely is for is not there.
+	ConnectFor(ctx context.Context, tool string) error
 
 	// Explain says what policy would decide about a call.
 	Explain(context.Context, scheduler.Request, scheduler.Situation) (policy.Decision, error)

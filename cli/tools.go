@@ -49,12 +49,14 @@ func (p *program) toolsCommand(g *globalFlags) *cobra.Command {
 			return p.withSession(cmd.Context(), sessionOptions{flags: g, signIn: p.signIn()}, func(s session) error {
 				p.tellProblems(s)
 				if len(args) == 0 {
-					for _, missing := range s.ConnectServers(cmd.Context(), serversForList) {
+					for _, missing := range s.ConnectServers(cmd.Context(), serversForPrompt) {
 						p.complain(missing)
 					}
 					return p.listTools(s.Tools(), asJSON)
 				}
-				s.ConnectFor(cmd.Context(), args[0])
+				if err := s.ConnectFor(cmd.Context(), args[0]); err != nil {
+					return err
+				}
 				t, err := s.Lookup(args[0])
 				if err != nil {
 					return err

@@ -4,12 +4,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/mention"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/discovery"
@@ -32,7 +35,7 @@ func (c *Config) Expand(ctx context.Context, text string) (mention.Expanded, err
 	}
 	var resources mention.Resources
 	if sh.servers != nil {
-		resources = sh.servers
+		resources = promptResources{sh.servers}
 	}
 	return mention.New(mention.Options{
 		Resources: resources,
@@ -44,6 +47,24 @@ func (c *Config) Expand(ctx context.Context, text string) (mention.Expanded, err
 			return err == nil && is
 		},
 	}).Expand(ctx, text)
+}
+
+// promptResources are the resources that a prompt may name. A server that does not
+// answer keeps the prompt from nothing for long.
+type promptResources struct{ *mcp.Manager }
+
+// resourceTime is how long a resource of a prompt is waited for.
+const resourceTime = 30 * time.Second
+
+func (r promptResources) Read(ctx context.Context, server, uri string) (tools.Content, error) {
+	limited, cancel := context.WithTimeout(ctx, resourceTime)
+	defer cancel()
+	content, err := r.Manager.Read(limited, server, uri)
+	if err != nil && ctx.Err() == nil && limited.Err() != nil {
+		return tools.Content{}, fault.Wrap(fault.MCPServerUnavailable, "config.expand",
+			fmt.Sprintf("The MCP server %s did not give %s within %v.", server, uri, resourceTime), "Ask without it, or look at the server.", err)
+	}
+	return content, err
 }
 
 // promptTools run the calls of a prompt.
