@@ -423,6 +423,12 @@ func TestAllowedServerTool(t *testing.T) {
 	require.Empty(t, c.Asked())
 	require.Equal(t, scheduler.StatusSuccess, c.Call("mcp_a_b_delete", nil).Status)
 	require.Len(t, c.Asked(), 1, "it is the tool of another server")
+
+	for _, call := range []policy.Call{{Tool: "mcp_a_b_add", Server: "a_b", ServerTool: "add"}, {Tool: "mcp_a_b_delete", Server: "a", ServerTool: "b_delete"}} {
+		d, err := c.Decide(call)
+		require.NoError(t, err)
+		require.Equal(t, call.Server == "a", d.Unnamed, "the policy knows the servers")
+	}
 }
 
 // EX-16, EX-18: servers that hang, or cannot be, keep nobody waiting; each is told

@@ -63,6 +63,7 @@ func (s *snapshot) decide(c *Call) Decision {
 	if d.Parts == nil {
 		d.Parts = []Part{}
 	}
+	d.Unnamed = found.unnamed
 	return d
 }
 

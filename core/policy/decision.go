@@ -51,6 +51,9 @@ type Decision struct {
 	// Protected marks a change of a file that decides what runs later: the mode
 	// autoEdit does not cover it.
 	Protected bool `json:"-"`
+	// Unnamed marks a call of an MCP tool that no rule allows by the tool's name
+	// alone, as that reads as the name of another server's.
+	Unnamed bool `json:"-"`
 	// Previews marks a call that plan mode shows instead of running; its
 	// verdict is ask_user.
 	Previews bool `json:"-"`

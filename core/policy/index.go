@@ -79,6 +79,7 @@ type candidates struct {
 	rules    []*rule
 	checkers []*checker
 	shell    *shellIndex // of the shell tool
+	unnamed  bool        // see [Decision]
 }
 
 // maxFound bounds how many tools a snapshot remembers the candidates of.
@@ -141,7 +142,7 @@ func appendKey(b []byte, c *Call, agent string) []byte {
 
 // collect lists the candidates for an identity.
 func (s *snapshot) collect(id identity, shell bool) *candidates {
-	found := &candidates{}
+	found := &candidates{unnamed: !id.mayAllow(id.names[0])}
 	for _, name := range id.names {
 		rules := s.exact[name]
 		if len(rules) > 0 && !id.mayAllow(name) {

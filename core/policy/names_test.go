@@ -208,6 +208,9 @@ func TestComposedNames(t *testing.T) {
 				r := policy.Rule{Name: "the rule", Tools: []string{tt.tool}, Decision: verdict, Tier: policy.TierUser}
 				e, err := policy.NewEngine(policy.Options{Rules: []policy.Rule{r}, Servers: tt.servers})
 				require.NoError(t, err)
+				if !strings.Contains(tt.tool, "*") && tt.tool == tt.call.Tool {
+					require.Equal(t, !tt.allows, e.Decide(tt.call).Unnamed)
+				}
 				require.Equal(t, tt.allows || verdict != policy.Allow, e.Decide(tt.call).Rule == "the rule", verdict)
 			}
 			own := policy.Rule{Name: "own", Tools: []string{tt.call.ServerTool}, Server: tt.call.Server, Decision: policy.Allow, Tier: policy.TierUser}

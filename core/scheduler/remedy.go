@@ -92,6 +92,7 @@ func (c *call) flags() []string {
 		flags = append(flags, "--approval-mode yolo")
 	}
 	switch {
+	case c.decision.Unnamed: // only a rule that names the server does
 	case c.subject.Line == nil:
 		flags = append(flags, "--allowed-tools "+c.name)
 	case c.asksAboutCommands():

@@ -23,7 +23,10 @@ func lonely(t *testing.T, mode policy.ApprovalMode, untrusted bool, rules ...pol
 	set.add("write_file", tools.KindEdit, false, done)
 	set.add("run_shell_command", tools.KindExecute, false, done)
 	set.add("web_fetch", tools.KindFetch, false, done)
-	e, err := policy.NewEngine(policy.Options{Rules: rules, Protected: []string{".git"}})
+	for name, server := range map[string]string{"mcp_a_b_add": "a_b", "mcp_a_b_delete": "a"} {
+		set[name] = &simple{tools.Spec{Name: name, Kind: tools.KindOther, Origin: tools.Origin{Group: tools.GroupMCP, Server: server, Tool: strings.TrimPrefix(name, "mcp_"+server+"_")}}, done}
+	}
+	e, err := policy.NewEngine(policy.Options{Rules: rules, Servers: []string{"a", "a_b"}, Protected: []string{".git"}})
 	require.NoError(t, err)
 	return scheduler.New(scheduler.Options{Tools: set, Policy: scheduler.InMemory(e), Mode: func() policy.ApprovalMode { return mode },
 		Subject: func(c *policy.Call) { c.Dir, c.Roots, c.Untrusted = "/w", []string{"/w"}, untrusted }})
@@ -46,14 +49,16 @@ func TestFlagsThatWouldAllow(t *testing.T) {
 		want      []string
 		says      string
 	}{
-		"an edit":              {`write_file {"file_path":"a"}`, nil, false, []string{edits, allowed + "write_file"}, ""},
-		"an edit of git's own": {`write_file {"file_path":".git/config"}`, nil, false, []string{yolo, allowed + "write_file"}, ""},
-		"a fetch":              {`web_fetch {"url":"a"}`, nil, false, []string{yolo, allowed + "web_fetch"}, ""},
-		"a command":            {`run_shell_command {"command":"make a"}`, nil, false, []string{yolo, commands}, "A rule that allows the prefix"},
-		"an edit, untrusted":   {`write_file {"file_path":"a"}`, nil, true, []string{edits, allowed + "write_file"}, ""},
-		"a fetch, untrusted":   {`web_fetch {"url":"a"}`, nil, true, []string{allowed + "web_fetch"}, ""},
-		"a command, untrusted": {`run_shell_command {"command":"make a"}`, nil, true, []string{commands}, ""},
-		"a file elsewhere":     {`run_shell_command {"command":"make a > /x"}`, []policy.Rule{userRule(policy.Allow, 1, "run_shell_command", "make")}, false, []string{yolo}, "Write into the workspace folders"},
+		"an edit":                           {`write_file {"file_path":"a"}`, nil, false, []string{edits, allowed + "write_file"}, ""},
+		"an edit of git's own":              {`write_file {"file_path":".git/config"}`, nil, false, []string{yolo, allowed + "write_file"}, ""},
+		"a fetch":                           {`web_fetch {"url":"a"}`, nil, false, []string{yolo, allowed + "web_fetch"}, ""},
+		"a server's tool":                   {`mcp_a_b_add {}`, nil, false, []string{yolo, allowed + "mcp_a_b_add"}, `mcpName = "a_b"`},
+		"one that another's is called like": {`mcp_a_b_delete {}`, nil, false, []string{yolo}, `mcpName = "a", toolName = "b_delete"`},
+		"a command":                         {`run_shell_command {"command":"make a"}`, nil, false, []string{yolo, commands}, "A rule that allows the prefix"},
+		"an edit, untrusted":                {`write_file {"file_path":"a"}`, nil, true, []string{edits, allowed + "write_file"}, ""},
+		"a fetch, untrusted":                {`web_fetch {"url":"a"}`, nil, true, []string{allowed + "web_fetch"}, ""},
+		"a command, untrusted":              {`run_shell_command {"command":"make a"}`, nil, true, []string{commands}, ""},
+		"a file elsewhere":                  {`run_shell_command {"command":"make a > /x"}`, []policy.Rule{userRule(policy.Allow, 1, "run_shell_command", "make")}, false, []string{yolo}, "Write into the workspace folders"},
 		"a file elsewhere, untrusted": {`run_shell_command {"command":"make a > /x"}`, []policy.Rule{userRule(policy.Allow, 1, "run_shell_command", "make")}, true, nil,
 			"Write into the workspace folders."},
 		"cannot be told":            {`run_shell_command {"command":"$X"}`, nil, false, []string{yolo}, "Write out which program runs"},
