@@ -78,10 +78,7 @@ func (c *lineConn) read(r io.Reader) {
 			}
 		}
 		if err != nil {
-			c.mu.Lock()
-			c.failed = err
-			c.mu.Unlock()
-			c.ended <- err
+			c.ended <- c.fail(err)
 			if !errors.Is(err, io.EOF) {
 				_, _ = io.Copy(io.Discard, b)
 			}
@@ -155,6 +152,8 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	return next, nil
 }
 
+// fail takes note why there is no more to read, and returns it. The end of what is
+// read says less than what was wrong before.
 func (c *lineConn) fail(err error) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
