@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -18,6 +19,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/mcp/server"
+	"github.com/fettle-dev/fettle/core/tools"
 )
 
 // serveFlags say how fettle serves MCP clients.
@@ -85,6 +87,7 @@ func (p *program) serveMCP(ctx context.Context, g *globalFlags, f *serveFlags, t
 	defer signal.Stop(broken)
 
 	s := &mcpServing{program: p, flags: f, hide: &secrets{}}
+	s.server, s.alone = os.LookupEnv(mcp.StartedVariable)
 	s.hide.add(tokens...)
 	s.options = sessionOptions{flags: g, watch: f.http == "" || f.stateless, hide: s.hide, adjust: s.adjust}
 	err := p.withSession(ctx, s.options, func(first session) error {
@@ -96,8 +99,12 @@ func (p *program) serveMCP(ctx context.Context, g *globalFlags, f *serveFlags, t
 		if ctx.Err() != nil {
 			return nil
 		}
+		s.tellAlone(first)
 		if f.http == "" || f.stateless {
-			s.connect(ctx, first)
+			within, stop := context.WithCancel(ctx)
+			s.shared = s.connect(within, first)
+			defer s.shared.wait()
+			defer stop()
 		}
 		srv := server.New(server.Options{Name: "fettle", Version: versionOf().Version, Open: s.open, Logger: s.log.With("component", "MCP_SERVER")})
 		if f.http == "" {
@@ -123,13 +130,18 @@ type mcpServing struct {
 	options sessionOptions
 	hide    *secrets
 	log     *slog.Logger
+	server  string         // as which another session has started this program
+	alone   bool           // one has: no servers are used
+	shared  *connecting    // those of first
 	first   *config.Config // opened at the start; the one client's of stdio, and what those of single requests derive from
 }
 
 // adjust has the Config connect to no server that would be this one again, and
-// keeps the token from what commands inherit.
+// keeps the token from what commands inherit, and what is said of this process
+// alone.
 func (s *mcpServing) adjust(p *config.Parameters) {
 	s.log = p.Logger
+	p.Commands.Withheld = append(p.Commands.Withheld, mcp.StartedVariable)
 	if s.flags.tokenEnv != "" {
 		p.Commands.Withheld = append(p.Commands.Withheld, s.flags.tokenEnv)
 	}
@@ -147,8 +159,8 @@ type otherServers struct{ mcp.Dialer }
 // Dial connects to a server that is no fettle mcp serve.
 func (d otherServers) Dial(ctx context.Context, spec mcp.ServerSpec, h mcp.Handlers) (mcp.Session, error) {
 	if servesItself(spec) {
-		return nil, fault.New(fault.InvalidConfig, "cli.mcp", "It is not started, as it is fettle mcp serve again.",
-			"Take it out of mcpServers, or add fettle to mcp.excluded.")
+		return nil, fault.New(fault.InvalidConfig, "cli.mcp", fmt.Sprintf("The MCP server %q is not started, as it is fettle mcp serve again.", spec.Name),
+			fmt.Sprintf("Take %q out of mcpServers, or add it to mcp.excluded.", spec.Name))
 	}
 	return d.Dialer.Dial(ctx, spec, h)
 }
@@ -165,10 +177,64 @@ func servesItself(spec mcp.ServerSpec) bool {
 	return name(spec.Command) == name(self) && at >= 0 && slices.Contains(spec.Args[at:], "serve")
 }
 
-// connect connects the MCP servers of a session, and tells which are missing.
-func (s *mcpServing) connect(ctx context.Context, of session) {
-	for _, missing := range of.ConnectServers(ctx, serversForPrompt) {
-		s.complain(missing)
+// tellAlone tells that no servers are used although there are some.
+func (s *mcpServing) tellAlone(of session) {
+	m, err := of.Config().MCP()
+	if !s.alone || err != nil || m == nil {
+		return
+	}
+	s.complain(fault.New(fault.InvalidConfig, "cli.mcp",
+		fmt.Sprintf("This program was started as the MCP server %q of another fettle. It uses no MCP servers of its own, as it may be one of them.", s.server),
+		fmt.Sprintf("Take %q out of mcpServers, or add it to mcp.excluded, unless it is meant to be.", s.server)))
+}
+
+// serversForFirstList is how long a client waits for its tools while servers are
+// being connected, from when that has begun. It is told of tools that come later.
+const serversForFirstList = time.Second
+
+// connecting is the beginning of a session's connections to its MCP servers. nil
+// is that of no servers.
+type connecting struct {
+	listed context.Context // ends when a list of tools waits no longer
+	ended  chan struct{}
+}
+
+// connect begins to connect the MCP servers of a session, and tells which are
+// missing. It returns at once; what it has begun ends with ctx.
+func (s *mcpServing) connect(ctx context.Context, of session) *connecting {
+	if s.alone {
+		return nil
+	}
+	c := &connecting{ended: make(chan struct{})}
+	listed, cancel := context.WithTimeout(ctx, serversForFirstList)
+	c.listed = listed
+	go func() {
+		defer close(c.ended)
+		defer cancel()
+		for _, missing := range of.ConnectServers(ctx, serversForPrompt) {
+			if ctx.Err() == nil {
+				s.complain(missing)
+			}
+		}
+	}()
+	return c
+}
+
+// tools returns list, waiting for servers for a moment.
+func (c *connecting) tools(list func() []tools.DeclarativeTool) func() []tools.DeclarativeTool {
+	if c == nil {
+		return list
+	}
+	return func() []tools.DeclarativeTool {
+		<-c.listed.Done()
+		return list()
+	}
+}
+
+// wait waits for the end of what connect has begun. Its ctx has ended.
+func (c *connecting) wait() {
+	if c != nil {
+		<-c.ended
 	}
 }
 
@@ -176,13 +242,15 @@ func (s *mcpServing) connect(ctx context.Context, of session) {
 // derived from it for a single request, else of a Config of the client's own.
 func (s *mcpServing) open(ctx context.Context, c mcp.Client) (*mcp.Service, error) {
 	o := config.MCPServiceOptions{AllTools: s.flags.allTools}
-	switch {
-	case s.flags.http == "":
-		o.Owned, o.WatchFiles = true, true
-		return s.first.MCPService(o)
-	case c.Session == "":
-		o.Stateless = true
-		return s.first.MCPService(o)
+	if s.flags.http == "" || c.Session == "" {
+		o.Stateless = s.flags.http != ""
+		o.Owned, o.WatchFiles = !o.Stateless, !o.Stateless
+		svc, err := s.first.MCPService(o)
+		if err != nil {
+			return nil, err
+		}
+		svc.Tools = s.shared.tools(svc.Tools)
+		return svc, nil
 	}
 	own := s.options
 	own.log = s.log
@@ -191,10 +259,16 @@ func (s *mcpServing) open(ctx context.Context, c mcp.Client) (*mcp.Service, erro
 		return nil, err
 	}
 	o.Owned = true
-	s.connect(ctx, opened)
 	svc, err := opened.Config().MCPService(o)
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
+	}
+	servers := s.connect(ctx, opened)
+	svc.Tools = servers.tools(svc.Tools)
+	end := svc.Close
+	svc.Close = func() error {
+		servers.wait() // ctx has ended
+		return end()
 	}
 	return svc, nil
 }

@@ -24,6 +24,7 @@ import (
 //	call TOOL [JSON]        request tools/call
 //	write FILE TEXT         writes a file behind the server's back; \n is a line feed
 //	signal NAME             sends TERM or INT
+//	await METHOD            waits for a notification, if none has come yet
 //
 // $SHA in JSON is the last sha256 that a call has given, and $WORK the folder of
 // the script. Each answer is printed as
@@ -57,7 +58,7 @@ func runMCPClient(args []string) error {
 	if err := cmd.Start(); err != nil {
 		return err
 	}
-	c := &dialogue{in: in, out: bufio.NewReader(out), process: cmd.Process}
+	c := &dialogue{in: in, out: bufio.NewReader(out), process: cmd.Process, heard: map[string]bool{}}
 	for n, line := range strings.Split(string(script), "\n") {
 		if line = strings.TrimSpace(line); line == "" || strings.HasPrefix(line, "#") {
 			continue
@@ -95,6 +96,7 @@ type dialogue struct {
 	last      int // id of the last request
 	asked     []any
 	progress  int
+	heard     map[string]bool // methods
 	noise     []string
 }
 
@@ -124,6 +126,8 @@ func (c *dialogue) step(line string) error {
 	case "signal":
 		c.signalled = true
 		return c.process.Signal(map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": os.Interrupt}[first])
+	case "await":
+		return c.await(first)
 	case "call":
 		if second == "" {
 			second = "{}"
@@ -231,6 +235,20 @@ func (c *dialogue) remember(result json.RawMessage) *fileState {
 	return nil
 }
 
+// await waits for a notification.
+func (c *dialogue) await(method string) error {
+	for !c.heard[method] {
+		line, err := c.out.ReadBytes('\n')
+		if err != nil {
+			return fmt.Errorf("the server ended before it sent %s: %w", method, err)
+		}
+		if _, err := c.message(line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // message takes in what the server has sent, and answers what it asks.
 func (c *dialogue) message(line []byte) (rpcMessage, error) {
 	var m rpcMessage
@@ -238,6 +256,7 @@ func (c *dialogue) message(line []byte) (rpcMessage, error) {
 		c.noise = append(c.noise, strings.TrimSpace(string(line)))
 		return rpcMessage{}, nil
 	}
+	c.heard[m.Method] = true
 	switch m.Method {
 	case "notifications/progress":
 		c.progress++

@@ -72,7 +72,7 @@ func (c *Config) MCPService(o MCPServiceOptions) (*mcp.Service, error) {
 	svc := &mcp.Service{
 		Tools: s.tools, Call: s.call, Instructions: s.instructions(),
 		Resources: s.resources, Read: s.read,
-		Watch: s.watch,
+		Watch: s.watch, Updates: o.WatchFiles,
 		Close: func() error {
 			s.end()
 			if owned {
@@ -82,7 +82,7 @@ func (c *Config) MCPService(o MCPServiceOptions) (*mcp.Service, error) {
 		},
 	}
 	if o.Stateless {
-		svc.Watch = nil
+		svc.Watch, svc.Updates = nil, false
 	}
 	return svc, nil
 }

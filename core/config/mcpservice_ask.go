@@ -338,7 +338,7 @@ func labelOf(q bus.UserQuestion, text string) string {
 // from before, is none to this question.
 func question(kind, id, text string, schema askedForm) tools.Question {
 	encoded, _ := json.Marshal(schema) // plain data
-	return tools.Question{Key: kind + "-" + id, Elicit: &tools.Elicitation{Message: text, Schema: encoded}}
+	return tools.Question{Key: kind + "-" + id, Fresh: true, Elicit: &tools.Elicitation{Message: text, Schema: encoded}}
 }
 
 // askedForm is a schema of MCP's restricted kind, whose properties stay in

@@ -104,6 +104,7 @@ func TestMCPServiceQuestionKeys(t *testing.T) {
 	}
 	for _, q := range c.asked {
 		keys[q.Key] = true
+		require.True(t, q.Fresh)
 	}
 	require.Len(t, keys, 3)
 }

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/fettle-dev/fettle/core/mcp"
 )
 
 // everyProcess are the variables that a server's process gets of this one's
@@ -21,8 +23,8 @@ var everyWindows = []string{
 }
 
 // environment returns the environment of a server's process: the few of all
-// variables, and its own in place of these.
-func environment(all []string, own map[string]string) []string {
+// variables, its own in place of these, and the one that says which server it is.
+func environment(all []string, own map[string]string, server string) []string {
 	values := map[string]string{}
 	for _, variable := range all {
 		name, value, ok := strings.Cut(variable, "=")
@@ -33,6 +35,7 @@ func environment(all []string, own map[string]string) []string {
 	for name, value := range own {
 		values[canonical(name)] = name + "=" + value
 	}
+	values[canonical(mcp.StartedVariable)] = mcp.StartedVariable + "=" + strings.ReplaceAll(server, "\x00", "")
 	var list []string
 	for _, variable := range values {
 		list = append(list, variable)

@@ -155,7 +155,8 @@ func TestLarge(t *testing.T) {
 	require.Less(t, len(strings.Join(s.Stderr(), "")), 41*1010)
 }
 
-// A server's process gets the few variables and its own, and no others.
+// A server's process gets the few variables, its own and the one that says which
+// server it is, and no others.
 func TestEnvironment(t *testing.T) {
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -167,7 +168,7 @@ func TestEnvironment(t *testing.T) {
 	defer s.Close() //nolint:errcheck // ends it
 	r, err := s.Call(t.Context(), mcp.Call{Tool: "environ"})
 	require.NoError(t, err)
-	require.ElementsMatch(t, []string{"PATH=/bin", "HOME=/own", "LC_ALL=C", "LANG=x", "TERM=t", "FETTLE_TEST_PEER=sdk"}, strings.Split(r.Content[0].Text, "\n"))
+	require.ElementsMatch(t, []string{"PATH=/bin", "HOME=/own", "LC_ALL=C", "LANG=x", "TERM=t", "FETTLE_TEST_PEER=sdk", "FETTLE_MCP_SERVER=e"}, strings.Split(r.Content[0].Text, "\n"))
 }
 
 // What is secret in a spec stands in no error and no line of stderr.

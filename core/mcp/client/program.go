@@ -53,7 +53,7 @@ func (d *Dialer) startProgram(spec mcp.ServerSpec, t *tap, v *veil) (*program, e
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, unavailable(spec.Name, v, "The folder "+dir+" that it should run in does not exist.", "Correct cwd in its settings.", nil, err)
 	}
-	environment := environment(d.o.Environ(), spec.Env)
+	environment := environment(d.o.Environ(), spec.Env, spec.Name)
 	path, err := findProgram(spec.Command, dir, environment)
 	if err != nil {
 		what, remedy := "There is no program "+spec.Command+" on the PATH.", "Install it, or give its settings the whole path of the program as command."
