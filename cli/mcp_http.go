@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/netip"
@@ -102,12 +103,45 @@ func (f *serveFlags) tokens() ([]string, error) {
 	return all, nil
 }
 
-// headerTime is how long a client may take to send the head of a request, and
-// partingTime how long answers may still be written at the end.
+// headerTime is how long a client may take to send the head of a request, bodyTime
+// how long for its body, and partingTime how long answers may still be written at
+// the end.
 const (
 	headerTime  = 10 * time.Second
+	bodyTime    = 30 * time.Second
 	partingTime = 2 * time.Second
 )
+
+// inTime has requests fail to be read whose bodies are not there in time, so that
+// they hold no place for long. It is lifted once a body has been read: the answer
+// may be a stream that lasts, and what reads on meanwhile, for the client's end,
+// must not fail.
+func inTime(h http.Handler, limit time.Duration) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Body != nil && r.Body != http.NoBody {
+			deadline := http.NewResponseController(w).SetReadDeadline
+			if deadline(time.Now().Add(limit)) == nil {
+				r.Body = &timedBody{ReadCloser: r.Body, lift: func() { _ = deadline(time.Time{}) }}
+			}
+		}
+		h.ServeHTTP(w, r)
+	})
+}
+
+// timedBody is a request's body with a deadline.
+type timedBody struct {
+	io.ReadCloser
+	lift func()
+}
+
+// Read lifts the deadline at the body's end.
+func (b *timedBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if errors.Is(err, io.EOF) {
+		b.lift()
+	}
+	return n, err
+}
 
 // listen serves over HTTP until ctx ends.
 func (s *mcpServing) listen(ctx context.Context, srv *server.Server, tokens []string) error {
@@ -123,10 +157,10 @@ func (s *mcpServing) listen(ctx context.Context, srv *server.Server, tokens []st
 	}
 	web := &http.Server{
 		ReadHeaderTimeout: headerTime,
-		Handler: srv.Handler(server.HTTPOptions{
+		Handler: inTime(srv.Handler(server.HTTPOptions{
 			Stateless: s.flags.stateless, Tokens: tokens, Hosts: hosts, Origins: s.flags.origins,
 			Sessions: s.flags.sessions, IdleTime: s.flags.idle,
-		}),
+		}), bodyTime),
 	}
 	_, _ = fmt.Fprintf(s.err, "fettle: serving MCP at http://%s%s\n", l.Addr(), server.Path)
 	served := make(chan error, 1)
