@@ -10,16 +10,24 @@ import (
 var (
 	schemaKeywords = []string{
 		"additionalItems", "additionalProperties", "contains", "contentSchema", "else", "if", "items", "not",
-		"propertyNames", "then", "unevaluatedItems", "unevaluatedProperties",
+		"propertyNames", "then",
 	}
 	schemaListKeywords = []string{"allOf", "anyOf", "items", "oneOf", "prefixItems"}
 	schemaMapKeywords  = []string{"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"}
 )
 
+// The keywords that refuse what nothing else of the schema has had a say in.
+const (
+	unevaluatedItems      = "unevaluatedItems"
+	unevaluatedProperties = "unevaluatedProperties"
+)
+
 // widen takes out of a schema the patterns that Go's regular expressions do not
 // know, as those that look ahead. It reports whether there were some. What is left
 // takes more than the schema, never less: what would refuse because of something
-// that is taken now, as not does, goes too.
+// that is taken now, as not does, goes too. With it goes its say in properties and
+// items, so nothing that is refused for want of one stays, wherever it stands: a
+// reference may lead from there to what has gone.
 func widen(schema any) bool {
 	if !doubtful(schema, false) {
 		return false
@@ -44,6 +52,8 @@ func widenIn(schema any) {
 			}
 		}
 	}
+	delete(object, unevaluatedItems)
+	delete(object, unevaluatedProperties)
 	for key, also := range refusing {
 		if doubtful(object[key], true) {
 			for _, k := range also {
@@ -75,14 +85,16 @@ var refusing = map[string][]string{
 }
 
 // doubtful reports whether there may be a pattern that is unknown within v, or
-// where refs is set, a reference to somewhere else.
+// where refs is set, anything else that widen may make take more: a reference to
+// somewhere else, or what refuses the unevaluated.
 func doubtful(v any, refs bool) bool {
 	switch v := v.(type) {
 	case map[string]any:
 		for key, value := range v {
 			pattern, isText := value.(string)
 			switch {
-			case key == "pattern" && isText && !compiles(pattern), refs && isText && (key == "$ref" || key == "$dynamicRef"):
+			case key == "pattern" && isText && !compiles(pattern), refs && isText && (key == "$ref" || key == "$dynamicRef" || key == "$recursiveRef"),
+				refs && (key == unevaluatedItems || key == unevaluatedProperties):
 				return true
 			case doubtful(value, refs):
 				return true
