@@ -236,6 +236,38 @@ func TestHTTPStateless(t *testing.T) {
 	require.False(t, failed, text)
 }
 
+// EX-20: an approval of revision 2026-07-28 is for the question that it was given
+// to: sent again, with the call and without the state of what was asked, it approves
+// nothing.
+func TestHTTPApprovalsAreNotReplayed(t *testing.T) {
+	s := serveHTTP(t, nil, "mcp", "serve", "--stateless")
+	header := map[string]string{"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "run_shell_command"}
+	call := func(more string) map[string]any {
+		_, m, err := s.post(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"run_shell_command","arguments":{"command":"echo x >>made"}`+more+
+			`,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{"elicitation":{}}}}}`, header)
+		require.NoError(t, err)
+		result, _ := m["result"].(map[string]any)
+		require.NotNil(t, result, "%v", m)
+		return result
+	}
+	asked := call("")
+	questions, _ := asked["inputRequests"].(map[string]any)
+	require.Len(t, questions, 1)
+	var answers string
+	for key := range questions {
+		answers = fmt.Sprintf(`,"inputResponses":{%q:{"action":"accept","content":{"answer":"once"}}}`, key)
+	}
+	require.NotContains(t, call(fmt.Sprintf(`%s,"requestState":%q`, answers, asked["requestState"])), "inputRequests")
+	made, err := os.ReadFile(filepath.Join(s.dir, "made"))
+	require.NoError(t, err)
+	require.Equal(t, "x\n", string(made))
+
+	require.Len(t, call(answers)["inputRequests"], 1, "it is asked again")
+	made, err = os.ReadFile(filepath.Join(s.dir, "made"))
+	require.NoError(t, err)
+	require.Equal(t, "x\n", string(made))
+}
+
 // EX-20: who may speak to the server at all.
 func TestHTTPAccess(t *testing.T) {
 	tests := map[string]struct {
