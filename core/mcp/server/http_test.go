@@ -211,6 +211,47 @@ func TestRevisionOfASession(t *testing.T) {
 	}
 }
 
+// EX-20: who sends a request that does not end keeps nobody's place.
+func TestUnfinishedBodies(t *testing.T) {
+	for name, o := range map[string]server.HTTPOptions{"session": {Sessions: 1}, "stateless": {Sessions: 1, Stateless: true}} {
+		t.Run(name, func(t *testing.T) {
+			shop := newShop()
+			s := server.New(options(shop))
+			h := s.Handler(o)
+			reading, rest := make(chan struct{}), make(chan struct{})
+			answered := make(chan struct{})
+			go func() {
+				defer close(answered)
+				h.ServeHTTP(httptest.NewRecorder(), posted(t.Context(), body(func([]byte) (int, error) {
+					close(reading)
+					<-rest
+					return 0, io.ErrUnexpectedEOF
+				})))
+			}()
+			<-reading
+			w := httptest.NewRecorder()
+			h.ServeHTTP(w, posted(t.Context(), strings.NewReader(hello)))
+			require.Equal(t, 200, w.Code, w.Body)
+			close(rest)
+			<-answered
+			require.NoError(t, s.Close())
+		})
+	}
+}
+
+// body is what it reads.
+type body func([]byte) (int, error)
+
+func (b body) Read(p []byte) (int, error) { return b(p) }
+
+func posted(ctx context.Context, body io.Reader) *http.Request {
+	r := httptest.NewRequestWithContext(ctx, "POST", server.Path, body)
+	r.Host = "localhost"
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	return r
+}
+
 // EX-20: a client that hangs up while its session begins leaves nothing of it.
 func TestHangUpWhileBeginning(t *testing.T) {
 	shop := newShop()
@@ -232,11 +273,7 @@ func TestHangUpWhileBeginning(t *testing.T) {
 	answered := make(chan struct{})
 	go func() {
 		defer close(answered)
-		r := httptest.NewRequestWithContext(ctx, "POST", server.Path, strings.NewReader(hello))
-		r.Host = "localhost"
-		r.Header.Set("Content-Type", "application/json")
-		r.Header.Set("Accept", "application/json, text/event-stream")
-		h.ServeHTTP(httptest.NewRecorder(), r)
+		h.ServeHTTP(httptest.NewRecorder(), posted(ctx, strings.NewReader(hello)))
 	}()
 	<-watching
 	hangUp()
@@ -483,6 +520,7 @@ func TestHundredClients(t *testing.T) {
 	const clients, calls = 100, 5
 	var wg sync.WaitGroup
 	failures := make(chan string, clients*calls)
+	stayed := make(chan *sdk.ClientSession, clients)
 	for i := range clients {
 		wg.Go(func() {
 			cl := sdk.NewClient(&sdk.Implementation{Name: fmt.Sprint("client", i), Version: "1"}, nil)
@@ -502,14 +540,15 @@ func TestHundredClients(t *testing.T) {
 					failures <- "another's state: " + got
 				}
 			}
-			if i%2 == 0 { // the others just stay
-				if err := cs.Close(); err != nil {
-					failures <- err.Error()
-				}
+			if i%2 != 0 {
+				stayed <- cs
+			} else if err := cs.Close(); err != nil {
+				failures <- err.Error()
 			}
 		})
 	}
 	wg.Wait()
+	close(stayed)
 	close(failures)
 	for f := range failures {
 		require.Fail(t, f)
@@ -529,6 +568,9 @@ func TestHundredClients(t *testing.T) {
 	require.NoError(t, err)
 	_ = res.Body.Close()
 	require.Equal(t, 503, res.StatusCode, "a closed server")
+	for cs := range stayed {
+		_ = cs.Close() // its session has ended before
+	}
 	w.c.CloseIdleConnections()
 	var left string
 	t.Cleanup(func() {
@@ -540,7 +582,7 @@ func TestHundredClients(t *testing.T) {
 		stacks := make([]byte, 4<<20)
 		left = ""
 		for stack := range strings.SplitSeq(string(stacks[:runtime.Stack(stacks, true)]), "\n\n") {
-			if strings.Contains(stack, "core/mcp/server.(*") { // what the SDK's clients leave is theirs
+			if strings.Contains(stack, "core/mcp/server.(*") || strings.Contains(stack, "go-sdk/") {
 				left += stack + "\n\n"
 			}
 		}
