@@ -137,7 +137,7 @@ func TestNames(t *testing.T) {
 		"serverName toolName toolDisplayName toolArgs toolDescription toolParameterSchema prompt urls[] bases[].path bases[].sha256")
 	const failure = "type message remedy reason"
 	want := map[bus.Type]string{
-		bus.TypeToolConfirmationRequest: "correlationId callId toolCall.name toolCall.args serverName toolAnnotations subagent outcomes[] modified unasked remembers[].outcome remembers[].rules[] " +
+		bus.TypeToolConfirmationRequest: "correlationId callId toolCall.name toolCall.args serverName toolAnnotations subagent outcomes[] modified unasked remembers[].commands[] remembers[].outcome remembers[].rules[] " +
 			details + " " + decision,
 		bus.TypeToolConfirmationResponse: "correlationId confirmed outcome requiresUserConfirmation " +
 			"payload.newContent payload.approved payload.feedback",
