@@ -84,12 +84,24 @@ func TestRestartCostsNothing(t *testing.T) { // the servers' own goroutines are 
 			fresh()
 			web := serve(t, func(w http.ResponseWriter, r *http.Request) { (*handler.Load()).ServeHTTP(w, r) })
 			m := managed(t, mcp.ServerSpec{Name: "w", URL: web.URL, Transport: mcp.TransportHTTP})
+			calls, succeeded := int32(0), int32(0)
 			for n := range int32(5) {
 				fresh()
-				for range 2 {
-					require.Nil(t, callTool(t, m, "w", "count").Error)
+				for succeeded < 2*(n+1) {
+					calls++
+					require.Less(t, calls, int32(50))
+					err := callTool(t, m, "w", "count").Error
+					if err == nil {
+						succeeded++
+						continue
+					}
+					// Another request of the forgotten session has ended it while this one
+					// was under way, so that nobody knows; it is told, and not repeated.
+					require.Equal(t, fault.MCPServerUnavailable, err.Code)
+					require.Contains(t, err.Message, "is not known")
 				}
-				require.Equal(t, 2*(n+1), ran.Load())
+				require.GreaterOrEqual(t, ran.Load(), succeeded)
+				require.LessOrEqual(t, ran.Load(), calls, "no call runs twice")
 				if versions == nil || n == 1 {
 					break
 				}
