@@ -1,0 +1,36 @@
+package config
+
+import (
+	"github.com/fettle-dev/fettle/core/agent/subagent"
+	"github.com/fettle-dev/fettle/core/mcp"
+)
+
+// contributed is what the active extensions bring, each part for its owner. Its
+// zero value is nothing. It is replaced as a whole and never changed.
+type contributed struct {
+	hooks    []contributedFile   // hooks/hooks.json, variables filled in
+	skills   []contributedFolder // folders that hold skills
+	commands []contributedFolder // folders of TOML files
+	policies []contributedFolder // folders of rules
+	agents   []subagent.Folder
+	context  []contributedFile // instruction files; Data is not set
+	exclude  []string          // tools that are excluded
+	excluded map[string]Place  // where each of exclude is said
+	servers  []mcp.Configured
+	plansDir string // where plans may be written; "": not said
+}
+
+// contributedFolder is a folder of an extension.
+type contributedFolder struct {
+	Path      string // absolute
+	Extension string // its name
+	ID        string
+	Variables map[string]string // of ${NAME} in its files
+	Env       []string          // NAME=VALUE: the extension's settings, for processes
+}
+
+// contributedFile is a file of an extension.
+type contributedFile struct {
+	contributedFolder // Path is the file's
+	Data              []byte
+}
