@@ -95,7 +95,8 @@ type shared struct {
 	search    io.Closer // made of the settings; may be nil
 	processes processes
 	agents    agents
-	servers   *mcp.Manager // nil: there are none
+	servers   *mcp.Manager                // nil: there are none
+	brought   atomic.Pointer[contributed] // by extensions; read it with Config.contributed
 }
 
 // New returns a Config. It does no I/O; services come with Initialize. The

@@ -20,6 +20,16 @@ type contributed struct {
 	plansDir string // where plans may be written; "": not said
 }
 
+// contributed returns what the active extensions of a session bring now, never
+// nil. sh may not be in place yet. Who keeps what it made of it makes it anew when
+// extensions are loaded again.
+func (c *Config) contributed(sh *shared) *contributed {
+	if brought := sh.brought.Load(); brought != nil {
+		return brought
+	}
+	return &contributed{}
+}
+
 // contributedFolder is a folder of an extension.
 type contributedFolder struct {
 	Path      string // absolute
