@@ -188,6 +188,12 @@ type CustomDialog struct {
 // Logout forgets how the person is signed in, and ends the session.
 type Logout struct{}
 
+// CopyText puts a text into the clipboard.
+type CopyText struct {
+	Text string
+	Note string // shown then; may be empty
+}
+
 // ClearScreen empties the screen, and shows a message on it where there is one.
 type ClearScreen struct {
 	Message *Message
@@ -203,6 +209,7 @@ func (ConfirmAction) result()        {}
 func (ConfirmShellCommands) result() {}
 func (CustomDialog) result()         {}
 func (Logout) result()               {}
+func (CopyText) result()             {}
 func (ClearScreen) result()          {}
 
 // Loader brings commands.
