@@ -17,7 +17,6 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
-	"github.com/fettle-dev/fettle/core/services/transcript"
 	"github.com/fettle-dev/fettle/core/tools/communicate"
 )
 
@@ -110,8 +109,12 @@ func (p *program) headless(ctx context.Context, g *globalFlags, f *headlessFlags
 
 	work, cancel := context.WithCancel(ctx)
 	defer cancel()
-	h := &headlessRun{program: p, flags: f, numbers: newStatistics(), hide: &secrets{}, out: &answerWriter{w: p.out, callOff: cancel}}
+	h := &headlessRun{talk: p.talk(f), out: &answerWriter{w: p.out, callOff: cancel}}
 	h.report = h.reporter(f.format)
+	h.warn = func(message string) {
+		h.complain(errors.New(message))
+		h.report.warn(oneLine(message))
+	}
 	err := h.run(work, g)
 	h.report.end(err)
 	switch lost := h.out.failure(); {
@@ -125,62 +128,24 @@ func (p *program) headless(ctx context.Context, g *globalFlags, f *headlessFlags
 
 // headlessRun is the work on one prompt.
 type headlessRun struct {
-	*program
-	flags   *headlessFlags
-	numbers *statistics
-	out     *answerWriter
-	report  reporter
-	hide    *secrets
-	traffic *traffic
-	records records
+	talk
+	out    *answerWriter
+	report reporter
 }
 
 func (h *headlessRun) reporter(format string) reporter {
 	return newReporter(format, h.out, isTerminal(h.program.out), h.numbers)
 }
 
-// warn tells something that does not end the run.
-func (h *headlessRun) warn(message string) {
-	h.complain(errors.New(message))
-	h.report.warn(oneLine(message))
-}
-
-func (h *headlessRun) run(ctx context.Context, g *globalFlags) (err error) {
-	if h.flags.sessionID != "" {
-		if err := transcript.CheckID(h.flags.sessionID); err != nil {
-			return &exitError{code: exitUsage, err: err}
-		}
-	}
-	if err := h.flags.checkLimits(); err != nil {
+func (h *headlessRun) run(ctx context.Context, g *globalFlags) error {
+	if err := h.check(); err != nil {
 		return err
 	}
 	in, err := h.readPrompt(ctx, h.flags.prompt)
 	if err != nil {
 		return err
 	}
-	if h.traffic, err = h.flags.traffic.open(); err != nil {
-		return err
-	}
-	defer func() {
-		if closeErr := h.traffic.close(); err == nil {
-			err = closeErr
-		}
-	}()
-	h.hide.add(secretsOf(os.Environ())...)
-	o := sessionOptions{flags: g, watch: true, hide: h.hide, adjust: h.adjust}
-	return h.withSession(ctx, o, func(s session) error { return h.inSession(ctx, s, in) })
-}
-
-// adjust makes the Parameters those of a conversation.
-func (h *headlessRun) adjust(p *config.Parameters) {
-	h.traffic.wire(p, h.hide)
-	h.numbers.modelName = h.traffic.shown
-	p.Secrets = h.hide.all()
-	p.SessionID = h.flags.sessionID
-	p.Conversation.Observer = agent.Observers(h.numbers, &h.records)
-	p.Observe = append(p.Observe, h.numbers.observeCall, h.records.call)
-	p.Conversation.Limits.PromptTurns = h.flags.maxTurns
-	p.Conversation.Limits.Time = h.flags.maxTime
+	return h.withModels(ctx, g, func(s session) error { return h.inSession(ctx, s, in) })
 }
 
 func (h *headlessRun) inSession(ctx context.Context, s session, in promptInput) error {
@@ -192,38 +157,21 @@ func (h *headlessRun) inSession(ctx context.Context, s session, in promptInput) 
 	if h.flags.format == "" {
 		h.report = h.reporter(set.Output.Format)
 	}
-	if err := h.records.begin(c, h.hide, h.complain); err != nil {
-		return &exitError{code: exitConfig, err: err}
+	if err := h.begin(ctx, s, in.notices); err != nil {
+		return err
 	}
 	defer h.records.end(ctx)
-	h.tellProblems(s)
-	for _, notice := range append(agentNotices(c), append(s.Recover(ctx), in.notices...)...) {
-		h.warn(notice)
-	}
-	for _, missing := range s.ConnectServers(ctx, serversForPrompt) {
-		h.warn(lineOf(missing))
-	}
-	if ctx.Err() != nil {
-		return interrupted()
-	}
 	registry, err := c.ToolRegistry()
 	if err != nil {
 		return err
 	}
 	registry.Unregister(communicate.AskUser) // there is nobody
 
-	kept, opening, err := h.openRecord(ctx, c)
+	kept, client, err := h.converse(ctx, c)
 	if err != nil {
 		return err
 	}
 	defer kept.close(ctx)
-	client, err := c.Converse(opening)
-	if err != nil {
-		return err
-	}
-	if err := client.Initialize(ctx); err != nil {
-		return ended(agent.Event{Type: agent.EventError, Err: fault.As(err)}, err)
-	}
 	kept.cleanUp(ctx, set.General.SessionRetention)
 	parts, err := h.expand(ctx, c, in)
 	if err != nil {
@@ -236,7 +184,7 @@ func (h *headlessRun) inSession(ctx context.Context, s session, in promptInput) 
 		h.tell(e)
 		last = e
 	}
-	if in.piped != "" && kept.recording != nil && len(opening.History) == 0 && len(client.History()) > 0 {
+	if in.piped != "" && kept.recording != nil && !kept.resumed && len(client.History()) > 0 {
 		_ = kept.recording.SetTitle(ctx, in.text) // in place of the first words of what was piped in
 	}
 	return ended(last, nil)

@@ -20,6 +20,7 @@ const latestSession = "latest"
 type record struct {
 	store     *config.Transcripts // nil: there is none
 	recording *config.Recording   // nil: it is not recorded
+	resumed   bool                // it goes on with an earlier one that was not empty
 
 	cleanups sync.WaitGroup
 	stop     context.CancelFunc // ends cleanups; nil: there are none
@@ -27,32 +28,32 @@ type record struct {
 
 // openRecord begins to record the conversation, or goes on with the one that the
 // flags name. That a new one cannot be recorded is told, and ends nothing.
-func (h *headlessRun) openRecord(ctx context.Context, c *config.Config) (*record, config.Opening, error) {
+func (t *talk) openRecord(ctx context.Context, c *config.Config) (*record, config.Opening, error) {
 	r := &record{}
-	if h.flags.noRecord && h.flags.resume == "" {
+	if t.flags.noRecord && t.flags.resume == "" {
 		return r, config.Opening{}, nil
 	}
 	var err error
-	if r.store, err = config.NewTranscripts(c, h.hide.all()); err != nil {
-		if h.flags.resume != "" {
+	if r.store, err = config.NewTranscripts(c, t.hide.all()); err != nil {
+		if t.flags.resume != "" {
 			return nil, config.Opening{}, &exitError{code: exitConfig, err: err}
 		}
-		h.warn("The session is not recorded: " + lineOf(err))
+		t.warn("The session is not recorded: " + lineOf(err))
 		return r, config.Opening{}, nil
 	}
-	if h.flags.resume != "" {
-		opening, found, err := h.resume(ctx, c, r)
+	if t.flags.resume != "" {
+		opening, found, err := t.resume(ctx, c, r)
 		if err != nil || found {
 			return r, opening, err
 		}
 	}
-	opening, err := h.begin(ctx, c, r)
+	opening, err := t.beginRecord(ctx, c, r)
 	return r, opening, err
 }
 
-// begin records a new session.
-func (h *headlessRun) begin(ctx context.Context, c *config.Config, r *record) (config.Opening, error) {
-	if h.flags.noRecord {
+// beginRecord records a new session.
+func (t *talk) beginRecord(ctx context.Context, c *config.Config, r *record) (config.Opening, error) {
+	if t.flags.noRecord {
 		return config.Opening{}, nil
 	}
 	var err error
@@ -64,23 +65,23 @@ func (h *headlessRun) begin(ctx context.Context, c *config.Config, r *record) (c
 	case fault.CodeOf(err) == fault.InvalidConfig: // the id is taken
 		return config.Opening{}, &exitError{code: exitUsage, err: err}
 	}
-	h.warn("The session is not recorded: " + lineOf(err))
+	t.warn("The session is not recorded: " + lineOf(err))
 	return config.Opening{}, nil
 }
 
 // resume goes on with a session. found is false where the latest is wanted and
 // there is none.
-func (h *headlessRun) resume(ctx context.Context, c *config.Config, r *record) (opening config.Opening, found bool, err error) {
-	summary, err := r.store.Find(ctx, h.flags.resume)
-	if fault.CodeOf(err) == fault.SessionNotFound && h.flags.resume == latestSession {
-		h.warn("There is no session to go on with; this is a new one.")
+func (t *talk) resume(ctx context.Context, c *config.Config, r *record) (opening config.Opening, found bool, err error) {
+	summary, err := r.store.Find(ctx, t.flags.resume)
+	if fault.CodeOf(err) == fault.SessionNotFound && t.flags.resume == latestSession {
+		t.warn("There is no session to go on with; this is a new one.")
 		return opening, false, nil
 	}
 	if err != nil {
 		return opening, true, sessionFailure(ctx, err)
 	}
 	var session *transcript.Session
-	if h.flags.noRecord {
+	if t.flags.noRecord {
 		if session, err = r.store.Load(ctx, summary.ID); err == nil {
 			var lost []transcript.Problem
 			opening.History, lost = config.History(session)
@@ -94,7 +95,7 @@ func (h *headlessRun) resume(ctx context.Context, c *config.Config, r *record) (
 		return opening, true, sessionFailure(ctx, err)
 	}
 	for _, problem := range session.Problems {
-		h.warn(problemLine(problem))
+		t.warn(problemLine(problem))
 	}
 	return opening, true, nil
 }
