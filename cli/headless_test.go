@@ -39,7 +39,7 @@ func impatient(ctx context.Context, o sessionOptions) (session, error) {
 
 // talk runs a command line in a project of its own, against a server that speaks
 // as OpenAI's does.
-func talk(t *testing.T, stdout io.Writer, serve http.HandlerFunc, args ...string) (code int, stderr string) {
+func chatWith(t *testing.T, stdout io.Writer, serve http.HandlerFunc, args ...string) (code int, stderr string) {
 	t.Helper()
 	server := httptest.NewServer(serve)
 	t.Cleanup(server.Close)
@@ -86,7 +86,7 @@ func TestHeadlessRetries(t *testing.T) {
 				}
 			}
 			var out bytes.Buffer
-			code, stderr := talk(t, &out, serve, "-o", format, "-p", "Hi")
+			code, stderr := chatWith(t, &out, serve, "-o", format, "-p", "Hi")
 			require.Zero(t, code, stderr)
 			require.Equal(t, 3, strings.Count(stderr, "The model is asked again in"), stderr)
 			switch format {
@@ -127,7 +127,7 @@ func TestHeadlessRetries(t *testing.T) {
 func TestHeadlessSaysNothing(t *testing.T) {
 	n := 0
 	var out bytes.Buffer
-	code, stderr := talk(t, &out, func(w http.ResponseWriter, _ *http.Request) {
+	code, stderr := chatWith(t, &out, func(w http.ResponseWriter, _ *http.Request) {
 		n++
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, done)
@@ -149,10 +149,10 @@ func TestHeadlessWriteFails(t *testing.T) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, delta("Hello.")+done)
 	}
-	code, stderr := talk(t, brokenPipe{syscall.EPIPE}, serve, "-o", "stream-json", "-p", "Hi")
+	code, stderr := chatWith(t, brokenPipe{syscall.EPIPE}, serve, "-o", "stream-json", "-p", "Hi")
 	require.Zero(t, code, stderr)
 	require.Empty(t, stderr)
-	code, stderr = talk(t, brokenPipe{errors.New("no space left")}, serve, "-p", "Hi")
+	code, stderr = chatWith(t, brokenPipe{errors.New("no space left")}, serve, "-p", "Hi")
 	require.Equal(t, 1, code)
 	require.Contains(t, stderr, "no space left")
 }
