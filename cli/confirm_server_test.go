@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
@@ -79,7 +80,7 @@ func TestArgumentsForgeNoLine(t *testing.T) {
 						require.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\n"))), columns, line)
 					}
 				}
-				require.False(t, strings.ContainsFunc(shown, obeyed))
+				require.False(t, strings.ContainsFunc(shown, display.Obeyed))
 			}
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
@@ -558,7 +559,7 @@ func TestQuestionIsSafeToShow(t *testing.T) {
 			Subagent: name, ServerName: name, ToolCall: bus.ToolCall{Name: name, Args: quoted}, Details: c, Outcomes: everyOutcome,
 			Decision: bus.Explanation{Reason: name, Rule: name, Tier: name, Source: name, Line: 1},
 		}, 1000, false)
-		require.False(t, strings.ContainsFunc(shown, obeyed), "%q", shown)
+		require.False(t, strings.ContainsFunc(shown, display.Obeyed), "%q", shown)
 		require.Contains(t, shown, "<U+001B>")
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf16"
+
+	"github.com/fettle-dev/fettle/cli/display"
 )
 
 // printJSON prints v as one line. What a terminal would obey in it, as a line of
@@ -29,13 +31,13 @@ func printJSON(w io.Writer, v any) error {
 // escapeObeyed escapes in JSON what a terminal obeys. The encoder has escaped
 // control characters of ASCII, so what is left stands in strings.
 func escapeObeyed(text string) string {
-	if !strings.ContainsFunc(text, obeyed) {
+	if !strings.ContainsFunc(text, display.Obeyed) {
 		return text
 	}
 	var b strings.Builder
 	for _, r := range text {
 		switch {
-		case !obeyed(r):
+		case !display.Obeyed(r):
 			b.WriteRune(r)
 		case r > 0xffff:
 			high, low := utf16.EncodeRune(r)

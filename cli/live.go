@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
@@ -15,7 +16,7 @@ type live struct {
 	subscription *bus.Subscription
 
 	// Of the handler's goroutine alone.
-	filter ansiFilter
+	filter display.ANSIFilter
 	shown  string // id of the call whose output was shown last
 	missed int64  // messages that were dropped before that call ended
 
@@ -25,7 +26,7 @@ type live struct {
 
 // attachLive shows the live output on a bus until detach is called.
 func attachLive(ctx context.Context, b *bus.MessageBus, s *screen, colour bool) (l *live, detach func()) {
-	l = &live{screen: s, filter: ansiFilter{colour: colour}, ending: map[string]chan struct{}{}}
+	l = &live{screen: s, filter: display.ANSIFilter{Colour: colour}, ending: map[string]chan struct{}{}}
 	ready := make(chan struct{})
 	l.subscription = bus.Observe(ctx, b, func(_ context.Context, m bus.Message) {
 		<-ready
@@ -59,8 +60,8 @@ func (l *live) handle(m bus.Message) {
 			l.close()
 			l.shown = m.CallID
 		}
-		if text := l.filter.filter(m.Chunk); text != "" {
-			l.screen.live(text, l.filter.open)
+		if text := l.filter.Filter(m.Chunk); text != "" {
+			l.screen.live(text, l.filter.Open())
 		}
 	case bus.ToolCallsUpdate:
 		for _, call := range m.ToolCalls {
@@ -73,7 +74,7 @@ func (l *live) handle(m bus.Message) {
 
 // close ends the output that was shown last.
 func (l *live) close() {
-	if text := l.filter.end(); text != "" {
+	if text := l.filter.End(); text != "" {
 		l.screen.live(text, false)
 	}
 	l.shown = ""

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -33,8 +34,8 @@ func renderDisplay(b *strings.Builder, d tools.Display, colour bool) {
 			FileName: d.Diff.FileName, FilePath: d.Diff.FilePath, FileDiff: d.Diff.FileDiff, OriginalContent: d.Diff.OriginalContent, NewContent: d.Diff.NewContent,
 		}, false, colour)
 	case d.ANSI != nil:
-		f := ansiFilter{colour: colour}
-		b.WriteString(f.filter(d.ANSI.ANSI) + f.end())
+		f := display.ANSIFilter{Colour: colour}
+		b.WriteString(f.Filter(d.ANSI.ANSI) + f.End())
 	case d.Todo != nil:
 		for _, todo := range d.Todo.Todos {
 			fmt.Fprintf(b, "  %-11s  %s\n", todo.Status, oneLine(todo.Description))

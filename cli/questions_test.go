@@ -9,6 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
@@ -140,7 +141,7 @@ func TestQuestionsAreSafeToShow(t *testing.T) {
 		q := question{bus.UserQuestion{Header: hostile, Question: hostile, Placeholder: hostile, Type: kind,
 			Options: []bus.UserOption{{Label: hostile, Description: hostile}}}, 1, 1}
 		shown := q.render(80, false) + q.prompt(false)
-		require.False(t, strings.ContainsFunc(shown, obeyed), "%q", shown)
+		require.False(t, strings.ContainsFunc(shown, display.Obeyed), "%q", shown)
 		require.Contains(t, shown, "<U+001B>")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/core/agent"
 )
 
@@ -91,7 +92,7 @@ func harmless(text string, terminal bool) string {
 	if terminal {
 		return printable(text)
 	}
-	return spellOut(text, control)
+	return display.SpellOut(text, display.Control)
 }
 
 // answerWriter writes the answer, and keeps the first error: then it calls off

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -184,7 +185,7 @@ func textOf(d tools.Display) string {
 	if d.ANSI == nil {
 		return d.Text
 	}
-	return strings.ReplaceAll(new(ansiFilter).filter(d.ANSI.ANSI), "\r\n", "\n")
+	return strings.ReplaceAll(new(display.ANSIFilter).Filter(d.ANSI.ANSI), "\r\n", "\n")
 }
 
 func (s *streamReporter) warn(message string) {

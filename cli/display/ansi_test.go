@@ -1,4 +1,4 @@
-package cli
+package display
 
 import (
 	"regexp"
@@ -7,8 +7,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/fettle-dev/fettle/core/tools"
 )
 
 // Colours and text stay; what else a terminal would obey goes.
@@ -44,9 +42,9 @@ func TestANSIFilter(t *testing.T) {
 		"too long for a style":  {"a\x1b[" + strings.Repeat("1;", 40) + "mb", "ab"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			require.Equal(t, c.want, (&ansiFilter{colour: true}).filter(c.in))
+			require.Equal(t, c.want, (&ANSIFilter{Colour: true}).Filter(c.in))
 			plain := regexp.MustCompile("\x1b[^m]*m").ReplaceAllString(c.want, "")
-			require.Equal(t, plain, new(ansiFilter).filter(c.in), "without colour")
+			require.Equal(t, plain, new(ANSIFilter).Filter(c.in), "without colour")
 			require.Equal(t, c.want, bytewise(true, c.in), "split anywhere")
 		})
 	}
@@ -54,10 +52,10 @@ func TestANSIFilter(t *testing.T) {
 
 // bytewise filters a text that comes byte by byte.
 func bytewise(colour bool, s string) string {
-	f := ansiFilter{colour: colour}
+	f := ANSIFilter{Colour: colour}
 	var b strings.Builder
 	for i := range len(s) {
-		b.WriteString(f.filter(s[i : i+1]))
+		b.WriteString(f.Filter(s[i : i+1]))
 	}
 	return b.String()
 }
@@ -79,10 +77,10 @@ func TestANSIFilterEnd(t *testing.T) {
 		"a\n\xe2\x82":              "",
 		"a\n\x1b[31m\x1b[0m\u202e": "",
 	} {
-		f := ansiFilter{colour: true}
-		f.filter(in)
-		require.Equal(t, want, f.end(), "%q", in)
-		require.Equal(t, "b", f.filter("b"), "after the end of %q", in)
+		f := ANSIFilter{Colour: true}
+		f.Filter(in)
+		require.Equal(t, want, f.End(), "%q", in)
+		require.Equal(t, "b", f.Filter("b"), "after the end of %q", in)
 	}
 }
 
@@ -94,40 +92,15 @@ func FuzzANSIFilter(f *testing.F) {
 	}
 	style := regexp.MustCompile(`\x1b\[[0-9;:]{0,64}m`)
 	f.Fuzz(func(t *testing.T, in string, cut uint) {
-		shown := (&ansiFilter{colour: true}).filter(in)
+		shown := (&ANSIFilter{Colour: true}).Filter(in)
 		require.True(t, utf8.ValidString(shown))
 		plain := style.ReplaceAllString(shown, "")
-		require.False(t, strings.ContainsFunc(plain, func(r rune) bool { return r != '\r' && obeyed(r) }), "%q", plain)
-		require.Equal(t, plain, new(ansiFilter).filter(in), "without colour")
-		require.Equal(t, shown, (&ansiFilter{colour: true}).filter(shown), "a second time")
+		require.False(t, strings.ContainsFunc(plain, func(r rune) bool { return r != '\r' && Obeyed(r) }), "%q", plain)
+		require.Equal(t, plain, new(ANSIFilter).Filter(in), "without colour")
+		require.Equal(t, shown, (&ANSIFilter{Colour: true}).Filter(shown), "a second time")
 
 		n := int(cut % uint(len(in)+1))
-		split := ansiFilter{colour: true}
-		require.Equal(t, shown, split.filter(in[:n])+split.filter(in[n:]), "cut at %d", n)
+		split := ANSIFilter{Colour: true}
+		require.Equal(t, shown, split.Filter(in[:n])+split.Filter(in[n:]), "cut at %d", n)
 	})
-}
-
-// JSON for a terminal cannot act on it, and says the same.
-func TestEscapeObeyed(t *testing.T) {
-	for in, want := range map[string]string{
-		"{\"a\":\"plain \\t ż\"}\n":          "{\"a\":\"plain \\t ż\"}\n",
-		"\"\u009b2J\x7f\u202e\U000e0041\"\n": "\"\\u009b2J\\u007f\\u202e\\udb40\\udc41\"\n",
-	} {
-		got := escapeObeyed(in)
-		require.Equal(t, want, got)
-		require.JSONEq(t, in, got)
-	}
-}
-
-// AR-18: each kind of display, for people.
-func TestRenderDisplay(t *testing.T) {
-	for want, d := range map[string]tools.Display{
-		"a<U+001B>b\n":         tools.TextDisplay("a\x1bb"),
-		"\x1b[31mred\x1b[0m\n": {ANSI: &tools.ANSIOutput{ANSI: "\x1b[31mred\x1b[2J\x1b]0;x\a"}},
-		"  pending      one\n  in_progress  t<U+0007>wo\n": {Todo: &tools.TodoList{Todos: []tools.Todo{{Description: "one", Status: tools.TodoPending}, {Description: "t\awo", Status: tools.TodoInProgress}}}},
-	} {
-		var b strings.Builder
-		renderDisplay(&b, d, true)
-		require.Equal(t, want, b.String())
-	}
 }

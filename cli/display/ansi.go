@@ -1,19 +1,21 @@
-package cli
+package display
 
 import (
 	"strings"
 	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/cli/theme"
 )
 
-// ansiFilter lets through what a terminal shows of a program's output: text,
-// line feeds, carriage returns, tabs and, with colour, the sequences that set
+// ANSIFilter lets through what a terminal shows of a program's output: text,
+// line feeds, carriage returns, tabs and, with Colour, the sequences that set
 // colours and styles. What a terminal would obey beside that is dropped: other
 // sequences (of the cursor, the screen, the title, the clipboard, modes),
 // control characters and marks that turn the direction of writing. A sequence
 // may be split over several pieces. The zero value is ready for the first piece,
-// without colour.
-type ansiFilter struct {
-	colour bool
+// without colour. It is not for concurrent use.
+type ANSIFilter struct {
+	Colour bool
 
 	state  ansiState
 	params []byte // of a control sequence
@@ -23,7 +25,7 @@ type ansiFilter struct {
 	rest   string // the begin of a character
 }
 
-// ansiState is where in a sequence an [ansiFilter] stands.
+// ansiState is where in a sequence an [ANSIFilter] stands.
 type ansiState int
 
 const (
@@ -36,8 +38,8 @@ const (
 // maxStyle is the length of the longest sequence that sets styles.
 const maxStyle = 64
 
-// filter returns what is shown of the next piece of output.
-func (f *ansiFilter) filter(piece string) string {
+// Filter returns what is shown of the next piece of output.
+func (f *ANSIFilter) Filter(piece string) string {
 	piece = f.rest + piece
 	f.rest = ""
 	var b strings.Builder
@@ -54,22 +56,25 @@ func (f *ansiFilter) filter(piece string) string {
 	return b.String()
 }
 
-// end returns what has to follow the last piece: an end of the styles that are
+// End returns what has to follow the last piece: an end of the styles that are
 // on, and of the last line.
-func (f *ansiFilter) end() string {
+func (f *ANSIFilter) End() string {
 	text := ""
 	if f.styled {
-		text = string(styleReset)
+		text = theme.Reset
 	}
 	if f.open {
 		text += "\n"
 	}
-	*f = ansiFilter{colour: f.colour}
+	*f = ANSIFilter{Colour: f.Colour}
 	return text
 }
 
+// Open reports whether what was shown so far ends within a line.
+func (f *ANSIFilter) Open() bool { return f.open }
+
 // step takes the next character.
-func (f *ansiFilter) step(b *strings.Builder, r rune) {
+func (f *ANSIFilter) step(b *strings.Builder, r rune) {
 	switch { // what ends any sequence
 	case r == '\x1b':
 		f.state = ansiEscape
@@ -97,12 +102,12 @@ func (f *ansiFilter) step(b *strings.Builder, r rune) {
 	}
 }
 
-func (f *ansiFilter) text(b *strings.Builder, r rune) {
+func (f *ANSIFilter) text(b *strings.Builder, r rune) {
 	switch {
 	case r == '\n':
 		f.open = false
 	case r == '\r':
-	case obeyed(r):
+	case Obeyed(r):
 		return
 	default:
 		f.open = true
@@ -111,7 +116,7 @@ func (f *ansiFilter) text(b *strings.Builder, r rune) {
 }
 
 // escape takes what follows ESC.
-func (f *ansiFilter) escape(r rune) {
+func (f *ANSIFilter) escape(r rune) {
 	switch {
 	case r == '[':
 		f.control()
@@ -124,11 +129,11 @@ func (f *ansiFilter) escape(r rune) {
 }
 
 // control begins a control sequence.
-func (f *ansiFilter) control() {
+func (f *ANSIFilter) control() {
 	f.state, f.params, f.other = ansiControl, f.params[:0], false
 }
 
-func (f *ansiFilter) controlStep(b *strings.Builder, r rune) {
+func (f *ANSIFilter) controlStep(b *strings.Builder, r rune) {
 	switch {
 	case r >= '0' && r <= ';' && len(f.params) < maxStyle:
 		f.params = append(f.params, byte(r))
@@ -137,7 +142,7 @@ func (f *ansiFilter) controlStep(b *strings.Builder, r rune) {
 	case r < ' ' || r == '\x7f': // ignored inside
 	default:
 		f.state = ansiText
-		if r == 'm' && !f.other && f.colour {
+		if r == 'm' && !f.other && f.Colour {
 			f.styled = strings.Trim(string(f.params), "0;") != ""
 			b.WriteString("\x1b[" + string(f.params) + "m")
 		}

@@ -1,4 +1,4 @@
-package cli
+package display
 
 import (
 	"strings"
@@ -22,10 +22,10 @@ func TestFold(t *testing.T) {
 		"wide letters":      {"ääää öööö\n", "", "ääää öööö\n"},
 		"nothing":           {"", "", ""},
 	} {
-		require.Equal(t, tt.want, fold(tt.text, tt.hang, 10), name)
+		require.Equal(t, tt.want, Fold(tt.text, tt.hang, 10), name)
 	}
 	long := strings.Repeat("word ", 50)
-	for line := range strings.Lines(fold(long, "", 40)) {
+	for line := range strings.Lines(Fold(long, "", 40)) {
 		require.LessOrEqual(t, len(strings.TrimRight(line, " \n")), 40)
 	}
 }

@@ -1,0 +1,142 @@
+package display
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/fettle-dev/fettle/cli/theme"
+)
+
+// Diff is a unified diff for a terminal: safe to print, coloured as the theme
+// says, nothing left out. A carriage return at the end of a line shows as one sign.
+func Diff(diff string, t theme.Theme) string {
+	var b strings.Builder
+	inHunk := false
+	for line := range strings.Lines(diff) {
+		line = strings.TrimSuffix(line, "\n")
+		inHunk = inHunk || strings.HasPrefix(line, "@@")
+		b.WriteString(diffStyle(line, inHunk, t).Render(diffText(line)))
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// NumberedDiff is a unified diff of one file for a terminal: without the file's
+// names, each line with its number before and after the change, and a mark
+// between hunks. A line that is wider than so many columns goes on below itself,
+// with its sign again; columns below 1 leave lines as long as they are. It also
+// counts the lines added and removed.
+func NumberedDiff(diff string, columns int, t theme.Theme) (text string, added, removed int) {
+	var b strings.Builder
+	width := numberWidth(diff)
+	gutter := 2*width + 2
+	inHunk, oldLine, newLine := false, 0, 0
+	for line := range strings.Lines(diff) {
+		line = strings.TrimSuffix(line, "\n")
+		if strings.HasPrefix(line, "@@") {
+			if inHunk {
+				b.WriteString(t.Hunk.Render(strings.Repeat(" ", width)+" ⋯") + "\n")
+			}
+			oldLine, newLine = hunkStart(line)
+			inHunk = true
+			continue
+		}
+		if !inHunk {
+			continue
+		}
+		before, after := "", ""
+		switch {
+		case strings.HasPrefix(line, "+"):
+			after = strconv.Itoa(newLine)
+			newLine++
+			added++
+		case strings.HasPrefix(line, "-"):
+			before = strconv.Itoa(oldLine)
+			oldLine++
+			removed++
+		case !strings.HasPrefix(line, `\`):
+			before, after = strconv.Itoa(oldLine), strconv.Itoa(newLine)
+			oldLine++
+			newLine++
+		}
+		style := diffStyle(line, true, t)
+		for _, piece := range diffPieces(line, columns-gutter) {
+			b.WriteString(t.Dim.Render(fmt.Sprintf("%*s %*s ", width, before, width, after)))
+			b.WriteString(style.Render(piece))
+			b.WriteByte('\n')
+			before, after = "", ""
+		}
+	}
+	return b.String(), added, removed
+}
+
+// diffPieces cuts a line of a diff into pieces that fit, each with its sign.
+func diffPieces(line string, columns int) []string {
+	text := diffText(line)
+	if columns < 2 {
+		return []string{text}
+	}
+	sign := ""
+	if text != "" && strings.ContainsAny(text[:1], `+- \`) {
+		sign = text[:1]
+	}
+	pieces := Break(Untab(text[len(sign):], 0), columns-len(sign))
+	for i := range pieces {
+		pieces[i] = sign + pieces[i]
+	}
+	return pieces
+}
+
+// diffText is a line of a diff that is safe to print.
+func diffText(line string) string {
+	text, cr := strings.CutSuffix(line, "\r")
+	if cr {
+		return Printable(text) + "␍"
+	}
+	return Printable(text)
+}
+
+// hunkStart returns where a hunk begins before and after the change, 0 where
+// its header does not say.
+func hunkStart(header string) (oldLine, newLine int) {
+	fields := strings.Fields(header)
+	if len(fields) < 3 {
+		return 0, 0
+	}
+	number := func(field, sign string) int {
+		digits, _, _ := strings.Cut(strings.TrimPrefix(field, sign), ",")
+		n, _ := strconv.Atoi(digits)
+		return n
+	}
+	return number(fields[1], "-"), number(fields[2], "+")
+}
+
+// numberWidth is how wide the line numbers of a diff become.
+func numberWidth(diff string) int {
+	most, length := 0, 0 // of the last hunk, which has the highest ones
+	for line := range strings.Lines(diff) {
+		length++
+		if strings.HasPrefix(line, "@@") {
+			oldLine, newLine := hunkStart(line)
+			most, length = max(oldLine, newLine), 0
+		}
+	}
+	return len(strconv.Itoa(most + length))
+}
+
+func diffStyle(line string, inHunk bool, t theme.Theme) theme.Style {
+	switch {
+	case !inHunk:
+		return t.Strong
+	case strings.HasPrefix(line, "@@"):
+		return t.Hunk
+	case strings.HasPrefix(line, "+"):
+		return t.Added
+	case strings.HasPrefix(line, "-"):
+		return t.Removed
+	case strings.HasPrefix(line, `\`):
+		return t.Dim
+	}
+	return theme.Style{}
+}

@@ -1,0 +1,75 @@
+package display
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/colorprofile"
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/cli/theme"
+)
+
+// sixteen is a theme whose colours tests can name.
+var sixteen = theme.New(theme.Options{Name: theme.ANSI, Profile: colorprofile.ANSI})
+
+func TestDiffColours(t *testing.T) {
+	diff := "--- a\n+++ b\n@@ -1,2 +1,2 @@\n same\n--- not a header\n+++ nor this\n\\ No newline at end of file\n"
+	require.Equal(t, diff, Diff(diff, theme.Theme{}))
+	lines := strings.Split(Diff(diff, sixteen), "\n")
+	for i, want := range []theme.Style{sixteen.Strong, sixteen.Strong, sixteen.Hunk, {}, sixteen.Removed, sixteen.Added, sixteen.Dim} {
+		require.Equal(t, want.Render(strings.Split(diff, "\n")[i]), lines[i])
+	}
+	require.Contains(t, Diff(diff, sixteen), "\x1b[31m--- not a header\x1b[0m\n\x1b[32m+++ nor this\x1b[0m\n")
+}
+
+// FS-44: every line of the diff is there, with its number before and after.
+func TestNumberedDiff(t *testing.T) {
+	diff := "--- a/f\n+++ b/f\n@@ -9,2 +9,3 @@ func f() -1 +1\n nine\n+new\r\n ten\n@@ -99 +100 @@\n--- no header\n+++ nor this\n\\ No newline at end of file\n"
+	text, added, removed := NumberedDiff(diff, 0, theme.Theme{})
+	require.Equal(t, strings.Join([]string{
+		"  9   9  nine",
+		"     10 +new␍",
+		" 10  11  ten",
+		"    ⋯",
+		" 99     --- no header",
+		"    100 +++ nor this",
+		`        \ No newline at end of file`, "",
+	}, "\n"), text)
+	require.Equal(t, [2]int{2, 1}, [2]int{added, removed})
+	coloured, _, _ := NumberedDiff(diff, 0, sixteen)
+	require.Contains(t, coloured, sixteen.Removed.Render("--- no header"))
+	require.Contains(t, coloured, sixteen.Added.Render("+new␍"))
+
+	for _, odd := range []string{"", "no diff\n", "--- a\n+++ b\n", "@@\n+x", "@@ -x +y @@\n-\n", "@@ -99999999999999999999 +1 @@\n"} {
+		require.NotPanics(t, func() { NumberedDiff(odd, 0, sixteen) }, odd)
+		require.NotPanics(t, func() { NumberedDiff(odd, 9, sixteen) }, odd)
+	}
+	text, added, _ = NumberedDiff("@@\n+x", 0, theme.Theme{})
+	require.Equal(t, "  0 +x\n", text)
+	require.Equal(t, 1, added)
+}
+
+// A line that does not fit goes on below itself: nothing is hidden from who decides.
+func TestNumberedDiffFolds(t *testing.T) {
+	diff := "@@ -1,2 +1,2 @@\n-\tshort\n+漢字漢字漢字\n \n\x1b[2Jx\n"
+	text, _, _ := NumberedDiff(diff, 15, theme.Theme{})
+	require.Equal(t, strings.Join([]string{
+		"1   -        sh", // a tab is eight columns after the sign
+		"    -ort",
+		"  1 +漢字漢字漢",
+		"    +字",
+		"2 2  ",
+		"3 3 <U+001B>[2J",
+		"    x", "",
+	}, "\n"), text)
+	for columns := range 40 {
+		text, added, removed := NumberedDiff(diff, columns, sixteen)
+		require.Equal(t, [2]int{1, 1}, [2]int{added, removed})
+		if columns >= 7 {
+			for line := range strings.Lines(text) {
+				require.LessOrEqual(t, Width(strings.TrimSuffix(line, "\n")), columns)
+			}
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// AR-27: a preview looks like the question that it stands for.
+func TestRenderPreview(t *testing.T) {
+	require.Equal(t, "\nPlan mode: what a tool would do. Nothing was changed.\nwork\n", renderPreview("a\ntool", tools.TextDisplay("work"), false))
+	require.Equal(t, "\nPlan mode: what write_file would do. Nothing was changed.\nnew file: /w/a  +1 \u22120\n  1 +x\n",
+		renderPreview("write_file", tools.Display{Diff: &tools.FileDiff{FilePath: "/w/a", FileDiff: "--- /dev/null\n+++ b/a\n@@ -0,0 +1 @@\n+x\n", IsNewFile: true}}, false))
+}
+
+// JSON for a terminal cannot act on it, and says the same.
+func TestEscapeObeyed(t *testing.T) {
+	for in, want := range map[string]string{
+		"{\"a\":\"plain \\t ż\"}\n":          "{\"a\":\"plain \\t ż\"}\n",
+		"\"\u009b2J\x7f\u202e\U000e0041\"\n": "\"\\u009b2J\\u007f\\u202e\\udb40\\udc41\"\n",
+	} {
+		got := escapeObeyed(in)
+		require.Equal(t, want, got)
+		require.JSONEq(t, in, got)
+	}
+}
+
+// AR-18: each kind of display, for people.
+func TestRenderDisplay(t *testing.T) {
+	for want, d := range map[string]tools.Display{
+		"a<U+001B>b\n":         tools.TextDisplay("a\x1bb"),
+		"\x1b[31mred\x1b[0m\n": {ANSI: &tools.ANSIOutput{ANSI: "\x1b[31mred\x1b[2J\x1b]0;x\a"}},
+		"  pending      one\n  in_progress  t<U+0007>wo\n": {Todo: &tools.TodoList{Todos: []tools.Todo{{Description: "one", Status: tools.TodoPending}, {Description: "t\awo", Status: tools.TodoInProgress}}}},
+	} {
+		var b strings.Builder
+		renderDisplay(&b, d, true)
+		require.Equal(t, want, b.String())
+	}
+}

@@ -1,0 +1,33 @@
+package theme
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/colorprofile"
+)
+
+// Profile returns what a stream can show, from its environment ("NAME=value"
+// each, the last of a name counts) and whether it is a terminal: NoTTY where it is
+// none or a dumb one, ASCII (no colours) where NO_COLOR is set to anything, else
+// its colours. It asks the environment alone and starts no process.
+func Profile(environ []string, terminal bool) colorprofile.Profile {
+	if !terminal {
+		return colorprofile.NoTTY
+	}
+	p := colorprofile.Env(environ)
+	if p > colorprofile.ASCII && lookup(environ, "NO_COLOR") != "" {
+		return colorprofile.ASCII
+	}
+	return p
+}
+
+// lookup returns a variable of an environment, "" if it is not there.
+func lookup(environ []string, name string) string {
+	for _, entry := range slices.Backward(environ) {
+		if n, value, ok := strings.Cut(entry, "="); ok && n == name {
+			return value
+		}
+	}
+	return ""
+}
