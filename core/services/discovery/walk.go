@@ -33,6 +33,10 @@ type Walk struct {
 	Links bool
 	// Times fills in File.MtimeNS.
 	Times bool
+	// Bare adds all that is no folder: symbolic links, wherever they lead, and
+	// special files. It fills in File.Info, of a link that of the link itself;
+	// Links and Times say nothing then.
+	Bare bool
 }
 
 // File is a file found by a walk.
@@ -40,7 +44,8 @@ type File struct {
 	Dir     string // the folder it lies in, relative to the start, with slashes; "" is the start
 	Name    string
 	Link    bool
-	MtimeNS int64 // last change of what the name leads to, in nanoseconds since 1970; 0 unless Walk.Times
+	MtimeNS int64           // last change of what the name leads to, in nanoseconds since 1970; 0 unless Walk.Times
+	Info    *workspace.Info // of the name itself; nil unless Walk.Bare
 }
 
 // Rel returns the path relative to the start, with slashes.
@@ -127,6 +132,7 @@ type item struct {
 	sub   *node
 	link  bool
 	mtime int64
+	info  *workspace.Info
 }
 
 // walker is one walk. Folders wait in a stack, the next in order on top; the
@@ -200,7 +206,7 @@ func (k *walker) emit(root *node, yield func(File) bool) error {
 		it := at.n.items[at.i]
 		at.i++
 		if it.sub == nil {
-			if !yield(File{at.n.dir, it.name, it.link, it.mtime}) {
+			if !yield(File{at.n.dir, it.name, it.link, it.mtime, it.info}) {
 				return nil
 			}
 			continue
@@ -319,6 +325,10 @@ func (k *walker) judge(n *node, scope *Scope, folder *workspace.Folder, name wor
 	case isDir:
 		it.sub = &node{dir: join(n.dir, name.Name), depth: n.depth - 1, scope: scope}
 		return it, n.depth != 0 && (k.Enter == nil || k.Enter(it.sub.dir))
+	case k.Bare:
+		info, err := folder.Lstat(name.Name)
+		it.info = &info
+		return it, err == nil && (k.Keep == nil || k.Keep(join(n.dir, name.Name)))
 	case it.link && !k.Links, !it.link && name.Type != 0:
 		return item{}, false
 	case k.Keep != nil && !k.Keep(join(n.dir, name.Name)):

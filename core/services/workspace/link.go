@@ -1,0 +1,28 @@
+package workspace
+
+import (
+	"io/fs"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// Readlink returns where the link of that name, one element, says that it leads,
+// as it stands there. What is no link is refused with invalid_tool_params.
+// Errors are otherwise those of [Workspace.Stat].
+func (f *Folder) Readlink(name string) (string, error) {
+	found, err := f.l.in.look(name)
+	if err == nil && found.dir != nil {
+		found.dir.close()
+	}
+	if err == nil && found.info.Mode&fs.ModeSymlink == 0 {
+		err = notALink(f.child(name))
+	}
+	if err != nil {
+		return "", f.w.failure("workspace.readlink", f.child(name), err)
+	}
+	return found.target, nil
+}
+
+func notALink(p Path) error {
+	return fault.New(fault.InvalidToolParams, "workspace.readlink", show(p.String())+" is no symbolic link.", "Read it as what it is.")
+}
