@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config/layout"
@@ -28,9 +29,9 @@ type rules struct {
 	*policy.Engine
 	files    []rulefile.File
 	problems []rulefile.Problem
-	saveTo   string   // file of the user's saved approvals; "" if there is no home folder
-	noSaving bool     // approvals are not saved
-	roots    []string // workspace folders, also as they are once links are followed
+	saveTo   string                   // file of the user's saved approvals; "" if there is no home folder
+	noSaving bool                     // approvals are not saved
+	roots    atomic.Pointer[[]string] // workspace folders, also as they are once links are followed
 	checks   *checker.Runner
 	log      *slog.Logger
 }
@@ -38,7 +39,8 @@ type rules struct {
 // loadRules reads the policy files, whose mistakes are problems and no
 // errors, and makes the engine.
 func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules, error) {
-	r := &rules{roots: realRoots(ws.Folders()), log: c.params().Logger, noSaving: c.params().Protections.NoSaving}
+	r := &rules{log: c.params().Logger, noSaving: c.params().Protections.NoSaving}
+	r.setRoots(ws)
 	userDir, err := c.userDir()
 	if err != nil {
 		c.params().Logger.Warn("no home folder, so there is no user policy")
@@ -94,7 +96,7 @@ func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules
 	programs := checkerPrograms(userDir)
 	r.problems = append(r.problems, missingPrograms(o.Checkers, programs, filepath.Join(userDir, checkerFolder))...)
 	r.checks = checker.New(checker.Options{
-		Dir: ws.Target(), Roots: r.roots, Programs: programs, RealPath: realPath, Logger: c.params().Logger,
+		Dir: ws.Target(), Roots: *r.roots.Load(), Programs: programs, RealPath: realPath, Logger: c.params().Logger,
 	})
 	for _, p := range r.problems {
 		c.params().Logger.Warn("policy file", slog.String("problem", p.String()))
@@ -266,7 +268,7 @@ func (c *Config) situate(call *policy.Call, sh *shared) {
 	call.Subagent = c.subagent
 	call.Untrusted = c.params().Trust == trust.Untrusted
 	call.PlanOfStranger = c.planOfStranger(sh)
-	call.Dir, call.Roots = sh.workspace.Target(), sh.rules.roots
+	call.Dir, call.Roots = sh.workspace.Target(), *sh.rules.roots.Load()
 	call.Confined = c.confined(call.Tool)
 }
 

@@ -13,3 +13,12 @@ func (t *FileTracker) DueAgain() {
 		t.bytes += len(d.Text)
 	}
 }
+
+// ForgetInstructions forgets all instructions that were given, those of the
+// beginning too, so that they are found anew. What is known of files is not
+// touched.
+func (t *FileTracker) ForgetInstructions() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.keys, t.given, t.begun, t.start, t.bytes = nil, nil, false, nil, 0
+}
