@@ -48,6 +48,9 @@ type Command struct {
 	// ShowCompletionLoading says that Completion may take a while.
 	ShowCompletionLoading bool
 	SubCommands           []*Command
+	// NoArgs says of a sub-command that text behind its name is not for it, but
+	// with the name for the command above it, if that has an Action.
+	NoArgs bool
 }
 
 // Candidate is one way to complete what was typed.
@@ -65,6 +68,9 @@ type Context struct {
 	// OverwriteConfirmed says that the person has agreed to what a [ConfirmAction]
 	// of the same line asked (CM-05).
 	OverwriteConfirmed bool
+	// ApprovedCommands are those that the person has agreed to when a
+	// [ConfirmShellCommands] of the same line asked.
+	ApprovedCommands []string
 }
 
 // Invocation is what was typed.
@@ -100,7 +106,8 @@ type Git interface {
 	Branch(ctx context.Context) (string, error) // "" where there is none
 }
 
-// UI is the front end, as far as a command may touch it while it runs.
+// UI is the front end, as far as a command may touch it while it runs. A Context
+// may have none.
 type UI interface {
 	Say(m Message)       // shows something at once
 	Progress(now string) // says what is being done; "" ends it
@@ -174,7 +181,8 @@ type ConfirmAction struct {
 }
 
 // ConfirmShellCommands asks the person about commands; agreed to, the same line
-// runs again and they are allowed.
+// runs again with them in Context.ApprovedCommands, and each is allowed, in these
+// very words, until the session ends.
 type ConfirmShellCommands struct {
 	Commands []string // in the order of the line
 }

@@ -1,0 +1,187 @@
+package commands
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// Match is what a line means.
+type Match struct {
+	// IsCommand says that the line is one for a command, which there need not be.
+	// Other lines are for the model.
+	IsCommand bool
+	Command   *Command // nil: there is none of that name
+	Invocation
+	// Near are names that may be meant where there is no Command, the nearest first.
+	Near []string
+}
+
+// Parse finds the command that a line means (CM-02): "/", a name or alternative
+// name, as far as they go the names of sub-commands, and arguments, which are the
+// rest of the line without the blanks around it. Lines that begin with // or /* are
+// comments, and no command. Blanks before the line do not count.
+func (s *Set) Parse(line string) Match {
+	m := Match{Invocation: Invocation{Raw: strings.TrimSpace(line)}}
+	rest, ok := cutSlash(m.Raw)
+	if !ok {
+		return m
+	}
+	m.IsCommand = true
+	m.Name, rest = cutWord(rest)
+	c := s.Lookup(m.Name)
+	if c == nil {
+		m.Args, m.Near = rest, s.near(m.Name)
+		return m
+	}
+	m.Name = c.Name
+	for {
+		word, after := cutWord(rest)
+		sub := below(c, word)
+		if sub == nil || sub.NoArgs && after != "" && c.Action != nil {
+			m.Command, m.Args = c, rest
+			return m
+		}
+		c, rest = sub, after
+		m.Name += " " + c.Name
+	}
+}
+
+// cutSlash returns what follows the slash of a line for a command.
+func cutSlash(line string) (string, bool) {
+	if strings.HasPrefix(line, "//") || strings.HasPrefix(line, "/*") {
+		return "", false
+	}
+	return strings.CutPrefix(line, "/")
+}
+
+// cutWord returns the first word of text, which begins with none but that, and the
+// rest without the blanks around it.
+func cutWord(text string) (word, rest string) {
+	end := strings.IndexFunc(text, unicode.IsSpace)
+	if end < 0 {
+		return text, ""
+	}
+	return text[:end], strings.TrimSpace(text[end:])
+}
+
+// Run does what the line means, with c, whose Invocation it fills in. The error is
+// what the command says; or of code invalid_tool_params where there is none of that
+// name, or only sub-commands; or of code unhandled_exception after a panic, and
+// execution_failed for an error of another type.
+func (m Match) Run(ctx context.Context, c *Context) (Result, error) {
+	switch {
+	case m.Command == nil:
+		return nil, m.unknown()
+	case m.Command.Action == nil:
+		return nil, m.incomplete()
+	}
+	c.Invocation = m.Invocation
+	var result Result
+	err := tools.Protect("/"+m.Name, "run", func() (err error) {
+		result, err = m.Command.Action(ctx, c, m.Args)
+		return err
+	})
+	switch d := (*tools.Defect)(nil); {
+	case err == nil || fault.As(err) != nil:
+		return result, err
+	case errors.As(err, &d):
+		return nil, fault.Wrap(fault.UnhandledException, "commands.run", fmt.Sprintf("The command /%s failed because of a mistake in it.", m.Name), "", err)
+	}
+	return nil, fault.Wrap(fault.ExecutionFailed, "commands.run", fmt.Sprintf("The command /%s failed: %s.", m.Name, err), "", err)
+}
+
+// unknown is the error of a name that is none.
+func (m Match) unknown() error {
+	remedy := "/help lists the commands."
+	if len(m.Near) > 0 {
+		remedy = "Did you mean /" + strings.Join(m.Near, ", /") + "? " + remedy
+	}
+	if strings.Contains(m.Name, "/") {
+		remedy = "To say this to the model, begin with a word. " + remedy
+	}
+	return fault.New(fault.InvalidToolParams, "commands.parse", fmt.Sprintf("There is no command /%s.", strings.Trim(tools.Quote(m.Name, 60), `"`)), remedy)
+}
+
+// incomplete is the error of a command that needs one of its sub-commands.
+func (m Match) incomplete() error {
+	var names []string
+	for _, sub := range m.Command.SubCommands {
+		if !sub.Hidden {
+			names = append(names, sub.Name)
+		}
+	}
+	remedy := fmt.Sprintf("Say /%s and one of: %s.", m.Name, strings.Join(names, ", "))
+	word, _ := cutWord(m.Args)
+	if word == "" {
+		return fault.New(fault.InvalidToolParams, "commands.parse", fmt.Sprintf("/%s does nothing by itself.", m.Name), remedy)
+	}
+	return fault.New(fault.InvalidToolParams, "commands.parse", fmt.Sprintf("/%s has no sub-command %s.", m.Name, tools.Quote(word, 60)), remedy)
+}
+
+// near returns up to three names of commands that are like one that is none.
+func (s *Set) near(name string) []string {
+	if name == "" || len(name) > 64 {
+		return nil
+	}
+	type candidate struct {
+		name string
+		far  int
+	}
+	var found []candidate
+	look := func(other string) {
+		far := distance(name, other)
+		if strings.HasPrefix(other, name) && len(name) > 1 {
+			far = min(far, 1)
+		}
+		if far <= max(1, len(name)/3) {
+			found = append(found, candidate{other, far})
+		}
+	}
+	for _, c := range s.all {
+		if c.Hidden {
+			continue
+		}
+		look(c.Name)
+		for _, alt := range c.AltNames {
+			look(alt)
+		}
+	}
+	slices.SortFunc(found, func(a, b candidate) int { return cmp.Or(cmp.Compare(a.far, b.far), cmp.Compare(a.name, b.name)) })
+	var names []string
+	for _, f := range found[:min(len(found), 3)] {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// distance is how many bytes have to be put in, taken out, changed, or swapped with
+// their neighbours to make b of a.
+func distance(a, b string) int {
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			change := last[j-1]
+			if a[i-1] != b[j-1] {
+				change++
+			}
+			row[j] = min(change, last[j]+1, row[j-1]+1)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return last[len(b)]
+}
