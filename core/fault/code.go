@@ -28,6 +28,9 @@ const (
 	SessionNotFound    Code = "session_not_found"
 	SessionUnreadable  Code = "session_unreadable" // a recording cannot be read or written
 	AgentFailed        Code = "agent_execution_error"
+	CheckpointFailed   Code = "checkpoint_failed"    // what files held cannot be kept, or was not kept whole
+	CheckpointNotFound Code = "checkpoint_not_found" // there is no such turn or call
+	RestoreRefused     Code = "restore_refused"      // work that came later would be lost, or what is needed was not kept
 )
 
 // Codes about files and folders.
@@ -89,6 +92,8 @@ const (
 	Disappeared   Reason = "disappeared"
 	Unverifiable  Reason = "unverifiable"
 	NoSession     Reason = "no_session"     // nothing that was read is remembered, so that only a hash proves
+	LaterWork     Reason = "later_work"     // a change that came later would be lost with an earlier one
+	NotKept       Reason = "not_kept"       // the content to go back to was never kept
 	OpenElsewhere Reason = "open_elsewhere" // another program holds the file open for writing (FS-59)
 )
 

@@ -146,11 +146,16 @@ func (c *call) execute(ctx context.Context) Response {
 	c.to(bus.StatusScheduled)
 	begun := c.o.Now()
 	c.change(c.index, func(s *bus.ToolCallState) { s.Status, s.StartTime = bus.StatusExecuting, begun })
+	executed, err := c.executing(ctx)
+	if err != nil {
+		return c.ended(ctx, tools.Result{}, err)
+	}
 	c.executed = true
 	var result tools.Result
 	out, closeOutput := c.output()
 	within, closeHost := tools.HostUntil(ctx)
-	err := tools.Protect(c.name, "execute", func() (err error) {
+	err = tools.Protect(c.name, "execute", func() (err error) {
+		defer executed(ctx)
 		defer closeHost()
 		defer closeOutput()
 		result, err = c.inv.Execute(within, out)

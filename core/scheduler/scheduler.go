@@ -37,7 +37,10 @@ type Options struct {
 	Check func(ctx context.Context, ch policy.Checker, c policy.Call) (policy.Verdict, string, error)
 
 	Before []Before // in the order they run
-	After  []After  // in the order they run
+	// Executing is called when a call is about to run, once nobody is waited for
+	// any more. nil: nothing is.
+	Executing Executing
+	After     []After // in the order they run
 	// Observe is told of each call from its beginning to its response, in this
 	// order and at the end in the other.
 	Observe []Observe
