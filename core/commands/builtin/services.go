@@ -212,7 +212,7 @@ type Rule struct {
 
 // Memory is the instructions that the model has.
 type Memory interface {
-	Files() []MemoryFile // in the order in which the model has them
+	Files(ctx context.Context) ([]MemoryFile, error) // in the order in which the model has them
 	Reload(ctx context.Context) error
 	// CanAdd says that there is a tool save_memory, which /memory add calls.
 	CanAdd() bool
