@@ -3,15 +3,17 @@ package subagent
 import (
 	"fmt"
 	"strings"
+
+	"github.com/fettle-dev/fettle/core/internal/frontmatter"
 )
 
 // keys are those of a front matter, by their first spelling, each with what
 // reads it. Other spellings, as maxTurns for max_turns, differ in case, hyphens
 // and underscores alone, or stand in otherSpellings.
-var keys = map[string]func(r *reading, m member){
+var keys = map[string]func(r *reading, m frontmatter.Member){
 	"name":             (*reading).name,
-	"display_name":     func(r *reading, m member) { r.text(&r.d.DisplayName)(m) },
-	"description":      func(r *reading, m member) { r.text(&r.d.Description)(m) },
+	"display_name":     func(r *reading, m frontmatter.Member) { r.text(&r.d.DisplayName)(m) },
+	"description":      func(r *reading, m frontmatter.Member) { r.text(&r.d.Description)(m) },
 	"kind":             (*reading).kind,
 	"tools":            (*reading).tools,
 	"model":            (*reading).model,
@@ -19,9 +21,9 @@ var keys = map[string]func(r *reading, m member){
 	"max_turns":        (*reading).maxTurns,
 	"max_time_minutes": (*reading).maxTime,
 	"initialMessages":  (*reading).initialMessages,
-	"query":            func(r *reading, m member) { r.text(&r.d.Query)(m) },
-	"agent_card_url":   func(r *reading, m member) { r.text(&r.remote.CardURL)(m) },
-	"agent_card_json":  func(r *reading, m member) { r.text(&r.remote.CardJSON)(m) },
+	"query":            func(r *reading, m frontmatter.Member) { r.text(&r.d.Query)(m) },
+	"agent_card_url":   func(r *reading, m frontmatter.Member) { r.text(&r.remote.CardURL)(m) },
+	"agent_card_json":  func(r *reading, m frontmatter.Member) { r.text(&r.remote.CardJSON)(m) },
 	"auth":             (*reading).auth,
 }
 
@@ -57,40 +59,40 @@ func spelling(key string) (string, bool) {
 
 // auth reads how to authenticate. An agent whose authentication cannot be used
 // is lost, as it must not be asked without.
-func (r *reading) auth(m member) {
-	if m.node.kind != isMap {
-		r.lost(m.line, "The value of auth is no list of keys and values.", "Write auth: and below it type: apiKey and key: $NAME.")
+func (r *reading) auth(m frontmatter.Member) {
+	if m.Value.Kind != frontmatter.Map {
+		r.lost(m.Line, "The value of auth is no list of keys and values.", "Write auth: and below it type: apiKey and key: $NAME.")
 		return
 	}
 	a := &Auth{}
 	secrets := map[string]*Secret{"key": &a.Key, "token": &a.Token, "username": &a.Username, "password": &a.Password, "value": &a.Value}
-	for _, field := range m.node.members {
-		text, ok := field.node.str()
+	for _, field := range m.Value.Members {
+		text, ok := field.Value.Text()
 		text = strings.TrimSpace(text)
-		switch secret := secrets[field.key]; {
+		switch secret := secrets[field.Key]; {
 		case !ok || text == "":
-			r.lost(field.line, fmt.Sprintf("The value of %s in auth is no text.", Clip(field.key, 60)), "")
-		case field.key == "type":
+			r.lost(field.Line, fmt.Sprintf("The value of %s in auth is no text.", Clip(field.Key, 60)), "")
+		case field.Key == "type":
 			a.Type = AuthType(text)
-		case field.key == "name":
+		case field.Key == "name":
 			a.Header = text
-		case field.key == "scheme":
+		case field.Key == "scheme":
 			a.Scheme = text
 		case secret != nil:
 			*secret = Secret(text)
 			if secret.IsCommand() && r.source.Scope != ScopeUser {
-				r.lost(field.line, fmt.Sprintf("The value of %s in auth is a command; only the user's own agents may run one.", field.key),
+				r.lost(field.Line, fmt.Sprintf("The value of %s in auth is a command; only the user's own agents may run one.", field.Key),
 					"Put the value into a variable of the environment, and write $NAME.")
 			}
 		default:
-			r.warn(field.line, fmt.Sprintf("The key %q in auth is not known.", Clip(field.key, 60)), "")
+			r.warn(field.Line, fmt.Sprintf("The key %q in auth is not known.", Clip(field.Key, 60)), "")
 		}
 	}
 	if r.isLost {
 		return
 	}
 	if wrong := a.check(); wrong != "" {
-		r.lost(m.line, "The value of auth cannot be used: "+wrong+".", "See the manual's page on agents.")
+		r.lost(m.Line, "The value of auth cannot be used: "+wrong+".", "See the manual's page on agents.")
 		return
 	}
 	r.remote.Auth = a

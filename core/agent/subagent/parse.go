@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/fettle-dev/fettle/core/internal/frontmatter"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -38,16 +39,16 @@ func Parse(data []byte, s Source) ([]Definition, []Problem) {
 		return nil, p.problems
 	}
 	text := strings.ReplaceAll(string(data), "\r\n", "\n")
-	front, before, body, found := splitFrontMatter(text)
+	front, before, body, found := frontmatter.Split(text)
 	if !found {
 		p.lose(1, "The file has no front matter: its first line must be three hyphens, and another such line must follow.",
 			"Begin the file with lines of ---, name: …, description: …, ---.")
 		return nil, p.problems
 	}
-	root, err := readYAML(front, before)
+	root, err := frontmatter.Read(front, before)
 	if err != nil {
-		if mended, line := quoted(front); line > 0 {
-			if again, failed := readYAML(mended, before); failed == nil {
+		if mended, line := frontmatter.Quoted(front); line > 0 {
+			if again, failed := frontmatter.Read(mended, before); failed == nil {
 				root, err = again, nil
 				p.warn(before+line, "The front matter is no YAML, as a text in it has a colon and a blank; it was taken as text.", "Put the text in quotes.")
 			}
@@ -55,53 +56,24 @@ func Parse(data []byte, s Source) ([]Definition, []Problem) {
 	}
 	if err != nil {
 		line := before + 1
-		if e := new(yamlError); errors.As(err, &e) {
-			line = e.line
+		if e := new(frontmatter.Error); errors.As(err, &e) {
+			line = e.Line
 		}
 		p.lose(line, fmt.Sprintf("The front matter cannot be read: %v.", err),
 			"Correct the YAML; a text that has a colon and a blank, or begins with a sign, needs quotes.")
 		return nil, p.problems
 	}
-	switch root.kind {
-	case isList:
-		for _, item := range root.list {
+	switch root.Kind {
+	case frontmatter.List:
+		for _, item := range root.List {
 			p.add(item, "", true)
 		}
-	case isMap:
+	case frontmatter.Map:
 		p.add(root, strings.TrimSpace(body), false)
 	default:
-		p.lose(root.line, "The front matter is no list of keys and values.", "Write each as KEY: VALUE.")
+		p.lose(root.Line, "The front matter is no list of keys and values.", "Write each as KEY: VALUE.")
 	}
 	return p.defs, p.problems
-}
-
-// splitFrontMatter parts the front matter, of which before lines come first,
-// from the body.
-func splitFrontMatter(text string) (front string, before int, body string, found bool) {
-	for {
-		line, rest, more := strings.Cut(text, "\n")
-		if !more {
-			return "", 0, "", false
-		}
-		text, before = rest, before+1
-		if line = strings.TrimSpace(line); line == "---" {
-			break
-		} else if line != "" {
-			return "", 0, "", false
-		}
-	}
-	for at := 0; at <= len(text); {
-		line, _, more := strings.Cut(text[at:], "\n")
-		end := at + len(line)
-		if strings.TrimRight(line, " \t") == "---" {
-			return text[:at], before, text[min(end+1, len(text)):], true
-		}
-		if !more {
-			break
-		}
-		at = end + 1
-	}
-	return "", 0, "", false
 }
 
 // parsing is one file that is read.
@@ -120,21 +92,21 @@ func (p *parsing) lose(line int, message, remedy string) {
 }
 
 // add reads one definition. One of a list is remote.
-func (p *parsing) add(n node, body string, ofList bool) {
-	if n.kind != isMap {
-		p.lose(n.line, "One of the agents in the list is no list of keys and values.", "Write each as - name: NAME, and its other keys below.")
+func (p *parsing) add(n frontmatter.Node, body string, ofList bool) {
+	if n.Kind != frontmatter.Map {
+		p.lose(n.Line, "One of the agents in the list is no list of keys and values.", "Write each as - name: NAME, and its other keys below.")
 		return
 	}
 	d := Definition{Source: p.source, Kind: KindLocal, Prompt: body}
-	d.Source.Line = n.line
+	d.Source.Line = n.Line
 	if ofList {
 		d.Kind = KindRemote
 	}
 	r := &reading{parsing: p, d: &d}
-	for _, m := range n.members {
+	for _, m := range n.Members {
 		r.member(m)
 	}
-	if r.finish(n.line, ofList) {
+	if r.finish(n.Line, ofList) {
 		p.defs = append(p.defs, d)
 	}
 }
@@ -218,8 +190,8 @@ func (r *reading) checkPlaceholders(line int) {
 }
 
 // member reads one key.
-func (r *reading) member(m member) {
-	key, known := spelling(m.key)
+func (r *reading) member(m frontmatter.Member) {
+	key, known := spelling(m.Key)
 	if !known {
 		r.unknownKey(m)
 		return
@@ -228,17 +200,17 @@ func (r *reading) member(m member) {
 		r.seen = make(map[string]bool)
 	}
 	if r.seen[key] {
-		r.warn(m.line, fmt.Sprintf("The key %s gives again what stands above, and is not used.", m.key), "Keep one of them.")
+		r.warn(m.Line, fmt.Sprintf("The key %s gives again what stands above, and is not used.", m.Key), "Keep one of them.")
 		return
 	}
 	r.seen[key] = true
 	keys[key](r, m)
 }
 
-func (r *reading) unknownKey(m member) {
-	message := fmt.Sprintf("The key %q is not known.", Clip(m.key, 60))
-	if because, ok := foreignKeys[folded(m.key)]; ok {
-		r.warn(m.line, fmt.Sprintf("The key %s is not used: %s.", m.key, because), "")
+func (r *reading) unknownKey(m frontmatter.Member) {
+	message := fmt.Sprintf("The key %q is not known.", Clip(m.Key, 60))
+	if because, ok := foreignKeys[folded(m.Key)]; ok {
+		r.warn(m.Line, fmt.Sprintf("The key %s is not used: %s.", m.Key, because), "")
 		return
 	}
 	var all []string
@@ -246,30 +218,30 @@ func (r *reading) unknownKey(m member) {
 		all = append(all, k)
 	}
 	remedy := "Leave it out."
-	if near := nearest(m.key, all); near != "" {
+	if near := nearest(m.Key, all); near != "" {
 		remedy = fmt.Sprintf("Did you mean %s?", near)
 	}
-	r.warn(m.line, message, remedy)
+	r.warn(m.Line, message, remedy)
 }
 
 // wrongValue tells that a key's value is not used.
-func (r *reading) wrongValue(m member, want string) {
-	r.warn(m.node.line, fmt.Sprintf("The value of %s is not %s, and is not used.", m.key, want), "")
+func (r *reading) wrongValue(m frontmatter.Member, want string) {
+	r.warn(m.Value.Line, fmt.Sprintf("The value of %s is not %s, and is not used.", m.Key, want), "")
 }
 
-func (r *reading) name(m member) {
-	text, ok := m.node.str()
+func (r *reading) name(m frontmatter.Member) {
+	text, ok := m.Value.Text()
 	name := slug(text)
 	if !ok || name == "" {
-		r.lost(m.line, "The name of the agent cannot be used.", "Use small letters, digits, hyphens and underscores.")
+		r.lost(m.Line, "The name of the agent cannot be used.", "Use small letters, digits, hyphens and underscores.")
 		return
 	}
 	if strings.HasPrefix(name, mcpPrefix) {
-		r.lost(m.line, fmt.Sprintf("An agent cannot be named %s, as names that begin with mcp_ are those of MCP servers' tools.", name), "Give it another name.")
+		r.lost(m.Line, fmt.Sprintf("An agent cannot be named %s, as names that begin with mcp_ are those of MCP servers' tools.", name), "Give it another name.")
 		return
 	}
 	if name != text {
-		r.warn(m.line, fmt.Sprintf("The agent's name %q is written %s, as names have small letters, digits, hyphens and underscores only.", Clip(text, 60), name),
+		r.warn(m.Line, fmt.Sprintf("The agent's name %q is written %s, as names have small letters, digits, hyphens and underscores only.", Clip(text, 60), name),
 			fmt.Sprintf("Write name: %s.", name))
 	}
 	r.d.Name = name
@@ -294,20 +266,20 @@ func slug(text string) string {
 	return name[:min(len(name), tools.MaxNameLength)]
 }
 
-func (r *reading) kind(m member) {
-	switch text, _ := m.node.str(); Kind(strings.ToLower(strings.TrimSpace(text))) {
+func (r *reading) kind(m frontmatter.Member) {
+	switch text, _ := m.Value.Text(); Kind(strings.ToLower(strings.TrimSpace(text))) {
 	case KindLocal:
 		r.d.Kind = KindLocal
 	case KindRemote:
 		r.d.Kind = KindRemote
 	default:
-		r.lost(m.line, "The kind of the agent is neither local nor remote.", "Write kind: local, or leave it out.")
+		r.lost(m.Line, "The kind of the agent is neither local nor remote.", "Write kind: local, or leave it out.")
 	}
 }
 
-func (r *reading) text(to *string) func(m member) {
-	return func(m member) {
-		text, ok := m.node.str()
+func (r *reading) text(to *string) func(m frontmatter.Member) {
+	return func(m frontmatter.Member) {
+		text, ok := m.Value.Text()
 		if !ok {
 			r.wrongValue(m, "a text")
 			return
@@ -316,15 +288,15 @@ func (r *reading) text(to *string) func(m member) {
 	}
 }
 
-func (r *reading) model(m member) {
+func (r *reading) model(m frontmatter.Member) {
 	r.text(&r.d.Model)(m)
 	if r.d.Model == "inherit" {
 		r.d.Model = ""
 	}
 }
 
-func (r *reading) temperature(m member) {
-	f, ok := m.node.number()
+func (r *reading) temperature(m frontmatter.Member) {
+	f, ok := m.Value.Number()
 	if !ok || f < 0 || f > 2 {
 		r.wrongValue(m, "a number from 0 to 2")
 		return
@@ -332,8 +304,8 @@ func (r *reading) temperature(m member) {
 	r.d.Temperature = &f
 }
 
-func (r *reading) maxTurns(m member) {
-	f, ok := m.node.number()
+func (r *reading) maxTurns(m frontmatter.Member) {
+	f, ok := m.Value.Number()
 	if !ok || f < 1 || f != float64(int(f)) || f > 1e6 {
 		r.wrongValue(m, "a whole number above 0")
 		return
@@ -344,8 +316,8 @@ func (r *reading) maxTurns(m member) {
 // mostMinutes is the longest run that can be asked for: a week.
 const mostMinutes = 7 * 24 * 60
 
-func (r *reading) maxTime(m member) {
-	f, ok := m.node.number()
+func (r *reading) maxTime(m frontmatter.Member) {
+	f, ok := m.Value.Number()
 	if !ok || f <= 0 || f > mostMinutes {
 		r.wrongValue(m, fmt.Sprintf("a number of minutes above 0 and up to %d", mostMinutes))
 		return
@@ -354,24 +326,24 @@ func (r *reading) maxTime(m member) {
 }
 
 // tools reads a list, or texts parted by commas.
-func (r *reading) tools(m member) {
+func (r *reading) tools(m frontmatter.Member) {
 	var entries []string
 	switch {
-	case m.node.isNull():
-		r.warn(m.line, "The key tools names no tool, so that the agent has none.", "Leave the key out to give it all, or write tools: [].")
-	case m.node.kind == isList:
-		for _, item := range m.node.list {
-			text, ok := item.str()
+	case m.Value.IsNull():
+		r.warn(m.Line, "The key tools names no tool, so that the agent has none.", "Leave the key out to give it all, or write tools: [].")
+	case m.Value.Kind == frontmatter.List:
+		for _, item := range m.Value.List {
+			text, ok := item.Text()
 			if !ok {
-				r.warn(item.line, "One of the tools is no name, and is left out.", "")
+				r.warn(item.Line, "One of the tools is no name, and is left out.", "")
 				continue
 			}
 			entries = append(entries, text)
 		}
 	default:
-		text, ok := m.node.str()
+		text, ok := m.Value.Text()
 		if !ok {
-			r.warn(m.line, "The value of tools is no list of names, so that the agent has no tools.", "Write tools: [NAME, NAME].")
+			r.warn(m.Line, "The value of tools is no list of names, so that the agent has no tools.", "Write tools: [NAME, NAME].")
 		}
 		entries = splitTools(text)
 	}
@@ -382,7 +354,7 @@ func (r *reading) tools(m member) {
 			continue
 		}
 		if pattern != "" {
-			r.warn(m.line, fmt.Sprintf("The pattern %s of the tool %s is not used: what a call may do is for the policy to say.", Clip(pattern, 60), Clip(name, 60)), "")
+			r.warn(m.Line, fmt.Sprintf("The pattern %s of the tool %s is not used: what a call may do is for the policy to say.", Clip(pattern, 60), Clip(name, 60)), "")
 		}
 		r.d.Tools = append(r.d.Tools, name)
 	}
@@ -390,31 +362,31 @@ func (r *reading) tools(m member) {
 
 // initialMessages reads turns: each a text, which is the user's, or a role with
 // its text or parts.
-func (r *reading) initialMessages(m member) {
-	if m.node.kind != isList {
+func (r *reading) initialMessages(m frontmatter.Member) {
+	if m.Value.Kind != frontmatter.List {
 		r.wrongValue(m, "a list")
 		return
 	}
-	for _, item := range m.node.list {
+	for _, item := range m.Value.List {
 		if c, ok := message(item); ok {
 			r.d.InitialMessages = append(r.d.InitialMessages, c)
 			continue
 		}
-		r.warn(item.line, "One of the initial messages has no text, or a role other than user and model, and is left out.",
+		r.warn(item.Line, "One of the initial messages has no text, or a role other than user and model, and is left out.",
 			"Write each as role: user, and text: TEXT.")
 	}
 }
 
-func message(n node) (model.Content, bool) {
+func message(n frontmatter.Node) (model.Content, bool) {
 	c := model.Content{Role: model.RoleUser}
-	if text, ok := n.str(); ok {
+	if text, ok := n.Text(); ok {
 		c.Parts = texts(text)
 		return c, len(c.Parts) > 0
 	}
-	for _, m := range n.members {
-		switch folded(m.key) {
+	for _, m := range n.Members {
+		switch folded(m.Key) {
 		case "role":
-			switch role, _ := m.node.str(); role {
+			switch role, _ := m.Value.Text(); role {
 			case "user":
 			case "model", "assistant":
 				c.Role = model.RoleModel
@@ -422,15 +394,15 @@ func message(n node) (model.Content, bool) {
 				return c, false
 			}
 		case "text", "content", "parts":
-			if text, ok := m.node.str(); ok {
+			if text, ok := m.Value.Text(); ok {
 				c.Parts = append(c.Parts, texts(text)...)
 			}
-			for _, part := range m.node.list {
-				if text, ok := part.str(); ok {
+			for _, part := range m.Value.List {
+				if text, ok := part.Text(); ok {
 					c.Parts = append(c.Parts, texts(text)...)
 				}
-				for _, field := range part.members {
-					if text, ok := field.node.str(); ok && field.key == "text" {
+				for _, field := range part.Members {
+					if text, ok := field.Value.Text(); ok && field.Key == "text" {
 						c.Parts = append(c.Parts, texts(text)...)
 					}
 				}

@@ -18,7 +18,7 @@ import (
 // path_is_not_a_directory, path_not_in_workspace, read_content_failure,
 // invalid_tool_params (a name too long).
 func (w *Workspace) Stat(p Path) (Info, error) {
-	info, err := reach(w, p, false, directory.stat, spot.stat)
+	info, err := reach(w, p, toStat, directory.stat, spot.stat)
 	if err != nil {
 		return Info{}, w.failure("workspace.stat", p, err)
 	}
@@ -32,22 +32,34 @@ func (w *Workspace) Stat(p Path) (Info, error) {
 // those of Stat, and not_a_regular_file for what cannot be opened by its
 // nature, as a socket. A file that stays leased is a read_content_failure.
 func (w *Workspace) OpenRead(p Path) (*os.File, error) {
-	f, err := reach(w, p, true, directory.open, spot.open)
+	f, err := reach(w, p, toRead, directory.open, spot.open)
 	if err != nil {
 		return nil, w.failure("workspace.open_read", p, err)
 	}
 	return f, nil
 }
 
+// purpose is what a name is followed for.
+type purpose int
+
+const (
+	toStat   purpose = iota
+	toRead           // the folder must still be in its place
+	toChange         // likewise, and it must not be one that may only be read
+)
+
 // reach does something with what p leads to: at once where that is possible,
-// else at the end of a walk. verify is that of try.
-func reach[T any](w *Workspace, p Path, verify bool, direct func(directory, string) (T, error), walked func(spot) (T, error)) (result T, err error) {
-	err = w.try(p, verify, func(dir directory) (err error) {
+// else at the end of a walk.
+func reach[T any](w *Workspace, p Path, why purpose, direct func(directory, string) (T, error), walked func(spot) (T, error)) (result T, err error) {
+	if why == toChange && w.IsReadOnly(p) {
+		return result, errReadOnly
+	}
+	err = w.try(p, why != toStat, func(dir directory) (err error) {
 		result, err = direct(dir, p.rel)
 		if !errors.Is(err, errIndirect) {
 			return err
 		}
-		return (&walker{w: w}).walk(p, func(s spot) (err error) {
+		return (&walker{w: w, change: why == toChange}).walk(p, func(s spot) (err error) {
 			result, err = walked(s)
 			return err
 		})
@@ -98,7 +110,7 @@ type Entry struct {
 func (w *Workspace) ReadDir(ctx context.Context, p Path) ([]Entry, error) {
 	const op = "workspace.read_dir"
 	const batch = 256
-	l, err := reach(w, p, true, directory.list, spot.list)
+	l, err := reach(w, p, toRead, directory.list, spot.list)
 	if err != nil {
 		return nil, w.failure(op, p, err)
 	}

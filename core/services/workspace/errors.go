@@ -38,6 +38,8 @@ func (w *Workspace) failure(op string, p Path, err error) error {
 	switch {
 	case errors.Is(err, errOutside):
 		return w.outside(op, p.String())
+	case errors.Is(err, errReadOnly):
+		return w.readOnly(op, p)
 	case errors.Is(err, os.ErrClosed):
 		return closedError(op)
 	case errors.Is(err, errReplaced):

@@ -25,7 +25,7 @@ type Name struct {
 // OpenFolder opens the folder that p leads to, links as in [Workspace.Stat].
 // Errors are those of Stat.
 func (w *Workspace) OpenFolder(p Path) (*Folder, error) {
-	l, err := reach(w, p, true, directory.list, spot.list)
+	l, err := reach(w, p, toRead, directory.list, spot.list)
 	if err != nil {
 		return nil, w.failure("workspace.open_folder", p, err)
 	}

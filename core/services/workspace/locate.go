@@ -31,11 +31,11 @@ func (l *Location) Close() error {
 // stays a link (FS-63).
 //
 // Errors are those of [Workspace.Stat]: file_not_found if the folder is
-// missing, permission_denied also if it cannot be listed; and
+// missing, permission_denied also if it cannot be listed, or may only be read; and
 // target_is_directory for a workspace folder itself.
 func (w *Workspace) Locate(p Path) (*Location, error) {
 	const op = "workspace.locate"
-	l, err := reach(w, p, true, locateDirectly, spot.locate)
+	l, err := reach(w, p, toChange, locateDirectly, spot.locate)
 	if err == nil && l == nil {
 		err = fault.New(fault.TargetIsDirectory, op, "The path is a workspace folder: "+show(p.String())+".", "Name a file in it.")
 	}

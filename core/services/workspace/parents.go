@@ -9,7 +9,8 @@ import (
 // the umask, and also those missing above what a link at p leads to: after it
 // [Workspace.Locate] finds the place. undo removes the folders that were made
 // if they are still empty; it is never nil and may be dropped. On an error
-// nothing made is left behind. Errors are those of [Workspace.Stat].
+// nothing made is left behind. Errors are those of [Workspace.Stat];
+// permission_denied also for what may only be read.
 func (w *Workspace) MakeParents(p Path) (undo func(), err error) {
 	var made []folderMade
 	undo = func() {
@@ -26,8 +27,11 @@ func (w *Workspace) MakeParents(p Path) (undo func(), err error) {
 		made = append(made, folderMade{Path{f.root.folder, filepath.Join(f.rel, name)}, info})
 		return nil
 	}
+	if w.IsReadOnly(p) {
+		return undo, w.readOnly("workspace.make_parents", p)
+	}
 	err = w.try(p, true, func(directory) error {
-		return (&walker{w: w, create: true, made: record}).walk(p, func(spot) error { return nil })
+		return (&walker{w: w, change: true, create: true, made: record}).walk(p, func(spot) error { return nil })
 	})
 	if err != nil {
 		undo()

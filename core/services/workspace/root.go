@@ -11,6 +11,7 @@ import (
 type root struct {
 	folder     string // absolute, cleaned, links unresolved
 	realPath   string // links resolved when the workspace was opened
+	readOnly   bool   // nothing in it may be changed; see [Workspace.AddReadOnly]
 	openFolder func(path string) (directory, error)
 
 	mu     sync.Mutex

@@ -83,6 +83,7 @@ type walker struct {
 	frames []frame  // from the start to the current folder
 	rest   []string // elements still to follow
 	links  int
+	change bool                             // refuse what lies in a folder that may only be read
 	create bool                             // make missing folders
 	made   func(f frame, name string) error // told of each folder made
 }
@@ -111,6 +112,9 @@ func (k *walker) walk(p Path, use func(spot) error) error {
 	s, err := k.follow()
 	if k.top().root == nil {
 		return errOutside // whatever else may be wrong out there
+	}
+	if k.change && k.top().root.readOnly {
+		return errReadOnly
 	}
 	if err != nil {
 		return err
@@ -159,7 +163,7 @@ func (k *walker) follow() (spot, error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && last:
 			return absent(top.dir, name)
-		case errors.Is(err, fs.ErrNotExist) && k.create && top.root != nil:
+		case errors.Is(err, fs.ErrNotExist) && k.create && top.root != nil && !top.root.readOnly:
 			if err := k.mkdir(name); err != nil {
 				return spot{}, err
 			}

@@ -11,8 +11,8 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Workspace is the set of folders that a session may touch (TO-01). It is
-// safe for concurrent use.
+// Workspace is the set of folders that a session may touch (TO-01), and of
+// folders that it may only read. It is safe for concurrent use.
 //
 // A folder's descriptor is opened at its first use and kept until Close, so
 // that an unused Workspace costs no descriptor. A folder is what lies at the
@@ -52,7 +52,10 @@ func open(openFolder func(string) (directory, error), folders []string) (*Worksp
 
 // Add appends a folder under the conditions of [Open]. A folder that is
 // already there is left where it is.
-func (w *Workspace) Add(folder string) error {
+func (w *Workspace) Add(folder string) error { return w.add(folder, false) }
+
+// add appends a folder, or the permission to change what is in one.
+func (w *Workspace) add(folder string, readOnly bool) error {
 	abs, realPath, err := checkFolder(folder)
 	if err != nil {
 		return err
@@ -63,11 +66,19 @@ func (w *Workspace) Add(folder string) error {
 		return closedError("workspace.add")
 	}
 	for _, r := range w.roots {
-		if r.folder == abs {
+		_, inside := below(r.realPath, realPath)
+		if readOnly && inside || !r.readOnly && r.folder == abs {
 			return nil
 		}
 	}
-	w.roots = append(slices.Clip(w.roots), &root{folder: abs, realPath: realPath, openFolder: w.openFolder})
+	roots := slices.Clone(w.roots)
+	if !readOnly { // what may only be read and lies in it becomes a part of it
+		roots = slices.DeleteFunc(roots, func(r *root) bool {
+			_, inside := below(realPath, r.realPath)
+			return r.readOnly && inside // other calls may be using its descriptor, which the collector closes
+		})
+	}
+	w.roots = append(roots, &root{folder: abs, realPath: realPath, readOnly: readOnly, openFolder: w.openFolder})
 	return nil
 }
 
@@ -113,12 +124,15 @@ func (w *Workspace) Close() error {
 }
 
 // Folders returns the folders' names, absolute and cleaned but with their
-// links unresolved, target first.
-func (w *Workspace) Folders() []string {
-	roots := w.snapshot()
-	names := make([]string, len(roots))
-	for i, r := range roots {
-		names[i] = r.folder
+// links unresolved, target first. Those that may only be read are not among them.
+func (w *Workspace) Folders() []string { return w.names(false) }
+
+func (w *Workspace) names(readOnly bool) []string {
+	var names []string
+	for _, r := range w.snapshot() {
+		if r.readOnly == readOnly {
+			names = append(names, r.folder)
+		}
 	}
 	return names
 }

@@ -1,0 +1,94 @@
+package frontmatter_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/internal/frontmatter"
+)
+
+func TestSplit(t *testing.T) {
+	for name, tt := range map[string]struct {
+		text, front, body string
+		before            int
+		found             bool
+	}{
+		"whole":          {"---\na: b\n---\nBody\n", "a: b\n", "Body\n", 1, true},
+		"lines above":    {"\n \n---\na: b\n---\n", "a: b\n", "", 3, true},
+		"no body":        {"---\na: b\n---", "a: b\n", "", 1, true},
+		"empty":          {"---\n---\nx", "", "x", 1, true},
+		"blanks behind":  {"--- \na: b\n---\t\nx", "a: b\n", "x", 1, true},
+		"no end":         {"---\na: b\n", "", "", 0, false},
+		"none":           {"# Title\n---\n---\n", "", "", 0, false},
+		"nothing":        {"", "", "", 0, false},
+		"only the start": {"---", "", "", 0, false},
+	} {
+		front, before, body, found := frontmatter.Split(tt.text)
+		require.Equal(t, tt.found, found, name)
+		require.Equal(t, []any{tt.front, tt.before, tt.body}, []any{front, before, body}, name)
+	}
+}
+
+func TestRead(t *testing.T) {
+	n, err := frontmatter.Read("a: text\nb: [1, x, 2.5, true, null]\nc:\n  d: |\n    two\n    lines\n", 1)
+	require.NoError(t, err)
+	require.Equal(t, map[string]any{"a": "text", "b": []any{float64(1), "x", 2.5, true, nil}, "c": map[string]any{"d": "two\nlines\n"}}, n.Value())
+	require.Equal(t, []int{2, 3, 4}, []int{n.Members[0].Line, n.Members[1].Line, n.Members[2].Line})
+	text, ok := n.Members[1].Value.List[0].Text()
+	require.True(t, ok)
+	require.Equal(t, "1", text)
+	number, ok := n.Members[1].Value.List[2].Number()
+	require.True(t, ok)
+	require.InDelta(t, 2.5, number, 0)
+	require.True(t, n.Members[1].Value.List[4].IsNull())
+
+	empty, err := frontmatter.Read("", 1)
+	require.NoError(t, err)
+	require.Equal(t, frontmatter.Map, empty.Kind)
+}
+
+// Mistakes have a line of the file; what could cost much is refused.
+func TestReadRefuses(t *testing.T) {
+	for name, tt := range map[string]struct {
+		text string
+		line int
+	}{
+		"syntax":  {"a: b\nc: 'x\n", 3},
+		"anchor":  {"a: &x 1\nb: *x\n", 2},
+		"deep":    {"a: " + strings.Repeat("[", 30) + strings.Repeat("]", 30), 2},
+		"deeper":  {"a: " + strings.Repeat("[", 100_000), 2},
+		"long":    {"a: " + strings.Repeat("b", 40<<10), 2},
+		"lines":   {strings.Repeat("a:\n", 3000), 2},
+		"map key": {"? [a]\n: b\n", 3},
+	} {
+		_, err := frontmatter.Read(tt.text, 1)
+		e := new(frontmatter.Error)
+		require.True(t, errors.As(err, &e), name)
+		require.Equal(t, tt.line, e.Line, "%s: %s", name, e.Message)
+		require.NotContains(t, e.Message, "\n", name)
+	}
+}
+
+func TestQuoted(t *testing.T) {
+	text, line := frontmatter.Quoted("a: b\ndescription: Use when: it's asked\n")
+	require.Equal(t, 2, line)
+	require.Equal(t, "a: b\ndescription: 'Use when: it''s asked'\n", text)
+	_, line = frontmatter.Quoted("a: b\n")
+	require.Zero(t, line)
+}
+
+func FuzzRead(f *testing.F) {
+	for _, seed := range []string{"a: b", "- a\n- b", "a: [1, {b: c}]", "a: |\n  x", "? a\n: b", "!!str a: b", "\x00", "a: &x\n<<: *x"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		n, err := frontmatter.Read(text, 1)
+		if e := new(frontmatter.Error); err != nil && !errors.As(err, &e) {
+			t.Fatalf("%v is no *Error", err)
+		}
+		n.Value()
+	})
+}

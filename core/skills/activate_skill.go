@@ -1,0 +1,202 @@
+package skills
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// ActivateSkill is the name of the tool.
+const ActivateSkill = "activate_skill"
+
+// Services are what a session lends to the tool. Both are required and safe for
+// concurrent use.
+type Services struct {
+	Skills  Skills
+	Session Session
+}
+
+// Skills finds the skill of a name; *[SkillManager] has it.
+type Skills interface {
+	// Activatable returns the skill of that name that can be activated, or an error
+	// that names those that can.
+	Activatable(name string) (Skill, error)
+}
+
+// Session is the conversation that a skill is activated in.
+type Session interface {
+	// Activated notes that a skill is active, and lets the session read its folder.
+	Activated(s Skill) error
+}
+
+// Factory makes the tool for a session.
+type Factory = tools.Factory[Services]
+
+// Factories returns the factory of the tool. It is immutable and shared by every
+// session of the process. See [Bind].
+func Factories() ([]*Factory, error) { return factories() }
+
+// factories builds the immutable factory once for the process.
+var factories = sync.OnceValues(func() ([]*Factory, error) {
+	f, err := newActivateSkill()
+	if err != nil {
+		return nil, err
+	}
+	return []*Factory{f}, nil
+})
+
+// Bind returns the tool for a session with the names of the skills that there are
+// now among what it declares; nil where there are none.
+func (m *SkillManager) Bind(f *Factory, session Session) (tools.DeclarativeTool, error) {
+	enabled := m.Enabled()
+	if len(enabled) == 0 {
+		return nil, nil
+	}
+	m.mu.Lock()
+	schema := m.schema
+	m.mu.Unlock()
+	if schema == nil {
+		var err error
+		if schema, err = withNames(f.Schema().Raw(), enabled); err != nil {
+			return nil, err
+		}
+		m.mu.Lock()
+		if len(m.enabled) == len(enabled) && &m.enabled[0] == &enabled[0] { // no change meanwhile
+			m.schema = schema
+		}
+		m.mu.Unlock()
+	}
+	spec := f.Spec()
+	spec.Schema = schema
+	return declared{f.Bind(Services{m, session}), spec}, nil
+}
+
+// declared is the tool with the names of skills in its schema. Arguments are
+// checked without them, so that a refusal can list them.
+type declared struct {
+	tools.DeclarativeTool
+	spec tools.Spec
+}
+
+func (d declared) Spec() tools.Spec { return d.spec }
+
+// maxEnum is how many bytes the names in the schema may have together; beyond that
+// a model knows them from the system prompt, and from refusals.
+const maxEnum = 16 << 10
+
+// withNames puts names of skills into the schema of the arguments.
+func withNames(schema json.RawMessage, all []Skill) (json.RawMessage, error) {
+	names, size := make([]string, len(all)), 0
+	for i, s := range all {
+		names[i] = s.Name
+		size += len(s.Name)
+	}
+	if size > maxEnum {
+		return schema, nil
+	}
+	var root struct {
+		Type                 string                    `json:"type"`
+		Properties           map[string]map[string]any `json:"properties"`
+		Required             []string                  `json:"required"`
+		AdditionalProperties bool                      `json:"additionalProperties"`
+	}
+	if err := json.Unmarshal(schema, &root); err != nil {
+		return nil, err
+	}
+	root.Properties["name"]["enum"] = names
+	return json.Marshal(root)
+}
+
+// ActivateSkillParams are the parameters of activate_skill.
+type ActivateSkillParams struct {
+	Name string `json:"name" jsonschema:"minLength=1" jsonschema_description:"Name of the skill, as the system prompt lists it."`
+}
+
+const activateSkillDescription = "Activates a skill: gives you the instructions that somebody has written for a kind of work, and lets you read the files that belong to them. " +
+	"The system prompt lists the skills there are, each with what it is for. When a task fits one, activate it before you begin, and then follow its instructions as those of the person, as far as they do not go against what you were asked or what holds above. " +
+	"The result holds the instructions, and the tree of the skill's folder, whose files you can read from then on by absolute path, and not change; paths in the instructions count from that folder. " +
+	"A skill stays active for the whole conversation, so activate each once. The person may be asked whether it should be activated. An unknown name is refused with the names that there are."
+
+func newActivateSkill() (*Factory, error) {
+	return tools.NewFactory(tools.Definition[Services, ActivateSkillParams]{
+		Spec: tools.Spec{Name: ActivateSkill, DisplayName: "Activate Skill", Description: activateSkillDescription, Kind: tools.KindOther},
+		Build: func(s Services, p ActivateSkillParams, _ json.RawMessage) (tools.ToolInvocation, error) {
+			skill, err := s.Skills.Activatable(p.Name)
+			if err != nil {
+				return nil, err
+			}
+			params, err := json.Marshal(ActivateSkillParams{skill.Name}) // so that rules see the name as it is
+			if err != nil {
+				return nil, err
+			}
+			return &activateSkill{s, skill, params}, nil
+		},
+	})
+}
+
+type activateSkill struct {
+	services Services
+	skill    Skill
+	params   json.RawMessage
+}
+
+func (a *activateSkill) Params() json.RawMessage { return slices.Clone(a.params) }
+
+func (a *activateSkill) Description() string { return "Activate the skill " + quoted(a.skill.Name) }
+
+func (a *activateSkill) Locations() []tools.Location {
+	if a.skill.Path == "" {
+		return nil
+	}
+	return []tools.Location{{Path: a.skill.Path}}
+}
+
+func (a *activateSkill) Confirmation(ctx context.Context) (*tools.Confirmation, error) {
+	tree, err := Tree(ctx, a.skill)
+	if err != nil {
+		return nil, err
+	}
+	prompt := a.skill.Description
+	if tree != "" {
+		prompt += fmt.Sprintf("\n\nIts instructions (%d bytes) go to the model, which may then read, and not change, what is in its folder:\n%s", len(a.skill.Body), tree)
+	}
+	return &tools.Confirmation{Type: tools.ConfirmInfo, Title: "Activate Skill: " + printable(a.skill.Name), InfoDetails: &tools.InfoDetails{Prompt: prompt}}, nil
+}
+
+func (a *activateSkill) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {
+	now, err := a.services.Skills.Activatable(a.skill.Name)
+	if err != nil {
+		return failed(ctx, err), nil
+	}
+	if now.Path != a.skill.Path || now.Hash != a.skill.Hash || now.Scope != a.skill.Scope {
+		return tools.Fail(fault.New(fault.ExecutionFailed, "skills.activate",
+			fmt.Sprintf("The skill %s became another one while its activation was decided on.", quoted(a.skill.Name)), "Call again; it is decided anew.")), nil
+	}
+	text, err := Text(ctx, a.skill)
+	if err == nil {
+		err = a.services.Session.Activated(a.skill)
+	}
+	if err != nil {
+		return failed(ctx, err), nil
+	}
+	return tools.Result{
+		LLMContent:    tools.Text(text),
+		ReturnDisplay: tools.TextDisplay(fmt.Sprintf("Activated the skill %s (%s)", quoted(a.skill.Name), a.skill.origin())),
+	}, nil
+}
+
+// failed gives an error a class; an ended ctx is cancelled.
+func failed(ctx context.Context, err error) tools.Result {
+	if ctx.Err() != nil {
+		return tools.Fail(fault.Wrap(fault.Cancelled, "skills.activate", "The call was cancelled.", "", err))
+	}
+	if e := fault.As(err); e != nil {
+		return tools.Fail(e)
+	}
+	return tools.Fail(fault.Wrap(fault.ExecutionFailed, "skills.activate", "The skill cannot be activated: "+err.Error()+".", "Go on without it.", err))
+}

@@ -1,0 +1,31 @@
+package skills
+
+import (
+	"embed"
+	"io/fs"
+	"path"
+)
+
+//go:embed builtin/*/SKILL.md
+var own embed.FS
+
+// BuiltIn returns fettle's own skills. The error is a mistake in one of them.
+func BuiltIn() ([]Skill, error) {
+	files, err := fs.Glob(own, path.Join("builtin", "*", FileName))
+	if err != nil {
+		return nil, err
+	}
+	var all []Skill
+	for _, name := range files {
+		data, err := own.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		s, problems, _ := Parse(data, Source{Scope: ScopeBuiltIn})
+		if len(problems) > 0 {
+			return nil, problems[0].Fault()
+		}
+		all = append(all, s)
+	}
+	return all, nil
+}

@@ -1,0 +1,188 @@
+package skills
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// FileName is what a skill's file is called.
+const FileName = "SKILL.md"
+
+// Folder is a folder that may hold skills: a SKILL.md of its own, and folders with
+// one each.
+type Folder struct {
+	Path      string // absolute
+	Scope     Scope
+	Extension string // whose folder it is; "" elsewhere
+	// Within is the folder that nothing found may lead out of; "": Path, wherever
+	// it leads itself.
+	Within string
+	// Expand puts in what an extension's variables stand for. nil: nothing.
+	Expand func(text string) string
+}
+
+// maxEntries bounds how many names of one folder are looked at.
+const maxEntries = 10_000
+
+// loading is one look through folders.
+type loading struct {
+	found    []Skill
+	problems []Problem
+}
+
+// load reads the skills of folders, in their order. A folder that is not there
+// holds none; what cannot be read or used loses only itself. The error is that of
+// ctx.
+func load(ctx context.Context, folders []Folder) ([]Skill, []Problem, error) {
+	l := &loading{}
+	for _, f := range folders {
+		if err := l.folder(ctx, f); err != nil {
+			return nil, nil, err
+		}
+	}
+	return l.found, l.problems, nil
+}
+
+func (l *loading) lose(path, message, remedy string) {
+	l.problems = append(l.problems, Problem{Path: path, Message: message, Remedy: remedy, Lost: true})
+}
+
+func (l *loading) folder(ctx context.Context, f Folder) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	real, err := filepath.EvalSymlinks(f.Path)
+	if err == nil {
+		var entries []fs.DirEntry
+		if entries, err = readDir(real); err == nil {
+			return l.entries(ctx, f, real, entries)
+		}
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		l.lose(f.Path, "The folder of skills cannot be read: "+cause(err)+".", "Check that it is a folder, and who may read it.")
+	}
+	return nil
+}
+
+// readDir lists a folder by name, up to one entry more than are looked at.
+func readDir(path string) ([]fs.DirEntry, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	entries, err := f.ReadDir(maxEntries + 1)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	sortEntries(entries)
+	return entries, err
+}
+
+// entries reads the skills of a folder, whose real path is real.
+func (l *loading) entries(ctx context.Context, f Folder, real string, entries []fs.DirEntry) error {
+	within := real
+	if f.Within != "" {
+		var err error
+		if within, err = filepath.EvalSymlinks(f.Within); err != nil || !lies(real, within) {
+			l.lose(f.Path, "The folder of skills leads out of "+f.Within+", and was not read.", "Put the skills themselves there.")
+			return nil
+		}
+	}
+	if len(entries) > maxEntries {
+		l.lose(f.Path, fmt.Sprintf("The folder has more than %d entries; the rest were not looked at.", maxEntries), "Remove what is no skill.")
+		entries = entries[:maxEntries]
+	}
+	l.file(f, filepath.Join(real, FileName), within)
+	for _, e := range entries {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		name := e.Name()
+		if e.Type().IsRegular() || name == "node_modules" || name == ".git" {
+			continue
+		}
+		l.file(f, filepath.Join(real, name, FileName), within)
+	}
+	return nil
+}
+
+// file reads a skill if there is one at path.
+func (l *loading) file(f Folder, path, within string) {
+	real, err := filepath.EvalSymlinks(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && !isLink(path):
+		return
+	case err != nil:
+		if isFolder(filepath.Dir(path)) {
+			l.lose(path, "The skill cannot be read: "+cause(err)+".", "Check the file, and who may read it.")
+		}
+		return
+	case !lies(real, within):
+		l.lose(path, "The skill is a link that leads out of "+within+", and was not read.", "Copy its folder there instead.")
+		return
+	}
+	data, err := readFile(real)
+	if err != nil {
+		l.lose(path, "The skill cannot be read: "+cause(err)+".", "Check the file, and who may read it.")
+		return
+	}
+	s, problems, ok := Parse(data, Source{Path: real, Scope: f.Scope, Extension: f.Extension})
+	l.problems = append(l.problems, problems...)
+	if !ok {
+		return
+	}
+	if f.Expand != nil {
+		s.Description, s.Body = f.Expand(s.Description), f.Expand(s.Body)
+	}
+	l.found = append(l.found, s)
+}
+
+// isLink reports whether a link stands at path.
+func isLink(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
+}
+
+func isFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// lies reports whether a path is a folder or lies in it, both without links.
+func lies(path, folder string) bool {
+	rel, err := filepath.Rel(folder, path)
+	return err == nil && (rel == "." || filepath.IsLocal(rel))
+}
+
+// readFile reads a regular file of at most MaxFile bytes, and of a longer one one
+// byte more.
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is no regular file")
+	}
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, MaxFile+1))
+}
+
+// cause is an error of a file without the name of the file.
+func cause(err error) string {
+	if e := new(fs.PathError); errors.As(err, &e) {
+		err = e.Err
+	}
+	return strings.TrimSuffix(err.Error(), ".")
+}

@@ -1,0 +1,160 @@
+package skills
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// SkillManager knows the skills of a session and which of them can be activated
+// (EX-05). The zero value knows none. It is safe for concurrent use; the skills
+// that it returns are not to be changed.
+type SkillManager struct {
+	mu       sync.Mutex
+	all      []Skill // by name
+	problems []Problem
+	disabled []string
+	enabled  []Skill // of all; made anew with each change
+	schema   json.RawMessage
+	watchers map[*func()]struct{}
+}
+
+// Discover looks through the folders and has what it finds in the place of all
+// skills that it knew: those given, then those of the folders, of which a later
+// one takes the place of an earlier one of its name. Scopes come in their order,
+// and within one the folders in theirs. What is wrong is in Problems. Watchers are
+// told. The error is of code cancelled, and nothing has changed then.
+func (m *SkillManager) Discover(ctx context.Context, given []Skill, folders []Folder) error {
+	found, problems, err := load(ctx, folders)
+	if err != nil {
+		return fault.Wrap(fault.Cancelled, "skills.discover", "Looking for skills was cancelled.", "", err)
+	}
+	all, clashes := replaced(append(slices.Clone(given), found...))
+	m.change(func() { m.all, m.problems = all, append(problems, clashes...) })
+	return nil
+}
+
+// SetDisabled has skills of these names, in any letter case, not activated any
+// more, and all others again. Watchers are told.
+func (m *SkillManager) SetDisabled(names []string) {
+	m.change(func() { m.disabled = slices.Clone(names) })
+}
+
+// change makes a change and tells the watchers, without the lock.
+func (m *SkillManager) change(make func()) {
+	m.mu.Lock()
+	make()
+	m.all = slices.Clone(m.all) // what was handed out stays as it is
+	m.enabled, m.schema = nil, nil
+	for i := range m.all {
+		s := &m.all[i]
+		s.Disabled = slices.ContainsFunc(m.disabled, func(name string) bool { return same(name, s.Name) })
+		if !s.Disabled {
+			m.enabled = append(m.enabled, *s)
+		}
+	}
+	var watchers []func()
+	for w := range m.watchers {
+		watchers = append(watchers, *w)
+	}
+	m.mu.Unlock()
+	for _, w := range watchers {
+		w()
+	}
+}
+
+// Watch has changed called after each change of the skills, on the goroutine that
+// made it. The function that it returns ends that; a call that is under way may
+// still come.
+func (m *SkillManager) Watch(changed func()) (stop func()) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.watchers == nil {
+		m.watchers = map[*func()]struct{}{}
+	}
+	key := &changed
+	m.watchers[key] = struct{}{}
+	return func() {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		delete(m.watchers, key)
+	}
+}
+
+// All returns all skills by name, those that are disabled too.
+func (m *SkillManager) All() []Skill {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clip(m.all)
+}
+
+// Enabled returns the skills that can be activated, by name.
+func (m *SkillManager) Enabled() []Skill {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clip(m.enabled)
+}
+
+// Get returns the skill of a name in any letter case, also where it is disabled.
+func (m *SkillManager) Get(name string) (Skill, bool) {
+	return find(m.All(), name)
+}
+
+func find(all []Skill, name string) (Skill, bool) {
+	name = strings.TrimSpace(name)
+	i := slices.IndexFunc(all, func(s Skill) bool { return same(s.Name, name) })
+	if i < 0 {
+		return Skill{}, false
+	}
+	return all[i], true
+}
+
+// Problems returns what is wrong with skills.
+func (m *SkillManager) Problems() []Problem {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clip(m.problems)
+}
+
+// Activatable returns the skill of a name that can be activated. The error, of
+// code invalid_tool_params, lists the names.
+func (m *SkillManager) Activatable(name string) (Skill, error) {
+	enabled := m.Enabled()
+	if s, ok := find(enabled, name); ok {
+		return s, nil
+	}
+	remedy := "There is none that can be activated."
+	if len(enabled) > 0 {
+		remedy = "Name one of these: " + strings.Join(namesIn(enabled, 4<<10), ", ") + "."
+	}
+	message := fmt.Sprintf("There is no skill %s.", quoted(name))
+	if s, ok := m.Get(name); ok {
+		message = fmt.Sprintf("The skill %s is disabled.", quoted(s.Name))
+	}
+	e := fault.New(fault.InvalidToolParams, "skills.activate", message, remedy)
+	e.Short = "There is no such skill"
+	return Skill{}, e
+}
+
+// namesIn returns the names of skills as far as they have so many bytes, and how
+// many there are more.
+func namesIn(all []Skill, bytes int) []string {
+	var names []string
+	for i, s := range all {
+		if bytes -= len(s.Name) + 2; bytes < 0 && i > 0 {
+			return append(names, fmt.Sprintf("and %d more", len(all)-i))
+		}
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+func sortEntries(entries []fs.DirEntry) {
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+}

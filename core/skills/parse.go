@@ -1,0 +1,214 @@
+package skills
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/internal/frontmatter"
+)
+
+// Bounds of a SKILL.md.
+const (
+	MaxFile        = 256 << 10 // bytes of the file
+	maxName        = 128       // bytes
+	maxDescription = 4 << 10   // bytes
+)
+
+// Source says where a skill comes from.
+type Source struct {
+	Path      string // of the file, absolute; "" for none
+	Scope     Scope
+	Extension string
+}
+
+// Parse reads a SKILL.md (EX-04): a YAML front matter between lines of three
+// hyphens, with name and description, and the instructions. It is lenient: keys
+// that it does not know are kept in Extra; where the YAML cannot be read, which is
+// a problem with its line, or lacks a name or a description, the lines that begin
+// with name: and description: are taken as they stand, with the indented lines
+// that follow. ok is false, with a problem that says why, where there is no skill.
+func Parse(data []byte, from Source) (s Skill, problems []Problem, ok bool) {
+	p := &parsing{path: from.Path}
+	sum := sha256.Sum256(data)
+	s = Skill{Path: from.Path, Scope: from.Scope, Extension: from.Extension, Hash: hex.EncodeToString(sum[:])}
+	if from.Path != "" {
+		s.Dir = filepath.Dir(from.Path)
+	}
+	ok = p.parse(data, &s)
+	return s, p.problems, ok
+}
+
+// parsing is one file that is read.
+type parsing struct {
+	path     string
+	problems []Problem
+}
+
+func (p *parsing) warn(line int, message, remedy string) {
+	p.problems = append(p.problems, Problem{Path: p.path, Line: line, Message: message, Remedy: remedy})
+}
+
+// lose says why there is no skill.
+func (p *parsing) lose(line int, message, remedy string) bool {
+	p.problems = append(p.problems, Problem{Path: p.path, Line: line, Message: message, Remedy: remedy, Lost: true})
+	return false
+}
+
+func (p *parsing) parse(data []byte, s *Skill) bool {
+	if len(data) > MaxFile {
+		return p.lose(0, fmt.Sprintf("The skill has more than %d KiB and was not read.", MaxFile>>10),
+			"Move what is not always needed into files beside it, and name them in the SKILL.md.")
+	}
+	data = bytes.TrimPrefix(data, []byte("\ufeff"))
+	if !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0 {
+		return p.lose(0, "The skill is no text in UTF-8.", "Save it as UTF-8.")
+	}
+	text := strings.ReplaceAll(string(data), "\r\n", "\n")
+	front, before, body, found := frontmatter.Split(text)
+	if !found {
+		return p.lose(1, "The skill has no front matter: its first line must be three hyphens, and another such line must follow.",
+			"Begin the file with lines of ---, name: …, description: …, ---.")
+	}
+	s.Body = strings.TrimSpace(body)
+	p.front(front, before, s)
+	switch {
+	case s.Name == "":
+		return p.lose(before+1, "The skill has no name.", "Add a line name: NAME to its front matter.")
+	case s.Description == "":
+		return p.lose(before+1, fmt.Sprintf("The skill %q has no description, by which it is chosen.", s.Name),
+			"Add a line description: WHAT IT IS FOR AND WHEN TO USE IT.")
+	}
+	if len(s.Description) > maxDescription {
+		s.Description = cut(s.Description, maxDescription)
+		p.warn(before+1, fmt.Sprintf("The description of the skill %q has more than %d KiB and was cut.", s.Name, maxDescription>>10), "Move details into its body.")
+	}
+	return true
+}
+
+// front reads name, description and the other keys.
+func (p *parsing) front(front string, before int, s *Skill) {
+	root, err := frontmatter.Read(front, before)
+	if e := new(frontmatter.Error); errors.As(err, &e) {
+		p.warn(e.Line, fmt.Sprintf("The front matter is no YAML that can be read: %s. Its lines were taken as they stand.", strings.TrimSuffix(e.Message, ".")),
+			"Correct it; a text that has a colon and a blank, or begins with a sign, needs quotes.")
+	}
+	nameLine, named := before+1, ""
+	for _, m := range root.Members {
+		text, isText := m.Value.Text()
+		switch key := strings.ToLower(m.Key); {
+		case key == "name" && isText:
+			named, nameLine = text, m.Line
+		case key == "description" && isText:
+			s.Description = joined(text)
+		default:
+			if s.Extra == nil {
+				s.Extra = map[string]any{}
+			}
+			s.Extra[m.Key] = m.Value.Value()
+		}
+	}
+	if strings.TrimSpace(named) == "" || s.Description == "" {
+		lines := plainLines(front)
+		if l, ok := lines["name"]; ok && strings.TrimSpace(named) == "" {
+			named, nameLine = l.text, before+l.number
+		}
+		if l, ok := lines["description"]; ok && s.Description == "" {
+			s.Description = l.text
+		}
+	}
+	s.Name = cleanName(named)
+	if s.Name != strings.TrimSpace(named) && s.Name != "" {
+		p.warn(nameLine, fmt.Sprintf("The name of the skill, %q, is written %q here.", cut(named, maxName), s.Name),
+			`Leave out : \ / < > * ? " | and what is no visible character.`)
+	}
+}
+
+// plainLine is a value that was read without YAML.
+type plainLine struct {
+	text   string
+	number int // 1-based, in the front matter
+}
+
+// plainLines reads lines of KEY: TEXT, in which indented lines go on with the
+// text. The first of equal keys counts.
+func plainLines(front string) map[string]plainLine {
+	found := map[string]plainLine{}
+	last, number := "", 0
+	for line := range strings.Lines(front) {
+		number++
+		line = strings.TrimRight(line, "\n")
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		if line[0] == ' ' || line[0] == '\t' {
+			if l, ok := found[last]; ok {
+				l.text = strings.TrimSpace(l.text + " " + strings.TrimSpace(line))
+				found[last] = l
+			}
+			continue
+		}
+		key, text, isKey := strings.Cut(line, ":")
+		last = ""
+		if key = strings.ToLower(strings.TrimSpace(key)); !isKey || key == "" {
+			continue
+		}
+		if _, twice := found[key]; twice {
+			continue
+		}
+		last = key
+		found[key] = plainLine{unquoted(blockSign(strings.TrimSpace(text))), number}
+	}
+	return found
+}
+
+// blockSign drops the signs that begin a text of several lines.
+func blockSign(text string) string {
+	if strings.Trim(text, "|>+-") == "" {
+		return ""
+	}
+	return text
+}
+
+// unquoted takes a pair of quotes off.
+func unquoted(text string) string {
+	if n := len(text); n >= 2 && (text[0] == '"' || text[0] == '\'') && text[n-1] == text[0] {
+		return strings.TrimSpace(text[1 : n-1])
+	}
+	return text
+}
+
+// cleanName makes a name of a text: what cannot stand in the name of a file, or is
+// not seen, is a hyphen, blanks are one blank, and a long one is cut.
+func cleanName(text string) string {
+	text = joined(strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r) && r != '\v' && r != '\f':
+			return ' '
+		case strings.ContainsRune(`:\/<>*?"|`, r), !unicode.IsPrint(r):
+			return '-'
+		}
+		return r
+	}, strings.TrimSpace(text)))
+	return strings.TrimSpace(cut(text, maxName))
+}
+
+// joined is a text in one line.
+func joined(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// cut returns at most n bytes of a text, whole characters.
+func cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}

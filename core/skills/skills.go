@@ -1,0 +1,110 @@
+// Package skills finds SKILL.md files, says which skills there are and which of
+// them can be activated, and has the tool that activates one.
+package skills
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// Skill is a SKILL.md file: instructions for a kind of work, which a model is
+// given when it activates the skill (EX-04). It is not changed once a
+// [SkillManager] has it.
+type Skill struct {
+	Name        string // without `: \ / < > * ? " |` and control characters; letter case does not tell two apart
+	Description string // by which a model chooses it
+	Body        string // the instructions; may be empty
+	Path        string // of the SKILL.md, absolute, links resolved; "" for one that no file holds
+	Dir         string // the folder of Path, which a session may read once the skill is active
+	Scope       Scope
+	Extension   string         // that brought it; "" elsewhere
+	Extra       map[string]any // the other keys of the front matter, as plain values
+	// Hash is the SHA-256 of the file, in lower-case hex; "" where there is none.
+	Hash string
+	// Disabled says that it cannot be activated. It is for a manager to set.
+	Disabled bool
+}
+
+// Scope says who gives a skill.
+type Scope string
+
+// The scopes, in the order in which a later one takes the place of an earlier one
+// of the same name (EX-05).
+const (
+	ScopeBuiltIn   Scope = "built-in" // fettle, or the embedder
+	ScopeExtension Scope = "extension"
+	ScopeUser      Scope = "user"
+	ScopeWorkspace Scope = "workspace" // the project, where its folder is trusted
+)
+
+// rank orders scopes; one that is not known comes first.
+func (s Scope) rank() int {
+	return slices.Index([]Scope{ScopeBuiltIn, ScopeExtension, ScopeUser, ScopeWorkspace}, s)
+}
+
+// same reports whether two names are those of one skill.
+func same(a, b string) bool { return strings.EqualFold(a, b) }
+
+// Problem is something about a skill that is wrong, or not what its author may
+// think.
+type Problem struct {
+	Path    string // of the file or folder; "" for none
+	Line    int    // 1-based; 0: the whole of it
+	Message string // a sentence
+	Remedy  string // a sentence; may be empty
+	Lost    bool   // a skill is not there because of it
+}
+
+// String returns the place and the sentences, in one line.
+func (p Problem) String() string {
+	at := p.Path
+	if p.Line > 0 {
+		at += fmt.Sprintf(":%d", p.Line)
+	}
+	if at != "" {
+		at += ": "
+	}
+	return at + p.Fault().Line()
+}
+
+// Fault returns the problem as an error of code invalid_config.
+func (p Problem) Fault() *fault.Error {
+	return fault.New(fault.InvalidConfig, "skills.load", p.Message, p.Remedy)
+}
+
+// replaced is the skills of one session: those that a later one of their name
+// replaces are gone, with a problem unless they are built in (EX-05).
+func replaced(all []Skill) (kept []Skill, problems []Problem) {
+	all = slices.Clone(all)
+	slices.SortStableFunc(all, func(a, b Skill) int { return cmp.Compare(a.Scope.rank(), b.Scope.rank()) })
+	at := map[string]int{} // index in kept, by folded name
+	for _, s := range all {
+		key := strings.ToLower(s.Name)
+		i, taken := at[key]
+		if !taken {
+			at[key] = len(kept)
+			kept = append(kept, s)
+			continue
+		}
+		if first := kept[i]; first.Scope != ScopeBuiltIn {
+			problems = append(problems, Problem{Path: cmp.Or(s.Path, first.Path),
+				Message: fmt.Sprintf("This skill %q takes the place of the one of the %s at %s.", s.Name, first.origin(), cmp.Or(first.Path, "no file")),
+				Remedy:  "Give one of them another name to have both."})
+		}
+		kept[i] = s
+	}
+	slices.SortStableFunc(kept, func(a, b Skill) int { return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
+	return kept, problems
+}
+
+// origin says in words whose skill it is.
+func (s Skill) origin() string {
+	if s.Extension != "" {
+		return "extension " + s.Extension
+	}
+	return string(s.Scope)
+}

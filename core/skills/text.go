@@ -1,0 +1,171 @@
+package skills
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// Bounds of what a model is told.
+const (
+	maxListing = 32 << 10 // bytes of the list of skills
+	maxListed  = 1 << 10  // bytes of one description in it
+	maxTree    = 200      // lines of the tree of a skill's folder
+	maxDepth   = 5        // folders in each other in it
+)
+
+// Listing is what a system prompt tells of skills: each with its name, its
+// description and where it is, between marks that their words cannot close. It is
+// about 32 KiB at most: where the descriptions do not fit they are cut alike, and
+// skills beyond that are counted. "": there are none.
+func Listing(all []Skill) string {
+	if len(all) == 0 {
+		return ""
+	}
+	each := maxListed
+	for size := maxListing + 1; size > maxListing && each > 32; each /= 2 {
+		size = 0
+		for _, s := range all {
+			size += min(len(s.Description), each) + len(s.Name) + len(s.Path) + 120 // the marks
+		}
+		if size <= maxListing {
+			break
+		}
+	}
+	var b strings.Builder
+	b.WriteString("<available_skills>\n")
+	for i, s := range all {
+		if b.Len() > maxListing {
+			fmt.Fprintf(&b, "  (and %d more, which can be activated by name)\n", len(all)-i)
+			break
+		}
+		description := s.Description
+		if len(description) > each {
+			description = cut(description, each) + "…"
+		}
+		fmt.Fprintf(&b, "  <skill>\n    <name>%s</name>\n    <description>%s</description>\n    <location>%s</location>\n  </skill>\n",
+			escaped(s.Name), escaped(description), escaped(s.location()))
+	}
+	b.WriteString("</available_skills>")
+	return b.String()
+}
+
+// location is where a skill is, for a model.
+func (s Skill) location() string {
+	if s.Path == "" {
+		return string(s.Scope)
+	}
+	return s.Path
+}
+
+// escaped is a text that holds no mark.
+func escaped(text string) string {
+	text = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text)
+	for _, tag := range []string{"available_skills", "skill", "name", "description", "location"} {
+		text = tools.EscapeTag(text, tag)
+	}
+	return printable(text)
+}
+
+// Text is what a model is told of a skill that it works with: its instructions and
+// the names in its folder, between marks that neither can close. The error is that
+// of ctx.
+func Text(ctx context.Context, s Skill) (string, error) {
+	tree, err := Tree(ctx, s)
+	if err != nil {
+		return "", err
+	}
+	if tree == "" {
+		tree = "(none)\n"
+	}
+	return fmt.Sprintf("<activated_skill name=\"%s\">\n  <instructions>\n%s\n  </instructions>\n  <available_resources>\n%s  </available_resources>\n</activated_skill>",
+		printable(s.Name), marked(s.Body), marked(tree)), nil
+}
+
+// marked is a text that closes no mark of [Text].
+func marked(text string) string {
+	for _, tag := range []string{"activated_skill", "instructions", "available_resources"} {
+		text = tools.EscapeTag(text, tag)
+	}
+	return text
+}
+
+// Tree lists what lies in a skill's folder, a name a line below the folder itself,
+// what is in a folder indented; at most 200 lines. It is "" for a skill without a
+// folder. Links are named and not followed. The error is that of ctx.
+func Tree(ctx context.Context, s Skill) (string, error) {
+	if s.Dir == "" {
+		return "", nil
+	}
+	t := &tree{left: maxTree}
+	t.line(0, filepath.ToSlash(s.Dir)+"/")
+	if err := t.folder(ctx, s.Dir, 1); err != nil {
+		return "", err
+	}
+	if t.more {
+		t.b.WriteString("  (and more)\n")
+	}
+	return t.b.String(), nil
+}
+
+// tree is a folder that is being listed.
+type tree struct {
+	b    strings.Builder
+	left int // lines
+	more bool
+}
+
+func (t *tree) line(depth int, name string) {
+	t.left--
+	t.b.WriteString(strings.Repeat("  ", depth) + printable(name) + "\n")
+}
+
+func (t *tree) folder(ctx context.Context, path string, depth int) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	entries, err := readDir(path)
+	if err != nil {
+		t.line(depth, "(cannot be listed: "+cause(err)+")")
+		return nil
+	}
+	for _, e := range entries {
+		if t.left <= 0 {
+			t.more = true
+			return nil
+		}
+		switch {
+		case e.Type()&fs.ModeSymlink != 0:
+			t.line(depth, e.Name()+" (a link)")
+		case !e.IsDir():
+			t.line(depth, e.Name())
+		case e.Name() == "node_modules" || e.Name() == ".git" || depth >= maxDepth:
+			t.line(depth, e.Name()+"/ (not listed)")
+		default:
+			t.line(depth, e.Name()+"/")
+			if err := t.folder(ctx, filepath.Join(path, e.Name()), depth+1); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// printable is a name as a text can hold it: quoted where it has characters that
+// are not seen.
+func printable(name string) string {
+	if utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) }) {
+		return name
+	}
+	return strconv.Quote(name)
+}
+
+// quoted returns a name as a message may hold it.
+func quoted(name string) string { return tools.Quote(name, maxName) }
