@@ -12,7 +12,7 @@ func Types() []Type {
 		TypeToolConfirmationRequest, TypeToolConfirmationResponse, TypeToolPolicyRejection, TypeUpdatePolicy,
 		TypeAskUserRequest, TypeAskUserResponse,
 		TypeToolExecutionSuccess, TypeToolExecutionFailure, TypeToolCallsUpdate, TypeSubagentActivity, TypeToolOutput,
-		TypeConfigChanged,
+		TypeConfigChanged, TypeHookMessage,
 	}
 }
 
@@ -22,7 +22,7 @@ func known(m Message) bool {
 	case ToolConfirmationRequest, ToolConfirmationResponse, ToolPolicyRejection, UpdatePolicy,
 		AskUserRequest, AskUserResponse,
 		ToolExecutionSuccess, ToolExecutionFailure, ToolCallsUpdate, SubagentActivity, ToolOutput,
-		ConfigChanged:
+		ConfigChanged, HookMessage:
 		return true
 	}
 	return false
@@ -121,6 +121,8 @@ func Unmarshal(data []byte) (Message, error) {
 		return decode[ToolOutput](data)
 	case TypeConfigChanged:
 		return decode[ConfigChanged](data)
+	case TypeHookMessage:
+		return decode[HookMessage](data)
 	case "":
 		return nil, fmt.Errorf("%w: it has no type", ErrInvalid)
 	}

@@ -23,7 +23,7 @@ func zero() []bus.Message {
 		bus.ToolConfirmationRequest{}, bus.ToolConfirmationResponse{}, bus.ToolPolicyRejection{}, bus.UpdatePolicy{},
 		bus.AskUserRequest{}, bus.AskUserResponse{},
 		bus.ToolExecutionSuccess{}, bus.ToolExecutionFailure{}, bus.ToolCallsUpdate{}, bus.SubagentActivity{}, bus.ToolOutput{},
-		bus.ConfigChanged{},
+		bus.ConfigChanged{}, bus.HookMessage{},
 	}
 }
 
@@ -152,6 +152,7 @@ func TestNames(t *testing.T) {
 		bus.TypeSubagentActivity: "subagentName " + under("activity.", "id type content status"),
 		bus.TypeToolOutput:       "callId chunk",
 		bus.TypeConfigChanged:    "sessionId subagent key value origin",
+		bus.TypeHookMessage:      "event hook level text subagent",
 	}
 	for _, m := range zero() {
 		t.Run(string(m.Type()), func(t *testing.T) {

@@ -31,6 +31,7 @@ const (
 	TypeSubagentActivity         Type = "subagent-activity"
 	TypeToolOutput               Type = "tool-output"
 	TypeConfigChanged            Type = "config-changed"
+	TypeHookMessage              Type = "hook-message"
 )
 
 // ToolCall is a call as it will be executed.
@@ -184,6 +185,28 @@ type ConfigChanged struct {
 
 // Type returns [TypeConfigChanged].
 func (ConfigChanged) Type() Type { return TypeConfigChanged }
+
+// HookMessage tells that a hook runs, what it has to say, or what is wrong with it.
+type HookMessage struct {
+	Event    string    `json:"event,omitempty"` // as "BeforeTool"
+	Hook     string    `json:"hook,omitempty"`  // its name, or its command; "": it is about several
+	Level    HookLevel `json:"level"`
+	Text     string    `json:"text,omitempty"`     // for people; "" while it runs
+	Subagent string    `json:"subagent,omitempty"` // in whose conversation; "" is the main agent
+}
+
+// Type returns [TypeHookMessage].
+func (HookMessage) Type() Type { return TypeHookMessage }
+
+// HookLevel is what a [HookMessage] is.
+type HookLevel string
+
+// The levels.
+const (
+	HookRuns    HookLevel = "running" // it has begun; nothing tells its end
+	HookInfo    HookLevel = "info"    // the hook says it
+	HookWarning HookLevel = "warning" // something is wrong with it, or it does not run
+)
 
 // SubagentActivity tells what a subagent does.
 type SubagentActivity struct {

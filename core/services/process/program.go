@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -15,16 +16,20 @@ import (
 
 // Program is an executable to run as it is: no shell sees its arguments.
 type Program struct {
-	// Path is the executable; required. A name alone is looked up on the PATH of
-	// this process, any other relative path starts at Dir.
+	// Path is the executable; required, but with Line. A name alone is looked up on
+	// the PATH of this process, any other relative path starts at Dir.
 	Path string
 	Args []string // without the name
+	Line string   // a line for the shell, in the place of Path and Args; "": these
 	Dir  string   // absolute folder to run in; required
+	Env  []string // NAME=VALUE, beside the environment of commands
 
 	Stdin []byte // all that it can read, and then the end
 	// MaxBytes ends a program that prints more, to stdout or to stderr. Zero: 10
 	// MiB.
 	MaxBytes int64
+	// Drops reads on instead, and drops what is more; see Output.Dropped.
+	Drops bool
 	// Total ends one that runs longer. Zero: Options.Total; negative: no limit.
 	Total time.Duration
 }
@@ -35,6 +40,7 @@ type Output struct {
 	Ending         Ending
 	Duration       time.Duration
 	Stdout, Stderr []byte // as they were printed, each at most Program.MaxBytes
+	Dropped        int64  // bytes of both that were printed beyond that, with Program.Drops
 }
 
 // Program runs a program and returns when it has ended, as [Service.Run] does
@@ -60,10 +66,13 @@ func (s *Service) Program(ctx context.Context, p Program) (Output, error) {
 	over := make(chan struct{})
 	exceed := sync.OnceFunc(func() { close(over) })
 	limit := cmp.Or(p.MaxBytes, 10<<20)
+	if p.Drops {
+		exceed = func() {}
+	}
 	stdout, stderr := &capped{max: limit, exceed: exceed}, &capped{max: limit, exceed: exceed}
 	child, stdin, err := s.startProgram(p, stdout, stderr)
 	if err != nil {
-		return Output{}, fault.Wrap(fault.ExecutionFailed, op, fmt.Sprintf("The program %.200q could not be started: %v.", p.Path, err),
+		return Output{}, fault.Wrap(fault.ExecutionFailed, op, fmt.Sprintf("The program %.200q could not be started: %v.", cmp.Or(p.Path, p.Line), err),
 			"Check that it exists, that it may be executed, and the folder that it is to run in.", err)
 	}
 	var writing sync.WaitGroup
@@ -79,7 +88,9 @@ func (s *Service) Program(ctx context.Context, p Program) (Output, error) {
 	writing.Wait()
 	s.leaveBehind(left)
 	o.Stdout, o.Stderr = stdout.kept, stderr.kept
-	if stdout.over || stderr.over {
+	if p.Drops {
+		o.Dropped = stdout.dropped + stderr.dropped
+	} else if stdout.dropped+stderr.dropped > 0 {
 		o.Ending = OutputLimit
 	}
 	return o, nil
@@ -87,7 +98,7 @@ func (s *Service) Program(ctx context.Context, p Program) (Output, error) {
 
 // startProgram starts a program and returns where its stdin is written to.
 func (s *Service) startProgram(p Program, stdout, stderr *capped) (*child, *os.File, error) {
-	path, err := findProgram(p.Path, p.Dir)
+	path, args, err := s.programOf(p)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -97,8 +108,8 @@ func (s *Service) startProgram(p Program, stdout, stderr *capped) (*child, *os.F
 	}
 	defer closeAll(pipes.childs[:])
 	cookie := s.newCookie()
-	cmd := exec.Command(path, p.Args...) //nolint:gosec,noctx // that is what it is for; ended as a group
-	cmd.Dir, cmd.Env = p.Dir, s.environment(p.Dir, cookie)
+	cmd := exec.Command(path, args...) //nolint:gosec,noctx // that is what it is for; ended as a group
+	cmd.Dir, cmd.Env = p.Dir, append(s.environment(p.Dir, cookie), p.Env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = pipes.childs[0], pipes.childs[1], pipes.childs[2]
 	child := s.newChild(cmd, cookie, unconfined{})
 	stdin := pipes.ours[0]
@@ -107,6 +118,20 @@ func (s *Service) startProgram(p Program, stdout, stderr *capped) (*child, *os.F
 		return nil, nil, err
 	}
 	return child, stdin, nil
+}
+
+// programOf returns what is to be started, and its arguments.
+func (s *Service) programOf(p Program) (path string, args []string, err error) {
+	if p.Line == "" {
+		path, err = findProgram(p.Path, p.Dir)
+		return path, p.Args, err
+	}
+	path, err = s.shell()
+	line := p.Line
+	if strings.HasPrefix(line, "-") || strings.HasPrefix(line, "+") {
+		line = " " + line // which the shell would take for its options
+	}
+	return path, []string{"-c", line}, err
 }
 
 // findProgram returns the path of an executable that is to run in dir.
@@ -147,16 +172,16 @@ func closeAll(files []*os.File) {
 
 // capped keeps an output as long as it is not too long.
 type capped struct {
-	kept   []byte
-	max    int64
-	over   bool
-	exceed func() // called when it is
+	kept    []byte
+	max     int64
+	dropped int64  // bytes
+	exceed  func() // called when some are
 }
 
 func (c *capped) take(p []byte) {
 	if room := c.max - int64(len(c.kept)); int64(len(p)) > room {
+		c.dropped += int64(len(p)) - room
 		p = p[:room]
-		c.over = true
 		c.exceed()
 	}
 	c.kept = append(c.kept, p...)

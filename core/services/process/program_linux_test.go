@@ -156,3 +156,23 @@ func TestProgramIsCancelled(t *testing.T) {
 		})
 	}
 }
+
+// EX-07: a line is run by the shell, with variables of its own; of a long output
+// the beginning is kept, and the program is not ended for it.
+func TestProgramOfALine(t *testing.T) {
+	s := process.New(process.Options{})
+	defer s.Close()
+	out, err := s.Program(t.Context(), process.Program{
+		Line: `head -c 200000 /dev/zero | tr '\0' x; echo end >&2; exit $CODE`, Dir: t.TempDir(), Env: []string{"CODE=3"}, MaxBytes: 100, Drops: true,
+	})
+	require.NoError(t, err)
+	require.Equal(t, 3, out.Code)
+	require.Empty(t, out.Ending)
+	require.Len(t, out.Stdout, 100)
+	require.EqualValues(t, 199_900, out.Dropped)
+	require.Equal(t, "end\n", string(out.Stderr))
+
+	out, err = s.Program(t.Context(), process.Program{Line: "-c", Dir: t.TempDir()})
+	require.NoError(t, err)
+	require.Equal(t, 127, out.Code, "a line is no option of the shell")
+}

@@ -1,0 +1,140 @@
+// Package hooks runs what people have hung on the events of a session, and says
+// what they want together. It starts no process itself and knows no session.
+package hooks
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Event is a point in a session at which hooks run (EX-06).
+type Event string
+
+// The events.
+const (
+	BeforeTool          Event = "BeforeTool"
+	AfterTool           Event = "AfterTool"
+	BeforeAgent         Event = "BeforeAgent"
+	AfterAgent          Event = "AfterAgent"
+	Notification        Event = "Notification"
+	SessionStart        Event = "SessionStart"
+	SessionEnd          Event = "SessionEnd"
+	PreCompress         Event = "PreCompress"
+	BeforeModel         Event = "BeforeModel"
+	AfterModel          Event = "AfterModel"
+	BeforeToolSelection Event = "BeforeToolSelection"
+)
+
+// Events lists all events, in the order above (CR-31).
+func Events() []Event {
+	return []Event{BeforeTool, AfterTool, BeforeAgent, AfterAgent, Notification, SessionStart, SessionEnd, PreCompress,
+		BeforeModel, AfterModel, BeforeToolSelection}
+}
+
+// known reports whether there is such an event.
+func (e Event) known() bool { return slices.Contains(Events(), e) }
+
+// OfTools reports whether the event is about a call of a tool, so that matchers
+// are compared with the tool's names.
+func (e Event) OfTools() bool { return e == BeforeTool || e == AfterTool }
+
+// matchesText reports whether matchers are compared with a single word.
+func (e Event) matchesText() bool { return e == SessionStart || e == SessionEnd || e == PreCompress }
+
+// Advisory reports whether a hook of the event can stop nothing: what it decides
+// is told and has no effect.
+func (e Event) Advisory() bool { return e == Notification || e.matchesText() }
+
+// Source says whose a hook is.
+type Source string
+
+// The sources, in the order in which their hooks run.
+const (
+	SourceRuntime   Source = "runtime" // a function of the embedder's
+	SourceProject   Source = "project"
+	SourceUser      Source = "user"
+	SourceSystem    Source = "system"
+	SourceExtension Source = "extension"
+)
+
+// order is the place of a source among the others.
+func (s Source) order() int {
+	return slices.Index([]Source{SourceRuntime, SourceProject, SourceUser, SourceSystem, SourceExtension}, s)
+}
+
+// Type says what a hook is.
+type Type string
+
+// The types.
+const (
+	TypeCommand Type = "command"
+	TypeRuntime Type = "runtime"
+)
+
+// DefaultTimeout ends a hook that names no time limit.
+const DefaultTimeout = 60 * time.Second
+
+// Func is a hook that is a function of the program. It must be safe for
+// concurrent use and end when ctx does. Its error, or a panic, denies where the
+// event is BeforeTool and is a warning elsewhere.
+type Func func(ctx context.Context, in Input) (Output, error)
+
+// Hook is one thing that runs at an event. It is not changed once it is in a
+// [Runner].
+type Hook struct {
+	Event      Event  // required
+	Matcher    string // what it is for, see [Subject]; "", or "*": everything
+	Sequential bool   // it runs after those before it, and sees what they have changed
+	Type       Type   // "": runtime where Run is set, else command
+
+	Command     string            // line for bash; required for a command
+	Run         Func              // required for a function
+	Name        string            // "": Command
+	Description string            // for people
+	Timeout     time.Duration     // 0 or less: DefaultTimeout
+	Env         map[string]string // further variables of the command's environment
+
+	Source    Source // "": runtime
+	Path      string // of the file that defines it; "": none
+	Line      int    // 1-based; 0: not known
+	Extension string // that brings it; "": none
+}
+
+// Label is the name of the hook for people: Name, or the command.
+func (h *Hook) Label() string { return cmp.Or(h.Name, h.Command, "a function") }
+
+// Place says where the hook is defined, "" where that is no file.
+func (h *Hook) Place() string {
+	if h.Path == "" || h.Line == 0 {
+		return h.Path
+	}
+	return fmt.Sprintf("%s:%d", h.Path, h.Line)
+}
+
+// limit is how long the hook may run.
+func (h *Hook) limit() time.Duration {
+	if h.Timeout <= 0 {
+		return DefaultTimeout
+	}
+	return h.Timeout
+}
+
+// Is reports whether a list of hooks means this one by that entry: its name, or
+// its command.
+func (h *Hook) Is(entry string) bool {
+	return entry != "" && (entry == h.Name || entry == h.Command)
+}
+
+// oneLine is a text without line breaks, cut where it is very long.
+func oneLine(text string) string {
+	const most = 2000
+	text = strings.Join(strings.Fields(text), " ")
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "…"
+	}
+	return text
+}

@@ -1,0 +1,136 @@
+package hooks
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Ran is what became of one hook.
+type Ran struct {
+	Hook      *Hook
+	OK        bool   // it ended with exit code 0, or returned no error: all that it says counts
+	Exit      int    // of a command; -1: a signal ended it, or it could not be run
+	Signal    string // that ended it; "": none
+	TimedOut  bool
+	Cancelled bool // the context ended before it, or ended it
+	Duration  time.Duration
+	Stdout    string // of a command, as far as it was kept
+	Stderr    string
+	Output    Output   // as it counts
+	Warnings  []string // sentences
+}
+
+func (r *Ran) warn(format string, args ...any) {
+	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
+}
+
+// noReason stands where nobody has given a reason.
+const noReason = "No reason was given."
+
+// because is the first of the texts that says something.
+func because(texts ...string) string {
+	for _, text := range texts {
+		if strings.TrimSpace(text) != "" {
+			return strings.TrimSpace(text)
+		}
+	}
+	return noReason
+}
+
+// maxPlain is how much of a plain text is taken for a message or a reason, in
+// bytes.
+const maxPlain = 16 << 10
+
+// blocks is the exit code of a hook that blocks (EX-10).
+const blocks = 2
+
+// understand takes what a command has printed, and how it ended, for what the
+// hook wants (EX-09, EX-10).
+func (r *Ran) understand(e Event, out Outcome) {
+	r.Exit, r.Signal, r.TimedOut, r.Duration = out.Code, out.Signal, out.TimedOut, out.Duration
+	r.Stdout, r.Stderr = string(out.Stdout), string(out.Stderr)
+	r.OK = out.Code == 0 && out.Signal == "" && !out.TimedOut
+	if out.Dropped > 0 {
+		r.warn("It printed %d bytes more than the %d that are kept; they were dropped.", out.Dropped, MaxOutput)
+	}
+	text := bytes.TrimSpace(out.Stdout)
+	if len(text) == 0 {
+		text = bytes.TrimSpace(out.Stderr)
+	}
+	o, warnings, isJSON := parseOutput(text)
+	r.Warnings = append(r.Warnings, warnings...)
+	switch {
+	case r.OK && isJSON:
+		r.Output = o
+	case r.OK:
+		r.plain(text)
+	case r.Exit == blocks && !r.TimedOut:
+		reason := o.Reason
+		if !isJSON {
+			reason = because(clip(out.Stderr), clip(out.Stdout))
+		}
+		r.Output = tighter(o)
+		r.Output.Decision, r.Output.Reason = Block, because(reason, o.StopReason, plainOf(out.Stderr))
+	default:
+		said := ""
+		if !isJSON && len(text) > 0 {
+			said = " It printed: " + oneLine(clip(text))
+		}
+		r.warn("It %s, so what it says does not count unless it denies or asks.%s", r.ended(), said)
+		r.Output = tighter(o)
+	}
+}
+
+// plain takes a text that is no JSON for a message to the person.
+func (r *Ran) plain(text []byte) {
+	switch {
+	case len(text) == 0:
+	case text[0] == '{':
+		r.warn("It printed what begins like a JSON object and is none; it has no effect.")
+	case !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0:
+		r.warn("It printed what is no text; it has no effect.")
+	default:
+		r.Output.SystemMessage = clip(text)
+	}
+}
+
+// tighter is what counts of an output of a hook that has failed: what denies, asks
+// or stops, and the message.
+func tighter(o Output) Output {
+	kept := Output{Continue: o.Continue, StopReason: o.StopReason, SuppressOutput: o.SuppressOutput, SystemMessage: o.SystemMessage, Reason: o.Reason}
+	if o.Decision.strictness() > Allow.strictness() {
+		kept.Decision = o.Decision
+	}
+	return kept
+}
+
+// ended says in words how the hook ended.
+func (r *Ran) ended() string {
+	switch {
+	case r.TimedOut:
+		return fmt.Sprintf("was ended at its time limit of %s", r.Hook.limit())
+	case r.Signal != "":
+		return "was ended by " + r.Signal
+	}
+	return fmt.Sprintf("ended with exit code %d", r.Exit)
+}
+
+// clip is a text without blanks around it, cut where it is very long.
+func clip(text []byte) string {
+	text = bytes.TrimSpace(text)
+	if len(text) <= maxPlain {
+		return strings.ToValidUTF8(string(text), "\ufffd")
+	}
+	return strings.ToValidUTF8(string(text[:maxPlain]), "\ufffd") + "…"
+}
+
+// plainOf is a text, "" where it is a JSON object.
+func plainOf(text []byte) string {
+	if _, _, isJSON := parseOutput(text); isJSON {
+		return ""
+	}
+	return clip(text)
+}

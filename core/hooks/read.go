@@ -1,0 +1,323 @@
+package hooks
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Origin says whose a definition of hooks is.
+type Origin struct {
+	Source    Source
+	Path      string // of the file
+	Extension string // "": none
+	// Variables are put in the place of ${NAME} in commands, names and values of
+	// variables, as workspacePath and extensionPath. What is not among them stays
+	// for the shell.
+	Variables map[string]string
+	// Env are further variables of the commands' environment, which those of a
+	// hook's own go before.
+	Env map[string]string
+}
+
+// ParseTOML reads a file of TOML: [hooks.EVENT] is a group of hooks, and
+// [[hooks.EVENT]] one of several. It does no I/O and never fails: what cannot be
+// used is told and left out, and nothing else with it (CR-24).
+func ParseTOML(data []byte, o Origin) ([]Hook, []Problem) {
+	return parse(data, o, "TOML", readTOML)
+}
+
+// ParseJSON reads a file of JSON, {"hooks": {"EVENT": [group, …]}}. Comments are
+// allowed. Otherwise it is like [ParseTOML].
+func ParseJSON(data []byte, o Origin) ([]Hook, []Problem) {
+	return parse(data, o, "JSON", readJSON)
+}
+
+func parse(data []byte, o Origin, format string, read func([]byte) (node, *broken)) ([]Hook, []Problem) {
+	r := &reader{Origin: o}
+	if len(data) > maxBytes {
+		r.tell(0, "The file has more than %d bytes; none of its hooks runs.", maxBytes)
+		return nil, r.problems
+	}
+	root, b := read(data)
+	if b != nil {
+		r.tell(b.line, "The file is no %s (%s); none of its hooks runs.", format, oneLine(b.message))
+		return nil, r.problems
+	}
+	top, ok := root.value.(object)
+	if !ok {
+		r.tell(root.line, "The file is %s, and not a table with the key hooks; none of its hooks runs.", root.kind())
+		return nil, r.problems
+	}
+	r.unknown(top, []string{"hooks", "description", "$schema"})
+	if given, ok := top["hooks"]; ok {
+		r.events(given)
+	}
+	return r.hooks, r.problems
+}
+
+// maxProblems is how many problems of a file are told.
+const maxProblems = 100
+
+// reader gathers the hooks of a definition.
+type reader struct {
+	Origin
+	hooks    []Hook
+	problems []Problem
+}
+
+func (r *reader) tell(line int, message string, args ...any) {
+	switch {
+	case len(r.problems) < maxProblems:
+		r.problems = append(r.problems, Problem{Path: r.Path, Line: line, Message: fmt.Sprintf(message, args...)})
+	case len(r.problems) == maxProblems:
+		r.problems = append(r.problems, Problem{Path: r.Path, Message: "There are more problems than are told here."})
+	}
+}
+
+// unknown tells of keys that nobody reads.
+func (r *reader) unknown(o object, known []string) {
+	for _, name := range o.names() {
+		if !slices.Contains(known, name) {
+			r.tell(o[name].line, "There is no key %.80q here; it has no effect.%s", name, perhaps(name, known))
+		}
+	}
+}
+
+// settingsKeys stand beside events in old settings.
+var settingsKeys = []string{"enabled", "disabled", "notifications"}
+
+// events reads the groups of each event.
+func (r *reader) events(n node) {
+	given, ok := n.value.(object)
+	if !ok {
+		r.tell(n.line, "hooks is %s, and not a table of events; none of them runs.", n.kind())
+		return
+	}
+	names := make([]string, 0, len(Events()))
+	for _, e := range Events() {
+		names = append(names, string(e))
+	}
+	for _, name := range given.names() {
+		if slices.Contains(settingsKeys, name) {
+			continue
+		}
+		if !Event(name).known() {
+			r.tell(given[name].line, "There is no event %.80q; its hooks do not run.%s", name, perhaps(name, names))
+			continue
+		}
+		r.groups(Event(name), given[name])
+	}
+}
+
+// groups reads one group, or a list of them.
+func (r *reader) groups(e Event, n node) {
+	switch v := n.value.(type) {
+	case object:
+		r.group(e, n)
+	case []node:
+		for _, item := range v {
+			r.group(e, item)
+		}
+	default:
+		r.tell(n.line, "%s is %s, and not a group of hooks or a list of groups; it is left out.", e, n.kind())
+	}
+}
+
+func (r *reader) group(e Event, n node) {
+	g, ok := n.value.(object)
+	if !ok {
+		r.tell(n.line, "A group of %s is %s, and not a table; it is left out.", e, n.kind())
+		return
+	}
+	r.unknown(g, []string{"matcher", "sequential", "hooks", "description"})
+	matcher, ok := r.text(g, "matcher")
+	if !ok {
+		r.tell(n.line, "The group is left out, as its matcher cannot be read.")
+		return
+	}
+	sequential, _ := r.truth(g, "sequential")
+	list, ok := g["hooks"].value.([]node)
+	if !ok {
+		r.tell(n.line, "A group of %s has no list hooks; it is left out.", e)
+		return
+	}
+	if e.OfTools() {
+		if err := checkMatcher(matcher); err != nil {
+			r.tell(g["matcher"].line, "The matcher %.120q is no regular expression (%s); it is compared as it stands.", matcher, oneLine(err.Error()))
+		}
+	}
+	for _, item := range list {
+		if h, ok := r.hook(item); ok {
+			h.Event, h.Matcher, h.Sequential = e, matcher, sequential
+			r.hooks = append(r.hooks, h)
+		}
+	}
+}
+
+// maxTimeout is the longest time limit that is taken.
+const maxTimeout = 24 * time.Hour
+
+// hook reads one hook; false: it is left out.
+func (r *reader) hook(n node) (Hook, bool) {
+	o, ok := n.value.(object)
+	if !ok {
+		r.tell(n.line, "A hook is %s, and not a table; it is left out.", n.kind())
+		return Hook{}, false
+	}
+	r.unknown(o, []string{"type", "command", "name", "description", "timeout", "env"})
+	h := Hook{Type: TypeCommand, Source: r.Source, Path: r.Path, Line: n.line, Extension: r.Extension}
+	kind, ok := r.text(o, "type")
+	if !ok {
+		return Hook{}, r.lost(n)
+	}
+	if kind != "" && kind != string(TypeCommand) {
+		r.tell(o["type"].line, "A hook in a file is of type command, and not %.80q; it is left out.", kind)
+		return Hook{}, false
+	}
+	command, ok := r.text(o, "command")
+	if !ok {
+		return Hook{}, r.lost(n)
+	}
+	if strings.TrimSpace(command) == "" {
+		r.tell(n.line, "A hook has no command; it is left out.")
+		return Hook{}, false
+	}
+	h.Command = r.expand(command)
+	if h.Name, ok = r.text(o, "name"); !ok {
+		h.Name = ""
+	}
+	h.Description, _ = r.text(o, "description")
+	h.Timeout = r.timeout(o)
+	h.Env = r.env(o)
+	return h, true
+}
+
+// lost tells that a hook is left out for what was told of one of its keys.
+func (r *reader) lost(n node) bool {
+	r.tell(n.line, "The hook is left out.")
+	return false
+}
+
+// text reads a text; "" where there is none, false where it is something else.
+func (r *reader) text(o object, key string) (string, bool) {
+	n, given := o[key]
+	text, ok := n.value.(string)
+	if given && !ok {
+		r.tell(n.line, "%s is %s, and must be a text.", key, n.kind())
+		return "", false
+	}
+	return text, true
+}
+
+func (r *reader) truth(o object, key string) (value, ok bool) {
+	n, given := o[key]
+	value, ok = n.value.(bool)
+	if given && !ok {
+		r.tell(n.line, "%s is %s, and must be true or false; it counts as false.", key, n.kind())
+	}
+	return value, ok
+}
+
+// timeout reads a time limit in milliseconds.
+func (r *reader) timeout(o object) time.Duration {
+	n, given := o["timeout"]
+	if !given {
+		return 0
+	}
+	ms, ok := n.value.(float64)
+	if !ok || math.IsNaN(ms) || ms < 0 || ms > float64(maxTimeout.Milliseconds()) {
+		r.tell(n.line, "timeout must be a number of milliseconds, at most %d; the hook has the default of %d.", maxTimeout.Milliseconds(), DefaultTimeout.Milliseconds())
+		return 0
+	}
+	return time.Duration(ms * float64(time.Millisecond))
+}
+
+// env reads further variables of the hook's environment.
+func (r *reader) env(o object) map[string]string {
+	env := maps.Clone(r.Env)
+	n, given := o["env"]
+	if !given {
+		return env
+	}
+	members, ok := n.value.(object)
+	if !ok {
+		r.tell(n.line, "env is %s, and must be a table of texts; it has no effect.", n.kind())
+		return env
+	}
+	if env == nil {
+		env = map[string]string{}
+	}
+	for _, name := range members.names() {
+		value, ok := members[name].value.(string)
+		if !ok || name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(value, "\x00") {
+			r.tell(members[name].line, "The variable %.80q of env cannot be set; it has no effect.", name)
+			continue
+		}
+		env[name] = r.expand(value)
+	}
+	return env
+}
+
+// expand puts variables in their places.
+func (r *reader) expand(text string) string {
+	for _, name := range slices.Sorted(maps.Keys(r.Variables)) {
+		text = strings.ReplaceAll(text, "${"+name+"}", r.Variables[name])
+	}
+	return text
+}
+
+// OfValue reads the groups of a definition that somebody else has read already:
+// events, each with its groups, as JSON holds them. line says where the i-th group
+// of an event stands; nil: nobody knows.
+func OfValue(events map[string]any, o Origin, line func(event string, i int) int) ([]Hook, []Problem) {
+	r := &reader{Origin: o}
+	for _, name := range slices.Sorted(maps.Keys(events)) {
+		n := ofValue(events[name])
+		if groups, ok := n.value.([]node); ok && line != nil {
+			for i := range groups {
+				groups[i].place(line(name, i))
+			}
+		}
+		r.events(node{value: object{name: n}})
+	}
+	return r.hooks, r.problems
+}
+
+// place gives a node and all below it a line.
+func (n *node) place(line int) {
+	n.line = line
+	switch v := n.value.(type) {
+	case []node:
+		for i := range v {
+			v[i].place(line)
+		}
+	case object:
+		for name, m := range v {
+			m.place(line)
+			v[name] = m
+		}
+	}
+}
+
+// ofValue makes a node of a decoded value.
+func ofValue(v any) node {
+	switch v := v.(type) {
+	case []any:
+		items := make([]node, len(v))
+		for i := range v {
+			items[i] = ofValue(v[i])
+		}
+		return node{value: items}
+	case map[string]any:
+		members := object{}
+		for name, value := range v {
+			members[name] = ofValue(value)
+		}
+		return node{value: members}
+	}
+	return node{value: v}
+}

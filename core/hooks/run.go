@@ -1,0 +1,299 @@
+package hooks
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// MaxOutput is how much is kept of what a command prints, in bytes, of stdout and
+// of stderr each. More is read, so that the command does not wait, and dropped.
+const MaxOutput = 1 << 20
+
+// Command is a hook to be run as a process.
+type Command struct {
+	Line  string        // for bash
+	Stdin []byte        // all that it can read; it need not
+	Env   []string      // NAME=VALUE, beside the environment of commands
+	Limit time.Duration // it is ended with all that it has started when it takes longer
+}
+
+// Outcome is how a process ended.
+type Outcome struct {
+	Code           int    // -1 where a signal ended it
+	Signal         string // as SIGKILL; "": none
+	TimedOut       bool   // it was ended at Command.Limit
+	Stdout, Stderr []byte // at most MaxOutput each
+	Dropped        int64  // bytes that it printed beyond that
+	Duration       time.Duration
+}
+
+// Options are the parts of a [Runner].
+type Options struct {
+	Hooks []Hook
+	// Off are hooks that do not run, by name or command.
+	Off []string
+	// Exec runs a process. Its error says why it could not be started; that ctx has
+	// ended is for the caller to see. Required where there are commands.
+	Exec func(ctx context.Context, c Command) (Outcome, error)
+	// Env are variables of all commands, as NAME=VALUE.
+	Env []string
+	// Gate is asked right before a hook runs whether it may. nil: it may.
+	Gate func(ctx context.Context, h *Hook) bool
+	// Started is told that a hook runs. nil: nobody is.
+	Started func(e Event, h *Hook)
+	// OnDefect receives the panics of functions, with stack. nil: dropped.
+	OnDefect func(err error)
+}
+
+// Runner runs hooks. It is safe for concurrent use and keeps nothing between
+// events.
+type Runner struct {
+	o   Options
+	all map[Event][]entry
+}
+
+// entry is a hook with its matcher made ready.
+type entry struct {
+	*Hook
+	pattern *regexp.Regexp // nil: the matcher is compared as it stands
+	off     bool
+}
+
+// New returns a runner. It does no I/O.
+func New(o Options) *Runner {
+	r := &Runner{o: o, all: map[Event][]entry{}}
+	list := slices.Clone(o.Hooks)
+	for i := range list {
+		if list[i].Source == "" {
+			list[i].Source = SourceRuntime
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Hook) int { return a.Source.order() - b.Source.order() })
+	for i := range list {
+		h := &list[i]
+		e := entry{Hook: h, off: slices.ContainsFunc(o.Off, h.Is)}
+		if h.Event.OfTools() {
+			e.pattern, _ = regexp.Compile(strings.TrimSpace(h.Matcher)) // a mistake was told when it was read
+		}
+		r.all[h.Event] = append(r.all[h.Event], e)
+	}
+	return r
+}
+
+// Hooks lists all hooks in the order in which they run, those included that do
+// not run. They must not be changed.
+func (r *Runner) Hooks() []*Hook {
+	var all []*Hook
+	for _, e := range Events() {
+		for _, entry := range r.all[e] {
+			all = append(all, entry.Hook)
+		}
+	}
+	return all
+}
+
+// Disabled reports whether the hook is one of Options.Off.
+func (r *Runner) Disabled(h *Hook) bool { return slices.ContainsFunc(r.o.Off, h.Is) }
+
+// Any reports whether a hook may run at an event.
+func (r *Runner) Any(e Event) bool {
+	return r != nil && slices.ContainsFunc(r.all[e], func(h entry) bool { return !h.off })
+}
+
+// Select returns the hooks that run at an event for a subject, in their order. A
+// hook that is there twice, by name and command, runs once: as what the person or
+// the machine has, where the project has the same.
+func (r *Runner) Select(e Event, s Subject) []*Hook {
+	if r == nil {
+		return nil
+	}
+	var chosen []*Hook
+	at := map[string]int{}
+	for _, h := range r.all[e] {
+		if h.off || !h.matches(s) {
+			continue
+		}
+		key := h.Name + ":" + h.Command
+		if h.Command == "" { // a function is like no other
+			chosen = append(chosen, h.Hook)
+			continue
+		}
+		i, twice := at[key]
+		switch {
+		case !twice:
+			at[key] = len(chosen)
+			chosen = append(chosen, h.Hook)
+		case chosen[i].Source == SourceProject && h.Source != SourceProject:
+			chosen[i] = h.Hook
+		}
+	}
+	return chosen
+}
+
+func (h entry) matches(s Subject) bool {
+	if h.pattern == nil {
+		return matches(h.Event, h.Matcher, s)
+	}
+	matcher := strings.TrimSpace(h.Matcher)
+	return matcher == "" || matcher == "*" || slices.ContainsFunc(s.Names, h.pattern.MatchString)
+}
+
+// Fire runs the hooks of in.Event that are for a subject, and returns what they
+// want together. They run side by side, or, where one of them is sequential, one
+// after the other, each with what those before it have changed (EX-07). What goes
+// wrong in one is among its warnings and, apart from a function of BeforeTool,
+// keeps nothing from going on. All have ended when Fire returns.
+func (r *Runner) Fire(ctx context.Context, in Input, s Subject) Effect {
+	chosen := r.Select(in.Event, s)
+	if r != nil && r.o.Gate != nil {
+		chosen = slices.DeleteFunc(chosen, func(h *Hook) bool { return !r.o.Gate(ctx, h) })
+	}
+	if len(chosen) == 0 {
+		return Effect{}
+	}
+	ran := make([]Ran, len(chosen))
+	if slices.ContainsFunc(chosen, func(h *Hook) bool { return h.Sequential }) {
+		for i, h := range chosen {
+			ran[i] = r.run(ctx, h, in)
+			in = chain(in, &ran[i])
+		}
+		return merge(in.Event, ran)
+	}
+	var running sync.WaitGroup
+	for i, h := range chosen {
+		running.Go(func() { ran[i] = r.run(ctx, h, in) })
+	}
+	running.Wait()
+	return merge(in.Event, ran)
+}
+
+// run runs one hook.
+func (r *Runner) run(ctx context.Context, h *Hook, in Input) Ran {
+	ran := Ran{Hook: h}
+	if ctx.Err() != nil {
+		ran.Cancelled = true
+		return ran
+	}
+	if r.o.Started != nil {
+		r.o.Started(in.Event, h)
+	}
+	if h.Run != nil {
+		r.call(ctx, &ran, in)
+	} else {
+		r.exec(ctx, &ran, in)
+	}
+	if ran.Cancelled = ctx.Err() != nil; ran.Cancelled {
+		ran.Warnings = nil // it was ended, and did not fail
+	}
+	if in.Event.Advisory() && (ran.Output.Decision.strictness() > 1 || ran.Output.Stops()) {
+		ran.warn("It decides about %s, which nothing can stop: %s", in.Event, oneLine(because(ran.Output.StopReason, ran.Output.Reason)))
+	}
+	return ran
+}
+
+// call runs a function.
+func (r *Runner) call(ctx context.Context, ran *Ran, in Input) {
+	began := time.Now()
+	limited, cancel := context.WithTimeout(ctx, ran.Hook.limit())
+	defer cancel()
+	var err error
+	func() {
+		defer func() {
+			if cause := recover(); cause != nil {
+				err = fmt.Errorf("it panicked: %v", cause)
+				if r.o.OnDefect != nil {
+					r.o.OnDefect(fmt.Errorf("hook %q of %s panicked: %v\n%s", ran.Hook.Label(), in.Event, cause, debug.Stack()))
+				}
+			}
+		}()
+		ran.Output, err = ran.Hook.Run(limited, in)
+	}()
+	ran.Duration = time.Since(began)
+	if ran.OK = err == nil; ran.OK {
+		return
+	}
+	text := err.Error()
+	if f := fault.As(err); f != nil {
+		text = f.Line()
+	}
+	ran.Output = Output{}
+	ran.warn("It failed: %s", oneLine(text))
+	if in.Event == BeforeTool {
+		ran.Output = Output{Decision: Block, Reason: "A hook that looks at calls before they run failed: " + oneLine(text)}
+	}
+}
+
+// exec runs a command.
+func (r *Runner) exec(ctx context.Context, ran *Ran, in Input) {
+	h := ran.Hook
+	stdin, err := encode(in)
+	if err != nil {
+		ran.warn("It could not be told what happens: %s", oneLine(err.Error()))
+		return
+	}
+	c := Command{Line: h.Command, Stdin: stdin, Env: slices.Clone(r.o.Env), Limit: h.limit()}
+	for _, name := range slices.Sorted(maps.Keys(h.Env)) {
+		c.Env = append(c.Env, name+"="+h.Env[name])
+	}
+	out, err := r.o.Exec(ctx, c)
+	if err != nil {
+		text := err.Error()
+		if f := fault.As(err); f != nil {
+			text = f.Line()
+		}
+		ran.Exit = -1
+		ran.warn("It could not be run: %s", oneLine(text))
+		return
+	}
+	ran.understand(in.Event, out)
+}
+
+// encode writes what a hook is told, without escapes of HTML.
+func encode(in Input) ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(in); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}
+
+// chain returns what the next hook is told, after one that was a success.
+func chain(in Input, ran *Ran) Input {
+	if !ran.OK {
+		return in
+	}
+	switch s := ran.Output.Specific; {
+	case in.Event == BeforeAgent && s.AdditionalContext != "" && in.Prompt != nil:
+		prompt := *in.Prompt + "\n\n" + s.AdditionalContext
+		in.Prompt = &prompt
+	case in.Event == BeforeTool && s.ToolInput != nil:
+		in.ToolInput = Overlay(in.ToolInput, s.ToolInput)
+	case in.Event == BeforeModel && s.LLMRequest != nil && in.LLMRequest != nil:
+		whole, err := json.Marshal(in.LLMRequest)
+		if err != nil {
+			break // plain values can be written
+		}
+		var changed LLMRequest
+		if json.Unmarshal(overlay(whole, s.LLMRequest, false), &changed) == nil {
+			in.LLMRequest = &changed
+		}
+	}
+	return in
+}
+
+// Overlay returns arguments with those that a hook gives over them; one that it
+// gives as null is taken away.
+func Overlay(args, over json.RawMessage) json.RawMessage { return overlay(args, over, true) }
