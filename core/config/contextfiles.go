@@ -38,6 +38,20 @@ func (c *Config) instructionOptions(sh *shared) instructions.Options {
 	return o
 }
 
+// projectInstructions finds the instruction files of the project's own folders, and
+// none of those that the session may only read, as those of skills.
+type projectInstructions struct {
+	workspace *workspace.Workspace
+	finder    *instructions.Finder
+}
+
+func (p projectInstructions) For(ctx context.Context, path workspace.Path, known func(key string) bool) ([]instructions.Document, error) {
+	if p.workspace.IsReadOnly(path) {
+		return nil, nil
+	}
+	return p.finder.For(ctx, path, known)
+}
+
 // startInstructions finds the files that hold from the beginning: the user's
 // own, then for each folder of the workspace those from the boundary above it
 // down to it. In an untrusted folder they are the user's alone (FT-20).

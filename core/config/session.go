@@ -74,7 +74,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 	})
 	given := tracker.Options{State: s.state}
 	if c.params().Trust != trust.Untrusted { // FT-20
-		given.Instructions = instructions.New(sh.workspace, c.instructionOptions(sh))
+		given.Instructions = projectInstructions{sh.workspace, instructions.New(sh.workspace, c.instructionOptions(sh))}
 	}
 	s.tracker = tracker.New(given)
 	s.processes = sh.processes.open(c.processOptions(sh))

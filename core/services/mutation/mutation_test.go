@@ -187,6 +187,30 @@ func TestComputeRefuses(t *testing.T) {
 	require.Equal(t, filestate.Withheld(fx.path("absent").String()), fx.Commit(t.Context(), plan).State)
 }
 
+// What may only be read is refused when it is planned, before anybody is asked, and
+// when a link has come to lead there meanwhile.
+func TestReadOnly(t *testing.T) {
+	fx := newFixture(t)
+	skill := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(skill, "SKILL.md"), []byte("text"), 0o600))
+	require.NoError(t, fx.files.AddReadOnly(skill))
+	require.NoError(t, os.Symlink(skill, filepath.Join(fx.files.Target(), "link")))
+	for _, name := range []string{filepath.Join(skill, "SKILL.md"), filepath.Join(skill, "new"), "link/SKILL.md", "link/new/new"} {
+		plan := fx.Plan(t.Context(), upper(fx.path(name)))
+		requireRefusal(t, plan.Refused(), fault.PermissionDenied, "")
+		requireRefusal(t, fx.Commit(t.Context(), plan).Err, fault.PermissionDenied, "")
+	}
+	require.NoError(t, os.Mkdir(filepath.Join(fx.files.Target(), "late"), 0o755))
+	plan := fx.Plan(t.Context(), upper(fx.path("late/new")))
+	require.Nil(t, plan.Refused())
+	require.NoError(t, os.Remove(filepath.Join(fx.files.Target(), "late")))
+	require.NoError(t, os.Symlink(skill, filepath.Join(fx.files.Target(), "late")))
+	requireRefusal(t, fx.Commit(t.Context(), plan).Err, fault.PermissionDenied, "")
+	entries, err := os.ReadDir(skill)
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+}
+
 // A file is not grown beyond what could be read again.
 func TestTooLargeAResult(t *testing.T) {
 	files := newFixture(t).files

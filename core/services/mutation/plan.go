@@ -104,6 +104,9 @@ func (p *Plan) Diff() *patch.Change {
 // fails: what stands in the way is the plan's refusal.
 func (s *Service) Plan(ctx context.Context, r Request) *Plan {
 	p := &Plan{request: r}
+	if err := s.files.Writable(r.Path); err != nil { // before anybody is asked about it
+		return p.refuse(asFault(err, "mutation.plan"), filestate.Withheld(r.Path.String()))
+	}
 	check := filestate.Check{Path: r.Path, Verb: r.Verb, Proof: r.Proof, Expect: r.expect()}
 	if refusal := s.state.Decide(check); refusal != nil {
 		return p.refuse(refusal, filestate.Withheld(r.Path.String()))

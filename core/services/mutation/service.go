@@ -14,6 +14,8 @@ import (
 
 // Files finds the real place of a target; *workspace.Workspace has it.
 type Files interface {
+	// Writable says why p may not be changed, as where it may only be read.
+	Writable(p workspace.Path) error
 	Locate(p workspace.Path) (*workspace.Location, error)
 	MakeParents(p workspace.Path) (undo func(), err error)
 }
