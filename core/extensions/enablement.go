@@ -1,17 +1,198 @@
 package extensions
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/lockedfile"
+)
 
 // EnablementFile says which extensions are active where, in the extensions folder.
+// It holds {NAME: {"overrides": [RULE, …]}}. A rule is the path of a folder with a
+// slash at both ends; ! before it turns the extension off there, * behind it holds
+// for all folders below too. The last rule that holds for a folder counts; without
+// one an extension is on. Rules for the home folder and all below hold everywhere,
+// as a person has no other place to say so.
 const EnablementFile = "extension-enablement.json"
 
-// SetEnabled turns an extension on or off for the home folder (ScopeUser) or the
-// workspace, and all folders below. Rules for folders below that go. The name
-// need not be one of an extension that is there. The error is of code
-// invalid_config where the scope's folder is not known or the file cannot be
-// used, file_write_failure or cancelled.
-func (s *Store) SetEnabled(ctx context.Context, name string, scope Scope, on bool) error { return nil }
+// enablement is what the file holds.
+type enablement map[string]rulesOf
+
+type rulesOf struct {
+	Overrides []string `json:"overrides"`
+}
+
+// rule is one of the file.
+type rule struct {
+	off   bool
+	base  string // with a slash at both ends
+	below bool   // folders below as well
+}
+
+func parseRule(text string) rule {
+	var r rule
+	text, r.off = strings.CutPrefix(text, "!")
+	text, r.below = strings.CutSuffix(text, "*")
+	r.base = slashed(text)
+	return r
+}
+
+func (r rule) String() string {
+	text := r.base
+	if r.off {
+		text = "!" + text
+	}
+	if r.below {
+		text += "*"
+	}
+	return text
+}
+
+// holds reports whether the rule is for a folder.
+func (r rule) holds(folder, home string) bool {
+	if r.below {
+		return r.base == home || strings.HasPrefix(folder, r.base)
+	}
+	return r.base == folder
+}
+
+// slashed is a folder as rules hold it.
+func slashed(folder string) string {
+	folder = strings.Trim(filepath.ToSlash(folder), "/")
+	if folder == "" {
+		return "/"
+	}
+	return "/" + folder + "/"
+}
+
+// enabled reports whether an extension is on in a folder.
+func (e enablement) enabled(name, folder, home string) bool {
+	on := true
+	for _, text := range e[name].Overrides {
+		if r := parseRule(text); r.holds(slashed(folder), homeOf(home)) {
+			on = !r.off
+		}
+	}
+	return on
+}
+
+// homeOf is the home folder as rules hold it; "" is none.
+func homeOf(home string) string {
+	if home == "" {
+		return ""
+	}
+	return slashed(home)
+}
+
+// set adds a rule for a folder and all below, in the place of those that are for
+// these alone.
+func (e enablement) set(name, folder, home string, on bool) {
+	added := rule{off: !on, base: slashed(folder), below: true}
+	kept := slices.DeleteFunc(slices.Clone(e[name].Overrides), func(text string) bool {
+		return added.holds(parseRule(text).base, homeOf(home))
+	})
+	e[name] = rulesOf{append(kept, added.String())}
+}
+
+// readEnablement reads the file. One that is not there holds nothing. The error is
+// of code invalid_config.
+func (s *Store) readEnablement() (enablement, error) {
+	e := enablement{}
+	path := filepath.Join(s.o.Dir, EnablementFile)
+	data, err := readFile(path, maxState)
+	if errors.Is(err, fs.ErrNotExist) {
+		return e, nil
+	}
+	if err == nil {
+		err = json.Unmarshal(data, &e)
+	}
+	if err != nil {
+		return nil, fault.Wrap(fault.InvalidConfig, "extensions.enablement", "The file "+path+" cannot be used: "+cause(err)+".",
+			"Mend it, or remove it, and enable and disable extensions anew.", err)
+	}
+	if e == nil { // null
+		e = enablement{}
+	}
+	return e, nil
+}
+
+// SetEnabled turns an extension on or off for the home folder (ScopeUser), which
+// stands for all folders, or for the workspace and all below. What was said of
+// folders below goes. The name need not be one of an extension that is there. The
+// error is of code invalid_config where the scope's folder is not known or the file
+// cannot be used, file_write_failure or cancelled.
+func (s *Store) SetEnabled(ctx context.Context, name string, scope Scope, on bool) error {
+	folder, err := s.folderOf(scope)
+	if err != nil {
+		return err
+	}
+	return s.changeEnablement(ctx, func(e enablement) { e.set(name, folder, s.o.Home, on) })
+}
 
 // ForgetEnablement removes all that is said of a name. The error is as that of
 // SetEnabled.
-func (s *Store) ForgetEnablement(ctx context.Context, name string) error { return nil }
+func (s *Store) ForgetEnablement(ctx context.Context, name string) error {
+	if _, err := os.Lstat(filepath.Join(s.o.Dir, EnablementFile)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return s.changeEnablement(ctx, func(e enablement) { delete(e, name) })
+}
+
+// folderOf is the folder that a scope is about.
+func (s *Store) folderOf(scope Scope) (string, error) {
+	folder := ""
+	switch scope {
+	case ScopeUser:
+		folder = s.o.Home
+	case ScopeWorkspace:
+		folder = s.o.Workspace
+	}
+	if folder == "" {
+		return "", fault.New(fault.InvalidConfig, "extensions.scope", "There is no folder for the scope "+string(scope)+".", "Use the scope user or workspace.")
+	}
+	return folder, nil
+}
+
+func (s *Store) changeEnablement(ctx context.Context, change func(enablement)) error {
+	if s.o.Dir == "" {
+		return noFolder()
+	}
+	path := filepath.Join(s.o.Dir, EnablementFile)
+	unlock, err := lockedfile.LockOf(ctx, path)
+	if err != nil {
+		return notWritten(path, err)
+	}
+	defer unlock()
+	e, err := s.readEnablement()
+	if err != nil {
+		return err
+	}
+	change(e)
+	data, err := json.MarshalIndent(e, "", "  ")
+	if err == nil {
+		err = lockedfile.Replace(path, append(data, '\n'))
+	}
+	if err != nil {
+		return notWritten(path, err)
+	}
+	return nil
+}
+
+func noFolder() error {
+	return fault.New(fault.InvalidConfig, "extensions.store", "There is no folder for extensions, as there is no home folder.", "Set HOME.")
+}
+
+// notWritten is the error of a file that could not be written.
+func notWritten(path string, err error) error {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return fault.Wrap(fault.Cancelled, "extensions.write", "Writing "+path+" was cancelled.", "", err)
+	}
+	return fault.Wrap(fault.FileWriteFailure, "extensions.write", "The file "+path+" could not be written: "+cause(err)+".", "Check who may write it, and its folder.", err)
+}

@@ -28,7 +28,7 @@ type Extension struct {
 	Active      bool   `json:"isActive"`
 	// Inactive says why it is not active, in a sentence; "" for one that is.
 	Inactive string `json:"inactive,omitempty"`
-	// Path is the folder of its files, absolute, links followed.
+	// Path is the folder of its files, absolute.
 	Path string `json:"path"`
 	// Folder is its entry in the extensions folder, which differs from Path for a
 	// linked one; "" for one that lies elsewhere.
@@ -57,7 +57,9 @@ type Extension struct {
 	Themes     []json.RawMessage `json:"themes,omitempty"`
 	MigratedTo string            `json:"migratedTo,omitempty"` // address of its new source; "": not said
 
-	variables Variables
+	// servers and env hold what may be secret, where printing does not reach it.
+	servers func() map[string][]byte
+	env     func() []string
 }
 
 // Problem is something that is wrong with an extension, or with the files that

@@ -2,10 +2,20 @@ package extensions
 
 import (
 	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/tailscale/hujson"
 )
 
-// ManifestNames are the names of a manifest, the first that is there counts.
+// ManifestNames are the names of a manifest; the first that is there counts.
 func ManifestNames() []string { return []string{"fettle-extension.json", "gemini-extension.json"} }
+
+// MaxManifest is how many bytes a manifest may have.
+const MaxManifest = 1 << 20
 
 // Manifest is what an extension says of itself (EX-01).
 type Manifest struct {
@@ -20,6 +30,8 @@ type Manifest struct {
 	Themes           []json.RawMessage          `json:"themes,omitempty"`
 	PlanDirectory    string                     `json:"planDirectory,omitempty"` // as written; "": not said
 	MigratedTo       string                     `json:"migratedTo,omitempty"`
+
+	servers map[string]hujson.Value // nothing is filled in
 }
 
 // Setting is a value that an extension wants to be told.
@@ -30,9 +42,276 @@ type Setting struct {
 	Sensitive   bool   `json:"sensitive,omitempty"`
 }
 
+// maxName is how many bytes the name of an extension may have.
+const maxName = 64
+
+var (
+	nameOfExtension = regexp.MustCompile(`^[a-zA-Z0-9-]+$`)
+	nameOfVariable  = regexp.MustCompile(`^[a-zA-Z_][a-zA-Z0-9_]*$`)
+)
+
+// CheckName says what is wrong with the name of an extension; "" is nothing.
+func CheckName(name string) string {
+	switch {
+	case name == "":
+		return "it is empty"
+	case len(name) > maxName:
+		return fmt.Sprintf("it is longer than %d bytes", maxName)
+	case !nameOfExtension.MatchString(name):
+		return "it has other characters than letters, digits and dashes"
+	case strings.EqualFold(name, noExtension):
+		return "it stands for no extension at all"
+	}
+	return ""
+}
+
 // ParseManifest reads a manifest, JSON with comments, of the extension in dir,
-// and fills in the variables. If one of the problems is Lost the extension cannot
-// be used, and the Manifest holds what could be read.
+// and fills in the variables: of sensitive settings none, and into its servers
+// those about paths alone. If one of the problems is Lost the extension cannot be
+// used, and the Manifest holds what could be read. Problems have no Path.
 func ParseManifest(data []byte, dir string, v Variables) (Manifest, []Problem) {
-	return Manifest{}, nil
+	r := readManifest(data)
+	if r.doc != nil {
+		r.finish(dir, v)
+	}
+	return r.m, r.problems
+}
+
+// reading is one reading of a manifest.
+type reading struct {
+	doc      *document
+	fields   map[string]hujson.ObjectMember
+	m        Manifest
+	problems []Problem
+}
+
+// readManifest reads what a manifest says without variables: name, version and
+// settings. doc is nil where it is no manifest at all.
+func readManifest(data []byte) *reading {
+	r := &reading{fields: map[string]hujson.ObjectMember{}}
+	if len(data) > MaxManifest {
+		r.lose(0, fmt.Sprintf("The manifest has more than %d bytes.", MaxManifest), "Shorten it.")
+		return r
+	}
+	doc, err := parse(data)
+	if err != nil {
+		line := 0
+		if m, ok := err.(*mistake); ok { //nolint:errorlint // parse returns nothing else
+			line = m.line
+		}
+		r.lose(line, "The manifest cannot be used: "+err.Error()+".", "Mend it; it holds one JSON object, in which comments are allowed.")
+		return r
+	}
+	r.doc = doc
+	for _, d := range doc.dropped {
+		r.warn(d.line, d.what, "Remove it.")
+	}
+	for _, member := range doc.tree.Value.(*hujson.Object).Members { //nolint:errcheck // parse returns objects alone
+		r.fields[nameOf(member)] = member
+		if !slices.Contains(manifestKeys(), nameOf(member)) {
+			r.warn(doc.line(member.Name.StartOffset), fmt.Sprintf("The manifest has the key %q, which is not known.", clip(nameOf(member))),
+				"The keys are "+strings.Join(manifestKeys()[1:], ", ")+".")
+		}
+	}
+	r.m.Name, r.m.Version = r.required("name"), r.required("version")
+	if r.m.Name != "" {
+		if wrong := CheckName(r.m.Name); wrong != "" {
+			r.lose(r.line("name"), fmt.Sprintf("No extension can be named %q: %s.", clip(r.m.Name), wrong), "Use letters, digits and dashes.")
+		}
+	}
+	r.settings()
+	return r
+}
+
+// manifestKeys are those that a manifest may have.
+func manifestKeys() []string {
+	return []string{"$schema", "name", "version", "description", "mcpServers", "contextFileName", "excludeTools", "settings", "themes", "plan", "migratedTo"}
+}
+
+// finish reads the rest, with variables.
+func (r *reading) finish(dir string, v Variables) {
+	x := expander{paths: v.Paths(), env: v.environment(r.m.Settings, false)}
+	for _, key := range []string{"description", "contextFileName", "excludeTools", "plan", "migratedTo"} {
+		if member, ok := r.fields[key]; ok {
+			member.Value = member.Value.Clone()
+			fill(&member.Value, x.expand)
+			r.fields[key] = member
+		}
+	}
+	r.decode("description", "a text", &r.m.Description)
+	r.decode("migratedTo", "a text", &r.m.MigratedTo)
+	r.decode("excludeTools", "a list of names", &r.m.ExcludeTools)
+	r.decode("themes", "a list", &r.m.Themes)
+	r.plan()
+	r.servers(v)
+	r.contextFiles(dir, v)
+	if slices.ContainsFunc(r.m.ExcludeTools, func(name string) bool { return strings.TrimSpace(name) == "" }) {
+		r.lose(r.line("excludeTools"), "An entry of excludeTools is empty.", "Name a tool, or remove it.")
+	}
+}
+
+// line is that of a key; 0 where it is not there.
+func (r *reading) line(key string) int {
+	if member, ok := r.fields[key]; ok {
+		return r.doc.line(member.Name.StartOffset)
+	}
+	return 0
+}
+
+func (r *reading) lose(line int, message, remedy string) {
+	r.problems = append(r.problems, Problem{Line: line, Extension: r.m.Name, Message: message, Remedy: remedy, Lost: true})
+}
+
+func (r *reading) warn(line int, message, remedy string) {
+	r.problems = append(r.problems, Problem{Line: line, Extension: r.m.Name, Message: message, Remedy: remedy})
+}
+
+// decode reads the value of a key, and reports whether there is one. null is
+// none.
+func (r *reading) decode(key, kind string, to any) bool {
+	member, ok := r.fields[key]
+	if !ok || member.Value.Value.Kind() == 'n' {
+		return false
+	}
+	if err := json.Unmarshal(raw(member.Value), to); err != nil {
+		r.lose(r.line(key), fmt.Sprintf("The value of %s is not %s.", key, kind), "Correct it.")
+		return false
+	}
+	return true
+}
+
+// required reads a text that has to be there.
+func (r *reading) required(key string) string {
+	var text string
+	there := r.decode(key, "a text", &text)
+	if !there && !slices.ContainsFunc(r.problems, func(p Problem) bool { return p.Lost && p.Line > 0 && p.Line == r.line(key) }) || there && text == "" {
+		r.lose(r.line(key), "The manifest has no "+key+".", "Add it.")
+	}
+	return text
+}
+
+// object returns the members of a value that has to be an object.
+func (r *reading) object(key string) []hujson.ObjectMember {
+	member, ok := r.fields[key]
+	if !ok || member.Value.Value.Kind() == 'n' {
+		return nil
+	}
+	object, ok := member.Value.Value.(*hujson.Object)
+	if !ok {
+		r.lose(r.line(key), "The value of "+key+" is not an object.", "Correct it.")
+		return nil
+	}
+	return object.Members
+}
+
+func (r *reading) plan() {
+	for _, member := range r.object("plan") {
+		if nameOf(member) != "directory" {
+			continue
+		}
+		if member.Value.Value.Kind() != '"' {
+			r.lose(r.doc.line(member.Name.StartOffset), "The value of plan.directory is not a text.", "Correct it.")
+			continue
+		}
+		r.m.PlanDirectory = member.Value.Value.(hujson.Literal).String() //nolint:errcheck // it is a text
+	}
+}
+
+// servers takes the servers over. What it says of trust is for the person to say.
+func (r *reading) servers(v Variables) {
+	for _, member := range r.object("mcpServers") {
+		server := nameOf(member)
+		value := member.Value.Clone()
+		object, ok := value.Value.(*hujson.Object)
+		if !ok {
+			r.lose(r.doc.line(member.Name.StartOffset), fmt.Sprintf("The server %q is not an object.", clip(server)), "Correct it.")
+			continue
+		}
+		object.Members = slices.DeleteFunc(object.Members, func(m hujson.ObjectMember) bool {
+			if !strings.EqualFold(nameOf(m), "trust") {
+				return false
+			}
+			r.warn(r.doc.line(m.Name.StartOffset), fmt.Sprintf("What the extension says of trust in its server %q does not count.", clip(server)),
+				"Say it in mcpServers of your own settings, if you mean it.")
+			return true
+		})
+		if r.m.servers == nil {
+			r.m.servers = map[string]hujson.Value{}
+		}
+		r.m.servers[server] = value
+	}
+	if r.m.servers == nil {
+		return
+	}
+	r.m.MCPServers = map[string]json.RawMessage{}
+	for server, value := range filled(r.m.servers, expander{paths: v.Paths()}) {
+		r.m.MCPServers[server] = value
+	}
+}
+
+// contextFiles reads the names of context files, which must lie in the extension.
+func (r *reading) contextFiles(dir string, v Variables) {
+	const key = "contextFileName"
+	member, ok := r.fields[key]
+	if !ok {
+		return
+	}
+	var names []string
+	if member.Value.Value.Kind() == '"' {
+		var one string
+		if r.decode(key, "a name", &one); one == "" {
+			return // as good as not said
+		}
+		names = []string{one}
+	} else if !r.decode(key, "a name or a list of names", &names) {
+		return
+	}
+	r.m.ContextFileNames = []string{}
+	for _, given := range names {
+		name := filepath.FromSlash(given)
+		for _, root := range []string{dir, v.ExtensionPath} {
+			if rel, err := filepath.Rel(root, name); root != "" && filepath.IsAbs(name) && err == nil {
+				if filepath.IsLocal(rel) {
+					name = rel
+				}
+			}
+		}
+		if name == "" || !filepath.IsLocal(name) {
+			r.lose(r.line(key), fmt.Sprintf("The context file %q does not lie in the extension.", clip(given)), "Name one in the extension, by its path from there.")
+			continue
+		}
+		r.m.ContextFileNames = append(r.m.ContextFileNames, filepath.Clean(name))
+	}
+}
+
+// settings reads the settings, of which each has a variable of its own.
+func (r *reading) settings() {
+	member, ok := r.fields["settings"]
+	if !ok || member.Value.Value.Kind() == 'n' {
+		return
+	}
+	list, ok := member.Value.Value.(*hujson.Array)
+	if !ok {
+		r.lose(r.line("settings"), "The value of settings is not a list.", "Correct it.")
+		return
+	}
+	for i := range list.Elements {
+		element := &list.Elements[i]
+		line := r.doc.line(element.StartOffset)
+		var s Setting
+		if _, is := element.Value.(*hujson.Object); !is || json.Unmarshal(raw(*element), &s) != nil {
+			r.lose(line, "A setting is not an object of name, description, envVar and sensitive.", "Correct it.")
+			continue
+		}
+		switch {
+		case s.Name == "":
+			r.lose(line, "A setting has no name.", "Add it.")
+		case !nameOfVariable.MatchString(s.EnvVar):
+			r.lose(line, fmt.Sprintf("The envVar %q of the setting %q is no name of a variable.", clip(s.EnvVar), clip(s.Name)), "Use letters, digits and underscores, and no digit first.")
+		case slices.ContainsFunc(r.m.Settings, func(other Setting) bool { return other.EnvVar == s.EnvVar }):
+			r.lose(line, fmt.Sprintf("Two settings have the envVar %s.", s.EnvVar), "Give each its own.")
+		default:
+			r.m.Settings = append(r.m.Settings, s)
+		}
+	}
 }

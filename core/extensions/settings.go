@@ -1,6 +1,20 @@
 package extensions
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/lockedfile"
+)
 
 // Scope says for whom something of an extension holds.
 type Scope string
@@ -9,14 +23,48 @@ type Scope string
 const (
 	ScopeUser      Scope = "user"
 	ScopeWorkspace Scope = "workspace"
+	// ScopeEnvironment is that of a value of the process's environment. Nothing can
+	// be kept there.
+	ScopeEnvironment Scope = "environment"
 )
 
 // Value is the value of a setting. A sensitive one shows as ***, however it is
 // printed or encoded.
 type Value struct {
-	reveal    func() string // nil: ""
+	reveal    func() string // nil: ""; a func, as printing does not reach into it
 	sensitive bool
 }
+
+func valueOf(text string, sensitive bool) Value {
+	return Value{func() string { return text }, sensitive}
+}
+
+// Reveal returns the value itself, which is not for printing.
+func (v Value) Reveal() string {
+	if v.reveal == nil {
+		return ""
+	}
+	return v.reveal()
+}
+
+const masked = "***"
+
+// String returns the value, or *** for a sensitive one.
+func (v Value) String() string {
+	if v.sensitive {
+		return masked
+	}
+	return v.Reveal()
+}
+
+// GoString is as String.
+func (v Value) GoString() string { return fmt.Sprintf("%q", v.String()) }
+
+// MarshalJSON encodes what String returns.
+func (v Value) MarshalJSON() ([]byte, error) { return json.Marshal(v.String()) }
+
+// LogValue is as String.
+func (v Value) LogValue() slog.Value { return slog.StringValue(v.String()) }
 
 // ResolvedSetting is a setting with its value.
 type ResolvedSetting struct {
@@ -25,20 +73,234 @@ type ResolvedSetting struct {
 	Scope Scope `json:"scope"` // where the value was found
 }
 
+// secretsFile holds the sensitive values of settings, beside the extensions folder.
+const secretsFile = "extension-secrets.json"
+
+// secrets are sensitive values by extension's id.
+type secrets map[string]secretsOf
+
+type secretsOf struct {
+	User      map[string]string            `json:"user,omitempty"`
+	Workspace map[string]map[string]string `json:"workspace,omitempty"` // by folder
+}
+
+func (s *Store) secretsPath() string { return filepath.Join(filepath.Dir(s.o.Dir), secretsFile) }
+
+// readSecrets reads the file of sensitive values. The error is of code
+// invalid_config and holds none of them.
+func (s *Store) readSecrets() (secrets, error) {
+	all := secrets{}
+	path := s.secretsPath()
+	data, err := readFile(path, maxState)
+	if errors.Is(err, fs.ErrNotExist) {
+		return all, nil
+	}
+	if err == nil && json.Unmarshal(data, &all) != nil {
+		err = errors.New("it holds something else than fettle writes") // what exactly might be a value
+	}
+	if err != nil {
+		return nil, fault.Wrap(fault.InvalidConfig, "extensions.settings", "The file "+path+" cannot be used: "+cause(err)+".",
+			"Remove it, and give the sensitive settings of extensions anew.", err)
+	}
+	if all == nil { // null
+		all = secrets{}
+	}
+	return all, nil
+}
+
+// resolve returns the settings of an extension that have a value: of the
+// workspace where it is trusted, else of the user, else of the environment.
+func (s *Store) resolve(declared []Setting, id string, envFiles []string, kept secrets) []ResolvedSetting {
+	type layer struct {
+		scope  Scope
+		values map[string]string
+	}
+	var layers []layer
+	if s.o.Trusted && s.o.Workspace != "" {
+		layers = append(layers, layer{ScopeWorkspace, kept[id].Workspace[s.o.Workspace]}, layer{ScopeWorkspace, envOf(filepath.Join(s.o.Workspace, EnvFile))})
+	}
+	layers = append(layers, layer{ScopeUser, kept[id].User})
+	for _, path := range envFiles {
+		layers = append(layers, layer{ScopeUser, envOf(path)})
+	}
+	var all []ResolvedSetting
+	for _, setting := range declared {
+		found := false
+		for _, l := range layers {
+			if value, ok := l.values[setting.EnvVar]; ok && !found {
+				all = append(all, ResolvedSetting{setting, valueOf(value, setting.Sensitive), l.scope})
+				found = true
+			}
+		}
+		if found || s.o.Getenv == nil {
+			continue
+		}
+		if value, ok := s.o.Getenv(setting.EnvVar); ok {
+			all = append(all, ResolvedSetting{setting, valueOf(value, setting.Sensitive), ScopeEnvironment})
+		}
+	}
+	return all
+}
+
+// envOf returns what a .env file assigns, nothing where it cannot be read.
+func envOf(path string) map[string]string {
+	data, err := readFile(path, maxState)
+	if err != nil {
+		return nil
+	}
+	return readEnv(string(data))
+}
+
 // SetSetting keeps the value of a setting of e: a sensitive one in a file of the
 // user's, mode 0600, any other in the .env file of the extension, or of the
 // workspace. The error is of code invalid_config where e has no such setting or
 // the value cannot be one, file_write_failure or cancelled; none holds the value.
 func (s *Store) SetSetting(ctx context.Context, e Extension, variable, value string, scope Scope) error {
-	return nil
+	i := slices.IndexFunc(e.Settings, func(setting Setting) bool { return setting.EnvVar == variable })
+	if i < 0 {
+		return fault.New(fault.InvalidConfig, "extensions.settings", fmt.Sprintf("The extension %s has no setting %q.", e.Name, clip(variable)), "fettle extensions list shows its settings.")
+	}
+	if strings.ContainsAny(value, "\n\r\x00") {
+		return fault.New(fault.InvalidConfig, "extensions.settings", "The value of "+variable+" has more than one line.", "Give a value without line breaks.")
+	}
+	if e.Settings[i].Sensitive {
+		return s.changeSecrets(ctx, func(all secrets) error { return s.keep(all, e.ID, variable, &value, scope) })
+	}
+	return s.changeEnv(ctx, e, variable, &value, scope)
 }
 
 // UnsetSetting forgets the value of a setting, also of one that the extension no
 // longer has. The error is as that of SetSetting.
 func (s *Store) UnsetSetting(ctx context.Context, e Extension, variable string, scope Scope) error {
-	return nil
+	err := s.changeSecrets(ctx, func(all secrets) error { return s.keep(all, e.ID, variable, nil, scope) })
+	if err != nil {
+		return err
+	}
+	return s.changeEnv(ctx, e, variable, nil, scope)
 }
 
 // ForgetSettings forgets all sensitive values of an extension. The error is of
-// code file_write_failure or cancelled.
-func (s *Store) ForgetSettings(ctx context.Context, id string) error { return nil }
+// code invalid_config, file_write_failure or cancelled.
+func (s *Store) ForgetSettings(ctx context.Context, id string) error {
+	return s.changeSecrets(ctx, func(all secrets) error {
+		delete(all, id)
+		return nil
+	})
+}
+
+// keep puts a value, or none, among the sensitive ones.
+func (s *Store) keep(all secrets, id, variable string, value *string, scope Scope) error {
+	folder, err := s.folderOf(scope)
+	if err != nil {
+		return err
+	}
+	of := all[id]
+	if of.User == nil {
+		of.User = map[string]string{}
+	}
+	if of.Workspace == nil {
+		of.Workspace = map[string]map[string]string{}
+	}
+	values := of.User
+	if scope == ScopeWorkspace {
+		if values = of.Workspace[folder]; values == nil {
+			values = map[string]string{}
+			of.Workspace[folder] = values
+		}
+	}
+	if delete(values, variable); value != nil {
+		values[variable] = *value
+	}
+	if len(of.Workspace[folder]) == 0 {
+		delete(of.Workspace, folder)
+	}
+	if all[id] = of; len(of.User)+len(of.Workspace) == 0 {
+		delete(all, id)
+	}
+	return nil
+}
+
+// changeSecrets changes the file of sensitive values; nothing is written that is
+// there already.
+func (s *Store) changeSecrets(ctx context.Context, change func(secrets) error) error {
+	if s.o.Dir == "" {
+		return noFolder()
+	}
+	path := s.secretsPath()
+	unlock, err := lockedfile.LockOf(ctx, path)
+	if err != nil {
+		return notWritten(path, err)
+	}
+	defer unlock()
+	all, err := s.readSecrets()
+	if err != nil {
+		return err
+	}
+	before, err := json.Marshal(all)
+	if err == nil {
+		err = change(all)
+	}
+	if err != nil {
+		return err
+	}
+	if after, err := json.Marshal(all); err == nil && string(after) == string(before) {
+		return nil
+	}
+	data, err := json.MarshalIndent(all, "", "  ")
+	if err == nil {
+		err = lockedfile.Replace(path, append(data, '\n'))
+	}
+	if err != nil {
+		return notWritten(path, err)
+	}
+	return nil
+}
+
+// changeEnv changes the .env file of an extension's entry, or of the workspace. The
+// mode of a file that is there stays.
+func (s *Store) changeEnv(ctx context.Context, e Extension, variable string, value *string, scope Scope) error {
+	folder, err := s.folderOf(scope)
+	if err != nil {
+		return err
+	}
+	if scope == ScopeUser {
+		if folder = e.Folder; folder == "" {
+			folder = e.Path
+		}
+	}
+	path := filepath.Join(folder, EnvFile)
+	mode := lockedfile.FileMode
+	info, err := os.Lstat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		if value == nil {
+			return nil
+		}
+	case err != nil:
+		return notWritten(path, err)
+	case !info.Mode().IsRegular():
+		return notWritten(path, errors.New("it is no regular file"))
+	default:
+		mode = info.Mode().Perm()
+	}
+	unlock, err := lockedfile.LockOf(ctx, filepath.Join(filepath.Dir(s.o.Dir), "extension-settings"))
+	if err != nil {
+		return notWritten(path, err)
+	}
+	defer unlock()
+	data, err := readFile(path, maxState)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return notWritten(path, err)
+	}
+	text := writeEnv(string(data), variable, value)
+	if text == string(data) {
+		return nil
+	}
+	if err := lockedfile.Replace(path, []byte(text)); err != nil {
+		return notWritten(path, err)
+	}
+	if err := os.Chmod(path, mode); err != nil {
+		return notWritten(path, err)
+	}
+	return nil
+}

@@ -1,6 +1,12 @@
 package extensions
 
-import "context"
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
 
 // Options say where extensions are, and which of them count. The zero value has
 // none.
@@ -19,7 +25,7 @@ type Options struct {
 	// Only are the names, in any case of letters, of the only ones that are active,
 	// whatever else says so; "none" alone is none. nil: all that are enabled.
 	Only []string
-	// Disabled are names of those that are not active.
+	// Disabled are names, in any case of letters, of those that are not active.
 	Disabled []string
 	// Allowed are regular expressions of which one must match the source of each
 	// installed extension. Empty: any source will do.
@@ -32,6 +38,12 @@ type Options struct {
 	Getenv func(name string) (string, bool)
 }
 
+// noExtension, among Options.Only, is none.
+const noExtension = "none"
+
+// maxExtensions is how many entries of the extensions folder are looked at.
+const maxExtensions = 1000
+
 // Store is the extensions folder of a person. It is safe for concurrent use, also
 // by several processes.
 type Store struct{ o Options }
@@ -43,8 +55,34 @@ func Open(o Options) *Store { return &Store{o: o} }
 func (s *Store) Dir() string { return s.o.Dir }
 
 // Load returns the extensions that there are, by name, those that are not active
-// too. What is wrong with one loses only that one, or the part that is named. The
-// error is of code cancelled.
+// too. What is wrong with one loses only that one, or the part that is named; of
+// two with one name both are lost. The error is of code cancelled.
 func (s *Store) Load(ctx context.Context) ([]Extension, []Problem, error) {
-	return nil, nil, nil
+	if s.o.Off {
+		return nil, nil, nil
+	}
+	l := &loading{s: s}
+	l.begin()
+	for _, folder := range l.folders() {
+		if err := ctx.Err(); err != nil {
+			return nil, nil, fault.Wrap(fault.Cancelled, "extensions.load", "Loading the extensions was cancelled.", "", err)
+		}
+		l.load(folder)
+	}
+	l.refuseTwins()
+	slices.SortStableFunc(l.found, func(a, b Extension) int { return strings.Compare(a.Name, b.Name) })
+	l.tellOfUnknown()
+	return l.found, l.problems, nil
+}
+
+// Read returns the extension in a folder, not active, as it would be were it
+// installed so; install may be nil. If one of the problems is Lost it cannot be
+// used.
+func (s *Store) Read(folder string, install *InstallMetadata) (Extension, []Problem) {
+	l := &loading{s: s}
+	if s.o.Dir != "" {
+		l.secrets, _ = s.readSecrets() // whoever loads is told
+	}
+	e, _ := l.read(folder, install)
+	return e, l.problems
 }

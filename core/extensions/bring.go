@@ -1,0 +1,114 @@
+package extensions
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// bringing finds what an extension brings.
+type bringing struct {
+	l *loading
+	e *Extension
+	c container
+}
+
+func (p bringing) find(m Manifest, defaults []string) {
+	p.e.CommandsDir, p.e.SkillsDir = p.folder(CommandsFolder), p.folder(SkillsFolder)
+	p.e.AgentsDir, p.e.PoliciesDir = p.folder(AgentsFolder), p.folder(PoliciesFolder)
+	p.e.HooksFile = p.file(HooksFile)
+	names := m.ContextFileNames
+	if names == nil {
+		names = defaults
+	}
+	for _, name := range names {
+		if path := p.file(name); path != "" && !slices.Contains(p.e.ContextFiles, path) {
+			p.e.ContextFiles = append(p.e.ContextFiles, path)
+		}
+	}
+}
+
+// file returns the path of a file below the extension; "": it is not there, or
+// refused.
+func (p bringing) file(rel string) string {
+	path, err := p.c.find(rel, false)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		p.refuse(filepath.Join(p.c.path, filepath.FromSlash(rel)), err)
+	}
+	return path
+}
+
+// folder returns the path of a folder below the extension out of which nothing in
+// it leads; "": it is not there, or refused.
+func (p bringing) folder(rel string) string {
+	path, err := p.c.find(rel, true)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ""
+	}
+	at := filepath.Join(p.c.path, rel)
+	if err == nil {
+		var out string
+		if out, err = p.c.outside(path); out != "" {
+			at, err = out, errOutside
+		}
+	}
+	if err != nil {
+		p.refuse(at, err)
+		return ""
+	}
+	return path
+}
+
+func (p bringing) refuse(path string, err error) {
+	top, _, _ := strings.Cut(p.c.shown(path), "/")
+	p.l.problems = append(p.l.problems, Problem{Path: path, Extension: p.e.Name,
+		Message: fmt.Sprintf("The extension %s brings no %s: %s cannot be used: %s.", p.e.Name, top, p.c.shown(path), cause(err)),
+		Remedy:  "Files of an extension must lie in its folder, also behind links."})
+}
+
+// Env returns its settings that have a value as NAME=VALUE, for the environment
+// of its programs. They may hold secrets and are not for printing.
+func (e Extension) Env() []string {
+	if e.env == nil {
+		return nil
+	}
+	return e.env()
+}
+
+// Variables returns what ${NAME} stands for in its files, by name: those about
+// paths, and its settings that are not sensitive.
+func (e Extension) Variables(workspace string) map[string]string {
+	all := Variables{ExtensionPath: e.Path, WorkspacePath: workspace}.Paths()
+	for _, setting := range e.ResolvedSettings {
+		if !setting.Sensitive {
+			all[setting.EnvVar] = setting.Value.Reveal()
+		}
+	}
+	return all
+}
+
+// Hooks returns the JSON of its hooks file with the variables about paths filled
+// in, nil where it has none. The error is of code invalid_config.
+func (e Extension) Hooks(workspace string) ([]byte, error) {
+	if e.HooksFile == "" {
+		return nil, nil
+	}
+	data, err := readFile(e.HooksFile, maxHooks)
+	if err == nil {
+		data, err = Variables{ExtensionPath: e.Path, WorkspacePath: workspace}.Fill(data)
+	}
+	if err != nil {
+		where := e.HooksFile
+		if m := (*mistake)(nil); errors.As(err, &m) && m.line > 0 {
+			where = fmt.Sprintf("%s:%d", where, m.line)
+		}
+		return nil, fault.Wrap(fault.InvalidConfig, "extensions.hooks", fmt.Sprintf("The hooks of the extension %s in %s cannot be used: %s.", e.Name, where, cause(err)),
+			"Mend the file; it holds one JSON object, in which comments are allowed.", err)
+	}
+	return data, nil
+}

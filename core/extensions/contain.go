@@ -1,0 +1,129 @@
+package extensions
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// maxEntries is how many files and folders a part of an extension may have.
+const maxEntries = 20_000
+
+// errOutside is the error of what does not lie in an extension.
+var errOutside = errors.New("it leads out of the extension")
+
+// container is the folder of an extension, which nothing that it brings may lead
+// out of.
+type container struct {
+	path string // as it is shown
+	real string // with links followed
+}
+
+func contain(path string) (container, error) {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return container{}, err
+	}
+	info, err := os.Stat(real)
+	if err == nil && !info.IsDir() {
+		err = errors.New("it is no folder")
+	}
+	return container{path: filepath.Clean(path), real: real}, err
+}
+
+// has reports whether a path, in which links are followed, lies in it.
+func (c container) has(real string) bool {
+	rel, err := filepath.Rel(c.real, real)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// find returns the path of what lies at rel below it, links followed for the check
+// alone. The error is fs.ErrNotExist where there is nothing, errOutside, or another
+// where it is not of the kind that is wanted.
+func (c container) find(rel string, folder bool) (string, error) {
+	path := filepath.Join(c.path, filepath.FromSlash(rel))
+	if _, err := os.Lstat(path); err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", errOutside // nobody knows what will be there
+	case err != nil:
+		return "", err
+	case !c.has(real):
+		return "", errOutside
+	}
+	info, err := os.Stat(real)
+	switch {
+	case err != nil:
+		return "", err
+	case folder && !info.IsDir():
+		return "", errors.New("it is no folder")
+	case !folder && !info.Mode().IsRegular():
+		return "", errors.New("it is no regular file")
+	}
+	return path, nil
+}
+
+// outside looks in a folder, which lies in it, for a link that leads out of it,
+// also behind links that stay. It returns the path of one, "" if there is none.
+func (c container) outside(folder string) (string, error) {
+	w := walk{c: c, seen: map[string]bool{}}
+	if err := w.folder(folder); err != nil {
+		return "", err
+	}
+	return w.found, nil
+}
+
+type walk struct {
+	c       container
+	seen    map[string]bool // folders, links followed
+	entries int
+	found   string
+}
+
+func (w *walk) folder(path string) error {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil || w.seen[real] {
+		return err
+	}
+	w.seen[real] = true
+	entries, err := os.ReadDir(path)
+	if err != nil {
+		return err
+	}
+	for _, entry := range entries {
+		if w.entries++; w.entries > maxEntries {
+			return fmt.Errorf("it has more than %d files", maxEntries)
+		}
+		at := filepath.Join(path, entry.Name())
+		isFolder := entry.IsDir()
+		if entry.Type()&fs.ModeSymlink != 0 {
+			target, err := filepath.EvalSymlinks(at)
+			if err != nil || !w.c.has(target) { // nobody knows what will be where nothing is yet
+				w.found = at
+				return nil
+			}
+			info, err := os.Stat(target)
+			isFolder = err == nil && info.IsDir()
+		}
+		if isFolder {
+			if err := w.folder(at); err != nil || w.found != "" {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// shown is a path below the container as people know it.
+func (c container) shown(path string) string {
+	if rel, err := filepath.Rel(c.path, path); err == nil && !strings.HasPrefix(rel, "..") {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}

@@ -1,0 +1,282 @@
+package extensions
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// loading is one Load.
+type loading struct {
+	s          *Store
+	enablement enablement
+	broken     bool // the enablement file cannot be used
+	secrets    secrets
+	allowed    []*regexp.Regexp
+	found      []Extension
+	problems   []Problem
+}
+
+// tell adds an error as a problem.
+func (l *loading) tell(path string, err error) {
+	p := Problem{Path: path, Message: err.Error()}
+	if f := fault.As(err); f != nil {
+		p.Message, p.Remedy = f.Message, f.Remedy
+	}
+	l.problems = append(l.problems, p)
+}
+
+// begin reads what is about all extensions.
+func (l *loading) begin() {
+	if l.s.o.Dir != "" {
+		var err error
+		if l.enablement, err = l.s.readEnablement(); err != nil {
+			l.tell(filepath.Join(l.s.o.Dir, EnablementFile), err)
+			l.broken = true
+		}
+		if l.secrets, err = l.s.readSecrets(); err != nil {
+			l.tell(l.s.secretsPath(), err)
+		}
+	}
+	for _, pattern := range l.s.o.Allowed {
+		re, err := regexp.Compile(pattern)
+		if err != nil {
+			l.problems = append(l.problems, Problem{Message: fmt.Sprintf("The entry %q of security.allowedExtensions is no regular expression, so it allows nothing.", clip(pattern)), Remedy: "Correct it."})
+			continue
+		}
+		l.allowed = append(l.allowed, re)
+	}
+}
+
+// entry is a folder that should hold an extension.
+type entry struct {
+	path      string
+	installed bool // in the extensions folder
+}
+
+// folders lists the entries of the extensions folder, then the others.
+func (l *loading) folders() []entry {
+	var all []entry
+	if dir := l.s.o.Dir; dir != "" {
+		entries, err := os.ReadDir(dir)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			l.problems = append(l.problems, Problem{Path: dir, Message: "The extensions folder cannot be read: " + cause(err) + ".", Remedy: "Check that it is a folder, and who may read it."})
+		}
+		for _, e := range entries {
+			path := filepath.Join(dir, e.Name())
+			if strings.HasPrefix(e.Name(), ".") {
+				continue
+			}
+			if info, err := os.Stat(path); err == nil && !info.IsDir() {
+				continue
+			}
+			if len(all) == maxExtensions {
+				l.problems = append(l.problems, Problem{Path: dir, Message: fmt.Sprintf("The extensions folder holds more than %d extensions; the rest were not read.", maxExtensions)})
+				break
+			}
+			all = append(all, entry{path, true})
+		}
+	}
+	for _, path := range l.s.o.Folders {
+		all = append(all, entry{path, false})
+	}
+	return all
+}
+
+// load adds the extension of an entry.
+func (l *loading) load(from entry) {
+	var install *InstallMetadata
+	if from.installed {
+		var err error
+		if install, err = ReadInstall(from.path); err != nil {
+			l.tell(from.path, err)
+			l.problems[len(l.problems)-1].Lost = true
+			return
+		}
+	}
+	e, ok := l.read(from.path, install)
+	if !ok {
+		return
+	}
+	if from.installed {
+		e.Folder = from.path
+		if why, remedy := l.refused(install); why != "" {
+			l.problems = append(l.problems, Problem{Path: e.Folder, Extension: e.Name, Message: "The extension " + e.Name + " is not used: " + why + ".", Remedy: remedy, Lost: true})
+			return
+		}
+	}
+	if e.Inactive = l.inactive(e); e.Inactive == "" {
+		e.Active = true
+		l.tellOfMissing(e)
+	}
+	l.found = append(l.found, e)
+}
+
+// refused says why an installed extension may not be used; "": it may.
+func (l *loading) refused(install *InstallMetadata) (why, remedy string) {
+	switch {
+	case len(l.s.o.Allowed) > 0 && install == nil:
+		return "security.allowedExtensions is set, and nothing tells where it comes from", "Install it with fettle extensions install."
+	case len(l.s.o.Allowed) > 0 && !slices.ContainsFunc(l.allowed, func(re *regexp.Regexp) bool { return re.MatchString(install.Source) }):
+		return "its source is not among security.allowedExtensions", "Add it there, or uninstall the extension."
+	case len(l.s.o.Allowed) == 0 && l.s.o.BlockGit && install != nil && (install.Type == InstallGit || install.Type == InstallRelease):
+		return "it comes from a repository, which security.blockGitExtensions forbids", "Change that setting, or uninstall the extension."
+	}
+	return "", ""
+}
+
+// inactive says why an extension is not active; "": it is.
+func (l *loading) inactive(e Extension) string {
+	is := func(name string) bool { return strings.EqualFold(name, e.Name) }
+	switch {
+	case l.s.o.Only != nil:
+		if !slices.ContainsFunc(l.s.o.Only, is) {
+			return "It is not among the extensions that this session was started with."
+		}
+	case slices.ContainsFunc(l.s.o.Disabled, is):
+		return "The setting extensions.disabled names it."
+	case e.Folder != "" && l.broken:
+		return "The file " + EnablementFile + " cannot be used, which may disable it."
+	case !l.enablement.enabled(e.Name, l.s.o.Workspace, l.s.o.Home):
+		return "It is disabled in this folder."
+	}
+	return ""
+}
+
+// tellOfMissing tells of settings without a value.
+func (l *loading) tellOfMissing(e Extension) {
+	for _, setting := range e.Settings {
+		if slices.ContainsFunc(e.ResolvedSettings, func(r ResolvedSetting) bool { return r.EnvVar == setting.EnvVar }) {
+			continue
+		}
+		l.problems = append(l.problems, Problem{Path: e.Manifest, Extension: e.Name,
+			Message: fmt.Sprintf("The setting %s of the extension %s has no value.", setting.EnvVar, e.Name),
+			Remedy:  fmt.Sprintf("Give one with fettle extensions config %s %s, or in the environment.", e.Name, setting.EnvVar)})
+	}
+}
+
+// refuseTwins takes those away whose name another one has, and tells of all.
+func (l *loading) refuseTwins() {
+	byName := map[string][]Extension{}
+	for _, e := range l.found {
+		name := strings.ToLower(e.Name)
+		byName[name] = append(byName[name], e)
+	}
+	l.found = slices.DeleteFunc(l.found, func(e Extension) bool {
+		twins := byName[strings.ToLower(e.Name)]
+		for _, other := range twins {
+			if other.Path == e.Path && other.Folder == e.Folder {
+				continue
+			}
+			l.problems = append(l.problems, Problem{Path: e.Path, Extension: e.Name, Lost: true,
+				Message: fmt.Sprintf("The extension %s has the name of another, in %s; neither is used.", e.Name, other.Path), Remedy: "Uninstall one of them."})
+		}
+		return len(twins) > 1
+	})
+}
+
+// tellOfUnknown tells of names in Only that no extension has.
+func (l *loading) tellOfUnknown() {
+	for _, name := range l.s.o.Only {
+		if name == noExtension && len(l.s.o.Only) == 1 || slices.ContainsFunc(l.found, func(e Extension) bool { return strings.EqualFold(e.Name, name) }) {
+			continue
+		}
+		l.problems = append(l.problems, Problem{Message: fmt.Sprintf("There is no extension %q.", clip(name)), Remedy: "fettle extensions list shows those that there are."})
+	}
+}
+
+// read reads the extension in a folder, and reports whether it can be used.
+func (l *loading) read(folder string, install *InstallMetadata) (Extension, bool) {
+	e := Extension{Path: filepath.Clean(folder), Install: install}
+	lose := func(path, message, remedy string) (Extension, bool) {
+		l.problems = append(l.problems, Problem{Path: path, Extension: e.Name, Message: message, Remedy: remedy, Lost: true})
+		return e, false
+	}
+	if install != nil && install.Type == InstallLink {
+		if !filepath.IsAbs(install.Source) {
+			return lose(folder, "The extension is a link to a path that is not absolute.", "Uninstall it and link it again.")
+		}
+		e.Path = filepath.Clean(install.Source)
+	}
+	c, err := contain(e.Path)
+	if err != nil {
+		return lose(e.Path, "The folder of the extension cannot be read: "+cause(err)+".", "Put it back, or uninstall the extension.")
+	}
+	var data []byte
+	for _, name := range ManifestNames() {
+		if e.Manifest, err = c.find(name, false); !errors.Is(err, fs.ErrNotExist) {
+			break
+		}
+	}
+	if err == nil {
+		data, err = readFile(e.Manifest, MaxManifest)
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return lose(e.Path, "The folder holds no manifest.", "A manifest is called "+strings.Join(ManifestNames(), " or ")+"; remove the folder if it is no extension.")
+	case err != nil:
+		return lose(e.Path, "The manifest of the extension cannot be used: "+cause(err)+".", "Mend it, or uninstall the extension.")
+	}
+	return l.fill(e, c, data)
+}
+
+// fill reads the manifest and finds the parts.
+func (l *loading) fill(e Extension, c container, data []byte) (Extension, bool) {
+	r := readManifest(data)
+	lost := func() bool { return slices.ContainsFunc(r.problems, func(p Problem) bool { return p.Lost }) }
+	if !lost() {
+		e.ID = IDOf(r.m.Name, e.Install)
+		e.ResolvedSettings = l.s.resolve(r.m.Settings, e.ID, l.envFiles(e, c), l.secrets)
+	}
+	v := Variables{ExtensionPath: e.Path, WorkspacePath: l.s.o.Workspace, Settings: map[string]string{}, Getenv: l.s.o.Getenv}
+	for _, setting := range e.ResolvedSettings {
+		v.Settings[setting.EnvVar] = setting.Value.Reveal()
+	}
+	if r.doc != nil {
+		r.finish(e.Path, v)
+	}
+	for _, p := range r.problems {
+		p.Path, p.Extension = e.Manifest, r.m.Name
+		l.problems = append(l.problems, p)
+	}
+	m := r.m
+	e.Name, e.Version, e.Description = m.Name, m.Version, m.Description
+	if lost() {
+		return e, false
+	}
+	l.problems = append(l.problems, m.unknown(e.Manifest, v)...)
+	e.MCPServers, e.ExcludedTools, e.Settings = m.MCPServers, m.ExcludeTools, m.Settings
+	e.PlanDir, e.Themes, e.MigratedTo = m.PlanDirectory, m.Themes, m.MigratedTo
+	b := bringing{l: l, e: &e, c: c}
+	b.find(m, l.s.o.ContextFiles)
+	x := expander{paths: v.Paths(), env: v.environment(m.Settings, true)}
+	e.servers = func() map[string][]byte { return filled(m.servers, x) }
+	values := slices.Clone(e.ResolvedSettings)
+	e.env = func() []string {
+		all := make([]string, len(values))
+		for i, setting := range values {
+			all[i] = setting.EnvVar + "=" + setting.Value.Reveal()
+		}
+		return all
+	}
+	return e, true
+}
+
+// envFiles are the .env files of an extension, the one of its entry first.
+func (l *loading) envFiles(e Extension, c container) []string {
+	var all []string
+	if e.Install != nil && e.Install.Type == InstallLink && l.s.o.Dir != "" {
+		all = append(all, filepath.Join(l.s.o.Dir, filepath.Base(e.Folder), EnvFile))
+	}
+	if path, err := c.find(EnvFile, false); err == nil {
+		all = append(all, path)
+	}
+	return all
+}
