@@ -97,8 +97,8 @@ type oneToolNumbers struct {
 	Decisions  decisionStatistics `json:"decisions"`
 }
 
-// decisionStatistics say who let calls run. Without a person there is nobody to
-// accept or modify one.
+// decisionStatistics say who let calls run. In a headless run there is nobody to
+// accept one, and what a person modifies is counted as accepted.
 type decisionStatistics struct {
 	Accept     int `json:"accept"`
 	Reject     int `json:"reject"`
@@ -225,6 +225,9 @@ func (s *statistics) addCall(r scheduler.Response, took time.Duration) {
 	case r.Status == scheduler.StatusDenied:
 		all.Decisions.Reject++
 		one.Decisions.Reject++
+	case r.Decision.Decision == policy.AskUser && r.Status != scheduler.StatusCancelled:
+		all.Decisions.Accept++
+		one.Decisions.Accept++
 	case r.Decision.Decision == policy.Allow:
 		all.Decisions.AutoAccept++
 		one.Decisions.AutoAccept++
