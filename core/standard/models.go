@@ -101,6 +101,18 @@ func (o ModelOptions) Resolve(name string) (model.Name, error) {
 			"Other addresses are set with GOOGLE_GEMINI_BASE_URL and ANTHROPIC_BASE_URL. Without a provider, --model script:FILE plays a script.")
 }
 
+// Defaults returns the default models of the providers that have a key, as
+// PROVIDER:NAME, in the order in which "auto" looks for them.
+func (o ModelOptions) Defaults() []string {
+	var names []string
+	for _, p := range providers {
+		if o.first(p.keys...) != "" {
+			names = append(names, p.name+":"+p.fallback)
+		}
+	}
+	return names
+}
+
 // Secrets returns the keys that are set, for config.Parameters.Secrets and for
 // recordings.
 func (o ModelOptions) Secrets() []string {
