@@ -94,8 +94,9 @@ func (l *layerOf) validate(e *entry) bool {
 		l.wrong(e, "", "", "")
 		return false
 	}
-	if e.key.Path == "hooks" {
+	if e.key.Path == hooksKey {
 		l.unknownEvents(e)
+		e.placeGroups()
 	}
 	if e.key.kind == aMap {
 		l.unknownNames(e, e.value, e.key.schema, nil)
@@ -115,7 +116,7 @@ func (l *layerOf) validate(e *entry) bool {
 				l.wrong(e, f.at, f.what, "")
 				return false
 			}
-			cut := pointer(steps[:min(e.key.cut, len(steps))])
+			cut := pointer(steps[:e.cutAt(steps)])
 			cuts[cut] = true
 			l.wrong(e, f.at, f.what, cut)
 		}
@@ -125,6 +126,7 @@ func (l *layerOf) validate(e *entry) bool {
 			return false
 		}
 		e.value = rest
+		e.dropGroups(cuts)
 	}
 }
 

@@ -29,6 +29,7 @@ type entry struct {
 	group        *node           // whose short form it is; nil if it is none
 	node         *hujson.Value   // the value, or the whole short form; nil outside of files
 	doc          *document
+	groups       map[string][]int // of hooks: the lines of each event's groups
 }
 
 // layerOf is what one source gives.

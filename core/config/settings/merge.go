@@ -94,6 +94,7 @@ func (j *joiner) join(keys []*Key, l *layerOf) error {
 			}
 		}
 		origin.takes, _ = value.([]any)
+		origin.hooks = hooksOf(e, value)
 		j.origins[k.Path] = append(j.origins[k.Path], origin)
 		if value == nil {
 			continue

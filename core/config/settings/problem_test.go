@@ -92,8 +92,8 @@ func TestProblems(t *testing.T) {
 			settings.Problem{Line: 1, Column: 49, Key: "tools.exclude", Kind: settings.KindTwice, Severity: settings.Warning}, "the later one holds",
 		},
 		"not read": {
-			`{"enableHooks": true}`,
-			settings.Problem{Line: 1, Column: 17, Key: "hooksConfig.enabled", Kind: settings.KindUnused, Severity: settings.Notice}, "nothing in fettle reads it yet",
+			`{"telemetry": {"useCliAuth": true}}`,
+			settings.Problem{Line: 1, Column: 30, Key: "telemetry.useCliAuth", Kind: settings.KindUnused, Severity: settings.Notice}, "nothing in fettle reads it yet",
 		},
 		"of another program": {
 			`{"ui": {"hideBanner": true}}`,
@@ -166,7 +166,7 @@ func TestOnlyThatKey(t *testing.T) {
 	} {
 		require.Contains(t, text, want)
 	}
-	require.Equal(t, map[string][]settings.HookGroup{"BeforeTool": {{Matcher: "m", Hooks: []settings.Hook{{Type: "command", Command: "c"}}}}}, s.Hooks)
+	require.Equal(t, map[string][]settings.HookGroup{"BeforeTool": {{Matcher: "m", Hooks: []settings.Hook{{Type: "command", Command: "c"}}}, {Hooks: []settings.Hook{}}}}, s.Hooks)
 }
 
 // A mistake in what protects a person does not leave it open.

@@ -37,7 +37,7 @@ type Settings struct {
 	// Names, environment and header names keep their case.
 	MCPServers map[string]MCPServer `json:"mcpServers" set:"merge=shallow,project=trusted,outside,cut=1"`
 	// Programs that take part in a session, by event. Those of all layers run.
-	Hooks map[string][]HookGroup `json:"hooks" set:"merge=concat,project=trusted,outside,cut=2,unused"`
+	Hooks map[string][]HookGroup `json:"hooks" set:"merge=concat,project=trusted,outside,cut=2"`
 	// Files and folders of policy rules, in place of the user's policies.toml and policies folder.
 	PolicyPaths []string `json:"policyPaths" set:"merge=union,project=trusted"`
 	// Whether the tool write_todos is registered.

@@ -98,11 +98,11 @@ type Hook struct {
 // HooksConfig are settings of all hooks together.
 type HooksConfig struct {
 	// Whether hooks run at all.
-	Enabled bool `json:"enabled" set:"project=trusted,unused"`
+	Enabled bool `json:"enabled" set:"project=trusted"`
 	// Names of hooks that do not run.
-	Disabled []string `json:"disabled" set:"merge=union,project=trusted,unused"`
+	Disabled []string `json:"disabled" set:"merge=union,project=trusted"`
 	// Whether a person sees that a hook runs.
-	Notifications bool `json:"notifications" set:"project=free,unused"`
+	Notifications bool `json:"notifications" set:"project=free"`
 }
 
 // Agents are settings of subagents.
@@ -114,9 +114,9 @@ type Agents struct {
 // Skills are settings of skills.
 type Skills struct {
 	// Whether skills can be activated.
-	Enabled bool `json:"enabled" set:"project=false,unused"`
+	Enabled bool `json:"enabled" set:"project=false"`
 	// Names of skills that cannot.
-	Disabled []string `json:"disabled" set:"merge=union,project=add,unused"`
+	Disabled []string `json:"disabled" set:"merge=union,project=add"`
 }
 
 // Extensions are settings of extensions.

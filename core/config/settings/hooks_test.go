@@ -1,0 +1,35 @@
+package settings_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/config/settings"
+)
+
+// CR-24: what each layer contributes to the hooks is told with its places; a wrong
+// hook is lost alone, a wrong group too.
+func TestHookLayers(t *testing.T) {
+	m := newMachine(t)
+	m.user(`{"hooks": {"BeforeTool": [
+  {"hooks": 1},
+  {"matcher": "x",
+   "hooks": [{"type": "runtime", "command": "a"}, {"type": "command", "command": "b"}]}]}}`)
+	m.project(`{"hooks": {"AfterTool": [{"hooks": [{"type": "command", "command": "c"}]}]}}`)
+	m.Trusted = true
+	r := m.load()
+	layers := r.HookLayers()
+	require.Len(t, layers, 2)
+	require.Equal(t, settings.LayerUser, layers[0].Layer)
+	require.Equal(t, 3, layers[0].Line("BeforeTool", 0), "the group before it is gone")
+	require.Zero(t, layers[0].Line("BeforeTool", 1))
+	require.Equal(t, map[string]any{"BeforeTool": []any{map[string]any{
+		"matcher": "x", "hooks": []any{map[string]any{"type": "command", "command": "b"}},
+	}}}, layers[0].Events)
+	require.Equal(t, settings.LayerProject, layers[1].Layer)
+	require.Equal(t, 1, layers[1].Line("AfterTool", 0))
+
+	m.Trusted = false
+	require.Len(t, m.load().HookLayers(), 1, "EX-11")
+}
