@@ -1,0 +1,240 @@
+package extensions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// copyLimits bound what an extension may consist of. Each is at least 1.
+type copyLimits struct {
+	entries int   // files, folders and links
+	bytes   int64 // of all files
+	depth   int   // folders inside one another
+}
+
+// usualLimits leave room for what servers bring of libraries.
+var usualLimits = copyLimits{entries: 50_000, bytes: 512 << 20, depth: 64}
+
+// leftOut are the folders of version control, which no extension needs to run.
+func leftOut(name string) bool { return name == ".git" || name == ".hg" || name == ".svn" }
+
+// copyTree copies a folder to a new one, and follows no link. It refuses what
+// could reach out of the extension or is neither file nor folder: a link that
+// leads out of it or nowhere, a device, a pipe, a socket (EX-03). Modes become
+// 0644, or 0755 for folders and what may be executed; folders of version control
+// are left out. A failure leaves what was copied to the caller.
+func copyTree(ctx context.Context, from, to string, limits copyLimits) error {
+	source, err := os.OpenRoot(from)
+	if err != nil {
+		return unreadable(from, err)
+	}
+	defer func() { _ = source.Close() }() // it was only read
+	if err := os.Mkdir(to, 0o755); err != nil {
+		return unwritable(to, err)
+	}
+	target, err := os.OpenRoot(to)
+	if err != nil {
+		return unwritable(to, err)
+	}
+	defer func() { _ = target.Close() }() // all that was written is closed by itself
+	c := copying{from: from, to: to, source: source, target: target, left: limits, limits: limits}
+	if err := c.folder(ctx, ".", limits.depth); err != nil {
+		return err
+	}
+	return c.checkLinks()
+}
+
+// copying is one copyTree.
+type copying struct {
+	from, to       string
+	source, target *os.Root
+	left, limits   copyLimits
+	links          []string // that were made
+}
+
+func (c *copying) folder(ctx context.Context, name string, depth int) error {
+	if depth == 0 {
+		return c.refuse(name, fmt.Sprintf("lies below %d folders", c.limits.depth), "An extension is flatter than that: take out what it does not need.")
+	}
+	dir, err := c.source.Open(name)
+	if err != nil {
+		return unreadable(filepath.Join(c.from, name), err)
+	}
+	entries, err := dir.ReadDir(c.left.entries + 1)
+	if closeErr := dir.Close(); err == nil || errors.Is(err, io.EOF) {
+		err = closeErr
+	}
+	if err != nil {
+		return unreadable(filepath.Join(c.from, name), err)
+	}
+	for _, entry := range entries {
+		if err := ctx.Err(); err != nil {
+			return cancelled(err)
+		}
+		if leftOut(entry.Name()) {
+			continue
+		}
+		if c.left.entries--; c.left.entries < 0 {
+			return tooMuch(c.from, fmt.Sprintf("more than %d files and folders", c.limits.entries))
+		}
+		if err := c.entry(ctx, path.Join(name, entry.Name()), depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *copying) entry(ctx context.Context, name string, depth int) error {
+	info, err := c.source.Lstat(name)
+	if err != nil {
+		return unreadable(filepath.Join(c.from, name), err)
+	}
+	switch mode := info.Mode(); {
+	case mode.IsDir():
+		if err := c.target.Mkdir(name, 0o755); err != nil {
+			return unwritable(filepath.Join(c.to, name), err)
+		}
+		return c.folder(ctx, name, depth-1)
+	case mode.IsRegular():
+		return c.file(ctx, name)
+	case mode&fs.ModeSymlink != 0:
+		return c.link(name)
+	default:
+		return c.refuse(name, "is "+kindOf(mode), "An extension holds files, folders and links inside of it, and nothing else.")
+	}
+}
+
+func (c *copying) file(ctx context.Context, name string) error {
+	in, err := c.source.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe that took its place does not hold us
+	if err != nil {
+		return unreadable(filepath.Join(c.from, name), err)
+	}
+	defer func() { _ = in.Close() }() // it was only read
+	info, err := in.Stat()
+	if err != nil {
+		return unreadable(filepath.Join(c.from, name), err)
+	}
+	if !info.Mode().IsRegular() {
+		return c.refuse(name, "is "+kindOf(info.Mode()), "Leave the folder alone while it is installed.")
+	}
+	mode := fs.FileMode(0o644)
+	if info.Mode()&0o111 != 0 {
+		mode = 0o755
+	}
+	out, err := c.target.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	if err != nil {
+		return unwritable(filepath.Join(c.to, name), err)
+	}
+	n, err := io.Copy(out, io.LimitReader(withContext{ctx, in}, c.left.bytes+1))
+	if closeErr := out.Close(); err == nil {
+		err = closeErr
+	}
+	c.left.bytes -= n
+	switch {
+	case ctx.Err() != nil:
+		return cancelled(ctx.Err())
+	case err != nil:
+		return unwritable(filepath.Join(c.to, name), err)
+	case c.left.bytes < 0:
+		return tooMuch(c.from, fmt.Sprintf("more than %d MiB", c.limits.bytes>>20))
+	}
+	return nil
+}
+
+// link makes a link again. Where it leads is looked at once all is there, in the
+// copy, which nobody else changes.
+func (c *copying) link(name string) error {
+	leads, err := c.source.Readlink(name)
+	if err != nil {
+		return unreadable(filepath.Join(c.from, name), err)
+	}
+	if filepath.IsAbs(leads) || strings.HasPrefix(filepath.ToSlash(leads), "/") || filepath.VolumeName(leads) != "" {
+		return c.leadsOut(name, leads)
+	}
+	if err := c.target.Symlink(leads, name); err != nil {
+		return unwritable(filepath.Join(c.to, name), err)
+	}
+	c.links = append(c.links, name)
+	return nil
+}
+
+// checkLinks refuses links of the copy that do not end inside of it.
+func (c *copying) checkLinks() error {
+	for _, name := range c.links {
+		_, err := c.target.Stat(name)
+		if err == nil {
+			continue
+		}
+		leads, readErr := c.target.Readlink(name)
+		if readErr != nil {
+			return unreadable(filepath.Join(c.to, name), readErr)
+		}
+		if errors.Is(err, fs.ErrNotExist) {
+			return c.refuse(name, fmt.Sprintf("is a link to %q, which is not there", leads), "Take the link out of the extension, or put in what it leads to.")
+		}
+		return c.leadsOut(name, leads)
+	}
+	return nil
+}
+
+func (c *copying) leadsOut(name, leads string) error {
+	return c.refuse(name, fmt.Sprintf("is a link to %q, which does not end inside of the extension", leads), "Put the file itself into the extension in place of the link.")
+}
+
+// refuse says why an entry of the extension is not taken.
+func (c *copying) refuse(name, why, remedy string) error {
+	return fault.New(fault.PathNotInWorkspace, "extensions.copy", fmt.Sprintf("The extension in %s cannot be installed: %s %s.", c.from, path.Clean(name), why), remedy)
+}
+
+// kindOf names what is neither file nor folder nor link.
+func kindOf(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeNamedPipe != 0:
+		return "a pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "no regular file"
+}
+
+// withContext is a reader that ends with its context.
+type withContext struct {
+	ctx context.Context //nolint:containedctx // of the one copy that it reads for
+	r   io.Reader
+}
+
+func (r withContext) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(p)
+}
+
+func tooMuch(from, what string) error {
+	return fault.New(fault.FileTooLarge, "extensions.copy", fmt.Sprintf("The extension in %s cannot be installed: it has %s.", from, what),
+		"Take out what it does not need at run time.")
+}
+
+func unreadable(path string, err error) error {
+	return fault.Wrap(fault.ReadContentFailure, "extensions", fmt.Sprintf("%s cannot be read: %v.", path, cause(err)), "Check that it is there, and its permissions.", err)
+}
+
+func unwritable(path string, err error) error {
+	return fault.Wrap(fault.FileWriteFailure, "extensions", fmt.Sprintf("%s cannot be written: %v.", path, cause(err)), "Check the permissions of the folder, and the room on the disk.", err)
+}
+
+func cancelled(err error) error {
+	return fault.Wrap(fault.Cancelled, "extensions", "It was interrupted; nothing has been changed.", "", err)
+}

@@ -1,0 +1,171 @@
+package extensions
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// fetchTimeout is how long a repository may take to come.
+const fetchTimeout = 5 * time.Minute
+
+// maxGitOutput is how much of what git prints is kept.
+const maxGitOutput = 16 << 10
+
+// fetch puts the files of a repository at one revision into a new folder; ref ""
+// is the default branch. Nothing of the repository runs: no hook, no submodule, no
+// filter of its own, and nobody is asked for a password. environ is the
+// environment of git, without what would lead it to another repository.
+func fetch(ctx context.Context, from source, ref, dir string, environ []string) error {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		return fault.Wrap(fault.ExecutionFailed, "extensions.fetch", "There is no program git, which fetches repositories.", "Install git, or install the extension from a folder.", err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		return unwritable(dir, err)
+	}
+	ctx, stop := context.WithTimeoutCause(ctx, fetchTimeout, errFetchTimeout)
+	defer stop()
+	wanted := ref
+	if wanted == "" {
+		wanted = "HEAD"
+	}
+	environ = gitEnvironment(environ, from.local)
+	steps := [][]string{
+		{"init", "--quiet", "--template="},
+		{"fetch", "--quiet", "--depth=1", "--no-tags", "--no-recurse-submodules", "--no-write-commit-graph", "--", from.url, wanted},
+		{"checkout", "--quiet", "--detach", "FETCH_HEAD"},
+	}
+	for _, step := range steps {
+		if err := runGit(ctx, git, dir, environ, step); err != nil {
+			return fetchFailure(ctx, from, ref, err)
+		}
+	}
+	return nil
+}
+
+var errFetchTimeout = errors.New("the time for fetching is over")
+
+// gitSettings keep git from running what anybody has put into hooks or
+// configuration of the repository.
+func gitSettings() []string {
+	var args []string
+	for _, setting := range []string{
+		"core.hooksPath=" + os.DevNull, "core.fsmonitor=false", "protocol.ext.allow=never", "submodule.recurse=false",
+		"fetch.recurseSubmodules=false", "gc.auto=0", "maintenance.auto=false", "advice.detachedHead=false", "credential.interactive=never",
+	} {
+		args = append(args, "-c", setting)
+	}
+	return args
+}
+
+// gitEnvironment takes what points git to another repository or configuration out
+// of an environment, and has it ask nobody.
+func gitEnvironment(environ []string, local bool) []string {
+	kept := slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
+		name, _, _ := strings.Cut(entry, "=")
+		return strings.HasPrefix(name, "GIT_") && !slices.Contains([]string{"GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSL_CAINFO", "GIT_EXEC_PATH"}, name) ||
+			slices.Contains([]string{"SSH_ASKPASS", "LC_ALL", "LANGUAGE"}, name)
+	})
+	protocols := "https:http:ssh:sso"
+	if local {
+		protocols = "file"
+	}
+	kept = append(kept, "GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "SSH_ASKPASS_REQUIRE=never", "GCM_INTERACTIVE=never",
+		"GIT_ALLOW_PROTOCOL="+protocols, "GIT_PROTOCOL_FROM_USER=0", "GIT_LFS_SKIP_SMUDGE=1", "LC_ALL=C")
+	if !slices.ContainsFunc(kept, func(entry string) bool { return strings.HasPrefix(entry, "GIT_SSH") }) {
+		kept = append(kept, "GIT_SSH_COMMAND=ssh -oBatchMode=yes")
+	}
+	return kept
+}
+
+// gitError is what git printed as it failed.
+type gitError struct {
+	said string
+	err  error
+}
+
+func (e *gitError) Error() string { return e.said }
+func (e *gitError) Unwrap() error { return e.err }
+
+func runGit(ctx context.Context, git, dir string, environ, args []string) error {
+	cmd := exec.CommandContext(ctx, git, append(gitSettings(), args...)...)
+	cmd.Dir, cmd.Env = dir, environ
+	said := &clippedBuffer{}
+	cmd.Stdout, cmd.Stderr = said, said
+	cmd.WaitDelay = 5 * time.Second // then what holds its output is not waited for
+	endWithChildren(cmd)
+	if err := cmd.Run(); err != nil {
+		return &gitError{said.String(), err}
+	}
+	return nil
+}
+
+// clippedBuffer keeps the last of what is written.
+type clippedBuffer struct{ bytes.Buffer }
+
+func (b *clippedBuffer) Write(p []byte) (int, error) {
+	n, err := b.Buffer.Write(p)
+	if over := b.Len() - maxGitOutput; over > 0 {
+		b.Next(over)
+	}
+	return n, err
+}
+
+// fetchFailure words what went wrong, with what git says of it.
+func fetchFailure(ctx context.Context, from source, ref string, err error) error {
+	if ended := ctx.Err(); ended != nil {
+		if errors.Is(context.Cause(ctx), errFetchTimeout) {
+			return fault.Wrap(fault.ExecutionFailed, "extensions.fetch", fmt.Sprintf("%s did not come within %s.", from.location, fetchTimeout),
+				"Try again, or clone it yourself and install it from that folder.", err)
+		}
+		return cancelled(ended)
+	}
+	said := "git could not be run: " + err.Error()
+	if of := new(gitError); errors.As(err, &of) {
+		said = lastWords(of.said)
+	}
+	what := from.location
+	if ref != "" {
+		what += " at " + ref
+	}
+	return fault.Wrap(fault.ExecutionFailed, "extensions.fetch", fmt.Sprintf("%s could not be fetched: %s.", what, strings.TrimRight(said, ".")),
+		"Check the address and the ref, and that git can fetch it without asking.", err)
+}
+
+// lastWords is the line with which git gives up.
+func lastWords(said string) string {
+	lines := strings.Split(strings.TrimSpace(said), "\n")
+	for _, line := range slices.Backward(lines) {
+		for _, mark := range []string{"fatal: ", "error: ", "ERROR: "} {
+			if rest, ok := strings.CutPrefix(line, mark); ok {
+				return clip(rest)
+			}
+		}
+	}
+	return clip(lines[len(lines)-1])
+}
+
+// checkFolder refuses a source that is no folder.
+func checkFolder(path string) error {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fault.Wrap(fault.FileNotFound, "extensions.source", fmt.Sprintf("There is no folder %s.", path), "Give the path of a folder with a manifest, or the address of a git repository.", err)
+	case err != nil:
+		return unreadable(path, err)
+	case !info.IsDir():
+		return fault.New(fault.PathIsNotADirectory, "extensions.source", fmt.Sprintf("%s is no folder.", path), "Give the folder that the extension lies in: "+filepath.Dir(path)+".")
+	}
+	return nil
+}

@@ -1,0 +1,121 @@
+package extensions
+
+import (
+	"fmt"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// source is where an extension comes from.
+type source struct {
+	kind     InstallType // InstallGit or InstallLocal
+	location string      // as it is kept: the address as it was given, or the absolute path
+	url      string      // what git is asked for; "" for a folder
+	local    bool        // the repository lies on this machine
+}
+
+// The hosts whose repositories have a short form.
+var shortForms = map[string]string{"github:": "https://github.com/", "gitlab:": "https://gitlab.com/"}
+
+var (
+	scpLike    = regexp.MustCompile(`^git@[A-Za-z0-9.-]+:[^:]`)
+	ownerRepo  = regexp.MustCompile(`^[A-Za-z0-9_.-]+(/[A-Za-z0-9_.-]+)+$`)
+	otherFetch = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:(:|//)`) // what git hands to a helper, and other addresses
+)
+
+// parseSource tells addresses of repositories from folders.
+func parseSource(text string) (source, error) {
+	for short, host := range shortForms {
+		if rest, ok := strings.CutPrefix(text, short); ok {
+			if !ownerRepo.MatchString(rest) || strings.Contains(rest, "..") {
+				return source{}, badSource(fmt.Sprintf("%q names no repository.", text), "Write "+short+"OWNER/REPOSITORY.")
+			}
+			return source{kind: InstallGit, location: text, url: host + strings.TrimSuffix(rest, ".git") + ".git"}, nil
+		}
+	}
+	scheme, _, isURL := strings.Cut(text, "://")
+	switch {
+	case text == "":
+		return source{}, badSource("The source of the extension is empty.", "Give the path of a folder or the address of a git repository.")
+	case strings.HasPrefix(text, "-"):
+		return source{}, badSource(fmt.Sprintf("The source %q begins with a dash.", text), "Write ./"+text+" if a folder of that name is meant.")
+	case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }):
+		return source{}, badSource("The source of the extension holds control characters.", "Give the path of a folder or the address of a git repository.")
+	case scpLike.MatchString(text):
+		return source{kind: InstallGit, location: text, url: text}, nil
+	case isURL && slices.Contains([]string{"http", "https", "ssh", "sso", "file"}, scheme):
+		return parseAddress(text)
+	case otherFetch.MatchString(text):
+		return source{}, badSource(fmt.Sprintf("Extensions are not fetched from an address as %q.", clip(text)),
+			"Use https://, ssh://, git@HOST:PATH, github:OWNER/REPOSITORY or gitlab:OWNER/REPOSITORY.")
+	}
+	path, err := filepath.Abs(text)
+	if err != nil {
+		return source{}, badSource(fmt.Sprintf("The folder %q is not known: %s.", text, cause(err)), "Give its absolute path.")
+	}
+	return source{kind: InstallLocal, location: path}, nil
+}
+
+// parseAddress takes an address whose scheme is one of those that are allowed.
+func parseAddress(text string) (source, error) {
+	u, err := url.Parse(text)
+	if err != nil {
+		return source{}, badSource("The address of the repository cannot be understood.", "Write it as https://HOST/OWNER/REPOSITORY.")
+	}
+	secret := u.User != nil && u.Scheme != "ssh" && u.Scheme != "sso"
+	if _, password := u.User.Password(); password || secret {
+		return source{}, badSource(fmt.Sprintf("The address of %s holds a user name or password, which would be kept and shown with the extension.", u.Host),
+			"Leave it out of the address, and give it to git by a credential helper.")
+	}
+	s := source{kind: InstallGit, location: text, url: text, local: u.Scheme == "file"}
+	switch {
+	case s.local && u.Host != "":
+		return source{}, badSource(fmt.Sprintf("%q is no path on this machine.", clip(text)), "Write file:/// and the absolute path of the repository.")
+	case !s.local && (u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-")):
+		return source{}, badSource(fmt.Sprintf("%q names no host.", clip(text)), "Write it as https://HOST/OWNER/REPOSITORY.")
+	}
+	return s, nil
+}
+
+// goodRef leaves out the characters that git gives a meaning in what is fetched.
+var goodRef = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_./@-]*$`)
+
+// checkRef refuses what is no plain name of a branch or tag, or a commit.
+func checkRef(ref string) error {
+	if ref == "" || goodRef.MatchString(ref) && !strings.Contains(ref, "..") && !strings.Contains(ref, "@{") && len(ref) <= 255 {
+		return nil
+	}
+	return badSource(fmt.Sprintf("%q is no branch, tag or commit.", clip(ref)), "Give --ref the name of a branch or tag, or a whole commit hash.")
+}
+
+func badSource(message, remedy string) error {
+	return fault.New(fault.InvalidToolParams, "extensions.source", message, remedy)
+}
+
+// admit refuses a source that the settings do not let extensions come from. A
+// list of those that are allowed outweighs that repositories are refused.
+func (s *Store) admit(from source) error {
+	if len(s.o.Allowed) == 0 {
+		if !s.o.BlockGit || from.kind != InstallGit {
+			return nil
+		}
+		return fault.New(fault.PolicyViolation, "extensions.install", "Extensions are not installed from repositories here: the setting security.blockGitExtensions refuses it.",
+			"Install it from a folder, or ask whoever keeps the settings.")
+	}
+	for _, pattern := range s.o.Allowed {
+		re, err := regexp.Compile(pattern)
+		if err != nil {
+			continue // which can allow nothing
+		}
+		if re.MatchString(from.location) {
+			return nil
+		}
+	}
+	return fault.New(fault.PolicyViolation, "extensions.install", fmt.Sprintf("Extensions are not installed from %s: no expression of the setting security.allowedExtensions matches it.", from.location),
+		"Install it from a source that is allowed, or ask whoever keeps the settings.")
+}

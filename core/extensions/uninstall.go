@@ -1,0 +1,117 @@
+package extensions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// Find returns the installed extension of that name, in any case of letters if
+// none has it as it is written, or of that source. The error is of code
+// invalid_config where there is none, or more than one.
+func Find(all []Extension, name string) (Extension, error) {
+	tests := []func(e Extension) bool{
+		func(e Extension) bool { return e.Name == name },
+		func(e Extension) bool { return strings.EqualFold(e.Name, name) },
+		func(e Extension) bool { return fromSource(e, name) },
+	}
+	for _, test := range tests {
+		var found []Extension
+		for _, e := range all {
+			if e.Folder != "" && test(e) {
+				found = append(found, e)
+			}
+		}
+		if len(found) == 1 {
+			return found[0], nil
+		}
+		if len(found) > 1 {
+			return Extension{}, fault.New(fault.InvalidConfig, "extensions", fmt.Sprintf("%q means %d extensions.", clip(name), len(found)), "Name one as fettle extensions list does.")
+		}
+	}
+	return Extension{}, notInstalled(name)
+}
+
+func notInstalled(name string) error {
+	return fault.New(fault.InvalidConfig, "extensions", fmt.Sprintf("There is no extension %q.", clip(name)), "fettle extensions list shows those that there are.")
+}
+
+// fromSource reports whether an extension was installed from there, which may be
+// written in another way.
+func fromSource(e Extension, text string) bool {
+	if e.Install == nil || text == "" {
+		return false
+	}
+	if e.Install.Source == text {
+		return true
+	}
+	from, err := parseSource(text)
+	if err != nil {
+		return false
+	}
+	m := *e.Install
+	m.Source = from.location
+	return from.location == e.Install.Source || from.kind == InstallGit && e.Install.Type == InstallGit && IDOf("", &m) == IDOf("", e.Install)
+}
+
+// Uninstall removes an extension with the values of its settings and all that is
+// said of it; of a linked one the link alone. The name is that of an extension or
+// its source, or the name of a folder in the extensions folder that holds
+// none that can be loaded. It returns the name of the folder that went. The error is of code invalid_config where there is
+// no such extension, file_write_failure or cancelled.
+func (s *Store) Uninstall(ctx context.Context, name string) (removed string, err error) {
+	g, err := s.stage(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer g.end()
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer unlock()
+	folder, id, err := s.installedAt(ctx, name)
+	if err != nil {
+		return "", err
+	}
+	removed = filepath.Base(folder)
+	if err := os.Rename(folder, g.path(stagedOld)); err != nil {
+		return "", unwritable(folder, err)
+	}
+	ctx = context.WithoutCancel(ctx) // it is gone
+	all := []error{s.ForgetEnablement(ctx, removed), s.setRecord(ctx, removed, nil)}
+	if !s.hasID(id) {
+		all = append(all, s.ForgetSettings(ctx, id))
+	}
+	return removed, errors.Join(all...)
+}
+
+// installedAt returns the folder in the extensions folder that a name means, and the
+// id of what lies in it.
+func (s *Store) installedAt(ctx context.Context, name string) (folder, id string, err error) {
+	all, _, err := s.Load(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	e, err := Find(all, name)
+	if err == nil {
+		return e.Folder, e.ID, nil
+	}
+	entries, readErr := os.ReadDir(s.o.Dir)
+	if readErr != nil {
+		return "", "", err
+	}
+	at := slices.IndexFunc(entries, func(entry os.DirEntry) bool { return entry.Name() == name && CheckName(name) == "" })
+	if at < 0 {
+		return "", "", err
+	}
+	folder = filepath.Join(s.o.Dir, name)
+	m, _ := ReadInstall(folder) // what is broken says nothing
+	return folder, IDOf(name, m), nil
+}

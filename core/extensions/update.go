@@ -1,0 +1,224 @@
+package extensions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// Updated is what an update has done.
+type Updated struct {
+	Extension Extension // as it is now
+	From      string    // the version that was there before
+	Changed   bool      // another one is in its place now
+	// Asked are settings that it did not have before.
+	Asked []Setting
+}
+
+// Update brings an installed extension up to date with the source that it was
+// installed from, or that it says it has moved to. Its files must be those that
+// were installed. The person is asked again only if it brings something else than
+// before, or comes from somewhere else, and for values of settings that are new; what was given for the others stays. The old
+// version is in its place until the new one is, in one step. A folder that has the
+// version that is installed, and a repository that has the same files, change
+// nothing. The error is as that of [Store.Install], file_changed_since_read for an
+// extension that is not as it was installed, and invalid_config for one that
+// cannot be updated.
+func (s *Store) Update(ctx context.Context, e Extension, person Person, environ []string) (Updated, error) {
+	if err := s.updatable(e); err != nil {
+		return Updated{}, err
+	}
+	before, err := s.verify(ctx, e)
+	if err != nil {
+		return Updated{}, err
+	}
+	g, err := s.stage(ctx)
+	if err != nil {
+		return Updated{}, err
+	}
+	defer g.end()
+	newer, err := s.newer(ctx, g, e, environ)
+	if err != nil {
+		return Updated{}, err
+	}
+	same, after := Updated{Extension: e, From: e.Version}, ""
+	if newer.Install.Type == InstallLocal && newer.Version == e.Version {
+		return same, nil
+	}
+	if after, err = treeHash(ctx, newer.Folder); err != nil || after == before {
+		return same, err
+	}
+	if newer.Name != e.Name {
+		return Updated{}, fault.New(fault.InvalidConfig, "extensions.update", fmt.Sprintf("The extension %s is called %s in its new version.", e.Name, newer.Name),
+			"Uninstall it and install the new one, if that is wanted.")
+	}
+	asked, given, err := s.askAgain(ctx, e, newer, person)
+	if err != nil {
+		return Updated{}, err
+	}
+	if newer, err = s.swap(ctx, g, e, newer, before, after, given); err != nil {
+		return Updated{}, err
+	}
+	return Updated{Extension: newer, From: e.Version, Changed: true, Asked: asked}, nil
+}
+
+// updatable refuses what has no source to be brought up to date with.
+func (s *Store) updatable(e Extension) error {
+	why, remedy := "", ""
+	switch {
+	case e.Folder == "" || e.Install == nil:
+		why, remedy = "nothing says where it came from", "Install it anew from its source."
+	case e.Install.Type == InstallLink:
+		why, remedy = "it is linked, so that changes in "+e.Path+" hold by themselves", ""
+	}
+	if why == "" {
+		return nil
+	}
+	return fault.New(fault.InvalidConfig, "extensions.update", fmt.Sprintf("The extension %s cannot be updated: %s.", e.Name, why), remedy)
+}
+
+// newer fetches what is at the source now: at the one that the extension has moved
+// to, where it says so, it is to be had there and settings allow it.
+func (s *Store) newer(ctx context.Context, g *staging, e Extension, environ []string) (Extension, error) {
+	m := *e.Install
+	if e.MigratedTo != "" && e.MigratedTo != m.Source {
+		moved := m
+		from, err := parseSource(e.MigratedTo)
+		if err == nil && from.kind == InstallGit {
+			moved.Source, moved.Type, moved.Ref = from.location, from.kind, ""
+			found, err := s.fetchNewer(ctx, g, from, moved, environ)
+			if err == nil || ctx.Err() != nil {
+				return found, err
+			}
+			for _, name := range []string{stagedSource, stagedNew} {
+				if err := removeAll(g.path(name)); err != nil {
+					return Extension{}, unwritable(g.path(name), err)
+				}
+			}
+		}
+	}
+	from, err := parseSource(m.Source)
+	if err != nil {
+		return Extension{}, err
+	}
+	return s.fetchNewer(ctx, g, from, m, environ)
+}
+
+func (s *Store) fetchNewer(ctx context.Context, g *staging, from source, m InstallMetadata, environ []string) (Extension, error) {
+	if err := s.admit(from); err != nil {
+		return Extension{}, err
+	}
+	m.Type, m.ReleaseTag = from.kind, ""
+	return s.candidate(ctx, g, from, m, environ)
+}
+
+// askAgain asks the person about what is new.
+func (s *Store) askAgain(ctx context.Context, e, newer Extension, person Person) (asked []Setting, given map[string]string, err error) {
+	old, err := consentOf(ctx, e, e.Install.Source)
+	if err != nil {
+		return nil, nil, err
+	}
+	now, err := consentOf(ctx, newer, newer.Install.Source)
+	if err != nil {
+		return nil, nil, err
+	}
+	if old.Source != now.Source || !slices.Equal(old.Lines, now.Lines) {
+		now.Update = true
+		if err := agree(ctx, person, now); err != nil {
+			return nil, nil, err
+		}
+	}
+	for _, setting := range newer.Settings {
+		if !slices.ContainsFunc(e.Settings, func(o Setting) bool { return o.EnvVar == setting.EnvVar && o.Sensitive == setting.Sensitive }) {
+			asked = append(asked, setting)
+		}
+	}
+	given, err = askSettings(ctx, person, asked)
+	return asked, given, err
+}
+
+// swap puts a new version in the place of the old one, with the values of its
+// settings.
+func (s *Store) swap(ctx context.Context, g *staging, e, newer Extension, before, after string, given map[string]string) (Extension, error) {
+	unlock, err := s.lock(ctx)
+	if err != nil {
+		return Extension{}, err
+	}
+	defer unlock()
+	if now, err := treeHash(ctx, e.Folder); err != nil || now != before {
+		return Extension{}, fault.Wrap(fault.FileChangedSinceRead, "extensions.update", fmt.Sprintf("The extension %s was changed while its update was fetched; nothing has been done.", e.Name), "Run the update again.", err)
+	}
+	if err := copyEnv(e.Folder, newer.Folder); err != nil {
+		return Extension{}, err
+	}
+	if err := s.prepare(ctx, g, newer, *newer.Install, nil); err != nil {
+		return Extension{}, err
+	}
+	if err := s.setRecord(ctx, filepath.Base(e.Folder), &integrityRecord{Hash: before, Next: after}); err != nil {
+		return Extension{}, err
+	}
+	if err := replaceFolder(newer.Folder, e.Folder, g.path(stagedOld)); err != nil {
+		return Extension{}, unwritable(e.Folder, err)
+	}
+	done := context.WithoutCancel(ctx) // it is updated
+	newer = s.placed(newer, e.Folder)
+	if err := s.setRecord(done, filepath.Base(e.Folder), &integrityRecord{Hash: after}); err != nil {
+		return newer, err
+	}
+	return newer, s.carryOver(done, e, newer, given)
+}
+
+// carryOver forgets values of settings that are gone, and keeps those that were
+// given.
+func (s *Store) carryOver(ctx context.Context, e, newer Extension, given map[string]string) error {
+	var all []error
+	for _, setting := range e.Settings {
+		if !slices.ContainsFunc(newer.Settings, func(n Setting) bool { return n.EnvVar == setting.EnvVar && n.Sensitive == setting.Sensitive }) {
+			all = append(all, s.UnsetSetting(ctx, e, setting.EnvVar, ScopeUser))
+		}
+	}
+	for _, setting := range newer.Settings {
+		if value, has := given[setting.EnvVar]; has {
+			all = append(all, s.SetSetting(ctx, newer, setting.EnvVar, value, ScopeUser))
+		}
+	}
+	return errors.Join(all...)
+}
+
+// copyEnv puts the values that were given into the new version.
+func copyEnv(from, to string) error {
+	data, err := readFile(filepath.Join(from, EnvFile), maxState)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return unreadable(filepath.Join(from, EnvFile), err)
+	}
+	path := filepath.Join(to, EnvFile)
+	if err := os.RemoveAll(path); err != nil {
+		return unwritable(path, err)
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		return unwritable(path, err)
+	}
+	return nil
+}
+
+// moveAround is what replaces a folder where two cannot be exchanged. If it is
+// killed in between, the next installation puts the folder back.
+func moveAround(from, place, away string) error {
+	if err := os.Rename(place, away); err != nil {
+		return err
+	}
+	if err := os.Rename(from, place); err != nil {
+		_ = os.Rename(away, place) // the first error is the one to tell
+		return err
+	}
+	return nil
+}
