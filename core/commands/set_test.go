@@ -222,7 +222,7 @@ func TestParse(t *testing.T) {
 		"/chat":                       "/chat does nothing by itself.",
 		"/chat nope x":                `/chat has no sub-command "nope".`,
 		"/chat deep":                  "/chat deep does nothing by itself.",
-		"/\x1b[31mred":                "There is no command /[31mred.",
+		"/\x1b[31mred":                `There is no command /\x1b[31mred.`,
 		"/" + strings.Repeat("x", 99): "There is no command /" + strings.Repeat("x", 60) + "….",
 	} {
 		require.Equal(t, want, run(t, s, line), "%q", line)

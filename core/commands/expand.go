@@ -1,0 +1,246 @@
+package commands
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// Shell runs the commands of templates, as the session runs them for a model. It is
+// safe for concurrent use.
+type Shell interface {
+	// Decide says what policy thinks of a command line, as run_shell_command would
+	// run it. The error says why nobody knows.
+	Decide(ctx context.Context, line string) (ShellDecision, error)
+	// Allow has lines run from now on until the session ends that a person has
+	// agreed to, these very ones.
+	Allow(lines []string)
+	// Run runs a line. The error says that it did not run, as it was denied.
+	Run(ctx context.Context, line string) (ShellOutput, error)
+}
+
+// ShellVerdict is what becomes of a command line.
+type ShellVerdict string
+
+// The verdicts.
+const (
+	ShellAllow ShellVerdict = "allow"
+	ShellAsk   ShellVerdict = "ask"
+	ShellDeny  ShellVerdict = "deny"
+)
+
+// ShellDecision is a verdict with its explanation.
+type ShellDecision struct {
+	Verdict ShellVerdict
+	Reason  string // a sentence that names the rule
+	Remedy  string // may be empty
+}
+
+// ShellOutput is what came of a command line.
+type ShellOutput struct {
+	Text   string // what it printed
+	Code   int    // its exit code
+	Signal string // that ended it; "": none
+	Ended  string // why it was ended before it was done, a sentence; "": it was not
+}
+
+// Files reads what templates name. It is safe for concurrent use.
+type Files interface {
+	// Read reads a file, or the files of a folder, relative ones in any folder of the
+	// workspace, so that they count as read. What cannot be read is no error, but a
+	// notice; the error is of code cancelled.
+	Read(ctx context.Context, path string) (Injected, error)
+}
+
+// Injected is what a path of a template stands for.
+type Injected struct {
+	Parts   []tools.Part
+	Ignored bool     // ignore rules cover it, so that nothing stands for it
+	Notices []string // sentences for the person
+}
+
+// expansion is the filling in of one template.
+type expansion struct {
+	template *Template
+	shell    Shell
+	files    Files
+	c        *Context
+}
+
+// run fills the template in: it asks policy about all commands, then reads the
+// files, then runs the commands, so that nothing has run where a person has to be
+// asked first. ask are the commands to ask about.
+func (e *expansion) run(ctx context.Context) (content tools.Content, ask []string, err error) {
+	lines, err := e.template.commandLines(e.c.Invocation.Args)
+	if err != nil {
+		return tools.Content{}, nil, err
+	}
+	e.shell.Allow(slices.DeleteFunc(slices.Clone(e.c.ApprovedCommands), func(line string) bool { return !slices.Contains(lines, line) }))
+	if ask, err = e.decide(ctx, lines); err != nil || len(ask) > 0 {
+		return tools.Content{}, ask, err
+	}
+	read, err := e.read(ctx)
+	if err != nil {
+		return tools.Content{}, nil, err
+	}
+	var b builder
+	for _, p := range e.template.pieces {
+		switch p.kind {
+		case pieceText:
+			b.text(p.text)
+		case pieceArgs:
+			b.text(e.c.Invocation.Args)
+		case pieceFile:
+			b.parts(read[0])
+			read = read[1:]
+		case pieceCommand:
+			line := lines[0]
+			lines = lines[1:]
+			printed, err := e.printed(ctx, line)
+			if err != nil {
+				return tools.Content{}, nil, err
+			}
+			b.text(printed)
+		}
+	}
+	if e.c.Invocation.Args != "" && !e.template.hasArgs {
+		b.text("\n\n" + e.c.Invocation.Raw)
+	}
+	return b.content(), nil, nil
+}
+
+// decide returns the commands that a person has to be asked about.
+func (e *expansion) decide(ctx context.Context, lines []string) (ask []string, err error) {
+	for _, line := range lines {
+		if line == "" || slices.Contains(ask, line) {
+			continue
+		}
+		d, err := e.shell.Decide(ctx, line)
+		switch {
+		case err != nil:
+			return nil, err
+		case d.Verdict == ShellAllow:
+		case d.Verdict == ShellAsk:
+			ask = append(ask, line)
+		default:
+			return nil, fault.New(fault.PolicyViolation, "commands.shell",
+				fmt.Sprintf("The command /%s runs !{%s}, which is denied; nothing was run. %s", e.c.Invocation.Name, short(line), d.Reason), d.Remedy)
+		}
+	}
+	return ask, nil
+}
+
+// read returns what each path of the template stands for.
+func (e *expansion) read(ctx context.Context) (all [][]tools.Part, err error) {
+	for _, p := range e.template.pieces {
+		if p.kind != pieceFile {
+			continue
+		}
+		if p.text == "" {
+			all = append(all, nil)
+			continue
+		}
+		found, err := e.files.Read(ctx, p.text)
+		if err != nil {
+			return nil, err
+		}
+		level := LevelWarning
+		if found.Ignored {
+			level = LevelInfo
+		}
+		for _, notice := range found.Notices {
+			e.say(level, p.raw+": "+notice)
+		}
+		switch {
+		case found.Ignored:
+			found.Parts = nil
+		case len(found.Parts) == 0: // it stays as it is
+			found.Parts = []tools.Part{{Text: p.raw}}
+		}
+		all = append(all, found.Parts)
+	}
+	return all, nil
+}
+
+func (e *expansion) say(level MessageLevel, text string) {
+	if e.c.UI != nil {
+		e.c.UI.Say(Message{Level: level, Text: text})
+	}
+}
+
+func (e *expansion) progress(now string) {
+	if e.c.UI != nil {
+		e.c.UI.Progress(now)
+	}
+}
+
+// printed runs a command and returns what is put in its place.
+func (e *expansion) printed(ctx context.Context, line string) (string, error) {
+	if line == "" {
+		return "", nil
+	}
+	e.progress(short(line))
+	defer e.progress("")
+	out, err := e.shell.Run(ctx, line)
+	if err != nil {
+		return "", err
+	}
+	text, status := out.Text, ""
+	switch {
+	case out.Ended != "":
+		status = "was ended: " + out.Ended
+	case out.Signal != "":
+		status = "was ended by the signal " + out.Signal
+	case out.Code != 0:
+		status = fmt.Sprintf("ended with exit code %d", out.Code)
+	default:
+		return text, nil
+	}
+	if text != "" && !strings.HasSuffix(text, "\n") {
+		text += "\n"
+	}
+	return text + "[The command " + short(line) + " " + status + "]", nil
+}
+
+// short is a command line for a message.
+func short(line string) string {
+	const most = 120
+	line = strings.Join(strings.Fields(line), " ")
+	if r := []rune(line); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return line
+}
+
+// builder joins text that follows text.
+type builder struct{ all []tools.Part }
+
+func (b *builder) text(text string) {
+	if text == "" {
+		return
+	}
+	if n := len(b.all); n > 0 && isText(b.all[n-1]) {
+		b.all[n-1].Text += text
+		return
+	}
+	b.all = append(b.all, tools.Part{Text: text})
+}
+
+func (b *builder) parts(parts []tools.Part) {
+	for _, p := range parts {
+		if isText(p) {
+			b.text(p.Text)
+			continue
+		}
+		b.all = append(b.all, p)
+	}
+}
+
+// isText reports whether a part is text alone.
+func isText(p tools.Part) bool { return p.InlineData == nil && p.Resource == nil && p.Link == nil }
+
+func (b *builder) content() tools.Content { return tools.Content{Parts: b.all} }

@@ -1,0 +1,291 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/pelletier/go-toml/v2"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// Folder may hold commands, as files *.toml in it and in the folders below.
+type Folder struct {
+	Path string // absolute; one that is not there has none
+	// Extension, ID name the extension that it is of; "": none.
+	Extension, ID string
+	// Variables stand in the prompts as ${NAME}; other such names are left alone.
+	Variables map[string]string
+}
+
+// FileOptions make a loader of files. Shell and Files are required by whoever runs
+// its commands.
+type FileOptions struct {
+	Folders []Folder // in their order: of two commands of one name the later wins
+	Shell   Shell
+	Files   Files
+}
+
+// NewFiles returns the loader of the commands that TOML files hold (CM-08). A file
+// holds a prompt, a [Template], and may hold a description; other keys are ignored. It is
+// named after its path in the folder, without .toml and with ":" for each slash; in
+// each part any character but A-Z, a-z, 0-9, "_", "." and "-" becomes "_", and one of
+// more than 50 characters is cut to 47 and "...". What cannot be read or used is a
+// Problem, with its line, and loses no other. Links that lead out of the folder and
+// links to folders are not followed.
+func NewFiles(o FileOptions) Loader { return &fileLoader{o} }
+
+type fileLoader struct{ o FileOptions }
+
+func (l *fileLoader) Name() string { return "files" }
+
+func (l *fileLoader) Load(ctx context.Context) ([]*Command, []Problem, error) {
+	var all []*Command
+	var problems []Problem
+	for _, f := range l.o.Folders {
+		w := &walk{options: l.o, folder: f}
+		if err := w.run(ctx); err != nil {
+			return nil, nil, err
+		}
+		all, problems = append(all, w.found...), append(problems, w.problems...)
+	}
+	return all, problems, nil
+}
+
+// What a folder and a file may have.
+const (
+	maxFile  = 1 << 20
+	maxFiles = 5000 // of one folder, those below included
+	maxDepth = 16
+)
+
+// walk is the reading of one folder.
+type walk struct {
+	options  FileOptions
+	folder   Folder
+	root     *os.Root
+	seen     int
+	found    []*Command
+	problems []Problem
+}
+
+// run reads the folder. The error is that of ctx.
+func (w *walk) run(ctx context.Context) error {
+	root, err := os.OpenRoot(w.folder.Path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		w.lose(w.folder.Path, 0, "The folder of commands cannot be read: "+cause(err)+".", "Check that it is a folder, and who may read it.")
+		return nil
+	}
+	defer root.Close()
+	w.root = root
+	return fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			w.lose(w.path(path), 0, "It cannot be read: "+cause(err)+".", "Check who may read it.")
+		case d.IsDir() && strings.Count(path, "/") >= maxDepth:
+			w.lose(w.path(path), 0, fmt.Sprintf("The folder is more than %d deep and was not read.", maxDepth), "")
+			return fs.SkipDir
+		case d.IsDir():
+		case d.Type()&fs.ModeSymlink != 0 && w.isFolder(path):
+			w.lose(w.path(path), 0, "It is a link to a folder, which is not followed.", "Put the files there themselves.")
+		case strings.HasSuffix(path, suffix):
+			if w.seen++; w.seen > maxFiles {
+				w.lose(w.folder.Path, 0, fmt.Sprintf("The folder holds more than %d commands; the rest were not read.", maxFiles), "")
+				return fs.SkipAll
+			}
+			w.file(path)
+		}
+		return nil
+	})
+}
+
+// suffix ends the name of a command's file.
+const suffix = ".toml"
+
+// path is where a path of the folder lies.
+func (w *walk) path(path string) string {
+	return filepath.Join(w.folder.Path, filepath.FromSlash(path))
+}
+
+func (w *walk) lose(path string, line int, message, remedy string) {
+	w.problems = append(w.problems, Problem{Path: path, Line: line, Message: message, Remedy: remedy, Lost: true})
+}
+
+// isFolder reports whether a link leads to a folder, inside or outside.
+func (w *walk) isFolder(path string) bool {
+	info, err := os.Stat(w.path(path))
+	return err == nil && info.IsDir()
+}
+
+// file reads the command of a file.
+func (w *walk) file(path string) {
+	full := w.path(path)
+	data, err := w.read(path)
+	if err != nil {
+		w.lose(full, 0, "The command cannot be read: "+cause(err)+".", "Check the file, and who may read it.")
+		return
+	}
+	var document struct {
+		Prompt      *string `toml:"prompt"`
+		Description *string `toml:"description"`
+	}
+	if err := toml.Unmarshal(data, &document); err != nil {
+		line := 0
+		if at := (*toml.DecodeError)(nil); errors.As(err, &at) {
+			line, _ = at.Position()
+		}
+		w.lose(full, line, "The command cannot be used: "+strings.TrimPrefix(err.Error(), "toml: ")+".", "Correct the line; text of several lines stands between three quotes.")
+		return
+	}
+	if document.Prompt == nil || strings.TrimSpace(*document.Prompt) == "" {
+		w.lose(full, 1, "The command has no prompt.", `Add a line as prompt = "Review the changes."`)
+		return
+	}
+	description := ""
+	if document.Description != nil {
+		description = *document.Description
+	}
+	w.take(path, *document.Prompt, description)
+}
+
+// read returns what a file holds that lies in the folder.
+func (w *walk) read(path string) ([]byte, error) {
+	info, err := w.root.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !info.Mode().IsRegular():
+		return nil, errors.New("it is no regular file")
+	case info.Size() > maxFile:
+		return nil, fmt.Errorf("it has more than %d bytes", maxFile)
+	}
+	file, err := w.root.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	data, err := io.ReadAll(io.LimitReader(file, maxFile+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case len(data) > maxFile:
+		return nil, fmt.Errorf("it has more than %d bytes", maxFile)
+	}
+	return []byte(strings.TrimPrefix(string(data), "\ufeff")), nil
+}
+
+// take makes the command of a prompt.
+func (w *walk) take(path, prompt, description string) {
+	full := w.path(path)
+	prompt = w.filled(prompt)
+	if description = OneLine(description, maxDescription); description == "" {
+		description = OneLine("Custom command from "+filepath.Base(full), maxDescription)
+	}
+	if w.folder.Extension != "" {
+		description = "[" + w.folder.Extension + "] " + description
+	}
+	template, err := ParseTemplate(prompt)
+	if err != nil {
+		f := fault.As(err)
+		w.problems = append(w.problems, Problem{Path: full, Message: f.Message + " The command is an error when it is run.", Remedy: f.Remedy})
+		err = fault.Wrap(f.Code, f.Op, f.Message+" The command is that of "+full+".", f.Remedy, err)
+	}
+	o := w.options
+	w.found = append(w.found, &Command{
+		Name: commandName(path), Description: description, Kind: KindFile, Source: full,
+		ExtensionName: w.folder.Extension, ExtensionID: w.folder.ID,
+		Action: func(ctx context.Context, c *Context, _ string) (Result, error) {
+			if err != nil {
+				return nil, err
+			}
+			e := expansion{template: template, shell: o.Shell, files: o.Files, c: c}
+			content, ask, err := e.run(ctx)
+			switch {
+			case err != nil:
+				return nil, err
+			case len(ask) > 0:
+				return ConfirmShellCommands{Commands: ask}, nil
+			}
+			return SubmitPrompt{Content: content, Expanded: true}, nil
+		},
+	})
+}
+
+// filled puts the folder's variables into a prompt. What a value holds is not looked
+// into.
+func (w *walk) filled(prompt string) string {
+	var pairs []string
+	for name, value := range w.folder.Variables {
+		pairs = append(pairs, "${"+name+"}", value)
+	}
+	return strings.NewReplacer(pairs...).Replace(prompt)
+}
+
+// maxDescription bounds the characters of a description.
+const maxDescription = 100
+
+// commandName is the name of the command that a file of the folder holds.
+func commandName(path string) string {
+	parts := strings.Split(strings.TrimSuffix(path, suffix), "/")
+	for i, part := range parts {
+		parts[i] = segment(part)
+	}
+	return strings.Join(parts, ":")
+}
+
+// segment is a part of a path as a part of a name.
+func segment(part string) string {
+	const most, kept = 50, 47
+	r := []rune(strings.Map(func(r rune) rune {
+		if r < utf8.RuneSelf && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_.-", r)) {
+			return r
+		}
+		return '_'
+	}, part))
+	if len(r) > most {
+		return string(r[:kept]) + "..."
+	}
+	return string(r)
+}
+
+// OneLine is text from outside in one line of at most so many characters, without
+// those that cannot be seen or that change how others are shown.
+func OneLine(text string, most int) string {
+	text = strings.Join(strings.Fields(strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsPrint(r):
+			return -1
+		}
+		return r
+	}, text)), " ")
+	if r := []rune(text); len(r) > most {
+		return string(r[:most-1]) + "…"
+	}
+	return text
+}
+
+// cause is an error of a file without the name of the file.
+func cause(err error) string {
+	if e := new(fs.PathError); errors.As(err, &e) {
+		err = e.Err
+	}
+	if strings.Contains(err.Error(), "escapes") { // os.Root has no error of its own for that
+		return "it is a link that leads out of the folder"
+	}
+	return err.Error()
+}

@@ -1,0 +1,350 @@
+package commands_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// write puts files below a folder.
+func write(t testing.TB, dir string, files map[string]string) string {
+	t.Helper()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	return dir
+}
+
+// shell is a commands.Shell that prints what it is told to run.
+type shell struct {
+	mu      sync.Mutex
+	decide  map[string]commands.ShellDecision // other lines are allowed
+	output  map[string]commands.ShellOutput
+	allowed map[string]bool
+	ran     []string
+}
+
+func (s *shell) Decide(_ context.Context, line string) (commands.ShellDecision, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	d, ok := s.decide[line]
+	if !ok || d.Verdict == commands.ShellAsk && s.allowed[line] {
+		return commands.ShellDecision{Verdict: commands.ShellAllow}, nil
+	}
+	return d, nil
+}
+
+func (s *shell) Allow(lines []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, line := range lines {
+		if s.allowed == nil {
+			s.allowed = map[string]bool{}
+		}
+		s.allowed[line] = true
+	}
+}
+
+func (s *shell) Run(_ context.Context, line string) (commands.ShellOutput, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ran = append(s.ran, line)
+	if out, ok := s.output[line]; ok {
+		return out, nil
+	}
+	return commands.ShellOutput{Text: "<" + line + ">"}, nil
+}
+
+// files is a commands.Files of fixed texts.
+type files map[string]string
+
+func (f files) Read(_ context.Context, path string) (commands.Injected, error) {
+	text, ok := f[path]
+	switch {
+	case !ok:
+		return commands.Injected{Notices: []string{"There is no file " + path + "."}}, nil
+	case text == "ignored":
+		return commands.Injected{Ignored: true, Parts: []tools.Part{{Text: "?"}}, Notices: []string{"Ignore rules cover it."}}, nil
+	case text == "picture":
+		return commands.Injected{Parts: []tools.Part{{InlineData: &tools.InlineData{MIMEType: "image/png", Data: []byte("png")}}}}, nil
+	}
+	return commands.Injected{Parts: []tools.Part{{Text: text}}}, nil
+}
+
+// ui notes what it is told.
+type ui struct{ said []commands.Message }
+
+func (u *ui) Say(m commands.Message) { u.said = append(u.said, m) }
+func (u *ui) Progress(string)        {}
+
+// custom is a set of the commands of one folder.
+func custom(t testing.TB, s *shell, f files, contents map[string]string) *commands.Set {
+	t.Helper()
+	set, problems, err := commands.Assemble(t.Context(), commands.NewFiles(commands.FileOptions{
+		Folders: []commands.Folder{{Path: write(t, t.TempDir(), contents)}}, Shell: s, Files: f,
+	}))
+	require.NoError(t, err)
+	require.Empty(t, problems)
+	return set
+}
+
+// prompt runs a line that has to submit a prompt, and returns its text.
+func prompt(t *testing.T, set *commands.Set, line string) string {
+	t.Helper()
+	r, err := set.Parse(line).Run(t.Context(), &commands.Context{UI: &ui{}})
+	require.NoError(t, err, line)
+	submit, ok := r.(commands.SubmitPrompt)
+	require.True(t, ok, "%#v", r)
+	require.True(t, submit.Expanded)
+	return submit.Content.String()
+}
+
+// CM-08: names of files, descriptions, and where a command comes from.
+func TestFiles(t *testing.T) {
+	long := strings.Repeat("x", 60)
+	dir := write(t, t.TempDir(), map[string]string{
+		"plain.toml":                    `prompt = "p"`,
+		"git/commit.toml":               "description = \"Commits\\n it \\u001b[31m\"\nprompt = '''\nCommit.\n'''\nother = 1\n[more]\nx = 2",
+		"a/b/c d$é.toml":                `prompt = "p"`,
+		long + ".toml":                  `prompt = "p"`,
+		"bom.toml":                      "\ufeffprompt = \"p\"",
+		"long.toml":                     `prompt = "p"` + "\ndescription = \"" + strings.Repeat("y", 200) + `"`,
+		"notes.md":                      "no command",
+		"sub/.hidden.toml":              `prompt = "p"`,
+		"0/1/2/3/4/5/6/7/8/9/deep.toml": `prompt = "p"`,
+	})
+	all, problems, err := commands.NewFiles(commands.FileOptions{Folders: []commands.Folder{{Path: dir}, {Path: filepath.Join(dir, "none")}}}).Load(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, problems)
+	found := map[string]*commands.Command{}
+	for _, c := range all {
+		require.Equal(t, commands.KindFile, c.Kind)
+		require.NotEmpty(t, c.Source)
+		found[c.Name] = c
+	}
+	require.Len(t, found, 8)
+	require.Equal(t, "Custom command from plain.toml", found["plain"].Description)
+	require.Equal(t, "Commits it [31m", found["git:commit"].Description)
+	require.Equal(t, filepath.Join(dir, "git", "commit.toml"), found["git:commit"].Source)
+	require.Contains(t, found, "a:b:c_d__")
+	require.Contains(t, found, strings.Repeat("x", 47)+"...")
+	require.Contains(t, found, "bom")
+	require.Contains(t, found, "sub:.hidden")
+	require.Contains(t, found, "0:1:2:3:4:5:6:7:8:9:deep")
+	require.Len(t, []rune(found["long"].Description), 100)
+}
+
+// CM-08: what cannot be used is told with its line, and loses no other.
+func TestFilesMalformed(t *testing.T) {
+	dir := write(t, t.TempDir(), map[string]string{
+		"ok.toml":          `prompt = "p"`,
+		"syntax.toml":      "description = \"d\"\nprompt = \"never closed",
+		"type.toml":        "description = \"d\"\n\nprompt = 3",
+		"list.toml":        "prompt = [\"a\"]",
+		"none.toml":        `description = "d"`,
+		"empty.toml":       `prompt = "  "`,
+		"nothing.toml":     "",
+		"twice.toml":       "prompt = \"a\"\nprompt = \"b\"",
+		"bytes.toml":       "prompt = \"\xff\"",
+		"huge.toml":        `prompt = "` + strings.Repeat("x", 1<<20) + `"`,
+		"open.toml":        "prompt = \"\"\"\nfirst\nsecond !{echo {\n\"\"\"",
+		"dir.toml/in.toml": `prompt = "in"`,
+	})
+	outside := write(t, t.TempDir(), map[string]string{"secret.toml": `prompt = "secret"`})
+	require.NoError(t, os.Symlink(filepath.Join(outside, "secret.toml"), filepath.Join(dir, "link.toml")))
+	require.NoError(t, os.Symlink(outside, filepath.Join(dir, "folder")))
+	require.NoError(t, os.Symlink("ok.toml", filepath.Join(dir, "inside.toml")))
+	require.NoError(t, os.Symlink("gone.toml", filepath.Join(dir, "broken.toml")))
+	all, problems, err := commands.NewFiles(commands.FileOptions{Folders: []commands.Folder{{Path: dir}}}).Load(t.Context())
+	require.NoError(t, err)
+	var names []string
+	for _, c := range all {
+		names = append(names, c.Name)
+	}
+	require.Equal(t, []string{"dir.toml:in", "inside", "ok", "open"}, names)
+	lines, told := map[string]int{}, map[string]string{}
+	for _, p := range problems {
+		name := filepath.Base(p.Path)
+		require.NotContains(t, told, name)
+		lines[name], told[name] = p.Line, p.Message
+		require.Equal(t, name != "open.toml", p.Lost, name)
+	}
+	for name, line := range map[string]int{
+		"syntax.toml": 2, "type.toml": 3, "list.toml": 1, "none.toml": 1, "empty.toml": 1, "nothing.toml": 1, "twice.toml": 2, "bytes.toml": 1,
+		"huge.toml": 0, "open.toml": 0, "link.toml": 0, "folder": 0, "broken.toml": 0,
+	} {
+		require.Contains(t, told, name)
+		require.Equal(t, line, lines[name], "%s: %s", name, told[name])
+	}
+	require.Len(t, told, 13)
+	require.Contains(t, told["link.toml"], "leads out of the folder")
+	require.Contains(t, told["folder"], "not followed")
+	require.Contains(t, told["open.toml"], `The "!{" in line 2 of the prompt is not closed.`)
+
+	set, _, err := commands.Assemble(t.Context(), commands.NewFiles(commands.FileOptions{Folders: []commands.Folder{{Path: dir}}}))
+	require.NoError(t, err)
+	_, err = set.Parse("/open").Run(t.Context(), &commands.Context{})
+	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+	require.Contains(t, fault.As(err).Message, "open.toml")
+
+	_, problems, err = commands.NewFiles(commands.FileOptions{Folders: []commands.Folder{{Path: filepath.Join(dir, "ok.toml")}}}).Load(t.Context())
+	require.NoError(t, err)
+	require.Len(t, problems, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, _, err = commands.NewFiles(commands.FileOptions{Folders: []commands.Folder{{Path: dir}}}).Load(ctx)
+	require.Error(t, err)
+}
+
+// CM-07, CM-08: user and project, and those of extensions.
+func TestFilesOfSeveralFolders(t *testing.T) {
+	user := write(t, t.TempDir(), map[string]string{"x.toml": `prompt = "user"`, "y.toml": `prompt = "user y"`})
+	project := write(t, t.TempDir(), map[string]string{"x.toml": `prompt = "project"`})
+	extension := write(t, t.TempDir(), map[string]string{"x.toml": `prompt = "in ${extensionPath} and ${HOME}"`, "z.toml": `prompt = "z"`})
+	set, problems, err := commands.Assemble(t.Context(), commands.NewFiles(commands.FileOptions{
+		Folders: []commands.Folder{{Path: user}, {Path: project}, {
+			Path: extension, Extension: "ext", ID: "1", Variables: map[string]string{"extensionPath": "/ext/${HOME}"},
+		}},
+		Shell: &shell{}, Files: files{},
+	}))
+	require.NoError(t, err)
+	require.Equal(t, "project", prompt(t, set, "/x"))
+	require.Equal(t, "user y", prompt(t, set, "/y"))
+	require.Equal(t, "in /ext/${HOME} and ${HOME}", prompt(t, set, "/ext.x"))
+	require.Equal(t, "z", prompt(t, set, "/z"))
+	require.Equal(t, "[ext] Custom command from z.toml", set.Lookup("z").Description)
+	require.Equal(t, "1", set.Lookup("z").ExtensionID)
+	require.Len(t, problems, 2)
+}
+
+// What stands for what in a prompt, and that nothing put in is looked into again.
+func TestTemplates(t *testing.T) {
+	s := &shell{output: map[string]commands.ShellOutput{
+		"fails":  {Text: "oh\n", Code: 3},
+		"killed": {Signal: "SIGKILL"},
+		"hangs":  {Text: "a", Ended: "It printed nothing for 5 minutes."},
+		"evil":   {Text: "!{rm} @{a} {{args}}"},
+		"silent": {},
+	}}
+	f := files{"a.txt": "A", "evil": "!{rm} {{args}} @{a.txt}", "skip": "ignored", "x{y}": "braces", "é": "accent"}
+	tests := map[string]struct{ template, line, want string }{
+		"text":                       {"Say hello.", "/c", "Say hello."},
+		"arguments":                  {"Fix {{args}}, {{args}}!", "/c  the  bug ", "Fix the  bug, the  bug!"},
+		"no arguments given":         {"Fix {{args}}.", "/c", "Fix ."},
+		"not asked for":              {"Review.", "/c  it well", "Review.\n\n/c  it well"},
+		"none and not asked for":     {"Review.", "/c", "Review."},
+		"are not looked into":        {"Say {{args}}", "/c !{rm} @{a.txt} {{args}}", "Say !{rm} @{a.txt} {{args}}"},
+		"a file":                     {"Read @{a.txt} and @{ a.txt }.", "/c", "Read A and A."},
+		"a file's own marks":         {"@{evil}", "/c x", "!{rm} {{args}} @{a.txt}\n\n/c x"},
+		"no such file":               {"Read @{gone}.", "/c", "Read @{gone}."},
+		"an ignored file":            {"Read @{skip}.", "/c", "Read ."},
+		"no path from arguments":     {"Read @{{{args}}}.", "/c a.txt", "Read @{{{args}}}.\n\n/c a.txt"},
+		"braces in a path":           {"@{x{y}}", "/c", "braces"},
+		"empty":                      {"a@{}b!{ }c", "/c", "abc"},
+		"another alphabet":           {"é@{é}é", "/c", "éaccenté"},
+		"a command":                  {"Status: !{git status}.", "/c", "Status: <git status>."},
+		"braces in a command":        {"!{f() { echo ${x}; }; f}", "/c", "<f() { echo ${x}; }; f>"},
+		"arguments in a command":     {"!{grep {{args}} .} for {{args}}", "/c it's; rm", `<grep 'it'\''s; rm' .> for it's; rm`},
+		"none in a command":          {"!{git log {{args}}}", "/c", "<git log>"},
+		"git's own":                  {"!{git log @{upstream}..}", "/c", "<git log @{upstream}..>"},
+		"what it prints":             {"!{evil}", "/c", "!{rm} @{a} {{args}}"},
+		"a command that fails":       {"a !{fails} b", "/c", "a oh\n[The command fails ended with exit code 3] b"},
+		"one that is killed":         {"!{killed}", "/c", "[The command killed was ended by the signal SIGKILL]"},
+		"one that is ended":          {"!{hangs}", "/c", "a\n[The command hangs was ended: It printed nothing for 5 minutes.]"},
+		"one that prints nothing":    {"a!{silent}b", "/c", "ab"},
+		"a mark that is none":        {"{{ args }} {args} ! {x} @ {y} \\!{silent}", "/c", "{{ args }} {args} ! {x} @ {y} \\"},
+		"a file whose name has args": {"@{a.txt} {{args}}", "/c @{a.txt}", "A @{a.txt}"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			set := custom(t, s, f, map[string]string{"c.toml": fmt.Sprintf("prompt = %q", tt.template)})
+			require.Equal(t, tt.want, prompt(t, set, tt.line))
+		})
+	}
+	require.NotContains(t, s.ran, "rm")
+}
+
+// Pictures are parts of their own, and what could not be read is told.
+func TestTemplateParts(t *testing.T) {
+	set := custom(t, &shell{}, files{"p.png": "picture", "skip": "ignored"}, map[string]string{"c.toml": `prompt = "See @{p.png}@{gone} and @{skip}"`})
+	u := &ui{}
+	r, err := set.Parse("/c").Run(t.Context(), &commands.Context{UI: u})
+	require.NoError(t, err)
+	parts := r.(commands.SubmitPrompt).Content.Parts
+	require.Len(t, parts, 3)
+	require.Equal(t, "See ", parts[0].Text)
+	require.Equal(t, []byte("png"), parts[1].InlineData.Data)
+	require.Equal(t, "@{gone} and ", parts[2].Text)
+	require.Equal(t, []commands.Message{
+		{Level: commands.LevelWarning, Text: "@{gone}: There is no file gone."}, {Level: commands.LevelInfo, Text: "@{skip}: Ignore rules cover it."},
+	}, u.said)
+	_, err = set.Parse("/c").Run(t.Context(), &commands.Context{})
+	require.NoError(t, err)
+}
+
+// Policy decides about all commands before one runs; those that are asked about are
+// asked about at once, and run once a person has agreed, now and later.
+func TestTemplateCommandsAreDecided(t *testing.T) {
+	ask := commands.ShellDecision{Verdict: commands.ShellAsk}
+	s := &shell{decide: map[string]commands.ShellDecision{
+		"one": ask, "two 'x'": ask, "two 'y'": ask, "rm": {Verdict: commands.ShellDeny, Reason: "The rule no-rm denies it.", Remedy: "Change the rule."},
+	}}
+	set := custom(t, s, files{}, map[string]string{
+		"asks.toml": `prompt = "!{ls} !{one} !{two {{args}}} !{one}"`, "denied.toml": `prompt = "!{ls} !{one} !{rm}"`,
+	})
+	c := &commands.Context{}
+	r, err := set.Parse("/asks x").Run(t.Context(), c)
+	require.NoError(t, err)
+	require.Equal(t, commands.ConfirmShellCommands{Commands: []string{"one", "two 'x'"}}, r)
+	require.Empty(t, s.ran)
+
+	_, err = set.Parse("/denied").Run(t.Context(), &commands.Context{})
+	require.Equal(t, fault.PolicyViolation, fault.CodeOf(err))
+	require.Equal(t, "The command /denied runs !{rm}, which is denied; nothing was run. The rule no-rm denies it.", fault.As(err).Message)
+	require.Equal(t, "Change the rule.", fault.As(err).Remedy)
+	require.Empty(t, s.ran)
+
+	c.ApprovedCommands = append(r.(commands.ConfirmShellCommands).Commands, "something else")
+	r, err = set.Parse("/asks x").Run(t.Context(), c)
+	require.NoError(t, err)
+	require.Equal(t, "<ls> <one> <two 'x'> <one>", r.(commands.SubmitPrompt).Content.String())
+	require.Equal(t, map[string]bool{"one": true, "two 'x'": true}, s.allowed)
+	r, err = set.Parse("/asks y").Run(t.Context(), &commands.Context{})
+	require.NoError(t, err)
+	require.Equal(t, commands.ConfirmShellCommands{Commands: []string{"two 'y'"}}, r)
+	require.Equal(t, "<ls> <one> <two 'x'> <one>", prompt(t, set, "/asks x"))
+}
+
+// Whatever a file holds, it is a command or a problem.
+func FuzzFile(f *testing.F) {
+	for _, data := range []string{"", `prompt = "p"`, "prompt = '''\n!{", "prompt=3", "\xff", "[prompt]\nx=1", "prompt = \"\"\"\n{{args}}\"\"\"\ndescription = [1]"} {
+		f.Add([]byte(data))
+	}
+	dir := f.TempDir()
+	l := commands.NewFiles(commands.FileOptions{Folders: []commands.Folder{{Path: dir}}})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "c.toml"), data, 0o600))
+		all, problems, err := l.Load(t.Context())
+		require.NoError(t, err)
+		lost := 0
+		for _, p := range problems {
+			require.NotEmpty(t, p.Message)
+			if p.Lost {
+				lost++
+			}
+		}
+		require.Equal(t, 1, len(all)+lost)
+	})
+}

@@ -1,0 +1,24 @@
+//go:build unix
+
+package commands_test
+
+import (
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/commands"
+)
+
+// A pipe that nobody writes to keeps nobody waiting.
+func TestFilesPipe(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, syscall.Mkfifo(filepath.Join(dir, "pipe.toml"), 0o600))
+	all, problems, err := commands.NewFiles(commands.FileOptions{Folders: []commands.Folder{{Path: dir}}}).Load(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, all)
+	require.Len(t, problems, 1)
+	require.Contains(t, problems[0].Message, "no regular file")
+}
