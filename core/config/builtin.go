@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/skills"
 	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/catalog"
 	"github.com/fettle-dev/fettle/core/tools/communicate"
@@ -94,7 +95,7 @@ func DefaultTools(l layout.Layout) []string {
 		defaults(l, file.Factories, file.InDefaultSet), defaults(l, search.Factories, always), defaults(l, shell.Factories, always),
 		defaults(l, web.FetchFactories, always), defaults(l, web.SearchFactories, always), defaults(l, plan.Factories, always),
 		defaults(l, communicate.Factories, always), defaults(l, memory.Factories, always), defaults(l, internaldocs.Factories, always),
-		defaults(l, catalog.Factories, always))
+		defaults(l, catalog.Factories, always), defaults(l, skills.Factories, always))
 }
 
 // defaults are those of one family.

@@ -86,6 +86,7 @@ func (c *Config) converse(s *session, opening Opening) (*agent.Client, error) {
 		s.catalog.Reset()
 	}
 	s.catalog.Load(loadedIn(opening.History)...)
+	c.reopenSkills(c.shared, s, opening.History)
 	s.client, c.agentRecords = client, opening.Agents
 	return client, nil
 }

@@ -181,6 +181,7 @@ func (s *session) cleared() {
 	s.forgetFiles()
 	s.tracker.ClearSession()
 	s.catalog.Reset()
+	s.skills.clear()
 	s.told = 0
 	s.ended.Add(1)
 }

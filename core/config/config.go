@@ -27,6 +27,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/services/webfetch"
 	"github.com/fettle-dev/fettle/core/services/workspace"
+	"github.com/fettle-dev/fettle/core/skills"
 )
 
 // Config is one conversation: its values, its services and its tools. Two
@@ -95,6 +96,7 @@ type shared struct {
 	search    io.Closer // made of the settings; may be nil
 	processes processes
 	agents    agents
+	skills    *skills.SkillManager
 	servers   *mcp.Manager                // nil: there are none
 	brought   atomic.Pointer[contributed] // by extensions; read it with Config.contributed
 }
@@ -136,6 +138,7 @@ func New(p Parameters) (*Config, error) {
 	p.FileFiltering.CustomFiles = slices.Clone(p.FileFiltering.CustomFiles)
 	p.Commands.Confinement.Writable = slices.Clone(p.Commands.Confinement.Writable)
 	p.Commands.Withheld = slices.Clone(p.Commands.Withheld)
+	p.Skills.Off, p.Skills.Given, p.Skills.Folders = slices.Clone(p.Skills.Off), slices.Clone(p.Skills.Given), slices.Clone(p.Skills.Folders)
 	p.AllowedFrom, p.ExcludedFrom = maps.Clone(p.AllowedFrom), maps.Clone(p.ExcludedFrom)
 	p.CoreTools, p.AllowedTools, p.ExcludeTools = slices.Clone(p.CoreTools), slices.Clone(p.AllowedTools), slices.Clone(p.ExcludeTools)
 	p.ConfirmationRequired, p.ConfirmationFrom = slices.Clone(p.ConfirmationRequired), maps.Clone(p.ConfirmationFrom)
@@ -192,6 +195,9 @@ func (c *Config) open(ctx context.Context, b *begun) error {
 		return errors.Join(err, b.closeSearch())
 	}
 	sh.search = b.search
+	if err := c.loadSkills(ctx, sh); err != nil { // before the tool that activates them is made
+		return errors.Join(err, sh.close())
+	}
 	s, err := c.newSession(sh)
 	if err != nil {
 		return errors.Join(err, sh.close())
@@ -310,7 +316,7 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	if dir, err := c.userDir(); err == nil {
 		facts.Path = filepath.Join(dir, c.params().Layout.ContextFile)
 	}
-	sh := &shared{workspace: ws, committer: committer, memory: memory.New(facts), rules: rules}
+	sh := &shared{workspace: ws, committer: committer, memory: memory.New(facts), rules: rules, skills: new(skills.SkillManager)}
 	sh.web.now = pages
 	sh.finder.now.Store(discovery.New(ws).With(c.params().FileFiltering.options(c.params().Layout.IgnoreFile)))
 	sh.servers = c.openServers(sh)
@@ -364,6 +370,7 @@ func (c *Config) Close() error {
 	case c.parent == nil:
 		return sh.close()
 	case s != nil:
+		s.skills.end()
 		return sh.processes.close(s.processes)
 	}
 	return nil

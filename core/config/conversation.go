@@ -5,7 +5,7 @@ import "github.com/fettle-dev/fettle/core/bus"
 // StartNewSession begins a new conversation in this Config, as /clear or
 // resuming a saved history does (AR-04): the cache, the tracker and the todos are
 // cleared, remote agents are spoken to anew, tools that were searched for are no
-// longer declared, and versions start again, above
+// longer declared, no skill is active, and versions start again, above
 // highestVersion, which is 0 for an empty history. id "" means a random one; it
 // returns the id. Derived Configs are not touched (RC-23).
 func (c *Config) StartNewSession(id string, highestVersion int64) (string, error) {
@@ -21,6 +21,7 @@ func (c *Config) StartNewSession(id string, highestVersion int64) (string, error
 	s.told = 0
 	s.todos.Clear()
 	s.catalog.Reset()
+	s.skills.clear()
 	s.ended.Add(1)
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -48,6 +48,9 @@ func (p *Parameters) fill(u *usable, r *settings.Result) error {
 	p.fillInstructions(s.Context)
 	p.fillServers(s, r)
 	p.Agents.Disabled = p.Agents.Disabled || !s.Agents.Enabled
+	if p.Skills.Disabled = p.Skills.Disabled || !s.Skills.Enabled; p.Skills.Off == nil {
+		p.Skills.Off = s.Skills.Disabled
+	}
 	if p.ToolCommands == (ToolCommands{}) {
 		p.ToolCommands = ToolCommands{Discovery: s.Tools.DiscoveryCommand, Call: s.Tools.CallCommand}
 	}

@@ -30,6 +30,9 @@ func liveKeys() []liveKey {
 		{"tools.exclude", func(p *Parameters) bool { return p.ExcludeTools != nil }, func(old, now settings.Settings) bool {
 			return within(old.Tools.Exclude, now.Tools.Exclude)
 		}},
+		{"skills.disabled", func(p *Parameters) bool { return p.Skills.Off != nil }, func(old, now settings.Settings) bool {
+			return within(old.Skills.Disabled, now.Skills.Disabled)
+		}},
 		{"web.allowPrivateAddresses", func(p *Parameters) bool { return p.WebFetch.AllowPrivate }, func(_, now settings.Settings) bool {
 			return !now.Web.AllowPrivateAddresses
 		}},

@@ -146,6 +146,7 @@ type Parameters struct {
 	Providers    func(Variables) model.Source
 	Conversation Conversation
 	Agents       Agents       // subagents
+	Skills       Skills       // instructions for kinds of work
 	Instructions Instructions // which files steer the model
 	MCP          MCP          // servers whose tools the session has
 	// Secrets are values that do not appear in logs and recordings; those shorter

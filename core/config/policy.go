@@ -270,6 +270,9 @@ func (c *Config) situate(call *policy.Call, sh *shared) {
 	call.PlanOfStranger = c.planOfStranger(sh)
 	call.Dir, call.Roots = sh.workspace.Target(), *sh.rules.roots.Load()
 	call.Confined = c.confined(call.Tool)
+	if sh.isOwnSkill(call) {
+		call.Kind = skillOfOwnKind
+	}
 }
 
 // mayShow reports whether read_file would show a file to this agent without

@@ -134,6 +134,11 @@ func (c *Config) enforce(sh *shared, p *Parameters) error {
 		return err
 	}
 	c.family.exclude(added)
+	for _, name := range p.Skills.Off {
+		if !slices.Contains(before.Skills.Off, name) {
+			sh.skills.SetEnabled(name, false)
+		}
+	}
 	sh.finder.now.Store(sh.finder.now.Load().With(p.FileFiltering.options(p.Layout.IgnoreFile)))
 	c.filled.Store(p)
 	return nil

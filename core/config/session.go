@@ -35,6 +35,7 @@ type session struct {
 	todos     plan.Todos
 	registry  *tools.Registry
 	catalog   *catalog.Catalog // what of registry the model is told of whole
+	skills    activeSkills
 	scheduler *scheduler.Scheduler
 
 	client *agent.Client // made when it is first asked for, under Config.mu
@@ -135,6 +136,9 @@ func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
 		if err := r.Register(t); err != nil {
 			return nil, err
 		}
+	}
+	if err := c.bindSkillTool(sh, s, r); err != nil {
+		return nil, err
 	}
 	if c.parent == nil {
 		return r, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/services/instructions"
 	"github.com/fettle-dev/fettle/core/services/trust"
+	"github.com/fettle-dev/fettle/core/skills"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -52,7 +53,7 @@ func (c *Config) systemPrompt(ctx context.Context, s *session, names []string) (
 		Product: p.Layout.Name, Folders: sh.workspace.Folders(), System: runtime.GOOS, Today: now(), GitRepo: inRepository(sh.workspace.Target()),
 		Tools: names, Interactive: c.bus.Listening(bus.TypeToolConfirmationRequest), PlanMode: mode == policy.ModePlan,
 		Confined: string(p.Commands.Confinement.Kind), Untrusted: p.Trust == trust.Untrusted, Rest: c.ofAgent,
-		Catalog: s.catalog.Listing(),
+		Catalog: s.catalog.Listing(), Skills: skills.Listing(sh.skills.Enabled()), ActiveSkills: s.skills.texts(),
 	}
 	if sh.servers != nil {
 		f.Servers = serverNotes(sh.servers.Instructions(), s.registry)

@@ -35,7 +35,7 @@ var defaultTools = []string{
 	"glob", "search_file_content",
 	"run_shell_command", "list_background_processes", "read_background_output", "write_background_input", "stop_background_process",
 	"web_fetch", "write_todos", "enter_plan_mode", "exit_plan_mode",
-	"ask_user", "save_memory", "get_internal_docs", "tool_search",
+	"ask_user", "save_memory", "get_internal_docs", "tool_search", "activate_skill",
 }
 
 // defaultsBut are the default tools without those named.

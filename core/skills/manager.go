@@ -23,6 +23,8 @@ type SkillManager struct {
 	enabled  []Skill // of all; made anew with each change
 	schema   json.RawMessage
 	watchers map[*func()]struct{}
+
+	discovered bool
 }
 
 // Discover looks through the folders and has what it finds in the place of all
@@ -36,14 +38,32 @@ func (m *SkillManager) Discover(ctx context.Context, given []Skill, folders []Fo
 		return fault.Wrap(fault.Cancelled, "skills.discover", "Looking for skills was cancelled.", "", err)
 	}
 	all, clashes := replaced(append(slices.Clone(given), found...))
-	m.change(func() { m.all, m.problems = all, append(problems, clashes...) })
+	m.change(func() { m.all, m.problems, m.discovered = all, append(problems, clashes...), true })
 	return nil
+}
+
+// Discovered reports whether Discover has been successful before.
+func (m *SkillManager) Discovered() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.discovered
 }
 
 // SetDisabled has skills of these names, in any letter case, not activated any
 // more, and all others again. Watchers are told.
 func (m *SkillManager) SetDisabled(names []string) {
 	m.change(func() { m.disabled = slices.Clone(names) })
+}
+
+// SetEnabled says whether the skill of a name, in any letter case, can be
+// activated. Watchers are told.
+func (m *SkillManager) SetEnabled(name string, on bool) {
+	m.change(func() {
+		m.disabled = slices.DeleteFunc(slices.Clone(m.disabled), func(d string) bool { return same(d, name) })
+		if !on {
+			m.disabled = append(m.disabled, name)
+		}
+	})
 }
 
 // change makes a change and tells the watchers, without the lock.

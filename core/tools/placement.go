@@ -61,7 +61,9 @@ func (r *Registry) place(e *entry) {
 	e.seq = r.next
 	r.next++
 	if other := r.same(e); other != nil {
-		r.log.Warn("a tool is replaced by another of the same name", "tool", e.wanted.Name)
+		if !e.renews {
+			r.log.Warn("a tool is replaced by another of the same name", "tool", e.wanted.Name)
+		}
 		e.seq = other.seq
 		r.remove(other)
 	}

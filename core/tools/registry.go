@@ -59,7 +59,8 @@ type entry struct {
 	spec   *Spec           // of tool, likewise
 	at     int             // which of the names that it may have it has
 	seq    int
-	source int // index of the discovery that brought it, or registered
+	source int  // index of the discovery that brought it, or registered
+	renews bool // it takes the place of what it was before
 }
 
 // listing is the tools in order, made once for many calls.
@@ -108,6 +109,19 @@ func (r *Registry) Register(t DeclarativeTool) error {
 	if err != nil {
 		return err
 	}
+	r.change(func() { r.place(e) })
+	return nil
+}
+
+// Renew is Register for a tool that is the newer self of the one that is registered
+// under its name, as where its schema names other things now: it takes the other's
+// place without a warning.
+func (r *Registry) Renew(t DeclarativeTool) error {
+	e, err := newEntry(t, registered)
+	if err != nil {
+		return err
+	}
+	e.renews = true
 	r.change(func() { r.place(e) })
 	return nil
 }

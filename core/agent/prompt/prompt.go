@@ -33,12 +33,17 @@ type Facts struct {
 	// Rest leaves out who the model is and how it works, as these stand before it
 	// in a subagent's own prompt.
 	Rest bool
-	// Custom takes the place of everything but Catalog and Documents, as a user's
+	// Custom takes the place of everything but Catalog, skills and Documents, as a user's
 	// own system prompt does; "": none.
 	Custom string
 	// Catalog lists tools that are not declared and that tool_search finds, marked
 	// as what others say; "": there are none.
 	Catalog string
+	// Skills lists those that activate_skill gives, marked; "": there are none.
+	Skills string
+	// ActiveSkills are the instructions of skills that the person has activated, each
+	// between marks that it cannot close.
+	ActiveSkills []string
 	// Documents are instruction files, the most general first. They come last.
 	Documents []Document
 }
@@ -69,6 +74,7 @@ func System(f Facts) string {
 		f.servers(&b)
 	}
 	f.catalog(&b)
+	f.skills(&b)
 	f.documents(&b)
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
