@@ -1,0 +1,168 @@
+package extensions_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/extensions"
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// EX-03: of a folder another version is an update, which keeps what was given.
+func TestUpdate(t *testing.T) {
+	w := newWorld(t)
+	w.person.values = map[string]string{"SHELF_KEY": "hunter2", "SHELF_ROOM": "blue"}
+	_, err := w.install()
+	require.NoError(t, err)
+
+	w.write("notes", "more")
+	u, err := w.store().Update(t.Context(), w.loaded("shelf"), w.person, nil)
+	require.NoError(t, err)
+	require.False(t, u.Changed, "the version is the same")
+
+	w.write("fettle-extension.json", `{"name": "shelf", "version": "1.1.0", "excludeTools": ["web_fetch"],
+		"settings": [{"name": "Key", "envVar": "SHELF_KEY", "sensitive": true}, {"name": "Door", "envVar": "SHELF_DOOR"}]}`)
+	w.person.refuse = true
+	require.Equal(t, fault.DeniedByUser, fault.CodeOf(w.update("shelf")), "it brings something else")
+	require.Equal(t, "1.0.0", w.loaded("shelf").Version)
+
+	w.person.refuse, w.person.asked = false, nil
+	w.person.values["SHELF_DOOR"] = "oak"
+	require.NoError(t, w.store().SetEnabled(t.Context(), "shelf", extensions.ScopeUser, false))
+	u, err = w.store().Update(t.Context(), w.loaded("shelf"), w.person, nil)
+	require.NoError(t, err)
+	require.True(t, u.Changed)
+	require.Equal(t, "1.0.0", u.From)
+	require.Equal(t, []string{"SHELF_DOOR"}, w.person.asked)
+	got := w.loaded("shelf")
+	require.Equal(t, "1.1.0", got.Version)
+	require.False(t, got.Active, "that it is disabled stays")
+	require.FileExists(t, filepath.Join(got.Path, "notes"))
+	values := map[string]string{}
+	for _, s := range got.ResolvedSettings {
+		values[s.EnvVar] = s.Value.Reveal()
+	}
+	require.Equal(t, map[string]string{"SHELF_KEY": "hunter2", "SHELF_DOOR": "oak"}, values)
+	env, err := os.ReadFile(filepath.Join(got.Path, ".env"))
+	require.NoError(t, err)
+	require.NotContains(t, string(env), "blue", "what is no setting any more is forgotten")
+
+	seen := len(w.person.consents)
+	w.write("fettle-extension.json", `{"name": "shelf", "version": "1.2.0", "excludeTools": ["web_fetch"],
+		"settings": [{"name": "Key", "envVar": "SHELF_KEY", "sensitive": true}, {"name": "Door", "envVar": "SHELF_DOOR"}]}`)
+	require.NoError(t, w.update("shelf"))
+	require.Equal(t, "1.2.0", w.loaded("shelf").Version)
+	require.Len(t, w.person.consents, seen, "it brings what it brought before")
+
+	w.write("fettle-extension.json", `{"name": "other", "version": "2"}`)
+	require.Equal(t, fault.InvalidConfig, fault.CodeOf(w.update("shelf")), "another name")
+	require.NoError(t, os.RemoveAll(w.source))
+	require.Equal(t, fault.FileNotFound, fault.CodeOf(w.update("shelf")))
+	require.Equal(t, "1.2.0", w.loaded("shelf").Version)
+}
+
+// EX-03: what was changed by hand is not overwritten.
+func TestUpdateVerifies(t *testing.T) {
+	tests := map[string]func(t *testing.T, e extensions.Extension){
+		"a file":   func(t *testing.T, e extensions.Extension) { rewrite(t, filepath.Join(e.Path, "notes"), "mine") },
+		"one more": func(t *testing.T, e extensions.Extension) { rewrite(t, filepath.Join(e.Path, "more"), "mine") },
+		"one less": func(t *testing.T, e extensions.Extension) {
+			require.NoError(t, os.Remove(filepath.Join(e.Path, "notes")))
+		},
+		"a mode": func(t *testing.T, e extensions.Extension) {
+			require.NoError(t, os.Chmod(filepath.Join(e.Path, "notes"), 0o755))
+		},
+		"a link": func(t *testing.T, e extensions.Extension) {
+			require.NoError(t, os.Remove(filepath.Join(e.Path, "notes")))
+			require.NoError(t, os.Symlink("fettle-extension.json", filepath.Join(e.Path, "notes")))
+		},
+		"no record": func(t *testing.T, e extensions.Extension) {
+			require.NoError(t, os.Remove(filepath.Join(filepath.Dir(filepath.Dir(e.Path)), extensions.IntegrityFile)))
+		},
+	}
+	for name, change := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			w.write("notes", "theirs")
+			e, err := w.install()
+			require.NoError(t, err)
+			change(t, e)
+			w.write("fettle-extension.json", `{"name": "shelf", "version": "2"}`)
+			err = w.update("shelf")
+			require.Equal(t, fault.FileChangedSinceRead, fault.CodeOf(err))
+			require.Contains(t, fault.As(err).Remedy, "install it again")
+			require.Equal(t, "1.0.0", w.loaded("shelf").Version)
+		})
+	}
+}
+
+func rewrite(t *testing.T, path, text string) {
+	t.Helper()
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+// What belongs to others in the file of records stays.
+func TestRecordsKeepOthers(t *testing.T) {
+	w := newWorld(t)
+	path := filepath.Join(filepath.Dir(w.options.Dir), extensions.IntegrityFile)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	rewrite(t, path, `{"store": {"a": 1}}`)
+	_, err := w.install()
+	require.NoError(t, err)
+	data, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Regexp(t, `"store": \{\s*"a": 1\s*\}`, string(data))
+	require.Contains(t, string(data), `"shelf"`)
+}
+
+// A repository's update is what its files are, and one that has moved is followed.
+func TestUpdateFromRepository(t *testing.T) {
+	w := newWorld(t)
+	git(t, w.source, "init", "-q")
+	git(t, w.source, "add", "-A")
+	git(t, w.source, "commit", "-qm", "one")
+	url := "file://" + filepath.ToSlash(w.source)
+	_, err := w.store().Install(t.Context(), extensions.InstallRequest{Source: url, Environ: os.Environ()}, w.person)
+	require.NoError(t, err)
+	u, err := w.store().Update(t.Context(), w.loaded("shelf"), w.person, os.Environ())
+	require.NoError(t, err)
+	require.False(t, u.Changed)
+
+	moved := filepath.Join(w.home, "moved")
+	git(t, w.home, "clone", "-q", w.source, moved)
+	w.write("fettle-extension.json", `{"name": "shelf", "version": "1.0.0", "migratedTo": "file://`+filepath.ToSlash(moved)+`"}`)
+	git(t, w.source, "commit", "-qam", "two")
+	u, err = w.store().Update(t.Context(), w.loaded("shelf"), w.person, os.Environ())
+	require.NoError(t, err)
+	require.True(t, u.Changed, "the version is the same and the files are not")
+	require.Equal(t, url, w.loaded("shelf").Install.Source)
+
+	rewrite(t, filepath.Join(moved, "fettle-extension.json"), `{"name": "shelf", "version": "2.0.0"}`)
+	git(t, moved, "commit", "-qam", "three")
+	w.person.refuse = true
+	require.Equal(t, fault.DeniedByUser, fault.CodeOf(w.update("shelf")), "it comes from somewhere else")
+	w.person.refuse = false
+	require.NoError(t, w.update("shelf"))
+	got := w.loaded("shelf")
+	require.Equal(t, "2.0.0", got.Version)
+	require.Equal(t, "file://"+filepath.ToSlash(moved), got.Install.Source)
+}
+
+// Where the new place of an extension cannot be reached, the old one counts.
+func TestUpdateStays(t *testing.T) {
+	w := newWorld(t)
+	git(t, w.source, "init", "-q")
+	w.write("fettle-extension.json", `{"name": "shelf", "version": "1.0.0", "migratedTo": "file:///nowhere"}`)
+	git(t, w.source, "add", "-A")
+	git(t, w.source, "commit", "-qm", "one")
+	_, err := w.store().Install(t.Context(), extensions.InstallRequest{Source: "file://" + filepath.ToSlash(w.source), Environ: os.Environ()}, w.person)
+	require.NoError(t, err)
+	w.write("notes", "")
+	git(t, w.source, "add", "-A")
+	git(t, w.source, "commit", "-qm", "two")
+	require.NoError(t, w.update("shelf"))
+	require.FileExists(t, filepath.Join(w.loaded("shelf").Path, "notes"))
+}
