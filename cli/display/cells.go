@@ -52,24 +52,35 @@ func Cut(line string, columns int, mark string) string {
 	return ansi.Truncate(line, columns, mark)
 }
 
-// Break cuts a line into pieces that are no wider than so many columns, wherever
-// that falls, but never within a character. Every character gets its place:
-// a wide one alone in a single column too. columns below 1 count as 1. A line
-// that is empty is one empty piece. It is for text without styles.
+// Break cuts a line into pieces that are no wider than so many columns, as
+// [Split] does. A line that is empty is one empty piece.
 func Break(line string, columns int) []string {
-	if len(line) <= columns {
-		return []string{line}
-	}
 	var pieces []string
-	start, used := 0, 0
+	for {
+		head, rest := Split(line, columns)
+		pieces = append(pieces, head)
+		if rest == "" {
+			return pieces
+		}
+		line = rest
+	}
+}
+
+// Split cuts off as much of the begin of a line as fits into so many columns,
+// wherever that falls, but never within a character. The first character is cut
+// off in any case, be it too wide. It is for text without styles.
+func Split(line string, columns int) (head, rest string) {
+	if len(line) <= columns {
+		return line, ""
+	}
+	used := 0
 	for i := 0; i < len(line); {
 		cluster, width := ansi.FirstGraphemeCluster(line[i:], ansi.GraphemeWidth)
-		if used+width > columns && i > start {
-			pieces = append(pieces, line[start:i])
-			start, used = i, 0
-		}
 		used += width
+		if used > columns && i > 0 {
+			return line[:i], line[i:]
+		}
 		i += len(cluster)
 	}
-	return append(pieces, line[start:])
+	return line, ""
 }

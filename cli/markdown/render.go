@@ -1,0 +1,215 @@
+package markdown
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
+	"github.com/yuin/goldmark/extension"
+	extast "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
+
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/theme"
+)
+
+// renderer renders blocks of one source.
+type renderer struct {
+	columns    int
+	theme      theme.Theme
+	plain      bool // the theme has no styles at all
+	parser     parser.Parser
+	references *references // defined so far
+}
+
+func newRenderer(columns int, t theme.Theme) *renderer {
+	return &renderer{
+		columns: columns, theme: t, plain: t == theme.Theme{},
+		parser:     goldmark.New(goldmark.WithExtensions(extension.GFM)).Parser(),
+		references: &references{},
+	}
+}
+
+// ahead returns a renderer that knows what r does, and does not change it.
+func (r *renderer) ahead() *renderer {
+	c := *r
+	c.references = &references{earlier: r.references}
+	return &c
+}
+
+// block renders a part of the source.
+func (r *renderer) block(source []byte) []string {
+	if costly(source) {
+		return r.verbatim(source)
+	}
+	known := blockContext{parser.NewContext(), r.references}
+	document := r.parser.Parse(text.NewReader(source), parser.WithContext(known))
+	r.references.add(known.References())
+	return r.blocks(document, source, r.columns, true)
+}
+
+// costly reports whether a part would take the parser much longer than text of its
+// length does: it is nested as nobody nests, or consists of begun links.
+func costly(source []byte) bool {
+	const manyLevels, manySteps = 100, 64 << 20
+	if len(source)*bytes.Count(source, []byte("](")) > manySteps {
+		return true
+	}
+	for line := range bytes.Lines(source) {
+		levels, wordless := 0, true
+		for _, c := range line {
+			if wordless = wordless && strings.IndexByte(" \t>-+*.)0123456789", c) >= 0; !wordless {
+				break
+			}
+			if strings.IndexByte(">-+*.)", c) >= 0 {
+				levels++
+			}
+		}
+		if levels > manyLevels && !isRule(line) {
+			return true
+		}
+	}
+	return false
+}
+
+// isRule reports whether a line is a rule, as *** is.
+func isRule(line []byte) bool {
+	marks := bytes.Join(bytes.Fields(line), nil)
+	return len(marks) > 0 && strings.IndexByte("-*", marks[0]) >= 0 && len(bytes.Trim(marks, string(marks[0]))) == 0
+}
+
+// verbatim shows a part as it is.
+func (r *renderer) verbatim(source []byte) []string {
+	var lines []string
+	for line := range strings.Lines(strings.Trim(string(source), "\n")) {
+		safe := display.Untab(display.Printable(strings.TrimSuffix(line, "\n")), 0)
+		lines = append(lines, display.Break(safe, r.columns)...)
+	}
+	return lines
+}
+
+// blocks renders the blocks in a container, apart from each other or not.
+func (r *renderer) blocks(container ast.Node, source []byte, columns int, apart bool) []string {
+	var lines []string
+	for n := container.FirstChild(); n != nil; n = n.NextSibling() {
+		block := r.one(n, source, columns)
+		if len(block) == 0 {
+			continue
+		}
+		if apart && len(lines) > 0 {
+			lines = append(lines, "")
+		}
+		lines = append(lines, block...)
+	}
+	return lines
+}
+
+func (r *renderer) one(n ast.Node, source []byte, columns int) []string {
+	switch n := n.(type) {
+	case *ast.Heading:
+		marks := []span{{strings.Repeat("#", n.Level) + " ", r.theme.Heading}}
+		return fold(append(marks, r.spans(n, source, r.theme.Heading)...), columns)
+	case *ast.ThematicBreak:
+		return []string{r.theme.Border.Render(strings.Repeat("─", columns))}
+	case *ast.FencedCodeBlock:
+		label := ""
+		if n.Info != nil {
+			label = unescaped(n.Info.Value(source))
+		}
+		return append(r.codeLabel(label, columns), r.codeBlock(n, source, columns)...)
+	case *ast.CodeBlock:
+		return r.codeBlock(n, source, columns)
+	case *ast.HTMLBlock:
+		return r.html(n, source, columns)
+	case *ast.Blockquote:
+		return r.quote(n, source, columns)
+	case *ast.List:
+		return r.list(n, source, columns)
+	case *extast.Table:
+		return r.table(n, source, columns)
+	case *ast.LinkReferenceDefinition:
+		return nil
+	}
+	if !n.HasChildren() {
+		return nil
+	}
+	return fold(r.spans(n, source, r.theme.Text), columns)
+}
+
+func (r *renderer) codeBlock(n ast.Node, source []byte, columns int) []string {
+	var lines []string
+	for i := range n.Lines().Len() {
+		segment := n.Lines().At(i)
+		lines = append(lines, r.codeLine(strings.TrimSuffix(string(segment.Value(source)), "\n"), columns)...)
+	}
+	return lines
+}
+
+func (r *renderer) html(n *ast.HTMLBlock, source []byte, columns int) []string {
+	var b strings.Builder
+	for i := range n.Lines().Len() {
+		segment := n.Lines().At(i)
+		b.Write(segment.Value(source))
+	}
+	if n.HasClosure() {
+		b.Write(n.ClosureLine.Value(source))
+	}
+	return fold([]span{{display.Printable(strings.TrimRight(b.String(), "\n")), r.theme.Text}}, columns)
+}
+
+// minNested are the fewest columns that are left to what stands in a container;
+// with fewer it is not indented any more.
+const minNested = 8
+
+func (r *renderer) quote(n ast.Node, source []byte, columns int) []string {
+	const mark = "│ "
+	if columns-2 < minNested {
+		return r.blocks(n, source, columns, true)
+	}
+	lines := r.blocks(n, source, columns-2, true)
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(r.theme.Quote.Render(mark)+line, " ")
+	}
+	return lines
+}
+
+func (r *renderer) list(n *ast.List, source []byte, columns int) []string {
+	var lines []string
+	number := n.Start
+	for item := n.FirstChild(); item != nil; item = item.NextSibling() {
+		mark := "• "
+		if n.IsOrdered() {
+			mark = fmt.Sprintf("%d%c ", number, n.Marker)
+			number++
+		}
+		indent := strings.Repeat(" ", display.Width(mark))
+		if columns-len(indent) < minNested {
+			indent = ""
+		}
+		room := columns - len(indent)
+		block := r.blocks(item, source, room, !n.IsTight)
+		if len(block) == 0 {
+			block = []string{""}
+		}
+		if !n.IsTight && len(lines) > 0 {
+			lines = append(lines, "")
+		}
+		if indent == "" {
+			lines = append(lines, strings.TrimRight(mark, " "))
+		}
+		for i, line := range block {
+			switch {
+			case indent == "", line == "" && i > 0:
+			case i == 0:
+				line = strings.TrimRight(r.theme.Accent.Render(mark)+line, " ")
+			default:
+				line = indent + line
+			}
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
