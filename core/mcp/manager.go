@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -67,8 +66,10 @@ type Configured struct {
 // mend is not tried again: a sign-in that is due, or before the first connection a
 // program that there is not. [Manager.Restart] begins anew.
 type Manager struct {
-	o       Options
-	servers map[string]*server // by name; not changed once made
+	o Options
+
+	known   sync.RWMutex       // protects what follows; taken after mu
+	servers map[string]*server // by name
 	names   []string           // of servers, sorted
 
 	telling sync.Mutex // held while Options.Changed runs
@@ -84,17 +85,14 @@ type Manager struct {
 // NewManager returns a Manager. It starts nothing.
 func NewManager(o Options) *Manager {
 	m := &Manager{o: o.withDefaults(), servers: make(map[string]*server, len(o.Servers)), started: make(map[string]bool)}
-	for _, c := range o.Servers {
-		if m.servers[c.Name] == nil {
-			m.servers[c.Name] = newServer(m, c)
-		}
-	}
-	m.names = slices.Sorted(maps.Keys(m.servers))
+	m.Add(o.Servers...)
 	return m
 }
 
 // all returns the servers, by name.
 func (m *Manager) all() []*server {
+	m.known.RLock()
+	defer m.known.RUnlock()
 	list := make([]*server, len(m.names))
 	for i, name := range m.names {
 		list[i] = m.servers[name]
@@ -118,7 +116,9 @@ func (m *Manager) Start(ctx context.Context, names ...string) {
 	for _, s := range m.chosen(names) {
 		if s.never == nil && !m.started[s.Name] {
 			m.started[s.Name] = true
-			m.running.Go(func() { s.supervise(m.ctx) })
+			life, end := context.WithCancel(m.ctx)
+			s.cancel = end
+			m.running.Go(func() { defer end(); s.supervise(life) })
 		}
 	}
 }
@@ -145,7 +145,7 @@ func (m *Manager) chosen(names []string) []*server {
 	}
 	var list []*server
 	for _, name := range names {
-		if s := m.servers[name]; s != nil {
+		if s := m.named(name); s != nil {
 			list = append(list, s)
 		}
 	}
@@ -154,8 +154,9 @@ func (m *Manager) chosen(names []string) []*server {
 
 // Status tells how all servers are, by name.
 func (m *Manager) Status() []Status {
-	list := make([]Status, len(m.names))
-	for i, s := range m.all() {
+	all := m.all()
+	list := make([]Status, len(all))
+	for i, s := range all {
 		list[i] = s.snapshot()
 	}
 	return list
@@ -166,7 +167,7 @@ func (m *Manager) Status() []Status {
 // the moment waits for its return, half a minute at most, or refuses with the code
 // mcp_server_unavailable. Two minutes after a server was lost it has none.
 func (m *Manager) Tools(server string) []tools.DeclarativeTool {
-	s := m.servers[server]
+	s := m.named(server)
 	if s == nil {
 		return nil
 	}
@@ -234,18 +235,18 @@ func (m *Manager) command(enough <-chan struct{}, name string, c command) error 
 
 // server returns the server of a name.
 func (m *Manager) server(name string) (*server, error) {
-	if s := m.servers[name]; s != nil {
+	if s := m.named(name); s != nil {
 		return s, nil
 	}
 	remedy := "No MCP server is configured."
-	if len(m.names) > 0 {
-		remedy = "There are " + strings.Join(m.names, ", ") + "."
+	if names := m.serverNames(); len(names) > 0 {
+		remedy = "There are " + strings.Join(names, ", ") + "."
 	}
 	return nil, fault.New(fault.InvalidConfig, "mcp.server", fmt.Sprintf("There is no MCP server %s.", quoted(name)), remedy)
 }
 
 // Has reports whether there is a server of that name (@server:uri).
-func (m *Manager) Has(server string) bool { return m.servers[server] != nil }
+func (m *Manager) Has(server string) bool { return m.named(server) != nil }
 
 // RootsChanged tells the servers that Options.Roots gives others now. It does not
 // wait for them. Whoever changes the folders of a session calls it; fettle's own

@@ -91,7 +91,7 @@ func (m *Manager) find(server, uri string) (string, string, error) {
 		return server, strings.TrimPrefix(uri, server+":"), nil
 	}
 	prefix := ""
-	for _, name := range m.names {
+	for _, name := range m.serverNames() {
 		if strings.HasPrefix(uri, name+":") && len(name) > len(prefix) {
 			prefix = name
 		}

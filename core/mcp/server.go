@@ -25,6 +25,8 @@ type server struct {
 
 	questions *questions
 
+	cancel context.CancelFunc // ends its life; nil before Start. Manager.mu protects it
+
 	// Of the goroutine that lives the server's life; see connection.go.
 	returned  <-chan struct{} // closed when the last attempt has returned; nil: there was none
 	connected bool            // it was once

@@ -36,12 +36,12 @@ type Options struct {
 // on the rules in force alone.
 // It is safe for concurrent use; use [NewEngine] to make one.
 type Engine struct {
-	o        Options
-	checkers []*checker
+	o Options // but for Servers, which may change, not changed
 
-	mu    sync.Mutex // held to change what follows
-	given []*rule    // in the order given
-	now   atomic.Pointer[snapshot]
+	mu       sync.Mutex // held to change what follows
+	checkers []*checker
+	given    []*rule // in the order given
+	now      atomic.Pointer[snapshot]
 }
 
 // NewEngine returns an engine. A rule or checker that cannot be used is an
@@ -119,6 +119,50 @@ func (e *Engine) Add(rules ...Rule) error {
 		return nil
 	}
 	e.given = slices.Concat(e.given, ready)
+	e.now.Store(e.snapshot(e.given))
+	return nil
+}
+
+// Change is what [Engine.Change] does. Zero fields change nothing.
+type Change struct {
+	// Remove and RemoveCheckers are no longer in force; those that are not in force
+	// are passed over.
+	Remove         []Rule
+	RemoveCheckers []Checker
+	Add            []Rule // put in force; see [Engine.Add]
+	AddCheckers    []Checker
+	Servers        []string // takes the place of Options.Servers; nil: it stays
+}
+
+// Change takes rules and checkers out of force and puts others in force, in one
+// step. If one cannot be used nothing has changed, and the error is of code
+// invalid_config. Decisions that have begun are made by the rules of before.
+func (e *Engine) Change(c Change) error {
+	rules, err := e.compile(c.Add)
+	if err != nil {
+		return err
+	}
+	var checkers []*checker
+	for _, given := range c.AddCheckers {
+		ready, err := compileChecker(given)
+		if err != nil {
+			return err
+		}
+		checkers = append(checkers, ready)
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	kept := slices.DeleteFunc(slices.Clone(e.given), func(r *rule) bool {
+		return slices.ContainsFunc(c.Remove, func(gone Rule) bool { return reflect.DeepEqual(gone, r.Rule) })
+	})
+	e.given = append(kept, rules...)
+	e.checkers = append(slices.DeleteFunc(slices.Clone(e.checkers), func(ch *checker) bool {
+		return slices.ContainsFunc(c.RemoveCheckers, func(gone Checker) bool { return reflect.DeepEqual(gone, ch.Checker) })
+	}), checkers...)
+	slices.SortStableFunc(e.checkers, func(a, b *checker) int { return b.rank() - a.rank() })
+	if c.Servers != nil {
+		e.o.Servers = slices.Clone(c.Servers)
+	}
 	e.now.Store(e.snapshot(e.given))
 	return nil
 }
