@@ -42,6 +42,7 @@ type session struct {
 	ended  atomic.Int64  // how many conversations there were before this one
 	told   int           // how many instruction files the user's messages have given
 
+	hooks      sessionHooks
 	compaction *compaction // the last one, until files are said again; nil: none
 
 	writtenMu sync.Mutex
@@ -92,7 +93,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		Subject:  func(call *policy.Call) { c.situate(call, sh) },
 		RealPath: realPath,
 		Check:    sh.rules.checks.Check,
-		Before:   c.params().Before,
+		Before:   append(slices.Clip(c.params().Before), c.beforeTool(sh)),
 		After:    append([]scheduler.After{s.afterServer(sh)}, c.params().After...),
 		Observe:  slices.Concat(c.params().Observe, []scheduler.Observe{s.observeForeign}),
 		ID:       c.schedulerID(),
@@ -132,13 +133,18 @@ func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, t := range append(builtIn, own...) {
+	for _, t := range builtIn {
 		if err := r.Register(t); err != nil {
 			return nil, err
 		}
 	}
 	if err := c.bindSkillTool(sh, s, r); err != nil {
 		return nil, err
+	}
+	for _, t := range own {
+		if err := r.Register(t); err != nil {
+			return nil, err
+		}
 	}
 	if c.parent == nil {
 		return r, nil
