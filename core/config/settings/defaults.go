@@ -12,6 +12,7 @@ func Defaults() Settings {
 	}
 	s.Output.Format = "text"
 	s.UI.ErrorVerbosity = "low"
+	s.UI.Animations = true
 	s.Model = Model{Name: "auto", MaxSessionTurns: -1, CompressionThreshold: 0.5, SkipNextSpeakerCheck: true}
 	s.Context = Context{
 		ImportFormat: "tree", IncludeDirectoryTree: true, DiscoveryMaxDirs: 200, MemoryBoundaryMarkers: []string{".git"},

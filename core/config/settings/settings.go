@@ -85,8 +85,11 @@ type Output struct {
 
 // UI are settings of the terminal.
 type UI struct {
-	// The name of a colour theme.
-	Theme string `json:"theme" set:"project=free,unused"`
+	// The name of a colour theme: default (light or dark, as the terminal is), light, dark, ansi (the terminal's
+	// own sixteen colours), none. Empty: default.
+	Theme string `json:"theme" set:"project=free"`
+	// Whether something moves on the screen while fettle works. Without, slow terminals have less to draw.
+	Animations bool `json:"animations" set:"project=free"`
 	// How much of an error is shown.
 	ErrorVerbosity string        `json:"errorVerbosity" jsonschema:"enum=low,enum=full" set:"project=free,unused"`
 	Accessibility  Accessibility `json:"accessibility"`
@@ -94,8 +97,8 @@ type UI struct {
 
 // Accessibility are settings for people who do not see the screen.
 type Accessibility struct {
-	// Whether output is plain text in reading order.
-	ScreenReader bool `json:"screenReader" set:"project=free,unused"`
+	// Whether a session at the terminal is plain text in reading order, as with --plain.
+	ScreenReader bool `json:"screenReader" set:"project=free"`
 }
 
 // Model are settings of the model and of turns with it.
