@@ -127,7 +127,8 @@ type CompactRequest struct {
 	Model     string
 	Tokens    int  // the length of the last request; 0: not known
 	Limit     int  // the model's
-	Force     bool // asked for by somebody: try even if it did not help before
+	Force     bool // try even if it did not help before
+	Asked     bool // by somebody, with Client.Compress
 }
 
 // Compaction is what became of an attempt. Its JSON form is that of the event.

@@ -25,7 +25,7 @@ func (c *Client) Compress(ctx context.Context, force bool) (Compaction, error) {
 	if !force && !c.compactionDue(nil, c.tokenLimit(g, name)) {
 		return Compaction{Status: CompactionNoop}, nil
 	}
-	return c.compact(ctx, g, name, force)
+	return c.compact(ctx, g, name, force, true)
 }
 
 // length estimates how many tokens a request has that adds parts to the
@@ -54,7 +54,7 @@ func (c *Client) compactsItself() bool {
 }
 
 // compact shortens the history, which must have no open call to be shortened.
-func (c *Client) compact(ctx context.Context, g model.Generator, name string, force bool) (Compaction, error) {
+func (c *Client) compact(ctx context.Context, g model.Generator, name string, force, asked bool) (Compaction, error) {
 	if c.o.Compactor == nil || len(c.history) == 0 || len(openCalls(c.history)) > 0 {
 		return Compaction{Status: CompactionNoop}, nil
 	}
@@ -67,7 +67,7 @@ func (c *Client) compact(ctx context.Context, g model.Generator, name string, fo
 	defer func() { end(compacted{result, err}) }()
 	result, err = c.askCompactor(inner, CompactRequest{
 		History: slices.Clip(c.history), Generator: g, Model: bareName(name),
-		Tokens: c.length(nil), Limit: c.tokenLimit(g, name), Force: force,
+		Tokens: c.length(nil), Limit: c.tokenLimit(g, name), Force: force, Asked: asked,
 	})
 	c.spend(result.Usage)
 	switch {

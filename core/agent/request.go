@@ -55,7 +55,7 @@ func (p *prompting) makeRoom(ctx context.Context, parts []model.Part, force bool
 	if !force && !p.c.compactionDue(parts, p.limit) {
 		return false, nil
 	}
-	result, err := p.c.compact(ctx, p.generator, p.model, force)
+	result, err := p.c.compact(ctx, p.generator, p.model, force, false)
 	p.usage = sum(p.usage, result.Usage)
 	if err != nil {
 		if end := p.interrupted(ctx); end != nil {

@@ -95,6 +95,10 @@ func (c *Config) converse(s *session, opening Opening) (*agent.Client, error) {
 // of its own.
 func (c *Config) record(s *session, o *agent.Options, recorder agent.Recorder) {
 	o.Recorder = recorder
+	s.hooks.recordedIn("")
+	if r, ok := recorder.(*Recording); ok && r != nil {
+		s.hooks.recordedIn(r.Path())
+	}
 	var own agent.Compactor
 	if given := c.params().Conversation.Compactor; given != nil {
 		if own = given(); own == nil {
@@ -107,7 +111,7 @@ func (c *Config) record(s *session, o *agent.Options, recorder agent.Recorder) {
 		}
 		own = compact.New(keeps)
 	}
-	o.Compactor = &compactor{own, s}
+	o.Compactor = &compactor{own, s, func(ctx context.Context, asked bool) { c.preCompress(ctx, s.hooks.of, asked) }}
 }
 
 // clientOptions are those of this Config's own conversation, but for what record
@@ -129,7 +133,7 @@ func (c *Config) clientOptions(s *session) (agent.Options, error) {
 			return c.restateAfter(ctx, s, old)
 		},
 		Withdrawn: s.withdrawn, Cleared: s.cleared,
-		Observer: talk.Observer, Steps: talk.Steps,
+		Observer: talk.Observer, Steps: c.hookSteps(s.hooks.of, s, talk.Steps),
 		Limits: talk.Limits, Retry: talk.Retry, NoLoopDetection: talk.NoLoopDetection, Temperature: talk.Temperature,
 		Bus: c.bus, Now: p.Now, Logger: p.Logger,
 	}

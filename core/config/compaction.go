@@ -14,6 +14,7 @@ import (
 type compactor struct {
 	agent.Compactor
 	session *session
+	begins  func(ctx context.Context, asked bool) // is told before each attempt
 }
 
 // compaction is what restating has to know of a compaction.
@@ -27,6 +28,7 @@ type compaction struct {
 // Compact implements agent.Compactor.
 func (c *compactor) Compact(ctx context.Context, r agent.CompactRequest) (agent.Compaction, error) {
 	c.session.compaction = nil
+	c.begins(ctx, r.Asked)
 	result, err := c.Compactor.Compact(ctx, r)
 	if err != nil || !result.Status.Changed() {
 		return result, err

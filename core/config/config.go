@@ -96,9 +96,9 @@ type shared struct {
 	search    io.Closer // made of the settings; may be nil
 	processes processes
 	agents    agents
+	hooks     hookset
 	skills    *skills.SkillManager
-	servers   *mcp.Manager                // nil: there are none
-	brought   atomic.Pointer[contributed] // by extensions; read it with Config.contributed
+	servers   *mcp.Manager // nil: there are none
 }
 
 // New returns a Config. It does no I/O; services come with Initialize. The
@@ -195,6 +195,7 @@ func (c *Config) open(ctx context.Context, b *begun) error {
 		return errors.Join(err, b.closeSearch())
 	}
 	sh.search = b.search
+	c.loadHooks(sh)
 	if err := c.loadSkills(ctx, sh); err != nil { // before the tool that activates them is made
 		return errors.Join(err, sh.close())
 	}
@@ -262,6 +263,7 @@ func (c *Config) begin(sh *shared, s *session) error {
 
 // close ends what the services have started and closes them.
 func (s *shared) close() error {
+	s.hooks.close()
 	return errors.Join(s.closeServers(), s.processes.closeAll(), s.agents.close(), s.web.close(), closeIfAny(s.search), s.workspace.Close())
 }
 
@@ -306,6 +308,9 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 		c.params().Logger.Warn("no home folder, so files with several hard links will not be changed")
 	} else {
 		recovery = filepath.Join(recovery, recoveryFolder)
+	}
+	if err := c.findExtensions(ctx, ws.Target(), nil); err != nil {
+		return nil, errors.Join(err, ws.Close())
 	}
 	rules, err := c.loadRules(ctx, ws)
 	if err != nil {

@@ -44,9 +44,11 @@ func (p *Parameters) fill(u *usable, r *settings.Result) error {
 		p.FileReadCacheDisabled = &s.Tools.FileReadCacheDisabled
 	}
 	p.fillFileFiltering(s.Context.FileFiltering)
+	p.fillHooks(s, r)
 	p.fillConversation(s)
 	p.fillInstructions(s.Context)
 	p.fillServers(s, r)
+	p.fillExtensions(s)
 	p.Agents.Disabled = p.Agents.Disabled || !s.Agents.Enabled
 	if p.Skills.Disabled = p.Skills.Disabled || !s.Skills.Enabled; p.Skills.Off == nil {
 		p.Skills.Off = s.Skills.Disabled

@@ -146,9 +146,11 @@ type Parameters struct {
 	Providers    func(Variables) model.Source
 	Conversation Conversation
 	Agents       Agents       // subagents
+	Extensions   Extensions   // what the person has installed
 	Skills       Skills       // instructions for kinds of work
 	Instructions Instructions // which files steer the model
 	MCP          MCP          // servers whose tools the session has
+	Hooks        Hooks        // what runs at the session's events
 	// Secrets are values that do not appear in logs and recordings; those shorter
 	// than 6 bytes are not looked for.
 	Secrets []string

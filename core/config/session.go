@@ -56,6 +56,7 @@ func (s *session) conversation() string { return strconv.FormatInt(s.ended.Load(
 // the tools to them, so that no tool can reach another conversation's (RC-26).
 func (c *Config) newSession(sh *shared) (*session, error) {
 	s := &session{}
+	s.hooks.of = sh
 	s.state = filestate.New(filestate.Options{
 		Files:  sh.workspace,
 		Limits: c.params().Limits,
@@ -94,7 +95,8 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		RealPath: realPath,
 		Check:    sh.rules.checks.Check,
 		Before:   append(slices.Clip(c.params().Before), c.beforeTool(sh)),
-		After:    append([]scheduler.After{s.afterServer(sh)}, c.params().After...),
+		After:    slices.Concat([]scheduler.After{s.afterServer(sh)}, c.params().After, []scheduler.After{c.afterTool(sh, s)}),
+		Asked:    c.notifyAsked(sh),
 		Observe:  slices.Concat(c.params().Observe, []scheduler.Observe{s.observeForeign}),
 		ID:       c.schedulerID(),
 		Now:      c.params().Now,

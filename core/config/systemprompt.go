@@ -71,7 +71,7 @@ func (c *Config) systemPrompt(ctx context.Context, s *session, names []string) (
 	for _, d := range docs {
 		f.Documents = append(f.Documents, prompt.Document{Path: d.Path, Text: d.Text})
 	}
-	return prompt.System(f), nil
+	return prompt.System(f) + s.hooks.notes(), nil
 }
 
 // serverNotes are the instructions of the servers that have a tool here.

@@ -113,7 +113,31 @@ type LLMCandidate struct {
 // LLMContent is what the model says.
 type LLMContent struct {
 	Role  string   `json:"role"`
-	Parts []string `json:"parts"`
+	Parts LLMParts `json:"parts"`
+}
+
+// LLMParts are texts. A hook may also write each as {"text": …}.
+type LLMParts []string
+
+// UnmarshalJSON reads a list of texts.
+func (p *LLMParts) UnmarshalJSON(data []byte) error {
+	var list []json.RawMessage
+	if err := json.Unmarshal(data, &list); err != nil {
+		return err
+	}
+	*p = LLMParts{}
+	for _, raw := range list {
+		var text string
+		if json.Unmarshal(raw, &text) != nil {
+			var part struct{ Text string }
+			if err := json.Unmarshal(raw, &part); err != nil {
+				return err
+			}
+			text = part.Text
+		}
+		*p = append(*p, text)
+	}
+	return nil
 }
 
 // LLMUsage counts tokens.

@@ -46,8 +46,8 @@ type Options struct {
 	// Exec runs a process. Its error says why it could not be started; that ctx has
 	// ended is for the caller to see. Required where there are commands.
 	Exec func(ctx context.Context, c Command) (Outcome, error)
-	// Env are variables of all commands, as NAME=VALUE.
-	Env []string
+	// Env returns variables of a command, as NAME=VALUE. nil: none.
+	Env func(in Input) []string
 	// Gate is asked right before a hook runs whether it may. nil: it may.
 	Gate func(ctx context.Context, h *Hook) bool
 	// Started is told that a hook runs. nil: nobody is.
@@ -242,7 +242,10 @@ func (r *Runner) exec(ctx context.Context, ran *Ran, in Input) {
 		ran.warn("It could not be told what happens: %s", oneLine(err.Error()))
 		return
 	}
-	c := Command{Line: h.Command, Stdin: stdin, Env: slices.Clone(r.o.Env), Limit: h.limit()}
+	c := Command{Line: h.Command, Stdin: stdin, Limit: h.limit()}
+	if r.o.Env != nil {
+		c.Env = slices.Clip(r.o.Env(in))
+	}
 	for _, name := range slices.Sorted(maps.Keys(h.Env)) {
 		c.Env = append(c.Env, name+"="+h.Env[name])
 	}

@@ -25,6 +25,9 @@ func (c *call) ask(ctx context.Context, details *tools.Confirmation, modified bo
 	c.change(c.index, func(s *bus.ToolCallState) {
 		s.Status, s.CorrelationID, s.Subagent = bus.StatusAwaitingApproval, q.CorrelationID, q.Subagent
 	})
+	if c.o.Asked != nil {
+		c.guard(c.name, func() { c.o.Asked(ctx, q) })
+	}
 	answer, err := bus.Ask(ctx, c.o.Bus, q)
 	c.note(c.index, func(s *bus.ToolCallState) { s.CorrelationID = "" })
 	switch {

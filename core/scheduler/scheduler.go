@@ -41,6 +41,9 @@ type Options struct {
 	// any more. nil: nothing is.
 	Executing Executing
 	After     []After // in the order they run
+	// Asked is told of each question right before it is put to people. It must not
+	// wait, and what goes wrong in it goes to OnDefect.
+	Asked func(ctx context.Context, q bus.ToolConfirmationRequest)
 	// Observe is told of each call from its beginning to its response, in this
 	// order and at the end in the other.
 	Observe []Observe

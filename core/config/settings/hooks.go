@@ -14,6 +14,8 @@ type HookLayer struct {
 	Layer  Layer
 	Source string         // as Origin.Source
 	Events map[string]any // groups by event, as JSON holds them, variables put in
+	// Refused says that they have no effect, as Origin.Refused does.
+	Refused bool
 
 	lines   map[string][]int
 	secrets []string
@@ -33,8 +35,8 @@ func (h *HookLayer) Shown(text string) string {
 	return shown
 }
 
-// HookLayers are the hooks of the layers that contribute some, the weakest first.
-// They must not be changed.
+// HookLayers are the hooks of the layers that give some, the weakest first, those
+// included that are refused. They must not be changed.
 func (r *Result) HookLayers() []*HookLayer {
 	var all []*HookLayer
 	for _, o := range r.origins[hooksKey] {
@@ -45,13 +47,14 @@ func (r *Result) HookLayers() []*HookLayer {
 	return all
 }
 
-// hooksOf is what a layer contributes; nil for another key, or nothing.
+// hooksOf is what a layer gives, of which value is what has an effect; nil for
+// another key.
 func hooksOf(e *entry, value any) *HookLayer {
-	events, ok := value.(map[string]any)
+	events, ok := e.value.(map[string]any)
 	if e.key.Path != hooksKey || !ok {
 		return nil
 	}
-	return &HookLayer{Layer: e.layer, Source: e.source, Events: events, lines: e.groups, secrets: e.secrets}
+	return &HookLayer{Layer: e.layer, Source: e.source, Events: events, Refused: value == nil, lines: e.groups, secrets: e.secrets}
 }
 
 // cutAt is how many steps below the key lies what a mistake takes away: of hooks

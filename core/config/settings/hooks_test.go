@@ -31,5 +31,7 @@ func TestHookLayers(t *testing.T) {
 	require.Equal(t, 1, layers[1].Line("AfterTool", 0))
 
 	m.Trusted = false
-	require.Len(t, m.load().HookLayers(), 1, "EX-11")
+	layers = m.load().HookLayers()
+	require.False(t, layers[0].Refused)
+	require.True(t, layers[1].Refused, "EX-11")
 }

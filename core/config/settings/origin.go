@@ -24,7 +24,7 @@ type Origin struct {
 	secrets []string        // that were filled in
 	takes   []any           // what it contributes to a list; nil: nothing
 	spots   map[string]spot // of the texts of a list that is written there
-	hooks   *HookLayer      // what it contributes to the hooks; nil: nothing
+	hooks   *HookLayer      // what it gives of the hooks; nil: nothing
 }
 
 // Entry is one text of a list in force.

@@ -1,0 +1,195 @@
+package config
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/services/process"
+	"github.com/fettle-dev/fettle/core/services/trust"
+)
+
+// mayRunHook decides whether a hook runs, right before it would (EX-11).
+func (c *Config) mayRunHook(ctx context.Context, sh *shared, h *hooks.Hook) bool {
+	if h.Source != hooks.SourceProject {
+		return true
+	}
+	state, err := c.stateOfHook(ctx, sh, h, true)
+	if state == HookActive {
+		return true
+	}
+	set := &sh.hooks
+	set.mu.Lock()
+	told := set.withheld[h]
+	set.withheld[h] = true
+	set.mu.Unlock()
+	if !told {
+		c.tellHook(h.Event, h, bus.HookWarning, c.withheld(h, state, err))
+	}
+	return false
+}
+
+// withheld says why a project's hook does not run.
+func (c *Config) withheld(h *hooks.Hook, state HookState, err error) string {
+	const look = " Look at it, then run fettle hooks trust."
+	switch {
+	case err != nil:
+		text := err.Error()
+		if f := fault.As(err); f != nil {
+			text = f.Line()
+		}
+		return "The project's hook at " + h.Place() + " does not run, as nobody can tell whether it has changed: " + text
+	case state == HookChanged:
+		return "The project's hook at " + h.Place() + " is new or has changed since the project's hooks were approved, and does not run." + look
+	case c.params().Trust != trust.Trusted:
+		return "The project's hook at " + h.Place() + " does not run, as the folder is not trusted. Look at it, then run fettle trust."
+	}
+	return "The project's hook at " + h.Place() + " does not run: commands are confined, and could write what it runs. Put it into your own hooks."
+}
+
+// HookState says whether a hook runs.
+type HookState string
+
+// The states.
+const (
+	HookActive    HookState = "active"
+	HookDisabled  HookState = "disabled"  // by hooksConfig.disabled
+	HookUntrusted HookState = "untrusted" // the project's folder is not trusted, or commands are confined
+	HookChanged   HookState = "changed"   // it is new or changed since the project's hooks were approved
+)
+
+// stateOfHook says whether a hook runs. With record, those of a project of which
+// none was seen before are recorded as approved, as their folder is trusted.
+func (c *Config) stateOfHook(ctx context.Context, sh *shared, h *hooks.Hook, record bool) (HookState, error) {
+	p, set := c.params(), &sh.hooks
+	runner := set.runner.Load()
+	switch {
+	case runner.Disabled(h):
+		return HookDisabled, nil
+	case h.Source != hooks.SourceProject:
+		return HookActive, nil
+	case p.Trust != trust.Trusted, p.Commands.Confinement.Kind != process.Unconfined:
+		return HookUntrusted, nil
+	case p.Hooks.TrustAll:
+		return HookActive, nil
+	case set.approvals == nil:
+		return HookUntrusted, noHomeForHooks()
+	}
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	approved, err := set.approvals.Of(set.project)
+	if err != nil {
+		return HookChanged, err
+	}
+	fingerprint, err := hooks.Fingerprint(h, sh.workspace.Target(), c.hookVariables(sh))
+	switch {
+	case err != nil:
+		return HookChanged, err
+	case approved.Has(fingerprint):
+		return HookActive, nil
+	case approved.Seen:
+		return HookChanged, nil
+	case !record:
+		return HookActive, nil
+	}
+	names, err := c.recordHooks(ctx, sh)
+	if err != nil {
+		return HookChanged, err
+	}
+	c.tellHook("", nil, bus.HookInfo, "As its folder is trusted, the hooks of this project run: "+strings.Join(names, ", ")+
+		". One that is new or changed from now on runs once you have approved it with fettle hooks trust.")
+	return HookActive, nil
+}
+
+// recordHooks records the hooks of the project as they are now, and returns their
+// names; those that nobody can vouch for are left out. sh.hooks.mu is held.
+func (c *Config) recordHooks(ctx context.Context, sh *shared) (names []string, err error) {
+	set := &sh.hooks
+	fingerprints := map[string]string{}
+	for _, h := range set.runner.Load().Hooks() {
+		if h.Source != hooks.SourceProject {
+			continue
+		}
+		fingerprint, err := hooks.Fingerprint(h, sh.workspace.Target(), c.hookVariables(sh))
+		if err != nil {
+			c.params().Logger.Warn("hooks", slog.String("hook", h.Place()), slog.Any("error", err))
+			continue
+		}
+		name := cmp.Or(h.Name, set.shown[h])
+		fingerprints[fingerprint] = string(h.Event) + " " + name
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, set.approvals.Record(ctx, set.project, fingerprints)
+}
+
+// ApproveHooks records the hooks of the project, as they are now, as ones that the
+// person has approved of, and returns their names. They run where the folder is
+// trusted. Errors are of code not_initialized, invalid_config, file_write_failure
+// or cancelled.
+func (c *Config) ApproveHooks(ctx context.Context) ([]string, error) {
+	sh, err := c.services("ApproveHooks")
+	if err != nil {
+		return nil, err
+	}
+	set := &sh.hooks
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	if set.approvals == nil {
+		return nil, noHomeForHooks()
+	}
+	set.withheld = map[*hooks.Hook]bool{}
+	return c.recordHooks(ctx, sh)
+}
+
+func noHomeForHooks() error {
+	return fault.New(fault.InvalidConfig, "config.hooks", "There is no home folder, where approved hooks are recorded.", "Set HOME.")
+}
+
+// HookListing is a hook with what becomes of it.
+type HookListing struct {
+	*hooks.Hook
+	Shown string // its command, without secrets that settings have put into it
+	State HookState
+	Note  string // why it does not run; "": it does, or State says it
+}
+
+// Hooks lists the hooks in the order in which they run. They must not be changed.
+// The error is of code not_initialized.
+func (c *Config) Hooks(ctx context.Context) ([]HookListing, error) {
+	sh, err := c.services("Hooks")
+	if err != nil {
+		return nil, err
+	}
+	var all []HookListing
+	for _, h := range sh.hooks.runner.Load().Hooks() {
+		state, err := c.stateOfHook(ctx, sh, h, false)
+		l := HookListing{Hook: h, State: state}
+		if state == HookUntrusted || state == HookChanged {
+			l.Note = c.withheld(h, state, err)
+		}
+		sh.hooks.mu.Lock()
+		l.Shown = sh.hooks.shown[h]
+		sh.hooks.mu.Unlock()
+		all = append(all, l)
+	}
+	return all, nil
+}
+
+// HookProblems returns what is wrong with definitions of hooks. The error is of
+// code not_initialized.
+func (c *Config) HookProblems() ([]hooks.Problem, error) {
+	sh, err := c.services("HookProblems")
+	if err != nil {
+		return nil, err
+	}
+	sh.hooks.mu.Lock()
+	defer sh.hooks.mu.Unlock()
+	return slices.Clone(sh.hooks.problems), nil
+}

@@ -1,0 +1,256 @@
+package config
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// hookSubject are the names that matchers are compared with: those of the tool,
+// those that govern it, and for a server's tool the one with the server's own
+// spelling.
+func hookSubject(s tools.Spec) hooks.Subject {
+	names := slices.Concat([]string{s.Name}, s.Aliases, s.GovernedBy)
+	if known, ok := policy.WellKnown(s.Name); ok {
+		names = slices.Concat(names, []string{known.Tool}, known.Aliases, known.GovernedBy)
+	}
+	if s.Origin.Server != "" {
+		names = append(names, "mcp_"+s.Origin.Server+"_"+s.ServerTool())
+	}
+	slices.Sort(names)
+	return hooks.Subject{Names: slices.Compact(names)}
+}
+
+// toolInput is what a hook is told of a call.
+func (c *Config) toolInput(ctx context.Context, sh *shared, e hooks.Event, p scheduler.Proposal) hooks.Input {
+	in := hooks.Input{Event: e, ToolName: p.Spec.Name, ToolInput: p.Args, OriginalRequestName: tailOf(ctx).original}
+	if len(in.ToolInput) == 0 {
+		in.ToolInput = json.RawMessage("{}")
+	}
+	if server := p.Spec.Origin.Server; server != "" {
+		in.MCPContext = c.mcpContext(sh, server, p.Spec.ServerTool())
+	}
+	return in
+}
+
+// mcpContext says where a server's tool comes from, without environment, headers
+// or what stands behind an address.
+func (c *Config) mcpContext(sh *shared, server, tool string) *hooks.MCPContext {
+	m := &hooks.MCPContext{ServerName: server, ToolName: tool}
+	for _, s := range c.mcpServers(sh.workspace.Target()) {
+		if s.Name != server {
+			continue
+		}
+		mask := c.masker()
+		m.Command, m.URL, m.TCP = mask(s.Command), mask(plainAddress(s.URL)), mask(plainAddress(s.TCP))
+		for _, arg := range s.Args {
+			m.Args = append(m.Args, mask(arg))
+		}
+		if s.Command != "" {
+			m.CWD = s.Dir
+		}
+	}
+	return m
+}
+
+// plainAddress is an address without a password and without what stands behind its
+// path.
+func plainAddress(url string) string {
+	url, _, _ = strings.Cut(url, "?")
+	scheme, rest, found := strings.Cut(url, "://")
+	if !found {
+		return url
+	}
+	host, path, slash := strings.Cut(rest, "/")
+	host = host[strings.LastIndexByte(host, '@')+1:]
+	if slash {
+		path = "/" + path
+	}
+	return scheme + "://" + host + path
+}
+
+// beforeTool runs the hooks before a call. What they allow changes nothing, so
+// that they can only tighten.
+func (c *Config) beforeTool(sh *shared) scheduler.Before {
+	return func(ctx context.Context, p scheduler.Proposal) (scheduler.Advice, error) {
+		if !sh.hooks.runner.Load().Any(hooks.BeforeTool) {
+			return scheduler.Advice{}, nil
+		}
+		effect := c.fireHooks(ctx, sh, c.toolInput(ctx, sh, hooks.BeforeTool, p), hookSubject(p.Spec))
+		advice := scheduler.Advice{Reason: effect.Reason, Source: sourceOf(effect)}
+		switch {
+		case effect.Stop:
+			advice.Stop, advice.Reason = true, effect.StopReason
+			return advice, nil
+		case effect.Decision.Blocks():
+			advice.Verdict = policy.Deny
+			return advice, nil
+		case effect.Decision == hooks.Ask:
+			advice.Verdict = policy.AskUser
+			advice.Reason = askReason(effect)
+		}
+		if effect.ToolInput != nil {
+			advice.Args = hooks.Overlay(p.Args, effect.ToolInput)
+		}
+		return advice, nil
+	}
+}
+
+// askReason is what the person who is asked reads: the reason, and what the hooks
+// say besides.
+func askReason(e hooks.Effect) string {
+	reason := e.Reason
+	for _, m := range e.Messages {
+		if !m.Quiet {
+			reason += "\n" + m.Text
+		}
+	}
+	return reason
+}
+
+// sourceOf names who says what an effect says.
+func sourceOf(e hooks.Effect) string {
+	if e.By != "" {
+		return "hook " + e.By
+	}
+	for _, ran := range e.Ran {
+		if ran.Output.Specific.ToolInput != nil {
+			return "hook " + ran.Hook.Label()
+		}
+	}
+	return "a hook"
+}
+
+// afterTool runs the hooks after a call.
+func (c *Config) afterTool(sh *shared, s *session) scheduler.After {
+	return func(ctx context.Context, d scheduler.Done, r tools.Result) (tools.Result, error) {
+		if !sh.hooks.runner.Load().Any(hooks.AfterTool) {
+			return r, nil
+		}
+		in := c.toolInput(ctx, sh, hooks.AfterTool, d.Proposal)
+		in.ToolResponse = toolResponse(r)
+		effect := c.fireHooks(ctx, sh, in, hookSubject(d.Spec))
+		switch {
+		case effect.Stop:
+			return r.WithError(fault.New(fault.StopExecution, "config.hooks",
+				fmt.Sprintf("After the call of %s the work was stopped by %s. %s", d.Spec.Name, sourceOf(effect), effect.StopReason),
+				"Do not go on; tell the user what happened.")), nil
+		case effect.Decision.Blocks():
+			r = tools.Fail(fault.New(fault.ExecutionFailed, "config.hooks",
+				fmt.Sprintf("The call of %s has run, and its result is withheld by %s. %s", d.Spec.Name, sourceOf(effect), effect.Reason),
+				"What the call did is done. Go by the reason."))
+		case effect.TailToolCall != nil:
+			r = c.tailCall(ctx, s, d, *effect.TailToolCall, r)
+		}
+		if effect.Context != "" {
+			r.LLMContent.Parts = append(slices.Clip(r.LLMContent.Parts), tools.Part{Text: "\n\n" + hookContext(effect.Context)})
+		}
+		return r, nil
+	}
+}
+
+// toolResponse is a result as hooks are told of it.
+func toolResponse(r tools.Result) *hooks.ToolResponse {
+	encoded := func(v any, present bool) json.RawMessage {
+		if text, err := json.Marshal(v); err == nil && present {
+			return text
+		}
+		return json.RawMessage("null")
+	}
+	response := &hooks.ToolResponse{LLMContent: encoded(r.LLMContent, true), ReturnDisplay: encoded(r.ReturnDisplay, r.ReturnDisplay != (tools.Display{}))}
+	if r.Error != nil {
+		response.Error = encoded(r.Error, true)
+	}
+	return response
+}
+
+// hookContext is what hooks add for the model. Nothing in it can end it.
+func hookContext(text string) string {
+	return "<hook_context>" + strings.NewReplacer("<", "&lt;", ">", "&gt;").Replace(text) + "</hook_context>"
+}
+
+// tail is where a call stands among calls that hooks have asked for.
+type tail struct {
+	original string // the tool that the model called; "": it is that call
+	depth    int
+}
+
+type tailKey struct{}
+
+func tailOf(ctx context.Context) tail {
+	t, _ := ctx.Value(tailKey{}).(tail)
+	return t
+}
+
+// maxTails is how many calls one call may lead to.
+const maxTails = 5
+
+// tailCall makes the call that a hook asks for, through the whole pipeline, and
+// returns its result in the place of r.
+func (c *Config) tailCall(ctx context.Context, s *session, d scheduler.Done, call hooks.ToolCall, r tools.Result) tools.Result {
+	t := tailOf(ctx)
+	if t.depth++; t.depth > maxTails {
+		c.tellHook(hooks.AfterTool, nil, bus.HookWarning, fmt.Sprintf("Hooks have asked for %d calls after a call of %s; no more are made.", maxTails, t.original))
+		return r
+	}
+	if t.original == "" {
+		t.original = d.Spec.Name
+	}
+	resp := s.scheduler.Run(context.WithValue(ctx, tailKey{}, t), scheduler.Request{
+		CallID: fmt.Sprintf("%s-hook%d", d.CallID, t.depth), Tool: call.Name, Args: call.Args,
+	})
+	return resp.Result
+}
+
+// notifyAsked runs the hooks that are told of questions. The question does not
+// wait for them.
+func (c *Config) notifyAsked(sh *shared) func(context.Context, bus.ToolConfirmationRequest) {
+	return func(ctx context.Context, q bus.ToolConfirmationRequest) {
+		set := &sh.hooks
+		if !set.runner.Load().Any(hooks.Notification) {
+			return
+		}
+		in := hooks.Input{Event: hooks.Notification, NotificationType: "ToolPermission", Details: askedDetails(q),
+			Message: "A call of " + q.ToolCall.Name + " waits for your approval: " + q.Details.Title}
+		set.mu.Lock()
+		defer set.mu.Unlock()
+		if set.closed {
+			return
+		}
+		ctx = context.WithoutCancel(ctx) // whoever answers does not end it; the session does
+		set.telling.Go(func() { c.fireHooks(ctx, sh, in, hooks.Subject{}) })
+	}
+}
+
+// askedDetails are what a question is about.
+func askedDetails(q bus.ToolConfirmationRequest) json.RawMessage {
+	d := q.Details
+	details := map[string]any{"type": string(d.Type), "title": d.Title}
+	if e := d.EditDetails; e != nil {
+		details["fileName"], details["filePath"], details["fileDiff"] = e.FileName, e.FilePath, e.FileDiff
+		details["originalContent"], details["newContent"], details["isModifying"] = e.OriginalContent, e.NewContent, q.Modified
+	}
+	if e := d.ExecDetails; e != nil {
+		details["command"], details["rootCommand"] = e.Command, e.RootCommand
+	}
+	if m := d.MCPDetails; m != nil {
+		details["serverName"], details["toolName"], details["toolDisplayName"] = m.ServerName, m.ToolName, m.ToolDisplayName
+	}
+	if i := d.InfoDetails; i != nil {
+		details["prompt"], details["urls"] = i.Prompt, i.URLs
+	}
+	text, err := json.Marshal(details)
+	if err != nil {
+		return nil // plain values can be written
+	}
+	return text
+}
