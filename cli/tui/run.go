@@ -1,8 +1,137 @@
 package tui
 
-import "context"
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
 
-func run(ctx context.Context, _ Options) error {
-	<-ctx.Done()
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/theme"
+)
+
+// frames is how often a second the screen is drawn at most.
+const frames = 60
+
+func run(ctx context.Context, o Options) error {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	h := newHost(ctx, o.Now)
+	m := newScreen(o, h)
+	environ := o.Environ
+	if environ == nil {
+		environ = []string{}
+	}
+	guarded := &guard{inner: m}
+	alive, release := context.WithCancel(context.WithoutCancel(ctx)) // what is sent to the program later goes nowhere
+	defer release()
+	p := tea.NewProgram(guarded, tea.WithContext(alive),
+		tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(environ), tea.WithFPS(frames),
+		tea.WithColorProfile(theme.Profile(environ, true)), tea.WithoutSignalHandler())
+
+	unsubscribe := subscribe(ctx, o.Session.Bus(), h.box)
+	pumped := make(chan struct{})
+	stop := make(chan struct{})
+	go func() {
+		defer close(pumped)
+		pump(h.box, p.Send, stop)
+	}()
+	quit := context.AfterFunc(ctx, func() { h.box.post(quitMsg{}) })
+
+	_, err := p.Run()
+	release()
+	quit()
+	close(stop)
+	h.end() // what runs is called off, and waited for
+	unsubscribe()
+	<-pumped
+
+	if m.err != nil {
+		if o.OnDefect != nil {
+			o.OnDefect(m.err)
+		}
+		first, _, _ := strings.Cut(m.err.Error(), "\n")
+		return fmt.Errorf("the terminal's session ended by a defect: %s", display.Line(first))
+	}
+	if err != nil && ctx.Err() == nil && !gone(o.Out) {
+		return fmt.Errorf("the terminal cannot be used: %w", err)
+	}
+	leave(o, m)
 	return nil
+}
+
+// pump hands what is in the mailbox to the program, all at once, until stop.
+func pump(box *mailbox, send func(tea.Msg), stop <-chan struct{}) {
+	for {
+		select {
+		case <-stop:
+			return
+		case <-box.wake:
+			if batch := box.take(); len(batch) > 0 {
+				send(batchMsg(batch))
+			}
+		}
+	}
+}
+
+// gone reports whether the terminal is there no more.
+func gone(out *os.File) bool {
+	_, err := out.Stat()
+	return errors.Is(err, os.ErrClosed)
+}
+
+// leave writes the conversation to where the terminal scrolls, and the last words.
+func leave(o Options, m *screen) {
+	v := m.look()
+	v.detail = false
+	lines := m.transcript.all(v)
+	if m.lastWords != "" {
+		lines = append(lines, "")
+		lines = append(lines, folded(m.lastWords, v.columns)...)
+	}
+	if len(lines) > 0 {
+		_, _ = io.WriteString(o.Out, strings.Join(lines, "\n")+"\n") // who has no terminal any more has the recording
+	}
+}
+
+// guard ends the program when its model panics, with the terminal as it was.
+type guard struct {
+	inner *screen
+	last  tea.View
+}
+
+func (g *guard) Init() (cmd tea.Cmd) {
+	defer g.recover(&cmd)
+	return g.inner.Init()
+}
+
+func (g *guard) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
+	next = g
+	defer g.recover(&cmd)
+	_, cmd = g.inner.Update(msg)
+	return g, cmd
+}
+
+func (g *guard) View() (v tea.View) {
+	defer func() {
+		if p := recover(); p != nil {
+			v = g.last
+			g.inner.h.box.post(panicMsg{panicked(p)})
+		}
+	}()
+	g.last = g.inner.View()
+	return g.last
+}
+
+func (g *guard) recover(cmd *tea.Cmd) {
+	if p := recover(); p != nil {
+		g.inner.err = panicked(p)
+		*cmd = tea.Quit
+	}
 }

@@ -1,0 +1,42 @@
+// Package approval words what a person is asked to approve, and the ways to answer,
+// alike for every front end at a terminal.
+package approval
+
+import (
+	"slices"
+
+	"github.com/fettle-dev/fettle/core/bus"
+)
+
+// Reply is one way to answer a confirmation.
+type Reply struct {
+	Outcome bus.Outcome
+	Key     string // what is typed
+	Label   string // what it says; the key stands in brackets in it
+}
+
+func all() []Reply {
+	return []Reply{
+		{bus.ProceedOnce, "y", "[y]es once"},
+		{bus.ProceedAlways, "a", "[a]lways this session"},
+		{bus.ProceedAlwaysAndSave, "s", "[s]ave always"},
+		{bus.ProceedAlwaysTool, "t", "[t]ool always"},
+		{bus.ProceedAlwaysServer, "v", "ser[v]er always"},
+		{bus.ModifyWithEditor, "e", "[e]dit"},
+		{bus.Cancel, "n", "[n]o"},
+	}
+}
+
+// Replies returns the replies for the outcomes that are offered, in their order; no
+// is always the last of them. Outcomes without a key are left out.
+func Replies(offered []bus.Outcome) []Reply {
+	known := all()
+	var replies []Reply
+	for _, o := range offered {
+		i := slices.IndexFunc(known, func(r Reply) bool { return r.Outcome == o })
+		if i >= 0 && o != bus.Cancel {
+			replies = append(replies, known[i])
+		}
+	}
+	return append(replies, known[len(known)-1])
+}

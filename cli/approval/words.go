@@ -1,0 +1,191 @@
+package approval
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/core/bus"
+)
+
+// builtIn is the source of the rules that are there without any.
+const builtIn = "built-in"
+
+// Tools that a question speaks of in words of their own.
+const (
+	webFetch     = "web_fetch"      // whose approval holds for a host
+	exitPlanMode = "exit_plan_mode" // whose refusal says little without words
+)
+
+// Parts lists everything that a command line runs or writes.
+func Parts(q bus.ToolConfirmationRequest) []bus.Part {
+	if c := q.Details.ExecDetails; c != nil && len(c.Parts) > 0 {
+		return c.Parts
+	}
+	return q.Decision.Parts
+}
+
+// WhyPart explains the verdict on a part, in few words where it is always so: a
+// line that is safe to show.
+func WhyPart(part bus.Part) string {
+	if part.Source == builtIn {
+		return display.Line(strings.ReplaceAll(part.Reason, strconv.Quote(part.Text), "it"))
+	}
+	return explain(part.Reason, part.Rule, part.Tier, part.Source, part.Line)
+}
+
+// Verdict is the word for a decision on a part.
+func Verdict(decision string) string {
+	switch decision {
+	case "allow":
+		return "allowed"
+	case "deny":
+		return "denied"
+	}
+	return "asks"
+}
+
+// Why says in a line that is safe to show why the call is asked about.
+func Why(q bus.ToolConfirmationRequest) string {
+	d := q.Decision
+	why := explain(d.Reason, d.Rule, d.Tier, d.Source, d.Line)
+	if why == "" {
+		why = "no rule speaks of it"
+	}
+	var same []bus.Part // the parts that have been explained above
+	for _, part := range Parts(q) {
+		if part.Source == d.Source && part.Decision == d.Decision {
+			same = append(same, part)
+		}
+	}
+	switch {
+	case d.Source != builtIn:
+	case len(same) == 1 && same[0].Reason != "":
+		why = WhyPart(same[0])
+	case len(same) > 1:
+		why = fmt.Sprintf("%d of its %d parts ask.", len(same), len(Parts(q)))
+	}
+	return why
+}
+
+// explain joins a reason and where it comes from.
+func explain(reason, rule, tier, source string, line int) string {
+	var origin []string
+	if rule != "" {
+		origin = append(origin, "rule "+rule)
+	}
+	if tier != "" {
+		origin = append(origin, tier+" tier")
+	}
+	place := source
+	if line > 0 {
+		place = fmt.Sprintf("%s:%d", source, line)
+	}
+	if source != "" {
+		origin = append(origin, place)
+	}
+	text := reason
+	if named := source != "" && strings.Contains(reason, place); len(origin) > 0 && !named {
+		text += " (" + strings.Join(origin, ", ") + ")"
+	}
+	return display.Line(text)
+}
+
+// Remembers says, in a line that is safe to show, what an answer would allow from
+// now on, "" for one that holds for this call alone: for a command line the rules,
+// as no words are as exact, for others in words with the rules behind them.
+func Remembers(q bus.ToolConfirmationRequest, o bus.Outcome) string {
+	if o == bus.Cancel && q.ToolCall.Name == exitPlanMode {
+		return "with what to change, if you like"
+	}
+	what := inWords(q, o)
+	if what == "" {
+		return ""
+	}
+	switch rules := rulesOf(q, o); {
+	case rules == "":
+	case q.Details.ExecDetails != nil:
+		what = rules
+	default:
+		what += " (rule: " + rules + ")"
+	}
+	if o == bus.ProceedAlwaysAndSave {
+		return "from now on, kept in your policy file: " + display.Line(what)
+	}
+	return "until this session ends: " + display.Line(what)
+}
+
+// rulesOf lists the rules that an outcome stands for.
+func rulesOf(q bus.ToolConfirmationRequest, o bus.Outcome) string {
+	for _, r := range q.Remembers {
+		if r.Outcome == o {
+			return strings.Join(r.Rules, "; ")
+		}
+	}
+	return ""
+}
+
+// inWords names the calls that an outcome that lasts is about.
+func inWords(q bus.ToolConfirmationRequest, o bus.Outcome) string {
+	server := q.ServerName
+	if m := q.Details.MCPDetails; m != nil && server == "" {
+		server = m.ServerName
+	}
+	switch o {
+	case bus.ProceedAlways, bus.ProceedAlwaysAndSave:
+		return narrowed(q)
+	case bus.ProceedAlwaysTool:
+		return "any call of " + q.ToolCall.Name
+	case bus.ProceedAlwaysServer:
+		return "any tool of the server " + server
+	}
+	return ""
+}
+
+// narrowed names the calls that are like this one.
+func narrowed(q bus.ToolConfirmationRequest) string {
+	c := q.Details
+	switch {
+	case c.EditDetails != nil:
+		return q.ToolCall.Name + " on " + c.FilePath
+	case c.ExecDetails != nil:
+		return "commands like those above that ask"
+	case c.MCPDetails != nil:
+		return fmt.Sprintf("the tool %s of the server %s, with any arguments", c.ToolName, c.ServerName)
+	}
+	if q.ToolCall.Name == webFetch && c.InfoDetails != nil && len(c.URLs) == 1 {
+		if u, err := url.Parse(c.URLs[0]); err == nil {
+			return "web_fetch of any page of " + u.Scheme + "://" + u.Host
+		}
+	}
+	return "calls of " + q.ToolCall.Name + " like this one"
+}
+
+// Remembered says in a line that is safe to show what has been remembered.
+func Remembered(u bus.UpdatePolicy) string {
+	what := u.ToolName
+	switch {
+	case len(u.CommandPrefix) > 0:
+		what = "commands that begin with " + strings.Join(u.CommandPrefix, ", or with ")
+	case u.MCPName != "" && (u.ToolName == "*" || u.ToolName == ""):
+		what = "any tool of the server " + u.MCPName
+	case u.MCPName != "":
+		what = fmt.Sprintf("the tool %s of the server %s", u.ToolName, u.MCPName)
+	case u.ArgsPattern != "" && u.ToolName == webFetch:
+		what = "web_fetch of any page of that host"
+	case u.ArgsPattern != "":
+		what = u.ToolName + " with what was approved of its arguments"
+	}
+	if u.AllowRedirection {
+		what += ", redirections into the workspace included"
+	}
+	if u.Subagent != "" {
+		what += ", of the subagent " + u.Subagent
+	}
+	if u.Persist {
+		return display.Line(what) + "; kept for later sessions."
+	}
+	return display.Line(what) + "; until this session ends."
+}

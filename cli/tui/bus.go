@@ -1,0 +1,180 @@
+package tui
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/fettle-dev/fettle/cli/approval"
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/bus"
+)
+
+// Questions as they come from the bus, each with the ctx that ends with it, and their
+// ends.
+type (
+	askedMsg struct {
+		message bus.Message
+		ctx     context.Context
+	}
+	endedMsg struct {
+		id    string
+		cause error
+	}
+)
+
+// subscribe has what happens on a bus posted to the mailbox, until unsubscribe is
+// called, which returns once no handler runs.
+func subscribe(ctx context.Context, b *bus.MessageBus, box *mailbox) (unsubscribe func()) {
+	subscriptions := []*bus.Subscription{
+		hear[bus.ToolConfirmationRequest](ctx, b, box),
+		hear[bus.AskUserRequest](ctx, b, box),
+		bus.Observe(ctx, b, func(_ context.Context, m bus.Message) {
+			switch m := m.(type) {
+			case bus.ToolOutput:
+				box.post(outputMsg{call: m.CallID, text: m.Chunk})
+			case bus.ToolCallsUpdate, bus.SubagentActivity, bus.UpdatePolicy, bus.ConfigChanged:
+				box.post(m)
+			}
+		}),
+	}
+	return func() {
+		for _, s := range subscriptions {
+			s.Unsubscribe()
+			<-s.Done()
+		}
+	}
+}
+
+// hear posts the questions of one type, and their ends.
+func hear[Q interface {
+	bus.Message
+	Correlation() string
+}](ctx context.Context, b *bus.MessageBus, box *mailbox) *bus.Subscription {
+	return bus.Subscribe(ctx, b, func(ctx context.Context, q Q) {
+		box.post(askedMsg{q, ctx})
+		context.AfterFunc(ctx, func() { box.post(endedMsg{q.Correlation(), context.Cause(ctx)}) })
+	})
+}
+
+// busMessage takes what the mailbox brings from the bus, and what questions post.
+func (m *screen) busMessage(msg any) tea.Cmd {
+	switch msg := msg.(type) {
+	case outputMsg:
+		if c := m.calls[msg.call]; c != nil {
+			c.print(msg)
+		}
+	case bus.ToolCallsUpdate:
+		for _, c := range msg.ToolCalls {
+			m.call(c)
+		}
+	case bus.SubagentActivity:
+		m.activity(msg)
+	case bus.UpdatePolicy:
+		m.note(interactive.LevelInfo, "Remembered: "+approval.Remembered(msg))
+	case bus.ConfigChanged:
+		m.configChanged(msg)
+	case askedMsg:
+		m.ask(msg)
+	case endedMsg:
+		m.questionEnded(msg)
+	case armMsg:
+		m.arm(msg)
+	case editedMsg:
+		return m.editorEnded(msg)
+	}
+	return nil
+}
+
+// configChanged shows what the person should know of a changed setting; the status
+// line shows the rest.
+func (m *screen) configChanged(c bus.ConfigChanged) {
+	before := m.status
+	m.status = m.o.Session.Status()
+	switch {
+	case c.Subagent != "" || c.Key == "":
+	case m.status.Mode != before.Mode:
+		m.note(interactive.LevelInfo, "Approval mode: "+modeWord(m.status.Mode)+".")
+	case m.status.Model != before.Model:
+		m.note(interactive.LevelInfo, "Model: "+display.Line(m.status.Model)+".")
+	case c.Origin != "":
+		m.note(interactive.LevelInfo, "The setting "+c.Key+" has changed.")
+	}
+}
+
+// call shows where a call stands.
+func (m *screen) call(state bus.ToolCallState) {
+	c := m.calls[state.CallID]
+	if c == nil {
+		c = &callBlock{}
+		m.calls[state.CallID] = c
+		if parent := m.parent(state.Subagent); parent != nil {
+			parent.adopt(c, state.CallID)
+		} else {
+			m.answer.text, m.answer.thought = nil, nil
+			m.transcript.add(c)
+		}
+	}
+	if state.Status == bus.StatusValidating && c.state.Status != "" {
+		return // what is known already is newer
+	}
+	c.update(state)
+}
+
+// parent is the call that a subagent works for: the last one that runs and is its, or
+// the last one that runs.
+func (m *screen) parent(subagent string) *callBlock {
+	if subagent == "" {
+		return nil
+	}
+	var running *callBlock
+	for i := len(m.transcript.blocks) - 1; i >= 0; i-- {
+		c, is := m.transcript.blocks[i].block.(*callBlock)
+		if !is || c.state.Status != bus.StatusExecuting {
+			continue
+		}
+		if c.state.Name == subagent || strings.Contains(string(c.state.Args), `"`+subagent+`"`) {
+			return c
+		}
+		if running == nil {
+			running = c
+		}
+	}
+	return running
+}
+
+func (m *screen) activity(a bus.SubagentActivity) {
+	if a.Activity.Type == bus.ActivityToolCall && m.calls[a.Activity.ID] != nil {
+		return // shown as the call it is
+	}
+	if p := m.parent(a.SubagentName); p != nil {
+		p.activity(a.Activity)
+	}
+}
+
+// response shows how a call ended.
+func (m *screen) response(e agent.Event) {
+	if e.Response == nil {
+		return
+	}
+	r := e.Response
+	state := bus.ToolCallState{CallID: r.CallID, Name: r.Tool, Status: bus.CallStatus(r.Status)}
+	if c := m.calls[r.CallID]; c != nil {
+		state = c.state
+		state.Status = bus.CallStatus(r.Status)
+	}
+	if err := r.Result.Error; err != nil && state.Error == nil {
+		state.Error = &bus.Failure{Type: string(err.Code), Message: err.Message, Remedy: err.Remedy, Reason: string(err.Reason)}
+	}
+	if len(state.Display) == 0 {
+		if data, err := json.Marshal(r.Result.ReturnDisplay); err == nil {
+			state.Display = data
+		}
+	}
+	m.call(state)
+	m.calls[r.CallID].notices = r.Notices
+}

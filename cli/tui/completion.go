@@ -1,0 +1,189 @@
+package tui
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/interactive"
+)
+
+// maxCandidates is how many candidates are shown at a time.
+const maxCandidates = 6
+
+// completeAfter is how long typing has to pause before candidates are looked for.
+const completeAfter = 60 * time.Millisecond
+
+// completion offers what could stand at the cursor.
+type completion struct {
+	generation int    // of the input; what was asked for an earlier one is stale
+	cancel     func() // of what is being looked for; nil: nothing is
+	found      interactive.Completions
+	at         int  // the candidate that is chosen
+	accept     bool // the only candidate is taken as soon as it is there
+}
+
+// completionMsg is what was found, for an input of that generation.
+type completionMsg struct {
+	generation int
+	found      interactive.Completions
+}
+
+func (c *completion) open() bool { return len(c.found.Items) > 0 }
+
+// dismiss closes the list, and makes what is being looked for stale.
+func (c *completion) dismiss() {
+	if c.cancel != nil {
+		c.cancel()
+	}
+	*c = completion{generation: c.generation + 1}
+}
+
+// take shows what was found, unless it is stale.
+func (c *completion) take(msg completionMsg, e *editor) {
+	if msg.generation != c.generation {
+		return
+	}
+	c.cancel, c.found, c.at = nil, msg.found, 0
+	if len(c.found.Items) == 1 && c.accept {
+		c.choose(e)
+	}
+	c.accept = false
+}
+
+// choose puts the chosen candidate into the input. It reports whether that changed
+// it, and whether choosing it also submits.
+func (c *completion) choose(e *editor) (changed, run bool) {
+	item := c.found.Items[c.at]
+	from, to := c.found.From, c.found.To
+	if from < 0 || to > len(e.text) || from > to {
+		c.dismiss()
+		return false, false
+	}
+	changed = strings.TrimRight(e.text[from:to], " ") != strings.TrimRight(item.Text, " ")
+	if changed {
+		e.replace(from, to, typed(item.Text))
+	}
+	c.dismiss()
+	return changed, item.Run
+}
+
+// edited looks for candidates once typing pauses.
+func (m *screen) edited() {
+	m.completion.dismiss()
+	if m.completable() {
+		m.lookFor(completeAfter)
+	}
+}
+
+// completable reports whether the input is of a kind that candidates are offered for.
+func (m *screen) completable() bool {
+	e := &m.input
+	before := e.text[e.lineStart(e.cursor):e.cursor]
+	return len(e.text) < maxRecalled && (strings.HasPrefix(e.text, "/") || strings.Contains(before, "@"))
+}
+
+// complete looks for candidates at once; the only one is taken.
+func (m *screen) complete(accept bool) {
+	m.completion.dismiss()
+	m.completion.accept = accept
+	m.lookFor(0)
+}
+
+func (m *screen) lookFor(pause time.Duration) {
+	text, cursor, generation := m.input.text, m.input.cursor, m.completion.generation
+	m.completion.cancel = m.h.spawn(func(ctx context.Context) {
+		if pause > 0 {
+			timer := time.NewTimer(pause)
+			defer timer.Stop()
+			select {
+			case <-timer.C:
+			case <-ctx.Done():
+				return
+			}
+		}
+		found := m.o.Session.Complete(ctx, text, cursor)
+		if ctx.Err() == nil {
+			m.h.box.post(completionMsg{generation, found})
+		}
+	})
+}
+
+// completionKey takes a key while candidates are shown, and reports whether it was
+// meant for them.
+func (m *screen) completionKey(stroke string) bool {
+	c := &m.completion
+	n := len(c.found.Items)
+	switch stroke {
+	case "up", "ctrl+p":
+		c.at = (c.at + n - 1) % n
+	case "down", "ctrl+n":
+		c.at = (c.at + 1) % n
+	case "esc":
+		c.dismiss()
+	case "tab":
+		if changed, _ := c.choose(&m.input); changed {
+			m.edited()
+		}
+	case "enter", "kpenter":
+		if c.typedOut(&m.input) {
+			c.dismiss()
+			return false
+		}
+		changed, run := c.choose(&m.input)
+		if run || !changed {
+			m.enter()
+		} else {
+			m.edited()
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// typedOut reports whether the input holds one of the candidates already, so that it
+// needs no completion, and the person has not chosen another.
+func (c *completion) typedOut(e *editor) bool {
+	if c.at != 0 || c.found.From < 0 || c.found.To > len(e.text) || c.found.From > c.found.To {
+		return false
+	}
+	there := strings.TrimRight(e.text[c.found.From:c.found.To], " ")
+	for _, item := range c.found.Items {
+		if strings.TrimRight(item.Text, " ") == there {
+			return true
+		}
+	}
+	return false
+}
+
+// view returns at most so many rows of candidates around the chosen one.
+func (c *completion) view(v look, rows int) []string {
+	items := c.found.Items
+	first := max(0, min(c.at-rows/2, len(items)-rows))
+	widest := 0
+	for _, item := range items {
+		widest = max(widest, display.Width(display.Line(label(item))))
+	}
+	widest = min(widest, v.columns/2)
+	var lines []string
+	for i := first; i < min(first+rows, len(items)); i++ {
+		text := display.Cut(display.Line(label(items[i])), widest, "…")
+		text = "  " + text + strings.Repeat(" ", widest-display.Width(text))
+		description := display.Cut(display.Line(items[i].Description), v.columns-display.Width(text)-2, "…")
+		if i == c.at {
+			lines = append(lines, v.theme.Selected.Render(">"+text[1:])+"  "+v.theme.Dim.Render(description))
+		} else {
+			lines = append(lines, text+"  "+v.theme.Dim.Render(description))
+		}
+	}
+	return lines
+}
+
+func label(c interactive.Candidate) string {
+	if c.Label != "" {
+		return c.Label
+	}
+	return c.Text
+}

@@ -1,0 +1,204 @@
+package tui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/fettle-dev/fettle/cli/approval"
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/core/bus"
+)
+
+// confirmation asks whether a call may run.
+type confirmation struct {
+	request bus.ToolConfirmationRequest
+	replies []approval.Reply
+	edit    tea.Cmd // nil: nothing can be edited
+	scroller
+
+	refusing bool   // words behind a no are typed
+	words    editor // those
+	wrong    string // what the last key did not do
+
+	body []string // what would be done, for the look
+	look look
+}
+
+func newConfirmation(q bus.ToolConfirmationRequest, edit tea.Cmd) *confirmation {
+	c := &confirmation{request: q, edit: edit}
+	for _, r := range approval.Replies(q.Outcomes) {
+		if r.Outcome != bus.ModifyWithEditor || edit != nil {
+			c.replies = append(c.replies, r)
+		}
+	}
+	return c
+}
+
+// view shows the title, what would be done in a window, what the answers stand for,
+// and the keys. Where there is not room for all, the meanings follow what would be
+// done, in its window.
+func (c *confirmation) view(v look, rows int, armed bool) ([]string, *tea.Cursor) {
+	if c.body == nil || c.look != v {
+		c.body, c.look = describe(c.request, v), v
+	}
+	meanings := c.meanings(v)
+	foot, cursor := c.foot(v, armed)
+	body := c.body
+	if 1+len(meanings)+len(foot) > rows*2/3 {
+		body, meanings = append(body[:len(body):len(body)], meanings...), nil
+	}
+	room := max(rows-1-len(meanings)-len(foot), 1)
+	shown := c.window(body, room)
+	lines := append([]string{titled(v, c.title())}, shown...)
+	lines = append(lines, meanings...)
+	if cursor != nil {
+		cursor.Y += len(lines)
+	}
+	return append(lines, foot...), cursor
+}
+
+func (c *confirmation) title() string {
+	title := c.request.Details.Title
+	if c.request.Subagent != "" {
+		title += " (asked for by the subagent " + c.request.Subagent + ")"
+	}
+	return title
+}
+
+// meanings are the answers that last, and what each would let run.
+func (c *confirmation) meanings(v look) []string {
+	var lines []string
+	for _, r := range c.replies {
+		if words := approval.Remembers(c.request, r.Outcome); words != "" {
+			for _, line := range split(display.Fold("["+r.Key+"] "+words, "    ", v.columns)) {
+				for _, piece := range display.Break(line, v.columns) {
+					lines = append(lines, v.theme.Dim.Render(piece))
+				}
+			}
+		}
+	}
+	return lines
+}
+
+// foot is what the person is expected to do.
+func (c *confirmation) foot(v look, armed bool) (lines []string, cursor *tea.Cursor) {
+	if c.wrong != "" {
+		lines = append(lines, v.theme.Warning.Render(display.Cut(display.Line(c.wrong), v.columns, "…")))
+	}
+	switch {
+	case !armed:
+		return append(lines, v.theme.Dim.Render("…")), nil
+	case c.refusing:
+		lines = append(lines, v.theme.Dim.Render(display.Cut("What should be done instead? enter alone: nothing to add", v.columns, "…")))
+		text, y, x := c.words.view(v.columns-4, 3)
+		for i, line := range text {
+			mark := "    "
+			if i == 0 {
+				mark = v.theme.Accent.Render("no: ")
+			}
+			text[i] = mark + line
+		}
+		cursor = tea.NewCursor(4+x, len(lines)+y)
+		return append(lines, text...), cursor
+	}
+	labels := make([]string, len(c.replies))
+	for i, r := range c.replies {
+		labels[i] = r.Label
+	}
+	for _, line := range pack(labels, v.columns) {
+		lines = append(lines, boldKeys(line, v))
+	}
+	if where := c.where(); where != "" {
+		lines = append(lines, v.theme.Dim.Render(display.Cut(where, v.columns, "…")))
+	}
+	return lines, nil
+}
+
+// pack puts words beside each other, as many as fit.
+func pack(words []string, columns int) []string {
+	var lines []string
+	line := ""
+	for _, w := range words {
+		switch {
+		case line == "":
+			line = w
+		case display.Width(line)+2+display.Width(w) > columns:
+			lines = append(lines, line)
+			line = w
+		default:
+			line += "  " + w
+		}
+	}
+	return append(lines, line)
+}
+
+// boldKeys makes what stands in brackets stand out.
+func boldKeys(line string, v look) string {
+	var b strings.Builder
+	for {
+		before, rest, found := strings.Cut(line, "[")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		key, after, _ := strings.Cut(rest, "]")
+		b.WriteString(v.theme.Strong.Render("[" + key + "]"))
+		line = after
+	}
+}
+
+func (c *confirmation) paste(text string) {
+	if c.refusing {
+		c.words.paste(text)
+	}
+}
+
+func (c *confirmation) failed(why string) { c.wrong = why }
+
+func (c *confirmation) key(k tea.KeyPressMsg) (bus.Answer, tea.Cmd) {
+	c.wrong = ""
+	stroke := k.Keystroke()
+	if c.refusing {
+		return c.wordKey(k, stroke)
+	}
+	if stroke == "esc" || stroke == "ctrl+c" {
+		return c.answer(bus.Cancel), nil
+	}
+	if c.scroller.key(stroke) {
+		return nil, nil
+	}
+	for _, r := range c.replies {
+		switch {
+		case !strings.EqualFold(k.Text, r.Key):
+		case r.Outcome == bus.Cancel:
+			c.refusing = true
+			return nil, nil
+		case r.Outcome == bus.ModifyWithEditor:
+			return nil, c.edit
+		default:
+			return c.answer(r.Outcome), nil
+		}
+	}
+	return nil, nil
+}
+
+// wordKey takes a key while words behind a no are typed.
+func (c *confirmation) wordKey(k tea.KeyPressMsg, stroke string) (bus.Answer, tea.Cmd) {
+	switch stroke {
+	case "enter", "kpenter":
+		return c.answer(bus.Cancel), nil
+	case "esc", "ctrl+c":
+		c.words.reset()
+		return c.answer(bus.Cancel), nil
+	}
+	editKey(&c.words, k, c.look.columns-4)
+	return nil, nil
+}
+
+func (c *confirmation) answer(o bus.Outcome) bus.Answer {
+	return bus.ToolConfirmationResponse{
+		CorrelationID: c.request.CorrelationID, Confirmed: o != bus.Cancel, Outcome: o,
+		Payload: bus.Payload{Feedback: strings.TrimSpace(c.words.value())},
+	}
+}

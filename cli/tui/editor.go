@@ -1,0 +1,275 @@
+package tui
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"github.com/fettle-dev/fettle/cli/display"
+)
+
+// What is pasted and has more than either is shown as a placeholder.
+const (
+	maxShownPasteLines = 8
+	maxShownPasteBytes = 2000
+)
+
+// editor is text of one or more lines that is typed. Its cursor is a byte offset
+// and stands between characters as they are seen, never within one. The zero value
+// is empty.
+type editor struct {
+	text   string
+	cursor int
+	pastes map[string]string // what placeholders stand for
+	column int               // that up and down keep to; 0: that of the cursor
+	keep   bool              // column holds
+}
+
+// value is the text with what its placeholders stand for.
+func (e *editor) value() string {
+	value := e.text
+	for label, content := range e.pastes {
+		value = strings.ReplaceAll(value, label, content)
+	}
+	return value
+}
+
+// set replaces the text; the cursor goes to its end. Placeholders in it stay good.
+func (e *editor) set(text string) { e.text, e.cursor, e.keep = text, len(text), false }
+
+func (e *editor) reset() { *e = editor{} }
+
+// insert puts text at the cursor: line ends as line feeds, other characters that a
+// terminal obeys left out.
+func (e *editor) insert(text string) { e.replace(e.cursor, e.cursor, typed(text)) }
+
+// replace puts text in the place of the bytes from … to, with the cursor behind it.
+func (e *editor) replace(from, to int, text string) {
+	from = min(max(from, 0), len(e.text))
+	to = min(max(to, from), len(e.text))
+	e.text = e.text[:from] + text + e.text[to:]
+	e.cursor, e.keep = from+len(text), false
+}
+
+// typed is text as it is taken in.
+func typed(text string) string {
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(text)
+	text = strings.ToValidUTF8(text, "\ufffd")
+	if !strings.ContainsFunc(text, display.Obeyed) {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if display.Obeyed(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// paste inserts what was pasted, behind a placeholder if it is long.
+func (e *editor) paste(content string) {
+	content = typed(content)
+	lines := strings.Count(content, "\n") + 1
+	if lines <= maxShownPasteLines && len(content) <= maxShownPasteBytes {
+		e.insert(content)
+		return
+	}
+	what := thousands(lines) + " lines"
+	if lines == 1 {
+		what = thousands(utf8.RuneCountInString(content)) + " characters"
+	}
+	label := "[Pasted " + what + "]"
+	for n := 2; e.pastes[label] != "" && e.pastes[label] != content; n++ {
+		label = fmt.Sprintf("[Pasted %s, %d]", what, n)
+	}
+	if e.pastes == nil {
+		e.pastes = map[string]string{}
+	}
+	e.pastes[label] = content
+	e.replace(e.cursor, e.cursor, label)
+}
+
+// thousands writes n with commas.
+func thousands(n int) string {
+	digits := fmt.Sprint(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// next is where the character at i ends; a placeholder counts as one.
+func (e *editor) next(i int) int {
+	if i >= len(e.text) {
+		return len(e.text)
+	}
+	for label := range e.pastes {
+		if strings.HasPrefix(e.text[i:], label) {
+			return i + len(label)
+		}
+	}
+	cluster, _ := ansi.FirstGraphemeCluster(e.text[i:], ansi.GraphemeWidth)
+	return i + max(len(cluster), 1)
+}
+
+// previous is where the character before i begins.
+func (e *editor) previous(i int) int {
+	if i <= 0 {
+		return 0
+	}
+	for label := range e.pastes {
+		if strings.HasSuffix(e.text[:i], label) {
+			return i - len(label)
+		}
+	}
+	at := e.lineStart(i)
+	if at == i {
+		return i - 1 // the line feed
+	}
+	for {
+		next := e.next(at)
+		if next >= i {
+			return at
+		}
+		at = next
+	}
+}
+
+func (e *editor) lineStart(i int) int { return strings.LastIndexByte(e.text[:i], '\n') + 1 }
+
+func (e *editor) lineEnd(i int) int {
+	if n := strings.IndexByte(e.text[i:], '\n'); n >= 0 {
+		return i + n
+	}
+	return len(e.text)
+}
+
+func (e *editor) move(to int) { e.cursor, e.keep = to, false }
+
+func (e *editor) left()  { e.move(e.previous(e.cursor)) }
+func (e *editor) right() { e.move(e.next(e.cursor)) }
+func (e *editor) home()  { e.move(e.lineStart(e.cursor)) }
+func (e *editor) last()  { e.move(e.lineEnd(e.cursor)) }
+
+// wordLeft goes to the begin of the word before the cursor.
+func (e *editor) wordLeft() int {
+	i := e.cursor
+	for i > 0 && !e.word(e.previous(i)) {
+		i = e.previous(i)
+	}
+	for i > 0 && e.word(e.previous(i)) {
+		i = e.previous(i)
+	}
+	return i
+}
+
+// wordRight goes to the end of the word behind the cursor.
+func (e *editor) wordRight() int {
+	i := e.cursor
+	for i < len(e.text) && !e.word(i) {
+		i = e.next(i)
+	}
+	for i < len(e.text) && e.word(i) {
+		i = e.next(i)
+	}
+	return i
+}
+
+// word reports whether the character at i belongs to a word.
+func (e *editor) word(i int) bool {
+	r, _ := utf8.DecodeRuneInString(e.text[i:])
+	return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' || strings.HasPrefix(e.text[i:], "[Pasted ")
+}
+
+// delete removes what lies between the cursor and i.
+func (e *editor) delete(i int) { e.replace(min(i, e.cursor), max(i, e.cursor), "") }
+
+// row is a row of the text as it is shown.
+type row struct{ from, to int } // bytes
+
+// rows breaks the text into rows of so many columns. One column stays free at the
+// end of each for the cursor.
+func (e *editor) rows(columns int) []row {
+	var rows []row
+	start, used := 0, 0
+	for i := 0; i < len(e.text); {
+		if e.text[i] == '\n' {
+			rows = append(rows, row{start, i})
+			i++
+			start, used = i, 0
+			continue
+		}
+		cluster, width := ansi.FirstGraphemeCluster(e.text[i:], ansi.GraphemeWidth)
+		if cluster == "\t" {
+			width = display.TabStop - used%display.TabStop
+		}
+		if used+width > columns-1 && i > start {
+			rows = append(rows, row{start, i})
+			start, used = i, 0
+		}
+		used += width
+		i += max(len(cluster), 1)
+	}
+	return append(rows, row{start, len(e.text)})
+}
+
+// at returns the row and the column of the cursor.
+func (e *editor) at(rows []row) (y, x int) {
+	for y < len(rows)-1 && e.cursor >= rows[y+1].from {
+		y++
+	}
+	return y, display.Width(display.Untab(e.text[rows[y].from:min(e.cursor, rows[y].to)], 0))
+}
+
+// vertical moves the cursor by rows, down if n > 0. It reports false where there is no
+// such row.
+func (e *editor) vertical(n, columns int) bool {
+	rows := e.rows(columns)
+	y, x := e.at(rows)
+	if y+n < 0 || y+n >= len(rows) {
+		return false
+	}
+	if !e.keep {
+		e.column = x
+	}
+	target := rows[y+n]
+	i, used := target.from, 0
+	for i < target.to {
+		next := e.next(i)
+		width := display.Width(display.Untab(e.text[i:min(next, target.to)], used))
+		if used+width > e.column {
+			break
+		}
+		used, i = used+width, next
+	}
+	e.cursor, e.keep = min(i, len(e.text)), true
+	return true
+}
+
+// view returns at most so many rows, those around the cursor, and where in them the
+// cursor stands.
+func (e *editor) view(columns, most int) (lines []string, y, x int) {
+	rows := e.rows(columns)
+	y, x = e.at(rows)
+	first := max(0, min(y-most/2, len(rows)-most))
+	for _, r := range rows[first:min(first+most, len(rows))] {
+		lines = append(lines, display.Untab(e.text[r.from:r.to], 0))
+	}
+	return lines, y - first, x
+}
+
+// maxRecalled is how long a text from before may be to be shown as it is.
+const maxRecalled = 20_000
+
+// recall shows a text from before, behind a placeholder if it is very long.
+func (e *editor) recall(text string) {
+	e.set("")
+	if len(text) > maxRecalled {
+		e.paste(text)
+		return
+	}
+	e.set(text)
+}

@@ -1,0 +1,203 @@
+package tui
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
+)
+
+// answerState is the answer of the model's that comes now.
+type answerState struct {
+	text    *answerBlock
+	thought *thoughtBlock
+	blocks  []block // of this answer, which a retry makes void
+}
+
+// close ends the answer: what comes next is another.
+func (a *answerState) close() { *a = answerState{} }
+
+// event shows an event of the session.
+func (m *screen) event(e interactive.Event) tea.Cmd {
+	switch e.Kind {
+	case interactive.EventPrompt:
+		if strings.TrimSpace(e.Text) != strings.TrimSpace(m.turn.text) {
+			m.transcript.add(&promptBlock{e.Text})
+		}
+	case interactive.EventAgent:
+		if e.Agent != nil {
+			m.agentEvent(*e.Agent)
+		}
+	case interactive.EventMessage:
+		m.answer.close()
+		m.transcript.add(&messageBlock{e.Level, e.Text})
+	case interactive.EventWorking:
+		m.turn.working = e.Text
+	case interactive.EventShell:
+		m.transcript.add(&shellBlock{e.Text})
+	case interactive.EventClear:
+		m.begunAnew()
+	case interactive.EventHistory:
+		m.begunAnew()
+		m.restore(e.History)
+	case interactive.EventDialog:
+		m.pager = newPager(e.Title, e.Text)
+	case interactive.EventCopy:
+		m.note(interactive.LevelInfo, "Copied to the clipboard, if the terminal allows it.")
+		return tea.SetClipboard(e.Text)
+	case interactive.EventQuit:
+		m.lastWords, m.quitting = e.Text, true
+	}
+	return nil
+}
+
+// begunAnew empties the screen.
+func (m *screen) begunAnew() {
+	m.transcript.clear()
+	m.calls = map[string]*callBlock{}
+	m.answer.close()
+	m.status = m.o.Session.Status()
+}
+
+// restore shows an earlier conversation.
+func (m *screen) restore(items []interactive.Item) {
+	for _, item := range items {
+		switch item.Role {
+		case "user":
+			m.transcript.add(&promptBlock{item.Text})
+		case "tool":
+			status := bus.StatusError
+			if item.OK {
+				status = bus.StatusSuccess
+			}
+			m.transcript.add(&callBlock{state: bus.ToolCallState{Name: item.Name, Description: item.Text, Status: status}})
+		default:
+			b := &answerBlock{}
+			b.add(item.Text)
+			m.transcript.add(b)
+		}
+	}
+}
+
+// agentEvent shows what happens while a prompt is worked on.
+func (m *screen) agentEvent(e agent.Event) {
+	switch e.Type {
+	case agent.EventText:
+		m.text(e.Text)
+	case agent.EventThought:
+		if e.Thought != nil {
+			m.thought(*e.Thought)
+		}
+	case agent.EventToolCall:
+		if e.Call != nil {
+			m.answer.text, m.answer.thought = nil, nil
+			m.call(bus.ToolCallState{CallID: e.Call.ID, Name: e.Call.Name, Args: e.Call.Args, Status: bus.StatusValidating})
+		}
+	case agent.EventToolResponse:
+		m.response(e)
+	case agent.EventFinished:
+		m.finished(e)
+	case agent.EventRetry:
+		m.retry(e.Retry)
+	case agent.EventCitation:
+		m.note(interactive.LevelInfo, "Sources:\n"+e.Text)
+	case agent.EventCompaction:
+		m.compacted(e.Compaction)
+	case agent.EventWarning:
+		m.note(interactive.LevelWarning, sentence(e.Text, e.Err))
+	case agent.EventError, agent.EventInvalidStream:
+		m.note(interactive.LevelError, sentence(e.Text, e.Err))
+	case agent.EventCancelled:
+		m.note(interactive.LevelWarning, "Called off.")
+	case agent.EventLimit, agent.EventLoop:
+		m.note(interactive.LevelWarning, sentence(e.Text, e.Err))
+	case agent.EventOverflow:
+		text := fmt.Sprintf("The conversation no longer fits: about %s tokens, of %s that the model takes.", thousands(e.Tokens), thousands(e.Limit))
+		m.note(interactive.LevelWarning, strings.TrimSpace(text+" "+sentence("", e.Err)))
+	case agent.EventStopped:
+		m.note(interactive.LevelWarning, "Stopped: "+cmp.Or(e.Text, "no reason was given."))
+	case agent.EventBlocked:
+		m.note(interactive.LevelWarning, "The prompt was blocked: "+cmp.Or(e.Text, "no reason was given."))
+	case agent.EventModel, agent.EventDone:
+	}
+}
+
+// sentence is what an error says and what to do.
+func sentence(text string, err *fault.Error) string {
+	if err == nil {
+		return text
+	}
+	parts := []string{text}
+	if !strings.Contains(text, err.Message) {
+		parts = append(parts, err.Message)
+	}
+	if err.Remedy != "" && !strings.Contains(text, err.Remedy) {
+		parts = append(parts, err.Remedy)
+	}
+	return strings.TrimSpace(strings.Join(parts, " "))
+}
+
+func (m *screen) text(piece string) {
+	if m.answer.text == nil {
+		m.answer.text = &answerBlock{}
+		m.answer.blocks = append(m.answer.blocks, m.answer.text)
+		m.transcript.add(m.answer.text)
+	}
+	m.answer.thought = nil
+	m.answer.text.add(piece)
+}
+
+func (m *screen) thought(t agent.Thought) {
+	if m.answer.thought == nil {
+		m.answer.thought = &thoughtBlock{}
+		m.answer.blocks = append(m.answer.blocks, m.answer.thought)
+		m.transcript.add(m.answer.thought)
+	}
+	m.answer.text = nil
+	m.answer.thought.add(t.Subject, t.Description)
+}
+
+// finished ends one answer of the model's.
+func (m *screen) finished(e agent.Event) {
+	m.answer.close()
+	m.status = m.o.Session.Status()
+	if e.Finish != "" && e.Finish != model.FinishStop {
+		m.note(interactive.LevelWarning, "The model ended its answer early: "+string(e.Finish)+".")
+	}
+}
+
+// retry takes back what came of the answer.
+func (m *screen) retry(r *agent.RetryInfo) {
+	for _, b := range m.answer.blocks {
+		m.transcript.remove(b)
+	}
+	m.answer.close()
+	if r == nil {
+		return
+	}
+	text := "The answer broke off and is asked for again"
+	if r.Wait >= time.Second {
+		text += " in " + duration(r.Wait)
+	}
+	m.note(interactive.LevelWarning, fmt.Sprintf("%s (attempt %d). %s", text, r.Attempt+1, sentence("", r.Reason)))
+}
+
+func (m *screen) compacted(c *agent.Compaction) {
+	if c == nil {
+		return
+	}
+	m.status = m.o.Session.Status()
+	if c.Status.Changed() {
+		m.note(interactive.LevelInfo, fmt.Sprintf("The conversation was shortened, from about %s tokens to %s.", thousands(c.Before), thousands(c.After)))
+		return
+	}
+	m.note(interactive.LevelWarning, "The conversation could not be shortened; it stays as it is.")
+}

@@ -1,0 +1,315 @@
+package tui
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/core/bus"
+)
+
+// form asks the questions of an [bus.AskUserRequest], one after the other.
+type form struct {
+	request bus.AskUserRequest
+	fields  []*field
+	at      int
+	scroller
+	wrong   string
+	columns int // as shown last
+}
+
+// field is one question and what the person has answered so far.
+type field struct {
+	bus.UserQuestion
+	words  editor
+	chosen map[int]bool // options that are marked, of several
+	at     int          // the option that the cursor is on; len(Options): the person's own words
+	answer string
+	left   bool // left out
+}
+
+func newForm(q bus.AskUserRequest) *form {
+	f := &form{request: q}
+	for _, one := range q.Questions {
+		f.fields = append(f.fields, &field{UserQuestion: one, chosen: map[int]bool{}})
+	}
+	return f
+}
+
+// choice reports whether the answer is one of some options, or the person's own words.
+func (f *field) choice() bool { return f.Type == bus.QuestionChoice && len(f.Options) > 0 }
+
+// typing reports whether keys are text now.
+func (f *field) typing() bool {
+	return f.Type != bus.QuestionYesNo && (!f.choice() || f.at == len(f.Options))
+}
+
+// omittable reports whether the question may be left out.
+func (f *field) omittable() bool { return f.Optional || f.Default != "" }
+
+func (f *form) field() *field {
+	if f.at < len(f.fields) {
+		return f.fields[f.at]
+	}
+	return &field{UserQuestion: bus.UserQuestion{Type: bus.QuestionText}}
+}
+
+func (f *form) view(v look, rows int, armed bool) ([]string, *tea.Cursor) {
+	f.columns = v.columns
+	q := f.field()
+	foot := []string{v.theme.Dim.Render(display.Cut(f.keys(armed), v.columns, "…"))}
+	if f.wrong != "" {
+		foot = append([]string{v.theme.Warning.Render(display.Cut(f.wrong, v.columns, "…"))}, foot...)
+	}
+	var cursor *tea.Cursor
+	var typed []string
+	if q.typing() {
+		typed, cursor = f.typed(v, q)
+	}
+	body, selected := f.body(v, q)
+	room := max(rows-1-len(foot)-len(typed), 1)
+	if selected >= 0 { // keep the option in view
+		f.offset = max(min(f.offset, selected), selected-room+1)
+	}
+	lines := append([]string{titled(v, f.title(q))}, f.window(body, room)...)
+	if cursor != nil {
+		cursor.Y += len(lines)
+	}
+	lines = append(lines, typed...)
+	return append(lines, foot...), cursor
+}
+
+// title says who asks, and which of the questions this is.
+func (f *form) title(q *field) string {
+	title := "The model asks"
+	switch {
+	case f.request.Server != "":
+		title = "The MCP server " + f.request.Server + " asks"
+	case f.request.Subagent != "":
+		title = "The subagent " + f.request.Subagent + " asks"
+	}
+	if len(f.fields) > 1 {
+		title += fmt.Sprintf(" (%d of %d)", f.at+1, len(f.fields))
+	}
+	if q.Header != "" {
+		title += ": " + q.Header
+	}
+	return title
+}
+
+// body is the question with its options, and the line of the option that the cursor
+// is on, -1 for none.
+func (f *form) body(v look, q *field) (lines []string, selected int) {
+	selected = -1
+	lines = folded(q.Question, v.columns)
+	if !q.choice() {
+		return lines, selected
+	}
+	for i, o := range q.Options {
+		if i == q.at {
+			selected = len(lines)
+		}
+		lines = append(lines, f.option(v, q, i, o.Label)...)
+		if o.Description != "" {
+			for _, line := range folded(o.Description, max(v.columns-6, 1)) {
+				lines = append(lines, "      "+v.theme.Dim.Render(line))
+			}
+		}
+	}
+	if q.at == len(q.Options) {
+		selected = len(lines)
+	}
+	return append(lines, f.option(v, q, len(q.Options), "your own words")...), selected
+}
+
+func (f *form) option(v look, q *field, i int, label string) []string {
+	mark := "  "
+	if i == q.at {
+		mark = "> "
+	}
+	box := ""
+	if q.MultiSelect && i < len(q.Options) {
+		box = "[ ] "
+		if q.chosen[i] {
+			box = "[x] "
+		}
+	}
+	lines := folded(fmt.Sprintf("%s%d  %s%s", mark, i+1, box, display.Line(label)), v.columns)
+	if i == q.at {
+		for n := range lines {
+			lines[n] = v.theme.Selected.Render(lines[n])
+		}
+	}
+	return lines
+}
+
+// typed is where words are typed.
+func (f *form) typed(v look, q *field) ([]string, *tea.Cursor) {
+	text, y, x := q.words.view(max(v.columns-2, 2), 4)
+	if q.words.text == "" && q.Placeholder != "" {
+		text = []string{v.theme.Dim.Render(display.Cut(display.Line(q.Placeholder), v.columns-2, "…"))}
+	}
+	for i := range text {
+		mark := "  "
+		if i == 0 {
+			mark = v.theme.Accent.Render("> ")
+		}
+		text[i] = mark + text[i]
+	}
+	return text, tea.NewCursor(2+x, y)
+}
+
+// keys says what can be done.
+func (f *form) keys(armed bool) string {
+	if !armed {
+		return "…"
+	}
+	q := f.field()
+	keys := []string{"enter answers"}
+	switch {
+	case q.Type == bus.QuestionYesNo:
+		keys = []string{"[y]es", "[n]o"}
+	case q.choice() && q.MultiSelect:
+		keys = []string{"↑↓", "space marks", "enter answers"}
+	case q.choice():
+		keys = []string{"↑↓", "enter chooses"}
+	}
+	if q.omittable() {
+		out := "tab leaves it out"
+		if q.Default != "" {
+			out = "tab: " + display.Cut(display.Line(q.Default), 20, "…")
+		}
+		keys = append(keys, out)
+	}
+	if f.at > 0 {
+		keys = append(keys, "shift+tab back")
+	}
+	return strings.Join(append(keys, "esc gives no answer"), " · ")
+}
+
+func (f *form) paste(text string) {
+	if q := f.field(); q.typing() {
+		q.words.paste(text)
+	}
+}
+
+func (f *form) failed(why string) { f.wrong = why }
+
+func (f *form) key(k tea.KeyPressMsg) (bus.Answer, tea.Cmd) {
+	f.wrong = ""
+	q := f.field()
+	switch stroke := k.Keystroke(); {
+	case stroke == "esc" || stroke == "ctrl+c":
+		return bus.AskUserResponse{CorrelationID: f.request.CorrelationID, Answers: map[string]string{}, Cancelled: true}, nil
+	case stroke == "shift+tab":
+		f.at, f.offset = max(f.at-1, 0), 0
+		f.field().left = false
+	case stroke == "tab" && q.omittable():
+		q.left = true
+		return f.next(), nil
+	case q.Type == bus.QuestionYesNo:
+		return f.yesNoKey(q, k), nil
+	case stroke == "enter" || stroke == "kpenter":
+		return f.enter(q), nil
+	case q.choice() && f.optionKey(q, k, stroke):
+	case q.typing():
+		if !editKey(&q.words, k, f.columns-2) {
+			f.scroller.key(stroke)
+		}
+	default:
+		f.scroller.key(stroke)
+	}
+	return nil, nil
+}
+
+func (f *form) yesNoKey(q *field, k tea.KeyPressMsg) bus.Answer {
+	switch strings.ToLower(k.Text) {
+	case "y":
+		q.answer = "yes"
+	case "n":
+		q.answer = "no"
+	default:
+		if !f.scroller.key(k.Keystroke()) {
+			f.wrong = "Type y or n."
+		}
+		return nil
+	}
+	return f.next()
+}
+
+// optionKey takes a key that moves between options or marks one, and reports whether
+// it was such a key.
+func (f *form) optionKey(q *field, k tea.KeyPressMsg, stroke string) bool {
+	last := len(q.Options)
+	switch {
+	case stroke == "up":
+		q.at = max(q.at-1, 0)
+	case stroke == "down":
+		q.at = min(q.at+1, last)
+	case q.at == last: // all else is typed
+		return false
+	case stroke == "space" && q.MultiSelect:
+		q.chosen[q.at] = !q.chosen[q.at]
+	case len(k.Text) == 1 && k.Text >= "1" && k.Text <= "9":
+		n := int(k.Text[0] - '1')
+		if n > last {
+			f.wrong = "There is no option " + k.Text + "."
+			return true
+		}
+		q.at = n
+		if q.MultiSelect && n < last {
+			q.chosen[n] = !q.chosen[n]
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// enter takes what is chosen or typed as the answer.
+func (f *form) enter(q *field) bus.Answer {
+	switch words := strings.TrimSpace(q.words.value()); {
+	case q.typing() && words == "" && q.omittable():
+		q.left = true
+		return f.next()
+	case q.typing() && words == "":
+		f.wrong = "An answer is needed; esc gives none to all of the questions."
+		return nil
+	case q.typing():
+		q.answer = words
+	case q.MultiSelect:
+		var labels []string
+		for i, o := range q.Options {
+			if q.chosen[i] {
+				labels = append(labels, o.Label)
+			}
+		}
+		if len(labels) == 0 {
+			f.wrong = "Mark at least one with space."
+			return nil
+		}
+		q.answer = strings.Join(labels, ", ")
+	default:
+		q.answer = q.Options[q.at].Label
+	}
+	return f.next()
+}
+
+// next goes on to the next question, or gives all answers behind the last.
+func (f *form) next() bus.Answer {
+	f.offset = 0
+	if f.at++; f.at < len(f.fields) {
+		f.fields[f.at].left = false
+		return nil
+	}
+	answers := map[string]string{}
+	for i, q := range f.fields {
+		if !q.left {
+			answers[strconv.Itoa(i)] = q.answer
+		}
+	}
+	return bus.AskUserResponse{CorrelationID: f.request.CorrelationID, Answers: answers}
+}

@@ -1,0 +1,312 @@
+package tui
+
+import (
+	"context"
+	"iter"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/interactive"
+)
+
+// How long things last.
+const (
+	// tickEvery is how often what moves is drawn.
+	tickEvery = 100 * time.Millisecond
+	// armAfter is how long a question is on the screen before it takes keys, so that
+	// none counts that was typed before: two frames.
+	armAfter = 40 * time.Millisecond
+	// quietFor is how long a person who types has to pause before a question takes
+	// the keyboard away.
+	quietFor = 700 * time.Millisecond
+)
+
+// screen is the whole screen. All of it belongs to the goroutine that draws; what
+// happens elsewhere comes as messages.
+type screen struct {
+	o Options
+	h *host
+
+	width, height int
+	detail        bool // what is folded is shown
+
+	transcript transcript
+	calls      map[string]*callBlock // of this session, by id
+	answer     answerState
+
+	input      editor
+	history    history
+	search     *search
+	completion completion
+	queued     []string // to be submitted when the turn has ended
+
+	turn      *turn
+	turns     int
+	questions []*asked // the first is shown, or is about to be
+	pager     *pager
+	notice    string // of the last key; until the next one
+	typedAt   time.Time
+	status    interactive.Status
+	ticking   bool
+	frame     int // of what spins
+	quitArmed bool
+	quitting  bool
+	lastWords string
+	err       error
+}
+
+// turn is what is being worked on.
+type turn struct {
+	id      int
+	text    string // that was submitted; "" is the start of the session
+	cancel  func()
+	ending  bool
+	working string
+	started time.Time
+}
+
+// Messages that the model posts to itself.
+type (
+	tickMsg   struct{}
+	turnEvent struct {
+		turn  int
+		event interactive.Event
+	}
+	turnEnded struct{ turn int }
+	batchMsg  []any // what the mailbox held
+	quitMsg   struct{}
+)
+
+func newScreen(o Options, h *host) *screen {
+	return &screen{
+		o: o, h: h,
+		width: 80, height: 24,
+		calls:   map[string]*callBlock{},
+		history: newHistory(o.Session.Inputs()),
+		status:  o.Session.Status(),
+	}
+}
+
+// Init begins the session.
+func (m *screen) Init() tea.Cmd {
+	m.begin("", nil)
+	if m.o.First != "" {
+		m.queued = append(m.queued, m.o.First)
+	}
+	return nil
+}
+
+// Update takes a message.
+func (m *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	cmd := m.update(msg)
+	if m.quitting {
+		return m, tea.Quit
+	}
+	m.keepTicking()
+	return m, cmd
+}
+
+func (m *screen) update(msg any) tea.Cmd {
+	switch msg := msg.(type) {
+	case batchMsg:
+		var cmds []tea.Cmd
+		for _, one := range msg {
+			if cmd := m.update(one); cmd != nil {
+				cmds = append(cmds, cmd)
+			}
+		}
+		return tea.Batch(cmds...)
+	case tea.WindowSizeMsg:
+		m.width, m.height = max(msg.Width, 1), max(msg.Height, 1)
+	case tea.KeyPressMsg:
+		return m.key(msg)
+	case tea.PasteMsg:
+		m.paste(msg.Content)
+	case tea.MouseWheelMsg:
+		switch msg.Button {
+		case tea.MouseWheelUp:
+			m.scroll(-3)
+		case tea.MouseWheelDown:
+			m.scroll(3)
+		}
+	case tickMsg:
+		m.ticking = false
+		m.frame++
+	case turnEvent:
+		if m.turn != nil && msg.turn == m.turn.id {
+			return m.event(msg.event)
+		}
+	case turnEnded:
+		if m.turn != nil && msg.turn == m.turn.id {
+			m.endTurn()
+		}
+	case completionMsg:
+		m.completion.take(msg, &m.input)
+	case quitMsg:
+		m.quitting = true
+	case panicMsg:
+		m.err, m.quitting = msg.err, true
+	default:
+		return m.busMessage(msg)
+	}
+	return nil
+}
+
+// paste takes what was pasted, where typing would go.
+func (m *screen) paste(text string) {
+	if q := m.question(); q != nil {
+		if q.armed {
+			q.dialog.paste(text)
+		}
+		return
+	}
+	if m.pager != nil {
+		return
+	}
+	m.input.paste(text)
+	m.edited()
+}
+
+// keepTicking has the next tick come while something moves.
+func (m *screen) keepTicking() {
+	if m.turn != nil && !m.o.NoAnimation && !m.ticking {
+		m.ticking = true
+		m.h.after(tickEvery, tickMsg{})
+	}
+}
+
+// submit works on text, or queues it while something else is worked on.
+func (m *screen) submit(text string) {
+	m.transcript.scrolled = false
+	if m.turn != nil {
+		m.queued = append(m.queued, text)
+		return
+	}
+	m.transcript.add(&promptBlock{text})
+	m.begin(text, &text)
+}
+
+// begin starts a turn; nil is the start of the session.
+func (m *screen) begin(shown string, text *string) {
+	m.turns++
+	id := m.turns
+	t := &turn{id: id, text: shown, started: m.h.now()}
+	m.turn, m.answer = t, answerState{}
+	t.cancel = m.h.spawn(func(ctx context.Context) {
+		defer m.h.box.post(turnEnded{id})
+		events := m.o.Session.Start
+		if text != nil {
+			events = func(ctx context.Context) iter.Seq[interactive.Event] { return m.o.Session.Submit(ctx, *text) }
+		}
+		for e := range events(ctx) {
+			m.h.box.post(turnEvent{id, e})
+		}
+	})
+}
+
+// endTurn ends what was worked on, and begins what was queued. What was queued behind
+// something that was called off goes back to the input.
+func (m *screen) endTurn() {
+	ending := m.turn.ending
+	m.turn.cancel()
+	m.turn = nil
+	m.quitArmed = false
+	m.answer.close()
+	for _, c := range m.calls {
+		c.stop()
+	}
+	m.status = m.o.Session.Status()
+	if len(m.queued) == 0 || m.quitting {
+		return
+	}
+	if ending {
+		back := strings.Join(m.queued, "\n")
+		if m.input.text != "" {
+			back += "\n" + m.input.text
+		}
+		m.queued = nil
+		m.input.set(back)
+		return
+	}
+	next := m.queued[0]
+	m.queued = m.queued[1:]
+	m.submit(next)
+}
+
+// callOff ends the turn. It reports false where there is none, or its end is under
+// way.
+func (m *screen) callOff() bool {
+	if m.turn == nil || m.turn.ending {
+		return false
+	}
+	m.turn.ending = true
+	m.turn.cancel()
+	return true
+}
+
+// busy reports whether a person's turn is worked on, not the start of the session.
+func (m *screen) busy() bool { return m.turn != nil }
+
+func (m *screen) note(level interactive.Level, text string) {
+	m.transcript.add(&noteBlock{level: level, text: text})
+}
+
+// scroll moves the pager, the question or the conversation by rows.
+func (m *screen) scroll(n int) {
+	if q := m.question(); q != nil {
+		q.dialog.scroll(n)
+		return
+	}
+	if m.pager != nil {
+		m.pager.scroll(n)
+		return
+	}
+	m.transcript.scroll(n, m.layout().transcript, m.look())
+}
+
+func (m *screen) look() look {
+	return look{columns: m.width, detail: m.detail, theme: &m.o.Theme}
+}
+
+// Spinner frames, a column wide each.
+const spinner = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+
+// spinning is the frame that is shown now.
+func (m *screen) spinning() string {
+	if m.o.NoAnimation {
+		return "◌"
+	}
+	frames := []rune(spinner)
+	return string(frames[m.frame%len(frames)])
+}
+
+// workingLine says what is being done, for how long, and how to end it.
+func (m *screen) workingLine() string {
+	t := m.turn
+	if t == nil {
+		return ""
+	}
+	what := t.working
+	switch {
+	case t.ending:
+		what = "Ending what runs"
+	case what == "" && t.text == "":
+		what = "Starting"
+	case what == "":
+		what = "Working"
+	}
+	text := display.Line(what) + "…"
+	if d := m.h.now().Sub(t.started); !m.o.NoAnimation && d >= time.Second {
+		text += " " + duration(d)
+	}
+	if !t.ending {
+		text += " · esc ends it"
+	}
+	if n := len(m.questions); n > 0 && m.question() == nil {
+		text += " · a question waits until you pause"
+	}
+	return m.o.Theme.Accent.Render(m.spinning()) + " " + m.o.Theme.Dim.Render(display.Cut(text, m.width-2, "…"))
+}

@@ -1,0 +1,69 @@
+package tui
+
+import (
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/fettle-dev/fettle/cli/display"
+)
+
+// search looks for what was typed before.
+type search struct {
+	words   editor
+	history *history
+	at      int // index of what was found; -1: nothing
+}
+
+func newSearch(h *history) *search { return &search{history: h, at: -1} }
+
+func (s *search) older() {
+	before := len(s.history.entries)
+	if s.at >= 0 {
+		before = s.at
+	}
+	if i := s.history.find(s.words.text, before); i >= 0 {
+		s.at = i
+	}
+}
+
+func (s *search) again() {
+	s.at = -1
+	if s.words.text != "" {
+		s.older()
+	}
+}
+
+// found is what was found.
+func (s *search) found() string {
+	if s.at < 0 {
+		return ""
+	}
+	return s.history.entries[s.at]
+}
+
+// searchKey takes a key while what was typed before is searched.
+func (m *screen) searchKey(k tea.KeyPressMsg, stroke string) {
+	s := m.search
+	switch stroke {
+	case "esc", "ctrl+c", "ctrl+g":
+		m.search = nil
+	case "ctrl+r", "up":
+		s.older()
+	case "enter", "tab", "right", "kpenter":
+		if s.at >= 0 {
+			m.input.recall(s.found())
+		}
+		m.search = nil
+	default:
+		if before := s.words.text; editKey(&s.words, k, m.width) && s.words.text != before {
+			s.again()
+		}
+	}
+}
+
+// view is the line in the input's place, and the column of the cursor.
+func (s *search) view(v look) (line string, x int) {
+	head := "search: " + display.Line(s.words.text)
+	x = display.Width(head)
+	line = head + v.theme.Dim.Render("  "+display.Line(s.found()))
+	return display.Cut(line, v.columns, "…"), min(x, v.columns-1)
+}

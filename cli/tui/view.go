@@ -1,0 +1,171 @@
+package tui
+
+import (
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/fettle-dev/fettle/cli/display"
+)
+
+// layout says how many rows each part of the screen has. From the top: the
+// conversation; what is being done; what is queued; the input, between rules, or a
+// question or a pager in its place; candidates; the status line.
+type layout struct {
+	transcript, working, queued, input, candidates int
+}
+
+// maxQueuedShown is how many queued inputs are shown.
+const maxQueuedShown = 3
+
+func (m *screen) inputColumns() int { return max(m.width-2, 2) }
+
+// layout shares the rows out. The input comes first, the conversation takes what is
+// left.
+func (m *screen) layout() layout {
+	var l layout
+	if m.turn != nil {
+		l.working = 1
+	}
+	l.queued = min(len(m.queued), maxQueuedShown)
+	left := m.height - 1 // the status line
+	if m.question() == nil && m.pager == nil {
+		most := max(min(m.height/3, 10), 1)
+		l.input = min(len(m.input.rows(m.inputColumns())), most) + m.rules()
+		if m.completion.open() {
+			l.candidates = min(len(m.completion.found.Items), maxCandidates, max(left-l.input-l.working, 0))
+		}
+	} else { // as much as it wants, but for a few rows of the conversation
+		keep := 0
+		if m.height >= 20 {
+			keep = 4
+		}
+		l.working, l.queued = 0, 0
+		l.input = left - keep
+	}
+	for left-l.input-l.candidates-l.working-l.queued < 1 && l.queued > 0 {
+		l.queued--
+	}
+	l.transcript = max(left-l.input-l.candidates-l.working-l.queued, 0)
+	return l
+}
+
+// rules is how many lines set the input off.
+func (m *screen) rules() int {
+	if m.height >= 14 {
+		return 2
+	}
+	return 1
+}
+
+// View draws the whole screen.
+func (m *screen) View() tea.View {
+	lines, cursor := m.draw()
+	for i, line := range lines {
+		lines[i] = display.Cut(line, m.width, "")
+	}
+	view := tea.NewView(strings.Join(lines, "\n"))
+	view.AltScreen = true
+	view.MouseMode = tea.MouseModeCellMotion
+	view.WindowTitle = display.Line(m.status.Product + " " + m.status.Folder)
+	if cursor != nil {
+		cursor.Blink = !m.o.NoAnimation
+	}
+	view.Cursor = cursor
+	return view
+}
+
+// draw returns the screen's rows, as many as it has, and the cursor.
+func (m *screen) draw() ([]string, *tea.Cursor) {
+	for _, b := range m.transcript.blocks {
+		if c, is := b.block.(*callBlock); is && !c.state.Status.Final() {
+			c.animate(m.spinning(), m.h.now(), m.o.NoAnimation)
+		}
+	}
+	v := m.look()
+	l := m.layout()
+	var part []string // below the conversation
+	var cursor *tea.Cursor
+	switch q := m.question(); {
+	case q != nil:
+		part, cursor = q.dialog.view(v, l.input, q.armed)
+	case m.pager != nil:
+		part = m.pager.view(v, l.input)
+	default:
+		part, cursor = m.drawInput(v, l)
+	}
+	part = part[:min(len(part), m.height-1)]
+	rows := max(m.height-1-len(part), 0)
+	lines, more := m.transcript.window(rows, v)
+	if more && len(lines) > 0 {
+		lines = append(lines[:len(lines)-1:len(lines)-1], v.theme.Dim.Render(display.Cut("↓ more below (pgdown, ctrl+end)", v.columns, "…")))
+	}
+	for len(lines) < rows {
+		lines = append(lines, "")
+	}
+	if cursor != nil {
+		cursor.Y += rows
+	}
+	lines = append(lines, part...)
+	return append(lines, m.statusLine(v)), cursor
+}
+
+// drawInput is what is below the conversation while nothing is asked.
+func (m *screen) drawInput(v look, l layout) (lines []string, cursor *tea.Cursor) {
+	if l.working > 0 {
+		lines = append(lines, m.workingLine())
+	}
+	for i, text := range m.queued[:l.queued] {
+		line := "queued: " + display.Line(firstBytes(text, 4*v.columns))
+		if i == l.queued-1 && len(m.queued) > l.queued {
+			line = "queued: " + thousands(len(m.queued)-i) + " more"
+		}
+		lines = append(lines, v.theme.Dim.Render(display.Cut("  "+line, v.columns, "…")))
+	}
+	rule := v.theme.Border.Render(strings.Repeat("─", v.columns))
+	lines = append(lines, rule)
+	if m.search != nil {
+		line, x := m.search.view(v)
+		cursor = tea.NewCursor(x, len(lines))
+		lines = append(lines, line)
+	} else {
+		text, y, x := m.input.view(m.inputColumns(), l.input-m.rules())
+		cursor = tea.NewCursor(2+x, len(lines)+y)
+		for i, line := range text {
+			mark := "  "
+			if i == 0 {
+				mark = v.theme.Accent.Render(">") + " "
+			}
+			lines = append(lines, mark+line)
+		}
+		if m.input.text == "" {
+			lines[len(lines)-1] += v.theme.Dim.Render(display.Cut(m.hint(), v.columns-2, "…"))
+		}
+	}
+	if m.rules() > 1 {
+		lines = append(lines, rule)
+	}
+	if m.completion.open() {
+		lines = append(lines, m.completion.view(v, l.candidates)...)
+	}
+	return lines, cursor
+}
+
+// hint is shown in an empty input.
+func (m *screen) hint() string {
+	switch {
+	case m.notice != "":
+		return m.notice
+	case m.turn != nil && m.turn.text != "":
+		return "what you enter now is sent when this is done"
+	}
+	return "ask for something, or /help"
+}
+
+// firstBytes is the begin of a text, of which no more is needed.
+func firstBytes(text string, n int) string {
+	if len(text) > n {
+		return text[:n]
+	}
+	return text
+}
