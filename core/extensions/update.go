@@ -120,7 +120,11 @@ func (s *Store) fetchNewer(ctx context.Context, g *staging, from source, m Insta
 
 // askAgain asks the person about what is new.
 func (s *Store) askAgain(ctx context.Context, e, newer Extension, person Person) (asked []Setting, given map[string]string, err error) {
-	old, err := consentOf(ctx, e, e.Install.Source)
+	before, err := s.loadAt(ctx, e.Folder, *e.Install) // as the new one was read: with nothing filled in
+	if err != nil {
+		return nil, nil, err
+	}
+	old, err := consentOf(ctx, before, e.Install.Source)
 	if err != nil {
 		return nil, nil, err
 	}

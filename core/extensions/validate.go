@@ -1,0 +1,184 @@
+package extensions
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Severity says how bad a [Finding] is.
+type Severity string
+
+// The severities. With an error, the extension or the part of it that is named is
+// not used; a warning tells of what has no effect, or another one than it seems.
+const (
+	SeverityError   Severity = "error"
+	SeverityWarning Severity = "warning"
+)
+
+// Finding is something that is wrong with an extension.
+type Finding struct {
+	Severity Severity `json:"severity"`
+	Path     string   `json:"path,omitempty"` // below the extension, with slashes; "": the whole of it
+	Line     int      `json:"line,omitempty"` // 1-based; 0: the whole of it
+	Message  string   `json:"message"`        // sentences
+	Remedy   string   `json:"remedy,omitempty"`
+}
+
+// String returns PATH:LINE: message remedy, without what is not known.
+func (f Finding) String() string {
+	return Problem{Path: f.Path, Line: f.Line, Message: f.Message, Remedy: f.Remedy}.String()
+}
+
+// Validation is what an extension would bring, and what is wrong with it.
+type Validation struct {
+	Name     string    `json:"name"` // "" where the manifest does not say it
+	Version  string    `json:"version"`
+	Valid    bool      `json:"valid"` // none of the findings is an error
+	Brings   Parts     `json:"brings"`
+	Findings []Finding `json:"findings"`
+}
+
+// Check looks at parts of an extension that their owners know. Paths of what it
+// finds are absolute.
+type Check func(ctx context.Context, e Extension) ([]Finding, error)
+
+// Validate looks at the extension in a folder, which need not be installed, and
+// changes nothing: at its manifest, at whether anything leads out of it or is no
+// file, and at what the checks know. All that is wrong is found, not the first. The
+// error is of code file_not_found, path_is_not_a_directory, read_content_failure or
+// cancelled.
+func (s *Store) Validate(ctx context.Context, folder string, checks ...Check) (Validation, error) {
+	folder, err := filepath.Abs(folder)
+	if err != nil {
+		return Validation{}, unreadable(folder, err)
+	}
+	if err := checkFolder(folder); err != nil {
+		return Validation{}, err
+	}
+	v := Validation{Findings: []Finding{}}
+	e, problems := Open(Options{ContextFiles: s.o.ContextFiles}).Read(folder, nil)
+	for _, p := range problems {
+		severity := SeverityWarning
+		if p.Lost {
+			severity = SeverityError
+		}
+		v.Findings = append(v.Findings, Finding{severity, p.Path, p.Line, p.Message, p.Remedy})
+	}
+	v.Name, v.Version = e.Name, e.Version
+	found, err := examine(ctx, folder, usualLimits)
+	if err != nil {
+		return Validation{}, err
+	}
+	v.Findings = append(v.Findings, found...)
+	if v.Brings, err = PartsOf(ctx, e); err != nil {
+		return Validation{}, err
+	}
+	for _, name := range e.missingContext() {
+		v.Findings = append(v.Findings, Finding{SeverityWarning, e.Manifest, 0, fmt.Sprintf("The context file %q is not there.", clip(name)), "Add it, or take it out of contextFileName."})
+	}
+	for _, check := range checks {
+		found, err := check(ctx, e)
+		if err != nil {
+			return Validation{}, err
+		}
+		v.Findings = append(v.Findings, found...)
+	}
+	for i := range v.Findings {
+		f := &v.Findings[i]
+		f.Path = filepath.ToSlash(relativeTo(folder, f.Path))
+		if f.Path == "." {
+			f.Path = ""
+		}
+		f.Message = strings.ReplaceAll(f.Message, folder, "${extensionPath}")
+	}
+	slices.SortStableFunc(v.Findings, func(a, b Finding) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line)) })
+	v.Findings = slices.Compact(v.Findings)
+	v.Valid = !slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Severity == SeverityError })
+	return v, nil
+}
+
+// missingContext are context files that the manifest names and that are not there.
+func (e Extension) missingContext() []string {
+	data, err := readFile(e.Manifest, MaxManifest)
+	if err != nil {
+		return nil
+	}
+	m, _ := ParseManifest(data, e.Path, Variables{ExtensionPath: e.Path}) // its problems are known
+	return slices.DeleteFunc(m.ContextFileNames, func(name string) bool {
+		_, err := os.Lstat(filepath.Join(e.Path, name))
+		return err == nil
+	})
+}
+
+// examine finds what copyTree refuses, all of it.
+func examine(ctx context.Context, folder string, limits copyLimits) ([]Finding, error) {
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return nil, unreadable(folder, err)
+	}
+	defer func() { _ = root.Close() }() // it was only read
+	var found []Finding
+	refuse := func(name, format string, args ...any) {
+		found = append(found, Finding{Severity: SeverityError, Path: filepath.Join(folder, name), Message: fmt.Sprintf(format, args...), Remedy: "It could not be installed with it."})
+	}
+	entries, bytes := 0, int64(0)
+	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err != nil:
+			refuse(name, "It cannot be read: %s.", cause(err))
+			return nil
+		case entry.IsDir() && leftOut(entry.Name()):
+			return fs.SkipDir
+		case strings.Count(name, "/") >= limits.depth:
+			refuse(name, "It lies below %d folders.", limits.depth)
+			return fs.SkipDir
+		}
+		if entries++; entries > limits.entries {
+			return fs.SkipAll
+		}
+		switch mode := entry.Type(); {
+		case mode&fs.ModeSymlink != 0:
+			leads, err := root.Readlink(filepath.FromSlash(name))
+			if err == nil {
+				_, err = root.Stat(filepath.FromSlash(name))
+			}
+			switch {
+			case filepath.IsAbs(leads):
+				refuse(name, "It is a link to %q, which is absolute.", leads)
+			case errors.Is(err, fs.ErrNotExist):
+				refuse(name, "It is a link to %q, which is not there.", leads)
+			case err != nil:
+				refuse(name, "It is a link to %q, which does not end inside of the extension.", leads)
+			}
+		case mode.IsRegular():
+			if info, err := entry.Info(); err == nil {
+				bytes += info.Size()
+			}
+		case !mode.IsDir():
+			refuse(name, "It is %s.", kindOf(mode))
+		}
+		return nil
+	})
+	switch {
+	case ctx.Err() != nil:
+		return nil, cancelled(ctx.Err())
+	case err != nil:
+		return nil, unreadable(folder, err)
+	}
+	if entries > limits.entries {
+		refuse("", "The extension has more than %d files and folders.", limits.entries)
+	}
+	if bytes > limits.bytes {
+		refuse("", "The extension has more than %d MiB.", limits.bytes>>20)
+	}
+	return found, nil
+}
