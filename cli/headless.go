@@ -172,22 +172,52 @@ func (h *headlessRun) inSession(ctx context.Context, s session, in promptInput) 
 		return err
 	}
 	defer kept.close(ctx)
+	heard := hearHooks(context.WithoutCancel(ctx), c.MessageBus())
+	tellHooks := func() { heard.tell(context.WithoutCancel(ctx), h.say, h.warn) }
+	defer tellHooks()
+	defer endSession(ctx, c, "exit")
+	started, err := h.startSession(ctx, c, kept.resumed)
+	if err != nil {
+		return err
+	}
 	kept.cleanUp(ctx, set.General.SessionRetention)
 	parts, err := h.expand(ctx, c, in)
 	if err != nil {
 		return ended(agent.Event{Type: agent.EventError, Err: fault.As(err)}, err)
 	}
+	parts = append(started, parts...)
 	h.report.begin(beginning{session: c.SessionID(), model: h.traffic.shown(c.Model()), prompt: in.whole()})
 	var last agent.Event
 	for e := range client.Run(ctx, parts...) {
 		h.report.event(e)
 		h.tell(e)
+		tellHooks()
 		last = e
 	}
 	if in.piped != "" && kept.recording != nil && !kept.resumed && len(client.History()) > 0 {
 		_ = kept.recording.SetTitle(ctx, in.text) // in place of the first words of what was piped in
 	}
 	return ended(last, nil)
+}
+
+// startSession runs the hooks of the session's start, and returns what they put
+// before the prompt.
+func (h *headlessRun) startSession(ctx context.Context, c *config.Config, resumed bool) ([]model.Part, error) {
+	source := "startup"
+	if resumed {
+		source = "resume"
+	}
+	started, err := c.SessionStarted(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	for _, message := range started.Messages {
+		h.say(message)
+	}
+	if started.Context == "" {
+		return nil, nil
+	}
+	return []model.Part{model.TextPart(started.Context + "\n\n")}, nil
 }
 
 // expand puts the files that the prompt's text names into it, or has an MCP server

@@ -42,6 +42,7 @@ func openConfig(ctx context.Context, o sessionOptions) (session, error) {
 	if err != nil {
 		return nil, err
 	}
+	parameters.Hooks.TrustAll = trustedOnce(ctx, o.flags, parameters.TargetDir)
 	if o.adjust != nil {
 		o.adjust(&parameters)
 	}
@@ -84,6 +85,7 @@ func parametersOf(o sessionOptions) (config.Parameters, error) {
 	if o.alone {
 		p.HomeDir = filepath.Join(target, "none")
 		p.Layout.SystemDir = p.HomeDir
+		p.Extensions.Disabled = true
 		p.PolicyPaths = absolute(g.policyPaths)
 		p.ApprovalMode, err = policy.ParseApprovalMode(g.approvalMode)
 		return p, err

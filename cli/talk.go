@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"os"
+	"slices"
 
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/config"
@@ -71,7 +72,7 @@ func (t *talk) begin(ctx context.Context, s session, notices []string) error {
 		return &exitError{code: exitConfig, err: err}
 	}
 	t.tellProblems(s)
-	for _, notice := range append(agentNotices(c), append(s.Recover(ctx), notices...)...) {
+	for _, notice := range slices.Concat(agentNotices(c), hookNotices(c), s.Recover(ctx), notices) {
 		t.warn(notice)
 	}
 	for _, missing := range s.ConnectServers(ctx, serversForPrompt) {

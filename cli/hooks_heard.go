@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/services/trust"
+)
+
+// heardHooks is what hooks have said and nobody has told yet.
+type heardHooks struct {
+	subscription *bus.Subscription
+	mu           sync.Mutex
+	said         []bus.HookMessage
+}
+
+// hearHooks listens to what hooks say, until ctx ends.
+func hearHooks(ctx context.Context, b *bus.MessageBus) *heardHooks {
+	h := &heardHooks{}
+	h.subscription = bus.Subscribe(ctx, b, func(_ context.Context, m bus.HookMessage) {
+		if m.Level == bus.HookRuns {
+			return
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.said = append(h.said, m)
+	})
+	return h
+}
+
+// tell tells what was heard, warnings by warn and all else by say.
+func (h *heardHooks) tell(ctx context.Context, say, warn func(string)) {
+	h.subscription.Flush(ctx)
+	h.mu.Lock()
+	said := h.said
+	h.said = nil
+	h.mu.Unlock()
+	for _, m := range said {
+		if m.Level == bus.HookWarning {
+			warn(hookLine(m))
+		} else {
+			say(hookLine(m))
+		}
+	}
+}
+
+// hookLine is what a hook says, with its name.
+func hookLine(m bus.HookMessage) string {
+	if m.Hook == "" {
+		return m.Text
+	}
+	return "hook " + clip(m.Hook, 60) + ": " + m.Text
+}
+
+// say tells something that is no warning.
+func (p *program) say(text string) { p.complain(errors.New(text)) }
+
+// hookNotices are what is wrong with definitions of hooks.
+func hookNotices(c *config.Config) []string {
+	problems, err := c.HookProblems()
+	if err != nil { // the session is closed
+		return nil
+	}
+	notices := make([]string, len(problems))
+	for i, problem := range problems {
+		notices[i] = problem.String()
+	}
+	return notices
+}
+
+// endingTime is how long hooks of a session's end may take after an interrupt.
+const endingTime = 5 * time.Second
+
+// endSession runs the hooks of a session's end, after an interrupt too.
+func endSession(ctx context.Context, c *config.Config, reason string) {
+	if ctx.Err() != nil {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(context.WithoutCancel(ctx), endingTime)
+		defer cancel()
+	}
+	_ = c.SessionEnding(ctx, reason) // a session that is closed has ended
+}
+
+// trustedOnce reports whether the folder is trusted for this run alone: by a
+// variable of the environment, or by --skip-trust where nothing is recorded.
+func trustedOnce(ctx context.Context, g *globalFlags, folder string) bool {
+	store, names, noHome := openTrust(g)
+	for _, variable := range names.TrustVariables {
+		if state, given, err := trust.FromEnv(os.Getenv(variable)); err == nil && given {
+			return state == trust.Trusted
+		}
+	}
+	if !g.skipTrust || noHome != nil {
+		return g.skipTrust
+	}
+	state, _, err := store.Decide(ctx, folder)
+	return err == nil && state == trust.Undecided
+}
