@@ -14,6 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/skills"
 	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/catalog"
 	"github.com/fettle-dev/fettle/core/tools/communicate"
@@ -44,6 +45,7 @@ var toolFamilies = []toolFamily{
 	{"memory", specsOf(memory.Factories)},
 	{"internaldocs", specsOf(internaldocs.Factories)},
 	{"catalog", specsOf(catalog.Factories)},
+	{"skills", specsOf(skills.Factories)},
 }
 
 // specsOf returns what the factories of a package say of their tools.

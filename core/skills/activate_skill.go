@@ -169,6 +169,9 @@ func (a *activateSkill) Confirmation(ctx context.Context) (*tools.Confirmation, 
 }
 
 func (a *activateSkill) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {
+	if err := ctx.Err(); err != nil {
+		return failed(ctx, err), nil
+	}
 	now, err := a.services.Skills.Activatable(a.skill.Name)
 	if err != nil {
 		return failed(ctx, err), nil

@@ -10,6 +10,8 @@ func RegisteredWhen(name string) string {
 		return "where tools.core or --core-tools names it; with the layout gemini always, as replace"
 	case "web_search", "google_web_search":
 		return "where there is a search service: the setting web.search.url names one, or the variable GEMINI_API_KEY holds a key of Gemini's"
+	case "activate_skill":
+		return "while there is a skill that is not disabled"
 	case "write_todos":
 		return "unless the setting useWriteTodos is false"
 	}
