@@ -1,0 +1,581 @@
+package checkpoint_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/checkpoint"
+	"github.com/fettle-dev/fettle/core/services/commit"
+	"github.com/fettle-dev/fettle/core/services/discovery"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// project is a folder with a store beside it, and a session in it.
+type project struct {
+	t     *testing.T
+	dir   string
+	store *checkpoint.Store
+	files *workspace.Workspace
+	r     *checkpoint.Recorder
+	notes []string // of the last call
+}
+
+func newProject(t *testing.T, o checkpoint.Options) *project {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	if o.Dir == "" {
+		o.Dir = filepath.Join(t.TempDir(), "checkpoints")
+	}
+	files, err := workspace.Open(dir)
+	require.NoError(t, err)
+	p := &project{t: t, dir: dir, store: checkpoint.New(o), files: files}
+	t.Cleanup(func() { require.NoError(t, files.Close()) })
+	p.r = p.session("one")
+	return p
+}
+
+// session begins another session, or goes on with one.
+func (p *project) session(id string) *checkpoint.Recorder {
+	finder := discovery.New(p.files)
+	r := p.store.Record(checkpoint.RecorderOptions{Session: id, Files: p.files, Finder: func() *discovery.Finder { return finder }})
+	p.t.Cleanup(func() { require.NoError(p.t, r.Close()) })
+	return r
+}
+
+func (p *project) path(name string) string { return filepath.Join(p.dir, filepath.FromSlash(name)) }
+
+func (p *project) write(name, text string) {
+	p.t.Helper()
+	require.NoError(p.t, os.MkdirAll(filepath.Dir(p.path(name)), 0o755))
+	require.NoError(p.t, os.WriteFile(p.path(name), []byte(text), 0o644))
+}
+
+func (p *project) read(name string) string {
+	p.t.Helper()
+	data, err := os.ReadFile(p.path(name))
+	require.NoError(p.t, err)
+	return string(data)
+}
+
+// edit is a call of a file tool.
+func (p *project) edit(name, text string) {
+	p.t.Helper()
+	p.call(checkpoint.Call{ID: "edit-" + name, Tool: "write_file", Paths: []string{p.path(name)}}, func() { p.write(name, text) })
+}
+
+// shell is a call that may change any file.
+func (p *project) shell(do func()) {
+	p.t.Helper()
+	p.call(checkpoint.Call{Tool: "run_shell_command"}, do)
+}
+
+func (p *project) call(c checkpoint.Call, do func()) {
+	p.t.Helper()
+	taken, err := p.r.Begin(p.t.Context(), c)
+	require.NoError(p.t, err)
+	do()
+	p.notes = taken.End(p.t.Context())
+}
+
+func (p *project) plan(w checkpoint.What) *checkpoint.Plan {
+	p.t.Helper()
+	plan, err := p.store.Plan(p.t.Context(), p.files, w)
+	require.NoError(p.t, err)
+	return plan
+}
+
+func what(text string) checkpoint.What {
+	w, err := checkpoint.ParseWhat(text)
+	if err != nil {
+		panic(err)
+	}
+	return w
+}
+
+// undo plans and restores, which must succeed.
+func (p *project) undo(text string) *checkpoint.Report {
+	p.t.Helper()
+	report, err := p.r.Restore(p.t.Context(), committer(), p.plan(what(text)))
+	require.NoError(p.t, err)
+	return report
+}
+
+// refused plans, which must be refused for this reason, and changes nothing.
+func (p *project) refused(text string, reason fault.Reason, names string) {
+	p.t.Helper()
+	before := p.tree()
+	plan := p.plan(what(text))
+	_, err := p.r.Restore(p.t.Context(), committer(), plan)
+	require.Equal(p.t, fault.RestoreRefused, fault.CodeOf(err), "%v", err)
+	require.Equal(p.t, reason, fault.As(err).Reason)
+	require.Contains(p.t, fault.As(err).Message, names)
+	require.Equal(p.t, before, p.tree())
+}
+
+func committer() *commit.Committer { return commit.New(commit.Options{}) }
+
+// tree is all that lies in the project.
+func (p *project) tree() map[string]string {
+	p.t.Helper()
+	all := map[string]string{}
+	require.NoError(p.t, filepath.WalkDir(p.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(p.dir, path)
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		switch {
+		case d.IsDir():
+			all[rel] = "folder"
+		case d.Type()&fs.ModeSymlink != 0:
+			target, err := os.Readlink(path)
+			all[rel] = "-> " + target
+			return err
+		case d.Type().IsRegular():
+			data, err := os.ReadFile(path)
+			all[rel] = info.Mode().String() + " " + string(data)
+			return err
+		default:
+			all[rel] = "special"
+		}
+		return nil
+	}))
+	return all
+}
+
+const ten = "1\n2\n3\n4\n5\n6\n7\n8\n9\n10\n"
+
+// CM-15: the middle one of three calls is undone, whatever they did.
+func TestUndoOfTheMiddleOne(t *testing.T) {
+	t.Run("different files", func(t *testing.T) {
+		p := newProject(t, checkpoint.Options{})
+		for _, name := range []string{"a", "b", "c"} {
+			p.write(name, "old "+name+"\n")
+		}
+		p.r.BeginTurn("change all three")
+		for _, name := range []string{"a", "b", "c"} {
+			p.edit(name, "new "+name+"\n")
+		}
+		plan := p.plan(what("1.2"))
+		require.Len(t, plan.Steps, 1)
+		require.Equal(t, "--- a/b\n+++ b/b\n@@ -1 +1 @@\n-new b\n+old b\n", plan.Steps[0].Diff)
+		report := p.undo("1.2")
+		require.Equal(t, []string{"new a\n", "old b\n", "new c\n"}, []string{p.read("a"), p.read("b"), p.read("c")})
+		require.Contains(t, report.Note(), p.path("b")+" (changed back)")
+		require.Equal(t, 2, report.Turn)
+		p.undo("2") // a restore can be taken back
+		require.Equal(t, "new b\n", p.read("b"))
+	})
+	t.Run("one file, other lines", func(t *testing.T) {
+		p := newProject(t, checkpoint.Options{})
+		p.write("f", ten)
+		p.r.BeginTurn("three places")
+		p.edit("f", strings.Replace(p.read("f"), "2\n", "two\n", 1))
+		p.edit("f", strings.Replace(p.read("f"), "5\n", "five\nfive and a half\n", 1))
+		p.edit("f", strings.Replace(p.read("f"), "9\n", "", 1))
+		plan := p.plan(what("1.2"))
+		require.True(t, plan.Steps[0].Merged)
+		p.undo("1.2")
+		require.Equal(t, "1\ntwo\n3\n4\n5\n6\n7\n8\n10\n", p.read("f"))
+		p.undo("1.1")
+		p.undo("1.3")
+		require.Equal(t, ten, p.read("f"))
+		require.Empty(t, p.plan(what("1")).Steps, "all of it is taken back already")
+	})
+	t.Run("one file, the same lines", func(t *testing.T) {
+		p := newProject(t, checkpoint.Options{})
+		p.write("f", ten)
+		p.r.BeginTurn("one place thrice")
+		p.edit("f", strings.Replace(ten, "5\n", "five\n", 1))
+		p.edit("f", strings.Replace(ten, "5\n", "FIVE\n", 1))
+		p.edit("f", strings.Replace(ten, "5\n", "Five!\n", 1))
+		p.refused("1.2", fault.LaterWork, "1.3 write_file")
+		p.undo("1.3") // the last one can be
+		p.undo("1.2")
+		require.Equal(t, strings.Replace(ten, "5\n", "five\n", 1), p.read("f"))
+	})
+	t.Run("of no text", func(t *testing.T) {
+		p := newProject(t, checkpoint.Options{})
+		p.write("f", "\x00a")
+		for _, text := range []string{"\x00b", "\x00c", "\x00d"} {
+			p.edit("f", text)
+		}
+		p.refused("1.2", fault.LaterWork, "no text")
+		p.undo("1")
+		require.Equal(t, "\x00a", p.read("f"))
+	})
+	t.Run("made, and changed later", func(t *testing.T) {
+		p := newProject(t, checkpoint.Options{})
+		p.edit("new/f", "a\n")
+		p.r.BeginTurn("and on")
+		p.edit("new/f", "b\n")
+		p.refused("1", fault.LaterWork, "2.1 write_file")
+		w := what("1")
+		w.Since = true
+		_, err := p.r.Restore(t.Context(), committer(), p.plan(w))
+		require.NoError(t, err)
+		require.Equal(t, map[string]string{".": "folder"}, p.tree(), "with the folder that was made for it")
+	})
+}
+
+// CM-15: what somebody else has written since is not lost, and named.
+func TestRefusalAfterAnOutsideEdit(t *testing.T) {
+	p := newProject(t, checkpoint.Options{})
+	p.write("f", "old\n")
+	p.write("g", "old\n")
+	p.edit("f", "new\n")
+	p.edit("g", "new\n")
+	p.write("f", "mine\n")
+	p.refused("1", fault.Changed, p.path("f"))
+	require.Equal(t, "new\n", p.read("g"), "all or nothing")
+	w := what("1")
+	w.Partial = true
+	report, err := p.r.Restore(t.Context(), committer(), p.plan(w))
+	require.NoError(t, err)
+	require.Equal(t, "old\n", p.read("g"))
+	require.Equal(t, "mine\n", p.read("f"))
+	require.Len(t, report.Left, 1)
+
+	t.Run("deleted", func(t *testing.T) {
+		p := newProject(t, checkpoint.Options{})
+		p.write("f", "old\n")
+		p.edit("f", "new\n")
+		require.NoError(t, os.Remove(p.path("f")))
+		p.refused("1", fault.Changed, p.path("f"))
+	})
+	t.Run("before a later call", func(t *testing.T) {
+		p := newProject(t, checkpoint.Options{})
+		p.write("f", ten)
+		p.edit("f", strings.Replace(ten, "2\n", "two\n", 1))
+		p.write("f", strings.Replace(p.read("f"), "6\n", "mine\n", 1))
+		p.edit("f", strings.Replace(p.read("f"), "9\n", "nine\n", 1))
+		p.undo("1")
+		require.Equal(t, strings.Replace(ten, "6\n", "mine\n", 1), p.read("f"), "only what the calls did is taken back")
+	})
+	t.Run("between plan and restore", func(t *testing.T) {
+		p := newProject(t, checkpoint.Options{})
+		p.write("f", "old\n")
+		p.edit("f", "new\n")
+		plan := p.plan(what("1"))
+		p.write("f", "mine\n")
+		_, err := p.r.Restore(t.Context(), committer(), plan)
+		require.Equal(t, fault.FileChangedSinceRead, fault.CodeOf(err))
+		require.Equal(t, "mine\n", p.read("f"))
+	})
+	t.Run("at the moment of the change", func(t *testing.T) {
+		p := newProject(t, checkpoint.Options{})
+		p.edit("f", "new\n") // to be deleted
+		plan := p.plan(what("1"))
+		racing := commit.New(commit.Options{Hook: func(s commit.Step) error {
+			if s == commit.StepChecked {
+				p.write("f", "mine\n")
+			}
+			return nil
+		}})
+		_, err := p.r.Restore(t.Context(), racing, plan)
+		require.Equal(t, fault.FileChangedSinceRead, fault.CodeOf(err), "%v", err)
+		require.Equal(t, "mine\n", p.read("f"))
+		require.Equal(t, map[string]string{".": "folder", "f": "-rw-r--r-- mine\n"}, p.tree())
+	})
+}
+
+// CM-15: a shell command that does all that one can do to files is undone.
+func TestUndoOfAShellCommand(t *testing.T) {
+	p := newProject(t, checkpoint.Options{})
+	odd := "odd\nname \xff"
+	p.write("changed", "old\n")
+	p.write("deleted", "gone\n")
+	p.write("folder/deep/file", "x")
+	p.write("renamed", "moved\n")
+	p.write("mode", "m")
+	p.write("empty", "")
+	p.write(odd, "odd")
+	require.NoError(t, os.Symlink("changed", p.path("link")))
+	require.NoError(t, os.Symlink("/etc/passwd", p.path("out")))
+	require.NoError(t, os.Mkdir(p.path("void"), 0o755))
+	before := p.tree()
+	p.shell(func() {
+		p.write("changed", "new\n")
+		require.NoError(t, os.Remove(p.path("deleted")))
+		require.NoError(t, os.RemoveAll(p.path("folder")))
+		require.NoError(t, os.Rename(p.path("renamed"), p.path("other")))
+		require.NoError(t, os.Chmod(p.path("mode"), 0o755))
+		require.NoError(t, os.Chmod(p.path("changed"), 0o444))
+		require.NoError(t, os.Remove(p.path("empty")))
+		require.NoError(t, os.Remove(p.path(odd)))
+		require.NoError(t, os.Remove(p.path("void")))
+		p.write("new/folder/file", "n")
+		p.write("zero", "")
+		require.NoError(t, os.Remove(p.path("link")))
+		require.NoError(t, os.Symlink("mode", p.path("link")))
+		require.NoError(t, os.Remove(p.path("out")))
+	})
+	require.Empty(t, p.notes)
+	after := p.tree()
+	report := p.undo("1")
+	require.Empty(t, report.Notes)
+	require.Equal(t, before, p.tree())
+	require.NotContains(t, p.plan(what("2")).Steps[0].Diff, "root:", "a link is never followed")
+	p.undo("2")
+	require.Equal(t, after, p.tree())
+	for _, s := range p.plan(what("1")).Steps {
+		require.NotEmpty(t, s.Diff, s.Path)
+	}
+}
+
+// CM-15: a link that leads out is neither read nor written through.
+func TestLinksAreTraps(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "secret")
+	require.NoError(t, os.WriteFile(outside, []byte("secret"), 0o600))
+	p := newProject(t, checkpoint.Options{})
+	p.write("f", "old\n")
+	p.write("d/g", "old\n")
+	p.shell(func() {
+		p.write("f", "new\n")
+		p.write("d/g", "new\n")
+	})
+	require.NoError(t, os.Remove(p.path("f")))
+	require.NoError(t, os.Symlink(outside, p.path("f")))
+	p.refused("1", fault.Changed, p.path("f"))
+	require.NoError(t, os.Rename(p.path("d"), p.path("away")))
+	require.NoError(t, os.Symlink(filepath.Dir(outside), p.path("d")))
+	p.refused("1", fault.Changed, p.path("d/g"))
+	data, err := os.ReadFile(outside)
+	require.NoError(t, err)
+	require.Equal(t, "secret", string(data))
+	require.NoError(t, filepath.WalkDir(p.store.Dir(), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			data, err := os.ReadFile(path)
+			require.NoError(t, err)
+			require.NotContains(t, string(data), "secret\x00")
+			require.NotEqual(t, "secret", string(data))
+		}
+		return err
+	}))
+}
+
+// CM-15: what is too large, beyond the total or ignored is not kept, and listed.
+func TestWhatIsNotKeptIsListed(t *testing.T) {
+	p := newProject(t, checkpoint.Options{MaxFile: 100, MaxTotal: 250})
+	p.write(".gitignore", "*.log\n")
+	p.write("big", strings.Repeat("b", 101))
+	p.write("k1", strings.Repeat("1", 100))
+	p.write("k2", strings.Repeat("2", 100))
+	p.write("k3", strings.Repeat("3", 100))
+	p.write("x.log", "ignored")
+	p.shell(func() {
+		p.write("big", strings.Repeat("B", 101))
+		p.write("k1", "one")
+		p.write("k3", "three")
+		p.write("x.log", "lost")
+	})
+	require.Len(t, p.notes, 2)
+	require.Contains(t, p.notes[0], "larger than 100 bytes")
+	require.Contains(t, p.notes[1], "beyond the total of 250 bytes")
+	h, err := p.store.History(t.Context(), "")
+	require.NoError(t, err)
+	var gaps []string
+	for _, g := range h.NotKept {
+		gaps = append(gaps, filepath.Base(string(g.Path))+": "+g.Why)
+	}
+	require.Len(t, gaps, 3)
+	require.Equal(t, "big: it is larger than 100 bytes", gaps[0])
+	require.Equal(t, "k3: it goes beyond the total of 250 bytes that is kept", gaps[1])
+	require.Contains(t, gaps[2], "x.log: it is ignored by "+p.path(".gitignore")+", line 1")
+	p.refused("1", fault.NotKept, p.path("big"))
+	w := what("1")
+	w.Partial = true
+	_, err = p.r.Restore(t.Context(), committer(), p.plan(w))
+	require.NoError(t, err)
+	require.Equal(t, strings.Repeat("1", 100), p.read("k1"))
+	require.Equal(t, "three", p.read("k3"))
+	require.Equal(t, "lost", p.read("x.log"))
+
+	p.r.BeginTurn("a tool that names what is ignored")
+	p.edit("x.log", "by name")
+	p.edit("big", strings.Repeat("c", 101))
+	p.undo("3")
+	require.Equal(t, "lost", p.read("x.log"))
+	require.Equal(t, strings.Repeat("B", 101), p.read("big"))
+}
+
+// CM-15: a disk that is full is told, and leaves nothing half.
+func TestDiskFull(t *testing.T) {
+	for _, step := range []checkpoint.Step{checkpoint.StepObject, checkpoint.StepLine} {
+		t.Run(string(step), func(t *testing.T) {
+			full := false
+			p := newProject(t, checkpoint.Options{Hook: func(s checkpoint.Step) error {
+				if full && s == step {
+					return errors.New("no space left on device")
+				}
+				return nil
+			}})
+			p.write("f", "old\n")
+			full = true
+			taken, err := p.r.Begin(t.Context(), checkpoint.Call{Paths: []string{p.path("f")}})
+			if step == checkpoint.StepLine {
+				require.Equal(t, fault.CheckpointFailed, fault.CodeOf(err))
+			} else {
+				require.NoError(t, err)
+				p.write("f", "new\n")
+				require.Contains(t, strings.Join(taken.End(t.Context()), ""), "cannot be undone")
+			}
+			full = false
+			p.edit("f", "newer\n")
+			turn, err := p.store.History(t.Context(), "")
+			require.NoError(t, err)
+			last := turn.Turns[0].Entries[len(turn.Turns[0].Entries)-1]
+			p.undo(last.ID())
+			require.NotEqual(t, "newer\n", p.read("f"))
+		})
+	}
+}
+
+// CM-15: two sessions work on one project: each is undone by itself.
+func TestTwoSessions(t *testing.T) {
+	p := newProject(t, checkpoint.Options{})
+	p.write("f", ten)
+	p.write("g", "old\n")
+	one, two := p.r, p.session("two")
+	p.edit("f", strings.Replace(ten, "2\n", "two\n", 1))
+	p.r = two
+	p.edit("f", strings.Replace(p.read("f"), "8\n", "eight\n", 1))
+	p.r = one
+	// While a command of one runs, the other changes a file by name.
+	p.shell(func() {
+		p.r = two
+		p.edit("g", "of two\n")
+		p.r = one
+		p.write("h", "of one\n")
+	})
+	undo := func(session, text string) {
+		w := what(text)
+		w.Session = session
+		_, err := p.r.Restore(t.Context(), committer(), p.plan(w))
+		require.NoError(t, err)
+	}
+	undo("one", "1.3") // 1.2 is what the other one did between
+	require.Equal(t, "of two\n", p.read("g"), "it is the other session's")
+	require.NoFileExists(t, p.path("h"))
+	undo("one", "1")
+	require.Equal(t, strings.Replace(ten, "8\n", "eight\n", 1), p.read("f"))
+	p.r = two
+	undo("two", "1")
+	require.Equal(t, ten, p.read("f"))
+	require.Equal(t, "old\n", p.read("g"))
+}
+
+// CM-15: two calls that ran at the same time and may both have made a change are
+// not told apart, only undone together.
+func TestSideBySide(t *testing.T) {
+	p := newProject(t, checkpoint.Options{})
+	p.write("f", "old\n")
+	a, err := p.r.Begin(t.Context(), checkpoint.Call{Tool: "run_shell_command"})
+	require.NoError(t, err)
+	b, err := p.r.Begin(t.Context(), checkpoint.Call{Tool: "run_shell_command", Agent: "helper"})
+	require.NoError(t, err)
+	p.write("f", "new\n")
+	require.Empty(t, a.End(t.Context()))
+	require.Empty(t, b.End(t.Context()))
+	p.refused("1.1", fault.LaterWork, "1.2 run_shell_command")
+	p.undo("1")
+	require.Equal(t, "old\n", p.read("f"))
+}
+
+// CM-15: what changes between calls is nobody's call, and stays.
+func TestBetweenCalls(t *testing.T) {
+	p := newProject(t, checkpoint.Options{})
+	p.write("f", "old\n")
+	p.write("g", "old\n")
+	p.shell(func() { p.write("f", "new\n") })
+	p.write("g", "mine\n")
+	p.shell(func() { p.write("h", "made\n") })
+	h, err := p.store.History(t.Context(), "")
+	require.NoError(t, err)
+	require.Len(t, h.Turns, 1)
+	require.Equal(t, checkpoint.KindBetween, h.Turns[0].Entries[1].Kind)
+	p.undo("1")
+	require.Equal(t, map[string]string{".": "folder", "f": "-rw-r--r-- old\n", "g": "-rw-r--r-- mine\n"}, p.tree())
+	p.undo("1.2") // unless it is chosen
+	require.Equal(t, "old\n", p.read("g"))
+}
+
+// CM-15: a rewrite of the same size in the same instant is noticed.
+func TestRacilyCleanFilesAreHashed(t *testing.T) {
+	p := newProject(t, checkpoint.Options{})
+	p.write("f", "aaaa")
+	info, err := os.Stat(p.path("f"))
+	require.NoError(t, err)
+	p.shell(func() {
+		p.write("f", "bbbb")
+		require.NoError(t, os.Chtimes(p.path("f"), info.ModTime(), info.ModTime()))
+	})
+	p.undo("1")
+	require.Equal(t, "aaaa", p.read("f"))
+}
+
+// CM-15: a damaged content is told, and not restored.
+func TestDamage(t *testing.T) {
+	p := newProject(t, checkpoint.Options{})
+	p.write("f", "old\n")
+	p.edit("f", "new\n")
+	require.NoError(t, filepath.WalkDir(filepath.Join(p.store.Dir(), "objects"), func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() {
+			data, err := os.ReadFile(path)
+			require.NoError(t, err)
+			if string(data) == "old\n" {
+				return os.WriteFile(path, []byte("bad\n"), 0o600)
+			}
+		}
+		return err
+	}))
+	p.refused("1", fault.NotKept, "damaged")
+}
+
+// CM-15: everything is the owner's alone, and outside of what is looked at even
+// where the store lies in the project.
+func TestTheStoreIsPrivate(t *testing.T) {
+	p := newProject(t, checkpoint.Options{})
+	inside := checkpoint.New(checkpoint.Options{Dir: p.path("home/checkpoints")})
+	p.store = inside
+	p.r = p.session("inside")
+	p.write("f", "old")
+	p.shell(func() { p.write("f", "new") })
+	p.shell(func() { p.write("f", "newer") })
+	h, err := p.store.History(t.Context(), "")
+	require.NoError(t, err)
+	for _, e := range h.Turns[0].Entries {
+		require.Len(t, e.Files, 1, "%v", e)
+	}
+	require.NoError(t, filepath.WalkDir(inside.Dir(), func(path string, d fs.DirEntry, err error) error {
+		info, infoErr := d.Info()
+		require.NoError(t, infoErr)
+		require.Zero(t, info.Mode().Perm()&0o077, path)
+		return err
+	}))
+}
+
+// A session whose log is in use is not written to by another process.
+func TestInUse(t *testing.T) {
+	p := newProject(t, checkpoint.Options{})
+	p.edit("f", "a")
+	_, err := p.session("one").Begin(t.Context(), checkpoint.Call{Paths: []string{p.path("f")}})
+	require.Equal(t, fault.CheckpointFailed, fault.CodeOf(err))
+	require.Contains(t, fault.As(err).Message, "in use by another process")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = p.session("two").Begin(ctx, checkpoint.Call{})
+	require.Error(t, err)
+}

@@ -1,0 +1,85 @@
+package checkpoint
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/services/patch"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// diff is what a person is shown of a step.
+func (p *planning) diff(step FileStep) (string, error) {
+	name := displayName(p.files, step.Path)
+	now, err := p.content(step.Now, nil)
+	if err != nil {
+		return "", err
+	}
+	then, err := p.content(step.Then, step.data)
+	if err != nil {
+		return "", err
+	}
+	oldName, newName := "a/"+name, "b/"+name
+	if step.Now.Kind == Absent {
+		oldName = "/dev/null"
+	}
+	if step.Then.Kind == Absent {
+		newName = "/dev/null"
+	}
+	var b strings.Builder
+	switch {
+	case step.Now.Kind == File && step.Then.Kind == File && step.Now.Mode != step.Then.Mode:
+		fmt.Fprintf(&b, "%s: permissions %s become %s\n", show(Name(name)), modeText(step.Now.Mode), modeText(step.Then.Mode))
+	case step.Now.Kind != File && step.Now.Kind != Absent || step.Then.Kind != File && step.Then.Kind != Absent:
+		fmt.Fprintf(&b, "%s: %s becomes %s\n", show(Name(name)), describe(step.Now), describe(step.Then))
+	case len(now) == 0 && len(then) == 0:
+		fmt.Fprintf(&b, "%s: %s becomes %s\n", show(Name(name)), describe(step.Now), describe(step.Then))
+	}
+	switch {
+	case isText(now) && isText(then):
+		b.WriteString(patch.Between(string(now), string(then)).Unified(oldName, newName))
+	default:
+		fmt.Fprintf(&b, "%s: %s becomes %s, of no text\n", show(Name(name)), describe(step.Now), describe(step.Then))
+	}
+	return b.String(), nil
+}
+
+// content is that of a file, else nothing.
+func (p *planning) content(s State, data []byte) ([]byte, error) {
+	if s.Kind != File || data != nil || s.SHA256 == "" {
+		return data, nil
+	}
+	return p.store.get(s.SHA256)
+}
+
+func isText(data []byte) bool {
+	return utf8.Valid(data) && !strings.ContainsRune(string(data), 0)
+}
+
+// describe is a state in a few words.
+func describe(s State) string {
+	switch s.Kind {
+	case File:
+		return fmt.Sprintf("a file of %d bytes", s.Size)
+	case Link:
+		return "a link to " + show(s.Target)
+	case Folder:
+		return "a folder"
+	case Other:
+		return "a special file"
+	case Absent:
+	}
+	return "nothing"
+}
+
+// displayName is a path relative to its workspace folder where it is that of the
+// target, else whole.
+func displayName(files *workspace.Workspace, path Name) string {
+	p, err := files.Resolve(string(path))
+	if err != nil || p.Folder() != files.Target() {
+		return string(path)
+	}
+	return filepath.ToSlash(p.Rel())
+}

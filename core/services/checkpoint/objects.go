@@ -1,0 +1,99 @@
+package checkpoint
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+func sumOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
+func isHash(s string) bool { return len(s) == 64 && strings.Trim(s, "0123456789abcdef") == "" }
+
+func (s *Store) objectPath(sum string) string {
+	return filepath.Join(s.o.Dir, objectsFolder, sum[:2], sum[2:])
+}
+
+// put keeps bytes by their hash, which it returns. Bytes that are there are not
+// written again. With durable they are on the disk when put returns; otherwise
+// the caller sees to that. A process that is killed leaves no half of an object
+// under an object's name.
+func (s *Store) put(data []byte, durable bool) (sum string, err error) {
+	sum = sumOf(data)
+	path := s.objectPath(sum)
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() == int64(len(data)) {
+		return sum, nil
+	}
+	if err := s.at(StepObject); err != nil {
+		return "", err
+	}
+	f, err := createTemp(filepath.Dir(path))
+	if err != nil {
+		return "", err
+	}
+	_, err = f.Write(data)
+	if err == nil && durable {
+		err = f.Sync()
+	}
+	if closeErr := f.Close(); err == nil {
+		err = closeErr
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // else the next clean-up does
+		return "", err
+	}
+	return sum, nil
+}
+
+// tempPattern is how files begin that are on their way to become others.
+const tempPattern = ".part-"
+
+// createTemp makes a private file in a folder of the store, which is made where
+// it is missing.
+func createTemp(dir string) (*os.File, error) {
+	f, err := os.CreateTemp(dir, tempPattern+"*")
+	if errors.Is(err, fs.ErrNotExist) {
+		if err := os.MkdirAll(dir, folderMode); err != nil {
+			return nil, err
+		}
+		f, err = os.CreateTemp(dir, tempPattern+"*")
+	}
+	return f, err
+}
+
+// get returns the bytes of a hash, verified. The error is of code
+// checkpoint_failed.
+func (s *Store) get(sum string) ([]byte, error) {
+	if !isHash(sum) {
+		return nil, fault.New(fault.CheckpointFailed, "checkpoint.read", fmt.Sprintf("%.80q is no hash.", sum), "")
+	}
+	data, err := os.ReadFile(s.objectPath(sum))
+	if err != nil {
+		return nil, fault.Wrap(fault.CheckpointFailed, "checkpoint.read",
+			fmt.Sprintf("The content %s that was kept cannot be read: %s.", sum[:12], cause(err)), "It cannot be restored from here.", err)
+	}
+	if sumOf(data) != sum {
+		return nil, fault.New(fault.CheckpointFailed, "checkpoint.read",
+			fmt.Sprintf("The content %s that was kept is damaged.", sum[:12]), "It cannot be restored from here.")
+	}
+	return data, nil
+}
+
+// has reports whether there is an object of that hash, without reading it.
+func (s *Store) has(sum string) bool {
+	info, err := os.Lstat(s.objectPath(sum))
+	return err == nil && info.Mode().IsRegular()
+}

@@ -1,0 +1,389 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/discovery"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// Action is what a restore does to one path.
+type Action string
+
+// The actions.
+const (
+	ActionRestore  Action = "restore"  // it gets other content
+	ActionDelete   Action = "delete"   // a call has made it
+	ActionRecreate Action = "recreate" // a call has deleted it
+	ActionMode     Action = "mode"     // only its permissions change
+)
+
+// FileStep is what a restore does to one path.
+type FileStep struct {
+	Path   Name   `json:"path"` // absolute
+	Action Action `json:"action"`
+	Now    State  `json:"now"`
+	Then   State  `json:"then"`
+	Diff   string `json:"diff,omitempty"` // unified, of texts; else a line about it
+	// Merged says that later work on the file is kept.
+	Merged bool `json:"merged,omitempty"`
+
+	data []byte // of Then, where it is not kept yet
+}
+
+// Refusal is a path that cannot be restored without losing something.
+type Refusal struct {
+	Path   Name         `json:"path"`
+	Reason fault.Reason `json:"reason"` // changed, later_work or not_kept
+	Why    string       `json:"why"`    // a clause
+}
+
+// Plan is what a restore would do.
+type Plan struct {
+	Session  string     `json:"session"`
+	What     string     `json:"what"` // as "turn 2"
+	Partial  bool       `json:"partial,omitempty"`
+	Entries  []*Entry   `json:"entries"` // that are taken back
+	Steps    []FileStep `json:"steps"`   // sorted by path
+	Refused  []Refusal  `json:"refused,omitempty"`
+	Done     []Name     `json:"done,omitempty"`     // that are as they were already
+	Warnings []string   `json:"warnings,omitempty"` // sentences
+}
+
+// Err returns why the plan cannot be executed, naming what would be lost, or nil.
+// It is of code restore_refused.
+func (p *Plan) Err() error {
+	if len(p.Refused) == 0 || p.Partial && len(p.Steps) > 0 {
+		return nil
+	}
+	var b strings.Builder
+	for i, r := range p.Refused {
+		if i == 10 {
+			fmt.Fprintf(&b, "; and %d more", len(p.Refused)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		fmt.Fprintf(&b, "%s: %s", show(r.Path), r.Why)
+	}
+	remedy := "Look at the files; undo what came later first"
+	if len(p.Steps) > 0 {
+		remedy += ", or restore the rest alone with --partial"
+	}
+	return fault.New(fault.RestoreRefused, "checkpoint.plan", fmt.Sprintf("Nothing was restored, as not all of %s can be taken back: %s.", p.What, b.String()),
+		remedy+".").Because(p.Refused[0].Reason)
+}
+
+// Plan says what taking back some entries would do to the files as they are now;
+// it changes none of them. Errors are of code checkpoint_not_found,
+// checkpoint_failed and cancelled; what stands against it is in Refused.
+func (s *Store) Plan(ctx context.Context, files *workspace.Workspace, w What) (*Plan, error) {
+	all, err := s.histories(ctx)
+	if err != nil {
+		return nil, err
+	}
+	h, err := pick(all, w.Session)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := w.choose(h)
+	if err != nil {
+		return nil, err
+	}
+	p := &planning{
+		Plan:   &Plan{Session: h.Session, What: w.name(), Partial: w.Partial, Entries: entries},
+		store:  s,
+		files:  files,
+		picked: map[*Entry]bool{},
+		look:   looker{store: s, files: files, finder: func() *discovery.Finder { return nil }, tree: tree{}},
+	}
+	defer p.look.closeFolder()
+	paths := map[Name]bool{}
+	for _, e := range entries {
+		p.picked[e] = true
+		p.warnOf(e)
+		for _, c := range e.Files {
+			paths[c.Path] = true
+		}
+	}
+	of := chains(all)
+	for path := range paths {
+		if ctx.Err() != nil {
+			return nil, cancelled(ctx, "Looking at what can be restored")
+		}
+		if err := p.path(path, of[path]); err != nil {
+			return nil, err
+		}
+	}
+	p.sort()
+	return p.Plan, nil
+}
+
+// name is what a person calls it.
+func (w What) name() string {
+	switch {
+	case w.Call != "":
+		return "call " + firstWords(w.Call)
+	case w.Since:
+		return fmt.Sprintf("turn %d and all after it", w.Turn)
+	}
+	return fmt.Sprintf("turn %d", w.Turn)
+}
+
+// planning is a plan in the making.
+type planning struct {
+	*Plan
+	store  *Store
+	files  *workspace.Workspace
+	picked map[*Entry]bool
+	look   looker
+}
+
+func (p *planning) warnOf(e *Entry) {
+	switch {
+	case e.Running:
+		p.Warnings = append(p.Warnings, fmt.Sprintf("%s %s has not ended yet, or its process was killed and nobody has looked since: nothing of it is taken back.", e.ID(), e.Tool))
+	case e.Interrupted:
+		p.Warnings = append(p.Warnings, fmt.Sprintf("The process ended in the middle of %s %s: what was changed until the next look at the files is counted to it.", e.ID(), e.Tool))
+	}
+	for _, note := range e.Notes {
+		p.Warnings = append(p.Warnings, e.ID()+": "+note)
+	}
+}
+
+func (p *planning) sort() {
+	byPath := func(a, b Name) int { return strings.Compare(string(a), string(b)) }
+	slices.SortFunc(p.Steps, func(a, b FileStep) int { return byPath(a.Path, b.Path) })
+	slices.SortFunc(p.Refused, func(a, b Refusal) int { return byPath(a.Path, b.Path) })
+	slices.SortFunc(p.Done, byPath)
+}
+
+func (p *planning) refuse(path Name, reason fault.Reason, why string) {
+	p.Refused = append(p.Refused, Refusal{path, reason, why})
+}
+
+// path plans what becomes of one path.
+func (p *planning) path(path Name, c chain) error {
+	c, halves := p.withoutHalves(c)
+	if len(c) == 0 {
+		p.Done = append(p.Done, path)
+		return nil
+	}
+	last := c[len(c)-1].after
+	seen := p.look.fresh(string(path), last.NotKept == "", false)
+	p.look.closeFolder()
+	now := seen.state
+	if now.Kind == Other && strings.HasPrefix(now.NotKept, "it lies outside") {
+		p.refuse(path, fault.NotKept, now.NotKept)
+		return nil
+	}
+	from := now
+	for _, half := range halves {
+		if half.after.content() == now.content() {
+			from = last
+		}
+	}
+	inForce, ok := c.inForce(from)
+	if !ok {
+		p.refuse(path, fault.Changed, "it was changed by somebody else after the last recorded call"+p.by(c))
+		return nil
+	}
+	then, err := p.without(path, inForce, value{state: from})
+	if err != nil {
+		var r *Refusal
+		if errors.As(err, &r) {
+			p.Refused = append(p.Refused, *r)
+			return nil
+		}
+		return err
+	}
+	if then.state == now || then.state.Kind == now.Kind && then.state.Kind == Folder {
+		p.Done = append(p.Done, path)
+		return nil
+	}
+	step := FileStep{Path: path, Now: now, Then: then.state, Merged: then.merged, data: then.data, Action: actionOf(now, then.state)}
+	if step.Diff, err = p.diff(step); err != nil {
+		p.refuse(path, fault.NotKept, short(err))
+		return nil
+	}
+	p.Steps = append(p.Steps, step)
+	return nil
+}
+
+// by names whose change the last recorded one is.
+func (p *planning) by(c chain) string {
+	for _, l := range slices.Backward(c) {
+		for _, e := range l.owners {
+			return ", " + e.called(p.Session)
+		}
+	}
+	return ""
+}
+
+// called is an entry for people.
+func (e *Entry) called(session string) string {
+	text := strings.TrimSpace(e.ID() + " " + e.Tool)
+	if e.Kind == KindBetween {
+		text = e.ID() + ", a change between calls"
+	}
+	if e.Session != session {
+		text += " of the session " + e.Session
+	}
+	return text
+}
+
+func actionOf(now, then State) Action {
+	switch {
+	case then.Kind == Absent:
+		return ActionDelete
+	case now.Kind == Absent:
+		return ActionRecreate
+	case now.content() == then.content():
+		return ActionMode
+	}
+	return ActionRestore
+}
+
+// Error makes a Refusal an error inside of the planning.
+func (r *Refusal) Error() string { return show(r.Path) + ": " + r.Why }
+
+// value is a state with its content, as far as that is not kept.
+type value struct {
+	state  State
+	data   []byte // nil: the store has it
+	merged bool
+}
+
+// without returns what becomes of cur, which the chain is in force for, when the
+// picked links are taken back, the last one first.
+func (p *planning) without(path Name, c chain, cur value) (value, error) {
+	for j := len(c) - 1; j >= 0; j-- {
+		switch c[j].of(p.picked) {
+		case others:
+			continue
+		case both:
+			return cur, &Refusal{path, fault.LaterWork, "another call was running at the same time and may have changed it: " + p.otherOwner(c[j])}
+		case chosen:
+		}
+		i := j
+		for i > 0 && c[i-1].of(p.picked) == chosen {
+			i--
+		}
+		var err error
+		if cur, err = p.reverse(path, link{before: c[i].before, after: c[j].after}, c[j+1:], cur); err != nil {
+			return cur, err
+		}
+		j = i
+	}
+	return cur, nil
+}
+
+func (p *planning) otherOwner(l link) string {
+	for _, e := range l.owners {
+		if !p.picked[e] {
+			return e.called(p.Session)
+		}
+	}
+	return "nobody" // only asked where there is one
+}
+
+// reverse takes one link back from cur; later are the links behind it.
+func (p *planning) reverse(path Name, l link, later chain, cur value) (value, error) {
+	before, after := l.before, l.after
+	if before.Mode != after.Mode && before.Kind == after.Kind && cur.state.Kind == before.Kind && cur.state.Mode == after.Mode {
+		cur.state.Mode = before.Mode
+	}
+	now := cur.state.content()
+	switch {
+	case before.content() == after.content() || now == before.content():
+		return cur, nil
+	case before.Kind == Other || before.NotKept != "":
+		return cur, &Refusal{path, fault.NotKept, "what it was before is not kept: " + orElse(before.NotKept, "it was no regular file")}
+	case now == after.content() && (after.Kind == Other || after.NotKept != ""):
+		return cur, &Refusal{path, fault.NotKept, "what it is now is not kept, so that nobody could bring it back: " + orElse(after.NotKept, "it is no regular file")}
+	case now == after.content():
+		return value{state: before}, nil
+	case before.Kind != File || after.SHA256 == "" || cur.state.Kind != File || cur.state.NotKept != "":
+		return cur, p.laterWork(path, later, "it cannot be taken back by itself")
+	}
+	text, err := p.mergeOf(before, after, cur)
+	switch {
+	case errors.Is(err, errOverlap) || errors.Is(err, errNoText):
+		return cur, p.laterWork(path, later, err.Error())
+	case err != nil:
+		return cur, &Refusal{path, fault.NotKept, short(err)}
+	}
+	state := cur.state
+	state.SHA256, state.Size = sumOf([]byte(text)), int64(len(text))
+	return value{state: state, data: []byte(text), merged: true}, nil
+}
+
+func orElse(text, other string) string {
+	if text == "" {
+		return other
+	}
+	return text
+}
+
+// laterWork refuses to lose what came after a link.
+func (p *planning) laterWork(path Name, later chain, why string) error {
+	var by []string
+	for _, l := range later {
+		if l.of(p.picked) == chosen {
+			continue
+		}
+		name := "somebody else"
+		if len(l.owners) > 0 {
+			name = l.owners[0].called(p.Session)
+		}
+		if !slices.Contains(by, name) {
+			by = append(by, name)
+		}
+	}
+	if len(by) == 0 {
+		by = append(by, "somebody else")
+	}
+	return &Refusal{path, fault.LaterWork, fmt.Sprintf("later work would be lost, of %s: %s", strings.Join(by, ", "), why)}
+}
+
+func (p *planning) mergeOf(before, after State, cur value) (string, error) {
+	old, err := p.store.get(before.SHA256)
+	if err != nil {
+		return "", err
+	}
+	base, err := p.store.get(after.SHA256)
+	if err != nil {
+		return "", err
+	}
+	now := cur.data
+	if now == nil {
+		if now, err = p.store.get(cur.state.SHA256); err != nil {
+			return "", err
+		}
+	}
+	return merge(string(old), string(base), string(now))
+}
+
+// withoutHalves splits off what a restore has done that was killed: the next one
+// begins where that one did.
+func (p *planning) withoutHalves(c chain) (rest, halves chain) {
+	end := len(c)
+	for end > 0 && len(c[end-1].owners) == 1 {
+		e := c[end-1].owners[0]
+		if e.Kind != KindRestore || !e.Interrupted || p.picked[e] {
+			break
+		}
+		end--
+	}
+	return c[:end], c[end:]
+}
+
+// modeText is how permissions are shown.
+func modeText(m fs.FileMode) string { return fmt.Sprintf("%04o", uint32(m.Perm())) }

@@ -1,0 +1,103 @@
+package checkpoint
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"strconv"
+	"strings"
+	"syscall"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Name is a path or the target of a link, byte for byte. Its JSON form is a text,
+// or {"bytes": base64} where it is no UTF-8.
+type Name string
+
+type rawName struct {
+	Bytes []byte `json:"bytes"`
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (n Name) MarshalJSON() ([]byte, error) {
+	if utf8.ValidString(string(n)) {
+		return json.Marshal(string(n))
+	}
+	return json.Marshal(rawName{[]byte(n)})
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (n *Name) UnmarshalJSON(data []byte) error {
+	var text string
+	if json.Unmarshal(data, &text) == nil {
+		*n = Name(text)
+		return nil
+	}
+	var raw rawName
+	if err := json.Unmarshal(data, &raw); err != nil {
+		return err
+	}
+	*n = Name(raw.Bytes)
+	return nil
+}
+
+// Kind is what lies under a name.
+type Kind string
+
+// The kinds.
+const (
+	Absent Kind = "absent"
+	File   Kind = "file"
+	Link   Kind = "link"
+	Folder Kind = "folder"
+	Other  Kind = "other" // a pipe, a socket, a device
+)
+
+// State is what lies under a name at a moment.
+type State struct {
+	Kind   Kind        `json:"kind"`
+	SHA256 string      `json:"sha256,omitempty"` // of a file that is kept, lower-case hex
+	Size   int64       `json:"size,omitempty"`   // of a file, in bytes
+	Mode   fs.FileMode `json:"mode,omitempty"`   // permission bits and setuid, setgid, sticky; 0 for links
+	Target Name        `json:"target,omitempty"` // of a link
+	// NotKept says why the content cannot be had again, as a clause; "" if it can.
+	NotKept string `json:"notKept,omitempty"`
+	// Stamp tells contents that are not kept apart: when it was changed last, in
+	// nanoseconds since 1970.
+	Stamp int64 `json:"stamp,omitempty"`
+}
+
+var absent = State{Kind: Absent}
+
+const modeBits = fs.ModePerm | fs.ModeSetuid | fs.ModeSetgid | fs.ModeSticky
+
+// content is a state without its mode.
+func (s State) content() State {
+	s.Mode = 0
+	return s
+}
+
+// known reports whether the state can be told from any other and be had again.
+func (s State) known() bool { return s.NotKept == "" && s.Kind != Other }
+
+// cause is the system's text for what went wrong.
+func cause(err error) string {
+	var errno syscall.Errno
+	if errors.As(err, &errno) {
+		return errno.Error()
+	}
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err.Error()
+	}
+	return err.Error()
+}
+
+// show is a path for people, in quotes where it could be misread.
+func show(n Name) string {
+	if q := strconv.Quote(string(n)); strings.ContainsFunc(string(n), func(r rune) bool { return !unicode.IsPrint(r) }) || !utf8.ValidString(string(n)) {
+		return q
+	}
+	return string(n)
+}
