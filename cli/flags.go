@@ -30,6 +30,8 @@ type globalFlags struct {
 	debugFile    string
 	policyPaths  []string
 	skipTrust    bool
+	extensions   []string
+	extensionsOn bool // extensions were given
 }
 
 func (g *globalFlags) register(root *cobra.Command) {
@@ -44,6 +46,7 @@ func (g *globalFlags) register(root *cobra.Command) {
 	f.Var(&nameList{names: &g.coreTools, given: &g.coreToolsSet}, "core-tools", "exactly these built-in `tools`, instead of the default set")
 	f.Var(&nameList{names: &g.allowedTools}, "allowed-tools", "`tools` that are allowed without asking; of the shell commands: run_shell_command(git status,git log)")
 	f.Var(&nameList{names: &g.excludeTools}, "exclude-tools", "`tools` that are left out; wins over the other lists")
+	f.VarP(&nameList{names: &g.extensions, given: &g.extensionsOn}, "extensions", "e", "the only `extensions` that this session has, enabled or not; none: no extension")
 	f.StringArrayVar(&g.policyPaths, "policy", nil, "`files` and folders of rules, in place of your own in the settings folder")
 	f.BoolVar(&g.skipTrust, "skip-trust", false, "treat a folder that is neither trusted nor untrusted as trusted, this once")
 	f.Var(newChoice(&g.layout, "fettle", "gemini"), "layout", "names of files, variables and tools: fettle|gemini")

@@ -107,6 +107,7 @@ func (p *program) tellProblems(s session) {
 	for _, err := range s.DiscoveryProblems() {
 		p.complain(err)
 	}
+	p.tellExtensionProblems(s)
 	problems := s.PolicyProblems()
 	ignored := map[string]int{}
 	for _, problem := range problems {

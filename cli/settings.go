@@ -59,6 +59,9 @@ func useSettings(s sessionOptions, p *config.Parameters) {
 	p.Settings, p.WatchSettings = &o, s.watch
 	p.PolicyPaths = absolute(g.policyPaths) // no setting, but in the place of one
 	p.TrustOf = func(ctx context.Context, folders []string) (trust.State, error) { return trustOf(ctx, g, folders) }
+	if g.extensionsOn {
+		p.Extensions.Only = append([]string{}, g.extensions...) // an empty list is none
+	}
 	p.MCP = config.MCP{Later: true, Dial: standard.Servers(s.signIn.options())}
 	p.WebFetch = webfetch.Options{UserAgent: "fettle/" + versionOf().Version, Proxy: http.ProxyFromEnvironment}
 }

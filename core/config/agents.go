@@ -66,7 +66,7 @@ func (c *Config) loadAgents(ctx context.Context, sh *shared, s *session) error {
 	}
 	o := subagent.LoadOptions{
 		BuiltIn: slices.Concat(p.Agents.Definitions, subagent.BuiltIn()),
-		Folders: slices.Clone(p.Agents.Folders),
+		Folders: slices.Concat(p.Agents.Folders, c.brought().agents),
 		Tools:   s.registry.All(), CheckModel: p.Agents.CheckModel,
 		Reserved: func(name string) bool {
 			_, err := s.registry.Lookup(name)

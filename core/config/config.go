@@ -309,7 +309,7 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	} else {
 		recovery = filepath.Join(recovery, recoveryFolder)
 	}
-	if err := c.findExtensions(ctx, ws.Target(), nil); err != nil {
+	if err := c.openExtensions(ctx, ws.Target()); err != nil {
 		return nil, errors.Join(err, ws.Close())
 	}
 	rules, err := c.loadRules(ctx, ws)

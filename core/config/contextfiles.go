@@ -53,8 +53,9 @@ func (p projectInstructions) For(ctx context.Context, path workspace.Path, known
 }
 
 // startInstructions finds the files that hold from the beginning: the user's
-// own, then for each folder of the workspace those from the boundary above it
-// down to it. In an untrusted folder they are the user's alone (FT-20).
+// own, those of extensions, then for each folder of the workspace those from the
+// boundary above it down to it. In an untrusted folder the last are left out
+// (FT-20).
 func (c *Config) startInstructions(ctx context.Context, sh *shared, known func(key string) bool) ([]instructions.Document, error) {
 	userDir, err := c.userDir()
 	if err != nil {
@@ -73,6 +74,13 @@ func (c *Config) startInstructions(ctx context.Context, sh *shared, known func(k
 		if err := add(userDir, userDir); err != nil {
 			return nil, err
 		}
+	}
+	for _, file := range c.brought().context {
+		docs, err := c.instructionsOf(ctx, file, seen)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, docs...)
 	}
 	if c.params().Trust == trust.Untrusted {
 		return found, nil

@@ -20,15 +20,18 @@ type contributed struct {
 	plansDir string // where plans may be written; "": not said
 }
 
-// contributed returns what the active extensions of a session bring now, never
-// nil. sh may not be in place yet. Who keeps what it made of it makes it anew when
-// extensions are loaded again.
-func (c *Config) contributed(sh *shared) *contributed {
-	if brought := sh.brought.Load(); brought != nil {
+// brought returns what the active extensions of a session bring now, never nil,
+// from the beginning of Initialize on. Who keeps what it made of it makes it anew
+// when extensions are loaded again.
+func (c *Config) brought() *contributed {
+	if brought := c.family.brought.Load(); brought != nil {
 		return brought
 	}
 	return &contributed{}
 }
+
+// contributed is brought, for owners that are given the shared services.
+func (c *Config) contributed(*shared) *contributed { return c.brought() }
 
 // contributedFolder is a folder of an extension.
 type contributedFolder struct {

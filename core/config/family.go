@@ -10,6 +10,9 @@ type family struct {
 	turns    atomic.Int64 // how often a cache was turned off
 	ceiling  atomic.Pointer[ceiling]
 	excluded atomic.Pointer[[]string] // tools that settings have excluded since the beginning; nil: none
+
+	extended extended
+	brought  atomic.Pointer[contributed] // by extensions; see Config.brought
 }
 
 // exclude adds tools to those that are excluded in the whole family.
@@ -20,16 +23,20 @@ func (f *family) exclude(names []string) {
 	f.excluded.Store(&names) // by one reload at a time
 }
 
-// excluded are the tools that are excluded here: by the parameters, and by what
-// settings have said since.
+// excluded are the tools that are excluded here: by the parameters, by what
+// settings have said since, and by extensions.
 func (c *Config) excluded() []string {
 	all := slices.Clone(c.params().ExcludeTools)
-	if since := c.family.excluded.Load(); since != nil {
-		for _, name := range *since {
+	add := func(names []string) {
+		for _, name := range names {
 			if !slices.Contains(all, name) {
 				all = append(all, name)
 			}
 		}
 	}
+	if since := c.family.excluded.Load(); since != nil {
+		add(*since)
+	}
+	add(c.brought().exclude)
 	return all
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -37,8 +38,10 @@ type MCP struct {
 	// all, and none. Excluded ones of the settings hold in any case.
 	Allowed, Excluded []string
 
-	configured []mcp.Configured // those of the settings, made by fill
-	ofProject  map[string]bool  // which of them the project's settings give
+	configured []mcp.Configured              // those of the settings, made by fill
+	ofProject  map[string]bool               // which of them the project's settings give
+	said       map[string]settings.MCPServer // what the settings say of servers, also of those of extensions
+	saidAt     map[string]string             // where
 }
 
 // MCPEnvironment is what connections to MCP servers are made in.
@@ -78,7 +81,7 @@ func (c *Config) mcpServers(target string) []mcp.Configured {
 		}
 		all = append(all, mcp.Configured{ServerSpec: spec})
 	}
-	for _, s := range p.configured {
+	for _, s := range c.configuredServers() {
 		if !slices.ContainsFunc(p.Servers, func(own mcp.ServerSpec) bool { return own.Name == s.Name }) {
 			all = append(all, s)
 		}
@@ -240,12 +243,12 @@ func (p *Parameters) serverRules() []policy.Rule {
 const everyServer = "*"
 
 // serverNames are those of all servers of the session, used or not.
-func (m *MCP) serverNames() []string {
+func (c *Config) serverNames() []string {
 	var all []string
-	for _, spec := range m.Servers {
+	for _, spec := range c.params().MCP.Servers {
 		all = append(all, spec.Name)
 	}
-	for _, s := range m.configured {
+	for _, s := range c.configuredServers() {
 		all = append(all, s.Name)
 	}
 	return all

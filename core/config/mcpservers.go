@@ -24,6 +24,7 @@ func (p *Parameters) fillServers(s settings.Settings, r *settings.Result) {
 	}
 	m.Excluded = slices.Concat(m.Excluded, s.MCP.Excluded)
 	m.configured, m.ofProject = nil, map[string]bool{}
+	m.said, m.saidAt = s.MCPServers, map[string]string{}
 	if s.MCP.ServerCommand != "" {
 		spec := mcp.ServerSpec{Name: commandServer, Source: originOf(r, "mcp.serverCommand").Source}
 		words, err := discovered.Words("mcp.serverCommand", s.MCP.ServerCommand)
@@ -39,6 +40,7 @@ func (p *Parameters) fillServers(s settings.Settings, r *settings.Result) {
 		spec, err := specOf(name, server)
 		from := originOfServer(r, name)
 		spec.Source = from.Source
+		m.saidAt[name] = from.Source
 		if from.Layer == settings.LayerProject {
 			m.ofProject[name] = true
 		}

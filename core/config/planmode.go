@@ -66,8 +66,12 @@ func (c *Config) planOfStranger(sh *shared) bool {
 	return !asked && originOf(sh.settings.current(), keyMode).Layer == settings.LayerProject
 }
 
-// plansDir is the folder of plans, which plan mode may write to (CR-22).
+// plansDir is the folder of plans, which plan mode may write to (CR-22): that of
+// an extension, where one names some when the session begins.
 func (c *Config) plansDir(target string) string {
+	if dir := c.family.extended.plansDir(); dir != "" {
+		return dir
+	}
 	return filepath.Join(target, c.params().Layout.Dir, plansFolder)
 }
 

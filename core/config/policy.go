@@ -33,6 +33,7 @@ type rules struct {
 	noSaving bool                     // approvals are not saved
 	roots    atomic.Pointer[[]string] // workspace folders, also as they are once links are followed
 	checks   *checker.Runner
+	brought  broughtRules // by extensions
 	log      *slog.Logger
 }
 
@@ -76,7 +77,7 @@ func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules
 	o := policy.Options{
 		DisableAlwaysAllow: c.params().Protections.NoAlwaysAllow,
 		PlansDir:           c.plansDir(ws.Target()),
-		Servers:            c.params().MCP.serverNames(),
+		Servers:            c.serverNames(),
 		Protected:          []string{".git", c.params().Layout.Dir, layout.Fettle().Dir, layout.Gemini().Dir, c.params().Layout.SystemDir},
 	}
 	if userDir != "" {
@@ -101,7 +102,7 @@ func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules
 	for _, p := range r.problems {
 		c.params().Logger.Warn("policy file", slog.String("problem", p.String()))
 	}
-	return r, nil
+	return r, c.bringRules(ctx, r)
 }
 
 // Names of policy files and folders, below the user's and the project's
@@ -345,7 +346,7 @@ func (c *Config) PolicyFiles() ([]rulefile.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sh.rules.files, nil
+	return slices.Concat(sh.rules.files, sh.rules.brought.read().files), nil
 }
 
 // PolicyProblems returns what is wrong in policy files. What a problem speaks
@@ -355,7 +356,7 @@ func (c *Config) PolicyProblems() ([]rulefile.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sh.rules.problems, nil
+	return slices.Concat(sh.rules.problems, sh.rules.brought.read().problems), nil
 }
 
 // realRoots returns folders and, where they differ, what they are once links

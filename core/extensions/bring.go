@@ -27,7 +27,7 @@ func (p bringing) find(m Manifest, defaults []string) {
 		names = defaults
 	}
 	for _, name := range names {
-		if path := p.file(name); path != "" && !slices.Contains(p.e.ContextFiles, path) {
+		if path := p.c.plain(p.file(name)); path != "" && !slices.Contains(p.e.ContextFiles, path) {
 			p.e.ContextFiles = append(p.e.ContextFiles, path)
 		}
 	}

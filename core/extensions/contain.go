@@ -69,6 +69,16 @@ func (c container) find(rel string, folder bool) (string, error) {
 	return path, nil
 }
 
+// plain returns the path of a file that lies in it, links followed.
+func (c container) plain(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		if rel, err := filepath.Rel(c.real, real); err == nil {
+			return filepath.Join(c.path, rel)
+		}
+	}
+	return path
+}
+
 // outside looks in a folder, which lies in it, for a link that leads out of it,
 // also behind links that stay. It returns the path of one, "" if there is none.
 func (c container) outside(folder string) (string, error) {

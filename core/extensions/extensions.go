@@ -70,7 +70,8 @@ type Problem struct {
 	Extension string `json:"extension,omitempty"`
 	Message   string `json:"message"`
 	Remedy    string `json:"remedy,omitempty"`
-	Lost      bool   `json:"lost,omitempty"` // the extension is not there because of it
+	Lost      bool   `json:"lost,omitempty"`  // the extension is not there because of it
+	Minor     bool   `json:"minor,omitempty"` // it is for the extension's author: nothing that counts is left out
 }
 
 // String returns PATH:LINE: message remedy, without what is not known.

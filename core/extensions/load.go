@@ -135,7 +135,14 @@ func (l *loading) refused(install *InstallMetadata) (why, remedy string) {
 // inactive says why an extension is not active; "": it is.
 func (l *loading) inactive(e Extension) string {
 	is := func(name string) bool { return strings.EqualFold(name, e.Name) }
+	on, switched := false, false
+	if l.s.o.Switched != nil {
+		on, switched = l.s.o.Switched(e.Name)
+	}
 	switch {
+	case on:
+	case switched:
+		return "It is switched off in this session."
 	case l.s.o.Only != nil:
 		if !slices.ContainsFunc(l.s.o.Only, is) {
 			return "It is not among the extensions that this session was started with."

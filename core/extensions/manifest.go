@@ -163,7 +163,7 @@ func (r *reading) lose(line int, message, remedy string) {
 }
 
 func (r *reading) warn(line int, message, remedy string) {
-	r.problems = append(r.problems, Problem{Line: line, Extension: r.m.Name, Message: message, Remedy: remedy})
+	r.problems = append(r.problems, Problem{Line: line, Extension: r.m.Name, Message: message, Remedy: remedy, Minor: true})
 }
 
 // decode reads the value of a key, and reports whether there is one. null is

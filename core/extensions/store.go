@@ -27,6 +27,9 @@ type Options struct {
 	Only []string
 	// Disabled are names, in any case of letters, of those that are not active.
 	Disabled []string
+	// Switched says of an extension whether a person has switched it, and how, for a
+	// session: it goes before the others. nil: none is.
+	Switched func(name string) (on, switched bool)
 	// Allowed are regular expressions of which one must match the source of each
 	// installed extension. Empty: any source will do.
 	Allowed []string

@@ -11,9 +11,9 @@ type Security struct {
 	// Whether saving is what is offered first.
 	AutoAddToPolicyByDefault bool `json:"autoAddToPolicyByDefault" set:"project=false,unused"`
 	// Whether extensions cannot be installed from a repository.
-	BlockGitExtensions bool `json:"blockGitExtensions" set:"project=true,unused"`
+	BlockGitExtensions bool `json:"blockGitExtensions" set:"project=true"`
 	// Regular expressions of the addresses that extensions may be installed from. None: any.
-	AllowedExtensions []string    `json:"allowedExtensions" set:"project=trusted,unused"`
+	AllowedExtensions []string    `json:"allowedExtensions" set:"project=trusted"`
 	FolderTrust       FolderTrust `json:"folderTrust"`
 	// Which environment variables commands are not given.
 	EnvironmentVariableRedaction Redaction `json:"environmentVariableRedaction"`

@@ -122,5 +122,5 @@ type Skills struct {
 // Extensions are settings of extensions.
 type Extensions struct {
 	// Names of extensions that contribute nothing.
-	Disabled []string `json:"disabled" set:"merge=union,project=trusted,unused"`
+	Disabled []string `json:"disabled" set:"merge=union,project=trusted"`
 }
