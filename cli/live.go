@@ -41,16 +41,25 @@ func attachLive(ctx context.Context, b *bus.MessageBus, s *screen, colour bool) 
 
 // run runs a call, and returns once all that it printed was shown.
 func (l *live) run(ctx context.Context, s session, r scheduler.Request) scheduler.Response {
+	shown := l.expect(r.CallID)
+	resp := s.Run(ctx, r)
+	shown()
+	return resp
+}
+
+// expect has a call's end noted, and returns what waits for it: until all that the
+// call printed was shown.
+func (l *live) expect(callID string) (shown func()) {
 	ended := make(chan struct{})
 	l.mu.Lock()
-	l.ending[r.CallID] = ended
+	l.ending[callID] = ended
 	l.mu.Unlock()
-	resp := s.Run(ctx, r)
-	select {
-	case <-ended:
-	case <-l.subscription.Done():
+	return func() {
+		select {
+		case <-ended:
+		case <-l.subscription.Done():
+		}
 	}
-	return resp
 }
 
 func (l *live) handle(m bus.Message) {

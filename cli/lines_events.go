@@ -1,0 +1,203 @@
+package cli
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// show prints events as they come, and reports whether one of them ends the
+// session.
+func (l *lines) show(events iter.Seq[interactive.Event]) (quit bool) {
+	for e := range events {
+		l.event(e)
+		quit = quit || e.Kind == interactive.EventQuit
+	}
+	clear(l.awaited)
+	return quit
+}
+
+func (l *lines) event(e interactive.Event) {
+	switch e.Kind {
+	case interactive.EventPrompt:
+		if strings.TrimSpace(e.Text) != strings.TrimSpace(l.typed) {
+			l.paragraph("[prompt] " + clip(display.Line(e.Text), listingWidth))
+		}
+	case interactive.EventAgent:
+		if e.Agent != nil {
+			l.agentEvent(*e.Agent)
+		}
+	case interactive.EventMessage:
+		l.message(e.Level, e.Text)
+	case interactive.EventWorking:
+		if e.Text != "" {
+			l.paragraph("[working] " + e.Text)
+		}
+	case interactive.EventShell:
+		f := display.ANSIFilter{}
+		l.paragraph(f.Filter(e.Text))
+	case interactive.EventClear:
+		l.paragraph("[a new conversation]")
+	case interactive.EventHistory:
+		l.history(e.History)
+	case interactive.EventDialog:
+		l.paragraph(strings.TrimSpace(e.Title + "\n\n" + e.Text))
+	case interactive.EventCopy:
+		l.paragraph("[to be copied]\n" + e.Text)
+	case interactive.EventQuit:
+		l.paragraph(e.Text)
+	}
+}
+
+// paragraph prints text on lines of its own, "" not at all.
+func (l *lines) paragraph(text string) {
+	if text = strings.Trim(text, "\n"); text != "" {
+		l.screen.say("%s\n", printable(text))
+	}
+}
+
+func (l *lines) message(level interactive.Level, text string) {
+	switch level {
+	case interactive.LevelWarning:
+		text = "warning: " + text
+	case interactive.LevelError:
+		text = "error: " + text
+	}
+	l.paragraph(text)
+}
+
+// history prints an earlier conversation.
+func (l *lines) history(items []interactive.Item) {
+	for _, item := range items {
+		switch item.Role {
+		case "tool":
+			became := "done"
+			if !item.OK {
+				became = "failed"
+			}
+			l.paragraph(display.Line(fmt.Sprintf("[%s] %s: %s", item.Name, item.Text, became)))
+		case "user":
+			l.paragraph(linePrompt + item.Text)
+		default:
+			l.paragraph(item.Text)
+		}
+	}
+}
+
+func (l *lines) agentEvent(e agent.Event) {
+	switch e.Type {
+	case agent.EventText:
+		if text := printable(strings.ReplaceAll(e.Text, "\r\n", "\n")); text != "" {
+			l.screen.live(text, !strings.HasSuffix(text, "\n"))
+		}
+	case agent.EventThought:
+		if e.Thought != nil && e.Thought.Subject != "" {
+			l.paragraph("[thinking] " + display.Line(e.Thought.Subject))
+		}
+	case agent.EventToolCall:
+		l.call(e.Call)
+	case agent.EventToolResponse:
+		l.response(e.Call, e.Response)
+	case agent.EventCitation:
+		l.paragraph("sources:\n" + e.Text)
+	case agent.EventWarning:
+		l.message(interactive.LevelWarning, e.Text)
+	case agent.EventRetry:
+		l.message(interactive.LevelWarning, fmt.Sprintf("The model is asked again in %s, and what came of this answer is void: %s",
+			e.Retry.Wait.Round(100*time.Millisecond), e.Retry.Reason.Message))
+	case agent.EventCompaction:
+		if e.Compaction.Status.Changed() {
+			l.paragraph(fmt.Sprintf("[compressed] The conversation has %d tokens, of %d before.", e.Compaction.After, e.Compaction.Before))
+		}
+	case agent.EventFinished:
+		if e.Finish != model.FinishStop && e.Finish != "" {
+			l.message(interactive.LevelWarning, fmt.Sprintf("The model ended its answer before it was done (%s).", e.Finish))
+		}
+	default:
+		if e.Type.Ends() {
+			l.end(e)
+		}
+	}
+}
+
+// end says how the work on a prompt has ended, if not with an answer.
+func (l *lines) end(e agent.Event) {
+	switch e.Type {
+	case agent.EventDone:
+		l.screen.say("") // the next line is one of its own
+	case agent.EventCancelled:
+		l.paragraph("[called off]")
+	case agent.EventStopped:
+		l.message(interactive.LevelWarning, "The run was stopped: "+e.Text)
+	case agent.EventBlocked:
+		l.message(interactive.LevelError, "The prompt was refused: "+e.Text)
+	default:
+		text := string(e.Type)
+		if e.Err != nil {
+			text = e.Err.Line()
+		}
+		l.message(interactive.LevelError, text)
+	}
+}
+
+// call prints what a call is about to do, in one line.
+func (l *lines) call(c *model.FunctionCall) {
+	if c == nil {
+		return
+	}
+	l.awaited[c.ID] = l.live.expect(c.ID)
+	l.paragraph(clip(display.Line(fmt.Sprintf("[%s] %s", c.Name, c.Object())), 2*listingWidth))
+}
+
+// response prints what has become of a call, behind all that the call printed.
+func (l *lines) response(c *model.FunctionCall, r *scheduler.Response) {
+	if c == nil || r == nil {
+		return
+	}
+	shown := l.awaited[c.ID]
+	delete(l.awaited, c.ID)
+	if shown != nil && r.Params != nil { // else it never ran
+		shown()
+	}
+	if r.Decision.Previews && r.Status == scheduler.StatusSuccess {
+		l.screen.say("%s", renderPreview(r.Tool, r.Result.ReturnDisplay, false))
+		return
+	}
+	l.paragraph(fmt.Sprintf("[%s] %s", display.Line(c.Name), becameOf(*r)))
+	if todo := r.Result.ReturnDisplay.Todo; todo != nil && r.Status == scheduler.StatusSuccess {
+		var b strings.Builder
+		renderDisplay(&b, tools.Display{Todo: todo}, false)
+		l.screen.say("%s", b.String())
+	}
+}
+
+// becameOf says in a line what has become of a call.
+func becameOf(r scheduler.Response) string {
+	word := map[scheduler.Status]string{
+		scheduler.StatusSuccess: "done", scheduler.StatusError: "failed", scheduler.StatusDenied: "denied", scheduler.StatusCancelled: "called off",
+	}[r.Status]
+	more := ""
+	switch d := r.Result.ReturnDisplay; {
+	case r.Status != scheduler.StatusSuccess:
+		if r.Result.Error != nil {
+			more = r.Result.Error.Message
+		}
+	case d.Diff != nil:
+		_, added, removed := renderNumberedDiff(d.Diff.FileDiff, false)
+		more = fmt.Sprintf("%s %s", d.Diff.FilePath, renderStat(added, removed, false))
+	case !strings.Contains(strings.TrimSpace(d.Text), "\n"):
+		more = d.Text
+	}
+	if more = display.Line(more); more != "" {
+		word += ": " + clip(more, 2*listingWidth)
+	}
+	return word
+}
