@@ -198,8 +198,8 @@ type Logout struct{}
 
 // CopyText puts a text into the clipboard.
 type CopyText struct {
-	Text string
-	Note string // shown then; may be empty
+	Text    string
+	Message *Message // shown then; nil: nothing
 }
 
 // ClearScreen empties the screen, and shows a message on it where there is one.

@@ -1,0 +1,161 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+func chatCommand(s *Services) *commands.Command {
+	list := func(ctx context.Context) (commands.Result, error) {
+		all, err := s.Chats.List(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if len(all) == 0 {
+			return info("No conversation is saved. /chat save TAG saves this one."), nil
+		}
+		var b strings.Builder
+		for _, saved := range all {
+			item(&b, saved.Tag, count(saved.Turns, "turn", "turns")+", saved "+saved.Saved.Local().Format("2006-01-02 15:04"))
+		}
+		return info("%s", b.String()), nil
+	}
+	tagged := func(name, description string, do action, alt ...string) *commands.Command {
+		return &commands.Command{
+			Name: name, AltNames: alt, Description: description, Completion: tags(s),
+			Action: func(ctx context.Context, c *commands.Context, tag string) (commands.Result, error) {
+				if tag == "" {
+					return nil, missing("tag", "Say /chat "+name+" TAG; /chat list lists the tags.") // CM-12
+				}
+				return do(ctx, c, tag)
+			},
+		}
+	}
+	chat := &commands.Command{
+		Name: "chat", Description: "Saves the conversation under a tag, and goes back to saved ones.",
+		Action: func(ctx context.Context, c *commands.Context, args string) (commands.Result, error) {
+			if args != "" {
+				word, _ := words(args)
+				return nil, fault.New(fault.InvalidToolParams, "builtin.chat", "/chat has no sub-command "+code(word)+".", "Say /chat and one of: list, save, resume, delete, share.")
+			}
+			return list(ctx)
+		},
+		SubCommands: []*commands.Command{
+			plain("list", "Lists the saved conversations.", list),
+			tagged("save", "Saves the conversation as it is: /chat save TAG", s.saveChat),
+			tagged("resume", "Goes on with a saved conversation: /chat resume TAG", func(ctx context.Context, _ *commands.Context, tag string) (commands.Result, error) {
+				loaded, err := s.Chats.Load(ctx, tag)
+				if err != nil {
+					return nil, err
+				}
+				if loaded.Note == "" {
+					loaded.Note = "The conversation " + code(tag) + " goes on."
+				}
+				return loaded, nil
+			}, "load"),
+			tagged("delete", "Removes a saved conversation: /chat delete TAG", func(ctx context.Context, _ *commands.Context, tag string) (commands.Result, error) {
+				if err := s.Chats.Delete(ctx, tag); err != nil {
+					return nil, err
+				}
+				return info("The conversation %s was removed.", code(tag)), nil
+			}),
+		},
+	}
+	if s.Transcript != nil {
+		chat.SubCommands = append(chat.SubCommands, &commands.Command{
+			Name: "share", Description: "Writes the conversation into a file: /chat share FILE.md or FILE.json", Action: s.export,
+		})
+	}
+	return chat
+}
+
+// saveChat asks before it takes the place of what was saved under the tag.
+func (s *Services) saveChat(ctx context.Context, c *commands.Context, tag string) (commands.Result, error) {
+	err := s.Chats.Save(ctx, tag, c.OverwriteConfirmed)
+	switch {
+	case fault.CodeOf(err) == fault.AttemptToCreateExist:
+		return commands.ConfirmAction{Prompt: "A conversation " + code(tag) + " is saved already. Save this one in its place?"}, nil
+	case err != nil:
+		return nil, err
+	}
+	return info("The conversation is saved as %s. /chat resume %s goes back to it.", code(tag), escaped(commands.OneLine(tag, 100))), nil
+}
+
+// tags completes the tag of a saved conversation (CM-12).
+func tags(s *Services) func(context.Context, *commands.Context, string) ([]commands.Candidate, error) {
+	return func(ctx context.Context, _ *commands.Context, partial string) (found []commands.Candidate, err error) {
+		all, err := s.Chats.List(ctx)
+		for _, saved := range all {
+			found = append(found, commands.Candidate{Value: saved.Tag, Description: count(saved.Turns, "turn", "turns")})
+		}
+		return beginning(found, partial), err
+	}
+}
+
+// export writes the conversation into a file, and asks before it takes the place of
+// another.
+func (s *Services) export(ctx context.Context, c *commands.Context, file string) (commands.Result, error) {
+	path, err := s.Transcript.Export(ctx, file, c.OverwriteConfirmed)
+	switch {
+	case fault.CodeOf(err) == fault.AttemptToCreateExist:
+		return commands.ConfirmAction{Prompt: "There is a file " + code(file) + " already. Write the conversation in its place?"}, nil
+	case err != nil:
+		return nil, err
+	}
+	return info("The conversation was written to %s.", code(path)), nil
+}
+
+func exportCommand(s *Services) *commands.Command {
+	return &commands.Command{
+		Name: "export", AltNames: []string{"export-session"}, Description: "Writes the conversation into a file: /export FILE.md or FILE.json", Action: s.export,
+	}
+}
+
+func copyCommand(s *Services) *commands.Command {
+	return &commands.Command{
+		Name: "copy", Description: "Puts the last answer into the clipboard.", AutoExecute: true,
+		Action: func(context.Context, *commands.Context, string) (commands.Result, error) {
+			answer := s.Transcript.LastAnswer()
+			if answer == "" {
+				return info("There is no answer to copy yet."), nil
+			}
+			return commands.CopyText{Text: answer, Message: &commands.Message{Level: commands.LevelInfo, Text: "The last answer is in the clipboard."}}, nil
+		},
+	}
+}
+
+func compressCommand(s *Services) *commands.Command {
+	return &commands.Command{
+		Name: "compress", AltNames: []string{"summarize", "compact"}, Description: "Replaces the conversation so far with a summary of it.", AutoExecute: true,
+		Action: func(ctx context.Context, c *commands.Context, _ string) (commands.Result, error) {
+			if c.UI != nil {
+				c.UI.Progress("Shortening the conversation")
+				defer c.UI.Progress("")
+			}
+			done, err := s.Compressor.Compress(ctx)
+			switch {
+			case err != nil:
+				return nil, err
+			case done.Why != "":
+				return info("%s", line(done.Why)), nil
+			}
+			if s.Clear != nil && s.Clear.Tokens != nil {
+				s.Clear.Tokens.SetTokens(done.After)
+			}
+			return info("The conversation is shorter: %s tokens, where there were %s.", thousands(done.After), thousands(done.Before)), nil
+		},
+	}
+}
+
+// thousands is a number with commas.
+func thousands(n int) string {
+	text := fmt.Sprint(n)
+	for at := len(text) - 3; at > 0 && text[at-1] != '-'; at -= 3 {
+		text = text[:at] + "," + text[at:]
+	}
+	return text
+}

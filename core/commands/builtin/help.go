@@ -1,0 +1,190 @@
+package builtin
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+func quitCommand(*Services) *commands.Command {
+	return &commands.Command{
+		Name: "quit", AltNames: []string{"exit"}, Description: "Ends the session; --delete removes its recording too.", AutoExecute: true,
+		Action: func(_ context.Context, _ *commands.Context, args string) (commands.Result, error) {
+			switch args {
+			case "":
+				return commands.Quit{}, nil
+			case "--delete":
+				return commands.Quit{Delete: true}, nil
+			}
+			return nil, fault.New(fault.InvalidToolParams, "builtin.quit", "/quit takes nothing but --delete.", "Say /quit, or /quit --delete.")
+		},
+		Completion: func(_ context.Context, _ *commands.Context, partial string) ([]commands.Candidate, error) {
+			return beginning([]commands.Candidate{{Value: "--delete", Description: "and removes the recording"}}, partial), nil
+		},
+	}
+}
+
+func helpCommand(s *Services) *commands.Command {
+	return &commands.Command{
+		Name: "help", AltNames: []string{"?"}, Description: "Lists the commands, or says more of one: /help NAME", AutoExecute: true,
+		Action: func(_ context.Context, _ *commands.Context, args string) (commands.Result, error) {
+			all := s.Catalog.List()
+			if args != "" {
+				return helpOf(all, strings.TrimPrefix(args, "/"))
+			}
+			return commands.CustomDialog{Title: "Help", Text: helpText(s.Product, all)}, nil
+		},
+		Completion: func(_ context.Context, _ *commands.Context, partial string) (found []commands.Candidate, _ error) {
+			for _, c := range s.Catalog.List() {
+				if !c.Hidden {
+					found = append(found, commands.Candidate{Value: c.Name, Description: c.Description})
+				}
+			}
+			return beginning(found, partial), nil
+		},
+	}
+}
+
+// helpText is what /help shows, as Markdown.
+func helpText(product string, all []*commands.Command) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Say to %s what is to be done. `@PATH` puts a file into what you say, `!COMMAND` runs a shell command, and `/NAME` is one of these:\n", product)
+	for _, of := range []struct {
+		kind  commands.Kind
+		title string
+	}{
+		{commands.KindBuiltIn, "Commands"}, {commands.KindFile, "Your commands"}, {commands.KindMCPPrompt, "Prompts of MCP servers"}, {commands.KindSkill, "Skills"}, {commands.KindAgent, "Agents"},
+	} {
+		first := true
+		for _, c := range all {
+			if c.Kind != of.kind || c.Hidden {
+				continue
+			}
+			if first {
+				fmt.Fprintf(&b, "\n**%s**\n\n", of.title)
+				first = false
+			}
+			item(&b, "/"+c.Name, line(c.Description))
+		}
+	}
+	return b.String()
+}
+
+// helpOf says more of one command.
+func helpOf(all []*commands.Command, name string) (commands.Result, error) {
+	var found *commands.Command
+	for _, c := range all {
+		if c.Name == name {
+			found = c
+		}
+	}
+	for _, c := range all {
+		for _, alt := range c.AltNames {
+			if found == nil && alt == name {
+				found = c
+			}
+		}
+	}
+	if found == nil {
+		return nil, fault.New(fault.InvalidToolParams, "builtin.help", "There is no command /"+commands.OneLine(name, 60)+".", "/help lists the commands.")
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "**/%s** (%s) %s\n", escaped(found.Name), found.Kind, line(found.Description))
+	if len(found.AltNames) > 0 {
+		fmt.Fprintf(&b, "\nAlso: /%s\n", escaped(strings.Join(found.AltNames, ", /")))
+	}
+	if found.Source != "" {
+		fmt.Fprintf(&b, "\nFrom: %s\n", code(found.Source))
+	}
+	if len(found.SubCommands) > 0 {
+		b.WriteByte('\n')
+	}
+	for _, sub := range found.SubCommands {
+		if !sub.Hidden {
+			item(&b, sub.Name, line(sub.Description))
+		}
+	}
+	return info("%s", b.String()), nil
+}
+
+func commandsCommand(s *Services) *commands.Command {
+	list := func(context.Context) (commands.Result, error) {
+		var b strings.Builder
+		n := 0
+		for _, c := range s.Catalog.List() {
+			if c.Kind == commands.KindBuiltIn || c.Hidden {
+				continue
+			}
+			n++
+			about := line(c.Description)
+			if c.Source != "" {
+				about += " (" + string(c.Kind) + ", " + code(c.Source) + ")"
+			}
+			item(&b, "/"+c.Name, about)
+		}
+		if n == 0 {
+			return info("There are no commands but the built-in ones. A file commands/NAME.toml in the settings folder makes one."), nil
+		}
+		return info("%s", b.String()), nil
+	}
+	return &commands.Command{
+		Name: "commands", Description: "Lists the commands of files, servers, skills and agents, or loads them again.", AutoExecute: true,
+		Action: func(ctx context.Context, _ *commands.Context, _ string) (commands.Result, error) { return list(ctx) },
+		SubCommands: []*commands.Command{
+			plain("list", "Lists them.", list),
+			plain("reload", "Loads them again.", func(ctx context.Context) (commands.Result, error) {
+				problems, err := s.Catalog.Reload(ctx)
+				if err != nil {
+					return nil, err
+				}
+				var texts []string
+				for _, p := range problems {
+					texts = append(texts, problemText(p))
+				}
+				return told("The commands were loaded again.", texts), nil
+			}, "refresh"),
+		},
+	}
+}
+
+// problemText is a problem in one line.
+func problemText(p commands.Problem) string {
+	at := p.Path
+	if at != "" && p.Line > 0 {
+		at = fmt.Sprintf("%s:%d", at, p.Line)
+	}
+	if at != "" {
+		at += ": "
+	}
+	return strings.TrimSpace(at + p.Message + " " + p.Remedy)
+}
+
+func aboutCommand(s *Services) *commands.Command {
+	return &commands.Command{
+		Name: "about", Description: "Tells about the program and this session.", AutoExecute: true,
+		Action: func(context.Context, *commands.Context, string) (commands.Result, error) {
+			var b strings.Builder
+			for _, f := range s.About.About() {
+				fmt.Fprintf(&b, "- **%s**: %s\n", escaped(f.Name), code(f.Value))
+			}
+			return info("%s", b.String()), nil
+		},
+	}
+}
+
+// dialogNames are the dialogs that may be commands of their own: those of
+// [commands.Dialog] that no other command opens.
+var dialogNames = []string{"auth", "theme", "editor", "privacy", "settings", "sessionBrowser", "agentConfig"}
+
+// dialog is the command that opens one of the front end's dialogs.
+func dialog(name string) *commands.Command {
+	return &commands.Command{
+		Name: name, Description: "Opens the " + name + " dialog.", AutoExecute: true,
+		Action: func(context.Context, *commands.Context, string) (commands.Result, error) {
+			return commands.Dialog{Name: name}, nil
+		},
+	}
+}

@@ -1,0 +1,122 @@
+package builtin
+
+import (
+	"context"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+func modelCommand(s *Services) *commands.Command {
+	show := func() commands.Result {
+		var b strings.Builder
+		b.WriteString("The model is " + code(s.Models.Model()) + ".")
+		if known := s.Models.Known(); len(known) > 0 {
+			b.WriteString(" /model set NAME chooses another:\n\n")
+			for _, name := range known {
+				item(&b, name, "")
+			}
+		}
+		return info("%s", b.String())
+	}
+	return &commands.Command{
+		Name: "model", Description: "Shows the model, or chooses another: /model set NAME", AutoExecute: true,
+		Action: func(_ context.Context, c *commands.Context, args string) (commands.Result, error) {
+			if args != "" {
+				return nil, fault.New(fault.InvalidToolParams, "builtin.model", "/model alone shows the model.", "To choose one say /model set "+commands.OneLine(args, 60)+".")
+			}
+			return show(), nil
+		},
+		SubCommands: []*commands.Command{{
+			Name: "set", Description: "Has another model answer: /model set NAME; --persist keeps it for later sessions.",
+			Action: func(ctx context.Context, _ *commands.Context, args string) (commands.Result, error) {
+				const persist = "--persist"
+				name, save := "", false
+				for word := range strings.FieldsSeq(args) {
+					switch {
+					case word == persist:
+						save = true
+					case name != "":
+						return nil, fault.New(fault.InvalidToolParams, "builtin.model", "The name of a model has no blanks.", "Say /model set NAME, or /model set NAME "+persist+".")
+					default:
+						name = word
+					}
+				}
+				if name == "" {
+					return nil, missing("name of the model", "Say /model set NAME.")
+				}
+				if err := s.Models.SetModel(ctx, name, save); err != nil {
+					return nil, err
+				}
+				if save {
+					return info("The model is %s now, and in later sessions.", code(name)), nil
+				}
+				return info("The model is %s for this session.", code(name)), nil
+			},
+			Completion: func(_ context.Context, _ *commands.Context, partial string) (found []commands.Candidate, _ error) {
+				for _, name := range s.Models.Known() {
+					found = append(found, commands.Candidate{Value: name})
+				}
+				return beginning(found, partial), nil
+			},
+		}},
+	}
+}
+
+// The approval modes, and what each does.
+var modes = []commands.Candidate{
+	{Value: "default", Description: "asks before every change"},
+	{Value: "autoEdit", Description: "makes edits without asking"},
+	{Value: "plan", Description: "shows changes and makes none"},
+	{Value: "yolo", Description: "asks nothing"},
+}
+
+const modePlan = "plan"
+
+func modeCommand(s *Services) *commands.Command {
+	return &commands.Command{
+		Name: "mode", AltNames: []string{"approval-mode"}, Description: "Shows the approval mode, or chooses another: /mode NAME", AutoExecute: true,
+		Action: func(ctx context.Context, _ *commands.Context, name string) (commands.Result, error) {
+			if name != "" {
+				return setMode(ctx, s, name)
+			}
+			var b strings.Builder
+			b.WriteString("The approval mode is " + code(s.Mode.Mode()) + ". /mode NAME chooses another:\n\n")
+			for _, m := range modes {
+				item(&b, m.Value, m.Description)
+			}
+			return info("%s", b.String()), nil
+		},
+		Completion: func(_ context.Context, _ *commands.Context, partial string) ([]commands.Candidate, error) {
+			return beginning(modes, partial), nil
+		},
+	}
+}
+
+func setMode(ctx context.Context, s *Services, name string) (commands.Result, error) {
+	if err := s.Mode.SetMode(ctx, name); err != nil {
+		return nil, err
+	}
+	now := s.Mode.Mode()
+	for _, m := range modes {
+		if m.Value == now {
+			return info("The approval mode is %s now: it %s.", code(now), m.Description), nil
+		}
+	}
+	return info("The approval mode is %s now.", code(now)), nil
+}
+
+func planCommand(s *Services) *commands.Command {
+	return &commands.Command{
+		Name: "plan", Description: "Chooses plan mode, in which nothing is changed, and says to the model what follows: /plan TASK", AutoExecute: true,
+		Action: func(ctx context.Context, _ *commands.Context, task string) (commands.Result, error) {
+			result, err := setMode(ctx, s, modePlan)
+			if err != nil || task == "" {
+				return result, err
+			}
+			return commands.SubmitPrompt{Content: tools.Text(task)}, nil
+		},
+	}
+}

@@ -1,0 +1,285 @@
+package builtin
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+func permissionsCommand(s *Services) *commands.Command {
+	set := func(name, description string, trusted bool) *commands.Command {
+		return &commands.Command{
+			Name: name, Description: description,
+			Action: func(ctx context.Context, _ *commands.Context, folder string) (commands.Result, error) {
+				note, err := s.Trust.SetTrust(ctx, folder, trusted)
+				if err != nil {
+					return nil, err
+				}
+				return info("%s", line(note)), nil
+			},
+		}
+	}
+	return &commands.Command{
+		Name: "permissions", Description: "Shows whether the folder is trusted, and changes that.", AutoExecute: true,
+		Action: withoutArgs(func(context.Context) (commands.Result, error) {
+			folder, state := s.Trust.State()
+			means := map[string]string{
+				"trusted":   "its own settings, rules, hooks, skills, agents and commands count.",
+				"untrusted": "its own files can only forbid, and the approval mode yolo is refused.",
+			}[state]
+			if means == "" {
+				means = "its own files can only forbid. /permissions trust trusts it."
+			}
+			return info("The folder %s is **%s**: %s", code(folder), line(state), means), nil
+		}),
+		SubCommands: []*commands.Command{
+			set("trust", "Trusts a folder, this one if none is named.", true), set("untrust", "Records that a folder is not trusted.", false),
+		},
+	}
+}
+
+func policyCommand(s *Services) *commands.Command {
+	list := func(context.Context) (commands.Result, error) {
+		var b strings.Builder
+		for _, r := range s.Policy.Rules() {
+			about := code(r.About)
+			if len(r.Modes) > 0 {
+				about += " in " + line(strings.Join(r.Modes, ", "))
+			}
+			fmt.Fprintf(&b, "- **%s** %s (%s)\n", escaped(r.Decision), about, line(r.Source))
+		}
+		return listed(&b, "There are no rules."), nil
+	}
+	return &commands.Command{
+		Name: "policy", AltNames: []string{"policies"}, Description: "Lists the rules about what may be done, in the order in which they are asked.", AutoExecute: true,
+		Action: withoutArgs(list), SubCommands: []*commands.Command{plain("list", "Lists them.", list)},
+	}
+}
+
+func memoryCommand(s *Services) *commands.Command {
+	list := func(ctx context.Context) (commands.Result, error) {
+		files, err := s.Memory.Files(ctx)
+		if err != nil {
+			return nil, err
+		}
+		var b strings.Builder
+		for _, f := range files {
+			item(&b, f.Path, thousands(len(f.Text))+" bytes")
+		}
+		return listed(&b, "The model has no instructions of files."), nil
+	}
+	memory := &commands.Command{
+		Name: "memory", Description: "Shows the instructions that the model has of files, reads them again, adds a fact.", AutoExecute: true,
+		Action: withoutArgs(list),
+		SubCommands: []*commands.Command{
+			plain("show", "Shows what they say.", func(ctx context.Context) (commands.Result, error) {
+				files, err := s.Memory.Files(ctx)
+				if err != nil {
+					return nil, err
+				}
+				var b strings.Builder
+				for _, f := range files {
+					b.WriteString("From " + code(f.Path) + ":\n\n" + fenced("markdown", f.Text) + "\n\n")
+				}
+				return listed(&b, "The model has no instructions of files."), nil
+			}),
+			plain("list", "Lists the files.", list),
+			plain("reload", "Reads them again.", func(ctx context.Context) (commands.Result, error) {
+				if err := s.Memory.Reload(ctx); err != nil {
+					return nil, err
+				}
+				return list(ctx)
+			}, "refresh"),
+		},
+	}
+	if s.Memory != nil && s.Memory.CanAdd() {
+		memory.SubCommands = append(memory.SubCommands, &commands.Command{
+			Name: "add", Description: "Has a fact kept for later sessions: /memory add FACT",
+			Action: func(_ context.Context, _ *commands.Context, fact string) (commands.Result, error) {
+				if fact == "" {
+					return nil, missing("fact", "Say /memory add and what is to be kept.")
+				}
+				args, err := json.Marshal(map[string]string{"fact": fact})
+				if err != nil {
+					return nil, err
+				}
+				return commands.RunTool{Name: "save_memory", Args: args}, nil
+			},
+		})
+	}
+	return memory
+}
+
+func statsCommand(s *Services) *commands.Command {
+	session := func(context.Context) (commands.Result, error) {
+		n := s.Stats.Stats()
+		calls, failed := 0, 0
+		for _, t := range n.Tools {
+			calls, failed = calls+t.Calls, failed+t.Failed
+		}
+		var b strings.Builder
+		fmt.Fprintf(&b, "- session: %s\n- time: %s, since %s\n- prompts: %s\n- tool calls: %s, %s failed\n- lines: %s added, %s removed\n",
+			code(n.SessionID), took(n.Elapsed), n.Started.Local().Format("15:04"), thousands(n.Prompts), thousands(calls), thousands(failed), thousands(n.Added), thousands(n.Removed))
+		for _, m := range n.Models {
+			fmt.Fprintf(&b, "- %s: %s, %s tokens in, %s out\n", code(m.Model), count(m.Requests, "request", "requests"), thousands(m.Input), thousands(m.Output))
+		}
+		return info("%s", b.String()), nil
+	}
+	return &commands.Command{
+		Name: "stats", AltNames: []string{"usage"}, Description: "Shows the numbers of this session.", AutoExecute: true,
+		Action: withoutArgs(session),
+		SubCommands: []*commands.Command{
+			plain("session", "Shows them all at a glance.", session),
+			plain("model", "Shows requests and tokens of each model.", func(context.Context) (commands.Result, error) {
+				var b strings.Builder
+				for _, m := range s.Stats.Stats().Models {
+					item(&b, m.Model, fmt.Sprintf("%s, %s failed; tokens: %s in, of which %s cached, %s out; %s waited for",
+						count(m.Requests, "request", "requests"), thousands(m.Failed), thousands(m.Input), thousands(m.Cached), thousands(m.Output), took(m.Waited)))
+				}
+				return listed(&b, "No model was asked yet."), nil
+			}),
+			plain("tools", "Shows the calls of each tool.", func(context.Context) (commands.Result, error) {
+				var b strings.Builder
+				for _, t := range s.Stats.Stats().Tools {
+					item(&b, t.Tool, fmt.Sprintf("%s, %s failed; %s accepted, %s rejected; %s",
+						count(t.Calls, "call", "calls"), thousands(t.Failed), thousands(t.Accepted), thousands(t.Rejected), took(t.Took)))
+				}
+				return listed(&b, "No tool was called yet."), nil
+			}),
+		},
+	}
+}
+
+// took is a time for people.
+func took(d time.Duration) string {
+	if d < time.Minute {
+		return d.Round(100 * time.Millisecond).String()
+	}
+	return d.Round(time.Second).String()
+}
+
+func directoryCommand(s *Services) *commands.Command {
+	show := func(context.Context) (commands.Result, error) {
+		var b strings.Builder
+		for _, folder := range s.Folders.List() {
+			item(&b, folder, "")
+		}
+		return listed(&b, "The workspace has no folder."), nil
+	}
+	return &commands.Command{
+		Name: "directory", AltNames: []string{"dir"}, Description: "Shows the folders of the workspace, or adds some.", AutoExecute: true,
+		Action: withoutArgs(show),
+		SubCommands: []*commands.Command{
+			plain("show", "Shows them.", show),
+			{
+				Name: "add", Description: "Adds folders: /directory add PATH,PATH",
+				Action: func(ctx context.Context, _ *commands.Context, args string) (commands.Result, error) {
+					var added []string
+					for path := range strings.SplitSeq(args, ",") {
+						if path = strings.TrimSpace(path); path == "" {
+							continue
+						}
+						if err := s.Folders.Add(ctx, path); err != nil {
+							return nil, err
+						}
+						added = append(added, code(path))
+					}
+					if len(added) == 0 {
+						return nil, missing("folder", "Say /directory add PATH.")
+					}
+					return info("Added to the workspace: %s.", strings.Join(added, ", ")), nil
+				},
+			},
+		},
+	}
+}
+
+// initPrompt has the model write the project's instructions.
+const initPrompt = "Write the file %s: what somebody who is to work on this project for the first time has to know. " +
+	"Look around first: at the list of files, the README, how it is built and tested, at the configuration of its tools, and at a few files that show how the code is written. " +
+	"Then say, in at most a page and in this order: what the project is for; how it is built, run and tested, with the very commands; where what is; " +
+	"which habits of style and naming the code shows; what is easily done wrong. Write only what you have seen, nothing that holds for any project. " +
+	"If there is no code, say what the folder holds and what it is for."
+
+func initCommand(s *Services) *commands.Command {
+	return &commands.Command{
+		Name: "init", Description: "Has the model write the project's instructions, if there are none.", AutoExecute: true,
+		Action: func(ctx context.Context, _ *commands.Context, _ string) (commands.Result, error) {
+			path, exists, err := s.ContextFile.Find(ctx)
+			switch {
+			case err != nil:
+				return nil, err
+			case exists:
+				return info("There is a file %s already; it stays as it is.", code(path)), nil
+			}
+			return commands.SubmitPrompt{Content: tools.Text(fmt.Sprintf(initPrompt, path)), Expanded: true}, nil
+		},
+	}
+}
+
+func restoreCommand(s *Services) *commands.Command {
+	return &commands.Command{
+		Name: "restore", Description: "Lists what can be undone, or undoes a turn or one call: /restore ID", AutoExecute: true,
+		Action: func(ctx context.Context, c *commands.Context, id string) (commands.Result, error) {
+			switch {
+			case id == "":
+				return s.checkpoints(ctx)
+			case c.OverwriteConfirmed:
+				note, err := s.Checkpoints.Restore(ctx, id)
+				if err != nil {
+					return nil, err
+				}
+				return info("%s", line(note)), nil
+			}
+			p, err := s.Checkpoints.Preview(ctx, id)
+			switch {
+			case err != nil:
+				return nil, err
+			case p.Refused != "":
+				return nil, fault.New(fault.ExecutionFailed, "builtin.restore", p.Refused, "")
+			}
+			var b strings.Builder
+			for _, note := range p.Notes {
+				b.WriteString(line(note) + "\n\n")
+			}
+			if p.Diff == "" {
+				return info("%sThe files are as they were then; nothing has to be restored.", b.String()), nil
+			}
+			b.WriteString(fenced("diff", p.Diff) + "\n\nRestore these files?")
+			return commands.ConfirmAction{Prompt: b.String()}, nil
+		},
+		Completion: func(ctx context.Context, _ *commands.Context, partial string) (found []commands.Candidate, err error) {
+			all, err := s.Checkpoints.List(ctx)
+			for _, point := range all {
+				found = append(found, commands.Candidate{Value: point.ID, Description: commands.OneLine(point.Prompt, maxLine)})
+				for _, call := range point.Calls {
+					found = append(found, commands.Candidate{Value: call.ID, Description: call.Tool + " " + strings.Join(call.Paths, ", ")})
+				}
+			}
+			return beginning(found, partial), err
+		},
+	}
+}
+
+// checkpoints lists what can be restored.
+func (s *Services) checkpoints(ctx context.Context) (commands.Result, error) {
+	all, err := s.Checkpoints.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	for _, point := range all {
+		item(&b, point.ID, point.Time.Local().Format("15:04:05")+" "+line(point.Prompt))
+		for _, call := range point.Calls {
+			b.WriteString("  ")
+			item(&b, call.ID, line(call.Tool+" "+strings.Join(call.Paths, ", ")))
+		}
+	}
+	return listed(&b, "Nothing was changed that could be undone."), nil
+}
