@@ -33,14 +33,7 @@ func subscribe(ctx context.Context, b *bus.MessageBus, box *mailbox) (unsubscrib
 	subscriptions := []*bus.Subscription{
 		hear[bus.ToolConfirmationRequest](ctx, b, box),
 		hear[bus.AskUserRequest](ctx, b, box),
-		bus.Observe(ctx, b, func(_ context.Context, m bus.Message) {
-			switch m := m.(type) {
-			case bus.ToolOutput:
-				box.post(outputMsg{call: m.CallID, text: m.Chunk})
-			case bus.ToolCallsUpdate, bus.SubagentActivity, bus.UpdatePolicy, bus.ConfigChanged:
-				box.post(m)
-			}
-		}),
+		watch(ctx, b, box),
 	}
 	return func() {
 		for _, s := range subscriptions {
@@ -48,6 +41,33 @@ func subscribe(ctx context.Context, b *bus.MessageBus, box *mailbox) (unsubscrib
 			<-s.Done()
 		}
 	}
+}
+
+// watch posts what else happens. Where output was dropped because it came too fast, a
+// call that ends is told so.
+func watch(ctx context.Context, b *bus.MessageBus, box *mailbox) *bus.Subscription {
+	var s *bus.Subscription
+	missed := int64(0)
+	ready := make(chan struct{})
+	s = bus.Observe(ctx, b, func(_ context.Context, m bus.Message) {
+		<-ready
+		switch m := m.(type) {
+		case bus.ToolOutput:
+			box.post(outputMsg{call: m.CallID, text: m.Chunk})
+		case bus.ToolCallsUpdate:
+			if now := s.Dropped(); now > missed {
+				missed = now
+				for _, c := range m.ToolCalls {
+					box.post(outputMsg{call: c.CallID, skipped: 1})
+				}
+			}
+			box.post(m)
+		case bus.SubagentActivity, bus.UpdatePolicy, bus.ConfigChanged:
+			box.post(m)
+		}
+	})
+	close(ready)
+	return s
 }
 
 // hear posts the questions of one type, and their ends.

@@ -25,7 +25,7 @@ const maxSteps = 200
 type callBlock struct {
 	state    bus.ToolCallState
 	output   *tail // nil: none
-	skipped  int   // bytes of output that came too fast
+	skipped  bool  // some of the output came too fast
 	notices  []string
 	stopped  bool         // its turn ended without a word of how the call did
 	steps    []*step      // of a subagent that runs for it
@@ -83,10 +83,13 @@ func (b *callBlock) adopt(c *callBlock, id string) {
 // print takes live output.
 func (b *callBlock) print(m outputMsg) {
 	b.version++
+	b.skipped = b.skipped || m.skipped > 0
+	if m.text == "" {
+		return
+	}
 	if b.output == nil {
 		b.output = newTail(maxTailLines)
 	}
-	b.skipped += m.skipped
 	b.output.add(m.text)
 }
 
@@ -213,8 +216,8 @@ func (b *callBlock) renderOutput(v look) []string {
 		lines = lines[over:]
 	}
 	switch {
-	case b.skipped > 0:
-		lines = append([]string{v.theme.Dim.Render("… more came before, some of it too fast to be kept")}, lines...)
+	case b.skipped:
+		lines = append([]string{v.theme.Dim.Render("… some of the output came too fast to be shown")}, lines...)
 	case hidden > 0:
 		lines = append([]string{v.theme.Dim.Render("… " + thousands(hidden) + " lines before")}, lines...)
 	}

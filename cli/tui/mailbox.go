@@ -21,7 +21,7 @@ const maxPending = 64 << 10
 type outputMsg struct {
 	call    string
 	text    string
-	skipped int // bytes before text that came too fast
+	skipped int // more than 0: some of the output came too fast
 }
 
 func newMailbox() *mailbox {

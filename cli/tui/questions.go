@@ -83,7 +83,11 @@ func (m *screen) showNext() {
 		return
 	}
 	q.shown = true
-	m.h.after(armAfter, armMsg{q.id})
+	pause := armAfter
+	if !m.answeredAt.IsZero() && m.h.now().Sub(m.answeredAt) < armNextAfter {
+		pause = armNextAfter
+	}
+	m.h.after(pause, armMsg{q.id})
 }
 
 // arm takes the first question a step further.
@@ -107,6 +111,7 @@ func (m *screen) answerKey(q *asked, k tea.KeyPressMsg) tea.Cmd {
 	if answer == nil {
 		return cmd
 	}
+	m.answeredAt = m.h.now()
 	m.dropQuestion(q.id)
 	switch err := m.o.Session.Bus().Publish(answer); {
 	case err == nil:
@@ -158,6 +163,7 @@ func (m *screen) editorEnded(msg editedMsg) tea.Cmd {
 		q.dialog.failed(msg.err.Error())
 		return nil
 	}
+	m.answeredAt = m.h.now()
 	m.dropQuestion(q.id)
 	content := msg.content
 	err := m.o.Session.Bus().Publish(bus.ToolConfirmationResponse{

@@ -19,6 +19,9 @@ const (
 	// armAfter is how long a question is on the screen before it takes keys, so that
 	// none counts that was typed before: two frames.
 	armAfter = 40 * time.Millisecond
+	// armNextAfter is the same for a question that follows an answer, whose key may be
+	// held down.
+	armNextAfter = 250 * time.Millisecond
 	// quietFor is how long a person who types has to pause before a question takes
 	// the keyboard away.
 	quietFor = 700 * time.Millisecond
@@ -43,19 +46,20 @@ type screen struct {
 	completion completion
 	queued     []string // to be submitted when the turn has ended
 
-	turn      *turn
-	turns     int
-	questions []*asked // the first is shown, or is about to be
-	pager     *pager
-	notice    string // of the last key; until the next one
-	typedAt   time.Time
-	status    interactive.Status
-	ticking   bool
-	frame     int // of what spins
-	quitArmed bool
-	quitting  bool
-	lastWords string
-	err       error
+	turn       *turn
+	turns      int
+	questions  []*asked // the first is shown, or is about to be
+	pager      *pager
+	notice     string // of the last key; until the next one
+	typedAt    time.Time
+	answeredAt time.Time
+	status     interactive.Status
+	ticking    bool
+	frame      int // of what spins
+	quitArmed  bool
+	quitting   bool
+	lastWords  string
+	err        error
 }
 
 // turn is what is being worked on.
@@ -246,9 +250,6 @@ func (m *screen) callOff() bool {
 	m.turn.cancel()
 	return true
 }
-
-// busy reports whether a person's turn is worked on, not the start of the session.
-func (m *screen) busy() bool { return m.turn != nil }
 
 func (m *screen) note(level interactive.Level, text string) {
 	m.transcript.add(&noteBlock{level: level, text: text})

@@ -1,0 +1,335 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/cli/interactive"
+)
+
+// holding is a turn that lasts until hold is closed, or it is called off.
+func holding(hold <-chan struct{}) func(context.Context, string, func(interactive.Event)) {
+	return func(ctx context.Context, _ string, _ func(interactive.Event)) {
+		select {
+		case <-hold:
+		case <-ctx.Done():
+		}
+	}
+}
+
+func noEdit(context.Context, string, string) (string, error) { return "", nil }
+
+// commands completes the names of some.
+func commands(_ context.Context, text string, cursor int) interactive.Completions {
+	found := interactive.Completions{To: cursor}
+	for _, name := range []string{"/chat", "/clear", "/help", "/model", "/models"} {
+		if strings.HasPrefix(name, text) {
+			found.Items = append(found.Items, interactive.Candidate{Text: name, Description: "does " + name[1:], Run: name != "/chat"})
+		}
+	}
+	return found
+}
+
+// Every way to begin a new line; Enter submits them all.
+func TestNewLines(t *testing.T) {
+	r := newRig(t, newFake())
+	r.typeIn("a")
+	r.press("alt+enter")
+	r.typeIn("b")
+	r.press("ctrl+j")
+	r.typeIn("c")
+	r.press("shift+enter")
+	r.typeIn("d\\")
+	r.press("enter")
+	r.typeIn("e")
+	r.press("enter")
+	r.until(func() bool { return r.m.turn == nil })
+	require.Equal(t, []string{"a\nb\nc\nd\ne"}, r.s.texts())
+	r.press("enter") // nothing to submit
+	require.Nil(t, r.m.turn)
+}
+
+// Keys that edit: what is typed, and what then stands there with the cursor as |.
+func TestEditing(t *testing.T) {
+	tests := []struct{ text, keys, want string }{
+		{"one two", "alt+b", "one |two"},
+		{"one two", "ctrl+left ctrl+left", "|one two"},
+		{"one two", "home alt+f", "one| two"},
+		{"one two", "ctrl+w", "one |"},
+		{"one two", "home alt+d", "| two"},
+		{"one two", "ctrl+a ctrl+k", "|"},
+		{"one two", "left left ctrl+u", "|wo"},
+		{"a\nb", "ctrl+a backspace", "a|b"},
+		{"a\nb", "up", "a|\nb"},
+		{"long line\nb", "up end down", "long line\nb|"},
+		{"a\nb", "home delete", "a\n|"},
+		{"e\u0301x", "left backspace", "|x"},
+		{"日本", "left", "日|本"},
+		{"👩‍👩‍👧", "backspace", "|"},
+		{"ab", "left ctrl+h", "|b"},
+		{"a\n\nb", "ctrl+a backspace backspace", "a|b"},
+	}
+	for _, tt := range tests {
+		t.Run(fmt.Sprintf("%q %s", tt.text, tt.keys), func(t *testing.T) {
+			r := newRig(t, newFake())
+			r.m.input.insert(tt.text)
+			r.press(strings.Fields(tt.keys)...)
+			e := r.m.input
+			require.Equal(t, tt.want, e.text[:e.cursor]+"|"+e.text[e.cursor:])
+		})
+	}
+}
+
+// Up and Down walk through what was typed before; what was changed there stays.
+func TestHistory(t *testing.T) {
+	s := newFake()
+	s.inputs = []string{"first", "two\nlines"}
+	r := newRig(t, s)
+	r.typeIn("draft")
+	r.press("up")
+	require.Equal(t, "two\nlines", r.m.input.text)
+	r.typeIn("!")
+	r.press("up", "up")
+	require.Equal(t, "first", r.m.input.text)
+	r.press("up")
+	require.Equal(t, "first", r.m.input.text)
+	r.press("down")
+	require.Equal(t, "two\nlines!", r.m.input.text)
+	r.press("down")
+	require.Equal(t, "draft", r.m.input.text)
+	r.press("enter")
+	r.until(func() bool { return r.m.turn == nil })
+	r.press("up")
+	require.Equal(t, "draft", r.m.input.text)
+	r.press("up")
+	require.Equal(t, "two\nlines", r.m.input.text)
+}
+
+func TestSearch(t *testing.T) {
+	s := newFake()
+	s.inputs = []string{"fix the parser", "write docs", "fix the lexer"}
+	r := newRig(t, s)
+	r.press("ctrl+r")
+	r.typeIn("fix")
+	require.Contains(t, r.text(), "search: fix  fix the lexer")
+	r.press("ctrl+r")
+	require.Contains(t, r.text(), "search: fix  fix the parser")
+	r.press("enter")
+	require.Equal(t, "fix the parser", r.m.input.text)
+	r.press("ctrl+r", "esc")
+	require.Equal(t, "fix the parser", r.m.input.text)
+}
+
+// A paste of 1 MB costs one frame, shows a placeholder, counts as one character, and is
+// submitted whole.
+func TestPaste(t *testing.T) {
+	r := newRig(t, newFake())
+	content := lines(100_000, "line")
+	require.Greater(t, len(content), 1<<20)
+	r.typeIn("look: ")
+	views := r.views
+	r.send(tea.PasteMsg{Content: strings.ReplaceAll(content, "\n", "\r\n")})
+	require.Equal(t, 1, r.views-views)
+	require.Equal(t, "look: [Pasted 100,001 lines]", r.m.input.text)
+	require.Less(t, len(r.m.View().Content), 20_000) // bytes of a frame
+	r.press("left", "right")
+	r.send(tea.PasteMsg{Content: content}) // the same again has the same placeholder
+	r.send(tea.PasteMsg{Content: content + "x"})
+	require.Equal(t, "look: [Pasted 100,001 lines][Pasted 100,001 lines][Pasted 100,001 lines, 2]", r.m.input.text)
+	r.press("backspace", "backspace")
+	require.Equal(t, "look: [Pasted 100,001 lines]", r.m.input.text)
+	r.press("enter")
+	r.until(func() bool { return r.m.turn == nil })
+	require.Equal(t, []string{"look: " + content}, r.s.texts())
+	require.Less(t, len(r.m.View().Content), 20_000)
+	r.press("up") // and comes back as one
+	require.Equal(t, "[Pasted 100,001 lines]", r.m.input.text)
+	require.Equal(t, "look: "+content, r.m.input.value())
+}
+
+// A short paste is text; what a terminal would obey is left out of it.
+func TestShortPaste(t *testing.T) {
+	r := newRig(t, newFake())
+	r.send(tea.PasteMsg{Content: "a\r\n\x1b[2Jb\x00\u202e"})
+	require.Equal(t, "a\n[2Jb", r.m.input.text)
+}
+
+// Candidates are looked for off the screen's goroutine; stale ones are cancelled and
+// never shown.
+func TestStaleCompletion(t *testing.T) {
+	s := newFake()
+	begun, cancelled := make(chan struct{}), make(chan struct{})
+	s.complete = func(ctx context.Context, text string, cursor int) interactive.Completions {
+		if text == "/" {
+			close(begun)
+			<-ctx.Done() // hangs until it is stale
+			close(cancelled)
+			return interactive.Completions{Items: []interactive.Candidate{{Text: "stale"}}}
+		}
+		return commands(ctx, text, cursor)
+	}
+	r := newRig(t, s)
+	r.typeIn("/")
+	<-begun
+	r.typeIn("h")
+	<-cancelled
+	r.sees("does help")
+	require.NotContains(t, r.text(), "stale")
+}
+
+func TestCompletionKeys(t *testing.T) {
+	tests := map[string]struct {
+		text, keys string
+		input      string   // afterwards
+		submitted  []string // afterwards
+	}{
+		"tab takes the first":               {"/h", "tab", "/help", nil},
+		"arrows choose":                     {"/c", "down tab", "/clear", nil},
+		"enter takes what has more to come": {"/ch", "enter", "/chat", nil},
+		"enter runs what has not":           {"/he", "enter", "", []string{"/help"}},
+		"what is typed out is submitted":    {"/model", "enter", "", []string{"/model"}},
+		"the other of two":                  {"/model", "down enter", "", []string{"/models"}},
+		"esc closes":                        {"/he", "esc enter", "", []string{"/he"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := newFake()
+			s.complete = commands
+			r := newRig(t, s)
+			r.typeIn(tt.text)
+			r.until(r.m.completion.open)
+			r.press(strings.Fields(tt.keys)...)
+			r.until(func() bool { return r.m.turn == nil })
+			require.Equal(t, tt.input, r.m.input.text)
+			require.Equal(t, tt.submitted, r.s.texts())
+		})
+	}
+}
+
+// Tab asks for candidates where none are shown by themselves, and takes the only one.
+func TestTabCompletes(t *testing.T) {
+	s := newFake()
+	s.complete = func(_ context.Context, text string, cursor int) interactive.Completions {
+		return interactive.Completions{From: 5, To: cursor, Items: []interactive.Candidate{{Text: "main.go "}}}
+	}
+	r := newRig(t, s)
+	r.typeIn("read ma")
+	r.press("tab")
+	r.until(func() bool { return r.m.input.text == "read main.go " })
+}
+
+// What is entered while something is worked on waits, comes back with Up, and follows
+// in order.
+func TestQueue(t *testing.T) {
+	s := newFake()
+	hold := make(chan struct{})
+	s.work = holding(hold)
+	r := newRig(t, s)
+	r.enter("first")
+	r.enter("second")
+	r.enter("third")
+	require.Contains(t, r.text(), "queued: second")
+	r.press("up")
+	require.Equal(t, "third", r.m.input.text)
+	require.NotContains(t, r.text(), "queued: third")
+	r.typeIn("!")
+	r.press("enter")
+	close(hold)
+	r.until(func() bool { return r.m.turn == nil })
+	require.Equal(t, []string{"first", "second", "third!"}, s.texts())
+}
+
+// Ctrl-C and Esc end the turn, once; what was queued behind it comes back to the input.
+func TestInterrupt(t *testing.T) {
+	for _, key := range []string{"ctrl+c", "esc"} {
+		t.Run(key, func(t *testing.T) {
+			s := newFake()
+			calledOff := 0
+			release := make(chan struct{})
+			s.work = func(ctx context.Context, _ string, _ func(interactive.Event)) {
+				<-ctx.Done()
+				calledOff++
+				<-release
+			}
+			r := newRig(t, s)
+			r.enter("work")
+			r.enter("later")
+			r.press(key)
+			require.Contains(t, r.text(), "Ending what runs")
+			require.False(t, r.m.quitting)
+			close(release)
+			r.until(func() bool { return r.m.turn == nil })
+			require.Equal(t, 1, calledOff)
+			require.Equal(t, "later", r.m.input.text)
+			require.Equal(t, []string{"work"}, s.texts())
+		})
+	}
+}
+
+func TestCtrlCWhenIdle(t *testing.T) {
+	r := newRig(t, newFake())
+	r.typeIn("text")
+	r.press("ctrl+c")
+	require.Empty(t, r.m.input.text)
+	r.press("ctrl+c")
+	require.Contains(t, r.text(), "ctrl+c again to quit")
+	r.press("x", "backspace", "ctrl+c") // another key between: it begins anew
+	require.False(t, r.m.quitting)
+	r.press("ctrl+c")
+	require.True(t, r.m.quitting)
+}
+
+func TestCtrlD(t *testing.T) {
+	r := newRig(t, newFake())
+	r.typeIn("x")
+	r.press("home", "ctrl+d")
+	require.False(t, r.m.quitting)
+	require.Empty(t, r.m.input.text)
+	r.press("ctrl+d")
+	require.True(t, r.m.quitting)
+}
+
+func TestMode(t *testing.T) {
+	r := newRig(t, newFake())
+	r.press("shift+tab")
+	require.Contains(t, r.text(), "· auto_edit ·")
+	r.s.cycle = errCycle
+	r.press("shift+tab")
+	require.Contains(t, r.text(), "The approval mode stays: a subagent works")
+}
+
+// Keys that are bubbletea's to carry out.
+func TestTerminalKeys(t *testing.T) {
+	r := newRig(t, newFake())
+	r.press("ctrl+z")
+	require.IsType(t, tea.SuspendMsg{}, r.cmds[len(r.cmds)-1]())
+	r.press("ctrl+l")
+	require.Equal(t, tea.ClearScreen(), r.cmds[len(r.cmds)-1]())
+}
+
+// The window on the conversation stays where it was scrolled to, whatever follows.
+func TestScrolling(t *testing.T) {
+	r := newRig(t, newFake())
+	r.plays(interactive.Event{Kind: interactive.EventMessage, Text: lines(100, "- line")})
+	require.Contains(t, r.text(), "line 100\n")
+	r.press("pgup")
+	require.Contains(t, r.text(), "more below")
+	before := strings.Split(r.text(), "\n")[:10]
+	r.m.note(interactive.LevelInfo, "news")
+	require.Equal(t, before, strings.Split(r.text(), "\n")[:10])
+	r.press("pgdown", "pgdown")
+	require.Contains(t, r.text(), "news")
+	r.press("ctrl+home")
+	require.Contains(t, r.text(), "> go")
+	r.send(tea.MouseWheelMsg{Button: tea.MouseWheelDown})
+	require.NotContains(t, r.text(), "> go")
+	r.size(40, 10)
+	r.press("pgup", "pgup", "pgdown")
+	r.m.transcript.scrolled = false
+	require.Contains(t, r.text(), "news")
+}
