@@ -39,7 +39,10 @@ refused, and the refusal names the flag that would allow it.`,
 			o := sessionOptions{flags: g, signIn: p.signIn()}
 			if batch {
 				o.watch = true
-				return p.withCalls(ctx, o, true, func(s session) error { return p.callBatch(ctx, s) })
+				return p.withCalls(ctx, o, true, func(s session) error {
+					defer p.hear(ctx, s)()
+					return p.callBatch(ctx, s)
+				})
 			}
 			params := json.RawMessage("{}")
 			if len(args) == 2 {
@@ -50,6 +53,7 @@ refused, and the refusal names the flag that would allow it.`,
 			}
 			stdinTaken := len(args) == 2 && args[1] == "-"
 			return p.withCalls(ctx, o, stdinTaken, func(s session) error {
+				defer p.hear(ctx, s)()
 				r := connectAndRun(ctx, s, scheduler.Request{CallID: "1", Tool: args[0], Args: params})
 				p.showPreview(r)
 				a := answerOf(r)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -57,6 +58,13 @@ func hookLine(m bus.HookMessage) string {
 	return "hook " + clip(m.Hook, 60) + ": " + m.Text
 }
 
+// hear listens to what hooks say, and returns what tells it.
+func (p *program) hear(ctx context.Context, s session) (tell func()) {
+	ctx = context.WithoutCancel(ctx)
+	heard := hearHooks(ctx, s.MessageBus())
+	return func() { heard.tell(ctx, p.say, p.say) }
+}
+
 // say tells something that is no warning.
 func (p *program) say(text string) { p.complain(errors.New(text)) }
 
@@ -100,4 +108,19 @@ func trustedOnce(ctx context.Context, g *globalFlags, folder string) bool {
 	}
 	state, _, err := store.Decide(ctx, folder)
 	return err == nil && state == trust.Undecided
+}
+
+// approveHooksOf approves of the hooks that the project in a folder has, which its
+// person trusts, and names them. What keeps that from being done is told by the
+// next session.
+func (p *program) approveHooksOf(ctx context.Context, g *globalFlags, folder string) {
+	there := *g
+	there.cwd = folder
+	_ = p.withSession(ctx, sessionOptions{flags: &there}, func(s session) error {
+		names, err := s.Config().ApproveHooks(ctx)
+		if err == nil && len(names) > 0 {
+			p.say("The hooks of its project run from now on: " + strings.Join(names, ", ") + ". One that is new or changed later runs once you have approved it with fettle hooks trust.")
+		}
+		return err
+	})
 }

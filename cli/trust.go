@@ -126,6 +126,9 @@ func (p *program) recordTrust(ctx context.Context, g *globalFlags, args []string
 		p.complain(fault.New(fault.InvalidConfig, "cli", fmt.Sprintf("Everything below %s is trusted now, whatever will be put there.", folder),
 			"Trust single projects instead: fettle trust --forget takes this back."))
 	}
+	if now == trust.Trusted && state == trust.Trusted {
+		p.approveHooksOf(ctx, g, folder)
+	}
 	p.warnOfTrustVariable(names)
 	if asJSON {
 		answer := trustAnswer{Folder: folder, State: now, File: store.Path()}

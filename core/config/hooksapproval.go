@@ -126,6 +126,9 @@ func (c *Config) recordHooks(ctx context.Context, sh *shared) (names []string, e
 			names = append(names, name)
 		}
 	}
+	if before, err := set.approvals.Of(set.project); err != nil || !before.Seen && len(fingerprints) == 0 {
+		return names, err
+	}
 	return names, set.approvals.Record(ctx, set.project, fingerprints)
 }
 
