@@ -27,20 +27,26 @@ func (c *Config) ServerPrompt(ctx context.Context, text string) (content tools.C
 		return tools.Content{}, false, err
 	}
 	command, rest, isCommand := commandOf(text)
-	if !isCommand || sh.servers == nil {
+	if !isCommand || sh.servers.Load() == nil {
 		return tools.Content{}, false, nil
 	}
-	server, prompt, ok := namedPrompt(sh.servers.Prompts(), command)
+	server, prompt, ok := namedPrompt(sh.servers.Load().Prompts(), command)
 	if !ok {
 		return tools.Content{}, false, nil
 	}
-	args, err := prompt.ParseArguments(rest)
+	content, err = fillPrompt(ctx, sh.servers.Load(), server, prompt, rest)
+	return content, true, err
+}
+
+// fillPrompt has a server fill in its prompt.
+func fillPrompt(ctx context.Context, servers *mcp.Manager, server string, prompt mcp.Prompt, arguments string) (content tools.Content, err error) {
+	args, err := prompt.ParseArguments(arguments)
 	if err != nil {
-		return tools.Content{}, true, err
+		return tools.Content{}, err
 	}
-	filled, err := sh.servers.Prompt(ctx, server, prompt.Name, args)
+	filled, err := servers.Prompt(ctx, server, prompt.Name, args)
 	if err != nil {
-		return tools.Content{}, true, err
+		return tools.Content{}, err
 	}
 	for _, m := range filled.Messages {
 		if m.Role == tools.RoleAssistant {
@@ -48,7 +54,7 @@ func (c *Config) ServerPrompt(ctx context.Context, text string) (content tools.C
 		}
 		content.Parts = append(content.Parts, m.Content.Parts...)
 	}
-	return content, true, nil
+	return content, nil
 }
 
 // commandOf takes "/NAME REST" apart.

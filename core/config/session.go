@@ -37,6 +37,7 @@ type session struct {
 	catalog   *catalog.Catalog // what of registry the model is told of whole
 	skills    activeSkills
 	scheduler *scheduler.Scheduler
+	lines     *commandLines // of the person's own commands
 
 	client *agent.Client // made when it is first asked for, under Config.mu
 	ended  atomic.Int64  // how many conversations there were before this one
@@ -86,7 +87,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 	if s.registry, err = c.newRegistry(sh, s); err != nil {
 		return nil, errors.Join(err, sh.processes.close(s.processes))
 	}
-	s.scheduler = scheduler.New(scheduler.Options{
+	o := scheduler.Options{
 		Tools:    s.registry,
 		Policy:   sh.rules,
 		Bus:      c.bus,
@@ -101,7 +102,8 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		ID:       c.schedulerID(),
 		Now:      c.params().Now,
 		OnDefect: c.onDefect,
-	})
+	}
+	s.scheduler, s.lines = scheduler.New(o), newCommandLines(o)
 	return s, nil
 }
 
@@ -117,9 +119,7 @@ func (c *Config) schedulerID() string {
 // newRegistry registers the selected built-ins, the embedder's tools, and
 // what the parent has discovered.
 func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
-	v := Services{
-		Workspace: sh.workspace, FileState: s.state, Mutations: s.mutation, Tracker: s.tracker, Finder: &sh.finder, Processes: s.processes,
-	}
+	v := c.lentTo(sh, s)
 	discover := c.params().Discover
 	if c.params().ToolCommands != (ToolCommands{}) {
 		discover = append([]func(context.Context) ([]tools.DeclarativeTool, error){c.discoverTools(v)}, discover...)

@@ -1,0 +1,212 @@
+package config
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/mention"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/shell"
+)
+
+// commandLines runs the command lines of a session's own commands: as calls of
+// run_shell_command, with all that belongs to those, but for lines that a person has
+// agreed to for the session. A model's calls know nothing of these.
+type commandLines struct {
+	scheduler *scheduler.Scheduler
+
+	mu      sync.Mutex
+	allowed map[string]bool
+}
+
+var _ commands.Shell = (*commandLines)(nil)
+
+// newCommandLines returns what runs the lines with a scheduler like that of o.
+func newCommandLines(o scheduler.Options) *commandLines {
+	l := &commandLines{}
+	o.Policy = linePolicy{o.Policy, l}
+	l.scheduler = scheduler.New(o)
+	return l
+}
+
+// linePolicy allows the lines that a person has agreed to, where policy would ask.
+type linePolicy struct {
+	scheduler.Policy
+	lines *commandLines
+}
+
+func (p linePolicy) Decide(call policy.Call) policy.Decision {
+	d := p.Policy.Decide(call)
+	if d.Decision != policy.AskUser || d.Previews || call.Tool != shell.RunShellCommand {
+		return d
+	}
+	var params map[string]string
+	if json.Unmarshal(call.Params, &params) != nil || len(params) != 1 || !p.lines.isAllowed(params["command"]) {
+		return d
+	}
+	d.Decision, d.Reason, d.Remedy = policy.Allow, "You have agreed to this very line for the session.", ""
+	d.Rule, d.Tier, d.Source, d.Line = "approved for a command", "session", "", 0
+	return d
+}
+
+func (l *commandLines) isAllowed(line string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.allowed[line]
+}
+
+// Allow implements [commands.Shell].
+func (l *commandLines) Allow(lines []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, line := range lines {
+		if l.allowed == nil {
+			l.allowed = make(map[string]bool)
+		}
+		l.allowed[line] = true
+	}
+}
+
+// request is the call that runs a line.
+func (l *commandLines) request(line string) (scheduler.Request, error) {
+	args, err := json.Marshal(shell.RunShellCommandParams{Command: line})
+	return scheduler.Request{Tool: shell.RunShellCommand, Args: args}, err
+}
+
+// Decide implements [commands.Shell].
+func (l *commandLines) Decide(ctx context.Context, line string) (commands.ShellDecision, error) {
+	r, err := l.request(line)
+	if err != nil {
+		return commands.ShellDecision{}, err
+	}
+	d, err := l.scheduler.Explain(ctx, r, scheduler.Situation{})
+	if err != nil {
+		return commands.ShellDecision{}, err
+	}
+	decision := commands.ShellDecision{Verdict: commands.ShellDeny, Reason: reasonOf(d), Remedy: d.Remedy}
+	switch {
+	case d.Previews:
+		decision.Reason, decision.Remedy = "In plan mode no command is run that changes something.", "Leave plan mode first, with /mode default."
+	case d.Decision == policy.Allow:
+		decision.Verdict = commands.ShellAllow
+	case d.Decision == policy.AskUser:
+		decision.Verdict = commands.ShellAsk
+	}
+	return decision, nil
+}
+
+// reasonOf is why policy decides so, with the rule.
+func reasonOf(d policy.Decision) string {
+	reason := strings.TrimSpace(d.Reason + " " + d.Message)
+	if d.Rule == "" {
+		return reason
+	}
+	at := ""
+	if d.Source != "" {
+		at = " (" + Place{Source: d.Source, Line: d.Line}.String() + ")"
+	}
+	return fmt.Sprintf("%s The rule is %s%s.", reason, d.Rule, at)
+}
+
+// Run implements [commands.Shell].
+func (l *commandLines) Run(ctx context.Context, line string) (commands.ShellOutput, error) {
+	r, err := l.request(line)
+	if err != nil {
+		return commands.ShellOutput{}, err
+	}
+	response := l.scheduler.Run(ctx, r)
+	switch response.Status {
+	case scheduler.StatusSuccess:
+		return printedBy(response.Result), nil
+	case scheduler.StatusError:
+		out := printedBy(response.Result)
+		out.Ended = response.Result.Error.Message
+		return out, nil
+	}
+	return commands.ShellOutput{}, response.Result.Error
+}
+
+// The lines that run_shell_command puts before what a command has printed.
+var (
+	exitLine   = regexp.MustCompile(`(?m)^Exit Code: (\d+)$`)
+	signalLine = regexp.MustCompile(`(?m)^Signal: (\S+)$`)
+)
+
+// printedBy reads a result of run_shell_command. What is none stands for what the
+// command printed as it is.
+func printedBy(r tools.Result) commands.ShellOutput {
+	text := r.LLMContent.String()
+	head, printed, ok := strings.Cut("\n"+text, "\nOutput:")
+	if !ok {
+		return commands.ShellOutput{Text: text}
+	}
+	out := commands.ShellOutput{Text: strings.TrimSpace(printed)}
+	if rest, marked := strings.CutPrefix(printed, "\n<untrusted_context>\n"); marked {
+		out.Text = strings.TrimSuffix(rest, "\n</untrusted_context>")
+	} else if out.Text == "(empty)" {
+		out.Text = ""
+	}
+	if m := exitLine.FindStringSubmatch(head); m != nil {
+		out.Code, _ = strconv.Atoi(m[1]) // digits
+	}
+	if m := signalLine.FindStringSubmatch(head); m != nil {
+		out.Signal = m[1]
+	}
+	return out
+}
+
+// templateFiles reads the files that prompts of commands name.
+type templateFiles struct {
+	c  *Config
+	s  *session
+	sh *shared
+}
+
+var _ commands.Files = templateFiles{}
+
+// Read implements [commands.Files].
+func (f templateFiles) Read(ctx context.Context, path string) (commands.Injected, error) {
+	files := promptFiles{f.sh.workspace, &f.sh.finder}
+	found, err := files.Look(ctx, path)
+	switch {
+	case ctx.Err() != nil:
+		return commands.Injected{}, cancelled("Read", ctx.Err())
+	case err != nil:
+		return commands.Injected{Notices: []string{message(err)}}, nil
+	case found.Ignored:
+		return commands.Injected{Ignored: true, Notices: []string{"Ignore rules cover it, so nothing is put in."}}, nil
+	}
+	expanded, err := mention.New(mention.Options{Files: files, Tools: promptTools{f.s.scheduler}}).Expand(ctx, "@"+escapedName(found.Path))
+	if err != nil {
+		return commands.Injected{}, err
+	}
+	var in commands.Injected
+	if len(expanded.Files) > 0 {
+		in.Parts = expanded.Content.Parts[1:] // the first is the name itself
+	}
+	for _, n := range expanded.Notices {
+		in.Notices = append(in.Notices, n.Message)
+	}
+	if len(in.Parts) == 0 && len(in.Notices) == 0 {
+		in.Notices = []string{"There is nothing in it to read."}
+	}
+	return in, nil
+}
+
+// escapedName is a path as the name of a mention that means it alone.
+func escapedName(path string) string {
+	var b strings.Builder
+	for _, r := range path {
+		b.WriteByte('\\')
+		b.WriteRune(r)
+	}
+	return b.String()
+}
