@@ -38,8 +38,8 @@ func (c *Config) AddFolder(ctx context.Context, path string) error {
 		return err
 	}
 	sh.rules.setRoots(sh.workspace)
-	if sh.servers != nil {
-		sh.servers.RootsChanged()
+	if sh.servers.Load() != nil {
+		sh.servers.Load().RootsChanged()
 	}
 	return nil
 }

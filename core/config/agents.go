@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/agent/subagent"
@@ -46,9 +47,26 @@ type RemoteAgents interface {
 
 // agents are the subagents of a Config and of those derived from it.
 type agents struct {
+	found  atomic.Pointer[foundAgents] // replaced as a whole
+	remote RemoteAgents                // nil: there are none
+}
+
+// foundAgents are the definitions that were read together.
+type foundAgents struct {
 	defs     []subagent.Definition
 	problems []subagent.Problem
-	remote   RemoteAgents // nil: there are none
+}
+
+// now returns the definitions that there are, never nil.
+func (a *agents) now() *foundAgents {
+	if found := a.found.Load(); found != nil {
+		return found
+	}
+	return &foundAgents{}
+}
+
+func sameName(name string) func(subagent.Definition) bool {
+	return func(d subagent.Definition) bool { return d.Name == name }
 }
 
 func (a *agents) close() error {
@@ -61,16 +79,30 @@ func (a *agents) close() error {
 // loadAgents reads the definitions and registers their tools.
 func (c *Config) loadAgents(ctx context.Context, sh *shared, s *session) error {
 	p := c.params()
+	if p.Agents.Remote != nil && !p.Agents.Disabled {
+		sh.agents.remote = p.Agents.Remote(c.bus, p.variables)
+	}
+	if err := c.findAgents(ctx, sh, s); err != nil {
+		return err
+	}
+	return c.registerAgents(sh, s, s.registry)
+}
+
+// findAgents reads the definitions, and has them in the place of those that were
+// read before.
+func (c *Config) findAgents(ctx context.Context, sh *shared, s *session) error {
+	p := c.params()
 	if p.Agents.Disabled {
 		return nil
 	}
+	before := sh.agents.now().defs
 	o := subagent.LoadOptions{
 		BuiltIn: slices.Concat(p.Agents.Definitions, subagent.BuiltIn()),
 		Folders: slices.Concat(p.Agents.Folders, c.brought().agents),
 		Tools:   s.registry.All(), CheckModel: p.Agents.CheckModel,
 		Reserved: func(name string) bool {
 			_, err := s.registry.Lookup(name)
-			return err == nil
+			return err == nil && !slices.ContainsFunc(before, sameName(name))
 		},
 	}
 	userDir, err := c.userDir()
@@ -80,29 +112,29 @@ func (c *Config) loadAgents(ctx context.Context, sh *shared, s *session) error {
 	if dir := filepath.Join(sh.workspace.Target(), p.Layout.Dir); p.Trust == trust.Trusted && !sameFolder(dir, userDir) {
 		o.Folders = append(o.Folders, subagent.Folder{Path: filepath.Join(dir, agentsFolder), Scope: subagent.ScopeProject})
 	}
-	a := &sh.agents
+	a := &foundAgents{}
 	if a.defs, a.problems, err = subagent.Load(ctx, o); err != nil {
 		return cancelled("Initialize", err)
 	}
-	if p.Agents.Remote != nil {
-		a.remote = p.Agents.Remote(c.bus, p.variables)
-	}
-	a.defs = slices.DeleteFunc(a.defs, func(d subagent.Definition) bool { return !c.makes(a, d) })
+	a.defs = slices.DeleteFunc(a.defs, func(d subagent.Definition) bool { return !c.makes(a, sh.agents.remote, d) })
 	for _, problem := range a.problems {
-		p.Logger.Warn("agents", slog.String("problem", problem.String()))
+		if !slices.Contains(sh.agents.now().problems, problem) {
+			p.Logger.Warn("agents", slog.String("problem", problem.String()))
+		}
 	}
-	return c.registerAgents(sh, s, s.registry)
+	sh.agents.found.Store(a)
+	return nil
 }
 
 // makes reports whether there can be a tool of the definition.
-func (c *Config) makes(a *agents, d subagent.Definition) bool {
+func (c *Config) makes(a *foundAgents, remote RemoteAgents, d subagent.Definition) bool {
 	switch {
 	case !d.IsRemote():
 		return c.params().Models != nil
-	case a.remote == nil:
+	case remote == nil:
 		return false
 	}
-	if _, err := a.remote.Tool(d, nil); err != nil {
+	if _, err := remote.Tool(d, nil); err != nil {
 		a.problems = append(a.problems, subagent.Problem{Path: d.Source.Path, Line: d.Source.Line, Message: message(err), Lost: true})
 		return false
 	}
@@ -120,7 +152,7 @@ func (c *Config) registerAgents(sh *shared, s *session, r *tools.Registry) error
 		Host: agentHost{c}, Bus: c.bus, Depth: p.Agents.Depth, Now: p.Now, Logger: p.Logger,
 	})
 	var all []tools.DeclarativeTool
-	for _, d := range sh.agents.defs {
+	for _, d := range sh.agents.now().defs {
 		var t tools.DeclarativeTool
 		var err error
 		if d.IsRemote() {
@@ -138,7 +170,7 @@ func (c *Config) registerAgents(sh *shared, s *session, r *tools.Registry) error
 		if !others.Includes(t.Spec(), true) {
 			continue
 		}
-		if err := r.Register(t); err != nil {
+		if err := r.Renew(t); err != nil {
 			return err
 		}
 	}
@@ -225,9 +257,10 @@ func (c *Config) Agents() ([]*subagent.Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	all := make([]*subagent.Definition, len(sh.agents.defs))
-	for i := range sh.agents.defs {
-		all[i] = &sh.agents.defs[i]
+	defs := sh.agents.now().defs
+	all := make([]*subagent.Definition, len(defs))
+	for i := range defs {
+		all[i] = &defs[i]
 	}
 	return all, nil
 }
@@ -239,5 +272,5 @@ func (c *Config) AgentProblems() ([]subagent.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Clone(sh.agents.problems), nil
+	return slices.Clone(sh.agents.now().problems), nil
 }

@@ -98,7 +98,7 @@ type shared struct {
 	agents    agents
 	hooks     hookset
 	skills    *skills.SkillManager
-	servers   *mcp.Manager // nil: there are none
+	servers   atomic.Pointer[mcp.Manager] // nil: there are none
 }
 
 // New returns a Config. It does no I/O; services come with Initialize. The
@@ -324,7 +324,7 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	sh := &shared{workspace: ws, committer: committer, memory: memory.New(facts), rules: rules, skills: new(skills.SkillManager)}
 	sh.web.now = pages
 	sh.finder.now.Store(discovery.New(ws).With(c.params().FileFiltering.options(c.params().Layout.IgnoreFile)))
-	sh.servers = c.openServers(sh)
+	sh.servers.Store(c.openServers(sh))
 	return sh, nil
 }
 
@@ -373,6 +373,9 @@ func (c *Config) Close() error {
 	case !wasOpen:
 		return nil
 	case c.parent == nil:
+		x := &c.family.extended
+		x.changing.Lock() // which may still begin something that is to be ended
+		defer x.changing.Unlock()
 		return sh.close()
 	case s != nil:
 		s.skills.end()

@@ -65,7 +65,7 @@ func (c *Config) MCP() (*mcp.Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	return sh.servers, nil
+	return sh.servers.Load(), nil
 }
 
 // mcpServers lists the servers of the session, those of the embedder first.
@@ -150,10 +150,10 @@ func (c *Config) MCPServer(name string) (mcp.ServerSpec, MCPEnvironment, error) 
 // offer registers what a server offers now.
 func (c *Config) offer(server string) {
 	s, sh := c.current()
-	if s == nil || sh.servers == nil {
+	if s == nil || sh.servers.Load() == nil {
 		return // it has ended, or has not begun
 	}
-	offered := slices.DeleteFunc(sh.servers.Tools(server), func(t tools.DeclarativeTool) bool {
+	offered := slices.DeleteFunc(sh.servers.Load().Tools(server), func(t tools.DeclarativeTool) bool {
 		return !c.offers().Includes(t.Spec(), true)
 	})
 	c.noteDiscovery(split(s.registry.Offer(server, offered))...)
@@ -162,17 +162,17 @@ func (c *Config) offer(server string) {
 // resourceTools are the tools that list and read what servers have, where there
 // are servers.
 func (c *Config) resourceTools(sh *shared) []tools.DeclarativeTool {
-	if sh.servers == nil {
+	if sh.servers.Load() == nil {
 		return nil
 	}
-	return slices.DeleteFunc(sh.servers.ResourceTools(), func(t tools.DeclarativeTool) bool {
+	return slices.DeleteFunc(sh.servers.Load().ResourceTools(), func(t tools.DeclarativeTool) bool {
 		return !c.selection().Includes(t.Spec(), true)
 	})
 }
 
 // hiddenResources names those tools while no server has anything to read.
 func (s *shared) hiddenResources() []string {
-	if s.servers == nil || len(s.servers.Resources("")) > 0 || len(s.servers.Templates("")) > 0 {
+	if s.servers.Load() == nil || len(s.servers.Load().Resources("")) > 0 || len(s.servers.Load().Templates("")) > 0 {
 		return nil
 	}
 	return []string{mcp.ListResources, mcp.ReadResource}
@@ -191,10 +191,10 @@ func (c *Config) current() (*session, *shared) {
 
 // startServers connects the servers, unless somebody does so later.
 func (c *Config) startServers(ctx context.Context, sh *shared) {
-	if sh.servers == nil || c.params().MCP.Later {
+	if sh.servers.Load() == nil || c.params().MCP.Later {
 		return
 	}
-	sh.servers.Start(context.WithoutCancel(ctx)) // Close ends it
+	sh.servers.Load().Start(context.WithoutCancel(ctx)) // Close ends it
 }
 
 // serverRules are the rules that come with servers: those of a trusted one run
@@ -300,8 +300,8 @@ func listed(paths []string) string {
 
 // closeServers ends the connections to servers.
 func (s *shared) closeServers() error {
-	if s.servers == nil {
+	if s.servers.Load() == nil {
 		return nil
 	}
-	return s.servers.Close()
+	return s.servers.Load().Close()
 }

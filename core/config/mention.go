@@ -34,8 +34,8 @@ func (c *Config) Expand(ctx context.Context, text string) (mention.Expanded, err
 		return mention.Expanded{}, err
 	}
 	var resources mention.Resources
-	if sh.servers != nil {
-		resources = promptResources{sh.servers}
+	if sh.servers.Load() != nil {
+		resources = promptResources{sh.servers.Load()}
 	}
 	return mention.New(mention.Options{
 		Resources: resources,

@@ -55,8 +55,8 @@ func (c *Config) systemPrompt(ctx context.Context, s *session, names []string) (
 		Confined: string(p.Commands.Confinement.Kind), Untrusted: p.Trust == trust.Untrusted, Rest: c.ofAgent,
 		Catalog: s.catalog.Listing(), Skills: skills.Listing(sh.skills.Enabled()), ActiveSkills: s.skills.texts(),
 	}
-	if sh.servers != nil {
-		f.Servers = serverNotes(sh.servers.Instructions(), s.registry)
+	if sh.servers.Load() != nil {
+		f.Servers = serverNotes(sh.servers.Load().Instructions(), s.registry)
 	}
 	if !c.ofAgent {
 		f.Custom = p.Conversation.SystemPrompt

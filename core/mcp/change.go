@@ -77,3 +77,19 @@ func (m *Manager) serverNames() []string {
 	defer m.known.RUnlock()
 	return m.names // replaced as a whole
 }
+
+// Servers returns the servers that there are, by name, as they are configured.
+func (m *Manager) Servers() []Configured {
+	var list []Configured
+	for _, s := range m.all() {
+		list = append(list, s.Configured)
+	}
+	return list
+}
+
+// Running reports whether Start has been called, and Close has not.
+func (m *Manager) Running() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.ctx != nil && !m.closed
+}
