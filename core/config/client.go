@@ -133,7 +133,7 @@ func (c *Config) clientOptions(s *session) (agent.Options, error) {
 			return c.restateAfter(ctx, s, old)
 		},
 		Withdrawn: s.withdrawn, Cleared: s.cleared,
-		Observer: talk.Observer, Steps: c.hookSteps(s.hooks.of, s, talk.Steps),
+		Observer: talk.Observer, Steps: c.checkpointSteps(s.hooks.of, c.hookSteps(s.hooks.of, s, talk.Steps)),
 		Limits: talk.Limits, Retry: talk.Retry, NoLoopDetection: talk.NoLoopDetection, Temperature: talk.Temperature,
 		Bus: c.bus, Now: p.Now, Logger: p.Logger,
 	}

@@ -99,6 +99,8 @@ type shared struct {
 	hooks     hookset
 	skills    *skills.SkillManager
 	servers   atomic.Pointer[mcp.Manager] // nil: there are none
+
+	checkpoints *Checkpoints // nil: there is no place for them
 }
 
 // New returns a Config. It does no I/O; services come with Initialize. The
@@ -264,7 +266,7 @@ func (c *Config) begin(sh *shared, s *session) error {
 // close ends what the services have started and closes them.
 func (s *shared) close() error {
 	s.hooks.close()
-	return errors.Join(s.closeServers(), s.processes.closeAll(), s.agents.close(), s.web.close(), closeIfAny(s.search), s.workspace.Close())
+	return errors.Join(s.closeServers(), s.processes.closeAll(), s.checkpoints.close(), s.agents.close(), s.web.close(), closeIfAny(s.search), s.workspace.Close())
 }
 
 // permittedMode reads a mode and refuses what an untrusted folder may not have
@@ -324,6 +326,7 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	sh := &shared{workspace: ws, committer: committer, memory: memory.New(facts), rules: rules, skills: new(skills.SkillManager)}
 	sh.web.now = pages
 	sh.finder.now.Store(discovery.New(ws).With(c.params().FileFiltering.options(c.params().Layout.IgnoreFile)))
+	sh.checkpoints = c.openCheckpoints(sh)
 	sh.servers.Store(c.openServers(sh))
 	return sh, nil
 }

@@ -57,6 +57,7 @@ func (p *Parameters) fill(u *usable, r *settings.Result) error {
 		p.ToolCommands = ToolCommands{Discovery: s.Tools.DiscoveryCommand, Call: s.Tools.CallCommand}
 	}
 	p.fillCommands(s.Tools, s.Security, r)
+	p.fillCheckpoints(s.General.Checkpointing)
 	p.WebFetch.AllowPrivate = p.WebFetch.AllowPrivate || s.Web.AllowPrivateAddresses
 	if p.WebFetch.Allow == nil {
 		p.WebFetch.Allow = s.Web.AllowedHosts

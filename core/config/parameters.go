@@ -12,6 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/checkpoint"
 	"github.com/fettle-dev/fettle/core/services/commit"
 	"github.com/fettle-dev/fettle/core/services/discovery"
 	"github.com/fettle-dev/fettle/core/services/filestate"
@@ -151,6 +152,8 @@ type Parameters struct {
 	Instructions Instructions // which files steer the model
 	MCP          MCP          // servers whose tools the session has
 	Hooks        Hooks        // what runs at the session's events
+	// Checkpoints keep what files hold before calls change them.
+	Checkpoints Checkpointing
 	// Secrets are values that do not appear in logs and recordings; those shorter
 	// than 6 bytes are not looked for.
 	Secrets []string
@@ -177,7 +180,8 @@ type Parameters struct {
 	Seams Seams // for tests; zero: none
 
 	// variables are those of the environment and of .env files; set by Initialize.
-	variables Variables
+	variables       Variables
+	checkpointTalks bool // the settings say that a conversation keeps what files hold
 	// unread are whole files of the person's or the machine's that are there and
 	// not in force, though they may hold something that protects.
 	unread []settings.Problem
@@ -254,6 +258,9 @@ type Seams struct {
 	// Reload is called after each reload that WatchSettings brings, the first of
 	// which is that of the beginning, on a goroutine of its own.
 	Reload func()
+	// Checkpoint is called at each step of keeping what files hold; its error is
+	// that of a failing disk.
+	Checkpoint func(checkpoint.Step) error
 	// Apply takes the place of patch.ApplyStrict (FS-39).
 	Apply patch.Applier
 }

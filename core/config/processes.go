@@ -140,3 +140,11 @@ func (p *processes) closeAll() error {
 	closing.Wait()
 	return errors.Join(errs...)
 }
+
+// running reports whether something that a command has started may still be there.
+func (p *processes) running() bool {
+	p.mu.Lock()
+	all := slices.Collect(maps.Keys(p.opened))
+	p.mu.Unlock()
+	return slices.ContainsFunc(all, (*process.Service).Running)
+}

@@ -88,20 +88,21 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		return nil, errors.Join(err, sh.processes.close(s.processes))
 	}
 	o := scheduler.Options{
-		Tools:    s.registry,
-		Policy:   sh.rules,
-		Bus:      c.bus,
-		Mode:     c.ApprovalMode,
-		Subject:  func(call *policy.Call) { c.situate(call, sh) },
-		RealPath: realPath,
-		Check:    sh.rules.checks.Check,
-		Before:   append(slices.Clip(c.params().Before), c.beforeTool(sh)),
-		After:    slices.Concat([]scheduler.After{s.afterServer(sh)}, c.params().After, []scheduler.After{c.afterTool(sh, s)}),
-		Asked:    c.notifyAsked(sh),
-		Observe:  slices.Concat(c.params().Observe, []scheduler.Observe{s.observeForeign}),
-		ID:       c.schedulerID(),
-		Now:      c.params().Now,
-		OnDefect: c.onDefect,
+		Tools:     s.registry,
+		Policy:    sh.rules,
+		Bus:       c.bus,
+		Mode:      c.ApprovalMode,
+		Subject:   func(call *policy.Call) { c.situate(call, sh) },
+		RealPath:  realPath,
+		Check:     sh.rules.checks.Check,
+		Before:    append(slices.Clip(c.params().Before), c.beforeTool(sh)),
+		After:     slices.Concat([]scheduler.After{s.afterServer(sh)}, c.params().After, []scheduler.After{c.afterTool(sh, s)}),
+		Asked:     c.notifyAsked(sh),
+		Executing: c.keepBefore(sh),
+		Observe:   slices.Concat(c.params().Observe, []scheduler.Observe{s.observeForeign}),
+		ID:        c.schedulerID(),
+		Now:       c.params().Now,
+		OnDefect:  c.onDefect,
 	}
 	s.scheduler, s.lines = scheduler.New(o), newCommandLines(o)
 	return s, nil

@@ -8,6 +8,7 @@ func Defaults() Settings {
 	s.UseWriteTodos = true
 	s.General = General{
 		DefaultApprovalMode: "default", MaxAttempts: 10, RetryFetchErrors: true,
+		Checkpointing:    Checkpointing{Enabled: true},
 		SessionRetention: SessionRetention{Enabled: true, MaxAge: "30d", MinRetention: "1d"},
 	}
 	s.Output.Format = "text"

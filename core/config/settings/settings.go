@@ -61,8 +61,14 @@ type General struct {
 
 // Checkpointing are settings of the snapshots that fettle restore goes back to.
 type Checkpointing struct {
-	// Whether a snapshot of the project is kept before each change.
-	Enabled bool `json:"enabled" set:"project=true,unused"`
+	// Whether what files hold is kept before a conversation changes them, so that fettle restore can bring it back.
+	Enabled bool `json:"enabled" set:"project=true"`
+	// Files that are larger are not kept when a command runs, in MB. 0: 5.
+	MaxFileMegabytes int `json:"maxFileMegabytes" jsonschema:"minimum=0" set:"project=trusted"`
+	// How much of the files of a project as it is now is kept, in MB. 0: 500.
+	MaxTotalMegabytes int `json:"maxTotalMegabytes" jsonschema:"minimum=0" set:"project=trusted"`
+	// How much is kept of a project in all, in MB; the oldest sessions go first. 0: 2048.
+	MaxStoreMegabytes int `json:"maxStoreMegabytes" jsonschema:"minimum=0" set:"project=trusted"`
 }
 
 // SessionRetention says how long recorded sessions are kept.

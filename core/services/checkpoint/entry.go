@@ -34,8 +34,8 @@ type Entry struct {
 	About   string    `json:"about,omitempty"` // what the call said that it does, in one line
 	Begun   time.Time `json:"begun"`
 	Ended   time.Time `json:"ended"`
-	// Background says of changes between calls that commands of the session were
-	// running then.
+	// Background says of changes between calls that something which a command has
+	// started may have made them.
 	Background bool `json:"background,omitempty"`
 	// Interrupted says that the process ended before the call did: what was changed
 	// until the next look is counted to it.

@@ -172,7 +172,7 @@ func (h *History) entries() []*Entry {
 // What names entries to undo. Turn or Call is required.
 type What struct {
 	Session string // as of [Store.History]
-	Turn    int    // all entries of this turn
+	Turn    int    // all entries of this turn, but for changes between calls, which may be somebody else's
 	Since   bool   // and those of all turns after it
 	// Call is a single entry: as 3.2, or the id that the model has given the call.
 	Call string
@@ -205,7 +205,7 @@ func (w What) choose(h *History) ([]*Entry, error) {
 		switch {
 		case w.Call != "" && (e.ID() == w.Call || e.CallID == w.Call):
 			chosen = append(chosen, e)
-		case w.Call == "" && (e.Turn == w.Turn || w.Since && e.Turn > w.Turn) && (e.Kind != KindBetween || e.Background):
+		case w.Call == "" && (e.Turn == w.Turn || w.Since && e.Turn > w.Turn) && e.Kind != KindBetween:
 			chosen = append(chosen, e)
 		}
 	}

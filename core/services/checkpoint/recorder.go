@@ -23,8 +23,8 @@ type RecorderOptions struct {
 	Files   *workspace.Workspace
 	// Finder returns what finds files, and so says what is ignored.
 	Finder func() *discovery.Finder
-	// Background reports whether commands of the session are still running, which
-	// may change files between calls. nil: none ever are.
+	// Background reports whether something that a command has started may still be
+	// running, which changes files between calls. nil: nothing ever is.
 	Background func() bool
 }
 
@@ -554,4 +554,16 @@ func (s *Store) replay(lines []line) (tree, error) {
 		}
 	}
 	return t, nil
+}
+
+// Settle ends the entries that a killed process has left open; see
+// [Entry].Interrupted. So does whatever is recorded next. Errors are those of
+// [Recorder.Begin].
+func (r *Recorder) Settle(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.open(ctx); err != nil {
+		return failed("The checkpoints cannot be settled", err)
+	}
+	return nil
 }
