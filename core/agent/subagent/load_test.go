@@ -185,6 +185,7 @@ func TestSelect(t *testing.T) {
 		"star":          {[]string{"*"}, []string{"read_file", "run_shell_command", "safe_patch", "search_file_content", "mcp_a_b_x", "y", "read"}, nil},
 		"own names":     {[]string{"grep_search", "read_file"}, []string{"read_file", "search_file_content"}, nil},
 		"of others":     {[]string{"Bash", "Grep", "Edit", "MultiEdit"}, []string{"run_shell_command", "safe_patch", "search_file_content"}, nil},
+		"otherwise":     {[]string{"ReadFile", "Run-Shell-Command", "SearchText", "Y"}, []string{"read_file", "run_shell_command", "search_file_content"}, []string{"Y"}},
 		"own before":    {[]string{"read"}, []string{"read"}, nil},
 		"Read is other": {[]string{"Read"}, []string{"read_file"}, nil},
 		"governed":      {[]string{"replace"}, []string{"safe_patch"}, nil},
@@ -246,4 +247,25 @@ func tool(t *testing.T, name string, kind tools.Kind, options ...tools.Option) t
 	}, options...)
 	require.NoError(t, err)
 	return made
+}
+
+// CR-23: the names that samples of other programs list stand for tools here.
+func TestSelectForeign(t *testing.T) {
+	var all []tools.DeclarativeTool
+	for _, name := range []string{"run_shell_command", "read_file", "safe_patch", "write_file", "search_file_content", "glob", "list_directory",
+		"web_fetch", "web_search", "write_todos", "ask_user", "activate_skill", "read_background_output", "stop_background_process"} {
+		all = append(all, tool(t, name, tools.KindOther))
+	}
+	for entry, want := range map[string]string{
+		"Bash": "run_shell_command", "Read": "read_file", "Edit": "safe_patch", "MultiEdit": "safe_patch", "Write": "write_file", "Grep": "search_file_content",
+		"Glob": "glob", "LS": "list_directory", "WebFetch": "web_fetch", "WebSearch": "web_search", "TodoWrite": "write_todos", "AskUserQuestion": "ask_user",
+		"Skill": "activate_skill", "BashOutput": "read_background_output", "KillShell": "stop_background_process", "NotebookEdit": "safe_patch",
+	} {
+		chosen, unknown := subagent.Select([]string{entry}, all)
+		require.Empty(t, unknown, entry)
+		require.Len(t, chosen, 1, entry)
+		require.Equal(t, want, chosen[0].Spec().Name, entry)
+	}
+	_, unknown := subagent.Select([]string{"Task"}, all)
+	require.Empty(t, unknown, "agents may be callable or not")
 }

@@ -147,6 +147,7 @@ func TestParseWarns(t *testing.T) {
 		"far key":        {"zzzzzzzzzzzz: x", `a.md:4: The key "zzzzzzzzzzzz" is not known. Leave it out.`},
 		"key of others":  {"color: red", "a.md:4: The key color is not used: agents are shown alike."},
 		"servers":        {"mcpServers:\n  a: b", "mcp_SERVER_*"},
+		"servers' way":   {"mcp_servers:\n  a:\n    command: b", "a.md:4: The key mcp_servers is not used: an agent uses the MCP servers of the session"},
 		"given again":    {"displayName: A\ndisplay_name: B", "a.md:5: The key display_name gives again"},
 		"turns":          {"max_turns: 0", "a.md:4: The value of max_turns is not a whole number above 0"},
 		"time":           {"timeout_mins: -1", "a.md:4: The value of timeout_mins is not a number of minutes"},

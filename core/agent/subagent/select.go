@@ -16,7 +16,8 @@ var foreign = map[string][]string{
 	"read": {"read_file"}, "notebookread": {"read_file"},
 	"edit": {"safe_patch", "edit"}, "multiedit": {"safe_patch", "edit"}, "notebookedit": {"safe_patch", "edit"},
 	"patch": {"safe_patch"}, "applypatch": {"safe_patch"},
-	"write": {"write_file"}, "grep": {"search_file_content"}, "ls": {"list_directory"}, "list": {"list_directory"},
+	"write": {"write_file"}, "grep": {"search_file_content"}, "searchtext": {"search_file_content"},
+	"ls": {"list_directory"}, "list": {"list_directory"}, "readfolder": {"list_directory"}, "findfiles": {"glob"},
 	"webfetch": {"web_fetch"}, "websearch": {"web_search"}, "todowrite": {"write_todos"}, "todoread": {"write_todos"},
 	"askuserquestion": {"ask_user"}, "exitplanmode": {"exit_plan_mode"}, "skill": {"activate_skill"},
 	"task": {anyAgent}, "agent": {anyAgent},
@@ -31,7 +32,8 @@ const anyAgent = "invoke_agent"
 //   - a tool's name or alias, or a name that governs it, as edit does safe_patch;
 //   - "*" for every tool, "mcp_*" for those of all MCP servers, "mcp_SERVER_*"
 //     for those of one, and "invoke_agent" for the tools that are agents;
-//   - the name that another program gives to such a tool, as Bash or Read.
+//   - the name that another program gives to such a tool, as Bash or Read, or a
+//     tool's name with other capitals, hyphens or underscores, as Glob or WriteFile.
 //
 // A nil list names every tool.
 func Select(entries []string, available []tools.DeclarativeTool) (chosen []tools.DeclarativeTool, unknown []string) {
@@ -82,7 +84,10 @@ func pick(entry string, available []tools.DeclarativeTool, picked []bool) bool {
 			found = true
 		}
 	}
-	return found
+	if found || entry == "" {
+		return found
+	}
+	return pickWhere(available, picked, func(s tools.Spec) bool { return s.Origin.Server == "" && folded(s.Name) == folded(entry) })
 }
 
 func pickWhere(available []tools.DeclarativeTool, picked []bool, is func(tools.Spec) bool) bool {
