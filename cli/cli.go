@@ -111,7 +111,8 @@ With -p it has a model work on a prompt with these tools.`,
 	talk.registerSession(root)
 	root.AddCommand(p.callCommand(&g), p.toolsCommand(&g), p.demoCommand(&g), p.versionCommand(), p.completionCommand())
 	root.AddCommand(p.policyCommand(&g), p.configCommand(&g), p.trustCommand(&g), p.untrustCommand(&g))
-	root.AddCommand(p.sessionsCommand(&g), p.agentsCommand(&g), p.hooksCommand(&g), p.skillsCommand(&g), p.mcpCommand(&g))
+	root.AddCommand(p.sessionsCommand(&g), p.restoreCommand(&g), p.agentsCommand(&g), p.hooksCommand(&g), p.skillsCommand(&g), p.mcpCommand(&g))
+	root.AddCommand(p.extensionsCommand(&g), p.newCommand(&g))
 	return root
 }
 

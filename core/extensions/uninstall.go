@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -114,4 +115,21 @@ func (s *Store) installedAt(ctx context.Context, name string) (folder, id string
 	folder = filepath.Join(s.o.Dir, name)
 	m, _ := ReadInstall(folder) // what is broken says nothing
 	return folder, IDOf(name, m), nil
+}
+
+// Installed returns the names of all folders in the extensions folder that hold
+// extensions, also of those that cannot be loaded. The error is of code
+// read_content_failure.
+func (s *Store) Installed() ([]string, error) {
+	entries, err := os.ReadDir(s.o.Dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, unreadable(s.o.Dir, err)
+	}
+	names := []string{}
+	for _, entry := range entries {
+		if info, err := os.Stat(filepath.Join(s.o.Dir, entry.Name())); err == nil && info.IsDir() && CheckName(entry.Name()) == "" {
+			names = append(names, entry.Name())
+		}
+	}
+	return names, nil
 }

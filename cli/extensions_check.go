@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/fettle-dev/fettle/core/agent/subagent"
+	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/extensions"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/policy/rulefile"
+	"github.com/fettle-dev/fettle/core/skills"
+)
+
+func checkHooks(_ context.Context, e extensions.Extension) ([]extensions.Finding, error) {
+	data, err := e.Hooks("")
+	if err != nil {
+		return []extensions.Finding{found(e.HooksFile, 0, lineOf(err), "", true)}, nil
+	}
+	if data == nil {
+		return nil, nil
+	}
+	if raw, readErr := os.ReadFile(e.HooksFile); readErr == nil { // whose lines people know
+		data = raw
+	}
+	_, problems := hooks.ParseJSON(data, hooks.Origin{Source: hooks.SourceExtension, Path: e.HooksFile, Extension: e.Name})
+	var all []extensions.Finding
+	for _, p := range problems {
+		all = append(all, found(p.Path, p.Line, p.Message, "", true))
+	}
+	return all, nil
+}
+
+func checkSkills(ctx context.Context, e extensions.Extension) ([]extensions.Finding, error) {
+	if e.SkillsDir == "" {
+		return nil, nil
+	}
+	m := &skills.SkillManager{}
+	if err := m.Discover(ctx, nil, []skills.Folder{{Path: e.SkillsDir, Scope: skills.ScopeExtension, Extension: e.Name, Within: e.Path}}); err != nil {
+		return partsChecked(ctx, nil)
+	}
+	var all []extensions.Finding
+	for _, p := range m.Problems() {
+		all = append(all, found(p.Path, p.Line, p.Message, p.Remedy, p.Lost))
+	}
+	return all, nil
+}
+
+func checkAgents(ctx context.Context, e extensions.Extension) ([]extensions.Finding, error) {
+	if e.AgentsDir == "" {
+		return nil, nil
+	}
+	_, problems, err := subagent.Load(ctx, subagent.LoadOptions{Folders: []subagent.Folder{{Path: e.AgentsDir, Scope: subagent.ScopeExtension, Extension: e.Name}}})
+	if err != nil {
+		return partsChecked(ctx, nil)
+	}
+	var all []extensions.Finding
+	for _, p := range problems {
+		all = append(all, found(p.Path, p.Line, p.Message, p.Remedy, p.Lost))
+	}
+	return all, nil
+}
+
+func checkPolicies(ctx context.Context, e extensions.Extension) ([]extensions.Finding, error) {
+	if e.PoliciesDir == "" {
+		return nil, nil
+	}
+	_, problems := rulefile.Load(ctx, []string{e.PoliciesDir}, rulefile.Options{Tier: policy.TierExtension})
+	var all []extensions.Finding
+	for _, p := range problems {
+		message := p.Message
+		if p.Key != "" {
+			message = p.Key + ": " + message
+		}
+		all = append(all, found(p.Path, p.Line, message, p.Remedy, p.Severity == rulefile.Error))
+	}
+	return partsChecked(ctx, all)
+}
+
+func checkCommands(ctx context.Context, e extensions.Extension) ([]extensions.Finding, error) {
+	if e.CommandsDir == "" {
+		return nil, nil
+	}
+	_, problems, err := commands.NewFiles(commands.FileOptions{Folders: []commands.Folder{{Path: e.CommandsDir, Extension: e.Name, ID: e.ID}}}).Load(ctx)
+	if err != nil {
+		return partsChecked(ctx, nil)
+	}
+	var all []extensions.Finding
+	for _, p := range problems {
+		all = append(all, found(p.Path, p.Line, p.Message, p.Remedy, p.Lost))
+	}
+	return all, nil
+}
+
+// checkServers looks at the servers as they stand, since what is filled in later
+// differs from one machine to another.
+func checkServers(_ context.Context, e extensions.Extension) ([]extensions.Finding, error) {
+	var all []extensions.Finding
+	lose := func(name, why, remedy string) {
+		all = append(all, found(e.Manifest, 0, fmt.Sprintf("The MCP server %q cannot be used: %s", name, why), remedy, true))
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.MCPServers)) {
+		var s settings.MCPServer
+		if err := json.Unmarshal(e.MCPServers[name], &s); err != nil {
+			lose(name, "what is said of it is no server.", "Give it a command with args, or a url.")
+			continue
+		}
+		if err := mcp.CheckServerName(name); err != nil {
+			lose(name, fault.As(err).Message, fault.As(err).Remedy)
+		}
+		switch {
+		case s.TCP != "":
+			lose(name, "servers at tcp are not supported.", "Give it a command with args, or a url.")
+		case s.Command == "" && s.URL == "" && s.HTTPURL == "":
+			lose(name, "it has neither a command nor a url.", "Give it one of the two.")
+		case s.Command != "" && filepath.IsAbs(s.Command):
+			if _, err := os.Stat(s.Command); err != nil {
+				all = append(all, found(e.Manifest, 0, fmt.Sprintf("The program %s of the MCP server %q is not there.", s.Command, name), "Add it, or build it before the extension is installed.", false))
+			}
+		}
+	}
+	return all, nil
+}

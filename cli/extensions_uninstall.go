@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fettle-dev/fettle/core/extensions"
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// uninstallAnswer is what uninstall prints of an extension as JSON.
+type uninstallAnswer struct {
+	Name    string       `json:"name"`
+	Removed bool         `json:"removed"`
+	Error   *fault.Error `json:"error,omitempty"`
+}
+
+func (p *program) extensionsUninstallCommand(g *globalFlags) *cobra.Command {
+	var all, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "uninstall NAME…",
+		Short: "Remove extensions, with the values of their settings",
+		Long: `Removes extensions by name or source: their files, the values of their settings,
+and where they are enabled. Of one that is linked only the link goes.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if all == (len(args) > 0) {
+				return usageError("Names of extensions, or --all, are needed.", "fettle extensions list shows those that there are.")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return p.withExtensions(cmd.Context(), g, func(store *extensions.Store) error {
+				if all {
+					names, err := store.Installed()
+					if err != nil {
+						return err
+					}
+					args = names
+				}
+				answers := []uninstallAnswer{}
+				failed := false
+				for _, name := range args {
+					removed, err := store.Uninstall(cmd.Context(), name)
+					answer := uninstallAnswer{Name: name, Removed: removed != ""}
+					if removed != "" {
+						answer.Name = removed
+					}
+					if cmd.Context().Err() != nil {
+						return interrupted()
+					}
+					if err != nil {
+						failed = true
+						if !errors.As(err, &answer.Error) {
+							return err
+						}
+					}
+					answers = append(answers, answer)
+					if asJSON {
+						continue
+					}
+					if answer.Removed {
+						if _, err := fmt.Fprintf(p.out, "%s is uninstalled.\n", oneLine(answer.Name)); err != nil {
+							return err
+						}
+					}
+					if answer.Error != nil {
+						p.complain(answer.Error)
+					}
+				}
+				if asJSON {
+					if err := printJSON(p.out, answers); err != nil {
+						return err
+					}
+				}
+				if failed {
+					return &exitError{code: exitToolError}
+				}
+				return nil
+			})
+		},
+		ValidArgsFunction: p.completeExtensions(g, true),
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "all extensions")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
