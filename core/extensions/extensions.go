@@ -60,6 +60,7 @@ type Extension struct {
 	// servers and env hold what may be secret, where printing does not reach it.
 	servers func() map[string][]byte
 	env     func() []string
+	unknown []Problem // of variables that its servers refer to
 }
 
 // Problem is something that is wrong with an extension, or with the files that

@@ -106,7 +106,6 @@ func (l *loading) load(from entry) {
 		return
 	}
 	if from.installed {
-		e.Folder = from.path
 		if why, remedy := l.refused(install); why != "" {
 			l.problems = append(l.problems, Problem{Path: e.Folder, Extension: e.Name, Message: "The extension " + e.Name + " is not used: " + why + ".", Remedy: remedy, Lost: true})
 			return
@@ -114,6 +113,7 @@ func (l *loading) load(from entry) {
 	}
 	if e.Inactive = l.inactive(e); e.Inactive == "" {
 		e.Active = true
+		l.problems = append(l.problems, e.unknown...)
 		l.tellOfMissing(e)
 	}
 	l.found = append(l.found, e)
@@ -140,7 +140,7 @@ func (l *loading) inactive(e Extension) string {
 		on, switched = l.s.o.Switched(e.Name)
 	}
 	switch {
-	case on:
+	case on && switched:
 	case switched:
 		return "It is switched off in this session."
 	case l.s.o.Only != nil:
@@ -202,6 +202,9 @@ func (l *loading) tellOfUnknown() {
 // read reads the extension in a folder, and reports whether it can be used.
 func (l *loading) read(folder string, install *InstallMetadata) (Extension, bool) {
 	e := Extension{Path: filepath.Clean(folder), Install: install}
+	if l.s.o.Dir != "" && filepath.Dir(e.Path) == filepath.Clean(l.s.o.Dir) {
+		e.Folder = e.Path
+	}
 	lose := func(path, message, remedy string) (Extension, bool) {
 		l.problems = append(l.problems, Problem{Path: path, Extension: e.Name, Message: message, Remedy: remedy, Lost: true})
 		return e, false
@@ -258,9 +261,8 @@ func (l *loading) fill(e Extension, c container, data []byte) (Extension, bool) 
 	if lost() {
 		return e, false
 	}
-	l.problems = append(l.problems, m.unknown(e.Manifest, v)...)
 	e.MCPServers, e.ExcludedTools, e.Settings = m.MCPServers, m.ExcludeTools, m.Settings
-	e.PlanDir, e.Themes, e.MigratedTo = m.PlanDirectory, m.Themes, m.MigratedTo
+	e.PlanDir, e.Themes, e.MigratedTo, e.unknown = m.PlanDirectory, m.Themes, m.MigratedTo, m.unknown(e.Manifest, v)
 	b := bringing{l: l, e: &e, c: c}
 	b.find(m, l.s.o.ContextFiles)
 	x := expander{paths: v.Paths(), env: v.environment(m.Settings, true)}
@@ -279,8 +281,8 @@ func (l *loading) fill(e Extension, c container, data []byte) (Extension, bool) 
 // envFiles are the .env files of an extension, the one of its entry first.
 func (l *loading) envFiles(e Extension, c container) []string {
 	var all []string
-	if e.Install != nil && e.Install.Type == InstallLink && l.s.o.Dir != "" {
-		all = append(all, filepath.Join(l.s.o.Dir, filepath.Base(e.Folder), EnvFile))
+	if e.Install != nil && e.Install.Type == InstallLink && e.Folder != "" {
+		all = append(all, filepath.Join(e.Folder, EnvFile))
 	}
 	if path, err := c.find(EnvFile, false); err == nil {
 		all = append(all, path)

@@ -1,6 +1,7 @@
 package extensions
 
 import (
+	"bytes"
 	"fmt"
 	"maps"
 	"os"
@@ -50,7 +51,7 @@ func (v Variables) Fill(data []byte) ([]byte, error) {
 	paths := expander{paths: v.Paths()}
 	fill(&d.tree, paths.expand)
 	d.tree.Standardize()
-	return d.tree.Pack(), nil
+	return bytes.TrimSuffix(d.tree.Pack(), []byte("\n")), nil // which parse has added
 }
 
 // expander fills variables into texts.
