@@ -30,13 +30,16 @@ type headlessFlags struct {
 	maxTurns  int
 	maxTime   time.Duration
 	traffic   trafficFlags
+
+	first string // is said first in a session at the terminal
+	plain bool   // such a session is led line by line
 }
 
 func (f *headlessFlags) register(set *pflag.FlagSet) {
-	set.StringVarP(&f.prompt, "prompt", "p", "", "what is to be done: works on it and ends. What is piped in goes before this `text`")
+	set.StringVarP(&f.prompt, promptFlag, "p", "", "what is to be done: works on it and ends. What is piped in goes before this `text`")
 	format := newChoice(&f.format, formatText, formatJSON, formatStream)
 	f.format = ""
-	set.VarP(format, "output-format", "o", "how the answer is printed: text|json|stream-json (default text)")
+	set.VarP(format, formatFlag, "o", "how the answer is printed: text|json|stream-json (default text)")
 	set.BoolVar(&f.noRecord, "no-record", false, "do not record the session")
 	set.IntVar(&f.maxTurns, "max-turns", 0, "how many `requests` to the model the prompt may make (default 100; -1: any number)")
 	set.DurationVar(&f.maxTime, "max-time", 0, "how `long` the prompt may take, as 10m (default: any time)")
@@ -46,13 +49,21 @@ func (f *headlessFlags) register(set *pflag.FlagSet) {
 // resumeFlag may stand alone, or before what names a session.
 const resumeFlag = "resume"
 
-const sessionIDFlag = "session-id"
+const (
+	sessionIDFlag = "session-id"
+	firstFlag     = "prompt-interactive"
+	plainFlag     = "plain"
+	promptFlag    = "prompt"
+	formatFlag    = "output-format"
+)
 
 // registerSession registers the flags that say which session a prompt is part of.
 func (f *headlessFlags) registerSession(root *cobra.Command) {
 	set := root.Flags()
 	set.StringVarP(&f.resume, resumeFlag, "r", "", "go on with a recorded `session`: latest, or its index or id as fettle sessions lists them, or how its id begins")
 	set.Lookup(resumeFlag).NoOptDefVal = latestSession
+	set.StringVarP(&f.first, firstFlag, "i", "", "begin a session at the terminal with this `text`")
+	set.BoolVar(&f.plain, plainFlag, false, "a session at the terminal: print lines one after the other, as for a screen reader")
 	set.StringVar(&f.sessionID, sessionIDFlag, "", "the `id` of the new session (default: a random one)")
 }
 
@@ -79,19 +90,29 @@ func (f *headlessFlags) checkLimits() error {
 	return nil
 }
 
-// start runs a prompt if the command line or stdin has one. Without either and
-// without a flag that belongs to one, as --model does, it prints the help.
+// start begins a session where a person sits at the terminal and no prompt is
+// given, and else runs the prompt of the command line or stdin. Without any of it,
+// and without a flag that belongs to it, as --model does, it prints the help.
 func (p *program) start(cmd *cobra.Command, g *globalFlags, f *headlessFlags) error {
-	asked := cmd.Flags().Changed(modelFlag)
-	cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) { asked = asked || flag.Changed })
-	if !asked && !p.isPiped() {
-		return cmd.Help()
-	}
 	if err := f.checkSession(cmd.Flags()); err != nil {
 		return err
 	}
 	if f.resume != "" && f.sessionID != "" {
 		return usageError("A session that is gone on with has its id already.", "Leave out --session-id or --resume.")
+	}
+	given := cmd.Flags().Changed
+	switch {
+	case !given(promptFlag) && !given(formatFlag) && p.isInteractive():
+		return p.interactive(cmd.Context(), g, f, p.atTerminal)
+	case given(promptFlag) && (given(firstFlag) || given(plainFlag)):
+		return usageError("-p runs one prompt and ends; --"+firstFlag+" and --"+plainFlag+" are for a session at the terminal.", "Leave out one or the other.")
+	case given(firstFlag) || given(plainFlag):
+		return usageError("There is no terminal for a session.", "Run it at one, or give a prompt with -p TEXT.")
+	}
+	asked := given(modelFlag)
+	cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) { asked = asked || flag.Changed })
+	if !asked && !p.isPiped() {
+		return cmd.Help()
 	}
 	err := p.headless(cmd.Context(), g, f)
 	if !asked && errors.Is(err, errNoPrompt) {
@@ -182,6 +203,9 @@ func (h *headlessRun) inSession(ctx context.Context, s session, in promptInput) 
 	}
 	kept.cleanUp(ctx, set.General.SessionRetention)
 	parts, err := h.expand(ctx, c, in)
+	if exit := (*exitError)(nil); errors.As(err, &exit) {
+		return err
+	}
 	if err != nil {
 		return ended(agent.Event{Type: agent.EventError, Err: fault.As(err)}, err)
 	}
@@ -220,25 +244,30 @@ func (h *headlessRun) startSession(ctx context.Context, c *config.Config, resume
 	return []model.Part{model.TextPart(started.Context + "\n\n")}, nil
 }
 
-// expand puts the files that the prompt's text names into it, or has an MCP server
-// fill in its prompt that the text names as a command. What is piped in is
-// somebody else's text, and names none.
+// expand puts the files that the prompt's text names into it, or takes what a
+// command says that the text names. What is piped in is somebody else's text, and
+// names none.
 func (h *headlessRun) expand(ctx context.Context, c *config.Config, in promptInput) ([]model.Part, error) {
-	content, isCommand, err := c.ServerPrompt(ctx, in.text)
+	parts, isCommand, err := h.command(ctx, c, in)
+	if !isCommand && err == nil {
+		parts, err = h.named(ctx, c, in.text)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if isCommand {
-		return in.behind(agent.Parts(content)), nil
-	}
-	expanded, err := c.Expand(ctx, in.text)
+	return in.behind(parts), nil
+}
+
+// named is text with the files that it names.
+func (h *headlessRun) named(ctx context.Context, c *config.Config, text string) ([]model.Part, error) {
+	expanded, err := c.Expand(ctx, text)
 	if err != nil {
 		return nil, err
 	}
 	for _, n := range expanded.Notices {
 		h.warn(n.Name + ": " + n.Message)
 	}
-	return in.behind(agent.Parts(expanded.Content)), nil
+	return agent.Parts(expanded.Content), nil
 }
 
 // behind puts what is piped in before the rest of the prompt.

@@ -106,7 +106,7 @@ func (l *commandLines) Decide(ctx context.Context, line string) (commands.ShellD
 // reasonOf is why policy decides so, with the rule.
 func reasonOf(d policy.Decision) string {
 	reason := strings.TrimSpace(d.Reason + " " + d.Message)
-	if d.Rule == "" {
+	if d.Rule == "" || strings.Contains(reason, d.Rule) {
 		return reason
 	}
 	at := ""
