@@ -14,7 +14,7 @@ import (
 type confirmation struct {
 	request bus.ToolConfirmationRequest
 	replies []approval.Reply
-	edit    tea.Cmd // nil: nothing can be edited
+	edit    func() editedMsg // nil: nothing can be edited
 	scroller
 
 	refusing bool   // words behind a no are typed
@@ -25,7 +25,7 @@ type confirmation struct {
 	look look
 }
 
-func newConfirmation(q bus.ToolConfirmationRequest, edit tea.Cmd) *confirmation {
+func newConfirmation(q bus.ToolConfirmationRequest, edit func() editedMsg) *confirmation {
 	c := &confirmation{request: q, edit: edit}
 	for _, r := range approval.Replies(q.Outcomes) {
 		if r.Outcome != bus.ModifyWithEditor || edit != nil {
@@ -175,7 +175,7 @@ func (c *confirmation) key(k tea.KeyPressMsg) (bus.Answer, tea.Cmd) {
 			c.refusing = true
 			return nil, nil
 		case r.Outcome == bus.ModifyWithEditor:
-			return nil, c.edit
+			return nil, inEditor(c.edit)
 		default:
 			return c.answer(r.Outcome), nil
 		}

@@ -75,12 +75,12 @@ func describeEdit(e *bus.EditDetails, modified bool, v look) []string {
 	return append(lines, split(diff)...)
 }
 
-// describeCommand shows a command line as it stands, and the verdict on each of its
-// parts.
+// describeCommand shows a command line as it stands but indented, so that nothing in it
+// can look like a line of this program's, and the verdict on each of its parts.
 func describeCommand(q bus.ToolConfirmationRequest, v look) []string {
 	var lines []string
 	for _, line := range split(display.Untab(display.Printable(plainEnds(q.Details.Command)), 0)) {
-		for _, piece := range display.Break(line, v.columns) {
+		for _, piece := range hung("  "+line, v.columns) {
 			lines = append(lines, v.theme.Code.Render(piece))
 		}
 	}
@@ -177,10 +177,28 @@ func describeArguments(args json.RawMessage, v look) []string {
 		case i == first:
 			lines = append(lines, v.theme.Warning.Render(fmt.Sprintf("  … %s lines are not shown …", thousands(last-first))))
 		case i < first || i >= last:
-			lines = append(lines, display.Break(display.Printable(middleCut(line)), v.columns)...)
+			lines = append(lines, hung(display.Printable(middleCut(line)), v.columns)...)
 		}
 	}
 	return lines
+}
+
+// hung breaks a line; its pieces but the first are indented by more than it is, so that
+// none can look like a line of its own.
+func hung(line string, columns int) []string {
+	indent := line[:len(line)-len(strings.TrimLeft(line, " "))] + "    "
+	if len(indent) > columns/2 {
+		indent = "    "
+	}
+	pieces := display.Break(line, columns)
+	if len(pieces) == 1 {
+		return pieces
+	}
+	out := pieces[:1]
+	for _, piece := range display.Break(line[len(pieces[0]):], max(columns-len(indent), 1)) {
+		out = append(out, indent+piece)
+	}
+	return out
 }
 
 // middleCut cuts the middle out of a long line.

@@ -204,6 +204,8 @@ func (f *form) key(k tea.KeyPressMsg) (bus.Answer, tea.Cmd) {
 	switch stroke := k.Keystroke(); {
 	case stroke == "esc" || stroke == "ctrl+c":
 		return bus.AskUserResponse{CorrelationID: f.request.CorrelationID, Answers: map[string]string{}, Cancelled: true}, nil
+	case len(f.fields) == 0:
+		return f.next(), nil
 	case stroke == "shift+tab":
 		f.at, f.offset = max(f.at-1, 0), 0
 		f.field().left = false

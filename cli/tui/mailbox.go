@@ -10,7 +10,7 @@ type mailbox struct {
 
 	mu      sync.Mutex
 	queue   []any
-	outputs map[string]int // where in queue the output of a call is
+	outputs map[string]*pending // in queue, by call
 	closed  bool
 }
 
@@ -25,7 +25,7 @@ type outputMsg struct {
 }
 
 func newMailbox() *mailbox {
-	return &mailbox{wake: make(chan struct{}, 1), outputs: map[string]int{}}
+	return &mailbox{wake: make(chan struct{}, 1), outputs: map[string]*pending{}}
 }
 
 // post adds a message; a closed mailbox drops it.
@@ -36,12 +36,15 @@ func (b *mailbox) post(m any) {
 		return
 	}
 	if out, is := m.(outputMsg); is {
-		if i, waits := b.outputs[out.call]; waits {
-			b.queue[i] = joined(b.queue[i].(outputMsg), out)
+		waiting := b.outputs[out.call]
+		if waiting != nil {
+			waiting.add(out)
 			return
 		}
-		b.outputs[out.call] = len(b.queue)
-		m = joined(outputMsg{call: out.call}, out)
+		waiting = &pending{call: out.call}
+		waiting.add(out)
+		b.outputs[out.call] = waiting
+		m = waiting
 	}
 	b.queue = append(b.queue, m)
 	select {
@@ -50,14 +53,27 @@ func (b *mailbox) post(m any) {
 	}
 }
 
-func joined(a, b outputMsg) outputMsg {
-	a.text += b.text
-	a.skipped += b.skipped
-	if over := len(a.text) - maxPending; over > 0 {
-		a.skipped += over
-		a.text = a.text[over:]
+// pending is the output of a call that waits.
+type pending struct {
+	call    string
+	text    []byte // at most twice maxPending, so that it is seldom moved
+	skipped int
+}
+
+func (p *pending) add(m outputMsg) {
+	p.text = append(p.text, m.text...)
+	p.skipped += m.skipped
+	if len(p.text) > 2*maxPending {
+		p.cut()
 	}
-	return a
+}
+
+// cut drops all but the last maxPending bytes.
+func (p *pending) cut() {
+	if over := len(p.text) - maxPending; over > 0 {
+		p.skipped += over
+		p.text = append([]byte(nil), p.text[over:]...)
+	}
 }
 
 // take empties the mailbox.
@@ -67,6 +83,12 @@ func (b *mailbox) take() []any {
 	queue := b.queue
 	b.queue = nil
 	clear(b.outputs)
+	for i, m := range queue {
+		if p, is := m.(*pending); is {
+			p.cut()
+			queue[i] = outputMsg{call: p.call, text: string(p.text), skipped: p.skipped}
+		}
+	}
 	return queue
 }
 

@@ -9,7 +9,7 @@ import (
 // Bounds of what is kept of the live output of a call.
 const (
 	maxTailLines = 500
-	maxTailLine  = 4 << 10 // bytes
+	maxTailLine  = 1 << 10 // bytes
 )
 
 // tail keeps the last lines of live output, filtered. A carriage return begins its

@@ -1,0 +1,226 @@
+package tui
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+func running(id string) bus.ToolCallsUpdate {
+	return bus.ToolCallsUpdate{ToolCalls: []bus.ToolCallState{{CallID: id, Name: "run_shell_command", Status: bus.StatusExecuting, StartTime: noon}}}
+}
+
+// Live output of 10,000 lines, and of far more, keeps no more than the last ones, and
+// does not cost a frame for each.
+func TestLiveOutput(t *testing.T) {
+	r := newRig(t, newFake())
+	publish(r, running("1"))
+	r.sees("running")
+	views := r.views
+	for i := range 10_000 {
+		r.m.h.box.post(outputMsg{call: "1", text: fmt.Sprintf("line %d\n", i+1)})
+	}
+	r.sees("line 10000\n")
+	require.Less(t, r.views-views, 100)
+	call := r.m.calls["1"]
+	require.LessOrEqual(t, call.output.bytes(), maxPending)
+	require.NotContains(t, r.text(), "line 9990\n")
+	for range 3 {
+		call.print(outputMsg{text: lines(1000, strings.Repeat("x", 5000))})
+	}
+	require.LessOrEqual(t, call.output.bytes(), (maxTailLines+1)*maxTailLine)
+	r.press("ctrl+o")
+	require.LessOrEqual(t, len(call.render(r.m.look())), 2*maxTailLines*maxTailLine/70)
+}
+
+// What waits for a slow screen is bounded, and its end is kept.
+func TestMailboxIsBounded(t *testing.T) {
+	b := newMailbox()
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for i := range 10_000 {
+		b.post(outputMsg{call: fmt.Sprint(i % 2), text: strings.Repeat("y", 999) + "\n"})
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	batch := b.take()
+	require.Len(t, batch, 2)
+	for _, m := range batch {
+		require.LessOrEqual(t, len(m.(outputMsg).text), maxPending)
+		require.Positive(t, m.(outputMsg).skipped)
+	}
+	require.Less(t, int64(after.HeapAlloc)-int64(before.HeapAlloc), int64(4<<20))
+	require.Empty(t, b.take())
+	b.post(1)
+	b.close()
+	b.post(2)
+	require.Empty(t, b.take())
+}
+
+// Output as programs print it: carriage returns begin a line anew, tabs line up, and
+// nothing is obeyed, wherever the pieces are cut.
+func TestTail(t *testing.T) {
+	text := "10%\r50%\r100%\r\nname\tvalue\r\n\x1b[31mred\x1b[0m \x1b[2J\x1b[10;10Hhere\x07\n\x1b]0;title\x07end"
+	want := []string{"100%", "name    value", "red here", "end"}
+	for size := 1; size <= len(text); size++ {
+		tail := newTail(10)
+		for rest := text; rest != ""; {
+			n := min(size, len(rest))
+			tail.add(rest[:n])
+			rest = rest[n:]
+		}
+		require.Equal(t, want, tail.lines(80), "pieces of %d", size)
+	}
+	tail := newTail(2)
+	tail.add(lines(5, "line"))
+	require.Equal(t, []string{"line 4", "line 5"}, tail.lines(80))
+	require.Equal(t, 3, tail.dropped)
+}
+
+// hostile is what a model, a tool or a file could try: to move the cursor, clear the
+// screen, set the title or the clipboard, change colours and turn the writing round.
+const hostile = "\x1b[2J\x1b[H\x1b[31m\x1b]0;owned\x07\x1b]52;c;b3duZWQ=\x07\x9b31m\u009b31m\u202e\u2066\x00\x08\x0e\x1b(0\x1bc\r\x7fX\u200b"
+
+// Nothing of others' text reaches the terminal but as text, wherever it comes from.
+func TestHostileText(t *testing.T) {
+	h := hostile
+	s := newFake()
+	s.status.Product, s.status.Folder, s.status.Branch, s.status.Model, s.status.Mode = h, h, h, h, h
+	s.status.Trust, s.status.Confined = h, h
+	s.inputs = []string{h}
+	s.complete = func(_ context.Context, text string, cursor int) interactive.Completions {
+		return interactive.Completions{To: cursor, Items: []interactive.Candidate{{Text: h, Label: h, Description: h}}}
+	}
+	r := newRig(t, s, func(o *Options) { o.Edit = noEdit })
+	failure := fault.New(fault.ModelError, h, h, h)
+	r.plays(
+		interactive.Event{Kind: interactive.EventPrompt, Text: h},
+		interactive.Event{Kind: interactive.EventMessage, Text: h}, interactive.Event{Kind: interactive.EventShell, Text: h},
+		told(agent.Event{Type: agent.EventText, Text: h}), told(agent.Event{Type: agent.EventThought, Thought: &agent.Thought{Subject: h, Description: h}}),
+		told(agent.Event{Type: agent.EventWarning, Text: h, Err: failure}), told(agent.Event{Type: agent.EventCitation, Text: h}),
+		interactive.Event{Kind: interactive.EventWorking, Text: h},
+	)
+	r.check()
+	publish(r, bus.ToolCallsUpdate{ToolCalls: []bus.ToolCallState{
+		{CallID: "1", Name: h, Description: h, Status: bus.StatusExecuting}, {CallID: "2", Name: h, Status: bus.StatusError, Error: &bus.Failure{Message: h, Remedy: h}},
+		{CallID: "3", Name: "x", Status: bus.StatusSuccess, Display: []byte(`{"todos":[{"description":"\u001b[2J","status":"pending"}]}`)},
+		{CallID: "4", Name: "x", Status: bus.StatusSuccess, Display: []byte(`{"ansi":"\u001b[2J\u009b2Jx"}`)},
+		{CallID: "5", Name: "x", Status: bus.StatusSuccess, Display: []byte(`{"fileDiff":"--- a\n+++ b\n@@ -1 +1 @@\n-\u001b[2J\n+\u009b2J\n"}`)},
+	}})
+	publish(r, bus.ToolOutput{CallID: "1", Chunk: h})
+	publish(r, bus.SubagentActivity{SubagentName: h, Activity: bus.Activity{ID: "a", Content: h}})
+	publish(r, bus.UpdatePolicy{ToolName: h})
+	r.sees("Remembered")
+	r.check()
+	r.press("ctrl+o")
+	r.check()
+	r.press("up") // from what was typed before
+	r.check()
+	r.press("ctrl+r")
+	r.typeIn("X")
+	r.check()
+	r.press("esc")
+	r.m.input.reset()
+	r.typeIn("/")
+	r.until(r.m.completion.open)
+	r.check()
+	r.m.completion.dismiss()
+
+	edit, command, server, info := editQuestion(), commandQuestion(), serverQuestion(), infoQuestion()
+	edit.Details.Title, edit.Details.FilePath, edit.Details.FileDiff, edit.Subagent = h, h, "--- a\n+++ b\n@@ -1 +1 @@\n-"+h+"\n+"+h+"\n", h
+	command.Details.Command, command.ToolCall.Args = h+"\n"+h, []byte(`{"\u001b[2J":"\u001b[2J"}`)
+	command.Details.ExecDetails.Parts = []bus.Part{{Text: h, Decision: h, Reason: h, Rule: h, Source: h}}
+	command.Remembers = []bus.Remembered{{Outcome: bus.ProceedAlways, Rules: []string{h}}}
+	server.Details.MCPDetails = &bus.MCPDetails{ServerName: h, ToolName: h, ToolDisplayName: h}
+	server.ToolCall.Args = []byte(`{"a":"` + "\u009b2J\u202e" + `"}`)
+	info.Details.InfoDetails = &bus.InfoDetails{Prompt: h, URLs: []string{h}}
+	info.Details.SystemMessage, info.Details.Paths = h, []string{h}
+	for _, q := range []bus.ToolConfirmationRequest{edit, command, server, info} {
+		answers := asks(r, q)
+		r.check()
+		r.press("n", "x", "enter")
+		receive(t, answers)
+	}
+	option := []bus.UserOption{{Label: h, Description: h}}
+	answers := asks(r, bus.AskUserRequest{Server: h, Questions: []bus.UserQuestion{
+		{Question: h, Header: h, Type: bus.QuestionChoice, Options: option, Default: h}, {Question: h, Type: bus.QuestionText, Placeholder: h}}})
+	r.check()
+	r.press("enter")
+	r.check()
+	r.press("esc")
+	receive(t, answers)
+	r.m.pager = newPager(h, h)
+	r.check()
+}
+
+// check holds that the frame has nothing in it that a terminal obeys, but for the
+// colours of the theme, of which there are none here.
+func (r *rig) check() {
+	r.Helper()
+	for _, size := range sizes {
+		r.size(size.width, size.height)
+		content := r.m.View().Content
+		for _, c := range content {
+			if c != '\n' && (display.Obeyed(c) || c == '\t') {
+				require.Failf(r, "a terminal obeys it", "%U in %q", c, content)
+			}
+		}
+		require.NotContains(r, content, "\x1b")
+		title := r.m.View().WindowTitle
+		require.NotContains(r, title, "\x1b")
+		require.NotContains(r, title, "\x07")
+	}
+	r.size(80, 24)
+}
+
+// Rendering holds its bounds whatever is written, at any size.
+func FuzzRender(f *testing.F) {
+	f.Add(hostile, 10)
+	f.Add("日本語 e\u0301\t👩‍👩‍👧\r\n# a\n```\nx", 3)
+	f.Add("| a |\n|--|\n| "+strings.Repeat("w", 100), 1)
+	f.Fuzz(func(t *testing.T, text string, width int) {
+		width = 8 + (width%200+200)%200
+		th := styles()
+		v := look{columns: width, theme: &th}
+		call := &callBlock{state: bus.ToolCallState{Name: text, Description: text, Status: bus.StatusError, Error: &bus.Failure{Message: text}}}
+		call.print(outputMsg{text: text})
+		answer, thought := &answerBlock{}, &thoughtBlock{}
+		answer.add(text)
+		thought.add(text, text)
+		for _, b := range []block{&promptBlock{text}, answer, thought, &messageBlock{text: text}, &noteBlock{text: text}, &shellBlock{text}, call} {
+			for _, line := range b.render(v) {
+				if w := display.Width(line); w > width || strings.ContainsAny(line, "\n\r\t") {
+					t.Fatalf("%T: %d columns of %d: %q", b, w, width, line)
+				}
+			}
+		}
+		e := &editor{}
+		e.insert(text)
+		for _, line := range rowsOf(e, width) {
+			if w := display.Width(line); w > width {
+				t.Fatalf("editor: %d columns of %d: %q", w, width, line)
+			}
+		}
+		for e.cursor > 0 {
+			e.delete(e.previous(e.cursor))
+		}
+		if e.text != "" {
+			t.Fatalf("left: %q", e.text)
+		}
+	})
+}
+
+func rowsOf(e *editor, width int) []string {
+	lines, _, _ := e.view(width, 1000)
+	return lines
+}

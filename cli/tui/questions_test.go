@@ -1,0 +1,273 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/bus"
+)
+
+// AR-21: every outcome has its key, and none is taken that is not offered.
+func TestOutcomeKeys(t *testing.T) {
+	tests := map[string]struct {
+		keys     string
+		outcome  bus.Outcome
+		feedback string
+	}{
+		"once":                {"y", bus.ProceedOnce, ""},
+		"always":              {"a", bus.ProceedAlways, ""},
+		"save":                {"s", bus.ProceedAlwaysAndSave, ""},
+		"tool":                {"t", bus.ProceedAlwaysTool, ""},
+		"server":              {"v", bus.ProceedAlwaysServer, ""},
+		"capital":             {"Y", bus.ProceedOnce, ""},
+		"no":                  {"n enter", bus.Cancel, ""},
+		"no with words":       {"n a space b enter", bus.Cancel, "a b"},
+		"no, then esc":        {"n x esc", bus.Cancel, ""},
+		"esc":                 {"esc", bus.Cancel, ""},
+		"ctrl-c":              {"ctrl+c", bus.Cancel, ""},
+		"other keys first":    {"x enter tab down pgdown end home up y", bus.ProceedOnce, ""},
+		"not offered: editor": {"e y", bus.ProceedOnce, ""},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, newFake())
+			q := serverQuestion()
+			q.Outcomes = []bus.Outcome{bus.ProceedOnce, bus.ProceedAlways, bus.ProceedAlwaysAndSave, bus.ProceedAlwaysTool, bus.ProceedAlwaysServer, bus.ModifyWithEditor, bus.Cancel}
+			answers := asks(r, q)
+			r.press(strings.Fields(tt.keys)...)
+			a := receive(t, answers)
+			require.Equal(t, tt.outcome, a.Outcome)
+			require.Equal(t, tt.outcome != bus.Cancel, a.Confirmed)
+			require.Equal(t, tt.feedback, a.Payload.Feedback)
+			require.Nil(t, r.m.question())
+		})
+	}
+	r := newRig(t, newFake())
+	answers := asks(r, infoQuestion())
+	r.press("a", "s", "t", "v", "e")
+	require.NotNil(t, r.m.question())
+	r.press("y")
+	require.Equal(t, bus.ProceedOnce, receive(t, answers).Outcome)
+}
+
+// A person who types is not interrupted: the question waits until there is a pause, and
+// what is typed goes where it was meant to go.
+func TestTypedAheadDoesNotAnswer(t *testing.T) {
+	r := newRig(t, newFake())
+	r.typeIn("an")
+	answers := asksOnly(r, editQuestion())
+	r.until(func() bool { return len(r.m.questions) == 1 })
+	require.NotContains(t, r.text(), "Apply this change?")
+	r.pass(quietFor / 2)
+	r.typeIn("y")
+	r.pass(quietFor - time.Millisecond)
+	r.typeIn("y")
+	require.Equal(t, "anyy", r.m.input.text)
+	r.pass(quietFor)
+	require.Contains(t, r.text(), "Apply this change?")
+	require.NotContains(t, r.text(), "[y]es") // it is shown, and takes no keys yet
+	r.press("y", "y", "esc", "ctrl+c")
+	require.Empty(t, answers)
+	r.pass(armAfter)
+	require.Contains(t, r.text(), "[y]es")
+	r.press("y")
+	require.True(t, receive(t, answers).Confirmed)
+	require.Equal(t, "anyy", r.m.input.text)
+}
+
+// Questions come one at a time, in order, and a key that is held down answers one.
+func TestQuestionsQueue(t *testing.T) {
+	r := newRig(t, newFake())
+	first := asks(r, editQuestion())
+	second := asksOnly(r, commandQuestion())
+	r.until(func() bool { return len(r.m.questions) == 2 })
+	require.NotContains(t, r.text(), "Run this command?")
+	r.press("y")
+	require.True(t, receive(t, first).Confirmed)
+	require.Contains(t, r.text(), "Run this command?")
+	r.pass(armAfter)
+	r.press("y")
+	require.Empty(t, second)
+	r.pass(armNextAfter)
+	r.press("y")
+	require.True(t, receive(t, second).Confirmed)
+}
+
+// A question that is withdrawn, or answered elsewhere, goes by itself; so does one that
+// waits behind another.
+func TestQuestionsThatEnd(t *testing.T) {
+	r := newRig(t, newFake())
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() {
+		_, err := bus.Ask(ctx, r.s.bus, editQuestion())
+		ended <- err
+	}()
+	r.sees("Apply this change?")
+	q := commandQuestion()
+	q.CorrelationID = "second"
+	second := asksOnly(r, q)
+	r.until(func() bool { return len(r.m.questions) == 2 })
+	cancel()
+	r.sees("its question is gone")
+	require.ErrorIs(t, <-ended, context.Canceled)
+	require.Contains(t, r.text(), "Run this command?")
+	publish(r, bus.ToolConfirmationResponse{CorrelationID: "second", Confirmed: true})
+	r.sees("answered elsewhere")
+	require.True(t, receive(t, second).Confirmed)
+	require.Empty(t, r.m.questions)
+}
+
+// An answer that comes too late says so.
+func TestLateAnswer(t *testing.T) {
+	r := newRig(t, newFake())
+	q := editQuestion()
+	q.CorrelationID = "late"
+	answers := asks(r, q)
+	publish(r, bus.ToolConfirmationResponse{CorrelationID: "late"})
+	r.press("y") // before the screen knows
+	require.Contains(t, r.text(), "your answer does not count")
+	require.False(t, receive(t, answers).Confirmed)
+}
+
+// No answer is lost when the window changes, nor the place in a diff.
+func TestResizeDuringDiff(t *testing.T) {
+	r := newRig(t, newFake())
+	answers := asks(r, editQuestion())
+	r.press("pgdown")
+	require.NotContains(t, r.text(), " line 1 ")
+	r.press("n")
+	r.typeIn("bec")
+	for _, size := range []struct{ w, h int }{{40, 10}, {200, 60}, {20, 5}, {1, 1}, {60, 16}, {80, 24}} {
+		r.size(size.w, size.h)
+		rows, _ := r.m.draw()
+		require.Len(t, rows, size.h)
+	}
+	require.Contains(t, r.text(), "no: bec")
+	require.Contains(t, r.text(), "Apply this change?")
+	r.typeIn("ause")
+	r.press("enter")
+	require.Equal(t, "because", receive(t, answers).Payload.Feedback)
+}
+
+// What an editor brings replaces the proposal; what it does not bring is told.
+func TestEdit(t *testing.T) {
+	tests := map[string]struct {
+		content string
+		err     error
+		wrong   string
+	}{
+		"changed":   {content: "mine\n"},
+		"unchanged": {content: "new\n", wrong: "nothing was changed in the editor"},
+		"failed":    {err: errors.New("there is no editor"), wrong: "there is no editor"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, newFake(), func(o *Options) {
+				o.Edit = func(_ context.Context, file, content string) (string, error) {
+					require.Equal(t, "main.go", file)
+					require.Equal(t, "new\n", content)
+					return tt.content, tt.err
+				}
+			})
+			answers := asks(r, editQuestion())
+			before := len(r.cmds)
+			r.press("e")
+			require.Len(t, r.cmds[before:], 1) // lends the terminal to the editor
+			r.send(r.execute())
+			if tt.wrong != "" {
+				require.Contains(t, r.text(), tt.wrong)
+				r.press("esc")
+				require.False(t, receive(t, answers).Confirmed)
+				return
+			}
+			a := receive(t, answers)
+			require.Equal(t, bus.ModifyWithEditor, a.Outcome)
+			require.Equal(t, "mine\n", *a.Payload.NewContent)
+		})
+	}
+}
+
+// execute runs what the last key wants to have the terminal for, as a program does.
+func (r *rig) execute() tea.Msg {
+	return r.m.question().dialog.(*confirmation).edit()
+}
+
+// Every type of question, and every way to leave one out (TO-14).
+func TestForm(t *testing.T) {
+	options := []bus.UserOption{{Label: "Red", Description: "as a rose"}, {Label: "Green"}, {Label: "Blue"}}
+	text := bus.UserQuestion{Question: "Name?", Type: bus.QuestionText, Placeholder: "first"}
+	optional := bus.UserQuestion{Question: "Nick?", Type: bus.QuestionText, Optional: true}
+	sure := bus.UserQuestion{Question: "Sure?", Type: bus.QuestionYesNo, Default: "no"}
+	one := bus.UserQuestion{Question: "Which?", Type: bus.QuestionChoice, Options: options}
+	some := bus.UserQuestion{Question: "Which ones?", Type: bus.QuestionChoice, Options: options, MultiSelect: true}
+	tests := map[string]struct {
+		questions []bus.UserQuestion
+		keys      string
+		want      map[string]string // nil: cancelled
+	}{
+		"text":                   {[]bus.UserQuestion{text}, "E d enter", map[string]string{"0": "Ed"}},
+		"text, two lines":        {[]bus.UserQuestion{text}, "a ctrl+j b enter", map[string]string{"0": "a\nb"}},
+		"text is needed":         {[]bus.UserQuestion{text}, "enter tab x enter", map[string]string{"0": "x"}},
+		"none":                   {[]bus.UserQuestion{text, one}, "x enter esc", nil},
+		"ctrl-c":                 {[]bus.UserQuestion{one}, "ctrl+c", nil},
+		"left out with enter":    {[]bus.UserQuestion{optional, text}, "enter x enter", map[string]string{"1": "x"}},
+		"left out with tab":      {[]bus.UserQuestion{optional, sure, text}, "tab tab x enter", map[string]string{"2": "x"}},
+		"yes":                    {[]bus.UserQuestion{sure}, "x Y", map[string]string{"0": "yes"}},
+		"no":                     {[]bus.UserQuestion{sure}, "n", map[string]string{"0": "no"}},
+		"first option":           {[]bus.UserQuestion{one}, "enter", map[string]string{"0": "Red"}},
+		"down":                   {[]bus.UserQuestion{one}, "down down enter", map[string]string{"0": "Blue"}},
+		"number":                 {[]bus.UserQuestion{one}, "9 2 enter", map[string]string{"0": "Green"}},
+		"own words":              {[]bus.UserQuestion{one}, "4 P i n k enter", map[string]string{"0": "Pink"}},
+		"several":                {[]bus.UserQuestion{some}, "enter down down space up up space enter", map[string]string{"0": "Red, Blue"}},
+		"several by number":      {[]bus.UserQuestion{some}, "3 2 2 enter", map[string]string{"0": "Blue"}},
+		"several, own words":     {[]bus.UserQuestion{some}, "1 down down down n o n e enter", map[string]string{"0": "none"}},
+		"back":                   {[]bus.UserQuestion{one, text}, "enter shift+tab down enter x enter", map[string]string{"0": "Green", "1": "x"}},
+		"a choice of nothing":    {[]bus.UserQuestion{{Question: "?", Type: bus.QuestionChoice}}, "x enter", map[string]string{"0": "x"}},
+		"no questions":           {nil, "x", map[string]string{}},
+		"left out, then changed": {[]bus.UserQuestion{optional, text}, "tab shift+tab N enter x enter", map[string]string{"0": "N", "1": "x"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, newFake())
+			answers := asks(r, bus.AskUserRequest{Questions: tt.questions})
+			for i, key := range strings.Fields(tt.keys) {
+				if i == 1 {
+					r.size(40, 10) // nothing is lost
+				}
+				r.press(key)
+			}
+			a := receive(t, answers)
+			require.Equal(t, tt.want == nil, a.Cancelled)
+			if tt.want != nil {
+				require.Equal(t, tt.want, a.Answers)
+			} else {
+				require.Empty(t, a.Answers)
+			}
+		})
+	}
+}
+
+// A pager that is read gives way to a question, and is there again behind it.
+func TestQuestionOverPager(t *testing.T) {
+	r := newRig(t, newFake())
+	r.m.pager = newPager("Help", lines(100, "- line"))
+	r.size(80, 24)
+	r.press("pgdown")
+	at := r.m.pager.offset
+	require.Positive(t, at)
+	answers := asks(r, infoQuestion())
+	require.NotContains(t, r.text(), "── Help")
+	r.press("y")
+	receive(t, answers)
+	require.Contains(t, r.text(), "── Help")
+	require.Equal(t, at, r.m.pager.offset)
+	r.press("q")
+	require.Nil(t, r.m.pager)
+}
