@@ -1,0 +1,335 @@
+package hooks
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// answers runs commands as a test says: the outcome of each line.
+type answers map[string]Outcome
+
+func (a answers) exec(_ context.Context, c Command) (Outcome, error) {
+	out, ok := a[c.Line]
+	if !ok {
+		return Outcome{}, errors.New("no such command")
+	}
+	return out, nil
+}
+
+func commands(e Event, lines ...string) []Hook {
+	list := make([]Hook, len(lines))
+	for i, line := range lines {
+		list[i] = Hook{Event: e, Command: line, Source: SourceUser}
+	}
+	return list
+}
+
+func fire(t *testing.T, e Event, out ...Outcome) Effect {
+	t.Helper()
+	a := answers{}
+	var lines []string
+	for i, o := range out {
+		line := fmt.Sprint("h", i)
+		a[line], lines = o, append(lines, line)
+	}
+	r := New(Options{Hooks: commands(e, lines...), Exec: a.exec})
+	return r.Fire(t.Context(), Input{Event: e}, Subject{})
+}
+
+func said(code int, stdout, stderr string) Outcome {
+	return Outcome{Code: code, Stdout: []byte(stdout), Stderr: []byte(stderr)}
+}
+
+// EX-09, EX-10: how a command ended and what it printed, and what that means.
+func TestOutcomes(t *testing.T) {
+	for name, tt := range map[string]struct {
+		out      Outcome
+		decision Decision
+		reason   string
+		message  string
+		warning  string // "": none
+		stop     string
+	}{
+		"nothing":          {out: said(0, "", "")},
+		"text":             {out: said(0, " hi \n", "log"), message: "hi"},
+		"text on stderr":   {out: said(0, "", "log"), message: "log"},
+		"allow":            {out: said(0, `{"decision": "allow"}`, ""), decision: Allow},
+		"approve":          {out: said(0, `{"decision": "Approve"}`, ""), decision: Allow},
+		"deny":             {out: said(0, `{"decision": "deny", "reason": "r"}`, ""), decision: Block, reason: "r"},
+		"block":            {out: said(0, `{"decision": "block"}`, ""), decision: Block, reason: noReason},
+		"ask":              {out: said(0, `{"decision": "ask", "reason": "r"}`, ""), decision: Ask, reason: "r"},
+		"JSON in JSON":     {out: said(0, `"{\"decision\": \"deny\", \"reason\": \"r\"}"`, ""), decision: Block, reason: "r"},
+		"JSON on stderr":   {out: said(0, "", `{"decision": "deny", "reason": "r"}`), decision: Block, reason: "r"},
+		"stop":             {out: said(0, `{"continue": false, "stopReason": "s"}`, ""), stop: "s"},
+		"stop by reason":   {out: said(0, `{"continue": false, "reason": "r"}`, ""), stop: "r"},
+		"goes on":          {out: said(0, `{"continue": true, "systemMessage": "m"}`, ""), message: "m"},
+		"2":                {out: said(2, "out", "err"), decision: Block, reason: "err"},
+		"2 on stdout":      {out: said(2, "out", ""), decision: Block, reason: "out"},
+		"2 and nothing":    {out: said(2, "", ""), decision: Block, reason: noReason},
+		"2 and allow":      {out: said(2, `{"decision": "allow"}`, "err"), decision: Block, reason: "err"},
+		"2 and a reason":   {out: said(2, `{"reason": "better", "systemMessage": "m"}`, "err"), decision: Block, reason: "better", message: "m"},
+		"1":                {out: said(1, "out", ""), warning: "exit code 1"},
+		"3":                {out: said(3, "", "err"), warning: "exit code 3"},
+		"1 and deny":       {out: said(1, `{"decision": "deny", "reason": "r"}`, ""), decision: Block, reason: "r", warning: "exit code 1"},
+		"3 and ask":        {out: said(3, `{"decision": "ask", "reason": "r"}`, ""), decision: Ask, reason: "r", warning: "exit code 3"},
+		"1 and allow":      {out: said(1, `{"decision": "allow", "hookSpecificOutput": {"tool_input": {}}}`, ""), warning: "exit code 1"},
+		"signal":           {out: Outcome{Code: -1, Signal: "SIGKILL"}, warning: "SIGKILL"},
+		"time":             {out: Outcome{Code: -1, Signal: "SIGTERM", TimedOut: true}, warning: "time limit"},
+		"time and 2":       {out: Outcome{Code: 2, TimedOut: true}, warning: "time limit"},
+		"time and deny":    {out: Outcome{Code: -1, TimedOut: true, Stdout: []byte(`{"decision":"deny","reason":"r"}`)}, decision: Block, reason: "r", warning: "time limit"},
+		"half JSON":        {out: said(0, `{"decision": `, ""), warning: "begins like"},
+		"no text":          {out: said(0, "\xff\x00", ""), warning: "no text"},
+		"much":             {out: Outcome{Stdout: []byte("x"), Dropped: 7}, message: "x", warning: "7 bytes"},
+		"wrong types":      {out: said(0, `{"continue": "no", "stopReason": 1, "systemMessage": [], "reason": {}, "hookSpecificOutput": 3}`, ""), warning: "continue must be"},
+		"no decision":      {out: said(0, `{"decision": "dney"}`, ""), decision: Ask, reason: noReason, warning: "counts as ask"},
+		"decision of 7":    {out: said(0, `{"decision": 7}`, ""), decision: Ask, reason: noReason, warning: "counts as ask"},
+		"null decision":    {out: said(0, `{"decision": null}`, "")},
+		"misspelt":         {out: said(0, `{"decison": "deny"}`, ""), warning: "Perhaps decision"},
+		"a list":           {out: said(0, `[1]`, ""), message: "[1]"},
+		"a very long text": {out: said(0, strings.Repeat("x", 2*maxPlain), ""), message: strings.Repeat("x", maxPlain) + "…"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := fire(t, BeforeTool, tt.out)
+			require.Equal(t, tt.decision, e.Decision)
+			require.Equal(t, tt.reason, e.Reason)
+			require.Equal(t, tt.stop, e.StopReason)
+			require.Equal(t, tt.stop != "", e.Stop)
+			if tt.message == "" {
+				require.Empty(t, e.Messages)
+			} else {
+				require.Equal(t, tt.message, e.Messages[0].Text)
+			}
+			var warnings []string
+			for _, w := range e.Warnings() {
+				warnings = append(warnings, w.Text)
+			}
+			if tt.warning == "" {
+				require.Empty(t, warnings)
+			} else {
+				require.Contains(t, strings.Join(warnings, "\n"), tt.warning)
+			}
+			if !e.Ran[0].OK {
+				require.Zero(t, e.Ran[0].Output.Specific)
+			}
+		})
+	}
+}
+
+// EX-09: the strictest decision wins, whatever the order; texts are joined.
+func TestMerge(t *testing.T) {
+	allow, ask := said(0, `{"decision": "allow", "reason": "a"}`, ""), said(0, `{"decision": "ask", "reason": "q"}`, "")
+	deny, deny2 := said(0, `{"decision": "deny", "reason": "d", "systemMessage": "m"}`, ""), said(2, "", "e")
+	for _, list := range [][]Outcome{{allow, ask, deny, deny2}, {deny, allow, deny2, ask}, {deny, deny2, allow}} {
+		e := fire(t, BeforeTool, list...)
+		require.Equal(t, Block, e.Decision)
+		require.Equal(t, "d\ne", e.Reason)
+	}
+	e := fire(t, BeforeTool, allow, ask)
+	require.Equal(t, Ask, e.Decision)
+	require.Equal(t, "q", e.Reason)
+	require.Equal(t, "h1", e.By)
+
+	specific := func(text string) Outcome { return said(0, `{"hookSpecificOutput": `+text+`}`, "") }
+	e = fire(t, AfterTool, specific(`{"additionalContext": "a", "clearContext": false, "tool_input": {"a": 1, "b": 1}}`),
+		specific(`{"additionalContext": "b", "clearContext": true, "tool_input": {"b": 2, "c": null}, "tailToolCallRequest": {"name": "t", "args": {}}}`))
+	require.Equal(t, "a\nb", e.Context)
+	require.True(t, e.ClearContext)
+	require.JSONEq(t, `{"a": 1, "b": 2, "c": null}`, string(e.ToolInput))
+	require.JSONEq(t, `{"a": 1, "b": 2}`, string(Overlay(json.RawMessage(`{"a": 0, "c": 3}`), e.ToolInput)))
+	require.Equal(t, "t", e.TailToolCall.Name)
+
+	e = fire(t, BeforeToolSelection, specific(`{"toolConfig": {"mode": "any", "allowedFunctionNames": ["b", "a"]}}`),
+		specific(`{"toolConfig": {"mode": "AUTO", "allowedFunctionNames": ["c", "a"]}}`))
+	require.Equal(t, &ToolConfig{Mode: ToolsAny, AllowedFunctionNames: []string{"a", "b", "c"}}, e.ToolConfig)
+	e = fire(t, BeforeToolSelection, specific(`{"toolConfig": {"mode": "NONE"}}`), specific(`{"toolConfig": {"mode": "ANY", "allowedFunctionNames": ["c"]}}`))
+	require.Equal(t, &ToolConfig{Mode: ToolsNone}, e.ToolConfig)
+
+	e = fire(t, SessionEnd, said(2, "", "no"))
+	require.Contains(t, e.Warnings()[0].Text, "nothing can stop")
+}
+
+// EX-07: hooks run side by side, unless one of them is sequential.
+func TestSideBySide(t *testing.T) {
+	var together sync.WaitGroup
+	together.Add(3)
+	meet := func(ctx context.Context, _ Command) (Outcome, error) {
+		together.Done()
+		together.Wait() // until all three are there
+		return Outcome{}, nil
+	}
+	list := commands(BeforeTool, "a", "b", "c")
+	require.Len(t, New(Options{Hooks: list, Exec: meet}).Fire(t.Context(), Input{Event: BeforeTool}, Subject{}).Ran, 3)
+
+	list[1].Sequential = true
+	var running, most atomic.Int32
+	var order []string
+	alone := func(_ context.Context, c Command) (Outcome, error) {
+		most.Store(max(most.Load(), running.Add(1)))
+		defer running.Add(-1)
+		order = append(order, c.Line)
+		return Outcome{}, nil
+	}
+	New(Options{Hooks: list, Exec: alone}).Fire(t.Context(), Input{Event: BeforeTool}, Subject{})
+	require.EqualValues(t, 1, most.Load())
+	require.Equal(t, []string{"a", "b", "c"}, order)
+}
+
+// What a sequential hook changes the next one sees, unless it has failed.
+func TestChain(t *testing.T) {
+	var told []Input
+	outputs := []Outcome{}
+	exec := func(_ context.Context, c Command) (Outcome, error) {
+		var in Input
+		require.NoError(t, json.Unmarshal(c.Stdin, &in))
+		told = append(told, in)
+		return outputs[len(told)-1], nil
+	}
+	run := func(in Input, out ...Outcome) {
+		told, outputs = nil, out
+		list := commands(in.Event, "a", "b", "c")
+		list[0].Sequential = true
+		New(Options{Hooks: list, Exec: exec}).Fire(t.Context(), in, Subject{})
+		require.Len(t, told, 3)
+	}
+	specific := func(code int, text string) Outcome { return said(code, `{"hookSpecificOutput": `+text+`}`, "") }
+	run(Input{Event: BeforeTool, ToolInput: json.RawMessage(`{"a":1,"b":1}`)}, specific(0, `{"tool_input": {"b": null}}`), specific(1, `{"tool_input": {"a": 2}}`), Outcome{})
+	require.JSONEq(t, `{"a":1}`, string(told[1].ToolInput))
+	require.JSONEq(t, `{"a":1}`, string(told[2].ToolInput))
+	prompt := "p"
+	run(Input{Event: BeforeAgent, Prompt: &prompt}, specific(0, `{"additionalContext": "c"}`), Outcome{}, Outcome{})
+	require.Equal(t, "p\n\nc", *told[2].Prompt)
+	run(Input{Event: BeforeModel, LLMRequest: &LLMRequest{Model: "m", Messages: []LLMMessage{{Role: "user", Content: "x"}}}},
+		specific(0, `{"llm_request": {"model": "n"}}`), specific(0, `{"llm_request": {"messages": 3}}`), Outcome{})
+	require.Equal(t, "n", told[2].LLMRequest.Model)
+	require.Equal(t, "x", told[2].LLMRequest.Messages[0].Content)
+}
+
+// The order is that of the sources; twice the same runs once, and never the
+// project's in the place of the person's.
+func TestSelect(t *testing.T) {
+	list := []Hook{
+		{Event: BeforeTool, Command: "e", Source: SourceExtension}, {Event: BeforeTool, Command: "s", Source: SourceSystem},
+		{Event: BeforeTool, Command: "u", Source: SourceUser, Env: map[string]string{"A": "user"}},
+		{Event: BeforeTool, Command: "u", Source: SourceProject, Env: map[string]string{"A": "project"}},
+		{Event: BeforeTool, Command: "u", Source: SourceSystem}, {Event: BeforeTool, Command: "u", Name: "other", Source: SourceUser},
+		{Event: BeforeTool, Name: "f", Run: func(context.Context, Input) (Output, error) { return Output{}, nil }},
+		{Event: BeforeTool, Command: "off", Source: SourceUser}, {Event: BeforeTool, Name: "named off", Command: "x", Source: SourceUser},
+	}
+	r := New(Options{Hooks: list, Off: []string{"off", "named off", ""}})
+	var got []string
+	for _, h := range r.Select(BeforeTool, Subject{}) {
+		got = append(got, string(h.Source)+" "+h.Label()+" "+h.Env["A"])
+	}
+	require.Equal(t, []string{"runtime f ", "user u user", "user other ", "system s ", "extension e "}, got)
+	require.Len(t, r.Hooks(), len(list))
+	require.True(t, r.Any(BeforeTool))
+	require.False(t, r.Any(AfterTool))
+	require.False(t, (*Runner)(nil).Any(BeforeTool))
+	require.False(t, New(Options{Hooks: commands(AfterTool, "off"), Off: []string{"off"}}).Any(AfterTool))
+}
+
+// A hook that is not let through does not run.
+func TestGate(t *testing.T) {
+	r := New(Options{Hooks: commands(BeforeTool, "a", "b"), Exec: answers{"b": said(2, "", "r")}.exec,
+		Gate: func(_ context.Context, h *Hook) bool { return h.Command == "b" }})
+	e := r.Fire(t.Context(), Input{Event: BeforeTool}, Subject{})
+	require.Len(t, e.Ran, 1)
+	require.Equal(t, Block, e.Decision)
+}
+
+// Functions have the same inputs and outputs; one of BeforeTool that fails denies.
+func TestFunctions(t *testing.T) {
+	var defects []error
+	fire := func(e Event, f Func) Effect {
+		r := New(Options{Hooks: []Hook{{Event: e, Name: "f", Run: f}}, OnDefect: func(err error) { defects = append(defects, err) }})
+		return r.Fire(t.Context(), Input{Event: e, ToolName: "t"}, Subject{})
+	}
+	e := fire(BeforeTool, func(_ context.Context, in Input) (Output, error) {
+		return Output{Decision: Ask, Reason: in.ToolName}, nil
+	})
+	require.Equal(t, Ask, e.Decision)
+	require.Equal(t, "t", e.Reason)
+	fails := func(context.Context, Input) (Output, error) { return Output{Decision: Allow}, errors.New("broken") }
+	panics := func(context.Context, Input) (Output, error) { panic("oh") }
+	for _, f := range []Func{fails, panics} {
+		require.Equal(t, Block, fire(BeforeTool, f).Decision)
+		e = fire(AfterTool, f)
+		require.Empty(t, e.Decision)
+		require.Len(t, e.Warnings(), 1)
+	}
+	require.Len(t, defects, 2)
+	require.Contains(t, defects[0].Error(), "goroutine")
+
+	slow := func(ctx context.Context, _ Input) (Output, error) {
+		<-ctx.Done()
+		return Output{}, ctx.Err()
+	}
+	r := New(Options{Hooks: []Hook{{Event: BeforeTool, Name: "f", Run: slow, Timeout: time.Millisecond}}})
+	require.Equal(t, Block, r.Fire(t.Context(), Input{Event: BeforeTool}, Subject{}).Decision)
+}
+
+// An ended context ends hooks, which is no failure of theirs.
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	exec := func(ctx context.Context, _ Command) (Outcome, error) {
+		cancel()
+		<-ctx.Done()
+		return Outcome{Code: -1, Signal: "SIGTERM"}, nil
+	}
+	list := commands(AfterTool, "a", "b")
+	list[0].Sequential = true
+	e := New(Options{Hooks: list, Exec: exec}).Fire(ctx, Input{Event: AfterTool}, Subject{})
+	require.Len(t, e.Ran, 2)
+	require.True(t, e.Ran[0].Cancelled && e.Ran[1].Cancelled)
+	require.Empty(t, e.Warnings())
+}
+
+// EX-08: what a hook is told, and its environment and limit.
+func TestInput(t *testing.T) {
+	var got Command
+	r := New(Options{
+		Hooks: []Hook{{Event: SessionStart, Command: "c", Env: map[string]string{"B": "2", "A": "1"}}},
+		Exec:  func(_ context.Context, c Command) (Outcome, error) { got = c; return Outcome{}, nil },
+		Env:   func(in Input) []string { return []string{"SESSION=" + in.SessionID} },
+	})
+	at := time.Date(2026, 1, 2, 3, 4, 5, 6_000_000, time.UTC)
+	r.Fire(t.Context(), Input{SessionID: "s", CWD: "/<w>", Event: SessionStart, Timestamp: at, Source: "startup"}, Subject{Text: "startup"})
+	require.Equal(t, `{"session_id":"s","transcript_path":"","cwd":"/<w>","hook_event_name":"SessionStart","timestamp":"2026-01-02T03:04:05.006Z","source":"startup"}`+"\n", string(got.Stdin))
+	require.Equal(t, []string{"SESSION=s", "A=1", "B=2"}, got.Env)
+	require.Equal(t, DefaultTimeout, got.Limit)
+}
+
+// No output makes the reader panic or allows what another hook denies.
+func FuzzOutput(f *testing.F) {
+	for _, seed := range []string{`{"decision":"deny"}`, `{"continue":false}`, `{"hookSpecificOutput":{"toolConfig":{"mode":"ANY"}}}`, "x", "\"{}\"",
+		`{"hookSpecificOutput":{"tailToolCallRequest":{"name":1}}}`, `{"decision":"allow","decision":null}`} {
+		f.Add([]byte(seed), 0)
+		f.Add([]byte(seed), 2)
+	}
+	f.Fuzz(func(t *testing.T, data []byte, code int) {
+		for _, e := range []Event{BeforeTool, BeforeToolSelection} {
+			ran := make([]Ran, 2)
+			for i := range ran {
+				ran[i].Hook = &Hook{Command: "c"}
+			}
+			ran[0].understand(e, Outcome{Code: code, Stdout: data})
+			ran[1].understand(e, said(2, "", "no"))
+			effect := merge(e, ran)
+			require.Equal(t, Block, effect.Decision)
+			require.True(t, slices.Contains(strings.Split(effect.Reason, "\n"), "no"))
+			if code == 2 {
+				require.Equal(t, Block, ran[0].Output.Decision)
+			}
+		}
+	})
+}
