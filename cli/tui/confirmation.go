@@ -49,7 +49,13 @@ func (c *confirmation) view(v look, rows int, armed bool) ([]string, *tea.Cursor
 		body, meanings = append(body[:len(body):len(body)], meanings...), nil
 	}
 	room := max(rows-1-len(meanings)-len(foot), 1)
+	if len(body) > room && cursor == nil {
+		room = max(room-1, 1)
+	}
 	shown := c.window(body, room)
+	if where := c.where(); where != "" && cursor == nil {
+		foot = append(foot, v.theme.Dim.Render(display.Cut(where, v.columns, "…")))
+	}
 	lines := append([]string{titled(v, c.title())}, shown...)
 	lines = append(lines, meanings...)
 	if cursor != nil {
@@ -108,9 +114,6 @@ func (c *confirmation) foot(v look, armed bool) (lines []string, cursor *tea.Cur
 	}
 	for _, line := range pack(labels, v.columns) {
 		lines = append(lines, boldKeys(line, v))
-	}
-	if where := c.where(); where != "" {
-		lines = append(lines, v.theme.Dim.Render(display.Cut(where, v.columns, "…")))
 	}
 	return lines, nil
 }

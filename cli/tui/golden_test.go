@@ -282,3 +282,10 @@ func TestSessionEvents(t *testing.T) {
 	require.IsType(t, tea.QuitMsg{}, r.cmds[len(r.cmds)-1]())
 	require.Equal(t, "Bye", r.m.lastWords)
 }
+
+// A mark that combines with a letter is part of what is sent to the terminal.
+func TestCombiningMarks(t *testing.T) {
+	r := newRig(t, newFake())
+	r.m.input.insert("e\u0301 ш\u0301")
+	require.Contains(t, r.m.View().Content, "\u00e9 ш\u0301")
+}

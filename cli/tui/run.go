@@ -10,6 +10,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/theme"
@@ -108,7 +109,14 @@ type guard struct {
 
 func (g *guard) Init() (cmd tea.Cmd) {
 	defer g.recover(&cmd)
-	return g.inner.Init()
+	return tea.Batch(byGraphemes, g.inner.Init())
+}
+
+// byGraphemes has the renderer place characters as they are seen, as if the terminal
+// had said that it does so too. Else it counts code points, as terminals once did, and
+// leaves out marks that combine with the character before.
+func byGraphemes() tea.Msg {
+	return tea.ModeReportMsg{Mode: ansi.ModeUnicodeCore, Value: ansi.ModeReset}
 }
 
 func (g *guard) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/fettle-dev/fettle/cli/display"
 )
@@ -64,7 +65,9 @@ func (m *screen) View() tea.View {
 	for i, line := range lines {
 		lines[i] = display.Cut(line, m.width, "")
 	}
-	view := tea.NewView(strings.Join(lines, "\n"))
+	// The renderer loses a mark that combines with an ASCII letter, so that what has a
+	// character of its own is shown as that.
+	view := tea.NewView(norm.NFC.String(strings.Join(lines, "\n")))
 	view.AltScreen = true
 	view.MouseMode = tea.MouseModeCellMotion
 	view.WindowTitle = display.Line(m.status.Product + " " + m.status.Folder)
