@@ -14,55 +14,60 @@ func modelCommand(s *Services) *commands.Command {
 		var b strings.Builder
 		b.WriteString("The model is " + code(s.Models.Model()) + ".")
 		if known := s.Models.Known(); len(known) > 0 {
-			b.WriteString(" /model set NAME chooses another:\n\n")
+			b.WriteString(" /model NAME chooses another:\n\n")
 			for _, name := range known {
 				item(&b, name, "")
 			}
 		}
 		return info("%s", b.String())
 	}
+	complete := func(_ context.Context, _ *commands.Context, partial string) (found []commands.Candidate, _ error) {
+		for _, name := range s.Models.Known() {
+			found = append(found, commands.Candidate{Value: name})
+		}
+		return beginning(found, partial), nil
+	}
 	return &commands.Command{
-		Name: "model", Description: "Shows the model, or chooses another: /model set NAME", AutoExecute: true,
-		Action: func(_ context.Context, c *commands.Context, args string) (commands.Result, error) {
-			if args != "" {
-				return nil, fault.New(fault.InvalidToolParams, "builtin.model", "/model alone shows the model.", "To choose one say /model set "+commands.OneLine(args, 60)+".")
+		Name: "model", Description: "Shows the model, or chooses another: /model NAME", AutoExecute: true, Completion: complete,
+		Action: func(ctx context.Context, _ *commands.Context, args string) (commands.Result, error) {
+			if args == "" {
+				return show(), nil
 			}
-			return show(), nil
+			return s.setModel(ctx, args)
 		},
 		SubCommands: []*commands.Command{{
-			Name: "set", Description: "Has another model answer: /model set NAME; --persist keeps it for later sessions.",
+			Name: "set", Description: "Has another model answer: /model set NAME; --persist keeps it for later sessions.", Completion: complete,
 			Action: func(ctx context.Context, _ *commands.Context, args string) (commands.Result, error) {
-				const persist = "--persist"
-				name, save := "", false
-				for word := range strings.FieldsSeq(args) {
-					switch {
-					case word == persist:
-						save = true
-					case name != "":
-						return nil, fault.New(fault.InvalidToolParams, "builtin.model", "The name of a model has no blanks.", "Say /model set NAME, or /model set NAME "+persist+".")
-					default:
-						name = word
-					}
-				}
-				if name == "" {
-					return nil, missing("name of the model", "Say /model set NAME.")
-				}
-				if err := s.Models.SetModel(ctx, name, save); err != nil {
-					return nil, err
-				}
-				if save {
-					return info("The model is %s now, and in later sessions.", code(name)), nil
-				}
-				return info("The model is %s for this session.", code(name)), nil
-			},
-			Completion: func(_ context.Context, _ *commands.Context, partial string) (found []commands.Candidate, _ error) {
-				for _, name := range s.Models.Known() {
-					found = append(found, commands.Candidate{Value: name})
-				}
-				return beginning(found, partial), nil
+				return s.setModel(ctx, args)
 			},
 		}},
 	}
+}
+
+// setModel has another model answer, for this session or for good.
+func (s *Services) setModel(ctx context.Context, args string) (commands.Result, error) {
+	const persist = "--persist"
+	name, save := "", false
+	for word := range strings.FieldsSeq(args) {
+		switch {
+		case word == persist:
+			save = true
+		case name != "":
+			return nil, fault.New(fault.InvalidToolParams, "builtin.model", "The name of a model has no blanks.", "Say /model set NAME, or /model set NAME "+persist+".")
+		default:
+			name = word
+		}
+	}
+	if name == "" {
+		return nil, missing("name of the model", "Say /model set NAME.")
+	}
+	if err := s.Models.SetModel(ctx, name, save); err != nil {
+		return nil, err
+	}
+	if save {
+		return info("The model is %s now, and in later sessions.", code(name)), nil
+	}
+	return info("The model is %s for this session.", code(name)), nil
 }
 
 // The approval modes, and what each does.
