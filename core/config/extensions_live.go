@@ -253,4 +253,3 @@ func (c *Config) renewAgents(ctx context.Context, sh *shared, s *session) error 
 	}
 	return c.registerAgents(sh, s, s.registry)
 }
-
