@@ -72,6 +72,9 @@ func (s *Store) Validate(ctx context.Context, folder string, checks ...Check) (V
 		v.Findings = append(v.Findings, Finding{severity, p.Path, p.Line, p.Message, p.Remedy})
 	}
 	v.Name, v.Version = e.Name, e.Version
+	if slices.ContainsFunc(problems, func(p Problem) bool { return p.Lost }) {
+		s.completed(&e)
+	}
 	found, err := examine(ctx, folder, usualLimits)
 	if err != nil {
 		return Validation{}, err
@@ -102,6 +105,21 @@ func (s *Store) Validate(ctx context.Context, folder string, checks ...Check) (V
 	v.Findings = slices.Compact(v.Findings)
 	v.Valid = !slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Severity == SeverityError })
 	return v, nil
+}
+
+// completed adds to an extension whose manifest cannot be used what can be told of
+// its parts all the same.
+func (s *Store) completed(e *Extension) {
+	c, err := contain(e.Path)
+	if err != nil {
+		return
+	}
+	var m Manifest
+	if data, err := readFile(e.Manifest, MaxManifest); err == nil {
+		m, _ = ParseManifest(data, e.Path, Variables{ExtensionPath: e.Path}) // its problems are known
+	}
+	e.MCPServers, e.ExcludedTools, e.Settings = m.MCPServers, m.ExcludeTools, m.Settings
+	bringing{l: &loading{s: s}, e: e, c: c}.find(m, s.o.ContextFiles)
 }
 
 // missingContext are context files that the manifest names and that are not there.
