@@ -23,6 +23,8 @@ type frontEnd func(ctx context.Context, c *chat, set settings.Settings) error
 
 // interactive is a session with the person at the terminal.
 func (p *program) interactive(ctx context.Context, g *globalFlags, f *headlessFlags, show frontEnd) error {
+	ctx, stop := untilHungUp(ctx)
+	defer stop()
 	c := &chat{talk: p.talk(f), global: g, started: time.Now()}
 	silent := *p
 	silent.err = &c.notices // the screen is the front end's
@@ -73,7 +75,10 @@ func (c *chat) show(ctx context.Context, s session, front frontEnd) (err error) 
 
 // atTerminal is the front end that fits the terminal.
 func (p *program) atTerminal(ctx context.Context, c *chat, set settings.Settings) error {
-	if c.flags.plain || os.Getenv("TERM") == "dumb" {
+	if err := theme.Check(set.UI.Theme); err != nil {
+		c.notices.add(lineOf(err))
+	}
+	if c.flags.plain || set.UI.Accessibility.ScreenReader || showsLinesOnly(os.Getenv("TERM")) {
 		return p.runLines(ctx, c, c.flags.first)
 	}
 	in, _ := p.in.(*os.File)

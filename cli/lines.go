@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 	"syscall"
 
@@ -29,9 +30,21 @@ func (p *program) runLines(ctx context.Context, s interactive.Session, first str
 }
 
 // untilHungUp returns a context that ends when the terminal goes or the program is
-// told to end, and not by Ctrl-C.
+// told to end, and not by Ctrl-C, which in a session is a key like others.
 func untilHungUp(ctx context.Context) (context.Context, context.CancelFunc) {
-	return signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
+	pressed := make(chan os.Signal, 1)
+	signal.Notify(pressed, os.Interrupt) // else a second one would end the process
+	ctx, stop := signal.NotifyContext(context.WithoutCancel(ctx), syscall.SIGTERM, syscall.SIGHUP)
+	return ctx, func() {
+		stop()
+		signal.Stop(pressed)
+	}
+}
+
+// showsLinesOnly reports whether the terminal of a name, as in TERM, cannot move
+// its cursor. That of Windows needs no name.
+func showsLinesOnly(term string) bool {
+	return term == "dumb" || term == "unknown" || term == "" && runtime.GOOS != "windows"
 }
 
 // lines leads a session line by line.
