@@ -47,7 +47,9 @@ func (e Event) matchesText() bool { return e == SessionStart || e == SessionEnd 
 
 // Advisory reports whether a hook of the event can stop nothing: what it decides
 // is told and has no effect.
-func (e Event) Advisory() bool { return e == Notification || e.matchesText() }
+func (e Event) Advisory() bool {
+	return e == Notification || e == BeforeToolSelection || e.matchesText()
+}
 
 // Source says whose a hook is.
 type Source string

@@ -1,0 +1,50 @@
+package hooks
+
+import (
+	"io/fs"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/docs"
+)
+
+// EX-10: the table of events, exit codes and effects in docs/hooks.md is what
+// happens.
+func TestPage(t *testing.T) {
+	page, err := fs.ReadFile(docs.Files(), "hooks.md")
+	require.NoError(t, err)
+	_, section, found := strings.Cut(string(page), "| event | exit code | effect |\n")
+	require.True(t, found)
+	rows := map[Event]map[int]string{}
+	for line := range strings.Lines(section) {
+		cells := strings.Split(line, "|")
+		if len(cells) != 5 {
+			break
+		}
+		code, ok := map[string]int{"0": 0, "1": 1, "2": 2, "3 and others": 3}[strings.TrimSpace(cells[2])]
+		if !ok {
+			continue
+		}
+		e := Event(strings.Trim(cells[1], " `"))
+		if rows[e] == nil {
+			rows[e] = map[int]string{}
+		}
+		rows[e][code] = strings.TrimSpace(cells[3])
+	}
+	require.Len(t, rows, len(Events()))
+	for _, e := range Events() {
+		require.Len(t, rows[e], 4, e)
+		for code, effect := range rows[e] {
+			got := fire(t, e, said(code, "", "why"))
+			require.Equal(t, len(got.Warnings()) > 0, strings.HasSuffix(effect, ", with a warning"), "%s %d: %v", e, code, got.Warnings())
+			blocked := got.Decision.Blocks() && !e.Advisory()
+			goesOn := strings.HasPrefix(effect, "goes on") || strings.HasPrefix(effect, "done")
+			require.Equal(t, blocked, !goesOn, "%s %d", e, code)
+			if blocked {
+				require.Equal(t, "why", got.Reason)
+			}
+		}
+	}
+}
