@@ -15,6 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/model/script"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/trust"
@@ -252,4 +253,48 @@ func TestSlashCommandsBeforeInitialize(t *testing.T) {
 	require.NoError(t, err)
 	_, _, err = c.SlashCommands(t.Context())
 	require.Equal(t, fault.NotInitialized, fault.CodeOf(err))
+}
+
+// CM-08: an agent that the session may call is a command that hands a task over.
+func TestSlashCommandsOfAgents(t *testing.T) {
+	s := configtest.New(t, playing(t, "", script.Options{}))
+	set, _ := slash(t, s.Config)
+	c := set.Lookup("generalist")
+	require.NotNil(t, c)
+	require.Equal(t, commands.KindAgent, c.Kind)
+	text := said(t, set, "/generalist count the lines")
+	expanded, err := s.Expand(t.Context(), text)
+	require.NoError(t, err)
+	require.Equal(t, []string{"generalist"}, expanded.Agents)
+	_, err = set.Parse("/generalist").Run(t.Context(), &commands.Context{})
+	require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err))
+}
+
+// CM-12, AR-04: a saved conversation comes back with the highest version that it was
+// given, and the next read is above it.
+func TestSavedChats(t *testing.T) {
+	s := configtest.New(t, playing(t, `{"text":"I see."}`, script.Options{}))
+	s.Write("a.txt", "alpha\n")
+	chats, err := config.NewSavedChats(s.Config, []string{"very-secret-value"})
+	require.NoError(t, err)
+	require.Equal(t, fault.InvalidToolParams, fault.CodeOf(chats.Save(t.Context(), "empty", false)))
+	converse(t, s.Config, "Look at @a.txt, very-secret-value")
+	require.NoError(t, chats.Save(t.Context(), "one", false))
+	require.Equal(t, fault.AttemptToCreateExist, fault.CodeOf(chats.Save(t.Context(), "one", false)))
+	require.NoError(t, chats.Save(t.Context(), "one", true))
+	all, err := chats.List(t.Context())
+	require.NoError(t, err)
+	require.Len(t, all, 1)
+	require.Equal(t, 2, all[0].Turns)
+	loaded, err := chats.Load(t.Context(), "one")
+	require.NoError(t, err)
+	require.Equal(t, int64(1), loaded.Highest)
+	require.Len(t, loaded.History, 2)
+	require.NotContains(t, string(loaded.History[0]), "very-secret")
+	_, err = s.StartNewSession("", loaded.Highest)
+	require.NoError(t, err)
+	require.Contains(t, s.Call("read_file", map[string]any{"file_path": "a.txt"}).Result.LLMContent.String(), `"version":2`)
+	require.NoError(t, chats.Delete(t.Context(), "one"))
+	_, err = chats.Load(t.Context(), "one")
+	require.Equal(t, fault.SessionNotFound, fault.CodeOf(err))
 }
