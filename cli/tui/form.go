@@ -86,6 +86,8 @@ func (f *form) view(v look, rows int, armed bool) ([]string, *tea.Cursor) {
 func (f *form) title(q *field) string {
 	title := "The model asks"
 	switch {
+	case f.request.Program:
+		title = "One question"
 	case f.request.Server != "":
 		title = "The MCP server " + f.request.Server + " asks"
 	case f.request.Subagent != "":

@@ -33,7 +33,7 @@ func run(ctx context.Context, o Options) error {
 	alive, release := context.WithCancel(context.WithoutCancel(ctx)) // what is sent to the program later goes nowhere
 	defer release()
 	p := tea.NewProgram(guarded, tea.WithContext(alive),
-		tea.WithInput(o.In), tea.WithOutput(o.Out), tea.WithEnvironment(environ), tea.WithFPS(frames),
+		tea.WithInput(input{o.In, func() { h.box.post(quitMsg{}) }}), tea.WithOutput(o.Out), tea.WithEnvironment(environ), tea.WithFPS(frames),
 		tea.WithColorProfile(theme.Profile(environ, true)), tea.WithoutSignalHandler())
 
 	unsubscribe := subscribe(ctx, o.Session.Bus(), h.box)
@@ -65,6 +65,21 @@ func run(ctx context.Context, o Options) error {
 	}
 	leave(o, m)
 	return nil
+}
+
+// input is a terminal that tells when it has ended, as one does that was closed; the
+// program would wait for keys for ever.
+type input struct {
+	*os.File
+	ended func()
+}
+
+func (i input) Read(p []byte) (int, error) {
+	n, err := i.File.Read(p)
+	if n == 0 && err != nil {
+		i.ended()
+	}
+	return n, err
 }
 
 // pump hands what is in the mailbox to the program, all at once, until stop.

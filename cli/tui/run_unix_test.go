@@ -116,7 +116,8 @@ func (w *terminal) ends(s *fakeSession) error {
 	select {
 	case err = <-w.done:
 	case <-time.After(patience):
-		w.Fatal("Run does not return")
+		stacks := make([]byte, 1<<20)
+		w.Fatalf("Run does not return\n%s", stacks[:runtime.Stack(stacks, true)])
 	}
 	s.mu.Lock()
 	require.Zero(w, s.running, "a turn that was not waited for")
@@ -212,18 +213,22 @@ func TestClosedInMidTurn(t *testing.T) {
 
 // A panic, wherever it happens, leaves the terminal as it was and is told with its stack.
 func TestPanics(t *testing.T) {
-	tests := map[string]func(s *fakeSession){
-		"in a turn": func(s *fakeSession) {
+	tests := map[string]func(s *fakeSession) (keys string){
+		"in a turn": func(s *fakeSession) string {
 			s.work = func(context.Context, string, func(interactive.Event)) { panic("boom") }
+			return "x\r"
 		},
-		"on the screen": func(s *fakeSession) { s.cycle = panicking{} },
+		"on the screen": func(s *fakeSession) string {
+			s.cycle = panicking{}
+			return "\x1b[Z"
+		},
 	}
 	for name, prepare := range tests {
 		t.Run(name, func(t *testing.T) {
 			s := newFake()
-			prepare(s)
+			keys := prepare(s)
 			w := start(t, s)
-			w.types("x\r\x1b[Z")
+			w.types(keys)
 			err := w.ends(s)
 			require.ErrorContains(t, err, "boom")
 			require.NotContains(t, err.Error(), "goroutine")
