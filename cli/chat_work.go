@@ -181,7 +181,7 @@ func (c *chat) note(e agent.Event) {
 
 // confirmed asks the person a question, and reports whether the answer is yes.
 func (w *work) confirmed(ctx context.Context, header, question string) bool {
-	answer, err := bus.Ask(ctx, w.Bus(), bus.AskUserRequest{Questions: []bus.UserQuestion{{
+	answer, err := bus.Ask(ctx, w.Bus(), bus.AskUserRequest{Program: true, Questions: []bus.UserQuestion{{
 		Question: question, Header: header, Type: bus.QuestionYesNo,
 	}}})
 	switch {

@@ -17,6 +17,8 @@ func (t *terminal) answerAll(ctx context.Context, b *bus.MessageBus, asked bus.A
 	response := bus.AskUserResponse{CorrelationID: asked.CorrelationID, Answers: map[string]string{}}
 	intro := "The model"
 	switch {
+	case asked.Program:
+		intro = "The program"
 	case asked.Server != "":
 		intro = "The MCP server " + oneLine(asked.Server)
 	case asked.Subagent != "":

@@ -3,11 +3,14 @@ package bus
 // AskUserRequest asks a person questions that are not about a call's leave to
 // run.
 type AskUserRequest struct {
-	CorrelationID string         `json:"correlationId"`      // "" when asked: [Ask] makes one
-	CallID        string         `json:"callId,omitempty"`   // the call that asks; "" is unknown
-	Subagent      string         `json:"subagent,omitempty"` // who asks; "" is the main agent
-	Server        string         `json:"server,omitempty"`   // MCP server that asks, in the place of a model; "": none
-	Questions     []UserQuestion `json:"questions"`
+	CorrelationID string `json:"correlationId"`      // "" when asked: [Ask] makes one
+	CallID        string `json:"callId,omitempty"`   // the call that asks; "" is unknown
+	Subagent      string `json:"subagent,omitempty"` // who asks; "" is the main agent
+	Server        string `json:"server,omitempty"`   // MCP server that asks, in the place of a model; "": none
+	// Program says that the program itself asks, in the place of a model, as before a
+	// command of the person's does something.
+	Program   bool           `json:"program,omitempty"`
+	Questions []UserQuestion `json:"questions"`
 }
 
 // Type returns [TypeAskUserRequest].

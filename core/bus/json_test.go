@@ -143,7 +143,7 @@ func TestNames(t *testing.T) {
 			"payload.newContent payload.approved payload.feedback",
 		bus.TypeToolPolicyRejection:  "toolCall.name toolCall.args callId serverName subagent " + decision,
 		bus.TypeUpdatePolicy:         "toolName persist persistScope argsPattern commandPrefix[] mcpName allowRedirection modes[] subagent",
-		bus.TypeAskUserRequest:       "correlationId callId subagent server " + under("questions[].", "question header type options[].label options[].description multiSelect placeholder optional default"),
+		bus.TypeAskUserRequest:       "correlationId callId subagent server program " + under("questions[].", "question header type options[].label options[].description multiSelect placeholder optional default"),
 		bus.TypeAskUserResponse:      "correlationId answers cancelled",
 		bus.TypeToolExecutionSuccess: "toolCall.name toolCall.args callId result",
 		bus.TypeToolExecutionFailure: "toolCall.name toolCall.args callId " + under("error.", failure),
