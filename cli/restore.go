@@ -1,0 +1,304 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/checkpoint"
+)
+
+// restoreFlags say what to take back, and how.
+type restoreFlags struct {
+	session, call        string
+	since, partial       bool
+	diffOnly, yes, asked bool
+	asJSON               bool
+}
+
+func (p *program) restoreCommand(g *globalFlags) *cobra.Command {
+	var f restoreFlags
+	cmd := &cobra.Command{
+		Use:   "restore [TURN|CALL]",
+		Short: "List what sessions have changed, and take a turn or a call back",
+		Long: `Lists what a session has changed, by turn and call. With the number of a turn, as
+3, or of a call, as 3.2, it shows what taking that back would do to the files as
+they are now, and does it if you agree. What came later stays: later changes of
+other lines of a file are kept, and where later work would be lost nothing is
+restored. A restore is a turn of its own, and can be taken back as any other.`,
+		Example: `  fettle restore
+  fettle restore 3 --diff
+  fettle restore 3.2 --yes`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := f.what(args)
+			if err != nil {
+				return err
+			}
+			ctx := cmd.Context()
+			return p.withSession(ctx, sessionOptions{flags: g}, func(s session) error {
+				kept, err := s.Config().Checkpoints()
+				if err != nil {
+					return &exitError{code: exitConfig, err: err}
+				}
+				kept.Settle(ctx, f.session)
+				if !f.asked {
+					return p.listCheckpoints(ctx, kept, s.Config().TargetDir(), &f)
+				}
+				return restoreFailure(ctx, p.restore(ctx, kept, w, &f))
+			})
+		},
+	}
+	set := cmd.Flags()
+	set.StringVar(&f.session, "session", "", "whose changes: the `id` of a session or how it begins (default: the one that changed something last)")
+	set.StringVar(&f.call, "call", "", "take back the call that the model has given this `id`")
+	set.BoolVar(&f.since, "since", false, "take back all turns after that one too")
+	set.BoolVar(&f.partial, "partial", false, "restore what can be restored and leave the rest")
+	set.BoolVar(&f.diffOnly, "diff", false, "show what would be done, and do nothing")
+	set.BoolVar(&f.yes, "yes", false, "do it without asking")
+	set.BoolVar(&f.asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// what is what the command line names.
+func (f *restoreFlags) what(args []string) (checkpoint.What, error) {
+	w := checkpoint.What{Call: f.call}
+	f.asked = f.call != "" || len(args) > 0
+	if len(args) > 0 {
+		named, err := checkpoint.ParseWhat(args[0])
+		if err != nil {
+			return w, &exitError{code: exitUsage, err: err}
+		}
+		if f.call != "" && named.Call != "" {
+			return w, usageError("Two calls are named.", "Name one, or a turn.")
+		}
+		if f.call == "" {
+			w = named
+		}
+	}
+	switch {
+	case f.since && w.Turn == 0:
+		return w, usageError("--since needs a turn.", "Name one, as in fettle restore 3 --since.")
+	case !f.asked && (f.diffOnly || f.yes || f.partial):
+		return w, usageError("It is not said what to take back.", "Name a turn or a call; fettle restore lists them.")
+	}
+	w.Session, w.Since, w.Partial = f.session, f.since, f.partial
+	return w, nil
+}
+
+// restoreFailure gives an error its exit code.
+func restoreFailure(ctx context.Context, err error) error {
+	switch code := fault.CodeOf(err); {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil && code == fault.Cancelled:
+		return interrupted()
+	case code == fault.CheckpointNotFound:
+		return &exitError{code: exitUsage, err: err}
+	case code == fault.NobodyToAsk || code == fault.DeniedByUser:
+		return &exitError{code: exitDenied, err: err}
+	}
+	return err
+}
+
+// restore shows what would be done, asks, and does it.
+func (p *program) restore(ctx context.Context, kept *config.Checkpoints, w checkpoint.What, f *restoreFlags) error {
+	plan, err := kept.Plan(ctx, w)
+	if err != nil {
+		return err
+	}
+	switch {
+	case f.diffOnly && f.asJSON:
+		return printJSON(p.out, plan)
+	case !f.asJSON:
+		if err := p.showPlan(plan); err != nil {
+			return err
+		}
+	}
+	if err := plan.Err(); err != nil || f.diffOnly {
+		return err
+	}
+	if len(plan.Steps) > 0 && !f.yes {
+		if err := p.agreeToRestore(ctx, plan); err != nil {
+			return err
+		}
+	}
+	report, err := kept.Restore(ctx, plan)
+	if report != nil && f.asJSON {
+		if printErr := printJSON(p.out, report); err == nil {
+			err = printErr
+		}
+	}
+	if report != nil && !f.asJSON {
+		p.showReport(report)
+	}
+	return err
+}
+
+// showPlan prints what would be done.
+func (p *program) showPlan(plan *checkpoint.Plan) error {
+	var b strings.Builder
+	for _, warning := range plan.Warnings {
+		fmt.Fprintf(&b, "Note: %s\n", oneLine(warning))
+	}
+	for _, s := range plan.Steps {
+		b.WriteString(renderDiff(s.Diff, wantsColour(p.out)))
+	}
+	for _, r := range plan.Refused {
+		fmt.Fprintf(&b, "Cannot be restored: %s: %s\n", oneLine(string(r.Path)), oneLine(r.Why))
+	}
+	if len(plan.Steps) == 0 && len(plan.Refused) == 0 {
+		fmt.Fprintf(&b, "Nothing of %s is left to take back.\n", plan.What)
+	}
+	_, err := io.WriteString(p.out, b.String())
+	return err
+}
+
+func (p *program) showReport(r *checkpoint.Report) {
+	for _, note := range r.Notes {
+		p.complain(fmt.Errorf("%s", note))
+	}
+	if len(r.Steps) == 0 {
+		return
+	}
+	_, _ = fmt.Fprintf(p.out, "Took back %s: %s. It is turn %d now: fettle restore %d takes it back again.\n", r.What, files(len(r.Steps)), r.Turn, r.Turn)
+}
+
+func files(n int) string {
+	if n == 1 {
+		return "1 path"
+	}
+	return fmt.Sprintf("%d paths", n)
+}
+
+// agreeToRestore asks the person at the terminal.
+func (p *program) agreeToRestore(ctx context.Context, plan *checkpoint.Plan) error {
+	person, done := p.installer(false)
+	defer done()
+	if person.tty == nil {
+		return fault.New(fault.NobodyToAsk, "cli.restore", "Nothing was restored: nobody could be asked.", "Run it in a terminal, or add --yes if you agree.")
+	}
+	for {
+		person.lines.discard(person.tty)
+		person.say("Take back %s in %s? [y]es  [n]o > ", plan.What, files(len(plan.Steps)))
+		line, err := person.lines.read(ctx)
+		switch answer := strings.ToLower(strings.TrimSpace(line)); {
+		case ctx.Err() != nil:
+			person.say("\n")
+			return interrupted()
+		case answer == "y" || answer == "yes":
+			return nil
+		case answer == "n" || answer == "no" || err != nil:
+			return fault.New(fault.DeniedByUser, "cli.restore", "Nothing was restored.", "")
+		}
+	}
+}
+
+// listCheckpoints prints what a session has changed.
+func (p *program) listCheckpoints(ctx context.Context, kept *config.Checkpoints, target string, f *restoreFlags) error {
+	h, err := kept.History(ctx, f.session)
+	if fault.CodeOf(err) == fault.CheckpointNotFound && f.session == "" {
+		if f.asJSON {
+			return printJSON(p.out, checkpoint.History{Turns: []*checkpoint.Turn{}})
+		}
+		_, err := fmt.Fprintln(p.out, "No session of this project has changed anything that was kept.")
+		return err
+	}
+	if err != nil {
+		return restoreFailure(ctx, err)
+	}
+	for _, problem := range h.Problems {
+		p.complain(fmt.Errorf("%s", problem))
+	}
+	if f.asJSON {
+		return printJSON(p.out, h)
+	}
+	if real, err := filepath.EvalSymlinks(target); err == nil {
+		target = real
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "Session %s\n", oneLine(h.Session))
+	for _, t := range h.Turns {
+		fmt.Fprintf(&b, "%d.  %s  %s\n", t.Number, t.Time.Local().Format("2006-01-02 15:04:05"), oneLine(t.Prompt))
+		for _, e := range t.Entries {
+			writeEntry(&b, e, target)
+		}
+	}
+	for _, note := range h.Notes {
+		fmt.Fprintf(&b, "%s\n", oneLine(note))
+	}
+	if len(h.NotKept) > 0 {
+		b.WriteString("Not restorable:\n")
+	}
+	for _, gap := range h.NotKept {
+		fmt.Fprintf(&b, "  %s: %s\n", shownPath(gap.Path, target), oneLine(gap.Why))
+	}
+	_, err = io.WriteString(p.out, b.String())
+	return err
+}
+
+// writeEntry prints one call and what it has changed.
+func writeEntry(b *strings.Builder, e *checkpoint.Entry, target string) {
+	about := strings.TrimSpace(e.Tool + "  " + e.About)
+	switch {
+	case e.Kind == checkpoint.KindBetween && e.Background:
+		about = "between calls, by somebody else or by what a command has started"
+	case e.Kind == checkpoint.KindBetween:
+		about = "between calls, by somebody else"
+	case e.Agent != "":
+		about += " (agent " + e.Agent + ")"
+	}
+	switch {
+	case e.Running:
+		about += " [not ended]"
+	case e.Interrupted:
+		about += " [interrupted]"
+	}
+	fmt.Fprintf(b, "    %s  %s\n", e.ID(), clip(oneLine(about), listingWidth))
+	const most = 20
+	for i, c := range e.Files {
+		if i == most {
+			fmt.Fprintf(b, "         and %d more\n", len(e.Files)-most)
+			break
+		}
+		fmt.Fprintf(b, "         %-8s %s%s\n", changeWord(c), shownPath(c.Path, target), notKept(c))
+	}
+	for _, note := range e.Notes {
+		fmt.Fprintf(b, "         %s\n", oneLine(note))
+	}
+}
+
+func changeWord(c checkpoint.Change) string {
+	switch {
+	case c.Before.Kind == checkpoint.Absent:
+		return "created"
+	case c.After.Kind == checkpoint.Absent:
+		return "deleted"
+	case c.Before.SHA256 == c.After.SHA256 && c.Before.Target == c.After.Target && c.Before.Stamp == c.After.Stamp && c.Before.Mode != c.After.Mode:
+		return "mode"
+	}
+	return "changed"
+}
+
+func notKept(c checkpoint.Change) string {
+	for _, s := range []checkpoint.State{c.Before, c.After} {
+		if s.NotKept != "" {
+			return " (not restorable: " + oneLine(s.NotKept) + ")"
+		}
+	}
+	return ""
+}
+
+// shownPath is a path for people, relative to the target folder if it is below.
+func shownPath(path checkpoint.Name, target string) string {
+	if rel, err := filepath.Rel(target, string(path)); err == nil && filepath.IsLocal(rel) {
+		return printable(rel)
+	}
+	return printable(string(path))
+}
