@@ -1,5 +1,5 @@
-// Package interactive is a person's session with the agent, whatever shows it: it
-// takes what is typed, runs commands and prompts, and tells what happens.
+// Package interactive is what a front end is given of a person's session with the
+// agent: it hands over what is typed, and is told what happens.
 package interactive
 
 import (
