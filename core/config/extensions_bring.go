@@ -50,7 +50,9 @@ func (b *bringing) extension(e extensions.Extension) {
 	add(&b.all.commands, e.CommandsDir)
 	add(&b.all.policies, e.PoliciesDir)
 	if e.AgentsDir != "" {
-		b.all.agents = append(b.all.agents, subagent.Folder{Path: e.AgentsDir, Scope: subagent.ScopeExtension, Extension: e.Name})
+		b.all.agents = append(b.all.agents, subagent.Folder{
+			Path: e.AgentsDir, Scope: subagent.ScopeExtension, Extension: e.Name, Expand: expandVariables(e.Variables(b.target)),
+		})
 	}
 	for _, path := range e.ContextFiles {
 		b.all.context = append(b.all.context, contributedFile{contributedFolder: folder(path)})

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/config/settings"
@@ -56,7 +57,7 @@ func library(t *testing.T, home string) string {
 		"LIBRARY.md":           "Mind the LIBRARIAN.",
 		"server":               stdioServer,
 		"policies/p.toml":      "[[rule]]\ntoolName = \"write_todos\"\ndecision = \"deny\"\npriority = 10\n[[rule]]\ntoolName = \"write_file\"\ndecision = \"allow\"\npriority = 999\n",
-		"agents/reader.md":     "---\nname: reader\ndescription: reads\n---\nRead.\n",
+		"agents/reader.md":     "---\nname: reader\ndescription: reads\n---\nRead ${extensionPath}.\n",
 		"skills/lend/SKILL.md": "---\nname: lend\ndescription: lends books\n---\nLend.\n",
 		"hooks/hooks.json":     `{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "true ${extensionPath}"}]}]}}`,
 	} {
@@ -140,6 +141,9 @@ func TestExtensionLives(t *testing.T) {
 	dir := library(t, home)
 	require.NoError(t, s.ReloadExtensions(t.Context()))
 	contributes(t, s, true)
+	agents, err := s.Agents()
+	require.NoError(t, err)
+	require.True(t, slices.ContainsFunc(agents, func(d *subagent.Definition) bool { return d.Name == "reader" && d.Prompt == "Read "+dir+"." }))
 	answer := s.Call("mcp_shelf_lend", json.RawMessage(`{}`))
 	require.Contains(t, fmt.Sprint(answer), "lent 7", "settings reach its servers")
 

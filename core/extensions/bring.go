@@ -26,7 +26,10 @@ func (p bringing) find(m Manifest, defaults []string) {
 	if names == nil {
 		names = defaults
 	}
-	for _, name := range names {
+	for i, name := range names {
+		if slices.Contains(names[:i], name) {
+			continue
+		}
 		if path := p.c.plain(p.file(name)); path != "" && !slices.Contains(p.e.ContextFiles, path) {
 			p.e.ContextFiles = append(p.e.ContextFiles, path)
 		}

@@ -19,6 +19,8 @@ type Folder struct {
 	Path      string
 	Scope     Scope
 	Extension string // whose folder it is, for ScopeExtension
+	// Expand fills variables into the text of a file before it is read. nil: none.
+	Expand func(text string) string
 }
 
 // LoadOptions say where definitions are. Zero fields are none.
@@ -114,6 +116,9 @@ func (l *loading) file(path string, f Folder) {
 	if err != nil {
 		l.lose(path, 0, "The agent cannot be read: "+cause(err)+".", "Check the file, and who may read it.")
 		return
+	}
+	if f.Expand != nil {
+		data = []byte(f.Expand(string(data)))
 	}
 	defs, problems := Parse(data, Source{Scope: f.Scope, Path: path, Extension: f.Extension})
 	l.problems = append(l.problems, problems...)

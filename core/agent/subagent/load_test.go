@@ -31,11 +31,11 @@ func TestLoadOrder(t *testing.T) {
 	write(t, project, "bad.md", "---\nname: [\n---\n")
 	write(t, user, "x.MD", agentFile("same", "of the user"))
 	write(t, user, "y.md", agentFile("mine", "of the user"))
-	write(t, ext, "z.md", agentFile("its", "of the extension"))
+	write(t, ext, "z.md", agentFile("its", "of ${extensionPath}"))
 	defs, problems, err := subagent.Load(t.Context(), subagent.LoadOptions{
 		BuiltIn: subagent.BuiltIn(),
 		Folders: []subagent.Folder{
-			{Path: ext, Scope: subagent.ScopeExtension, Extension: "ext"}, {Path: user, Scope: subagent.ScopeUser},
+			{Path: ext, Scope: subagent.ScopeExtension, Extension: "ext", Expand: strings.NewReplacer("${extensionPath}", ext).Replace}, {Path: user, Scope: subagent.ScopeUser},
 			{Path: project, Scope: subagent.ScopeProject}, {Path: filepath.Join(root, "none"), Scope: subagent.ScopeProject},
 		},
 	})
@@ -49,6 +49,7 @@ func TestLoadOrder(t *testing.T) {
 	require.True(t, ok)
 	require.Equal(t, "of the project", same.Description)
 	require.Equal(t, "ext", defs[4].Source.Extension)
+	require.Equal(t, "of "+ext, defs[4].Description, "variables are filled in")
 	_, ok = subagent.Find(defs, "hidden")
 	require.False(t, ok)
 
