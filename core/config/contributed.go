@@ -30,9 +30,6 @@ func (c *Config) brought() *contributed {
 	return &contributed{}
 }
 
-// contributed is brought, for owners that are given the shared services.
-func (c *Config) contributed(*shared) *contributed { return c.brought() }
-
 // contributedFolder is a folder of an extension.
 type contributedFolder struct {
 	Path      string // absolute

@@ -130,7 +130,7 @@ func (l *hookLoader) load() {
 		l.folder(hooks.SourceProject, dir)
 	}
 	l.folder(hooks.SourceSystem, p.Layout.SystemDir)
-	for _, f := range l.c.contributed(l.sh).hooks {
+	for _, f := range l.c.brought().hooks {
 		o := l.origin(hooks.SourceExtension, f.Path)
 		o.Extension = f.Extension
 		for name, value := range f.Variables {

@@ -124,7 +124,7 @@ func (c *Config) loadSkills(ctx context.Context, sh *shared) error {
 func (c *Config) skillFolders(sh *shared) []skills.Folder {
 	p := c.params()
 	folders := slices.Clone(p.Skills.Folders)
-	for _, f := range c.contributed(sh).skills {
+	for _, f := range c.brought().skills {
 		folders = append(folders, skills.Folder{
 			Path: f.Path, Scope: skills.ScopeExtension, Extension: f.Extension, Within: f.Variables["extensionPath"], Expand: expandVariables(f.Variables),
 		})

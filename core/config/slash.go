@@ -55,7 +55,7 @@ func (c *Config) commandFolders(sh *shared) (folders []commands.Folder, problems
 				Message: "The project's own commands are not there, as its folder is not trusted.", Remedy: "Look at them, and trust the folder with fettle trust."})
 		}
 	}
-	brought := slices.SortedStableFunc(slices.Values(c.contributed(sh).commands), func(a, b contributedFolder) int {
+	brought := slices.SortedStableFunc(slices.Values(c.brought().commands), func(a, b contributedFolder) int {
 		return strings.Compare(a.Extension, b.Extension)
 	})
 	for _, f := range brought {
