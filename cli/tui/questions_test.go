@@ -271,3 +271,21 @@ func TestQuestionOverPager(t *testing.T) {
 	r.press("q")
 	require.Nil(t, r.m.pager)
 }
+
+// Who asks stands in the title.
+func TestWhoAsks(t *testing.T) {
+	tests := map[string]bus.AskUserRequest{
+		"── The model asks ─":            {},
+		"── The subagent helper asks ─":  {Subagent: "helper"},
+		"── The MCP server store asks ─": {Server: "store"},
+		"── A question ─":                {Program: true},
+	}
+	for title, q := range tests {
+		r := newRig(t, newFake())
+		q.Questions = []bus.UserQuestion{{Question: "Well?", Type: bus.QuestionYesNo}}
+		answers := asks(r, q)
+		require.Contains(t, r.text(), title)
+		r.press("y")
+		receive(t, answers)
+	}
+}

@@ -51,14 +51,6 @@ func (t *transcript) remove(b block) {
 	}
 }
 
-// last returns the last block, nil for none.
-func (t *transcript) last() block {
-	if len(t.blocks) == 0 {
-		return nil
-	}
-	return t.blocks[len(t.blocks)-1].block
-}
-
 func (t *transcript) clear() { *t = transcript{} }
 
 // linesOf renders a block, with an empty line above all but the first.
