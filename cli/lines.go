@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"math"
 	"os"
 	"os/signal"
 	"runtime"
@@ -64,6 +65,7 @@ func newLines(p *program, s interactive.Session, interrupt <-chan os.Signal) *li
 		l.tty, _ = p.in.(*os.File)
 	}
 	l.columns = func() int { return proseColumns(p.out, usualColumns) }
+	l.room = func() int { return proseColumns(p.out, math.MaxInt) }
 	return l
 }
 
