@@ -90,8 +90,6 @@ func (f *form) title(q *field) string {
 		title = "One question"
 	case f.request.Server != "":
 		title = "The MCP server " + f.request.Server + " asks"
-	case f.request.Program:
-		title = "A question"
 	case f.request.Subagent != "":
 		title = "The subagent " + f.request.Subagent + " asks"
 	}

@@ -278,7 +278,7 @@ func TestWhoAsks(t *testing.T) {
 		"── The model asks ─":            {},
 		"── The subagent helper asks ─":  {Subagent: "helper"},
 		"── The MCP server store asks ─": {Server: "store"},
-		"── A question ─":                {Program: true},
+		"── One question ─":              {Program: true},
 	}
 	for title, q := range tests {
 		r := newRig(t, newFake())
