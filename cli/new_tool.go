@@ -103,6 +103,9 @@ func planTool(cwd, name, dir, pkg string) (newTool, error) {
 	t.module = module
 	t.builtIn = module == fettleModule && dir == ""
 	short := strings.ReplaceAll(name, "_", "")
+	if token.IsKeyword(short) || isPredeclared(short) {
+		short += "tool"
+	}
 	switch {
 	case t.builtIn:
 		t.dir = filepath.Join(root, "core", "tools", short)

@@ -1,0 +1,60 @@
+package integration_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// What fettle new tool writes compiles and passes its test, in a module that
+// embeds fettle; a second tool goes beside the first.
+func TestNewTool(t *testing.T) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("there is no go command, which what is written is tried with")
+	}
+	root, err := filepath.Abs("..")
+	require.NoError(t, err)
+	dir := t.TempDir()
+	write := func(name, text string) {
+		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644))
+	}
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		require.NoError(t, err)
+		return string(text)
+	}
+	module := regexp.MustCompile(`(?m)^module .*$`).ReplaceAllString(read("go.mod"), "module example.org/agent")
+	write("go.mod", module+"\nrequire github.com/fettle-dev/fettle v0.0.0\n\nreplace github.com/fettle-dev/fettle => "+filepath.ToSlash(root)+"\n")
+	write("go.sum", read("go.sum"))
+	run := func(name string, args ...string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), name, args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off", "GOTOOLCHAIN=local")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%s %q: %s", name, args, out)
+	}
+	run("fettle", "new", "tool", "count_words", "--dir", "internal/words")
+	run("fettle", "new", "tool", "list_windows", "--dir", "internal/words")
+	run("fettle", "new", "tool", "string")
+	require.FileExists(t, filepath.Join(dir, "stringtool", "string_tool.go"))
+	run("go", "vet", "./...")
+	run("go", "test", "./...")
+}
+
+// In fettle's own repository it is a built-in tool, beside the others.
+func TestNewBuiltInTool(t *testing.T) {
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module github.com/fettle-dev/fettle\n"), 0o644))
+	cmd := exec.CommandContext(t.Context(), "fettle", "new", "tool", "count_words", "--json")
+	cmd.Dir = dir
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	require.Contains(t, string(out), "core/policy/wellknown.go")
+	require.FileExists(t, filepath.Join(dir, "core", "tools", "countwords", "count_words_tool.go"))
+}
