@@ -18,6 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/checkpoint"
 	"github.com/fettle-dev/fettle/core/services/discovery"
+	"github.com/fettle-dev/fettle/core/services/transcript"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -168,15 +169,29 @@ func (k *Checkpoints) Settle(ctx context.Context, session string) {
 	}
 }
 
-// Cleanup removes the checkpoints of sessions that are neither recorded any more
-// nor younger than a day, and what goes beyond the limit of all.
-func (k *Checkpoints) Cleanup(ctx context.Context, recorded func(session string) bool) error {
+// Cleanup removes old sessions, see [transcript.Store.Cleanup], and then the
+// checkpoints of those that are neither recorded any more nor younger than a day,
+// and what goes beyond the limit of all. It returns the recordings that are gone.
+func (t *Transcripts) Cleanup(ctx context.Context, r transcript.Retention) ([]string, error) {
+	removed, err := t.Store.Cleanup(ctx, r)
+	if err != nil || t.checkpoints == nil {
+		return removed, err
+	}
+	list, _, err := t.List(ctx)
+	if err != nil {
+		return removed, err
+	}
+	recorded := map[string]bool{}
+	for _, sum := range list {
+		recorded[sum.ID] = true
+	}
+	k := t.checkpoints
 	now := k.root.params().Now
 	if now == nil {
 		now = time.Now
 	}
-	return k.store.Cleanup(ctx, checkpoint.Retention{MaxBytes: k.limit, Keep: func(session string, updated time.Time) bool {
-		return recorded(session) || now().Sub(updated) < 24*time.Hour
+	return removed, k.store.Cleanup(ctx, checkpoint.Retention{MaxBytes: k.limit, Keep: func(session string, updated time.Time) bool {
+		return recorded[session] || now().Sub(updated) < 24*time.Hour
 	}})
 }
 

@@ -28,6 +28,7 @@ const chatsFolder = "chats"
 // conversation into one and back.
 type Transcripts struct {
 	*transcript.Store
+	checkpoints *Checkpoints // nil: there are none
 }
 
 // NewTranscripts returns the recorded sessions of c's project. In what they are
@@ -43,9 +44,13 @@ func NewTranscripts(c *Config, secrets []string) (*Transcripts, error) {
 		return nil, fault.New(fault.InvalidConfig, "config.transcripts", "There is no home folder, so sessions cannot be recorded.",
 			"Set Parameters.HomeDir, or the variable HOME.")
 	}
+	kept, err := c.Checkpoints()
+	if err != nil {
+		kept = nil // there is no place for them
+	}
 	return &Transcripts{transcript.New(transcript.Options{
 		Dir: filepath.Join(folders.ProjectTempDir, chatsFolder), Secrets: secrets, Now: c.params().Now,
-	})}, nil
+	}), kept}, nil
 }
 
 // Secrets returns the values in an environment, of entries NAME=VALUE, that are

@@ -1,0 +1,94 @@
+package config_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/checkpoint"
+	"github.com/fettle-dev/fettle/core/services/filestate"
+)
+
+// keeping turns checkpoints on for all calls.
+func keeping(p *config.Parameters) {
+	on := true
+	p.Checkpoints.Enabled, p.ApprovalMode = &on, policy.ModeYolo
+}
+
+// CM-15: calls of the tools are kept and taken back; a patch that the model bases
+// on what it knew is refused then, with the file as it is.
+func TestCheckpointsOfCalls(t *testing.T) {
+	s := configtest.New(t, keeping)
+	s.Write("f.txt", "old\n")
+	require.Equal(t, scheduler.StatusSuccess, s.Call("read_file", map[string]any{"file_path": "f.txt"}).Status)
+	require.Equal(t, scheduler.StatusSuccess, s.Call("write_file", map[string]any{"file_path": "f.txt", "content": "new\n", "base_content_sha256": filestate.Sum([]byte("old\n"))}).Status)
+	require.Equal(t, scheduler.StatusSuccess, s.Call("run_shell_command", map[string]any{"command": "echo made > made.txt"}).Status)
+	kept, err := s.Checkpoints()
+	require.NoError(t, err)
+	require.True(t, kept.Keeps())
+	h, err := kept.History(t.Context(), "")
+	require.NoError(t, err)
+	require.Equal(t, s.SessionID(), h.Session)
+	require.Len(t, h.Turns[0].Entries, 2)
+	require.Equal(t, "write_file", h.Turns[0].Entries[0].Tool)
+
+	w, err := checkpoint.ParseWhat("1")
+	require.NoError(t, err)
+	plan, err := kept.Plan(t.Context(), w)
+	require.NoError(t, err)
+	report, err := kept.Restore(t.Context(), plan)
+	require.NoError(t, err)
+	require.Equal(t, "old\n", s.Read("f.txt"))
+	require.NoFileExists(t, s.Path("made.txt"))
+	require.Contains(t, report.Note(), "f.txt")
+
+	refused := s.Call("safe_patch", map[string]any{"file_path": "f.txt", "unified_diff": "@@\n-new\n+newer\n", "base_content_sha256": filestate.Sum([]byte("new\n"))})
+	require.Equal(t, fault.FileChangedSinceRead, fault.CodeOf(refused.Result.Error))
+	require.Contains(t, refused.Result.LLMContent.String(), `"content":"old\n"`)
+}
+
+// CM-15: without settings and without a word of the embedder nothing is kept, and
+// neither is anything of calls that only read.
+func TestCheckpointsAreOff(t *testing.T) {
+	for name, change := range map[string]func(*config.Parameters){
+		"by itself": func(p *config.Parameters) { p.ApprovalMode = policy.ModeYolo },
+		"settings, no conversation": func(p *config.Parameters) {
+			withUser(t, `{"general": {"checkpointing": {"enabled": true}}}`)(p)
+			p.ApprovalMode = policy.ModeYolo
+		},
+		"only reads": keeping,
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := configtest.New(t, change)
+			s.Write("f.txt", "old\n")
+			require.Equal(t, scheduler.StatusSuccess, s.Call("read_file", map[string]any{"file_path": "f.txt"}).Status)
+			if name != "only reads" {
+				require.Equal(t, scheduler.StatusSuccess, s.Call("write_file", map[string]any{"file_path": "g.txt", "content": "new\n"}).Status)
+			}
+			folders, err := s.Storage()
+			require.NoError(t, err)
+			_, err = os.Stat(filepath.Join(folders.ProjectTempDir, "checkpoints"))
+			require.ErrorIs(t, err, os.ErrNotExist)
+		})
+	}
+}
+
+// CM-15: a call that cannot be kept runs, and says that it cannot be undone.
+func TestCheckpointFails(t *testing.T) {
+	s := configtest.New(t, keeping, func(p *config.Parameters) {
+		p.Seams.Checkpoint = func(checkpoint.Step) error { return errors.New("no space left on device") }
+	})
+	r := s.Call("write_file", map[string]any{"file_path": "f.txt", "content": "new\n"})
+	require.Equal(t, scheduler.StatusSuccess, r.Status)
+	require.Contains(t, strings.Join(r.Notices, ""), "This change cannot be undone with fettle restore")
+	require.Equal(t, "new\n", s.Read("f.txt"))
+}
