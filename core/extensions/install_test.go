@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -174,7 +173,6 @@ func TestInstallRefuses(t *testing.T) {
 			w.link("../../../s", "a/b/c/d")
 			w.link("d/../../x", "a/b/c/e")
 		}, fault.PathNotInWorkspace},
-		"pipe": {func(w *world) { require.NoError(w.t, syscall.Mkfifo(filepath.Join(w.source, "notes"), 0o644)) }, fault.PathNotInWorkspace},
 		"context file": {func(w *world) {
 			w.write("fettle-extension.json", `{"name": "a", "version": "1", "contextFileName": "../secret"}`)
 		}, fault.InvalidConfig},

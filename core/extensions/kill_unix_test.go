@@ -8,12 +8,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/extensions"
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // EX-03: whatever moment an installation, an update or a removal is killed at, the
@@ -100,4 +102,14 @@ func TestKilledBetweenTwoMoves(t *testing.T) {
 	require.Error(t, err)
 	require.Equal(t, "1.0.0", w.loaded("shelf").Version)
 	require.NoError(t, w.update("shelf"))
+}
+
+// EX-03: a pipe is refused, and holds nobody up.
+func TestInstallRefusesPipes(t *testing.T) {
+	w := newWorld(t)
+	require.NoError(t, syscall.Mkfifo(filepath.Join(w.source, "notes"), 0o644))
+	_, err := w.install()
+	require.Equal(t, fault.PathNotInWorkspace, fault.CodeOf(err))
+	require.Contains(t, err.Error(), "notes is a pipe")
+	require.Empty(t, w.files())
 }
