@@ -19,13 +19,13 @@ import (
 // good, see [extensions.Store.SetEnabled]. The error is of code invalid_config
 // where there is none of that name, or one of ReloadExtensions.
 func (c *Config) EnableExtension(ctx context.Context, name string) error {
-	return c.switchExtension(ctx, name, true)
+	return c.switchExtension(ctx, "EnableExtension", name, true)
 }
 
 // DisableExtension has an extension contribute nothing any more in this session:
 // its servers have ended when it returns. The errors are those of EnableExtension.
 func (c *Config) DisableExtension(ctx context.Context, name string) error {
-	return c.switchExtension(ctx, name, false)
+	return c.switchExtension(ctx, "DisableExtension", name, false)
 }
 
 // ReloadExtensions reads the extensions again, and puts in force what they
@@ -58,8 +58,8 @@ func (c *Config) extensionsRoot(what string) (*Config, error) {
 	}
 }
 
-func (c *Config) switchExtension(ctx context.Context, name string, on bool) error {
-	root, err := c.extensionsRoot("EnableExtension")
+func (c *Config) switchExtension(ctx context.Context, what, name string, on bool) error {
+	root, err := c.extensionsRoot(what)
 	if err != nil {
 		return err
 	}
