@@ -45,7 +45,7 @@ func (c *confirmation) view(v look, rows int, armed bool) ([]string, *tea.Cursor
 	meanings := c.meanings(v)
 	foot, cursor := c.foot(v, armed)
 	body := c.body
-	if 1+len(meanings)+len(foot) > rows*2/3 {
+	if 1+len(meanings)+len(foot) > rows/2 {
 		body, meanings = append(body[:len(body):len(body)], meanings...), nil
 	}
 	room := max(rows-1-len(meanings)-len(foot), 1)
