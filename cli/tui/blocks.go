@@ -43,7 +43,6 @@ func (b *promptBlock) render(v look) []string {
 // answerBlock is text of the model's, as it comes.
 type answerBlock struct {
 	source strings.Builder
-	void   bool // what came is not part of the conversation
 
 	// The rendering so far, for the last look.
 	stream *markdown.Stream
@@ -54,12 +53,7 @@ type answerBlock struct {
 
 func (b *answerBlock) add(text string) { b.source.WriteString(text) }
 
-func (b *answerBlock) changes() int {
-	if b.void {
-		return -1
-	}
-	return b.source.Len()
-}
+func (b *answerBlock) changes() int { return b.source.Len() }
 
 func (b *answerBlock) render(v look) []string {
 	if b.stream == nil || b.look != v {
@@ -73,9 +67,6 @@ func (b *answerBlock) render(v look) []string {
 	}
 	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
 		lines = lines[:len(lines)-1]
-	}
-	if b.void {
-		return append(marked(v, v.theme.Dim.Render("×"), lines), "  "+v.theme.Warning.Render(display.Cut("void: the model begins this answer anew", v.columns-2, "…")))
 	}
 	return marked(v, v.theme.Assistant.Render("●"), lines)
 }
