@@ -85,7 +85,7 @@ func (p *program) atTerminal(ctx context.Context, c *chat, set settings.Settings
 	out, _ := p.out.(*os.File)
 	return tui.Run(ctx, tui.Options{
 		Session: c, In: in, Out: out, Environ: os.Environ(), First: c.flags.first,
-		Theme: theme.New(theme.Options{Name: set.UI.Theme, Profile: theme.Profile(os.Environ(), true)}), NoAnimation: !set.UI.Animations,
+		Theme: theme.New(theme.Options{Name: set.UI.Theme, Profile: theme.Profile(os.Environ(), true), Light: theme.Light(os.Environ())}), NoAnimation: !set.UI.Animations,
 		Edit: (&terminal{tty: in, screen: &screen{w: out}}).inEditor, OnDefect: c.onDefect,
 	})
 }

@@ -22,6 +22,18 @@ func Profile(environ []string, terminal bool) colorprofile.Profile {
 	return p
 }
 
+// Light reports whether the terminal's background is light, as far as the
+// environment tells: COLORFGBG, which some terminals set, ends with the number of
+// its colour. Without it the background counts as dark.
+func Light(environ []string) bool {
+	value := lookup(environ, "COLORFGBG")
+	switch value[strings.LastIndex(value, ";")+1:] {
+	case "7", "9", "10", "11", "12", "13", "14", "15":
+		return true
+	}
+	return false
+}
+
 // lookup returns a variable of an environment, "" if it is not there.
 func lookup(environ []string, name string) string {
 	for _, entry := range slices.Backward(environ) {

@@ -39,20 +39,20 @@ type Theme struct {
 // The names of themes, for the setting ui.theme.
 const (
 	Default = "default" // light or dark, as the terminal is
-	Light   = "light"   // for a light background
-	Dark    = "dark"    // for a dark background
+	OnLight = "light"   // for a light background
+	OnDark  = "dark"    // for a dark background
 	ANSI    = "ansi"    // the terminal's own sixteen colours
 	None    = "none"    // no colours; bold, faint and the like stay
 )
 
 // Names returns the names of the themes, the default first.
-func Names() []string { return []string{Default, Light, Dark, ANSI, None} }
+func Names() []string { return []string{Default, OnLight, OnDark, ANSI, None} }
 
 // Options choose a [Theme].
 type Options struct {
 	Name    string               // one of [Names]; "" and others are [Default], see [Check]
 	Profile colorprofile.Profile // what the terminal can do; see [Profile]
-	Light   bool                 // its background is light, which [Default] asks about
+	Light   bool                 // its background is light, which [Default] asks about; see [Light]
 }
 
 // New returns a theme. Without a terminal, and for a dumb one, it is the zero
@@ -65,7 +65,7 @@ func New(o Options) Theme {
 		return colourless()
 	case o.Profile == colorprofile.ANSI || o.Name == ANSI:
 		return sixteen()
-	case o.Name == Light, o.Name != Dark && o.Light:
+	case o.Name == OnLight, o.Name != OnDark && o.Light:
 		return light().shown(o.Profile)
 	}
 	return dark().shown(o.Profile)

@@ -28,6 +28,13 @@ func TestProfile(t *testing.T) {
 	}
 }
 
+func TestLight(t *testing.T) {
+	for value, want := range map[string]bool{"": false, "15;0": false, "0;15": true, "0;default;15": true, "0;7": true, "7;8": false, "0;default": false, "15": true, ";": false} {
+		require.Equal(t, want, Light([]string{"COLORFGBG=" + value}), value)
+	}
+	require.False(t, Light(nil))
+}
+
 // styles returns the styles of a theme by their names.
 func styles(theme Theme) map[string]Style {
 	all := map[string]Style{}
@@ -64,9 +71,9 @@ func TestNew(t *testing.T) {
 	of := func(name string, light bool) Theme {
 		return New(Options{Name: name, Profile: colorprofile.TrueColor, Light: light})
 	}
-	require.Equal(t, of(Dark, true), of(Default, false))
-	require.Equal(t, of(Light, false), of(Default, true))
-	require.NotEqual(t, of(Light, false), of(Dark, false))
+	require.Equal(t, of(OnDark, true), of(Default, false))
+	require.Equal(t, of(OnLight, false), of(Default, true))
+	require.NotEqual(t, of(OnLight, false), of(OnDark, false))
 	require.Equal(t, New(Options{Profile: colorprofile.ANSI}), of(ANSI, true), "the terminal's own")
 }
 
