@@ -55,8 +55,7 @@ const (
 // several processes too, and holds nothing open between calls; see [Recorder]
 // for what does.
 type Store struct {
-	o    Options
-	skip []string // with links followed
+	o Options
 }
 
 // New returns a Store. It makes nothing.
