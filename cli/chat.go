@@ -61,7 +61,7 @@ func (c *chat) Submit(ctx context.Context, text string) iter.Seq[interactive.Eve
 		case isShell:
 			w.shell(ctx, strings.TrimSpace(line))
 		case c.commandSet().Parse(text).IsCommand:
-			w.command(ctx, text, false)
+			w.command(ctx, text, agreed{})
 		default:
 			w.prompt(ctx, text)
 		}

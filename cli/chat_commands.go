@@ -9,17 +9,22 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 )
 
-// command runs what a line means. confirmed says that the person has agreed to
-// what the same line asked before.
-func (w *work) command(ctx context.Context, line string, confirmed bool) {
+// agreed is what the person has agreed to of a line that asked before.
+type agreed struct {
+	overwrite bool
+	commands  []string
+}
+
+// command runs what a line means.
+func (w *work) command(ctx context.Context, line string, to agreed) {
 	c := w.commandContext(w)
-	c.OverwriteConfirmed = confirmed
+	c.OverwriteConfirmed, c.ApprovedCommands = to.overwrite, to.commands
 	result, err := w.commandSet().Parse(line).Run(ctx, c)
 	if err != nil {
 		w.fail(ctx, err)
 		return
 	}
-	w.effect(ctx, result, line)
+	w.effect(ctx, result, line, to)
 }
 
 // commandSet is the session's commands.

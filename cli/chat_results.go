@@ -19,7 +19,7 @@ import (
 )
 
 // effect does what a command wants done. line is what was typed.
-func (w *work) effect(ctx context.Context, result commands.Result, line string) {
+func (w *work) effect(ctx context.Context, result commands.Result, line string, to agreed) {
 	switch r := result.(type) {
 	case nil:
 	case commands.Message:
@@ -39,14 +39,16 @@ func (w *work) effect(ctx context.Context, result commands.Result, line string) 
 		w.message(interactive.LevelInfo, "There is no dialog %s here; fettle config set changes settings.", r.Name)
 	case commands.ConfirmAction:
 		if w.confirmed(ctx, "Confirm", r.Prompt) {
-			w.command(ctx, line, true)
+			to.overwrite = true
+			w.command(ctx, line, to)
 		} else {
 			w.message(interactive.LevelInfo, "Nothing was done.")
 		}
 	case commands.ConfirmShellCommands:
 		question := "Run for the rest of the session, whenever the command asks for it:\n" + strings.Join(r.Commands, "\n")
 		if w.confirmed(ctx, "Commands", question) {
-			w.command(ctx, line, true)
+			to.commands = slices.Concat(to.commands, r.Commands)
+			w.command(ctx, line, to)
 		} else {
 			w.message(interactive.LevelInfo, "Nothing was run.")
 		}
@@ -108,9 +110,8 @@ func (w *work) runTool(ctx context.Context, r commands.RunTool, line string) {
 		w.message(interactive.LevelInfo, "%s", shownResult(resp.Result))
 		return
 	}
-	next := *r.Then
-	next.Content.Parts = slices.Concat(resp.Result.LLMContent.Parts, next.Content.Parts)
-	w.submitted(ctx, next, line)
+	w.tell(agent.Parts(resp.Result.LLMContent)...) // what others say names no files
+	w.submitted(ctx, *r.Then, line)
 }
 
 // shownResult is what a person sees of a result, as Markdown.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/commands"
 	"github.com/fettle-dev/fettle/core/commands/builtin"
+	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
@@ -24,7 +25,7 @@ import (
 
 // services are what the built-in commands work with.
 func (c *chat) services() builtin.Services {
-	return builtin.Services{
+	s := builtin.Services{
 		Product: c.config.Layout().Name,
 		Catalog: chatCatalog{c}, Clear: &builtin.Clear{Hooks: chatHooks{c}, Chat: chatReset{c}, Session: chatReset{c}, Tokens: c},
 		Tools: chatTools{c}, Models: chatModels{c}, Transcript: chatTranscript{c}, Compressor: chatCompressor{c},
@@ -32,6 +33,10 @@ func (c *chat) services() builtin.Services {
 		About: chatAbout{c}, Agents: chatAgents{c}, Folders: chatFolders{c}, ContextFile: chatContextFile{c}, Mode: chatMode{c},
 		Hooks: chatHooks{c}, Skills: chatSkills{c}, Extensions: chatExtensions{c}, Checkpoints: c.checkpoints(),
 	}
+	if chats, err := config.NewSavedChats(c.config, c.hide.all()); err == nil { // else there is no home folder
+		s.Chats = chats
+	}
+	return s
 }
 
 // chatCatalog is what /help and /commands work with.

@@ -18,9 +18,12 @@ import (
 
 // chatting runs a session on a scripted model, whose turns are a file's text, in a
 // project of its own, and has use drive it.
-func chatting(t *testing.T, turns string, use func(ctx context.Context, c *chat, project string)) {
+func chatting(t *testing.T, turns string, use func(ctx context.Context, c *chat, project string), prepare ...func(home string)) {
 	t.Helper()
 	home, project := t.TempDir(), t.TempDir()
+	for _, do := range prepare {
+		do(home)
+	}
 	t.Setenv("HOME", home)
 	for _, name := range []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"} {
 		t.Setenv(name, "")
@@ -223,4 +226,61 @@ func mustRead(t *testing.T, path string) []byte {
 	data, err := os.ReadFile(path)
 	require.NoError(t, err)
 	return data
+}
+
+// CM-12: what was saved under a tag comes back as a session of its own; without a
+// tag there is an error, and tags are offered.
+func TestChatSaveAndResume(t *testing.T) {
+	chatting(t, threeAnswers, func(ctx context.Context, c *chat, _ string) {
+		submit(ctx, c, "Say something.")
+		require.Empty(t, levels(submit(ctx, c, "/chat save one"), interactive.LevelError))
+		submit(ctx, c, "/clear")
+		require.Contains(t, said(submit(ctx, c, "/chat resume"), interactive.EventMessage), "Missing tag")
+		done := c.Complete(ctx, "/chat resume o", len("/chat resume o"))
+		require.Len(t, done.Items, 1)
+		require.Equal(t, "one", strings.TrimSpace(done.Items[0].Text))
+		before := c.config.SessionID()
+		var shown []interactive.Item
+		for _, e := range submit(ctx, c, "/chat load one") {
+			if e.Kind == interactive.EventHistory {
+				shown = e.History
+			}
+		}
+		require.Equal(t, []interactive.Item{{Role: "user", Text: "Say something."}, {Role: "assistant", Text: "First."}}, shown)
+		require.NotEqual(t, before, c.config.SessionID())
+		require.Equal(t, "Second.", answered(submit(ctx, c, "And now?")))
+		require.Len(t, c.conversation().History(), 4)
+	})
+}
+
+// levels are the messages of a level.
+func levels(all []interactive.Event, level interactive.Level) (texts []string) {
+	for _, e := range all {
+		if e.Kind == interactive.EventMessage && e.Level == level {
+			texts = append(texts, e.Text)
+		}
+	}
+	return texts
+}
+
+// CM-11: the hooks of both ends run, and the start's message comes after the screen
+// was cleared.
+func TestChatClearRunsHooks(t *testing.T) {
+	chatting(t, threeAnswers, func(ctx context.Context, c *chat, project string) {
+		all := submit(ctx, c, "/clear")
+		require.Equal(t, interactive.EventClear, all[0].Kind)
+		require.Contains(t, said(all, interactive.EventMessage), "begun by clear")
+		text, err := os.ReadFile(filepath.Join(project, "ends"))
+		require.NoError(t, err)
+		require.Equal(t, "clear\n", string(text))
+	}, func(home string) {
+		require.NoError(t, os.MkdirAll(filepath.Join(home, ".fettle"), 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(home, ".fettle", "hooks.toml"), []byte(`
+[hooks.SessionEnd]
+hooks = [{type = "command", command = "grep -o clear >> ends"}]
+[hooks.SessionStart]
+matcher = "clear"
+hooks = [{type = "command", command = "echo '{\"systemMessage\": \"begun by clear\"}'"}]
+`), 0o600))
+	})
 }
