@@ -94,7 +94,7 @@ func TestReload(t *testing.T) {
 		"tools without asking":   {`{}`, `{"tools": {"allowed": ["run_shell_command"]}}`, nil, []string{"tools.allowed"}, nil},
 		"a network less":         {`{}`, `{"tools": {"sandbox": {"networkAccess": false}}}`, nil, []string{"tools.sandbox.networkAccess"}, nil},
 		"time limits":            {`{}`, `{"tools": {"shell": {"timeout": 1}}}`, nil, []string{"tools.shell.timeout"}, nil},
-		"what nothing reads":     {`{}`, `{"ui": {"theme": "dark"}}`, nil, nil, nil},
+		"what nothing reads":     {`{}`, `{"ui": {"errorVerbosity": "full"}}`, nil, nil, nil},
 		"a value that is none":   {`{"fileFiltering": {"maxFileCount": 7}}`, `{"fileFiltering": {"maxFileCount": "many"}}`, nil, nil, nil},
 		"a group that is none":   {`{"context": {"fileFiltering": {"maxFileCount": 7}}}`, `{"context": 5}`, nil, nil, nil},
 		"by its other name":      {`{"fileFiltering": {"maxFileCount": 7}}`, `{"fileFiltering": []}`, nil, nil, nil},
