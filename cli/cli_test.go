@@ -30,7 +30,14 @@ type fakeSession struct {
 	bus       *bus.MessageBus // nil: one of its own
 }
 
-func (*fakeSession) Config() *config.Config { return nil }
+// Config is one that is never initialized.
+func (*fakeSession) Config() *config.Config {
+	c, err := config.New(config.Parameters{TargetDir: "."})
+	if err != nil {
+		panic(err)
+	}
+	return c
+}
 
 func (*fakeSession) ConnectServers(context.Context, time.Duration) []error { return nil }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 )
 
 // modelFlag says which model works on a prompt.
@@ -46,7 +47,7 @@ func (g *globalFlags) register(root *cobra.Command) {
 	f.Var(&nameList{names: &g.coreTools, given: &g.coreToolsSet}, "core-tools", "exactly these built-in `tools`, instead of the default set")
 	f.Var(&nameList{names: &g.allowedTools}, "allowed-tools", "`tools` that are allowed without asking; of the shell commands: run_shell_command(git status,git log)")
 	f.Var(&nameList{names: &g.excludeTools}, "exclude-tools", "`tools` that are left out; wins over the other lists")
-	f.VarP(&nameList{names: &g.extensions, given: &g.extensionsOn}, "extensions", "e", "the only `extensions` that this session has, enabled or not; none: no extension")
+	f.VarP(&nameList{names: &g.extensions, given: &g.extensionsOn}, extensionsFlag, "e", "the only `extensions` that this session has, enabled or not; none: no extension")
 	f.StringArrayVar(&g.policyPaths, "policy", nil, "`files` and folders of rules, in place of your own in the settings folder")
 	f.BoolVar(&g.skipTrust, "skip-trust", false, "treat a folder that is neither trusted nor untrusted as trusted, this once")
 	f.Var(newChoice(&g.layout, "fettle", "gemini"), "layout", "names of files, variables and tools: fettle|gemini")
@@ -143,3 +144,13 @@ func (l *nameList) Set(s string) error {
 }
 
 func (l *nameList) Type() string { return "names" }
+
+// extensionsFlag is the flag of the extensions that a session has.
+const extensionsFlag = "extensions"
+
+// withoutShorthand gives a command, whose own flag has the shorthand e, the flag of
+// the extensions by its name alone.
+func (g *globalFlags) withoutShorthand(f *pflag.FlagSet) {
+	f.Var(&nameList{names: &g.extensions, given: &g.extensionsOn}, extensionsFlag, "as for other commands")
+	f.Lookup(extensionsFlag).Hidden = true
+}

@@ -65,6 +65,7 @@ when a session begins, so that no secret has to stand in a file.`,
 	transport := newChoice(&a.transport, "stdio", "http", "sse")
 	a.transport = ""
 	f.VarP(transport, "transport", "t", "how it is spoken to: stdio|http|sse (default: by what it is)")
+	g.withoutShorthand(f)
 	f.StringArrayVarP(&a.env, "env", "e", nil, "a variable of its environment, as `KEY=VALUE`; may be repeated")
 	f.StringArrayVarP(&a.headers, "header", "H", nil, "a header of requests, as `'Name: value'`; may be repeated")
 	f.StringVar(&a.cwd, "dir", "", "the `folder` that it runs in (default: the session's)")
