@@ -105,12 +105,29 @@ func (m *screen) Init() tea.Cmd {
 
 // Update takes a message.
 func (m *screen) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	before := m.shape()
 	cmd := m.update(msg)
 	if m.quitting {
 		return m, tea.Quit
 	}
 	m.keepTicking()
+	if m.shape() != before {
+		cmd = tea.Batch(cmd, tea.ClearScreen)
+	}
 	return m, cmd
+}
+
+// shape is what decides which part of the window holds what. Where it changes all is
+// drawn anew: the renderer, which draws the differences alone, then at times leaves
+// the end of a line that was there.
+type shape struct {
+	width, height int
+	question      *asked
+	pager         *pager
+}
+
+func (m *screen) shape() shape {
+	return shape{m.width, m.height, m.question(), m.pager}
 }
 
 func (m *screen) update(msg any) tea.Cmd {
