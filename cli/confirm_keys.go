@@ -1,74 +1,39 @@
 package cli
 
 import (
-	"slices"
 	"strings"
 
+	"github.com/fettle-dev/fettle/cli/approval"
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
-// reply is one way to answer a confirmation.
-type reply struct {
-	outcome bus.Outcome
-	key     string // what is typed
-	word    string // may be typed instead
-	label   string // of the key line; the key stands in brackets
-}
-
-// replies returns every way to answer.
-func replies() []reply {
-	return []reply{
-		{bus.ProceedOnce, "y", "yes", "[y]es once"},
-		{bus.ProceedAlways, "a", "always", "[a]lways this session"},
-		{bus.ProceedAlwaysAndSave, "s", "save", "[s]ave always"},
-		{bus.ProceedAlwaysTool, "t", "tool", "[t]ool always"},
-		{bus.ProceedAlwaysServer, "v", "server", "ser[v]er always"},
-		{bus.ModifyWithEditor, "e", "edit", "[e]dit"},
-		{bus.Cancel, "n", "no", "[n]o"},
-	}
-}
-
-// repliesOf returns the replies for the outcomes that are offered, in their
-// order; no is always the last of them. Outcomes without a key are left out.
-func repliesOf(offered []bus.Outcome) []reply {
-	all := replies()
-	var cs []reply
-	for _, o := range offered {
-		i := slices.IndexFunc(all, func(c reply) bool { return c.outcome == o })
-		if i >= 0 && o != bus.Cancel {
-			cs = append(cs, all[i])
-		}
-	}
-	return append(cs, all[len(all)-1])
-}
-
 // replyFor returns the reply that a line stands for, and what is said behind a
 // no of what to do instead. Enter alone is a no; the end of input is not Enter.
-func replyFor(offered []reply, line string) (c reply, feedback string, known bool) {
+func replyFor(offered []approval.Reply, line string) (c approval.Reply, feedback string, known bool) {
 	typed := strings.TrimSpace(line)
 	for _, c := range offered {
 		switch {
-		case strings.EqualFold(typed, c.key), strings.EqualFold(typed, c.word):
+		case strings.EqualFold(typed, c.Key), strings.EqualFold(typed, c.Word):
 			return c, "", true
-		case c.outcome != bus.Cancel:
+		case c.Outcome != bus.Cancel:
 		case typed == "" && line != "":
 			return c, "", true
 		default:
 			first, rest, more := strings.Cut(typed, " ")
 			first = strings.TrimRight(first, ",.;:")
-			if more && (strings.EqualFold(first, c.key) || strings.EqualFold(first, c.word)) {
+			if more && (strings.EqualFold(first, c.Key) || strings.EqualFold(first, c.Word)) {
 				return c, strings.ToValidUTF8(strings.TrimSpace(rest), "\ufffd"), true
 			}
 		}
 	}
-	return reply{}, "", false
+	return approval.Reply{}, "", false
 }
 
 // whichKeys tells who has typed something else what is taken.
-func whichKeys(offered []reply) string {
+func whichKeys(offered []approval.Reply) string {
 	keys := make([]string, len(offered))
 	for i, c := range offered {
-		keys[i] = c.key
+		keys[i] = c.Key
 	}
 	no := keys[len(keys)-1]
 	text := "Type " + no
@@ -79,11 +44,11 @@ func whichKeys(offered []reply) string {
 }
 
 // renderKeys is the line that ends a question.
-func renderKeys(offered []reply, colour bool) string {
+func renderKeys(offered []approval.Reply, colour bool) string {
 	labels := make([]string, len(offered))
 	for i, c := range offered {
-		bracketed := "[" + c.key + "]"
-		labels[i] = strings.Replace(c.label, bracketed, paint(styleBold, bracketed, colour), 1)
+		bracketed := "[" + c.Key + "]"
+		labels[i] = strings.Replace(c.Label, bracketed, paint(styleBold, bracketed, colour), 1)
 	}
 	return strings.Join(labels, "  ") + " > "
 }

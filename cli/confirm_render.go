@@ -3,10 +3,9 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
-	"net/url"
-	"strconv"
 	"strings"
 
+	"github.com/fettle-dev/fettle/cli/approval"
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
@@ -23,14 +22,14 @@ func renderQuestion(q bus.ToolConfirmationRequest, columns int, colour bool) str
 		b.WriteString(fold(paint(styleBold, "note: ", colour)+printable(q.Details.SystemMessage)+"\n", "", columns))
 	}
 	renderDetails(&b, q, columns, colour)
-	b.WriteString(paint(styleDim, fold(renderWhy(q), "", columns), colour) + "\n")
-	for _, c := range repliesOf(q.Outcomes) {
-		words := remembers(q, c.outcome)
-		if c.outcome == bus.Cancel && q.ToolCall.Name == exitPlanMode {
-			words = "with what to change, if you like: n write tests first"
+	b.WriteString(paint(styleDim, fold("why: "+approval.Why(q), "", columns), colour) + "\n")
+	for _, c := range approval.Replies(q.Outcomes) {
+		words := approval.Remembers(q, c.Outcome)
+		if c.Outcome == bus.Cancel && words != "" {
+			words += ": n write tests first"
 		}
 		if words != "" {
-			b.WriteString(paint(styleDim, fold(fmt.Sprintf("  [%s] %s", c.key, words), "    ", columns), colour) + "\n")
+			b.WriteString(paint(styleDim, fold(fmt.Sprintf("  [%s] %s", c.Key, words), "    ", columns), colour) + "\n")
 		}
 	}
 	return b.String()
@@ -44,7 +43,7 @@ func renderDetails(b *strings.Builder, q bus.ToolConfirmationRequest, columns in
 	case c.ExecDetails != nil:
 		b.WriteString(printable(c.Command) + "\n")
 		renderOthers(b, q.ToolCall.Args, colour)
-		renderParts(b, partsOf(q), colour)
+		renderParts(b, approval.Parts(q), colour)
 	case c.MCPDetails != nil:
 		renderServerTool(b, q, columns)
 	case c.InfoDetails != nil:
@@ -79,34 +78,15 @@ func renderStat(added, removed int, colour bool) string {
 	return paint(styleGreen, fmt.Sprintf("+%d", added), colour) + " " + paint(styleRed, fmt.Sprintf("\u2212%d", removed), colour)
 }
 
-// builtIn is the source of the rules that are there without any.
-const builtIn = "built-in"
-
-// partsOf lists everything that a command line runs or writes.
-func partsOf(q bus.ToolConfirmationRequest) []bus.Part {
-	if c := q.Details.ExecDetails; c != nil && len(c.Parts) > 0 {
-		return c.Parts
-	}
-	return q.Decision.Parts
-}
-
 func renderParts(b *strings.Builder, parts []bus.Part, colour bool) {
 	for _, part := range parts {
-		word, st := verdictWord(part.Decision)
-		fmt.Fprintf(b, "  %s  %s", paint(st, fmt.Sprintf("%-7s", word), colour), oneLine(part.Text))
-		if why := whyPart(part); why != "" {
+		word := fmt.Sprintf("%-7s", approval.Verdict(part.Decision))
+		fmt.Fprintf(b, "  %s  %s", paint(verdictStyle(part.Decision), word, colour), oneLine(part.Text))
+		if why := approval.WhyPart(part); why != "" {
 			b.WriteString("  " + paint(styleDim, why, colour))
 		}
 		b.WriteByte('\n')
 	}
-}
-
-// whyPart explains the verdict on a part, in few words where it is always so.
-func whyPart(part bus.Part) string {
-	if part.Source == builtIn {
-		return oneLine(strings.ReplaceAll(part.Reason, strconv.Quote(part.Text), "it"))
-	}
-	return explain(part.Reason, part.Rule, part.Tier, part.Source, part.Line)
 }
 
 // renderOthers lists the arguments of a command beside the command: where it
@@ -132,159 +112,13 @@ func renderOthers(b *strings.Builder, args json.RawMessage, colour bool) {
 	}
 }
 
-func verdictWord(decision string) (string, style) {
+// verdictStyle is how the word for a decision looks.
+func verdictStyle(decision string) style {
 	switch decision {
 	case "allow":
-		return "allowed", styleGreen
+		return styleGreen
 	case "deny":
-		return "denied", styleRed
+		return styleRed
 	}
-	return "asks", styleCyan
-}
-
-// renderWhy says in one line why the call is asked about.
-func renderWhy(q bus.ToolConfirmationRequest) string {
-	d := q.Decision
-	why := explain(d.Reason, d.Rule, d.Tier, d.Source, d.Line)
-	if why == "" {
-		why = "no rule speaks of it"
-	}
-	var same []bus.Part // the parts that have been explained above
-	for _, part := range partsOf(q) {
-		if part.Source == d.Source && part.Decision == d.Decision {
-			same = append(same, part)
-		}
-	}
-	switch {
-	case d.Source != builtIn:
-	case len(same) == 1 && same[0].Reason != "":
-		why = whyPart(same[0])
-	case len(same) > 1:
-		why = fmt.Sprintf("%d of its %d parts ask.", len(same), len(partsOf(q)))
-	}
-	return "why: " + why
-}
-
-// explain joins a reason and where it comes from, to a line that is safe to
-// show.
-func explain(reason, rule, tier, source string, line int) string {
-	var origin []string
-	if rule != "" {
-		origin = append(origin, "rule "+rule)
-	}
-	if tier != "" {
-		origin = append(origin, tier+" tier")
-	}
-	place := source
-	if line > 0 {
-		place = fmt.Sprintf("%s:%d", source, line)
-	}
-	if source != "" {
-		origin = append(origin, place)
-	}
-	text := reason
-	if named := source != "" && strings.Contains(reason, place); len(origin) > 0 && !named {
-		text += " (" + strings.Join(origin, ", ") + ")"
-	}
-	return oneLine(text)
-}
-
-// remembers says what an answer would allow from now on, "" for one that holds
-// for this call alone: for a command line the rules, as no words are as exact,
-// for others in words with the rules behind them.
-func remembers(q bus.ToolConfirmationRequest, o bus.Outcome) string {
-	what := inWords(q, o)
-	if what == "" {
-		return ""
-	}
-	switch rules := rulesOf(q, o); {
-	case rules == "":
-	case q.Details.ExecDetails != nil:
-		what = rules
-	default:
-		what += " (rule: " + rules + ")"
-	}
-	if o == bus.ProceedAlwaysAndSave {
-		return "from now on, kept in your policy file: " + oneLine(what)
-	}
-	return "until this session ends: " + oneLine(what)
-}
-
-// rulesOf lists the rules that an outcome stands for.
-func rulesOf(q bus.ToolConfirmationRequest, o bus.Outcome) string {
-	for _, r := range q.Remembers {
-		if r.Outcome == o {
-			return strings.Join(r.Rules, "; ")
-		}
-	}
-	return ""
-}
-
-// inWords names the calls that an outcome that lasts is about.
-func inWords(q bus.ToolConfirmationRequest, o bus.Outcome) string {
-	server := q.ServerName
-	if m := q.Details.MCPDetails; m != nil && server == "" {
-		server = m.ServerName
-	}
-	switch o {
-	case bus.ProceedAlways, bus.ProceedAlwaysAndSave:
-		return narrowed(q)
-	case bus.ProceedAlwaysTool:
-		return "any call of " + q.ToolCall.Name
-	case bus.ProceedAlwaysServer:
-		return "any tool of the server " + server
-	}
-	return ""
-}
-
-// Tools that a question speaks of in words of their own.
-const (
-	webFetch     = "web_fetch"      // whose approval holds for a host
-	exitPlanMode = "exit_plan_mode" // whose refusal says little without words
-)
-
-// narrowed names the calls that are like this one.
-func narrowed(q bus.ToolConfirmationRequest) string {
-	c := q.Details
-	switch {
-	case c.EditDetails != nil:
-		return q.ToolCall.Name + " on " + c.FilePath
-	case c.ExecDetails != nil:
-		return "commands like those above that ask"
-	case c.MCPDetails != nil:
-		return fmt.Sprintf("the tool %s of the server %s, with any arguments", c.ToolName, c.ServerName)
-	}
-	if q.ToolCall.Name == webFetch && c.InfoDetails != nil && len(c.URLs) == 1 {
-		if u, err := url.Parse(c.URLs[0]); err == nil {
-			return "web_fetch of any page of " + u.Scheme + "://" + u.Host
-		}
-	}
-	return "calls of " + q.ToolCall.Name + " like this one"
-}
-
-// describeRule says in words what has been remembered.
-func describeRule(u bus.UpdatePolicy) string {
-	what := u.ToolName
-	switch {
-	case len(u.CommandPrefix) > 0:
-		what = "commands that begin with " + strings.Join(u.CommandPrefix, ", or with ")
-	case u.MCPName != "" && (u.ToolName == "*" || u.ToolName == ""):
-		what = "any tool of the server " + u.MCPName
-	case u.MCPName != "":
-		what = fmt.Sprintf("the tool %s of the server %s", u.ToolName, u.MCPName)
-	case u.ArgsPattern != "" && u.ToolName == webFetch:
-		what = "web_fetch of any page of that host"
-	case u.ArgsPattern != "":
-		what = u.ToolName + " with what was approved of its arguments"
-	}
-	if u.AllowRedirection {
-		what += ", redirections into the workspace included"
-	}
-	if u.Subagent != "" {
-		what += ", of the subagent " + u.Subagent
-	}
-	if u.Persist {
-		return oneLine(what) + "; kept for later sessions."
-	}
-	return oneLine(what) + "; until this session ends."
+	return styleCyan
 }

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 
+	"github.com/fettle-dev/fettle/cli/approval"
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
@@ -38,7 +39,7 @@ func (t *terminal) attach(ctx context.Context, b *bus.MessageBus) (detach func()
 		hear(ctx, t, b, t.answer),
 		hear(ctx, t, b, t.answerAll),
 		bus.Subscribe(ctx, b, func(_ context.Context, u bus.UpdatePolicy) {
-			t.screen.say("Remembered: %s\n", describeRule(u))
+			t.screen.say("Remembered: %s\n", approval.Remembered(u))
 		}),
 	}
 	return func() {
@@ -117,7 +118,7 @@ func (t *terminal) publish(b *bus.MessageBus, answer bus.Answer) {
 // of the question was shown does not count. Enter alone, and the end of input,
 // are a no. Words behind a no go along.
 func (t *terminal) choose(ctx context.Context, q bus.ToolConfirmationRequest) (bus.ToolConfirmationResponse, bool) {
-	offered := repliesOf(q.Outcomes)
+	offered := approval.Replies(q.Outcomes)
 	r := bus.ToolConfirmationResponse{CorrelationID: q.CorrelationID, Outcome: bus.Cancel}
 	t.lines.discard(t.tty)
 	for {
@@ -136,7 +137,7 @@ func (t *terminal) choose(ctx context.Context, q bus.ToolConfirmationRequest) (b
 			continue
 		}
 		r.Payload.Feedback = feedback
-		if c.outcome == bus.ModifyWithEditor {
+		if c.Outcome == bus.ModifyWithEditor {
 			content, err := t.modified(ctx, q)
 			if ctx.Err() != nil {
 				return r, false
@@ -148,7 +149,7 @@ func (t *terminal) choose(ctx context.Context, q bus.ToolConfirmationRequest) (b
 			}
 			r.Payload.NewContent = &content
 		}
-		r.Outcome, r.Confirmed = c.outcome, c.outcome != bus.Cancel
+		r.Outcome, r.Confirmed = c.Outcome, c.Outcome != bus.Cancel
 		return r, true
 	}
 }

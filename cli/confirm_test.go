@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/cli/approval"
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/core/bus"
 )
@@ -126,13 +127,13 @@ func TestFeedback(t *testing.T) {
 			require.Equal(t, c.sees, sees)
 		})
 	}
-	require.Equal(t, "Type n, or n and what should be done instead.", whichKeys(repliesOf(nil)))
+	require.Equal(t, "Type n, or n and what should be done instead.", whichKeys(approval.Replies(nil)))
 }
 
 func TestKeyLine(t *testing.T) {
-	require.Equal(t, everyKey, renderKeys(repliesOf(everyOutcome), false))
-	require.Equal(t, "[y]es once  [n]o > ", renderKeys(repliesOf([]bus.Outcome{bus.Cancel, bus.ProceedOnce}), false))
-	require.Equal(t, "\x1b[1m[n]\x1b[0mo > ", renderKeys(repliesOf(nil), true))
+	require.Equal(t, everyKey, renderKeys(approval.Replies(everyOutcome), false))
+	require.Equal(t, "[y]es once  [n]o > ", renderKeys(approval.Replies([]bus.Outcome{bus.Cancel, bus.ProceedOnce}), false))
+	require.Equal(t, "\x1b[1m[n]\x1b[0mo > ", renderKeys(approval.Replies(nil), true))
 }
 
 // AR-21: what comes out of the editor goes along; where nothing does, the
@@ -348,7 +349,7 @@ func TestRememberedIsTold(t *testing.T) {
 		"web_fetch; until this session ends.":                                          {ToolName: "web_fetch"},
 		"web_fetch of any page of that host; kept for later sessions.":                 {ToolName: "web_fetch", ArgsPattern: "x", Persist: true, PersistScope: bus.PersistUser},
 	} {
-		require.Equal(t, want, describeRule(u))
+		require.Equal(t, want, approval.Remembered(u))
 	}
 	synctest.Test(t, func(t *testing.T) {
 		p := newPerson(t, strings.NewReader(""))
@@ -574,7 +575,7 @@ func TestQuestionOnNarrowTerminal(t *testing.T) {
 	shown := renderQuestion(q, 40, false)
 	require.Contains(t, shown, "\n"+command+"\n")
 	q.Details.ExecDetails, q.Details.InfoDetails = nil, &bus.InfoDetails{Prompt: strings.Repeat("word ", 20)}
-	for line := range strings.Lines(renderQuestion(q, 40, false) + fold(renderKeys(repliesOf(everyOutcome), false), "", 40)) {
+	for line := range strings.Lines(renderQuestion(q, 40, false) + fold(renderKeys(approval.Replies(everyOutcome), false), "", 40)) {
 		require.LessOrEqual(t, len([]rune(strings.TrimRight(line, " \n"))), 40, line)
 	}
 }

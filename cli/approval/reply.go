@@ -12,18 +12,19 @@ import (
 type Reply struct {
 	Outcome bus.Outcome
 	Key     string // what is typed
+	Word    string // may be typed instead, where lines are typed
 	Label   string // what it says; the key stands in brackets in it
 }
 
 func all() []Reply {
 	return []Reply{
-		{bus.ProceedOnce, "y", "[y]es once"},
-		{bus.ProceedAlways, "a", "[a]lways this session"},
-		{bus.ProceedAlwaysAndSave, "s", "[s]ave always"},
-		{bus.ProceedAlwaysTool, "t", "[t]ool always"},
-		{bus.ProceedAlwaysServer, "v", "ser[v]er always"},
-		{bus.ModifyWithEditor, "e", "[e]dit"},
-		{bus.Cancel, "n", "[n]o"},
+		{bus.ProceedOnce, "y", "yes", "[y]es once"},
+		{bus.ProceedAlways, "a", "always", "[a]lways this session"},
+		{bus.ProceedAlwaysAndSave, "s", "save", "[s]ave always"},
+		{bus.ProceedAlwaysTool, "t", "tool", "[t]ool always"},
+		{bus.ProceedAlwaysServer, "v", "server", "ser[v]er always"},
+		{bus.ModifyWithEditor, "e", "edit", "[e]dit"},
+		{bus.Cancel, "n", "no", "[n]o"},
 	}
 }
 
