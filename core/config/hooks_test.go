@@ -125,7 +125,7 @@ func TestHookMatchersOnNames(t *testing.T) {
 		s.Write("f.txt", "a\n")
 		runner, err := s.Scheduler()
 		require.NoError(t, err)
-		resp := runner.Run(t.Context(), scheduler.Request{Tool: "safe_patch", Args: []byte(`{"file_path":"f.txt","unified_diff":"@@\n-a\n+b\n","base_content_sha256":"`+strings.Repeat("0", 64)+`"}`)})
+		resp := runner.Run(t.Context(), scheduler.Request{Tool: "safe_patch", Args: []byte(`{"file_path":"f.txt","unified_diff":"@@\n-a\n+b\n","base_content_sha256":"` + strings.Repeat("0", 64) + `"}`)})
 		require.Equal(t, want, resp.Status == scheduler.StatusDenied, matcher)
 	}
 }
