@@ -109,6 +109,9 @@ func (c *Config) extensionOptions(target string) extensions.Options {
 			value, _ := p.variables(name)
 			return value, value != ""
 		},
+		LooksSecret: func(name, value string) bool {
+			return settings.LooksSecret(name, value) || value != "" && slices.Contains(p.Secrets, value)
+		},
 	}
 	x := &c.family.extended
 	o.Switched = func(name string) (on, switched bool) {

@@ -151,7 +151,7 @@ func (s *Store) loadAt(ctx context.Context, folder string, m InstallMetadata) (E
 	if err := ctx.Err(); err != nil {
 		return Extension{}, cancelled(err)
 	}
-	e, problems := Open(Options{ContextFiles: s.o.ContextFiles}).Read(folder, nil)
+	e, problems := Open(Options{ContextFiles: s.o.ContextFiles, LooksSecret: s.o.LooksSecret}).Read(folder, nil)
 	for _, p := range problems {
 		if p.Lost {
 			p.Path = relativeTo(folder, p.Path)

@@ -163,10 +163,28 @@ func (l *loading) tellOfMissing(e Extension) {
 		if slices.ContainsFunc(e.ResolvedSettings, func(r ResolvedSetting) bool { return r.EnvVar == setting.EnvVar }) {
 			continue
 		}
-		l.problems = append(l.problems, Problem{Path: e.Manifest, Extension: e.Name,
+		p := Problem{Path: e.Manifest, Extension: e.Name,
 			Message: fmt.Sprintf("The setting %s of the extension %s has no value.", setting.EnvVar, e.Name),
-			Remedy:  fmt.Sprintf("Give one with fettle extensions config %s %s, or in the environment.", e.Name, setting.EnvVar)})
+			Remedy:  fmt.Sprintf("Give one with fettle extensions config %s %s, or in the environment.", e.Name, setting.EnvVar)}
+		if l.withheld(setting) {
+			p.Message = fmt.Sprintf("The setting %s of the extension %s has no value: that of the environment looks like a secret, and is not given to an extension for naming it.", setting.EnvVar, e.Name)
+		}
+		if setting.Sensitive || l.withheld(setting) {
+			p.Remedy = fmt.Sprintf("If the extension is to have one, give it with fettle extensions config %s %s.", e.Name, setting.EnvVar)
+		}
+		l.problems = append(l.problems, p)
 	}
+}
+
+// withheld reports whether the environment has a value of a setting that is kept
+// from it.
+func (l *loading) withheld(setting Setting) bool {
+	if l.s.o.Getenv == nil {
+		return false
+	}
+	_, there := l.s.o.Getenv(setting.EnvVar)
+	_, given := l.s.getenv(setting.EnvVar)
+	return there && !given
 }
 
 // refuseTwins takes those away whose name another one has, and tells of all.
@@ -241,13 +259,16 @@ func (l *loading) read(folder string, install *InstallMetadata) (Extension, bool
 func (l *loading) fill(e Extension, c container, data []byte) (Extension, bool) {
 	r := readManifest(data)
 	lost := func() bool { return slices.ContainsFunc(r.problems, func(p Problem) bool { return p.Lost }) }
+	for i := range r.m.Settings {
+		r.m.Settings[i].Sensitive = r.m.Settings[i].Sensitive || l.s.looksSecret(r.m.Settings[i].EnvVar, "")
+	}
 	if !lost() {
 		e.ID = IDOf(r.m.Name, e.Install)
 		e.ResolvedSettings = l.s.resolve(r.m.Settings, e.ID, l.envFiles(e, c), l.secrets)
 	}
-	v := Variables{ExtensionPath: e.Path, WorkspacePath: l.s.o.Workspace, Settings: map[string]string{}, Getenv: l.s.o.Getenv}
+	v := Variables{ExtensionPath: e.Path, WorkspacePath: l.s.o.Workspace, Settings: map[string]string{}, Getenv: l.s.getenv, secret: map[string]bool{}}
 	for _, setting := range e.ResolvedSettings {
-		v.Settings[setting.EnvVar] = setting.Value.Reveal()
+		v.Settings[setting.EnvVar], v.secret[setting.EnvVar] = setting.Value.Reveal(), setting.Sensitive
 	}
 	if r.doc != nil {
 		r.finish(e.Path, v)

@@ -108,35 +108,60 @@ func (s *Store) readSecrets() (secrets, error) {
 	return all, nil
 }
 
+// looksSecret is Options.LooksSecret.
+func (s *Store) looksSecret(name, value string) bool {
+	return s.o.LooksSecret != nil && s.o.LooksSecret(name, value)
+}
+
+// getenv looks up what extensions may have of the process's environment: no secret.
+func (s *Store) getenv(name string) (string, bool) {
+	if s.o.Getenv == nil {
+		return "", false
+	}
+	value, ok := s.o.Getenv(name)
+	if !ok || s.looksSecret(name, value) {
+		return "", false
+	}
+	return value, true
+}
+
 // resolve returns the settings of an extension that have a value: of the
-// workspace where it is trusted, else of the user, else of the environment.
+// workspace where it is trusted, else of the user, else of the environment. Of the
+// workspace's .env file and of the environment, which hold more than what is meant
+// for this extension, no secret is taken.
 func (s *Store) resolve(declared []Setting, id string, envFiles []string, kept secrets) []ResolvedSetting {
 	type layer struct {
 		scope  Scope
 		values map[string]string
+		shared bool // it is not this extension's alone
 	}
 	var layers []layer
 	if s.o.Trusted && s.o.Workspace != "" {
-		layers = append(layers, layer{ScopeWorkspace, kept[id].Workspace[s.o.Workspace]}, layer{ScopeWorkspace, envOf(filepath.Join(s.o.Workspace, EnvFile))})
+		layers = append(layers, layer{scope: ScopeWorkspace, values: kept[id].Workspace[s.o.Workspace]},
+			layer{ScopeWorkspace, envOf(filepath.Join(s.o.Workspace, EnvFile)), true})
 	}
-	layers = append(layers, layer{ScopeUser, kept[id].User})
+	layers = append(layers, layer{scope: ScopeUser, values: kept[id].User})
 	for _, path := range envFiles {
-		layers = append(layers, layer{ScopeUser, envOf(path)})
+		layers = append(layers, layer{scope: ScopeUser, values: envOf(path)})
 	}
+	environment := map[string]string{}
+	for _, setting := range declared {
+		if value, ok := s.getenv(setting.EnvVar); ok {
+			environment[setting.EnvVar] = value
+		}
+	}
+	layers = append(layers, layer{scope: ScopeEnvironment, values: environment})
 	var all []ResolvedSetting
 	for _, setting := range declared {
-		found := false
 		for _, l := range layers {
-			if value, ok := l.values[setting.EnvVar]; ok && !found {
-				all = append(all, ResolvedSetting{setting, valueOf(value, setting.Sensitive), l.scope})
-				found = true
+			value, ok := l.values[setting.EnvVar]
+			if !ok || l.shared && s.looksSecret(setting.EnvVar, value) {
+				continue
 			}
-		}
-		if found || s.o.Getenv == nil {
-			continue
-		}
-		if value, ok := s.o.Getenv(setting.EnvVar); ok {
-			all = append(all, ResolvedSetting{setting, valueOf(value, setting.Sensitive), ScopeEnvironment})
+			found := setting
+			found.Sensitive = setting.Sensitive || s.looksSecret(setting.EnvVar, value)
+			all = append(all, ResolvedSetting{found, valueOf(value, found.Sensitive), l.scope})
+			break
 		}
 	}
 	return all
@@ -151,9 +176,9 @@ func envOf(path string) map[string]string {
 	return readEnv(string(data))
 }
 
-// SetSetting keeps the value of a setting of e: a sensitive one in a file of the
-// user's, mode 0600, any other in the .env file of the extension, or of the
-// workspace. The error is of code invalid_config where e has no such setting or
+// SetSetting keeps the value of a setting of e: a sensitive one, and one that looks
+// secret, in a file of the user's, mode 0600, any other in the .env file of the
+// extension, or of the workspace. The error is of code invalid_config where e has no such setting or
 // the value cannot be one, file_write_failure or cancelled; none holds the value.
 func (s *Store) SetSetting(ctx context.Context, e Extension, variable, value string, scope Scope) error {
 	i := slices.IndexFunc(e.Settings, func(setting Setting) bool { return setting.EnvVar == variable })
@@ -163,20 +188,32 @@ func (s *Store) SetSetting(ctx context.Context, e Extension, variable, value str
 	if strings.ContainsAny(value, "\n\r\x00") {
 		return fault.New(fault.InvalidConfig, "extensions.settings", "The value of "+variable+" has more than one line.", "Give a value without line breaks.")
 	}
-	if e.Settings[i].Sensitive {
-		return s.changeSecrets(ctx, func(all secrets) error { return s.keep(all, e.ID, variable, &value, scope) })
+	if e.Settings[i].Sensitive || s.looksSecret(variable, value) {
+		return s.putSetting(ctx, e, variable, &value, nil, scope)
 	}
-	return s.changeEnv(ctx, e, variable, &value, scope)
+	return s.putSetting(ctx, e, variable, nil, &value, scope)
+}
+
+// putSetting puts the value of a setting into the file of secrets, and into the
+// .env file; nil: it is not to be there. What looks secret in the .env file of the
+// workspace, which is not this extension's alone, stays.
+func (s *Store) putSetting(ctx context.Context, e Extension, variable string, secret, plain *string, scope Scope) error {
+	err := s.changeSecrets(ctx, func(all secrets) error { return s.keep(all, e.ID, variable, secret, scope) })
+	if err != nil {
+		return err
+	}
+	if plain == nil && scope == ScopeWorkspace && s.o.Workspace != "" {
+		if value, ok := envOf(filepath.Join(s.o.Workspace, EnvFile))[variable]; ok && s.looksSecret(variable, value) {
+			return nil
+		}
+	}
+	return s.changeEnv(ctx, e, variable, plain, scope)
 }
 
 // UnsetSetting forgets the value of a setting, also of one that the extension no
 // longer has. The error is as that of SetSetting.
 func (s *Store) UnsetSetting(ctx context.Context, e Extension, variable string, scope Scope) error {
-	err := s.changeSecrets(ctx, func(all secrets) error { return s.keep(all, e.ID, variable, nil, scope) })
-	if err != nil {
-		return err
-	}
-	return s.changeEnv(ctx, e, variable, nil, scope)
+	return s.putSetting(ctx, e, variable, nil, nil, scope)
 }
 
 // ForgetSettings forgets all sensitive values of an extension. The error is of

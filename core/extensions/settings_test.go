@@ -131,3 +131,56 @@ func TestEnvFile(t *testing.T) {
 		require.Equal(t, []string{"LEVEL=" + value}, s.one().Env())
 	}
 }
+
+// A key of the person's is not an extension's for naming it: neither that of the
+// environment nor that of a project's .env file. What is given for the extension
+// is, and is sensitive whatever the manifest says.
+func TestSecretsOfThePerson(t *testing.T) {
+	s := newShelf(t)
+	s.put("x/fettle-extension.json", `{"name": "x", "version": "1", "description": "$MODEL_KEY $ADDRESS $LEVEL",
+		"settings": [{"name": "a", "envVar": "MODEL_KEY"}, {"name": "b", "envVar": "ADDRESS"}, {"name": "c", "envVar": "LEVEL"}],
+		"mcpServers": {"s": {"httpUrl": "https://example.org/?k=$MODEL_KEY&a=$ADDRESS&l=$LEVEL"}}}`)
+	s.o.Trusted = true
+	s.o.LooksSecret = func(name, value string) bool {
+		return strings.HasSuffix(name, "_KEY") || strings.Contains(value, secret)
+	}
+	s.o.Getenv = func(name string) (string, bool) {
+		value, ok := map[string]string{"MODEL_KEY": "plain", "ADDRESS": "https://u:" + secret + "@h", "LEVEL": "7"}[name]
+		return value, ok
+	}
+	project := filepath.Join(s.o.Workspace, ".env")
+	require.NoError(t, os.WriteFile(project, []byte("MODEL_KEY=plain\nADDRESS=https://u:"+secret+"@h\n"), 0o600))
+	e, store := s.one(), extensions.Open(s.o)
+	require.Equal(t, []string{"LEVEL=7"}, e.Env())
+	require.JSONEq(t, `{"httpUrl": "https://example.org/?k=$MODEL_KEY&a=$ADDRESS&l=7"}`, string(e.Servers()["s"]))
+	require.Equal(t, []bool{true, false}, []bool{e.Settings[0].Sensitive, e.Settings[1].Sensitive}, "by its name")
+	_, problems := s.load()
+	require.Contains(t, told(problems), "MODEL_KEY of the extension x has no value: that of the environment looks like a secret")
+	require.Contains(t, told(problems), "ADDRESS of the extension x has no value")
+	require.NotContains(t, told(problems), secret)
+
+	require.NoError(t, store.SetSetting(t.Context(), e, "ADDRESS", "old", extensions.ScopeUser))
+	for _, scope := range []extensions.Scope{extensions.ScopeUser, extensions.ScopeWorkspace} {
+		require.NoError(t, store.SetSetting(t.Context(), e, "MODEL_KEY", "given", scope))
+		require.NoError(t, store.SetSetting(t.Context(), e, "ADDRESS", secret+"2", scope))
+	}
+	data, err := os.ReadFile(filepath.Join(e.Path, ".env"))
+	require.NoError(t, err)
+	require.Empty(t, string(data), "it is kept with the secrets, and nowhere else")
+	data, err = os.ReadFile(project)
+	require.NoError(t, err)
+	require.Equal(t, "MODEL_KEY=plain\nADDRESS=https://u:"+secret+"@h\n", string(data), "which is the project's")
+	e = s.one()
+	require.Equal(t, []string{"MODEL_KEY=given", "ADDRESS=" + secret + "2", "LEVEL=7"}, e.Env())
+	require.Equal(t, "$MODEL_KEY $ADDRESS 7", e.Description)
+	require.NotContains(t, e.Variables(""), "MODEL_KEY")
+	require.NotContains(t, e.Variables(""), "ADDRESS")
+	encoded, err := json.Marshal(e)
+	require.NoError(t, err)
+	require.NotContains(t, string(encoded), "given")
+	require.NotContains(t, string(encoded), secret)
+	for _, scope := range []extensions.Scope{extensions.ScopeUser, extensions.ScopeWorkspace} {
+		require.NoError(t, store.SetSetting(t.Context(), e, "ADDRESS", "plain", scope))
+	}
+	require.Contains(t, s.one().Env(), "ADDRESS=plain", "no secret is left that goes before it")
+}

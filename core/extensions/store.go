@@ -39,6 +39,11 @@ type Options struct {
 	ContextFiles []string
 	// Getenv looks up variables of the process; nil: there are none.
 	Getenv func(name string) (string, bool)
+	// LooksSecret says whether a variable, by its name or by a value that it has, is
+	// a secret. A setting that is one is sensitive whatever its manifest says, and
+	// takes its value from what was given for the extension alone: naming a key of
+	// the person's does not give it to whoever names it. nil: none is.
+	LooksSecret func(name, value string) bool
 }
 
 // noExtension, among Options.Only, is none.

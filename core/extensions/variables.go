@@ -25,6 +25,8 @@ type Variables struct {
 	// the manifest declares in settings, or that hold nobody's secret, as HOME. nil:
 	// there are none.
 	Getenv func(name string) (string, bool)
+
+	secret map[string]bool // variables of Settings that are sensitive, whatever the manifest says
 }
 
 // Paths returns the variables that are about paths, by name: those of ${NAME} in
@@ -154,13 +156,18 @@ func closing(text string) int {
 }
 
 // everybodys are variables of the process that an extension may know without
-// declaring them: those that any process gets, and none that holds a secret.
+// declaring them: those that any process gets, and none that holds a secret. A
+// program of an extension gets these alone, beside its settings.
 var everybodys = []string{"PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TERM", "LANG", "TZ"}
 
-var everybodysWindows = []string{"SYSTEMROOT", "SYSTEMDRIVE", "TEMP", "TMP", "USERPROFILE", "USERNAME", "HOMEDRIVE", "HOMEPATH", "APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES"}
+var everybodysWindows = []string{
+	"SYSTEMROOT", "SYSTEMDRIVE", "WINDIR", "COMSPEC", "PATHEXT", "TEMP", "TMP", "USERPROFILE", "USERNAME", "HOMEDRIVE", "HOMEPATH",
+	"APPDATA", "LOCALAPPDATA", "PROGRAMDATA", "PROGRAMFILES", "PROGRAMFILES(X86)", "COMMONPROGRAMFILES", "PROCESSOR_ARCHITECTURE", "PATH", "USER", "TERM", "LANG", "TZ",
+}
 
-// open reports whether an extension may know a variable that it does not declare.
-func open(variable string) bool {
+// IsOpen reports whether an extension may know a variable of the process that it
+// does not declare, as PATH and HOME.
+func IsOpen(variable string) bool {
 	return slices.Contains(everybodys, variable) || strings.HasPrefix(variable, "LC_") ||
 		runtime.GOOS == "windows" && slices.Contains(everybodysWindows, strings.ToUpper(variable))
 }
@@ -172,23 +179,19 @@ func (v Variables) environment(settings []Setting, sensitive bool) func(name str
 	if v.Settings == nil && v.Getenv == nil {
 		return nil
 	}
-	declared := map[string]bool{}
+	shown := map[string]bool{} // of those that are declared
 	for _, s := range settings {
-		if s.Sensitive && !sensitive {
-			declared[s.EnvVar] = false
-			continue
-		}
-		declared[s.EnvVar] = true
+		shown[s.EnvVar] = sensitive || !s.Sensitive && !v.secret[s.EnvVar]
 	}
 	return func(name string) (string, bool) {
-		is, known := declared[name]
-		if known && !is {
+		is, declared := shown[name]
+		if declared && !is {
 			return "", false
 		}
-		if value, ok := v.Settings[name]; known && ok {
+		if value, ok := v.Settings[name]; declared && ok {
 			return value, true
 		}
-		if (known || open(name)) && v.Getenv != nil {
+		if (declared || IsOpen(name)) && v.Getenv != nil {
 			return v.Getenv(name)
 		}
 		return "", false
@@ -219,7 +222,7 @@ func (m *Manifest) unknown(path string, v Variables) []Problem {
 	}
 	var problems []Problem
 	for _, name := range slices.Sorted(maps.Keys(missing)) {
-		if declared(name) || open(name) {
+		if declared(name) || IsOpen(name) {
 			continue // a setting without a value is told of as such
 		}
 		problems = append(problems, Problem{Path: path, Extension: m.Name,
