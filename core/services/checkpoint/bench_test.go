@@ -76,7 +76,11 @@ func BenchmarkFileTool(b *testing.B) {
 // A command that changes nothing: the first of a project, the first of a later
 // session, and any other.
 func BenchmarkCommand(b *testing.B) {
-	for _, n := range []int{5_000, 50_000} {
+	sizes := []int{5_000}
+	if os.Getenv("FETTLE_FULL") != "" {
+		sizes = append(sizes, 50_000) // which takes a minute to make
+	}
+	for _, n := range sizes {
 		_, begin := benchProject(b, n)
 		command := checkpoint.Call{Tool: "run_shell_command"}
 		b.Run(fmt.Sprintf("first/%d", n), func(b *testing.B) {
