@@ -94,6 +94,7 @@ type Hook struct {
 	Type       Type   // "": runtime where Run is set, else command
 
 	Command     string            // line for bash; required for a command
+	Shown       string            // Command for people, without secrets that were put into it; "": Command
 	Run         Func              // required for a function
 	Name        string            // "": Command
 	Description string            // for people
@@ -106,8 +107,9 @@ type Hook struct {
 	Extension string // that brings it; "": none
 }
 
-// Label is the name of the hook for people: Name, or the command.
-func (h *Hook) Label() string { return cmp.Or(h.Name, h.Command, "a function") }
+// Label is the name of the hook for people and models: Name, or the command without
+// secrets.
+func (h *Hook) Label() string { return cmp.Or(h.Name, h.Shown, h.Command, "a function") }
 
 // Place says where the hook is defined, "" where that is no file.
 func (h *Hook) Place() string {

@@ -14,9 +14,10 @@ type Origin struct {
 	Source    Source
 	Path      string // of the file
 	Extension string // "": none
-	// Variables are put in the place of ${NAME} in commands, names and values of
-	// variables, as workspacePath and extensionPath. What is not among them stays
-	// for the shell.
+	// Variables are put in the place of ${NAME} in commands and in values of
+	// variables, as workspacePath and extensionPath. No value is read as a part of a
+	// command: where one could be, the command has the variable NAME in its
+	// environment instead. What is not among them stays for the shell.
 	Variables map[string]string
 	// Env are further variables of the commands' environment, which those of a
 	// hook's own go before.
@@ -186,13 +187,19 @@ func (r *reader) hook(n node) (Hook, bool) {
 		r.tell(n.line, "A hook has no command; it is left out.")
 		return Hook{}, false
 	}
-	h.Command = r.expand(command)
+	var used map[string]string
+	h.Command, used = r.line(command)
 	if h.Name, ok = r.text(o, "name"); !ok {
 		h.Name = ""
 	}
 	h.Description, _ = r.text(o, "description")
 	h.Timeout = r.timeout(o)
-	h.Env = r.env(o)
+	if h.Env = r.env(o); len(used) > 0 {
+		if h.Env == nil {
+			h.Env = map[string]string{}
+		}
+		maps.Copy(h.Env, used)
+	}
 	return h, true
 }
 
@@ -260,14 +267,6 @@ func (r *reader) env(o object) map[string]string {
 		env[name] = r.expand(value)
 	}
 	return env
-}
-
-// expand puts variables in their places.
-func (r *reader) expand(text string) string {
-	for _, name := range slices.Sorted(maps.Keys(r.Variables)) {
-		text = strings.ReplaceAll(text, "${"+name+"}", r.Variables[name])
-	}
-	return text
 }
 
 // OfValue reads the groups of a definition that somebody else has read already:

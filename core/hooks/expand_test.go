@@ -1,0 +1,74 @@
+package hooks
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// EX-06: what a folder is called is never run, wherever in a command it stands; and
+// the command finds the folder.
+func TestNamesOfFoldersAreNoCommands(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip("there is no bash")
+	}
+	for _, folder := range []string{"plain", "a b", "a;touch INJ;b", "$(touch INJ)", "`touch INJ`", `q"; touch INJ; "`, "q'; touch INJ; '", "$HOME", "a*\\", "é\n&touch INJ&"} {
+		for name, tt := range map[string]struct {
+			command string
+			finds   bool // the file, whatever the folder is called
+		}{
+			"bare":                   {`cat ${workspacePath}/x`, true},
+			"in double quotes":       {`cat "${workspacePath}/x"`, true},
+			"in part":                {`cat "${workspacePath}"/x`, true},
+			"in a substitution":      {`printf %s "$(cat ${workspacePath}/x)"`, true},
+			"in backquotes":          {"printf %s `cat ${workspacePath}/x`", true},
+			"in a brace":             {`cat ${workspacePath}/{x,x}`, true},
+			"assigned":               {`D=${workspacePath}/x; cat "$D"`, true},
+			"redirected":             {`cat < ${workspacePath}/x`, true},
+			"here":                   {"cat $(cat <<E | grep -q . && echo ${workspacePath}/x\n${workspacePath}\nE\n)", false},
+			"in single quotes":       {`echo '${workspacePath}/x'`, false},
+			"by another shell":       {`bash -c 'cat "${workspacePath}/x"'`, true},
+			"by another shell, bare": {`bash -c 'cat ${workspacePath}/x'`, false},
+			"no command":             {`if cat ${workspacePath}/x`, false},
+		} {
+			t.Run(name+" "+folder, func(t *testing.T) {
+				dir := filepath.Join(t.TempDir(), folder)
+				require.NoError(t, os.Mkdir(dir, 0o700))
+				require.NoError(t, os.WriteFile(filepath.Join(dir, "x"), []byte("found"), 0o600))
+				events := map[string]any{"BeforeTool": []any{map[string]any{"hooks": []any{map[string]any{"type": "command", "command": tt.command, "env": map[string]any{"RAW": "${workspacePath}"}}}}}}
+				list, problems := OfValue(events, Origin{Variables: map[string]string{"workspacePath": dir, "/": "/"}}, nil)
+				require.Empty(t, problems)
+				require.Equal(t, dir, list[0].Env["RAW"])
+				run := exec.Command(bash, "-c", list[0].Command)
+				run.Dir = t.TempDir()
+				run.Env = append(os.Environ(), "HOME=/nowhere")
+				for name, value := range list[0].Env {
+					run.Env = append(run.Env, name+"="+value)
+				}
+				out, _ := run.Output() // not all lines are without a fault
+				for _, at := range []string{run.Dir, dir} {
+					require.NoFileExists(t, filepath.Join(at, "INJ"), list[0].Command)
+				}
+				if tt.finds {
+					require.True(t, strings.HasPrefix(string(out), "found"), "%s: %s", list[0].Command, out)
+				}
+			})
+		}
+	}
+	single := &reader{Origin: Origin{Variables: map[string]string{"extensionPath": "/a b"}}}
+	line, _ := single.line(`echo '{"at": "${extensionPath}"}'`)
+	require.Equal(t, `echo '{"at": "/a b"}'`, line)
+}
+
+// A command shows no secret that was put into it.
+func TestLabelHidesSecrets(t *testing.T) {
+	h := Hook{Command: "check s3cret", Shown: "check [hidden]"}
+	require.Equal(t, "check [hidden]", h.Label())
+	h.Name = "check"
+	require.Equal(t, "check", h.Label())
+}
