@@ -92,7 +92,7 @@ func (c *Config) loadHooks(sh *shared) {
 	set.mu.Lock()
 	set.problems, set.withheld, set.shown = l.problems, map[*hooks.Hook]bool{}, map[*hooks.Hook]string{}
 	for _, h := range runner.Hooks() {
-		set.shown[h] = l.masked(h)
+		set.shown[h] = cmp.Or(h.Shown, h.Command)
 	}
 	set.mu.Unlock()
 	set.runner.Store(runner)
@@ -120,7 +120,7 @@ func (l *hookLoader) load() {
 		l.hooks = append(l.hooks, h)
 	}
 	for _, layer := range p.Hooks.given {
-		l.add(hooks.OfValue(layer.Events, l.origin(sourceOfLayer(layer.Layer), layer.Source), layer.Line))
+		l.add(masked(layer)(hooks.OfValue(layer.Events, l.origin(sourceOfLayer(layer.Layer), layer.Source), layer.Line)))
 	}
 	userDir, err := l.c.userDir()
 	if err == nil {
@@ -155,23 +155,27 @@ func (l *hookLoader) folder(s hooks.Source, dir string) {
 func (l *hookLoader) origin(s hooks.Source, path string) hooks.Origin {
 	target := l.sh.workspace.Target()
 	return hooks.Origin{Source: s, Path: path, Variables: map[string]string{
-		"workspacePath": target, "/": string(filepath.Separator), "pathSeparator": string(filepath.Separator),
+		workspacePath: target, "/": string(filepath.Separator), "pathSeparator": string(filepath.Separator),
 	}}
 }
 
-// masked is a hook's command without secrets that settings have put into it.
-func (l *hookLoader) masked(h *hooks.Hook) string {
-	shown := h.Command
-	for _, layer := range l.c.params().Hooks.given {
-		if layer.Source == h.Path {
-			shown = layer.Shown(shown)
+// masked takes the secrets that a layer has put into its hooks out of all that is
+// told of them.
+func masked(layer *settings.HookLayer) func([]hooks.Hook, []hooks.Problem) ([]hooks.Hook, []hooks.Problem) {
+	return func(found []hooks.Hook, problems []hooks.Problem) ([]hooks.Hook, []hooks.Problem) {
+		for i := range found {
+			h := &found[i]
+			h.Shown, h.Name, h.Description = layer.Shown(h.Command), layer.Shown(h.Name), layer.Shown(h.Description)
 		}
 	}
-	return shown
 }
 
 // sourceOfLayer says whose the hooks of a layer are.
 func sourceOfLayer(l settings.Layer) hooks.Source {
+		for i := range problems {
+			problems[i].Message = layer.Shown(problems[i].Message)
+		}
+		return found, problems
 	switch l {
 	case settings.LayerProject:
 		return hooks.SourceProject
@@ -207,11 +211,15 @@ func (c *Config) hookVariables(sh *shared) map[string]string {
 
 // hookEnvironment are those of a command, with that of its session.
 func (c *Config) hookEnvironment(sh *shared, session string) []string {
+// workspacePath is what commands of hooks call the target folder.
+const workspacePath = "workspacePath"
+
 	env := []string{c.params().Layout.EnvPrefix + "SESSION_ID=" + session}
 	for name, value := range c.hookVariables(sh) {
 		env = append(env, name+"="+value)
 	}
 	slices.Sort(env)
+		workspacePath: target,
 	return env
 }
 
@@ -248,23 +256,12 @@ func (c *Config) hookStarted(e hooks.Event, h *hooks.Hook) {
 func (c *Config) tellHook(e hooks.Event, h *hooks.Hook, level bus.HookLevel, text string) {
 	m := bus.HookMessage{Event: string(e), Level: level, Text: text, Subagent: c.subagent}
 	if h != nil {
-		m.Hook = c.shownHook(h)
+		m.Hook = h.Label()
 	}
 	if level == bus.HookWarning {
 		c.params().Logger.Warn("hook", slog.String("event", m.Event), slog.String("hook", m.Hook), slog.String("problem", text))
 	}
 	_ = c.bus.Publish(m) // a closed bus has nobody to tell
-}
-
-// shownHook is the name of a hook for people.
-func (c *Config) shownHook(h *hooks.Hook) string {
-	_, sh := c.current()
-	if sh == nil {
-		return cmp.Or(h.Name, "a hook")
-	}
-	sh.hooks.mu.Lock()
-	defer sh.hooks.mu.Unlock()
-	return cmp.Or(h.Name, sh.hooks.shown[h], "a function")
 }
 
 // fireHooks runs the hooks of an event and tells people what they say. in needs
