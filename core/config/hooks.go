@@ -41,6 +41,9 @@ const (
 	trustedHooksFile = "trusted_hooks.json"
 )
 
+// workspacePath is what commands of hooks call the target folder.
+const workspacePath = "workspacePath"
+
 // fillHooks takes over what settings say of hooks.
 func (p *Parameters) fillHooks(s settings.Settings, r *settings.Result) {
 	h := &p.Hooks
@@ -167,15 +170,15 @@ func masked(layer *settings.HookLayer) func([]hooks.Hook, []hooks.Problem) ([]ho
 			h := &found[i]
 			h.Shown, h.Name, h.Description = layer.Shown(h.Command), layer.Shown(h.Name), layer.Shown(h.Description)
 		}
+		for i := range problems {
+			problems[i].Message = layer.Shown(problems[i].Message)
+		}
+		return found, problems
 	}
 }
 
 // sourceOfLayer says whose the hooks of a layer are.
 func sourceOfLayer(l settings.Layer) hooks.Source {
-		for i := range problems {
-			problems[i].Message = layer.Shown(problems[i].Message)
-		}
-		return found, problems
 	switch l {
 	case settings.LayerProject:
 		return hooks.SourceProject
@@ -206,20 +209,17 @@ func (c *Config) hookVariables(sh *shared) map[string]string {
 	target, prefix := sh.workspace.Target(), c.params().Layout.EnvPrefix
 	return map[string]string{
 		prefix + "PROJECT_DIR": target, prefix + "CWD": target, prefix + "PLANS_DIR": c.plansDir(target), "CLAUDE_PROJECT_DIR": target,
+		workspacePath: target,
 	}
 }
 
 // hookEnvironment are those of a command, with that of its session.
 func (c *Config) hookEnvironment(sh *shared, session string) []string {
-// workspacePath is what commands of hooks call the target folder.
-const workspacePath = "workspacePath"
-
 	env := []string{c.params().Layout.EnvPrefix + "SESSION_ID=" + session}
 	for name, value := range c.hookVariables(sh) {
 		env = append(env, name+"="+value)
 	}
 	slices.Sort(env)
-		workspacePath: target,
 	return env
 }
 
