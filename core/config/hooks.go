@@ -4,14 +4,17 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/hooks"
 	"github.com/fettle-dev/fettle/core/services/process"
 )
@@ -56,6 +59,7 @@ func (p *Parameters) fillHooks(s settings.Settings, r *settings.Result) {
 type hookset struct {
 	runner    atomic.Pointer[hooks.Runner] // replaced as a whole
 	processes *process.Service
+	limited   *process.Service // of extensions' hooks, which do not see the person's environment
 	approvals *hooks.Approvals // nil: there is no home folder
 	project   string           // folder with links followed, by which approvals are recorded
 	telling   sync.WaitGroup   // notifications that run
@@ -76,6 +80,8 @@ func (c *Config) loadHooks(sh *shared) {
 		o := c.processOptions(sh)
 		o.Confinement, o.NoBackground = process.Confinement{}, false // a hook was chosen by the user
 		set.processes = sh.processes.open(o)
+		o.Environ = openEnvironment(o.Environ, o.Marker)
+		set.limited = sh.processes.open(o)
 		set.project = realFolder(sh.workspace.Target())
 		if dir, err := c.userDir(); err == nil {
 			set.approvals = hooks.OpenApprovals(filepath.Join(dir, trustedHooksFile))
@@ -191,7 +197,11 @@ func sourceOfLayer(l settings.Layer) hooks.Source {
 // exec runs hooks as processes in a folder.
 func (s *hookset) exec(dir string) func(ctx context.Context, c hooks.Command) (hooks.Outcome, error) {
 	return func(ctx context.Context, c hooks.Command) (hooks.Outcome, error) {
-		out, err := s.processes.Program(ctx, process.Program{
+		service := s.processes
+		if c.Source == hooks.SourceExtension {
+			service = s.limited
+		}
+		out, err := service.Program(ctx, process.Program{
 			Line: c.Line, Dir: dir, Stdin: c.Stdin, Env: c.Env, Total: c.Limit, MaxBytes: hooks.MaxOutput, Drops: true,
 		})
 		if err != nil {
@@ -203,6 +213,23 @@ func (s *hookset) exec(dir string) func(ctx context.Context, c hooks.Command) (h
 		}, nil
 	}
 }
+
+// openEnvironment is the part of an environment that programs of extensions get
+// beside their settings, and what nested sessions know each other by.
+func openEnvironment(environ func() []string, marker string) func() []string {
+	if environ == nil {
+		environ = os.Environ
+	}
+	return func() []string {
+		return slices.DeleteFunc(slices.Clone(environ()), func(entry string) bool {
+			name, _, _ := strings.Cut(entry, "=")
+			return !extensions.IsOpen(name) && name != marker && name != marker+"_COMMAND_ID"
+		})
+	}
+}
+
+// workspacePath is what commands of hooks call the target folder.
+const workspacePath = "workspacePath"
 
 // hookVariables are the variables that tell a hook's command where it is.
 func (c *Config) hookVariables(sh *shared) map[string]string {
@@ -315,8 +342,10 @@ func (s *hookset) close() {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	if s.processes != nil {
-		_ = s.processes.Close() // ends what telling waits for
+	for _, service := range []*process.Service{s.processes, s.limited} {
+		if service != nil {
+			_ = service.Close() // ends what telling waits for
+		}
 	}
 	s.telling.Wait()
 }

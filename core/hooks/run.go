@@ -26,6 +26,8 @@ type Command struct {
 	Stdin []byte        // all that it can read; it need not
 	Env   []string      // NAME=VALUE, beside the environment of commands
 	Limit time.Duration // it is ended with all that it has started when it takes longer
+	// Source is whose hook it is: an extension's is not to see the person's environment.
+	Source Source
 }
 
 // Outcome is how a process ended.
@@ -242,7 +244,7 @@ func (r *Runner) exec(ctx context.Context, ran *Ran, in Input) {
 		ran.warn("It could not be told what happens: %s", oneLine(err.Error()))
 		return
 	}
-	c := Command{Line: h.Command, Stdin: stdin, Limit: h.limit()}
+	c := Command{Line: h.Command, Stdin: stdin, Limit: h.limit(), Source: h.Source}
 	if r.o.Env != nil {
 		c.Env = slices.Clip(r.o.Env(in))
 	}
