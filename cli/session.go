@@ -70,6 +70,13 @@ func (p *program) withSession(ctx context.Context, o sessionOptions, use func(se
 	}
 	defer closeLog()
 	o.log = log
+	adjust := o.adjust
+	o.adjust = func(p *config.Parameters) {
+		p.SecretsFound = o.hide.add
+		if adjust != nil {
+			adjust(p)
+		}
+	}
 	s, err := p.open(ctx, o)
 	if err != nil {
 		if ctx.Err() != nil {

@@ -51,6 +51,12 @@ func (f trafficFlags) open() (*traffic, error) {
 // known.
 func (t *traffic) wire(p *config.Parameters, hide *secrets) {
 	*p = standard.Parameters(*p)
+	p.SecretsFound = func(values ...string) {
+		hide.add(values...)
+		if t.recorder != nil {
+			t.recorder.Hide(values...)
+		}
+	}
 	providers := p.Providers
 	p.Providers = func(v config.Variables) model.Source {
 		t.models = standard.ModelOptionsOf(v)

@@ -205,7 +205,7 @@ func describePart(p model.Part) string {
 // masker replaces the session's secrets by ***, as they are and as they stand in
 // JSON.
 func (c *Config) masker() func(text string) string {
-	r := transcript.Replacer(c.params().Secrets, shortestSecret, "***")
+	r := transcript.Replacer(append(c.extensionSecrets(), c.params().Secrets...), shortestSecret, "***")
 	if r == nil {
 		return func(text string) string { return text }
 	}

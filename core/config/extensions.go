@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"sync"
 
@@ -48,6 +49,7 @@ type extended struct {
 	problems []extensions.Problem
 	switched map[string]bool // by name, in this session
 	plans    string          // where an extension wanted plans at the beginning; "": nowhere
+	secrets  []string        // sensitive values of all extensions that there have been
 }
 
 func (x *extended) plansDir() string {
@@ -141,6 +143,37 @@ func (c *Config) openExtensions(ctx context.Context, target string) error {
 	return nil
 }
 
+// count matches values that occur in any text, as that of a setting MAX_TOKENS.
+var count = regexp.MustCompile(`^[0-9]{0,7}$`)
+
+// noteSecrets keeps the sensitive values of extensions from logs and recordings.
+func (c *Config) noteSecrets(found []extensions.Extension) {
+	x := &c.family.extended
+	var added []string
+	x.mu.Lock()
+	for _, e := range found {
+		for _, s := range e.ResolvedSettings {
+			value := s.Value.Reveal()
+			if s.Sensitive && !count.MatchString(value) && !slices.Contains(x.secrets, value) {
+				x.secrets, added = append(x.secrets, value), append(added, value)
+			}
+		}
+	}
+	x.mu.Unlock()
+	if tell := c.params().SecretsFound; tell != nil && len(added) > 0 {
+		tell(added...)
+	}
+}
+
+// extensionSecrets returns the sensitive values of all extensions that there have
+// been, in the order in which they were found.
+func (c *Config) extensionSecrets() []string {
+	x := &c.family.extended
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Clip(x.secrets)
+}
+
 // findExtensions reads the extensions that there are now, and keeps what they
 // bring for its owners. The error is of code cancelled.
 func (c *Config) findExtensions(ctx context.Context, target string) error {
@@ -152,6 +185,7 @@ func (c *Config) findExtensions(ctx context.Context, target string) error {
 	if err != nil {
 		return err
 	}
+	c.noteSecrets(found)
 	brought, more := c.bring(found, target)
 	problems = append(problems, more...)
 	x.mu.Lock()

@@ -95,6 +95,10 @@ type Parameters struct {
 	// is asked as well of a folder above the target that holds a .env file; an
 	// error counts as no trust then.
 	TrustOf func(ctx context.Context, folders []string) (trust.State, error)
+	// TrustInherited says that the target is trusted as a folder above it is: hooks
+	// of its project then run once they are approved. Otherwise the first that are
+	// there are approved as they are.
+	TrustInherited bool
 
 	// Tools are the embedder's own, registered beside the built-ins, whatever
 	// CoreTools says, and shared with derived Configs.
@@ -157,6 +161,10 @@ type Parameters struct {
 	// Secrets are values that do not appear in logs and recordings; those shorter
 	// than 6 bytes are not looked for.
 	Secrets []string
+	// SecretsFound is told further ones before they are used: the sensitive settings
+	// of extensions, also of those that come later. It is called from one goroutine
+	// at a time. nil: nobody is.
+	SecretsFound func(values ...string)
 
 	// Before and After take part in each call, in this order: see
 	// [scheduler.Options]. Derived Configs have them too.

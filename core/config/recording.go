@@ -32,8 +32,8 @@ type Transcripts struct {
 }
 
 // NewTranscripts returns the recorded sessions of c's project. In what they are
-// given to record these values are masked; [Secrets] finds those of an
-// environment. It does no I/O. The error is of code not_initialized, or
+// given to record these values are masked, and the sensitive settings of
+// extensions; [Secrets] finds those of an environment. It does no I/O. The error is of code not_initialized, or
 // invalid_config where there is no home folder.
 func NewTranscripts(c *Config, secrets []string) (*Transcripts, error) {
 	folders, err := c.Storage()
@@ -49,7 +49,7 @@ func NewTranscripts(c *Config, secrets []string) (*Transcripts, error) {
 		kept = nil // there is no place for them
 	}
 	return &Transcripts{transcript.New(transcript.Options{
-		Dir: filepath.Join(folders.ProjectTempDir, chatsFolder), Secrets: secrets, Now: c.params().Now,
+		Dir: filepath.Join(folders.ProjectTempDir, chatsFolder), Secrets: secrets, MoreSecrets: c.extensionSecrets, Now: c.params().Now,
 	}), kept}, nil
 }
 

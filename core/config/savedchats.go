@@ -36,7 +36,7 @@ func NewSavedChats(c *Config, secrets []string) (*SavedChats, error) {
 			"Set Parameters.HomeDir, or the variable HOME.")
 	}
 	return &SavedChats{c, transcript.NewSaved(transcript.Options{
-		Dir: filepath.Join(folders.ProjectTempDir, savedFolder), Secrets: secrets, Now: c.params().Now,
+		Dir: filepath.Join(folders.ProjectTempDir, savedFolder), Secrets: secrets, MoreSecrets: c.extensionSecrets, Now: c.params().Now,
 	})}, nil
 }
 

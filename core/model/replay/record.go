@@ -14,10 +14,9 @@ import (
 
 // Recorder writes what Generators answer. It is safe for concurrent use.
 type Recorder struct {
-	hide   mask
-	digest digester
-
 	mu    sync.Mutex
+	texts []string // that are hidden
+	hide  mask     // of texts
 	w     io.Writer
 	begun int   // requests so far
 	lines int   // written
@@ -29,8 +28,17 @@ type Recorder struct {
 // where an answer's pieces split them; those of fewer than 4 bytes do not, nor
 // what is in data. w is the caller's to close, after the last request.
 func NewRecorder(w io.Writer, hide ...string) *Recorder {
-	m := newMask(hide)
-	return &Recorder{w: w, hide: m, digest: digester{hide: m}}
+	r := &Recorder{w: w}
+	r.Hide(hide...)
+	return r
+}
+
+// Hide adds texts to those that become *** in what is recorded from now on.
+func (r *Recorder) Hide(texts ...string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.texts = append(r.texts, texts...)
+	r.hide = newMask(r.texts)
 }
 
 // Record returns g, recorded to w; see [Recorder] for several Generators in one
@@ -53,9 +61,9 @@ func (r *Recorder) Err() error {
 func (r *Recorder) begin(operation string, q *model.Request) *exchange {
 	r.mu.Lock()
 	r.begun++
-	number := r.begun
+	number, digest := r.begun, digester{hide: r.hide}
 	r.mu.Unlock()
-	return &exchange{Number: number, Request: r.digest.of(operation, q)}
+	return &exchange{Number: number, Request: digest.of(operation, q)}
 }
 
 // write appends an exchange.

@@ -413,7 +413,9 @@ func TestSecretsAreHidden(t *testing.T) {
 	var out bytes.Buffer
 	g := &scripted{answers: [][]*model.Chunk{says("the key is " + key + ".")}, errs: []error{&model.Error{Provider: "p", Kind: model.Connection, Message: "with " + key}}}
 	r := ask("my key is " + key)
-	_, _ = all(t, replay.NewRecorder(&out, "", "key", key).Wrap(g).Stream(t.Context(), r))
+	recorder := replay.NewRecorder(&out, "", "key")
+	recorder.Hide(key)
+	_, _ = all(t, recorder.Wrap(g).Stream(t.Context(), r))
 	require.NotContains(t, out.String(), "quoted")
 	require.Equal(t, 3, strings.Count(out.String(), "***"))
 	require.Contains(t, out.String(), "the key is ***.", "a short text is no secret")

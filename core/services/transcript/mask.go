@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 )
 
 const (
@@ -17,10 +18,34 @@ const (
 // results of tools are. What has the shape of a secret goes besides; its zero
 // value knows no values.
 type masker struct {
-	replace *strings.Replacer
+	replacer func() *strings.Replacer // of the values that are known now; nil, and a nil one: there are none
 }
 
-func newMasker(secrets []string) masker { return masker{Replacer(secrets, minSecret, masked)} }
+// newMasker returns one that is safe for concurrent use. more returns further values,
+// of which there are ever more; nil: none.
+func newMasker(secrets []string, more func() []string) masker {
+	if more == nil {
+		more = func() []string { return nil }
+	}
+	var mu sync.Mutex
+	known, replace := 0, Replacer(secrets, minSecret, masked)
+	return masker{func() *strings.Replacer {
+		mu.Lock()
+		defer mu.Unlock()
+		if found := more(); len(found) > known {
+			known, replace = len(found), Replacer(slices.Concat(secrets, found), minSecret, masked)
+		}
+		return replace
+	}}
+}
+
+// replace returns what takes the known values out, nil if there are none.
+func (m masker) replace() *strings.Replacer {
+	if m.replacer == nil {
+		return nil
+	}
+	return m.replacer()
+}
 
 // Replacer returns what puts mask in the place of secrets of at least so many
 // bytes, in the forms that they have in texts, in JSON strings, and in JSON that
@@ -73,10 +98,11 @@ func (m masker) text(s string) string {
 
 // known masks the known values.
 func (m masker) known(s string) string {
-	if m.replace == nil {
+	r := m.replace()
+	if r == nil {
 		return s
 	}
-	return m.replace.Replace(s)
+	return r.Replace(s)
 }
 
 // json masks a JSON text, and leaves one without a secret as it is, byte for
@@ -91,10 +117,11 @@ func (m masker) json(raw json.RawMessage) json.RawMessage {
 
 // values masks the known values in a JSON text.
 func (m masker) values(raw json.RawMessage) json.RawMessage {
-	if m.replace == nil || len(raw) == 0 {
+	r := m.replace()
+	if r == nil || len(raw) == 0 {
 		return raw
 	}
-	clean := m.replace.Replace(string(raw))
+	clean := r.Replace(string(raw))
 	if clean == string(raw) {
 		return raw
 	}

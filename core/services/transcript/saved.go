@@ -42,7 +42,7 @@ func NewSaved(o Options) *Saved {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Saved{o: o, mask: newMasker(o.Secrets)}
+	return &Saved{o: o, mask: newMasker(o.Secrets, o.MoreSecrets)}
 }
 
 const (

@@ -19,9 +19,12 @@ type Options struct {
 	// before anything is written. Those of less than 8 bytes are too common for
 	// that and left as they are. What has the shape of a key, a token, or a
 	// password in a URL is masked whether it is among them or not.
-	Secrets  []string
-	MaxBytes int64            // the longest recording of a session; 0: 512 MiB
-	Now      func() time.Time // nil: time.Now
+	Secrets []string
+	// MoreSecrets returns values that are found while it is recorded: each time those
+	// of before, and what has been added behind them. nil: none are.
+	MoreSecrets func() []string
+	MaxBytes    int64            // the longest recording of a session; 0: 512 MiB
+	Now         func() time.Time // nil: time.Now
 }
 
 const defaultMaxBytes = 512 << 20
@@ -41,7 +44,7 @@ func New(o Options) *Store {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	return &Store{o: o, mask: newMasker(o.Secrets)}
+	return &Store{o: o, mask: newMasker(o.Secrets, o.MoreSecrets)}
 }
 
 // latest names the session that was recorded last.
