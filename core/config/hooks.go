@@ -228,9 +228,6 @@ func openEnvironment(environ func() []string, marker string) func() []string {
 	}
 }
 
-// workspacePath is what commands of hooks call the target folder.
-const workspacePath = "workspacePath"
-
 // hookVariables are the variables that tell a hook's command where it is.
 func (c *Config) hookVariables(sh *shared) map[string]string {
 	target, prefix := sh.workspace.Target(), c.params().Layout.EnvPrefix
