@@ -124,10 +124,11 @@ type (
 	}
 	streamToolResult struct {
 		streamHead
-		ID     string       `json:"tool_id"`
-		Status string       `json:"status"`
-		Output string       `json:"output,omitempty"`
-		Error  *jsonFailure `json:"error,omitempty"`
+		ID      string       `json:"tool_id"`
+		Status  string       `json:"status"`
+		Preview bool         `json:"preview,omitempty"` // plan mode has shown what the call would do
+		Output  string       `json:"output,omitempty"`
+		Error   *jsonFailure `json:"error,omitempty"`
 	}
 	streamError struct {
 		streamHead
@@ -172,7 +173,7 @@ func (s *streamReporter) event(e agent.Event) {
 }
 
 func toolResultOf(id string, r *scheduler.Response) streamToolResult {
-	result := streamToolResult{streamHead: headOf("tool_result"), ID: id, Status: "success", Output: textOf(r.Result.ReturnDisplay)}
+	result := streamToolResult{streamHead: headOf("tool_result"), ID: id, Status: "success", Preview: r.Preview, Output: textOf(r.Result.ReturnDisplay)}
 	if err := r.Result.Error; err != nil {
 		result.Status, result.Error = "error", &jsonFailure{Type: string(err.Code), Message: err.Line()}
 	}

@@ -148,7 +148,7 @@ func TestNames(t *testing.T) {
 		bus.TypeToolExecutionSuccess: "toolCall.name toolCall.args callId result",
 		bus.TypeToolExecutionFailure: "toolCall.name toolCall.args callId " + under("error.", failure),
 		bus.TypeToolCallsUpdate: "schedulerId " + under("toolCalls[].",
-			"callId name description args status subagent correlationId outcome startTime display "+under("error.", failure)),
+			"callId name description args status subagent preview correlationId outcome startTime display "+under("error.", failure)),
 		bus.TypeSubagentActivity: "subagentName " + under("activity.", "id type content status"),
 		bus.TypeToolOutput:       "callId chunk",
 		bus.TypeConfigChanged:    "sessionId subagent key value origin",

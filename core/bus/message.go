@@ -119,12 +119,15 @@ func (ToolCallsUpdate) Type() Type { return TypeToolCallsUpdate }
 
 // ToolCallState is where one call stands.
 type ToolCallState struct {
-	CallID        string          `json:"callId"`
-	Name          string          `json:"name"`
-	Description   string          `json:"description,omitempty"` // what the call does, one line
-	Args          json.RawMessage `json:"args,omitempty"`
-	Status        CallStatus      `json:"status"`
-	Subagent      string          `json:"subagent,omitempty"`
+	CallID      string          `json:"callId"`
+	Name        string          `json:"name"`
+	Description string          `json:"description,omitempty"` // what the call does, one line
+	Args        json.RawMessage `json:"args,omitempty"`
+	Status      CallStatus      `json:"status"`
+	Subagent    string          `json:"subagent,omitempty"` // whose call it is; "" is the main agent's
+	// Preview says that plan mode has shown what the call would do instead of
+	// doing it: the status is success, and nothing was changed.
+	Preview       bool            `json:"preview,omitempty"`
 	CorrelationID string          `json:"correlationId,omitempty"` // of the open question, while awaiting approval
 	Outcome       Outcome         `json:"outcome,omitempty"`       // what a person chose, once asked
 	StartTime     time.Time       `json:"startTime,omitzero"`      // when execution began

@@ -92,6 +92,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		Policy:    sh.rules,
 		Bus:       c.bus,
 		Mode:      c.ApprovalMode,
+		Subagent:  c.subagent,
 		Subject:   func(call *policy.Call) { c.situate(call, sh) },
 		RealPath:  realPath,
 		Check:     sh.rules.checks.Check,

@@ -34,7 +34,7 @@ func (s *Scheduler) newBatch(requests []Request) *batch {
 		endedAt:   len(requests),
 	}
 	for i, r := range requests {
-		b.states[i] = bus.ToolCallState{CallID: r.CallID, Name: r.Tool, Status: bus.StatusValidating}
+		b.states[i] = bus.ToolCallState{CallID: r.CallID, Name: r.Tool, Subagent: s.o.Subagent, Status: bus.StatusValidating}
 		if s.watched(bus.TypeToolCallsUpdate) {
 			b.states[i].Args = wireArgs(r.Args)
 		}

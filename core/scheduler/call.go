@@ -136,7 +136,9 @@ func (c *call) confirm(ctx context.Context) (details *tools.Confirmation, resp R
 	case ctx.Err() != nil:
 		return nil, c.cancelled(ctx, tools.Result{}), true
 	case c.previews:
-		return nil, c.respond(StatusSuccess, preview(details)), true
+		resp = c.respond(StatusSuccess, preview(details))
+		resp.Preview = true
+		return nil, resp, true
 	}
 	return details, Response{}, false
 }

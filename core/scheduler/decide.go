@@ -87,6 +87,7 @@ func (c *call) newSubject() policy.Call {
 		Params:     c.params,
 		Mode:       c.o.Mode(),
 		Headless:   !c.listening(bus.TypeToolConfirmationRequest),
+		Subagent:   c.o.Subagent,
 	}
 	if s.Origin.Server != "" {
 		subject.Server, subject.ServerTool, subject.Annotations = s.Origin.Server, s.ServerTool(), s.Annotations

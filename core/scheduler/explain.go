@@ -99,5 +99,6 @@ func (c *call) unregistered(args json.RawMessage) policy.Call {
 	}
 	now := c.newSubject()
 	subject.Params, subject.Mode, subject.Headless = args, now.Mode, now.Headless
+	subject.Subagent = now.Subagent
 	return subject
 }

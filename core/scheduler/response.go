@@ -101,6 +101,7 @@ func (c *call) finish(resp Response) {
 	}
 	c.change(c.index, func(s *bus.ToolCallState) {
 		s.Status, s.Name, s.Display, s.Error = bus.CallStatus(resp.Status), c.name, display, failure(resp.Result.Error)
+		s.Preview = resp.Preview
 	})
 }
 

@@ -25,8 +25,11 @@ type Options struct {
 	Bus    *bus.MessageBus            // nil: there is nobody to ask and nobody to tell
 	Mode   func() policy.ApprovalMode // asked for each decision; nil: the default mode
 
-	// Subject fills in what the session knows about a call: the calling
-	// subagent, trust, folders. nil: nothing.
+	// Subagent is whose calls these are, for policy and for all that is told of
+	// them from the first moment; "" is the main agent.
+	Subagent string
+	// Subject fills in what else the session knows about a call: trust, folders.
+	// nil: nothing.
 	Subject func(c *policy.Call)
 	// RealPath tells where an absolute cleaned path leads once links are
 	// followed, a file that is not there yet included. nil: where its text says.
@@ -103,10 +106,13 @@ type Request struct {
 
 // Response is what became of a call.
 type Response struct {
-	CallID   string
-	Tool     string // the tool's own name, or the requested one if there is no such tool
-	Status   Status
-	Result   tools.Result    // Result.Error is set unless Status is success
+	CallID string
+	Tool   string // the tool's own name, or the requested one if there is no such tool
+	Status Status
+	Result tools.Result // Result.Error is set unless Status is success
+	// Preview says that plan mode has shown what the call would do instead of
+	// doing it (CR-22). Status is success then.
+	Preview  bool
 	Decision policy.Decision // zero if the call did not get that far
 	Params   json.RawMessage // the arguments that were decided on; nil if the call did not get that far
 	// Notices tell the model and the person what else happened: an approval

@@ -158,6 +158,7 @@ func TestPlanMode(t *testing.T) {
 		}
 		s.confirm = gives(edit)
 		r := s.call(t.Context())
+		require.True(t, r.Preview)
 		require.Equal(t, "build decide confirm", strings.Join(s.steps, " "))
 		require.Equal(t, scheduler.StatusSuccess, r.Status)
 		require.True(t, r.Result.LLMContent.IsJSON())

@@ -126,7 +126,7 @@ func TestSnapshot(t *testing.T) {
 	s := newSetup(tools.KindEdit, policy.AskUser, bus.ProceedOnce)
 	s.options.Now = func() time.Time { return now }
 	s.options.ID = "mine"
-	s.options.Subject = func(c *policy.Call) { c.Subagent = "helper" }
+	s.options.Subagent = "helper"
 	s.run = func(context.Context, tools.Output) (tools.Result, error) {
 		return tools.Fail(fault.New(fault.FileChangedSinceRead, "x", "It changed.", "Read it.").Because(fault.Changed)), nil
 	}
@@ -155,7 +155,7 @@ func TestSnapshot(t *testing.T) {
 	}
 	require.NotEmpty(t, question.CorrelationID)
 	require.Equal(t, []bus.ToolCallState{
-		{CallID: "c1", Name: "phony", Args: json.RawMessage("1"), Status: bus.StatusValidating},
+		{CallID: "c1", Name: "phony", Args: json.RawMessage("1"), Subagent: "helper", Status: bus.StatusValidating},
 		at(bus.StatusAwaitingApproval, func(s *bus.ToolCallState) { s.CorrelationID = question.CorrelationID }),
 		at(bus.StatusScheduled, func(s *bus.ToolCallState) { s.Outcome = bus.ProceedOnce }),
 		at(bus.StatusExecuting, func(s *bus.ToolCallState) { s.Outcome, s.StartTime = bus.ProceedOnce, now }),
@@ -167,6 +167,28 @@ func TestSnapshot(t *testing.T) {
 	require.Equal(t, "helper", question.Subagent)
 	require.Equal(t, call, question.ToolCall)
 	require.Equal(t, "c1", question.CallID)
+}
+
+// CR-22: who shows calls is told which of them was shown and not made.
+func TestPreviewIsTold(t *testing.T) {
+	for mode, want := range map[policy.ApprovalMode]bool{policy.ModePlan: true, policy.ModeYolo: false} {
+		s := newSetup(tools.KindEdit, "", "")
+		s.options.Mode = func() policy.ApprovalMode { return mode }
+		s.policy.decide = func(policy.Call) policy.Decision {
+			if mode == policy.ModePlan {
+				return policy.Decision{Decision: policy.AskUser, Previews: true}
+			}
+			return policy.Decision{Decision: policy.Allow}
+		}
+		var last bus.ToolCallState
+		for _, m := range s.record(t, t.Context(), one("c1")) {
+			if u, ok := m.(bus.ToolCallsUpdate); ok {
+				last = u.ToolCalls[0]
+			}
+		}
+		require.Equal(t, bus.StatusSuccess, last.Status)
+		require.Equal(t, want, last.Preview, mode)
+	}
 }
 
 // A snapshot tells of all calls of the batch; later ones wait as validating.
