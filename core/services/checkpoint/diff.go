@@ -30,7 +30,7 @@ func (p *planning) diff(step FileStep) (string, error) {
 	}
 	var b strings.Builder
 	switch {
-	case step.Now.Kind == File && step.Then.Kind == File && step.Now.Mode != step.Then.Mode:
+	case step.Now.Kind == step.Then.Kind && step.Now.Mode != step.Then.Mode:
 		fmt.Fprintf(&b, "%s: permissions %s become %s\n", show(Name(name)), modeText(step.Now.Mode), modeText(step.Then.Mode))
 	case step.Now.Kind != File && step.Now.Kind != Absent || step.Then.Kind != File && step.Then.Kind != Absent:
 		fmt.Fprintf(&b, "%s: %s becomes %s\n", show(Name(name)), describe(step.Now), describe(step.Then))

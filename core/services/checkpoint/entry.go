@@ -34,8 +34,8 @@ type Entry struct {
 	About   string    `json:"about,omitempty"` // what the call said that it does, in one line
 	Begun   time.Time `json:"begun"`
 	Ended   time.Time `json:"ended"`
-	// Background says of changes between calls that something which a command has
-	// started may have made them.
+	// Background says that something which an earlier command has started was
+	// running, and may have made changes that are counted to this entry.
 	Background bool `json:"background,omitempty"`
 	// Interrupted says that the process ended before the call did: what was changed
 	// until the next look is counted to it.

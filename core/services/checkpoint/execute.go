@@ -129,7 +129,11 @@ func (w *restoring) run(ctx context.Context, steps []FileStep) error {
 		if s.Then.Kind == s.Now.Kind || s.Now.Kind == Absent {
 			continue
 		}
-		if err := w.step(ctx, s, w.remove); err != nil {
+		switch err := w.step(ctx, s, w.remove); {
+		case errors.Is(err, errStays):
+			w.report.Notes = append(w.report.Notes, staysText(s.Path))
+			continue
+		case err != nil:
 			return err
 		}
 		if s.Then.Kind == Absent {
@@ -145,6 +149,14 @@ func (w *restoring) run(ctx context.Context, steps []FileStep) error {
 		}
 		w.report.Steps = append(w.report.Steps, s)
 	}
+	for _, s := range slices.Backward(steps) { // what is in them could be made whatever they permit
+		if s.Then.Kind != Folder {
+			continue
+		}
+		if err := w.step(ctx, s, func(_ context.Context, s FileStep) error { return w.chmod(s.Path, s.Then) }); err != nil {
+			return err
+		}
+	}
 	slices.SortFunc(w.report.Steps, func(a, b FileStep) int { return strings.Compare(string(a.Path), string(b.Path)) })
 	return nil
 }
@@ -153,7 +165,9 @@ func (w *restoring) step(ctx context.Context, s FileStep, do func(context.Contex
 	if ctx.Err() != nil {
 		return cancelled(ctx, "The restore")
 	}
-	if err := do(ctx, s); err != nil {
+	if err := do(ctx, s); errors.Is(err, errStays) {
+		return err
+	} else if err != nil {
 		if e := fault.As(err); e != nil {
 			return e
 		}
@@ -168,7 +182,14 @@ func changedSince(path Name) error {
 		"What was restored before it stays; look at the plan again.").Because(fault.Changed)
 }
 
-// remove takes away what is at a path.
+// errStays says of a folder that it is not removed.
+var errStays = errors.New("it holds something else")
+
+func staysText(path Name) string {
+	return "The folder " + show(path) + " stays, as it holds something else."
+}
+
+// remove takes away what is at a path; errStays: it is a folder that is not empty.
 func (w *restoring) remove(ctx context.Context, s FileStep) error {
 	switch s.Now.Kind {
 	case File:
@@ -181,7 +202,7 @@ func (w *restoring) remove(ctx context.Context, s FileStep) error {
 			return root.Remove(name)
 		})
 	case Folder:
-		err := w.inFolder(s.Path, func(root *os.Root, name string) error {
+		return w.inFolder(s.Path, func(root *os.Root, name string) error {
 			info, err := root.Lstat(name)
 			if err == nil && !info.IsDir() {
 				return changedSince(s.Path)
@@ -189,16 +210,25 @@ func (w *restoring) remove(ctx context.Context, s FileStep) error {
 			if err != nil {
 				return err
 			}
-			return root.Remove(name)
+			err = root.Remove(name)
+			if err != nil && s.Then.Kind == Absent && holdsSomething(root, name) {
+				return errStays
+			}
+			return err
 		})
-		if err != nil && s.Then.Kind == Absent && !errors.Is(err, fs.ErrNotExist) {
-			w.report.Notes = append(w.report.Notes, "The folder "+show(s.Path)+" stays, as it holds something else.")
-			return nil
-		}
-		return err
 	case Absent, Other:
 	}
 	return nil
+}
+
+func holdsSomething(root *os.Root, name string) bool {
+	f, err := root.Open(name)
+	if err != nil {
+		return false
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	names, _ := f.Readdirnames(1)
+	return len(names) > 0
 }
 
 // make puts at a path what belongs there.
@@ -206,10 +236,12 @@ func (w *restoring) make(ctx context.Context, s FileStep) error {
 	switch s.Then.Kind {
 	case Folder:
 		return w.inFolder(s.Path, func(root *os.Root, name string) error {
-			err := root.Mkdir(name, 0o777)
-			if errors.Is(err, fs.ErrExist) {
-				if info, statErr := root.Lstat(name); statErr == nil && info.IsDir() {
-					return nil
+			const usable = 0o700 // until all is in it; see run
+			err := root.Mkdir(name, s.Then.Mode.Perm()|usable)
+			if info, statErr := root.Lstat(name); errors.Is(err, fs.ErrExist) && statErr == nil && info.IsDir() {
+				err = nil
+				if info.Mode().Perm()&usable != usable {
+					err = root.Chmod(name, info.Mode().Perm()|usable)
 				}
 			}
 			return err
@@ -271,7 +303,7 @@ func (w *restoring) inFolder(path Name, do func(root *os.Root, name string) erro
 // makeFile puts a file's content and permissions in place.
 func (w *restoring) makeFile(ctx context.Context, s FileStep) error {
 	if s.Action == ActionMode {
-		return w.chmod(s.Path, s.Then.Mode)
+		return w.chmod(s.Path, s.Then)
 	}
 	data := s.data
 	if data == nil {
@@ -282,7 +314,9 @@ func (w *restoring) makeFile(ctx context.Context, s FileStep) error {
 	}
 	const writable = 0o200
 	if s.Now.Kind == File && s.Now.Mode&writable == 0 {
-		if err := w.chmod(s.Path, s.Now.Mode|writable); err != nil {
+		now := s.Now
+		now.Mode |= writable
+		if err := w.chmod(s.Path, now); err != nil {
 			return err
 		}
 	}
@@ -293,20 +327,22 @@ func (w *restoring) makeFile(ctx context.Context, s FileStep) error {
 	if err != nil {
 		return err
 	}
-	return w.chmod(s.Path, s.Then.Mode)
+	return w.chmod(s.Path, s.Then)
 }
 
-// chmod gives a regular file its permissions.
-func (w *restoring) chmod(path Name, mode fs.FileMode) error {
+// chmod gives a regular file or a folder its permissions.
+func (w *restoring) chmod(path Name, as State) error {
 	return w.inFolder(path, func(root *os.Root, name string) error {
 		info, err := root.Lstat(name)
-		if err != nil || info.Mode().IsRegular() && info.Mode()&modeBits == mode {
+		switch {
+		case err != nil:
 			return err
-		}
-		if !info.Mode().IsRegular() {
+		case info.IsDir() != (as.Kind == Folder) || !info.IsDir() && !info.Mode().IsRegular():
 			return changedSince(path)
+		case info.Mode()&modeBits == as.Mode:
+			return nil
 		}
-		return root.Chmod(name, mode)
+		return root.Chmod(name, as.Mode)
 	})
 }
 

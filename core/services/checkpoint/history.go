@@ -144,7 +144,7 @@ func (h *History) enter(byID map[string]*Entry, l line) {
 	if e == nil {
 		e = &Entry{
 			Session: h.Session, Turn: l.Turn, Number: l.Number, Kind: l.Kind, CallID: l.Call, Tool: l.Tool, Agent: l.Agent, About: l.About,
-			Begun: l.Time, Running: true, everywhere: l.Everywhere,
+			Begun: l.Time, Running: true, Background: l.Background, everywhere: l.Everywhere,
 		}
 		byID[id] = e
 		for _, other := range h.Turns { // of an entry that has outlived its turn
@@ -156,7 +156,7 @@ func (h *History) enter(byID map[string]*Entry, l line) {
 	}
 	if l.Type == lineEnd {
 		e.Ended, e.Running, e.Files, e.Notes = l.Time, false, l.Files, l.Notes
-		e.Background, e.Interrupted = l.Background, l.Interrupted
+		e.Background, e.Interrupted = e.Background || l.Background, l.Interrupted
 	}
 }
 

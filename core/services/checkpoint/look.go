@@ -29,6 +29,8 @@ type looker struct {
 	full  bool // tree is what a look at everything has found
 	cache tree // what another session has kept, as long as tree is not full
 	round int
+	// progress is told how many files are read where there are many; nil: nobody is.
+	progress func(files int)
 
 	folder *workspace.Folder
 	dir    string // whose folder that is
@@ -146,7 +148,7 @@ func (l *looker) read(path string, info workspace.Info, durable bool, limit int6
 	e.state = State{Mode: info.Mode & modeBits}
 	switch name := filepath.Base(path); {
 	case info.Mode.IsDir():
-		e.state = State{Kind: Folder}
+		e.state.Kind = Folder
 	case info.Mode&fs.ModeSymlink != 0:
 		err := l.openFolder(filepath.Dir(path))
 		target := ""
@@ -269,11 +271,14 @@ func (l *looker) everything(ctx context.Context) (findings, error) {
 			return findings{}, err
 		}
 	}
+	if w.progress != nil && len(w.tasks) >= manyFiles {
+		w.progress(len(w.tasks))
+	}
 	if err := w.readTasks(ctx); err != nil {
 		return findings{}, err
 	}
-	for folder := range w.folders {
-		l.update(folder, &seen{state: State{Kind: Folder}}, &f)
+	for folder, mode := range w.folders {
+		l.update(folder, &seen{state: State{Kind: Folder, Mode: mode}}, &f)
 	}
 	for _, t := range w.tasks {
 		l.update(t.path, t.made, &f)
@@ -296,6 +301,9 @@ func (l *looker) everything(ctx context.Context) (findings, error) {
 	f.gaps = append(l.gaps(), f.gaps...)
 	return f, nil
 }
+
+// manyFiles is how many to read take long enough to tell a person of it.
+const manyFiles = 1000
 
 // maxGaps is how many single files are listed that are not kept.
 const maxGaps = 200
@@ -322,7 +330,7 @@ type sweep struct {
 	tasks   []*task
 	files   int
 	mu      sync.Mutex
-	folders map[string]bool
+	folders map[string]fs.FileMode // with their permissions; 0 for those of the workspace itself
 }
 
 // walk finds the files of one folder that have to be read.
@@ -336,7 +344,7 @@ func (w *sweep) walk(ctx context.Context, folder string, f *findings) error {
 		return fault.Wrap(fault.ReadContentFailure, "checkpoint.look", fmt.Sprintf("The folder %s cannot be looked at: %s.", folder, cause(err)), "", err)
 	}
 	if w.folders == nil {
-		w.folders = map[string]bool{}
+		w.folders = map[string]fs.FileMode{}
 	}
 	skip := w.store.skipped()
 	enter := func(rel string) bool {
@@ -344,9 +352,17 @@ func (w *sweep) walk(ctx context.Context, folder string, f *findings) error {
 		if slices.Contains(skip, path) {
 			return false
 		}
+		var mode fs.FileMode
+		if path != real {
+			info, err := os.Lstat(path)
+			if err != nil {
+				return false // it is gone
+			}
+			mode = info.Mode() & modeBits
+		}
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.folders[path] = true
+		w.folders[path] = mode
 		return true
 	}
 	tally, err := w.finder().Walk(ctx, discovery.Walk{Start: start, Depth: -1, Enter: enter, Bare: true}, func(file discovery.File) bool {

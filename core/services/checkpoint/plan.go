@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -42,6 +44,8 @@ type Refusal struct {
 	Path   Name         `json:"path"`
 	Reason fault.Reason `json:"reason"` // changed, later_work or not_kept
 	Why    string       `json:"why"`    // a clause
+
+	remedy string // a sentence; "": there is none
 }
 
 // Plan is what a restore would do.
@@ -73,12 +77,17 @@ func (p *Plan) Err() error {
 		}
 		fmt.Fprintf(&b, "%s: %s", show(r.Path), r.Why)
 	}
-	remedy := "Look at the files; undo what came later first"
+	var remedies []string
+	for _, r := range p.Refused {
+		if r.remedy != "" && !slices.Contains(remedies, r.remedy) && len(remedies) < 3 {
+			remedies = append(remedies, r.remedy)
+		}
+	}
 	if len(p.Steps) > 0 {
-		remedy += ", or restore the rest alone with --partial"
+		remedies = append(remedies, "--partial restores the rest alone.")
 	}
 	return fault.New(fault.RestoreRefused, "checkpoint.plan", fmt.Sprintf("Nothing was restored, as not all of %s can be taken back: %s.", p.What, b.String()),
-		remedy+".").Because(p.Refused[0].Reason)
+		strings.Join(remedies, " ")).Because(p.Refused[0].Reason)
 }
 
 // Plan says what taking back some entries would do to the files as they are now;
@@ -123,6 +132,8 @@ func (s *Store) Plan(ctx context.Context, files *workspace.Workspace, w What) (*
 		}
 	}
 	p.sort()
+	p.foldersThatStay()
+	p.sort()
 	return p.Plan, nil
 }
 
@@ -153,6 +164,9 @@ func (p *planning) warnOf(e *Entry) {
 	case e.Interrupted:
 		p.Warnings = append(p.Warnings, fmt.Sprintf("The process ended in the middle of %s %s: what was changed until the next look at the files is counted to it.", e.ID(), e.Tool))
 	}
+	if e.Background && e.Kind == KindCall && len(e.Files) > 0 {
+		p.Warnings = append(p.Warnings, fmt.Sprintf("Something that an earlier command has started was running during %s %s: what that changed meanwhile is counted to this call.", e.ID(), e.Tool))
+	}
 	for _, note := range e.Notes {
 		p.Warnings = append(p.Warnings, e.ID()+": "+note)
 	}
@@ -165,8 +179,42 @@ func (p *planning) sort() {
 	slices.SortFunc(p.Done, byPath)
 }
 
+// foldersThatStay leaves out the folders that hold something which the plan does
+// not remove: a folder that a call has made goes only when nothing else is in it,
+// and one that was a file is not taken away from what is in it.
+func (p *planning) foldersThatStay() {
+	goes := map[string]bool{}
+	var stay []Name
+	for i, s := range slices.Backward(p.Steps) { // what is in a folder before it
+		if s.Now.Kind == Folder && s.Then.Kind != Folder && holdsMore(string(s.Path), goes) {
+			p.Steps = slices.Delete(p.Steps, i, i+1)
+			if s.Then.Kind == Absent {
+				stay = append(stay, s.Path)
+			} else {
+				p.refuse(s.Path, fault.LaterWork, "it is a folder now that holds something else")
+			}
+			continue
+		}
+		goes[string(s.Path)] = s.Then.Kind == Absent
+	}
+	for _, path := range slices.Backward(stay) {
+		p.Warnings = append(p.Warnings, staysText(path))
+	}
+}
+
+// holdsMore reports whether a folder holds anything but what goes.
+func holdsMore(path string, goes map[string]bool) bool {
+	f, err := os.Open(path)
+	if err != nil {
+		return false // the restore tells what is wrong
+	}
+	defer func() { _ = f.Close() }() // nothing was written
+	names, _ := f.Readdirnames(-1)
+	return slices.ContainsFunc(names, func(name string) bool { return !goes[filepath.Join(path, name)] })
+}
+
 func (p *planning) refuse(path Name, reason fault.Reason, why string) {
-	p.Refused = append(p.Refused, Refusal{path, reason, why})
+	p.Refused = append(p.Refused, Refusal{Path: path, Reason: reason, Why: why})
 }
 
 // path plans what becomes of one path.
@@ -192,7 +240,8 @@ func (p *planning) path(path Name, c chain) error {
 	}
 	inForce, ok := c.inForce(from)
 	if !ok {
-		p.refuse(path, fault.Changed, "it was changed by somebody else after the last recorded call"+p.by(c))
+		p.Refused = append(p.Refused, Refusal{path, fault.Changed, "it was changed by somebody else after the last recorded call" + p.by(c),
+			"Save such an edit elsewhere and bring the file back to how the call left it; or restore single calls that are not about it."})
 		return nil
 	}
 	then, err := p.without(path, inForce, value{state: from})
@@ -204,7 +253,7 @@ func (p *planning) path(path Name, c chain) error {
 		}
 		return err
 	}
-	if then.state == now || then.state.Kind == now.Kind && then.state.Kind == Folder {
+	if then.state == now {
 		p.Done = append(p.Done, path)
 		return nil
 	}
@@ -269,7 +318,7 @@ func (p *planning) without(path Name, c chain, cur value) (value, error) {
 		case others:
 			continue
 		case both:
-			return cur, &Refusal{path, fault.LaterWork, "another call was running at the same time and may have changed it: " + p.otherOwner(c[j])}
+			return cur, p.sideBySide(path, c[j])
 		case chosen:
 		}
 		i := j
@@ -285,13 +334,25 @@ func (p *planning) without(path Name, c chain, cur value) (value, error) {
 	return cur, nil
 }
 
-func (p *planning) otherOwner(l link) string {
+// sideBySide refuses to take back what another call may have done, too.
+func (p *planning) sideBySide(path Name, l link) error {
+	r := &Refusal{Path: path, Reason: fault.LaterWork}
 	for _, e := range l.owners {
-		if !p.picked[e] {
-			return e.called(p.Session)
+		if p.picked[e] {
+			continue
 		}
+		r.Why = "another call was running at the same time and may have changed it: " + e.called(p.Session)
+		switch {
+		case e.Session != p.Session:
+			r.remedy = "What calls of two sessions may have done at the same time cannot be taken back for either: change the file by hand."
+		case len(p.Entries) > 0 && p.Entries[0].Turn != e.Turn:
+			r.remedy = fmt.Sprintf("Take both back together: turn %d with --since.", min(e.Turn, p.Entries[0].Turn))
+		default:
+			r.remedy = fmt.Sprintf("Take both back together: turn %d.", e.Turn)
+		}
+		break
 	}
-	return "nobody" // only asked where there is one
+	return r
 }
 
 // reverse takes one link back from cur; later are the links behind it.
@@ -305,9 +366,9 @@ func (p *planning) reverse(path Name, l link, later chain, cur value) (value, er
 	case before.content() == after.content() || now == before.content():
 		return cur, nil
 	case before.Kind == Other || before.NotKept != "":
-		return cur, &Refusal{path, fault.NotKept, "what it was before is not kept: " + orElse(before.NotKept, "it was no regular file")}
+		return cur, &Refusal{Path: path, Reason: fault.NotKept, Why: "what it was before is not kept: " + orElse(before.NotKept, "it was no regular file")}
 	case now == after.content() && (after.Kind == Other || after.NotKept != ""):
-		return cur, &Refusal{path, fault.NotKept, "what it is now is not kept, so that nobody could bring it back: " + orElse(after.NotKept, "it is no regular file")}
+		return cur, &Refusal{Path: path, Reason: fault.NotKept, Why: "what it is now is not kept, so that nobody could bring it back: " + orElse(after.NotKept, "it is no regular file")}
 	case now == after.content():
 		return value{state: before}, nil
 	case before.Kind != File || after.SHA256 == "" || cur.state.Kind != File || cur.state.NotKept != "":
@@ -318,7 +379,7 @@ func (p *planning) reverse(path Name, l link, later chain, cur value) (value, er
 	case errors.Is(err, errOverlap) || errors.Is(err, errNoText):
 		return cur, p.laterWork(path, later, err.Error())
 	case err != nil:
-		return cur, &Refusal{path, fault.NotKept, short(err)}
+		return cur, &Refusal{Path: path, Reason: fault.NotKept, Why: short(err)}
 	}
 	state := cur.state
 	state.SHA256, state.Size = sumOf([]byte(text)), int64(len(text))
@@ -334,23 +395,26 @@ func orElse(text, other string) string {
 
 // laterWork refuses to lose what came after a link.
 func (p *planning) laterWork(path Name, later chain, why string) error {
+	const nobodys = "somebody else"
+	remedy := "Save an edit of somebody else's elsewhere and take it out of the file first."
 	var by []string
 	for _, l := range later {
 		if l.of(p.picked) == chosen {
 			continue
 		}
-		name := "somebody else"
+		name := nobodys
 		if len(l.owners) > 0 {
 			name = l.owners[0].called(p.Session)
+			remedy = "Take " + name + " back first." // the last one, in the end
 		}
 		if !slices.Contains(by, name) {
 			by = append(by, name)
 		}
 	}
 	if len(by) == 0 {
-		by = append(by, "somebody else")
+		by = append(by, nobodys)
 	}
-	return &Refusal{path, fault.LaterWork, fmt.Sprintf("later work would be lost, of %s: %s", strings.Join(by, ", "), why)}
+	return &Refusal{path, fault.LaterWork, fmt.Sprintf("later work would be lost, of %s: %s", strings.Join(by, ", "), why), remedy}
 }
 
 func (p *planning) mergeOf(before, after State, cur value) (string, error) {

@@ -87,6 +87,9 @@ type Call struct {
 	Agent string // the subagent whose call it is; "" for the main one
 	// Paths are the files that it may change, absolute; empty: any.
 	Paths []string
+	// Progress, if set, is called where many files have to be read before the call
+	// can run, with their number, at the most once and before Begin returns.
+	Progress func(files int)
 }
 
 // Taken is a call for which all is kept that it may change. End is to be called
@@ -117,10 +120,14 @@ func (r *Recorder) Begin(ctx context.Context, c Call) (*Taken, error) {
 	}
 	slices.Sort(t.paths)
 	t.paths = slices.Compact(t.paths)
-	if err := r.lookBefore(ctx, t); err != nil {
+	r.look.progress = c.Progress
+	err := r.lookBefore(ctx, t)
+	r.look.progress = nil
+	if err != nil {
 		return nil, failed("What the files hold cannot be kept", err)
 	}
 	begin := line{Type: lineBegin, Kind: KindCall, Call: c.ID, Tool: c.Tool, Agent: c.Agent, About: firstWords(c.About), Everywhere: t.everywhere}
+	begin.Background = t.everywhere && r.background()
 	if err := r.begin(t, begin); err != nil {
 		return nil, failed("What the files hold cannot be kept", err)
 	}
@@ -242,9 +249,11 @@ func (r *Recorder) between(changes []Change) error {
 		return err
 	}
 	r.number++
-	background := r.o.Background != nil && r.o.Background()
-	return r.log.write(line{Type: lineEnd, Turn: r.turn, Number: r.number, Kind: KindBetween, Everywhere: true, Background: background, Files: changes})
+	return r.log.write(line{Type: lineEnd, Turn: r.turn, Number: r.number, Kind: KindBetween, Everywhere: true, Background: r.background(), Files: changes})
 }
+
+// background reports whether something that a command has started is running.
+func (r *Recorder) background() bool { return r.o.Background != nil && r.o.Background() }
 
 // keepTree keeps what the first look at everything has found, for the case that
 // this process is killed, and for the next one.

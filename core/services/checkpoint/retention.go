@@ -78,6 +78,25 @@ func (s *Store) Cleanup(ctx context.Context, r Retention) error {
 	return s.sweep(ctx, refs)
 }
 
+// Delete removes the log of a session; there may be none. Contents that nothing
+// else needs go with the next clean-up. The error is of code checkpoint_failed,
+// where somebody uses the session, or cancelled.
+func (s *Store) Delete(ctx context.Context, session string) error {
+	path := s.logPath(session)
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	free, err := s.tryLock(ctx, session)
+	if err != nil {
+		return err
+	}
+	defer free()
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return failed("The checkpoints of the session cannot be removed", err)
+	}
+	return nil
+}
+
 // treeRefs are the contents of the last tree that was kept.
 func (s *Store) treeRefs() map[string]bool {
 	refs := map[string]bool{}

@@ -94,9 +94,12 @@ func cause(err error) string {
 	return err.Error()
 }
 
-// show is a path for people, in quotes where it could be misread.
+// Shown is the name in one line for people: in quotes, with escapes, where it
+// could be misread.
+func (n Name) Shown() string { return show(n) }
+
 func show(n Name) string {
-	if q := strconv.Quote(string(n)); strings.ContainsFunc(string(n), func(r rune) bool { return !unicode.IsPrint(r) }) || !utf8.ValidString(string(n)) {
+	if q := strconv.Quote(string(n)); strings.HasPrefix(string(n), `"`) || strings.ContainsFunc(string(n), func(r rune) bool { return !unicode.IsPrint(r) }) || !utf8.ValidString(string(n)) {
 		return q
 	}
 	return string(n)
