@@ -90,7 +90,7 @@ func (e *expansion) run(ctx context.Context) (content tools.Content, ask []strin
 	var b builder
 	for _, p := range e.template.pieces {
 		switch p.kind {
-		case pieceText:
+		case pieceText, pieceVariable:
 			b.text(p.text)
 		case pieceArgs:
 			b.text(e.c.Invocation.Args)
@@ -153,13 +153,13 @@ func (e *expansion) read(ctx context.Context) (all [][]tools.Part, err error) {
 			level = LevelInfo
 		}
 		for _, notice := range found.Notices {
-			e.say(level, p.raw+": "+notice)
+			e.say(level, e.template.filled(p.raw)+": "+notice)
 		}
 		switch {
 		case found.Ignored:
 			found.Parts = nil
 		case len(found.Parts) == 0: // it stays as it is
-			found.Parts = []tools.Part{{Text: p.raw}}
+			found.Parts = []tools.Part{{Text: e.template.filled(p.raw)}}
 		}
 		all = append(all, found.Parts)
 	}

@@ -22,7 +22,7 @@ type Folder struct {
 	Path string // absolute; one that is not there has none
 	// Extension, ID name the extension that it is of; "": none.
 	Extension, ID string
-	// Variables stand in the prompts as ${NAME}; other such names are left alone.
+	// Variables stand in the prompts as ${NAME}, see [ParseTemplate].
 	Variables map[string]string
 }
 
@@ -138,16 +138,9 @@ func (w *walk) file(path string) {
 		w.lose(full, 0, "The command cannot be read: "+cause(err)+".", "Check the file, and who may read it.")
 		return
 	}
-	var document struct {
-		Prompt      *string `toml:"prompt"`
-		Description *string `toml:"description"`
-	}
-	if err := toml.Unmarshal(data, &document); err != nil {
-		line := 0
-		if at := (*toml.DecodeError)(nil); errors.As(err, &at) {
-			line, _ = at.Position()
-		}
-		w.lose(full, line, "The command cannot be used: "+strings.TrimPrefix(err.Error(), "toml: ")+".", "Correct the line; text of several lines stands between three quotes.")
+	document, line, message, remedy := parseFile(data)
+	if message != "" {
+		w.lose(full, line, "The command cannot be used: "+message+".", remedy)
 		return
 	}
 	if document.Prompt == nil || strings.TrimSpace(*document.Prompt) == "" {
@@ -159,6 +152,51 @@ func (w *walk) file(path string) {
 		description = *document.Description
 	}
 	w.take(path, *document.Prompt, description)
+}
+
+// document is what is read of a file.
+type document struct {
+	Prompt      *string `toml:"prompt"`
+	Description *string `toml:"description"`
+}
+
+// parseFile reads a file, or says in which line what is wrong, and what to do.
+func parseFile(data []byte) (d document, line int, message, remedy string) {
+	var all map[string]any
+	err := toml.Unmarshal(data, &all)
+	isTOML := err == nil
+	if isTOML {
+		err = toml.Unmarshal(data, &d)
+	}
+	if err == nil {
+		return d, 0, "", ""
+	}
+	if at := (*toml.DecodeError)(nil); errors.As(err, &at) {
+		line, _ = at.Position()
+		if key := at.Key(); isTOML && len(key) > 0 { // so its value is of another type
+			return d, line, key[0] + " is " + typeName(all[key[0]]) + "; it has to be text", fmt.Sprintf("Put it in quotes, as %s = \"…\".", key[0])
+		}
+	}
+	message, remedy = strings.TrimPrefix(err.Error(), "toml: "), "Correct the line."
+	if strings.Contains(message, "new line") {
+		remedy = "Put text of several lines between three quotes."
+	}
+	return d, line, message, remedy
+}
+
+// typeName names the type of a value of TOML that is no text.
+func typeName(value any) string {
+	switch value.(type) {
+	case int64, float64:
+		return "a number"
+	case bool:
+		return "true or false"
+	case []any:
+		return "a list"
+	case map[string]any:
+		return "a table"
+	}
+	return "a date or time"
 }
 
 // read returns what a file holds that lies in the folder.
@@ -190,14 +228,13 @@ func (w *walk) read(path string) ([]byte, error) {
 // take makes the command of a prompt.
 func (w *walk) take(path, prompt, description string) {
 	full := w.path(path)
-	prompt = w.filled(prompt)
 	if description = OneLine(description, maxDescription); description == "" {
 		description = OneLine("Custom command from "+filepath.Base(full), maxDescription)
 	}
 	if w.folder.Extension != "" {
 		description = "[" + w.folder.Extension + "] " + description
 	}
-	template, err := ParseTemplate(prompt)
+	template, err := ParseTemplate(prompt, w.folder.Variables)
 	if err != nil {
 		f := fault.As(err)
 		w.problems = append(w.problems, Problem{Path: full, Message: f.Message + " The command is an error when it is run.", Remedy: f.Remedy})
@@ -222,16 +259,6 @@ func (w *walk) take(path, prompt, description string) {
 			return SubmitPrompt{Content: content, Expanded: true}, nil
 		},
 	})
-}
-
-// filled puts the folder's variables into a prompt. What a value holds is not looked
-// into.
-func (w *walk) filled(prompt string) string {
-	var pairs []string
-	for name, value := range w.folder.Variables {
-		pairs = append(pairs, "${"+name+"}", value)
-	}
-	return strings.NewReplacer(pairs...).Replace(prompt)
 }
 
 // maxDescription bounds the characters of a description.

@@ -195,6 +195,9 @@ func TestFilesMalformed(t *testing.T) {
 
 	set, _, err := commands.Assemble(t.Context(), commands.NewFiles(commands.FileOptions{Folders: []commands.Folder{{Path: dir}}}))
 	require.NoError(t, err)
+	for _, p := range problems {
+		require.NotContains(t, p.Message, "struct")
+	}
 	_, err = set.Parse("/open").Run(t.Context(), &commands.Context{})
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
 	require.Contains(t, fault.As(err).Message, "open.toml")
@@ -206,6 +209,69 @@ func TestFilesMalformed(t *testing.T) {
 	cancel()
 	_, _, err = commands.NewFiles(commands.FileOptions{Folders: []commands.Folder{{Path: dir}}}).Load(ctx)
 	require.Error(t, err)
+}
+
+// CM-08: what is wrong with a value is told in the words of who wrote it, and the
+// remedy is one for that mistake.
+func TestFilesMalformedValues(t *testing.T) {
+	for text, want := range map[string]struct {
+		line            int
+		message, remedy string
+	}{
+		"prompt = 3":                          {1, "prompt is a number; it has to be text", `prompt = "…"`},
+		"\nPrompt = 2.5":                      {2, "Prompt is a number; it has to be text", `Prompt = "…"`},
+		"prompt = true":                       {1, "prompt is true or false; it has to be text", "quotes"},
+		"prompt = [\"a\"]":                    {1, "prompt is a list; it has to be text", "quotes"},
+		"prompt = 2026-01-02":                 {1, "prompt is a date or time; it has to be text", "quotes"},
+		"prompt = {a = 1}":                    {1, "prompt is a table; it has to be text", "quotes"},
+		"[prompt]\na = 1":                     {1, "prompt is a table; it has to be text", "quotes"},
+		"[[prompt]]\na = 1":                   {1, "prompt is a list; it has to be text", "quotes"},
+		"prompt = \"p\"\ndescription = 3":     {2, "description is a number; it has to be text", `description = "…"`},
+		"prompt = \"several\nlines\"":         {1, "new lines", "between three quotes"},
+		"prompt = 'several\nlines'":           {1, "new lines", "between three quotes"},
+		"description = \"d\"\nprompt = words": {2, "The command cannot be used", "Correct the line."},
+		"prompt = \"a\"\nprompt = \"b\"":      {2, "The command cannot be used", "Correct the line."},
+	} {
+		dir := write(t, t.TempDir(), map[string]string{"c.toml": text})
+		all, problems, err := commands.NewFiles(commands.FileOptions{Folders: []commands.Folder{{Path: dir}}}).Load(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, all)
+		require.Len(t, problems, 1, text)
+		require.Equal(t, want.line, problems[0].Line, text)
+		require.Contains(t, problems[0].Message, want.message, text)
+		require.Contains(t, problems[0].Remedy, want.remedy, text)
+		require.NotContains(t, problems[0].Message, "struct")
+	}
+}
+
+// What a variable holds is text too, wherever it stands: the name of a folder is
+// chosen by whoever made it.
+func TestFilesVariables(t *testing.T) {
+	for _, folder := range []string{"/plain", "/x!{touch harm}", "/y'; touch harm; '", `/z"$(touch harm)`, "/{{args}}", "/@{a.txt}", "/${extensionPath}", "/!{", "/`touch harm`"} {
+		s, f := &shell{}, files{folder + "/a.txt": "A", "a.txt": "never"}
+		dir := write(t, t.TempDir(), map[string]string{
+			"text.toml":    `prompt = "In ${workspacePath}, ${other}."`,
+			"file.toml":    `prompt = "Read @{${workspacePath}/a.txt} @{${workspacePath}/gone}."`,
+			"command.toml": `prompt = "!{ls ${workspacePath} \"${workspacePath}\" ${other} {{args}}}"`,
+			"unsafe.toml":  `prompt = "!{eval ls ${workspacePath}}"`,
+			"source.toml":  `prompt = "!{. ${workspacePath}/lib.sh; run}"`,
+		})
+		set, problems, err := commands.Assemble(t.Context(), commands.NewFiles(commands.FileOptions{
+			Folders: []commands.Folder{{Path: dir, Extension: "ext", Variables: map[string]string{"workspacePath": folder, "extensionPath": "/ext"}}}, Shell: s, Files: f,
+		}))
+		require.NoError(t, err)
+		require.Empty(t, problems)
+		require.Equal(t, "In "+folder+", ${other}.", prompt(t, set, "/text"))
+		require.Equal(t, "Read A @{"+folder+"/gone}.", prompt(t, set, "/file"))
+		single := "'" + strings.ReplaceAll(folder, "'", `'\''`) + "'"
+		double := `"` + strings.NewReplacer(`"`, `\"`, "$", `\$`, "`", "\\`").Replace(folder) + `"`
+		prompt(t, set, "/command it's")
+		prompt(t, set, "/source")
+		require.Equal(t, []string{"ls " + single + " " + double + ` ${other} 'it'\''s'`, ". " + single + "/lib.sh; run"}, s.ran)
+		_, err = set.Parse("/unsafe").Run(t.Context(), &commands.Context{})
+		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+		require.Contains(t, fault.As(err).Message, "what stands in ${workspacePath}")
+	}
 }
 
 // CM-07, CM-08: user and project, and those of extensions.

@@ -37,10 +37,17 @@ func TestCommandLineIsText(t *testing.T) {
 		"printf %s \\\n {{args}}",
 		`a=(x {{args}}); printf %s "${a[1]}"`,
 		`cat >/dev/null <<<"{{args}}" ; printf %s {{args}}`,
+		`export x={{args}}; printf %s "$x"`,
+		`read -r -d '' x <<<{{args}}; printf %s "$x"`,
+		`set -- {{args}}; printf %s "$1"`,
+		`declare -i n=1; printf -- %s {{args}}`,
+		`[ {{args}} = x ]; test -n {{args}} && printf %s {{args}}`,
+		`command printf %s {{args}}`,
+		`trap 'printf %s "$x"' EXIT; x={{args}}`,
 	}
 	for _, command := range commands {
 		for _, args := range nasty {
-			line, err := commandLine(command, args)
+			line, err := commandLine(command, args, nil)
 			require.NoError(t, err, command)
 			run := exec.CommandContext(t.Context(), bash, "-c", line)
 			run.Dir = t.TempDir()
@@ -57,7 +64,7 @@ func TestCommandLineIsText(t *testing.T) {
 
 // Several places, also where bash reads them in another order than they stand in.
 func TestCommandLineInOrder(t *testing.T) {
-	line, err := commandLine(`>{{args}} cat "{{args}}" '{{args}}' {{args}}{{args}}`, "a'b")
+	line, err := commandLine(`>{{args}} cat "{{args}}" '{{args}}' {{args}}{{args}}`, "a'b", nil)
 	require.NoError(t, err)
 	require.Equal(t, `>'a'\''b' cat "a'b" 'a'\''b' 'a'\''b''a'\''b'`, line)
 }
@@ -69,34 +76,80 @@ func TestCommandLineUnsafe(t *testing.T) {
 		"echo x # {{args}}", `echo \{{args}}`, `echo "\{{args}}"`, "[[ {{args}} -eq 1 ]]", "a[{{args}}]=1", "a=([{{args}}]=1)", "echo ${{args}}", "{{args}}() { :; }",
 		"echo \"{{args}}", "let x={{args}}", "echo @({{args}}|b)", "for ((i={{args}};;)); do :; done",
 	} {
-		line, err := commandLine(command, "x")
+		line, err := commandLine(command, "x", nil)
 		require.Error(t, err, "%s → %s", command, line)
 		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
 		require.Contains(t, fault.As(err).Message, "could run")
 	}
-	_, err := commandLine("echo {{args}}", "a\x00b")
+	_, err := commandLine("echo {{args}}", "a\x00b", nil)
 	require.Equal(t, fault.InvalidToolParams, fault.CodeOf(err))
-	line, err := commandLine("git log {{args}}", "")
+	line, err := commandLine("git log {{args}}", "", nil)
 	require.NoError(t, err)
 	require.Equal(t, "git log", line)
-	line, err = commandLine("git log", "ignored")
+	line, err = commandLine("git log", "ignored", nil)
 	require.NoError(t, err)
 	require.Equal(t, "git log", line)
-	line, err = commandLine("fettleargs {{args}}", "x")
+	line, err = commandLine("fettleargs {{args}}", "x", nil)
 	require.NoError(t, err)
 	require.Equal(t, "fettleargs 'x'", line)
+}
+
+// Where bash runs what an argument holds, whatever quotes are around it, the command
+// is refused: quoted, each of these would run the touch, or the file.
+func TestCommandLineEvaluated(t *testing.T) {
+	tests := []struct{ command, args string }{
+		{`declare -i n={{args}}`, "BASH_VERSINFO[$(touch harm)]"},
+		{`declare -i n; n={{args}}`, "BASH_VERSINFO[$(touch harm)]"},
+		{`typeset -ir n={{args}}`, "BASH_VERSINFO[$(touch harm)]"},
+		{`f() { local -i n={{args}}; }; f`, "BASH_VERSINFO[$(touch harm)]"},
+		{`declare -i n; for n in {{args}}; do :; done`, "BASH_VERSINFO[$(touch harm)]"},
+		{`declare {{args}}`, "a[$(touch harm)]=1"},
+		{`a=(1); declare a={{args}}`, "($(touch harm))"},
+		{`declare -n r={{args}}; echo "$r"`, "a[$(touch harm)]"},
+		{`command declare -i n={{args}}`, "BASH_VERSINFO[$(touch harm)]"},
+		{`RANDOM={{args}}`, "BASH_VERSINFO[$(touch harm)]"},
+		{`PS4={{args}}; set -x; :`, "$(touch harm)"},
+		{`BASH_ENV={{args}} bash -c :`, "$(touch harm)"},
+		{`printf -v {{args}} x`, "a[$(touch harm)]"},
+		{`printf "-v" {{args}} x`, "a[$(touch harm)]"},
+		{`printf {{args}} x`, "-va[$(touch harm)]"},
+		{`printf "{{args}}" x`, "-va[$(touch harm)]"},
+		{`[ -v {{args}} ]`, "BASH_VERSINFO[$(touch harm)]"},
+		{`test x = x -a -v {{args}}`, "BASH_VERSINFO[$(touch harm)]"},
+		{`read {{args}} <<< 1`, "a[$(touch harm)]"},
+		{`\read "{{args}}" <<< 1`, "a[$(touch harm)]"},
+		{`builtin read '{{args}}' <<< 1`, "a[$(touch harm)]"},
+		{`command -p read {{args}} <<< 1`, "a[$(touch harm)]"},
+		{`mapfile -C {{args}} -c 1 x <<< 1`, "touch harm;"},
+		{`eval {{args}}`, "touch harm"},
+		{`"eval" "x={{args}}"`, "$(touch harm)"},
+		{`e''val {{args}}`, "touch harm"},
+		{`eval "$(printf %s {{args}})"`, "touch harm"},
+		{`trap {{args}} EXIT`, "touch harm"},
+		{`unset {{args}}`, "BASH_ALIASES[$(touch harm)]"},
+		{`builtin let {{args}}`, "a[$(touch harm)]=1"},
+		{`compgen -W {{args}}`, "$(touch harm)"},
+		{`source {{args}}`, "prog.sh"},
+		{`. {{args}}`, "./prog.sh"},
+	}
+	for _, tt := range tests {
+		line, err := commandLine(tt.command, tt.args, nil)
+		require.Error(t, err, "%s → %s", tt.command, line)
+		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+		require.Contains(t, fault.As(err).Message, "what stands in {{args}}")
+	}
 }
 
 // Whatever a template is, its pieces are all of it, and putting args in never fails
 // but with a code.
 func FuzzTemplate(f *testing.F) {
 	for _, text := range []string{
-		"", "plain", "{{args}}", "@{a}", "!{b}", "a !{echo {{args}}} b @{x/{y}} {{args}}", "!{", "@{", "!{{args}}", "@{ {{args}} }", "!{ } {", "!{echo \"{{args}}\"}", "é!{\x00}\xff",
+		"", "plain", "{{args}}", "@{a}", "!{b}", "a !{echo {{args}}} b @{x/{y}} {{args}}", "!{", "@{", "!{{args}}", "@{ {{args}} }", "!{ } {", "!{echo \"{{args}}\"}", "${v} @{${v}} !{echo ${v} \"${v}\" ${w}", "é!{\x00}\xff",
 	} {
 		f.Add(text, "it's `$(x)`")
 	}
 	f.Fuzz(func(t *testing.T, text, args string) {
-		template, err := ParseTemplate(text)
+		template, err := ParseTemplate(text, map[string]string{"v": "!{echo {{args}}}"})
 		if err != nil {
 			if fault.CodeOf(err) != fault.InvalidConfig {
 				t.Errorf("ParseTemplate(%q) = %v", text, err)

@@ -11,54 +11,64 @@ import (
 // argsMark stands for what a person has written behind the command's name.
 const argsMark = "{{args}}"
 
-// Template is the prompt of a file: text in which {{args}}, @{PATH} and !{COMMAND}
-// stand for something. What is put in is never looked into again, so that neither
-// arguments nor files nor what commands print can name files or run commands.
+// Template is the prompt of a file: text in which {{args}}, ${NAME}, @{PATH} and
+// !{COMMAND} stand for something. What is put in is never looked into again, so that
+// neither arguments nor variables, files or what commands print can name files or run
+// commands.
 type Template struct {
-	pieces  []piece
-	hasArgs bool // {{args}} stands somewhere
+	pieces    []piece
+	variables map[string]string // of ${NAME}
+	hasArgs   bool              // {{args}} stands somewhere
 }
 
 // pieceKind says what a piece of a template stands for.
 type pieceKind int
 
 const (
-	pieceText    pieceKind = iota // itself
-	pieceArgs                     // the arguments, as they are
-	pieceFile                     // what the path's file holds
-	pieceCommand                  // what the command prints
+	pieceText     pieceKind = iota // itself
+	pieceArgs                      // the arguments, as they are
+	pieceVariable                  // a variable, as it is
+	pieceFile                      // what the path's file holds
+	pieceCommand                   // what the command prints
 )
 
 // piece is a part of a template.
 type piece struct {
 	kind pieceKind
-	text string // the text, the path, or the command, in which {{args}} may stand
+	text string // the text or value, the path, or the command, in which {{args}} and ${NAME} may stand
 	raw  string // as it is written
 }
 
-// ParseTemplate reads a template. In @{…} and !{…} braces are counted, so that
-// commands may hold pairs of them; there are no escapes. Within !{…} an @{…} is a
-// part of the command, as git's @{upstream} is. The error, of code invalid_config,
-// says in which line of the text braces are not closed.
-func ParseTemplate(text string) (*Template, error) {
-	t := &Template{}
+// ParseTemplate reads a template. ${NAME} stands for the variable of that name, as it
+// is in text and in paths, and as a text of bash's in commands; other such names are
+// left alone. In @{…} and !{…} braces are counted, so that commands may hold pairs of
+// them; there are no escapes. Within !{…} an @{…} is a part of the command, as git's
+// @{upstream} is. The error, of code invalid_config, says in which line of the text
+// braces are not closed.
+func ParseTemplate(text string, variables map[string]string) (*Template, error) {
+	t := &Template{variables: variables}
 	done := 0 // bytes that are in pieces
 	for at := 0; at < len(text); {
-		kind, begin := opening(text[at:])
+		kind, begin := t.opening(text[at:])
 		if kind == pieceText {
 			_, n := utf8.DecodeRuneInString(text[at:])
 			at += n
 			continue
 		}
 		end := at + begin
-		if kind != pieceArgs {
+		if kind == pieceFile || kind == pieceCommand {
 			if end = closing(text, end); end < 0 {
 				return nil, unbalanced(text, at)
 			}
 		}
 		t.add(piece{kind: pieceText, text: text[done:at]})
 		p := piece{kind: kind, raw: text[at:end]}
-		if kind != pieceArgs {
+		switch kind {
+		case pieceVariable:
+			p.text = t.filled(p.raw)
+		case pieceFile:
+			p.text = t.filled(strings.TrimSpace(text[at+begin : end-1]))
+		case pieceCommand:
 			p.text = strings.TrimSpace(text[at+begin : end-1])
 		}
 		t.add(p)
@@ -69,7 +79,7 @@ func ParseTemplate(text string) (*Template, error) {
 }
 
 // opening says what text begins with, and how long that is.
-func opening(text string) (pieceKind, int) {
+func (t *Template) opening(text string) (pieceKind, int) {
 	switch {
 	case strings.HasPrefix(text, argsMark):
 		return pieceArgs, len(argsMark)
@@ -78,7 +88,39 @@ func opening(text string) (pieceKind, int) {
 	case strings.HasPrefix(text, "!{"):
 		return pieceCommand, len("!{")
 	}
+	if mark := variableMark(text, t.variables); mark != "" {
+		return pieceVariable, len(mark)
+	}
 	return pieceText, 0
+}
+
+// variableMark is the ${NAME} that text begins with, if there is a variable of that
+// name; else "".
+func variableMark(text string, variables map[string]string) string {
+	rest, ok := strings.CutPrefix(text, "${")
+	if !ok {
+		return ""
+	}
+	name, _, ok := strings.Cut(rest, "}")
+	if _, known := variables[name]; !ok || !known {
+		return ""
+	}
+	return text[:len("${}")+len(name)]
+}
+
+// filled is text with the variables in it.
+func (t *Template) filled(text string) string {
+	var b strings.Builder
+	for at := 0; at < len(text); {
+		if mark := variableMark(text[at:], t.variables); mark != "" {
+			b.WriteString(t.variables[mark[len("${"):len(mark)-1]])
+			at += len(mark)
+			continue
+		}
+		b.WriteByte(text[at])
+		at++
+	}
+	return b.String()
 }
 
 // closing returns where the braces end that are open at a place; -1: nowhere.
@@ -110,15 +152,15 @@ func (t *Template) add(p piece) {
 	t.pieces = append(t.pieces, p)
 }
 
-// commandLines returns the commands of the template with args in them, in their
-// order, "" for one that is empty.
+// commandLines returns the commands of the template with args and variables in them,
+// in their order, "" for one that is empty.
 func (t *Template) commandLines(args string) ([]string, error) {
 	var lines []string
 	for _, p := range t.pieces {
 		if p.kind != pieceCommand {
 			continue
 		}
-		line, err := commandLine(p.text, args)
+		line, err := commandLine(p.text, args, t.variables)
 		if err != nil {
 			return nil, err
 		}

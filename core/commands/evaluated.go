@@ -1,0 +1,129 @@
+package commands
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// evaluators are the builtins of bash that run an argument, or the subscript of a
+// name in one, whatever quotes stand around it. That of printf and of test do so
+// with an option alone, see [evaluates].
+var evaluators = []string{
+	"alias", "bind", "compgen", "complete", "declare", "enable", "eval", "export", "fc", "getopts", "let", "local", "mapfile", "read", "readarray",
+	"readonly", "trap", "typeset", "unset", "wait",
+}
+
+// evaluatedNames are variables whose values bash computes, or runs, by itself, with
+// all that begin with BASH.
+var evaluatedNames = []string{
+	"ENV", "HISTCMD", "LINENO", "OPTIND", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS3", "PS4", "RANDOM", "SECONDS", "SRANDOM",
+}
+
+// evaluates reports whether bash runs a part of what word, an argument of call,
+// holds, if anything can be in the place of stand.
+func evaluates(call *syntax.CallExpr, word syntax.Node, stand string) bool {
+	args := builtinCall(call.Args)
+	at := slices.IndexFunc(args, func(w *syntax.Word) bool { return w == word })
+	if at < 1 {
+		return false // an assignment before the command, or its name
+	}
+	switch name := static(args[0]); name {
+	case "printf": // with -v NAME, or -vNAME, it assigns
+		first, _ := leading(args[1].Parts)
+		first, _, _ = strings.Cut(first, stand)
+		return first == "" || first[0] == '-' && static(args[1]) != "--"
+	case "test", "[":
+		return slices.ContainsFunc(args[1:], func(w *syntax.Word) bool { s := static(w); return s == "-v" || s == "-R" })
+	default:
+		return slices.Contains(evaluators, name)
+	}
+}
+
+// sources reports whether a call reads a file as a program.
+func sources(call *syntax.CallExpr) bool {
+	args := builtinCall(call.Args)
+	return len(args) > 0 && slices.Contains([]string{"source", "."}, static(args[0]))
+}
+
+// builtinCall are the words of a call from the name on that follows "builtin" or
+// "command" and their options.
+func builtinCall(args []*syntax.Word) []*syntax.Word {
+	for len(args) > 1 && slices.Contains([]string{"builtin", "command"}, static(args[0])) {
+		args = args[1:]
+		for len(args) > 1 && strings.HasPrefix(static(args[0]), "-") {
+			args = args[1:]
+		}
+	}
+	return args
+}
+
+// static is what a word is that is text alone, in quotes or not; "" for others.
+func static(w *syntax.Word) string {
+	text, whole := leading(w.Parts)
+	if !whole {
+		return ""
+	}
+	return text
+}
+
+// leading is the text that parts of a word begin with, and whether they are no more
+// than that.
+func leading(parts []syntax.WordPart) (text string, whole bool) {
+	for _, part := range parts {
+		switch p := part.(type) {
+		case *syntax.Lit:
+			text += strings.ReplaceAll(p.Value, `\`, "")
+		case *syntax.SglQuoted:
+			if p.Dollar {
+				return text, false
+			}
+			text += p.Value
+		case *syntax.DblQuoted:
+			more, all := leading(p.Parts)
+			if text += more; !all {
+				return text, false
+			}
+		default:
+			return text, false
+		}
+	}
+	return text, true
+}
+
+// computed are the names of a program's variables whose values bash computes as
+// soon as they are assigned: those declared with -i or -n.
+func computed(file *syntax.File) map[string]bool {
+	names := make(map[string]bool)
+	syntax.Walk(file, func(n syntax.Node) bool {
+		d, ok := n.(*syntax.DeclClause)
+		if !ok {
+			return true
+		}
+		if d.Variant.Value == "nameref" || slices.ContainsFunc(d.Args, computes) {
+			for _, a := range d.Args {
+				if a.Name != nil {
+					names[a.Name.Value] = true
+				}
+			}
+		}
+		return true
+	})
+	return names
+}
+
+// computes reports whether an argument of a declaration is an option that has values
+// computed, or may be one.
+func computes(a *syntax.Assign) bool {
+	if a.Name != nil || a.Value == nil {
+		return false
+	}
+	option := static(a.Value)
+	return option == "" || option[0] == '-' && strings.ContainsAny(option, "in")
+}
+
+// isEvaluated reports whether bash computes, or runs, what is assigned to a name.
+func isEvaluated(name string, computed map[string]bool) bool {
+	return computed[name] || strings.HasPrefix(name, "BASH") || slices.Contains(evaluatedNames, name)
+}
