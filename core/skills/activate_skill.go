@@ -163,7 +163,7 @@ func (a *activateSkill) Confirmation(ctx context.Context) (*tools.Confirmation, 
 	}
 	prompt := a.skill.Description
 	if tree != "" {
-		prompt += fmt.Sprintf("\n\nIts instructions (%d bytes) go to the model, which may then read, and not change, what is in its folder:\n%s", len(a.skill.Body), tree)
+		prompt += fmt.Sprintf("\n\nIts instructions (%d bytes) go to the model, which may then read what is in its folder, and not change it with file tools or confined commands:\n%s", len(a.skill.Body), tree)
 	}
 	return &tools.Confirmation{Type: tools.ConfirmInfo, Title: "Activate Skill: " + printable(a.skill.Name), InfoDetails: &tools.InfoDetails{Prompt: prompt}}, nil
 }
