@@ -104,7 +104,7 @@ func (w *Workspace) outside(op, path string) error {
 		folders[i] = show(folder)
 	}
 	return fault.Wrap(fault.PathNotInWorkspace, op,
-		"File path must be within workspace: "+show(path)+" lies outside, or leads outside, of "+strings.Join(folders, ", ")+".",
+		"File path must be within workspace: "+show(path)+" is not in "+strings.Join(folders, ", ")+", or a link in it leads out.",
 		"Use a path inside one of these folders.", errOutside)
 }
 
