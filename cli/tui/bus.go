@@ -104,6 +104,8 @@ func (m *screen) busMessage(msg any) tea.Cmd {
 		m.questionEnded(msg)
 	case armMsg:
 		m.arm(msg)
+	case heldMsg:
+		return m.unhold(msg)
 	case editedMsg:
 		return m.editorEnded(msg)
 	}

@@ -151,10 +151,29 @@ func boldKeys(line string, v look) string {
 	}
 }
 
-func (c *confirmation) paste(text string) {
+func (c *confirmation) paste(text string) bool {
 	if c.refusing {
 		c.words.paste(text)
 	}
+	return c.refusing
+}
+
+// means: a no only opens the words behind it, which Enter sends, so that they may
+// follow it at once.
+func (c *confirmation) means(k tea.KeyPressMsg) meaning {
+	if c.refusing || k.Text == " " {
+		return taken
+	}
+	for _, r := range c.replies {
+		switch {
+		case !strings.EqualFold(k.Text, r.Key):
+		case r.Outcome == bus.Cancel:
+			return taken
+		default:
+			return answers
+		}
+	}
+	return stray
 }
 
 func (c *confirmation) failed(why string) { c.wrong = why }

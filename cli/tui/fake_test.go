@@ -236,18 +236,18 @@ func keyOf(name string) tea.KeyPressMsg {
 	return k
 }
 
+// press presses keys one by one: each has been taken before the next.
 func (r *rig) press(names ...string) {
 	for _, name := range names {
 		r.send(keyOf(name))
+		if q := r.m.question(); q != nil && q.held != nil {
+			r.pass(heldFor)
+		}
 	}
 }
 
 func (r *rig) typeIn(text string) {
 	for _, c := range text {
-		if c == ' ' {
-			r.press("space")
-			continue
-		}
 		r.send(tea.KeyPressMsg{Code: c, Text: string(c)})
 	}
 }

@@ -192,10 +192,26 @@ func (f *form) keys(armed bool) string {
 	return strings.Join(append(keys, "esc gives no answer"), " · ")
 }
 
-func (f *form) paste(text string) {
-	if q := f.field(); q.typing() {
+func (f *form) paste(text string) bool {
+	q := f.field()
+	if q.typing() {
 		q.words.paste(text)
 	}
+	return q.typing()
+}
+
+func (f *form) means(k tea.KeyPressMsg) meaning {
+	switch q := f.field(); {
+	case q.typing() || k.Text == " ":
+		return taken
+	case q.Type == bus.QuestionYesNo:
+		if strings.EqualFold(k.Text, "y") || strings.EqualFold(k.Text, "n") {
+			return answers
+		}
+	case len(k.Text) == 1 && k.Text >= "1" && k.Text <= "9":
+		return taken
+	}
+	return stray
 }
 
 func (f *form) failed(why string) { f.wrong = why }

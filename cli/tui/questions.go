@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -19,16 +20,39 @@ type asked struct {
 	dialog dialog
 	shown  bool // it is on the screen
 	armed  bool // it takes keys
+	// typedAt is when a key was last pressed that means something is being typed.
+	typedAt time.Time
+	// held is a key that answers, while it waits for whether another one follows.
+	held *tea.KeyPressMsg
+	keys int // that were held; tells the timers of one from those of another
 }
+
+// heldMsg says that no key has followed the one that a question holds.
+type heldMsg struct {
+	id  string
+	key int
+}
+
+// meaning is what a printable key is to a question.
+type meaning int
+
+const (
+	taken   meaning = iota // it is text, moves or chooses: harmless
+	answers                // it answers, or has an editor opened
+	stray                  // nothing: the person types something for elsewhere
+)
 
 // dialog is a question as it is shown.
 type dialog interface {
+	// means says what a printable key would do now.
+	means(k tea.KeyPressMsg) meaning
 	// view returns at most so many lines, and the cursor, if it has one, relative to
 	// the first.
 	view(v look, rows int, armed bool) (lines []string, cursor *tea.Cursor)
 	// key takes a key. answer is set once the person has answered.
 	key(k tea.KeyPressMsg) (answer bus.Answer, cmd tea.Cmd)
-	paste(text string)
+	// paste takes what was pasted, and reports whether it had use for it.
+	paste(text string) bool
 	scroll(n int)
 	// failed tells why the person's doing had no effect.
 	failed(why string)
@@ -95,18 +119,59 @@ func (m *screen) arm(msg armMsg) {
 	if len(m.questions) == 0 || m.questions[0].id != msg.id {
 		return
 	}
-	if q := m.questions[0]; q.shown {
-		q.armed = true
+	q := m.questions[0]
+	if !q.shown {
+		m.showNext()
 		return
 	}
-	m.showNext()
+	if pause := quietFor - m.h.now().Sub(q.typedAt); !q.typedAt.IsZero() && pause > 0 {
+		m.h.after(pause, armMsg{q.id})
+		return
+	}
+	q.armed = true
 }
 
-// answerKey gives a key to the question that is shown.
+// answerKey gives a key to the question that is shown. Keys that follow each other as
+// when words are typed answer nothing: a key that answers is held until it is sure
+// that none follows, and one that has no meaning takes the keyboard from the question
+// until the person pauses.
 func (m *screen) answerKey(q *asked, k tea.KeyPressMsg) tea.Cmd {
-	if !q.armed {
+	if k.Text == "" {
+		if !q.armed {
+			return nil
+		}
+		return m.giveKey(q, k)
+	}
+	switch means := q.dialog.means(k); {
+	case !q.armed || q.held != nil || means == stray:
+		waiting := !q.armed && !q.typedAt.IsZero()
+		q.typedAt, q.armed, q.held = m.h.now(), false, nil
+		if !waiting { // else its timer goes on by itself
+			m.h.after(quietFor, armMsg{q.id})
+		}
+	case means == answers:
+		q.keys++
+		q.held = &k
+		m.h.after(heldFor, heldMsg{q.id, q.keys})
+	default:
+		return m.giveKey(q, k)
+	}
+	return nil
+}
+
+// unhold takes a key that was held, as no other has followed.
+func (m *screen) unhold(msg heldMsg) tea.Cmd {
+	q := m.question()
+	if q == nil || q.id != msg.id || q.held == nil || q.keys != msg.key {
 		return nil
 	}
+	k := *q.held
+	q.held = nil
+	return m.giveKey(q, k)
+}
+
+// giveKey has the question that is shown take a key.
+func (m *screen) giveKey(q *asked, k tea.KeyPressMsg) tea.Cmd {
 	answer, cmd := q.dialog.key(k)
 	if answer == nil {
 		return cmd

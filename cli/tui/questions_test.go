@@ -31,8 +31,7 @@ func TestOutcomeKeys(t *testing.T) {
 		"no, then esc":        {"n x esc", bus.Cancel, ""},
 		"esc":                 {"esc", bus.Cancel, ""},
 		"ctrl-c":              {"ctrl+c", bus.Cancel, ""},
-		"other keys first":    {"x enter tab down pgdown end home up y", bus.ProceedOnce, ""},
-		"not offered: editor": {"e y", bus.ProceedOnce, ""},
+		"other keys first":    {"enter tab down pgdown end home up y", bus.ProceedOnce, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -50,8 +49,11 @@ func TestOutcomeKeys(t *testing.T) {
 	}
 	r := newRig(t, newFake())
 	answers := asks(r, infoQuestion())
-	r.press("a", "s", "t", "v", "e")
-	require.NotNil(t, r.m.question())
+	for _, key := range []string{"a", "s", "t", "v", "e"} {
+		r.press(key)
+		require.NotNil(t, r.m.question())
+		r.pass(quietFor)
+	}
 	r.press("y")
 	require.Equal(t, bus.ProceedOnce, receive(t, answers).Outcome)
 }
@@ -74,11 +76,59 @@ func TestTypedAheadDoesNotAnswer(t *testing.T) {
 	require.NotContains(t, r.text(), "[y]es") // it is shown, and takes no keys yet
 	r.press("y", "y", "esc", "ctrl+c")
 	require.Empty(t, answers)
-	r.pass(armAfter)
+	r.pass(quietFor - time.Millisecond)
+	require.NotContains(t, r.text(), "[y]es")
+	r.pass(time.Millisecond)
 	require.Contains(t, r.text(), "[y]es")
 	r.press("y")
 	require.True(t, receive(t, answers).Confirmed)
 	require.Equal(t, "anyy", r.m.input.text)
+}
+
+// Words that are typed at a question answer nothing, whatever letters they have; a key
+// alone does.
+func TestWordsDoNotAnswer(t *testing.T) {
+	for _, words := range []string{"please stop", "read @my", "zzzzy", "queued one", "always", "yes", "stay"} {
+		r := newRig(t, newFake())
+		q := serverQuestion()
+		q.Outcomes = []bus.Outcome{bus.ProceedOnce, bus.ProceedAlways, bus.ProceedAlwaysAndSave, bus.ProceedAlwaysTool, bus.ProceedAlwaysServer, bus.Cancel}
+		answered := asks(r, q)
+		for _, c := range words {
+			r.typeIn(string(c))
+			r.pass(heldFor - time.Millisecond)
+		}
+		r.press("enter")
+		r.pass(heldFor)
+		require.NotNil(t, r.m.question(), words)
+		require.NotContains(t, r.text(), "[y]es", words)
+		require.Empty(t, answered)
+		r.pass(quietFor)
+		require.Contains(t, r.text(), "[y]es", words)
+		r.press("a")
+		require.Equal(t, bus.ProceedAlways, receive(t, answered).Outcome)
+	}
+	sure := []bus.UserQuestion{{Question: "Sure?", Type: bus.QuestionYesNo}}
+	which := []bus.UserQuestion{{Question: "Which?", Type: bus.QuestionChoice, Options: []bus.UserOption{{Label: "Red"}}}}
+	for _, questions := range [][]bus.UserQuestion{sure, which} {
+		r := newRig(t, newFake())
+		asks(r, bus.AskUserRequest{Questions: questions})
+		r.typeIn("not now")
+		r.press("enter")
+		r.pass(heldFor)
+		require.NotNil(t, r.m.question())
+	}
+}
+
+// What is pasted at a question that has no use for it stays for the input.
+func TestPasteAtQuestion(t *testing.T) {
+	r := newRig(t, newFake())
+	answers := asks(r, editQuestion())
+	r.send(tea.PasteMsg{Content: "for later"})
+	r.press("n")
+	r.send(tea.PasteMsg{Content: "because"})
+	r.press("enter")
+	require.Equal(t, "because", receive(t, answers).Payload.Feedback)
+	require.Equal(t, "for later", r.m.input.text)
 }
 
 // Questions come one at a time, in order, and a key that is held down answers one.
@@ -94,7 +144,7 @@ func TestQuestionsQueue(t *testing.T) {
 	r.pass(armAfter)
 	r.press("y")
 	require.Empty(t, second)
-	r.pass(armNextAfter)
+	r.pass(quietFor)
 	r.press("y")
 	require.True(t, receive(t, second).Confirmed)
 }
@@ -219,7 +269,7 @@ func TestForm(t *testing.T) {
 		"ctrl-c":                 {[]bus.UserQuestion{one}, "ctrl+c", nil},
 		"left out with enter":    {[]bus.UserQuestion{optional, text}, "enter x enter", map[string]string{"1": "x"}},
 		"left out with tab":      {[]bus.UserQuestion{optional, sure, text}, "tab tab x enter", map[string]string{"2": "x"}},
-		"yes":                    {[]bus.UserQuestion{sure}, "x Y", map[string]string{"0": "yes"}},
+		"yes":                    {[]bus.UserQuestion{sure}, "Y", map[string]string{"0": "yes"}},
 		"no":                     {[]bus.UserQuestion{sure}, "n", map[string]string{"0": "no"}},
 		"first option":           {[]bus.UserQuestion{one}, "enter", map[string]string{"0": "Red"}},
 		"down":                   {[]bus.UserQuestion{one}, "down down enter", map[string]string{"0": "Blue"}},

@@ -22,6 +22,9 @@ const (
 	// armNextAfter is the same for a question that follows an answer, whose key may be
 	// held down.
 	armNextAfter = 250 * time.Millisecond
+	// heldFor is how long a key that answers a question waits for another one, which
+	// would show that words are typed.
+	heldFor = 150 * time.Millisecond
 	// quietFor is how long a person who types has to pause before a question takes
 	// the keyboard away.
 	quietFor = 700 * time.Millisecond
@@ -176,15 +179,10 @@ func (m *screen) update(msg any) tea.Cmd {
 	return nil
 }
 
-// paste takes what was pasted, where typing would go.
+// paste takes what was pasted, where typing would go; what has no place above the
+// input is kept for that.
 func (m *screen) paste(text string) {
-	if q := m.question(); q != nil {
-		if q.armed {
-			q.dialog.paste(text)
-		}
-		return
-	}
-	if m.pager != nil {
+	if q := m.question(); q != nil && q.armed && q.dialog.paste(text) {
 		return
 	}
 	m.input.paste(text)
