@@ -8,9 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -101,6 +103,47 @@ func checkCommands(ctx context.Context, e extensions.Extension) ([]extensions.Fi
 	return all, nil
 }
 
+// checkPlans looks at where the extension wants plans written.
+func checkPlans(_ context.Context, e extensions.Extension) ([]extensions.Finding, error) {
+	if e.PlanDir == "" {
+		return nil, nil
+	}
+	why := extensions.PlanDirectoryWrong(strings.TrimPrefix(e.PlanDir, "${workspacePath}/"), config.PlansFolders())
+	if why == "" {
+		return nil, nil
+	}
+	return []extensions.Finding{found(e.Manifest, 0, fmt.Sprintf("The folder %q of plan.directory %s; plans are not written there.", e.PlanDir, why),
+		"Name a folder of its own, or one below "+config.PlansFolders()[0]+".", true)}, nil
+}
+
+// checkExcluded looks at the tools that the extension takes away.
+func checkExcluded(_ context.Context, e extensions.Extension) ([]extensions.Finding, error) {
+	var all []extensions.Finding
+	for _, entry := range e.ExcludedTools {
+		if err := config.CheckExcludedTool(entry); err != nil {
+			all = append(all, found(e.Manifest, 0, fault.As(err).Message, fault.As(err).Remedy, true))
+			continue
+		}
+		name, _, bracketed := strings.Cut(entry, "(")
+		name = strings.TrimSpace(name)
+		tool, known := policy.WellKnown(name)
+		if bracketed && tool.Tool != "run_shell_command" {
+			all = append(all, found(e.Manifest, 0, fmt.Sprintf("The entry %q of excludeTools takes the whole tool away.", entry), "Leave the brackets out, or name commands of run_shell_command.", false))
+		}
+		if strings.Trim(name, "*") == "" {
+			all = append(all, found(e.Manifest, 0, fmt.Sprintf("The entry %q of excludeTools takes all tools away.", entry), "Name the tools that are meant.", false))
+		}
+		if known {
+			continue
+		}
+		names := policy.WellKnownNames()
+		if i := slices.IndexFunc(names, func(known string) bool { return strings.EqualFold(known, name) }); i >= 0 {
+			all = append(all, found(e.Manifest, 0, fmt.Sprintf("There is no tool %s for excludeTools to take away.", name), "Write "+names[i]+": the case of letters counts.", false))
+		}
+	}
+	return all, nil
+}
+
 // checkServers looks at the servers as they stand, since what is filled in later
 // differs from one machine to another.
 func checkServers(_ context.Context, e extensions.Extension) ([]extensions.Finding, error) {
@@ -118,7 +161,7 @@ func checkServers(_ context.Context, e extensions.Extension) ([]extensions.Findi
 			lose(name, fault.As(err).Message, fault.As(err).Remedy)
 		}
 		switch {
-		case s.TCP != "":
+		case s.TCP != "" && s.Command == "" && s.URL == "" && s.HTTPURL == "":
 			lose(name, "servers at tcp are not supported.", "Give it a command with args, or a url.")
 		case s.Command == "" && s.URL == "" && s.HTTPURL == "":
 			lose(name, "it has neither a command nor a url.", "Give it one of the two.")

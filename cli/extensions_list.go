@@ -46,7 +46,7 @@ func (p *program) listExtensions(ctx context.Context, store *extensions.Store, a
 	}
 	list := []extensionListing{}
 	for _, e := range found {
-		brings, err := extensions.PartsOf(ctx, e)
+		brings, err := store.PartsOf(ctx, e)
 		if err != nil {
 			return err
 		}
@@ -148,8 +148,12 @@ func brought(b extensions.Parts) []broughtPart {
 	for _, c := range b.Commands {
 		commands = append(commands, c.Name)
 	}
+	var plans []string
+	if b.PlanDirectory != "" {
+		plans = []string{b.PlanDirectory}
+	}
 	return []broughtPart{
 		{"MCP servers", servers}, {"hooks", hooks}, {"commands", commands}, {"skills", b.Skills}, {"agents", b.Agents},
-		{"policies", b.Policies}, {"context files", b.ContextFiles}, {"takes away", b.ExcludedTools},
+		{"policies", b.Policies}, {"context files", b.ContextFiles}, {"takes away", b.ExcludedTools}, {"plans", plans},
 	}
 }

@@ -32,7 +32,8 @@ func (p *program) extensionSkeletonCommand(g *globalFlags, use, short, example s
 		Use:   use,
 		Short: short,
 		Long: `Writes the skeleton of an extension into a folder, whose name is the
-extension's. A TEMPLATE adds an example of what it may bring: ` + strings.Join(extensions.Templates(), ",\n") + `. No file that is there is touched.`,
+extension's. No file that is there is touched. A TEMPLATE adds an example of what it
+may bring: ` + strings.Join(extensions.Templates(), ", ") + `.`,
 		Example: "  " + example,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) == 0 || len(args) > 2 {

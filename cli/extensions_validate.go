@@ -74,7 +74,7 @@ func printValidation(w io.Writer, v extensions.Validation) error {
 
 // partChecks are those of the owners of what an extension brings.
 func partChecks() []extensions.Check {
-	return []extensions.Check{checkHooks, checkSkills, checkAgents, checkPolicies, checkCommands, checkServers}
+	return []extensions.Check{checkHooks, checkSkills, checkAgents, checkPolicies, checkCommands, checkServers, checkPlans, checkExcluded}
 }
 
 // found is a finding whose weight is whether something is lost to it.

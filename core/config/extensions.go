@@ -103,7 +103,7 @@ func (c *Config) extensionOptions(target string) extensions.Options {
 		Folders: p.Extensions.Folders, Workspace: target, Home: p.home(), Trusted: p.Trust == trust.Trusted,
 		Off: p.Extensions.Disabled, Only: p.Extensions.Only, Disabled: p.Extensions.off,
 		Allowed: p.Extensions.allowed, BlockGit: p.Extensions.blockGit,
-		ContextFiles: []string{p.Layout.ContextFile, "GEMINI.md"},
+		ContextFiles: []string{p.Layout.ContextFile, "GEMINI.md"}, Hooks: hooksOf,
 		Getenv: func(name string) (string, bool) {
 			if p.variables == nil {
 				return "", false

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 
 	"github.com/fettle-dev/fettle/core/agent/subagent"
@@ -57,13 +56,17 @@ func (b *bringing) extension(e extensions.Extension) {
 	for _, path := range e.ContextFiles {
 		b.all.context = append(b.all.context, contributedFile{contributedFolder: folder(path)})
 	}
-	data, err := e.Hooks(b.target)
+	data, err := e.UnfilledHooks()
 	if err != nil {
 		b.problems = append(b.problems, extensions.Problem{Path: e.HooksFile, Extension: e.Name, Message: message(err), Remedy: fault.As(err).Remedy})
 	} else if data != nil {
 		b.all.hooks = append(b.all.hooks, contributedFile{folder(e.HooksFile), data})
 	}
 	for _, tool := range e.ExcludedTools {
+		if err := CheckExcludedTool(tool); err != nil {
+			b.problems = append(b.problems, extensions.Problem{Path: e.Manifest, Extension: e.Name, Message: message(err), Remedy: fault.As(err).Remedy})
+			continue
+		}
 		if _, known := b.all.excluded[tool]; !known {
 			b.all.exclude = append(b.all.exclude, tool)
 			b.all.excluded[tool] = Place{Source: "extension " + e.Name + ": " + e.Manifest}
@@ -71,25 +74,6 @@ func (b *bringing) extension(e extensions.Extension) {
 	}
 	b.plans(e)
 	b.mcp(e)
-}
-
-// plans takes over where plans may be written, of the first that says so: a folder
-// below the target.
-func (b *bringing) plans(e extensions.Extension) {
-	if e.PlanDir == "" || b.all.plansDir != "" {
-		return
-	}
-	dir := filepath.FromSlash(e.PlanDir)
-	if rel, err := filepath.Rel(b.target, dir); err == nil && filepath.IsAbs(dir) {
-		dir = rel
-	}
-	if !filepath.IsLocal(dir) || filepath.Clean(dir) == "." {
-		b.problems = append(b.problems, extensions.Problem{Path: e.Manifest, Extension: e.Name,
-			Message: fmt.Sprintf("The extension %s wants plans written to %q, which is no folder below the one that is worked in; they are not.", e.Name, clip(e.PlanDir, 60)),
-			Remedy:  "Name such a folder in plan.directory of its manifest."})
-		return
-	}
-	b.all.plansDir = filepath.Join(b.target, dir)
 }
 
 // mcp adds the servers of an extension, each with what the settings say of one of

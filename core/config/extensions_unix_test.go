@@ -301,6 +301,87 @@ func TestPlansOfExtensions(t *testing.T) {
 	}
 }
 
+// Plan mode writes without asking, so that it has a folder of its own: none that
+// something else reads, and none that held files before it was plan mode's.
+func TestPlansOfExtensionsHaveTheirOwnFolder(t *testing.T) {
+	home, target := t.TempDir(), t.TempDir()
+	put := func(path, text string) {
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+	}
+	// goes tells where plans go in a session whose extension wants them in dir, and
+	// how writing one there is decided.
+	goes := func(dir string) (own bool, verdict policy.Verdict) {
+		put(filepath.Join(home, ".fettle", "extensions", "a", "gemini-extension.json"), fmt.Sprintf(`{"name": "a", "version": "1", "plan": {"directory": %q}}`, dir))
+		s := configtest.New(t, func(p *config.Parameters) { p.HomeDir, p.TargetDir, p.ApprovalMode = home, target, policy.ModePlan })
+		prompt, err := s.SystemPrompt(t.Context())
+		require.NoError(t, err)
+		problems, err := s.ExtensionProblems()
+		require.NoError(t, err)
+		own = strings.Contains(prompt, "into "+filepath.Join(target, dir)+".\n")
+		require.Equal(t, own, len(problems) == 0, "%s: %v", dir, problems)
+		call, _ := policy.WellKnown("write_file")
+		call.Params, call.Mode = json.RawMessage(fmt.Sprintf(`{"file_path": %q, "content": ""}`, filepath.Join(target, dir, "a.md"))), policy.ModePlan
+		d, err := s.Decide(call)
+		require.NoError(t, err)
+		return own, d.Decision
+	}
+	put(filepath.Join(target, "docs", "index.md"), "x")
+	put(filepath.Join(target, ".fettle", "plans", "old", "a.md"), "x")
+	for dir, want := range map[string]bool{
+		".fettle/agents": false, ".fettle/skills": false, ".git/hooks": false, ".gemini/agents": false, "docs": false, "src/.git": false,
+		"notes": true, ".fettle/plans": true, ".fettle/plans/old": true, ".gemini/plans": true,
+	} {
+		own, verdict := goes(dir)
+		require.Equal(t, want, own, dir)
+		require.Equal(t, want, verdict == policy.Allow, dir)
+	}
+
+	put(filepath.Join(target, "notes", "plan.md"), "x")
+	own, verdict := goes("notes")
+	require.True(t, own, "it was empty when it became plan mode's own")
+	require.Equal(t, policy.Allow, verdict)
+	put(filepath.Join(target, "notes", "main.go"), "x")
+	own, _ = goes("notes")
+	require.False(t, own, "it holds more than plans")
+}
+
+// The hooks that a person agrees to are those that run.
+func TestHooksOfPartsAreThoseOfSessions(t *testing.T) {
+	home := t.TempDir()
+	dir := library(t, home)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "hooks", "hooks.json"), []byte(`{"hooks": {
+		"SessionStart": {"hooks": [{"command": "one", "env": {"B": "1", "A": "2"}, "COMMAND": "x"}]},
+		"BeforeTool": [{"matcher": "glob", "hooks": [{"command": "sh ${extensionPath}/two", "type": "command"}, {"Command": "none"}]}]}, "HOOKS": null}`), 0o600))
+	s := configtest.New(t, func(p *config.Parameters) { p.HomeDir = home })
+	store, err := s.ExtensionStore()
+	require.NoError(t, err)
+	all, err := s.Extensions()
+	require.NoError(t, err)
+	parts, err := store.PartsOf(t.Context(), all[0])
+	require.NoError(t, err)
+	require.Equal(t, []extensions.HookPart{
+		{Event: "BeforeTool", Matcher: "glob", Command: "sh ${extensionPath}/two"},
+		{Event: "SessionStart", Command: "one", Env: []string{"A", "B"}, Given: []string{"A=2", "B=1"}},
+	}, parts.Hooks)
+	running, err := s.Hooks(t.Context())
+	require.NoError(t, err)
+	require.Len(t, running, len(parts.Hooks))
+}
+
+// Of the shell only commands that are named are taken away.
+func TestExcludedWithoutCommands(t *testing.T) {
+	home := t.TempDir()
+	dir := library(t, home)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "gemini-extension.json"), []byte(`{"name": "library", "version": "1", "excludeTools": ["run_shell_command()", "glob"]}`), 0o600))
+	s := configtest.New(t, func(p *config.Parameters) { p.HomeDir = home })
+	require.True(t, hasTool(t, s, "run_shell_command"))
+	require.False(t, hasTool(t, s, "glob"))
+	problems, err := s.ExtensionProblems()
+	require.NoError(t, err)
+	require.Contains(t, fmt.Sprint(problems), "no command between its brackets")
+}
+
 // Parameters decide for embedders.
 func TestExtensionParameters(t *testing.T) {
 	home := t.TempDir()

@@ -98,12 +98,20 @@ func (e Extension) Variables(workspace string) map[string]string {
 // Hooks returns the JSON of its hooks file with the variables about paths filled
 // in, nil where it has none. The error is of code invalid_config.
 func (e Extension) Hooks(workspace string) ([]byte, error) {
+	return e.hooks(Variables{ExtensionPath: e.Path, WorkspacePath: workspace})
+}
+
+// UnfilledHooks is Hooks with the names of those variables, for who runs what is in
+// it: in a command a path has to be more than put in.
+func (e Extension) UnfilledHooks() ([]byte, error) { return e.hooks(Variables{}) }
+
+func (e Extension) hooks(v Variables) ([]byte, error) {
 	if e.HooksFile == "" {
 		return nil, nil
 	}
 	data, err := readFile(e.HooksFile, maxHooks)
 	if err == nil {
-		data, err = Variables{ExtensionPath: e.Path, WorkspacePath: workspace}.Fill(data)
+		data, err = v.Fill(data)
 	}
 	if err != nil {
 		where := e.HooksFile

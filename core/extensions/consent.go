@@ -3,6 +3,7 @@ package extensions
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -16,9 +17,23 @@ type Consent struct {
 	Source  string `json:"source"`
 	// Update says that another version of it is there, which brings something else.
 	Update bool `json:"update,omitempty"`
-	// Lines say what the extension will be able to do, one thing a line.
+	// Lines say what the extension will be able to do, one thing a line. Of each kind
+	// there are some at the most, and one that says how many more.
 	Lines []string `json:"lines"`
+	// Summary says in a line what of it runs programs and reads the environment; "":
+	// nothing does.
+	Summary string `json:"summary,omitempty"`
+
+	// whole is all of it, to be compared: also what is not shown. It may hold secrets.
+	whole []string
 }
+
+// Limits of what is shown, so that nothing drowns in the rest.
+const (
+	maxShown = 25  // of a kind
+	maxHead  = 300 // characters at the beginning of a line, and
+	maxTail  = 100 // at its end
+)
 
 // Text returns all of it, in lines.
 func (c Consent) Text() string {
@@ -37,96 +52,238 @@ func (c Consent) Text() string {
 		b.WriteString("  " + line + "\n")
 	}
 	b.WriteString("Nobody has checked what it does: its programs run as you do, and its texts steer the model. Agree only if you trust its author.\n")
+	if c.Summary != "" {
+		b.WriteString(c.Summary + "\n")
+	}
 	return b.String()
 }
 
-// consentOf says what an extension will be able to do. The lines are equal for two
+// consentOf says what an extension will be able to do. Two are same for two
 // extensions that bring the same, wherever they lie.
-func consentOf(ctx context.Context, e Extension, from string) (Consent, error) {
-	p, err := PartsOf(ctx, e)
+func (s *Store) consentOf(ctx context.Context, e Extension, from string) (Consent, error) {
+	p, err := s.PartsOf(ctx, e)
 	if err != nil {
 		return Consent{}, err
 	}
-	c := Consent{Name: visible(e.Name), Version: visible(e.Version), Source: visible(from)}
-	say := func(format string, args ...any) { c.Lines = append(c.Lines, visible(fmt.Sprintf(format, args...))) }
-	for _, s := range p.MCPServers {
-		with := ""
-		if len(s.Env) > 0 {
-			with = " (with " + strings.Join(s.Env, ", ") + " in its environment)"
+	c := Consent{Name: shown(e.Name), Version: shown(e.Version), Source: visible(from), Summary: p.summary(), whole: []string{from}}
+	for _, kind := range p.kinds() {
+		for i, line := range kind.lines {
+			if i < maxShown {
+				c.Lines = append(c.Lines, shown(line))
+			}
 		}
-		if s.Command != "" {
-			say("MCP server %s, a program run here: %s%s", s.Name, s.Command, with)
+		if more := len(kind.lines) - maxShown; more > 0 {
+			c.Lines = append(c.Lines, "and "+counted(more, "more "+kind.one, "more "+kind.many))
 		}
-		if s.URL != "" {
-			say("MCP server %s, at %s%s", s.Name, s.URL, with)
-		}
-		if s.Command == "" && s.URL == "" {
-			say("MCP server %s", s.Name)
-		}
+		c.whole = append(c.whole, kind.lines...)
 	}
-	for _, h := range p.Hooks {
-		on := ""
-		if h.Matcher != "" {
-			on = " on " + strconv.Quote(h.Matcher)
-		}
-		say("hook at %s%s, a program run here: %s", h.Event, on, h.Command)
+	for _, server := range p.MCPServers {
+		c.whole = append(c.whole, server.whole)
 	}
-	for _, command := range p.Commands {
-		runs := ""
-		if command.Runs {
-			runs = ", which has shell commands run"
-		}
-		say("command %s%s", command.Name, runs)
-	}
-	for _, name := range p.Skills {
-		say("skill %s, instructions that the model may fetch", name)
-	}
-	for _, name := range p.Agents {
-		say("agent %s", name)
-	}
-	for _, file := range p.Policies {
-		say("rules in %s, which may deny and ask", file)
-	}
-	for _, file := range p.ContextFiles {
-		say("context file %s, told to the model in each session", file)
-	}
-	if len(p.ExcludedTools) > 0 {
-		say("takes away the tools %s", strings.Join(p.ExcludedTools, ", "))
-	}
-	for _, s := range p.Settings {
-		kind := ""
-		if s.Sensitive {
-			kind = ", kept secret"
-		}
-		say("setting %s, given to its programs as %s%s", s.Name, s.EnvVar, kind)
-	}
-	if p.Themes > 0 {
-		say("themes: %d", p.Themes)
+	for _, hook := range p.Hooks {
+		c.whole = append(c.whole, hook.Given...)
 	}
 	return c, nil
 }
 
-// visible spells out what a terminal would obey: control characters, line feeds
-// too, and the marks that turn the direction of writing.
+// same reports whether whoever has agreed to the one has agreed to the other.
+func (c Consent) same(other Consent) bool { return slices.Equal(c.whole, other.whole) }
+
+// kindOfPart are the parts of a kind, a line for each.
+type kindOfPart struct {
+	one, many string
+	lines     []string
+}
+
+// kinds says what an extension brings. What runs something is first in its kind.
+func (p Parts) kinds() []kindOfPart {
+	var all []kindOfPart
+	kind := func(one, many string, lines []string) { all = append(all, kindOfPart{one, many, lines}) }
+	kind("MCP server", "MCP servers", lines(p.MCPServers, ServerPart.line))
+	kind("hook", "hooks", lines(p.Hooks, HookPart.line))
+	commands := slices.Clone(p.Commands)
+	slices.SortStableFunc(commands, func(a, b CommandPart) int {
+		return strings.Compare(strconv.FormatBool(b.Runs), strconv.FormatBool(a.Runs))
+	})
+	kind("command", "commands", lines(commands, CommandPart.line))
+	if p.PlanDirectory != "" {
+		kind("", "", []string{"plans go to " + p.PlanDirectory + ", where plan mode writes Markdown files without asking"})
+	}
+	kind("skill", "skills", lines(p.Skills, func(name string) string { return "skill " + name + ", instructions that the model may fetch" }))
+	kind("agent", "agents", lines(p.Agents, func(name string) string { return "agent " + name }))
+	kind("file of rules", "files of rules", lines(p.Policies, func(file string) string { return "rules in " + file + ", which may deny and ask" }))
+	kind("context file", "context files", lines(p.ContextFiles, func(file string) string {
+		return "context file " + file + ", told to the model in each session"
+	}))
+	if len(p.ExcludedTools) > 0 {
+		taken := p.ExcludedTools[:min(len(p.ExcludedTools), maxShown)]
+		kind("", "", []string{"takes away the tools " + strings.Join(taken, ", ")})
+		kind("tool taken away", "tools taken away", lines(p.ExcludedTools[len(taken):], func(name string) string { return "takes away the tool " + name }))
+	}
+	kind("setting", "settings", lines(p.Settings, p.settingLine))
+	if p.Themes > 0 {
+		kind("", "", []string{fmt.Sprintf("themes: %d", p.Themes)})
+	}
+	return all
+}
+
+func lines[T any](parts []T, line func(T) string) []string {
+	all := make([]string, len(parts))
+	for i, part := range parts {
+		all[i] = line(part)
+	}
+	return all
+}
+
+// line says how a server is reached, and what it is given.
+func (s ServerPart) line() string {
+	line := "MCP server " + s.Name
+	switch {
+	case s.Command != "":
+		line += ", a program run here: " + s.Command
+	case s.URL != "":
+		line += ", at " + s.URL
+	}
+	for _, way := range s.Else {
+		line += ", or else " + way
+	}
+	if s.Folder != "" {
+		line += ", in " + s.Folder
+	}
+	if len(s.Env) > 0 {
+		line += " (with " + strings.Join(s.Env, ", ") + " in its environment)"
+	}
+	if len(s.Headers) > 0 {
+		line += " (sent the headers " + strings.Join(s.Headers, ", ") + ")"
+	}
+	if s.OAuth {
+		line += " (may have you sign in" + strings.Join(append([]string{""}, s.SignIn...), ", ") + ")"
+	}
+	return line
+}
+
+func (h HookPart) line() string {
+	on, with := "", ""
+	if h.Matcher != "" {
+		on = " on " + strconv.Quote(h.Matcher)
+	}
+	if len(h.Env) > 0 {
+		with = " (with " + strings.Join(h.Env, ", ") + " in its environment)"
+	}
+	return "hook at " + h.Event + on + ", a program run here: " + h.Command + with
+}
+
+func (c CommandPart) line() string {
+	if c.Runs {
+		return "command " + c.Name + ", which has shell commands run"
+	}
+	return "command " + c.Name
+}
+
+func (p Parts) settingLine(s Setting) string {
+	line := "setting " + s.Name + ", given to its programs as " + s.EnvVar
+	if s.Sensitive {
+		line += ", kept secret"
+	}
+	if p.environment[s.EnvVar] {
+		line += ", else taken from your environment"
+	}
+	return line
+}
+
+// summary counts what runs programs, and what is taken from the environment.
+func (p Parts) summary() string {
+	var programs []string
+	count := func(n int, one, many string) {
+		if n > 0 {
+			programs = append(programs, counted(n, one, many))
+		}
+	}
+	servers, commands := 0, 0
+	for _, s := range p.MCPServers {
+		if s.Command != "" || len(s.Else) > 0 {
+			servers++
+		}
+	}
+	for _, c := range p.Commands {
+		if c.Runs {
+			commands++
+		}
+	}
+	count(servers, "MCP server", "MCP servers")
+	count(len(p.Hooks), "hook", "hooks")
+	count(commands, "command", "commands")
+	var all []string
+	if len(programs) > 0 {
+		all = append(all, "It can run programs as you: "+strings.Join(programs, ", ")+".")
+	}
+	variables := 0
+	for _, there := range p.environment {
+		if there {
+			variables++
+		}
+	}
+	if variables > 0 {
+		all = append(all, "It is told "+counted(variables, "variable", "variables")+" of your environment, unless you give other values.")
+	}
+	return strings.Join(all, " ")
+}
+
+// counted is a number of things, as 8,950 commands.
+func counted(n int, one, many string) string {
+	digits := strconv.Itoa(n)
+	for at := len(digits) - 3; at > 0; at -= 3 {
+		digits = digits[:at] + "," + digits[at:]
+	}
+	if n == 1 {
+		return digits + " " + one
+	}
+	return digits + " " + many
+}
+
+// shown is a text as [visible] has it, without its middle if it is very long.
+func shown(s string) string {
+	runes := []rune(visible(s))
+	if len(runes) <= maxHead+maxTail {
+		return string(runes)
+	}
+	return fmt.Sprintf("%s… (%s in all) …%s", string(runes[:maxHead]), counted(len([]rune(s)), "character", "characters"), string(runes[len(runes)-maxTail:]))
+}
+
+// visible spells out what a terminal would obey, as control characters and the
+// marks that turn the direction of writing, and what could make one line look like
+// two or hide in it: line ends, blanks in a row, other blanks than the space, and
+// letters that show nothing.
 func visible(s string) string {
-	obeyed := func(r rune) bool {
-		return unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == unicode.ReplacementChar
-	}
-	if !strings.ContainsFunc(s, obeyed) {
-		return s
-	}
 	var b strings.Builder
-	for _, r := range s {
-		switch {
+	runes := []rune(s)
+	for i := 0; i < len(runes); i++ {
+		blanks := 0
+		for i+blanks < len(runes) && runes[i+blanks] == ' ' {
+			blanks++
+		}
+		switch r := runes[i]; {
+		case blanks > 1:
+			fmt.Fprintf(&b, "<%d blanks>", blanks)
+			i += blanks - 1
 		case r == '\n':
 			b.WriteString(`\n`)
 		case r == '\t':
 			b.WriteString(`\t`)
-		case obeyed(r):
+		case r != ' ' && unseen(r):
 			fmt.Fprintf(&b, "<U+%04X>", r)
 		default:
 			b.WriteRune(r)
 		}
 	}
 	return b.String()
+}
+
+// brailleBlank is the pattern of no dots.
+const brailleBlank = '\u2800'
+
+// unseen reports whether a character shows nothing of itself.
+func unseen(r rune) bool {
+	return !unicode.IsGraphic(r) || unicode.Is(unicode.Zs, r) || r == brailleBlank || r == unicode.ReplacementChar ||
+		unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || unicode.Is(unicode.Variation_Selector, r)
 }

@@ -95,7 +95,7 @@ func (s *Store) Link(ctx context.Context, path string, person Person) (Extension
 		return Extension{}, err
 	}
 	defer g.end()
-	e, err := s.loadAt(ctx, from.location, m)
+	e, err := s.loadAt(ctx, from.location, m, true)
 	if err != nil {
 		return Extension{}, err
 	}
@@ -122,7 +122,7 @@ func (s *Store) candidate(ctx context.Context, g *staging, from source, m Instal
 		return Extension{}, err
 	}
 	if err := copyTree(ctx, folder, g.path(stagedNew), usualLimits); err != nil {
-		return Extension{}, err
+		return Extension{}, asFrom(err, folder, from.location)
 	}
 	for _, own := range InstallFiles() { // of another installation
 		if err := os.RemoveAll(filepath.Join(g.path(stagedNew), own)); err != nil {
@@ -132,7 +132,19 @@ func (s *Store) candidate(ctx context.Context, g *staging, from source, m Instal
 	if from.kind == InstallGit {
 		_ = removeAll(folder) // room; the end of the installation removes it else
 	}
-	return s.loadAt(ctx, g.path(stagedNew), m)
+	return s.loadAt(ctx, g.path(stagedNew), m, true)
+}
+
+// asFrom names in an error, in the place of the folder that something was fetched
+// to, where it was fetched from.
+func asFrom(err error, folder, location string) error {
+	f := fault.As(err)
+	if f == nil || folder == location {
+		return err
+	}
+	named := *f
+	named.Message = strings.ReplaceAll(f.Message, folder, location)
+	return &named
 }
 
 // hasManifest refuses a folder that is no extension before it is copied.
@@ -146,12 +158,13 @@ func hasManifest(folder string, from source) error {
 		"Give the folder or repository that the manifest lies at the top of.")
 }
 
-// loadAt loads the extension in a folder that is not among those installed.
-func (s *Store) loadAt(ctx context.Context, folder string, m InstallMetadata) (Extension, error) {
+// loadAt loads the extension in a folder that is not among those installed; literal
+// is that of [Options].
+func (s *Store) loadAt(ctx context.Context, folder string, m InstallMetadata, literal bool) (Extension, error) {
 	if err := ctx.Err(); err != nil {
 		return Extension{}, cancelled(err)
 	}
-	e, problems := Open(Options{ContextFiles: s.o.ContextFiles, LooksSecret: s.o.LooksSecret}).Read(folder, nil)
+	e, problems := Open(Options{ContextFiles: s.o.ContextFiles, LooksSecret: s.o.LooksSecret, literal: literal}).Read(folder, nil)
 	for _, p := range problems {
 		if p.Lost {
 			p.Path = relativeTo(folder, p.Path)
@@ -180,7 +193,7 @@ func (s *Store) settle(ctx context.Context, g *staging, e Extension, m InstallMe
 	if err := s.free(e.Name); err != nil {
 		return Extension{}, err
 	}
-	c, err := consentOf(ctx, e, m.Source)
+	c, err := s.consentOf(ctx, e, m.Source)
 	if err != nil {
 		return Extension{}, err
 	}

@@ -1,6 +1,7 @@
 package extensions_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/hooks"
 )
 
 // person agrees unless it says otherwise, and gives values.
@@ -44,6 +46,20 @@ func (p *person) Value(_ context.Context, s extensions.Setting) (string, bool, e
 	return value, ok, nil
 }
 
+// hooksOf reads hooks with what sessions read them with.
+func hooksOf(e extensions.Extension) (all []extensions.HookPart) {
+	data, _ := e.Hooks("")
+	found, _ := hooks.ParseJSON(bytes.ReplaceAll(data, []byte(e.Path), []byte("${extensionPath}")), hooks.Origin{})
+	for _, h := range found {
+		part := extensions.HookPart{Event: string(h.Event), Matcher: h.Matcher, Command: h.Command}
+		for name, value := range h.Env {
+			part.Env, part.Given = append(part.Env, name), append(part.Given, name+"="+value)
+		}
+		all = append(all, part)
+	}
+	return all
+}
+
 // world is a home folder with a source of an extension.
 type world struct {
 	t            *testing.T
@@ -55,7 +71,7 @@ type world struct {
 func newWorld(t *testing.T) *world {
 	home := t.TempDir()
 	w := &world{t: t, home: home, source: filepath.Join(home, "src"), person: &person{}}
-	w.options = extensions.Options{Dir: filepath.Join(home, ".fettle", "extensions"), Home: home, Workspace: home, ContextFiles: []string{"FETTLE.md"}}
+	w.options = extensions.Options{Dir: filepath.Join(home, ".fettle", "extensions"), Home: home, Workspace: home, ContextFiles: []string{"FETTLE.md"}, Hooks: hooksOf}
 	w.write("fettle-extension.json", `{"name": "shelf", "version": "1.0.0",
 		"settings": [{"name": "Key", "envVar": "SHELF_KEY", "sensitive": true}, {"name": "Room", "envVar": "SHELF_ROOM"}]}`)
 	return w
@@ -289,6 +305,14 @@ func TestInstallFromRepository(t *testing.T) {
 	_, err := w.store().Install(t.Context(), extensions.InstallRequest{Source: url, Ref: "nosuch", Environ: environ}, w.person)
 	require.Equal(t, fault.ExecutionFailed, fault.CodeOf(err))
 	require.Contains(t, err.Error(), "nosuch")
+
+	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(w.source, "absolute")))
+	git(t, w.source, "add", "-A")
+	git(t, w.source, "commit", "-qm", "three")
+	_, err = w.store().Install(t.Context(), extensions.InstallRequest{Source: url, Environ: environ}, w.person)
+	require.Equal(t, fault.PathNotInWorkspace, fault.CodeOf(err))
+	require.Contains(t, err.Error(), url, "and not the folder that it was fetched to")
+	require.NotContains(t, err.Error(), ".staging")
 }
 
 // Of several that install the same one wins, and the others change nothing.

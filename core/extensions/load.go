@@ -271,6 +271,9 @@ func (l *loading) fill(e Extension, c container, data []byte) (Extension, bool) 
 		v.Settings[setting.EnvVar], v.secret[setting.EnvVar] = setting.Value.Reveal(), setting.Sensitive
 	}
 	if r.doc != nil {
+		if l.s.o.literal {
+			r.literalContextFiles()
+		}
 		r.finish(e.Path, v)
 	}
 	for _, p := range r.problems {

@@ -128,6 +128,31 @@ func manifestKeys() []string {
 	return []string{"$schema", "name", "version", "description", "mcpServers", "contextFileName", "excludeTools", "settings", "themes", "plan", "migratedTo"}
 }
 
+// reference is where a text refers to a variable.
+var reference = regexp.MustCompile(`\$(\{|[A-Za-z_])`)
+
+// literalContextFiles refuses names of context files that refer to other variables
+// than where the extension lies: what these hold in a session may lead out of it,
+// for which the session would not use the extension at all.
+func (r *reading) literalContextFiles() {
+	const key = "contextFileName"
+	member, ok := r.fields[key]
+	if !ok {
+		return
+	}
+	values := []hujson.Value{member.Value}
+	if list, ok := member.Value.Value.(*hujson.Array); ok {
+		values = list.Elements
+	}
+	known := strings.NewReplacer("${extensionPath}", "", "${/}", "/", "${pathSeparator}", "/")
+	for _, value := range values {
+		name, ok := value.Value.(hujson.Literal)
+		if ok && name.Kind() == '"' && reference.MatchString(known.Replace(name.String())) {
+			r.lose(r.line(key), fmt.Sprintf("The context file %q depends on a variable.", clip(name.String())), "Name one in the extension, by its path from there.")
+		}
+	}
+}
+
 // finish reads the rest, with variables.
 func (r *reading) finish(dir string, v Variables) {
 	x := expander{paths: v.Paths(), env: v.environment(r.m.Settings, false)}

@@ -10,13 +10,17 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/pelletier/go-toml/v2"
 )
 
-// Limits of what is looked at to say what an extension brings.
+// Limits of what is looked at to say what an extension brings. A folder with more
+// than maxEntries is brought by none.
 const (
-	maxParts    = 10_000
+	maxParts    = maxEntries + 1
 	maxPartFile = 1 << 20
 )
 
@@ -33,21 +37,36 @@ type Parts struct {
 	ExcludedTools []string      `json:"excludedTools,omitempty"`
 	Settings      []Setting     `json:"settings,omitempty"`
 	Themes        int           `json:"themes,omitempty"`
+	PlanDirectory string        `json:"planDirectory,omitempty"` // as the manifest says
+
+	environment map[string]bool // variables that may come from the process's
 }
 
-// ServerPart is an MCP server. Nothing of settings or environment is filled in.
+// ServerPart is an MCP server. Nothing of settings or environment is filled in. It
+// has a command or an address, the one that sessions use; several where what one
+// holds decides which.
 type ServerPart struct {
 	Name    string   `json:"name"`
 	Command string   `json:"command,omitempty"` // with its arguments
 	URL     string   `json:"url,omitempty"`
-	Env     []string `json:"env,omitempty"` // names of variables that it is given
+	Else    []string `json:"else,omitempty"`    // what is used if what is before it turns out to be empty
+	Folder  string   `json:"folder,omitempty"`  // where the command runs; "": in the one that is worked in
+	Env     []string `json:"env,omitempty"`     // names of variables that it is given
+	Headers []string `json:"headers,omitempty"` // names of headers that it is sent
+	SignIn  []string `json:"signIn,omitempty"`  // addresses at which a person signs in to it, by key
+	OAuth   bool     `json:"oauth,omitempty"`   // a person may be asked to sign in to it
+
+	whole string // all that decides what runs and what goes where; may hold secrets
 }
 
 // HookPart is a command that runs at an event.
 type HookPart struct {
-	Event   string `json:"event"`
-	Matcher string `json:"matcher,omitempty"` // "": whatever happens
-	Command string `json:"command"`
+	Event   string   `json:"event"`
+	Matcher string   `json:"matcher,omitempty"` // "": whatever happens
+	Command string   `json:"command"`
+	Env     []string `json:"env,omitempty"` // names of variables that it is given, sorted
+	// Given are the variables as NAME=VALUE, sorted: what is compared and never shown.
+	Given []string `json:"-"`
 }
 
 // CommandPart is a slash command.
@@ -60,8 +79,15 @@ type CommandPart struct {
 
 // PartsOf says what an extension brings, by looking at its files. What cannot be
 // read is left out; [Store.Validate] tells of it. The error is of code cancelled.
-func PartsOf(ctx context.Context, e Extension) (Parts, error) {
-	p := Parts{Themes: len(e.Themes), Settings: e.Settings, ExcludedTools: e.ExcludedTools, MCPServers: serverParts(e), Hooks: hookParts(e)}
+func (s *Store) PartsOf(ctx context.Context, e Extension) (Parts, error) {
+	p := Parts{Themes: len(e.Themes), Settings: e.Settings, ExcludedTools: e.ExcludedTools, MCPServers: serverParts(e), PlanDirectory: e.PlanDir}
+	p.environment = map[string]bool{}
+	for _, setting := range e.Settings {
+		p.environment[setting.EnvVar] = !s.looksSecret(setting.EnvVar, "")
+	}
+	if s.o.Hooks != nil && e.HooksFile != "" {
+		p.Hooks = s.o.Hooks(e)
+	}
 	for _, file := range e.ContextFiles {
 		p.ContextFiles = append(p.ContextFiles, e.below(file))
 	}
@@ -113,83 +139,108 @@ func (e Extension) unfilled(s string) string {
 	if e.Path == "" {
 		return s
 	}
-	return strings.ReplaceAll(s, e.Path, "${extensionPath}")
+	quoted, _ := json.Marshal(e.Path) // as it stands in JSON, which is a text of the same, or longer
+	return strings.NewReplacer(e.Path, "${extensionPath}", string(quoted[1:len(quoted)-1]), "${extensionPath}").Replace(s)
 }
 
+// serverParts reads the servers as the settings of a server are read, and looks for
+// how one is reached in the same order: httpUrl, url, command, tcp.
 func serverParts(e Extension) []ServerPart {
 	var all []ServerPart
 	for _, name := range slices.Sorted(maps.Keys(e.MCPServers)) {
 		var spec struct {
-			Command string
-			Args    []string
-			URL     string
-			HTTPURL string `json:"httpUrl"`
-			TCP     string
-			Env     map[string]json.RawMessage
+			Command string                     `json:"command"`
+			Args    []string                   `json:"args"`
+			URL     string                     `json:"url"`
+			HTTPURL string                     `json:"httpUrl"`
+			TCP     string                     `json:"tcp"`
+			Type    string                     `json:"type"`
+			Cwd     string                     `json:"cwd"`
+			Env     map[string]json.RawMessage `json:"env"`
+			Headers map[string]json.RawMessage `json:"headers"`
+			OAuth   map[string]json.RawMessage `json:"oauth"`
 		}
 		_ = json.Unmarshal(e.MCPServers[name], &spec) // what does not fit stays empty
-		part := ServerPart{Name: name, Env: slices.Sorted(maps.Keys(spec.Env))}
-		if spec.Command != "" {
-			words := append([]string{spec.Command}, spec.Args...)
-			for i, word := range words {
-				if word = e.unfilled(word); i > 0 && (word == "" || strings.ContainsAny(word, " \t\n\"'")) {
-					word = fmt.Sprintf("%q", word)
-				}
-				words[i] = word
-			}
-			part.Command = strings.Join(words, " ")
+		whole, _ := json.Marshal(spec)                // it was JSON before
+		part := ServerPart{
+			Name: name, Folder: e.unfilled(spec.Cwd), Env: slices.Sorted(maps.Keys(spec.Env)), Headers: slices.Sorted(maps.Keys(spec.Headers)),
+			OAuth: spec.OAuth != nil, whole: e.unfilled(string(whole)),
 		}
-		for _, address := range []string{spec.URL, spec.HTTPURL, spec.TCP} {
-			if address != "" {
-				part.URL = e.unfilled(address)
+		for _, key := range slices.Sorted(maps.Keys(spec.OAuth)) {
+			var text string
+			if json.Unmarshal(spec.OAuth[key], &text) == nil && strings.Contains(text, "://") {
+				part.SignIn = append(part.SignIn, key+" "+e.unfilled(text))
 			}
 		}
+		part.reach([]string{e.unfilled(spec.HTTPURL), e.unfilled(spec.URL), commandLine(e, spec.Command, spec.Args), e.unfilled(spec.TCP)})
 		all = append(all, part)
 	}
 	return all
 }
 
-func hookParts(e Extension) []HookPart {
-	if e.HooksFile == "" {
-		return nil
-	}
-	data, err := readFile(e.HooksFile, maxHooks)
-	if err != nil {
-		return nil
-	}
-	var file struct {
-		Hooks map[string]json.RawMessage
-	}
-	doc, wrong := parse(data)
-	if wrong != nil || json.Unmarshal(raw(doc.tree), &file) != nil {
-		return nil
-	}
-	var all []HookPart
-	for _, event := range slices.Sorted(maps.Keys(file.Hooks)) {
-		var groups []json.RawMessage
-		_ = json.Unmarshal(file.Hooks[event], &groups) // none, then
-		for _, text := range groups {
-			var group struct {
-				Matcher string
-				Hooks   []json.RawMessage
-			}
-			_ = json.Unmarshal(text, &group) // what does not fit stays empty
-			for _, text := range group.Hooks {
-				var hook struct{ Command string }
-				if _ = json.Unmarshal(text, &hook); hook.Command != "" {
-					all = append(all, HookPart{event, group.Matcher, hook.Command})
-				}
-			}
+// reach takes the first that is given of httpUrl, url, command and tcp; and where
+// that holds a variable, which may be empty, also the next.
+func (p *ServerPart) reach(ways []string) {
+	const command = 2
+	found, open := false, true
+	for i, way := range ways {
+		switch {
+		case way == "" || !open:
+			continue
+		case found:
+			p.Else = append(p.Else, way)
+		case i == command:
+			p.Command = way
+		default:
+			p.URL = way
 		}
+		found, open = true, strings.Contains(way, "$")
 	}
-	return all
+}
+
+// commandLine is a command with its arguments, told apart.
+func commandLine(e Extension, command string, args []string) string {
+	if command == "" {
+		return ""
+	}
+	words := append([]string{command}, args...)
+	for i, word := range words {
+		if word = e.unfilled(word); i > 0 && (word == "" || strings.ContainsAny(word, " \t\n\"'")) {
+			word = fmt.Sprintf("%q", word)
+		}
+		words[i] = word
+	}
+	return strings.Join(words, " ")
 }
 
 // commandPart names a command by its file.
 func commandPart(e Extension, file string) CommandPart {
-	data, err := readFile(filepath.Join(e.CommandsDir, filepath.FromSlash(file)), maxPartFile)
 	name := strings.ReplaceAll(strings.TrimSuffix(file, ".toml"), "/", ":")
-	return CommandPart{Name: "/" + name, Path: CommandsFolder + "/" + file, Runs: err != nil || bytes.Contains(data, []byte("!{"))}
+	return CommandPart{Name: "/" + name, Path: CommandsFolder + "/" + file, Runs: runs(e, filepath.Join(e.CommandsDir, filepath.FromSlash(file)))}
+}
+
+// mayRun is where a prompt has a shell command run, or may have one once its
+// variables are filled in.
+var mayRun = regexp.MustCompile(`!\{|!\$\{|\}\{`)
+
+// runs reports whether the prompt of a command's file has shell commands run; of
+// what cannot be read nobody knows, so it may.
+func runs(e Extension, file string) bool {
+	data, err := readFile(file, maxPartFile)
+	if err != nil {
+		return true
+	}
+	var command struct {
+		Prompt string `toml:"prompt"`
+	}
+	if err := toml.Unmarshal(bytes.TrimPrefix(data, []byte("\xef\xbb\xbf")), &command); err != nil {
+		return true
+	}
+	filled := command.Prompt
+	for name, value := range e.Variables("") {
+		filled = strings.ReplaceAll(filled, "${"+name+"}", value)
+	}
+	return mayRun.MatchString(command.Prompt) || strings.Contains(filled, "!{")
 }
 
 // filesBelow lists the files of a folder, below it too if so wanted, whose name

@@ -44,6 +44,13 @@ type Options struct {
 	// takes its value from what was given for the extension alone: naming a key of
 	// the person's does not give it to whoever names it. nil: none is.
 	LooksSecret func(name, value string) bool
+	// Hooks returns the hooks of an extension as sessions read them, so that nobody
+	// agrees to others than those that run. nil: none are named.
+	Hooks func(e Extension) []HookPart
+
+	// literal refuses names of context files that depend on more than where the
+	// extension lies, as no session may use what they lead to.
+	literal bool
 }
 
 // noExtension, among Options.Only, is none.

@@ -120,19 +120,19 @@ func (s *Store) fetchNewer(ctx context.Context, g *staging, from source, m Insta
 
 // askAgain asks the person about what is new.
 func (s *Store) askAgain(ctx context.Context, e, newer Extension, person Person) (asked []Setting, given map[string]string, err error) {
-	before, err := s.loadAt(ctx, e.Folder, *e.Install) // as the new one was read: with nothing filled in
+	before, err := s.loadAt(ctx, e.Folder, *e.Install, false) // as the new one was read: with nothing filled in
 	if err != nil {
 		return nil, nil, err
 	}
-	old, err := consentOf(ctx, before, e.Install.Source)
+	old, err := s.consentOf(ctx, before, e.Install.Source)
 	if err != nil {
 		return nil, nil, err
 	}
-	now, err := consentOf(ctx, newer, newer.Install.Source)
+	now, err := s.consentOf(ctx, newer, newer.Install.Source)
 	if err != nil {
 		return nil, nil, err
 	}
-	if old.Source != now.Source || !slices.Equal(old.Lines, now.Lines) {
+	if !now.same(old) {
 		now.Update = true
 		if err := agree(ctx, person, now); err != nil {
 			return nil, nil, err

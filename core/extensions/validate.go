@@ -63,7 +63,7 @@ func (s *Store) Validate(ctx context.Context, folder string, checks ...Check) (V
 		return Validation{}, err
 	}
 	v := Validation{Findings: []Finding{}}
-	e, problems := Open(Options{ContextFiles: s.o.ContextFiles}).Read(folder, nil)
+	e, problems := Open(Options{ContextFiles: s.o.ContextFiles, literal: true}).Read(folder, nil)
 	for _, p := range problems {
 		severity := SeverityWarning
 		if p.Lost {
@@ -80,7 +80,7 @@ func (s *Store) Validate(ctx context.Context, folder string, checks ...Check) (V
 		return Validation{}, err
 	}
 	v.Findings = append(v.Findings, found...)
-	if v.Brings, err = PartsOf(ctx, e); err != nil {
+	if v.Brings, err = s.PartsOf(ctx, e); err != nil {
 		return Validation{}, err
 	}
 	for _, name := range e.missingContext() {
