@@ -139,7 +139,7 @@ func planTool(cwd, name, dir, pkg string) (newTool, error) {
 func isPredeclared(name string) bool {
 	switch name {
 	case "string", "int", "error", "len", "append", "nil", "map", "any", "true", "false", "init",
-		"context", "fmt", "strings", "tools", "config", "json", "testing", "scheduler", "configtest", "tooltest", "sync", "require", "byte", "factory", "factories", "services":
+		"context", "fmt", "fault", "strings", "tools", "config", "json", "testing", "scheduler", "configtest", "tooltest", "sync", "require", "byte", "factory", "factories", "services":
 		return true
 	}
 	return false
