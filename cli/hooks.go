@@ -31,6 +31,8 @@ type hookListing struct {
 	Extension   string           `json:"extension,omitempty"`
 	State       config.HookState `json:"state"`
 	Note        string           `json:"note,omitempty"`
+	Files       []string         `json:"files,omitempty"` // of the project, that an approval covers
+	Open        bool             `json:"open,omitempty"`  // the command may run others, too
 }
 
 func hookListingOf(h config.HookListing) hookListing {
@@ -38,9 +40,49 @@ func hookListingOf(h config.HookListing) hookListing {
 	if timeout <= 0 {
 		timeout = hooks.DefaultTimeout
 	}
-	return hookListing{
+	l := hookListing{
 		Event: h.Event, Matcher: h.Matcher, Sequential: h.Sequential, Name: h.Name, Command: h.Shown, Description: h.Description,
 		Timeout: timeout.Milliseconds(), Source: h.Source, Path: h.Path, Line: h.Line, Extension: h.Extension, State: h.State, Note: h.Note,
+	}
+	if h.Vouched != nil {
+		l.Files, l.Open = h.Vouched.Files, h.Vouched.Open
+	}
+	return l
+}
+
+// vouched says what an approval of a project's hook covers beside its definition,
+// "" of a hook that is none.
+func (l hookListing) vouched() string {
+	const most = 10
+	if l.Source != hooks.SourceProject || l.Files == nil {
+		return ""
+	}
+	files := "no file of the project"
+	if n := len(l.Files); n > most {
+		files = fmt.Sprintf("%s and %d more", strings.Join(l.Files[:most], ", "), n-most)
+	} else if n > 0 {
+		files = strings.Join(l.Files, ", ")
+	}
+	if l.Open {
+		return files + "; not all that it runs can be vouched for"
+	}
+	return files
+}
+
+// tellVouched tells what approvals of the project's hooks cover.
+func (p *program) tellVouched(ctx context.Context, c *config.Config) {
+	all, err := c.Hooks(ctx)
+	if err != nil { // the session is closed
+		return
+	}
+	for _, h := range all {
+		l := hookListingOf(h)
+		switch text := l.vouched(); {
+		case text != "":
+			p.say(oneLine(fmt.Sprintf("%s %s vouches for %s.", l.Event, clip(cmp.Or(l.Name, l.Command), listingWidth), text)))
+		case l.Source == hooks.SourceProject:
+			p.say(h.Note)
+		}
 	}
 }
 
@@ -59,9 +101,7 @@ func (p *program) hooksCommand(g *globalFlags) *cobra.Command {
 // withHooks hands over a session, and tells what is wrong with definitions.
 func (p *program) withHooks(ctx context.Context, g *globalFlags, use func(*config.Config) error) error {
 	return p.withSession(ctx, sessionOptions{flags: g}, func(s session) error {
-		for _, notice := range hookNotices(s.Config()) {
-			p.say(notice)
-		}
+		p.tellHookProblems(s)
 		return use(s.Config())
 	})
 }
@@ -109,6 +149,9 @@ func (p *program) listHooks(ctx context.Context, c *config.Config, asJSON bool) 
 			place = fmt.Sprintf("%s, %s:%d", place, l.Path, l.Line)
 		}
 		fmt.Fprintf(&b, "%-9s  %s%s: %s\n           from %s\n", l.State, l.Event, oneLine(matcher), clip(oneLine(cmp.Or(l.Name, l.Command)), listingWidth), oneLine(place))
+		if text := l.vouched(); text != "" {
+			fmt.Fprintf(&b, "           vouched for: %s\n", oneLine(text))
+		}
 	}
 	_, err = io.WriteString(p.out, b.String())
 	return err
@@ -120,8 +163,9 @@ func (p *program) hooksTrustCommand(g *globalFlags) *cobra.Command {
 		Use:   "trust",
 		Short: "Approve of the project's hooks as they are now",
 		Long: `Records the hooks of the project, with the files of the project that their
-commands name, as ones that you have looked at. They run where the folder is
-trusted, until one of them changes.`,
+commands run, as ones that you have looked at. They run where the folder is
+trusted, until one of them changes. Which files those are is told, and where a
+command may run others, too.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.withHooks(cmd.Context(), g, func(c *config.Config) error {
@@ -132,6 +176,7 @@ trusted, until one of them changes.`,
 				if !c.TrustedFolder() {
 					p.complain(fault.New(fault.UntrustedFolder, "cli.hooks", "They do not run, as the folder is not trusted.", "Run fettle trust."))
 				}
+				p.tellVouched(cmd.Context(), c)
 				if asJSON {
 					return printJSON(p.out, map[string]any{"approved": append([]string{}, names...)})
 				}

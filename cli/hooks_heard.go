@@ -81,6 +81,13 @@ func hookNotices(c *config.Config) []string {
 	return notices
 }
 
+// tellHookProblems tells what is wrong with definitions of hooks.
+func (p *program) tellHookProblems(s session) {
+	for _, notice := range hookNotices(s.Config()) {
+		p.say(notice)
+	}
+}
+
 // endingTime is how long hooks of a session's end may take after an interrupt.
 const endingTime = 5 * time.Second
 
@@ -110,6 +117,25 @@ func trustedOnce(ctx context.Context, g *globalFlags, folder string) bool {
 	return err == nil && state == trust.Undecided
 }
 
+// trustedAbove reports whether what decides about the folder is what is recorded of
+// one above it.
+func trustedAbove(ctx context.Context, g *globalFlags, folder string) bool {
+	store, _, noHome := openTrust(g)
+	if noHome != nil {
+		return false
+	}
+	_, entry, err := store.Decide(ctx, folder)
+	if err != nil || entry.Path == "" {
+		return false
+	}
+	named, err := os.Stat(entry.Folder)
+	if err != nil {
+		return false
+	}
+	this, err := os.Stat(folder)
+	return err == nil && !os.SameFile(named, this)
+}
+
 // approveHooksOf approves of the hooks that the project in a folder has, which its
 // person trusts, and names them. What keeps that from being done is told by the
 // next session.
@@ -120,6 +146,7 @@ func (p *program) approveHooksOf(ctx context.Context, g *globalFlags, folder str
 		names, err := s.Config().ApproveHooks(ctx)
 		if err == nil && len(names) > 0 {
 			p.say("The hooks of its project run from now on: " + strings.Join(names, ", ") + ". One that is new or changed later runs once you have approved it with fettle hooks trust.")
+			p.tellVouched(ctx, s.Config())
 		}
 		return err
 	})

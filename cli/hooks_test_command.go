@@ -23,7 +23,7 @@ func (p *program) hooksTestCommand(g *globalFlags) *cobra.Command {
 		Short: "Run the hooks of an event with a sample, and print what they want",
 		Long: `Runs the hooks that a session would run at an event, and prints how each ended,
 what fettle understood of its output, and what follows from all of them. Nothing
-else happens: no tool is called and no model asked. --input gives members of what
+else happens: no tool is called, no model asked and no hook approved. --input gives members of what
 the hooks are told, which stand before those of the sample.`,
 		Example: `  fettle hooks test BeforeTool --tool write_file
   fettle hooks test BeforeTool --tool run_shell_command --input '{"tool_input": {"command": "rm x"}}'

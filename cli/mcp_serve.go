@@ -93,6 +93,7 @@ func (p *program) serveMCP(ctx context.Context, g *globalFlags, f *serveFlags, t
 	err := p.withSession(ctx, s.options, func(first session) error {
 		s.first = first.Config()
 		p.tellProblems(first)
+		p.tellHookProblems(first)
 		for _, notice := range first.Recover(ctx) {
 			p.complain(errors.New(notice))
 		}

@@ -43,6 +43,7 @@ func openConfig(ctx context.Context, o sessionOptions) (session, error) {
 		return nil, err
 	}
 	parameters.Hooks.TrustAll = trustedOnce(ctx, o.flags, parameters.TargetDir)
+	parameters.TrustInherited = trustedAbove(ctx, o.flags, parameters.TargetDir)
 	if o.adjust != nil {
 		o.adjust(&parameters)
 	}

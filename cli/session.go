@@ -102,6 +102,7 @@ func (p *program) withCalls(ctx context.Context, o sessionOptions, stdinTaken bo
 		s, detach := p.attachPerson(ctx, s, stdinTaken)
 		defer detach()
 		p.tellProblems(s)
+		p.tellHookProblems(s)
 		for _, notice := range s.Recover(ctx) {
 			p.complain(errors.New(notice))
 		}

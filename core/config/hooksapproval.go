@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 
@@ -19,7 +20,7 @@ func (c *Config) mayRunHook(ctx context.Context, sh *shared, h *hooks.Hook) bool
 	if h.Source != hooks.SourceProject {
 		return true
 	}
-	state, err := c.stateOfHook(ctx, sh, h, true)
+	state, err := c.stateOfHook(ctx, sh, h, !isTrial(ctx))
 	if state == HookActive {
 		return true
 	}
@@ -44,6 +45,8 @@ func (c *Config) withheld(h *hooks.Hook, state HookState, err error) string {
 			text = f.Line()
 		}
 		return "The project's hook at " + h.Place() + " does not run, as nobody can tell whether it has changed: " + text
+	case state == HookChanged && c.params().TrustInherited && !c.hooksSeen():
+		return "The project's hook at " + h.Place() + " does not run, as what is trusted is a folder above, and nobody has approved of this project's hooks." + look
 	case state == HookChanged:
 		return "The project's hook at " + h.Place() + " is new or has changed since the project's hooks were approved, and does not run." + look
 	case c.params().Trust != trust.Trusted:
@@ -86,13 +89,13 @@ func (c *Config) stateOfHook(ctx context.Context, sh *shared, h *hooks.Hook, rec
 	if err != nil {
 		return HookChanged, err
 	}
-	fingerprint, err := hooks.Fingerprint(h, sh.workspace.Target(), c.hookVariables(sh))
+	fingerprint, err := hooks.FingerprintOf(h, c.hookProject(sh))
 	switch {
 	case err != nil:
 		return HookChanged, err
-	case approved.Has(fingerprint):
+	case approved.Has(fingerprint.Sum):
 		return HookActive, nil
-	case approved.Seen:
+	case approved.Seen, p.TrustInherited:
 		return HookChanged, nil
 	case !record:
 		return HookActive, nil
@@ -102,8 +105,27 @@ func (c *Config) stateOfHook(ctx context.Context, sh *shared, h *hooks.Hook, rec
 		return HookChanged, err
 	}
 	c.tellHook("", nil, bus.HookInfo, "As its folder is trusted, the hooks of this project run: "+strings.Join(names, ", ")+
-		". One that is new or changed from now on runs once you have approved it with fettle hooks trust.")
+		". One that is new or changed from now on runs once you have approved it with fettle hooks trust, which tells what is looked at.")
 	return HookActive, nil
+}
+
+// hooksSeen reports whether something is recorded of the project's hooks.
+func (c *Config) hooksSeen() bool {
+	_, sh := c.current()
+	if sh == nil || sh.hooks.approvals == nil {
+		return false
+	}
+	approved, err := sh.hooks.approvals.Of(sh.hooks.project)
+	return err == nil && approved.Seen
+}
+
+// hookProject is where hooks run.
+func (c *Config) hookProject(sh *shared) hooks.Project {
+	p := hooks.Project{Folder: sh.workspace.Target(), Settings: c.params().Layout.Dir, Variables: c.hookVariables(sh)}
+	if home, err := os.UserHomeDir(); err == nil {
+		p.Variables["HOME"] = home
+	}
+	return p
 }
 
 // recordHooks records the hooks of the project as they are now, and returns their
@@ -115,26 +137,24 @@ func (c *Config) recordHooks(ctx context.Context, sh *shared) (names []string, e
 		if h.Source != hooks.SourceProject {
 			continue
 		}
-		fingerprint, err := hooks.Fingerprint(h, sh.workspace.Target(), c.hookVariables(sh))
+		fingerprint, err := hooks.FingerprintOf(h, c.hookProject(sh))
 		if err != nil {
 			c.params().Logger.Warn("hooks", slog.String("hook", h.Place()), slog.Any("error", err))
 			continue
 		}
 		name := cmp.Or(h.Name, set.shown[h])
-		fingerprints[fingerprint] = string(h.Event) + " " + name
+		fingerprints[fingerprint.Sum] = string(h.Event) + " " + name
 		if !slices.Contains(names, name) {
 			names = append(names, name)
 		}
-	}
-	if before, err := set.approvals.Of(set.project); err != nil || !before.Seen && len(fingerprints) == 0 {
-		return names, err
 	}
 	return names, set.approvals.Record(ctx, set.project, fingerprints)
 }
 
 // ApproveHooks records the hooks of the project, as they are now, as ones that the
 // person has approved of, and returns their names. They run where the folder is
-// trusted. Errors are of code not_initialized, invalid_config, file_write_failure
+// trusted. Where there are none, that is recorded: those that come later are to be
+// approved. Errors are of code not_initialized, invalid_config, file_write_failure
 // or cancelled.
 func (c *Config) ApproveHooks(ctx context.Context) ([]string, error) {
 	sh, err := c.services("ApproveHooks")
@@ -161,6 +181,9 @@ type HookListing struct {
 	Shown string // its command, without secrets that settings have put into it
 	State HookState
 	Note  string // why it does not run; "": it does, or State says it
+	// Vouched is what an approval of a project's hook covers. nil: the hook is none,
+	// or nobody can vouch for it.
+	Vouched *hooks.Fingerprint
 }
 
 // Hooks lists the hooks in the order in which they run. They must not be changed.
@@ -176,6 +199,11 @@ func (c *Config) Hooks(ctx context.Context) ([]HookListing, error) {
 		l := HookListing{Hook: h, State: state}
 		if state == HookUntrusted || state == HookChanged {
 			l.Note = c.withheld(h, state, err)
+		}
+		if h.Source == hooks.SourceProject {
+			if found, err := hooks.FingerprintOf(h, c.hookProject(sh)); err == nil {
+				l.Vouched = &found
+			}
 		}
 		sh.hooks.mu.Lock()
 		l.Shown = sh.hooks.shown[h]

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -30,12 +31,15 @@ func OpenApprovals(path string) *Approvals { return &Approvals{path} }
 // Path is the file's.
 func (a *Approvals) Path() string { return a.path }
 
-// mark begins each of our entries.
-const mark = "sha256:"
+// mark begins each of our entries; none is the one of a project that has no hooks.
+const (
+	mark = "sha256:"
+	none = mark + "none"
+)
 
 // Approved is what is recorded of a project.
 type Approved struct {
-	Seen         bool // something is
+	Seen         bool // something is, if only that there were no hooks
 	fingerprints map[string]bool
 }
 
@@ -60,8 +64,8 @@ func (a *Approvals) Of(project string) (Approved, error) {
 }
 
 // Record puts these fingerprints, each with the name of its hook, in the place of
-// those that are recorded of a project. Without any, nothing is recorded of it any
-// more. Errors are of code invalid_config, file_write_failure or cancelled.
+// those that are recorded of a project. Without any it is recorded that it was
+// seen. Errors are of code invalid_config, file_write_failure or cancelled.
 func (a *Approvals) Record(ctx context.Context, project string, fingerprints map[string]string) error {
 	unlock, err := lockedfile.LockOf(ctx, a.path)
 	if err != nil {
@@ -79,9 +83,10 @@ func (a *Approvals) Record(ctx context.Context, project string, fingerprints map
 	for _, fingerprint := range slices.Sorted(maps.Keys(fingerprints)) {
 		kept = append(kept, mark+fingerprint+" "+oneLine(fingerprints[fingerprint]))
 	}
-	if all[project] = kept; len(kept) == 0 {
-		delete(all, project)
+	if len(fingerprints) == 0 {
+		kept = append(kept, none)
 	}
+	all[project] = kept
 	text, err := json.MarshalIndent(all, "", "  ")
 	if err != nil {
 		return a.unwritten(err)
@@ -149,11 +154,15 @@ func cause(err error) string {
 }
 
 // ReadFile reads a definition of hooks by its name: TOML, or JSON where it ends in
-// .json. A file that is not there has none.
+// .json. A file that is not there has none. A project's, which stands in its
+// settings folder, is not read where links lead it out of the project.
 func ReadFile(o Origin) ([]Hook, []Problem) {
 	info, err := os.Stat(o.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
+	}
+	if err == nil && o.Source == SourceProject {
+		err = leadsOut(o.Path, filepath.Dir(filepath.Dir(o.Path)))
 	}
 	if err == nil && !info.Mode().IsRegular() {
 		err = errors.New("it is not a regular file")
@@ -169,4 +178,20 @@ func ReadFile(o Origin) ([]Hook, []Problem) {
 		return ParseJSON(data, o)
 	}
 	return ParseTOML(data, o)
+}
+
+// leadsOut is an error where a path below a folder leads out of it.
+func leadsOut(path, folder string) error {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	top, err := filepath.EvalSymlinks(folder)
+	if err != nil {
+		return err
+	}
+	if rel, err := filepath.Rel(top, real); err != nil || !filepath.IsLocal(rel) {
+		return fmt.Errorf("it leads out of the project, to %s", real)
+	}
+	return nil
 }

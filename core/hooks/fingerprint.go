@@ -4,31 +4,41 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"hash"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 )
 
-// Bounds of what a fingerprint is made of.
-const (
-	maxWords     = 256      // of a command
-	maxFileBytes = 64 << 20 // of one file
-)
+// Project is where a hook's command runs.
+type Project struct {
+	Folder    string            // absolute
+	Settings  string            // name of its settings folder; "": none
+	Variables map[string]string // of the command's environment, those that tell places: HOME, and where the project is
+}
 
-// errTooMuch says that a command cannot be vouched for.
-var errTooMuch = errors.New("its command names more, or larger, files than are looked at")
+// Fingerprint says what a project's hook is now.
+type Fingerprint struct {
+	Sum   string   // SHA-256 of its definition and of Files, in hexadecimal digits
+	Files []string // of the project, that it vouches for: relative, with slashes, sorted
+	// Open says that the command may run other files of the project too: one that
+	// bash works out when it runs, or one that a program looks for by itself.
+	Open bool
+}
 
-// Fingerprint is the SHA-256 of a project's hook: of its definition, and of each
-// regular file below project that a word of its command names, by a path that
-// counts from project or is absolute. In words, the names of vars, as $NAME or
-// ${NAME}, stand for their values. What a command reaches in another way is not
-// looked at. The error says why the hook cannot be vouched for.
-func Fingerprint(h *Hook, project string, vars map[string]string) (string, error) {
+// FingerprintOf looks at a hook of a project. It vouches for each regular file
+// below the project that a word of the command, or a value of the hook's
+// environment, names as bash would read it, for all of a folder that an
+// interpreter is given, and not for what is only written. Where the command is
+// [Fingerprint.Open], it also vouches for the programs in the settings folder and
+// in the folders hooks and scripts, and for the files anywhere in the project whose
+// name stands in the command. What a file runs in its turn is not looked at. The
+// error says why the hook cannot be vouched for. (EX-11)
+func FingerprintOf(h *Hook, p Project) (Fingerprint, error) {
 	definition, err := json.Marshal(struct {
 		Event      Event
 		Matcher    string
@@ -39,21 +49,40 @@ func Fingerprint(h *Hook, project string, vars map[string]string) (string, error
 		Env        map[string]string
 	}{h.Event, strings.TrimSpace(h.Matcher), h.Sequential, h.Command, h.Name, int64(h.limit()), h.Env})
 	if err != nil {
-		return "", err
+		return Fingerprint{}, err
 	}
 	sum := sha256.New()
 	part(sum, "definition", definition)
-	paths, err := pathsIn(h.Command, project, vars)
+	vars := map[string]string{"PWD": p.Folder, "workspacePath": p.Folder}
+	maps.Copy(vars, p.Variables)
+	maps.Copy(vars, h.Env)
+	r, err := readCommand(h.Command, p.Folder, vars)
 	if err != nil {
-		return "", err
+		return Fingerprint{}, err
 	}
-	for _, path := range paths {
-		if err := addFile(sum, path); err != nil {
-			return "", err
+	for _, value := range h.Env {
+		r.words = append(r.words, value)
+		r.words = append(r.words, strings.Fields(value)...)
+	}
+	s := newSearch(p)
+	s.find(r)
+	if s.open {
+		s.widen(h, r)
+	}
+	found := Fingerprint{Open: s.open, Files: []string{}}
+	left := int64(maxFileBytes)
+	for _, path := range slices.Sorted(maps.Keys(s.files)) {
+		if left, err = addFile(sum, path, left); err != nil {
+			return Fingerprint{}, err
 		}
+		found.Files = append(found.Files, filepath.ToSlash(s.files[path]))
 	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
+	found.Sum = hex.EncodeToString(sum.Sum(nil))
+	return found, nil
 }
+
+// maxFileBytes is how many bytes of files a fingerprint is made of.
+const maxFileBytes = 64 << 20
 
 // part adds a piece to a sum so that no two pieces can be taken for another.
 func part(sum hash.Hash, name string, data []byte) {
@@ -61,85 +90,22 @@ func part(sum hash.Hash, name string, data []byte) {
 	sum.Write(data)
 }
 
-// pathsIn returns the paths below project that a command names, sorted, each once.
-func pathsIn(command, project string, vars map[string]string) ([]string, error) {
-	for name, value := range vars {
-		command = strings.ReplaceAll(command, "${"+name+"}", value)
-		command = strings.ReplaceAll(command, "$"+name, value)
-	}
-	words := words(command, project)
-	if len(words) > maxWords {
-		return nil, errTooMuch
-	}
-	var paths []string
-	for _, word := range words {
-		if !filepath.IsAbs(word) {
-			word = filepath.Join(project, word)
-		}
-		path := filepath.Clean(word)
-		if rel, err := filepath.Rel(project, path); err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-			continue
-		}
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			paths = append(paths, path)
-		}
-	}
-	slices.Sort(paths)
-	return slices.Compact(paths), nil
-}
-
-// words are the texts of a command that may be paths: what stands between blanks
-// and what is special to a shell, whole and behind an equals sign. A project whose
-// own path has a blank in it is found too.
-func words(command, project string) []string {
-	var all []string
-	for _, quoted := range []string{`"`, "'"} {
-		for i, text := range strings.Split(command, quoted) {
-			if i%2 == 1 {
-				all = append(all, text)
-			}
-		}
-	}
-	for i := strings.Index(command, project); i >= 0 && project != ""; {
-		rest := command[i:]
-		end := strings.IndexFunc(rest[len(project):], ends)
-		if end < 0 {
-			end = len(rest) - len(project)
-		}
-		all = append(all, rest[:len(project)+end])
-		next := strings.Index(rest[len(project):], project)
-		if next < 0 {
-			break
-		}
-		i += len(project) + next
-	}
-	for _, word := range strings.FieldsFunc(command, ends) {
-		all = append(all, word)
-		if _, value, ok := strings.Cut(word, "="); ok {
-			all = append(all, value)
-		}
-	}
-	return all
-}
-
-// ends reports whether a character ends a word of a shell.
-func ends(r rune) bool { return strings.ContainsRune(" \t\r\n;|&<>()`'\"$", r) }
-
-// addFile adds a file to a sum.
-func addFile(sum hash.Hash, path string) error {
+// addFile adds a file to a sum. It has at the most so many bytes, of which it
+// returns those that are left.
+func addFile(sum hash.Hash, path string, most int64) (left int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer f.Close() //nolint:errcheck // nothing was written
 	content := sha256.New()
-	n, err := io.Copy(content, io.LimitReader(f, maxFileBytes+1))
+	n, err := io.Copy(content, io.LimitReader(f, most+1))
 	if err != nil {
-		return err
+		return 0, err
 	}
-	if n > maxFileBytes {
-		return errTooMuch
+	if n > most {
+		return 0, errTooMuch
 	}
 	part(sum, path, content.Sum(nil))
-	return nil
+	return most - n, nil
 }

@@ -95,6 +95,7 @@ func (l *layerOf) validate(e *entry) bool {
 		return false
 	}
 	if e.key.Path == hooksKey {
+		e.dropForeignHooks()
 		l.unknownEvents(e)
 		e.placeGroups()
 	}

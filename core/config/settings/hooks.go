@@ -98,3 +98,17 @@ func (e *entry) dropGroups(cuts map[string]bool) {
 		e.groups[name] = kept
 	}
 }
+
+// dropForeignHooks takes away what files of the program that the layout gemini is
+// for have among their events; what it means there stands in hooksConfig.
+func (e *entry) dropForeignHooks() {
+	events, ok := e.value.(map[string]any)
+	if !ok {
+		return
+	}
+	events = maps.Clone(events)
+	for _, name := range []string{"enabled", "disabled", "notifications"} {
+		delete(events, name)
+	}
+	e.value = events
+}

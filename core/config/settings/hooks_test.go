@@ -35,3 +35,16 @@ func TestHookLayers(t *testing.T) {
 	require.False(t, layers[0].Refused)
 	require.True(t, layers[1].Refused, "EX-11")
 }
+
+// CM-01: what files of the program that the layout gemini is for have among their
+// events is skipped, and the events count.
+func TestHooksOfTheOtherProgram(t *testing.T) {
+	m := newMachine(t)
+	m.user(`{"hooks": {"enabled": true, "disabled": ["x"], "notifications": false,
+  "BeforeTool": [{"hooks": [{"type": "command", "command": "c"}]}]}}`)
+	r := m.load()
+	require.Empty(t, r.Problems)
+	require.Len(t, r.HookLayers(), 1)
+	require.Len(t, r.HookLayers()[0].Events, 1)
+	require.Equal(t, 2, r.HookLayers()[0].Line("BeforeTool", 0))
+}
