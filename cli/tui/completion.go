@@ -150,8 +150,11 @@ func (c *completion) typedOut(e *editor) bool {
 		return false
 	}
 	there := strings.TrimRight(e.text[c.found.From:c.found.To], " ")
+	if strings.HasPrefix(there, "@") && strings.HasSuffix(there, "/") {
+		return true // a folder; Tab goes into it
+	}
 	for _, item := range c.found.Items {
-		if strings.TrimRight(item.Text, " ") == there {
+		if text := strings.TrimRight(item.Text, " "); text == there || text == there+"/" {
 			return true
 		}
 	}

@@ -40,7 +40,9 @@ func newConfirmation(q bus.ToolConfirmationRequest, edit func() editedMsg) *conf
 // done, in its window.
 func (c *confirmation) view(v look, rows int, armed bool) ([]string, *tea.Cursor) {
 	if c.body == nil || c.look != v {
+		before := c.body
 		c.body, c.look = describe(c.request, v), v
+		c.redrawn(before, c.body)
 	}
 	meanings := c.meanings(v)
 	foot, cursor := c.foot(v, armed)

@@ -26,6 +26,14 @@ type editor struct {
 	pastes map[string]string // what placeholders stand for
 	column int               // that up and down keep to; 0: that of the cursor
 	keep   bool              // column holds
+	broken wrapped           // the text, as it was broken last
+}
+
+// wrapped is a text that was broken into rows of so many columns.
+type wrapped struct {
+	text    string
+	columns int
+	rows    []row
 }
 
 // value is the text with what its placeholders stand for.
@@ -191,11 +199,39 @@ func (e *editor) delete(i int) { e.replace(min(i, e.cursor), max(i, e.cursor), "
 type row struct{ from, to int } // bytes
 
 // rows breaks the text into rows of so many columns. One column stays free at the
-// end of each for the cursor.
+// end of each for the cursor. Rows before the first that has changed since are taken
+// over.
 func (e *editor) rows(columns int) []row {
+	before := &e.broken
+	if before.rows != nil && before.columns == columns && before.text == e.text {
+		return before.rows
+	}
 	var rows []row
-	start, used := 0, 0
-	for i := 0; i < len(e.text); {
+	start := 0
+	if before.columns == columns {
+		same := common(before.text, e.text)
+		for i := 0; i+1 < len(before.rows) && before.rows[i+1].to < same; i++ {
+			rows, start = before.rows[:i+1:i+1], before.rows[i+1].from
+		}
+	}
+	*before = wrapped{e.text, columns, e.rowsFrom(start, columns, rows)}
+	return before.rows
+}
+
+// common is how many bytes two texts begin with alike.
+func common(a, b string) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return i
+		}
+	}
+	return n
+}
+
+func (e *editor) rowsFrom(start, columns int, rows []row) []row {
+	used := 0
+	for i := start; i < len(e.text); {
 		if e.text[i] == '\n' {
 			rows = append(rows, row{start, i})
 			i++
@@ -208,7 +244,9 @@ func (e *editor) rows(columns int) []row {
 		}
 		if used+width > columns-1 && i > start {
 			rows = append(rows, row{start, i})
-			start, used = i, 0
+			if start, used = i, 0; cluster == "\t" {
+				width = display.TabStop
+			}
 		}
 		used += width
 		i += max(len(cluster), 1)

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/markdown"
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
@@ -18,7 +19,8 @@ type form struct {
 	at      int
 	scroller
 	wrong   string
-	columns int // as shown last
+	columns int  // as shown last
+	moved   bool // the person has chosen among the options
 }
 
 // field is one question and what the person has answered so far.
@@ -71,10 +73,16 @@ func (f *form) view(v look, rows int, armed bool) ([]string, *tea.Cursor) {
 	}
 	body, selected := f.body(v, q)
 	room := max(rows-1-len(foot)-len(typed), 1)
-	if selected >= 0 { // keep the option in view
+	if len(body) > room {
+		room = max(room-1, 1)
+	}
+	if selected >= 0 && f.moved { // keep the option in view; the question itself comes first
 		f.offset = max(min(f.offset, selected), selected-room+1)
 	}
 	lines := append([]string{titled(v, f.title(q))}, f.window(body, room)...)
+	if where := f.where(); where != "" {
+		foot = append(foot, v.theme.Dim.Render(display.Cut(where, v.columns, "…")))
+	}
 	if cursor != nil {
 		cursor.Y += len(lines)
 	}
@@ -106,7 +114,7 @@ func (f *form) title(q *field) string {
 // is on, -1 for none.
 func (f *form) body(v look, q *field) (lines []string, selected int) {
 	selected = -1
-	lines = folded(q.Question, v.columns)
+	lines = split(strings.Trim(markdown.Render(q.Question, v.columns, *v.theme), "\n"))
 	if !q.choice() {
 		return lines, selected
 	}
@@ -225,7 +233,7 @@ func (f *form) key(k tea.KeyPressMsg) (bus.Answer, tea.Cmd) {
 	case len(f.fields) == 0:
 		return f.next(), nil
 	case stroke == "shift+tab":
-		f.at, f.offset = max(f.at-1, 0), 0
+		f.at, f.offset, f.moved = max(f.at-1, 0), 0, false
 		f.field().left = false
 	case stroke == "tab" && q.omittable():
 		q.left = true
@@ -266,8 +274,10 @@ func (f *form) optionKey(q *field, k tea.KeyPressMsg, stroke string) bool {
 	last := len(q.Options)
 	switch {
 	case stroke == "up":
+		f.moved = true
 		q.at = max(q.at-1, 0)
 	case stroke == "down":
+		f.moved = true
 		q.at = min(q.at+1, last)
 	case q.at == last: // all else is typed
 		return false
@@ -279,7 +289,7 @@ func (f *form) optionKey(q *field, k tea.KeyPressMsg, stroke string) bool {
 			f.wrong = "There is no option " + k.Text + "."
 			return true
 		}
-		q.at = n
+		q.at, f.moved = n, true
 		if q.MultiSelect && n < last {
 			q.chosen[n] = !q.chosen[n]
 		}
@@ -320,7 +330,7 @@ func (f *form) enter(q *field) bus.Answer {
 
 // next goes on to the next question, or gives all answers behind the last.
 func (f *form) next() bus.Answer {
-	f.offset = 0
+	f.offset, f.moved = 0, false
 	if f.at++; f.at < len(f.fields) {
 		f.fields[f.at].left = false
 		return nil

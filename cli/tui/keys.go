@@ -106,6 +106,33 @@ func (m *screen) inputKey(k tea.KeyPressMsg, stroke string) {
 	}
 }
 
+// typedRun is the text of the keys that a batch begins with, as far as they are text
+// for the input, and how many they are. A terminal that does not tell a paste from
+// typing brings thousands of them at once.
+func (m *screen) typedRun(batch batchMsg) (text string, n int) {
+	if m.question() != nil || m.pager != nil || m.search != nil {
+		return "", 0
+	}
+	var b strings.Builder
+	for _, one := range batch {
+		k, is := one.(tea.KeyPressMsg)
+		if !is || k.Text == "" || k.Mod&^(tea.ModShift|tea.ModCapsLock|tea.ModNumLock) != 0 {
+			break
+		}
+		b.WriteString(k.Text)
+		n++
+	}
+	return b.String(), n
+}
+
+// typeText puts what was typed into the input.
+func (m *screen) typeText(text string) {
+	m.notice, m.quitArmed = "", false
+	m.input.insert(text)
+	m.typedAt = m.h.now()
+	m.edited()
+}
+
 func (m *screen) cycleMode() {
 	mode, err := m.o.Session.CycleMode()
 	m.status = m.o.Session.Status()

@@ -22,8 +22,10 @@ func newPager(title, text string) *pager { return &pager{title: title, text: tex
 
 func (p *pager) view(v look, rows int) []string {
 	if p.lines == nil || p.look != v {
+		before := p.lines
 		p.look = v
 		p.lines = split(strings.Trim(markdown.Render(p.text, v.columns, *v.theme), "\n"))
+		p.redrawn(before, p.lines)
 	}
 	shown := p.window(p.lines, rows-2)
 	lines := append([]string{titled(v, p.title)}, shown...)

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -20,18 +21,18 @@ func TestOutcomeKeys(t *testing.T) {
 		outcome  bus.Outcome
 		feedback string
 	}{
-		"once":                {"y", bus.ProceedOnce, ""},
-		"always":              {"a", bus.ProceedAlways, ""},
-		"save":                {"s", bus.ProceedAlwaysAndSave, ""},
-		"tool":                {"t", bus.ProceedAlwaysTool, ""},
-		"server":              {"v", bus.ProceedAlwaysServer, ""},
-		"capital":             {"Y", bus.ProceedOnce, ""},
-		"no":                  {"n enter", bus.Cancel, ""},
-		"no with words":       {"n a space b enter", bus.Cancel, "a b"},
-		"no, then esc":        {"n x esc", bus.Cancel, ""},
-		"esc":                 {"esc", bus.Cancel, ""},
-		"ctrl-c":              {"ctrl+c", bus.Cancel, ""},
-		"other keys first":    {"enter tab down pgdown end home up y", bus.ProceedOnce, ""},
+		"once":             {"y", bus.ProceedOnce, ""},
+		"always":           {"a", bus.ProceedAlways, ""},
+		"save":             {"s", bus.ProceedAlwaysAndSave, ""},
+		"tool":             {"t", bus.ProceedAlwaysTool, ""},
+		"server":           {"v", bus.ProceedAlwaysServer, ""},
+		"capital":          {"Y", bus.ProceedOnce, ""},
+		"no":               {"n enter", bus.Cancel, ""},
+		"no with words":    {"n a space b enter", bus.Cancel, "a b"},
+		"no, then esc":     {"n x esc", bus.Cancel, ""},
+		"esc":              {"esc", bus.Cancel, ""},
+		"ctrl-c":           {"ctrl+c", bus.Cancel, ""},
+		"other keys first": {"enter tab down pgdown end home up y", bus.ProceedOnce, ""},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -204,6 +205,42 @@ func TestResizeDuringDiff(t *testing.T) {
 	r.typeIn("ause")
 	r.press("enter")
 	require.Equal(t, "because", receive(t, answers).Payload.Feedback)
+}
+
+// What was looked at of a diff stays in view when the window changes its size.
+func TestResizeKeepsPlace(t *testing.T) {
+	r := newRig(t, newFake())
+	q := editQuestion()
+	var diff strings.Builder
+	diff.WriteString("--- a/x\n+++ b/x\n@@ -0,0 +1,200 @@\n")
+	for i := range 200 {
+		fmt.Fprintf(&diff, "+word%03d %s\n", i, strings.Repeat("and more ", 10))
+	}
+	q.Details.EditDetails.FileDiff = diff.String()
+	asks(r, q)
+	r.size(80, 24)
+	for !strings.Contains(r.text(), "word100") {
+		r.press("pgdown")
+	}
+	top := r.m.question().dialog.(*confirmation).offset
+	rows, _ := r.m.draw()
+	first := ""
+	for _, line := range rows {
+		if i := strings.Index(line, "word"); i >= 0 && first == "" {
+			first = line[i : i+7]
+		}
+	}
+	for _, size := range []struct{ w, h int }{{50, 24}, {140, 40}, {40, 12}} {
+		r.size(size.w, size.h)
+		require.Contains(t, r.text(), first, size)
+	}
+	r.size(80, 24)
+	require.InDelta(t, top, r.m.question().dialog.(*confirmation).offset, 1)
+	r.press("end")
+	for _, size := range []struct{ w, h int }{{50, 24}, {140, 40}, {80, 24}} {
+		r.size(size.w, size.h)
+		require.Contains(t, r.text(), "word199", size)
+	}
 }
 
 // What an editor brings replaces the proposal; what it does not bring is told.

@@ -120,6 +120,7 @@ func leave(o Options, m *screen) {
 type guard struct {
 	inner *screen
 	last  tea.View
+	same  bool // last holds
 }
 
 func (g *guard) Init() (cmd tea.Cmd) {
@@ -136,12 +137,22 @@ func byGraphemes() tea.Msg {
 
 func (g *guard) Update(msg tea.Msg) (next tea.Model, cmd tea.Cmd) {
 	next = g
+	switch msg.(type) {
+	case tea.KeyPressMsg, tea.PasteMsg: // those that come close together are taken together
+		g.inner.h.box.post(msg)
+		g.same = true
+		return g, nil
+	}
+	g.same = false
 	defer g.recover(&cmd)
 	_, cmd = g.inner.Update(msg)
 	return g, cmd
 }
 
 func (g *guard) View() (v tea.View) {
+	if g.same {
+		return g.last
+	}
 	defer func() {
 		if p := recover(); p != nil {
 			v = g.last

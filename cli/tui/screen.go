@@ -137,10 +137,16 @@ func (m *screen) update(msg any) tea.Cmd {
 	switch msg := msg.(type) {
 	case batchMsg:
 		var cmds []tea.Cmd
-		for _, one := range msg {
-			if cmd := m.update(one); cmd != nil {
+		for len(msg) > 0 {
+			if text, n := m.typedRun(msg); n > 1 {
+				m.typeText(text)
+				msg = msg[n:]
+				continue
+			}
+			if cmd := m.update(msg[0]); cmd != nil {
 				cmds = append(cmds, cmd)
 			}
+			msg = msg[1:]
 		}
 		return tea.Batch(cmds...)
 	case tea.WindowSizeMsg:

@@ -1,12 +1,49 @@
 package tui
 
-import "fmt"
+import (
+	"fmt"
+	"unicode"
+
+	"github.com/charmbracelet/x/ansi"
+)
 
 // scroller is a window on lines that do not fit.
 type scroller struct {
 	offset int
 	total  int // lines, as shown last
 	rows   int // of the window, as shown last
+}
+
+// redrawn keeps the place when the lines are rendered anew, as for another width: the
+// end if that was in view, else what stood at the top. Letters and digits tell where
+// that is, as they stay the same however lines are broken, indented and marked.
+func (s *scroller) redrawn(before, after []string) {
+	if s.offset == 0 {
+		return
+	}
+	atEnd := s.offset+s.rows >= s.total
+	passed := 0
+	for _, line := range before[:min(s.offset, len(before))] {
+		passed += letters(line)
+	}
+	s.total = len(after)
+	s.offset = 0
+	for _, line := range after {
+		if passed -= letters(line); passed < 0 && !atEnd {
+			break
+		}
+		s.offset++ // the window goes back from behind the end
+	}
+}
+
+// letters counts the letters and digits that are seen of a line.
+func letters(line string) (n int) {
+	for _, r := range ansi.Strip(line) {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			n++
+		}
+	}
+	return n
 }
 
 // window returns the lines that are in view.
