@@ -23,7 +23,9 @@ func (p *program) extensionsUninstallCommand(g *globalFlags) *cobra.Command {
 		Use:   "uninstall NAME…",
 		Short: "Remove extensions, with the values of their settings",
 		Long: `Removes extensions by name or source: their files, the values of their settings,
-and where they are enabled. Of one that is linked only the link goes.`,
+and where they are enabled. Of one that is linked only the link goes. What
+fettle extensions config --scope workspace has put into the .env file of a folder
+stays there, as it may be the project's too; what is sensitive goes.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if all == (len(args) > 0) {
 				return usageError("Names of extensions, or --all, are needed.", "fettle extensions list shows those that there are.")

@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -33,25 +32,28 @@ func parseSource(text string) (source, error) {
 	for short, host := range shortForms {
 		if rest, ok := strings.CutPrefix(text, short); ok {
 			if !ownerRepo.MatchString(rest) || strings.Contains(rest, "..") {
-				return source{}, badSource(fmt.Sprintf("%q names no repository.", text), "Write "+short+"OWNER/REPOSITORY.")
+				return source{}, badSource(fmt.Sprintf("%q names no repository.", plainAddress(text)), "Write "+short+"OWNER/REPOSITORY.")
 			}
 			return source{kind: InstallGit, location: text, url: host + strings.TrimSuffix(rest, ".git") + ".git"}, nil
 		}
 	}
-	scheme, _, isURL := strings.Cut(text, "://")
+	scheme, behind, isURL := strings.Cut(text, "://")
+	if scheme = strings.ToLower(scheme); isURL && schemes[scheme] {
+		text = scheme + "://" + behind // git knows schemes in small letters alone
+	}
 	switch {
 	case text == "":
 		return source{}, badSource("The source of the extension is empty.", "Give the path of a folder or the address of a git repository.")
 	case strings.HasPrefix(text, "-"):
-		return source{}, badSource(fmt.Sprintf("The source %q begins with a dash.", text), "Write ./"+text+" if a folder of that name is meant.")
+		return source{}, badSource(fmt.Sprintf("The source %q begins with a dash.", plainAddress(text)), "Write ./ before it if a folder of that name is meant.")
 	case strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }):
 		return source{}, badSource("The source of the extension holds control characters.", "Give the path of a folder or the address of a git repository.")
 	case scpLike.MatchString(text):
 		return source{kind: InstallGit, location: text, url: text}, nil
-	case isURL && slices.Contains([]string{"http", "https", "ssh", "sso", "file"}, scheme):
+	case isURL && schemes[scheme]:
 		return parseAddress(text)
-	case otherFetch.MatchString(text):
-		return source{}, badSource(fmt.Sprintf("Extensions are not fetched from an address as %q.", clip(text)),
+	case otherFetch.MatchString(text), login.MatchString(text):
+		return source{}, badSource(fmt.Sprintf("Extensions are not fetched from an address as %q.", clip(plainAddress(text))),
 			"Use https://, ssh://, git@HOST:PATH, github:OWNER/REPOSITORY or gitlab:OWNER/REPOSITORY.")
 	}
 	path, err := filepath.Abs(text)
@@ -59,6 +61,36 @@ func parseSource(text string) (source, error) {
 		return source{}, badSource(fmt.Sprintf("The folder %q is not known: %s.", text, cause(err)), "Give its absolute path.")
 	}
 	return source{kind: InstallLocal, location: path}, nil
+}
+
+// schemes are those of addresses that extensions are fetched from.
+var schemes = map[string]bool{"http": true, "https": true, "ssh": true, "sso": true, "file": true}
+
+// login matches a name and a password before the host of an address without a scheme.
+var login = regexp.MustCompile(`^[^/\\@\s]+:[^/\\@\s]+@[^/\\\s]+`)
+
+// plainAddress is an address to show, without what may be a secret in it: what stands
+// before its host, its parameters and its fragment.
+func plainAddress(text string) string {
+	text, _, _ = strings.Cut(text, "?")
+	text, _, _ = strings.Cut(text, "#")
+	scheme, rest, isURL := strings.Cut(text, "://")
+	if !isURL {
+		scheme, rest = "", text
+	}
+	host, path, hasPath := strings.Cut(rest, "/")
+	if at := strings.LastIndexByte(host, '@'); at >= 0 {
+		host = host[at+1:]
+	} else if at := strings.LastIndexByte(rest, '@'); isURL && at >= 0 { // a password with a slash in it
+		host, path, hasPath = strings.Cut(rest[at+1:], "/")
+	}
+	if hasPath {
+		host += "/" + path
+	}
+	if isURL {
+		return scheme + "://" + host
+	}
+	return host
 }
 
 // parseAddress takes an address whose scheme is one of those that are allowed.
@@ -72,12 +104,16 @@ func parseAddress(text string) (source, error) {
 		return source{}, badSource(fmt.Sprintf("The address of %s holds a user name or password, which would be kept and shown with the extension.", u.Host),
 			"Leave it out of the address, and give it to git by a credential helper.")
 	}
+	if u.RawQuery != "" || u.Fragment != "" {
+		return source{}, badSource(fmt.Sprintf("The address %q has more behind it, which could be a secret, and would be kept and shown with the extension.", clip(plainAddress(text))),
+			"Leave out what begins at ? or #; a branch or tag is given with --ref, and a password to git by a credential helper.")
+	}
 	s := source{kind: InstallGit, location: text, url: text, local: u.Scheme == "file"}
 	switch {
 	case s.local && u.Host != "":
-		return source{}, badSource(fmt.Sprintf("%q is no path on this machine.", clip(text)), "Write file:/// and the absolute path of the repository.")
+		return source{}, badSource(fmt.Sprintf("%q is no path on this machine.", clip(plainAddress(text))), "Write file:/// and the absolute path of the repository.")
 	case !s.local && (u.Hostname() == "" || strings.HasPrefix(u.Hostname(), "-")):
-		return source{}, badSource(fmt.Sprintf("%q names no host.", clip(text)), "Write it as https://HOST/OWNER/REPOSITORY.")
+		return source{}, badSource(fmt.Sprintf("%q names no host.", clip(plainAddress(text))), "Write it as https://HOST/OWNER/REPOSITORY.")
 	}
 	return s, nil
 }

@@ -62,7 +62,8 @@ func fromSource(e Extension, text string) bool {
 }
 
 // Uninstall removes an extension with the values of its settings and all that is
-// said of it; of a linked one the link alone. The name is that of an extension or
+// said of it; of a linked one the link alone. What is not secret in the .env file of
+// a workspace stays, as others may read it too. The name is that of an extension or
 // its source, or the name of a folder in the extensions folder that holds
 // none that can be loaded. It returns the name of the folder that went. The error is of code invalid_config where there is
 // no such extension, file_write_failure or cancelled.
@@ -77,7 +78,7 @@ func (s *Store) Uninstall(ctx context.Context, name string) (removed string, err
 		return "", err
 	}
 	defer unlock()
-	folder, id, err := s.installedAt(ctx, name)
+	folder, id, called, err := s.installedAt(ctx, name)
 	if err != nil {
 		return "", err
 	}
@@ -87,6 +88,9 @@ func (s *Store) Uninstall(ctx context.Context, name string) (removed string, err
 	}
 	ctx = context.WithoutCancel(ctx) // it is gone
 	all := []error{s.ForgetEnablement(ctx, removed), s.setRecord(ctx, removed, nil)}
+	if called != removed { // a folder may be called otherwise than what lies in it
+		all = append(all, s.ForgetEnablement(ctx, called))
+	}
 	if !s.hasID(id) {
 		all = append(all, s.ForgetSettings(ctx, id))
 	}
@@ -94,27 +98,27 @@ func (s *Store) Uninstall(ctx context.Context, name string) (removed string, err
 }
 
 // installedAt returns the folder in the extensions folder that a name means, and the
-// id of what lies in it.
-func (s *Store) installedAt(ctx context.Context, name string) (folder, id string, err error) {
+// id and the name of what lies in it.
+func (s *Store) installedAt(ctx context.Context, name string) (folder, id, called string, err error) {
 	all, _, err := s.Load(ctx)
 	if err != nil {
-		return "", "", err
+		return "", "", "", err
 	}
 	e, err := Find(all, name)
 	if err == nil {
-		return e.Folder, e.ID, nil
+		return e.Folder, e.ID, e.Name, nil
 	}
 	entries, readErr := os.ReadDir(s.o.Dir)
 	if readErr != nil {
-		return "", "", err
+		return "", "", "", err
 	}
 	at := slices.IndexFunc(entries, func(entry os.DirEntry) bool { return entry.Name() == name && CheckName(name) == "" })
 	if at < 0 {
-		return "", "", err
+		return "", "", "", err
 	}
 	folder = filepath.Join(s.o.Dir, name)
 	m, _ := ReadInstall(folder) // what is broken says nothing
-	return folder, IDOf(name, m), nil
+	return folder, IDOf(name, m), name, nil
 }
 
 // Installed returns the names of all folders in the extensions folder that hold

@@ -34,6 +34,9 @@ func (s *Store) Update(ctx context.Context, e Extension, person Person, environ 
 	if err := s.updatable(e); err != nil {
 		return Updated{}, err
 	}
+	if err := s.stillThere(e); err != nil {
+		return Updated{}, err
+	}
 	before, err := s.verify(ctx, e)
 	if err != nil {
 		return Updated{}, err
@@ -45,6 +48,9 @@ func (s *Store) Update(ctx context.Context, e Extension, person Person, environ 
 	defer g.end()
 	newer, err := s.newer(ctx, g, e, environ)
 	if err != nil {
+		return Updated{}, err
+	}
+	if err := s.stillThere(e); err != nil {
 		return Updated{}, err
 	}
 	same, after := Updated{Extension: e, From: e.Version}, ""
@@ -66,6 +72,14 @@ func (s *Store) Update(ctx context.Context, e Extension, person Person, environ 
 		return Updated{}, err
 	}
 	return Updated{Extension: newer, From: e.Version, Changed: true, Asked: asked}, nil
+}
+
+// stillThere refuses an extension that has been uninstalled meanwhile.
+func (s *Store) stillThere(e Extension) error {
+	if _, err := os.Lstat(e.Folder); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return fault.New(fault.InvalidConfig, "extensions.update", fmt.Sprintf("The extension %s was uninstalled meanwhile, so it is not updated.", e.Name), "Install it again, if it is wanted.")
 }
 
 // updatable refuses what has no source to be brought up to date with.
@@ -155,6 +169,9 @@ func (s *Store) swap(ctx context.Context, g *staging, e, newer Extension, before
 		return Extension{}, err
 	}
 	defer unlock()
+	if err := s.stillThere(e); err != nil {
+		return Extension{}, err
+	}
 	if now, err := treeHash(ctx, e.Folder); err != nil || now != before {
 		return Extension{}, fault.Wrap(fault.FileChangedSinceRead, "extensions.update", fmt.Sprintf("The extension %s was changed while its update was fetched; nothing has been done.", e.Name), "Run the update again.", err)
 	}

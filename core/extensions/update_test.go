@@ -1,6 +1,7 @@
 package extensions_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"testing"
@@ -165,4 +166,28 @@ func TestUpdateStays(t *testing.T) {
 	git(t, w.source, "commit", "-qm", "two")
 	require.NoError(t, w.update("shelf"))
 	require.FileExists(t, filepath.Join(w.loaded("shelf").Path, "notes"))
+}
+
+// leaving is a person who uninstalls the extension while its update waits.
+type leaving struct {
+	*person
+	uninstall func() error
+}
+
+func (l leaving) Agree(context.Context, extensions.Consent) (bool, error) { return true, l.uninstall() }
+
+// An extension that goes while it is updated is told of as gone.
+func TestUpdateOfUninstalled(t *testing.T) {
+	w := newWorld(t)
+	_, err := w.install()
+	require.NoError(t, err)
+	w.write("fettle-extension.json", `{"name": "shelf", "version": "2", "excludeTools": ["web_fetch", "glob"]}`)
+	e := w.loaded("shelf")
+	uninstall := func() error { _, err := w.store().Uninstall(t.Context(), "shelf"); return err }
+	for range 2 { // while somebody is asked, and before
+		_, err = w.store().Update(t.Context(), e, leaving{w.person, uninstall}, nil)
+		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+		require.Contains(t, err.Error(), "The extension shelf was uninstalled meanwhile")
+		require.NoDirExists(t, e.Folder)
+	}
 }
