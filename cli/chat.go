@@ -30,12 +30,12 @@ type chat struct {
 	log     *slog.Logger
 	session session
 	config  *config.Config
-	started time.Time
 	notices notices // what is told while nothing is worked on
 	inputs  inputs
 	now     *work // what is worked on; of the goroutine that does
 
 	mu      sync.Mutex
+	started time.Time // when the session began, /clear being the beginning of another
 	client  *agent.Client
 	kept    *record
 	set     *commands.Set
@@ -56,6 +56,7 @@ func (c *chat) Submit(ctx context.Context, text string) iter.Seq[interactive.Eve
 			return
 		}
 		c.inputs.add(text)
+		beginTurn(c.config, text)
 		line, isShell := strings.CutPrefix(text, "!")
 		switch {
 		case isShell:
@@ -67,6 +68,13 @@ func (c *chat) Submit(ctx context.Context, text string) iter.Seq[interactive.Eve
 		}
 		c.noteBranch()
 	})
+}
+
+// beginTurn has what comes of an input counted as a turn that can be taken back.
+func beginTurn(c *config.Config, input string) {
+	if kept, err := c.Checkpoints(); err == nil { // else there is no place for them
+		kept.BeginTurn(input)
+	}
 }
 
 // Bus implements [interactive.Session].
@@ -88,12 +96,12 @@ func (c *chat) CycleMode() (string, error) {
 // Status implements [interactive.Session].
 func (c *chat) Status() interactive.Status {
 	c.mu.Lock()
-	tokens, branch, client := c.tokens, c.branch, c.client
+	tokens, branch, client, started := c.tokens, c.branch, c.client, c.started
 	c.mu.Unlock()
 	s := interactive.Status{
 		Product: c.config.Layout().Name, Version: versionOf().Version, SessionID: c.config.SessionID(),
 		Model: c.traffic.shown(c.config.Model()), Mode: string(c.config.ApprovalMode()), Folder: homeAbbreviated(c.folder()), Branch: branch,
-		Tokens: tokens, Limit: client.Limit(), Trust: c.config.Trust().String(), Started: c.started,
+		Tokens: tokens, Limit: client.Limit(), Trust: c.config.Trust().String(), Started: started,
 	}
 	if manager, err := c.config.MCP(); err == nil && manager != nil {
 		for _, server := range manager.Status() {

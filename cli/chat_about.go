@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"fmt"
-	"runtime"
 	"slices"
 	"time"
 
@@ -18,7 +17,6 @@ type chatAbout struct{ *chat }
 func (c chatAbout) About() []builtin.Fact {
 	facts := []builtin.Fact{
 		{Name: "Version", Value: versionOf().String()},
-		{Name: "System", Value: runtime.GOOS + "/" + runtime.GOARCH},
 		{Name: "Model", Value: c.traffic.shown(c.config.Model())},
 		{Name: "Approval mode", Value: string(c.config.ApprovalMode())},
 		{Name: "Session", Value: c.config.SessionID()},
@@ -36,9 +34,9 @@ type chatStats struct{ *chat }
 // Stats implements [builtin.Stats].
 func (c chatStats) Stats() builtin.Numbers {
 	c.mu.Lock()
-	prompts := c.prompts
+	prompts, started := c.prompts, c.started
 	c.mu.Unlock()
-	n := builtin.Numbers{SessionID: c.config.SessionID(), Started: c.started, Elapsed: time.Since(c.started), Prompts: prompts}
+	n := builtin.Numbers{SessionID: c.config.SessionID(), Started: started, Elapsed: time.Since(started), Prompts: prompts}
 	c.numbers.mu.Lock()
 	defer c.numbers.mu.Unlock()
 	for name, m := range c.numbers.Models {

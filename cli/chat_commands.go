@@ -49,13 +49,13 @@ func (c *chat) loadCommands(ctx context.Context) ([]commands.Problem, error) {
 // commandContext is what commands work with.
 func (c *chat) commandContext(ui commands.UI) *commands.Context {
 	c.mu.Lock()
-	prompts := c.prompts
+	prompts, started := c.prompts, c.started
 	c.mu.Unlock()
 	facts := commandFacts{c.config}
 	return &commands.Context{
 		Services: commands.Services{Config: facts, Settings: facts, Git: facts, Logger: c.log},
 		UI:       ui,
-		Session:  commands.Session{ID: c.config.SessionID(), Started: c.started, Prompts: prompts},
+		Session:  commands.Session{ID: c.config.SessionID(), Started: started, Prompts: prompts},
 	}
 }
 

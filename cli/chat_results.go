@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/core/agent"
@@ -177,6 +178,8 @@ func (c *chat) renew(ctx context.Context, history []model.Content, highest int64
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.kept, c.client, c.tokens, c.answer, c.said = kept, client, 0, "", nil
+	c.started, c.prompts = time.Now(), 0
+	c.numbers.restart()
 	return id, nil
 }
 
@@ -192,6 +195,8 @@ func (w *work) quit(ctx context.Context, q commands.Quit) {
 				w.fail(ctx, err)
 				return
 			}
+		} else if checkpoints, err := w.config.Checkpoints(); err == nil {
+			w.fail(ctx, checkpoints.Delete(ctx, w.config.SessionID()))
 		}
 	}
 	w.mu.Lock()

@@ -249,12 +249,10 @@ type chatPolicy struct{ *chat }
 func (c chatPolicy) Rules() []builtin.Rule {
 	var list []builtin.Rule
 	for _, r := range c.session.PolicyRules() {
-		rule := builtin.Rule{Decision: string(r.Decision), About: strings.TrimPrefix(r.String(), string(r.Decision)+" "), Source: r.Source}
+		rule := builtin.Rule{Decision: string(r.Decision), About: strings.TrimPrefix(r.String(), string(r.Decision)+" "), Source: r.Source,
+			Name: r.Name, Priority: r.Effective(), Tier: tierOf(r)}
 		if r.Line > 0 {
 			rule.Source = fmt.Sprintf("%s:%d", r.Source, r.Line)
-		}
-		for _, m := range r.Modes {
-			rule.Modes = append(rule.Modes, string(m))
 		}
 		list = append(list, rule)
 	}

@@ -118,6 +118,14 @@ func newStatistics() *statistics {
 	}
 }
 
+// restart counts from nothing, as for another session.
+func (s *statistics) restart() {
+	fresh := newStatistics()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.begun, s.runStatistics = fresh.begun, fresh.runStatistics
+}
+
 // Prompt implements [agent.Observer].
 func (s *statistics) Prompt(ctx context.Context, _ agent.PromptInfo) (context.Context, func(agent.PromptEnd)) {
 	return ctx, func(agent.PromptEnd) {}

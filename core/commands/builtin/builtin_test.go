@@ -93,7 +93,7 @@ func (w chat) StartNewSession(context.Context) (string, error) { return "id", w.
 func (w tokens) SetTokens(n int) { _ = w.do("tokens: " + string(rune('0'+n))) }
 
 func (w toolList) List() []builtin.Tool {
-	return []builtin.Tool{{Name: "mcp_shelf_find", Server: "shelf", Description: "Finds a book."}, {Name: "safe_patch", Display: "Patch", Description: "Changes a file."}}
+	return []builtin.Tool{{Name: "mcp_shelf_find", Server: "shelf", Description: "Finds a book."}, {Name: "safe_patch", Display: "Patch", Description: "Changes a file. Never half of it."}}
 }
 
 func (w models) Model() string   { return w.model }
@@ -176,7 +176,7 @@ func (w trust) SetTrust(_ context.Context, folder string, trusted bool) (string,
 }
 
 func (w policies) Rules() []builtin.Rule {
-	return []builtin.Rule{{Decision: "deny", About: "run_shell_command(rm)", Modes: []string{"yolo"}, Source: "rules.toml:3"}}
+	return []builtin.Rule{{Decision: "deny", About: "run_shell_command(rm) in yolo", Name: "no-rm", Priority: 2.1, Tier: "user", Source: "rules.toml:3"}}
 }
 
 func (w memory) Files(context.Context) ([]builtin.MemoryFile, error) {
@@ -305,11 +305,11 @@ func TestCommands(t *testing.T) {
 		"/help ?":                  {"", "(?s)Helps.*Also: /\\?.*`sub` — below"},
 		"/help /ask_me":            {"", "From: `/a.toml`"},
 		"/help nope":               {"", "There is no command /nope"},
-		"/commands":                {"", "(?s)^- `/ask_me`.*/a.toml.*/poet"},
+		"/commands":                {"", "(?s)^The commands beside the built-in ones:\n\n- `/ask_me`.*/a.toml.*/poet"},
 		"/commands reload":         {"reload commands", "x.toml:3: It is broken"},
 		"/commands refresh":        {"reload commands", "loaded again"},
-		"/tools":                   {"", "(?s)2 tools.*`mcp_shelf_find` — \\(MCP server shelf\\)\n- `safe_patch` — Patch\n$"},
-		"/tools desc":              {"", "Changes a file"},
+		"/tools":                   {"", "(?s)2 tools.*`mcp_shelf_find` — Finds a book. \\(MCP server shelf\\)\n- `safe_patch` — Changes a file.\n\n/tools desc describes them.\n$"},
+		"/tools desc":              {"", "Changes a file. Never half of it."},
 		"/tools nodesc":            {"", "safe_patch"},
 		"/tools nope":              {"", "no sub-command"},
 		"/model":                   {"", "The model is `big`(?s).*small"},
@@ -318,7 +318,7 @@ func TestCommands(t *testing.T) {
 		"/model set --persist big": {"model big for good", "later sessions"},
 		"/model set":               {"", "^Missing name of the model\\.$"},
 		"/model set a b":           {"", "no blanks"},
-		"/chat":                    {"list chats", "`alpha` — 2 turns"},
+		"/chat":                    {"list chats", "^The saved conversations:\n\n- `alpha` — 2 messages"},
 		"/chat list":               {"list chats", "alpha"},
 		"/chat nope":               {"", "no sub-command"},
 		"/chat save new":           {"save new", "saved as `new`"},
@@ -334,7 +334,7 @@ func TestCommands(t *testing.T) {
 		"/export a.json":           {"export a.json", "`/dir/a.json`"},
 		"/export-session there.md": {"", "^\\? There is a file"},
 		"/copy":                    {"", "^copy said$"},
-		"/compress":                {"compress", "^said$"},
+		"/compress":                {"compress", "^The conversation stays as it is: said\\.$"},
 		"/compact":                 {"compress", "said"},
 		"/summarize":               {"compress", "said"},
 		"/skill":                   {"", "Missing name of the skill"},
@@ -360,7 +360,7 @@ func TestCommands(t *testing.T) {
 		"/permissions trust":       {"trust  on", "next session"},
 		"/permissions trust /x y":  {"trust /x y on", "next session"},
 		"/permissions untrust":     {"trust  off", "next session"},
-		"/policy":                  {"", "\\*\\*deny\\*\\* `run_shell_command\\(rm\\)` in yolo \\(rules.toml:3\\)"},
+		"/policy":                  {"", "(?s)^The rules, .*\n- 2.100 \\*\\*deny\\*\\* `run_shell_command\\(rm\\) in yolo` \\(no-rm\\) — user, rules.toml:3\n$"},
 		"/policies list":           {"", "deny"},
 		"/memory":                  {"memory", "`/dir/FETTLE.md` — 15 bytes"},
 		"/memory show":             {"memory", "(?s)````markdown\nUse ``` fences.\n````"},
@@ -368,7 +368,7 @@ func TestCommands(t *testing.T) {
 		"/memory reload":           {"reload memory, memory", "FETTLE.md"},
 		"/memory add":              {"", "Missing fact"},
 		"/memory add I like \"x\"": {"", `^save_memory{"fact":"I like \\"x\\""}$`},
-		"/stats":                   {"", "(?s)1m30s.*prompts: 3.*2, 1 failed.*12 added, 4 removed.*1,234,567 tokens in"},
+		"/stats":                   {"", "(?s)^Since this session began:\n\n.*1m30s.*prompts: 3.*2, 1 failed.*12 added, 4 removed.*1,234,567 tokens in"},
 		"/usage session":           {"", "prompts: 3"},
 		"/stats model":             {"", "`big` — 5 requests"},
 		"/stats tools":             {"", "`safe_patch` — 2 calls, 1 failed; 1 accepted"},

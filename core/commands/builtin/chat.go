@@ -20,9 +20,9 @@ func chatCommand(s *Services) *commands.Command {
 		}
 		var b strings.Builder
 		for _, saved := range all {
-			item(&b, saved.Tag, count(saved.Turns, "turn", "turns")+", saved "+saved.Saved.Local().Format("2006-01-02 15:04"))
+			item(&b, saved.Tag, count(saved.Turns, "message", "messages")+", saved "+saved.Saved.Local().Format("2006-01-02 15:04"))
 		}
-		return info("%s", b.String()), nil
+		return titled("The saved conversations:", &b, ""), nil
 	}
 	tagged := func(name, description string, do action, alt ...string) *commands.Command {
 		return &commands.Command{
@@ -90,7 +90,7 @@ func tags(s *Services) func(context.Context, *commands.Context, string) ([]comma
 	return func(ctx context.Context, _ *commands.Context, partial string) (found []commands.Candidate, err error) {
 		all, err := s.Chats.List(ctx)
 		for _, saved := range all {
-			found = append(found, commands.Candidate{Value: saved.Tag, Description: count(saved.Turns, "turn", "turns")})
+			found = append(found, commands.Candidate{Value: saved.Tag, Description: count(saved.Turns, "message", "messages")})
 		}
 		return beginning(found, partial), err
 	}
@@ -141,7 +141,7 @@ func compressCommand(s *Services) *commands.Command {
 			case err != nil:
 				return nil, err
 			case done.Why != "":
-				return info("%s", line(done.Why)), nil
+				return info("The conversation stays as it is: %s.", strings.TrimSuffix(line(done.Why), ".")), nil
 			}
 			if s.Clear != nil && s.Clear.Tokens != nil {
 				s.Clear.Tokens.SetTokens(done.After)

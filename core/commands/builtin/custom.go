@@ -44,7 +44,7 @@ func skillsCommand(s *Services) *commands.Command {
 		for _, skill := range s.Skills.List() {
 			item(&b, skill.Name, line(skill.Description)+" ("+line(strings.Join(skillState(skill), ", "))+")")
 		}
-		return listed(&b, "There are no skills. A folder skills/NAME with a SKILL.md in the settings folder makes one."), nil
+		return titled("The skills:", &b, "There are no skills. A folder skills/NAME with a SKILL.md in the settings folder makes one."), nil
 	}
 	return &commands.Command{
 		Name: "skills", Description: "Lists the skills, turns them on and off, looks for them again.", AutoExecute: true,
@@ -72,6 +72,15 @@ func skillState(skill Skill) []string {
 		state = append(state, "disabled")
 	}
 	return state
+}
+
+// titled is a list below a line that says what it lists, or what to say where it is
+// empty.
+func titled(title string, b *strings.Builder, empty string) commands.Result {
+	if b.Len() == 0 {
+		return info("%s", empty)
+	}
+	return info("%s\n\n%s", title, b.String())
 }
 
 // listed is a list, or what to say where it is empty.
@@ -113,7 +122,7 @@ func agentsCommand(s *Services) *commands.Command {
 			}
 			item(&b, a.Name, line(a.Description)+" ("+line(where)+")")
 		}
-		return listed(&b, "There are no agents. A file agents/NAME.md in the settings folder makes one."), nil
+		return titled("The agents:", &b, "There are no agents. A file agents/NAME.md in the settings folder makes one."), nil
 	}
 	return &commands.Command{
 		Name: "agents", Description: "Lists the agents, or loads them again.", AutoExecute: true,
@@ -142,7 +151,7 @@ func hooksCommand(s *Services) *commands.Command {
 			}
 			item(&b, h.Name, about+")")
 		}
-		return listed(&b, "There are no hooks."), nil
+		return titled("The hooks, in the order in which they run:", &b, "There are no hooks."), nil
 	}
 	return &commands.Command{
 		Name: "hooks", Description: "Lists the hooks, turns them on and off, trusts the project's.", AutoExecute: true,
@@ -180,7 +189,7 @@ func extensionsCommand(s *Services) *commands.Command {
 			}
 			item(&b, e.Name, strings.TrimPrefix(about, ", ")+" ("+code(e.Path)+")")
 		}
-		return listed(&b, "No extensions are installed. "+s.Product+" extensions install SOURCE installs one."), nil
+		return titled("The extensions:", &b, "No extensions are installed. "+s.Product+" extensions install SOURCE installs one."), nil
 	}
 	return &commands.Command{
 		Name: "extensions", Description: "Lists the extensions, turns them on and off, loads them again.", AutoExecute: true,

@@ -128,7 +128,7 @@ func commandsCommand(s *Services) *commands.Command {
 		if n == 0 {
 			return info("There are no commands but the built-in ones. A file commands/NAME.toml in the settings folder makes one."), nil
 		}
-		return info("%s", b.String()), nil
+		return titled("The commands beside the built-in ones:", &b, ""), nil
 	}
 	return &commands.Command{
 		Name: "commands", Description: "Lists the commands of files, servers, skills and agents, or loads them again.", AutoExecute: true,
@@ -170,7 +170,7 @@ func aboutCommand(s *Services) *commands.Command {
 			for _, f := range s.About.About() {
 				fmt.Fprintf(&b, "- **%s**: %s\n", escaped(f.Name), code(f.Value))
 			}
-			return info("%s", b.String()), nil
+			return titled("This program and this session:", &b, ""), nil
 		},
 	}
 }

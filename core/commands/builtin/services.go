@@ -126,7 +126,7 @@ type Chats interface {
 type SavedChat struct {
 	Tag   string
 	Saved time.Time
-	Turns int
+	Turns int // messages, of the person and of the model, with what tools gave
 }
 
 // Transcript is what was said.
@@ -205,8 +205,10 @@ type Policy interface {
 // Rule is one of them.
 type Rule struct {
 	Decision string // allow, deny, ask_user
-	About    string // what it speaks of, as run_shell_command(git status)
-	Modes    []string
+	About    string // what it speaks of, with its conditions, as run_shell_command(git status) in plan
+	Name     string // that its file gives it; may be empty
+	Priority float64
+	Tier     string // as user, or session
 	Source   string // file and line
 }
 

@@ -49,12 +49,12 @@ func policyCommand(s *Services) *commands.Command {
 		var b strings.Builder
 		for _, r := range s.Policy.Rules() {
 			about := code(r.About)
-			if len(r.Modes) > 0 {
-				about += " in " + line(strings.Join(r.Modes, ", "))
+			if r.Name != "" {
+				about += " (" + line(r.Name) + ")"
 			}
-			fmt.Fprintf(&b, "- **%s** %s (%s)\n", escaped(r.Decision), about, line(r.Source))
+			fmt.Fprintf(&b, "- %.3f **%s** %s — %s, %s\n", r.Priority, escaped(r.Decision), about, line(r.Tier), line(r.Source))
 		}
-		return listed(&b, "There are no rules."), nil
+		return titled("The rules, in the order in which they are asked; the first that fits decides:", &b, "There are no rules."), nil
 	}
 	return &commands.Command{
 		Name: "policy", AltNames: []string{"policies"}, Description: "Lists the rules about what may be done, in the order in which they are asked.", AutoExecute: true,
@@ -72,7 +72,7 @@ func memoryCommand(s *Services) *commands.Command {
 		for _, f := range files {
 			item(&b, f.Path, thousands(len(f.Text))+" bytes")
 		}
-		return listed(&b, "The model has no instructions of files."), nil
+		return titled("The instructions that the model has:", &b, "The model has no instructions of files."), nil
 	}
 	memory := &commands.Command{
 		Name: "memory", Description: "Shows the instructions that the model has of files, reads them again, adds a fact.", AutoExecute: true,
@@ -124,7 +124,7 @@ func statsCommand(s *Services) *commands.Command {
 			calls, failed = calls+t.Calls, failed+t.Failed
 		}
 		var b strings.Builder
-		fmt.Fprintf(&b, "- session: %s\n- time: %s, since %s\n- prompts: %s\n- tool calls: %s, %s failed\n- lines: %s added, %s removed\n",
+		fmt.Fprintf(&b, "Since this session began:\n\n- session: %s\n- time: %s, since %s\n- prompts: %s\n- tool calls: %s, %s failed\n- lines: %s added, %s removed\n",
 			code(n.SessionID), took(n.Elapsed), n.Started.Local().Format("15:04"), thousands(n.Prompts), thousands(calls), thousands(failed), thousands(n.Added), thousands(n.Removed))
 		for _, m := range n.Models {
 			fmt.Fprintf(&b, "- %s: %s, %s tokens in, %s out\n", code(m.Model), count(m.Requests, "request", "requests"), thousands(m.Input), thousands(m.Output))
@@ -142,7 +142,7 @@ func statsCommand(s *Services) *commands.Command {
 					item(&b, m.Model, fmt.Sprintf("%s, %s failed; tokens: %s in, of which %s cached, %s out; %s waited for",
 						count(m.Requests, "request", "requests"), thousands(m.Failed), thousands(m.Input), thousands(m.Cached), thousands(m.Output), took(m.Waited)))
 				}
-				return listed(&b, "No model was asked yet."), nil
+				return titled("Since this session began:", &b, "No model was asked yet."), nil
 			}),
 			plain("tools", "Shows the calls of each tool.", func(context.Context) (commands.Result, error) {
 				var b strings.Builder
@@ -150,7 +150,7 @@ func statsCommand(s *Services) *commands.Command {
 					item(&b, t.Tool, fmt.Sprintf("%s, %s failed; %s accepted, %s rejected; %s",
 						count(t.Calls, "call", "calls"), thousands(t.Failed), thousands(t.Accepted), thousands(t.Rejected), took(t.Took)))
 				}
-				return listed(&b, "No tool was called yet."), nil
+				return titled("Since this session began:", &b, "No tool was called yet."), nil
 			}),
 		},
 	}
@@ -170,7 +170,7 @@ func directoryCommand(s *Services) *commands.Command {
 		for _, folder := range s.Folders.List() {
 			item(&b, folder, "")
 		}
-		return listed(&b, "The workspace has no folder."), nil
+		return titled("The folders of the workspace:", &b, "The workspace has no folder."), nil
 	}
 	return &commands.Command{
 		Name: "directory", AltNames: []string{"dir"}, Description: "Shows the folders of the workspace, or adds some.", AutoExecute: true,
@@ -230,6 +230,8 @@ func restoreCommand(s *Services) *commands.Command {
 			switch {
 			case id == "":
 				return s.checkpoints(ctx)
+			case err != nil:
+				return nil, err
 			case c.OverwriteConfirmed:
 				note, err := s.Checkpoints.Restore(ctx, id)
 				if err != nil {

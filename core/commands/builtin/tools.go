@@ -20,6 +20,9 @@ func toolsCommand(s *Services) *commands.Command {
 			for _, t := range all {
 				writeTool(&b, t, described)
 			}
+			if !described {
+				b.WriteString("\n/tools desc describes them.\n")
+			}
 			return info("%s", b.String()), nil
 		}
 	}
@@ -41,8 +44,8 @@ func toolsCommand(s *Services) *commands.Command {
 // writeTool writes a tool as an item of a list.
 func writeTool(b *strings.Builder, t Tool, described bool) {
 	about := ""
-	if t.Display != "" && t.Display != t.Name {
-		about = line(t.Display)
+	if !described {
+		about = line(firstSentence(t.Description))
 	}
 	if t.Server != "" {
 		about = strings.TrimSpace(about + " (MCP server " + line(t.Server) + ")")
@@ -51,6 +54,16 @@ func writeTool(b *strings.Builder, t Tool, described bool) {
 	if described && t.Description != "" {
 		b.WriteString("\n  " + escaped(commands.OneLine(t.Description, 1000)) + "\n\n")
 	}
+}
+
+// firstSentence is the first sentence of a text, or all of its first paragraph.
+func firstSentence(text string) string {
+	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n\n")
+	text = strings.Join(strings.Fields(text), " ")
+	if end := strings.Index(text, ". "); end >= 0 {
+		text = text[:end+1]
+	}
+	return text
 }
 
 func mcpCommand(s *Services) *commands.Command {
