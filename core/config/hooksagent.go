@@ -194,27 +194,3 @@ func (c *Config) SessionEnding(ctx context.Context, reason string) error {
 	c.fireHooks(ctx, sh, hooks.Input{Event: hooks.SessionEnd, Reason: reason}, hooks.Subject{Text: reason})
 	return nil
 }
-
-// TryHooks runs the hooks of an event as a session would, with what in says of it,
-// and returns what they want together; nothing follows from it. What is empty of a
-// session in in is this one's.
-func (c *Config) TryHooks(ctx context.Context, in hooks.Input) (hooks.Effect, error) {
-	sh, err := c.services("TryHooks")
-	if err != nil {
-		return hooks.Effect{}, err
-	}
-	s, err := c.own("TryHooks")
-	if err != nil {
-		return hooks.Effect{}, err
-	}
-	about := hooks.Subject{Names: []string{in.ToolName}}
-	if tool, err := s.registry.Lookup(in.ToolName); err == nil {
-		about = hookSubject(tool.Spec())
-	}
-	for _, text := range []string{in.Source, in.Reason, in.Trigger} {
-		if text != "" {
-			about.Text = text
-		}
-	}
-	return sh.hooks.runner.Load().Fire(ctx, c.hookInput(sh, in), about), nil
-}
