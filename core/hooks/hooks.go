@@ -51,6 +51,12 @@ func (e Event) Advisory() bool {
 	return e == Notification || e == BeforeToolSelection || e.matchesText()
 }
 
+// gates reports whether something goes on at the event only as far as hooks let it:
+// then what a hook says and cannot be understood is taken for a no.
+func (e Event) gates() bool {
+	return slices.Contains([]Event{BeforeTool, AfterTool, BeforeAgent, BeforeModel, AfterModel}, e)
+}
+
 // Source says whose a hook is.
 type Source string
 

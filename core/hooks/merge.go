@@ -29,6 +29,7 @@ type Effect struct {
 	Context  string // additional context, a line each
 
 	ToolInput    json.RawMessage // for [Overlay]; nil: the arguments stay
+	Rewriters    string          // the names of those that give ToolInput
 	TailToolCall *ToolCall
 	ClearContext bool
 	LLMRequest   json.RawMessage
@@ -52,7 +53,7 @@ func (e *Effect) Warnings() []Message {
 func merge(e Event, ran []Ran) Effect {
 	effect := Effect{Ran: ran}
 	strictest := 0
-	var stops, stopped []string
+	var stops, stopped, rewrote []string
 	for i := range ran {
 		o := &ran[i].Output
 		strictest = max(strictest, o.Decision.strictness())
@@ -64,8 +65,12 @@ func merge(e Event, ran []Ran) Effect {
 		if o.SystemMessage != "" {
 			effect.Messages = append(effect.Messages, Message{Hook: ran[i].Hook, Text: o.SystemMessage, Quiet: o.SuppressOutput})
 		}
+		if o.Specific.ToolInput != nil {
+			rewrote = append(rewrote, ran[i].Hook.Label())
+		}
 		effect.take(e, &o.Specific)
 	}
+	effect.Rewriters = strings.Join(unique(rewrote), ", ")
 	effect.StopReason = lines(stops)
 	effect.decide(strictest)
 	if effect.Stop {

@@ -48,6 +48,16 @@ type Output struct {
 	Decision       Decision `json:"decision,omitempty"`
 	Reason         string   `json:"reason,omitempty"` // of the decision
 	Specific       Specific `json:"hookSpecificOutput,omitzero"`
+
+	odd odd
+}
+
+// odd is what a command has printed that depends on the event.
+type odd struct {
+	decision   string // what is no decision, as it stands; "": nothing
+	goOn       string // likewise of continue
+	permission Decision
+	because    string // of the permission
 }
 
 // Specific is the part of an [Output] that is an event's own.
@@ -73,11 +83,13 @@ func (o *Output) Stops() bool { return o.Continue != nil && !*o.Continue }
 // outputKeys and specificKeys are the names that are read.
 var (
 	outputKeys   = []string{"continue", "stopReason", "suppressOutput", "systemMessage", "decision", "reason", "hookSpecificOutput"}
-	specificKeys = []string{"additionalContext", "tool_input", "tailToolCallRequest", "clearContext", "llm_request", "llm_response", "toolConfig", "hookEventName"}
+	specificKeys = []string{"additionalContext", "tool_input", "tailToolCallRequest", "clearContext", "llm_request", "llm_response", "toolConfig", "hookEventName",
+		"permissionDecision", "permissionDecisionReason"}
 )
 
 // parseOutput reads the JSON object that a command has printed; false: the text is
-// none. A field that is of the wrong type is left out with a warning.
+// none. A field that is of the wrong type is left out with a warning; see
+// [Ran.settle] for continue and decision.
 func parseOutput(text []byte) (o Output, warnings []string, ok bool) {
 	for range 2 { // an object may stand in a text
 		text = bytes.TrimSpace(text)
@@ -96,19 +108,25 @@ func parseOutput(text []byte) (o Output, warnings []string, ok bool) {
 	}
 	f := &fields{given: given}
 	f.unknown(outputKeys)
-	var goOn bool
-	if f.read("continue", &goOn, "true or false") {
-		o.Continue = &goOn
+	if value, given := given["continue"]; given && string(value) != "null" {
+		if json.Unmarshal(value, &o.Continue) != nil {
+			o.Continue, o.odd.goOn = nil, string(value)
+		}
 	}
 	f.read("stopReason", &o.StopReason, "a text")
 	f.read("suppressOutput", &o.SuppressOutput, "true or false")
 	f.read("systemMessage", &o.SystemMessage, "a text")
 	f.read("reason", &o.Reason, "a text")
-	o.Decision = f.decision()
+	o.Decision, o.odd.decision = f.decision("decision")
 	var specific map[string]json.RawMessage
 	if f.read("hookSpecificOutput", &specific, "an object") {
 		inner := &fields{given: specific, under: "hookSpecificOutput."}
 		o.Specific = inner.specific()
+		permission, unclear := inner.decision("permissionDecision")
+		if o.odd.permission = permission; unclear != "" && o.odd.decision == "" {
+			o.odd.decision = unclear
+		}
+		inner.read("permissionDecisionReason", &o.odd.because, "a text")
 		f.warnings = append(f.warnings, inner.warnings...)
 	}
 	return o, f.warnings, true
@@ -155,21 +173,19 @@ func (f *fields) unknown(known []string) {
 	}
 }
 
-// decision reads the decision, in any case of letters. One that is no decision
-// asks: whoever wrote it meant something.
-func (f *fields) decision() Decision {
+// decision reads a decision, in any case of letters, or returns what is none as it
+// stands.
+func (f *fields) decision(key string) (d Decision, odd string) {
 	var text string
-	value, given := f.given["decision"]
+	value, given := f.given[key]
 	if !given || string(value) == "null" || string(value) == `""` {
-		return ""
+		return "", ""
 	}
 	_ = json.Unmarshal(value, &text) // what is no text is no decision
-	d := Decision(strings.ToLower(strings.TrimSpace(text)))
-	if d.strictness() == 0 {
-		f.warn("%sdecision must be block, deny, ask, allow or approve, and not %.60s. It counts as ask.", f.under, value)
-		return Ask
+	if d = Decision(strings.ToLower(strings.TrimSpace(text))); d.strictness() == 0 {
+		return "", string(value)
 	}
-	return d
+	return d, ""
 }
 
 func (f *fields) specific() Specific {

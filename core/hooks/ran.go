@@ -2,6 +2,7 @@ package hooks
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -62,6 +63,7 @@ func (r *Ran) understand(e Event, out Outcome) {
 	}
 	o, warnings, isJSON := parseOutput(text)
 	r.Warnings = append(r.Warnings, warnings...)
+	r.settle(e, &o)
 	switch {
 	case r.OK && isJSON:
 		r.Output = o
@@ -84,12 +86,61 @@ func (r *Ran) understand(e Event, out Outcome) {
 	}
 }
 
+// settle says what a decision means at an event. What is no decision, and a
+// continue that is neither true nor false, is a no where something waits for it: a
+// gate that errs denies. Where a person can be asked, what is no decision asks.
+func (r *Ran) settle(e Event, o *Output) {
+	if p := o.odd.permission; p != "" && e != BeforeTool {
+		r.warn("permissionDecision has no effect at %s.", e)
+	} else if p.strictness() > max(Allow.strictness(), o.Decision.strictness()) {
+		o.Decision = p
+		if strings.TrimSpace(o.odd.because) != "" {
+			o.Reason = o.odd.because
+		}
+	}
+	if value := o.odd.decision; value != "" {
+		const must = "decision must be block, deny, ask, allow or approve, and not %.60s. "
+		switch {
+		case e == BeforeTool:
+			o.Decision = stricter(o.Decision, Ask)
+			r.warn(must+"It counts as ask.", value)
+		case e.gates():
+			o.Decision, o.Reason = Block, because(o.Reason, "What it decides cannot be understood.")
+			r.warn(must+"It counts as block, as nobody can be asked at %s.", value, e)
+		default:
+			r.warn(must+"It is left out.", value)
+		}
+	}
+	if value := o.odd.goOn; value != "" && e.gates() {
+		no := false
+		o.Continue, o.StopReason = &no, because(o.StopReason, o.Reason, "It cannot be understood whether the hook wants it to go on.")
+		r.warn("continue must be true or false, and not %.60s. It counts as false.", value)
+	} else if value != "" {
+		r.warn("continue must be true or false, and not %.60s. It is left out.", value)
+	}
+	if o.Decision == Ask && e != BeforeTool {
+		o.Decision = ""
+		r.warn("It asks, and nobody can be asked at %s; that has no effect.", e)
+	}
+	o.odd = odd{}
+}
+
+// stricter is the stricter one of two decisions.
+func stricter(a, b Decision) Decision {
+	if a.strictness() >= b.strictness() {
+		return a
+	}
+	return b
+}
+
 // plain takes a text that is no JSON for a message to the person.
 func (r *Ran) plain(text []byte) {
 	switch {
 	case len(text) == 0:
 	case text[0] == '{':
 		r.warn("It printed what begins like a JSON object and is none; it has no effect.")
+	case json.Valid(text):
+		r.warn("It printed JSON that is no object; it has no effect.")
 	case !utf8.Valid(text) || bytes.IndexByte(text, 0) >= 0:
 		r.warn("It printed what is no text; it has no effect.")
 	default:

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -223,6 +224,10 @@ func (r *Runner) call(ctx context.Context, ran *Ran, in Input) {
 	}()
 	ran.Duration = time.Since(began)
 	if ran.OK = err == nil; ran.OK {
+		if o := &ran.Output; o.Decision != "" && o.Decision.strictness() == 0 {
+			o.odd.decision, o.Decision = strconv.Quote(string(o.Decision)), ""
+		}
+		ran.settle(in.Event, &ran.Output)
 		return
 	}
 	text := err.Error()

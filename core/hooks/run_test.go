@@ -90,12 +90,18 @@ func TestOutcomes(t *testing.T) {
 		"half JSON":        {out: said(0, `{"decision": `, ""), warning: "begins like"},
 		"no text":          {out: said(0, "\xff\x00", ""), warning: "no text"},
 		"much":             {out: Outcome{Stdout: []byte("x"), Dropped: 7}, message: "x", warning: "7 bytes"},
-		"wrong types":      {out: said(0, `{"continue": "no", "stopReason": 1, "systemMessage": [], "reason": {}, "hookSpecificOutput": 3}`, ""), warning: "continue must be"},
+		"wrong types":      {out: said(0, `{"continue": "no", "stopReason": 1, "systemMessage": [], "reason": {}, "hookSpecificOutput": 3}`, ""), stop: "It cannot be understood whether the hook wants it to go on.", warning: "It counts as false"},
 		"no decision":      {out: said(0, `{"decision": "dney"}`, ""), decision: Ask, reason: noReason, warning: "counts as ask"},
 		"decision of 7":    {out: said(0, `{"decision": 7}`, ""), decision: Ask, reason: noReason, warning: "counts as ask"},
 		"null decision":    {out: said(0, `{"decision": null}`, "")},
 		"misspelt":         {out: said(0, `{"decison": "deny"}`, ""), warning: "Perhaps decision"},
-		"a list":           {out: said(0, `[1]`, ""), message: "[1]"},
+		"a list":           {out: said(0, `[1]`, ""), warning: "no object"},
+		"null":             {out: said(0, `null`, ""), warning: "no object"},
+		"a quoted text":    {out: said(0, `"x"`, ""), warning: "no object"},
+		"permission":       {out: said(0, `{"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "r"}}`, ""), decision: Block, reason: "r"},
+		"to ask":           {out: said(0, `{"hookSpecificOutput": {"permissionDecision": "ask"}}`, ""), decision: Ask, reason: noReason},
+		"permission given": {out: said(0, `{"hookSpecificOutput": {"permissionDecision": "allow"}}`, "")},
+		"permission of 7":  {out: said(0, `{"hookSpecificOutput": {"permissionDecision": 7}}`, ""), decision: Ask, reason: noReason, warning: "counts as ask"},
 		"a very long text": {out: said(0, strings.Repeat("x", 2*maxPlain), ""), message: strings.Repeat("x", maxPlain) + "…"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -123,6 +129,38 @@ func TestOutcomes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// EX-09: what cannot be understood is a no where something waits for it, and an
+// effect of nothing elsewhere; nobody is asked but about calls. All is told.
+func TestOdd(t *testing.T) {
+	for _, e := range Events() {
+		for text, waits := range map[string]bool{
+			`{"decision": "dney"}`: true, `{"decision": 7}`: true, `{"continue": "false"}`: true, `{"decision": "ask"}`: false,
+			`{"hookSpecificOutput": {"permissionDecision": "deny"}}`: false,
+		} {
+			if e == BeforeTool {
+				continue // see TestOutcomes
+			}
+			got := fire(t, e, said(0, text, ""))
+			gate := e == AfterTool || e == BeforeAgent || e == BeforeModel || e == AfterModel
+			require.Equal(t, gate && waits, got.Decision.Blocks() || got.Stop, "%s: %s", e, text)
+			require.False(t, got.Decision == Ask, "%s: %s", e, text)
+			require.NotEmpty(t, got.Warnings(), "%s: %s", e, text)
+		}
+	}
+	function := Hook{Event: BeforeModel, Run: func(context.Context, Input) (Output, error) { return Output{Decision: "dney"}, nil }}
+	got := New(Options{Hooks: []Hook{function}}).Fire(t.Context(), Input{Event: BeforeModel}, Subject{})
+	require.Equal(t, Block, got.Decision)
+	require.NotEmpty(t, got.Warnings())
+}
+
+// Those that have rewritten a call are named.
+func TestRewriters(t *testing.T) {
+	rewrite := said(0, `{"hookSpecificOutput": {"tool_input": {}}}`, "")
+	got := fire(t, BeforeTool, rewrite, said(0, `{"decision": "ask"}`, ""), rewrite)
+	require.Equal(t, "h0, h2", got.Rewriters)
+	require.Equal(t, "h1", got.By)
 }
 
 // EX-09: the strictest decision wins, whatever the order; texts are joined.

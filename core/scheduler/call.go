@@ -24,6 +24,9 @@ type call struct {
 	advice  []Advice        // of the steps before, that ask
 	notices []string
 
+	rewriters []string // who has replaced the arguments
+	early     bool     // a step before refused it, and policy was not asked
+
 	subject   policy.Call
 	decision  policy.Decision
 	tightened bool // somebody else than the rules asks or denies too, so that a rule would change nothing

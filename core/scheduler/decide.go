@@ -163,6 +163,12 @@ func (c *call) rejected() Response {
 		})
 	}
 	message := "Tool execution denied by policy."
+	if c.early {
+		message = "A step before the call refused it."
+		if c.decision.Source != "" {
+			message = "The " + c.decision.Source + " refused the call."
+		}
+	}
 	if c.decision.Message != "" {
 		message += " " + c.decision.Message
 	}

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -32,6 +33,7 @@ type Advice struct {
 	Reason  string          // for the model and the person; a sentence
 	Source  string          // who says so, as the name of a hook
 	Args    json.RawMessage // replace the arguments, and are checked like those of a model; nil: as they are
+	ArgsBy  string          // who replaces them, as Source; "": Source
 }
 
 // After sees what a call gave once it has been executed, and returns what is
@@ -88,6 +90,7 @@ func (c *call) before(ctx context.Context) (Response, bool) {
 
 // denyEarly is the decision on a call that policy is not asked about any more.
 func (c *call) denyEarly(source, reason string) {
+	c.early = true
 	c.decision = policy.Decision{
 		Decision: policy.Deny, Rule: source, Source: source, Reason: reasonOr(reason), Parts: []policy.Part{},
 	}
@@ -113,10 +116,7 @@ func (c *call) rewrite(ctx context.Context, a Advice) (Response, bool) {
 	if a.Args == nil {
 		return Response{}, false
 	}
-	who := a.Source
-	if who == "" {
-		who = "a step before the call"
-	}
+	who := cmp.Or(a.ArgsBy, a.Source, "a step before the call")
 	if err := c.buildFrom(a.Args); err != nil {
 		if f := fault.As(err); f != nil && !isDefect(err) {
 			err = fault.Wrap(f.Code, "scheduler.before",
@@ -126,6 +126,7 @@ func (c *call) rewrite(ctx context.Context, a Advice) (Response, bool) {
 		return c.ended(ctx, tools.Result{}, err), true
 	}
 	c.notices = append(c.notices, fmt.Sprintf("The arguments of this call were changed before it ran, by %s.", who))
+	c.rewriters = append(c.rewriters, who)
 	return Response{}, false
 }
 

@@ -108,7 +108,17 @@ func TestBeforeTightens(t *testing.T) {
 	s.call(t.Context())
 	require.Equal(t, "Careful.\nTwice.", s.questions[0].Details.SystemMessage)
 	s.options.Before = []scheduler.Before{advises(deny)}
-	require.Contains(t, s.call(t.Context()).Result.Error.Remedy, "Reason: Never.")
+	refusal := s.call(t.Context()).Result.Error
+	require.Contains(t, refusal.Remedy, "Reason: Never.")
+	require.Equal(t, "The hook refused the call.", refusal.Message)
+
+	// A question says each thing once, and who has changed what is asked about.
+	s = newSetup(tools.KindRead, policy.Allow, bus.ProceedOnce)
+	s.options.Before = []scheduler.Before{advises(ask), advises(scheduler.Advice{Args: json.RawMessage("2"), Source: "hook x", ArgsBy: "hook a, b"})}
+	s.call(t.Context())
+	require.Equal(t, "The arguments are not the model's own: they were changed by hook a, b.\nCareful.", s.questions[0].Details.SystemMessage)
+	require.Equal(t, "The hook asks for your approval.", s.questions[0].Decision.Reason)
+	require.Empty(t, s.questions[0].Decision.Rule)
 
 	// No flag would help where it asks and nobody is there.
 	s.options.Before, s.answer = []scheduler.Before{advises(ask)}, nil

@@ -11,10 +11,17 @@ import (
 // question is what a person is asked about the call.
 func (c *call) question(details *tools.Confirmation, modified bool) bus.ToolConfirmationRequest {
 	shown := c.wireDetails(details)
+	why := explain(c.decision)
 	var says []string
+	if len(c.rewriters) > 0 {
+		says = append(says, "The arguments are not the model's own: they were changed by "+strings.Join(c.rewriters, ", ")+".")
+	}
 	for _, a := range c.advice {
 		if a.Reason != "" {
 			says = append(says, a.Reason)
+		}
+		if a.Source != "" && why.Source == a.Source && why.Reason == reasonOr(a.Reason) { // which is said already
+			why.Rule, why.Reason = "", "The "+a.Source+" asks for your approval."
 		}
 	}
 	shown.SystemMessage = strings.Join(says, "\n")
@@ -27,7 +34,7 @@ func (c *call) question(details *tools.Confirmation, modified bool) bus.ToolConf
 		ToolAnnotations: c.subject.Annotations,
 		Subagent:        c.subject.Subagent,
 		Details:         shown,
-		Decision:        explain(c.decision),
+		Decision:        why,
 		Outcomes:        outcomes,
 		Remembers:       remembers,
 		Modified:        modified,
