@@ -78,7 +78,7 @@ func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules
 		DisableAlwaysAllow: c.params().Protections.NoAlwaysAllow,
 		PlansDir:           c.plansDir(ws.Target()),
 		Servers:            c.serverNames(),
-		Protected:          []string{".git", c.params().Layout.Dir, layout.Fettle().Dir, layout.Gemini().Dir, c.params().Layout.SystemDir},
+		Protected:          []string{".git", ".env", c.params().Layout.Dir, layout.Fettle().Dir, layout.Gemini().Dir, c.params().Layout.SystemDir},
 	}
 	if userDir != "" {
 		o.Protected = append(o.Protected, userDir)

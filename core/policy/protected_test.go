@@ -13,7 +13,7 @@ import (
 // whatever path or redirection; the plans folder is none of them.
 func TestProtected(t *testing.T) {
 	e, err := policy.NewEngine(policy.Options{
-		PlansDir: "/w/.fettle/plans", Protected: []string{".git", ".fettle", "/home/u/.fettle"},
+		PlansDir: "/w/.fettle/plans", Protected: []string{".git", ".env", ".fettle", "/home/u/.fettle"},
 		Rules: []policy.Rule{{Tools: []string{"run_shell_command"}, CommandPrefix: []string{"echo"}, Decision: policy.Allow, Tier: policy.TierUser}},
 	})
 	require.NoError(t, err)
@@ -22,6 +22,8 @@ func TestProtected(t *testing.T) {
 		"a.txt":                  policy.Allow,
 		".gitignore":             policy.Allow,
 		".github/ci.yml":         policy.Allow,
+		".env":                   policy.AskUser,
+		".env.example":           policy.Allow,
 		".fettle/policies.toml":  policy.AskUser,
 		"sub/../.Fettle/x":       policy.AskUser,
 		"/w/sub/.git/config":     policy.AskUser,

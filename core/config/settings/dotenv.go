@@ -34,6 +34,16 @@ func ofStrangers() []string {
 	return []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"}
 }
 
+// runsCode reports whether shells, the loader or git run, or load, what a variable
+// says in each program that is started: a file that a model may have written gives
+// no such one.
+func runsCode(variable string) bool {
+	names := []string{"PATH", "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND", "GIT_SSH", "GIT_SSH_COMMAND", "GIT_ASKPASS",
+		"GIT_EXEC_PATH", "GIT_EXTERNAL_DIFF", "GIT_PROXY_COMMAND", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR", "GIT_PAGER", "GIT_TEMPLATE_DIR", "GIT_DIR"}
+	prefixes := []string{"LD_", "DYLD_", "BASH_FUNC_", "GIT_CONFIG"}
+	return slices.Contains(names, variable) || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(variable, p) })
+}
+
 var unsafe = regexp.MustCompile(`[^A-Za-z0-9_./-]`)
 
 // readDotenv finds the .env file of the session: from the project's folder
@@ -69,6 +79,19 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, s Settings)
 				found.problems = append(found.problems, Problem{Source: path, Layer: LayerEnvironment, Kind: KindVariable, Severity: Warning,
 					Message: "A file has no say in whether the folder is trusted; " + name + " has no effect here.",
 					Remedy:  "Use fettle trust, or set the variable yourself."})
+			}
+		}
+		if ofProject {
+			for _, name := range slices.Sorted(maps.Keys(values)) {
+				if !runsCode(name) {
+					continue
+				}
+				if delete(values, name); !trusted { // of which hardly any variable counts
+					continue
+				}
+				found.problems = append(found.problems, Problem{Source: path, Layer: LayerEnvironment, Kind: KindVariable, Severity: Warning,
+					Message: "A file of the project has no say in what programs load or run besides; " + name + " has no effect here.",
+					Remedy:  "Set the variable yourself, or in the .env file of your home folder."})
 			}
 		}
 		given := len(values)

@@ -93,19 +93,19 @@ func TestDotenvAbove(t *testing.T) {
 			m.user(tt.user)
 			require.NoError(t, os.MkdirAll(m.ProjectDir, 0o755))
 			m.write("home/.env", "MINE=1")
-			path := m.write("above/.env", "GEMINI_API_KEY=a b$c\nFETTLE_APPROVAL_MODE=yolo\nLD_PRELOAD=x\n")
+			path := m.write("above/.env", "GEMINI_API_KEY=a b$c\nFETTLE_APPROVAL_MODE=yolo\nOTHER=x\n")
 			r := m.load()
 			require.Contains(t, r.EnvFiles, path)
 			require.True(t, r.OfProject("GEMINI_API_KEY"))
 			require.Equal(t, !tt.all, r.OfStranger("GEMINI_API_KEY"))
 			if tt.all {
 				require.Equal(t, "yolo", r.Settings.General.DefaultApprovalMode)
-				require.Equal(t, "x", r.Env["LD_PRELOAD"])
+				require.Equal(t, "x", r.Env["OTHER"])
 				return
 			}
 			require.Equal(t, "default", r.Settings.General.DefaultApprovalMode)
 			require.Equal(t, theirs, r.Env, "and the person's own is read besides")
-			m.write("above/.fettle/.env", "LD_PRELOAD=x")
+			m.write("above/.fettle/.env", "OTHER=x")
 			require.Equal(t, theirs, m.load().Env)
 		})
 	}
@@ -115,6 +115,28 @@ func TestDotenvAbove(t *testing.T) {
 	require.NoError(t, os.MkdirAll(m.ProjectDir, 0o755))
 	m.write("home/.env", "FETTLE_APPROVAL_MODE=auto_edit")
 	require.Equal(t, "auto_edit", m.load().Settings.General.DefaultApprovalMode)
+}
+
+// CF-09: what each program would load or run besides is not for a file of the
+// project to say, trusted or not; the person's own file may.
+func TestDotenvRunsNothing(t *testing.T) {
+	names := []string{"BASH_ENV", "ENV", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND", "PATH", "GIT_SSH_COMMAND", "GIT_CONFIG_COUNT"}
+	text := "OTHER=1\n"
+	for _, name := range names {
+		text += name + "=x\n"
+	}
+	for _, file := range []string{"project/.env", "project/.fettle/.env"} {
+		m := newMachine(t)
+		m.Trusted = true
+		m.write(file, text)
+		r := m.load()
+		require.Equal(t, map[string]string{"OTHER": "1"}, r.Env)
+		require.Len(t, r.Problems, len(names))
+		require.Contains(t, r.Problems[0].Message, "BASHOPTS has no effect here")
+	}
+	m := newMachine(t)
+	m.write("home/.env", text)
+	require.Len(t, m.clean().Env, len(names)+1)
 }
 
 // What a file may look like.
