@@ -9,6 +9,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/commands/builtin"
 	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/services/checkpoint"
 )
@@ -28,9 +29,13 @@ func (c *chat) checkpoints() builtin.Checkpoints {
 	return chatCheckpoints{c, kept}
 }
 
-// List implements [builtin.Checkpoints].
+// List implements [builtin.Checkpoints]: of the session as it is now, which has
+// changed nothing yet where it has just begun.
 func (c chatCheckpoints) List(ctx context.Context) ([]builtin.Checkpoint, error) {
 	history, err := c.kept.History(ctx, c.config.SessionID())
+	if fault.CodeOf(err) == fault.CheckpointNotFound {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -57,30 +62,33 @@ func checkpointCall(e *checkpoint.Entry) builtin.CheckpointCall {
 	case checkpoint.KindCall:
 	}
 	for _, f := range e.Files {
-		call.Paths = append(call.Paths, printable(string(f.Path)))
+		call.Paths = append(call.Paths, f.Path.Shown())
 	}
 	return call
 }
 
 // plan says what restoring would do.
-func (c chatCheckpoints) plan(ctx context.Context, id string) (*checkpoint.Plan, error) {
+func (c chatCheckpoints) plan(ctx context.Context, id string, partial bool) (*checkpoint.Plan, error) {
 	what, err := checkpoint.ParseWhat(id)
 	if err != nil {
 		return nil, err
 	}
-	what.Session = c.config.SessionID()
+	what.Session, what.Partial = c.config.SessionID(), partial
 	return c.kept.Plan(ctx, what)
 }
 
 // Preview implements [builtin.Checkpoints].
-func (c chatCheckpoints) Preview(ctx context.Context, id string) (builtin.Preview, error) {
-	plan, err := c.plan(ctx, id)
+func (c chatCheckpoints) Preview(ctx context.Context, id string, partial bool) (builtin.Preview, error) {
+	plan, err := c.plan(ctx, id, partial)
 	if err != nil {
 		return builtin.Preview{}, err
 	}
-	preview := builtin.Preview{Notes: plan.Warnings}
+	preview := builtin.Preview{Notes: plan.Warnings, Paths: len(plan.Steps)}
 	if refused := plan.Err(); refused != nil {
 		preview.Refused = lineOf(refused)
+	}
+	for _, r := range plan.Refused {
+		preview.Notes = append(preview.Notes, leftText(r))
 	}
 	var b strings.Builder
 	for _, step := range plan.Steps {
@@ -91,8 +99,8 @@ func (c chatCheckpoints) Preview(ctx context.Context, id string) (builtin.Previe
 }
 
 // Restore implements [builtin.Checkpoints]. The model is told with the next prompt.
-func (c chatCheckpoints) Restore(ctx context.Context, id string) (string, error) {
-	plan, err := c.plan(ctx, id)
+func (c chatCheckpoints) Restore(ctx context.Context, id string, partial bool) (string, error) {
+	plan, err := c.plan(ctx, id, partial)
 	if err != nil {
 		return "", err
 	}

@@ -248,6 +248,7 @@ func (h *headlessRun) startSession(ctx context.Context, c *config.Config, resume
 // command says that the text names. What is piped in is somebody else's text, and
 // names none.
 func (h *headlessRun) expand(ctx context.Context, c *config.Config, in promptInput) ([]model.Part, error) {
+	beginTurn(c, in.whole())
 	parts, isCommand, err := h.command(ctx, c, in)
 	if !isCommand && err == nil {
 		parts, err = h.named(ctx, c, in.text)
@@ -281,6 +282,10 @@ func (in promptInput) behind(parts []model.Part) []model.Part {
 // tell tells a person on stderr what is no part of the answer.
 func (h *headlessRun) tell(e agent.Event) {
 	switch e.Type {
+	case agent.EventToolResponse:
+		for _, notice := range e.Response.Notices { // the report has them with the call
+			h.complain(errors.New(notice))
+		}
 	case agent.EventWarning:
 		h.warn(e.Text)
 	case agent.EventRetry:

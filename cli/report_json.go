@@ -71,6 +71,8 @@ func (j *jsonReporter) event(e agent.Event) {
 		j.said.Reset()
 	case agent.EventRetry:
 		j.said.Reset()
+	case agent.EventToolResponse:
+		j.answer.Warnings = append(j.answer.Warnings, e.Response.Notices...)
 	}
 }
 
@@ -129,6 +131,7 @@ type (
 		Preview bool         `json:"preview,omitempty"` // plan mode has shown what the call would do
 		Output  string       `json:"output,omitempty"`
 		Error   *jsonFailure `json:"error,omitempty"`
+		Notices []string     `json:"notices,omitempty"` // what else is to be known, as that a change cannot be undone
 	}
 	streamError struct {
 		streamHead
@@ -173,7 +176,7 @@ func (s *streamReporter) event(e agent.Event) {
 }
 
 func toolResultOf(id string, r *scheduler.Response) streamToolResult {
-	result := streamToolResult{streamHead: headOf("tool_result"), ID: id, Status: "success", Preview: r.Preview, Output: textOf(r.Result.ReturnDisplay)}
+	result := streamToolResult{streamHead: headOf("tool_result"), ID: id, Status: "success", Preview: r.Preview, Output: textOf(r.Result.ReturnDisplay), Notices: r.Notices}
 	if err := r.Result.Error; err != nil {
 		result.Status, result.Error = "error", &jsonFailure{Type: string(err.Code), Message: err.Line()}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -115,9 +116,11 @@ func (p *program) restore(ctx context.Context, kept *config.Checkpoints, w check
 	}
 	switch {
 	case f.diffOnly && f.asJSON:
-		return printJSON(p.out, plan)
+		if err := printJSON(p.out, plan); err != nil {
+			return err
+		}
 	case !f.asJSON:
-		if err := p.showPlan(plan); err != nil {
+		if err := showPlan(p.out, plan); err != nil {
 			return err
 		}
 	}
@@ -125,7 +128,7 @@ func (p *program) restore(ctx context.Context, kept *config.Checkpoints, w check
 		return err
 	}
 	if len(plan.Steps) > 0 && !f.yes {
-		if err := p.agreeToRestore(ctx, plan); err != nil {
+		if err := p.agreeToRestore(ctx, plan, f.asJSON); err != nil {
 			return err
 		}
 	}
@@ -142,22 +145,27 @@ func (p *program) restore(ctx context.Context, kept *config.Checkpoints, w check
 }
 
 // showPlan prints what would be done.
-func (p *program) showPlan(plan *checkpoint.Plan) error {
+func showPlan(w io.Writer, plan *checkpoint.Plan) error {
 	var b strings.Builder
 	for _, warning := range plan.Warnings {
 		fmt.Fprintf(&b, "Note: %s\n", oneLine(warning))
 	}
 	for _, s := range plan.Steps {
-		b.WriteString(renderDiff(s.Diff, wantsColour(p.out)))
+		b.WriteString(renderDiff(s.Diff, wantsColour(w)))
 	}
 	for _, r := range plan.Refused {
-		fmt.Fprintf(&b, "Cannot be restored: %s: %s\n", oneLine(string(r.Path)), oneLine(r.Why))
+		b.WriteString(leftText(r) + "\n")
 	}
 	if len(plan.Steps) == 0 && len(plan.Refused) == 0 {
 		fmt.Fprintf(&b, "Nothing of %s is left to take back.\n", plan.What)
 	}
-	_, err := io.WriteString(p.out, b.String())
+	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// leftText is a path that is not restored, in a line.
+func leftText(r checkpoint.Refusal) string {
+	return fmt.Sprintf("Cannot be restored: %s: %s", r.Path.Shown(), oneLine(r.Why))
 }
 
 func (p *program) showReport(r *checkpoint.Report) {
@@ -177,12 +185,18 @@ func files(n int) string {
 	return fmt.Sprintf("%d paths", n)
 }
 
-// agreeToRestore asks the person at the terminal.
-func (p *program) agreeToRestore(ctx context.Context, plan *checkpoint.Plan) error {
+// agreeToRestore asks the person at the terminal, who is shown the plan first where
+// stdout is for JSON.
+func (p *program) agreeToRestore(ctx context.Context, plan *checkpoint.Plan, asJSON bool) error {
 	person, done := p.installer(false)
 	defer done()
 	if person.tty == nil {
 		return fault.New(fault.NobodyToAsk, "cli.restore", "Nothing was restored: nobody could be asked.", "Run it in a terminal, or add --yes if you agree.")
+	}
+	if asJSON {
+		if err := showPlan(p.err, plan); err != nil {
+			return err
+		}
 	}
 	for {
 		person.lines.discard(person.tty)
@@ -239,8 +253,30 @@ func (p *program) listCheckpoints(ctx context.Context, kept *config.Checkpoints,
 	for _, gap := range h.NotKept {
 		fmt.Fprintf(&b, "  %s: %s\n", shownPath(gap.Path, target), oneLine(gap.Why))
 	}
+	others, err := kept.Sessions(ctx)
+	if err != nil {
+		return restoreFailure(ctx, err)
+	}
+	writeOthers(&b, others, h.Session)
 	_, err = io.WriteString(p.out, b.String())
 	return err
+}
+
+// writeOthers names the other sessions that have changed something, the last first.
+func writeOthers(b *strings.Builder, all []checkpoint.SessionInfo, listed string) {
+	all = slices.DeleteFunc(all, func(s checkpoint.SessionInfo) bool { return s.Session == listed })
+	if len(all) == 0 {
+		return
+	}
+	b.WriteString("Other sessions, for --session:\n")
+	const most = 10
+	for i, s := range all {
+		if i == most {
+			fmt.Fprintf(b, "  and %d more\n", len(all)-most)
+			break
+		}
+		fmt.Fprintf(b, "  %s  %s  turns: %d\n", oneLine(s.Session), s.Updated.Local().Format("2006-01-02 15:04:05"), s.Turns)
+	}
 }
 
 // writeEntry prints one call and what it has changed.
@@ -253,6 +289,9 @@ func writeEntry(b *strings.Builder, e *checkpoint.Entry, target string) {
 		about = "between calls, by somebody else"
 	case e.Agent != "":
 		about += " (agent " + e.Agent + ")"
+	}
+	if e.Background && e.Kind == checkpoint.KindCall {
+		about += " [beside what an earlier command has started]"
 	}
 	switch {
 	case e.Running:
@@ -295,10 +334,10 @@ func notKept(c checkpoint.Change) string {
 	return ""
 }
 
-// shownPath is a path for people, relative to the target folder if it is below.
+// shownPath is a path for people in one line, relative to the target folder if it is below.
 func shownPath(path checkpoint.Name, target string) string {
 	if rel, err := filepath.Rel(target, string(path)); err == nil && filepath.IsLocal(rel) {
-		return printable(rel)
+		return checkpoint.Name(rel).Shown()
 	}
-	return printable(string(path))
+	return path.Shown()
 }

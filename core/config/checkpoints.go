@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
@@ -59,6 +61,7 @@ type Checkpoints struct {
 	session  string
 	prompt   string // of the turn that has begun
 	begun    bool
+	given    bool // by BeginTurn, for an input that has not come to the model yet
 	closed   bool
 }
 
@@ -169,6 +172,14 @@ func (k *Checkpoints) Settle(ctx context.Context, session string) {
 	}
 }
 
+// Delete removes a session, see [transcript.Store.Delete], with its checkpoints.
+func (t *Transcripts) Delete(ctx context.Context, id string) error {
+	if err := t.Store.Delete(ctx, id); err != nil || t.checkpoints == nil {
+		return err
+	}
+	return t.checkpoints.Delete(ctx, id)
+}
+
 // Cleanup removes old sessions, see [transcript.Store.Cleanup], and then the
 // checkpoints of those that are neither recorded any more nor younger than a day,
 // and what goes beyond the limit of all. It returns the recordings that are gone.
@@ -226,12 +237,37 @@ func (k *Checkpoints) current() *checkpoint.Recorder {
 	return k.recorder
 }
 
-// BeginTurn says that what follows comes of this input of the person's. Prompts of
-// a conversation do so themselves.
-func (k *Checkpoints) BeginTurn(prompt string) {
+// BeginTurn says that what follows comes of this input of the person's: what runs
+// before anything of it is said to the model, as shell lines of a command, and the
+// next prompt of the conversation. Prompts without it begin turns themselves.
+func (k *Checkpoints) BeginTurn(input string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.prompt, k.begun = prompt, true
+	k.prompt, k.begun, k.given = input, true, true
+}
+
+// beginPrompt begins a turn with a prompt, unless the input that it comes of has.
+func (k *Checkpoints) beginPrompt(prompt string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.given {
+		k.prompt, k.begun = prompt, true
+	}
+	k.given = false
+}
+
+// Delete removes what was kept of a session, with the beginnings of its prompts;
+// contents that no other one needs go with the next clean-up. What this Config's
+// own session has changed so far cannot be taken back then. The error is of code
+// checkpoint_failed, as where another process uses the session, or cancelled.
+func (k *Checkpoints) Delete(ctx context.Context, session string) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.session == session && k.recorder != nil {
+		_ = k.recorder.Close() // it goes
+		k.recorder, k.session, k.prompt, k.begun = nil, "", "", false
+	}
+	return k.store.Delete(ctx, session)
 }
 
 func (k *Checkpoints) close() error {
@@ -247,7 +283,7 @@ func (k *Checkpoints) close() error {
 	return k.recorder.Close()
 }
 
-// turnStep begins a turn with each prompt.
+// turnStep begins a turn with each prompt of no other input.
 func (k *Checkpoints) turnStep(_ context.Context, prompt []model.Part) (agent.PromptAdvice, error) {
 	text := ""
 	for _, part := range prompt {
@@ -255,7 +291,7 @@ func (k *Checkpoints) turnStep(_ context.Context, prompt []model.Part) (agent.Pr
 			break
 		}
 	}
-	k.BeginTurn(text)
+	k.beginPrompt(text)
 	return agent.PromptAdvice{}, nil
 }
 
@@ -287,7 +323,13 @@ func (c *Config) keepBefore(sh *shared) scheduler.Executing {
 		if r == nil {
 			return nil, nil
 		}
-		taken, err := r.Begin(ctx, checkpoint.Call{ID: p.CallID, Tool: p.Spec.Name, About: inv.Description(), Agent: c.subagent, Paths: paths})
+		progress := func(files int) {
+			text := fmt.Sprintf("[Keeping %d files first, so that this can be undone.]\n", files)
+			_ = c.bus.Publish(bus.ToolOutput{CallID: p.CallID, Chunk: text}) // a closed bus has nobody to tell
+		}
+		taken, err := r.Begin(ctx, checkpoint.Call{
+			ID: p.CallID, Tool: p.Spec.Name, About: inv.Description(), Agent: c.subagent, Paths: paths, Progress: progress,
+		})
 		switch {
 		case err == nil:
 			return taken.End, nil

@@ -1,7 +1,9 @@
 package config_test
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,9 +11,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/checkpoint"
@@ -80,6 +85,63 @@ func TestCheckpointsAreOff(t *testing.T) {
 			require.ErrorIs(t, err, os.ErrNotExist)
 		})
 	}
+}
+
+// CM-15: what runs before anything is said to the model is of the input that it
+// comes of, as the prompt is; the next input is another turn.
+func TestTurnsAreInputs(t *testing.T) {
+	s := configtest.New(t, keeping)
+	kept, err := s.Checkpoints()
+	require.NoError(t, err)
+	run := func(command string) {
+		require.Equal(t, scheduler.StatusSuccess, s.Call("run_shell_command", map[string]any{"command": command}).Status)
+	}
+	kept.BeginTurn("/deploy")
+	run("echo 1 > a")
+	run("echo 1 > b")
+	kept.BeginTurn("!echo")
+	run("echo 1 > c")
+	h, err := kept.History(t.Context(), "")
+	require.NoError(t, err)
+	require.Len(t, h.Turns, 2)
+	require.Equal(t, "/deploy", h.Turns[0].Prompt)
+	require.Len(t, h.Turns[0].Entries, 2)
+	require.Equal(t, "!echo", h.Turns[1].Prompt)
+}
+
+// CM-15: a session that is deleted leaves nothing of its prompts.
+func TestDeleteTakesCheckpoints(t *testing.T) {
+	s := configtest.New(t, keeping)
+	transcripts, err := config.NewTranscripts(s.Config, nil)
+	require.NoError(t, err)
+	recording, err := transcripts.Record(t.Context(), s.Config)
+	require.NoError(t, err)
+	kept, err := s.Checkpoints()
+	require.NoError(t, err)
+	kept.BeginTurn("a secret prompt")
+	require.Equal(t, scheduler.StatusSuccess, s.Call("write_file", map[string]any{"file_path": "f.txt", "content": "new\n"}).Status)
+	require.NoError(t, recording.Append(t.Context(), agent.Entry{Content: model.UserText("a secret prompt")}))
+	require.NoError(t, recording.Close())
+	require.NoError(t, transcripts.Delete(t.Context(), s.SessionID()))
+	_, err = kept.History(t.Context(), "")
+	require.Equal(t, fault.CheckpointNotFound, fault.CodeOf(err))
+}
+
+// The first look at many files is told where the call's output is shown.
+func TestTheFirstLookIsTold(t *testing.T) {
+	s := configtest.New(t, keeping)
+	for i := range 1000 {
+		s.Write(fmt.Sprintf("f%d", i), "")
+	}
+	told := make(chan string, 1)
+	seen := bus.Observe(t.Context(), s.MessageBus(), func(_ context.Context, m bus.Message) {
+		if out, ok := m.(bus.ToolOutput); ok && strings.Contains(out.Chunk, "Keeping") {
+			told <- out.Chunk
+		}
+	})
+	defer seen.Unsubscribe()
+	require.Equal(t, scheduler.StatusSuccess, s.Call("run_shell_command", map[string]any{"command": "true"}).Status)
+	require.Contains(t, <-told, "Keeping 1000 files")
 }
 
 // CM-15: a call that cannot be kept runs, and says that it cannot be undone.

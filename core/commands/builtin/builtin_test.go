@@ -196,14 +196,14 @@ func (w numbers) Stats() builtin.Numbers {
 func (w checkpoints) List(context.Context) ([]builtin.Checkpoint, error) {
 	return []builtin.Checkpoint{{ID: "t1", Time: time.Unix(0, 0), Prompt: "Change it", Calls: []builtin.CheckpointCall{{ID: "t1.c1", Tool: "safe_patch", Paths: []string{"a.txt"}}}}}, nil
 }
-func (w checkpoints) Preview(_ context.Context, id string) (builtin.Preview, error) {
-	p := builtin.Preview{Diff: w.diff, Notes: []string{"b.txt cannot be restored."}}
-	if id == "late" {
+func (w checkpoints) Preview(_ context.Context, id string, partial bool) (builtin.Preview, error) {
+	p := builtin.Preview{Diff: w.diff, Paths: 3, Notes: []string{"b.txt cannot be restored."}}
+	if id == "late" && !partial {
 		p.Refused = "a.txt was changed since."
 	}
 	return p, w.do("preview " + id)
 }
-func (w checkpoints) Restore(_ context.Context, id string) (string, error) {
+func (w checkpoints) Restore(_ context.Context, id string, _ bool) (string, error) {
 	return "Restored.", w.do("restore " + id)
 }
 
@@ -373,7 +373,8 @@ func TestCommands(t *testing.T) {
 		"/stats model":             {"", "`big` — 5 requests"},
 		"/stats tools":             {"", "`safe_patch` — 2 calls, 1 failed; 1 accepted"},
 		"/restore":                 {"", "(?s)`t1`.*Change it\n  - `t1.c1` — safe\\\\_patch a.txt"},
-		"/restore t1":              {"preview t1", "(?s)^\\? b.txt cannot.*```diff\n-a\n```.*Restore these files"},
+		"/restore t1":              {"preview t1", "(?s)^\\? Restore these 3 paths\\?\n\nb.txt cannot.*```diff\n-a\n```$"},
+		"/restore late --partial":  {"preview late", "Restore these 3 paths"},
 		"/restore late":            {"preview late", "changed since"},
 		"/about":                   {"", "\\*\\*Version\\*\\*: `1.0`"},
 		"/agents":                  {"", "`reviewer` — Reviews \\(user, remote\\)"},

@@ -265,10 +265,10 @@ type Checkpoints interface {
 	// List returns them, the latest first.
 	List(ctx context.Context) ([]Checkpoint, error)
 	// Preview says what restoring one would do, and changes nothing. An id is that
-	// of a checkpoint, or of one call in it.
-	Preview(ctx context.Context, id string) (Preview, error)
+	// of a checkpoint, or of one call in it. partial leaves what cannot be restored.
+	Preview(ctx context.Context, id string, partial bool) (Preview, error)
 	// Restore does it. It refuses where later work would be lost.
-	Restore(ctx context.Context, id string) (note string, err error)
+	Restore(ctx context.Context, id string, partial bool) (note string, err error)
 }
 
 // Checkpoint is the state before one turn.
@@ -289,6 +289,7 @@ type CheckpointCall struct {
 // Preview is what restoring would do.
 type Preview struct {
 	Diff    string   // unified; "": nothing would change
+	Paths   int      // how many would change
 	Refused string   // why it would be refused; "": it would not
 	Notes   []string // as files that cannot be restored
 }

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -225,21 +226,22 @@ func initCommand(s *Services) *commands.Command {
 
 func restoreCommand(s *Services) *commands.Command {
 	return &commands.Command{
-		Name: "restore", Description: "Lists what can be undone, or undoes a turn or one call: /restore ID", AutoExecute: true,
-		Action: func(ctx context.Context, c *commands.Context, id string) (commands.Result, error) {
+		Name: "restore", Description: "Lists what can be undone, or undoes a turn or one call: /restore ID, with --partial what of it can be", AutoExecute: true,
+		Action: func(ctx context.Context, c *commands.Context, args string) (commands.Result, error) {
+			id, partial, err := restoreArgs(args)
 			switch {
-			case id == "":
-				return s.checkpoints(ctx)
 			case err != nil:
 				return nil, err
+			case id == "":
+				return s.checkpoints(ctx)
 			case c.OverwriteConfirmed:
-				note, err := s.Checkpoints.Restore(ctx, id)
+				note, err := s.Checkpoints.Restore(ctx, id, partial)
 				if err != nil {
 					return nil, err
 				}
 				return info("%s", line(note)), nil
 			}
-			p, err := s.Checkpoints.Preview(ctx, id)
+			p, err := s.Checkpoints.Preview(ctx, id, partial)
 			switch {
 			case err != nil:
 				return nil, err
@@ -253,8 +255,11 @@ func restoreCommand(s *Services) *commands.Command {
 			if p.Diff == "" {
 				return info("%sThe files are as they were then; nothing has to be restored.", b.String()), nil
 			}
-			b.WriteString(fenced("diff", p.Diff) + "\n\nRestore these files?")
-			return commands.ConfirmAction{Prompt: b.String()}, nil
+			paths := fmt.Sprintf("these %d paths", p.Paths)
+			if p.Paths == 1 {
+				paths = "this path"
+			}
+			return commands.ConfirmAction{Prompt: fmt.Sprintf("Restore %s?\n\n%s%s", paths, b.String(), fenced("diff", p.Diff))}, nil
 		},
 		Completion: func(ctx context.Context, _ *commands.Context, partial string) (found []commands.Candidate, err error) {
 			all, err := s.Checkpoints.List(ctx)
@@ -267,6 +272,24 @@ func restoreCommand(s *Services) *commands.Command {
 			return beginning(found, partial), err
 		},
 	}
+}
+
+// restoreArgs reads what /restore is given: an id, and --partial before or behind it.
+func restoreArgs(args string) (id string, partial bool, err error) {
+	for _, word := range strings.Fields(args) {
+		switch {
+		case word == "--partial":
+			partial = true
+		case id != "" || strings.HasPrefix(word, "-"):
+			return "", false, fault.New(fault.InvalidToolParams, "builtin.restore", "/restore takes the number of a turn or call, and --partial.", "Say /restore alone for a list.")
+		default:
+			id = word
+		}
+	}
+	if partial && id == "" {
+		return "", false, missing("what to restore", "Say /restore alone for a list.")
+	}
+	return id, partial, nil
 }
 
 // checkpoints lists what can be restored.
@@ -283,5 +306,5 @@ func (s *Services) checkpoints(ctx context.Context) (commands.Result, error) {
 			item(&b, call.ID, line(call.Tool+" "+strings.Join(call.Paths, ", ")))
 		}
 	}
-	return listed(&b, "Nothing was changed that could be undone."), nil
+	return listed(&b, fmt.Sprintf("Nothing was changed that could be undone. What earlier sessions have changed is listed by %s restore.", cmp.Or(s.Product, "fettle"))), nil
 }
