@@ -12,8 +12,7 @@ import (
 // hooksOf are the hooks of an extension as a session reads them, with nothing filled
 // in, so that they are the same wherever it lies.
 func hooksOf(e extensions.Extension) []extensions.HookPart {
-	e.Path = "" // of ${extensionPath}
-	data, err := e.Hooks("")
+	data, err := e.UnfilledHooks()
 	if err != nil || data == nil {
 		return nil // what cannot be read runs nowhere
 	}

@@ -1,7 +1,6 @@
 package extensions_test
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,8 +47,8 @@ func (p *person) Value(_ context.Context, s extensions.Setting) (string, bool, e
 
 // hooksOf reads hooks with what sessions read them with.
 func hooksOf(e extensions.Extension) (all []extensions.HookPart) {
-	data, _ := e.Hooks("")
-	found, _ := hooks.ParseJSON(bytes.ReplaceAll(data, []byte(e.Path), []byte("${extensionPath}")), hooks.Origin{})
+	data, _ := e.UnfilledHooks()
+	found, _ := hooks.ParseJSON(data, hooks.Origin{})
 	for _, h := range found {
 		part := extensions.HookPart{Event: string(h.Event), Matcher: h.Matcher, Command: h.Command}
 		for name, value := range h.Env {

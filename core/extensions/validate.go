@@ -118,7 +118,7 @@ func (s *Store) completed(e *Extension) {
 	if data, err := readFile(e.Manifest, MaxManifest); err == nil {
 		m, _ = ParseManifest(data, e.Path, Variables{ExtensionPath: e.Path}) // its problems are known
 	}
-	e.MCPServers, e.ExcludedTools, e.Settings = m.MCPServers, m.ExcludeTools, m.Settings
+	e.MCPServers, e.ExcludedTools, e.Settings, e.PlanDir = m.MCPServers, m.ExcludeTools, m.Settings, m.PlanDirectory
 	bringing{l: &loading{s: s}, e: e, c: c}.find(m, s.o.ContextFiles)
 }
 
