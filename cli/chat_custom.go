@@ -17,7 +17,22 @@ type chatHooks struct{ *chat }
 
 // SessionEnd implements [builtin.SessionHooks].
 func (c chatHooks) SessionEnd(ctx context.Context, reason string) {
+	for _, text := range c.endHeard(ctx, reason) {
+		c.say(text)
+	}
+}
+
+// endHeard runs the hooks of a session's end, and returns what they say, which
+// nobody else listens to any more.
+func (c *chat) endHeard(ctx context.Context, reason string) []string {
+	listening, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	heard := hearHooks(listening, c.session.MessageBus())
 	endSession(ctx, c.config, reason)
+	var said []string
+	add := func(text string) { said = append(said, text) }
+	heard.tell(listening, add, add)
+	return said
 }
 
 // SessionStart implements [builtin.SessionHooks]. What hooks have to tell the model
@@ -30,7 +45,11 @@ func (c chatHooks) SessionStart(ctx context.Context, source string) string {
 	if started.Context != "" {
 		c.tell(model.TextPart(started.Context))
 	}
-	return strings.Join(started.Messages, "\n\n")
+	said := make([]string, len(started.Messages))
+	for i, m := range started.Messages {
+		said[i] = hookLine(m)
+	}
+	return strings.Join(said, "\n\n")
 }
 
 // List implements [builtin.Hooks].

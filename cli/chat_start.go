@@ -69,7 +69,11 @@ func (c *chat) show(ctx context.Context, s session, front frontEnd) (err error) 
 		return err
 	}
 	c.noteBranch()
-	defer func() { endSession(ctx, c.config, c.ending()) }()
+	defer func() {
+		for _, text := range c.endHeard(ctx, c.ending()) {
+			c.notices.add(text) // which are told once the screen is down
+		}
+	}()
 	return front(ctx, c, set)
 }
 
@@ -98,7 +102,7 @@ func (c *chat) Start(ctx context.Context) iter.Seq[interactive.Event] {
 		source := "startup"
 		if c.kept.resumed {
 			source = "resume"
-			w.send(interactive.Event{Kind: interactive.EventHistory, History: itemsOf(c.conversation().History())})
+			w.send(interactive.Event{Kind: interactive.EventHistory, History: c.itemsOf(c.conversation().History())})
 		}
 		w.Progress("Starting")
 		c.tellProblems(c.session)

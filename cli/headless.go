@@ -236,7 +236,7 @@ func (h *headlessRun) startSession(ctx context.Context, c *config.Config, resume
 		return nil, err
 	}
 	for _, message := range started.Messages {
-		h.say(message)
+		h.say(hookLine(message))
 	}
 	if started.Context == "" {
 		return nil, nil

@@ -8,7 +8,7 @@ import (
 // contributed is what the active extensions bring, each part for its owner. Its
 // zero value is nothing. It is replaced as a whole and never changed.
 type contributed struct {
-	hooks    []contributedFile   // hooks/hooks.json, variables filled in
+	hooks    []contributedFile   // hooks/hooks.json, with the names of variables
 	skills   []contributedFolder // folders that hold skills
 	commands []contributedFolder // folders of TOML files
 	policies []contributedFolder // folders of rules

@@ -292,12 +292,17 @@ func (c *Config) tellHook(e hooks.Event, h *hooks.Hook, level bus.HookLevel, tex
 // what is the event's own.
 func (c *Config) fireHooks(ctx context.Context, sh *shared, in hooks.Input, about hooks.Subject) hooks.Effect {
 	effect := c.fireQuietly(ctx, sh, in, about)
+	c.tellMessages(in.Event, effect)
+	return effect
+}
+
+// tellMessages tells people what hooks of an event say.
+func (c *Config) tellMessages(e hooks.Event, effect hooks.Effect) {
 	for _, m := range effect.Messages {
 		if !m.Quiet {
-			c.tellHook(in.Event, m.Hook, bus.HookInfo, m.Text)
+			c.tellOnce(e, m, bus.HookInfo)
 		}
 	}
-	return effect
 }
 
 // fireQuietly is fireHooks that tells warnings alone.
@@ -308,17 +313,18 @@ func (c *Config) fireQuietly(ctx context.Context, sh *shared, in hooks.Input, ab
 	}
 	effect := runner.Fire(ctx, c.hookInput(sh, in), about)
 	for _, w := range effect.Warnings() {
-		c.warnOfHook(sh, in.Event, w)
+		c.tellOnce(in.Event, w, bus.HookWarning)
 	}
 	return effect
 }
 
-// warnOfHook tells a warning; at pieces of an answer once for each request.
-func (c *Config) warnOfHook(sh *shared, e hooks.Event, w hooks.Message) {
-	if s, _ := c.current(); s != nil && e == hooks.AfterModel && !s.hooks.first(w.Hook, w.Text) {
+// tellOnce tells what a hook says, or what is wrong with it; at pieces of an answer
+// once for each request.
+func (c *Config) tellOnce(e hooks.Event, m hooks.Message, level bus.HookLevel) {
+	if s, _ := c.current(); s != nil && e == hooks.AfterModel && !s.hooks.first(m.Hook, string(level)+"\x00"+m.Text) {
 		return
 	}
-	c.tellHook(e, w.Hook, bus.HookWarning, w.Text)
+	c.tellHook(e, m.Hook, level, m.Text)
 }
 
 // hookInput adds what every hook is told.

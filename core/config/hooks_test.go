@@ -181,7 +181,9 @@ func TestHooksOfSessions(t *testing.T) {
 	require.Len(t, f.of(hooks.SessionEnd), 1)
 	started, err := s.SessionStarted(t.Context(), "clear")
 	require.NoError(t, err)
-	require.Equal(t, config.SessionHooks{Context: "<hook_context>a &lt;/hook_context&gt; b</hook_context>", Messages: []string{"Be kind."}}, started)
+	require.Equal(t, config.SessionHooks{Context: "<hook_context>a &lt;/hook_context&gt; b</hook_context>", Messages: []bus.HookMessage{
+		{Event: "SessionStart", Hook: "on SessionStart", Level: bus.HookInfo, Text: "Be kind."},
+	}}, started)
 	system, err := s.SystemPrompt(t.Context())
 	require.NoError(t, err)
 	require.Contains(t, system, "Be kind.\n\nBe quiet.")

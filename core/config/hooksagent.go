@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/hooks"
 	"github.com/fettle-dev/fettle/core/model"
 )
@@ -20,7 +21,7 @@ type sessionHooks struct {
 	transcript string            // path of the recording; "": there is none
 	start      []string          // what hooks of the session's start say for the system prompt
 	prompt     []string          // what those of the prompt at hand say
-	told       map[string]bool   // warnings of the request at hand
+	told       map[string]bool   // messages and warnings of the request at hand
 	request    *hooks.LLMRequest // at hand, for AfterModel
 }
 
@@ -43,7 +44,7 @@ func (s *sessionHooks) begin(r *hooks.LLMRequest) {
 	s.told, s.request = map[string]bool{}, r
 }
 
-// first reports whether a warning is told for the first time in a request.
+// first reports whether a text of a hook is told for the first time in a request.
 func (s *sessionHooks) first(h *hooks.Hook, text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -152,7 +153,7 @@ type SessionHooks struct {
 	// nothing.
 	Context string
 	// Messages are for the person. They are not on the bus.
-	Messages []string
+	Messages []bus.HookMessage
 }
 
 // SessionStarted runs the hooks of a session's start, of which source says how it
@@ -177,7 +178,7 @@ func (c *Config) SessionStarted(ctx context.Context, source string) (SessionHook
 	}
 	for _, m := range effect.Messages {
 		if !m.Quiet {
-			started.Messages = append(started.Messages, m.Text)
+			started.Messages = append(started.Messages, bus.HookMessage{Event: string(hooks.SessionStart), Hook: m.Hook.Label(), Level: bus.HookInfo, Text: m.Text})
 		}
 	}
 	return started, nil

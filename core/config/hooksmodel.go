@@ -10,6 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/hooks"
 	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/tools"
 )
 
 // beforeModel runs the hooks before a request, and then those that choose its
@@ -35,10 +36,11 @@ func (c *Config) beforeModel(sh *shared, s *session) agent.BeforeRequest {
 		if effect.LLMRequest != nil && !overrideRequest(r, effect.LLMRequest) {
 			c.tellHook(hooks.BeforeModel, nil, bus.HookWarning, "The llm_request of a hook cannot be understood; the request goes out as it was.")
 		}
-		request = llmRequest(r)
-		s.hooks.begin(request)
-		effect = c.fireHooks(ctx, sh, hooks.Input{Event: hooks.BeforeToolSelection, LLMRequest: request}, hooks.Subject{})
-		chooseTools(r, effect.ToolConfig)
+		effect = c.fireHooks(ctx, sh, hooks.Input{Event: hooks.BeforeToolSelection, LLMRequest: llmRequest(r)}, hooks.Subject{})
+		if !chooseTools(r, effect.ToolConfig, s.toolNames) {
+			c.tellHook(hooks.BeforeToolSelection, nil, bus.HookWarning, "The model has none of the tools in allowedFunctionNames of a hook, so that it may call none.")
+		}
+		s.hooks.begin(llmRequest(r)) // as it goes out
 		return agent.RequestAdvice{}, nil
 	}
 }
@@ -189,22 +191,32 @@ func withText(parts []model.Part, text string) []model.Part {
 	return out
 }
 
-// chooseTools restricts the tools of a request. Names that are none of its tools
-// say nothing.
-func chooseTools(r *model.Request, given *hooks.ToolConfig) {
-	if given == nil {
-		return
+// toolNames are the names by which hooks may call a tool.
+func (s *session) toolNames(tool string) []string {
+	if t, err := s.registry.Lookup(tool); err == nil {
+		return hookSubject(t.Spec()).Names
 	}
+	return hookSubject(tools.Spec{Name: tool}).Names
+}
+
+// chooseTools restricts the tools of a request, which may be called by any of
+// their names. It is false where there are tools, and none of those that are
+// allowed by name.
+func chooseTools(r *model.Request, given *hooks.ToolConfig, names func(tool string) []string) bool {
+	if given == nil {
+		return true
+	}
+	had := len(r.Tools) > 0
 	var allowed []string
 	for _, t := range r.Tools {
-		if slices.Contains(given.AllowedFunctionNames, t.Name) {
+		if slices.ContainsFunc(names(t.Name), func(name string) bool { return slices.Contains(given.AllowedFunctionNames, name) }) {
 			allowed = append(allowed, t.Name)
 		}
 	}
 	switch given.Mode {
 	case hooks.ToolsNone:
 		r.Choice = model.ToolChoice{Mode: model.ToolNone}
-		return
+		return true
 	case hooks.ToolsAny:
 		r.Choice = model.ToolChoice{Mode: model.ToolAny, Allowed: allowed}
 	default:
@@ -216,6 +228,7 @@ func chooseTools(r *model.Request, given *hooks.ToolConfig) {
 	if len(r.Tools) == 0 {
 		r.Choice = model.ToolChoice{Mode: model.ToolNone}
 	}
+	return !had || len(r.Tools) > 0
 }
 
 // llmResponse is a piece of an answer as hooks are told of it.

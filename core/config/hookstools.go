@@ -85,7 +85,10 @@ func (c *Config) beforeTool(sh *shared) scheduler.Before {
 		if !sh.hooks.runner.Load().Any(hooks.BeforeTool) {
 			return scheduler.Advice{}, nil
 		}
-		effect := c.fireHooks(ctx, sh, c.toolInput(ctx, sh, hooks.BeforeTool, p), hookSubject(p.Spec))
+		effect := c.fireQuietly(ctx, sh, c.toolInput(ctx, sh, hooks.BeforeTool, p), hookSubject(p.Spec))
+		if effect.Stop || effect.Decision != hooks.Ask { // else they are in the question
+			c.tellMessages(hooks.BeforeTool, effect)
+		}
 		advice := scheduler.Advice{Reason: effect.Reason, Source: sourceOf(effect)}
 		switch {
 		case effect.Stop:
@@ -99,7 +102,7 @@ func (c *Config) beforeTool(sh *shared) scheduler.Before {
 			advice.Reason = askReason(effect)
 		}
 		if effect.ToolInput != nil {
-			advice.Args = hooks.Overlay(p.Args, effect.ToolInput)
+			advice.Args, advice.ArgsBy = hooks.Overlay(p.Args, effect.ToolInput), "hook "+effect.Rewriters
 		}
 		return advice, nil
 	}
@@ -121,11 +124,6 @@ func askReason(e hooks.Effect) string {
 func sourceOf(e hooks.Effect) string {
 	if e.By != "" {
 		return "hook " + e.By
-	}
-	for _, ran := range e.Ran {
-		if ran.Output.Specific.ToolInput != nil {
-			return "hook " + ran.Hook.Label()
-		}
 	}
 	return "a hook"
 }
