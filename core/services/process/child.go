@@ -2,6 +2,7 @@ package process
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -170,14 +171,39 @@ func (c *child) read(o stream) {
 			c.readUntil(o.from, *end)
 		}
 		n, err := o.from.Read(buf)
-		if n > 0 {
-			c.heard.Store(int64(time.Since(c.began)))
-			o.sink(buf[:n])
-			c.heard.Store(int64(time.Since(c.began)))
+		c.hand(o, buf[:n])
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			c.readWaiting(o, buf)
 		}
 		if err != nil {
 			return
 		}
+	}
+}
+
+// hand hands over what was read.
+func (c *child) hand(o stream, data []byte) {
+	if len(data) == 0 {
+		return
+	}
+	c.heard.Store(int64(time.Since(c.began)))
+	o.sink(data)
+	c.heard.Store(int64(time.Since(c.began)))
+}
+
+// mostWaiting is how much a pipe can hold.
+const mostWaiting = 1 << 20
+
+// readWaiting reads what had been printed when the time for it was over: on a busy
+// machine nobody may have come to read it.
+func (c *child) readWaiting(o stream, buf []byte) {
+	for total := 0; total < mostWaiting; {
+		n := waiting(o.from, buf)
+		if n == 0 {
+			return
+		}
+		total += n
+		c.hand(o, buf[:n])
 	}
 }
 
