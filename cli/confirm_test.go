@@ -342,7 +342,7 @@ func TestRememberedIsTold(t *testing.T) {
 		"commands that begin with git push, or with make; until this session ends.": {ToolName: "run_shell_command", CommandPrefix: []string{"git push", "make"}},
 		"commands that begin with make, redirections into the workspace included; kept for later sessions.": {ToolName: "run_shell_command", CommandPrefix: []string{"make"},
 			AllowRedirection: true, Persist: true, PersistScope: bus.PersistUser},
-		"write_file with what was approved of its arguments; until this session ends.": {ToolName: "write_file", ArgsPattern: "\x00\"file_path\":\"/w/a.txt\"\x00"},
+		"write_file on /w/a.txt; until this session ends.": {ToolName: "write_file", ArgsPattern: "\x00\"file_path\":\"/w/a.txt\"\x00"},
 		"the tool search of the server hub; until this session ends.":                  {ToolName: "search", MCPName: "hub"},
 		"web_fetch, of the subagent helper; until this session ends.":                  {ToolName: "web_fetch", Subagent: "helper"},
 		"any tool of the server hub; until this session ends.":                         {ToolName: "*", MCPName: "hub"},

@@ -121,6 +121,7 @@ func TestTerminalDisturbed(t *testing.T) {
 	again.types("Go on.")
 	again.press("Enter")
 	again.shows("Where were we?")
+	again.shows("ask for something")
 	again.press("C-d")
 	require.Equal(t, "0", again.exitCode())
 }

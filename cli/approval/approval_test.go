@@ -29,7 +29,7 @@ func TestRemembers(t *testing.T) {
 	edit := bus.ToolConfirmationRequest{ToolCall: bus.ToolCall{Name: "safe_patch"}, Details: bus.Confirmation{EditDetails: &bus.EditDetails{FilePath: "/p/x"}}}
 	exec := bus.ToolConfirmationRequest{
 		ToolCall: bus.ToolCall{Name: "run_shell_command"}, Details: bus.Confirmation{ExecDetails: &bus.ExecDetails{}},
-		Remembers: []bus.Remembered{{Outcome: bus.ProceedAlways, Rules: []string{"allow run_shell_command(git status)"}}},
+		Remembers: []bus.Remembered{{Outcome: bus.ProceedAlways, Rules: []string{"allow run_shell_command(git status) in default, autoEdit"}, Commands: []string{"git status", "make"}}},
 	}
 	server := bus.ToolConfirmationRequest{Details: bus.Confirmation{MCPDetails: &bus.MCPDetails{ServerName: "store", ToolName: "buy"}}}
 	fetch := bus.ToolConfirmationRequest{ToolCall: bus.ToolCall{Name: "web_fetch"}, Details: bus.Confirmation{InfoDetails: &bus.InfoDetails{URLs: []string{"https://example.org/a?b"}}}}
@@ -44,7 +44,7 @@ func TestRemembers(t *testing.T) {
 		{edit, bus.ProceedAlways, "until this session ends: safe_patch on /p/x"},
 		{edit, bus.ProceedAlwaysAndSave, "from now on, kept in your policy file: safe_patch on /p/x"},
 		{edit, bus.ProceedAlwaysTool, "until this session ends: any call of safe_patch"},
-		{exec, bus.ProceedAlways, "until this session ends: allow run_shell_command(git status)"},
+		{exec, bus.ProceedAlways, "until this session ends: commands that begin with git status, or with make"},
 		{exec, bus.ProceedAlwaysAndSave, "from now on, kept in your policy file: commands like those above that ask"},
 		{server, bus.ProceedAlways, "until this session ends: the tool buy of the server store, with any arguments"},
 		{server, bus.ProceedAlwaysServer, "until this session ends: any tool of the server store"},
@@ -54,6 +54,23 @@ func TestRemembers(t *testing.T) {
 	for _, tt := range tests {
 		require.Equal(t, tt.want, approval.Remembers(tt.q, tt.o), "%s of %s", tt.o, tt.q.ToolCall.Name)
 	}
+}
+
+// Answers that differ in how long they last alone are explained together, in words.
+func TestLasts(t *testing.T) {
+	both := []bus.Outcome{bus.ProceedOnce, bus.ProceedAlways, bus.ProceedAlwaysAndSave, bus.ProceedAlwaysTool, bus.Cancel}
+	q := bus.ToolConfirmationRequest{
+		ToolCall: bus.ToolCall{Name: "safe_patch"}, Details: bus.Confirmation{EditDetails: &bus.EditDetails{FilePath: "/p/x"}},
+		Remembers: []bus.Remembered{{Outcome: bus.ProceedAlways, Rules: []string{"allow x in autoEdit"}}, {Outcome: bus.ProceedAlwaysAndSave, Rules: []string{"allow x in autoEdit"}}},
+	}
+	lasts := approval.Lasts(q, approval.Replies(both))
+	require.Len(t, lasts, 2)
+	require.Equal(t, "holds for safe_patch on this file", lasts[0].Text)
+	require.Equal(t, "allow x in auto_edit", lasts[0].Rules)
+	require.Len(t, lasts[0].Replies, 2)
+	require.Equal(t, "holds for any call of safe_patch", lasts[1].Text)
+	q.Remembers[1].Rules = nil // they do not mean the same
+	require.Len(t, approval.Lasts(q, approval.Replies(both)), 3)
 }
 
 func TestWhy(t *testing.T) {
@@ -81,6 +98,8 @@ func TestRemembered(t *testing.T) {
 		{bus.UpdatePolicy{MCPName: "store", ToolName: "*"}, "any tool of the server store; until this session ends."},
 		{bus.UpdatePolicy{MCPName: "store", ToolName: "buy", Subagent: "s"}, "the tool buy of the server store, of the subagent s; until this session ends."},
 		{bus.UpdatePolicy{ToolName: "web_fetch", ArgsPattern: "x"}, "web_fetch of any page of that host; until this session ends."},
+		{bus.UpdatePolicy{ToolName: "safe_patch", ArgsPattern: `\x00"file_path":"/p/a\.b\(1\)"\x00`}, "safe_patch on /p/a.b(1); until this session ends."},
+		{bus.UpdatePolicy{ToolName: "safe_patch", ArgsPattern: `"file_path":"/p/\w+"`}, "safe_patch with what was approved of its arguments; until this session ends."},
 		{bus.UpdatePolicy{ToolName: "glob", ArgsPattern: "x"}, "glob with what was approved of its arguments; until this session ends."},
 	}
 	for _, tt := range tests {

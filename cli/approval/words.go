@@ -94,8 +94,7 @@ func explain(reason, rule, tier, source string, line int) string {
 }
 
 // Remembers says, in a line that is safe to show, what an answer would allow from
-// now on, "" for one that holds for this call alone: for a command line the rules,
-// as no words are as exact, for others in words with the rules behind them.
+// now on, "" for one that holds for this call alone.
 func Remembers(q bus.ToolConfirmationRequest, o bus.Outcome) string {
 	if o == bus.Cancel && q.ToolCall.Name == exitPlanMode {
 		return "with what to change, if you like"
@@ -104,27 +103,60 @@ func Remembers(q bus.ToolConfirmationRequest, o bus.Outcome) string {
 	if what == "" {
 		return ""
 	}
-	switch rules := rulesOf(q, o); {
-	case rules == "":
-	case q.Details.ExecDetails != nil:
-		what = rules
-	default:
-		what += " (rule: " + rules + ")"
-	}
 	if o == bus.ProceedAlwaysAndSave {
 		return "from now on, kept in your policy file: " + display.Line(what)
 	}
 	return "until this session ends: " + display.Line(what)
 }
 
+// Lasting is what one or more answers let run from then on.
+type Lasting struct {
+	Replies []Reply
+	Text    string // safe to show
+	Rules   string // the rules behind it, as files of rules would have them; "": none
+}
+
+// Lasts lists what the answers that last let run, those that differ in how long alone
+// together.
+func Lasts(q bus.ToolConfirmationRequest, replies []Reply) []Lasting {
+	var all []Lasting
+	for _, r := range replies {
+		text := inWords(q, r.Outcome)
+		always := r.Outcome == bus.ProceedAlways || r.Outcome == bus.ProceedAlwaysAndSave
+		switch {
+		case r.Outcome == bus.Cancel:
+			text = Remembers(q, r.Outcome)
+		case always && q.Details.EditDetails != nil:
+			text = "holds for " + q.ToolCall.Name + " on this file"
+		case text != "":
+			text = "holds for " + text
+		}
+		if text == "" {
+			continue
+		}
+		one := Lasting{Replies: []Reply{r}, Text: display.Line(text), Rules: rulesOf(q, r.Outcome)}
+		if n := len(all) - 1; n >= 0 && all[n].Text == one.Text && all[n].Rules == one.Rules {
+			all[n].Replies = append(all[n].Replies, r)
+			continue
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
 // rulesOf lists the rules that an outcome stands for.
 func rulesOf(q bus.ToolConfirmationRequest, o bus.Outcome) string {
+	rules := strings.Join(remembered(q, o).Rules, "; ")
+	return display.Line(strings.ReplaceAll(rules, "autoEdit", "auto_edit"))
+}
+
+func remembered(q bus.ToolConfirmationRequest, o bus.Outcome) bus.Remembered {
 	for _, r := range q.Remembers {
 		if r.Outcome == o {
-			return strings.Join(r.Rules, "; ")
+			return r
 		}
 	}
-	return ""
+	return bus.Remembered{}
 }
 
 // inWords names the calls that an outcome that lasts is about.
@@ -135,7 +167,7 @@ func inWords(q bus.ToolConfirmationRequest, o bus.Outcome) string {
 	}
 	switch o {
 	case bus.ProceedAlways, bus.ProceedAlwaysAndSave:
-		return narrowed(q)
+		return narrowed(q, o)
 	case bus.ProceedAlwaysTool:
 		return "any call of " + q.ToolCall.Name
 	case bus.ProceedAlwaysServer:
@@ -145,12 +177,15 @@ func inWords(q bus.ToolConfirmationRequest, o bus.Outcome) string {
 }
 
 // narrowed names the calls that are like this one.
-func narrowed(q bus.ToolConfirmationRequest) string {
+func narrowed(q bus.ToolConfirmationRequest, o bus.Outcome) string {
 	c := q.Details
 	switch {
 	case c.EditDetails != nil:
 		return q.ToolCall.Name + " on " + c.FilePath
 	case c.ExecDetails != nil:
+		if commands := remembered(q, o).Commands; len(commands) > 0 {
+			return "commands that begin with " + strings.Join(commands, ", or with ")
+		}
 		return "commands like those above that ask"
 	case c.MCPDetails != nil:
 		return fmt.Sprintf("the tool %s of the server %s, with any arguments", c.ToolName, c.ServerName)
@@ -161,6 +196,32 @@ func narrowed(q bus.ToolConfirmationRequest) string {
 		}
 	}
 	return "calls of " + q.ToolCall.Name + " like this one"
+}
+
+// fileOf is the file that a pattern for arguments names, "" for one that names none.
+func fileOf(pattern string) string {
+	_, rest, found := strings.Cut(pattern, `"file_path":"`)
+	if !found {
+		return ""
+	}
+	path, _, found := strings.Cut(rest, `"`)
+	if !found {
+		return ""
+	}
+	var plain strings.Builder
+	for quoted := false; path != ""; path = path[1:] {
+		sign := path[0]
+		switch {
+		case !quoted && sign == '\\':
+			quoted = true
+			continue
+		case quoted && (sign == '\\' || sign >= 'a' && sign <= 'z' || sign >= 'A' && sign <= 'Z' || sign >= '0' && sign <= '9'):
+			return "" // more than a sign that stands for itself
+		}
+		plain.WriteByte(sign)
+		quoted = false
+	}
+	return plain.String()
 }
 
 // Remembered says in a line that is safe to show what has been remembered.
@@ -175,6 +236,8 @@ func Remembered(u bus.UpdatePolicy) string {
 		what = fmt.Sprintf("the tool %s of the server %s", u.ToolName, u.MCPName)
 	case u.ArgsPattern != "" && u.ToolName == webFetch:
 		what = "web_fetch of any page of that host"
+	case fileOf(u.ArgsPattern) != "":
+		what = u.ToolName + " on " + fileOf(u.ArgsPattern)
 	case u.ArgsPattern != "":
 		what = u.ToolName + " with what was approved of its arguments"
 	}

@@ -189,6 +189,7 @@ func (m *screen) response(e agent.Event) {
 		state = c.state
 		state.Status = bus.CallStatus(r.Status)
 	}
+	state.Preview = state.Preview || r.Decision.Previews
 	if err := r.Result.Error; err != nil && state.Error == nil {
 		state.Error = &bus.Failure{Type: string(err.Code), Message: err.Message, Remedy: err.Remedy, Reason: string(err.Reason)}
 	}

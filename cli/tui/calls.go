@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fettle-dev/fettle/cli/display"
@@ -168,6 +170,9 @@ func (b *callBlock) head(v look) string {
 
 // mark is the sign for where the call stands, one column wide, and the word.
 func (b *callBlock) mark(v look) (mark, word string) {
+	if b.state.Preview && b.state.Status == bus.StatusSuccess {
+		return v.theme.Dim.Render("·"), "plan: not done"
+	}
 	switch b.state.Status {
 	case bus.StatusAwaitingApproval:
 		return v.theme.Warning.Render("?"), "asks you"
@@ -200,7 +205,9 @@ func (b *callBlock) mark(v look) (mark, word string) {
 }
 
 func (b *callBlock) renderOutput(v look) []string {
-	if b.output == nil || b.state.Status.Final() && len(b.state.Display) > 0 && !v.detail {
+	replaced := len(b.state.Display) > 0 && b.state.Status.Final() && b.state.Status != bus.StatusCancelled
+	told := len(b.steps)+len(b.children) > 0 // a subagent, which prints what its steps say
+	if b.output == nil || (replaced || told) && !v.detail {
 		return nil
 	}
 	lines := b.output.lines(v.columns)
@@ -262,7 +269,22 @@ func (b *callBlock) renderResult(v look) []string {
 		}
 		return lines
 	}
+	if b.said(shown.Text) && !v.detail {
+		return nil
+	}
 	return shortened(v, folded(shown.Text, v.columns), shownResult, false)
+}
+
+// said reports whether a result says no more than the line that names the call: a line
+// that ends with what the call is about.
+func (b *callBlock) said(result string) bool {
+	d := display.Line(b.state.Description)
+	line := strings.TrimRight(display.Line(strings.TrimSpace(result)), ".")
+	if d == "" || strings.Contains(strings.TrimSpace(result), "\n") {
+		return false
+	}
+	word, what, _ := strings.Cut(line, " ")
+	return line == d || what == d && !strings.ContainsAny(word, "0123456789")
 }
 
 func todoMark(s tools.TodoStatus) string {
@@ -303,6 +325,32 @@ func (b *callBlock) renderSteps(v look) []string {
 	return lines
 }
 
+// what is what the step does: of a call, its tool and what it is about, without the
+// rest of its arguments, which may be cut off.
+func (s *step) what() string {
+	name, args, is := strings.Cut(s.Content, " {")
+	if s.Type != bus.ActivityToolCall || !is {
+		return s.Content
+	}
+	_, value, _ := strings.Cut(args, ":")
+	value = strings.TrimSpace(value)
+	if !strings.HasPrefix(value, `"`) {
+		return name
+	}
+	end := 1
+	for end < len(value) && value[end] != '"' {
+		if value[end] == '\\' {
+			end++
+		}
+		end++
+	}
+	about := value[1:min(end, len(value))]
+	if plain, err := strconv.Unquote(`"` + about + `"`); err == nil {
+		about = plain
+	}
+	return name + " " + about
+}
+
 func (s *step) render(v look) string {
 	mark := "◌"
 	switch s.Status {
@@ -313,7 +361,7 @@ func (s *step) render(v look) string {
 	case bus.ActivityCancelled:
 		mark = "-"
 	}
-	text := display.Cut(display.Line(s.Content), v.columns-2, "…")
+	text := display.Cut(display.Line(s.what()), v.columns-2, "…")
 	if s.Type == bus.ActivityThought {
 		mark, text = v.theme.Thought.Render("∴"), v.theme.Thought.Render(text)
 	}

@@ -77,12 +77,18 @@ func (c *confirmation) title() string {
 // meanings are the answers that last, and what each would let run.
 func (c *confirmation) meanings(v look) []string {
 	var lines []string
-	for _, r := range c.replies {
-		if words := approval.Remembers(c.request, r.Outcome); words != "" {
-			for _, line := range split(display.Fold("["+r.Key+"] "+words, "    ", v.columns)) {
-				for _, piece := range display.Break(line, v.columns) {
-					lines = append(lines, v.theme.Dim.Render(piece))
-				}
+	for _, lasting := range approval.Lasts(c.request, c.replies) {
+		text := ""
+		for _, r := range lasting.Replies {
+			text += "[" + r.Key + "] "
+		}
+		text += lasting.Text
+		if v.detail && lasting.Rules != "" {
+			text += " (rule: " + lasting.Rules + ")"
+		}
+		for _, line := range split(display.Fold(text, "    ", v.columns)) {
+			for _, piece := range display.Break(line, v.columns) {
+				lines = append(lines, v.theme.Dim.Render(piece))
 			}
 		}
 	}

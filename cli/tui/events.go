@@ -117,7 +117,9 @@ func (m *screen) agentEvent(e agent.Event) {
 		m.note(interactive.LevelError, sentence(e.Text, e.Err))
 	case agent.EventCancelled:
 		m.note(interactive.LevelWarning, "Called off.")
-	case agent.EventLimit, agent.EventLoop:
+	case agent.EventLoop:
+		m.note(interactive.LevelWarning, "The turn has ended, as the model repeated itself. Say what should be done differently, and it goes on.")
+	case agent.EventLimit:
 		m.note(interactive.LevelWarning, sentence(e.Text, e.Err))
 	case agent.EventOverflow:
 		text := fmt.Sprintf("The conversation no longer fits: about %s tokens, of %s that the model takes.", thousands(e.Tokens), thousands(e.Limit))
@@ -176,18 +178,28 @@ func (m *screen) finished(e agent.Event) {
 
 // retry takes back what came of the answer.
 func (m *screen) retry(r *agent.RetryInfo) {
+	text := "No answer came"
 	for _, b := range m.answer.blocks {
+		if _, is := b.(*answerBlock); is {
+			text = "The answer broke off"
+		}
 		m.transcript.remove(b)
 	}
 	m.answer.close()
 	if r == nil {
 		return
 	}
-	text := "The answer broke off and is asked for again"
-	if r.Wait >= time.Second {
-		text += " in " + duration(r.Wait)
+	if r.Reason != nil { // its remedy is for whom nobody asks again
+		text += ": " + strings.TrimRight(r.Reason.Message, ".")
 	}
-	m.note(interactive.LevelWarning, fmt.Sprintf("%s (attempt %d). %s", text, r.Attempt+1, sentence("", r.Reason)))
+	again := "It is asked for again"
+	if r.Wait >= time.Second && m.o.NoAnimation {
+		again += " in " + duration(r.Wait)
+	}
+	m.note(interactive.LevelWarning, fmt.Sprintf("%s. %s (attempt %d).", text, again, r.Attempt+1))
+	if m.turn != nil && r.Wait >= time.Second {
+		m.turn.again = m.h.now().Add(r.Wait)
+	}
 }
 
 func (m *screen) compacted(c *agent.Compaction) {

@@ -210,7 +210,7 @@ func TestAgentEvents(t *testing.T) {
 		event agent.Event
 		want  []string
 	}{
-		"retry":      {agent.Event{Type: agent.EventRetry, Retry: &agent.RetryInfo{Attempt: 1, Wait: 2 * time.Second, Reason: broke}}, []string{"asked for again in 2s (attempt 2)", "tired"}},
+		"retry":      {agent.Event{Type: agent.EventRetry, Retry: &agent.RetryInfo{Attempt: 1, Wait: 2 * time.Second, Reason: broke}}, []string{"No answer came: The provider is tired. It is asked for again in 2s (attempt"}},
 		"compaction": {agent.Event{Type: agent.EventCompaction, Compaction: &agent.Compaction{Status: agent.Compacted, Before: 90_000, After: 1234}}, []string{"90,000", "1,234"}},
 		"no use":     {agent.Event{Type: agent.EventCompaction, Compaction: &agent.Compaction{Status: agent.CompactionInflated}}, []string{"could not be shortened"}},
 		"warning":    {agent.Event{Type: agent.EventWarning, Text: "Careful.", Err: broke}, []string{"Careful.", "tired", "Wait"}},
@@ -218,7 +218,7 @@ func TestAgentEvents(t *testing.T) {
 		"invalid":    {agent.Event{Type: agent.EventInvalidStream, Err: broke}, []string{"tired"}},
 		"cancelled":  {agent.Event{Type: agent.EventCancelled}, []string{"Called off."}},
 		"limit":      {agent.Event{Type: agent.EventLimit, Err: broke}, []string{"tired"}},
-		"loop":       {agent.Event{Type: agent.EventLoop, Err: broke}, []string{"tired"}},
+		"loop":       {agent.Event{Type: agent.EventLoop, Err: broke}, []string{"the model repeated itself"}},
 		"overflow":   {agent.Event{Type: agent.EventOverflow, Tokens: 5000, Limit: 4000, Err: broke}, []string{"5,000", "4,000"}},
 		"stopped":    {agent.Event{Type: agent.EventStopped, Text: "a hook said so"}, []string{"Stopped: a hook said so"}},
 		"blocked":    {agent.Event{Type: agent.EventBlocked, Text: "secrets"}, []string{"blocked: secrets"}},

@@ -47,6 +47,24 @@ func (h *history) add(text string) {
 	h.edited, h.at = nil, len(h.entries)
 }
 
+// recalling reports whether an entry is shown, not what is typed now.
+func (h *history) recalling() bool { return h.at != len(h.entries) }
+
+// draft goes back to what is typed now.
+func (h *history) draft() string {
+	text := h.edited[len(h.entries)]
+	h.edited, h.at = nil, len(h.entries)
+	return text
+}
+
+// forget takes back what was submitted last, if it is text.
+func (h *history) forget(text string) {
+	if last := len(h.entries) - 1; last >= 0 && h.entries[last] == text {
+		h.entries = h.entries[:last:last]
+	}
+	h.edited, h.at = nil, len(h.entries)
+}
+
 // find returns the index of the last entry before i that contains text, -1 for none.
 func (h *history) find(text string, before int) int {
 	for i := min(before, len(h.entries)) - 1; i >= 0; i-- {

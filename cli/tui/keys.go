@@ -39,7 +39,7 @@ func (m *screen) key(k tea.KeyPressMsg) tea.Cmd {
 	case stroke == "ctrl+c":
 		m.interrupt(armed)
 	case stroke == "ctrl+d" && m.input.text == "":
-		m.quitting = true
+		m.leave(armed)
 	case m.completion.open() && m.completionKey(stroke):
 	default:
 		m.inputKey(k, stroke)
@@ -59,9 +59,24 @@ func (m *screen) interrupt(armed bool) {
 		m.history.add("")
 		m.edited()
 	default:
-		m.quitArmed = true
-		m.notice = "ctrl+c again to quit"
+		m.armQuit("ctrl+c again to quit")
 	}
+}
+
+// leave is Ctrl-D: it quits, when pressed twice if something is worked on.
+func (m *screen) leave(armed bool) {
+	if m.turn == nil || m.turn.text == "" || armed {
+		m.quitting = true
+		return
+	}
+	m.armQuit("ctrl+d again ends what runs and quits")
+}
+
+// armQuit has the next key of its kind quit, for a while.
+func (m *screen) armQuit(notice string) {
+	m.quitArmed, m.notice = true, notice
+	m.quitAsked++
+	m.h.after(quitFor, quitAskedMsg{m.quitAsked})
 }
 
 // inputKey takes a key that has no other meaning.
@@ -179,7 +194,8 @@ func (m *screen) upDown(n int) {
 	if n < 0 && e.text == "" && len(m.queued) > 0 {
 		last := len(m.queued) - 1
 		e.recall(m.queued[last])
-		m.queued = m.queued[:last]
+		m.queued = m.queued[:last:last]
+		m.history.forget(e.value())
 		return
 	}
 	if e.vertical(n, m.inputColumns()) {

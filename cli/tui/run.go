@@ -104,6 +104,9 @@ func gone(out *os.File) bool {
 
 // leave writes the conversation to where the terminal scrolls, and the last words.
 func leave(o Options, m *screen) {
+	for _, c := range m.calls {
+		c.stop()
+	}
 	v := m.look()
 	v.detail = false
 	lines := m.transcript.all(v)

@@ -25,6 +25,8 @@ const (
 	// heldFor is how long a key that answers a question waits for another one, which
 	// would show that words are typed.
 	heldFor = 150 * time.Millisecond
+	// quitFor is how long a key that quits when it is pressed twice waits for that.
+	quitFor = 2 * time.Second
 	// quietFor is how long a person who types has to pause before a question takes
 	// the keyboard away.
 	quietFor = 700 * time.Millisecond
@@ -60,6 +62,7 @@ type screen struct {
 	ticking    bool
 	frame      int // of what spins
 	quitArmed  bool
+	quitAsked  int // times; tells the timers from each other
 	quitting   bool
 	lastWords  string
 	err        error
@@ -73,6 +76,7 @@ type turn struct {
 	ending  bool
 	working string
 	started time.Time
+	again   time.Time // when the model is asked again; past: nothing is waited for
 }
 
 // Messages that the model posts to itself.
@@ -85,6 +89,8 @@ type (
 	turnEnded struct{ turn int }
 	batchMsg  []any // what the mailbox held
 	quitMsg   struct{}
+	// quitAskedMsg says that a key that quits when pressed twice was pressed once.
+	quitAskedMsg struct{ asked int }
 )
 
 func newScreen(o Options, h *host) *screen {
@@ -175,6 +181,10 @@ func (m *screen) update(msg any) tea.Cmd {
 		}
 	case completionMsg:
 		m.completion.take(msg, &m.input)
+	case quitAskedMsg:
+		if msg.asked == m.quitAsked && m.quitArmed {
+			m.quitArmed, m.notice = false, ""
+		}
 	case quitMsg:
 		m.quitting = true
 	case panicMsg:
@@ -248,6 +258,9 @@ func (m *screen) endTurn() {
 		return
 	}
 	if ending {
+		if m.history.recalling() { // what was typed behind what was queued is the draft
+			m.input.set(m.history.draft())
+		}
 		back := strings.Join(m.queued, "\n")
 		if m.input.text != "" {
 			back += "\n" + m.input.text
@@ -315,6 +328,8 @@ func (m *screen) workingLine() string {
 	switch {
 	case t.ending:
 		what = "Ending what runs"
+	case !m.o.NoAnimation && t.again.After(m.h.now()):
+		what = "The model is asked again in " + duration(t.again.Sub(m.h.now())+time.Second-1)
 	case what == "" && t.text == "":
 		what = "Starting"
 	case what == "":

@@ -6,16 +6,34 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/theme"
 )
 
 // segment is a piece of the status line. Where there is not room for all, those of
-// the highest rank go first.
+// the highest rank are left out.
 type segment struct {
-	text  string
-	rank  int
-	style theme.Style
+	text     string
+	rank     int
+	style    theme.Style
+	shortens bool // from the left, before it goes
+}
+
+// shortFolder is how many columns of a folder still tell which it is.
+const shortFolder = 12
+
+// leftCut is the end of a text, of so many columns at most.
+func leftCut(text string, columns int) string {
+	for rest := text; rest != ""; {
+		if display.Width(rest) <= columns-1 {
+			return "…" + rest
+		}
+		cluster, _ := ansi.FirstGraphemeCluster(rest, ansi.GraphemeWidth)
+		rest = rest[max(len(cluster), 1):]
+	}
+	return ""
 }
 
 // statusLine shows what holds all the time, as much as fits.
@@ -26,15 +44,7 @@ func (m *screen) statusLine(v look) string {
 			segments = append(segments, s)
 		}
 	}
-	for width(segments) > v.columns && len(segments) > 1 {
-		worst := 0
-		for i, s := range segments {
-			if s.rank >= segments[worst].rank {
-				worst = i
-			}
-		}
-		segments = slices.Delete(segments, worst, worst+1)
-	}
+	segments = fit(segments, v.columns)
 	texts := make([]string, len(segments))
 	for i, s := range segments {
 		texts[i] = s.style.Render(display.Cut(s.text, v.columns, "…"))
@@ -42,12 +52,33 @@ func (m *screen) statusLine(v look) string {
 	return strings.Join(texts, v.theme.Dim.Render(" · "))
 }
 
-func width(segments []segment) int {
-	n := 3 * (len(segments) - 1)
-	for _, s := range segments {
-		n += display.Width(s.text)
+// fit keeps the segments that there is room for, those of the lowest rank first, in
+// their order; what is behind one that does not fit may still do.
+func fit(segments []segment, columns int) []segment {
+	byRank := make([]int, len(segments))
+	for i := range byRank {
+		byRank[i] = i
 	}
-	return n
+	slices.SortStableFunc(byRank, func(a, b int) int { return segments[a].rank - segments[b].rank })
+	kept := make([]bool, len(segments))
+	room := columns + 3
+	for n, i := range byRank {
+		s := &segments[i]
+		if s.shortens && display.Width(s.text)+3 > room && room-3 >= shortFolder {
+			s.text = leftCut(s.text, room-3)
+		}
+		if need := display.Width(s.text) + 3; need <= room || n == 0 {
+			kept[i] = true
+			room -= need
+		}
+	}
+	var fitting []segment
+	for i, s := range segments {
+		if kept[i] {
+			fitting = append(fitting, s)
+		}
+	}
+	return fitting
 }
 
 func (m *screen) segments(v look) []segment {
@@ -56,7 +87,7 @@ func (m *screen) segments(v look) []segment {
 	if s.Branch != "" {
 		folder += " (" + display.Line(s.Branch) + ")"
 	}
-	mode := segment{modeWord(display.Line(s.Mode)), 1, t.Dim}
+	mode := segment{text: modeWord(display.Line(s.Mode)), rank: 1, style: t.Dim}
 	switch s.Mode {
 	case "yolo":
 		mode.style = t.Error
@@ -67,7 +98,10 @@ func (m *screen) segments(v look) []segment {
 	}
 	trust := segment{rank: 3, style: t.Dim}
 	if s.Trust != "trusted" {
-		trust.text = display.Line(s.Trust)
+		trust.text = "folder " + display.Line(s.Trust)
+	}
+	if s.Trust == "undecided" {
+		trust.text = "folder not trusted yet"
 	}
 	if s.Trust == "untrusted" {
 		trust.style = t.Warning
@@ -89,16 +123,16 @@ func (m *screen) segments(v look) []segment {
 	}
 	return []segment{
 		notice,
-		{display.Line(s.Product), 6, t.Strong},
-		{folder, 4, t.Dim},
-		{display.Line(s.Model), 2, t.Dim},
+		{text: display.Line(s.Product), rank: 6, style: t.Strong},
+		{text: folder, rank: 4, style: t.Dim, shortens: true},
+		{text: display.Line(s.Model), rank: 2, style: t.Dim},
 		mode,
-		{contextLeft(s.Tokens, s.Limit), 1, t.Dim},
-		{tokens(s.Tokens), 5, t.Dim},
-		{servers, 7, t.Dim},
+		{text: contextLeft(s.Tokens, s.Limit), rank: 1, style: t.Dim},
+		{text: tokens(s.Tokens), rank: 5, style: t.Dim},
+		{text: servers, rank: 7, style: t.Dim},
 		trust,
-		{confined(display.Line(s.Confined)), 8, t.Dim},
-		{elapsed, 9, t.Dim},
+		{text: confined(display.Line(s.Confined)), rank: 8, style: t.Dim},
+		{text: elapsed, rank: 9, style: t.Dim},
 	}
 }
 
