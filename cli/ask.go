@@ -20,7 +20,7 @@ func (p *program) attachPerson(ctx context.Context, s session, stdinTaken bool) 
 		return s, func() {}
 	}
 	on := &screen{w: p.err}
-	l, stop := attachLive(context.WithoutCancel(ctx), s.MessageBus(), on, wantsColour(p.err)) // what ends with ctx still prints
+	l, stop := attachLive(context.WithoutCancel(ctx), s.MessageBus(), on, wantsColour(p.err), nil) // what ends with ctx still prints
 	leave := p.attachTerminal(ctx, s.MessageBus(), on, stdinTaken)
 	return watched{s, l}, func() {
 		leave()

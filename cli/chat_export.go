@@ -58,7 +58,7 @@ func (c chatTranscript) Export(_ context.Context, file string, overwrite bool) (
 	if len(history) == 0 {
 		return "", fault.New(fault.InvalidToolParams, "cli.export", "There is nothing to export yet.", "")
 	}
-	text := markdownOf(history)
+	text := c.markdownOf(history)
 	if !strings.EqualFold(filepath.Ext(path), ".md") {
 		data, err := json.MarshalIndent(exported{c.config.SessionID(), c.folder(), c.config.Model(), time.Now(), history}, "", "  ")
 		if err != nil {
@@ -85,14 +85,16 @@ func (c chatTranscript) Export(_ context.Context, file string, overwrite bool) (
 }
 
 // markdownOf is a conversation for people.
-func markdownOf(history []model.Content) string {
+func (c *chat) markdownOf(history []model.Content) string {
 	var b strings.Builder
-	for _, item := range itemsOf(history) {
+	for _, item := range c.itemsOf(history) {
 		switch item.Role {
 		case "user":
 			fmt.Fprintf(&b, "## You\n\n%s\n\n", item.Text)
 		case "assistant":
 			fmt.Fprintf(&b, "## Answer\n\n%s\n\n", item.Text)
+		case "notice":
+			fmt.Fprintf(&b, "*%s*\n\n", item.Text)
 		default:
 			how := "ok"
 			if !item.OK {

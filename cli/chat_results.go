@@ -140,7 +140,7 @@ func (w *work) loadHistory(ctx context.Context, r commands.LoadHistory) error {
 	if _, err := w.renew(ctx, history, r.Highest); err != nil {
 		return err
 	}
-	w.send(interactive.Event{Kind: interactive.EventHistory, History: itemsOf(w.conversation().History())})
+	w.send(interactive.Event{Kind: interactive.EventHistory, History: w.itemsOf(w.conversation().History())})
 	if r.Note != "" {
 		w.message(interactive.LevelInfo, "%s", r.Note)
 	}

@@ -72,7 +72,7 @@ func newLines(p *program, s interactive.Session, interrupt <-chan os.Signal) *li
 // attach shows what calls print, and has the person asked, until detach is called.
 func (l *lines) attach(ctx context.Context) (detach func()) {
 	var stop func()
-	l.live, stop = attachLive(context.WithoutCancel(ctx), l.session.Bus(), l.screen, false)
+	l.live, stop = attachLive(context.WithoutCancel(ctx), l.session.Bus(), l.screen, false, l.subagentCall)
 	leave := l.terminal.attach(ctx, l.session.Bus())
 	return func() {
 		leave()

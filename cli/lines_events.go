@@ -9,6 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -79,17 +80,46 @@ func (l *lines) history(items []interactive.Item) {
 	for _, item := range items {
 		switch item.Role {
 		case "tool":
-			became := "done"
-			if !item.OK {
-				became = "failed"
-			}
-			l.paragraph(display.Line(fmt.Sprintf("[%s] %s: %s", item.Name, item.Text, became)))
+			l.paragraph(historyCall(item))
 		case "user":
 			l.paragraph(linePrompt + item.Text)
+		case "notice":
+			l.paragraph("[" + item.Text + "]")
 		default:
 			l.paragraph(item.Text)
 		}
 	}
+}
+
+// historyCall is a call of an earlier conversation in a line.
+func historyCall(item interactive.Item) string {
+	became := statusWord(scheduler.Status(item.Status))
+	if item.Text != "" {
+		became = item.Text + ": " + became
+	}
+	return display.Line("[" + item.Name + "] " + became)
+}
+
+// statusWord says how a call has ended.
+func statusWord(s scheduler.Status) string {
+	return map[scheduler.Status]string{
+		scheduler.StatusSuccess: "done", scheduler.StatusError: "failed", scheduler.StatusDenied: "denied", scheduler.StatusCancelled: "called off",
+	}[s]
+}
+
+// subagentCall prints a call of a subagent's that has ended, which no event tells.
+func (l *lines) subagentCall(call bus.ToolCallState) {
+	became := statusWord(scheduler.Status(call.Status))
+	switch {
+	case call.Preview:
+		became = "plan: not done"
+	case call.Error != nil && call.Status != bus.StatusSuccess:
+		became += ": " + call.Error.Message
+	}
+	if call.Description != "" {
+		became = clip(call.Description, listingWidth) + ": " + became
+	}
+	l.screen.say("  %s\n", clip(display.Line(fmt.Sprintf("[%s: %s] %s", call.Subagent, call.Name, became)), 2*listingWidth))
 }
 
 func (l *lines) agentEvent(e agent.Event) {
@@ -167,8 +197,9 @@ func (l *lines) response(c *model.FunctionCall, r *scheduler.Response) {
 	if shown != nil && r.Params != nil { // else it never ran
 		shown()
 	}
-	if r.Decision.Previews && r.Status == scheduler.StatusSuccess {
+	if r.Preview {
 		l.screen.say("%s", renderPreview(r.Tool, r.Result.ReturnDisplay, false))
+		l.paragraph(fmt.Sprintf("[%s] plan: not done", display.Line(c.Name)))
 		return
 	}
 	l.paragraph(fmt.Sprintf("[%s] %s", display.Line(c.Name), becameOf(*r)))
@@ -181,9 +212,7 @@ func (l *lines) response(c *model.FunctionCall, r *scheduler.Response) {
 
 // becameOf says in a line what has become of a call.
 func becameOf(r scheduler.Response) string {
-	word := map[scheduler.Status]string{
-		scheduler.StatusSuccess: "done", scheduler.StatusError: "failed", scheduler.StatusDenied: "denied", scheduler.StatusCancelled: "called off",
-	}[r.Status]
+	word := statusWord(r.Status)
 	more := ""
 	switch d := r.Result.ReturnDisplay; {
 	case r.Status != scheduler.StatusSuccess:

@@ -201,7 +201,7 @@ func TestLinesEvents(t *testing.T) {
 		{Kind: interactive.EventWorking},
 		{Kind: interactive.EventShell, Text: "\x1b[31mred\x1b[0m " + bad},
 		{Kind: interactive.EventClear},
-		{Kind: interactive.EventHistory, History: []interactive.Item{{Role: "user", Text: bad}, {Role: "assistant", Text: bad}, {Role: "tool", Name: "read_file", Text: bad, OK: true}, {Role: "tool", Name: "edit"}}},
+		{Kind: interactive.EventHistory, History: []interactive.Item{{Role: "user", Text: bad}, {Role: "assistant", Text: bad}, {Role: "tool", Name: "read_file", Text: bad, OK: true, Status: "success"}, {Role: "tool", Name: "edit", Status: "error"}, {Role: "tool", Name: "glob", Status: "cancelled"}, {Role: "notice", Text: "Interrupted."}}},
 		{Kind: interactive.EventDialog, Title: "Title", Text: bad},
 		{Kind: interactive.EventCopy, Text: bad},
 		{Kind: interactive.EventQuit, Text: "Bye " + bad},
@@ -215,7 +215,7 @@ func TestLinesEvents(t *testing.T) {
 	for _, want := range []string{
 		"[prompt] another x<U+001B>[2J", "[thinking] Thinking", "text x<U+001B>", "sources:\n", "warning: x<", "error: Broken x<U+001B>[2J<U+001B>]0;t<U+0007>y<U+202E><U+009B>z",
 		"Mend it.", "[called off]", "error: The prompt was refused", "error: max_session_turns", "info x<", "error: grave", "[working] reading", "red x", "[a new conversation]",
-		"> x<U+001B>", "[read_file] x<", "[edit] : failed", "Title\n\nx<", "[to be copied]\n", "Bye x<",
+		"> x<U+001B>", "[read_file] x<", "[edit] failed", "[glob] called off\n", "[Interrupted.]\n", "Title\n\nx<", "[to be copied]\n", "Bye x<",
 	} {
 		require.Contains(t, shown, want)
 	}
@@ -251,6 +251,26 @@ func TestLinesCalls(t *testing.T) {
 		begin+printed+"[run_shell_command] failed: It broke.\n"+
 		begin+"[run_shell_command] denied: Not now.\n"+
 		begin+printed+"[run_shell_command] done: /w/f +2 \u22121\n")
+}
+
+// The calls of a subagent are told as its own, each once, and one that plan mode has
+// only shown as not done.
+func TestLinesSubagentCalls(t *testing.T) {
+	call := &model.FunctionCall{ID: "1", Name: "reviewer", Args: json.RawMessage(`{}`)}
+	s := &spoken{}
+	s.submit = func(_ context.Context, _ string, send func(interactive.Event)) {
+		send(agentEvent(agent.Event{Type: agent.EventToolCall, Call: call}))
+		read := bus.ToolCallState{CallID: "r", Name: "read_file", Description: "a\x1b.go", Subagent: "reviewer", Status: bus.StatusSuccess}
+		edit := bus.ToolCallState{CallID: "w", Name: "write_file", Description: "b.go", Subagent: "reviewer", Status: bus.StatusValidating}
+		require.NoError(t, s.bus.Publish(bus.ToolCallsUpdate{SchedulerID: "sub", ToolCalls: []bus.ToolCallState{read, edit}}))
+		edit.Status, edit.Preview = bus.StatusSuccess, true
+		require.NoError(t, s.bus.Publish(bus.ToolCallsUpdate{SchedulerID: "sub", ToolCalls: []bus.ToolCallState{read, edit}}))
+		require.NoError(t, s.bus.Publish(bus.ToolCallsUpdate{ToolCalls: []bus.ToolCallState{{CallID: "1", Status: bus.StatusSuccess}}}))
+		send(agentEvent(agent.Event{Type: agent.EventToolResponse, Call: call, Response: &scheduler.Response{Status: scheduler.StatusSuccess, Params: call.Args}}))
+		send(interactive.Event{Kind: interactive.EventQuit})
+	}
+	shown := leadLines(t, s, "go").ends(t)
+	require.Contains(t, shown, "[reviewer] {}\n  [reviewer: read_file] a<U+001B>.go: done\n  [reviewer: write_file] b.go: plan: not done\n[reviewer] done\n")
 }
 
 // A question in the middle of the work is answered with a line; what is typed next

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/fettle-dev/fettle/cli/display"
@@ -20,13 +21,17 @@ type live struct {
 	shown  string // id of the call whose output was shown last
 	missed int64  // messages that were dropped before that call ended
 
+	subagentCall func(bus.ToolCallState) // is told of each call of a subagent's that has ended; nil: nobody
+	told         map[string]bool         // of which calls of batches that go on it was, by ids
+
 	mu     sync.Mutex
 	ending map[string]chan struct{} // closed when all output of the call with that id was shown
 }
 
-// attachLive shows the live output on a bus until detach is called.
-func attachLive(ctx context.Context, b *bus.MessageBus, s *screen, colour bool) (l *live, detach func()) {
-	l = &live{screen: s, filter: display.ANSIFilter{Colour: colour}, ending: map[string]chan struct{}{}}
+// attachLive shows the live output on a bus until detach is called, and tells
+// subagentCall, if there is one, of each call of a subagent's that has ended.
+func attachLive(ctx context.Context, b *bus.MessageBus, s *screen, colour bool, subagentCall func(bus.ToolCallState)) (l *live, detach func()) {
+	l = &live{screen: s, filter: display.ANSIFilter{Colour: colour}, ending: map[string]chan struct{}{}, subagentCall: subagentCall, told: map[string]bool{}}
 	ready := make(chan struct{})
 	l.subscription = bus.Observe(ctx, b, func(_ context.Context, m bus.Message) {
 		<-ready
@@ -77,6 +82,31 @@ func (l *live) handle(m bus.Message) {
 			if call.Status.Final() {
 				l.end(call)
 			}
+		}
+		l.subagentCalls(m)
+	}
+}
+
+// subagentCalls tells of the calls of a subagent's that have ended since the last
+// snapshot of their batch.
+func (l *live) subagentCalls(m bus.ToolCallsUpdate) {
+	if l.subagentCall == nil {
+		return
+	}
+	key := func(i int) string { return fmt.Sprint(m.SchedulerID, " ", i, " ", m.ToolCalls[i].CallID) }
+	ended := true
+	for i, call := range m.ToolCalls {
+		if !call.Status.Final() {
+			ended = false
+		} else if call.Subagent != "" && !l.told[key(i)] {
+			l.close()
+			l.told[key(i)] = true
+			l.subagentCall(call)
+		}
+	}
+	for i := range m.ToolCalls {
+		if ended { // there is no later snapshot
+			delete(l.told, key(i))
 		}
 	}
 }

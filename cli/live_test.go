@@ -49,7 +49,7 @@ func TestLiveOutput(t *testing.T) {
 			var shown bytes.Buffer
 			b := bus.New(bus.Options{})
 			s := printing(b)
-			l, detach := attachLive(t.Context(), b, &screen{w: &shown}, true)
+			l, detach := attachLive(t.Context(), b, &screen{w: &shown}, true, nil)
 			before := 0
 			for i, text := range c.calls {
 				r := watched{s, l}.Run(t.Context(), scheduler.Request{CallID: fmt.Sprint(i), Args: []byte(text)})
@@ -81,7 +81,7 @@ func TestLiveOutputThatIsMissed(t *testing.T) {
 	release := make(chan struct{})
 	slow := &slowWriter{release: release}
 	b := bus.New(bus.Options{Queue: 4})
-	l, detach := attachLive(t.Context(), b, &screen{w: slow}, true)
+	l, detach := attachLive(t.Context(), b, &screen{w: slow}, true, nil)
 	s := &fakeSession{bus: b}
 	s.run = func(_ context.Context, r scheduler.Request) scheduler.Response {
 		for range 100 {
@@ -114,7 +114,7 @@ func TestLiveOutputOfCancelled(t *testing.T) {
 	for started, want := range map[time.Time]string{{}: "", time.Unix(1, 0): "\n"} {
 		var shown bytes.Buffer
 		b := bus.New(bus.Options{})
-		l, detach := attachLive(t.Context(), b, &screen{w: &shown}, true)
+		l, detach := attachLive(t.Context(), b, &screen{w: &shown}, true, nil)
 		s := &fakeSession{bus: b, run: func(context.Context, scheduler.Request) scheduler.Response {
 			_ = b.Publish(bus.ToolCallsUpdate{ToolCalls: []bus.ToolCallState{{CallID: "1", Status: bus.StatusCancelled, StartTime: started}}})
 			return scheduler.Response{}
@@ -129,7 +129,7 @@ func TestLiveOutputOfCancelled(t *testing.T) {
 // Whoever waits for output is let go when there will be none.
 func TestLiveOutputEnds(t *testing.T) {
 	b := bus.New(bus.Options{})
-	l, detach := attachLive(t.Context(), b, &screen{w: new(bytes.Buffer)}, true)
+	l, detach := attachLive(t.Context(), b, &screen{w: new(bytes.Buffer)}, true, nil)
 	s := &fakeSession{bus: b, run: func(context.Context, scheduler.Request) scheduler.Response {
 		detach()
 		return scheduler.Response{Tool: "x"}

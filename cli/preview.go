@@ -14,7 +14,7 @@ import (
 // showPreview shows the person at the terminal what a call of plan mode would
 // have done (AR-27). The answer on stdout is not touched.
 func (p *program) showPreview(r scheduler.Response) {
-	if isTerminal(p.err) && r.Decision.Previews && r.Status == scheduler.StatusSuccess {
+	if isTerminal(p.err) && r.Preview {
 		_, _ = io.WriteString(p.err, renderPreview(r.Tool, r.Result.ReturnDisplay, wantsColour(p.err)))
 	}
 }

@@ -60,7 +60,7 @@ func (q question) bare(colour bool) string {
 		}
 		return paint(styleBold, numbers, colour) + " or your own words > "
 	case q.Placeholder != "":
-		return "your answer, " + paint(styleDim, oneLine(q.Placeholder), colour) + " > "
+		return "your answer " + paint(styleDim, "(for example "+oneLine(q.Placeholder)+")", colour) + " > "
 	}
 	return "your answer > "
 }

@@ -10,9 +10,10 @@ import (
 
 // answerAll puts the questions of a tool to the person, one after the other, and
 // publishes the answers (TO-14). Nothing typed leaves out a question that is
-// optional; else it leaves all of them without an answer, as the end of input
-// does. Questions that end meanwhile get none. It reports
-// whether they could be shown.
+// optional; where an answer is needed it is asked again, so that no slip throws
+// away the answers before. [giveUp] leaves all of them without an answer, as the end
+// of input does. Questions that end meanwhile get none. It reports whether they
+// could be shown.
 func (t *terminal) answerAll(ctx context.Context, b *bus.MessageBus, asked bus.AskUserRequest) (shown bool) {
 	response := bus.AskUserResponse{CorrelationID: asked.CorrelationID, Answers: map[string]string{}}
 	intro := "The model"
@@ -56,14 +57,17 @@ func (t *terminal) answerAll(ctx context.Context, b *bus.MessageBus, asked bus.A
 	return true
 }
 
-// enterAlone says what typing nothing means.
+// giveUp is what is typed to give no answer at all.
+const giveUp = "/cancel"
+
+// enterAlone says what typing nothing means, and how to give no answer.
 func enterAlone(questions []bus.UserQuestion) string {
 	for _, q := range questions {
 		if q.Optional || q.Default != "" {
-			return " Enter alone leaves out what is optional; where an answer is needed it ends all questions."
+			return " Enter alone leaves out what is optional; " + giveUp + " gives it no answer."
 		}
 	}
-	return " Enter alone gives it no answer."
+	return " " + giveUp + " gives it no answer."
 }
 
 // answerOne reads lines until one is an answer, "" for an optional question that is
@@ -78,11 +82,19 @@ func (t *terminal) answerOne(ctx context.Context, q question) (answer string, gi
 		if ctx.Err() != nil {
 			return "", false
 		}
-		if strings.TrimSpace(line) == "" {
+		switch strings.TrimSpace(line) {
+		case giveUp:
+			return "", false
+		case "":
 			if err != nil {
 				t.screen.say("\n") // no Enter has ended the line
+				return "", false
 			}
-			return "", err == nil && (q.Optional || q.Default != "")
+			if q.Optional || q.Default != "" {
+				return "", true
+			}
+			t.screen.say("An answer is needed; %s gives none to any question.\n", giveUp)
+			continue
 		}
 		answer, wrong := q.answer(line)
 		switch {

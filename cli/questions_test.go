@@ -46,12 +46,14 @@ func TestQuestions(t *testing.T) {
 		"neither, the end":    {[]bus.UserQuestion{yesNo}, "maybe", nil, ""},
 		"all in order": {[]bus.UserQuestion{choose, several, free, yesNo}, "1\n1,2\nx\ny\n",
 			map[string]string{"0": "PostgreSQL", "1": "PostgreSQL, SQLite", "2": "x", "3": "yes"}, "The model asks you 4 questions."},
-		"Enter":          {[]bus.UserQuestion{choose}, "\n", nil, ""},
-		"the end":        {[]bus.UserQuestion{choose}, "", nil, ""},
-		"the last one":   {[]bus.UserQuestion{choose, free}, "1\n \n", nil, ""},
-		"no options":     {[]bus.UserQuestion{{Question: "q", Type: bus.QuestionChoice}}, "x\n", map[string]string{"0": "x"}, ""},
-		"unknown kind":   {[]bus.UserQuestion{{Question: "q", Type: "scale"}}, "5\n", map[string]string{"0": "5"}, ""},
-		"none was asked": {nil, "", map[string]string{}, ""},
+		"Enter":                             {[]bus.UserQuestion{choose}, "\n1\n", map[string]string{"0": "PostgreSQL"}, "An answer is needed"},
+		"given up":                          {[]bus.UserQuestion{choose, free}, "1\n /cancel \n", nil, ""},
+		"Enter alone throws no answer away": {[]bus.UserQuestion{choose, free}, "1\n\n \nx\n", map[string]string{"0": "PostgreSQL", "1": "x"}, ""},
+		"the end":                           {[]bus.UserQuestion{choose}, "", nil, ""},
+		"the last one":                      {[]bus.UserQuestion{choose, free}, "1\n ", nil, ""},
+		"no options":                        {[]bus.UserQuestion{{Question: "q", Type: bus.QuestionChoice}}, "x\n", map[string]string{"0": "x"}, ""},
+		"unknown kind":                      {[]bus.UserQuestion{{Question: "q", Type: "scale"}}, "5\n", map[string]string{"0": "5"}, ""},
+		"none was asked":                    {nil, "", map[string]string{}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPerson(t, strings.NewReader(c.typed))
@@ -75,8 +77,8 @@ func TestSubagentAsks(t *testing.T) {
 		_, err := bus.Ask(t.Context(), p.bus, bus.AskUserRequest{Subagent: "re\x1bviewer", Questions: questions})
 		require.NoError(t, err)
 	}
-	require.Contains(t, p.sees(), "\nThe subagent re<U+001B>viewer asks you something. Enter")
-	require.Contains(t, p.sees(), "\nThe subagent re<U+001B>viewer asks you 2 questions. Enter")
+	require.Contains(t, p.sees(), "\nThe subagent re<U+001B>viewer asks you something. /cancel")
+	require.Contains(t, p.sees(), "\nThe subagent re<U+001B>viewer asks you 2 questions. /cancel")
 }
 
 // A server's form: who asks is said, what is optional may be left out, and what
@@ -92,7 +94,7 @@ func TestServerAsks(t *testing.T) {
 	require.Contains(t, p.sees(), "The MCP server she<U+001B>lf asks you 3 questions. Enter alone leaves out what is optional")
 	require.Contains(t, p.sees(), "(Enter: true) [y]es")
 
-	p = newPerson(t, strings.NewReader("30\n\n"))
+	p = newPerson(t, strings.NewReader("30\n\n/cancel\n"))
 	answer, err = bus.Ask(t.Context(), p.bus, bus.AskUserRequest{Server: "shelf", Questions: []bus.UserQuestion{age, name, sure}})
 	require.NoError(t, err)
 	require.True(t, answer.Cancelled, "an answer is needed")
@@ -107,7 +109,7 @@ func TestRenderQuestions(t *testing.T) {
 	_, err := bus.Ask(t.Context(), p.bus, bus.AskUserRequest{Questions: []bus.UserQuestion{long, several, free, yesNo}})
 	require.NoError(t, err)
 	require.Equal(t, `
-The model asks you 4 questions. Enter alone gives it no answer.
+The model asks you 4 questions. /cancel gives it no answer.
 
 Database (1 of 4)
 Which database should the new
@@ -128,7 +130,7 @@ Which checks?
 [1-3] several as 1,2, or your own words > 
 Name (3 of 4)
 What is it called?
-your answer, one word > 
+your answer (for example one word) > 
 Sure (4 of 4)
 Shall I?
 [y]es  [n]o > `, p.sees())

@@ -74,10 +74,13 @@ type Event struct {
 
 // Item is a piece of an earlier conversation.
 type Item struct {
-	Role string // user, assistant, tool
+	Role string // user, assistant, tool; notice: of the program
 	Name string // of a tool
 	Text string // for a tool: how its call was described
 	OK   bool   // of a tool: the call was a success
+	// Status is how a call has ended: success, error, denied or cancelled, which is
+	// also that of one that was never answered.
+	Status string
 }
 
 // Completions are ways to complete an input.

@@ -84,8 +84,9 @@ type spoken struct {
 	back *model.Content // the turn that it replaced, or what stays of its own; nil: none
 }
 
-// The answer that never came, before a turn of the user's that follows another.
-const interrupted = "(This answer was interrupted.)"
+// InterruptedText stands in a history for an answer that never came, before a turn of
+// the user's that follows another. It is not the model's.
+const InterruptedText = "(This answer was interrupted.)"
 
 // say adds a turn of the user's, so that the history stays valid: calls that are
 // open are answered, an answer that never came to responses is put in, and words
@@ -99,7 +100,7 @@ func (c *Client) say(ctx context.Context, parts []model.Part, responses []schedu
 	} else if n > 0 && c.history[n-1].Role == model.RoleUser {
 		last := c.history[n-1]
 		if len(last.Responses()) > 0 {
-			c.append(ctx, Entry{Content: model.Content{Role: model.RoleModel, Parts: []model.Part{model.TextPart(interrupted)}}})
+			c.append(ctx, Entry{Content: model.Content{Role: model.RoleModel, Parts: []model.Part{model.TextPart(InterruptedText)}}})
 		} else {
 			done = spoken{keep: n - 1, back: &last}
 			parts = slices.Concat(last.Parts, parts)
