@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/core/bus"
 )
 
 // holding is a turn that lasts until hold is closed, or it is called off.
@@ -108,6 +109,64 @@ func TestHistory(t *testing.T) {
 	require.Equal(t, "draft", r.m.input.text)
 	r.press("up")
 	require.Equal(t, "two\nlines", r.m.input.text)
+}
+
+// Ctrl-D in the middle of a turn asks to be pressed again, and forgets that after a
+// while.
+func TestLeaveWhileWorking(t *testing.T) {
+	s := newFake()
+	s.work = holding(nil)
+	r := newRig(t, s)
+	r.enter("go")
+	r.press("ctrl+d")
+	require.False(t, r.m.quitting)
+	require.Contains(t, r.text(), "ctrl+d again ends what runs and quits")
+	r.pass(quitFor)
+	require.NotContains(t, r.text(), "ctrl+d again")
+	r.press("ctrl+d")
+	require.False(t, r.m.quitting)
+	r.press("ctrl+d")
+	require.True(t, r.m.quitting)
+}
+
+// What was typed behind what is queued comes back with it, whatever was looked at.
+func TestDraftBehindQueue(t *testing.T) {
+	s := newFake()
+	s.work = holding(nil)
+	r := newRig(t, s)
+	r.enter("go")
+	r.enter("one")
+	r.enter("two")
+	r.typeIn("draft")
+	r.press("up", "esc")
+	r.until(func() bool { return r.m.turn == nil })
+	require.Equal(t, "one\ntwo\ndraft", r.m.input.text)
+}
+
+// Enter sends a folder that is written out; Tab goes into it.
+func TestFolderIsSent(t *testing.T) {
+	s := newFake()
+	s.complete = func(_ context.Context, text string, cursor int) interactive.Completions {
+		if text == "@src" {
+			return interactive.Completions{To: cursor, Items: []interactive.Candidate{{Text: "@src/"}}}
+		}
+		return interactive.Completions{To: cursor, Items: []interactive.Candidate{{Text: "@src/a.go "}, {Text: "@src/b.go "}}}
+	}
+	for _, text := range []string{"@src", "@src/"} {
+		r := newRig(t, s)
+		r.typeIn(text)
+		r.until(func() bool { return r.m.completion.open() })
+		r.press("enter")
+		r.until(func() bool { return len(s.texts()) == 1 })
+		require.Equal(t, []string{text}, s.texts())
+		s.submitted = nil
+		s.bus = bus.New(bus.Options{})
+	}
+	r := newRig(t, s)
+	r.typeIn("@src/")
+	r.until(func() bool { return r.m.completion.open() })
+	r.press("tab")
+	require.Equal(t, "@src/a.go ", r.m.input.text)
 }
 
 func TestSearch(t *testing.T) {
