@@ -81,6 +81,9 @@ func runInTerminal(ahead, answers string, program *exec.Cmd) (int, error) {
 		if answers[0] == 'C' {
 			keys = "\x03"
 		}
+		if answers[0] == 'D' {
+			keys = "\x04"
+		}
 		if _, err := person.WriteString(keys); err != nil {
 			return 0, err
 		}

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -51,10 +52,13 @@ func timeReached(limit time.Duration) *fault.Error {
 func tokensReached(tokens, limit int, cause error) *fault.Error {
 	message := fmt.Sprintf("The request would have about %d tokens, and the model takes %d.", tokens, limit)
 	if tokens <= limit {
-		message = fmt.Sprintf("The conversation is longer than the model takes; by our estimate the request has %d tokens.", tokens)
+		message = "The conversation is longer than the model takes."
+		if failure := new(model.Error); errors.As(cause, &failure) {
+			message += " " + failure.Fault().Message
+		}
 	}
 	return fault.Wrap(fault.LimitReached, "agent.run", message,
-		"Compact the conversation, or begin a new one.", cause).Because(TokensReached)
+		"Compact the conversation, as /compress does in a session, or begin a new one.", cause).Because(TokensReached)
 }
 
 // tokenLimit returns how long a request to the named model may be; g is its
