@@ -342,12 +342,12 @@ func TestRememberedIsTold(t *testing.T) {
 		"commands that begin with git push, or with make; until this session ends.": {ToolName: "run_shell_command", CommandPrefix: []string{"git push", "make"}},
 		"commands that begin with make, redirections into the workspace included; kept for later sessions.": {ToolName: "run_shell_command", CommandPrefix: []string{"make"},
 			AllowRedirection: true, Persist: true, PersistScope: bus.PersistUser},
-		"write_file on /w/a.txt; until this session ends.": {ToolName: "write_file", ArgsPattern: "\x00\"file_path\":\"/w/a.txt\"\x00"},
-		"the tool search of the server hub; until this session ends.":                  {ToolName: "search", MCPName: "hub"},
-		"web_fetch, of the subagent helper; until this session ends.":                  {ToolName: "web_fetch", Subagent: "helper"},
-		"any tool of the server hub; until this session ends.":                         {ToolName: "*", MCPName: "hub"},
-		"web_fetch; until this session ends.":                                          {ToolName: "web_fetch"},
-		"web_fetch of any page of that host; kept for later sessions.":                 {ToolName: "web_fetch", ArgsPattern: "x", Persist: true, PersistScope: bus.PersistUser},
+		"write_file on /w/a.txt; until this session ends.":             {ToolName: "write_file", ArgsPattern: "\x00\"file_path\":\"/w/a.txt\"\x00"},
+		"the tool search of the server hub; until this session ends.":  {ToolName: "search", MCPName: "hub"},
+		"web_fetch, of the subagent helper; until this session ends.":  {ToolName: "web_fetch", Subagent: "helper"},
+		"any tool of the server hub; until this session ends.":         {ToolName: "*", MCPName: "hub"},
+		"web_fetch; until this session ends.":                          {ToolName: "web_fetch"},
+		"web_fetch of any page of that host; kept for later sessions.": {ToolName: "web_fetch", ArgsPattern: "x", Persist: true, PersistScope: bus.PersistUser},
 	} {
 		require.Equal(t, want, approval.Remembered(u))
 	}
@@ -508,8 +508,8 @@ Confirm Web Fetch
 Fetch?
   https://a.example:81/x?y
 why: no rule speaks of it
-  [a] until this session ends: web_fetch of any page of https://a.example:81 (rule: r)
-  [t] until this session ends: any call of web_fetch (rule: s)
+  [a] until this session ends: web_fetch of any page of https://a.example:81
+  [t] until this session ends: any call of web_fetch
 `},
 		"info": {bus.ToolConfirmationRequest{
 			ToolCall:  bus.ToolCall{Name: "web_fetch"},
@@ -523,7 +523,7 @@ pages
   https://a.example/ x
   https://b.example
 why: no rule speaks of it
-  [a] until this session ends: calls of web_fetch like this one (rule: allow web_fetch in default)
+  [a] until this session ends: calls of web_fetch like this one
 `},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -94,7 +94,8 @@ func explain(reason, rule, tier, source string, line int) string {
 }
 
 // Remembers says, in a line that is safe to show, what an answer would allow from
-// now on, "" for one that holds for this call alone.
+// now on, "" for one that holds for this call alone: for a command line of which no
+// command is known, the rules.
 func Remembers(q bus.ToolConfirmationRequest, o bus.Outcome) string {
 	if o == bus.Cancel && q.ToolCall.Name == exitPlanMode {
 		return "with what to change, if you like"
@@ -102,6 +103,9 @@ func Remembers(q bus.ToolConfirmationRequest, o bus.Outcome) string {
 	what := inWords(q, o)
 	if what == "" {
 		return ""
+	}
+	if rules := rulesOf(q, o); rules != "" && q.Details.ExecDetails != nil && len(remembered(q, o).Commands) == 0 {
+		what = rules
 	}
 	if o == bus.ProceedAlwaysAndSave {
 		return "from now on, kept in your policy file: " + display.Line(what)
@@ -183,8 +187,12 @@ func narrowed(q bus.ToolConfirmationRequest, o bus.Outcome) string {
 	case c.EditDetails != nil:
 		return q.ToolCall.Name + " on " + c.FilePath
 	case c.ExecDetails != nil:
-		if commands := remembered(q, o).Commands; len(commands) > 0 {
-			return "commands that begin with " + strings.Join(commands, ", or with ")
+		if r := remembered(q, o); len(r.Commands) > 0 {
+			words := "commands that begin with " + strings.Join(r.Commands, ", or with ")
+			if len(r.Rules) > len(r.Commands) {
+				words += ", and the files that this line writes"
+			}
+			return words
 		}
 		return "commands like those above that ask"
 	case c.MCPDetails != nil:

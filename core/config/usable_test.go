@@ -116,7 +116,7 @@ func TestVariablesOutsideOfTheConfinement(t *testing.T) {
 		p := place(t)
 		p.Trust = trust.Trusted
 		put(t, filepath.Join(p.HomeDir, ".fettle/settings.json"), user)
-		put(t, filepath.Join(p.TargetDir, ".env"), "LD_PRELOAD=evil.so")
+		put(t, filepath.Join(p.TargetDir, ".env"), "FLAVOUR=evil.so")
 		b, err := begin(t, p)
 		if err != nil && strings.Contains(err.Error(), "landlock") {
 			t.Skip("this kernel has no landlock")
@@ -126,7 +126,7 @@ func TestVariablesOutsideOfTheConfinement(t *testing.T) {
 		if b.params.Commands.Environ != nil {
 			environ = b.params.Commands.Environ()
 		}
-		require.Equal(t, want, slices.Contains(environ, "LD_PRELOAD=evil.so"), user)
+		require.Equal(t, want, slices.Contains(environ, "FLAVOUR=evil.so"), user)
 		require.Contains(t, environ, "PATH="+os.Getenv("PATH"))
 	}
 }
@@ -220,13 +220,13 @@ func TestConfinedByParameters(t *testing.T) {
 		p.Trust, p.Commands.Confinement = trust.Trusted, c
 		put(t, filepath.Join(p.TargetDir, ".fettle/settings.json"),
 			`{"sandbox": false, "tools": {"discoveryCommand": "d", "callCommand": "c"}, "includeDirectories": ["`+p.HomeDir+`"]}`)
-		put(t, filepath.Join(p.TargetDir, ".fettle/.env"), "LD_PRELOAD=evil.so")
+		put(t, filepath.Join(p.TargetDir, ".fettle/.env"), "FLAVOUR=evil.so")
 		b, err := begin(t, p)
 		require.NoError(t, err, name)
 		free := c.Kind == process.Unconfined
 		require.Equal(t, c.Kind, b.params.Commands.Confinement.Kind)
 		require.Equal(t, free, b.params.ToolCommands != ToolCommands{})
 		require.Equal(t, free, len(b.params.IncludeDirs) == 1)
-		require.Equal(t, free, slices.Contains(b.params.Commands.Environ(), "LD_PRELOAD=evil.so"))
+		require.Equal(t, free, slices.Contains(b.params.Commands.Environ(), "FLAVOUR=evil.so"))
 	}
 }
