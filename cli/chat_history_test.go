@@ -16,8 +16,8 @@ import (
 // An earlier conversation is shown as it was: calls by what they did and how they
 // ended, prompts as they were typed, and no words that nobody has said.
 func TestItemsOfHistory(t *testing.T) {
-	chatting(t, threeAnswers, func(_ context.Context, c *chat, project string) {
-		project = c.folder()
+	chatting(t, threeAnswers, func(_ context.Context, c *chat, _ string) {
+		project := c.folder()
 		call := func(id, name, args string) model.Part {
 			return model.Part{Call: &model.FunctionCall{ID: id, Name: name, Args: json.RawMessage(args)}}
 		}
