@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -60,7 +61,7 @@ func run(ctx context.Context, o Options) error {
 		first, _, _ := strings.Cut(m.err.Error(), "\n")
 		return fmt.Errorf("the terminal's session ended by a defect: %s", display.Line(first))
 	}
-	if err != nil && ctx.Err() == nil && !gone(o.Out) {
+	if err != nil && ctx.Err() == nil && !hungUp(err) && !gone(o.Out) {
 		return fmt.Errorf("the terminal cannot be used: %w", err)
 	}
 	leave(o, m)
@@ -94,6 +95,12 @@ func pump(box *mailbox, send func(tea.Msg), stop <-chan struct{}) {
 			}
 		}
 	}
+}
+
+// hungUp reports whether the program ended as its terminal was closed, which a read
+// or a write is told at times before the end of the input is seen.
+func hungUp(err error) bool {
+	return errors.Is(err, syscall.EIO) || errors.Is(err, os.ErrClosed) || errors.Is(err, io.EOF)
 }
 
 // gone reports whether the terminal is there no more.
