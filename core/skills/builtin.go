@@ -4,13 +4,21 @@ import (
 	"embed"
 	"io/fs"
 	"path"
+	"slices"
+	"sync"
 )
 
 //go:embed builtin/*/SKILL.md
 var own embed.FS
 
-// BuiltIn returns fettle's own skills. The error is a mistake in one of them.
+// BuiltIn returns fettle's own skills, which are read once and shared; their maps
+// must not be changed. The error is a mistake in one of them.
 func BuiltIn() ([]Skill, error) {
+	all, err := readBuiltIn()
+	return slices.Clone(all), err
+}
+
+var readBuiltIn = sync.OnceValues(func() ([]Skill, error) {
 	files, err := fs.Glob(own, path.Join("builtin", "*", FileName))
 	if err != nil {
 		return nil, err
@@ -28,4 +36,4 @@ func BuiltIn() ([]Skill, error) {
 		all = append(all, s)
 	}
 	return all, nil
-}
+})

@@ -123,6 +123,9 @@ func anyTime(takes time.Duration, n int) time.Duration {
 // runs, or while it restores, loses nothing: another one brings all back.
 func TestKilled(t *testing.T) {
 	kills := 50
+	if raceDetector { // which makes each process slow, and finds its races in one
+		kills = 10
+	}
 	if os.Getenv("FETTLE_FULL") != "" {
 		kills = 500
 	}
