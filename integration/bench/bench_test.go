@@ -1,7 +1,7 @@
 // Package bench measures whole calls and the whole program, each beside the
 // least that the same work costs by hand, in the same run.
 // docs/benchmarks.md records the figures.
-package bench
+package main
 
 import (
 	"bytes"
@@ -16,7 +16,6 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -121,15 +120,6 @@ func allocated(f func()) float64 {
 	}
 	runtime.ReadMemStats(&after)
 	return float64(after.TotalAlloc-before.TotalAlloc) / runs
-}
-
-// source returns n bytes of lines like those of a program.
-func source(n int) string {
-	var b strings.Builder
-	for i := 0; b.Len() < n; i++ {
-		fmt.Fprintf(&b, "\tif err := step%d(ctx, \"name\"); err != nil { // <%d>\n", i, i)
-	}
-	return b.String()[:n]
 }
 
 // Budget: 1.5 × reading, hashing and encoding by hand.

@@ -1,0 +1,157 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// Lab is what contestants prepare with: a scratch folder that goes away at the
+// end, programs, and fixtures that are made once.
+type Lab struct {
+	// Dir is the scratch folder, absolute, with links resolved.
+	Dir string
+	// Full asks for the sizes that the design's budgets speak of.
+	Full bool
+	// Note is told what is being made, for who waits; never nil.
+	Note func(format string, args ...any)
+
+	mu     sync.Mutex
+	shared map[string]*fixture
+	closes []func() error // in the order of making
+}
+
+type fixture struct {
+	once  sync.Once
+	value any
+	err   error
+}
+
+// NewLab makes a Lab with a scratch folder below the system's one for temporary files.
+func NewLab(full bool, note func(format string, args ...any)) (*Lab, error) {
+	dir, err := os.MkdirTemp("", "fettle-bench-")
+	if err != nil {
+		return nil, err
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return nil, errors.Join(err, os.RemoveAll(dir))
+	}
+	return &Lab{Dir: real, Full: full, Note: note, shared: map[string]*fixture{}}, nil
+}
+
+// Close ends all fixtures, the last one first, and removes the scratch folder.
+func (l *Lab) Close() error {
+	l.mu.Lock()
+	closes := l.closes
+	l.closes = nil
+	l.mu.Unlock()
+	var errs []error
+	for _, c := range slices.Backward(closes) {
+		errs = append(errs, c())
+	}
+	return errors.Join(append(errs, os.RemoveAll(l.Dir))...)
+}
+
+// Shared returns the fixture named key, made by make the first time it is asked
+// for. What make returns as the closing func, which may be nil, runs when the Lab
+// ends. An error is kept too, an [Absent] one included.
+func Shared[T any](ctx context.Context, l *Lab, key string, make func(ctx context.Context) (T, func() error, error)) (T, error) {
+	l.mu.Lock()
+	f, ok := l.shared[key]
+	if !ok {
+		f = &fixture{}
+		l.shared[key] = f
+	}
+	l.mu.Unlock()
+	f.once.Do(func() {
+		v, end, err := make(ctx)
+		f.value, f.err = v, err
+		if end != nil {
+			l.mu.Lock()
+			l.closes = append(l.closes, end)
+			l.mu.Unlock()
+		}
+	})
+	v, _ := f.value.(T)
+	return v, f.err
+}
+
+// Size returns small or full.
+func (l *Lab) Size(small, full int) int {
+	if l.Full {
+		return full
+	}
+	return small
+}
+
+// TempDir makes a folder of its own below Dir, with name in its name.
+func (l *Lab) TempDir(name string) (string, error) {
+	return os.MkdirTemp(l.Dir, strings.Map(func(r rune) rune {
+		if r == '/' || r == ' ' || r == '*' {
+			return '-'
+		}
+		return r
+	}, name)+"-")
+}
+
+// Program returns the path of the first of names that is installed, else an
+// [Absent] error that names the first.
+func (l *Lab) Program(names ...string) (string, error) {
+	for _, name := range names {
+		if path, err := exec.LookPath(name); err == nil {
+			return filepath.Abs(path)
+		}
+	}
+	return "", absent("%s is not installed", names[0])
+}
+
+// Fettle returns the path of the program, built as it is released.
+func (l *Lab) Fettle(ctx context.Context) (string, error) {
+	return l.build(ctx, "fettle", "github.com/fettle-dev/fettle/cli/fettle")
+}
+
+// Nothing returns the path of a Go program that does nothing.
+func (l *Lab) Nothing(ctx context.Context) (string, error) {
+	path := filepath.Join(l.Dir, "nothing.go")
+	if err := os.WriteFile(path, []byte("package main\n\nfunc main() {}\n"), 0o644); err != nil {
+		return "", err
+	}
+	return l.build(ctx, "nothing", path)
+}
+
+func (l *Lab) build(ctx context.Context, name, pkg string) (string, error) {
+	return Shared(ctx, l, "build "+name, func(ctx context.Context) (string, func() error, error) {
+		if _, err := l.Program("go"); err != nil {
+			return "", nil, err
+		}
+		l.Note("building %s", name)
+		out := filepath.Join(l.Dir, "bin-"+name)
+		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", out, pkg)
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		text, err := cmd.CombinedOutput()
+		if err != nil {
+			return "", nil, fmt.Errorf("go build %s (run the command inside of fettle's repository): %w\n%s", pkg, err, text)
+		}
+		return out, nil, nil
+	})
+}
+
+// Environment is what processes of contestants are started with: an empty home
+// in the scratch folder, PATH, and nothing of the user's settings.
+func (l *Lab) Environment(ctx context.Context) ([]string, error) {
+	home, err := Shared(ctx, l, "home", func(context.Context) (string, func() error, error) {
+		dir, err := l.TempDir("home")
+		return dir, nil, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + os.TempDir(), "LANG=C.UTF-8", "TERM=dumb", "NO_COLOR=1"}, nil
+}
