@@ -119,20 +119,26 @@ func failure(call model.FunctionCall, because *fault.Error) scheduler.Response {
 	return scheduler.Response{CallID: call.ID, Tool: call.Name, Status: scheduler.StatusError, Result: tools.Fail(because)}
 }
 
-// responseParts returns what the model receives of each response, what is no
-// text beside it.
+// responseParts returns what the model receives of each response.
 func responseParts(calls []model.FunctionCall, responses []scheduler.Response) []model.Part {
 	parts := make([]model.Part, len(calls))
 	for i, call := range calls {
-		r := &model.FunctionResponse{ID: call.ID, Name: call.Name, Response: responses[i].FunctionResponse()}
-		for _, p := range responses[i].Result.LLMContent.Parts {
-			if data := dataOf(p); data != nil {
-				r.Data = append(r.Data, *data)
-			}
-		}
-		parts[i] = model.Part{Response: r}
+		r := Answer(call, responses[i])
+		parts[i] = model.Part{Response: &r}
 	}
 	return parts
+}
+
+// Answer returns what the model receives of the response to its call: the response's
+// FunctionResponse, and beside it what of the result is no text.
+func Answer(call model.FunctionCall, r scheduler.Response) model.FunctionResponse {
+	a := model.FunctionResponse{ID: call.ID, Name: call.Name, Response: r.FunctionResponse()}
+	for _, p := range r.Result.LLMContent.Parts {
+		if data := dataOf(p); data != nil {
+			a.Data = append(a.Data, *data)
+		}
+	}
+	return a
 }
 
 // stoppedBy returns why a response ends the prompt, or "": a step before the
