@@ -79,14 +79,14 @@ func call(id, name string, args map[string]string) (*Call, string, error) {
 var (
 	hash    = regexp.MustCompile(`sha256\\*"\s*:\s*\\*"([0-9a-f]{64})`)
 	version = regexp.MustCompile(`version\\*"\s*:\s*([0-9]+)`)
-	failure = regexp.MustCompile(`"error"\s*:\s*{\s*"type"\s*:\s*"([a-z_]+)"`)
 )
 
 // Summary says in a few words what an answer holds.
 func Summary(answer string) string {
 	said := "done"
-	if found := failure.FindStringSubmatch(answer); found != nil {
-		said = found[1]
+	var failed struct{ Error struct{ Type string } }
+	if json.Unmarshal([]byte(answer), &failed) == nil && failed.Error.Type != "" {
+		said = failed.Error.Type
 	}
 	if found := version.FindStringSubmatch(answer); found != nil {
 		said += ", version " + found[1]
