@@ -84,11 +84,10 @@ func (c *Config) openCheckpoints(sh *shared) *Checkpoints {
 		skip = append(skip, filepath.Join(user, "tmp"))
 	}
 	if dir == "" {
-		tmp, err := c.projectTmp(sh.workspace.Target())
-		if err != nil {
+		if sh.tmp == "" {
 			return nil
 		}
-		dir = filepath.Join(tmp, checkpointsFolder)
+		dir = filepath.Join(sh.tmp, checkpointsFolder)
 	}
 	o := checkpoint.Options{
 		Dir: dir, MaxFile: p.Checkpoints.MaxFile, MaxTotal: p.Checkpoints.MaxTotal, MaxFiles: p.Checkpoints.MaxFiles,

@@ -35,7 +35,7 @@ import (
 // derived one uses its parent's workspace and settings (AR-05). It is safe
 // for concurrent use.
 type Config struct {
-	given  Parameters                 // as New completed them; never changed
+	given  *Parameters                // as New completed them; never changed
 	filled atomic.Pointer[Parameters] // given, with what the settings say; replaced as a whole
 	parent *Config                    // nil for a Config made by New
 	hatch  hatch
@@ -87,6 +87,7 @@ const (
 // They keep nothing of a conversation.
 type shared struct {
 	workspace *workspace.Workspace
+	tmp       string // the user's folder for the project, see projectTmp; "": there is no home folder
 	committer *commit.Committer
 	settings  *liveSettings // nil: there are none
 	finder    Finder
@@ -144,13 +145,16 @@ func New(p Parameters) (*Config, error) {
 	p.AllowedFrom, p.ExcludedFrom = maps.Clone(p.AllowedFrom), maps.Clone(p.ExcludedFrom)
 	p.CoreTools, p.AllowedTools, p.ExcludeTools = slices.Clone(p.CoreTools), slices.Clone(p.AllowedTools), slices.Clone(p.ExcludeTools)
 	p.ConfirmationRequired, p.ConfirmationFrom = slices.Clone(p.ConfirmationRequired), maps.Clone(p.ConfirmationFrom)
-	c := &Config{given: p, sessionID: p.SessionID, mode: mode, planAsked: mode == policy.ModePlan, initializing: make(chan struct{}, 1), family: &family{}}
-	c.filled.Store(&c.given)
+	if p.Settings == nil && p.variables == nil {
+		p.variables = p.givenVariables()
+	}
+	c := &Config{given: &p, sessionID: p.SessionID, mode: mode, planAsked: mode == policy.ModePlan, initializing: make(chan struct{}, 1), family: &family{}}
+	c.filled.Store(c.given)
 	if c.bus = p.Bus; c.bus == nil {
 		c.bus, c.ownBus = bus.New(bus.Options{OnDefect: c.onDefect}), true
 	}
 	c.hatch.turns = &c.family.turns
-	if hatchAtStart(p) {
+	if hatchAtStart(&p) {
 		c.hatch.set(true)
 	}
 	return c, nil
@@ -180,7 +184,7 @@ func (c *Config) Initialize(ctx context.Context) error {
 		return err
 	}
 	if err := c.open(ctx, &b); err != nil {
-		c.filled.Store(&c.given)
+		c.filled.Store(c.given)
 		return err
 	}
 	return nil
@@ -188,7 +192,7 @@ func (c *Config) Initialize(ctx context.Context) error {
 
 // open makes the services and puts them in place.
 func (c *Config) open(ctx context.Context, b *begun) error {
-	c.filled.Store(&b.params)
+	c.filled.Store(b.params)
 	if _, err := c.modeAtStart(); err != nil {
 		return errors.Join(err, b.closeSearch())
 	}
@@ -305,11 +309,12 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	if err != nil {
 		return nil, err
 	}
-	recovery, err := c.projectTmp(ws.Target())
+	recovery := ""
+	tmp, err := c.projectTmp(ws.Target())
 	if err != nil {
 		c.params().Logger.Warn("no home folder, so files with several hard links will not be changed")
 	} else {
-		recovery = filepath.Join(recovery, recoveryFolder)
+		recovery = filepath.Join(tmp, recoveryFolder)
 	}
 	if err := c.openExtensions(ctx, ws.Target()); err != nil {
 		return nil, errors.Join(err, ws.Close())
@@ -323,7 +328,7 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	if dir, err := c.userDir(); err == nil {
 		facts.Path = filepath.Join(dir, c.params().Layout.ContextFile)
 	}
-	sh := &shared{workspace: ws, committer: committer, memory: memory.New(facts), rules: rules, skills: new(skills.SkillManager)}
+	sh := &shared{workspace: ws, tmp: tmp, committer: committer, memory: memory.New(facts), rules: rules, skills: new(skills.SkillManager)}
 	sh.web.now = pages
 	sh.finder.now.Store(discovery.New(ws).With(c.params().FileFiltering.options(c.params().Layout.IgnoreFile)))
 	sh.checkpoints = c.openCheckpoints(sh)
@@ -444,7 +449,7 @@ func notInitialized(what, when, remedy string) error {
 }
 
 // hatchAtStart is the hatch's first position: parameter, then environment.
-func hatchAtStart(p Parameters) bool {
+func hatchAtStart(p *Parameters) bool {
 	if p.FileReadCacheDisabled != nil {
 		return *p.FileReadCacheDisabled
 	}

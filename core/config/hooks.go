@@ -57,15 +57,19 @@ func (p *Parameters) fillHooks(s settings.Settings, r *settings.Result) {
 // hookset are the hooks of a Config and of those derived from it. Its zero value
 // has none.
 type hookset struct {
-	runner    atomic.Pointer[hooks.Runner] // replaced as a whole
-	processes *process.Service
-	limited   *process.Service // of extensions' hooks, which do not see the person's environment
-	approvals *hooks.Approvals // nil: there is no home folder
-	project   string           // folder with links followed, by which approvals are recorded
-	telling   sync.WaitGroup   // notifications that run
+	runner    atomic.Pointer[hooks.Runner]        // replaced as a whole
+	open      func(limited bool) *process.Service // makes one of the two services; nil: hooks have not been loaded
+	approvals *hooks.Approvals                    // nil: there is no home folder
+	project   string                              // folder with links followed, by which approvals are recorded
+	telling   sync.WaitGroup                      // notifications that run
 
-	mu       sync.Mutex
-	closed   bool
+	mu     sync.Mutex
+	closed bool
+	// The services are made by the first hook that runs as a process, since most
+	// sessions have none. limited is that of extensions' hooks, which do not see the
+	// person's environment.
+	processes, limited *process.Service
+
 	problems []hooks.Problem
 	withheld map[*hooks.Hook]bool   // hooks of which has been told that they do not run
 	shown    map[*hooks.Hook]string // commands, without secrets
@@ -76,18 +80,23 @@ type hookset struct {
 // no error.
 func (c *Config) loadHooks(sh *shared) {
 	p, set := c.params(), &sh.hooks
-	if set.processes == nil {
-		o := c.processOptions(sh)
-		o.Confinement, o.NoBackground = process.Confinement{}, false // a hook was chosen by the user
-		set.processes = sh.processes.open(o)
-		o.Environ = openEnvironment(o.Environ, o.Marker)
-		set.limited = sh.processes.open(o)
+	if set.open == nil {
+		set.open = func(limited bool) *process.Service {
+			o := p.processOptions(sh)
+			o.Confinement, o.NoBackground = process.Confinement{}, false // a hook was chosen by the user
+			if limited {
+				o.Environ = openEnvironment(o.Environ, o.Marker)
+			}
+			return sh.processes.open(o)
+		}
 		set.project = realFolder(sh.workspace.Target())
 		if dir, err := c.userDir(); err == nil {
 			set.approvals = hooks.OpenApprovals(filepath.Join(dir, trustedHooksFile))
 		}
 	}
-	l := &hookLoader{c: c, sh: sh}
+	l := &hookLoader{c: c, sh: sh, variables: map[string]string{
+		workspacePath: sh.workspace.Target(), "/": string(filepath.Separator), "pathSeparator": string(filepath.Separator),
+	}}
 	if !p.Hooks.Disabled {
 		l.load()
 	}
@@ -112,10 +121,11 @@ func (c *Config) loadHooks(sh *shared) {
 
 // hookLoader gathers hooks from all their places.
 type hookLoader struct {
-	c        *Config
-	sh       *shared
-	hooks    []hooks.Hook
-	problems []hooks.Problem
+	c         *Config
+	sh        *shared
+	variables map[string]string // of every file
+	hooks     []hooks.Hook
+	problems  []hooks.Problem
 }
 
 func (l *hookLoader) load() {
@@ -141,10 +151,7 @@ func (l *hookLoader) load() {
 	l.folder(hooks.SourceSystem, p.Layout.SystemDir)
 	for _, f := range l.c.brought().hooks {
 		o := l.origin(hooks.SourceExtension, f.Path)
-		o.Extension = f.Extension
-		for name, value := range f.Variables {
-			o.Variables[name] = value
-		}
+		o.Extension, o.Variables = f.Extension, both(o.Variables, f.Variables)
 		o.Env = environmentOf(f.Env)
 		l.add(hooks.ParseJSON(f.Data, o))
 	}
@@ -162,10 +169,7 @@ func (l *hookLoader) folder(s hooks.Source, dir string) {
 }
 
 func (l *hookLoader) origin(s hooks.Source, path string) hooks.Origin {
-	target := l.sh.workspace.Target()
-	return hooks.Origin{Source: s, Path: path, Variables: map[string]string{
-		workspacePath: target, "/": string(filepath.Separator), "pathSeparator": string(filepath.Separator),
-	}}
+	return hooks.Origin{Source: s, Path: path, Variables: l.variables}
 }
 
 // masked takes the secrets that a layer has put into its hooks out of all that is
@@ -194,14 +198,28 @@ func sourceOfLayer(l settings.Layer) hooks.Source {
 	return hooks.SourceUser
 }
 
+// service returns what runs hooks, made at first use; after close one that is
+// closed.
+func (s *hookset) service(limited bool) *process.Service {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := &s.processes
+	if limited {
+		at = &s.limited
+	}
+	if *at == nil {
+		*at = s.open(limited)
+		if s.closed {
+			_ = (*at).Close() // always nil; nothing has been started
+		}
+	}
+	return *at
+}
+
 // exec runs hooks as processes in a folder.
 func (s *hookset) exec(dir string) func(ctx context.Context, c hooks.Command) (hooks.Outcome, error) {
 	return func(ctx context.Context, c hooks.Command) (hooks.Outcome, error) {
-		service := s.processes
-		if c.Source == hooks.SourceExtension {
-			service = s.limited
-		}
-		out, err := service.Program(ctx, process.Program{
+		out, err := s.service(c.Source == hooks.SourceExtension).Program(ctx, process.Program{
 			Line: c.Line, Dir: dir, Stdin: c.Stdin, Env: c.Env, Total: c.Limit, MaxBytes: hooks.MaxOutput, Drops: true,
 		})
 		if err != nil {
@@ -344,8 +362,9 @@ func (c *Config) hookInput(sh *shared, in hooks.Input) hooks.Input {
 func (s *hookset) close() {
 	s.mu.Lock()
 	s.closed = true
+	made := []*process.Service{s.processes, s.limited}
 	s.mu.Unlock()
-	for _, service := range []*process.Service{s.processes, s.limited} {
+	for _, service := range made {
 		if service != nil {
 			_ = service.Close() // ends what telling waits for
 		}

@@ -65,15 +65,17 @@ func (o Commands) check(ctx context.Context) error {
 }
 
 // processOptions are those of a conversation's commands.
-func (c *Config) processOptions(sh *shared) process.Options {
+func (p *Parameters) processOptions(sh *shared) process.Options {
 	o := process.Options{
-		Marker: c.params().Layout.CommandMarker,
-		Total:  c.params().Commands.Total, Idle: c.params().Commands.Idle, Environ: c.params().Commands.environ(),
-		Confinement: c.params().Commands.Confinement, NoBackground: c.params().NoSession,
+		Marker: p.Layout.CommandMarker,
+		Total:  p.Commands.Total, Idle: p.Commands.Idle, Environ: p.Commands.environ(),
+		Confinement: p.Commands.Confinement, NoBackground: p.NoSession,
 	}
-	o.Confinement.Writable = slices.Concat(sh.workspace.Folders(), o.Confinement.Writable)
-	if dir, err := c.projectTmp(sh.workspace.Target()); err == nil {
-		o.SaveDir = filepath.Join(dir, outputFolder)
+	if o.Confinement.Kind != process.Unconfined {
+		o.Confinement.Writable = slices.Concat(sh.workspace.Folders(), o.Confinement.Writable)
+	}
+	if sh.tmp != "" {
+		o.SaveDir = filepath.Join(sh.tmp, outputFolder)
 	}
 	return o
 }

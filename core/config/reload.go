@@ -69,11 +69,11 @@ func (c *Config) ReloadSettings(ctx context.Context) error {
 		c.keep(l, l.result, slices.Concat(newer.Problems, l.usable.lasting))
 		return nil
 	}
-	changed, later := differences(&c.given, l.result, newer)
+	changed, later := differences(c.given, l.result, newer)
 	now := l.result.With(newer, changed...)
-	params := c.given
+	params := *c.given
 	params.Trust, params.WebSearch, params.Models = c.params().Trust, c.params().WebSearch, c.params().Models
-	usable := l.usable.again(&c.given, now)
+	usable := l.usable.again(c.given, now)
 	if err := params.fill(usable, now); err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func TestYoloBesideInitialize(t *testing.T) {
 	answer := make(chan error, 1)
 	go func() { answer <- c.SetApprovalMode(policy.ModeYolo) }()
 	waitingForLock(t, "SetApprovalMode")
-	learnt := c.given
+	learnt := *c.given
 	learnt.Trust = trust.Untrusted
 	c.filled.Store(&learnt)
 	c.mu.Unlock()

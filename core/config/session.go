@@ -81,7 +81,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		given.Instructions = projectInstructions{sh.workspace, instructions.New(sh.workspace, c.instructionOptions(sh))}
 	}
 	s.tracker = tracker.New(given)
-	s.processes = sh.processes.open(c.processOptions(sh))
+	s.processes = sh.processes.open(c.params().processOptions(sh))
 	s.catalog = c.newCatalog(s)
 	var err error
 	if s.registry, err = c.newRegistry(sh, s); err != nil {

@@ -18,7 +18,7 @@ import (
 
 // begun is what Initialize begins with.
 type begun struct {
-	params  Parameters       // with what the settings say
+	params  *Parameters      // with what the settings say; those given where nothing changes them
 	options settings.Options // of the settings, to load them again
 	result  *settings.Result // nil without settings
 	usable  *usable          // nil without settings
@@ -29,20 +29,20 @@ type begun struct {
 // trust.
 func (c *Config) load(ctx context.Context) (begun, error) {
 	b := begun{params: c.given}
-	p := &b.params
-	if err := checkPolicyPaths(p.PolicyPaths); err != nil {
+	if err := checkPolicyPaths(c.given.PolicyPaths); err != nil {
 		return b, err
 	}
+	if g := c.given; g.Settings == nil && g.TrustOf == nil && (g.Models != nil || g.Providers == nil) {
+		return b, nil
+	}
+	p := new(Parameters)
+	*p = *c.given
+	b.params = p
 	if err := p.decideTrust(ctx); err != nil {
 		return b, err
 	}
 	if p.Settings == nil {
-		p.know(func(name string) (string, bool) {
-			if p.Getenv == nil {
-				return "", false
-			}
-			return p.Getenv(name), false
-		})
+		p.know(p.variables)
 		return b, nil
 	}
 	b.options = p.settingsOptions()
@@ -57,9 +57,9 @@ func (c *Config) load(ctx context.Context) (begun, error) {
 	}
 	if b.result.Trusted && p.Trust != trust.Trusted { // because of a folder that the settings name
 		b.options.Trusted, b.options.Undecided = false, false
-		given := c.given
+		given := *c.given
 		given.Trust = p.Trust
-		if err := b.read(ctx, given); err != nil {
+		if err := b.read(ctx, &given); err != nil {
 			return b, err
 		}
 	}
@@ -86,16 +86,27 @@ func (p *Parameters) know(v Variables) {
 	}
 }
 
-// read loads the settings and fills given with them.
-func (b *begun) read(ctx context.Context, given Parameters) error {
+// givenVariables are those of a session without settings.
+func (p *Parameters) givenVariables() Variables {
+	getenv := p.Getenv
+	return func(name string) (string, bool) {
+		if getenv == nil {
+			return "", false
+		}
+		return getenv(name), false
+	}
+}
+
+// read loads the settings and has given, filled with them, for the parameters.
+func (b *begun) read(ctx context.Context, given *Parameters) error {
 	r, err := settings.Load(ctx, b.options)
 	if err != nil {
 		return err
 	}
 	state := b.params.Trust
-	b.result, b.params = r, given
+	b.result, *b.params = r, *given
 	b.params.Trust = state
-	if b.usable, err = usableOf(ctx, &given, r); err != nil {
+	if b.usable, err = usableOf(ctx, given, r); err != nil {
 		return err
 	}
 	return b.params.fill(b.usable, r)
@@ -165,7 +176,7 @@ func checkPolicyPaths(paths []string) error {
 
 // openSearch makes the service that searches the web.
 func (b *begun) openSearch() error {
-	p := &b.params
+	p := b.params
 	if p.WebSearch != nil || b.usable.search == nil {
 		return nil
 	}

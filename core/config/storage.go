@@ -21,19 +21,11 @@ func (c *Config) Storage() (Storage, error) {
 	if err != nil {
 		return Storage{}, err
 	}
-	return c.storage(sh.workspace.Target()), nil
-}
-
-func (c *Config) storage(target string) Storage {
 	dir, err := c.userDir()
 	if err != nil {
-		return Storage{}
+		return Storage{}, nil
 	}
-	tmp, err := c.projectTmp(target)
-	if err != nil {
-		return Storage{}
-	}
-	return Storage{GlobalDir: dir, ProjectTempDir: tmp}
+	return Storage{GlobalDir: dir, ProjectTempDir: sh.tmp}, nil
 }
 
 // userDir returns the user's settings folder.
