@@ -371,6 +371,9 @@ func FuzzDecide(f *testing.F) {
 			if e.Decide(command(t, denied, mode)).Decision != policy.Deny || e.Decide(command(t, other, mode)).Decision != policy.Allow {
 				continue
 			}
+			if after := []string{"\n", "", "", "", "", " | "}[int(how)%len(joins)]; after != "" && !closed(other, after) {
+				return // it leaves something open, as a comment, that the denied line becomes a part of
+			}
 			line := joins[int(how)%len(joins)](denied, other)
 			d := e.Decide(command(t, line, mode))
 			require.NotEqual(t, policy.Allow, d.Decision, "%q in %s", line, mode)
