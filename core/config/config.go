@@ -140,7 +140,7 @@ func New(p Parameters) (*Config, error) {
 	p.Rules, p.Before, p.After = slices.Clone(p.Rules), slices.Clone(p.Before), slices.Clone(p.After)
 	p.FileFiltering.CustomFiles = slices.Clone(p.FileFiltering.CustomFiles)
 	p.Commands.Confinement.Writable = slices.Clone(p.Commands.Confinement.Writable)
-	p.Commands.Withheld = slices.Clone(p.Commands.Withheld)
+	p.Commands.Withheld, p.WebFetch.Allow = slices.Clone(p.Commands.Withheld), slices.Clone(p.WebFetch.Allow)
 	p.Skills.Off, p.Skills.Given, p.Skills.Folders = slices.Clone(p.Skills.Off), slices.Clone(p.Skills.Given), slices.Clone(p.Skills.Folders)
 	p.AllowedFrom, p.ExcludedFrom = maps.Clone(p.AllowedFrom), maps.Clone(p.ExcludedFrom)
 	p.CoreTools, p.AllowedTools, p.ExcludeTools = slices.Clone(p.CoreTools), slices.Clone(p.AllowedTools), slices.Clone(p.ExcludeTools)
@@ -301,8 +301,7 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	if err := c.params().Commands.check(ctx); err != nil {
 		return nil, err
 	}
-	pages, err := webfetch.New(c.params().WebFetch)
-	if err != nil {
+	if err := webfetch.Check(c.params().WebFetch); err != nil {
 		return nil, err
 	}
 	ws, err := workspace.Open(append([]string{c.params().TargetDir}, c.params().IncludeDirs...)...)
@@ -329,7 +328,7 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 		facts.Path = filepath.Join(dir, c.params().Layout.ContextFile)
 	}
 	sh := &shared{workspace: ws, tmp: tmp, committer: committer, memory: memory.New(facts), rules: rules, skills: new(skills.SkillManager)}
-	sh.web.now = pages
+	sh.web.o = &c.params().WebFetch
 	sh.finder.now.Store(discovery.New(ws).With(c.params().FileFiltering.options(c.params().Layout.IgnoreFile)))
 	sh.checkpoints = c.openCheckpoints(sh)
 	sh.servers.Store(c.openServers(sh))

@@ -5,22 +5,24 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/webfetch"
 )
 
 // What a reload would have pages fetched by comes too late once the session is
-// closed: nobody would close it.
+// closed: nobody would close it. And what is fetched by first then is closed.
 func TestFetcherEnds(t *testing.T) {
-	services := make([]*webfetch.Service, 3)
-	for i := range services {
-		var err error
-		services[i], err = webfetch.New(webfetch.Options{})
-		require.NoError(t, err)
-	}
-	f := fetcher{now: services[0]}
-	f.replace(services[1])
-	require.Same(t, services[1], f.current())
+	options := make([]webfetch.Options, 3)
+	f := fetcher{o: &options[0]}
+	first, err := f.current()
+	require.NoError(t, err)
+	f.replace(&options[1])
+	f.replace(&options[2])
+	require.Equal(t, []*webfetch.Service{first}, f.past, "the second was never used")
 	require.NoError(t, f.close())
-	f.replace(services[2])
-	require.Same(t, services[1], f.current())
+	f.replace(&options[1])
+	require.Same(t, &options[2], f.o)
+	pages := f.Fetch(t.Context(), []string{"https://example.com/"})
+	require.Len(t, pages, 1)
+	require.Equal(t, fault.NotInitialized, pages[0].Err.Code)
 }

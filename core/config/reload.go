@@ -123,11 +123,10 @@ func unreadable(p settings.Problem) bool {
 func (c *Config) enforce(sh *shared, p *Parameters) error {
 	before := c.params()
 	if !slices.Equal(p.WebFetch.Allow, before.WebFetch.Allow) || p.WebFetch.AllowPrivate != before.WebFetch.AllowPrivate {
-		pages, err := webfetch.New(p.WebFetch)
-		if err != nil {
+		if err := webfetch.Check(p.WebFetch); err != nil {
 			return err
 		}
-		sh.web.replace(pages)
+		sh.web.replace(&p.WebFetch)
 	}
 	added := slices.DeleteFunc(slices.Clone(p.ExcludeTools), func(name string) bool { return slices.Contains(before.ExcludeTools, name) })
 	if err := sh.rules.Add(exclusions(added, p.ExcludedFrom)...); err != nil {

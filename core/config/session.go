@@ -37,7 +37,9 @@ type session struct {
 	catalog   *catalog.Catalog // what of registry the model is told of whole
 	skills    activeSkills
 	scheduler *scheduler.Scheduler
-	lines     *commandLines // of the person's own commands
+
+	linesOnce sync.Once
+	lines     *commandLines // of the person's own commands; see commandLines
 
 	client *agent.Client // made when it is first asked for, under Config.mu
 	ended  atomic.Int64  // how many conversations there were before this one
@@ -105,7 +107,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		Now:       c.params().Now,
 		OnDefect:  c.onDefect,
 	}
-	s.scheduler, s.lines = scheduler.New(o), newCommandLines(o)
+	s.scheduler = scheduler.New(o)
 	return s, nil
 }
 

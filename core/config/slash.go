@@ -31,10 +31,10 @@ func (c *Config) SlashCommands(ctx context.Context, extra ...commands.Loader) (*
 	if err != nil {
 		return nil, nil, err
 	}
-	loaders := append(slices.Clone(extra), promptCommands{sh.servers.Load()}, skillCommands{c, sh.skills, s.lines}, agentCommands{s.registry})
+	loaders := append(slices.Clone(extra), promptCommands{sh.servers.Load()}, skillCommands{c, sh.skills, s.commandLines()}, agentCommands{s.registry})
 	folders, problems := c.commandFolders(sh)
 	set, more, err := commands.Assemble(ctx, append(loaders, commands.NewFiles(commands.FileOptions{
-		Folders: folders, Shell: s.lines, Files: templateFiles{c, s, sh},
+		Folders: folders, Shell: s.commandLines(), Files: templateFiles{c, s, sh},
 	}))...)
 	return set, append(problems, more...), err
 }

@@ -29,12 +29,14 @@ type commandLines struct {
 
 var _ commands.Shell = (*commandLines)(nil)
 
-// newCommandLines returns what runs the lines with a scheduler like that of o.
-func newCommandLines(o scheduler.Options) *commandLines {
-	l := &commandLines{}
-	o.Policy = linePolicy{o.Policy, l}
-	l.scheduler = scheduler.New(o)
-	return l
+// commandLines returns what runs the lines of this conversation, made at first use:
+// most have none.
+func (s *session) commandLines() *commandLines {
+	s.linesOnce.Do(func() {
+		s.lines = &commandLines{}
+		s.lines.scheduler = s.scheduler.WithPolicy(linePolicy{s.hooks.of.rules, s.lines})
+	})
+	return s.lines
 }
 
 // linePolicy allows the lines that a person has agreed to, where policy would ask.

@@ -357,8 +357,7 @@ func (c *settingsChecker) entries() {
 	}
 	if c.given.WebFetch.Allow == nil {
 		c.usable.Web.AllowedHosts = c.kept("web.allowedHosts", func(entry string) error {
-			_, err := webfetch.New(webfetch.Options{Allow: []string{entry}}) // nothing is opened by it
-			return err
+			return webfetch.Check(webfetch.Options{Allow: []string{entry}})
 		})
 	}
 }

@@ -89,6 +89,14 @@ func New(o Options) *Scheduler {
 	return &Scheduler{o}
 }
 
+// WithPolicy returns a scheduler that is like s and asks p in the place of s's
+// policy.
+func (s *Scheduler) WithPolicy(p Policy) *Scheduler {
+	o := s.o
+	o.Policy = p
+	return &Scheduler{o}
+}
+
 // report hands a defect to the host, whose own mistakes end here.
 func (s *Scheduler) report(err error) {
 	if s.o.OnDefect != nil {

@@ -117,13 +117,17 @@ func (f *Factory[S]) Compile() error {
 }
 
 // Bind returns the tool for one session. It does no work and no I/O.
-func (f *Factory[S]) Bind(s S) DeclarativeTool { return &bound[S]{f, &f.spec, s} }
+func (f *Factory[S]) Bind(s S) DeclarativeTool { return f.BindShared(&s) }
+
+// BindShared is Bind for services that several tools of the session share. They
+// must not be changed any more.
+func (f *Factory[S]) BindShared(s *S) DeclarativeTool { return &bound[S]{f, &f.spec, s} }
 
 // bound is a factory's tool. Its spec is the factory's, unless it was renamed.
 type bound[S any] struct {
 	factory  *Factory[S]
 	spec     *Spec
-	services S
+	services *S
 }
 
 func (b *bound[S]) Spec() Spec { return *b.spec }
@@ -131,7 +135,7 @@ func (b *bound[S]) Spec() Spec { return *b.spec }
 func (b *bound[S]) sharedSpec() *Spec { return b.spec }
 
 func (b *bound[S]) Build(args json.RawMessage) (ToolInvocation, error) {
-	return b.factory.build(b.services, b.spec.Name, args)
+	return b.factory.build(*b.services, b.spec.Name, args)
 }
 
 func (b *bound[S]) withSpec(s Spec) DeclarativeTool { return &bound[S]{b.factory, &s, b.services} }

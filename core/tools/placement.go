@@ -12,6 +12,14 @@ type serverTool struct{ server, tool string }
 // group returns the entry's rank: lower is higher.
 func (e *entry) group() Group { return e.spec.Origin.Group }
 
+// tool returns the tool under the name that it has.
+func (e *entry) tool() DeclarativeTool {
+	if e.named != nil {
+		return e.named
+	}
+	return e.given
+}
+
 // id is who the entry of an MCP tool is.
 func (e *entry) id() serverTool {
 	return serverTool{e.wanted.Origin.Server, cmp.Or(e.wanted.ServerTool(), e.wanted.Name)}
@@ -20,7 +28,7 @@ func (e *entry) id() serverTool {
 // name returns the i-th of the names that the tool may have: the one that it was
 // registered under and, of an MCP tool, the qualified one and that with ever more
 // of a hash. "" says that there are no more. Neighbours may be alike.
-func (e *entry) name(i int) string {
+func (e *entry) name(i int32) string {
 	id := e.id()
 	digits := shortHash << max(i-2, 0)
 	switch {
@@ -141,14 +149,14 @@ func (r *Registry) put(e *entry) {
 // take makes name the tool's name. Only the one that it was registered under comes
 // with aliases.
 func (e *entry) take(name string) {
-	e.tool, e.spec = e.given, e.wanted
+	e.named, e.spec = nil, e.wanted
 	if name == e.wanted.Name {
 		return
 	}
 	spec := *e.wanted
 	spec.Origin.Tool = e.wanted.ServerTool()
 	spec.Name, spec.Aliases = name, nil
-	e.tool, e.spec = withSpec(e.given, spec), &spec
+	e.named, e.spec = withSpec(e.given, spec), &spec
 }
 
 // keeper returns the tool that keeps a name from e, or nil.

@@ -29,7 +29,7 @@ type Registry struct {
 	byTool  map[serverTool]*entry
 	waiting map[string][]*entry // MCP tools that would have the name if another had not
 	freed   []string            // names that are to be settled
-	next    int                 // sequence number of the next entry
+	next    int32               // sequence number of the next entry
 	changes int                 // counts up with each
 	listing *listing            // nil: to be made anew
 }
@@ -55,19 +55,19 @@ type RegistryOptions struct {
 type entry struct {
 	given  DeclarativeTool // as it was registered
 	wanted *Spec           // of given; shared with other registries, and not changed
-	tool   DeclarativeTool // given, under the name that it has
-	spec   *Spec           // of tool, likewise
-	at     int             // which of the names that it may have it has
-	seq    int
-	source int  // index of the discovery that brought it, or registered
-	renews bool // it takes the place of what it was before
+	spec   *Spec           // of the tool under the name that it has; wanted where that is its name
+	named  DeclarativeTool // given, under another name than wanted's; nil: it has that
+	seq    int32           // 32 bits will do, and there are many entries
+	at     int32           // which of the names that it may have it has
+	source int32           // index of the discovery that brought it, or registered
+	renews bool            // it takes the place of what it was before
 }
 
 // listing is the tools in order, made once for many calls.
 type listing struct {
 	specs    []*Spec
 	tools    []DeclarativeTool
-	names    []string
+	names    atomic.Pointer[[]string] // nil: not asked for yet
 	declared atomic.Pointer[declared] // nil: not asked for yet
 }
 
@@ -142,7 +142,7 @@ func (r *Registry) change(make func()) {
 // registered is the source of an entry that no discovery brought.
 const registered = -1
 
-func newEntry(t DeclarativeTool, source int) (*entry, error) {
+func newEntry(t DeclarativeTool, source int32) (*entry, error) {
 	if t == nil {
 		return nil, badTool("", errors.New("it is nil"))
 	}
@@ -153,7 +153,7 @@ func newEntry(t DeclarativeTool, source int) (*entry, error) {
 	if len(spec.Schema) == 0 {
 		return nil, badTool(spec.Name, errors.New("it has no schema"))
 	}
-	return &entry{given: t, wanted: spec, tool: t, spec: spec, source: source}, nil
+	return &entry{given: t, wanted: spec, spec: spec, source: source}, nil
 }
 
 // sharedSpec returns a tool's Spec, which is not to be changed: the factory's
@@ -209,7 +209,7 @@ func (r *Registry) Lookup(name string) (DeclarativeTool, error) {
 	}
 	var tool DeclarativeTool
 	if e != nil {
-		tool = e.tool
+		tool = e.tool()
 	}
 	r.mu.RUnlock()
 	if tool == nil {
@@ -248,7 +248,7 @@ func (r *Registry) governedBy(name string) []string {
 func (r *Registry) All() []DeclarativeTool { return r.list().tools }
 
 // Names returns the names of the tools of [Registry.All].
-func (r *Registry) Names() []string { return r.list().names }
+func (r *Registry) Names() []string { return r.list().named() }
 
 // Declarations returns what a model is told of the tools that are not hidden
 // now, in listing order. The list is made anew only after a change of the
@@ -289,12 +289,24 @@ func (r *Registry) newListing() *listing {
 	l := &listing{
 		specs: make([]*Spec, len(entries)),
 		tools: make([]DeclarativeTool, len(entries)),
-		names: make([]string, len(entries)),
 	}
 	for i, e := range entries {
-		l.specs[i], l.tools[i], l.names[i] = e.spec, e.tool, e.spec.Name
+		l.specs[i], l.tools[i] = e.spec, e.tool()
 	}
 	return l
+}
+
+// named returns the names. Two callers that find them not made yet make equal ones.
+func (l *listing) named() []string {
+	if made := l.names.Load(); made != nil {
+		return *made
+	}
+	names := make([]string, len(l.specs))
+	for i, spec := range l.specs {
+		names[i] = spec.Name
+	}
+	l.names.Store(&names)
+	return names
 }
 
 // without returns the declarations but those of hidden tools. Two callers that
@@ -345,7 +357,7 @@ func (r *Registry) Discover(ctx context.Context) error {
 		}
 		found[i] = []*entry{}
 		for _, t := range tools {
-			e, err := newEntry(t, i)
+			e, err := newEntry(t, int32(i)) //nolint:gosec // discoveries are few
 			if err == nil && e.group() == GroupBuiltIn {
 				err = badTool(e.spec.Name, errors.New("it was discovered and says that it is built in"))
 			}

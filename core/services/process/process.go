@@ -90,7 +90,10 @@ func (o Options) withDefaults() Options {
 type Service struct {
 	o     Options
 	token string // in the environment of all that it starts
-	shell func() (string, error)
+
+	finding sync.Once // of the shell
+	found   string    // by it
+	findErr error     // of it
 
 	scratch scratch // of confined commands
 
@@ -113,8 +116,7 @@ func New(o Options) *Service {
 	var b [8]byte
 	rand.Read(b[:]) // never fails
 	return &Service{
-		o: o.withDefaults(), token: hex.EncodeToString(b[:]),
-		shell: sync.OnceValues(findShell), closing: make(chan struct{}),
+		o: o.withDefaults(), token: hex.EncodeToString(b[:]), closing: make(chan struct{}),
 	}
 }
 

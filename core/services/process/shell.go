@@ -8,6 +8,12 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
+// shell is findShell, asked once.
+func (s *Service) shell() (string, error) {
+	s.finding.Do(func() { s.found, s.findErr = findShell() })
+	return s.found, s.findErr
+}
+
 // findShell returns bash, or where there is none sh. On Windows too: commands
 // are judged as what bash would run, so nothing else may run them.
 func findShell() (string, error) {

@@ -144,6 +144,12 @@ func New(o Options) (*Service, error) {
 	return s, nil
 }
 
+// Check returns the error that New would, and makes nothing.
+func Check(o Options) error {
+	_, err := newGuard(o.AllowPrivate, o.Allow)
+	return err
+}
+
 // What ends a fetch, as the cause of its context.
 var (
 	errTimeout     = errors.New("the time of the fetch is over")
