@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -34,10 +35,10 @@ type Case struct {
 type Role string
 
 const (
-	Ours  Role = "fettle" // exactly one in each case
-	Floor Role = "floor"  // the least that the same work costs by hand
-	Peer  Role = "peer"   // what a user would pick instead
-	Part  Role = "part"   // a part of fettle that ours contains, or another way to it
+	Ours  Role = "subject" // fettle, of which there is one in each case; in the group noise a floor itself
+	Floor Role = "floor"   // the least that the same work costs by hand
+	Peer  Role = "peer"    // what a user would pick instead
+	Part  Role = "part"    // a part of fettle that ours contains, or another way to it
 )
 
 // Contestant does the work of a case in one way.
@@ -134,4 +135,10 @@ func absence(err error) (string, bool) {
 // timed makes a Run that the framework times of a plain func.
 func timed(f func(ctx context.Context) error) func(context.Context) (Measured, error) {
 	return func(ctx context.Context) (Measured, error) { return Measured{}, f(ctx) }
+}
+
+// group returns the key of the Group that the case belongs to.
+func (c *Case) group() string {
+	key, _, _ := strings.Cut(c.ID, "/")
+	return key
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,9 +23,10 @@ type Lab struct {
 	// Note is told what is being made, for who waits; never nil.
 	Note func(format string, args ...any)
 
-	mu     sync.Mutex
-	shared map[string]*fixture
-	closes []func() error // in the order of making
+	mu       sync.Mutex
+	shared   map[string]*fixture
+	closes   []func() error // in the order of making
+	versions map[string]string
 }
 
 type fixture struct {
@@ -43,7 +45,7 @@ func NewLab(full bool, note func(format string, args ...any)) (*Lab, error) {
 	if err != nil {
 		return nil, errors.Join(err, os.RemoveAll(dir))
 	}
-	return &Lab{Dir: real, Full: full, Note: note, shared: map[string]*fixture{}}, nil
+	return &Lab{Dir: real, Full: full, Note: note, shared: map[string]*fixture{}, versions: map[string]string{}}, nil
 }
 
 // Close ends all fixtures, the last one first, and removes the scratch folder.
@@ -81,6 +83,21 @@ func Shared[T any](ctx context.Context, l *Lab, key string, make func(ctx contex
 	})
 	v, _ := f.value.(T)
 	return v, f.err
+}
+
+// Uses records the version of a program or library that takes part, for the
+// page and the JSON lines: Uses("ripgrep", "13.0.0").
+func (l *Lab) Uses(name, version string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.versions[name] = version
+}
+
+// used returns the versions recorded so far.
+func (l *Lab) used() map[string]string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return maps.Clone(l.versions)
 }
 
 // Size returns small or full.

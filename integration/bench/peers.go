@@ -1,21 +1,123 @@
 package main
 
-// peerContestants returns, by the ID of a case, who else does its work. The IDs
-// that can be joined:
-//
-//	read/1kb read/100kb read/1mb read/unchanged read/1000-files
-//	patch/200-lines patch/5000-lines patch/50000-lines      (Change.Diffs, there and back)
-//	edit/200-lines edit/5000-lines edit/50000-lines         (Change.Lines, there and back)
-//	write/200-lines write/5000-lines write/50000-lines      (Change.Texts, there and back)
-//	search/generated-rare search/generated-common search/generated-walk search/generated-glob
-//	search/go-rare search/go-common search/go-expression search/go-alternatives search/go-walk search/go-glob
-//	schema/validate registry/20 registry/1000 registry/10000
-//	shell/true
-//	start/version start/help start/tools                    (time)
-//	size/version size/help size/tools                       (peak memory, bytes)
-//	headless/turn headless/memory                           (one prompt against a local server)
-//	sessions/time-N sessions/memory-N                       (N = 1, 100, 1000; with -full 10000)
-func peerContestants() map[string][]Contestant { return nil }
+import (
+	"context"
+	"fmt"
+)
+
+// Names of programs of npm packages.
+const (
+	gemini = "gemini"
+	qwen   = "qwen"
+)
+
+// peerContestants returns, by the ID of a case, who else does its work. What does
+// not appear here has a reason in notCompared.
+func peerContestants() map[string][]Contestant {
+	all := map[string][]Contestant{
+		"call/overhead":   {{geminiCore, Peer, inNode(coreNPM, coreDoesNothing)}},
+		"read/1000-files": {{geminiCoreAlone, Peer, inNode(coreNPM, coreReadsMany)}},
+		"read/unchanged":  {{geminiCore + ", which reads it again", Peer, viaCore(coreReads(1 << 20))[0].Prepare}},
+		"schema/validate": {{geminiCore, Peer, inNode(coreNPM, coreValidates)}},
+		"bus/ask":         {{geminiCore, Peer, inNode(coreNPM, coreAsks)}},
+		"shell/true":      viaCore(coreRuns),
+		"start/version":   {startOf(geminiNPM, gemini, "--version"), startOf(qwenNPM, qwen, "--version")},
+		"start/help":      {startOf(geminiNPM, gemini, "--help"), startOf(qwenNPM, qwen, "--help")},
+		"size/version":    {{gemini, Peer, agentPeak(geminiNPM, gemini, "--version")}, {qwen, Peer, agentPeak(qwenNPM, qwen, "--version")}},
+		"size/help":       {{gemini, Peer, agentPeak(geminiNPM, gemini, "--help")}, {qwen, Peer, agentPeak(qwenNPM, qwen, "--help")}},
+		"headless/turn":   {{gemini, Peer, prompted(newModelServer, geminiProgram, promptTime)}},
+		"headless/memory": {{gemini, Peer, prompted(newModelServer, geminiProgram, promptPeak)}},
+	}
+	for _, size := range readSizes() {
+		all["read/"+size.Name] = viaCore(coreReads(size.Bytes))
+	}
+	for _, n := range lineCounts() {
+		all[fmt.Sprintf("patch/%d-lines", n)] = []Contestant{
+			{gitApply, Peer, patching(n, "git", func(diff string) []string { return []string{"apply", diff} })},
+			{gnuPatch, Peer, patching(n, "patch", func(diff string) []string { return []string{"-p1", "-s", "-i", diff} })},
+			{jsdiff, Peer, inNode(jsdiffNPM, jsdiffApplies(n))},
+		}
+		all[fmt.Sprintf("edit/%d-lines", n)] = viaCore(coreEdits(n))
+		all[fmt.Sprintf("write/%d-lines", n)] = viaCore(coreWrites(n))
+	}
+	for _, n := range ruleCounts() {
+		for kind, call := range map[string]struct {
+			tool string
+			args map[string]any
+		}{
+			"plain":   {"read_file", map[string]any{"file_path": "/w/a.go"}},
+			"pattern": {"write_file", map[string]any{"content": "package main\n\nfunc main() {}\n", "file_path": "a.go"}},
+			"shell":   {"run_shell_command", map[string]any{"command": "git status --short | grep -v '^??' | wc -l"}},
+		} {
+			all[fmt.Sprintf("policy/%s-%d", kind, n)] = []Contestant{{geminiCore, Peer, inNode(coreNPM, coreDecides(n, call.tool, call.args))}}
+		}
+	}
+	for _, n := range toolCounts() {
+		all[fmt.Sprintf("registry/lookup-%d", n)] = []Contestant{{geminiCore, Peer, inNode(coreNPM, coreRegistry("lookup", n))}}
+		for _, kind := range []string{"first", "cached"} { // it keeps no list
+			all[fmt.Sprintf("registry/%s-%d", kind, n)] = []Contestant{{geminiCore, Peer, inNode(coreNPM, coreRegistry("declare", n))}}
+		}
+	}
+	for _, n := range sessionCounts() {
+		all[fmt.Sprintf("sessions/time-%d", n)] = []Contestant{{geminiCore, Peer, coreSessionsOf(n, creationOf(n))}}
+		all[fmt.Sprintf("sessions/memory-%d", n)] = []Contestant{{geminiCore, Peer, coreSessionsOf(n, residentOf)}}
+	}
+	searchPeers(all)
+	return all
+}
+
+// searchTree is a tree of the cases search/KEY-NAME, and what the names end in that its glob looks for.
+type searchTree struct {
+	key, glob string
+	get       func(*Lab, context.Context) (Tree, error)
+}
+
+func searchTrees() []searchTree {
+	return []searchTree{{"generated", "*.ts", (*Lab).Generated}, {"go", "*_test.go", (*Lab).GoSource}}
+}
+
+// searchPeers adds those of the cases search/NAME.
+func searchPeers(all map[string][]Contestant) {
+	every := func(t Tree) int { return t.Files }
+	aThird := func(t Tree) int { return t.Files / 3 }
+	for _, tree := range searchTrees() {
+		for _, p := range soughts() {
+			id := "search/" + tree.key + "-" + p.Key
+			all[id] = append(all[id], ripgrepSearch(tree.get, p))
+			if p.Key != "rare" && p.Key != "common" {
+				continue
+			}
+			all[id] = append(all[id],
+				Contestant{geminiCore + ", grep_search by ripgrep", Peer, inNode(coreNPM, coreSearches(tree.get, true, p))},
+				Contestant{geminiCore + ", grep_search without it", Peer, inNode(coreNPM, coreSearches(tree.get, false, p))})
+		}
+		all["search/"+tree.key+"-walk"] = []Contestant{ripgrepFiles(tree.get, every), fdFiles(tree.get, every)}
+		all["search/"+tree.key+"-glob"] = []Contestant{
+			ripgrepFiles(tree.get, aThird, tree.glob), fdFiles(tree.get, aThird, tree.glob),
+			{geminiCoreAlone, Peer, inNode(coreNPM, coreGlobs(tree.get, "**/"+tree.glob))},
+		}
+	}
+}
+
+func startOf(pkg, program, flag string) Contestant {
+	want := func(version string) string { return version }
+	if flag == "--help" {
+		want = func(string) string { return "--" }
+	}
+	return Contestant{program, Peer, agentProgram(pkg, program, want, flag)}
+}
 
 // peerCases returns the cases that only peers give a reason for.
-func peerCases() []Case { return nil }
+func peerCases() []Case { return chatCases() }
+
+// notCompared says, by peer and work, why a comparison that one could expect is not made.
+func notCompared() []struct{ What, Because string } {
+	return []struct{ What, Because string }{
+		{"qwen's tools in process", "its package is a program in one piece and exports no tools"},
+		{"gemini-cli-core and diffs", "it has no tool that takes one"},
+		{"start/tools", "gemini and qwen have no command that lists tools"},
+		{"bus/publish", "gemini-cli's bus calls listeners one after the other within publish, and has no queue that could be awaited"},
+		{"sessions/goroutines", "Node has none"},
+		{"MCP", "gemini-cli and qwen are clients of it and offer no server of their tools"},
+	}
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools/file"
+)
+
+// gitApply is the name of git's contestant, which a budget speaks of.
+const gitApply = "git apply"
+
+const (
+	durably     = "write, flush, rename by hand"
+	changeFile  = "f"
+	patchBudget = 50_000 // the size that the budgets of safe_patch speak of
+)
+
+// changeCases are safe_patch, edit and write_file, there and back by turns.
+func changeCases() []Case {
+	var patches, edits, writes []Case
+	for _, n := range lineCounts() {
+		size := thousands(n) + " lines"
+		patch := Case{ID: fmt.Sprintf("patch/%d-lines", n), Title: size,
+			What: "A diff of ten hunks is parsed, located, applied and written, with the proof that the file is as the model knows it.",
+			Contestants: []Contestant{
+				{"fettle", Ours, changer(n, patchRequests)},
+				{durably, Floor, durable(n)},
+			}}
+		if n == patchBudget {
+			patch.Budgets = []Budget{{Kind: Ratio, Most: 1, Against: gitApply}}
+		}
+		patches = append(patches, patch)
+		edits = append(edits, Case{ID: fmt.Sprintf("edit/%d-lines", n), Title: size, What: "One line is replaced by another.",
+			Contestants: []Contestant{
+				{"fettle", Ours, changer(n, editRequests)},
+				{"read, replace, " + durably, Floor, edited(n)},
+			}})
+		writes = append(writes, Case{ID: fmt.Sprintf("write/%d-lines", n), Title: size, What: "All of the file is given anew; ten of its lines differ.",
+			Contestants: []Contestant{
+				{"fettle", Ours, changer(n, writeRequests)},
+				{durably, Floor, durable(n)},
+			}})
+	}
+	patches = append(patches, Case{ID: "patch/50000-lines-allocated", Title: "50,000 lines: memory allocated", Unit: Bytes, Turns: 5,
+		What:    "All that the call allocates, beside the size of the file.",
+		Budgets: []Budget{{Kind: Ratio, Most: 6, Against: "the file"}},
+		Contestants: []Contestant{
+			{"fettle", Ours, allocatedBytes(changer(patchBudget, patchRequests))},
+			{"the file", Floor, func(context.Context, *Lab) (*Prepared, error) {
+				size := float64(len(changeOf(patchBudget).Texts[0]))
+				return &Prepared{Run: func(context.Context) (Measured, error) { return Measured{Value: size}, nil }}, nil
+			}},
+		}})
+	return append(append(patches, edits...), writes...)
+}
+
+// changer prepares two calls that take turns; after each the file must be as
+// texts has it at the end.
+func changer(n int, requests func(Change) (calls [2]scheduler.Request, texts [2]string, err error)) func(context.Context, *Lab) (*Prepared, error) {
+	return func(ctx context.Context, lab *Lab) (_ *Prepared, err error) {
+		calls, texts, err := requests(changeOf(n))
+		if err != nil {
+			return nil, err
+		}
+		s, err := newSession(ctx, lab, func(p *config.Parameters) { p.CoreTools = []string{"read_file", "safe_patch", "edit", "write_file"} })
+		if err != nil {
+			return nil, err
+		}
+		defer func() {
+			if err != nil {
+				err = errors.Join(err, s.config.Close())
+			}
+		}()
+		path, err := s.write(changeFile, texts[0])
+		if err != nil {
+			return nil, err
+		}
+		read, err := request("read_file", map[string]any{"file_path": changeFile, "offset": 0, "limit": 1 << 20})
+		if err != nil {
+			return nil, err
+		}
+		if _, err := s.call(ctx, read); err != nil {
+			return nil, err
+		}
+		at := 0
+		run := func(ctx context.Context) error {
+			_, err := s.call(ctx, calls[at])
+			at = 1 - at
+			return err
+		}
+		for range 2 {
+			if err := run(ctx); err != nil {
+				return nil, err
+			}
+			if data, err := os.ReadFile(path); err != nil || string(data) != texts[at] {
+				return nil, fmt.Errorf("the call did not make of the file what it should: %w", err)
+			}
+		}
+		return &Prepared{InProcess: true, Run: timed(run), Close: s.config.Close}, nil
+	}
+}
+
+func sumOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+func patchRequests(c Change) (calls [2]scheduler.Request, texts [2]string, err error) {
+	for i := range calls {
+		var e error
+		calls[i], e = request("safe_patch", file.SafePatchParams{FilePath: changeFile, UnifiedDiff: c.Diffs[i], BaseContentSHA256: sumOf(c.Texts[i])})
+		err = errors.Join(err, e)
+	}
+	return calls, c.Texts, err
+}
+
+func editRequests(c Change) (calls [2]scheduler.Request, texts [2]string, err error) {
+	for i := range calls {
+		var e error
+		calls[i], e = request("edit", file.EditParams{FilePath: changeFile, OldString: c.Lines[i], NewString: c.Lines[1-i]})
+		err = errors.Join(err, e)
+	}
+	return calls, c.Singles, err
+}
+
+func writeRequests(c Change) (calls [2]scheduler.Request, texts [2]string, err error) {
+	for i := range calls {
+		var e error
+		calls[i], e = request("write_file", file.WriteFileParams{FilePath: changeFile, Content: c.Texts[1-i], BaseContentSHA256: sumOf(c.Texts[i])})
+		err = errors.Join(err, e)
+	}
+	return calls, c.Texts, err
+}
+
+// durable writes the one text and the other by turns, and reads nothing.
+func durable(n int) func(context.Context, *Lab) (*Prepared, error) {
+	return func(_ context.Context, lab *Lab) (*Prepared, error) {
+		dir, err := lab.TempDir("durable")
+		if err != nil {
+			return nil, err
+		}
+		texts := [2][]byte{}
+		for i, text := range changeOf(n).Texts {
+			texts[i] = []byte(text)
+		}
+		at := 0
+		return &Prepared{InProcess: true, Run: timed(func(context.Context) error {
+			at = 1 - at
+			return replaceByHand(dir, changeFile, texts[at])
+		})}, nil
+	}
+}
+
+// edited replaces one line, and gives the new state as JSON as edit does.
+func edited(n int) func(context.Context, *Lab) (*Prepared, error) {
+	return func(_ context.Context, lab *Lab) (*Prepared, error) {
+		dir, err := lab.TempDir("edited")
+		if err != nil {
+			return nil, err
+		}
+		c := changeOf(n)
+		path := filepath.Join(dir, changeFile)
+		at := 0
+		return &Prepared{InProcess: true, Run: timed(func(context.Context) error {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			old := []byte(c.Lines[at])
+			if bytes.Count(data, old) != 1 {
+				return errors.New("the line is not there once")
+			}
+			data = bytes.Replace(data, old, []byte(c.Lines[1-at]), 1)
+			at = 1 - at
+			if err := replaceByHand(dir, changeFile, data); err != nil {
+				return err
+			}
+			_, err = json.Marshal(map[string]any{"sha256": sumOf(string(data)), "content": string(data)})
+			return err
+		})}, os.WriteFile(path, []byte(c.Texts[0]), 0o644)
+	}
+}

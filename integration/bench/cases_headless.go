@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The file that the model has read in a headless turn, and its last words.
+const (
+	headlessFile   = "f.txt"
+	headlessAnswer = "Done, as asked."
+)
+
+// modelServer is a server on 127.0.0.1 that speaks as Google's models do: it has
+// read_file called on a file, and once it is shown an answer to that it is done.
+type modelServer struct {
+	URL string
+	web *http.Server
+	run sync.WaitGroup
+}
+
+func newModelServer(file string) (*modelServer, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	call := fmt.Sprintf(`{"functionCall":{"id":"c1","name":"read_file","args":{"file_path":%q}}}`, file)
+	s := &modelServer{URL: "http://" + listener.Addr().String()}
+	s.web = &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		part := call
+		if bytes.Contains(body, []byte(`"functionResponse"`)) {
+			part = fmt.Sprintf(`{"text":%q}`, headlessAnswer)
+		}
+		w.Header().Set("Content-Type", "text/event-stream")
+		_, _ = fmt.Fprintf(w, "data: {\"candidates\":[{\"index\":0,\"content\":{\"role\":\"model\",\"parts\":[%s]},\"finishReason\":\"STOP\"}],"+
+			"\"usageMetadata\":{\"promptTokenCount\":1,\"candidatesTokenCount\":1,\"totalTokenCount\":2},\"modelVersion\":\"test-model\"}\n\n", part) // the client reports what it misses
+	})}
+	s.run.Go(func() { _ = s.web.Serve(listener) })
+	return s, nil
+}
+
+func (s *modelServer) Close() error {
+	err := s.web.Close()
+	s.run.Wait()
+	return err
+}
+
+func headlessCases() []Case {
+	const what = "One prompt in a new process: the model has a file read and answers; from start to end of the process."
+	return []Case{
+		{ID: "headless/turn", Title: "a prompt, one call, an answer", What: what, Contestants: []Contestant{
+			{"fettle", Ours, headless(func(p *headlessRun) *Prepared {
+				return &Prepared{Run: timed(p.turn)}
+			})},
+			{"the two requests by hand", Floor, headlessByHand},
+		}},
+		{ID: "headless/memory", Title: "the same: peak memory", What: what, Unit: Bytes, Turns: 5, Contestants: []Contestant{
+			{"fettle", Ours, headless(func(p *headlessRun) *Prepared {
+				return &Prepared{Run: func(ctx context.Context) (Measured, error) {
+					peak, err := peakBytes(ctx, p.dir, p.env, p.command...)
+					return Measured{Value: peak}, err
+				}}
+			})},
+			{doesNothing, Floor, peakOf((*Lab).Nothing)},
+		}},
+	}
+}
+
+// headlessRun is fettle -p with what it needs.
+type headlessRun struct {
+	dir     string
+	env     []string
+	command []string
+}
+
+// headless prepares a folder with a file and a server, and what make makes of them.
+func headless(make func(*headlessRun) *Prepared) func(context.Context, *Lab) (*Prepared, error) {
+	return func(ctx context.Context, lab *Lab) (*Prepared, error) {
+		fettle, err := lab.Fettle(ctx)
+		if err != nil {
+			return nil, err
+		}
+		env, err := lab.Environment(ctx)
+		if err != nil {
+			return nil, err
+		}
+		dir, err := lab.TempDir("headless")
+		if err != nil {
+			return nil, err
+		}
+		if err := os.WriteFile(filepath.Join(dir, headlessFile), []byte("one\ntwo\n"), 0o644); err != nil {
+			return nil, err
+		}
+		server, err := newModelServer(filepath.Join(dir, headlessFile))
+		if err != nil {
+			return nil, err
+		}
+		run := &headlessRun{dir: dir, env: append(env, "GEMINI_API_KEY=bench-key-0123456789", "GOOGLE_GEMINI_BASE_URL="+server.URL),
+			command: []string{fettle, "-m", "gemini:test-model", "--approval-mode", "yolo", "-p", "Read the file."}}
+		if err := run.turn(ctx); err != nil {
+			return nil, errors.Join(err, server.Close())
+		}
+		p := make(run)
+		p.Close = server.Close
+		return p, nil
+	}
+}
+
+// turn runs the program and looks that the model's last words were printed.
+func (h *headlessRun) turn(ctx context.Context) error {
+	out, err := printed(ctx, h.dir, h.env, h.command...)
+	if err == nil && !strings.Contains(out, headlessAnswer) {
+		err = fmt.Errorf("the model's answer is missing in what was printed: %.300s", out)
+	}
+	return err
+}
+
+// headlessByHand is what the network costs: the same two answers, asked for from
+// this process.
+func headlessByHand(ctx context.Context, _ *Lab) (*Prepared, error) {
+	server, err := newModelServer(headlessFile)
+	if err != nil {
+		return nil, err
+	}
+	client := &http.Client{Transport: &http.Transport{}}
+	ask := func(ctx context.Context, body, want string) error {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL, strings.NewReader(body))
+		if err != nil {
+			return err
+		}
+		response, err := client.Do(r)
+		if err != nil {
+			return err
+		}
+		text, err := io.ReadAll(response.Body)
+		if err == nil && !bytes.Contains(text, []byte(want)) {
+			err = fmt.Errorf("the server said %.300s", text)
+		}
+		return errors.Join(err, response.Body.Close())
+	}
+	return &Prepared{InProcess: true,
+		Close: func() error { client.CloseIdleConnections(); return server.Close() },
+		Run: timed(func(ctx context.Context) error {
+			return errors.Join(ask(ctx, `{}`, "read_file"), ask(ctx, `{"functionResponse":{}}`, headlessAnswer))
+		})}, nil
+}

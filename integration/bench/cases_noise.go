@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"os/exec"
+)
+
+// noiseCases have the same work done by two contestants: what their ratio is
+// more or less than 1 is what the machine adds.
+func noiseCases() []Case {
+	hash := func(context.Context, *Lab) (*Prepared, error) {
+		data := []byte(source(1 << 20))
+		return &Prepared{InProcess: true, Run: timed(func(context.Context) error { _ = sha256.Sum256(data); return nil })}, nil
+	}
+	start := func(ctx context.Context, lab *Lab) (*Prepared, error) {
+		nothing, err := lab.Nothing(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return started(lab.Dir, nil, nothing), nil
+	}
+	write := func(_ context.Context, lab *Lab) (*Prepared, error) {
+		dir, err := lab.TempDir("noise")
+		if err != nil {
+			return nil, err
+		}
+		data := []byte(source(100 << 10))
+		return &Prepared{InProcess: true, Run: timed(func(context.Context) error { return replaceByHand(dir, "f", data) })}, nil
+	}
+	twice := func(id, title, what string, prepare func(context.Context, *Lab) (*Prepared, error)) Case {
+		return Case{ID: "noise/" + id, Title: title, What: what, Contestants: []Contestant{{"once", Ours, prepare}, {"again", Floor, prepare}}}
+	}
+	return []Case{
+		twice("hash", "SHA-256 of 1 MB", "Work of the processor alone.", hash),
+		twice("process", "a Go program that does nothing", "Start and end of a process.", start),
+		twice("write", "100 KB written, flushed, renamed", "Work of the disk.", write),
+	}
+}
+
+// started prepares a command that is started and awaited. env nil: this process's.
+func started(dir string, env []string, command ...string) *Prepared {
+	return &Prepared{Run: timed(func(ctx context.Context) error {
+		cmd := exec.CommandContext(ctx, command[0], command[1:]...)
+		cmd.Dir, cmd.Env = dir, env
+		return withOutput(cmd)
+	})}
+}

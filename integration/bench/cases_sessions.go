@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"syscall"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+)
+
+// sessionCounts are the sizes of the cases sessions/KIND-N; the last one is made
+// with -full only.
+func sessionCounts() []int { return []int{1, 100, 1_000, 10_000} }
+
+const (
+	mostSessions = 10_000
+	usedSessions = "each has read a file"
+)
+
+// sessionReport is what a process with many sessions has found out of itself.
+type sessionReport struct {
+	Elapsed    time.Duration `json:"elapsed"`  // for all of them
+	Resident   float64       `json:"resident"` // bytes that the system counts, more than without; 0: it does not say
+	Heap       float64       `json:"heap"`     // bytes, more than without
+	Goroutines float64       `json:"goroutines"`
+	// OutOfDescriptors: the system does not allow as many open files.
+	OutOfDescriptors bool `json:"out_of_descriptors,omitempty"`
+}
+
+func sessionCases() []Case {
+	var all []Case
+	for _, n := range sessionCounts() {
+		title := thousands(n) + " Configs"
+		if n == 1 {
+			title = "1 Config"
+		}
+		figure := func(key, title, what string, unit Unit, of func(sessionReport) Measured) Case {
+			return Case{ID: fmt.Sprintf("sessions/%s-%d", key, n), Title: title, What: what, Unit: unit, Turns: 5, Contestants: []Contestant{
+				{"fettle", Ours, sessionsOf(n, false, of)},
+				{usedSessions, Part, sessionsOf(n, true, of)},
+			}}
+		}
+		created := figure("time", title+": creation of one", "New and Initialize in a process of its own, divided by their number.", Time,
+			func(r sessionReport) Measured { return Measured{Elapsed: r.Elapsed / time.Duration(n)} })
+		created.Growth = &Growth{Plot: "creation", Line: "initialized, unused", X: float64(n)}
+		resident := figure("memory", title+": resident memory", "What a process grows by, its garbage given back.", Bytes,
+			func(r sessionReport) Measured { return Measured{Value: r.Resident} })
+		resident.Growth = &Growth{Plot: "sessions", Line: "initialized, unused", X: float64(n)}
+		left := figure("goroutines", title+": goroutines", "How many more there are than without.", Count,
+			func(r sessionReport) Measured { return Measured{Value: r.Goroutines} })
+		if n == mostSessions {
+			resident.Budgets = []Budget{{Kind: Absolute, Most: 200e6}}
+			left.Budgets = []Budget{{Kind: Absolute, Most: 0}}
+			all = append(all, left)
+		}
+		all = append(all, created, resident)
+	}
+	return all
+}
+
+// sessionsOf prepares turns each of which is a process with n sessions. Cases that
+// take several figures of it share the processes.
+func sessionsOf(n int, use bool, of func(sessionReport) Measured) func(context.Context, *Lab) (*Prepared, error) {
+	return func(_ context.Context, lab *Lab) (*Prepared, error) {
+		if n == mostSessions && !lab.Full {
+			return nil, absent("%s sessions are made with -full", thousands(n))
+		}
+		turn := 0
+		return &Prepared{Run: func(ctx context.Context) (Measured, error) {
+			turn++
+			r, err := Shared(ctx, lab, fmt.Sprintf("sessions %d %t %d", n, use, turn), func(ctx context.Context) (sessionReport, func() error, error) {
+				cmd, err := lab.child(ctx, childTask{Sessions: n, Use: use})
+				if err != nil {
+					return sessionReport{}, nil, err
+				}
+				r, err := outputOf[sessionReport](cmd)
+				return r, nil, err
+			})
+			if err == nil && r.OutOfDescriptors {
+				err = absent("each Config in use holds a descriptor, and the system does not allow as many (ulimit -n)")
+			}
+			return of(r), err
+		}}, nil
+	}
+}
+
+// makeSessions makes the sessions of a task in this process, and closes them.
+func makeSessions(ctx context.Context, t childTask) (r sessionReport, err error) {
+	dir, err := os.MkdirTemp("", "fettle-bench-sessions-")
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	target, home := filepath.Join(dir, "target"), filepath.Join(dir, "home")
+	if err := errors.Join(os.Mkdir(target, 0o755), os.Mkdir(home, 0o755), os.WriteFile(filepath.Join(target, "f"), []byte("text\n"), 0o644)); err != nil {
+		return r, err
+	}
+	read, err := request("read_file", map[string]any{"file_path": "f"})
+	if err != nil {
+		return r, err
+	}
+	goroutines, heap, resident := runtime.NumGoroutine(), heapBytes(), residentBytes()
+	all := make([]*config.Config, 0, t.Sessions)
+	defer func() {
+		for _, c := range all {
+			err = errors.Join(err, c.Close())
+		}
+	}()
+	began := time.Now()
+	for range t.Sessions {
+		c, err := config.New(config.Parameters{TargetDir: target, HomeDir: home, ApprovalMode: policy.ModeYolo})
+		if err != nil {
+			return r, err
+		}
+		all = append(all, c)
+		if err := c.Initialize(ctx); err != nil {
+			return r, err
+		}
+		if !t.Use {
+			continue
+		}
+		calls, err := c.Scheduler()
+		if err != nil {
+			return r, err
+		}
+		if response := calls.Run(ctx, read); response.Status != scheduler.StatusSuccess {
+			if e := response.Result.Error; e != nil && errors.Is(e, syscall.EMFILE) {
+				r.OutOfDescriptors = true
+				return r, nil
+			}
+			return r, fmt.Errorf("read_file: %v", response.Result.Error)
+		}
+	}
+	r.Elapsed = time.Since(began)
+	r.Heap, r.Resident = heapBytes()-heap, residentBytes()-resident
+	r.Goroutines = float64(runtime.NumGoroutine() - goroutines)
+	return r, nil
+}
+
+// heapBytes returns what is reachable.
+func heapBytes() float64 {
+	runtime.GC()
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc)
+}
+
+// residentBytes returns the memory that the system counts for this process,
+// after the garbage was given back; 0 where it does not say.
+func residentBytes() float64 {
+	debug.FreeOSMemory()
+	data, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return 0
+	}
+	var total, resident float64
+	if _, err := fmt.Sscan(string(data), &total, &resident); err != nil {
+		return 0
+	}
+	return resident * float64(os.Getpagesize())
+}
