@@ -55,7 +55,7 @@ func (s *Store) remove(ctx context.Context, targets []target) error {
 	var open []*os.File
 	defer func() {
 		for _, f := range open {
-			_ = f.Close() // nothing was written
+			_ = closeLocked(f) // nothing was written
 		}
 	}()
 	for _, t := range targets {
@@ -73,7 +73,7 @@ func (s *Store) remove(ctx context.Context, targets []target) error {
 	}
 	if !removesOpen {
 		for _, f := range open {
-			_ = f.Close() // nothing was written
+			_ = closeLocked(f) // nothing was written
 		}
 		open = nil
 	}

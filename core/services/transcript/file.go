@@ -90,6 +90,12 @@ func lockFile(f *os.File, id string) error {
 	return nil
 }
 
+// closeLocked gives the lock of a file back and closes it.
+func closeLocked(f *os.File) error {
+	unlock(f)
+	return f.Close()
+}
+
 func unreadable(path string, err error) *fault.Error {
 	if e := fault.As(err); e != nil {
 		return e

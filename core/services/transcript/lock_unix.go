@@ -32,6 +32,13 @@ func tryLock(f *os.File) error {
 	}
 }
 
+// unlock gives the lock back. Closing the file does that only once no child has
+// its descriptor, which one that is being started has until it runs its program.
+func unlock(f *os.File) {
+	_ = unix.Flock(int(f.Fd()), unix.LOCK_UN)
+	runtime.KeepAlive(f)
+}
+
 // syncDir makes the names in a folder durable.
 func syncDir(path string) error {
 	d, err := os.Open(path)

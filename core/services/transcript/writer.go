@@ -115,7 +115,7 @@ func (s *Store) Open(ctx context.Context, id string) (*Writer, *Session, error) 
 	w := &Writer{store: s, id: id, path: path, f: f}
 	session, err := w.resume(ctx)
 	if err != nil {
-		_ = f.Close() // what was mended is durable
+		_ = closeLocked(f) // what was mended is durable
 		return nil, nil, err
 	}
 	return w, session, nil
@@ -292,7 +292,7 @@ func (w *Writer) Close() error {
 	if w.empty && removesOpen {
 		err = os.Remove(w.path)
 	}
-	if closeErr := w.f.Close(); err == nil {
+	if closeErr := closeLocked(w.f); err == nil {
 		err = closeErr
 	}
 	if w.empty && !removesOpen {
