@@ -116,7 +116,7 @@ func (c *Config) findAgents(ctx context.Context, sh *shared, s *session) error {
 	if a.defs, a.problems, err = subagent.Load(ctx, o); err != nil {
 		return cancelled("Initialize", err)
 	}
-	a.defs = slices.DeleteFunc(a.defs, func(d subagent.Definition) bool { return !c.makes(a, sh.agents.remote, d) })
+	a.defs = slices.Clone(slices.DeleteFunc(a.defs, func(d subagent.Definition) bool { return !c.makes(a, sh.agents.remote, d) })) // often none
 	for _, problem := range a.problems {
 		if !slices.Contains(sh.agents.now().problems, problem) {
 			p.Logger.Warn("agents", slog.String("problem", problem.String()))

@@ -23,8 +23,12 @@ type bringing struct {
 	servers  map[string]string // whose a server is
 }
 
-// bring returns what the active extensions bring, and what of it cannot be used.
+// bring returns what the active extensions bring, nil for nothing, and what of it
+// cannot be used.
 func (c *Config) bring(found []extensions.Extension, target string) (*contributed, []extensions.Problem) {
+	if !slices.ContainsFunc(found, func(e extensions.Extension) bool { return e.Active }) {
+		return nil, nil
+	}
 	b := bringing{c: c, target: target, servers: map[string]string{}}
 	b.all.excluded = map[string]Place{}
 	for _, e := range found {

@@ -106,11 +106,12 @@ func (c *Config) loadSkills(ctx context.Context, sh *shared) error {
 	if err != nil {
 		return err
 	}
-	given := slices.Clone(p.Skills.Given)
-	for i := range given {
-		given[i].Scope = skills.ScopeBuiltIn
+	given := own
+	for _, s := range p.Skills.Given {
+		s.Scope = skills.ScopeBuiltIn
+		given = append(given, s)
 	}
-	if err := sh.skills.Discover(ctx, append(own, given...), c.skillFolders(sh)); err != nil {
+	if err := sh.skills.Discover(ctx, given, c.skillFolders(sh)); err != nil {
 		return err
 	}
 	for _, problem := range sh.skills.Problems() {

@@ -57,33 +57,62 @@ func (m *SkillManager) Bind(f *Factory, session Session) (tools.DeclarativeTool,
 	if len(enabled) == 0 {
 		return nil, nil
 	}
-	m.mu.Lock()
-	schema := m.schema
-	m.mu.Unlock()
-	if schema == nil {
-		var err error
-		if schema, err = withNames(f.Schema().Raw(), enabled); err != nil {
-			return nil, err
-		}
-		m.mu.Lock()
-		if len(m.enabled) == len(enabled) && &m.enabled[0] == &enabled[0] { // no change meanwhile
-			m.schema = schema
-		}
-		m.mu.Unlock()
+	naming, err := m.naming(f, enabled)
+	if err != nil {
+		return nil, err
 	}
-	spec := f.Spec()
-	spec.Schema = schema
-	return declared{f.Bind(Services{m, session}), spec}, nil
+	return naming.Bind(Services{m, session}), nil
 }
 
-// declared is the tool with the names of skills in its schema. Arguments are
+// naming is f with the names of skills in what its tools declare. Arguments are
 // checked without them, so that a refusal can list them.
-type declared struct {
-	tools.DeclarativeTool
-	spec tools.Spec
+func (m *SkillManager) naming(f *Factory, enabled []Skill) (*Factory, error) {
+	if own, err := readBuiltIn(); err == nil && sameList(enabled, own) {
+		if all, err := factories(); err == nil && f == all[0] {
+			return namingBuiltIn()
+		}
+	}
+	m.mu.Lock()
+	of, naming := m.of, m.named
+	m.mu.Unlock()
+	if of == f {
+		return naming, nil
+	}
+	schema, err := withNames(f.Schema().Raw(), enabled)
+	if err != nil {
+		return nil, err
+	}
+	naming = f.Declaring(schema)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if sameList(m.enabled, enabled) { // no change meanwhile
+		m.of, m.named = f, naming
+	}
+	return naming, nil
 }
 
-func (d declared) Spec() tools.Spec { return d.spec }
+// namingBuiltIn is the factory of a session that has fettle's own skills and no
+// other, made once for the process, as it is immutable.
+var namingBuiltIn = sync.OnceValues(func() (*Factory, error) {
+	all, err := factories()
+	if err != nil {
+		return nil, err
+	}
+	own, err := readBuiltIn()
+	if err != nil {
+		return nil, err
+	}
+	schema, err := withNames(all[0].Schema().Raw(), own)
+	if err != nil {
+		return nil, err
+	}
+	return all[0].Declaring(schema), nil
+})
+
+// sameList reports whether two lists are the same one in memory.
+func sameList(a, b []Skill) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
+}
 
 // maxEnum is how many bytes the names in the schema may have together; beyond that
 // a model knows them from the system prompt, and from refusals.

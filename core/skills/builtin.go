@@ -11,11 +11,11 @@ import (
 //go:embed builtin/*/SKILL.md
 var own embed.FS
 
-// BuiltIn returns fettle's own skills, which are read once and shared; their maps
-// must not be changed. The error is a mistake in one of them.
+// BuiltIn returns fettle's own skills, which are read once and shared: they must not
+// be changed. The error is a mistake in one of them.
 func BuiltIn() ([]Skill, error) {
 	all, err := readBuiltIn()
-	return slices.Clone(all), err
+	return slices.Clip(all), err
 }
 
 var readBuiltIn = sync.OnceValues(func() ([]Skill, error) {

@@ -2,7 +2,6 @@ package skills
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -21,14 +20,16 @@ type SkillManager struct {
 	problems []Problem
 	disabled []string
 	enabled  []Skill // of all; made anew with each change
-	schema   json.RawMessage
 	watchers map[*func()]struct{}
+
+	of, named *Factory // named is of with the names of enabled; nil: not made yet
 
 	discovered bool
 }
 
 // Discover looks through the folders and has what it finds in the place of all
-// skills that it knew: those given, then those of the folders, of which a later
+// skills that it knew: those given, which must not be changed any more, then those
+// of the folders, of which a later
 // one takes the place of an earlier one of its name. Scopes come in their order,
 // and within one the folders in theirs. What is wrong is in Problems. Watchers are
 // told. The error is of code cancelled, and nothing has changed then.
@@ -37,7 +38,7 @@ func (m *SkillManager) Discover(ctx context.Context, given []Skill, folders []Fo
 	if err != nil {
 		return fault.Wrap(fault.Cancelled, "skills.discover", "Looking for skills was cancelled.", "", err)
 	}
-	all, clashes := replaced(append(slices.Clone(given), found...))
+	all, clashes := replaced(append(slices.Clip(given), found...))
 	m.change(func() { m.all, m.problems, m.discovered = all, append(problems, clashes...), true })
 	return nil
 }
@@ -70,14 +71,16 @@ func (m *SkillManager) SetEnabled(name string, on bool) {
 func (m *SkillManager) change(make func()) {
 	m.mu.Lock()
 	make()
-	m.all = slices.Clone(m.all) // what was handed out stays as it is
-	m.enabled, m.schema = nil, nil
-	for i := range m.all {
-		s := &m.all[i]
-		s.Disabled = slices.ContainsFunc(m.disabled, func(name string) bool { return same(name, s.Name) })
-		if !s.Disabled {
-			m.enabled = append(m.enabled, *s)
+	m.of, m.named = nil, nil
+	if disabled := m.isDisabled; slices.ContainsFunc(m.all, func(s Skill) bool { return s.Disabled != disabled(s) }) {
+		m.all = slices.Clone(m.all) // what was handed out stays as it is, and what was given
+		for i := range m.all {
+			m.all[i].Disabled = disabled(m.all[i])
 		}
+	}
+	m.enabled = m.all
+	if slices.ContainsFunc(m.all, m.isDisabled) {
+		m.enabled = slices.DeleteFunc(slices.Clone(m.all), m.isDisabled)
 	}
 	var watchers []func()
 	for w := range m.watchers {
@@ -87,6 +90,12 @@ func (m *SkillManager) change(make func()) {
 	for _, w := range watchers {
 		w()
 	}
+}
+
+// isDisabled reports whether a skill's name is among those that are disabled; m.mu
+// is held.
+func (m *SkillManager) isDisabled(skill Skill) bool {
+	return slices.ContainsFunc(m.disabled, func(name string) bool { return same(name, skill.Name) })
 }
 
 // Watch has changed called after each change of the skills, on the goroutine that

@@ -79,6 +79,9 @@ func (p Problem) Fault() *fault.Error {
 // replaced is the skills of one session: those that a later one of their name
 // replaces are gone, with a problem unless they are built in (EX-05).
 func replaced(all []Skill) (kept []Skill, problems []Problem) {
+	if slices.IsSortedFunc(all, func(a, b Skill) int { return cmp.Or(byName(a, b), -1) }) {
+		return all, nil // as fettle's own are; none has the name of another
+	}
 	all = slices.Clone(all)
 	slices.SortStableFunc(all, func(a, b Skill) int { return cmp.Compare(a.Scope.rank(), b.Scope.rank()) })
 	at := map[string]int{} // index in kept, by folded name
@@ -97,9 +100,12 @@ func replaced(all []Skill) (kept []Skill, problems []Problem) {
 		}
 		kept[i] = s
 	}
-	slices.SortStableFunc(kept, func(a, b Skill) int { return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) })
+	slices.SortStableFunc(kept, byName)
 	return kept, problems
 }
+
+// byName compares names in any letter case.
+func byName(a, b Skill) int { return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)) }
 
 // origin says in words whose skill it is.
 func (s Skill) origin() string {

@@ -103,6 +103,15 @@ func (f *Factory[S]) Spec() Spec { return f.spec }
 // Schema returns the schema of the arguments.
 func (f *Factory[S]) Schema() *Schema { return f.schema }
 
+// Declaring returns a factory whose tools declare another schema to models.
+// Arguments are checked as those of f's tools are. The schema must not be changed
+// any more.
+func (f *Factory[S]) Declaring(schema json.RawMessage) *Factory[S] {
+	other := *f
+	other.spec.Schema = schema
+	return &other
+}
+
 // Compile compiles the schema now, see [Schema.Compile], and that of the results
 // where there is one.
 func (f *Factory[S]) Compile() error {
