@@ -26,6 +26,11 @@ func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, 
 		Paths: sh.workspace, Reader: s.state, Mutator: s.mutation, Folders: sh.workspace, Finder: &sh.finder,
 		Access: s.tracker, Apply: c.params().Seams.Apply,
 	}, file.InDefaultSet))
+	if s.state.Limits().ChangedRegionsAbove > 0 {
+		for i, t := range bound.tools {
+			bound.tools[i] = file.TellOfRegions(t)
+		}
+	}
 	bound.add(bind(c, search.Factories, search.Services{
 		Paths: sh.workspace, Finder: &sh.finder, Visible: s.state, Now: c.params().Now,
 	}, always))
@@ -78,7 +83,7 @@ func bind[S any](c *Config, factories func() ([]*tools.Factory[S], error), servi
 		if !selection.Includes(spec, inDefaultSet(spec.Name) || renamed) {
 			continue
 		}
-		tool := f.Bind(services)
+		tool := f.BindShared(&services)
 		if renamed {
 			tool = tools.Rename(tool, name)
 		}

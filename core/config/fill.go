@@ -40,6 +40,7 @@ func (p *Parameters) fill(u *usable, r *settings.Result) error {
 		p.PolicyPaths = s.PolicyPaths
 	}
 	p.fillTools(s, r)
+	p.Limits.ChangedRegionsAbove = cmp.Or(p.Limits.ChangedRegionsAbove, s.Tools.ChangedRegionsAbove)
 	if p.FileReadCacheDisabled == nil {
 		p.FileReadCacheDisabled = &s.Tools.FileReadCacheDisabled
 	}

@@ -141,7 +141,9 @@ type Parameters struct {
 	// placeholders and no background processes, and a change of an existing file
 	// needs its hash; without one it is refused for the reason no_session (EX-20).
 	NoSession bool
-	Limits    filestate.Limits // zero fields: their defaults
+	// Limits bound what reads and successes show. Zero fields are their defaults;
+	// a ChangedRegionsAbove of 0 is the settings', a negative one means never.
+	Limits filestate.Limits
 
 	// Models find the model of a name. nil: Providers decide.
 	Models model.Source
@@ -187,7 +189,8 @@ type Parameters struct {
 
 	Seams Seams // for tests; zero: none
 
-	// variables are those of the environment and of .env files; set by Initialize.
+	// variables are those of the environment and of .env files; set by New
+	// where there are no Settings, else by Initialize.
 	variables       Variables
 	checkpointTalks bool // the settings say that a conversation keeps what files hold
 	// unread are whole files of the person's or the machine's that are there and

@@ -12,6 +12,14 @@ func Rename(t DeclarativeTool, name string) DeclarativeTool {
 	return withSpec(t, spec)
 }
 
+// Describe returns t with another description for models. The two share
+// everything else.
+func Describe(t DeclarativeTool, description string) DeclarativeTool {
+	spec := t.Spec()
+	spec.Description = description
+	return withSpec(t, spec)
+}
+
 // withSpec returns t with another Spec, whose name it gives in refusals where
 // it can.
 func withSpec(t DeclarativeTool, spec Spec) DeclarativeTool {

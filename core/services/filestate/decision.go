@@ -187,6 +187,16 @@ func (s *Service) Seen(p workspace.Path) bool {
 	return false
 }
 
+// Knows reports whether the conversation has been given every byte of snap,
+// which was read at p. With the hatch open it cannot be told, so no (RC-28).
+func (s *Service) Knows(p workspace.Path, snap *Snapshot) bool {
+	if s.HeedHatch() {
+		return false
+	}
+	e, ok := s.known(p, snap.Info)
+	return ok && e.Qualifying() && e.SHA256 == snap.SHA256
+}
+
 // RefuseMoved returns the refusal of a change that was allowed when it was
 // planned, because the file is now Changed, Disappeared or, where there was
 // none, NeverRead.

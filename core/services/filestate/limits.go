@@ -2,7 +2,8 @@ package filestate
 
 import "time"
 
-// Limits bound what one read shows. A zero field means its default.
+// Limits bound what one read shows, and a success. A zero field means its
+// default.
 type Limits struct {
 	Lines     int           // lines a read shows; 2,000
 	Bytes     int           // bytes of decoded text a read shows; 256 KiB
@@ -10,6 +11,12 @@ type Limits struct {
 	SVGBytes  int64         // an SVG image up to it is read as text (FS-18); 1 MiB
 	CacheSize int           // entries that a FileReadCache keeps (RC-34); 10,000
 	Racy      time.Duration // an entry whose times lie less than this before its read is settled by hash; 20 ms
+
+	// ChangedRegionsAbove is how many bytes of decoded text a file may have after a
+	// change for which the whole of it is shown. Above it, and above Lines and Bytes,
+	// a conversation that knew the whole file is shown the regions that the change
+	// is about, as long as they take less; see [ChangedRegion]. Zero or less: never.
+	ChangedRegionsAbove int
 }
 
 const (

@@ -12,7 +12,11 @@ type State struct {
 	Content  *string `json:"content"` // decoded, line endings as in the file
 
 	Range
-	Notice string `json:"notice,omitempty"`
+	// ChangedRegions stand for Content in the state of a file that was changed; see
+	// Limits.ChangedRegionsAbove. TotalLines is set beside them, and Notice says
+	// what they are. nil: there are none; empty: nothing differs.
+	ChangedRegions []ChangedRegion `json:"changed_regions,omitzero"`
+	Notice         string          `json:"notice,omitempty"`
 }
 
 // Range says which part of the file Content is. All zero: the whole.
@@ -26,8 +30,9 @@ type Range struct {
 // Withheld returns the state of a file that may not be shown.
 func Withheld(path string) State { return State{FilePath: path} }
 
-// Shown reports whether the state carries content.
-func (s State) Shown() bool { return s.Content != nil }
+// Shown reports whether the state tells what the file holds: by its content, or
+// by the regions in which it differs from what was known.
+func (s State) Shown() bool { return s.Content != nil || s.ChangedRegions != nil }
 
 // Placeholder stands in for content that the conversation already has
 // (RC-17). It repeats the version and hash of that content.

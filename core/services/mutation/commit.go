@@ -45,15 +45,31 @@ func (s *Service) Commit(ctx context.Context, p *Plan) Outcome {
 		s.log.Warn("foreign bytes were kept beside the target", slog.String("component", p.request.Verb.Component),
 			slog.String("path", p.request.Path.String()), slog.String("kept", name))
 	}
-	written := s.state.Written
+	return Outcome{State: s.written(p, out), Corrections: p.change.Corrections, Kept: out.Kept}
+}
+
+// written records a write and returns the state to show: the changed regions
+// where that is wanted and the conversation knew the whole base, else the whole.
+func (s *Service) written(p *Plan, out commit.Outcome) filestate.State {
+	path, text := p.request.Path, p.change.Text
+	if p.known && s.state.WantsRegions(path, text) {
+		if st, ok := s.state.WrittenRegions(path, out.Info, text, out.SHA256, p.regions()); ok {
+			return st
+		}
+	}
 	if p.request.Edited {
-		written = s.state.WrittenUnseen
+		return s.state.WrittenUnseen(path, out.Info, text, out.SHA256)
 	}
-	return Outcome{
-		State:       written(p.request.Path, out.Info, p.change.Text, out.SHA256),
-		Corrections: p.change.Corrections,
-		Kept:        out.Kept,
+	return s.state.Written(path, out.Info, text, out.SHA256)
+}
+
+// regions are those of the new text that differ from the base; never nil.
+func (p *Plan) regions() []filestate.ChangedRegion {
+	regions := []filestate.ChangedRegion{}
+	for _, r := range p.Diff().Regions() {
+		regions = append(regions, filestate.ChangedRegion{Lines: r.New, BaseLines: r.Old, Content: r.Text})
 	}
+	return regions
 }
 
 func (p *Plan) check() filestate.Check {

@@ -60,6 +60,7 @@ type Plan struct {
 	size    int64  // of the base, in bytes
 	data    []byte // Text encoded as the base is
 	seen    bool   // the conversation had been shown the file when it was planned
+	known   bool   // it had been given every byte of the base
 	hidden  bool   // the model may not see the base
 	refusal *Outcome
 	spent   bool
@@ -173,6 +174,7 @@ func (s *Service) proveBase(p *Plan, check filestate.Check, snap *filestate.Snap
 		p.refuse(refusal, s.state.Show(r.Path, snap))
 		return refusal
 	}
+	p.known = s.state.Knows(r.Path, snap)
 	p.size = int64(len(snap.Data))
 	p.base = Base{Exists: true, Text: doc.Text, SHA256: snap.SHA256, Format: doc.Format}
 	return nil

@@ -29,7 +29,7 @@ const (
 		`"required":["dir_path","entries"],"additionalProperties":false}`
 
 	changeOutput = `{"type":"object","oneOf":[{"type":"object","properties":{` +
-		`"success":{"const":true},"message":{"type":"string"},"latest_file_state":` + stateSchema + `,` +
+		`"success":{"const":true},"message":{"type":"string"},"latest_file_state":` + changedStateSchema + `,` +
 		`"corrections":{"type":"array","minItems":1,"description":"what was mended in the diff","items":{"type":"object","properties":{` +
 		`"hunk":{"type":"integer","minimum":0,"description":"counted from 1; 0: the diff as a whole"},"kind":{"type":"string"},` +
 		`"lines":` + linesSchema + `},"required":["hunk","kind","lines"],"additionalProperties":false}},` +
@@ -41,6 +41,12 @@ const (
 	stateSchema = `{"type":"object","properties":{` + stateProperties + `},` +
 		`"required":["file_path","version","sha256","content"],"additionalProperties":false}`
 
+	changedStateSchema = `{"type":"object","properties":{` + stateProperties + `,` +
+		`"changed_regions":{"type":"array","description":"in place of content: what differs from the state that was changed; all other lines are as they were",` +
+		`"items":{"type":"object","properties":{"lines":` + linesSchema + `,"base_lines":` + linesSchema + `,"content":{"type":"string"}},` +
+		`"required":["lines","base_lines","content"],"additionalProperties":false}}},` +
+		`"required":["file_path","version","sha256","content"],"additionalProperties":false}`
+
 	stateProperties = `"file_path":{"type":"string","description":"absolute"},` +
 		`"version":{"type":["integer","null"],"minimum":1,"description":"rises with every state that is given"},` +
 		`"sha256":{"type":["string","null"],"pattern":"^[0-9a-f]{64}$","description":"of the bytes on disk; null until every line has been shown"},` +
@@ -48,7 +54,7 @@ const (
 		`"truncated":{"type":"boolean"},"lines_shown":` + linesSchema + `,"total_lines":{"type":"integer","minimum":0},` +
 		`"next_offset":{"type":"integer","minimum":1,"description":"where to read on, counted from 0"},"notice":{"type":"string"}`
 
-	linesSchema = `{"type":"array","items":{"type":"integer","minimum":0},"minItems":2,"maxItems":2,"description":"first and last, counted from 1"}`
+	linesSchema = `{"type":"array","items":{"type":"integer","minimum":0},"minItems":2,"maxItems":2,"description":"first and last, counted from 1; last is one less than first where there is none"}`
 
 	errorSchema = `{"type":"object","properties":{"type":{"type":"string"},"message":{"type":"string"},` +
 		`"remedy":{"type":"string"},"reason":{"type":"string"}},"required":["type","message"],"additionalProperties":false}`

@@ -1,0 +1,45 @@
+package patch
+
+import (
+	"strings"
+
+	"github.com/bluekeyes/go-gitdiff/gitdiff"
+)
+
+// Region is a run of lines of the new text of a [Change], a change and the
+// unchanged lines around it, with the lines of the old text in whose place it
+// stands. Lines are counted from 1, first and last inclusive; where there are
+// none, last is one less than first.
+type Region struct {
+	Old, New [2]int
+	Text     string // the lines New, each with its ending
+}
+
+// Regions returns what of the new text c is about, in order and apart from each
+// other: each change with up to three unchanged lines on either side, those whose
+// lines meet in one. All other lines of the new text are those of the old one, in
+// their order.
+func (c *Change) Regions() []Region {
+	regions := make([]Region, 0, len(c.fragments))
+	for _, f := range c.fragments {
+		var text strings.Builder
+		for _, l := range f.Lines {
+			if l.Op != gitdiff.OpDelete {
+				text.WriteString(l.Line)
+			}
+		}
+		regions = append(regions, Region{
+			Old: linesOf(f.OldPosition, f.OldLines), New: linesOf(f.NewPosition, f.NewLines), Text: text.String(),
+		})
+	}
+	return regions
+}
+
+// linesOf is one side of a fragment as first and last line: a side without lines
+// is named after the line before it.
+func linesOf(position, lines int64) [2]int {
+	if lines == 0 {
+		position++
+	}
+	return [2]int{int(position), int(position + lines - 1)}
+}

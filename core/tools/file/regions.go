@@ -1,0 +1,25 @@
+package file
+
+import (
+	"slices"
+
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// regionsDescription is what a model is told beforehand where successes are
+// shortened.
+const regionsDescription = " After a success on a longer file latest_file_state may have changed_regions instead of content: " +
+	"lines of the file as it is now, in place of base_lines of the state that you changed. Apply them to what you hold to know your new base."
+
+// TellOfRegions returns t, one of the tools that change files, with a description
+// that also says what changed_regions in its results are; any other tool as it is.
+// It is for sessions with the limit ChangedRegionsAbove of [filestate.Limits].
+func TellOfRegions(t tools.DeclarativeTool) tools.DeclarativeTool {
+	spec := t.Spec()
+	for _, name := range append([]string{spec.Name}, spec.Aliases...) {
+		if slices.Contains([]string{SafePatch, WriteFile, Edit}, name) {
+			return tools.Describe(t, spec.Description+regionsDescription)
+		}
+	}
+	return t
+}
