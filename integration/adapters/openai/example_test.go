@@ -1,0 +1,116 @@
+package openai_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	sdk "github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/responses"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/integration/adapters/openai"
+	"github.com/fettle-dev/fettle/integration/adaptertest"
+)
+
+// code: loop
+// work has a model work on a prompt with the tools of a session, until it is done.
+func work(ctx context.Context, client *sdk.Client, name string, c *config.Config, prompt string) (string, error) {
+	toolset := openai.Chat{Config: c}
+	messages := []sdk.ChatCompletionMessageParamUnion{sdk.UserMessage(prompt)}
+	for {
+		tools, err := toolset.Tools()
+		if err != nil {
+			return "", err
+		}
+		completion, err := client.Chat.Completions.New(ctx, sdk.ChatCompletionNewParams{Model: name, Messages: messages, Tools: tools})
+		if err != nil {
+			return "", err
+		}
+		said := completion.Choices[0].Message
+		if len(said.ToolCalls) == 0 {
+			return said.Content, nil
+		}
+		answers, err := toolset.Answer(ctx, said.ToolCalls)
+		if err != nil {
+			return "", err
+		}
+		messages = append(append(messages, said.ToParam()), answers...)
+	}
+}
+
+// code: end
+
+// code: responses
+// workByResponses does the same by the responses API, which keeps the history.
+func workByResponses(ctx context.Context, client *sdk.Client, name string, c *config.Config, prompt string) (string, error) {
+	toolset := openai.Responses{Config: c}
+	request := responses.ResponseNewParams{Model: name}
+	request.Input.OfString = sdk.String(prompt)
+	for {
+		var err error
+		if request.Tools, err = toolset.Tools(); err != nil {
+			return "", err
+		}
+		response, err := client.Responses.New(ctx, request)
+		if err != nil {
+			return "", err
+		}
+		answers, err := toolset.Answer(ctx, response.Output)
+		if err != nil || len(answers) == 0 {
+			return response.OutputText(), err
+		}
+		request.PreviousResponseID = sdk.String(response.ID)
+		request.Input = responses.ResponseNewParamsInputUnion{OfInputItemList: answers}
+	}
+}
+
+// code: end
+
+// A whole agent: the model reads a file and changes it. Somebody else has saved the
+// file in between, so that the first attempt is refused, with the file as it is now.
+func Example() {
+	for _, work := range []func(context.Context, *sdk.Client, string, *config.Config, string) (string, error){work, workByResponses} {
+		dir, err := os.MkdirTemp("", "fettle-openai-")
+		if err != nil {
+			panic(err)
+		}
+		defer os.RemoveAll(dir)
+		story := adaptertest.Story{Dir: dir}
+		if err := story.Begin(); err != nil {
+			panic(err)
+		}
+		client, closeServer := connect(story) // to a server of this test's
+		defer closeServer()
+
+		ctx := context.Background()
+		c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: dir, ApprovalMode: policy.ModeAutoEdit})
+		if err != nil {
+			panic(err)
+		}
+		defer c.Close()
+		if err := c.Initialize(ctx); err != nil {
+			panic(err)
+		}
+		text, err := work(ctx, client, "gpt-5", c, "Make the greeting one for the evening.")
+		if err != nil {
+			panic(err)
+		}
+		fmt.Println(text)
+		file, err := story.File()
+		if err != nil {
+			panic(err)
+		}
+		fmt.Print(file)
+	}
+	// Output:
+	// done, version 1; file_changed_since_read, version 2; done, version 3
+	// Good evening
+	// world
+	// and you
+	// done, version 1; file_changed_since_read, version 2; done, version 3
+	// Good evening
+	// world
+	// and you
+}
