@@ -322,17 +322,18 @@ func (c *Config) PolicyEngine() (*policy.Engine, error) {
 }
 
 // Decide says what the rules in force decide about a call in this session's
-// folder, as the scheduler would ask them: folders, trust and links are filled
-// in, the rest of the call is taken as it is. For a call of a tool with its
-// arguments see [scheduler.Scheduler.Explain].
+// folder, as the scheduler would ask them: folders and links are filled in, and
+// the call is of an untrusted folder if it says so or the session's is one. The
+// rest is taken as it is, what confines the command too. For a call of a tool
+// with its arguments see [scheduler.Scheduler.Explain].
 func (c *Config) Decide(call policy.Call) (policy.Decision, error) {
 	sh, err := c.services("Decide")
 	if err != nil {
 		return policy.Decision{}, err
 	}
-	subagent := call.Subagent
+	given := call
 	c.situate(&call, sh)
-	call.Subagent = subagent
+	call.Subagent, call.Confined, call.Untrusted = given.Subagent, given.Confined, given.Untrusted || call.Untrusted
 	if !sh.rules.follow(&call) {
 		call.RealPaths = nil
 	}

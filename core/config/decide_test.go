@@ -1,0 +1,32 @@
+package config_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// AR-26: a test of a policy file that says what confines its command is decided
+// on as it says, whatever confines the session's commands.
+func TestDecideTakesConfinementAsItIs(t *testing.T) {
+	yes := true
+	c, err := config.New(config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), Rules: []policy.Rule{{
+		Tools: []string{"run_shell_command"}, Confined: &yes, Decision: policy.Allow, Priority: 100, Tier: policy.TierUser,
+	}}})
+	require.NoError(t, err)
+	require.NoError(t, c.Initialize(t.Context()))
+	t.Cleanup(func() { require.NoError(t, c.Close()) })
+	call, _ := policy.WellKnown("run_shell_command")
+	call.Params = json.RawMessage(`{"command": "make"}`)
+	for kind, want := range map[string]policy.Verdict{"": policy.AskUser, "landlock": policy.Allow} {
+		call.Confined = kind
+		d, err := c.Decide(call)
+		require.NoError(t, err)
+		require.Equal(t, want, d.Decision, kind)
+		require.Equal(t, kind, d.Confined)
+	}
+}
