@@ -2,6 +2,7 @@ package integration
 
 import (
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -12,46 +13,36 @@ import (
 // is preceded by a comment <!-- code: FILE NAME -->, and equals what stands
 // in that file between the lines "// code: NAME" and "// code: end".
 func TestDocsCodeIsCompiled(t *testing.T) {
-	header := regexp.MustCompile(`^<!-- code: (\S+) (\S+) -->$`)
-	blocks := 0
-	for _, page := range pages(t) {
-		data, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
+	for _, b := range allBlocks(t) {
+		file, name, _ := strings.Cut(b.rest, " ")
+		if b.how != "code" || name == "" {
+			continue // TestDocsBlocksAreChecked says what is missing
 		}
-		parts := strings.Split(string(data), "\n```go\n")
-		for i, part := range parts[1:] {
-			blocks++
-			code, _, _ := strings.Cut(part, "\n```")
-			before := strings.Split(strings.TrimSpace(parts[i]), "\n")
-			m := header.FindStringSubmatch(before[len(before)-1])
-			if m == nil {
-				t.Errorf("%s: a block of Go has no comment that says where it is compiled:\n%s", page, code)
-				continue
-			}
-			if want := region(t, m[1], m[2]); code != want {
-				t.Errorf("%s differs from %s, %s; the page should have\n%s", page, m[1], m[2], want)
-			}
+		if want := region(t, file, name) + "\n"; b.text != want {
+			t.Errorf("%s differs from %s, %s; the page should have\n%s", b, file, name, want)
 		}
-	}
-	if blocks < 3 {
-		t.Errorf("only %d blocks of Go were found", blocks)
 	}
 }
 
-// Links between the pages lead somewhere.
+// Links between the pages lead somewhere: to a file that is there, and to a
+// heading that is on it.
 func TestDocsLinksLead(t *testing.T) {
-	link := regexp.MustCompile(`\]\(([^):#]+)\)`) // what has a colon leads out of the repository
+	link := regexp.MustCompile(`\]\(([^):\s]+)\)`) // what has a colon leads out of the repository
 	found := 0
 	for _, page := range pages(t) {
-		data, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, m := range link.FindAllStringSubmatch(string(data), -1) {
+		for _, m := range link.FindAllStringSubmatch(readFile(t, page), -1) {
 			found++
-			if _, err := os.Stat(filepath.Join(filepath.Dir(page), filepath.FromSlash(m[1]))); err != nil {
+			file, anchor, _ := strings.Cut(m[1], "#")
+			target := page
+			if file != "" {
+				target = path.Join(path.Dir(page), file)
+			}
+			if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(target))); err != nil {
 				t.Errorf("%s links to %s: %v", page, m[1], err)
+				continue
+			}
+			if anchor != "" && !anchors(readFile(t, target))[anchor] {
+				t.Errorf("%s links to %s, and %s has no such heading", page, m[1], target)
 			}
 		}
 	}
@@ -60,16 +51,19 @@ func TestDocsLinksLead(t *testing.T) {
 	}
 }
 
-// pages lists every page of the repository's documentation.
-func pages(t *testing.T) []string {
-	t.Helper()
-	var all []string
-	for _, pattern := range []string{"*.md", "docs/*.md"} {
-		found, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
-		if err != nil {
-			t.Fatal(err)
+// anchors are the names of a page's headings, as web pages of repositories make
+// them of the text.
+func anchors(text string) map[string]bool {
+	all := map[string]bool{}
+	fenced := false
+	for line := range strings.Lines(text) {
+		if strings.HasPrefix(line, "```") {
+			fenced = !fenced
 		}
-		all = append(all, found...)
+		if heading := strings.TrimLeft(line, "#"); !fenced && heading != line && strings.HasPrefix(heading, " ") {
+			name := regexp.MustCompile(`[^\p{L}\p{N}_ -]`).ReplaceAllString(strings.ToLower(strings.TrimSpace(heading)), "")
+			all[strings.ReplaceAll(name, " ", "-")] = true
+		}
 	}
 	return all
 }

@@ -29,7 +29,7 @@ import (
 var update = flag.Bool("update", false, "rewrite what the scripts compare with")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"fettle": fettle, "terminal": terminal, "mcpclient": mcpclient, "bookshelf": bookshelf})
+	testscript.Main(m, map[string]func(){"fettle": fettle, "terminal": terminal, "typist": typist, "mcpclient": mcpclient, "mcpstarts": mcpstarts, "bookshelf": bookshelf})
 }
 
 // fettle is the program, which the scripts run under the layout of the test; a
