@@ -184,8 +184,12 @@ func TestCorpusAgainstBash(t *testing.T) {
 			}
 		})
 	}
-	for _, entry := range entries {
-		if !strings.Contains(entry.Line, "\x00") { // not an argument that a program can get
+	every := 1
+	if testing.Short() {
+		every = 5
+	}
+	for i, entry := range entries {
+		if i%every == 0 && !strings.Contains(entry.Line, "\x00") { // not an argument that a program can get
 			work <- entry
 		}
 	}

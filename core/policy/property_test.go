@@ -18,8 +18,11 @@ import (
 // FETTLE_FULL is set. All of them then take longer than go test waits by
 // itself: give it -timeout 30m.
 func rounds(few, many int) int {
-	if os.Getenv("FETTLE_FULL") != "" {
+	switch {
+	case os.Getenv("FETTLE_FULL") != "":
 		return many
+	case testing.Short():
+		return few / 4
 	}
 	return few
 }
@@ -403,7 +406,7 @@ func TestManyRules(t *testing.T) {
 		random.Shuffle(len(rules), func(i, j int) { rules[i], rules[j] = rules[j], rules[i] })
 	}
 	seen := map[policy.Verdict]int{}
-	for range rounds(200, 20_000) {
+	for range rounds(400, 20_000) {
 		words := phrase(3 + random.IntN(5))
 		words[0] += "-program" // where another word reads like a program, it may be one
 		want := naive(rules, words)

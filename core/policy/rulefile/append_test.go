@@ -306,7 +306,10 @@ const appendTo = "FETTLE_TEST_APPEND"
 
 // CF-07: several processes that save at once lose nothing.
 func TestAppendFromProcesses(t *testing.T) {
-	const processes, each = 8, 25
+	processes, each := 8, 25
+	if testing.Short() {
+		processes, each = 3, 10
+	}
 	if target := os.Getenv(appendTo); target != "" {
 		for i := range each {
 			add(t, target, approval(fmt.Sprintf("tool-%d-%d", os.Getpid(), i)), approval("shared"))
@@ -319,7 +322,7 @@ func TestAppendFromProcesses(t *testing.T) {
 	require.NoError(t, err)
 	var started []*exec.Cmd
 	for range processes {
-		cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestAppendFromProcesses$")
+		cmd := exec.CommandContext(t.Context(), self, "-test.run=^TestAppendFromProcesses$", fmt.Sprintf("-test.short=%t", testing.Short()))
 		cmd.Env = append(os.Environ(), appendTo+"="+path)
 		require.NoError(t, cmd.Start())
 		started = append(started, cmd)

@@ -19,8 +19,11 @@ import (
 // that did not run before, once the stand-ins are in force (AR-27).
 func TestMistakesNeverLoosen(t *testing.T) {
 	files := 40
-	if os.Getenv("FETTLE_FULL") != "" {
+	switch {
+	case os.Getenv("FETTLE_FULL") != "":
 		files = 1_000
+	case testing.Short():
+		files = 10
 	}
 	random := rand.New(rand.NewPCG(1, 2))
 	calls := sampleCalls(t)

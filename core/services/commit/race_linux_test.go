@@ -227,7 +227,7 @@ func TestReaders(t *testing.T) { // FS-58
 					reads++
 				}
 			}()
-			commits := 1000
+			commits := number(500, 5000)
 			if method != MethodExchange {
 				commits = number(100, 1000)
 			}

@@ -54,8 +54,11 @@ func TestMain(m *testing.M) {
 func full() bool { return os.Getenv("FETTLE_FULL") == "1" }
 
 func number(small, large int) int {
-	if full() {
+	switch {
+	case full():
 		return large
+	case testing.Short():
+		return small / 3
 	}
 	return small
 }

@@ -227,8 +227,11 @@ func TestAgainstRipgrep(t *testing.T) {
 		t.Skip("ripgrep is not installed")
 	}
 	trees, patterns := 16, 8
-	if os.Getenv("FETTLE_FULL") != "" {
+	switch {
+	case os.Getenv("FETTLE_FULL") != "":
 		trees, patterns = 300, 20
+	case testing.Short():
+		trees = 5
 	}
 	searches, files, lines := 0, 0, 0
 	for seed := range uint64(trees) {

@@ -127,7 +127,11 @@ func TestBetweenIsBounded(t *testing.T) {
 			require.NoError(t, err)
 			require.True(t, want == got)
 			t.Logf("%d lines: %v", n, took)
-			require.Less(t, took, 20*diffTime, "a generous multiple, for a busy machine")
+			limit := 50 * diffTime // generous, for a busy machine; unbounded it is three times as much at least
+			if testing.Short() {   // with the race detector
+				limit *= 6
+			}
+			require.Less(t, took, limit)
 		})
 	}
 }

@@ -62,8 +62,11 @@ func numbered(n int) string {
 // acknowledged, and goes on.
 func TestKilled(t *testing.T) {
 	kills := 50
-	if os.Getenv("FETTLE_FULL") == "1" {
+	switch {
+	case os.Getenv("FETTLE_FULL") != "":
 		kills = 300
+	case testing.Short():
+		kills = 15
 	}
 	s, dir := store(t)
 	w := create(t, s, "killed")

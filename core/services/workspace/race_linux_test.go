@@ -67,8 +67,11 @@ func watch(t *testing.T, enough int, look func() (string, error)) (leaked bool) 
 }
 
 func rounds() int {
-	if os.Getenv("FETTLE_FULL") != "" {
+	switch {
+	case os.Getenv("FETTLE_FULL") != "":
 		return 20_000
+	case testing.Short():
+		return 150
 	}
 	return 500
 }
