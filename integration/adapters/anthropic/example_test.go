@@ -1,0 +1,82 @@
+package anthropic_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	sdk "github.com/anthropics/anthropic-sdk-go"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/integration/adapters/anthropic"
+	"github.com/fettle-dev/fettle/integration/adaptertest"
+)
+
+// code: loop
+// work has a model work on a prompt with the tools of a session, until it is done.
+func work(ctx context.Context, client *sdk.Client, name string, c *config.Config, prompt string) (string, error) {
+	toolset := anthropic.Toolset{Config: c}
+	messages := []sdk.MessageParam{sdk.NewUserMessage(sdk.NewTextBlock(prompt))}
+	for {
+		tools, err := toolset.Tools()
+		if err != nil {
+			return "", err
+		}
+		said, err := client.Messages.New(ctx, sdk.MessageNewParams{Model: name, MaxTokens: 8192, Messages: messages, Tools: tools})
+		if err != nil {
+			return "", err
+		}
+		answers, err := toolset.Answer(ctx, said.Content)
+		if err != nil {
+			return "", err
+		}
+		if len(answers) == 0 {
+			return said.Content[len(said.Content)-1].Text, nil
+		}
+		messages = append(messages, said.ToParam(), sdk.NewUserMessage(answers...))
+	}
+}
+
+// code: end
+
+// A whole agent: the model reads a file and changes it. Somebody else has saved the
+// file in between, so that the first attempt is refused, with the file as it is now.
+func Example() {
+	dir, err := os.MkdirTemp("", "fettle-anthropic-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	story := adaptertest.Story{Dir: dir}
+	if err := story.Begin(); err != nil {
+		panic(err)
+	}
+	client, closeServer := connect(story) // to a server of this test's
+	defer closeServer()
+
+	ctx := context.Background()
+	c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: dir, ApprovalMode: policy.ModeAutoEdit})
+	if err != nil {
+		panic(err)
+	}
+	defer c.Close()
+	if err := c.Initialize(ctx); err != nil {
+		panic(err)
+	}
+	text, err := work(ctx, client, "claude-sonnet-4-5", c, "Make the greeting one for the evening.")
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(text)
+	file, err := story.File()
+	if err != nil {
+		panic(err)
+	}
+	fmt.Print(file)
+	// Output:
+	// done, version 1; file_changed_since_read, version 2; done, version 3
+	// Good evening
+	// world
+	// and you
+}
