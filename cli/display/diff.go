@@ -16,7 +16,7 @@ func Diff(diff string, t theme.Theme) string {
 	for line := range strings.Lines(diff) {
 		line = strings.TrimSuffix(line, "\n")
 		inHunk = inHunk || strings.HasPrefix(line, "@@")
-		b.WriteString(diffStyle(line, inHunk, t).Render(diffText(line)))
+		b.WriteString(DiffStyle(line, inHunk, t).Render(diffText(line)))
 		b.WriteByte('\n')
 	}
 	return b.String()
@@ -60,7 +60,7 @@ func NumberedDiff(diff string, columns int, t theme.Theme) (text string, added, 
 			oldLine++
 			newLine++
 		}
-		style := diffStyle(line, true, t)
+		style := DiffStyle(line, true, t)
 		for _, piece := range diffPieces(line, columns-gutter) {
 			b.WriteString(t.Dim.Render(fmt.Sprintf("%*s %*s ", width, before, width, after)))
 			b.WriteString(style.Render(piece))
@@ -125,7 +125,9 @@ func numberWidth(diff string) int {
 	return len(strconv.Itoa(most + length))
 }
 
-func diffStyle(line string, inHunk bool, t theme.Theme) theme.Style {
+// DiffStyle is how a line of a unified diff looks, which tells the names of the
+// files before the first hunk by inHunk alone.
+func DiffStyle(line string, inHunk bool, t theme.Theme) theme.Style {
 	switch {
 	case !inHunk:
 		return t.Strong

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/theme"
 )
 
 const (
@@ -11,8 +12,11 @@ const (
 	codeGoesOn = "↪ " // before what did not fit into the line of code above
 )
 
-// codeLabel is the line above a block of code: what is said behind its fence.
+// codeLabel is the line above a block of code: what is said behind its fence. The
+// lines of a diff are coloured as one.
 func (r *renderer) codeLabel(label string, columns int) []string {
+	language, _, _ := strings.Cut(strings.TrimSpace(label), " ")
+	r.diff, r.hunk = language == "diff" || language == "patch", false
 	if label == "" {
 		return nil
 	}
@@ -25,13 +29,31 @@ func (r *renderer) codeLine(line string, columns int) []string {
 	if strings.TrimSpace(text) == "" {
 		return []string{""}
 	}
+	style := r.theme.Code
+	if r.diff {
+		r.hunk = r.hunk || strings.HasPrefix(line, "@@")
+		if of := display.DiffStyle(line, r.hunk || !isFileName(line), r.theme); of != (theme.Style{}) {
+			style = of
+		}
+	}
 	pieces := display.Break(text, max(columns-len(codeIndent), 1))
 	for i, piece := range pieces {
 		before := codeIndent
 		if i > 0 {
 			before = r.theme.Dim.Render(codeGoesOn)
 		}
-		pieces[i] = before + r.theme.Code.Render(piece)
+		pieces[i] = before + style.Render(piece)
 	}
 	return pieces
+}
+
+// isFileName reports whether a line of a diff names one of its files. People and
+// models write hunks without them too.
+func isFileName(line string) bool {
+	for _, prefix := range []string{"--- ", "+++ ", "diff ", "index "} {
+		if strings.HasPrefix(line, prefix) {
+			return true
+		}
+	}
+	return false
 }

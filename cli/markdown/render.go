@@ -23,6 +23,8 @@ type renderer struct {
 	plain      bool // the theme has no styles at all
 	parser     parser.Parser
 	references *references // defined so far
+	diff       bool        // the block of code that is open is a diff
+	hunk       bool        // and has begun a hunk
 }
 
 func newRenderer(columns int, t theme.Theme) *renderer {
@@ -121,6 +123,7 @@ func (r *renderer) one(n ast.Node, source []byte, columns int) []string {
 		}
 		return append(r.codeLabel(label, columns), r.codeBlock(n, source, columns)...)
 	case *ast.CodeBlock:
+		r.diff = false
 		return r.codeBlock(n, source, columns)
 	case *ast.HTMLBlock:
 		return r.html(n, source, columns)
