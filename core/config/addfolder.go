@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/trust"
@@ -46,6 +47,11 @@ func (c *Config) AddFolder(ctx context.Context, path string) error {
 
 // setRoots has rules judge by the folders that the workspace has now.
 func (r *rules) setRoots(ws *workspace.Workspace) {
-	roots := realRoots(ws.Folders())
+	roots := ws.Folders()
+	for _, real := range ws.RealFolders() {
+		if !slices.Contains(roots, real) {
+			roots = append(roots, real)
+		}
+	}
 	r.roots.Store(&roots)
 }

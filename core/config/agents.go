@@ -97,13 +97,16 @@ func (c *Config) findAgents(ctx context.Context, sh *shared, s *session) error {
 	}
 	before := sh.agents.now().defs
 	o := subagent.LoadOptions{
-		BuiltIn: slices.Concat(p.Agents.Definitions, subagent.BuiltIn()),
+		BuiltIn: subagent.BuiltIn(),
 		Folders: slices.Concat(p.Agents.Folders, c.brought().agents),
-		Tools:   s.registry.All(), CheckModel: p.Agents.CheckModel,
+		Tools:   s.registry.All, CheckModel: p.Agents.CheckModel,
 		Reserved: func(name string) bool {
 			_, err := s.registry.Lookup(name)
 			return err == nil && !slices.ContainsFunc(before, sameName(name))
 		},
+	}
+	if len(p.Agents.Definitions) > 0 {
+		o.BuiltIn = slices.Concat(p.Agents.Definitions, o.BuiltIn)
 	}
 	userDir, err := c.userDir()
 	if err == nil {

@@ -212,8 +212,7 @@ func (c *Config) open(ctx context.Context, b *begun) error {
 	if err := c.loadAgents(ctx, sh, s); err != nil { // before the tools are discovered (AR-11)
 		return errors.Join(err, sh.close())
 	}
-	c.noteDiscovery(split(s.registry.Discover(ctx))...)
-	s.registry.Sort()
+	c.noteDiscovery(split(s.registry.Discover(ctx))...) // listings are in order whenever they are asked for
 	if b.result != nil {
 		sh.settings = &liveSettings{options: b.options, result: b.result, usable: b.usable}
 	}
@@ -309,7 +308,7 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 		return nil, err
 	}
 	recovery := ""
-	tmp, err := c.projectTmp(ws.Target())
+	tmp, err := c.projectTmp(ws.RealFolders()[0])
 	if err != nil {
 		c.params().Logger.Warn("no home folder, so files with several hard links will not be changed")
 	} else {

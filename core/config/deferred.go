@@ -29,6 +29,9 @@ func (c *Config) newCatalog(s *session) *catalog.Catalog {
 // observeForeign has tools declared that are called without a search.
 func (s *session) observeForeign(ctx context.Context, _ scheduler.Request) (context.Context, func(scheduler.Response)) {
 	return ctx, func(r scheduler.Response) {
+		if t, err := s.registry.Lookup(r.Tool); err == nil && t.Spec().Origin.Group == tools.GroupBuiltIn {
+			return
+		}
 		if r.Result.Error == nil || r.Result.Error.Code != fault.ToolNotRegistered {
 			s.catalog.Called(r.Tool)
 		}

@@ -27,6 +27,11 @@ type Extensions struct {
 	// What the settings say of where extensions may come from is not for them.
 	Folders []string
 
+	said *saidOfExtensions // by settings; nil: nothing
+}
+
+// saidOfExtensions is what settings say of extensions.
+type saidOfExtensions struct {
 	off      []string // extensions.disabled
 	allowed  []string // security.allowedExtensions
 	blockGit bool     // security.blockGitExtensions
@@ -34,9 +39,7 @@ type Extensions struct {
 
 // fillExtensions takes over what the settings say.
 func (p *Parameters) fillExtensions(s settings.Settings) {
-	e := &p.Extensions
-	e.off = s.Extensions.Disabled
-	e.allowed, e.blockGit = s.Security.AllowedExtensions, s.Security.BlockGitExtensions
+	p.Extensions.said = &saidOfExtensions{s.Extensions.Disabled, s.Security.AllowedExtensions, s.Security.BlockGitExtensions}
 }
 
 // extended are the extensions of a Config and of those derived from it.
@@ -101,8 +104,7 @@ func (c *Config) extensionOptions(target string) extensions.Options {
 	p := c.params()
 	o := extensions.Options{
 		Folders: p.Extensions.Folders, Workspace: target, Home: p.home(), Trusted: p.Trust == trust.Trusted,
-		Off: p.Extensions.Disabled, Only: p.Extensions.Only, Disabled: p.Extensions.off,
-		Allowed: p.Extensions.allowed, BlockGit: p.Extensions.blockGit,
+		Off: p.Extensions.Disabled, Only: p.Extensions.Only,
 		ContextFiles: []string{p.Layout.ContextFile, "GEMINI.md"}, Hooks: hooksOf,
 		Getenv: func(name string) (string, bool) {
 			if p.variables == nil {
@@ -114,6 +116,9 @@ func (c *Config) extensionOptions(target string) extensions.Options {
 		LooksSecret: func(name, value string) bool {
 			return settings.LooksSecret(name, value) || value != "" && slices.Contains(p.Secrets, value)
 		},
+	}
+	if said := p.Extensions.said; said != nil {
+		o.Disabled, o.Allowed, o.BlockGit = said.off, said.allowed, said.blockGit
 	}
 	x := &c.family.extended
 	o.Switched = func(name string) (on, switched bool) {

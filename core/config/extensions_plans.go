@@ -78,6 +78,9 @@ func (c *Config) planFolder(target, dir string, plans []string) string {
 
 // keptPlanFolder is the file that says that a folder is plan mode's own.
 func (c *Config) keptPlanFolder(target, below string) (string, error) {
+	if real, err := filepath.EvalSymlinks(target); err == nil {
+		target = real
+	}
 	tmp, err := c.projectTmp(target)
 	id := sha256.Sum256([]byte(below))
 	return filepath.Join(tmp, planFolders, hex.EncodeToString(id[:8])), err

@@ -31,9 +31,22 @@ type Hooks struct {
 	// not trusted they do not run in any case.
 	TrustAll bool
 
-	off    []string              // names or commands of hooks that do not run
-	silent bool                  // nobody is told that a hook runs
-	given  []*settings.HookLayer // by settings
+	said *saidOfHooks // by settings; nil: nothing
+}
+
+// saidOfHooks is what settings say of hooks.
+type saidOfHooks struct {
+	off    []string // names or commands of hooks that do not run
+	silent bool     // nobody is told that a hook runs
+	layers []*settings.HookLayer
+}
+
+// settled returns what settings say.
+func (h *Hooks) settled() saidOfHooks {
+	if h.said == nil {
+		return saidOfHooks{}
+	}
+	return *h.said
 }
 
 // Files of hooks, below the user's, the project's and the machine's settings
@@ -51,7 +64,7 @@ const workspacePath = "workspacePath"
 func (p *Parameters) fillHooks(s settings.Settings, r *settings.Result) {
 	h := &p.Hooks
 	h.Disabled = h.Disabled || !s.HooksConfig.Enabled
-	h.off, h.silent, h.given = s.HooksConfig.Disabled, !s.HooksConfig.Notifications, r.HookLayers()
+	h.said = &saidOfHooks{s.HooksConfig.Disabled, !s.HooksConfig.Notifications, r.HookLayers()}
 }
 
 // hookset are the hooks of a Config and of those derived from it. Its zero value
@@ -89,7 +102,7 @@ func (c *Config) loadHooks(sh *shared) {
 			}
 			return sh.processes.open(o)
 		}
-		set.project = realFolder(sh.workspace.Target())
+		set.project = sh.workspace.RealFolders()[0]
 		if dir, err := c.userDir(); err == nil {
 			set.approvals = hooks.OpenApprovals(filepath.Join(dir, trustedHooksFile))
 		}
@@ -101,7 +114,7 @@ func (c *Config) loadHooks(sh *shared) {
 		l.load()
 	}
 	runner := hooks.New(hooks.Options{
-		Hooks: l.hooks, Off: p.Hooks.off, Exec: set.exec(sh.workspace.Target()),
+		Hooks: l.hooks, Off: p.Hooks.settled().off, Exec: set.exec(sh.workspace.Target()),
 		Env:      func(in hooks.Input) []string { return c.hookEnvironment(sh, in.SessionID) },
 		Gate:     func(ctx context.Context, h *hooks.Hook) bool { return c.mayRunHook(ctx, sh, h) },
 		Started:  c.hookStarted,
@@ -138,7 +151,7 @@ func (l *hookLoader) load() {
 		}
 		l.hooks = append(l.hooks, h)
 	}
-	for _, layer := range p.Hooks.given {
+	for _, layer := range p.Hooks.settled().layers {
 		l.add(masked(layer)(hooks.OfValue(layer.Events, l.origin(sourceOfLayer(layer.Layer), layer.Source), layer.Line)))
 	}
 	userDir, err := l.c.userDir()
@@ -279,17 +292,9 @@ func environmentOf(lines []string) map[string]string {
 	return env
 }
 
-// realFolder is a folder with links followed, as it is where that fails.
-func realFolder(dir string) string {
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		return real
-	}
-	return filepath.Clean(dir)
-}
-
 // hookStarted tells that a hook runs.
 func (c *Config) hookStarted(e hooks.Event, h *hooks.Hook) {
-	if !c.params().Hooks.silent && c.bus.Watched(bus.TypeHookMessage) {
+	if !c.params().Hooks.settled().silent && c.bus.Watched(bus.TypeHookMessage) {
 		c.tellHook(e, h, bus.HookRuns, "")
 	}
 }

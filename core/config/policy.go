@@ -360,18 +360,6 @@ func (c *Config) PolicyProblems() ([]rulefile.Problem, error) {
 	return slices.Concat(sh.rules.problems, sh.rules.brought.read().problems), nil
 }
 
-// realRoots returns folders and, where they differ, what they are once links
-// are followed.
-func realRoots(folders []string) []string {
-	roots := slices.Clone(folders)
-	for _, f := range folders {
-		if real, err := filepath.EvalSymlinks(f); err == nil && !slices.Contains(roots, real) {
-			roots = append(roots, real)
-		}
-	}
-	return roots
-}
-
 // realPath is [workspace.RealPath] until ctx ends.
 func realPath(ctx context.Context, path string) (string, error) {
 	if err := ctx.Err(); err != nil {
@@ -384,9 +372,12 @@ func sameFolder(a, b string) bool {
 	if a == b {
 		return true
 	}
-	infoA, errA := os.Stat(a)
-	infoB, errB := os.Stat(b)
-	return errA == nil && errB == nil && os.SameFile(infoA, infoB)
+	infoA, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	infoB, err := os.Stat(b)
+	return err == nil && os.SameFile(infoA, infoB)
 }
 
 // missingPrograms tells of safety checkers whose program is not there: the calls

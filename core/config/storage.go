@@ -37,15 +37,13 @@ func (c *Config) userDir() (string, error) {
 	return filepath.Join(home, c.given.Layout.Dir), nil
 }
 
-// projectTmp is the user's folder for what fettle keeps of a project. It lies
-// outside the project and is told apart by it.
+// projectTmp is the user's folder for what fettle keeps of a project, whose folder
+// is target once links are followed. It lies outside the project and is told apart
+// by it.
 func (c *Config) projectTmp(target string) (string, error) {
 	dir, err := c.userDir()
 	if err != nil {
 		return "", err
-	}
-	if real, err := filepath.EvalSymlinks(target); err == nil {
-		target = real
 	}
 	id := sha256.Sum256([]byte(target))
 	return filepath.Join(dir, "tmp", hex.EncodeToString(id[:8])), nil

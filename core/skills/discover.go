@@ -57,6 +57,9 @@ func (l *loading) folder(ctx context.Context, f Folder) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
+	if _, err := os.Stat(f.Path); errors.Is(err, fs.ErrNotExist) {
+		return nil // as most are, and this costs least
+	}
 	real, err := filepath.EvalSymlinks(f.Path)
 	if err == nil {
 		var entries []fs.DirEntry

@@ -29,10 +29,10 @@ type SkillManager struct {
 
 // Discover looks through the folders and has what it finds in the place of all
 // skills that it knew: those given, which must not be changed any more, then those
-// of the folders, of which a later
-// one takes the place of an earlier one of its name. Scopes come in their order,
-// and within one the folders in theirs. What is wrong is in Problems. Watchers are
-// told. The error is of code cancelled, and nothing has changed then.
+// of the folders, of which a later one takes the place of an earlier one of its
+// name. Scopes come in their order, and within one the folders in theirs. What is
+// wrong is in Problems. Watchers are told. The error is of code cancelled, and
+// nothing has changed then.
 func (m *SkillManager) Discover(ctx context.Context, given []Skill, folders []Folder) error {
 	found, problems, err := load(ctx, folders)
 	if err != nil {

@@ -4,7 +4,9 @@ import (
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -21,8 +23,11 @@ const (
 )
 
 // BuiltIn returns the agents that come with fettle: one that finds its way in a
-// code base and changes nothing, and one that has all the tools of its caller.
-func BuiltIn() []Definition {
+// code base and changes nothing, and one that has all the tools of its caller. They
+// are shared and must not be changed.
+func BuiltIn() []Definition { return slices.Clip(builtIn()) }
+
+var builtIn = sync.OnceValue(func() []Definition {
 	return []Definition{
 		{
 			Name: CodebaseInvestigator, DisplayName: "Codebase Investigator",
@@ -48,7 +53,7 @@ func BuiltIn() []Definition {
 			Source: Source{Scope: ScopeBuiltIn},
 		},
 	}
-}
+})
 
 // report is what the investigator reports.
 type report struct {

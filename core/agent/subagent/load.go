@@ -32,9 +32,9 @@ type LoadOptions struct {
 	// Reserved reports whether a name is taken, as that of a tool, so that no
 	// definition of a file may have it. nil: no name is but complete_task.
 	Reserved func(name string) bool
-	// Tools are those of the session, against which the lists of tools are
-	// checked. nil: they are not checked.
-	Tools []tools.DeclarativeTool
+	// Tools returns those of the session, against which the lists of tools are
+	// checked, where there is something to check. nil: they are not checked.
+	Tools func() []tools.DeclarativeTool
 	// CheckModel says what is wrong with the name of a model; such an agent runs
 	// on the caller's. nil: names are not checked.
 	CheckModel func(name string) error
@@ -162,11 +162,15 @@ func (l *loading) check(d *Definition) {
 	if l.o.Tools == nil || d.Source == (Source{Scope: ScopeBuiltIn}) { // fettle's own make do with what there is
 		return
 	}
-	_, unknown := Select(d.Tools, l.o.Tools)
+	if len(d.Tools) == 0 {
+		return
+	}
+	available := l.o.Tools()
+	_, unknown := Select(d.Tools, available)
 	for _, name := range unknown {
 		remedy := "Leave it out, or list the tools with fettle tools."
 		var names []string
-		for _, t := range l.o.Tools {
+		for _, t := range available {
 			names = append(names, t.Spec().Name)
 		}
 		if near := nearest(name, names); near != "" {

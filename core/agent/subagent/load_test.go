@@ -82,7 +82,7 @@ func TestLoadChecks(t *testing.T) {
 	defs, problems, err := subagent.Load(t.Context(), subagent.LoadOptions{
 		Folders:    []subagent.Folder{{Path: dir, Scope: subagent.ScopeUser}},
 		Reserved:   func(name string) bool { return name == "read_file" },
-		Tools:      []tools.DeclarativeTool{tool(t, "read_file", tools.KindRead)},
+		Tools:      func() []tools.DeclarativeTool { return []tools.DeclarativeTool{tool(t, "read_file", tools.KindRead)} },
 		CheckModel: func(string) error { return errors.New("no") },
 	})
 	require.NoError(t, err)
@@ -136,7 +136,7 @@ func TestLoadEnds(t *testing.T) {
 func TestBuiltInWithFewTools(t *testing.T) {
 	mine := subagent.Definition{Name: "mine", Description: "Mine.", Prompt: "x", Tools: []string{"glob"}}
 	for n, defs := range [][]subagent.Definition{subagent.BuiltIn(), {mine}} {
-		_, problems, err := subagent.Load(t.Context(), subagent.LoadOptions{BuiltIn: defs, Tools: []tools.DeclarativeTool{}})
+		_, problems, err := subagent.Load(t.Context(), subagent.LoadOptions{BuiltIn: defs, Tools: func() []tools.DeclarativeTool { return nil }})
 		require.NoError(t, err)
 		require.Len(t, problems, n)
 	}

@@ -127,6 +127,18 @@ func (w *Workspace) Close() error {
 // links unresolved, target first. Those that may only be read are not among them.
 func (w *Workspace) Folders() []string { return w.names(false) }
 
+// RealFolders returns what the names of Folders are once links are followed, as it
+// was when the folders were opened.
+func (w *Workspace) RealFolders() []string {
+	var names []string
+	for _, r := range w.snapshot() {
+		if !r.readOnly {
+			names = append(names, r.realPath)
+		}
+	}
+	return names
+}
+
 func (w *Workspace) names(readOnly bool) []string {
 	var names []string
 	for _, r := range w.snapshot() {
