@@ -100,6 +100,9 @@ func (m *screen) draw() ([]string, *tea.Cursor) {
 	part = part[:min(len(part), m.height-1)]
 	rows := max(m.height-1-len(part), 0)
 	lines, more := m.transcript.window(rows, v)
+	if len(m.transcript.blocks) == 0 {
+		lines = greeting(v)[:min(3, rows)]
+	}
 	if more && len(lines) > 0 {
 		lines = append(lines[:len(lines)-1:len(lines)-1], v.theme.Dim.Render(display.Cut("↓ more below (pgdown, ctrl+end)", v.columns, "…")))
 	}
@@ -111,6 +114,19 @@ func (m *screen) draw() ([]string, *tea.Cursor) {
 	}
 	lines = append(lines, part...)
 	return append(lines, m.statusLine(v)), cursor
+}
+
+// greeting is what stands where nothing was said yet.
+func greeting(v look) []string {
+	lines := []string{
+		"@ adds a file, ! runs a command of yours, / shows the commands, /help all keys.",
+		"What changes something is shown to you first. Esc calls off what runs.",
+		"/restore takes changes back. Ctrl-D ends the session.",
+	}
+	for i, line := range lines {
+		lines[i] = v.theme.Dim.Render(display.Cut(line, v.columns, "…"))
+	}
+	return lines
 }
 
 // drawInput is what is below the conversation while nothing is asked.

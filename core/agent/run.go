@@ -295,7 +295,9 @@ func (p *prompting) breakLoop(ctx context.Context, calls []model.FunctionCall, l
 	if end != nil {
 		return nil, end
 	}
-	p.emit(Event{Type: EventWarning, Text: loop.Line(), Err: loop})
+	told := *loop
+	told.Remedy = "" // which is for the model
+	p.emit(Event{Type: EventWarning, Text: loop.Message + " The model was told to go another way.", Err: &told})
 	return feedback, nil
 }
 
