@@ -70,7 +70,7 @@ func sessionCases() []Case {
 // take several figures of it share the processes.
 func sessionsOf(n int, use bool, of func(sessionReport) Measured) func(context.Context, *Lab) (*Prepared, error) {
 	return func(_ context.Context, lab *Lab) (*Prepared, error) {
-		if n == mostSessions && !lab.Full {
+		if n > lab.Size(100, 1_000, mostSessions) {
 			return nil, absent("%s sessions are made with -full", thousands(n))
 		}
 		turn := 0

@@ -20,6 +20,9 @@ type Lab struct {
 	Dir string
 	// Full asks for the sizes that the design's budgets speak of.
 	Full bool
+	// Quick asks for the least sizes, where it only counts that every case runs;
+	// Full wins.
+	Quick bool
 	// Note is told what is being made, for who waits; never nil.
 	Note func(format string, args ...any)
 
@@ -100,10 +103,13 @@ func (l *Lab) used() map[string]string {
 	return maps.Clone(l.versions)
 }
 
-// Size returns small or full.
-func (l *Lab) Size(small, full int) int {
-	if l.Full {
+// Size returns the size of a fixture as the run has it.
+func (l *Lab) Size(quick, small, full int) int {
+	switch {
+	case l.Full:
 		return full
+	case l.Quick:
+		return quick
 	}
 	return small
 }
@@ -151,7 +157,7 @@ func (l *Lab) build(ctx context.Context, name, pkg string) (string, error) {
 		l.Note("building %s", name)
 		out := filepath.Join(l.Dir, "bin-"+name)
 		cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-ldflags", "-s -w", "-o", out, pkg)
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOTMPDIR="+l.Dir) // what it leaves when it is ended goes with the Lab
 		text, err := cmd.CombinedOutput()
 		if err != nil {
 			return "", nil, fmt.Errorf("go build %s (run the command inside of fettle's repository): %w\n%s", pkg, err, text)

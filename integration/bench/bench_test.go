@@ -1,0 +1,70 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestMain lets the test binary be started again as one of the processes whose
+// memory is measured.
+func TestMain(m *testing.M) {
+	done, err := runChild(context.Background())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	if done {
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func newLab(tb testing.TB) *Lab {
+	tb.Helper()
+	lab, err := NewLab(false, func(string, ...any) {})
+	require.NoError(tb, err)
+	lab.Quick = true
+	tb.Cleanup(func() {
+		require.NoError(tb, lab.Close())
+		require.NoDirExists(tb, lab.Dir)
+	})
+	return lab
+}
+
+// BenchmarkCases runs every case a few times at the least size, to see that it
+// runs; the command says how long it takes.
+func BenchmarkCases(b *testing.B) {
+	lab := newLab(b)
+	cases, err := allCases()
+	require.NoError(b, err)
+	for _, c := range cases {
+		name := strings.ReplaceAll(c.ID, "/", ":") // -bench parts patterns at slashes
+		b.Run(name, func(b *testing.B) {
+			r, err := measure(b.Context(), lab, c, Pace{MinTurns: 2, MaxTurns: max(2, min(b.N, 1000)), Time: time.Duration(b.N) * time.Millisecond})
+			require.NoError(b, err)
+			for _, o := range r.Outcomes {
+				require.Empty(b, o.Failed, "%s, %s", c.ID, o.Name)
+				if o.Skipped != "" {
+					b.Logf("%s is skipped: %s", o.Name, o.Skipped)
+				}
+			}
+			if r.Skipped != "" {
+				b.Skip(r.Skipped)
+			}
+			b.ReportMetric(0, "ns/op") // that of the preparation says nothing
+			ours := r.ours()
+			b.ReportMetric(ours.Stats.Least, string(r.unit())+"/least")
+			for _, o := range r.Outcomes {
+				if o.Role != Ours && o.Measured() {
+					b.ReportMetric(o.Ratio.Least, "×"+strings.ReplaceAll(o.Name, " ", "-"))
+				}
+			}
+		})
+	}
+}

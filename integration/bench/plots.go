@@ -1,0 +1,195 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"unicode/utf8"
+)
+
+// Plot is a picture of a run.
+type Plot struct {
+	File  string
+	Title string
+	Group string // whose section it belongs to
+	SVG   string
+}
+
+// growthPlots are the pictures of how figures grow, by the key in Growth.Plot.
+func growthPlots() []struct{ Key, Group, Title, X, Y string } {
+	return []struct{ Key, Group, Title, X, Y string }{
+		{"policy", "policy", "A decision, by the number of rules", "rules", "median time of a decision"},
+		{"registry", "registry", "The registry, by the number of tools", "tools", "median time"},
+		{"sessions", "sessions", "Resident memory, by the number of Configs", "Configs in one process", "resident memory"},
+		{"creation", "sessions", "Creation of one Config, by their number", "Configs in one process", "time for each"},
+	}
+}
+
+// drawPlots makes the pictures that the results have figures for: of ratios for
+// each group, and of growth.
+func drawPlots(results []Result) []Plot {
+	var all []Plot
+	for _, g := range groups() {
+		if p, ok := ratioPlot(g, results); ok {
+			all = append(all, p)
+		}
+		for _, growth := range growthPlots() {
+			if growth.Group != g.Key {
+				continue
+			}
+			if svg, ok := growthPlot(growth.Key, growth.Title, growth.X, growth.Y, results); ok {
+				all = append(all, Plot{"growth-" + growth.Key + ".svg", growth.Title, g.Key, svg})
+			}
+		}
+	}
+	return all
+}
+
+// bar is a ratio in a picture.
+type bar struct {
+	label  string
+	ratio  Ratios
+	budget float64 // 0: none
+}
+
+// ratioPlot draws how many times fettle's figure is that of each other one.
+func ratioPlot(g Group, results []Result) (Plot, bool) {
+	var bars []bar
+	values := []float64{0.5, 2} // the scale goes beyond 1 both ways
+	for _, r := range results {
+		if r.group() != g.Key {
+			continue
+		}
+		for _, o := range r.Outcomes {
+			if !o.Measured() || o.Role == Ours || o.Ratio.Least <= 0 || o.Ratio.Median <= 0 {
+				continue
+			}
+			b := bar{label: plain(r.Title) + " ÷ " + o.Name, ratio: o.Ratio}
+			for _, v := range r.Verdicts {
+				if v.Kind == Ratio && v.Against == o.Name {
+					b.budget = v.Most
+					values = append(values, v.Most)
+				}
+			}
+			bars, values = append(bars, b), append(values, o.Ratio.Least, o.Ratio.Median)
+		}
+	}
+	if len(bars) == 0 {
+		return Plot{}, false
+	}
+	const left, right, top, step = 430.0, 70.0, 74.0, 24.0
+	c := &canvas{width: 960, height: top + step*float64(len(bars)) + 52}
+	bottom := c.height - 46
+	scale := decades(values, left, c.width-right)
+	title := "How many times fettle takes what others take: " + plain(g.Title)
+	c.text(16, 26, start, 16, ink, title, ` font-weight="600"`)
+	c.text(16, 46, start, 12, ink, "bar: by the medians; dot: by the least; below 1 × fettle takes less; red: the budget", "")
+	for _, t := range scale.ticks() {
+		c.line(scale.at(t), top-8, scale.at(t), bottom, 1, faint, "")
+		c.text(scale.at(t), bottom+16, middle, 11, ink, times(t), "")
+	}
+	c.text((left+c.width-right)/2, bottom+36, middle, 12, ink, "fettle's figure ÷ the other's (logarithmic)", "")
+	for i, b := range bars {
+		y := top + step*float64(i)
+		color := quicker
+		if b.ratio.Median > 1 {
+			color = slower
+		}
+		one, at := scale.at(1), scale.at(b.ratio.Median)
+		c.rect(min(one, at), y, max(1, max(one, at)-min(one, at)), 15, color)
+		c.dot(scale.at(b.ratio.Least), y+7.5, ink)
+		c.text(left-10, y+12, end, 12, ink, clipped(b.label, 62), "")
+		c.text(max(one, at, scale.at(b.ratio.Least), scale.at(max(b.budget, 1)))+9, y+12, start, 11, ink, times(b.ratio.Median), "")
+		if b.budget > 0 {
+			c.line(scale.at(b.budget), y-4, scale.at(b.budget), y+19, 3, budgeted, "")
+		}
+	}
+	c.line(scale.at(1), top-8, scale.at(1), bottom, 1.5, ink, "")
+	return Plot{"ratios-" + g.Key + ".svg", title, g.Key, c.String(title)}, true
+}
+
+func clipped(s string, most int) string {
+	if utf8.RuneCountInString(s) <= most {
+		return s
+	}
+	return string([]rune(s)[:most-1]) + "…"
+}
+
+// point is a figure in a picture of growth.
+type point struct {
+	x      float64
+	stats  Stats
+	budget float64 // 0: none
+}
+
+// growthPlot draws fettle's medians over what grows, with the budgets.
+func growthPlot(key, title, x, y string, results []Result) (string, bool) {
+	lines := map[string][]point{}
+	var names []string
+	var xs, ys []float64
+	unit := Time
+	for _, r := range results {
+		ours := r.ours()
+		if r.Growth == nil || r.Growth.Plot != key || ours == nil || ours.Stats.Median <= 0 {
+			continue
+		}
+		unit = r.unit()
+		p := point{x: r.Growth.X, stats: ours.Stats}
+		for _, v := range r.Verdicts {
+			if v.Kind == Absolute {
+				p.budget = v.Most
+				ys = append(ys, v.Most)
+			}
+		}
+		if !slices.Contains(names, r.Growth.Line) {
+			names = append(names, r.Growth.Line)
+		}
+		lines[r.Growth.Line] = append(lines[r.Growth.Line], p)
+		xs, ys = append(xs, p.x), append(ys, ours.Stats.P10, ours.Stats.P90)
+	}
+	if len(xs) < 2 {
+		return "", false
+	}
+	const left, right, top, bottom = 90.0, 40.0, 60.0, 360.0
+	c := &canvas{width: 760, height: 440 + 20*float64(len(names))}
+	across, up := decades(xs, left, c.width-right), decades(ys, bottom, top)
+	c.text(16, 26, start, 16, ink, title, ` font-weight="600"`)
+	for _, t := range across.ticks() {
+		c.line(across.at(t), top, across.at(t), bottom, 1, faint, "")
+		c.text(across.at(t), bottom+18, middle, 11, ink, thousands(int(t+0.5)), "")
+	}
+	for _, t := range up.ticks() {
+		c.line(left, up.at(t), c.width-right, up.at(t), 1, faint, "")
+		c.text(left-8, up.at(t)+4, end, 11, ink, figure(t, unit), "")
+	}
+	c.line(left, bottom, c.width-right, bottom, 1.5, ink, "")
+	c.line(left, top, left, bottom, 1.5, ink, "")
+	c.text((left+c.width-right)/2, bottom+40, middle, 12, ink, x+" (logarithmic)", "")
+	c.text(20, (top+bottom)/2, middle, 12, ink, y+" (logarithmic)", fmt.Sprintf(` transform="rotate(-90 20 %.1f)"`, (top+bottom)/2))
+	colors := lineColors()
+	budgets := false
+	for i, name := range names {
+		color := colors[i%len(colors)]
+		var path [][2]float64
+		for _, p := range lines[name] {
+			at := across.at(p.x)
+			path = append(path, [2]float64{at, up.at(p.stats.Median)})
+			c.line(at, up.at(p.stats.P10), at, up.at(p.stats.P90), 1.5, color, "")
+			c.dot(at, up.at(p.stats.Median), color)
+			if p.budget > 0 {
+				budgets = true
+				c.line(at-12, up.at(p.budget), at+12, up.at(p.budget), 3, budgeted, "")
+			}
+		}
+		c.path(path, color)
+		legend := bottom + 66 + 20*float64(i)
+		c.line(left, legend-4, left+24, legend-4, 3, color, "")
+		last := lines[name][len(lines[name])-1]
+		c.text(left+32, legend, start, 12, ink, fmt.Sprintf("%s (%s at %s)", name, figure(last.stats.Median, unit), thousands(int(last.x))), "")
+	}
+	if budgets {
+		legend := bottom + 66 + 20*float64(len(names))
+		c.line(left, legend-4, left+24, legend-4, 3, budgeted, "")
+		c.text(left+32, legend, start, 12, ink, "budget; upright lines: from a tenth to nine tenths of the turns", "")
+	}
+	return c.String(title), true
+}
