@@ -1,0 +1,139 @@
+package contextcost
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/file"
+)
+
+var update = flag.Bool("update", false, "write the tables of docs/context-cost.md anew")
+
+const page = "../../docs/context-cost.md"
+
+// The tables of docs/context-cost.md are what the tools give now, and what the
+// page says of them holds. With -update they are written.
+func TestContextCost(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("paths have other lengths in JSON there")
+	}
+	costs := map[task][]cost{}
+	for _, task := range tasks() {
+		for _, w := range ways() {
+			costs[task] = append(costs[task], costOf(w.do(t, task)))
+		}
+	}
+	for task, all := range costs {
+		requireReading(t, task, all)
+	}
+	data, err := os.ReadFile(page)
+	require.NoError(t, err)
+	text := strings.ReplaceAll(string(data), "\r\n", "\n")
+	want := text
+	for _, lines := range []int{200, 2000} {
+		want = withTable(t, want, fmt.Sprintf("%d lines", lines), costTable(lines, costs))
+	}
+	want = withTable(t, want, "declarations", declarationTable(t))
+	if *update {
+		require.NoError(t, os.WriteFile(page, []byte(want), 0o644))
+		return
+	}
+	require.Equal(t, want, text, "go test ./integration/contextcost -update writes the tables anew")
+}
+
+// requireReading holds the figures to what the page says of them.
+func requireReading(t *testing.T, task task, all []cost) {
+	t.Helper()
+	patchWhole, patchRegions, editWhole, editRegions, editSentence := all[0], all[1], all[2], all[3], all[4]
+	require.LessOrEqual(t, patchRegions.given, patchWhole.given, "%v: regions never take more", task)
+	require.LessOrEqual(t, editRegions.given, editWhole.given, "%v", task)
+	for _, c := range all[:4] {
+		require.Greater(t, c.entering, editSentence.entering, "%v: a sentence enters least", task)
+		require.Greater(t, c.together, editSentence.together, "%v: and is least, all in one turn", task)
+	}
+	if task.changes == 1 {
+		require.Greater(t, patchWhole.entering, editWhole.entering, "%v: one change is dearer as a patch", task)
+		require.Greater(t, patchRegions.entering, editRegions.entering, "%v", task)
+		return
+	}
+	for _, c := range all[2:] {
+		require.Less(t, patchWhole.sent, c.sent, "%v: one call is sent less often than many", task)
+	}
+	require.Less(t, patchRegions.entering, editRegions.entering, "%v", task)
+	require.Less(t, 2*patchWhole.entering, editWhole.entering, "%v", task)
+}
+
+// costTable is the table of the files of so many lines.
+func costTable(lines int, costs map[task][]cost) string {
+	var b strings.Builder
+	b.WriteString("| changes | way | calls | arguments, bytes | results, bytes | written by the model, tokens | enters the context, tokens | sent without caching, tokens | the same, all changes in one turn |\n")
+	b.WriteString("|---|---|---|---|---|---|---|---|---|\n")
+	for _, task := range tasks() {
+		if task.lines != lines {
+			continue
+		}
+		for i, c := range costs[task] {
+			fmt.Fprintf(&b, "| %d | %s | %d | %s | %s | %s | %s | %s | %s |\n", task.changes, ways()[i].title, c.calls,
+				grouped(c.written), grouped(c.given), grouped(c.output), grouped(c.entering), grouped(c.sent), grouped(c.together))
+		}
+	}
+	return b.String()
+}
+
+// declarationTable is what a model is told of the tools in each request.
+func declarationTable(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("| tool | declaration, bytes | tokens | with the setting, tokens |\n|---|---|---|---|\n")
+	plain, told := declarations(t, 0), declarations(t, 1)
+	for i, d := range plain {
+		size := len(d.Name) + len(d.Description) + len(d.Parameters)
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", d.Name, grouped(size), grouped(declared(d)), grouped(declared(told[i])))
+	}
+	return b.String()
+}
+
+func declared(d tools.FunctionDeclaration) int {
+	return model.EstimateTokens(&model.Request{Tools: []model.Tool{{Name: d.Name, Description: d.Description, Parameters: d.Parameters}}})
+}
+
+func declarations(t *testing.T, regionsAbove int) []tools.FunctionDeclaration {
+	t.Helper()
+	s := configtest.New(t, func(p *config.Parameters) {
+		p.CoreTools = []string{file.ReadFile, file.SafePatch, file.WriteFile, file.Edit}
+		p.Limits.ChangedRegionsAbove = regionsAbove
+	})
+	registry, err := s.ToolRegistry()
+	require.NoError(t, err)
+	return registry.Declarations()
+}
+
+// withTable returns the page with a table in the place of the one of that name.
+func withTable(t *testing.T, page, name, table string) string {
+	t.Helper()
+	begin, end := "<!-- table: "+name+" -->\n\n", "\n<!-- table: end -->"
+	before, rest, ok := strings.Cut(page, begin)
+	require.True(t, ok, "%s has no table %s", page, name)
+	_, after, ok := strings.Cut(rest, end)
+	require.True(t, ok, "the table %s does not end", name)
+	return before + begin + table + end + after
+}
+
+// grouped writes a number with commas.
+func grouped(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}

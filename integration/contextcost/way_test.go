@@ -1,0 +1,150 @@
+package contextcost
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/tools/file"
+)
+
+const (
+	name         = "loaders.go" // of the file
+	patchContext = 10           // lines around a hunk, as the description of safe_patch asks for
+	editContext  = 3            // lines around the two that edit replaces, so that the place is unique
+	project      = "/home/user/project"
+)
+
+// way is a way to do a task.
+type way struct {
+	title        string
+	tool         string
+	regionsAbove int  // setting tools.changedRegionsAbove
+	sentence     bool // of a success the message alone is counted
+}
+
+// ways are those of the tables.
+func ways() []way {
+	return []way{
+		{"`safe_patch`, whole content", file.SafePatch, 0, false},
+		{"`safe_patch`, changed regions", file.SafePatch, 1, false},
+		{"`edit` a change, whole content", file.Edit, 0, false},
+		{"`edit` a change, changed regions", file.Edit, 1, false},
+		{"`edit` a change, a sentence", file.Edit, 0, true},
+	}
+}
+
+// turn is what one turn of the model's puts in its context.
+type turn struct {
+	call     model.Part // what the model writes
+	response model.Part // what it receives
+}
+
+func (t turn) parts() []model.Part { return []model.Part{t.call, t.response} }
+
+// do does a task through the tools, each call of which is a turn, and returns
+// the turns, the first of them reading the file.
+func (w way) do(t testing.TB, task task) []turn {
+	t.Helper()
+	s := configtest.New(t, func(p *config.Parameters) {
+		p.CoreTools = []string{file.ReadFile, file.SafePatch, file.Edit}
+		p.ApprovalMode = policy.ModeAutoEdit
+		p.Limits.ChangedRegionsAbove = w.regionsAbove
+	})
+	s.Write(name, strings.Join(task.source(), ""))
+	turns := []turn{w.call(t, s, file.ReadFile, map[string]any{"file_path": name})}
+	if w.tool == file.SafePatch {
+		var state filestate.State
+		require.NoError(t, json.Unmarshal([]byte(output(t, turns[0])), &state))
+		turns = append(turns, w.call(t, s, w.tool, map[string]any{
+			"file_path": name, "unified_diff": task.diff(name, patchContext), "base_content_sha256": state.SHA256,
+		}))
+	} else {
+		for i := range task.changes {
+			lines, first, end := task.result(i), task.at(i)-editContext, min(task.lines, task.at(i)+2+editContext)
+			old := strings.Join(lines[first:end], "")
+			copy(lines[task.at(i):], task.replacement(i))
+			turns = append(turns, w.call(t, s, w.tool, map[string]any{
+				"file_path": name, "old_string": old, "new_string": strings.Join(lines[first:end], ""),
+			}))
+		}
+	}
+	require.Equal(t, strings.Join(task.result(task.changes), ""), s.Read(name))
+	return turns
+}
+
+// call makes one call. The test's folder is told by another name, so that its
+// length does not count.
+func (w way) call(t testing.TB, s *configtest.Session, tool string, args map[string]any) turn {
+	t.Helper()
+	r := s.Call(tool, args)
+	require.Equal(t, scheduler.StatusSuccess, r.Status, "%s", r.Result.LLMContent.String())
+	response := r.Result.FunctionResponse()
+	if w.sentence && tool == w.tool {
+		var report file.Report
+		require.NoError(t, json.Unmarshal([]byte(r.Result.LLMContent.String()), &report))
+		response = plainJSON(t, map[string]string{"output": report.Message})
+	}
+	response = bytes.ReplaceAll(response, []byte(s.Dir), []byte(project))
+	return turn{
+		model.Part{Call: &model.FunctionCall{Name: tool, Args: plainJSON(t, args)}},
+		model.Part{Response: &model.FunctionResponse{Name: tool, Response: response}},
+	}
+}
+
+// output is the text that a turn's response holds.
+func output(t testing.TB, turn turn) string {
+	t.Helper()
+	var response struct{ Output string }
+	require.NoError(t, json.Unmarshal(turn.response.Response.Response, &response))
+	return response.Output
+}
+
+// plainJSON is v as a model would write it, without HTML escapes.
+func plainJSON(t testing.TB, v any) json.RawMessage {
+	t.Helper()
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	require.NoError(t, e.Encode(v))
+	return bytes.TrimSpace(b.Bytes())
+}
+
+// cost is what a task costs in one way.
+type cost struct {
+	calls            int
+	written, given   int // bytes of arguments, and of responses
+	output, entering int // tokens that the model writes, and that enter its context in all
+	sent             int // tokens of input, where each call is a turn and each turn sends the history anew
+	together         int // the same, where all calls after the first are one turn
+}
+
+// costOf adds up. After the last call there is one more turn, in which the model
+// says that it is done.
+func costOf(turns []turn) cost {
+	c := cost{calls: len(turns)}
+	var history []model.Part
+	for _, t := range turns {
+		c.written += len(t.call.Call.Args)
+		c.given += len(t.response.Response.Response)
+		c.output += tokens(t.call)
+		history = append(history, t.parts()...)
+		c.sent += tokens(history...)
+	}
+	c.entering = tokens(history...)
+	c.together = tokens(turns[0].parts()...) + c.entering
+	return c
+}
+
+func tokens(parts ...model.Part) int {
+	return model.EstimateTokens(&model.Request{Contents: []model.Content{{Parts: parts}}})
+}
