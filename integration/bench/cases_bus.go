@@ -70,7 +70,7 @@ func publish(ctx context.Context, _ *Lab) (*Prepared, error) {
 
 func shellCases() []Case {
 	const bare = "bash -c true"
-	return []Case{{ID: "shell/true", Title: "`true`", What: "The shortest command is run and its output awaited.",
+	return []Case{{ID: "shell/true", Title: "the command `true`", What: "The shortest command is run and its output awaited.",
 		Budgets: []Budget{{Kind: Ratio, Most: 1.5, Against: bare}},
 		Contestants: []Contestant{
 			{"fettle", Ours, func(ctx context.Context, lab *Lab) (*Prepared, error) {

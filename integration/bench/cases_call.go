@@ -36,7 +36,7 @@ func callCases() []Case {
 				{"and a front end follows every event", Part, caller("noop", noopArguments(), followed)},
 				{"and a person is asked, and says yes", Part, caller("asked", noopArguments(), approved, asking)},
 			}},
-		{ID: "call/allocations", Title: "the same: allocations", What: overhead + " How many times it allocates.", Unit: Count, Turns: 5,
+		{ID: "call/allocations", Title: "a tool that does nothing: allocations", What: overhead + " How many times it allocates.", Unit: Count, Turns: 5,
 			Budgets:     []Budget{{Kind: Absolute, Most: 150}},
 			Contestants: []Contestant{{"fettle", Ours, allocations(caller("noop", noopArguments(), nil))}}},
 	}

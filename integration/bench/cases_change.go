@@ -13,6 +13,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
@@ -29,8 +30,7 @@ const (
 func changeCases() []Case {
 	var patches, edits, writes []Case
 	for _, n := range lineCounts() {
-		size := thousands(n) + " lines"
-		patch := Case{ID: fmt.Sprintf("patch/%d-lines", n), Title: size,
+		patch := Case{ID: fmt.Sprintf("patch/%d-lines", n), Title: "`safe_patch`, ten hunks in " + thousands(n) + " lines",
 			What: "A diff of ten hunks is parsed, located, applied and written, with the proof that the file is as the model knows it.",
 			Contestants: []Contestant{
 				{"fettle", Ours, changer(n, patchRequests)},
@@ -40,18 +40,18 @@ func changeCases() []Case {
 			patch.Budgets = []Budget{{Kind: Ratio, Most: 1, Against: gitApply}}
 		}
 		patches = append(patches, patch)
-		edits = append(edits, Case{ID: fmt.Sprintf("edit/%d-lines", n), Title: size, What: "One line is replaced by another.",
+		edits = append(edits, Case{ID: fmt.Sprintf("edit/%d-lines", n), Title: "`edit`, one of " + thousands(n) + " lines", What: "One line is replaced by another.",
 			Contestants: []Contestant{
 				{"fettle", Ours, changer(n, editRequests)},
 				{"read, replace, " + durably, Floor, edited(n)},
 			}})
-		writes = append(writes, Case{ID: fmt.Sprintf("write/%d-lines", n), Title: size, What: "All of the file is given anew; ten of its lines differ.",
+		writes = append(writes, Case{ID: fmt.Sprintf("write/%d-lines", n), Title: "`write_file`, " + thousands(n) + " lines", What: "All of the file is given anew; ten of its lines differ.",
 			Contestants: []Contestant{
 				{"fettle", Ours, changer(n, writeRequests)},
 				{durably, Floor, durable(n)},
 			}})
 	}
-	patches = append(patches, Case{ID: "patch/50000-lines-allocated", Title: "50,000 lines: memory allocated", Unit: Bytes, Turns: 5,
+	patches = append(patches, Case{ID: "patch/50000-lines-allocated", Title: "`safe_patch`, ten hunks in 50,000 lines: memory allocated", Unit: Bytes, Turns: 5,
 		What:    "All that the call allocates, beside the size of the file.",
 		Budgets: []Budget{{Kind: Ratio, Most: 6, Against: "the file"}},
 		Contestants: []Contestant{
@@ -72,7 +72,9 @@ func changer(n int, requests func(Change) (calls [2]scheduler.Request, texts [2]
 		if err != nil {
 			return nil, err
 		}
-		s, err := newSession(ctx, lab, func(p *config.Parameters) { p.CoreTools = []string{"read_file", "safe_patch", "edit", "write_file"} })
+		s, err := newSession(ctx, lab, func(p *config.Parameters) {
+			p.Limits, p.CoreTools = filestate.Limits{}, []string{"read_file", "safe_patch", "edit", "write_file"}
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -85,11 +87,7 @@ func changer(n int, requests func(Change) (calls [2]scheduler.Request, texts [2]
 		if err != nil {
 			return nil, err
 		}
-		read, err := request("read_file", map[string]any{"file_path": changeFile, "offset": 0, "limit": 1 << 20})
-		if err != nil {
-			return nil, err
-		}
-		if _, err := s.call(ctx, read); err != nil {
+		if err := readInParts(ctx, s, changeFile); err != nil {
 			return nil, err
 		}
 		at := 0
@@ -107,6 +105,27 @@ func changer(n int, requests func(Change) (calls [2]scheduler.Request, texts [2]
 			}
 		}
 		return &Prepared{InProcess: true, Run: timed(run), Close: s.config.Close}, nil
+	}
+}
+
+// readInParts reads a file as a model does that wants to see all of it.
+func readInParts(ctx context.Context, s *session, name string) error {
+	var part struct {
+		NextOffset *int `json:"next_offset"`
+	}
+	for offset := 0; ; offset = *part.NextOffset {
+		r, err := request("read_file", map[string]any{"file_path": name, "offset": offset})
+		if err != nil {
+			return err
+		}
+		response, err := s.call(ctx, r)
+		if err != nil {
+			return err
+		}
+		part.NextOffset = nil
+		if err := json.Unmarshal([]byte(response.Result.LLMContent.String()), &part); err != nil || part.NextOffset == nil {
+			return err
+		}
 	}
 }
 

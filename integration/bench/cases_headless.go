@@ -67,9 +67,9 @@ func headlessCases() []Case {
 			{"fettle", Ours, headless(func(p *headlessRun) *Prepared {
 				return &Prepared{Run: timed(p.turn)}
 			})},
-			{"the two requests by hand", Floor, headlessByHand},
+			{"a Go program that makes the two requests", Floor, headlessByHand},
 		}},
-		{ID: "headless/memory", Title: "the same: peak memory", What: what, Unit: Bytes, Turns: 5, Contestants: []Contestant{
+		{ID: "headless/memory", Title: "a prompt, one call, an answer: peak memory", What: what, Unit: Bytes, Turns: 5, Contestants: []Contestant{
 			{"fettle", Ours, headless(func(p *headlessRun) *Prepared {
 				return &Prepared{Run: func(ctx context.Context) (Measured, error) {
 					peak, err := peakBytes(ctx, p.dir, p.env, p.command...)
@@ -130,32 +130,40 @@ func (h *headlessRun) turn(ctx context.Context) error {
 	return err
 }
 
-// headlessByHand is what the network costs: the same two answers, asked for from
-// this process.
-func headlessByHand(ctx context.Context, _ *Lab) (*Prepared, error) {
+// asks is a program that asks the server at the address it is given twice, as a
+// harness does, and fails if the answers are not those.
+const asks = `package main
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"strings"
+)
+
+func main() {
+	for _, turn := range [][2]string{{"{}", "read_file"}, {"{\"functionResponse\":{}}", os.Args[2]}} {
+		r, err := http.Post(os.Args[1], "application/json", strings.NewReader(turn[0]))
+		if err != nil {
+			panic(err)
+		}
+		if text, err := io.ReadAll(r.Body); err != nil || !strings.Contains(string(text), turn[1]) {
+			panic("the server said " + string(text))
+		}
+	}
+}
+`
+
+func headlessByHand(ctx context.Context, lab *Lab) (*Prepared, error) {
+	program, err := lab.compiled(ctx, "asks", asks)
+	if err != nil {
+		return nil, err
+	}
 	server, err := newModelServer(headlessFile)
 	if err != nil {
 		return nil, err
 	}
-	client := &http.Client{Transport: &http.Transport{}}
-	ask := func(ctx context.Context, body, want string) error {
-		r, err := http.NewRequestWithContext(ctx, http.MethodPost, server.URL, strings.NewReader(body))
-		if err != nil {
-			return err
-		}
-		response, err := client.Do(r)
-		if err != nil {
-			return err
-		}
-		text, err := io.ReadAll(response.Body)
-		if err == nil && !bytes.Contains(text, []byte(want)) {
-			err = fmt.Errorf("the server said %.300s", text)
-		}
-		return errors.Join(err, response.Body.Close())
-	}
-	return &Prepared{InProcess: true,
-		Close: func() error { client.CloseIdleConnections(); return server.Close() },
-		Run: timed(func(ctx context.Context) error {
-			return errors.Join(ask(ctx, `{}`, "read_file"), ask(ctx, `{"functionResponse":{}}`, headlessAnswer))
-		})}, nil
+	p := started(lab.Dir, nil, program, server.URL, headlessAnswer)
+	p.Close = server.Close
+	return p, nil
 }

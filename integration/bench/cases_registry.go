@@ -23,11 +23,11 @@ func registryCases() []Case {
 		floor            *Contestant
 	}{
 		{"lookup", "a look-up", "One tool is found by its name.", 100, lookUp, &Contestant{"a Go map", Floor, mapLookUp}},
-		{"first", "declarations, first", "The declarations of all tools are listed after one tool was added and taken away.", 10e6, listFirst, nil},
-		{"cached", "declarations, again", "The declarations of all tools are listed, and nothing has changed.", 50e3, listAgain, nil},
+		{"first", "declarations listed first", "The declarations of all tools are listed after one tool was added and taken away.", 10e6, listFirst, nil},
+		{"cached", "declarations listed again", "The declarations of all tools are listed, and nothing has changed.", 50e3, listAgain, nil},
 	} {
 		for _, n := range toolCounts() {
-			c := Case{ID: fmt.Sprintf("registry/%s-%d", kind.key, n), Title: kind.title + ", " + thousands(n) + " tools", What: kind.what,
+			c := Case{ID: fmt.Sprintf("registry/%s-%d", kind.key, n), Title: kind.title + " among " + thousands(n) + " tools", What: kind.what,
 				Growth:      &Growth{Plot: "registry", Line: kind.title, X: float64(n)},
 				Contestants: []Contestant{{"fettle", Ours, kind.ours(n)}}}
 			if n == theMost {

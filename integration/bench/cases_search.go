@@ -27,9 +27,9 @@ type Sought struct {
 func soughts() []Sought {
 	return []Sought{
 		{"rare", "a rare literal", "rare_Needle", false},
-		{"rare-fold", "the same, in any case", "rare_Needle", true},
-		{"common", "a common literal, every match given", "return", false},
-		{"common-fold", "the same, in any case", "return", true},
+		{"rare-fold", "a rare literal, in any case", "rare_Needle", true},
+		{"common", "a common literal", "return", false},
+		{"common-fold", "a common literal, in any case", "return", true},
 		{"expression", "`func \\w+Reader\\(`", `func \w+Reader\(`, false},
 		{"no-literal", "`[0-9]{4}-[0-9]{2}\\|[A-Z]{12}`", `[0-9]{4}-[0-9]{2}|[A-Z]{12}`, false},
 		{"alternatives", "`foo\\|bar\\|baz\\|quux`", "foo|bar|baz|quux", false},
@@ -48,7 +48,7 @@ func searchCases() []Case {
 				What:        "All lines that match are found, in files that no ignore rule hides; the files are in the page cache.",
 				Contestants: []Contestant{{"fettle", Ours, searcher(tree.get, p)}}}
 			if p.Key == "rare" {
-				c.Contestants = append(c.Contestants, Contestant{"a loop over WalkDir, ReadFile, Contains", Floor, scanByHand(tree.get, p.Pattern)})
+				c.Contestants = append(c.Contestants, Contestant{"WalkDir, ReadFile, Contains", Floor, scanByHand(tree.get, p.Pattern)})
 				if generated {
 					c.Budgets = []Budget{{Kind: Ratio, Most: 1.5, Against: ripgrep, Full: true}}
 				}
@@ -56,7 +56,7 @@ func searchCases() []Case {
 			all = append(all, c)
 		}
 		walk := Case{ID: "search/" + tree.key + "-walk", Title: tree.title + ": a walk", What: "Every file that no ignore rule hides is named.",
-			Contestants: []Contestant{{"fettle", Ours, walker(tree.get)}, {"a loop over WalkDir", Floor, walkByHand(tree.get)}}}
+			Contestants: []Contestant{{"fettle", Ours, walker(tree.get)}, {"WalkDir", Floor, walkByHand(tree.get)}}}
 		pattern := map[string]string{"generated": "**/*.ts", "go": "**/*_test.go"}[tree.key]
 		glob := Case{ID: "search/" + tree.key + "-glob", Title: tree.title + ": a glob, `" + pattern + "`", What: "Every file that fits a pattern is named, the newest first.",
 			Contestants: []Contestant{{"fettle", Ours, globber(tree.get, pattern)}}}

@@ -82,7 +82,7 @@ func fileSize(program func(*Lab, context.Context) (string, error)) func(context.
 }
 
 func sizeCases() []Case {
-	all := []Case{{ID: "size/binary", Title: "the program, stripped", What: "Built with -trimpath -ldflags '-s -w', without cgo.", Unit: Bytes, Turns: 1,
+	all := []Case{{ID: "size/binary", Title: "the stripped program", What: "Built with -trimpath -ldflags '-s -w', without cgo.", Unit: Bytes, Turns: 1,
 		Budgets: []Budget{{Kind: Absolute, Most: 40e6}},
 		Contestants: []Contestant{
 			{"fettle", Ours, fileSize((*Lab).Fettle)},
@@ -100,7 +100,7 @@ func sizeCases() []Case {
 		if c.key == noSearch {
 			continue
 		}
-		all = append(all, Case{ID: "size/search-" + c.key, Title: c.title + ": peak memory", What: "A process that makes one call in the generated files.", Unit: Bytes, Turns: 3,
+		all = append(all, Case{ID: "size/search-" + c.key, Title: "one call, " + c.title + ": peak memory", What: "A process that makes one call in the generated files.", Unit: Bytes, Turns: 3,
 			Budgets: []Budget{{Kind: Absolute, Most: 64e6, Full: true}},
 			Contestants: []Contestant{
 				{"fettle", Ours, peakOfSearch(c.key)},

@@ -142,11 +142,16 @@ func (l *Lab) Fettle(ctx context.Context) (string, error) {
 
 // Nothing returns the path of a Go program that does nothing.
 func (l *Lab) Nothing(ctx context.Context) (string, error) {
-	path := filepath.Join(l.Dir, "nothing.go")
-	if err := os.WriteFile(path, []byte("package main\n\nfunc main() {}\n"), 0o644); err != nil {
+	return l.compiled(ctx, "nothing", "package main\n\nfunc main() {}\n")
+}
+
+// compiled returns the path of a program of one file of Go.
+func (l *Lab) compiled(ctx context.Context, name, source string) (string, error) {
+	path := filepath.Join(l.Dir, name+".go")
+	if err := os.WriteFile(path, []byte(source), 0o644); err != nil {
 		return "", err
 	}
-	return l.build(ctx, "nothing", path)
+	return l.build(ctx, name, path)
 }
 
 func (l *Lab) build(ctx context.Context, name, pkg string) (string, error) {

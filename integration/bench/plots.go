@@ -73,11 +73,11 @@ func ratioPlot(g Group, results []Result) (Plot, bool) {
 			bars, values = append(bars, b), append(values, o.Ratio.Least, o.Ratio.Median)
 		}
 	}
-	if len(bars) == 0 {
+	if len(bars) == 0 || g.Key == "noise" {
 		return Plot{}, false
 	}
-	const left, right, top, step = 430.0, 70.0, 74.0, 24.0
-	c := &canvas{width: 960, height: top + step*float64(len(bars)) + 52}
+	const left, right, top, step = 540.0, 70.0, 74.0, 24.0
+	c := &canvas{width: 1060, height: top + step*float64(len(bars)) + 52}
 	bottom := c.height - 46
 	scale := decades(values, left, c.width-right)
 	title := "How many times fettle takes what others take: " + plain(g.Title)
@@ -97,7 +97,7 @@ func ratioPlot(g Group, results []Result) (Plot, bool) {
 		one, at := scale.at(1), scale.at(b.ratio.Median)
 		c.rect(min(one, at), y, max(1, max(one, at)-min(one, at)), 15, color)
 		c.dot(scale.at(b.ratio.Least), y+7.5, ink)
-		c.text(left-10, y+12, end, 12, ink, clipped(b.label, 62), "")
+		c.text(left-10, y+12, end, 12, ink, clipped(b.label, 78), "")
 		c.text(max(one, at, scale.at(b.ratio.Least), scale.at(max(b.budget, 1)))+9, y+12, start, 11, ink, times(b.ratio.Median), "")
 		if b.budget > 0 {
 			c.line(scale.at(b.budget), y-4, scale.at(b.budget), y+19, 3, budgeted, "")
@@ -184,7 +184,7 @@ func growthPlot(key, title, x, y string, results []Result) (string, bool) {
 		legend := bottom + 66 + 20*float64(i)
 		c.line(left, legend-4, left+24, legend-4, 3, color, "")
 		last := lines[name][len(lines[name])-1]
-		c.text(left+32, legend, start, 12, ink, fmt.Sprintf("%s (%s at %s)", name, figure(last.stats.Median, unit), thousands(int(last.x))), "")
+		c.text(left+32, legend, start, 12, ink, fmt.Sprintf("%s (%s at %s)", plain(name), figure(last.stats.Median, unit), thousands(int(last.x))), "")
 	}
 	if budgets {
 		legend := bottom + 66 + 20*float64(len(names))
