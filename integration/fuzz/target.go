@@ -1,0 +1,192 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// target is one fuzz function.
+type target struct {
+	folder string // of its package, from the module's root, with slashes
+	name   string
+}
+
+func (t target) String() string { return t.folder + "." + t.name }
+
+// seeds is the folder of the inputs that every test of the package runs.
+func (t target) seeds(root string) string {
+	return filepath.Join(root, filepath.FromSlash(t.folder), "testdata", "fuzz", t.name)
+}
+
+// find returns the root of the module and its fuzz targets in order. It reads
+// the test files that count on this platform and compiles nothing.
+func find(ctx context.Context) (root string, targets []target, err error) {
+	out, err := goTool(ctx, "", "list", "-m", "-f", "{{.Dir}}")
+	if err != nil {
+		return "", nil, err
+	}
+	root = strings.TrimSpace(string(out))
+	out, err = goTool(ctx, root, "list", "-json=Dir,TestGoFiles,XTestGoFiles", "./...")
+	if err != nil {
+		return "", nil, err
+	}
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p struct {
+			Dir                       string
+			TestGoFiles, XTestGoFiles []string
+		}
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return "", nil, fmt.Errorf("go list: %w", err)
+		}
+		folder, err := filepath.Rel(root, p.Dir)
+		if err != nil {
+			return "", nil, err
+		}
+		for _, file := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
+			names, err := fuzzFuncs(filepath.Join(p.Dir, file))
+			if err != nil {
+				return "", nil, err
+			}
+			for _, name := range names {
+				targets = append(targets, target{filepath.ToSlash(folder), name})
+			}
+		}
+	}
+	slices.SortFunc(targets, func(a, b target) int { return strings.Compare(a.String(), b.String()) })
+	return root, targets, nil
+}
+
+func fuzzFuncs(file string) (names []string, err error) {
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range f.Decls {
+		if fn, is := d.(*ast.FuncDecl); is && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Fuzz") {
+			names = append(names, fn.Name.Name)
+		}
+	}
+	return names, nil
+}
+
+const (
+	ok       = "ok"
+	failed   = "failed"
+	notBuilt = "did not run"
+)
+
+// outcome is what one run of a target came to.
+type outcome struct {
+	Target     string  `json:"target"`
+	Executions int64   `json:"executions"`
+	PerSecond  int64   `json:"perSecond"`
+	Seconds    float64 `json:"seconds"` // of fuzzing, without the build
+	Corpus     int     `json:"corpus"`  // inputs in testdata/fuzz
+	New        int     `json:"new"`     // inputs found interesting in this run
+	Load       string  `json:"load"`    // the machine's load average of the last minute; empty if it has none
+	Date       string  `json:"date"`
+	Result     string  `json:"result"`
+	Input      string  `json:"input,omitempty"` // the file of the input that fails
+	Again      string  `json:"again,omitempty"` // the command that fails again
+	output     string
+}
+
+// fuzz runs the target. Its processes have ended when it returns, also when
+// ctx is done.
+func (t target) fuzz(ctx context.Context, root string, o options) outcome {
+	cmd := exec.CommandContext(ctx, "go", "test", "./"+t.folder, "-run", "^$", "-fuzz", "^"+t.name+"$",
+		"-fuzztime", o.time.String(), "-parallel", strconv.Itoa(o.parallel), "-timeout", "0")
+	cmd.Dir = root
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	ownGroup(cmd)
+	cmd.WaitDelay = 30 * time.Second
+	err := cmd.Run()
+	r := read(out.String(), err == nil)
+	r.Target, r.Date, r.Load, r.output = t.String(), time.Now().Format(time.DateOnly), loadAverage(), out.String()
+	if r.Input != "" {
+		r.Again = "go test ./" + t.folder + " -run '^" + t.name + "$/^" + path.Base(r.Input) + "$'"
+		if strings.HasPrefix(r.Input, "testdata/") {
+			r.Input = t.folder + "/" + r.Input
+		}
+	}
+	if files, err := os.ReadDir(t.seeds(root)); err == nil {
+		r.Corpus = len(files)
+	}
+	return r
+}
+
+var (
+	progress = regexp.MustCompile(`(?m)^fuzz: elapsed: ([0-9hms.]+), execs: (\d+) \(\d+/sec\)(?:, new interesting: (\d+))?`)
+	written  = regexp.MustCompile(`(?m)^\s+Failing input written to (\S+)$`)
+	seed     = regexp.MustCompile(`(?m)^failure while testing seed corpus entry: (\w+/(\S+))$`)
+	atTheEnd = regexp.MustCompile(`(?s)^--- FAIL: \w+ \([0-9.]+s\)\n\s+context deadline exceeded\nFAIL\n`)
+)
+
+// read takes what go test printed apart.
+func read(out string, passed bool) outcome {
+	r := outcome{Result: ok}
+	if lines := progress.FindAllStringSubmatch(out, -1); len(lines) > 0 {
+		last := lines[len(lines)-1]
+		took, _ := time.ParseDuration(last[1])
+		r.Seconds = took.Seconds()
+		r.Executions, _ = strconv.ParseInt(last[2], 10, 64)
+		r.New, _ = strconv.Atoi(last[3])
+		if r.Seconds > 0 {
+			r.PerSecond = int64(float64(r.Executions) / r.Seconds)
+		}
+	}
+	if passed {
+		return r
+	}
+	if m := written.FindStringSubmatch(out); m != nil {
+		r.Result, r.Input = failed, m[1]
+		return r
+	}
+	if m := seed.FindStringSubmatch(out); m != nil {
+		r.Result, r.Input = failed, "testdata/fuzz/"+m[1]
+		if strings.HasPrefix(m[2], "seed#") { // of f.Add, no file
+			r.Input = "the source, as " + m[1]
+		}
+		return r
+	}
+	// The go command calls a run failed whose time ended while an input was
+	// under way: no input failed.
+	if at := strings.Index(out, "--- FAIL: "); at >= 0 && r.Executions > 0 && atTheEnd.MatchString(out[at:]) {
+		return r
+	}
+	if r.Executions > 0 || strings.Contains(out, "--- FAIL: ") {
+		r.Result = failed
+	} else {
+		r.Result = notBuilt
+	}
+	return r
+}
+
+// loadAverage is the system's, of the last minute, where there is one.
+func loadAverage() string {
+	data, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return ""
+	}
+	first, _, _ := strings.Cut(string(data), " ")
+	return first
+}

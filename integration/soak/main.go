@@ -1,0 +1,89 @@
+// Command soak has one process do everything that fettle does, for as long as it
+// is told to, and fails if memory, goroutines, descriptors, processes or files
+// grow, or if a byte or an answer is lost: go run ./integration/soak -for 10m.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if dir := os.Getenv(serveVariable); dir != "" {
+		if err := serve(ctx, dir); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// run returns the exit code: 0; 1 if something grew or was lost; 2 for wrong
+// arguments; 130 if it was interrupted.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	o := options{rounds: 20, warm: 5, parts: allParts()}
+	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.DurationVar(&o.time, "for", 10*time.Minute, "how long to run")
+	flags.IntVar(&o.workers, "workers", 3, "how many work at once")
+	flags.Uint64Var(&o.seed, "seed", 1, "of what is random")
+	plot := flags.String("svg", "", "write a plot of the samples to this `file`")
+	lines := flags.Bool("json", false, "print the samples, a JSON object a line, in place of the table")
+	if err := flags.Parse(args); err != nil {
+		return 2
+	}
+	if flags.NArg() > 0 || o.time <= 0 || o.workers < 1 {
+		fmt.Fprintln(stderr, "soak: takes no arguments, and -for and -workers are above zero")
+		return 2
+	}
+	told := 0.0
+	o.progress = func(s sample) {
+		if s.Seconds-told >= 10 {
+			told = s.Seconds
+			fmt.Fprintln(stderr, s)
+		}
+	}
+	r, err := soakIt(ctx, o)
+	if err != nil {
+		fmt.Fprintf(stderr, "soak: %v\n", err)
+		if ctx.Err() != nil {
+			return 130
+		}
+		return 1
+	}
+	if *lines {
+		for _, s := range r.samples {
+			line, err := json.Marshal(s)
+			if err != nil {
+				fmt.Fprintf(stderr, "soak: %v\n", err)
+				return 1
+			}
+			fmt.Fprintf(stdout, "%s\n", line)
+		}
+	} else {
+		fmt.Fprint(stdout, r.table())
+	}
+	if *plot != "" {
+		if err := os.WriteFile(*plot, []byte(r.svg()), 0o644); err != nil {
+			fmt.Fprintf(stderr, "soak: %v\n", err)
+			return 1
+		}
+	}
+	for _, p := range r.problems {
+		fmt.Fprintf(stderr, "soak: %s\n", p)
+	}
+	if len(r.problems) > 0 {
+		return 1
+	}
+	return 0
+}

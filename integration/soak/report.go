@@ -1,0 +1,61 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// table is the result for people, in Markdown.
+func (r result) table() string {
+	var b strings.Builder
+	last := r.samples[len(r.samples)-1]
+	fmt.Fprintf(&b, "%.0f seconds, %d samples, %d calls:", last.Seconds, len(r.samples), last.Calls)
+	for _, status := range names(r.calls) {
+		fmt.Fprintf(&b, " %d %s", r.calls[status], status)
+	}
+	fmt.Fprintf(&b, ".\n%d changes were refused, with nothing written, as the file was still open for writing.\nParts:", r.held)
+	for _, name := range names(r.done) {
+		fmt.Fprintf(&b, " %d %s", r.done[name], name)
+	}
+	b.WriteString(".\n\n| | first | least | median | most | last | growth by the slope | before | after all has ended | |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|---|\n")
+	for _, f := range r.figures {
+		verdict := "flat"
+		if f.wrong != "" {
+			verdict = "**grew**"
+		}
+		fmt.Fprintf(&b, "| %s |", f.name)
+		for _, v := range []float64{f.first, f.least, f.median, f.most, f.last, f.grown, f.baseline, f.after} {
+			fmt.Fprintf(&b, " %s |", f.show(v))
+		}
+		fmt.Fprintf(&b, " %s |\n", verdict)
+	}
+	return b.String()
+}
+
+// svg plots each figure over the time, one above the other.
+func (r result) svg() string {
+	const width, height, left, gap = 760, 90, 130, 26
+	var b strings.Builder
+	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%d" font-family="sans-serif" font-size="12">`+"\n", left+width+20, len(r.figures)*(height+gap)+30)
+	fmt.Fprintf(&b, `<rect width="100%%" height="100%%" fill="white"/>`+"\n")
+	end := max(r.samples[len(r.samples)-1].Seconds, 1)
+	for n, f := range r.figures {
+		top := float64(n*(height+gap) + 10)
+		most := 0.0
+		for _, s := range r.samples {
+			most = max(most, f.of(s))
+		}
+		most = max(most*1.1, 1)
+		fmt.Fprintf(&b, `<text x="8" y="%.0f">%s</text><text x="8" y="%.0f" fill="#666">up to %s</text>`+"\n", top+height/2, f.name, top+height/2+16, f.show(most/1.1))
+		fmt.Fprintf(&b, `<rect x="%d" y="%.0f" width="%d" height="%d" fill="none" stroke="#ccc"/>`+"\n", left, top, width, height)
+		b.WriteString(`<polyline fill="none" stroke="#1664c0" points="`)
+		step := max(len(r.samples)/800, 1)
+		for i := 0; i < len(r.samples); i += step {
+			s := r.samples[i]
+			fmt.Fprintf(&b, "%.1f,%.1f ", left+s.Seconds/end*width, top+height-f.of(s)/most*height)
+		}
+		b.WriteString("\"/>\n")
+	}
+	fmt.Fprintf(&b, `<text x="%d" y="%d" fill="#666">0 to %.0f seconds, each from zero</text>`+"\n</svg>\n", left, len(r.figures)*(height+gap)+18, end)
+	return b.String()
+}

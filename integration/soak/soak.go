@@ -1,0 +1,304 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+)
+
+// options are those of a run.
+type options struct {
+	time     time.Duration // how long at least
+	rounds   int           // how many at least
+	warm     int           // how many before
+	workers  int
+	seed     uint64
+	parts    []part
+	progress func(sample) // nil: nobody is told
+}
+
+// part is one kind of traffic. It ends what it has begun, and returns an error if
+// an answer was not what it had to be.
+type part struct {
+	name string
+	run  func(ctx context.Context, s *soak, r *rand.Rand) error
+}
+
+// soak is a run under way. One session lasts as long as it, others come and go.
+type soak struct {
+	options
+	dir     string // everything lies below
+	program string // this program, which is a server as well
+	long    *session
+	files   []*account
+
+	settings sync.Mutex // held by whoever changes the long session's settings
+	count    int        // of these changes
+
+	mu       sync.Mutex
+	calls    map[string]int // answers, by status
+	asked    int            // calls that were made
+	done     map[string]int // parts that have ended, by name
+	held     int            // changes that were refused as the file was open for writing
+	problems []string
+}
+
+// result is what a run came to.
+type result struct {
+	samples  []sample
+	baseline sample // before the long session began, with the process warm
+	end      sample // after all has ended
+	figures  []judged
+	calls    map[string]int
+	done     map[string]int
+	held     int
+	problems []string
+}
+
+// maxProblems is how many are told.
+const maxProblems = 20
+
+// soakIt runs the traffic in rounds: in each, every worker does every part once,
+// in an order of its own. Between rounds nobody works, and what is in use is
+// counted.
+func soakIt(ctx context.Context, o options) (r result, err error) {
+	dir, err := os.MkdirTemp("", "fettle-soak-")
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	if dir, err = filepath.EvalSymlinks(dir); err != nil {
+		return r, err
+	}
+	s := &soak{options: o, dir: dir, calls: map[string]int{}, done: map[string]int{}}
+	if s.program, err = os.Executable(); err != nil {
+		return r, err
+	}
+	// The first time around makes what a process makes once.
+	if err := s.begin(ctx); err != nil {
+		return r, err
+	}
+	for n := range s.warm {
+		s.round(ctx, 1<<40+uint64(n))
+	}
+	if err := s.long.Close(); err != nil {
+		return r, err
+	}
+	r.baseline = s.measure(time.Now())
+
+	if err := s.begin(ctx); err != nil {
+		return r, err
+	}
+	begun := time.Now()
+	r.samples = make([]sample, 0, 1<<14)
+	every := o.time / (1 << 13)
+	for n := 1; (n <= o.rounds || time.Since(begun) < o.time) && ctx.Err() == nil && len(s.problems) < maxProblems; n++ {
+		s.round(ctx, uint64(n))
+		if len(r.samples) > 0 && time.Since(begun)-r.samples[len(r.samples)-1].at < every || len(r.samples) == cap(r.samples) {
+			continue
+		}
+		now := s.measure(begun)
+		r.samples = append(r.samples, now)
+		if o.progress != nil {
+			o.progress(now)
+		}
+	}
+	s.settle()
+	if err := s.long.Close(); err != nil {
+		s.report("close", err)
+	}
+	s.long = nil
+	r.end = s.measure(begun)
+	if ctx.Err() != nil {
+		return r, fmt.Errorf("interrupted: %w", context.Cause(ctx))
+	}
+	r.figures = judge(r.samples, r.baseline, r.end)
+	r.calls, r.done, r.held, r.problems = s.calls, s.done, s.held, s.problems
+	for _, f := range r.figures {
+		if f.wrong != "" {
+			r.problems = append(r.problems, f.wrong)
+		}
+	}
+	return r, nil
+}
+
+// begin opens the long session, with new files.
+func (s *soak) begin(ctx context.Context) error {
+	if err := errors.Join(os.RemoveAll(s.path("long")), os.RemoveAll(s.path("home"))); err != nil {
+		return err
+	}
+	if err := errors.Join(os.MkdirAll(s.path("long"), 0o755), os.MkdirAll(s.path("home/.fettle"), 0o755)); err != nil {
+		return err
+	}
+	s.files = nil
+	for i := range 24 {
+		a := &account{name: fmt.Sprintf("f%02d.txt", i), want: "first\n"}
+		if err := os.WriteFile(s.path("long", a.name), []byte(a.want), 0o644); err != nil {
+			return err
+		}
+		s.files = append(s.files, a)
+	}
+	var err error
+	s.long, err = s.open(ctx, s.path("long"), s.path("home"), longSession(s))
+	return err
+}
+
+// round has every worker do every part.
+func (s *soak) round(ctx context.Context, n uint64) {
+	var working sync.WaitGroup
+	for w := range s.workers {
+		working.Go(func() {
+			r := rand.New(rand.NewPCG(s.seed, n<<8|uint64(w)))
+			for _, i := range r.Perm(len(s.parts)) {
+				if ctx.Err() != nil {
+					return
+				}
+				p := s.parts[i]
+				err := p.run(ctx, s, r)
+				if err != nil && ctx.Err() == nil {
+					s.report(p.name, err)
+				}
+				s.mu.Lock()
+				s.done[p.name]++
+				s.mu.Unlock()
+			}
+		})
+	}
+	working.Wait()
+}
+
+func (s *soak) report(part string, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.problems) < maxProblems {
+		s.problems = append(s.problems, fmt.Sprintf("%s: %v", part, err))
+	}
+}
+
+// settle checks the accounts: every call has one answer, and every file holds
+// what was put into it.
+func (s *soak) settle() {
+	answers := 0
+	for _, n := range s.calls {
+		answers += n
+	}
+	if answers != s.asked {
+		s.report("calls", fmt.Errorf("%d were made and %d answered", s.asked, answers))
+	}
+	for _, a := range s.files {
+		if err := a.check(s.path("long", a.name)); err != nil {
+			s.report("accounts", err)
+		}
+	}
+	left, err := os.ReadDir(s.path("long"))
+	if err != nil || len(left) != len(s.files) {
+		s.report("accounts", fmt.Errorf("there are %d files and not %d: %v", len(left), len(s.files), err))
+	}
+}
+
+func (s *soak) path(parts ...string) string {
+	return filepath.Join(append([]string{s.dir}, parts...)...)
+}
+
+// session is a Config with the calls made in it.
+type session struct {
+	*config.Config
+	soak  *soak
+	calls *scheduler.Scheduler
+	dir   string
+}
+
+// everyTool is what sessions have.
+var everyTool = []string{
+	"read_file", "read_many_files", "list_directory", "glob", "search_file_content", "safe_patch", "write_file", "edit",
+	"run_shell_command", "list_background_processes", "read_background_output", "write_background_input", "stop_background_process",
+}
+
+// open makes a session. Whoever has it closes it.
+func (s *soak) open(ctx context.Context, dir, home string, change func(*config.Parameters)) (*session, error) {
+	p := config.Parameters{
+		TargetDir: dir, HomeDir: home, ApprovalMode: policy.ModeYolo, CoreTools: everyTool,
+		OnDefect: func(err error) { s.report("defect", err) },
+	}
+	if change != nil {
+		change(&p)
+	}
+	c, err := config.New(p)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Initialize(ctx); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	calls, err := c.Scheduler()
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return &session{Config: c, soak: s, calls: calls, dir: dir}, nil
+}
+
+// short runs f in a session of its own, in folders of its own, which are gone
+// afterwards.
+func (s *soak) short(ctx context.Context, change func(*config.Parameters), f func(c *session) error) (err error) {
+	dir, err := os.MkdirTemp(s.dir, "short-")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	work, home := filepath.Join(dir, "work"), filepath.Join(dir, "home")
+	if err := errors.Join(os.Mkdir(work, 0o755), os.MkdirAll(filepath.Join(home, ".fettle", "commands"), 0o755)); err != nil {
+		return err
+	}
+	c, err := s.open(ctx, work, home, change)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f(c), c.Close())
+}
+
+// call makes one call and counts it and its answer.
+func (c *session) call(ctx context.Context, tool string, args map[string]any) scheduler.Response {
+	return c.through(ctx, c.calls, tool, args)
+}
+
+func (c *session) through(ctx context.Context, calls *scheduler.Scheduler, tool string, args map[string]any) scheduler.Response {
+	raw, err := json.Marshal(args)
+	if err != nil {
+		panic(err) // maps of plain values
+	}
+	s := c.soak
+	s.mu.Lock()
+	s.asked++
+	s.mu.Unlock()
+	r := calls.Run(ctx, scheduler.Request{Tool: tool, Args: raw})
+	if slices.Contains([]scheduler.Status{scheduler.StatusSuccess, scheduler.StatusError, scheduler.StatusDenied, scheduler.StatusCancelled}, r.Status) {
+		s.mu.Lock()
+		s.calls[string(r.Status)]++
+		s.mu.Unlock()
+	}
+	return r
+}
+
+// must is call for one that has to succeed; it returns what the model is told.
+func (c *session) must(ctx context.Context, tool string, args map[string]any) (string, error) {
+	r := c.call(ctx, tool, args)
+	if r.Status != scheduler.StatusSuccess {
+		return "", fmt.Errorf("%s: %s: %w", tool, r.Status, r.Result.Error)
+	}
+	return r.Result.LLMContent.String(), nil
+}
+
+// names are the keys of a count, sorted.
+func names(counts map[string]int) []string { return slices.Sorted(maps.Keys(counts)) }
