@@ -29,6 +29,7 @@ func TestDocsCodeIsCompiled(t *testing.T) {
 func TestDocsLinksLead(t *testing.T) {
 	link := regexp.MustCompile(`\]\(([^):\s]+)\)`) // what has a colon leads out of the repository
 	found := 0
+	headings := map[string]map[string]bool{} // by page
 	for _, page := range pages(t) {
 		for _, m := range link.FindAllStringSubmatch(readFile(t, page), -1) {
 			found++
@@ -41,7 +42,13 @@ func TestDocsLinksLead(t *testing.T) {
 				t.Errorf("%s links to %s: %v", page, m[1], err)
 				continue
 			}
-			if anchor != "" && !anchors(readFile(t, target))[anchor] {
+			if anchor == "" {
+				continue
+			}
+			if headings[target] == nil {
+				headings[target] = anchors(readFile(t, target))
+			}
+			if !headings[target][anchor] {
 				t.Errorf("%s links to %s, and %s has no such heading", page, m[1], target)
 			}
 		}
@@ -55,13 +62,14 @@ func TestDocsLinksLead(t *testing.T) {
 // them of the text.
 func anchors(text string) map[string]bool {
 	all := map[string]bool{}
+	dropped := regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
 	fenced := false
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "```") {
 			fenced = !fenced
 		}
 		if heading := strings.TrimLeft(line, "#"); !fenced && heading != line && strings.HasPrefix(heading, " ") {
-			name := regexp.MustCompile(`[^\p{L}\p{N}_ -]`).ReplaceAllString(strings.ToLower(strings.TrimSpace(heading)), "")
+			name := dropped.ReplaceAllString(strings.ToLower(strings.TrimSpace(heading)), "")
 			all[strings.ReplaceAll(name, " ", "-")] = true
 		}
 	}

@@ -15,10 +15,10 @@ import (
 
 // The reasons of an error of code limit_reached.
 const (
-	PromptTurnsReached  fault.Reason = "prompt_turns"
-	SessionTurnsReached fault.Reason = "session_turns"
-	TimeReached         fault.Reason = "time"
-	TokensReached       fault.Reason = "tokens"
+	PromptTurnsReached  fault.Reason = "prompt_turns"  // requests to the model for one prompt
+	SessionTurnsReached fault.Reason = "session_turns" // requests to the model of the whole session
+	TimeReached         fault.Reason = "time"          // the time of the prompt
+	TokensReached       fault.Reason = "tokens"        // the conversation is longer than the model takes
 )
 
 const (

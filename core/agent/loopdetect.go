@@ -11,8 +11,8 @@ import (
 
 // The reasons of an error of code loop_detected.
 const (
-	RepeatedCalls fault.Reason = "consecutive_identical_tool_calls"
-	RepeatedText  fault.Reason = "chanting_identical_sentences"
+	RepeatedCalls fault.Reason = "consecutive_identical_tool_calls" // it makes the same calls again and again
+	RepeatedText  fault.Reason = "chanting_identical_sentences"     // it says the same again and again
 )
 
 // Calls repeat where the last ones are a cycle of one to longestCycle calls,

@@ -155,6 +155,15 @@ func (i *invocation) Execute(ctx context.Context, out tools.Output) (tools.Resul
 	return r.result(a, subagent.Cut(auth.redacted(a.text()), r.service.o.MaxReport, a.artifacts.lost)), nil
 }
 
+// The reasons of an error of code agent_execution_error whose task another server
+// did not complete.
+const (
+	AuthRequired fault.Reason = "auth_required" // it asks for a sign-in that cannot be given here
+	TaskFailed   fault.Reason = "failed"        // the task has failed there
+	TaskRejected fault.Reason = "rejected"      // the agent did not take the task
+	TaskCanceled fault.Reason = "canceled"      // the agent, or somebody there, has cancelled it
+)
+
 // result is an answer as the caller's model and the person get it.
 func (r *remote) result(a *answer, text string) tools.Result {
 	var failed *fault.Error
@@ -163,13 +172,13 @@ func (r *remote) result(a *answer, text string) tools.Result {
 	case a2a.TaskStateInputRequired:
 		reason, note = "INPUT_REQUIRED", "The agent needs to know more before it can go on. Call it again with the answer; it knows what was said so far.\n"
 	case a2a.TaskStateAuthRequired:
-		failed = r.fail("asks for an authentication that cannot be given here", "Tell the user what it asks for.", nil).Because("auth_required")
+		failed = r.fail("asks for an authentication that cannot be given here", "Tell the user what it asks for.", nil).Because(AuthRequired)
 	case a2a.TaskStateFailed:
-		failed = r.fail("has failed", "Read what it says; ask again in another way, or do without.", nil).Because("failed")
+		failed = r.fail("has failed", "Read what it says; ask again in another way, or do without.", nil).Because(TaskFailed)
 	case a2a.TaskStateRejected:
-		failed = r.fail("has rejected the task", "Ask again in another way, or do without.", nil).Because("rejected")
+		failed = r.fail("has rejected the task", "Ask again in another way, or do without.", nil).Because(TaskRejected)
 	case a2a.TaskStateCanceled:
-		failed = r.fail("has cancelled the task", "Ask again, if it is still needed.", nil).Because("canceled")
+		failed = r.fail("has cancelled the task", "Ask again, if it is still needed.", nil).Because(TaskCanceled)
 	case "", a2a.TaskStateCompleted:
 	default:
 		failed = r.fail(fmt.Sprintf("ended in the state %q", subagent.Clip(string(a.state), 40)), "Ask it again how far it is.", nil)

@@ -1,0 +1,90 @@
+package integration_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/config/settings"
+)
+
+// variable is an environment variable that fettle reads or gives, and is no
+// setting's.
+type variable struct{ name, meaning string }
+
+// variables are those that the program or a session reads.
+var variables = []variable{
+	{"GEMINI_API_KEY", "the key for Google's models, and for `web_search` where no other service is set"},
+	{"GOOGLE_API_KEY", "the same, where `GEMINI_API_KEY` is not set"},
+	{"GOOGLE_GEMINI_BASE_URL", "where Google's models are, if not at their public address"},
+	{"ANTHROPIC_API_KEY", "the key for Anthropic's models"},
+	{"ANTHROPIC_BASE_URL", "where they are, if not at their public address"},
+	{"OPENAI_API_KEY", "the key for OpenAI's models; a server at another address may need none"},
+	{"OPENAI_BASE_URL", "where OpenAI's models are, or a server that speaks as theirs does"},
+	{"FETTLE_TRUST_WORKSPACE", "`true` or `false`: whether the folder is trusted, over what is recorded"},
+	{"FETTLE_SANDBOX", "confines commands: `true`, `false`, `landlock` or a program"},
+	{"FETTLE_SYSTEM_SETTINGS_PATH", "the machine's settings file, in place of `/etc/fettle/settings.json`"},
+	{"FETTLE_SYSTEM_DEFAULTS_PATH", "the machine's defaults, in place of `/etc/fettle/system-defaults.json`"},
+	{"VISUAL", "the editor of `e` at a question"},
+	{"EDITOR", "the same, where `VISUAL` is not set"},
+	{"NO_COLOR", "anything: no colours"},
+	{"TERM", "`dumb`, `unknown` or empty: a session of plain lines"},
+	{"COLORFGBG", "whether the terminal is light or dark, where it does not say so itself"},
+	{"DISPLAY", "with `WAYLAND_DISPLAY`: whether a browser can be opened to sign in"},
+	{"WAYLAND_DISPLAY", "see `DISPLAY`"},
+}
+
+// given are those that fettle sets for the programs that it starts.
+var given = []variable{
+	{"FETTLE", "set in commands that the model runs, so that scripts can tell"},
+	{"FETTLE_MCP_SERVER", "set in an MCP server that fettle has started, so that a fettle in it starts no servers of its own"},
+	{"CLAUDE_PROJECT_DIR", "in hooks: the project's folder, under the name that existing hooks know"},
+}
+
+// environmentReference is the page of environment variables.
+func environmentReference(t *testing.T) string {
+	b := referencePage("Environment variables", "[configuration.md](../configuration.md) says where they stand among the layers of settings, and what a `.env` file may give. With `--layout gemini` the\n"+
+		"prefix is `GEMINI_` or `GEMINI_CLI_` instead of `FETTLE_`.\n\n## That fettle reads\n\n| variable | what it does |\n|---|---|")
+	for _, v := range variables {
+		fmt.Fprintf(b, "| `%s` | %s |\n", v.name, v.meaning)
+	}
+	b.WriteString("\n## That give settings\n\n| variable | setting | takes |\n|---|---|---|\n")
+	for _, k := range settings.Keys() {
+		if k.Variable != "" {
+			fmt.Fprintf(b, "| `FETTLE_%s` | `%s` | %s |\n", k.Variable, k.Path, inCell(k.Expected))
+		}
+	}
+	b.WriteString("\n## That fettle gives to programs\n\n| variable | what it says |\n|---|---|\n")
+	for _, v := range given {
+		fmt.Fprintf(b, "| `%s` | %s |\n", v.name, v.meaning)
+	}
+	return b.String()
+}
+
+// Each variable of the page is one that the code names, and each that the code
+// looks up by its name stands on the page.
+func TestReferenceOfVariables(t *testing.T) {
+	var all strings.Builder
+	looked := regexp.MustCompile(`(?:[gG]etenv|LookupEnv|env)\("([A-Z][A-Z0-9_]+)"\)`)
+	for _, dir := range []string{"core", "cli"} {
+		for _, folder := range packagesBelow(t, dir) {
+			for name, text := range filesOf(t, folder) {
+				all.WriteString(text)
+				for _, m := range looked.FindAllStringSubmatch(text, -1) {
+					onPage := slices.ContainsFunc(variables, func(v variable) bool { return v.name == m[1] })
+					if !onPage && !strings.Contains(name, "unprivileged") {
+						t.Errorf("%s looks up %s, which stands in no table of reference_environment_test.go", name, m[1])
+					}
+				}
+			}
+		}
+	}
+	for _, v := range slices.Concat(variables, given) {
+		text := all.String() // with the layout's prefix, or without it
+		require.True(t, strings.Contains(text, `"`+v.name+`"`) || strings.Contains(text, `"`+strings.TrimPrefix(v.name, "FETTLE_")), v.name)
+	}
+}

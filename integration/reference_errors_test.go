@@ -1,0 +1,90 @@
+package integration_test
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// errorReference is the page of codes and reasons, from the comments of their
+// constants. Each code says what happened and what helps; each reason, what it
+// narrows it to.
+func errorReference(t *testing.T) string {
+	b := referencePage("Error codes", "Every failure has a code, the `type` of the error wherever one is shown: to the model, in `fettle call`, in `fettle -p -o json`, over MCP, on\n"+
+		"the bus, and to a Go program as `fault.Error.Code`. Beside it stand `message`, what happened to what, and `remedy`, the next step in this very\n"+
+		"case; `reason` tells apart cases of one code. Codes and reasons are added, never renamed.\n\n"+
+		"[headless.md](../headless.md#types-of-errors) says which of them end a run, and with which exit code.")
+	own := parsePackage(t, "core/fault")
+	group := ""
+	for _, c := range own.ofType("Code") {
+		if c.about != group {
+			group = c.about
+			title, _, _ := strings.Cut(strings.TrimSuffix(group, "."), ".")
+			fmt.Fprintf(b, "\n## %s\n\n| code | what happened | what usually helps |\n|---|---|---|\n", title)
+		}
+		happened, remedy, found := strings.Cut(c.doc, "Remedy: ")
+		require.True(t, found && happened != "" && remedy != "", "core/fault: the comment of %s is to say what happened, and behind \"Remedy:\" what helps", c.name)
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", c.value, inCell(happened), inCell(upper(remedy)))
+	}
+
+	b.WriteString("\n## Reasons\n\n| reason | of code | what it says |\n|---|---|---|\n")
+	for _, folder := range packagesBelow(t, "core") {
+		typ := "fault.Reason"
+		if folder == "core/fault" {
+			typ = "Reason"
+		}
+		for _, c := range reasonsOf(t, folder, typ) {
+			require.NotEmpty(t, c.doc, "%s: the reason %s has no comment", folder, c.name)
+			of := map[string]string{"core/model": "`model_error`", "core/agent/subagent": "`agent_execution_error`"}[folder]
+			if m := regexp.MustCompile(`of code (\w+)`).FindStringSubmatch(c.about); m != nil {
+				of = "`" + m[1] + "`"
+			}
+			if c.value == "unauthorized" {
+				of = "`tool_not_registered`"
+			}
+			says := strings.TrimPrefix(strings.TrimSuffix(c.doc, "."), c.name+" is the reason of ")
+			fmt.Fprintf(b, "| `%s` | %s | %s |\n", c.value, of, inCell(says))
+		}
+	}
+	return b.String()
+}
+
+// reasonsOf are the reasons that a package gives: its constants, and the classes
+// that it makes reasons of.
+func reasonsOf(t *testing.T, folder, typ string) []constant {
+	s := parsePackage(t, folder)
+	found := s.ofType(typ)
+	switch folder {
+	case "core/model":
+		found = append(found, slices.DeleteFunc(s.ofType("ErrorKind"), func(c constant) bool { return c.value == "cancelled" })...)
+	case "core/agent/subagent": // as failure in outcome.go makes them
+		for _, c := range s.ofType("Reason") {
+			switch c.value {
+			case "GOAL":
+				continue
+			case "ERROR_NO_COMPLETE_TASK_CALL":
+				c.value = "no_complete_task_call"
+			}
+			c.value = strings.ToLower(c.value)
+			found = append(found, c)
+		}
+	}
+	return found
+}
+
+func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+
+// A reason is a constant with a comment, so that the page has it.
+func TestReasonsAreConstants(t *testing.T) {
+	for _, dir := range []string{"core", "cli"} {
+		for _, folder := range packagesBelow(t, dir) {
+			for name, text := range filesOf(t, folder) {
+				require.NotContains(t, text, `.Because("`, name)
+			}
+		}
+	}
+}

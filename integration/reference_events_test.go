@@ -1,0 +1,94 @@
+package integration_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/hooks"
+)
+
+// eventReference is the page of all that a session tells while it runs.
+func eventReference(t *testing.T) string {
+	b := referencePage("Events", "What a session tells while it runs, and in which form: messages on the bus, events of a prompt, lines of `stream-json`, what hooks are given and\n"+
+		"say, and the names of telemetry.")
+	b.WriteString("\n## The bus\n\nMessages of `core/bus`. As JSON each is an object with `type` and the keys below. [embedding.md](../embedding.md#asking-a-person) says how to answer.\n")
+	own := parsePackage(t, "core/bus")
+	known := map[string]string{} // struct by type
+	for name := range own.structs {
+		for _, c := range own.ofType("Type") {
+			if c.name == "Type"+name {
+				known[c.value] = name
+			}
+		}
+	}
+	var others []string
+	for _, typ := range bus.Types() {
+		name := known[string(typ)]
+		require.NotEmpty(t, name, "core/bus has no struct for the type %s", typ)
+		fmt.Fprintf(b, "\n### %s\n\n`bus.%s`: %s\n", typ, name, summary(own.structs[name].doc, name))
+		others = append(others, own.writeStruct(b, name)...)
+	}
+	b.WriteString("\n### Parts of messages\n")
+	writeParts(b, own, others)
+
+	b.WriteString("\n## A prompt\n\nEvents of `agent.Client.Run`, by `agent.Event.Type`, with the fields that each fills. The last event of a prompt is one of those that end it.\n\n| type | fields | ends the prompt |\n|---|---|---|\n")
+	ends := false
+	for _, c := range parsePackage(t, "core/agent").ofType("EventType") {
+		ends = ends || c.name == "EventDone"
+		fmt.Fprintf(b, "| `%s` | %s | %s |\n", c.value, inCell(c.doc), map[bool]string{true: "yes"}[ends])
+	}
+
+	b.WriteString("\n## stream-json\n\nLines of `fettle -p -o stream-json`; [headless.md](../headless.md#stream-json) says when each comes.\n")
+	program := parsePackage(t, "cli")
+	others = nil
+	for _, line := range [][2]string{{"init", "streamInit"}, {"message", "streamMessage"}, {"tool_use", "streamToolUse"}, {"tool_result", "streamToolResult"}, {"error", "streamError"}, {"result", "streamResult"}} {
+		fmt.Fprintf(b, "\n### %s, in stream-json\n", line[0])
+		require.Contains(t, program.structs, line[1])
+		others = append(others, program.writeStruct(b, line[1])...)
+	}
+	writeParts(b, program, others)
+
+	b.WriteString("\n## Hooks\n\n[hooks.md](../hooks.md) says what each event is for, and what a hook can do with it:")
+	for _, e := range hooks.Events() {
+		fmt.Fprintf(b, " `%s`", e)
+	}
+	b.WriteString(".\n\n### What a hook is given, on stdin\n")
+	own = parsePackage(t, "core/hooks")
+	others = own.writeStruct(b, "Input")
+	b.WriteString("\n### What a hook may say, on stdout\n")
+	others = append(others, own.writeStruct(b, "Output")...)
+	writeParts(b, own, others)
+
+	b.WriteString("\n## Telemetry\n\nSpans, attributes and metrics: [telemetry.md](../telemetry.md#spans), whose tables a test compares with the names in the code.\n")
+	return b.String()
+}
+
+// writeParts writes the structs that others lead to, each once.
+func writeParts(b *strings.Builder, s *source, names []string) {
+	done := []string{}
+	for len(names) > 0 {
+		name := names[0]
+		names = names[1:]
+		if slices.Contains(done, name) {
+			continue
+		}
+		done = append(done, name)
+		fmt.Fprintf(b, "\n#### %s.%s\n", s.name, name)
+		if text := summary(s.structs[name].doc, name); text != "" {
+			b.WriteString("\n" + text + "\n")
+		}
+		names = append(names, s.writeStruct(b, name)...)
+	}
+}
+
+// summary is a comment as a paragraph, without the name that it begins with and
+// without the brackets of links.
+func summary(doc, name string) string {
+	text := strings.Join(strings.Fields(strings.TrimPrefix(doc, name+" ")), " ")
+	return strings.NewReplacer("[", "", "]", "").Replace(text)
+}

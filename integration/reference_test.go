@@ -1,0 +1,66 @@
+package integration_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const (
+	referenceFolder  = "../docs/reference"
+	referenceCommand = "go test ./integration -run TestReference -update"
+)
+
+// The pages in docs/reference say what the code says, and there are no others.
+// With -update they are written.
+func TestReference(t *testing.T) {
+	want := map[string]string{
+		"cli.md":         commandReference(t),
+		"errors.md":      errorReference(t),
+		"events.md":      eventReference(t),
+		"environment.md": environmentReference(t),
+	}
+	if *update {
+		require.NoError(t, os.MkdirAll(referenceFolder, 0o755))
+		for name, page := range want {
+			require.NoError(t, os.WriteFile(filepath.Join(referenceFolder, name), []byte(page), 0o644))
+		}
+	}
+	have, err := os.ReadDir(referenceFolder)
+	require.NoError(t, err)
+	for _, entry := range have {
+		if want[entry.Name()] == "" && entry.Name() != "README.md" {
+			t.Errorf("docs/reference/%s is written by nothing", entry.Name())
+		}
+	}
+	for name, page := range want {
+		got, err := os.ReadFile(filepath.Join(referenceFolder, name))
+		require.NoError(t, err)
+		if strings.ReplaceAll(string(got), "\r\n", "\n") != page {
+			t.Errorf("docs/reference/%s is not what the code says now; %s writes it anew", name, referenceCommand)
+		}
+	}
+}
+
+// page begins a page.
+func referencePage(title, intro string) *strings.Builder {
+	var b strings.Builder
+	b.WriteString("# " + title + "\n\n<!-- Written by a test from the code: " + referenceCommand + " -->\n\n" + intro + "\n")
+	return &b
+}
+
+// inCell makes a text fit into a cell of a table.
+func inCell(s string) string {
+	return strings.ReplaceAll(strings.Join(strings.Fields(s), " "), "|", `\|`)
+}
+
+// marked is a text as code, in a cell; nothing stays nothing.
+func marked(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "`" + inCell(s) + "`"
+}
