@@ -40,6 +40,9 @@ type program struct {
 
 // run executes a command line, and prints what no command has reported yet.
 func (p *program) run(ctx context.Context, args []string) int {
+	if len(args) == 1 && (args[0] == "--version" || args[0] == "-v") && p.printVersion() == nil {
+		return int(exitDone) // asked often by scripts, and needs no command
+	}
 	root := p.rootCommand()
 	root.SetArgs(negativeValues(args))
 	root.SetIn(p.in)
@@ -75,6 +78,7 @@ func oneLine(s string) string { return printable(strings.Join(strings.Fields(s),
 func (p *program) rootCommand() *cobra.Command {
 	var g globalFlags
 	var talk headlessFlags
+	var showVersion bool
 	root := &cobra.Command{
 		Use:   "fettle",
 		Short: "The tool layer of a coding agent: verified reads and writes of files",
@@ -86,17 +90,19 @@ With -p it has a model work on a prompt with these tools.`,
 		Example: `  fettle -p 'Why does the build fail? @Makefile'
   git diff | fettle -p 'Review this change.' -o json
   fettle --resume -p 'And the tests?'`,
-		Version:           versionOf().String(),
 		SilenceErrors:     true,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		Args: func(root *cobra.Command, args []string) error {
-			if root.Flags().Changed(resumeFlag) && len(args) == 1 { // --resume 3
+			if showVersion || root.Flags().Changed(resumeFlag) && len(args) == 1 { // --resume 3
 				return nil
 			}
 			return knownCommand(root, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if showVersion {
+				return p.printVersion()
+			}
 			if len(args) == 1 {
 				talk.resume = args[0]
 			}
@@ -104,7 +110,9 @@ With -p it has a model work on a prompt with these tools.`,
 		},
 		PersistentPreRun: func(*cobra.Command, []string) { p.parsed = true },
 	}
-	root.SetVersionTemplate("{{.Version}}\n")
+	// A flag of our own, as cobra's prints by a template: a program that has
+	// text/template keeps each method of each of its types.
+	root.Flags().BoolVarP(&showVersion, "version", "v", false, "print the version")
 	root.SuggestionsMinimumDistance = 2
 	g.register(root)
 	talk.register(root.Flags())

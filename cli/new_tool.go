@@ -1,17 +1,14 @@
 package cli
 
 import (
-	"bytes"
 	"embed"
 	"fmt"
-	"go/format"
-	"go/parser"
+	"go/scanner"
 	"go/token"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"text/template"
 	"unicode"
 
 	"github.com/spf13/cobra"
@@ -175,11 +172,30 @@ func packageOf(dir string) string {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
-		if parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.PackageClauseOnly); err == nil {
-			return parsed.Name.Name
+		if name := packageClause(file); name != "" {
+			return name
 		}
 	}
 	return ""
+}
+
+// packageClause returns the name that a Go file gives its package; "": it does
+// not begin like one.
+func packageClause(file string) string {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return ""
+	}
+	var s scanner.Scanner
+	s.Init(token.NewFileSet().AddFile(file, -1, len(text)), text, nil, 0)
+	if _, first, _ := s.Scan(); first != token.PACKAGE {
+		return ""
+	}
+	_, second, name := s.Scan()
+	if second != token.IDENT || s.ErrorCount > 0 {
+		return ""
+	}
+	return name
 }
 
 // templates are the files that are to be written, by their templates. Their names
@@ -191,24 +207,27 @@ func (t newTool) templates() (names, from []string) {
 	return []string{t.Name + "_tool.go", t.Name + "_tool_test.go", t.Name + "_register.go"}, []string{"tool.go", "tool_test.go", "register.go"}
 }
 
+// fill returns a template with the tool's names in it. The templates are written
+// so that gofmt has nothing to change, whatever the names are. No text/template:
+// a program that has it keeps each method of each of its types.
+func (t newTool) fill(name string) (string, error) {
+	text, err := toolTemplates.ReadFile("newtool/" + name + ".tmpl")
+	if err != nil {
+		return "", err // it is part of the program
+	}
+	return strings.NewReplacer("{{.Name}}", t.Name, "{{.Type}}", t.Type, "{{.Var}}", t.Var, "{{.Package}}", t.Package).Replace(string(text)), nil
+}
+
 // write writes the files. If one of them is there already none is written.
 func (t newTool) write() (written []string, err error) {
 	names, from := t.templates()
-	texts := make([][]byte, len(names))
+	texts := make([]string, len(names))
 	for i, name := range names {
 		if at := filepath.Join(t.dir, name); exists(at) {
 			return nil, fault.New(fault.AttemptToCreateExist, "cli.new", fmt.Sprintf("%s is there already; nothing has been written.", at), "Choose another name, or give another --dir.")
 		}
-		made, err := template.ParseFS(toolTemplates, "newtool/"+from[i]+".tmpl")
-		if err != nil {
-			return nil, err // it is part of the program
-		}
-		var text bytes.Buffer
-		if err := made.Execute(&text, t); err != nil {
+		if texts[i], err = t.fill(from[i]); err != nil {
 			return nil, err
-		}
-		if texts[i], err = format.Source(text.Bytes()); err != nil {
-			return nil, fmt.Errorf("template %s: %w", from[i], err)
 		}
 	}
 	failed := func(path string, err error) error {
@@ -227,7 +246,7 @@ func (t newTool) write() (written []string, err error) {
 			return nil, failed(at, err)
 		}
 		written = append(written, at)
-		_, err = file.Write(texts[i])
+		_, err = file.WriteString(texts[i])
 		if closeErr := file.Close(); err == nil {
 			err = closeErr
 		}

@@ -51,6 +51,12 @@ func (v version) String() string {
 	return fmt.Sprintf("%s, %s %s/%s", s, v.Go, v.OS, v.Arch)
 }
 
+// printVersion prints the version as one line.
+func (p *program) printVersion() error {
+	_, err := fmt.Fprintln(p.out, versionOf())
+	return err
+}
+
 func (p *program) versionCommand() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
@@ -61,8 +67,7 @@ func (p *program) versionCommand() *cobra.Command {
 			if asJSON {
 				return printJSON(p.out, versionOf())
 			}
-			_, err := fmt.Fprintln(p.out, versionOf())
-			return err
+			return p.printVersion()
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
