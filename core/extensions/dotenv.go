@@ -2,6 +2,7 @@ package extensions
 
 import (
 	"strings"
+	"unicode"
 )
 
 // readEnv returns the assignments NAME=value of a .env file; of two with one name
@@ -88,7 +89,7 @@ func writeEnv(text, variable string, value *string) string {
 
 // quoted is a value as a .env file holds it.
 func quoted(value string) string {
-	if value == "" || strings.ContainsAny(value, " \t\"'`#$\\") {
+	if value == "" || strings.ContainsAny(value, "\"'`#$\\") || strings.ContainsFunc(value, unicode.IsSpace) {
 		return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(value) + `"`
 	}
 	return value

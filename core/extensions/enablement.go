@@ -4,11 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
@@ -156,6 +158,10 @@ func (s *Store) folderOf(scope Scope) (string, error) {
 	}
 	if folder == "" {
 		return "", fault.New(fault.InvalidConfig, "extensions.scope", "There is no folder for the scope "+string(scope)+".", "Use the scope user or workspace.")
+	}
+	if !utf8.ValidString(folder) { // files of JSON would hold another one
+		return "", fault.New(fault.InvalidConfig, "extensions.scope", fmt.Sprintf("Nothing can be kept about the folder %q, as its name is not UTF-8.", folder),
+			"Rename the folder, or use the scope user.")
 	}
 	return folder, nil
 }
