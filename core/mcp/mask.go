@@ -93,12 +93,16 @@ var flagValue = regexp.MustCompile(`^([\w.-]+)\s*[=:]\s*(.*)$`)
 // arguments takes what is secret of a command line.
 func (c *secrets) arguments(args []string) {
 	for i, a := range args {
-		if m := flagValue.FindStringSubmatch(a); m != nil {
+		name := ""
+		if i > 0 && strings.HasPrefix(args[i-1], "-") && !strings.HasPrefix(a, "-") {
+			name = args[i-1]
+		}
+		m := flagValue.FindStringSubmatch(a)
+		if m != nil {
 			c.named(m[1], m[2])
-		} else if i > 0 && strings.HasPrefix(args[i-1], "-") && !strings.HasPrefix(a, "-") {
-			c.named(args[i-1], a)
-		} else {
-			c.named("", a)
+		}
+		if m == nil || secretName(name) { // a secret may look like a name and a value, as base64 does
+			c.named(name, a)
 		}
 		c.user(a)
 	}
