@@ -127,8 +127,14 @@ func Said(status int, problem []byte) string {
 var title = regexp.MustCompile(`(?is)<title[^>]*>(.*?)</title>`)
 
 // RetryAfter returns how long the headers of an answer, or else the words of its
-// message, ask to wait; 0: they do not say.
+// message, ask to wait, a week at most; 0: they do not say.
 func RetryAfter(header http.Header, message string) time.Duration {
+	return min(retryAfter(header, message), week)
+}
+
+const week = 7 * 24 * time.Hour
+
+func retryAfter(header http.Header, message string) time.Duration {
 	if ms, err := strconv.ParseFloat(header.Get("Retry-After-Ms"), 64); err == nil {
 		return seconds(ms / 1000)
 	}
@@ -151,11 +157,10 @@ var tryAgain = regexp.MustCompile(`(?i)(?:retry|try again) (?:in|after) ((?:[0-9
 
 // seconds returns s as a duration of at least nothing and at most a week.
 func seconds(s float64) time.Duration {
-	const week = 7 * 24 * 3600
 	if s != s || s < 0 {
 		return 0
 	}
-	return time.Duration(min(s, week) * float64(time.Second))
+	return time.Duration(min(s, week.Seconds()) * float64(time.Second))
 }
 
 // Text is a JSON value of which only a text is wanted: a text itself, the number
