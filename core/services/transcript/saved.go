@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
@@ -52,7 +53,7 @@ const (
 
 // checkTag refuses a tag that no file can be named after.
 func checkTag(tag string) error {
-	if tag == "" || len(tag) > maxTag || strings.ContainsFunc(tag, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+	if tag == "" || len(tag) > maxTag || !utf8.ValidString(tag) || strings.ContainsFunc(tag, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return fault.New(fault.InvalidConfig, "transcript.saved", fmt.Sprintf("A conversation cannot be saved under the tag %.100q.", tag),
 			fmt.Sprintf("Give a tag of 1 to %d bytes, in one line.", maxTag))
 	}
