@@ -161,7 +161,12 @@ func FuzzParse(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		for _, parse := range []func([]byte, Origin) ([]Hook, []Problem){ParseTOML, ParseJSON} {
-			got, _ := parse(data, origin())
+			got, problems := parse(data, origin())
+			for _, p := range problems {
+				require.NotEmpty(t, p.Message)
+				require.NotContains(t, p.String(), "\n")
+				require.True(t, 0 <= p.Line && p.Line <= 1+strings.Count(string(data), "\n"), "%+v", p)
+			}
 			for _, h := range got {
 				require.NotEmpty(t, strings.TrimSpace(h.Command))
 				require.True(t, h.Event.known())

@@ -2,6 +2,7 @@ package frontmatter_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -81,14 +82,39 @@ func TestQuoted(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
-	for _, seed := range []string{"a: b", "- a\n- b", "a: [1, {b: c}]", "a: |\n  x", "? a\n: b", "!!str a: b", "\x00", "a: &x\n<<: *x"} {
+	for _, seed := range []string{"a: b", "- a\n- b", "a: [1, {b: c}]", "a: |\n  x", "? a\n: b", "!!str a: b", "\x00", "a: &x\n<<: *x", "a: .nan\nb: 1e999", "a:\r\n  - b\r\n", "a: b: c"} {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		n, err := frontmatter.Read(text, 1)
-		if e := new(frontmatter.Error); err != nil && !errors.As(err, &e) {
-			t.Fatalf("%v is no *Error", err)
+		const before = 3
+		last := before + 1 + strings.Count(text, "\n") + strings.Count(text, "\r")
+		n, err := frontmatter.Read(text, before)
+		if err != nil {
+			e := new(frontmatter.Error)
+			require.ErrorAs(t, err, &e)
+			require.NotEmpty(t, e.Message)
+			require.NotContains(t, e.Message, "\n")
+			require.True(t, before < e.Line && e.Line <= last, "line %d of %d", e.Line, last)
+			return
 		}
-		n.Value()
+		var check func(n frontmatter.Node)
+		check = func(n frontmatter.Node) {
+			require.True(t, before < n.Line && n.Line <= last, "line %d of %d", n.Line, last)
+			for _, c := range n.List {
+				check(c)
+			}
+			for _, m := range n.Members {
+				require.True(t, before < m.Line && m.Line <= last, "line %d of %d", m.Line, last)
+				check(m.Value)
+			}
+		}
+		check(n)
+		again, err := frontmatter.Read(text, before)
+		require.NoError(t, err)
+		require.Equal(t, fmt.Sprint(n.Value()), fmt.Sprint(again.Value()))
+		once, _ := frontmatter.Quoted(text)
+		twice, line := frontmatter.Quoted(once)
+		require.Equal(t, once, twice)
+		require.Zero(t, line, "what is quoted needs no quotes")
 	})
 }

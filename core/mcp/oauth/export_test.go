@@ -17,3 +17,8 @@ var (
 	DemandOf       = demandOf
 	ParseEntry     = parseEntry
 )
+
+// Said returns what a challenge demands.
+func (d demand) Said() (metadata string, scopes []string, problem string) {
+	return d.metadata, d.scopes, d.problem
+}

@@ -351,7 +351,14 @@ func FuzzChallenge(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, header string) {
 		h := http.Header{"Www-Authenticate": {header}}
-		_ = fmt.Sprint(oauth.DemandOf(h))
+		metadata, scopes, problem := oauth.DemandOf(h).Said()
+		bare := strings.ReplaceAll(header, `\`, "") // what quoted text escapes
+		for _, said := range append(scopes, metadata, problem) {
+			require.True(t, strings.Contains(bare, strings.ReplaceAll(said, `\`, "")), "%q is not in %q", said, header)
+		}
+		for _, scope := range scopes {
+			require.Equal(t, []string{scope}, strings.Fields(scope))
+		}
 	})
 }
 

@@ -14,7 +14,7 @@ import (
 )
 
 // tree makes files below a new folder; "->" begins a link's target.
-func tree(t *testing.T, entries ...string) string {
+func tree(t testing.TB, entries ...string) string {
 	t.Helper()
 	top, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
