@@ -23,11 +23,12 @@ func blockStart(key string) string { return "<!-- bench: " + key + " -->" }
 const (
 	blockRun     = "run"
 	blockBudgets = "budgets"
+	blockAbsent  = "not-compared"
 )
 
 // blockKeys lists the blocks that the page has.
 func blockKeys() []string {
-	keys := []string{blockRun, blockBudgets}
+	keys := []string{blockRun, blockBudgets, blockAbsent}
 	for _, g := range groups() {
 		keys = append(keys, g.Key)
 	}
@@ -44,7 +45,7 @@ func writeDocs(dir string, info RunInfo, results []Result) (int, error) {
 		return 0, fmt.Errorf("%w: run the command in fettle's repository, or name the folder of the page by -docs", err)
 	}
 	plots := drawPlots(results)
-	blocks := map[string]string{blockRun: runBlock(info), blockBudgets: budgetBlock(results)}
+	blocks := map[string]string{blockRun: runBlock(info), blockBudgets: budgetBlock(results), blockAbsent: notComparedBlock()}
 	for _, g := range groups() {
 		blocks[g.Key] = groupBlock(g, results, plots)
 	}
@@ -138,6 +139,14 @@ func budgetBlock(results []Result) string {
 		}
 	}
 	markdownTable(&b, budgetHeaders(), all)
+	return b.String()
+}
+
+func notComparedBlock() string {
+	var b strings.Builder
+	for _, n := range notCompared() {
+		fmt.Fprintf(&b, "- %s: %s.\n", escaped(n.What), escaped(n.Because))
+	}
 	return b.String()
 }
 
