@@ -358,3 +358,17 @@ func TestProtect(t *testing.T) {
 	require.NotContains(t, f.Error()+f.Remedy, "TestProtect")
 	require.Equal(t, "tool \"x\", step s: why", (&tools.Defect{Tool: "x", Step: "s", Cause: "why"}).Error())
 }
+
+// What a factory's tools declare may be another schema than the one that arguments
+// are checked by; those of the factory that it was made of stay as they are.
+func TestFactoryDeclaring(t *testing.T) {
+	f := greeterFactory(t)
+	before := string(f.Spec().Schema)
+	other := f.Declaring(json.RawMessage(`{"type":"object","properties":{"name":{"enum":["Ann"]}}}`))
+	s := new(services)
+	tool := other.BindShared(&s)
+	require.Contains(t, string(tool.Spec().Schema), "Ann")
+	_, err := tool.Build(json.RawMessage(`{"name":"Eve"}`))
+	require.NoError(t, err)
+	require.Equal(t, before, string(f.Bind(s).Spec().Schema))
+}
