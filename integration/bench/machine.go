@@ -52,6 +52,7 @@ func about(ctx context.Context, l *Lab, pace Pace) RunInfo {
 	if commit := firstLine(ctx, "git", "describe", "--always", "--dirty"); commit != "" {
 		info.Versions["fettle"] = commit
 	}
+	maps.Copy(info.Versions, peerVersions(ctx, l))
 	return info
 }
 

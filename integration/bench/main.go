@@ -155,4 +155,8 @@ func list(w io.Writer, cases []Case) {
 			fmt.Fprintf(w, "    %-8s %s\n", contestant.Role, contestant.Name)
 		}
 	}
+	fmt.Fprintln(w, "not compared:")
+	for _, n := range notCompared() {
+		fmt.Fprintf(w, "    %s, because %s\n", n.What, n.Because)
+	}
 }

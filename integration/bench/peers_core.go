@@ -31,7 +31,10 @@ func inNode(pkg string, make func(ctx context.Context, lab *Lab) (errand, error)
 		if err != nil {
 			return nil, err
 		}
-		return d.prepare(ctx, e)
+		if lab.Quick {
+			return d.prepare(ctx, e, 0)
+		}
+		return d.prepare(ctx, e, warmTime)
 	}
 }
 

@@ -156,8 +156,9 @@ type ran struct {
 	Length float64 `json:"length"`
 }
 
-// prepare has the driver get an errand ready, checks that it is done right, and warms it up.
-func (d *driver) prepare(ctx context.Context, e errand) (_ *Prepared, err error) {
+// prepare has the driver get an errand ready, checks that it is done right, and
+// warms it up for as long as warm says.
+func (d *driver) prepare(ctx context.Context, e errand, warm time.Duration) (_ *Prepared, err error) {
 	var made struct {
 		Handle int `json:"handle"`
 	}
@@ -204,7 +205,7 @@ func (d *driver) prepare(ctx context.Context, e errand) (_ *Prepared, err error)
 	if err != nil {
 		return nil, err
 	}
-	for began, runs := time.Now(), 0; time.Since(began) < warmTime && (e.Short || runs < warmRuns); runs++ {
+	for began, runs := time.Now(), 0; time.Since(began) < warm && (e.Short || runs < warmRuns); runs++ {
 		if e.Short {
 			repeat = max(1, min(100_000, int(float64(shortWork)/r.NS)))
 		}

@@ -48,7 +48,7 @@ func npmVersion(ctx context.Context, lab *Lab, name string) (version, folder str
 	}
 	data, err := os.ReadFile(filepath.Join(folder, "node_modules", filepath.FromSlash(name), "package.json"))
 	if errors.Is(err, os.ErrNotExist) {
-		return "", "", absent("npm package %s is not installed: npm ci --ignore-scripts --prefix %s", name, packagesFolder)
+		return "", "", absent("npm package %s is not installed: npm install --ignore-scripts --no-package-lock --prefix %s", name, packagesFolder)
 	}
 	if err != nil {
 		return "", "", err
