@@ -165,7 +165,7 @@ func (l *Lab) build(ctx context.Context, name, pkg string) (string, error) {
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOTMPDIR="+l.Dir) // what it leaves when it is ended goes with the Lab
 		text, err := cmd.CombinedOutput()
 		if err != nil {
-			return "", nil, fmt.Errorf("go build %s (run the command inside of fettle's repository): %w\n%s", pkg, err, text)
+			return "", nil, fmt.Errorf("go build %s (in fettle's repository, which must compile): %w\n%s", pkg, err, text)
 		}
 		return out, nil, nil
 	})

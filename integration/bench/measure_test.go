@@ -114,7 +114,7 @@ func TestSkippedAndFailed(t *testing.T) {
 	require.Equal(t, []string{"absent: no-such-program-anywhere is not installed"}, missing([]Result{r}))
 	var out strings.Builder
 	require.NoError(t, printTable(&out, []Result{r}))
-	require.Contains(t, out.String(), "skipped: no-such-program-anywhere is not installed")
+	require.Contains(t, out.String(), "skipped: absent: no-such-program-anywhere is not installed")
 	require.Contains(t, out.String(), "failed: gave up")
 
 	for name, err := range map[string]error{"skipped": absent("not here"), "failed": errors.New("broken")} {

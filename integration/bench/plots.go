@@ -88,6 +88,7 @@ func ratioPlot(g Group, results []Result) (Plot, bool) {
 		c.text(scale.at(t), bottom+16, middle, 11, ink, times(t), "")
 	}
 	c.text((left+c.width-right)/2, bottom+36, middle, 12, ink, "fettle's figure ÷ the other's (logarithmic)", "")
+	c.line(scale.at(1), top-8, scale.at(1), bottom, 1.5, ink, "")
 	for i, b := range bars {
 		y := top + step*float64(i)
 		color := quicker
@@ -103,7 +104,6 @@ func ratioPlot(g Group, results []Result) (Plot, bool) {
 			c.line(scale.at(b.budget), y-4, scale.at(b.budget), y+19, 3, budgeted, "")
 		}
 	}
-	c.line(scale.at(1), top-8, scale.at(1), bottom, 1.5, ink, "")
 	return Plot{"ratios-" + g.Key + ".svg", title, g.Key, c.String(title)}, true
 }
 

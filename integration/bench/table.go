@@ -39,7 +39,7 @@ func rows(r Result) []row {
 		case o.Failed != "":
 			line.Least = "failed: " + firstOf(o.Failed)
 		case o.Skipped != "":
-			line.Least = "skipped: " + firstOf(o.Skipped)
+			line.Least = "skipped" // the reason stands below the table, once
 		default:
 			continue
 		}
@@ -80,6 +80,12 @@ func printTable(w io.Writer, results []Result) error {
 		}
 		columns(&out, budgetHeaders(), lines)
 	}
+	if all := missing(results); len(all) > 0 {
+		out.WriteByte('\n')
+		for _, text := range all {
+			out.WriteString("skipped: " + plain(firstOf(text)) + "\n")
+		}
+	}
 	_, err := io.WriteString(w, out.String())
 	return err
 }
@@ -102,7 +108,7 @@ func columns(out *strings.Builder, head []string, rows [][]string) {
 	widths := make([]int, len(head))
 	for _, cells := range append([][]string{head}, rows...) {
 		for i, c := range cells {
-			if len(cells) == len(head) && !strings.HasPrefix(c, "skipped: ") && !strings.HasPrefix(c, "failed: ") {
+			if len(cells) == len(head) && !strings.HasPrefix(c, "failed: ") {
 				widths[i] = max(widths[i], utf8.RuneCountInString(c))
 			}
 		}
