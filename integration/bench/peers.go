@@ -119,6 +119,6 @@ func notCompared() []struct{ What, Because string } {
 		{"start/tools", "gemini and qwen have no command that lists tools"},
 		{"bus/publish", "gemini-cli's bus calls listeners one after the other within publish, and has no queue that could be awaited"},
 		{"sessions/goroutines", "Node has none"},
-		{"MCP", "gemini-cli and qwen are clients of it and offer no server of their tools"},
+		{"MCP", "gemini and qwen are clients of it, and have no command that serves their tools by it"},
 	}
 }
