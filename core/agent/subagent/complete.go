@@ -20,10 +20,10 @@ const completeTask = "complete_task"
 type declaration = model.Tool
 
 // prepareReport makes the schema of complete_task's arguments.
-func (p *prepared) prepareReport() error {
+func (s *schemas) prepareReport(o *Output) error {
 	field, description, schema := "result", "The outcome of the task, complete in itself: the caller sees nothing else of your work.",
 		json.RawMessage(`{"type":"string","minLength":1}`)
-	if o := p.Output; o != nil {
+	if o != nil {
 		if o.Name == "" || o.Description == "" || len(o.Schema) == 0 {
 			return errors.New("its output lacks a name, a description or a schema")
 		}
@@ -38,19 +38,19 @@ func (p *prepared) prepareReport() error {
 		return err
 	}
 	raw := fmt.Sprintf(`{"type":"object","properties":{%s:%s},"required":[%s],"additionalProperties":false}`, name, described, name)
-	if p.report, err = tools.ParseSchema(completeTask, json.RawMessage(raw)); err != nil {
+	if s.report, err = tools.ParseSchema(completeTask, json.RawMessage(raw)); err != nil {
 		return err
 	}
-	if err := p.report.Compile(); err != nil {
+	if err := s.report.Compile(); err != nil {
 		return err
 	}
-	p.field = field
-	p.tool = declaration{
+	s.field = field
+	s.tool = declaration{
 		Name: completeTask,
 		Description: fmt.Sprintf("Ends your work and hands the argument %s to the agent that called you. "+
 			"Call it exactly once, when the task is done or cannot be done, after all other calls; it is the only way to end. "+
 			"If its arguments are refused, correct them and call it again.", field),
-		Parameters: p.report.Raw(),
+		Parameters: s.report.Raw(),
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/fettle-dev/fettle/core/bus"
@@ -67,6 +68,12 @@ func NewRunner(o Options) *Runner {
 // prepared is a definition whose schemas are ready.
 type prepared struct {
 	Definition
+	*schemas
+}
+
+// schemas are those of a definition's arguments and of its report. They are
+// immutable.
+type schemas struct {
 	input  *tools.Schema
 	report *tools.Schema // of complete_task's arguments
 	field  string        // the argument that is the report
@@ -75,7 +82,6 @@ type prepared struct {
 
 // prepare checks a definition. The error is of code invalid_config.
 func prepare(d Definition) (*prepared, error) {
-	p := &prepared{Definition: d}
 	switch {
 	case d.IsRemote():
 		return nil, badDefinition(d, "it is remote, and this runs local agents only")
@@ -88,14 +94,43 @@ func prepare(d Definition) (*prepared, error) {
 	case strings.TrimSpace(d.Prompt) == "":
 		return nil, badDefinition(d, "it has no prompt")
 	}
-	var err error
-	if p.input, err = inputSchema(d); err == nil {
-		err = p.prepareReport()
-	}
+	s, err := schemasOf(d)
 	if err != nil {
 		return nil, badDefinition(d, err.Error())
 	}
-	return p, nil
+	return &prepared{d, s}, nil
+}
+
+// schemasOf returns the schemas of a definition, the shared ones of one that is
+// fettle's own: a process may hold thousands of sessions.
+func schemasOf(d Definition) (*schemas, error) {
+	if own, ok := Find(builtIn(), d.Name); ok && d.Source == own.Source && d.Input == nil && d.Output == own.Output {
+		all, err := builtInSchemas()
+		return all[d.Name], err
+	}
+	return newSchemas(d)
+}
+
+// builtInSchemas are the schemas of fettle's own agents, by name.
+var builtInSchemas = sync.OnceValues(func() (map[string]*schemas, error) {
+	all := map[string]*schemas{}
+	for _, d := range builtIn() {
+		s, err := newSchemas(d)
+		if err != nil {
+			return nil, err
+		}
+		all[d.Name] = s
+	}
+	return all, nil
+})
+
+func newSchemas(d Definition) (*schemas, error) {
+	input, err := inputSchema(d)
+	if err != nil {
+		return nil, err
+	}
+	s := &schemas{input: input}
+	return s, s.prepareReport(d.Output)
 }
 
 func badDefinition(d Definition, because string) *fault.Error {
