@@ -1,0 +1,90 @@
+package adk_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"google.golang.org/adk/v2/agent"
+	"google.golang.org/adk/v2/agent/llmagent"
+	adkmodel "google.golang.org/adk/v2/model"
+	"google.golang.org/adk/v2/runner"
+	"google.golang.org/adk/v2/session"
+	"google.golang.org/adk/v2/tool"
+	"google.golang.org/genai"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/integration/adapters/adk"
+	"github.com/fettle-dev/fettle/integration/adaptertest"
+)
+
+// code: toolset
+// newRunner makes an agent of a model that works with the tools of a session.
+func newRunner(c *config.Config, m adkmodel.LLM) (*runner.Runner, error) {
+	editor, err := llmagent.New(llmagent.Config{
+		Name: "editor", Description: "Edits files.", Model: m, Toolsets: []tool.Toolset{adk.New(c, adk.Options{})},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return runner.New(runner.Config{AppName: "editor", Agent: editor, SessionService: session.InMemoryService(), AutoCreateSession: true})
+}
+
+// say sends something to the agent, whose calls then run in the model's order.
+func say(ctx context.Context, r *runner.Runner, message *genai.Content, told func(*session.Event)) error {
+	for event, err := range r.Run(adk.InOrder(ctx), "user", "session", message, agent.RunConfig{}) {
+		if err != nil {
+			return err
+		}
+		told(event)
+	}
+	return nil
+}
+
+// code: end
+
+// A whole agent: the model reads a file and changes it. Somebody else has saved the
+// file in between, so that the first attempt is refused, with the file as it is now.
+func Example() {
+	dir, err := os.MkdirTemp("", "fettle-adk-")
+	if err != nil {
+		panic(err)
+	}
+	defer os.RemoveAll(dir)
+	story := adaptertest.Story{Dir: dir}
+	if err := story.Begin(); err != nil {
+		panic(err)
+	}
+	ctx := context.Background()
+	c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: dir, ApprovalMode: policy.ModeAutoEdit})
+	if err != nil {
+		panic(err)
+	}
+	defer c.Close()
+	if err := c.Initialize(ctx); err != nil {
+		panic(err)
+	}
+	r, err := newRunner(c, actor{next: story.Next})
+	if err != nil {
+		panic(err)
+	}
+	err = say(ctx, r, genai.NewContentFromText("Make the greeting one for the evening.", genai.RoleUser), func(e *session.Event) {
+		if e.IsFinalResponse() {
+			fmt.Println(e.Content.Parts[0].Text)
+		}
+	})
+	if err != nil {
+		panic(err)
+	}
+	file, err := story.File()
+	if err != nil {
+		panic(err)
+	}
+	fmt.Print(file)
+	// Output:
+	// done, version 1; file_changed_since_read, version 2; done, version 3
+	// Good evening
+	// world
+	// and you
+}
