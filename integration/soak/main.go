@@ -38,6 +38,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.IntVar(&o.workers, "workers", 3, "how many work at once")
 	flags.Uint64Var(&o.seed, "seed", 1, "of what is random")
 	plot := flags.String("svg", "", "write a plot of the samples to this `file`")
+	page := flags.String("write", "", "put the table into this `page`, as docs/fuzzing.md")
 	lines := flags.Bool("json", false, "print the samples, a JSON object a line, in place of the table")
 	if err := flags.Parse(args); err != nil {
 		return 2
@@ -75,6 +76,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	if *plot != "" {
 		if err := os.WriteFile(*plot, []byte(r.svg()), 0o644); err != nil {
+			fmt.Fprintf(stderr, "soak: %v\n", err)
+			return 1
+		}
+	}
+	if *page != "" {
+		if err := write(*page, r.table()); err != nil {
 			fmt.Fprintf(stderr, "soak: %v\n", err)
 			return 1
 		}

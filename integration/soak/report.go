@@ -2,14 +2,42 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"runtime"
 	"strings"
+	"time"
 )
+
+// What stands around the table in a page.
+const (
+	begin = "<!-- soak: go run ./integration/soak -for 10m -write docs/fuzzing.md -->\n"
+	end   = "<!-- end of soak -->\n"
+)
+
+// write puts a table into a page.
+func write(page, table string) error {
+	data, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	before, rest, has := strings.Cut(string(data), begin)
+	_, after, ends := strings.Cut(rest, end)
+	if !has || !ends {
+		return fmt.Errorf("%s has no lines %q and %q", page, strings.TrimSpace(begin), strings.TrimSpace(end))
+	}
+	return os.WriteFile(page, []byte(before+begin+"\n"+table+"\n"+end+after), 0o644)
+}
 
 // table is the result for people, in Markdown.
 func (r result) table() string {
 	var b strings.Builder
 	last := r.samples[len(r.samples)-1]
-	fmt.Fprintf(&b, "%.0f seconds, %d samples, %d calls:", last.Seconds, len(r.samples), last.Calls)
+	fmt.Fprintf(&b, "%s, %s/%s, %d processors, %s", time.Now().Format(time.DateOnly), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
+	if load, err := os.ReadFile("/proc/loadavg"); err == nil {
+		average, _, _ := strings.Cut(string(load), " ")
+		fmt.Fprintf(&b, ", load %s at the end", average)
+	}
+	fmt.Fprintf(&b, ". %.0f seconds, %d samples, %d calls:", last.Seconds, len(r.samples), last.Calls)
 	for _, status := range names(r.calls) {
 		fmt.Fprintf(&b, " %d %s", r.calls[status], status)
 	}

@@ -39,7 +39,7 @@ func needsShell(t *testing.T) {
 func TestSoak(t *testing.T) {
 	needsShell(t)
 	o := options{time: time.Millisecond, rounds: 4, warm: 1, workers: 1, seed: 7, parts: allParts()}
-	if testing.Short() {
+	if testing.Short() || raceDetector { // which is several times as slow
 		o.rounds = 2
 	}
 	r, err := soakIt(t.Context(), o)
@@ -53,6 +53,13 @@ func TestSoak(t *testing.T) {
 	for _, status := range []string{"success", "error", "denied", "cancelled"} {
 		require.NotZero(t, r.calls[status], status)
 	}
+	page := filepath.Join(t.TempDir(), "page.md")
+	require.Error(t, write(page, r.table()))
+	require.NoError(t, os.WriteFile(page, []byte("# Page\n"+begin+"old\n"+end+"rest\n"), 0o600))
+	require.NoError(t, write(page, "new\n"))
+	text, err := os.ReadFile(page)
+	require.NoError(t, err)
+	require.Equal(t, "# Page\n"+begin+"\nnew\n\n"+end+"rest\n", string(text))
 	require.NoError(t, xml.Unmarshal([]byte(r.svg()), new(struct{})))
 }
 
@@ -130,7 +137,7 @@ func TestJudge(t *testing.T) {
 	end := sample{Heap: 1 << 20, Goroutines: 3, RSS: -1}
 	wrong := func(samples []sample, end sample) (all []string) {
 		for _, j := range judge(samples, sample{Heap: 1 << 20, Goroutines: 3, RSS: -1}, end) {
-			require.NotEqual(t, "resident", j.name, "what cannot be had is not judged")
+			require.True(t, j.name != "resident" || samples == nil, "what cannot be had is not judged")
 			if j.wrong != "" {
 				all = append(all, j.wrong)
 			}
