@@ -94,3 +94,35 @@ func region(t *testing.T, file, name string) string {
 	}
 	return strings.Join(lines, "\n")
 }
+
+// A newcomer is led from page to page: each of the path ends with a link to the
+// next, and the index and README.md have them all in order.
+func TestDocsPath(t *testing.T) {
+	way := []string{"adding-a-tool.md", "embedding.md", "policy.md", "safety-model.md", "architecture.md"}
+	for i, page := range way[:len(way)-1] {
+		lines := strings.Split(strings.TrimSpace(readFile(t, "docs/"+page)), "\n")
+		if last := lines[len(lines)-1]; !strings.HasPrefix(last, "Next: ") || !strings.Contains(last, "]("+way[i+1]+")") {
+			t.Errorf("docs/%s does not end with \"Next:\" and a link to %s", page, way[i+1])
+		}
+	}
+	for page, prefix := range map[string]string{"README.md": "](docs/", "docs/README.md": "]("} {
+		_, rest, _ := strings.Cut(readFile(t, page), map[string]string{"README.md": "## Start here", "docs/README.md": "## The path"}[page])
+		for _, step := range way[:len(way)-1] {
+			var found bool
+			if _, rest, found = strings.Cut(rest, prefix+step+")"); !found {
+				t.Errorf("the path of %s does not lead to %s, or not in its order", page, step)
+			}
+		}
+	}
+}
+
+// The index has every page.
+func TestDocsIndex(t *testing.T) {
+	index := readFile(t, "docs/README.md")
+	for _, page := range pages(t) {
+		name, ok := strings.CutPrefix(page, "docs/")
+		if ok && !strings.HasPrefix(name, "tools/") && name != "README.md" && !strings.Contains(index, "]("+name) {
+			t.Errorf("docs/README.md does not list %s", name)
+		}
+	}
+}

@@ -1,0 +1,93 @@
+package integration_test
+
+import (
+	"cmp"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+)
+
+// What docs/comparison.md says of a change that somebody saves between read and
+// write, with as many bytes and the same times, is what happens: with fettle
+// always, with a peer where FETTLE_BENCH_NODE names a folder with its npm package,
+// or integration/bench/node has it.
+func TestComparisonStaleWrite(t *testing.T) {
+	page := textOf(t, "docs/comparison.md")
+	row := func(name, write, replace string) string { return "| " + name + " | " + write + " | " + replace + " |" }
+
+	t.Run("fettle", func(t *testing.T) {
+		got := map[string]string{}
+		for _, tool := range []string{"write_file", "safe_patch", "edit"} {
+			got[tool] = staleWrite(t, tool)
+		}
+		require.Equal(t, map[string]string{"write_file": "refused", "safe_patch": "refused", "edit": "refused"}, got)
+		require.Contains(t, page, row("fettle", "refused", "refused"))
+	})
+	packages := cmp.Or(os.Getenv("FETTLE_BENCH_NODE"), "bench/node")
+	for name, npm := range map[string]string{"gemini-cli-core": "@google/gemini-cli-core", "server-filesystem": "@modelcontextprotocol/server-filesystem"} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := exec.LookPath("node"); err != nil || !fileExists(filepath.Join(packages, "node_modules", npm)) {
+				t.Skipf("%s is not installed: npm install --prefix FOLDER %s, and FETTLE_BENCH_NODE=FOLDER", npm, npm)
+			}
+			cmd := exec.CommandContext(t.Context(), "node", "comparison/stale.mjs", name, packages)
+			cmd.Env = append(os.Environ(), "HOME="+t.TempDir())
+			out, err := cmd.Output()
+			require.NoError(t, err, "%s", out)
+			var got struct{ Write, Replace string }
+			require.NoError(t, json.Unmarshal(out, &got))
+			require.Contains(t, page, row(name, got.Write, got.Replace))
+		})
+	}
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// staleWrite reads a file, has it saved by somebody else, and changes it by a
+// tool, as comparison/stale.mjs has peers do it.
+func staleWrite(t *testing.T, tool string) string {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "prices.txt")
+	require.NoError(t, os.WriteFile(file, []byte("milk 120\nbread 300\n"), 0o644))
+	c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: t.TempDir(), ApprovalMode: policy.ModeAutoEdit, CoreTools: []string{"read_file", tool}})
+	require.NoError(t, err)
+	require.NoError(t, c.Initialize(t.Context()))
+	defer func() { require.NoError(t, c.Close()) }()
+	calls, err := c.Scheduler()
+	require.NoError(t, err)
+	read := calls.Run(t.Context(), scheduler.Request{CallID: "1", Tool: "read_file", Args: json.RawMessage(`{"file_path": "prices.txt"}`)})
+	var state struct{ SHA256 string }
+	require.NoError(t, json.Unmarshal([]byte(read.Result.LLMContent.String()), &state))
+
+	before, err := os.Stat(file)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, []byte("milk 125\nbread 300\n"), 0o644))
+	require.NoError(t, os.Chtimes(file, before.ModTime(), before.ModTime()))
+	args, err := json.Marshal(map[string]map[string]string{
+		"write_file": {"file_path": "prices.txt", "content": "milk 120\nbread 310\n", "base_content_sha256": state.SHA256},
+		"safe_patch": {"file_path": "prices.txt", "unified_diff": "@@ -2 +2 @@\n-bread 300\n+bread 310\n", "base_content_sha256": state.SHA256},
+		"edit":       {"file_path": "prices.txt", "old_string": "bread 300", "new_string": "bread 310"},
+	}[tool])
+	require.NoError(t, err)
+	write := calls.Run(t.Context(), scheduler.Request{CallID: "2", Tool: tool, Args: args})
+	now, err := os.ReadFile(file)
+	require.NoError(t, err)
+	switch {
+	case write.Status != scheduler.StatusSuccess && string(now) == "milk 125\nbread 300\n":
+		return "refused"
+	case strings.Contains(string(now), "milk 125"):
+		return "kept"
+	}
+	return "lost"
+}
