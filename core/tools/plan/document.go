@@ -58,7 +58,7 @@ func below(folder, path string) bool {
 
 func (s Services) outside(path string) *fault.Error {
 	return fault.New(fault.PathNotInWorkspace, "plan.locate",
-		"A plan must lie in the folder of plans: "+printable(path)+" lies outside, or leads outside, of "+printable(s.Dir)+".",
+		"A plan must lie in the folder of plans: "+printable(path)+" lies, or leads, outside of "+printable(s.Dir)+".",
 		"Write the plan into a Markdown file in that folder, and give its name.")
 }
 
