@@ -1,0 +1,105 @@
+// Command release writes what belongs to a release beside the programs: the
+// manual, a page for each command, completion scripts for shells, and the list of
+// modules that a program was linked from.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
+
+	"github.com/fettle-dev/fettle/cli"
+)
+
+func main() {
+	flags := flag.NewFlagSet("release", flag.ExitOnError)
+	to := flags.String("to", ".release", "the `folder` to write man/man1 and completions into")
+	date := flags.String("date", "", "the `day` that the manual bears, as 2006-01-02, with or without a time behind it; empty: today")
+	program := flags.String("sbom", "", "write the list of this `program`'s modules instead, in CycloneDX's JSON")
+	out := flags.String("out", "", "the `file` of that list; empty: the program's name with .cdx.json")
+	_ = flags.Parse(os.Args[1:]) // it ends the program itself
+	var err error
+	switch {
+	case flags.NArg() > 0:
+		fmt.Fprintf(os.Stderr, "release: %q is not understood; see -help\n", flags.Arg(0))
+		os.Exit(2)
+	case *program != "":
+		if *out == "" {
+			*out = *program + ".cdx.json"
+		}
+		err = writeSBOM(*program, *out)
+	default:
+		err = write(*to, *date)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+// write makes the folders where they are absent, and replaces files of the same
+// names. Equal sources and days give equal files.
+func write(to, date string) error {
+	day := time.Now()
+	if date != "" {
+		var err error
+		if day, err = time.Parse(time.DateOnly, date[:min(len(date), len(time.DateOnly))]); err != nil {
+			return fmt.Errorf("the date: %w", err)
+		}
+	}
+	if err := writeManual(cli.CommandTree(), filepath.Join(to, "man", "man1"), day); err != nil {
+		return err
+	}
+	return writeCompletions(cli.CommandTree(), filepath.Join(to, "completions"))
+}
+
+// writeManual writes a page in man's format for each command, fettle-mcp-add.1 as
+// an example.
+func writeManual(root *cobra.Command, folder string, day time.Time) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	tidy(root)
+	return doc.GenManTree(root, &doc.GenManHeader{Section: "1", Source: "fettle", Manual: "fettle", Date: &day}, folder)
+}
+
+// tidy leaves out the line that says by which generator and on which day a page
+// was made.
+func tidy(c *cobra.Command) {
+	c.DisableAutoGenTag = true
+	for _, sub := range c.Commands() {
+		tidy(sub)
+	}
+}
+
+// writeCompletions writes each script under the name by which its shell finds it.
+func writeCompletions(root *cobra.Command, folder string) error {
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		return err
+	}
+	for name, generate := range map[string]func(io.Writer) error{
+		"fettle.bash": func(w io.Writer) error { return root.GenBashCompletionV2(w, true) },
+		"_fettle":     root.GenZshCompletion,
+		"fettle.fish": func(w io.Writer) error { return root.GenFishCompletion(w, true) },
+		"fettle.ps1":  root.GenPowerShellCompletionWithDesc,
+	} {
+		file, err := os.Create(filepath.Join(folder, name))
+		if err != nil {
+			return err
+		}
+		err = generate(file)
+		if closed := file.Close(); err == nil {
+			err = closed
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return nil
+}
