@@ -110,10 +110,11 @@ type outcome struct {
 }
 
 // fuzz runs the target. Its processes have ended when it returns, also when
-// ctx is done.
+// ctx is done. No input is made smaller for longer than three seconds: where an
+// execution takes long, nothing else would be done.
 func (t target) fuzz(ctx context.Context, root string, o options) outcome {
 	cmd := exec.CommandContext(ctx, "go", "test", "./"+t.folder, "-run", "^$", "-fuzz", "^"+t.name+"$",
-		"-fuzztime", o.time.String(), "-parallel", strconv.Itoa(o.parallel), "-timeout", "0")
+		"-fuzztime", o.time.String(), "-fuzzminimizetime", "3s", "-parallel", strconv.Itoa(o.parallel), "-timeout", "0")
 	cmd.Dir = root
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
