@@ -187,14 +187,15 @@ func (s *Service) Seen(p workspace.Path) bool {
 	return false
 }
 
-// Knows reports whether the conversation has been given every byte of snap,
-// which was read at p. With the hatch open it cannot be told, so no (RC-28).
-func (s *Service) Knows(p workspace.Path, snap *Snapshot) bool {
+// Knows reports whether the conversation has been given every byte of what was
+// read at p and hashes to sha. With the hatch open it cannot be told, so no
+// (RC-28).
+func (s *Service) Knows(p workspace.Path, info workspace.Info, sha string) bool {
 	if s.HeedHatch() {
 		return false
 	}
-	e, ok := s.known(p, snap.Info)
-	return ok && e.Qualifying() && e.SHA256 == snap.SHA256
+	e, ok := s.known(p, info)
+	return ok && e.Qualifying() && e.SHA256 == sha
 }
 
 // RefuseMoved returns the refusal of a change that was allowed when it was

@@ -61,6 +61,26 @@ func (s *Service) WrittenUnseen(p workspace.Path, info workspace.Info, text, sha
 	if s.mayShowText(p, text, lines) {
 		return s.Written(p, info, text, sha)
 	}
+	s.recordUnseen(p, info, sha, lines)
+	return Withheld(p.String())
+}
+
+// WrittenByHash is Written for a change of a file that the conversation has not
+// been shown, or not any more: it had the hash alone (PR-04). One that may not be
+// shown now gives version and hash all the same (CR-29), and is not known by that:
+// the file has to be read before it is changed without a hash (PR-03).
+func (s *Service) WrittenByHash(p workspace.Path, info workspace.Info, text, sha string) State {
+	lines := textfile.Lines(text)
+	if s.mayShowText(p, text, lines) {
+		return s.Written(p, info, text, sha)
+	}
+	s.recordUnseen(p, info, sha, lines)
+	version := s.Versions.NextVersion()
+	return State{FilePath: p.String(), Version: &version, SHA256: &sha}
+}
+
+// recordUnseen records a write of bytes that the conversation does not know all of.
+func (s *Service) recordUnseen(p workspace.Path, info workspace.Info, sha string, lines int) {
 	switch {
 	case s.HeedHatch():
 	case info == workspace.Info{}:
@@ -68,7 +88,6 @@ func (s *Service) WrittenUnseen(p workspace.Path, info workspace.Info, text, sha
 	default:
 		s.Cache.RecordUnseenWrite(p.String(), info, sha, lines, s.now())
 	}
-	return Withheld(p.String())
 }
 
 func (s *Service) mayShowText(p workspace.Path, text string, lines int) bool {

@@ -27,6 +27,7 @@ func (s *Service) Commit(ctx context.Context, p *Plan) Outcome {
 	if refusal := s.state.Decide(check); refusal != nil {
 		return s.refuseLate(ctx, p, refusal, nil)
 	}
+	p.known = p.known && s.state.Knows(p.request.Path, p.info, p.base.SHA256) // unless it was forgotten meanwhile (RC-22)
 	s.at(WindowRechecked, p.request.Path)
 	out, err := s.put(ctx, p)
 	if err != nil {
@@ -57,8 +58,11 @@ func (s *Service) written(p *Plan, out commit.Outcome) filestate.State {
 			return st
 		}
 	}
-	if p.request.Edited {
+	switch {
+	case p.request.Edited:
 		return s.state.WrittenUnseen(path, out.Info, text, out.SHA256)
+	case p.base.Exists && !p.known && !p.request.Whole:
+		return s.state.WrittenByHash(path, out.Info, text, out.SHA256)
 	}
 	return s.state.Written(path, out.Info, text, out.SHA256)
 }

@@ -26,6 +26,10 @@ type Request struct {
 	// Edited says that a person changed the text that the model proposed: the
 	// conversation knows what is written only once it is shown (PR-30).
 	Edited bool
+	// Whole says that what Compute returns is all the conversation's own, whatever
+	// the base holds. Where it is not, who had nothing but the hash of the base does
+	// not know what is written (PR-03).
+	Whole bool
 	// NeedsProof refuses to change an existing file without Proof, however
 	// well it was read (FS-52).
 	NeedsProof bool
@@ -57,11 +61,12 @@ type Plan struct {
 	request Request
 	base    Base
 	change  Change
-	size    int64  // of the base, in bytes
-	data    []byte // Text encoded as the base is
-	seen    bool   // the conversation had been shown the file when it was planned
-	known   bool   // it had been given every byte of the base
-	hidden  bool   // the model may not see the base
+	size    int64          // of the base, in bytes
+	data    []byte         // Text encoded as the base is
+	seen    bool           // the conversation had been shown the file when it was planned
+	known   bool           // it had been given every byte of the base
+	info    workspace.Info // of the base
+	hidden  bool           // the model may not see the base
 	refusal *Outcome
 	spent   bool
 }
@@ -174,7 +179,8 @@ func (s *Service) proveBase(p *Plan, check filestate.Check, snap *filestate.Snap
 		p.refuse(refusal, s.state.Show(r.Path, snap))
 		return refusal
 	}
-	p.known = s.state.Knows(r.Path, snap)
+	p.info = snap.Info
+	p.known = s.state.Knows(r.Path, snap.Info, snap.SHA256)
 	p.size = int64(len(snap.Data))
 	p.base = Base{Exists: true, Text: doc.Text, SHA256: snap.SHA256, Format: doc.Format}
 	return nil

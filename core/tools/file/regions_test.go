@@ -384,3 +384,60 @@ func TestRegionsAreDescribed(t *testing.T) {
 		}
 	}
 }
+
+// PR-03, RC-22: who has a hash and not the bytes, and can be shown neither file nor
+// regions, does not know the file by having changed it: the next success has no
+// regions, and a change without a hash is refused until the file is read.
+func TestRegionsAreNotEarnedByAHash(t *testing.T) {
+	long := func(p *config.Parameters) { p.Limits.Lines = 40 }
+	text := numbered(100)
+	for name, forget := range map[string]func(t *testing.T, s *configtest.Session){
+		"never read": func(*testing.T, *configtest.Session) {},
+		"forgotten by compaction": func(t *testing.T, s *configtest.Session) {
+			for _, offset := range []int{0, 40, 80} {
+				read(t, s, "a.txt", args{"offset": offset, "limit": 40})
+			}
+			require.NoError(t, compacted(s))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSession(t, regionsAbove(1), long)
+			s.Write("a.txt", text)
+			forget(t, s)
+			st := succeed(t, s.Call(file.SafePatch, patchArgs("a.txt", "@@ @@\n-line 50 of the text\n+x\n", sum(text)))).LatestFileState
+			require.Equal(t, sum(s.Read("a.txt")), *st.SHA256, "CR-29: above the read limits version and hash alone")
+			require.False(t, st.Shown())
+			st = succeed(t, s.Call(file.SafePatch, patchArgs("a.txt", "@@ @@\n-line 70 of the text\n+y\n", *st.SHA256))).LatestFileState
+			require.False(t, st.Shown(), "the base is still not known")
+			before := s.Read("a.txt")
+			r := s.Call(file.Edit, editArgs("a.txt", "line 90 of the text", "z"))
+			require.Equal(t, scheduler.StatusError, r.Status)
+			require.Equal(t, before, s.Read("a.txt"))
+			for _, offset := range []int{0, 40, 80} {
+				read(t, s, "a.txt", args{"offset": offset, "limit": 40})
+			}
+			requireInRegions(t, s.Call(file.Edit, editArgs("a.txt", "line 90 of the text", "z")), before)
+		})
+	}
+	// What the model itself has given whole, it knows.
+	s := newSession(t, regionsAbove(1), long)
+	s.Write("a.txt", "something else\n")
+	succeed(t, s.Call(file.WriteFile, writeArgs("a.txt", text, sum("something else\n"))))
+	requireInRegions(t, s.Call(file.Edit, editArgs("a.txt", "line 90 of the text", "z")), text)
+}
+
+// RC-22: a conversation that is compacted while a person is asked about a change has
+// forgotten the base when it is made.
+func TestRegionsOfABaseForgottenMeanwhile(t *testing.T) {
+	s := newSession(t, regionsAbove(1))
+	text := numbered(100)
+	s.Write("a.txt", text)
+	read(t, s, "a.txt")
+	s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome {
+		if err := compacted(s); err != nil {
+			t.Error(err)
+		}
+		return bus.ProceedOnce
+	}
+	requireShown(t, succeed(t, s.Call(file.SafePatch, patchArgs("a.txt", "@@ @@\n-line 50 of the text\n+x\n", sum(text)))).LatestFileState)
+}

@@ -48,7 +48,7 @@ func newWriteFile() (*Factory, error) {
 					Path:       path,
 					Verb:       filestate.Verb{Ing: "overwriting", Infinitive: "overwrite", Participle: "overwritten", Component: "WRITE_FILE"},
 					Proof:      strings.ToLower(p.BaseContentSHA256),
-					NeedsProof: true,
+					NeedsProof: true, Whole: true,
 					Compute: func(base mutation.Base) (mutation.Change, *fault.Error) {
 						text := p.Content
 						if base.Exists {
