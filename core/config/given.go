@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"reflect"
@@ -45,7 +46,7 @@ func (c *Config) RunCall(ctx context.Context, call model.FunctionCall, given *Gi
 	ready := make(chan struct{})
 	sub = bus.Subscribe(ctx, c.bus, func(_ context.Context, q bus.ToolConfirmationRequest) {
 		<-ready
-		if q.CallID == request.CallID {
+		if q.CallID == request.CallID && q.Subagent == c.subagent {
 			if given != nil && sameQuestion(q, given.Question) {
 				answer := given.Answer
 				given, answer.CorrelationID = nil, q.CorrelationID
@@ -66,14 +67,17 @@ func (c *Config) RunCall(ctx context.Context, call model.FunctionCall, given *Gi
 	return agent.Answer(call, r), r, open, nil
 }
 
-// sameQuestion reports whether two questions show a person the same.
+// sameQuestion reports whether two questions are about the same call, show a person
+// the same of it, and offer the same answers, which stand for the same.
 func sameQuestion(a, b bus.ToolConfirmationRequest) bool {
 	shown := func(q bus.ToolConfirmationRequest) (decoded any) {
-		raw, err := json.Marshal([]any{q.ServerName, q.ToolCall, q.Details, q.Modified})
-		if err == nil {
-			err = json.Unmarshal(raw, &decoded) // so that the order of keys does not matter
-		}
+		raw, err := json.Marshal([]any{q.ServerName, q.ToolAnnotations, q.ToolCall, q.Details, q.Modified, q.Outcomes, q.Remembers})
 		if err != nil {
+			return nil
+		}
+		d := json.NewDecoder(bytes.NewReader(raw)) // so that the order of keys does not matter
+		d.UseNumber()                              // every digit does
+		if err := d.Decode(&decoded); err != nil {
 			return nil
 		}
 		return decoded

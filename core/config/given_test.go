@@ -3,6 +3,7 @@ package config_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -14,13 +15,14 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// unattended is a session that nobody listens to.
-func unattended(t *testing.T) (*config.Config, string) {
+// unattended is a session that nobody listens to, with further tools.
+func unattended(t *testing.T, more ...tools.DeclarativeTool) (*config.Config, string) {
 	t.Helper()
 	dir := t.TempDir()
-	c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: t.TempDir()})
+	c, err := config.New(config.Parameters{TargetDir: dir, HomeDir: t.TempDir(), Tools: more})
 	require.NoError(t, err)
 	require.NoError(t, c.Initialize(t.Context()))
 	t.Cleanup(func() { require.NoError(t, c.Close()) })
@@ -135,4 +137,101 @@ func TestRunCallEnds(t *testing.T) {
 	require.NoError(t, c.Close())
 	_, _, _, err = c.RunCall(t.Context(), writing("f", "one\n"), nil)
 	require.Equal(t, fault.NotInitialized, fault.CodeOf(err))
+}
+
+// An answer holds for every digit of what was shown, for the answers that were
+// offered, and for what a server has said of its tool.
+func TestRunCallWithAnAnswerToAlmostTheSame(t *testing.T) {
+	type payParams struct {
+		Amount string `json:"amount"`
+	}
+	var paid []string
+	pay, err := tools.Define("pay", "Pays.", tools.KindOther, func(_ context.Context, p payParams) (tools.Result, error) {
+		paid = append(paid, p.Amount)
+		return tools.Result{}, nil
+	})
+	require.NoError(t, err)
+	c, _ := unattended(t, pay)
+	call := func(amount string) model.FunctionCall {
+		return model.FunctionCall{ID: "call", Name: "pay", Args: json.RawMessage(`{"amount": "` + amount + `"}`)}
+	}
+	_, _, open, err := c.RunCall(t.Context(), call("1"), nil)
+	require.NoError(t, err)
+	require.NotEmpty(t, open.Remembers)
+	changed := map[string]func(q *bus.ToolConfirmationRequest){
+		"less is offered":           func(q *bus.ToolConfirmationRequest) { q.Outcomes = []bus.Outcome{bus.ProceedOnce, bus.Cancel} },
+		"an answer stands for more": func(q *bus.ToolConfirmationRequest) { q.Remembers = nil },
+		"the server said more":      func(q *bus.ToolConfirmationRequest) { q.ToolAnnotations = map[string]any{"readOnlyHint": true} },
+	}
+	for name, change := range changed {
+		asked := *open
+		change(&asked)
+		_, r, again, err := c.RunCall(t.Context(), call("1"), &config.Given{Question: asked, Answer: bus.ToolConfirmationResponse{Confirmed: true}})
+		require.NoError(t, err, name)
+		require.Equal(t, fault.NobodyToAsk, fault.CodeOf(r.Result.Error), name)
+		require.NotNil(t, again, name)
+	}
+	require.Empty(t, paid)
+	_, _, again, err := c.RunCall(t.Context(), call("1"), &config.Given{Question: *open, Answer: bus.ToolConfirmationResponse{Confirmed: true}})
+	require.NoError(t, err)
+	require.Nil(t, again)
+	require.Equal(t, []string{"1"}, paid)
+}
+
+// Two numbers that a float64 does not tell apart are two.
+func TestRunCallWithALargeNumber(t *testing.T) {
+	type payParams struct {
+		Amount int64 `json:"amount"`
+	}
+	var paid []int64
+	pay, err := tools.Define("pay", "Pays.", tools.KindOther, func(_ context.Context, p payParams) (tools.Result, error) {
+		paid = append(paid, p.Amount)
+		return tools.Result{}, nil
+	}, tools.WithOrigin(tools.Origin{Group: tools.GroupMCP, Server: "bank", Tool: "pay"}))
+	require.NoError(t, err)
+	c, _ := unattended(t, pay)
+	call := func(amount string) model.FunctionCall {
+		return model.FunctionCall{ID: "call", Name: "pay", Args: json.RawMessage(`{"amount":` + amount + `}`)}
+	}
+	_, _, open, err := c.RunCall(t.Context(), call("9007199254740992"), nil)
+	require.NoError(t, err)
+	yes := &config.Given{Question: *open, Answer: bus.ToolConfirmationResponse{Confirmed: true}}
+	_, _, again, err := c.RunCall(t.Context(), call("9007199254740993"), yes)
+	require.NoError(t, err)
+	require.NotNil(t, again)
+	require.Empty(t, paid)
+	_, _, again, err = c.RunCall(t.Context(), call("9007199254740992"), yes)
+	require.NoError(t, err)
+	require.Nil(t, again)
+	require.Equal(t, []int64{9007199254740992}, paid)
+}
+
+// A subagent that the call begins asks for itself, also where its model gives the
+// same id to a call, of the same arguments.
+func TestRunCallAnswersNoSubagent(t *testing.T) {
+	var c *config.Config
+	var dir string
+	var inner scheduler.Response
+	begin, err := tools.Define("begin", "Begins a subagent.", tools.KindThink, func(ctx context.Context, _ struct{}) (tools.Result, error) {
+		child, err := c.Derive(config.DeriveParameters{Subagent: "helper"})
+		if err != nil {
+			return tools.Result{}, err
+		}
+		_, responses, err := child.RunCalls(ctx, []model.FunctionCall{writing("f", "one\n")})
+		if err == nil {
+			inner = responses[0]
+		}
+		return tools.Result{}, errors.Join(err, child.Close())
+	})
+	require.NoError(t, err)
+	c, dir = unattended(t, begin)
+	_, _, open, err := c.RunCall(t.Context(), writing("f", "one\n"), nil)
+	require.NoError(t, err)
+	yes := &config.Given{Question: *open, Answer: bus.ToolConfirmationResponse{Confirmed: true}}
+	_, r, open, err := c.RunCall(t.Context(), model.FunctionCall{ID: "call", Name: "begin"}, yes)
+	require.NoError(t, err)
+	require.Equal(t, scheduler.StatusSuccess, r.Status)
+	require.Nil(t, open)
+	require.Equal(t, fault.NobodyToAsk, fault.CodeOf(inner.Result.Error))
+	require.NoFileExists(t, filepath.Join(dir, "f"))
 }
