@@ -47,6 +47,29 @@ func TestBetween(t *testing.T) {
 	}
 }
 
+// More different lines than there are characters before those that stand for no
+// text of their own: none is taken for another.
+func TestBetweenManyLines(t *testing.T) {
+	const lines = 60_000
+	text := func(word string) string {
+		var b strings.Builder
+		for i := range lines {
+			if i == 1 || i == lines-2 {
+				b.WriteString(word)
+			}
+			fmt.Fprintln(&b, i)
+		}
+		return b.String()
+	}
+	old, want := text("before "), text("after ")
+	c := between(old, want, 0)
+	got, err := ApplyStrict(old, c)
+	require.NoError(t, err)
+	require.True(t, want == got)
+	require.Equal(t, 2, c.Stat().AddedLines)
+	require.Equal(t, 2, c.Stat().RemovedLines)
+}
+
 func TestBetweenGolden(t *testing.T) {
 	c := between("a\nb\nc\nd\ne\nf\ng\n", "a\nb\nX\nd\ne\nf\ng\nh", 0)
 	require.Equal(t, `--- a/f
