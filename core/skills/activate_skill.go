@@ -53,7 +53,7 @@ var factories = sync.OnceValues(func() ([]*Factory, error) {
 // Bind returns the tool for a session with the names of the skills that there are
 // now among what it declares; nil where there are none.
 func (m *SkillManager) Bind(f *Factory, session Session) (tools.DeclarativeTool, error) {
-	enabled := m.Enabled()
+	enabled := m.shared()
 	if len(enabled) == 0 {
 		return nil, nil
 	}

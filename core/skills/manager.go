@@ -116,18 +116,24 @@ func (m *SkillManager) Watch(changed func()) (stop func()) {
 	}
 }
 
-// All returns all skills by name, those that are disabled too.
+// All returns all skills by name, those that are disabled too. The list is the
+// caller's; the Extra of a skill must not be changed.
 func (m *SkillManager) All() []Skill {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Clip(m.all)
+	return slices.Clone(m.all)
 }
 
-// Enabled returns the skills that can be activated, by name.
-func (m *SkillManager) Enabled() []Skill {
+// Enabled returns the skills that can be activated, by name. The list is the
+// caller's; the Extra of a skill must not be changed.
+func (m *SkillManager) Enabled() []Skill { return slices.Clone(m.shared()) }
+
+// shared is the list of those enabled, which other sessions may have as well: it is
+// not changed.
+func (m *SkillManager) shared() []Skill {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.Clip(m.enabled)
+	return m.enabled
 }
 
 // Get returns the skill of a name in any letter case, also where it is disabled.
