@@ -76,7 +76,14 @@ func reasonsOf(t *testing.T, folder, typ string) []constant {
 	return found
 }
 
-func upper(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
+// upper makes a sentence of a remedy; one that begins with a command stays as it
+// is typed.
+func upper(s string) string {
+	if strings.HasPrefix(s, "fettle ") {
+		return s
+	}
+	return strings.ToUpper(s[:1]) + s[1:]
+}
 
 // A reason is a constant with a comment, so that the page has it.
 func TestReasonsAreConstants(t *testing.T) {
