@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -147,14 +148,19 @@ func (c *secrets) address(address string) {
 // What names of variables, flags and parameters say of a secret: anywhere, or as a
 // word of their own.
 var (
-	secretPart = regexp.MustCompile(`(?i)key|token|secret|passw|passphrase|pwd|auth|cred|cookie|session|signature|private|dsn|connection`)
-	secretWord = regexp.MustCompile(`(?i)(^|[^a-z])(pat|pass|jwt|sig)($|[^a-z])`)
-	plainName  = regexp.MustCompile(`(?i)(path|file|dir|author(_\w+)?)$`)
+	secretPart = expression(`(?i)key|token|secret|passw|passphrase|pwd|auth|cred|cookie|session|signature|private|dsn|connection`)
+	secretWord = expression(`(?i)(^|[^a-z])(pat|pass|jwt|sig)($|[^a-z])`)
+	plainName  = expression(`(?i)(path|file|dir|author(_\w+)?)$`)
 )
+
+// expression returns a regular expression, compiled at first use.
+func expression(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
+}
 
 // secretName reports whether what is called that holds a secret.
 func secretName(name string) bool {
-	return (secretPart.MatchString(name) || secretWord.MatchString(name)) && !plainName.MatchString(name)
+	return (secretPart().MatchString(name) || secretWord().MatchString(name)) && !plainName().MatchString(name)
 }
 
 // looksRandom reports whether a value is more likely a key than a word, a number,

@@ -47,8 +47,8 @@ func (l *layerOf) check() {
 		e.filled = used
 		if converted, ok := convert(e.key, e.value); ok {
 			if !used && l.layer != LayerEnvironment && l.layer != LayerFlags && !e.key.Single {
-				l.report(Problem{Source: e.source, Line: e.line, Column: e.column, Key: path, Kind: KindConverted, Severity: Warning, Expected: e.key.Expected,
-					Message: fmt.Sprintf("The value should be %s; what it says is read as that.", e.key.Expected), Remedy: "Write it as " + e.key.Expected + "."})
+				l.report(Problem{Source: e.source, Line: e.line, Column: e.column, Key: path, Kind: KindConverted, Severity: Warning, Expected: e.key.expects(),
+					Message: fmt.Sprintf("The value should be %s; what it says is read as that.", e.key.expects()), Remedy: "Write it as " + e.key.expects() + "."})
 			}
 			e.value = converted
 		}
@@ -100,7 +100,7 @@ func (l *layerOf) validate(e *entry) bool {
 		e.placeGroups()
 	}
 	if e.key.kind == aMap {
-		l.unknownNames(e, e.value, e.key.schema, nil)
+		l.unknownNames(e, e.value, e.key.schema(), nil)
 	}
 	if list, ok := e.value.([]any); ok && e.key.kind == aList {
 		return l.texts(e, list)
@@ -198,7 +198,7 @@ func (l *layerOf) wrong(e *entry, at, what, cut string) {
 	if l.full(Error) {
 		return
 	}
-	p := Problem{Source: e.source, Line: e.line, Column: e.column, Key: e.key.Path + dotted(at), Kind: KindValue, Severity: Error, Expected: e.key.Expected}
+	p := Problem{Source: e.source, Line: e.line, Column: e.column, Key: e.key.Path + dotted(at), Kind: KindValue, Severity: Error, Expected: e.key.expects()}
 	if at != "" && e.node != nil {
 		if v := e.node.Find(at); v != nil {
 			p.Line, p.Column = e.doc.place(v.StartOffset)
@@ -215,7 +215,7 @@ func (l *layerOf) wrong(e *entry, at, what, cut string) {
 			p.Message += fmt.Sprintf(" %s%s is left out.", e.key.Path, dotted(cut))
 		}
 	default:
-		p.Message = fmt.Sprintf("The value %s is not %s; it has no effect.", quote(e.written), e.key.Expected)
+		p.Message = fmt.Sprintf("The value %s is not %s; it has no effect.", quote(e.written), e.key.expects())
 	}
 	if e.key.Project.protects() {
 		v, ok := e.key.closed()
@@ -264,7 +264,7 @@ func (l *layerOf) standIn(e *entry) {
 func (l *layerOf) refuse(n *node, e *entry, path, why string) {
 	p := Problem{Source: e.source, Line: e.line, Column: e.column, Key: shorten(path), Kind: KindValue, Severity: Error, Expected: "an object", Remedy: "Correct it."}
 	if n.key != nil {
-		p.Expected = n.key.Expected
+		p.Expected = n.key.expects()
 	}
 	for _, s := range shortForms() {
 		if s.group == n.path {

@@ -75,7 +75,7 @@ type Key struct {
 	index  []int // of the field, from Settings
 	kind   kind
 	cut    int
-	schema map[string]any
+	schema func() map[string]any              // made at first use
 	check  func() (*jsonschema.Schema, error) // schema, compiled at first use
 }
 
@@ -112,9 +112,9 @@ type catalogue struct {
 var known = sync.OnceValue(func() *catalogue {
 	c := &catalogue{byPath: map[string]*Key{}}
 	c.root = c.group(reflect.TypeFor[Settings](), "", nil)
-	schemas := schemasOf(c.root, reflectSchema(nil))
+	schemas := sync.OnceValue(func() map[string]map[string]any { return schemasOf(c.root, reflectSchema(nil)) })
 	for _, k := range c.keys {
-		k.describe(schemas[k.Path])
+		k.describe(func() map[string]any { return schemas()[k.Path] })
 	}
 	c.defaults = valuesOf(c.root, Defaults())
 	return c
@@ -124,7 +124,9 @@ var known = sync.OnceValue(func() *catalogue {
 func Keys() []Key {
 	keys := make([]Key, 0, len(known().keys))
 	for _, k := range known().keys {
-		keys = append(keys, *k)
+		described := *k
+		described.Expected = k.expects()
+		keys = append(keys, described)
 	}
 	return keys
 }
@@ -214,12 +216,14 @@ func kindOf(t reflect.Type) kind {
 	panic("settings: there are no keys of type " + t.String())
 }
 
-// describe gives the key its schema.
-func (k *Key) describe(schema map[string]any) {
+// expects is Expected, which only the copies that [Keys] hands out hold.
+func (k *Key) expects() string { return expected(k.schema()) }
+
+// describe gives the key its schema, which a session without settings needs not.
+func (k *Key) describe(schema func() map[string]any) {
 	k.schema = schema
-	k.Expected = expected(schema)
 	k.check = sync.OnceValues(func() (*jsonschema.Schema, error) {
-		text, err := json.Marshal(schema)
+		text, err := json.Marshal(schema())
 		if err != nil {
 			return nil, err
 		}

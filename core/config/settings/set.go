@@ -154,8 +154,8 @@ func (k *Key) accept(value any) (any, error) {
 	if p := l.problems[0]; p.Key != k.Path {
 		return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("The value for %s cannot be used at %s: %s", k.Path, p.Key, p.Message), p.Remedy)
 	}
-	return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("The value %s for %s is not %s.", quote(Masked(k.Path, value)), k.Path, k.Expected),
-		fmt.Sprintf("Give %s.", k.Expected))
+	return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("The value %s for %s is not %s.", quote(Masked(k.Path, value)), k.Path, k.expects()),
+		fmt.Sprintf("Give %s.", k.expects()))
 }
 
 // edit returns the text of a settings file with a change made.

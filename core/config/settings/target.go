@@ -20,7 +20,7 @@ func targetOf(name string) (target, bool) {
 	if n := named(name); n != nil {
 		t := target{node: n}
 		if n.key != nil {
-			t.schema = n.key.schema
+			t.schema = n.key.schema()
 		}
 		return t, true
 	}
@@ -29,7 +29,7 @@ func targetOf(name string) (target, bool) {
 			continue
 		}
 		if n := named(name[:i]); n != nil && n.key != nil && n.key.kind == aMap {
-			steps, schema := stepsOf(n.key.schema, name[i+1:])
+			steps, schema := stepsOf(n.key.schema(), name[i+1:])
 			return target{n, steps, schema}, !slices.Contains(steps, "")
 		}
 	}

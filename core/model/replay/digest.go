@@ -168,21 +168,26 @@ func excerpt(text string) string {
 // volatile is what differs from one run to the next though nothing has changed:
 // UUIDs, hashes, times, dates, durations, ports on this machine and the folders
 // that a path begins with. What stands for them keeps the last element of paths.
-var volatile = []struct {
+var volatile = sync.OnceValue(func() []replacement {
+	return []replacement{
+		{regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "<id>"},
+		{regexp.MustCompile(`(?i)\b[0-9a-f]{32,64}\b`), "<hash>"},
+		{regexp.MustCompile(`\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b`), "<time>"},
+		{regexp.MustCompile(`\b\d+(?:\.\d+)?\s?(?:ns|µs|ms|s|seconds)\b`), "<duration>"},
+		{regexp.MustCompile(`\b(localhost|127\.0\.0\.1):\d+\b`), "$1:<port>"},
+		{regexp.MustCompile(`(?:[A-Za-z]:)?(?:[/\\]+[^/\\\s"'<>|:*?,;()\[\]{}]+)+[/\\]+([^/\\\s"'<>|:*?,;()\[\]{}]+)`), "<path>/$1"},
+	}
+})
+
+// replacement is what stands for what an expression finds.
+type replacement struct {
 	find *regexp.Regexp
 	put  string
-}{
-	{regexp.MustCompile(`(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b`), "<id>"},
-	{regexp.MustCompile(`(?i)\b[0-9a-f]{32,64}\b`), "<hash>"},
-	{regexp.MustCompile(`\b\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?\b`), "<time>"},
-	{regexp.MustCompile(`\b\d+(?:\.\d+)?\s?(?:ns|µs|ms|s|seconds)\b`), "<duration>"},
-	{regexp.MustCompile(`\b(localhost|127\.0\.0\.1):\d+\b`), "$1:<port>"},
-	{regexp.MustCompile(`(?:[A-Za-z]:)?(?:[/\\]+[^/\\\s"'<>|:*?,;()\[\]{}]+)+[/\\]+([^/\\\s"'<>|:*?,;()\[\]{}]+)`), "<path>/$1"},
 }
 
 // steady returns text without what is volatile.
 func steady(text string) string {
-	for _, v := range volatile {
+	for _, v := range volatile() {
 		text = v.find.ReplaceAllString(text, v.put)
 	}
 	return text

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // shape is what secrets of one kind look like. In the texts of JSON, at any
@@ -20,26 +21,29 @@ type shape struct {
 const free = `(^|[^A-Za-z0-9_]|\\[nrtbf]|\\u[0-9A-Fa-f]{4})`
 
 // shapes are those of which no other text is. None matches a quote, so that
-// JSON stays JSON.
-var shapes = []shape{
-	{hints: []string{"PRIVATE KEY"}, match: regexp.MustCompile(
-		`-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----(?:` +
-			`[A-Za-z0-9+/=:,. \t\r\n\\-]*?-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----` +
-			`|(?:(?:\\+[nrt]|\s)+[A-Za-z0-9+/=]{40,})+)`), // one that was cut
-		replace: masked},
-	token(`(?:AKIA|ASIA)[0-9A-Z]{16}\b`, "AKIA", "ASIA"),
-	token(`gh[pousr]_[A-Za-z0-9]{20,}`, "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
-	token(`github_pat_[A-Za-z0-9_]{20,}`, "github_pat_"),
-	token(`glpat-[A-Za-z0-9_-]{20,}`, "glpat-"),
-	{hints: []string{"sk-"}, match: regexp.MustCompile(free + `(?:sk-[A-Za-z0-9_-]{20,})`), replace: "${1}" + masked, no: words},
-	token(`xox[a-z]-[A-Za-z0-9-]{10,}`, "xox"),
-	token(`AIza[0-9A-Za-z_-]{35}`, "AIza"),
-	token(`npm_[A-Za-z0-9]{30,}`, "npm_"),
-	token(`hf_[A-Za-z0-9]{30,}`, "hf_"),
-	token(`eyJ[A-Za-z0-9_-]{8,}\.ey[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{10,}`, "eyJ"),
-	{hints: []string{"@"}, match: regexp.MustCompile( // not the names of variables in their place
-		`([A-Za-z][A-Za-z0-9+.-]*:(?:\\*/){2}` + inURL + `*:)` + inURL + `+@`), replace: "${1}" + masked + "@", no: variable},
-}
+// JSON stays JSON. They are compiled at first use, as most runs of a program
+// that can record do not.
+var shapes = sync.OnceValue(func() []shape {
+	return []shape{
+		{hints: []string{"PRIVATE KEY"}, match: regexp.MustCompile(
+			`-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----(?:` +
+				`[A-Za-z0-9+/=:,. \t\r\n\\-]*?-----END (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----` +
+				`|(?:(?:\\+[nrt]|\s)+[A-Za-z0-9+/=]{40,})+)`), // one that was cut
+			replace: masked},
+		token(`(?:AKIA|ASIA)[0-9A-Z]{16}\b`, "AKIA", "ASIA"),
+		token(`gh[pousr]_[A-Za-z0-9]{20,}`, "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
+		token(`github_pat_[A-Za-z0-9_]{20,}`, "github_pat_"),
+		token(`glpat-[A-Za-z0-9_-]{20,}`, "glpat-"),
+		{hints: []string{"sk-"}, match: regexp.MustCompile(free + `(?:sk-[A-Za-z0-9_-]{20,})`), replace: "${1}" + masked, no: words},
+		token(`xox[a-z]-[A-Za-z0-9-]{10,}`, "xox"),
+		token(`AIza[0-9A-Za-z_-]{35}`, "AIza"),
+		token(`npm_[A-Za-z0-9]{30,}`, "npm_"),
+		token(`hf_[A-Za-z0-9]{30,}`, "hf_"),
+		token(`eyJ[A-Za-z0-9_-]{8,}\.ey[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{10,}`, "eyJ"),
+		{hints: []string{"@"}, match: regexp.MustCompile( // not the names of variables in their place
+			`([A-Za-z][A-Za-z0-9+.-]*:(?:\\*/){2}` + inURL + `*:)` + inURL + `+@`), replace: "${1}" + masked + "@", no: variable},
+	}
+})
 
 // inURL is a character of a user's name or password in a URL, or an escape.
 const inURL = "(?:[^\\s/:@\"'`\\\\<>]|\\\\+u00[0-9A-Fa-f]{2})"
@@ -72,7 +76,7 @@ func variable(s string) bool {
 
 // maskShapes masks what has the shape of a secret.
 func maskShapes(s string) string {
-	for _, shape := range shapes {
+	for _, shape := range shapes() {
 		for _, hint := range shape.hints {
 			if !strings.Contains(s, hint) {
 				continue
