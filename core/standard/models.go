@@ -97,7 +97,8 @@ func (o ModelOptions) Resolve(name string) (model.Name, error) {
 		}
 	}
 	return model.Name{}, fault.New(fault.InvalidConfig, "standard.models", "No model is chosen, and there is no key of a provider.",
-		"Set GEMINI_API_KEY, GOOGLE_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY; or OPENAI_BASE_URL for a local server, with --model openai:NAME.")
+		"Set GEMINI_API_KEY or GOOGLE_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY; or for a local server OPENAI_BASE_URL, and give --model openai:NAME. "+
+			"Other addresses are set with GOOGLE_GEMINI_BASE_URL and ANTHROPIC_BASE_URL. Without a provider, --model script:FILE plays a script.")
 }
 
 // Defaults returns the default models of the providers that have a key, as
