@@ -70,10 +70,11 @@ func publish(ctx context.Context, _ *Lab) (*Prepared, error) {
 
 func shellCases() []Case {
 	const bare = "bash -c true"
-	return []Case{{ID: "shell/true", Title: "the command `true`", What: "The shortest command is run and its output awaited.",
+	return []Case{{ID: "shell/true", Title: "`run_shell_command`, the command `true`", What: "The shortest command is run and its output awaited.",
 		Budgets: []Budget{{Kind: Ratio, Most: 1.5, Against: bare}},
 		Contestants: []Contestant{
-			{"fettle", Ours, func(ctx context.Context, lab *Lab) (*Prepared, error) {
+			{"fettle", Ours, caller("run_shell_command", map[string]any{"command": "true"}, nil)},
+			{"the service of processes alone", Part, func(ctx context.Context, lab *Lab) (*Prepared, error) {
 				if _, err := lab.Program("bash"); err != nil {
 					return nil, err
 				}
@@ -90,7 +91,6 @@ func shellCases() []Case {
 					return err
 				})}, nil
 			}},
-			{"a whole call of run_shell_command", Part, caller("run_shell_command", map[string]any{"command": "true"}, nil)},
 			{bare, Floor, func(ctx context.Context, lab *Lab) (*Prepared, error) {
 				bash, err := lab.Program("bash")
 				if err != nil {

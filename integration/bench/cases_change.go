@@ -24,6 +24,7 @@ const (
 	durably     = "write, flush, rename by hand"
 	changeFile  = "f"
 	patchBudget = 50_000 // the size that the budgets of safe_patch speak of
+	shownLines  = 2_000  // what a read shows at once, and a success repeats
 )
 
 // changeCases are safe_patch, edit and write_file, there and back by turns.
@@ -101,7 +102,7 @@ func changer(n int, requests func(Change) (calls [2]scheduler.Request, texts [2]
 				return nil, err
 			}
 			if data, err := os.ReadFile(path); err != nil || string(data) != texts[at] {
-				return nil, fmt.Errorf("the call did not make of the file what it should: %w", err)
+				return nil, errors.Join(errors.New("the call did not make of the file what it should"), err)
 			}
 		}
 		return &Prepared{InProcess: true, Run: timed(run), Close: s.config.Close}, nil
@@ -180,7 +181,8 @@ func durable(n int) func(context.Context, *Lab) (*Prepared, error) {
 	}
 }
 
-// edited replaces one line, and gives the new state as JSON as edit does.
+// edited replaces one line, and gives the new state as JSON as edit does: with the
+// content as far as a read would show it at once.
 func edited(n int) func(context.Context, *Lab) (*Prepared, error) {
 	return func(_ context.Context, lab *Lab) (*Prepared, error) {
 		dir, err := lab.TempDir("edited")
@@ -204,7 +206,11 @@ func edited(n int) func(context.Context, *Lab) (*Prepared, error) {
 			if err := replaceByHand(dir, changeFile, data); err != nil {
 				return err
 			}
-			_, err = json.Marshal(map[string]any{"sha256": sumOf(string(data)), "content": string(data)})
+			state := map[string]any{"sha256": sumOf(string(data)), "content": nil}
+			if n <= shownLines {
+				state["content"] = string(data)
+			}
+			_, err = json.Marshal(state)
 			return err
 		})}, os.WriteFile(path, []byte(c.Texts[0]), 0o644)
 	}

@@ -85,7 +85,7 @@ func readWhole(n int) func(context.Context, *Lab) (*Prepared, error) {
 			}
 			var state struct{ Content string }
 			if err := json.Unmarshal([]byte(response.Result.LLMContent.String()), &state); err != nil || state.Content != text {
-				return fmt.Errorf("read_file did not give the file back: %w", err)
+				return errors.Join(errors.New("read_file did not give the file back"), err)
 			}
 		}
 		return nil

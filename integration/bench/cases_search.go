@@ -45,7 +45,8 @@ func searchCases() []Case {
 		generated := tree.key == "generated"
 		for _, p := range soughts() {
 			c := Case{ID: "search/" + tree.key + "-" + p.Key, Title: tree.title + ": " + p.Title,
-				What:        "All lines that match are found, in files that no ignore rule hides; the files are in the page cache.",
+				What: "All lines that match are found, in files that no ignore rule hides; the files are in the page cache. " +
+					"Of fettle it is the finder that the tool stands on, which writes nothing; of gemini-cli-core the tool.",
 				Contestants: []Contestant{{"fettle", Ours, searcher(tree.get, p)}}}
 			if p.Key == "rare" {
 				c.Contestants = append(c.Contestants, Contestant{"WalkDir, ReadFile, Contains", Floor, scanByHand(tree.get, p.Pattern)})
@@ -58,7 +59,7 @@ func searchCases() []Case {
 		walk := Case{ID: "search/" + tree.key + "-walk", Title: tree.title + ": a walk", What: "Every file that no ignore rule hides is named.",
 			Contestants: []Contestant{{"fettle", Ours, walker(tree.get)}, {"WalkDir", Floor, walkByHand(tree.get)}}}
 		pattern := map[string]string{"generated": "**/*.ts", "go": "**/*_test.go"}[tree.key]
-		glob := Case{ID: "search/" + tree.key + "-glob", Title: tree.title + ": a glob, `" + pattern + "`", What: "Every file that fits a pattern is named, the newest first.",
+		glob := Case{ID: "search/" + tree.key + "-glob", Title: tree.title + ": a glob, `" + pattern + "`", What: "Every file that fits a pattern is named, the newest first. Of fettle it is the finder that the tool stands on; of gemini-cli-core the tool.",
 			Contestants: []Contestant{{"fettle", Ours, globber(tree.get, pattern)}}}
 		if generated {
 			walk.Budgets = []Budget{{Kind: Ratio, Most: 1.2, Against: ripgrep, Full: true}}
