@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,7 +45,8 @@ func fettle() {
 // layoutVariable holds the layout that the scripts run under.
 const layoutVariable = "TEST_LAYOUT"
 
-// The program, driven as people drive it, once under each layout (CR-27). What
+// The program, driven as people drive it, once under each layout (CR-27); a script
+// that names nothing of a layout runs under the second with FETTLE_FULL=1 alone. What
 // a script says of names is said through variables: $TEST_LAYOUT, and of that
 // layout $DIR, $CONTEXT, $IGNORE and $PREFIX (of variables, with its
 // underscore), $NAME as it stands in headings, and $EDIT, $SEARCH and
@@ -61,8 +63,39 @@ const layoutVariable = "TEST_LAYOUT"
 //	serve FOLDER               serves a folder over HTTP on 127.0.0.1; its URL is in $SERVER
 func TestProgram(t *testing.T) {
 	for _, names := range []layout.Layout{layout.Fettle(), layout.Gemini()} {
-		t.Run(names.Name, func(t *testing.T) { testscript.Run(t, scripts("testdata/script", names)) })
+		t.Run(names.Name, func(t *testing.T) {
+			p := scripts("testdata/script", names)
+			if names.Name != layout.Fettle().Name && os.Getenv("FETTLE_FULL") == "" {
+				p.Dir, p.Files = "", aboutLayouts(t, p.Dir)
+			}
+			testscript.Run(t, p)
+		})
 	}
+}
+
+// aboutLayouts returns the scripts that name something that layouts differ in.
+func aboutLayouts(t *testing.T, dir string) []string {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := []string{`\[!?(` + layout.Fettle().Name + "|" + layout.Gemini().Name + `)\]`}
+	for name := range layoutNames(layout.Fettle()) {
+		names = append(names, `\$\{?`+name+`\b`)
+	}
+	about := regexp.MustCompile(strings.Join(names, "|"))
+	some := slices.DeleteFunc(slices.Clone(all), func(name string) bool {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return !about.Match(text)
+	})
+	if len(some) < len(all)/2 {
+		t.Fatalf("only %d of %d scripts are about layouts", len(some), len(all))
+	}
+	return some
 }
 
 // scripts says how the scripts of a folder run under a layout.
