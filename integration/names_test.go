@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 )
 
@@ -28,6 +29,9 @@ func TestDocsNameWhatExists(t *testing.T) {
 			}
 		}
 	}
+	for name := range fuzzTargets(t, "cli") { // the one package whose targets a page names so
+		exported["cli."+name] = true
+	}
 	pages, err := filepath.Glob(filepath.Join(root, "docs", "*.md"))
 	if err != nil || len(pages) == 0 {
 		t.Fatal("no pages", err)
@@ -41,6 +45,28 @@ func TestDocsNameWhatExists(t *testing.T) {
 			}
 		}
 	}
+}
+
+// fuzzTargets are the fuzz targets in a folder.
+func fuzzTargets(t *testing.T, folder string) map[string]bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(root, folder, "*_test.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]bool{}
+	for _, name := range files {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range f.Decls {
+			if d, ok := d.(*ast.FuncDecl); ok && strings.HasPrefix(d.Name.Name, "Fuzz") {
+				found[d.Name.Name] = true
+			}
+		}
+	}
+	return found
 }
 
 // identifiers lists what a declaration declares: Name, and Type.Member for
