@@ -82,7 +82,7 @@ func fileSize(program func(*Lab, context.Context) (string, error)) func(context.
 }
 
 func sizeCases() []Case {
-	all := []Case{{ID: "size/binary", Title: "the stripped program", What: "Built with -trimpath -ldflags '-s -w', without cgo.", Unit: Bytes, Turns: 1,
+	all := []Case{{ID: "size/binary", Title: "the stripped program", What: "Built with -trimpath -tags grpcnotrace -ldflags '-s -w', without cgo.", Unit: Bytes, Turns: 1,
 		Budgets: []Budget{{Kind: Absolute, Most: 40e6}},
 		Contestants: []Contestant{
 			{"fettle", Ours, fileSize((*Lab).Fettle)},
