@@ -28,11 +28,12 @@ type Given struct {
 // again with the answer as given, which is nil at first.
 //
 // The answer holds for what the person was shown: where the call would do anything
-// else by now, as the file has changed, its question is left open once more. It is
-// given once. Each attempt is a call of its own for steps and observers; questions
-// of subagents that the call begins are for the bus alone. A call without ID gets
-// one for the events that tell of it. RunCall is safe for concurrent use; calls that
-// run at once are not ordered, see RunCalls. The error is of code not_initialized.
+// else by now, as the file has changed, or other answers are offered, its question
+// is left open once more. It is given once. Each attempt is a call of its own for
+// steps and observers; questions of subagents that the call begins are for the bus
+// alone. A call without ID gets one for the events that tell of it. RunCall is safe
+// for concurrent use; calls that run at once are not ordered, see RunCalls, and each
+// needs an ID of its own. The error is of code not_initialized.
 func (c *Config) RunCall(ctx context.Context, call model.FunctionCall, given *Given) (answer model.FunctionResponse, r scheduler.Response, open *bus.ToolConfirmationRequest, err error) {
 	s, err := c.own("RunCall")
 	if err != nil {
