@@ -23,11 +23,15 @@ type Sought struct {
 	Fold                bool
 }
 
-// soughts are the patterns of the cases search/generated-KEY and search/go-KEY.
-func soughts() []Sought {
+// soughts are the patterns of the cases search/TREE-KEY.
+func soughts(tree string) []Sought {
+	needle := "rare_Needle" // once
+	if tree == "go" {
+		needle = "runtime_doSpin" // in about ten lines
+	}
 	return []Sought{
-		{"rare", "a rare literal", "rare_Needle", false},
-		{"rare-fold", "a rare literal, in any case", "rare_Needle", true},
+		{"rare", "a rare literal", needle, false},
+		{"rare-fold", "a rare literal, in any case", needle, true},
 		{"common", "a common literal", "return", false},
 		{"common-fold", "a common literal, in any case", "return", true},
 		{"expression", "`func \\w+Reader\\(`", `func \w+Reader\(`, false},
@@ -43,7 +47,7 @@ func searchCases() []Case {
 		get        func(*Lab, context.Context) (Tree, error)
 	}{{"generated", "generated files", (*Lab).Generated}, {"go", "Go's source", (*Lab).GoSource}} {
 		generated := tree.key == "generated"
-		for _, p := range soughts() {
+		for _, p := range soughts(tree.key) {
 			c := Case{ID: "search/" + tree.key + "-" + p.Key, Title: tree.title + ": " + p.Title,
 				What: "All lines that match are found, in files that no ignore rule hides; the files are in the page cache. " +
 					"Of fettle it is the finder that the tool stands on, which writes nothing; of gemini-cli-core the tool.",

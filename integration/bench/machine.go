@@ -72,7 +72,7 @@ func loadAverage() float64 {
 // busy returns a warning if the machine had something else to do when the run
 // began, else "".
 func (i *RunInfo) busy() string {
-	if i.Load <= float64(i.Machine.Cores)/4 {
+	if i.Load <= float64(i.Machine.Cores)/2 {
 		return ""
 	}
 	return fmt.Sprintf("the load average was %.1f on %d cores when the run began: something else runs, and the figures are worth less; wait for it to end and run again",

@@ -81,7 +81,7 @@ func searchPeers(all map[string][]Contestant) {
 	every := func(t Tree) int { return t.Files }
 	aThird := func(t Tree) int { return t.Files / 3 }
 	for _, tree := range searchTrees() {
-		for _, p := range soughts() {
+		for _, p := range soughts(tree.key) {
 			id := "search/" + tree.key + "-" + p.Key
 			all[id] = append(all[id], ripgrepSearch(tree.get, p))
 			if p.Key != "rare" {

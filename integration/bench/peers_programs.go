@@ -64,7 +64,8 @@ func selfTimed(command func(ctx context.Context) *exec.Cmd, check func(stdout []
 		began := time.Now()
 		err := cmd.Run()
 		elapsed := time.Since(began)
-		if err != nil {
+		found := stdout.Len() > 0 || stderr.Len() > 0
+		if err != nil && (found || cmd.ProcessState.ExitCode() != foundNothing) {
 			return Measured{}, fmt.Errorf("%s: %w\n%.1000s", filepath.Base(cmd.Path), err, stderr.String())
 		}
 		if err := check(stdout.Bytes()); err != nil {
@@ -74,8 +75,13 @@ func selfTimed(command func(ctx context.Context) *exec.Cmd, check func(stdout []
 	}
 }
 
+// foundNothing is how a program that looks for something ends silently where there
+// is nothing; whether that is right, its check says.
+const foundNothing = 1
+
 // lister prepares a program whose lines of output are counted: want lines there
-// must be, if that is known, some if it is not, and in every turn as many.
+// must be, if that is known and not below 0, some if it is not known, and in every
+// turn as many.
 func lister(get func(*Lab, context.Context) (Tree, error), programs []string, args []string, want func(Tree) int) func(context.Context, *Lab) (*Prepared, error) {
 	return func(ctx context.Context, lab *Lab) (*Prepared, error) {
 		program, err := lab.Program(programs...)
@@ -90,7 +96,7 @@ func lister(get func(*Lab, context.Context) (Tree, error), programs []string, ar
 		if err != nil {
 			return nil, err
 		}
-		lines := 0
+		lines, earlier := 0, -1
 		if tree.Files > 0 {
 			lines = want(tree)
 		}
@@ -100,10 +106,13 @@ func lister(get func(*Lab, context.Context) (Tree, error), programs []string, ar
 			return cmd
 		}, func(stdout []byte) error {
 			n := bytes.Count(stdout, []byte("\n"))
-			if n == 0 || lines > 0 && n != lines {
+			switch {
+			case lines > 0 && n != lines, lines == 0 && n == 0:
 				return fmt.Errorf("%d lines in place of %d", n, lines)
+			case earlier >= 0 && n != earlier:
+				return fmt.Errorf("%d lines, and in an earlier turn %d", n, earlier)
 			}
-			lines = n
+			earlier = n
 			return nil
 		})}, nil
 	}
@@ -120,7 +129,7 @@ func ripgrepSearch(get func(*Lab, context.Context) (Tree, error), p Sought) Cont
 	if p.Fold {
 		args = append(args, "-i")
 	}
-	want := func(Tree) int { return 0 }
+	want := func(Tree) int { return -1 }
 	if p.Key == "rare" {
 		want = func(Tree) int { return 1 }
 	}
