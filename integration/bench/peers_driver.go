@@ -71,6 +71,8 @@ func (d *driver) ask(ctx context.Context, request map[string]any, answer any) er
 		err = errors.Join(context.Cause(ctx), err)
 	}
 	if err != nil {
+		_ = d.cmd.Process.Kill() // it may have ended
+		_ = d.cmd.Wait()         // for the last of its stderr
 		d.ended = fmt.Errorf("the driver of the Node packages ended: %w\n%s", err, d.stderr)
 		return d.ended
 	}
@@ -98,7 +100,7 @@ func (d *driver) close() error {
 	kill := time.AfterFunc(10*time.Second, func() { _ = d.cmd.Process.Kill() })
 	defer kill.Stop()
 	_, _ = io.Copy(io.Discard, d.out)
-	_ = d.cmd.Wait() // how it ends does not matter any more
+	_ = d.cmd.Wait() // how it ends does not matter any more, nor whether it was waited for
 	return nil
 }
 
