@@ -3,7 +3,6 @@ package patch
 import (
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
 )
@@ -87,6 +86,9 @@ func checkEnd(h *hunk, s spot, base []string) error {
 	if n == 0 || strings.HasSuffix(base[n-1], "\n") || s.line(h.oldLines()-1) == n-1 {
 		return nil
 	}
+	if last := h.lines[len(h.lines)-1]; last.op == gitdiff.OpContext && last.noEOL && s.line(h.oldLines()-1) == n-2 && h.count(func(l line) bool { return l.noEOL }) == 1 {
+		return nil // the last line of the file is left out of the context
+	}
 	if slices.ContainsFunc(h.lines, func(l line) bool { return l.noEOL }) {
 		return invalid("patch.correct", "Add the unchanged lines up to the end of the file, or leave the marker out.",
 			"Hunk %d says by its marker that the file ends with it, but its lines stand at line %d, where the file goes on.", h.number, s.line(0)+1)
@@ -95,8 +97,8 @@ func checkEnd(h *hunk, s spot, base []string) error {
 }
 
 // checkAgain refuses a hunk that removes a line and adds it again unchanged,
-// where the file has other white space or characters: nothing says whether these
-// are to stay.
+// where the file has other characters or another indentation: nothing says
+// whether these are to stay. Where it has trailing white space, that goes.
 func checkAgain(h *hunk, s spot, base []string) error {
 	k := 0
 	for _, l := range h.lines {
@@ -105,7 +107,7 @@ func checkAgain(h *hunk, s spot, base []string) error {
 		}
 		own := base[s.line(k)]
 		k++
-		if l.again && l.text != content(own) {
+		if l.again && l.text != strings.TrimRight(content(own), whiteSpace) && l.text != content(own) {
 			return invalid("patch.correct", "Write a line that stays as context, and copy it from the file byte for byte.",
 				"Hunk %d removes %s and adds it again, but line %d of the file is %s.", h.number, excerpt(l.text), s.line(k-1)+1, excerpt(own))
 		}
@@ -198,61 +200,6 @@ func joinKinds(a, b string) string {
 		return a
 	}
 	return "mixed"
-}
-
-// checkLookalikes refuses a hunk that would replace the file's own quotes,
-// dashes or spaces unasked. Such a hunk has an added line with a character that,
-// in an old line of the hunk, stood for a look-alike; or, if the hunk wrote plain
-// ASCII for some, with any ASCII quote or dash of which the file has look-alikes.
-// Spaces are in nearly every line, so that they count only where they stood for
-// one in a removed line.
-func (c *corrector) checkLookalikes(h *hunk, s spot, base []string) error {
-	stood := map[rune]bool{} // characters that stood for others
-	k := 0
-	for _, l := range h.lines {
-		if !l.old() {
-			continue
-		}
-		own := trimmed(content(base[s.line(k)]))
-		k++
-		text := trimmed(l.text)
-		for own != text && own != "" && text != "" {
-			a, n := utf8.DecodeRuneInString(own)
-			b, m := utf8.DecodeRuneInString(text)
-			if a != b && (b != ' ' || l.op == gitdiff.OpDelete) {
-				stood[b] = true
-			}
-			own, text = own[n:], text[m:]
-		}
-	}
-	if stood['\''] || stood['"'] || stood['-'] {
-		for r := range c.fileLookalikes() {
-			stood[r] = true
-		}
-	}
-	for _, l := range h.lines {
-		if l.op == gitdiff.OpAdd && strings.ContainsFunc(l.text, func(r rune) bool { return stood[r] }) {
-			return invalid("patch.correct", "Copy quotes, dashes and spaces of context, removed and added lines from the file byte for byte.",
-				"Hunk %d fits at line %d only with other characters that look alike, and its added line %s has some of them.", h.number, s.line(0)+1, excerpt(l.text))
-		}
-	}
-	return nil
-}
-
-// fileLookalikes returns the ASCII quotes and dashes of which the file has
-// look-alikes.
-func (c *corrector) fileLookalikes() map[rune]bool {
-	if c.lookalikes == nil {
-		c.lookalikes = make(map[rune]bool)
-		for _, l := range c.base {
-			for _, r := range l {
-				if plain := asciiOf(r); plain != 0 && plain != ' ' {
-					c.lookalikes[rune(plain)] = true
-				}
-			}
-		}
-	}
-	return c.lookalikes
 }
 
 // swappedIndents returns the white space, by kindOf, that the diff wrote for

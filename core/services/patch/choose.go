@@ -1,9 +1,165 @@
 package patch
 
 import (
+	"cmp"
 	"slices"
 	"sort"
+
+	"github.com/fettle-dev/fettle/core/fault"
 )
+
+// choose takes one place for every hunk.
+//
+// Places that no complete placement uses are dropped first. What remains open is
+// decided by the stated numbers, one hunk at a time, as each decision can leave
+// other hunks a single place.
+func (l *locator) choose() ([]spot, error) {
+	orders := l.orders()
+	nearest := make([]bool, len(l.hunks))
+	for {
+		l.prune(orders)
+		anchors := l.anchors()
+		var open *fault.Error
+		decided := false
+		for i := range l.hunks {
+			c := &l.found[i]
+			if len(c.olds) == 1 {
+				continue
+			}
+			k, refusal := l.decide(&l.hunks[i], c, anchors)
+			if refusal == nil {
+				c.keep(k, k+1)
+				nearest[i], decided = true, true
+				break
+			}
+			if open == nil {
+				open = refusal
+			}
+		}
+		if decided {
+			continue
+		}
+		if open != nil {
+			return nil, open
+		}
+		break
+	}
+	spots := make([]spot, len(l.hunks))
+	for i := range l.hunks {
+		if refusal := l.doubt(&l.hunks[i], &l.found[i]); refusal != nil {
+			return nil, refusal
+		}
+		spots[i] = l.found[i].spot(0)
+		if gaps := l.found[i].gaps; gaps != nil {
+			spots[i].after, _ = l.hunks[i].unclear(l.base, gaps[0])
+		}
+		spots[i].nearest = nearest[i] && spots[i].start != l.hunks[i].head.oldStart-1
+	}
+	return spots, nil
+}
+
+// orders returns the orders in which the hunks may stand in the file: that of the
+// diff, and that of the stated numbers where all have one of their own.
+func (l *locator) orders() [][]int {
+	var byDiff []int
+	numbered := true
+	stated := map[int]bool{}
+	for i := range l.hunks {
+		if l.inert[i] {
+			continue
+		}
+		byDiff = append(byDiff, i)
+		start := l.hunks[i].head.oldStart
+		numbered = numbered && l.hunks[i].numbered && !stated[start]
+		stated[start] = true
+	}
+	byNumber := slices.Clone(byDiff)
+	slices.SortStableFunc(byNumber, func(a, b int) int {
+		return cmp.Compare(l.hunks[a].head.oldStart, l.hunks[b].head.oldStart)
+	})
+	if !numbered || slices.Equal(byDiff, byNumber) {
+		return [][]int{byDiff}
+	}
+	return [][]int{byDiff, byNumber}
+}
+
+// window is a range of a hunk's candidates.
+type window struct{ low, high int }
+
+// prune drops the places that no placement in one of orders uses. If there is no
+// such placement it drops nothing: the hunks may stand in any order.
+//
+// Context of neighbours may overlap. Where that leaves several placements, those
+// are preferred in which no hunk takes for context what another one changes.
+func (l *locator) prune(orders [][]int) {
+	for _, strict := range []bool{true, false} {
+		var all []map[int]window
+		for _, order := range orders {
+			if w, ok := l.feasible(order, strict); ok {
+				all = append(all, w)
+			}
+		}
+		if len(all) == 0 {
+			continue
+		}
+		for i, w := range all[0] {
+			for _, other := range all[1:] {
+				w.low, w.high = min(w.low, other[i].low), max(w.high, other[i].high)
+			}
+			l.found[i].keep(w.low, w.high)
+		}
+		return
+	}
+}
+
+// feasible returns for each hunk of order the range of its places that take part
+// in a placement in which each hunk stands behind the one before it. ok is false
+// if there is none.
+func (l *locator) feasible(order []int, strict bool) (windows map[int]window, ok bool) {
+	windows = make(map[int]window, len(order))
+	startMin, coreMin := 0, 0 // where the next hunk may begin, and its change
+	for _, i := range order {
+		c, h := &l.found[i], &l.hunks[i]
+		begin, end := h.core()
+		low := sort.Search(len(c.olds), func(k int) bool {
+			s := c.spot(k)
+			return (!strict || s.start >= startMin) && s.start+begin+gapped(s) >= coreMin
+		})
+		if low == len(c.olds) {
+			return nil, false
+		}
+		windows[i] = window{low, len(c.olds)}
+		s := c.spot(low)
+		startMin, coreMin = s.start+end, s.start+end
+		if strict {
+			coreMin = s.start + h.oldLines()
+		}
+	}
+	endMax, coreMax := len(l.base), len(l.base) // where the hunk before must end, and its change
+	for _, i := range slices.Backward(order) {
+		c, h := &l.found[i], &l.hunks[i]
+		begin, end := h.core()
+		w := windows[i]
+		w.high = sort.Search(len(c.olds), func(k int) bool {
+			s := c.spot(k)
+			return strict && s.start+h.oldLines() > endMax || s.start+end > coreMax
+		})
+		if w.low >= w.high {
+			return nil, false
+		}
+		windows[i] = w
+		s := c.spot(w.high - 1)
+		coreMax = s.start + begin + gapped(s)
+		endMax = coreMax
+		if strict {
+			coreMax = s.start
+		}
+	}
+	return windows, true
+}
+
+// gapped is by how many lines the change of a hunk at s may stand further down.
+func gapped(s spot) int { return min(s.gap, 1) }
 
 // anchor is a hunk with a single place: what its header states, and how far
 // from there it really is.
@@ -15,48 +171,42 @@ func (l *locator) anchors() []anchor {
 	var as []anchor
 	for i := range l.hunks {
 		h := &l.hunks[i]
-		if l.placed[i] && h.changes() && h.numbered {
+		if len(l.found[i].olds) == 1 && !l.inert[i] && h.numbered {
 			stated := h.head.oldStart - 1
-			as = append(as, anchor{stated, l.spots[i].start - stated})
+			as = append(as, anchor{stated, int(l.found[i].olds[0]) - stated})
 		}
 	}
 	sort.Slice(as, func(i, j int) bool { return as[i].stated < as[j].stated })
 	return as
 }
 
-// decide takes one of several places for h by the number in its header
-// (FS-33).
+// decide takes one of several places for h by the number in its header, and
+// returns its index.
 //
-// A number points to the place that is clearly nearest: at most half as far
-// away as the next one. It is taken as stated, and shifted by the offset at
-// which the hunks before and after h were found, where there are such. All
-// that point somewhere must point to the same place. Places where the hunk's
-// result stands already count as places too, and if the number points to one
-// of them the hunk is refused. The order of the hunks is no evidence, since
-// they may come in any (FS-34).
-func (l *locator) decide(h *hunk, c candidates, anchors []anchor) (int, error) {
-	if !h.numbered {
+// A number points to the place that is clearly nearest. It is taken as stated,
+// and shifted by the offset at which the hunks before and after h were found,
+// where there are such. All that point somewhere must point to the same place.
+func (l *locator) decide(h *hunk, c *candidates, anchors []anchor) (int, *fault.Error) {
+	switch {
+	case c.gaps != nil:
+		return 0, ambiguous(h, c, "leaves out a line of the file, so that only a single place is safe")
+	case c.tier > 0:
+		return 0, ambiguous(h, c, "is not exactly that of the file, so that only a single place is safe")
+	case !h.numbered:
 		return 0, ambiguous(h, c, "states no usable line number")
 	}
 	stated := h.head.oldStart - 1
-	fitsThere := contains(c.olds, stated)
-	if !fitsThere && (contains(c.news, stated) || contains(c.news, h.head.newStart-1)) {
-		return 0, applied(h, c.news)
-	}
-	offsets := offsetsFor(stated, anchors, fitsThere)
 	sets := [][]int32{c.olds}
-	if len(c.tail) > 0 && len(c.tail) < len(c.olds) {
-		sets = append(sets, c.tail)
+	tail := slices.DeleteFunc(slices.Clone(c.tail), func(p int32) bool { return !contains(c.olds, int(p)) })
+	if len(tail) > 0 && len(tail) < len(c.olds) {
+		sets = append(sets, tail)
 	}
 	chosen := -1
 	for _, olds := range sets {
-		for _, offset := range offsets {
-			place, clear := nearest(olds, c.news, stated+offset, h.head.newStart-1+offset)
+		for _, offset := range offsetsFor(stated, anchors, contains(c.olds, stated)) {
+			place, clear := nearest(olds, stated+offset)
 			if !clear {
 				continue
-			}
-			if place < 0 {
-				return 0, applied(h, c.news)
 			}
 			if chosen >= 0 && chosen != place {
 				return 0, ambiguous(h, c, "can be read as pointing to more than one of these")
@@ -64,10 +214,55 @@ func (l *locator) decide(h *hunk, c candidates, anchors []anchor) (int, error) {
 			chosen = place
 		}
 	}
-	if chosen < 0 {
+	k, ok := slices.BinarySearch(c.olds, int32(chosen))
+	if !ok {
 		return 0, ambiguous(h, c, "does not clearly point to one of these")
 	}
-	return chosen, nil
+	return k, nil
+}
+
+// doubt refuses the only place of h if there is another reading of it.
+func (l *locator) doubt(h *hunk, c *candidates) *fault.Error {
+	switch {
+	case l.inert[h.number-1]:
+		return nil
+	case c.gaps != nil && h.resembles(l.base, int(c.olds[0])):
+		return ambiguous(h, c, "leaves out a line of the file there, while its lines stand in another order where it is stated")
+	case c.gaps != nil:
+		_, refusal := h.unclear(l.base, c.gaps[0])
+		return refusal
+	}
+	start := int(c.olds[0])
+	if exact := c.tier == 0 && h.numbered && start == h.head.oldStart-1; exact && h.standsAt(l.base, start) {
+		return ambiguous(h, &candidates{olds: c.olds, news: c.olds}, "may have been applied already")
+	} else if !exact && len(c.over) > 0 {
+		return ambiguous(h, &candidates{olds: c.olds, news: c.over}, "may have been applied already")
+	}
+	if c.tier > 0 {
+		if len(c.news) > 0 {
+			return ambiguous(h, c, "is not exactly that of the file, so that only a single place is safe")
+		}
+		x := l.indexes[c.tier]
+		places, err := x.gapped(h.lines)
+		if err != nil {
+			return tooRepetitive(h)
+		}
+		if rivals := h.rivals(start, places); len(rivals) > 0 {
+			both := &candidates{olds: append(slices.Clone(c.olds), rivals...)}
+			return ambiguous(h, both, "is not exactly that of the file, and may leave out a line of it")
+		}
+		return nil
+	}
+	if !h.numbered {
+		return nil
+	}
+	for _, n := range c.news {
+		away := min(distance(int(n), h.head.oldStart-1), distance(int(n), h.head.newStart-1))
+		if away < distance(start, h.head.oldStart-1) {
+			return ambiguous(h, c, "states a line number nearer to the latter")
+		}
+	}
+	return nil
 }
 
 // offsetsFor returns by how much the number stated may be off, judged by the
@@ -89,12 +284,12 @@ func offsetsFor(stated int, anchors []anchor, fitsThere bool) []int {
 	return offsets
 }
 
-// nearest returns the one of olds that is clearly nearest to want. place is -1
-// if one of news is nearer still, measured from want or wantNew.
-func nearest(olds, news []int32, want, wantNew int) (place int, clear bool) {
-	far := int(^uint(0) >> 2)
+// nearest returns the one of places that is clearly nearest to want: at most half
+// as far away as the next one, or at most two thirds as far and ten lines nearer.
+func nearest(places []int32, want int) (place int, clear bool) {
+	const far = int(^uint(0) >> 2)
 	first, second := far, far
-	for _, p := range olds {
+	for _, p := range places {
 		switch d := distance(int(p), want); {
 		case d < first:
 			first, second, place = d, first, int(p)
@@ -102,15 +297,7 @@ func nearest(olds, news []int32, want, wantNew int) (place int, clear bool) {
 			second = d
 		}
 	}
-	done := far
-	for _, p := range news {
-		done = min(done, distance(int(p), want), distance(int(p), wantNew))
-	}
-	if done < first {
-		return -1, true
-	}
-	second = min(second, done)
-	return place, first < second && 2*first <= second
+	return place, first < second && (2*first <= second || 3*first <= 2*second && second-first >= 10)
 }
 
 func distance(a, b int) int { return max(a-b, b-a) }

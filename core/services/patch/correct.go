@@ -9,22 +9,24 @@ import (
 
 // Correct finds the place of every hunk in base and returns a change that
 // applies strictly to it. base is decoded text with its own line endings; an
-// absent file is the empty text.
+// absent file is the empty text. The package comment says how places are found.
 //
-// Lines are matched in tiers (FS-36): exact text; trailing, then all outer
-// white space ignored; look-alike characters folded; one line left out of the
-// context (FS-69). Context always keeps the file's own bytes, and added lines
-// take the file's own line ending. Where a file mixes endings, a line takes
-// that of the line it replaces, an inserted one that of the line before it;
-// but if the diff itself states both endings and all of its old lines state
-// them rightly, the added ones keep theirs.
+// Context keeps the bytes of the file. Added lines are literal but for their
+// ending:
 //
-// The final newline changes if the diff says that it changes: if exactly one
-// of its last old and its last new line has the marker for none. Otherwise it
-// stays as it is (FS-37).
+//   - In a file with one kind of line ending they get that ending. But if the diff
+//     has a removed and an added line that differ in their endings alone, that
+//     added line keeps its own; and so do all, if all context and removed lines of
+//     the diff state the endings of the file.
+//   - In a file that mixes endings, the added lines of a hunk keep theirs if its
+//     context and removed lines state those of the file. Otherwise a line takes the
+//     ending of the line that it replaces, an inserted one that of the line before.
+//
+// The final newline changes if exactly one of the last old and the last new line
+// of the diff has the marker for none. Otherwise it stays as it is.
 //
 // Errors have code invalid_diff, or ambiguous_diff for a hunk that fits in
-// several places (FS-33). All hunks are placed or none.
+// several places. All hunks are placed or none.
 func Correct(base string, d *Diff) (*Change, error) {
 	c := &corrector{base: splitLines(base), diff: d}
 	return c.run()
@@ -38,7 +40,7 @@ type corrector struct {
 	eol   eolRule
 	notes []Correction
 
-	lookalikes map[rune]bool // see fileLookalikes
+	marks map[rune]map[role]bool // see fileMarks
 }
 
 func (c *corrector) run() (*Change, error) {
@@ -93,7 +95,7 @@ func (c *corrector) run() (*Change, error) {
 	edits = c.finalNewline(edits)
 	edits = effective(c.base, edits)
 	if !alters(c.base, edits) {
-		return nil, invalid("patch.correct", "The file already holds what the diff would produce; compare it with the file's current content. A file keeps its own line endings, so a diff cannot change them.",
+		return nil, invalid("patch.correct", "The file already holds what the diff would produce; compare it with the file's current content.",
 			"The diff changes nothing in this file.")
 	}
 	return &Change{Corrections: c.corrections(), fragments: fragments(c.base, edits)}, nil
@@ -102,7 +104,7 @@ func (c *corrector) run() (*Change, error) {
 // check refuses a placed hunk that would still do damage.
 func (c *corrector) check(h *hunk, s spot) error {
 	if c.diff.cut && h.number == len(c.diff.hunks) {
-		if c.short(h, s) {
+		if c.short(h, s) || s.gap > 0 && h.lacksLines() {
 			return cutOff(h.number)
 		}
 	} else if err := checkEdges(h, s, c.base); err != nil {
@@ -160,16 +162,29 @@ func (c *corrector) edits(h *hunk, s spot) []edit {
 	for _, l := range h.lines {
 		switch l.op {
 		case gitdiff.OpContext:
-			at = s.line(k) + 1
+			at = s.line(k)
 			k++
+			if l.again && l.text != content(c.base[at]) { // white space at its end goes
+				begin()
+				open.added = append(open.added, addition{line: l})
+				at++
+				open.end = at
+				continue
+			}
+			at++
 			open = nil
 		case gitdiff.OpDelete:
-			at = s.line(k)
+			if next := s.line(k); next != at { // a line left out stays
+				at, open = next, nil
+			}
 			k++
 			begin()
 			at++
 			open.end = at
 		case gitdiff.OpAdd:
+			if s.after && k == s.gap {
+				at = s.line(k)
+			}
 			begin()
 			open.added = append(open.added, addition{line: l})
 		}
@@ -219,8 +234,8 @@ func (c *corrector) finalNewline(edits []edit) []edit {
 	}
 	if !want {
 		last.text = last.line.text
-		if last.line.cr && !c.diff.crlf {
-			last.text += "\r"
+		if !c.diff.crlf || c.diff.doubled {
+			last.text += c.diff.returns(last.line)
 		}
 		if last.text == "" { // an empty line without its newline is none
 			e.added = e.added[:len(e.added)-1]
@@ -235,24 +250,6 @@ func (c *corrector) finalNewline(edits []edit) []edit {
 		e.added = append([]addition{{text: c.base[e.start] + eol}}, e.added...)
 	}
 	return edits
-}
-
-func (h *hunk) lastOld() line {
-	for i := len(h.lines) - 1; i >= 0; i-- {
-		if h.lines[i].old() {
-			return h.lines[i]
-		}
-	}
-	return line{}
-}
-
-func (h *hunk) lastNew() line {
-	for i := len(h.lines) - 1; i >= 0; i-- {
-		if h.lines[i].op != gitdiff.OpDelete {
-			return h.lines[i]
-		}
-	}
-	return line{}
 }
 
 func (c *corrector) note(h *hunk, kind string, first, last int) {
@@ -294,6 +291,7 @@ func (c *corrector) describe(h *hunk, s spot) {
 	}{
 		{!h.head.placed, KindHunkHeader},
 		{h.head.placed && h.head.oldStart != first+1, KindLineNumbers},
+		{s.nearest, KindNearestPlace},
 		{h.head.placed && !h.countsHold, KindLineCounts},
 		{h.blanksMissed, KindBlankContext},
 		{c.eol.differs(h, s), KindLineEndings},

@@ -1,77 +1,134 @@
 package patch
 
+import (
+	"strings"
+
+	"github.com/bluekeyes/go-gitdiff/gitdiff"
+)
+
 const (
 	lf   = "\n"
 	crlf = "\r\n"
 )
 
-// eolRule decides the line ending of added lines (FS-36).
+// eolRule decides the line ending of added lines. See [Correct].
 type eolRule struct {
-	c      *corrector
-	common string // the commoner ending of the base; LF where it has none
-	mixed  bool   // the base has both endings
-	none   bool   // the base has no line ending
-	stated bool   // the diff's old lines state both endings, all of them rightly
+	c       *corrector
+	common  string // the commonest ending of the base; LF where it has none
+	mixed   bool   // the base has several endings
+	none    bool   // the base has no line ending
+	literal bool   // the diff changes endings, and all of its old lines state them rightly
 }
 
 func newEOLRule(c *corrector) eolRule {
 	r := eolRule{c: c, common: lf}
-	lfs, crlfs := 0, 0
+	counts := map[string]int{}
 	for _, l := range c.base {
-		switch ending(l) {
-		case lf:
-			lfs++
-		case crlf:
-			crlfs++
+		if own := ending(l); own != "" {
+			counts[own]++
 		}
 	}
-	if crlfs > lfs {
-		r.common = crlf
+	for _, own := range []string{crlf, "\r\r\n"} {
+		if counts[own] > counts[r.common] {
+			r.common = own
+		}
 	}
-	r.mixed = lfs > 0 && crlfs > 0
-	r.none = lfs+crlfs == 0
-	if r.mixed && !c.diff.crlf {
-		r.stated = r.statedRightly()
+	r.mixed = len(counts) > 1
+	r.none = len(counts) == 0
+	if !r.mixed && !r.none && r.allRight() {
+		for i := range c.diff.hunks {
+			r.literal = r.literal || r.changesEnding(&c.diff.hunks[i])
+		}
 	}
 	return r
 }
 
-// statedRightly reports whether the old lines of all hunks have the endings of
-// the file, and among them both kinds.
-func (r *eolRule) statedRightly() bool {
-	seen := map[bool]bool{}
+// allRight reports whether the old lines of all hunks have the endings of the file.
+func (r *eolRule) allRight() bool {
 	for i := range r.c.diff.hunks {
-		h := &r.c.diff.hunks[i]
-		k := 0
-		for _, l := range h.lines {
-			if !l.old() {
-				continue
-			}
-			own := ending(r.c.base[r.c.spots[i].line(k)])
-			k++
-			if own == "" {
-				continue
-			}
-			if l.cr != (own == crlf) {
-				return false
-			}
-			seen[l.cr] = true
+		if !r.right(&r.c.diff.hunks[i]) {
+			return false
 		}
 	}
-	return len(seen) == 2
+	return true
+}
+
+// right reports whether the old lines of h have the endings of the file, and at
+// least one of them has an ending.
+func (r *eolRule) right(h *hunk) bool {
+	d := r.c.diff
+	if d.crlf && !d.doubled {
+		return false // CR may come from the transport
+	}
+	s := r.c.spots[h.number-1]
+	k, seen := 0, false
+	for _, l := range h.lines {
+		if !l.old() {
+			continue
+		}
+		own := ending(r.c.base[s.line(k)])
+		k++
+		if own == "" {
+			continue
+		}
+		if d.ending(l) != own {
+			return false
+		}
+		seen = true
+	}
+	return seen
+}
+
+// ending returns the line ending that the diff states for l.
+func (d *Diff) ending(l line) string { return d.returns(l) + lf }
+
+// returns are the carriage returns that the diff states at the end of l, but for
+// the one that all of its lines have.
+func (d *Diff) returns(l line) string {
+	n := l.cr
+	if d.crlf && d.doubled {
+		n--
+	}
+	return strings.Repeat("\r", max(n, 0))
+}
+
+// changesEnding reports whether h has a removed and an added line that differ in
+// their endings alone, by its own text or by that of the file.
+func (r *eolRule) changesEnding(h *hunk) bool {
+	s := r.c.spots[h.number-1]
+	k := 0
+	removed := map[string]bool{} // of the file, in the open change
+	for _, l := range h.lines {
+		switch l.op {
+		case gitdiff.OpAdd:
+			if l.ends || removed[l.text] && !l.noEOL && r.c.diff.ending(l) != r.common {
+				return true
+			}
+			continue
+		case gitdiff.OpContext:
+			clear(removed)
+		case gitdiff.OpDelete:
+			removed[content(r.c.base[s.line(k)])] = true
+		}
+		k++
+	}
+	return false
 }
 
 // forAdded returns the ending of the i-th added line of e.
 func (r *eolRule) forAdded(e edit, i int) string {
-	byDiff := lf
-	if e.added[i].line.cr && !r.c.diff.crlf {
-		byDiff = crlf
-	}
+	d, l := r.c.diff, e.added[i].line
 	switch {
-	case r.none, r.stated:
-		return byDiff
+	case l.ends, r.literal:
+		return d.ending(l)
+	case r.none && d.crlf && !d.doubled:
+		return lf
+	case r.none:
+		return d.ending(l)
 	case !r.mixed:
 		return r.common
+	case r.right(e.hunk):
+		return d.ending(l)
 	}
 	at := e.start - 1
 	if e.end > e.start {
@@ -101,9 +158,38 @@ func (r *eolRule) differs(h *hunk, s spot) bool {
 		}
 		own := ending(r.c.base[s.line(k)])
 		k++
-		if own != "" && l.cr != (own == crlf) {
+		if own != "" && r.c.diff.ending(l) != own {
 			return true
 		}
 	}
 	return false
+}
+
+// markEndings marks the added lines of a hunk that equal a removed line of the same
+// change but for its ending.
+func markEndings(lines []line) {
+	for i := 0; i < len(lines); {
+		if lines[i].op == gitdiff.OpContext {
+			i++
+			continue
+		}
+		first := i
+		for i < len(lines) && lines[i].op != gitdiff.OpContext {
+			i++
+		}
+		run := lines[first:i]
+		next := 0 // removed lines are paired in their order
+		for j := range run {
+			if run[j].op != gitdiff.OpAdd {
+				continue
+			}
+			for k := next; k < len(run); k++ {
+				if run[k].op == gitdiff.OpDelete && run[k].text == run[j].text {
+					run[j].ends = run[k].cr != run[j].cr && !run[k].noEOL && !run[j].noEOL
+					next = k + 1
+					break
+				}
+			}
+		}
+	}
 }

@@ -27,7 +27,6 @@ func ExampleCorrect() {
 	text, err := patch.ApplyStrict(base, change)
 	fmt.Println(err, len(text)-len(base))
 	// Output:
-	// 0 file_header [0 0]
 	// 1 line_numbers [1 3]
 	// 1 line_counts [1 3]
 	// 1 leading_whitespace [2 2]

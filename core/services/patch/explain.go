@@ -56,12 +56,20 @@ func nearMiss(h *hunk, base []string) string {
 	return b.String()
 }
 
+// unclearGap refuses a hunk that leaves out line missing of the file, 0-based,
+// where more than one reading is possible.
+func unclearGap(h *hunk, base []string, missing int) *fault.Error {
+	return fault.New(fault.InvalidDiff, "patch.correct", absentMessage, fmt.Sprintf(
+		"Hunk %d leaves out line %d of the file, %s, next to a change, so that it is not certain where the change belongs or whether the line stays. Send the hunk again with that line.",
+		h.number, missing+1, excerpt(base[missing])))
+}
+
 // mostAlike returns the place where most old lines of h would meet their like
 // in the base. Lines that occur often say little and are not counted. ok is
 // false if no line occurs.
 func mostAlike(h *hunk, base []string) (start int, ok bool) {
 	const often = 50
-	fold := tiers[len(tiers)-1].fold
+	fold := trimmed
 	wanted := map[string][]int{} // folded line -> positions among the old lines
 	k := 0
 	for _, l := range h.lines {

@@ -49,7 +49,7 @@ func excerpt(line string) string {
 
 // ambiguous refuses a hunk that fits in several places, or in one while what it
 // would produce stands in another. why says what its header or text lacks.
-func ambiguous(h *hunk, c candidates, why string) *fault.Error {
+func ambiguous(h *hunk, c *candidates, why string) *fault.Error {
 	fits := fmt.Sprintf("it fits at line %s", lineList(c.olds))
 	if len(c.olds) > 1 {
 		fits = fmt.Sprintf("it fits at %d places, which begin at lines %s", len(c.olds), lineList(c.olds))

@@ -24,6 +24,7 @@ type scenario struct {
 	mixed    bool
 	repeated bool // a block of the base occurs twice
 	toggles  bool // the edit adds or removes the final newline
+	endings  bool // added lines have endings of their own, which the diff states
 }
 
 // draft is a diff that mistakes can still be made in.
@@ -68,8 +69,8 @@ func (d draft) String() string {
 				b.WriteString(l.op.String())
 			}
 			b.WriteString(l.text)
-			if l.cr && !d.crlf {
-				b.WriteString("\r")
+			if !d.crlf {
+				b.WriteString(strings.Repeat("\r", l.cr))
 			}
 			b.WriteString(eol)
 			if l.noEOL {
@@ -134,9 +135,49 @@ var samples = sync.OnceValue(func() [][]string {
 	return all
 })
 
+// typographic are lines with look-alikes of one and of several characters.
+var typographic = []string{
+	"// wait… then go on — if “ready” – else stop", "• first item → second", "  • nested: it’s fine", "a ≤ b ≥ c ≠ d", "née Müller, naïve café",
+	"wait... then go on -- if ready", "* first item -> second", "x => y <- z", "// plain comment", "\tcall(a, b) // see above", "non\u00a0breaking space", "``quoted'' text",
+}
+
 // baseLines makes the contents of a base text.
 func baseLines(r *rand.Rand) []string {
-	switch r.IntN(10) {
+	switch r.IntN(14) {
+	case 10: // equal lines in long runs
+		var lines []string
+		for range 1 + r.IntN(5) {
+			word := []string{"x", "", "}", "\t\t}", "- item"}[r.IntN(5)]
+			for range 1 + r.IntN(12) {
+				lines = append(lines, word)
+			}
+			if r.IntN(2) == 0 {
+				lines = append(lines, fmt.Sprintf("mark %d", r.IntN(9)))
+			}
+		}
+		return lines
+	case 11: // a block several times over
+		all := samples()
+		file := all[r.IntN(len(all))]
+		n := min(len(file), 3+r.IntN(10))
+		from := r.IntN(len(file) - n + 1)
+		var lines []string
+		for i := range 2 + r.IntN(5) {
+			lines = append(lines, file[from:from+n]...)
+			if r.IntN(3) == 0 {
+				lines = append(lines, fmt.Sprintf("between %d", i))
+			}
+		}
+		return lines
+	case 12, 13:
+		lines := make([]string, 3+r.IntN(40))
+		for i := range lines {
+			lines[i] = typographic[r.IntN(len(typographic))]
+			if r.IntN(2) == 0 {
+				lines[i] += fmt.Sprintf(" (%d)", r.IntN(30))
+			}
+		}
+		return lines
 	case 0: // few different lines, so that much repeats
 		words := []string{"a", "b", "", "}", "\treturn nil", "x := 1  ", "  y: 2"}
 		words = words[:2+r.IntN(len(words)-2)]
@@ -192,6 +233,7 @@ func newLine(r *rand.Rand, lines []string, i int) string {
 type block struct {
 	start, end int
 	added      []string
+	ends       []string // of the added lines; nil: those of the file
 }
 
 // newScenario makes a random base and edit.
@@ -212,8 +254,11 @@ func newScenario(r *rand.Rand) scenario {
 		if style == 1 || style == 2 && r.IntN(2) == 0 {
 			ends[i] = crlf
 		}
+		if style == 2 && r.IntN(20) == 0 {
+			ends[i] = "\r\r\n"
+		}
 	}
-	s.crlf, s.mixed = style == 1, style == 2
+	s.crlf = style == 1
 	finalNewline := r.IntN(3) > 0 || lines[len(lines)-1] == ""
 	if !finalNewline {
 		ends[len(ends)-1] = ""
@@ -221,7 +266,16 @@ func newScenario(r *rand.Rand) scenario {
 	for i := range lines {
 		s.base = append(s.base, lines[i]+ends[i])
 	}
+	kinds := map[string]bool{}
+	for _, end := range ends {
+		kinds[end] = true
+	}
+	delete(kinds, "")
+	s.mixed = len(kinds) > 1
 	blocks := newBlocks(r, lines)
+	if finalNewline && r.IntN(5) == 0 {
+		s.endings = newEndings(r, lines, ends, blocks, s.mixed)
+	}
 	wantNewline := finalNewline
 	if r.IntN(4) == 0 {
 		wantNewline = !finalNewline
@@ -253,6 +307,29 @@ func newBlocks(r *rand.Rand, lines []string) []block {
 		blocks = []block{{start: 0, end: 1, added: []string{"something else " + lines[0]}}}
 	}
 	return blocks
+}
+
+// newEndings gives added lines of blocks endings of their own: those of a file that
+// mixes them anyway, or lines that are the removed ones but for their endings.
+func newEndings(r *rand.Rand, lines, ends []string, blocks []block, mixed bool) bool {
+	other := map[string]string{lf: crlf, crlf: lf, "\r\r\n": lf}
+	if mixed && r.IntN(2) == 0 {
+		for i := range blocks {
+			for range blocks[i].added {
+				blocks[i].ends = append(blocks[i].ends, []string{lf, crlf}[r.IntN(2)])
+			}
+		}
+		return true
+	}
+	b := &blocks[r.IntN(len(blocks))]
+	if b.start == b.end {
+		return false
+	}
+	b.added, b.ends = slices.Clone(lines[b.start:b.end]), nil
+	for i := b.start; i < b.end; i++ {
+		b.ends = append(b.ends, other[ends[i]])
+	}
+	return true
 }
 
 // trivial reports whether a careful author would cut a block smaller.
@@ -310,7 +387,7 @@ func (s *scenario) build(r *rand.Rand, lines, ends []string, blocks []block, fin
 		all = append(all, side{l, olds, news})
 	}
 	context := func(i int) {
-		add(line{op: gitdiff.OpContext, text: lines[i], cr: ends[i] == crlf, noEOL: ends[i] == ""})
+		add(line{op: gitdiff.OpContext, text: lines[i], cr: returnsOf(ends[i]), noEOL: ends[i] == ""})
 		want.WriteString(s.base[i])
 	}
 	at := 0
@@ -319,18 +396,21 @@ func (s *scenario) build(r *rand.Rand, lines, ends []string, blocks []block, fin
 			context(at)
 		}
 		for ; at < b.end; at++ {
-			add(line{op: gitdiff.OpDelete, text: lines[at], cr: ends[at] == crlf, noEOL: ends[at] == ""})
+			add(line{op: gitdiff.OpDelete, text: lines[at], cr: returnsOf(ends[at]), noEOL: ends[at] == ""})
 		}
 		for i, text := range b.added {
 			eol := full(max(b.start-1, 0))
 			if b.end > b.start {
 				eol = full(b.start + min(i, b.end-b.start-1))
 			}
+			if b.ends != nil {
+				eol = b.ends[i]
+			}
 			noEOL := bi == len(blocks)-1 && b.end == n && i == len(b.added)-1 && !wantNewline
 			if noEOL {
 				eol = ""
 			}
-			add(line{op: gitdiff.OpAdd, text: text, cr: eol == crlf, noEOL: noEOL})
+			add(line{op: gitdiff.OpAdd, text: text, cr: returnsOf(eol), noEOL: noEOL})
 			want.WriteString(text + eol)
 		}
 	}
@@ -473,9 +553,7 @@ func TestGeneratorIsRight(t *testing.T) {
 			for _, l := range h.lines[i:] {
 				if l.op == gitdiff.OpAdd {
 					got.WriteString(l.text)
-					if l.cr {
-						got.WriteString("\r")
-					}
+					got.WriteString(strings.Repeat("\r", l.cr))
 					if !l.noEOL {
 						got.WriteString("\n")
 					}

@@ -44,7 +44,7 @@ func parseHeader(s string) header {
 // timestamp, quotes and the a/ or b/ in front.
 func fileName(s string) string {
 	s, _, _ = strings.Cut(s, "\t")
-	s = strings.TrimSpace(s)
+	s = versionNote.ReplaceAllString(strings.TrimSpace(s), "")
 	if len(s) > 1 && s[0] == '"' {
 		if unquoted, err := strconv.Unquote(s); err == nil {
 			s = unquoted

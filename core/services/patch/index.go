@@ -15,10 +15,11 @@ var errTooRepetitive = errors.New("too many equal lines to place the hunks")
 // lines of the hunks that it was made for.
 type index struct {
 	ids    map[string]int32 // folded content -> id, from 1
-	fold   func(string) string
+	tier   *tier
+	lines  []string
 	text   []int32 // id of each line of the text; 0: in no hunk
-	starts []int32 // of an id's places in places
-	places []int32
+	starts []int32 // of an id's places in stands
+	stands []int32
 	budget *budget
 }
 
@@ -35,8 +36,9 @@ func (b *budget) spend(steps, places int) error {
 }
 
 // newIndex indexes the lines of a text that occur in hunks.
-func newIndex(text []string, fold func(string) string, hunks []*hunk, b *budget) *index {
-	x := &index{ids: map[string]int32{}, fold: fold, text: make([]int32, len(text)), budget: b}
+func newIndex(text []string, t *tier, hunks []*hunk, b *budget) *index {
+	x := &index{ids: map[string]int32{}, tier: t, lines: text, text: make([]int32, len(text)), budget: b}
+	fold := t.fold
 	for _, h := range hunks {
 		for _, l := range h.lines {
 			key := fold(l.text)
@@ -55,33 +57,64 @@ func newIndex(text []string, fold func(string) string, hunks []*hunk, b *budget)
 	for id := 1; id < len(x.starts); id++ { // places of id 0 are not kept
 		sum, x.starts[id] = sum+x.starts[id], sum
 	}
-	x.places = make([]int32, sum)
+	x.stands = make([]int32, sum)
 	next := append([]int32(nil), x.starts...)
 	for i, id := range x.text {
 		if id != 0 {
-			x.places[next[id]] = int32(i)
+			x.stands[next[id]] = int32(i)
 			next[id]++
 		}
 	}
 	return x
 }
 
-// sequence returns the ids of lines.
+// sequence returns the ids of the lines that pick wants.
 func (x *index) sequence(lines []line, pick func(line) bool) []int32 {
 	seq := make([]int32, 0, len(lines))
 	for _, l := range lines {
 		if pick(l) {
-			seq = append(seq, x.ids[x.fold(l.text)])
+			seq = append(seq, x.ids[x.tier.fold(l.text)])
 		}
 	}
 	return seq
 }
 
-// at returns where a line of the text with this id stands.
-func (x *index) at(id int32) []int32 { return x.places[x.starts[id]:x.starts[id+1]] }
+// find returns every place, in rising order, where the lines that pick wants
+// begin in the text.
+func (x *index) find(lines []line, pick func(line) bool) ([]int32, error) {
+	places, err := x.places(x.sequence(lines, pick))
+	if err != nil || x.tier.same == nil {
+		return places, err
+	}
+	var found []int32
+	for _, p := range places {
+		if x.standsAt(lines, pick, int(p)) {
+			found = append(found, p)
+		}
+	}
+	return found, nil
+}
 
-// find returns every place, in rising order, where seq begins in the text.
-func (x *index) find(seq []int32) ([]int32, error) {
+// standsAt reports whether the lines that pick wants are those of the text from
+// line at on.
+func (x *index) standsAt(lines []line, pick func(line) bool, at int) bool {
+	for _, l := range lines {
+		if !pick(l) {
+			continue
+		}
+		if at >= len(x.lines) || !x.tier.equal(content(x.lines[at]), l.text) {
+			return false
+		}
+		at++
+	}
+	return true
+}
+
+// at returns where a line of the text with this id stands.
+func (x *index) at(id int32) []int32 { return x.stands[x.starts[id]:x.starts[id+1]] }
+
+// places returns every place, in rising order, where seq begins in the text.
+func (x *index) places(seq []int32) ([]int32, error) {
 	if len(seq) == 0 || len(seq) > len(x.text) {
 		return nil, nil
 	}
@@ -115,7 +148,7 @@ func (x *index) find(seq []int32) ([]int32, error) {
 	return found, x.budget.spend(0, len(found))
 }
 
-// scan is find by Knuth, Morris and Pratt: linear however often lines repeat.
+// scan is places by Knuth, Morris and Pratt: linear however often lines repeat.
 func (x *index) scan(seq []int32) ([]int32, error) {
 	if err := x.budget.spend(len(seq)+len(x.text), 0); err != nil {
 		return nil, err

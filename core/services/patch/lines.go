@@ -28,16 +28,13 @@ func content(line string) string {
 	return strings.TrimRight(strings.TrimSuffix(line, "\n"), "\r")
 }
 
-// ending returns the line ending of a line: LF, CR LF, or "" for a last line
-// without one.
+// ending returns the line ending of a line: its line feed and all CR before it, ""
+// for a last line without one.
 func ending(line string) string {
-	switch {
-	case strings.HasSuffix(line, crlf):
-		return crlf
-	case strings.HasSuffix(line, lf):
-		return lf
+	if !strings.HasSuffix(line, lf) {
+		return ""
 	}
-	return ""
+	return line[len(content(line)):]
 }
 
 // isBlank reports whether a line holds nothing but white space.

@@ -8,9 +8,11 @@ import (
 
 // spot is where a hunk's old lines stand in the base.
 type spot struct {
-	start int // 0-based line of the hunk's first old line
-	gap   int // old lines from this one on stand one line further down (FS-69); 0: none
-	tier  int // index into tiers
+	start   int  // 0-based line of the hunk's first old line
+	gap     int  // old lines from this one on stand one line further down; 0: none
+	after   bool // lines added at the gap belong behind the line that is left out there
+	tier    int  // index into tiers
+	nearest bool // one of several places, chosen by the stated number
 }
 
 // line returns the base line of the hunk's k-th old line, both 0-based.
@@ -21,65 +23,139 @@ func (s spot) line(k int) int {
 	return s.start + k
 }
 
-// candidates are the places of a hunk that fits exactly, but perhaps in
-// several places.
+// candidates are the places of one hunk in the first tier in which it has any.
 type candidates struct {
-	olds []int32 // where its old lines stand
-	tail []int32 // those of olds that the hunk's trailing empty lines fit too
-	news []int32 // where the lines that it would produce stand already
+	tier int
+	olds []int32    // where its old lines stand, rising
+	gaps []gapPlace // the same as olds where a line is left out; nil: none is
+	over []int32    // where they stand across one of olds, which the hunk would leave as it is
+	tail []int32    // those of olds that the hunk's trailing empty lines fit too
+	news []int32    // where the lines that it would produce stand, apart from all of olds
+}
+
+func (c *candidates) spot(i int) spot {
+	s := spot{start: int(c.olds[i]), tier: c.tier}
+	if c.gaps != nil {
+		s.gap = c.gaps[i].low
+	}
+	return s
+}
+
+// keep drops all places but those from low up to, but not including, high.
+func (c *candidates) keep(low, high int) {
+	c.olds = c.olds[low:high]
+	if c.gaps != nil {
+		c.gaps = c.gaps[low:high]
+	}
 }
 
 // locator finds a spot for every hunk of a diff.
 type locator struct {
-	base   []string
-	hunks  []hunk
-	budget budget
-	spots  []spot
-	placed []bool // spots[i] holds
-	open   map[int]candidates
+	base    []string
+	hunks   []hunk
+	budget  budget
+	indexes [len(tiers)]*index
+	found   []candidates // by hunk; no olds: not found yet
+	applied [][]int32    // where the result of a hunk stands that has no place; by hunk
+	inert   []bool       // the hunk changes nothing: its presence alone matters
 }
 
-// locate places every hunk, or none (FS-31, FS-33, FS-36, FS-69).
+// locate places every hunk, or none.
 func locate(base []string, hunks []hunk) ([]spot, error) {
+	if spots, ok := whereStated(base, hunks); ok {
+		return spots, nil
+	}
 	l := &locator{
-		base: base, hunks: hunks,
-		budget: budget{maxSteps, maxPlaces},
-		spots:  make([]spot, len(hunks)), placed: make([]bool, len(hunks)),
-		open: map[int]candidates{},
+		base: base, hunks: hunks, budget: budget{maxSteps, maxPlaces},
+		found: make([]candidates, len(hunks)), applied: make([][]int32, len(hunks)), inert: make([]bool, len(hunks)),
 	}
 	if err := l.search(); err != nil {
 		return nil, err
 	}
-	anchors := l.anchors()
-	for i := range hunks {
-		if c, ok := l.open[i]; ok {
-			start, err := l.decide(&hunks[i], c, anchors)
-			if err != nil {
-				return nil, err
-			}
-			l.spots[i] = spot{start: start}
-		}
-	}
-	return l.spots, nil
+	return l.choose()
 }
 
-// search runs the tiers. Afterwards every hunk is placed or open.
+// whereStated returns the stated places if all hunks fit there exactly and no two
+// of them change the same lines.
+func whereStated(base []string, hunks []hunk) ([]spot, bool) {
+	spots := make([]spot, len(hunks))
+	for i := range hunks {
+		h := &hunks[i]
+		at := h.head.oldStart - 1
+		if !h.numbered && !(h.head.placed && h.countsHold) || at < 0 || !h.fitsAt(base, at) || h.standsAt(base, at) {
+			return nil, false
+		}
+		spots[i] = spot{start: at}
+	}
+	order := make([]int, 0, len(hunks))
+	for i := range hunks {
+		if hunks[i].changes() {
+			order = append(order, i)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return spots[a].start - spots[b].start })
+	for k := 1; k < len(order); k++ {
+		a, b := order[k-1], order[k]
+		_, end := hunks[a].core()
+		begin, bEnd := hunks[b].core()
+		end, begin, bEnd = end+spots[a].start, begin+spots[b].start, bEnd+spots[b].start
+		if begin < end || begin == end && begin == bEnd && !hunks[a].removes() {
+			return nil, false
+		}
+	}
+	return spots, true
+}
+
+// fitsAt reports whether the old lines of h stand in the base from line at on.
+func (h *hunk) fitsAt(base []string, at int) bool {
+	for _, l := range h.lines {
+		if !l.old() {
+			continue
+		}
+		if at >= len(base) || content(base[at]) != l.text {
+			return false
+		}
+		at++
+	}
+	return true
+}
+
+// standsAt reports whether h only adds lines before or after its old lines, and
+// these stand there already, next to the old lines from line at on. A diff program
+// makes such a hunk only for the beginning or the end of a file, where no line can
+// stand already.
+func (h *hunk) standsAt(base []string, at int) bool {
+	first, last := h.lines[0].op, h.lines[len(h.lines)-1].op
+	if first != gitdiff.OpAdd && last != gitdiff.OpAdd {
+		return false
+	}
+	olds, news := h.texts(line.old), h.texts(line.isNew)
+	more := len(news) - len(olds)
+	stands := func(at int) bool {
+		return at >= 0 && at+len(news) <= len(base) && slices.EqualFunc(news, base[at:at+len(news)], func(a, b string) bool { return a == content(b) })
+	}
+	return more > 0 &&
+		(last == gitdiff.OpAdd && slices.Equal(news[:len(olds)], olds) && stands(at) ||
+			first == gitdiff.OpAdd && slices.Equal(news[more:], olds) && stands(at-more))
+}
+
+// search fills in the candidates of every hunk.
 func (l *locator) search() error {
-	var exact *index
 	for t := range tiers {
 		var waiting []*hunk
 		for i := range l.hunks {
-			if _, open := l.open[i]; !open && !l.placed[i] {
+			if len(l.found[i].olds) == 0 {
 				waiting = append(waiting, &l.hunks[i])
 			}
 		}
 		if len(waiting) == 0 {
 			return nil
 		}
-		x := newIndex(l.base, tiers[t].fold, waiting, &l.budget)
-		if t == 0 {
-			exact = x
+		if t == lookalikeTier && l.isASCII() {
+			break
 		}
+		x := newIndex(l.base, &tiers[t], waiting, &l.budget)
+		l.indexes[t] = x
 		for _, h := range waiting {
 			if err := l.try(h, t, x); err != nil {
 				return l.explained(err, h)
@@ -88,23 +164,34 @@ func (l *locator) search() error {
 	}
 	for i := range l.hunks {
 		h := &l.hunks[i]
-		if _, open := l.open[i]; open || l.placed[i] {
+		switch {
+		case len(l.found[i].olds) > 0:
 			continue
+		case len(l.applied[i]) > 0:
+			return applied(h, l.applied[i])
 		}
-		s, ok, err := leftOut(h, l.base, exact)
+		if at := l.resultAtStated(h, l.indexes[0]); len(at) > 0 {
+			return applied(h, at)
+		}
+		c, err := leftOut(h, l.base, l.indexes[0])
 		if err != nil {
 			return l.explained(err, h)
 		}
-		if !ok {
-			return absent(h, l.base)
-		}
-		l.place(h, s)
+		l.found[i] = c
 	}
 	return nil
 }
 
-func (l *locator) place(h *hunk, s spot) {
-	l.spots[h.number-1], l.placed[h.number-1] = s, true
+// isASCII reports whether neither base nor diff can have look-alikes.
+func (l *locator) isASCII() bool {
+	for _, text := range l.base {
+		if !isASCII(text) {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(l.hunks, func(h hunk) bool {
+		return slices.ContainsFunc(h.lines, func(l line) bool { return !isASCII(l.text) })
+	})
 }
 
 // explained turns an exhausted budget into an error about h.
@@ -117,83 +204,143 @@ func (l *locator) explained(err error, h *hunk) error {
 
 // try looks for h in one tier.
 func (l *locator) try(h *hunk, t int, x *index) error {
-	olds, err := x.find(x.sequence(h.lines, line.old))
+	i := h.number - 1
+	olds, err := x.find(h.lines, line.old)
 	if err != nil {
 		return err
 	}
-	if !h.changes() {
-		// Only its presence matters; which of several places makes no difference.
+	if h.changes() && !h.alters() {
+		// It can only strip white space off the file's lines. Where these have
+		// none, it has nothing to do.
+		if strips := l.stripped(h, olds); t == 1 && len(strips) > 0 {
+			olds = strips
+		} else if len(olds) > 0 && t < 2 {
+			if t == 1 {
+				l.inert[i] = true
+			} else {
+				return nil
+			}
+		}
+	}
+	l.inert[i] = l.inert[i] || !h.changes()
+	if l.inert[i] {
 		if len(olds) > 0 {
-			l.place(h, spot{start: int(olds[0]), tier: t})
+			l.found[i] = candidates{tier: t, olds: olds[:1]}
 		}
 		return nil
 	}
-	news, err := l.done(h, t, x, olds)
+	news, over, err := l.done(h, t, x, olds)
 	if err != nil {
 		return err
 	}
-	switch {
-	case len(olds) == 0 && len(news) == 0:
-	case len(olds) == 0:
-		return applied(h, news)
-	case len(olds) == 1 && len(news) == 0:
-		if t > 0 {
-			gapped, err := x.gapped(x.sequence(h.lines, line.old))
-			if err != nil {
-				return err
-			}
-			if rivals := h.rivals(int(olds[0]), gapped); len(rivals) > 0 {
-				return ambiguous(h, candidates{olds: append(olds, rivals...)}, "is not exactly that of the file, and may leave out a line of it")
-			}
+	if len(olds) == 0 {
+		if l.applied[i] == nil {
+			l.applied[i] = news
 		}
-		l.place(h, spot{start: int(olds[0]), tier: t})
-	case t == 0:
-		l.open[h.number-1] = candidates{olds: olds, tail: l.withTail(h, olds), news: news}
-	default:
-		return ambiguous(h, candidates{olds: olds, news: news}, "is not exactly that of the file, so that only a single place is safe")
+		return nil
+	}
+	l.found[i] = candidates{tier: t, olds: olds, news: news, over: over}
+	if t == 0 {
+		l.found[i].tail = l.withTail(h, olds)
 	}
 	return nil
 }
 
-// done returns the places where the text that h would produce stands already:
-// signs that the diff has been applied. In the first tier, a hunk whose new side
-// is little evidence, because it has no context or only cuts its own end off,
-// counts only where its header states that it begins.
-func (l *locator) done(h *hunk, t int, x *index, olds []int32) ([]int32, error) {
-	news := x.sequence(h.lines, func(l line) bool { return l.op != gitdiff.OpDelete })
-	if slices.Equal(news, x.sequence(h.lines, line.old)) {
-		return nil, nil // only the final newline changes
-	}
-	if h.telling() || t > 0 && len(olds) > 0 && h.adds() {
-		return x.find(news)
-	}
-	if len(olds) == 0 || len(news) == 0 || !h.numbered {
-		return nil, nil
-	}
+// stripped returns those of places at which a line that h removes and adds again
+// differs from the file's.
+func (l *locator) stripped(h *hunk, places []int32) []int32 {
 	var found []int32
+	for _, p := range places {
+		at := int(p)
+		for _, line := range h.lines {
+			if line.again && content(l.base[at]) != line.text {
+				found = append(found, p)
+				break
+			}
+			if line.old() {
+				at++
+			}
+		}
+	}
+	return found
+}
+
+// done returns the places where the text that h would produce stands already:
+// signs that the diff has been applied. Those in over share lines with olds, and h
+// adds more lines than it removes, so that the old lines can be there before and
+// after. Others that share lines with olds count only where the header says that h
+// begins, or, beyond the first tier, where that text stands exactly. Where the new
+// side of h is little evidence, because it has no context or only cuts its own end
+// off, no place counts but the stated one.
+func (l *locator) done(h *hunk, t int, x *index, olds []int32) (news, over []int32, err error) {
+	if slices.Equal(x.sequence(h.lines, line.isNew), x.sequence(h.lines, line.old)) {
+		return nil, nil, nil // only white space, an ending or the final newline changes
+	}
+	length, oldLength := h.count(line.isNew), h.oldLines()
+	if h.telling() || length > oldLength && h.hasNewText() || t > 0 && len(olds) > 0 && h.adds() {
+		all, err := x.find(h.lines, line.isNew)
+		if err != nil {
+			return nil, nil, err
+		}
+		news = apart(all, length, olds, oldLength)
+		if length > oldLength {
+			over = slices.DeleteFunc(all, func(p int32) bool { return contains(news, int(p)) })
+		}
+		if !h.telling() && t == 0 {
+			news = nil
+		}
+		if t > 0 {
+			exact, err := l.indexes[0].find(h.lines, line.isNew)
+			if err != nil {
+				return nil, nil, err
+			}
+			news = append(news, exact...)
+		}
+	}
+	if len(olds) > 0 && !contains(olds, h.head.oldStart-1) {
+		for _, n := range l.resultAtStated(h, x) {
+			if !contains(olds, int(n)) || h.adds() { // else what is left is there anyway
+				news = append(news, n)
+			}
+		}
+	}
+	slices.Sort(news)
+	return slices.Compact(news), over, nil
+}
+
+// resultAtStated returns the stated places at which the result of h stands.
+func (l *locator) resultAtStated(h *hunk, x *index) []int32 {
+	var found []int32
+	if !h.numbered || h.count(line.isNew) == 0 {
+		return nil
+	}
 	for _, n := range []int{h.head.oldStart - 1, h.head.newStart - 1} {
-		trivial := contains(olds, n) && !h.adds() // what is left is there anyway
-		if n < 0 || n+len(news) > len(x.text) || trivial || contains(found, n) {
-			continue
-		}
-		i := 0
-		for i < len(news) && x.text[n+i] == news[i] {
-			i++
-		}
-		if i == len(news) {
+		if n >= 0 && x.standsAt(h.lines, line.isNew, n) {
 			found = append(found, int32(n))
 		}
 	}
-	return found, nil
+	return slices.Compact(found)
+}
+
+// apart returns those of places, runs of n lines, that share no line with the
+// runs of m lines at others. Both rise.
+func apart(places []int32, n int, others []int32, m int) []int32 {
+	var found []int32
+	k := 0
+	for _, p := range places {
+		for k < len(others) && int(others[k])+m <= int(p) {
+			k++
+		}
+		if k == len(others) || int(others[k]) >= int(p)+n {
+			found = append(found, p)
+		}
+	}
+	return found
 }
 
 func contains(places []int32, n int) bool {
-	for _, p := range places {
-		if int(p) == n {
-			return true
-		}
-	}
-	return false
+	_, ok := slices.BinarySearch(places, int32(n))
+	return ok
 }
 
 // withTail returns those of olds after which the hunk's trailing empty lines
@@ -213,52 +360,4 @@ func (l *locator) withTail(h *hunk, olds []int32) []int32 {
 		}
 	}
 	return found
-}
-
-// changes reports whether h adds or removes anything.
-func (h *hunk) changes() bool {
-	for _, l := range h.lines {
-		if l.op != gitdiff.OpContext {
-			return true
-		}
-	}
-	return false
-}
-
-// oldLines counts the context and removed lines.
-func (h *hunk) oldLines() int {
-	n := 0
-	for _, l := range h.lines {
-		if l.old() {
-			n++
-		}
-	}
-	return n
-}
-
-// adds reports whether h adds a line.
-func (h *hunk) adds() bool {
-	return slices.ContainsFunc(h.lines, func(l line) bool { return l.op == gitdiff.OpAdd })
-}
-
-// telling reports whether the new side of h, found in the file, says that h
-// has been applied there: it holds a line with text and one that h keeps, and
-// what h adds, or where it cuts something out, is among its lines.
-func (h *hunk) telling() bool {
-	removed := map[string]bool{}
-	keeps, text := false, false
-	for _, l := range h.lines {
-		switch l.op {
-		case gitdiff.OpDelete:
-			removed[l.text] = true
-			continue
-		case gitdiff.OpContext:
-			keeps = true
-		case gitdiff.OpAdd:
-			keeps = keeps || removed[l.text] // only its newline changes
-		}
-		text = text || !isBlank(l.text)
-	}
-	ends := h.lines[0].op == gitdiff.OpContext && h.lines[len(h.lines)-1].op == gitdiff.OpContext
-	return keeps && text && (ends || h.adds())
 }

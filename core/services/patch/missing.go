@@ -2,57 +2,94 @@ package patch
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
+
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// leftOut is the last tier (FS-69): it looks for the one place where h fits if
-// a single line of the file is left out between two of its old lines. The hunk
-// needs three lines that are not blank. The line may not lie among removed
-// lines, nor where lines are added, since nothing would say on which side of it
-// they belong; and it may not be one of the added lines, since then the diff has
-// been applied before.
+// leftOut is the last tier: it looks for the places where h fits if a single line
+// of the file is left out between two of its old lines. The hunk needs two lines
+// that are not blank. The left-out line stays in the file; see [hunk.unclear].
 //
-// ok is false if there is no such place or if it is not safe; several places
-// are an error.
-func leftOut(h *hunk, base []string, x *index) (s spot, ok bool, err error) {
-	if h.textLines() < 3 {
-		return spot{}, false, nil
+// There must be one way only to put that line back into the hunk. Where lines are
+// added it could stand before, between or behind them, unless these plainly are the
+// new version of the removed lines before them, or by their indentation cannot
+// follow the closing bracket, or precede the opening one, that was left out. By the
+// header's counts the line may not be a removed one.
+func leftOut(h *hunk, base []string, x *index) (candidates, error) {
+	if h.textLines() < 2 {
+		return candidates{}, absent(h, base)
 	}
-	places, err := x.gapped(x.sequence(h.lines, line.old))
-	if err != nil || len(places) == 0 {
-		return spot{}, false, err
+	places, err := x.gapped(h.lines)
+	if err != nil {
+		return candidates{}, err
 	}
-	if len(places) > 1 {
-		var c candidates
-		for _, p := range places {
-			c.olds = append(c.olds, int32(p.start))
-		}
-		return spot{}, false, ambiguous(h, c, "leaves out a line of the file, so that only a single place is safe")
+	if len(places) == 0 {
+		return candidates{}, absent(h, base)
 	}
-	p := places[0]
-	ok = h.gaps().all(p.low, p.high) && !h.addsText(content(base[p.start+p.low]))
-	return spot{start: p.start, gap: p.low}, ok, nil
+	c := candidates{gaps: places}
+	for _, p := range places {
+		c.olds = append(c.olds, int32(p.start))
+	}
+	return c, nil
 }
 
-// gapPlace is where a sequence fits if one line is left out before one of its
-// elements low to high.
+// unclear refuses h at p if there is more than one way to put the left-out line
+// back into it. after says that lines which h adds at the gap belong behind it.
+func (h *hunk) unclear(base []string, p gapPlace) (after bool, refusal *fault.Error) {
+	missing := content(base[p.start+p.low])
+	g := h.gaps(missing)
+	for k := p.low; k <= p.high; k++ { // several where the line equals its neighbours
+		if !g[k].open || g[k].after && p.low < p.high {
+			return false, unclearGap(h, base, p.start+p.low)
+		}
+	}
+	return g[p.low].after, nil
+}
+
+// resembles reports whether h is stated elsewhere than at start, and all of its old
+// lines stand there, in whatever order.
+func (h *hunk) resembles(base []string, start int) bool {
+	stated := h.head.oldStart - 1
+	if !h.numbered || distance(start, stated) <= 1 {
+		return false
+	}
+	const around = 2
+	there := map[string]int{}
+	for i := max(0, stated-around); i < min(len(base), stated+h.oldLines()+around); i++ {
+		there[content(base[i])]++
+	}
+	for _, l := range h.lines {
+		if l.old() {
+			if there[l.text]--; there[l.text] < 0 {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// gapPlace is where a hunk fits if one line is left out before one of its old lines
+// low to high.
 type gapPlace struct{ start, low, high int }
 
-// gapped returns every place, in rising order, where seq fits with one line left
-// out inside it. There, one half of seq stands as it is: the line is left out in
-// the other one, or between them.
-func (x *index) gapped(seq []int32) ([]gapPlace, error) {
+// gapped returns every place, in rising order, where the old lines fit with one
+// line left out between them. There, one half of them stands as it is: the line is
+// left out in the other one, or between them.
+func (x *index) gapped(lines []line) ([]gapPlace, error) {
+	seq := x.sequence(lines, line.old)
 	m := len(seq)
 	if m < 2 {
 		return nil, nil
 	}
 	half := m / 2
-	starts, err := x.find(seq[:half])
+	starts, err := x.places(seq[:half])
 	if err != nil {
 		return nil, err
 	}
-	seconds, err := x.find(seq[half:])
+	seconds, err := x.places(seq[half:])
 	if err != nil {
 		return nil, err
 	}
@@ -78,29 +115,37 @@ func (x *index) gapped(seq []int32) ([]gapPlace, error) {
 		if err := x.budget.spend(before+after+2, 0); err != nil {
 			return nil, err
 		}
-		if low, high := max(1, m-after), min(m-1, before); low <= high {
+		low, high := max(1, m-after), min(m-1, before)
+		if low <= high && x.standsAround(lines, start, low) {
 			places = append(places, gapPlace{start, low, high})
 		}
 	}
 	return places, nil
 }
 
+// standsAround reports whether the old lines stand in the text from line start on
+// with a line left out before the gap-th. The caller has compared their ids.
+func (x *index) standsAround(lines []line, start, gap int) bool {
+	if x.tier.same == nil {
+		return true
+	}
+	k := 0
+	for _, l := range lines {
+		if !l.old() {
+			continue
+		}
+		if !x.tier.equal(content(x.lines[spot{start: start, gap: gap}.line(k)]), l.text) {
+			return false
+		}
+		k++
+	}
+	return true
+}
+
 // rivals returns those of places, where h fits with a line left out, at which it
 // would change other lines than at start, where it fits beyond the first tier.
 func (h *hunk) rivals(start int, places []gapPlace) []int32 {
-	first, last := h.oldLines(), 0 // old lines before the first change and up to the last one
-	k := 0
-	for _, l := range h.lines {
-		if l.op != gitdiff.OpContext {
-			first = min(first, k)
-		}
-		if l.old() {
-			k++
-		}
-		if l.op != gitdiff.OpContext {
-			last = k
-		}
-	}
+	first, last := h.core() // old lines before the first change and up to the last one
 	var found []int32
 	for _, p := range places {
 		sameAfter := p.start == start-1 && p.high <= first
@@ -114,55 +159,141 @@ func (h *hunk) rivals(start int, places []gapPlace) []int32 {
 
 // textLines counts the old lines that are not blank.
 func (h *hunk) textLines() int {
-	n := 0
-	for _, l := range h.lines {
-		if l.old() && !isBlank(l.text) {
-			n++
-		}
-	}
-	return n
+	return h.count(func(l line) bool { return l.old() && !isBlank(l.text) })
 }
 
-// addsText reports whether h adds a line with this text, outer white space
-// aside. Blank lines are no text.
-func (h *hunk) addsText(content string) bool {
-	return !isBlank(content) && slices.ContainsFunc(h.lines, func(l line) bool {
-		return l.op == gitdiff.OpAdd && trimmed(l.text) == trimmed(content)
-	})
+// gap tells whether a line of the file may be left out before an old line.
+type gap struct {
+	open  bool
+	after bool // lines that are added there belong behind the left-out one
 }
 
-// gapRule tells, for each old line of a hunk but the first, whether a line of
-// the file may be left out before it.
-type gapRule struct {
-	open    []bool
-	removed []bool // the old line is removed
-}
-
-func (h *hunk) gaps() gapRule {
-	var g gapRule
-	added := false // since the last old line
-	for _, l := range h.lines {
-		if !l.old() {
-			added = true
+// gaps judges the place before each old line of h for the line missing. Nothing is
+// left out before the first one.
+func (h *hunk) gaps(missing string) []gap {
+	olds, news := h.missing(0)
+	removal := h.head.counted && olds == 1 && news == 0 // it counts one more removed line
+	var gaps []gap
+	var removed, added []string // directly before the current line
+	wasRemoved := false         // the old line before it
+	for i, l := range h.lines {
+		if l.op == gitdiff.OpAdd {
+			added = append(added, l.text)
 			continue
 		}
-		removed := l.op == gitdiff.OpDelete
-		k := len(g.removed)
-		g.open = append(g.open, k > 0 && !added && !(removed && g.removed[k-1]))
-		g.removed = append(g.removed, removed)
-		added = false
+		isRemoved := l.op == gitdiff.OpDelete
+		g := gap{open: len(gaps) > 0 && !removal}
+		switch {
+		case len(added) > 0 && g.open:
+			g.after = opens(missing) && len(removed) == 0 && deeper(added, missing)
+			g.open = g.after || closes(missing) && deeper(added, missing) || replaces(removed, added, h.besides(i, missing))
+		case wasRemoved && isRemoved:
+			g.open = g.open && !h.addsAround(i)
+		}
+		gaps = append(gaps, g)
+		if !isRemoved || len(added) > 0 {
+			removed, added = nil, nil
+		}
+		if isRemoved {
+			removed = append(removed, l.text)
+		}
+		wasRemoved = isRemoved
 	}
-	return g
+	return gaps
 }
 
-// all reports whether a line may be left out before any of the old lines low
-// to high. Where it may be several, the left-out line equals its neighbours,
-// and none of these may be a removed one.
-func (g gapRule) all(low, high int) bool {
-	for k := low; k <= high; k++ {
-		if !g.open[k] || k < high && g.removed[k] {
+// closes and opens report whether a line consists of closing or opening brackets
+// alone: what is indented deeper than it does not directly follow, or precede, it.
+func closes(line string) bool { return isBrackets(line, "})],;") }
+func opens(line string) bool  { return isBrackets(line, "{([") }
+
+func isBrackets(line, brackets string) bool {
+	line = trimmed(line)
+	return line != "" && strings.Trim(line, brackets) == "" && strings.ContainsAny(line, "{}()[]")
+}
+
+// deeper reports whether all lines that are not blank are indented deeper than
+// other, and one of them is not blank.
+func deeper(lines []string, other string) bool {
+	indent, found := indentOf(other), false
+	for _, l := range lines {
+		if isBlank(l) {
+			continue
+		}
+		if own := indentOf(l); len(own) <= len(indent) || !strings.HasPrefix(own, indent) {
 			return false
+		}
+		found = true
+	}
+	return found
+}
+
+// addsAround reports whether the run of changed lines around line i of h has
+// added ones.
+func (h *hunk) addsAround(i int) bool {
+	first, last := i, i
+	for first > 0 && h.lines[first-1].op != gitdiff.OpContext {
+		first--
+	}
+	for last < len(h.lines) && h.lines[last].op != gitdiff.OpContext {
+		last++
+	}
+	return slices.ContainsFunc(h.lines[first:last], func(l line) bool { return l.op == gitdiff.OpAdd })
+}
+
+// besides returns the lines that an added line before line i of h may be the
+// new version of, besides those that h removes directly before it: context of h and
+// the left-out line.
+func (h *hunk) besides(i int, missing string) []string {
+	others := []string{missing}
+	for j := max(0, i-6); j < min(len(h.lines), i+6); j++ {
+		if h.lines[j].op == gitdiff.OpContext {
+			others = append(others, h.lines[j].text)
+		}
+	}
+	return others
+}
+
+// replaces reports whether added are plainly the new versions of removed, line by
+// line: they have much of their text, and little of that of any of others.
+func replaces(removed, added, others []string) bool {
+	if len(removed) != len(added) {
+		return false
+	}
+	for i, text := range added {
+		if likeness(removed[i], text) < 0.6 {
+			return false
+		}
+		for j, other := range removed {
+			if j != i && likeness(other, text) >= 0.5 {
+				return false
+			}
+		}
+		for _, other := range others {
+			if likeness(other, text) >= 0.5 {
+				return false
+			}
 		}
 	}
 	return true
+}
+
+// likeness is which share of the longer of two texts, outer white space aside, is
+// their common beginning and end.
+func likeness(a, b string) float64 {
+	a, b = trimmed(a), trimmed(b)
+	long := max(len(a), len(b))
+	if long == 0 {
+		return 1
+	}
+	short := min(len(a), len(b))
+	first := 0
+	for first < short && a[first] == b[first] {
+		first++
+	}
+	last := 0
+	for last < short-first && a[len(a)-1-last] == b[len(b)-1-last] {
+		last++
+	}
+	return float64(first+last) / float64(long)
 }

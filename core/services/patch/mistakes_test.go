@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
+	"golang.org/x/text/unicode/norm"
 )
 
 // A mistake is one way in which models get a diff wrong. make returns the diff
@@ -20,10 +21,30 @@ type mistake struct {
 func headers(text string) func(*rand.Rand, *scenario, draft) (draft, bool) {
 	return func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
 		for i := range d.hunks {
-			d.hunks[i].header = text
+			h := &d.hunks[i]
+			if text == "@@ -1,1 +1,1 @@" && len(h.lines) == 2 && h.oldCount == 1 && h.at != 0 && slices.Contains(h.places, 0) {
+				return d, false // exact where it is stated: a right diff, of another edit
+			}
+			h.header = text
 		}
-		return d, true
+		return d, d.meant()
 	}
+}
+
+// meant reports whether the order of the hunks and that of their numbers say
+// nothing wrong: one of them is that of the file, or each hunk fits in one place. In
+// any other diff the order points to another edit.
+func (d draft) meant() bool {
+	inOrder, byNumber, several := true, true, false
+	for i, h := range d.hunks {
+		several = several || len(h.places) > 1
+		byNumber = byNumber && h.header == ""
+		for _, before := range d.hunks[:i] {
+			inOrder = inOrder && before.at < h.at
+			byNumber = byNumber && before.oldStart != h.oldStart && (before.at < h.at) == (before.oldStart < h.oldStart)
+		}
+	}
+	return inOrder || byNumber || !several
 }
 
 // eachLine edits lines of the hunks; f returns whether it did.
@@ -119,14 +140,17 @@ var mistakes = []mistake{
 		d.epilogue = []string{"", "This should do."}
 		return d, true
 	}},
-	{"diff in CR LF", true, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
+	{"diff in CR LF", true, func(_ *rand.Rand, s *scenario, d draft) (draft, bool) {
 		d.crlf = true
-		return d, true
+		return d, !s.endings
 	}},
-	{"diff in LF", true, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
+	{"diff in LF", true, func(_ *rand.Rand, s *scenario, d draft) (draft, bool) {
+		if s.endings {
+			return d, false
+		}
 		return eachLine(d, func(l *line) bool {
-			had := l.cr
-			l.cr = false
+			had := l.cr > 0
+			l.cr = 0
 			return had
 		})
 	}},
@@ -165,7 +189,18 @@ var mistakes = []mistake{
 	{"look-alikes in old lines", false, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
 		return eachLine(d, func(l *line) bool { return l.op != gitdiff.OpAdd && setText(l, plain(l.text)) })
 	}},
-	{"look-alikes throughout", false, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
+	{"look-alikes throughout", false, func(_ *rand.Rand, s *scenario, d draft) (draft, bool) {
+		for _, h := range d.hunks {
+			for _, l := range h.lines {
+				if l.op == gitdiff.OpAdd && strings.Contains(l.text, "\u00a0") {
+					return d, false // spaces are in every line: nothing says which of them are wrong
+				}
+				known := func(r rune) bool { return strings.ContainsRune(s.text(), r) }
+				if l.op == gitdiff.OpAdd && plain(l.text) != l.text && !strings.ContainsFunc(plainable(l.text), known) {
+					return d, false // nothing in the file says that they are wrong
+				}
+			}
+		}
 		return throughout(d, plain)
 	}},
 	{"curly quotes in old lines", false, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
@@ -204,13 +239,53 @@ var mistakes = []mistake{
 		texts := slices.DeleteFunc(h.sideOf(gitdiff.OpAdd), isBlank)
 		return d, len(texts) >= 3 && len(s.fits(h)) == 0
 	}},
+	{"typographic characters for ASCII in old lines", false, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
+		for _, h := range d.hunks {
+			if !slices.Equal(h.adds, h.sideOf(gitdiff.OpContext, gitdiff.OpDelete)) {
+				return d, false // added lines in ASCII beside typographic ones: nothing says that both are wrong
+			}
+		}
+		pretty := strings.NewReplacer("...", "…", "--", "—", "->", "→", "=>", "⇒", "* ", "• ", "<=", "≤", "'", "’")
+		return eachLine(d, func(l *line) bool { return l.op != gitdiff.OpAdd && setText(l, pretty.Replace(l.text)) })
+	}},
+	{"accents decomposed in old lines", false, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
+		return eachLine(d, func(l *line) bool { return l.op != gitdiff.OpAdd && setText(l, norm.NFD.String(l.text)) })
+	}},
+	{"context lines swapped", false, func(r *rand.Rand, s *scenario, d draft) (draft, bool) {
+		h := &d.hunks[r.IntN(len(d.hunks))]
+		at := r.IntN(len(h.lines))
+		if at+1 == len(h.lines) || h.lines[at].op != gitdiff.OpContext || h.lines[at+1].op != gitdiff.OpContext || h.lines[at].text == h.lines[at+1].text {
+			return d, false
+		}
+		h.lines[at], h.lines[at+1] = h.lines[at+1], h.lines[at]
+		return d, len(s.fits(h)) == 0
+	}},
+	{"context shifted", false, func(_ *rand.Rand, s *scenario, d draft) (draft, bool) {
+		// One line less before the change and one more after it, as the file has them.
+		for i := range d.hunks {
+			h := &d.hunks[i]
+			end := h.at + len(h.sideOf(gitdiff.OpAdd))
+			if len(h.lines) < 3 || h.lines[0].op != gitdiff.OpContext || h.lines[1].op != gitdiff.OpContext || end >= len(s.base) ||
+				i+1 < len(d.hunks) && end >= d.hunks[i+1].at || h.lines[len(h.lines)-1].noEOL {
+				return d, false
+			}
+			l := s.base[end]
+			h.lines = append(slices.Clone(h.lines[1:]), line{op: gitdiff.OpContext, text: content(l), cr: returnsOf(l), noEOL: ending(l) == ""})
+			h.at++
+			h.places = s.fits(h)
+			if slices.Contains(h.places, h.oldStart-1) {
+				return d, false // exact where it is stated: a right diff, of another edit
+			}
+		}
+		return d, true
+	}},
 	{"hunks reversed", true, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
 		slices.Reverse(d.hunks)
-		return d, len(d.hunks) > 1
+		return d, len(d.hunks) > 1 && d.meant()
 	}},
 	{"hunks shuffled", true, func(r *rand.Rand, _ *scenario, d draft) (draft, bool) {
 		r.Shuffle(len(d.hunks), func(i, j int) { d.hunks[i], d.hunks[j] = d.hunks[j], d.hunks[i] })
-		return d, len(d.hunks) > 1
+		return d, len(d.hunks) > 1 && d.meant()
 	}},
 	{"final newline of the diff missing", true, func(_ *rand.Rand, _ *scenario, d draft) (draft, bool) {
 		d.noEnd = true
@@ -271,7 +346,7 @@ func shift(d draft, by func() int) (draft, bool) {
 			}
 		}
 	}
-	return d, true
+	return d, d.meant()
 }
 
 // tally counts outcomes of one kind of mistake.

@@ -1,6 +1,7 @@
 package patch
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
@@ -20,7 +21,7 @@ const (
 // change, for more than one file, that deletes or renames, a binary or combined
 // one, and one whose hunks hold lines that are no diff (FS-35).
 func Parse(diff string) (*Diff, error) {
-	p := parser{lines: splitLines(diff), d: new(Diff)}
+	p := parser{lines: splitLines(strings.TrimPrefix(diff, "\ufeff")), d: new(Diff)}
 	if err := p.run(); err != nil {
 		return nil, err
 	}
@@ -31,11 +32,15 @@ func Parse(diff string) (*Diff, error) {
 type parser struct {
 	lines    []string // with their endings
 	lastText int      // index of the last line that is not blank, -1 for none
+	lastHunk int      // index of the last line that begins a hunk, -1 for none
 	pos      int
 	d        *Diff
 
-	named     bool   // a pair of file names has been seen
-	git       string // the first "diff --git" line
+	begun     bool   // a file name has been seen
+	paired    bool   // in a pair of --- and +++
+	lone      bool   // in one of these lines alone
+	git       string // the first "diff --git" line, where its names cannot be told apart
+	told      string // a file name in the prose above the first hunk
 	fence     string // the open fence; "" outside
 	closed    bool   // a fence has been closed since the last hunk
 	fenced    bool
@@ -50,6 +55,10 @@ func (p *parser) run() error {
 	for p.lastText >= 0 && isBlank(p.lines[p.lastText]) {
 		p.lastText--
 	}
+	p.lastHunk = len(p.lines) - 1
+	for p.lastHunk >= 0 && !strings.HasPrefix(p.lines[p.lastHunk], "@@") {
+		p.lastHunk--
+	}
 	for p.pos < len(p.lines) {
 		if err := p.outside(); err != nil {
 			return err
@@ -62,19 +71,18 @@ func (p *parser) run() error {
 	if strings.TrimSuffix(p.lines[len(p.lines)-1], "\r") == "@" {
 		return cutOff(d.hunks[len(d.hunks)-1].number + 1)
 	}
+	d.crlf = p.headersCR == p.headers
 	changes := false
 	for i := range d.hunks {
 		h := &d.hunks[i]
 		h.lines = dropRepeats(h.lines)
-		for _, l := range h.lines {
-			changes = changes || l.op != gitdiff.OpContext
-		}
+		markEndings(h.lines)
+		changes = changes || h.changes()
+		d.doubled = d.doubled || slices.ContainsFunc(h.lines, func(l line) bool { return l.cr > 1 })
 	}
 	if !changes {
-		return invalid("patch.parse", "Send a diff whose added lines differ from the removed ones. A file keeps its own line endings, so a diff cannot change them.",
-			"The diff changes nothing.")
+		return invalid("patch.parse", "Send a diff with added or removed lines.", "The diff changes nothing.")
 	}
-	d.crlf = p.headersCR == p.headers
 	markNumbered(d.hunks)
 	p.report()
 	return nil
@@ -86,7 +94,7 @@ func (p *parser) report() {
 		seen bool
 		kind string
 	}{
-		{!p.named && p.git == "", KindFileHeader},
+		{p.lone && !p.paired, KindFileHeader},
 		{p.mode, KindFileMode},
 		{p.fenced, KindCodeFence},
 		{p.prose, KindProse},
@@ -100,26 +108,21 @@ func (p *parser) report() {
 // outside reads one line, or one hunk, at a place where no hunk is open.
 func (p *parser) outside() error {
 	s := content(p.lines[p.pos])
+	pair := p.isFileHeader(p.pos)
+	if ok, err := p.fileMark(s); ok || err != nil {
+		if pair {
+			p.pos++
+		}
+		p.pos++
+		return err
+	}
 	switch {
 	case strings.HasPrefix(s, "@@@"):
 		return invalid("patch.parse", formRemedy, "Line %d belongs to a combined diff, which has several old versions.", p.pos+1)
 	case strings.HasPrefix(s, "@@"):
 		return p.hunk()
-	case p.isFileHeader(p.pos):
-		newName := fileName(content(p.lines[p.pos+1])[4:])
-		if newName == "/dev/null" {
-			return invalid("patch.parse", "Delete the file with another tool.", "The diff deletes the file, which a patch cannot do.")
-		}
-		if err := p.name(fileName(s[4:]), newName); err != nil {
-			return err
-		}
-		p.pos++
-	case strings.HasPrefix(s, "diff --git "):
-		if err := p.gitHeader(s); err != nil {
-			return err
-		}
 	case isMetadata(s, "deleted file mode ", "rename from ", "rename to ", "copy from ", "copy to "):
-		return invalid("patch.parse", "Send a diff that changes the text of this one file.", "Line %d deletes, renames or copies a file, which a patch cannot do.", p.pos+1)
+		return p.notText(s)
 	case s == "GIT binary patch", strings.HasPrefix(s, "Binary files ") && strings.HasSuffix(s, " differ"):
 		return invalid("patch.parse", "Only text can be patched.", "Line %d belongs to a binary diff.", p.pos+1)
 	case isMetadata(s, "old mode ", "new mode "):
@@ -134,8 +137,11 @@ func (p *parser) outside() error {
 			return p.stray()
 		}
 		p.prose = true
-	case isMetadata(s, "index ", "new file mode ", "Index: ", "====", "--- ", "+++ "):
+	case isMetadata(s, "index ", "new file mode ", "====", "--- ", "+++ "):
 	case strings.TrimSpace(s) != "":
+		if err := p.proseName(s); err != nil {
+			return err
+		}
 		p.prose = true
 	}
 	p.pos++
@@ -146,34 +152,6 @@ func (p *parser) outside() error {
 func (p *parser) stray() error {
 	return invalid("patch.parse", formRemedy+" Leave out everything else.",
 		"Line %d of the diff, %s, stands outside every hunk.", p.pos+1, excerpt(p.lines[p.pos]))
-}
-
-// name takes note of a file that the diff names, and refuses a second one.
-func (p *parser) name(oldName, newName string) error {
-	d := p.d
-	switch {
-	case !p.named && len(d.hunks) > 0:
-		return invalid("patch.parse", formRemedy, "The diff changes more than one file: a file header follows on its first hunks.")
-	case !p.named, d.oldName == "/dev/null" && newName == d.newName, oldName == "/dev/null" && newName == d.newName:
-		d.oldName, d.newName, p.named = oldName, newName, true
-	case oldName != d.oldName || newName != d.newName:
-		return invalid("patch.parse", "Send one diff for each file, in a call of its own.", "The diff changes more than one file: %q and %q.", d.newName, newName)
-	}
-	return nil
-}
-
-// gitHeader takes note of a "diff --git" line, which begins a file.
-func (p *parser) gitHeader(s string) error {
-	same := p.git == s
-	if p.git == "" {
-		o, n, ok := gitNames(s)
-		same = len(p.d.hunks) == 0 || ok && o == p.d.oldName && n == p.d.newName
-		p.git = s
-	}
-	if !same {
-		return invalid("patch.parse", "Send one diff for each file, in a call of its own.", "The diff changes more than one file: %s begins another one.", excerpt(s))
-	}
-	return nil
 }
 
 // isFileHeader reports whether lines at and at+1 are "--- name", "+++ name".
@@ -291,7 +269,7 @@ func (p *parser) countedEnd(h header) (end int, ok bool) {
 			continue
 		}
 		inside := strings.IndexByte(" +-\\", firstByte(content(p.lines[next]))) >= 0
-		if inside && !p.isFileHeader(next) && !p.isSignature(next) {
+		if inside && !p.isFileHeader(next) && !p.isLoneHeader(next) && !p.isSignature(next) {
 			return 0, false
 		}
 		break
@@ -303,12 +281,11 @@ func (p *parser) countedEnd(h header) (end int, ok bool) {
 // the next hunk, file header or line that cannot belong to a hunk.
 func (p *parser) openEnd() int {
 	for i := p.pos; i < len(p.lines); i++ {
+		if p.isLoneHeader(i) || p.isFileHeader(i) && i+2 < len(p.lines) && strings.HasPrefix(p.lines[i+2], "@@") {
+			return i
+		}
 		switch firstByte(content(p.lines[i])) {
-		case ' ', '+', '\\':
-		case '-':
-			if p.isFileHeader(i) && i+2 < len(p.lines) && strings.HasPrefix(p.lines[i+2], "@@") {
-				return i
-			}
+		case ' ', '+', '-', '\\':
 		default:
 			return i
 		}
@@ -348,7 +325,7 @@ func (p *parser) line(h *hunk) error {
 	}
 	for ; h.tail > 0; h.tail-- {
 		blank := p.lines[p.pos-h.tail]
-		h.lines = append(h.lines, line{op: gitdiff.OpContext, cr: strings.HasSuffix(blank, "\r\n")})
+		h.lines = append(h.lines, line{op: gitdiff.OpContext, cr: returnsOf(blank)})
 		h.blanksMissed = true
 	}
 	op := gitdiff.OpContext
@@ -362,9 +339,12 @@ func (p *parser) line(h *hunk) error {
 	if s[0] == '\t' {
 		text, h.blanksMissed = s, true
 	}
-	h.lines = append(h.lines, line{op: op, text: text, cr: len(s) < len(strings.TrimSuffix(raw, "\n"))})
+	h.lines = append(h.lines, line{op: op, text: text, cr: returnsOf(raw)})
 	return nil
 }
+
+// returnsOf counts the CR at the end of a line.
+func returnsOf(raw string) int { return len(strings.TrimSuffix(raw, lf)) - len(content(raw)) }
 
 // dropRepeats turns lines that a change removes and adds again unchanged, at
 // its beginning or its end, into context: there the file keeps its own bytes.
@@ -384,7 +364,9 @@ func dropRepeats(lines []line) []line {
 				news = append(news, i)
 			}
 		}
-		same := func(a, b int) bool { return lines[a].text == lines[b].text && lines[a].noEOL == lines[b].noEOL }
+		same := func(a, b int) bool {
+			return lines[a].text == lines[b].text && lines[a].noEOL == lines[b].noEOL && lines[a].cr == lines[b].cr
+		}
 		kept := func(at int) line {
 			l := lines[at]
 			l.op, l.again = gitdiff.OpContext, true

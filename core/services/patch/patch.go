@@ -1,6 +1,3 @@
-// Package patch reads unified diffs as models write them, corrects them
-// against the real text, and applies them strictly. It never guesses: a hunk
-// that has no single safe place is refused.
 package patch
 
 import (
@@ -21,7 +18,8 @@ type Diff struct {
 	oldName, newName string // as stated, without a/ and b/; "" where absent
 	hunks            []hunk
 	forgiven         []Correction // about the diff as a whole
-	crlf             bool         // its own structure lines end in CRLF, so CR says nothing about the file
+	crlf             bool         // its own structure lines end in CRLF, so one CR says nothing about the file
+	doubled          bool         // with crlf: some lines end in more than one CR, so the others state LF
 	cut              bool         // its text ends inside the last line of the last hunk
 }
 
@@ -64,12 +62,15 @@ type hunk struct {
 type line struct {
 	op    gitdiff.LineOp
 	text  string // without prefix and line ending
-	cr    bool   // the line ended in CR LF
+	cr    int    // carriage returns before its line feed
 	noEOL bool   // the marker "\ No newline at end of file" follows
-	again bool   // context that the diff removed and added again unchanged
+	ends  bool   // added, and a removed line of the same change differs in its ending alone
+	again bool   // the diff removes it and adds it again unchanged
 }
 
 func (l line) old() bool { return l.op != gitdiff.OpAdd }
+
+func (l line) isNew() bool { return l.op != gitdiff.OpDelete }
 
 // Change is a corrected diff: fragments that apply strictly to the text they
 // were made for. It is immutable and safe for concurrent use; the zero value
@@ -91,7 +92,7 @@ type Correction struct {
 
 // Kinds of correction. They are API: added, never renamed.
 const (
-	KindFileHeader     = "file_header"         // the --- and +++ lines are missing
+	KindFileHeader     = "file_header"         // only one of the lines --- and +++ is there
 	KindFileName       = "file_name"           // the --- and +++ lines name another file; see [Diff.IsFor]
 	KindFileMode       = "file_mode"           // lines that change the file's mode were ignored
 	KindCodeFence      = "code_fence"          // a Markdown fence around the diff
@@ -100,12 +101,13 @@ const (
 	KindHunkHeader     = "hunk_header"         // the @@ line has no numbers
 	KindLineNumbers    = "line_numbers"        // the @@ line states another place
 	KindLineCounts     = "line_counts"         // the @@ line states other counts
+	KindNearestPlace   = "nearest_place"       // of several places the one clearly nearest to the stated line was taken
 	KindBlankContext   = "blank_context"       // an empty or indented context line without its leading blank
 	KindLineEndings    = "line_endings"        // LF for CRLF or the other way round
 	KindTrailingSpace  = "trailing_whitespace" // second tier
 	KindSurroundSpace  = "leading_whitespace"  // third tier: leading and trailing white space
-	KindLookalikes     = "lookalikes"          // fourth tier: quotes, dashes, spaces
-	KindMissingContext = "missing_context"     // last tier: a line of the file left out of the context (FS-69)
+	KindLookalikes     = "lookalikes"          // fourth tier: quotes, dashes, spaces, arrows and the like
+	KindMissingContext = "missing_context"     // last tier: a line of the file left out
 	KindFinalNewline   = "final_newline"       // the marker for a missing final newline is missing or wrong
 )
 

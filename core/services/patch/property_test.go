@@ -28,12 +28,32 @@ func refused(err error) bool {
 		(e.Code != fault.AmbiguousDiff || strings.Contains(e.Message, "ambiguous"))
 }
 
+// A diff whose stated lines are exact is never refused, however often they, or what
+// it would produce, stand in the file, unless it has a hunk without an old line.
+// FS-31, FS-33, FS-36.
+func TestExactNeverRefused(t *testing.T) {
+	tried := 0
+	for seed := range cases(4000, 150_000) {
+		s := newScenario(rand.New(rand.NewPCG(seed, 3)))
+		if s.want == s.text() || slices.ContainsFunc(s.diff.hunks, func(h draftHunk) bool { return h.oldCount == 0 }) {
+			continue
+		}
+		tried++
+		got, c, err := run(s.text(), s.diff.String())
+		require.NoError(t, err, "seed %d\nbase %q\n%s", seed, s.text(), s.diff)
+		require.Equal(t, s.want, got, "seed %d\nbase %q\n%s", seed, s.text(), s.diff)
+		require.Empty(t, c.Corrections, "seed %d\nbase %q\n%s", seed, s.text(), s.diff)
+	}
+	t.Logf("%d exact diffs applied", tried)
+	require.Positive(t, tried)
+}
+
 // Random base, line ending, final newline and edit, and the ways models get
 // diffs wrong, one at a time and in pairs: the expected text or a refusal,
 // never a third thing. FS-31 to FS-37, FS-67 to FS-70, KH-14.
 func TestMistakes(t *testing.T) {
 	tallies := map[string]*tally{}
-	n := cases(6000, 400_000)
+	n := cases(6000, 500_000)
 	for seed := range n {
 		r := rand.New(rand.NewPCG(seed, 2))
 		s := newScenario(r)

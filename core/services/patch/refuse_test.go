@@ -16,8 +16,45 @@ import (
 func leavesTraces(d draft) bool {
 	return slices.ContainsFunc(d.hunks, func(h draftHunk) bool {
 		last := h.lines[len(h.lines)-1]
-		return len(h.adds) > 0 || h.lines[0].op == gitdiff.OpContext && last.op == gitdiff.OpContext
+		same := slices.Equal(h.adds, h.sideOf(gitdiff.OpContext, gitdiff.OpAdd)) // only endings change
+		return len(h.adds) > 0 && !same || h.lines[0].op == gitdiff.OpContext && last.op == gitdiff.OpContext
 	})
+}
+
+// exactIn reports whether all hunks of d fit a text exactly where they are stated:
+// then d is a right diff of that text, whatever was done to it before. A hunk
+// that adds lines at its edge, which a diff program makes at the ends of a file
+// only, is another matter.
+func exactIn(text string, d draft) bool {
+	lines := splitLines(text)
+	for _, h := range d.hunks {
+		at := h.oldStart - 1
+		olds := h.sideOf(gitdiff.OpAdd)
+		edge := len(h.sideOf(gitdiff.OpContext, gitdiff.OpAdd)) == 0 &&
+			(!h.lines[0].old() && at > 0 || !h.lines[len(h.lines)-1].old() && at+len(olds) < len(lines))
+		if at < 0 || at+len(olds) > len(lines) || edge {
+			return false
+		}
+		for i, text := range olds {
+			if content(lines[at+i]) != text {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// fitsAgain reports whether all hunks of d fit a text, and one of them does not add
+// more than it removes: without numbers it is a right diff of that text.
+func fitsAgain(text string, d draft) bool {
+	after := scenario{base: splitLines(text)}
+	fits, removes := true, false
+	for i := range d.hunks {
+		h := &d.hunks[i]
+		fits = fits && len(after.fits(h)) > 0
+		removes = removes || len(h.sideOf(gitdiff.OpAdd)) >= len(h.sideOf(gitdiff.OpDelete))
+	}
+	return fits && removes
 }
 
 // What must be refused whatever else is right or wrong with the diff.
@@ -54,13 +91,13 @@ func TestAlwaysRefused(t *testing.T) {
 			return s.text(), d.String(), true
 		}},
 		{"applied already", func(_ *rand.Rand, s *scenario, d draft) (string, string, bool) {
-			return s.want, d.String(), leavesTraces(d)
+			return s.want, d.String(), leavesTraces(d) && !exactIn(s.want, d)
 		}},
 		{"applied already, without numbers", func(_ *rand.Rand, s *scenario, d draft) (string, string, bool) {
 			for i := range d.hunks {
 				d.hunks[i].header = "@@"
 			}
-			return s.want, d.String(), s.unique() && leavesTraces(d)
+			return s.want, d.String(), s.unique() && leavesTraces(d) && !fitsAgain(s.want, d)
 		}},
 		{"no change", func(_ *rand.Rand, s *scenario, d draft) (string, string, bool) {
 			for i := range d.hunks {

@@ -1,0 +1,179 @@
+package patch
+
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+const devNull = "/dev/null"
+
+// A diff is for one file. These forms name a file; the first one names that of the
+// diff, and one that names another file refuses the whole diff.
+var (
+	// patchMark is a line of OpenAI's patch format.
+	patchMark = regexp.MustCompile(`(?i)^\*\*\*\s+(update|add|create|new|modify|edit|delete|remove|move|rename)(?:\s+file)?(?:\s+to)?\s*:\s*(\S.*)$`)
+	// indexMark is a line of Subversion, CVS, quilt, Bazaar, or free text.
+	indexMark = regexp.MustCompile(`(?i)^(?:index|file|filename|path|=== \w+ file|property changes on)\s*:?\s+['"]?(\S.*?)['"]?$`)
+	// proseMark is a line of Markdown that is nothing but a file name.
+	proseMark = regexp.MustCompile("(?i)^[\\s#>*_`\\d.)-]*(?:(?:and|then|in|for|file|path|patch|diff|changes?|to|now|next|second|also)[\\s:]+)*[*_`\"']*" +
+		"([\\w@+~.-]*[/\\\\][\\w@+~./\\\\-]*\\w|[\\w@+~-][\\w@+~.-]*\\.[a-z][a-z0-9]{0,9})[*_`\"':\\s]*$")
+	// versionNote is what programs write after a file name without a tab.
+	versionNote = regexp.MustCompile(`\s+(?:\((?:revision|working copy|nonexistent|rev)[^)]*\)|\d{4}-\d\d-\d\d[ T].*)$`)
+)
+
+// mark takes note of a line that names one file.
+func (p *parser) mark(name string) error {
+	switch {
+	case name == "" || name == devNull:
+		return nil
+	case !p.begun && len(p.d.hunks) == 0:
+		p.begin("", name)
+		return nil
+	case !p.begun:
+		return p.secondFile(name)
+	case sameFile(name, p.d.newName) || sameFile(name, p.d.oldName):
+		return nil
+	}
+	return p.secondFile(name)
+}
+
+// header takes note of a pair of file names, --- and +++ or those of diff --git.
+func (p *parser) header(oldName, newName string) error {
+	d := p.d
+	known := func(name string) bool {
+		return name == "" || name == devNull || sameFile(name, d.newName) || sameFile(name, d.oldName)
+	}
+	switch {
+	case !p.begun && len(d.hunks) > 0:
+		return p.secondFile(newName)
+	case !p.begun, len(d.hunks) == 0 && known(newName):
+		p.begin(oldName, newName)
+	case !known(newName) || newName != devNull && d.newName != devNull && !sameFile(newName, d.newName):
+		return p.secondFile(newName)
+	case !known(oldName):
+		return p.secondFile(oldName)
+	}
+	return nil
+}
+
+func (p *parser) begin(oldName, newName string) {
+	p.begun = true
+	p.d.oldName, p.d.newName = oldName, newName
+}
+
+// sameFile reports whether two names can stand for one file: one is the other or
+// its end.
+func sameFile(a, b string) bool {
+	if a == "" || b == "" || a == devNull || b == devNull {
+		return false
+	}
+	clean := func(s string) string {
+		return "/" + strings.TrimLeft(strings.TrimPrefix(strings.ReplaceAll(s, `\`, "/"), "./"), "/")
+	}
+	a, b = clean(a), clean(b)
+	return strings.HasSuffix(a, b) || strings.HasSuffix(b, a)
+}
+
+// secondFile refuses a diff in which the current line begins another file.
+func (p *parser) secondFile(name string) *fault.Error {
+	first := p.d.newName
+	if first == "" || first == devNull {
+		first = p.d.oldName
+	}
+	after := "its first hunks name none"
+	if first != "" {
+		after = fmt.Sprintf("it begins with %s", excerpt(first))
+	}
+	return invalid("patch.parse", "Send one diff for each file, in a call of its own.",
+		"The diff changes more than one file: line %d names %s, and %s. Nothing was applied.", p.pos+1, excerpt(name), after)
+}
+
+// fileMark reads a line outside of hunks that names a file. ok is false if the line
+// does not.
+func (p *parser) fileMark(s string) (ok bool, err error) {
+	if m := patchMark.FindStringSubmatch(s); m != nil {
+		switch verb := strings.ToLower(m[1]); verb {
+		case "delete", "remove", "move", "rename":
+			return true, p.notText(fileName(m[2]))
+		}
+		return true, p.mark(fileName(m[2]))
+	}
+	switch {
+	case p.isFileHeader(p.pos):
+		newName := fileName(content(p.lines[p.pos+1])[4:])
+		if newName == devNull {
+			return true, invalid("patch.parse", "Delete the file with another tool.", "The diff deletes the file, which a patch cannot do.")
+		}
+		p.paired = true
+		return true, p.header(fileName(s[4:]), newName)
+	case isMetadata(s, "--- ", "---\t", "+++ ", "+++\t") && fileName(s[4:]) != "":
+		p.lone = true
+		return true, p.mark(fileName(s[4:]))
+	case strings.HasPrefix(s, "diff --git "):
+		if o, n, ok := gitNames(s); ok {
+			return true, p.header(o, n)
+		}
+		if p.git != "" && p.git != s {
+			return true, p.secondFile(strings.TrimPrefix(s, "diff --git "))
+		}
+		p.git = s
+		return true, nil
+	case strings.HasPrefix(s, "diff -"):
+		f := strings.Fields(s)
+		return true, p.mark(fileName(f[len(f)-1]))
+	}
+	if m := indexMark.FindStringSubmatch(s); m != nil && !strings.ContainsAny(fileName(m[1]), " \t") {
+		return !isMetadata(s, "index "), p.indexed(s, fileName(m[1]))
+	}
+	return false, nil
+}
+
+// indexed takes note of the name in an Index line; git's index lines hold hashes.
+func (p *parser) indexed(s, name string) error {
+	if isMetadata(s, "index ") || !strings.HasPrefix(s, "Index:") && !strings.ContainsAny(name, "./") {
+		return nil
+	}
+	return p.mark(name)
+}
+
+// notText refuses a line that deletes or moves a file.
+func (p *parser) notText(name string) error {
+	return invalid("patch.parse", "Send a diff that changes the text of this one file.",
+		"Line %d deletes, moves, renames or copies a file, %s, which a patch cannot do. Nothing was applied.", p.pos+1, excerpt(name))
+}
+
+// proseName takes note of a file name that is all of a line between hunks. It counts
+// only if another hunk follows.
+func (p *parser) proseName(s string) error {
+	m := proseMark.FindStringSubmatch(s)
+	if m == nil {
+		return nil
+	}
+	name := fileName(m[1])
+	switch {
+	case p.pos > p.lastHunk:
+		return nil
+	case len(p.d.hunks) == 0:
+		p.told = name
+		return nil
+	case p.begun && (sameFile(name, p.d.newName) || sameFile(name, p.d.oldName)), !p.begun && sameFile(name, p.told):
+		return nil
+	}
+	if !p.begun && p.told != "" {
+		p.begin("", p.told)
+	}
+	return p.secondFile(name)
+}
+
+// isLoneHeader reports whether line at is "--- name" or "+++ name" directly before
+// a hunk, with a name that can be a path.
+func (p *parser) isLoneHeader(at int) bool {
+	if at+1 >= len(p.lines) || !isMetadata(p.lines[at], "--- ", "---\t", "+++ ", "+++\t") || !strings.HasPrefix(p.lines[at+1], "@@") {
+		return false
+	}
+	name := fileName(content(p.lines[at])[4:])
+	return strings.ContainsAny(name, "./") && !strings.ContainsAny(name, " \t;(){}")
+}
