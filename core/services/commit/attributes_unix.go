@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -50,35 +51,43 @@ func copyOwner(dst, src *os.File) (mode uint32, err error) {
 
 const accessACL = "system.posix_acl_access"
 
-// copyXattrs copies all extended attributes, ACLs among them, and takes from
-// dst the ACL that it inherited from its folder if src has none. The names
-// that only the system may set are left out where it does not let us.
+// copyXattrs copies all extended attributes, ACLs among them, and removes from
+// dst those that src lacks, such as an ACL inherited from the directory. The
+// names that only the system may set are left out where it does not let us.
 func copyXattrs(dst, src *os.File) error {
 	names, err := listXattrs(src)
 	if err != nil {
 		return err
 	}
-	withACL := false
+	extra, err := listXattrs(dst)
+	if err != nil {
+		return err
+	}
 	for _, name := range names {
-		withACL = withACL || name == accessACL
 		value, err := getXattr(src, name)
 		if err == nil {
 			err = unix.Fsetxattr(int(dst.Fd()), name, value, 0)
 			runtime.KeepAlive(dst)
 		}
-		systems := strings.HasPrefix(name, "security.") || strings.HasPrefix(name, "trusted.")
-		if err != nil && !systems && !errors.Is(err, errNoAttribute) && !errors.Is(err, unix.ENOTSUP) {
+		if err != nil && !isSystems(name) && !errors.Is(err, errNoAttribute) && !errors.Is(err, unix.ENOTSUP) {
 			return nameError("copy attribute "+name+" to", dst.Name(), err)
 		}
 	}
-	if !withACL {
-		err := unix.Fremovexattr(int(dst.Fd()), accessACL)
+	for _, name := range extra {
+		if isSystems(name) || slices.Contains(names, name) {
+			continue
+		}
+		err := unix.Fremovexattr(int(dst.Fd()), name)
 		runtime.KeepAlive(dst)
-		if err != nil && !errors.Is(err, errNoAttribute) && !errors.Is(err, unix.ENOTSUP) {
+		if err != nil && name == accessACL && !errors.Is(err, errNoAttribute) && !errors.Is(err, unix.ENOTSUP) {
 			return nameError("remove inherited ACL of", dst.Name(), err)
 		}
 	}
 	return nil
+}
+
+func isSystems(attribute string) bool {
+	return strings.HasPrefix(attribute, "security.") || strings.HasPrefix(attribute, "trusted.")
 }
 
 func listXattrs(f *os.File) ([]string, error) {

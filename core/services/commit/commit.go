@@ -267,9 +267,11 @@ type transaction struct {
 	folder string        // its absolute name, for reports; see folderPath
 	sum    func() string // hash of Data
 
-	ours *os.File       // the new file, open for reading only; nil until it has a name
-	info workspace.Info // of the new file, once it is in place
-	kept []string
+	target  *os.File       // the file that held the base, open for reading; nil before the check, and once a watch has it
+	checked workspace.Info // of target, when it was checked
+	ours    *os.File       // the new file, open for reading only; nil until it has a name
+	info    workspace.Info // of the new file, once it is in place
+	kept    []string
 }
 
 // run chooses the way to commit.
@@ -277,20 +279,18 @@ func (t *transaction) run(ctx context.Context) (Method, error) {
 	if t.Base == "" {
 		return MethodCreate, t.create(ctx)
 	}
-	target, info, err := t.check(ctx)
-	if err != nil {
+	var err error
+	if t.target, t.checked, err = t.check(ctx); err != nil {
 		return "", err
 	}
 	if err := t.step(StepChecked); err != nil {
-		closeFile(target)
 		return "", err
 	}
-	if info.Nlink > 1 {
-		closeFile(target)
-		return MethodInPlace, t.rewrite(ctx, info)
+	if t.checked.Nlink > 1 {
+		t.closeFiles()
+		return MethodInPlace, t.rewrite(ctx, t.checked)
 	}
-	temp, err := t.writeTemp(ctx, target)
-	closeFile(target)
+	temp, err := t.writeTemp(ctx, t.target)
 	if err != nil {
 		return "", err
 	}
@@ -309,9 +309,11 @@ func (t *transaction) step(s Step) error {
 }
 
 func (t *transaction) closeFiles() {
-	if t.ours != nil {
-		closeFile(t.ours)
-		t.ours = nil
+	for _, f := range []**os.File{&t.target, &t.ours} {
+		if *f != nil {
+			closeFile(*f)
+			*f = nil
+		}
 	}
 }
 

@@ -104,7 +104,7 @@ func TestReplace(t *testing.T) { // FS-58, FS-59
 	require.Equal(t, []string{"target.txt"}, fx.names())
 	require.Empty(t, out.Kept)
 	require.Equal(t, MethodExchange, out.Method)
-	require.Equal(t, []Step{StepLocked, StepChecked, StepTempWritten, StepTempLinked, StepExchanged, StepVerified, StepSynced, StepUnlinked}, steps)
+	require.Equal(t, []Step{StepLocked, StepChecked, StepTempWritten, StepTempLinked, StepRechecked, StepExchanged, StepVerified, StepSynced, StepUnlinked}, steps)
 
 	f, err := os.Open(fx.file)
 	require.NoError(t, err)
@@ -190,7 +190,7 @@ func TestHardLinks(t *testing.T) { // FS-64
 }
 
 func TestCancelled(t *testing.T) { // AR-29
-	for _, step := range []Step{StepLocked, StepChecked, StepTempWritten, StepTempLinked} {
+	for _, step := range []Step{StepLocked, StepChecked, StepTempWritten, StepTempLinked, StepRechecked} {
 		t.Run(string(step), func(t *testing.T) {
 			fx := newFixture(t, oldText)
 			ctx, cancel := context.WithCancel(t.Context())

@@ -189,11 +189,11 @@ func TestFailedCall(t *testing.T) { // FS-65
 
 // TestFailedStep ends a commit at each step from which it can go back.
 func TestFailedStep(t *testing.T) { // FS-58, FS-65
-	replacing := []Step{StepLocked, StepChecked, StepTempWritten, StepTempLinked, StepExchanged, StepVerified, StepSynced}
+	replacing := []Step{StepLocked, StepChecked, StepTempWritten, StepTempLinked, StepRechecked, StepExchanged, StepVerified, StepSynced}
 	for way, steps := range map[string][]Step{
 		"exchange": replacing,
 		"link":     replacing,
-		"rename":   {StepLocked, StepChecked, StepTempWritten, StepTempLinked},
+		"rename":   {StepLocked, StepChecked, StepTempWritten, StepTempLinked, StepRechecked},
 		"create":   {StepLocked, StepTempWritten, StepExchanged, StepSynced},
 		"in place": {StepLocked, StepChecked, StepRecoverySaved, StepInPlaceHalf, StepInPlaceWritten, StepSynced},
 	} {

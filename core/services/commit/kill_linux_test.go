@@ -42,7 +42,7 @@ func commitUntilKilled(args []string) error {
 	}
 	fx := &fixture{path: folder, dir: dir, file: filepath.Join(folder, "target.txt")}
 	hook := func(s Step) error {
-		if s == StepTempLinked && len(args) > 5 {
+		if s == StepRechecked && len(args) > 5 {
 			return saves["rename"](fx, extText)
 		}
 		if s == step {
@@ -58,7 +58,7 @@ func commitUntilKilled(args []string) error {
 // TestKilledAtStep kills a commit at each step. The target is whole, and the
 // next run leaves nothing of the old one.
 func TestKilledAtStep(t *testing.T) { // FS-58, FS-64
-	steps := []Step{StepLocked, StepChecked, StepTempWritten, StepTempLinked, StepExchanged, StepVerified, StepSynced, StepUnlinked,
+	steps := []Step{StepLocked, StepChecked, StepTempWritten, StepTempLinked, StepRechecked, StepExchanged, StepVerified, StepSynced, StepUnlinked,
 		StepRecoverySaved, StepInPlaceHalf, StepInPlaceWritten}
 	for name, way := range killWays {
 		t.Run(name, func(t *testing.T) {

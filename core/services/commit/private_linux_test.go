@@ -48,7 +48,7 @@ func TestPrivateMeanwhile(t *testing.T) { // FS-58
 	t.Run("kept bytes", func(t *testing.T) {
 		fx := newFixture(t, oldText)
 		require.NoError(t, os.Chmod(fx.file, 0o640))
-		s := &modes{system: &lateOpener{kernel{}, t, 2, extText}}
+		s := &modes{system: &lateOpener{kernel{}, t, 4, extText}}
 		old := unix.Umask(0)
 		out, err := newOn(s, Options{}).Commit(t.Context(), fx.request(oldText, newText))
 		unix.Umask(old)
@@ -69,7 +69,7 @@ func TestKeptWithoutAttributes(t *testing.T) { // FS-59
 	for call, nth := range map[string]int{"attributes": 2, "sync": 3} {
 		t.Run(call, func(t *testing.T) {
 			fx := newFixture(t, oldText)
-			s := &failing{system: &lateOpener{noSync{kernel{}}, t, 2, extText}, call: call, nth: nth, err: unix.EIO}
+			s := &failing{system: &lateOpener{noSync{kernel{}}, t, 4, extText}, call: call, nth: nth, err: unix.EIO}
 			out, err := newOn(s, Options{}).Commit(t.Context(), fx.request(oldText, newText))
 			require.NoError(t, err)
 			require.Zero(t, s.nth, "the call failed")

@@ -124,7 +124,15 @@ func (t *transaction) writeTemp(ctx context.Context, target *os.File) (string, e
 // replace puts the temporary file in the target's place by the best method
 // that works here.
 func (t *transaction) replace(ctx context.Context, temp string) (Method, error) {
-	if err := ctx.Err(); err != nil {
+	w, err := t.recheck(ctx)
+	if err == nil {
+		err = t.step(StepRechecked)
+	}
+	if err == nil {
+		err = ctx.Err()
+	}
+	if err != nil {
+		w.end()
 		t.discard(temp)
 		return "", err
 	}
@@ -140,13 +148,94 @@ func (t *transaction) replace(ctx context.Context, temp string) (Method, error) 
 			continue
 		}
 		if err != nil {
+			w.end()
 			t.discard(temp)
 			return "", t.swapFailure(err)
 		}
 		s := &swapped{transaction: t, swap: way.swap, displaced: displaced}
-		return way.method, s.settle(context.WithoutCancel(ctx))
+		return way.method, s.settle(context.WithoutCancel(ctx), w)
 	}
-	return MethodRename, t.renameOver(ctx, temp)
+	return MethodRename, t.renameOver(ctx, temp, w)
+}
+
+// recheck looks at the target again: the flush of the new bytes took time, and
+// what was saved meanwhile makes the change stale. It waits for another program
+// to close the file as check does. The watch that it returns has the target
+// leased where that is possible, up to and after the swap.
+func (t *transaction) recheck(ctx context.Context) (*watch, error) {
+	found, err := t.system.look(t.dir, t.Name)
+	if err != nil {
+		return nil, t.swapFailure(err)
+	}
+	if !found.mode.IsRegular() {
+		return nil, t.changed("was replaced by " + describe(found.mode))
+	}
+	if !found.is(t.checked) {
+		closeFile(t.target)
+		if t.target, err = t.openTarget(ctx, t.system.openRead); err != nil {
+			return nil, err
+		}
+	}
+	w := &watch{system: t.system, file: t.target, want: t.base()}
+	t.target = nil
+	if err := t.confirm(ctx, w); err != nil {
+		w.end()
+		return nil, err
+	}
+	return w, nil
+}
+
+// confirm makes sure that w's file is the one at the path and holds the base,
+// and that the new file has its attributes. Under a lease the hash is taken
+// here, so that none delays the verdict while the new bytes are at the path.
+// Without one that later hash decides, and here the file's times do.
+func (t *transaction) confirm(ctx context.Context, w *watch) error {
+	if err := w.takeLease(ctx, t.options.LeaseWait); isCancelled(err) {
+		return err
+	} else if err != nil {
+		return t.openElsewhere()
+	}
+	var err error
+	if w.info, err = workspace.InfoOf(w.file); err != nil {
+		return err
+	}
+	if !w.info.Mode.IsRegular() {
+		return t.changed("was replaced by " + describe(w.info.Mode))
+	}
+	if w.info.Nlink > 1 {
+		return t.changed("was given another name")
+	}
+	touched := w.info != t.checked
+	if w.leased || touched {
+		if err := t.verifyBytes(ctx, w.file); err != nil {
+			return err
+		}
+	}
+	if touched && t.ours != nil {
+		err := t.system.copyAttributes(t.ours, w.file)
+		if err == nil {
+			err = t.system.sync(t.ours)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return t.stillThere(w)
+}
+
+// stillThere makes sure that w's file is the one at the path, and that no
+// program has opened it for writing since it was leased.
+func (t *transaction) stillThere(w *watch) error {
+	found, err := t.system.look(t.dir, t.Name)
+	switch {
+	case err != nil:
+		return t.swapFailure(err)
+	case !found.is(w.info):
+		return t.changed("was replaced")
+	case w.leased && !t.system.leaseHeld(w.file):
+		return t.openElsewhere()
+	}
+	return nil
 }
 
 func (t *transaction) swapFailure(err error) error {
@@ -179,20 +268,9 @@ func (t *transaction) swapByLink(temp string) (string, error) {
 }
 
 // renameOver is the last resort: a rename straight after a last check.
-func (t *transaction) renameOver(ctx context.Context, temp string) error {
-	w, found := t.examine(ctx, t.Name, t.base(), noWait)
+func (t *transaction) renameOver(ctx context.Context, temp string, w *watch) error {
+	w, refusal := t.lastCheck(ctx, w)
 	defer w.end()
-	var refusal error
-	switch {
-	case ctx.Err() != nil:
-		refusal = ctx.Err()
-	case found == gone:
-		refusal = t.disappeared()
-	case found == busy:
-		refusal = t.openElsewhere()
-	case found == foreign || w.info.Nlink > 1:
-		refusal = t.changed("was changed")
-	}
 	if refusal != nil {
 		t.discard(temp)
 		return refusal
@@ -214,4 +292,30 @@ func (t *transaction) renameOver(ctx context.Context, temp string) error {
 	}
 	t.describeResult()
 	return nil
+}
+
+// lastCheck makes sure that the target is the file that w watches, unchanged.
+// Where files have no identity it opens the target again, and returns another
+// watch.
+func (t *transaction) lastCheck(ctx context.Context, w *watch) (*watch, error) {
+	if w.info.Identified() {
+		if err := t.stillThere(w); err != nil {
+			return w, err
+		}
+		if !w.quiet(ctx) {
+			return w, t.changed("was changed")
+		}
+		return w, ctx.Err()
+	}
+	w.end()
+	w, found := t.examine(ctx, t.Name, t.base(), noWait)
+	switch found {
+	case gone:
+		return w, t.disappeared()
+	case busy:
+		return w, t.openElsewhere()
+	case foreign:
+		return w, t.changed("was changed")
+	}
+	return w, ctx.Err()
 }

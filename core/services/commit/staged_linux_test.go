@@ -3,7 +3,6 @@ package commit
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -99,6 +98,9 @@ var saves = map[string]func(fx *fixture, bytes string) error{
 	},
 }
 
+// inPlaceSaves are those that open the target for writing.
+var inPlaceSaves = []string{"in place", "truncating", "same size, old times", "emptied"}
+
 // state describes the path: kind and content.
 func (fx *fixture) state() string {
 	fx.t.Helper()
@@ -117,7 +119,7 @@ func (fx *fixture) state() string {
 // TE-08: before the exchange its state stays at the path and the commit fails;
 // after it the commit has succeeded and the save came later.
 func TestSaveDuringCommit(t *testing.T) { // FS-58, FS-59, FS-61
-	before := []Step{StepLocked, StepChecked, StepTempWritten, StepTempLinked}
+	before := []Step{StepLocked, StepChecked, StepTempWritten, StepTempLinked, StepRechecked}
 	after := []Step{StepExchanged, StepVerified, StepSynced, StepUnlinked}
 	for method, system := range methods {
 		for name, save := range saves {
@@ -127,16 +129,25 @@ func TestSaveDuringCommit(t *testing.T) { // FS-58, FS-59, FS-61
 				}
 				t.Run(fmt.Sprintf("%s/%s/%s", method, name, step), func(t *testing.T) {
 					fx := newFixture(t, oldText)
+					system := system
+					if step == StepRechecked && slices.Contains(inPlaceSaves, name) {
+						system = noLeases{system} // with leases see TestOpenedDuringExchange
+					}
 					var saved string
-					reached := false
-					hook := at(step, func() error {
+					reached, exchanged := false, false
+					hook := func(s Step) error {
+						exchanged = exchanged || s == StepExchanged
+						if s != step {
+							return nil
+						}
 						reached = true
 						err := save(fx, extText)
 						saved = fx.state()
 						return err
-					})
+					}
 					out, err := newOn(system, Options{Hook: hook}).Commit(t.Context(), fx.request(oldText, newText))
 					require.True(t, reached)
+					require.False(t, exchanged && step != StepRechecked && slices.Contains(before, step), "what was known to be stale came to the path")
 					require.Equal(t, saved, fx.state(), "what the other program did stands")
 					require.Empty(t, out.Kept)
 					require.NotContains(t, strings.Join(fx.names(), " "), ".fettle-")
@@ -173,11 +184,14 @@ func TestSaveTwice(t *testing.T) { // FS-60
 					continue // does not say which bytes it saved
 				}
 				t.Run(fmt.Sprintf("%s/%s/%s", method, a, b), func(t *testing.T) {
-					fx := newFixture(t, oldText)
+					fx, system := newFixture(t, oldText), system
+					if slices.Contains(inPlaceSaves, a) {
+						system = noLeases{system}
+					}
 					var newest string
 					hook := func(s Step) error {
 						switch s {
-						case StepTempLinked:
+						case StepRechecked:
 							return saves[a](fx, first)
 						case StepExchanged:
 							err := save(fx, second)
@@ -215,7 +229,7 @@ func TestSaveThrice(t *testing.T) { // FS-60
 		}
 		t.Run(string(method), func(t *testing.T) {
 			fx := newFixture(t, oldText)
-			text := map[Step]string{StepTempLinked: "one", StepExchanged: "two", StepUndone: "three"}
+			text := map[Step]string{StepRechecked: "one", StepExchanged: "two", StepUndone: "three"}
 			hook := func(s Step) error {
 				if text[s] == "" {
 					return nil
@@ -232,199 +246,9 @@ func TestSaveThrice(t *testing.T) { // FS-60
 	}
 }
 
-// TestOpenElsewhere has another program hold the file open for writing.
-func TestOpenElsewhere(t *testing.T) { // FS-59
-	const wait = 20 * time.Millisecond
-
-	t.Run("before the commit", func(t *testing.T) {
-		fx := newFixture(t, oldText)
-		editor, err := os.OpenFile(fx.file, os.O_RDWR, 0)
-		require.NoError(t, err)
-		defer editor.Close()
-		var steps []Step
-		c := New(Options{LeaseWait: wait, Hook: func(s Step) error { steps = append(steps, s); return nil }})
-		start := time.Now()
-		_, err = c.Commit(t.Context(), fx.request(oldText, newText))
-		requireCode(t, err, fault.FileChangedSinceRead, fault.OpenElsewhere)
-		require.GreaterOrEqual(t, time.Since(start), wait)
-		require.Equal(t, []Step{StepLocked}, steps, "nothing of ours came near the path")
-		_, err = editor.WriteString(extText)
-		require.NoError(t, err)
-		require.Equal(t, extText+oldText[len(extText):], fx.content())
-		require.Equal(t, []string{"target.txt"}, fx.names())
-	})
-	t.Run("by a mapping whose descriptor is closed", func(t *testing.T) {
-		fx := newFixture(t, oldText)
-		editor, err := os.OpenFile(fx.file, os.O_RDWR, 0)
-		require.NoError(t, err)
-		mapped, err := unix.Mmap(int(editor.Fd()), 0, len(oldText), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
-		require.NoError(t, err)
-		defer unix.Munmap(mapped)
-		require.NoError(t, editor.Close())
-		_, err = New(Options{LeaseWait: -1}).Commit(t.Context(), fx.request(oldText, newText))
-		requireCode(t, err, fault.FileChangedSinceRead, fault.OpenElsewhere)
-	})
-	t.Run("closed while the commit waits", func(t *testing.T) {
-		fx := newFixture(t, oldText)
-		editor, err := os.OpenFile(fx.file, os.O_RDWR, 0)
-		require.NoError(t, err)
-		s := &onBusy{system: kernel{}, act: func() { editor.Close() }}
-		_, err = newOn(s, Options{LeaseWait: time.Minute}).Commit(t.Context(), fx.request(oldText, newText))
-		require.NoError(t, err)
-		require.Equal(t, newText, fx.content())
-	})
-	for _, method := range []Method{MethodExchange, MethodLink} {
-		t.Run("opened just before the exchange by "+string(method), func(t *testing.T) {
-			fx := newFixture(t, oldText)
-			var editor *os.File
-			defer func() { editor.Close() }()
-			c := newOn(methods[method], Options{Hook: at(StepTempLinked, func() (err error) {
-				editor, err = os.OpenFile(fx.file, os.O_RDWR, 0)
-				return err
-			})})
-			_, err := c.Commit(t.Context(), fx.request(oldText, newText))
-			requireCode(t, err, fault.FileChangedSinceRead, fault.OpenElsewhere)
-			require.Equal(t, oldText, fx.content())
-			_, err = editor.WriteString(extText)
-			require.NoError(t, err)
-			require.Equal(t, extText+oldText[len(extText):], fx.content(), "the editor's file is the one at the path")
-			require.Equal(t, []string{"target.txt"}, fx.names())
-		})
-	}
-	t.Run("our file opened before the undo", func(t *testing.T) { // FS-60
-		fx := newFixture(t, oldText)
-		var editor *os.File
-		defer func() { editor.Close() }()
-		hook := func(s Step) (err error) {
-			switch s {
-			case StepTempLinked:
-				return saves["rename"](fx, extText)
-			case StepExchanged:
-				editor, err = os.OpenFile(fx.file, os.O_RDWR, 0)
-			}
-			return err
-		}
-		out, err := New(Options{Hook: hook, LeaseWait: wait}).Commit(t.Context(), fx.request(oldText, newText))
-		requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
-		require.Equal(t, extText, fx.content())
-		require.Len(t, out.Kept, 1)
-		_, err = editor.WriteString("late")
-		require.NoError(t, err)
-		kept, err := os.ReadFile(out.Kept[0])
-		require.NoError(t, err)
-		require.Equal(t, "late"+newText[4:], string(kept), "what the editor writes now is not lost")
-	})
-}
-
-// onBusy acts once a lease is refused.
-type onBusy struct {
-	system
-	act func()
-}
-
-func (s *onBusy) lease(f *os.File, exclusive bool) error {
-	err := s.system.lease(f, exclusive)
-	if errors.Is(err, errBusy) {
-		s.act()
-	}
-	return err
-}
-
-// lateOpener is a program whose open(2) found the displaced file by name
-// before the exchange and gets through to it only later: the lease breaks at
-// the given look at it, and as soon as it is taken off the program writes.
-type lateOpener struct {
-	system
-	t     testing.TB
-	looks int // left before it arrives
-	write string
-}
-
-func (s *lateOpener) leaseHeld(f *os.File) bool {
-	s.looks--
-	return s.looks != 0 && s.system.leaseHeld(f)
-}
-
-func (s *lateOpener) endLease(f *os.File) {
-	s.system.endLease(f)
-	if s.looks != 0 || s.write == "" {
-		return
-	}
-	late, err := os.OpenFile(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), os.O_WRONLY|os.O_TRUNC, 0)
-	require.NoError(s.t, err)
-	_, err = io.WriteString(late, s.write)
-	require.NoError(s.t, err)
-	require.NoError(s.t, late.Close())
-}
-
-func TestLateOpener(t *testing.T) { // FS-59
-	t.Run("before the name is removed", func(t *testing.T) {
-		fx := newFixture(t, oldText)
-		_, err := newOn(&lateOpener{kernel{}, t, 1, extText}, Options{}).Commit(t.Context(), fx.request(oldText, newText))
-		requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
-		require.Equal(t, extText, fx.content())
-		require.Equal(t, []string{"target.txt"}, fx.names())
-	})
-	t.Run("before the name is removed, without writing", func(t *testing.T) {
-		fx := newFixture(t, oldText)
-		_, err := newOn(&lateOpener{kernel{}, t, 1, ""}, Options{}).Commit(t.Context(), fx.request(oldText, newText))
-		require.NoError(t, err)
-		require.Equal(t, newText, fx.content())
-	})
-	t.Run("after the name is removed", func(t *testing.T) {
-		fx := newFixture(t, oldText)
-		out, err := newOn(&lateOpener{kernel{}, t, 2, extText}, Options{}).Commit(t.Context(), fx.request(oldText, newText))
-		require.NoError(t, err)
-		require.Equal(t, newText, fx.content())
-		requireKept(t, out, extText)
-	})
-	t.Run("without leases, through a descriptor", func(t *testing.T) {
-		fx := newFixture(t, oldText)
-		editor, err := os.OpenFile(fx.file, os.O_RDWR, 0)
-		require.NoError(t, err)
-		defer editor.Close()
-		hook := at(StepUnlinked, func() error { _, err := editor.WriteString(extText); return err })
-		out, err := newOn(noLeases{kernel{}}, Options{Hook: hook}).Commit(t.Context(), fx.request(oldText, newText))
-		require.NoError(t, err)
-		require.Equal(t, newText, fx.content())
-		requireKept(t, out, extText+oldText[len(extText):])
-	})
-	t.Run("without leases, before the name is removed", func(t *testing.T) {
-		for _, step := range []Step{StepExchanged, StepVerified, StepSynced} {
-			fx := newFixture(t, oldText)
-			editor, err := os.OpenFile(fx.file, os.O_RDWR, 0)
-			require.NoError(t, err)
-			defer editor.Close()
-			hook := at(step, func() error { _, err := editor.WriteString(extText); return err })
-			_, err = newOn(noLeases{kernel{}}, Options{Hook: hook}).Commit(t.Context(), fx.request(oldText, newText))
-			requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
-			require.Equal(t, extText+oldText[len(extText):], fx.content())
-		}
-	})
-	t.Run("renamed over, through a descriptor", func(t *testing.T) { // FS-61
-		fx := newFixture(t, oldText)
-		editor, err := os.OpenFile(fx.file, os.O_RDWR, 0)
-		require.NoError(t, err)
-		defer editor.Close()
-		hook := at(StepExchanged, func() error { _, err := editor.WriteString(extText); return err })
-		out, err := newOn(noLeases{methods[MethodRename]}, Options{Hook: hook}).Commit(t.Context(), fx.request(oldText, newText))
-		require.NoError(t, err)
-		require.Equal(t, newText, fx.content())
-		requireKept(t, out, extText+oldText[len(extText):])
-	})
-}
-
-func requireKept(t testing.TB, out Outcome, want string) {
-	t.Helper()
-	require.Len(t, out.Kept, 1)
-	kept, err := os.ReadFile(out.Kept[0])
-	require.NoError(t, err)
-	require.Equal(t, want, string(kept))
-}
-
 // TestModeDuringCommit: what others do to the file's mode meanwhile holds.
 func TestModeDuringCommit(t *testing.T) { // FS-58
-	for _, step := range []Step{StepLocked, StepChecked, StepTempWritten, StepTempLinked} {
+	for _, step := range []Step{StepLocked, StepChecked, StepTempWritten, StepTempLinked, StepRechecked} {
 		fx := newFixture(t, oldText)
 		c := New(Options{Hook: at(step, func() error { return os.Chmod(fx.file, 0o600) })})
 		out, err := c.Commit(t.Context(), fx.request(oldText, newText))
@@ -439,7 +263,7 @@ func TestModeDuringCommit(t *testing.T) { // FS-58
 // TestLinkedDuringCommit: a second name made meanwhile must not keep the old
 // bytes while the first gets new ones.
 func TestLinkedDuringCommit(t *testing.T) { // FS-64
-	for _, step := range []Step{StepChecked, StepTempWritten, StepTempLinked} {
+	for _, step := range []Step{StepChecked, StepTempWritten, StepTempLinked, StepRechecked} {
 		fx := newFixture(t, oldText)
 		second := filepath.Join(fx.path, "second")
 		c := New(Options{Hook: at(step, func() error { return os.Link(fx.file, second) })})
@@ -517,7 +341,7 @@ func TestNamesThroughLinks(t *testing.T) { // FS-60, FS-63, FS-64
 	t.Run("kept", func(t *testing.T) {
 		fx, r := through(t)
 		out, err := New(Options{Hook: func(s Step) error {
-			if s == StepTempLinked || s == StepExchanged {
+			if s == StepRechecked || s == StepExchanged {
 				return saves["rename"](fx, string(s))
 			}
 			return nil
@@ -549,13 +373,13 @@ func TestLongNames(t *testing.T) { // FS-60
 		fx.file = filepath.Join(fx.path, name)
 		require.NoError(t, os.WriteFile(fx.file, []byte(oldText), 0o644))
 		out, err := New(Options{Hook: func(s Step) error {
-			if s == StepTempLinked || s == StepExchanged {
+			if s == StepRechecked || s == StepExchanged {
 				return saves["rename"](fx, string(s))
 			}
 			return nil
 		}}).Commit(t.Context(), fx.request(oldText, newText))
 		requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
-		requireKept(t, out, string(StepTempLinked))
+		requireKept(t, out, string(StepRechecked))
 		require.True(t, utf8.ValidString(out.Kept[0]))
 	}
 }

@@ -29,13 +29,12 @@ type swapFunc func(temp string) (displaced string, err error)
 
 // settle removes what was displaced if it is the base and nobody else can
 // write to it; otherwise it undoes the swap.
-func (s *swapped) settle(ctx context.Context) error {
+//
+// target watches the file that was at the path just before the swap.
+func (s *swapped) settle(ctx context.Context, target *watch) error {
 	failed := s.step(StepExchanged)
-	w, found := s.examine(ctx, s.displaced, s.base(), noWait)
+	w, found := s.identify(ctx, target)
 	defer w.end()
-	if found == intact && w.info.Nlink > 1 {
-		found = foreign // it got a second name, which our bytes would not have
-	}
 	if found == intact && failed == nil {
 		failed = s.verified(ctx, w)
 	}
@@ -62,6 +61,27 @@ func (s *swapped) settle(ctx context.Context) error {
 	s.rescue(ctx, w)
 	s.describeResult()
 	return nil
+}
+
+// identify judges what was displaced. If that is the target under its lease, a
+// look is enough. It ends target unless it returns it.
+func (s *swapped) identify(ctx context.Context, target *watch) (*watch, verdict) {
+	w, judged := target, intact
+	if found, err := s.system.look(s.dir, s.displaced); err != nil || found.ino == 0 || !found.is(w.info) {
+		w.end()
+		w, judged = s.examine(ctx, s.displaced, s.base(), noWait)
+	} else if !w.quiet(ctx) {
+		w.release()
+		judged = w.judge(ctx, noWait)
+	}
+	if judged != intact {
+		return w, judged
+	}
+	var err error
+	if w.info, err = workspace.InfoOf(w.file); err != nil || w.info.Nlink > 1 {
+		return w, foreign // a second name would not have our bytes
+	}
+	return w, intact
 }
 
 // verified makes the swap durable while late writers are still noticed.

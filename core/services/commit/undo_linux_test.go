@@ -87,7 +87,7 @@ func TestNotUndone(t *testing.T) { // FS-60, FS-65
 	t.Run("only the exchange fails", func(t *testing.T) {
 		fx := newFixture(t, oldText)
 		s := &failing{system: noSync{kernel{}}, call: "rename", nth: 2, err: unix.EIO}
-		c := newOn(s, Options{Hook: at(StepTempLinked, func() error { return saves["in place"](fx, extText) })})
+		c := newOn(s, Options{Hook: at(StepRechecked, func() error { return saves["rename"](fx, extText) })})
 		out, err := c.Commit(t.Context(), fx.request(oldText, newText))
 		requireCode(t, err, fault.FileWriteFailure, "")
 		require.Equal(t, "file: "+newText, fx.state())
@@ -99,7 +99,7 @@ func TestNotUndone(t *testing.T) { // FS-60, FS-65
 		fx := newFixture(t, oldText)
 		s := &failing{system: noSync{kernel{}}, call: "rename", nth: 2, err: unix.EIO}
 		c := newOn(s, Options{Hook: func(step Step) error {
-			if step == StepTempLinked || step == StepExchanged {
+			if step == StepRechecked || step == StepExchanged {
 				return saves["rename"](fx, string(step))
 			}
 			return nil
@@ -107,7 +107,7 @@ func TestNotUndone(t *testing.T) { // FS-60, FS-65
 		out, err := c.Commit(t.Context(), fx.request(oldText, newText))
 		requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
 		require.Equal(t, "file: "+string(StepExchanged), fx.state())
-		requireKept(t, out, string(StepTempLinked))
+		requireKept(t, out, string(StepRechecked))
 	})
 	t.Run("the path is empty", func(t *testing.T) {
 		fx := newFixture(t, oldText)
@@ -235,8 +235,8 @@ func (s *counting) exchange(dir *os.File, a, b string) error {
 // until our own file is judged.
 func TestUndoWithoutLease(t *testing.T) { // FS-59
 	fx := newFixture(t, oldText)
-	s := &counting{lateOpener: lateOpener{kernel{}, t, 1, extText}}
+	s := &counting{lateOpener: lateOpener{kernel{}, t, 3, extText}}
 	_, err := newOn(s, Options{}).Commit(t.Context(), fx.request(oldText, newText))
 	requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
-	require.Equal(t, []int{0, 0}, s.exchanges)
+	require.Equal(t, []int{1, 0}, s.exchanges)
 }
