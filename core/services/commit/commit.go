@@ -269,9 +269,12 @@ type transaction struct {
 
 	target  *os.File       // the file that held the base, open for reading; nil before the check, and once a watch has it
 	checked workspace.Info // of target, when it was checked
-	ours    *os.File       // the new file, open for reading only; nil until it has a name
+	ours    *os.File       // the new file; nil until it has a name
 	info    workspace.Info // of the new file, once it is in place
 	kept    []string
+
+	oursWritable bool // ours is open for writing too
+	shielded     bool // and leased, so that nothing else opens it
 }
 
 // run chooses the way to commit.

@@ -92,7 +92,7 @@ func TestOpenElsewhere(t *testing.T) { // FS-59
 			}
 			return err
 		}
-		out, err := New(Options{Hook: hook, LeaseWait: wait}).Commit(t.Context(), fx.request(oldText, newText))
+		out, err := newOn(unshielded{kernel{}}, Options{Hook: hook, LeaseWait: wait}).Commit(t.Context(), fx.request(oldText, newText))
 		requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
 		require.Equal(t, extText, fx.content())
 		require.Len(t, out.Kept, 1)
@@ -104,14 +104,18 @@ func TestOpenElsewhere(t *testing.T) { // FS-59
 	})
 }
 
-// watching knows the file that was leased last.
+// watching knows the files that were leased last.
 type watching struct {
 	system
-	leased *os.File
+	leased, shielded *os.File
 }
 
 func (s *watching) lease(f *os.File, exclusive bool) error {
-	s.leased = f
+	if exclusive {
+		s.shielded = f
+	} else {
+		s.leased = f
+	}
 	return s.system.lease(f, exclusive)
 }
 

@@ -141,64 +141,6 @@ func (s *leaseCounter) leaseHeld(f *os.File) bool {
 	return held
 }
 
-// TestManyPatchers: eight processes add lines to one file, each trying again
-// after a mismatch, beside an editor that saves by rename and one that saves
-// in place. A line that an acknowledged commit or a save added is in the file
-// at the end, or in a file kept beside it, or was dropped by the renaming
-// editor, which says so: it saves what it read a while ago.
-func TestManyPatchers(t *testing.T) { // FS-58, FS-59, FS-66
-	fx := newFixture(t, "start\n")
-	lines := number(10, 500)
-	renamer := startRole(t, "line-renamer", fx.path, fx.file, "20ms")
-	appender := startRole(t, "line-appender", fx.path, fx.file, "20ms")
-	var patchers []*child
-	for i := range 8 {
-		patchers = append(patchers, startRole(t, "patcher", fx.path, fx.file, "P"+strconv.Itoa(i), strconv.Itoa(lines)))
-	}
-	added, safe := map[string]bool{}, map[string]bool{}
-	tried, stale, torn := 0, 0, 0
-	report := func(c *child, wait bool) {
-		for _, line := range c.end(wait) {
-			switch line[0] {
-			case "added":
-				added[line[1]] = true
-			case "dropped":
-				safe[line[1]] = true
-				stale++
-			case "tried":
-				tried++
-			case "torn":
-				torn++
-			}
-		}
-	}
-	for _, p := range patchers {
-		report(p, true)
-	}
-	report(renamer, false)
-	report(appender, false)
-	names := fx.names()
-	for _, name := range names {
-		data, err := os.ReadFile(fx.path + "/" + name)
-		require.NoError(t, err)
-		for _, line := range strings.Fields(string(data)) {
-			safe[line] = true
-		}
-	}
-	var lost []string
-	for line := range added {
-		if !safe[line] {
-			lost = append(lost, line)
-		}
-	}
-	t.Logf("%d lines added in %d commits tried; %d files kept beside; stale saves of the renaming editor dropped %d lines; torn reads: %d; lost by fettle: %d",
-		len(added), tried, len(names)-1, stale, torn, len(lost))
-	require.Greater(t, len(added), 8*lines, "the editors added none")
-	require.Empty(t, lost)
-	require.Zero(t, torn)
-	require.NotContains(t, strings.Join(names, " "), " .fettle-")
-}
-
 // TestReaders: who opens the file during a thousand commits reads one of the
 // versions, whole, and never an older one after a newer one.
 func TestReaders(t *testing.T) { // FS-58

@@ -109,7 +109,7 @@ func (t *transaction) writeTemp(ctx context.Context, target *os.File) (string, e
 		return "", err
 	}
 	if replacesOpenFiles {
-		t.ours, err = t.system.openRead(t.dir, temp)
+		err = t.openOurs(temp)
 	}
 	if err == nil {
 		err = t.step(StepTempLinked)
@@ -220,6 +220,7 @@ func (t *transaction) confirm(ctx context.Context, w *watch) error {
 			return err
 		}
 	}
+	t.shield()
 	return t.stillThere(w)
 }
 
@@ -269,6 +270,7 @@ func (t *transaction) swapByLink(temp string) (string, error) {
 
 // renameOver is the last resort: a rename straight after a last check.
 func (t *transaction) renameOver(ctx context.Context, temp string, w *watch) error {
+	t.unshield()
 	w, refusal := t.lastCheck(ctx, w)
 	defer w.end()
 	if refusal != nil {

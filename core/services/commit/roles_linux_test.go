@@ -18,8 +18,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
-
-	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // Programs beside fettle run as processes of their own: the test binary again,
@@ -30,9 +28,8 @@ var roles = map[string]func(args []string) error{
 	"rename-editor":   editByRename,
 	"truncate-editor": editInPlace,
 	"slow-editor":     editInPlace,
-	"patcher":         patchLines,
-	"line-renamer":    renameLines,
-	"line-appender":   appendLines,
+	"saver":           saveVersions,
+	"writer":          writeVersions,
 	"locker":          holdLock,
 	"killed at":       commitUntilKilled,
 	"killed anywhere": commitForever,
@@ -247,129 +244,4 @@ func duration(s string) time.Duration {
 		panic(err)
 	}
 	return d
-}
-
-// patchLines adds its lines with fettle, each as often as it takes.
-func patchLines(args []string) error {
-	folder, target, name := args[1], args[2], args[3]
-	lines, err := strconv.Atoi(args[4])
-	if err != nil {
-		return err
-	}
-	dir, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	var out bytes.Buffer
-	defer func() { out.WriteTo(os.Stdout) }()
-	c := New(Options{})
-	for i := 0; i < lines; {
-		line := fmt.Sprintf("%s-%d", name, i)
-		base, err := os.ReadFile(target)
-		if err != nil {
-			return err
-		}
-		if !strings.HasPrefix(string(base), "start\n") || !strings.HasSuffix(string(base), "\n") {
-			fmt.Fprintln(&out, "torn", line)
-		}
-		if strings.Contains(string(base), line+"\n") {
-			// The commit was undone, but an editor had already saved on top of it.
-			fmt.Fprintln(&out, "added", line)
-			i++
-			continue
-		}
-		_, err = c.Commit(context.Background(), Request{
-			Dir: dir, Name: filepath.Base(target), Path: target,
-			Data: append(base, line+"\n"...), Base: sumOf(base),
-		})
-		fmt.Fprintln(&out, "tried", line)
-		switch {
-		case err == nil:
-			fmt.Fprintln(&out, "added", line)
-			i++
-		case fault.CodeOf(err) != fault.FileChangedSinceRead:
-			return err
-		}
-	}
-	return nil
-}
-
-// renameLines adds lines as an editor that saves by rename: it reads, thinks,
-// and exchanges a new file for whatever is at the path by then. It prints the
-// lines that its save dropped, looked at when nobody writes to them any more.
-func renameLines(args []string) error {
-	folder, target, pace := args[1], args[2], duration(args[3])
-	dir, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	var out bytes.Buffer
-	defer func() { out.WriteTo(os.Stdout) }()
-	return untilStopped(func(i int) error {
-		line := "R-" + strconv.Itoa(i)
-		base, err := os.ReadFile(target)
-		if err != nil {
-			return err
-		}
-		spin(rand.N(pace / 4))
-		temp := "editor.tmp"
-		if err := os.WriteFile(filepath.Join(folder, temp), append(base, line+"\n"...), 0o644); err != nil {
-			return err
-		}
-		if err := (kernel{}).exchange(dir, temp, filepath.Base(target)); err != nil {
-			return err
-		}
-		fmt.Fprintln(&out, "added", line)
-		was, err := (kernel{}).openRead(dir, temp)
-		if err != nil {
-			return err
-		}
-		defer was.Close()
-		if err := retryBusy(context.Background(), -1, func() error { return (kernel{}).lease(was, false) }); err != nil {
-			return err
-		}
-		data, err := io.ReadAll(was)
-		if err != nil {
-			return err
-		}
-		for dropped := range strings.FieldsSeq(string(data)) {
-			if !strings.Contains(string(base), dropped+"\n") {
-				fmt.Fprintln(&out, "dropped", dropped)
-			}
-		}
-		if err := (kernel{}).remove(dir, temp); err != nil {
-			return err
-		}
-		time.Sleep(rand.N(pace)) // its user types
-		return nil
-	})
-}
-
-// appendLines adds lines in place, through a descriptor that it keeps a while.
-func appendLines(args []string) error {
-	target, pace := args[2], duration(args[3])
-	var out bytes.Buffer
-	defer func() { out.WriteTo(os.Stdout) }()
-	return untilStopped(func(i int) error {
-		f, err := os.OpenFile(target, os.O_RDWR, 0)
-		if err != nil {
-			return err
-		}
-		defer f.Close()
-		base, err := io.ReadAll(f)
-		if err != nil {
-			return err
-		}
-		spin(rand.N(pace / 10))
-		line := "I-" + strconv.Itoa(i)
-		if _, err := f.WriteAt([]byte(line+"\n"), int64(len(base))); err != nil {
-			return err
-		}
-		if err := f.Close(); err != nil {
-			return err
-		}
-		fmt.Fprintln(&out, "added", line)
-		time.Sleep(rand.N(pace))
-		return nil
-	})
 }

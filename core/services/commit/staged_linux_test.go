@@ -32,6 +32,16 @@ type noLeases struct{ system }
 
 func (noLeases) lease(*os.File, bool) error { return errors.ErrUnsupported }
 
+// unshielded lets other programs open the new file before the verdict.
+type unshielded struct{ system }
+
+func (s unshielded) lease(f *os.File, exclusive bool) error {
+	if exclusive {
+		return errors.ErrUnsupported
+	}
+	return s.system.lease(f, exclusive)
+}
+
 type noUnnamed struct{ system }
 
 func (noUnnamed) createUnnamed(*os.File, fs.FileMode) (*os.File, error) {
@@ -130,8 +140,11 @@ func TestSaveDuringCommit(t *testing.T) { // FS-58, FS-59, FS-61
 				t.Run(fmt.Sprintf("%s/%s/%s", method, name, step), func(t *testing.T) {
 					fx := newFixture(t, oldText)
 					system := system
-					if step == StepRechecked && slices.Contains(inPlaceSaves, name) {
+					switch {
+					case step == StepRechecked && slices.Contains(inPlaceSaves, name):
 						system = noLeases{system} // with leases see TestOpenedDuringExchange
+					case step == StepExchanged:
+						system = unshielded{system} // with a shield see TestShield
 					}
 					var saved string
 					reached, exchanged := false, false
@@ -185,6 +198,7 @@ func TestSaveTwice(t *testing.T) { // FS-60
 				}
 				t.Run(fmt.Sprintf("%s/%s/%s", method, a, b), func(t *testing.T) {
 					fx, system := newFixture(t, oldText), system
+					system = unshielded{system}
 					if slices.Contains(inPlaceSaves, a) {
 						system = noLeases{system}
 					}
@@ -236,7 +250,7 @@ func TestSaveThrice(t *testing.T) { // FS-60
 				}
 				return saves["rename"](fx, text[s])
 			}
-			out, err := newOn(system, Options{Hook: hook}).Commit(t.Context(), fx.request(oldText, newText))
+			out, err := newOn(unshielded{system}, Options{Hook: hook}).Commit(t.Context(), fx.request(oldText, newText))
 			requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
 			require.Len(t, out.Kept, 1)
 			kept, err := os.ReadFile(out.Kept[0])

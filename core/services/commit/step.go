@@ -12,7 +12,7 @@ const (
 	StepTempWritten Step = "temp_written" // the new bytes are flushed, and have no name that lasts
 	StepTempLinked  Step = "temp_linked"  // they have a temporary name beside the target (existing targets only)
 	StepRechecked   Step = "rechecked"    // the target still holds the base; where there are leases, an open for writing waits from here on (existing targets only)
-	StepExchanged   Step = "exchanged"    // they are at the path; what they displaced has a temporary name
+	StepExchanged   Step = "exchanged"    // they are at the path, where another program's open waits until they are judged; what they displaced has a temporary name
 	StepVerified    Step = "verified"     // what they displaced is the base, and nobody can write to it
 	StepUndone      Step = "undone"       // it was not: the exchange was undone, our bytes have the temporary name
 	StepSynced      Step = "synced"       // the folder is flushed

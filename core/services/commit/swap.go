@@ -36,6 +36,7 @@ func (s *swapped) settle(ctx context.Context, target *watch) error {
 	w, found := s.identify(ctx, target)
 	defer w.end()
 	if found == intact && failed == nil {
+		s.unshield()
 		failed = s.verified(ctx, w)
 	}
 	if found == intact && !w.quiet(ctx) {
@@ -52,6 +53,7 @@ func (s *swapped) settle(ctx context.Context, target *watch) error {
 	case found == gone:
 		// Somebody cleans up files that are not theirs. What was displaced
 		// cannot be judged any more, and without our bytes there would be none.
+		s.unshield()
 		s.log.Warn("displaced file vanished before it was verified", "target", s.Path, "name", s.displaced)
 		s.describeResult()
 		return nil
@@ -121,6 +123,7 @@ func (s *swapped) followMode(displaced *watch) error {
 // at the path an error that says so.
 func (s *swapped) undo(ctx context.Context, displaced *watch, cause error) error {
 	displaced.release()
+	defer s.unshield()
 	back, err := s.putBack()
 	if err != nil {
 		return s.notUndone(cause, err)
@@ -128,8 +131,13 @@ func (s *swapped) undo(ctx context.Context, displaced *watch, cause error) error
 	if back == "" {
 		return cause
 	}
+	ours := s.written()
+	if s.shielded {
+		ours = s.rewind(ctx)
+		s.unshield()
+	}
 	_ = s.step(StepUndone) // it fails already
-	w, verdict := s.examine(ctx, back, s.written(), s.options.LeaseWait)
+	w, verdict := s.examine(ctx, back, ours, s.options.LeaseWait)
 	defer w.end()
 	switch verdict {
 	case intact:

@@ -31,6 +31,8 @@ type system interface {
 	// writes, and neither creates nor truncates.
 	openRead(dir *os.File, name string) (*os.File, error)
 	openWrite(dir *os.File, name string) (*os.File, error)
+	// reopen opens f's file again, for reading only.
+	reopen(f *os.File) (*os.File, error)
 	// mayWrite says whether the caller may write to name, without opening it.
 	mayWrite(dir *os.File, name string) error
 

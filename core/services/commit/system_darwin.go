@@ -55,4 +55,9 @@ func (kernel) leaseHeld(*os.File) bool { return false }
 
 func (kernel) endLease(*os.File) {}
 
+// shields: there are no leases.
+const shields = false
+
+func (kernel) reopen(*os.File) (*os.File, error) { return nil, errors.ErrUnsupported }
+
 const errNoAttribute = unix.ENOATTR

@@ -144,3 +144,8 @@ func (kernel) lease(*os.File, bool) error { return errors.ErrUnsupported }
 func (kernel) leaseHeld(*os.File) bool { return false }
 
 func (kernel) endLease(*os.File) {}
+
+// shields: there are no leases.
+const shields = false
+
+func (kernel) reopen(*os.File) (*os.File, error) { return nil, errors.ErrUnsupported }

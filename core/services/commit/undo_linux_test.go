@@ -231,12 +231,12 @@ func (s *counting) exchange(dir *os.File, a, b string) error {
 	return s.lateOpener.exchange(dir, a, b)
 }
 
-// TestUndoWithoutLease: the program whose open broke the lease does not wait
-// until our own file is judged.
+// TestUndoWithoutLease: the program whose open broke the lease of the target
+// does not wait until our own file is judged.
 func TestUndoWithoutLease(t *testing.T) { // FS-59
 	fx := newFixture(t, oldText)
 	s := &counting{lateOpener: lateOpener{kernel{}, t, 3, extText}}
 	_, err := newOn(s, Options{}).Commit(t.Context(), fx.request(oldText, newText))
 	requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
-	require.Equal(t, []int{1, 0}, s.exchanges)
+	require.Equal(t, []int{2, 0}, s.exchanges)
 }

@@ -1,0 +1,89 @@
+package commit
+
+import (
+	"context"
+	"errors"
+)
+
+// Between the swap and the verdict on what it displaced, the new file is at the
+// path and may have to leave it again. A program that read it then would go on
+// from a text that was refused, and overwrite with it what the undo puts back.
+// So the new file is leased exclusively from before the swap to the verdict:
+// another program's open waits for it, some microseconds. If the verdict is to
+// undo, the waiting program still gets this file, as it has found it already;
+// therefore the file gets the bytes of the target first.
+
+// longestRewind bounds the bytes of a target that are copied for waiting
+// programs.
+const longestRewind = 64 << 20
+
+// openOurs opens the temporary file to describe it later, and to shield it
+// where that is possible.
+func (t *transaction) openOurs(temp string) (err error) {
+	if shields {
+		if t.ours, err = t.system.openWrite(t.dir, temp); err == nil {
+			t.oursWritable = true
+			return nil
+		}
+	}
+	t.ours, err = t.system.openRead(t.dir, temp)
+	return err
+}
+
+// shield makes programs that open the new file wait.
+func (t *transaction) shield() {
+	if !t.oursWritable {
+		return
+	}
+	if t.system.lease(t.ours, true) == nil {
+		t.shielded = true
+		return
+	}
+	t.reopenOurs()
+}
+
+// unshield lets waiting programs go on.
+func (t *transaction) unshield() {
+	if t.shielded {
+		t.shielded = false
+		t.system.endLease(t.ours)
+		t.reopenOurs()
+	}
+}
+
+// reopenOurs has the new file open for reading only: otherwise it could not be
+// leased by another descriptor, nor executed.
+func (t *transaction) reopenOurs() {
+	reading, err := t.system.reopen(t.ours)
+	if err != nil {
+		t.log.Debug("new file could not be reopened", "target", t.Path, "error", err)
+		reading = nil
+	}
+	closeFile(t.ours)
+	t.ours, t.oursWritable = reading, false
+}
+
+// rewind gives the shielded new file, which has left the path again, the bytes
+// of the target for the programs that wait to open it. It returns what the new
+// file holds then.
+func (t *transaction) rewind(ctx context.Context) content {
+	target, err := t.system.openRead(t.dir, t.Name)
+	if err != nil {
+		return t.written()
+	}
+	defer closeFile(target)
+	data, err := readAll(ctx, target, longestRewind)
+	if err != nil {
+		return t.written()
+	}
+	err = errors.Join(t.system.writeAt(t.ours, data, 0), t.system.truncate(t.ours, int64(len(data))))
+	if err == nil {
+		return content{sumOf(data), int64(len(data))}
+	}
+	t.log.Warn("refused bytes could not be overwritten", "target", t.Path, "error", err)
+	sum, err := hashOf(ctx, t.ours, unlimited)
+	if err != nil {
+		return t.written()
+	}
+	return content{sum, unlimited}
+}

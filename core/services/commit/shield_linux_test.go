@@ -1,0 +1,144 @@
+package commit
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// TestShield: a program that reads the target between the exchange and the
+// verdict reads what is there after the verdict, never a refused text.
+func TestShield(t *testing.T) { // FS-58, FS-59
+	for _, method := range []Method{MethodExchange, MethodLink} {
+		for name, want := range map[string]string{"refused": extText, "committed": newText, "emptied": ""} {
+			t.Run(string(method)+"/"+name, func(t *testing.T) {
+				fx := newFixture(t, oldText)
+				s := &watching{system: methods[method]}
+				read := make(chan string)
+				c := newOn(s, Options{Hook: func(step Step) error {
+					switch {
+					case step == StepRechecked && name != "committed":
+						return saves["rename"](fx, want)
+					case step == StepExchanged:
+						go func() {
+							data, err := os.ReadFile(fx.file)
+							if err != nil {
+								t.Error(err)
+							}
+							read <- string(data)
+						}()
+						for exclusivelyHeld(s.shielded) {
+							runtime.Gosched()
+						}
+					}
+					return nil
+				}})
+				out, err := c.Commit(t.Context(), fx.request(oldText, newText))
+				require.Equal(t, want, <-read)
+				require.Equal(t, want, fx.content())
+				require.Empty(t, out.Kept)
+				require.Equal(t, []string{"target.txt"}, fx.names())
+				if name == "committed" {
+					require.NoError(t, err)
+				} else {
+					requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
+				}
+			})
+		}
+	}
+}
+
+// exclusivelyHeld says that no program waits to open the leased file.
+func exclusivelyHeld(f *os.File) bool {
+	kind, err := unix.FcntlInt(f.Fd(), unix.F_GETLEASE, 0)
+	return err == nil && kind == unix.F_WRLCK
+}
+
+// TestShieldedSave: a program that opens the target in place between the
+// exchange and its undoing, and writes after that, does not lose its save.
+func TestShieldedSave(t *testing.T) { // FS-60
+	for _, name := range []string{"in place", "truncating"} {
+		fx := newFixture(t, oldText)
+		s := &watching{system: kernel{}}
+		saved := make(chan error, 1)
+		c := newOn(s, Options{Hook: func(step Step) error {
+			switch step {
+			case StepRechecked:
+				return saves["rename"](fx, extText)
+			case StepExchanged:
+				go func() { saved <- saves[name](fx, extText+"and more\n") }()
+				for exclusivelyHeld(s.shielded) {
+					runtime.Gosched()
+				}
+			}
+			return nil
+		}})
+		_, err := c.Commit(t.Context(), fx.request(oldText, newText))
+		requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
+		require.NoError(t, <-saved)
+		require.Equal(t, extText+"and more\n", fx.content(), name)
+	}
+}
+
+// failingRewind cannot write to the new file once it was exchanged.
+type failingRewind struct {
+	system
+	exchanged bool
+}
+
+func (s *failingRewind) exchange(dir *os.File, a, b string) error {
+	s.exchanged = true
+	return s.system.exchange(dir, a, b)
+}
+
+func (s *failingRewind) writeAt(f *os.File, data []byte, offset int64) error {
+	if s.exchanged {
+		return errors.Join(s.system.writeAt(f, data[:1], offset), &os.PathError{Op: "write", Path: f.Name(), Err: unix.EIO})
+	}
+	return s.system.writeAt(f, data, offset)
+}
+
+// TestRewindFails: the refused file goes, whatever it holds by then.
+func TestRewindFails(t *testing.T) { // FS-65
+	fx := newFixture(t, oldText)
+	c := newOn(&failingRewind{system: kernel{}}, Options{Hook: at(StepRechecked, func() error { return saves["rename"](fx, extText) })})
+	out, err := c.Commit(t.Context(), fx.request(oldText, newText))
+	requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
+	require.Equal(t, extText, fx.content())
+	require.Empty(t, out.Kept)
+	require.Equal(t, []string{"target.txt"}, fx.names())
+}
+
+// TestExecutableAtVerdict: from the verdict on, the new file can be executed:
+// it is open for writing no more.
+func TestExecutableAtVerdict(t *testing.T) { // FS-58
+	fx := newFixture(t, "")
+	fx.file = filepath.Join(fx.path, "script")
+	const script = "#!/bin/sh\necho "
+	require.NoError(t, os.WriteFile(fx.file, []byte(script+"old\n"), 0o755))
+	if err := exec.Command(fx.file).Run(); err != nil {
+		t.Skip("scripts cannot be executed here:", err)
+	}
+	ran := 0
+	c := New(Options{Hook: func(s Step) error {
+		if s == StepVerified || s == StepSynced || s == StepUnlinked {
+			out, err := exec.Command(fx.file).Output()
+			require.NoError(t, err, "at %s", s)
+			require.Equal(t, "new", strings.TrimSpace(string(out)))
+			ran++
+		}
+		return nil
+	}})
+	_, err := c.Commit(t.Context(), fx.request(script+"old\n", script+"new\n"))
+	require.NoError(t, err)
+	require.Equal(t, 3, ran)
+}

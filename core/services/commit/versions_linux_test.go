@@ -1,0 +1,333 @@
+package commit
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// versionText is a version of the target that names itself and the version that
+// its writer had read. Its length varies, so that a save in place truncates.
+func versionText(id, parent string) []byte {
+	body := fmt.Sprintf("%s %s\n%s", id, parent, strings.Repeat("a line of "+id+"\n", 300+len(id)*7%60))
+	return []byte(sumOf([]byte(body))[:hashChars] + " " + body)
+}
+
+// parseVersion returns the names in a whole version.
+func parseVersion(data []byte) (id, parent string, whole bool) {
+	sum, body, _ := strings.Cut(string(data), " ")
+	if sum != sumOf([]byte(body))[:hashChars] {
+		return "", "", false
+	}
+	line, _, _ := strings.Cut(body, "\n")
+	id, parent, _ = strings.Cut(line, " ")
+	return id, parent, true
+}
+
+// saveVersions is an editor: it reads the target, makes its own version of it and
+// saves that, a number of times. Editors take turns, so that none of them
+// overwrites another; the file of turns counts their saves. It prints "save ID
+// PARENT MICROSECONDS" with the time that the save took.
+func saveVersions(args []string) error {
+	folder, target, turns, kind, pace := args[1], args[2], args[3], args[4], duration(args[5])
+	count, err := strconv.Atoi(args[6])
+	if err != nil {
+		return err
+	}
+	var out bytes.Buffer // printed at the end, when the test reads it
+	defer func() { out.WriteTo(os.Stdout) }()
+	lock, err := os.OpenFile(turns, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	defer lock.Close()
+	temp := filepath.Join(folder, "editor-"+kind+".tmp")
+	for range count {
+		err := saveVersion(&out, lock, target, kind, temp)
+		if err != nil {
+			return err
+		}
+		time.Sleep(rand.N(pace)) // its user types
+	}
+	return nil
+}
+
+func saveVersion(out io.Writer, lock *os.File, target, kind, temp string) error {
+	if err := retry(func() error { return unix.Flock(int(lock.Fd()), unix.LOCK_EX) }); err != nil {
+		return err
+	}
+	defer unix.Flock(int(lock.Fd()), unix.LOCK_UN)
+	counted, err := io.ReadAll(io.NewSectionReader(lock, 0, 20))
+	if err != nil {
+		return err
+	}
+	turn, _ := strconv.Atoi(string(counted)) // 0 at first
+	turn++
+	base, err := os.ReadFile(target)
+	if err != nil {
+		return err
+	}
+	parent, _, whole := parseVersion(base)
+	if !whole {
+		fmt.Fprintln(out, "torn")
+		return nil
+	}
+	id := "E" + strconv.Itoa(turn)
+	data := versionText(id, parent)
+	start := time.Now()
+	switch kind {
+	case "rename":
+		if err = os.WriteFile(temp, data, 0o644); err == nil {
+			err = os.Rename(temp, target)
+		}
+	case "truncate":
+		err = os.WriteFile(target, data, 0o644)
+	default:
+		err = overwriteFile(target, data)
+	}
+	if err != nil {
+		return err
+	}
+	fmt.Fprintln(out, "save", id, parent, time.Since(start).Microseconds())
+	_, err = lock.WriteAt(strconv.AppendInt(nil, int64(turn), 10), 0)
+	return err
+}
+
+func overwriteFile(name string, data []byte) error {
+	f, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := f.WriteAt(data, 0); err != nil {
+		return err
+	}
+	return f.Truncate(int64(len(data)))
+}
+
+// writeVersions commits versions with fettle until it is stopped, each based on
+// what is at the path. It prints "acked" or "refused" with ID, PARENT, the
+// method or reason, and the files that were reported as kept.
+func writeVersions(args []string) error {
+	folder, target, name := args[1], args[2], args[3]
+	dir, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	var out bytes.Buffer
+	defer func() { out.WriteTo(os.Stdout) }()
+	c := New(Options{})
+	return untilStopped(func(i int) error {
+		base, err := os.ReadFile(target)
+		if err != nil {
+			return err
+		}
+		parent, _, whole := parseVersion(base)
+		if !whole {
+			return nil // an editor is saving in place
+		}
+		id := name + "-" + strconv.Itoa(i)
+		result, err := c.Commit(context.Background(), Request{
+			Dir: dir, Name: filepath.Base(target), Path: target, Data: versionText(id, parent), Base: sumOf(base), BaseSize: int64(len(base)),
+		})
+		verb, how := "acked", string(result.Method)
+		if err != nil {
+			if fault.CodeOf(err) != fault.FileChangedSinceRead {
+				return err
+			}
+			verb, how = "refused", string(fault.As(err).Reason)
+		}
+		fmt.Fprintln(&out, verb, id, parent, how, strings.Join(result.Kept, " "))
+		return nil
+	})
+}
+
+// history is what editors and writers said of their versions.
+type history struct {
+	parent map[string]string
+	saves  []string // of the editors, in the order of their turns
+	acked  []string
+	kept   map[string]bool // versions in files that were reported, and what they were based on
+	final  string
+}
+
+// turn is the number of an editor's save, 0 of another version.
+func turn(id string) int {
+	n, _ := strconv.Atoi(strings.TrimPrefix(id, "E"))
+	return n
+}
+
+// basedOn says that the version id was made from the editor's save.
+func (h *history) basedOn(id, save string) bool {
+	for ; id != ""; id = h.parent[id] {
+		if id == save {
+			return true
+		}
+		if n := turn(id); n > 0 && n < turn(save) {
+			return false
+		}
+	}
+	return false
+}
+
+// gone lists the saves on which neither the next save nor the final version is
+// based: each editor reads after the previous one has saved, so it is fettle
+// that showed it another version. Kept are those in a reported file.
+func (h *history) gone() (kept, lost []string) {
+	for i, save := range h.saves {
+		next := h.final
+		if i+1 < len(h.saves) {
+			next = h.saves[i+1]
+		}
+		switch {
+		case h.basedOn(next, save):
+		case h.kept[save]:
+			kept = append(kept, save)
+		default:
+			lost = append(lost, save)
+		}
+	}
+	return kept, lost
+}
+
+// dropped sorts the acknowledged commits on which the final version is not
+// based. An editor overwrote one if it saved a text that it had read before: a
+// commit lies between what it read and its save.
+func (h *history) dropped() (overwritten, lost []string) {
+	read := map[string]bool{} // versions that an editor's save is based on
+	for _, save := range h.saves {
+		read[h.parent[save]] = true
+	}
+	there := map[string]bool{}
+	for id := h.final; id != ""; id = h.parent[id] {
+		there[id] = true
+	}
+	acked := map[string]bool{}
+	for _, id := range h.acked {
+		acked[id] = true
+	}
+	for _, commit := range h.acked {
+		if there[commit] {
+			continue
+		}
+		base := h.parent[commit]
+		for !read[base] && acked[base] {
+			base = h.parent[base]
+		}
+		if read[base] {
+			overwritten = append(overwritten, commit)
+		} else {
+			lost = append(lost, commit)
+		}
+	}
+	return overwritten, lost
+}
+
+// TestEditorsBesideWriters: eight processes commit to one file beside editors
+// that save by rename, by truncating and in place, each of which reads the file
+// before it saves. It counts the saves that fettle took from under the editors,
+// kept beside the file or lost, and the commits that were lost.
+func TestEditorsBesideWriters(t *testing.T) { // FS-58, FS-59, FS-60, FS-66, TE-08
+	fx := newFixture(t, "")
+	require.NoError(t, os.WriteFile(fx.file, versionText("start", ""), 0o644))
+	each := number(60, 17_000)
+	turns := filepath.Join(t.TempDir(), "turns")
+	var writers, editors []*child
+	for i := range 8 {
+		writers = append(writers, startRole(t, "writer", fx.path, fx.file, "W"+strconv.Itoa(i)))
+	}
+	for _, kind := range []string{"rename", "truncate", "in-place"} {
+		editors = append(editors, startRole(t, "saver", fx.path, fx.file, turns, kind, "8ms", strconv.Itoa(each)))
+	}
+	h := &history{parent: map[string]string{}, kept: map[string]bool{}, saves: make([]string, 3*each)}
+	torn, tried := 0, 0
+	var slowest, total int
+	for _, e := range editors {
+		for _, line := range e.end(true) {
+			if line[0] == "torn" {
+				torn++
+				continue
+			}
+			h.parent[line[1]] = line[2]
+			h.saves[turn(line[1])-1] = line[1]
+			took, err := strconv.Atoi(line[3])
+			require.NoError(t, err)
+			slowest, total = max(slowest, took), total+took
+		}
+	}
+	require.Zero(t, torn, "an editor read a mixture")
+	reported := map[string]bool{}
+	refused := map[string]int{}
+	for _, w := range writers {
+		for _, line := range w.stop() {
+			tried++
+			h.parent[line[1]] = line[2]
+			if line[0] == "acked" {
+				h.acked = append(h.acked, line[1])
+			} else {
+				refused[line[3]]++
+			}
+			for _, path := range line[4:] {
+				reported[filepath.Base(path)] = true
+			}
+		}
+	}
+	id, _, whole := parseVersion([]byte(fx.content()))
+	require.True(t, whole)
+	h.final = id
+	var unreported []string
+	for _, name := range fx.names() {
+		if name == filepath.Base(fx.file) {
+			continue
+		}
+		if !reported[name] {
+			unreported = append(unreported, name)
+		}
+		data, err := os.ReadFile(filepath.Join(fx.path, name))
+		require.NoError(t, err)
+		for id, _, _ := parseVersion(data); id != ""; id = h.parent[id] {
+			h.kept[id] = true
+		}
+	}
+	refusedTexts := 0
+	isAcked := map[string]bool{"start": true}
+	for _, id := range h.acked {
+		isAcked[id] = true
+	}
+	for _, save := range h.saves {
+		if p := h.parent[save]; turn(p) == 0 && !isAcked[p] {
+			refusedTexts++
+		}
+	}
+	keptSaves, lostSaves := h.gone()
+	overwritten, lostCommits := h.dropped()
+	t.Logf("%d saves of editors: %d displaced and kept, %d lost; %d saved a text with a refused change; a save took %d µs on average, %d µs at most",
+		len(h.saves), len(keptSaves), len(lostSaves), refusedTexts, total/len(h.saves), slowest)
+	t.Logf("%d commits tried: %d acknowledged, refused %v; %d overwritten by an editor that had read before, %d lost; %d files reported as kept, unreported %v",
+		tried, len(h.acked), refused, len(overwritten), len(lostCommits), len(reported), unreported)
+	for _, save := range append(keptSaves, lostSaves...) {
+		for n := turn(save) - 1; n <= turn(save)+2; n++ {
+			id := "E" + strconv.Itoa(n)
+			t.Logf("%s on %s", id, h.parent[id])
+		}
+	}
+	require.NotEmpty(t, h.acked)
+	require.Empty(t, unreported)
+	require.Empty(t, lostCommits)
+	require.Empty(t, lostSaves)
+	require.LessOrEqual(t, len(keptSaves), len(h.saves)*2/10_000+1)
+}
