@@ -102,8 +102,10 @@ type Committer struct {
 
 	queues queues
 
+	now func() time.Time
+
 	mu    sync.Mutex
-	swept map[folderID]struct{} // folders looked through for leftovers
+	swept map[folderID]*sweeping // directories looked through for leftovers
 }
 
 // New returns a Committer. It does no I/O.
@@ -119,7 +121,7 @@ func New(o Options) *Committer {
 	if log == nil {
 		log = slog.New(slog.DiscardHandler)
 	}
-	return &Committer{options: o, system: kernel{}, log: log, swept: make(map[folderID]struct{})}
+	return &Committer{options: o, system: kernel{}, log: log, now: time.Now, swept: make(map[folderID]*sweeping)}
 }
 
 // Request is one change to one file.

@@ -82,10 +82,10 @@ func (t *transaction) withdraw(ctx context.Context, cause error) error {
 		if err := t.renameNew(temp, t.Name); err == nil {
 			return t.notWithdrawn(cause)
 		}
-		t.keep(temp)
+		t.keep(ctx, temp)
 	case foreign:
 		if err := t.renameNew(temp, t.Name); err != nil {
-			t.keep(temp)
+			t.keep(ctx, temp)
 		}
 	case gone:
 	}

@@ -29,6 +29,7 @@ var killWays = map[string]struct {
 	"create":       {kernel{}, "", false},
 	"create-named": {noUnnamed{kernel{}}, "", false},
 	"in-place":     {kernel{}, oldText, true},
+	"back":         {kernel{}, newText, false},
 }
 
 // commitUntilKilled makes one commit and ends itself at a step. With a fifth

@@ -2,102 +2,233 @@ package commit
 
 import (
 	"context"
+	"errors"
 	"io"
+	"io/fs"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
-// sweep looks for what killed runs left in the folder, once for each folder
-// and Committer. The folder's lock is held, so no temporary file in it belongs
-// to a commit under way. Rubbish is removed: unnamed parts, and whole files
-// that hold one of the two versions that their name tells. Anything else is
-// somebody's work that a commit displaced and could not judge any more: it
-// stays where it is and is reported.
+// A directory is listed for leftovers at each commit, but not before a multiple
+// of the time has passed that the last listing took: the listings of a large
+// directory take a fiftieth of the time at most.
+const (
+	sweepPause      = 50
+	sweepRetry      = time.Second // after a listing that failed
+	mostDirectories = 1000        // remembered by a Committer
+	mostLeftovers   = 1000        // remembered of each directory; those beyond it wait
+	leftoverBatch   = 1000        // names read at a time
+)
+
+// sweeping is what a Committer remembers of a directory between commits. It is
+// used with the directory's turn held.
+type sweeping struct {
+	ended time.Time           // of the last listing
+	pause time.Duration       // from then to the next
+	stays map[string]leftover // by name: what was judged and reported, and left
+}
+
+// leftover is a file that stays, as it was when it was judged.
+type leftover struct {
+	found entry  // the zero entry if it is to be judged again
+	sum   string // of its content; "" if not known
+}
+
+// sweepingOf returns the memory of a directory, and forgets another one's where
+// there are too many.
+func (c *Committer) sweepingOf(id folderID) *sweeping {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.swept[id]
+	if s != nil {
+		return s
+	}
+	if len(c.swept) >= mostDirectories {
+		var oldest folderID
+		var when time.Time
+		for other, s := range c.swept {
+			if when.IsZero() || s.ended.Before(when) {
+				oldest, when = other, s.ended
+			}
+		}
+		delete(c.swept, oldest)
+	}
+	s = &sweeping{}
+	c.swept[id] = s
+	return s
+}
+
+// sweep looks for what killed runs left in the directory. Its lock is held, so
+// no temporary file in it belongs to a commit under way. Rubbish is removed:
+// whole files that hold one of the two versions that their name tells, parts
+// that hold the bytes that their name tells or fewer. Anything else is work of
+// another program that a commit displaced and could not judge any more: it
+// stays where it is and is reported once, unless the same bytes are kept in the
+// directory already.
 func (t *transaction) sweep(ctx context.Context, folder folderID) {
-	t.mu.Lock()
-	_, done := t.swept[folder]
-	t.mu.Unlock()
-	if done {
+	s := t.sweepingOf(folder)
+	began := t.now()
+	if !s.ended.IsZero() && began.Sub(s.ended) < s.pause {
 		return
 	}
-	leftovers, err := t.leftovers(ctx)
+	names, kept, err := t.leftovers(ctx)
 	if err != nil {
-		t.log.Warn("folder could not be searched for leftovers", "folder", t.folderPath(), "error", err)
+		if ctx.Err() == nil {
+			s.ended, s.pause = t.now(), sweepRetry
+			t.log.Warn("folder could not be searched for leftovers", "folder", t.folderPath(), "error", err)
+		}
 		return
 	}
-	for _, name := range leftovers {
-		if partPattern.MatchString(name) {
-			t.discard(name)
+	ended := t.now()
+	stays := make(map[string]leftover)
+	for _, name := range names {
+		if len(stays) == mostLeftovers {
+			break
+		}
+		found, err := t.system.look(t.dir, name)
+		if err != nil {
 			continue
 		}
-		versions := tempPattern.FindStringSubmatch(name)
-		rubbish := t.isRubbish(ctx, name, versions[1:])
-		switch {
-		case ctx.Err() != nil:
+		known, reported := s.stays[name]
+		if reported && known.found == found {
+			stays[name] = known
+			continue
+		}
+		left, gone := t.settleLeftover(ctx, name, found, kept, stays)
+		if ctx.Err() != nil {
 			return // it could not be judged
-		case rubbish:
-			t.discard(name)
-			t.log.Info("removed a leftover of an interrupted write", "path", filepath.Join(t.folderPath(), name))
-		default:
+		}
+		if gone {
+			continue
+		}
+		stays[name] = left
+		if !reported {
 			t.reportKept(name)
 		}
 	}
-	t.mu.Lock()
-	t.swept[folder] = struct{}{}
-	t.mu.Unlock()
+	s.ended, s.pause, s.stays = ended, sweepPause*ended.Sub(began), stays
 }
 
-// leftovers lists the folder's files whose names are those of our temporaries.
-func (t *transaction) leftovers(ctx context.Context) ([]string, error) {
-	const batch = 1000
-	var found []string
+// settleLeftover removes a leftover that is rubbish, or that holds the bytes of another
+// file that stays.
+func (t *transaction) settleLeftover(ctx context.Context, name string, found entry, kept []string, stays map[string]leftover) (left leftover, gone bool) {
+	w, judged := t.judgeLeftover(ctx, name)
+	defer w.end()
+	path := filepath.Join(t.folderPath(), name)
+	switch judged {
+	case intact:
+		if err := t.system.remove(t.dir, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			t.log.Error("temporary file could not be removed", "path", path, "error", err)
+			return leftover{found: found}, false
+		}
+		t.log.Info("removed a leftover of an interrupted write", "path", path)
+		t.rescue(ctx, w)
+		return left, true
+	case foreign:
+		if w == nil {
+			return leftover{found: found}, false
+		}
+		for _, twin := range twins(w.want.sum, kept, stays) {
+			if t.dropTwin(ctx, name, w, twin) {
+				return left, true
+			}
+		}
+		return leftover{found, w.want.sum}, false
+	}
+	return left, false // busy: it is judged again
+}
+
+// twins are the files that may hold the bytes with this hash.
+func twins(sum string, kept []string, stays map[string]leftover) []string {
+	var twins []string
+	for _, name := range kept {
+		if i := strings.LastIndex(name, keptInfix); strings.HasPrefix(name[i+len(keptInfix):], sum[:hashChars]) {
+			twins = append(twins, name)
+		}
+	}
+	for name, other := range stays {
+		if other.sum == sum {
+			twins = append(twins, name)
+		}
+	}
+	return twins
+}
+
+// leftovers lists the directory's files whose names are those of our
+// temporaries, and those of kept files.
+func (t *transaction) leftovers(ctx context.Context) (found, kept []string, err error) {
 	for {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		names, err := t.system.list(t.dir, batch)
+		names, err := t.system.list(t.dir, leftoverBatch)
 		for _, name := range names {
-			if partPattern.MatchString(name) || tempPattern.MatchString(name) {
+			switch {
+			case strings.HasPrefix(name, tempPrefix) && (tempPattern.MatchString(name) || partPattern.MatchString(name)):
 				found = append(found, name)
+			case strings.Contains(name, keptInfix) && len(kept) < mostLeftovers:
+				kept = append(kept, name)
 			}
 		}
 		switch {
 		case err == io.EOF:
-			return found, nil
+			return found, kept, nil
 		case err != nil:
-			return nil, err
+			return nil, nil, err
 		}
 	}
 }
 
-// isRubbish says that nobody misses the file: it holds one of the versions,
-// and nobody can write to it.
-func (t *transaction) isRubbish(ctx context.Context, name string, versions []string) bool {
+// judgeLeftover answers intact for rubbish, which holds what its name tells;
+// busy while another program can write to it, and foreign otherwise. The watch,
+// which the caller ends, has the file's own hash; it is nil for what is not read.
+func (t *transaction) judgeLeftover(ctx context.Context, name string) (*watch, verdict) {
 	found, err := t.system.look(t.dir, name)
 	if err != nil || !found.mode.IsRegular() {
-		return false
+		return nil, foreign
 	}
 	file, err := t.system.openRead(t.dir, name)
+	if errors.Is(err, errBusy) {
+		return nil, busy
+	}
 	if err != nil {
-		return false
+		return nil, foreign
 	}
 	w := &watch{system: t.system, file: file, want: content{size: unlimited}}
-	defer w.end()
-	if info, err := workspace.InfoOf(file); err != nil || !info.Mode.IsRegular() {
-		return false
+	w.info, err = workspace.InfoOf(file)
+	if err != nil || !w.info.Mode.IsRegular() {
+		w.end()
+		return nil, foreign
 	}
-	if err := w.takeLease(ctx, 0); err != nil {
-		return false
+	if err := w.takeLease(ctx, noWait); err != nil {
+		return w, busy
 	}
 	if w.want.sum, err = hashOf(ctx, file, unlimited); err != nil {
-		return false
+		w.end()
+		return nil, foreign
 	}
-	for _, version := range versions {
-		if strings.HasPrefix(w.want.sum, version) {
-			return w.quiet(ctx)
-		}
+	switch {
+	case !w.quiet(ctx):
+		return w, busy
+	case isRubbish(name, w.want.sum, w.info.Size):
+		return w, intact
 	}
-	return false
+	return w, foreign
+}
+
+// isRubbish says that the content is one that a commit left under this name.
+func isRubbish(name, sum string, size int64) bool {
+	if versions := tempPattern.FindStringSubmatch(name); versions != nil {
+		return strings.HasPrefix(sum, versions[1]) || strings.HasPrefix(sum, versions[2])
+	}
+	part := partPattern.FindStringSubmatch(name)
+	if part[1] == "" { // of a version that did not say what it would hold
+		return size == 0
+	}
+	whole, err := strconv.ParseInt(part[1], 16, 64)
+	return err == nil && (size < whole || size == whole && strings.HasPrefix(sum, part[2]))
 }

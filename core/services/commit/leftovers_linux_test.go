@@ -1,6 +1,7 @@
 package commit
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,6 +16,7 @@ import (
 func TestLeftovers(t *testing.T) {
 	oldSum, newSum := sumOf([]byte(oldText))[:16], sumOf([]byte(newText))[:16]
 	temp := ".fettle-" + oldSum + "-" + newSum + "-0123456789abcdef"
+	part := fmt.Sprintf(".fettle-part-%x-%s-0123456789abcdef", len(newText), newSum)
 	tests := map[string]struct {
 		name    string
 		content string
@@ -24,7 +26,13 @@ func TestLeftovers(t *testing.T) {
 		"new bytes, not yet exchanged":  {temp, newText, true, false},
 		"old bytes, already exchanged":  {temp, oldText, true, false},
 		"somebody's work":               {temp, extText, false, true},
-		"a part":                        {".fettle-part-0123456789abcdef", "half of", true, false},
+		"a torn part":                   {part, newText[:len(newText)-1], true, false},
+		"a whole part":                  {part, newText, true, false},
+		"a part not begun":              {part, "", true, false},
+		"as long as a part":             {part, strings.Repeat("#", len(newText)), false, true},
+		"longer than a part":            {part, newText + "#", false, true},
+		"an old part":                   {".fettle-part-0123456789abcdef", "half of", false, true},
+		"an old part, not begun":        {".fettle-part-0123456789abcdef", "", true, false},
 		"not a name of ours":            {".fettle-notes", extText, false, false},
 		"almost a name of ours":         {temp + "0", oldText, false, false},
 		"kept before":                   {"target.txt.fettle-kept-0123456789abcdef", extText, false, false},

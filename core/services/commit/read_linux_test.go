@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"testing"
 
@@ -121,62 +119,4 @@ func TestKeptInBlocks(t *testing.T) { // FS-59
 	require.NoError(t, err)
 	require.EqualValues(t, size, info.Size())
 	require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(size/2))
-}
-
-// listing counts the batches in which a folder is listed, and fails some.
-type listing struct {
-	system
-	batches int
-	fail    func(batch int) error
-}
-
-func (s *listing) list(dir *os.File, n int) ([]string, error) {
-	s.batches++
-	if err := s.fail(s.batches); err != nil {
-		return nil, err
-	}
-	return s.system.list(dir, n)
-}
-
-// TestSweepAgain: a folder counts as looked through only when it was.
-func TestSweepAgain(t *testing.T) { // FS-65
-	leftover := func(t *testing.T) (*fixture, string) {
-		fx := newFixture(t, oldText)
-		path := filepath.Join(fx.path, ".fettle-part-0123456789abcdef")
-		require.NoError(t, os.WriteFile(path, nil, 0o600))
-		return fx, path
-	}
-	t.Run("after a failure", func(t *testing.T) {
-		fx, path := leftover(t)
-		s := &listing{system: kernel{}, fail: func(batch int) error {
-			if batch == 1 {
-				return io.ErrUnexpectedEOF
-			}
-			return nil
-		}}
-		c := newOn(s, Options{})
-		_, err := c.Commit(t.Context(), fx.request(oldText, newText))
-		require.NoError(t, err)
-		require.FileExists(t, path)
-		_, err = c.Commit(t.Context(), fx.request(newText, oldText))
-		require.NoError(t, err)
-		require.NoFileExists(t, path)
-		listed := s.batches
-		_, err = c.Commit(t.Context(), fx.request(oldText, newText))
-		require.NoError(t, err)
-		require.Equal(t, listed, s.batches, "once is enough")
-	})
-	t.Run("after a cancellation", func(t *testing.T) {
-		fx, path := leftover(t)
-		ctx, cancel := context.WithCancel(t.Context())
-		s := &listing{system: kernel{}, fail: func(batch int) error { cancel(); return nil }}
-		c := newOn(s, Options{})
-		_, err := c.Commit(ctx, fx.request(oldText, newText))
-		requireCode(t, err, fault.Cancelled, "")
-		require.Equal(t, 1, s.batches, "the next batch is not asked for")
-		require.FileExists(t, path)
-		_, err = c.Commit(t.Context(), fx.request(oldText, newText))
-		require.NoError(t, err)
-		require.NoFileExists(t, path)
-	})
 }

@@ -85,7 +85,7 @@ func (t *transaction) settleRemoval(ctx context.Context, temp string) error {
 	if failed != nil {
 		w.release()
 		if err := t.renameNew(temp, t.Name); err != nil {
-			t.keep(temp)
+			t.keep(ctx, temp)
 		}
 		return failed
 	}

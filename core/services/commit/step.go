@@ -17,6 +17,7 @@ const (
 	StepUndone      Step = "undone"       // it was not: the exchange was undone, our bytes have the temporary name
 	StepSynced      Step = "synced"       // the folder is flushed
 	StepUnlinked    Step = "unlinked"     // the displaced file has no name any more
+	StepTwinDropped Step = "twin_dropped" // another program's bytes were kept already: the file that held them too has no name any more
 
 	StepRecoverySaved  Step = "recovery_saved"   // several hard links: the recovery file is flushed
 	StepInPlaceHalf    Step = "in_place_half"    // the first half of the new bytes is written

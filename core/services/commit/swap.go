@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"path/filepath"
 
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
@@ -126,7 +125,7 @@ func (s *swapped) undo(ctx context.Context, displaced *watch, cause error) error
 	defer s.unshield()
 	back, err := s.putBack()
 	if err != nil {
-		return s.notUndone(cause, err)
+		return s.notUndone(ctx, cause, err)
 	}
 	if back == "" {
 		return cause
@@ -146,13 +145,13 @@ func (s *swapped) undo(ctx context.Context, displaced *watch, cause error) error
 	case busy:
 		// Our bytes, but somebody is about to write to them.
 		w.release()
-		s.keep(back)
+		s.keep(ctx, back)
 	case foreign:
 		older, err := s.swap(back)
 		if err != nil {
 			older = back
 		}
-		s.keep(older)
+		s.keep(ctx, older)
 	case gone:
 	}
 	return cause
@@ -160,8 +159,8 @@ func (s *swapped) undo(ctx context.Context, displaced *watch, cause error) error
 
 // notUndone keeps what was displaced beside the target and says what is at the
 // path: what somebody else put there (then all is as if undone), or our bytes.
-func (s *swapped) notUndone(cause, undoing error) error {
-	older := s.keep(s.displaced)
+func (s *swapped) notUndone(ctx context.Context, cause, undoing error) error {
+	older := s.keep(ctx, s.displaced)
 	ours, unknown := workspace.InfoOf(s.ours)
 	found, err := s.system.look(s.dir, s.Name)
 	switch {
@@ -189,67 +188,6 @@ func (s *swapped) putBack() (back string, err error) {
 		}
 	}
 	return "", err
-}
-
-// keep gives a file with somebody else's bytes a visible name beside the
-// target, reports it, and answers the name; "" if it is gone.
-func (t *transaction) keep(name string) string {
-	visible := t.keptName()
-	if err := t.renameNew(name, visible); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return ""
-		}
-		t.log.Error("kept file could not be renamed", "name", name, "error", err)
-		visible = name
-	}
-	t.reportKept(visible)
-	return visible
-}
-
-// rescue is the last look at a file that has lost its name: bytes that arrived
-// after it was judged are written beside the target and reported (FS-59). It
-// hashes even under a lease: on a shared file system the kernel here does not
-// know of writers on another machine.
-func (t *transaction) rescue(ctx context.Context, w *watch) {
-	if w.quiet(ctx) && w.unchanged(ctx) {
-		return
-	}
-	w.release()
-	switch w.judge(ctx, t.options.LeaseWait) {
-	case intact:
-		return
-	case busy:
-		t.log.Warn("another program has the replaced version of a file open for writing", "target", t.Path)
-		return
-	}
-	name := t.keptName()
-	if err := t.copyTo(ctx, name, w); err != nil {
-		t.discard(name)
-		t.log.Error("late bytes of another program could not be kept", "target", t.Path, "error", err)
-		return
-	}
-	t.reportKept(name)
-}
-
-// copyTo copies the file's bytes to a new one. Once they are written there is
-// no failure: attributes that cannot be had leave the copy private.
-func (t *transaction) copyTo(ctx context.Context, name string, w *watch) error {
-	f, err := t.system.createNamed(t.dir, name, privateMode)
-	if err != nil {
-		return err
-	}
-	defer closeFile(f)
-	err = readBlocks(ctx, w.file, unlimited, func(block []byte, offset int64) error {
-		return t.system.writeAt(f, block, offset)
-	})
-	if err != nil {
-		return err
-	}
-	err = t.system.copyAttributes(f, w.file)
-	if err := errors.Join(err, t.system.sync(f)); err != nil {
-		t.log.Error("kept bytes may lack attributes or not be on disk yet", "path", filepath.Join(t.folderPath(), name), "error", err)
-	}
-	return nil
 }
 
 // describeResult fills in what the call reports about the new file. The bytes

@@ -70,6 +70,9 @@ type system interface {
 type entry struct {
 	mode     fs.FileMode
 	dev, ino uint64 // 0 where the platform has no dependable identity
+	size     int64
+	mtimeNS  int64 // since 1970
+	ctimeNS  int64 // likewise; 0 where the platform has none
 }
 
 // is says that the entry is the file that info describes, as far as the

@@ -53,7 +53,7 @@ func (kernel) look(dir *os.File, name string) (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
-	return entry{mode: info.Mode()}, nil
+	return entry{mode: info.Mode(), size: info.Size(), mtimeNS: info.ModTime().UnixNano()}, nil
 }
 
 func (k kernel) openRead(dir *os.File, name string) (*os.File, error) {

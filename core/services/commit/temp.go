@@ -4,11 +4,11 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 )
 
 // Names of what a commit leaves beside the target for a moment. A named
@@ -24,7 +24,7 @@ const (
 
 var (
 	tempPattern = regexp.MustCompile(`^\.fettle-([0-9a-f]{16})-([0-9a-f]{16})-[0-9a-f]{16}$`)
-	partPattern = regexp.MustCompile(`^\.fettle-part-[0-9a-f]{16}$`)
+	partPattern = regexp.MustCompile(`^\.fettle-part-(?:([0-9a-f]{1,16})-([0-9a-f]{16})-)?[0-9a-f]{16}$`)
 )
 
 func (t *transaction) tempName() string {
@@ -35,16 +35,10 @@ func (t *transaction) tempName() string {
 	return tempPrefix + base[:hashChars] + "-" + t.sum()[:hashChars] + "-" + randomName()
 }
 
-func partName() string { return partPrefix + randomName() }
-
-// keptName is a visible name beside the target for somebody else's bytes.
-func (t *transaction) keptName() string {
-	const longest = 255 - len(keptInfix) - 16 // bytes in a name on every common file system
-	name := t.Name
-	if len(name) > longest {
-		name = strings.ToValidUTF8(name[:longest], "")
-	}
-	return name + keptInfix + randomName()
+// partName is the name of a file that is being filled. It says how many bytes
+// that will be, and what they hash to, so that the next run can judge it too.
+func (t *transaction) partName() string {
+	return fmt.Sprintf("%s%x-%s-%s", partPrefix, len(t.Data), t.sum()[:hashChars], randomName())
 }
 
 func randomName() string {
@@ -64,12 +58,6 @@ func (t *transaction) folderPath() string {
 		}
 	}
 	return t.folder
-}
-
-func (t *transaction) reportKept(name string) {
-	path := filepath.Join(t.folderPath(), name)
-	t.kept = append(t.kept, path)
-	t.log.Warn("kept bytes of another program beside the target", "target", t.Path, "kept", path)
 }
 
 // discard removes a temporary file of ours that a failure leaves (FS-65).
@@ -122,7 +110,7 @@ func (t *transaction) place(like *os.File, link func(f *os.File, part string) er
 	if !errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
-	part := partName()
+	part := t.partName()
 	f, err = t.system.createNamed(t.dir, part, perm)
 	if err != nil {
 		return err

@@ -171,30 +171,24 @@ func turn(id string) int {
 	return n
 }
 
-// basedOn says that the version id was made from the editor's save.
-func (h *history) basedOn(id, save string) bool {
-	for ; id != ""; id = h.parent[id] {
-		if id == save {
-			return true
-		}
-		if n := turn(id); n > 0 && n < turn(save) {
-			return false
-		}
+// survivors are the final version and all on which it is based.
+func (h *history) survivors() map[string]bool {
+	there := map[string]bool{}
+	for id := h.final; id != ""; id = h.parent[id] {
+		there[id] = true
 	}
-	return false
+	return there
 }
 
-// gone lists the saves on which neither the next save nor the final version is
-// based: each editor reads after the previous one has saved, so it is fettle
-// that showed it another version. Kept are those in a reported file.
+// gone lists the saves on which the final version is not based. Each editor
+// reads after the previous one has saved, so none of them overwrote another:
+// fettle put another version in the place of these, or showed one. Kept are
+// those in a reported file.
 func (h *history) gone() (kept, lost []string) {
-	for i, save := range h.saves {
-		next := h.final
-		if i+1 < len(h.saves) {
-			next = h.saves[i+1]
-		}
+	there := h.survivors()
+	for _, save := range h.saves {
 		switch {
-		case h.basedOn(next, save):
+		case there[save]:
 		case h.kept[save]:
 			kept = append(kept, save)
 		default:
@@ -205,16 +199,13 @@ func (h *history) gone() (kept, lost []string) {
 }
 
 // dropped sorts the acknowledged commits on which the final version is not
-// based. An editor overwrote one if it saved a text that it had read before: a
-// commit lies between what it read and its save.
+// based. An editor overwrote one if it saved a text that it had read before:
+// only acknowledged commits lie between what it read and this one.
 func (h *history) dropped() (overwritten, lost []string) {
+	there := h.survivors()
 	read := map[string]bool{} // versions that an editor's save is based on
 	for _, save := range h.saves {
 		read[h.parent[save]] = true
-	}
-	there := map[string]bool{}
-	for id := h.final; id != ""; id = h.parent[id] {
-		there[id] = true
 	}
 	acked := map[string]bool{}
 	for _, id := range h.acked {
@@ -315,16 +306,10 @@ func TestEditorsBesideWriters(t *testing.T) { // FS-58, FS-59, FS-60, FS-66, TE-
 	}
 	keptSaves, lostSaves := h.gone()
 	overwritten, lostCommits := h.dropped()
-	t.Logf("%d saves of editors: %d displaced and kept, %d lost; %d saved a text with a refused change; a save took %d µs on average, %d µs at most",
-		len(h.saves), len(keptSaves), len(lostSaves), refusedTexts, total/len(h.saves), slowest)
-	t.Logf("%d commits tried: %d acknowledged, refused %v; %d overwritten by an editor that had read before, %d lost; %d files reported as kept, unreported %v",
-		tried, len(h.acked), refused, len(overwritten), len(lostCommits), len(reported), unreported)
-	for _, save := range append(keptSaves, lostSaves...) {
-		for n := turn(save) - 1; n <= turn(save)+2; n++ {
-			id := "E" + strconv.Itoa(n)
-			t.Logf("%s on %s", id, h.parent[id])
-		}
-	}
+	t.Logf("%d saves of editors: %d displaced and kept, %d lost %v; %d saved a text with a refused change; a save took %d µs on average, %d µs at most",
+		len(h.saves), len(keptSaves), len(lostSaves), lostSaves, refusedTexts, total/len(h.saves), slowest)
+	t.Logf("%d commits tried: %d acknowledged, refused %v; %d overwritten by an editor that had read before, %d lost %v; %d files reported as kept, unreported %v",
+		tried, len(h.acked), refused, len(overwritten), len(lostCommits), lostCommits, len(reported), unreported)
 	require.NotEmpty(t, h.acked)
 	require.Empty(t, unreported)
 	require.Empty(t, lostCommits)
