@@ -13,7 +13,7 @@ import (
 )
 
 func (kernel) copyAttributes(dst, src *os.File) error {
-	mode, err := copyOwner(dst, src)
+	mode, refused, err := copyOwner(dst, src)
 	if err != nil {
 		return err
 	}
@@ -22,31 +22,42 @@ func (kernel) copyAttributes(dst, src *os.File) error {
 	}
 	err = unix.Fchmod(int(dst.Fd()), mode)
 	runtime.KeepAlive(dst)
-	return nameError("chmod", dst.Name(), err)
+	if err != nil {
+		return nameError("chmod", dst.Name(), err)
+	}
+	if refused != nil {
+		return errOwner.because(nameError("chown", dst.Name(), refused))
+	}
+	return nil
 }
 
 // copyOwner gives dst the owner and group of src, as far as permitted, and
 // answers the mode bits for dst: src's, but nothing that was granted to an
-// owner or group whom dst does not have.
-func copyOwner(dst, src *os.File) (mode uint32, err error) {
+// owner or group whom dst does not have. refused is the system's answer where
+// one of the two is not permitted.
+func copyOwner(dst, src *os.File) (mode uint32, refused, err error) {
 	var from, to unix.Stat_t
 	if err := unix.Fstat(int(src.Fd()), &from); err != nil {
-		return 0, nameError("stat", src.Name(), err)
+		return 0, nil, nameError("stat", src.Name(), err)
 	}
 	if err := unix.Fstat(int(dst.Fd()), &to); err != nil {
-		return 0, nameError("stat", dst.Name(), err)
+		return 0, nil, nameError("stat", dst.Name(), err)
 	}
 	mode = uint32(from.Mode) & 0o7777
-	if from.Uid != to.Uid && unix.Fchown(int(dst.Fd()), int(from.Uid), -1) != nil {
-		mode &^= unix.S_ISUID
+	if from.Uid != to.Uid {
+		if err := unix.Fchown(int(dst.Fd()), int(from.Uid), -1); err != nil {
+			mode, refused = mode&^unix.S_ISUID, err
+		}
 	}
-	if from.Gid != to.Gid && unix.Fchown(int(dst.Fd()), -1, int(from.Gid)) != nil {
-		mode &^= unix.S_ISGID
-		mode &= mode<<3 | 0o7707 // another group gets no more than everybody
+	if from.Gid != to.Gid {
+		if err := unix.Fchown(int(dst.Fd()), -1, int(from.Gid)); err != nil {
+			mode, refused = mode&^unix.S_ISGID, err
+			mode &= mode<<3 | 0o7707 // another group gets no more than everybody
+		}
 	}
 	runtime.KeepAlive(src)
 	runtime.KeepAlive(dst)
-	return mode, nil
+	return mode, refused, nil
 }
 
 const accessACL = "system.posix_acl_access"

@@ -291,15 +291,20 @@ func (t *transaction) run(ctx context.Context) (Method, error) {
 	if err := t.step(StepChecked); err != nil {
 		return "", err
 	}
-	if t.checked.Nlink > 1 {
-		t.closeFiles()
-		return MethodInPlace, t.rewrite(ctx, t.checked)
+	why := t.obstacleOf(t.checked)
+	if why == nil {
+		var method Method
+		temp, err := t.writeTemp(ctx, t.target)
+		if err == nil {
+			method, err = t.replace(ctx, temp)
+		}
+		if why = asObstacle(err); why == nil {
+			return method, err
+		}
+		t.log.Debug("target cannot be replaced by a new file", "target", t.Path, "error", err)
 	}
-	temp, err := t.writeTemp(ctx, t.target)
-	if err != nil {
-		return "", err
-	}
-	return t.replace(ctx, temp)
+	t.closeFiles()
+	return MethodInPlace, t.rewrite(ctx, why)
 }
 
 // written is what our own file holds.

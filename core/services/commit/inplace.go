@@ -15,14 +15,12 @@ import (
 // file, so that none of them sees a mixture.
 const readersWait = 10 * time.Millisecond
 
-// rewrite writes the new bytes into a file with several hard links, so that
-// all its names change together (FS-64). checked describes the file that held
-// the base.
-func (t *transaction) rewrite(ctx context.Context, checked workspace.Info) error {
+// rewrite writes the new bytes into the target itself, for the reason why: all
+// names of a file change together (FS-64), and mounts, owners and the entries of
+// a directory that may not be written stay as they are.
+func (t *transaction) rewrite(ctx context.Context, why *obstacle) error {
 	if t.options.RecoveryDir == "" {
-		return fault.New(fault.FileWriteFailure, op,
-			fmt.Sprintf("%s has %d names (hard links) and would have to be rewritten in place, for which no recovery folder is configured; nothing was written.", t.Path, checked.Nlink),
-			"Configure a recovery folder, or give the file one name only.")
+		return t.noRecovery(why)
 	}
 	file, err := t.openTarget(ctx, t.system.openWrite)
 	if err != nil {
@@ -33,7 +31,7 @@ func (t *transaction) rewrite(ctx context.Context, checked workspace.Info) error
 	if err != nil {
 		return err
 	}
-	if info.Dev != checked.Dev || info.Ino != checked.Ino {
+	if info.Dev != t.checked.Dev || info.Ino != t.checked.Ino {
 		return t.changed("was replaced")
 	}
 	// The folder's lock does not cover the file's names in other folders.
@@ -140,7 +138,7 @@ func (t *transaction) torn(record string, cause error) error {
 		code, reason = fault.FileChangedSinceRead, fault.Changed
 	}
 	return fault.Wrap(code, op,
-		fmt.Sprintf("%s has several names and was being rewritten in place; it now holds neither version whole. Both are in %s.", t.Path, record),
+		fmt.Sprintf("%s was being rewritten in place; it now holds neither version whole. Both are in %s.", t.Path, record),
 		"Compare the file with the versions in the recovery file. The next start completes the write if nobody else has changed the file.", cause).
 		Because(reason)
 }

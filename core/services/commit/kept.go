@@ -174,6 +174,9 @@ func (t *transaction) copyTo(ctx context.Context, name string, w *watch) error {
 		return err
 	}
 	err = t.system.copyAttributes(f, w.file)
+	if asObstacle(err) != nil {
+		err = nil // the copy is ours, and grants no more than the file did
+	}
 	if err := errors.Join(err, t.system.sync(f)); err != nil {
 		t.log.Error("kept bytes may lack attributes or not be on disk yet", "path", filepath.Join(t.folderPath(), name), "error", err)
 	}

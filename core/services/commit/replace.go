@@ -101,9 +101,9 @@ func (t *transaction) writeTemp(ctx context.Context, target *os.File) (string, e
 	err := t.place(target, func(f *os.File, part string) error {
 		temp = t.tempName()
 		if part == "" {
-			return t.system.linkUnnamed(f, t.dir, temp)
+			return placing(t.system.linkUnnamed(f, t.dir, temp))
 		}
-		return t.system.rename(t.dir, part, temp)
+		return placing(t.system.rename(t.dir, part, temp))
 	})
 	if err != nil {
 		return "", err
@@ -150,7 +150,7 @@ func (t *transaction) replace(ctx context.Context, temp string) (Method, error) 
 		if err != nil {
 			w.end()
 			t.discard(temp)
-			return "", t.swapFailure(err)
+			return "", placing(t.swapFailure(err))
 		}
 		s := &swapped{transaction: t, swap: way.swap, displaced: displaced}
 		return way.method, s.settle(context.WithoutCancel(ctx), w)
@@ -282,7 +282,7 @@ func (t *transaction) renameOver(ctx context.Context, temp string, w *watch) err
 	}
 	if err := t.system.rename(t.dir, temp, t.Name); err != nil {
 		t.discard(temp)
-		return err
+		return placing(err)
 	}
 	_ = t.step(StepExchanged) // nothing can be undone from here
 	if err := t.system.sync(t.dir); err != nil {

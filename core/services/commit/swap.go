@@ -112,7 +112,11 @@ func (s *swapped) followMode(displaced *watch) error {
 	if err != nil || info.Mode == displaced.info.Mode {
 		return err
 	}
-	return s.system.copyAttributes(s.ours, displaced.file)
+	err = s.system.copyAttributes(s.ours, displaced.file)
+	if asObstacle(err) != nil {
+		return s.changed("was given to another owner")
+	}
+	return err
 }
 
 // undo gives the path back what was displaced, whose watch it releases first:

@@ -35,6 +35,9 @@ type system interface {
 	reopen(f *os.File) (*os.File, error)
 	// mayWrite says whether the caller may write to name, without opening it.
 	mayWrite(dir *os.File, name string) error
+	// mayReplace answers the obstacle that forbids to rename a file over name,
+	// as far as the system tells beforehand.
+	mayReplace(dir *os.File, name string) error
 
 	// createUnnamed makes a file that vanishes unless linkUnnamed gives it a
 	// name; createNamed makes one that must be new. Both have the mode perm less
@@ -47,9 +50,9 @@ type system interface {
 	reserve(f *os.File, size int64) error // makes sure that size bytes have room; best effort
 	truncate(f *os.File, size int64) error
 	sync(f *os.File) error
-	// copyAttributes gives dst the mode, extended attributes and, where
-	// permitted, owner and group of src. Without the owner it drops the
-	// set-user-ID and set-group-ID bits.
+	// copyAttributes gives dst the mode, extended attributes, owner and group of
+	// src. Where the owner or group is not permitted, dst gets the rest without
+	// the set-user-ID and set-group-ID bits, and the answer is errOwner.
 	copyAttributes(dst, src *os.File) error
 
 	exchange(dir *os.File, a, b string) error

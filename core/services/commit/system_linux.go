@@ -81,6 +81,25 @@ func (kernel) mayWrite(dir *os.File, name string) error {
 	return nameError("access", name, err)
 }
 
+// isMountRoot says that something is mounted at name; kernels before 5.8 do not
+// tell.
+func isMountRoot(dir *os.File, name string) bool {
+	var st unix.Statx_t
+	err := retry(func() error {
+		return unix.Statx(int(dir.Fd()), name, unix.AT_SYMLINK_NOFOLLOW|unix.AT_STATX_DONT_SYNC, unix.STATX_TYPE, &st)
+	})
+	runtime.KeepAlive(dir)
+	return err == nil && st.Attributes&unix.STATX_ATTR_MOUNT_ROOT != 0
+}
+
+// ownsAll says that the process may do to other owners' files what they may.
+func ownsAll() bool {
+	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	err := unix.Capget(&header, &data[0])
+	return err == nil && data[0].Effective&(1<<unix.CAP_FOWNER) != 0
+}
+
 func (kernel) reserve(f *os.File, size int64) error {
 	err := retry(func() error { return unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, 0, size) })
 	runtime.KeepAlive(f)

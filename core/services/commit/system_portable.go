@@ -82,6 +82,8 @@ func (k kernel) mayWrite(dir *os.File, name string) error {
 	return nil
 }
 
+func (kernel) mayReplace(*os.File, string) error { return nil }
+
 func (kernel) createUnnamed(*os.File, fs.FileMode) (*os.File, error) {
 	return nil, errors.ErrUnsupported
 }

@@ -119,6 +119,30 @@ func openNow(dir *os.File, name string, flags int) (*os.File, error) {
 	return f, err
 }
 
+func (kernel) mayReplace(dir *os.File, name string) error {
+	if isMountRoot(dir, name) {
+		return errMounted
+	}
+	var st unix.Stat_t
+	err := unix.Faccessat(int(dir.Fd()), ".", unix.W_OK, unix.AT_EACCESS)
+	if err == nil {
+		err = unix.Fstat(int(dir.Fd()), &st)
+	}
+	runtime.KeepAlive(dir)
+	switch {
+	case errors.Is(err, fs.ErrPermission) || isReadOnly(err):
+		return errDirectory.because(err)
+	case err != nil || st.Mode&unix.S_ISVTX == 0 || os.Geteuid() == int(st.Uid) || ownsAll():
+		return nil // what else forbids it is found when it is tried
+	}
+	err = unix.Fstatat(int(dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	runtime.KeepAlive(dir)
+	if err == nil && os.Geteuid() != int(st.Uid) {
+		return errDirectory
+	}
+	return nil
+}
+
 func (kernel) createNamed(dir *os.File, name string, perm fs.FileMode) (*os.File, error) {
 	return openAt(dir, name, unix.O_CREAT|unix.O_EXCL|unix.O_WRONLY|unix.O_NOFOLLOW, uint32(perm.Perm()))
 }

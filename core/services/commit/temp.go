@@ -99,8 +99,14 @@ func (t *transaction) place(like *os.File, link func(f *os.File, part string) er
 	if like != nil {
 		perm = privateMode
 	}
+	placing := placing
+	if like == nil {
+		placing = func(err error) error { return err } // nothing to be rewritten in place
+	}
 	f, err := t.system.createUnnamed(t.dir, perm)
-	if err == nil {
+	if err != nil {
+		err = placing(err)
+	} else {
 		err = t.fill(f, like)
 		if err == nil {
 			err = link(f, "")
@@ -113,7 +119,7 @@ func (t *transaction) place(like *os.File, link func(f *os.File, part string) er
 	part := t.partName()
 	f, err = t.system.createNamed(t.dir, part, perm)
 	if err != nil {
-		return err
+		return placing(err)
 	}
 	defer t.discard(part) // absent after a rename
 	err = t.fill(f, like)
