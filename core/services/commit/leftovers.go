@@ -25,7 +25,7 @@ const (
 )
 
 // sweeping is what a Committer remembers of a directory between commits. It is
-// used with the directory's turn held.
+// read with the directory's turn held, and written with the Committer's lock too.
 type sweeping struct {
 	ended time.Time           // of the last listing
 	pause time.Duration       // from then to the next
@@ -78,7 +78,7 @@ func (t *transaction) sweep(ctx context.Context, folder folderID) {
 	names, kept, err := t.leftovers(ctx)
 	if err != nil {
 		if ctx.Err() == nil {
-			s.ended, s.pause = t.now(), sweepRetry
+			t.remember(s, sweeping{t.now(), sweepRetry, s.stays})
 			t.log.Warn("folder could not be searched for leftovers", "folder", t.folderPath(), "error", err)
 		}
 		return
@@ -110,7 +110,13 @@ func (t *transaction) sweep(ctx context.Context, folder folderID) {
 			t.reportKept(name)
 		}
 	}
-	s.ended, s.pause, s.stays = ended, sweepPause*ended.Sub(began), stays
+	t.remember(s, sweeping{ended, sweepPause * ended.Sub(began), stays})
+}
+
+func (c *Committer) remember(s *sweeping, now sweeping) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	*s = now
 }
 
 // settleLeftover removes a leftover that is rubbish, or that holds the bytes of another
