@@ -4,21 +4,32 @@
 //
 // # What a reader and a killed process see
 //
-// A file with one name is never written to: the new bytes become a whole,
-// flushed file beside it, and names are exchanged in one step, so a reader
-// sees the old version or the new one (FS-58). A process killed at any moment
-// leaves one of the two at the path; what else it leaves is recognised by its
-// name and content by the next commit in that folder. The exception is a file
-// with several hard links, which is rewritten in place so that its names stay
-// together (FS-64); its two versions are kept in a recovery file meanwhile.
+// A file is not written to where a new one can take its place: the new bytes
+// become a whole, flushed file beside it, and names are exchanged in one step,
+// so a reader sees the old version or the new one (FS-58). A process killed at
+// any moment leaves one of the two at the path; what else it leaves is
+// recognised by its name and content by a later commit in that directory.
+//
+// Some files are rewritten in place ([MethodInPlace]): a file with several hard
+// links, so that its names stay together (FS-64); one in a directory in which
+// the process may not rename (its mode, a sticky bit, a mounted file); and one
+// whose owner or group a new file cannot be given. Both versions are kept in a
+// recovery file meanwhile.
 //
 // # What is checked
 //
-// Programs that save files take no part in any lock, so the check that counts
-// comes after the exchange, when the displaced file has no name that anybody
-// else knows: nobody may hold it open for writing (a read lease proves it) and
-// it must hash to the base. Otherwise the exchange is undone, with the same
-// checks on our own file (FS-59, FS-60).
+// Programs that save files take no part in any lock. So the target is looked at
+// again when the new bytes are flushed: a read lease proves that no program has
+// it open for writing, and under the lease it must hash to the base. Nothing is
+// exchanged that is stale by then.
+//
+// The check that counts comes after the exchange, when the displaced file has
+// no name that another program knows: it must be the file under the lease, or
+// pass the same two checks. Otherwise the exchange is undone, with the same
+// checks on our own file (FS-59, FS-60). Until then the new file is leased
+// exclusively, so that no program reads a text that may be refused: its open
+// waits for some microseconds, and after an undo gives it the bytes of the
+// target.
 //
 // # What remains open
 //
@@ -28,19 +39,21 @@
 // folder was flushed and [Options.Settle] has passed (then the exchange is
 // undone), and once more after the name is gone (then late bytes are kept beside
 // the target). An open that stays between these two points in the kernel for
-// longer than that goes unseen. Beside a program that truncates and writes all
-// the time on two processors no save was lost in 80,894 acknowledged commits
-// (TestBesideInPlaceEditor in full).
+// longer than that goes unseen.
+//
+// An open for writing that meets the new file just before an undo. What that
+// program saves goes to the path as soon as it has closed the file; a save that
+// another editor makes there in between is kept beside the target and reported.
+//
+// # RACE
 //
 // Without leases (other owners' files without CAP_LEASE, file systems that have
 // none, macOS) a program that has the file open and writes after the last hash
-// is not noticed. Without an exchange of names the windows are wider, as
-// [MethodLink] and [MethodRename] say. A rewrite in place ([MethodInPlace]) is
-// not atomic for those who already have the file open.
-//
-// Between an exchange and its undoing, readers see the new bytes although the
-// commit then fails, and an editor that saves on top of them meanwhile keeps
-// them: its file stays.
+// is not noticed, and a text that is refused can be read for a moment: an editor
+// that saves on top of it keeps it, as its file stays. Without an exchange of
+// names the windows are wider, as [MethodLink] and [MethodRename] say. A rewrite
+// in place ([MethodInPlace]) is not atomic for those who already have the file
+// open.
 package commit
 
 import (
@@ -62,16 +75,17 @@ const (
 )
 
 // Options configure a [Committer]. The zero value works, except that files
-// with several hard links are refused.
+// that have to be rewritten in place are refused.
 type Options struct {
-	// RecoveryDir is the folder for recovery files (FS-64), absolute and
+	// RecoveryDir is the directory for recovery files (FS-64), absolute and
 	// outside every project. It is made when first needed, with mode 0700.
-	// "": files with several hard links are refused.
+	// "": files that have to be rewritten in place are refused ([MethodInPlace]).
 	RecoveryDir string
 
 	// LeaseWait is how long a commit waits for another program that holds the
-	// target open for writing, before it writes anything; likewise, when it has
-	// undone an exchange, for one that has opened the new file meanwhile. Zero:
+	// target open for writing, before it writes anything and again before the
+	// exchange; likewise, when it has undone an exchange, for one that has opened
+	// the new file meanwhile. Zero:
 	// [DefaultLeaseWait]. Negative: it does not wait.
 	LeaseWait time.Duration
 
@@ -165,11 +179,16 @@ const (
 	// where the platform lets an open file be replaced.
 	MethodRename Method = "rename"
 
-	// MethodInPlace rewrote a file with several hard links through one
-	// descriptor (FS-64). On Linux nobody else can open the file during the
-	// write; where somebody already reads it or the system grants no write
-	// lease, that reader can see a mixture, and a change by another program
-	// between the last check and the write is overwritten.
+	// MethodInPlace rewrote the file itself through one descriptor, with both
+	// versions in a recovery file meanwhile (FS-64). It serves files that no new
+	// file can replace: those with several hard links; those in a directory that
+	// forbids it by its mode or sticky bit; a file that is mounted over another;
+	// and those whose owner or group the process cannot give to a new file. On
+	// Linux no other program can open the file during the write. Where a program
+	// already reads it or the system grants no write lease (always so for
+	// another owner's file without CAP_LEASE), that reader can see a mixture, and
+	// a change by another program between the last check and the write is
+	// overwritten.
 	MethodInPlace Method = "in_place"
 )
 
@@ -179,27 +198,28 @@ type Outcome struct {
 	Info workspace.Info
 	// SHA256 is the lower-case hex hash of its content, "" with an error.
 	SHA256 string
-	// Kept lists absolute names of files that hold somebody else's bytes, put
+	// Kept lists absolute names of files that hold another program's bytes, put
 	// or left beside the target, and the recovery file of a rewrite in place that
-	// left a mixture. It can be set with an error too, and includes what killed
-	// runs left in the folder.
+	// left a mixture. Equal bytes of one target are kept once, and the same file
+	// is named again. Kept can be set with an error too. It includes what killed
+	// runs left in the directory, which a Committer reports once.
 	Kept []string
 	// Method is how the bytes were put in place, "" with an error.
 	Method Method
 }
 
 // Commit puts r.Data in the target's place if the target still has the content
-// that r.Base names, and keeps its mode, owner (where permitted) and extended
-// attributes. A new file gets mode 0666 less the umask, or what the folder's
-// default ACL says.
+// that r.Base names, and keeps its mode, owner and extended attributes. A target
+// that no new file can replace is rewritten in place ([MethodInPlace]). A new
+// file gets mode 0666 less the umask, or what the folder's default ACL says.
 //
 // A nil error means that the new bytes are at the path and flushed to disk,
 // with the folder's entry. Any error means that the target was not changed by
 // this call, with three exceptions that the error's message states: the
 // exchange of names could not be undone (code file_write_failure; the previous
 // file is then in Kept, unless somebody has removed it), a new file could not be
-// withdrawn (the same code), and the old bytes of a file with several hard links
-// could not be put back. No temporary file of the call is left, unless it cannot
+// withdrawn (the same code), and the old bytes of a file that was rewritten in
+// place could not be put back. No temporary file of the call is left, unless it cannot
 // be removed: then it is logged, and goes with a later commit in the folder.
 //
 // An ended ctx stops the call with code cancelled up to the moment at which
@@ -212,7 +232,8 @@ type Outcome struct {
 //     taken, however late that came about (FS-62)
 //   - not_a_regular_file: the target is a link, folder or special file
 //   - permission_denied: also for a target that may not be written, though a
-//     rename would get round its mode
+//     rename would get round its mode, and without a RecoveryDir for one in a
+//     directory that may not be written, or whose owner cannot be kept
 //   - no_space_left, file_write_failure, cancelled
 //
 // Commit takes [Committer.Lock]; the caller must not hold it.
