@@ -310,7 +310,7 @@ func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	recovery := ""
 	tmp, err := c.projectTmp(ws.RealFolders()[0])
 	if err != nil {
-		c.params().Logger.Warn("no home folder, so files with several hard links will not be changed")
+		c.params().Logger.Warn("no home directory, so files that have to be rewritten in place will not be changed")
 	} else {
 		recovery = filepath.Join(tmp, recoveryFolder)
 	}
