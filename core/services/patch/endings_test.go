@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
@@ -63,4 +65,32 @@ func TestLookalikesAreBounded(t *testing.T) {
 	if !refused(err) {
 		t.Fatal(err)
 	}
+}
+
+// FS-55: the mark of the file's first line, which a diff shows and decoded text does
+// not have.
+func TestMark(t *testing.T) {
+	for diff, want := range map[string][2]bool{
+		"@@ -1,2 +1,2 @@\n \ufeffa\n-b\n+c\n":                              {true, true},
+		"@@ -1,2 +1,2 @@\n-\ufeffa\n+\ufeffA\n b\n":                        {true, true},
+		"@@ -1,2 +1,2 @@\n-\ufeffa\n+a\n b\n":                              {true, false},
+		"@@ -1,2 +1,2 @@\n-a\n+\ufeffa\n b\n":                              {false, true},
+		"@@ -1,2 +1,2 @@\n a\n-b\n+c\n":                                    {false, false},
+		"@@ -1,2 +1,2 @@\n a\n-\ufeffb\n+c\n":                              {false, false},
+		"@@ -4 +4 @@\n-x\n+y\n@@ -1,2 +1,3 @@\n+\ufeffnew\n \ufeffa\n b\n": {true, true},
+	} {
+		d, err := Parse(diff)
+		require.NoError(t, err)
+		before, after := d.Mark()
+		require.Equal(t, want, [2]bool{before, after}, "%q", diff)
+		before, after = d.WithoutMark().Mark()
+		require.False(t, before || after)
+	}
+	d, err := Parse("@@ -1,2 +1,2 @@\n-\ufeffa\n-b\n+\ufeffa\n+c\n")
+	require.NoError(t, err)
+	c, err := Correct("a\nb\n", d.WithoutMark())
+	require.NoError(t, err)
+	got, err := ApplyStrict("a\nb\n", c)
+	require.NoError(t, err)
+	require.Equal(t, "a\nc\n", got)
 }

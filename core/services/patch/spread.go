@@ -31,8 +31,8 @@ func (c *corrector) checkLookalikes(h *hunk, s spot, base []string) error {
 		stood[spelling][r] = true
 	}
 	words, stoodIn := map[string]bool{}, map[string]bool{}
-	seen := map[rune]bool{}
-	var spaced []string // words around spaces that stood for others
+	seen := map[rune][]string{} // look-alikes of the file, with their spellings in the hunk
+	var spaced []string         // words around spaces that stood for others
 	spelled := false
 	k := 0
 	for _, l := range h.lines {
@@ -58,17 +58,18 @@ func (c *corrector) checkLookalikes(h *hunk, s spot, base []string) error {
 				spaced = append(spaced, st.around(text))
 			default:
 				r, _ := utf8.DecodeRuneInString(st.file)
-				seen[r] = true
+				seen[r] = append(seen[r], st.diff)
 				add(r, st.diff, roleIn(text, st.at, len(st.diff)))
 			}
 		}
 	}
 	if spelled {
 		for r, roles := range c.fileMarks() {
-			if seen[r] {
-				continue
+			spellings, ok := seen[r]
+			if !ok {
+				spellings = lookalikes()[r]
 			}
-			for _, spelling := range lookalikes()[r] {
+			for _, spelling := range spellings {
 				for role := range roles {
 					add(r, spelling, role)
 				}
