@@ -40,7 +40,8 @@ type corrector struct {
 	eol   eolRule
 	notes []Correction
 
-	marks map[rune]map[role]bool // see fileMarks
+	marks  map[rune]map[role]bool // see fileMarks
+	others map[string]bool        // see hasLookalike
 }
 
 func (c *corrector) run() (*Change, error) {

@@ -16,7 +16,8 @@ import (
 //
 // Dashes count only between characters of the kind that such a dash has around it
 // in the file, and bullets only at the beginning of a line. A word that the hunk's
-// old lines have in the file as well, and that stood for no other one, may be added.
+// old lines have in the file as well may be added, if the file has no word that only
+// looks like it.
 func (c *corrector) checkLookalikes(h *hunk, s spot, base []string) error {
 	stood := map[string]map[role]bool{} // by spelling
 	bullet := map[string]bool{}
@@ -30,7 +31,7 @@ func (c *corrector) checkLookalikes(h *hunk, s spot, base []string) error {
 		}
 		stood[spelling][r] = true
 	}
-	words, stoodIn := map[string]bool{}, map[string]bool{}
+	words := map[string]bool{}
 	seen := map[rune][]string{} // look-alikes of the file, with their spellings in the hunk
 	var spaced []string         // words around spaces that stood for others
 	spelled := false
@@ -51,7 +52,6 @@ func (c *corrector) checkLookalikes(h *hunk, s spot, base []string) error {
 		}
 		for _, st := range stands {
 			spelled = spelled || isASCII(st.diff)
-			stoodIn[st.around(text)] = true
 			switch st.diff {
 			case "":
 			case " ":
@@ -77,7 +77,7 @@ func (c *corrector) checkLookalikes(h *hunk, s spot, base []string) error {
 		}
 	}
 	for _, l := range h.lines {
-		known := func(word string, i int) bool { return words[placed(word, i)] && !stoodIn[word] }
+		known := func(word string, i int) bool { return words[placed(word, i)] && !c.hasLookalike(placed(word, i)) }
 		first, _, _ := strings.Cut(trimmed(l.text), " ")
 		if l.op == gitdiff.OpAdd && (bullet[first] && !known(first, 0) || spreads(l.text, stood, spaced, known)) {
 			return invalid("patch.correct", "Copy quotes, dashes, spaces and symbols of context, removed and added lines from the file byte for byte.",
@@ -145,6 +145,30 @@ func roleIn(text string, at, length int) role {
 }
 
 func isDashes(s string) bool { return s != "" && strings.Trim(s, "-") == "" }
+
+// hasLookalike reports whether the file has a word that looks like this one, as
+// placed returns it, and is another one.
+func (c *corrector) hasLookalike(word string) bool {
+	if c.others == nil {
+		c.others = map[string]bool{}
+		for _, l := range c.base {
+			if isASCII(l) {
+				continue
+			}
+			for i, w := range strings.Fields(content(l)) {
+				if !isASCII(w) {
+					c.others[placed(w, i)] = true
+				}
+			}
+		}
+	}
+	for other := range c.others {
+		if _, ok := alike(other, word); ok && other != word {
+			return true
+		}
+	}
+	return false
+}
 
 // fileMarks returns the look-alikes of the file that have a telling spelling, with
 // their roles: quotes, dashes, bullets, and all that are spelled in two characters or
