@@ -124,6 +124,9 @@ func (s *Service) decideWithoutStat(c Check, err error) *fault.Error {
 		if e != nil && (e.Code == fault.PathNotInWorkspace || e.Code == fault.NotInitialized) {
 			return e
 		}
+		if s.HeedHatch() {
+			return nil // opening the file reports what is wrong, if it still is
+		}
 		remedy := "Make the file and the folders above it accessible, then try again."
 		if e != nil && e.Remedy != "" {
 			remedy = e.Remedy // it knows what is wrong: a name too long, a file where a folder should be
@@ -267,9 +270,9 @@ func refuseUnqualified(c Check, e Entry) *fault.Error {
 	case e.Unshowable:
 		r.Remedy = fmt.Sprintf("It has a line that is too long to be shown, so it can never be shown in full: %s it by a shell command.", c.Verb.Infinitive)
 	case len(missing) > 0 && e.TotalLines > 0:
-		r.Remedy = fmt.Sprintf("Read the remaining lines with read_file (%s), or the whole file without offset, limit or pages if it is short enough, then %s it.", rangesText(missing), c.Verb.Infinitive)
+		r.Remedy = fmt.Sprintf("Read the remaining lines with read_file (%s), or the whole file without offset and limit if it is short enough, then %s it.", rangesText(missing), c.Verb.Infinitive)
 	default:
-		r.Remedy = fmt.Sprintf("Call read_file on it without offset, limit or pages, then %s it.", c.Verb.Infinitive)
+		r.Remedy = fmt.Sprintf("Call read_file on it without offset and limit, then %s it.", c.Verb.Infinitive)
 	}
 	return r
 }

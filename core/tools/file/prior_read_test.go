@@ -160,6 +160,24 @@ func TestStatFailure(t *testing.T) {
 	})
 }
 
+// PR-28: with the cache disabled a failed stat is no refusal. What stands in the way
+// of the change itself still is.
+func TestStatFailureWithTheCacheDisabled(t *testing.T) {
+	eachMutator(t, func(t *testing.T, m mutator) {
+		b := newBench(t, func(o *filestate.Options) {
+			o.Hatch = func() filestate.Hatch { return filestate.Hatch{Disabled: true} }
+		})
+		b.write(t, "a.txt", base)
+		b.statErr = syscall.EACCES
+		result, report := b.call(t, m.tool, m.change("a.txt"))
+		require.Nil(t, result.Error)
+		requireShown(t, report.LatestFileState)
+		result, _ = b.call(t, m.tool, m.change(strings.Repeat("x", 300)))
+		require.NotNil(t, result.Error, "the name is too long for any file")
+		require.NotEqual(t, fault.PriorReadVerificationFailed, result.Error.Code)
+	})
+}
+
 // PR-29: what read_file would not show, a refusal does not show either.
 func TestResultsShowNoMoreThanReadsWould(t *testing.T) {
 	eachMutator(t, func(t *testing.T, m mutator) {
@@ -226,7 +244,7 @@ func TestPartlyRead(t *testing.T) {
 	read(t, s, "a.txt", args{"offset": 1, "limit": 2})
 	r := call()
 	refuse(t, r, fault.EditRequiresPriorRead, fault.PartialRead)
-	require.Contains(t, r.Result.Error.Remedy, "without offset, limit or pages")
+	require.Contains(t, r.Result.Error.Remedy, "without offset and limit")
 	require.Len(t, followRanges(t, s, "a.txt", r.Result.Error.Remedy), 2)
 	succeed(t, call())
 }
