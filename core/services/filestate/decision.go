@@ -40,8 +40,9 @@ type Check struct {
 	Current *Snapshot
 }
 
-// StateMismatch is the message of a change whose base hash is not that of the
-// file (FS-28).
+// StateMismatch is the message of a change whose base hash is not that of a file
+// which the conversation has seen, or which the hash was valid for before (FS-28).
+// Of any other file it is not known whether it has changed.
 const StateMismatch = "State Mismatch: File has changed on disk since it was last read."
 
 // Decide is the one prior-read decision (PR-02): nil lets the change go on.
@@ -135,13 +136,17 @@ func (s *Service) decideWithoutStat(c Check, err error) *fault.Error {
 			fmt.Sprintf("Whether %s may be %s could not be verified: its stat failed with %s.", c.Path.String(), c.Verb.Participle, errnoName(err)),
 			remedy, err).Because(fault.Unverifiable)
 	}
-	_, seen := s.Cache.ByPath(c.Path.String())
-	unexpected := c.Expect == ExpectExisting || c.Proof == "" && seen && !s.single && !s.HeedHatch()
+	_, known := s.Cache.ByPath(c.Path.String())
+	seen := known && !s.single
+	unexpected := c.Expect == ExpectExisting || c.Proof == "" && seen && !s.HeedHatch()
 	if !unexpected && (c.Proof == "" || c.Proof == EmptySHA256) {
 		return nil
 	}
 	s.Cache.Invalidate(c.Path.String())
-	return refuseDisappeared(c)
+	if !seen && c.Expect != ExpectExisting {
+		return refuseAbsent(c)
+	}
+	return refuseDisappeared(c, seen)
 }
 
 // decideByProof judges a supplied hash: without the bytes it is believed for
@@ -165,11 +170,14 @@ func (s *Service) decideByProof(c Check, info workspace.Info) *fault.Error {
 		}
 		return mismatch(c)
 	}
-	if s.single { // the hash came from a read that nobody can know of here
+	switch {
+	case s.single:
+		return mismatchWithoutSession(c)
+	case known && e.Changed: // it was seen, and is known to have changed since
 		return mismatch(c)
 	}
 	r := s.refuseUnseen(c, e, known)
-	r.Message, r.Remedy = StateMismatch, r.Message+" "+r.Remedy
+	r.Message += " The base_content_sha256 given is not its hash either."
 	return r
 }
 
@@ -207,8 +215,9 @@ func (s *Service) Knows(p workspace.Path, info workspace.Info, sha string) bool 
 func (s *Service) RefuseMoved(c Check, why fault.Reason) *fault.Error {
 	switch why {
 	case fault.Disappeared:
+		_, seen := s.Cache.ByPath(c.Path.String())
 		s.Cache.Invalidate(c.Path.String())
-		return refuseDisappeared(c)
+		return refuseDisappeared(c, seen && !s.single)
 	case fault.NeverRead:
 		return s.refuseAppeared(c)
 	}
@@ -337,8 +346,25 @@ func mismatch(c Check) *fault.Error {
 	}
 }
 
-func refuseDisappeared(c Check) *fault.Error {
-	msg := fmt.Sprintf("%s has disappeared since it was last read: it was deleted or moved. Nothing was written.", c.Path.String())
+// mismatchWithoutSession is mismatch where the read that the hash came from, if
+// there was one, cannot be known.
+func mismatchWithoutSession(c Check) *fault.Error {
+	return &fault.Error{
+		Code: fault.FileChangedSinceRead, Reason: fault.Changed, Op: "filestate.decide",
+		Message: fmt.Sprintf("State Mismatch: base_content_sha256 is not the hash of what %s holds now.", c.Path.String()),
+		Short:   "Not in the state of base_content_sha256.",
+		Remedy:  "Call read_file on it, then make the change again for that content, with the sha256 that comes with it.",
+	}
+}
+
+// refuseDisappeared refuses to change a file that the conversation has seen, or that
+// was there, with the hash given, when the change was planned.
+func refuseDisappeared(c Check, seen bool) *fault.Error {
+	since := "it was last read"
+	if !seen && c.Proof == "" {
+		since = "this change was planned"
+	}
+	msg := fmt.Sprintf("%s has disappeared since %s: it was deleted or moved. Nothing was written.", c.Path.String(), since)
 	if c.Proof != "" {
 		msg = StateMismatch + " " + msg
 	}
@@ -347,6 +373,17 @@ func refuseDisappeared(c Check) *fault.Error {
 		Message: msg,
 		Short:   "Disappeared since it was read.",
 		Remedy:  "Find out whether it was moved or deleted on purpose. If it should exist again, create it with write_file and no base_content_sha256.",
+	}
+}
+
+// refuseAbsent refuses to change, by a hash, a file that is not there and was not
+// seen: whether there ever was one is not known.
+func refuseAbsent(c Check) *fault.Error {
+	return &fault.Error{
+		Code: fault.FileChangedSinceRead, Reason: fault.Disappeared, Op: "filestate.decide",
+		Message: fmt.Sprintf("%s does not exist, so it is not in the state that base_content_sha256 stands for. Nothing was written.", c.Path.String()),
+		Short:   "Does not exist.",
+		Remedy:  "Check the path with list_directory. To create the file, use write_file and no base_content_sha256.",
 	}
 }
 

@@ -322,21 +322,24 @@ func TestRequireSeen(t *testing.T) {
 	require.Nil(t, f.prove("a", hash))
 }
 
-// FS-28, FS-29, FS-30, PR-25, CR-33: a wrong hash
+// FS-28, FS-29, FS-30, PR-25, CR-33: a wrong hash. That a file has changed is said
+// only of one that was seen.
 func TestWrongHash(t *testing.T) {
 	wrong := Sum([]byte("wrong"))
+	const mismatch, noneOfIts = StateMismatch, "is not its hash either."
 	for name, tt := range map[string]struct {
 		stage  func(f *fixture)
 		code   fault.Code
 		reason fault.Reason
+		says   string
 	}{
-		"fully seen, unchanged": {func(f *fixture) { f.write("a", "x"); f.shown("a") }, fault.FileChangedSinceRead, fault.Changed},
-		"fully seen, changed":   {func(f *fixture) { f.write("a", "x"); f.shown("a"); f.write("a", "y") }, fault.FileChangedSinceRead, fault.Changed},
-		"never read":            {func(f *fixture) { f.write("a", "x") }, fault.EditRequiresPriorRead, fault.NeverRead},
-		"partly read":           {func(f *fixture) { f.write("a", "1\n2\n"); f.ranged("a", 0, 1) }, fault.EditRequiresPriorRead, fault.PartialRead},
-		"image":                 {func(f *fixture) { f.write("a", "\x89PNG\r\n\x1a\n\x00"); f.full("a") }, fault.EditRequiresPriorRead, fault.NonText},
-		"hatch":                 {func(f *fixture) { f.write("a", "x"); f.hidden = true }, fault.FileChangedSinceRead, fault.Changed}, // CR-16
-		"absent":                {func(*fixture) {}, fault.FileChangedSinceRead, fault.Disappeared},                                   // FS-50
+		"fully seen, unchanged": {func(f *fixture) { f.write("a", "x"); f.shown("a") }, fault.FileChangedSinceRead, fault.Changed, mismatch},
+		"fully seen, changed":   {func(f *fixture) { f.write("a", "x"); f.shown("a"); f.write("a", "y") }, fault.FileChangedSinceRead, fault.Changed, mismatch},
+		"never read":            {func(f *fixture) { f.write("a", "x") }, fault.EditRequiresPriorRead, fault.NeverRead, "was not read in this conversation"},
+		"partly read":           {func(f *fixture) { f.write("a", "1\n2\n"); f.ranged("a", 0, 1) }, fault.EditRequiresPriorRead, fault.PartialRead, noneOfIts},
+		"image":                 {func(f *fixture) { f.write("a", "\x89PNG\r\n\x1a\n\x00"); f.full("a") }, fault.EditRequiresPriorRead, fault.NonText, noneOfIts},
+		"hatch":                 {func(f *fixture) { f.write("a", "x"); f.hidden = true }, fault.FileChangedSinceRead, fault.Changed, mismatch}, // CR-16
+		"absent":                {func(*fixture) {}, fault.FileChangedSinceRead, fault.Disappeared, "does not exist"},                           // FS-50
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
@@ -344,12 +347,24 @@ func TestWrongHash(t *testing.T) {
 			for range 2 {
 				r := f.prove("a", wrong)
 				f.requireRefusal(r, tt.code, tt.reason)
-				require.True(t, strings.HasPrefix(r.Message, StateMismatch), r.Message)
+				require.Contains(t, r.Message, tt.says)
+				require.Equal(t, tt.says == mismatch, strings.Contains(r.Message, "changed on disk"), r.Message)
 				requireProse(t, r, patching)
 			}
 		})
 	}
 	require.Equal(t, "State Mismatch: File has changed on disk since it was last read.", StateMismatch)
+
+	f := newFixture(t)
+	f.write("a", "x")
+	f.shown("a")
+	require.NoError(t, os.Remove(f.name("a")))
+	r := f.prove("a", Sum([]byte("x")))
+	f.requireRefusal(r, fault.FileChangedSinceRead, fault.Disappeared)
+	require.True(t, strings.HasPrefix(r.Message, StateMismatch), "it was seen: %s", r.Message)
+	r = f.prove("a", Sum([]byte("x")))
+	f.requireRefusal(r, fault.FileChangedSinceRead, fault.Disappeared)
+	require.NotContains(t, r.Message, "changed", "what is gone is forgotten: %s", r.Message)
 }
 
 // RC-07: bytes found changed under a hash drop the flags too, so that nothing
@@ -596,7 +611,10 @@ func TestDecideWithoutSession(t *testing.T) {
 	require.False(t, f.Seen(f.path("a")))
 
 	require.Nil(t, f.prove("a", Sum([]byte("x"))), "the right hash proves")
-	f.requireRefusal(f.prove("a", Sum([]byte("old"))), fault.FileChangedSinceRead, fault.Changed)
+	refusal = f.prove("a", Sum([]byte("old")))
+	f.requireRefusal(refusal, fault.FileChangedSinceRead, fault.Changed)
+	require.True(t, strings.HasPrefix(refusal.Message, "State Mismatch:"), refusal.Message)
+	require.NotContains(t, refusal.Message, "last read", "a read cannot be known here")
 	f.requireRefusal(f.Decide(Check{Path: f.path("a"), Verb: editing, Expect: ExpectAbsent}),
 		fault.EditRequiresPriorRead, fault.NoSession)
 
