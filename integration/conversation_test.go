@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"runtime"
 	"testing"
 
@@ -105,7 +106,7 @@ func TestPatchRefusalRecovery(t *testing.T) {
 	refused := c.call("safe_patch", patch)
 	require.Equal(t, "error", refused.Status)
 	require.Equal(t, "file_changed_since_read", refused.Error.Type)
-	require.Equal(t, "State Mismatch: File has changed on disk since it was last read.", refused.Result.Message)
+	require.True(t, strings.HasPrefix(refused.Result.Message, "State Mismatch: File has changed on disk since it was last read."), refused.Result.Message)
 	require.Equal(t, "ONE\ntwo\nthree\n", *refused.Result.Latest.Content)
 	require.Equal(t, int64(2), *refused.Result.Latest.Version)
 

@@ -65,19 +65,22 @@ func (e *Error) Error() string {
 	return b.String()
 }
 
-// Line returns message and remedy as one line, line breaks turned into
-// blanks: what a terminal prints on stderr. A message that ends in a word has a
-// full stop before the remedy.
-func (e *Error) Line() string {
+// Text returns message and remedy, line breaks kept. A message that ends in a word
+// has a full stop before the remedy.
+func (e *Error) Text() string {
 	s := strings.TrimSpace(e.Message)
-	if e.Remedy != "" {
-		if last, _ := utf8.DecodeLastRuneInString(s); unicode.IsLetter(last) || unicode.IsDigit(last) || strings.ContainsRune(`"')`, last) {
-			s += "."
-		}
-		s += " " + e.Remedy
+	if e.Remedy == "" {
+		return s
 	}
-	return strings.Join(strings.Fields(s), " ")
+	if last, _ := utf8.DecodeLastRuneInString(s); unicode.IsLetter(last) || unicode.IsDigit(last) || strings.ContainsRune(`"')`, last) {
+		s += "."
+	}
+	return s + " " + e.Remedy
 }
+
+// Line returns Text as one line, line breaks turned into blanks: what a terminal
+// prints on stderr.
+func (e *Error) Line() string { return strings.Join(strings.Fields(e.Text()), " ") }
 
 // Display returns Short, or Message where Short is empty.
 func (e *Error) Display() string {

@@ -37,6 +37,7 @@ func TestErrorText(t *testing.T) {
 func TestLine(t *testing.T) {
 	err := fault.New(fault.InvalidDiff, "op", "First\nsecond\t third.", "Do this.\n")
 	require.Equal(t, "First second third. Do this.", err.Line())
+	require.Equal(t, "First\nsecond\t third. Do this.\n", err.Text())
 	for message, want := range map[string]string{
 		"one pattern": "one pattern. Next.", `no "[a"`: `no "[a". Next.`, "at 3": "at 3. Next.", "Is it?": "Is it? Next.", `Schema: {"a":1}`: `Schema: {"a":1} Next.`,
 	} {

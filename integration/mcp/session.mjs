@@ -59,7 +59,7 @@ got = await patch(sum("one\nTWO\nthree\n"), "TWO", "2");
 let text = got.content.map((c) => c.text ?? "").join("\n");
 check("stale patch: refused, with a reason", got.isError && text.includes("file_changed_since_read"), got);
 check("stale patch: the change of the other is there", readFileSync(file, "utf8") === "one\nTwo!\nthree\n", got);
-const state = JSON.parse(got.content.at(-1).text).latest_file_state;
+const state = JSON.parse(got.content[0].text).latest_file_state;
 check("stale patch: it shows the file as it is", state?.content === "one\nTwo!\nthree\n" && state?.sha256 === sum("one\nTwo!\nthree\n"), got);
 got = await patch(state.sha256, "Two!", "2");
 check("recovery: by what the refusal has shown", !got.isError && readFileSync(file, "utf8") === "one\n2\nthree\n", got);

@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -99,14 +100,28 @@ func result(res tools.Result, spec tools.Spec, modern bool) *sdk.CallToolResult 
 	return out
 }
 
-// withError puts a failure's code, message and remedy before what the call has
-// to show beside it.
+// withError puts a failure's code, message and remedy before what the call has to
+// show beside it; or behind its first part, if that is JSON with this message, as then
+// it may also hold what a client that cuts results must not lose, such as a hash.
 func withError(res tools.Result, shown []sdk.Content) []sdk.Content {
-	text := describe(res.Error)
-	if res.LLMContent.String() == res.Error.Line() && !res.LLMContent.HasData() {
+	failure := []sdk.Content{&sdk.TextContent{Text: valid(describe(res.Error))}}
+	switch {
+	case tells(res):
+		return slices.Concat(shown[:1], failure, shown[1:])
+	case res.LLMContent.String() == res.Error.Line() && !res.LLMContent.HasData():
 		shown = nil // it says nothing else
 	}
-	return append([]sdk.Content{&sdk.TextContent{Text: valid(text)}}, shown...)
+	return append(failure, shown...)
+}
+
+// tells reports whether the first part of a failure's content is a JSON object that
+// holds the failure's message.
+func tells(res tools.Result) bool {
+	if len(res.LLMContent.Parts) == 0 || !strings.HasPrefix(res.LLMContent.Parts[0].Text, "{") {
+		return false
+	}
+	message, err := tools.JSON(res.Error.Message)
+	return err == nil && strings.Contains(res.LLMContent.Parts[0].Text, strings.TrimSuffix(message.String(), `"`))
 }
 
 // describe is a failure in one line for a model.

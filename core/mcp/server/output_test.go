@@ -69,3 +69,48 @@ func TestOutput(t *testing.T) {
 		})
 	}
 }
+
+// ST-07: JSON that tells of a failure itself, as the file tools' does, is the first
+// block, so that the hash in it is not cut off; a text follows the error.
+func TestWhatTellsOfAFailureComesFirst(t *testing.T) {
+	failed := fault.New(fault.FileChangedSinceRead, "test", `It is "changed".`, "Go on.")
+	report, err := tools.JSON(map[string]any{"message": failed.Text(), "sha256": "b0"})
+	require.NoError(t, err)
+	noted := tools.Content{Parts: []tools.Part{report.Parts[0], {Text: "Notice: n"}}}
+	other, err := tools.JSON(map[string]any{"n": 1})
+	require.NoError(t, err)
+	const line = `Error file_changed_since_read: It is "changed". Go on.`
+	for name, tt := range map[string]struct {
+		content tools.Content
+		want    []string
+	}{
+		"a report":             {report, []string{report.String(), line}},
+		"with a notice behind": {noted, []string{report.String(), line, "Notice: n"}},
+		"other JSON":           {other, []string{line, other.String()}},
+		"text":                 {tools.Text("text"), []string{line, "text"}},
+		"the error alone":      {tools.Fail(failed).LLMContent, []string{line}},
+		"nothing":              {tools.Content{}, []string{line}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := server.New(server.Options{Name: "s", Version: "1", Open: func(context.Context, mcp.Client) (*mcp.Service, error) {
+				svc := plain(nil)
+				svc.Tools = func() []tools.DeclarativeTool {
+					return []tools.DeclarativeTool{tool{tools.Spec{Name: "t", Schema: json.RawMessage(objectSchema)}}}
+				}
+				svc.Call = func(context.Context, string, json.RawMessage) tools.Result {
+					return tools.Result{LLMContent: tt.content, Error: failed}
+				}
+				return svc, nil
+			}})
+			c := clientOf(t, stdio(t, s).transport(), "2025-11-25", sdk.ClientOptions{})
+			r, err := c.CallTool(t.Context(), &sdk.CallToolParams{Name: "t"})
+			require.NoError(t, err)
+			require.True(t, r.IsError)
+			var got []string
+			for _, block := range r.Content {
+				got = append(got, block.(*sdk.TextContent).Text)
+			}
+			require.Equal(t, tt.want, got)
+		})
+	}
+}

@@ -331,8 +331,26 @@ func refuseChanged(c Check) *fault.Error {
 		Code: fault.FileChangedSinceRead, Reason: fault.Changed, Op: "filestate.decide",
 		Message: fmt.Sprintf("%s was modified on disk since it was last read, and %s it now would lose that change. Read it again first.", c.Path.String(), c.Verb.Ing),
 		Short:   "Changed since it was read.",
-		Remedy:  fmt.Sprintf("Work from latest_file_state if it has content, else call read_file again; then %s the file as it is now.", c.Verb.Infinitive),
+		Remedy:  fmt.Sprintf("Call read_file again, then %s the file as it is now.", c.Verb.Infinitive),
 	}
+}
+
+// BesideState returns refusal as it is where the result shows the state that the
+// file is in now: one because of a change then names that state in place of
+// read_file, in so few words that the state's hash is among the first 300 bytes of
+// the result. Any other refusal is returned as it is.
+func (c Check) BesideState(refusal *fault.Error) *fault.Error {
+	if refusal.Code != fault.FileChangedSinceRead || refusal.Reason != fault.Changed {
+		return refusal
+	}
+	shown := *refusal
+	shown.Remedy = "Read it again below."
+	if c.Proof != "" {
+		shown.Remedy = "Make the change again for latest_file_state, with its sha256."
+	} else {
+		shown.Message = c.Path.String() + " was modified since it was last read."
+	}
+	return &shown
 }
 
 // mismatch is refuseChanged for a change that quoted a hash (FS-28, FS-29).
@@ -341,8 +359,7 @@ func mismatch(c Check) *fault.Error {
 		Code: fault.FileChangedSinceRead, Reason: fault.Changed, Op: "filestate.decide",
 		Message: StateMismatch,
 		Short:   "Changed since it was read.",
-		Remedy: fmt.Sprintf("The hash given is not that of %s now. Work from latest_file_state, whose sha256 is the new base_content_sha256, "+
-			"or call read_file again if it has no content.", c.Path.String()),
+		Remedy:  fmt.Sprintf("Call read_file on %s, then make the change again for that content, with the sha256 that comes with it.", c.Path.String()),
 	}
 }
 

@@ -5,11 +5,14 @@ import "fmt"
 // State is a state object (FS-05): what a model is told of one file. The
 // first four keys are always there. A withheld state, of which nothing may be
 // shown, has only its path; its other three are null.
+//
+// Version and hash come first in its JSON form, so that they survive where a client
+// cuts a long result.
 type State struct {
-	FilePath string  `json:"file_path"` // absolute, cleaned, links not resolved
 	Version  *int64  `json:"version"`
-	SHA256   *string `json:"sha256"`  // of the raw bytes on disk, lower-case hex; null until every byte was shown (FS-15)
-	Content  *string `json:"content"` // decoded, line endings as in the file
+	SHA256   *string `json:"sha256"`    // of the raw bytes on disk, lower-case hex; null until every byte was shown (FS-15)
+	FilePath string  `json:"file_path"` // absolute, cleaned, links not resolved
+	Content  *string `json:"content"`   // decoded, line endings as in the file
 
 	Range
 	// ChangedRegions stand for Content in the state of a file that was changed; see
@@ -37,9 +40,9 @@ func (s State) Shown() bool { return s.Content != nil || s.ChangedRegions != nil
 // Placeholder stands in for content that the conversation already has
 // (RC-17). It repeats the version and hash of that content.
 type Placeholder struct {
-	FilePath string `json:"file_path"`
 	Version  int64  `json:"version"`
 	SHA256   string `json:"sha256"`
+	FilePath string `json:"file_path"`
 	Status   string `json:"status"` // always "file_unchanged"
 	Advice   string `json:"advice"`
 }

@@ -126,6 +126,9 @@ func (s *Service) refuseLate(ctx context.Context, p *Plan, refusal *fault.Error,
 			state = s.state.Show(p.request.Path, snap)
 		}
 	}
+	if state.Shown() {
+		refusal = p.check().BesideState(refusal)
+	}
 	p.refusal = &Outcome{Err: refusal, State: state, Kept: kept}
 	return *p.refusal
 }

@@ -288,7 +288,7 @@ func TestCommitErrors(t *testing.T) {
 		message string
 		shown   bool
 	}{
-		"changed, no proof":   {because(fault.FileChangedSinceRead, fault.Changed), false, fault.FileChangedSinceRead, fault.Changed, "was modified on disk", true},
+		"changed, no proof":   {because(fault.FileChangedSinceRead, fault.Changed), false, fault.FileChangedSinceRead, fault.Changed, "was modified since it was last read", true},
 		"changed, with proof": {because(fault.FileChangedSinceRead, fault.Changed), true, fault.FileChangedSinceRead, fault.Changed, filestate.StateMismatch, true},
 		"disappeared":         {because(fault.FileChangedSinceRead, fault.Disappeared), false, fault.FileChangedSinceRead, fault.Disappeared, "disappeared", false},
 		"open elsewhere":      {because(fault.FileChangedSinceRead, fault.OpenElsewhere), true, fault.FileChangedSinceRead, fault.OpenElsewhere, "Commit says so.", true},

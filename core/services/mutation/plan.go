@@ -165,6 +165,9 @@ func (s *Service) proveBase(p *Plan, check filestate.Check, snap *filestate.Snap
 		if p.seen && refusal.Code == fault.FileChangedSinceRead {
 			state = s.state.Show(r.Path, snap)
 		}
+		if state.Shown() {
+			refusal = check.BesideState(refusal)
+		}
 		p.refuse(refusal, state)
 		return refusal
 	}
@@ -231,9 +234,9 @@ func (p *Plan) refuse(err *fault.Error, state filestate.State) *Plan {
 func refuseWithoutProof(r Request) *fault.Error {
 	return &fault.Error{
 		Code: fault.BaseHashRequired, Op: "mutation.plan",
-		Message: r.Path.String() + " already exists, and an existing file may not be overwritten without declaring the state that it is in.",
+		Message: "An existing file may not be overwritten without declaring the state that it is in.",
 		Short:   "Overwriting needs base_content_sha256.",
-		Remedy:  "Look at latest_file_state, and if it should really be replaced call again with its sha256 as base_content_sha256.",
+		Remedy:  "To replace it, give the sha256 of latest_file_state as base_content_sha256.",
 	}
 }
 

@@ -16,7 +16,7 @@ import (
 // Report is what the model receives of a change on every exit (FS-27).
 type Report struct {
 	Success         bool               `json:"success"`
-	Message         string             `json:"message"`
+	Message         string             `json:"message"` // of a refusal: what failed, then the remedy
 	LatestFileState filestate.State    `json:"latest_file_state"`
 	Corrections     []patch.Correction `json:"corrections,omitempty"` // what was mended in the diff
 	KeptFiles       []string           `json:"kept_files,omitempty"`  // somebody else's bytes, kept beside the target
@@ -86,7 +86,7 @@ func (c *change) result(ctx context.Context, plan *mutation.Plan) (tools.Result,
 	report := Report{Success: out.Err == nil, LatestFileState: out.State, Corrections: out.Corrections, KeptFiles: out.Kept}
 	result := tools.Result{Error: out.Err}
 	if out.Err != nil {
-		report.Message = out.Err.Message
+		report.Message = out.Err.Text()
 		result.ReturnDisplay = tools.TextDisplay(out.Err.Display())
 	} else {
 		c.services.accessed(ctx, c.request.Path)

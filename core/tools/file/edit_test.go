@@ -263,7 +263,7 @@ func TestEditOfAChangedFile(t *testing.T) {
 	report := refuse(t, r, fault.FileChangedSinceRead, fault.Changed)
 	// PR-06
 	require.Contains(t, report.Message, path)
-	require.Contains(t, report.Message, "modified on disk since it was last read")
+	require.Contains(t, report.Message, "modified since it was last read")
 	require.Contains(t, report.Message, "Read it again")
 	requireShown(t, report.LatestFileState)
 	require.Equal(t, before, tree(t, s.Dir))

@@ -8,7 +8,7 @@ const (
 	readFileOutput = `{"type":"object","properties":{` + stateProperties + `,` +
 		`"status":{"const":"file_unchanged","description":"the file is as it was shown last, and is not shown again"},` +
 		`"advice":{"type":"string","description":"what to do if the content is not known any more"}},` +
-		`"required":["file_path","version","sha256"],"additionalProperties":false,` +
+		`"required":["version","sha256","file_path"],"additionalProperties":false,` +
 		`"oneOf":[{"required":["content"]},{"required":["status","advice"]}]}`
 
 	readManyFilesOutput = `{"type":"object","properties":{` +
@@ -39,17 +39,17 @@ const (
 
 const (
 	stateSchema = `{"type":"object","properties":{` + stateProperties + `},` +
-		`"required":["file_path","version","sha256","content"],"additionalProperties":false}`
+		`"required":["version","sha256","file_path","content"],"additionalProperties":false}`
 
 	changedStateSchema = `{"type":"object","properties":{` + stateProperties + `,` +
 		`"changed_regions":{"type":"array","description":"in place of content: what differs from the state that was changed; all other lines are as they were",` +
 		`"items":{"type":"object","properties":{"lines":` + linesSchema + `,"base_lines":` + linesSchema + `,"content":{"type":"string"}},` +
 		`"required":["lines","base_lines","content"],"additionalProperties":false}}},` +
-		`"required":["file_path","version","sha256","content"],"additionalProperties":false}`
+		`"required":["version","sha256","file_path","content"],"additionalProperties":false}`
 
-	stateProperties = `"file_path":{"type":"string","description":"absolute"},` +
-		`"version":{"type":["integer","null"],"minimum":1,"description":"rises with every state that is given"},` +
+	stateProperties = `"version":{"type":["integer","null"],"minimum":1,"description":"rises with every state that is given"},` +
 		`"sha256":{"type":["string","null"],"pattern":"^[0-9a-f]{64}$","description":"of the bytes on disk; null until every line has been shown"},` +
+		`"file_path":{"type":"string","description":"absolute"},` +
 		`"content":{"type":["string","null"],"description":"null where it cannot be shown"},` +
 		`"truncated":{"type":"boolean"},"lines_shown":` + linesSchema + `,"total_lines":{"type":"integer","minimum":0},` +
 		`"next_offset":{"type":"integer","minimum":1,"description":"where to read on, counted from 0"},"notice":{"type":"string"}`

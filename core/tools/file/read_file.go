@@ -20,7 +20,7 @@ type ReadFileParams struct {
 	Limit    *int   `json:"limit,omitempty" jsonschema_description:"Number of lines to show, at least 1."`
 }
 
-const readFileDescription = "Reads a file. Text comes back as one JSON object with file_path, version, sha256 and content. " +
+const readFileDescription = "Reads a file. Text comes back as one JSON object with version, sha256, file_path and content. " +
 	"The version rises with every object you are given, so of two objects for one file the higher version is the newer. " +
 	"The sha256 stands for the exact bytes on disk: safe_patch and write_file require it as base_content_sha256 to modify the file, so keep it. " +
 	"It is null until every line of the file has been shown to you; if the result is truncated, read on at next_offset until it appears. " +

@@ -28,7 +28,7 @@ type ReadManyFilesParams struct {
 const maxTotalBytes = 4 << 20
 
 const readManyDescription = "Reads several files at once, named by path or by glob pattern, and returns a JSON array with one object per file in the order asked for: " +
-	"file_path, version, sha256 and content, as read_file gives them. The version and the sha256 are needed to modify a file with safe_patch or write_file; " +
+	"version, sha256, file_path and content, as read_file gives them. The version and the sha256 are needed to modify a file with safe_patch or write_file; " +
 	"the sha256 is null for a file that was cut, so read on with read_file. A file that cannot be read appears in its place with an error, and the others are still returned. " +
 	"Files that ignore rules cover are left out of patterns, but not where they are named by path, nor, with a notice, where a pattern begins with their folder."
 

@@ -143,7 +143,7 @@ func TestSafePatchRecoversFromItsOwnRefusal(t *testing.T) {
 	s.Write("a.txt", "zero\n"+base)
 	before := tree(t, s.Dir)
 	report := refuse(t, s.Call(file.SafePatch, patchArgs("a.txt", baseDiff, *first.SHA256)), fault.FileChangedSinceRead, fault.Changed)
-	require.Equal(t, "State Mismatch: File has changed on disk since it was last read.", report.Message)
+	require.Equal(t, stateMismatch, report.Message)
 	require.Equal(t, before, tree(t, s.Dir))
 	requireShown(t, report.LatestFileState)
 	require.Equal(t, *first.Version+1, *report.LatestFileState.Version)
@@ -200,8 +200,9 @@ func TestSafePatchForeignContext(t *testing.T) {
 		"@@ -1,3 +1,3 @@\n one\n-2\n+TWO\n three\n",
 		"@@ -1,3 +1,3 @@\n eins\n-zwei\n+TWO\n drei\n",
 	} {
-		report := refuse(t, s.Call(file.SafePatch, patchArgs("a.txt", diff, sum(base))), fault.InvalidDiff, "")
-		require.Equal(t, "Invalid Diff: The provided diff content does not match the file's content. The context or lines to be removed may be incorrect.", report.Message)
+		r := s.Call(file.SafePatch, patchArgs("a.txt", diff, sum(base)))
+		report := refuse(t, r, fault.InvalidDiff, "")
+		require.Equal(t, "Invalid Diff: The provided diff content does not match the file's content. The context or lines to be removed may be incorrect.", r.Result.Error.Message)
 		requireShown(t, report.LatestFileState)
 		require.Equal(t, before, tree(t, s.Dir))
 	}
@@ -253,7 +254,7 @@ func TestSafePatchApplierFails(t *testing.T) {
 	read(t, s, "a.txt")
 	before := tree(t, s.Dir)
 	report := refuse(t, s.Call(file.SafePatch, patchArgs("a.txt", baseDiff, sum(base))), fault.PatchApplyFailed, "")
-	require.Equal(t, "Internal Error: The corrected patch failed to apply. Please review the diff for subtle errors.", report.Message)
+	require.True(t, strings.HasPrefix(report.Message, "Internal Error: The corrected patch failed to apply. Please review the diff for subtle errors. "), report.Message)
 	requireShown(t, report.LatestFileState)
 	require.Equal(t, before, tree(t, s.Dir))
 	require.Equal(t, 1, calls)

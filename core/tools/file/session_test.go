@@ -47,6 +47,10 @@ const absent = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
 // wrong is a hash that no file has.
 var wrong = strings.Repeat("0", 64)
 
+// stateMismatch is the message, with its remedy, of a mismatch beside the state that
+// the file is in.
+const stateMismatch = "State Mismatch: File has changed on disk since it was last read. Make the change again for latest_file_state, with its sha256."
+
 // reportOf decodes what a mutator gave, strictly: exactly the keys of FS-27
 // and FS-05.
 func reportOf(t testing.TB, r scheduler.Response) file.Report {
@@ -70,7 +74,8 @@ func reportOf(t testing.TB, r scheduler.Response) file.Report {
 	require.Equal(t, r.Status == scheduler.StatusSuccess, report.Success)
 	require.Equal(t, report.LatestFileState.Version == nil, report.LatestFileState.SHA256 == nil, "a withheld state is withheld whole")
 	if r.Result.Error != nil {
-		require.Equal(t, r.Result.Error.Message, report.Message)
+		require.Equal(t, r.Result.Error.Text(), report.Message)
+		require.True(t, strings.HasSuffix(report.Message, r.Result.Error.Remedy))
 	}
 	return report
 }

@@ -104,7 +104,7 @@ func TestChangesInEveryWindow(t *testing.T) {
 					requireShown(t, report.LatestFileState)
 					require.Equal(t, version+1, *report.LatestFileState.Version)
 					if m.takesBaseHash {
-						require.Equal(t, "State Mismatch: File has changed on disk since it was last read.", report.Message)
+						require.Equal(t, stateMismatch, report.Message)
 					}
 					// What was shown is enough for the next call (FS-29).
 					succeed(t, s.Call(file.WriteFile, writeArgs("dir/a.txt", "both\n", *report.LatestFileState.SHA256)))

@@ -113,7 +113,7 @@ func TestWriteFileWrongHash(t *testing.T) {
 	requireWithheld(t, report.LatestFileState, path)
 	read(t, s, "a.txt")
 	report = refuse(t, s.Call(file.WriteFile, writeArgs("a.txt", changed, wrong)), fault.FileChangedSinceRead, fault.Changed)
-	require.Equal(t, "State Mismatch: File has changed on disk since it was last read.", report.Message)
+	require.Equal(t, stateMismatch, report.Message)
 	requireShown(t, report.LatestFileState)
 	require.Equal(t, base, s.Read("a.txt"))
 	succeed(t, s.Call(file.WriteFile, writeArgs("a.txt", changed, *report.LatestFileState.SHA256)))
