@@ -23,6 +23,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/services/commit"
 	"github.com/fettle-dev/fettle/core/services/discovery"
+	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/memory"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/services/webfetch"
@@ -89,6 +90,7 @@ type shared struct {
 	workspace *workspace.Workspace
 	tmp       string // the user's folder for the project, see projectTmp; "": there is no home folder
 	committer *commit.Committer
+	bases     filestate.BaseStore
 	settings  *liveSettings // nil: there are none
 	finder    Finder
 	rules     *rules
@@ -117,6 +119,9 @@ func New(p Parameters) (*Config, error) {
 	case p.Layout.Name == "":
 		return nil, fault.New(fault.InvalidConfig, "config.new", "The layout has no Name.",
 			"Start from layout.Fettle() and change what differs, or leave Layout out.")
+	}
+	if p.Settings == nil && p.Limits.ChangedRegionsAbove == 0 && p.Layout.FullContent {
+		p.Limits.ChangedRegionsAbove = -1
 	}
 	if p.TrustOf != nil {
 		p.Trust = trust.Undecided // until it has been asked

@@ -40,7 +40,11 @@ func (p *Parameters) fill(u *usable, r *settings.Result) error {
 		p.PolicyPaths = s.PolicyPaths
 	}
 	p.fillTools(s, r)
-	p.Limits.ChangedRegionsAbove = cmp.Or(p.Limits.ChangedRegionsAbove, s.Tools.ChangedRegionsAbove)
+	if p.Limits.ChangedRegionsAbove == 0 {
+		if p.Limits.ChangedRegionsAbove = s.Tools.ChangedRegionsAbove; p.Limits.ChangedRegionsAbove <= 0 {
+			p.Limits.ChangedRegionsAbove = -1 // never; 0 would be the default
+		}
+	}
 	if p.FileReadCacheDisabled == nil {
 		p.FileReadCacheDisabled = &s.Tools.FileReadCacheDisabled
 	}

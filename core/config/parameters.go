@@ -141,8 +141,9 @@ type Parameters struct {
 	// placeholders and no background processes, and a change of an existing file
 	// needs its hash; without one it is refused for the reason no_session (EX-20).
 	NoSession bool
-	// Limits bound what reads and successes show. Zero fields are their defaults;
-	// a ChangedRegionsAbove of 0 is the settings', a negative one means never.
+	// Limits bound what reads and results of changes show. Zero fields are their
+	// defaults; a ChangedRegionsAbove of 0 is the settings', else the layout's: 16 KiB,
+	// or never where it has FullContent. A negative one means never.
 	Limits filestate.Limits
 
 	// Models find the model of a name. nil: Providers decide.

@@ -1,6 +1,8 @@
 package config_test
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
@@ -30,8 +33,8 @@ func inRegions(t *testing.T, s *configtest.Session, c *config.Config, from, to s
 	return st.ChangedRegions != nil
 }
 
-// CF-01: settings, their variable, and Parameters, which go before; those that
-// are not set show the whole.
+// CF-01: settings, their variable, and Parameters, which go before. What is not set is
+// 16 KiB, which 0 that is given is not; in the layout gemini it is the whole.
 func TestChangedRegionsAbove(t *testing.T) {
 	limit := func(n int) func(*config.Parameters) {
 		return func(p *config.Parameters) { p.Limits.ChangedRegionsAbove = n }
@@ -40,18 +43,58 @@ func TestChangedRegionsAbove(t *testing.T) {
 	variable := func(line string) func(*config.Parameters) {
 		return func(p *config.Parameters) { p.Settings.Environ = append(slices.Clone(p.Settings.Environ), line) }
 	}
+	gemini := func(p *config.Parameters) {
+		to := p.Layout.SystemDir
+		if p.Layout = layout.Gemini(); to != "" {
+			p.Layout.SystemDir = to
+		}
+	}
+	geminiUser := func(text string) func(*config.Parameters) {
+		return func(p *config.Parameters) {
+			withUser(t, `{}`)(p)
+			gemini(p)
+			path := filepath.Join(p.HomeDir, ".gemini", "settings.json")
+			require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+			require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		}
+	}
+	long := longText + strings.Repeat(strings.Repeat("x", 99)+"\n", 165)
+	for name, tt := range map[string]struct {
+		changes []func(*config.Parameters)
+		regions bool // of a file above 16 KiB
+	}{
+		"by default":               {nil, true},
+		"settings without it":      {[]func(*config.Parameters){user(`{}`)}, true},
+		"settings of 0":            {[]func(*config.Parameters){user(`{"tools":{"changedRegionsAbove":0}}`)}, false},
+		"a variable of 0":          {[]func(*config.Parameters){user(`{}`), variable("FETTLE_CHANGED_REGIONS_ABOVE=0")}, false},
+		"parameters below 0":       {[]func(*config.Parameters){limit(-1)}, false},
+		"higher":                   {[]func(*config.Parameters){limit(1 << 20)}, false},
+		"gemini":                   {[]func(*config.Parameters){gemini}, false},
+		"gemini, settings without": {[]func(*config.Parameters){geminiUser(`{}`)}, false},
+		"gemini, settings with it": {[]func(*config.Parameters){geminiUser(`{"tools":{"changedRegionsAbove":100}}`)}, true},
+		"gemini, parameters":       {[]func(*config.Parameters){gemini, limit(100)}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := configtest.New(t, tt.changes...)
+			s.Write("long.txt", long)
+			read(t, s.Config, "long.txt")
+			require.Equal(t, tt.regions, inRegions(t, s, s.Config, "one", "1"))
+			child := derive(t, s.Config, config.DeriveParameters{})
+			read(t, child, "long.txt")
+			require.Equal(t, tt.regions, inRegions(t, s, child, "1", "one"), "a derived Config's is the same")
+		})
+	}
 	for name, tt := range map[string]struct {
 		changes []func(*config.Parameters)
 		regions bool
 	}{
-		"nothing":                  {nil, false},
-		"settings without it":      {[]func(*config.Parameters){user(`{}`)}, false},
-		"settings":                 {[]func(*config.Parameters){user(`{"tools":{"changedRegionsAbove":100}}`)}, true},
-		"settings that are higher": {[]func(*config.Parameters){user(`{"tools":{"changedRegionsAbove":100000}}`)}, false},
-		"settings that say never":  {[]func(*config.Parameters){user(`{"tools":{"changedRegionsAbove":-1}}`)}, false},
-		"a variable":               {[]func(*config.Parameters){user(`{}`), variable("FETTLE_CHANGED_REGIONS_ABOVE=100")}, true},
-		"parameters":               {[]func(*config.Parameters){limit(100)}, true},
-		"parameters go before":     {[]func(*config.Parameters){user(`{"tools":{"changedRegionsAbove":100}}`), limit(-1)}, false},
+		"nothing, of a shorter file": {nil, false},
+		"settings":                   {[]func(*config.Parameters){user(`{"tools":{"changedRegionsAbove":100}}`)}, true},
+		"settings that are higher":   {[]func(*config.Parameters){user(`{"tools":{"changedRegionsAbove":100000}}`)}, false},
+		"settings that say never":    {[]func(*config.Parameters){user(`{"tools":{"changedRegionsAbove":-1}}`)}, false},
+		"a variable":                 {[]func(*config.Parameters){user(`{}`), variable("FETTLE_CHANGED_REGIONS_ABOVE=100")}, true},
+		"parameters":                 {[]func(*config.Parameters){limit(100)}, true},
+		"parameters go before":       {[]func(*config.Parameters){user(`{"tools":{"changedRegionsAbove":100}}`), limit(-1)}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := configtest.New(t, tt.changes...)

@@ -70,6 +70,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 			return instructions.IsFile(base) || base == c.params().Layout.ContextFile
 		},
 		MayShow:     func(p workspace.Path) bool { return c.mayShow(sh, p.String()) },
+		Bases:       &sh.bases,
 		RequireSeen: c.params().RequireSeen,
 		NoSession:   c.params().NoSession,
 		Hook:        c.params().Seams.Read,

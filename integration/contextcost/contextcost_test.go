@@ -43,6 +43,7 @@ func TestContextCost(t *testing.T) {
 	for _, lines := range []int{200, 2000} {
 		want = withTable(t, want, fmt.Sprintf("%d lines", lines), costTable(lines, costs))
 	}
+	want = withTable(t, want, "refusals", refusalTable(t))
 	want = withTable(t, want, "declarations", declarationTable(t))
 	if *update {
 		require.NoError(t, os.WriteFile(page, []byte(want), 0o644))
@@ -54,10 +55,15 @@ func TestContextCost(t *testing.T) {
 // requireReading holds the figures to what the page says of them.
 func requireReading(t *testing.T, task task, all []cost) {
 	t.Helper()
-	patchWhole, patchRegions, editWhole, editRegions, editSentence := all[0], all[1], all[2], all[3], all[4]
+	patchDefault, patchWhole, patchRegions, editDefault, editWhole, editRegions, editSentence := all[0], all[1], all[2], all[3], all[4], all[5], all[6]
+	if task.lines == 200 { // less than 16 KiB
+		require.Equal(t, []cost{patchWhole, editWhole}, []cost{patchDefault, editDefault}, "%v", task)
+	} else {
+		require.Equal(t, []cost{patchRegions, editRegions}, []cost{patchDefault, editDefault}, "%v", task)
+	}
 	require.LessOrEqual(t, patchRegions.given, patchWhole.given, "%v: regions never take more", task)
 	require.LessOrEqual(t, editRegions.given, editWhole.given, "%v", task)
-	for _, c := range all[:4] {
+	for _, c := range all[:6] {
 		require.Greater(t, c.entering, editSentence.entering, "%v: a sentence enters least", task)
 		require.Greater(t, c.together, editSentence.together, "%v: and is least, all in one turn", task)
 	}
@@ -66,7 +72,7 @@ func requireReading(t *testing.T, task task, all []cost) {
 		require.Greater(t, patchRegions.entering, editRegions.entering, "%v", task)
 		return
 	}
-	for _, c := range all[2:] {
+	for _, c := range []cost{editWhole, editRegions, editSentence} {
 		require.Less(t, patchWhole.sent, c.sent, "%v: one call is sent less often than many", task)
 	}
 	require.Less(t, patchRegions.entering, editRegions.entering, "%v", task)
@@ -90,15 +96,31 @@ func costTable(lines int, costs map[task][]cost) string {
 	return b.String()
 }
 
+// refusalTable is what a stale patch of a file of 2,000 lines is answered with, where
+// another program has changed one line far away.
+func refusalTable(t *testing.T) string {
+	t.Helper()
+	var b strings.Builder
+	b.WriteString("| way | refusal, bytes | tokens |\n|---|---|---|\n")
+	for _, w := range ways()[:2] {
+		turn := w.refusal(t)
+		fmt.Fprintf(&b, "| %s | %s | %s |\n", w.title, grouped(len(output(t, turn))), grouped(tokens(turn.response)))
+		if w.regionsAbove == 0 {
+			require.LessOrEqual(t, len(output(t, turn)), 1500)
+		}
+	}
+	return b.String()
+}
+
 // declarationTable is what a model is told of the tools in each request.
 func declarationTable(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("| tool | declaration, bytes | tokens | with the setting, tokens |\n|---|---|---|---|\n")
-	plain, told := declarations(t, 0), declarations(t, 1)
-	for i, d := range plain {
+	b.WriteString("| tool | declaration, bytes | tokens | with whole contents, tokens |\n|---|---|---|---|\n")
+	told, plain := declarations(t, 0), declarations(t, -1)
+	for i, d := range told {
 		size := len(d.Name) + len(d.Description) + len(d.Parameters)
-		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", d.Name, grouped(size), grouped(declared(d)), grouped(declared(told[i])))
+		fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", d.Name, grouped(size), grouped(declared(d)), grouped(declared(plain[i])))
 	}
 	return b.String()
 }

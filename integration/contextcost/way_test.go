@@ -28,18 +28,20 @@ const (
 type way struct {
 	title        string
 	tool         string
-	regionsAbove int  // setting tools.changedRegionsAbove
+	regionsAbove int  // as of config.Parameters: 0 is the default, below 0 never
 	sentence     bool // of a success the message alone is counted
 }
 
 // ways are those of the tables.
 func ways() []way {
 	return []way{
-		{"`safe_patch`, whole content", file.SafePatch, 0, false},
+		{"`safe_patch`, by default", file.SafePatch, 0, false},
+		{"`safe_patch`, whole content", file.SafePatch, -1, false},
 		{"`safe_patch`, changed regions", file.SafePatch, 1, false},
-		{"`edit` a change, whole content", file.Edit, 0, false},
+		{"`edit` a change, by default", file.Edit, 0, false},
+		{"`edit` a change, whole content", file.Edit, -1, false},
 		{"`edit` a change, changed regions", file.Edit, 1, false},
-		{"`edit` a change, a sentence", file.Edit, 0, true},
+		{"`edit` a change, a sentence", file.Edit, -1, true},
 	}
 }
 
@@ -51,15 +53,20 @@ type turn struct {
 
 func (t turn) parts() []model.Part { return []model.Part{t.call, t.response} }
 
-// do does a task through the tools, each call of which is a turn, and returns
-// the turns, the first of them reading the file.
-func (w way) do(t testing.TB, task task) []turn {
+func (w way) session(t testing.TB) *configtest.Session {
 	t.Helper()
-	s := configtest.New(t, func(p *config.Parameters) {
+	return configtest.New(t, func(p *config.Parameters) {
 		p.CoreTools = []string{file.ReadFile, file.SafePatch, file.Edit}
 		p.ApprovalMode = policy.ModeAutoEdit
 		p.Limits.ChangedRegionsAbove = w.regionsAbove
 	})
+}
+
+// do does a task through the tools, each call of which is a turn, and returns
+// the turns, the first of them reading the file.
+func (w way) do(t testing.TB, task task) []turn {
+	t.Helper()
+	s := w.session(t)
 	s.Write(name, strings.Join(task.source(), ""))
 	turns := []turn{w.call(t, s, file.ReadFile, map[string]any{"file_path": name})}
 	if w.tool == file.SafePatch {
@@ -82,12 +89,34 @@ func (w way) do(t testing.TB, task task) []turn {
 	return turns
 }
 
-// call makes one call. The test's folder is told by another name, so that its
-// length does not count.
+// refusal makes a patch of a file that another program has changed elsewhere.
+func (w way) refusal(t testing.TB) turn {
+	t.Helper()
+	task := task{lines: 2000, changes: 1}
+	s := w.session(t)
+	s.Write(name, strings.Join(task.source(), ""))
+	var state filestate.State
+	require.NoError(t, json.Unmarshal([]byte(output(t, w.call(t, s, file.ReadFile, map[string]any{"file_path": name}))), &state))
+	lines := task.source()
+	lines[1] = "// changed by another program\n"
+	s.Write(name, strings.Join(lines, ""))
+	return w.answer(t, s, file.SafePatch, map[string]any{
+		"file_path": name, "unified_diff": task.diff(name, patchContext), "base_content_sha256": state.SHA256,
+	}, scheduler.StatusError)
+}
+
+// call makes one call, which succeeds.
 func (w way) call(t testing.TB, s *configtest.Session, tool string, args map[string]any) turn {
 	t.Helper()
+	return w.answer(t, s, tool, args, scheduler.StatusSuccess)
+}
+
+// answer makes one call, which ends in that status. The test's folder is told by
+// another name, so that its length does not count.
+func (w way) answer(t testing.TB, s *configtest.Session, tool string, args map[string]any, status scheduler.Status) turn {
+	t.Helper()
 	r := s.Call(tool, args)
-	require.Equal(t, scheduler.StatusSuccess, r.Status, "%s", r.Result.LLMContent.String())
+	require.Equal(t, status, r.Status, "%s", r.Result.LLMContent.String())
 	response := r.Result.FunctionResponse()
 	if w.sentence && tool == w.tool {
 		var report file.Report

@@ -17,6 +17,10 @@ type Layout struct {
 
 	TrustVariables []string // environment variables that say whether the folder is trusted, the first one given wins
 
+	// FullContent says that the result of a change shows the whole file, however long,
+	// unless settings or parameters say otherwise.
+	FullContent bool
+
 	// ToolNames are names under which built-ins are declared to the model
 	// instead of their own; a tool in it is also in the default set, if there
 	// is what it needs.
@@ -38,6 +42,7 @@ func Gemini() Layout {
 		Name: "gemini", Dir: ".gemini", ContextFile: "GEMINI.md", IgnoreFile: ".geminiignore",
 		EnvPrefix: "GEMINI_", CommandMarker: "GEMINI_CLI", SystemDir: "/etc/gemini-cli",
 		TrustVariables: []string{"GEMINI_TRUST_WORKSPACE", "GEMINI_CLI_TRUST_WORKSPACE"},
+		FullContent:    true,
 		ToolNames: map[string]string{
 			"edit": "replace", "search_file_content": "grep_search", "web_search": "google_web_search",
 		},

@@ -1,8 +1,13 @@
 package settings
 
-import "encoding/json"
+import (
+	"encoding/json"
 
-// Defaults returns what holds where no layer says otherwise.
+	"github.com/fettle-dev/fettle/core/config/layout"
+)
+
+// Defaults returns what holds where no layer says otherwise, in the layout of
+// fettle. In one with FullContent tools.changedRegionsAbove is 0.
 func Defaults() Settings {
 	var s Settings
 	s.UseWriteTodos = true
@@ -24,7 +29,7 @@ func Defaults() Settings {
 	s.Tools = Tools{
 		Sandbox:    Sandbox{NetworkAccess: true},
 		Shell:      Shell{InactivityTimeout: 300, Timeout: 3600, BackgroundCompletionBehavior: "silent", Pager: "cat", ShowColor: true},
-		UseRipgrep: true, TruncateToolOutputThreshold: 40_000, DeferSchemasAbove: 32 << 10,
+		UseRipgrep: true, TruncateToolOutputThreshold: 40_000, DeferSchemasAbove: 32 << 10, ChangedRegionsAbove: 16 << 10,
 	}
 	s.Web.Search.Method = "GET"
 	s.MCP.Enabled = true
@@ -35,6 +40,24 @@ func Defaults() Settings {
 	s.HooksConfig = HooksConfig{Enabled: true, Notifications: true}
 	s.Telemetry = Telemetry{Target: "local", OTLPEndpoint: "http://localhost:4317", OTLPProtocol: "grpc", LogPrompts: true}
 	return s
+}
+
+// defaultsIn returns what holds in a layout where no layer says otherwise.
+func defaultsIn(l layout.Layout) Settings {
+	s := Defaults()
+	if l.FullContent {
+		s.Tools.ChangedRegionsAbove = 0
+	}
+	return s
+}
+
+// defaultIn returns the value that a key has in a layout where no layer gives one.
+func defaultIn(l layout.Layout, key string) (any, bool) {
+	if key == "tools.changedRegionsAbove" && l.FullContent {
+		return float64(0), true // as JSON holds it
+	}
+	v, ok := known().defaults[key]
+	return v, ok
 }
 
 // valuesOf returns what settings hold, by the path of each key. Absent pointers,

@@ -80,6 +80,7 @@ type Result struct {
 	// EnvFiles are the .env files that they come from.
 	EnvFiles []string
 
+	layout    layout.Layout
 	origins   map[string][]Origin
 	projects  map[string]bool // names in Env
 	strangers map[string]bool // names in Env
@@ -142,7 +143,7 @@ func Load(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.Settings, r.Problems, r.origins = m.settings, m.problems, m.origins
+	r.Settings, r.Problems, r.origins, r.layout = m.settings, m.problems, m.origins, o.layout()
 	return r, nil
 }
 

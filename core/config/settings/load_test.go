@@ -110,3 +110,16 @@ func TestNothing(t *testing.T) {
 	require.Equal(t, settings.Defaults(), r.Settings)
 	require.Empty(t, r.Problems)
 }
+
+// ST-06: the layout gemini keeps whole contents, which is what its default says.
+func TestDefaultsOfALayout(t *testing.T) {
+	const key = "tools.changedRegionsAbove"
+	for name, want := range map[string]int{"fettle": 16 << 10, "gemini": 0} {
+		l, _ := layout.Named(name)
+		l.SystemDir = t.TempDir()
+		r, err := settings.Load(t.Context(), settings.Options{Layout: l, HomeDir: t.TempDir(), ProjectDir: t.TempDir()})
+		require.NoError(t, err)
+		require.Equal(t, want, r.Settings.Tools.ChangedRegionsAbove)
+		require.Equal(t, []settings.Origin{{Layer: settings.LayerDefault, Value: float64(want)}}, r.Origins(key))
+	}
+}

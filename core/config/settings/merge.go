@@ -39,7 +39,7 @@ func merge(o Options, all []*layerOf) (merged, error) {
 		o: o, objects: map[string]any{}, origins: map[string][]Origin{},
 		store: viper.NewWithOptions(viper.KeyDelimiter("::")), // no key holds it, so that none is taken apart
 	}
-	m := merged{settings: Defaults(), origins: j.origins}
+	m := merged{settings: defaultsIn(o.layout()), origins: j.origins}
 	for _, confining := range []bool{true, false} {
 		keys := slices.DeleteFunc(slices.Clone(known().keys), func(k *Key) bool { return strings.HasPrefix(k.Path, "tools.sandbox.") != confining })
 		for _, l := range all {

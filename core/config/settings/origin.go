@@ -79,7 +79,7 @@ func (r *Result) Origins(key string) []Origin {
 	}
 	list := slices.Clone(r.origins[key])
 	slices.Reverse(list)
-	if v, ok := known().defaults[key]; ok {
+	if v, ok := defaultIn(r.layout, key); ok {
 		list = append(list, Origin{Layer: LayerDefault, Value: v})
 	}
 	return list

@@ -26,9 +26,9 @@ type Tools struct {
 	// How many bytes the declarations of MCP servers' and discovered tools may have together before they are held back: the
 	// model is told their names, and finds the rest with tool_search. 1: always. 0 or less: never. docs/deferred-tools.md has more.
 	DeferSchemasAbove int `json:"deferSchemasAbove" jsonschema:"maximum=1000000000" set:"project=free"`
-	// How many bytes a file may have for which a success of safe_patch, write_file or edit repeats the whole. Of a larger one that
-	// the model knew whole it is shown version, hash and the changed regions, unless they take as much. 0 or less: always the
-	// whole. docs/context-cost.md has more.
+	// How many bytes a file may have for which the result of safe_patch, write_file or edit shows the whole. Of a larger one, in
+	// a state that the model knew whole, it is shown version, hash and the changed regions, unless they take as much; when such a
+	// change is refused as well. 0 or less: always the whole, which is the default with the layout gemini. docs/context-cost.md has more.
 	ChangedRegionsAbove int `json:"changedRegionsAbove" jsonschema:"maximum=1000000000" set:"project=free,env=CHANGED_REGIONS_ABOVE"`
 	// Whether reads are not remembered: no placeholders, no prior-read checks. Hashes still hold.
 	FileReadCacheDisabled bool    `json:"fileReadCacheDisabled" set:"project=false,env=FILE_READ_CACHE_DISABLED"`

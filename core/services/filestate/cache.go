@@ -9,8 +9,8 @@ import (
 )
 
 // FileReadCache remembers, for one conversation, which files were shown and
-// as what (RC). It holds hashes and stat data, never content, opens no file,
-// and is safe for concurrent use. Its zero value keeps 10,000 entries; past
+// as what (RC). It holds hashes and stat data, never content, which is for a
+// [BaseStore] to hold, opens no file, and is safe for concurrent use. Its zero value keeps 10,000 entries; past
 // that the least recently used is dropped, which only costs a re-read (RC-34).
 type FileReadCache struct {
 	Max int // entries kept; 0 means 10,000. Set before first use.
@@ -18,6 +18,7 @@ type FileReadCache struct {
 	mu      sync.Mutex
 	entries map[Key]*list.Element // of *record
 	byPath  map[string]Key        // last key seen for a path (RC-03)
+	given   map[string]struct{}   // hashes of which the conversation was given every byte
 	lru     list.List             // most recently used first
 	seq     uint64
 	stats   CacheStats
@@ -251,7 +252,7 @@ func (c *FileReadCache) Invalidate(path string) {
 func (c *FileReadCache) Clear() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.entries, c.byPath = nil, nil
+	c.entries, c.byPath, c.given = nil, nil, nil
 	c.lru.Init()
 }
 
@@ -294,6 +295,13 @@ func (c *FileReadCache) findPath(path string) *record {
 	return c.find(key)
 }
 
+func (c *FileReadCache) limit() int {
+	if c.Max <= 0 {
+		return defaultCacheSize
+	}
+	return c.Max
+}
+
 // insert makes a record and drops the one that had its key. The caller links
 // a path to it.
 func (c *FileReadCache) insert(key Key) *record {
@@ -302,11 +310,7 @@ func (c *FileReadCache) insert(key Key) *record {
 		c.byPath = make(map[string]Key)
 	}
 	c.dropKey(key)
-	limit := c.Max
-	if limit <= 0 {
-		limit = defaultCacheSize
-	}
-	for len(c.entries) >= limit {
+	for len(c.entries) >= c.limit() {
 		c.drop(c.lru.Back().Value.(*record))
 	}
 	r := &record{Entry: Entry{Key: key}, paths: make(map[string]struct{}, 1)}

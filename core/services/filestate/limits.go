@@ -2,7 +2,7 @@ package filestate
 
 import "time"
 
-// Limits bound what one read shows, and a success. A zero field means its
+// Limits bound what one read shows, and the result of a change. A zero field means its
 // default.
 type Limits struct {
 	Lines     int           // lines a read shows; 2,000
@@ -12,10 +12,11 @@ type Limits struct {
 	CacheSize int           // entries that a FileReadCache keeps (RC-34); 10,000
 	Racy      time.Duration // an entry whose times lie less than this before its read is settled by hash; 20 ms
 
-	// ChangedRegionsAbove is how many bytes of decoded text a file may have after a
-	// change for which the whole of it is shown. Above it, and above Lines and Bytes,
-	// a conversation that knew the whole file is shown the regions that the change
-	// is about, as long as they take less; see [ChangedRegion]. Zero or less: never.
+	// ChangedRegionsAbove is how many bytes of decoded text a file may have for the
+	// result of a change, made or refused, to show the whole of it. Above it, and
+	// above Lines and Bytes, a conversation that knew a whole state of the file is
+	// shown the regions that differ from it, as long as they take less; see
+	// [ChangedRegion]. Zero is 16 KiB; negative: the whole is always shown.
 	ChangedRegionsAbove int
 }
 
@@ -26,6 +27,7 @@ const (
 	defaultSVGBytes  = 1 << 20
 	defaultCacheSize = 10_000
 	defaultRacy      = 20 * time.Millisecond
+	defaultRegions   = 16 << 10
 )
 
 func (l Limits) withDefaults() Limits {
@@ -46,6 +48,9 @@ func (l Limits) withDefaults() Limits {
 	}
 	if l.Racy <= 0 {
 		l.Racy = defaultRacy
+	}
+	if l.ChangedRegionsAbove == 0 {
+		l.ChangedRegionsAbove = defaultRegions
 	}
 	return l
 }

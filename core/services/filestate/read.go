@@ -166,6 +166,7 @@ func (s *Service) showText(r ReadRequest, snap *Snapshot) (*Read, error) {
 	}
 	if qualifies && doc.Lossless {
 		st.SHA256 = &snap.SHA256
+		s.KeepBase(r.Path, snap.Info, snap.SHA256, snap.Data)
 	}
 	if !whole {
 		st.Range = rangeOf(cut)

@@ -43,6 +43,9 @@ type Options struct {
 	// MayShow reports whether read_file would show the file to this agent; a
 	// mutation result shows nothing else (PR-29). nil: yes.
 	MayShow func(p workspace.Path) bool
+	// Bases holds the bytes of what was shown, and may be shared by conversations.
+	// nil: one of this Service's own.
+	Bases *BaseStore
 	// RequireSeen makes a matching hash alone insufficient: the conversation
 	// must also have been shown the file (KH-26).
 	RequireSeen bool
@@ -86,6 +89,7 @@ type Service struct {
 	hatch   func() Hatch
 	steers  func(base string) bool
 	mayShow func(workspace.Path) bool
+	bases   *BaseStore
 	strict  bool
 	single  bool // there is no session
 	hook    func(Window, workspace.Path)
@@ -104,11 +108,15 @@ func New(o Options) *Service {
 		hatch:   o.Hatch,
 		steers:  o.Instructions,
 		mayShow: o.MayShow,
+		bases:   o.Bases,
 		strict:  o.RequireSeen,
 		single:  o.NoSession,
 		hook:    o.Hook,
 	}
 	s.Cache.Max = s.limits.CacheSize
+	if s.bases == nil {
+		s.bases = new(BaseStore)
+	}
 	if s.now == nil {
 		s.now = time.Now
 	}

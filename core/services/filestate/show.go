@@ -28,6 +28,7 @@ func (s *Service) Show(p workspace.Path, snap *Snapshot) State {
 			Info: snap.Info, Local: snap.Local, At: snap.At, SHA256: snap.SHA256,
 			End: lines, TotalLines: lines, Full: true, Cacheable: true,
 		}, version)
+		s.KeepBase(p, snap.Info, snap.SHA256, snap.Data)
 	}
 	return State{FilePath: p.String(), Version: &version, SHA256: &snap.SHA256, Content: &doc.Text}
 }

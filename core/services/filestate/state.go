@@ -15,7 +15,7 @@ type State struct {
 	Content  *string `json:"content"`   // decoded, line endings as in the file
 
 	Range
-	// ChangedRegions stand for Content in the state of a file that was changed; see
+	// ChangedRegions stand for Content in the result of a change; see
 	// Limits.ChangedRegionsAbove. TotalLines is set beside them, and Notice says
 	// what they are. nil: there are none; empty: nothing differs.
 	ChangedRegions []ChangedRegion `json:"changed_regions,omitzero"`

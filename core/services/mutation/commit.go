@@ -7,6 +7,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/commit"
 	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/patch"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
@@ -46,7 +47,9 @@ func (s *Service) Commit(ctx context.Context, p *Plan) Outcome {
 		s.log.Warn("foreign bytes were kept beside the target", slog.String("component", p.request.Verb.Component),
 			slog.String("path", p.request.Path.String()), slog.String("kept", name))
 	}
-	return Outcome{State: s.written(p, out), Corrections: p.change.Corrections, Kept: out.Kept}
+	state := s.written(p, out)
+	s.state.KeepBase(p.request.Path, out.Info, out.SHA256, p.data)
+	return Outcome{State: state, Corrections: p.change.Corrections, Kept: out.Kept}
 }
 
 // written records a write and returns the state to show: the changed regions
@@ -54,7 +57,7 @@ func (s *Service) Commit(ctx context.Context, p *Plan) Outcome {
 func (s *Service) written(p *Plan, out commit.Outcome) filestate.State {
 	path, text := p.request.Path, p.change.Text
 	if p.known && s.state.WantsRegions(path, text) {
-		if st, ok := s.state.WrittenRegions(path, out.Info, text, out.SHA256, p.regions()); ok {
+		if st, ok := s.state.WrittenRegions(path, out.Info, text, out.SHA256, p.last.Version, regionsOf(p.Diff())); ok {
 			return st
 		}
 	}
@@ -67,10 +70,10 @@ func (s *Service) written(p *Plan, out commit.Outcome) filestate.State {
 	return s.state.Written(path, out.Info, text, out.SHA256)
 }
 
-// regions are those of the new text that differ from the base; never nil.
-func (p *Plan) regions() []filestate.ChangedRegion {
+// regionsOf returns the regions that a change is about; never nil.
+func regionsOf(c *patch.Change) []filestate.ChangedRegion {
 	regions := []filestate.ChangedRegion{}
-	for _, r := range p.Diff().Regions() {
+	for _, r := range c.Regions() {
 		regions = append(regions, filestate.ChangedRegion{Lines: r.New, BaseLines: r.Old, Content: r.Text})
 	}
 	return regions
@@ -123,7 +126,7 @@ func (s *Service) refuseLate(ctx context.Context, p *Plan, refusal *fault.Error,
 	knew := p.base.Exists && (p.seen || p.request.Proof != filestate.EmptySHA256)
 	if knew && refusal.Code != fault.Cancelled && refusal.Reason != fault.Disappeared {
 		if snap, err := s.state.Snapshot(ctx, p.request.Path); err == nil {
-			state = s.state.Show(p.request.Path, snap)
+			state = s.show(p, snap)
 		}
 	}
 	if state.Shown() {

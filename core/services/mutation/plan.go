@@ -61,12 +61,13 @@ type Plan struct {
 	request Request
 	base    Base
 	change  Change
-	size    int64          // of the base, in bytes
-	data    []byte         // Text encoded as the base is
-	seen    bool           // the conversation had been shown the file when it was planned
-	known   bool           // it had been given every byte of the base
-	info    workspace.Info // of the base
-	hidden  bool           // the model may not see the base
+	size    int64           // of the base, in bytes
+	data    []byte          // Text encoded as the base is
+	seen    bool            // the conversation had been shown the file when it was planned
+	last    filestate.Known // what it had been given every byte of then
+	known   bool            // that is the base
+	info    workspace.Info  // of the base
+	hidden  bool            // the model may not see the base
 	refusal *Outcome
 	spent   bool
 }
@@ -118,7 +119,7 @@ func (s *Service) Plan(ctx context.Context, r Request) *Plan {
 		return p.refuse(refusal, filestate.Withheld(r.Path.String()))
 	}
 	s.at(WindowDecided, r.Path)
-	p.seen = s.state.Seen(r.Path)
+	p.seen, p.last = s.state.Seen(r.Path), s.state.Known(r.Path)
 	snap, err := s.state.Snapshot(ctx, r.Path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -163,7 +164,7 @@ func (s *Service) proveBase(p *Plan, check filestate.Check, snap *filestate.Snap
 		s.logLate(r, refusal)
 		state := filestate.Withheld(r.Path.String())
 		if p.seen && refusal.Code == fault.FileChangedSinceRead {
-			state = s.state.Show(r.Path, snap)
+			state = s.show(p, snap)
 		}
 		if state.Shown() {
 			refusal = check.BesideState(refusal)
@@ -179,11 +180,11 @@ func (s *Service) proveBase(p *Plan, check filestate.Check, snap *filestate.Snap
 	}
 	if r.NeedsProof && r.Proof == "" {
 		refusal := refuseWithoutProof(r)
-		p.refuse(refusal, s.state.Show(r.Path, snap))
+		p.refuse(refusal, s.show(p, snap))
 		return refusal
 	}
 	p.info = snap.Info
-	p.known = s.state.Knows(r.Path, snap.Info, snap.SHA256)
+	p.known = p.last.SHA256 == snap.SHA256 && s.state.Knows(r.Path, snap.Info, snap.SHA256)
 	p.size = int64(len(snap.Data))
 	p.base = Base{Exists: true, Text: doc.Text, SHA256: snap.SHA256, Format: doc.Format}
 	return nil
@@ -210,10 +211,17 @@ func (s *Service) compute(p *Plan, snap *filestate.Snapshot) bool {
 	}
 	state := filestate.Withheld(p.request.Path.String())
 	if snap != nil {
-		state = s.state.Show(p.request.Path, snap)
+		state = s.show(p, snap)
 	}
 	p.refuse(refusal, state)
 	return false
+}
+
+// show returns the state that the target is in now, of a plan that is refused.
+func (s *Service) show(p *Plan, snap *filestate.Snapshot) filestate.State {
+	return s.state.ShowSince(p.request.Path, snap, p.last, func(base, text string) []filestate.ChangedRegion {
+		return regionsOf(patch.Between(base, text))
+	})
 }
 
 // withoutContent is a refusal of Compute's that says nothing of the file.

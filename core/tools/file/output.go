@@ -42,7 +42,7 @@ const (
 		`"required":["version","sha256","file_path","content"],"additionalProperties":false}`
 
 	changedStateSchema = `{"type":"object","properties":{` + stateProperties + `,` +
-		`"changed_regions":{"type":"array","description":"in place of content: what differs from the state that was changed; all other lines are as they were",` +
+		`"changed_regions":{"type":"array","description":"in place of content: what differs from the version that notice names; all other lines are as there",` +
 		`"items":{"type":"object","properties":{"lines":` + linesSchema + `,"base_lines":` + linesSchema + `,"content":{"type":"string"}},` +
 		`"required":["lines","base_lines","content"],"additionalProperties":false}}},` +
 		`"required":["version","sha256","file_path","content"],"additionalProperties":false}`

@@ -6,10 +6,9 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// regionsDescription is what a model is told beforehand where successes are
-// shortened.
-const regionsDescription = " After a success on a longer file latest_file_state may have changed_regions instead of content: " +
-	"lines of the file as it is now, in place of base_lines of the state that you changed. Apply them to what you hold to know your new base."
+// regionsDescription is what a model is told beforehand where results are shortened.
+const regionsDescription = " For a longer file latest_file_state may have changed_regions instead of content: " +
+	"lines of the file as it is now, each in place of its base_lines of the version that notice names. Apply them to what you hold of that version to know the file."
 
 // TellOfRegions returns t, one of the tools that change files, with a description
 // that also says what changed_regions in its results are; any other tool as it is.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -14,7 +15,6 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/config/layout"
-	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/filestate"
@@ -45,23 +45,32 @@ func replaceLines(text string, numbers ...int) string {
 	return strings.Join(lines, "")
 }
 
-// requireInRegions requires a state in the short form whose regions make the
-// file on disk of base, and returns it.
+// requireInRegions requires a success whose state is in the short form and whose
+// regions make the file on disk of base, and returns it.
 func requireInRegions(t testing.TB, r scheduler.Response, base string) filestate.State {
 	t.Helper()
 	require.Equal(t, scheduler.StatusSuccess, r.Status, "%s", r.Result.LLMContent.String())
+	return requireRegionsOf(t, r, base)
+}
+
+// requireRegionsOf is requireInRegions for a success or a refusal.
+func requireRegionsOf(t testing.TB, r scheduler.Response, base string) filestate.State {
+	t.Helper()
 	var report struct {
 		State json.RawMessage `json:"latest_file_state"`
 	}
 	require.NoError(t, json.Unmarshal([]byte(r.Result.LLMContent.String()), &report))
 	var keys map[string]json.RawMessage
 	require.NoError(t, json.Unmarshal(report.State, &keys))
-	require.Equal(t, []string{"changed_regions", "content", "file_path", "notice", "sha256", "total_lines", "version"}, slices.Sorted(maps.Keys(keys)))
+	require.Equal(t, []string{"changed_regions", "content", "file_path", "notice", "sha256", "total_lines", "version"}, slices.Sorted(maps.Keys(keys)), "%v", r.Result.Error)
 	st := configtest.Decode[file.Report](t, r).LatestFileState
 	require.Nil(t, st.Content)
 	require.NotNil(t, st.Version)
 	require.True(t, st.Shown())
-	require.Contains(t, st.Notice, "This sha256 is the base of your next change.")
+	require.Regexp(t, `version \d+[.;].* call read_file with offset 0\.$`, st.Notice)
+	onDisk, err := os.ReadFile(st.FilePath)
+	require.NoError(t, err)
+	require.Equal(t, sum(string(onDisk)), *st.SHA256)
 
 	olds := strings.SplitAfter(base, "\n")
 	var b strings.Builder
@@ -115,11 +124,6 @@ func TestChangedRegions(t *testing.T) {
 	require.Equal(t, text, *read(t, s, "a.txt").Content)
 	require.Contains(t, s.Call(file.ReadFile, args{"file_path": "a.txt"}).Result.LLMContent.String(), filestate.StatusUnchanged)
 
-	// FS-29: a refusal shows the whole.
-	report := refuse(t, s.Call(file.SafePatch, patchArgs("a.txt", "@@ @@\n-line 10 of the text\n+x\n", wrong)), fault.FileChangedSinceRead, fault.Changed)
-	requireShown(t, report.LatestFileState)
-	report = refuse(t, s.Call(file.SafePatch, patchArgs("a.txt", "@@ @@\n-nothing\n+x\n", *report.LatestFileState.SHA256)), fault.InvalidDiff, "")
-	requireShown(t, report.LatestFileState)
 }
 
 // linesBetween are those lines of text, counted from 1.
@@ -140,8 +144,8 @@ func TestWholeContentWhereItTakesNoMore(t *testing.T) {
 		text  string
 	}{
 		"not larger":             {len(text), replaceLines(text, 30)},
-		"off":                    {0, replaceLines(text, 30)},
-		"off, by a negative":     {-1, replaceLines(text, 30)},
+		"not larger, by default": {0, replaceLines(text, 30)},
+		"off":                    {-1, replaceLines(text, 30)},
 		"twenty regions":         {1, replaceLines(text, every...)},
 		"every line":             {1, strings.ToUpper(text)},
 		"small, with the notice": {1, "a\n"},
@@ -176,7 +180,7 @@ func TestRegionsNeverTakeMore(t *testing.T) {
 			require.Equal(t, scheduler.StatusSuccess, r.Status)
 			return len(strings.ReplaceAll(string(r.Result.FunctionResponse()), s.Dir, ""))
 		}
-		whole, regions := received(0), received(1)
+		whole, regions := received(-1), received(1)
 		require.LessOrEqual(t, regions, whole, "%d changes", changes)
 		if changes == 2 {
 			require.Less(t, regions, whole/3)
@@ -362,7 +366,7 @@ func TestRegionsAreForModels(t *testing.T) {
 func TestRegionsAreDescribed(t *testing.T) {
 	for _, name := range []string{"fettle", "gemini"} {
 		l, _ := layout.Named(name)
-		for _, above := range []int{0, 1} {
+		for _, above := range []int{-1, 1} {
 			s := newSession(t, regionsAbove(above), func(p *config.Parameters) { p.Layout = l })
 			registry, err := s.ToolRegistry()
 			require.NoError(t, err)
@@ -374,7 +378,7 @@ func TestRegionsAreDescribed(t *testing.T) {
 			}
 			slices.Sort(told)
 			switch {
-			case above == 0:
+			case above < 0:
 				require.Empty(t, told)
 			case name == "gemini":
 				require.Equal(t, []string{"replace", "safe_patch", "write_file"}, told)

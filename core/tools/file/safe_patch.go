@@ -25,7 +25,7 @@ const safePatchDescription = "Changes one file by a unified diff, all hunks or n
 	"(3) Keep at least 10 unchanged lines of context before and after each hunk, as far as the file has them, so that its place is unique; line numbers in the hunk headers are only hints and get corrected. " +
 	"(4) Pass that object's sha256 as base_content_sha256. It is a lock: if the file has changed on disk meanwhile, nothing is written. " +
 	"The result has success, message and latest_file_state. After a success latest_file_state is your new base. " +
-	"After a State Mismatch it holds the current content where you may see it: make a new diff from it and try again at once. " +
+	"After a State Mismatch it holds what the file is now, where you may see that: make a new diff from it and try again at once. " +
 	"After an Invalid Diff compare your context and removed lines with the content, character by character. " +
 	"To create a file, send a diff of added lines only with the sha256 of empty input."
 

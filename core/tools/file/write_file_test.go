@@ -119,10 +119,11 @@ func TestWriteFileWrongHash(t *testing.T) {
 	succeed(t, s.Call(file.WriteFile, writeArgs("a.txt", changed, *report.LatestFileState.SHA256)))
 }
 
-// CR-29: above the read cap a success gives version and hash without content,
-// and the hash is the base of the next change; a failure is withheld.
+// CR-29: above the read cap, where no regions are shown, a success gives version and
+// hash without content, and the hash is the base of the next change; a failure is
+// withheld.
 func TestAboveTheCapContentIsLeftOut(t *testing.T) {
-	s := newSession(t, func(p *config.Parameters) { p.Limits.Lines = 3 })
+	s := newSession(t, regionsAbove(-1), func(p *config.Parameters) { p.Limits.Lines = 3 })
 	long := base + "four\n"
 	st := succeed(t, s.Call(file.WriteFile, writeArgs("a.txt", long, ""))).LatestFileState
 	require.Nil(t, st.Content)
