@@ -10,6 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/mutation"
 	"github.com/fettle-dev/fettle/core/services/patch"
+	"github.com/fettle-dev/fettle/core/services/textfile"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -31,6 +32,7 @@ type change struct {
 	action   string // for people: "Write", "Edit"
 	done     func(*mutation.Plan) string
 	amend    func(params json.RawMessage, a amendment) (json.RawMessage, error)
+	endings  textfile.Newline // that the call asks for; none: the file's
 	plan     *mutation.Plan
 	proposal *proposal // what a person replaced; nil: the change is the model's own
 }

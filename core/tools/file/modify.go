@@ -7,7 +7,6 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/mutation"
 	"github.com/fettle-dev/fettle/core/services/patch"
-	"github.com/fettle-dev/fettle/core/services/textfile"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -30,17 +29,15 @@ type amendment struct {
 // file (AR-21). It is planned from scratch, from the base that the proposal was
 // made for and by the same proof, and is refused like any other: with code
 // edit_no_change where it would leave the file as it is. A file that
-// exists keeps its line endings, as write_file lets it (FS-55); a new one gets
-// newContent as it is. It fails where the proposal itself was refused.
+// exists keeps its line endings, and a new one gets newContent as it is, unless
+// write_file was asked for line endings (FS-55). It fails where the proposal itself was refused.
 func (c *change) Modify(ctx context.Context, newContent string) (tools.ToolInvocation, error) {
 	plan := c.planned(ctx)
 	if refused := plan.Refused(); refused != nil {
 		return nil, refused
 	}
-	base, text := plan.Base(), newContent
-	if base.Exists {
-		text = textfile.Restyle(text, base.Text)
-	}
+	base := plan.Base()
+	text := withEndings(newContent, base, c.endings)
 	p := c.proposal
 	if p == nil {
 		p = &proposal{text: plan.NewText(), model: plan.Diff().Stat()}
@@ -62,7 +59,7 @@ func (c *change) Modify(ctx context.Context, newContent string) (tools.ToolInvoc
 		return mutation.Change{Text: text, Diff: diff}, nil
 	}
 	return &change{
-		services: c.services, request: request, params: params, action: c.action, done: c.done, amend: c.amend,
+		services: c.services, request: request, params: params, action: c.action, done: c.done, amend: c.amend, endings: c.endings,
 		proposal: &proposal{text: p.text, model: p.model, user: patch.Between(p.text, text).Stat()},
 	}, nil
 }

@@ -16,13 +16,14 @@ type WriteFileParams struct {
 	FilePath          string `json:"file_path" jsonschema_description:"The file to write: absolute, or relative to the target folder."`
 	Content           string `json:"content" jsonschema_description:"The whole new content."`
 	BaseContentSHA256 string `json:"base_content_sha256,omitempty" jsonschema:"pattern=^[0-9a-fA-F]{64}$" jsonschema_description:"The sha256 of the state that is to be replaced. Leave it out to create a file; it is required to replace one."`
+	LineEndings       string `json:"line_endings,omitempty" jsonschema:"enum=keep,enum=lf,enum=crlf" jsonschema_description:"keep, the default: those of the replaced file; if it mixes them, unchanged lines keep theirs and others get the commoner one. lf, crlf: for all lines, of a new file too."`
 }
 
 const writeFileDescription = "Writes a whole file. Three cases: to create a file that does not exist, leave base_content_sha256 out, and missing folders are made too; " +
 	"to replace an existing file, base_content_sha256 is required and must be the sha256 of the state object that you last saw of it; " +
 	"anything else is refused and nothing is written, that is, an existing file without a hash, a hash that is not the file's any more, or a hash for a file that has disappeared. " +
 	"The result has success, message and latest_file_state, whose sha256 is the base of your next change. " +
-	"Encoding, byte order mark, line endings and permissions of a replaced file are kept. To change a part of a file use safe_patch."
+	"Encoding, byte order mark and permissions of a replaced file are kept, and line endings unless line_endings says otherwise. To change a part of a file use safe_patch."
 
 func newWriteFile() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, WriteFileParams]{
@@ -31,8 +32,10 @@ func newWriteFile() (*Factory, error) {
 			Kind: tools.KindEdit, Effects: []tools.Effect{tools.EffectReadFiles, tools.EffectWriteFiles}, OutputSchema: json.RawMessage(changeOutput),
 		},
 		Rewrite: func(args map[string]json.RawMessage) error {
-			if string(args["base_content_sha256"]) == `""` { // models fill in what they leave out
-				delete(args, "base_content_sha256")
+			for _, optional := range []string{"base_content_sha256", "line_endings"} {
+				if string(args[optional]) == `""` { // models fill in what they leave out
+					delete(args, optional)
+				}
 			}
 			return nil
 		},
@@ -42,28 +45,60 @@ func newWriteFile() (*Factory, error) {
 			if err != nil {
 				return nil, err
 			}
+			endings := textfile.Newline(p.LineEndings)
+			if p.LineEndings == "keep" {
+				endings = textfile.NewlineNone
+			}
 			return &change{
-				services: s, params: params, action: "Write", amend: amendWrite,
+				services: s, params: params, action: "Write", amend: amendWrite, endings: endings,
 				request: mutation.Request{
 					Path:       path,
 					Verb:       filestate.Verb{Ing: "overwriting", Infinitive: "overwrite", Participle: "overwritten", Component: "WRITE_FILE"},
 					Proof:      strings.ToLower(p.BaseContentSHA256),
 					NeedsProof: true, Whole: true,
 					Compute: func(base mutation.Base) (mutation.Change, *fault.Error) {
-						text := p.Content
-						if base.Exists {
-							text = textfile.Restyle(text, base.Text)
-						}
-						return mutation.Change{Text: text}, nil
+						return mutation.Change{Text: withEndings(p.Content, base, endings)}, nil
 					},
 				},
-				done: func(plan *mutation.Plan) string {
-					if plan.Base().Exists {
-						return "File overwritten successfully."
-					}
-					return "File created successfully."
-				},
+				done: func(plan *mutation.Plan) string { return writtenMessage(plan, p.Content, endings) },
 			}, nil
 		},
 	})
+}
+
+// withEndings returns text with these line endings; without any, with those of the base
+// where it exists.
+func withEndings(text string, base mutation.Base, endings textfile.Newline) string {
+	switch {
+	case endings == textfile.NewlineLF:
+		return textfile.Restyle(text, "\n")
+	case endings == textfile.NewlineCRLF:
+		return textfile.Restyle(text, "\r\n")
+	case base.Exists:
+		return textfile.Restyle(text, base.Text)
+	}
+	return text
+}
+
+// writtenMessage says what became of the content given: whether the file is another by
+// it, and whether its line endings were kept against what was given.
+func writtenMessage(plan *mutation.Plan, given string, endings textfile.Newline) string {
+	base := plan.Base()
+	if !base.Exists {
+		return "File created successfully."
+	}
+	kept := ""
+	if endings == textfile.NewlineNone && withEndings(given, base, endings) != given {
+		kept = " Line endings were kept as " + strings.ToUpper(string(base.Format.Newline)) + "."
+		if base.Format.Newline == textfile.NewlineMixed {
+			kept = " Line endings were kept as in the file, which mixes LF and CRLF."
+		}
+	}
+	switch {
+	case plan.NewText() != base.Text:
+		return "File overwritten successfully." + kept
+	case kept != "":
+		return "Nothing changed: the file already has this content, apart from line endings." + kept + " Use line_endings to change them."
+	}
+	return "Nothing changed: the file already has this content."
 }

@@ -169,3 +169,69 @@ func TestDeniedByUser(t *testing.T) {
 		require.Equal(t, before, tree(t, s.Dir))
 	})
 }
+
+// FS-55: line endings are those asked for, else the file's, which the message says where
+// they are not those given; and it claims no change where there is none.
+func TestWriteFileLineEndings(t *testing.T) {
+	lf, crlf, mixed := "one\ntwo\n", "one\r\ntwo\r\n", "one\r\ntwo\n"
+	const overwritten, nothing = "File overwritten successfully.", "Nothing changed: the file already has this content"
+	for name, tt := range map[string]struct {
+		before, given, endings string
+		after, message         string
+	}{
+		"lf into crlf":             {crlf, "1\n2\n", "", "1\r\n2\r\n", overwritten + " Line endings were kept as CRLF."},
+		"lf into crlf, keep":       {crlf, "1\n2\n", "keep", "1\r\n2\r\n", overwritten + " Line endings were kept as CRLF."},
+		"crlf into lf":             {lf, "1\r\n2\r\n", "", "1\n2\n", overwritten + " Line endings were kept as LF."},
+		"as the file":              {crlf, "1\r\n2\r\n", "", "1\r\n2\r\n", overwritten},
+		"mixed keeps each line's":  {mixed, "one\nnew\ntwo\n", "", "one\r\nnew\ntwo\n", overwritten + " Line endings were kept as in the file, which mixes LF and CRLF."},
+		"to lf":                    {crlf, lf, "lf", lf, overwritten},
+		"to crlf":                  {lf, lf, "crlf", crlf, overwritten},
+		"mixed to crlf":            {mixed, lf, "crlf", crlf, overwritten},
+		"mixed to lf":              {mixed, mixed, "lf", lf, overwritten},
+		"the same":                 {lf, lf, "", lf, nothing + "."},
+		"the same, asked for":      {crlf, lf, "crlf", crlf, nothing + "."},
+		"the same but for endings": {crlf, lf, "", crlf, nothing + ", apart from line endings. Line endings were kept as CRLF. Use line_endings to change them."},
+		"no lines to go by":        {"one", crlf, "", crlf, overwritten},
+		"new":                      {"", crlf, "", crlf, "File created successfully."},
+		"new, lf":                  {"", mixed, "lf", lf, "File created successfully."},
+		"new, crlf":                {"", lf, "crlf", crlf, "File created successfully."},
+		"new, filled in":           {"", mixed, "keep", mixed, "File created successfully."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newSession(t)
+			a := writeArgs("a.txt", tt.given, "")
+			if tt.before != "" {
+				s.Write("a.txt", tt.before)
+				a["base_content_sha256"] = sum(tt.before)
+			}
+			if a["line_endings"] = tt.endings; tt.endings == "" && len(name)%2 == 0 {
+				delete(a, "line_endings") // an empty one is none
+			}
+			report := succeed(t, s.Call(file.WriteFile, a))
+			require.Equal(t, tt.message, report.Message)
+			require.Equal(t, tt.after, s.Read("a.txt"))
+			require.Equal(t, sum(tt.after), *report.LatestFileState.SHA256)
+			require.Equal(t, tt.after, *report.LatestFileState.Content)
+		})
+	}
+	s := newSession(t)
+	requireError(t, s.Call(file.WriteFile, args{"file_path": "a", "content": "x", "line_endings": "cr"}), fault.InvalidToolParams, "")
+}
+
+// AR-21, FS-55: what a user makes of the proposal has the endings that were asked for.
+func TestModifyKeepsTheLineEndingsAskedFor(t *testing.T) {
+	for endings, want := range map[string]string{"lf": "1\n2\n", "crlf": "1\r\n2\r\n", "keep": "1\r\n2\r\n"} {
+		s := newSession(t)
+		before := "one\r\ntwo\r\n"
+		s.Write("a.txt", before)
+		a := writeArgs("a.txt", "x\n", sum(before))
+		a["line_endings"] = endings
+		s.Answer = func(bus.ToolConfirmationRequest) bus.Outcome { return bus.ModifyWithEditor }
+		s.Edit = func(bus.ToolConfirmationRequest) string {
+			s.Answer = nil
+			return "1\r\n2\n"
+		}
+		succeed(t, s.Call(file.WriteFile, a))
+		require.Equal(t, want, s.Read("a.txt"), endings)
+	}
+}
