@@ -1,0 +1,47 @@
+package integration_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// ST-07: over MCP the hash stands in the first block of a result, near its start, of a
+// refusal as well; the error with its code is behind it.
+func TestMCPResultsLeadWithTheHash(t *testing.T) {
+	s := serveHTTP(t, nil, "--approval-mode", "auto_edit", "mcp", "serve")
+	header, err := s.connect(nil)
+	require.NoError(t, err)
+	blocks := func(tool string, args map[string]any) []string {
+		encoded, err := json.Marshal(args)
+		require.NoError(t, err)
+		_, m, err := s.post(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":%q,"arguments":%s}}`, s.ids.Add(1), tool, encoded), header)
+		require.NoError(t, err)
+		var texts []string
+		for _, part := range m["result"].(map[string]any)["content"].([]any) {
+			texts = append(texts, part.(map[string]any)["text"].(string))
+		}
+		return texts
+	}
+	path := filepath.Join(s.dir, "a.txt")
+	leads := func(got []string) {
+		t.Helper()
+		at := strings.Index(got[0], hashOfFile(t, path))
+		require.Greater(t, at, 0, "%q", got)
+		require.LessOrEqual(t, at+64-len(s.dir), 300, "%q", got)
+	}
+	require.NoError(t, os.WriteFile(path, []byte("one\ntwo\nthree\n"), 0o644))
+	leads(blocks("read_file", map[string]any{"file_path": "a.txt"}))
+	patch := map[string]any{"file_path": "a.txt", "unified_diff": "@@ @@\n one\n-two\n+2\n three\n", "base_content_sha256": hashOfFile(t, path)}
+	leads(blocks("safe_patch", patch))
+	stale := blocks("safe_patch", patch)
+	leads(stale)
+	require.True(t, strings.HasPrefix(stale[0], `{"success":false,"message":"State Mismatch: File has changed on disk since it was last read.`), stale[0])
+	require.True(t, strings.HasPrefix(stale[1], "Error file_changed_since_read (changed): "), "%q", stale)
+	leads(blocks("write_file", map[string]any{"file_path": "a.txt", "content": "x"}))
+}
