@@ -13,6 +13,9 @@ import (
 // modelFlag says which model works on a prompt.
 const modelFlag = "model"
 
+// maxResultBytes is the highest value of the flag for the length of results.
+const maxResultBytes = 1_000_000_000
+
 // globalFlags are the flags of every command, as they were given.
 type globalFlags struct {
 	cwd          string
@@ -27,6 +30,7 @@ type globalFlags struct {
 	excludeTools []string
 	layout       string
 	noReadCache  *bool // nil: not given
+	maxResult    int   // bytes; 0: not given
 	debug        bool
 	debugFile    string
 	policyPaths  []string
@@ -55,6 +59,14 @@ func (g *globalFlags) register(root *cobra.Command) {
 		off, err := strconv.ParseBool(text)
 		g.noReadCache = &off
 		return err
+	})
+	f.Func("max-result-bytes", "how many `bytes` of text one result may have (default: 262144; in mcp serve, what the client passes on)", func(text string) error {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > maxResultBytes {
+			return fmt.Errorf("must be a number from 1 to %d", maxResultBytes)
+		}
+		g.maxResult = n
+		return nil
 	})
 	f.BoolVar(&g.debug, "debug", false, "log to stderr what happens inside")
 	f.StringVar(&g.debugFile, "debug-file", "", "append that log to a `file` instead")

@@ -242,7 +242,7 @@ func (c *connecting) wait() {
 // open makes the service of one client: of the first Config over stdin, of one
 // derived from it for a single request, else of a Config of the client's own.
 func (s *mcpServing) open(ctx context.Context, c mcp.Client) (*mcp.Service, error) {
-	o := config.MCPServiceOptions{AllTools: s.flags.allTools}
+	o := config.MCPServiceOptions{AllTools: s.flags.allTools, Client: c.Name}
 	if s.flags.http == "" || c.Session == "" {
 		o.Stateless = s.flags.http != ""
 		o.Owned, o.WatchFiles = !o.Stateless, !o.Stateless

@@ -38,6 +38,9 @@ func (g *globalFlags) settings() map[string]any {
 	if g.noReadCache != nil {
 		given["tools.fileReadCacheDisabled"] = *g.noReadCache
 	}
+	if g.maxResult != 0 {
+		given["tools.maxResultBytes"] = g.maxResult
+	}
 	return given
 }
 

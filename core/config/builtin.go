@@ -24,7 +24,7 @@ func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, 
 	var bound builtIns
 	bound.add(bind(c, file.Factories, file.Services{
 		Paths: sh.workspace, Reader: s.state, Mutator: s.mutation, Folders: sh.workspace, Finder: &sh.finder,
-		Access: s.tracker, Apply: c.params().Seams.Apply,
+		Access: s.tracker, Apply: c.params().Seams.Apply, Results: s.state,
 	}, file.InDefaultSet))
 	if s.state.Limits().ChangedRegionsAbove > 0 {
 		for i, t := range bound.tools {
@@ -32,11 +32,11 @@ func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, 
 		}
 	}
 	bound.add(bind(c, search.Factories, search.Services{
-		Paths: sh.workspace, Finder: &sh.finder, Visible: s.state, Now: c.params().Now,
+		Paths: sh.workspace, Finder: &sh.finder, Visible: s.state, Now: c.params().Now, Results: s.state,
 	}, always))
 	bound.add(bind(c, shell.Factories, shell.Services{
 		Paths: sh.workspace, Folders: sh.workspace, Runner: s.processes, Reader: s.processes, Control: s.processes, Seen: s.state,
-		Terminal: c.params().Commands.Terminal, Confinement: &c.params().Commands.Confinement,
+		Terminal: c.params().Commands.Terminal, Confinement: &c.params().Commands.Confinement, Results: s.state,
 	}, always))
 	bound.add(bind[web.Fetcher](c, web.FetchFactories, &sh.web, always))
 	if c.params().WebSearch != nil {

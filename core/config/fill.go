@@ -45,6 +45,7 @@ func (p *Parameters) fill(u *usable, r *settings.Result) error {
 			p.Limits.ChangedRegionsAbove = -1 // never; 0 would be the default
 		}
 	}
+	p.Limits.ResultBytes = cmp.Or(p.Limits.ResultBytes, s.Tools.MaxResultBytes)
 	if p.FileReadCacheDisabled == nil {
 		p.FileReadCacheDisabled = &s.Tools.FileReadCacheDisabled
 	}

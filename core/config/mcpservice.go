@@ -37,6 +37,10 @@ type MCPServiceOptions struct {
 	// enter_plan_mode, exit_plan_mode, get_internal_docs, save_memory, tool_search
 	// and subagents, unless Parameters.CoreTools names them.
 	AllTools bool
+	// Client is the name by which the client calls itself, "" where it is unknown. It
+	// decides how long results may be: [ClientResultBytes], unless Parameters.Limits
+	// or the settings do. A Config that serves others too keeps the smallest limit.
+	Client string
 	// WatchFiles announces changes of instruction files as they happen, once the
 	// resources have been listed. It takes one watcher of the operating system's,
 	// of which there are not many; without one nothing is announced.
@@ -65,6 +69,7 @@ func (c *Config) MCPService(o MCPServiceOptions) (*mcp.Service, error) {
 		}
 		return nil, err
 	}
+	c.fitClient(own, o.Client, owned)
 	s := &served{config: c, session: own, alone: owned, options: o, running: map[string]*servedRun{}, now: c.params().Now}
 	if s.now == nil {
 		s.now = time.Now
@@ -184,7 +189,7 @@ func (s *served) call(ctx context.Context, name string, args json.RawMessage) to
 	if len(s.session.tracker.Given()) != brought {
 		s.changes.tell(mcp.Change{Resources: true})
 	}
-	return withNotes(last.explain(resp.Result), resp.Notices)
+	return withNotes(fitted(last.explain(resp.Result), s.session.state.ResultBytes()), resp.Notices)
 }
 
 // flushTime bounds how long the end of a call waits for what the call has printed.

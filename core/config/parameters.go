@@ -143,7 +143,9 @@ type Parameters struct {
 	NoSession bool
 	// Limits bound what reads and results of changes show. Zero fields are their
 	// defaults; a ChangedRegionsAbove of 0 is the settings', else the layout's: 16 KiB,
-	// or never where it has FullContent. A negative one means never.
+	// or never where it has FullContent. A negative one means never. A
+	// ResultBytes of 0 is the settings', else 256 KiB or what fits the client of an
+	// [Config.MCPService]; a negative one is no limit.
 	Limits filestate.Limits
 
 	// Models find the model of a name. nil: Providers decide.

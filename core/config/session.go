@@ -62,7 +62,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 	s.hooks.of = sh
 	s.state = filestate.New(filestate.Options{
 		Files:  sh.workspace,
-		Limits: c.params().Limits,
+		Limits: c.limits(),
 		Now:    c.params().Now,
 		Logger: c.params().Logger,
 		Hatch:  c.hatch.position,

@@ -30,6 +30,9 @@ type Tools struct {
 	// a state that the model knew whole, it is shown version, hash and the changed regions, unless they take as much; when such a
 	// change is refused as well. 0 or less: always the whole, which is the default with the layout gemini. docs/context-cost.md has more.
 	ChangedRegionsAbove int `json:"changedRegionsAbove" jsonschema:"maximum=1000000000" set:"project=free,env=CHANGED_REGIONS_ABOVE"`
+	// How many bytes of text one result of a tool may have, as JSON; less than 1,000 is 1,000. A longer read is given in pages. Not
+	// given, or 0: 262,144, and in mcp serve what the client passes on whole, as docs/mcp.md has it.
+	MaxResultBytes int `json:"maxResultBytes" jsonschema:"minimum=0,maximum=1000000000" set:"project=trusted,env=MAX_RESULT_BYTES"`
 	// Whether reads are not remembered: no placeholders, no prior-read checks. Hashes still hold.
 	FileReadCacheDisabled bool    `json:"fileReadCacheDisabled" set:"project=false,env=FILE_READ_CACHE_DISABLED"`
 	Sandbox               Sandbox `json:"sandbox"`

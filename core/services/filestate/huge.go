@@ -25,6 +25,9 @@ func (s *Service) readHuge(ctx context.Context, r ReadRequest, f *os.File) (*Rea
 	if r.Offset > 0 && r.Offset >= cut.total {
 		return nil, beyondEnd(r.Path, r.Offset, cut.total)
 	}
+	if cut, err = s.page(r, cut); err != nil {
+		return nil, err
+	}
 	if rd.Info, err = workspace.InfoOf(f); err != nil {
 		return nil, readFailure(r.Path, err)
 	}
@@ -33,10 +36,8 @@ func (s *Service) readHuge(ctx context.Context, r ReadRequest, f *os.File) (*Rea
 	if !s.HeedHatch() {
 		s.Cache.RecordRead(r.Path.String(), rd, version)
 	}
-	st := &State{FilePath: r.Path.String(), Version: &version, Content: &cut.text, Range: rangeOf(cut)}
-	if cut.cut {
-		st.Notice = truncationNotice(cut.first+1, cut.end, cut.total, nextAction(cut))
-	}
+	st := &State{FilePath: r.Path.String(), Version: &version, Content: &cut.text}
+	s.describe(st, cut)
 	return &Read{State: st}, nil
 }
 

@@ -1,6 +1,9 @@
 package filestate
 
-import "time"
+import (
+	"math"
+	"time"
+)
 
 // Limits bound what one read shows, and the result of a change. A zero field means its
 // default.
@@ -18,6 +21,11 @@ type Limits struct {
 	// shown the regions that differ from it, as long as they take less; see
 	// [ChangedRegion]. Zero is 16 KiB; negative: the whole is always shown.
 	ChangedRegionsAbove int
+
+	// ResultBytes is how many bytes the text of one result may have, as JSON: each
+	// escape counts as it is written. A longer read is cut into pages; a longer state
+	// after a change has no content. 0 or less: no limit. Less than 1,000 is 1,000.
+	ResultBytes int
 }
 
 const (
@@ -28,6 +36,9 @@ const (
 	defaultCacheSize = 10_000
 	defaultRacy      = 20 * time.Millisecond
 	defaultRegions   = 16 << 10
+
+	noResultBytes    = math.MaxInt32 // no limit
+	leastResultBytes = 1000
 )
 
 func (l Limits) withDefaults() Limits {
@@ -52,5 +63,9 @@ func (l Limits) withDefaults() Limits {
 	if l.ChangedRegionsAbove == 0 {
 		l.ChangedRegionsAbove = defaultRegions
 	}
+	if l.ResultBytes <= 0 {
+		l.ResultBytes = noResultBytes
+	}
+	l.ResultBytes = max(l.ResultBytes, leastResultBytes)
 	return l
 }

@@ -24,6 +24,11 @@ type ReadRequest struct {
 	Repeat bool
 	// TextOnly leaves what is no text unread: its Payload has no Data.
 	TextOnly bool
+	// ResultBytes bounds the JSON text of the state, as one of several in a result.
+	// 0, or more than the limit ResultBytes: that limit.
+	ResultBytes int
+	// Uncut refuses a text that only ResultBytes would cut. Nothing is recorded then.
+	Uncut bool
 }
 
 // Read is what a read found. Exactly one of State, Placeholder, Payload and
@@ -47,7 +52,7 @@ type Payload struct {
 //
 // Errors have code file_not_found, permission_denied, path_not_in_workspace,
 // target_is_directory, not_a_regular_file, file_too_large (a whole read above
-// the limit FileBytes), invalid_tool_params (an offset beyond the end),
+// the limit FileBytes, or for r.Uncut), invalid_tool_params (an offset beyond the end),
 // read_content_failure or cancelled.
 func (s *Service) Read(ctx context.Context, r ReadRequest) (*Read, error) {
 	info, err := s.files.Stat(r.Path)
@@ -148,6 +153,10 @@ func (s *Service) showText(r ReadRequest, snap *Snapshot) (*Read, error) {
 	if r.Offset > 0 && r.Offset >= cut.total {
 		return nil, beyondEnd(r.Path, r.Offset, cut.total)
 	}
+	cut, err := s.page(r, cut)
+	if err != nil {
+		return nil, err
+	}
 	whole := cut.first == 0 && cut.end == cut.total && !cut.inside
 	rd := Reading{
 		Info: snap.Info, Local: snap.Local, At: snap.At, SHA256: snap.SHA256,
@@ -168,15 +177,7 @@ func (s *Service) showText(r ReadRequest, snap *Snapshot) (*Read, error) {
 		st.SHA256 = &snap.SHA256
 		s.KeepBase(r.Path, snap.Info, snap.SHA256, snap.Data)
 	}
-	if !whole {
-		st.Range = rangeOf(cut)
-	}
-	if cut.cut {
-		st.Notice = truncationNotice(cut.first+1, cut.end, cut.total, nextAction(cut))
-	}
-	if s.isInstructions(path) {
-		st.Notice = joinNotices(st.Notice, instructionsNotice)
-	}
+	s.describe(st, cut)
 	return &Read{State: st}, nil
 }
 

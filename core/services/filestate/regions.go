@@ -34,7 +34,7 @@ func regionsNotice(base int64, regions []ChangedRegion) string {
 // take less than text.
 func (s *Service) WantsRegions(p workspace.Path, text string) bool {
 	above := s.limits.ChangedRegionsAbove
-	return above > 0 && s.MayShow(p) && (len(text) > above || !s.fits(text, textfile.Lines(text)))
+	return above > 0 && s.MayShow(p) && (len(text) > above || !s.fits(p, text, textfile.Lines(text)))
 }
 
 // WrittenRegions is [Service.Written] for a conversation that knew every byte of
@@ -43,7 +43,7 @@ func (s *Service) WantsRegions(p workspace.Path, text string) bool {
 // false, and nothing is recorded, where the regions would take as much as the
 // content, or more than a read may show.
 func (s *Service) WrittenRegions(p workspace.Path, info workspace.Info, text, sha string, base int64, regions []ChangedRegion) (State, bool) {
-	short, ok := s.inRegions(text, base, regions)
+	short, ok := s.inRegions(p, text, base, regions)
 	if !ok {
 		return State{}, false
 	}
@@ -65,7 +65,7 @@ func (s *Service) ShowSince(p workspace.Path, snap *Snapshot, base Known, diff f
 	if !ok {
 		return s.Show(p, snap)
 	}
-	short, ok := s.inRegions(doc.Text, base.Version, regions)
+	short, ok := s.inRegions(p, doc.Text, base.Version, regions)
 	if !ok {
 		return s.Show(p, snap)
 	}
@@ -106,10 +106,13 @@ func (s *Service) regionsSince(p workspace.Path, snap *Snapshot, base Known, dif
 // inRegions returns what the state of a file that holds text has in place of the
 // content, if it takes less, or, where the text is more than a read may show, if it
 // is not.
-func (s *Service) inRegions(text string, base int64, regions []ChangedRegion) (State, bool) {
+func (s *Service) inRegions(p workspace.Path, text string, base int64, regions []ChangedRegion) (State, bool) {
 	lines := textfile.Lines(text)
 	short := State{ChangedRegions: regions, Notice: regionsNotice(base, regions), Range: Range{TotalLines: &lines}}
-	if !s.fits(text, lines) {
+	switch {
+	case !s.fitsRegions(p, regions):
+		return State{}, false
+	case !s.fits(p, text, lines):
 		return short, s.fit(regions)
 	}
 	return short, wireLength(short) < wireLength(State{Content: &text})

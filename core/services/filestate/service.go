@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fettle-dev/fettle/core/services/workspace"
@@ -93,6 +94,7 @@ type Service struct {
 	strict  bool
 	single  bool // there is no session
 	hook    func(Window, workspace.Path)
+	result  atomic.Int64 // the limit ResultBytes
 
 	hatchMu sync.Mutex
 	turn    int64 // of the hatch, when it was last heeded
@@ -117,6 +119,7 @@ func New(o Options) *Service {
 	if s.bases == nil {
 		s.bases = new(BaseStore)
 	}
+	s.result.Store(int64(s.limits.ResultBytes))
 	if s.now == nil {
 		s.now = time.Now
 	}
@@ -130,7 +133,11 @@ func New(o Options) *Service {
 }
 
 // Limits returns the limits in force, defaults filled in.
-func (s *Service) Limits() Limits { return s.limits }
+func (s *Service) Limits() Limits {
+	l := s.limits
+	l.ResultBytes = s.ResultBytes()
+	return l
+}
 
 // HeedHatch empties the cache if it was turned off since the hatch was last
 // heeded, even if it is on again, and reports whether it is off now (RC-28,

@@ -19,7 +19,7 @@ func (s *Service) Show(p workspace.Path, snap *Snapshot) State {
 	}
 	doc := textfile.Decode(snap.Data)
 	lines := textfile.Lines(doc.Text)
-	if !doc.Lossless || !snap.Stable || !s.fits(doc.Text, lines) {
+	if !doc.Lossless || !snap.Stable || !s.fits(p, doc.Text, lines) {
 		return Withheld(p.String())
 	}
 	version := s.Versions.NextVersion()
@@ -92,7 +92,7 @@ func (s *Service) recordUnseen(p workspace.Path, info workspace.Info, sha string
 }
 
 func (s *Service) mayShowText(p workspace.Path, text string, lines int) bool {
-	return s.fits(text, lines) && s.MayShow(p)
+	return s.fits(p, text, lines) && s.MayShow(p)
 }
 
 // MayShow reports whether the model may see bytes of the file at p: whether
@@ -108,6 +108,6 @@ func (s *Service) ShowsAsText(p workspace.Path, data []byte) bool {
 	return class.Kind == textfile.KindText || class.Kind == textfile.KindSVG && size <= s.limits.SVGBytes
 }
 
-func (s *Service) fits(text string, lines int) bool {
-	return lines <= s.limits.Lines && len(text) <= s.limits.Bytes
+func (s *Service) fits(p workspace.Path, text string, lines int) bool {
+	return lines <= s.limits.Lines && len(text) <= s.limits.Bytes && s.fitsResult(p, text)
 }

@@ -13,6 +13,8 @@ import (
 // what is written at once.
 type capture struct {
 	o     *Options
+	first int // bytes kept of the beginning
+	last  int // and of the end
 	head  []byte
 	tail  []byte // what follows head; of a cut output more than its end
 	total int64
@@ -23,9 +25,19 @@ type capture struct {
 	saveErr error
 }
 
+// newCapture returns a capture that keeps so many bytes; see Command.KeepBytes.
+func newCapture(o *Options, keep int) *capture {
+	c := &capture{o: o, first: o.HeadBytes, last: o.TailBytes}
+	if keep > 0 && keep < c.first+c.last {
+		c.first = keep / 5
+		c.last = keep - c.first
+	}
+	return c
+}
+
 func (c *capture) write(p []byte) {
 	c.total += int64(len(p))
-	if room := c.o.HeadBytes - len(c.head); room > 0 {
+	if room := c.first - len(c.head); room > 0 {
 		n := min(room, len(p))
 		c.head = append(c.head, p[:n]...)
 		p = p[n:]
@@ -35,13 +47,13 @@ func (c *capture) write(p []byte) {
 	}
 	c.save(p)
 	c.tail = append(c.tail, p...)
-	if over := len(c.tail) - c.o.TailBytes; over > c.o.TailBytes {
+	if over := len(c.tail) - c.last; over > c.last {
 		c.tail = c.tail[:copy(c.tail, c.tail[over:])]
 	}
 }
 
 // cut reports whether the output is longer than what is kept of it.
-func (c *capture) cut() bool { return c.total > int64(c.o.HeadBytes+c.o.TailBytes) }
+func (c *capture) cut() bool { return c.total > int64(c.first+c.last) }
 
 // create opens the file and saves what was kept until now, which is all.
 func (c *capture) create() {
@@ -97,7 +109,7 @@ func (c *capture) finish(r *Result) {
 		r.ANSI, r.Text = string(all), text(all, c.total)
 		return
 	}
-	head, tail := trimEnd(c.head), trimStart(c.tail[len(c.tail)-c.o.TailBytes:])
+	head, tail := trimEnd(c.head), trimStart(c.tail[len(c.tail)-c.last:])
 	r.Omitted = c.total - int64(len(head)) - int64(len(tail))
 	mark := fmt.Sprintf("\n... [%d bytes omitted] ...\n", r.Omitted)
 	r.ANSI = string(head) + mark + string(tail)

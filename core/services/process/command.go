@@ -29,6 +29,9 @@ type Command struct {
 	// chunk does not end inside a character. It must return soon, as the command
 	// waits for it. nil: nobody listens.
 	Output func(chunk string)
+	// KeepBytes is how much of a long output is kept, a fifth of it from the beginning.
+	// 0, or more than Options.HeadBytes and TailBytes together: as these say.
+	KeepBytes int
 }
 
 // Ending says what ended a command; "" is itself.
@@ -89,7 +92,7 @@ func (s *Service) Run(ctx context.Context, c Command) (Result, error) {
 		return Result{}, err
 	}
 	defer done()
-	kept := &capture{o: &s.o}
+	kept := newCapture(&s.o, c.KeepBytes)
 	live := &chunks{send: c.Output}
 	child, err := s.startShell(c, nil, func(p []byte) {
 		kept.write(p)

@@ -99,6 +99,7 @@ func (c *change) result(ctx context.Context, plan *mutation.Plan) (tools.Result,
 		diff := c.fileDiff(plan)
 		result.ReturnDisplay = tools.Display{Diff: &diff}
 	}
+	report.fit(c.services.resultBytes())
 	var err error
 	result.LLMContent, err = tools.JSON(report)
 	return result, err

@@ -20,11 +20,11 @@ type ListDirectoryParams struct {
 	Ignore  []string `json:"ignore,omitempty" jsonschema_description:"Shell patterns (* and ?) of names to leave out."`
 }
 
-// maxListed caps the entries of one listing.
+// maxListed caps the entries of one listing; what one result holds may be less.
 const maxListed = 2000
 
 const listDirectoryDescription = "Lists what a folder holds, not what its subfolders hold: folders first, then files with their size in bytes, each sorted by name. " +
-	"Names that ignore rules cover are left out and counted under ignored, with the lines that cover them under ignored_by; name such a path and it is shown all the same. Of a huge folder the first 2,000 entries are listed and the others counted under left_out. " +
+	"Names that ignore rules cover are left out and counted under ignored, with the lines that cover them under ignored_by; name such a path and it is shown all the same. Of a huge folder the first entries are listed, 2,000 at the most, and the others counted under left_out. " +
 	"It shows no content and no hash, so read a file with read_file before you change it."
 
 func newListDirectory() (*Factory, error) {
@@ -114,15 +114,39 @@ func (c *listDirectory) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 	slices.SortStableFunc(out.Entries, func(a, b listingEntry) int {
 		return boolOrder(a.Type != "directory") - boolOrder(b.Type != "directory")
 	})
-	display := fmt.Sprintf("Listed %d entries of %s", len(out.Entries), short(c.dir))
-	if out.LeftOut = len(out.Entries) - maxListed; out.LeftOut > 0 {
-		display = fmt.Sprintf("Listed %d of %d entries of %s", maxListed, len(out.Entries), short(c.dir))
-		out.Entries = out.Entries[:maxListed]
-		out.Notice = "To see other entries, leave out the names that you do not need with ignore, or name what you look for as a pattern to read_many_files."
+	all := len(out.Entries)
+	display := fmt.Sprintf("Listed %d entries of %s", all, short(c.dir))
+	if out.fit(c.services.resultBytes()); out.LeftOut > 0 {
+		display = fmt.Sprintf("Listed %d of %d entries of %s", len(out.Entries), all, short(c.dir))
+		out.Notice = noteOthers
 	}
-	out.LeftOut = max(out.LeftOut, 0)
 	content, err := tools.JSON(out)
 	return tools.Result{LLMContent: content, ReturnDisplay: tools.TextDisplay(display)}, err
+}
+
+const noteOthers = "To see other entries, leave out the names that you do not need with ignore, or name what you look for as a pattern to read_many_files."
+
+// fit leaves out the last entries beyond maxListed, and those for which the JSON text
+// of l, most bytes at the most, has no room.
+func (l *listing) fit(most int) {
+	all := len(l.Entries)
+	l.Entries = l.Entries[:min(all, maxListed)]
+	if all <= maxListed && tools.JSONBytes(l) <= most {
+		return
+	}
+	bare := *l
+	bare.Entries, bare.LeftOut, bare.Notice = []listingEntry{}, all, noteOthers
+	room := most - tools.JSONBytes(bare)
+	if room < 0 {
+		l.Reasons = nil
+	}
+	for i, e := range l.Entries {
+		if room -= tools.JSONBytes(e) + len(","); room < 0 {
+			l.Entries = l.Entries[:i]
+			break
+		}
+	}
+	l.LeftOut = all - len(l.Entries)
 }
 
 // because notes which line covers a name, each line once.

@@ -24,12 +24,12 @@ type ReadManyFilesParams struct {
 	Exclude []string `json:"exclude,omitempty" jsonschema_description:"Glob patterns, relative to the workspace folder, of files that the patterns in paths should leave out."`
 }
 
-// maxTotalBytes caps the decoded content that one read_many_files call shows.
-const maxTotalBytes = 4 << 20
+// maxResultBytes caps the result of one call, whatever the session's limit is.
+const maxResultBytes = 4 << 20
 
 const readManyDescription = "Reads several files at once, named by path or by glob pattern, and returns a JSON array with one object per file in the order asked for: " +
 	"version, sha256, file_path and content, as read_file gives them. The version and the sha256 are needed to modify a file with safe_patch or write_file; " +
-	"the sha256 is null for a file that was cut, so read on with read_file. A file that cannot be read appears in its place with an error, and the others are still returned. " +
+	"the sha256 is null for a file that was cut, so read on with read_file. What one result has no room for has an error in place of content: call read_file for it. A file that cannot be read appears in its place with an error, and the others are still returned. " +
 	"Files that ignore rules cover are left out of patterns, but not where they are named by path, nor, with a notice, where a pattern begins with their folder."
 
 func newReadManyFiles() (*Factory, error) {
@@ -107,34 +107,35 @@ func (c *readManyFiles) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 	if err != nil {
 		return tools.Fail(asFault(ctx, "file.read_many_files", fault.ReadManyFilesSearch, err)), nil
 	}
-	elements := make([]any, 0, len(targets))
-	read, total := 0, 0
-	for _, t := range targets {
+	elements := newElementList(targets, min(c.services.resultBytes(), maxResultBytes)-len(`{"files":[]}`))
+	read := 0
+	for i, t := range targets {
 		if ctx.Err() != nil {
 			return tools.Fail(asFault(ctx, "file.read_many_files", fault.ReadManyFilesSearch, ctx.Err())), nil
 		}
-		if t.err == nil && total >= maxTotalBytes {
-			t.err = fault.New(fault.FileTooLarge, "file.read_many_files", "The files before this one filled what one call may show.",
-				"Read it with another call.")
+		if elements.full {
+			break
 		}
+		rest := targets[i+1:]
 		if t.err == nil && !c.services.Reader.MayShow(t.path) {
 			t.err = fault.New(fault.PolicyViolation, "file.read_many_files", "This file is not shown, as read_file may not show it, or not without asking.",
 				"Call read_file for it, so that somebody can be asked; or go on without it.")
 		}
 		if t.err != nil {
-			elements = append(elements, unread{t.name, asFault(ctx, "file.read_many_files", fault.ReadContentFailure, t.err)})
+			elements.addError(ctx, t, t.err, rest)
 			continue
 		}
-		element, size, err := c.readOne(ctx, t)
-		if err != nil {
-			elements = append(elements, unread{t.name, asFault(ctx, "file.read_many_files", fault.ReadContentFailure, err)})
-			continue
+		element, err := c.readOne(ctx, t, elements.roomBefore(rest), read > 0)
+		switch {
+		case err != nil:
+			elements.addError(ctx, t, err, rest)
+		case !elements.add(element, rest):
+			elements.leaveOut(t, rest)
+		default:
+			read++
 		}
-		read++
-		total += size
-		elements = append(elements, element)
 	}
-	content, err := tools.JSON(elements)
+	content, err := tools.JSON(elements.all())
 	return tools.Result{
 		LLMContent:    content,
 		ReturnDisplay: tools.TextDisplay(fmt.Sprintf("Read %d of %d files", read, len(targets))),
@@ -143,27 +144,28 @@ func (c *readManyFiles) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 }
 
 // readOne reads one file, never as a placeholder (FS-23), and of what is no
-// text only its kind.
-func (c *readManyFiles) readOne(ctx context.Context, t target) (element any, size int, err error) {
+// text only its kind. Its state has no more than room bytes; uncut refuses a text
+// that takes more.
+func (c *readManyFiles) readOne(ctx context.Context, t target, room int, uncut bool) (element any, err error) {
 	p := t.path
-	r, err := c.services.Reader.Read(ctx, filestate.ReadRequest{Path: p, Repeat: true, TextOnly: true})
+	if t.notice != "" {
+		room -= tools.JSONBytes(t.notice) + len(`"notice":,`)
+	}
+	r, err := c.services.Reader.Read(ctx, filestate.ReadRequest{Path: p, Repeat: true, TextOnly: true, ResultBytes: max(room, 1), Uncut: uncut})
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	c.services.accessed(ctx, p)
 	if r.State != nil {
-		if r.State.Content != nil {
-			size = len(*r.State.Content)
-		}
 		r.State.Notice = joined(r.State.Notice, t.notice)
-		return r.State, size, nil
+		return r.State, nil
 	}
 	if r.Payload != nil {
 		r.Refusal = "This is " + r.Payload.MIMEType + "; read_file hands it over as data."
 	}
 	st := filestate.Withheld(p.String())
 	st.Notice = joined(r.Refusal, t.notice)
-	return st, 0, nil
+	return st, nil
 }
 
 // joined returns two notices as one; either may be "".

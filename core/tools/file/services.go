@@ -5,6 +5,7 @@ package file
 
 import (
 	"context"
+	"math"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/discovery"
@@ -15,8 +16,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Services are what a session lends to these tools. All but Access and Apply
-// are required; every one must be safe for concurrent use.
+// Services are what a session lends to these tools. All but Access, Apply
+// and Results are required; every one must be safe for concurrent use.
 type Services struct {
 	Paths   Paths
 	Reader  Reader
@@ -25,6 +26,13 @@ type Services struct {
 	Finder  Finder
 	Access  Access        // told of each successful access; nil: nobody
 	Apply   patch.Applier // nil: patch.ApplyStrict
+	Results Results       // nil: results have no limit of their own
+}
+
+// Results tells how many bytes the text of one result may have, as JSON;
+// *filestate.Service has it.
+type Results interface {
+	ResultBytes() int
 }
 
 // Paths turns a path parameter into a name inside the workspace (TO-01);
@@ -90,6 +98,14 @@ func Factories() ([]*Factory, error) { return factories() }
 
 // InDefaultSet reports whether a tool is registered where coreTools is absent.
 func InDefaultSet(name string) bool { return name != Edit }
+
+// resultBytes returns how many bytes the text of one result may have.
+func (s Services) resultBytes() int {
+	if s.Results == nil {
+		return math.MaxInt32
+	}
+	return s.Results.ResultBytes()
+}
 
 func (s Services) accessed(ctx context.Context, p workspace.Path) {
 	if s.Access != nil {

@@ -104,20 +104,43 @@ func (c *glob) Execute(ctx context.Context, _ tools.Output) (tools.Result, error
 			break
 		}
 	}
+	if odd {
+		out.note(noteNames)
+	}
 	switch {
 	case out.LeftOut > 0:
-		out.note("Not all files fit into one answer: use a narrower pattern, or name a folder further down with dir_path.")
+		out.note(noteNarrower)
 	case len(out.Files) == 0 && out.Ignored > 0:
 		out.note("No file matches. Ignored folders were not looked into: name one with dir_path to search it.")
 	case len(out.Files) == 0:
 		out.note("No file matches. * does not cross folders, ** does.")
 	}
-	if odd {
-		out.note(noteNames)
-	}
+	out.fit(c.services.resultBytes())
 	content, err := tools.JSON(out)
 	display := "Found " + counted(len(out.Files)+out.LeftOut, "file", "files")
 	return tools.Result{LLMContent: content, ReturnDisplay: tools.TextDisplay(display)}, err
+}
+
+const noteNarrower = "Not all files fit into one answer: use a narrower pattern, or name a folder further down with dir_path."
+
+// fit leaves out the last files where the JSON text of r has more than so many bytes.
+func (r *globResult) fit(most int) {
+	size := tools.JSONBytes(r)
+	if size <= most {
+		return
+	}
+	if r.LeftOut == 0 {
+		r.note(noteNarrower)
+		r.LeftOut = len(r.Files) // as many digits as it may get
+		size = tools.JSONBytes(r)
+		r.LeftOut = 0
+	}
+	for size++; size > most && len(r.Files) > 0; r.LeftOut++ { // LeftOut may get a digit more
+		last := len(r.Files) - 1
+		size -= tools.JSONBytes(r.Files[last]) + len(",")
+		r.Files = r.Files[:last]
+	}
+	r.left.fit(size, most)
 }
 
 func (c *glob) find(ctx context.Context, place workspace.Path, limit int) (discovery.Found, error) {

@@ -143,6 +143,14 @@ func (l *left) add(t discovery.Tally) {
 	}
 }
 
+// fit leaves out details where a result that has size bytes may have no more than
+// most.
+func (l *left) fit(size, most int) {
+	if size > most {
+		l.IgnoredBy, l.Unreadable = nil, nil
+	}
+}
+
 // note adds a sentence.
 func (l *left) note(sentence string) {
 	if l.Notice != "" {

@@ -138,12 +138,12 @@ func (c *searchFileContent) Execute(ctx context.Context, _ tools.Output) (tools.
 	}
 	out := searchResult{Files: []fileResult{}}
 	var files []discovery.FileMatches
-	bytes, most := maxBytes, c.services.Finder.Options().MaxFileCount()
+	bytes, mostFiles := maxBytes, c.services.Finder.Options().MaxFileCount()
 	for _, place := range c.places {
 		switch {
 		case out.Matches >= total:
 			out.limit = discovery.LimitTotal
-		case len(files) >= most:
+		case len(files) >= mostFiles:
 			out.limit = discovery.LimitFiles
 		case bytes <= 0:
 			out.limit = discovery.LimitBytes
@@ -153,7 +153,7 @@ func (c *searchFileContent) Execute(ctx context.Context, _ tools.Output) (tools.
 			break
 		}
 		s := c.search(place)
-		s.Total, s.MaxBytes, s.MaxFiles = total-out.Matches, bytes, most-len(files)
+		s.Total, s.MaxBytes, s.MaxFiles = total-out.Matches, bytes, mostFiles-len(files)
 		r, err := c.services.Finder.Search(ctx, s)
 		if err != nil {
 			return tools.Fail(asFault(ctx, "search.search_file_content", fault.GrepExecutionError, err)), nil
@@ -176,7 +176,13 @@ func (c *searchFileContent) Execute(ctx context.Context, _ tools.Output) (tools.
 	for _, file := range files {
 		out.show(file, c.p.NamesOnly)
 	}
+	most := c.services.resultBytes()
+	room := most - out.besides() - len(c.more(discovery.LimitBytes)) - len(noteNames)
+	if out.trim(room) {
+		out.More, out.limit = true, discovery.LimitBytes
+	}
 	c.explain(&out)
+	out.left.fit(tools.JSONBytes(out), most)
 	content, err := tools.JSON(out)
 	display := "Found " + counted(out.Matches, "match", "matches")
 	if out.More {
@@ -265,6 +271,14 @@ func (c *searchFileContent) explain(out *searchResult) {
 	}
 }
 
+// room is how much one answer holds, for a sentence.
+func (c *searchFileContent) room() string {
+	if most := c.services.resultBytes(); most < maxBytes {
+		return fmt.Sprintf("%d bytes", most)
+	}
+	return fmt.Sprintf("%d KiB", maxBytes>>10)
+}
+
 // more says which limit left matches out, and what helps against that one.
 func (c *searchFileContent) more(limit discovery.Limit) string {
 	const narrow = "narrow the pattern, dir_path or include_pattern"
@@ -272,7 +286,7 @@ func (c *searchFileContent) more(limit discovery.Limit) string {
 	case discovery.LimitFiles:
 		return fmt.Sprintf("There are more matches, in other files than the %d that one answer holds: "+narrow+".", c.services.Finder.Options().MaxFileCount())
 	case discovery.LimitBytes:
-		return fmt.Sprintf("There are more matches than fit into the %d KiB of one answer: "+narrow+", lower context or max_matches_per_file, or ask for names_only.", maxBytes>>10)
+		return fmt.Sprintf("There are more matches than fit into the %s of one answer: "+narrow+", lower context or max_matches_per_file, or ask for names_only.", c.room())
 	case discovery.LimitPerFile:
 		return "There are more matches in the file: narrow the pattern, or raise max_matches_per_file."
 	}

@@ -11,13 +11,20 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Services are what a session lends to these tools. All but Now are required;
+// Services are what a session lends to these tools. All but Now and Results are required;
 // every one must be safe for concurrent use.
 type Services struct {
 	Paths   Paths
 	Finder  Finder
 	Visible Visibility
 	Now     func() time.Time // nil: time.Now
+	Results Results          // nil: results have 256 KiB of text
+}
+
+// Results tells how many bytes the text of one result may have; *filestate.Service
+// has it.
+type Results interface {
+	ResultBytes() int
 }
 
 // Paths knows the folders of the workspace and turns a path parameter into a
@@ -55,6 +62,17 @@ type Factory = tools.Factory[Services]
 // belong to a session that names none (AR-10). They are immutable and shared
 // by every session of the process.
 func Factories() ([]*Factory, error) { return factories() }
+
+// resultBytes returns how many bytes the text of one result may have.
+func (s Services) resultBytes() int {
+	if s.Results == nil {
+		return noLimit
+	}
+	return s.Results.ResultBytes()
+}
+
+// noLimit is more than any result has.
+const noLimit = 1 << 30
 
 func (s Services) now() time.Time {
 	if s.Now == nil {

@@ -52,7 +52,7 @@ func (c *readBackground) Confirmation(context.Context) (*tools.Confirmation, err
 
 func (c *readBackground) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {
 	u, err := c.services.Reader.Read(ctx, handle(c.services.Reader, c.p.ID), process.ReadOptions{
-		Wait: c.wait(), ForEnd: c.p.UntilEnd,
+		Wait: c.wait(), ForEnd: c.p.UntilEnd, MaxRead: c.services.readBytes(),
 	})
 	if err != nil {
 		return tools.Fail(failed(ctx, "shell.read", err)), nil

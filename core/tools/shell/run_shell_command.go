@@ -112,7 +112,7 @@ func (c *runShellCommand) Execute(ctx context.Context, out tools.Output) (tools.
 	if err != nil {
 		return tools.Fail(failed(ctx, "shell.run", err)), nil
 	}
-	command := process.Command{Line: c.p.Command, Dir: c.dir.String(), PTY: c.services.Terminal, Output: out}
+	command := process.Command{Line: c.p.Command, Dir: c.dir.String(), PTY: c.services.Terminal, Output: out, KeepBytes: c.services.outputBytes()}
 	if c.p.IsBackground {
 		return c.start(ctx, command)
 	}
@@ -147,7 +147,7 @@ func (c *runShellCommand) start(ctx context.Context, command process.Command) (t
 	if err != nil {
 		return tools.Fail(failed(ctx, "shell.start", err)), nil
 	}
-	u, err := c.services.Reader.Read(ctx, i.ID, process.ReadOptions{Wait: c.services.settle(), ForEnd: true})
+	u, err := c.services.Reader.Read(ctx, i.ID, process.ReadOptions{Wait: c.services.settle(), ForEnd: true, MaxRead: c.services.readBytes()})
 	if err != nil {
 		f := failed(ctx, "shell.start", err)
 		return tools.Fail(fault.Wrap(f.Code, f.Op, f.Message+" The process "+i.ID+" was started.", backgroundAdvice, f)), nil

@@ -35,6 +35,36 @@ type Services struct {
 	// Settle is how long a new background process is watched before its call
 	// returns, so that one that fails at once is seen to. Zero: 200 ms.
 	Settle time.Duration
+
+	// Results bounds how much output one result has. nil: the Runner's and the
+	// Reader's own limits alone.
+	Results Results
+}
+
+// Results tells how many bytes the text of one result may have; *filestate.Service
+// has it.
+type Results interface {
+	ResultBytes() int
+}
+
+// outputBytes returns how much output a result has room for beside what is said of
+// the command; 0 for no limit.
+func (s Services) outputBytes() int {
+	if s.Results == nil {
+		return 0
+	}
+	const least, beside = 400, 1200
+	return max(s.Results.ResultBytes()-beside, least)
+}
+
+// readBytes returns the limit of one read of a background process's output; 0 for
+// the Reader's own.
+func (s Services) readBytes() int {
+	const usual = 32_000
+	if n := s.outputBytes(); n < usual {
+		return n
+	}
+	return 0
 }
 
 func (s Services) settle() time.Duration {

@@ -1,0 +1,49 @@
+package config
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// fitted returns a result of which no text has more than so many bytes: of a longer
+// one the beginning and the end. The tools that show files make theirs fit by
+// themselves, so that nothing counts as shown that is left out here. What programs
+// read of the result stays as it is.
+func fitted(r tools.Result, most int) tools.Result {
+	long := func(p tools.Part) bool { return len(p.Text) > most }
+	if !slices.ContainsFunc(r.LLMContent.Parts, long) {
+		return r
+	}
+	if r.Structured == nil && r.LLMContent.IsJSON() {
+		r.Structured = json.RawMessage(r.LLMContent.String())
+	}
+	parts := slices.Clone(r.LLMContent.Parts)
+	for i, p := range parts {
+		if long(p) {
+			parts[i].Text = endsOf(p.Text, most)
+		}
+	}
+	r.LLMContent = tools.Content{Parts: parts}
+	return r
+}
+
+// endsOf returns the beginning and the end of a text that is longer than most bytes,
+// with how much is missing between them.
+func endsOf(text string, most int) string {
+	text = strings.ToValidUTF8(text, "\ufffd")
+	const mark = "\n... [%d bytes omitted] ...\n"
+	room := max(most-len(mark)-10, 0)
+	head, tail := room/5, len(text)-(room-room/5)
+	for head > 0 && !utf8.RuneStart(text[head]) {
+		head--
+	}
+	for tail < len(text) && !utf8.RuneStart(text[tail]) {
+		tail++
+	}
+	return text[:head] + fmt.Sprintf(mark, tail-head) + text[tail:]
+}

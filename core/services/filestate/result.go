@@ -1,0 +1,183 @@
+package filestate
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// ResultBytes returns how many bytes the text of one result may have; see
+// [Limits.ResultBytes]. Without a limit it is more than any result has.
+func (s *Service) ResultBytes() int { return int(s.result.Load()) }
+
+// SetResultBytes changes the limit ResultBytes for results that are made from now
+// on, as when the client becomes known that receives them. Values are as in
+// [Limits].
+func (s *Service) SetResultBytes(n int) {
+	s.result.Store(int64(Limits{ResultBytes: n}.withDefaults().ResultBytes))
+}
+
+// reportBytes is how much of a result of a change is kept for what stands beside the
+// content: the message and the remedy, twice where a failure is a text of its own.
+// The path, which these repeat, is counted apart.
+const reportBytes = 1200
+
+// fitsResult reports whether the result of a change of the file at p has room for
+// text.
+func (s *Service) fitsResult(p workspace.Path, text string) bool {
+	room := s.reportRoom(p)
+	return len(text) <= room && textBytes(text) <= room
+}
+
+// fitsRegions is fitsResult for the regions that stand for a text.
+func (s *Service) fitsRegions(p workspace.Path, regions []ChangedRegion) bool {
+	return jsonBytes(regions)+len(regionsNotice(math.MaxInt32, regions)) <= s.reportRoom(p)
+}
+
+// reportRoom returns how many bytes the result of a change of the file at p has for
+// content.
+func (s *Service) reportRoom(p workspace.Path) int {
+	return s.ResultBytes() - reportBytes - 3*textBytes(p.String())
+}
+
+// page returns cut, or as many of its lines as the result of r has room for. The
+// error is of code file_too_large, for a request that takes no such page.
+func (s *Service) page(r ReadRequest, cut slice) (slice, error) {
+	room := s.ResultBytes()
+	if r.ResultBytes > 0 {
+		room = min(room, r.ResultBytes)
+	}
+	const most = 6 // bytes of an escape
+	if most*(len(cut.text)+len(r.Path.String()))+1000 <= room {
+		return cut, nil
+	}
+	if s.frameBytes(r.Path, cut)+textBytes(cut.text) <= room {
+		return cut, nil
+	}
+	if r.Uncut {
+		return slice{}, fault.New(fault.FileTooLarge, "filestate.read",
+			"The text of "+r.Path.String()+" is longer than what is left of this result.", "Call read_file on it.")
+	}
+	longest := slice{first: cut.total, end: cut.total, total: cut.total + 1, cut: true}
+	plain := s.frameBytes(r.Path, longest)
+	longest.inside = true
+	const least = 64
+	return cut.within(max(room-plain, least), max(room-s.frameBytes(r.Path, longest), least)), nil
+}
+
+// frameBytes returns how many bytes the state of a read of cut takes without its
+// content.
+func (s *Service) frameBytes(p workspace.Path, cut slice) int {
+	const hash = EmptySHA256 // as long as any
+	version, sha, content := int64(1e12), hash, ""
+	st := State{FilePath: p.String(), Version: &version, SHA256: &sha, Content: &content}
+	s.describe(&st, cut)
+	return jsonBytes(st)
+}
+
+// describe gives the state of a read what it says of the part that is shown.
+func (s *Service) describe(st *State, cut slice) {
+	if cut.first > 0 || cut.end < cut.total || cut.inside {
+		st.Range = rangeOf(cut)
+	}
+	if cut.cut {
+		st.Notice = truncationNotice(cut.first+1, cut.end, cut.total, nextAction(cut))
+	}
+	if s.isInstructions(st.FilePath) {
+		st.Notice = joinNotices(st.Notice, instructionsNotice)
+	}
+}
+
+// within returns as many of the lines of s as take room bytes in a JSON string, or
+// a part of the first line that takes roomInside where that line alone takes more.
+func (s slice) within(room, roomInside int) slice {
+	at, used := 0, 0
+	end := s.first
+	for at < len(s.text) && !s.inside {
+		next := len(s.text)
+		if i := strings.IndexByte(s.text[at:], '\n'); i >= 0 {
+			next = at + i + 1
+		}
+		if used += textBytes(s.text[at:next]); used > room {
+			break
+		}
+		at = next
+		end++
+	}
+	s.cut = true
+	if at == 0 {
+		at = textPrefix(s.text, roomInside)
+		end++
+		s.inside = true
+	}
+	s.text, s.end = strings.Clone(s.text[:at]), end
+	return s
+}
+
+// textBytes returns how many bytes text takes inside a JSON string, without HTML
+// escapes.
+func textBytes(text string) int {
+	n := 0
+	for i := 0; i < len(text); {
+		size, bytes := escaped(text[i:])
+		i += size
+		n += bytes
+	}
+	return n
+}
+
+// textPrefix returns the length of the longest beginning of text, whole characters
+// and at least one, that takes room bytes at most.
+func textPrefix(text string, room int) int {
+	at := 0
+	for at < len(text) {
+		size, bytes := escaped(text[at:])
+		if room -= bytes; room < 0 && at > 0 {
+			break
+		}
+		at += size
+	}
+	return at
+}
+
+// escaped returns the size of the first character of text, which is not empty, and
+// how many bytes encoding/json writes for it.
+func escaped(text string) (size, bytes int) {
+	switch c := text[0]; {
+	case c == '"' || c == '\\' || c == '\n' || c == '\r' || c == '\t' || c == '\b' || c == '\f':
+		return 1, 2
+	case c < ' ':
+		return 1, 6
+	case c < utf8.RuneSelf:
+		return 1, 1
+	}
+	r, size := utf8.DecodeRuneInString(text)
+	if r == '\u2028' || r == '\u2029' || r == utf8.RuneError && size == 1 {
+		return size, 6
+	}
+	return size, size
+}
+
+// jsonBytes returns how long the JSON text of a struct of texts and numbers is,
+// without HTML escapes.
+func jsonBytes(v any) int {
+	var n counter
+	e := json.NewEncoder(&n)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return 0 // it has nothing that cannot be written
+	}
+	return int(n) - len("\n")
+}
+
+// counter counts what is written to it.
+type counter int
+
+func (c *counter) Write(b []byte) (int, error) {
+	*c += counter(len(b))
+	return len(b), nil
+}
