@@ -91,7 +91,7 @@ func (p *program) agentsListCommand(g *globalFlags) *cobra.Command {
 				}
 				var b strings.Builder
 				for _, l := range list {
-					fmt.Fprintf(&b, "%-*s  %-6s  %-9s  %s\n", width, l.Name, l.Kind, l.Scope, clip(firstSentence(l.Description), listingWidth))
+					fmt.Fprintf(&b, "%-*s  %-6s  %-9s  %s\n", width, printable(l.Name), l.Kind, l.Scope, clip(firstSentence(l.Description), listingWidth))
 				}
 				_, err := io.WriteString(p.out, b.String())
 				return err

@@ -64,7 +64,7 @@ func (c chatTranscript) Export(_ context.Context, file string, overwrite bool) (
 		if err != nil {
 			return "", err
 		}
-		text = string(data) + "\n"
+		text = escapeObeyed(string(data)) + "\n"
 	}
 	flags := os.O_CREATE | os.O_WRONLY | os.O_EXCL
 	if overwrite {

@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/escape"
 )
 
 // How much of a call of a server's tool is shown.
@@ -25,7 +25,7 @@ func renderServerTool(b *strings.Builder, q bus.ToolConfirmationRequest, columns
 	name := nameOf(c.ToolName)
 	if display := strings.TrimSpace(c.ToolDisplayName); display != "" && display != c.ToolName {
 		if strings.ContainsAny(display, `()"`) {
-			display = strconv.Quote(display)
+			display = escape.Quote(display)
 		}
 		name += " (" + cutName(oneLine(display)) + ")"
 	}
@@ -39,7 +39,7 @@ func renderServerTool(b *strings.Builder, q bus.ToolConfirmationRequest, columns
 
 func nameOf(name string) string {
 	if strings.ContainsAny(name, " ()\"\t\n") {
-		name = strconv.Quote(name)
+		name = escape.Quote(name)
 	}
 	return cutName(oneLine(name))
 }

@@ -545,7 +545,7 @@ func withoutColour(s string) string {
 // What is shown cannot act on the terminal, whatever a file, a path, a rule or
 // a server's word holds.
 func TestQuestionIsSafeToShow(t *testing.T) {
-	hostile := "\x1b[2J\x1b]0;title\x07\rAllow\u202e\x9b1m\xff"
+	hostile := "\x1b[2J\x1b]0;title\x07\rAllow\u202e\x9b1m\xff\u0085\u009b\u200e\u2028\u2066\u061c\u3164a\u200db"
 	name := "a\x1b[1A\nb" + hostile
 	quoted, err := json.Marshal(map[string]string{"x\u202e": "\u009b\u202e"})
 	require.NoError(t, err)

@@ -81,7 +81,7 @@ settings enable that (oauth.enabled).`,
 				list := []serverListing{}
 				if m == nil {
 					if off := fault.As(serversOff(c)); off != nil && !asJSON {
-						_, err := fmt.Fprintln(p.out, off.Line())
+						_, err := fmt.Fprintln(p.out, oneLine(off.Line()))
 						return err
 					}
 				} else {

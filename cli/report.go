@@ -41,9 +41,9 @@ const (
 func newReporter(format string, w io.Writer, terminal bool, s *statistics) reporter {
 	switch format {
 	case formatJSON:
-		return &jsonReporter{w: w, terminal: terminal, statistics: s}
+		return &jsonReporter{w: w, statistics: s}
 	case formatStream:
-		return &streamReporter{w: w, terminal: terminal, statistics: s}
+		return &streamReporter{w: w, statistics: s}
 	}
 	return &textReporter{w: w, terminal: terminal}
 }

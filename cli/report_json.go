@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -18,7 +17,6 @@ import (
 // jsonReporter prints one object at the end.
 type jsonReporter struct {
 	w          io.Writer
-	terminal   bool
 	statistics *statistics
 
 	answer jsonAnswer
@@ -88,13 +86,12 @@ func (j *jsonReporter) end(failure error) {
 		f.Code = int(code)
 		j.answer.Error = &f
 	}
-	writeJSON(j.w, j.answer, "  ", j.terminal)
+	_ = writeJSON(j.w, j.answer, "  ") // plain data, and the writer keeps its error
 }
 
 // streamReporter prints an object a line, as things happen.
 type streamReporter struct {
 	w          io.Writer
-	terminal   bool
 	statistics *statistics
 
 	begun   bool
@@ -150,7 +147,7 @@ func headOf(kind string) streamHead {
 	return streamHead{kind, time.Now().UTC().Format("2006-01-02T15:04:05.000Z")}
 }
 
-func (s *streamReporter) print(v any) { writeJSON(s.w, v, "", s.terminal) }
+func (s *streamReporter) print(v any) { _ = printJSON(s.w, v) } // as above
 
 func (s *streamReporter) begin(b beginning) {
 	s.begun = true
@@ -210,21 +207,4 @@ func (s *streamReporter) end(failure error) {
 		result.Status, result.Error = "error", &f
 	}
 	s.print(result)
-}
-
-// writeJSON prints v and a line feed. For a terminal, what it would obey is
-// escaped.
-func writeJSON(w io.Writer, v any, indent string, terminal bool) {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	e.SetIndent("", indent)
-	if err := e.Encode(v); err != nil { // not met: all of it is plain data
-		return
-	}
-	text := b.String()
-	if terminal {
-		text = escapeObeyed(text)
-	}
-	_, _ = io.WriteString(w, text) // the writer keeps its error
 }

@@ -157,7 +157,7 @@ func showPlan(w io.Writer, plan *checkpoint.Plan) error {
 		b.WriteString(leftText(r) + "\n")
 	}
 	if len(plan.Steps) == 0 && len(plan.Refused) == 0 {
-		fmt.Fprintf(&b, "Nothing of %s is left to take back.\n", plan.What)
+		fmt.Fprintf(&b, "Nothing of %s is left to take back.\n", oneLine(plan.What))
 	}
 	_, err := io.WriteString(w, b.String())
 	return err

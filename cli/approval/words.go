@@ -3,11 +3,11 @@ package approval
 import (
 	"fmt"
 	"net/url"
-	"strconv"
 	"strings"
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/escape"
 )
 
 // builtIn is the source of the rules that are there without any.
@@ -31,7 +31,7 @@ func Parts(q bus.ToolConfirmationRequest) []bus.Part {
 // line that is safe to show.
 func WhyPart(part bus.Part) string {
 	if part.Source == builtIn {
-		return display.Line(strings.ReplaceAll(part.Reason, strconv.Quote(part.Text), "it"))
+		return display.Line(strings.ReplaceAll(part.Reason, escape.Quote(part.Text), "it"))
 	}
 	return explain(part.Reason, part.Rule, part.Tier, part.Source, part.Line)
 }

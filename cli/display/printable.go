@@ -7,17 +7,15 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/escape"
 )
 
-// Printable returns text that shows what it holds: whatever a terminal would
-// obey instead of show (control characters, and the marks that turn the
-// direction of writing) is spelled out, as <U+001B>, and so are bytes that are no
-// text, as <9B>. Line feeds and tabs stay.
-func Printable(s string) string { return SpellOut(s, Obeyed) }
+// Printable is [escape.Text]: text that shows what it holds.
+func Printable(s string) string { return escape.Text(s) }
 
-// Line joins s to a line that is safe to show; blanks, tabs and line feeds become
-// one blank each run.
-func Line(s string) string { return Printable(strings.Join(strings.Fields(s), " ")) }
+// Line is [escape.Line]: Printable in one line.
+func Line(s string) string { return escape.Line(s) }
 
 // SpellOut spells out the characters that are meant, and bytes that are none.
 func SpellOut(s string, meant func(rune) bool) string {
@@ -40,10 +38,8 @@ func SpellOut(s string, meant func(rune) bool) string {
 	return b.String()
 }
 
-// Obeyed reports whether a terminal acts on r.
-func Obeyed(r rune) bool {
-	return Control(r) || unicode.Is(unicode.Cf, r) && r != '\u200d'
-}
+// Obeyed reports whether a terminal acts on r, or shows nothing of it.
+func Obeyed(r rune) bool { return escape.Obeyed(r) }
 
 // Control reports whether r is a control character, but for those of layout.
 func Control(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) }

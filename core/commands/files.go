@@ -14,6 +14,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
@@ -295,7 +296,7 @@ func OneLine(text string, most int) string {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case !unicode.IsPrint(r):
+		case escape.Hidden(r) || !unicode.IsPrint(r):
 			return -1
 		}
 		return r

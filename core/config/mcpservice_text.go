@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/tools/file"
 )
 
@@ -159,25 +159,8 @@ func (t *questionText) cut(s string, most int, mark string) string {
 }
 
 // visible spells out what would steer whatever shows the text instead of being
-// shown: control characters, marks that turn the direction of writing, separators.
-// Line feeds and tabs stay.
-func visible(s string) string {
-	steers := func(r rune) bool {
-		return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp) && r != '\u200d'
-	}
-	if s = strings.ToValidUTF8(s, "\ufffd"); !strings.ContainsFunc(s, steers) {
-		return s
-	}
-	var b strings.Builder
-	for _, r := range s {
-		if steers(r) {
-			fmt.Fprintf(&b, "<U+%04X>", r)
-			continue
-		}
-		b.WriteRune(r)
-	}
-	return b.String()
-}
+// shown, or show nothing. Line feeds and tabs stay.
+func visible(s string) string { return escape.Text(strings.ToValidUTF8(s, "\ufffd")) }
 
 // clip returns at most so many bytes of s, with a mark where there was more.
 func clip(s string, most int) string {

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/fettle-dev/fettle/core/escape"
 )
 
 // Consent is what a person agrees to who installs an extension. Its texts are safe
@@ -165,7 +167,7 @@ func (s ServerPart) line() string {
 func (h HookPart) line() string {
 	on, with := "", ""
 	if h.Matcher != "" {
-		on = " on " + strconv.Quote(h.Matcher)
+		on = " on " + escape.Quote(h.Matcher)
 	}
 	if len(h.Env) > 0 {
 		with = " (with " + strings.Join(h.Env, ", ") + " in its environment)"
@@ -284,6 +286,5 @@ const brailleBlank = '\u2800'
 
 // unseen reports whether a character shows nothing of itself.
 func unseen(r rune) bool {
-	return !unicode.IsGraphic(r) || unicode.Is(unicode.Zs, r) || r == brailleBlank || r == unicode.ReplacementChar ||
-		unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || unicode.Is(unicode.Variation_Selector, r)
+	return escape.Hidden(r) || !unicode.IsGraphic(r) || unicode.Is(unicode.Zs, r) || r == brailleBlank || r == unicode.ReplacementChar
 }

@@ -9,11 +9,11 @@ import (
 	"regexp"
 	"runtime/debug"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
@@ -225,7 +225,7 @@ func (r *Runner) call(ctx context.Context, ran *Ran, in Input) {
 	ran.Duration = time.Since(began)
 	if ran.OK = err == nil; ran.OK {
 		if o := &ran.Output; o.Decision != "" && o.Decision.strictness() == 0 {
-			o.odd.decision, o.Decision = strconv.Quote(string(o.Decision)), ""
+			o.odd.decision, o.Decision = escape.Quote(string(o.Decision)), ""
 		}
 		ran.settle(in.Event, &ran.Output)
 		return

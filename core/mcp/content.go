@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"reflect"
 	"regexp"
-	"strconv"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -83,7 +83,7 @@ func (r *rendering) text(text, from string) {
 }
 
 // resourceLabel names the resource that holds something, in its server's words.
-func resourceLabel(uri string) string { return "Resource " + strconv.Quote(oneLine(uri, 200)) }
+func resourceLabel(uri string) string { return "Resource " + escape.Quote(oneLine(uri, 200)) }
 
 // ends returns text of at most limit bytes: of a longer one the beginning and the
 // end, with how much is left out between them.

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -49,7 +50,7 @@ func lastWords(stderr []string) string {
 	if len(text) > maxLastWords {
 		text = "…" + strings.ToValidUTF8(text[len(text)-maxLastWords:], "")
 	}
-	return " The last that it wrote to stderr: " + strconv.Quote(text) + "."
+	return " The last that it wrote to stderr: " + escape.Quote(text) + "."
 }
 
 // checkServer is the next step where nobody knows why a server failed.
@@ -68,7 +69,7 @@ func (s *server) tidy(f *fault.Error) *fault.Error {
 
 // words quotes what somebody else wrote, on one line and short.
 func (s *server) words(text string) string {
-	return strconv.Quote(oneLine(s.mask.Hide(text), maxLastWords))
+	return escape.Quote(oneLine(s.mask.Hide(text), maxLastWords))
 }
 
 // failed is why an attempt to connect failed, for the status: a *fault.Error
@@ -183,7 +184,7 @@ func cancelled(ctx context.Context) *fault.Error {
 }
 
 // quoted quotes a name, cut to a length that fits a message.
-func quoted(s string) string { return strconv.Quote(clip(s, 100)) }
+func quoted(s string) string { return escape.Quote(clip(s, 100)) }
 
 // clip cuts s to about limit bytes, between characters, and marks the cut.
 func clip(s string, limit int) string {
@@ -203,7 +204,7 @@ func oneLine(s string, limit int) string {
 		switch {
 		case r == '\n', r == '\r', r == '\t':
 			return ' '
-		case !strconv.IsPrint(r):
+		case escape.Hidden(r) || !strconv.IsPrint(r):
 			return -1
 		}
 		return r

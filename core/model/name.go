@@ -2,9 +2,9 @@ package model
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
@@ -49,5 +49,5 @@ func quoted(text string) string {
 	if len(text) > 100 {
 		text = strings.ToValidUTF8(text[:100], "") + "…"
 	}
-	return strconv.Quote(text)
+	return escape.Quote(text)
 }

@@ -3,9 +3,9 @@ package policy
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
@@ -186,5 +186,5 @@ func abridged(s string) string {
 			s = string(runes[:most-1]) + "…"
 		}
 	}
-	return strconv.Quote(s)
+	return escape.Quote(s)
 }

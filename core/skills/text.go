@@ -5,11 +5,9 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -160,12 +158,7 @@ func (t *tree) folder(ctx context.Context, path string, depth int) error {
 
 // printable is a name as a text can hold it: quoted where it has characters that
 // are not seen.
-func printable(name string) string {
-	if utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsGraphic(r) }) {
-		return name
-	}
-	return strconv.Quote(name)
-}
+func printable(name string) string { return escape.Quoted(name) }
 
 // quoted returns a name as a message may hold it.
 func quoted(name string) string { return tools.Quote(name, maxName) }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
@@ -177,7 +178,7 @@ func (l *ResourceLink) line() string {
 // oneLine is text without line breaks and other control characters.
 func oneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool {
-		return unicode.IsSpace(r) || unicode.IsControl(r)
+		return unicode.IsSpace(r) || escape.Hidden(r)
 	}), " ")
 }
 

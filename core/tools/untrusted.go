@@ -1,12 +1,13 @@
 package tools
 
 import (
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+
+	"github.com/fettle-dev/fettle/core/escape"
 )
 
 // Untrusted returns text that came from outside (a command's output, a page, a
@@ -59,7 +60,7 @@ func Quote(text string, limit int) string {
 		}
 		text = text[:cut] + "…"
 	}
-	text = strconv.Quote(EscapeTag(text, untrustedTag))
+	text = escape.Quote(EscapeTag(text, untrustedTag))
 	return EscapeTag(text, untrustedTag) // \n is a letter where a line break was
 }
 

@@ -4,6 +4,8 @@ import (
 	"io"
 	"strings"
 	"sync"
+
+	"github.com/fettle-dev/fettle/core/escape"
 )
 
 // What is kept of a server's stderr.
@@ -64,7 +66,7 @@ func (t *tail) end() {
 func (t *tail) shown() string {
 	s := strings.ToValidUTF8(strings.TrimRight(string(t.line), " \t\r"), "\ufffd")
 	s = strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' || r == 0x7f {
+		if r != '\t' && escape.Hidden(r) {
 			return -1
 		}
 		return r

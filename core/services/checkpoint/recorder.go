@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/discovery"
 	"github.com/fettle-dev/fettle/core/services/workspace"
@@ -67,7 +68,7 @@ func (r *Recorder) BeginTurn(prompt string) {
 func firstWords(prompt string) string {
 	const most = 80
 	clean := strings.Map(func(c rune) rune {
-		if !unicode.IsPrint(c) {
+		if escape.Hidden(c) || !unicode.IsPrint(c) {
 			return ' '
 		}
 		return c

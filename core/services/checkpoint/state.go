@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
-	"strconv"
 	"strings"
 	"syscall"
-	"unicode"
 	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/escape"
 )
 
 // Name is a path or the target of a link, byte for byte. Its JSON form is a text,
@@ -99,8 +99,8 @@ func cause(err error) string {
 func (n Name) Shown() string { return show(n) }
 
 func show(n Name) string {
-	if q := strconv.Quote(string(n)); strings.HasPrefix(string(n), `"`) || strings.ContainsFunc(string(n), func(r rune) bool { return !unicode.IsPrint(r) }) || !utf8.ValidString(string(n)) {
-		return q
+	if strings.HasPrefix(string(n), `"`) {
+		return escape.Quote(string(n))
 	}
-	return string(n)
+	return escape.Quoted(string(n))
 }

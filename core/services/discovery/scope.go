@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
@@ -150,5 +151,5 @@ func (v Verdict) String() string {
 	if v.Source == "" {
 		return ""
 	}
-	return v.Source + ":" + strconv.Itoa(v.Line) + ": " + strconv.Quote(v.Pattern)
+	return v.Source + ":" + strconv.Itoa(v.Line) + ": " + escape.Quote(v.Pattern)
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/escape"
 )
 
 // Problem is something in a recording that could not be read and was left out.
@@ -319,7 +321,7 @@ func titleOf(text string) string {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
-		case r == utf8.RuneError, unicode.IsControl(r), unicode.Is(unicode.Cf, r):
+		case r == utf8.RuneError, escape.Hidden(r):
 			return -1
 		}
 		return r

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
@@ -31,7 +32,7 @@ func clip(text string, most int) string {
 	}
 	return strings.Map(func(r rune) rune {
 		switch {
-		case strconv.IsPrint(r):
+		case strconv.IsPrint(r) && !escape.Hidden(r):
 			return r
 		case unicode.IsSpace(r):
 			return ' '

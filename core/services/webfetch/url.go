@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/net/idna"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
@@ -126,7 +127,7 @@ func portOf(u *url.URL) string {
 }
 
 func badURL(rawURL, what string) *fault.Error {
-	return fault.New(fault.InvalidToolParams, "webfetch.url", "The URL "+show(strconv.Quote(rawURL))+" "+clip(what, 100)+".",
+	return fault.New(fault.InvalidToolParams, "webfetch.url", "The URL "+show(escape.Quote(rawURL))+" "+clip(what, 100)+".",
 		"Give a whole URL, as https://example.com/page.")
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
@@ -69,7 +70,7 @@ func (c *client) hide(text string) string {
 func (c *client) quote(text string) string {
 	const most = 300
 	text = strings.Map(func(r rune) rune {
-		if strconv.IsPrint(r) {
+		if strconv.IsPrint(r) && !escape.Hidden(r) {
 			return r
 		}
 		return utf8.RuneError

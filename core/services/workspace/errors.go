@@ -4,12 +4,10 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"strconv"
 	"strings"
 	"syscall"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
@@ -119,8 +117,5 @@ func show(path string) string {
 	if len(path) > longest {
 		path = path[:longest/2] + "[…]" + path[len(path)-longest/2:]
 	}
-	if utf8.ValidString(path) && strings.IndexFunc(path, unicode.IsControl) < 0 {
-		return path
-	}
-	return strconv.Quote(path)
+	return escape.Quoted(path)
 }

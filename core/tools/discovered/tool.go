@@ -5,10 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -159,9 +159,7 @@ func (i *invocation) notRun(err error) *fault.Error {
 
 // printable returns text that fits into a line, quoted where it would not.
 func printable(s string, most int) string {
-	if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
-		s = strconv.Quote(s)
-	}
+	s = escape.Quoted(s)
 	if r := []rune(s); len(r) > most {
 		s = string(r[:most]) + "…"
 	}

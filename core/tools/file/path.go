@@ -2,11 +2,10 @@ package file
 
 import (
 	"encoding/json"
-	"strconv"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
@@ -19,9 +18,7 @@ const displayWidth = 80
 func short(p workspace.Path) string { return shorten(p.Rel()) }
 
 func shorten(path string) string {
-	if !utf8.ValidString(path) || strings.ContainsFunc(path, unicode.IsControl) {
-		path = strconv.Quote(path)
-	}
+	path = escape.Quoted(path)
 	if utf8.RuneCountInString(path) <= displayWidth {
 		return path
 	}

@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
-	"strconv"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -175,7 +175,7 @@ func quoted(name string) string {
 	if r := []rune(name); len(r) > most {
 		name = string(r[:most]) + "…"
 	}
-	return strconv.Quote(name)
+	return escape.Quote(name)
 }
 
 func failed(ctx context.Context, err error) tools.Result {

@@ -10,11 +10,9 @@ import (
 	"io"
 	"io/fs"
 	"path/filepath"
-	"strconv"
-	"strings"
-	"unicode"
 	"unicode/utf8"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
@@ -145,9 +143,4 @@ func clip(text string, most int) (string, bool) {
 }
 
 // printable returns a path that fits into a line, quoted where it would not.
-func printable(path string) string {
-	if !utf8.ValidString(path) || strings.ContainsFunc(path, unicode.IsControl) {
-		return strconv.Quote(path)
-	}
-	return path
-}
+func printable(path string) string { return escape.Quoted(path) }

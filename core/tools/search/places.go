@@ -7,9 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/discovery"
 	"github.com/fettle-dev/fettle/core/services/workspace"
@@ -68,9 +67,7 @@ func locations(places []workspace.Path) []tools.Location {
 // long.
 func oneLine(text string) string {
 	const width, keep = 80, 37
-	if !utf8.ValidString(text) || strings.ContainsFunc(text, unicode.IsControl) {
-		text = strconv.Quote(text)
-	}
+	text = escape.Quoted(text)
 	if runes := []rune(text); len(runes) > width {
 		return string(runes[:keep]) + "[...]" + string(runes[len(runes)-keep:])
 	}

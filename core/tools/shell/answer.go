@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -115,9 +115,7 @@ func state(i process.Info) string {
 // printable returns text that fits into a line, quoted where it would not.
 func printable(s string) string {
 	const most = 200
-	if !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
-		s = strconv.Quote(s)
-	}
+	s = escape.Quoted(s)
 	if r := []rune(s); len(r) > most {
 		s = string(r[:most]) + "…"
 	}

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -45,7 +45,7 @@ type writeBackground struct {
 func (c *writeBackground) Params() json.RawMessage { return c.params }
 
 func (c *writeBackground) Description() string {
-	d := "Write " + strconv.Quote(c.p.Input) + " to " + printable(c.p.ID)
+	d := "Write " + escape.Quote(c.p.Input) + " to " + printable(c.p.ID)
 	if c.p.CloseInput {
 		d += " and close its input"
 	}

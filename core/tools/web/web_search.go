@@ -4,9 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strconv"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -46,7 +46,7 @@ type webSearch struct {
 func (c *webSearch) Params() json.RawMessage { return c.params }
 
 func (c *webSearch) Description() string {
-	return "Search the web for " + strconv.Quote(shorten(strings.Join(strings.Fields(c.query), " ")))
+	return "Search the web for " + escape.Quote(shorten(strings.Join(strings.Fields(c.query), " ")))
 }
 
 func (c *webSearch) Locations() []tools.Location { return nil }
@@ -69,7 +69,7 @@ func (c *webSearch) Execute(ctx context.Context, _ tools.Output) (tools.Result, 
 	}
 	text, notice := shown(found)
 	if text == "" {
-		nothing := "Nothing was found for " + strconv.Quote(c.query) + "."
+		nothing := "Nothing was found for " + escape.Quote(c.query) + "."
 		return tools.Result{LLMContent: tools.Text(nothing), ReturnDisplay: tools.TextDisplay(nothing)}, nil
 	}
 	display := fmt.Sprintf("Found %d sources", len(found.Sources))
