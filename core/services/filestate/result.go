@@ -2,6 +2,7 @@ package filestate
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"strings"
 	"unicode/utf8"
@@ -45,7 +46,8 @@ func (s *Service) reportRoom(p workspace.Path) int {
 }
 
 // page returns cut, or as many of its lines as the result of r has room for. The
-// error is of code file_too_large, for a request that takes no such page.
+// error is of code file_too_large, for a request that takes no such page, and for a
+// path that leaves no room.
 func (s *Service) page(r ReadRequest, cut slice) (slice, error) {
 	room := s.ResultBytes()
 	if r.ResultBytes > 0 {
@@ -65,8 +67,14 @@ func (s *Service) page(r ReadRequest, cut slice) (slice, error) {
 	longest := slice{first: cut.total, end: cut.total, total: cut.total + 1, cut: true}
 	plain := s.frameBytes(r.Path, longest)
 	longest.inside = true
-	const least = 64
-	return cut.within(max(room-plain, least), max(room-s.frameBytes(r.Path, longest), least)), nil
+	inside := s.frameBytes(r.Path, longest)
+	const least = 64 // bytes of content
+	if room-inside < least {
+		return slice{}, fault.New(fault.FileTooLarge, "filestate.read",
+			fmt.Sprintf("A result of %d bytes has no room for the content of %s.", room, r.Path.String()),
+			"Read it with a shell command, or raise tools.maxResultBytes.")
+	}
+	return cut.within(room-plain, room-inside), nil
 }
 
 // frameBytes returns how many bytes the state of a read of cut takes without its

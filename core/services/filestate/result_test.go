@@ -3,11 +3,15 @@ package filestate
 import (
 	"bytes"
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // encodedBytes is textBytes by the encoder itself.
@@ -68,4 +72,16 @@ func TestHugePagesFit(t *testing.T) {
 		next = *r.State.NextOffset
 	}
 	require.Equal(t, b.String(), shown)
+}
+
+// A path that fills a result leaves no room for content, and nothing counts as shown.
+func TestNoRoomBesideThePath(t *testing.T) {
+	f := newFixture(t, func(o *Options) { o.Limits = Limits{ResultBytes: 1000} })
+	name := strings.Repeat(strings.Repeat("d", 200)+"/", 4) + "f"
+	require.NoError(t, os.MkdirAll(filepath.Dir(f.name(name)), 0o700))
+	p := f.write(name, strings.Repeat("line\n", 300))
+	_, err := f.Read(t.Context(), ReadRequest{Path: p})
+	require.Equal(t, fault.FileTooLarge, fault.CodeOf(err))
+	require.NotEmpty(t, fault.As(err).Remedy)
+	require.Zero(t, f.Cache.Len())
 }

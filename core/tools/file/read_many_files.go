@@ -125,7 +125,9 @@ func (c *readManyFiles) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 			elements.addError(ctx, t, t.err, rest)
 			continue
 		}
-		element, err := c.readOne(ctx, t, elements.roomBefore(rest), read > 0)
+		const page = 1500 // less is no room for a part of a file
+		room := elements.roomBefore(rest)
+		element, err := c.readOne(ctx, t, room, read > 0 || len(rest) > 0 && room < page)
 		switch {
 		case err != nil:
 			elements.addError(ctx, t, err, rest)
