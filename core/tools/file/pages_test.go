@@ -64,6 +64,7 @@ func randomText(r *rand.Rand, lines, longest int) string {
 // comes with the page that completes the file.
 func TestReadPages(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
+	paged := 0
 	for i := range 150 {
 		limit := 1000 + r.IntN(9000)
 		if i%5 == 0 {
@@ -100,7 +101,11 @@ func TestReadPages(t *testing.T) {
 		// A read that was cut neither arms nor gets a placeholder.
 		again := s.Call(file.ReadFile, args{"file_path": path})
 		require.Equal(t, pages > 1, !strings.Contains(requireFits(t, again, limit), filestate.StatusUnchanged))
+		if pages > 1 {
+			paged++
+		}
 	}
+	require.Greater(t, paged, 50)
 }
 
 // controls reports whether so many characters are controls that the file is none of
