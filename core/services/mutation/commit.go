@@ -3,6 +3,7 @@ package mutation
 import (
 	"context"
 	"log/slog"
+	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/commit"
@@ -74,7 +75,12 @@ func (s *Service) written(p *Plan, out commit.Outcome) filestate.State {
 func regionsOf(c *patch.Change) []filestate.ChangedRegion {
 	regions := []filestate.ChangedRegion{}
 	for _, r := range c.Regions() {
-		regions = append(regions, filestate.ChangedRegion{Lines: r.New, BaseLines: r.Old, Content: r.Text})
+		// Decoded text is without the mark that a change may add to the file.
+		content := strings.TrimPrefix(r.Text, byteOrderMark)
+		if r.New[0] > 1 {
+			content = r.Text
+		}
+		regions = append(regions, filestate.ChangedRegion{Lines: r.New, BaseLines: r.Old, Content: content})
 	}
 	return regions
 }

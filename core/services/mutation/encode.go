@@ -42,12 +42,17 @@ func (p *Plan) dropCopiedMark() {
 	}
 }
 
-// format is the base's, or plain UTF-8 for a new file.
+// format is the base's, or plain UTF-8 for a new file, with the byte-order mark that
+// the change wants.
 func (p *Plan) format() textfile.Format {
+	format := textfile.Format{Encoding: textfile.UTF8}
 	if p.base.Exists {
-		return p.base.Format
+		format = p.base.Format
 	}
-	return textfile.Format{Encoding: textfile.UTF8}
+	if p.change.BOM != nil {
+		format.BOM = *p.change.BOM
+	}
+	return format
 }
 
 // readsBack reports whether data, which is text in format, is taken for the

@@ -50,7 +50,8 @@ type Base struct {
 // Change is what Compute wants of the file.
 type Change struct {
 	Text        string             // the whole new text
-	Diff        *patch.Change      // how Text differs from the base, if known already; nil: found when asked for
+	Diff        *patch.Change      // from the first text of [Plan.Texts] to the second, if known already; nil: found when asked for
+	BOM         *bool              // whether the file is to begin with a byte-order mark; nil: as it does, a new one without
 	Corrections []patch.Correction // what was mended in the model's input
 }
 
@@ -102,9 +103,31 @@ func (p *Plan) NewText() string { return p.change.Text }
 // corrected diff that will be applied (FS-44).
 func (p *Plan) Diff() *patch.Change {
 	if p.change.Diff == nil {
-		p.change.Diff = patch.Between(p.base.Text, p.change.Text)
+		p.change.Diff = patch.Between(p.Texts())
 	}
 	return p.change.Diff
+}
+
+// Texts returns the text of the base and the new one. Both have their byte-order
+// mark if the change adds or removes it.
+func (p *Plan) Texts() (before, after string) {
+	before, after = p.base.Text, p.change.Text
+	if p.BOM() == nil {
+		return before, after
+	}
+	if p.base.Format.BOM {
+		return byteOrderMark + before, after
+	}
+	return before, byteOrderMark + after
+}
+
+// BOM returns whether the new file begins with a byte-order mark, if the old one
+// does not, or the other way round; else nil.
+func (p *Plan) BOM() *bool {
+	if p.change.BOM == nil || *p.change.BOM == p.base.Format.BOM {
+		return nil
+	}
+	return p.change.BOM
 }
 
 // Plan proves, reads and computes a mutation; it writes nothing. It never

@@ -107,6 +107,7 @@ func (c *change) result(ctx context.Context, plan *mutation.Plan) (tools.Result,
 
 func (c *change) fileDiff(plan *mutation.Plan) tools.FileDiff {
 	base, diff := plan.Base(), plan.Diff()
+	before, after := plan.Texts()
 	authors := proposal{model: diff.Stat()}
 	if c.proposal != nil {
 		authors = *c.proposal
@@ -115,7 +116,7 @@ func (c *change) fileDiff(plan *mutation.Plan) tools.FileDiff {
 		FileName:   filepath.Base(c.request.Path.String()),
 		FilePath:   c.request.Path.String(),
 		FileDiff:   diff.Unified(c.names(base)),
-		NewContent: plan.NewText(),
+		NewContent: after,
 		IsNewFile:  !base.Exists,
 		DiffStat: &tools.DiffStat{
 			ModelAddedLines: authors.model.AddedLines, ModelRemovedLines: authors.model.RemovedLines,
@@ -125,7 +126,7 @@ func (c *change) fileDiff(plan *mutation.Plan) tools.FileDiff {
 		},
 	}
 	if base.Exists {
-		d.OriginalContent = &base.Text
+		d.OriginalContent = &before
 	}
 	return d
 }

@@ -3,6 +3,7 @@ package file
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/mutation"
@@ -42,7 +43,15 @@ func (c *change) Modify(ctx context.Context, newContent string) (tools.ToolInvoc
 	if p == nil {
 		p = &proposal{text: plan.NewText(), model: plan.Diff().Stat()}
 	}
-	diff := patch.Between(base.Text, text)
+	shown, edited := base.Text, text
+	if bom := plan.BOM(); bom != nil { // the mark that the proposal adds stays added, and one that it removes goes
+		shown, _ = plan.Texts()
+		text = strings.TrimPrefix(text, byteOrderMark)
+		if edited = text; *bom {
+			edited = byteOrderMark + text
+		}
+	}
+	diff := patch.Between(shown, edited)
 	params, err := c.amend(c.params, amendment{base, text, diff.Unified(c.names(base))})
 	if err != nil {
 		return nil, asFault(ctx, "file.modify", fault.ExecutionFailed, err)
@@ -51,12 +60,12 @@ func (c *change) Modify(ctx context.Context, newContent string) (tools.ToolInvoc
 	request.From = &base
 	request.Edited = text != p.text
 	request.Compute = func(mutation.Base) (mutation.Change, *fault.Error) {
-		if base.Exists && text == base.Text {
+		if base.Exists && edited == shown {
 			return mutation.Change{}, fault.New(fault.EditNoChange, "file.modify",
 				c.request.Path.String()+" is left as it is: the user changed the proposal back to what the file holds already.",
 				"Ask the user what should be done instead.")
 		}
-		return mutation.Change{Text: text, Diff: diff}, nil
+		return mutation.Change{Text: text, Diff: diff, BOM: plan.BOM()}, nil
 	}
 	return &change{
 		services: c.services, request: request, params: params, action: c.action, done: c.done, amend: c.amend, endings: c.endings,

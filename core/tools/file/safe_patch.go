@@ -64,7 +64,7 @@ func (s Services) applyDiff(path workspace.Path, base mutation.Base, diff string
 	if err != nil {
 		return mutation.Change{}, invalidDiff(err)
 	}
-	corrected, err := patch.Correct(base.Text, parsed)
+	from, corrected, err := correct(base, parsed)
 	if err != nil {
 		return mutation.Change{}, invalidDiff(err)
 	}
@@ -72,7 +72,7 @@ func (s Services) applyDiff(path workspace.Path, base mutation.Base, diff string
 	if apply == nil {
 		apply = patch.ApplyStrict
 	}
-	text, err := apply(base.Text, corrected)
+	text, err := apply(from, corrected)
 	if err != nil {
 		return mutation.Change{}, patch.ApplyFailed(err)
 	}
@@ -80,5 +80,37 @@ func (s Services) applyDiff(path workspace.Path, base mutation.Base, diff string
 	if !parsed.IsFor(path.String()) {
 		corrections = append([]patch.Correction{{Kind: patch.KindFileName}}, corrections...)
 	}
-	return mutation.Change{Text: text, Diff: corrected, Corrections: corrections}, nil
+	change := mutation.Change{Text: text, Diff: corrected, Corrections: corrections}
+	plain, marked := strings.CutPrefix(text, byteOrderMark)
+	if was := strings.HasPrefix(from, byteOrderMark); was != marked {
+		change.Text, change.BOM = plain, &marked
+	}
+	return change, nil
+}
+
+const byteOrderMark = "\ufeff"
+
+// correct finds the places of a diff in the text of a file. from is that text, with
+// the file's byte-order mark if the diff removes it.
+//
+// Programs show the mark of a file in the first line of a diff, and decoded text is
+// without it. A mark that the diff has before and after the change is left out, as it
+// stays; one that it has before alone goes; one that it has after alone is text, and
+// becomes the mark of the file.
+func correct(base mutation.Base, d *patch.Diff) (from string, c *patch.Change, err error) {
+	before, after := d.Mark()
+	if !before || strings.Contains(base.Text, byteOrderMark) {
+		if base.Format.BOM && after {
+			d = d.WithoutMark()
+		}
+		c, err = patch.Correct(base.Text, d)
+		return base.Text, c, err
+	}
+	if base.Format.BOM && !after {
+		from = byteOrderMark + base.Text
+		c, err = patch.Correct(from, d)
+		return from, c, err
+	}
+	c, err = patch.Correct(base.Text, d.WithoutMark())
+	return base.Text, c, err
 }
