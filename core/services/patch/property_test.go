@@ -53,7 +53,7 @@ func TestExactNeverRefused(t *testing.T) {
 // never a third thing. FS-31 to FS-37, FS-67 to FS-70, KH-14.
 func TestMistakes(t *testing.T) {
 	tallies := map[string]*tally{}
-	n := cases(6000, 500_000)
+	n := cases(6000, 800_000)
 	for seed := range n {
 		r := rand.New(rand.NewPCG(seed, 2))
 		s := newScenario(r)
