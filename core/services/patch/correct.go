@@ -40,8 +40,8 @@ type corrector struct {
 	eol   eolRule
 	notes []Correction
 
-	marks  map[rune]map[role]bool // see fileMarks
-	others map[string]bool        // see hasLookalike
+	marks  map[rune]map[role]bool     // see fileMarks
+	others map[string]map[string]bool // non-ASCII words of the base, by skeleton; see hasLookalike
 }
 
 func (c *corrector) run() (*Change, error) {

@@ -21,6 +21,10 @@ type index struct {
 	starts []int32 // of an id's places in stands
 	stands []int32
 	budget *budget
+
+	kinds map[string]int32  // content of a line of text or hunk -> number; nil unless the tier has same
+	same  map[[2]int32]bool // by the kinds of a line of the text and one of a hunk
+	kind  []int32           // of each line of the text; 0: in no hunk
 }
 
 // budget is what is left of maxSteps and maxPlaces.
@@ -39,6 +43,17 @@ func (b *budget) spend(steps, places int) error {
 func newIndex(text []string, t *tier, hunks []*hunk, b *budget) *index {
 	x := &index{ids: map[string]int32{}, tier: t, lines: text, text: make([]int32, len(text)), budget: b}
 	fold := t.fold
+	if t.same != nil { // it is costly
+		known := map[string]string{}
+		fold = func(s string) string {
+			key, ok := known[s]
+			if !ok {
+				key = t.fold(s)
+				known[s] = key
+			}
+			return key
+		}
+	}
 	for _, h := range hunks {
 		for _, l := range h.lines {
 			key := fold(l.text)
@@ -65,7 +80,44 @@ func newIndex(text []string, t *tier, hunks []*hunk, b *budget) *index {
 			next[id]++
 		}
 	}
+	if t.same != nil {
+		x.number()
+	}
 	return x
+}
+
+// number gives equal lines of the text one number, so that each pair of different
+// lines is compared once.
+func (x *index) number() {
+	x.kinds, x.same, x.kind = map[string]int32{}, map[[2]int32]bool{}, make([]int32, len(x.text))
+	for i, id := range x.text {
+		if id != 0 {
+			x.kind[i] = x.kindOf(content(x.lines[i]))
+		}
+	}
+}
+
+func (x *index) kindOf(text string) int32 {
+	k, ok := x.kinds[text]
+	if !ok {
+		k = int32(len(x.kinds) + 1)
+		x.kinds[text] = k
+	}
+	return k
+}
+
+// equal reports whether line at of the text counts as equal to a line of a hunk.
+func (x *index) equal(at int, text string) bool {
+	if x.tier.same == nil || x.kind[at] == 0 {
+		return x.tier.equal(content(x.lines[at]), text)
+	}
+	pair := [2]int32{x.kind[at], x.kindOf(text)}
+	same, ok := x.same[pair]
+	if !ok {
+		same = x.tier.equal(content(x.lines[at]), text)
+		x.same[pair] = same
+	}
+	return same
 }
 
 // sequence returns the ids of the lines that pick wants.
@@ -102,7 +154,7 @@ func (x *index) standsAt(lines []line, pick func(line) bool, at int) bool {
 		if !pick(l) {
 			continue
 		}
-		if at >= len(x.lines) || !x.tier.equal(content(x.lines[at]), l.text) {
+		if at >= len(x.lines) || !x.equal(at, l.text) {
 			return false
 		}
 		at++

@@ -134,7 +134,7 @@ func (x *index) standsAround(lines []line, start, gap int) bool {
 		if !l.old() {
 			continue
 		}
-		if !x.tier.equal(content(x.lines[spot{start: start, gap: gap}.line(k)]), l.text) {
+		if !x.equal(spot{start: start, gap: gap}.line(k), l.text) {
 			return false
 		}
 		k++

@@ -150,19 +150,23 @@ func isDashes(s string) bool { return s != "" && strings.Trim(s, "-") == "" }
 // placed returns it, and is another one.
 func (c *corrector) hasLookalike(word string) bool {
 	if c.others == nil {
-		c.others = map[string]bool{}
+		c.others = map[string]map[string]bool{}
 		for _, l := range c.base {
 			if isASCII(l) {
 				continue
 			}
 			for i, w := range strings.Fields(content(l)) {
 				if !isASCII(w) {
-					c.others[placed(w, i)] = true
+					key := skeleton(w)
+					if c.others[key] == nil {
+						c.others[key] = map[string]bool{}
+					}
+					c.others[key][placed(w, i)] = true
 				}
 			}
 		}
 	}
-	for other := range c.others {
+	for other := range c.others[skeleton(word)] {
 		if _, ok := alike(other, word); ok && other != word {
 			return true
 		}
