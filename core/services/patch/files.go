@@ -20,6 +20,10 @@ var (
 	// proseMark is a line of Markdown that is nothing but a file name.
 	proseMark = regexp.MustCompile("(?i)^[\\s#>*_`\\d.)-]*(?:(?:and|then|in|for|file|path|patch|diff|changes?|to|now|next|second|also)[\\s:]+)*[*_`\"']*" +
 		"([\\w@+~.-]*[/\\\\][\\w@+~./\\\\-]*\\w|[\\w@+~-][\\w@+~.-]*\\.[a-z][a-z0-9]{0,9})[*_`\"':\\s]*$")
+	// wrapMark is a line that is nothing but a file name with what sets it off: a
+	// comment, a heading, brackets, a tag or a field.
+	wrapMark = regexp.MustCompile(`(?i)^[\s#/;%<>=!*({\[|-]*(?:["']?(?:file|filename|path|name|title|diff|patch)["']?\s*[:=]?\s*)*` +
+		"[\"'`(\\[]*([\\w@+~./\\\\-]*[\\w-]\\.[a-z][a-z0-9]{0,9}|[\\w@+~.-]+/[\\w@+~./-]*\\w)[\"'`)\\]},]*[\\s=<>*/}\\])#|-]*$")
 	// versionNote is what programs write after a file name without a tab.
 	versionNote = regexp.MustCompile(`\s+(?:\((?:revision|working copy|nonexistent|rev)[^)]*\)|\d{4}-\d\d-\d\d[ T].*)$`)
 )
@@ -149,6 +153,9 @@ func (p *parser) notText(name string) error {
 // only if another hunk follows.
 func (p *parser) proseName(s string) error {
 	m := proseMark.FindStringSubmatch(s)
+	if m == nil {
+		m = wrapMark.FindStringSubmatch(s)
+	}
 	if m == nil {
 		return nil
 	}

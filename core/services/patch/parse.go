@@ -129,6 +129,11 @@ func (p *parser) outside() error {
 		p.mode = true
 	case p.isSignature(p.pos):
 	case fenceOf(s) != "":
+		if _, info, ok := strings.Cut(strings.TrimSpace(strings.TrimLeft(s, "`~ ")), " "); ok {
+			if err := p.proseName(info); err != nil { // a name after the language
+				return err
+			}
+		}
 		p.toggleFence(s)
 	case len(p.d.hunks) > 0 && s != "" && (s[0] == '+' || s[0] == '-'):
 		// A list in prose, below a whole hunk and the end of its fence; else the
