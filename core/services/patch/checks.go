@@ -139,7 +139,7 @@ func checkIndent(h *hunk, s spot, base []string) error {
 		}
 		own := content(base[s.line(k)])
 		k++
-		if isBlank(own) && l.text == "" {
+		if isBlank(own) && isBlank(l.text) {
 			continue // trailing white space, if any
 		}
 		has, states := indentOf(own), indentOf(l.text)

@@ -239,6 +239,10 @@ func (l *locator) doubt(h *hunk, c *candidates) *fault.Error {
 		return ambiguous(h, &candidates{olds: c.olds, news: c.over}, "may have been applied already")
 	}
 	if c.tier > 0 {
+		if h.numbered && h.countsHold && start == h.head.oldStart-1 &&
+			len(c.news) == len(apart(c.news, h.count(line.isNew), c.olds, h.oldLines())) {
+			return nil // it is where it says, and what looks like another reading is elsewhere
+		}
 		if len(c.news) > 0 {
 			return ambiguous(h, c, "is not exactly that of the file, so that only a single place is safe")
 		}
@@ -256,6 +260,11 @@ func (l *locator) doubt(h *hunk, c *candidates) *fault.Error {
 	if !h.numbered {
 		return nil
 	}
+	if l.looselyStated(h, start) {
+		both := &candidates{olds: []int32{int32(start), int32(h.head.oldStart - 1)}}
+		slices.Sort(both.olds)
+		return ambiguous(h, both, "is that of the file at one of them, but not exactly, which is the one that its header states")
+	}
 	for _, n := range c.news {
 		away := min(distance(int(n), h.head.oldStart-1), distance(int(n), h.head.newStart-1))
 		if away < distance(start, h.head.oldStart-1) {
@@ -263,6 +272,23 @@ func (l *locator) doubt(h *hunk, c *candidates) *fault.Error {
 		}
 	}
 	return nil
+}
+
+// looselyStated reports whether h, which fits exactly at start, stands where its
+// header says too, but not exactly. The header counts for nothing if it is as far
+// off as that of another hunk.
+func (l *locator) looselyStated(h *hunk, start int) bool {
+	stated := h.head.oldStart - 1
+	if start == stated || h.fitsAt(l.base, stated) {
+		return false
+	}
+	for i := range l.hunks {
+		other := &l.hunks[i]
+		if other != h && other.numbered && len(l.found[i].olds) > 0 && int(l.found[i].olds[0])-(other.head.oldStart-1) == start-stated {
+			return false
+		}
+	}
+	return h.fitsLooselyAt(l.base, stated) || h.fitsShortAt(l.base, stated)
 }
 
 // offsetsFor returns by how much the number stated may be off, judged by the

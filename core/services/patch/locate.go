@@ -120,6 +120,38 @@ func (h *hunk) fitsAt(base []string, at int) bool {
 	return true
 }
 
+// fitsLooselyAt reports whether the old lines of h stand in the base from line at
+// on, by the comparison of the last tier of them.
+func (h *hunk) fitsLooselyAt(base []string, at int) bool {
+	k := at
+	for _, l := range h.lines {
+		if !l.old() {
+			continue
+		}
+		if k < 0 || k >= len(base) || !tiers[lookalikeTier].equal(content(base[k]), l.text) {
+			return false
+		}
+		k++
+	}
+	return checkIndent(h, spot{start: at}, base) == nil
+}
+
+// fitsShortAt reports whether the header of h counts one more line of context than
+// h has, and its old lines stand in the base from line at on with one line between
+// two of them left out.
+func (h *hunk) fitsShortAt(base []string, at int) bool {
+	olds, news := h.missing(0)
+	texts := h.texts(line.old)
+	if !h.head.counted || olds != 1 || news != 1 || at < 0 || at+len(texts) >= len(base) {
+		return false
+	}
+	k := 0
+	for k < len(texts) && content(base[at+k]) == texts[k] {
+		k++
+	}
+	return k > 0 && k < len(texts) && slices.EqualFunc(texts[k:], base[at+k+1:at+len(texts)+1], func(a, b string) bool { return a == content(b) })
+}
+
 // standsAt reports whether h only adds lines before or after its old lines, and
 // these stand there already, next to the old lines from line at on. A diff program
 // makes such a hunk only for the beginning or the end of a file, where no line can

@@ -11,7 +11,7 @@ import (
 
 // leftOut is the last tier: it looks for the places where h fits if a single line
 // of the file is left out between two of its old lines. The hunk needs two lines
-// that are not blank. The left-out line stays in the file; see [hunk.unclear].
+// that are not blank, or one and a header that states place and counts. The left-out line stays in the file; see [hunk.unclear].
 //
 // There must be one way only to put that line back into the hunk. Where lines are
 // added it could stand before, between or behind them, unless these plainly are the
@@ -19,12 +19,17 @@ import (
 // follow the closing bracket, or precede the opening one, that was left out. By the
 // header's counts the line may not be a removed one.
 func leftOut(h *hunk, base []string, x *index) (candidates, error) {
-	if h.textLines() < 2 {
+	texts := h.textLines()
+	stated := h.numbered && h.fitsShortAt(base, h.head.oldStart-1)
+	if texts == 0 || texts == 1 && !stated {
 		return candidates{}, absent(h, base)
 	}
 	places, err := x.gapped(h.lines)
 	if err != nil {
 		return candidates{}, err
+	}
+	if texts == 1 {
+		places = slices.DeleteFunc(places, func(p gapPlace) bool { return p.start != h.head.oldStart-1 })
 	}
 	if len(places) == 0 {
 		return candidates{}, absent(h, base)
