@@ -20,8 +20,8 @@ func lastHash(t *testing.T, r *model.Request, name string) string {
 	found := ""
 	look := func(text string) {
 		if at := strings.LastIndex(text, name); at >= 0 {
-			if m := shaPattern.FindStringSubmatch(text[at:]); m != nil {
-				found = m[1]
+			if all := shaPattern.FindAllStringSubmatch(text[:at], -1); all != nil { // a state has it before the path
+				found = all[len(all)-1][1]
 			}
 		}
 	}

@@ -70,7 +70,7 @@ func TestClientsCutNothing(t *testing.T) {
 				Content    *string `json:"content"`
 				NextOffset *int    `json:"next_offset"`
 			}
-			read := func(path string) (content, hash string) {
+			read := func(path string, known bool) (content, hash string) {
 				t.Helper()
 				for next := 0; ; {
 					var st state
@@ -82,7 +82,7 @@ func TestClientsCutNothing(t *testing.T) {
 						require.NotNil(t, st.SHA256)
 						return content, *st.SHA256
 					}
-					require.Nil(t, st.SHA256)
+					require.Equal(t, known, st.SHA256 != nil)
 					next = *st.NextOffset
 				}
 			}
@@ -91,7 +91,7 @@ func TestClientsCutNothing(t *testing.T) {
 			require.NoError(t, os.WriteFile(path, []byte(want), 0o600))
 			text, failed := call("read_file", map[string]any{"file_path": path})
 			require.False(t, failed, text)
-			got, hash := read(path)
+			got, hash := read(path, false)
 			require.Equal(t, want, got)
 
 			foreign := "foreign\n" + want
@@ -99,7 +99,7 @@ func TestClientsCutNothing(t *testing.T) {
 			text, failed = call("write_file", map[string]any{"file_path": path, "content": "x", "base_content_sha256": hash})
 			require.True(t, failed)
 			require.Contains(t, text, "State Mismatch")
-			got, hash = read(path)
+			got, hash = read(path, true) // by the refusal, which shows what has changed
 			require.Equal(t, foreign, got)
 			text, failed = call("safe_patch", map[string]any{"file_path": path, "unified_diff": "@@ -1,1 +1,1 @@\n-foreign\n+ours\n", "base_content_sha256": hash})
 			require.False(t, failed, text)

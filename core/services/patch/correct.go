@@ -17,7 +17,8 @@ import (
 //   - In a file with one kind of line ending they get that ending. But if the diff
 //     has a removed and an added line that differ in their endings alone, that
 //     added line keeps its own; and so do all, if all context and removed lines of
-//     the diff state the endings of the file.
+//     the diff state the endings of the file. If these do, added lines also keep
+//     their own in a file of LF, and where no line of the file is left.
 //   - In a file that mixes endings, the added lines of a hunk keep theirs if its
 //     context and removed lines state those of the file. Otherwise a line takes the
 //     ending of the line that it replaces, an inserted one that of the line before.

@@ -9,7 +9,9 @@
 //  1. Do all hunks fit exactly where their headers say, without changing the
 //     same lines? Then that is the placement, whatever else the text holds.
 //  2. Where does each hunk fit? Its old lines, context and removed, are compared
-//     in tiers; the first tier with a place decides. See below.
+//     in tiers; the first tier with a place decides. See below. A hunk that fits
+//     exactly at another place than the stated one, where it fits too but for what
+//     the tiers forgive, is ambiguous.
 //  3. Which of these places are in order and disjoint? A place that no complete
 //     placement uses is dropped. The order is that of the diff, or that of the
 //     stated numbers; context may overlap, changes may not. Hunks in any other
@@ -38,8 +40,9 @@
 //	           lines, at a place where no added line could stand on either side
 //	           of it
 //
-// Beyond the exact tier exactly one place must remain, and the number decides
-// nothing. Context keeps the bytes of the file in every tier. Removed lines are
+// Beyond the exact tier exactly one place must remain; the number does not choose
+// between places, but a place that it states exactly needs no comparison with those
+// where the result stands or where a line would be left out. Context keeps the bytes of the file in every tier. Removed lines are
 // matched like context. Added lines are literal but for their line endings; see
 // [Correct].
 //
@@ -48,5 +51,6 @@
 // Indexing a tier takes time in proportion to text and diff. Finding the places
 // of a hunk takes time in proportion to the places of its rarest line, at most
 // to the text; both are bounded for the whole diff, after which it is refused as
-// too repetitive. 200 hunks in 100,000 equal lines take less than a second.
+// too repetitive. 200 hunks in 100,000 equal lines take less than a second, applied
+// or refused.
 package patch

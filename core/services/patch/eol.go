@@ -17,7 +17,7 @@ type eolRule struct {
 	common  string // the commonest ending of the base; LF where it has none
 	mixed   bool   // the base has several endings
 	none    bool   // the base has no line ending
-	literal bool   // the diff changes endings, and all of its old lines state them rightly
+	literal bool   // all old lines of the diff state their endings rightly, and it changes some
 }
 
 func newEOLRule(c *corrector) eolRule {
@@ -36,9 +36,15 @@ func newEOLRule(c *corrector) eolRule {
 	r.mixed = len(counts) > 1
 	r.none = len(counts) == 0
 	if !r.mixed && !r.none && r.allRight() {
+		// In a file of LF, context without CR beside added lines with it is no slip.
+		// A diff that leaves no line of the file leaves none of its endings.
+		removed := 0
 		for i := range c.diff.hunks {
-			r.literal = r.literal || r.changesEnding(&c.diff.hunks[i])
+			h := &c.diff.hunks[i]
+			removed += h.count(func(l line) bool { return l.op == gitdiff.OpDelete })
+			r.literal = r.literal || r.changesEnding(h)
 		}
+		r.literal = r.literal || r.common == lf || removed == len(c.base)
 	}
 	return r
 }

@@ -15,7 +15,7 @@ var errTooRepetitive = errors.New("too many equal lines to place the hunks")
 // lines of the hunks that it was made for.
 type index struct {
 	ids    map[string]int32 // folded content -> id, from 1
-	tier   *tier
+	tier   tier
 	lines  []string
 	text   []int32 // id of each line of the text; 0: in no hunk
 	starts []int32 // of an id's places in stands
@@ -40,7 +40,7 @@ func (b *budget) spend(steps, places int) error {
 }
 
 // newIndex indexes the lines of a text that occur in hunks.
-func newIndex(text []string, t *tier, hunks []*hunk, b *budget) *index {
+func newIndex(text []string, t tier, hunks []*hunk, b *budget) *index {
 	x := &index{ids: map[string]int32{}, tier: t, lines: text, text: make([]int32, len(text)), budget: b}
 	fold := t.fold
 	if t.same != nil { // it is costly

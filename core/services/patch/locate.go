@@ -180,13 +180,10 @@ func (l *locator) search() error {
 				waiting = append(waiting, &l.hunks[i])
 			}
 		}
-		if len(waiting) == 0 {
-			return nil
-		}
-		if t == lookalikeTier && l.isASCII() {
+		if len(waiting) == 0 || t == lookalikeTier && l.isASCII() {
 			break
 		}
-		x := newIndex(l.base, &tiers[t], waiting, &l.budget)
+		x := newIndex(l.base, tiers[t], waiting, &l.budget)
 		l.indexes[t] = x
 		for _, h := range waiting {
 			if err := l.try(h, t, x); err != nil {
@@ -198,6 +195,13 @@ func (l *locator) search() error {
 		h := &l.hunks[i]
 		switch {
 		case len(l.found[i].olds) > 0:
+			// A place where the indentation is torn is no place if the hunk fits
+			// exactly but for a line.
+			if l.torn(i) {
+				if c, err := leftOut(h, l.base, l.indexes[0]); err == nil {
+					l.found[i] = c
+				}
+			}
 			continue
 		case len(l.applied[i]) > 0:
 			return applied(h, l.applied[i])
@@ -212,6 +216,21 @@ func (l *locator) search() error {
 		l.found[i] = c
 	}
 	return nil
+}
+
+// torn reports whether hunk i fits, with other indentation, only where its lines
+// would not have the file's.
+func (l *locator) torn(i int) bool {
+	c := &l.found[i]
+	if c.tier < outerTier || l.inert[i] {
+		return false
+	}
+	for k := range c.olds {
+		if checkIndent(&l.hunks[i], c.spot(k), l.base) == nil {
+			return false
+		}
+	}
+	return true
 }
 
 // isASCII reports whether neither base nor diff can have look-alikes.
@@ -244,14 +263,15 @@ func (l *locator) try(h *hunk, t int, x *index) error {
 	if h.changes() && !h.alters() {
 		// It can only strip white space off the file's lines. Where these have
 		// none, it has nothing to do.
-		if strips := l.stripped(h, olds); t == 1 && len(strips) > 0 {
+		strips := l.stripped(h, olds)
+		switch {
+		case len(olds) == 0 || t > trailingTier:
+		case t < trailingTier:
+			return nil
+		case len(strips) > 0:
 			olds = strips
-		} else if len(olds) > 0 && t < 2 {
-			if t == 1 {
-				l.inert[i] = true
-			} else {
-				return nil
-			}
+		default:
+			l.inert[i] = true
 		}
 	}
 	l.inert[i] = l.inert[i] || !h.changes()

@@ -124,6 +124,8 @@ func TestLeftOutLine(t *testing.T) {
 		{name: "a closing bracket behind deeper lines", base: list, diff: "@@\n \tif four {\n \t\tfive()\n+\t\tnew()\n \tsix()\n \tseven()\n", want: swap("five()\n", "five()\n\t\tnew()\n"),
 			corrections: "1:hunk_header@5-9 1:missing_context@7-7"},
 		{name: "a closing bracket behind lines that are not deeper", base: list, diff: "@@\n \tif four {\n \t\tfive()\n+\tnew()\n \tsix()\n \tseven()\n", refused: fault.InvalidDiff, says: "leaves out line 7"},
+		{name: "a closing bracket, though the rest fits with other indentation", base: "f {\n\tif {\n\t\tx\n\t}\n}\nend\n", diff: "@@ -1,5 +1,5 @@\n f {\n \tif {\n \t\tx\n }\n-end\n+END\n",
+			want: "f {\n\tif {\n\t\tx\n\t}\n}\nEND\n", corrections: "1:missing_context@4-4"},
 		{name: "an opening bracket before deeper lines", base: "void f()\n{\n\tone();\n}\n", diff: "@@\n void f()\n+\tnew();\n \tone();\n }\n", want: "void f()\n{\n\tnew();\n\tone();\n}\n",
 			corrections: "1:hunk_header@1-4 1:missing_context@2-2"},
 		{name: "where the hunk is stated its lines stand in another order", base: "a\nb\nc\nd\n" + strings.Repeat("f\n", 9) + "b\nx\na\nc\nd\n", diff: "@@ -1,4 +1,4 @@\n b\n a\n c\n-d\n+D\n",

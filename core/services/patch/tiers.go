@@ -26,10 +26,15 @@ var tiers = [...]tier{
 	}},
 }
 
-const lookalikeTier = 3
+// Indexes into tiers.
+const (
+	trailingTier  = 1
+	outerTier     = 2
+	lookalikeTier = 3
+)
 
 // equal reports whether two line contents count as equal.
-func (t *tier) equal(file, diff string) bool {
+func (t tier) equal(file, diff string) bool {
 	if t.same != nil {
 		return t.same(file, diff)
 	}

@@ -8,7 +8,7 @@ import (
 
 // regionsDescription is what a model is told beforehand where results are shortened.
 const regionsDescription = " For a longer file latest_file_state may have changed_regions instead of content: " +
-	"lines of the file as it is now, each in place of its base_lines of the version that notice names. Apply them to what you hold of that version to know the file."
+	"lines of the file now, each in place of its base_lines in the version that notice names."
 
 // TellOfRegions returns t, one of the tools that change files, with a description
 // that also says what changed_regions in its results are; any other tool as it is.

@@ -20,14 +20,14 @@ type SafePatchParams struct {
 }
 
 const safePatchDescription = "Changes one file by a unified diff, all hunks or none, only if the file still is what the diff is based on. Rules: " +
-	"(1) Work from the state object with the highest version that you hold for the file and that has a sha256. " +
-	"(2) If you hold none, read the file with read_file first. " +
-	"(3) Keep at least 10 unchanged lines of context before and after each hunk, as far as the file has them, so that its place is unique; line numbers in the hunk headers are only hints and get corrected. " +
-	"(4) Pass that object's sha256 as base_content_sha256. It is a lock: if the file has changed on disk meanwhile, nothing is written. " +
-	"The result has success, message and latest_file_state. After a success latest_file_state is your new base. " +
-	"After a State Mismatch it holds what the file is now, where you may see that: make a new diff from it and try again at once. " +
-	"After an Invalid Diff compare your context and removed lines with the content, character by character. " +
-	"To create a file, send a diff of added lines only with the sha256 of empty input."
+	"(1) Work from the state object with the highest version that has a sha256. " +
+	"(2) If you hold none, call read_file first. " +
+	"(3) Keep at least 10 unchanged lines of context around each hunk, as far as the file has them; line numbers are only hints. " +
+	"(4) Pass that sha256 as base_content_sha256. It is a lock: if the file has changed on disk, nothing is written. " +
+	"The result has success, message and latest_file_state, your new base. " +
+	"After a State Mismatch make a new diff from latest_file_state and try again at once. " +
+	"After an Invalid Diff compare context and removed lines with the content, character by character. " +
+	"To create a file, send added lines only, with the sha256 of empty input."
 
 func newSafePatch() (*Factory, error) {
 	return tools.NewFactory(tools.Definition[Services, SafePatchParams]{
