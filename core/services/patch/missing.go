@@ -47,7 +47,8 @@ func (h *hunk) unclear(base []string, p gapPlace) (after bool, refusal *fault.Er
 	missing := content(base[p.start+p.low])
 	g := h.gaps(missing)
 	for k := p.low; k <= p.high; k++ { // several where the line equals its neighbours
-		if !g[k].open || g[k].after && p.low < p.high {
+		sameLine := base[p.start+k] == base[p.start+p.low] // with its ending
+		if !g[k].open || g[k].after && p.low < p.high || !sameLine {
 			return false, unclearGap(h, base, p.start+p.low)
 		}
 	}

@@ -128,6 +128,7 @@ func TestLeftOutLine(t *testing.T) {
 			want: "f {\n\tif {\n\t\tx\n\t}\n}\nEND\n", corrections: "1:missing_context@4-4"},
 		{name: "an opening bracket before deeper lines", base: "void f()\n{\n\tone();\n}\n", diff: "@@\n void f()\n+\tnew();\n \tone();\n }\n", want: "void f()\n{\n\tnew();\n\tone();\n}\n",
 			corrections: "1:hunk_header@1-4 1:missing_context@2-2"},
+		{name: "one of two lines that differ in their endings", base: "b\n\na\r\na\n\nc\n", diff: "@@ -1,4 +1,3 @@\n b\n \n-a\n \n", refused: fault.InvalidDiff, says: "leaves out line 3"},
 		{name: "where the hunk is stated its lines stand in another order", base: "a\nb\nc\nd\n" + strings.Repeat("f\n", 9) + "b\nx\na\nc\nd\n", diff: "@@ -1,4 +1,4 @@\n b\n a\n c\n-d\n+D\n",
 			refused: fault.AmbiguousDiff, says: "another order"},
 		{name: "the last line, with the marker at the one before it", base: "a\nb\nc\nd", diff: "@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n" + noNewline + "\n", want: "a\nB\nc\nd"},
