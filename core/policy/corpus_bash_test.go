@@ -37,7 +37,8 @@ const stubTools = "rm rmdir shred dd mkfs shutdown reboot killall chmod chown cu
 // beside it folders home and outside, and a folder bin that is the whole PATH.
 type box struct {
 	top, bash string
-	within    time.Duration // of a run; then it is ended
+	within    time.Duration     // of a run; then it is ended
+	files     map[string]string // more files in w
 }
 
 func newBox(t *testing.T) *box {
@@ -52,7 +53,7 @@ func newBox(t *testing.T) *box {
 	top, err = filepath.EvalSymlinks(top)
 	require.NoError(t, err)
 	require.NoError(t, os.Chmod(top, 0o755))
-	b := &box{top, bash, 5 * time.Second}
+	b := &box{top: top, bash: bash, within: 5 * time.Second}
 	require.NoError(t, os.Mkdir(b.at("bin"), 0o755))
 	for name := range strings.FieldsSeq(realTools) {
 		if path, err := exec.LookPath(name); err == nil {
@@ -85,6 +86,9 @@ func (b *box) fill(t *testing.T) {
 	for name, text := range map[string]string{"w/a.txt": "a x\n", "w/b.txt": "b,y\n", "w/data.csv": "1,2,3\n", "w/main.go": "package main\n", "log": ""} {
 		require.NoError(t, os.WriteFile(b.at(name), []byte(text), 0o666)) //nolint:gosec // another user writes into it
 		require.NoError(t, os.Chmod(b.at(name), 0o666))                   //nolint:gosec // as above
+	}
+	for name, text := range b.files {
+		require.NoError(t, os.WriteFile(b.at("w", name), []byte(text), 0o666)) //nolint:gosec // as above
 	}
 	require.NoError(t, os.Symlink("../outside", b.at("w", "link")))
 	require.NoError(t, os.Symlink("../outside/linked.txt", b.at("w", "linked.txt")))

@@ -39,6 +39,7 @@ func (a *analysis) builtin(sc *scope, ws []arg, in input) (int, bool) {
 	case "let":
 		index := add(Builtin)
 		for i, w := range ws[1:] {
+			a.evaluations = append(a.evaluations, evaluation{sc: sc, text: w.text(), source: a.source, facts: factsOf(w)})
 			if !w.Static && !w.number || mayExpand(w.template) {
 				a.runs(sc, index, i+1, w.text(), "the expression may run a command")
 			}
@@ -137,6 +138,13 @@ func (a *analysis) printfName(sc *scope, index int, ws []arg) {
 	}
 }
 
+// learnParameters notes values of the positional parameters.
+func (a *analysis) learnParameters(ws []arg) {
+	for _, w := range ws {
+		a.learn("@", factsOf(w))
+	}
+}
+
 // named is a variable that gets a value of which nothing is known.
 func (a *analysis) named(sc *scope, name string) {
 	name, _, _ = strings.Cut(name, "[")
@@ -180,6 +188,9 @@ func (a *analysis) nameArguments(sc *scope, index int, ws []arg) {
 		names := name == "unset" || name == "printf" || name == "getopts" || name == "mapfile" || name == "readarray" ||
 			(name == "test" || name == "[") && ws[i-1].is("-v", "-R") || name == "wait" && (attached != "" || ws[i-1].Static && strings.HasPrefix(ws[i-1].Text, "-") && strings.HasSuffix(ws[i-1].Text, "p"))
 		names = names || name == "read"
+		if w.Static && (names || name == "[" || name == "test") {
+			a.evaluatedText(sc, w.Text)
+		}
 		switch {
 		case w.Static && strings.HasPrefix(w.Text, "-"):
 		case names && !w.Static, mayExpand(w.template) && w.Static && names,
@@ -240,6 +251,7 @@ func (a *analysis) options(sc *scope, index int, ws []arg) {
 	for i, w := range ws[1:] {
 		switch {
 		case set && (w.is("--", "-") || !strings.HasPrefix(w.head, "-") && !strings.HasPrefix(w.head, "+") && i == 0):
+			a.learnParameters(ws[i+1:])
 			return // positional parameters follow
 		case w.is("expand_aliases", "extdebug", "lastpipe", "histexpand", "history", "cdable_vars", "autocd"),
 			set && w.Static && strings.HasPrefix(w.Text, "-") && strings.ContainsAny(w.Text, "H"):

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -32,6 +33,9 @@ func (a *analysis) command(sc *scope, ws []arg, in input) int {
 	}
 	if !name.Static {
 		return a.dynamicCommand(sc, ws, "which command this is depends on what it expands to")
+	}
+	if slices.Contains(a.given.functions, name.Text) {
+		a.learnParameters(ws[1:])
 	}
 	if index, ok := a.builtin(sc, ws, in); ok {
 		return index

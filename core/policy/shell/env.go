@@ -98,11 +98,16 @@ func (a *analysis) assignment(sc *scope, as *syntax.Assign) {
 	switch {
 	case as.Array != nil:
 		value = dynamic(a.written(as))
+		elements := a.arrayFacts(as.Array)
+		value.facts = &elements
 	case as.Value != nil:
 		value = a.value(as.Value)
 	}
 	if as.Append {
+		added := factsOf(value)
+		added.joins = added.joins || len(added.texts) > 0 && endsInName(added.texts[0])
 		value = dynamic(value.text())
+		value.facts = &added
 	}
 	a.assigned(sc, as.Name.Value, value)
 }
@@ -110,6 +115,7 @@ func (a *analysis) assignment(sc *scope, as *syntax.Assign) {
 // assigned adds a part where a variable's new value makes programs run or
 // load something.
 func (a *analysis) assigned(sc *scope, name string, value arg) {
+	a.learn(name, factsOf(value))
 	shown := name + "=" + value.text()
 	switch effectOf(name) {
 	case harmless:

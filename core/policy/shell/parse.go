@@ -40,6 +40,7 @@ func Parse(command string) (line *Line) {
 	}
 	a := newAnalysis(command)
 	a.file(&scope{dirs: here(), parent: -1, top: true}, file, command)
+	a.checkEvaluations()
 	a.runWritten()
 	line.Parts, line.Problem = a.parts, a.problem
 	return line
@@ -102,18 +103,25 @@ type analysis struct {
 	problem string
 	source  string // of the text that is being walked
 
-	vars      map[string][]*syntax.Word // what the line assigns, wherever
-	functions map[string]bool           // defined so far, unconditionally
-	given     given                     // options that stand in the line as data
-	following int                       // variables that are being followed
-	setsIFS   bool
-	setsDirs  bool    // CDPATH, or a function named cd
-	pushed    folders // that popd may lead to; none before the first pushd
-	popsAway  bool    // nobody can tell where popd leads
-	moves     bool    // something may change the folder
-	readsFD   bool    // a descriptor beside 0 to 2 may be open for reading
-	evaluates bool    // arithmetic or an indirection, which may run what a value holds
-	hazard    bool    // a value holds something that these would run
+	vars        map[string][]*syntax.Word // what the line assigns, wherever
+	functions   map[string]bool           // defined so far, unconditionally
+	given       given                     // options that stand in the line as data
+	following   int                       // variables that are being followed
+	setsIFS     bool
+	setsDirs    bool              // CDPATH, or a function named cd
+	pushed      folders           // that popd may lead to; none before the first pushd
+	popsAway    bool              // nobody can tell where popd leads
+	moves       bool              // something may change the folder
+	readsFD     bool              // a descriptor beside 0 to 2 may be open for reading
+	values      map[string]*facts // of what the line assigns, as far as it has been walked
+	learned     bool              // one of them is not known
+	evaluations []evaluation
+	at          *scope         // of the text that is being scanned
+	mapped      map[string]int // offsets behind which variables of that text are associative arrays
+	maps        bool           // some variable may be one
+
+	evaluates bool // arithmetic or an indirection, which may run what a value holds
+	hazard    bool // a value holds something that these would run
 
 	wrote []writtenFile
 	ran   []ranFile
@@ -122,7 +130,7 @@ type analysis struct {
 }
 
 func newAnalysis(source string) *analysis {
-	return &analysis{source: source, vars: map[string][]*syntax.Word{}, functions: map[string]bool{},
+	return &analysis{source: source, vars: map[string][]*syntax.Word{}, functions: map[string]bool{}, values: map[string]*facts{},
 		given: given{arguments: map[string][]string{}, read: map[string]bool{}}}
 }
 

@@ -83,6 +83,7 @@ func (a *analysis) shell(sc *scope, ws []arg, in input) int {
 			continue
 		case (strings.HasPrefix(w.head, "-") || strings.HasPrefix(w.head, "+")) && w.Static && len(w.Text) > 1:
 			if strings.Contains(w.Text, "s") && w.Text[0] == '-' {
+				a.learnParameters(ws[1:])
 				a.standardInput(sc, index, in)
 				return index
 			}
@@ -123,6 +124,7 @@ func (a *analysis) shellOperand(sc *scope, index, text, i int, ws []arg) {
 	if programName(ws[0]) == "zsh" && !isPlainShell(w.template) {
 		a.runs(sc, index, text, w.text(), "zsh may read this command line in another way than bash")
 	}
+	a.learnParameters(ws[i+1:])
 	at := sc.under(index, text)
 	at.foreign = true
 	a.scriptIn(at, w)

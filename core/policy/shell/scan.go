@@ -28,9 +28,11 @@ func (a *analysis) scan(n syntax.Node) {
 				a.assign(n.Param.Value, n.Exp.Word)
 				a.scanValue(n.Exp.Word)
 			}
-			a.evaluates = a.evaluates || n.Excl && n.Names == 0
+			if n.Excl && n.Names == 0 && n.Param != nil && !isKeys(n) {
+				a.naming(n, facts{reads: []string{n.Param.Value}})
+			}
 			if n.Index != nil && !wholeArray(n.Index) {
-				a.scanArithmetic(n.Index)
+				a.scanSubscript(n.Param, n.Index, !n.Dollar.IsValid())
 			}
 			if n.Slice != nil && n.Slice.Offset != nil {
 				a.scanArithmetic(n.Slice.Offset)
@@ -57,8 +59,9 @@ func (a *analysis) scan(n syntax.Node) {
 				a.scanArithmetic(n)
 			}
 		case *syntax.UnaryTest:
-			if n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar {
-				a.scanArithmetic(n)
+			if w, ok := n.X.(*syntax.Word); ok && (n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar) {
+				a.scanHazard(n)
+				a.naming(n, a.partsFacts(w.Parts))
 			}
 		case *syntax.DeclClause:
 			a.scanDecl(n)
@@ -69,9 +72,29 @@ func (a *analysis) scan(n syntax.Node) {
 	})
 }
 
-// scanArithmetic notes an expression that bash evaluates. It expands what is
-// quoted there as well.
+// scanSubscript notes a subscript, which bash evaluates unless the array is
+// associative. In arithmetic it does so with that of an associative one too.
+func (a *analysis) scanSubscript(array *syntax.Lit, n syntax.Node, arithmetic bool) {
+	behind, ok := 0, false
+	if array != nil {
+		behind, ok = a.mapped[array.Value]
+	}
+	if ok && !arithmetic && n.Pos().Offset() > uint(behind) {
+		a.scanHazard(n)
+		return
+	}
+	a.scanArithmetic(n)
+}
+
+// scanArithmetic notes an expression that bash evaluates.
 func (a *analysis) scanArithmetic(n syntax.Node) {
+	a.evaluated(n)
+	a.scanHazard(n)
+}
+
+// scanHazard notes a literal command in an expression that bash evaluates. It
+// expands what is quoted there as well.
+func (a *analysis) scanHazard(n syntax.Node) {
 	a.evaluates = true
 	syntax.Walk(n, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -91,8 +114,8 @@ func (a *analysis) scanAssign(n *syntax.Assign) {
 	name := n.Name.Value
 	a.setsIFS = a.setsIFS || name == "IFS"
 	a.setsDirs = a.setsDirs || name == "CDPATH"
-	if n.Index != nil {
-		a.scanArithmetic(n.Index)
+	if n.Index != nil && !wholeArray(n.Index) {
+		a.scanSubscript(n.Name, n.Index, false)
 	}
 	a.assign(name, n.Value)
 	a.scanValue(n.Value)
@@ -101,7 +124,7 @@ func (a *analysis) scanAssign(n *syntax.Assign) {
 			a.assign(name, e.Value)
 			a.scanValue(e.Value)
 			if e.Index != nil {
-				a.scanArithmetic(e.Index)
+				a.scanSubscript(n.Name, e.Index, false)
 			}
 		}
 	}
@@ -179,6 +202,15 @@ func (a *analysis) scanRedirect(r *syntax.Redirect) {
 }
 
 func (a *analysis) scanDecl(d *syntax.DeclClause) {
+	if evaluatesValues(d) {
+		var names []string
+		for _, arg := range d.Args {
+			if arg.Name != nil {
+				names = append(names, arg.Name.Value)
+			}
+		}
+		a.evaluations = append(a.evaluations, evaluation{sc: a.at, text: a.written(d), source: a.source, facts: facts{reads: names}})
+	}
 	for _, arg := range d.Args {
 		if arg.Name == nil && arg.Value != nil {
 			option := plainText(arg.Value)

@@ -8,9 +8,10 @@ import (
 
 // file walks a parsed text; its changes of folder stay in sc.
 func (a *analysis) file(sc *scope, f *syntax.File, source string) {
-	outer := a.source
-	a.source = source
-	defer func() { a.source = outer }()
+	outer, at, mapped := a.source, a.at, a.mapped
+	a.source, a.at = source, sc
+	defer func() { a.source, a.at, a.mapped = outer, at, mapped }()
+	a.findMaps(f)
 	hadHazard := a.evaluates && a.hazard
 	a.scan(f)
 	if a.evaluates && a.hazard && !hadHazard {

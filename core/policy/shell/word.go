@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -22,6 +23,7 @@ type arg struct {
 	number   bool     // all that is dynamic in it is a number
 	quoted   bool     // some of it is quoted, so that it is a word even if empty
 	filled   bool     // a program fills something in for its placeholder; all else is static
+	facts    *facts   // what is known of the value of a word that is not static; nil: nothing
 }
 
 // known makes a static word.
@@ -123,6 +125,7 @@ func (a *analysis) cannotTell(w *syntax.Word) arg {
 type fields struct {
 	a     *analysis
 	split bool // words are split and files looked for
+	facts *facts
 	out   []arg
 	cur   field
 }
@@ -145,12 +148,27 @@ type field struct {
 }
 
 func (f *fields) word(w *syntax.Word) {
+	if slices.ContainsFunc(w.Parts, isExpanded) {
+		known := f.a.partsFacts(w.Parts)
+		f.facts = &known
+	}
 	for i, p := range w.Parts {
 		if lit, ok := p.(*syntax.Lit); ok && i == 0 {
 			f.cur.home = beginsHome(lit.Value, len(w.Parts) == 1)
 		}
 		f.part(p)
 	}
+}
+
+// isExpanded tells whether a piece is not static.
+func isExpanded(p syntax.WordPart) bool {
+	switch p := p.(type) {
+	case *syntax.Lit, *syntax.SglQuoted:
+		return false
+	case *syntax.DblQuoted:
+		return slices.ContainsFunc(p.Parts, isExpanded)
+	}
+	return true
 }
 
 // beginsHome tells whether bash replaces the ~ that a text begins with: none
@@ -336,6 +354,9 @@ func (f *fields) end() {
 		w.Word = Word{Text: c.pattern.String(), Pattern: true}
 	default:
 		w.Word = Word{Text: c.raw.String(), Pattern: glob}
+		if !glob {
+			w.facts = f.facts
+		}
 		w.splits = c.words
 		w.number = !c.notNum
 		if !c.unsure {

@@ -1,0 +1,75 @@
+//go:build unix
+
+package policy_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// valueSources give x a value from the file n.txt, from a name of a file, or a
+// number or word.
+var valueSources = []string{
+	"x=$(cat n.txt)", "x=$(<n.txt)", "x=`cat n.txt`", "read -r x < n.txt", "read x y < n.txt", "mapfile -t x < n.txt", "x=($(cat n.txt))", "x+=$(cat n.txt)", ": ${x:=$(cat n.txt)}",
+	"declare x=$(cat n.txt)", "export x=$(cat n.txt)", "readonly x=$(cat n.txt)", "printf -v x %s \"$(cat n.txt)\"", "y=$(cat n.txt); x=$y", "y=$(cat n.txt); x=y", "y=$(cat n.txt); x=${y}",
+	"y=$(cat n.txt); x=\"${y:-1}\"", "set -- \"$(cat n.txt)\"; x=$1", "x=$(head -1 n.txt)", "x=$(cat n.txt | tr -d ' ')", "x=$(grep . n.txt)", "x=$(sort n.txt)", "x=$(tail -n 1 < n.txt)",
+	"x=$(echo \"$(cat n.txt)\")", "x=$(expr \"$(cat n.txt)\")", "f() { x=$1; }; f \"$(cat n.txt)\"", "for x in v*; do :; done", "set -- v*; x=$1", "x=(v*)", "x=$(ls v*)",
+	"while read -r x; do break; done < n.txt", "x=$(awk '{print $1}' n.txt)", "x=$(sed -n 1p n.txt)", "eval 'x=$(cat n.txt)'", "y=(1 \"$(cat n.txt)\"); x=${y[1]}", "x=$(cat n.txt | sort -n)",
+	"x=1", "x=$(wc -l < n.txt)", "x=$(seq 1)", "x=$(grep -c . n.txt)", "x=abc", "x=$(date +%s)", "x=$(wc -l n.txt | cut -d' ' -f1)", "x=$((1+1))", "x=$(wc -l n.txt)", "x=$(stat -c %s n.txt)", "x=$(awk 'END{print NR}' n.txt)",
+}
+
+// valueUses evaluate x, or only seem to.
+var valueUses = []string{
+	"echo $((x+1))", "echo $(( $x ))", "echo $[x]", "((n+=x))", "((x)) && echo y", "let n=x", "let \"n = x\"", "[[ $x -eq 1 ]]", "[[ x -lt 3 ]]", "a[$x]=1", "a[x]=1", "echo ${a[$x]}", "echo ${a[x]}",
+	"[[ -v $x ]]", "[[ -v a[$x] ]]", "test -v \"$x\"", "[ -v \"a[$x]\" ]", "echo ${!x}", "declare -i n=$x", "declare -i n; n=$x", "declare -i n; n+=x", "unset 'a[x]'", "a=(1); unset \"a[$x]\"",
+	"printf -v 'a[x]' y", "printf -v \"$x\" y", "read 'a[x]' <<< 1", "s=abc; echo ${s:$x}", "s=abc; echo ${s:0:x}", "a=(1 2); echo ${a[@]:x}", "for ((i=x; i<1; i++)); do :; done", "a=([x]=1)",
+	"bash -c 'echo $(( $1 ))' _ \"$x\"", "export x; bash -c 'echo $((x))'", "g() { echo $(( $1 )); }; g \"$x\"", "declare -n r=x; echo $((r))", "echo $(( ${x} * 2 ))", "y=x; echo $((y))", "y=$x; echo $((y))",
+	"RANDOM=$x", "OPTIND=$x", "z=a$x; echo $((z))", "declare -A m; m[$x]=1", "declare -A m; echo ${m[$x]}", "echo \"$x\"", "[ \"$x\" -eq 1 ]", "printf '%d' \"$x\"", "echo ${#x}", "s=abc; echo ${s:0:1} $x",
+}
+
+// AR-27: no way to evaluate a value that a file holds runs what the value says
+// where the line is allowed.
+func TestEvaluationsAgainstBash(t *testing.T) {
+	b, e := newBox(t), noRm(t)
+	b.files = map[string]string{"n.txt": "v[$(rm y)]\n", "v[$(rm y)]": ""}
+	tried, allowed, runs, asked := 0, 0, 0, 0
+	every := rounds(23, 1)
+	for i, source := range valueSources {
+		for j, use := range valueUses {
+			line := source + "; " + use
+			tried++
+			ok := decide(t, e, line, policy.ModeYolo).Decision == policy.Allow
+			if ok {
+				allowed++
+			}
+			if (i*len(valueUses)+j)%every != 0 {
+				continue
+			}
+			stubs, _ := b.run(t, line)
+			ran := strings.HasPrefix(strings.Join(append([]string{""}, flatten(stubs)...), " "), " rm")
+			switch {
+			case ok && ran:
+				t.Errorf("%q is allowed, and bash runs %q", line, stubs)
+			case ran:
+				runs++
+			case !ok:
+				asked++
+			}
+		}
+	}
+	require.Positive(t, runs)
+	require.Greater(t, allowed, tried/8)
+	t.Logf("%d lines, %d allowed; of those run, %d run the value, and %d were asked about without need", tried, allowed, runs, asked)
+}
+
+func flatten(lists [][]string) []string {
+	var out []string
+	for _, l := range lists {
+		out = append(out, l...)
+	}
+	return out
+}

@@ -1,0 +1,50 @@
+package policy_test
+
+import (
+	"testing"
+
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// AR-25, AR-27: bash evaluates values in arithmetic and in names of variables,
+// where a subscript may run commands. Such a line asks unless the values can
+// only be numbers or plain words.
+func TestEvaluatedValues(t *testing.T) {
+	e := corpusEngine(t)
+	for want, lines := range map[policy.Verdict][]string{
+		policy.AskUser: {
+			"x=$(cat n.txt); echo $((x+1))", "x=$(cat n.txt); [[ $x -eq 1 ]]", "x=$(cat n.txt); ((n+=x))", "x=$(cat n.txt); a[$x]=1", "x=$(cat n.txt); [[ -v $x ]]",
+			"x=$(cat n.txt); echo ${!x}", "x=$(cat n.txt); declare -i y=$x", "x=$(cat n.txt); declare -i y; y=$x", "x=$(cat n.txt); unset 'y[x]'", `x=$(cat n.txt); unset "y[$x]"`,
+			`x=$(cat n.txt); printf -v "$x" a`, "x=$(cat n.txt); printf -v 'a[x]' b", "x=$(cat n.txt); let y=x", `x=$(cat n.txt); let "y=x"`, `x=$(cat n.txt); test -v "$x"`, "x=$(cat n.txt); test -v 'a[x]'",
+			"x=$(cat n.txt); [ -v 'a[x]' ]", "x=$(cat n.txt); read 'a[x]' <<< 1", "x=$(cat n.txt); echo ${s:$x}", "x=$(cat n.txt); echo ${s:x:1}", "x=$(cat n.txt); a=([x]=1)",
+			"for f in *; do echo $((f)); done", "for f in *; do [[ $f -gt 3 ]] && echo x; done", "read x < n.txt; echo $((x))", "read < n.txt; echo $((REPLY))", "read -r x < n.txt; ((x > 3)) && echo yes",
+			"x=$(cat n.txt); y=x; echo $((y))", `x=$(cat n.txt); y="a[x]"; echo $((y))`, "x=$(cat n.txt); for ((i=0;i<x;i++)); do echo $i; done",
+			`f() { echo $(( $1 + 1 )); }; f "$(cat n.txt)"`, `f() { local n=$1; echo $(( n + 1 )); }; f "$(cat n.txt)"`, `bash -c 'echo $(( $1 ))' _ "$(cat n.txt)"`,
+			"export x=$(cat n.txt); bash -c 'echo $((x))'", "x=$(cat n.txt) bash -c 'echo $((x))'", `env x="$(cat n.txt)" bash -c 'echo $((x))'`,
+			`find . -exec bash -c 'echo $(( $1 ))' _ {} \;`, "ls | xargs bash -c 'echo $(( $1 ))' _", "eval 'x=$(cat n.txt)'; echo $((x))",
+			"a1=$(cat n.txt); for i in 1 2; do echo $(( a$i )); done", "set -- $(cat n.txt); echo $(( $1 ))", "mapfile -t a < n.txt; echo $(( a[0] ))", "a=($(cat n.txt)); echo $(( a[0] + 1 ))",
+			"echo $(( $(cat n.txt) + 1 ))", ": ${x:=$(cat n.txt)}; echo $((x))", "x+=$(cat n.txt); echo $((x))", "declare -a m; m[$(cat n.txt)]=1", "a=(1); declare -A a; a[$(cat n.txt)]=1",
+			"declare -A m; k=$(cat n.txt); ((m[$k]++))", `cat "$(cat n.txt)"; echo $(($_))`, "x=$(wc -l < n.txt 2>&1); echo $((x))", "x=$(grep -rc x .); echo $((x))", "x=$(seq -f \"$(cat n.txt)\" 1); echo $((x))",
+			"wc() { cat n.txt; }; x=$(wc -l); echo $((x))", "x=$(wc -l *); echo $((x))",
+		},
+		policy.Allow: {
+			"n=$(wc -l <a.txt); ((n>100)) && echo big", "for i in $(seq 9); do echo $((i*i)); done", `n=$(wc -l < a.txt); for i in $(seq 1 "$n"); do echo $((i*i)); done`, "echo $(( $# )) $(( $? + 1 ))",
+			`f=$(ls | head -1); n=$(wc -l < "$f"); ((n>100)) && echo big`, "s=$(date +%s); go build ./...; echo $(( $(date +%s) - s ))",
+			`a=(1 2 3); echo $(( ${#a[@]} - 1 )); for ((i=0;i<${#a[@]};i++)); do echo "${a[$i]} ${a[i]}"; done`, "i=0; while [ $i -lt 3 ]; do i=$((i+1)); done",
+			"n=$(git ls-files | wc -l); if [[ $n -gt 100 ]]; then echo big; fi", "n=$(grep -c TODO main.go); echo $((n+1))", "n=$(git rev-list --count HEAD); ((n > 5)) && echo yes",
+			"n=$(grep -rn TODO . | wc -l | tr -d ' '); echo $((n * 2))", "n=$(wc -l main.go | awk '{print $1}'); echo $((n))", "n=$(wc -l main.go | cut -d' ' -f1); echo $((n))",
+			`total=0; for f in *.go; do n=$(wc -l < "$f"); total=$((total + n)); done; echo $total`, `declare -A seen; while read -r k; do seen[$k]=1; done < a.txt; echo "${#seen[@]}"`,
+			`declare -A m=([a]=1 [b]=2); for k in "${!m[@]}"; do echo "$k ${m[$k]}"; done`, `for v in HOME PATH; do echo "$v=${!v}"; done`, `files=(*.go); for i in "${!files[@]}"; do echo "$i ${files[$i]}"; done`,
+			"f() { local n=$1; echo $((n * 2)); }; f 3", `printf '%s\n' "${X:0:8}"`, "c=$(grep -c x a.txt || true); ((c)) && echo some", "size=$(stat -c %s main.go); ((size > 1024)) && echo large",
+			"sum=$(awk '{s+=$1} END {print s}' data.csv); echo $((sum / 2))", "n=$(awk 'END{print NR}' data.csv); echo $((n / 2))", `x=5; let x+=1; let "x = x + 1"; echo $x`, "n=$(($(wc -l < a.txt) + 1)); echo $n",
+			`sha=$(git rev-parse HEAD); echo "${sha:0:8}"`, "p=0; go test ./... && ((p++)); echo $p", "echo $((RANDOM % 6))", "x=$(cat a.txt); y=2; echo $((y+1))",
+			"go test ./...; rc=$?; ((rc == 0)) && echo ok", "d=$(date +%Y%m%d); echo $((d))",
+		},
+	} {
+		for _, line := range lines {
+			if d := decide(t, e, line, policy.ModeDefault); d.Decision != want {
+				t.Errorf("%q: want %s: %s", line, want, describe(d))
+			}
+		}
+	}
+}

@@ -1,0 +1,322 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// facts say what a value may hold where bash evaluates it: as arithmetic, or
+// as the name of a variable. There a subscript in the value can run commands.
+type facts struct {
+	unknown bool     // it may hold any text
+	reads   []string // variables whose values are part of it
+	texts   []string // its static text
+	joins   bool     // its pieces may form a name that is none of texts
+}
+
+func (f *facts) add(g facts) {
+	f.unknown = f.unknown || g.unknown
+	f.joins = f.joins || g.joins
+	f.reads = appendNew(f.reads, g.reads...)
+	f.texts = appendNew(f.texts, g.texts...)
+}
+
+// factsOf gives what is known of a word.
+func factsOf(w arg) facts {
+	switch {
+	case w.Static:
+		return facts{texts: []string{w.Text}}
+	case w.facts != nil:
+		return *w.facts
+	}
+	return facts{unknown: !w.number || w.Pattern}
+}
+
+// evaluation is a place where bash evaluates a value.
+type evaluation struct {
+	sc     *scope
+	text   string
+	source string // that text is part of
+	facts  facts
+	name   bool // the value names a variable; only its subscript is evaluated
+}
+
+// learn notes a value that a variable may get, wherever that stands.
+func (a *analysis) learn(name string, f facts) {
+	name = canonicalName(name)
+	known := a.values[name]
+	if known == nil {
+		known = &facts{}
+		a.values[name] = known
+	}
+	known.add(f)
+	a.learned = a.learned || f.unknown
+}
+
+// canonicalName is @ for all positional parameters.
+func canonicalName(name string) string {
+	if name == "*" || isDigits(name) {
+		return "@"
+	}
+	return name
+}
+
+// evaluated notes that bash evaluates the words of a node.
+func (a *analysis) evaluated(n syntax.Node) {
+	a.evaluates = true
+	a.evaluations = append(a.evaluations, evaluation{sc: a.at, text: a.written(n), source: a.source, facts: a.nodeFacts(n)})
+}
+
+// naming notes that the value of a node names a variable.
+func (a *analysis) naming(n syntax.Node, f facts) {
+	a.evaluates = true
+	a.evaluations = append(a.evaluations, evaluation{sc: a.at, text: a.written(n), source: a.source, facts: f, name: true})
+}
+
+// evaluatedText notes that bash evaluates a text, as the subscript in read 'a[x]'.
+func (a *analysis) evaluatedText(sc *scope, text string) {
+	if strings.Contains(text, "[") {
+		a.evaluations = append(a.evaluations, evaluation{sc: sc, text: text, source: a.source, facts: facts{texts: []string{text}}})
+	}
+}
+
+// checkEvaluations adds a part for each text in which bash evaluates a value
+// that is neither a number nor a plain word.
+func (a *analysis) checkEvaluations() {
+	var reported []string
+	for _, e := range a.evaluations {
+		if slices.Contains(reported, e.source) {
+			continue
+		}
+		c := check{a: a, seen: map[string]bool{}}
+		if e.name && !c.named(e.facts) || !e.name && !c.evaluated(e.facts) {
+			reported = append(reported, e.source)
+			a.unknown(e.sc, e.text, "bash evaluates a value that may hold a command, and it cannot be told to be a number or a plain word")
+		}
+	}
+}
+
+// check follows the values that an evaluation reaches.
+type check struct {
+	a    *analysis
+	seen map[string]bool
+}
+
+// evaluated reports whether evaluating a value runs nothing: each name in it
+// stands for a value that is evaluated in turn.
+func (c check) evaluated(f facts) bool {
+	if f.unknown || f.joins && c.a.learned {
+		return false
+	}
+	for _, name := range f.reads {
+		if !c.variable(name) {
+			return false
+		}
+	}
+	for _, text := range f.texts {
+		if strings.ContainsAny(text, "$`") {
+			return false
+		}
+		for name := range namesIn(text) {
+			if !c.variable(name) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func (c check) variable(name string) bool {
+	name = canonicalName(name)
+	if c.seen[name] {
+		return true
+	}
+	c.seen[name] = true
+	if slices.Contains(bashSets, name) {
+		return false
+	}
+	f := c.a.values[name]
+	return f == nil || c.evaluated(*f)
+}
+
+// bashSets are variables that bash itself gives text from elsewhere.
+var bashSets = []string{
+	"_", "REPLY", "MAPFILE", "BASH_REMATCH", "BASH_COMMAND", "BASH_ARGV", "BASH_ARGV0", "BASH_EXECUTION_STRING", "OPTARG", "PWD", "OLDPWD", "DIRSTACK",
+	"READLINE_LINE", "COMP_LINE", "COMP_WORDS", "BASH_SOURCE",
+}
+
+// named reports whether using a value as the name of a variable runs nothing.
+func (c check) named(f facts) bool {
+	if slices.ContainsFunc(f.texts, func(s string) bool { return strings.Contains(s, "[") }) {
+		return c.evaluated(f)
+	}
+	if f.unknown || slices.ContainsFunc(f.texts, func(s string) bool { return strings.ContainsAny(s, "$`") }) {
+		return false
+	}
+	for _, name := range f.reads {
+		name = canonicalName(name)
+		if slices.Contains(bashSets, name) {
+			return false
+		}
+		if g := c.a.values[name]; g != nil && !c.seen[name] {
+			c.seen[name] = true
+			if !c.named(*g) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// namesIn yields the names of variables in a text.
+func namesIn(s string) func(yield func(string) bool) {
+	return func(yield func(string) bool) {
+		for i := 0; i < len(s); {
+			start := i
+			for i < len(s) && isNameByte(s[i]) {
+				i++
+			}
+			if i > start && (s[start] < '0' || s[start] > '9') && !yield(s[start:i]) {
+				return
+			}
+			if i == start {
+				i++
+			}
+		}
+	}
+}
+
+// nodeFacts gives what is known of the values in a node, without those of the
+// commands in it.
+func (a *analysis) nodeFacts(n syntax.Node) facts {
+	var f facts
+	syntax.Walk(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Word:
+			f.add(a.partsFacts(n.Parts))
+			return false
+		case *syntax.CmdSubst, *syntax.ProcSubst:
+			f.unknown = true
+			return false
+		case *syntax.ParamExp:
+			f.add(a.paramFacts(n))
+			return false
+		}
+		return true
+	})
+	return f
+}
+
+// partsFacts gives what is known of the pieces of a word.
+func (a *analysis) partsFacts(parts []syntax.WordPart) facts {
+	var f facts
+	last, dyn := "", false // the static text before a piece, and whether what is before is dynamic
+	for _, p := range parts {
+		var text string
+		static := true
+		switch p := p.(type) {
+		case *syntax.Lit:
+			text = strings.ReplaceAll(p.Value, `\`, "")
+		case *syntax.SglQuoted:
+			text = strings.Join(quotedTexts(p), "")
+		case *syntax.DblQuoted:
+			inner := a.partsFacts(p.Parts)
+			inner.joins = inner.joins || len(parts) > 1 && len(inner.reads) > 0
+			f.add(inner)
+			static = false
+		default:
+			static = false
+			g := a.pieceFacts(p)
+			f.joins = f.joins || endsInName(last) || dyn
+			f.add(g)
+			dyn = len(g.reads) > 0 || len(g.texts) > 0
+		}
+		if static {
+			f.joins = f.joins || dyn && text != "" && isNameByte(text[0])
+			f.texts = append(f.texts, text)
+			last, dyn = text, false
+		} else {
+			last = ""
+		}
+	}
+	return f
+}
+
+// endsInName tells whether what follows a text may go on with a name.
+func endsInName(s string) bool {
+	start := len(s)
+	for start > 0 && isNameByte(s[start-1]) {
+		start--
+	}
+	return start < len(s) && (s[start] < '0' || s[start] > '9')
+}
+
+// pieceFacts gives what is known of a piece that bash expands.
+func (a *analysis) pieceFacts(p syntax.WordPart) facts {
+	switch p := p.(type) {
+	case *syntax.ParamExp:
+		return a.paramFacts(p)
+	case *syntax.ArithmExp, *syntax.ProcSubst: // a number, the name of a descriptor
+		return facts{}
+	case *syntax.CmdSubst:
+		if a.following >= maxReferences {
+			return facts{unknown: true}
+		}
+		a.following++
+		defer func() { a.following-- }()
+		return a.outputFacts(p.Stmts)
+	}
+	return facts{unknown: true}
+}
+
+// paramFacts gives what is known of an expansion.
+func (a *analysis) paramFacts(p *syntax.ParamExp) facts {
+	if p.Length {
+		return facts{}
+	}
+	if p.Param == nil || p.Names != 0 || p.Width {
+		return facts{unknown: true}
+	}
+	if p.Excl {
+		return facts{unknown: !isKeys(p) || a.maps}
+	}
+	var f facts
+	switch name := p.Param.Value; name {
+	case "#", "?", "$", "!", "-":
+	default:
+		f.reads = []string{name}
+	}
+	if p.Exp != nil {
+		f.unknown = p.Exp.Op == syntax.OtherParamOps && !slices.Contains([]string{"U", "u", "L"}, p.Exp.Word.Lit())
+		if p.Exp.Word != nil {
+			f.add(a.partsFacts(p.Exp.Word.Parts))
+		}
+	}
+	if p.Repl != nil && p.Repl.With != nil {
+		f.add(a.partsFacts(p.Repl.With.Parts))
+		f.joins = true
+	}
+	return f
+}
+
+// isKeys tells whether an expansion gives the subscripts of an array.
+func isKeys(p *syntax.ParamExp) bool {
+	w, ok := p.Index.(*syntax.Word)
+	return ok && (w.Lit() == "@" || w.Lit() == "*")
+}
+
+// arrayFacts gives what is known of the elements of an array.
+func (a *analysis) arrayFacts(array *syntax.ArrayExpr) facts {
+	var f facts
+	for _, e := range array.Elems {
+		if e.Value == nil {
+			continue
+		}
+		for _, w := range a.words([]*syntax.Word{e.Value}) {
+			f.add(factsOf(w))
+		}
+	}
+	return f
+}

@@ -1,0 +1,308 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// outputFacts gives what is known of what commands print: of those that can
+// only print numbers, or their own words, that it is these.
+func (a *analysis) outputFacts(list []*syntax.Stmt) facts {
+	if texts := a.output(list); texts != nil {
+		return facts{texts: texts}
+	}
+	var f facts
+	for _, s := range list {
+		f.add(a.stmtFacts(s, facts{unknown: true}))
+	}
+	return f
+}
+
+// stmtFacts gives what is known of the output of a statement that reads a
+// text of which in is known.
+func (a *analysis) stmtFacts(s *syntax.Stmt, in facts) facts {
+	anything := facts{unknown: true}
+	if s.Cmd == nil || s.Background || s.Coprocess || !a.step("") {
+		return anything
+	}
+	for _, r := range s.Redirs {
+		switch r.Op {
+		case syntax.RdrIn, syntax.Hdoc, syntax.DashHdoc:
+			in = anything
+		case syntax.WordHdoc:
+			in = a.partsFacts(r.Word.Parts)
+		case syntax.DplOut:
+			if r.Word.Lit() != "2" || r.N != nil && r.N.Value != "1" { // an error message may hold anything
+				return anything
+			}
+		case syntax.RdrOut, syntax.AppOut:
+		default:
+			return anything
+		}
+	}
+	switch cmd := s.Cmd.(type) {
+	case *syntax.CallExpr:
+		return a.callFacts(cmd, in)
+	case *syntax.Block:
+		return a.outputFacts(cmd.Stmts)
+	case *syntax.Subshell:
+		return a.outputFacts(cmd.Stmts)
+	case *syntax.BinaryCmd:
+		if cmd.Op == syntax.Pipe {
+			left := a.stmtFacts(cmd.X, in)
+			if y, ok := cmd.Y.Cmd.(*syntax.CallExpr); ok && left.unknown && a.firstColumn(y) && a.countsFirst(cmd.X) {
+				return facts{}
+			}
+			return a.stmtFacts(cmd.Y, left)
+		}
+		if cmd.Op == syntax.AndStmt || cmd.Op == syntax.OrStmt {
+			f := a.stmtFacts(cmd.X, in)
+			f.add(a.stmtFacts(cmd.Y, in))
+			return f
+		}
+	}
+	return anything
+}
+
+// fixedWords gives the words of a call; "" for one that is not static.
+func (a *analysis) fixedWords(c *syntax.CallExpr) []string {
+	out := make([]string, len(c.Args))
+	for i, w := range c.Args {
+		if text, ok := fixedText(w); ok {
+			out[i] = text
+		}
+	}
+	if len(out) > 0 && slices.Contains(a.given.functions, out[0]) {
+		out[0] = ""
+	}
+	return out
+}
+
+// fixedText gives the text of a word in which bash expands nothing.
+func fixedText(w *syntax.Word) (string, bool) {
+	for _, p := range w.Parts {
+		switch p := p.(type) {
+		case *syntax.Lit:
+			if strings.ContainsAny(p.Value, `*?[{~`) {
+				return "", false
+			}
+		case *syntax.SglQuoted:
+		case *syntax.DblQuoted:
+			for _, q := range p.Parts {
+				if _, ok := q.(*syntax.Lit); !ok {
+					return "", false
+				}
+			}
+		default:
+			return "", false
+		}
+	}
+	return plainText(w), true
+}
+
+// callFacts gives what is known of the output of a simple command.
+func (a *analysis) callFacts(c *syntax.CallExpr, in facts) facts {
+	anything := facts{unknown: true}
+	ws := a.fixedWords(c)
+	if len(ws) == 0 {
+		return anything
+	}
+	args := ws[1:]
+	switch ws[0] {
+	case "true", "false", ":", "exit", "test", "[":
+		return facts{}
+	case "cd":
+		if len(args) == 1 && args[0] != "" && args[0] != "-" {
+			return facts{texts: args}
+		}
+	case "echo", "expr", "seq", "printf":
+		return a.wordsFacts(ws[0], c.Args[1:], args)
+	case "wc":
+		if onlyOptions(args, "lcwmL", "--lines", "--words", "--bytes", "--chars") {
+			return facts{}
+		}
+	case "nproc", "cat":
+		if ws[0] == "nproc" || len(args) == 0 {
+			return map[bool]facts{true: {}, false: in}[ws[0] == "nproc"]
+		}
+	case "tr":
+		if len(args) > 0 && args[0] == "-d" {
+			return in
+		}
+	case "sort", "uniq", "head", "tail", "xargs":
+		if onlyOptions(args, "nru0123456789", "-n", "1", "+2", "-r") {
+			return in
+		}
+	case "bc":
+		if onlyOptions(args, "lq") && !in.unknown {
+			return facts{}
+		}
+	case "date":
+		return facts{unknown: !slices.ContainsFunc(args, isNumericFormat)}
+	case "id":
+		return facts{unknown: !slices.ContainsFunc(args, func(s string) bool { return s == "-u" || s == "-g" })}
+	case "stat":
+		return facts{unknown: !isNumericStat(args)}
+	case "grep", "egrep", "fgrep", "rg":
+		return facts{unknown: !isCount(c.Args[1:], args, ws[0] == "rg")}
+	case "git":
+		return facts{unknown: slices.Contains(args, "") || len(args) < 2 || args[0] != "rev-list" || args[1] != "--count"}
+	case "pgrep", "pidof":
+		return facts{unknown: slices.ContainsFunc(args, func(s string) bool { return s == "" || s[0] == '-' && s != "-f" && s != "-x" && s != "-n" && s != "-o" })}
+	case "tput":
+		return facts{unknown: len(args) != 1 || args[0] != "cols" && args[0] != "lines"}
+	case "getconf":
+		return facts{unknown: len(args) != 1 || args[0] == "" || args[0][0] != '_'}
+	case "awk", "gawk", "mawk":
+		return facts{unknown: !isCountingAwk(args)}
+	}
+	return anything
+}
+
+// wordsFacts gives what is known of the output of programs that print their
+// words, or a number that is made of them.
+func (a *analysis) wordsFacts(name string, list []*syntax.Word, fixed []string) facts {
+	var f facts
+	for i, w := range list {
+		g := facts{texts: []string{fixed[i]}}
+		if fixed[i] == "" {
+			g = factsOf(a.one(w))
+		}
+		if (name == "echo" || name == "printf") && strings.Contains(fixed[i], `\`) {
+			g.unknown = true // an escape may be any character
+		}
+		f.add(g)
+	}
+	f.joins = f.joins || name != "expr" && len(f.reads) > 0 && len(list) > 1
+	return f
+}
+
+// onlyOptions tells whether all words are options of the given letters, or
+// among others.
+func onlyOptions(args []string, letters string, others ...string) bool {
+	for _, w := range args {
+		if slices.Contains(others, w) {
+			continue
+		}
+		if len(w) < 2 || w[0] != '-' || strings.Trim(w[1:], letters) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// isNumericFormat tells whether date prints digits for a format.
+func isNumericFormat(s string) bool {
+	if !strings.HasPrefix(s, "+") || len(s) == 1 {
+		return false
+	}
+	return strings.Trim(s[1:], "%sNYmdHMSjuwyCegGIklUVW0123456789 -:.") == ""
+}
+
+// isNumericStat tells whether stat prints numbers.
+func isNumericStat(args []string) bool {
+	for i, w := range args {
+		format, ok := strings.CutPrefix(w, "--format=")
+		if !ok && (w == "-c" || w == "-f" || w == "--format") && i+1 < len(args) {
+			format = args[i+1]
+		} else if !ok && strings.HasPrefix(w, "-c") {
+			format = w[2:]
+		}
+		if len(format) == 2 && format[0] == '%' && strings.Contains("sYXZWaugihbzm", format[1:]) {
+			return true
+		}
+	}
+	return false
+}
+
+// isCount tells whether grep only prints a count: of its input or of one file.
+func isCount(list []*syntax.Word, args []string, recurses bool) bool {
+	counts, operands, pattern := false, 0, false
+	for i, w := range args {
+		quoted := false
+		if len(list[i].Parts) == 1 {
+			_, quoted = list[i].Parts[0].(*syntax.DblQuoted)
+		}
+		switch {
+		case w == "" && !quoted && plainText(list[i]) == "":
+			return false
+		case w == "--count":
+			counts = true
+		case pattern:
+			pattern = false
+		case len(w) > 1 && w[0] == '-':
+			if strings.Trim(w[1:], "ciEFvwxqshPe") != "" || strings.Contains(w[1:len(w)-1], "e") {
+				return false
+			}
+			counts = counts || strings.Contains(w, "c")
+			if pattern = strings.HasSuffix(w, "e"); pattern {
+				operands++
+			}
+		default:
+			operands++
+		}
+	}
+	return counts && operands <= 2 && !(recurses && operands < 2)
+}
+
+// isCountingAwk tells whether an awk program only prints a sum or a count.
+func isCountingAwk(args []string) bool {
+	program := ""
+	for i := 0; i < len(args); i++ {
+		switch w := args[i]; {
+		case program != "":
+			if w == "" || strings.Contains(w, "=") {
+				return false
+			}
+		case w == "-F":
+			i++
+		case w == "" || w[0] == '-' && !strings.HasPrefix(w, "-F"):
+			return false
+		default:
+			program = w
+		}
+	}
+	before, printed, ok := strings.Cut(program, "print")
+	name := strings.TrimRight(strings.TrimSpace(printed), " ;}")
+	if !ok || strings.Count(program, "print") != 1 || strings.ContainsAny(before, "|>\"") {
+		return false
+	}
+	if name == "NR" || name == "FNR" || name == "NF" {
+		return !strings.Contains(before, name+"=") && !strings.Contains(before, name+" =")
+	}
+	name = strings.TrimSuffix(name, "+0")
+	sums := syntax.ValidName(name) && (strings.Contains(before, name+"+=") || strings.Contains(before, name+" +=") || strings.Contains(before, name+"++"))
+	return sums && !strings.Contains(before, name+"=") && !strings.Contains(before, name+" =") && !strings.Contains(before, "split") && !strings.Contains(before, "getline")
+}
+
+// firstColumn tells whether a command prints the first column of its input.
+func (a *analysis) firstColumn(c *syntax.CallExpr) bool {
+	ws := a.fixedWords(c)
+	switch {
+	case len(ws) == 2 && ws[0] == "awk":
+		return strings.ReplaceAll(ws[1], " ", "") == "{print$1}"
+	case len(ws) >= 2 && ws[0] == "cut":
+		return slices.Contains(ws, "-f1")
+	}
+	return false
+}
+
+// countsFirst tells whether a command prints lines that begin with a number.
+func (a *analysis) countsFirst(s *syntax.Stmt) bool {
+	c, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool { return r.Op == syntax.DplOut }) {
+		return false
+	}
+	ws := a.fixedWords(c)
+	if len(ws) == 0 || ws[0] != "wc" && ws[0] != "du" && ws[0] != "cksum" {
+		return false
+	}
+	for _, w := range ws[1:] { // a file's name with a newline in it makes another line
+		if w == "" || strings.Contains(w, "\n") || strings.HasPrefix(w, "--files0") {
+			return false
+		}
+	}
+	return ws[0] != "du" || slices.ContainsFunc(ws, func(w string) bool { return onlyOptions([]string{w}, "skbmc") && strings.Contains(w, "s") })
+}
