@@ -17,6 +17,7 @@ const (
 	switches         // harmless while its value is a plain word, number or empty
 	flags            // harmless without options that run or load something
 	places           // harmless while its value is folders below the one that the line runs in
+	splits           // bash splits words elsewhere
 	evaluated        // bash evaluates its value as arithmetic, in which a subscript may run commands
 )
 
@@ -27,7 +28,7 @@ var variables = map[string]effect{
 	"PATH": loads, "LD_*": loads, "DYLD_*": loads, "BASH_ENV": loads, "ENV": loads,
 	"SHELLOPTS": loads, "BASHOPTS": loads, "BASH_FUNC_*": loads, "BASH_LOADABLES_PATH": loads, "BASH_XTRACEFD": loads,
 	"PROMPT_COMMAND": loads, "PS0": loads, "PS1": loads, "PS2": loads, "PS4": loads, "SHELL": loads,
-	"BASH_ALIASES": loads, "BASH_CMDS": loads, "BASH_COMPAT": loads, "POSIXLY_CORRECT": switches, "GLOBIGNORE": switches,
+	"IFS": splits, "BASH_ALIASES": loads, "BASH_CMDS": loads, "BASH_COMPAT": loads, "POSIXLY_CORRECT": switches, "GLOBIGNORE": switches,
 	"GCONV_PATH": loads, "LOCPATH": loads, "NLSPATH": loads, "MALLOC_*": harmless, "HOSTALIASES": loads,
 	"INPUTRC": loads, "TERMINFO*": loads, "TERMCAP": loads, "HISTFILE": loads, "CDPATH": harmless,
 	// The shell's own integers.
@@ -119,6 +120,9 @@ func (a *analysis) assigned(sc *scope, name string, value arg) {
 	shown := name + "=" + value.text()
 	switch effectOf(name) {
 	case harmless:
+		return
+	case splits:
+		a.setsIFS = true
 		return
 	case command:
 		if value.Static && strings.TrimSpace(value.Text) == "" {

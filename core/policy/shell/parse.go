@@ -40,6 +40,12 @@ func Parse(command string) (line *Line) {
 	}
 	a := newAnalysis(command)
 	a.file(&scope{dirs: here(), parent: -1, top: true}, file, command)
+	if a.setsIFS { // what stands before may run after it
+		steps := a.steps
+		a = newAnalysis(command)
+		a.steps, a.splitsElse = steps, true
+		a.file(&scope{dirs: here(), parent: -1, top: true}, file, command)
+	}
 	a.checkEvaluations()
 	a.runWritten()
 	line.Parts, line.Problem = a.parts, a.problem
@@ -107,14 +113,15 @@ type analysis struct {
 	functions   map[string]bool           // defined so far, unconditionally
 	given       given                     // options that stand in the line as data
 	following   int                       // variables that are being followed
-	setsIFS     bool
-	setsDirs    bool              // CDPATH, or a function named cd
-	pushed      folders           // that popd may lead to; none before the first pushd
-	popsAway    bool              // nobody can tell where popd leads
-	moves       bool              // something may change the folder
-	readsFD     bool              // a descriptor beside 0 to 2 may be open for reading
-	values      map[string]*facts // of what the line assigns, as far as it has been walked
-	learned     bool              // one of them is not known
+	setsIFS     bool                      // the line may set IFS, as far as it has been walked
+	splitsElse  bool                      // bash may split and join words elsewhere than at blanks
+	setsDirs    bool                      // CDPATH, or a function named cd
+	pushed      folders                   // that popd may lead to; none before the first pushd
+	popsAway    bool                      // nobody can tell where popd leads
+	moves       bool                      // something may change the folder
+	readsFD     bool                      // a descriptor beside 0 to 2 may be open for reading
+	values      map[string]*facts         // of what the line assigns, as far as it has been walked
+	learned     bool                      // one of them is not known
 	evaluations []evaluation
 	at          *scope         // of the text that is being scanned
 	mapped      map[string]int // offsets behind which variables of that text are associative arrays

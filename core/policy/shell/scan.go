@@ -112,7 +112,6 @@ func (a *analysis) scanAssign(n *syntax.Assign) {
 		return
 	}
 	name := n.Name.Value
-	a.setsIFS = a.setsIFS || name == "IFS"
 	a.setsDirs = a.setsDirs || name == "CDPATH"
 	if n.Index != nil && !wholeArray(n.Index) {
 		a.scanSubscript(n.Name, n.Index, false)
@@ -148,23 +147,16 @@ func (a *analysis) scanCall(c *syntax.CallExpr) {
 		}
 	case "printf":
 		if len(c.Args) > 3 && c.Args[1].Lit() == "-v" {
-			a.setsIFS = a.setsIFS || c.Args[2].Lit() == "IFS"
 			a.evaluates = true
 			for _, v := range c.Args[3:] {
 				a.assign(c.Args[2].Lit(), v)
 				a.scanValue(v)
 			}
 		}
-	case "read", "mapfile", "readarray", "getopts":
-		for _, w := range c.Args[1:] {
-			a.setsIFS = a.setsIFS || w.Lit() == "IFS"
-		}
 	case "test", "[":
 		for _, w := range c.Args[1:] {
 			a.evaluates = a.evaluates || w.Lit() == "-v" || w.Lit() == "-R"
 		}
-	case "unset":
-		a.setsIFS = a.setsIFS || len(c.Args) > 1 // the default is then another
 	}
 }
 

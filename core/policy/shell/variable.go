@@ -115,7 +115,7 @@ func (a *analysis) isNumber(p *syntax.ParamExp) bool {
 
 // isIFS tells whether an unquoted expansion is only there to separate words.
 func (a *analysis) isIFS(p *syntax.ParamExp) bool {
-	return p.Param != nil && p.Param.Value == "IFS" && !a.setsIFS &&
+	return p.Param != nil && p.Param.Value == "IFS" && !a.splitsElse &&
 		!p.Excl && !p.Length && p.Exp == nil && p.Slice == nil && p.Repl == nil && p.Index == nil
 }
 

@@ -279,6 +279,9 @@ func (f *fields) append(text, pattern, raw string) {
 // dyn takes a piece that is known to bash alone.
 func (f *fields) dyn(raw string, values []string, quoted, number bool) {
 	c := &f.cur
+	if f.a.splitsElse && f.split && !quoted {
+		values, number = nil, false
+	}
 	before := c.template.String()
 	if number {
 		c.template.WriteByte('0') // as good as any other
@@ -309,6 +312,10 @@ func (f *fields) dyn(raw string, values []string, quoted, number bool) {
 }
 
 func (f *fields) param(p *syntax.ParamExp, quoted bool) {
+	if f.a.splitsElse && joinsFields(p) {
+		f.dyn(f.a.written(p), nil, quoted, false)
+		return
+	}
 	if quoted && manyWords(p) {
 		f.dyn(f.a.written(p), f.a.paramValues(p), false, false)
 		return
@@ -323,6 +330,13 @@ func manyWords(p *syntax.ParamExp) bool {
 	}
 	w, ok := p.Index.(*syntax.Word)
 	return ok && w.Lit() == "@"
+}
+
+// joinsFields tells whether an expansion is several values, joined by the first
+// character of IFS.
+func joinsFields(p *syntax.ParamExp) bool {
+	w, ok := p.Index.(*syntax.Word)
+	return p.Param != nil && p.Param.Value == "*" || ok && w.Lit() == "*"
 }
 
 func (f *fields) expansion(p syntax.WordPart, quoted bool) {
