@@ -105,6 +105,7 @@ func (j *judge) relevant(i int) []ref {
 		refs = j.index.byProgram[family(p.Words[0].Text)]
 	}
 	switch {
+	case p.Option:
 	case !known:
 		if r := j.tightestRule(); r != nil {
 			refs = append(slices.Clip(refs), ref{rule: r, forced: true})

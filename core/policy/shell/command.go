@@ -55,6 +55,7 @@ func (a *analysis) static(sc *scope, ws []arg, in input) int {
 	name := ws[0]
 	if index, ok := a.program(sc, ws, in); ok {
 		a.runsFound(sc, index, ws)
+		a.operands(sc, index, ws)
 		return index
 	}
 	if a.functions[name.Text] && !sc.foreign {
@@ -62,6 +63,7 @@ func (a *analysis) static(sc *scope, ws []arg, in input) int {
 	}
 	index := a.plain(sc, ws)
 	a.runsFound(sc, index, ws)
+	a.operands(sc, index, ws)
 	return index
 }
 

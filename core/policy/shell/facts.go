@@ -13,12 +13,16 @@ type facts struct {
 	unknown bool     // it may hold any text
 	reads   []string // variables whose values are part of it
 	texts   []string // its static text
+	rooted  bool     // it begins with no dash, although it is unknown or read
+	cut     bool     // its beginning has been cut off
 	joins   bool     // its pieces may form a name that is none of texts
 }
 
 func (f *facts) add(g facts) {
+	f.rooted = (f.rooted || !f.unknown && len(f.reads) == 0) && (g.rooted || !g.unknown && len(g.reads) == 0)
 	f.unknown = f.unknown || g.unknown
 	f.joins = f.joins || g.joins
+	f.cut = f.cut || g.cut
 	f.reads = appendNew(f.reads, g.reads...)
 	f.texts = appendNew(f.texts, g.texts...)
 }
@@ -29,10 +33,17 @@ func factsOf(w arg) facts {
 	case w.Static:
 		return facts{texts: []string{w.Text}}
 	case w.facts != nil:
-		return *w.facts
+		f := *w.facts
+		f.rooted = f.rooted || isRooted(w.head)
+		return f
+	case w.Pattern:
+		return facts{unknown: true, rooted: !beginsPattern(w) && isRooted(w.Text)}
 	}
-	return facts{unknown: !w.number || w.Pattern}
+	return facts{unknown: !w.number, rooted: isRooted(w.head)}
 }
+
+// isRooted tells whether a text begins with something that is no dash.
+func isRooted(head string) bool { return head != "" && head[0] != '-' && head[0] != '+' }
 
 // evaluation is a place where bash evaluates a value.
 type evaluation struct {
@@ -290,10 +301,18 @@ func (a *analysis) paramFacts(p *syntax.ParamExp) facts {
 	}
 	if p.Exp != nil {
 		f.unknown = p.Exp.Op == syntax.OtherParamOps && !slices.Contains([]string{"U", "u", "L"}, p.Exp.Word.Lit())
-		if p.Exp.Word != nil {
+		switch p.Exp.Op {
+		case syntax.RemSmallPrefix, syntax.RemLargePrefix:
+			f.cut = true
+		case syntax.RemSmallSuffix, syntax.RemLargeSuffix:
+		default:
+			if p.Exp.Word == nil {
+				break
+			}
 			f.add(a.partsFacts(p.Exp.Word.Parts))
 		}
 	}
+	f.cut = f.cut || p.Slice != nil || p.Repl != nil
 	if p.Repl != nil && p.Repl.With != nil {
 		f.add(a.partsFacts(p.Repl.With.Parts))
 		f.joins = true

@@ -32,7 +32,7 @@ func (a *analysis) find(sc *scope, ws []arg) int {
 				at.dirs = folders{}
 			}
 			if end > i+1 {
-				a.child(at, index, i, replaced(slices.Clone(ws[i+1:end]), "{}"), input{given: w.is("-ok", "-okdir")})
+				a.child(at, index, i, found(replaced(slices.Clone(ws[i+1:end]), "{}")), input{given: w.is("-ok", "-okdir")})
 			}
 			i = end
 		case w.is("-delete"):
@@ -112,4 +112,14 @@ func (a *analysis) fd(sc *scope, ws []arg) int {
 		}
 	}
 	return index
+}
+
+// found marks the words that find fills in: they begin with a starting point.
+func found(ws []arg) []arg {
+	for i, w := range ws {
+		if !w.Static && w.filled && w.head == "" {
+			ws[i].facts = &facts{unknown: true, rooted: true}
+		}
+	}
+	return ws
 }

@@ -47,6 +47,10 @@ type Part struct {
 	// cannot be told. Of popd they are also where it may lead.
 	Dirs []string
 
+	// Option marks an Unknown that is a word of its parent, which may come out
+	// as an option. No rule that allows covers it.
+	Option bool
+
 	// Reason of an Unknown is what cannot be told, as a clause for people. Any
 	// other part that has one is a guess at what an Unknown of the line may run:
 	// it can only make the line's verdict stricter.

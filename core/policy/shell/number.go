@@ -113,6 +113,8 @@ func (a *analysis) callFacts(c *syntax.CallExpr, in facts) facts {
 	switch ws[0] {
 	case "true", "false", ":", "exit", "test", "[":
 		return facts{}
+	case "pwd", "realpath", "mktemp", "which":
+		return facts{unknown: true, rooted: true}
 	case "cd":
 		if len(args) == 1 && args[0] != "" && args[0] != "-" {
 			return facts{texts: args}
@@ -148,6 +150,9 @@ func (a *analysis) callFacts(c *syntax.CallExpr, in facts) facts {
 	case "grep", "egrep", "fgrep", "rg":
 		return facts{unknown: !isCount(c.Args[1:], args, ws[0] == "rg")}
 	case "git":
+		if len(args) > 1 && !slices.Contains(args, "") && slices.Contains([]string{"rev-parse", "merge-base", "write-tree", "describe"}, args[0]) {
+			return facts{unknown: true, rooted: true}
+		}
 		return facts{unknown: slices.Contains(args, "") || len(args) < 2 || args[0] != "rev-list" || args[1] != "--count"}
 	case "pgrep", "pidof":
 		return facts{unknown: slices.ContainsFunc(args, func(s string) bool { return s == "" || s[0] == '-' && s != "-f" && s != "-x" && s != "-n" && s != "-o" })}

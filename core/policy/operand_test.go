@@ -1,0 +1,33 @@
+package policy_test
+
+import (
+	"testing"
+
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// AR-25, AR-27: a word that may come out as an option of its program is covered
+// by no rule that allows, unless -- or other text stands before it.
+func TestOperandsThatBecomeOptions(t *testing.T) {
+	e := corpusEngine(t)
+	for want, lines := range map[policy.Verdict][]string{
+		policy.AskUser: {
+			"rg foo *", "ls | xargs sed -n 1p", "find . $(cat a.txt)", "find $(cat a.txt)", `x=$(cat a.txt); rg foo "$x"`, "x=$(cat a.txt); rg foo $x", `for f in *; do sed -n 1p "$f"; done`,
+			"for f in src/*.go; do sed -n 1p $f; done", "sort *", "git log $(cat a.txt)", `git log "$(cat a.txt)"`, "go test $(cat a.txt)", `while read -r f; do sed -n 1p "$f"; done < a.txt`,
+			"find . -name '*.go' | xargs sed -n 1p", "ls | xargs -I{} sed -n 1p {}", "x=$(cat a.txt); IFS=_; find ./$x", "IFS=_; X=._-delete; find $X -name a", "X=._-delete; f() { find $X -name a; }; IFS=_; f",
+			"gofmt -l *", "sed -n 1p ?.txt", "sed -n 1p [-a]*", `rg -n "$(cat a.txt)"`, `f() { rg foo "$1"; }; f *`, `for f in src/*; do sed -n 1p "${f##*/}"; done`, `for f in src/*; do sed -n 1p "${f:4}"; done`,
+			"find . -- $(cat a.txt)", "tree *", "timeout 5 rg foo *", `set -- *; rg foo "$@"`, `a=(*); rg foo "${a[@]}"`,
+		},
+		policy.Allow: {
+			"rg foo ./*", "rg foo src/*", "rg -- foo *", "sed -n 1p -- *", `rg -e "$(cat a.txt)" .`, "git log -- *.go", `for f in src/*.go; do sed -n 1p "$f"; done`, `for f in src/*; do p="$f"; sed -n 1p "$p"; done`,
+			`find . -name '*.go' -exec sed -n 1p {} \;`, `git commit -m "$(cat a.txt)"`, `sha=$(git rev-parse HEAD); git show "$sha"`, `git diff "$(git merge-base HEAD main)"`, "ls | xargs wc -l",
+			`x=main.go; gofmt -l $x; sed -n 1p "$x"`, `for f in a.go b.go; do gofmt -l "$f"; done`, "wc -l *", `for f in *; do head -n 1 "$f"; done`, `find "$PWD" -name '*.go'`, "n=$(nproc); make -j$n",
+		},
+	} {
+		for _, line := range lines {
+			if d := decide(t, e, line, policy.ModeDefault); d.Decision != want {
+				t.Errorf("%q: want %s: %s", line, want, describe(d))
+			}
+		}
+	}
+}

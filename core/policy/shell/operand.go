@@ -1,0 +1,97 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+)
+
+// fearless are programs that no option makes run or write anything, or that
+// take no options behind their first operand and have a look of their own.
+const fearless = " echo printf ls cat head tail wc cut tr grep egrep fgrep comm cmp diff join paste nl rev tac fold expand fmt basename dirname realpath readlink" +
+	" stat du df od strings column seq sleep expr uname id whoami which test true false md5sum sha1sum sha256sum sha512sum cksum b2sum jq yq mkdir rmdir" +
+	" touch rm cp mv ln chmod chown kill ps pgrep pkill printenv nproc mktemp type ag zcat hexdump" +
+	" awk gawk mawk nawk original-awk goawk python python3 node perl ruby php lua "
+
+// valuedOptions take the next word as their value. For programs that are not
+// listed every option may.
+var valuedOptions = map[string]string{
+	"git": " -m --message -F -C --author --grep --since --until --format -S -G -L -n --date -b -B -t ",
+	"sed": " -e -f --expression --file -l ", "go": " -run -o -tags -bench -timeout -count -C -f -skip -coverprofile -p ",
+	"rg": " -e -f -g -A -B -C -m -t -T -r -d -j -M -E --glob --regexp --type ", "sort": " -k -t -S -T ", "tar": " -f -C --file --directory ",
+	"find": " ", "fd": " -e -d -t -E -g ", "make": " -C -f -j -l -o -W -I ", "tree": " -L -P -I ", "xxd": " -c -l -s ", "split": " -l -b -n -a ",
+}
+
+// operand is a word that a program may take for an option.
+type operand struct {
+	sc    *scope
+	index int
+	own   int
+	word  arg
+}
+
+// operands notes the words of a command that bash alone knows and that may
+// come out as options of the program.
+func (a *analysis) operands(sc *scope, index int, ws []arg) {
+	name := programName(ws[0])
+	if index < 0 || strings.Contains(fearless, " "+name+" ") || isShell(name) || rowsOf()[name] != nil {
+		return
+	}
+	valued, listed := valuedOptions[name]
+	for i, w := range ws[1:] {
+		before := ws[i]
+		switch {
+		case w.is("--") && name != "find":
+			return
+		case w.Static, w.number && !w.Pattern && !a.splitsElse:
+		case i > 0 && before.Static && strings.HasPrefix(before.Text, "-") && !w.splits && !w.Pattern &&
+			(!listed || strings.Contains(valued, " "+before.Text+" ") || name == "find" && findValues[before.Text] > 0):
+		case w.head != "" && w.head[0] != '-' && w.head[0] != '+' && !w.splits && !beginsPattern(w):
+		default:
+			a.mayBeOptions = append(a.mayBeOptions, operand{sc: sc, index: index, own: i + 1, word: w})
+		}
+	}
+}
+
+// beginsPattern tells whether a word begins with a pattern, and so with
+// anything that a file's name begins with.
+func beginsPattern(w arg) bool {
+	return w.Pattern && w.Text != "" && (strings.IndexByte("*?[", w.Text[0]) >= 0 || len(w.Text) > 1 && w.Text[1] == '(')
+}
+
+// checkOperands adds a part for each command with a word that may come out as
+// an option. Values that the line itself spells are judged where they are used.
+func (a *analysis) checkOperands() {
+	done := map[int]bool{}
+	for _, o := range a.mayBeOptions {
+		if !done[o.index] && a.isOption(factsOf(o.word), o.word.splits, false, map[string]bool{}) {
+			done[o.index] = true
+			a.add(o.sc.under(o.index, o.own), Part{Kind: Unknown, Option: true, Text: o.word.text(), Reason: "it may come out as an option; put -- before it, or ./"})
+		}
+	}
+}
+
+// isOption reports whether a value that the line does not spell may be an
+// option, or hold one among its words if it is split.
+func (a *analysis) isOption(f facts, split, cut bool, seen map[string]bool) bool {
+	cut = cut || f.cut
+	if f.unknown && (split || cut || !f.rooted) {
+		return true
+	}
+	if a.splitsElse && split && slices.ContainsFunc(f.texts, func(s string) bool { return strings.Contains(s, "-") }) {
+		return true
+	}
+	for _, name := range f.reads {
+		name = canonicalName(name)
+		if seen[name] || f.rooted && !split && !cut {
+			continue
+		}
+		seen[name] = true
+		if slices.Contains(bashSets, name) && !strings.HasSuffix(name, "PWD") {
+			return true
+		}
+		if g := a.values[name]; g != nil && a.isOption(*g, split, cut, seen) {
+			return true
+		}
+	}
+	return false
+}
