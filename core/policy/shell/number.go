@@ -150,6 +150,9 @@ func (a *analysis) callFacts(c *syntax.CallExpr, in facts) facts {
 	case "grep", "egrep", "fgrep", "rg":
 		return facts{unknown: !isCount(c.Args[1:], args, ws[0] == "rg")}
 	case "git":
+		if len(args) > 1 && (args[0] == "merge-base" || args[0] == "rev-parse") && onlyRevisions(args[1:]) {
+			return facts{} // hashes
+		}
 		if len(args) > 1 && !slices.Contains(args, "") && slices.Contains([]string{"rev-parse", "merge-base", "write-tree", "describe"}, args[0]) {
 			return facts{unknown: true, rooted: true}
 		}
@@ -310,4 +313,9 @@ func (a *analysis) countsFirst(s *syntax.Stmt) bool {
 		}
 	}
 	return ws[0] != "du" || slices.ContainsFunc(ws, func(w string) bool { return onlyOptions([]string{w}, "skbmc") && strings.Contains(w, "s") })
+}
+
+// onlyRevisions tells whether git prints a hash for words, and nothing else.
+func onlyRevisions(args []string) bool {
+	return !slices.ContainsFunc(args, func(w string) bool { return w == "" || w[0] == '-' && w != "--short" && w != "--verify" })
 }
