@@ -20,6 +20,13 @@ func (a *analysis) call(sc *scope, c *syntax.CallExpr, in input) int {
 	}
 	if ws := a.words(c.Args); len(ws) > 0 {
 		index = a.command(sc, ws, in)
+		if index >= 0 && index < len(a.parts) && a.parts[index].Kind != Builtin && !ws[0].is("echo", "printf") {
+			for _, as := range c.Assigns {
+				if as.Name != nil && as.Array == nil {
+					a.exported(sc, as.Name.Value, a.value(as.Value))
+				}
+			}
+		}
 	}
 	// Folders that the command has changed do not matter to its own words.
 	a.substitutions(sc.inside(), c)

@@ -176,7 +176,7 @@ func isLoadingFlag(flag string) bool {
 	name := strings.TrimLeft(flag, "-")
 	switch {
 	case name == flag: // less takes +command; compilers take @file
-		return strings.HasPrefix(flag, "+") || strings.HasPrefix(flag, "@") || strings.ContainsAny(flag, "!|`$")
+		return strings.HasPrefix(flag, "+") || strings.HasPrefix(flag, "@") || strings.HasPrefix(flag, "link") || strings.ContainsAny(flag, "!|`$")
 	case strings.HasPrefix(name, "B") && !strings.HasPrefix(flag, "--"):
 		return true
 	}
@@ -216,6 +216,9 @@ func (a *analysis) declare(sc *scope, d *syntax.DeclClause) int {
 		switch {
 		case as.Name != nil && !as.Naked:
 			a.assignment(sc, as)
+			if exports(d, ws) && as.Array == nil {
+				a.exported(sc, as.Name.Value, a.value(as.Value))
+			}
 		case as.Name == nil:
 			a.declared(sc, ws[i+1])
 		}

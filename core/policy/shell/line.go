@@ -47,8 +47,9 @@ type Part struct {
 	// cannot be told. Of popd they are also where it may lead.
 	Dirs []string
 
-	// Option marks an Unknown that is a word of its parent, which may come out
-	// as an option. No rule that allows covers it.
+	// Option marks an Unknown that may make a program that is known run
+	// something: a word that may come out as an option, or a variable. No rule
+	// that allows covers it, and it is no command that a rule may deny.
 	Option bool
 
 	// Reason of an Unknown is what cannot be told, as a clause for people. Any

@@ -114,6 +114,7 @@ func (r *reader) assignment(w arg) {
 		r.unclear(w)
 	default:
 		r.a.assigned(at, name, value)
+		r.a.exported(at, name, value)
 	}
 	r.at++
 }

@@ -1,0 +1,48 @@
+package shell
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// harmlessVariables are known to make no program run, load or read anything,
+// beside those of the table. A name that ends with * stands for all that begin so.
+var harmlessVariables = strings.Fields("LANG LANGUAGE LC_* TZ TERM LINES COLORTERM NO_COLOR FORCE_COLOR CLICOLOR CLICOLOR_FORCE CI DEBUG VERBOSE USER LOGNAME PWD OLDPWD SHLVL HOSTNAME TMPDIR TMP TEMP " +
+	"GOOS GOARCH GOARM GOAMD64 GOARM64 GO386 GOMIPS GOPPC64 GORISCV64 GOWASM GOMAXPROCS GOGC GOMEMLIMIT GODEBUG GOTRACEBACK GORACE GOEXPERIMENT GO111MODULE GOTMPDIR GOPRIVATE GOSUMDB GOTELEMETRY " +
+	"RUST_BACKTRACE RUST_LOG RUST_TEST_THREADS RUST_MIN_STACK OMP_NUM_THREADS SOURCE_DATE_EPOCH MAKELEVEL PORT HOST APP_ENV RAILS_ENV RACK_ENV FLASK_ENV BABEL_ENV LOG_LEVEL DOTNET_ENVIRONMENT ASPNETCORE_ENVIRONMENT " +
+	"FETTLE_FULL BLOCKSIZE BLOCK_SIZE TIME_STYLE QUOTING_STYLE LS_COLORS GREP_COLOR GREP_COLORS JQ_COLORS TIMEFORMAT HISTSIZE HISTFILESIZE DEBIAN_FRONTEND IFS CDPATH OPTIND OPTERR")
+
+// isListed tells whether it is known what a variable does to programs.
+func isListed(name string) bool {
+	if _, ok := variables[name]; ok || slices.Contains(harmlessVariables, name) {
+		return true
+	}
+	for n := len(name); n > 0; n-- {
+		if _, ok := variables[name[:n]+"*"]; ok || slices.Contains(harmlessVariables, name[:n]+"*") {
+			return true
+		}
+	}
+	return false
+}
+
+// exported adds a part where programs get a variable of which nothing is known,
+// unless its value can name nothing that they would run: a number, yes or no.
+func (a *analysis) exported(sc *scope, name string, value arg) {
+	if isListed(name) || value.number || value.facts != nil && !value.facts.unknown && len(value.facts.reads)+len(value.facts.texts) == 0 {
+		return
+	}
+	if value.Static && (isDigits(strings.TrimPrefix(strings.ReplaceAll(value.Text, ".", ""), "-")) ||
+		slices.Contains([]string{"", "true", "false", "yes", "no", "on", "off", "y", "n"}, strings.ToLower(value.Text))) {
+		return
+	}
+	a.add(sc, Part{Kind: Unknown, Option: true, Text: name + "=" + value.text(), Reason: "programs may run or load something because of " + name + ", which is not known to be harmless"})
+}
+
+// exports tells whether a declaration gives its variables to programs.
+func exports(d *syntax.DeclClause, ws []arg) bool {
+	return d.Variant.Value == "export" || slices.ContainsFunc(ws[1:], func(w arg) bool {
+		return strings.HasPrefix(w.head, "-") && strings.Contains(w.template, "x")
+	})
+}
