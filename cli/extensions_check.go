@@ -21,6 +21,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
 	"github.com/fettle-dev/fettle/core/skills"
+	"github.com/fettle-dev/fettle/core/tools"
 )
 
 func checkHooks(_ context.Context, e extensions.Extension) ([]extensions.Finding, error) {
@@ -127,7 +128,7 @@ func checkExcluded(_ context.Context, e extensions.Extension) ([]extensions.Find
 		name, _, bracketed := strings.Cut(entry, "(")
 		name = strings.TrimSpace(name)
 		tool, known := policy.WellKnown(name)
-		if bracketed && tool.Tool != "run_shell_command" {
+		if bracketed && tool.Tool != "run_shell_command" && !tools.ParseEntry(entry).Shell() {
 			all = append(all, found(e.Manifest, 0, fmt.Sprintf("The entry %q of excludeTools takes the whole tool away.", entry), "Leave the brackets out, or name commands of run_shell_command.", false))
 		}
 		if strings.Trim(name, "*") == "" {

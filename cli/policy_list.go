@@ -26,6 +26,7 @@ type ruleListing struct {
 	Subagent         string                `json:"subagent,omitempty"`
 	ArgsPattern      string                `json:"argsPattern,omitempty"`
 	CommandPrefix    []string              `json:"commandPrefix,omitempty"`
+	OtherCommands    bool                  `json:"otherCommands,omitempty"`
 	CommandRegex     string                `json:"commandRegex,omitempty"`
 	Annotations      map[string]any        `json:"toolAnnotations,omitempty"`
 	Effects          []string              `json:"effects,omitempty"`
@@ -39,7 +40,7 @@ func ruleListingOf(r policy.Rule) ruleListing {
 	return ruleListing{
 		Name: r.Name, Rule: r.String(), Effective: r.Effective(), Decision: r.Decision, Tier: tierOf(r), Session: r.Session, Source: r.Source, Line: r.Line,
 		Tools: r.Tools, Server: r.Server, Subagent: r.Subagent, ArgsPattern: r.ArgsPattern, CommandPrefix: r.CommandPrefix,
-		CommandRegex: r.CommandRegex, Annotations: r.Annotations, Effects: r.Effects, Modes: r.Modes, Interactive: r.Interactive,
+		OtherCommands: r.OtherCommands, CommandRegex: r.CommandRegex, Annotations: r.Annotations, Effects: r.Effects, Modes: r.Modes, Interactive: r.Interactive,
 		AllowRedirection: r.AllowRedirection, DenyMessage: r.DenyMessage,
 	}
 }

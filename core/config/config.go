@@ -147,7 +147,7 @@ func New(p Parameters) (*Config, error) {
 	p.Commands.Confinement.Writable = slices.Clone(p.Commands.Confinement.Writable)
 	p.Commands.Withheld, p.WebFetch.Allow = slices.Clone(p.Commands.Withheld), slices.Clone(p.WebFetch.Allow)
 	p.Skills.Off, p.Skills.Given, p.Skills.Folders = slices.Clone(p.Skills.Off), slices.Clone(p.Skills.Given), slices.Clone(p.Skills.Folders)
-	p.AllowedFrom, p.ExcludedFrom = maps.Clone(p.AllowedFrom), maps.Clone(p.ExcludedFrom)
+	p.CoreFrom, p.AllowedFrom, p.ExcludedFrom = maps.Clone(p.CoreFrom), maps.Clone(p.AllowedFrom), maps.Clone(p.ExcludedFrom)
 	p.CoreTools, p.AllowedTools, p.ExcludeTools = slices.Clone(p.CoreTools), slices.Clone(p.AllowedTools), slices.Clone(p.ExcludeTools)
 	p.ConfirmationRequired, p.ConfirmationFrom = slices.Clone(p.ConfirmationRequired), maps.Clone(p.ConfirmationFrom)
 	if p.Settings == nil && p.variables == nil {

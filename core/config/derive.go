@@ -3,10 +3,10 @@ package config
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/tools"
 )
 
 // DeriveParameters are what a derived Config has of its own; zero fields are
@@ -19,7 +19,7 @@ type DeriveParameters struct {
 	// derived Config, so whoever takes a permission back has to set it in both.
 	ApprovalMode          policy.ApprovalMode
 	Model                 string   // "": that of the parent when Derive is called
-	CoreTools             []string // nil: the parent's
+	CoreTools             []string // nil: the parent's; an entry with brackets counts only if it is one of these
 	ExcludeTools          []string // added to the parent's; whole tools, whatever stands in brackets
 	FileReadCacheDisabled *bool    // nil: follows the parent's, now and later (RC-30)
 	// OwnBus gives the derived Config a message bus of its own, so that what its
@@ -51,12 +51,13 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 		p.ApprovalMode = p.cautious(d.ApprovalMode)
 	}
 	if d.CoreTools != nil {
-		p.CoreTools = d.CoreTools
+		p.CoreTools = slices.DeleteFunc(slices.Clone(d.CoreTools), func(entry string) bool { // the rules are the parent's
+			return !tools.ParseEntry(entry).Whole() && !slices.Contains(c.params().CoreTools, entry)
+		})
 	}
 	p.ExcludeTools = slices.Clone(p.ExcludeTools)
 	for _, entry := range d.ExcludeTools {
-		name, _, _ := strings.Cut(entry, "(") // the rules are the parent's, so that none could deny a part
-		p.ExcludeTools = append(p.ExcludeTools, strings.TrimSpace(name))
+		p.ExcludeTools = append(p.ExcludeTools, namesOf(tools.ParseEntry(entry))...) // as none of these rules could deny a part
 	}
 	p.FileReadCacheDisabled, p.Getenv, p.Discover, p.ToolCommands = nil, nil, nil, ToolCommands{}
 	p.NoSession = p.NoSession || d.NoSession

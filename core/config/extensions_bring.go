@@ -69,7 +69,6 @@ func (b *bringing) extension(e extensions.Extension) {
 	for _, tool := range e.ExcludedTools {
 		if err := CheckExcludedTool(tool); err != nil {
 			b.problems = append(b.problems, extensions.Problem{Path: e.Manifest, Extension: e.Name, Message: message(err), Remedy: fault.As(err).Remedy})
-			continue
 		}
 		if _, known := b.all.excluded[tool]; !known {
 			b.all.exclude = append(b.all.exclude, tool)

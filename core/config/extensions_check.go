@@ -1,12 +1,15 @@
 package config
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/extensions"
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/hooks"
 	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/tools"
 )
 
 // hooksOf are the hooks of an extension as a session reads them, with nothing filled
@@ -30,14 +33,27 @@ func hooksOf(e extensions.Extension) []extensions.HookPart {
 	return all
 }
 
-// CheckExcludedTool says of an entry of excludeTools of an extension that it is for
-// the shell and names no command between its brackets, for which it has no effect;
-// nil: it does not. The error is of code invalid_config.
-func CheckExcludedTool(entry string) error {
-	name, _, bracketed := strings.Cut(entry, "(")
-	if known, _ := policy.WellKnown(strings.TrimSpace(name)); !bracketed || known.Tool != "run_shell_command" {
+// CheckExcludedTool reports that an entry of a list of excluded tools denies more
+// than is written, since the commands between its brackets are not understood; nil:
+// they are. The error is of code invalid_config.
+func CheckExcludedTool(text string) error {
+	entry := tools.ParseEntry(text)
+	if entry.Whole() || !entry.Shell() {
 		return nil
 	}
-	_, _, err := listedTool(entry, "excludeTools", Place{}, policy.Rule{Decision: policy.Deny, Priority: 400})
-	return err
+	prefixes, err := entry.Commands()
+	taken := "The whole tool is excluded."
+	if len(prefixes) > 0 {
+		taken = fmt.Sprintf("Commands that begin with %s are denied.", strings.Join(prefixes, ", "))
+	}
+	if err == nil {
+		err = policy.Rule{Tools: []string{"run_shell_command"}, Decision: policy.Deny, Tier: policy.TierUser, CommandPrefix: prefixes}.Validate()
+		taken = "The whole tool is excluded."
+	}
+	if err == nil {
+		return nil
+	}
+	return fault.Wrap(fault.InvalidConfig, "config.excludedTools",
+		fmt.Sprintf("The entry %q of the excluded tools is not understood: %s %s", text, message(err), taken),
+		"Write the beginning of a command, as run_shell_command(rm -rf).", err)
 }

@@ -369,17 +369,31 @@ func TestHooksOfPartsAreThoseOfSessions(t *testing.T) {
 	require.Len(t, running, len(parts.Hooks))
 }
 
-// Of the shell only commands that are named are taken away.
+// EX-01: an exclusion that is not understood is reported and takes the whole tool away.
 func TestExcludedWithoutCommands(t *testing.T) {
 	home := t.TempDir()
 	dir := library(t, home)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "gemini-extension.json"), []byte(`{"name": "library", "version": "1", "excludeTools": ["run_shell_command()", "glob"]}`), 0o600))
 	s := configtest.New(t, func(p *config.Parameters) { p.HomeDir = home })
-	require.True(t, hasTool(t, s, "run_shell_command"))
+	require.False(t, hasTool(t, s, "run_shell_command"))
 	require.False(t, hasTool(t, s, "glob"))
 	problems, err := s.ExtensionProblems()
 	require.NoError(t, err)
 	require.Contains(t, fmt.Sprint(problems), "no command between its brackets")
+}
+
+// EX-01: wildcards and other programs' names in excludeTools are denied in every mode.
+func TestExcludedWildcards(t *testing.T) {
+	for _, entry := range []string{"run_shell_command(sudo *)", "run_shell_command(sudo:*)", "ShellTool(sudo *, doas *)", "Bash(sudo:*)", "run_shell_command(sudo * -i)"} {
+		home := t.TempDir()
+		dir := library(t, home)
+		manifest := fmt.Sprintf(`{"name": "library", "version": "1", "excludeTools": [%q]}`, entry)
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "gemini-extension.json"), []byte(manifest), 0o600))
+		s := configtest.New(t, func(p *config.Parameters) { p.HomeDir, p.ApprovalMode = home, policy.ModeYolo })
+		require.True(t, hasTool(t, s, "run_shell_command"), entry)
+		require.Equal(t, policy.Deny, explained(t, s.Config, "run_shell_command", command("cd . && sudo ls")).Decision, entry)
+		require.Equal(t, policy.Allow, explained(t, s.Config, "run_shell_command", command("ls")).Decision, entry)
+	}
 }
 
 // Parameters decide for embedders.

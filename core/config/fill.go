@@ -74,7 +74,7 @@ func (p *Parameters) fill(u *usable, r *settings.Result) error {
 // fillTools is about the lists of tools, and where their entries were given.
 func (p *Parameters) fillTools(s settings.Settings, r *settings.Result) {
 	if p.CoreTools == nil {
-		p.CoreTools = s.Tools.Core
+		p.CoreTools, p.CoreFrom = s.Tools.Core, places(r, "tools.core")
 	}
 	if p.AllowedTools == nil {
 		p.AllowedTools, p.AllowedFrom = s.Tools.Allowed, places(r, "tools.allowed")

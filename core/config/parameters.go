@@ -57,8 +57,10 @@ type Parameters struct {
 
 	ApprovalMode policy.ApprovalMode // "": the settings', else default
 	Model        string              // "": the settings', else auto, the program's choice
-	// CoreTools are the built-ins to register, exactly (AR-09). nil: the settings',
-	// else the default set; empty: none.
+	// CoreTools are the built-ins to register, exactly (AR-09): `name`, or
+	// `run_shell_command(prefix)`, which denies every command that does not begin
+	// so. Any other entry with brackets selects nothing. nil: the settings', else the
+	// default set; empty: none.
 	CoreTools []string
 	// AllowedTools may run without asking: `name`, or `run_shell_command(prefix)`
 	// (CR-26). nil: the settings', else none; empty: none.
@@ -66,11 +68,11 @@ type Parameters struct {
 	// ExcludeTools are not registered, and denied; they win over CoreTools. nil:
 	// the settings', else none; empty: none, whatever settings say later.
 	ExcludeTools []string
-	// AllowedFrom and ExcludedFrom tell people where entries of those lists were
+	// CoreFrom, AllowedFrom and ExcludedFrom tell users where entries of those lists were
 	// given, by entry. One that is not there is told to come from the flag of the
 	// list's name. They go with their lists: where the settings give these, they
 	// give the places too.
-	AllowedFrom, ExcludedFrom map[string]Place
+	CoreFrom, AllowedFrom, ExcludedFrom map[string]Place
 	// ConfirmationRequired are tools, in the form of AllowedTools, that are asked
 	// about even where AllowedTools, a rule of the user's or yolo allows them. nil:
 	// the settings', else none; empty: none.

@@ -1,16 +1,13 @@
 package config
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync/atomic"
 
 	"github.com/fettle-dev/fettle/core/bus"
@@ -114,115 +111,6 @@ const (
 	plansFolder    = "plans"
 	checkerFolder  = "checkers" // the user's only: programs that are safety checkers
 )
-
-// rulesOfParameters are the rules that come from lists of tools and from the
-// embedder.
-func (c *Config) rulesOfParameters() ([]policy.Rule, error) {
-	out := slices.Clone(c.params().Rules)
-	for _, entry := range c.params().AllowedTools {
-		rule, ok, err := allowedTool(entry, placeOf(entry, c.params().AllowedFrom, "--allowed-tools"))
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			out = append(out, rule)
-		}
-	}
-	for _, entry := range c.params().ConfirmationRequired {
-		rule, ok, err := confirmedTool(entry, placeOf(entry, c.params().ConfirmationFrom, "ConfirmationRequired"))
-		if err != nil {
-			return nil, err
-		}
-		if ok {
-			out = append(out, rule)
-		}
-	}
-	out = append(out, c.params().serverRules()...)
-	out = append(out, standIns(c.params().unread)...)
-	return append(out, exclusions(c.params().ExcludeTools, c.params().ExcludedFrom)...), nil
-}
-
-// exclusions are the rules that deny tools, with the places of those that are
-// known. Like the registry they leave out the whole tool for name(pattern), but
-// of the shell the commands that begin so.
-func exclusions(tools []string, from map[string]Place) []policy.Rule {
-	var out []policy.Rule
-	for _, entry := range tools {
-		place := placeOf(entry, from, "--exclude-tools")
-		rule, ok, err := listedTool(entry, "excluded tools", place, policy.Rule{Decision: policy.Deny, Priority: 400})
-		if ok && err == nil && len(rule.CommandPrefix) > 0 {
-			rule.Name = cmp.Or(place.Rule, "excluded: "+entry)
-			out = append(out, rule)
-			continue
-		}
-		name, _, _ := strings.Cut(entry, "(")
-		if name = strings.TrimSpace(name); name != "" {
-			out = append(out, policy.Rule{Name: cmp.Or(place.Rule, "excluded: "+name), Tools: []string{name}, Decision: policy.Deny, Priority: 400,
-				Tier: policy.TierUser, Source: place.Source, Line: place.Line})
-		}
-	}
-	return out
-}
-
-// placeOf returns where an entry of a list was given.
-func placeOf(entry string, from map[string]Place, flag string) Place {
-	if place, ok := from[entry]; ok {
-		return place
-	}
-	return Place{Source: flag}
-}
-
-// allowedTool is the rule of an entry of the allowed tools (CR-26).
-func allowedTool(entry string, place Place) (policy.Rule, bool, error) {
-	return listedTool(entry, "allowed tools", place, policy.Rule{Decision: policy.Allow, Priority: 300})
-}
-
-// confirmedTool is the rule of an entry of the tools that are always asked about:
-// beside what other rules say, so that what is denied stays denied.
-func confirmedTool(entry string, place Place) (policy.Rule, bool, error) {
-	return listedTool(entry, "tools that are asked about", place, policy.Rule{Decision: policy.AskUser, Priority: 999, TightensOnly: true})
-}
-
-// listedTool fills in the rule of an entry `name` or, for the shell,
-// `name(prefix, …)`. An entry without a name is none, and one for the shell with
-// brackets around nothing is a mistake, not the whole shell.
-func listedTool(entry, list string, place Place, rule policy.Rule) (policy.Rule, bool, error) {
-	name, prefixes, bracketed := strings.Cut(strings.TrimSpace(entry), "(")
-	name = strings.TrimSpace(name)
-	if name == "" {
-		return policy.Rule{}, false, nil
-	}
-	rule.Name, rule.Tools, rule.Tier = cmp.Or(place.Rule, entry), []string{name}, policy.TierUser
-	rule.Source, rule.Line = place.Source, place.Line
-	if bracketed {
-		for prefix := range strings.SplitSeq(strings.TrimSuffix(prefixes, ")"), ",") {
-			if prefix = strings.TrimSpace(prefix); prefix != "" {
-				rule.CommandPrefix = append(rule.CommandPrefix, prefix)
-			}
-		}
-	}
-	err := rule.Validate()
-	if known, _ := policy.WellKnown(name); err == nil && bracketed && known.Tool == "run_shell_command" && len(rule.CommandPrefix) == 0 {
-		err = errors.New("there is no command between its brackets")
-	}
-	if err != nil {
-		from := ""
-		if place.Source != "" {
-			from = fmt.Sprintf(" (%s)", place)
-		}
-		return policy.Rule{}, false, fault.Wrap(fault.InvalidConfig, "config.allowedTools",
-			fmt.Sprintf("The entry %q of the %s%s cannot be used: %s", entry, list, from, message(err)),
-			"Name a tool, or for the shell beginnings of commands, as run_shell_command(git status).", err)
-	}
-	return rule, true, nil
-}
-
-func message(err error) string {
-	if f := fault.As(err); f != nil {
-		return f.Message
-	}
-	return err.Error() + "."
-}
 
 // Remember puts in force, and where scope says so saves, what approving c
 // always means (AR-21). Nothing is saved that would not have allowed c itself.

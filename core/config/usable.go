@@ -10,15 +10,16 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"strings"
 
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/services/webfetch"
 	"github.com/fettle-dev/fettle/core/services/websearch"
+	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/web"
 )
 
@@ -76,6 +77,7 @@ func usableOf(ctx context.Context, given *Parameters, r *settings.Result) (*usab
 	c.commands()
 	c.search()
 	c.core()
+	c.excluded()
 	c.servers()
 	c.usable.lasting, c.usable.dropped = c.usable.dropped, nil
 	c.entries()
@@ -314,7 +316,8 @@ func (c *settingsChecker) commands() {
 	t.DiscoveryCommand, t.CallCommand = "", ""
 }
 
-// core warns of names that are none of a built-in tool that there is here.
+// core warns of names that are none of a built-in tool that there is here, and
+// of restrictions that are not understood.
 func (c *settingsChecker) core() {
 	const key = "tools.core"
 	if c.given.CoreTools != nil {
@@ -322,17 +325,50 @@ func (c *settingsChecker) core() {
 	}
 	known := append(DefaultTools(c.given.Layout), "edit", "replace") // the only ones that are not in the default set
 	for _, e := range c.loaded.Entries(key) {
-		name, _, _ := strings.Cut(e.Text, "(")
+		entry := tools.ParseEntry(e.Text)
 		p := settings.Problem{Kind: settings.KindUnknown, Severity: settings.Warning}
-		switch name = strings.TrimSpace(name); {
-		case !slices.Contains(known, name):
+		_, err := entry.Commands()
+		switch name := entry.Name; {
+		case !slices.ContainsFunc(namesOf(entry), func(name string) bool { return slices.Contains(known, name) }):
 			p.Message = fmt.Sprintf("There is no built-in tool %q; the entry has no effect.", name)
 			p.Nearest = settings.NearestOf(name, known)
 			p.Remedy = "fettle tools lists those that there are."
-		case c.given.WebSearch == nil && c.usable.search == nil && (name == "web_search" || name == "google_web_search"):
+		case entry.Whole() && c.given.WebSearch == nil && c.usable.search == nil && slices.Contains(namesOf(entry), "web_search"),
+			c.given.WebSearch == nil && c.usable.search == nil && name == "google_web_search":
 			p.Message = fmt.Sprintf("There is no tool %s here, as no service searches the web.", name)
 			p.Remedy = "Set web.search.url, or the variable GEMINI_API_KEY."
+		case entry.Whole() || entry.Shell() && err == nil:
+			continue
+		case entry.Shell():
+			p.Message = fmt.Sprintf("The restriction of the entry %q is not understood: %v. The entry selects nothing.", e.Text, err)
+			p.Remedy = "Write the beginning of a command, as run_shell_command(git status)."
 		default:
+			p.Message = fmt.Sprintf("The restriction of the entry %q is not understood: brackets go with run_shell_command alone. The entry selects nothing.", e.Text)
+			p.Remedy = "Leave the brackets out, and write a rule of the policy for its arguments."
+		}
+		c.tell(p, key, e.Origin)
+	}
+}
+
+// excluded warns of exclusions that deny more than is written, since what is
+// written is not understood, and of names that are probably mistyped.
+func (c *settingsChecker) excluded() {
+	const key = "tools.exclude"
+	if c.given.ExcludeTools != nil {
+		return
+	}
+	known := append(DefaultTools(c.given.Layout), "edit", "replace")
+	for _, e := range c.loaded.Entries(key) {
+		p := settings.Problem{Kind: settings.KindUnknown, Severity: settings.Warning}
+		entry := tools.ParseEntry(e.Text)
+		if why := CheckExcludedTool(e.Text); why != nil {
+			p.Message, p.Remedy = fault.As(why).Message, fault.As(why).Remedy
+		} else if names := namesOf(entry); !slices.ContainsFunc(names, func(name string) bool { _, ok := policy.WellKnown(name); return ok }) {
+			if p.Nearest = settings.NearestOf(entry.Name, known); p.Nearest == "" {
+				continue // a tool of a server, perhaps
+			}
+			p.Message = fmt.Sprintf("There is no built-in tool %q; the entry excludes nothing unless a server has such a tool.", entry.Name)
+		} else {
 			continue
 		}
 		c.tell(p, key, e.Origin)

@@ -54,8 +54,16 @@ func (s *server) declare(o, old *offer) {
 		o.tools, o.names = append(o.tools, t), append(o.names, d.Name)
 	}
 	slices.Sort(o.names)
+	for _, text := range s.IncludeTools {
+		if !tools.ParseEntry(text).Whole() && !slices.ContainsFunc(o.declared, func(d Tool) bool { return d.Name == text }) {
+			s.m.o.Logger.Warn("a restriction in includeTools is not understood, and its tool is not included", "server", s.Name, "entry", text)
+		}
+	}
 	for _, name := range slices.Concat(s.IncludeTools, s.ExcludeTools) {
-		if name = ownName(name); !slices.ContainsFunc(o.declared, func(d Tool) bool { return d.Name == name }) {
+		if name = ownName(name); strings.Contains(name, "*") {
+			continue
+		}
+		if !slices.ContainsFunc(o.declared, func(d Tool) bool { return d.Name == name }) {
 			s.m.o.Logger.Warn("a tool that is to be included or excluded is not there", "server", s.Name, "tool", name)
 		}
 	}
@@ -63,10 +71,33 @@ func (s *server) declare(o, old *offer) {
 
 // selects reports whether a tool is to be used (EX-15).
 func (s ServerSpec) selects(tool string) bool {
-	listed := func(list []string) bool {
-		return slices.ContainsFunc(list, func(entry string) bool { return entry == tool || ownName(entry) == tool })
+	for _, text := range s.ExcludeTools {
+		name := ownName(text)
+		if text == tool || wildcard(strings.ToLower(name), strings.ToLower(tool)) || name == "mcp_"+s.Name+"_"+tool || name == tools.QualifiedName(s.Name, tool) {
+			return false
+		}
 	}
-	return !listed(s.ExcludeTools) && (s.IncludeTools == nil || listed(s.IncludeTools))
+	return s.IncludeTools == nil || slices.ContainsFunc(s.IncludeTools, func(text string) bool {
+		return text == tool || tools.ParseEntry(text).Whole() && wildcard(ownName(text), tool)
+	})
+}
+
+// wildcard reports whether a name matches, in which * stands for any characters.
+func wildcard(pattern, name string) bool {
+	first, rest, starred := strings.Cut(pattern, "*")
+	if !starred {
+		return pattern == name
+	}
+	name, ok := strings.CutPrefix(name, first)
+	for i := 0; ok && i <= len(name); i++ {
+		if !strings.Contains(rest, "*") {
+			return strings.HasSuffix(name, rest)
+		}
+		if wildcard(rest, name[i:]) {
+			return true
+		}
+	}
+	return false
 }
 
 // ownName is the tool's name of an entry NAME or NAME(…).

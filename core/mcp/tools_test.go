@@ -71,7 +71,10 @@ func TestSelection(t *testing.T) {
 	}{
 		"all":             {nil, nil, []string{"a", "a b", "b"}},
 		"included":        {[]string{"b", "x"}, nil, []string{"b"}},
-		"with arguments":  {[]string{"b(path)", "a b(", "a (x)"}, nil, []string{"a", "a b", "b"}},
+		"with arguments":  {[]string{"b(path)", "a b(", "a (x)"}, nil, []string{"a b"}},
+		"wildcard":        {[]string{"a*"}, nil, []string{"a", "a b"}},
+		"wildcard out":    {nil, []string{"A*"}, []string{"b"}},
+		"qualified out":   {nil, []string{"mcp_s_b"}, []string{"a", "a b"}},
 		"none":            {[]string{}, nil, nil},
 		"excluded":        {nil, []string{"a"}, []string{"a b", "b"}},
 		"excluded form":   {nil, []string{"a(x)", "a b"}, []string{"b"}},

@@ -26,7 +26,7 @@ type shellIndex struct {
 func newShellIndex(rules []*rule) *shellIndex {
 	x := &shellIndex{byProgram: make(map[string][]ref)}
 	for _, r := range rules {
-		if len(r.prefixes) == 0 {
+		if len(r.prefixes) == 0 || r.OtherCommands {
 			x.general = append(x.general, r)
 			continue
 		}

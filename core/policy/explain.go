@@ -98,6 +98,8 @@ func (r *rule) describe() {
 	r.reason = sentence(r)
 	what := "the whole tool"
 	switch {
+	case r.OtherCommands:
+		what = "commands that begin with none of its prefixes"
 	case len(r.prefixes) > 0:
 		what = "commands that begin with one of its prefixes"
 	case r.command != nil:

@@ -20,6 +20,8 @@ func (j *judge) matchRef(r ref, i int) (sure tri, n int) {
 			return yes, 0
 		}
 		return no, 0
+	case r.OtherCommands:
+		return j.isOther(r.rule, i), 0
 	case r.words != nil:
 		return min(maybe, tightMatch(r.prefix, r.words)), 0
 	case r.prefix != nil && r.tightens:
@@ -37,6 +39,20 @@ func (j *judge) matchRef(r ref, i int) (sure tri, n int) {
 		return sure, n
 	}
 	return yes, 0
+}
+
+// isOther reports whether a part is a command that none of the rule's prefixes
+// allows for. Commands of the shell that change nothing outside of it, and those
+// that only run what is judged beside them, are none.
+func (j *judge) isOther(r *rule, i int) tri {
+	p := &j.parts[i]
+	switch {
+	case p.Kind == shell.Builtin && j.stays(p), p.Wraps && p.Kind == shell.Command && j.brings[i]:
+		return no
+	case p.Kind != shell.Unknown && slices.ContainsFunc(r.prefixes, func(prefix []string) bool { return j.begins(prefix, p) }):
+		return no
+	}
+	return yes
 }
 
 // begins reports whether a part begins with the words of a rule that allows:

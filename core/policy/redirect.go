@@ -129,7 +129,7 @@ func (j *judge) wide(inside bool) *rule {
 		if r.own == ownBuiltins || !r.holds(j.call) || !r.tightens && !r.frees(inside) {
 			continue
 		}
-		if r.patterned() && (!r.tightens || j.matchText(r, &shell.Part{Kind: shell.Write}) != yes) {
+		if r.patterned() && !r.OtherCommands && (!r.tightens || j.matchText(r, &shell.Part{Kind: shell.Write}) != yes) {
 			continue
 		}
 		if r.own == ownAsks {

@@ -44,10 +44,14 @@ type Rule struct {
 	Decision Verdict
 	Priority int // 0 to 999, within the tier
 
-	Server           string         // MCP server, or "*" for any
-	Subagent         string         // exact name of the calling subagent
-	ArgsPattern      string         // regular expression (RE2), searched in [CanonicalArgs]
-	CommandPrefix    []string       // of run_shell_command: a part of the line begins with one of these
+	Server        string   // MCP server, or "*" for any
+	Subagent      string   // exact name of the calling subagent
+	ArgsPattern   string   // regular expression (RE2), searched in [CanonicalArgs]
+	CommandPrefix []string // of run_shell_command: a part of the line begins with one of these
+	// OtherCommands makes CommandPrefix an exception: a rule that denies or asks is
+	// about all commands of run_shell_command but those that begin so. A command of
+	// which it is not known what it runs is one of the others.
+	OtherCommands    bool
 	CommandRegex     string         // of run_shell_command: searched from the start of a part
 	Annotations      map[string]any // each must be declared, and equal
 	Modes            []ApprovalMode // empty: all

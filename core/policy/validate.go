@@ -50,6 +50,8 @@ func (r Rule) String() string {
 	}
 	b.WriteString(few(r.Tools, "|"))
 	switch {
+	case r.OtherCommands:
+		b.WriteString("(other than " + few(r.CommandPrefix, ", ") + ")")
 	case len(r.CommandPrefix) > 0:
 		b.WriteString("(" + few(r.CommandPrefix, ", ") + ")")
 	case r.CommandRegex != "":
@@ -198,6 +200,9 @@ func checkCommand(r Rule) error {
 	}
 	if given > 1 {
 		return invalid(r, "commandPrefix, commandRegex and argsPattern exclude each other")
+	}
+	if r.OtherCommands && (len(r.CommandPrefix) == 0 || r.Decision == Allow) {
+		return invalid(r, "other commands than those of a commandPrefix can be denied or asked about, and nothing else")
 	}
 	if len(r.CommandPrefix) == 0 && r.CommandRegex == "" {
 		return nil

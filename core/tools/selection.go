@@ -1,13 +1,11 @@
 package tools
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // Selection says which tools a session has (AR-09). An entry of either list
-// is a tool's name or alias, alone or as "name(pattern)". What the pattern
-// narrows is policy's business; see Includes. The zero Selection takes the
+// is a tool's name or alias, alone or as "name(pattern)", or the name that another
+// program gives to it; see [Entry]. Policy applies a pattern of the shell; a tool
+// that is selected with another pattern is not included. The zero Selection takes the
 // default set.
 type Selection struct {
 	Core    []string // the built-ins to have, exactly; nil: the default set; empty: none. Does not concern other tools
@@ -25,7 +23,7 @@ type Selection struct {
 // the shell it is commands that begin so, which policy denies, and the tool
 // stays.
 func (s Selection) Includes(spec Spec, inDefaultSet bool) bool {
-	whole := slices.DeleteFunc(slices.Clone(s.Exclude), func(entry string) bool { return commandsOf(entry) != "" })
+	whole := slices.DeleteFunc(slices.Clone(s.Exclude), func(entry string) bool { return deniedByPolicy(ParseEntry(entry)) })
 	if lists(whole, spec, true) {
 		return false
 	}
@@ -35,29 +33,39 @@ func (s Selection) Includes(spec Spec, inDefaultSet bool) bool {
 	if s.Core == nil {
 		return inDefaultSet
 	}
-	return lists(s.Core, spec, false)
+	return lists(slices.DeleteFunc(slices.Clone(s.Core), func(entry string) bool { return !understood(ParseEntry(entry)) }), spec, false)
 }
 
-// commandsOf returns the beginnings of commands between the brackets of an entry
-// that is about the shell, "" for any other.
-func commandsOf(entry string) string {
-	name, commands, _ := strings.Cut(entry, "(")
-	if name = strings.TrimSpace(name); name != "run_shell_command" && name != "ShellTool" {
-		return ""
+// understood reports whether an entry that selects a tool restricts it in a way that
+// policy applies.
+func understood(e Entry) bool {
+	if e.Whole() {
+		return true
 	}
-	return strings.Trim(commands, "), \t")
+	_, err := e.Commands()
+	return e.Shell() && err == nil
+}
+
+// deniedByPolicy reports whether an exclusion is about some commands of the shell,
+// which policy denies.
+func deniedByPolicy(e Entry) bool {
+	if e.Whole() || !e.Shell() {
+		return false
+	}
+	prefixes, _ := e.Commands()
+	return len(prefixes) > 0
 }
 
 // lists reports whether an entry names the tool, or where governed is set,
 // one that governs it.
 func lists(entries []string, spec Spec, governed bool) bool {
 	for _, e := range entries {
-		name, _, _ := strings.Cut(e, "(")
-		name = strings.TrimSpace(name)
+		entry := ParseEntry(e)
+		name := entry.Name
 		if name == "" {
 			continue
 		}
-		if name == spec.Name || slices.Contains(spec.Aliases, name) {
+		if name == spec.Name || slices.Contains(spec.Aliases, name) || spec.Origin.Group == GroupBuiltIn && slices.Contains(entry.Foreign(), spec.Name) {
 			return true
 		}
 		if governed && slices.Contains(spec.GovernedBy, name) {

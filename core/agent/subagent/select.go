@@ -7,22 +7,6 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// foreign are the names that other agents give to tools, in small letters and
-// without hyphens and underscores, each with those of the tools that do the
-// work here (CR-23).
-var foreign = map[string][]string{
-	"bash": {"run_shell_command"}, "shell": {"run_shell_command"}, "bashoutput": {"read_background_output"},
-	"killshell": {"stop_background_process"}, "killbash": {"stop_background_process"},
-	"read": {"read_file"}, "notebookread": {"read_file"},
-	"edit": {"safe_patch", "edit"}, "multiedit": {"safe_patch", "edit"}, "notebookedit": {"safe_patch", "edit"},
-	"patch": {"safe_patch"}, "applypatch": {"safe_patch"},
-	"write": {"write_file"}, "grep": {"search_file_content"}, "searchtext": {"search_file_content"},
-	"ls": {"list_directory"}, "list": {"list_directory"}, "readfolder": {"list_directory"}, "findfiles": {"glob"},
-	"webfetch": {"web_fetch"}, "websearch": {"web_search"}, "todowrite": {"write_todos"}, "todoread": {"write_todos"},
-	"askuserquestion": {"ask_user"}, "exitplanmode": {"exit_plan_mode"}, "skill": {"activate_skill"},
-	"task": {anyAgent}, "agent": {anyAgent},
-}
-
 // anyAgent stands in a list of tools for every agent that may be called.
 const anyAgent = "invoke_agent"
 
@@ -57,7 +41,7 @@ func Select(entries []string, available []tools.DeclarativeTool) (chosen []tools
 // wildcard reports whether an entry may well name nothing: servers come and go,
 // agents are not always callable, and complete_task is there in any case.
 func wildcard(entry string) bool {
-	names := foreign[folded(entry)]
+	names := tools.ForeignNames(entry)
 	return entry == "*" || entry == anyAgent || entry == completeTask || strings.HasPrefix(entry, "mcp_") || slices.Contains(names, anyAgent)
 }
 
@@ -79,7 +63,7 @@ func pick(entry string, available []tools.DeclarativeTool, picked []bool) bool {
 		return true
 	}
 	found := false
-	for _, name := range foreign[folded(entry)] {
+	for _, name := range tools.ForeignNames(entry) {
 		if name != entry && pick(name, available, picked) {
 			found = true
 		}

@@ -42,7 +42,7 @@ type MCPServer struct {
 	Description string `json:"description,omitempty"`
 	// The tools of the server to register, by its own names. Not given: all; empty: none.
 	IncludeTools []string `json:"includeTools,omitempty"`
-	// Tools of the server not to register; goes before includeTools.
+	// Tools of the server not to register, * for any characters; goes before includeTools.
 	ExcludeTools []string `json:"excludeTools,omitempty"`
 	// How a person signs in to the server: enabled opens the page when the server asks for it; the rest is needed where the server does not say it itself.
 	OAuth *OAuth `json:"oauth,omitempty"`

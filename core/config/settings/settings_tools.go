@@ -4,7 +4,8 @@ import "time"
 
 // Tools are settings of the tools and of what they may do.
 type Tools struct {
-	// The built-in tools to register, exactly, as name or name(arguments). Not given: the default set.
+	// The built-in tools to register, exactly. run_shell_command(git) denies every command that does not begin so; any other
+	// entry with brackets selects nothing. Not given: the default set.
 	Core []string `json:"core" set:"project=within"`
 	// Tools that run without asking, as name, or run_shell_command(git status) for commands that begin so.
 	Allowed []string `json:"allowed" set:"project=trusted"`

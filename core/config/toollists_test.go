@@ -1,0 +1,80 @@
+package config_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// AR-09: the commands between the brackets of a core tool are all that runs, in
+// every mode and whatever allows the others.
+func TestCoreCommands(t *testing.T) {
+	for _, entry := range []string{"run_shell_command(git)", "run_shell_command(git *)", "run_shell_command(git:*)", "ShellTool(git)", "Bash(git:*)", "run_shell_command(git"} {
+		s := configtest.New(t, func(p *config.Parameters) {
+			p.CoreTools, p.ApprovalMode, p.AllowedTools = []string{"read_file", entry}, policy.ModeYolo, []string{"run_shell_command"}
+		})
+		require.True(t, hasTool(t, s, "run_shell_command"), entry)
+		for line, want := range map[string]policy.Verdict{
+			"git status": policy.Allow, "cd . && git log": policy.Allow, "git log | git diff": policy.Allow,
+			"ls": policy.Deny, "git status; ls": policy.Deny, "git log | sh": policy.Deny, "$X": policy.Deny, "> file": policy.Deny,
+			"git status && $(ls)": policy.Deny, "./git status": policy.Deny, "timeout 5 ls": policy.Deny, "": policy.Deny,
+			"bash -c 'rm x'": policy.Deny, "eval ls": policy.Deny, "git 'status": policy.Deny,
+		} {
+			require.Equal(t, want, explained(t, s.Config, "run_shell_command", command(line)).Decision, "%s: %s", entry, line)
+		}
+	}
+	s := configtest.New(t, func(p *config.Parameters) { p.CoreTools = []string{"run_shell_command(git)"} })
+	require.Equal(t, policy.AskUser, explained(t, s.Config, "run_shell_command", command("git push")).Decision, "a restriction allows nothing")
+	child, err := s.Derive(config.DeriveParameters{CoreTools: []string{"run_shell_command(ls)"}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, child.Close()) })
+	r, err := child.ToolRegistry()
+	require.NoError(t, err)
+	_, err = r.Lookup("run_shell_command")
+	require.Error(t, err)
+}
+
+// AR-09: a core tool whose brackets are not understood is not registered.
+func TestCoreRestrictionNotUnderstood(t *testing.T) {
+	for entry, tool := range map[string]string{
+		"run_shell_command()": "run_shell_command", "run_shell_command(git * main)": "run_shell_command", "run_shell_command(g*)": "run_shell_command",
+		"read_file(src/*)": "read_file", "write_file(*.md)": "write_file", "Read(src)": "read_file",
+	} {
+		s := configtest.New(t, func(p *config.Parameters) { p.CoreTools = []string{entry, "glob"} })
+		require.False(t, hasTool(t, s, tool), entry)
+		require.True(t, hasTool(t, s, "glob"), entry)
+	}
+	s := configtest.New(t, func(p *config.Parameters) { p.CoreTools = []string{"run_shell_command('git)"} })
+	require.Equal(t, policy.Deny, explained(t, s.Config, "run_shell_command", command("git status")).Decision)
+}
+
+// AR-09, AR-27: exclusions are understood in other programs' spellings, and else
+// deny more than is written.
+func TestExclusionSpellings(t *testing.T) {
+	for _, entry := range []string{"run_shell_command(rm *)", "run_shell_command(rm:*)", "Bash(rm:*)", "Bash(rm *)", "bash(rm)", "Bash", "shell(r*m)", "run_shell_command(rm * x)", "run_shell_command(*rm*)", "run_shell_command('rm)"} {
+		s := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools, p.ApprovalMode = []string{entry}, policy.ModeYolo })
+		require.Equal(t, policy.Deny, explained(t, s.Config, "run_shell_command", command("rm -rf x")).Decision, entry)
+	}
+	for entry, tool := range map[string]string{"Read": "read_file", "WriteFileTool": "write_file", "Read(secret)": "read_file", "WebFetch(domain:a.b)": "web_fetch"} {
+		s := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools = []string{entry} })
+		require.False(t, hasTool(t, s, tool), entry)
+		require.Equal(t, policy.Deny, explained(t, s.Config, tool, `{}`).Decision, entry)
+	}
+}
+
+// CR-26: what is allowed is what is written, and nothing if that is not understood.
+func TestAllowedSpellings(t *testing.T) {
+	for _, entry := range []string{"run_shell_command(git log *)", "Bash(git log:*)"} {
+		s := configtest.New(t, func(p *config.Parameters) { p.AllowedTools = []string{entry} })
+		require.Equal(t, policy.Allow, explained(t, s.Config, "run_shell_command", command("git log -1")).Decision, entry)
+		require.Equal(t, policy.AskUser, explained(t, s.Config, "run_shell_command", command("git push")).Decision, entry)
+	}
+	for _, entry := range []string{"Bash(git * main)", "run_shell_command(git*)", "Read(src)"} {
+		c := newConfig(t, config.Parameters{AllowedTools: []string{entry}})
+		require.ErrorContains(t, c.Initialize(t.Context()), entry)
+	}
+}

@@ -1,0 +1,113 @@
+package tools
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Entry is an entry of a list of tools, NAME or NAME(PATTERN), as tools.core,
+// tools.exclude and the files of agents have them.
+type Entry struct {
+	Name      string
+	Patterned bool   // it has brackets
+	Pattern   string // what stands between them, without white space around it
+}
+
+// ParseEntry reads an entry. An entry without a name has the zero Entry. A missing
+// closing bracket is read as if it were there.
+func ParseEntry(text string) Entry {
+	name, pattern, patterned := strings.Cut(strings.TrimSpace(text), "(")
+	return Entry{strings.TrimSpace(name), patterned, strings.TrimSpace(strings.TrimSuffix(pattern, ")"))}
+}
+
+// Shell reports whether the entry is about the tool that runs command lines, under
+// any of its names.
+func (e Entry) Shell() bool {
+	return e.Name == shellName || slices.Contains(e.Foreign(), shellName)
+}
+
+const shellName = "run_shell_command"
+
+// Whole reports whether the entry means the whole tool: it has no brackets, or "*"
+// alone between them, or nothing and the tool is not the shell.
+func (e Entry) Whole() bool {
+	return !e.Patterned || e.Pattern == "*" || e.Pattern == ":*" || e.Pattern == "" && !e.Shell()
+}
+
+// Foreign returns the built-in tools that the name stands for in other programs, as
+// Bash or ReadFileTool; nil if it is not such a name. A name without brackets is one
+// only if it begins with a capital, since tools of MCP servers may have the others.
+func (e Entry) Foreign() []string {
+	if e.Name == "" || !e.Patterned && (e.Name[0] < 'A' || e.Name[0] > 'Z') {
+		return nil
+	}
+	f := foldedName(e.Name)
+	if names := ForeignNames(e.Name); names != nil {
+		return names
+	}
+	return ForeignNames(strings.TrimSuffix(f, "tool"))
+}
+
+// Commands returns the beginnings of command lines that an entry about the shell
+// names, parted by commas: git status, git:* and git * are all commands that begin
+// so. The error says what is not understood, as a clause; then the beginnings are
+// those of at least the commands that are meant, or none if that may be any command.
+func (e Entry) Commands() (prefixes []string, err error) {
+	for prefix := range strings.SplitSeq(e.Pattern, ",") {
+		prefix = strings.TrimSpace(prefix)
+		if prefix == "" {
+			continue
+		}
+		if cut, ok := strings.CutSuffix(prefix, ":*"); ok {
+			prefix = strings.TrimSpace(cut)
+		} else if cut, ok := strings.CutSuffix(prefix, " *"); ok {
+			prefix = strings.TrimSpace(cut)
+		}
+		if strings.ContainsAny(prefix, "*") {
+			err = fmt.Errorf("%q has a wildcard that is not at its end after a blank or a colon", prefix)
+			words := strings.Fields(prefix)
+			words = words[:slices.IndexFunc(words, func(w string) bool { return strings.Contains(w, "*") })]
+			prefix = strings.Join(words, " ")
+		}
+		if prefix == "" {
+			return nil, fmt.Errorf("%q names no command", e.Pattern)
+		}
+		prefixes = append(prefixes, prefix)
+	}
+	if len(prefixes) == 0 {
+		return nil, fmt.Errorf("there is no command between its brackets")
+	}
+	return prefixes, err
+}
+
+// foreign are the names that other programs give to tools, in small letters and
+// without hyphens and underscores, each with those of the tools that do the
+// work here (CR-23).
+var foreign = map[string][]string{
+	"bash": {shellName}, "shell": {shellName}, "runshellcommand": {shellName}, "bashoutput": {"read_background_output"},
+	"killshell": {"stop_background_process"}, "killbash": {"stop_background_process"},
+	"read": {"read_file"}, "notebookread": {"read_file"}, "readfile": {"read_file"}, "readmanyfiles": {"read_many_files"},
+	"edit": {"safe_patch", "edit"}, "multiedit": {"safe_patch", "edit"}, "notebookedit": {"safe_patch", "edit"}, "replace": {"safe_patch", "edit"},
+	"patch": {"safe_patch"}, "applypatch": {"safe_patch"}, "safepatch": {"safe_patch"},
+	"write": {"write_file"}, "writefile": {"write_file"}, "glob": {"glob"},
+	"grep": {"search_file_content"}, "ripgrep": {"search_file_content"}, "searchtext": {"search_file_content"}, "searchfilecontent": {"search_file_content"},
+	"ls": {"list_directory"}, "list": {"list_directory"}, "readfolder": {"list_directory"}, "listdirectory": {"list_directory"}, "findfiles": {"glob"},
+	"webfetch": {"web_fetch"}, "websearch": {"web_search"}, "googlewebsearch": {"web_search"},
+	"memory": {"save_memory"}, "savememory": {"save_memory"},
+	"todowrite": {"write_todos"}, "todoread": {"write_todos"}, "writetodos": {"write_todos"},
+	"askuserquestion": {"ask_user"}, "askuser": {"ask_user"}, "exitplanmode": {"exit_plan_mode"}, "enterplanmode": {"enter_plan_mode"},
+	"skill": {"activate_skill"}, "activateskill": {"activate_skill"},
+	"task": {anyAgent}, "agent": {anyAgent},
+}
+
+// anyAgent stands for every agent that may be called.
+const anyAgent = "invoke_agent"
+
+// ForeignNames returns the built-in tools that do the work of a tool of another
+// program, by any spelling of its name; nil if the name is not known.
+func ForeignNames(name string) []string { return foreign[foldedName(name)] }
+
+func foldedName(s string) string {
+	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(s))
+}
