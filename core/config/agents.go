@@ -10,6 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -55,6 +56,7 @@ type agents struct {
 type foundAgents struct {
 	defs     []subagent.Definition
 	problems []subagent.Problem
+	rules    []policy.Rule // of the commands that they may run
 }
 
 // now returns the definitions that there are, never nil.
@@ -125,8 +127,44 @@ func (c *Config) findAgents(ctx context.Context, sh *shared, s *session) error {
 			p.Logger.Warn("agents", slog.String("problem", problem.String()))
 		}
 	}
+	for i := range a.defs {
+		a.rules = append(a.rules, rulesOfAgent(&a.defs[i])...)
+	}
+	if err := sh.rules.Change(policy.Change{Remove: sh.agents.now().rules, Add: a.rules}); err != nil {
+		return err
+	}
 	sh.agents.found.Store(a)
 	return nil
+}
+
+// rulesOfAgent are the rules that hold an agent to the commands that its definition
+// leaves it. Commands that are not understood leave it none.
+func rulesOfAgent(d *subagent.Definition) []policy.Rule {
+	var rules []policy.Rule
+	at := policy.Rule{Name: "commands of the agent " + d.Name, Subagent: d.Name, Source: d.Source.Path, Line: d.Source.Line}
+	if d.OnlyCommands != nil {
+		rules = append(rules, onlyCommands(at, d.OnlyCommands))
+	}
+	if d.DeniedCommands != nil {
+		at.Tools, at.Decision, at.Tier, at.Priority = []string{"run_shell_command"}, policy.Deny, policy.TierUser, 999
+		at.CommandPrefix = d.DeniedCommands
+		if at.Validate() != nil {
+			at.CommandPrefix = nil
+		}
+		rules = append(rules, at)
+	}
+	return rules
+}
+
+// modeOfAgent is the mode of a run: the definition's where it is stricter than the
+// caller's, and "" for the caller's.
+func modeOfAgent(d *subagent.Definition, caller policy.ApprovalMode) policy.ApprovalMode {
+	strictest := []policy.ApprovalMode{policy.ModePlan, policy.ModeDefault, policy.ModeAutoEdit, policy.ModeYolo}
+	mode := policy.ApprovalMode(d.Mode)
+	if d.Mode == "" || slices.Index(strictest, mode) >= slices.Index(strictest, caller) {
+		return ""
+	}
+	return mode
 }
 
 // makes reports whether there can be a tool of the definition.
@@ -185,7 +223,9 @@ type agentHost struct{ caller *Config }
 
 // Begin derives a Config for one run of an agent.
 func (h agentHost) Begin(ctx context.Context, d *subagent.Definition) (*subagent.Session, error) {
-	child, err := h.caller.Derive(DeriveParameters{Subagent: d.Name, Model: d.Model})
+	child, err := h.caller.Derive(DeriveParameters{
+		Subagent: d.Name, Model: d.Model, ApprovalMode: modeOfAgent(d, h.caller.ApprovalMode()),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +266,7 @@ func (h agentHost) Begin(ctx context.Context, d *subagent.Definition) (*subagent
 // toolsOf are the names of the tools that a run of an agent has, as the run itself
 // chooses them; complete_task aside, which the run brings and tells of.
 func toolsOf(d *subagent.Definition, available []tools.DeclarativeTool) map[string]bool {
-	chosen, _ := subagent.Select(d.Tools, available)
+	chosen, _ := d.Select(available)
 	has := map[string]bool{}
 	for _, t := range slices.Concat(chosen, d.Values) {
 		has[t.Spec().Name] = true

@@ -34,6 +34,16 @@ type Definition struct {
 	// Tools are names, aliases and wildcards of the caller's tools that the agent
 	// has; see [Select]. nil: all of them; empty: none.
 	Tools []string
+	// DisallowedTools are those of them that the agent does not have, in the same
+	// form. nil: none.
+	DisallowedTools []string
+	// OnlyCommands and DeniedCommands are how the command lines begin that the agent
+	// may run with run_shell_command, and those that it may not. nil: all, and none.
+	// The host applies them.
+	OnlyCommands, DeniedCommands []string
+	// Mode is the most permissive approval mode of a run: plan, default or autoEdit.
+	// A stricter mode of the caller holds. "": the caller's. The host applies it.
+	Mode string
 	// Values are tools that the agent has beside those, in its own registry
 	// (EX-19).
 	Values []tools.DeclarativeTool

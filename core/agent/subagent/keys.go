@@ -16,6 +16,8 @@ var keys = map[string]func(r *reading, m frontmatter.Member){
 	"description":      func(r *reading, m frontmatter.Member) { r.text(&r.d.Description)(m) },
 	"kind":             (*reading).kind,
 	"tools":            (*reading).tools,
+	"disallowed_tools": (*reading).disallowedTools,
+	"permission_mode":  (*reading).permissionMode,
 	"model":            (*reading).model,
 	"temperature":      (*reading).temperature,
 	"max_turns":        (*reading).maxTurns,
@@ -31,6 +33,10 @@ var keys = map[string]func(r *reading, m frontmatter.Member){
 var otherSpellings = map[string]string{
 	"timeoutmins":    "max_time_minutes",
 	"timeoutminutes": "max_time_minutes",
+	"allowedtools":   "tools",
+	"excludetools":   "disallowed_tools",
+	"deniedtools":    "disallowed_tools",
+	"approvalmode":   "permission_mode",
 }
 
 // foreignKeys are keys of other programs that have no meaning here, folded,

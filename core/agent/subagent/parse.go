@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -169,6 +170,12 @@ func (r *reading) finishRemote(line int) bool {
 		r.lost(line, fmt.Sprintf("The remote agent %s has both a card and the URL of one.", d.Name), "Keep one of agent_card_url and agent_card_json.")
 		return false
 	}
+	for _, key := range restricting {
+		if r.seen[key] && key != "tools" {
+			r.lost(line, fmt.Sprintf("The remote agent %s is restricted by %s, which cannot be applied at another server.", d.Name, key), "Leave the key out.")
+			return false
+		}
+	}
 	d.Remote, d.Prompt = &r.remote, ""
 	if d.Description == "" {
 		d.Description = "The remote agent " + d.Display() + "."
@@ -200,6 +207,10 @@ func (r *reading) member(m frontmatter.Member) {
 		r.seen = make(map[string]bool)
 	}
 	if r.seen[key] {
+		if slices.Contains(restricting, key) {
+			r.lost(m.Line, fmt.Sprintf("The key %s restricts the agent a second time.", m.Key), "Keep one of the two.")
+			return
+		}
 		r.warn(m.Line, fmt.Sprintf("The key %s gives again what stands above, and is not used.", m.Key), "Keep one of them.")
 		return
 	}
@@ -218,8 +229,13 @@ func (r *reading) unknownKey(m frontmatter.Member) {
 		all = append(all, k)
 	}
 	remedy := "Leave it out."
-	if near := nearest(m.Key, all); near != "" {
+	near := nearest(m.Key, all)
+	if near != "" {
 		remedy = fmt.Sprintf("Did you mean %s?", near)
+	}
+	if slices.Contains(restricting, near) || slices.Contains(foreignRestrictions, folded(m.Key)) {
+		r.lost(m.Line, message+" It seems to restrict the agent, which is not used without that.", remedy)
+		return
 	}
 	r.warn(m.Line, message, remedy)
 }
@@ -323,41 +339,6 @@ func (r *reading) maxTime(m frontmatter.Member) {
 		return
 	}
 	r.d.MaxTime = time.Duration(f * float64(time.Minute))
-}
-
-// tools reads a list, or texts parted by commas.
-func (r *reading) tools(m frontmatter.Member) {
-	var entries []string
-	switch {
-	case m.Value.IsNull():
-		r.warn(m.Line, "The key tools names no tool, so that the agent has none.", "Leave the key out to give it all, or write tools: [].")
-	case m.Value.Kind == frontmatter.List:
-		for _, item := range m.Value.List {
-			text, ok := item.Text()
-			if !ok {
-				r.warn(item.Line, "One of the tools is no name, and is left out.", "")
-				continue
-			}
-			entries = append(entries, text)
-		}
-	default:
-		text, ok := m.Value.Text()
-		if !ok {
-			r.warn(m.Line, "The value of tools is no list of names, so that the agent has no tools.", "Write tools: [NAME, NAME].")
-		}
-		entries = splitTools(text)
-	}
-	r.d.Tools = []string{}
-	for _, e := range entries {
-		name, pattern := cutPattern(e)
-		if name == "" {
-			continue
-		}
-		if pattern != "" {
-			r.warn(m.Line, fmt.Sprintf("The pattern %s of the tool %s is not used: what a call may do is for the policy to say.", Clip(pattern, 60), Clip(name, 60)), "")
-		}
-		r.d.Tools = append(r.d.Tools, name)
-	}
 }
 
 // initialMessages reads turns: each a text, which is the user's, or a role with

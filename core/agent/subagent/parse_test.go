@@ -123,7 +123,7 @@ func TestParseTools(t *testing.T) {
 		"none":     {"tools: []\n", []string{}, ""},
 		"nothing":  {"tools:\n", []string{}, "names no tool"},
 		"star":     {"tools: '*'\n", []string{"*"}, ""},
-		"pattern":  {"tools: Bash(git diff:*, git log), Read\n", []string{"Bash", "Read"}, "for the policy to say"},
+		"pattern":  {"tools: Read(src), Write(*), Read\n", []string{"Write", "Read"}, "not understood"},
 		"no name":  {"tools: [Read, {a: b}]\n", []string{"Read"}, "is no name"},
 		"a map":    {"tools: {a: b}\n", []string{}, "no list of names"},
 	}

@@ -122,12 +122,3 @@ func splitTools(text string) []string {
 	}
 	return append(entries, text[from:])
 }
-
-// cutPattern parts "name(pattern)".
-func cutPattern(entry string) (name, pattern string) {
-	name, rest, found := strings.Cut(strings.TrimSpace(entry), "(")
-	if found {
-		pattern = "(" + rest
-	}
-	return strings.TrimSpace(name), pattern
-}
