@@ -2,6 +2,7 @@ package config
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"slices"
@@ -34,13 +35,27 @@ func (b *broughtRules) read() rulesOfExtensions {
 
 // bringRules puts the rules of the active extensions in force, in the place of
 // those that were: of their policies folders, in which nothing can be allowed, and
-// of the tools that they exclude.
+// of the tools that they exclude. Of an extension with a mistake in its policy no rule
+// is in force: what a third party wrote must not stop the session.
 func (c *Config) bringRules(ctx context.Context, r *rules) error {
 	brought := c.brought()
 	var next rulesOfExtensions
 	for _, f := range brought.policies {
 		files, problems := rulefile.Load(ctx, []string{f.Path}, rulefile.Options{Tier: policy.TierExtension, Label: "extension " + f.Extension})
-		next.files, next.problems = append(next.files, files...), append(next.problems, problems...)
+		next.problems = append(next.problems, problems...)
+		if at := slices.IndexFunc(problems, func(p rulefile.Problem) bool { return p.Severity == rulefile.Error }); at >= 0 ||
+			slices.ContainsFunc(files, func(file rulefile.File) bool { return len(file.StandIns) > 0 }) {
+			line := 0
+			path := f.Path
+			if at >= 0 {
+				path, line = problems[at].Path, problems[at].Line
+			}
+			next.problems = append(next.problems, rulefile.Problem{Path: path, Line: line, Kind: rulefile.KindSchema, Severity: rulefile.Error,
+				Message: fmt.Sprintf("The policy of the extension %s is not understood: nothing of it is in force.", f.Extension),
+				Remedy:  "Correct the mistake, disable the extension, or write the rules into your own policies."})
+			continue
+		}
+		next.files = append(next.files, files...)
 	}
 	if err := ctx.Err(); err != nil {
 		return cancelled("Initialize", err)

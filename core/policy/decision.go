@@ -56,7 +56,7 @@ type Decision struct {
 	Unnamed bool `json:"-"`
 	// Previews marks a call that plan mode shows instead of running; its
 	// verdict is ask_user.
-	Previews bool `json:"-"`
+	Previews bool `json:"preview,omitempty"`
 }
 
 // Generated reports whether the verdict is due to a rule of the default tier
