@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"syscall"
+	"time"
 )
 
 // Sizes up to which files are read.
@@ -19,7 +20,7 @@ const (
 // readFile returns the bytes of a regular file of at most limit bytes. It does
 // not wait for the other end of a pipe.
 func readFile(path string, limit int64) ([]byte, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := openUnleased(path)
 	if err != nil {
 		return nil, err
 	}
@@ -39,6 +40,19 @@ func readFile(path string, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	return data, nil
+}
+
+// openUnleased opens a file for reading. It does not wait for the other end of a
+// pipe. While another program holds a lease that excludes readers, as a commit
+// does for some microseconds, it tries again for up to 100 ms.
+func openUnleased(path string) (*os.File, error) {
+	const longest, pause = 100 * time.Millisecond, time.Millisecond
+	for start := time.Now(); ; time.Sleep(pause) {
+		file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if !errors.Is(err, syscall.EAGAIN) || time.Since(start) >= longest {
+			return file, err
+		}
+	}
 }
 
 // cause is an error of a file without the name of the file.

@@ -4,11 +4,9 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
-	"syscall"
 )
 
 // Unread returns the problems of whole files that are not in force though they
@@ -52,7 +50,7 @@ const scanned = 64 << 20
 // case, as UTF-8 or UTF-16, and with letters that are written as \uXXXX. One that
 // cannot be opened is not known to.
 func mentions(ctx context.Context, path, word string) bool {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := openUnleased(path)
 	if err != nil {
 		return false
 	}

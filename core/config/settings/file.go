@@ -12,6 +12,7 @@ import (
 	"sort"
 	"strings"
 	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"github.com/tailscale/hujson"
@@ -37,7 +38,7 @@ func read(ctx context.Context, path string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := openUnleased(path)
 	if err != nil {
 		return nil, err
 	}
@@ -54,6 +55,19 @@ func read(ctx context.Context, path string) ([]byte, error) {
 		err = errTooLarge
 	}
 	return data, err
+}
+
+// openUnleased opens a file for reading. It does not wait for the other end of a
+// pipe. While another program holds a lease that excludes readers, as a commit
+// does for some microseconds, it tries again for up to 100 ms.
+func openUnleased(path string) (*os.File, error) {
+	const longest, pause = 100 * time.Millisecond, time.Millisecond
+	for start := time.Now(); ; time.Sleep(pause) {
+		file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if !errors.Is(err, syscall.EAGAIN) || time.Since(start) >= longest {
+			return file, err
+		}
+	}
 }
 
 // document is a settings file, taken apart.

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"syscall"
+	"time"
 )
 
 const extension = ".toml"
@@ -81,7 +82,7 @@ func read(ctx context.Context, path string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := openUnleased(path)
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +95,19 @@ func read(ctx context.Context, path string) ([]byte, error) {
 		return nil, errNotRegular
 	}
 	return io.ReadAll(io.LimitReader(file, MaxBytes+1))
+}
+
+// openUnleased opens a file for reading. It does not wait for the other end of a
+// pipe. While another program holds a lease that excludes readers, as a commit
+// does for some microseconds, it tries again for up to 100 ms.
+func openUnleased(path string) (*os.File, error) {
+	const longest, pause = 100 * time.Millisecond, time.Millisecond
+	for start := time.Now(); ; time.Sleep(pause) {
+		file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		if !errors.Is(err, syscall.EAGAIN) || time.Since(start) >= longest {
+			return file, err
+		}
+	}
 }
 
 var errNotRegular = errors.New("it is no regular file")
