@@ -64,10 +64,12 @@ func (c *Committer) sweepingOf(id folderID) *sweeping {
 
 // sweep looks for what killed runs left in the directory. Its lock is held, so
 // no temporary file in it belongs to a commit under way. Rubbish is removed:
-// whole files that hold one of the two versions that their name tells, parts
-// that hold the bytes that their name tells or fewer. Anything else is work of
-// another program that a commit displaced and could not judge any more: it
-// stays where it is and is reported once, unless the same bytes are kept in the
+// whole files that hold one of the two versions that their name tells, and parts
+// that are empty or hold all the bytes that their name tells. The bytes of
+// anything else are not known to be fettle's: most often they are work of another
+// program that a commit displaced and could not judge any more, and sometimes the
+// beginning of a part, which no name can vouch for. Such a file stays where it is
+// and the Committer reports it once, unless the same bytes are kept in the
 // directory already.
 func (t *transaction) sweep(ctx context.Context, folder folderID) {
 	s := t.sweepingOf(folder)
@@ -79,7 +81,7 @@ func (t *transaction) sweep(ctx context.Context, folder folderID) {
 	if err != nil {
 		if ctx.Err() == nil {
 			t.remember(s, sweeping{t.now(), sweepRetry, s.stays})
-			t.log.Warn("folder could not be searched for leftovers", "folder", t.folderPath(), "error", err)
+			t.log.Warn("directory could not be searched for leftovers", "directory", t.folderPath(), "error", err)
 		}
 		return
 	}
@@ -226,15 +228,19 @@ func (t *transaction) judgeLeftover(ctx context.Context, name string) (*watch, v
 	return w, foreign
 }
 
-// isRubbish says that the content is one that a commit left under this name.
+// isRubbish says that the content is one that a commit left under this name: it
+// has the hash that the name tells, or is the nothing that a part begins with.
 func isRubbish(name, sum string, size int64) bool {
 	if versions := tempPattern.FindStringSubmatch(name); versions != nil {
 		return strings.HasPrefix(sum, versions[1]) || strings.HasPrefix(sum, versions[2])
 	}
+	if size == 0 {
+		return true
+	}
 	part := partPattern.FindStringSubmatch(name)
 	if part[1] == "" { // of a version that did not say what it would hold
-		return size == 0
+		return false
 	}
 	whole, err := strconv.ParseInt(part[1], 16, 64)
-	return err == nil && (size < whole || size == whole && strings.HasPrefix(sum, part[2]))
+	return err == nil && size == whole && strings.HasPrefix(sum, part[2])
 }
