@@ -121,6 +121,24 @@ func (t *transaction) notPutBack(now, older string, cause error) error {
 		fmt.Sprintf("%s Its previous content is in %s.", message, filepath.Join(t.folderPath(), older)), remedy, cause)
 }
 
+// noRecord reports a recovery file that could not be written, without which no
+// file is rewritten in place.
+func (t *transaction) noRecord(cause error) error {
+	if isCancelled(cause) {
+		return cancelled(t.Path, cause)
+	}
+	code, remedy := fault.FileWriteFailure, "Ask the user to make that directory writable or to set HOME to another home directory, then call again."
+	switch {
+	case isNoSpace(cause):
+		code, remedy = fault.NoSpaceLeft, "Free some space there or raise the quota, then call again."
+	case errors.Is(cause, fs.ErrPermission) || isReadOnly(cause):
+		code = fault.PermissionDenied
+	}
+	return fault.Wrap(code, op,
+		fmt.Sprintf("Saving a recovery file in the directory %s failed: %s. %s may be written, but it has to be rewritten in place, which needs that file; it was not changed.",
+			t.options.RecoveryDir, reasonOf(cause), t.Path), remedy, cause)
+}
+
 // notWithdrawn reports a new file that could not be taken away again.
 func (t *transaction) notWithdrawn(cause error) error {
 	return fault.Wrap(fault.FileWriteFailure, op,

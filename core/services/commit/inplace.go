@@ -16,7 +16,7 @@ import (
 const readersWait = 10 * time.Millisecond
 
 // rewrite writes the new bytes into the target itself, for the reason why: all
-// names of a file change together (FS-64), and mounts, owners and the entries of
+// names of a file change together, and mounts, owners and the entries of
 // a directory that may not be written stay as they are.
 func (t *transaction) rewrite(ctx context.Context, why *obstacle) error {
 	if t.options.RecoveryDir == "" {
@@ -50,7 +50,7 @@ func (t *transaction) rewrite(ctx context.Context, why *obstacle) error {
 		Base: t.Base, New: t.sum(), old: old, new: t.Data,
 	})
 	if err != nil {
-		return err
+		return t.noRecord(err)
 	}
 	torn, err := t.rewriteSaved(ctx, file, info, old)
 	if torn {

@@ -2,7 +2,6 @@ package commit
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -221,14 +220,43 @@ func TestInPlaceCancelled(t *testing.T) { // AR-29
 	}
 }
 
-func TestInPlaceRecoveryFolder(t *testing.T) { // FS-64
+// TestInPlaceNoRecord: a recovery directory that cannot be made or written is
+// named as such, and is not taken for a target that may not be written.
+func TestInPlaceNoRecord(t *testing.T) { // FS-64
+	t.Run("a file in its place", func(t *testing.T) {
+		blocked := filepath.Join(t.TempDir(), "file")
+		require.NoError(t, os.WriteFile(blocked, nil, 0o644))
+		requireNoRecord(t, kernel{}, filepath.Join(blocked, "recovery"), fault.FileWriteFailure, unix.ENOTDIR)
+		requireNoRecord(t, kernel{}, blocked, fault.FileWriteFailure, unix.ENOTDIR)
+	})
+	t.Run("no space", func(t *testing.T) {
+		requireNoRecord(t, &brokenDisk{system: kernel{}, good: 2}, t.TempDir(), fault.NoSpaceLeft, unix.ENOSPC)
+	})
+}
+
+// TestNobodyNoRecord: a recovery directory that the process may not make, or not
+// write.
+func TestNobodyNoRecord(t *testing.T) { // FS-64
+	skipUnlessNobody(t)
+	parent := t.TempDir()
+	require.NoError(t, os.Chmod(parent, 0o555))
+	requireNoRecord(t, kernel{}, filepath.Join(parent, "recovery"), fault.PermissionDenied, unix.EACCES)
+	requireNoRecord(t, kernel{}, parent, fault.PermissionDenied, unix.EACCES)
+}
+
+func requireNoRecord(t *testing.T, s system, recovery string, code fault.Code, cause error) {
+	t.Helper()
 	fx := linked(t)
-	blocked := filepath.Join(t.TempDir(), "file")
-	require.NoError(t, os.WriteFile(blocked, nil, 0o644))
-	_, err := New(Options{RecoveryDir: filepath.Join(blocked, "recovery")}).Commit(t.Context(), fx.request(oldText, newText))
-	requireCode(t, err, fault.FileWriteFailure, "")
-	require.True(t, errors.Is(err, unix.ENOTDIR))
+	_, err := newOn(s, Options{RecoveryDir: recovery}).Commit(t.Context(), fx.request(oldText, newText))
+	requireCode(t, err, code, "")
+	require.ErrorIs(t, err, cause)
+	message := fault.As(err).Message
+	require.Contains(t, message, "recovery file in the directory "+recovery+" failed")
+	require.Contains(t, message, fx.file+" may be written")
+	require.Contains(t, message, "it was not changed")
+	require.NotContains(t, fault.As(err).Remedy, "permissions of the file")
 	require.Equal(t, oldText, fx.content())
+	require.Equal(t, []string{"second", "target.txt"}, fx.names())
 }
 
 // unflushed fails to flush the target once it is rewritten, after it has

@@ -34,6 +34,7 @@ func TestAsNobody(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 	require.Contains(t, string(out), "--- PASS: TestNobodyPermissions")
 	require.Contains(t, string(out), "--- PASS: TestNobodyReadOnlyDirectory")
+	require.Contains(t, string(out), "--- PASS: TestNobodyNoRecord")
 }
 
 func skipUnlessNobody(t *testing.T) {
