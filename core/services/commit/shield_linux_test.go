@@ -7,8 +7,11 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
 
@@ -87,6 +90,78 @@ func TestShieldedSave(t *testing.T) { // FS-60
 		require.NoError(t, <-saved)
 		require.Equal(t, extText+"and more\n", fx.content(), name)
 	}
+}
+
+// TestNonBlockingOpen: an open with O_NONBLOCK does not wait for the verdict. It
+// fails with EAGAIN before it, and reads what is at the path after it.
+func TestNonBlockingOpen(t *testing.T) {
+	for name, want := range map[string]string{"refused": extText, "committed": newText} {
+		t.Run(name, func(t *testing.T) {
+			fx := newFixture(t, oldText)
+			tried := map[Step]error{}
+			c := New(Options{Hook: func(step Step) error {
+				if step == StepRechecked && name == "refused" {
+					return saves["rename"](fx, extText)
+				}
+				f, err := openNow(fx.dir, "target.txt", unix.O_RDONLY)
+				tried[step] = err
+				if err == nil {
+					closeFile(f)
+				}
+				return nil
+			}})
+			_, err := c.Commit(t.Context(), fx.request(oldText, newText))
+			require.Equal(t, name == "committed", err == nil)
+			require.Contains(t, tried, StepExchanged)
+			for step, err := range tried {
+				if step == StepExchanged {
+					require.ErrorIs(t, err, errBusy)
+				} else {
+					require.NoError(t, err, step)
+				}
+			}
+			require.Equal(t, want, fx.content())
+		})
+	}
+}
+
+// TestNonBlockingReaders: beside commits, half of which are undone, opens with
+// O_NONBLOCK find a whole version that was not refused, or fail with EAGAIN.
+func TestNonBlockingReaders(t *testing.T) {
+	const refusedText = "a text that is refused"
+	fx := newFixture(t, oldText)
+	var stop atomic.Bool
+	var reading sync.WaitGroup
+	opens, again := 0, 0
+	reading.Go(func() {
+		for ; !stop.Load(); opens++ {
+			f, err := openAt(fx.dir, "target.txt", unix.O_RDONLY|unix.O_NONBLOCK, 0)
+			if errors.Is(err, unix.EAGAIN) {
+				again++
+				continue
+			}
+			if !assert.NoError(t, err) {
+				return
+			}
+			data, err := readAll(t.Context(), f, unlimited)
+			closeFile(f)
+			if !assert.NoError(t, err) || !assert.Contains(t, []string{oldText, newText, extText}, string(data)) {
+				return
+			}
+		}
+	})
+	refusing := New(Options{Settle: -1, Hook: at(StepRechecked, func() error { return saves["rename"](fx, extText) })})
+	c := New(Options{Settle: -1})
+	for range number(150, 3000) {
+		_, err := refusing.Commit(t.Context(), fx.request(fx.content(), refusedText))
+		requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
+		_, err = c.Commit(t.Context(), fx.request(extText, newText))
+		require.NoError(t, err)
+	}
+	stop.Store(true)
+	reading.Wait()
+	require.Less(t, again, opens)
+	t.Logf("%d opens, %d of them failed with EAGAIN", opens, again)
 }
 
 // failingRewind cannot write to the new file once it was exchanged.

@@ -65,7 +65,12 @@ func renameat2(dir *os.File, from, to string, flags uint) error {
 const shields = true
 
 func (kernel) reopen(f *os.File) (*os.File, error) {
-	fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	path := fmt.Sprintf("/proc/self/fd/%d", f.Fd())
+	var fd int
+	err := retry(func() (err error) {
+		fd, err = unix.Open(path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+		return err
+	})
 	runtime.KeepAlive(f)
 	if err != nil {
 		return nil, nameError("open", f.Name(), err)
@@ -106,9 +111,11 @@ func (kernel) reserve(f *os.File, size int64) error {
 	return err
 }
 
-// lease asks for SIGURG in place of SIGIO when it is broken: SIGURG does
-// nothing unless a program wants it, while SIGIO would end a process that does
-// not run under Go's own signal handlers (fettle built into a C program).
+// lease has no signal sent when it is broken: leaseHeld asks, and a signal handler
+// would run while other programs wait. Until the owner of the signal is cleared
+// it is SIGURG, which does nothing unless a program wants it, while SIGIO would
+// end a process that does not run under Go's own signal handlers (fettle built
+// into a C program).
 func (kernel) lease(f *os.File, exclusive bool) error {
 	kind := unix.F_RDLCK
 	if exclusive {
@@ -117,6 +124,9 @@ func (kernel) lease(f *os.File, exclusive bool) error {
 	_, err := unix.FcntlInt(f.Fd(), unix.F_SETSIG, int(unix.SIGURG))
 	if err == nil {
 		_, err = unix.FcntlInt(f.Fd(), unix.F_SETLEASE, kind)
+	}
+	if err == nil {
+		_, _ = unix.FcntlInt(f.Fd(), unix.F_SETOWN, 0)
 	}
 	runtime.KeepAlive(f)
 	switch {
