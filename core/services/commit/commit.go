@@ -6,12 +6,12 @@
 //
 // A file is not written to where a new one can take its place: the new bytes
 // become a whole, flushed file beside it, and names are exchanged in one step,
-// so a reader sees the old version or the new one (FS-58). A process killed at
+// so a reader sees the old version or the new one. A process killed at
 // any moment leaves one of the two at the path; what else it leaves is
 // recognised by its name and content by a later commit in that directory.
 //
 // Some files are rewritten in place ([MethodInPlace]): a file with several hard
-// links, so that its names stay together (FS-64); one in a directory in which
+// links, so that its names stay together; one in a directory in which
 // the process may not rename (its mode, a sticky bit, a mounted file); and one
 // whose owner or group a new file cannot be given. Both versions are kept in a
 // recovery file meanwhile.
@@ -26,7 +26,7 @@
 // The check that counts comes after the exchange, when the displaced file has
 // no name that another program knows: it must be the file under the lease, or
 // pass the same two checks. Otherwise the exchange is undone, with the same
-// checks on our own file (FS-59, FS-60). Until then the new file is leased
+// checks on our own file. Until then the new file is leased
 // exclusively, so that no program reads a text that may be refused: its open
 // waits for some microseconds, and after an undo gives it the bytes of the
 // target.
@@ -81,7 +81,7 @@ const (
 // Options configure a [Committer]. The zero value works, except that files
 // that have to be rewritten in place are refused.
 type Options struct {
-	// RecoveryDir is the directory for recovery files (FS-64), absolute and
+	// RecoveryDir is the directory for recovery files, absolute and
 	// outside every project. It is made when first needed, with mode 0700.
 	// "": files that have to be rewritten in place are refused ([MethodInPlace]).
 	RecoveryDir string
@@ -184,7 +184,7 @@ const (
 	MethodRename Method = "rename"
 
 	// MethodInPlace rewrote the file itself through one descriptor, with both
-	// versions in a recovery file meanwhile (FS-64). It serves files that no new
+	// versions in a recovery file meanwhile. It serves files that no new
 	// file can replace: those with several hard links; those in a directory that
 	// forbids it by its mode or sticky bit; a file that is mounted over another;
 	// and those whose owner or group the process cannot give to a new file. On
@@ -215,7 +215,7 @@ type Outcome struct {
 // Commit puts r.Data in the target's place if the target still has the content
 // that r.Base names, and keeps its mode, owner and extended attributes. A target
 // that no new file can replace is rewritten in place ([MethodInPlace]). A new
-// file gets mode 0666 less the umask, or what the folder's default ACL says.
+// file gets mode 0666 less the umask, or what the directory's default ACL says.
 //
 // A nil error means that the new bytes are at the path and flushed to disk,
 // with the folder's entry. Any error means that the target was not changed by

@@ -114,7 +114,7 @@ func (t *transaction) dropTwin(ctx context.Context, name string, w *watch, exist
 }
 
 // rescue is the last look at a file that has lost its name: bytes that arrived
-// after it was judged are written beside the target and reported (FS-59). It
+// after it was judged are written beside the target and reported. It
 // hashes even under a lease: on a shared file system the kernel here does not
 // know of writers on another machine.
 func (t *transaction) rescue(ctx context.Context, w *watch) {
