@@ -26,17 +26,16 @@
 // The check that counts comes after the exchange, when the displaced file has
 // no name that another program knows: it must be the file under the lease, or
 // pass the same two checks. Otherwise the exchange is undone, with the same
-// checks on our own file. Until then the new file is leased
-// exclusively, so that no program reads a text that may be refused: its open
-// waits for some microseconds, and after an undo gives it the bytes of the
-// target.
+// checks on our own file. From just before the exchange to this check, and
+// through an undo that follows, the new file is leased exclusively: an open
+// waits for some microseconds, and after an undo gives the bytes of the target.
 //
 // # What remains open
 //
 // An open(2) for writing that found the displaced file by its name before the
 // exchange, but had not reached the kernel's count of writers when the lease
 // was taken. When it does, it breaks the lease, which is looked at after the
-// folder was flushed and [Options.Settle] has passed (then the exchange is
+// directory was flushed and [Options.Settle] has passed (then the exchange is
 // undone), and once more after the name is gone (then late bytes are kept beside
 // the target). An open that stays between these two points in the kernel for
 // longer than that goes unseen.
@@ -44,6 +43,13 @@
 // An open for writing that meets the new file just before an undo. What that
 // program saves goes to the path as soon as it has closed the file; a save that
 // another editor makes there in between is kept beside the target and reported.
+//
+// A commit that is undone after the check: the directory could not be flushed, or
+// a late writer was noticed. The new text could be read for these milliseconds.
+//
+// An open with O_NONBLOCK does not wait for the check: it fails with EAGAIN. Of
+// 2,283,077 such opens by a process that did nothing else, beside one that
+// committed all the time, 6,176 did (0.3 %).
 //
 // Beside eight writing processes on two processors, editors that save by
 // rename, by truncating and in place lost none of 51,000 saves; 2 were kept

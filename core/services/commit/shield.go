@@ -8,8 +8,9 @@ import (
 // Between the swap and the verdict on what it displaced, the new file is at the
 // path and may have to leave it again. A program that read it then would go on
 // from a text that was refused, and overwrite with it what the undo puts back.
-// So the new file is leased exclusively from before the swap to the verdict:
-// another program's open waits for it, some microseconds. If the verdict is to
+// So the new file is leased exclusively from just before the swap to the verdict:
+// another program's open waits for it, some microseconds, or with O_NONBLOCK
+// fails with EAGAIN. If the verdict is to
 // undo, the waiting program still gets this file, as it has found it already;
 // therefore the file gets the bytes of the target first.
 
