@@ -42,6 +42,6 @@ func TestMCPResultsLeadWithTheHash(t *testing.T) {
 	stale := blocks("safe_patch", patch)
 	leads(stale)
 	require.True(t, strings.HasPrefix(stale[0], `{"success":false,"message":"State Mismatch: File has changed on disk since it was last read.`), stale[0])
-	require.True(t, strings.HasPrefix(stale[1], "Error file_changed_since_read (changed): "), "%q", stale)
+	require.True(t, strings.HasPrefix(stale[1], "Error file_changed_since_read (changed)"), "%q", stale)
 	leads(blocks("write_file", map[string]any{"file_path": "a.txt", "content": "x"}))
 }

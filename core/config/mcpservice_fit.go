@@ -1,7 +1,6 @@
 package config
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,14 +12,11 @@ import (
 // fitted returns a result of which no text has more than so many bytes: of a longer
 // one the beginning and the end. The tools that show files make theirs fit by
 // themselves, so that nothing counts as shown that is left out here. What programs
-// read of the result stays as it is.
+// read of the result stays as it is, and so does JSON, which a cut would make invalid.
 func fitted(r tools.Result, most int) tools.Result {
 	long := func(p tools.Part) bool { return len(p.Text) > most }
-	if !slices.ContainsFunc(r.LLMContent.Parts, long) {
+	if r.LLMContent.IsJSON() || !slices.ContainsFunc(r.LLMContent.Parts, long) {
 		return r
-	}
-	if r.Structured == nil && r.LLMContent.IsJSON() {
-		r.Structured = json.RawMessage(r.LLMContent.String())
 	}
 	parts := slices.Clone(r.LLMContent.Parts)
 	for i, p := range parts {

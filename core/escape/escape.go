@@ -19,8 +19,11 @@ func Hidden(r rune) bool {
 	if r < 0x7f {
 		return r < ' '
 	}
-	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+	return r == brailleBlank || unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
+
+// brailleBlank is a printable character of which nothing is shown.
+const brailleBlank = '\u2800'
 
 // joiner joins two symbols to one.
 const joiner = '\u200d'

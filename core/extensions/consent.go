@@ -281,10 +281,7 @@ func visible(s string) string {
 	return b.String()
 }
 
-// brailleBlank is the pattern of no dots.
-const brailleBlank = '\u2800'
-
 // unseen reports whether a character shows nothing of itself.
 func unseen(r rune) bool {
-	return escape.Hidden(r) || !unicode.IsGraphic(r) || unicode.Is(unicode.Zs, r) || r == brailleBlank || r == unicode.ReplacementChar
+	return escape.Hidden(r) || !unicode.IsGraphic(r) || unicode.Is(unicode.Zs, r) || r == unicode.ReplacementChar
 }

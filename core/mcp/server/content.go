@@ -102,34 +102,53 @@ func result(res tools.Result, spec tools.Spec, modern bool) *sdk.CallToolResult 
 
 // withError puts a failure's code, message and remedy before what the call has to
 // show beside it; or behind its first part, if that is JSON with this message, as then
-// it may also hold what a client that cuts results must not lose, such as a hash.
+// it may also hold what a client that cuts results must not lose, such as a hash. What
+// that part tells whole is not repeated.
 func withError(res tools.Result, shown []sdk.Content) []sdk.Content {
-	failure := []sdk.Content{&sdk.TextContent{Text: valid(describe(res.Error))}}
+	text := describe(res.Error)
+	tells, whole := tells(res)
 	switch {
-	case tells(res):
-		return slices.Concat(shown[:1], failure, shown[1:])
+	case whole:
+		text = heading(res.Error)
+	case tells:
+		text = heading(res.Error) + ": " + res.Error.Text() // with its line breaks
 	case res.LLMContent.String() == res.Error.Line() && !res.LLMContent.HasData():
 		shown = nil // it says nothing else
+	}
+	failure := []sdk.Content{&sdk.TextContent{Text: valid(text)}}
+	if tells {
+		return slices.Concat(shown[:1], failure, shown[1:])
 	}
 	return append(failure, shown...)
 }
 
 // tells reports whether the first part of a failure's content is a JSON object that
-// holds the failure's message.
-func tells(res tools.Result) bool {
+// holds the failure's message, or a clipped one, and whether it has message and remedy
+// whole.
+func tells(res tools.Result) (tells, whole bool) {
 	if len(res.LLMContent.Parts) == 0 || !strings.HasPrefix(res.LLMContent.Parts[0].Text, "{") {
-		return false
+		return false, false
 	}
-	message, err := tools.JSON(res.Error.Message)
-	return err == nil && strings.Contains(res.LLMContent.Parts[0].Text, strings.TrimSuffix(message.String(), `"`))
+	var report struct{ Message string }
+	if json.Unmarshal([]byte(res.LLMContent.Parts[0].Text), &report) != nil || report.Message == "" {
+		return false, false
+	}
+	text := valid(res.Error.Text())
+	if clipped, ok := strings.CutSuffix(report.Message, "…"); ok && strings.HasPrefix(text, clipped) {
+		return true, report.Message == text
+	}
+	return strings.Contains(report.Message, valid(strings.TrimSpace(res.Error.Message))), strings.Contains(report.Message, text)
 }
 
 // describe is a failure in one line for a model.
-func describe(f *fault.Error) string {
+func describe(f *fault.Error) string { return heading(f) + ": " + f.Line() }
+
+// heading returns the code of a failure and its reason.
+func heading(f *fault.Error) string {
 	if f.Reason != "" {
-		return fmt.Sprintf("Error %s (%s): %s", f.Code, f.Reason, f.Line())
+		return fmt.Sprintf("Error %s (%s)", f.Code, f.Reason)
 	}
-	return fmt.Sprintf("Error %s: %s", f.Code, f.Line())
+	return fmt.Sprintf("Error %s", f.Code)
 }
 
 // structured returns a result as JSON for programs, nil where there is none: of a

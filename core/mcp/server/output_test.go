@@ -79,13 +79,17 @@ func TestWhatTellsOfAFailureComesFirst(t *testing.T) {
 	noted := tools.Content{Parts: []tools.Part{report.Parts[0], {Text: "Notice: n"}}}
 	other, err := tools.JSON(map[string]any{"n": 1})
 	require.NoError(t, err)
+	clipped, err := tools.JSON(map[string]any{"message": "It is…", "sha256": "b0"})
+	require.NoError(t, err)
+	const code = "Error file_changed_since_read"
 	const line = `Error file_changed_since_read: It is "changed". Go on.`
 	for name, tt := range map[string]struct {
 		content tools.Content
 		want    []string
 	}{
-		"a report":             {report, []string{report.String(), line}},
-		"with a notice behind": {noted, []string{report.String(), line, "Notice: n"}},
+		"a report":             {report, []string{report.String(), code}},
+		"a clipped message":    {clipped, []string{clipped.String(), line}},
+		"with a notice behind": {noted, []string{report.String(), code, "Notice: n"}},
 		"other JSON":           {other, []string{line, other.String()}},
 		"text":                 {tools.Text("text"), []string{line, "text"}},
 		"the error alone":      {tools.Fail(failed).LLMContent, []string{line}},

@@ -41,7 +41,7 @@ type Check struct {
 }
 
 // StateMismatch is the message of a change whose base hash is not that of a file
-// which the conversation has seen, or which the hash was valid for before (FS-28).
+// which the conversation has seen, or which the hash was valid for before.
 // Of any other file it is not known whether it has changed.
 const StateMismatch = "State Mismatch: File has changed on disk since it was last read."
 
@@ -167,6 +167,9 @@ func (s *Service) decideByProof(c Check, info workspace.Info) *fault.Error {
 	if seen {
 		if c.Current.SHA256 != e.SHA256 {
 			s.Cache.Disqualify(c.Path.String(), info)
+		}
+		if !known { // the cache is disabled, so that no read is recorded
+			return mismatchWithoutSession(c)
 		}
 		return mismatch(c)
 	}
@@ -363,8 +366,8 @@ func mismatch(c Check) *fault.Error {
 	}
 }
 
-// mismatchWithoutSession is mismatch where the read that the hash came from, if
-// there was one, cannot be known.
+// mismatchWithoutSession is mismatch where the read that the hash came from, if there
+// was one, is not recorded: without a session, or with the cache disabled.
 func mismatchWithoutSession(c Check) *fault.Error {
 	return &fault.Error{
 		Code: fault.FileChangedSinceRead, Reason: fault.Changed, Op: "filestate.decide",
@@ -378,11 +381,11 @@ func mismatchWithoutSession(c Check) *fault.Error {
 // was there, with the hash given, when the change was planned.
 func refuseDisappeared(c Check, seen bool) *fault.Error {
 	since := "it was last read"
-	if !seen && c.Proof == "" {
+	if !seen {
 		since = "this change was planned"
 	}
 	msg := fmt.Sprintf("%s has disappeared since %s: it was deleted or moved. Nothing was written.", c.Path.String(), since)
-	if c.Proof != "" {
+	if c.Proof != "" && seen {
 		msg = StateMismatch + " " + msg
 	}
 	return &fault.Error{

@@ -338,8 +338,8 @@ func TestWrongHash(t *testing.T) {
 		"never read":            {func(f *fixture) { f.write("a", "x") }, fault.EditRequiresPriorRead, fault.NeverRead, "was not read in this conversation"},
 		"partly read":           {func(f *fixture) { f.write("a", "1\n2\n"); f.ranged("a", 0, 1) }, fault.EditRequiresPriorRead, fault.PartialRead, noneOfIts},
 		"image":                 {func(f *fixture) { f.write("a", "\x89PNG\r\n\x1a\n\x00"); f.full("a") }, fault.EditRequiresPriorRead, fault.NonText, noneOfIts},
-		"hatch":                 {func(f *fixture) { f.write("a", "x"); f.hidden = true }, fault.FileChangedSinceRead, fault.Changed, mismatch}, // CR-16
-		"absent":                {func(*fixture) {}, fault.FileChangedSinceRead, fault.Disappeared, "does not exist"},                           // FS-50
+		"hatch":                 {func(f *fixture) { f.write("a", "x"); f.hidden = true }, fault.FileChangedSinceRead, fault.Changed, "State Mismatch: base_content_sha256 is not the hash"}, // CR-16
+		"absent":                {func(*fixture) {}, fault.FileChangedSinceRead, fault.Disappeared, "does not exist"},                                                                        // FS-50
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t)
@@ -623,4 +623,14 @@ func TestDecideWithoutSession(t *testing.T) {
 	refusal = strict.prove("a", Sum([]byte("x")))
 	strict.requireRefusal(refusal, fault.EditRequiresPriorRead, fault.NoSession)
 	require.Contains(t, refusal.Remedy, "has sessions")
+}
+
+// With the cache disabled it is not known that a file was read: that it is gone since
+// then is not said.
+func TestGoneWithTheCacheDisabled(t *testing.T) {
+	f := newFixture(t)
+	f.hidden = true
+	f.write("a", "x")
+	refusal := f.RefuseMoved(Check{Path: f.path("a"), Verb: patching, Proof: wrong}, fault.Disappeared)
+	require.NotContains(t, refusal.Message, "last read")
 }

@@ -39,7 +39,7 @@ func (s *Service) WantsRegions(p workspace.Path, text string) bool {
 
 // WrittenRegions is [Service.Written] for a conversation that knew every byte of
 // the file, given to it under the version base, before its change: it knows every
-// byte of text by the regions, whoever made the change what it is (PR-30). It is
+// byte of text by the regions, also of what a user changed in it. It is
 // false, and nothing is recorded, where the regions would take as much as the
 // content, or more than a read may show.
 func (s *Service) WrittenRegions(p workspace.Path, info workspace.Info, text, sha string, base int64, regions []ChangedRegion) (State, bool) {

@@ -10,7 +10,7 @@ import "fmt"
 // cuts a long result.
 type State struct {
 	Version  *int64  `json:"version"`
-	SHA256   *string `json:"sha256"`    // of the raw bytes on disk, lower-case hex; null until every byte was shown (FS-15)
+	SHA256   *string `json:"sha256"`    // of the raw bytes on disk, lower-case hex; null until every byte was shown
 	FilePath string  `json:"file_path"` // absolute, cleaned, links not resolved
 	Content  *string `json:"content"`   // decoded, line endings as in the file
 

@@ -32,6 +32,10 @@ func (s *Service) Commit(ctx context.Context, p *Plan) Outcome {
 	p.known = p.known && s.state.Knows(p.request.Path, p.info, p.base.SHA256) // unless it was forgotten meanwhile (RC-22)
 	s.at(WindowRechecked, p.request.Path)
 	out, err := s.put(ctx, p)
+	for _, name := range out.Kept {
+		s.log.Warn("foreign bytes were kept beside the target", slog.String("component", p.request.Verb.Component),
+			slog.String("path", p.request.Path.String()), slog.String("kept", name))
+	}
 	if err != nil {
 		refusal := asFault(err, "mutation.commit")
 		switch {
@@ -43,10 +47,6 @@ func (s *Service) Commit(ctx context.Context, p *Plan) Outcome {
 			refusal = s.state.RefuseMoved(check, fault.NeverRead)
 		}
 		return s.refuseLate(ctx, p, refusal, out.Kept)
-	}
-	for _, name := range out.Kept {
-		s.log.Warn("foreign bytes were kept beside the target", slog.String("component", p.request.Verb.Component),
-			slog.String("path", p.request.Path.String()), slog.String("kept", name))
 	}
 	state := s.written(p, out)
 	s.state.KeepBase(p.request.Path, out.Info, out.SHA256, p.data)

@@ -87,8 +87,14 @@ func (c *change) result(ctx context.Context, plan *mutation.Plan) (tools.Result,
 	out := c.services.Mutator.Commit(ctx, plan)
 	report := Report{Success: out.Err == nil, LatestFileState: out.State, Corrections: out.Corrections, KeptFiles: out.Kept}
 	result := tools.Result{Error: out.Err}
+	beside := 0 // bytes of the text with the error
 	if out.Err != nil {
 		report.Message = out.Err.Text()
+		report.lead()
+		beside = codeBytes
+		if report.Message != out.Err.Text() {
+			beside += min(len(out.Err.Text()), c.services.resultBytes()/4)
+		}
 		result.ReturnDisplay = tools.TextDisplay(out.Err.Display())
 	} else {
 		c.services.accessed(ctx, c.request.Path)
@@ -99,7 +105,7 @@ func (c *change) result(ctx context.Context, plan *mutation.Plan) (tools.Result,
 		diff := c.fileDiff(plan)
 		result.ReturnDisplay = tools.Display{Diff: &diff}
 	}
-	report.fit(c.services.resultBytes())
+	report.fit(c.services.resultBytes() - beside)
 	var err error
 	result.LLMContent, err = tools.JSON(report)
 	return result, err

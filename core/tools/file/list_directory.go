@@ -24,7 +24,7 @@ type ListDirectoryParams struct {
 const maxListed = 2000
 
 const listDirectoryDescription = "Lists what a folder holds, not what its subfolders hold: folders first, then files with their size in bytes, each sorted by name. " +
-	"Names that ignore rules cover are left out and counted under ignored, with the lines that cover them under ignored_by; name such a path and it is shown all the same. Of a huge folder the first entries are listed, 2,000 at the most, and the others counted under left_out. " +
+	"Names that ignore rules cover are left out and counted under ignored, with the lines that cover them under ignored_by; name such a path and it is shown all the same. Of a huge directory the first entries are listed, 2,000 at the most, and the others counted under left_out. " +
 	"It shows no content and no hash, so read a file with read_file before you change it."
 
 func newListDirectory() (*Factory, error) {

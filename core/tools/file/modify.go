@@ -31,7 +31,7 @@ type amendment struct {
 // made for and by the same proof, and is refused like any other: with code
 // edit_no_change where it would leave the file as it is. A file that
 // exists keeps its line endings, and a new one gets newContent as it is, unless
-// write_file was asked for line endings (FS-55). It fails where the proposal itself was refused.
+// write_file was asked for line endings. It fails where the proposal itself was refused.
 func (c *change) Modify(ctx context.Context, newContent string) (tools.ToolInvocation, error) {
 	plan := c.planned(ctx)
 	if refused := plan.Refused(); refused != nil {
