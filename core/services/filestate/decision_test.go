@@ -631,6 +631,6 @@ func TestGoneWithTheCacheDisabled(t *testing.T) {
 	f := newFixture(t)
 	f.hidden = true
 	f.write("a", "x")
-	refusal := f.RefuseMoved(Check{Path: f.path("a"), Verb: patching, Proof: wrong}, fault.Disappeared)
+	refusal := f.RefuseMoved(Check{Path: f.path("a"), Verb: patching, Proof: EmptySHA256}, fault.Disappeared)
 	require.NotContains(t, refusal.Message, "last read")
 }
