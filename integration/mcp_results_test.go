@@ -98,7 +98,7 @@ func TestClientsCutNothing(t *testing.T) {
 			require.NoError(t, os.WriteFile(path, []byte(foreign), 0o600))
 			text, failed = call("write_file", map[string]any{"file_path": path, "content": "x", "base_content_sha256": hash})
 			require.True(t, failed)
-			require.Contains(t, text, "State Mismatch")
+			require.Contains(t, text, "file_changed_since_read")
 			got, hash = read(path, true) // by the refusal, which shows what has changed
 			require.Equal(t, foreign, got)
 			text, failed = call("safe_patch", map[string]any{"file_path": path, "unified_diff": "@@ -1,1 +1,1 @@\n-foreign\n+ours\n", "base_content_sha256": hash})

@@ -96,6 +96,7 @@ type Explanation struct {
 	Remedy   string `json:"remedy,omitempty"`   // what would change the decision
 	Message  string `json:"message,omitempty"`  // the denying rule's own words
 	Confined string `json:"confined,omitempty"` // what confines the command, as "landlock"; "" is nothing
+	Previews bool   `json:"preview,omitempty"`  // plan mode shows what the call would do instead
 	Parts    []Part `json:"parts"`              // of a command line
 }
 

@@ -128,7 +128,7 @@ func keys(t *testing.T, data []byte) map[string]any {
 // The names on the wire are API. A "." leads into an object, "[]" into a list.
 func TestNames(t *testing.T) {
 	const parts = "text decision rule tier source line reason"
-	decision := under("decision.", "decision rule tier source line reason remedy message confined "+under("parts[].", parts))
+	decision := under("decision.", "decision rule tier source line reason remedy message confined preview "+under("parts[].", parts))
 	details := under("details.", "type title systemMessage paths[] "+
 		"fileName filePath fileDiff originalContent newContent "+
 		under("diffStat.", "model_added_lines model_removed_lines model_added_chars model_removed_chars "+

@@ -176,7 +176,7 @@ func explain(d policy.Decision) bus.Explanation {
 	return bus.Explanation{
 		Decision: string(d.Decision), Rule: d.Rule, Tier: d.Tier, Source: d.Source, Line: d.Line,
 		Reason: d.Reason, Remedy: d.Remedy, Message: d.Message,
-		Confined: d.Confined, Parts: wireParts(d.Parts),
+		Confined: d.Confined, Previews: d.Previews, Parts: wireParts(d.Parts),
 	}
 }
 

@@ -26,7 +26,9 @@ type session struct {
 }
 
 // showsAll are limits within which every file of the cases is shown at once.
-func showsAll() filestate.Limits { return filestate.Limits{Lines: 1 << 20, Bytes: 8 << 20, ResultBytes: -1} }
+func showsAll() filestate.Limits {
+	return filestate.Limits{Lines: 1 << 20, Bytes: 8 << 20, ResultBytes: -1}
+}
 
 // newSession makes a session; each of change may alter its Parameters.
 func newSession(ctx context.Context, lab *Lab, change ...func(*config.Parameters)) (*session, error) {

@@ -122,50 +122,48 @@ type matcher struct {
 }
 
 func (m *matcher) match(file, diff string) bool {
-	for {
-		n := 0
-		for n < len(file) && n < len(diff) && file[n] == diff[n] {
-			n++
-		}
-		for n > 0 && (n < len(file) && !utf8.RuneStart(file[n]) || n < len(diff) && !utf8.RuneStart(diff[n])) {
-			n--
-		}
-		file, diff = file[n:], diff[n:]
-		if file == "" && diff == "" {
-			return true
-		}
-		if m.steps--; m.steps < 0 {
-			return false
-		}
-		a, na := utf8.DecodeRuneInString(file)
-		b, nb := utf8.DecodeRuneInString(diff)
-		inFile, inDiff := m.table[a], m.table[b] // none at an end
-		mark := len(m.found)
-		for _, s := range inFile {
-			if rest, ok := strings.CutPrefix(diff, s); ok {
-				m.found = append(m.found[:mark], stand{file[:na], s, m.length - len(diff)})
-				if m.match(file[na:], rest) {
-					return true
-				}
-			}
-			for _, other := range inDiff {
-				if s == other {
-					m.found = append(m.found[:mark], stand{file[:na], diff[:nb], m.length - len(diff)})
-					if m.match(file[na:], diff[nb:]) {
-						return true
-					}
-				}
-			}
-		}
-		for _, s := range inDiff {
-			if rest, ok := strings.CutPrefix(file, s); ok {
-				m.found = append(m.found[:mark], stand{s, diff[:nb], m.length - len(diff)})
-				if m.match(rest, diff[nb:]) {
-					return true
-				}
-			}
-		}
-		m.found = m.found[:mark]
+	n := 0
+	for n < len(file) && n < len(diff) && file[n] == diff[n] {
+		n++
+	}
+	for n > 0 && (n < len(file) && !utf8.RuneStart(file[n]) || n < len(diff) && !utf8.RuneStart(diff[n])) {
+		n--
+	}
+	file, diff = file[n:], diff[n:]
+	if file == "" && diff == "" {
+		return true
+	}
+	if m.steps--; m.steps < 0 {
 		return false
 	}
+	a, na := utf8.DecodeRuneInString(file)
+	b, nb := utf8.DecodeRuneInString(diff)
+	inFile, inDiff := m.table[a], m.table[b] // none at an end
+	mark := len(m.found)
+	for _, s := range inFile {
+		if rest, ok := strings.CutPrefix(diff, s); ok {
+			m.found = append(m.found[:mark], stand{file[:na], s, m.length - len(diff)})
+			if m.match(file[na:], rest) {
+				return true
+			}
+		}
+		for _, other := range inDiff {
+			if s == other {
+				m.found = append(m.found[:mark], stand{file[:na], diff[:nb], m.length - len(diff)})
+				if m.match(file[na:], diff[nb:]) {
+					return true
+				}
+			}
+		}
+	}
+	for _, s := range inDiff {
+		if rest, ok := strings.CutPrefix(file, s); ok {
+			m.found = append(m.found[:mark], stand{s, diff[:nb], m.length - len(diff)})
+			if m.match(rest, diff[nb:]) {
+				return true
+			}
+		}
+	}
+	m.found = m.found[:mark]
+	return false
 }
