@@ -57,7 +57,7 @@ type Parameters struct {
 
 	ApprovalMode policy.ApprovalMode // "": the settings', else default
 	Model        string              // "": the settings', else auto, the program's choice
-	// CoreTools are the built-ins to register, exactly (AR-09): `name`, or
+	// CoreTools are the built-ins to register, exactly: `name`, or
 	// `run_shell_command(prefix)`, which denies every command that does not begin
 	// so. Any other entry with brackets selects nothing. nil: the settings', else the
 	// default set; empty: none.

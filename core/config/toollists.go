@@ -127,7 +127,7 @@ func placeOf(entry string, from map[string]Place, flag string) Place {
 	return Place{Source: flag}
 }
 
-// allowedTool is the rule of an entry of the allowed tools (CR-26).
+// allowedTool is the rule of an entry of the allowed tools.
 func allowedTool(entry string, place Place) (policy.Rule, bool, error) {
 	return listedTool(entry, "allowed tools", place, policy.Rule{Decision: policy.Allow, Priority: 300})
 }

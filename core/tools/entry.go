@@ -83,7 +83,7 @@ func (e Entry) Commands() (prefixes []string, err error) {
 
 // foreign are the names that other programs give to tools, in small letters and
 // without hyphens and underscores, each with those of the tools that do the
-// work here (CR-23).
+// work here.
 var foreign = map[string][]string{
 	"bash": {shellName}, "shell": {shellName}, "runshellcommand": {shellName}, "bashoutput": {"read_background_output"},
 	"killshell": {"stop_background_process"}, "killbash": {"stop_background_process"},
