@@ -4,31 +4,20 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fettle-dev/fettle/core/config/settings"
 )
 
 // The pages in docs name Go identifiers, as `pkg.Name` or `pkg.Type.Member`.
 // A name that is not, or no longer, there misleads whoever looks for it.
 func TestDocsNameWhatExists(t *testing.T) {
-	exported := map[string]bool{}
-	packages := map[string]bool{}
-	for _, p := range goList(t, "linux", "./core/...", "./cli") {
-		for _, name := range p.GoFiles {
-			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
-			if err != nil {
-				t.Fatal(err)
-			}
-			packages[f.Name.Name] = true
-			for _, d := range f.Decls {
-				for _, id := range identifiers(d) {
-					exported[f.Name.Name+"."+id] = true
-				}
-			}
-		}
-	}
+	packages, exported := declared(t)
 	for name := range fuzzTargets(t, "cli") { // the one package whose targets a page names so
 		exported["cli."+name] = true
 	}
@@ -45,6 +34,75 @@ func TestDocsNameWhatExists(t *testing.T) {
 			}
 		}
 	}
+}
+
+// The right column of docs/names.md says what stands for a name: a reason why
+// nothing does, or Go identifiers, directories and settings that exist.
+func TestNamesPage(t *testing.T) {
+	packages, exported := declared(t)
+	rows := 0
+	quoted := regexp.MustCompile("`([^`]+)`")
+	identifier := regexp.MustCompile(`^([a-z0-9]+)\.([A-Z]\w*(?:\.[A-Z]\w*)?)$`)
+	directory := regexp.MustCompile(`^(core|cli|integration|docs|\.ci)(/[a-z0-9/]+)?$`)
+	setting := regexp.MustCompile(`^[a-z]+\.[A-Za-z.]+(\*)?$`)
+	for line := range strings.Lines(readFile(t, "docs/names.md")) {
+		cells := strings.Split(strings.Trim(strings.TrimSpace(line), "|"), " | ")
+		if !strings.HasPrefix(line, "| ") || strings.HasPrefix(line, "| there") {
+			continue
+		}
+		if rows++; len(cells) != 2 {
+			t.Errorf("not two cells: %s", line)
+			continue
+		}
+		if reason, not := strings.CutPrefix(strings.TrimSpace(cells[1]), "not in fettle"); not && !strings.HasPrefix(reason, ": ") {
+			t.Errorf("no reason: %s", line)
+		}
+		for _, m := range quoted.FindAllStringSubmatch(cells[1], -1) {
+			id := identifier.FindStringSubmatch(m[1])
+			switch {
+			case id != nil && (id[1] == "context" || id[1] == "slog"): // the standard library's
+			case id != nil && !packages[id[1]]:
+				t.Errorf("there is no package %s: %s", id[1], line)
+			case id != nil && !exported[m[1]]:
+				t.Errorf("%s does not exist: %s", m[1], line)
+			case id != nil:
+			case directory.MatchString(m[1]):
+				if info, err := os.Stat(filepath.Join(root, filepath.FromSlash(m[1]))); err != nil || !info.IsDir() {
+					t.Errorf("there is no directory %s: %s", m[1], line)
+				}
+			case setting.MatchString(m[1]):
+				group, whole := strings.CutSuffix(m[1], "*")
+				if !slices.ContainsFunc(settings.Keys(), func(k settings.Key) bool { return k.Path == group || whole && strings.HasPrefix(k.Path, group) }) {
+					t.Errorf("there is no setting %s: %s", m[1], line)
+				}
+			}
+		}
+	}
+	if rows < 150 {
+		t.Errorf("only %d rows were found", rows)
+	}
+}
+
+// declared are the names of the packages in core and cli, and what they
+// declare, as pkg.Name and pkg.Type.Member.
+func declared(t *testing.T) (packages, names map[string]bool) {
+	t.Helper()
+	packages, names = map[string]bool{}, map[string]bool{}
+	for _, p := range goList(t, "linux", "./core/...", "./cli/...") {
+		for _, name := range p.GoFiles {
+			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			packages[f.Name.Name] = true
+			for _, d := range f.Decls {
+				for _, id := range identifiers(d) {
+					names[f.Name.Name+"."+id] = true
+				}
+			}
+		}
+	}
+	return packages, names
 }
 
 // fuzzTargets are the fuzz targets in a folder.
