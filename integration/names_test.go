@@ -36,8 +36,8 @@ func TestDocsNameWhatExists(t *testing.T) {
 	}
 }
 
-// The right column of docs/names.md says what stands for a name: a reason why
-// nothing does, or Go identifiers, directories and settings that exist.
+// Each row of docs/names.md maps names to Go identifiers, directories and
+// settings that exist, or gives the reason why fettle has none.
 func TestNamesPage(t *testing.T) {
 	packages, exported := declared(t)
 	rows := 0
@@ -83,8 +83,8 @@ func TestNamesPage(t *testing.T) {
 	}
 }
 
-// declared are the names of the packages in core and cli, and what they
-// declare, as pkg.Name and pkg.Type.Member.
+// declared returns the names of the packages in core and cli and of their
+// declarations, as pkg.Name and pkg.Type.Member.
 func declared(t *testing.T) (packages, names map[string]bool) {
 	t.Helper()
 	packages, names = map[string]bool{}, map[string]bool{}

@@ -20,7 +20,7 @@ type tagParams struct {
 	Name string `json:"name" jsonschema:"pattern=^v[0-9]" jsonschema_description:"Name of the tag, as v1.2.0."`
 }
 
-// repository is what the tool needs of a session.
+// repository holds the services of a session that the tool uses.
 type repository interface {
 	Dir() string
 	Head() string                 // the commit that is checked out
@@ -89,7 +89,7 @@ type tagCall struct {
 	repo   repository
 	name   string
 	params json.RawMessage
-	shown  string // the commit that the user was asked about; "" if nobody was
+	shown  string // the commit in the question to the user; "" without a question
 }
 
 func (c *tagCall) Params() json.RawMessage     { return c.params }
