@@ -42,15 +42,6 @@ func Defaults() Settings {
 	return s
 }
 
-// defaultsIn returns what holds in a layout where no layer says otherwise.
-func defaultsIn(l layout.Layout) Settings {
-	s := Defaults()
-	if l.FullContent {
-		s.Tools.ChangedRegionsAbove = 0
-	}
-	return s
-}
-
 // defaultIn returns the value that a key has in a layout where no layer gives one.
 func defaultIn(l layout.Layout, key string) (any, bool) {
 	if key == "tools.changedRegionsAbove" && l.FullContent {

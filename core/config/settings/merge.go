@@ -20,12 +20,16 @@ type merged struct {
 	origins  map[string][]Origin
 }
 
-// joiner joins layers in a viper instance of its own (GO-04). Viper folds the
-// case of keys, in maps too, so maps stay beside it (KH-25).
+// joiner joins layers in a viper instance of its own (GO-04). The instance holds
+// every key that is no map: defaults as viper's defaults, files and environment
+// variables as configuration in the order of layers, flags as overrides. Viper's
+// own reading of variables is not used, as it reads those of the process and not
+// Options.Environ. Viper folds the case of keys, in maps too, so maps are held in
+// objects (KH-25).
 type joiner struct {
 	o       Options
 	store   *viper.Viper
-	objects map[string]any
+	objects map[string]any // by path
 	origins map[string][]Origin
 	// confined says that commands are confined; known once the keys that say so
 	// are joined.
@@ -35,11 +39,8 @@ type joiner struct {
 // merge joins the layers, the weakest first. What confines commands comes
 // before all else, as that has a say in what a project may set.
 func merge(o Options, all []*layerOf) (merged, error) {
-	j := &joiner{
-		o: o, objects: map[string]any{}, origins: map[string][]Origin{},
-		store: viper.NewWithOptions(viper.KeyDelimiter("::")), // no key holds it, so that none is taken apart
-	}
-	m := merged{settings: defaultsIn(o.layout()), origins: j.origins}
+	j := newJoiner(o)
+	m := merged{origins: j.origins}
 	for _, confining := range []bool{true, false} {
 		keys := slices.DeleteFunc(slices.Clone(known().keys), func(k *Key) bool { return strings.HasPrefix(k.Path, "tools.sandbox.") != confining })
 		for _, l := range all {
@@ -66,6 +67,25 @@ func merge(o Options, all []*layerOf) (merged, error) {
 	return m, nil
 }
 
+// newJoiner returns a joiner that holds the defaults alone.
+func newJoiner(o Options) *joiner {
+	j := &joiner{
+		o: o, objects: map[string]any{}, origins: map[string][]Origin{},
+		store: viper.NewWithOptions(viper.KeyDelimiter("::")), // no key holds it, so that none is taken apart
+	}
+	for _, k := range known().keys {
+		value, ok := defaultIn(o.layout(), k.Path)
+		switch {
+		case !ok:
+		case k.kind == aMap:
+			j.objects[k.Path] = value
+		default:
+			j.store.SetDefault(k.Path, value)
+		}
+	}
+	return j
+}
+
 // get returns what the layers that were joined make of a key, nil for nothing.
 func (j *joiner) get(k *Key) any {
 	if k.kind == aMap {
@@ -82,11 +102,7 @@ func (j *joiner) join(keys []*Key, l *layerOf) error {
 		if e == nil {
 			continue
 		}
-		lower := j.get(k)
-		if lower == nil {
-			lower = known().defaults[k.Path]
-		}
-		value := e.value
+		lower, value := j.get(k), e.value
 		origin := Origin{Layer: l.layer, Source: e.source, Line: e.line, Column: e.column, Value: e.written, Filled: e.filled, secrets: e.secrets, spots: e.spots}
 		if l.ofProject || e.ofProject && k.ofWall() {
 			if value, origin.Refused = j.fromProject(k, value, lower); origin.Refused != "" {
@@ -100,9 +116,12 @@ func (j *joiner) join(keys []*Key, l *layerOf) error {
 			continue
 		}
 		value = combine(k.Merge, lower, value)
-		if k.kind == aMap {
+		switch {
+		case k.kind == aMap:
 			j.objects[k.Path] = value
-		} else {
+		case l.layer == LayerFlags:
+			j.store.Set(k.Path, value)
+		default:
 			given[k.Path] = value
 		}
 	}
