@@ -86,7 +86,7 @@ func TestPlanMode(t *testing.T) {
 // AR-27: whoever starts in plan mode, and has a rule that leaves it without
 // asking, ends in the default mode.
 func TestPlanModeFromTheStart(t *testing.T) {
-	c := newConfig(t, config.Parameters{ApprovalMode: policy.ModePlan, AllowedTools: []string{"exit_plan_mode"}})
+	c := newConfig(t, config.Parameters{ApprovalMode: policy.ModePlan, Rules: inPlan("exit_plan_mode")})
 	require.NoError(t, c.Initialize(t.Context()))
 	dir := filepath.Join(c.TargetDir(), ".fettle", "plans")
 	require.NoError(t, os.MkdirAll(dir, 0o755))
@@ -187,7 +187,7 @@ func TestNoPlanModeWithoutAWayOut(t *testing.T) {
 	require.Equal(t, fault.NobodyToAsk, r.Result.Error.Code)
 	require.Equal(t, policy.ModeYolo, c.ApprovalMode())
 
-	c = newConfig(t, config.Parameters{AllowedTools: []string{"enter_plan_mode", "exit_plan_mode"}})
+	c = newConfig(t, config.Parameters{AllowedTools: []string{"enter_plan_mode"}, Rules: inPlan("exit_plan_mode")})
 	require.NoError(t, c.Initialize(t.Context()))
 	require.Equal(t, scheduler.StatusSuccess, call(t, c, "enter_plan_mode", map[string]any{}).Status)
 	require.Equal(t, policy.ModePlan, c.ApprovalMode())
@@ -236,5 +236,74 @@ func TestPlansOfStrangers(t *testing.T) {
 			_, err := os.Stat(filepath.Join(s.Dir, ".fettle", "plans", "X.md"))
 			require.Equal(t, tt.written, err == nil)
 		})
+	}
+}
+
+// inPlan allows a tool in plan mode.
+func inPlan(tool string) []policy.Rule {
+	return []policy.Rule{{Tools: []string{tool}, Decision: policy.Allow, Tier: policy.TierUser, Modes: []policy.ApprovalMode{policy.ModePlan}}}
+}
+
+// AR-27: whoever gives a rule that allows, it holds in plan mode only if it names
+// the mode; what plan mode allows by itself stays.
+func TestPlanModeHasToBeNamed(t *testing.T) {
+	const fetch = `{"url":"https://example.org/a"}`
+	allow := func(modes string) string {
+		return "[[rule]]\ntoolName = \"web_fetch\"\ndecision = \"allow\"\npriority = 100\n" + modes
+	}
+	project := func(text string) func(*config.Parameters) {
+		return func(p *config.Parameters) {
+			p.Trust = trust.Trusted
+			dir := filepath.Join(p.TargetDir, ".fettle")
+			require.NoError(t, os.MkdirAll(dir, 0o755))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "policies.toml"), []byte(text), 0o644))
+		}
+	}
+	saved := func(text string) func(*config.Parameters) {
+		return func(p *config.Parameters) {
+			dir := filepath.Join(p.HomeDir, ".fettle", "policies")
+			require.NoError(t, os.MkdirAll(dir, 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "auto-saved.toml"), []byte(text), 0o600))
+		}
+	}
+	for name, tt := range map[string]struct {
+		change func(*config.Parameters)
+		plan   policy.Verdict
+	}{
+		"a user's rule":         {userPolicy(t, allow("")), policy.AskUser},
+		"no modes":              {userPolicy(t, allow("modes = []")), policy.AskUser},
+		"other modes":           {userPolicy(t, allow(`modes = ["default", "auto_edit", "yolo"]`)), policy.AskUser},
+		"a user's rule, named":  {userPolicy(t, allow(`modes = ["default", "plan"]`)), policy.Allow},
+		"a project's":           {project(allow("")), policy.AskUser},
+		"a project's, named":    {project(allow(`modes = ["default", "plan"]`)), policy.Allow},
+		"a saved one":           {saved(allow("")), policy.AskUser},
+		"a saved one, named":    {saved(allow(`modes = ["default", "plan"]`)), policy.Allow},
+		"of a list":             {func(p *config.Parameters) { p.AllowedTools = []string{"web_fetch"} }, policy.AskUser},
+		"everything, of a list": {func(p *config.Parameters) { p.AllowedTools = []string{"*"} }, policy.AskUser},
+		"the embedder's": {func(p *config.Parameters) {
+			p.Rules = []policy.Rule{{Tools: []string{"*"}, Decision: policy.Allow, Tier: policy.TierAdmin, Priority: 999}}
+		}, policy.AskUser},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := configtest.New(t, tt.change)
+			require.Equal(t, policy.Allow, explained(t, s.Config, "web_fetch", fetch).Decision)
+			require.NoError(t, s.SetApprovalMode(policy.ModePlan))
+			require.Equal(t, tt.plan, explained(t, s.Config, "web_fetch", fetch).Decision)
+			require.Equal(t, policy.Allow, explained(t, s.Config, "read_file", `{"file_path":"a"}`).Decision, "by its kind")
+		})
+	}
+	s := configtest.New(t)
+	engine, err := s.PolicyEngine()
+	require.NoError(t, err)
+	for _, mode := range []policy.ApprovalMode{policy.ModeDefault, policy.ModePlan} {
+		call, _ := policy.WellKnown("web_fetch")
+		call.Params, call.Mode = []byte(fetch), mode
+		rules, err := engine.Narrow(call, policy.ScopeSession)
+		require.NoError(t, err)
+		require.Len(t, rules, 1)
+		require.NoError(t, engine.Add(rules...))
+		require.NoError(t, s.SetApprovalMode(policy.ModePlan))
+		want := map[policy.ApprovalMode]policy.Verdict{policy.ModeDefault: policy.AskUser, policy.ModePlan: policy.Allow}
+		require.Equal(t, want[mode], explained(t, s.Config, "web_fetch", fetch).Decision, "approved in %s", mode)
 	}
 }

@@ -87,7 +87,8 @@ func (r *rule) patterned() bool {
 	return r.args != nil || r.command != nil || len(r.prefixes) > 0
 }
 
-// holds reports whether the conditions hold that do not depend on arguments.
+// holds reports whether the conditions hold that do not depend on arguments. In
+// plan mode only a rule that names the mode allows, besides the generated ones.
 func (r *rule) holds(c *Call) bool {
 	if r.modes != 0 && r.modes&modeBit(c.Mode) == 0 {
 		return false
@@ -113,7 +114,7 @@ func (r *rule) holds(c *Call) bool {
 			return false
 		}
 	}
-	return r.tightens || c.Mode != ModePlan || r.modes&planBit != 0 || !mutates(c) || r.own == ownBuiltins
+	return r.tightens || c.Mode != ModePlan || r.modes&planBit != 0 || r.own != written
 }
 
 // effects compares the effects of a rule with those that a call declares. A

@@ -54,13 +54,16 @@ func decided(r *rule, v Verdict) Decision {
 
 // wouldAllow says what would allow a call that no rule speaks of.
 func (t *trial) wouldAllow() string {
-	mode := "yolo"
+	rule, mode := "A rule that allows "+t.call.Tool, "yolo"
+	if t.call.Mode == ModePlan {
+		rule += " and has modes = [\"plan\"]"
+	}
 	if t.call.Kind == "edit" && !t.protected() {
 		mode = "auto_edit"
 	} else if t.call.Untrusted {
-		return "A rule that allows " + t.call.Tool + " would allow it."
+		return rule + " would allow it."
 	}
-	return "A rule that allows " + t.call.Tool + ", or approval mode " + mode + ", would allow it."
+	return rule + ", or approval mode " + mode + ", would allow it."
 }
 
 // orYolo ends a remedy with the mode that is another one, in folders that it

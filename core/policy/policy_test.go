@@ -91,7 +91,7 @@ func TestAllowedByName(t *testing.T) {
 		"nameless tool":     {policy.Call{Kind: "edit"}, []string{"x"}, policy.AskUser},
 		"edit, safe_patch":  {policy.Call{Tool: "safe_patch", Kind: "edit"}, []string{"edit", "replace"}, policy.AskUser},
 		"a change, in plan": {policy.Call{Tool: "write_file", Kind: "edit", Mode: policy.ModePlan}, []string{"write_file"}, policy.AskUser},
-		"a fetch, in plan":  {policy.Call{Tool: "web_fetch", Kind: "fetch", Mode: policy.ModePlan}, []string{"web_fetch"}, policy.Allow},
+		"a fetch, in plan":  {policy.Call{Tool: "web_fetch", Kind: "fetch", Mode: policy.ModePlan}, []string{"web_fetch"}, policy.AskUser},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

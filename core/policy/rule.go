@@ -54,7 +54,7 @@ type Rule struct {
 	OtherCommands    bool
 	CommandRegex     string         // of run_shell_command: searched from the start of a part
 	Annotations      map[string]any // each must be declared, and equal
-	Modes            []ApprovalMode // empty: all
+	Modes            []ApprovalMode // empty: all, of a rule that allows all but [ModePlan]
 	Interactive      *bool          // only where somebody can be asked, or only where nobody can
 	Confined         *bool          // only commands that run confined, or only those that do not; see [Call].Confined
 	Effects          []string       // one that denies or asks: the tool may do one of these; one that allows: nothing else
