@@ -23,16 +23,33 @@ func renderQuestion(q bus.ToolConfirmationRequest, columns int, colour bool) str
 	}
 	renderDetails(&b, q, columns, colour)
 	b.WriteString(paint(styleDim, fold("why: "+approval.Why(q), "", columns), colour) + "\n")
-	for _, c := range approval.Replies(q.Outcomes) {
-		words := approval.Remembers(q, c.Outcome)
-		if c.Outcome == bus.Cancel && words != "" {
-			words += ": n write tests first"
-		}
-		if words != "" {
-			b.WriteString(paint(styleDim, fold(fmt.Sprintf("  [%s] %s", c.Key, words), "    ", columns), colour) + "\n")
-		}
+	for _, lasting := range approval.Lasts(q, approval.Replies(q.Outcomes)) {
+		renderLasting(&b, lasting, columns, colour)
 	}
 	return b.String()
+}
+
+// renderLasting shows what answers stand for that last: one rule beside the answer,
+// several below it, a line each.
+func renderLasting(b *strings.Builder, l approval.Lasting, columns int, colour bool) {
+	line := func(text, hang string) { b.WriteString(paint(styleDim, fold(text, hang, columns), colour) + "\n") }
+	heads := make([]string, len(l.Replies))
+	for i, r := range l.Replies {
+		heads[i] = fmt.Sprintf("[%s] %s", r.Key, r.Until())
+		switch {
+		case r.Outcome == bus.Cancel:
+			line(fmt.Sprintf("  [%s] %s: n write tests first", r.Key, l.Lines[0]), "    ")
+		case len(l.Lines) == 1:
+			line("  "+heads[i]+": "+l.Lines[0], "    ")
+		}
+	}
+	if len(l.Lines) == 1 {
+		return
+	}
+	line("  "+strings.Join(heads, ", ")+":", "    ")
+	for _, rule := range l.Lines {
+		line("    - "+rule, "      ")
+	}
 }
 
 func renderDetails(b *strings.Builder, q bus.ToolConfirmationRequest, columns int, colour bool) {

@@ -34,6 +34,10 @@ func editQuestion(outcomes ...bus.Outcome) bus.ToolConfirmationRequest {
 		}},
 		Decision: bus.Explanation{Decision: "ask_user", Reason: "Tools of kind edit are asked about.", Tier: "default", Source: "built-in"},
 		Outcomes: outcomes,
+		Remembers: []bus.Remembered{
+			{Outcome: bus.ProceedAlways, Rules: []string{"write_file on /w/a.txt"}}, {Outcome: bus.ProceedAlwaysAndSave, Rules: []string{"write_file on /w/a.txt"}},
+			{Outcome: bus.ProceedAlwaysTool, Rules: []string{"any call of write_file"}}, {Outcome: bus.ProceedAlwaysServer, Rules: []string{"any tool of the MCP server s, with any arguments"}},
+		},
 	}
 }
 
@@ -339,21 +343,14 @@ func TestNoTerminalNobodyAttached(t *testing.T) {
 // AR-21: what has been remembered is said in words.
 func TestRememberedIsTold(t *testing.T) {
 	for want, u := range map[string]bus.UpdatePolicy{
-		"commands that begin with git push, or with make; until this session ends.": {ToolName: "run_shell_command", CommandPrefix: []string{"git push", "make"}},
-		"commands that begin with make, redirections into the workspace included; kept for later sessions.": {ToolName: "run_shell_command", CommandPrefix: []string{"make"},
-			AllowRedirection: true, Persist: true, PersistScope: bus.PersistUser},
-		"write_file on /w/a.txt; until this session ends.":             {ToolName: "write_file", ArgsPattern: "\x00\"file_path\":\"/w/a.txt\"\x00"},
-		"the tool search of the server hub; until this session ends.":  {ToolName: "search", MCPName: "hub"},
-		"web_fetch, of the subagent helper; until this session ends.":  {ToolName: "web_fetch", Subagent: "helper"},
-		"any tool of the server hub; until this session ends.":         {ToolName: "*", MCPName: "hub"},
-		"web_fetch; until this session ends.":                          {ToolName: "web_fetch"},
-		"web_fetch of any page of that host; kept for later sessions.": {ToolName: "web_fetch", ArgsPattern: "x", Persist: true, PersistScope: bus.PersistUser},
+		"commands that begin with git push; until this session ends.": {ToolName: "run_shell_command", Words: "commands that begin with git push"},
+		"write_file on /w/a.txt; kept for later sessions.":            {ToolName: "write_file", Words: "write_file on /w/a.txt", Persist: true, PersistScope: bus.PersistUser},
 	} {
 		require.Equal(t, want, approval.Remembered(u))
 	}
 	synctest.Test(t, func(t *testing.T) {
 		p := newPerson(t, strings.NewReader(""))
-		require.NoError(t, p.bus.Publish(bus.UpdatePolicy{ToolName: "a\x1bb"}))
+		require.NoError(t, p.bus.Publish(bus.UpdatePolicy{ToolName: "a", Words: "a\x1bb"}))
 		synctest.Wait()
 		require.Equal(t, "Remembered: a<U+001B>b; until this session ends.\n", p.sees())
 	})
@@ -386,7 +383,7 @@ why: Tools of kind edit are asked about. (default tier, built-in)
   [a] until this session ends: write_file on /w/a.txt
   [s] from now on, kept in your policy file: write_file on /w/a.txt
   [t] until this session ends: any call of write_file
-  [v] until this session ends: any tool of the server
+  [v] until this session ends: any tool of the MCP server s, with any arguments
 `},
 		"new file": {created, `
 Confirm Write: n.txt
@@ -422,8 +419,8 @@ why: Tools of kind edit are asked about. (default tier, built-in)
 			Decision: bus.Explanation{Decision: "ask_user", Reason: "The part make needs an answer.", Rule: "ask shell", Tier: "admin", Source: "/etc/p.toml", Line: 12},
 			Outcomes: []bus.Outcome{bus.ProceedOnce, bus.ProceedAlways, bus.ProceedAlwaysAndSave, bus.Cancel},
 			Remembers: []bus.Remembered{ // 18020, 22169
-				{Outcome: bus.ProceedAlways, Rules: []string{"allow run_shell_command(make)", "allow write_file(out.txt)"}},
-				{Outcome: bus.ProceedAlwaysAndSave, Rules: []string{"allow run_shell_command(make\x1b)"}},
+				{Outcome: bus.ProceedAlways, Rules: []string{"commands that begin with make", "write_file on /w/out.txt"}},
+				{Outcome: bus.ProceedAlwaysAndSave, Rules: []string{"commands that begin with make\x1b"}},
 			},
 		}, `
 Confirm: Shell
@@ -434,8 +431,10 @@ git status && make >out.txt
   denied   > out.txt  a file
 changes /w/out.txt
 why: The part make needs an answer. (rule ask shell, admin tier, /etc/p.toml:12)
-  [a] until this session ends: allow run_shell_command(make); allow write_file(out.txt)
-  [s] from now on, kept in your policy file: allow run_shell_command(make<U+001B>)
+  [a] until this session ends:
+    - commands that begin with make
+    - write_file on /w/out.txt
+  [s] from now on, kept in your policy file: commands that begin with make<U+001B>
 `},
 		"command that no rule allows": {bus.ToolConfirmationRequest{
 			ToolCall: bus.ToolCall{Name: "run_shell_command", Args: json.RawMessage(`{"command":"make && cd x","dir_path":"sub","description":"Builds\n\u001b[2J it.","is_background":true}`)},
@@ -475,6 +474,12 @@ why: 2 of its 3 parts ask.
 			Details:  bus.Confirmation{Type: bus.ConfirmMCP, Title: "Confirm: search", MCPDetails: &bus.MCPDetails{ServerName: "hub", ToolName: "search", ToolDisplayName: "Search issues"}},
 			Decision: bus.Explanation{Reason: "Tools of servers are asked about."},
 			Outcomes: everyOutcome[:5],
+			Remembers: []bus.Remembered{
+				{Outcome: bus.ProceedAlways, Rules: []string{"the tool search of the MCP server hub, with any arguments", "x"}},
+				{Outcome: bus.ProceedAlwaysAndSave, Rules: []string{"the tool search of the MCP server hub, with any arguments", "x"}},
+				{Outcome: bus.ProceedAlwaysTool, Rules: []string{"the tool search of the MCP server hub, with any arguments"}},
+				{Outcome: bus.ProceedAlwaysServer, Rules: []string{"any tool of the MCP server hub, with any arguments"}},
+			},
 		}, `
 Confirm: search
 tool search (Search issues) of server hub
@@ -483,10 +488,11 @@ tool search (Search issues) of server hub
     "n": 1
   }
 why: Tools of servers are asked about.
-  [a] until this session ends: the tool search of the server hub, with any arguments
-  [s] from now on, kept in your policy file: the tool search of the server hub, with any arguments
-  [t] until this session ends: any call of mcp_hub_search
-  [v] until this session ends: any tool of the server hub
+  [a] until this session ends, [s] from now on, kept in your policy file:
+    - the tool search of the MCP server hub, with any arguments
+    - x
+  [t] until this session ends: the tool search of the MCP server hub, with any arguments
+  [v] until this session ends: any tool of the MCP server hub, with any arguments
 `},
 		"a plan": {bus.ToolConfirmationRequest{
 			ToolCall: bus.ToolCall{Name: "exit_plan_mode"},
@@ -502,7 +508,7 @@ why: no rule speaks of it
 			ToolCall:  bus.ToolCall{Name: "web_fetch"},
 			Details:   bus.Confirmation{Type: bus.ConfirmInfo, Title: "Confirm Web Fetch", InfoDetails: &bus.InfoDetails{Prompt: "Fetch?", URLs: []string{"https://a.example:81/x?y"}}},
 			Outcomes:  []bus.Outcome{bus.ProceedAlways, bus.ProceedAlwaysTool},
-			Remembers: []bus.Remembered{{Outcome: bus.ProceedAlways, Rules: []string{"r"}}, {Outcome: bus.ProceedAlwaysTool, Rules: []string{"s"}}},
+			Remembers: []bus.Remembered{{Outcome: bus.ProceedAlways, Rules: []string{"web_fetch of any page of https://a.example:81"}}, {Outcome: bus.ProceedAlwaysTool, Rules: []string{"any call of web_fetch"}}},
 		}, `
 Confirm Web Fetch
 Fetch?
@@ -515,7 +521,7 @@ why: no rule speaks of it
 			ToolCall:  bus.ToolCall{Name: "web_fetch"},
 			Details:   bus.Confirmation{Type: bus.ConfirmInfo, Title: "Confirm: Fetch", InfoDetails: &bus.InfoDetails{Prompt: "fetch two\npages", URLs: []string{"https://a.example/ x", "https://b.example"}}},
 			Outcomes:  []bus.Outcome{bus.ProceedAlways},
-			Remembers: []bus.Remembered{{Outcome: bus.ProceedAlways, Rules: []string{"allow web_fetch in default"}}},
+			Remembers: []bus.Remembered{{Outcome: bus.ProceedAlways, Rules: []string{"calls of web_fetch like this one"}}},
 		}, `
 Confirm: Fetch
 fetch two

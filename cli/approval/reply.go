@@ -16,6 +16,18 @@ type Reply struct {
 	Label   string // what it says; the key stands in brackets in it
 }
 
+// Until says how long the rules hold that the reply puts in force; "" for one that
+// holds for this call alone.
+func (r Reply) Until() string {
+	switch r.Outcome {
+	case bus.ProceedAlways, bus.ProceedAlwaysTool, bus.ProceedAlwaysServer:
+		return "until this session ends"
+	case bus.ProceedAlwaysAndSave:
+		return "from now on, kept in your policy file"
+	}
+	return ""
+}
+
 func all() []Reply {
 	return []Reply{
 		{bus.ProceedOnce, "y", "yes", "[y]es once"},

@@ -1,8 +1,9 @@
 package approval
 
 import (
+	"cmp"
 	"fmt"
-	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/fettle-dev/fettle/cli/display"
@@ -13,11 +14,8 @@ import (
 // builtIn is the source of the rules that are there without any.
 const builtIn = "built-in"
 
-// Tools that a question speaks of in words of their own.
-const (
-	webFetch     = "web_fetch"      // whose approval holds for a host
-	exitPlanMode = "exit_plan_mode" // whose refusal says little without words
-)
+// exitPlanMode is the tool whose refusal says little without words.
+const exitPlanMode = "exit_plan_mode"
 
 // Parts lists everything that a command line runs or writes.
 func Parts(q bus.ToolConfirmationRequest) []bus.Part {
@@ -93,170 +91,58 @@ func explain(reason, rule, tier, source string, line int) string {
 	return display.Line(text)
 }
 
-// Remembers says, in a line that is safe to show, what an answer would allow from
-// now on, "" for one that holds for this call alone: for a command line of which no
-// command is known, the rules.
-func Remembers(q bus.ToolConfirmationRequest, o bus.Outcome) string {
-	if o == bus.Cancel && q.ToolCall.Name == exitPlanMode {
-		return "with what to change, if you like"
-	}
-	what := inWords(q, o)
-	if what == "" {
-		return ""
-	}
-	if rules := rulesOf(q, o); rules != "" && q.Details.ExecDetails != nil && len(remembered(q, o).Commands) == 0 {
-		what = rules
-	}
-	if o == bus.ProceedAlwaysAndSave {
-		return "from now on, kept in your policy file: " + display.Line(what)
-	}
-	return "until this session ends: " + display.Line(what)
-}
-
 // Lasting is what one or more answers let run from then on.
 type Lasting struct {
 	Replies []Reply
-	Text    string // safe to show
-	Rules   string // the rules behind it, as files of rules would have them; "": none
+	// Lines are the rules that these answers put in force, in words, one each; of an
+	// answer that puts none in force what is to be said of it. Each is a line that
+	// is safe to show.
+	Lines []string
 }
 
-// Lasts lists what the answers that last let run, those that differ in how long alone
-// together.
+// Lasts lists what the answers say that last, or that take words: neighbours that
+// put the same rules in force together.
 func Lasts(q bus.ToolConfirmationRequest, replies []Reply) []Lasting {
 	var all []Lasting
 	for _, r := range replies {
-		text := inWords(q, r.Outcome)
-		always := r.Outcome == bus.ProceedAlways || r.Outcome == bus.ProceedAlwaysAndSave
+		var lines []string
 		switch {
-		case r.Outcome == bus.Cancel:
-			text = Remembers(q, r.Outcome)
-		case always && q.Details.EditDetails != nil:
-			text = "holds for " + q.ToolCall.Name + " on this file"
-		case text != "":
-			text = "holds for " + text
+		case r.Outcome == bus.Cancel && q.ToolCall.Name == exitPlanMode:
+			lines = []string{"with what to change, if you like"}
+		case r.Until() != "":
+			lines = rulesOf(q, r.Outcome)
 		}
-		if text == "" {
+		if lines == nil {
 			continue
 		}
-		one := Lasting{Replies: []Reply{r}, Text: display.Line(text), Rules: rulesOf(q, r.Outcome)}
-		if n := len(all) - 1; n >= 0 && all[n].Text == one.Text && all[n].Rules == one.Rules {
+		if n := len(all) - 1; n >= 0 && slices.Equal(all[n].Lines, lines) {
 			all[n].Replies = append(all[n].Replies, r)
 			continue
 		}
-		all = append(all, one)
+		all = append(all, Lasting{Replies: []Reply{r}, Lines: lines})
 	}
 	return all
 }
 
-// rulesOf lists the rules that an outcome stands for.
-func rulesOf(q bus.ToolConfirmationRequest, o bus.Outcome) string {
-	rules := strings.Join(remembered(q, o).Rules, "; ")
-	return display.Line(strings.ReplaceAll(rules, "autoEdit", "auto_edit"))
-}
-
-func remembered(q bus.ToolConfirmationRequest, o bus.Outcome) bus.Remembered {
+// rulesOf lists the rules that an outcome puts in force, in words.
+func rulesOf(q bus.ToolConfirmationRequest, o bus.Outcome) []string {
 	for _, r := range q.Remembers {
-		if r.Outcome == o {
-			return r
-		}
-	}
-	return bus.Remembered{}
-}
-
-// inWords names the calls that an outcome that lasts is about.
-func inWords(q bus.ToolConfirmationRequest, o bus.Outcome) string {
-	server := q.ServerName
-	if m := q.Details.MCPDetails; m != nil && server == "" {
-		server = m.ServerName
-	}
-	switch o {
-	case bus.ProceedAlways, bus.ProceedAlwaysAndSave:
-		return narrowed(q, o)
-	case bus.ProceedAlwaysTool:
-		return "any call of " + q.ToolCall.Name
-	case bus.ProceedAlwaysServer:
-		return "any tool of the server " + server
-	}
-	return ""
-}
-
-// narrowed names the calls that are like this one.
-func narrowed(q bus.ToolConfirmationRequest, o bus.Outcome) string {
-	c := q.Details
-	switch {
-	case c.EditDetails != nil:
-		return q.ToolCall.Name + " on " + c.FilePath
-	case c.ExecDetails != nil:
-		if r := remembered(q, o); len(r.Commands) > 0 {
-			words := "commands that begin with " + strings.Join(r.Commands, ", or with ")
-			if len(r.Rules) > len(r.Commands) {
-				words += ", and the files that this line writes"
+		if r.Outcome == o && len(r.Rules) > 0 {
+			lines := make([]string, len(r.Rules))
+			for i, words := range r.Rules {
+				lines[i] = display.Line(words)
 			}
-			return words
-		}
-		return "commands like those above that ask"
-	case c.MCPDetails != nil:
-		return fmt.Sprintf("the tool %s of the server %s, with any arguments", c.ToolName, c.ServerName)
-	}
-	if q.ToolCall.Name == webFetch && c.InfoDetails != nil && len(c.URLs) == 1 {
-		if u, err := url.Parse(c.URLs[0]); err == nil {
-			return "web_fetch of any page of " + u.Scheme + "://" + u.Host
+			return lines
 		}
 	}
-	return "calls of " + q.ToolCall.Name + " like this one"
-}
-
-// fileOf is the file that a pattern for arguments names, "" for one that names none.
-func fileOf(pattern string) string {
-	_, rest, found := strings.Cut(pattern, `"file_path":"`)
-	if !found {
-		return ""
-	}
-	path, _, found := strings.Cut(rest, `"`)
-	if !found {
-		return ""
-	}
-	var plain strings.Builder
-	for quoted := false; path != ""; path = path[1:] {
-		sign := path[0]
-		switch {
-		case !quoted && sign == '\\':
-			quoted = true
-			continue
-		case quoted && (sign == '\\' || sign >= 'a' && sign <= 'z' || sign >= 'A' && sign <= 'Z' || sign >= '0' && sign <= '9'):
-			return "" // more than a sign that stands for itself
-		}
-		plain.WriteByte(sign)
-		quoted = false
-	}
-	return plain.String()
+	return []string{"what the question does not say"}
 }
 
 // Remembered says in a line that is safe to show what has been remembered.
 func Remembered(u bus.UpdatePolicy) string {
-	what := u.ToolName
-	switch {
-	case len(u.CommandPrefix) > 0:
-		what = "commands that begin with " + strings.Join(u.CommandPrefix, ", or with ")
-	case u.MCPName != "" && (u.ToolName == "*" || u.ToolName == ""):
-		what = "any tool of the server " + u.MCPName
-	case u.MCPName != "":
-		what = fmt.Sprintf("the tool %s of the server %s", u.ToolName, u.MCPName)
-	case u.ArgsPattern != "" && u.ToolName == webFetch:
-		what = "web_fetch of any page of that host"
-	case fileOf(u.ArgsPattern) != "":
-		what = u.ToolName + " on " + fileOf(u.ArgsPattern)
-	case u.ArgsPattern != "":
-		what = u.ToolName + " with what was approved of its arguments"
-	}
-	if u.AllowRedirection {
-		what += ", redirections into the workspace included"
-	}
-	if u.Subagent != "" {
-		what += ", of the subagent " + u.Subagent
-	}
+	words := cmp.Or(u.Words, "calls of "+u.ToolName)
 	if u.Persist {
-		return display.Line(what) + "; kept for later sessions."
+		return display.Line(words) + "; kept for later sessions."
 	}
-	return display.Line(what) + "; until this session ends."
+	return display.Line(words) + "; until this session ends."
 }

@@ -74,21 +74,32 @@ func (c *confirmation) title() string {
 	return title
 }
 
-// meanings are the answers that last, and what each would let run.
+// meanings are the answers that last, and what each would let run: one rule beside
+// the answers, several below them, a line each.
 func (c *confirmation) meanings(v look) []string {
 	var lines []string
-	for _, lasting := range approval.Lasts(c.request, c.replies) {
-		text := ""
-		for _, r := range lasting.Replies {
-			text += "[" + r.Key + "] "
-		}
-		text += lasting.Text
-		if v.detail && lasting.Rules != "" {
-			text += " (rule: " + lasting.Rules + ")"
-		}
-		for _, line := range split(display.Fold(text, "    ", v.columns)) {
+	add := func(text, hang string) {
+		for _, line := range split(display.Fold(text, hang, v.columns)) {
 			for _, piece := range display.Break(line, v.columns) {
 				lines = append(lines, v.theme.Dim.Render(piece))
+			}
+		}
+	}
+	for _, lasting := range approval.Lasts(c.request, c.replies) {
+		keys, lasts := "", false
+		for _, r := range lasting.Replies {
+			keys += "[" + r.Key + "] "
+			lasts = lasts || r.Until() != ""
+		}
+		switch {
+		case !lasts:
+			add(keys+lasting.Lines[0], "    ")
+		case len(lasting.Lines) == 1:
+			add(keys+"holds for "+lasting.Lines[0], "    ")
+		default:
+			add(keys+"holds for", "    ")
+			for _, rule := range lasting.Lines {
+				add("    - "+rule, "      ")
 			}
 		}
 	}

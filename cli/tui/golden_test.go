@@ -70,6 +70,10 @@ func editQuestion() bus.ToolConfirmationRequest {
 		},
 		Decision: bus.Explanation{Decision: "ask_user", Reason: "Tools that change files ask.", Source: "built-in"},
 		Outcomes: []bus.Outcome{bus.ProceedOnce, bus.ProceedAlways, bus.ProceedAlwaysAndSave, bus.ModifyWithEditor, bus.Cancel},
+		Remembers: []bus.Remembered{
+			{Outcome: bus.ProceedAlways, Rules: []string{"safe_patch on /home/me/project/main.go"}},
+			{Outcome: bus.ProceedAlwaysAndSave, Rules: []string{"safe_patch on /home/me/project/main.go"}},
+		},
 	}
 }
 
@@ -86,8 +90,21 @@ func commandQuestion() bus.ToolConfirmationRequest {
 		},
 		Decision:  bus.Explanation{Decision: "ask_user", Source: "built-in"},
 		Outcomes:  []bus.Outcome{bus.ProceedOnce, bus.ProceedAlways, bus.ProceedAlwaysTool, bus.Cancel},
-		Remembers: []bus.Remembered{{Outcome: bus.ProceedAlways, Rules: []string{"allow run_shell_command(rm -rf build)"}}},
+		Remembers: []bus.Remembered{{Outcome: bus.ProceedAlways, Rules: []string{"exactly the command rm -rf build"}}, {Outcome: bus.ProceedAlwaysTool, Rules: []string{"any call of run_shell_command"}}},
 	}
+}
+
+// manyQuestion is one whose answers stand for twelve rules.
+func manyQuestion() bus.ToolConfirmationRequest {
+	q := commandQuestion()
+	var rules []string
+	for i := range 11 {
+		rules = append(rules, fmt.Sprintf("commands that begin with program%d", i))
+	}
+	rules = append(rules, "exactly the command "+strings.Repeat("rm -rf build ", 12)+"end")
+	q.Outcomes = []bus.Outcome{bus.ProceedOnce, bus.ProceedAlways, bus.ProceedAlwaysAndSave, bus.Cancel}
+	q.Remembers = []bus.Remembered{{Outcome: bus.ProceedAlways, Rules: rules}, {Outcome: bus.ProceedAlwaysAndSave, Rules: rules}}
+	return q
 }
 
 func serverQuestion() bus.ToolConfirmationRequest {
@@ -96,6 +113,10 @@ func serverQuestion() bus.ToolConfirmationRequest {
 		Details: bus.Confirmation{Type: bus.ConfirmMCP, Title: "Call this tool?",
 			MCPDetails: &bus.MCPDetails{ServerName: "store", ToolName: "buy", ToolDisplayName: "Buy (things)"}},
 		Outcomes: []bus.Outcome{bus.ProceedOnce, bus.ProceedAlwaysTool, bus.ProceedAlwaysServer, bus.Cancel},
+		Remembers: []bus.Remembered{
+			{Outcome: bus.ProceedAlwaysTool, Rules: []string{"the tool buy of the MCP server store, with any arguments"}},
+			{Outcome: bus.ProceedAlwaysServer, Rules: []string{"any tool of the MCP server store, with any arguments"}},
+		},
 	}
 }
 
@@ -123,6 +144,7 @@ func TestScreens(t *testing.T) {
 		},
 		"question-edit":    func(r *rig) { asks(r, editQuestion()) },
 		"question-command": func(r *rig) { asks(r, commandQuestion()) },
+		"question-many":    func(r *rig) { asks(r, manyQuestion()) },
 		"question-server":  func(r *rig) { asks(r, serverQuestion()) },
 		"question-info":    func(r *rig) { asks(r, infoQuestion()) },
 		"question-no": func(r *rig) {
@@ -194,7 +216,7 @@ func showCalls(r *rig) {
 	publish(r, bus.SubagentActivity{SubagentName: "reviewer", Activity: bus.Activity{ID: "c", Type: bus.ActivityToolCall, Content: "grep x", Status: bus.ActivityRunning}})
 	publish(r, bus.ToolCallsUpdate{ToolCalls: []bus.ToolCallState{{CallID: "c", Name: "grep", Description: "x", Subagent: "reviewer", Status: bus.StatusSuccess}}})
 	publish(r, bus.ToolOutput{CallID: "7", Chunk: lines(20, "compiled")})
-	publish(r, bus.UpdatePolicy{ToolName: "run_shell_command", CommandPrefix: []string{"make"}})
+	publish(r, bus.UpdatePolicy{ToolName: "run_shell_command", CommandPrefix: []string{"make"}, Words: "commands that begin with make"})
 	r.sees("Remembered")
 }
 

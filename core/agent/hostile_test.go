@@ -74,7 +74,7 @@ func (allowed) Decide(c policy.Call) policy.Decision {
 }
 func (allowed) Paths(policy.Call) []string { return nil }
 func (allowed) Prepare(*policy.Call)       {}
-func (allowed) Remember(context.Context, policy.Call, policy.Scope) ([]policy.Rule, error) {
+func (allowed) Remember(context.Context, policy.Call, policy.Scope, []string) ([]policy.Rule, error) {
 	return nil, errors.New("nothing is remembered")
 }
 func (allowed) CanRemember(policy.Call, policy.Scope) []policy.Rule { return nil }

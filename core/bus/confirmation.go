@@ -20,12 +20,11 @@ type ToolConfirmationRequest struct {
 
 // Remembered is what an outcome would let run from then on.
 type Remembered struct {
-	Outcome Outcome  `json:"outcome"`
-	Rules   []string `json:"rules"` // in short form, as "allow run_shell_command(git status)"; at least one
-	// Commands are what commands begin with that would run, of a command line; the
-	// rules beside those are about commands exactly as they stand, and about files
-	// that the line writes.
-	Commands []string `json:"commands,omitempty"`
+	Outcome Outcome `json:"outcome"`
+	// Rules are all rules that the answer puts in force, in words, one each, as
+	// "commands that begin with git status": texts of one line that are safe to
+	// show. There is at least one.
+	Rules []string `json:"rules"`
 }
 
 // Type returns [TypeToolConfirmationRequest].

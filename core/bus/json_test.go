@@ -137,12 +137,12 @@ func TestNames(t *testing.T) {
 		"serverName toolName toolDisplayName toolArgs toolDescription toolParameterSchema prompt urls[] bases[].path bases[].sha256")
 	const failure = "type message remedy reason"
 	want := map[bus.Type]string{
-		bus.TypeToolConfirmationRequest: "correlationId callId toolCall.name toolCall.args serverName toolAnnotations subagent outcomes[] modified unasked remembers[].commands[] remembers[].outcome remembers[].rules[] " +
+		bus.TypeToolConfirmationRequest: "correlationId callId toolCall.name toolCall.args serverName toolAnnotations subagent outcomes[] modified unasked remembers[].outcome remembers[].rules[] " +
 			details + " " + decision,
 		bus.TypeToolConfirmationResponse: "correlationId confirmed outcome requiresUserConfirmation " +
 			"payload.newContent payload.approved payload.feedback",
 		bus.TypeToolPolicyRejection:  "toolCall.name toolCall.args callId serverName subagent " + decision,
-		bus.TypeUpdatePolicy:         "toolName persist persistScope argsPattern commandPrefix[] mcpName allowRedirection modes[] subagent",
+		bus.TypeUpdatePolicy:         "toolName persist persistScope argsPattern commandPrefix[] mcpName allowRedirection modes[] subagent words",
 		bus.TypeAskUserRequest:       "correlationId callId subagent server program " + under("questions[].", "question header type options[].label options[].description multiSelect placeholder optional default"),
 		bus.TypeAskUserResponse:      "correlationId answers cancelled",
 		bus.TypeToolExecutionSuccess: "toolCall.name toolCall.args callId result",

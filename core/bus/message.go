@@ -71,8 +71,9 @@ type UpdatePolicy struct {
 	CommandPrefix    []string     `json:"commandPrefix,omitempty"`
 	MCPName          string       `json:"mcpName,omitempty"`
 	AllowRedirection bool         `json:"allowRedirection,omitempty"`
-	Modes            []string     `json:"modes,omitempty"`    // approval modes it holds in; empty: all
+	Modes            []string     `json:"modes,omitempty"`    // approval modes it holds in; empty: all but plan
 	Subagent         string       `json:"subagent,omitempty"` // whose calls it holds for; "" is everybody's
+	Words            string       `json:"words,omitempty"`    // the rule as its question had it: see [Remembered]
 }
 
 // Type returns [TypeUpdatePolicy].

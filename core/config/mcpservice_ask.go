@@ -184,7 +184,13 @@ type offeredAnswer struct {
 // not all of the call can be shown.
 func confirmationForm(q bus.ToolConfirmationRequest, stateless bool) confirmation {
 	text, whole := confirmationText(q)
-	means := func(o bus.Outcome) string { return "run this call, and while this session lasts " + covered(q, o) }
+	means := func(o bus.Outcome) string {
+		words := covered(q, o)
+		if words == "" {
+			return ""
+		}
+		return "run this call, and while this session lasts" + words
+	}
 	f := confirmation{request: q, text: text, offered: []offeredAnswer{{answerOnce, bus.ProceedOnce, "run this call"}}}
 	lasting := map[bus.Outcome]offeredAnswer{
 		bus.ProceedAlways:       {answerSession, bus.ProceedAlways, means(bus.ProceedAlways)},
@@ -192,7 +198,7 @@ func confirmationForm(q bus.ToolConfirmationRequest, stateless bool) confirmatio
 		bus.ProceedAlwaysServer: {answerServer, bus.ProceedAlwaysServer, means(bus.ProceedAlwaysServer)},
 	}
 	for _, outcome := range q.Outcomes {
-		if offer, is := lasting[outcome]; is && whole && !stateless {
+		if offer, is := lasting[outcome]; is && offer.means != "" && whole && !stateless {
 			f.offered = append(f.offered, offer)
 		}
 	}
@@ -209,7 +215,7 @@ func (f confirmation) question() tools.Question {
 	}
 	schema := askedForm{
 		Properties: askedFields{
-			{"answer", askedField{Type: "string", Title: "May it run?", Description: strings.Join(lines, ". ") + ".", Enum: values}},
+			{"answer", askedField{Type: "string", Title: "May it run?", Description: strings.Join(lines, "\n"), Enum: values}},
 			{"reason", askedField{Type: "string", Title: "A word for the model", Description: "With a no: what to do instead. May be left out."}},
 		},
 		Required: []string{"answer"},

@@ -68,14 +68,14 @@ func TestMCPServiceSaysWhatLasts(t *testing.T) {
 		args map[string]any
 		says string
 	}{
-		"a file":      {"write_file", map[string]any{"file_path": "a.txt", "content": "x"}, "changes of this file by write_file."},
-		"a command":   {"run_shell_command", map[string]any{"command": "touch a b"}, "commands that begin with: touch."},
-		"two":         {"run_shell_command", map[string]any{"command": "touch a; mkdir b"}, "commands that begin with: touch, mkdir."},
-		"a writer":    {"run_shell_command", map[string]any{"command": "touch a > b"}, "commands that begin with: touch; and what else this one does, exactly as it stands."},
-		"as it is":    {"run_shell_command", map[string]any{"command": "python3 a.py"}, "this command line, exactly as it stands."},
-		"a page":      {"web_fetch", map[string]any{"url": "https://example.org/a"}, "pages of https://example.org."},
-		"some tool":   {"poke", map[string]any{"where": "here"}, "calls of poke that are about the same."},
-		"a whole one": {"poke", map[string]any{"where": "here"}, "all calls of poke."},
+		"a file":      {"write_file", map[string]any{"file_path": "a.txt", "content": "x"}, " write_file on DIR/a.txt\n"},
+		"a command":   {"run_shell_command", map[string]any{"command": "touch a b"}, " commands that begin with touch\n"},
+		"two":         {"run_shell_command", map[string]any{"command": "touch a; mkdir b"}, ":\n- commands that begin with touch\n- commands that begin with mkdir\n"},
+		"a writer":    {"run_shell_command", map[string]any{"command": "touch a > b"}, ":\n- commands that begin with touch\n- write_file on DIR/b\n"},
+		"as it is":    {"run_shell_command", map[string]any{"command": "python3 a.py"}, " exactly the command python3 a.py\n"},
+		"a page":      {"web_fetch", map[string]any{"url": "https://example.org/a"}, " web_fetch of any page of https://example.org\n"},
+		"some tool":   {"poke", map[string]any{"where": "here"}, ` poke with exactly where "here"` + "\n"},
+		"a whole one": {"poke", map[string]any{"where": "here"}, " any call of poke\n"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -87,7 +87,7 @@ func TestMCPServiceSaysWhatLasts(t *testing.T) {
 				Properties struct{ Answer struct{ Description string } }
 			}
 			require.NoError(t, json.Unmarshal(c.asked[0].Elicit.Schema, &schema))
-			require.Contains(t, schema.Properties.Answer.Description, "while this session lasts "+tt.says)
+			require.Contains(t, schema.Properties.Answer.Description, "while this session lasts"+strings.ReplaceAll(tt.says, "DIR", s.dir))
 			require.NotContains(t, schema.Properties.Answer.Description, "allow ")
 		})
 	}

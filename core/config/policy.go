@@ -113,9 +113,10 @@ const (
 )
 
 // Remember puts in force, and where scope says so saves, what approving c
-// always means (AR-21). Nothing is saved that would not have allowed c itself.
-func (r *rules) Remember(ctx context.Context, c policy.Call, scope policy.Scope) ([]policy.Rule, error) {
-	narrowed, err := r.Narrow(c, scope)
+// always means (AR-21). Nothing is saved that would not have allowed c itself, or
+// that was not shown.
+func (r *rules) Remember(ctx context.Context, c policy.Call, scope policy.Scope, shown []string) ([]policy.Rule, error) {
+	narrowed, err := r.NarrowAs(c, scope, shown)
 	if err != nil {
 		return nil, err
 	}

@@ -28,7 +28,9 @@ const (
 // commands in it that are not allowed yet and by the files that it writes, a
 // file tool by its path, web_fetch by the host of its url, an MCP tool by its
 // name or server, other tools by their arguments, or with [ScopeTool] by their
-// name. Of tools whose calls are never alike, as save_memory, only the name can
+// name. Each rule is about one of these, so that its [Rule.Words] are one thing to
+// read; an approval that would take more rules, or longer ones, than a question can
+// show is not remembered. Of tools whose calls are never alike, as save_memory, only the name can
 // be remembered, and nothing of those that change the mode. The rules have been
 // tried: with them the engine allows c. They are in force only once they are
 // given to [Engine.Add]. There are none if c is allowed already.
@@ -59,10 +61,46 @@ func (e *Engine) Narrow(c Call, s Scope) ([]Rule, error) {
 	if err != nil && isShell(&c) {
 		// What asks about commands that begin so may leave this one as it stands.
 		if exact, err := e.tried(&c, s, template, true); err == nil {
-			return exact, nil
+			return legible(exact)
 		}
 	}
-	return rules, err
+	if err != nil {
+		return nil, err
+	}
+	return legible(rules)
+}
+
+// NarrowAs is [Engine.Narrow] for an approver who was shown rules with these
+// [Rule.Words]: it fails with code approval_not_remembered where there would be
+// others, as other rules are in force than when the question was asked.
+func (e *Engine) NarrowAs(c Call, s Scope, shown []string) ([]Rule, error) {
+	rules, err := e.Narrow(c, s)
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range rules {
+		if words := r.Words(); !slices.Contains(shown, words) {
+			return nil, notRemembered("The question did not show that it would allow " + words + ".")
+		}
+	}
+	return rules, nil
+}
+
+// What of an approval can be shown to be read.
+const (
+	maxRules = 32
+	maxWords = 1000 // bytes of [Rule.Words]
+)
+
+// legible returns rules that a question can show, each in a line.
+func legible(rules []Rule) ([]Rule, error) {
+	if len(rules) > maxRules {
+		return nil, notRemembered(fmt.Sprintf("It would take %d rules, more than can be read at once.", len(rules)))
+	}
+	if slices.ContainsFunc(rules, func(r Rule) bool { return len(r.Words()) > maxWords }) {
+		return nil, notRemembered("The rule would be too long to be read.")
+	}
+	return rules, nil
 }
 
 // tried makes rules of a template with which the engine allows c. exact says
@@ -195,8 +233,14 @@ func sameHost(values map[string]any) (string, error) {
 	if found == nil || len(values) != 1 {
 		return "", notRemembered("The call does not say in its url alone which host it is about.")
 	}
-	return `\A\{\x00"url":"` + regexp.QuoteMeta(found[1]) + `(?:[/?#][^\x00]*"|")\x00,?\}\z`, nil
+	return hostBegins + regexp.QuoteMeta(found[1]) + hostEnds, nil
 }
+
+// What stands around the host in a pattern of [sameHost].
+const (
+	hostBegins = `\A\{\x00"url":"`
+	hostEnds   = `(?:[/?#][^\x00]*"|")\x00,?\}\z`
+)
 
 // leadsElsewhere is an error if an absolute path is a link, or lies behind one.
 // Where that leads has been approved, and may be another place the next time.

@@ -46,9 +46,9 @@ func (j *judge) narrowed(template Rule, exact bool) ([]Rule, error) {
 		}
 	}
 	var rules []Rule
-	if len(all.beginnings) > 0 {
+	for _, beginning := range unique(all.beginnings) {
 		r := template
-		r.CommandPrefix = unique(all.beginnings)
+		r.CommandPrefix = []string{beginning}
 		rules = append(rules, r)
 	}
 	for _, pattern := range unique(all.commands) {
@@ -103,10 +103,10 @@ func (j *judge) exactOnly(i int) bool {
 		return true
 	}
 	program := programName(p.Words[0].Text)
-	if slices.Contains(exactPrograms, program) || shell.Subcommands(program) && !namesSubcommand(p) || j.guarded(suggested(p)) {
+	if exactProgram(p.Words[0].Text) || shell.Subcommands(program) && !namesSubcommand(p) || j.guarded(suggested(p)) {
 		return true
 	}
-	if words := suggested(p); shell.Subcommands(program) && len(words) > 1 && slices.Contains(exactSubcommands, words[1]) {
+	if words := suggested(p); shell.Subcommands(program) && len(words) > 1 && exactSubcommand(program, words[1]) {
 		return true
 	}
 	for k := range j.parts {

@@ -88,24 +88,51 @@ func runsNothing(program string) bool {
 var quietSorted = slices.Sorted(slices.Values(quiet))
 
 // exactPrograms delete, overwrite, send, or run what their words say, so that
-// approving one use of them approves nothing else.
+// approving one use of them approves nothing else. Versions of them, as lua5.4, and
+// interpreters are too: see [exactProgram].
 var exactPrograms = strings.Fields(`
-	. aa-exec ash awk aws az bash bunx bwrap chgrp chmod chown chpasswd chroot cp crontab curl dash dd doas docker env
-	eval exec fdisk find firejail firewall-cmd flock gawk gcloud gh glab groupadd groupdel groupmod halt helm install
-	ip ip6tables iptables java kill killall ksh kubectl ln lua mawk mkfs mount mv mysql nc ncat nft node npx nsenter
-	osascript parallel passwd perl php pkexec pkill podman poweroff powershell psql pulumi pwsh python python2 python3
-	reboot rm rmdir rsync ruby runuser scp script sed service sftp sh shred shutdown source sqlite3 ssh su sudo
-	systemctl systemd-run tar tclsh tee telnet terraform timeout tofu truncate ufw umount unlink unshare unzip useradd
-	userdel usermod visudo watch wget xargs zip zsh
+	. 7z aa-exec ansible ansible-playbook ant ar aria2c asdf ash at awk aws az bash batch blkdiscard bmake buildah bunx
+	bwrap cdk chattr chgrp chmod chown chpasswd chroot chsh conda cp cpio createdb crictl crontab cryptsetup csh csi ctr
+	curl dash dd direnv ditto dlv doas docker doctl dropdb ed eksctl elvish emacs entr env eval ex exec fakechroot
+	fakeroot faketime fdisk find firejail firewall-cmd fish flock fly fsck ftp fuser gawk gcloud gdb gh glab gmake gnuplot
+	gpg groupadd groupdel groupmod grunt gs guix gulp halt hdparm helm http httpie https ifconfig insmod install invoke ip
+	ip6tables iptables java k9s kill killall kotlin ksh kubectl latex launchctl lein less lftp linode lldb ln losetup
+	ltrace lua lualatex lvremove lxc m4 mail mailx mamba man mawk maxima meson mise mkfs mkswap modprobe mongo mongoimport
+	mongosh mono more mount mv mysql mysqldump nano nawk nc ncat netcat nft ninja nix nmap node nodejs nohup nox npx
+	nsenter nvim nvm octave open openssl openvpn original-awk osascript packer parallel parted pass passwd patch pax
+	pdflatex perf perl pg_dump php pkexec pkill podman poweroff powershell proot psql pulumi pwsh pyenv python python2
+	python3 qemu rbenv reboot redis-cli remake renice rm rmdir rmmod route rr rscript rsync ruby runuser rustup sage sam
+	sbt scp screen script sed sendmail serverless service setcap setfacl setsid sftp sgdisk sh shred shutdown skaffold
+	socat source sqlite3 sqlplus ssh ssh-add ssh-copy-id ssh-keygen start stdbuf strace su sudo swapoff sysctl systemctl
+	systemd-run tar tclsh tcsh tee telnet terraform tex tftp tilt timeout tmux tofu tox truncate ts-node tsx ufw umount
+	unlink unshare unzip useradd userdel usermod vagrant valgrind vi vim virsh visudo volta watch wg wget wget2 wine
+	wipefs xargs xdg-open xelatex xh zip zsh
 `)
 
-// exactSubcommands destroy, overwrite or publish for some of their arguments,
-// whatever the program, so that approving one use approves nothing else.
-var exactSubcommands = strings.Fields(`
-	autoremove branch checkout clean delete del deploy destroy drop filter-branch gc nuke prune publish purge push
-	rebase reflog release remote remove reset restore rm rollback stash switch tag un uninstall unlink unpublish
-	update-ref worktree yank
+// exactProgram reports whether no use of a program is approved but the one that is
+// approved, as it stands.
+func exactProgram(word string) bool {
+	name := programName(word)
+	return slices.Contains(exactPrograms, name) || slices.Contains(exactPrograms, family(word)) ||
+		!shell.Subcommands(name) && shell.Interprets(name)
+}
+
+// exactSubcommand reports whether a subcommand may destroy, overwrite, publish, install
+// or configure what runs later, for some of its arguments, so that approving one
+// use approves nothing else.
+func exactSubcommand(program, sub string) bool {
+	return slices.Contains(exactAnywhere, sub) || slices.Contains(exactOf, program+" "+sub)
+}
+
+var exactAnywhere = strings.Fields(`
+	autoremove bisect branch checkout clean clone config credential delete del deploy destroy difftool drop eval filter-branch filter-repo gc hook
+	i install mergetool nuke prune publish purge push rebase reflog release remote remove reset restore rm rollback set stash submodule switch tag
+	tool un uninstall unlink unpublish update-ref worktree yank
 `)
+
+var exactOf = []string{
+	"bun add", "cargo add", "go get", "pnpm add", "poetry add", "tmux new", "uv add", "uv pip", "uv tool", "yarn add", "yarn dlx", "yarn global",
+}
 
 // runners are subcommands that run what the words after them say.
 var runners = []string{"run", "exec", "x", "dlx", "create", "init", "start", "generate"}
@@ -127,11 +154,11 @@ func suggested(p *shell.Part) []string {
 	}
 	program := programName(words[0])
 	switch {
-	case slices.Contains(exactPrograms, program):
+	case exactProgram(words[0]):
 		return words
 	case !shell.Subcommands(program):
 		return words[:1]
-	case isOption(words[1]) || slices.Contains(runners, words[1]) || slices.Contains(exactSubcommands, words[1]):
+	case isOption(words[1]) || slices.Contains(runners, words[1]) || exactSubcommand(program, words[1]):
 		return words
 	}
 	return words[:2]

@@ -57,7 +57,7 @@ func (c *call) ask(ctx context.Context, details *tools.Confirmation, modified bo
 		return !done, resp, done
 	}
 	if scope := scopeOf(outcome); scope != "" {
-		c.remember(ctx, scope)
+		c.remember(ctx, scope, q.Remembers)
 	}
 	return false, Response{}, false
 }
@@ -122,12 +122,19 @@ func (c *call) modify(ctx context.Context, content string) (Response, bool) {
 	return Response{}, false
 }
 
-// remember turns an approval into rules, and tells of each. Where that fails
-// the call still runs, as a person approved it, and its response says so.
-func (c *call) remember(ctx context.Context, scope policy.Scope) {
+// remember turns an approval into rules that the question has shown, and tells of
+// each. Where that fails the call still runs, as a person approved it, and its
+// response says so.
+func (c *call) remember(ctx context.Context, scope policy.Scope, shown []bus.Remembered) {
+	var words []string
+	for _, r := range shown {
+		if scopeOf(r.Outcome) == scope {
+			words = r.Rules
+		}
+	}
 	var rules []policy.Rule
 	err := tools.Protect(c.name, "remember", func() (err error) {
-		rules, err = c.o.Policy.Remember(ctx, c.subject, scope)
+		rules, err = c.o.Policy.Remember(ctx, c.subject, scope, words)
 		return err
 	})
 	if err != nil {
@@ -147,7 +154,7 @@ func (c *call) remember(ctx context.Context, scope policy.Scope) {
 func (c *call) tellUpdate(r policy.Rule, tool string, scope policy.Scope) {
 	m := bus.UpdatePolicy{
 		ToolName: tool, ArgsPattern: r.ArgsPattern, CommandPrefix: r.CommandPrefix,
-		MCPName: r.Server, AllowRedirection: r.AllowRedirection, Subagent: r.Subagent,
+		MCPName: r.Server, AllowRedirection: r.AllowRedirection, Subagent: r.Subagent, Words: r.Words(),
 	}
 	if scope == policy.ScopeSaved {
 		m.Persist, m.PersistScope = true, bus.PersistUser

@@ -109,7 +109,7 @@ func TestOutcomesOffered(t *testing.T) {
 			var want []bus.Remembered
 			for _, o := range s.questions[0].Outcomes {
 				if scope := lasts()[o]; scope != "" {
-					want = append(want, bus.Remembered{Outcome: o, Rules: []string{"allow fake for " + string(scope)}})
+					want = append(want, bus.Remembered{Outcome: o, Rules: []string{"any call of fake, for the subagent " + string(scope)}})
 				}
 			}
 			require.Equal(t, want, s.questions[0].Remembers, "what each of them stands for")
@@ -257,7 +257,8 @@ func TestRemember(t *testing.T) {
 			}
 		}
 		want := bus.UpdatePolicy{ToolName: "fetch", MCPName: "srv", ArgsPattern: "a", CommandPrefix: []string{"git status"},
-			AllowRedirection: true, Modes: []string{"yolo"}, Subagent: "helper"}
+			AllowRedirection: true, Modes: []string{"yolo"}, Subagent: "helper",
+			Words: "commands that begin with git status, redirections into the workspace included, for the subagent helper, in yolo mode"}
 		if scope == policy.ScopeSaved {
 			want.Persist, want.PersistScope = true, bus.PersistUser
 		}
@@ -302,11 +303,11 @@ func TestShownRuleIsTheRule(t *testing.T) {
 		var inForce []string
 		for _, r := range e.Rules() {
 			if r.Session {
-				inForce = append(inForce, r.String())
+				inForce = append(inForce, r.Words())
 			}
 		}
 		require.NotEmpty(t, shown)
-		require.Equal(t, shown, inForce)
+		require.ElementsMatch(t, shown, inForce)
 	}
 }
 
@@ -627,13 +628,16 @@ func TestInMemory(t *testing.T) {
 	require.Equal(t, policy.AskUser, p.Decide(c).Decision)
 	for _, scope := range []policy.Scope{policy.ScopeSaved, policy.ScopeServer} { // no file, no server
 		require.Empty(t, p.CanRemember(c, scope))
-		_, err = p.Remember(t.Context(), c, scope)
+		_, err = p.Remember(t.Context(), c, scope, nil)
 		require.Equal(t, fault.NotRemembered, fault.CodeOf(err))
 	}
 	require.Equal(t, policy.AskUser, p.Decide(c).Decision)
 	shown := p.CanRemember(c, policy.ScopeTool)
 	require.Equal(t, policy.AskUser, p.Decide(c).Decision)
-	rules, err := p.Remember(t.Context(), c, policy.ScopeTool)
+	_, err = p.Remember(t.Context(), c, policy.ScopeTool, []string{"something else"})
+	require.Equal(t, fault.NotRemembered, fault.CodeOf(err), "it was not shown")
+	require.Equal(t, policy.AskUser, p.Decide(c).Decision)
+	rules, err := p.Remember(t.Context(), c, policy.ScopeTool, []string{shown[0].Words()})
 	require.NoError(t, err)
 	require.NotEmpty(t, rules)
 	require.Equal(t, shown, rules)

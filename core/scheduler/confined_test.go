@@ -92,7 +92,7 @@ func TestConfinedOnTheWire(t *testing.T) {
 	r := ran(t, s, "make")
 	require.Equal(t, "landlock", s.questions[0].Decision.Confined)
 	require.Equal(t, "landlock", r.Decision.Confined)
-	require.Equal(t, []string{"allow run_shell_command(/\\x00\"command\":\"make\"\\x00/) in default, autoEdit, yolo if confined"}, s.questions[0].Remembers[0].Rules)
+	require.Equal(t, []string{"exactly the command make, run confined"}, s.questions[0].Remembers[0].Rules)
 
 	s = commands(t, bus.ProceedOnce)
 	require.Empty(t, ran(t, s, "make").Decision.Confined)

@@ -93,7 +93,7 @@ func (p *stub) Prepare(c *policy.Call) {
 	}
 }
 
-func (p *stub) Remember(_ context.Context, c policy.Call, s policy.Scope) ([]policy.Rule, error) {
+func (p *stub) Remember(_ context.Context, c policy.Call, s policy.Scope, _ []string) ([]policy.Rule, error) {
 	return p.remember(c, s)
 }
 

@@ -16,9 +16,10 @@ type Policy interface {
 
 	// Remember turns an approval of c into rules, narrowed to what c is, tests
 	// that they allow it, saves them where the scope says so, and puts them in
-	// force. The error says why the approval is not remembered; nothing has
-	// then changed.
-	Remember(ctx context.Context, c policy.Call, s policy.Scope) ([]policy.Rule, error)
+	// force. shown are the [policy.Rule.Words] of the rules that the approver was
+	// shown; it remembers none beside these. The error says why the approval is
+	// not remembered; nothing has then changed.
+	Remember(ctx context.Context, c policy.Call, s policy.Scope, shown []string) ([]policy.Rule, error)
 	// CanRemember returns the rules that Remember would put in force, so that a
 	// person is shown what an answer stands for. Where there are none the
 	// answer is not offered. It changes nothing.
@@ -31,12 +32,12 @@ func InMemory(e *policy.Engine) Policy { return inMemory{e} }
 
 type inMemory struct{ *policy.Engine }
 
-func (p inMemory) Remember(_ context.Context, c policy.Call, s policy.Scope) ([]policy.Rule, error) {
+func (p inMemory) Remember(_ context.Context, c policy.Call, s policy.Scope, shown []string) ([]policy.Rule, error) {
 	if s == policy.ScopeSaved {
 		return nil, fault.New(fault.NotRemembered, "scheduler.remember",
 			"This session has no policy file to save an approval to.", "")
 	}
-	rules, err := p.Narrow(c, s)
+	rules, err := p.NarrowAs(c, s, shown)
 	if err != nil {
 		return nil, err
 	}

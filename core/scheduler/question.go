@@ -68,8 +68,7 @@ func (c *call) outcomes(details *tools.Confirmation) (offered []bus.Outcome, rem
 func remembered(o bus.Outcome, rules []policy.Rule) bus.Remembered {
 	r := bus.Remembered{Outcome: o, Rules: make([]string, len(rules))}
 	for i, rule := range rules {
-		r.Rules[i] = rule.String()
-		r.Commands = append(r.Commands, rule.CommandPrefix...)
+		r.Rules[i] = rule.Words()
 	}
 	return r
 }

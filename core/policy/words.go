@@ -1,0 +1,264 @@
+package policy
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/escape"
+)
+
+// Words returns the calls that the rule is about, as a phrase for people: one line
+// that is safe to show, with every condition of the rule and without what it
+// decides. Rules with other conditions have other words. The patterns that
+// [Engine.Narrow] makes are read back; of other patterns the text is quoted.
+func (r Rule) Words() string {
+	var b strings.Builder
+	b.WriteString(r.calls())
+	if r.AllowRedirection {
+		b.WriteString(", redirections into the workspace included")
+	}
+	if len(r.Effects) > 0 {
+		verb := map[bool]string{true: "do nothing but", false: "may"}[r.Decision == Allow]
+		b.WriteString(", of tools that " + verb + " " + listed(r.Effects, "or"))
+	}
+	if len(r.Annotations) > 0 {
+		var declared []string
+		for _, key := range slices.Sorted(maps.Keys(r.Annotations)) {
+			declared = append(declared, fmt.Sprintf("%s=%v", key, r.Annotations[key]))
+		}
+		b.WriteString(", declared as " + listed(declared, "and"))
+	}
+	if r.Subagent != "" {
+		b.WriteString(", for the subagent " + plainly(r.Subagent))
+	}
+	if r.Confined != nil {
+		b.WriteString(map[bool]string{true: ", run confined", false: ", not run confined"}[*r.Confined])
+	}
+	if r.Interactive != nil {
+		b.WriteString(map[bool]string{true: ", where a user can be asked", false: ", where no user can be asked"}[*r.Interactive])
+	}
+	b.WriteString(r.inModes())
+	return b.String()
+}
+
+// calls is the phrase of the conditions about tool and arguments.
+func (r Rule) calls() string {
+	switch {
+	case r.OtherCommands:
+		return "commands that do not begin with " + listed(r.CommandPrefix, "or with")
+	case len(r.CommandPrefix) > 0:
+		return "commands that begin with " + listed(r.CommandPrefix, "or with")
+	case r.CommandRegex != "":
+		return "commands that match " + escape.Quote(r.CommandRegex)
+	}
+	what, with := "", ""
+	switch {
+	case r.Server == "":
+		what = listed(r.Tools, "or")
+	case slices.Equal(r.Tools, []string{"*"}):
+		what = "any tool"
+	default:
+		what = "the tool " + listed(r.Tools, "or")
+	}
+	switch r.Server {
+	case "":
+	case "*":
+		what += " of any MCP server"
+	default:
+		what += " of the MCP server " + plainly(r.Server)
+	}
+	switch words, found := r.arguments(); {
+	case found && r.aboutShell() && words.command != "":
+		return "exactly the command " + plainly(words.command)
+	case found:
+		return what + words.text
+	case r.ArgsPattern != "":
+		with = " with arguments that match " + escape.Quote(r.ArgsPattern)
+	case r.Server != "":
+		with = ", with any arguments"
+	case slices.Equal(r.Tools, []string{"*"}):
+		return "any call"
+	default:
+		what = "any call of " + what
+	}
+	return what + with
+}
+
+func (r Rule) aboutShell() bool {
+	return r.Server == "" && len(r.Tools) == 1 && (r.Tools[0] == shellTool || r.Tools[0] == shellAlias)
+}
+
+// inModes is the phrase of the modes that the rule holds in, where these are not
+// the ones that such a rule holds in without naming any.
+func (r Rule) inModes() string {
+	const every, changing = modeSet(15), modeSet(14)
+	var in modeSet
+	for _, m := range r.Modes {
+		in |= modeBit(m)
+	}
+	switch {
+	case in == 0, in == every && r.Decision != Allow, in == changing && r.Decision == Allow:
+		return ""
+	case in == every:
+		return ", in plan mode too"
+	}
+	var names []string
+	for _, m := range []ApprovalMode{ModeDefault, ModeAutoEdit, ModeYolo, ModePlan} {
+		if in&modeBit(m) != 0 {
+			names = append(names, map[bool]string{true: "auto_edit", false: m.String()}[m == ModeAutoEdit])
+		}
+	}
+	return ", in " + listed(names, "and") + " mode"
+}
+
+// listed joins texts: a, b or c.
+func listed(texts []string, word string) string {
+	var b strings.Builder
+	for i, text := range texts {
+		switch {
+		case i == 0:
+		case i == len(texts)-1 || word == "or with":
+			b.WriteString(", " + word + " ")
+		default:
+			b.WriteString(", ")
+		}
+		b.WriteString(plainly(text))
+	}
+	return b.String()
+}
+
+// plain is a text that cannot be taken for more than itself within a phrase.
+var plain = regexp.MustCompile(`\A[A-Za-z0-9_./:@%+=*~-]+(?: [A-Za-z0-9_./:@%+=*~-]+)*\z`)
+
+// plainly returns a text as it is where its ends are plain to see, else in quotes.
+func plainly(text string) string {
+	if plain.MatchString(text) {
+		return text
+	}
+	return escape.Quote(text)
+}
+
+// argumentWords is what a pattern of arguments says.
+type argumentWords struct {
+	text    string // behind the name of a tool
+	command string // of a pattern for exactly one command
+}
+
+// arguments reads back an ArgsPattern of [exactArg], [exactArgs] or [sameHost].
+func (r Rule) arguments() (argumentWords, bool) {
+	if r.ArgsPattern == "" {
+		return argumentWords{}, false
+	}
+	if key, value, rest, ok := readExactArg(r.ArgsPattern); ok && rest == "" && exactArg(key, value) == r.ArgsPattern {
+		text, isText := value.(string)
+		switch {
+		case isText && key == "command":
+			return argumentWords{" with command " + plainly(text), text}, true
+		case isText && slices.Contains(pathKeys, key):
+			return argumentWords{text: " on " + plainly(text)}, true
+		}
+		return argumentWords{text: " with " + pair(key, value)}, true
+	}
+	if host, ok := readHost(r.ArgsPattern); ok {
+		return argumentWords{text: " of any page of " + plainly(host)}, true
+	}
+	values, added, ok := readExactArgs(r.ArgsPattern)
+	if !ok || exactArgs(values, added) != r.ArgsPattern {
+		return argumentWords{}, false
+	}
+	words := " without arguments"
+	if len(values) > 0 {
+		var given []string
+		for _, key := range slices.Sorted(maps.Keys(values)) {
+			given = append(given, pair(key, values[key]))
+		}
+		words = " with exactly " + strings.Join(given, ", ")
+	}
+	if len(added) > 0 {
+		words += ", and any " + listed(added, "or")
+	}
+	return argumentWords{text: words}, true
+}
+
+// pair is an argument as words have it.
+func pair(key string, value any) string {
+	if text, ok := value.(string); ok {
+		return plainly(key) + " " + escape.Quote(text)
+	}
+	return plainly(key) + " " + escape.JSON(string(appendCanonical(nil, value, false)))
+}
+
+// readExactArg reads what [exactArg] has written at the beginning of a pattern.
+func readExactArg(pattern string) (key string, value any, rest string, ok bool) {
+	const bound = `\x00`
+	rest, ok = strings.CutPrefix(pattern, bound)
+	if !ok {
+		return "", nil, "", false
+	}
+	text, rest := literal(rest)
+	if rest, ok = strings.CutPrefix(rest, bound); !ok {
+		return "", nil, "", false
+	}
+	var object map[string]any
+	if json.Unmarshal([]byte("{"+text+"}"), &object) != nil || len(object) != 1 {
+		return "", nil, "", false
+	}
+	for key, value = range object {
+	}
+	return key, value, rest, true
+}
+
+// readExactArgs reads what [exactArgs] has written.
+func readExactArgs(pattern string) (values map[string]any, added []string, ok bool) {
+	rest, ok := strings.CutPrefix(pattern, `\A\{`)
+	values = map[string]any{}
+	for ok && rest != `\}\z` {
+		if key, value, after, isPair := readExactArg(rest); isPair {
+			values[key] = value
+			rest, ok = strings.CutPrefix(after, ",?")
+			continue
+		}
+		if rest, ok = strings.CutPrefix(rest, `(?:\x00`); !ok {
+			break
+		}
+		text, after := literal(rest)
+		var key string
+		ok = json.Unmarshal([]byte(text[:max(len(text)-1, 0)]), &key) == nil
+		added = append(added, key)
+		if rest, ok = strings.CutPrefix(after, `[^\x00]*\x00,?|)`); !ok {
+			break
+		}
+	}
+	return values, added, ok
+}
+
+// readHost reads what [sameHost] has written.
+func readHost(pattern string) (host string, ok bool) {
+	rest, ok := strings.CutPrefix(pattern, hostBegins)
+	if !ok {
+		return "", false
+	}
+	host, rest = literal(rest)
+	return host, rest == hostEnds
+}
+
+// literal reads the text that regexp.QuoteMeta has written at the beginning of a
+// pattern, up to what is no literal.
+func literal(pattern string) (text, rest string) {
+	const special = `\.+*?()|[]{}^$`
+	var b strings.Builder
+	for i := 0; i < len(pattern); i++ {
+		switch {
+		case pattern[i] == '\\' && i+1 < len(pattern) && strings.IndexByte(special, pattern[i+1]) >= 0:
+			i++
+		case strings.IndexByte(special, pattern[i]) >= 0:
+			return b.String(), pattern[i:]
+		}
+		b.WriteByte(pattern[i])
+	}
+	return b.String(), ""
+}
