@@ -14,7 +14,8 @@ import (
 // ruleListing is a rule in JSON.
 type ruleListing struct {
 	Name             string                `json:"name,omitempty"`
-	Rule             string                `json:"rule"` // in short form
+	Rule             string                `json:"rule"`  // in short form
+	Words            string                `json:"words"` // the calls that it is about
 	Effective        float64               `json:"effective"`
 	Decision         policy.Verdict        `json:"decision"`
 	Tier             string                `json:"tier"`
@@ -38,7 +39,7 @@ type ruleListing struct {
 
 func ruleListingOf(r policy.Rule) ruleListing {
 	return ruleListing{
-		Name: r.Name, Rule: r.String(), Effective: r.Effective(), Decision: r.Decision, Tier: tierOf(r), Session: r.Session, Source: r.Source, Line: r.Line,
+		Name: r.Name, Rule: r.String(), Words: r.Words(), Effective: r.Effective(), Decision: r.Decision, Tier: tierOf(r), Session: r.Session, Source: r.Source, Line: r.Line,
 		Tools: r.Tools, Server: r.Server, Subagent: r.Subagent, ArgsPattern: r.ArgsPattern, CommandPrefix: r.CommandPrefix,
 		OtherCommands: r.OtherCommands, CommandRegex: r.CommandRegex, Annotations: r.Annotations, Effects: r.Effects, Modes: r.Modes, Interactive: r.Interactive,
 		AllowRedirection: r.AllowRedirection, DenyMessage: r.DenyMessage,
@@ -101,6 +102,9 @@ func (p *program) listRules(rules []policy.Rule) error {
 			from += ":" + strconv.Itoa(r.Line)
 		}
 		rule := r.String()
+		if r.Approval { // as its question had it
+			rule = string(r.Decision) + " " + r.Words()
+		}
 		if r.Name != "" {
 			rule += " (" + r.Name + ")"
 		}

@@ -212,7 +212,6 @@ func TestShownIsStored(t *testing.T) {
 				seen[words] = true
 				require.Equal(t, escape.Line(words), words, call)
 				require.LessOrEqual(t, len(words), 1000, call)
-				require.NotContains(t, words, `\x00"`, "%s: a pattern is shown", call)
 				require.NotContains(t, words, "arguments that match", call)
 			}
 			if len(shown) > 0 {
