@@ -35,6 +35,7 @@ type ruleListing struct {
 	Interactive      *bool                 `json:"interactive,omitempty"`
 	AllowRedirection bool                  `json:"allowRedirection,omitempty"`
 	DenyMessage      string                `json:"denyMessage,omitempty"`
+	Restricts        bool                  `json:"restricts,omitempty"` // it stands before all others
 }
 
 func ruleListingOf(r policy.Rule) ruleListing {
@@ -42,7 +43,7 @@ func ruleListingOf(r policy.Rule) ruleListing {
 		Name: r.Name, Rule: r.String(), Words: r.Words(), Effective: r.Effective(), Decision: r.Decision, Tier: tierOf(r), Session: r.Session, Source: r.Source, Line: r.Line,
 		Tools: r.Tools, Server: r.Server, Subagent: r.Subagent, ArgsPattern: r.ArgsPattern, CommandPrefix: r.CommandPrefix,
 		OtherCommands: r.OtherCommands, CommandRegex: r.CommandRegex, Annotations: r.Annotations, Effects: r.Effects, Modes: r.Modes, Interactive: r.Interactive,
-		AllowRedirection: r.AllowRedirection, DenyMessage: r.DenyMessage,
+		AllowRedirection: r.AllowRedirection, DenyMessage: r.DenyMessage, Restricts: r.Restricts,
 	}
 }
 

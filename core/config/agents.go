@@ -147,7 +147,7 @@ func rulesOfAgent(d *subagent.Definition) []policy.Rule {
 	}
 	if d.DeniedCommands != nil {
 		at.Tools, at.Decision, at.Tier, at.Priority = []string{"run_shell_command"}, policy.Deny, policy.TierUser, 999
-		at.CommandPrefix = d.DeniedCommands
+		at.CommandPrefix, at.Restricts = d.DeniedCommands, true
 		if at.Validate() != nil {
 			at.CommandPrefix = nil
 		}
@@ -230,6 +230,8 @@ func (h agentHost) Begin(ctx context.Context, d *subagent.Definition) (*subagent
 		return nil, err
 	}
 	child.ofAgent, child.agentDepth = true, h.caller.agentDepth+1
+	outer := h.caller.agents
+	child.agents = append(slices.Clip(outer), d)
 	s, err := child.own("agent")
 	if err != nil {
 		return nil, closing(child, err)
@@ -238,7 +240,7 @@ func (h agentHost) Begin(ctx context.Context, d *subagent.Definition) (*subagent
 	if err != nil {
 		return nil, closing(child, err)
 	}
-	has := toolsOf(d, s.registry.All())
+	has := toolsOf(d, subagent.Within(outer, s.registry.All()))
 	granted := grantSearch(s.registry, has)
 	s.catalog.Restrict(has)
 	o.System = func(ctx context.Context) (string, error) {
@@ -246,7 +248,7 @@ func (h agentHost) Begin(ctx context.Context, d *subagent.Definition) (*subagent
 		return child.systemPrompt(ctx, s, names)
 	}
 	session := &subagent.Session{
-		Registry: s.registry, Granted: granted, SchedulerID: child.schedulerID(), Changed: s.changed, Close: child.Close,
+		Registry: s.registry, Outer: outer, Granted: granted, SchedulerID: child.schedulerID(), Changed: s.changed, Close: child.Close,
 	}
 	var recorder agent.Recorder
 	if store := h.caller.recordsAgents(); store != nil {

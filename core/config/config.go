@@ -16,6 +16,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -68,9 +69,10 @@ type Config struct {
 	shared     *shared
 	session    *session
 
-	ofAgent      bool         // it is the conversation of a subagent's run
-	agentDepth   int          // how many agents called one another to get here
-	agentRecords *Transcripts // where subagents' runs are recorded; nil: nowhere
+	ofAgent      bool                   // it is the conversation of a subagent's run
+	agentDepth   int                    // how many agents called one another to get here
+	agents       []*subagent.Definition // these, the first one first
+	agentRecords *Transcripts           // where subagents' runs are recorded; nil: nowhere
 
 	discoveryProblems []error
 }

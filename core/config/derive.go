@@ -72,7 +72,7 @@ func (c *Config) Derive(d DeriveParameters) (*Config, error) {
 	if child.subagent = d.Subagent; d.Subagent == "" {
 		child.subagent = c.subagent
 	}
-	child.agentDepth = c.agentDepth
+	child.agentDepth, child.agents = c.agentDepth, c.agents
 	child.family, child.heeded = c.family, c.heeded
 	child.planAsked = c.planAsked || d.ApprovalMode != ""
 	child.hatch.parent, child.hatch.turns = &c.hatch, &c.family.turns

@@ -226,7 +226,7 @@ func (p *Parameters) serverRules() []policy.Rule {
 		}
 	}
 	for _, name := range p.MCP.Excluded {
-		denied := policy.Rule{Name: "excluded server " + name, Decision: policy.Deny, Priority: 900}
+		denied := policy.Rule{Name: "excluded server " + name, Decision: policy.Deny, Priority: 900, Restricts: true}
 		switch {
 		case name == everyServer:
 			denied.Name = "all servers are excluded"

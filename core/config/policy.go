@@ -155,7 +155,10 @@ func (r *rules) CanRemember(c policy.Call, scope policy.Scope) []policy.Rule {
 
 // situate fills in what the session knows of a call.
 func (c *Config) situate(call *policy.Call, sh *shared) {
-	call.Subagent = c.subagent
+	call.Subagent, call.Within = c.subagent, nil
+	for _, d := range c.agents {
+		call.Within = append(call.Within, d.Name)
+	}
 	call.Untrusted = c.params().Trust == trust.Untrusted
 	call.PlanOfStranger = c.planOfStranger(sh)
 	call.Dir, call.Roots = sh.workspace.Target(), *sh.rules.roots.Load()

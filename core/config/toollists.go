@@ -52,7 +52,7 @@ func exclusions(entries []string, from map[string]Place) []policy.Rule {
 			continue
 		}
 		rule := policy.Rule{Name: cmp.Or(place.Rule, "excluded: "+strings.TrimSpace(text)), Tools: namesOf(entry), Decision: policy.Deny, Priority: 400,
-			Tier: policy.TierUser, Source: place.Source, Line: place.Line}
+			Restricts: true, Tier: policy.TierUser, Source: place.Source, Line: place.Line}
 		if entry.Shell() && !entry.Whole() {
 			narrow := rule
 			narrow.Tools = []string{shell.RunShellCommand}
@@ -112,7 +112,7 @@ func restrictions(core []string, from map[string]Place) []policy.Rule {
 // one of these is not understood, no command is left.
 func onlyCommands(rule policy.Rule, prefixes []string) policy.Rule {
 	rule.Tools, rule.Decision, rule.Tier, rule.Priority = []string{shell.RunShellCommand}, policy.Deny, policy.TierUser, 999
-	rule.CommandPrefix, rule.OtherCommands = prefixes, true
+	rule.CommandPrefix, rule.OtherCommands, rule.Restricts = prefixes, true, true
 	if rule.Validate() != nil {
 		rule.CommandPrefix, rule.OtherCommands = nil, false
 	}

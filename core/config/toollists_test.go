@@ -78,3 +78,28 @@ func TestAllowedSpellings(t *testing.T) {
 		require.ErrorContains(t, c.Initialize(t.Context()), entry)
 	}
 }
+
+// AR-09: what a list takes away is denied in every mode, whoever allows it.
+func TestListsRestrictEveryTier(t *testing.T) {
+	every := []policy.ApprovalMode{policy.ModePlan, policy.ModeDefault, policy.ModeAutoEdit, policy.ModeYolo}
+	for name, change := range map[string]func(*config.Parameters){
+		"tools.core":    func(p *config.Parameters) { p.CoreTools = []string{"run_shell_command(git)", "web_fetch"} },
+		"tools.exclude": func(p *config.Parameters) { p.ExcludeTools = []string{"Bash(ls:*)", "shell(rm *)"} },
+	} {
+		s := configtest.New(t, func(p *config.Parameters) {
+			change(p)
+			p.AllowedTools = []string{"*", "run_shell_command(ls, rm)"}
+			for tier := policy.TierDefault; tier <= policy.TierAdmin; tier++ {
+				p.Rules = append(p.Rules, policy.Rule{Tools: []string{"*"}, Decision: policy.Allow, Tier: tier, Priority: 999, Modes: every},
+					policy.Rule{Tools: []string{"run_shell_command"}, CommandPrefix: []string{"ls", "rm"}, Decision: policy.Allow, Tier: tier, Priority: 999, Modes: every})
+			}
+		})
+		for _, mode := range every {
+			require.NoError(t, s.SetApprovalMode(mode))
+			for _, line := range []string{"ls", "rm x", "git status && ls", "cd . && rm -rf x"} {
+				require.Equal(t, policy.Deny, explained(t, s.Config, "run_shell_command", command(line)).Decision, "%s: %s in %s", name, line, mode)
+			}
+			require.Equal(t, policy.Allow, explained(t, s.Config, "run_shell_command", command("git status")).Decision, "%s in %s", name, mode)
+		}
+	}
+}

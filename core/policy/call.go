@@ -23,7 +23,10 @@ type Call struct {
 
 	Mode     ApprovalMode
 	Subagent string // the calling subagent; "" is the main agent
-	Headless bool   // nobody can be asked
+	// Within are the subagents whose task Subagent is a part of, as they called it or
+	// one that did. What restricts them restricts it: see [Rule].Restricts.
+	Within   []string
+	Headless bool // nobody can be asked
 	// Confined is what confines the process that runs the call's command, as
 	// "landlock"; "" is nothing. It is set for calls that run a command or
 	// write to a process that one has started, and for no others.

@@ -93,7 +93,7 @@ func (r *rule) holds(c *Call) bool {
 	if r.modes != 0 && r.modes&modeBit(c.Mode) == 0 {
 		return false
 	}
-	if r.Subagent != "" && r.Subagent != c.Subagent {
+	if r.Subagent != "" && r.Subagent != c.Subagent && !(r.Restricts && slices.Contains(c.Within, r.Subagent)) {
 		return false
 	}
 	if r.Interactive != nil && *r.Interactive == c.Headless {
@@ -152,8 +152,11 @@ func number(v any) (float64, bool) {
 	return 0, false
 }
 
-// compare orders rules: by rank, then by strictness.
+// compare orders rules: those that restrict first, then by rank, then by strictness.
 func compare(a, b *rule) int {
+	if a.Restricts != b.Restricts {
+		return map[bool]int{true: -1, false: 1}[a.Restricts]
+	}
 	return cmp.Or(cmp.Compare(b.rank(), a.rank()),
 		cmp.Compare(b.Decision.strictness(), a.Decision.strictness()))
 }

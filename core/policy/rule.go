@@ -71,6 +71,11 @@ type Rule struct {
 	// approvals are saved to.
 	Approval bool
 
+	// Restricts puts a rule that denies before every rule of another kind, whatever
+	// the tier and the mode: nothing that allows lifts it. It is set for lists that
+	// restrict which tools there are, as tools.core.
+	Restricts bool
+
 	Tier    Tier
 	Session bool   // an approval that ends with the process
 	Source  string // file, flag or table

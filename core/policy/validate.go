@@ -175,6 +175,9 @@ func checkNames(r Rule) error {
 	default:
 		return invalid(r, "%.40q is no decision; use one of allow, deny, ask_user", r.Decision)
 	}
+	if r.Restricts && r.Decision != Deny {
+		return invalid(r, "a restriction denies, and does not %s", r.Decision)
+	}
 	if r.Priority < 0 || r.Priority > 999 {
 		return invalid(r, "the priority is %d, which does not lie between 0 and 999", r.Priority)
 	}

@@ -43,7 +43,7 @@ func newGate(p *prepared, s *Session, mayCall bool) (*gate, error) {
 			available = append(available, t)
 		}
 	}
-	chosen, _ := p.Select(available)
+	chosen, _ := p.Select(Within(s.Outer, available))
 	for _, t := range available {
 		if slices.Contains(s.Granted, t.Spec().Name) {
 			chosen = append(chosen, t)

@@ -28,6 +28,9 @@ type Session struct {
 	// Registry holds the tools that there are, and that the scheduler runs;
 	// required. The run registers the definition's Values in it.
 	Registry Registry
+	// Outer are the agents whose task the run is a part of, as they called the agent
+	// or one that did: it has none of the Registry's tools that one of them has not.
+	Outer []*Definition
 	// Granted are names of the Registry's tools that the agent has beside those
 	// that its definition lists. nil: none.
 	Granted []string

@@ -148,3 +148,12 @@ func (d *Definition) Select(available []tools.DeclarativeTool) (chosen []tools.D
 	}
 	return kept, unknown
 }
+
+// Within returns those of the available tools that each of the outer agents has, in
+// their order.
+func Within(outer []*Definition, available []tools.DeclarativeTool) []tools.DeclarativeTool {
+	for _, d := range outer {
+		available, _ = d.Select(available)
+	}
+	return available
+}

@@ -34,7 +34,13 @@ func (r *reader) checker(t *table) {
 	if !f.spoil {
 		f.lastCheck(c.Validate())
 	}
-	if f.spoil {
+	r.acceptChecker(c, f.spoil)
+}
+
+// acceptChecker puts a checker in force, or the rule that asks in the place of one
+// that has a mistake, as far as the file may.
+func (r *reader) acceptChecker(c policy.Checker, spoilt bool) {
+	if spoilt {
 		r.file.StandIns = append(r.file.StandIns, insteadOf(c))
 		return
 	}
@@ -60,7 +66,14 @@ func (f *fields) checked(c *policy.Checker) {
 		f.wrong(e, e.line, e.value, "a table")
 		return
 	}
-	in := f.r.fields(t, "checker.", checkerLost)
+	in := f.r.fields(t, f.under+"checker.", f.lost)
+	in.program(c)
+	in.warnUnknown()
+	f.spoil = f.spoil || in.spoil
+}
+
+// program reads who checks.
+func (in *fields) program(c *policy.Checker) {
 	in.need("type", "name")
 	switch in.choice([]string{"in-process", "external"}, "type") {
 	case "in-process":
@@ -76,8 +89,67 @@ func (f *fields) checked(c *policy.Checker) {
 	}
 	c.RequiredContext = in.contexts()
 	c.Config = in.settings("config")
-	in.warnUnknown()
-	f.spoil = f.spoil || in.spoil
+}
+
+// checkerKeys are the keys of a rule that hold checkers for what it is about.
+var checkerKeys = []string{checkerTable, "safety_checkers", "checker", "checkers"}
+
+// holdsCheckers reports whether a key of a rule, in any spelling, holds checkers.
+func holdsCheckers(key string) bool {
+	return slices.ContainsFunc(checkerKeys, func(known string) bool { return folded(key) == folded(known) })
+}
+
+// nested reads the checkers that a rule brings along: one table or an array of them,
+// with the keys of checker or with checker itself, and perhaps a priority of its
+// own. They are due for the calls that the rule is about. A mistake in one drops a
+// rule that allows.
+func (f *fields) nested(rule policy.Rule) {
+	lost := "The rule holds, and what the checker may be meant for is asked about."
+	if rule.Decision != policy.Deny && rule.Decision != policy.AskUser {
+		lost = "The rule is left out, and what the checker may be meant for is asked about; the others hold."
+	}
+	for _, e := range f.t.entries {
+		if !holdsCheckers(e.key) {
+			continue
+		}
+		f.asked[e.key] = true
+		items, isList := e.value.([]node)
+		if !isList || len(items) == 0 {
+			items = []node{{line: e.line, value: e.value}}
+		}
+		for _, item := range items {
+			c := policy.Checker{
+				Tools: rule.Tools, Server: rule.Server, ArgsPattern: rule.ArgsPattern, CommandPrefix: rule.CommandPrefix,
+				CommandRegex: rule.CommandRegex, Annotations: rule.Annotations, Modes: rule.Modes, Confined: rule.Confined,
+				Priority: rule.Priority, Tier: rule.Tier, Source: rule.Source, Line: item.line + f.r.skipped,
+			}
+			t, ok := item.value.(*table)
+			if !ok {
+				t = &table{line: item.line}
+			}
+			in := f.r.fields(t, clip(e.key)+".", lost)
+			switch {
+			case !ok:
+				in.fail(item.line, "", KindSchema, "It is "+describe(item.value)+", and must be a table.", "")
+			case t.find("checker") != nil:
+				in.checked(&c)
+			default:
+				in.program(&c)
+			}
+			if n, given := in.integer("priority"); given {
+				c.Priority = int(min(n, math.MaxInt32))
+			}
+			in.warnUnknown()
+			if slices.ContainsFunc(f.unknown(), func(e *entry) bool { return namesServer(e.key, nearestKey(e.key, f.known())) }) {
+				c.Tools, in.spoil = nil, true
+			}
+			if !in.spoil && !f.spoil {
+				in.lastCheck(c.Validate())
+			}
+			f.r.acceptChecker(c, in.spoil || f.spoil)
+			f.spoil = f.spoil || in.spoil && rule.Decision != policy.Deny && rule.Decision != policy.AskUser
+		}
+	}
 }
 
 func (f *fields) contexts() []string {

@@ -155,6 +155,52 @@ checker.name = "conseca"
 	}, file.Checkers)
 }
 
+// PR-29: a checker below a rule, whatever it decides, is due for what the rule is
+// about; with a mistake that is asked about, and a rule that allows does not hold.
+func TestNestedCheckers(t *testing.T) {
+	const path = "type = \"in-process\"\nname = \"allowed-path\"\n"
+	for name, tt := range map[string]struct {
+		rule     string // behind toolName and priority
+		checkers int
+		standIns int
+		holds    bool // the rule
+	}{
+		"below one that allows":     {"decision = \"allow\"\n[rule.safety_checker]\n" + path, 1, 0, true},
+		"below one that asks":       {"decision = \"ask_user\"\n[rule.safety_checker]\n" + path, 1, 0, true},
+		"below one that denies":     {"decision = \"deny\"\n[[rule.safety_checker]]\n" + path, 1, 0, true},
+		"several":                   {"decision = \"allow\"\n[[rule.safety_checkers]]\n" + path + "[[rule.safety_checkers]]\ntype = \"external\"\nname = \"x\"\n", 2, 0, true},
+		"with checker":              {"decision = \"allow\"\n[rule.safety_checker.checker]\n" + path, 1, 0, true},
+		"checker alone":             {"decision = \"allow\"\nchecker = {type = \"in-process\", name = \"allowed-path\"}\n", 1, 0, true},
+		"another spelling":          {"decision = \"allow\"\n[rule.safetyChecker]\n" + path, 1, 0, true},
+		"unknown, allowed":          {"decision = \"allow\"\n[rule.safety_checker]\ntype = \"in-process\"\nname = \"x\"\n", 0, 1, false},
+		"unknown, asked":            {"decision = \"ask_user\"\n[rule.safety_checker]\ntype = \"in-process\"\nname = \"x\"\n", 0, 1, true},
+		"unknown, denied":           {"decision = \"deny\"\n[rule.safety_checker]\nname = 5\n", 0, 1, true},
+		"one of two":                {"decision = \"allow\"\n[[rule.safety_checker]]\n" + path + "[[rule.safety_checker]]\n", 1, 1, false},
+		"no table":                  {"decision = \"allow\"\nsafety_checker = true\n", 0, 1, false},
+		"unknown keys":              {"decision = \"allow\"\n[rule.safety_checker]\nwhen = \"never\"\n" + path, 1, 0, true},
+		"below one with a mistake":  {"decision = \"allow\"\nmodes = [\"x\"]\n[rule.safety_checker]\n" + path, 0, 1, false},
+		"below one without verdict": {"[rule.safety_checker]\n" + path, 0, 2, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			text := "[[rule]]\ntoolName = [\"write_file\", \"edit\"]\nargsPattern = \"secret\"\npriority = 7\n" + tt.rule
+			file, problems := rulefile.Parse("p.toml", []byte(text), rulefile.Options{Tier: policy.TierUser})
+			require.Len(t, file.Checkers, tt.checkers)
+			require.Len(t, file.StandIns, tt.standIns, "%v", problems)
+			require.Equal(t, tt.holds, len(file.Rules) == 1)
+			require.Equal(t, tt.standIns > 0, len(problems) > 0 && problems[0].Severity == rulefile.Error, "%v", problems)
+			for _, c := range file.Checkers {
+				require.Equal(t, []string{"write_file", "edit"}, c.Tools)
+				require.Equal(t, "secret", c.ArgsPattern)
+				require.Equal(t, 7, c.Priority)
+			}
+			for _, r := range file.StandIns {
+				require.Equal(t, policy.AskUser, r.Decision)
+				require.Equal(t, []string{"write_file", "edit"}, r.Tools)
+			}
+		})
+	}
+}
+
 // good is the end of each malformed file: it must be in force unless the file
 // is no TOML.
 const good = `
@@ -283,8 +329,11 @@ var mistakes = map[string]struct {
 	"unlike in allow":     {allow(`only_on = "monday"`), "5 only_on unknown_key error Remove it", false},
 	"harmless in allow":   {allow(`denyMesage = "x"`), "5 denyMesage unknown_key warning Is denyMessage meant", true},
 	"unknown in deny":     {deny(`comandPrefix = "git"`), "5 comandPrefix unknown_key warning Is commandPrefix meant", true},
-	"checker in allow":    {allow(`[rule.safety_checker]`, `type = "x"`), "5 safety_checker unknown_key error [[safety_checker]]", false},
-	"checker in deny":     {deny(`[[rule.safety_checker]]`), "5 safety_checker unknown_key warning [[safety_checker]]", true},
+	"checker in allow":    {allow(`[rule.safety_checker]`, `type = "x"`), "5 safety_checker.name schema_validation error missing; 6 safety_checker.type schema_validation error Use one of in-process, external", false},
+	"checker in deny":     {deny(`[[rule.safety_checker]]`), "5 safety_checker.type schema_validation error missing; 5 safety_checker.name schema_validation error missing", true},
+	"checker as text":     {deny(`safety_checker = "conseca"`), "5 safety_checker schema_validation error a table", true},
+	"no checkers":         {allow(`safety_checkers = []`), "5 safety_checkers schema_validation error a table", false},
+	"unknown nested":      {allow(`[rule.safety_checker]`, `type = "in-process"`, `name = "allowed-pth"`), "7 safety_checker.name schema_validation error Is allowed-path meant", false},
 	"tool with a typo":    {"[[rule]]\ntoolName = \"wirte_file\"\ndecision = \"deny\"\npriority = 1\n", "2 toolName tool_name_warning warning Is write_file meant", true},
 	"old names of MCP":    {"[[rule]]\ntoolName = \"git__push\"\ndecision = \"deny\"\npriority = 1\n", "2 toolName tool_name_warning warning two underscores", true},
 	"no tool of a server": {"[[rule]]\ntoolName = \"mcp_git\"\ndecision = \"deny\"\npriority = 1\n", "2 toolName tool_name_warning warning no tool of an MCP server", true},

@@ -23,6 +23,7 @@ func (r *reader) rule(t *table) {
 	}
 	f := r.fields(t, "", lost)
 	rule := f.rule()
+	f.nested(rule)
 	f.unknownKeys(&rule)
 	if !f.spoil {
 		f.lastCheck(rule.Validate())
@@ -243,8 +244,6 @@ func (f *fields) unknownKeys(rule *policy.Rule) {
 		nearest := nearestKey(e.key, f.known())
 		remedy := "Remove it."
 		switch {
-		case folded(e.key) == folded(checkerTable):
-			remedy = "Write the checker as a table of its own, [[safety_checker]]."
 		case nearest != "":
 			remedy = "Is " + nearest + " meant?"
 		}
