@@ -38,6 +38,11 @@ func hooksOf(e extensions.Extension) []extensions.HookPart {
 // they are. The error is of code invalid_config.
 func CheckExcludedTool(text string) error {
 	entry := tools.ParseEntry(text)
+	if names := spoken(entry); names != nil {
+		return fault.New(fault.InvalidConfig, "config.excludedTools",
+			fmt.Sprintf("The entry %q of the excluded tools is not the name of a tool. All of %s is excluded.", text, strings.Join(names, ", ")),
+			"Write an entry for each tool, as run_shell_command(rm -rf).")
+	}
 	if entry.Whole() || !entry.Shell() {
 		return nil
 	}

@@ -293,3 +293,19 @@ func TestResumeReopensSkills(t *testing.T) {
 	require.NoError(t, err)
 	require.Nil(t, s.Call("read_file", js(`{"file_path":"`+run+`"}`)).Result.Error)
 }
+
+// What a skill says of tools allows none of them, whatever its form and wherever it
+// comes from.
+func TestSkillsAllowNothing(t *testing.T) {
+	for _, form := range []string{"Bash(git:*), Write", "[Bash, Write]", `"*"`, "{Bash: yes}", "run_shell_command(git *) write_file", "null"} {
+		home := t.TempDir()
+		dir := filepath.Join(home, ".fettle", "skills", "kit")
+		require.NoError(t, os.MkdirAll(dir, 0o755))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "SKILL.md"), []byte("---\nname: kit\ndescription: d\nallowed-tools: "+form+"\n---\nDo it.\n"), 0o644))
+		s := configtest.New(t, func(p *config.Parameters) { p.HomeDir = home })
+		_, err := s.ActivateSkill(t.Context(), "kit")
+		require.NoError(t, err)
+		require.Equal(t, policy.AskUser, explained(t, s.Config, "run_shell_command", command("git status")).Decision, form)
+		require.Equal(t, policy.AskUser, explained(t, s.Config, "write_file", `{"file_path":"a","content":""}`).Decision, form)
+	}
+}

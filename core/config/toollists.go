@@ -51,7 +51,7 @@ func exclusions(entries []string, from map[string]Place) []policy.Rule {
 		if entry.Name == "" {
 			continue
 		}
-		rule := policy.Rule{Name: cmp.Or(place.Rule, "excluded: "+strings.TrimSpace(text)), Tools: namesOf(entry), Decision: policy.Deny, Priority: 400,
+		rule := policy.Rule{Name: cmp.Or(place.Rule, "excluded: "+strings.TrimSpace(text)), Tools: append(namesOf(entry), spoken(entry)...), Decision: policy.Deny, Priority: 400,
 			Restricts: true, Tier: policy.TierUser, Source: place.Source, Line: place.Line}
 		if entry.Shell() && !entry.Whole() {
 			narrow := rule
@@ -74,10 +74,24 @@ func namesOf(e tools.Entry) []string {
 		return []string{shell.RunShellCommand}
 	}
 	names := []string{e.Name}
-	if _, builtIn := policy.WellKnown(e.Name); builtIn {
+	if isBuiltIn(e.Name) {
 		return names
 	}
 	return append(names, e.Foreign()...)
+}
+
+func isBuiltIn(name string) bool {
+	_, builtIn := policy.WellKnown(name)
+	return builtIn
+}
+
+// spoken are the built-in tools that the name of an excluded entry speaks of without
+// being the name of one, as "Bash rm" does; nil: none.
+func spoken(e tools.Entry) []string {
+	if isBuiltIn(e.Name) || e.Foreign() != nil {
+		return nil
+	}
+	return tools.Named(e.Name, isBuiltIn)
 }
 
 // restrictions are the rules that hold tools.core to what stands between brackets:

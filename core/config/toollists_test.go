@@ -1,12 +1,15 @@
 package config_test
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
+	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
@@ -43,6 +46,7 @@ func TestCoreRestrictionNotUnderstood(t *testing.T) {
 	for entry, tool := range map[string]string{
 		"run_shell_command()": "run_shell_command", "run_shell_command(git * main)": "run_shell_command", "run_shell_command(g*)": "run_shell_command",
 		"read_file(src/*)": "read_file", "write_file(*.md)": "write_file", "Read(src)": "read_file",
+		"run_shell_command(^git)": "run_shell_command", "run_shell_command(/git/)": "run_shell_command", "run_shell_command(git|hg)": "run_shell_command", "Bash git": "run_shell_command",
 	} {
 		s := configtest.New(t, func(p *config.Parameters) { p.CoreTools = []string{entry, "glob"} })
 		require.False(t, hasTool(t, s, tool), entry)
@@ -55,10 +59,18 @@ func TestCoreRestrictionNotUnderstood(t *testing.T) {
 // AR-09, AR-27: exclusions are understood in other programs' spellings, and else
 // deny more than is written.
 func TestExclusionSpellings(t *testing.T) {
-	for _, entry := range []string{"run_shell_command(rm *)", "run_shell_command(rm:*)", "Bash(rm:*)", "Bash(rm *)", "bash(rm)", "Bash", "shell(r*m)", "run_shell_command(rm * x)", "run_shell_command(*rm*)", "run_shell_command('rm)"} {
+	for _, entry := range []string{"run_shell_command(rm *)", "run_shell_command(rm:*)", "Bash(rm:*)", "Bash(rm *)", "bash(rm)", "Bash", "shell(r*m)", "run_shell_command(rm * x)", "run_shell_command(*rm*)", "run_shell_command('rm)",
+		"Bash( rm : * )", "Bash rm", "Bash:rm", "!Bash", "-Bash", "tool:Bash", "run_shell_command, write_file", "run_shell_command; x", "BashTool(rm:*)", "shell_command(rm)",
+		"execute_command(rm)", "Terminal", "RUN_SHELL_COMMAND", "run_shell_command(rm.*)", "run_shell_command(/rm/)", "run_shell_command(^rm)", `run_shell_command(\brm)`, "run_shell_command(rm|sudo)",
+		"run_shell_command(regex:rm)", "run_shell_command(rm(dir)?)", "run_shell_command($RM)", "run_shell_command([rm])", "run_*", "*"} {
 		s := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools, p.ApprovalMode = []string{entry}, policy.ModeYolo })
 		require.Equal(t, policy.Deny, explained(t, s.Config, "run_shell_command", command("rm -rf x")).Decision, entry)
 	}
+	s := configtest.New(t, func(p *config.Parameters) {
+		p.ExcludeTools, p.ApprovalMode = []string{"github-read", "my.bash", "Bash(rmdir -p:*)", "Bash([ -f:*)"}, policy.ModeYolo
+	})
+	require.Equal(t, policy.Allow, explained(t, s.Config, "run_shell_command", command("rm -rf x")).Decision, "another tool's name")
+	require.Equal(t, policy.Deny, explained(t, s.Config, "run_shell_command", command("[ -f x ]")).Decision)
 	for entry, tool := range map[string]string{"Read": "read_file", "WriteFileTool": "write_file", "Read(secret)": "read_file", "WebFetch(domain:a.b)": "web_fetch"} {
 		s := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools = []string{entry} })
 		require.False(t, hasTool(t, s, tool), entry)
@@ -73,7 +85,7 @@ func TestAllowedSpellings(t *testing.T) {
 		require.Equal(t, policy.Allow, explained(t, s.Config, "run_shell_command", command("git log -1")).Decision, entry)
 		require.Equal(t, policy.AskUser, explained(t, s.Config, "run_shell_command", command("git push")).Decision, entry)
 	}
-	for _, entry := range []string{"Bash(git * main)", "run_shell_command(git*)", "Read(src)"} {
+	for _, entry := range []string{"Bash(git * main)", "run_shell_command(git*)", "Read(src)", "run_shell_command(^git)", "run_shell_command(.+)", "run_shell_command(git.+)"} {
 		c := newConfig(t, config.Parameters{AllowedTools: []string{entry}})
 		require.ErrorContains(t, c.Initialize(t.Context()), entry)
 	}
@@ -101,5 +113,23 @@ func TestListsRestrictEveryTier(t *testing.T) {
 			}
 			require.Equal(t, policy.Allow, explained(t, s.Config, "run_shell_command", command("git status")).Decision, "%s in %s", name, mode)
 		}
+	}
+}
+
+// CF-05: a value of a list that takes tools away, and that is not understood, may
+// have named any tool: what changes something is asked about, in yolo too.
+func TestListsNotUnderstood(t *testing.T) {
+	for _, text := range []string{
+		`{"tools":{"exclude":5}}`, `{"tools":{"exclude":null}}`, `{"tools":{"exclude":{"Bash":["rm"]}}}`, `{"tools":{"exclude":[["Bash(rm:*)"]]}}`, `{"tools":{"exclude":["glob",5]}}`,
+		`{"tools":{"confirmationRequired":[null]}}`, `{"mcp":{"excluded":{"s":true}}}`,
+	} {
+		s := configtest.New(t, func(p *config.Parameters) {
+			dir := filepath.Join(p.HomeDir, ".fettle")
+			require.NoError(t, os.MkdirAll(dir, 0o700))
+			require.NoError(t, os.WriteFile(filepath.Join(dir, "settings.json"), []byte(text), 0o600))
+			p.Settings, p.ApprovalMode, p.AllowedTools = &settings.Options{}, policy.ModeYolo, []string{"*"}
+		})
+		require.Equal(t, policy.AskUser, explained(t, s.Config, "run_shell_command", command("rm x")).Decision, text)
+		require.Equal(t, policy.Allow, explained(t, s.Config, "read_file", `{"file_path":"a"}`).Decision, text)
 	}
 }

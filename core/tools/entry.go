@@ -2,8 +2,10 @@ package tools
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // Entry is an entry of a list of tools, NAME or NAME(PATTERN), as tools.core,
@@ -59,16 +61,15 @@ func (e Entry) Commands() (prefixes []string, err error) {
 		if prefix == "" {
 			continue
 		}
-		if cut, ok := strings.CutSuffix(prefix, ":*"); ok {
-			prefix = strings.TrimSpace(cut)
-		} else if cut, ok := strings.CutSuffix(prefix, " *"); ok {
-			prefix = strings.TrimSpace(cut)
+		prefix = anyRest.ReplaceAllString(prefix, "")
+		words := strings.Fields(prefix)
+		odd := slices.IndexFunc(words, func(w string) bool { return strings.Contains(w, "*") || isPattern.MatchString(w) })
+		if len(words) > 0 && !program.MatchString(words[0]) {
+			odd = 0
 		}
-		if strings.ContainsAny(prefix, "*") {
-			err = fmt.Errorf("%q has a wildcard that is not at its end after a blank or a colon", prefix)
-			words := strings.Fields(prefix)
-			words = words[:slices.IndexFunc(words, func(w string) bool { return strings.Contains(w, "*") })]
-			prefix = strings.Join(words, " ")
+		if odd >= 0 {
+			err = fmt.Errorf("%q is no beginning of a command, with * at its end alone, after a blank or a colon", prefix)
+			prefix = strings.Join(words[:odd], " ")
 		}
 		if prefix == "" {
 			return nil, fmt.Errorf("%q names no command", e.Pattern)
@@ -81,11 +82,44 @@ func (e Entry) Commands() (prefixes []string, err error) {
 	return prefixes, err
 }
 
+var (
+	// anyRest is what stands behind a beginning for whatever follows it.
+	anyRest = regexp.MustCompile(`(?:\s*:\s*|\s+)\*$`)
+	// isPattern finds words that are regular expressions rather than what they say.
+	isPattern = regexp.MustCompile(`^/.*/$|^\^|\$$|\\|\.\+|\[.+\]|\(.*\||\|.*\)`)
+	// program is a word that may name a program, in quotes or not.
+	program = regexp.MustCompile(`^['"]?[\p{L}\p{N}_./~@+%-][\p{L}\p{N}_./~@+%'"-]*$|^\[\[?$`)
+)
+
+// Named returns the tools that a text may name which is no entry, as "Bash rm" or
+// "run_shell_command; write_file": each of its words that a built-in tool has as its
+// name, or that stands for one in other programs. Entries name none.
+func Named(text string, builtIn func(name string) bool) []string {
+	var all []string
+	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
+		if word == text {
+			return nil
+		}
+		names := Entry{Name: word}.Foreign()
+		if builtIn(word) {
+			names = []string{word}
+		}
+		for _, name := range names {
+			if !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	return all
+}
+
 // foreign are the names that other programs give to tools, in small letters and
 // without hyphens and underscores, each with those of the tools that do the
 // work here.
 var foreign = map[string][]string{
-	"bash": {shellName}, "shell": {shellName}, "runshellcommand": {shellName}, "bashoutput": {"read_background_output"},
+	"bash": {shellName}, "shell": {shellName}, "runshellcommand": {shellName}, "shellcommand": {shellName}, "localshell": {shellName}, "terminal": {shellName},
+	"runcommand": {shellName}, "executecommand": {shellName}, "execcommand": {shellName}, "executebash": {shellName}, "powershell": {shellName},
+	"runinterminal": {shellName}, "runterminalcmd": {shellName}, "runterminalcommand": {shellName}, "bashoutput": {"read_background_output"},
 	"killshell": {"stop_background_process"}, "killbash": {"stop_background_process"},
 	"read": {"read_file"}, "notebookread": {"read_file"}, "readfile": {"read_file"}, "readmanyfiles": {"read_many_files"},
 	"edit": {"safe_patch", "edit"}, "multiedit": {"safe_patch", "edit"}, "notebookedit": {"safe_patch", "edit"}, "replace": {"safe_patch", "edit"},

@@ -7,21 +7,37 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Unread returns the problems of whole files that are not in force though they
 // are there, and that the person or the machine relies on: the user's and the
-// machine's settings files and the person's own .env file. Each may have held
-// something that protects.
+// machine's settings files and the person's own .env file; and of values there that
+// are not understood and may have taken a tool away. Each may have held something
+// that protects.
 func (r *Result) Unread() []Problem {
 	var all []Problem
 	for _, p := range r.Problems {
-		if (p.Kind == KindSyntax || p.Kind == KindFileRead) && relied(p.Layer) {
+		if (p.Kind == KindSyntax || p.Kind == KindFileRead || p.Open && restricts(p.Key)) && relied(p.Layer) {
 			all = append(all, p)
 		}
 	}
 	return all
 }
+
+// restricting are the keys of lists that take something away: what of them is not
+// understood may be anything.
+var restricting = []string{"tools.exclude", "tools.confirmationRequired", "mcp.excluded"}
+
+// restricts reports whether a value, by its path, is or belongs to a list that takes
+// something away.
+func restricts(path string) bool {
+	return slices.ContainsFunc(restricting, func(key string) bool { return path == key || strings.HasPrefix(path, key+".") })
+}
+
+// asksInstead says what is done where a file may have held what protects.
+const asksInstead = " As it may hold what protects you, the approval modes yolo and auto_edit count as default, and every call that changes " +
+	"something, runs a program or reaches the network is asked about."
 
 // relied reports whether a layer's whole files are relied on. That of the
 // environment has none but the person's own .env file.
@@ -35,8 +51,7 @@ func unreadOwn(ctx context.Context, f File, err error) Problem {
 	if !relied(f.Layer) {
 		return p
 	}
-	p.Message += " As it may hold what protects you, the approval modes yolo and auto_edit count as default, and every call that changes " +
-		"something, runs a program or reaches the network is asked about."
+	p.Message += asksInstead
 	if mentions(ctx, f.Path, "sandbox") {
 		p.Key = "tools.sandbox"
 	}

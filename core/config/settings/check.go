@@ -220,6 +220,8 @@ func (l *layerOf) wrong(e *entry, at, what, cut string) {
 	if e.key.Project.protects() {
 		v, ok := e.key.closed()
 		switch p.Open = !ok; {
+		case !ok && restricts(p.Key) && relied(l.layer):
+			p.Message += asksInstead
 		case !ok || cut != "":
 		case e.key.Unused:
 			p.Message += fmt.Sprintf(" It is taken as %s, but nothing in fettle reads the key yet.", quote(v))
