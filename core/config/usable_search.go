@@ -66,7 +66,7 @@ const (
 // gemini returns what the variables hold, "" for what is not used.
 func (c *settingsChecker) gemini() (key, address string) {
 	key, ofProject := c.variable(geminiKey)
-	if key == "" || c.loaded.OfStranger(geminiKey) { // a stranger's key would show him what is searched for
+	if key == "" {
 		return "", ""
 	}
 	address, elsewhere := c.variable(geminiAddress)

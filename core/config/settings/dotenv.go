@@ -15,6 +15,9 @@ import (
 	"github.com/fettle-dev/fettle/core/config/layout"
 )
 
+// errNotOwn is why a .env file above the project is not read.
+var errNotOwn = errors.New("it is not the user's own")
+
 // foundEnv is what .env files hold.
 type foundEnv struct {
 	files    []foundFile
@@ -24,14 +27,8 @@ type foundEnv struct {
 type foundFile struct {
 	path      string
 	values    map[string]string
-	ofProject bool // it lies in the project or above, and not in the home folder
-	stranger  bool // in a folder that is not trusted
-}
-
-// ofStrangers are the variables that .env files of a folder may give that is
-// not trusted, and unsafe what is taken out of their values.
-func ofStrangers() []string {
-	return []string{"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION"}
+	ofProject bool           // it lies in the project or above, and not in the home folder
+	lines     map[string]int // 1-based, of the variables
 }
 
 // runsCode reports whether shells, the loader or git run, or load, what a variable
@@ -44,20 +41,34 @@ func runsCode(variable string) bool {
 	return slices.Contains(names, variable) || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(variable, p) })
 }
 
-var unsafe = regexp.MustCompile(`[^A-Za-z0-9_./-]`)
-
 // readDotenv finds the .env file of the session: from the project's folder
-// upwards, in each folder first the settings folder's (of a trusted one)
-// and then the plain one, and last the home folder's. The first one holds. One
-// that belongs to a folder that is not trusted does not keep the home folder's
-// from being read; no other keeps what it says of the confinement of commands
-// from being read, as they may have written that other one.
+// upwards, in each folder that is trusted first the settings folder's and then
+// the plain one, and last the home folder's. The first one holds. Nothing is read
+// in a folder that is not trusted, and a file above the project counts only if
+// it cannot be written by others than the user; both are reported. No file keeps
+// what the home folder's says of the confinement of commands from being read, as
+// commands may have written that file.
 func readDotenv(ctx context.Context, o Options, names layout.Layout, s Settings) foundEnv {
 	var found foundEnv
-	trusted := o.Trusted // of the folder that is looked at
+	trusted, above := o.Trusted, false // of the folder that is looked at
+	warn := func(path, message, remedy string) {
+		found.problems = append(found.problems, Problem{Source: path, Layer: LayerEnvironment, Kind: KindUntrusted, Severity: Warning, Message: message, Remedy: remedy})
+	}
 	try := func(path string, ofProject bool, keep func(values map[string]string)) bool {
-		data, err := read(ctx, path)
+		if to, out := leadsOut(path, o.ProjectDir); ofProject && !above && out && exists(path) {
+			warn(path, fmt.Sprintf("It leads to %s, which is outside of the project: it is not read.", to), "Replace the link by a file.")
+			return false
+		}
+		check := ownFile
+		if !above {
+			check = nil
+		}
+		data, err := readChecked(ctx, path, check)
 		if errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+		if errors.Is(err, errNotOwn) {
+			warn(path, fmt.Sprintf("It lies above the project and is not read, as %v.", err), "Make it your own file: chmod go-w, or chown.")
 			return false
 		}
 		if err != nil {
@@ -68,7 +79,7 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, s Settings)
 			found.problems = append(found.problems, p)
 			return false
 		}
-		values, odd := parseDotenv(string(data))
+		values, lines, odd := parseDotenv(string(data))
 		if len(odd) > 0 {
 			found.problems = append(found.problems, Problem{Source: path, Layer: LayerEnvironment, Line: odd[0], Column: 1, Kind: KindVariable, Severity: Warning,
 				Message: oddLines(odd), Remedy: "Write NAME=value, one a line, or begin the line with #."})
@@ -86,9 +97,7 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, s Settings)
 				if !runsCode(name) {
 					continue
 				}
-				if delete(values, name); !trusted { // of which hardly any variable counts
-					continue
-				}
+				delete(values, name)
 				found.problems = append(found.problems, Problem{Source: path, Layer: LayerEnvironment, Kind: KindVariable, Severity: Warning,
 					Message: "A file of the project has no say in what programs load or run besides; " + name + " has no effect here.",
 					Remedy:  "Set the variable yourself, or in the .env file of your home folder."})
@@ -96,7 +105,7 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, s Settings)
 		}
 		given := len(values)
 		if keep(values); given == 0 || len(values) > 0 || ofProject {
-			found.files = append(found.files, foundFile{path, values, ofProject, ofProject && !trusted})
+			found.files = append(found.files, foundFile{path, values, ofProject, lines})
 		}
 		return true
 	}
@@ -105,33 +114,27 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, s Settings)
 		maps.DeleteFunc(values, func(name, _ string) bool { return !confines(names, name) })
 	}
 	ofProject := func(values map[string]string) {
-		for name, value := range values {
-			switch {
-			case slices.Contains(s.Advanced.ExcludedEnvVars, name), !trusted && !slices.Contains(ofStrangers(), name):
-				delete(values, name)
-			case !trusted:
-				values[name] = unsafe.ReplaceAllString(value, "")
-			}
-		}
+		maps.DeleteFunc(values, func(name, _ string) bool { return slices.Contains(s.Advanced.ExcludedEnvVars, name) })
 	}
 	ofHome := all
 	for dir := o.ProjectDir; dir != "" && !sameFolder(dir, o.HomeDir); {
-		if trusted && try(filepath.Join(dir, names.Dir, ".env"), true, all) {
+		own, plain := filepath.Join(dir, names.Dir, ".env"), filepath.Join(dir, ".env")
+		if trusted && (try(own, true, all) || !s.Advanced.IgnoreLocalEnv && try(plain, true, ofProject)) {
 			ofHome = confining
 			break
 		}
-		if !s.Advanced.IgnoreLocalEnv && try(filepath.Join(dir, ".env"), true, ofProject) {
-			if trusted {
-				ofHome = confining
+		for _, path := range []string{own, plain} {
+			if !trusted && exists(path) && (path == own || !s.Advanced.IgnoreLocalEnv) {
+				warn(path, "As the folder is not trusted, the file is not read: it gives no variable.", "Put what is yours into your own .env file, or trust the folder: fettle trust.")
 			}
-			break
 		}
 		parent := filepath.Dir(dir)
 		if parent == dir {
 			break
 		}
-		dir, trusted = parent, o.trusts(ctx, parent, names, s.Security.FolderTrust)
+		dir, trusted, above = parent, o.trusts(ctx, parent, names, s.Security.FolderTrust), true
 	}
+	above = false
 	if o.HomeDir != "" && !try(filepath.Join(o.HomeDir, names.Dir, ".env"), false, ofHome) {
 		try(filepath.Join(o.HomeDir, ".env"), false, ofHome)
 	}
@@ -141,15 +144,17 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, s Settings)
 // trusts reports whether a folder above the project is trusted, as far as it
 // holds a .env file.
 func (o Options) trusts(ctx context.Context, folder string, names layout.Layout, f FolderTrust) bool {
-	there := func(path string) bool {
-		_, err := os.Lstat(path)
-		return err == nil
-	}
 	trusted, undecided := false, true
-	if o.Above != nil && (there(filepath.Join(folder, ".env")) || there(filepath.Join(folder, names.Dir, ".env"))) {
+	if o.Above != nil && (exists(filepath.Join(folder, ".env")) || exists(filepath.Join(folder, names.Dir, ".env"))) {
 		trusted, undecided = o.Above(ctx, folder)
 	}
 	return trusted || undecided && !f.Enabled
+}
+
+// exists reports whether there is something at a path, be it a link to nothing.
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
 }
 
 // confines reports whether a variable says what confines commands.
@@ -170,8 +175,8 @@ func (e environment) add(found foundEnv) (added map[string]string, files []strin
 		files = append(files, f.path)
 		for name, value := range f.values {
 			if _, set := e.values[name]; !set {
-				e.values[name], e.file[name], added[name] = value, f.path, value
-				e.project[name], e.stranger[name] = f.ofProject, f.stranger
+				e.values[name], e.file[name], e.line[name], added[name] = value, f.path, f.lines[name], value
+				e.project[name] = f.ofProject
 			}
 		}
 	}
@@ -186,33 +191,33 @@ var assignment = regexp.MustCompile("(?m)^[ \\t]*(?:export[ \\t]+)?([A-Za-z_][A-
 // parseDotenv reads a .env file. Lines that are no assignments are left out; of
 // two with one name the last holds. In double quotes \n and \r are a line end.
 // Variables in values stay as they are. odd are the numbers of lines that are
-// neither an assignment nor empty nor a comment.
-func parseDotenv(text string) (values map[string]string, odd []int) {
-	values = map[string]string{}
+// neither an assignment nor empty nor a comment, and lines those of the variables.
+func parseDotenv(text string) (values map[string]string, lines map[string]int, odd []int) {
+	values, lines = map[string]string{}, map[string]int{}
 	text = strings.ReplaceAll(strings.TrimPrefix(text, byteOrderMark), "\r\n", "\n")
 	number, within := 1, 0
-	for _, m := range append(assignment.FindAllStringIndex(text, -1), []int{len(text), len(text)}) {
+	for _, m := range append(assignment.FindAllStringSubmatchIndex(text, -1), []int{len(text), len(text)}) {
 		for line := range strings.SplitAfterSeq(text[within:m[0]], "\n") {
 			if rest := strings.TrimSpace(line); rest != "" && rest[0] != '#' {
 				odd = append(odd, number)
 			}
 			number += strings.Count(line, "\n")
 		}
-		number, within = number+strings.Count(text[m[0]:m[1]], "\n"), m[1]
-	}
-	for _, m := range assignment.FindAllStringSubmatch(text, -1) {
-		value := strings.TrimSpace(m[2])
-		if n := len(value); n >= 2 && strings.ContainsRune("'\"`", rune(value[0])) && value[n-1] == value[0] {
-			quoted := value[0]
-			if value = value[1 : n-1]; quoted == '"' {
-				value = strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\"`, `"`, `\\`, `\`).Replace(value)
+		if len(m) > 2 {
+			value := strings.TrimSpace(text[m[4]:m[5]])
+			if n := len(value); n >= 2 && strings.ContainsRune("'\"`", rune(value[0])) && value[n-1] == value[0] {
+				quoted := value[0]
+				if value = value[1 : n-1]; quoted == '"' {
+					value = strings.NewReplacer(`\n`, "\n", `\r`, "\r", `\"`, `"`, `\\`, `\`).Replace(value)
+				}
+			}
+			if name := text[m[2]:m[3]]; !strings.Contains(value, "\x00") { // no environment can hold it
+				values[name], lines[name] = value, number
 			}
 		}
-		if !strings.Contains(value, "\x00") { // no environment can hold it
-			values[m[1]] = value
-		}
+		number, within = number+strings.Count(text[m[0]:m[1]], "\n"), m[1]
 	}
-	return values, odd
+	return values, lines, odd
 }
 
 // oddLines says which lines of a .env file are none.

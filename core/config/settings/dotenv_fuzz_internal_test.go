@@ -18,7 +18,7 @@ func FuzzDotenv(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		values, odd := parseDotenv(text)
+		values, _, odd := parseDotenv(text)
 		lines := strings.Count(text, "\n") + 1
 		for i, line := range odd {
 			require.True(t, 1 <= line && line <= lines, "line %d of %d", line, lines)
@@ -30,7 +30,7 @@ func FuzzDotenv(f *testing.F) {
 			require.NotContains(t, name, "=")
 			plain.WriteString(name + `="` + strings.NewReplacer("\\", `\\`, `"`, `\"`, "\n", `\n`, "\r", `\r`).Replace(values[name]) + "\"\n")
 		}
-		again, none := parseDotenv(plain.String())
+		again, _, none := parseDotenv(plain.String())
 		require.Empty(t, none)
 		require.Equal(t, values, again, "%q", plain.String())
 	})

@@ -3,6 +3,7 @@ package settings_test
 import (
 	"context"
 	"os"
+	"runtime"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -52,29 +53,36 @@ func TestDotenvExclusions(t *testing.T) {
 	require.Equal(t, map[string]string{"DEBUG": "3"}, m.clean().Env)
 }
 
-// CF-09: a folder that is not trusted gives a few variables only, and does not
-// keep the user's own file from being read.
-func TestDotenvOfStrangers(t *testing.T) {
-	m := newMachine(t)
-	m.write("project/.fettle/.env", "GEMINI_API_KEY=of the folder\n")
-	m.write("project/.env", "GEMINI_API_KEY=ab c$(evil)-1\nGOOGLE_API_KEY=theirs\nFETTLE_APPROVAL_MODE=yolo\nLD_PRELOAD=x\nFETTLE_TRUST_WORKSPACE=true\n")
-	m.write("home/.fettle/.env", "GOOGLE_API_KEY=mine\nFETTLE_SANDBOX=landlock\nFETTLE_TRUST_WORKSPACE=true\n")
-	r := m.load()
-	require.Equal(t, map[string]string{"GEMINI_API_KEY": "abcevil-1", "GOOGLE_API_KEY": "mine", "FETTLE_SANDBOX": "landlock"}, r.Env)
-	require.Equal(t, []string{m.path("home/.fettle/.env"), m.path("project/.env")}, r.EnvFiles)
-	require.Equal(t, "default", r.Settings.General.DefaultApprovalMode)
-	require.Equal(t, settings.SandboxLandlock, r.Settings.Tools.Sandbox.Kind())
-	require.Len(t, r.Problems, 2)
-	for _, p := range r.Problems {
-		require.Equal(t, settings.KindVariable, p.Kind)
-		require.Contains(t, p.Message, "FETTLE_TRUST_WORKSPACE")
+// CF-09: the files of a folder that is not trusted give nothing and are not read,
+// which is told, and do not keep the user's own file from being read.
+func TestDotenvUntrusted(t *testing.T) {
+	for _, undecided := range []bool{false, true} {
+		m := newMachine(t)
+		m.Undecided = undecided
+		own := m.write("project/.fettle/.env", "GEMINI_API_KEY=theirs\nno assignment\n")
+		plain := m.write("project/.env", "GOOGLE_API_KEY=theirs\nOPENAI_BASE_URL=http://127.0.0.1:1\nFETTLE_MODEL=theirs\nFETTLE_APPROVAL_MODE=plan\nFETTLE_TRUST_WORKSPACE=true\n")
+		m.write("home/.fettle/.env", "GOOGLE_API_KEY=mine\nFETTLE_SANDBOX=landlock\nFETTLE_TRUST_WORKSPACE=true\n")
+		r := m.load()
+		require.Equal(t, map[string]string{"GOOGLE_API_KEY": "mine", "FETTLE_SANDBOX": "landlock"}, r.Env)
+		require.Equal(t, []string{m.path("home/.fettle/.env")}, r.EnvFiles)
+		require.Equal(t, "auto", r.Settings.Model.Name)
+		require.Equal(t, "default", r.Settings.General.DefaultApprovalMode)
+		require.Equal(t, settings.SandboxLandlock, r.Settings.Tools.Sandbox.Kind())
+		require.Empty(t, r.Powers())
+		require.Len(t, r.Problems, 3)
+		var sources []string
+		for _, p := range r.Problems {
+			sources = append(sources, p.Source)
+			require.Equal(t, p.Source == m.path("home/.fettle/.env"), p.Kind == settings.KindVariable)
+		}
+		require.ElementsMatch(t, []string{own, plain, m.path("home/.fettle/.env")}, sources)
 	}
 }
 
-// CF-09: a folder above the project is a stranger's unless it is trusted itself,
-// however much the project is; the home folder's own file is the person's.
+// CF-09: a file in a folder above the project counts only if that folder is
+// trusted itself, however much the project is; the home folder's own file is the
+// user's.
 func TestDotenvAbove(t *testing.T) {
-	theirs := map[string]string{"GEMINI_API_KEY": "abc", "MINE": "1"}
 	for name, tt := range map[string]struct {
 		above func(context.Context, string) (trusted, undecided bool)
 		user  string
@@ -95,18 +103,18 @@ func TestDotenvAbove(t *testing.T) {
 			m.write("home/.env", "MINE=1")
 			path := m.write("above/.env", "GEMINI_API_KEY=a b$c\nFETTLE_APPROVAL_MODE=yolo\nOTHER=x\n")
 			r := m.load()
-			require.Contains(t, r.EnvFiles, path)
-			require.True(t, r.OfProject("GEMINI_API_KEY"))
-			require.Equal(t, !tt.all, r.OfStranger("GEMINI_API_KEY"))
 			if tt.all {
+				require.Contains(t, r.EnvFiles, path)
+				require.True(t, r.OfProject("GEMINI_API_KEY"))
 				require.Equal(t, "yolo", r.Settings.General.DefaultApprovalMode)
 				require.Equal(t, "x", r.Env["OTHER"])
 				return
 			}
 			require.Equal(t, "default", r.Settings.General.DefaultApprovalMode)
-			require.Equal(t, theirs, r.Env, "and the person's own is read besides")
+			require.Equal(t, map[string]string{"MINE": "1"}, r.Env, "the user's own alone")
+			require.Equal(t, path, only(t, r).Source)
 			m.write("above/.fettle/.env", "OTHER=x")
-			require.Equal(t, theirs, m.load().Env)
+			require.Equal(t, map[string]string{"MINE": "1"}, m.load().Env)
 		})
 	}
 
@@ -115,6 +123,64 @@ func TestDotenvAbove(t *testing.T) {
 	require.NoError(t, os.MkdirAll(m.ProjectDir, 0o755))
 	m.write("home/.env", "FETTLE_APPROVAL_MODE=auto_edit")
 	require.Equal(t, "auto_edit", m.load().Settings.General.DefaultApprovalMode)
+}
+
+// A file above the project counts only if no other user can have written it,
+// however much its folder is trusted. In the project itself its owner does not
+// count.
+func TestDotenvOwner(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("owners are not looked at")
+	}
+	for name, tt := range map[string]struct {
+		file  string
+		mode  os.FileMode
+		owner int // -1: this user
+		read  bool
+	}{
+		"own":                               {"above/.env", 0o644, -1, true},
+		"own, in the settings folder":       {"above/.fettle/.env", 0o600, -1, true},
+		"group may write":                   {"above/.env", 0o664, -1, false},
+		"others may write":                  {"above/.env", 0o646, -1, false},
+		"of another user":                   {"above/.env", 0o644, 65534, false},
+		"settings folder of another user":   {"above/.fettle/.env", 0o644, 65534, false},
+		"of another user, in the project":   {"above/project/.env", 0o644, 65534, true},
+		"others may write, in the project":  {"above/project/.env", 0o666, -1, true},
+		"of another user, two folders over": {".env", 0o644, 65534, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if tt.owner >= 0 && os.Getuid() != 0 {
+				t.Skip("needs root")
+			}
+			m := newMachine(t)
+			m.ProjectDir, m.Trusted = m.path("above/project"), true
+			m.Above = func(context.Context, string) (bool, bool) { return true, false }
+			require.NoError(t, os.MkdirAll(m.ProjectDir, 0o755))
+			path := m.write(tt.file, "OPENAI_BASE_URL=http://127.0.0.1:1\n")
+			require.NoError(t, os.Chmod(path, tt.mode))
+			if tt.owner >= 0 {
+				require.NoError(t, os.Chown(path, tt.owner, tt.owner))
+			}
+			r := m.load()
+			require.Equal(t, tt.read, r.Env["OPENAI_BASE_URL"] != "")
+			if !tt.read {
+				p := only(t, r)
+				require.Equal(t, path, p.Source)
+				require.Contains(t, p.Message, "not the user's own")
+			}
+		})
+	}
+}
+
+// A file of the project that is a link out of it is not read.
+func TestDotenvLeadsOut(t *testing.T) {
+	m := newMachine(t)
+	m.Trusted = true
+	m.write("elsewhere", "SECRET=1")
+	require.NoError(t, os.Symlink(m.path("elsewhere"), m.path("project/.env")))
+	r := m.load()
+	require.Empty(t, r.Env)
+	require.Contains(t, only(t, r).Message, "outside of the project")
 }
 
 // CF-09: what each program would load or run besides is not for a file of the

@@ -72,14 +72,14 @@ func commaList(value any) any {
 
 // environment is the variables that settings see.
 type environment struct {
-	values   map[string]string
-	file     map[string]string // of the variables of a .env file: its path
-	project  map[string]bool   // names of those that a file of the project gives, or of a folder above it
-	stranger map[string]bool   // names of those among them whose folder is not trusted
+	values  map[string]string
+	file    map[string]string // of the variables of a .env file: its path
+	project map[string]bool   // names of those that a file of the project gives, or of a folder above it
+	line    map[string]int    // of the variables of a .env file: where it gives them
 }
 
 func newEnvironment(environ []string) environment {
-	env := environment{values: map[string]string{}, file: map[string]string{}, project: map[string]bool{}, stranger: map[string]bool{}}
+	env := environment{values: map[string]string{}, file: map[string]string{}, project: map[string]bool{}, line: map[string]int{}}
 	for _, line := range environ {
 		if name, value, ok := strings.Cut(line, "="); ok && name != "" {
 			env.values[name] = value

@@ -34,7 +34,10 @@ var (
 
 // read returns the bytes of a regular file. It does not wait for the other end
 // of a pipe.
-func read(ctx context.Context, path string) ([]byte, error) {
+func read(ctx context.Context, path string) ([]byte, error) { return readChecked(ctx, path, nil) }
+
+// readChecked is read of a file that check accepts; nil accepts any.
+func readChecked(ctx context.Context, path string, check func(fs.FileInfo) error) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -49,6 +52,11 @@ func read(ctx context.Context, path string) ([]byte, error) {
 	}
 	if !info.Mode().IsRegular() {
 		return nil, errNotRegular
+	}
+	if check != nil {
+		if err := check(info); err != nil {
+			return nil, err
+		}
 	}
 	data, err := io.ReadAll(io.LimitReader(file, MaxBytes+1))
 	if err == nil && len(data) > MaxBytes {

@@ -68,6 +68,7 @@ type Key struct {
 	Project  ProjectRule // what a project may set that is not trusted
 	Always   bool        // so may one that is trusted: its files can be written by what the key confines
 	Outside  bool        // what it names works outside of the confinement of commands: while there is one, no project may set it
+	Switch   bool        // it says which tools, servers, agents or skills there are
 	Variable string      // environment variable without the layout's prefix; "": none
 	Unused   bool        // nothing in fettle reads it yet
 	Single   bool        // of a list: a text alone is as good as a list of one
@@ -180,6 +181,8 @@ func (c *catalogue) key(path, tag string, t reflect.Type, index []int) *Key {
 			k.Always = true
 		case "outside":
 			k.Outside = true
+		case "switch":
+			k.Switch = true
 		case "unused":
 			k.Unused = true
 		case "single":

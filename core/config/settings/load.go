@@ -22,9 +22,8 @@ type Options struct {
 	HomeDir    string        // where the user's settings folder lies; "": the user has none
 	ProjectDir string        // where the project's lies; "": there is none
 	// Trusted says that the project's folder is trusted. If not, its file may
-	// tighten what holds without it, and not loosen (CF-09); texts in it are
-	// not filled with variables, and its .env files give a few well-known
-	// variables only.
+	// tighten what holds without it, and not loosen; texts in it are not filled
+	// with variables, and its .env files are not read.
 	Trusted bool
 	// Undecided says that nobody has said whether it is, so that it counts as
 	// trusted where security.folderTrust.enabled is false.
@@ -80,19 +79,15 @@ type Result struct {
 	// EnvFiles are the .env files that they come from.
 	EnvFiles []string
 
-	layout    layout.Layout
-	origins   map[string][]Origin
-	projects  map[string]bool // names in Env
-	strangers map[string]bool // names in Env
+	layout   layout.Layout
+	origins  map[string][]Origin
+	projects map[string]bool // names in Env
+	env      environment     // with Env
 }
 
 // OfProject reports whether a variable of Env comes from a .env file of the
 // project, or of a folder above it, and so is not the person's own.
 func (r *Result) OfProject(variable string) bool { return r.projects[variable] }
-
-// OfStranger reports whether a variable of Env comes from a .env file of a
-// folder that is not trusted: the project's, or one above it.
-func (r *Result) OfStranger(variable string) bool { return r.strangers[variable] }
 
 // Load reads all layers (CF-01). What is absent is left out, and a mistake
 // leaves out only itself, if it is a file's syntax the file, and is one of
@@ -123,7 +118,7 @@ func Load(ctx context.Context, o Options) (*Result, error) {
 		return nil, cancelled(err)
 	}
 
-	r.projects, r.strangers = env.project, env.stranger
+	r.projects, r.env = env.project, env
 	all := layers(files, env, o.Trusted)
 	projects, environment := fromEnvironment(names, env, true), fromEnvironment(names, env, false)
 	environment.problems = append(environment.problems, dot.problems...)

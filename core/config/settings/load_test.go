@@ -69,6 +69,7 @@ func TestPrecedence(t *testing.T) {
 	set("project/.fettle/settings.json")
 	set("etc/settings.json")
 	set("given.json")
+	m.Trusted = true
 	m.File = m.path("given.json")
 	m.Environ = []string{"FETTLE_MODEL=variable"}
 	m.Flags = map[string]any{"model.name": "flag"}

@@ -108,7 +108,9 @@ func (j *joiner) join(keys []*Key, l *layerOf) error {
 			if value, origin.Refused = j.fromProject(k, value, lower); origin.Refused != "" {
 				j.refuse(l, e, origin.Refused)
 			}
+			origin.byTrust = l.layer == LayerProject && value != nil && j.byTrust(k, value, lower)
 		}
+		origin.took = value != nil
 		origin.takes, _ = value.([]any)
 		origin.hooks = hooksOf(e, value)
 		j.origins[k.Path] = append(j.origins[k.Path], origin)
@@ -203,6 +205,18 @@ func (j *joiner) fromProject(k *Key, value, lower any) (result any, refused stri
 		return result, "As the folder is not trusted, its project may tighten this and not loosen it; entries that would be new are left out."
 	}
 	return result, ""
+}
+
+// byTrust reports whether a trusted project would not be given its value, or not
+// all of it, if it were not trusted.
+func (j *joiner) byTrust(k *Key, value, lower any) bool {
+	if !j.o.Trusted {
+		return false
+	}
+	untrusted := *j
+	untrusted.o.Trusted = false
+	_, refused := untrusted.fromProject(k, value, lower)
+	return refused != ""
 }
 
 // assign puts a checked value into its field.

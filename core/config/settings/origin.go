@@ -21,6 +21,8 @@ type Origin struct {
 	// stronger layer gives another. "": it has its effect.
 	Refused string `json:"refused,omitempty"`
 
+	byTrust bool            // the project may say it only as it is trusted
+	took    bool            // it has its effect, at least in part
 	secrets []string        // that were filled in
 	takes   []any           // what it contributes to a list; nil: nothing
 	spots   map[string]spot // of the texts of a list that is written there

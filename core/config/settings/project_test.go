@@ -72,7 +72,7 @@ func TestUntrustedProject(t *testing.T) {
 		"a program that edits":           {`{}`, `{"general": {"preferredEditor": "./evil"}}`, "general.preferredEditor", `""`, true},
 		"variables that commands see":    {`{}`, `{"security": {"environmentVariableRedaction": {"allowed": ["TOKEN"]}}}`, "security.environmentVariableRedaction.allowed", `null`, true},
 		"variables that they do not":     {`{}`, `{"security": {"environmentVariableRedaction": {"blocked": ["TOKEN"]}}}`, "security.environmentVariableRedaction.blocked", `["TOKEN"]`, false},
-		"its own model":                  {`{"model": "mine"}`, `{"model": "theirs"}`, "model.name", `"theirs"`, false},
+		"its own model":                  {`{"model": "mine"}`, `{"model": "theirs"}`, "model.name", `"mine"`, true},
 		"its own ignore rules":           {`{}`, `{"fileFiltering": {"respectGitIgnore": false, "maxFileCount": 5}}`, "context.fileFiltering.maxFileCount", `5`, false},
 		"what git ignores":               {`{}`, `{"fileFiltering": {"respectGitIgnore": false}}`, "context.fileFiltering.respectGitIgnore", `true`, true},
 		"what nobody ignores":            {`{"fileFiltering": {"respectFettleIgnore": false}}`, `{"fileFiltering": {"respectFettleIgnore": true}}`, "context.fileFiltering.respectFettleIgnore", `true`, false},
@@ -81,7 +81,7 @@ func TestUntrustedProject(t *testing.T) {
 		"longer lists":                   {`{"fileFiltering": {"maxFileCount": 5}}`, `{"fileFiltering": {"maxFileCount": 6}}`, "context.fileFiltering.maxFileCount", `5`, true},
 		"a mistake that shuts":           {`{"web": {"allowPrivateAddresses": true}}`, `{"web": {"allowPrivateAddresses": "x"}}`, "web.allowPrivateAddresses", `false`, false},
 		"a mistake that would open":      {`{"sandbox": {"command": "docker", "image": "i"}}`, `{"sandbox": []}`, "tools.sandbox.command", `"docker"`, true},
-		"a variable that holds a secret": {`{}`, `{"model": "$SECRET"}`, "model.name", `"$SECRET"`, true},
+		"a variable that holds a secret": {`{}`, `{"model": "$SECRET"}`, "model.name", `"auto"`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)

@@ -10,6 +10,7 @@ package settings
 //	project=  what a folder that is not trusted may set; see [ProjectRule]
 //	always    that rule holds for trusted folders, too
 //	outside   no folder may set it while commands are confined; see [Key]
+//	switch    it says which tools, servers, agents or skills there are
 //	env=      the environment variable, without the layout's prefix
 //	cut=      in a map, how many steps below the key lies what one mistake takes away
 //	single    a list, for which a text alone is taken as well
@@ -41,7 +42,7 @@ type Settings struct {
 	// Files and folders of policy rules, in place of the user's policies.toml and policies folder.
 	PolicyPaths []string `json:"policyPaths" set:"merge=union,project=trusted"`
 	// Whether the tool write_todos is registered.
-	UseWriteTodos bool `json:"useWriteTodos" set:"project=free"`
+	UseWriteTodos bool `json:"useWriteTodos" set:"project=false,switch"`
 }
 
 // General are settings of the session as a whole.
@@ -54,7 +55,7 @@ type General struct {
 	// How often a request to a model is tried, the first time included.
 	MaxAttempts int `json:"maxAttempts" jsonschema:"minimum=1,maximum=10" set:"project=lower"`
 	// Whether a request that failed on the way to the model is tried again.
-	RetryFetchErrors bool             `json:"retryFetchErrors" set:"project=free"`
+	RetryFetchErrors bool             `json:"retryFetchErrors" set:"project=false"`
 	Checkpointing    Checkpointing    `json:"checkpointing"`
 	SessionRetention SessionRetention `json:"sessionRetention"`
 }
@@ -86,7 +87,7 @@ type SessionRetention struct {
 // Output are settings of what a run without a terminal prints.
 type Output struct {
 	// The form in which the answer to one prompt is printed.
-	Format string `json:"format" jsonschema:"enum=text,enum=json,enum=stream-json" set:"project=free"`
+	Format string `json:"format" jsonschema:"enum=text,enum=json,enum=stream-json" set:"project=trusted"`
 }
 
 // UI are settings of the terminal.
@@ -97,7 +98,7 @@ type UI struct {
 	// Whether something moves on the screen while fettle works. Without, slow terminals have less to draw.
 	Animations bool `json:"animations" set:"project=free"`
 	// How much of an error is shown.
-	ErrorVerbosity string        `json:"errorVerbosity" jsonschema:"enum=low,enum=full" set:"project=free,unused"`
+	ErrorVerbosity string        `json:"errorVerbosity" jsonschema:"enum=low,enum=full" set:"project=trusted,unused"`
 	Accessibility  Accessibility `json:"accessibility"`
 }
 
@@ -110,19 +111,19 @@ type Accessibility struct {
 // Model are settings of the model and of turns with it.
 type Model struct {
 	// The model. auto: the program's choice.
-	Name string `json:"name" jsonschema:"minLength=1" set:"project=free,env=MODEL"`
+	Name string `json:"name" jsonschema:"minLength=1" set:"project=trusted,env=MODEL"`
 	// How many turns a session may have. -1: any number.
 	MaxSessionTurns int `json:"maxSessionTurns" jsonschema:"minimum=-1" set:"project=lower"`
 	// How many tokens a request may have. 0: what the model is known to take.
-	TokenLimit int `json:"tokenLimit" jsonschema:"minimum=0,maximum=1000000000" set:"project=free"`
+	TokenLimit int `json:"tokenLimit" jsonschema:"minimum=0,maximum=1000000000" set:"project=lower"`
 	// How full the model's context may be before the conversation is compressed, as a share from 0 to 1.
-	CompressionThreshold float64 `json:"compressionThreshold" jsonschema:"minimum=0,maximum=1" set:"project=free"`
+	CompressionThreshold float64 `json:"compressionThreshold" jsonschema:"minimum=0,maximum=1" set:"project=trusted"`
 	// Whether a model that repeats itself is not stopped.
 	DisableLoopDetection bool `json:"disableLoopDetection" set:"project=false"`
 	// Whether the model is not asked who speaks next.
-	SkipNextSpeakerCheck bool `json:"skipNextSpeakerCheck" set:"project=free,unused"`
+	SkipNextSpeakerCheck bool `json:"skipNextSpeakerCheck" set:"project=trusted,unused"`
 	// By tool name, into how many tokens of summary its output is turned before the model sees it.
-	SummarizeToolOutput map[string]Summary `json:"summarizeToolOutput" set:"project=free,cut=1,unused"`
+	SummarizeToolOutput map[string]Summary `json:"summarizeToolOutput" set:"project=trusted,cut=1,unused"`
 }
 
 // Summary says how a tool's output is summarised.
@@ -136,9 +137,9 @@ type Context struct {
 	// Names of the files that steer the model, or one name. None: the layout's, as FETTLE.md, and AGENTS.md.
 	FileName []string `json:"fileName" set:"project=trusted,single"`
 	// How imports in such files are shown.
-	ImportFormat string `json:"importFormat" jsonschema:"enum=tree,enum=flat" set:"project=free"`
+	ImportFormat string `json:"importFormat" jsonschema:"enum=tree,enum=flat" set:"project=trusted"`
 	// Whether the model is told the names of the project's files.
-	IncludeDirectoryTree bool `json:"includeDirectoryTree" set:"project=free,unused"`
+	IncludeDirectoryTree bool `json:"includeDirectoryTree" set:"project=trusted,unused"`
 	// How many folders are looked through for such files.
 	DiscoveryMaxDirs int `json:"discoveryMaxDirs" jsonschema:"minimum=0" set:"project=lower,unused"`
 	// Names that, where a folder holds one, end the search for such files upwards. None: only the folder itself.
@@ -162,9 +163,9 @@ type FileFiltering struct {
 	// How many files one answer lists.
 	MaxFileCount int `json:"maxFileCount" jsonschema:"minimum=1" set:"project=lower"`
 	// Whether the folders of the project are watched, so that completion of file names is quick.
-	EnableFileWatcher bool `json:"enableFileWatcher" set:"project=free,unused"`
+	EnableFileWatcher bool `json:"enableFileWatcher" set:"project=trusted,unused"`
 	// Whether completion of file names looks into folders below.
-	EnableRecursiveFileSearch bool `json:"enableRecursiveFileSearch" set:"project=free,unused"`
+	EnableRecursiveFileSearch bool `json:"enableRecursiveFileSearch" set:"project=trusted,unused"`
 	// Whether completion of file names takes letters that are not side by side.
-	EnableFuzzySearch bool `json:"enableFuzzySearch" set:"project=free,unused"`
+	EnableFuzzySearch bool `json:"enableFuzzySearch" set:"project=trusted,unused"`
 }

@@ -3,13 +3,13 @@ package settings
 // MCP are settings of all MCP servers together.
 type MCP struct {
 	// Whether MCP servers are started at all.
-	Enabled bool `json:"enabled" set:"project=false"`
+	Enabled bool `json:"enabled" set:"project=false,switch"`
 	// A command that starts one more server, named mcp.
 	ServerCommand string `json:"serverCommand" set:"project=trusted,outside"`
 	// The servers that may start, by name in any case of letters; * is all. Not given: all.
-	Allowed []string `json:"allowed" set:"project=within"`
+	Allowed []string `json:"allowed" set:"project=within,switch"`
 	// Servers that may not start, even if allowed; likewise.
-	Excluded []string `json:"excluded" set:"merge=union,project=add"`
+	Excluded []string `json:"excluded" set:"merge=union,project=add,switch"`
 }
 
 // MCPServer is how an MCP server is reached (EX-15). One of command, url and
@@ -102,21 +102,21 @@ type HooksConfig struct {
 	// Names of hooks that do not run.
 	Disabled []string `json:"disabled" set:"merge=union,project=trusted"`
 	// Whether a person sees that a hook runs.
-	Notifications bool `json:"notifications" set:"project=free"`
+	Notifications bool `json:"notifications" set:"project=true"`
 }
 
 // Agents are settings of subagents.
 type Agents struct {
 	// Whether subagents can be called.
-	Enabled bool `json:"enabled" set:"project=false"`
+	Enabled bool `json:"enabled" set:"project=false,switch"`
 }
 
 // Skills are settings of skills.
 type Skills struct {
 	// Whether skills can be activated.
-	Enabled bool `json:"enabled" set:"project=false"`
+	Enabled bool `json:"enabled" set:"project=false,switch"`
 	// Names of skills that cannot.
-	Disabled []string `json:"disabled" set:"merge=union,project=add"`
+	Disabled []string `json:"disabled" set:"merge=union,project=add,switch"`
 }
 
 // Extensions are settings of extensions.

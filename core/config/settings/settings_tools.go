@@ -6,7 +6,7 @@ import "time"
 type Tools struct {
 	// The built-in tools to register, exactly. run_shell_command(git) denies every command that does not begin so; any other
 	// entry with brackets selects nothing. Not given: the default set.
-	Core []string `json:"core" set:"project=within"`
+	Core []string `json:"core" set:"project=within,switch"`
 	// Tools that run without asking, as name, or run_shell_command(git status) for commands that begin so.
 	Allowed []string `json:"allowed" set:"project=trusted"`
 	// Tools that are asked about even if allowed elsewhere, in the form of allowed. An entry beats core, allowed, your
@@ -14,23 +14,23 @@ type Tools struct {
 	ConfirmationRequired []string `json:"confirmationRequired" set:"project=add"`
 	// Tools not to register, and denied. An entry beats every other list. run_shell_command(rm) denies the commands that begin
 	// so; with any other tool's name brackets mean the whole tool.
-	Exclude []string `json:"exclude" set:"merge=union,project=add"`
+	Exclude []string `json:"exclude" set:"merge=union,project=add,switch"`
 	// A command that prints the declarations of further tools as JSON; callCommand is needed beside it.
 	DiscoveryCommand string `json:"discoveryCommand" set:"project=trusted,outside"`
 	// The command that runs such a tool: it is given the name as its argument and the parameters as JSON on stdin.
 	CallCommand string `json:"callCommand" set:"project=trusted,outside"`
 	// Whether ripgrep may do a search.
-	UseRipgrep bool `json:"useRipgrep" set:"project=free,unused"`
+	UseRipgrep bool `json:"useRipgrep" set:"project=trusted,unused"`
 	// How many characters of a tool's output a model is given. 0 or less: all. Until it is read, of a command's output
 	// the first 8,000 and the last 32,000 bytes are given, and other tools have limits of their own.
 	TruncateToolOutputThreshold int `json:"truncateToolOutputThreshold" set:"project=lower,unused"`
 	// How many bytes the declarations of MCP servers' and discovered tools may have together before they are held back: the
 	// model is told their names, and finds the rest with tool_search. 1: always. 0 or less: never. docs/deferred-tools.md has more.
-	DeferSchemasAbove int `json:"deferSchemasAbove" jsonschema:"maximum=1000000000" set:"project=free"`
+	DeferSchemasAbove int `json:"deferSchemasAbove" jsonschema:"maximum=1000000000" set:"project=trusted"`
 	// How many bytes a file may have for which the result of safe_patch, write_file or edit shows the whole. Of a larger one, in
 	// a state that the model knew whole, it is shown version, hash and the changed regions, unless they take as much; when such a
 	// change is refused as well. 0 or less: always the whole, which is the default with the layout gemini. docs/context-cost.md has more.
-	ChangedRegionsAbove int `json:"changedRegionsAbove" jsonschema:"maximum=1000000000" set:"project=free,env=CHANGED_REGIONS_ABOVE"`
+	ChangedRegionsAbove int `json:"changedRegionsAbove" jsonschema:"maximum=1000000000" set:"project=trusted,env=CHANGED_REGIONS_ABOVE"`
 	// How many bytes of text one result of a tool may have, as JSON; less than 1,000 is 1,000. A longer read is given in pages. Not
 	// given, or 0: 262,144, and in mcp serve what the client passes on whole, as docs/mcp.md has it.
 	MaxResultBytes int `json:"maxResultBytes" jsonschema:"minimum=0,maximum=1000000000" set:"project=trusted,env=MAX_RESULT_BYTES"`
@@ -85,13 +85,13 @@ func (s Sandbox) Kind() SandboxKind {
 type Shell struct {
 	// Whether commands run in a terminal of their own, so that programs behave as they do for a person: what is
 	// written to one is echoed, long output may come in columns and pages.
-	EnableInteractiveShell bool `json:"enableInteractiveShell" set:"project=free"`
+	EnableInteractiveShell bool `json:"enableInteractiveShell" set:"project=trusted"`
 	// After how many seconds without output a command is ended. 0 or less: never.
 	InactivityTimeout int `json:"inactivityTimeout" jsonschema:"maximum=31536000" set:"project=lower"`
 	// After how many seconds a command is ended whatever it prints. 0 or less: never.
 	Timeout int `json:"timeout" jsonschema:"maximum=31536000" set:"project=lower"`
 	// What happens when a background process ends: nothing, a message to the model, or a notice to the person.
-	BackgroundCompletionBehavior string `json:"backgroundCompletionBehavior" jsonschema:"enum=silent,enum=inject,enum=notify" set:"project=free,unused"`
+	BackgroundCompletionBehavior string `json:"backgroundCompletionBehavior" jsonschema:"enum=silent,enum=inject,enum=notify" set:"project=trusted,unused"`
 	// The program that shows long output to a command, as the variable PAGER.
 	Pager string `json:"pager" set:"project=trusted,unused"`
 	// Whether a person sees the colours of a command's output.

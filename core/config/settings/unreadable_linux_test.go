@@ -30,7 +30,7 @@ func TestUnreadable(t *testing.T) {
 	if !ok {
 		return
 	}
-	o := settings.Options{Layout: layout.Fettle(), HomeDir: filepath.Join(top, "home"), ProjectDir: filepath.Join(top, "project")}
+	o := settings.Options{Layout: layout.Fettle(), HomeDir: filepath.Join(top, "home"), ProjectDir: filepath.Join(top, "project"), Trusted: true}
 	o.Layout.SystemDir = ""
 	r, err := settings.Load(t.Context(), o)
 	require.NoError(t, err)

@@ -1,0 +1,24 @@
+//go:build unix
+
+package settings
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+)
+
+// ownFile says why somebody else than the user may have written a file: it
+// belongs to another user, or others may write it; nil: nobody may. Root may
+// write any file, so its files count as the user's own.
+func ownFile(info fs.FileInfo) error {
+	of, ok := info.Sys().(*syscall.Stat_t)
+	switch uid := os.Geteuid(); {
+	case !ok || int64(of.Uid) != int64(uid) && of.Uid != 0:
+		return fmt.Errorf("%w: it belongs to another user", errNotOwn)
+	case info.Mode().Perm()&0o022 != 0:
+		return fmt.Errorf("%w: others can write it", errNotOwn)
+	}
+	return nil
+}

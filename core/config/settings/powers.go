@@ -1,0 +1,200 @@
+package settings
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// Power is one thing that the files of a project do only because its directory is
+// trusted.
+type Power struct {
+	Key      string `json:"key,omitempty"`      // of the settings, as "tools.allowed"; "" for a variable
+	Variable string `json:"variable,omitempty"` // that a .env file gives; "" for a key
+	Source   string `json:"source"`             // path of the file
+	Line     int    `json:"line,omitempty"`     // 1-based
+	Text     string `json:"text"`               // what it does, a verb first, on one line: "sends the conversation to the model x". Secrets in it are ***
+	Entry    string `json:"entry,omitempty"`    // of a key whose value is a list: the entry, as written
+}
+
+// Powers lists what the project's settings file and .env files do because the
+// project is trusted, and would not do otherwise: first the settings in the order
+// of their documentation, then the variables by name. It is empty of a project that
+// is not trusted.
+func (r *Result) Powers() []Power {
+	var all []Power
+	for _, k := range known().keys {
+		for _, o := range r.origins[k.Path] {
+			if o.byTrust {
+				all = append(all, k.powers(o)...)
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(r.projects)) {
+		if value, given := r.Env[name]; given && r.projects[name] {
+			all = append(all, Power{Variable: name, Source: r.env.file[name], Line: r.env.line[name], Text: gives(name, value)})
+		}
+	}
+	return all
+}
+
+// gives says what a variable of a .env file does. Its value is shown where it is
+// an address.
+func gives(name, value string) string {
+	text := "gives the session and its commands the variable " + name
+	if u, err := url.Parse(strings.TrimSpace(value)); err == nil && u.Host != "" {
+		return fmt.Sprintf("%s, the address %s://%s", text, u.Scheme, u.Host)
+	}
+	return text
+}
+
+// powers are those of what a project's file says of the key.
+func (k *Key) powers(o Origin) []Power {
+	var all []Power
+	add := func(line int, entry, text string) {
+		all = append(all, Power{Key: k.Path, Source: o.Source, Line: line, Text: strings.Join(strings.Fields(text), " "), Entry: entry})
+	}
+	value := Masked(k.Path, o.Value)
+	list, isList := value.([]any)
+	words, known := grants()[k.Path]
+	switch {
+	case !known:
+		add(o.Line, "", fmt.Sprintf("sets %s to %s", k.Path, quote(value)))
+	case isList:
+		written, _ := o.Value.([]any)
+		for i, part := range list {
+			line := o.Line
+			entry, _ := written[i].(string)
+			if at, ok := o.spots[entry]; ok && at.line > 0 {
+				line = at.line
+			}
+			for _, text := range words(fmt.Sprint(part), nil) {
+				add(line, entry, text)
+			}
+		}
+	default:
+		object, isObject := value.(map[string]any)
+		if !isObject {
+			for _, text := range words(fmt.Sprint(value), nil) {
+				add(o.Line, "", text)
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(object)) {
+			for _, text := range words(name, object[name]) {
+				add(o.Line, "", text)
+			}
+		}
+	}
+	return all
+}
+
+// grants says in words what values of keys do that a project may give only if it
+// is trusted: of a text, of an entry of a list, or of a name in a map and what
+// stands there. A key without a row is said to be set to its value; each that
+// names a program, an address, a directory, a model or a secret needs one.
+func grants() map[string]func(text string, value any) []string {
+	say := func(format string) func(string, any) []string {
+		return func(text string, _ any) []string { return []string{fmt.Sprintf(format, text)} }
+	}
+	return map[string]func(string, any) []string{
+		"mcpServers":                  serverWords,
+		"hooks":                       hookWords,
+		"mcp.serverCommand":           say("starts the program %s as an MCP server"),
+		"policyPaths":                 say("takes rules from %s in place of your own policy files"),
+		"general.preferredEditor":     say("opens proposed edits in the program %s"),
+		"model.name":                  say("sends the conversation to the model %s"),
+		"context.fileName":            say("gives the model files named %s as instructions"),
+		"context.includeDirectories":  say("reads and writes %s"),
+		"tools.allowed":               say("runs %s without asking"),
+		"tools.discoveryCommand":      say("runs %s when a session starts, to find tools"),
+		"tools.callCommand":           say("runs %s when a tool is called that was found so"),
+		"tools.shell.pager":           say("gives commands the program %s as pager"),
+		"web.allowedHosts":            say("fetches pages from the private host %s"),
+		"web.search.url":              say("sends web searches to %s"),
+		"security.allowedExtensions":  say("lets extensions be installed from %s"),
+		"hooksConfig.disabled":        say("switches the hook %s off"),
+		"extensions.disabled":         say("switches the extension %s off"),
+		"telemetry.otlpEndpoint":      say("sends records of sessions to %s"),
+		"telemetry.outfile":           say("writes records of sessions to %s"),
+		"general.defaultApprovalMode": say("sets the approval mode to %s"),
+		"security.environmentVariableRedaction.allowed": say("gives commands the variable %s although it looks secret"),
+	}
+}
+
+// serverWords says what an MCP server does.
+func serverWords(name string, value any) []string {
+	object, _ := value.(map[string]any)
+	text := func(key string) string { s, _ := object[key].(string); return s }
+	words := "changes the MCP server " + name
+	switch {
+	case text("command") != "":
+		words = "starts the program " + text("command")
+		if args, ok := object["args"].([]any); ok {
+			for _, arg := range args {
+				words += " " + fmt.Sprint(arg)
+			}
+		}
+		words += " as the MCP server " + name
+	case text("httpUrl") != "":
+		words = "connects to " + text("httpUrl") + " as the MCP server " + name
+	case text("url") != "":
+		words = "connects to " + text("url") + " as the MCP server " + name
+	}
+	if object["trust"] == true {
+		words += ", whose tools run without asking"
+	}
+	return []string{words}
+}
+
+// hookWords says what the hooks of an event run.
+func hookWords(event string, value any) []string {
+	groups, _ := value.([]any)
+	var all []string
+	for _, g := range groups {
+		group, _ := g.(map[string]any)
+		hooks, _ := group["hooks"].([]any)
+		for _, h := range hooks {
+			hook, _ := h.(map[string]any)
+			all = append(all, fmt.Sprintf("runs %v as a hook on %s", hook["command"], event))
+		}
+	}
+	if all == nil {
+		text, _ := json.Marshal(value) // plain values can be written
+		all = []string{fmt.Sprintf("sets the hooks on %s to %s", event, text)}
+	}
+	return all
+}
+
+// Switch is what the file of a project says of which tools there are: a tool may
+// be missing because of it.
+type Switch struct {
+	Key    string `json:"key"`
+	Source string `json:"source"` // path of the file
+	Line   int    `json:"line,omitempty"`
+}
+
+// String returns "KEY (SOURCE:LINE)".
+func (s Switch) String() string { return fmt.Sprintf("%s (%s:%d)", s.Key, s.Source, s.Line) }
+
+// Switches lists the keys by which the project's file, trusted or not, switches
+// tools, servers, agents or skills off. A project that is not trusted may do so, as
+// it tightens.
+func (r *Result) Switches() []Switch {
+	var all []Switch
+	for _, k := range known().keys {
+		if !k.Switch {
+			continue
+		}
+		for _, o := range r.origins[k.Path] {
+			list, isList := o.Value.([]any)
+			idle := isList && len(list) == 0 && k.Merge == Union || o.Value == true
+			if o.Layer == LayerProject && o.took && !idle {
+				all = append(all, Switch{k.Path, o.Source, o.Line})
+			}
+		}
+	}
+	return all
+}
