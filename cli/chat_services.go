@@ -236,10 +236,25 @@ func (c chatTrust) SetTrust(ctx context.Context, folder string, trusted bool) (s
 	if !trusted {
 		state = trust.Untrusted
 	}
+	gives := ""
+	if trusted {
+		powers, err := powersOf(ctx, c.global, folder)
+		if err != nil {
+			return "", err
+		}
+		if len(powers) > 0 {
+			gives = "\nIts project then\n" + strings.TrimSuffix(listPowers(powers), "\n")
+		}
+		if outside := outsideOf(powers); len(outside) > 0 {
+			gives += "\nThe directories outside of it are left out until you run fettle trust --outside."
+		}
+	} else if err := approveOutside(ctx, c.global, folder, nil); err != nil {
+		return "", err
+	}
 	if err := store.Set(ctx, folder, state); err != nil {
 		return "", err
 	}
-	return fmt.Sprintf("%s is recorded as %s. This session goes on as it began; the next one heeds it.", printable(folder), state), nil
+	return fmt.Sprintf("%s is recorded as %s. This session goes on as it began; the next one follows it.%s", printable(folder), state, gives), nil
 }
 
 // chatPolicy is what /policy works with.

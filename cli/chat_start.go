@@ -106,7 +106,7 @@ func (c *chat) Start(ctx context.Context) iter.Seq[interactive.Event] {
 		}
 		w.Progress("Starting")
 		c.tellProblems(c.session)
-		for _, notice := range slices.Concat(agentNotices(c.config), hookNotices(c.config), c.session.Recover(ctx)) {
+		for _, notice := range slices.Concat(projectNotices(c.config), agentNotices(c.config), hookNotices(c.config), c.session.Recover(ctx)) {
 			c.notices.add(notice)
 		}
 		w.tellNotices()

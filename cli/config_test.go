@@ -66,6 +66,7 @@ func TestConfigShow(t *testing.T) {
 		writeFile(t, filepath.Join(home, file), "{\n  \"model\": \""+name+"\"\n}\n")
 	}
 	t.Setenv("FETTLE_MODEL", "e")
+	t.Setenv("FETTLE_TRUST_WORKSPACE", "true")
 	code, stdout, stderr := run("show", "model.name")
 	require.Zero(t, code, stderr)
 	require.Equal(t, "\"e\"\n", stdout)

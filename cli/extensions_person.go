@@ -53,9 +53,15 @@ func (i *installer) Agree(ctx context.Context, c extensions.Consent) (bool, erro
 		return false, fault.New(fault.NobodyToAsk, "cli.extensions", fmt.Sprintf("The extension %s is left as it was: nobody could be asked whether it may do this.", c.Name),
 			"Run it in a terminal, or add --consent if you agree.")
 	}
+	return i.agrees(ctx, "Go on?")
+}
+
+// agrees asks a question at the terminal until it is answered with yes or no. The
+// end of input is no.
+func (i *installer) agrees(ctx context.Context, question string) (bool, error) {
 	for {
 		i.lines.discard(i.tty)
-		i.say("Go on? [y]es  [n]o > ")
+		i.say("%s [y]es  [n]o > ", question)
 		line, err := i.lines.read(ctx)
 		switch answer := strings.ToLower(strings.TrimSpace(line)); {
 		case ctx.Err() != nil:

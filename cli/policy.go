@@ -107,6 +107,11 @@ func (p *program) tellProblems(s session) {
 	for _, err := range s.DiscoveryProblems() {
 		p.complain(err)
 	}
+	if c := s.Config(); c != nil && !c.TrustedFolder() {
+		for _, notice := range switchNotices(c) {
+			p.say(notice)
+		}
+	}
 	p.tellExtensionProblems(s)
 	problems := s.PolicyProblems()
 	ignored := map[string]int{}

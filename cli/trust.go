@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
@@ -19,6 +20,9 @@ type trustAnswer struct {
 	State  trust.State  `json:"state"`
 	Entry  *trust.Entry `json:"entry,omitempty"` // the one that decides
 	File   string       `json:"file"`
+
+	Powers  []settings.Power `json:"powers,omitempty"`  // that its project has for it
+	Outside []string         `json:"outside,omitempty"` // directories outside of it that are approved
 }
 
 // trustListing is an entry in JSON.
@@ -28,26 +32,37 @@ type trustListing struct {
 }
 
 func (p *program) trustCommand(g *globalFlags) *cobra.Command {
-	var asJSON, forget bool
+	var forget bool
+	var o trustOptions
 	cmd := &cobra.Command{
 		Use:   "trust [PATH]",
 		Short: "Record that a folder is trusted",
-		Long: `Records that you trust a folder, by default the one that the tools work in: its
-own rules, hooks and servers may then allow things. What you record of a folder
-holds for all below it, unless something else is recorded there. A folder whose
-name is a command is given as ./list.`,
+		Long: `Records that you trust a folder, by default the one that the tools work in. First
+it lists on stderr what the project in it would do then and does not do now, one
+power a line: settings, variables, rules, hooks, servers, commands, agents, skills.
+At a terminal it asks; --yes agrees beforehand. Without a terminal nothing is asked,
+and the command itself is the answer.
+
+Directories outside of the folder that the project includes need an approval of
+their own: a second question, or --outside. Without it they are left out, and so
+are those that the project names later.
+
+What you record of a folder holds for all below it, unless something else is
+recorded there. A folder whose name is a command is given as ./list.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			state := trust.Trusted
 			if forget {
 				state = trust.Undecided
 			}
-			return p.recordTrust(cmd.Context(), g, args, state, asJSON)
+			return p.recordTrust(cmd.Context(), g, args, state, o)
 		},
 		ValidArgsFunction: completeFolder,
 	}
 	cmd.Flags().BoolVar(&forget, "forget", false, "take away what is recorded of the folder")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask whether the folder is trusted")
+	cmd.Flags().BoolVar(&o.outside, "outside", false, "approve also of the directories outside of the folder that its project includes")
+	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print JSON")
 	cmd.AddCommand(p.trustListCommand(g))
 	return cmd
 }
@@ -63,7 +78,7 @@ given to the model, git is asked about, and nothing runs there in the approval
 mode yolo.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return p.recordTrust(cmd.Context(), g, args, trust.Untrusted, asJSON)
+			return p.recordTrust(cmd.Context(), g, args, trust.Untrusted, trustOptions{asJSON: asJSON})
 		},
 		ValidArgsFunction: completeFolder,
 	}
@@ -93,8 +108,15 @@ func completeFolder(_ *cobra.Command, args []string, _ string) ([]cobra.Completi
 	return nil, cobra.ShellCompDirectiveFilterDirs
 }
 
+// trustOptions say how trust is recorded.
+type trustOptions struct {
+	yes     bool // the question is answered
+	outside bool // directories outside of the folder are approved
+	asJSON  bool
+}
+
 // recordTrust records a state, and tells what holds now and why.
-func (p *program) recordTrust(ctx context.Context, g *globalFlags, args []string, state trust.State, asJSON bool) error {
+func (p *program) recordTrust(ctx context.Context, g *globalFlags, args []string, state trust.State, o trustOptions) error {
 	store, names, err := openTrust(g)
 	if err != nil {
 		return err
@@ -112,7 +134,14 @@ func (p *program) recordTrust(ctx context.Context, g *globalFlags, args []string
 	if folder, err = filepath.Abs(folder); err != nil {
 		return trustFailure(err)
 	}
+	powers, approved, err := p.agreeToPowers(ctx, g, folder, state, o)
+	if err != nil {
+		return err
+	}
 	if err := store.Set(ctx, folder, state); err != nil {
+		return trustFailure(err)
+	}
+	if err := approveOutside(ctx, g, folder, approved); err != nil {
 		return trustFailure(err)
 	}
 	now, entry, err := store.Decide(ctx, folder)
@@ -130,8 +159,8 @@ func (p *program) recordTrust(ctx context.Context, g *globalFlags, args []string
 		p.approveHooksOf(ctx, g, folder)
 	}
 	p.warnOfTrustVariable(names)
-	if asJSON {
-		answer := trustAnswer{Folder: folder, State: now, File: store.Path()}
+	if o.asJSON {
+		answer := trustAnswer{Folder: folder, State: now, File: store.Path(), Powers: powers, Outside: approved}
 		if entry.Path != "" {
 			answer.Entry = &entry
 		}
@@ -209,7 +238,7 @@ func because(store *trust.Store, e trust.Entry) string {
 func meaning(s trust.State) string {
 	switch s {
 	case trust.Trusted:
-		return "Its own policies, hooks and servers may allow things, and the approval mode yolo may be used."
+		return "What its project asks for may hold, and the approval mode yolo may be used."
 	case trust.Untrusted:
 		return "Its own policies may deny and ask, never allow; its hooks and servers are ignored, its instruction files are not given to the model, " +
 			"git is asked about, and the approval mode yolo is refused."

@@ -91,7 +91,12 @@ func (p *Parameters) fillTools(s settings.Settings, r *settings.Result) {
 	if p.ExcludeTools != nil {
 		return
 	}
-	p.ExcludeTools, p.ExcludedFrom = slices.Clone(s.Tools.Exclude), places(r, "tools.exclude")
+	const exclude = "tools.exclude"
+	p.ExcludeTools, p.ExcludedFrom = slices.Clone(s.Tools.Exclude), places(r, exclude)
+	for entry, place := range p.ExcludedFrom { // so that a denial names the setting
+		place.Rule = exclude + ": " + strings.TrimSpace(entry)
+		p.ExcludedFrom[entry] = place
+	}
 	if todos := plan.WriteTodos; !s.UseWriteTodos && !slices.Contains(p.ExcludeTools, todos) {
 		o := originOf(r, "useWriteTodos") // somebody gives it, as it is on by itself
 		p.ExcludeTools = append(p.ExcludeTools, todos)

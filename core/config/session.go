@@ -129,7 +129,7 @@ func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
 	if c.params().ToolCommands != (ToolCommands{}) {
 		discover = append([]func(context.Context) ([]tools.DeclarativeTool, error){c.discoverTools(v)}, discover...)
 	}
-	r := tools.NewRegistry(tools.RegistryOptions{Changed: c.toolsChanged.tell, Logger: c.params().Logger, Discover: discover, Hidden: func() []string {
+	r := tools.NewRegistry(tools.RegistryOptions{Changed: c.toolsChanged.tell, Logger: c.params().Logger, Discover: discover, Absent: c.absent(sh), Hidden: func() []string {
 		return slices.Concat(c.hidden(), s.catalog.Hidden(), sh.hiddenResources())
 	}})
 	builtIn, err := c.bindBuiltIns(sh, s)

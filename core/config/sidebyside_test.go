@@ -20,6 +20,7 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -118,7 +119,7 @@ func TestSideBySideSettings(t *testing.T) {
 		l.SystemDir = home + "/none"
 		user := filepath.Join(home, l.Dir, "settings.json")
 		write(user, `{"fileFiltering": {"maxFileCount": 1}}`)
-		c := newConfig(t, config.Parameters{TargetDir: dir, HomeDir: home, Layout: l, Settings: &settings.Options{Environ: environ}})
+		c := newConfig(t, config.Parameters{TargetDir: dir, HomeDir: home, Layout: l, Settings: &settings.Options{Environ: environ}, Trust: trust.Trusted})
 		require.NoError(t, c.Initialize(t.Context()))
 		return side{c, user}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/services/process"
+	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/services/webfetch"
 	"github.com/fettle-dev/fettle/core/services/websearch"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -144,9 +145,9 @@ func there(path string, folder bool) error {
 	return err
 }
 
-// paths returns the entries of a list of paths, as absolute ones. missing is
-// told of each that is not there.
-func (c *settingsChecker) paths(key string, folders bool, missing func(e settings.Entry, why error)) []string {
+// paths returns the entries of a list of paths, as absolute ones, without those
+// that refused reports. missing is told of each that is not there.
+func (c *settingsChecker) paths(key string, folders bool, refused func(e settings.Entry, path string) bool, missing func(e settings.Entry, why error)) []string {
 	var all []string
 	for _, e := range c.loaded.Entries(key) {
 		path := c.given.absolute(e.Text)
@@ -154,7 +155,9 @@ func (c *settingsChecker) paths(key string, folders bool, missing func(e setting
 			missing(e, err)
 			continue
 		}
-		all = append(all, path)
+		if refused == nil || !refused(e, path) {
+			all = append(all, path)
+		}
 	}
 	return all
 }
@@ -164,7 +167,7 @@ func (c *settingsChecker) policies() {
 	if c.given.PolicyPaths != nil {
 		return
 	}
-	c.usable.PolicyPaths = c.paths(key, false, func(e settings.Entry, why error) {
+	c.usable.PolicyPaths = c.paths(key, false, nil, func(e settings.Entry, why error) {
 		c.stop(settings.Problem{
 			Message: fmt.Sprintf("The policy %q cannot be read: %v. As rules that protect you may be missing, there is no session.", e.Text, why),
 			Remedy:  "Name a file or a folder that exists, or remove the entry.",
@@ -173,11 +176,25 @@ func (c *settingsChecker) policies() {
 }
 
 func (c *settingsChecker) folders() {
-	const key = "context.includeDirectories"
+	const key = keyInclude
 	if c.given.IncludeDirs != nil {
 		return
 	}
-	c.usable.Context.IncludeDirectories = c.paths(key, true, func(e settings.Entry, why error) {
+	approved, why := c.approvedDirectories()
+	outside := func(e settings.Entry, path string) bool {
+		if !e.Origin.OfProject || trust.Covers(approved, path) {
+			return false
+		}
+		p := settings.Problem{Kind: settings.KindOutside, Severity: settings.Warning,
+			Message: fmt.Sprintf("The directory %s lies outside of the project, and trust in the project does not cover it. It is left out.", path),
+			Remedy:  "To approve of it, run fettle trust --outside; or name it with --include-directories."}
+		if why != nil {
+			p.Message += " " + message(why)
+		}
+		c.tell(p, key, e.Origin)
+		return true
+	}
+	c.usable.Context.IncludeDirectories = c.paths(key, true, outside, func(e settings.Entry, why error) {
 		p := settings.Problem{Message: fmt.Sprintf("The folder %q cannot be used: %v.", e.Text, why), Remedy: "Name a folder that exists."}
 		if e.Origin.Layer == settings.LayerFlags { // who has just typed it waits for nothing else
 			c.stop(p, key, e.Origin)
@@ -200,7 +217,7 @@ func (c *settingsChecker) sandbox(ctx context.Context) {
 	}
 	const none = "No command can be run so, and there is no session."
 	const paths = "tools.sandbox.allowedPaths"
-	s.AllowedPaths = c.paths(paths, true, func(e settings.Entry, why error) {
+	s.AllowedPaths = c.paths(paths, true, nil, func(e settings.Entry, why error) {
 		c.stop(settings.Problem{
 			Message: fmt.Sprintf("Confined commands are to write in %q, which cannot be used: %v. %s", e.Text, why, none),
 			Remedy:  "Make the folder, or remove the entry.",

@@ -21,6 +21,7 @@ type Registry struct {
 	log      *slog.Logger
 	discover []func(ctx context.Context) ([]DeclarativeTool, error)
 	hidden   func() []string
+	absent   func(name string) string
 	onChange func()
 
 	mu      sync.RWMutex
@@ -46,6 +47,10 @@ type RegistryOptions struct {
 	// [Registry.Declarations], so it should be quick; it must be safe for
 	// concurrent use and may use the registry. Nil: no tool is hidden.
 	Hidden func() []string
+	// Absent says, as a sentence, which choice of this session keeps a tool of a
+	// name away that is not registered, and "" where none does. It is asked by each
+	// failed [Registry.Lookup] and must be safe for concurrent use. Nil: none does.
+	Absent func(name string) string
 	// Changed is called after each change of the tools, on the goroutine that
 	// changed them and without the registry's lock. Nil: nobody is told.
 	Changed func()
@@ -83,6 +88,7 @@ func NewRegistry(o RegistryOptions) *Registry {
 		log:      o.Logger,
 		discover: slices.Clone(o.Discover),
 		hidden:   o.Hidden,
+		absent:   o.Absent,
 		onChange: o.Changed,
 		byName:   make(map[string]*entry),
 		byAlias:  make(map[string][]*entry),
@@ -199,7 +205,7 @@ func (r *Registry) Unregister(name string) bool {
 
 // Lookup returns the tool that has a name or, where no tool has it, an alias.
 // The error is of code tool_not_registered and suggests the tools that the name
-// governs, or else on what it depends whether there is such a built-in tool, or
+// governs, or else says what keeps the tool away, on what it depends whether there is such a built-in tool, or
 // up to three names like it.
 func (r *Registry) Lookup(name string) (DeclarativeTool, error) {
 	r.mu.RLock()
@@ -219,7 +225,14 @@ func (r *Registry) Lookup(name string) (DeclarativeTool, error) {
 }
 
 func (r *Registry) notRegistered(name string) *fault.Error {
-	remedy := "Call one of the declared tools, by its exact name."
+	message, remedy := fmt.Sprintf("There is no tool named %s.", quoteClipped(name)), "Call one of the declared tools, by its exact name."
+	why := ""
+	if r.absent != nil {
+		why = r.absent(name)
+	}
+	if why != "" {
+		return fault.New(fault.ToolNotRegistered, "tools.lookup", message+" "+why, "Work without it. Only the user can change that.")
+	}
 	if instead := r.governedBy(name); len(instead) > 0 {
 		remedy = fmt.Sprintf("It is not registered in this session; %s does this work. A session that lists %s among its core tools has it.",
 			orList(instead), name)
@@ -228,8 +241,7 @@ func (r *Registry) notRegistered(name string) *fault.Error {
 	} else if near := nearest(name, r.Names(), 3); len(near) > 0 {
 		remedy = "Did you mean " + orList(near) + "? Tools are called by their exact names."
 	}
-	return fault.New(fault.ToolNotRegistered, "tools.lookup",
-		fmt.Sprintf("There is no tool named %s.", quoteClipped(name)), remedy)
+	return fault.New(fault.ToolNotRegistered, "tools.lookup", message, remedy)
 }
 
 // governedBy returns the names of the tools that a name governs, in listing

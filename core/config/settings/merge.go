@@ -103,7 +103,7 @@ func (j *joiner) join(keys []*Key, l *layerOf) error {
 			continue
 		}
 		lower, value := j.get(k), e.value
-		origin := Origin{Layer: l.layer, Source: e.source, Line: e.line, Column: e.column, Value: e.written, Filled: e.filled, secrets: e.secrets, spots: e.spots}
+		origin := Origin{Layer: l.layer, Source: e.source, Line: e.line, Column: e.column, Value: e.written, Filled: e.filled, OfProject: l.ofProject || e.ofProject, secrets: e.secrets, spots: e.spots}
 		if l.ofProject || e.ofProject && k.ofWall() {
 			if value, origin.Refused = j.fromProject(k, value, lower); origin.Refused != "" {
 				j.refuse(l, e, origin.Refused)

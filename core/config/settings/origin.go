@@ -21,6 +21,10 @@ type Origin struct {
 	// stronger layer gives another. "": it has its effect.
 	Refused string `json:"refused,omitempty"`
 
+	// OfProject says that the project gives the value, or a variable in it: its
+	// settings file, or a .env file of its.
+	OfProject bool `json:"-"`
+
 	byTrust bool            // the project may say it only as it is trusted
 	took    bool            // it has its effect, at least in part
 	secrets []string        // that were filled in
@@ -55,7 +59,7 @@ func (r *Result) Entries(key string) []Entry {
 				continue
 			}
 			if at, here := o.spots[text]; here || !known {
-				from = Origin{Layer: o.Layer, Source: o.Source, Line: at.line, Column: at.column, Value: text, Filled: o.Filled}
+				from = Origin{Layer: o.Layer, Source: o.Source, Line: at.line, Column: at.column, Value: text, Filled: o.Filled, OfProject: o.OfProject}
 				there[text] = from
 			}
 			all = append(all, Entry{text, from})

@@ -18,6 +18,15 @@ type Power struct {
 	Line     int    `json:"line,omitempty"`     // 1-based
 	Text     string `json:"text"`               // what it does, a verb first, on one line: "sends the conversation to the model x". Secrets in it are ***
 	Entry    string `json:"entry,omitempty"`    // of a key whose value is a list: the entry, as written
+	Outside  string `json:"outside,omitempty"`  // of an include directory outside of the project: its path. Trust alone does not give it
+}
+
+// String returns "TEXT (SOURCE:LINE)".
+func (p Power) String() string {
+	if p.Line > 0 {
+		return fmt.Sprintf("%s (%s:%d)", p.Text, p.Source, p.Line)
+	}
+	return fmt.Sprintf("%s (%s)", p.Text, p.Source)
 }
 
 // Powers lists what the project's settings file and .env files do because the
