@@ -238,7 +238,7 @@ func because(store *trust.Store, e trust.Entry) string {
 func meaning(s trust.State) string {
 	switch s {
 	case trust.Trusted:
-		return "What its project asks for may hold, and the approval mode yolo may be used."
+		return "Its own policies, hooks and servers may allow things, its settings and .env files hold, and the approval mode yolo may be used."
 	case trust.Untrusted:
 		return "Its own policies may deny and ask, never allow; its hooks and servers are ignored, its instruction files are not given to the model, " +
 			"git is asked about, and the approval mode yolo is refused."

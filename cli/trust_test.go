@@ -52,7 +52,7 @@ func TestTrustRecords(t *testing.T) {
 	code, stdout, stderr := run("trust")
 	require.Zero(t, code, stderr)
 	require.Equal(t, "~/p1 is trusted, by the entry ~/p1 of "+file+", line 2.\n"+
-		"Its own policies, hooks and servers may allow things, and the approval mode yolo may be used.\n", stdout)
+		"Its own policies, hooks and servers may allow things, its settings and .env files hold, and the approval mode yolo may be used.\n", stdout)
 	require.Empty(t, stderr)
 	require.Equal(t, "{\n  \"~/p1\": \"TRUST_FOLDER\"\n}\n", trustText(t, home, ".fettle"))
 

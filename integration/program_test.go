@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -58,9 +59,9 @@ const layoutVariable = "TEST_LAYOUT"
 //	json LINE PATH             the value must be there and not be null
 //	! json LINE PATH           it must be absent or null
 //	hash LINE PATH FILE        the value must be the SHA-256 of a file
-//	fill FILE…                 puts the layout's variables into files
+//	fill FILE…                 puts the layout's variables and $SERVER into files
 //	unfold FOLDER              copies what is in a folder of testdata into $WORK
-//	serve FOLDER               serves a folder over HTTP on 127.0.0.1; its URL is in $SERVER
+//	serve FOLDER               serves a folder over HTTP on 127.0.0.1; its URL is in $SERVER, and $WORK/requests lists what was asked for
 func TestProgram(t *testing.T) {
 	for _, names := range []layout.Layout{layout.Fettle(), layout.Gemini()} {
 		t.Run(names.Name, func(t *testing.T) {
@@ -167,6 +168,9 @@ func fill(ts *testscript.TestScript, neg bool, args []string) {
 			if value, ok := layoutNames(names)[variable]; ok {
 				return value
 			}
+			if variable == "SERVER" {
+				return ts.Getenv(variable)
+			}
 			return "$" + variable
 		})
 		ts.Check(os.WriteFile(ts.MkAbs(name), []byte(text), 0o644))
@@ -236,7 +240,17 @@ func serve(ts *testscript.TestScript, neg bool, args []string) {
 		http.Redirect(w, r, "http://"+strings.TrimPrefix(r.URL.Path, "/away/"), http.StatusFound)
 	})
 	mux.HandleFunc("/hostile/", hostile)
-	server := httptest.NewServer(mux)
+	requests := ts.MkAbs("requests")
+	var mu sync.Mutex
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		if f, err := os.OpenFile(requests, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644); err == nil {
+			_, _ = fmt.Fprintln(f, r.Method, r.URL)
+			_ = f.Close()
+		}
+		mu.Unlock()
+		mux.ServeHTTP(w, r)
+	}))
 	ts.Defer(server.Close)
 	ts.Setenv("SERVER", server.URL)
 }

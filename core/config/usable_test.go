@@ -140,7 +140,7 @@ func TestPlacesOfSettings(t *testing.T) {
 	b, err := begin(t, p)
 	require.NoError(t, err)
 	require.Equal(t, map[string]Place{"glob": {Source: file, Line: 3}}, b.params.AllowedFrom)
-	require.Equal(t, map[string]Place{"edit": {Source: file, Line: 4}, "write_todos": {Source: file, Line: 5, Rule: "useWriteTodos"}}, b.params.ExcludedFrom)
+	require.Equal(t, map[string]Place{"edit": {Source: file, Line: 4, Rule: "tools.exclude: edit"}, "write_todos": {Source: file, Line: 5, Rule: "useWriteTodos"}}, b.params.ExcludedFrom)
 	require.Equal(t, []string{"edit", "write_file", "write_todos"}, b.params.ExcludeTools)
 }
 
@@ -221,6 +221,7 @@ func TestConfinedByParameters(t *testing.T) {
 		put(t, filepath.Join(p.TargetDir, ".fettle/settings.json"),
 			`{"sandbox": false, "tools": {"discoveryCommand": "d", "callCommand": "c"}, "includeDirectories": ["`+p.HomeDir+`"]}`)
 		put(t, filepath.Join(p.TargetDir, ".fettle/.env"), "FLAVOUR=evil.so")
+		require.NoError(t, ApproveOutside(t.Context(), p, []string{p.HomeDir}))
 		b, err := begin(t, p)
 		require.NoError(t, err, name)
 		free := c.Kind == process.Unconfined

@@ -14,8 +14,8 @@ import (
 // may not be set at all. A new key that may be needs a row, with the reason.
 func TestUntrustedKeys(t *testing.T) {
 	want := map[settings.ProjectRule][]string{
-		// How the terminal looks: nothing is sent, run or hidden.
-		settings.ProjectFree: {"ui.theme", "ui.animations", "ui.accessibility.screenReader", "tools.shell.showColor"},
+		// How answers look: nothing is sent, run or hidden.
+		settings.ProjectFree: {"output.format", "ui.theme", "ui.animations", "ui.accessibility.screenReader", "tools.shell.showColor"},
 		// Protections that it may switch on.
 		settings.ProjectTrue: {
 			"general.checkpointing.enabled", "context.fileFiltering.respectGitIgnore", "context.fileFiltering.respectFettleIgnore", "tools.sandbox.enabled",

@@ -87,7 +87,7 @@ type SessionRetention struct {
 // Output are settings of what a run without a terminal prints.
 type Output struct {
 	// The form in which the answer to one prompt is printed.
-	Format string `json:"format" jsonschema:"enum=text,enum=json,enum=stream-json" set:"project=trusted"`
+	Format string `json:"format" jsonschema:"enum=text,enum=json,enum=stream-json" set:"project=free"`
 }
 
 // UI are settings of the terminal.
