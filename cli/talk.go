@@ -72,7 +72,10 @@ func (t *talk) begin(ctx context.Context, s session, notices []string) error {
 		return &exitError{code: exitConfig, err: err}
 	}
 	t.tellProblems(s)
-	for _, notice := range slices.Concat(projectNotices(c), agentNotices(c), hookNotices(c), s.Recover(ctx), notices) {
+	for _, notice := range projectNotices(c) {
+		t.say(notice)
+	}
+	for _, notice := range slices.Concat(agentNotices(c), hookNotices(c), s.Recover(ctx), notices) {
 		t.warn(notice)
 	}
 	for _, missing := range s.ConnectServers(ctx, serversForPrompt) {

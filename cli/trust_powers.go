@@ -120,8 +120,10 @@ func byFile(powers []settings.Power) string {
 	for _, power := range powers {
 		word := power.Key
 		switch {
+		case power.Address != "":
+			word = power.Variable + " " + power.Address
 		case power.Variable != "":
-			word = strings.TrimPrefix(strings.Replace(power.Text, "gives the session and its commands the variable ", "", 1), " ")
+			word = power.Variable
 		case power.Key == "model.name":
 			word = "the model " + strings.TrimPrefix(power.Text, "sends the conversation to the model ")
 		}

@@ -17,6 +17,7 @@ type Power struct {
 	Source   string `json:"source"`             // path of the file
 	Line     int    `json:"line,omitempty"`     // 1-based
 	Text     string `json:"text"`               // what it does, a verb first, on one line: "sends the conversation to the model x". Secrets in it are ***
+	Address  string `json:"address,omitempty"`  // that a variable holds: scheme and host; "" for others
 	Entry    string `json:"entry,omitempty"`    // of a key whose value is a list: the entry, as written
 	Outside  string `json:"outside,omitempty"`  // of an include directory outside of the project: its path. Trust alone does not give it
 }
@@ -44,20 +45,28 @@ func (r *Result) Powers() []Power {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.projects)) {
 		if value, given := r.Env[name]; given && r.projects[name] {
-			all = append(all, Power{Variable: name, Source: r.env.file[name], Line: r.env.line[name], Text: gives(name, value)})
+			power := Power{Variable: name, Source: r.env.file[name], Line: r.env.line[name], Address: addressIn(value)}
+			power.Text = "gives the session and its commands the variable " + name
+			switch {
+			case power.Address != "" && strings.HasSuffix(name, "_BASE_URL"):
+				power.Text = fmt.Sprintf("sends conversations to %s, by the variable %s", power.Address, name)
+			case power.Address != "":
+				power.Text += ", the address " + power.Address
+			case strings.HasSuffix(name, "_API_KEY"):
+				power.Text = "gives the session and its commands the key " + name
+			}
+			all = append(all, power)
 		}
 	}
 	return all
 }
 
-// gives says what a variable of a .env file does. Its value is shown where it is
-// an address.
-func gives(name, value string) string {
-	text := "gives the session and its commands the variable " + name
+// addressIn returns scheme and host of a value that is an address, else "".
+func addressIn(value string) string {
 	if u, err := url.Parse(strings.TrimSpace(value)); err == nil && u.Host != "" {
-		return fmt.Sprintf("%s, the address %s://%s", text, u.Scheme, u.Host)
+		return u.Scheme + "://" + u.Host
 	}
-	return text
+	return ""
 }
 
 // powers are those of what a project's file says of the key.
