@@ -19,7 +19,6 @@ import (
 	"github.com/fettle-dev/fettle/core/hooks"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/policy"
-	"github.com/fettle-dev/fettle/core/policy/rulefile"
 	"github.com/fettle-dev/fettle/core/skills"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -74,19 +73,7 @@ func checkAgents(ctx context.Context, e extensions.Extension) ([]extensions.Find
 }
 
 func checkPolicies(ctx context.Context, e extensions.Extension) ([]extensions.Finding, error) {
-	if e.PoliciesDir == "" {
-		return nil, nil
-	}
-	_, problems := rulefile.Load(ctx, []string{e.PoliciesDir}, rulefile.Options{Tier: policy.TierExtension})
-	var all []extensions.Finding
-	for _, p := range problems {
-		message := p.Message
-		if p.Key != "" {
-			message = p.Key + ": " + message
-		}
-		all = append(all, found(p.Path, p.Line, message, p.Remedy, p.Severity == rulefile.Error))
-	}
-	return partsChecked(ctx, all)
+	return partsChecked(ctx, config.CheckExtensionRules(ctx, e))
 }
 
 func checkCommands(ctx context.Context, e extensions.Extension) ([]extensions.Finding, error) {

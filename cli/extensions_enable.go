@@ -1,10 +1,12 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/extensions"
 )
 
@@ -47,6 +49,13 @@ func (p *program) extensionsSwitchCommand(g *globalFlags, on bool, use, short, l
 				}
 				if e, err = findExtension(cmd.Context(), store, e.Name); err != nil {
 					return err
+				}
+				if on {
+					for _, f := range config.CheckExtensionRules(cmd.Context(), e) {
+						if f.Severity == extensions.SeverityError {
+							p.complain(errors.New(f.String()))
+						}
+					}
 				}
 				if asJSON {
 					return printJSON(p.out, enableAnswer{e.Name, extensions.Scope(scope), e.Active, e.Inactive})

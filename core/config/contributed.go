@@ -17,7 +17,9 @@ type contributed struct {
 	exclude  []string          // tools that are excluded
 	excluded map[string]Place  // where each of exclude is said
 	servers  []mcp.Configured
-	plansDir string // where plans may be written; "": not said
+	// serversOf is the extension that brings a server, by the server's name.
+	serversOf map[string]string
+	plansDir  string // where plans may be written; "": not said
 }
 
 // brought returns what the active extensions of a session bring now, never nil,

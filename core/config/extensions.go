@@ -105,7 +105,7 @@ func (c *Config) extensionOptions(target string) extensions.Options {
 	o := extensions.Options{
 		Folders: p.Extensions.Folders, Workspace: target, Home: p.home(), Trusted: p.Trust == trust.Trusted,
 		Off: p.Extensions.Disabled, Only: p.Extensions.Only,
-		ContextFiles: []string{p.Layout.ContextFile, "GEMINI.md"}, Hooks: hooksOf,
+		ContextFiles: []string{p.Layout.ContextFile, "GEMINI.md"}, Hooks: hooksOf, Rules: CheckExtensionRules,
 		Getenv: func(name string) (string, bool) {
 			if p.variables == nil {
 				return "", false

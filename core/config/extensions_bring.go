@@ -36,6 +36,7 @@ func (c *Config) bring(found []extensions.Extension, target string) (*contribute
 			b.extension(e)
 		}
 	}
+	b.all.serversOf = b.servers
 	return &b.all, b.problems
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/hooks"
 	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/policy/rulefile"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -29,6 +31,27 @@ func hooksOf(e extensions.Extension) []extensions.HookPart {
 		slices.Sort(part.Env)
 		slices.Sort(part.Given)
 		all = append(all, part)
+	}
+	return all
+}
+
+// CheckExtensionRules finds what is wrong with the rules of an extension, as
+// sessions read them. Paths are absolute.
+func CheckExtensionRules(ctx context.Context, e extensions.Extension) []extensions.Finding {
+	if e.PoliciesDir == "" {
+		return nil
+	}
+	_, problems, _ := ExtensionRules(ctx, e.PoliciesDir, e.Name)
+	var all []extensions.Finding
+	for _, p := range problems {
+		f := extensions.Finding{Severity: extensions.SeverityWarning, Path: p.Path, Line: p.Line, Message: p.Message, Remedy: p.Remedy}
+		if p.Key != "" {
+			f.Message = p.Key + ": " + f.Message
+		}
+		if p.Severity == rulefile.Error {
+			f.Severity = extensions.SeverityError
+		}
+		all = append(all, f)
 	}
 	return all
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // CF-05, EX-01: an extension's policy that is not understood is reported, and
-// tightens nothing.
+// tightens nothing but the tools of its own servers.
 func TestBrokenPolicyOfAnExtension(t *testing.T) {
 	for _, text := range []string{
 		"[policy]\ndefault_action = \"deny\"\n[[policy.rules]]\ntool = \"*\"\naction = \"deny\"\n",
@@ -30,6 +30,12 @@ func TestBrokenPolicyOfAnExtension(t *testing.T) {
 		s := configtest.New(t, func(p *config.Parameters) { p.HomeDir, p.ApprovalMode = home, policy.ModeYolo })
 		require.Equal(t, policy.Allow, explained(t, s.Config, "run_shell_command", command("ls")).Decision, text)
 		require.Equal(t, policy.Allow, explained(t, s.Config, "read_file", `{"file_path":"a"}`).Decision, text)
+		d, err := s.Decide(policy.Call{Tool: "lend", Server: "shelf", ServerTool: "lend", Mode: policy.ModeYolo})
+		require.NoError(t, err)
+		require.Equal(t, policy.AskUser, d.Decision, "a tool of its own server: %s", text)
+		d, err = s.Decide(policy.Call{Tool: "other", Server: "others", ServerTool: "other", Mode: policy.ModeYolo})
+		require.NoError(t, err)
+		require.Equal(t, policy.Allow, d.Decision, "a tool of another server: %s", text)
 		problems, err := s.PolicyProblems()
 		require.NoError(t, err)
 		require.Contains(t, fmt.Sprint(problems), "nothing of it is in force", text)

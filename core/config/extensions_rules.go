@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
 	"github.com/fettle-dev/fettle/core/services/instructions"
@@ -36,26 +37,19 @@ func (b *broughtRules) read() rulesOfExtensions {
 // bringRules puts the rules of the active extensions in force, in the place of
 // those that were: of their policies folders, in which nothing can be allowed, and
 // of the tools that they exclude. Of an extension with a mistake in its policy no rule
-// is in force: what a third party wrote must not stop the session.
+// is in force, and its own tools are asked about: what a third party wrote must not
+// stop the session.
 func (c *Config) bringRules(ctx context.Context, r *rules) error {
 	brought := c.brought()
 	var next rulesOfExtensions
 	for _, f := range brought.policies {
-		files, problems := rulefile.Load(ctx, []string{f.Path}, rulefile.Options{Tier: policy.TierExtension, Label: "extension " + f.Extension})
+		files, problems, understood := ExtensionRules(ctx, f.Path, f.Extension)
 		next.problems = append(next.problems, problems...)
-		if at := slices.IndexFunc(problems, func(p rulefile.Problem) bool { return p.Severity == rulefile.Error }); at >= 0 ||
-			slices.ContainsFunc(files, func(file rulefile.File) bool { return len(file.StandIns) > 0 }) {
-			line := 0
-			path := f.Path
-			if at >= 0 {
-				path, line = problems[at].Path, problems[at].Line
-			}
-			next.problems = append(next.problems, rulefile.Problem{Path: path, Line: line, Kind: rulefile.KindSchema, Severity: rulefile.Error,
-				Message: fmt.Sprintf("The policy of the extension %s is not understood: nothing of it is in force.", f.Extension),
-				Remedy:  "Correct the mistake, disable the extension, or write the rules into your own policies."})
+		if understood {
+			next.files = append(next.files, files...)
 			continue
 		}
-		next.files = append(next.files, files...)
+		next.rules = append(next.rules, brought.insteadOfRules(f)...)
 	}
 	if err := ctx.Err(); err != nil {
 		return cancelled("Initialize", err)
@@ -81,6 +75,37 @@ func (c *Config) bringRules(ctx context.Context, r *rules) error {
 		}
 	}
 	return nil
+}
+
+// ExtensionRules reads the rules in the policies directory of an extension. If a
+// mistake in it denies, asks or checks less than is written, understood is false and
+// nothing of it counts; the last problem says so. It changes nothing.
+func ExtensionRules(ctx context.Context, dir, extension string) (files []rulefile.File, problems []rulefile.Problem, understood bool) {
+	files, problems = rulefile.Load(ctx, []string{dir}, rulefile.Options{Tier: policy.TierExtension, Label: "extension " + extension})
+	at := slices.IndexFunc(problems, func(p rulefile.Problem) bool { return p.Severity == rulefile.Error })
+	if at < 0 && !slices.ContainsFunc(files, func(file rulefile.File) bool { return len(file.StandIns) > 0 }) {
+		return files, problems, true
+	}
+	path, line := dir, 0
+	if at >= 0 {
+		path, line = problems[at].Path, problems[at].Line
+	}
+	return nil, append(problems, rulefile.Problem{Path: path, Line: line, Kind: rulefile.KindSchema, Severity: rulefile.Error,
+		Message: fmt.Sprintf("The policy of the extension %s is not understood: nothing of it is in force, and each call of a tool of its own servers is asked about.", extension),
+		Remedy:  "Correct the mistake, disable the extension, or write the rules into your own policies."}), false
+}
+
+// insteadOfRules are the rules in place of those of an extension that are not
+// understood: they ask about the tools of its own servers, and about nothing else.
+func (b *contributed) insteadOfRules(f contributedFolder) []policy.Rule {
+	var all []policy.Rule
+	for _, s := range b.servers {
+		if b.serversOf[s.Name] == f.Extension && mcp.CheckServerName(s.Name) == nil {
+			all = append(all, policy.Rule{Name: "in place of the policy of the extension " + f.Extension + ", which is not understood", Server: s.Name, Tools: []string{"*"},
+				Decision: policy.AskUser, Priority: 999, TightensOnly: true, Tier: policy.TierExtension, Source: f.Path})
+		}
+	}
+	return all
 }
 
 // instructionsOf is a context file of an extension.

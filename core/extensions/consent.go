@@ -3,6 +3,7 @@ package extensions
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -68,7 +69,11 @@ func (s *Store) consentOf(ctx context.Context, e Extension, from string) (Consen
 		return Consent{}, err
 	}
 	c := Consent{Name: shown(e.Name), Version: shown(e.Version), Source: visible(from), Summary: p.summary(), whole: []string{from}}
-	for _, kind := range p.kinds() {
+	kinds := p.kinds()
+	if broken := s.brokenRules(ctx, e); len(broken) > 0 {
+		kinds = append([]kindOfPart{{"mistake in its rules", "mistakes in its rules", broken}}, kinds...)
+	}
+	for _, kind := range kinds {
 		for i, line := range kind.lines {
 			if i < maxShown {
 				c.Lines = append(c.Lines, shown(line))
@@ -86,6 +91,22 @@ func (s *Store) consentOf(ctx context.Context, e Extension, from string) (Consen
 		c.whole = append(c.whole, hook.Given...)
 	}
 	return c, nil
+}
+
+// brokenRules says what of the extension's rules does not count, a line for each
+// mistake.
+func (s *Store) brokenRules(ctx context.Context, e Extension) []string {
+	if s.o.Rules == nil {
+		return nil
+	}
+	var all []string
+	for _, f := range s.o.Rules(ctx, e) {
+		if f.Severity == SeverityError {
+			f.Path = filepath.ToSlash(relativeTo(e.Path, f.Path))
+			all = append(all, "a mistake in its rules: "+f.String())
+		}
+	}
+	return all
 }
 
 // same reports whether whoever has agreed to the one has agreed to the other.

@@ -47,6 +47,9 @@ type Options struct {
 	// Hooks returns the hooks of an extension as sessions read them, so that nobody
 	// agrees to others than those that run. nil: none are named.
 	Hooks func(e Extension) []HookPart
+	// Rules finds what is wrong with the rules of an extension, so that who installs
+	// one knows which of them do not count. nil: nothing is.
+	Rules func(ctx context.Context, e Extension) []Finding
 
 	// literal refuses names of context files that depend on more than where the
 	// extension lies, as no session may use what they lead to.
