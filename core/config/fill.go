@@ -211,7 +211,7 @@ func confinement(s settings.Sandbox) process.Confinement {
 }
 
 // absolute returns a path of settings as an absolute one: ~/ is the home folder,
-// and others count from the target folder. An empty path stays empty.
+// and others count from the target folder. It is cleaned; an empty path stays empty.
 func (p *Parameters) absolute(path string) string {
 	if rest, ok := strings.CutPrefix(path, "~/"); ok && p.home() != "" {
 		return filepath.Join(p.home(), rest)
@@ -219,5 +219,8 @@ func (p *Parameters) absolute(path string) string {
 	if path != "" && !filepath.IsAbs(path) {
 		return filepath.Join(p.target(), path)
 	}
-	return path
+	if path == "" {
+		return ""
+	}
+	return filepath.Clean(path)
 }

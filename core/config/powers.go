@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/agent/subagent"
@@ -19,7 +20,8 @@ import (
 
 // ProjectPowers lists what the files of the project in p.TargetDir do once its
 // directory is trusted and do not do before: settings, variables of .env files,
-// rules that allow, slash commands, agents and skills, in this order. Of a
+// rules that allow, slash commands, agents and skills, in this order; and behind
+// the variables which tools they switch off, which they do in any case. Of a
 // directory outside of the project, which trust alone does not cover, Outside is
 // set. It reads the files as they are now, and starts, runs and connects to
 // nothing. Errors are of code invalid_config or cancelled.
@@ -36,6 +38,11 @@ func ProjectPowers(ctx context.Context, p Parameters) ([]settings.Power, error) 
 		return nil, err
 	}
 	all := (&settingsChecker{given: &p, loaded: r}).powers()
+	for _, s := range r.Switches() {
+		if !slices.ContainsFunc(all, func(p settings.Power) bool { return p.Key == s.Key }) {
+			all = append(all, settings.Power{Key: s.Key, Source: s.Source, Line: s.Line, Text: s.Text})
+		}
+	}
 	dir, user := filepath.Join(p.target(), p.Layout.Dir), filepath.Join(p.home(), p.Layout.Dir)
 	if sameFolder(dir, user) {
 		return nil, nil // the user's own files, which need no trust

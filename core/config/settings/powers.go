@@ -192,6 +192,7 @@ type Switch struct {
 	Key    string `json:"key"`
 	Source string `json:"source"` // path of the file
 	Line   int    `json:"line,omitempty"`
+	Text   string `json:"text"` // what it does, a verb first, on one line
 }
 
 // String returns "KEY (SOURCE:LINE)".
@@ -210,7 +211,7 @@ func (r *Result) Switches() []Switch {
 			list, isList := o.Value.([]any)
 			idle := isList && len(list) == 0 && k.Merge == Union || o.Value == true
 			if o.Layer == LayerProject && o.took && !idle {
-				all = append(all, Switch{k.Path, o.Source, o.Line})
+				all = append(all, Switch{k.Path, o.Source, o.Line, "switches tools off: " + k.Path + " is " + quote(o.Value)})
 			}
 		}
 	}

@@ -76,7 +76,8 @@ func (o *Outside) Record(ctx context.Context, project string, directories []stri
 }
 
 // Covers reports whether a directory is one of some others or lies in one, links
-// followed on both sides. What cannot be followed is not covered.
+// followed on both sides once paths are cleaned. What cannot be followed is not
+// covered.
 func Covers(directories []string, directory string) bool {
 	real, err := realFolder(directory)
 	if err != nil {
