@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -208,7 +210,16 @@ func (p *program) listTrust(ctx context.Context, g *globalFlags, asJSON bool) er
 			return err
 		}
 	}
-	_, err = fmt.Fprintf(p.out, "%s is %s%s.\n", printable(folder), now, printable(because(store, deciding)))
+	if _, err := fmt.Fprintf(p.out, "%s is %s%s.\n", printable(folder), now, printable(because(store, deciding))); err != nil {
+		return err
+	}
+	approved, err := config.ApprovedOutside(projectIn(g, folder))
+	if err != nil {
+		return trustFailure(err)
+	}
+	if len(approved) > 0 {
+		_, err = fmt.Fprintf(p.out, "Its project may include these directories outside of it: %s.\n", printable(strings.Join(approved, ", ")))
+	}
 	return err
 }
 

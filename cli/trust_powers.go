@@ -100,12 +100,12 @@ func declined(folder string, err error) error {
 	return &exitError{code: exitToolError, err: fault.New(fault.Cancelled, "cli", "Nothing was recorded of "+folder+".", "")}
 }
 
-// projectNotices say what the project of a session does because it is trusted, and
-// which tools it switches off.
+// projectNotices say what the project of a session gives because it is trusted, and
+// which tools a trusted one switches off.
 func projectNotices(c *config.Config) []string {
 	var notices []string
 	if powers, err := c.ProjectPowers(); err == nil && len(powers) > 0 {
-		notices = append(notices, "As the project is trusted, it gives "+byFile(powers)+".")
+		notices = append(notices, "Files that you trust give "+byFile(powers)+".")
 	}
 	if c.TrustedFolder() {
 		notices = append(notices, switchNotices(c)...)

@@ -37,7 +37,9 @@ func ProjectPowers(ctx context.Context, p Parameters) ([]settings.Power, error) 
 	if err != nil {
 		return nil, err
 	}
-	all := (&settingsChecker{given: &p, loaded: r}).powers()
+	all := slices.DeleteFunc((&settingsChecker{given: &p, loaded: r}).powers(), func(power settings.Power) bool {
+		return power.Variable != "" && !trust.Covers([]string{p.target()}, power.Source) // of a directory above, which is trusted itself
+	})
 	for _, s := range r.Switches() {
 		if !slices.ContainsFunc(all, func(p settings.Power) bool { return p.Key == s.Key }) {
 			all = append(all, settings.Power{Key: s.Key, Source: s.Source, Line: s.Line, Text: s.Text})
@@ -135,12 +137,13 @@ func remoteAddress(r *subagent.Remote) string {
 }
 
 // ProjectPowers lists what the settings file and the .env files of the project do
-// in this session because its directory is trusted; what has no effect here, as a
-// directory outside of the project that nobody has approved of, is left out. It is
-// empty where the directory is not trusted. The error is of code not_initialized.
+// in this session because their directories are trusted; what has no effect here,
+// as a directory outside of the project that nobody has approved of, is left out.
+// Of a project that is not trusted it lists variables of a trusted directory above
+// it alone. The error is of code not_initialized.
 func (c *Config) ProjectPowers() ([]settings.Power, error) {
 	r, err := c.settingsResult("ProjectPowers")
-	if err != nil || !c.TrustedFolder() {
+	if err != nil {
 		return nil, err
 	}
 	p := *c.params()
