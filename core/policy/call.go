@@ -44,6 +44,12 @@ type Call struct {
 	// missing leads where its text says.
 	RealPaths map[string]string
 
+	// Repositories says what speaks against the repository that git would use in a
+	// directory, as a sentence: that the session has made or changed it. It is by
+	// absolute cleaned path, of those that [Engine.GitDirs] lists; of one that is
+	// missing or "" nothing does.
+	Repositories map[string]string
+
 	// Line is the command line taken apart, if that has been done already; nil
 	// for others.
 	Line *shell.Line

@@ -126,7 +126,7 @@ func (r *rule) besides() bool { return r.TightensOnly && r.Decision == AskUser }
 // what it runs.
 func (t *trial) match(r *rule) tri {
 	switch {
-	case r.own == ownEdits && t.protected():
+	case r.own == ownEdits && t.protected() != nil:
 		return no
 	case r.args != nil:
 		return t.args.match(r.args, r.tightens)

@@ -21,10 +21,10 @@ type Options struct {
 	// that is not among them, a rule that allows mcp_SERVER_TOOL applies only
 	// where that cannot be read as another server's tool.
 	Servers []string
-	// Protected are folders whose files decide what runs later, as rules and
-	// git's hooks do: by base name, or absolute. The mode autoEdit does not
-	// cover a change in them.
-	Protected []string
+	// Protected are the paths of files that decide what runs later; see
+	// [ProtectedPaths]. The mode autoEdit does not cover a change of them, and no
+	// rule that allows a command covers one that the command makes.
+	Protected []ProtectedPath
 
 	// DisableAlwaysAllow leaves out what people have approved for good: rules
 	// that allow at AlwaysAllowPriority, and session rules.
@@ -36,7 +36,8 @@ type Options struct {
 // on the rules in force alone.
 // It is safe for concurrent use; use [NewEngine] to make one.
 type Engine struct {
-	o Options // but for Servers, which may change, not changed
+	o        Options // but for Servers, which may change, not changed
+	protects protects
 
 	mu       sync.Mutex // held to change what follows
 	checkers []*checker
@@ -47,7 +48,7 @@ type Engine struct {
 // NewEngine returns an engine. A rule or checker that cannot be used is an
 // error of code invalid_config; see [Rule.Validate].
 func NewEngine(o Options) (*Engine, error) {
-	e := &Engine{o: o}
+	e := &Engine{o: o, protects: newProtects(o.Protected)}
 	for _, c := range o.Checkers {
 		ready, err := compileChecker(c)
 		if err != nil {
@@ -82,7 +83,7 @@ func (e *Engine) compile(rules []Rule) ([]*rule, error) {
 }
 
 func (e *Engine) snapshot(rules []*rule) *snapshot {
-	return &snapshot{index: indexOf(rules, e.o.Servers), checkers: e.checkers, plansDir: e.o.PlansDir, protects: e.o.Protected}
+	return &snapshot{index: indexOf(rules, e.o.Servers), checkers: e.checkers, plansDir: e.o.PlansDir, protects: &e.protects}
 }
 
 // Decide decides about a call (AR-25…AR-27, CR-22). c and what it refers to

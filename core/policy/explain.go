@@ -14,9 +14,13 @@ func (t *trial) explain(out outcome) Decision {
 		d.Reason = fmt.Sprintf("It cannot be told whether the rule %s covers it.", r.id)
 		d.Remedy = r.remedy()
 	case r.own == ownAsks:
-		d.Protected = t.call.Kind == "edit" && t.protected()
+		var row *ProtectedPath
+		if t.call.Kind == "edit" {
+			row = t.protected()
+		}
+		d.Protected = row != nil
 		if t.call.Mode == ModeAutoEdit && d.Protected {
-			d.Reason = "It changes a file that decides what runs later, and autoEdit does not cover these."
+			d.Reason = laterReason("It changes", row) + " The mode autoEdit does not cover these."
 		} else if mutates(t.call) {
 			d.Reason = "It makes changes, and a person approves these."
 		} else {
@@ -58,7 +62,7 @@ func (t *trial) wouldAllow() string {
 	if t.call.Mode == ModePlan {
 		rule += " and has modes = [\"plan\"]"
 	}
-	if t.call.Kind == "edit" && !t.protected() {
+	if t.call.Kind == "edit" && t.protected() == nil {
 		mode = "auto_edit"
 	} else if t.call.Untrusted {
 		return rule + " would allow it."

@@ -20,6 +20,8 @@ type judge struct {
 	brings []bool // a part runs others
 	judged []judged
 
+	outs []*[]output // what each part's words may write, as far as it was asked
+
 	tightest *rule // the highest rule with a command prefix that tightens
 	looked   bool
 
@@ -60,18 +62,18 @@ func (t *trial) takeApart(index *shellIndex) *judge {
 	case len(j.parts) == 0: // comments, or tests without commands
 		j.parts = []shell.Part{{Kind: shell.Builtin, Text: command, Parent: -1}}
 	}
-	return j
-}
-
-// judge takes the call's command line apart and decides about its parts.
-func (t *trial) judge(index *shellIndex) *judge {
-	j := t.takeApart(index)
 	j.brings = make([]bool, len(j.parts))
 	for _, p := range j.parts {
 		if p.Parent >= 0 && p.Kind != shell.Write {
 			j.brings[p.Parent] = true
 		}
 	}
+	return j
+}
+
+// judge takes the call's command line apart and decides about its parts.
+func (t *trial) judge(index *shellIndex) *judge {
+	j := t.takeApart(index)
 	j.judged = make([]judged, len(j.parts))
 	for i := range j.parts {
 		if j.parts[i].Kind != shell.Write {

@@ -19,6 +19,12 @@ func (j *judge) run(i int) judged {
 		v.reason = "The folder is not trusted, and git would run the hooks and the configuration that it finds there."
 		v.remedy = "Trust the folder if you know who wrote it."
 	}
+	if v.verdict == Allow && (v.rule.own == written || v.rule.own == ownYolo) {
+		j.guardRepository(i, &v)
+	}
+	if v.verdict == Allow && (v.rule.own == written || v.rule.own == ownYolo) {
+		j.guardOutputs(i, &v)
+	}
 	return v
 }
 

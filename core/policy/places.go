@@ -171,8 +171,13 @@ func (e *Engine) Paths(c Call) []string {
 	for _, ch := range found.checkers {
 		patterned = patterned || ch.when.args != nil
 	}
-	if patterned || c.Kind == "edit" && len(t.protects) > 0 {
-		for _, path := range t.changed() {
+	edits := c.Kind == "edit" && !t.protects.empty()
+	if patterned || edits {
+		changed := t.named()
+		if edits {
+			changed = t.changed()
+		}
+		for _, path := range changed {
 			add(path)
 		}
 		if len(paths) > 0 {
@@ -226,6 +231,7 @@ func (j *judge) visited() []string {
 			paths = append(paths, places...)
 		}
 	}
+	paths = append(paths, j.mayWrite()...)
 	if len(paths) == 0 {
 		return nil
 	}

@@ -1,28 +1,59 @@
 package policy
 
 import (
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 )
 
-// protected reports whether the call changes a file that decides what later
-// runs, as rules and git's hooks do: then autoEdit does not cover it. The plans
-// folder is no such place.
-func (t *trial) protected() bool {
-	if len(t.protects) == 0 {
-		return false
+// protected returns the row of the table that a changed file is in: then autoEdit
+// does not cover the call. It is nil if there is none. The plans directory is no such
+// place.
+func (t *trial) protected() *ProtectedPath {
+	if t.protects.empty() {
+		return nil
 	}
 	for _, path := range t.changed() {
-		if t.protects.hold(path) || t.protects.hold(t.call.follow(path)) {
-			return !t.plansFile()
+		row := t.leadsToProtected(path)
+		if row == nil {
+			continue
 		}
+		if t.plansFile() {
+			return nil
+		}
+		return row
 	}
-	return false
+	return nil
 }
 
-// changed lists the absolute paths that a call's arguments name.
-func (t *trial) changed() []string {
+// leadsToProtected returns the row of an absolute path, by its text or by where it
+// leads; nil if there is none.
+func (t *trial) leadsToProtected(path string) *ProtectedPath {
+	if row := t.protects.find(path, t.call.ownNames(path)); row != nil {
+		return row
+	}
+	if real := t.call.follow(path); real != path {
+		return t.protects.find(real, t.call.ownNames(real))
+	}
+	return nil
+}
+
+// ownNames counts the bytes of an absolute path that are those of a workspace
+// directory: what that is called protects nothing, unless it lies in a repository.
+func (c *Call) ownNames(path string) int {
+	most := 0
+	for _, root := range c.anchors() {
+		if len(root) > most && beneath(root, path) && !slices.Contains(strings.Split(fold(filepath.ToSlash(root)), "/"), ".git") {
+			most = len(root)
+		}
+	}
+	return most
+}
+
+// named lists the absolute paths that a call's arguments name.
+func (t *trial) named() []string {
 	var paths []string
 	for _, key := range pathKeys {
 		if path := t.args.text(key); path != "" {
@@ -32,17 +63,194 @@ func (t *trial) changed() []string {
 	return paths
 }
 
-// protects are the protected folders: base names, and absolute paths.
-type protects []string
+// changed lists the absolute paths that a call of kind edit may change: those that
+// it names, and where it names none, each of its texts.
+func (t *trial) changed() []string {
+	paths := t.named()
+	for _, key := range listKeys {
+		paths = t.appendTexts(paths, t.args.object()[key])
+	}
+	if len(paths) == 0 {
+		paths = t.appendTexts(paths, t.args.object())
+	}
+	return paths
+}
 
-// hold reports whether an absolute path is, or lies in, one of them. Letter
-// case makes no difference to a name, as it makes none to some file systems.
-func (p protects) hold(path string) bool {
-	segments := strings.Split(filepath.Clean(path), string(filepath.Separator))
-	return slices.ContainsFunc(p, func(folder string) bool {
-		if filepath.IsAbs(folder) {
-			return beneath(folder, filepath.Clean(path))
+// appendTexts appends the texts in an argument that may be paths.
+func (t *trial) appendTexts(paths []string, value any) []string {
+	switch v := value.(type) {
+	case string:
+		if mayBePath(v) {
+			paths = append(paths, t.call.absolute(v))
 		}
-		return slices.ContainsFunc(segments, func(name string) bool { return strings.EqualFold(name, folder) })
-	})
+	case []any:
+		for _, e := range v {
+			paths = t.appendTexts(paths, e)
+		}
+	case map[string]any:
+		for _, e := range v {
+			paths = t.appendTexts(paths, e)
+		}
+	}
+	return paths
+}
+
+// mayBePath reports whether a system could have a file of that name.
+func mayBePath(s string) bool {
+	const longestPath, longestName = 4096, 255
+	if s == "" || len(s) > longestPath || strings.ContainsAny(s, "\n\x00") {
+		return false
+	}
+	for name := range strings.SplitSeq(s, "/") {
+		if len(name) > longestName {
+			return false
+		}
+	}
+	return true
+}
+
+// protects is the table of protected paths, ready to be searched. The zero value
+// holds none. What a search costs depends on the path, not on the table.
+type protects struct {
+	byName   map[string][]protectedName // by the last name, folded
+	stems    []protectedName            // those with a *
+	absolute []protectedName
+}
+
+// protectedName is one name of a row.
+type protectedName struct {
+	row         *ProtectedPath
+	stem, ends string   // of the last name, around the *
+	before     []string // the names before the last, the nearest first
+	folder     string   // absolute
+}
+
+func newProtects(rows []ProtectedPath) protects {
+	p := protects{byName: make(map[string][]protectedName)}
+	for i := range rows {
+		for _, given := range rows[i].Names {
+			n := protectedName{row: &rows[i]}
+			if filepath.IsAbs(given) {
+				n.folder = fold(filepath.Clean(given))
+				p.absolute = append(p.absolute, n)
+				continue
+			}
+			names := strings.Split(fold(given), "/")
+			last := names[len(names)-1]
+			n.before = names[:len(names)-1]
+			slices.Reverse(n.before)
+			var open bool
+			if n.stem, n.ends, open = strings.Cut(last, "*"); open {
+				p.stems = append(p.stems, n)
+			} else {
+				p.byName[last] = append(p.byName[last], n)
+			}
+		}
+	}
+	return p
+}
+
+func (p *protects) empty() bool { return len(p.byName)+len(p.stems)+len(p.absolute) == 0 }
+
+// find returns the row that a path is in, or lies below; nil if there is none. The
+// names in its first bytes do not count.
+func (p *protects) find(file string, from int) *ProtectedPath {
+	if p.empty() {
+		return nil
+	}
+	cleaned := filepath.Clean(file)
+	if cleaned != file {
+		from = min(from, len(cleaned))
+	}
+	start := len(fold(cleaned[:from]))
+	file = fold(cleaned)
+	for _, n := range p.absolute {
+		if beneath(n.folder, file) {
+			return n.row
+		}
+	}
+	file = filepath.ToSlash(file)
+	for start < len(file) {
+		end := strings.IndexByte(file[start:], '/')
+		if end < 0 {
+			end = len(file) - start
+		}
+		if row := p.named(file[:start], file[start:start+end]); row != nil {
+			return row
+		}
+		start += end + 1
+	}
+	return nil
+}
+
+// named returns the row of a name behind a path.
+func (p *protects) named(before, name string) *ProtectedPath {
+	for _, n := range p.byName[name] {
+		if n.follows(before) {
+			return n.row
+		}
+	}
+	for _, n := range p.stems {
+		if len(name) >= len(n.stem)+len(n.ends) && strings.HasPrefix(name, n.stem) && strings.HasSuffix(name, n.ends) && n.follows(before) {
+			return n.row
+		}
+	}
+	return nil
+}
+
+// follows reports whether a path ends with the names before the last.
+func (n *protectedName) follows(before string) bool {
+	for _, name := range n.before {
+		before = strings.TrimSuffix(before, "/")
+		if path.Base(before) != name {
+			return false
+		}
+		before = before[:len(before)-len(name)]
+	}
+	return true
+}
+
+// laterReason says why a change of a protected path is asked about.
+func laterReason(what string, row *ProtectedPath) string {
+	return what + " a file that decides what runs later, of " + row.What + ": " + row.Why + "."
+}
+
+// mayMatch returns a row of a name that one of bash's patterns may stand for. A
+// pattern that says little, as * and *.md, stands for no name of the table, unless it
+// begins with the dot that the name begins with.
+func (p *protects) mayMatch(pattern string) *ProtectedPath {
+	const enough = 4
+	for name := range strings.SplitSeq(fold(filepath.ToSlash(pattern)), "/") {
+		literal := strings.Trim(strings.NewReplacer("*", "", "?", "", "[", "", "]", "").Replace(name), "/")
+		if literal == name || len(literal) < enough && !strings.HasPrefix(name, ".") {
+			continue
+		}
+		for last, rows := range p.byName {
+			if ok, err := path.Match(name, last); (ok || err != nil) && rows[0].row != nil {
+				return rows[0].row
+			}
+		}
+		for _, n := range p.stems {
+			if ok, err := path.Match(name, n.stem+n.ends); ok || err != nil || n.stem != "" && strings.HasPrefix(name, n.stem) {
+				return n.row
+			}
+		}
+	}
+	return nil
+}
+
+// fold makes names alike that a file system may take for one: without letter case,
+// and without characters that some file systems ignore.
+func fold(s string) string {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return strings.Map(func(r rune) rune {
+				if unicode.Is(unicode.Cf, r) {
+					return -1
+				}
+				return unicode.ToLower(unicode.ToUpper(r))
+			}, s)
+		}
+	}
+	return strings.ToLower(s)
 }

@@ -13,7 +13,7 @@ import (
 // whatever path or redirection; the plans folder is none of them.
 func TestProtected(t *testing.T) {
 	e, err := policy.NewEngine(policy.Options{
-		PlansDir: "/w/.fettle/plans", Protected: []string{".git", ".env", ".fettle", "/home/u/.fettle"},
+		PlansDir: "/w/.fettle/plans", Protected: append(policy.ProtectedPaths(), policy.ProtectedPath{Names: []string{"/home/u/.fettle"}}),
 		Rules: []policy.Rule{{Tools: []string{"run_shell_command"}, CommandPrefix: []string{"echo"}, Decision: policy.Allow, Tier: policy.TierUser}},
 	})
 	require.NoError(t, err)
@@ -22,8 +22,9 @@ func TestProtected(t *testing.T) {
 		"a.txt":                  policy.Allow,
 		".gitignore":             policy.Allow,
 		".github/ci.yml":         policy.Allow,
+		"environment":            policy.Allow,
 		".env":                   policy.AskUser,
-		".env.example":           policy.Allow,
+		".env.example":           policy.AskUser,
 		".fettle/policies.toml":  policy.AskUser,
 		"sub/../.Fettle/x":       policy.AskUser,
 		"/w/sub/.git/config":     policy.AskUser,
@@ -58,7 +59,7 @@ func TestProtected(t *testing.T) {
 // AR-27: a rule that allows what a command writes is not meant for files that
 // decide what runs later, in any mode; one about such files themselves is.
 func TestProtectedFromRedirections(t *testing.T) {
-	protected := []string{".git", ".fettle"}
+	protected := policy.ProtectedPaths()
 	for name, tt := range map[string]struct {
 		rules []policy.Rule
 		want  policy.Verdict

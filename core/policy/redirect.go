@@ -3,7 +3,6 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
@@ -35,7 +34,7 @@ func (j *judge) write(i int) judged {
 		return v
 	case v.verdict == Deny:
 		return v
-	case owner != nil && !v.stricter(owner) && (owner.own != written || !j.protectedFile(places)):
+	case owner != nil && !v.stricter(owner) && (owner.own != written || j.protectedFile(places) == nil):
 		v = judged{outcome: outcome{rule: owner}, verdict: Allow}
 		v.reason = fmt.Sprintf("The rule %s allows what it writes too.", owner.id)
 		if owner.own == ownYolo {
@@ -43,6 +42,9 @@ func (j *judge) write(i int) judged {
 		}
 		return v
 	case inside:
+		if row := j.protectedFile(places); row != nil && v.verdict == AskUser && v.decisive().own != written {
+			v.reason = laterReason("It writes", row)
+		}
 		return v
 	case v.verdict == Allow || v.decisive().own != written:
 		v.reason = "It writes a file outside of the workspace."
@@ -56,12 +58,19 @@ func (j *judge) write(i int) judged {
 	return v
 }
 
-// protectedFile reports whether one of some absolute paths is, or leads to, a
-// file that decides what later runs: no rule about a command is meant for it.
-func (j *judge) protectedFile(paths []string) bool {
-	return slices.ContainsFunc(paths, func(path string) bool {
-		return path != "" && (j.protects.hold(path) || j.protects.hold(j.call.follow(path)))
-	})
+// protectedFile returns the row of the first of some absolute paths that is, or leads
+// to, a protected path: no rule about a command is meant for it. It is nil if there is
+// none.
+func (j *judge) protectedFile(paths []string) *ProtectedPath {
+	for _, path := range paths {
+		if path == "" {
+			continue
+		}
+		if row := j.leadsToProtected(path); row != nil {
+			return row
+		}
+	}
+	return nil
 }
 
 // stricter reports whether a rule above r denies or asks, or may do so.

@@ -1,0 +1,476 @@
+package policy
+
+import (
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/fettle-dev/fettle/core/policy/shell"
+)
+
+// writesBy says which words of a program may name what it writes. The files that
+// redirections and options such as sort -o write are parts of their own.
+type writesBy int
+
+const (
+	byAny   writesBy = iota // any word: of a program that is not known too
+	byNone                  // it writes no file that an operand names
+	byLast                  // the last operand, or the value of -t
+	byFirst                 // the first operand
+)
+
+// outputRow is a row of programs, separated by blanks.
+type outputRow struct {
+	names string
+	by    writesBy
+	fills bool // it puts content into what it writes, so that a file that cannot be told asks
+}
+
+var outputRows = []outputRow{
+	{names: `[ arch ack actionlint ag ascii awk b2sum base32 base64 basename bat batcat cal cat cd cksum cloc cmp column comm
+		cut date delta df diff diff3 dir dircolors dirname du echo egrep eza exa exit export expand expr factor false fd fdfind fgrep file find
+		fold fmt free gawk getconf getent getfacl grep groups hadolint head hexdump host hostname id jobs join jq less
+		local locate look ll ls lsattr lsblk lsof man markdownlint mawk md5sum more nl nm nproc numfmt objdump od paste pgrep ping pr
+		printenv printf ps pwd read readelf readlink realpath rev rg sed seq sha1sum sha224sum sha256sum sha384sum
+		sha512sum shasum shellcheck shuf size sleep sort source . stat strings sum tac tail test tokei tr tree true tsort tty
+		type uname unexpand uniq unset vdir wc whatis whereis which who whoami xxd xzcat yamllint yes zcat zgrep
+		gsed gfind gsort ghead gtail gcat gls ggrep pushd popd dirs set shopt true : [[ return trap umask wait hash command`, by: byNone},
+	{names: "cp gcp install ginstall rsync scp ditto", by: byLast, fills: true},
+	{names: "mv gmv ln gln tee gtee sponge dd gdd", fills: true},
+	{names: "zip", by: byFirst},
+}
+
+// outputsOf gives the row of a program. The table is read once.
+var outputsOf = sync.OnceValue(func() map[string]*outputRow {
+	rows := map[string]*outputRow{}
+	for i := range outputRows {
+		for name := range strings.FieldsSeq(outputRows[i].names) {
+			rows[name] = &outputRows[i]
+		}
+	}
+	return rows
+})
+
+// gitReads are git's subcommands that write no file of the work tree which a word
+// names. What they write in .git by their nature is not meant here.
+var gitReads = strings.Fields(`
+	add annotate blame branch cat-file check-attr check-ignore commit count-objects describe diff diff-files
+	diff-index diff-tree fetch for-each-ref fsck grep hash-object help log ls-files ls-remote ls-tree merge-base
+	name-rev notes push range-diff reflog remote rev-list rev-parse shortlog show show-branch show-ref stage status
+	symbolic-ref tag update-index update-ref var verify-commit verify-tag version whatchanged write-tree
+`)
+
+// output is a word of a command that may name what it writes.
+type output struct {
+	word  int      // its place
+	named []string // the paths, as written
+	lost  bool     // it cannot be told what it names, and what lies there is filled
+}
+
+// outputs lists the words of a part that may name what it writes. Words of what it
+// runs are that part's.
+func (j *judge) outputs(i int) []output {
+	if j.outs == nil {
+		j.outs = make([]*[]output, len(j.parts))
+	}
+	if j.outs[i] == nil {
+		found := j.findOutputs(i)
+		j.outs[i] = &found
+	}
+	return *j.outs[i]
+}
+
+func (j *judge) findOutputs(i int) []output {
+	p := &j.parts[i]
+	if p.Kind != shell.Command || len(p.Words) == 0 || !fixed(p.Words[0]) {
+		return nil
+	}
+	words := p.Words
+	name := programName(words[0].Text)
+	row := outputsOf()[name]
+	if row == nil {
+		row = &outputRow{}
+	}
+	if row.by == byNone {
+		return nil
+	}
+	if words = words[:j.ownWords(i)]; len(words) < 2 {
+		return j.foundFor(i, row)
+	}
+	o := outputList{words: words, row: row}
+	switch {
+	case name == "git":
+		if o.at = gitOperands(words); o.at < 0 {
+			return nil
+		}
+	case slices.Contains([]string{"tar", "gtar", "bsdtar"}, name) && packs(words):
+		o.row = &outputRow{by: byFirst}
+		o.at = 1
+		if !strings.HasPrefix(words[1].Text, "-") {
+			o.at = 2 // the letters, as in: tar cf x.tar
+		}
+	default:
+		o.at = 1
+	}
+	return append(o.list(), j.foundFor(i, row)...)
+}
+
+// ownWords counts the words of a part before the command that it runs.
+func (j *judge) ownWords(i int) int {
+	all := j.parts[i].Words
+	if !j.brings[i] {
+		return len(all)
+	}
+	for k := i + 1; k < len(j.parts); k++ {
+		child := &j.parts[k]
+		if child.Parent != i || child.Kind == shell.Write || len(child.Words) == 0 || len(child.Words) >= len(all) {
+			continue
+		}
+		if at := len(all) - len(child.Words); slices.EqualFunc(all[at:], child.Words, func(a, b shell.Word) bool { return a.Text == b.Text }) {
+			return at
+		}
+		for at := 1; at < len(all); at++ { // as xargs, which adds words
+			if all[at].Text == child.Words[0].Text && at >= child.Own {
+				return at
+			}
+		}
+	}
+	return len(all)
+}
+
+// foundFor are the places that find looks for files in, to give them to the part.
+func (j *judge) foundFor(i int, row *outputRow) []output {
+	p := &j.parts[i]
+	if row.by == byLast || p.Parent < 0 || len(j.parts[p.Parent].Words) == 0 || !slices.ContainsFunc(p.Words, func(w shell.Word) bool { return !w.Static }) {
+		return nil
+	}
+	finder := j.parts[p.Parent].Words
+	switch programName(finder[0].Text) {
+	case "find", "gfind", "fd", "fdfind":
+	default:
+		return nil
+	}
+	var named []string
+	start := true
+	for k, w := range finder[1:] {
+		switch {
+		case strings.HasPrefix(w.Text, "-"):
+			start = false
+		case start || strings.HasSuffix(finder[k].Text, "name"):
+			named = append(named, spellings(w)...)
+		}
+	}
+	return []output{{word: len(p.Words), named: named}}
+}
+
+// gitOperands is where the words behind git's subcommand begin, or -1 if none of
+// them is written.
+func gitOperands(words []shell.Word) int {
+	for i := 1; i < len(words); i++ {
+		w := words[i]
+		switch {
+		case !fixed(w):
+			return 1
+		case slices.Contains(habitsOf["git"].valued, w.Text):
+			i++
+		case strings.HasPrefix(w.Text, "-"):
+		case slices.Contains(gitReads, w.Text):
+			return -1
+		default:
+			return i + 1
+		}
+	}
+	return -1
+}
+
+// packs reports whether tar makes or lists an archive.
+func packs(words []shell.Word) bool {
+	letters := strings.TrimLeft(words[1].Text, "-")
+	if strings.HasPrefix(words[1].Text, "--") {
+		letters = ""
+	}
+	for _, w := range words[1:] {
+		switch w.Text {
+		case "--create", "--list", "--append", "--update", "-c", "-t", "-r", "-u":
+			return true
+		}
+	}
+	return strings.ContainsAny(letters, "ctru") && !strings.Contains(letters, "x") && fixed(words[1])
+}
+
+// outputList goes through the words of one part.
+type outputList struct {
+	words []shell.Word
+	row   *outputRow
+	at    int // where to begin
+
+	operands []int
+	found    []output
+	into     bool // -t gave the destination
+}
+
+func (o *outputList) list() []output {
+	ended := false
+	for i := o.at; i < len(o.words); i++ {
+		w := o.words[i]
+		option := !ended && len(w.Text) > 1 && w.Text[0] == '-'
+		switch {
+		case w.Static && w.Text == "--" && !ended:
+			ended = true
+		case option && leavesOut(w.Text), option && readsValue(w.Text):
+			if !strings.Contains(w.Text, "=") {
+				i++
+			}
+		case strings.HasPrefix(w.Text, "!"):
+		case option:
+			i += o.option(i)
+		default:
+			o.operands = append(o.operands, i)
+		}
+	}
+	switch {
+	case o.row.by == byAny:
+		for _, i := range o.operands {
+			o.add(i)
+		}
+	case o.row.by == byFirst && len(o.operands) > 0:
+		o.add(o.operands[0])
+	case o.row.by == byLast && len(o.operands) > 0:
+		o.last()
+	}
+	return o.found
+}
+
+// option takes in an option, and returns how many of the next words are its value.
+func (o *outputList) option(i int) int {
+	w := o.words[i]
+	if o.row.by != byLast {
+		o.add(i)
+		return 0
+	}
+	name, value, attached := strings.Cut(w.Text, "=")
+	long := strings.HasPrefix(w.Text, "--")
+	switch {
+	case long && len(name) > 3 && (strings.HasPrefix("--target-directory", name) || strings.HasPrefix("--link", name) || strings.HasPrefix("--symbolic-link", name)),
+		!long && strings.ContainsAny(w.Text, "tls") && !slices.Contains([]string{"rsync", "scp"}, programName(o.words[0].Text)):
+		links := long && !strings.HasPrefix("--target-directory", name) || !long && !strings.Contains(w.Text, "t")
+		if links { // what is linked is written through the link
+			row := *o.row
+			row.by = byAny
+			o.row = &row
+			return 0
+		}
+		o.into = true
+		at := strings.IndexByte(w.Text, 't')
+		switch {
+		case long && attached:
+			o.addPath(i, value, w)
+		case !long && at < len(w.Text)-1:
+			o.addPath(i, w.Text[at+1:], w)
+		case i+1 < len(o.words):
+			o.add(i + 1)
+			o.joined(i+1, o.operandsFrom(i+2))
+			return 1
+		}
+	}
+	return 0
+}
+
+// operandsFrom lists the words from one on that are no options.
+func (o *outputList) operandsFrom(from int) []int {
+	operands := slices.Clone(o.operands)
+	for i := from; i < len(o.words); i++ {
+		if !strings.HasPrefix(o.words[i].Text, "-") {
+			operands = append(operands, i)
+		}
+	}
+	return operands
+}
+
+// last adds the last operand, and what lies in it if it is a directory.
+func (o *outputList) last() {
+	last := o.operands[len(o.operands)-1]
+	if o.into {
+		return
+	}
+	o.add(last)
+	o.joined(last, o.operands[:len(o.operands)-1])
+}
+
+// joined adds the files that come to lie in a directory.
+func (o *outputList) joined(into int, from []int) {
+	for _, i := range from {
+		name := path.Base(o.words[i].Text)
+		if w := o.words[i]; w.Static || strings.HasPrefix(name, ".") {
+			o.addPath(into, path.Join(o.words[into].Text, name), o.words[i])
+		}
+	}
+}
+
+// add adds a word.
+func (o *outputList) add(i int) {
+	w := o.words[i]
+	lost := o.row.fills && !w.Static && !w.Pattern && len(w.Candidates) == 0 && !strings.HasPrefix(w.Text, "-")
+	if o.row.by == byAny && lost && len(o.operands) > 1 && i != o.operands[len(o.operands)-1] {
+		switch programName(o.words[0].Text) {
+		case "mv", "gmv", "ln", "gln":
+			lost = false // what is moved
+		}
+	}
+	o.found = append(o.found, output{word: i, named: spellings(w), lost: lost})
+}
+
+func (o *outputList) addPath(i int, path string, w shell.Word) {
+	lost := o.row.fills && !w.Static && !w.Pattern && len(w.Candidates) == 0 && i >= 0 && o.words[i].Text == w.Text
+	o.found = append(o.found, output{word: i, named: []string{unquoted(path)}, lost: lost})
+}
+
+// leavesOut reports whether an option names what a program leaves alone.
+func leavesOut(option string) bool {
+	name, _, _ := strings.Cut(option, "=")
+	return strings.Contains(name, "exclude") || strings.Contains(name, "ignore")
+}
+
+// readsValue reports whether an option names a file that is read.
+func readsValue(option string) bool {
+	name, _, _ := strings.Cut(option, "=")
+	return name == "--env-file"
+}
+
+// spellings lists the paths that a word may name: itself, and what stands in it
+// behind an option's name or a separator.
+func spellings(w shell.Word) []string {
+	values := []string{w.Text}
+	if !w.Static {
+		values = append(values, unquoted(w.Text))
+		values = append(values, w.Candidates...)
+	}
+	paths := values
+	for _, v := range values {
+		if strings.HasPrefix(v, "dd") || strings.HasPrefix(v, "if=") {
+			continue
+		}
+		if len(v) > 2 && v[0] == '-' && v[1] != '-' {
+			paths = append(paths, v[2:])
+			if at := strings.IndexAny(v, "./~"); at > 2 {
+				paths = append(paths, v[at:])
+			}
+		}
+		if strings.ContainsAny(v, "=,:;@") && !strings.Contains(v, " ") {
+			paths = append(paths, strings.FieldsFunc(v, func(r rune) bool { return strings.ContainsRune("=,:;@", r) })...)
+		}
+	}
+	return paths
+}
+
+// unquoted is a word as written, without quotes.
+func unquoted(s string) string { return strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(s) }
+
+// guardOutputs asks about a part that a rule allows and that may write a protected
+// path, or a file that cannot be told: no rule about a command is meant for these. A
+// rule that names the word is, and so is one about write_file that allows the path.
+func (j *judge) guardOutputs(i int, v *judged) {
+	outputs := j.outputs(i)
+	p := &j.parts[i]
+	ask := func(place string, known bool, reason string) {
+		as := j.asWriteFile([]string{place}, known)
+		if as.verdict == Allow && (as.decisive().own == written || as.decisive().own == ownYolo) {
+			return
+		}
+		v.verdict, v.reason, v.remedy = AskUser, reason, "A rule that allows the prefix with that word would allow it"+j.orYolo()
+		v.asWrite = &Decision{Rule: "protected paths", Tier: TierDefault.String(), Source: builtIn}
+	}
+	lost := ""
+	for _, o := range outputs {
+		if o.word < v.covers {
+			continue
+		}
+		for _, named := range o.named {
+			if row, place := j.protectedName(p, named); row != nil {
+				ask(place, true, laterReason(abridged(p.Text)+" may write", row))
+				return
+			}
+		}
+		if o.lost && lost == "" {
+			lost = p.Words[o.word].Text
+		}
+	}
+	if lost != "" {
+		ask("", false, "It cannot be told which file it writes: "+abridged(lost)+".")
+		return
+	}
+	if len(outputs) == 0 || v.covers >= len(p.Words) {
+		return
+	}
+	if row, place := j.protectedDir(p); row != nil {
+		ask(place, true, laterReason(abridged(p.Text)+" may write into "+abridged(place)+", the place of", row))
+	}
+}
+
+// mayWrite lists where the words of the line's commands that may be outputs lie.
+func (j *judge) mayWrite() []string {
+	if j.protects.empty() {
+		return nil
+	}
+	var paths []string
+	for i := range j.parts {
+		p := &j.parts[i]
+		for _, o := range j.outputs(i) {
+			for _, named := range o.named {
+				if mayBePath(named) && !strings.HasPrefix(named, "-") && !strings.Contains(named, "://") {
+					places, _ := j.places(p, named)
+					paths = append(paths, places...)
+				}
+			}
+		}
+	}
+	return paths
+}
+
+// protectedName returns the row and the place of a path of a part.
+func (j *judge) protectedName(p *shell.Part, named string) (*ProtectedPath, string) {
+	if !mayBePath(named) {
+		return nil, ""
+	}
+	if !filepath.IsAbs(named) {
+		if row := j.protects.find(named, 0); row != nil {
+			return row, j.firstPlace(p, named)
+		}
+	}
+	if strings.ContainsAny(named, "*?[") {
+		if row := j.protects.mayMatch(named); row != nil {
+			return row, j.firstPlace(p, named)
+		}
+	}
+	places, _ := j.places(p, named)
+	for _, place := range places {
+		if row := j.leadsToProtected(place); row != nil {
+			return row, place
+		}
+	}
+	return nil, ""
+}
+
+// protectedDir returns the row of a protected directory that a part runs in.
+func (j *judge) protectedDir(p *shell.Part) (*ProtectedPath, string) {
+	for _, dir := range p.Dirs {
+		if dir == "." && j.start == "" || dir == "" {
+			continue
+		}
+		place := joined(j.start, dir)
+		if row := j.leadsToProtected(place); row != nil {
+			return row, place
+		}
+	}
+	return nil, ""
+}
+
+// firstPlace is where a path of a part may lie.
+func (j *judge) firstPlace(p *shell.Part, named string) string {
+	if places, ok := j.places(p, named); ok {
+		return places[0]
+	}
+	return filepath.Clean(named)
+}

@@ -1,0 +1,56 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+)
+
+// ProtectedPath is a row of the table of protected paths: files that decide what
+// runs later, or what a later session obeys. See [ProtectedPaths].
+type ProtectedPath struct {
+	// Names are what the files and directories are called. A relative one is of one
+	// or more names, separated by slashes, that follow each other anywhere in a path;
+	// its last name may end in *, which stands for any characters. An absolute one is
+	// a directory or a file. All that lies below is protected too. Letter case makes
+	// no difference.
+	Names []string
+	What  string // the files, as "git's own files"
+	Why   string // what makes them run something later, as a clause
+}
+
+// ProtectedPaths returns the table of protected paths without what differs between
+// sessions: configured names and directories of the user's. The caller owns the
+// result.
+func ProtectedPaths() []ProtectedPath {
+	rows := slices.Clone(protectedRows)
+	for i := range rows {
+		rows[i].Names = slices.Clone(rows[i].Names)
+	}
+	return rows
+}
+
+// protectedRows is the table. To protect a path is to add a name here and in
+// docs/policy.md. A path belongs here if something runs or obeys it without being
+// asked to by name. Not in it are files that a named command reads, as Makefile and
+// package.json, and .gitattributes, which only chooses among programs that git's
+// configuration names.
+var protectedRows = []ProtectedPath{
+	{strings.Fields(".git *.git git~1 .gitmodules .githooks"), "git's own files",
+		"git runs the hooks and the programs that they name"},
+	{strings.Fields(".env*"), "environment files",
+		"sessions, shells and programs take their environment from them"},
+	{strings.Fields("AGENTS.md AGENTS.override.md FETTLE.md GEMINI.md QWEN.md CLAUDE.md CLAUDE.local.md .cursorrules .windsurfrules .clinerules .github/copilot-instructions.md .github/instructions"),
+		"instruction files", "later sessions follow what they say"},
+	{strings.Fields(".fettle .gemini .claude .codex .cursor .qwen .opencode .windsurf .continue .agents .mcp.json"), "settings of agents",
+		"later sessions take rules, hooks and servers from them"},
+	{strings.Fields(".husky .lefthook lefthook.y* .lefthook.y* .pre-commit-config.y*"), "git hooks of the project",
+		"git runs them on the next commit"},
+	{strings.Fields(".vscode .idea .devcontainer .devcontainer.json *.code-workspace"), "settings of editors",
+		"editors run the tasks and the programs that they name"},
+	{strings.Fields(".github/workflows .github/actions .gitlab-ci.yml .gitlab/ci .circleci .travis.yml Jenkinsfile azure-pipelines* .azure-pipelines bitbucket-pipelines.yml .drone.y* .woodpecker* .buildkite appveyor.yml .appveyor.yml .cirrus.yml .gitea/workflows .forgejo/workflows"),
+		"definitions of CI jobs", "CI runs the commands in them"},
+	{strings.Fields(".profile .login .logout .inputrc .bashrc .bash_* .zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .mkshrc .cshrc .tcshrc .config/fish .config/powershell"),
+		"start-up files of shells", "shells run them when they start"},
+	{strings.Fields(".ssh .gitconfig .config/git .config/autostart .config/systemd .local/bin .netrc .npmrc .yarnrc* .pypirc"), "configuration of the user's programs",
+		"programs run, or trust, what it names"},
+}

@@ -1,0 +1,216 @@
+package policy
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/policy/shell"
+)
+
+// gitCallers are programs that run git in the directory that they run in.
+var gitCallers = strings.Fields(`
+	git gitk gitui tig lazygit gh glab hub jj git-cliff git-lfs pre-commit lefthook lint-staged husky
+	go cargo npm npx pnpm yarn bun goreleaser cz commitizen bundle composer poetry uv pip pip3 hatch
+`)
+
+// gitMakers are programs that may make a repository where they run.
+var gitMakers = strings.Fields("tar gtar bsdtar unzip 7z 7za cpio ar pax rsync")
+
+// gitFiles are the names that make a directory a repository.
+var gitFiles = []string{"HEAD", "config", "commondir", "gitdir", ".git"}
+
+// GitDirs lists the absolute directories in which a command line would run git:
+// [Engine.Decide] wants to know of their repositories; see Call.Repositories. For
+// most calls there are none.
+func (e *Engine) GitDirs(c Call) []string {
+	if !isShell(&c) {
+		return nil
+	}
+	s := e.now.Load()
+	t := &trial{snapshot: s, call: &c}
+	t.args.call = &c
+	found := s.find(&c, &t.args)
+	if found.shell == nil {
+		return nil
+	}
+	j := t.takeApart(found.shell)
+	var dirs []string
+	for i := range j.parts {
+		in, _ := j.gitDirs(&j.parts[i])
+		dirs = append(dirs, in...)
+	}
+	return unique(dirs)
+}
+
+// gitDirs lists the directories in which a part runs git; false if it runs git and it
+// cannot be told where.
+func (j *judge) gitDirs(p *shell.Part) ([]string, bool) {
+	if p.Kind != shell.Command || len(p.Words) == 0 || !fixed(p.Words[0]) {
+		return nil, true
+	}
+	name := programName(p.Words[0].Text)
+	if !slices.Contains(gitCallers, name) && !strings.HasPrefix(name, "git-") {
+		return nil, true
+	}
+	var dirs []string
+	for _, dir := range p.Dirs {
+		if !filepath.IsAbs(dir) && j.start == "" || strings.HasPrefix(dir, "~") {
+			return nil, false
+		}
+		dirs = append(dirs, joined(j.start, dir))
+	}
+	if len(dirs) == 0 {
+		return nil, false
+	}
+	for i := 1; i < len(p.Words); i++ {
+		option, value, attached := strings.Cut(p.Words[i].Text, "=")
+		switch {
+		case option == "-C", option == "--git-dir", option == "--prefix", option == "--cwd", option == "--dir":
+		case name == "git" && !strings.HasPrefix(option, "-"):
+			if option == "init" || option == "clone" || option == "version" || option == "help" {
+				return nil, true
+			}
+			return dirs, true
+		default:
+			if name == "git" && slices.Contains(habitsOf["git"].valued, option) && !attached {
+				i++
+			}
+			continue
+		}
+		values := []string{value}
+		if !attached {
+			if i++; i == len(p.Words) {
+				break
+			}
+			values = p.Words[i].Candidates
+			if fixed(p.Words[i]) {
+				values = []string{p.Words[i].Text}
+			}
+		} else if !fixed(p.Words[i]) {
+			values = nil
+		}
+		var next []string
+		for _, dir := range dirs {
+			for _, v := range values {
+				if strings.HasPrefix(v, "~") {
+					return nil, false
+				}
+				next = append(next, joined(dir, v))
+			}
+		}
+		if dirs = next; len(dirs) == 0 {
+			return nil, false
+		}
+	}
+	return dirs, true
+}
+
+// guardRepository asks about a part that a rule allows and that runs git in a
+// repository that the session has made or changed: git runs what that repository's
+// configuration and hooks name. A rule that names the directory covers it.
+func (j *judge) guardRepository(i int, v *judged) {
+	if v.rule.own == ownYolo {
+		return
+	}
+	p := &j.parts[i]
+	dirs, known := j.gitDirs(p)
+	why := ""
+	if !known && len(j.call.Repositories) > 0 {
+		why = "It cannot be told in which repository git would run."
+	}
+	for _, dir := range dirs {
+		if why == "" {
+			why = j.call.Repositories[dir]
+		}
+		if why == "" && j.makes(i, dir) {
+			why = fmt.Sprintf("The line itself may make a repository in %s.", abridged(dir))
+		}
+	}
+	if why == "" || j.namesDir(p, v.covers) {
+		return
+	}
+	v.verdict = AskUser
+	v.reason = why + " Git runs what a repository's configuration and hooks name, and no rule about a command is meant for that."
+	v.remedy = "A session that begins later takes the repository as it is, and so does a rule whose prefix names the directory, as git -C DIR; look at its configuration before" + j.orYolo()
+	v.asWrite = &Decision{Rule: "repositories of the session", Tier: TierDefault.String(), Source: builtIn}
+}
+
+// namesDir reports whether the words that a rule names say where git runs.
+func (j *judge) namesDir(p *shell.Part, covers int) bool {
+	for i := 1; i < min(covers, len(p.Words)); i++ {
+		if option, _, attached := strings.Cut(p.Words[i].Text, "="); option == "-C" && i+1 < covers || option == "--git-dir" && (attached || i+1 < covers) {
+			return true
+		}
+	}
+	return false
+}
+
+// makes reports whether a part before one may make a repository that git would find
+// from a directory.
+func (j *judge) makes(i int, dir string) bool {
+	for k := range i {
+		p := &j.parts[k]
+		switch p.Kind {
+		case shell.Write:
+			places, known := j.targets(p)
+			for _, place := range places {
+				if known && j.makesAt(place, dir, false) {
+					return true
+				}
+			}
+		case shell.Command:
+			if len(p.Words) == 0 || !fixed(p.Words[0]) {
+				continue
+			}
+			name := programName(p.Words[0].Text)
+			sub := name == "git" && slices.Contains([]string{"init", "clone", "worktree"}, gitSubcommand(p.Words))
+			if sub || slices.Contains(gitMakers, name) && !(strings.HasSuffix(name, "tar") && len(p.Words) > 1 && packs(p.Words)) {
+				for _, at := range p.Dirs {
+					if at = joined(j.start, at); beneath(at, dir) && (sub || !j.holdsRoot(at)) {
+						return true
+					}
+				}
+			}
+			for _, o := range j.outputs(k) {
+				for _, named := range o.named {
+					places, _ := j.places(p, named)
+					for _, place := range places {
+						if j.makesAt(place, dir, name != "mkdir" && name != "touch") {
+							return true
+						}
+					}
+				}
+			}
+		}
+	}
+	return false
+}
+
+// gitSubcommand is git's subcommand, "" if there is none or it cannot be told.
+func gitSubcommand(words []shell.Word) string {
+	for i := 1; i < len(words) && fixed(words[i]); i++ {
+		switch w := words[i].Text; {
+		case slices.Contains(habitsOf["git"].valued, w):
+			i++
+		case !strings.HasPrefix(w, "-"):
+			return w
+		}
+	}
+	return ""
+}
+
+// makesAt reports whether what is written at a place may make a directory, or one
+// above it, a repository. whole says that the place may be a directory that is filled.
+func (j *judge) makesAt(place, dir string, whole bool) bool {
+	if slices.Contains(gitFiles, filepath.Base(place)) && beneath(filepath.Dir(place), dir) {
+		return true
+	}
+	return whole && beneath(place, dir) && !j.holdsRoot(place)
+}
+
+// holdsRoot reports whether a directory is a workspace directory, or holds one.
+func (j *judge) holdsRoot(dir string) bool {
+	return slices.ContainsFunc(j.call.anchors(), func(root string) bool { return beneath(dir, root) })
+}
