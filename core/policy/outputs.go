@@ -69,8 +69,8 @@ type output struct {
 	lost  bool     // it cannot be told what it names, and what lies there is filled
 }
 
-// outputs lists the words of a part that may name what it writes. Words of what it
-// runs are that part's.
+// outputs lists the words of a part that may name what it writes; nil if it writes
+// no file that its words or its directory name. Words of what it runs are that part's.
 func (j *judge) outputs(i int) []output {
 	if j.outs == nil {
 		j.outs = make([]*[]output, len(j.parts))
@@ -84,7 +84,7 @@ func (j *judge) outputs(i int) []output {
 
 func (j *judge) findOutputs(i int) []output {
 	p := &j.parts[i]
-	if p.Kind != shell.Command || len(p.Words) == 0 || !fixed(p.Words[0]) {
+	if p.Kind != shell.Command || p.Wraps && j.brings[i] || len(p.Words) == 0 || !fixed(p.Words[0]) {
 		return nil
 	}
 	words := p.Words
@@ -96,10 +96,11 @@ func (j *judge) findOutputs(i int) []output {
 	if row.by == byNone {
 		return nil
 	}
-	if words = words[:j.ownWords(i)]; len(words) < 2 {
-		return j.foundFor(i, row)
+	words = words[:j.ownWords(i)]
+	o := outputList{words: words, row: row, name: name, found: append([]output{}, j.foundFor(i, row)...)}
+	if len(words) < 2 {
+		return o.found
 	}
-	o := outputList{words: words, row: row}
 	switch {
 	case name == "git":
 		if o.at = gitOperands(words); o.at < 0 {
@@ -114,7 +115,7 @@ func (j *judge) findOutputs(i int) []output {
 	default:
 		o.at = 1
 	}
-	return append(o.list(), j.foundFor(i, row)...)
+	return o.list()
 }
 
 // ownWords counts the words of a part before the command that it runs.
@@ -202,6 +203,7 @@ func packs(words []shell.Word) bool {
 
 // outputList goes through the words of one part.
 type outputList struct {
+	name  string
 	words []shell.Word
 	row   *outputRow
 	at    int // where to begin
@@ -223,7 +225,8 @@ func (o *outputList) list() []output {
 			if !strings.Contains(w.Text, "=") {
 				i++
 			}
-		case strings.HasPrefix(w.Text, "!"):
+		case strings.HasPrefix(w.Text, "!"), strings.HasSuffix(o.name, "dd") && !strings.HasPrefix(w.Text, "of="):
+		case strings.Contains(w.Text, "://") && !o.clones():
 		case option:
 			i += o.option(i)
 		default:
@@ -231,6 +234,12 @@ func (o *outputList) list() []output {
 		}
 	}
 	switch {
+	case o.clones() && len(o.operands) > 0:
+		from := strings.TrimRight(unquoted(o.words[o.operands[0]].Text), "/")
+		o.found = append(o.found, output{word: o.operands[0], named: []string{strings.TrimSuffix(path.Base(from), ".git")}})
+		for _, i := range o.operands[1:] {
+			o.add(i)
+		}
 	case o.row.by == byAny:
 		for _, i := range o.operands {
 			o.add(i)
@@ -241,6 +250,12 @@ func (o *outputList) list() []output {
 		o.last()
 	}
 	return o.found
+}
+
+// clones reports whether the first operand is copied to a directory that is called
+// like it.
+func (o *outputList) clones() bool {
+	return o.name == "git" && o.at > 1 && o.words[o.at-1].Text == "clone"
 }
 
 // option takes in an option, and returns how many of the next words are its value.
@@ -254,7 +269,7 @@ func (o *outputList) option(i int) int {
 	long := strings.HasPrefix(w.Text, "--")
 	switch {
 	case long && len(name) > 3 && (strings.HasPrefix("--target-directory", name) || strings.HasPrefix("--link", name) || strings.HasPrefix("--symbolic-link", name)),
-		!long && strings.ContainsAny(w.Text, "tls") && !slices.Contains([]string{"rsync", "scp"}, programName(o.words[0].Text)):
+		!long && strings.ContainsAny(w.Text, "tls") && !slices.Contains([]string{"rsync", "scp"}, o.name):
 		links := long && !strings.HasPrefix("--target-directory", name) || !long && !strings.Contains(w.Text, "t")
 		if links { // what is linked is written through the link
 			row := *o.row
@@ -314,7 +329,7 @@ func (o *outputList) add(i int) {
 	w := o.words[i]
 	lost := o.row.fills && !w.Static && !w.Pattern && len(w.Candidates) == 0 && !strings.HasPrefix(w.Text, "-")
 	if o.row.by == byAny && lost && len(o.operands) > 1 && i != o.operands[len(o.operands)-1] {
-		switch programName(o.words[0].Text) {
+		switch o.name {
 		case "mv", "gmv", "ln", "gln":
 			lost = false // what is moved
 		}
@@ -349,9 +364,6 @@ func spellings(w shell.Word) []string {
 	}
 	paths := values
 	for _, v := range values {
-		if strings.HasPrefix(v, "dd") || strings.HasPrefix(v, "if=") {
-			continue
-		}
 		if len(v) > 2 && v[0] == '-' && v[1] != '-' {
 			paths = append(paths, v[2:])
 			if at := strings.IndexAny(v, "./~"); at > 2 {
@@ -401,7 +413,7 @@ func (j *judge) guardOutputs(i int, v *judged) {
 		ask("", false, "It cannot be told which file it writes: "+abridged(lost)+".")
 		return
 	}
-	if len(outputs) == 0 || v.covers >= len(p.Words) {
+	if outputs == nil {
 		return
 	}
 	if row, place := j.protectedDir(p); row != nil {

@@ -119,7 +119,7 @@ type protects struct {
 
 // protectedName is one name of a row.
 type protectedName struct {
-	row         *ProtectedPath
+	row        *ProtectedPath
 	stem, ends string   // of the last name, around the *
 	before     []string // the names before the last, the nearest first
 	folder     string   // absolute
@@ -215,28 +215,46 @@ func laterReason(what string, row *ProtectedPath) string {
 	return what + " a file that decides what runs later, of " + row.What + ": " + row.Why + "."
 }
 
-// mayMatch returns a row of a name that one of bash's patterns may stand for. A
-// pattern that says little, as * and *.md, stands for no name of the table, unless it
-// begins with the dot that the name begins with.
+// mayMatch returns a row of a name that one of bash's patterns may stand for. One
+// stands for names with a dot at the beginning only if it begins with a dot. Of other
+// names, those count that it says something of: *.md stands for none.
 func (p *protects) mayMatch(pattern string) *ProtectedPath {
 	const enough = 4
+	literal := strings.NewReplacer("*", "", "?", "", "[", "", "]", "")
 	for name := range strings.SplitSeq(fold(filepath.ToSlash(pattern)), "/") {
-		literal := strings.Trim(strings.NewReplacer("*", "", "?", "", "[", "", "]", "").Replace(name), "/")
-		if literal == name || len(literal) < enough && !strings.HasPrefix(name, ".") {
+		dot := strings.HasPrefix(name, ".")
+		said := len(literal.Replace(name))
+		if said == len(name) || !dot && (said < enough || strings.HasPrefix(name, "*.")) {
 			continue
 		}
 		for last, rows := range p.byName {
-			if ok, err := path.Match(name, last); (ok || err != nil) && rows[0].row != nil {
+			if strings.HasPrefix(last, ".") == dot && mayBe(name, last) {
 				return rows[0].row
 			}
 		}
 		for _, n := range p.stems {
-			if ok, err := path.Match(name, n.stem+n.ends); ok || err != nil || n.stem != "" && strings.HasPrefix(name, n.stem) {
+			if n.stem != "" && strings.HasPrefix(n.stem, ".") == dot && mayBegin(name, n.stem) {
 				return n.row
 			}
 		}
 	}
 	return nil
+}
+
+// mayBe reports whether a pattern stands for a name, or is none.
+func mayBe(pattern, name string) bool {
+	ok, err := path.Match(pattern, name)
+	return ok || err != nil
+}
+
+// mayBegin reports whether a pattern stands for a name that begins so.
+func mayBegin(pattern, stem string) bool {
+	for n := range len(pattern) {
+		if mayBe(pattern[:n+1], stem) {
+			return true
+		}
+	}
+	return false
 }
 
 // fold makes names alike that a file system may take for one: without letter case,

@@ -1,0 +1,78 @@
+package policy_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// writers is a rule that allows what the lines below begin with.
+func writers() policy.Rule {
+	return policy.Rule{
+		Tools: []string{"run_shell_command"}, Decision: policy.Allow, Priority: 100, Tier: policy.TierUser, Source: "test",
+		CommandPrefix: []string{
+			"tee", "go build", "go test", "cp", "mv", "install", "ln", "sed", "dd", "tar", "unzip", "curl", "git clone", "git checkout", "git add",
+			"git commit", "git worktree", "git apply", "git status", "patch", "rsync", "touch", "mkdir", "chmod", "rm", "truncate", "find", "xargs",
+			"sort", "cat", "echo", "make", "gofmt", "npx", "prettier", "eslint", "ls", "foo", "zip", "sudo", "grep", "rg", "bash", "gcc", "scp", "git diff", "perl", "git config",
+		},
+		AllowRedirection: true,
+	}
+}
+
+// AR-26, CF-09: no rule that allows a command covers what decides on later runs,
+// whichever way the command writes it.
+func TestProtectedOutputs(t *testing.T) {
+	e := engine(t, writers())
+	links := map[string]string{"/w/h": "/w/.git/hooks", "/w/h/pre-commit": "/w/.git/hooks/pre-commit", "/w/conf": "/w/.git/config", "/w/h/x": "/w/.git/hooks/x"}
+	for _, line := range []string{
+		"echo x > .git/hooks/pre-commit", "echo x >| .git/config", "echo x >> .envrc", "echo x &> AGENTS.md", "echo x > sub/.HUSKY/pre-push",
+		"tee .git/config", "tee -a .git/config < x", "tee a.txt .git/config", "tee 'AGENTS.md'", `tee ".g"it/config`, "tee .GIT/config", "tee sub/../.git/config",
+		"echo x | tee -a -- .envrc", "tee h/pre-commit", "tee conf", "tee ./conf", "cd .git && tee config", "cd .git/hooks; tee pre-commit", "cd sub && tee ../.env.local",
+		"d=.git; tee $d/config", "for f in a .envrc; do tee $f; done", `tee "$x/.git/config"`, `tee "$x"`, "tee $(cat name)", "tee .g*/config", "tee .en?rc", "tee AGENT*",
+		"tee /w/.git/config", "tee ~/.bashrc", "tee ~/.ssh/authorized_keys", "tee /home/u/.config/fish/config.fish",
+		"f() { tee \"$1\"; }; f .git/config", "xargs tee", "echo .git/config | xargs tee", "echo x | xargs -I{} tee .git/{}", "find . -name config -exec tee {} +",
+		"find .git -name config -exec chmod 777 {} +", "find . -name .envrc -exec truncate -s 0 {} ;", "timeout 5 tee .git/config", "env A=1 tee .git/config", "nohup tee .envrc",
+		"sudo tee .git/config", "bash -c 'tee .git/config'", "(tee .git/config)", "{ tee .git/config; }", "tee >(cat) .git/config", "/usr/bin/tee .git/config",
+		"go build -o .git/hooks/x", "go build -o=.git/hooks/x", "go build -o .git/hooks/ ./...", "go build -o h/x", "go test -c -o .git/hooks/x", "cd .git/hooks && go build",
+		"gcc x.c -o.git/hooks/x", "gcc -Wl,-o,.git/hooks/x x.c",
+		"cp x .git/hooks/pre-commit", "cp -t .git/hooks pre-commit", "cp --target-directory=.git/hooks x", "cp --target .git/hooks x", "cp -at.git/hooks x", "cp -r evil/.git sub", "cp .envrc sub/",
+		"cp x h/", "cp -l .git/config x", "cp --symbolic-link .git/config x", `cp x "$d"`, "cp -v x AGENTS.md", "cp x y .vscode",
+		"mv x .git/hooks/pre-commit", "mv .git elsewhere", "mv x AGENTS.md", "mv -t .husky x",
+		"install -D x .git/hooks/x", "install -m 755 x .husky/pre-commit", "install -t .git/hooks x", "install -d .claude",
+		"ln -s ../../x .git/hooks/pre-commit", "ln -sf .git/hooks h2", "ln AGENTS.md x",
+		"sed -i s/a/b/ .git/config", "sed -i.bak s/a/b/ AGENTS.md", "sed -n 'w .git/config' x",
+		"dd if=x of=.git/config", "dd of=.envrc", "dd of=$f",
+		"tar xf a.tar -C .git/hooks", "tar -x -C .git -f a.tar", "tar xf a.tar .git/config", "tar --directory=.git -xf a.tar", "tar cf .git/x a", "cd .git && tar xf ../a.tar",
+		"unzip -d .git a.zip", "unzip a.zip .git/config", "curl -o .git/config http://x", "curl -o.envrc http://x", "curl --output .git/hooks/x http://x",
+		"git clone http://x/y .claude", "git checkout HEAD~1 -- .envrc", "git worktree add .vscode/x", "git apply --directory=.git x.diff", "git config -f .git/config a.b c",
+		"patch .git/config", "patch -d .git", "patch -p1 -o .envrc", "rsync -a x/ .git/hooks/", "rsync x AGENTS.md", "scp host:x .git/config",
+		"touch .envrc", "mkdir .husky", "mkdir -p sub/.github/workflows", "chmod +x .git/hooks/pre-commit", "rm -rf .git", "rm .fettle/policies.toml", "truncate -s 0 .git/config",
+		"sort -o .git/config x", "foo .git/config", "foo --out=.git/config", "foo -o.envrc", "foo --x a:.git/config", "foo Jenkinsfile", "foo .github/workflows/ci.yml",
+		"foo .circleci/config.yml", "foo lib.git/config", "foo .pre-commit-config.yaml", "foo my.code-workspace", "foo .g\u200cit/config", "foo git~1/config",
+		"zip .git/x a", "perl -i -pe s/a/b/ .git/config", "make -C .git", "gofmt -w .git/x.go",
+	} {
+		for _, mode := range []policy.ApprovalMode{policy.ModeDefault, policy.ModeAutoEdit} {
+			c := command(t, line, mode)
+			c.Dir, c.Roots, c.RealPaths = "/w", []string{"/w"}, links
+			d := e.Decide(c)
+			assert.NotEqual(t, policy.Allow, d.Decision, "%s in %s: %s", line, mode, d.Reason)
+		}
+	}
+	for _, line := range []string{
+		"tee out.txt", "echo x | tee -a build/log.txt", "go build ./...", "go build -o bin/x ./cmd/x", "go test ./...", "cp a b", "cp -r src/. dist/",
+		"cp *.md docs/", "mv a b", "mv *.txt sub/", "install -m 755 x bin/x", "ln -s a b", "dd if=.git/config of=x", "tar xf a.tar", "tar xzf a.tgz -C out", "tar czf x.tgz .git", "tar -cf x.tar .github",
+		"tar czf x.tgz --exclude=.git .", "unzip -d out a.zip", "git clone http://x/y.git", "git clone http://x/y.git dir", "git add .github/workflows/ci.yml AGENTS.md", "git commit -m 'fix .env' -- AGENTS.md",
+		"git status .github", "git diff -- AGENTS.md", "git checkout main", "git checkout -- a.go", "rsync -a --exclude .git a/ b/", "rsync -a --exclude=.git a b", "touch a", "mkdir -p \"$d\"", "mkdir -p .github",
+		"rm -rf build", "rm *.o", "chmod +x run.sh", "find . -name '*.go' -not -path './.git/*' -exec gofmt -l {} +", "find . -name '*.go' -exec gofmt -w {} +", "cat .git/config", "grep -r x .github/workflows", "rg x AGENTS.md",
+		"sed -n 1p AGENTS.md", "cat .env | grep X", "bash -c 'cat AGENTS.md'", "sudo cat .git/config", "zip -r x.zip .github", "make build", "npx prettier --check .", "npx eslint --ignore-path .gitignore .", "foo a=b c:d",
+		"foo --env-file .env", "for f in a b; do tee $f; done", "f=x.txt; tee \"$f\"", "cat x | tee /dev/null", "touch .gitignore .gitattributes", "foo environment", "cp a .gitignore", "find . -type f -exec cp {} out/ ;",
+		"timeout 5 cat .git/config", "env A=1 cat .env", "ls | xargs -I{} cp ./{} out/", "gofmt -w ./*.go", "foo -- *", "foo ./*.json", "foo ./*.md", "cat .git/config > copy.txt", "curl -o out.json http://x",
+	} {
+		c := command(t, line, policy.ModeAutoEdit)
+		c.Dir, c.Roots, c.RealPaths = "/w", []string{"/w"}, links
+		d := e.Decide(c)
+		assert.Equal(t, policy.Allow, d.Decision, "%s: %s", line, d.Reason)
+	}
+}
