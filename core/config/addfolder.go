@@ -39,6 +39,7 @@ func (c *Config) AddFolder(ctx context.Context, path string) error {
 		return err
 	}
 	sh.rules.setRoots(sh.workspace)
+	sh.rules.repos.Add(path)
 	if sh.servers.Load() != nil {
 		sh.servers.Load().RootsChanged()
 	}

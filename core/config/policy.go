@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/fettle-dev/fettle/core/bus"
@@ -16,6 +17,8 @@ import (
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/checker"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
+	"github.com/fettle-dev/fettle/core/services/gitdir"
+	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
@@ -29,6 +32,7 @@ type rules struct {
 	saveTo   string                   // file of the user's saved approvals; "" if there is no home folder
 	noSaving bool                     // approvals are not saved
 	roots    atomic.Pointer[[]string] // workspace folders, also as they are once links are followed
+	repos    *gitdir.Watch
 	checks   *checker.Runner
 	brought  broughtRules // by extensions
 	log      *slog.Logger
@@ -37,7 +41,7 @@ type rules struct {
 // loadRules reads the policy files, whose mistakes are problems and no
 // errors, and makes the engine.
 func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules, error) {
-	r := &rules{log: c.params().Logger, noSaving: c.params().Protections.NoSaving}
+	r := &rules{log: c.params().Logger, noSaving: c.params().Protections.NoSaving, repos: gitdir.NewWatch(ws.Folders()...)}
 	r.setRoots(ws)
 	userDir, err := c.userDir()
 	if err != nil {
@@ -75,10 +79,7 @@ func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules
 		DisableAlwaysAllow: c.params().Protections.NoAlwaysAllow,
 		PlansDir:           c.plansDir(ws.Target()),
 		Servers:            c.serverNames(),
-		Protected:          []string{".git", ".env", c.params().Layout.Dir, layout.Fettle().Dir, layout.Gemini().Dir, c.params().Layout.SystemDir},
-	}
-	if userDir != "" {
-		o.Protected = append(o.Protected, userDir)
+		Protected:          c.protectedPaths(userDir),
 	}
 	for _, f := range r.files {
 		o.Rules, o.Checkers = slices.Concat(o.Rules, f.Rules, f.StandIns), append(o.Checkers, f.Checkers...)
@@ -96,10 +97,46 @@ func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules
 	r.checks = checker.New(checker.Options{
 		Dir: ws.Target(), Roots: *r.roots.Load(), Programs: programs, RealPath: realPath, Logger: c.params().Logger,
 	})
+	if c.params().Commands.Confinement.Kind != process.Unconfined {
+		r.problems = append(r.problems, uncovered(o.Rules)...)
+	}
 	for _, p := range r.problems {
 		c.params().Logger.Warn("policy file", slog.String("problem", p.String()))
 	}
 	return r, c.bringRules(ctx, r)
+}
+
+// uncovered tells of the first rule that allows confined commands: what confines them
+// leaves the workspace writable, so that they are asked about.
+func uncovered(rules []policy.Rule) []rulefile.Problem {
+	for _, rule := range rules {
+		if rule.Confined == nil || !*rule.Confined || rule.Decision != policy.Allow || rule.Approval || rule.Line == 0 {
+			continue
+		}
+		return []rulefile.Problem{{
+			Path: rule.Source, Line: rule.Line, Key: "rule.confined", Kind: rulefile.KindSchema, Severity: rulefile.Warning,
+			Message: "Rules that allow what is confined cover no command here: it can write .git and other protected paths of the workspace, which decide what runs later.",
+			Remedy:  "Allow by a rule without confined what may run, or answer the questions.",
+		}}
+	}
+	return nil
+}
+
+// protectedPaths is the table of protected paths with the names that this session has.
+func (c *Config) protectedPaths(userDir string) []policy.ProtectedPath {
+	p := c.params()
+	own := policy.ProtectedPath{What: "the session's settings", Why: "later sessions take rules, hooks and servers from them"}
+	own.Names = []string{p.Layout.Dir, layout.Fettle().Dir, layout.Gemini().Dir, p.Layout.SystemDir}
+	if userDir != "" {
+		own.Names = append(own.Names, userDir, realAsFarAsThere(userDir))
+	}
+	steering := policy.ProtectedPath{What: "the session's instruction files", Why: "later sessions follow what they say"}
+	for _, name := range append(slices.Clone(p.Instructions.Names), p.Layout.ContextFile) {
+		if name = strings.TrimPrefix(filepath.ToSlash(filepath.Clean(name)), "./"); name != "" && name != "." {
+			steering.Names = append(steering.Names, name)
+		}
+	}
+	return append(policy.ProtectedPaths(), own, steering)
 }
 
 // Names of policy files and folders, below the user's and the project's
@@ -116,6 +153,7 @@ const (
 // always means (AR-21). Nothing is saved that would not have allowed c itself, or
 // that was not shown.
 func (r *rules) Remember(ctx context.Context, c policy.Call, scope policy.Scope, shown []string) ([]policy.Rule, error) {
+	r.lookAtRepositories(&c)
 	narrowed, err := r.NarrowAs(c, scope, shown)
 	if err != nil {
 		return nil, err
@@ -146,11 +184,32 @@ func (r *rules) CanRemember(c policy.Call, scope policy.Scope) []policy.Rule {
 	if scope == policy.ScopeSaved && (r.saveTo == "" || r.noSaving) {
 		return nil
 	}
+	r.lookAtRepositories(&c)
 	narrowed, err := r.Narrow(c, scope)
 	if err != nil {
 		return nil
 	}
 	return narrowed
+}
+
+// Decide decides about a call with what speaks against the repositories in which it
+// would run git.
+func (r *rules) Decide(call policy.Call) policy.Decision {
+	r.lookAtRepositories(&call)
+	return r.Engine.Decide(call)
+}
+
+// lookAtRepositories fills in what speaks against the repositories in which a call
+// would run git.
+func (r *rules) lookAtRepositories(call *policy.Call) {
+	dirs := r.GitDirs(*call)
+	if len(dirs) == 0 {
+		return
+	}
+	call.Repositories = make(map[string]string, len(dirs))
+	for _, dir := range dirs {
+		call.Repositories[dir] = r.repos.Against(dir)
+	}
 }
 
 // situate fills in what the session knows of a call.

@@ -30,7 +30,11 @@ type Call struct {
 	// Confined is what confines the process that runs the call's command, as
 	// "landlock"; "" is nothing. It is set for calls that run a command or
 	// write to a process that one has started, and for no others.
-	Confined  string
+	Confined string
+	// Sealed says that what confines the command keeps it from writing protected
+	// paths; see [ProtectedPaths]. Without it no rule of [Rule].Confined that allows
+	// covers the command, but for one that remembers an approval.
+	Sealed    bool
 	Untrusted bool // the folder is recorded as untrusted
 	// PlanOfStranger says that plan mode is in force because a project wants it
 	// whose folder is not trusted, and not the person: then it lets no plan be

@@ -102,6 +102,9 @@ func (r *rule) holds(c *Call) bool {
 	if r.Confined != nil && *r.Confined != (c.Confined != "") {
 		return false
 	}
+	if r.open(c) {
+		return false
+	}
 	if r.kinds != nil && !slices.Contains(r.kinds, kindOf(c)) {
 		return false
 	}
@@ -115,6 +118,12 @@ func (r *rule) holds(c *Call) bool {
 		}
 	}
 	return r.tightens || c.Mode != ModePlan || r.modes&planBit != 0 || r.own != written
+}
+
+// open reports whether the rule allows what is confined, and what confines the call's
+// command lets it write protected paths all the same: then the rule does not cover it.
+func (r *rule) open(c *Call) bool {
+	return r.Confined != nil && *r.Confined && !r.tightens && !r.Approval && c.Confined != "" && !c.Sealed && c.Tool != writeFile
 }
 
 // effects compares the effects of a rule with those that a call declares. A

@@ -14,7 +14,7 @@ import (
 func confinedBy(t testing.TB, kind, line string) policy.Call {
 	t.Helper()
 	c := command(t, line, policy.ModeDefault)
-	c.Confined = kind
+	c.Confined, c.Sealed = kind, true
 	return c
 }
 
@@ -50,7 +50,7 @@ func TestConfined(t *testing.T) {
 				if want == "" {
 					continue
 				}
-				tt.call.Confined = kind
+				tt.call.Confined, tt.call.Sealed = kind, true
 				d := e.Decide(tt.call)
 				require.Equal(t, want, d.Decision, "%q: %s", kind, d.Reason)
 				require.Equal(t, kind, d.Confined)

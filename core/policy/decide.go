@@ -87,6 +87,14 @@ func (t *trial) due(found *candidates) []Checker {
 func (t *trial) plain(found *candidates) (Decision, outcome) {
 	out := t.walk(found.rules)
 	d := t.explain(out)
+	if t.call.Confined != "" && out.decisive().own == ownAsks {
+		for _, r := range found.rules {
+			if r.open(t.call) && t.match(r) == yes {
+				d.Reason = openReason(r)
+				break
+			}
+		}
+	}
 	if t.call.Mode != ModePlan || d.Decision == Deny || !mutates(t.call) {
 		return d, out
 	}
@@ -127,6 +135,8 @@ func (r *rule) besides() bool { return r.TightensOnly && r.Decision == AskUser }
 func (t *trial) match(r *rule) tri {
 	switch {
 	case r.own == ownEdits && t.protected() != nil:
+		return no
+	case r.Confined != nil && !r.tightens && !r.Approval && !t.call.Sealed && t.protected() != nil: // about a file that a command writes
 		return no
 	case r.args != nil:
 		return t.args.match(r.args, r.tightens)

@@ -40,6 +40,11 @@ func (t *trial) explain(out outcome) Decision {
 	return d
 }
 
+// openReason says why a rule about what is confined does not cover a command.
+func openReason(r *rule) string {
+	return "The rule " + r.id + " does not cover it: confined as it is, it could still write protected paths, which decide what runs later."
+}
+
 func kindName(c *Call) string {
 	if c.Kind == "" {
 		return "other"

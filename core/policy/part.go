@@ -14,6 +14,11 @@ func (j *judge) run(i int) judged {
 	out, covers := j.walkPart(i, 0)
 	v := judged{outcome: out, verdict: out.verdict(), covers: covers}
 	v.reason, v.remedy = j.explainPart(p, &v)
+	if j.call.Confined != "" && v.decisive().own == ownAsks {
+		if r := j.openRule(i); r != nil {
+			v.reason = openReason(r)
+		}
+	}
 	if j.call.Untrusted && v.verdict == Allow && len(p.Words) > 0 && programName(p.Words[0].Text) == "git" {
 		v.verdict = AskUser
 		v.reason = "The folder is not trusted, and git would run the hooks and the configuration that it finds there."
@@ -26,6 +31,22 @@ func (j *judge) run(i int) judged {
 		j.guardOutputs(i, &v)
 	}
 	return v
+}
+
+// openRule returns the first rule about what is confined that would allow a part, had
+// what confines it no gap; nil if there is none.
+func (j *judge) openRule(i int) *rule {
+	for _, r := range j.index.general {
+		if r.open(j.call) && j.meets(ref{rule: r}, i).sure == yes {
+			return r
+		}
+	}
+	for _, r := range j.relevant(i) {
+		if r.open(j.call) && j.meets(r, i).sure == yes {
+			return r.rule
+		}
+	}
+	return nil
 }
 
 // walkPart finds the rule from a position on that decides about a part. covers

@@ -1,0 +1,193 @@
+package gitdir
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// contents are what decides which programs git runs in a repository.
+type contents struct {
+	settings map[string]bool   // "section key=value" of the configuration
+	stamps   map[string]string // hooks and included files, by path
+	files    []string          // all of them, and the configuration
+}
+
+// maxConfig bounds the bytes of a configuration that are read.
+const maxConfig = 1 << 20
+
+// contents reads what is there. What cannot be read differs from all else.
+func (r *repository) contents() contents {
+	c := contents{settings: make(map[string]bool), stamps: make(map[string]string)}
+	config := filepath.Join(r.common, "config")
+	c.files = append(c.files, config, filepath.Join(r.dir, worktreeConfig))
+	if r.entry != "" {
+		if info, err := os.Lstat(r.entry); err == nil && !info.IsDir() {
+			c.files = append(c.files, r.entry)
+		}
+	}
+	hooks := []string{filepath.Join(r.common, "hooks")}
+	for _, file := range []string{config, filepath.Join(r.common, worktreeConfig)} {
+		data, err := readSmall(file)
+		if err != nil {
+			if !errors.Is(err, os.ErrNotExist) {
+				c.settings["unread "+file] = true
+			}
+			continue
+		}
+		for _, s := range settingsOf(string(data)) {
+			c.settings[s] = true
+			section, pair, _ := strings.Cut(s, "\x00")
+			key, value, _ := strings.Cut(pair, "=")
+			switch value = strings.Trim(value, `"`); {
+			case strings.HasPrefix(section, "core") && key == "hookspath" && value != "":
+				hooks = append(hooks, place(r.top, value))
+			case strings.HasPrefix(section, "include") && key == "path" && value != "":
+				c.stamp(place(r.common, value))
+			}
+		}
+	}
+	for _, dir := range hooks {
+		entries, err := os.ReadDir(dir)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			if !strings.HasSuffix(e.Name(), ".sample") {
+				c.stamp(filepath.Join(dir, e.Name()))
+			}
+		}
+	}
+	return c
+}
+
+// stamp notes a file with its size and times.
+func (c *contents) stamp(file string) {
+	c.files = append(c.files, file)
+	at, err := changeTime(file)
+	info, statErr := os.Stat(file)
+	if err != nil || statErr != nil {
+		c.stamps[file] = "none"
+		return
+	}
+	c.stamps[file] = at.String() + info.ModTime().String()
+}
+
+// place is where a path of a configuration lies. Those in a home directory are left
+// where they are.
+func place(dir, path string) string {
+	if filepath.IsAbs(path) || strings.HasPrefix(path, "~") {
+		return path
+	}
+	return filepath.Join(dir, path)
+}
+
+// covers reports whether what is there now runs nothing that was not run before: the
+// hooks and the included files are the same, and what the configuration says further
+// names no program.
+func (c contents) covers(now contents) bool {
+	if len(c.stamps) != len(now.stamps) {
+		return false
+	}
+	for file, stamp := range now.stamps {
+		if c.stamps[file] != stamp {
+			return false
+		}
+	}
+	for s := range now.settings {
+		if !c.settings[s] && !harmless(s) {
+			return false
+		}
+	}
+	return true
+}
+
+// settingsOf lists the settings of a configuration as "section\x00key=value", section
+// and key in lower case. Lines are taken as they are: what is continued on the next
+// line only looks like another setting.
+func settingsOf(text string) []string {
+	var all []string
+	section := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(strings.TrimPrefix(line, "\ufeff"))
+		if strings.HasPrefix(line, "[") {
+			end := headerEnd(line)
+			section, line = strings.ToLower(strings.TrimSpace(line[1:end])), strings.TrimSpace(line[min(end+1, len(line)):])
+		}
+		if line == "" || line[0] == '#' || line[0] == ';' {
+			continue
+		}
+		key, value, _ := strings.Cut(line, "=")
+		all = append(all, section+"\x00"+strings.ToLower(strings.TrimSpace(key))+"="+strings.TrimSpace(value))
+	}
+	return all
+}
+
+// headerEnd is where the bracket is that ends a section's header, or the length of the
+// line.
+func headerEnd(line string) int {
+	quoted := false
+	for i := 1; i < len(line); i++ {
+		switch line[i] {
+		case '\\':
+			i++
+		case '"':
+			quoted = !quoted
+		case ']':
+			if !quoted {
+				return i
+			}
+		}
+	}
+	return len(line)
+}
+
+// harmlessKeys are the settings, by section, that everyday commands such as git push -u
+// write and that name no program.
+func harmlessKeys(section string) []string {
+	switch section {
+	case "branch":
+		return []string{"remote", "merge", "rebase", "pushremote", "description", "gh-merge-base", "vscode-merge-base"}
+	case "remote":
+		return []string{"url", "pushurl", "fetch", "tagopt", "prune", "gh-resolved"}
+	case "user":
+		return []string{"name", "email"}
+	case "submodule":
+		return []string{"url", "active"}
+	}
+	return nil
+}
+
+// harmless reports whether a setting names no program.
+func harmless(setting string) bool {
+	section, pair, _ := strings.Cut(setting, "\x00")
+	section, _, _ = strings.Cut(section, " ")
+	key, value, ok := strings.Cut(pair, "=")
+	value = strings.Trim(value, `"`)
+	return ok && slices.Contains(harmlessKeys(section), key) && !strings.Contains(value, "::") &&
+		!strings.HasPrefix(value, "-") && !strings.HasSuffix(value, `\`)
+}
+
+// readSmall reads a file; one that is too long is an error.
+func readSmall(file string) ([]byte, error) {
+	info, err := os.Stat(file)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("it is no regular file")
+	}
+	f, err := os.Open(file) //nolint:gosec // the name is that of a repository's file
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close() //nolint:errcheck // it was only read
+	data, err := io.ReadAll(io.LimitReader(f, maxConfig+1))
+	if err == nil && len(data) > maxConfig {
+		err = errors.New("it is too long")
+	}
+	return data, err
+}
