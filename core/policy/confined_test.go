@@ -194,3 +194,40 @@ func TestNarrowBesideConfined(t *testing.T) {
 	require.Equal(t, policy.Allow, e.Decide(c).Decision)
 	require.Equal(t, policy.AskUser, e.Decide(command(t, "git pull", policy.ModeDefault)).Decision)
 }
+
+// AR-26: a rule that allows what is confined covers no command that could write what
+// decides on later runs; one that remembers an approval does.
+func TestConfinedOpen(t *testing.T) {
+	const allow, ask = policy.Allow, policy.AskUser
+	prefix := onlyIf(true, allow, "run_shell_command")
+	prefix.CommandPrefix = []string{"make"}
+	approved := prefix
+	approved.Approval, approved.Priority = true, policy.AlwaysAllowPriority
+	for name, tt := range map[string]struct {
+		rules        []policy.Rule
+		line         string
+		open, sealed policy.Verdict
+		says         string
+	}{
+		"the tool":       {[]policy.Rule{onlyIf(true, allow, "run_shell_command")}, "make", ask, allow, "could still write protected paths"},
+		"a prefix":       {[]policy.Rule{prefix}, "make x", ask, allow, "could still write protected paths"},
+		"an approval":    {[]policy.Rule{approved}, "make x", allow, allow, "allows"},
+		"another":        {[]policy.Rule{prefix}, "ls", ask, ask, "No rule allows"},
+		"a lower one":    {[]policy.Rule{onlyIf(true, allow, "run_shell_command"), {Tools: []string{"run_shell_command"}, CommandPrefix: []string{"make"}, Decision: allow, Tier: policy.TierUser}}, "make", allow, allow, "allows"},
+		"what it writes": {[]policy.Rule{allowTool("run_shell_command"), onlyIf(true, allow, "write_file")}, "make > log", allow, allow, "allows"},
+		"protected":      {[]policy.Rule{allowTool("run_shell_command"), onlyIf(true, allow, "write_file")}, "make > .envrc", ask, allow, "decides what runs later"},
+	} {
+		c := command(t, tt.line, policy.ModeDefault)
+		c.Confined = "landlock"
+		d := engine(t, tt.rules...).Decide(c)
+		require.Equal(t, tt.open, d.Decision, "%s: %s", name, d.Reason)
+		require.Contains(t, d.Reason, tt.says, name)
+		c.Sealed = true
+		require.Equal(t, tt.sealed, engine(t, tt.rules...).Decide(c).Decision, name)
+	}
+	input := called(t, "write_background_input", `{"id":"p1","input":"y"}`)
+	input.Confined = "landlock"
+	d := engine(t, onlyIf(true, allow, "write_background_input")).Decide(input)
+	require.Equal(t, ask, d.Decision)
+	require.Contains(t, d.Reason, "could still write protected paths")
+}
