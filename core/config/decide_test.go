@@ -23,7 +23,7 @@ func TestDecideTakesConfinementAsItIs(t *testing.T) {
 	call, _ := policy.WellKnown("run_shell_command")
 	call.Params = json.RawMessage(`{"command": "make"}`)
 	for kind, want := range map[string]policy.Verdict{"": policy.AskUser, "landlock": policy.Allow} {
-		call.Confined = kind
+		call.Confined, call.Sealed = kind, kind != ""
 		d, err := c.Decide(call)
 		require.NoError(t, err)
 		require.Equal(t, want, d.Decision, kind)

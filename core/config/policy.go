@@ -122,7 +122,8 @@ func uncovered(rules []policy.Rule) []rulefile.Problem {
 	return nil
 }
 
-// protectedPaths is the table of protected paths with the names that this session has.
+// protectedPaths are the protected paths that this session has beside those of the
+// table.
 func (c *Config) protectedPaths(userDir string) []policy.ProtectedPath {
 	p := c.params()
 	own := policy.ProtectedPath{What: "the session's settings", Why: "later sessions take rules, hooks and servers from them"}
@@ -136,7 +137,7 @@ func (c *Config) protectedPaths(userDir string) []policy.ProtectedPath {
 			steering.Names = append(steering.Names, name)
 		}
 	}
-	return append(policy.ProtectedPaths(), own, steering)
+	return []policy.ProtectedPath{own, steering}
 }
 
 // Names of policy files and folders, below the user's and the project's

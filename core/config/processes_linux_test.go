@@ -158,7 +158,7 @@ func TestConfinedCommands(t *testing.T) {
 		p.Commands.Confinement = confinement
 		p.IncludeDirs = []string{t.TempDir()}
 		p.Rules = []policy.Rule{{Tools: []string{"run_shell_command"}, Decision: policy.Allow, AllowRedirection: true,
-			Confined: &yes, Priority: 100, Tier: policy.TierUser}}
+			Priority: 100, Tier: policy.TierUser}}
 	})
 	r := s.Call("run_shell_command", map[string]any{"command": "echo a > in; echo b > $TMPDIR/f; cat in $TMPDIR/f; echo c > " + outside})
 	require.Equal(t, scheduler.StatusSuccess, r.Status, "%v", r.Result.Error)
@@ -174,6 +174,15 @@ func TestConfinedCommands(t *testing.T) {
 	})
 	require.Equal(t, scheduler.StatusSuccess, free.Call("run_shell_command", map[string]any{"command": "touch f"}).Status)
 	require.Len(t, free.Asked(), 1, "the rule is about confined commands")
+
+	// What is confined can still write what decides on later runs.
+	open := configtest.New(t, func(p *config.Parameters) {
+		p.Commands.Confinement = confinement
+		p.Rules = []policy.Rule{{Tools: []string{"run_shell_command"}, Decision: policy.Allow, Confined: &yes, Priority: 100, Tier: policy.TierUser}}
+	})
+	require.Equal(t, scheduler.StatusSuccess, open.Call("run_shell_command", map[string]any{"command": "touch f"}).Status)
+	require.Len(t, open.Asked(), 1)
+	require.Contains(t, open.Asked()[0].Decision.Reason, "could still write protected paths")
 }
 
 // What the system lacks for a confinement is an error, and no command runs.

@@ -112,7 +112,7 @@ func corpusRules(t testing.TB) []policy.Rule {
 // engine returns one with the rules of testdata/policy.toml.
 func corpusEngine(t testing.TB) *policy.Engine {
 	t.Helper()
-	e, err := policy.NewEngine(policy.Options{Rules: corpusRules(t), Protected: policy.ProtectedPaths()})
+	e, err := policy.NewEngine(policy.Options{Rules: corpusRules(t)})
 	require.NoError(t, err)
 	return e
 }

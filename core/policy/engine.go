@@ -21,9 +21,9 @@ type Options struct {
 	// that is not among them, a rule that allows mcp_SERVER_TOOL applies only
 	// where that cannot be read as another server's tool.
 	Servers []string
-	// Protected are the paths of files that decide what runs later; see
-	// [ProtectedPaths]. The mode autoEdit does not cover a change of them, and no
-	// rule that allows a command covers one that the command makes.
+	// Protected are further rows for the table of protected paths; see
+	// [ProtectedPaths]. The mode autoEdit does not cover a change of what is in the
+	// table, and no rule that allows a command covers one that the command makes.
 	Protected []ProtectedPath
 
 	// DisableAlwaysAllow leaves out what people have approved for good: rules
@@ -83,7 +83,7 @@ func (e *Engine) compile(rules []Rule) ([]*rule, error) {
 }
 
 func (e *Engine) snapshot(rules []*rule) *snapshot {
-	return &snapshot{index: indexOf(rules, e.o.Servers), checkers: e.checkers, plansDir: e.o.PlansDir, protects: &e.protects}
+	return &snapshot{index: indexOf(rules, e.o.Servers), checkers: e.checkers, plansDir: e.o.PlansDir, protects: e.protects}
 }
 
 // Decide decides about a call (AR-25…AR-27, CR-22). c and what it refers to

@@ -15,7 +15,7 @@ type snapshot struct {
 	*index
 	checkers []*checker
 	plansDir string
-	protects *protects
+	protects protects
 	found    memory
 }
 

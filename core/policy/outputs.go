@@ -423,9 +423,6 @@ func (j *judge) guardOutputs(i int, v *judged) {
 
 // mayWrite lists where the words of the line's commands that may be outputs lie.
 func (j *judge) mayWrite() []string {
-	if j.protects.empty() {
-		return nil
-	}
 	var paths []string
 	for i := range j.parts {
 		p := &j.parts[i]

@@ -171,7 +171,7 @@ func (e *Engine) Paths(c Call) []string {
 	for _, ch := range found.checkers {
 		patterned = patterned || ch.when.args != nil
 	}
-	edits := c.Kind == "edit" && !t.protects.empty()
+	edits := c.Kind == "edit"
 	if patterned || edits {
 		changed := t.named()
 		if edits {

@@ -100,7 +100,7 @@ func TestPlanMode(t *testing.T) {
 	require.True(t, none.Previews, "no plans folder")
 	c := write("write_file", dir+"/a.md")
 	c.Mode = policy.ModeDefault
-	require.Empty(t, e.Paths(c))
+	require.Equal(t, []string{dir + "/a.md", "/w"}, e.Paths(c))
 }
 
 // CR-22: what plan mode does not run says which rule would let it.

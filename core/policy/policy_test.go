@@ -14,7 +14,7 @@ import (
 // engine makes an engine of rules, which the test has written right.
 func engine(t testing.TB, rules ...policy.Rule) *policy.Engine {
 	t.Helper()
-	e, err := policy.NewEngine(policy.Options{Rules: rules, Protected: policy.ProtectedPaths()})
+	e, err := policy.NewEngine(policy.Options{Rules: rules})
 	require.NoError(t, err)
 	return e
 }

@@ -401,7 +401,7 @@ func TestManyRules(t *testing.T) {
 	engines := make([]*policy.Engine, 2)
 	for i := range engines {
 		var err error
-		engines[i], err = policy.NewEngine(policy.Options{Rules: slices.Clone(rules), Protected: policy.ProtectedPaths()})
+		engines[i], err = policy.NewEngine(policy.Options{Rules: slices.Clone(rules)})
 		require.NoError(t, err)
 		random.Shuffle(len(rules), func(i, j int) { rules[i], rules[j] = rules[j], rules[i] })
 	}

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 )
 
@@ -12,9 +13,6 @@ import (
 // does not cover the call. It is nil if there is none. The plans directory is no such
 // place.
 func (t *trial) protected() *ProtectedPath {
-	if t.protects.empty() {
-		return nil
-	}
 	for _, path := range t.changed() {
 		row := t.leadsToProtected(path)
 		if row == nil {
@@ -109,9 +107,14 @@ func mayBePath(s string) bool {
 	return true
 }
 
-// protects is the table of protected paths, ready to be searched. The zero value
-// holds none. What a search costs depends on the path, not on the table.
+// protects is the table of protected paths, with the rows of one engine. What a search
+// costs depends on the path, not on the table.
 type protects struct {
+	own *protectedIndex // nil: none
+}
+
+// protectedIndex is rows ready to be searched.
+type protectedIndex struct {
 	byName   map[string][]protectedName // by the last name, folded
 	stems    []protectedName            // those with a *
 	absolute []protectedName
@@ -125,8 +128,43 @@ type protectedName struct {
 	folder     string   // absolute
 }
 
+// protectedTable is the table alone, which all engines share.
+var protectedTable = sync.OnceValue(func() *protectedIndex { return newProtectedIndex(protectedRows) })
+
 func newProtects(rows []ProtectedPath) protects {
-	p := protects{byName: make(map[string][]protectedName)}
+	if len(rows) == 0 {
+		return protects{}
+	}
+	return protects{own: newProtectedIndex(rows)}
+}
+
+// find returns the row that a path is in, or lies below; nil if there is none. The
+// names in its first bytes do not count.
+func (p protects) find(file string, from int) *ProtectedPath {
+	cleaned := filepath.Clean(file)
+	if cleaned != file {
+		from = min(from, len(cleaned))
+	}
+	start := len(fold(cleaned[:from]))
+	file = fold(cleaned)
+	if row := protectedTable().find(file, start); row != nil || p.own == nil {
+		return row
+	}
+	return p.own.find(file, start)
+}
+
+// mayMatch returns a row of a name that one of bash's patterns may stand for. One
+// stands for names with a dot at the beginning only if it begins with a dot. Of other
+// names, those count that it says something of: *.md stands for none.
+func (p protects) mayMatch(pattern string) *ProtectedPath {
+	if row := protectedTable().mayMatch(pattern); row != nil || p.own == nil {
+		return row
+	}
+	return p.own.mayMatch(pattern)
+}
+
+func newProtectedIndex(rows []ProtectedPath) *protectedIndex {
+	p := &protectedIndex{byName: make(map[string][]protectedName)}
 	for i := range rows {
 		for _, given := range rows[i].Names {
 			n := protectedName{row: &rows[i]}
@@ -150,20 +188,7 @@ func newProtects(rows []ProtectedPath) protects {
 	return p
 }
 
-func (p *protects) empty() bool { return len(p.byName)+len(p.stems)+len(p.absolute) == 0 }
-
-// find returns the row that a path is in, or lies below; nil if there is none. The
-// names in its first bytes do not count.
-func (p *protects) find(file string, from int) *ProtectedPath {
-	if p.empty() {
-		return nil
-	}
-	cleaned := filepath.Clean(file)
-	if cleaned != file {
-		from = min(from, len(cleaned))
-	}
-	start := len(fold(cleaned[:from]))
-	file = fold(cleaned)
+func (p *protectedIndex) find(file string, start int) *ProtectedPath {
 	for _, n := range p.absolute {
 		if beneath(n.folder, file) {
 			return n.row
@@ -184,7 +209,7 @@ func (p *protects) find(file string, from int) *ProtectedPath {
 }
 
 // named returns the row of a name behind a path.
-func (p *protects) named(before, name string) *ProtectedPath {
+func (p *protectedIndex) named(before, name string) *ProtectedPath {
 	for _, n := range p.byName[name] {
 		if n.follows(before) {
 			return n.row
@@ -215,10 +240,7 @@ func laterReason(what string, row *ProtectedPath) string {
 	return what + " a file that decides what runs later, of " + row.What + ": " + row.Why + "."
 }
 
-// mayMatch returns a row of a name that one of bash's patterns may stand for. One
-// stands for names with a dot at the beginning only if it begins with a dot. Of other
-// names, those count that it says something of: *.md stands for none.
-func (p *protects) mayMatch(pattern string) *ProtectedPath {
+func (p *protectedIndex) mayMatch(pattern string) *ProtectedPath {
 	const enough = 4
 	literal := strings.NewReplacer("*", "", "?", "", "[", "", "]", "")
 	for name := range strings.SplitSeq(fold(filepath.ToSlash(pattern)), "/") {

@@ -2,6 +2,9 @@ package policy_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -13,25 +16,28 @@ import (
 // whatever path or redirection; the plans folder is none of them.
 func TestProtected(t *testing.T) {
 	e, err := policy.NewEngine(policy.Options{
-		PlansDir: "/w/.fettle/plans", Protected: append(policy.ProtectedPaths(), policy.ProtectedPath{Names: []string{"/home/u/.fettle"}}),
+		PlansDir: "/w/.fettle/plans", Protected: []policy.ProtectedPath{{Names: []string{"/home/u/.own", "NOTES.md", "docs/steer.md"}, What: "own", Why: "it does"}},
 		Rules: []policy.Rule{{Tools: []string{"run_shell_command"}, CommandPrefix: []string{"echo"}, Decision: policy.Allow, Tier: policy.TierUser}},
 	})
 	require.NoError(t, err)
 	real := map[string]string{"/w/link": "/w/.git/hooks", "/w/link/x": "/w/.git/hooks/x", "/w/plain": "/w/plain"}
 	for path, want := range map[string]policy.Verdict{
-		"a.txt":                  policy.Allow,
-		".gitignore":             policy.Allow,
-		".github/ci.yml":         policy.Allow,
-		"environment":            policy.Allow,
-		".env":                   policy.AskUser,
-		".env.example":           policy.AskUser,
-		".fettle/policies.toml":  policy.AskUser,
-		"sub/../.Fettle/x":       policy.AskUser,
-		"/w/sub/.git/config":     policy.AskUser,
-		"link/x":                 policy.AskUser,
-		"/home/u/.fettle/x.toml": policy.AskUser,
-		".fettle/plans/a.md":     policy.Allow,
-		".fettle/plans/a.toml":   policy.AskUser,
+		"a.txt":                 policy.Allow,
+		".gitignore":            policy.Allow,
+		".github/ci.yml":        policy.Allow,
+		"environment":           policy.Allow,
+		".env":                  policy.AskUser,
+		".env.example":          policy.AskUser,
+		".fettle/policies.toml": policy.AskUser,
+		"sub/../.Fettle/x":      policy.AskUser,
+		"/w/sub/.git/config":    policy.AskUser,
+		"link/x":                policy.AskUser,
+		"/home/u/.own/x.toml":   policy.AskUser,
+		"sub/notes.md":          policy.AskUser,
+		"sub/docs/steer.md":     policy.AskUser,
+		"steer.md":              policy.Allow,
+		".fettle/plans/a.md":    policy.Allow,
+		".fettle/plans/a.toml":  policy.AskUser,
 	} {
 		args, _ := json.Marshal(map[string]string{"file_path": path})
 		call, _ := policy.WellKnown("write_file")
@@ -59,7 +65,6 @@ func TestProtected(t *testing.T) {
 // AR-27: a rule that allows what a command writes is not meant for files that
 // decide what runs later, in any mode; one about such files themselves is.
 func TestProtectedFromRedirections(t *testing.T) {
-	protected := policy.ProtectedPaths()
 	for name, tt := range map[string]struct {
 		rules []policy.Rule
 		want  policy.Verdict
@@ -74,7 +79,7 @@ func TestProtectedFromRedirections(t *testing.T) {
 		for i := range tt.rules {
 			tt.rules[i].Tier, tt.rules[i].Priority, tt.rules[i].Source = policy.TierUser, 100, "test"
 		}
-		e, err := policy.NewEngine(policy.Options{Protected: protected, Rules: tt.rules})
+		e, err := policy.NewEngine(policy.Options{Rules: tt.rules})
 		require.NoError(t, err)
 		for _, mode := range []policy.ApprovalMode{policy.ModeDefault, policy.ModeAutoEdit} {
 			d := decide(t, e, "echo x > .git/hooks/pre-commit", mode)
@@ -85,5 +90,62 @@ func TestProtectedFromRedirections(t *testing.T) {
 			require.Contains(t, decide(t, e, "echo x > .git/hooks/pre-commit", policy.ModeDefault).Reason, ".git/hooks", name)
 		}
 		require.Equal(t, policy.Allow, decide(t, e, "echo x > .git/hooks/pre-commit", policy.ModeYolo).Decision, name)
+	}
+}
+
+// AR-27: the page on policy has the table of protected paths, row by row.
+func TestProtectedPathsDocumented(t *testing.T) {
+	page, err := os.ReadFile("../../docs/policy.md")
+	require.NoError(t, err)
+	_, table, found := strings.Cut(string(page), "<!-- protected paths -->")
+	require.True(t, found)
+	table, _, _ = strings.Cut(table, "\n\nA last `*`")
+	var want strings.Builder
+	want.WriteString("\n\n| names | what | why |\n|---|---|---|\n")
+	for _, row := range policy.ProtectedPaths() {
+		fmt.Fprintf(&want, "| `%s` | %s | %s |\n", strings.Join(row.Names, "`, `"), row.What, row.Why)
+	}
+	documented := strings.Split(strings.TrimRight(table, "\n"), "\n")
+	require.Equal(t, strings.TrimRight(want.String(), "\n"), strings.Join(documented[:len(documented)-1], "\n"), "the last row is that of the session")
+}
+
+// AR-27: the names of the table are found at any depth, in any spelling that a file
+// system may take for them, and no others.
+func TestProtectedNames(t *testing.T) {
+	e := engine(t)
+	ask := func(path string) policy.Verdict {
+		args, err := json.Marshal(map[string]string{"file_path": path})
+		require.NoError(t, err)
+		call, _ := policy.WellKnown("write_file")
+		call.Params, call.Mode, call.Dir, call.Roots = args, policy.ModeAutoEdit, "/src/lib.git/.claude/worktrees/w", []string{"/src/lib.git/.claude/worktrees/w"}
+		return e.Decide(call).Decision
+	}
+	for _, row := range policy.ProtectedPaths() {
+		for _, name := range row.Names {
+			name = strings.ReplaceAll(name, "*", "x")
+			for _, path := range []string{name, strings.ToUpper(name), "a/b/" + name, name + "/x/y", "a/../" + name, "./" + name, strings.Replace(name, "i", "\u200di", 1)} {
+				require.Equal(t, policy.AskUser, ask(path), path)
+			}
+		}
+	}
+	for _, path := range []string{"a.go", ".gitignore", ".gitattributes", "git", "agents.go", "env", ".github/CODEOWNERS", "workflows/x.yml", "config/fish/x", "Makefile", "package.json", "src/ssh/x", "jenkins", "claude/x"} {
+		require.Equal(t, policy.Allow, ask(path), path)
+	}
+}
+
+// AR-27: of a tool of kind edit that names its files in another way, any text may be
+// one.
+func TestProtectedOfOtherTools(t *testing.T) {
+	e := engine(t)
+	for args, want := range map[string]policy.Verdict{
+		`{"target":".git/config"}`:                   policy.AskUser,
+		`{"files":["a",".husky/x"]}`:                 policy.AskUser,
+		`{"edits":[{"to":"AGENTS.md"}]}`:             policy.AskUser,
+		`{"target":"a.go","text":"see .gitignore"}`: policy.Allow,
+		`{"file_path":"a.go","content":".envrc"}`:    policy.Allow,
+		`{"paths":[".envrc"]}`:                       policy.AskUser,
+	} {
+		c := policy.Call{Tool: "other_edit", Kind: "edit", Mutates: true, Effects: []string{"write_files"}, Params: json.RawMessage(args), Mode: policy.ModeAutoEdit, Dir: "/w", Roots: []string{"/w"}}
+		require.Equal(t, want, e.Decide(c).Decision, args)
 	}
 }

@@ -26,7 +26,7 @@ func lonely(t *testing.T, mode policy.ApprovalMode, untrusted bool, rules ...pol
 	for name, server := range map[string]string{"mcp_a_b_add": "a_b", "mcp_a_b_delete": "a"} {
 		set[name] = &simple{tools.Spec{Name: name, Kind: tools.KindOther, Origin: tools.Origin{Group: tools.GroupMCP, Server: server, Tool: strings.TrimPrefix(name, "mcp_"+server+"_")}}, done}
 	}
-	e, err := policy.NewEngine(policy.Options{Rules: rules, Servers: []string{"a", "a_b"}, Protected: []string{".git"}})
+	e, err := policy.NewEngine(policy.Options{Rules: rules, Servers: []string{"a", "a_b"}})
 	require.NoError(t, err)
 	return scheduler.New(scheduler.Options{Tools: set, Policy: scheduler.InMemory(e), Mode: func() policy.ApprovalMode { return mode },
 		Subject: func(c *policy.Call) { c.Dir, c.Roots, c.Untrusted = "/w", []string{"/w"}, untrusted }})

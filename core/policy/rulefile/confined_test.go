@@ -164,7 +164,10 @@ decision = "ask_user"
 	}})
 	require.NoError(t, err)
 	for _, test := range file.Tests {
-		require.NoError(t, test.Run(e.Decide))
+		require.NoError(t, test.Run(func(c policy.Call) policy.Decision {
+			c.Sealed = true
+			return e.Decide(c)
+		}))
 	}
 
 	for name, tt := range map[string]struct{ text, message string }{

@@ -7,13 +7,15 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // contents are what decides which programs git runs in a repository.
 type contents struct {
-	settings map[string]bool   // "section key=value" of the configuration
-	stamps   map[string]string // hooks and included files, by path
-	files    []string          // all of them, and the configuration
+	settings map[string]bool      // "section key=value" of the configuration
+	stamps   map[string]string    // hooks and included files, by path
+	files    []string             // all of them, and the configuration
+	times    map[string]time.Time // when these and the directories of hooks were changed
 }
 
 // maxConfig bounds the bytes of a configuration that are read.
@@ -21,7 +23,7 @@ const maxConfig = 1 << 20
 
 // contents reads what is there. What cannot be read differs from all else.
 func (r *repository) contents() contents {
-	c := contents{settings: make(map[string]bool), stamps: make(map[string]string)}
+	c := contents{settings: make(map[string]bool), stamps: make(map[string]string), times: make(map[string]time.Time)}
 	config := filepath.Join(r.common, "config")
 	c.files = append(c.files, config, filepath.Join(r.dir, worktreeConfig))
 	if r.entry != "" {
@@ -50,7 +52,11 @@ func (r *repository) contents() contents {
 			}
 		}
 	}
+	for _, file := range c.files {
+		c.note(file)
+	}
 	for _, dir := range hooks {
+		c.note(dir)
 		entries, err := os.ReadDir(dir)
 		if err != nil {
 			continue
@@ -67,6 +73,7 @@ func (r *repository) contents() contents {
 // stamp notes a file with its size and times.
 func (c *contents) stamp(file string) {
 	c.files = append(c.files, file)
+	c.note(file)
 	at, err := changeTime(file)
 	info, statErr := os.Stat(file)
 	if err != nil || statErr != nil {
@@ -74,6 +81,20 @@ func (c *contents) stamp(file string) {
 		return
 	}
 	c.stamps[file] = at.String() + info.ModTime().String()
+}
+
+// note notes when a file was changed; the zero time if it is not there.
+func (c *contents) note(file string) { c.times[file], _ = changeTime(file) }
+
+// untouched reports whether no file was changed since the contents were read, which
+// is told faster than what they hold.
+func (c *contents) untouched() bool {
+	for file, was := range c.times {
+		if at, _ := changeTime(file); !at.Equal(was) {
+			return false
+		}
+	}
+	return true
 }
 
 // place is where a path of a configuration lies. Those in a home directory are left

@@ -56,18 +56,18 @@ func (w *Watch) Add(dir string) {
 // Watch was made, or is one that only the files of a directory make a repository. It
 // is "" if nothing does, and where there is no repository.
 func (w *Watch) Against(dir string) string {
-	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Sprintf("The directory %q is not there yet, so that it cannot be told which repository git would use.", dir)
-	}
 	r, ok := find(dir)
 	if !ok {
+		if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Sprintf("The directory %q is not there yet, so that it cannot be told which repository git would use.", dir)
+		}
 		return ""
 	}
 	w.mu.Lock()
 	before, known := w.known[r.common]
 	w.mu.Unlock()
 	switch {
-	case known && !before.covers(r.contents()):
+	case known && !before.untouched() && !before.covers(r.contents()):
 		return fmt.Sprintf("The configuration or the hooks of the repository %q have changed since the session began.", r.common)
 	case known && (!r.linked() || !w.changed(filepath.Join(r.dir, worktreeConfig))):
 		return ""
@@ -127,12 +127,12 @@ func find(dir string) (*repository, bool) {
 // in looks for a repository right in a directory.
 func in(at string) (*repository, bool) {
 	entry := filepath.Join(at, ".git")
-	if info, err := os.Stat(entry); err == nil {
-		dir := entry
+	if info, err := os.Lstat(entry); err == nil {
+		real := entry
 		if !info.IsDir() {
-			dir = pointsTo(entry, "gitdir:")
+			real = leadsTo(entry)
 		}
-		if real, err := filepath.EvalSymlinks(dir); err == nil && exists(real, "HEAD") {
+		if real != "" && exists(real, "HEAD") {
 			return &repository{top: at, dir: real, common: commonOf(real), entry: entry}, true
 		}
 	}
@@ -140,6 +140,19 @@ func in(at string) (*repository, bool) {
 		return &repository{top: at, dir: at, common: commonOf(at), bare: filepath.Base(at) != ".git"}, true
 	}
 	return nil, false
+}
+
+// leadsTo is the directory of a .git that is a link or a file; "" if there is none.
+func leadsTo(entry string) string {
+	dir := entry
+	if info, err := os.Stat(entry); err == nil && !info.IsDir() {
+		dir = pointsTo(entry, "gitdir:")
+	}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return ""
+	}
+	return real
 }
 
 func exists(dir, name string) bool {

@@ -1,0 +1,139 @@
+package gitdir_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/services/gitdir"
+)
+
+// git runs git in a directory, without settings but the repository's own.
+func git(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("there is no git")
+	}
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "HOME="+t.TempDir(), "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+	out, err := cmd.CombinedOutput()
+	require.NoError(t, err, "%s: %s", args, out)
+}
+
+func write(t *testing.T, file, text string) {
+	t.Helper()
+	require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+}
+
+// settled waits until what was made so far is older than a Watch that is made next.
+func settled(t *testing.T, dir string) {
+	t.Helper()
+	probe := filepath.Join(dir, "probe")
+	write(t, probe, "")
+	made, err := os.Stat(probe)
+	require.NoError(t, err)
+	require.Eventually(t, func() bool { return time.Since(made.ModTime()) > 20*time.Millisecond }, time.Second, time.Millisecond)
+	require.NoError(t, os.Remove(probe))
+}
+
+// AR-26: what the session does to a repository, by whatever means, speaks against git
+// there; what everyday commands write into its configuration does not.
+func TestAgainst(t *testing.T) {
+	template := t.TempDir()
+	require.NoError(t, os.MkdirAll(template+"/sub/deep", 0o755))
+	git(t, template, "init", "-q", "-b", "main")
+	write(t, template+"/.git/hooks/post-merge", "#!/bin/sh\n")
+	git(t, template, "commit", "-q", "--allow-empty", "-m", "first")
+	git(t, template, "init", "-q", "nested")
+	git(t, template+"/nested", "commit", "-q", "--allow-empty", "-m", "first")
+	for name, tt := range map[string]struct {
+		do   func(t *testing.T, top string)
+		dir  string // below the workspace
+		want string // "": nothing speaks against it
+	}{
+		"as it was":            {nil, ".", ""},
+		"below":                {nil, "sub/deep", ""},
+		"in its own files":     {nil, ".git/refs", ""},
+		"nested as it was":     {nil, "nested", ""},
+		"a commit":             {func(t *testing.T, top string) { git(t, top, "commit", "-q", "--allow-empty", "-m", "x") }, ".", ""},
+		"a branch to follow":   {func(t *testing.T, top string) { git(t, top, "config", "branch.main.remote", "origin") }, ".", ""},
+		"a remote":             {func(t *testing.T, top string) { git(t, top, "remote", "add", "origin", "https://example.org/x.git") }, ".", ""},
+		"a remote of a helper": {func(t *testing.T, top string) { git(t, top, "remote", "add", "origin", "ext::sh -c x") }, ".", "have changed"},
+		"fsmonitor":            {func(t *testing.T, top string) { git(t, top, "config", "core.fsmonitor", "./x") }, "sub", "have changed"},
+		"an odd header":        {func(t *testing.T, top string) { write(t, top+"/.git/config", "[core] fsmonitor = x ]\n") }, ".", "have changed"},
+		"a branch's header": {func(t *testing.T, top string) {
+			write(t, top+"/.git/config", "[branch \"a]\"] remote = o\n[CORE]\n\tfsMonitor = x\n")
+		}, ".", "have changed"},
+		"a continued line": {func(t *testing.T, top string) {
+			write(t, top+"/.git/config", "[branch \"a\"]\n\tremote = o\\\n[core]\n")
+		}, ".", "have changed"},
+		"a hook":           {func(t *testing.T, top string) { write(t, top+"/.git/hooks/pre-commit", "#!/bin/sh\n") }, ".", "have changed"},
+		"a hook's mode":    {func(t *testing.T, top string) { require.NoError(t, os.Chmod(top+"/.git/hooks/post-merge", 0o755)) }, ".", "have changed"},
+		"a hook elsewhere": {func(t *testing.T, top string) { write(t, top+"/scripts/pre-push", "#!/bin/sh\n") }, ".", "have changed"},
+		"an included file": {func(t *testing.T, top string) { write(t, top+"/shared.conf", "[core]\nfsmonitor = x\n") }, ".", "have changed"},
+		"made":             {func(t *testing.T, top string) { git(t, top, "init", "-q", "lib") }, "lib", "made or changed"},
+		"made above":       {func(t *testing.T, top string) { git(t, top, "init", "-q", "sub") }, "sub/deep", "made or changed"},
+		"cloned":           {func(t *testing.T, top string) { git(t, top, "clone", "-q", "nested", "lib") }, "lib", "made or changed"},
+		"a worktree":       {func(t *testing.T, top string) { git(t, top, "worktree", "add", "-q", "lib") }, "lib", ""},
+		"nested changed":   {func(t *testing.T, top string) { git(t, top+"/nested", "config", "core.fsmonitor", "x") }, "nested", "made or changed"},
+		"nested, set back": {func(t *testing.T, top string) {
+			git(t, top+"/nested", "config", "core.fsmonitor", "x")
+			old := time.Now().Add(-time.Hour)
+			require.NoError(t, os.Chtimes(top+"/nested/.git/config", old, old))
+		}, "nested", "made or changed"},
+		"HEAD and config": {func(t *testing.T, top string) {
+			write(t, top+"/lib/HEAD", "ref: refs/heads/main\n")
+			write(t, top+"/lib/config", "[core]\nfsmonitor = x\n")
+		}, "lib", "by its files alone"},
+		"bare":      {func(t *testing.T, top string) { git(t, top, "init", "-q", "--bare", "lib") }, "lib/refs", "by its files alone"},
+		"a gitfile": {func(t *testing.T, top string) { write(t, top+"/lib/.git", "gitdir: ../nested/.git\n") }, "lib", "made or changed"},
+		"a link": {func(t *testing.T, top string) {
+			git(t, top, "init", "-q", "x")
+			require.NoError(t, os.Symlink("x", top+"/lib"))
+		}, "lib", "made or changed"},
+		"not there":      {nil, "none/at/all", "not there yet"},
+		"by a mere .git": {func(t *testing.T, top string) { require.NoError(t, os.MkdirAll(top+"/lib/.git", 0o755)) }, "lib", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			top, err := filepath.EvalSymlinks(t.TempDir())
+			require.NoError(t, err)
+			require.NoError(t, os.CopyFS(top, os.DirFS(template)))
+			if name == "a hook elsewhere" || name == "an included file" {
+				git(t, top, "config", "core.hooksPath", "scripts")
+				git(t, top, "config", "include.path", "../shared.conf")
+			}
+			settled(t, top)
+			w := gitdir.NewWatch(top)
+			if tt.do != nil {
+				tt.do(t, top)
+			}
+			got := w.Against(filepath.Join(top, tt.dir))
+			if tt.want == "" {
+				require.Empty(t, got)
+			} else {
+				require.Contains(t, got, tt.want)
+			}
+			w.Add(top) // what is known stays as it was
+			require.Equal(t, got, w.Against(filepath.Join(top, tt.dir)))
+		})
+	}
+	require.Empty(t, gitdir.NewWatch().Against(t.TempDir()), "no repository")
+}
+
+// AR-28: what a session remembers of repositories costs next to nothing.
+func BenchmarkAgainst(b *testing.B) {
+	top := b.TempDir()
+	require.NoError(b, os.MkdirAll(top+"/.git", 0o755))
+	require.NoError(b, os.WriteFile(top+"/.git/HEAD", []byte("ref: refs/heads/main\n"), 0o600))
+	require.NoError(b, os.WriteFile(top+"/.git/config", []byte("[core]\n\tbare = false\n"), 0o600))
+	w := gitdir.NewWatch(top)
+	for b.Loop() {
+		w.Against(top)
+	}
+}
