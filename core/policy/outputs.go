@@ -391,16 +391,19 @@ func (j *judge) guardOutputs(i int, v *judged) {
 		if as.verdict == Allow && (as.decisive().own == written || as.decisive().own == ownYolo) {
 			return
 		}
-		v.verdict, v.reason, v.remedy = AskUser, reason, "A rule that allows the prefix with that word would allow it"+j.orYolo()
+		v.verdict, v.reason, v.remedy = AskUser, reason, "A rule whose prefix names that path, or one that lets write_file change it, would allow it"+j.orYolo()
 		v.asWrite = &Decision{Rule: "protected paths", Tier: TierDefault.String(), Source: builtIn}
 	}
-	lost := ""
+	lost, covers := "", v.covers
 	for _, o := range outputs {
-		if o.word < v.covers {
+		if o.word < covers {
 			continue
 		}
 		for _, named := range o.named {
 			if row, place := j.protectedName(p, named); row != nil {
+				if covers = j.mostCovered(i, v); o.word < covers {
+					break
+				}
 				ask(place, true, laterReason(abridged(p.Text)+" may write", row))
 				return
 			}
@@ -418,6 +421,26 @@ func (j *judge) guardOutputs(i int, v *judged) {
 	}
 	if row, place := j.protectedDir(p); row != nil {
 		ask(place, true, laterReason(abridged(p.Text)+" may write into "+abridged(place)+", the place of", row))
+	}
+}
+
+// mostCovered counts the leading words of a part that a rule names which allows it,
+// of all such rules above the first that does not.
+func (j *judge) mostCovered(i int, v *judged) int {
+	most := v.covers
+	for at := v.rule; ; {
+		for _, r := range j.relevant(i) {
+			if r.rule == at {
+				if m := j.meets(r, i); m.sure == yes {
+					most = max(most, m.words)
+				}
+			}
+		}
+		out, covers := j.walkPart(i, at.at+1)
+		if out.verdict() != Allow {
+			return most
+		}
+		most, at = max(most, covers), out.rule
 	}
 }
 

@@ -128,12 +128,12 @@ func (j *judge) guardRepository(i int, v *judged) {
 			why = fmt.Sprintf("The line itself may make a repository in %s.", abridged(dir))
 		}
 	}
-	if why == "" || j.namesDir(p, v.covers) {
+	if why == "" || j.namesDir(p, j.mostCovered(i, v)) {
 		return
 	}
 	v.verdict = AskUser
 	v.reason = why + " Git runs what a repository's configuration and hooks name, and no rule about a command is meant for that."
-	v.remedy = "A session that begins later takes the repository as it is, and so does a rule whose prefix names the directory, as git -C DIR; look at its configuration before" + j.orYolo()
+	v.remedy = "Look at its configuration and hooks. A session that begins later, a rule whose prefix names the directory, as git -C DIR" + j.orYolo()
 	v.asWrite = &Decision{Rule: "repositories of the session", Tier: TierDefault.String(), Source: builtIn}
 }
 
