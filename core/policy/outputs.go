@@ -29,10 +29,10 @@ type outputRow struct {
 }
 
 var outputRows = []outputRow{
-	{names: `[ arch ack actionlint ag ascii awk b2sum base32 base64 basename bat batcat cal cat cd cksum cloc cmp column comm
+	{names: `[ arch ack actionlint ag ascii awk b2sum base32 base64 basename bat batcat cal cat cd cksum cmp column comm
 		cut date delta df diff diff3 dir dircolors dirname du echo egrep eza exa exit export expand expr factor false fd fdfind fgrep file find
 		fold fmt free gawk getconf getent getfacl grep groups hadolint head hexdump host hostname id jobs join jq less
-		local locate look ll ls lsattr lsblk lsof man markdownlint mawk md5sum more nl nm nproc numfmt objdump od paste pgrep ping pr
+		local locate look ll ls lsattr lsblk lsof man mawk md5sum more nl nm nproc numfmt objdump od paste pgrep ping pr
 		printenv printf ps pwd read readelf readlink realpath rev rg sed seq sha1sum sha224sum sha256sum sha384sum
 		sha512sum shasum shellcheck shuf size sleep sort source . stat strings sum tac tail test tokei tr tree true tsort tty
 		type uname unexpand uniq unset vdir wc whatis whereis which who whoami xxd xzcat yamllint yes zcat zgrep
@@ -66,7 +66,10 @@ var gitReads = strings.Fields(`
 type output struct {
 	word  int      // its place
 	named []string // the paths, as written
-	lost  bool     // it cannot be told what it names, and what lies there is filled
+	// spreads says that what lies in a directory is copied, whatever it is called, to
+	// what the word names.
+	spreads bool
+	lost    bool // it cannot be told what it names, and what lies there is filled
 }
 
 // outputs lists the words of a part that may name what it writes; nil if it writes
@@ -104,7 +107,7 @@ func (j *judge) findOutputs(i int) []output {
 	switch {
 	case name == "git":
 		if o.at = gitOperands(words); o.at < 0 {
-			return nil
+			return gitOutput(words)
 		}
 	case slices.Contains([]string{"tar", "gtar", "bsdtar"}, name) && packs(words):
 		o.row = &outputRow{by: byFirst}
@@ -186,6 +189,17 @@ func gitOperands(words []shell.Word) int {
 	return -1
 }
 
+// gitOutput is the file of an option such as --output, which many of git's subcommands
+// have.
+func gitOutput(words []shell.Word) []output {
+	for i, w := range words {
+		if strings.HasPrefix(w.Text, "--out") {
+			return []output{{word: i, named: append(spellings(w), spellings(words[min(i+1, len(words)-1)])...)}}
+		}
+	}
+	return nil
+}
+
 // packs reports whether tar makes or lists an archive.
 func packs(words []shell.Word) bool {
 	letters := strings.TrimLeft(words[1].Text, "-")
@@ -265,11 +279,15 @@ func (o *outputList) option(i int) int {
 		o.add(i)
 		return 0
 	}
+	if o.name == "rsync" || o.name == "scp" {
+		o.add(i)
+		return 0
+	}
 	name, value, attached := strings.Cut(w.Text, "=")
 	long := strings.HasPrefix(w.Text, "--")
 	switch {
 	case long && len(name) > 3 && (strings.HasPrefix("--target-directory", name) || strings.HasPrefix("--link", name) || strings.HasPrefix("--symbolic-link", name)),
-		!long && strings.ContainsAny(w.Text, "tls") && !slices.Contains([]string{"rsync", "scp"}, o.name):
+		!long && strings.ContainsAny(w.Text, "tls"):
 		links := long && !strings.HasPrefix("--target-directory", name) || !long && !strings.Contains(w.Text, "t")
 		if links { // what is linked is written through the link
 			row := *o.row
@@ -311,7 +329,17 @@ func (o *outputList) last() {
 		return
 	}
 	o.add(last)
-	o.joined(last, o.operands[:len(o.operands)-1])
+	from := o.operands[:len(o.operands)-1]
+	o.joined(last, from)
+	into := func(w shell.Word) bool {
+		letters := len(w.Text) > 1 && w.Text[0] == '-' && w.Text[1] != '-'
+		return letters && o.name != "rsync" && strings.Contains(w.Text, "T") || strings.HasPrefix(w.Text, "--no-t")
+	}
+	o.found[len(o.found)-1].spreads = slices.ContainsFunc(o.words, into) ||
+		slices.ContainsFunc(from, func(i int) bool {
+			name := o.words[i].Text
+			return path.Base(name) == "." || path.Base(name) == ".." || o.name == "rsync" && strings.HasSuffix(name, "/")
+		})
 }
 
 // joined adds the files that come to lie in a directory.
@@ -330,7 +358,7 @@ func (o *outputList) add(i int) {
 	lost := o.row.fills && !w.Static && !w.Pattern && len(w.Candidates) == 0 && !strings.HasPrefix(w.Text, "-")
 	if o.row.by == byAny && lost && len(o.operands) > 1 && i != o.operands[len(o.operands)-1] {
 		switch o.name {
-		case "mv", "gmv", "ln", "gln":
+		case "mv", "gmv":
 			lost = false // what is moved
 		}
 	}
@@ -407,6 +435,10 @@ func (j *judge) guardOutputs(i int, v *judged) {
 				ask(place, true, laterReason(abridged(p.Text)+" may write", row))
 				return
 			}
+		}
+		if place := j.firstPlace(p, p.Words[min(o.word, len(p.Words)-1)].Text); o.spreads && j.holdsRoot(place) {
+			ask(filepath.Join(place, ".git"), true, "What it copies into the workspace may be protected paths, which decide what runs later.")
+			return
 		}
 		if o.lost && lost == "" {
 			lost = p.Words[o.word].Text

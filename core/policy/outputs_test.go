@@ -38,7 +38,9 @@ func TestProtectedOutputs(t *testing.T) {
 		"go build -o .git/hooks/x", "go build -o=.git/hooks/x", "go build -o .git/hooks/ ./...", "go build -o h/x", "go test -c -o .git/hooks/x", "cd .git/hooks && go build",
 		"gcc x.c -o.git/hooks/x", "gcc -Wl,-o,.git/hooks/x x.c",
 		"cp x .git/hooks/pre-commit", "cp -t .git/hooks pre-commit", "cp --target-directory=.git/hooks x", "cp --target .git/hooks x", "cp -at.git/hooks x", "cp -r evil/.git sub", "cp .envrc sub/",
-		"cp x h/", "cp -l .git/config x", "cp --symbolic-link .git/config x", `cp x "$d"`, "cp -v x AGENTS.md", "cp x y .vscode",
+		"cp x h/", "cp -l .git/config x", "cp --symbolic-link .git/config x", `cp x "$d"`, "cp -v x AGENTS.md", "cp x y .vscode", "cp -r evil/. .", "cp -a evil/. /w", "cp -rT evil .", "rsync -a evil/ ./", "cp -r evil/.* .", "cp -r evil/.g* sub", "install -Dm755 x .git/hooks/x", "cp x -t .git/hooks",
+		`ln -s "$(cat x)" h2`, "git shortlog --output=.git/hooks/x", "git diff --output .envrc", "rsync -a --backup-dir=.git/hooks a b", "split -l 1 x .git/hooks/p", "awk '{ print > \".git/config\" }' x",
+		"exec 3> .git/config", "tee ${PWD}/.git/config", `tee "$(git rev-parse --git-dir)/config"`, "bash -c 'tee \"$0\"' .git/config", "echo tee .git/config | bash", "alias t=tee; tee .git/config",
 		"mv x .git/hooks/pre-commit", "mv .git elsewhere", "mv x AGENTS.md", "mv -t .husky x",
 		"install -D x .git/hooks/x", "install -m 755 x .husky/pre-commit", "install -t .git/hooks x", "install -d .claude",
 		"ln -s ../../x .git/hooks/pre-commit", "ln -sf .git/hooks h2", "ln AGENTS.md x",
@@ -61,7 +63,7 @@ func TestProtectedOutputs(t *testing.T) {
 		}
 	}
 	for _, line := range []string{
-		"tee out.txt", "echo x | tee -a build/log.txt", "go build ./...", "go build -o bin/x ./cmd/x", "go test ./...", "cp a b", "cp -r src/. dist/",
+		"tee out.txt", "echo x | tee -a build/log.txt", "go build ./...", "go build -o bin/x ./cmd/x", "go test ./...", "cp a b", "cp -r src/. dist/", "rsync -a src/ dist/", "cp -rT src dist", "cp -r src dist",
 		"cp *.md docs/", "mv a b", "mv *.txt sub/", "install -m 755 x bin/x", "ln -s a b", "dd if=.git/config of=x", "tar xf a.tar", "tar xzf a.tgz -C out", "tar czf x.tgz .git", "tar -cf x.tar .github",
 		"tar czf x.tgz --exclude=.git .", "unzip -d out a.zip", "git clone http://x/y.git", "git clone http://x/y.git dir", "git add .github/workflows/ci.yml AGENTS.md", "git commit -m 'fix .env' -- AGENTS.md",
 		"git status .github", "git diff -- AGENTS.md", "git checkout main", "git checkout -- a.go", "rsync -a --exclude .git a/ b/", "rsync -a --exclude=.git a b", "touch a", "mkdir -p \"$d\"", "mkdir -p .github",

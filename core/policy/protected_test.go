@@ -138,12 +138,12 @@ func TestProtectedNames(t *testing.T) {
 func TestProtectedOfOtherTools(t *testing.T) {
 	e := engine(t)
 	for args, want := range map[string]policy.Verdict{
-		`{"target":".git/config"}`:                   policy.AskUser,
-		`{"files":["a",".husky/x"]}`:                 policy.AskUser,
-		`{"edits":[{"to":"AGENTS.md"}]}`:             policy.AskUser,
+		`{"target":".git/config"}`:                  policy.AskUser,
+		`{"files":["a",".husky/x"]}`:                policy.AskUser,
+		`{"edits":[{"to":"AGENTS.md"}]}`:            policy.AskUser,
 		`{"target":"a.go","text":"see .gitignore"}`: policy.Allow,
-		`{"file_path":"a.go","content":".envrc"}`:    policy.Allow,
-		`{"paths":[".envrc"]}`:                       policy.AskUser,
+		`{"file_path":"a.go","content":".envrc"}`:   policy.Allow,
+		`{"paths":[".envrc"]}`:                      policy.AskUser,
 	} {
 		c := policy.Call{Tool: "other_edit", Kind: "edit", Mutates: true, Effects: []string{"write_files"}, Params: json.RawMessage(args), Mode: policy.ModeAutoEdit, Dir: "/w", Roots: []string{"/w"}}
 		require.Equal(t, want, e.Decide(c).Decision, args)

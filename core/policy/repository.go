@@ -117,7 +117,7 @@ func (j *judge) guardRepository(i int, v *judged) {
 	p := &j.parts[i]
 	dirs, known := j.gitDirs(p)
 	why := ""
-	if !known && len(j.call.Repositories) > 0 {
+	if !known && j.start != "" {
 		why = "It cannot be told in which repository git would run."
 	}
 	for _, dir := range dirs {
