@@ -67,3 +67,11 @@ func BenchmarkDecideShell(b *testing.B) {
 	c.Params, c.Dir, c.Roots = json.RawMessage(`{"command":"git status --short | grep -v '^??' | wc -l"}`), "/w", []string{"/w"}
 	benchmark(b, c, policy.Allow)
 }
+
+// BenchmarkDecideEdit is an edit that the mode allows, which looks at the table of
+// protected paths.
+func BenchmarkDecideEdit(b *testing.B) {
+	c, _ := policy.WellKnown("edit")
+	c.Params, c.Dir, c.Roots, c.Mode = json.RawMessage(`{"file_path":"/w/core/policy/shell/files.go"}`), "/w", []string{"/w"}, policy.ModeAutoEdit
+	benchmark(b, c, policy.Allow)
+}

@@ -116,16 +116,18 @@ type protects struct {
 // protectedIndex is rows ready to be searched.
 type protectedIndex struct {
 	byName   map[string][]protectedName // by the last name, folded
-	stems    []protectedName            // those with a *
+	stems    map[byte][]protectedName   // those with a *, by their first byte; 0: the * is it
 	absolute []protectedName
+	inOrder  []protectedName // but for the absolute ones
 }
 
 // protectedName is one name of a row.
 type protectedName struct {
 	row        *ProtectedPath
 	stem, ends string   // of the last name, around the *
+	open       bool     // there is a *
 	before     []string // the names before the last, the nearest first
-	folder     string   // absolute
+	dir        string   // absolute
 }
 
 // protectedTable is the table alone, which all engines share.
@@ -164,12 +166,12 @@ func (p protects) mayMatch(pattern string) *ProtectedPath {
 }
 
 func newProtectedIndex(rows []ProtectedPath) *protectedIndex {
-	p := &protectedIndex{byName: make(map[string][]protectedName)}
+	p := &protectedIndex{byName: make(map[string][]protectedName), stems: make(map[byte][]protectedName)}
 	for i := range rows {
 		for _, given := range rows[i].Names {
 			n := protectedName{row: &rows[i]}
 			if filepath.IsAbs(given) {
-				n.folder = fold(filepath.Clean(given))
+				n.dir = fold(filepath.Clean(given))
 				p.absolute = append(p.absolute, n)
 				continue
 			}
@@ -177,9 +179,10 @@ func newProtectedIndex(rows []ProtectedPath) *protectedIndex {
 			last := names[len(names)-1]
 			n.before = names[:len(names)-1]
 			slices.Reverse(n.before)
-			var open bool
-			if n.stem, n.ends, open = strings.Cut(last, "*"); open {
-				p.stems = append(p.stems, n)
+			n.stem, n.ends, n.open = strings.Cut(last, "*")
+			p.inOrder = append(p.inOrder, n)
+			if n.open {
+				p.stems[firstByte(n.stem)] = append(p.stems[firstByte(n.stem)], n)
 			} else {
 				p.byName[last] = append(p.byName[last], n)
 			}
@@ -190,7 +193,7 @@ func newProtectedIndex(rows []ProtectedPath) *protectedIndex {
 
 func (p *protectedIndex) find(file string, start int) *ProtectedPath {
 	for _, n := range p.absolute {
-		if beneath(n.folder, file) {
+		if beneath(n.dir, file) {
 			return n.row
 		}
 	}
@@ -215,12 +218,22 @@ func (p *protectedIndex) named(before, name string) *ProtectedPath {
 			return n.row
 		}
 	}
-	for _, n := range p.stems {
-		if len(name) >= len(n.stem)+len(n.ends) && strings.HasPrefix(name, n.stem) && strings.HasSuffix(name, n.ends) && n.follows(before) {
-			return n.row
+	for _, first := range [...]byte{firstByte(name), 0} {
+		for _, n := range p.stems[first] {
+			if len(name) >= len(n.stem)+len(n.ends) && strings.HasPrefix(name, n.stem) && strings.HasSuffix(name, n.ends) && n.follows(before) {
+				return n.row
+			}
 		}
 	}
 	return nil
+}
+
+// firstByte is the first byte of a name, 0 if it has none.
+func firstByte(name string) byte {
+	if name == "" {
+		return 0
+	}
+	return name[0]
 }
 
 // follows reports whether a path ends with the names before the last.
@@ -249,13 +262,11 @@ func (p *protectedIndex) mayMatch(pattern string) *ProtectedPath {
 		if said == len(name) || !dot && (said < enough || strings.HasPrefix(name, "*.")) {
 			continue
 		}
-		for last, rows := range p.byName {
-			if strings.HasPrefix(last, ".") == dot && mayBe(name, last) {
-				return rows[0].row
+		for _, n := range p.inOrder {
+			if n.stem == "" || (n.stem[0] == '.') != dot {
+				continue
 			}
-		}
-		for _, n := range p.stems {
-			if n.stem != "" && strings.HasPrefix(n.stem, ".") == dot && mayBegin(name, n.stem) {
+			if n.open && mayBegin(name, n.stem) || !n.open && mayBe(name, n.stem) {
 				return n.row
 			}
 		}
