@@ -45,9 +45,9 @@ var outputRows = []outputRow{
 // outputsOf gives the row of a program. The table is read once.
 var outputsOf = sync.OnceValue(func() map[string]*outputRow {
 	rows := map[string]*outputRow{}
-	for i := range outputRows {
-		for name := range strings.FieldsSeq(outputRows[i].names) {
-			rows[name] = &outputRows[i]
+	for _, row := range outputRows {
+		for name := range strings.FieldsSeq(row.names) {
+			rows[name] = &row
 		}
 	}
 	return rows
