@@ -15,7 +15,7 @@ func writers() policy.Rule {
 		CommandPrefix: []string{
 			"tee", "go build", "go test", "cp", "mv", "install", "ln", "sed", "dd", "tar", "unzip", "curl", "git clone", "git checkout", "git add",
 			"git commit", "git worktree", "git apply", "git status", "patch", "rsync", "touch", "mkdir", "chmod", "rm", "truncate", "find", "xargs",
-			"sort", "cat", "echo", "make", "gofmt", "npx", "prettier", "eslint", "ls", "foo", "zip", "sudo", "grep", "rg", "bash", "gcc", "scp", "git diff", "perl", "git config",
+			"sort", "cat", "echo", "make", "gofmt", "npx", "prettier", "eslint", "ls", "foo", "zip", "sudo", "grep", "rg", "bash", "gcc", "scp", "git diff", "perl", "git config", "awk", "wget", "tsc", "git restore", "git rm", "git mv", "parallel", "busybox", "exec",
 		},
 		AllowRedirection: true,
 	}
@@ -40,7 +40,9 @@ func TestProtectedOutputs(t *testing.T) {
 		"cp x .git/hooks/pre-commit", "cp -t .git/hooks pre-commit", "cp --target-directory=.git/hooks x", "cp --target .git/hooks x", "cp -at.git/hooks x", "cp -r evil/.git sub", "cp .envrc sub/",
 		"cp x h/", "cp -l .git/config x", "cp --symbolic-link .git/config x", `cp x "$d"`, "cp -v x AGENTS.md", "cp x y .vscode", "cp -r evil/. .", "cp -a evil/. /w", "cp -rT evil .", "rsync -a evil/ ./", "cp -r evil/.* .", "cp -r evil/.g* sub", "install -Dm755 x .git/hooks/x", "cp x -t .git/hooks",
 		`ln -s "$(cat x)" h2`, "git shortlog --output=.git/hooks/x", "git diff --output .envrc", "rsync -a --backup-dir=.git/hooks a b", "split -l 1 x .git/hooks/p", "awk '{ print > \".git/config\" }' x",
-		"exec 3> .git/config", "tee ${PWD}/.git/config", `tee "$(git rev-parse --git-dir)/config"`, "bash -c 'tee \"$0\"' .git/config", "echo tee .git/config | bash", "alias t=tee; tee .git/config",
+		"exec 3> .git/config", "awk -i inplace 1 .envrc", "mv x/workflows .github", "cp -r x/workflows .github/",
+		"wget -P .git http://x", "npx tsc --outDir .husky", "git restore AGENTS.md", "git rm .envrc", "git mv a .husky/b", "foo -o.git x", "parallel tee ::: .git/config", "eval 'tee .git/config'", "coproc tee .git/config",
+		"cat <<E | tee .git/config\nx\nE", "while read f; do tee $f; done < x", "tee {.git,x}/config", "tee .g[i]t/config", "tee $'.git/config'", "busybox tee .git/config", "tee ${PWD}/.git/config", `tee "$(git rev-parse --git-dir)/config"`, "bash -c 'tee \"$0\"' .git/config", "echo tee .git/config | bash", "alias t=tee; tee .git/config",
 		"mv x .git/hooks/pre-commit", "mv .git elsewhere", "mv x AGENTS.md", "mv -t .husky x",
 		"install -D x .git/hooks/x", "install -m 755 x .husky/pre-commit", "install -t .git/hooks x", "install -d .claude",
 		"ln -s ../../x .git/hooks/pre-commit", "ln -sf .git/hooks h2", "ln AGENTS.md x",

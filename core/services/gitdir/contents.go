@@ -86,8 +86,8 @@ func (c *contents) stamp(file string) {
 // note notes when a file was changed; the zero time if it is not there.
 func (c *contents) note(file string) { c.times[file], _ = changeTime(file) }
 
-// untouched reports whether no file was changed since the contents were read, which
-// is told faster than what they hold.
+// untouched reports whether no file was changed since the contents were read. It is a
+// cheap check before they are read again.
 func (c *contents) untouched() bool {
 	for file, was := range c.times {
 		if at, _ := changeTime(file); !at.Equal(was) {

@@ -1,0 +1,205 @@
+package policy
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/policy/shell"
+)
+
+// outputList goes through the words of one part.
+type outputList struct {
+	name  string
+	words []shell.Word
+	row   *outputRow
+	at    int // where to begin
+
+	operands []int
+	found    []output
+	into     bool // -t gave the destination
+}
+
+func (o *outputList) list() []output {
+	ended := false
+	for i := o.at; i < len(o.words); i++ {
+		w := o.words[i]
+		option := !ended && len(w.Text) > 1 && w.Text[0] == '-'
+		switch {
+		case w.Static && w.Text == "--" && !ended:
+			ended = true
+		case option && leavesOut(w.Text), option && readsValue(w.Text):
+			if !strings.Contains(w.Text, "=") {
+				i++
+			}
+		case strings.HasPrefix(w.Text, "!"), strings.HasSuffix(o.name, "dd") && !strings.HasPrefix(w.Text, "of="):
+		case strings.Contains(w.Text, "://") && !o.clones():
+		case option:
+			i += o.option(i)
+		default:
+			o.operands = append(o.operands, i)
+		}
+	}
+	switch {
+	case o.clones() && len(o.operands) > 0:
+		from := strings.TrimRight(unquoted(o.words[o.operands[0]].Text), "/")
+		o.found = append(o.found, output{word: o.operands[0], named: []string{strings.TrimSuffix(path.Base(from), ".git")}})
+		for _, i := range o.operands[1:] {
+			o.add(i)
+		}
+	case o.row.by == byAny:
+		for _, i := range o.operands {
+			o.add(i)
+		}
+		if last := len(o.operands) - 1; last > 0 && o.row.fills {
+			o.joined(o.operands[last], o.operands[:last])
+		}
+	case o.row.by == byFirst && len(o.operands) > 0:
+		o.add(o.operands[0])
+	case o.row.by == byLast && len(o.operands) > 0:
+		o.last()
+	}
+	return o.found
+}
+
+// clones reports whether the first operand is copied to a directory that is called
+// like it.
+func (o *outputList) clones() bool {
+	return o.name == "git" && o.at > 1 && o.words[o.at-1].Text == "clone"
+}
+
+// option takes in an option, and returns how many of the next words are its value.
+func (o *outputList) option(i int) int {
+	w := o.words[i]
+	if o.row.by != byLast {
+		o.add(i)
+		return 0
+	}
+	if o.name == "rsync" || o.name == "scp" {
+		o.add(i)
+		return 0
+	}
+	name, value, attached := strings.Cut(w.Text, "=")
+	long := strings.HasPrefix(w.Text, "--")
+	switch {
+	case long && len(name) > 3 && (strings.HasPrefix("--target-directory", name) || strings.HasPrefix("--link", name) || strings.HasPrefix("--symbolic-link", name)),
+		!long && strings.ContainsAny(w.Text, "tls"):
+		links := long && !strings.HasPrefix("--target-directory", name) || !long && !strings.Contains(w.Text, "t")
+		if links { // what is linked is written through the link
+			row := *o.row
+			row.by = byAny
+			o.row = &row
+			return 0
+		}
+		o.into = true
+		at := strings.IndexByte(w.Text, 't')
+		switch {
+		case long && attached:
+			o.addPath(i, value, w)
+		case !long && at < len(w.Text)-1:
+			o.addPath(i, w.Text[at+1:], w)
+		case i+1 < len(o.words):
+			o.add(i + 1)
+			o.joined(i+1, o.operandsFrom(i+2))
+			return 1
+		}
+	}
+	return 0
+}
+
+// operandsFrom lists the words from one on that are no options.
+func (o *outputList) operandsFrom(from int) []int {
+	operands := slices.Clone(o.operands)
+	for i := from; i < len(o.words); i++ {
+		if !strings.HasPrefix(o.words[i].Text, "-") {
+			operands = append(operands, i)
+		}
+	}
+	return operands
+}
+
+// last adds the last operand, and what lies in it if it is a directory.
+func (o *outputList) last() {
+	last := o.operands[len(o.operands)-1]
+	if o.into {
+		return
+	}
+	o.add(last)
+	from := o.operands[:len(o.operands)-1]
+	o.joined(last, from)
+	into := func(w shell.Word) bool {
+		letters := len(w.Text) > 1 && w.Text[0] == '-' && w.Text[1] != '-'
+		return letters && o.name != "rsync" && strings.Contains(w.Text, "T") || strings.HasPrefix(w.Text, "--no-t")
+	}
+	o.found[len(o.found)-1].spreads = slices.ContainsFunc(o.words, into) ||
+		slices.ContainsFunc(from, func(i int) bool {
+			name := o.words[i].Text
+			return path.Base(name) == "." || path.Base(name) == ".." || o.name == "rsync" && strings.HasSuffix(name, "/")
+		})
+}
+
+// joined adds the files that come to lie in a directory.
+func (o *outputList) joined(into int, from []int) {
+	for _, i := range from {
+		name := path.Base(o.words[i].Text)
+		if w := o.words[i]; w.Static || strings.HasPrefix(name, ".") {
+			o.addPath(into, path.Join(o.words[into].Text, name), o.words[i])
+		}
+	}
+}
+
+// add adds a word.
+func (o *outputList) add(i int) {
+	w := o.words[i]
+	lost := o.row.fills && !w.Static && !w.Pattern && len(w.Candidates) == 0 && !strings.HasPrefix(w.Text, "-")
+	if o.row.by == byAny && lost && len(o.operands) > 1 && i != o.operands[len(o.operands)-1] {
+		switch o.name {
+		case "mv", "gmv":
+			lost = false // what is moved
+		}
+	}
+	o.found = append(o.found, output{word: i, named: spellings(w), lost: lost})
+}
+
+func (o *outputList) addPath(i int, path string, w shell.Word) {
+	lost := o.row.fills && !w.Static && !w.Pattern && len(w.Candidates) == 0 && i >= 0 && o.words[i].Text == w.Text
+	o.found = append(o.found, output{word: i, named: []string{unquoted(path)}, lost: lost})
+}
+
+// leavesOut reports whether an option names what a program leaves alone.
+func leavesOut(option string) bool {
+	name, _, _ := strings.Cut(option, "=")
+	return strings.Contains(name, "exclude") || strings.Contains(name, "ignore")
+}
+
+// readsValue reports whether an option names a file that is read.
+func readsValue(option string) bool {
+	name, _, _ := strings.Cut(option, "=")
+	return name == "--env-file"
+}
+
+// spellings lists the paths that a word may name: itself, and what stands in it
+// behind an option's name or a separator.
+func spellings(w shell.Word) []string {
+	values := []string{w.Text}
+	if !w.Static {
+		values = append(values, unquoted(w.Text))
+		values = append(values, w.Candidates...)
+	}
+	paths := values
+	for _, v := range values {
+		if len(v) > 2 && v[0] == '-' && v[1] != '-' {
+			paths = append(paths, v[2:])
+			if at := strings.IndexAny(v, "./~"); at > 2 {
+				paths = append(paths, v[at:])
+			}
+		}
+		if strings.ContainsAny(v, "=,:;@") && !strings.Contains(v, " ") {
+			paths = append(paths, strings.FieldsFunc(v, func(r rune) bool { return strings.ContainsRune("=,:;@", r) })...)
+		}
+	}
+	return paths
+}
+
+// unquoted is a word as written, without quotes.
+func unquoted(s string) string { return strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(s) }
