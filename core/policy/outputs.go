@@ -86,11 +86,14 @@ func (j *judge) outputs(i int) []output {
 
 func (j *judge) findOutputs(i int) []output {
 	p := &j.parts[i]
-	if p.Kind != shell.Command || p.Wraps && j.brings[i] || len(p.Words) == 0 || !fixed(p.Words[0]) {
+	if p.Kind != shell.Command && p.Kind != shell.Unknown || p.Wraps && j.brings[i] || p.Option || len(p.Words) == 0 {
 		return nil
 	}
 	words := p.Words
-	name := programName(words[0].Text)
+	name := "" // it cannot be told
+	if fixed(words[0]) {
+		name = programName(words[0].Text)
+	}
 	row := outputsOf()[name]
 	if row == nil {
 		row = &outputRow{}
@@ -191,6 +194,13 @@ func gitOperands(words []shell.Word) int {
 	return -1
 }
 
+// unpacks reports whether a word makes tar unpack an archive.
+func unpacks(w shell.Word) bool {
+	long := strings.HasPrefix(w.Text, "--")
+	return long && (strings.HasPrefix(w.Text, "--e") && !leavesOut(w.Text) || strings.HasPrefix(w.Text, "--g")) ||
+		!long && strings.HasPrefix(w.Text, "-") && strings.Contains(w.Text, "x")
+}
+
 // gitOutput is the file of an option such as --output, which many of git's subcommands
 // have.
 func gitOutput(words []shell.Word) []output {
@@ -207,6 +217,9 @@ func packs(words []shell.Word) bool {
 	letters := strings.TrimLeft(words[1].Text, "-")
 	if strings.HasPrefix(words[1].Text, "--") {
 		letters = ""
+	}
+	if slices.ContainsFunc(words[1:], unpacks) {
+		return false
 	}
 	for _, w := range words[1:] {
 		switch w.Text {

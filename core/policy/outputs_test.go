@@ -40,7 +40,7 @@ func TestProtectedOutputs(t *testing.T) {
 		"cp x .git/hooks/pre-commit", "cp -t .git/hooks pre-commit", "cp --target-directory=.git/hooks x", "cp --target .git/hooks x", "cp -at.git/hooks x", "cp -r evil/.git sub", "cp .envrc sub/",
 		"cp x h/", "cp -l .git/config x", "cp --symbolic-link .git/config x", `cp x "$d"`, "cp -v x AGENTS.md", "cp x y .vscode", "cp -r evil/. .", "cp -a evil/. /w", "cp -rT evil .", "rsync -a evil/ ./", "cp -r evil/.* .", "cp -r evil/.g* sub", "install -Dm755 x .git/hooks/x", "cp x -t .git/hooks",
 		`ln -s "$(cat x)" h2`, "git shortlog --output=.git/hooks/x", "git diff --output .envrc", "rsync -a --backup-dir=.git/hooks a b", "split -l 1 x .git/hooks/p", "awk '{ print > \".git/config\" }' x",
-		"exec 3> .git/config", "awk -i inplace 1 .envrc", "mv x/workflows .github", "cp -r x/workflows .github/",
+		"exec 3> .git/config", "tar -fc.tar -C .git -x", "history -w .git/config", "awk -i inplace 1 .envrc", "mv x/workflows .github", "cp -r x/workflows .github/",
 		"wget -P .git http://x", "npx tsc --outDir .husky", "git restore AGENTS.md", "git rm .envrc", "git mv a .husky/b", "foo -o.git x", "parallel tee ::: .git/config", "eval 'tee .git/config'", "coproc tee .git/config",
 		"cat <<E | tee .git/config\nx\nE", "while read f; do tee $f; done < x", "tee {.git,x}/config", "tee .g[i]t/config", "tee $'.git/config'", "busybox tee .git/config", "tee ${PWD}/.git/config", `tee "$(git rev-parse --git-dir)/config"`, "bash -c 'tee \"$0\"' .git/config", "echo tee .git/config | bash", "alias t=tee; tee .git/config",
 		"mv x .git/hooks/pre-commit", "mv .git elsewhere", "mv x AGENTS.md", "mv -t .husky x",
@@ -63,6 +63,13 @@ func TestProtectedOutputs(t *testing.T) {
 			d := e.Decide(c)
 			assert.NotEqual(t, policy.Allow, d.Decision, "%s in %s: %s", line, mode, d.Reason)
 		}
+	}
+	whole := engine(t, allowTool("run_shell_command"))
+	for _, line := range []string{"$t .git/config", "t=$(cat x); $t a .envrc", "tee .git/config", "cd .git && make", "xargs tee < x"} {
+		c := command(t, line, policy.ModeDefault)
+		c.Dir, c.Roots = "/w", []string{"/w"}
+		d := whole.Decide(c)
+		assert.Equal(t, policy.AskUser, d.Decision, "%s: %s", line, d.Reason)
 	}
 	for _, line := range []string{
 		"tee out.txt", "echo x | tee -a build/log.txt", "go build ./...", "go build -o bin/x ./cmd/x", "go test ./...", "cp a b", "cp -r src/. dist/", "rsync -a src/ dist/", "cp -rT src dist", "cp -r src dist",
