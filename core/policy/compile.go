@@ -23,7 +23,7 @@ type rule struct {
 	args     *regexp.Regexp // searched in the canonical arguments
 	command  *regexp.Regexp // searched in them too
 	anchored *regexp.Regexp // searched from the start of a command
-	literal  string         // that a match of the command begins with
+	traits   traits
 	prefixes [][]string
 }
 
@@ -68,15 +68,15 @@ func compileRule(r Rule) (*rule, error) {
 		if c.args, err = compilePattern(r.ArgsPattern); err != nil {
 			return nil, invalid(r, "argsPattern: %v", err)
 		}
+		c.traits = traitsOf(r.ArgsPattern)
 	}
 	if r.CommandRegex != "" {
-		plain, err := compilePattern(r.CommandRegex)
-		if err != nil {
+		if _, err := compilePattern(r.CommandRegex); err != nil {
 			return nil, invalid(r, "commandRegex: %v", err)
 		}
 		c.command = regexp.MustCompile(`"command":"(?:` + r.CommandRegex + `)`)
 		c.anchored = regexp.MustCompile(`\A(?:` + r.CommandRegex + `)`)
-		c.literal, _ = plain.LiteralPrefix()
+		c.traits = traitsOf(r.CommandRegex)
 	}
 	c.describe()
 	return c, nil

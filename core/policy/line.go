@@ -25,6 +25,9 @@ type judge struct {
 	tightest *rule // the highest rule with a command prefix that tightens
 	looked   bool
 
+	spellings []spellings    // of parts, as patterns of rules that tighten see them
+	lines     map[*rule]bool // whose patterns match the line as it stands
+
 	searched string // the command that texts have in them
 	texts    *texts
 }
@@ -158,7 +161,7 @@ func (j *judge) due(r *rule) bool {
 	}
 	for i, p := range j.parts {
 		if len(r.prefixes) == 0 {
-			if j.matchText(r, &j.parts[i]) != no {
+			if j.matchText(r, i) != no {
 				return true
 			}
 			continue

@@ -32,7 +32,7 @@ func (j *judge) matchRef(r ref, i int) (sure tri, n int) {
 		}
 		return no, 0
 	case r.patterned():
-		sure := j.matchText(r.rule, p)
+		sure := j.matchText(r.rule, i)
 		if sure == yes && !r.tightens && r.ArgsPattern == exactCommand(p.Text) {
 			n = len(p.Words)
 		}
@@ -116,47 +116,142 @@ func (j *judge) sameProgram(want string, p *shell.Part) bool {
 // exactCommand is the ArgsPattern of exactly one command.
 func exactCommand(text string) string { return exactArg("command", text) }
 
-// matchText matches a rule with a pattern against the text of a part, and one
-// that tightens also against the whole line.
-func (j *judge) matchText(r *rule, p *shell.Part) tri {
-	known := p.Kind != shell.Unknown && p.Kind != shell.Write && len(p.Words) > 0 && fixed(p.Words[0])
-	if !r.tightens && !known {
-		return no
-	}
-	if j.searchText(r, p.Text) {
-		return yes
-	}
+// matchText matches a rule with a pattern against a part. One that allows is
+// searched in the text of the part alone. One that tightens is searched in the
+// line as it stands, and in all spellings of the part; see [judge.spelled].
+func (j *judge) matchText(r *rule, i int) tri {
+	p := &j.parts[i]
 	if !r.tightens {
+		if named(p) && j.searchText(r, p.Text) {
+			return yes
+		}
 		return no
 	}
-	if r.args != nil && j.args.match(r.args, true) == yes || r.command != nil && j.searchText(r, j.line.Source) {
+	if j.matchLine(r) {
 		return yes
+	}
+	result := no
+	for _, s := range j.spelled(i) {
+		if result = max(result, j.search(r, i, s)); result == yes {
+			return yes
+		}
 	}
 	switch {
-	case p.Kind == shell.Write:
-		return no
-	case !known:
+	case p.Option || p.Kind == shell.Write:
+		return result
+	case p.Kind == shell.Unknown, len(p.Words) > 0 && !fixed(p.Words[0]):
 		return maybe
 	}
-	// What is not fixed may be anything, after the words that are.
-	var start strings.Builder
-	for _, w := range p.Words {
-		if !fixed(w) {
-			if r.command == nil || strings.HasPrefix(start.String(), r.literal) || strings.HasPrefix(r.literal, start.String()) {
-				return maybe
-			}
-			return no
+	if result == no && r.traits.dashes {
+		result = j.searchAll(r, i, j.loosely(i))
+	}
+	if result == no && !r.traits.floats {
+		result = j.searchAll(r, i, j.hidden(i))
+	}
+	return result
+}
+
+// matchLine searches the pattern of a rule that tightens in the whole line as it
+// is spelled.
+func (j *judge) matchLine(r *rule) bool {
+	if found, known := j.lines[r]; known {
+		return found
+	}
+	re := r.args
+	if re == nil {
+		re = r.command
+	}
+	found := j.args.match(re, true) == yes || r.command != nil && r.anchored.MatchString(j.line.Source)
+	if j.lines == nil {
+		j.lines = make(map[*rule]bool)
+	}
+	j.lines[r] = found
+	return found
+}
+
+// searchAll searches a rule in doubtful spellings of a part.
+func (j *judge) searchAll(r *rule, i int, all []spelling) tri {
+	for _, s := range all {
+		if j.search(r, i, s) != no {
+			return maybe
 		}
-		start.WriteString(shell.Quote([]string{w.Text}) + " ")
 	}
 	return no
+}
+
+// search searches the pattern of a rule that tightens in a spelling of a part.
+func (j *judge) search(r *rule, i int, s spelling) tri {
+	switch {
+	case j.searchHoles(r, i, s):
+	case s.holes || !r.traits.shortens(s.text, func(text string) bool { return j.searchText(r, text) }):
+		return no
+	default:
+		return maybe
+	}
+	if s.holes || !s.sure {
+		return maybe
+	}
+	return yes
+}
+
+// searchHoles reports whether the pattern of a rule that tightens matches a
+// spelling, or may do so.
+func (j *judge) searchHoles(r *rule, i int, s spelling) bool {
+	if !s.holes {
+		return j.searchText(r, s.text)
+	}
+	how := search{anchored: true, to: len(s.text), free: r.traits.dashes && j.mayTakeOptions(i)}
+	if r.command != nil {
+		if r.traits.machine.may(s.text, how) {
+			return true
+		}
+		if !r.traits.escaping {
+			return false
+		}
+	}
+	before, text, after := j.frame(s.text)
+	whole := before + text + after
+	if r.command != nil {
+		how.to = len(text)
+		return r.traits.machine.may(text+after, how)
+	}
+	how.anchored, how.from, how.to = false, len(before), len(before)+len(text)
+	return r.traits.machine.may(whole, how)
+}
+
+// mayTakeOptions reports whether a word of a part that is not known may come out
+// as an option of the program.
+func (j *judge) mayTakeOptions(i int) bool {
+	return slices.ContainsFunc(j.parts, func(p shell.Part) bool { return p.Option && p.Parent == i })
+}
+
+// shortens reports whether a text with a long option in the place of the
+// beginning of it, which programs take for the whole, is one that is found.
+func (l *traits) shortens(text string, found func(string) bool) bool {
+	if len(l.longs) == 0 || !strings.Contains(text, " --") {
+		return false
+	}
+	for field := range strings.FieldsSeq(text) {
+		if len(field) < 4 || field[:2] != "--" {
+			continue
+		}
+		for _, long := range l.longs {
+			if len(long) > len(field) && strings.HasPrefix(long, field) && found(strings.Replace(text, " "+field, " "+long, 1)) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // searchText searches a rule's pattern in the call's arguments with another
 // command in them. A commandRegex is searched from the start of the command.
 func (j *judge) searchText(r *rule, text string) bool {
-	if r.anchored != nil && r.anchored.MatchString(text) {
+	if r.command != nil && r.anchored.MatchString(text) {
 		return true
+	}
+	if r.tightens && !r.traits.escaping && r.command != nil && !strings.Contains(text, r.traits.must) {
+		return false
 	}
 	re := r.args
 	if re == nil {
@@ -166,6 +261,20 @@ func (j *judge) searchText(r *rule, text string) bool {
 		j.searched, j.texts = text, j.args.command(text)
 	}
 	return j.texts.match(re, r.tightens)
+}
+
+// frame returns the command as the arguments have it, and what stands before
+// and behind it there.
+func (j *judge) frame(command string) (before, text, after string) {
+	const mark = "\U000F0010"
+	texts := j.args.command(mark)
+	form := texts.given
+	if form == "" {
+		form = texts.plain[0]
+	}
+	before, after, _ = strings.Cut(form, mark)
+	quoted := string(appendString(nil, command))
+	return before, quoted[1 : len(quoted)-1], after
 }
 
 // explainPart says why a part's verdict is what it is, and what would change

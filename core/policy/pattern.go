@@ -43,3 +43,55 @@ func compilePattern(pattern string) (*regexp.Regexp, error) {
 	}
 	return nil, err
 }
+
+// traits are what is known of a pattern before it is searched.
+type traits struct {
+	machine  *machine
+	must     string   // text that each match holds; "" if none is known
+	floats   bool     // it may match further on in a command what it matches at its beginning
+	dashes   bool     // it speaks of options
+	longs    []string // the long options that it spells
+	escaping bool     // it may speak of the arguments' JSON
+}
+
+// longOption finds the long options that a pattern spells.
+var longOption = regexp.MustCompile(`--[a-z][a-z-]+`)
+
+// traitsOf returns those of a pattern that compiles.
+func traitsOf(pattern string) traits {
+	l := traits{machine: newMachine(pattern), dashes: strings.Contains(pattern, "-"), longs: longOption.FindAllString(pattern, -1),
+		escaping: strings.ContainsAny(pattern, `"`) || strings.Contains(pattern, `\\`) || strings.Contains(pattern, "x00")}
+	parsed, err := syntax.Parse(pattern, syntax.Perl)
+	if err != nil {
+		return l
+	}
+	parsed = parsed.Simplify()
+	first := parsed
+	l.must = mustHold(parsed)
+	for (first.Op == syntax.OpConcat || first.Op == syntax.OpCapture) && len(first.Sub) > 0 {
+		first = first.Sub[0]
+	}
+	l.floats = first.Op == syntax.OpStar && (first.Sub[0].Op == syntax.OpAnyChar || first.Sub[0].Op == syntax.OpAnyCharNotNL)
+	return l
+}
+
+// mustHold returns the longest text that each match of an expression holds.
+func mustHold(re *syntax.Regexp) string {
+	switch re.Op {
+	case syntax.OpLiteral:
+		if re.Flags&syntax.FoldCase == 0 {
+			return string(re.Rune)
+		}
+	case syntax.OpCapture, syntax.OpPlus:
+		return mustHold(re.Sub[0])
+	case syntax.OpConcat:
+		longest := ""
+		for _, sub := range re.Sub {
+			if s := mustHold(sub); len(s) > len(longest) {
+				longest = s
+			}
+		}
+		return longest
+	}
+	return ""
+}

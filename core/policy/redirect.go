@@ -21,7 +21,7 @@ func (j *judge) write(i int) judged {
 	if !known {
 		places = []string{""}
 	}
-	owner := j.owner(p, inside)
+	owner := j.owner(i, inside)
 	if owner != nil && owner.tightens {
 		v := judged{outcome: outcome{rule: owner}, verdict: owner.Decision}
 		v.reason, v.remedy = j.explainPart(p, &v)
@@ -87,9 +87,10 @@ func (r *rule) frees(inside bool) bool {
 
 // owner returns the rule that frees what is written for a command, nil if none
 // does. Where there is no command it may also be one that denies or asks.
-func (j *judge) owner(p *shell.Part, inside bool) *rule {
+func (j *judge) owner(i int, inside bool) *rule {
+	p := &j.parts[i]
 	if p.Parent < 0 {
-		return j.wide(inside)
+		return j.wide(i, inside)
 	}
 	if cover, _ := j.cover(p); cover != nil && inside {
 		return cover
@@ -101,11 +102,11 @@ func (j *judge) owner(p *shell.Part, inside bool) *rule {
 		return nil
 	}
 	var owner *rule // of all that the part runs
-	for i := range j.parts {
-		if j.parts[i].Parent != p.Parent || j.parts[i].Kind == shell.Write {
+	for k := range j.parts {
+		if j.parts[k].Parent != p.Parent || j.parts[k].Kind == shell.Write {
 			continue
 		}
-		if owner = j.freeing(i, inside); owner == nil {
+		if owner = j.freeing(k, inside); owner == nil {
 			return nil
 		}
 	}
@@ -133,12 +134,12 @@ func (j *judge) freeing(i int, inside bool) *rule {
 // wide returns the first rule about the whole tool or the whole line that
 // decides where there is no command, as in: > file. It is nil if nobody wrote
 // one, and none frees what is written.
-func (j *judge) wide(inside bool) *rule {
+func (j *judge) wide(i int, inside bool) *rule {
 	for _, r := range j.index.general {
 		if r.own == ownBuiltins || !r.holds(j.call) || !r.tightens && !r.frees(inside) {
 			continue
 		}
-		if r.patterned() && !r.OtherCommands && (!r.tightens || j.matchText(r, &shell.Part{Kind: shell.Write}) != yes) {
+		if r.patterned() && !r.OtherCommands && (!r.tightens || j.matchText(r, i) != yes) {
 			continue
 		}
 		if r.own == ownAsks {

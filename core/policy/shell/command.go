@@ -180,9 +180,16 @@ func (a *analysis) runs(sc *scope, parent, own int, shown, reason string) {
 func (a *analysis) pipe(sc *scope, cmd *syntax.BinaryCmd) {
 	left, right := sc.inside(), sc.inside()
 	left.again, right.again = true, true
+	first := len(a.parts)
 	a.stmt(left, cmd.X)
 	right.prints = a.prints(cmd.X)
+	reader := len(a.parts)
 	a.stmt(right, cmd.Y)
+	for i := first; i < reader && reader < len(a.parts); i++ {
+		if a.parts[i].Into == 0 {
+			a.parts[i].Into = reader
+		}
+	}
 	if call, ok := cmd.Y.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && isShell(call.Args[0].Lit()) {
 		if texts := a.output([]*syntax.Stmt{cmd.X}); len(texts) > 0 {
 			at := sc.inside()

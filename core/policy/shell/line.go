@@ -47,6 +47,15 @@ type Part struct {
 	// cannot be told. Of popd they are also where it may lead.
 	Dirs []string
 
+	// Raw is the command as spelled, with its redirections, from its program on;
+	// "" of a part that does not stand in the line so.
+	Raw string
+	// Redirects are the files and texts that are redirected for the part, by itself
+	// or by a group around it, but for descriptors and the null device.
+	Redirects []Redirect
+	// Into is the part that reads what this one prints, through a pipe; 0 for none.
+	Into int
+
 	// Option marks an Unknown that may make a program that is known run
 	// something: a word that may come out as an option, or a variable. No rule
 	// that allows covers it, and it is no command that a rule may deny.
@@ -58,6 +67,19 @@ type Part struct {
 	Reason string
 }
 
+// Redirect is one redirection.
+type Redirect struct {
+	Op   string // as in bash, as ">>"
+	Word Word   // the file, or the text of <<<
+}
+
+// A Hole stands in [Word.Shapes] for a piece that bash alone knows.
+const (
+	HoleText   = "\U000F0001" // any text
+	HoleName   = "\U000F0002" // any text without a slash, of the name of a file
+	HoleNumber = "\U000F0003" // a number
+)
+
 // Word is one word of a command as far as it can be told.
 type Word struct {
 	Text   string // its value if Static, else as written
@@ -65,6 +87,10 @@ type Word struct {
 	// Candidates are values that a word that is not static may have; there may
 	// be others.
 	Candidates []string
+	// Shapes are what a word may be that is not fixed, without quotes and with a hole
+	// for each piece that is not known. The first is the most general; in the others
+	// variables have values that the line assigns. nil: any text.
+	Shapes []string
 	// Pattern marks a word that bash replaces by the names of files that match
 	// Text, if there are any.
 	Pattern bool

@@ -86,6 +86,47 @@ func (a *analysis) redirects(sc *scope, s *syntax.Stmt, index int) {
 	}
 }
 
+// spelled notes how a command is spelled.
+func (a *analysis) spelled(index int, s *syntax.Stmt) {
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if index < 0 || index >= len(a.parts) || !ok || len(call.Args) == 0 {
+		return
+	}
+	from, to := call.Args[0].Pos().Offset(), call.End().Offset()
+	for _, r := range s.Redirs {
+		to = max(to, r.End().Offset())
+	}
+	if from < to && to <= uint(len(a.source)) {
+		a.parts[index].Raw = a.source[from:to]
+	}
+}
+
+// redirected notes the redirections of a statement at its parts, which are all
+// from first on.
+func (a *analysis) redirected(s *syntax.Stmt, first int) {
+	var all []Redirect
+	for _, r := range s.Redirs {
+		switch r.Op {
+		case syntax.RdrIn, syntax.RdrOut, syntax.AppOut, syntax.RdrInOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll, syntax.DplOut, syntax.WordHdoc:
+		default:
+			continue
+		}
+		var w arg
+		if r.Op == syntax.WordHdoc {
+			w = a.value(r.Word)
+		} else if w = a.one(r.Word); r.Op == syntax.DplOut && isDescriptor(w) || w.is("/dev/null") {
+			continue
+		}
+		all = append(all, Redirect{Op: r.Op.String(), Word: w.Word})
+	}
+	if len(all) == 0 {
+		return
+	}
+	for i := first; i < len(a.parts); i++ {
+		a.parts[i].Redirects = append(a.parts[i].Redirects[:len(a.parts[i].Redirects):len(a.parts[i].Redirects)], all...)
+	}
+}
+
 func (a *analysis) redirect(at, sc *scope, r *syntax.Redirect) {
 	a.substitutions(sc, r)
 	if name, ok := variableOf(r); ok {

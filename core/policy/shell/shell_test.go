@@ -111,12 +111,53 @@ func TestWords(t *testing.T) {
 	words := line.Parts[0].Words
 	require.Equal(t, []Word{
 		{Text: "echo", Static: true},
-		{Text: `"$x"`, Candidates: []string{"a"}},
-		{Text: "${y}", Candidates: []string{"b", "c"}},
-		{Text: "*.go", Pattern: true},
+		{Text: `"$x"`, Candidates: []string{"a"}, Shapes: []string{HoleText, "a"}},
+		{Text: "${y}", Candidates: []string{"b", "c"}, Shapes: []string{HoleText, "b c"}},
+		{Text: "*.go", Pattern: true, Shapes: []string{HoleName + ".go"}},
 		{Text: "lit*", Static: true},
-		{Text: `"$z"`},
+		{Text: `"$z"`, Shapes: []string{HoleText}},
 	}, words)
+}
+
+// What a word may be has a hole for each piece that is not known.
+func TestWordShapes(t *testing.T) {
+	const text, name, number = HoleText, HoleName, HoleNumber
+	for line, want := range map[string][]string{
+		`x "$x"/y`: {text + "/y"}, "x a*.go": {"a" + name + ".go"}, "x r[ab]m": {"r" + name + "m"}, "x -n$((1+2))x": {"-n" + number + "x"}, "x $#": {number},
+		`a=1; x "--$a$b"`: {"--" + text + text, "--1" + text}, `x r["mn"$y]z`: {"r" + text + "z"}, `x $(f)'a b'\c`: {text + "a bc"}, "x @(a|b)c": {text + "c"}, `x a\*b*`: {"a*b" + name},
+		"a=b; a=c; x $a": {text, "b", "c"}, `x [a`: nil, `x "$@"`: {text}, "x a?": {"a" + name},
+	} {
+		parts := Parse(line).Parts
+		words := parts[len(parts)-1].Words
+		for _, p := range parts {
+			if p.Kind == Command && p.Words[0].Text == "x" {
+				words = p.Words
+			}
+		}
+		require.Equal(t, want, words[1].Shapes, line)
+	}
+}
+
+// What is piped and redirected, and how a command is spelled.
+func TestSurroundings(t *testing.T) {
+	parts := Parse(`{ a "x" 2>&1 >o; } < "i"n | b | c <<< h`).Parts
+	find := func(program string) (Part, int) {
+		for i, p := range parts {
+			if p.Kind == Command && p.Words[0].Text == program {
+				return p, i
+			}
+		}
+		t.Fatal(program)
+		return Part{}, 0
+	}
+	a, _ := find("a")
+	b, atB := find("b")
+	c, atC := find("c")
+	require.Equal(t, `a "x" 2>&1 >o`, a.Raw)
+	require.Equal(t, []Redirect{{">", Word{Text: "o", Static: true}}, {"<", Word{Text: "in", Static: true}}}, a.Redirects)
+	require.Equal(t, []int{atB, atC, 0}, []int{a.Into, b.Into, c.Into})
+	require.Equal(t, "c <<< h", c.Raw)
+	require.Equal(t, []Redirect{{"<<<", Word{Text: "h", Static: true}}}, c.Redirects)
 }
 
 // TestDynamicCommands asks about a program that depends on an expansion, and

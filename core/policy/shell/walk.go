@@ -32,12 +32,13 @@ func (a *analysis) stmt(sc *scope, s *syntax.Stmt) {
 		at = sc.inside()
 		at.again = true
 	}
-	index, ran := -1, len(a.ran)
+	index, ran, first := -1, len(a.ran), len(a.parts)
 	at.success = at.dirs
 	switch cmd := s.Cmd.(type) {
 	case nil:
 	case *syntax.CallExpr:
 		index = a.call(at, cmd, a.input(s.Redirs))
+		a.spelled(index, s)
 	case *syntax.DeclClause:
 		index = a.declare(at, cmd)
 	default:
@@ -46,6 +47,7 @@ func (a *analysis) stmt(sc *scope, s *syntax.Stmt) {
 	if s.Negated {
 		at.success = at.dirs
 	}
+	a.redirected(s, first)
 	a.redirects(at, s, index)
 	if index >= 0 { // its substitutions and redirections come first
 		for i := ran; i < len(a.ran); i++ {

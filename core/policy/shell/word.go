@@ -135,6 +135,7 @@ type field struct {
 	template strings.Builder
 	pattern  strings.Builder // as template, with quoted pattern characters escaped
 	raw      strings.Builder
+	shapes   []string // see [Word.Shapes]; nil: as template
 	head     string
 	values   []string // nil: only its template, unless dynamic
 	unsure   bool     // a dynamic piece has no known values
@@ -145,6 +146,7 @@ type field struct {
 	home     bool // it begins with a ~ that bash replaces
 	glob     bool
 	bracket  bool // an unquoted [ is open
+	inHole   bool // so it is in the last of shapes
 }
 
 func (f *fields) word(w *syntax.Word) {
@@ -202,6 +204,7 @@ func (f *fields) part(p syntax.WordPart) {
 		f.cur.glob = true
 		raw := f.a.written(p)
 		f.static("", "")
+		f.cur.hole(HoleText, nil)
 		f.cur.template.WriteString(raw)
 		f.cur.pattern.WriteString(raw)
 		f.cur.raw.WriteString(raw)
@@ -255,11 +258,17 @@ func (f *fields) lit(s string) {
 		text.WriteByte(c)
 		pattern.WriteByte(c)
 	}
+	if f.split {
+		f.cur.globbed(s)
+	} else {
+		f.cur.shape(text.String())
+	}
 	f.append(text.String(), pattern.String(), s)
 }
 
 // static takes text that has lost its quotes.
 func (f *fields) static(text, raw string) {
+	f.cur.shape(text)
 	f.append(text, escapePattern(text), raw)
 }
 
@@ -283,6 +292,11 @@ func (f *fields) dyn(raw string, values []string, quoted, number bool) {
 		values, number = nil, false
 	}
 	before := c.template.String()
+	kind := HoleText
+	if number {
+		kind = HoleNumber
+	}
+	c.hole(kind, values)
 	if number {
 		c.template.WriteByte('0') // as good as any other
 	} else {
@@ -365,9 +379,9 @@ func (f *fields) end() {
 	case !c.dynamic && !glob && !unclearBraces(w.template, c.quoted, f.split):
 		w.Word = Word{Text: w.template, Static: true, home: c.home}
 	case !c.dynamic && glob:
-		w.Word = Word{Text: c.pattern.String(), Pattern: true}
+		w.Word = Word{Text: c.pattern.String(), Pattern: true, Shapes: c.shapes}
 	default:
-		w.Word = Word{Text: c.raw.String(), Pattern: glob}
+		w.Word = Word{Text: c.raw.String(), Pattern: glob, Shapes: c.shapes}
 		if !glob {
 			w.facts = f.facts
 		}

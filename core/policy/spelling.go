@@ -1,0 +1,494 @@
+package policy
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/policy/shell"
+)
+
+// spelling is one way to write a command. Patterns of rules that deny or ask
+// are searched in all of them, so that it does not matter which one a line has.
+type spelling struct {
+	text  string
+	holes bool // it has holes
+	sure  bool // it is the same command without a doubt
+}
+
+// maxSpellings bounds the doubtful spellings of a command.
+const maxSpellings = 160
+
+// spellings are those of one part.
+type spellings struct {
+	made    bool
+	all     []spelling
+	looser  bool       // further has been made
+	further []spelling // doubtful: options in another order or by other names
+	inner   bool       // behind has been made
+	behind  []spelling // what a program that nobody knows may run
+}
+
+// spelled returns the spellings of a part that are close to what it says: its
+// program without a path, its words without quotes, the options before its
+// subcommand left out, its redirections as operands, other names of what it
+// does, the pipe that it prints into, and what stands in the line.
+func (j *judge) spelled(i int) []spelling {
+	if j.spellings == nil {
+		j.spellings = make([]spellings, len(j.parts))
+	}
+	s := &j.spellings[i]
+	if s.made {
+		return s.all
+	}
+	s.made = true
+	p := &j.parts[i]
+	add := func(text string, sure bool) { s.all = appendSpelling(s.all, text, sure) }
+	add(p.Text, true)
+	if p.Kind == shell.Write {
+		for _, target := range shapes(p.Path)[:1] {
+			add("> "+target, true)
+			add(">"+target, true)
+		}
+		return s.all
+	}
+	if p.Raw != "" {
+		add(p.Raw, true)
+	}
+	if !named(p) {
+		return s.all
+	}
+	if rest, ok := strings.CutPrefix(p.Raw, p.Words[0].Text); ok {
+		add(baseName(p.Words[0].Text)+rest, true)
+	}
+	redirections := j.redirections(i)
+	for n, words := range vectors(p.Words) {
+		sure := n == 0
+		if sure && slices.ContainsFunc(words, needsQuotes) {
+			add(shell.Quote(plainNames(words)), true)
+		}
+		for _, tail := range tails(words) {
+			text := strings.Join(tail.words, " ")
+			add(text, sure && tail.sure)
+			for _, redirection := range redirections {
+				add(text+redirection, sure && tail.sure)
+			}
+		}
+	}
+	if p.Into > 0 {
+		own := s.all[len(s.all)-1:]
+		if w := vectors(p.Words); len(w) > 0 {
+			own = appendSpelling(nil, strings.Join(plainNames(w[0]), " "), true)
+		}
+		for _, reader := range j.readers(p.Into) {
+			add(own[0].text+" | "+reader, true)
+		}
+	}
+	return s.all
+}
+
+// appendSpelling appends a spelling that is not among the others.
+func appendSpelling(all []spelling, text string, sure bool) []spelling {
+	for i := range all {
+		if all[i].text == text {
+			all[i].sure = all[i].sure || sure
+			return all
+		}
+	}
+	return append(all, spelling{text: text, holes: hasHoles(text), sure: sure})
+}
+
+// named reports whether a part is a command whose program is known.
+func named(p *shell.Part) bool {
+	return (p.Kind == shell.Command || p.Kind == shell.Builtin) && len(p.Words) > 0 && fixed(p.Words[0])
+}
+
+// baseName is a program's name without its folder.
+func baseName(program string) string {
+	if i := strings.LastIndexByte(program, '/'); i >= 0 && i+1 < len(program) {
+		program = program[i+1:]
+	}
+	return strings.TrimSuffix(program, ".exe")
+}
+
+// plainNames returns words with the program without its folder.
+func plainNames(words []string) []string {
+	if base := baseName(words[0]); base != words[0] {
+		words = slices.Clone(words)
+		words[0] = base
+	}
+	return words
+}
+
+func needsQuotes(word string) bool { return shell.Quote([]string{word}) != word }
+
+// shapes are what a word may be, without quotes and with holes.
+func shapes(w shell.Word) []string {
+	switch {
+	case fixed(w):
+		return []string{w.Text}
+	case len(w.Shapes) > 0:
+		return w.Shapes
+	}
+	return []string{shell.HoleText}
+}
+
+// vectors are what the words of a command may be: the most general first, then
+// each with one word as the line assigns it, and all so.
+func vectors(words []shell.Word) [][]string {
+	general := make([]string, len(words))
+	assigned := make([]string, len(words))
+	several := 0
+	for i, w := range words {
+		s := shapes(w)
+		general[i], assigned[i] = s[0], s[min(1, len(s)-1)]
+		if len(s) > 1 {
+			several++
+		}
+	}
+	all := [][]string{general}
+	if several == 0 {
+		return all
+	}
+	for i, w := range words {
+		if fixed(w) || len(w.Shapes) < 2 {
+			continue
+		}
+		for _, s := range w.Shapes[1:] {
+			one := slices.Clone(general)
+			one[i] = s
+			all = append(all, one)
+		}
+	}
+	if several > 1 {
+		all = append(all, assigned)
+	}
+	return all
+}
+
+// tail is a command with other words in it.
+type tail struct {
+	words []string
+	sure  bool
+}
+
+// tails returns a command with its plain name, without the options before its
+// subcommand, and by the other names of what it does.
+func tails(words []string) []tail {
+	words = plainNames(words)
+	all := []tail{{words, true}}
+	if lower := programName(words[0]); lower != words[0] {
+		all = append(all, tail{append([]string{lower}, words[1:]...), true})
+	}
+	bare, sure := withoutOptions(words)
+	for _, w := range bare {
+		all = append(all, tail{w, sure})
+	}
+	if len(bare) > 0 && sure {
+		words = bare[0]
+	}
+	if !strings.ContainsAny(words[0], allHoles) && len(words) > 1 {
+		for _, other := range sameAs(words) {
+			all = append(all, tail{other, true})
+		}
+	}
+	return all
+}
+
+// withoutOptions returns a command without the options that stand before its
+// first operand. Where it is not known which of them take a value there are
+// several ways to read it, and none is sure.
+func withoutOptions(words []string) (ways [][]string, sure bool) {
+	name := family(words[0])
+	row := habitsOf[name]
+	if len(words) < 3 || !isOption(words[1]) && !(row.toolchain && strings.HasPrefix(words[1], "+")) {
+		return nil, false
+	}
+	sure = row.valued != nil && shell.Subcommands(name) || row.toolchain
+	const most = 4
+	for i := 1; i < len(words) && len(ways) < most; i++ {
+		switch w := words[i]; {
+		case w == "--":
+		case isOption(w):
+			if sure && slices.Contains(row.valued, w) {
+				i++
+			}
+		case row.toolchain && strings.HasPrefix(w, "+"):
+		default:
+			ways = append(ways, append([]string{words[0]}, words[i:]...))
+			if sure {
+				return ways, true
+			}
+			// The word may be the value of the option before it.
+			if i+1 == len(words) || !isOption(words[i-1]) {
+				return ways, false
+			}
+		}
+	}
+	return ways, sure
+}
+
+// redirections are ways to write the redirections of a part behind it: as
+// operands, and with their operators.
+func (j *judge) redirections(i int) []string {
+	var list []shell.Redirect
+	for k := i; k >= 0; k = j.parts[k].Parent {
+		for _, r := range j.parts[k].Redirects {
+			if !slices.ContainsFunc(list, func(o shell.Redirect) bool { return o.Op == r.Op && o.Word.Text == r.Word.Text }) {
+				list = append(list, r)
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	var operands, blanks, joined, simple, simply string
+	for _, r := range list {
+		s := shapes(r.Word)
+		text, op := s[min(1, len(s)-1)], "<"
+		if strings.Contains(r.Op, ">") {
+			op = ">"
+		}
+		if r.Op == "<<<" {
+			op = r.Op
+		} else {
+			operands += " " + text
+		}
+		blanks, joined = blanks+" "+r.Op+" "+text, joined+" "+r.Op+text
+		simple, simply = simple+" "+op+" "+text, simply+" "+op+text
+	}
+	return unique([]string{operands, blanks, joined, simple, simply})
+}
+
+// readers are ways to write what reads from a pipe, up to its end.
+func (j *judge) readers(i int) []string {
+	var all []string
+	for range j.parts {
+		p := &j.parts[i]
+		if named(p) {
+			text := strings.Join(plainNames(vectors(p.Words)[0]), " ")
+			all = append(all, text)
+			if p.Into > i {
+				for _, next := range j.readers(p.Into) {
+					all = append(all, text+" | "+next)
+				}
+			}
+		}
+		// What it runs reads from the pipe as well.
+		next := slices.IndexFunc(j.parts, func(c shell.Part) bool { return c.Parent == i && c.Kind != shell.Write })
+		if next < 0 || len(all) > maxReaders {
+			break
+		}
+		i = next
+	}
+	return all[:min(len(all), maxReaders)]
+}
+
+const maxReaders = 8
+
+// loosely returns the doubtful spellings of a part: its options in another
+// place and order, joined and apart, by their short and their long names.
+func (j *judge) loosely(i int) []spelling {
+	s := &j.spellings[i]
+	if s.looser {
+		return s.further
+	}
+	s.looser = true
+	p := &j.parts[i]
+	if !named(p) {
+		return nil
+	}
+	for _, words := range vectors(p.Words) {
+		words = plainNames(words)
+		if bare, sure := withoutOptions(words); len(bare) > 0 && sure {
+			words = bare[0]
+		}
+		for _, text := range reordered(words) {
+			if len(s.further) < maxSpellings {
+				s.further = appendSpelling(s.further, text, false)
+			}
+		}
+	}
+	return s.further
+}
+
+// hidden returns what a program that nobody knows may run: the commands that
+// its words read like.
+func (j *judge) hidden(i int) []spelling {
+	s := &j.spellings[i]
+	if s.inner {
+		return s.behind
+	}
+	s.inner = true
+	p := &j.parts[i]
+	if p.Kind != shell.Command || !named(p) || j.brings[i] || runsNothing(p.Words[0].Text) {
+		return nil
+	}
+	words := vectors(p.Words)[0]
+	for n := 1; n < len(words) && len(s.behind) < maxSpellings; n++ {
+		if !isOption(words[n]) {
+			s.behind = appendSpelling(s.behind, strings.Join(plainNames(words[n:]), " "), false)
+		}
+		for _, command := range commandsIn(words[n]) {
+			s.behind = appendSpelling(s.behind, strings.Join(plainNames(command), " "), false)
+		}
+	}
+	return s.behind
+}
+
+// commandsIn returns the words of the commands that a text reads like.
+func commandsIn(text string) [][]string {
+	if !strings.ContainsAny(text, " \t\n;") {
+		return nil
+	}
+	var all [][]string
+	for command := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune("\n;|&(){}`", c) }) {
+		if words := strings.Fields(command); len(words) > 0 {
+			all = append(all, words)
+		}
+	}
+	return all
+}
+
+// reordered returns a command with its options written in other ways.
+func reordered(words []string) []string {
+	row := habitsOf[family(words[0])]
+	var names, longs []string
+	letters := ""
+	for i, w := range words[1:] {
+		switch {
+		case w == "--":
+			names = append(names, words[i+2:]...)
+		case strings.HasPrefix(w, "--"), isOption(w) && (row.singleDash || len(w) > 5 || hasHoles(w)):
+			longs = append(longs, w)
+		case isOption(w):
+			for _, c := range w[1:] {
+				if !strings.ContainsRune(letters, c) {
+					letters += string(c)
+				}
+			}
+		case row.refspecs && strings.HasPrefix(w, "+") && len(names) > 0 && names[0] == "push":
+			longs, names = append(longs, "--force"), append(names, w[1:])
+		case row.refspecs && strings.HasPrefix(w, ":") && len(names) > 0 && names[0] == "push":
+			longs, names = append(longs, "--delete"), append(names, w[1:])
+		default:
+			names = append(names, w)
+		}
+		if w == "--" {
+			break
+		}
+	}
+	if letters == "" && len(longs) == 0 {
+		return nil
+	}
+	var all []string
+	place := func(options []string) {
+		lead := []string{words[0]}
+		rest := names
+		if shell.Subcommands(programName(words[0])) && len(rest) > 0 {
+			lead, rest = append(lead, rest[0]), rest[1:]
+		}
+		all = append(all, strings.Join(slices.Concat(lead, options, rest), " "), strings.Join(slices.Concat(lead, rest, options), " "))
+	}
+	short, long := row.both(letters, longs)
+	sets := []string{short}
+	if other := row.otherLetters(short); other != short {
+		sets = append(sets, other)
+	}
+	for _, set := range sets {
+		for _, subset := range subsets(set) {
+			for _, order := range permutations(subset) {
+				apart := strings.Split(order, "")
+				for k := range apart {
+					apart[k] = "-" + apart[k]
+				}
+				place(append([]string{"-" + order}, long...))
+				place(append(apart, long...))
+				if len(long) > 0 {
+					place([]string{"-" + order})
+				}
+			}
+		}
+	}
+	spelledOut := slices.Clone(longs)
+	for _, c := range letters {
+		if name := row.long[c]; name != "" && !slices.Contains(spelledOut, "--"+name) {
+			spelledOut = append(spelledOut, "--"+name)
+		}
+	}
+	place(spelledOut)
+	for _, one := range spelledOut {
+		place([]string{one})
+	}
+	return all
+}
+
+// both returns options by their letters where they have one, and the others.
+func (h habits) both(letters string, longs []string) (short string, rest []string) {
+	short = letters
+	for _, long := range longs {
+		found := false
+		for _, c := range sortedLetters(h.long) {
+			if full := "--" + h.long[c]; full == long || len(long) > 3 && strings.HasPrefix(full, long) {
+				if !strings.ContainsRune(short, c) {
+					short += string(c)
+				}
+				found = true
+				break
+			}
+		}
+		if !found {
+			rest = append(rest, long)
+		}
+	}
+	return short, rest
+}
+
+// otherLetters returns letters with another one of the same meaning for each
+// that has one, as R for r.
+func (h habits) otherLetters(letters string) string {
+	return strings.Map(func(c rune) rune {
+		for _, other := range sortedLetters(h.long) {
+			if other != c && h.long[c] != "" && h.long[other] == h.long[c] {
+				return other
+			}
+		}
+		return c
+	}, letters)
+}
+
+func sortedLetters(long map[rune]string) []rune {
+	letters := make([]rune, 0, len(long))
+	for c := range long {
+		letters = append(letters, c)
+	}
+	slices.Sort(letters)
+	return letters
+}
+
+// subsets returns the letters, and if they are few all but one of them.
+func subsets(letters string) []string {
+	if letters == "" {
+		return nil
+	}
+	all := []string{letters}
+	if len(letters) > 1 && len(letters) <= 4 {
+		for i := range letters {
+			all = append(all, letters[:i]+letters[i+1:])
+		}
+	}
+	return all
+}
+
+// permutations returns the orders of a few letters; of many this one alone.
+func permutations(letters string) []string {
+	if len(letters) > 3 || len(letters) < 2 {
+		return []string{letters}
+	}
+	var all []string
+	for i := range letters {
+		for _, rest := range permutations(letters[:i] + letters[i+1:]) {
+			all = append(all, letters[i:i+1]+rest)
+		}
+	}
+	return all
+}
