@@ -169,10 +169,10 @@ func (m *matcher) option(w string) {
 	}
 	switch {
 	case strings.Contains(w, "="):
-	case m.habits.valued == nil || m.matched > 0:
-		m.swallows = swallowsMaybe
-	case slices.Contains(m.habits.valued, w):
+	case m.matched == 0 && slices.Contains(m.habits.valued, w):
 		m.swallows = swallowsNext
+	case !slices.Contains(m.habits.idle, w):
+		m.swallows = swallowsMaybe
 	}
 }
 

@@ -60,7 +60,7 @@ func (j *judge) spelled(i int) []spelling {
 	if rest, ok := strings.CutPrefix(p.Raw, p.Words[0].Text); ok {
 		add(baseName(p.Words[0].Text)+rest, true)
 	}
-	redirections := j.redirections(i)
+	redirections, clear := j.redirections(i)
 	for n, words := range vectors(p.Words) {
 		sure := n == 0
 		if sure && slices.ContainsFunc(words, needsQuotes) {
@@ -70,7 +70,7 @@ func (j *judge) spelled(i int) []spelling {
 			text := strings.Join(tail.words, " ")
 			add(text, sure && tail.sure)
 			for _, redirection := range redirections {
-				add(text+redirection, sure && tail.sure)
+				add(text+redirection, sure && tail.sure && clear)
 			}
 		}
 	}
@@ -146,6 +146,15 @@ func vectors(words []shell.Word) [][]string {
 		}
 	}
 	all := [][]string{general}
+	if vanishing := slices.ContainsFunc(words, mayVanish); vanishing {
+		var rest []string
+		for i, w := range words {
+			if !mayVanish(w) {
+				rest = append(rest, general[i])
+			}
+		}
+		all = append(all, rest)
+	}
 	if several == 0 {
 		return all
 	}
@@ -165,6 +174,11 @@ func vectors(words []shell.Word) [][]string {
 	return all
 }
 
+// mayVanish reports whether a word may be none, as an empty variable is.
+func mayVanish(w shell.Word) bool {
+	return !w.Static && !w.Pattern && !strings.ContainsAny(w.Text, "\"'")
+}
+
 // tail is a command with other words in it.
 type tail struct {
 	words []string
@@ -179,84 +193,104 @@ func tails(words []string) []tail {
 	if lower := programName(words[0]); lower != words[0] {
 		all = append(all, tail{append([]string{lower}, words[1:]...), true})
 	}
-	bare, sure := withoutOptions(words)
-	for _, w := range bare {
-		all = append(all, tail{w, sure})
-	}
-	if len(bare) > 0 && sure {
-		words = bare[0]
+	bare := withoutOptions(words)
+	all = append(all, bare...)
+	if len(bare) > 0 && bare[0].sure {
+		words = bare[0].words
 	}
 	if !strings.ContainsAny(words[0], allHoles) && len(words) > 1 {
 		for _, other := range sameAs(words) {
-			all = append(all, tail{other, true})
+			if !misleads(other) {
+				all = append(all, tail{other, true})
+			}
 		}
 	}
 	return all
 }
 
+// misleads reports whether the name of what a command does begins like that of
+// something else, as npm install-clean does.
+func misleads(words []string) bool {
+	if len(words) < 2 {
+		return false
+	}
+	name, _, ok := strings.Cut(words[1], "-")
+	if !ok || name == "" {
+		return false
+	}
+	others := sameAs([]string{words[0], name})
+	return len(others) > 0 && !slices.ContainsFunc(others, func(o []string) bool { return len(o) > 1 && o[1] == words[1] })
+}
+
 // withoutOptions returns a command without the options that stand before its
 // first operand. Where it is not known which of them take a value there are
-// several ways to read it, and none is sure.
-func withoutOptions(words []string) (ways [][]string, sure bool) {
+// several ways to read it.
+func withoutOptions(words []string) []tail {
 	name := family(words[0])
 	row := habitsOf[name]
 	if len(words) < 3 || !isOption(words[1]) && !(row.toolchain && strings.HasPrefix(words[1], "+")) {
-		return nil, false
+		return nil
 	}
-	sure = row.valued != nil && shell.Subcommands(name) || row.toolchain
 	const most = 4
+	known := row.valued != nil && shell.Subcommands(name) || row.toolchain
+	var ways []tail
+	valued := false // the word before may take this one as its value
 	for i := 1; i < len(words) && len(ways) < most; i++ {
 		switch w := words[i]; {
 		case w == "--":
 		case isOption(w):
-			if sure && slices.Contains(row.valued, w) {
+			valued = !strings.Contains(w, "=") && !slices.Contains(row.idle, w)
+			if known && slices.Contains(row.valued, w) {
+				valued = false
 				i++
 			}
 		case row.toolchain && strings.HasPrefix(w, "+"):
 		default:
-			ways = append(ways, append([]string{words[0]}, words[i:]...))
-			if sure {
-				return ways, true
+			ways = append(ways, tail{append([]string{words[0]}, words[i:]...), known && len(ways) == 0})
+			if !valued {
+				return ways
 			}
-			// The word may be the value of the option before it.
-			if i+1 == len(words) || !isOption(words[i-1]) {
-				return ways, false
-			}
+			valued = false
 		}
 	}
-	return ways, sure
+	return ways
 }
 
 // redirections are ways to write the redirections of a part behind it: as
-// operands, and with their operators.
-func (j *judge) redirections(i int) []string {
+// operands, and with their operators. sure says that they are all known.
+func (j *judge) redirections(i int) (ways []string, sure bool) {
 	var list []shell.Redirect
+	sure = true
 	for k := i; k >= 0; k = j.parts[k].Parent {
 		for _, r := range j.parts[k].Redirects {
 			if !slices.ContainsFunc(list, func(o shell.Redirect) bool { return o.Op == r.Op && o.Word.Text == r.Word.Text }) {
 				list = append(list, r)
+				sure = sure && fixed(r.Word)
 			}
 		}
 	}
 	if len(list) == 0 {
-		return nil
+		return nil, true
 	}
-	var operands, blanks, joined, simple, simply string
-	for _, r := range list {
-		s := shapes(r.Word)
-		text, op := s[min(1, len(s)-1)], "<"
-		if strings.Contains(r.Op, ">") {
-			op = ">"
+	for n := range 2 { // as general as may be, then as assigned
+		var operands, blanks, joined, simple, simply string
+		for _, r := range list {
+			s := shapes(r.Word)
+			text, op := s[min(n, len(s)-1)], "<"
+			if strings.Contains(r.Op, ">") {
+				op = ">"
+			}
+			if r.Op == "<<<" {
+				op = r.Op
+			} else {
+				operands += " " + text
+			}
+			blanks, joined = blanks+" "+r.Op+" "+text, joined+" "+r.Op+text
+			simple, simply = simple+" "+op+" "+text, simply+" "+op+text
 		}
-		if r.Op == "<<<" {
-			op = r.Op
-		} else {
-			operands += " " + text
-		}
-		blanks, joined = blanks+" "+r.Op+" "+text, joined+" "+r.Op+text
-		simple, simply = simple+" "+op+" "+text, simply+" "+op+text
+		ways = append(ways, operands, blanks, joined, simple, simply)
 	}
-	return unique([]string{operands, blanks, joined, simple, simply})
+	return unique(ways), sure
 }
 
 // readers are ways to write what reads from a pipe, up to its end.
@@ -299,10 +333,11 @@ func (j *judge) loosely(i int) []spelling {
 	}
 	for _, words := range vectors(p.Words) {
 		words = plainNames(words)
-		if bare, sure := withoutOptions(words); len(bare) > 0 && sure {
-			words = bare[0]
+		texts := reordered(words)
+		if bare := withoutOptions(words); len(bare) > 0 && bare[0].sure {
+			texts = append(texts, reordered(bare[0].words)...)
 		}
-		for _, text := range reordered(words) {
+		for _, text := range texts {
 			if len(s.further) < maxSpellings {
 				s.further = appendSpelling(s.further, text, false)
 			}
