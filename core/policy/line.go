@@ -67,7 +67,7 @@ func (t *trial) takeApart(index *shellIndex) *judge {
 	}
 	j.brings = make([]bool, len(j.parts))
 	for _, p := range j.parts {
-		if p.Parent >= 0 && p.Kind != shell.Write {
+		if p.Parent >= 0 && p.Kind != shell.Write && !p.Option {
 			j.brings[p.Parent] = true
 		}
 	}

@@ -3,7 +3,6 @@ package policy
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
@@ -157,18 +156,19 @@ func (j *judge) furtherOn(refs []ref, words []shell.Word) []ref {
 		}
 	}
 	for n := 1; n < len(words); n++ {
-		if !fixed(words[n]) {
+		w := words[n]
+		if !fixed(w) {
+			for _, value := range w.Candidates {
+				add(append([]shell.Word{{Text: value, Static: true}}, words[n+1:]...))
+			}
 			continue
 		}
 		add(words[n:])
-		if !strings.ContainsAny(words[n].Text, " \t\n;") {
-			continue
-		}
-		var inside []shell.Word
-		for _, field := range strings.Fields(words[n].Text) {
-			inside = append(inside, shell.Word{Text: field, Static: true})
-		}
-		if len(inside) > 0 {
+		for _, command := range commandsIn(w.Text) {
+			inside := make([]shell.Word, len(command))
+			for i, field := range command {
+				inside[i] = shell.Word{Text: field, Static: true}
+			}
 			add(inside)
 		}
 	}

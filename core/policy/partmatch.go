@@ -145,7 +145,7 @@ func (j *judge) matchText(r *rule, i int) tri {
 	if result == no && r.traits.dashes {
 		result = j.searchAll(r, i, j.loosely(i))
 	}
-	if result == no && !r.traits.floats {
+	if result == no {
 		result = j.searchAll(r, i, j.hidden(i))
 	}
 	return result

@@ -176,7 +176,7 @@ func vectors(words []shell.Word) [][]string {
 
 // mayVanish reports whether a word may be none, as an empty variable is.
 func mayVanish(w shell.Word) bool {
-	return !w.Static && !w.Pattern && !strings.ContainsAny(w.Text, "\"'")
+	return !w.Static && !w.Pattern && (!strings.ContainsAny(w.Text, "\"'") || strings.Contains(w.Text, "@"))
 }
 
 // tail is a command with other words in it.
@@ -358,27 +358,44 @@ func (j *judge) hidden(i int) []spelling {
 	if p.Kind != shell.Command || !named(p) || j.brings[i] || runsNothing(p.Words[0].Text) {
 		return nil
 	}
-	words := vectors(p.Words)[0]
-	for n := 1; n < len(words) && len(s.behind) < maxSpellings; n++ {
-		if !isOption(words[n]) {
-			s.behind = appendSpelling(s.behind, strings.Join(plainNames(words[n:]), " "), false)
+	add := func(words []string) {
+		if isOption(words[0]) {
+			return
 		}
-		for _, command := range commandsIn(words[n]) {
-			s.behind = appendSpelling(s.behind, strings.Join(plainNames(command), " "), false)
+		for _, t := range tails(words) {
+			s.behind = appendSpelling(s.behind, strings.Join(t.words, " "), false)
+			for _, text := range reordered(t.words) {
+				s.behind = appendSpelling(s.behind, text, false)
+			}
+		}
+	}
+	for _, words := range vectors(p.Words) {
+		for n := 1; n < len(words) && len(s.behind) < maxSpellings; n++ {
+			add(words[n:])
+			for _, command := range commandsIn(words[n]) {
+				add(command)
+			}
 		}
 	}
 	return s.behind
 }
 
-// commandsIn returns the words of the commands that a text reads like.
+// commandsIn returns the words of the commands that a text may hold, of a shell
+// or of another language.
 func commandsIn(text string) [][]string {
-	if !strings.ContainsAny(text, " \t\n;") {
+	const separators = "\n;|&(){}`\"'"
+	if !strings.ContainsAny(text, separators+" \t=") {
 		return nil
 	}
 	var all [][]string
-	for command := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune("\n;|&(){}`", c) }) {
-		if words := strings.Fields(command); len(words) > 0 {
-			all = append(all, words)
+	for command := range strings.FieldsFuncSeq(text, func(c rune) bool { return strings.ContainsRune(separators, c) }) {
+		words := strings.Fields(command)
+		if len(words) == 0 {
+			continue
+		}
+		all = append(all, words)
+		if i := strings.LastIndexByte(words[0], '='); i >= 0 && i+1 < len(words[0]) {
+			all = append(all, append([]string{words[0][i+1:]}, words[1:]...))
 		}
 	}
 	return all

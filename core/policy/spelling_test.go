@@ -37,7 +37,7 @@ func TestPatternsMeetSpellings(t *testing.T) {
 		"rm -rf": {
 			"rm -rf x": deny, "/bin/rm -rf x": deny, "../bin/rm -rf x": deny, "r''m '-rf' x": deny, "sudo /bin/rm -rf x": deny, "env -u A nice rm -rf x": deny,
 			"2>/dev/null rm -rf x": deny, ">o rm -rf x": deny, "rm 2>e -rf x": deny, "ls; (cd x && rm -rf y)": deny, "echo $(rm -rf x)": deny, "f() { rm -rf x; }; f": deny,
-			"sh <<E\nrm -rf x\nE": deny, "RM -rf x": deny, "rm.exe -rf x": deny, "foo rm -rf x": ask, "foo -c 'cd y; rm -rf x'": ask, "foo 'rm -rf x'": ask,
+			"sh <<E\nrm -rf x\nE": deny, "RM -rf x": deny, "rm.exe -rf x": deny, "foo rm -rf x": ask, "foo -c 'cd y; rm -rf x'": ask, "xargs foo rm -rf": ask, "foo 'rm -rf x'": ask,
 			"rm -fr x": ask, "rm -r -f x": ask, "rm x -rf": ask, "rm -rvf x": ask, "rm --recursive --force x": ask, "rm -R --forc x": ask, `rm "$o" x`: ask, "rm -r$x y": ask, "x=-rf; rm $x y": ask,
 			"/???/rm -rf x": ask, "r? -rf x": ask, "$x -rf": ask, "rm -r x": allow, "rm x": allow, `rm -i "$x" "$y"`: ask, "rmdir -rf": allow, `ls "$x"`: allow, "echo rm -rf x": allow, "rm -f $((1+2))": allow,
 		},
