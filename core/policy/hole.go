@@ -14,10 +14,18 @@ import (
 // for pieces of a command that are not known; see [shell.Word]. It follows all
 // states of the pattern at once, and at a hole all that some text leads to.
 //
-// A hole alone is no match: nearly every pattern that begins with .* matches
-// some text, and would ask about every line with a variable. Some of what the
-// pattern spells, a letter or digit at least, has to stand in the known text:
-// rm.*-rf may match rm "$x", and r$x -rf, and not echo "$x".
+// What a hole may hold is not enough for a match: a pattern that begins with .*
+// would be about every line with a variable. These are the limits:
+//
+//   - A letter or digit that the pattern spells has to stand in the known text:
+//     rm.*-rf may match rm "$x", and r$x -rf, and not echo "$x".
+//   - A hole that is part of one word has no blanks, and gives one piece of what
+//     the pattern spells: git.*reset.*--hard may match git $x and git reset "$x",
+//     and not git log "$x".
+//   - Where the program's subcommand is known, such a hole gives no other one:
+//     git.*push may match git "$x", and not git log "$x". It does give an option,
+//     and what stands behind a subcommand that the pattern spells: git.*--force
+//     may match git push "$x", and so may git push.*main.
 type machine struct {
 	pattern  string
 	once     sync.Once
@@ -64,6 +72,7 @@ func isSpecific(in *syntax.Inst) bool {
 type search struct {
 	anchored bool // from the start of the text alone
 	from, to int  // the bytes of it that are of the command
+	program  int  // the end of the program's name, where its subcommand is known; else 0
 	free     bool // a hole alone is a match too
 }
 
@@ -77,14 +86,14 @@ func (m *machine) may(text string, how search) bool {
 	r.now, r.next = newStates(len(m.prog.Inst)), newStates(len(m.prog.Inst))
 	for r.at <= len(text) && !r.found {
 		if r.at == 0 || !how.anchored {
-			r.enter(r.now, uint32(m.prog.Start), how.free) //nolint:gosec // an index
+			r.enter(r.now, r.start())
 		}
 		if r.at == len(text) {
 			break
 		}
 		c, size := utf8.DecodeRuneInString(text[r.at:])
-		if passes := holeOf(c); passes != nil {
-			r.hole(passes, size)
+		if h := holeOf(c); h != nil {
+			r.hole(h, size)
 		} else {
 			r.step(c, size)
 		}
@@ -92,27 +101,47 @@ func (m *machine) may(text string, how search) bool {
 	return r.found
 }
 
-// states are a set of instructions, each with whether the known text has led
-// to it by what the pattern spells.
-type states struct {
-	in   []bool
-	list []uint32
+// state is an instruction with what led to it.
+type state struct {
+	pc   uint32
+	led  uint8 // by what the pattern spells: see below
+	gave uint8 // what the hole that is being taken gave of that
 }
 
-func newStates(instructions int) *states { return &states{in: make([]bool, 2*instructions)} }
+const (
+	ledNot     = iota // the known text has not
+	ledProgram        // the name of the program has
+	ledFurther        // what is known beyond it has
+)
 
-func (s *states) add(state uint32) bool {
-	if s.in[state] {
+const (
+	gaveNone  = iota
+	gavePiece // and may go on with it
+	gaveAll   // and may give no more
+)
+
+func (s state) index() int { return int(s.pc)*9 + int(s.led)*3 + int(s.gave) }
+
+// states are a set of them.
+type states struct {
+	in   []bool
+	list []state
+}
+
+func newStates(instructions int) *states { return &states{in: make([]bool, 9*instructions)} }
+
+func (s *states) add(st state) bool {
+	if s.in[st.index()] {
 		return false
 	}
-	s.in[state] = true
-	s.list = append(s.list, state)
+	s.in[st.index()] = true
+	s.list = append(s.list, st)
 	return true
 }
 
 func (s *states) clear() {
-	for _, state := range s.list {
-		s.in[state] = false
+	for _, st := range s.list {
+		s.in[st.index()] = false
 	}
 	s.list = s.list[:0]
 }
@@ -128,27 +157,35 @@ type run struct {
 	now, next *states
 }
 
-// enter adds an instruction and all that follow it without a character.
-func (r *run) enter(s *states, pc uint32, led bool) {
-	state := 2 * pc
-	if led {
-		state++
+func (r *run) start() state {
+	s := state{pc: uint32(r.prog.Start)} //nolint:gosec // an index
+	if r.free {
+		s.led = ledFurther
 	}
-	if !s.add(state) {
+	return s
+}
+
+// enter adds an instruction and all that follow it without a character.
+func (r *run) enter(s *states, st state) {
+	if !s.add(st) {
 		return
 	}
-	switch in := &r.prog.Inst[pc]; in.Op {
+	in := &r.prog.Inst[st.pc]
+	out := st
+	out.pc = in.Out
+	switch in.Op {
 	case syntax.InstAlt, syntax.InstAltMatch:
-		r.enter(s, in.Out, led)
-		r.enter(s, in.Arg, led)
+		r.enter(s, out)
+		out.pc = in.Arg
+		r.enter(s, out)
 	case syntax.InstCapture, syntax.InstNop:
-		r.enter(s, in.Out, led)
+		r.enter(s, out)
 	case syntax.InstEmptyWidth:
 		if r.stands(syntax.EmptyOp(in.Arg)) { //nolint:gosec // eight bits
-			r.enter(s, in.Out, led)
+			r.enter(s, out)
 		}
 	case syntax.InstMatch:
-		r.found = r.found || led
+		r.found = r.found || st.led != ledNot
 	}
 }
 
@@ -173,41 +210,77 @@ func (r *run) stands(op syntax.EmptyOp) bool {
 
 // step takes a known character.
 func (r *run) step(c rune, size int) {
-	r.inside = false
 	at := r.at
 	r.at += size
-	spelled := at >= r.from && at < r.to && (unicode.IsLetter(c) || unicode.IsDigit(c))
-	r.next.clear()
-	for _, state := range r.now.list {
-		pc := state / 2
-		if in := &r.prog.Inst[pc]; takes(in, c) {
-			r.enter(r.next, in.Out, state%2 == 1 || spelled && r.specific[pc])
+	led := uint8(ledNot)
+	if at >= r.from && at < r.to && (unicode.IsLetter(c) || unicode.IsDigit(c)) {
+		led = ledFurther
+		if at < r.program {
+			led = ledProgram
 		}
+	}
+	r.next.clear()
+	for _, st := range r.now.list {
+		in := &r.prog.Inst[st.pc]
+		if !takes(in, c) {
+			continue
+		}
+		out := state{pc: in.Out, led: st.led}
+		if r.specific[st.pc] {
+			out.led = max(out.led, led)
+		}
+		r.enter(r.next, out)
 	}
 	r.now, r.next = r.next, r.now
 }
 
-// hole takes any text of characters that pass.
-func (r *run) hole(passes func(*syntax.Inst) bool, size int) {
+// hole takes any text that fits.
+func (r *run) hole(h *hole, size int) {
 	r.inside = true
 	for i := 0; i < len(r.now.list); i++ { // which grows
-		state := r.now.list[i]
-		if in := &r.prog.Inst[state/2]; isRune(in) && passes(in) {
-			r.enter(r.now, in.Out, state%2 == 1)
+		st := r.now.list[i]
+		in := &r.prog.Inst[st.pc]
+		if isRune(in) && h.passes(in) {
+			if out, ok := r.given(h, st, in); ok {
+				r.enter(r.now, out)
+			}
 		}
 		if i+1 == len(r.now.list) && !r.anchored {
-			r.enter(r.now, uint32(r.prog.Start), r.free) //nolint:gosec // an index
+			r.enter(r.now, r.start())
 		}
 	}
 	r.at += size
-	// What stands behind the hole may be seen by an assertion before it.
-	for _, state := range append([]uint32(nil), r.now.list...) {
-		if in := &r.prog.Inst[state/2]; in.Op == syntax.InstEmptyWidth && r.stands(syntax.EmptyOp(in.Arg)) { //nolint:gosec // eight bits
-			r.enter(r.now, in.Out, state%2 == 1)
-		}
-	}
 	r.inside = false
+	r.next.clear()
+	for _, st := range r.now.list {
+		st.gave = gaveNone
+		r.enter(r.next, st)
+	}
+	r.now, r.next = r.next, r.now
 }
+
+// given is where an instruction leads that takes a character of a hole.
+func (r *run) given(h *hole, st state, in *syntax.Inst) (state, bool) {
+	out := st
+	out.pc = in.Out
+	switch {
+	case !h.word:
+	case !r.specific[st.pc]:
+		if st.gave == gavePiece {
+			out.gave = gaveAll
+		}
+	case st.gave == gaveAll:
+		return out, false
+	case st.gave == gaveNone && r.program > 0 && st.led == ledProgram && isName(in):
+		return out, false
+	default:
+		out.gave = gavePiece
+	}
+	return out, true
+}
+
+// isName reports whether an instruction that few characters pass takes a letter.
+func isName(in *syntax.Inst) bool { return len(in.Rune) > 0 && unicode.IsLetter(in.Rune[0]) }
 
 func isRune(in *syntax.Inst) bool {
 	switch in.Op {
@@ -229,24 +302,56 @@ func takes(in *syntax.Inst, c rune) bool {
 	return false
 }
 
-const allHoles = shell.HoleText + shell.HoleName + shell.HoleNumber
+const allHoles = shell.HoleText + shell.HoleWord + shell.HoleName + shell.HoleNumber
 
-// holeOf returns which instructions the characters of a hole pass; nil for a
-// character that is no hole.
-func holeOf(c rune) func(*syntax.Inst) bool {
+// hole is what a hole may hold.
+type hole struct {
+	word   bool // it is part of one word
+	passes func(*syntax.Inst) bool
+}
+
+var (
+	textHole   = &hole{passes: func(in *syntax.Inst) bool { return in.Op != syntax.InstRune || len(in.Rune) > 0 }}
+	wordHole   = &hole{word: true, passes: func(in *syntax.Inst) bool { return passesOther(in, " \t\n") }}
+	nameHole   = &hole{word: true, passes: func(in *syntax.Inst) bool { return passesOther(in, " \t\n/") }}
+	numberHole = &hole{word: true, passes: func(in *syntax.Inst) bool {
+		return strings.ContainsFunc("-0123456789", func(c rune) bool { return takes(in, c) })
+	}}
+)
+
+// holeOf returns what a hole may hold; nil for a character that is none.
+func holeOf(c rune) *hole {
 	switch string(c) {
 	case shell.HoleText:
-		return func(in *syntax.Inst) bool { return in.Op != syntax.InstRune || len(in.Rune) > 0 }
+		return textHole
+	case shell.HoleWord:
+		return wordHole
 	case shell.HoleName:
-		return func(in *syntax.Inst) bool {
-			return in.Op != syntax.InstRune1 && (in.Op != syntax.InstRune || len(in.Rune) > 0) || in.Op == syntax.InstRune1 && in.Rune[0] != '/'
-		}
+		return nameHole
 	case shell.HoleNumber:
-		return func(in *syntax.Inst) bool {
-			return strings.ContainsFunc("-0123456789", func(c rune) bool { return takes(in, c) })
-		}
+		return numberHole
 	}
 	return nil
+}
+
+// passesOther reports whether an instruction takes other characters than some.
+func passesOther(in *syntax.Inst, some string) bool {
+	if in.Op != syntax.InstRune && in.Op != syntax.InstRune1 {
+		return true
+	}
+	if len(in.Rune) == 1 {
+		return !strings.ContainsRune(some, in.Rune[0])
+	}
+	n := 0
+	for i := 0; i+1 < len(in.Rune); i += 2 {
+		n += int(in.Rune[i+1]-in.Rune[i]) + 1
+	}
+	for _, c := range some {
+		if in.MatchRune(c) {
+			n--
+		}
+	}
+	return n > 0
 }
 
 // hasHoles reports whether a text has holes.

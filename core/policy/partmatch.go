@@ -200,7 +200,7 @@ func (j *judge) searchHoles(r *rule, i int, s spelling) bool {
 	if !s.holes {
 		return j.searchText(r, s.text)
 	}
-	how := search{anchored: true, to: len(s.text), free: r.traits.dashes && j.mayTakeOptions(i)}
+	how := search{anchored: true, to: len(s.text), free: r.traits.dashes && j.mayTakeOptions(i), program: programEnd(s.text)}
 	if r.command != nil {
 		if r.traits.machine.may(s.text, how) {
 			return true
@@ -216,7 +216,26 @@ func (j *judge) searchHoles(r *rule, i int, s spelling) bool {
 		return r.traits.machine.may(text+after, how)
 	}
 	how.anchored, how.from, how.to = false, len(before), len(before)+len(text)
+	if how.program > 0 {
+		how.program += len(before)
+	}
 	return r.traits.machine.may(whole, how)
+}
+
+// programEnd returns where a command's program ends if its subcommand is known,
+// and 0 otherwise.
+func programEnd(command string) int {
+	words := strings.Fields(command)
+	if len(words) < 2 || !shell.Subcommands(programName(words[0])) {
+		return 0
+	}
+	if bare := withoutOptions(words); len(bare) > 0 && bare[0].sure {
+		words = bare[0].words
+	}
+	if len(words) < 2 || isOption(words[1]) || hasHoles(words[1]) {
+		return 0
+	}
+	return strings.Index(command, words[0]) + len(words[0])
 }
 
 // mayTakeOptions reports whether a word of a part that is not known may come out

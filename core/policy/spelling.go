@@ -300,6 +300,9 @@ func (j *judge) readers(i int) []string {
 		p := &j.parts[i]
 		if named(p) {
 			text := strings.Join(plainNames(vectors(p.Words)[0]), " ")
+			if i := strings.IndexAny(text, allHoles); i >= 0 {
+				text = text[:i] // what is not known is judged there
+			}
 			all = append(all, text)
 			if p.Into > i {
 				for _, next := range j.readers(p.Into) {
@@ -439,7 +442,10 @@ func reordered(words []string) []string {
 		if shell.Subcommands(programName(words[0])) && len(rest) > 0 {
 			lead, rest = append(lead, rest[0]), rest[1:]
 		}
-		all = append(all, strings.Join(slices.Concat(lead, options, rest), " "), strings.Join(slices.Concat(lead, rest, options), " "))
+		all = append(all, strings.Join(slices.Concat(lead, options, rest), " "))
+		if !slices.ContainsFunc(rest, hasHoles) {
+			all = append(all, strings.Join(slices.Concat(lead, rest, options), " "))
+		}
 	}
 	short, long := row.both(letters, longs)
 	sets := []string{short}

@@ -73,10 +73,18 @@ func TestPatternsMeetSpellings(t *testing.T) {
 		`args \x00"command":"make"`: {"make": deny, "/usr/bin/make": deny, "make x": allow, "make $x": ask, "ls && make": deny},
 		`.*"-x".*`:                  {`foo "-x"`: deny, "foo -x": allow, `ls; foo "-x"`: deny},
 		`foo "-x"`:                  {`ls; foo "-x"`: deny, `/bin/foo "-x"`: deny, `sudo foo "-x" >o`: allow},
-		`make$`:                     {"make": deny, "make x": allow, "make -j4": allow, "make > o": deny, "make $x": ask},
-		`(?i).*DROP TABLE.*`:        {`psql -c "drop table x"`: deny, `psql -c "$q"`: allow, `psql -c "drop $q"`: ask},
-		`(rm|shred)\b`:              {"/bin/rm x": deny, "shredder": allow, `ls "$x"`: allow, "sudo shred x": deny, "foo shred x": ask},
-		`.*\brm\b.*`:                {"ls | xargs rm": deny, `grep -r "$x" .`: allow, "git rm x": deny, `echo "$(date)"`: allow, "rm$IFS-r": deny, "echo r$x": ask},
+		`.*git.*reset.*--hard.*`: {
+			`git log "$x"`: allow, `git commit -m "$(cat a)"`: allow, "git $x": ask, `git "$x" "$y"`: ask, `git reset "$x"`: ask, `git "$x" --hard`: ask, "git log $x": ask, "git -C . reset --hard": deny, `git diff "$x"..HEAD --stat`: allow,
+		},
+		".*git.*push.*": {
+			`git log "$x"`: allow, `git "$x"`: ask, `git -C "$x" push`: deny, `git -C "$x" log`: allow, `git pu"$x"`: ask, `git $x log`: ask, `git -C $x log`: ask, "git add *.go": allow, "git log $((1))": allow, `git --no-pager "$x"`: ask,
+		},
+		"git.*--force":       {`git push "$x"`: ask, "git push -f": ask, `git "$x" -f`: ask},
+		"git push.*main":     {`git push origin "$b"`: ask, `git push "$r" main`: deny, `git pull origin "$b"`: allow, "git push origin $((1))": allow},
+		`make$`:              {"make": deny, "make x": allow, "make -j4": allow, "make > o": deny, "make $x": ask},
+		`(?i).*DROP TABLE.*`: {`psql -c "drop table x"`: deny, `psql -c "$q"`: allow, `psql -c "drop $q"`: ask},
+		`(rm|shred)\b`:       {"/bin/rm x": deny, "shredder": allow, `ls "$x"`: allow, "sudo shred x": deny, "foo shred x": ask},
+		`.*\brm\b.*`:         {"ls | xargs rm": deny, `grep -r "$x" .`: allow, "git rm x": deny, `echo "$(date)"`: allow, "rm$IFS-r": deny, "echo r$x": ask},
 	} {
 		e := guard(t, pattern)
 		for line, want := range lines {
@@ -85,4 +93,36 @@ func TestPatternsMeetSpellings(t *testing.T) {
 			}
 		}
 	}
+}
+
+// usual are patterns that are often denied.
+var usual = []string{
+	"rm -rf", `rm\s+(-[a-zA-Z]*[rf]|--recursive|--force)`, `.*rm\s+-[a-z]*r.*`, `.*\brm\b.*-rf.*`, "git push.*(--force|-f)", ".*git push.*", ".*--force.*", ".*--no-verify.*", "git (push|clean|rebase)", ".*git.*reset.*--hard.*",
+	"sudo", ".*sudo.*", `(sudo|doas|su)( |$)`, `curl.*\|.*sh`, `.*(curl|wget).*\|\s*(ba)?sh.*`, `.*\b(curl|wget|nc)\b.*`, `.*/etc/(passwd|shadow).*`, `.*\.env\b.*`, ".*id_rsa.*", `.*\.ssh/.*`, ".*secret.*", ".*password.*",
+	"chmod -R", ".*chmod.*777.*", ".*mkfs.*", "dd .*of=/dev/", ".*> ?/dev/sd.*", ".*shutdown.*|.*reboot.*", `.*\bkill(all)?\b.*-9.*`, "npm publish", "(npm|pip|yarn) install", "docker (rm|rmi|system prune)", ".*kubectl delete.*", "terraform (apply|destroy)",
+	".*DROP TABLE.*", `.*:\(\)\s*\{.*`, ".*eval .*", ".*base64 (-d|--decode).*", `.*python3? -c.*`, ".*--privileged.*", ".*/var/run/docker.sock.*", `args "command":"rm`, "args --force", "args api[_-]?key", "args production",
+}
+
+// AR-25: under rules that deny what is usually denied, everyday lines run without
+// a question, those with variables too.
+func TestEverydayUnderPatterns(t *testing.T) {
+	lines := listed(t, "everyday.txt")
+	var deny []policy.Rule
+	for _, pattern := range usual {
+		r := policy.Rule{Tools: []string{"run_shell_command"}, Decision: policy.Deny, Priority: 950, CommandRegex: pattern, Tier: policy.TierUser, Source: "test"}
+		if args, ok := strings.CutPrefix(pattern, "args "); ok {
+			r.CommandRegex, r.ArgsPattern = "", args
+		}
+		deny = append(deny, r)
+	}
+	e, err := policy.NewEngine(policy.Options{Rules: append(corpusRules(t), deny...)})
+	require.NoError(t, err)
+	var asked []string
+	for _, line := range lines {
+		if d := decide(t, e, line, policy.ModeDefault); d.Decision != policy.Allow {
+			asked = append(asked, string(d.Decision)+" "+line+": "+d.Rule)
+		}
+	}
+	t.Logf("%d of %d:\n%s", len(asked), len(lines), strings.Join(asked, "\n"))
+	require.LessOrEqual(t, 100*len(asked), 3*len(lines), asked)
 }

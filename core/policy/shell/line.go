@@ -76,8 +76,9 @@ type Redirect struct {
 // A Hole stands in [Word.Shapes] for a piece that bash alone knows.
 const (
 	HoleText   = "\U000F0001" // any text
-	HoleName   = "\U000F0002" // any text without a slash, of the name of a file
-	HoleNumber = "\U000F0003" // a number
+	HoleWord   = "\U000F0002" // any text that is part of one word
+	HoleName   = "\U000F0003" // any text without a slash, of the name of a file
+	HoleNumber = "\U000F0004" // a number
 )
 
 // Word is one word of a command as far as it can be told.

@@ -111,20 +111,20 @@ func TestWords(t *testing.T) {
 	words := line.Parts[0].Words
 	require.Equal(t, []Word{
 		{Text: "echo", Static: true},
-		{Text: `"$x"`, Candidates: []string{"a"}, Shapes: []string{HoleText, "a"}},
+		{Text: `"$x"`, Candidates: []string{"a"}, Shapes: []string{HoleWord, "a"}},
 		{Text: "${y}", Candidates: []string{"b", "c"}, Shapes: []string{HoleText, "b c"}},
 		{Text: "*.go", Pattern: true, Shapes: []string{HoleName + ".go"}},
 		{Text: "lit*", Static: true},
-		{Text: `"$z"`, Shapes: []string{HoleText}},
+		{Text: `"$z"`, Shapes: []string{HoleWord}},
 	}, words)
 }
 
 // What a word may be has a hole for each piece that is not known.
 func TestWordShapes(t *testing.T) {
-	const text, name, number = HoleText, HoleName, HoleNumber
+	const text, word, name, number = HoleText, HoleWord, HoleName, HoleNumber
 	for line, want := range map[string][]string{
-		`x "$x"/y`: {text + "/y"}, "x a*.go": {"a" + name + ".go"}, "x r[ab]m": {"r" + name + "m"}, "x -n$((1+2))x": {"-n" + number + "x"}, "x $#": {number},
-		`a=1; x "--$a$b"`: {"--" + text + text, "--1" + text}, `x r["mn"$y]z`: {"r" + text + "z"}, `x $(f)'a b'\c`: {text + "a bc"}, "x @(a|b)c": {text + "c"}, `x a\*b*`: {"a*b" + name},
+		`x "$x"/y`: {word + "/y"}, "x a*.go": {"a" + name + ".go"}, "x r[ab]m": {"r" + name + "m"}, "x -n$((1+2))x": {"-n" + number + "x"}, "x $#": {number},
+		`a=1; x "--$a$b"`: {"--" + word + word, "--1" + word}, `x r["mn"$y]z`: {"r" + text + "z"}, `x $(f)'a b'\c`: {text + "a bc"}, "x @(a|b)c": {text + "c"}, `x a\*b*`: {"a*b" + name},
 		"a=b; a=c; x $a": {text, "b", "c"}, `x [a`: nil, `x "$@"`: {text}, "x a?": {"a" + name},
 	} {
 		parts := Parse(line).Parts

@@ -293,8 +293,11 @@ func (f *fields) dyn(raw string, values []string, quoted, number bool) {
 	}
 	before := c.template.String()
 	kind := HoleText
-	if number {
+	switch {
+	case number:
 		kind = HoleNumber
+	case quoted:
+		kind = HoleWord
 	}
 	c.hole(kind, values)
 	if number {

@@ -1,0 +1,71 @@
+//go:build unix
+
+package policy_test
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// elsewhere are what stands in a box for a program that runs others, or is
+// missing there: what they would run cannot be seen.
+var elsewhere = strings.Fields("sudo doas su ssh watch parallel busybox strace gdb chroot unshare systemd-run runuser xvfb-run some-runner /opt/ /nix/ " +
+	"make fd node ruby python3 git\x20-c tar select coproc ./ ../ ~/ sbin/ local\x20v bin/*")
+
+// The respellings that [TestRespellings] tries run in bash what the rule
+// denies, most of them, and none for which bash does is allowed.
+func TestRespellingsAgainstBash(t *testing.T) {
+	type trial struct{ rule, command, line string }
+	work := make(chan trial)
+	var mu sync.Mutex
+	var ran, seen, other int
+	var missed []string
+	var workers sync.WaitGroup
+	for range 2 {
+		b := newBox(t)
+		workers.Go(func() {
+			for tr := range work {
+				stubs, _ := b.run(t, tr.line)
+				program, _ := first(tr.command)
+				did := slices.ContainsFunc(stubs, func(argv []string) bool { return argv[0] == program })
+				if did && decide(t, guard(t, tr.rule), tr.line, policy.ModeYolo).Decision == policy.Allow {
+					t.Errorf("%s: %q is allowed, and bash runs %q", tr.rule, tr.line, stubs)
+				}
+				mu.Lock()
+				switch {
+				case slices.ContainsFunc(elsewhere, func(s string) bool { return strings.Contains(tr.line, s) }) || !b.has(tr.line):
+					other++
+				case did:
+					ran++
+					seen++
+				default:
+					seen++
+					missed = append(missed, tr.line)
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	r := rand.New(rand.NewPCG(9, 0)) //nolint:gosec // repeatable, not secret
+	for range rounds(200, 20_000) {
+		g := guardedBy[r.IntN(len(guardedBy))]
+		command := one(r, g.commands...)
+		if line, used := respelled(r, command); len(used) > 0 && strings.Count(line, "E_") <= 4 {
+			work <- trial{g.rule, command, line}
+		}
+	}
+	close(work)
+	workers.Wait()
+	t.Logf("bash runs what is denied in %d of %d lines; %d more run programs that stand for others", ran, seen, other)
+	if testing.Verbose() {
+		t.Logf("in these it does not:\n%s", strings.Join(missed, "\n"))
+	}
+	require.Greater(t, ran, seen*7/10, "most of them run what is denied")
+}
