@@ -3,6 +3,7 @@ package policy_test
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/fettle-dev/fettle/core/policy"
@@ -74,4 +75,32 @@ func BenchmarkDecideEdit(b *testing.B) {
 	c, _ := policy.WellKnown("edit")
 	c.Params, c.Dir, c.Roots, c.Mode = json.RawMessage(`{"file_path":"/w/core/policy/shell/files.go"}`), "/w", []string{"/w"}, policy.ModeAutoEdit
 	benchmark(b, c, policy.Allow)
+}
+
+// Patterns that deny are searched in each spelling of each part.
+func BenchmarkDecideShellPatterns(b *testing.B) {
+	for name, line := range map[string]string{
+		"plain": "git status --short | grep -v '^??' | wc -l", "variable": `git log --author="$USER" -- '*.go' | wc -l`, "options": "rm -i -v a.txt",
+	} {
+		for _, n := range []int{10, 40, 1_000} {
+			b.Run(fmt.Sprintf("%s/rules=%d", name, n), func(b *testing.B) {
+				rules := []policy.Rule{{Tools: []string{"run_shell_command"}, Decision: policy.Allow, Tier: policy.TierUser}}
+				for i := range n {
+					r := policy.Rule{Tools: []string{"run_shell_command"}, Decision: policy.Deny, Priority: 900, CommandRegex: fmt.Sprintf("program%d .*--force", i), Tier: policy.TierUser}
+					if i < len(usual) && !strings.HasPrefix(usual[i], "args ") {
+						r.CommandRegex = usual[i]
+					}
+					rules = append(rules, r)
+				}
+				e := engine(b, rules...)
+				c, _ := policy.WellKnown("run_shell_command")
+				c.Params, _ = json.Marshal(map[string]string{"command": line})
+				c.Dir, c.Roots = "/w", []string{"/w"}
+				b.ReportAllocs()
+				for b.Loop() {
+					e.Decide(c)
+				}
+			})
+		}
+	}
 }

@@ -73,6 +73,7 @@ func TestPatternsMeetSpellings(t *testing.T) {
 		`args \x00"command":"make"`: {"make": deny, "/usr/bin/make": deny, "make x": allow, "make $x": ask, "ls && make": deny},
 		`.*"-x".*`:                  {`foo "-x"`: deny, "foo -x": allow, `ls; foo "-x"`: deny},
 		`foo "-x"`:                  {`ls; foo "-x"`: deny, `/bin/foo "-x"`: deny, `sudo foo "-x" >o`: allow},
+		"prefix wget":               {"echo `w\\`\\`get x`": ask, "w``get x": ask, "xargs foo wget": ask, "foo 'cd y; wget x'": ask, "p=wget; foo $p": ask},
 		`.*git.*reset.*--hard.*`: {
 			`git log "$x"`: allow, `git commit -m "$(cat a)"`: allow, "git $x": ask, `git "$x" "$y"`: ask, `git reset "$x"`: ask, `git "$x" --hard`: ask, "git log $x": ask, "git -C . reset --hard": deny, `git diff "$x"..HEAD --stat`: allow,
 		},

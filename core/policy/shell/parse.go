@@ -80,9 +80,10 @@ func refuse(command string) string {
 
 // parseBash parses a text. It refuses what the parser reads otherwise than
 // bash: a comment that ends in a backslash, which the parser continues on the
-// next line, and backquotes three deep, which it takes for plain text.
+// next line, backquotes three deep, which it takes for plain text, and
+// backquotes in backquotes in the middle of a word, where it ends the word.
 func parseBash(text string) (*syntax.File, error) {
-	suspect := strings.Contains(text, "\\\n") && strings.Contains(text, "#") || strings.Contains(text, "\\\\`")
+	suspect := strings.Contains(text, "\\\n") && strings.Contains(text, "#") || strings.Contains(text, "\\`")
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(suspect)).Parse(strings.NewReader(text), "")
 	if err != nil || !suspect {
 		return file, err
@@ -97,10 +98,23 @@ func parseBash(text string) (*syntax.File, error) {
 			if n.Backquotes && strings.Contains(text[n.Pos().Offset():n.End().Offset()], "\\\\`") {
 				err = errors.New("backquotes are nested too deeply")
 			}
+			before := strings.TrimSuffix(text[:n.Pos().Offset()], `\`)
+			if n.Backquotes && !startsWord(text, before, n.Pos().Offset()) {
+				err = errors.New("backquotes in backquotes are part of a word")
+			}
 		}
 		return err == nil
 	})
 	return file, err
+}
+
+// startsWord reports whether escaped backquotes, which begin behind before, begin
+// a word. Those that are not escaped may stand anywhere.
+func startsWord(text, before string, at uint) bool {
+	if !strings.HasPrefix(text[at:], "\\`") && len(before) == int(at) {
+		return true
+	}
+	return before == "" || strings.ContainsAny(before[len(before)-1:], " \t\n;|&(\"`")
 }
 
 // analysis is the state of one [Parse].
