@@ -17,7 +17,8 @@ type ref struct {
 
 // shellIndex finds the rules that may be about a part of a command line.
 type shellIndex struct {
-	general   []*rule          // without command prefixes
+	general   []*rule          // without command prefixes, but for those of patterns
+	patterns  patternIndex     // of rules that tighten
 	byProgram map[string][]ref // by the program that a prefix begins with, see [family]
 	tight     []*rule          // with command prefixes, that tighten
 }
@@ -26,6 +27,10 @@ type shellIndex struct {
 func newShellIndex(rules []*rule) *shellIndex {
 	x := &shellIndex{byProgram: make(map[string][]ref)}
 	for _, r := range rules {
+		if r.tightens && (r.args != nil || r.command != nil) {
+			x.patterns.add(r)
+			continue
+		}
 		if len(r.prefixes) == 0 || r.OtherCommands {
 			x.general = append(x.general, r)
 			continue

@@ -93,7 +93,7 @@ func (j *judge) meets(r ref, i int) match {
 		m.sure = maybe
 	}
 	switch {
-	case r.forced:
+	case r.forced && len(r.prefixes) > 0:
 		m.words = len(r.prefixes[0])
 	case r.tightens:
 		m.words = len(r.prefix)
@@ -121,9 +121,24 @@ func (j *judge) cover(p *shell.Part) (*rule, int) {
 	return parent.rule, parent.covers - p.Own
 }
 
-// relevant lists the rules with a command prefix that may be about a part, in
-// effective order.
+// relevant lists the rules with a command prefix, or with a pattern that
+// tightens, that may be about a part, in effective order.
 func (j *judge) relevant(i int) []ref {
+	refs := j.prefixed(i)
+	patterned := j.patterned(i)
+	switch {
+	case len(patterned) == 0:
+		return refs
+	case len(refs) == 0:
+		return patterned
+	}
+	refs = append(slices.Clip(refs), patterned...)
+	slices.SortStableFunc(refs, func(a, b ref) int { return cmp.Compare(a.at, b.at) })
+	return refs
+}
+
+// prefixed lists the rules with a command prefix that may be about a part.
+func (j *judge) prefixed(i int) []ref {
 	p := &j.parts[i]
 	var refs []ref
 	known := p.Kind == shell.Builtin || p.Kind != shell.Unknown && len(p.Words) > 0 && fixed(p.Words[0])

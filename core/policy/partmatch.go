@@ -266,10 +266,13 @@ func (l *traits) shortens(text string, found func(string) bool) bool {
 // searchText searches a rule's pattern in the call's arguments with another
 // command in them. A commandRegex is searched from the start of the command.
 func (j *judge) searchText(r *rule, text string) bool {
+	if r.tightens && !r.traits.escaping && !strings.Contains(text, r.traits.must) {
+		return false
+	}
 	if r.command != nil && r.anchored.MatchString(text) {
 		return true
 	}
-	if r.tightens && !r.traits.escaping && r.command != nil && !strings.Contains(text, r.traits.must) {
+	if r.tightens && r.command != nil && !r.traits.escaping {
 		return false
 	}
 	re := r.args

@@ -51,8 +51,13 @@ type traits struct {
 	floats   bool     // it may match further on in a command what it matches at its beginning
 	dashes   bool     // it speaks of options
 	longs    []string // the long options that it spells
+	pieces   []string // what it spells, in small letters
+	indexed  bool     // each match holds one of them
 	escaping bool     // it may speak of the arguments' JSON
 }
+
+// anything is a pattern that every text matches.
+var anything = regexp.MustCompile("")
 
 // longOption finds the long options that a pattern spells.
 var longOption = regexp.MustCompile(`--[a-z][a-z-]+`)
@@ -68,6 +73,8 @@ func traitsOf(pattern string) traits {
 	parsed = parsed.Simplify()
 	first := parsed
 	l.must = mustHold(parsed)
+	l.pieces, l.indexed = piecesOf(parsed)
+	l.indexed = l.indexed && !l.escaping
 	for (first.Op == syntax.OpConcat || first.Op == syntax.OpCapture) && len(first.Sub) > 0 {
 		first = first.Sub[0]
 	}

@@ -135,7 +135,15 @@ func (j *judge) freeing(i int, inside bool) *rule {
 // decides where there is no command, as in: > file. It is nil if nobody wrote
 // one, and none frees what is written.
 func (j *judge) wide(i int, inside bool) *rule {
-	for _, r := range j.index.general {
+	rules := j.index.general
+	if patterned := j.patterned(i); len(patterned) > 0 {
+		rules = slices.Clone(rules)
+		for _, r := range patterned {
+			rules = append(rules, r.rule)
+		}
+		slices.SortFunc(rules, func(a, b *rule) int { return a.at - b.at })
+	}
+	for _, r := range rules {
 		if r.own == ownBuiltins || !r.holds(j.call) || !r.tightens && !r.frees(inside) {
 			continue
 		}

@@ -77,7 +77,7 @@ func TestShellLines(t *testing.T) {
 		"npm --silent publish":       {ask, ask, ask, ask},
 		"npm run publish":            {ask, ask, allow, ask},
 		"foo rm -rf x":               {ask, ask, ask, ask}, // foo may run it
-		"foo 'ls; rm -rf x'":         {ask, ask, allow, ask},
+		"foo 'ls; rm -rf x'":         {ask, ask, ask, ask},
 		"foo 'rm -rf x'":             {ask, ask, ask, ask},
 		"grep rm -rf f":              {allow, allow, allow, ask},
 		"/usr/bin/git status":        {allow, allow, allow, ask},

@@ -1,0 +1,220 @@
+package policy
+
+import (
+	"cmp"
+	"regexp/syntax"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/policy/shell"
+)
+
+// patternIndex finds the rules with a pattern that may match a text, by pieces
+// that the pattern spells. It is immutable.
+type patternIndex struct {
+	rules   []*rule // all that tighten, in effective order
+	always  []*rule // whose patterns may match a text with none of their pieces
+	options []*rule // that spell nothing but options
+	begins  [1 << 10]uint64
+	pieces  map[string][]piece // by their first two bytes
+	starts  map[string][]*rule // by each beginning of a piece
+	ends    map[string][]*rule // by each end of a piece
+}
+
+// piece is a text that the pattern of a rule spells.
+type piece struct {
+	text string
+	rule *rule
+}
+
+// add adds a rule; rules come in effective order.
+func (x *patternIndex) add(r *rule) {
+	if x.pieces == nil {
+		x.pieces, x.starts, x.ends = map[string][]piece{}, map[string][]*rule{}, map[string][]*rule{}
+	}
+	x.rules = append(x.rules, r)
+	if !r.traits.indexed {
+		x.always = append(x.always, r)
+		return
+	}
+	onlyOptions := true
+	for _, text := range r.traits.pieces {
+		onlyOptions = onlyOptions && text[0] == '-'
+		if len(text) > 1 {
+			key := text[:2]
+			n := bucket(key)
+			x.begins[n/64] |= 1 << (n % 64)
+			x.pieces[key] = append(x.pieces[key], piece{text, r})
+		}
+		const longest = 32
+		for i := 1; i <= min(len(text), longest); i++ {
+			note(x.starts, text[:i], r)
+			note(x.ends, text[len(text)-i:], r)
+		}
+	}
+	if onlyOptions {
+		x.options = append(x.options, r)
+	}
+}
+
+func note(m map[string][]*rule, key string, r *rule) {
+	if list := m[key]; len(list) == 0 || list[len(list)-1] != r {
+		m[key] = append(list, r)
+	}
+}
+
+func bucket(two string) uint { return uint(two[0])<<8 | uint(two[1]) }
+
+// found collects rules.
+type found struct {
+	rules []*rule
+	seen  map[*rule]bool
+}
+
+func (f *found) add(rules ...*rule) {
+	for _, r := range rules {
+		if !f.seen[r] {
+			if f.seen == nil {
+				f.seen = make(map[*rule]bool)
+			}
+			f.seen[r] = true
+			f.rules = append(f.rules, r)
+		}
+	}
+}
+
+// search adds the rules that spell a piece of a text, or one that a hole in it
+// may complete.
+func (x *patternIndex) search(f *found, text string) {
+	text = strings.ToLower(text)
+	for i := 0; i+1 < len(text); i++ {
+		n := bucket(text[i : i+2])
+		if x.begins[n/64]&(1<<(n%64)) == 0 {
+			continue
+		}
+		for _, p := range x.pieces[text[i:i+2]] {
+			if strings.HasPrefix(text[i:], p.text) {
+				f.add(p.rule)
+			}
+		}
+	}
+	for i, c := range text {
+		if holeOf(c) == nil {
+			continue
+		}
+		for k := i - 1; k >= 0; k-- {
+			rules, ok := x.starts[text[k:i]]
+			if !ok && i-k > 32 {
+				break
+			}
+			f.add(rules...)
+		}
+		behind := text[i+len(string(c)):]
+		for k := 1; k <= min(len(behind), 32); k++ {
+			f.add(x.ends[behind[:k]]...)
+		}
+	}
+}
+
+// piecesOf returns what an expression spells, in small letters, and whether each
+// match of it holds one of that.
+func piecesOf(re *syntax.Regexp) (pieces []string, sure bool) {
+	switch re.Op {
+	case syntax.OpLiteral:
+		pieces = strings.Fields(strings.ToLower(string(re.Rune)))
+		return pieces, slices.ContainsFunc(pieces, func(p string) bool { return len(p) > 1 })
+	case syntax.OpCapture, syntax.OpPlus:
+		return piecesOf(re.Sub[0])
+	case syntax.OpStar, syntax.OpQuest:
+		pieces, _ = piecesOf(re.Sub[0])
+		return pieces, false
+	case syntax.OpRepeat:
+		pieces, sure = piecesOf(re.Sub[0])
+		return pieces, sure && re.Min > 0
+	case syntax.OpCharClass:
+		for i := 0; i+1 < len(re.Rune) && len(re.Rune) <= 8; i += 2 {
+			for c := re.Rune[i]; c <= re.Rune[i+1] && c < re.Rune[i]+4; c++ {
+				pieces = append(pieces, strings.ToLower(string(c)))
+			}
+		}
+		return pieces, false
+	case syntax.OpConcat, syntax.OpAlternate:
+		sure = re.Op == syntax.OpAlternate
+		for _, sub := range re.Sub {
+			more, holds := piecesOf(sub)
+			pieces = append(pieces, more...)
+			if re.Op == syntax.OpConcat {
+				sure = sure || holds
+			} else {
+				sure = sure && holds
+			}
+		}
+	}
+	return pieces, sure
+}
+
+// patterned returns the rules with a pattern that tightens which may be about a
+// part, in effective order.
+func (j *judge) patterned(i int) []ref {
+	x := j.index.patterns
+	if len(x.rules) == 0 {
+		return nil
+	}
+	var f found
+	f.add(x.always...)
+	f.add(j.patternsOfLine()...)
+	p := &j.parts[i]
+	for _, s := range j.spelled(i) {
+		x.search(&f, s.text)
+	}
+	for _, s := range j.hidden(i) {
+		x.search(&f, s.text)
+	}
+	if len(j.hidden(i)) > 0 || named(p) && len(p.Words) > 1 && (habitsOf[family(p.Words[0].Text)].long != nil || hasLong(p)) || j.mayTakeOptions(i) {
+		f.add(x.options...)
+	}
+	refs := make([]ref, 0, len(f.rules)+2)
+	for _, r := range f.rules {
+		refs = append(refs, ref{rule: r})
+	}
+	if !p.Option && p.Kind != shell.Write && (p.Kind == shell.Unknown || len(p.Words) > 0 && !fixed(p.Words[0])) {
+		// Any of them may be about it. The highest that asks and the highest
+		// that denies stand for the others.
+		deny := false
+		for _, r := range x.rules {
+			if deny = r.Decision == Deny; r.holds(j.call) && (deny || len(refs) == len(f.rules)) {
+				refs = append(refs, ref{rule: r, forced: true})
+				if deny {
+					break
+				}
+			}
+		}
+	}
+	slices.SortStableFunc(refs, func(a, b ref) int { return cmp.Compare(a.at, b.at) })
+	return refs
+}
+
+// hasLong reports whether a part has a long option, which may be short for one.
+func hasLong(p *shell.Part) bool {
+	return slices.ContainsFunc(p.Words, func(w shell.Word) bool { return strings.HasPrefix(w.Text, "--") && len(w.Text) > 3 })
+}
+
+// patternsOfLine returns the rules that may be about the line as it stands, or
+// about other arguments of the call.
+func (j *judge) patternsOfLine() []*rule {
+	if j.lineFound == nil {
+		var f found
+		j.index.patterns.search(&f, j.line.Source)
+		j.args.match(anything, true)
+		if j.args.unclear || j.args.texts == nil {
+			f.add(j.index.patterns.rules...)
+		} else {
+			t := j.args.texts
+			for _, text := range slices.Concat([]string{t.given, t.real}, t.plain, t.seen) {
+				j.index.patterns.search(&f, text)
+			}
+		}
+		j.lineFound = append(make([]*rule, 0, len(f.rules)), f.rules...)
+	}
+	return j.lineFound
+}
