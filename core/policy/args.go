@@ -83,6 +83,19 @@ func (a *arguments) match(re *regexp.Regexp, tightens bool) tri {
 	return no
 }
 
+// holds reports whether a form of the arguments has a text in it.
+func (a *arguments) holds(text string) bool {
+	if a.object(); a.unclear {
+		return true
+	}
+	if a.texts == nil {
+		a.texts = a.textsOf(a.values)
+	}
+	t := a.texts
+	has := func(form string) bool { return strings.Contains(form, text) }
+	return has(t.given) || has(t.real) || slices.ContainsFunc(t.plain, has) || slices.ContainsFunc(t.seen, has)
+}
+
 // match reports whether a pattern is found. One of a rule that tightens is
 // searched in all forms. One of a rule that allows has to be found in a form
 // without detours, so that docs/../x does not lie in docs, and also in one of

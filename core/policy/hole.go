@@ -77,13 +77,15 @@ type search struct {
 }
 
 // may reports whether the pattern may match. A pattern that is too complex may.
-func (m *machine) may(text string, how search) bool {
+func (m *machine) may(text string, how search, memory *[2]states) bool {
 	m.once.Do(m.ready)
 	if m.prog == nil {
 		return true
 	}
 	r := run{machine: m, text: text, search: how}
-	r.now, r.next = newStates(len(m.prog.Inst)), newStates(len(m.prog.Inst))
+	r.now, r.next = &memory[0], &memory[1]
+	r.now.reset(len(m.prog.Inst))
+	r.next.reset(len(m.prog.Inst))
 	for r.at <= len(text) && !r.found {
 		if r.at == 0 || !how.anchored {
 			r.enter(r.now, r.start())
@@ -128,7 +130,13 @@ type states struct {
 	list []state
 }
 
-func newStates(instructions int) *states { return &states{in: make([]bool, 9*instructions)} }
+// reset empties the set and makes room for a pattern.
+func (s *states) reset(instructions int) {
+	s.clear()
+	if len(s.in) < 9*instructions {
+		s.in = make([]bool, 9*instructions)
+	}
+}
 
 func (s *states) add(st state) bool {
 	if s.in[st.index()] {

@@ -27,6 +27,7 @@ type judge struct {
 
 	spellings []spellings    // of parts, as patterns of rules that tighten see them
 	lines     map[*rule]bool // whose patterns match the line as it stands
+	memory    [2]states      // of searches in texts with holes
 	lineFound []*rule        // whose patterns may; nil: not yet looked for
 
 	searched string // the command that texts have in them

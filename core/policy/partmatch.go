@@ -161,7 +161,8 @@ func (j *judge) matchLine(r *rule) bool {
 	if re == nil {
 		re = r.command
 	}
-	found := j.args.match(re, true) == yes || r.command != nil && r.anchored.MatchString(j.line.Source)
+	found := (r.traits.must == "" || j.args.holds(r.traits.must)) && j.args.match(re, true) == yes ||
+		r.command != nil && strings.Contains(j.line.Source, r.traits.must) && r.anchored.MatchString(j.line.Source)
 	if j.lines == nil {
 		j.lines = make(map[*rule]bool)
 	}
@@ -202,7 +203,7 @@ func (j *judge) searchHoles(r *rule, i int, s spelling) bool {
 	}
 	how := search{anchored: true, to: len(s.text), free: r.traits.dashes && j.mayTakeOptions(i), program: programEnd(s.text)}
 	if r.command != nil {
-		if r.traits.machine.may(s.text, how) {
+		if r.traits.machine.may(s.text, how, &j.memory) {
 			return true
 		}
 		if !r.traits.escaping {
@@ -213,13 +214,13 @@ func (j *judge) searchHoles(r *rule, i int, s spelling) bool {
 	whole := before + text + after
 	if r.command != nil {
 		how.to = len(text)
-		return r.traits.machine.may(text+after, how)
+		return r.traits.machine.may(text+after, how, &j.memory)
 	}
 	how.anchored, how.from, how.to = false, len(before), len(before)+len(text)
 	if how.program > 0 {
 		how.program += len(before)
 	}
-	return r.traits.machine.may(whole, how)
+	return r.traits.machine.may(whole, how, &j.memory)
 }
 
 // programEnd returns where a command's program ends if its subcommand is known,

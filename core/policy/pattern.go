@@ -56,9 +56,6 @@ type traits struct {
 	escaping bool     // it may speak of the arguments' JSON
 }
 
-// anything is a pattern that every text matches.
-var anything = regexp.MustCompile("")
-
 // longOption finds the long options that a pattern spells.
 var longOption = regexp.MustCompile(`--[a-z][a-z-]+`)
 

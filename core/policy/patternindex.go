@@ -68,18 +68,25 @@ func bucket(two string) uint { return uint(two[0])<<8 | uint(two[1]) }
 // found collects rules.
 type found struct {
 	rules []*rule
-	seen  map[*rule]bool
+	seen  map[*rule]bool // of many
 }
 
 func (f *found) add(rules ...*rule) {
+	const few = 16
 	for _, r := range rules {
-		if !f.seen[r] {
-			if f.seen == nil {
-				f.seen = make(map[*rule]bool)
+		switch {
+		case f.seen != nil && f.seen[r], f.seen == nil && slices.Contains(f.rules, r):
+			continue
+		case f.seen == nil && len(f.rules) == few:
+			f.seen = make(map[*rule]bool)
+			for _, known := range f.rules {
+				f.seen[known] = true
 			}
-			f.seen[r] = true
-			f.rules = append(f.rules, r)
 		}
+		if f.seen != nil {
+			f.seen[r] = true
+		}
+		f.rules = append(f.rules, r)
 	}
 }
 
@@ -205,8 +212,7 @@ func (j *judge) patternsOfLine() []*rule {
 	if j.lineFound == nil {
 		var f found
 		j.index.patterns.search(&f, j.line.Source)
-		j.args.match(anything, true)
-		if j.args.unclear || j.args.texts == nil {
+		if j.args.holds(""); j.args.unclear {
 			f.add(j.index.patterns.rules...)
 		} else {
 			t := j.args.texts
