@@ -160,8 +160,8 @@ func (j *judge) prefixed(i int) []ref {
 	return refs
 }
 
-// furtherOn appends the rules that would tighten a command that a program
-// nobody knows may run, as in: foo rm -rf x. They never match for sure.
+// furtherOn appends the rules that would tighten a command that an unknown
+// program may run, as in: foo rm -rf x. They never match for sure.
 func (j *judge) furtherOn(refs []ref, words []shell.Word) []ref {
 	add := func(rest []shell.Word) {
 		for _, r := range j.index.byProgram[family(rest[0].Text)] {

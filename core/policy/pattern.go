@@ -71,7 +71,7 @@ func traitsOf(pattern string) traits {
 	first := parsed
 	l.must = mustHold(parsed)
 	l.pieces, l.indexed = piecesOf(parsed)
-	l.indexed = l.indexed && !l.escaping
+	l.indexed = l.indexed && !strings.Contains(pattern, `\\`)
 	for (first.Op == syntax.OpConcat || first.Op == syntax.OpCapture) && len(first.Sub) > 0 {
 		first = first.Sub[0]
 	}

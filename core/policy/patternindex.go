@@ -128,7 +128,9 @@ func (x *patternIndex) search(f *found, text string) {
 func piecesOf(re *syntax.Regexp) (pieces []string, sure bool) {
 	switch re.Op {
 	case syntax.OpLiteral:
-		pieces = strings.Fields(strings.ToLower(string(re.Rune)))
+		// Quotes and the key of the command are of the arguments' JSON.
+		pieces = strings.FieldsFunc(strings.ToLower(string(re.Rune)), func(c rune) bool { return c <= ' ' || c == '"' || c == ':' })
+		pieces = slices.DeleteFunc(pieces, func(p string) bool { return p == "command" })
 		return pieces, slices.ContainsFunc(pieces, func(p string) bool { return len(p) > 1 })
 	case syntax.OpCapture, syntax.OpPlus:
 		return piecesOf(re.Sub[0])

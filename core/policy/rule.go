@@ -44,15 +44,21 @@ type Rule struct {
 	Decision Verdict
 	Priority int // 0 to 999, within the tier
 
-	Server        string   // MCP server, or "*" for any
-	Subagent      string   // exact name of the calling subagent
-	ArgsPattern   string   // regular expression (RE2), searched in [CanonicalArgs]
+	Server   string // MCP server, or "*" for any
+	Subagent string // exact name of the calling subagent
+	// ArgsPattern is a regular expression (RE2), searched in [CanonicalArgs]. In calls
+	// of run_shell_command the command there is that of each part of the line; for a
+	// rule that denies or asks it is also the line, and each spelling of each part.
+	ArgsPattern   string
 	CommandPrefix []string // of run_shell_command: a part of the line begins with one of these
 	// OtherCommands makes CommandPrefix an exception: a rule that denies or asks is
 	// about all commands of run_shell_command but those that begin so. A command of
 	// which it is not known what it runs is one of the others.
-	OtherCommands    bool
-	CommandRegex     string         // of run_shell_command: searched from the start of a part
+	OtherCommands bool
+	// CommandRegex is a regular expression (RE2) for run_shell_command, searched from
+	// the start of a part; for a rule that denies or asks also from the start of the
+	// line, and of each spelling of each part: without path, wrappers and quotes.
+	CommandRegex     string
 	Annotations      map[string]any // each must be declared, and equal
 	Modes            []ApprovalMode // empty: all, of a rule that allows all but [ModePlan]
 	Interactive      *bool          // only where somebody can be asked, or only where nobody can
