@@ -5,6 +5,7 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
@@ -39,7 +40,7 @@ func (x *patternIndex) add(r *rule) {
 	}
 	onlyOptions := true
 	for _, text := range r.traits.pieces {
-		onlyOptions = onlyOptions && text[0] == '-'
+		onlyOptions = onlyOptions && (text[0] == '-' || strings.IndexFunc(text, unicode.IsLetter) < 0)
 		if len(text) > 1 {
 			key := text[:2]
 			n := bucket(key)
@@ -143,7 +144,9 @@ func piecesOf(re *syntax.Regexp) (pieces []string, sure bool) {
 	case syntax.OpCharClass:
 		for i := 0; i+1 < len(re.Rune) && len(re.Rune) <= 8; i += 2 {
 			for c := re.Rune[i]; c <= re.Rune[i+1] && c < re.Rune[i]+4; c++ {
-				pieces = append(pieces, strings.ToLower(string(c)))
+				if unicode.IsLetter(c) || unicode.IsDigit(c) {
+					pieces = append(pieces, strings.ToLower(string(c)))
+				}
 			}
 		}
 		return pieces, false

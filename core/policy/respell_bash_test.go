@@ -23,6 +23,10 @@ var elsewhere = strings.Fields("sudo doas su ssh watch parallel busybox strace g
 // denies, most of them, and none for which bash does is allowed.
 func TestRespellingsAgainstBash(t *testing.T) {
 	type trial struct{ rule, command, line string }
+	engines := map[string]*policy.Engine{}
+	for _, g := range guardedBy {
+		engines[g.rule] = guard(t, g.rule)
+	}
 	work := make(chan trial)
 	var mu sync.Mutex
 	var ran, seen, other int
@@ -34,8 +38,11 @@ func TestRespellingsAgainstBash(t *testing.T) {
 			for tr := range work {
 				stubs, _ := b.run(t, tr.line)
 				program, _ := first(tr.command)
+				if program == "echo" || program == "cat" {
+					program = "" // which are as they are in the box
+				}
 				did := slices.ContainsFunc(stubs, func(argv []string) bool { return argv[0] == program })
-				if did && decide(t, guard(t, tr.rule), tr.line, policy.ModeYolo).Decision == policy.Allow {
+				if did && decide(t, engines[tr.rule], tr.line, policy.ModeYolo).Decision == policy.Allow {
 					t.Errorf("%s: %q is allowed, and bash runs %q", tr.rule, tr.line, stubs)
 				}
 				mu.Lock()
