@@ -158,7 +158,7 @@ func (o *outputList) add(i int) {
 			lost = false // what is moved
 		}
 	}
-	o.found = append(o.found, output{word: i, named: spellings(w), lost: lost})
+	o.found = append(o.found, output{word: i, named: pathsIn(w), lost: lost})
 }
 
 func (o *outputList) addPath(i int, path string, w shell.Word) {
@@ -178,9 +178,9 @@ func readsValue(option string) bool {
 	return name == "--env-file"
 }
 
-// spellings lists the paths that a word may name: itself, and what stands in it
+// pathsIn lists the paths that a word may name: itself, and what stands in it
 // behind an option's name or a separator.
-func spellings(w shell.Word) []string {
+func pathsIn(w shell.Word) []string {
 	values := []string{w.Text}
 	if !w.Static {
 		values = append(values, unquoted(w.Text))
