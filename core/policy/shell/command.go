@@ -183,6 +183,11 @@ func (a *analysis) pipe(sc *scope, cmd *syntax.BinaryCmd) {
 	first := len(a.parts)
 	a.stmt(left, cmd.X)
 	right.prints = a.prints(cmd.X)
+	texts := a.output([]*syntax.Stmt{cmd.X})
+	right.fed = input{given: true}
+	if len(texts) > 0 {
+		right.fed.known, right.fed.text = true, texts[0]
+	}
 	reader := len(a.parts)
 	a.stmt(right, cmd.Y)
 	for i := first; i < reader && reader < len(a.parts); i++ {
@@ -191,7 +196,7 @@ func (a *analysis) pipe(sc *scope, cmd *syntax.BinaryCmd) {
 		}
 	}
 	if call, ok := cmd.Y.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 && isShell(call.Args[0].Lit()) {
-		if texts := a.output([]*syntax.Stmt{cmd.X}); len(texts) > 0 {
+		if len(texts) > 0 {
 			at := sc.inside()
 			at.guess = true
 			at.depth++

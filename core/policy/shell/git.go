@@ -121,7 +121,7 @@ func (a *analysis) gitSubcommand(sc *scope, index, i int, ws []arg) {
 		}
 	}
 	if row := optionsOf()["git "+sub]; row != nil {
-		a.checkOptionsFrom(sc, row, index, i+1, ws)
+		a.checkOptionsFrom(sc, row, "git "+sub, index, i+1, ws)
 	}
 }
 

@@ -5,13 +5,6 @@ import (
 	"strings"
 )
 
-// fearless are programs that no option makes run or write anything, or that
-// take no options behind their first operand and have a look of their own.
-const fearless = " echo printf ls cat head tail wc cut tr grep egrep fgrep comm cmp diff join paste nl rev tac fold expand fmt basename dirname realpath readlink" +
-	" stat du df od strings column seq sleep expr uname id whoami which test true false md5sum sha1sum sha256sum sha512sum cksum b2sum jq yq mkdir rmdir" +
-	" touch rm cp mv ln chmod chown kill ps pgrep pkill printenv nproc mktemp type ag zcat hexdump" +
-	" awk gawk mawk nawk original-awk goawk python python3 node perl ruby php lua "
-
 // valuedOptions take the next word as their value. For programs that are not
 // listed every option may.
 var valuedOptions = map[string]string{
@@ -33,7 +26,7 @@ type operand struct {
 // come out as options of the program.
 func (a *analysis) operands(sc *scope, index int, ws []arg) {
 	name := programName(ws[0])
-	if index < 0 || strings.Contains(fearless, " "+name+" ") || isShell(name) || rowsOf()[name] != nil {
+	if row := optionsOf()[name]; index < 0 || row != nil && row.open || isShell(name) || rowsOf()[name] != nil {
 		return
 	}
 	valued, listed := valuedOptions[name]

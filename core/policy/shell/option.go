@@ -1,25 +1,44 @@
 package shell
 
-import (
-	"slices"
-	"strings"
+import "strings"
+
+// optionSet is what an option of a program is known to do.
+type optionSet int
+
+const (
+	unlisted      optionSet = iota // nothing is known of it, so it may run something
+	harmlessPlain                  // takes no value
+	harmlessValue                  // takes a value: the rest of the word, or the next one
+	harmlessRest                   // takes a value that stands in the same word, or none
+	optionRuns
+	optionText
+	optionStarts
+	optionPager
+	optionWrites
+	optionLeaves
 )
 
 // checkOptions adds what the options of a plain program run and write.
 func (a *analysis) checkOptions(sc *scope, row *options, index int, ws []arg) {
-	a.checkOptionsFrom(sc, row, index, 1, ws)
+	a.checkOptionsFrom(sc, row, programName(ws[0]), index, 1, ws)
 }
 
-func (a *analysis) checkOptionsFrom(sc *scope, row *options, index, from int, ws []arg) {
-	c := optionCheck{a: a, sc: sc, row: row, index: index, ws: ws, at: from}
-	if row.runs == "*" {
+// checkOptionsFrom checks the words from one on. path is the program with the
+// subcommands that stand before them.
+func (a *analysis) checkOptionsFrom(sc *scope, row *options, path string, index, from int, ws []arg) {
+	c := optionCheck{a: a, sc: sc, row: row, path: path, index: index, ws: ws, at: from}
+	switch {
+	case row.runs == "*":
 		c.runs(from - 1)
+		return
+	case row.open, len(ws) == 2 && ws[1].is("--version", "--help"):
 		return
 	}
 	for c.at < len(ws) && !c.done {
 		c.word(ws[c.at])
 		c.at++
 	}
+	c.reads()
 }
 
 // optionCheck goes through the arguments of one program.
@@ -27,11 +46,13 @@ type optionCheck struct {
 	a     *analysis
 	sc    *scope
 	row   *options
+	path  string // the program with its subcommands
 	index int
 	ws    []arg
 	at    int
 
 	operands int
+	coded    bool // an option holds the code that it runs
 	ended    bool // options have ended
 	done     bool // something runs that cannot be told: that is enough
 }
@@ -39,17 +60,18 @@ type optionCheck struct {
 // runs adds that the word at own makes the program run something.
 func (c *optionCheck) runs(own int) {
 	c.done = true
-	c.a.runs(c.sc, c.index, own, c.ws[min(own, len(c.ws)-1)].text(), "it makes "+programName(c.ws[0])+" run or load something")
+	c.a.runs(c.sc, c.index, own, c.ws[min(own, len(c.ws)-1)].text(), "it may make "+c.path+" run, load or write something")
 }
 
 func (c *optionCheck) word(w arg) {
 	switch {
-	case holdsOne(w.template, c.row.holds), beginsOne(w.head, c.row.begins), c.row.plus && strings.HasPrefix(w.head, "+"):
+	case c.loads(w):
 		c.runs(c.at)
 	case c.ended || !strings.HasPrefix(w.head, "-") || w.is("-"):
 		c.operand(w)
 	case w.is("--"):
 		c.ended = true
+	case beginsOne(w.head, c.row.allows):
 	case strings.HasPrefix(w.head, "--"):
 		c.long(w, strings.TrimPrefix(w.template, "--"))
 	case c.row.single:
@@ -59,50 +81,158 @@ func (c *optionCheck) word(w arg) {
 	}
 }
 
+// loads tells whether a word makes the program run something wherever it
+// stands, as an option, its value or an operand.
+func (c *optionCheck) loads(w arg) bool {
+	return holdsOne(w.template, c.row.holds) || beginsOne(w.head, c.row.begins) || c.row.plus && strings.HasPrefix(w.head, "+") || c.handsOn(w)
+}
+
+// handsOn tells whether a word hands an option on that is not known to be
+// harmless: of -Wl,-a,b those behind the comma are the linker's.
+func (c *optionCheck) handsOn(w arg) bool {
+	start, program, ok := strings.Cut(c.row.hands, " ")
+	if !ok || !strings.HasPrefix(w.head, start) {
+		return false
+	}
+	to := optionCheck{row: optionsOf()[program]}
+	for option := range strings.SplitSeq(w.template[len(start):], ",") {
+		if strings.HasPrefix(option, "@") || strings.HasPrefix(option, "-") && !to.isHarmless(option) {
+			return true
+		}
+	}
+	return !w.Static
+}
+
 func (c *optionCheck) operand(w arg) {
 	c.operands++
+	if c.operands == 1 && w.Static && !c.ended {
+		if row := optionsOf()[c.path+" "+w.Text]; row != nil {
+			if row.runs == "*" {
+				c.runs(c.at)
+				return
+			}
+			c.row, c.path, c.operands = row, c.path+" "+w.Text, 0
+			return
+		}
+	}
 	switch {
+	case c.operands == 1 && in(c.row.ends, "."):
+		c.ended = true
 	case c.operands == 1 && w.Static && in(c.row.first, w.Text):
 		c.runs(c.at)
 	case c.operands == 2 && c.row.second:
 		c.a.writes(c.sc.under(c.index, c.at), w)
 	case !c.ended && !w.Static:
 		for _, v := range w.Candidates {
-			if strings.HasPrefix(v, "-") && c.isDangerous(v) && !c.done {
+			if strings.HasPrefix(v, "-") && !c.isHarmless(v) && !c.done {
 				c.runs(c.at)
 			}
 		}
 	}
 }
 
-// isDangerous tells whether a value that a word may have would be an option
-// that runs or writes something.
-func (c *optionCheck) isDangerous(v string) bool {
-	all := strings.Join([]string{c.row.runs, c.row.texts, c.row.starts, c.row.pagers, c.row.writes, c.row.leaves}, " ")
-	name, _, _ := strings.Cut(strings.TrimLeft(v, "-"), "=")
-	if strings.HasPrefix(v, "--") || c.row.single {
-		_, ok := c.find(all, name)
-		return ok
+// isHarmless tells whether a word that is an option does nothing but what the
+// row says is harmless.
+func (c *optionCheck) isHarmless(v string) bool {
+	switch {
+	case v == "-" || v == "--", c.row.open:
+		return true
+	case c.loads(known(v)):
+		return false
+	case beginsOne(v, c.row.allows):
+		return true
+	case c.row.single || strings.HasPrefix(v, "--"):
+		name, _, _ := strings.Cut(strings.TrimLeft(v, "-"), "=")
+		kind, _ := c.row.longOption(name)
+		return kind.harmless()
 	}
-	for _, letter := range name {
-		if in(all, string(letter)) {
+	for i := 1; i < len(v); i++ {
+		switch kind := c.row.letter(v[i]); {
+		case !kind.harmless():
+			return false
+		case kind != harmlessPlain:
 			return true
 		}
 	}
-	return false
+	return true
 }
 
-// find looks an option's long name up in a list; it may be shortened.
-func (c *optionCheck) find(list, name string) (string, bool) {
-	if name == "" || in(c.row.fine, name) {
-		return "", false
-	}
-	for full := range strings.FieldsSeq(list) {
-		if full == name || len(full) > 1 && !c.row.single && strings.HasPrefix(full, name) {
-			return full, true
+func (k optionSet) harmless() bool { return k >= harmlessPlain && k <= harmlessRest }
+
+// listed finds an option in the lists of those that are not harmless.
+func (row *options) listed(matches func(full string) bool) (optionSet, string) {
+	for _, l := range []struct {
+		list string
+		kind optionSet
+	}{
+		{row.runs, optionRuns}, {row.pagers, optionPager}, {row.texts, optionText}, {row.starts, optionStarts},
+		{row.writes, optionWrites}, {row.leaves, optionLeaves},
+	} {
+		if l.list == "" {
+			continue
+		}
+		for full := range strings.FieldsSeq(l.list) {
+			if matches(full) {
+				return l.kind, full
+			}
 		}
 	}
-	return "", false
+	return unlisted, ""
+}
+
+// longOption finds an option by its long name. That may be shortened; what could
+// be short for a harmless one and for another is the other.
+func (row *options) longOption(name string) (optionSet, string) {
+	if name == "" {
+		return unlisted, ""
+	}
+	if kind, full := row.listed(func(full string) bool { return full == name }); kind != unlisted {
+		return kind, full
+	}
+	fine, found := unlisted, ""
+	for spec := range strings.FieldsSeq(row.long) {
+		full := strings.TrimSuffix(strings.TrimSuffix(spec, "[=]"), "=")
+		exact := full == name
+		if !exact && (row.single || !strings.HasPrefix(full, name)) {
+			continue
+		}
+		kind := harmlessPlain
+		switch {
+		case strings.HasSuffix(spec, "[=]"):
+			kind = harmlessRest
+		case strings.HasSuffix(spec, "="):
+			kind = harmlessValue
+		}
+		if exact {
+			return kind, full
+		}
+		if fine == unlisted || kind != harmlessValue { // one of several: the program refuses it
+			fine, found = kind, full
+		}
+	}
+	if row.single {
+		return unlisted, ""
+	}
+	if kind, full := row.listed(func(full string) bool { return len(full) > 1 && strings.HasPrefix(full, name) }); kind != unlisted {
+		return kind, full
+	}
+	return fine, found
+}
+
+// letter finds a short option.
+func (row *options) letter(c byte) optionSet {
+	if kind, _ := row.listed(func(full string) bool { return len(full) == 1 && full[0] == c }); kind != unlisted {
+		return kind
+	}
+	switch kind, ok := letterOf(row.short, c); {
+	case !ok:
+		return unlisted
+	case kind == needsValue:
+		return harmlessValue
+	case kind == attachedValue:
+		return harmlessRest
+	}
+	return harmlessPlain
 }
 
 func (c *optionCheck) long(w arg, text string) {
@@ -117,12 +247,15 @@ func (c *optionCheck) long(w arg, text string) {
 	if w.Static {
 		v = known(value)
 	}
-	c.act(name, v, attached, c.find)
+	kind, full := c.row.longOption(name)
+	c.act(kind, full, v, attached)
 }
 
 // act does what an option means. Its value is the next word unless attached.
-func (c *optionCheck) act(name string, value arg, attached bool, find func(list, name string) (string, bool)) {
+func (c *optionCheck) act(kind optionSet, name string, value arg, attached bool) {
 	own := c.at
+	c.coded = c.coded || in(c.row.codes, name)
+	c.ended = c.ended || in(c.row.ends, name)
 	next := func() arg {
 		if attached {
 			return value
@@ -132,31 +265,50 @@ func (c *optionCheck) act(name string, value arg, attached bool, find func(list,
 		}
 		return known("")
 	}
-	if _, ok := find(c.row.runs, name); ok {
+	switch kind {
+	case unlisted, optionRuns:
 		c.runs(own)
-	} else if _, ok := find(c.row.pagers, name); ok {
+	case harmlessValue:
+		// Where the value is missing or the program is an older one, it may be an option.
+		if v := next(); !attached && (c.loads(v) || strings.HasPrefix(v.head, "-") && c.isDangerous(v.template)) {
+			c.runs(own)
+		}
+	case optionPager:
 		if !attached || !value.Static {
 			c.runs(own)
 			return
 		}
 		c.a.script(c.sc, c.index, own, known(value.Text+` "$@"`))
-	} else if _, ok := find(c.row.texts, name); ok {
+	case optionText:
 		c.a.script(c.sc, c.index, own, next())
-	} else if _, ok := find(c.row.starts, name); ok {
+	case optionStarts:
 		if v := next(); !v.is("") {
 			c.a.child(c.sc, c.index, own, []arg{v, dynamic("…")}, input{})
 		}
-	} else if _, ok := find(c.row.writes, name); ok {
+	case optionWrites:
 		c.a.writes(c.sc.under(c.index, own), next())
-	} else if _, ok := find(c.row.leaves, name); ok {
+	case optionLeaves:
 		c.a.writes(c.sc.under(c.index, own), dynamic("…"))
 	}
+}
+
+// isDangerous tells whether a word is listed as an option that is not harmless.
+func (c *optionCheck) isDangerous(v string) bool {
+	name, _, _ := strings.Cut(strings.TrimLeft(v, "-"), "=")
+	isName := func(full string) bool { return full == name }
+	if !c.row.single && !strings.HasPrefix(v, "--") {
+		isName = func(full string) bool {
+			before, _, ok := strings.Cut(v[1:], full)
+			return len(full) == 1 && ok && !strings.ContainsFunc(before, func(r rune) bool { return r > 0x7f || c.row.letter(byte(r)) > harmlessPlain })
+		}
+	}
+	kind, _ := c.row.listed(isName)
+	return kind != unlisted
 }
 
 // letters reads a word of short options.
 func (c *optionCheck) letters(w arg) {
 	for i := 1; i < len(w.template); i++ {
-		letter := w.template[i : i+1]
 		if i >= len(w.head) {
 			if !w.number {
 				c.runs(c.at)
@@ -164,27 +316,42 @@ func (c *optionCheck) letters(w arg) {
 			return
 		}
 		rest := w.template[i+1:]
-		if strings.Contains(c.row.valued, letter) && !in(strings.Join([]string{c.row.writes, c.row.texts, c.row.starts, c.row.pagers, c.row.runs}, " "), letter) {
-			if rest == "" {
-				c.at++
-			}
-			return
-		}
-		if !in(strings.Join([]string{c.row.runs, c.row.texts, c.row.starts, c.row.pagers, c.row.writes, c.row.leaves}, " "), letter) {
-			continue
-		}
 		v := dynamic(rest)
 		if w.Static {
 			v = known(rest)
 		}
-		c.act(letter, v, rest != "", func(list, name string) (string, bool) { return name, in(list, name) })
-		if !in(c.row.leaves, letter) {
+		kind := c.row.letter(w.template[i])
+		if kind == harmlessPlain {
+			continue
+		}
+		c.act(kind, w.template[i:i+1], v, rest != "")
+		if kind != optionLeaves {
 			return
 		}
 	}
 }
 
-func in(list, name string) bool { return slices.Contains(strings.Fields(list), name) }
+// reads adds that a program runs what it reads, where that is or may be
+// something that makes it run another one.
+func (c *optionCheck) reads() {
+	in := c.sc.fed
+	if c.done || c.coded || c.row.reads == 0 || c.operands >= c.row.reads {
+		return
+	}
+	if !in.given || in.known && c.row.holds != "" && !holdsOne(in.text, c.row.holds) {
+		return
+	}
+	c.a.runs(c.sc, c.index, len(c.ws), joinText(c.ws), "what "+c.path+" reads may make it run something")
+}
+
+func in(list, name string) bool {
+	for word := range strings.FieldsSeq(list) {
+		if word == name {
+			return true
+		}
+	}
+	return false
+}
 
 func holdsOne(s, list string) bool {
 	for part := range strings.FieldsSeq(list) {

@@ -56,6 +56,7 @@ type scope struct {
 	guess       bool    // it may not run at all: only what tightens is concluded
 	again       bool    // it may run again, or beside what else the line runs
 	prints      printed // what is written here
+	fed         input   // what commands read that redirect nothing, if the line gives them something
 	foreign     bool    // it is run by another program: the line's functions are not known there
 }
 

@@ -34,6 +34,10 @@ func (a *analysis) stmt(sc *scope, s *syntax.Stmt) {
 	}
 	index, ran, first := -1, len(a.ran), len(a.parts)
 	at.success = at.dirs
+	fed := at.fed
+	if in := a.input(s.Redirs); in.given {
+		at.fed = in
+	}
 	switch cmd := s.Cmd.(type) {
 	case nil:
 	case *syntax.CallExpr:
@@ -48,12 +52,22 @@ func (a *analysis) stmt(sc *scope, s *syntax.Stmt) {
 		at.success = at.dirs
 	}
 	a.redirected(s, first)
+	if !redirectsShell(s) {
+		at.fed = fed
+	}
 	a.redirects(at, s, index)
 	if index >= 0 { // its substitutions and redirections come first
 		for i := ran; i < len(a.ran); i++ {
 			a.ran[i].before = len(a.wrote)
 		}
 	}
+}
+
+// redirectsShell tells whether a statement is exec without a command, whose
+// redirections hold for what follows.
+func redirectsShell(s *syntax.Stmt) bool {
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	return ok && len(call.Args) > 0 && call.Args[0].Lit() == "exec"
 }
 
 // compound walks everything that is made of other commands.
@@ -94,7 +108,7 @@ func (a *analysis) compound(sc *scope, cmd syntax.Command) {
 		}
 	case *syntax.CoprocClause:
 		at := sc.inside()
-		at.again = true
+		at.again, at.fed = true, input{given: true}
 		if cmd.Name != nil {
 			a.named(sc, a.value(cmd.Name).template)
 		}
@@ -199,7 +213,7 @@ func (a *analysis) loop(sc *scope, cmd syntax.Node, body func(*scope)) {
 // further look.
 func (a *analysis) function(sc *scope, f *syntax.FuncDecl) {
 	body := sc.inside()
-	body.again = true
+	body.again, body.fed = true, input{given: true} // whatever its callers read
 	if a.moves {
 		body.dirs = folders{}
 	}
@@ -224,7 +238,11 @@ func (a *analysis) substitutions(sc *scope, n syntax.Node) {
 			a.stmts(sc.inside(), n.Stmts)
 			return false
 		case *syntax.ProcSubst:
-			a.stmts(sc.inside(), n.Stmts)
+			at := sc.inside()
+			if n.Op == syntax.CmdOut { // what is written to the file
+				at.fed = input{given: true}
+			}
+			a.stmts(at, n.Stmts)
 			return false
 		case *syntax.ParamExp:
 			if n.Exp != nil && n.Exp.Op == syntax.OtherParamOps && n.Exp.Word.Lit() == "P" {

@@ -14,6 +14,9 @@ func (a *analysis) wrapped(sc *scope, row *wrapper, ws []arg, in input) int {
 	start := 1
 	if row.subwords != "" {
 		start = row.subcommandEnd(ws)
+		if own := optionsOf()[programName(ws[0])]; own != nil {
+			a.checkOptions(sc, own, index, ws[:start])
+		}
 	}
 	if row.unclear == "*" {
 		if len(ws) > start {
@@ -29,22 +32,28 @@ func (a *analysis) wrapped(sc *scope, row *wrapper, ws []arg, in input) int {
 // subcommandEnd is the index behind the words that make the program a wrapper;
 // 0 if they are not there.
 func (row *wrapper) subcommandEnd(ws []arg) int {
-	wanted := strings.Fields(row.subwords)
-	if len(ws) < len(wanted)+1 {
-		return 0
-	}
-	if strings.Contains(row.names, "perf") {
-		if ws[1].is(wanted...) {
-			return 2
+	i := 1
+	for w := range strings.FieldsSeq(row.subwords) {
+		option := false // the word before may take this one as its value
+		for ; ; i++ {
+			switch {
+			case i == len(ws):
+				return 0
+			case strings.HasPrefix(ws[i].head, "-"):
+				option = !strings.Contains(ws[i].template, "=")
+				continue
+			case ws[i].is(strings.Split(w, "|")...):
+			case option:
+				option = false
+				continue
+			default:
+				return 0
+			}
+			break
 		}
-		return 0
+		i++
 	}
-	for i, w := range wanted {
-		if !ws[i+1].is(strings.Split(w, "|")...) {
-			return 0
-		}
-	}
-	return 1 + len(wanted)
+	return i
 }
 
 // reader reads the arguments of a wrapper up to its command.

@@ -71,7 +71,7 @@ var wrappers = []wrapper{
 	{names: "unshare", short: "m::u::i::n::p::U::C::T::fRrcw:S:G:l:", long: "mount[=] uts[=] ipc[=] net[=] pid[=] user[=] cgroup[=] time[=] fork mount-proc[=] map-user= map-group= map-root-user map-current-user map-auto map-users= map-groups= propagation= setgroups= keep-caps root= wd= setuid= setgid= kill-child[=] boottime= monotonic= load-interp= help version", remote: true, shell: true},
 	{names: "strace", short: "a:b:CcdDfFhikI:nN:o:O:p:P:qrs:S:tTu:U:vVwxXyYzZE:e:", long: "output= follow-forks summary trace= env= help version quiet verbose= seccomp-bpf stack-traces decode-fds[=]", writes: "o output", unclear: "E env"},
 	{names: "ltrace", short: "a:A:bcCD:e:fF:hiL:l:n:o:p:rs:StTu:Vw:x:X:", long: "output= library= config= help version", writes: "o output", unclear: "F"},
-	{names: "perf", subwords: "stat record trace", short: "aBcCde:F:gGi:I:io:p:r:st:vx:", unclear: "c", writes: "o"},
+	{names: "perf", subwords: "stat|record|trace", short: "aBcCde:F:gGi:I:io:p:r:st:vx:", unclear: "c", writes: "o"},
 	{names: "valgrind", short: "qvhd", long: "tool= leak-check= log-file= xml-file= suppressions= track-origins= show-leak-kinds= error-exitcode= trace-children= num-callers= quiet verbose", writes: "log-file xml-file"},
 	{names: "cpulimit", short: "l:p:e:P:zibkmqvhs:", long: "limit= pid= exe= path= lazy include-children help verbose"},
 	{names: "firejail", single: true, long: "quiet private net= noprofile seccomp"},
