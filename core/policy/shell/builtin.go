@@ -258,6 +258,8 @@ func (a *analysis) options(sc *scope, index int, ws []arg) {
 			a.runs(sc, index, i+1, w.text(), "it changes which commands the words that follow are")
 		case !w.Static:
 			a.runs(sc, index, i+1, w.text(), "which option is set cannot be told")
+		case set && (w.is("allexport") || strings.HasPrefix(w.Text, "-") && strings.Contains(w.Text, "a")):
+			a.exportsAll = true
 		}
 	}
 }

@@ -111,6 +111,9 @@ func (a *analysis) assignment(sc *scope, as *syntax.Assign) {
 		value.facts = &added
 	}
 	a.assigned(sc, as.Name.Value, value)
+	if a.exportsAll && as.Array == nil {
+		a.exported(sc, as.Name.Value, value)
+	}
 }
 
 // assigned adds a part where a variable's new value makes programs run or
@@ -216,9 +219,11 @@ func (a *analysis) declare(sc *scope, d *syntax.DeclClause) int {
 		switch {
 		case as.Name != nil && !as.Naked:
 			a.assignment(sc, as)
-			if exports(d, ws) && as.Array == nil {
+			if exports(d, ws) && as.Array == nil && !a.exportsAll {
 				a.exported(sc, as.Name.Value, a.value(as.Value))
 			}
+		case as.Name != nil && as.Index == nil && exports(d, ws):
+			a.exportedLater(sc, as.Name.Value)
 		case as.Name == nil:
 			a.declared(sc, ws[i+1])
 		}
@@ -263,6 +268,15 @@ func (a *analysis) declarations(sc *scope, index int, ws []arg) {
 			a.runs(sc, index, i+1, w.text(), "bash may evaluate, or give to another variable, what the variable is given")
 		}
 		a.declared(sc, w)
+		if name, value, ok := strings.Cut(w.template, "="); ws[0].is("export") && syntax.ValidName(name) {
+			if v := known(value); ok && w.Static {
+				a.exported(sc, name, v)
+			} else if ok {
+				a.exported(sc, name, dynamic(value))
+			} else {
+				a.exportedLater(sc, name)
+			}
+		}
 	}
 }
 

@@ -30,14 +30,29 @@ func isListed(name string) bool {
 // exported adds a part where programs get a variable of which nothing is known,
 // unless its value can name nothing that they would run: a number, yes or no.
 func (a *analysis) exported(sc *scope, name string, value arg) {
-	if isListed(name) || value.number || value.facts != nil && !value.facts.unknown && len(value.facts.reads)+len(value.facts.texts) == 0 {
-		return
-	}
-	if value.Static && (isDigits(strings.TrimPrefix(strings.ReplaceAll(value.Text, ".", ""), "-")) ||
-		slices.Contains([]string{"", "true", "false", "yes", "no", "on", "off", "y", "n"}, strings.ToLower(value.Text))) {
+	if isListed(name) || value.number || value.facts != nil && namesNothing(*value.facts) || value.Static && isSwitch(value.Text) {
 		return
 	}
 	a.add(sc, Part{Kind: Unknown, Option: true, Text: name + "=" + value.text(), Reason: "programs may run or load something because of " + name + ", which is not known to be harmless"})
+}
+
+// exportedLater is exported for a variable that has its value already.
+func (a *analysis) exportedLater(sc *scope, name string) {
+	if f := a.values[canonicalName(name)]; f != nil {
+		value := dynamic("…")
+		value.facts = f
+		a.exported(sc, name, value)
+	}
+}
+
+// namesNothing tells whether a value is a number, yes or no for certain.
+func namesNothing(f facts) bool {
+	return !f.unknown && len(f.reads) == 0 && !slices.ContainsFunc(f.texts, func(s string) bool { return !isSwitch(s) })
+}
+
+func isSwitch(s string) bool {
+	return isDigits(strings.TrimPrefix(strings.ReplaceAll(s, ".", ""), "-")) ||
+		slices.Contains([]string{"", "true", "false", "yes", "no", "on", "off", "y", "n"}, strings.ToLower(s))
 }
 
 // exports tells whether a declaration gives its variables to programs.

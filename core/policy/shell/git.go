@@ -9,6 +9,17 @@ import (
 // word.
 var gitWithValue = []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env", "--super-prefix", "--attr-source", "--list-cmds"}
 
+// gitCommands are git's own subcommands: aliases cannot take their names.
+const gitCommands = "add am annotate apply archive bisect blame branch bugreport bundle cat-file check-attr check-ignore check-mailmap check-ref-format checkout checkout-index" +
+	" cherry cherry-pick citool clean clone column commit commit-graph commit-tree config count-objects credential credential-cache credential-store cvsserver daemon describe" +
+	" diagnose diff diff-files diff-index diff-tree difftool fast-export fast-import fetch fetch-pack filter-branch fmt-merge-msg for-each-ref for-each-repo format-patch" +
+	" fsck gc get-tar-commit-id grep gui hash-object help hook http-backend imap-send index-pack init init-db instaweb interpret-trailers lfs log ls-files ls-remote ls-tree" +
+	" mailinfo mailsplit maintenance merge merge-base merge-file merge-index merge-tree mergetool mktag mktree multi-pack-index mv name-rev notes p4 pack-objects pack-refs" +
+	" patch-id pickaxe prune prune-packed pull push quiltimport range-diff read-tree rebase receive-pack reflog refs remote remote-ext remote-fd repack replace replay request-pull" +
+	" rerere reset restore rev-list rev-parse revert rm scalar send-email send-pack shell shortlog show show-branch show-index show-ref sparse-checkout stage stash status" +
+	" stripspace submodule subtree svn switch symbolic-ref tag unpack-file unpack-objects update-index update-ref update-server-info upload-archive upload-pack var" +
+	" verify-commit verify-pack verify-tag version web--browse whatchanged worktree write-tree"
+
 // git adds git with what its options and settings make it run.
 func (a *analysis) git(sc *scope, ws []arg) int {
 	index := a.plain(sc, ws)
@@ -72,6 +83,8 @@ func (a *analysis) gitSetting(sc *scope, index, own int, w arg, value bool) {
 func isGitSetting(key string) effect {
 	section, _, _ := strings.Cut(key, ".")
 	switch key {
+	case "log.showsignature", "format.pretty", "gpg.program":
+		return loads
 	case "core.pager", "core.editor", "sequence.editor", "core.sshcommand":
 		return command
 	case "core.quotepath", "core.autocrlf", "core.eol", "core.safecrlf", "core.filemode", "core.ignorecase", "core.abbrev", "core.whitespace",
@@ -102,6 +115,10 @@ func isGitSetting(key string) effect {
 // gitSubcommand judges the words behind the subcommand, which is ws[i].
 func (a *analysis) gitSubcommand(sc *scope, index, i int, ws []arg) {
 	sub, rest := ws[i].Text, ws[i+1:]
+	if !in(gitCommands, sub) {
+		a.runs(sc, index, i, ws[i].text(), "it may be an alias, which runs what git's settings say")
+		return
+	}
 	switch sub {
 	case "bisect":
 		if len(rest) > 1 && rest[0].is("run") {
@@ -120,9 +137,29 @@ func (a *analysis) gitSubcommand(sc *scope, index, i int, ws []arg) {
 			}
 		}
 	}
+	for j, w := range rest {
+		if value, ok := cutOneOf(w.template, "--format=", "--pretty="); ok && !isGitFormat(value) {
+			a.runs(sc, index, i+1+j, w.text(), "git's settings may give the format a meaning, and one with signatures runs a program")
+			break
+		}
+	}
 	if row := optionsOf()["git "+sub]; row != nil {
 		a.checkOptionsFrom(sc, row, "git "+sub, index, i+1, ws)
 	}
+}
+
+// isGitFormat tells whether a format of git is no name out of the settings.
+func isGitFormat(value string) bool {
+	return value == "" || strings.ContainsAny(value, "%:(") || in("oneline short medium full fuller reference email mboxrd raw tar zip tgz tar.gz default", value)
+}
+
+func cutOneOf(s string, starts ...string) (string, bool) {
+	for _, start := range starts {
+		if rest, ok := strings.CutPrefix(s, start); ok {
+			return rest, true
+		}
+	}
+	return "", false
 }
 
 // gitForeach is git submodule foreach, which gives its words to a shell.

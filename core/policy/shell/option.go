@@ -29,7 +29,7 @@ func (a *analysis) checkOptionsFrom(sc *scope, row *options, path string, index,
 	c := optionCheck{a: a, sc: sc, row: row, path: path, index: index, ws: ws, at: from}
 	switch {
 	case row.runs == "*":
-		c.runs(from - 1)
+		c.runs(max(from-1, 1))
 		return
 	case row.open, len(ws) == 2 && ws[1].is("--version", "--help"):
 		return
@@ -84,7 +84,24 @@ func (c *optionCheck) word(w arg) {
 // loads tells whether a word makes the program run something wherever it
 // stands, as an option, its value or an operand.
 func (c *optionCheck) loads(w arg) bool {
-	return holdsOne(w.template, c.row.holds) || beginsOne(w.head, c.row.begins) || c.row.plus && strings.HasPrefix(w.head, "+") || c.handsOn(w)
+	return c.row.spells(w.template) || beginsOne(w.head, c.row.begins) || c.row.plus && strings.HasPrefix(w.head, "+") || c.handsOn(w)
+}
+
+// spells tells whether a text makes the program run something.
+func (row *options) spells(text string) bool {
+	for part := range strings.FieldsSeq(row.holds) {
+		if strings.Contains(text, part) || strings.Contains(strings.ToLower(text), part) {
+			return true
+		}
+	}
+	if row.begins != "" && strings.Contains(text, "\n") {
+		for line := range strings.Lines(text) {
+			if beginsOne(strings.TrimLeft(line, " \t"), row.begins) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // handsOn tells whether a word hands an option on that is not known to be
@@ -119,6 +136,8 @@ func (c *optionCheck) operand(w arg) {
 	case c.operands == 1 && in(c.row.ends, "."):
 		c.ended = true
 	case c.operands == 1 && w.Static && in(c.row.first, w.Text):
+		c.runs(c.at)
+	case c.row.alone:
 		c.runs(c.at)
 	case c.operands == 2 && c.row.second:
 		c.a.writes(c.sc.under(c.index, c.at), w)
@@ -286,7 +305,9 @@ func (c *optionCheck) act(kind optionSet, name string, value arg, attached bool)
 			c.a.child(c.sc, c.index, own, []arg{v, dynamic("…")}, input{})
 		}
 	case optionWrites:
-		c.a.writes(c.sc.under(c.index, own), next())
+		if v := next(); !v.is("-") { // its output
+			c.a.writes(c.sc.under(c.index, own), v)
+		}
 	case optionLeaves:
 		c.a.writes(c.sc.under(c.index, own), dynamic("…"))
 	}
@@ -338,7 +359,7 @@ func (c *optionCheck) reads() {
 	if c.done || c.coded || c.row.reads == 0 || c.operands >= c.row.reads {
 		return
 	}
-	if !in.given || in.known && c.row.holds != "" && !holdsOne(in.text, c.row.holds) {
+	if !in.given || in.known && c.row.holds+c.row.begins != "" && !c.row.spells(in.text+"\n") {
 		return
 	}
 	c.a.runs(c.sc, c.index, len(c.ws), joinText(c.ws), "what "+c.path+" reads may make it run something")
@@ -347,15 +368,6 @@ func (c *optionCheck) reads() {
 func in(list, name string) bool {
 	for word := range strings.FieldsSeq(list) {
 		if word == name {
-			return true
-		}
-	}
-	return false
-}
-
-func holdsOne(s, list string) bool {
-	for part := range strings.FieldsSeq(list) {
-		if strings.Contains(s, part) {
 			return true
 		}
 	}

@@ -74,7 +74,7 @@ var gitRows = []options{
 	{names: "git show-ref", short: "dqs::", long: "abbrev[=] dereference exclude-existing[=] hash[=] head heads quiet tags verify"},
 	{names: "git sparse-checkout", long: "cone no-cone no-sparse-index skip-checks sparse-index stdin"},
 	{names: "git stage", short: "ANefinpuv", long: "all chmod= dry-run edit force ignore-errors ignore-missing ignore-removal intent-to-add interactive no-all no-ignore-removal no-warn-embedded-repo patch pathspec-file-nul pathspec-from-file= refresh renormalize sparse update verbose"},
-	{names: "git status", short: "bsuvz", long: "ahead-behind branch column[=] find-renames[=] ignore-submodules[=] ignored[=] long no-ahead-behind no-column no-renames null porcelain[=] renames short show-stash untracked-files[=] verbose"},
+	{names: "git status", short: "bsu::vz", long: "ahead-behind branch column[=] find-renames[=] ignore-submodules[=] ignored[=] long no-ahead-behind no-column no-renames null porcelain[=] renames short show-stash untracked-files[=] verbose"},
 	{names: "git stripspace", short: "cs", long: "comment-lines strip-comments"},
 	{names: "git submodule", short: "Nbfj:nq", long: "all branch= cached checkout default depth= dissociate files filter= force init jobs= merge name= no-fetch no-recommend-shallow no-single-branch progress quiet rebase recommend-shallow recursive remote single-branch summary-limit=", runs: "reference"},
 	{names: "git switch", short: "Ccdfmqt", long: "conflict= create= detach discard-changes force force-create= guess ignore-other-worktrees merge no-guess no-progress no-recurse-submodules no-track orphan= progress quiet recurse-submodules track"},

@@ -128,6 +128,7 @@ type analysis struct {
 	functions    map[string]bool           // defined so far, unconditionally
 	given        given                     // options that stand in the line as data
 	following    int                       // variables that are being followed
+	exportsAll   bool                      // what is assigned from here on is given to programs
 	setsIFS      bool                      // the line may set IFS, as far as it has been walked
 	splitsElse   bool                      // bash may split and join words elsewhere than at blanks
 	setsDirs     bool                      // CDPATH, or a function named cd

@@ -7,7 +7,7 @@ import (
 
 // program adds a program that is known to run, write or load something for
 // some of its arguments. It reports false for all others.
-func (a *analysis) program(sc *scope, ws []arg, in input) (int, bool) {
+func (a *analysis) program(sc *scope, ws []arg, read input) (int, bool) {
 	name := programName(ws[0])
 	switch name {
 	case "command":
@@ -35,16 +35,21 @@ func (a *analysis) program(sc *scope, ws []arg, in input) (int, bool) {
 	case "fd", "fdfind":
 		return a.fd(sc, ws), true
 	}
+	if sub, ok := strings.CutPrefix(name, "git-"); ok && in(gitCommands, sub) {
+		index := a.plain(sc, ws)
+		a.child(sc, index, 0, append([]arg{known("git"), known(sub)}, ws[1:]...), read)
+		return index, true
+	}
 	a.copies(sc, ws)
 	if isShell(name) {
-		return a.shell(sc, ws, in), true
+		return a.shell(sc, ws, read), true
 	}
 	if row, ok := interpreterOf(name); ok {
-		return a.interpreter(sc, row, ws, in), true
+		return a.interpreter(sc, row, ws, read), true
 	}
 	for _, row := range rowsOf()[name] {
 		if row.subwords == "" || row.subcommandEnd(ws) > 0 {
-			return a.wrapped(sc, row, ws, in), true
+			return a.wrapped(sc, row, ws, read), true
 		}
 	}
 	if row := optionsOf()[name]; row != nil {
