@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/tools/shell"
@@ -31,7 +32,8 @@ type Commands struct {
 	// error of Initialize.
 	Confinement process.Confinement
 	// Environ returns the environment that commands inherit. nil: os.Environ, and
-	// with Parameters.Settings what .env files add to it.
+	// with Parameters.Settings what .env files add to it. Keys of models' providers
+	// are removed from it for the commands of run_shell_command.
 	Environ func() []string
 	// Withheld are names of variables that commands do not inherit, whoever gives
 	// them: those that hold a secret of the program's own.
@@ -68,7 +70,7 @@ func (o Commands) check(ctx context.Context) error {
 func (p *Parameters) processOptions(sh *shared) process.Options {
 	o := process.Options{
 		Marker: p.Layout.CommandMarker,
-		Total:  p.Commands.Total, Idle: p.Commands.Idle, Environ: p.Commands.environ(),
+		Total:  p.Commands.Total, Idle: p.Commands.Idle, Environ: p.Commands.environ(), IsKey: settings.IsProviderKey,
 		Confinement: p.Commands.Confinement, NoBackground: p.NoSession,
 	}
 	if o.Confinement.Kind != process.Unconfined {

@@ -26,6 +26,17 @@ func promises(name string) bool {
 	return secretNames.MatchString(strings.NewReplacer("-", "_", ".", "_").Replace(name))
 }
 
+// providerKeys are the variables that hold keys of models' providers: of those
+// that fettle itself uses, and of others that users of agents commonly have.
+var providerKeys = regexp.MustCompile(`(?i)^([A-Z0-9]+_)*(GEMINI|GOOGLE|GOOGLE_AI|GOOGLE_GENAI|GOOGLE_GENERATIVE_AI|VERTEX|ANTHROPIC|CLAUDE|CLAUDE_CODE|OPENAI|AZURE_OPENAI|AZURE_AI|` +
+	`MISTRAL|CODESTRAL|GROQ|COHERE|DEEPSEEK|XAI|GROK|OPENROUTER|TOGETHER|TOGETHERAI|PERPLEXITY|FIREWORKS|CEREBRAS|REPLICATE|HUGGINGFACE|HUGGINGFACEHUB|HF|NVIDIA|NVIDIA_NIM|` +
+	`VOYAGE|ANYSCALE|MOONSHOT|KIMI|DASHSCOPE|QWEN|ZHIPU|ZHIPUAI|ZAI|GLM|MINIMAX|SAMBANOVA|AI21|LITELLM|AI_GATEWAY|OLLAMA|LMSTUDIO|VERCEL_AI|BEDROCK|CURSOR|COPILOT)` +
+	`(_(API|ADMIN|SERVICE|OAUTH|AUTH|ACCESS|SECRET))*(_(KEY|TOKEN))(S|_?[0-9]+)?$|^AWS_BEARER_TOKEN_BEDROCK$`)
+
+// IsProviderKey reports whether a variable, by its name, holds a key of a model's
+// provider, in any case of letters.
+func IsProviderKey(name string) bool { return providerKeys.MatchString(name) }
+
 const masked = "***"
 
 // hidden are the names below which a settings file may hold secrets as they

@@ -80,7 +80,8 @@ func (s *Service) startShell(c Command, stdin *os.File, sink func([]byte)) (*chi
 	}
 	cookie := s.newCookie()
 	cmd := exec.Command(shell, "-c", line) //nolint:gosec,noctx // that is what it is for; ended as a group
-	cmd.Dir, cmd.Env = c.Dir, s.environment(c.Dir, cookie)
+	cmd.Dir, cmd.Env = c.Dir, withoutKeys(s.environment(c.Dir, cookie), s.o.IsKey)
+	cmd.Env = append(cmd.Env, neutral(cmd.Env, c.Dir)...)
 	child := s.newChild(cmd, cookie, s.starter())
 	if c.PTY {
 		return child, cannotStart(child.startAtTerminal(c, sink))

@@ -21,6 +21,10 @@ type Options struct {
 	Marker string
 	// Environ returns the environment that commands inherit. nil: os.Environ.
 	Environ func() []string
+	// IsKey reports whether a variable holds a key of a model's provider. Commands
+	// get no such variable, and no other one with its value; programs do. nil: none
+	// does.
+	IsKey func(name string) bool
 
 	// Confinement holds for every command.
 	Confinement Confinement

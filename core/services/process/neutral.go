@@ -1,0 +1,125 @@
+package process
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// harmlessGit are settings of git that a repository's own would otherwise
+// replace: each lets a command that only looks run a program which the
+// repository names.
+var harmlessGit = [][2]string{
+	{"log.showSignature", "false"}, // runs gpg.program
+	{"format.pretty", "medium"},    // runs gpg.program where it has %G
+	{"core.fsmonitor", "false"},    // is a program
+}
+
+// neutral returns variables that keep git, go and cargo from running what the
+// project in dir names where the command itself names nothing: programs of git's
+// settings for signatures, for watching files and for objects of a partial clone,
+// other versions of go, and toolchains in the project's own directories.
+// Signing, hooks and everything that a command asks for are as they were.
+func neutral(env []string, dir string) []string {
+	value := func(name string) string {
+		for _, v := range slices.Backward(env) { // the last one counts
+			if text, ok := strings.CutPrefix(v, name+"="); ok {
+				return text
+			}
+		}
+		return ""
+	}
+	out := []string{"GIT_NO_LAZY_FETCH=1"}
+	if count, err := strconv.Atoi("0" + value("GIT_CONFIG_COUNT")); err == nil {
+		for i, setting := range harmlessGit {
+			n := strconv.Itoa(count + i)
+			out = append(out, "GIT_CONFIG_KEY_"+n+"="+setting[0], "GIT_CONFIG_VALUE_"+n+"="+setting[1])
+		}
+		out = append(out, "GIT_CONFIG_COUNT="+strconv.Itoa(count+len(harmlessGit)))
+	}
+	if chosen := value("GOTOOLCHAIN"); chosen == "" || strings.HasSuffix(chosen, "auto") || strings.HasSuffix(chosen, "path") {
+		out = append(out, "GOTOOLCHAIN=local")
+	}
+	if value("RUSTUP_TOOLCHAIN") == "" {
+		if name := rustToolchain(value, dir); name != "" {
+			out = append(out, "RUSTUP_TOOLCHAIN="+name)
+		}
+	}
+	return out
+}
+
+var (
+	rustDefault = regexp.MustCompile(`(?m)^\s*default_toolchain\s*=\s*"([^"]+)"`)
+	rustChannel = regexp.MustCompile(`(?m)^\s*channel\s*=\s*["']([^"'/\\]+)["']`)
+	rustName    = regexp.MustCompile(`\A\s*([A-Za-z0-9_.-]+)\s*\z`)
+)
+
+// rustToolchain returns the toolchain that rustup would use in dir, unless that
+// is a directory: then the user's default. "" where there is no rustup.
+func rustToolchain(value func(name string) string, dir string) string {
+	home := value("RUSTUP_HOME")
+	if home == "" {
+		home = filepath.Join(value("HOME"), ".rustup")
+	}
+	settings := smallFile(filepath.Join(home, "settings.toml"))
+	if settings == nil {
+		return ""
+	}
+	for at := dir; ; at = filepath.Dir(at) {
+		for _, name := range []string{"rust-toolchain", "rust-toolchain.toml"} {
+			text := smallFile(filepath.Join(at, name))
+			if text == nil {
+				continue
+			}
+			for _, form := range []*regexp.Regexp{rustName, rustChannel} {
+				if found := form.FindSubmatch(text); found != nil {
+					return string(found[1])
+				}
+			}
+			at = filepath.VolumeName(at) + string(filepath.Separator) // it names none, or a directory
+			break
+		}
+		if filepath.Dir(at) == at {
+			break
+		}
+	}
+	if found := rustDefault.FindSubmatch(settings); found != nil {
+		return string(found[1])
+	}
+	return ""
+}
+
+// smallFile returns the text of a regular file; nil if there is none or it is
+// larger than any of rustup's.
+func smallFile(path string) []byte {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > 64<<10 {
+		return nil
+	}
+	text, err := os.ReadFile(path) //nolint:gosec // only names of toolchains are used
+	if err != nil {
+		return nil
+	}
+	return append([]byte{}, text...)
+}
+
+// withoutKeys returns an environment without the variables of these names, and
+// without others that hold the value of one.
+func withoutKeys(env []string, isKey func(name string) bool) []string {
+	if isKey == nil {
+		return env
+	}
+	var secrets []string
+	for _, v := range env {
+		if name, value, _ := strings.Cut(v, "="); isKey(name) && len(value) >= 8 {
+			secrets = append(secrets, value)
+		}
+	}
+	return slices.DeleteFunc(slices.Clone(env), func(v string) bool {
+		name, value, _ := strings.Cut(v, "=")
+		return isKey(name) || slices.ContainsFunc(secrets, func(s string) bool { return strings.Contains(value, s) })
+	})
+}
