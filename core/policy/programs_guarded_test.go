@@ -120,6 +120,14 @@ prettier --plugin=./x .
 jest --config x
 jest --globalSetup=./x
 mocha -r ./x
+mocha --reporter ./x
+mocha --ui=./x
+eslint -f ./x .
+eslint --format=x/y .
+pandoc -t x.lua a
+pandoc --from=x.lua a
+git apply --unsafe-paths a
+csplit -f /x a 1
 pytest -p x
 pytest -c x.ini
 pytest --rootdir=x
@@ -449,6 +457,33 @@ env git-push
 				if d := decide(t, e, line, mode); d.Decision == policy.Allow {
 					t.Errorf("%q in %s: allowed: %s", line, mode, d.Reason)
 				}
+			}
+		}
+	}
+}
+
+// AR-25: the variables that keep git, go and cargo from running what a directory
+// names are not taken away by a line that rules allow.
+func TestVariablesThatCommandsBeginWith(t *testing.T) {
+	e, err := policy.NewEngine(policy.Options{Rules: []policy.Rule{{
+		Tools: []string{"run_shell_command"}, Decision: policy.Allow, Priority: 1, Tier: policy.TierUser,
+		CommandPrefix: []string{"git", "go", "cargo", "env", "sudo", "sh", "make", "true"},
+	}}})
+	require.NoError(t, err)
+	for want, lines := range map[policy.Verdict][]string{
+		policy.AskUser: {
+			"env -i git log", "env - git log", "env -u GIT_CONFIG_COUNT git log", "env --unset=GIT_NO_LAZY_FETCH git show", "env -i sh -c 'git log'", "(exec -c git log)",
+			"unset GIT_CONFIG_COUNT; git log", "unset -v GOTOOLCHAIN && go env", "export -n GIT_CONFIG_COUNT; git log", "declare +x GOTOOLCHAIN; go version", `\export -n GIT_CONFIG_COUNT; git log`,
+			"x=GIT_CONFIG_COUNT; unset $x; git log", "GIT_CONFIG_COUNT=0 git log", "GIT_NO_LAZY_FETCH=0 git show", "GOTOOLCHAIN=auto go version", "RUSTUP_TOOLCHAIN=./evil cargo --version",
+			"sudo git log", "sudo -u a go version", "env -i cargo --version", "git -c format.pretty=%G? log", "git -c core.fsmonitor=./evil status",
+		},
+		policy.Allow: {
+			"env git log", "env -u FOO git log", "env -i make", "unset FOO; git log", "git log", "go env", "cargo --version", "env LANG=C git status", "sh -c 'git log'", `git log "$x"`,
+		},
+	} {
+		for _, line := range lines {
+			if d := decide(t, e, line, policy.ModeDefault); d.Decision != want {
+				t.Errorf("%q: %s, want %s: %s", line, d.Decision, want, d.Reason)
 			}
 		}
 	}

@@ -17,6 +17,9 @@ func (a *analysis) builtin(sc *scope, ws []arg, in input) (int, bool) {
 		a.nameArguments(sc, index, ws)
 		if name == "unset" {
 			a.forget(ws[1:])
+			for _, w := range ws[1:] {
+				a.unguards(sc, w)
+			}
 		}
 		return index, true
 	case "export", "readonly", "declare", "typeset", "local": // quoted, or as data: bash's own are another node

@@ -61,6 +61,9 @@ func (a *analysis) command(sc *scope, ws []arg, in input) int {
 func (a *analysis) static(sc *scope, ws []arg, in input) int {
 	name := ws[0]
 	if index, ok := a.program(sc, ws, in); ok {
+		if sc.bare && index >= 0 && needsGuard(programName(name)) {
+			a.runs(sc, index, 1, joinText(ws), "without the variables that commands begin with it may run what the directory names")
+		}
 		a.runsFound(sc, index, ws)
 		a.operands(sc, index, ws)
 		return index

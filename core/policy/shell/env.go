@@ -216,6 +216,9 @@ func (a *analysis) declare(sc *scope, d *syntax.DeclClause) int {
 	index := a.add(sc, Part{Kind: Builtin, Words: publicWords(ws)})
 	a.references(sc, d, ws)
 	for i, as := range d.Args {
+		if as.Name != nil && as.Naked {
+			a.unguards(sc, known(as.Name.Value))
+		}
 		switch {
 		case as.Name != nil && !as.Naked:
 			a.assignment(sc, as)
@@ -268,6 +271,7 @@ func (a *analysis) declarations(sc *scope, index int, ws []arg) {
 			a.runs(sc, index, i+1, w.text(), "bash may evaluate, or give to another variable, what the variable is given")
 		}
 		a.declared(sc, w)
+		a.unguards(sc, w)
 		if name, value, ok := strings.Cut(w.template, "="); ws[0].is("export") && syntax.ValidName(name) {
 			if v := known(value); ok && w.Static {
 				a.exported(sc, name, v)

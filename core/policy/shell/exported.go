@@ -55,6 +55,24 @@ func isSwitch(s string) bool {
 		slices.Contains([]string{"", "true", "false", "yes", "no", "on", "off", "y", "n"}, strings.ToLower(s))
 }
 
+// isGuard tells whether commands begin with a variable that keeps programs from
+// running what the directory names in which they run.
+func isGuard(name string) bool {
+	return strings.HasPrefix(name, "GIT_CONFIG_") || in("GIT_NO_LAZY_FETCH GOTOOLCHAIN RUSTUP_TOOLCHAIN", name)
+}
+
+// unguards adds a part where a word names one of these, and it is taken away.
+func (a *analysis) unguards(sc *scope, w arg) {
+	if w.Static && isGuard(w.Text) || slices.ContainsFunc(w.values, isGuard) || slices.ContainsFunc(w.Candidates, isGuard) {
+		a.unknown(sc, w.text(), "without the variable programs may run what the directory names")
+	}
+}
+
+// needsGuard tells whether these variables are for a program.
+func needsGuard(program string) bool {
+	return in("git go gofmt cargo rustc rustdoc rustfmt rustup clippy-driver", program)
+}
+
 // exports tells whether a declaration gives its variables to programs.
 func exports(d *syntax.DeclClause, ws []arg) bool {
 	return d.Variant.Value == "export" || slices.ContainsFunc(ws[1:], func(w arg) bool {

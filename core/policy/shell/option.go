@@ -289,7 +289,12 @@ func (c *optionCheck) act(kind optionSet, name string, value arg, attached bool)
 		c.runs(own)
 	case harmlessValue:
 		// Where the value is missing or the program is an older one, it may be an option.
-		if v := next(); !attached && (c.loads(v) || strings.HasPrefix(v.head, "-") && c.isDangerous(v.template)) {
+		v := next()
+		if in(c.row.plain, name) && (!v.Static || strings.ContainsAny(v.Text, `/\`) || strings.HasPrefix(v.Text, ".")) {
+			c.runs(own)
+			return
+		}
+		if !attached && (c.loads(v) || strings.HasPrefix(v.head, "-") && c.isDangerous(v.template)) {
 			c.runs(own)
 		}
 	case optionPager:

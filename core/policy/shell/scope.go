@@ -57,6 +57,7 @@ type scope struct {
 	again       bool    // it may run again, or beside what else the line runs
 	prints      printed // what is written here
 	fed         input   // what commands read that redirect nothing, if the line gives them something
+	bare        bool    // programs get none of the variables that commands begin with
 	foreign     bool    // it is run by another program: the line's functions are not known there
 }
 

@@ -80,7 +80,10 @@ func (r *reader) read() {
 		case options && w.is("--"):
 			options = false
 			r.at++
-		case options && w.is("-") && r.row.is("env"), options && w.is("-", "-l") && r.row.is("su"):
+		case options && w.is("-") && r.row.is("env"):
+			r.sc.bare = true
+			r.at++
+		case options && w.is("-", "-l") && r.row.is("su"):
 			r.at++
 		case options && strings.HasPrefix(w.head, "-") && w.head != "-":
 			r.option(w)
@@ -287,7 +290,10 @@ func (r *reader) took(name string, value arg, own int) {
 		r.sc.dirs = movedTo(r.sc.dirs, value)
 	case r.row.is("env") && (name == "S" || name == "split-string"):
 		r.split(value, own)
-	case r.row.is("env") && (name == "i" || name == "ignore-environment"):
+	case r.row.is("env") && (name == "i" || name == "ignore-environment"), r.row.is("exec") && name == "c":
+		r.sc.bare = true
+	case r.row.is("env") && (name == "u" || name == "unset"):
+		r.a.unguards(r.sc, value)
 	case r.row.is("xargs"):
 		r.xargsOption(name, value)
 	case r.row.is("watch") && (name == "x" || name == "exec"):
@@ -391,6 +397,7 @@ func (r *reader) command() {
 	if r.row.remote {
 		r.sc.dirs = folders{}
 	}
+	r.sc.bare = r.sc.bare || r.row.shell // they set the environment anew
 	switch {
 	case r.row.is("xargs"):
 		in = input{given: true}
