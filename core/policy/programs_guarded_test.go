@@ -299,6 +299,15 @@ gosec -conf x ./...
 set -a; X=./x; make
 set -o allexport; X=./x; make
 X=./x; export X; make
+ccache gcc -fplugin=./x a.c
+webpack --config x
+vite -c x
+esbuild --inject:./x a
+sphinx-build -c x a b
+rpm --eval x
+rpm -E x
+insmod x.ko
+make -f <(x)
 X=./x; declare -x X; make
 `) {
 		line = strings.TrimSpace(line)

@@ -347,8 +347,12 @@ func (c *optionCheck) letters(w arg) {
 			v = known(rest)
 		}
 		kind := c.row.letter(w.template[i])
-		if kind == harmlessPlain {
+		switch {
+		case kind == harmlessPlain:
 			continue
+		case rest == "" && c.at+1 < len(c.ws) && c.ws[c.at+1].Static && beginsOne("-"+w.template[i:]+c.ws[c.at+1].Text, c.row.allows):
+			c.at++
+			return
 		}
 		c.act(kind, w.template[i:i+1], v, rest != "")
 		if kind != optionLeaves {
