@@ -136,7 +136,6 @@ pylint --load-plugins=x a.py
 pylint --init-hook='x' a.py
 mypy --python-executable ./x a.py
 mypy --config-file x a.py
-pip install -e .
 pip --python ./x list
 pip install --global-option=x y
 uv --directory x run y
@@ -166,12 +165,11 @@ rspec -r ./x
 rubocop --require ./x
 docker -H tcp://x ps
 docker --config x ps
-docker compose -f x.yml up
-docker compose --file=x.yml up
+docker compose -f ../x.yml up
+docker compose --file=/x/y.yml up
 docker build --secret id=x .
 docker buildx build --output=x .
 terraform -chdir=x init -plugin-dir=x
-terraform plan -var-file=x
 terraform console
 ansible-playbook -i ./x site.yml
 ansible-playbook -e x=y site.yml

@@ -267,6 +267,9 @@ func (c *optionCheck) long(w arg, text string) {
 		v = known(value)
 	}
 	kind, full := c.row.longOption(name)
+	if kind == unlisted && name == "help" && !attached && !strings.HasPrefix(c.path, "git ") { // git may run another program to show it
+		return
+	}
 	c.act(kind, full, v, attached)
 }
 
