@@ -76,7 +76,9 @@ func TestWhatCommandsAskForWorks(t *testing.T) {
 	t.Parallel()
 	dir, ran, environ := hostile(t)
 	sh(t, dir, environ, `git init -q && git config gpg.program "$PWD/evil"`)
-	s := newService(t, process.Options{Environ: func() []string { return append(environ, "GOTOOLCHAIN=go1.26.1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c") }})
+	s := newService(t, process.Options{Environ: func() []string {
+		return append(environ, "GOTOOLCHAIN=go1.26.1", "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c")
+	}})
 	_, err := s.Run(t.Context(), process.Command{Line: "git commit -q --allow-empty -S -m m", Dir: dir})
 	require.NoError(t, err)
 	require.FileExists(t, ran)
