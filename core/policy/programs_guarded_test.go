@@ -88,6 +88,9 @@ tmux run-shell ./x
 tmux -f x ls
 tmux -c ./x
 tmux source-file x
+tmux ls \; new ./x
+tmux -L s new ./x
+tmux ls ';' run-shell ./x
 screen -X exec ./x
 fzf --preview './x {}'
 fzf --prev ./x
@@ -454,6 +457,31 @@ tmux send-keys 'rm x' Enter
 tmux run-shell 'rm x'
 socat - EXEC:'rm x'
 sshpass -p x ssh h rm x
+ssh h <<< 'rm x'
+echo 'rm x' | ssh h
+ssh -T h < f
+docker run -i a <<< 'rm x'
+docker exec -i a sh <<< 'rm x'
+kubectl exec -i a -- sh <<< 'rm x'
+kubectl exec a rm x
+command git-push
+nohup /usr/lib/git-core/git-push
+git rebase -ix 'rm x' main
+git submodule--helper foreach 'rm x'
+git archive --format=x HEAD
+echo '!rm x' | ftp h
+cat f | batch
+echo 'rm x' | batch
+sqlite3 a.db < <(echo '.shell rm x')
+tee >(sqlite3 a.db)
+{ sqlite3 a.db; } <<< '.shell rm x'
+(sqlite3 a.db) < f
+if true; then sqlite3 a.db; fi < f
+sqlite3 a.db <<< '  .system rm x'
+psql -c '\! rm x'
+mysql -e 'SYSTEM rm x'
+R <<< 'system("rm x")'
+coproc sqlite3 a.db
 find . -exec git-push \;
 env git-push
 `) {

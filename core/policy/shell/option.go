@@ -2,14 +2,14 @@ package shell
 
 import "strings"
 
-// optionSet is what an option of a program is known to do.
-type optionSet int
+// optionKind is what an option of a program is known to do.
+type optionKind int
 
 const (
-	unlisted      optionSet = iota // nothing is known of it, so it may run something
-	harmlessPlain                  // takes no value
-	harmlessValue                  // takes a value: the rest of the word, or the next one
-	harmlessRest                   // takes a value that stands in the same word, or none
+	unlisted      optionKind = iota // nothing is known of it, so it may run something
+	harmlessPlain                   // takes no value
+	harmlessValue                   // takes a value: the rest of the word, or the next one
+	harmlessRest                    // takes a value that stands in the same word, or none
 	optionRuns
 	optionText
 	optionStarts
@@ -176,13 +176,13 @@ func (c *optionCheck) isHarmless(v string) bool {
 	return true
 }
 
-func (k optionSet) harmless() bool { return k >= harmlessPlain && k <= harmlessRest }
+func (k optionKind) harmless() bool { return k >= harmlessPlain && k <= harmlessRest }
 
 // listed finds an option in the lists of those that are not harmless.
-func (row *options) listed(matches func(full string) bool) (optionSet, string) {
+func (row *options) listed(matches func(full string) bool) (optionKind, string) {
 	for _, l := range []struct {
 		list string
-		kind optionSet
+		kind optionKind
 	}{
 		{row.runs, optionRuns}, {row.pagers, optionPager}, {row.texts, optionText}, {row.starts, optionStarts},
 		{row.writes, optionWrites}, {row.leaves, optionLeaves},
@@ -201,7 +201,7 @@ func (row *options) listed(matches func(full string) bool) (optionSet, string) {
 
 // longOption finds an option by its long name. That may be shortened; what could
 // be short for a harmless one and for another is the other.
-func (row *options) longOption(name string) (optionSet, string) {
+func (row *options) longOption(name string) (optionKind, string) {
 	if name == "" {
 		return unlisted, ""
 	}
@@ -239,7 +239,7 @@ func (row *options) longOption(name string) (optionSet, string) {
 }
 
 // letter finds a short option.
-func (row *options) letter(c byte) optionSet {
+func (row *options) letter(c byte) optionKind {
 	if kind, _ := row.listed(func(full string) bool { return len(full) == 1 && full[0] == c }); kind != unlisted {
 		return kind
 	}
@@ -274,7 +274,7 @@ func (c *optionCheck) long(w arg, text string) {
 }
 
 // act does what an option means. Its value is the next word unless attached.
-func (c *optionCheck) act(kind optionSet, name string, value arg, attached bool) {
+func (c *optionCheck) act(kind optionKind, name string, value arg, attached bool) {
 	own := c.at
 	c.coded = c.coded || in(c.row.codes, name)
 	c.ended = c.ended || in(c.row.ends, name)

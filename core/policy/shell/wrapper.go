@@ -492,7 +492,7 @@ func (r *reader) nothing() {
 	case r.row.is("xargs"):
 		r.a.child(r.sc, r.index, len(r.ws), []arg{known("echo"), dynamic("…")}, input{})
 	case r.gaveText:
-	case r.row.shell, r.row.is("script"):
+	case r.row.shell, r.row.is("script"), r.row.remote && (r.in.given || r.sc.fed.given):
 		r.a.runs(r.sc, r.index, len(r.ws), joinText(r.ws), "the shell that it starts reads its commands from elsewhere")
 	}
 }
