@@ -168,7 +168,7 @@ func (j *judge) foundFor(i int, row *outputRow) []output {
 		case strings.HasPrefix(w.Text, "-"):
 			start = false
 		case start || strings.HasSuffix(finder[k].Text, "name"):
-			named = append(named, spellings(w)...)
+			named = append(named, pathsIn(w)...)
 		}
 	}
 	return []output{{word: len(p.Words), named: named}}
@@ -206,7 +206,7 @@ func unpacks(w shell.Word) bool {
 func gitOutput(words []shell.Word) []output {
 	for i, w := range words {
 		if strings.HasPrefix(w.Text, "--out") {
-			return []output{{word: i, named: append(spellings(w), spellings(words[min(i+1, len(words)-1)])...)}}
+			return []output{{word: i, named: append(pathsIn(w), pathsIn(words[min(i+1, len(words)-1)])...)}}
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@ package policy
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
@@ -177,7 +178,7 @@ func (j *judge) asWriteFile(paths []string, known bool) judged {
 func (j *judge) writing(path string, known bool) *trial {
 	c := &Call{
 		Tool: writeFile, Kind: "edit", Effects: writesFiles, Mutates: true, Params: json.RawMessage(`{}`),
-		Mode: j.call.Mode, Subagent: j.call.Subagent, Headless: j.call.Headless, Untrusted: j.call.Untrusted, Confined: j.call.Confined, Sealed: j.call.Sealed,
+		Mode: j.call.Mode, Subagent: j.call.Subagent, Within: j.call.Within, Headless: j.call.Headless, Untrusted: j.call.Untrusted, Confined: j.call.Confined, Sealed: j.call.Sealed,
 		Dir: j.call.Dir, Roots: j.call.Roots, RealPaths: j.call.RealPaths,
 	}
 	if known {
