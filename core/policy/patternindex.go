@@ -5,19 +5,21 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
 // patternIndex finds the rules with a pattern that may match a text, by pieces
-// that the pattern spells. It is immutable.
+// that the pattern spells. It does not change once all rules are added.
 type patternIndex struct {
 	rules   []*rule // all that tighten, in effective order
 	always  []*rule // whose patterns may match a text with none of their pieces
 	options []*rule // that spell nothing but options
 	begins  [1 << 10]uint64
 	pieces  map[string][]piece // by their first two bytes
+	edged   sync.Once          // the following are made for the first text with a hole
 	starts  map[string][]*rule // by each beginning of a piece
 	ends    map[string][]*rule // by each end of a piece
 }
@@ -31,7 +33,7 @@ type piece struct {
 // add adds a rule; rules come in effective order.
 func (x *patternIndex) add(r *rule) {
 	if x.pieces == nil {
-		x.pieces, x.starts, x.ends = map[string][]piece{}, map[string][]*rule{}, map[string][]*rule{}
+		x.pieces = map[string][]piece{}
 	}
 	x.rules = append(x.rules, r)
 	if !r.traits.indexed {
@@ -47,14 +49,25 @@ func (x *patternIndex) add(r *rule) {
 			x.begins[n/64] |= 1 << (n % 64)
 			x.pieces[key] = append(x.pieces[key], piece{text, r})
 		}
-		const longest = 32
-		for i := 1; i <= min(len(text), longest); i++ {
-			note(x.starts, text[:i], r)
-			note(x.ends, text[len(text)-i:], r)
-		}
 	}
 	if onlyOptions {
 		x.options = append(x.options, r)
+	}
+}
+
+// longestEdge bounds the beginnings and ends of pieces, in bytes.
+const longestEdge = 32
+
+// edges makes the beginnings and ends of pieces.
+func (x *patternIndex) edges() {
+	x.starts, x.ends = map[string][]*rule{}, map[string][]*rule{}
+	for _, r := range x.rules {
+		for _, text := range r.traits.pieces {
+			for i := 1; i <= min(len(text), longestEdge); i++ {
+				note(x.starts, text[:i], r)
+				note(x.ends, text[len(text)-i:], r)
+			}
+		}
 	}
 }
 
@@ -110,15 +123,12 @@ func (x *patternIndex) search(f *found, text string) {
 		if holeOf(c) == nil {
 			continue
 		}
-		for k := i - 1; k >= 0; k-- {
-			rules, ok := x.starts[text[k:i]]
-			if !ok && i-k > 32 {
-				break
-			}
-			f.add(rules...)
+		x.edged.Do(x.edges)
+		for k := i - 1; k >= max(0, i-longestEdge); k-- {
+			f.add(x.starts[text[k:i]]...)
 		}
 		behind := text[i+len(string(c)):]
-		for k := 1; k <= min(len(behind), 32); k++ {
+		for k := 1; k <= min(len(behind), longestEdge); k++ {
 			f.add(x.ends[behind[:k]]...)
 		}
 	}
@@ -168,7 +178,7 @@ func piecesOf(re *syntax.Regexp) (pieces []string, sure bool) {
 // patterned returns the rules with a pattern that tightens which may be about a
 // part, in effective order.
 func (j *judge) patterned(i int) []ref {
-	x := j.index.patterns
+	x := &j.index.patterns
 	if len(x.rules) == 0 {
 		return nil
 	}
