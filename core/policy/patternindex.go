@@ -18,22 +18,17 @@ type patternIndex struct {
 	always  []*rule // whose patterns may match a text with none of their pieces
 	options []*rule // that spell nothing but options
 	begins  [1 << 10]uint64
-	pieces  map[string][]piece // by their first two bytes
+	pieces  map[string][]*rule // by each piece, or the beginning of a long one
+	lengths []int              // of the keys of pieces
 	edged   sync.Once          // the following are made for the first text with a hole
 	starts  map[string][]*rule // by each beginning of a piece
 	ends    map[string][]*rule // by each end of a piece
 }
 
-// piece is a text that the pattern of a rule spells.
-type piece struct {
-	text string
-	rule *rule
-}
-
 // add adds a rule; rules come in effective order.
 func (x *patternIndex) add(r *rule) {
 	if x.pieces == nil {
-		x.pieces = map[string][]piece{}
+		x.pieces = map[string][]*rule{}
 	}
 	x.rules = append(x.rules, r)
 	if !r.traits.indexed {
@@ -44,10 +39,13 @@ func (x *patternIndex) add(r *rule) {
 	for _, text := range r.traits.pieces {
 		onlyOptions = onlyOptions && (text[0] == '-' || strings.IndexFunc(text, unicode.IsLetter) < 0)
 		if len(text) > 1 {
-			key := text[:2]
+			key := text[:min(len(text), longestEdge)]
 			n := bucket(key)
 			x.begins[n/64] |= 1 << (n % 64)
-			x.pieces[key] = append(x.pieces[key], piece{text, r})
+			note(x.pieces, key, r)
+			if !slices.Contains(x.lengths, len(key)) {
+				x.lengths = append(x.lengths, len(key))
+			}
 		}
 	}
 	if onlyOptions {
@@ -113,9 +111,9 @@ func (x *patternIndex) search(f *found, text string) {
 		if x.begins[n/64]&(1<<(n%64)) == 0 {
 			continue
 		}
-		for _, p := range x.pieces[text[i:i+2]] {
-			if strings.HasPrefix(text[i:], p.text) {
-				f.add(p.rule)
+		for _, length := range x.lengths {
+			if i+length <= len(text) {
+				f.add(x.pieces[text[i:i+length]]...)
 			}
 		}
 	}
