@@ -48,7 +48,6 @@ func compilePattern(pattern string) (*regexp.Regexp, error) {
 type traits struct {
 	machine  *machine
 	must     string   // text that each match holds; "" if none is known
-	floats   bool     // it may match further on in a command what it matches at its beginning
 	dashes   bool     // it speaks of options
 	longs    []string // the long options that it spells
 	pieces   []string // what it spells, in small letters
@@ -68,14 +67,9 @@ func traitsOf(pattern string) traits {
 		return l
 	}
 	parsed = parsed.Simplify()
-	first := parsed
 	l.must = mustHold(parsed)
 	l.pieces, l.indexed = piecesOf(parsed)
 	l.indexed = l.indexed && !strings.Contains(pattern, `\\`)
-	for (first.Op == syntax.OpConcat || first.Op == syntax.OpCapture) && len(first.Sub) > 0 {
-		first = first.Sub[0]
-	}
-	l.floats = first.Op == syntax.OpStar && (first.Sub[0].Op == syntax.OpAnyChar || first.Sub[0].Op == syntax.OpAnyCharNotNL)
 	return l
 }
 
