@@ -181,6 +181,7 @@ type answer struct {
 	Tool     string           `json:"tool"`
 	Status   scheduler.Status `json:"status"`
 	Result   any              `json:"result,omitempty"`  // the tool's JSON, else its text, else its parts
+	Context  string           `json:"context,omitempty"` // what hooks add for a model
 	Display  *tools.Display   `json:"display,omitempty"` // for people
 	Error    *fault.Error     `json:"error,omitempty"`
 	Decision *policy.Decision `json:"decision,omitempty"` // absent where the call never got that far
@@ -188,7 +189,7 @@ type answer struct {
 }
 
 func answerOf(r scheduler.Response) answer {
-	a := answer{Tool: r.Tool, Status: r.Status, Error: r.Result.Error, Display: &r.Result.ReturnDisplay, Notices: r.Notices}
+	a := answer{Tool: r.Tool, Status: r.Status, Context: r.Result.Context, Error: r.Result.Error, Display: &r.Result.ReturnDisplay, Notices: r.Notices}
 	switch content := r.Result.LLMContent; {
 	case content.IsJSON():
 		a.Result = json.RawMessage(content.String())

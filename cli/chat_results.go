@@ -112,6 +112,9 @@ func (w *work) runTool(ctx context.Context, r commands.RunTool, line string) {
 		return
 	}
 	w.tell(agent.Parts(resp.Result.LLMContent)...) // what others say names no files
+	if context := resp.Result.Context; context != "" {
+		w.tell(model.TextPart(context))
+	}
 	w.submitted(ctx, *r.Then, line)
 }
 

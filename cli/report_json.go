@@ -128,6 +128,7 @@ type (
 		Preview bool         `json:"preview,omitempty"` // plan mode has shown what the call would do
 		Output  string       `json:"output,omitempty"`
 		Error   *jsonFailure `json:"error,omitempty"`
+		Context string       `json:"context,omitempty"` // what hooks add for the model
 		Notices []string     `json:"notices,omitempty"` // what else is to be known, as that a change cannot be undone
 	}
 	streamError struct {
@@ -173,7 +174,7 @@ func (s *streamReporter) event(e agent.Event) {
 }
 
 func toolResultOf(id string, r *scheduler.Response) streamToolResult {
-	result := streamToolResult{streamHead: headOf("tool_result"), ID: id, Status: "success", Preview: r.Preview, Output: textOf(r.Result.ReturnDisplay), Notices: r.Notices}
+	result := streamToolResult{streamHead: headOf("tool_result"), ID: id, Status: "success", Preview: r.Preview, Output: textOf(r.Result.ReturnDisplay), Context: r.Result.Context, Notices: r.Notices}
 	if err := r.Result.Error; err != nil {
 		result.Status, result.Error = "error", &jsonFailure{Type: string(err.Code), Message: err.Line()}
 	}

@@ -46,6 +46,8 @@ type ShellOutput struct {
 	Code   int    // its exit code
 	Signal string // that ended it; "": none
 	Ended  string // why it was ended before it was done, a sentence; "": it was not
+	// Context is what hooks say of the output, for the model, beside it. "": nothing.
+	Context string
 }
 
 // Files reads what templates name. It is safe for concurrent use.
@@ -95,16 +97,20 @@ func (e *expansion) run(ctx context.Context) (content tools.Content, ask []strin
 		case pieceArgs:
 			b.text(e.c.Invocation.Args)
 		case pieceFile:
-			b.parts(read[0])
+			b.text(read[0].text)
+			b.parts(read[0].parts)
 			read = read[1:]
 		case pieceCommand:
 			line := lines[0]
 			lines = lines[1:]
-			printed, err := e.printed(ctx, line)
+			printed, beside, err := e.printed(ctx, line)
 			if err != nil {
 				return tools.Content{}, nil, err
 			}
 			b.text(printed)
+			if beside != "" {
+				b.parts([]tools.Part{{Text: "\n" + beside + "\n"}})
+			}
 		}
 	}
 	if e.c.Invocation.Args != "" && !e.template.hasArgs {
@@ -134,14 +140,20 @@ func (e *expansion) decide(ctx context.Context, lines []string) (ask []string, e
 	return ask, nil
 }
 
+// injected is what is put in the place of a path: text of the template, or parts.
+type injected struct {
+	text  string
+	parts []tools.Part
+}
+
 // read returns what each path of the template stands for.
-func (e *expansion) read(ctx context.Context) (all [][]tools.Part, err error) {
+func (e *expansion) read(ctx context.Context) (all []injected, err error) {
 	for _, p := range e.template.pieces {
 		if p.kind != pieceFile {
 			continue
 		}
 		if p.text == "" {
-			all = append(all, nil)
+			all = append(all, injected{})
 			continue
 		}
 		found, err := e.files.Read(ctx, p.text)
@@ -157,11 +169,12 @@ func (e *expansion) read(ctx context.Context) (all [][]tools.Part, err error) {
 		}
 		switch {
 		case found.Ignored:
-			found.Parts = nil
+			all = append(all, injected{})
 		case len(found.Parts) == 0: // it stays as it is
-			found.Parts = []tools.Part{{Text: e.template.filled(p.raw)}}
+			all = append(all, injected{text: e.template.filled(p.raw)})
+		default:
+			all = append(all, injected{parts: found.Parts})
 		}
-		all = append(all, found.Parts)
 	}
 	return all, nil
 }
@@ -178,18 +191,20 @@ func (e *expansion) progress(now string) {
 	}
 }
 
-// printed runs a command and returns what is put in its place.
-func (e *expansion) printed(ctx context.Context, line string) (string, error) {
+// printed runs a command and returns what is put in its place, and what hooks say
+// beside that.
+func (e *expansion) printed(ctx context.Context, line string) (text, beside string, err error) {
 	if line == "" {
-		return "", nil
+		return "", "", nil
 	}
 	e.progress(short(line))
 	defer e.progress("")
 	out, err := e.shell.Run(ctx, line)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
-	text, status := out.Text, ""
+	text, beside = out.Text, out.Context
+	status := ""
 	switch {
 	case out.Ended != "":
 		status = "was ended: " + out.Ended
@@ -198,12 +213,12 @@ func (e *expansion) printed(ctx context.Context, line string) (string, error) {
 	case out.Code != 0:
 		status = fmt.Sprintf("ended with exit code %d", out.Code)
 	default:
-		return text, nil
+		return text, beside, nil
 	}
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
-	return text + "[The command " + short(line) + " " + status + "]", nil
+	return text + "[The command " + short(line) + " " + status + "]", beside, nil
 }
 
 // short is a command line for a message.
@@ -216,31 +231,28 @@ func short(line string) string {
 	return line
 }
 
-// builder joins text that follows text.
-type builder struct{ all []tools.Part }
+// builder joins text that follows text. Parts stay parts of their own: what a file
+// holds is told from the words around it.
+type builder struct {
+	all  []tools.Part
+	open bool // the last part is text that more text joins
+}
 
 func (b *builder) text(text string) {
 	if text == "" {
 		return
 	}
-	if n := len(b.all); n > 0 && isText(b.all[n-1]) {
-		b.all[n-1].Text += text
+	if b.open {
+		b.all[len(b.all)-1].Text += text
 		return
 	}
-	b.all = append(b.all, tools.Part{Text: text})
+	b.all, b.open = append(b.all, tools.Part{Text: text}), true
 }
 
 func (b *builder) parts(parts []tools.Part) {
-	for _, p := range parts {
-		if isText(p) {
-			b.text(p.Text)
-			continue
-		}
-		b.all = append(b.all, p)
+	if len(parts) > 0 {
+		b.all, b.open = append(b.all, parts...), false
 	}
 }
-
-// isText reports whether a part is text alone.
-func isText(p tools.Part) bool { return p.InlineData == nil && p.Resource == nil && p.Link == nil }
 
 func (b *builder) content() tools.Content { return tools.Content{Parts: b.all} }

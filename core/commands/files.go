@@ -33,6 +33,9 @@ type FileOptions struct {
 	Folders []Folder // in their order: of two commands of one name the later wins
 	Shell   Shell
 	Files   Files
+	// Hold is called before a command reads files, and what it returns when the
+	// command is filled in, with whether what was read is submitted. nil: nothing is.
+	Hold func(ctx context.Context) (context.Context, func(submitted bool))
 }
 
 // NewFiles returns the loader of the commands that TOML files hold (CM-08). A file
@@ -250,7 +253,12 @@ func (w *walk) take(path, prompt, description string) {
 				return nil, err
 			}
 			e := expansion{template: template, shell: o.Shell, files: o.Files, c: c}
+			said := func(bool) {}
+			if o.Hold != nil {
+				ctx, said = o.Hold(ctx)
+			}
 			content, ask, err := e.run(ctx)
+			said(err == nil && len(ask) == 0)
 			switch {
 			case err != nil:
 				return nil, err

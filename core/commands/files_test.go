@@ -108,7 +108,11 @@ func prompt(t *testing.T, set *commands.Set, line string) string {
 	submit, ok := r.(commands.SubmitPrompt)
 	require.True(t, ok, "%#v", r)
 	require.True(t, submit.Expanded)
-	return submit.Content.String()
+	var text strings.Builder
+	for _, p := range submit.Content.Parts {
+		text.WriteString(p.String())
+	}
+	return text.String()
 }
 
 // CM-08: names of files, descriptions, and where a command comes from.

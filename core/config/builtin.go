@@ -48,7 +48,7 @@ func (c *Config) bindBuiltIns(sh *shared, s *session) ([]tools.DeclarativeTool, 
 	bound.add(bind(c, communicate.Factories, communicate.Services{Person: person{c.bus, c.subagent}}, always))
 	bound.add(bind(c, memory.Factories, memory.Services{Facts: sh.memory}, always))
 	bound.add(bind(c, internaldocs.Factories, internaldocs.Services{Docs: docs.Files()}, always))
-	bound.add(bind(c, catalog.Factories, catalog.Services{Catalog: s.catalog}, always))
+	bound.add(bind(c, catalog.Factories, catalog.Services{Catalog: s.catalog, WhenShown: s.state.WhenShown}, always))
 	bound.tools = append(bound.tools, c.resourceTools(sh)...)
 	return bound.tools, bound.err
 }

@@ -72,6 +72,7 @@ func (c *Config) restateAfter(ctx context.Context, s *session, old []model.Conte
 	s.state.HeedHatch()
 	cut := cutFiles(old, done.left)
 	known := slices.DeleteFunc(s.state.Cache.Recent(), func(path string) bool { return !cut[path] })
+	r := c.restater(s, ws, o, known)
 	forget := func() {
 		for path := range cut {
 			s.state.Cache.Invalidate(path)
@@ -79,7 +80,7 @@ func (c *Config) restateAfter(ctx context.Context, s *session, old []model.Conte
 	}
 	s.noteWritten()
 	forget()
-	parts, err := (&restater{s, ws, c.restatingDefaults(s, o)}).parts(ctx, known)
+	parts, err := r.parts(ctx, known)
 	if err != nil {
 		forget() // what was read is not in the history
 	}
@@ -105,7 +106,7 @@ func shownFiles(history []model.Content) map[string]int {
 		for _, p := range turn.Parts {
 			text := p.Text
 			if p.Response != nil {
-				text = string(p.Response.Response)
+				text = outputOf(p.Response.Response)
 			}
 			eachState(text, func(path string, content bool) {
 				if content {
@@ -115,6 +116,16 @@ func shownFiles(history []model.Content) map[string]int {
 		}
 	}
 	return counts
+}
+
+// outputOf returns the output of a response. What hooks and others say beside it is not
+// looked into.
+func outputOf(response json.RawMessage) string {
+	var r struct{ Output string }
+	if json.Unmarshal(response, &r) != nil {
+		return ""
+	}
+	return r.Output
 }
 
 // eachState calls f for each state object in a text of JSON, in JSON that is a

@@ -2,7 +2,6 @@ package config
 
 import (
 	"context"
-	"encoding/json"
 	"slices"
 
 	"github.com/fettle-dev/fettle/core/fault"
@@ -48,10 +47,7 @@ func loadedIn(history []model.Content) []string {
 			case p.Call != nil:
 				names = append(names, p.Call.Name)
 			case p.Response != nil && p.Response.Name == catalog.ToolSearch:
-				var response struct{ Output string }
-				if json.Unmarshal(p.Response.Response, &response) == nil {
-					names = append(names, catalog.Names(response.Output)...)
-				}
+				names = append(names, catalog.Names(outputOf(p.Response.Response))...)
 			}
 		}
 	}

@@ -110,7 +110,7 @@ func (c *Config) beforeAgent(sh *shared, s *session) agent.BeforePrompt {
 		case effect.Decision.Blocks():
 			advice.Block = effect.Reason
 		case effect.Context != "":
-			advice.Context = []model.Part{model.TextPart("\n\n" + hookContext(effect.Context))}
+			advice.Context = []model.Part{model.TextPart("\n\n" + c.hookContext(effect.Context))}
 		}
 		return advice, nil
 	}
@@ -174,7 +174,7 @@ func (c *Config) SessionStarted(ctx context.Context, source string) (SessionHook
 	s.hooks.say(&s.hooks.prompt, nil)
 	var started SessionHooks
 	if effect.Context != "" {
-		started.Context = hookContext(effect.Context)
+		started.Context = c.hookContext(effect.Context)
 	}
 	for _, m := range effect.Messages {
 		if !m.Quiet {

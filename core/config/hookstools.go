@@ -150,7 +150,7 @@ func (c *Config) afterTool(sh *shared, s *session) scheduler.After {
 			r = c.tailCall(ctx, s, d, *effect.TailToolCall, r)
 		}
 		if effect.Context != "" {
-			r.LLMContent.Parts = append(slices.Clip(r.LLMContent.Parts), tools.Part{Text: "\n\n" + hookContext(effect.Context)})
+			r = r.WithContext(c.hookContext(effect.Context))
 		}
 		return r, nil
 	}
@@ -171,10 +171,14 @@ func toolResponse(r tools.Result) *hooks.ToolResponse {
 	return response
 }
 
-// hookContext is what hooks add for the model. Nothing in it can end it.
-func hookContext(text string) string {
-	return "<hook_context>" + strings.NewReplacer("<", "&lt;", ">", "&gt;").Replace(text) + "</hook_context>"
+// hookContext is what hooks add for the model, without secrets. Nothing in it can end
+// it.
+func (c *Config) hookContext(text string) string {
+	text = strings.NewReplacer("<", "&lt;", ">", "&gt;").Replace(c.masker()(text))
+	return "<" + hookContextTag + ">" + tools.EscapeTag(text, hookContextTag) + "</" + hookContextTag + ">"
 }
+
+const hookContextTag = "hook_context"
 
 // tail is where a call stands among calls that hooks have asked for.
 type tail struct {
@@ -193,7 +197,8 @@ func tailOf(ctx context.Context) tail {
 const maxTails = 5
 
 // tailCall makes the call that a hook asks for, through the whole pipeline, and
-// returns its result in the place of r.
+// returns its result in the place of r. That of another tool is text: as JSON it would
+// be taken for what the tool that was called has promised.
 func (c *Config) tailCall(ctx context.Context, s *session, d scheduler.Done, call hooks.ToolCall, r tools.Result) tools.Result {
 	t := tailOf(ctx)
 	if t.depth++; t.depth > maxTails {
@@ -206,6 +211,10 @@ func (c *Config) tailCall(ctx context.Context, s *session, d scheduler.Done, cal
 	resp := s.scheduler.Run(context.WithValue(ctx, tailKey{}, t), scheduler.Request{
 		CallID: fmt.Sprintf("%s-hook%d", d.CallID, t.depth), Tool: call.Name, Args: call.Args,
 	})
+	if resp.Tool != d.Spec.Name {
+		resp.Result.Structured = nil
+		resp.Result.LLMContent = tools.Content{Parts: resp.Result.LLMContent.Parts}
+	}
 	return resp.Result
 }
 

@@ -15,6 +15,9 @@ import (
 // read of the result stays as it is, and so does JSON, which a cut would make invalid.
 func fitted(r tools.Result, most int) tools.Result {
 	long := func(p tools.Part) bool { return len(p.Text) > most }
+	if len(r.Context) > most {
+		r.Context = endsOf(r.Context, most)
+	}
 	if r.LLMContent.IsJSON() || !slices.ContainsFunc(r.LLMContent.Parts, long) {
 		return r
 	}

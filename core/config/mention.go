@@ -33,6 +33,26 @@ func (c *Config) Expand(ctx context.Context, text string) (mention.Expanded, err
 	if err != nil {
 		return mention.Expanded{}, err
 	}
+	ctx, ended := s.hold(ctx)
+	expanded, err := c.expander(sh, s).Expand(ctx, text)
+	ended(err == nil)
+	return expanded, err
+}
+
+// hold returns a context in which what files show counts as shown once the function
+// that it returns is called with true: they are in what is said.
+func (s *session) hold(ctx context.Context) (context.Context, func(said bool)) {
+	ctx, r := s.state.Begin(ctx)
+	return ctx, func(said bool) {
+		if said {
+			r.Commit()
+		} else {
+			r.Drop()
+		}
+	}
+}
+
+func (c *Config) expander(sh *shared, s *session) *mention.Expander {
 	var resources mention.Resources
 	if sh.servers.Load() != nil {
 		resources = promptResources{sh.servers.Load()}
@@ -46,7 +66,7 @@ func (c *Config) Expand(ctx context.Context, text string) (mention.Expanded, err
 			_, is := t.(subagent.AgentTool)
 			return err == nil && is
 		},
-	}).Expand(ctx, text)
+	})
 }
 
 // promptResources are the resources that a prompt may name. A server that does not

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/hooks"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/workspace"
@@ -84,12 +85,13 @@ func (c *Config) Restate(ctx context.Context, o Restating) ([]model.Part, error)
 	}
 	s.state.HeedHatch()
 	known := s.state.Cache.Recent()
+	r := c.restater(s, ws, o, known)
 	if o.Messages {
 		s.tracker.DueAgain()
 		s.told = 0
 	}
 	s.forgetFiles()
-	parts, err := (&restater{s, ws, c.restatingDefaults(s, o)}).parts(ctx, known)
+	parts, err := r.parts(ctx, known)
 	if err != nil {
 		s.forgetFiles() // what was read is not in the history
 	}
@@ -139,6 +141,25 @@ type restater struct {
 	*session
 	workspace *workspace.Workspace
 	left      Restating
+	// shown are the hashes under which files were shown, by path, where steps or hooks
+	// look at calls: they have not seen what a file holds since. nil: nothing looks.
+	shown map[string]string
+}
+
+// restater must be made while the files known are in the cache.
+func (c *Config) restater(s *session, ws *workspace.Workspace, o Restating, known []string) *restater {
+	r := &restater{session: s, workspace: ws, left: c.restatingDefaults(s, o)}
+	p, runner := c.params(), s.hooks.of.hooks.runner.Load()
+	if len(p.Before)+len(p.After) == 0 && !runner.Any(hooks.BeforeTool) && !runner.Any(hooks.AfterTool) {
+		return r
+	}
+	r.shown = make(map[string]string, len(known))
+	for _, path := range known {
+		if e, ok := s.state.Cache.ByPath(path); ok {
+			r.shown[path] = e.SHA256
+		}
+	}
+	return r
 }
 
 // restatable is a file that is to be read again, or why it cannot be.
@@ -204,7 +225,7 @@ func (r *restater) all(ctx context.Context, known []string) (said Restated, chos
 		var element any
 		err := f.err
 		if err == nil {
-			element, err = r.read(ctx, f.path)
+			element, err = r.read(ctx, f.name, f.path)
 		}
 		if ctx.Err() != nil {
 			return Restated{}, nil, cancelled("Restate", ctx.Err())
@@ -244,8 +265,30 @@ func (r *restater) choose(name string) (p workspace.Path, fits bool, err error) 
 	return p, true, nil
 }
 
-// read shows a file to the conversation as read_file would.
-func (r *restater) read(ctx context.Context, p workspace.Path) (any, error) {
+// read shows a file to the conversation as read_file would, but for what hooks have
+// withheld or have not seen.
+func (r *restater) read(ctx context.Context, name string, p workspace.Path) (any, error) {
+	ctx, held := r.state.Begin(ctx)
+	element, err := r.readHeld(ctx, p)
+	if err == nil && r.unseen(name, p, held.Hash(p)) {
+		err = fault.New(fault.PolicyViolation, "config.restate", "This file is not shown again, as a hook withheld it, or it changed since hooks looked at it.",
+			"Call read_file for it if it is needed.")
+	}
+	if err != nil {
+		held.Drop()
+		return nil, err
+	}
+	held.Commit()
+	return element, nil
+}
+
+// unseen reports whether bytes of a file that hash to sha are what hooks have withheld,
+// or have not seen.
+func (r *restater) unseen(name string, p workspace.Path, sha string) bool {
+	return r.state.Dropped(p, sha) || r.shown != nil && sha != r.shown[name]
+}
+
+func (r *restater) readHeld(ctx context.Context, p workspace.Path) (any, error) {
 	read, err := r.state.Read(ctx, filestate.ReadRequest{Path: p, Repeat: true, TextOnly: true})
 	if err != nil {
 		return nil, err

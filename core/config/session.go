@@ -91,16 +91,20 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		return nil, errors.Join(err, sh.processes.close(s.processes))
 	}
 	o := scheduler.Options{
-		Tools:     s.registry,
-		Policy:    sh.rules,
-		Bus:       c.bus,
-		Mode:      c.ApprovalMode,
-		Subagent:  c.subagent,
-		Subject:   func(call *policy.Call) { c.situate(call, sh) },
-		RealPath:  realPath,
-		Check:     sh.rules.checks.Check,
-		Before:    append(slices.Clip(c.params().Before), c.beforeTool(sh)),
-		After:     slices.Concat([]scheduler.After{s.afterServer(sh)}, c.params().After, []scheduler.After{c.afterTool(sh, s)}),
+		Tools:    s.registry,
+		Policy:   sh.rules,
+		Bus:      c.bus,
+		Mode:     c.ApprovalMode,
+		Subagent: c.subagent,
+		Subject:  func(call *policy.Call) { c.situate(call, sh) },
+		RealPath: realPath,
+		Check:    sh.rules.checks.Check,
+		Before:   append(slices.Clip(c.params().Before), c.beforeTool(sh)),
+		After:    slices.Concat([]scheduler.After{s.afterServer(sh)}, c.params().After, []scheduler.After{c.afterTool(sh, s)}),
+		Record: func(ctx context.Context) (context.Context, scheduler.Recording) {
+			ctx, r := s.state.Begin(ctx)
+			return ctx, r
+		},
 		Asked:     c.notifyAsked(sh),
 		Executing: c.keepBefore(sh),
 		Observe:   slices.Concat(c.params().Observe, []scheduler.Observe{s.observeForeign}),

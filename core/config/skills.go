@@ -13,6 +13,7 @@ import (
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/services/trust"
+	"github.com/fettle-dev/fettle/core/services/workspace"
 	"github.com/fettle-dev/fettle/core/skills"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -210,7 +211,20 @@ type skillSession struct {
 }
 
 // Activated implements skills.Session.
-func (s skillSession) Activated(skill skills.Skill) error {
+func (s skillSession) Activated(ctx context.Context, skill skills.Skill) error {
+	if skill.Dir != "" {
+		if err := workspace.Usable(skill.Dir); err != nil {
+			return err
+		}
+	}
+	s.session.state.WhenShown(ctx, func() {
+		_ = s.activate(skill) // a directory that is gone since cannot be read anyway
+	})
+	return nil
+}
+
+// activate notes that a skill is active, and lets the session read its folder.
+func (s skillSession) activate(skill skills.Skill) error {
 	if skill.Dir != "" {
 		if err := s.shared.workspace.AddReadOnly(skill.Dir); err != nil {
 			return err
@@ -249,12 +263,13 @@ func (c *Config) reopenSkills(sh *shared, s *session, history []model.Content) {
 					names[p.Call.ID] = params.Name
 				}
 			}
-			if p.Response == nil || p.Response.Name != skills.ActivateSkill || names[p.Response.ID] == "" || failedResponse(p.Response.Response) {
+			if p.Response == nil || p.Response.Name != skills.ActivateSkill || names[p.Response.ID] == "" || failedResponse(p.Response.Response) ||
+				!skills.Tells(outputOf(p.Response.Response)) {
 				continue
 			}
 			skill, err := sh.skills.Activatable(names[p.Response.ID])
 			if err == nil {
-				err = skillSession{sh, s}.Activated(skill)
+				err = skillSession{sh, s}.activate(skill)
 			}
 			if err != nil {
 				c.params().Logger.Info("a skill of the history is not there any more", slog.String("skill", names[p.Response.ID]), slog.Any("error", err))
@@ -313,7 +328,7 @@ func (c *Config) ActivateSkill(ctx context.Context, name string) (skills.Skill, 
 	if err != nil {
 		return skills.Skill{}, cancelled("ActivateSkill", err)
 	}
-	if err := (skillSession{sh, s}).Activated(skill); err != nil {
+	if err := (skillSession{sh, s}).activate(skill); err != nil {
 		return skills.Skill{}, err
 	}
 	s.skills.tell(skill.Name, text)

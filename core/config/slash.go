@@ -34,7 +34,7 @@ func (c *Config) SlashCommands(ctx context.Context, extra ...commands.Loader) (*
 	loaders := append(slices.Clone(extra), promptCommands{sh.servers.Load()}, skillCommands{c, sh.skills, s.commandLines()}, agentCommands{s.registry})
 	folders, problems := c.commandFolders(sh)
 	set, more, err := commands.Assemble(ctx, append(loaders, commands.NewFiles(commands.FileOptions{
-		Folders: folders, Shell: s.commandLines(), Files: templateFiles{c, s, sh},
+		Folders: folders, Shell: s.commandLines(), Files: templateFiles{c, s, sh}, Hold: s.hold,
 	}))...)
 	return set, append(problems, more...), err
 }

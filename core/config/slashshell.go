@@ -125,15 +125,18 @@ func (l *commandLines) Run(ctx context.Context, line string) (commands.ShellOutp
 		return commands.ShellOutput{}, err
 	}
 	response := l.scheduler.Run(ctx, r)
-	switch response.Status {
-	case scheduler.StatusSuccess:
-		return printedBy(response.Result), nil
-	case scheduler.StatusError:
-		out := printedBy(response.Result)
-		out.Ended = response.Result.Error.Message
-		return out, nil
+	if response.Status != scheduler.StatusSuccess && response.Status != scheduler.StatusError {
+		return commands.ShellOutput{}, response.Result.Error
 	}
-	return commands.ShellOutput{}, response.Result.Error
+	out := commands.ShellOutput{Text: response.Result.LLMContent.String()}
+	if !response.Replaced { // what a hook has put there is not parsed
+		out = printedBy(response.Result)
+	}
+	out.Context = response.Result.Context
+	if response.Result.Error != nil {
+		out.Ended = response.Result.Error.Message
+	}
+	return out, nil
 }
 
 // The lines that run_shell_command puts before what a command has printed.
@@ -191,7 +194,7 @@ func (f templateFiles) Read(ctx context.Context, path string) (commands.Injected
 		return commands.Injected{}, err
 	}
 	var in commands.Injected
-	if len(expanded.Files) > 0 {
+	if len(expanded.Content.Parts) > 1 {
 		in.Parts = expanded.Content.Parts[1:] // the first is the name itself
 	}
 	for _, n := range expanded.Notices {

@@ -127,6 +127,7 @@ type work struct {
 	asked   []asked
 	rewrite []replacement
 	content []tools.Part // what was read, between its two marks
+	context []tools.Part // what hooks say of it
 
 	searches int
 }

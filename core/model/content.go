@@ -62,7 +62,8 @@ type FunctionCall struct {
 type FunctionResponse struct {
 	ID   string `json:"id"`
 	Name string `json:"name"`
-	// Response is a JSON object: {"output": …} or {"error": …, "output": …}, see
+	// Response is a JSON object: {"output": …} or {"error": …, "output": …}, with
+	// "context" and "notice" where there is such; see
 	// scheduler.Response.FunctionResponse.
 	Response json.RawMessage `json:"response,omitempty"`
 	Data     []Data          `json:"data,omitempty"` // what came with it and is no text

@@ -100,12 +100,14 @@ func (b *batch) run(ctx context.Context, i int) {
 	ctx, ended := b.observed(ctx, c.request)
 	ctx, closeHost := tools.HostUntil(ctx)
 	defer closeHost()
+	ctx, settle := c.recorded(ctx)
 	var resp Response
 	returned := false
 	defer func() { // also where a tool ends the goroutine that it was called on
 		if !returned {
 			resp = c.defect(&tools.Defect{Tool: c.name, Step: "schedule", Cause: "it ended its goroutine"})
 		}
+		settle(resp)
 		c.finish(resp)
 		ended(resp)
 	}()

@@ -35,6 +35,8 @@ type call struct {
 	// willRefuse is set once the invocation has said so; it must not succeed.
 	willRefuse bool
 	executed   bool
+	gave       bool      // the response is what the tool gave, and no error of the path's
+	recording  Recording // nil: Options.Record is nil
 }
 
 // run takes the call through its path, and stops between steps once ctx has
@@ -167,8 +169,10 @@ func (c *call) execute(ctx context.Context) Response {
 		return err
 	})
 	if err != nil {
+		c.gave = !isDefect(err)
 		return c.ended(ctx, result, err)
 	}
+	c.gave = true
 	if result.Error != nil {
 		if c.isCancelled(ctx, result.Error) {
 			return c.cancelled(ctx, result)
@@ -176,6 +180,7 @@ func (c *call) execute(ctx context.Context) Response {
 		return c.respond(StatusError, result.WithError(result.Error))
 	}
 	if c.willRefuse {
+		c.gave = false
 		return c.defect(&tools.Defect{Tool: c.name, Step: "execute",
 			Cause: errors.New("it announced a refusal, was run without approval, and then succeeded")})
 	}

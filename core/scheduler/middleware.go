@@ -42,8 +42,9 @@ type Advice struct {
 // into an error and leaves the result it was given, as what the tool did is
 // done: what must not be seen is taken out before anything can fail.
 // Result.Structured says the same as the content: where an After takes something
-// out of the content and leaves Structured as it is, that is dropped. It runs
-// even if ctx has just ended, and its own ctx error then changes nothing.
+// out of the content and leaves Structured as it is, that is dropped, and nothing of
+// the content counts as shown. What an After adds for the model beside the result goes
+// into Result.Context. It runs even if ctx has just ended, and its own ctx error then changes nothing.
 type After func(ctx context.Context, d Done, r tools.Result) (tools.Result, error)
 
 // Done is a call that has been executed.
@@ -141,17 +142,17 @@ func (c *call) stop(a Advice) Response {
 	return c.refuse(fault.New(fault.StopExecution, "scheduler.before", message, "Do not go on; tell the user what happened."))
 }
 
-// after runs the middlewares behind an executed call.
+// after runs the middlewares behind a call whose tool has given a result.
 func (c *call) after(ctx context.Context, resp Response) Response {
-	if len(c.o.After) == 0 || !c.executed || resp.Status != StatusSuccess && resp.Status != StatusError {
+	if len(c.o.After) == 0 || !c.gave || resp.Status != StatusSuccess && resp.Status != StatusError {
 		return resp
 	}
 	done := Done{Proposal: c.proposal(), Status: resp.Status}
 	for _, f := range c.o.After {
-		given := resp.Result
+		given, mark := resp.Result, c.mark()
 		var result tools.Result
 		err := tools.Protect(c.name, "after", func() (err error) {
-			result, err = f(ctx, done, given)
+			result, err = f(ctx, done, lent(given))
 			return err
 		})
 		switch {
@@ -165,8 +166,12 @@ func (c *call) after(ctx context.Context, resp Response) Response {
 		case result.Error != nil:
 			result = result.WithError(result.Error)
 		}
-		if !keeps(given.LLMContent, result.LLMContent) && bytes.Equal(given.Structured, result.Structured) {
-			result.Structured = nil
+		if !keeps(given.LLMContent, result.LLMContent) {
+			c.withhold(mark)
+			resp.Replaced = true
+			if bytes.Equal(given.Structured, result.Structured) {
+				result.Structured = nil
+			}
 		}
 		if resp.Result = result; result.Error != nil {
 			resp.Status = StatusError

@@ -76,7 +76,8 @@ func previewDisplay(c *tools.Confirmation) tools.Display {
 // it is told what comes with [tools.ErrWillRefuse].
 func (c *call) noPreview(ctx context.Context, err error) Response {
 	if refusal := new(tools.Refusal); errors.As(err, &refusal) {
-		return c.ended(ctx, refusal.Result, refusal.Result.Error)
+		c.gave = true
+		return c.after(ctx, c.ended(ctx, refusal.Result, refusal.Result.Error))
 	}
 	if errors.Is(err, tools.ErrWillRefuse) && fault.As(err) == nil {
 		err = fault.Wrap(fault.ExecutionFailed, "scheduler.preview",

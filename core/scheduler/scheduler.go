@@ -44,6 +44,9 @@ type Options struct {
 	// any more. nil: nothing is.
 	Executing Executing
 	After     []After // in the order they run
+	// Record holds what a call shows until its response is known. It is begun for
+	// each call that runs. nil: nothing is held.
+	Record Record
 	// Asked is told of each question right before it is put to people. It must not
 	// wait, and what goes wrong in it goes to OnDefect.
 	Asked func(ctx context.Context, q bus.ToolConfirmationRequest)
@@ -120,7 +123,10 @@ type Response struct {
 	Result tools.Result // Result.Error is set unless Status is success
 	// Preview says that plan mode has shown what the call would do instead of
 	// doing it (CR-22). Status is success then.
-	Preview  bool
+	Preview bool
+	// Replaced says that a step after the call has put other content in the place of
+	// what the tool gave, or taken some of it away.
+	Replaced bool
 	Decision policy.Decision // zero if the call did not get that far
 	Params   json.RawMessage // the arguments that were decided on; nil if the call did not get that far
 	// Notices tell the model and the person what else happened: an approval

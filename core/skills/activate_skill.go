@@ -30,8 +30,10 @@ type Skills interface {
 
 // Session is the conversation that a skill is activated in.
 type Session interface {
-	// Activated notes that a skill is active, and lets the session read its folder.
-	Activated(s Skill) error
+	// Activated notes that a skill is active, and lets the session read its folder,
+	// once the conversation has received the result of the call that ctx belongs to.
+	// The error says why the folder cannot be read.
+	Activated(ctx context.Context, s Skill) error
 }
 
 // Factory makes the tool for a session.
@@ -211,7 +213,7 @@ func (a *activateSkill) Execute(ctx context.Context, _ tools.Output) (tools.Resu
 	}
 	text, err := Text(ctx, a.skill)
 	if err == nil {
-		err = a.services.Session.Activated(a.skill)
+		err = a.services.Session.Activated(ctx, a.skill)
 	}
 	if err != nil {
 		return failed(ctx, err), nil

@@ -1,6 +1,7 @@
 package skills_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"os"
@@ -23,7 +24,7 @@ type session struct {
 	err    error
 }
 
-func (s *session) Activated(skill skills.Skill) error {
+func (s *session) Activated(_ context.Context, skill skills.Skill) error {
 	s.active = append(s.active, skill)
 	return s.err
 }

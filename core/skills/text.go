@@ -87,6 +87,10 @@ func Text(ctx context.Context, s Skill) (string, error) {
 		printable(s.Name), marked(s.Body), marked(tree)), nil
 }
 
+// Tells reports whether an answer to a model holds what [Text] tells of a skill, or the
+// beginning of it.
+func Tells(answer string) bool { return strings.Contains(answer, "<activated_skill") }
+
 // marked is a text that closes no mark of [Text].
 func marked(text string) string {
 	for _, tag := range []string{"activated_skill", "instructions", "available_resources"} {

@@ -26,6 +26,11 @@ type Result struct {
 	// where that [Content.IsJSON], else there is none. A failure has none, whatever
 	// stands here and in LLMContent. It is not sent to models.
 	Structured json.RawMessage `json:"structured,omitempty"`
+
+	// Context is what a step after the call, as a hook, adds for the model. It stands
+	// beside the content wherever that goes and is no part of it, so that the content
+	// can be parsed. "": nothing.
+	Context string `json:"context,omitempty"`
 }
 
 // Fail returns the Result of a failure that has nothing to show but itself.
@@ -33,10 +38,21 @@ func Fail(err *fault.Error) Result {
 	return Result{LLMContent: Text(err.Line()), ReturnDisplay: TextDisplay(err.Display()), Error: err}
 }
 
+// WithContext returns the result with a text added to its Context, on a line of its
+// own.
+func (r Result) WithContext(text string) Result {
+	if r.Context != "" && text != "" {
+		text = "\n" + text
+	}
+	r.Context += text
+	return r
+}
+
 // WithError returns the result as that of a failure: with err as its Error,
 // and with err's words where there is no content or display yet.
 func (r Result) WithError(err *fault.Error) Result {
 	failed := Fail(err)
+	failed.Context = r.Context
 	if len(r.LLMContent.Parts) > 0 {
 		failed.LLMContent = r.LLMContent
 	}
@@ -50,7 +66,7 @@ func (r Result) WithError(err *fault.Error) Result {
 // {"output": text} or, on failure, {"error": {type, message, remedy, reason},
 // "output": text}. The output is the text of LLMContent, a JSON string even
 // where that text is itself JSON, so that it reaches every model unchanged;
-// parts that are not text go beside the response.
+// parts that are not text go beside the response. A Context is a third key, "context".
 func (r Result) FunctionResponse() json.RawMessage {
 	b := []byte{'{'}
 	if r.Error != nil {
@@ -61,6 +77,10 @@ func (r Result) FunctionResponse() json.RawMessage {
 	}
 	b = append(b, `"output":`...)
 	b = appendText(b, strings.ToValidUTF8(r.LLMContent.String(), "\ufffd"))
+	if r.Context != "" {
+		b = append(b, `,"context":`...)
+		b = appendText(b, strings.ToValidUTF8(r.Context, "\ufffd"))
+	}
 	return append(b, '}')
 }
 

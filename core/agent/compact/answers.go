@@ -76,7 +76,19 @@ func shortened(ctx context.Context, r model.FunctionResponse, save func(context.
 		short += fmt.Sprintf("\n[%d attachments were left out.]", len(r.Data))
 	}
 	members["output"] = short
+	if context := textOf(r.Response, "context"); context != "" {
+		members["context"] = excerpt(context, excerptSize)
+	}
 	return &model.FunctionResponse{ID: r.ID, Name: r.Name, Response: plainJSON(members)}
+}
+
+// textOf returns a member of a response that is a text; "" for any other.
+func textOf(response json.RawMessage, member string) string {
+	var members map[string]json.RawMessage
+	var text string
+	_ = json.Unmarshal(response, &members) // what is no object has no member
+	_ = json.Unmarshal(members[member], &text)
+	return text
 }
 
 // outputOf returns the output of a response as text, and its other members.

@@ -92,6 +92,9 @@ func result(res tools.Result, spec tools.Spec, modern bool) *sdk.CallToolResult 
 		out.Content = withError(res, out.Content)
 		out.Meta = sdk.Meta{metaError: res.Error}
 	}
+	if res.Context != "" {
+		out.Content = append(out.Content, &sdk.TextContent{Text: valid(res.Context)})
+	}
 	if promises(spec, modern) {
 		if s := structured(res); s != nil {
 			out.StructuredContent = s

@@ -94,16 +94,19 @@ func callID(id string) string {
 	return clean + "_" + hex.EncodeToString(sum[:6])
 }
 
-// toolResult returns a tool's answer: the output itself, or with is_error the
-// whole of what a failure says, and what came with it and is no text.
+// toolResult returns a tool's answer: the output itself, with a context in a block of
+// its own, or with is_error the whole of what a failure says, and what came with it and
+// is no text.
 func toolResult(r *model.FunctionResponse) sdk.ContentBlockParamUnion {
-	text, failed := resultText(r.Response)
+	text, context, failed := resultText(r.Response)
 	result := sdk.ToolResultBlockParam{ToolUseID: callID(r.ID)}
 	if failed {
 		result.IsError = param.NewOpt(true)
 	}
-	if !blank(text) {
-		result.Content = append(result.Content, sdk.ToolResultBlockParamContentUnion{OfText: &sdk.TextBlockParam{Text: text}})
+	for _, text := range []string{text, context} {
+		if !blank(text) {
+			result.Content = append(result.Content, sdk.ToolResultBlockParamContentUnion{OfText: &sdk.TextBlockParam{Text: text}})
+		}
 	}
 	for i := range r.Data {
 		block := dataBlock(&r.Data[i])
@@ -114,23 +117,28 @@ func toolResult(r *model.FunctionResponse) sdk.ContentBlockParamUnion {
 	return sdk.ContentBlockParamUnion{OfToolResult: &result}
 }
 
-// resultText takes {"output": …} apart, and leaves everything else as it is.
-func resultText(response json.RawMessage) (text string, failed bool) {
+// resultText takes {"output": …, "context": …} apart, and leaves everything else as it
+// is.
+func resultText(response json.RawMessage) (text, context string, failed bool) {
 	var keys map[string]json.RawMessage
 	if json.Unmarshal(response, &keys) != nil {
-		return string(response), false
+		return string(response), "", false
 	}
 	if e, ok := keys["error"]; ok && string(e) != "null" {
-		return string(response), true
+		return string(response), "", true
+	}
+	beside, has := keys["context"]
+	if has && json.Unmarshal(beside, &context) == nil {
+		delete(keys, "context")
 	}
 	output, ok := keys["output"]
 	if !ok || len(keys) > 1 {
-		return string(response), false
+		return string(response), "", false
 	}
 	if json.Unmarshal(output, &text) == nil {
-		return text, false
+		return text, context, false
 	}
-	return string(output), false
+	return string(output), context, false
 }
 
 // dataBlock returns a picture or a document. What the API does not take is

@@ -2,6 +2,7 @@ package filestate
 
 import (
 	"container/list"
+	"context"
 	"sync"
 
 	"github.com/fettle-dev/fettle/core/services/workspace"
@@ -111,10 +112,17 @@ func (s *Service) Known(p workspace.Path) Known {
 }
 
 // KeepBase keeps the bytes of the file at p, which hash to sha and must not be changed
-// any more, if the conversation knows them all: see [Service.Knows].
-func (s *Service) KeepBase(p workspace.Path, info workspace.Info, sha string, data []byte) {
+// any more, if the conversation knows them all (see [Service.Knows]) once the
+// [Recording] of ctx is committed.
+func (s *Service) KeepBase(ctx context.Context, p workspace.Path, info workspace.Info, sha string, data []byte) {
+	if s.limits.ChangedRegionsAbove > 0 { // else no base is used
+		s.WhenShown(ctx, func() { s.keepBase(p, info, sha, data) })
+	}
+}
+
+func (s *Service) keepBase(p workspace.Path, info workspace.Info, sha string, data []byte) {
 	if s.limits.ChangedRegionsAbove <= 0 || !s.MayShow(p) || !s.Knows(p, info, sha) {
-		return // in the first case nobody asks for a base
+		return
 	}
 	s.Cache.give(sha)
 	s.bases.put(sha, data)

@@ -103,25 +103,32 @@ func (c *FileReadCache) RecordRead(path string, rd Reading, version int64) Entry
 	defer c.mu.Unlock()
 	r := c.meet(path, rd)
 	c.seq++
-	r.seq = c.seq
-	r.LastReadAt = rd.At
-	r.Changed = false
-	r.NonText = rd.NonText
-	r.Unshowable = r.Unshowable || rd.Unshowable
-	if version != 0 {
-		r.Version = version
-	}
-	if rd.Cacheable {
-		r.LastReadCacheable = true
-		if !rd.Unshowable {
-			r.covered.add(rd.First, rd.End)
-		}
-		if rd.Full {
-			r.fullSeq, r.fullVersion = c.seq, version
-		}
-		r.LastReadWasFull = r.LastReadWasFull || rd.Full || (!r.Unshowable && r.covered.whole(rd.TotalLines))
-	}
+	r.show(rd, version, c.seq)
 	return r.Entry
+}
+
+// foresee returns the entry that RecordRead would return for read, had those reads of
+// the same file that are held back been recorded before it. It records nothing.
+func (c *FileReadCache) foresee(read heldRead, held []*heldRead) Entry {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	path, rd := read.path.String(), read.reading
+	var e Entry
+	if r := c.identify(path, rd.Info, rd.SHA256); r != nil {
+		e = r.Entry
+	} else if r := c.findPath(path); r != nil && rd.SHA256 != "" && r.SHA256 == rd.SHA256 {
+		e = r.Entry
+	}
+	key := keyOf(path, rd.Info)
+	for _, h := range held {
+		if keyOf(h.path.String(), h.reading.Info) == key {
+			e.meet(h.reading)
+			e.show(h.reading, h.version, c.seq+1)
+		}
+	}
+	e.meet(rd)
+	e.show(rd, read.version, c.seq+1)
+	return e
 }
 
 // Track notes the bytes that a tracker holds the file at path to (FT-05). It
@@ -155,7 +162,7 @@ func (c *FileReadCache) RecordWrite(path string, info workspace.Info, sha string
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	r := c.write(path, info, sha, lines, at)
-	r.Version = version
+	r.know(version)
 	return r.Entry
 }
 
@@ -165,12 +172,21 @@ func (c *FileReadCache) RecordWrite(path string, info workspace.Info, sha string
 func (c *FileReadCache) RecordUnseenWrite(path string, info workspace.Info, sha string, lines int, at time.Time) Entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	r := c.write(path, info, sha, lines, at)
-	r.forgetContent()
-	return r.Entry
+	return c.write(path, info, sha, lines, at).Entry
 }
 
-// write is what all writes have in common. It expects c.mu to be held.
+// knowWrite makes the bytes of a write known that RecordUnseenWrite has returned e
+// for. It does nothing if the file is not in that state any more.
+func (c *FileReadCache) knowWrite(path string, e Entry, version int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r := c.findPath(path); r != nil && r.SHA256 == e.SHA256 && r.writeSeq == e.writeSeq {
+		r.know(version)
+	}
+}
+
+// write notes a write of bytes that the conversation does not know. It expects c.mu to
+// be held.
 func (c *FileReadCache) write(path string, info workspace.Info, sha string, lines int, at time.Time) *record {
 	key := keyOf(path, info)
 	r := c.findPath(path)
@@ -185,10 +201,8 @@ func (c *FileReadCache) write(path string, info workspace.Info, sha string, line
 	r.SHA256 = sha
 	r.TotalLines = lines
 	r.LastReadAt, r.LastWriteAt = at, at
-	r.LastReadWasFull, r.LastReadCacheable = true, true
-	r.NonText, r.Unshowable, r.Changed = false, false, false
-	r.covered = coverage{}
-	r.covered.add(0, lines)
+	r.NonText, r.Unshowable = false, false
+	r.forgetContent()
 	c.seq++
 	r.seq, r.writeSeq = c.seq, c.seq
 	c.link(path, r)
@@ -346,22 +360,7 @@ func (c *FileReadCache) meet(path string, rd Reading) *record {
 		r = c.insert(key)
 	}
 	c.link(path, r)
-	drifted := r.Fingerprint != fingerprintOf(rd.Info)
-	if r.SHA256 != "" && rd.SHA256 != "" {
-		drifted = r.SHA256 != rd.SHA256
-	}
-	if drifted {
-		r.forgetContent()
-		r.NonText, r.Unshowable = false, false
-	}
-	if drifted || rd.SHA256 != "" {
-		r.SHA256, r.TotalLines = rd.SHA256, rd.TotalLines
-	}
-	r.local = rd.Local
-	r.Fingerprint = fingerprintOf(rd.Info)
-	if rd.Torn {
-		r.Fingerprint = Fingerprint{Size: -1} // matches no file
-	}
+	r.meet(rd)
 	return r
 }
 
@@ -423,11 +422,4 @@ func (c *FileReadCache) drop(r *record) {
 	}
 	c.lru.Remove(c.entries[r.Key])
 	delete(c.entries, r.Key)
-}
-
-// forgetContent drops what says that the content was shown.
-func (r *record) forgetContent() {
-	r.LastReadWasFull, r.LastReadCacheable = false, false
-	r.fullSeq, r.covered = 0, coverage{}
-	r.Changed = !r.LastReadAt.IsZero()
 }

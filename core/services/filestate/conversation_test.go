@@ -65,7 +65,7 @@ func TestHatch(t *testing.T) {
 		require.Equal(t, Sum([]byte("x")), *st.SHA256)
 	}
 	f.wrote("a", "x")
-	f.Show(f.path("a"), f.snap("a"))
+	f.Show(t.Context(), f.path("a"), f.snap("a"))
 	f.write("pic.png", "\x89PNG\r\n\x1a\n\x00\x00")
 	f.full("pic.png")
 	require.Nil(t, f.edit("a"))
@@ -126,7 +126,7 @@ func TestWriteWithoutStat(t *testing.T) {
 	f := newFixture(t)
 	p := f.write("a", "x")
 	f.shown("a")
-	st := f.Written(p, workspace.Info{}, "y", Sum([]byte("y")))
+	st := f.Written(t.Context(), p, workspace.Info{}, "y", Sum([]byte("y")))
 	require.Equal(t, "y", *st.Content)
 	require.Equal(t, int64(2), *st.Version)
 	require.Zero(t, f.Cache.Len())

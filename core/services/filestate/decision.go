@@ -188,7 +188,7 @@ func (s *Service) decideByProof(c Check, info workspace.Info) *fault.Error {
 // as it was at some time, so that it may be shown what the file is now
 // (FS-29, FS-53). With the hatch open it always may (CR-16).
 func (s *Service) Seen(p workspace.Path) bool {
-	if !s.MayShow(p) {
+	if !s.MayShow(p) || s.Dropped(p, "") {
 		return false
 	}
 	if s.HeedHatch() {

@@ -81,6 +81,65 @@ func (e Entry) racy(margin time.Duration) bool {
 	return !e.local || e.MtimeNS > limit || e.CtimeNS > limit
 }
 
+// meet notes the stat data and the hash of what is read now. What belongs to other
+// content is dropped.
+func (e *Entry) meet(rd Reading) {
+	drifted := e.Fingerprint != fingerprintOf(rd.Info)
+	if e.SHA256 != "" && rd.SHA256 != "" {
+		drifted = e.SHA256 != rd.SHA256
+	}
+	if drifted {
+		e.forgetContent()
+		e.NonText, e.Unshowable = false, false
+	}
+	if drifted || rd.SHA256 != "" {
+		e.SHA256, e.TotalLines = rd.SHA256, rd.TotalLines
+	}
+	e.local = rd.Local
+	e.Fingerprint = fingerprintOf(rd.Info)
+	if rd.Torn {
+		e.Fingerprint = Fingerprint{Size: -1} // matches no file
+	}
+}
+
+// show notes that what was read is shown under version, 0 for none.
+func (e *Entry) show(rd Reading, version int64, seq uint64) {
+	e.seq = seq
+	e.LastReadAt = rd.At
+	e.Changed = false
+	e.NonText = rd.NonText
+	e.Unshowable = e.Unshowable || rd.Unshowable
+	if version != 0 {
+		e.Version = version
+	}
+	if !rd.Cacheable {
+		return
+	}
+	e.LastReadCacheable = true
+	if !rd.Unshowable {
+		e.covered.add(rd.First, rd.End)
+	}
+	if rd.Full {
+		e.fullSeq, e.fullVersion = seq, version
+	}
+	e.LastReadWasFull = e.LastReadWasFull || rd.Full || (!e.Unshowable && e.covered.whole(rd.TotalLines))
+}
+
+// know notes that every byte of the last write is known under version.
+func (e *Entry) know(version int64) {
+	e.Version = version
+	e.LastReadWasFull, e.LastReadCacheable, e.Changed = true, true, false
+	e.covered = coverage{}
+	e.covered.add(0, e.TotalLines)
+}
+
+// forgetContent drops what says that the content was shown.
+func (e *Entry) forgetContent() {
+	e.LastReadWasFull, e.LastReadCacheable = false, false
+	e.fullSeq, e.covered = 0, coverage{}
+	e.Changed = !e.LastReadAt.IsZero()
+}
+
 // Verdict is the answer of [FileReadCache.Check].
 type Verdict string
 

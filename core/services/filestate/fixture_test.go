@@ -173,7 +173,7 @@ func (f *fixture) ranged(name string, offset, limit int) *State {
 func (f *fixture) wrote(name, content string) State {
 	f.t.Helper()
 	p := f.write(name, content)
-	return f.Written(p, f.info(name), content, Sum([]byte(content)))
+	return f.Written(f.t.Context(), p, f.info(name), content, Sum([]byte(content)))
 }
 
 func (f *fixture) snap(name string) *Snapshot {

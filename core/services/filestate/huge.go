@@ -33,9 +33,7 @@ func (s *Service) readHuge(ctx context.Context, r ReadRequest, f *os.File) (*Rea
 	}
 	rd.First, rd.End, rd.TotalLines, rd.Unshowable = cut.first, cut.end, cut.total, true
 	version := s.Versions.NextVersion()
-	if !s.HeedHatch() {
-		s.Cache.RecordRead(r.Path.String(), rd, version)
-	}
+	s.recordRead(ctx, heldRead{r.Path, rd, version, nil})
 	st := &State{FilePath: r.Path.String(), Version: &version, Content: &cut.text}
 	s.describe(st, cut)
 	return &Read{State: st}, nil

@@ -161,7 +161,7 @@ func TestKnownBytesReadUnderANewFingerprint(t *testing.T) {
 
 	f.write("a", "one")
 	f.restless("a", "one", "two")
-	require.False(t, f.Show(p, f.snap("a")).Shown())
+	require.False(t, f.Show(t.Context(), p, f.snap("a")).Shown())
 	f.requireTruePair("a")
 }
 

@@ -120,7 +120,7 @@ func (s *Service) readContent(ctx context.Context, r ReadRequest) (*Read, error)
 		return nil, readFailure(r.Path, err)
 	}
 	if refusal := s.cannotDisplay(r.Path, class, info.Size); refusal != "" {
-		s.recordNonText(r.Path, Reading{Info: info, Local: isLocal(f), At: s.now()})
+		s.recordNonText(ctx, r.Path, Reading{Info: info, Local: isLocal(f), At: s.now()})
 		return &Read{Refusal: refusal}, nil
 	}
 	if info.Size > s.limits.FileBytes {
@@ -131,7 +131,7 @@ func (s *Service) readContent(ctx context.Context, r ReadRequest) (*Read, error)
 	}
 	text := class.Kind == textfile.KindText || class.Kind == textfile.KindSVG
 	if r.TextOnly && !text {
-		s.recordNonText(r.Path, Reading{Info: info, Local: isLocal(f), At: s.now()})
+		s.recordNonText(ctx, r.Path, Reading{Info: info, Local: isLocal(f), At: s.now()})
 		return &Read{Payload: &Payload{MIMEType: class.MIMEType}}, nil
 	}
 	snap, err := s.snapshot(ctx, r.Path, f)
@@ -139,14 +139,14 @@ func (s *Service) readContent(ctx context.Context, r ReadRequest) (*Read, error)
 		return nil, err
 	}
 	if !text {
-		s.recordNonText(r.Path, Reading{Info: snap.Info, Local: snap.Local, At: snap.At, Torn: !snap.Stable})
+		s.recordNonText(ctx, r.Path, Reading{Info: snap.Info, Local: snap.Local, At: snap.At, Torn: !snap.Stable})
 		return &Read{Payload: &Payload{MIMEType: class.MIMEType, Data: snap.Data}}, nil
 	}
-	return s.showText(r, snap)
+	return s.showText(ctx, r, snap)
 }
 
 // showText cuts, records and wraps a text file.
-func (s *Service) showText(r ReadRequest, snap *Snapshot) (*Read, error) {
+func (s *Service) showText(ctx context.Context, r ReadRequest, snap *Snapshot) (*Read, error) {
 	path := r.Path.String()
 	doc := textfile.Decode(snap.Data)
 	cut := cutLines(doc.Text, r.Offset, r.Limit, s.limits.Lines, s.limits.Bytes)
@@ -169,13 +169,8 @@ func (s *Service) showText(r ReadRequest, snap *Snapshot) (*Read, error) {
 	}
 	version := s.Versions.NextVersion()
 	st := &State{FilePath: path, Version: &version, Content: &cut.text}
-	qualifies := rd.Cacheable && whole
-	if !s.HeedHatch() {
-		qualifies = s.Cache.RecordRead(path, rd, version).Qualifying()
-	}
-	if qualifies && doc.Lossless {
+	if s.recordRead(ctx, heldRead{r.Path, rd, version, snap.Data}) && doc.Lossless {
 		st.SHA256 = &snap.SHA256
-		s.KeepBase(r.Path, snap.Info, snap.SHA256, snap.Data)
 	}
 	s.describe(st, cut)
 	return &Read{State: st}, nil
@@ -210,12 +205,9 @@ func nextAction(cut slice) string {
 	return strings.Join(parts, " ")
 }
 
-func (s *Service) recordNonText(p workspace.Path, rd Reading) {
-	if s.HeedHatch() {
-		return
-	}
+func (s *Service) recordNonText(ctx context.Context, p workspace.Path, rd Reading) {
 	rd.NonText = true
-	s.Cache.RecordRead(p.String(), rd, 0)
+	s.recordRead(ctx, heldRead{path: p, reading: rd})
 }
 
 // classify looks at the first bytes of an open file.

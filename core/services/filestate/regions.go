@@ -1,6 +1,7 @@
 package filestate
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -34,7 +35,7 @@ func regionsNotice(base int64, regions []ChangedRegion) string {
 // take less than text.
 func (s *Service) WantsRegions(p workspace.Path, text string) bool {
 	above := s.limits.ChangedRegionsAbove
-	return above > 0 && s.MayShow(p) && (len(text) > above || !s.fits(p, text, textfile.Lines(text)))
+	return above > 0 && s.MayShow(p) && !s.Dropped(p, "") && (len(text) > above || !s.fits(p, text, textfile.Lines(text)))
 }
 
 // WrittenRegions is [Service.Written] for a conversation that knew every byte of
@@ -42,12 +43,12 @@ func (s *Service) WantsRegions(p workspace.Path, text string) bool {
 // byte of text by the regions, also of what a user changed in it. It is
 // false, and nothing is recorded, where the regions would take as much as the
 // content, or more than a read may show.
-func (s *Service) WrittenRegions(p workspace.Path, info workspace.Info, text, sha string, base int64, regions []ChangedRegion) (State, bool) {
+func (s *Service) WrittenRegions(ctx context.Context, p workspace.Path, info workspace.Info, text, sha string, base int64, regions []ChangedRegion) (State, bool) {
 	short, ok := s.inRegions(p, text, base, regions)
 	if !ok {
 		return State{}, false
 	}
-	st := s.Written(p, info, text, sha)
+	st := s.Written(ctx, p, info, text, sha)
 	short.Version, short.SHA256, short.FilePath = st.Version, st.SHA256, st.FilePath
 	return short, true
 }
@@ -60,21 +61,20 @@ func (s *Service) WrittenRegions(p workspace.Path, info workspace.Info, text, sh
 // the differences would take as much.
 //
 // A full read afterwards emits content, as it may be what the conversation lacks.
-func (s *Service) ShowSince(p workspace.Path, snap *Snapshot, base Known, diff func(base, text string) []ChangedRegion) State {
+func (s *Service) ShowSince(ctx context.Context, p workspace.Path, snap *Snapshot, base Known, diff func(base, text string) []ChangedRegion) State {
 	doc, regions, ok := s.regionsSince(p, snap, base, diff)
 	if !ok {
-		return s.Show(p, snap)
+		return s.Show(ctx, p, snap)
 	}
 	short, ok := s.inRegions(p, doc.Text, base.Version, regions)
 	if !ok {
-		return s.Show(p, snap)
+		return s.Show(ctx, p, snap)
 	}
 	version, lines := s.Versions.NextVersion(), textfile.Lines(doc.Text)
-	s.Cache.RecordRead(p.String(), Reading{
+	s.recordRead(ctx, heldRead{p, Reading{
 		Info: snap.Info, Local: snap.Local, At: snap.At, SHA256: snap.SHA256,
 		End: lines, TotalLines: lines, Cacheable: true,
-	}, version)
-	s.KeepBase(p, snap.Info, snap.SHA256, snap.Data)
+	}, version, snap.Data})
 	short.Version, short.SHA256, short.FilePath = &version, &snap.SHA256, p.String()
 	return short
 }
@@ -82,7 +82,7 @@ func (s *Service) ShowSince(p workspace.Path, snap *Snapshot, base Known, diff f
 // regionsSince compares snap with base, if that is what is to be shown of it.
 func (s *Service) regionsSince(p workspace.Path, snap *Snapshot, base Known, diff func(base, text string) []ChangedRegion) (textfile.Document, []ChangedRegion, bool) {
 	none := textfile.Document{}
-	if base.SHA256 == "" || !snap.Stable || !s.ShowsAsText(p, snap.Data) || s.HeedHatch() {
+	if base.SHA256 == "" || s.Dropped(p, snap.SHA256) || !snap.Stable || !s.ShowsAsText(p, snap.Data) || s.HeedHatch() {
 		return none, nil, false
 	}
 	doc := textfile.Decode(snap.Data)

@@ -96,6 +96,8 @@ type Service struct {
 	hook    func(Window, workspace.Path)
 	result  atomic.Int64 // the limit ResultBytes
 
+	dropped droppedSet
+
 	hatchMu sync.Mutex
 	turn    int64 // of the hatch, when it was last heeded
 }

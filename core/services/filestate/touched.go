@@ -33,13 +33,23 @@ func (s *Service) Touched(ctx context.Context, resolve func(path string) (worksp
 		}
 		info, err := s.files.Stat(p)
 		switch {
-		case fault.CodeOf(err) == fault.FileNotFound && s.Cache.tell(known.path, nowhere):
+		case fault.CodeOf(err) == fault.FileNotFound && s.tell(ctx, known.path, nowhere):
 			gone = append(gone, known.path)
-		case err == nil && known.Fingerprint != fingerprintOf(info) && s.Cache.tell(known.path, fingerprintOf(info)):
+		case err == nil && known.Fingerprint != fingerprintOf(info) && s.tell(ctx, known.path, fingerprintOf(info)):
 			changed = append(changed, known.path)
 		}
 	}
 	return changed, gone
+}
+
+// tell notes that a change of a file is reported, and returns whether it is new. It is
+// new again if the report is dropped.
+func (s *Service) tell(ctx context.Context, path string, now Fingerprint) bool {
+	if !s.Cache.tell(path, now) {
+		return false
+	}
+	s.hold(ctx, event{dropped: func() { s.Cache.untell(path, now) }})
+	return true
 }
 
 // nowhere stands for a file that is gone.
@@ -59,6 +69,15 @@ func (c *FileReadCache) tell(path string, now Fingerprint) bool {
 	}
 	r.told = &now
 	return true
+}
+
+// untell undoes tell.
+func (c *FileReadCache) untell(path string, now Fingerprint) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if r := c.findPath(path); r != nil && r.told != nil && *r.told == now {
+		r.told = nil
+	}
 }
 
 // shownFile is a name under which a file was given out, with the stat data of

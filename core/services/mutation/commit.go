@@ -48,27 +48,27 @@ func (s *Service) Commit(ctx context.Context, p *Plan) Outcome {
 		}
 		return s.refuseLate(ctx, p, refusal, out.Kept)
 	}
-	state := s.written(p, out)
-	s.state.KeepBase(p.request.Path, out.Info, out.SHA256, p.data)
+	state := s.written(ctx, p, out)
+	s.state.KeepBase(ctx, p.request.Path, out.Info, out.SHA256, p.data)
 	return Outcome{State: state, Corrections: p.change.Corrections, Kept: out.Kept}
 }
 
 // written records a write and returns the state to show: the changed regions
 // where that is wanted and the conversation knew the whole base, else the whole.
-func (s *Service) written(p *Plan, out commit.Outcome) filestate.State {
+func (s *Service) written(ctx context.Context, p *Plan, out commit.Outcome) filestate.State {
 	path, text := p.request.Path, p.change.Text
 	if p.known && s.state.WantsRegions(path, text) {
-		if st, ok := s.state.WrittenRegions(path, out.Info, text, out.SHA256, p.last.Version, regionsOf(p.Diff())); ok {
+		if st, ok := s.state.WrittenRegions(ctx, path, out.Info, text, out.SHA256, p.last.Version, regionsOf(p.Diff())); ok {
 			return st
 		}
 	}
 	switch {
 	case p.request.Edited:
-		return s.state.WrittenUnseen(path, out.Info, text, out.SHA256)
+		return s.state.WrittenUnseen(ctx, path, out.Info, text, out.SHA256)
 	case p.base.Exists && !p.known && !p.request.Whole:
-		return s.state.WrittenByHash(path, out.Info, text, out.SHA256)
+		return s.state.WrittenByHash(ctx, path, out.Info, text, out.SHA256)
 	}
-	return s.state.Written(path, out.Info, text, out.SHA256)
+	return s.state.Written(ctx, path, out.Info, text, out.SHA256)
 }
 
 // regionsOf returns the regions that a change is about; never nil.
@@ -132,7 +132,7 @@ func (s *Service) refuseLate(ctx context.Context, p *Plan, refusal *fault.Error,
 	knew := p.base.Exists && (p.seen || p.request.Proof != filestate.EmptySHA256)
 	if knew && refusal.Code != fault.Cancelled && refusal.Reason != fault.Disappeared {
 		if snap, err := s.state.Snapshot(ctx, p.request.Path); err == nil {
-			state = s.show(p, snap)
+			state = s.show(ctx, p, snap)
 		}
 	}
 	if state.Shown() {

@@ -153,11 +153,11 @@ func (s *Service) Plan(ctx context.Context, r Request) *Plan {
 	case err != nil:
 		return p.refuse(asFault(err, "mutation.plan"), filestate.Withheld(r.Path.String()))
 	default:
-		if refusal := s.proveBase(p, check, snap); refusal != nil {
+		if refusal := s.proveBase(ctx, p, check, snap); refusal != nil {
 			return p
 		}
 	}
-	if s.compute(p, snap) {
+	if s.compute(ctx, p, snap) {
 		s.at(WindowPlanned, r.Path)
 	}
 	return p
@@ -176,7 +176,7 @@ func (r Request) expect() filestate.Expect {
 
 // proveBase holds the bytes just read against what the conversation knows
 // (PR-16), and decodes them.
-func (s *Service) proveBase(p *Plan, check filestate.Check, snap *filestate.Snapshot) *fault.Error {
+func (s *Service) proveBase(ctx context.Context, p *Plan, check filestate.Check, snap *filestate.Snapshot) *fault.Error {
 	r := p.request
 	check.Current = snap
 	refusal := s.state.Decide(check)
@@ -187,7 +187,7 @@ func (s *Service) proveBase(p *Plan, check filestate.Check, snap *filestate.Snap
 		s.logLate(r, refusal)
 		state := filestate.Withheld(r.Path.String())
 		if p.seen && refusal.Code == fault.FileChangedSinceRead {
-			state = s.show(p, snap)
+			state = s.show(ctx, p, snap)
 		}
 		if state.Shown() {
 			refusal = check.BesideState(refusal)
@@ -203,7 +203,7 @@ func (s *Service) proveBase(p *Plan, check filestate.Check, snap *filestate.Snap
 	}
 	if r.NeedsProof && r.Proof == "" {
 		refusal := refuseWithoutProof(r)
-		p.refuse(refusal, s.show(p, snap))
+		p.refuse(refusal, s.show(ctx, p, snap))
 		return refusal
 	}
 	p.info = snap.Info
@@ -214,8 +214,8 @@ func (s *Service) proveBase(p *Plan, check filestate.Check, snap *filestate.Snap
 }
 
 // compute fills in the change and its bytes, or the refusal.
-func (s *Service) compute(p *Plan, snap *filestate.Snapshot) bool {
-	p.hidden = p.base.Exists && !s.state.MayShow(p.request.Path)
+func (s *Service) compute(ctx context.Context, p *Plan, snap *filestate.Snapshot) bool {
+	p.hidden = p.base.Exists && (!s.state.MayShow(p.request.Path) || s.state.Dropped(p.request.Path, p.base.SHA256))
 	change, refusal := p.request.Compute(p.base)
 	if refusal != nil && p.hidden {
 		refusal = withoutContent(p.request, refusal)
@@ -234,15 +234,15 @@ func (s *Service) compute(p *Plan, snap *filestate.Snapshot) bool {
 	}
 	state := filestate.Withheld(p.request.Path.String())
 	if snap != nil {
-		state = s.show(p, snap)
+		state = s.show(ctx, p, snap)
 	}
 	p.refuse(refusal, state)
 	return false
 }
 
 // show returns the state that the target is in now, of a plan that is refused.
-func (s *Service) show(p *Plan, snap *filestate.Snapshot) filestate.State {
-	return s.state.ShowSince(p.request.Path, snap, p.last, func(base, text string) []filestate.ChangedRegion {
+func (s *Service) show(ctx context.Context, p *Plan, snap *filestate.Snapshot) filestate.State {
+	return s.state.ShowSince(ctx, p.request.Path, snap, p.last, func(base, text string) []filestate.ChangedRegion {
 		return regionsOf(patch.Between(base, text))
 	})
 }

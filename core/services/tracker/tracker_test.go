@@ -143,7 +143,7 @@ func TestOwnWriteIsTracked(t *testing.T) {
 		p := f.write("a", content)
 		info, err := f.files.Stat(p)
 		require.NoError(t, err)
-		f.state.Written(p, info, content, filestate.Sum([]byte(content)))
+		f.state.Written(t.Context(), p, info, content, filestate.Sum([]byte(content)))
 		f.track("a")
 		f.requireModified("a", false)
 	}
@@ -172,7 +172,7 @@ func TestTrackingIsNoRead(t *testing.T) {
 	p := f.write("a", "one")
 	info, err := f.files.Stat(p)
 	require.NoError(t, err)
-	f.state.Written(p, info, "one", filestate.Sum([]byte("one")))
+	f.state.Written(t.Context(), p, info, "one", filestate.Sum([]byte("one")))
 	f.track("a")
 	f.track("a")
 	require.Equal(t, int64(1), f.state.Versions.Current())

@@ -82,6 +82,13 @@ func (w *Workspace) add(folder string, readOnly bool) error {
 	return nil
 }
 
+// Usable returns the error that [Workspace.Add] has for a folder that cannot be used;
+// nil for any other.
+func Usable(folder string) error {
+	_, _, err := checkFolder(folder)
+	return err
+}
+
 // checkFolder returns the absolute, cleaned name of an existing directory, as
 // given and with its links resolved.
 func checkFolder(folder string) (abs, realPath string, err error) {

@@ -4,6 +4,7 @@
 package catalog
 
 import (
+	"context"
 	"sync"
 
 	"github.com/fettle-dev/fettle/core/tools"
@@ -12,6 +13,9 @@ import (
 // Services are what a session lends to these tools.
 type Services struct {
 	Catalog *Catalog // the conversation's own; required
+	// WhenShown calls shown once the conversation has received the result of the call
+	// that ctx belongs to. nil: at once.
+	WhenShown func(ctx context.Context, shown func())
 }
 
 // ToolSearch is the name of the tool.
@@ -33,3 +37,11 @@ var factories = sync.OnceValues(func() ([]*Factory, error) {
 	}
 	return []*Factory{f}, nil
 })
+
+func (s Services) whenShown(ctx context.Context, shown func()) {
+	if s.WhenShown == nil {
+		shown()
+		return
+	}
+	s.WhenShown(ctx, shown)
+}

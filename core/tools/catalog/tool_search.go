@@ -76,15 +76,15 @@ func newToolSearch() (*Factory, error) {
 			return nil
 		},
 		Build: func(s Services, p ToolSearchParams, params json.RawMessage) (tools.ToolInvocation, error) {
-			return &toolSearch{s.Catalog, p, params}, nil
+			return &toolSearch{s, p, params}, nil
 		},
 	})
 }
 
 type toolSearch struct {
-	catalog *Catalog
-	p       ToolSearchParams
-	params  json.RawMessage
+	services Services
+	p        ToolSearchParams
+	params   json.RawMessage
 }
 
 func (s *toolSearch) Params() json.RawMessage { return s.params }
@@ -105,7 +105,7 @@ func (s *toolSearch) Execute(ctx context.Context, _ tools.Output) (tools.Result,
 	if ctx.Err() != nil {
 		return tools.Fail(fault.Wrap(fault.Cancelled, "catalog.search", "The search was cancelled.", "", ctx.Err())), nil
 	}
-	report, total := s.catalog.search(s.p)
+	report, total := s.services.Catalog.search(s.p)
 	if len(report.Tools) == 0 && len(report.TooLong) == 0 && len(report.Unknown) > 0 {
 		return tools.Fail(fault.New(fault.ToolNotRegistered, "catalog.search",
 			fmt.Sprintf("None of the %d tools here has the name %s.", total, quoted(report.Unknown)),
@@ -119,7 +119,7 @@ func (s *toolSearch) Execute(ctx context.Context, _ tools.Output) (tools.Result,
 	if err != nil {
 		return tools.Result{}, err
 	}
-	s.catalog.Load(names...)
+	s.services.whenShown(ctx, func() { s.services.Catalog.Load(names...) })
 	display := fmt.Sprintf("Found %d of %d tools", len(names), total)
 	if len(names) > 0 {
 		display += ": " + strings.Join(names, ", ")

@@ -79,7 +79,7 @@ func result(a model.FunctionResponse, r scheduler.Response) *sdk.ToolResultBlock
 	switch {
 	case r.Result.Error != nil:
 		block.IsError = param.NewOpt(true)
-	case len(r.Notices) == 0:
+	case len(r.Notices) == 0 && r.Result.Context == "":
 		text = r.Result.LLMContent.String()
 	}
 	if text != "" { // the API takes no empty one

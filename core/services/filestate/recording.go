@@ -1,0 +1,256 @@
+package filestate
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// Recording holds what one tool call shows of files until it is known whether the
+// conversation receives it: a hook may withhold a result, or put another one in its
+// place. Nothing of it counts as shown before [Recording.Commit], and what is dropped
+// never does.
+//
+// Reads are held back whole. Writes are in the cache at once, as bytes that the
+// conversation does not know; the commit makes them known. A Recording is safe for
+// concurrent use. What is added after its end is dropped.
+type Recording struct {
+	service *Service
+	parent  *Recording // of the call that this one is a part of; nil: none
+
+	mu     sync.Mutex
+	events []event
+	ended  bool
+}
+
+// event is one thing that a call shows.
+type event struct {
+	path    string    // of the file that is shown; "": none
+	sha     string    // of its bytes; "": not known
+	read    *heldRead // nil: no read
+	shown   func()    // called when it is shown; nil: nothing
+	dropped func()    // called when it is dropped; nil: nothing
+}
+
+// heldRead is a read that is not in the cache yet.
+type heldRead struct {
+	path    workspace.Path
+	reading Reading
+	version int64
+	data    []byte // all bytes, for a [BaseStore]; nil: not to be kept
+}
+
+type recordingKey struct{ *Service }
+
+// Begin returns a context in which what s shows is held by the Recording until its
+// Commit or Drop, one of which must be called. Where ctx has a Recording of s that has
+// not ended, as that of a call which makes another call, a Commit hands over to that
+// one.
+func (s *Service) Begin(ctx context.Context) (context.Context, *Recording) {
+	r := &Recording{service: s, parent: s.recording(ctx)}
+	return context.WithValue(ctx, recordingKey{s}, r), r
+}
+
+// recording returns the Recording of s that ctx has; nil: none, so that everything
+// counts as shown at once.
+func (s *Service) recording(ctx context.Context) *Recording {
+	r, _ := ctx.Value(recordingKey{s}).(*Recording)
+	return r
+}
+
+// WhenShown calls shown once the conversation has received the result of the call that
+// ctx belongs to: at once without a [Recording], never if the result is dropped.
+func (s *Service) WhenShown(ctx context.Context, shown func()) {
+	s.hold(ctx, event{shown: shown})
+}
+
+// hold leaves an event to the Recording of ctx. Without one it counts as shown now.
+func (s *Service) hold(ctx context.Context, e event) {
+	r := s.recording(ctx)
+	if r == nil {
+		s.commit([]event{e})
+		return
+	}
+	r.add([]event{e})
+}
+
+func (r *Recording) add(events []event) {
+	r.mu.Lock()
+	ended := r.ended
+	if !ended {
+		r.events = append(r.events, events...)
+	}
+	r.mu.Unlock()
+	if ended {
+		r.service.drop(events)
+	}
+}
+
+// Mark returns how much is recorded, for [Recording.Withhold].
+func (r *Recording) Mark() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.events)
+}
+
+// Withhold drops what was recorded before mark. What came later is kept.
+func (r *Recording) Withhold(mark int) {
+	r.mu.Lock()
+	mark = min(mark, len(r.events))
+	dropped := r.events[:mark:mark]
+	r.events = r.events[mark:]
+	r.mu.Unlock()
+	r.service.drop(dropped)
+}
+
+// Commit ends the Recording: its result is what the conversation receives.
+func (r *Recording) Commit() {
+	events := r.end()
+	if r.parent != nil {
+		r.parent.add(events)
+		return
+	}
+	r.service.commit(events)
+}
+
+// Drop ends the Recording: the conversation does not receive its result.
+func (r *Recording) Drop() { r.service.drop(r.end()) }
+
+func (r *Recording) end() []event {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	events := r.events
+	r.events, r.ended = nil, true
+	return events
+}
+
+// held returns the reads that are recorded.
+func (r *Recording) held() []*heldRead {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var reads []*heldRead
+	for i := range r.events {
+		if read := r.events[i].read; read != nil {
+			reads = append(reads, read)
+		}
+	}
+	return reads
+}
+
+// Hash returns the hash of all bytes of the file at p as the last read that is held
+// found them; "" for none, and for what is not text.
+func (r *Recording) Hash(p workspace.Path) string {
+	for _, read := range slices.Backward(r.held()) {
+		if read.path == p {
+			return read.reading.SHA256
+		}
+	}
+	return ""
+}
+
+func (s *Service) commit(events []event) {
+	for _, e := range events {
+		if e.read != nil {
+			s.commitRead(*e.read)
+		}
+		if e.shown != nil {
+			e.shown()
+		}
+	}
+}
+
+func (s *Service) drop(events []event) {
+	for _, e := range events {
+		if e.path != "" {
+			s.dropped.add(e.path, e.sha)
+		}
+		if e.dropped != nil {
+			e.dropped()
+		}
+	}
+}
+
+// recordRead notes a read, now or with the Recording of ctx, and reports whether the
+// conversation knows every byte with it.
+func (s *Service) recordRead(ctx context.Context, read heldRead) (whole bool) {
+	r := s.recording(ctx)
+	if r == nil {
+		return s.commitRead(read)
+	}
+	if s.HeedHatch() {
+		whole = read.reading.whole()
+	} else {
+		whole = s.Cache.foresee(read, r.held()).Qualifying()
+	}
+	r.add([]event{{path: read.path.String(), sha: read.reading.SHA256, read: &read}})
+	return whole
+}
+
+// commitRead notes a read that the conversation has received.
+func (s *Service) commitRead(read heldRead) (whole bool) {
+	path, rd := read.path.String(), read.reading
+	if s.HeedHatch() {
+		whole = rd.whole()
+	} else {
+		whole = s.Cache.RecordRead(path, rd, read.version).Qualifying()
+	}
+	if whole {
+		s.dropped.remove(path, rd.SHA256)
+		if read.data != nil {
+			s.keepBase(read.path, rd.Info, rd.SHA256, read.data)
+		}
+	}
+	return whole
+}
+
+// whole reports whether the read by itself shows every byte of a text.
+func (rd Reading) whole() bool {
+	return rd.Cacheable && !rd.Unshowable && rd.First == 0 && rd.End == rd.TotalLines
+}
+
+// droppedSet remembers files, and states of files, that were read or written by calls
+// whose results were dropped. It is not bounded: what it forgot could be shown. Its
+// zero value has none; it is safe for concurrent use.
+type droppedSet struct {
+	mu     sync.Mutex
+	paths  map[string]struct{}
+	hashes map[string]struct{}
+}
+
+// Dropped reports whether the file at p, or what hashes to sha, was last in a result
+// that the conversation did not receive. Only a read may show it then: a refusal does
+// not, nor the result of a change. A file that holds such a state stays so after
+// changes.
+func (s *Service) Dropped(p workspace.Path, sha string) bool { return s.dropped.has(p.String(), sha) }
+
+func (d *droppedSet) has(path, sha string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, byPath := d.paths[path]
+	_, byHash := d.hashes[sha]
+	if byHash {
+		d.paths[path] = struct{}{}
+	}
+	return byPath || byHash
+}
+
+func (d *droppedSet) add(path, sha string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.paths == nil {
+		d.paths, d.hashes = make(map[string]struct{}), make(map[string]struct{})
+	}
+	d.paths[path] = struct{}{}
+	if sha != "" && sha != EmptySHA256 {
+		d.hashes[sha] = struct{}{}
+	}
+}
+
+func (d *droppedSet) remove(path, sha string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.paths, path)
+	delete(d.hashes, sha)
+}
