@@ -149,6 +149,9 @@ func (p *program) listHooks(ctx context.Context, c *config.Config, asJSON bool) 
 			place = fmt.Sprintf("%s, %s:%d", place, l.Path, l.Line)
 		}
 		fmt.Fprintf(&b, "%-9s  %s%s: %s\n           from %s\n", l.State, l.Event, oneLine(matcher), clip(oneLine(cmp.Or(l.Name, l.Command)), listingWidth), oneLine(place))
+		if l.State == config.HookUnmatched {
+			fmt.Fprintf(&b, "           %s\n", oneLine(l.Note))
+		}
 		if text := l.vouched(); text != "" {
 			fmt.Fprintf(&b, "           vouched for: %s\n", oneLine(text))
 		}

@@ -61,6 +61,7 @@ type HookState string
 // The states.
 const (
 	HookActive    HookState = "active"
+	HookUnmatched HookState = "unmatched" // its matcher matches nothing that there is, so that it never runs
 	HookDisabled  HookState = "disabled"  // by hooksConfig.disabled
 	HookUntrusted HookState = "untrusted" // the project's folder is not trusted, or commands are confined
 	HookChanged   HookState = "changed"   // it is new or changed since the project's hooks were approved
@@ -194,11 +195,15 @@ func (c *Config) Hooks(ctx context.Context) ([]HookListing, error) {
 		return nil, err
 	}
 	var all []HookListing
+	matchable := c.matchable()
 	for _, h := range sh.hooks.runner.Load().Hooks() {
 		state, err := c.stateOfHook(ctx, sh, h, false)
 		l := HookListing{Hook: h, State: state}
 		if state == HookUntrusted || state == HookChanged {
 			l.Note = c.withheld(h, state, err)
+		}
+		if why := matchable.unmatched(h); why != "" && state == HookActive {
+			l.State, l.Note = HookUnmatched, why
 		}
 		if h.Source == hooks.SourceProject {
 			if found, err := hooks.FingerprintOf(h, c.hookProject(sh)); err == nil {
@@ -213,7 +218,8 @@ func (c *Config) Hooks(ctx context.Context) ([]HookListing, error) {
 	return all, nil
 }
 
-// HookProblems returns what is wrong with definitions of hooks. The error is of
+// HookProblems returns what is wrong with definitions of hooks, and which never run as
+// their matchers match no tool that is known now. The error is of
 // code not_initialized.
 func (c *Config) HookProblems() ([]hooks.Problem, error) {
 	sh, err := c.services("HookProblems")
@@ -221,6 +227,18 @@ func (c *Config) HookProblems() ([]hooks.Problem, error) {
 		return nil, err
 	}
 	sh.hooks.mu.Lock()
-	defer sh.hooks.mu.Unlock()
-	return slices.Clone(sh.hooks.problems), nil
+	problems := slices.Clone(sh.hooks.problems)
+	sh.hooks.mu.Unlock()
+	all := sh.hooks.runner.Load().Hooks()
+	if len(all) == 0 {
+		return problems, nil
+	}
+	matchable := c.matchable()
+	for _, h := range all {
+		// Of other events it was reported where the file was read.
+		if why := matchable.unmatched(h); why != "" && (h.Event.OfTools() || h.Path == "") {
+			problems = append(problems, hooks.Problem{Path: h.Path, Line: h.Line, Message: why + " The hook " + h.Label() + " never runs."})
+		}
+	}
+	return problems, nil
 }

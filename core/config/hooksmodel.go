@@ -194,7 +194,7 @@ func withText(parts []model.Part, text string) []model.Part {
 // toolNames are the names by which hooks may call a tool.
 func (s *session) toolNames(tool string) []string {
 	if t, err := s.registry.Lookup(tool); err == nil {
-		return hookSubject(t.Spec()).Names
+		return s.hookSubject(t.Spec()).Names
 	}
 	return hookSubject(tools.Spec{Name: tool}).Names
 }
@@ -209,7 +209,11 @@ func chooseTools(r *model.Request, given *hooks.ToolConfig, names func(tool stri
 	had := len(r.Tools) > 0
 	var allowed []string
 	for _, t := range r.Tools {
-		if slices.ContainsFunc(names(t.Name), func(name string) bool { return slices.Contains(given.AllowedFunctionNames, name) }) {
+		if slices.ContainsFunc(names(t.Name), func(name string) bool {
+			return slices.ContainsFunc(given.AllowedFunctionNames, func(called string) bool {
+				return called == name || slices.Contains(tools.ForeignNames(called), name)
+			})
+		}) {
 			allowed = append(allowed, t.Name)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/hooks"
@@ -16,18 +17,41 @@ import (
 )
 
 // hookSubject are the names that matchers are compared with: those of the tool,
-// those that govern it, and for a server's tool the one with the server's own
-// spelling.
+// those that govern it, for a server's tool those with the server's own spelling, and
+// those that other programs give to such a tool.
 func hookSubject(s tools.Spec) hooks.Subject {
 	names := slices.Concat([]string{s.Name}, s.Aliases, s.GovernedBy)
 	if known, ok := policy.WellKnown(s.Name); ok {
 		names = slices.Concat(names, []string{known.Tool}, known.Aliases, known.GovernedBy)
 	}
 	if s.Origin.Server != "" {
-		names = append(names, "mcp_"+s.Origin.Server+"_"+s.ServerTool())
+		names = append(names, "mcp_"+s.Origin.Server+"_"+s.ServerTool(), "mcp__"+s.Origin.Server+"__"+s.ServerTool())
 	}
 	slices.Sort(names)
-	return hooks.Subject{Names: slices.Compact(names)}
+	names = slices.Compact(names)
+	var elsewhere []string
+	if s.Origin == (tools.Origin{}) {
+		for _, name := range names {
+			elsewhere = append(elsewhere, tools.NamesElsewhere(name)...)
+		}
+	}
+	return hooks.Subject{Names: names, Elsewhere: elsewhere}
+}
+
+// anyAgent is the name by which matchers mean every agent.
+const anyAgent = "invoke_agent"
+
+// hookSubject is what matchers are compared with of a tool of the session: an agent
+// goes by the name of all agents too.
+func (s *session) hookSubject(spec tools.Spec) hooks.Subject {
+	subject := hookSubject(spec)
+	if t, err := s.registry.Lookup(spec.Name); err == nil {
+		if _, is := t.(subagent.AgentTool); is {
+			all := hookSubject(tools.Spec{Name: anyAgent})
+			subject.Names, subject.Elsewhere = append(subject.Names, all.Names...), append(subject.Elsewhere, all.Elsewhere...)
+		}
+	}
+	return subject
 }
 
 // toolInput is what a hook is told of a call.
@@ -80,12 +104,12 @@ func plainAddress(url string) string {
 
 // beforeTool runs the hooks before a call. What they allow changes nothing, so
 // that they can only tighten.
-func (c *Config) beforeTool(sh *shared) scheduler.Before {
+func (c *Config) beforeTool(sh *shared, s *session) scheduler.Before {
 	return func(ctx context.Context, p scheduler.Proposal) (scheduler.Advice, error) {
 		if !sh.hooks.runner.Load().Any(hooks.BeforeTool) {
 			return scheduler.Advice{}, nil
 		}
-		effect := c.fireQuietly(ctx, sh, c.toolInput(ctx, sh, hooks.BeforeTool, p), hookSubject(p.Spec))
+		effect := c.fireQuietly(ctx, sh, c.toolInput(ctx, sh, hooks.BeforeTool, p), s.hookSubject(p.Spec))
 		if effect.Stop || effect.Decision != hooks.Ask { // else they are in the question
 			c.tellMessages(hooks.BeforeTool, effect)
 		}
@@ -136,7 +160,7 @@ func (c *Config) afterTool(sh *shared, s *session) scheduler.After {
 		}
 		in := c.toolInput(ctx, sh, hooks.AfterTool, d.Proposal)
 		in.ToolResponse = toolResponse(r)
-		effect := c.fireHooks(ctx, sh, in, hookSubject(d.Spec))
+		effect := c.fireHooks(ctx, sh, in, s.hookSubject(d.Spec))
 		switch {
 		case effect.Stop:
 			return r.WithError(fault.New(fault.StopExecution, "config.hooks",

@@ -28,7 +28,7 @@ func (c *Config) TryHooks(ctx context.Context, in hooks.Input) (hooks.Effect, er
 	}
 	about := hookSubject(tools.Spec{Name: in.ToolName}) // by its well-known names, where there is no such tool
 	if tool, err := s.registry.Lookup(in.ToolName); err == nil {
-		about = hookSubject(tool.Spec())
+		about = s.hookSubject(tool.Spec())
 	}
 	for _, text := range []string{in.Source, in.Reason, in.Trigger} {
 		if text != "" {

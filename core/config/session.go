@@ -99,7 +99,7 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		Subject:  func(call *policy.Call) { c.situate(call, sh) },
 		RealPath: realPath,
 		Check:    sh.rules.checks.Check,
-		Before:   append(slices.Clip(c.params().Before), c.beforeTool(sh)),
+		Before:   append(slices.Clip(c.params().Before), c.beforeTool(sh, s)),
 		After:    slices.Concat([]scheduler.After{s.afterServer(sh)}, c.params().After, []scheduler.After{c.afterTool(sh, s)}),
 		Record: func(ctx context.Context) (context.Context, scheduler.Recording) {
 			ctx, r := s.state.Begin(ctx)

@@ -43,7 +43,7 @@ func (e Event) known() bool { return slices.Contains(Events(), e) }
 func (e Event) OfTools() bool { return e == BeforeTool || e == AfterTool }
 
 // matchesText reports whether matchers are compared with a single word.
-func (e Event) matchesText() bool { return e == SessionStart || e == SessionEnd || e == PreCompress }
+func (e Event) matchesText() bool { return e.triggers() != nil }
 
 // Advisory reports whether a hook of the event can stop nothing: what it decides
 // is told and has no effect.

@@ -7,38 +7,72 @@ import (
 )
 
 // Subject is what an event is about, for matchers. For BeforeTool and AfterTool a
-// matcher is a regular expression that is searched for in each of Names; one that
-// is no expression is compared with them. For SessionStart, SessionEnd and
-// PreCompress it is compared with Text. Hooks of all other events run in any
-// case.
+// matcher is a regular expression that is searched for in each of Names, or that is
+// the whole of one of Elsewhere in any letter case; one that is no expression is
+// compared with them. For SessionStart, SessionEnd and PreCompress it is a regular
+// expression for the whole of Text, as startup|resume is. Hooks of all other events
+// run in any case.
 type Subject struct {
-	Names []string // of the tool: its own, its aliases, those that govern it
-	Text  string   // source, reason or trigger
+	Names     []string // of the tool: its own, its aliases, those that govern it
+	Elsewhere []string // that other programs give to such a tool
+	Text      string   // source, reason or trigger
 }
 
-// matches reports whether a matcher is for a subject.
-func matches(e Event, matcher string, s Subject) bool {
-	matcher = strings.TrimSpace(matcher)
+// triggers are the texts that an event has; nil: its matchers are not compared with a
+// text.
+func (e Event) triggers() []string {
+	switch e {
+	case SessionStart:
+		return []string{"startup", "resume", "clear"}
+	case SessionEnd:
+		return []string{"exit", "clear", "logout", "prompt_input_exit", "other"}
+	case PreCompress:
+		return []string{"auto", "manual"}
+	}
+	return nil
+}
+
+// matcher is a matcher made ready for an event.
+type matcher struct {
+	text   string
+	all    bool           // it is for everything
+	search *regexp.Regexp // nil: the text is compared as it stands
+	whole  *regexp.Regexp // for a whole text or name; nil: likewise
+}
+
+// newMatcher reads a matcher. The error says why it is no regular expression; the
+// matcher can be used all the same.
+func newMatcher(e Event, text string) (matcher, error) {
+	m := matcher{text: strings.TrimSpace(text)}
+	if m.all = m.text == "" || m.text == "*" || !e.OfTools() && !e.matchesText(); m.all {
+		return m, nil
+	}
+	search, err := regexp.Compile(m.text)
+	if err != nil {
+		return m, err
+	}
+	flags := ""
+	if e.OfTools() {
+		flags = "(?i)"
+	}
+	whole, err := regexp.Compile(flags + "^(?:" + m.text + ")$")
+	if err != nil { // it is too long by that
+		return m, err
+	}
+	m.search, m.whole = search, whole
+	return m, nil
+}
+
+// matches reports whether the matcher is for a subject of its event.
+func (m matcher) matches(e Event, s Subject) bool {
 	switch {
-	case matcher == "" || matcher == "*":
+	case m.all:
 		return true
-	case e.OfTools():
-		if re, err := regexp.Compile(matcher); err == nil {
-			return slices.ContainsFunc(s.Names, re.MatchString)
-		}
-		return slices.Contains(s.Names, matcher)
-	case e.matchesText():
-		return matcher == s.Text
+	case !e.OfTools():
+		return m.whole == nil && m.text == s.Text || m.whole != nil && m.whole.MatchString(s.Text)
+	case m.search == nil:
+		same := func(name string) bool { return strings.EqualFold(name, m.text) }
+		return slices.Contains(s.Names, m.text) || slices.ContainsFunc(s.Elsewhere, same)
 	}
-	return true
-}
-
-// checkMatcher says why a matcher is no regular expression; nil where it is one,
-// or stands for everything.
-func checkMatcher(matcher string) error {
-	if m := strings.TrimSpace(matcher); m == "" || m == "*" {
-		return nil
-	}
-	_, err := regexp.Compile(strings.TrimSpace(matcher))
-	return err
+	return slices.ContainsFunc(s.Names, m.search.MatchString) || slices.ContainsFunc(s.Elsewhere, m.whole.MatchString)
 }

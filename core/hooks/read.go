@@ -146,10 +146,12 @@ func (r *reader) group(e Event, n node) {
 		r.tell(n.line, "A group of %s has no list hooks; it is left out.", e)
 		return
 	}
-	if e.OfTools() {
-		if err := checkMatcher(matcher); err != nil {
-			r.tell(g["matcher"].line, "The matcher %.120q is no regular expression (%s); it is compared as it stands.", matcher, oneLine(err.Error()))
-		}
+	if _, err := newMatcher(e, matcher); err != nil {
+		r.tell(g["matcher"].line, "The matcher %.120q is no regular expression (%s); it is compared as it stands.", matcher, oneLine(err.Error()))
+	}
+	if e.matchesText() && !(&Hook{Event: e, Matcher: matcher}).Matches() {
+		r.tell(g["matcher"].line, "The matcher %.120q of %s matches none of %s; its hooks never run.%s",
+			matcher, e, strings.Join(e.triggers(), ", "), perhaps(matcher, e.triggers()))
 	}
 	for _, item := range list {
 		if h, ok := r.hook(item); ok {

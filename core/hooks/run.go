@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"runtime/debug"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -69,7 +67,7 @@ type Runner struct {
 // entry is a hook with its matcher made ready.
 type entry struct {
 	*Hook
-	pattern *regexp.Regexp // nil: the matcher is compared as it stands
+	matcher matcher
 	off     bool
 }
 
@@ -86,9 +84,7 @@ func New(o Options) *Runner {
 	for i := range list {
 		h := &list[i]
 		e := entry{Hook: h, off: slices.ContainsFunc(o.Off, h.Is)}
-		if h.Event.OfTools() {
-			e.pattern, _ = regexp.Compile(strings.TrimSpace(h.Matcher)) // a mistake was told when it was read
-		}
+		e.matcher, _ = newMatcher(h.Event, h.Matcher) // a mistake was reported when it was read
 		r.all[h.Event] = append(r.all[h.Event], e)
 	}
 	return r
@@ -124,7 +120,7 @@ func (r *Runner) Select(e Event, s Subject) []*Hook {
 	var chosen []*Hook
 	at := map[string]int{}
 	for _, h := range r.all[e] {
-		if h.off || !h.matches(s) {
+		if h.off || !h.matcher.matches(e, s) {
 			continue
 		}
 		key := h.Name + ":" + h.Command
@@ -144,12 +140,14 @@ func (r *Runner) Select(e Event, s Subject) []*Hook {
 	return chosen
 }
 
-func (h entry) matches(s Subject) bool {
-	if h.pattern == nil {
-		return matches(h.Event, h.Matcher, s)
+// Matches reports whether the hook's matcher is for one of subjects, or, of an event
+// that has a source, a reason or a trigger, for one that the event can have.
+func (h *Hook) Matches(subjects ...Subject) bool {
+	m, _ := newMatcher(h.Event, h.Matcher)
+	for _, trigger := range h.Event.triggers() {
+		subjects = append(slices.Clip(subjects), Subject{Text: trigger})
 	}
-	matcher := strings.TrimSpace(h.Matcher)
-	return matcher == "" || matcher == "*" || slices.ContainsFunc(s.Names, h.pattern.MatchString)
+	return m.all || slices.ContainsFunc(subjects, func(s Subject) bool { return m.matches(h.Event, s) })
 }
 
 // Fire runs the hooks of in.Event that are for a subject, and returns what they

@@ -142,6 +142,20 @@ const anyAgent = "invoke_agent"
 // program, by any spelling of its name; nil if the name is not known.
 func ForeignNames(name string) []string { return foreign[foldedName(name)] }
 
+// NamesElsewhere returns the names, sorted, that other programs give to tools which do
+// the work of a built-in one, as [Entry.Foreign] knows them: in small letters, without
+// hyphens and underscores.
+func NamesElsewhere(tool string) []string {
+	var names []string
+	for name, ours := range foreign {
+		if slices.Contains(ours, tool) {
+			names = append(names, name, name+"tool")
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
 func foldedName(s string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(s))
 }
