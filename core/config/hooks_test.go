@@ -16,6 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/model/script"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -265,4 +266,50 @@ func TestHooksWithhold(t *testing.T) {
 	require.Contains(t, resp.Result.Error.Message, "why")
 	require.Contains(t, string(f.of(hooks.AfterTool)[0].ToolResponse.LLMContent), "hidden words")
 	require.True(t, slices.ContainsFunc(f.all, func(in hooks.Input) bool { return strings.HasPrefix(in.CWD, "/") }))
+}
+
+// Matchers mean tools by the names that other programs give to them, and agents by that
+// of all agents; what can never match is reported, but for tools that may come.
+func TestHookMatchersOfOtherPrograms(t *testing.T) {
+	for matcher, tool := range map[string]string{
+		"Bash|Write": "run_shell_command", "Write": "write_file", "Edit|MultiEdit": "safe_patch", "Read": "read_file", "Glob": "glob",
+		"Grep": "search_file_content", "LS": "list_directory", "WebFetch": "web_fetch", "Task": "generalist", "invoke_agent": "generalist", "TodoWrite": "write_todos",
+	} {
+		var f firing
+		s := configtest.New(t, withFunctions(f.hook(hooks.BeforeTool, matcher, decides(hooks.Deny))), playing(t, "", script.Options{}))
+		problems, err := s.HookProblems()
+		require.NoError(t, err)
+		require.Empty(t, problems, matcher)
+		runner, err := s.Scheduler()
+		require.NoError(t, err)
+		args := map[string]string{
+			"run_shell_command": `{"command":"true"}`, "write_file": `{"file_path":"f","content":"x"}`, "read_file": `{"file_path":"f"}`, "glob": `{"pattern":"x"}`,
+			"safe_patch":          `{"file_path":"f","unified_diff":"@@\n+b\n","base_content_sha256":"` + strings.Repeat("0", 64) + `"}`,
+			"search_file_content": `{"pattern":"x"}`, "list_directory": `{"dir_path":"."}`, "web_fetch": `{"prompt":"http://127.0.0.1:1/"}`, "generalist": `{"query":"x"}`, "write_todos": `{"todos":[]}`,
+		}[tool]
+		resp := runner.Run(t.Context(), scheduler.Request{Tool: tool, Args: []byte(args)})
+		require.Equal(t, scheduler.StatusDenied, resp.Status, "%s: %+v", matcher, resp.Result.Error)
+	}
+	for _, matcher := range []string{"SlashCommand", "Bash(git:*)", "mcp__gone__x", "(", "nothing_like_it"} {
+		var f firing
+		s := configtest.New(t, withFunctions(f.hook(hooks.AfterTool, matcher, nil), f.hook(hooks.SessionStart, "compact", nil)))
+		problems, err := s.HookProblems()
+		require.NoError(t, err)
+		require.Len(t, problems, 2, matcher)
+		all, err := s.Hooks(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, config.HookUnmatched, all[0].State)
+		require.Equal(t, config.HookUnmatched, all[1].State)
+	}
+	for matcher, reported := range map[string]bool{
+		"mcp__shelf__.*": false, "mcp_shelf_take": false, "mcp__.*": false, "mcp__.*__take": false, "take_book": false, "mcp__other__x": true, "SlashCommand": true,
+	} {
+		var f firing
+		s := configtest.New(t, withFunctions(f.hook(hooks.AfterTool, matcher, nil)), func(p *config.Parameters) {
+			p.MCP.Servers = []mcp.ServerSpec{{Name: "shelf", Command: "none"}}
+		})
+		problems, err := s.HookProblems()
+		require.NoError(t, err)
+		require.Equal(t, reported, len(problems) == 1, "%s: %v", matcher, problems)
+	}
 }

@@ -1,0 +1,68 @@
+package hooks_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/hooks"
+)
+
+// Matchers of tools are searched for in their names and are the whole of a name of
+// another program's; those of triggers are the whole of one.
+func TestMatchers(t *testing.T) {
+	shell := hooks.Subject{Names: []string{"run_shell_command", "ShellTool"}, Elsewhere: []string{"bash", "shell"}}
+	todos := hooks.Subject{Names: []string{"write_todos"}, Elsewhere: []string{"todowrite"}}
+	start, compress := hooks.Subject{Text: "startup"}, hooks.Subject{Text: "auto"}
+	for _, tt := range []struct {
+		event   hooks.Event
+		matcher string
+		about   hooks.Subject
+		want    bool
+	}{
+		{hooks.BeforeTool, "Bash|Write|Edit", shell, true},
+		{hooks.BeforeTool, "^(Bash|Write)$", shell, true},
+		{hooks.AfterTool, " bash ", shell, true},
+		{hooks.BeforeTool, "shell_com", shell, true},
+		{hooks.BeforeTool, "Write", todos, false},
+		{hooks.BeforeTool, "Todo.*", todos, true},
+		{hooks.BeforeTool, "*", todos, true},
+		{hooks.BeforeTool, "(", shell, false},
+		{hooks.SessionStart, "startup|resume", start, true},
+		{hooks.SessionStart, "resume|clear", start, false},
+		{hooks.SessionStart, "start", start, false},
+		{hooks.SessionStart, "startup", start, true},
+		{hooks.SessionStart, "", start, true},
+		{hooks.SessionStart, ".*", start, true},
+		{hooks.SessionStart, "(", start, false},
+		{hooks.PreCompress, "auto|manual", compress, true},
+		{hooks.Notification, "ToolPermission|Other", hooks.Subject{}, true},
+	} {
+		r := hooks.New(hooks.Options{Hooks: []hooks.Hook{{Event: tt.event, Matcher: tt.matcher, Name: "h"}}})
+		require.Equal(t, tt.want, len(r.Select(tt.event, tt.about)) == 1, "%s %q", tt.event, tt.matcher)
+	}
+}
+
+// A matcher that no trigger of the event matches is reported where it is read.
+func TestMatchersOfNoTrigger(t *testing.T) {
+	read := func(event, matcher string) []hooks.Problem {
+		found, problems := hooks.ParseTOML([]byte("[[hooks."+event+"]]\nmatcher = '"+matcher+"'\nhooks = [{command = 'true'}]\n"), hooks.Origin{Path: "f"})
+		require.Len(t, found, 1)
+		return problems
+	}
+	for event, matchers := range map[string][]string{
+		"SessionStart": {"startup|resume", "", "*", "clear", "startup|compact"}, "SessionEnd": {"exit|logout", "other"},
+		"PreCompress": {"auto|manual"}, "Notification": {"whatever"}, "BeforeAgent": {"whatever"}, "BeforeTool": {"whatever"},
+	} {
+		for _, matcher := range matchers {
+			require.Empty(t, read(event, matcher), "%s %s", event, matcher)
+		}
+	}
+	for event, matcher := range map[string]string{"SessionStart": "compact", "SessionEnd": "quit", "PreCompress": "automatic|manuel"} {
+		problems := read(event, matcher)
+		require.Len(t, problems, 1)
+		require.Equal(t, 2, problems[0].Line)
+		require.Contains(t, problems[0].Message, "never run")
+	}
+	require.Len(t, read("SessionStart", "("), 2)
+}

@@ -1,0 +1,142 @@
+package filestate
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A read counts once its Recording is committed, and never if it is dropped.
+func TestRecording(t *testing.T) {
+	f := newFixture(t)
+	f.write("a.txt", "one\ntwo\n")
+	p := f.path("a.txt")
+	for _, shown := range []bool{false, true} {
+		ctx, r := f.Begin(t.Context())
+		got, err := f.Read(ctx, ReadRequest{Path: p})
+		require.NoError(t, err)
+		require.NotNil(t, got.State.SHA256, "the whole is read")
+		require.Empty(t, f.Cache.Recent())
+		require.False(t, f.Seen(p))
+		if !shown {
+			r.Drop()
+			require.Empty(t, f.Cache.Recent())
+			require.True(t, f.Dropped(p, ""))
+			require.True(t, f.Dropped(f.path("other"), *got.State.SHA256))
+			require.False(t, f.Show(t.Context(), p, f.snap("a.txt")).Shown())
+			require.Nil(t, f.Decide(Check{Path: p, Proof: *got.State.SHA256}))
+			continue
+		}
+		r.Commit()
+		require.Equal(t, []string{p.String()}, f.Cache.Recent())
+		require.False(t, f.Dropped(p, *got.State.SHA256))
+		require.True(t, f.Show(t.Context(), p, f.snap("a.txt")).Shown())
+	}
+	// What comes after the end is dropped.
+	ctx, r := f.Begin(t.Context())
+	r.Commit()
+	f.write("late.txt", "x\n")
+	_, err := f.Read(ctx, ReadRequest{Path: f.path("late.txt")})
+	require.NoError(t, err)
+	require.False(t, f.Seen(f.path("late.txt")))
+}
+
+// Pages of one file in one call make a whole together; dropping one leaves a gap.
+func TestRecordingPages(t *testing.T) {
+	f := newFixture(t)
+	f.write("a.txt", "one\ntwo\nthree\n")
+	p := f.path("a.txt")
+	page := func(ctx context.Context, offset, limit int) *State {
+		got, err := f.Read(ctx, ReadRequest{Path: p, Offset: offset, Limit: limit, Ranged: true})
+		require.NoError(t, err)
+		return got.State
+	}
+	ctx, r := f.Begin(t.Context())
+	require.Nil(t, page(ctx, 0, 1).SHA256)
+	require.NotNil(t, page(ctx, 1, 2).SHA256)
+	r.Withhold(1)
+	r.Commit()
+	require.False(t, f.Seen(p))
+	e, _ := f.Cache.ByPath(p.String())
+	require.Equal(t, [][2]int{{0, 1}}, e.Missing())
+	page(t.Context(), 0, 1)
+	require.True(t, f.Seen(p))
+}
+
+// A call within a call hands over to the outer one, whose fate it shares; another
+// conversation's Recording is none of this one's.
+func TestRecordingNested(t *testing.T) {
+	f, other := newFixture(t), newFixture(t)
+	for _, name := range []string{"outer.txt", "inner.txt"} {
+		f.write(name, "x\n")
+	}
+	read := func(ctx context.Context, name string) {
+		_, err := f.Read(ctx, ReadRequest{Path: f.path(name)})
+		require.NoError(t, err)
+	}
+	ctx, outer := f.Begin(t.Context())
+	read(ctx, "outer.txt")
+	mark := outer.Mark()
+	within, inner := f.Begin(ctx)
+	read(within, "inner.txt")
+	inner.Commit()
+	require.Empty(t, f.Cache.Recent())
+	outer.Withhold(mark)
+	outer.Commit()
+	require.Equal(t, []string{f.path("inner.txt").String()}, f.Cache.Recent())
+
+	theirs, r := other.Begin(t.Context())
+	read(theirs, "outer.txt")
+	require.Len(t, f.Cache.Recent(), 2)
+	r.Drop()
+}
+
+// A write is on disk whatever becomes of its result, and known only if that is shown.
+func TestRecordingWrites(t *testing.T) {
+	f := newFixture(t)
+	for _, shown := range []bool{true, false} {
+		p := f.write("a.txt", "x\n")
+		ctx, r := f.Begin(t.Context())
+		st := f.Written(ctx, p, f.info("a.txt"), "x\n", Sum([]byte("x\n")))
+		require.NotNil(t, st.SHA256)
+		require.False(t, f.Seen(p))
+		require.Equal(t, []string{p.String()}, f.Cache.Written())
+		if shown {
+			r.Commit()
+		} else {
+			r.Drop()
+		}
+		require.Equal(t, shown, f.Seen(p))
+	}
+	// A later write is not made known by an earlier commit.
+	f = newFixture(t)
+	p := f.write("a.txt", "x\n")
+	ctx, r := f.Begin(t.Context())
+	f.Written(ctx, p, f.info("a.txt"), "x\n", Sum([]byte("x\n")))
+	p = f.write("a.txt", "y\n")
+	f.Cache.RecordUnseenWrite(p.String(), f.info("a.txt"), Sum([]byte("y\n")), 1, f.now())
+	r.Commit()
+	require.False(t, f.Seen(p))
+}
+
+// A report of changed files that is dropped is made again.
+func TestRecordingTouched(t *testing.T) {
+	f := newFixture(t)
+	f.write("a.txt", "x\n")
+	_, err := f.Read(t.Context(), ReadRequest{Path: f.path("a.txt")})
+	require.NoError(t, err)
+	f.write("a.txt", "changed\n")
+	for _, shown := range []bool{false, true} {
+		ctx, r := f.Begin(t.Context())
+		changed, _ := f.Touched(ctx, f.disk.Resolve)
+		require.Len(t, changed, 1)
+		if shown {
+			r.Commit()
+		} else {
+			r.Drop()
+		}
+	}
+	changed, _ := f.Touched(t.Context(), f.disk.Resolve)
+	require.Empty(t, changed)
+}
