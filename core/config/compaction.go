@@ -128,6 +128,15 @@ func outputOf(response json.RawMessage) string {
 	return r.Output
 }
 
+// forgetUnshown forgets the files that were shown before and are not shown now.
+func (s *session) forgetUnshown(before, now map[string]int) {
+	for path := range before {
+		if now[path] == 0 {
+			s.state.Cache.Invalidate(path)
+		}
+	}
+}
+
 // eachState calls f for each state object in a text of JSON, in JSON that is a
 // text in it too, as the output of a tool is.
 func eachState(text string, f func(path string, content bool)) {

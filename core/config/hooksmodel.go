@@ -33,8 +33,12 @@ func (c *Config) beforeModel(sh *shared, s *session) agent.BeforeRequest {
 		if effect.Decision.Blocks() {
 			return agent.RequestAdvice{Stop: effect.Reason}, nil
 		}
-		if effect.LLMRequest != nil && !overrideRequest(r, effect.LLMRequest) {
-			c.tellHook(hooks.BeforeModel, nil, bus.HookWarning, "The llm_request of a hook cannot be understood; the request goes out as it was.")
+		if effect.LLMRequest != nil {
+			before := shownFiles(r.Contents)
+			if !overrideRequest(r, effect.LLMRequest) {
+				c.tellHook(hooks.BeforeModel, nil, bus.HookWarning, "The llm_request of a hook cannot be understood; the request goes out as it was.")
+			}
+			s.forgetUnshown(before, shownFiles(r.Contents))
 		}
 		effect = c.fireHooks(ctx, sh, hooks.Input{Event: hooks.BeforeToolSelection, LLMRequest: llmRequest(r)}, hooks.Subject{})
 		if !chooseTools(r, effect.ToolConfig, s.toolNames) {

@@ -295,6 +295,21 @@ func TestRefusedPromptsWithFiles(t *testing.T) {
 	refused(result.(commands.SubmitPrompt).Content)
 }
 
+// A file that a hook takes out of a request is not read, until a call reads it.
+func TestFilesTakenOutOfRequests(t *testing.T) {
+	s := configtest.New(t, playing(t, `
+		{"calls":[{"tool":"write_file","args":{"file_path":"f.txt","content":"x"}}]},
+		{"expect":{"tool":"write_file","error":"edit_requires_prior_read"},"calls":[{"tool":"read_file","args":{"file_path":"f.txt"}}]},
+		{"calls":[{"tool":"safe_patch","args":{"file_path":"f.txt","unified_diff":"@@\n-two\n+2\n","base_content_sha256":"`+shaOf(plain)+`"}}]},
+		{"text":"Done."}`, script.Options{}), func(p *config.Parameters) { p.RequireSeen = true },
+		withFunctions(hooks.Hook{Event: hooks.BeforeModel, Name: "takes", Run: func(_ context.Context, in hooks.Input) (hooks.Output, error) {
+			return hooks.Output{Specific: hooks.Specific{LLMRequest: []byte(`{"messages":[{"role":"user","content":"Look."}]}`)}}, nil
+		}}))
+	s.Write("f.txt", plain)
+	_, calls := converse(t, s.Config, "See @f.txt")
+	require.Equal(t, []string{"write_file error edit_requires_prior_read", "read_file success", "safe_patch success"}, calls)
+}
+
 // The context of a hook stands beside the result, so that compaction and programs read
 // the result as it is.
 func TestContextBesideResults(t *testing.T) {
