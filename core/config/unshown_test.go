@@ -313,13 +313,13 @@ func TestFilesTakenOutOfRequests(t *testing.T) {
 // The context of a hook stands beside the result, so that compaction and programs read
 // the result as it is.
 func TestContextBesideResults(t *testing.T) {
-	s := configtest.New(t, adds("", "a \"note\""), func(p *config.Parameters) { p.Secrets = []string{"hunter2hunter2"} })
+	s := configtest.New(t, adds("", "a \"note\" hunter2hunter2"), func(p *config.Parameters) { p.Secrets = []string{"hunter2hunter2"} })
 	s.Write("f.txt", plain)
 	r := s.Call("read_file", map[string]any{"file_path": "f.txt"})
 	require.True(t, r.Result.LLMContent.IsJSON())
 	var told struct{ Output, Context string }
 	require.NoError(t, json.Unmarshal(r.FunctionResponse(), &told))
-	require.Equal(t, `<hook_context>a "note"</hook_context>`, told.Context)
+	require.Equal(t, `<hook_context>a "note" ***</hook_context>`, told.Context)
 	var state struct{ Content string }
 	require.NoError(t, json.Unmarshal([]byte(told.Output), &state))
 	require.Equal(t, plain, state.Content)

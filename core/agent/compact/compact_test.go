@@ -254,7 +254,7 @@ func TestAnswersAreCut(t *testing.T) {
 // An answer that says how a call failed keeps that, whatever its output was.
 func TestCutAnswersKeepTheirErrors(t *testing.T) {
 	h := history(said("a"), call("1", long("one", 40_000)), answered("b"), said("c"), answered("d"))
-	h[2].Parts[0].Response.Response = []byte(`{"error":{"type":"patch_apply_failed","message":"<m>"},"output":"` + long("o", 40_000) + `","notice":["n"]}`)
+	h[2].Parts[0].Response.Response = []byte(`{"error":{"type":"patch_apply_failed","message":"<m>"},"output":"` + long("o", 40_000) + `","notice":["n"],"context":"` + long("c", 40_000) + `"}`)
 	h[2].Parts[0].Response.Data = []model.Data{{MIMEType: "image/png", Bytes: make([]byte, 10)}}
 	got, err := compacting(t, compact.New(compact.Options{AnswerTokens: 1}), &writer{}, h)
 	require.NoError(t, err)
@@ -264,7 +264,8 @@ func TestCutAnswersKeepTheirErrors(t *testing.T) {
 	require.Contains(t, string(r.Response), `"notice":["n"]`)
 	require.Contains(t, string(r.Response), "1 attachments were left out")
 	require.Empty(t, r.Data)
-	require.Less(t, len(r.Response), 6_000)
+	require.Contains(t, string(r.Response), `"context":"c`)
+	require.Less(t, len(r.Response), 12_000)
 }
 
 // What is longer than the model takes is shortened until it fits.

@@ -52,7 +52,7 @@ func TestConversation(t *testing.T) {
 			}},
 			{Role: model.RoleUser, Parts: []model.Part{
 				{Text: "and a word"},
-				{Response: &model.FunctionResponse{ID: "toolu_1", Name: "a_tool", Response: json.RawMessage(`{"output":"plain <text>"}`), Data: []model.Data{picture, paper}}},
+				{Response: &model.FunctionResponse{ID: "toolu_1", Name: "a_tool", Response: json.RawMessage(`{"output":"plain <text>","context":"<hook_context>c</hook_context>"}`), Data: []model.Data{picture, paper}}},
 				{Response: &model.FunctionResponse{ID: "call:2/x", Name: "b_tool", Response: json.RawMessage(`{"error":{"type":"file_not_found","message":"No."},"output":{"a":1}}`)}},
 				{Response: &model.FunctionResponse{ID: "toolu_3", Name: "b_tool", Response: json.RawMessage(`{"output":{"n":9007199254740993}}`)}},
 				{Data: &picture},
@@ -74,7 +74,7 @@ func TestConversation(t *testing.T) {
 		{"type":"tool_use","id":"`+other+`","name":"b_tool","input":{}},
 		{"type":"tool_use","id":"toolu_3","name":"b_tool","input":{"invalid_arguments":"{\"half"}}]}`, compact(t, messages[1]))
 	require.JSONEq(t, `{"role":"user","content":[
-		{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":"plain <text>"},
+		{"type":"tool_result","tool_use_id":"toolu_1","content":[{"type":"text","text":"plain <text>"},{"type":"text","text":"<hook_context>c</hook_context>"},
 			{"type":"image","source":{"type":"base64","media_type":"image/png","data":"AQID"}},
 			{"type":"document","title":"a.pdf","source":{"type":"base64","media_type":"application/pdf","data":"JVBERg=="}}]},
 		{"type":"tool_result","tool_use_id":"`+other+`","is_error":true,"content":[{"type":"text","text":"{\"error\":{\"type\":\"file_not_found\",\"message\":\"No.\"},\"output\":{\"a\":1}}"}]},

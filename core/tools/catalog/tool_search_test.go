@@ -237,6 +237,21 @@ func TestCancelled(t *testing.T) {
 }
 
 // A call says what it looks for on one bounded line.
+// Tools that a search has found are loaded once the result is shown.
+func TestLoadsWhatIsShown(t *testing.T) {
+	w := newWorld(t, 1, of("github", "create_issue", "Creates an issue."))
+	var shown []func()
+	factories, err := catalog.Factories()
+	require.NoError(t, err)
+	w.search = factories[0].Bind(catalog.Services{Catalog: w.Catalog, WhenShown: func(_ context.Context, f func()) { shown = append(shown, f) }})
+	w.set(of("github", "create_issue", "Creates an issue."))
+	w.call(t, `{"query":"issue"}`)
+	require.Equal(t, 1, w.Deferred())
+	require.Len(t, shown, 1)
+	shown[0]()
+	require.Zero(t, w.Deferred())
+}
+
 func TestDescription(t *testing.T) {
 	inv, err := newWorld(t, 1).search.Build(json.RawMessage(`{"query":"a\nb","names":["x","` + strings.Repeat("y", 1000) + `"]}`))
 	require.NoError(t, err)
