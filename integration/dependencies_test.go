@@ -3,10 +3,13 @@ package integration
 import (
 	"encoding/json"
 	"maps"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // theCard lists the packages that the design fixes (GO-02).
@@ -18,51 +21,95 @@ var theCard = []string{
 	"github.com/spf13/viper",
 }
 
-// requirements returns the direct requirements of go.mod.
-func requirements(t *testing.T) map[string]bool {
+// requirements returns the direct requirements of the go.mod in a directory of
+// the repository, with their versions.
+func requirements(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "go", "mod", "edit", "-json")
-	cmd.Dir = root
+	cmd.Dir = filepath.Join(root, dir)
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var mod struct {
 		Require []struct {
-			Path     string
-			Indirect bool
+			Path, Version string
+			Indirect      bool
 		}
 	}
 	if err := json.Unmarshal(out, &mod); err != nil {
 		t.Fatal(err)
 	}
-	direct := map[string]bool{}
+	direct := map[string]string{}
 	for _, r := range mod.Require {
 		if !r.Indirect {
-			direct[r.Path] = true
+			direct[r.Path] = r.Version
 		}
 	}
 	return direct
 }
 
+// released requires that a row's day is that of the version, as far as the module
+// cache knows it, and in any case a day.
+func released(t *testing.T, dir, module, version, day string) {
+	t.Helper()
+	if _, err := time.Parse(time.DateOnly, day); err != nil {
+		t.Errorf("docs/dependencies.md: %s has no day: %v", module, err)
+	}
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-mod=mod", "-m", "-f", `{{with .Time}}{{.Format "2006-01-02"}}{{end}}`, module+"@"+version)
+	cmd.Dir, cmd.Env = filepath.Join(root, dir), append(os.Environ(), "GOPROXY=off", "GOFLAGS=-mod=mod")
+	out, err := cmd.Output()
+	if known := strings.TrimSpace(string(out)); err == nil && known != "" && known != day {
+		t.Errorf("docs/dependencies.md says that %s %s is of %s; it is of %s", module, version, day, known)
+	}
+}
+
+// What stands in docs/dependencies.md of the modules of adapters is what their
+// go.mod requires.
+func TestDependenciesOfAdapters(t *testing.T) {
+	for _, row := range table(t, readFile(t, "docs/dependencies.md"), "adapter") {
+		dir := filepath.Join("integration/adapters", row[0])
+		module, _, _ := strings.Cut(row[1], ",")
+		found := false
+		for path, version := range requirements(t, dir) {
+			if path != module && !strings.HasPrefix(path, module+"/") {
+				continue
+			}
+			found = true
+			if version != row[2] {
+				t.Errorf("docs/dependencies.md says %s for %s; %s requires %s", row[2], path, dir, version)
+			}
+			released(t, dir, path, row[2], row[3])
+		}
+		if !found {
+			t.Errorf("docs/dependencies.md says that %s stands on %s, which it does not require", row[0], module)
+		}
+	}
+}
+
 // GO-02: each direct dependency has a row that says what it does, why it was
-// chosen over which alternative, and its licence; and no row is left over.
+// chosen over which alternative, its licence, its version and the day of that;
+// and no row is left over.
 func TestDependencies(t *testing.T) {
-	documented := map[string]bool{}
+	documented, direct := map[string]bool{}, requirements(t, ".")
 	for _, row := range table(t, readFile(t, "docs/dependencies.md"), "module") {
-		if len(row) != 4 || slices.Contains(row, "") {
-			t.Errorf("row %v needs four filled columns: module, what it does here, why this one, licence", row)
+		if len(row) != 6 || slices.Contains(row, "") {
+			t.Errorf("row %v needs six filled columns: module, version, released, what it does here, why this one, licence", row)
+			continue
 		}
 		documented[row[0]] = true
+		if version := direct[row[0]]; version != "" && version != row[1] {
+			t.Errorf("docs/dependencies.md says %s for %s; go.mod requires %s", row[1], row[0], version)
+		}
+		released(t, ".", row[0], row[1], row[2])
 	}
-	direct := requirements(t)
 	for _, m := range slices.Sorted(maps.Keys(direct)) {
 		if !documented[m] {
 			t.Errorf("docs/dependencies.md has no row for %s, which go.mod requires", m)
 		}
 	}
 	for _, m := range slices.Sorted(maps.Keys(documented)) {
-		if !direct[m] {
+		if direct[m] == "" {
 			t.Errorf("docs/dependencies.md has a row for %s, which go.mod does not require directly", m)
 		}
 	}
