@@ -75,7 +75,7 @@ func (c chatTranscript) Export(_ context.Context, file string, overwrite bool) (
 		return path, fault.Wrap(fault.AttemptToCreateExist, "cli.export", path+" is there already.", "Name another file.", err)
 	}
 	if err == nil {
-		_, err = f.WriteString(c.hide.mask(text))
+		_, err = f.WriteString(c.hide.Text(text))
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {

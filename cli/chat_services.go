@@ -33,7 +33,7 @@ func (c *chat) services() builtin.Services {
 		About: chatAbout{c}, Agents: chatAgents{c}, Folders: chatFolders{c}, ContextFile: chatContextFile{c}, Mode: chatMode{c},
 		Hooks: chatHooks{c}, Skills: chatSkills{c}, Extensions: chatExtensions{c}, Checkpoints: c.checkpoints(),
 	}
-	if chats, err := config.NewSavedChats(c.config, c.hide.all()); err == nil { // else there is no home folder
+	if chats, err := config.NewSavedChats(c.config, c.hide.Values()); err == nil { // else there is no home folder
 		s.Chats = chats
 	}
 	return s

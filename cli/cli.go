@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/redact"
 )
 
 // Main runs the program with the process's arguments, streams and signals,
@@ -69,7 +70,7 @@ func (p *program) complain(err error) {
 	if f := fault.As(err); f != nil {
 		line = f.Line()
 	}
-	_, _ = fmt.Fprintln(p.err, "fettle: "+oneLine(line))
+	_, _ = fmt.Fprintln(p.err, "fettle: "+oneLine(redact.Text(line)))
 }
 
 // oneLine joins s to a line that is safe to show.

@@ -25,6 +25,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/redact"
 )
 
 // impatient opens sessions that wait for nothing before they ask again.
@@ -297,17 +298,17 @@ func TestAgeOf(t *testing.T) {
 // one that became known later.
 func TestLogIsMasked(t *testing.T) {
 	var out bytes.Buffer
-	hide := &secrets{}
-	hide.add("short", "sk-0123456789", "line\nof \"two\"")
-	log := slog.New(slog.NewTextHandler(hide.masking(&out), nil))
+	hide := &redact.Masker{}
+	hide.Add("short", "sk-0123456789", "line\nof \"two\"")
+	log := slog.New(slog.NewTextHandler(redact.NewWriter(&out, hide.Text), nil))
 	log.Info("a sk-0123456789 b", "key", "line\nof \"two\" and short")
-	hide.add("another-one")
+	hide.Add("another-one")
 	log.Info("another-one")
-	require.Contains(t, out.String(), `msg="a *** b"`)
-	require.Contains(t, out.String(), `key="*** and short"`)
+	require.Contains(t, out.String(), `msg="a [masked] b"`)
+	require.Contains(t, out.String(), `key="[masked] and short"`)
 	require.NotContains(t, out.String(), "another-one")
-	hide.add("another-one-that-is-longer")
-	require.Equal(t, "***", hide.mask("another-one-that-is-longer"), "no rest of it stays where another secret begins alike")
+	hide.Add("another-one-that-is-longer")
+	require.Equal(t, redact.Mark, hide.Text("another-one-that-is-longer"), "no rest of it stays where another secret begins alike")
 }
 
 // Tokens of a cache are part of the prompt's and not of the input's; roles add up

@@ -19,6 +19,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/mcp/server"
+	"github.com/fettle-dev/fettle/core/redact"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -86,9 +87,9 @@ func (p *program) serveMCP(ctx context.Context, g *globalFlags, f *serveFlags, t
 	signal.Notify(broken, syscall.SIGPIPE)
 	defer signal.Stop(broken)
 
-	s := &mcpServing{program: p, flags: f, hide: &secrets{}}
+	s := &mcpServing{program: p, flags: f, hide: &redact.Masker{}}
 	s.server, s.alone = os.LookupEnv(mcp.StartedVariable)
-	s.hide.add(tokens...)
+	s.hide.Add(tokens...)
 	s.options = sessionOptions{flags: g, watch: f.http == "" || f.stateless, hide: s.hide, adjust: s.adjust}
 	err := p.withSession(ctx, s.options, func(first session) error {
 		s.first = first.Config()
@@ -129,7 +130,7 @@ type mcpServing struct {
 	*program
 	flags   *serveFlags
 	options sessionOptions
-	hide    *secrets
+	hide    *redact.Masker
 	log     *slog.Logger
 	server  string         // as which another session has started this program
 	alone   bool           // one has: no servers are used

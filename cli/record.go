@@ -34,7 +34,7 @@ func (t *talk) openRecord(ctx context.Context, c *config.Config) (*record, confi
 		return r, config.Opening{}, nil
 	}
 	var err error
-	if r.store, err = config.NewTranscripts(c, t.hide.all()); err != nil {
+	if r.store, err = config.NewTranscripts(c, t.hide.Values()); err != nil {
 		if t.flags.resume != "" {
 			return nil, config.Opening{}, &exitError{code: exitConfig, err: err}
 		}

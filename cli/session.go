@@ -14,6 +14,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
+	"github.com/fettle-dev/fettle/core/redact"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -50,11 +51,11 @@ type session interface {
 // sessionOptions say which session to open.
 type sessionOptions struct {
 	flags  *globalFlags
-	watch  bool         // settings files are read again when they change: for a session that lasts
-	alone  bool         // neither the person's settings count nor the machine's, nor the environment
-	log    *slog.Logger // set by withSession
-	hide   *secrets     // what the log does not show; nil: what the environment holds of such
-	signIn *signIn      // of the person that servers may ask to sign in; nil: nobody
+	watch  bool           // settings files are read again when they change: for a session that lasts
+	alone  bool           // neither the person's settings count nor the machine's, nor the environment
+	log    *slog.Logger   // set by withSession
+	hide   *redact.Masker // what the log does not show; nil: what the environment holds of such
+	signIn *signIn        // of the person that servers may ask to sign in; nil: nobody
 	// adjust has the last word on the Parameters. nil: nothing.
 	adjust func(*config.Parameters)
 }
@@ -62,7 +63,7 @@ type sessionOptions struct {
 // withSession opens a session, hands it to use and closes it, log included.
 func (p *program) withSession(ctx context.Context, o sessionOptions, use func(session) error) (err error) {
 	if o.hide == nil {
-		o.hide = &secrets{}
+		o.hide = &redact.Masker{}
 	}
 	log, closeLog, err := p.openLog(o.flags, o.hide)
 	if err != nil {
@@ -72,7 +73,7 @@ func (p *program) withSession(ctx context.Context, o sessionOptions, use func(se
 	o.log = log
 	adjust := o.adjust
 	o.adjust = func(p *config.Parameters) {
-		p.SecretsFound = o.hide.add
+		p.SecretsFound = o.hide.Add
 		if adjust != nil {
 			adjust(p)
 		}
@@ -115,7 +116,7 @@ func (p *program) withCalls(ctx context.Context, o sessionOptions, stdinTaken bo
 
 // openLog returns the debug log: stderr or a file with --debug or
 // --debug-file, nothing without. Secrets in it are masked (CF-08).
-func (p *program) openLog(g *globalFlags, hide *secrets) (*slog.Logger, func(), error) {
+func (p *program) openLog(g *globalFlags, hide *redact.Masker) (*slog.Logger, func(), error) {
 	var w io.Writer
 	closeLog := func() {}
 	switch {
@@ -131,6 +132,11 @@ func (p *program) openLog(g *globalFlags, hide *secrets) (*slog.Logger, func(), 
 	default:
 		return slog.New(slog.DiscardHandler), closeLog, nil
 	}
-	hide.add(secretsOf(os.Environ())...)
-	return slog.New(slog.NewTextHandler(hide.masking(w), &slog.HandlerOptions{Level: slog.LevelDebug})), closeLog, nil
+	hide.Add(secretsOf(os.Environ())...)
+	masked, closeFile := redact.NewWriter(w, hide.Text), closeLog
+	closeLog = func() {
+		_ = masked.Close() // nobody is left to be told
+		closeFile()
+	}
+	return slog.New(slog.NewTextHandler(masked, &slog.HandlerOptions{Level: slog.LevelDebug})), closeLog, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/redact"
 	"github.com/fettle-dev/fettle/core/services/transcript"
 )
 
@@ -17,7 +18,7 @@ type talk struct {
 	*program
 	flags   *headlessFlags
 	numbers *statistics
-	hide    *secrets
+	hide    *redact.Masker
 	traffic *traffic
 	records records
 	warn    func(message string) // tells the person something that ends nothing
@@ -25,7 +26,7 @@ type talk struct {
 
 // talk makes one of the flags; warn is for the caller to set.
 func (p *program) talk(f *headlessFlags) talk {
-	return talk{program: p, flags: f, numbers: newStatistics(), hide: &secrets{}}
+	return talk{program: p, flags: f, numbers: newStatistics(), hide: &redact.Masker{}}
 }
 
 // check refuses flags that mean nothing.
@@ -48,7 +49,7 @@ func (t *talk) withModels(ctx context.Context, g *globalFlags, use func(session)
 			err = closeErr
 		}
 	}()
-	t.hide.add(secretsOf(os.Environ())...)
+	t.hide.Add(secretsOf(os.Environ())...)
 	return t.withSession(ctx, sessionOptions{flags: g, watch: true, hide: t.hide, adjust: t.adjust}, use)
 }
 
@@ -56,7 +57,7 @@ func (t *talk) withModels(ctx context.Context, g *globalFlags, use func(session)
 func (t *talk) adjust(p *config.Parameters) {
 	t.traffic.wire(p, t.hide)
 	t.numbers.modelName = t.traffic.shown
-	p.Secrets = t.hide.all()
+	p.Secrets = t.hide.Values()
 	p.SessionID = t.flags.sessionID
 	p.Conversation.Observer = agent.Observers(t.numbers, &t.records)
 	p.Observe = append(p.Observe, t.numbers.observeCall, t.records.call)

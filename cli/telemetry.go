@@ -12,6 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/redact"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/telemetry"
 	"github.com/fettle-dev/fettle/core/telemetry/outfile"
@@ -25,7 +26,7 @@ type records struct {
 }
 
 // begin records as the settings say; complain is told once if the file fails.
-func (r *records) begin(c *config.Config, hide *secrets, complain func(error)) error {
+func (r *records) begin(c *config.Config, hide *redact.Masker, complain func(error)) error {
 	set, err := c.Settings()
 	if err != nil {
 		return err
@@ -49,7 +50,7 @@ func (r *records) begin(c *config.Config, hide *secrets, complain func(error)) e
 	}
 	t, err := telemetry.New(telemetry.Options{
 		TracerProvider: r.files.TracerProvider(), MeterProvider: r.files.MeterProvider(), SessionID: c.SessionID, Version: version,
-		Content: asksForContent(c, s), Mask: hide.mask,
+		Content: asksForContent(c, s), Mask: hide.Text,
 	})
 	if err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/model/replay"
+	"github.com/fettle-dev/fettle/core/redact"
 	"github.com/fettle-dev/fettle/core/standard"
 )
 
@@ -49,10 +50,10 @@ func (f trafficFlags) open() (*traffic, error) {
 
 // wire has the Parameters reach models so. hide learns the keys once they are
 // known.
-func (t *traffic) wire(p *config.Parameters, hide *secrets) {
+func (t *traffic) wire(p *config.Parameters, hide *redact.Masker) {
 	*p = standard.Parameters(*p)
 	p.SecretsFound = func(values ...string) {
-		hide.add(values...)
+		hide.Add(values...)
 		if t.recorder != nil {
 			t.recorder.Hide(values...)
 		}
@@ -60,13 +61,13 @@ func (t *traffic) wire(p *config.Parameters, hide *secrets) {
 	providers := p.Providers
 	p.Providers = func(v config.Variables) model.Source {
 		t.models = standard.ModelOptionsOf(v)
-		hide.add(t.models.Secrets()...)
+		hide.Add(t.models.Secrets()...)
 		source := providers(v)
 		if t.player != nil {
 			source = model.Always(t.player)
 		}
 		if t.file != nil {
-			t.recorder = replay.NewRecorder(t.file, hide.all()...)
+			t.recorder = replay.NewRecorder(t.file, hide.Values()...)
 			source = standard.Recording(source, t.recorder)
 		}
 		return source

@@ -10,8 +10,8 @@ import (
 	"github.com/fettle-dev/fettle/core/agent/compact"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/redact"
 	"github.com/fettle-dev/fettle/core/services/tracker"
-	"github.com/fettle-dev/fettle/core/services/transcript"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -202,16 +202,11 @@ func describePart(p model.Part) string {
 	return p.Text
 }
 
-// masker replaces the session's secrets by ***, as they are and as they stand in
-// JSON.
+// masker replaces the session's secrets, as they are and as they stand in JSON,
+// and what has the shape of one.
 func (c *Config) masker() func(text string) string {
-	r := transcript.Replacer(append(c.extensionSecrets(), c.params().Secrets...), shortestSecret, "***")
-	if r == nil {
-		return func(text string) string { return text }
-	}
-	return r.Replace
+	var m redact.Masker
+	m.Add(c.extensionSecrets()...)
+	m.Add(c.params().Secrets...)
+	return m.Text
 }
-
-// shortestSecret is the length below which a text is not masked, as it would be
-// found everywhere.
-const shortestSecret = 6

@@ -358,9 +358,9 @@ func TestDebugLog(t *testing.T) {
 			require.NotContains(t, log.String(), "MODEL_REQUEST")
 			continue
 		}
-		require.Contains(t, log.String(), "The key is ***.")
-		require.Contains(t, log.String(), "Say ***")
-		require.Contains(t, log.String(), "and *** too")
+		require.Contains(t, log.String(), "The key is [masked].")
+		require.Contains(t, log.String(), "Say [masked]")
+		require.Contains(t, log.String(), "and [masked] too")
 	}
 }
 

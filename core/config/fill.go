@@ -65,6 +65,7 @@ func (p *Parameters) fill(u *usable, r *settings.Result) error {
 	p.fillCommands(s.Tools, s.Security, r)
 	p.fillCheckpoints(s.General.Checkpointing)
 	p.WebFetch.AllowPrivate = p.WebFetch.AllowPrivate || s.Web.AllowPrivateAddresses
+	p.WebFetch.ProxyDecides = p.WebFetch.ProxyDecides || s.Web.ProxyDecides
 	if p.WebFetch.Allow == nil {
 		p.WebFetch.Allow = s.Web.AllowedHosts
 	}

@@ -39,6 +39,9 @@ func liveKeys() []liveKey {
 		{"web.allowedHosts", func(p *Parameters) bool { return p.WebFetch.Allow != nil }, func(old, now settings.Settings) bool {
 			return within(now.Web.AllowedHosts, old.Web.AllowedHosts)
 		}},
+		{"web.proxyDecides", func(p *Parameters) bool { return p.WebFetch.ProxyDecides }, func(_, now settings.Settings) bool {
+			return !now.Web.ProxyDecides
+		}},
 		{"context.fileFiltering.respectGitIgnore", filtering, nil},
 		{"context.fileFiltering.respectFettleIgnore", filtering, nil},
 		{"context.fileFiltering.customIgnoreFilePaths", filtering, nil},

@@ -122,7 +122,8 @@ func unreadable(p settings.Problem) bool {
 // enforce makes the services of all derived Configs follow new parameters.
 func (c *Config) enforce(sh *shared, p *Parameters) error {
 	before := c.params()
-	if !slices.Equal(p.WebFetch.Allow, before.WebFetch.Allow) || p.WebFetch.AllowPrivate != before.WebFetch.AllowPrivate {
+	if !slices.Equal(p.WebFetch.Allow, before.WebFetch.Allow) || p.WebFetch.AllowPrivate != before.WebFetch.AllowPrivate ||
+		p.WebFetch.ProxyDecides != before.WebFetch.ProxyDecides {
 		if err := webfetch.Check(p.WebFetch); err != nil {
 			return err
 		}

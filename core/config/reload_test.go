@@ -87,6 +87,8 @@ func TestReload(t *testing.T) {
 		"reads not remembered":   {`{}`, `{"fileReadCacheDisabled": true}`, nil, []string{"tools.fileReadCacheDisabled"}, nil},
 		"no private network":     {`{"web": {"allowPrivateAddresses": true}}`, `{}`, map[string]string{"web.allowPrivateAddresses": `false`}, nil, nil},
 		"a private network":      {`{}`, `{"web": {"allowPrivateAddresses": true}}`, nil, []string{"web.allowPrivateAddresses"}, nil},
+		"proxy not asked":        {`{"web": {"proxyDecides": true}}`, `{}`, map[string]string{"web.proxyDecides": `false`}, nil, nil},
+		"proxy asked":            {`{}`, `{"web": {"proxyDecides": true}}`, nil, []string{"web.proxyDecides"}, nil},
 		"a host less":            {`{"web": {"allowedHosts": ["a", "b"]}}`, `{"web": {"allowedHosts": ["b"]}}`, map[string]string{"web.allowedHosts": `["b"]`}, nil, nil},
 		"no host":                {`{"web": {"allowedHosts": ["a"]}}`, `{}`, map[string]string{"web.allowedHosts": `null`}, nil, nil},
 		"a host more":            {`{"web": {"allowedHosts": ["a"]}}`, `{"web": {"allowedHosts": ["a", "b"]}}`, nil, []string{"web.allowedHosts"}, nil},

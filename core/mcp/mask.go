@@ -11,6 +11,7 @@ import (
 	"unicode"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/redact"
 )
 
 // Mask keeps what a server's configuration holds in confidence out of messages,
@@ -22,7 +23,7 @@ import (
 type Mask struct{ replacer *strings.Replacer }
 
 // hidden stands for what is not shown.
-const hidden = "***"
+const hidden = redact.Mark
 
 // shortestSecret is how long a text is that can be told from any other, and
 // shortestPlain one that nothing says to be a secret.
@@ -191,8 +192,8 @@ func looksRandom(value string) bool {
 	return false
 }
 
-// Hide returns text without secrets.
-func (m *Mask) Hide(text string) string { return m.replacer.Replace(text) }
+// Hide returns text without secrets, nor what has the shape of one.
+func (m *Mask) Hide(text string) string { return redact.Text(m.replacer.Replace(text)) }
 
 // fault returns f without secrets.
 func (m *Mask) fault(f *fault.Error) *fault.Error {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/redact"
 )
 
 // message is a turn in the form of the conventions.
@@ -129,14 +130,15 @@ func (t *Telemetry) mask(text string) (masked string) {
 			masked = "[left out]"
 		}
 	}()
-	masked = t.o.Mask(text)
+	mask := func(text string) string { return redact.Text(t.o.Mask(text)) }
+	masked = mask(text)
 	decoded := masked
 	for range maxNesting {
 		plain := unescape(decoded)
 		if plain == decoded {
 			break
 		}
-		if decoded = t.o.Mask(plain); decoded != plain {
+		if decoded = mask(plain); decoded != plain {
 			masked = decoded
 		}
 	}

@@ -37,7 +37,7 @@ type Options struct {
 	// answers, arguments, results, the words of errors and of decisions. false:
 	// none of these ever leaves.
 	Content bool
-	// Mask takes secrets out of a text. Required with Content, and else unused.
+	// Mask takes secrets out of a text, before what has the shape of one goes. Required with Content, and else unused.
 	// It is given decoded texts, whole, before they are cut. A text over which it
 	// panics is left out.
 	Mask func(text string) string

@@ -50,6 +50,8 @@ func TestUntrustedProject(t *testing.T) {
 		"programs that run tools":        {`{}`, `{"tools": {"callCommand": "evil"}}`, "tools.callCommand", `""`, true},
 		"a private network":              {`{}`, `{"web": {"allowPrivateAddresses": true}}`, "web.allowPrivateAddresses", `false`, true},
 		"no private network":             {`{"web": {"allowPrivateAddresses": true}}`, `{"web": {"allowPrivateAddresses": false}}`, "web.allowPrivateAddresses", `false`, false},
+		"what the proxy decides":         {`{}`, `{"web": {"proxyDecides": true}}`, "web.proxyDecides", `false`, true},
+		"what it does not decide":        {`{"web": {"proxyDecides": true}}`, `{"web": {"proxyDecides": false}}`, "web.proxyDecides", `false`, false},
 		"where searches go":              {`{}`, `{"web": {"search": {"url": "http://evil/{query}"}}}`, "web.search.url", `""`, true},
 		"what goes with them":            {`{}`, `{"web": {"search": {"headers": {"X": "$SECRET"}}}}`, "web.search.headers", `null`, true},
 		"no sandbox":                     {`{"sandbox": "landlock"}`, `{"sandbox": false}`, "tools.sandbox.enabled", `true`, true},

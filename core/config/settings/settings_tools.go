@@ -118,7 +118,10 @@ type Web struct {
 	// Hosts that web_fetch may reach although they are private: a name or an IP address, with or without a port, or a
 	// prefix, as wiki.internal, localhost:8080, 10.1.0.0/16.
 	AllowedHosts []string `json:"allowedHosts" set:"merge=union,project=trusted"`
-	Search       Search   `json:"search"`
+	// Whether web_fetch leaves names that cannot be looked up here to the proxy, where there is one. It may then reach what only the
+	// proxy can, private networks among it.
+	ProxyDecides bool   `json:"proxyDecides" set:"project=false,always"`
+	Search       Search `json:"search"`
 }
 
 // Search is the service behind web_search: any that answers a request over HTTP

@@ -32,6 +32,7 @@ func TestTrustedProjectKeepsTheWall(t *testing.T) {
 		"a first program":             {`{}`, `{"sandbox": {"command": "./evil", "image": "i"}}`, "tools.sandbox.command", `""`, true},
 		"another image":               {docker, `{"sandbox": {"image": "evil"}}`, "tools.sandbox.image", `"i"`, true},
 		"folders":                     {docker, `{"sandbox": {"allowedPaths": ["/"]}}`, "tools.sandbox.allowedPaths", `null`, true},
+		"the proxy":                   {docker, `{"web": {"proxyDecides": true}}`, "web.proxyDecides", `false`, true},
 		"the network":                 {docker, `{"sandbox": {"networkAccess": true}}`, "tools.sandbox.networkAccess", `false`, true},
 		"on":                          {`{"sandbox": false}`, `{"sandbox": "landlock"}`, "tools.sandbox.enabled", `true`, false},
 		"on, and by the kernel":       {`{}`, `{"sandbox": "landlock"}`, "tools.sandbox.command", `"landlock"`, false},

@@ -185,10 +185,10 @@ func TestSecrets(t *testing.T) {
 	spec.Env["MY_API_KEY"] = secret
 	s := dial(t, spec, mcp.Handlers{})
 	_, err = s.Call(t.Context(), mcp.Call{Tool: "x"})
-	require.ErrorContains(t, err, `"bad key ***"`)
+	require.ErrorContains(t, err, `"bad key [masked]"`)
 	require.NotContains(t, err.Error(), secret)
 	require.Eventually(t, func() bool { return len(s.Stderr()) > 0 }, long, time.Millisecond)
-	require.Equal(t, "the key is ***", s.Stderr()[0])
+	require.Equal(t, "the key is [masked]", s.Stderr()[0])
 
 	for _, url := range []string{"http://user:" + secret + "@127.0.0.1:1/mcp?token=" + secret} {
 		_, err = client.New(client.Options{}).Dial(t.Context(), mcp.ServerSpec{Name: "x", URL: url, Headers: map[string]string{"Authorization": "Bearer " + secret}}, mcp.Handlers{})

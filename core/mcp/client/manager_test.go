@@ -148,6 +148,6 @@ func TestSecretArguments(t *testing.T) {
 	spec.Args = append(spec.Args, "--token="+secret)
 	m := managed(t, spec)
 	st := m.Status()[0]
-	require.Contains(t, st.Error.Error(), "unknown option --token=***")
+	require.Contains(t, st.Error.Error(), "unknown option --token=[masked]")
 	require.NotContains(t, fmt.Sprint(st.Error, st.Stderr), secret)
 }

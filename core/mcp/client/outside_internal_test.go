@@ -128,7 +128,7 @@ func TestMask(t *testing.T) {
 		URL: "https://u:pass-word@h/x?token=quer-y", Headers: map[string]string{"Authorization": "Bearer abc-def", "X": "abc-def-ghi"},
 		Env: map[string]string{"API_KEY": "env-secret", "MODE": "production"}, OAuth: &mcp.OAuthSpec{ClientSecret: "client-secret"},
 	})
-	require.Equal(t, "*** *** *** production *** *** Bearer", m.text("abc-def-ghi abc-def env-secret production client-secret pass-word Bearer"))
+	require.Equal(t, "[masked] [masked] [masked] production [masked] [masked] Bearer", m.text("abc-def-ghi abc-def env-secret production client-secret pass-word Bearer"))
 	require.NotContains(t, m.text("token=quer-y quer-y"), "quer-y")
 }
 

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/fettle-dev/fettle/core/redact"
 )
 
 // veil hides in text for people what is secret of a connection: what the spec
@@ -37,7 +39,7 @@ func (v *veil) text(s string) string {
 	v.mu.Unlock()
 	slices.SortFunc(learned, func(a, b string) int { return len(b) - len(a) }) // the longer before what it holds
 	for _, secret := range learned {
-		s = strings.ReplaceAll(s, secret, "***")
+		s = strings.ReplaceAll(s, secret, redact.Mark)
 	}
 	return v.mask.text(s)
 }

@@ -95,7 +95,7 @@ func TestErrorsOfTheAPI(t *testing.T) {
 func TestTextOfAWrongKey(t *testing.T) {
 	for said, want := range map[string]string{
 		"invalid x-api-key":         "invalid x-api-key.",
-		"wrong key: " + testKey:     "wrong key: [key].",
+		"wrong key: " + testKey:     "wrong key: [masked].",
 		"There is no such key.":     "There is no such key.",
 		`there is no key {"id": 1}`: `there is no key {"id": 1}.`,
 	} {

@@ -5,14 +5,20 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/redact"
 )
 
 const (
 	shortestHidden = 4 // bytes; shorter texts are found everywhere
-	hidden         = "***"
+	hidden         = redact.Mark
 )
 
-// mask takes texts, as keys, out of a recording. The zero value hides nothing.
+// longestShape is how far beyond its end an excerpt is looked at for what has the
+// shape of a secret, in bytes.
+const longestShape = 1 << 10
+
+// mask takes texts, as keys, and what has the shape of a secret out of a recording.
+// The zero value knows no texts.
 type mask struct {
 	forms   []string // in which they stand in text
 	longest int      // of them
@@ -91,6 +97,9 @@ func (m mask) spans(text string) []span {
 			at += i + 1
 		}
 	}
+	for _, s := range redact.Find(text) {
+		found = append(found, span{s.Begin, s.End})
+	}
 	slices.SortFunc(found, func(a, b span) int { return a.begin - b.begin })
 	var spans []span
 	for _, s := range found {
@@ -107,16 +116,13 @@ func (m mask) spans(text string) []span {
 // nor the beginning of it.
 func (m mask) excerpt(text string) string {
 	first := text[:min(len(text), mostRead)]
-	rest := text[len(first):min(len(text), mostRead+m.longest)]
+	rest := text[len(first):min(len(text), mostRead+max(m.longest, longestShape))]
 	m.texts(&first, &rest)
 	return excerpt(first)
 }
 
 // exchange hides in all texts of an exchange.
 func (m mask) exchange(x *exchange) {
-	if len(m.forms) == 0 {
-		return
-	}
 	m.texts(&x.Request.Model)
 	for i := range x.Request.Tools {
 		m.texts(&x.Request.Tools[i].Name)

@@ -24,7 +24,7 @@ type Recorder struct {
 }
 
 // NewRecorder returns a Recorder that writes to w, one line for each request
-// once it has ended. Texts in hide, as keys, become *** in the recording, also
+// once it has ended. Texts in hide, as keys, and what has the shape of a secret become [masked] in the recording, also
 // where an answer's pieces split them; those of fewer than 4 bytes do not, nor
 // what is in data. w is the caller's to close, after the last request.
 func NewRecorder(w io.Writer, hide ...string) *Recorder {
@@ -33,7 +33,7 @@ func NewRecorder(w io.Writer, hide ...string) *Recorder {
 	return r
 }
 
-// Hide adds texts to those that become *** in what is recorded from now on.
+// Hide adds texts to those that become [masked] in what is recorded from now on.
 func (r *Recorder) Hide(texts ...string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

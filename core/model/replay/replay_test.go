@@ -417,10 +417,10 @@ func TestSecretsAreHidden(t *testing.T) {
 	recorder.Hide(key)
 	_, _ = all(t, recorder.Wrap(g).Stream(t.Context(), r))
 	require.NotContains(t, out.String(), "quoted")
-	require.Equal(t, 3, strings.Count(out.String(), "***"))
-	require.Contains(t, out.String(), "the key is ***.", "a short text is no secret")
+	require.Equal(t, 3, strings.Count(out.String(), "[masked]"))
+	require.Contains(t, out.String(), "the key is [masked].", "a short text is no secret")
 	chunks, _ := all(t, play(t, out.String(), replay.Strict).Stream(t.Context(), r))
-	require.Equal(t, "the key is ***.", chunks[0].Parts[0].Text)
+	require.Equal(t, "the key is [masked].", chunks[0].Parts[0].Text)
 }
 
 // A key is hidden wherever the pieces of an answer split it, in words, thoughts and
@@ -461,7 +461,7 @@ func TestSplitSecretsAreHidden(t *testing.T) {
 				text += p.Text
 			}
 		}
-		require.Equal(t, "the key is ***, and ***", text)
+		require.Equal(t, "the key is [masked], and [masked]", text)
 	}
 }
 

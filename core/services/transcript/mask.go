@@ -6,12 +6,12 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/fettle-dev/fettle/core/redact"
 )
 
-const (
-	minSecret = 8 // the shortest value, in bytes, that is masked
-	masked    = "[masked]"
-)
+// minSecret is the length of the shortest value, in bytes, that is masked.
+const minSecret = 8
 
 // masker takes known secret values out of JSON texts: as they are, and as they
 // stand in a JSON string and in JSON that is itself a string, which is what
@@ -28,12 +28,12 @@ func newMasker(secrets []string, more func() []string) masker {
 		more = func() []string { return nil }
 	}
 	var mu sync.Mutex
-	known, replace := 0, Replacer(secrets, minSecret, masked)
+	known, replace := 0, redact.Replacer(secrets, minSecret)
 	return masker{func() *strings.Replacer {
 		mu.Lock()
 		defer mu.Unlock()
 		if found := more(); len(found) > known {
-			known, replace = len(found), Replacer(slices.Concat(secrets, found), minSecret, masked)
+			known, replace = len(found), redact.Replacer(slices.Concat(secrets, found), minSecret)
 		}
 		return replace
 	}}
@@ -47,53 +47,9 @@ func (m masker) replace() *strings.Replacer {
 	return m.replacer()
 }
 
-// Replacer returns what puts mask in the place of secrets of at least so many
-// bytes, in the forms that they have in texts, in JSON strings, and in JSON that
-// is itself a string, three deep; nil if there are none.
-func Replacer(secrets []string, shortest int, mask string) *strings.Replacer {
-	const depth = 3 // of strings in JSON in strings
-	var forms []string
-	for _, s := range secrets {
-		if len(s) < shortest {
-			continue
-		}
-		level := []string{s}
-		forms = append(forms, s)
-		for range depth {
-			var next []string
-			for _, f := range level {
-				next = append(next, escaped(f, false), escaped(f, true))
-			}
-			slices.Sort(next)
-			level = slices.Compact(next)
-			forms = append(forms, level...)
-		}
-	}
-	if forms == nil {
-		return nil
-	}
-	// The longest first, so that a value which holds another goes as a whole.
-	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) })
-	var pairs []string
-	for _, f := range forms {
-		pairs = append(pairs, f, mask)
-	}
-	return strings.NewReplacer(pairs...)
-}
-
-// escaped returns s as it stands inside a JSON string, with or without the
-// escapes that encoding/json adds for HTML.
-func escaped(s string, html bool) string {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(html)
-	_ = e.Encode(s) // a string can be encoded
-	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(b.String()), `"`), `"`)
-}
-
 // text masks a text that is no JSON.
 func (m masker) text(s string) string {
-	return maskShapes(m.known(s))
+	return redact.Text(m.known(s))
 }
 
 // known masks the known values.

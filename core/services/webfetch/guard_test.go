@@ -263,19 +263,104 @@ func TestProxy(t *testing.T) {
 		Proxy:    through(proxy),
 		Resolver: resolver(t, map[string][]string{"private.test": {"10.1.2.3"}, "public.test": {"93.184.215.14"}}),
 	})
-	for _, rawURL := range []string{"http://unknown.test/a", "http://public.test/b", "http://8.8.8.8/c"} {
+	for _, rawURL := range []string{"http://public.test/b", "http://8.8.8.8/c"} {
 		p := one(t, s, rawURL)
 		require.Nil(t, p.Err)
 		require.Equal(t, "from afar", p.Text)
 	}
-	require.Equal(t, []string{"http://unknown.test/a", "http://public.test/b", "http://8.8.8.8/c"}, asked)
-	for _, rawURL := range []string{"http://private.test/", "http://10.0.0.1/", "http://localhost/", "http://127.0.0.1/"} {
+	require.Equal(t, []string{"http://public.test/b", "http://8.8.8.8/c"}, asked)
+	for _, rawURL := range []string{"http://private.test/", "http://10.0.0.1/", "http://localhost/", "http://127.0.0.1/", "http://unknown.test/a", "https://unknown.test/a"} {
 		isPrivate(t, one(t, s, rawURL))
 	}
-	require.Len(t, asked, 3)
+	require.Len(t, asked, 2)
 
 	broken := newService(t, webfetch.Options{Proxy: func(*http.Request) (*url.URL, error) { return nil, io.ErrNoProgress }})
 	refused(t, one(t, broken, "http://example.com/"), "proxy")
 	direct := newService(t, webfetch.Options{Proxy: func(*http.Request) (*url.URL, error) { return nil, nil }}, proxy)
 	require.Equal(t, "from afar", one(t, direct, proxy.URL).Text)
+}
+
+// TO-12: every address of a name is checked here before a proxy is given it, with
+// CONNECT as well, and what cannot be looked up is refused unless the proxy
+// decides.
+func TestProxyIsGivenCheckedNames(t *testing.T) {
+	var mu sync.Mutex
+	var asked []string
+	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		asked = append(asked, r.Method+" "+r.Host)
+		mu.Unlock()
+		switch {
+		case r.Method == http.MethodConnect:
+			http.Error(w, "no tunnel", http.StatusForbidden)
+		case r.URL.Path == "/on":
+			http.Redirect(w, r, r.URL.Query().Get("to"), http.StatusFound)
+		default:
+			text("text/plain", "from afar")(w, r)
+		}
+	})
+	names := map[string][]string{
+		"public.test": {"93.184.215.14"}, "ten.test": {"10.1.2.3"}, "cloud.test": {"169.254.169.254"}, "cgnat.test": {"100.64.0.1"}, "here.test": {"127.0.0.1"}, "six.test": {"::1"},
+		"mapped.test": {"::ffff:10.0.0.1"}, "nat64.test": {"64:ff9b::a00:1"}, "sixtofour.test": {"2002:a00:1::"}, "local.test": {"fe80::1"}, "unique.test": {"fd00::1"}, "wiki.test": {"10.1.2.3"},
+	}
+	options := webfetch.Options{Proxy: through(proxy), Resolver: resolver(t, names), Allow: []string{"wiki.test", "only-there.test"}}
+	s := newService(t, options)
+	options.ProxyDecides = true
+	decides := newService(t, options)
+	for name := range names {
+		if name == "public.test" || name == "wiki.test" {
+			continue
+		}
+		for _, service := range []*webfetch.Service{s, decides} {
+			isPrivate(t, one(t, service, "http://"+name+"/"))
+			isPrivate(t, one(t, service, "https://"+name+"/"))
+			isPrivate(t, one(t, service, "http://public.test/on?to=http://"+name+"/"))
+		}
+	}
+	for _, to := range []string{"http://unknown.test/", "https://unknown.test/"} {
+		p := one(t, s, to)
+		isPrivate(t, p)
+		require.Contains(t, p.Err.Remedy, "web.proxyDecides")
+		isPrivate(t, one(t, s, "http://public.test/on?to="+url.QueryEscape(to)))
+	}
+	for _, request := range asked {
+		require.Equal(t, "GET public.test", request, "only the way to the redirect")
+	}
+	asked = nil
+	for _, host := range []string{"public.test", "wiki.test", "only-there.test"} {
+		require.Nil(t, one(t, s, "http://"+host+"/").Err)
+		refused(t, one(t, s, "https://"+host+"/"), "Forbidden")
+	}
+	require.Nil(t, one(t, decides, "http://unknown.test/").Err)
+	refused(t, one(t, decides, "https://unknown.test/"), "Forbidden")
+	require.Equal(t, []string{
+		"GET public.test", "CONNECT public.test:443", "GET wiki.test", "CONNECT wiki.test:443", "GET only-there.test", "CONNECT only-there.test:443", "GET unknown.test", "CONNECT unknown.test:443",
+	}, asked)
+	// Where no name can be looked up at all, none is known to be public.
+	broken := webfetch.Options{Proxy: through(proxy), Resolver: &net.Resolver{PreferGo: true, Dial: func(context.Context, string, string) (net.Conn, error) { return nil, io.ErrClosedPipe }}}
+	isPrivate(t, one(t, newService(t, broken), "http://public.test/"))
+	broken.ProxyDecides = true
+	require.Nil(t, one(t, newService(t, broken), "http://public.test/").Err)
+}
+
+// What a proxy is given to be known by stands in no error, and reaches it.
+func TestCredentialsOfProxy(t *testing.T) {
+	var given string
+	proxy := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		given = r.Header.Get("Proxy-Authorization")
+		w.WriteHeader(http.StatusBadGateway)
+	})
+	addr := proxy.Listener.Addr().String()
+	for rawProxy, rawURL := range map[string]string{
+		"http://me:hunter2@" + addr: "https://8.8.8.8/", "http://me:hunter2@127.0.0.1:1": "http://8.8.8.8/", "socks5://me:hunter2@127.0.0.1:1": "http://8.8.8.8/", "http://me:hunter2@a b": "http://8.8.8.8/",
+	} {
+		s := newService(t, webfetch.Options{Retries: -1, Proxy: func(*http.Request) (*url.URL, error) {
+			u, err := url.Parse(rawProxy)
+			return u, err
+		}})
+		p := one(t, s, rawURL)
+		require.NotNil(t, p.Err)
+		require.NotContains(t, p.Err.Error()+p.Err.Remedy, "hunter2", rawProxy)
+	}
+	require.Equal(t, "Basic bWU6aHVudGVyMg==", given)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/redact"
 )
 
 const op = "webfetch.fetch"
@@ -22,7 +23,7 @@ func show(rawURL string) string { return clip(rawURL, 300) }
 
 // why returns what an error of the network says. A server may have a part in
 // its words, as a header that cannot be read or the names of a certificate.
-func why(err error) string { return clip(err.Error(), 200) }
+func why(err error) string { return clip(redact.Text(err.Error()), 200) }
 
 // clip makes text from outside fit for a message: one line of printable
 // characters, at most so many of them.

@@ -20,6 +20,7 @@ type routes struct {
 	guard           guard
 	resolver        *net.Resolver
 	proxy           func(*http.Request) (*url.URL, error)
+	proxyDecides    bool // about names that are not known here
 	direct, proxied *http.Transport
 }
 
@@ -29,7 +30,7 @@ type proxyKey struct{}
 func newRoutes(o Options, g guard) *routes {
 	free := &net.Dialer{Resolver: o.Resolver}
 	guarded := &net.Dialer{Resolver: o.Resolver, ControlContext: g.control}
-	r := &routes{guard: g, resolver: o.Resolver, proxy: o.Proxy}
+	r := &routes{guard: g, resolver: o.Resolver, proxy: o.Proxy, proxyDecides: o.ProxyDecides}
 	r.direct = newTransport(o.TLS)
 	r.direct.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		host, port, err := net.SplitHostPort(address)
@@ -72,7 +73,7 @@ func (r *routes) send(q *http.Request) (*http.Response, error) {
 	proxy, err := r.proxy(q)
 	switch {
 	case err != nil:
-		return nil, failed("The proxy for "+show(q.URL.String())+" cannot be told: "+why(err)+".", "Correct the proxy's setting.", err)
+		return nil, failed("The proxy for "+show(q.URL.String())+" cannot be told: "+why(err)+".", "Correct the proxy's setting.", errors.New(why(err)))
 	case proxy == nil:
 		return r.direct.RoundTrip(q)
 	}
@@ -82,9 +83,13 @@ func (r *routes) send(q *http.Request) (*http.Response, error) {
 	return r.proxied.RoundTrip(q.WithContext(context.WithValue(q.Context(), proxyKey{}, proxy)))
 }
 
-// checkNames refuses a host of which this machine knows that it is at a private
-// address. A proxy looks names up itself, so this cannot be certain; a name
-// that is not known here is left to the proxy.
+// checkNames refuses a host that is at a private address, by a look-up of its
+// name here, and a name that cannot be looked up here unless the proxy decides.
+//
+// The proxy is given the name, not the address: many decide by names, and with
+// http a proxy has to send the host of the URL on, not the header (RFC 9112,
+// 3.2.2). So a name that means another address to the proxy is not found out. With
+// https the certificate still has to fit the name, which closes that.
 func (r *routes) checkNames(ctx context.Context, u *url.URL) error {
 	host, port := u.Hostname(), portOf(u)
 	if r.guard.allowsName(host, port) {
@@ -94,11 +99,15 @@ func (r *routes) checkNames(ctx context.Context, u *url.URL) error {
 		return asError(r.guard.checkHost(u))
 	}
 	addrs, err := r.resolver.LookupNetIP(ctx, "ip", host)
-	if unknown := new(net.DNSError); errors.As(err, &unknown) && unknown.IsNotFound {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil && r.proxyDecides:
 		return nil
-	}
-	if err != nil {
-		return err
+	case err != nil:
+		return failed("The host "+show(host)+" cannot be looked up here ("+why(err)+"), so it may be private, and is not asked through the proxy.",
+			"Check the URL; or ask the user to allow this host alone with the setting web.allowedHosts, or to leave such names to the proxy with web.proxyDecides.",
+			err).Because(fault.PrivateAddress)
 	}
 	n, _ := strconv.ParseUint(port, 10, 16) // ParseURL has checked it
 	for _, a := range addrs {

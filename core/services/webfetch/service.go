@@ -60,10 +60,12 @@ type Options struct {
 	UserAgent string
 	// Proxy returns the proxy for a request, or nil for none, as
 	// http.ProxyFromEnvironment does. The proxy may be private; what it is asked
-	// for may not: an address, or a name that is known here, is checked before.
-	// A name that only the proxy's side can resolve is left to the proxy. nil:
-	// no proxy.
+	// for may not, at any redirect: names are looked up here, and all their
+	// addresses checked, before the proxy is given the name. nil: no proxy.
 	Proxy func(*http.Request) (*url.URL, error)
+	// ProxyDecides leaves names that cannot be looked up here to the proxy. false:
+	// they are refused. Names that are at private addresses stay refused.
+	ProxyDecides bool
 	// Resolver looks up host names. nil: net.DefaultResolver.
 	Resolver *net.Resolver
 	// TLS is the configuration of secure connections. nil: the zero one.

@@ -204,7 +204,7 @@ func TestGitHub(t *testing.T) {
 		asked = append(asked, r.Host)
 		http.Error(w, "no", http.StatusForbidden)
 	})
-	s := newService(t, webfetch.Options{Proxy: through(proxy), Resolver: resolver(t, map[string][]string{})})
+	s := newService(t, webfetch.Options{Proxy: through(proxy), Resolver: resolver(t, map[string][]string{"raw.githubusercontent.com": {"93.184.215.14"}})})
 	p := one(t, s, "https://github.com/o/r/blob/main/a%20b/c.go#L3")
 	require.NotNil(t, p.Err)
 	require.Contains(t, p.Notice, "the file itself")

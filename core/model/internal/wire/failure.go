@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/redact"
 )
 
 // maxMessage is how much of what a provider said is told, in bytes.
@@ -23,16 +24,16 @@ const maxMessage = 1000
 // none.
 type Secrets []string
 
-// Redact returns text without the secrets, in one line, and not longer than a
+// Redact returns text without the secrets and what has the shape of one, in one line, and not longer than a
 // message should be.
 func (s Secrets) Redact(text string) string {
 	for _, secret := range s {
 		if len(secret) >= 4 {
-			text = strings.ReplaceAll(text, secret, "[key]")
-			text = strings.ReplaceAll(text, url.QueryEscape(secret), "[key]")
+			text = strings.ReplaceAll(text, secret, redact.Mark)
+			text = strings.ReplaceAll(text, url.QueryEscape(secret), redact.Mark)
 		}
 	}
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "�")), " ")
+	text = strings.Join(strings.Fields(strings.ToValidUTF8(redact.Text(text), "�")), " ")
 	if len(text) > maxMessage {
 		cut := maxMessage
 		for !utf8.RuneStart(text[cut]) {

@@ -190,7 +190,7 @@ func TestEdit(t *testing.T) {
 
 func TestRedact(t *testing.T) {
 	s := wire.Secrets{"a key/with+signs", "abc", ""}
-	require.Equal(t, "bad [key] [key] abc", s.Redact("bad a key/with+signs\n a+key%2Fwith%2Bsigns abc"))
+	require.Equal(t, "bad [masked] [masked] abc", s.Redact("bad a key/with+signs\n a+key%2Fwith%2Bsigns abc"))
 	long := s.Redact(strings.Repeat("ü", 2000))
 	require.LessOrEqual(t, len(long), 1100)
 	require.True(t, strings.HasSuffix(long, "ü…"))

@@ -1,0 +1,63 @@
+package redact_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/redact"
+)
+
+func TestMasker(t *testing.T) {
+	var m redact.Masker
+	require.Equal(t, "a [masked]", m.Text("a "+"ghp_"+strings.Repeat("aB3d", 9)))
+	m.Add("", "short", "my \"own\" value")
+	require.Equal(t, []string{"my \"own\" value"}, m.Values())
+	require.Equal(t, `[masked] \[masked]\ {"x":"[masked]"} short`, m.Text(`my "own" value \my \"own\" value\ {"x":"my \"own\" value"} short`))
+	m.Add("another one")
+	require.Equal(t, "[masked]", m.Text("another one"))
+}
+
+// A secret that is split across writes is masked, wherever it is split.
+func TestWriter(t *testing.T) {
+	line64 := strings.Repeat("MIIEvQ+/", 8)
+	for _, secret := range []string{
+		"sk_live_" + strings.Repeat("aB3d", 6), "Authorization: Bearer " + strings.Repeat("aB3d", 6),
+		"-----BEGIN PRIVATE " + "KEY-----\n" + line64 + "\n" + line64 + "\n-----END PRIVATE " + "KEY-----",
+	} {
+		text := "before\n" + secret + "\nafter"
+		want := redact.Text(text)
+		require.NotContains(t, want, secret)
+		for i := range len(text) {
+			var b bytes.Buffer
+			w := redact.NewWriter(&b, nil)
+			for _, p := range []string{text[:i], text[i:]} {
+				n, err := w.Write([]byte(p))
+				require.NoError(t, err)
+				require.Equal(t, len(p), n)
+			}
+			require.NoError(t, w.Close())
+			require.Equal(t, want, b.String())
+		}
+		var b bytes.Buffer
+		w := redact.NewWriter(&b, nil)
+		for i := range len(text) {
+			_, err := w.Write([]byte(text[i : i+1]))
+			require.NoError(t, err)
+		}
+		require.NoError(t, w.Close())
+		require.NoError(t, w.Close())
+		require.Equal(t, want, b.String())
+	}
+	// A line is not held for ever, and a finished one not at all.
+	var b bytes.Buffer
+	w := redact.NewWriter(&b, nil)
+	_, err := w.Write([]byte("a whole line\nand a part"))
+	require.NoError(t, err)
+	require.Equal(t, "a whole line\n", b.String())
+	_, err = w.Write(bytes.Repeat([]byte("x"), 1<<20))
+	require.NoError(t, err)
+	require.Greater(t, b.Len(), 1<<20)
+}

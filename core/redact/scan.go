@@ -1,0 +1,238 @@
+package redact
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// span is a piece of a text: from begin to before end.
+type span struct{ begin, end int }
+
+// rule finds what one of its hints, between start and end, announces. A found
+// span that is empty is none; read is up to where no further match of this rule
+// begins, 0: unknown.
+type rule struct {
+	hints []string // in lower case; found in either
+	exact bool     // hints are found as they are written
+	match func(s string, start, end int) (found span, read int)
+}
+
+// scanner finds the hints of all rules in one pass over a text. It is immutable.
+type scanner struct {
+	rules   []rule
+	class   [256]uint8 // of bytes that all hints treat alike; letters of both cases are one
+	classes int
+	next    []uint32  // by state and class; states are multiples of classes
+	out     [][]found // by state
+}
+
+// found is a hint that ends in a state.
+type found struct {
+	rule int
+	hint string
+}
+
+// scan is compiled at first use, as most runs of a program that can record do
+// not.
+var scan = sync.OnceValue(func() *scanner { return newScanner(rules()) })
+
+// newScanner builds the automaton of Aho and Corasick for the rules' hints.
+func newScanner(rules []rule) *scanner {
+	z := &scanner{rules: rules, classes: 1}
+	for _, r := range rules {
+		for _, h := range r.hints {
+			for _, c := range []byte(strings.ToLower(h)) {
+				if z.class[c] == 0 {
+					z.class[c] = uint8(z.classes) //nolint:gosec // fewer than bytes
+					z.classes++
+				}
+			}
+		}
+	}
+	for c := byte('a'); c <= 'z'; c++ {
+		z.class[c-'a'+'A'] = z.class[c]
+	}
+	type node struct {
+		next map[uint8]int
+		fail int
+		out  []found
+	}
+	nodes := []node{{next: map[uint8]int{}}}
+	for i, r := range rules {
+		for _, h := range r.hints {
+			at := 0
+			for _, c := range []byte(h) {
+				to, ok := nodes[at].next[z.class[c]]
+				if !ok {
+					to = len(nodes)
+					nodes = append(nodes, node{next: map[uint8]int{}})
+					nodes[at].next[z.class[c]] = to
+				}
+				at = to
+			}
+			nodes[at].out = append(nodes[at].out, found{i, h})
+		}
+	}
+	z.next, z.out = make([]uint32, len(nodes)*z.classes), make([][]found, len(nodes))
+	queue := []int{0}
+	for len(queue) > 0 {
+		at := queue[0]
+		queue = queue[1:]
+		n := &nodes[at]
+		if at != 0 {
+			n.out = append(n.out, nodes[n.fail].out...)
+		}
+		z.out[at] = n.out
+		for c := range z.classes {
+			to, ok := n.next[uint8(c)] //nolint:gosec // fewer than bytes
+			switch {
+			case ok:
+				queue = append(queue, to)
+				if at != 0 {
+					nodes[to].fail = int(z.next[n.fail*z.classes+c]) / z.classes
+				}
+			case at != 0:
+				to = int(z.next[n.fail*z.classes+c]) / z.classes
+			}
+			z.next[at*z.classes+c] = uint32(to * z.classes) //nolint:gosec // some hundred states
+		}
+	}
+	return z
+}
+
+// spans returns where something has the shape of a secret, in order and apart.
+func (z *scanner) spans(s string) []span {
+	var all []span
+	var read []int // by rule
+	state := uint32(0)
+	for i := 0; i < len(s); i++ {
+		state = z.next[state+uint32(z.class[s[i]])]
+		if state == 0 {
+			continue
+		}
+		hits := z.out[int(state)/z.classes]
+		for _, hit := range hits {
+			r := &z.rules[hit.rule]
+			start := i + 1 - len(hit.hint)
+			if r.exact && s[start:i+1] != hit.hint || read != nil && start < read[hit.rule] {
+				continue
+			}
+			f, seen := r.match(s, start, i+1)
+			if seen > 0 {
+				if read == nil {
+					read = make([]int, len(z.rules))
+				}
+				read[hit.rule] = seen
+			}
+			if f.end > f.begin {
+				all = append(all, f)
+			}
+		}
+	}
+	return apart(all)
+}
+
+// apart sorts spans, and makes one of those that overlap.
+func apart(all []span) []span {
+	slices.SortFunc(all, func(a, b span) int { return a.begin - b.begin })
+	kept := all[:0]
+	for _, f := range all {
+		if n := len(kept); n > 0 && f.begin < kept[n-1].end {
+			kept[n-1].end = max(kept[n-1].end, f.end)
+			continue
+		}
+		kept = append(kept, f)
+	}
+	return kept
+}
+
+// Span is a piece of a text: from Begin to before End, in bytes.
+type Span struct{ Begin, End int }
+
+// Find returns where something has the shape of a secret, in order and apart; nil
+// if nothing has. It is safe for concurrent use.
+func Find(text string) []Span {
+	var all []Span
+	for _, f := range scan().spans(text) {
+		all = append(all, Span{f.begin, f.end})
+	}
+	return all
+}
+
+// Text returns text with [Mark] in the place of all that has the shape of a
+// secret. Text without any is returned as it is. It is safe for concurrent use.
+func Text(text string) string {
+	return replace(text, scan().spans(text))
+}
+
+func replace(text string, spans []span) string {
+	if len(spans) == 0 {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(len(text))
+	at := 0
+	for _, f := range spans {
+		b.WriteString(text[at:f.begin])
+		b.WriteString(Mark)
+		at = f.end
+	}
+	b.WriteString(text[at:])
+	return b.String()
+}
+
+// rules returns all rules: those of tokens and those of forms.
+func rules() []rule {
+	var all []rule
+	for _, t := range tokens {
+		class := classOf(t.chars)
+		all = append(all, rule{hints: t.prefixes, exact: true, match: func(s string, start, end int) (span, int) {
+			return t.match(s, start, end, class)
+		}})
+	}
+	for _, f := range forms {
+		all = append(all, rule{hints: f.hints, exact: f.exact, match: f.match})
+	}
+	return all
+}
+
+// Shape is a row of the published table.
+type Shape struct {
+	Name string // what it is, as "GitHub token"
+	Form string // how it is recognised
+}
+
+// Shapes returns the shapes that [Text] knows, tokens first, in the order of the
+// table.
+func Shapes() []Shape {
+	var all []Shape
+	for _, t := range tokens {
+		all = append(all, Shape{t.name, t.form()})
+	}
+	for _, f := range forms {
+		all = append(all, Shape{f.name, f.form})
+	}
+	return all
+}
+
+// form describes a token: its prefixes, and what follows.
+func (t *token) form() string {
+	var b strings.Builder
+	for i, p := range t.prefixes {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString("`" + p + "`")
+	}
+	b.WriteString(" and " + strconv.Itoa(t.least))
+	switch {
+	case t.most == 0:
+		b.WriteString(" or more")
+	case t.most > t.least:
+		b.WriteString(" to " + strconv.Itoa(t.most))
+	}
+	b.WriteString(" of `" + t.chars + "`")
+	return b.String()
+}
