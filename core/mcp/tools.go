@@ -181,7 +181,7 @@ func outputSchema(name string, raw []byte) *tools.Schema {
 		return nil
 	}
 	schema, err := tools.ParseOutputSchema(name, raw)
-	if err != nil || schema.Compile() != nil {
+	if err != nil || schema.Probe() != nil {
 		return nil
 	}
 	return schema

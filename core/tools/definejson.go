@@ -19,8 +19,9 @@ import (
 // with [Define], and so are the options; those that are generic take
 // [json.RawMessage] as their P, and [WithStreaming] may not be among them.
 //
-// It compiles the schemas, and fails with code invalid_config, naming the tool,
-// where anything about the tool cannot be used.
+// It fails with code invalid_config, naming the tool, where anything about the tool
+// cannot be used, its schemas included. What it compiles of them for that is not
+// kept until the first call, as of thousands of tools few are called.
 func DefineJSON(spec Spec, run func(ctx context.Context, args json.RawMessage, out Output) (Result, error), opts ...Option) (DeclarativeTool, error) {
 	d := defined{spec: spec.own()}
 	for _, o := range opts {
@@ -62,7 +63,7 @@ func DefineJSON(spec Spec, run func(ctx context.Context, args json.RawMessage, o
 		}
 		return &call[json.RawMessage]{functions: f, name: tool, p: params, params: params}, nil
 	}}
-	if err := factory.Compile(); err != nil {
+	if err := factory.probe(); err != nil {
 		return nil, err
 	}
 	return factory.Bind(struct{}{}), nil

@@ -125,6 +125,19 @@ func (f *Factory[S]) Compile() error {
 	return output.Compile()
 }
 
+// probe probes the schema, see [Schema.Probe], and that of the results where there
+// is one.
+func (f *Factory[S]) probe() error {
+	if err := f.schema.Probe(); err != nil || f.spec.OutputSchema == nil {
+		return err
+	}
+	output, err := ParseOutputSchema(f.spec.Name, f.spec.OutputSchema)
+	if err != nil {
+		return err
+	}
+	return output.Probe()
+}
+
 // Bind returns the tool for one session. It does no work and no I/O.
 func (f *Factory[S]) Bind(s S) DeclarativeTool { return f.BindShared(&s) }
 

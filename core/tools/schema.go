@@ -141,6 +141,22 @@ func (s *Schema) Compile() error {
 	return s.err
 }
 
+// Probe returns the error that Compile would, and keeps nothing of what it takes to
+// tell: of thousands of tools few are called. It is for a schema that nothing else
+// uses at the same time.
+func (s *Schema) Probe() error {
+	if s.compiled != nil || s.err != nil {
+		return s.err
+	}
+	document := s.document
+	s.document = nil
+	if document != nil && plainSchema(document) {
+		return nil
+	}
+	once := Schema{name: s.name, source: s.source, document: document}
+	return once.Compile()
+}
+
 // compile keeps to itself what the library does with hostile schemas: it
 // panics on some, and would read files that a $ref names.
 func (s *Schema) compile() (err error) {

@@ -35,7 +35,7 @@ func (s *session) Tools(ctx context.Context) ([]mcp.Tool, error) {
 		return all, err
 	}
 	return slices.DeleteFunc(all, func(t mcp.Tool) bool {
-		if sendable[t.Name] || !hasSchema(t) { // the SDK is not shown one without
+		if sendable[t.Name] || !hasSchema(t) || !hasHeaders(t) { // the SDK is not shown one without
 			return false
 		}
 		s.d.o.Logger.WarnContext(ctx, "mcp: a tool is left out, as its x-mcp-header cannot be sent", "server", s.name, "tool", t.Name)

@@ -263,16 +263,22 @@ func harmless(method string, result []byte) []byte {
 	return encode(out)
 }
 
-// bare returns tools with nothing but name and schema, those that have both.
+// bare returns tools with nothing but name and schema, of those that have both and
+// may have arguments that go into headers: nothing else of a list matters to the SDK.
 func bare(list []json.RawMessage) []any {
 	out := []any{}
 	for _, raw := range list {
 		t, ok := decodeTool(raw)
-		if ok && hasSchema(t) {
+		if ok && hasSchema(t) && hasHeaders(t) {
 			out = append(out, map[string]any{"name": t.Name, "inputSchema": json.RawMessage(t.InputSchema)})
 		}
 	}
 	return out
+}
+
+// hasHeaders reports whether arguments of a tool may have to go into headers.
+func hasHeaders(t mcp.Tool) bool {
+	return bytes.Contains(t.InputSchema, []byte("x-mcp-header")) || bytes.Contains(t.InputSchema, []byte(`\u`))
 }
 
 func hasSchema(t mcp.Tool) bool { return len(t.InputSchema) > 0 && t.InputSchema[0] == '{' }
