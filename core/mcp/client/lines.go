@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -95,6 +96,9 @@ func readLine(b *bufio.Reader, limit int) ([]byte, error) {
 		part, err := b.ReadSlice('\n')
 		if len(line)+len(part) > limit {
 			return nil, errTooLarge
+		}
+		if cap(line)-len(line) < len(part) {
+			line = slices.Grow(line, max(len(line), len(part))) // doubled, as a line may have megabytes
 		}
 		line = append(line, part...)
 		if !errors.Is(err, bufio.ErrBufferFull) {

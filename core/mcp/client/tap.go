@@ -231,6 +231,9 @@ func (t *tap) tell(params []byte) {
 // and to send what the annotations of a tool's schema say, and nothing that it
 // could fail to read.
 func harmless(method string, result []byte) []byte {
+	if method == methodTools && !mayHaveHeaders(result) {
+		return []byte(`{"tools":[]}`) // without reading a list that may be long
+	}
 	var in struct {
 		Type     json.RawMessage            `json:"resultType"`
 		Requests map[string]json.RawMessage `json:"inputRequests"`
@@ -277,8 +280,12 @@ func bare(list []json.RawMessage) []any {
 }
 
 // hasHeaders reports whether arguments of a tool may have to go into headers.
-func hasHeaders(t mcp.Tool) bool {
-	return bytes.Contains(t.InputSchema, []byte("x-mcp-header")) || bytes.Contains(t.InputSchema, []byte(`\u`))
+func hasHeaders(t mcp.Tool) bool { return mayHaveHeaders(t.InputSchema) }
+
+// mayHaveHeaders reports whether a text may name the key that says it, also where
+// escapes hide that.
+func mayHaveHeaders(text []byte) bool {
+	return bytes.Contains(text, []byte("x-mcp-header")) || bytes.Contains(text, []byte(`\u`))
 }
 
 func hasSchema(t mcp.Tool) bool { return len(t.InputSchema) > 0 && t.InputSchema[0] == '{' }
