@@ -25,9 +25,9 @@ func TestAttributes(t *testing.T) {
 		4: {Handled_access_fs: oldest | unix.LANDLOCK_ACCESS_FS_REFER | unix.LANDLOCK_ACCESS_FS_TRUNCATE},
 		5: {Handled_access_fs: oldest | unix.LANDLOCK_ACCESS_FS_REFER | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV},
 		6: {Handled_access_fs: oldest | unix.LANDLOCK_ACCESS_FS_REFER | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV,
-			Scoped: unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET},
+			Scoped: unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL},
 		99: {Handled_access_fs: oldest | unix.LANDLOCK_ACCESS_FS_REFER | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV,
-			Scoped: unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET},
+			Scoped: unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL},
 	} {
 		require.Equal(t, want, attributes(abi, false), "version %d", abi)
 		if abi >= 4 {

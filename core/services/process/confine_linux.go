@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -21,7 +22,8 @@ type landlocked struct {
 }
 
 // begin starts a command from a thread that is confined as it is to be, as a
-// process inherits that. The thread ends with the start, and no other is
+// process inherits that. The thread starts the session's other commands too, so
+// that they are within one scope, and nothing else runs on it; no other thread is
 // touched. Where something of that fails nothing is started.
 func (l landlocked) begin(cmd *exec.Cmd) error {
 	c := &l.s.o.Confinement
@@ -36,25 +38,39 @@ func (l landlocked) begin(cmd *exec.Cmd) error {
 	if err != nil {
 		return err
 	}
-	ruleset, err := newRuleset(append(folders, dir), "/dev", c.NoTCP)
-	if err != nil {
-		return err
-	}
-	defer unix.Close(ruleset) //nolint:errcheck // nothing was written
+	folders = append(folders, dir)
 	cmd.Env = append(cmd.Env, temporary(dir)...)
 	if cache := variable(cmd.Env, "XDG_CACHE_HOME"); !holds(c.Writable, cmp.Or(cache, filepath.Join(variable(cmd.Env, "HOME"), ".cache"))) {
 		cmd.Env = append(cmd.Env, "XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
 	}
-	apart(func() {
-		err = restrict(ruleset)
-		if err == nil && c.NoTCP {
-			err = refuseTCP()
+	confine := func() error {
+		ruleset, err := newRuleset(folders, "/dev", c.NoTCP)
+		if err != nil {
+			return err
 		}
-		if err == nil {
-			err = cmd.Start()
+		defer unix.Close(ruleset) //nolint:errcheck // nothing was written
+		if err := restrict(ruleset); err != nil || !c.NoTCP {
+			return err
 		}
-	})
-	return err
+		return refuseTCP()
+	}
+	var started error
+	if err := l.s.domain.run(identities(folders), confine, func() { started = cmd.Start() }); err != nil {
+		return err
+	}
+	return started
+}
+
+// identities names folders with what they are now: a rule is about a folder, not
+// about its path.
+func identities(folders []string) string {
+	var b strings.Builder
+	for _, folder := range folders {
+		var stat unix.Stat_t
+		_ = unix.Stat(folder, &stat) // one that is not there has a rule that fails
+		fmt.Fprintf(&b, "%q %d %d\n", folder, stat.Dev, stat.Ino)
+	}
+	return b.String()
 }
 
 // apart runs f on a thread of its own, which ends with f.
@@ -106,17 +122,18 @@ const (
 )
 
 // Versions of landlock: the first that keeps files from being cut to nothing,
-// which is writing too, and the first that knows TCP.
+// which is writing too, the first that knows TCP, and the first that knows scopes.
 const (
 	abiTruncate = 3
 	abiTCP      = 4
+	abiScopes   = 6
 )
 
 // attributes are what a ruleset handles, as far as a version of landlock can.
 //
 // From version 6 on it also keeps commands from connecting to Unix sockets
-// without a path. Signals it leaves alone: one command may end what another has
-// left running.
+// without a path, and from sending signals, to processes that no command of the
+// session has started. One command may end what another has left running.
 func attributes(abi int, noTCP bool) unix.LandlockRulesetAttr {
 	a := unix.LandlockRulesetAttr{Handled_access_fs: writing}
 	for _, more := range []struct {
@@ -134,8 +151,8 @@ func attributes(abi int, noTCP bool) unix.LandlockRulesetAttr {
 	if abi >= abiTCP && noTCP {
 		a.Handled_access_net = unix.LANDLOCK_ACCESS_NET_BIND_TCP | unix.LANDLOCK_ACCESS_NET_CONNECT_TCP
 	}
-	if abi >= 6 {
-		a.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET
+	if abi >= abiScopes {
+		a.Scoped = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET | unix.LANDLOCK_SCOPE_SIGNAL
 	}
 	return a
 }

@@ -16,3 +16,8 @@ func supportsLandlock(bool) error {
 	return unsupported("Commands cannot be confined by landlock, which is of Linux alone.",
 		"Confine commands by a container, or do not confine them.")
 }
+
+// domain is for systems whose kernel confines.
+type domain struct{}
+
+func (*domain) end() {}

@@ -100,6 +100,7 @@ type Service struct {
 	findErr error     // of it
 
 	scratch scratch // of confined commands
+	domain  domain  // that starts them, where the kernel confines
 
 	ending   sync.Once      // of Close
 	closeErr error          // of it
@@ -148,6 +149,7 @@ func (s *Service) Close() error {
 		if started {
 			endLeft(left, s.token, s.o.Grace)
 		}
+		s.domain.end()
 		s.closeErr = s.scratch.remove()
 	})
 	return s.closeErr
