@@ -180,3 +180,19 @@ func FuzzArguments(f *testing.F) {
 		require.NotContains(t, told, `sk-\"quoted\"-0123456789`)
 	})
 }
+
+// What has the shape of a secret goes also where the embedder's mask knows nothing
+// of it.
+func TestShapesInContent(t *testing.T) {
+	w := watch(t, func(o *telemetry.Options) {
+		o.Content, o.Mask = true, func(text string) string {
+			return strings.ReplaceAll(text, secretKey, "xoxb-"+"1234567890-abcdefABCDEF password=hunter2")
+		}
+	})
+	conversation(t, w)
+	text := w.exported(t)
+	require.Contains(t, text, secretPrompt)
+	require.Contains(t, text, "[masked]")
+	require.NotContains(t, text, "abcdefABCDEF")
+	require.NotContains(t, text, "hunter2")
+}
