@@ -13,6 +13,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/commands"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -399,6 +400,7 @@ func TestTemplateCommandsAreDecided(t *testing.T) {
 
 // Whatever a file holds, it is a command or a problem.
 func FuzzFile(f *testing.F) {
+	fuzzseed.Add(f)
 	for _, data := range []string{"", `prompt = "p"`, "prompt = '''\n!{", "prompt=3", "\xff", "[prompt]\nx=1", "prompt = \"\"\"\n{{args}}\"\"\"\ndescription = [1]"} {
 		f.Add([]byte(data))
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 )
 
 // nasty are arguments that mean something to a shell.
@@ -143,6 +144,7 @@ func TestCommandLineEvaluated(t *testing.T) {
 // Whatever a template is, its pieces are all of it, and putting args in never fails
 // but with a code.
 func FuzzTemplate(f *testing.F) {
+	fuzzseed.Add(f)
 	for _, text := range []string{
 		"", "plain", "{{args}}", "@{a}", "!{b}", "a !{echo {{args}}} b @{x/{y}} {{args}}", "!{", "@{", "!{{args}}", "@{ {{args}} }", "!{ } {", "!{echo \"{{args}}\"}", "${v} @{${v}} !{echo ${v} \"${v}\" ${w}", "é!{\x00}\xff",
 	} {

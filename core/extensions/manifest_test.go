@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/extensions"
+	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 )
 
 func isLost(problems []extensions.Problem) bool {
@@ -148,6 +149,7 @@ func TestVariables(t *testing.T) {
 
 // FuzzManifest: no text makes it panic, and what it takes is an extension by name.
 func FuzzManifest(f *testing.F) {
+	fuzzseed.Add(f)
 	for _, seed := range []string{
 		``, `{}`, `{"name": "x", "version": "1"}`, `{"name": "x", "version": "1", "mcpServers": {"a": {"command": "${extensionPath}/b", "trust": true}}}`,
 		`{"name": "x", "version": "1", "contextFileName": ["${A:-${/}}", "../b"], "settings": [{"name": "a", "envVar": "A", "sensitive": true}]}`,

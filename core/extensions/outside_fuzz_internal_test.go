@@ -11,11 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 )
 
 // What is put into a .env file is what it gives, nothing else in it changes, and
 // taking it out leaves the rest.
 func FuzzEnv(f *testing.F) {
+	fuzzseed.Add(f)
 	for _, seed := range [][2]string{
 		{"", ""}, {"A=1\n", "b c"}, {"# c\r\nNAME='x'\r\n", `say "a\b"`}, {"NAME=\"a\nb\"", "'"}, {"export NAME=1 # c\nNAME=2", " x "}, {"NAME", "#x"}, {"A=\"", "a #b"}, {"\ufeffNAME=1", "\u00a0\v"}, {"NAME=1\r", "$HOME`"},
 	} {
@@ -45,6 +47,7 @@ func FuzzEnv(f *testing.F) {
 // A source is a folder, or an address that git is given: with no option in it, no
 // helper, no password, and nothing that a terminal obeys.
 func FuzzSource(f *testing.F) {
+	fuzzseed.Add(f)
 	for _, seed := range []string{
 		"", ".", "github:a/b", "gitlab:a/b/c.git", "https://h/a", "HTTPS://h/a?token=x", "https://u:p@h/a", "git@h:a/b", "ssh://git@h/a", "ext::sh -c x", "-u", "file:///a", "file://h/a", "u:p@h/x", "https://-oProxy=x/a", "a\x1bb", "sso://x/y",
 	} {
@@ -81,6 +84,7 @@ func FuzzSource(f *testing.F) {
 // However the file of enablement looks, switching an extension holds for the folder
 // and those below it, says nothing of another extension, and is read back.
 func FuzzEnablement(f *testing.F) {
+	fuzzseed.Add(f)
 	for _, seed := range []string{`{}`, `null`, `[]`, `{"x":{"overrides":["!/a/*"]}}`, `{"x":{"overrides":["/a/b","!*","","/","!!/a"]},"y":{"overrides":null}}`, `{"x":{"overrides":["!/h/*","/a//b/*"]}}`} {
 		f.Add([]byte(seed), "/a/b", true)
 		f.Add([]byte(seed), "", false)

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 )
 
 // answers runs commands as a test says: the outcome of each line.
@@ -349,6 +351,7 @@ func TestInput(t *testing.T) {
 
 // No output makes the reader panic or allows what another hook denies.
 func FuzzOutput(f *testing.F) {
+	fuzzseed.Add(f)
 	for _, seed := range []string{`{"decision":"deny"}`, `{"continue":false}`, `{"hookSpecificOutput":{"toolConfig":{"mode":"ANY"}}}`, "x", "\"{}\"",
 		`{"hookSpecificOutput":{"tailToolCallRequest":{"name":1}}}`, `{"decision":"allow","decision":null}`} {
 		f.Add([]byte(seed), 0)

@@ -8,12 +8,14 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 	"github.com/fettle-dev/fettle/core/mcp"
 )
 
 // EX-17: a name of a server that counts is text that is seen as it is and stands
 // for no other; what is refused is refused in one line that can be shown.
 func FuzzServerName(f *testing.F) {
+	fuzzseed.Add(f)
 	for _, s := range []string{"a", "", " a", "a*", "über.the:top/x", "a\nb", "a\x1b[2J", "a\u202eb", "\xff", `a"b`, "a\u00a0b", "\u200b"} {
 		f.Add(s)
 	}
@@ -36,6 +38,7 @@ func FuzzServerName(f *testing.F) {
 // What a configuration holds in confidence is in no text that is shown, wherever it
 // stands there, and what was hidden stays so.
 func FuzzMask(f *testing.F) {
+	fuzzseed.Add(f)
 	f.Add("sk-0123456789abcdef", "before ", " after")
 	f.Add("Bearer abcd efgh", "", "")
 	f.Add(" spaces \t", "x", "y")

@@ -17,6 +17,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -539,6 +540,7 @@ func TestContract(t *testing.T) {
 // Whatever schema a server declares, its tool can be declared to a model and
 // called, or is dropped; nothing panics or hangs.
 func FuzzSchema(f *testing.F) {
+	fuzzseed.Add(f)
 	for _, s := range []string{
 		`{"type":"object","properties":{"a":{"type":["string","null"]}}}`, `{}`, `null`, `{"type":["object"]}`, `{"$ref":"#"}`, `{"allOf":[{"$ref":"#"}]}`,
 		`{"type":"object","properties":{"x":{"$ref":"#/properties/x"}}}`, `{"type":"object","$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}},"properties":{"x":{"$ref":"#/$defs/a"}}}`,

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 	"github.com/fettle-dev/fettle/core/model"
 )
 
@@ -50,6 +51,7 @@ func TestContentOnRecord(t *testing.T) {
 }
 
 func FuzzContentOnRecord(f *testing.F) {
+	fuzzseed.Add(f)
 	for _, c := range turns {
 		raw, err := json.Marshal(c)
 		require.NoError(f, err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
@@ -319,6 +320,7 @@ func TestWrappingNeverLoosens(t *testing.T) {
 // A part that alone is denied makes the whole not allowed, whatever stands
 // before and after it, as long as what stands before is over.
 func FuzzNeverLoosens(f *testing.F) {
+	fuzzseed.Add(f)
 	e := corpusEngine(f)
 	for _, entry := range corpus(f) {
 		f.Add(entry.Line, "ls", uint8(len(entry.Line)))

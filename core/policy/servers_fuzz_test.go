@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -14,6 +15,7 @@ import (
 // one server is not allowed of another, and what is denied of a server is denied,
 // also as the name of the tool spells it.
 func FuzzServers(f *testing.F) {
+	fuzzseed.Add(f)
 	for _, s := range [][3]string{
 		{"a", "b", "x"}, {"a", "a_b", "c"}, {"a_b", "a", "b_c"}, {"a.b", "a_b", "c"}, {"a", "A", "x"}, {"a", "a*", "x"}, {"s", "s_", "_x"}, {"a_", "a", "_x"},
 		{"ü", "__", "x"}, {strings.Repeat("s", 70), strings.Repeat("s", 69), "s_x"},

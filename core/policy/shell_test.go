@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
@@ -347,6 +348,7 @@ func TestShellGoverns(t *testing.T) {
 // FuzzDecide: a line that is denied by itself is never allowed within another,
 // and deciding is repeatable.
 func FuzzDecide(f *testing.F) {
+	fuzzseed.Add(f)
 	f.Add("rm x", "ls", uint8(0))
 	f.Add("git -C a push", "for f in *; do ls \"$f\"; done", uint8(1))
 	f.Add("/bin/rm -fr x", "echo 'a", uint8(2))

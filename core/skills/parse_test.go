@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 	"github.com/fettle-dev/fettle/core/skills"
 )
 
@@ -84,6 +85,7 @@ func TestParseLost(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
+	fuzzseed.Add(f)
 	for _, seed := range []string{plain, "---\nname: a\ndescription: [b\n---\n", "---\n\xff\n---\n", "---\n: \n  x\nname:\n  y\n---\n"} {
 		f.Add(seed)
 	}

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 )
 
 func TestReadJSONRefuses(t *testing.T) {
@@ -93,6 +95,7 @@ func TestCanonicalJSON(t *testing.T) {
 // FuzzReadJSON: what is read is what encoding/json reads, and its canonical
 // form reads back to itself.
 func FuzzReadJSON(f *testing.F) {
+	fuzzseed.Add(f)
 	for _, seed := range []string{
 		`{"a":[1,2.50,-3e2,{"b":"x\ty"}],"c":null,"d":true}`, `"\ud83d\ude00\u00e9\/"`, `[[[]],{},""]`, `1e400`, `-0`,
 		`{"a":1,"a":2}`, "\"\xff\"", `"\ud800"`, "\"\u2028<>&\"", ` [ 1 , 2 ] `,

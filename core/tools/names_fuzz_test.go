@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -14,6 +15,7 @@ import (
 // on the tools that there are and not on their order, and a server that comes and
 // goes leaves the others' names as they were.
 func FuzzNames(f *testing.F) {
+	fuzzseed.Add(f)
 	for _, s := range [][4]string{
 		{"a", "x", "b", "x"}, {"a_b", "c", "a", "b_c"}, {"a.b", "c", "a_b", "c"}, {"a", "mcp_a_x", "a", "x"}, {"a", "x.y", "a", "x:y"}, {"", "", " ", "*"},
 		{"über", "天気", "\xff", "\x00"}, {strings.Repeat("s", 90), "a", strings.Repeat("s", 90), "b"}, {"s", strings.Repeat("t", 59), "s", strings.Repeat("t", 60)},

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -444,6 +445,7 @@ func TestCheckConcurrently(t *testing.T) {
 // FuzzCheck: arguments are accepted in a canonical form that is accepted
 // again unchanged and fits the Go type, or refused as invalid_tool_params.
 func FuzzCheck(f *testing.F) {
+	fuzzseed.Add(f)
 	for _, seed := range []string{
 		`{"file_path":"a","limit":5,"ratio":0.5,"deep":true,"mode":"slow","paths":["x"],"sizes":[1],"edits":[{"old":"a"}],"env":{"A":1}}`,
 		`{"file_path":7,"limit":"5","deep":"True","paths":"x","sizes":"[1]","only":"{\"old\":\"x\"}","mode":null}`,
@@ -475,6 +477,7 @@ func FuzzCheck(f *testing.F) {
 // FuzzParseSchema: a schema is refused as invalid_config or usable; using it
 // ends with a code or canonical arguments.
 func FuzzParseSchema(f *testing.F) {
+	fuzzseed.Add(f)
 	for _, seed := range []string{
 		string(sampleSchema(f).Raw()),
 		`{"type":"object","properties":{"a":{"$ref":"file:///etc/passwd"}}}`,

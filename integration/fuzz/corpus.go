@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
 // What is kept of a target's inputs: enough to begin the next run well, little
@@ -19,16 +21,16 @@ const (
 	maxInput = 8 << 10
 )
 
-// input is a file of a corpus.
+// input is one of a corpus: its name, and the text that the go command writes.
 type input struct {
 	name string
 	data []byte
 }
 
-// keep adds inputs that the go command has found interesting to the target's
-// committed ones, up to the limits, and returns how many there are then. What
-// is committed already is never taken away: it may be the input of a failure
-// that was mended.
+// keep adds inputs to the target's archive and returns how many it has then:
+// those that the go command has found interesting, up to the limits, and every
+// failing input that it has written as a file, which goes into the archive and
+// away. What is committed stays: it may be the input of a failure that was mended.
 func keep(ctx context.Context, root string, t target) (int, error) {
 	out, err := goTool(ctx, root, "env", "GOCACHE")
 	if err != nil {
@@ -43,24 +45,55 @@ func keep(ctx context.Context, root string, t target) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	dir := t.seeds(root)
-	have, err := inputs(dir)
+	failing, err := inputs(t.failures(root))
 	if err != nil {
 		return 0, err
 	}
-	chosen := choose(have, found)
-	for _, in := range chosen {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return len(have), err
-		}
-		if err := os.WriteFile(filepath.Join(dir, in.name), in.data, 0o644); err != nil {
-			return len(have), err
-		}
+	have, err := archived(t.archive(root))
+	if err != nil {
+		return 0, err
 	}
-	return len(have) + len(chosen), nil
+	all := slices.Concat(have, failing)
+	all = append(all, choose(all, found)...)
+	if len(all) == len(have) {
+		return len(have), nil
+	}
+	if err := writeArchive(t.archive(root), all); err != nil {
+		return len(have), err
+	}
+	return len(all), os.RemoveAll(t.failures(root))
 }
 
-// inputs reads a folder of inputs; one that is not there has none.
+// archived reads an archive of inputs; one that is absent has none.
+func archived(file string) (all []input, err error) {
+	data, err := os.ReadFile(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("corpus: %w", err)
+	}
+	for _, f := range txtar.Parse(data).Files {
+		all = append(all, input{f.Name, f.Data})
+	}
+	return all, nil
+}
+
+// writeArchive writes the inputs in the order of their names. Those of the go
+// command hold one line a value, so none holds a line that would part the archive.
+func writeArchive(file string, all []input) error {
+	slices.SortFunc(all, func(a, b input) int { return strings.Compare(a.name, b.name) })
+	var archive txtar.Archive
+	for _, in := range all {
+		archive.Files = append(archive.Files, txtar.File{Name: in.name, Data: in.data})
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(file, txtar.Format(&archive), 0o644)
+}
+
+// inputs reads a directory of inputs; one that is absent has none.
 func inputs(dir string) (all []input, err error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

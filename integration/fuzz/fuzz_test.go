@@ -36,17 +36,19 @@ func TestPageNamesEveryTarget(t *testing.T) {
 	}
 }
 
-// What is committed stays small, is what it is named after, and tells nothing of
-// the machine that it was found on.
+// What is committed stays small, is what it is named after, is run by its target,
+// and tells nothing of the machine that it was found on.
 func TestCorpus(t *testing.T) {
 	root, targets, err := find(t.Context())
 	require.NoError(t, err)
-	folders := map[string]bool{}
+	archives := map[string]bool{}
 	sum := 0
 	for _, target := range targets {
-		folders[target.seeds(root)] = true
-		all, err := inputs(target.seeds(root))
+		archives[target.archive(root)] = true
+		require.NoDirExists(t, target.failures(root), "mend what fails, then run with -keep: it goes into the archive")
+		all, err := archived(target.archive(root))
 		require.NoError(t, err)
+		require.Equal(t, len(all) > 0, target.seeded, "%s: a target calls fuzzseed.Add if it has an archive", target)
 		bytes := 0
 		for _, in := range all {
 			bytes += len(in.data)
@@ -60,10 +62,47 @@ func TestCorpus(t *testing.T) {
 		sum += bytes
 	}
 	require.Less(t, sum, 3<<20)
-	found, err := filepath.Glob(filepath.Join(root, "*", "*", "testdata", "fuzz", "*"))
+	out, err := goTool(t.Context(), root, "list", "-f", "{{.Dir}}", "./...")
 	require.NoError(t, err)
-	for _, folder := range found {
-		require.True(t, folders[folder], "%s is of no target", folder)
+	for dir := range strings.Lines(string(out)) {
+		found, err := filepath.Glob(filepath.Join(strings.TrimSpace(dir), "testdata", "fuzz", "*"))
+		require.NoError(t, err)
+		for _, file := range found {
+			require.True(t, archives[file], "%s is of no target", file)
+		}
+	}
+}
+
+// Failing inputs, and what was found, go into the archive, which reads back to
+// what was written.
+func TestKeep(t *testing.T) {
+	root := t.TempDir()
+	t.Setenv("GOCACHE", filepath.Join(root, "cache"))
+	put := func(file, text string) {
+		t.Helper()
+		file = filepath.Join(root, file)
+		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o644))
+	}
+	const first = "go test fuzz v1\n"
+	put("go.mod", "module example.com/m\n")
+	put("p/p.go", "package p\n")
+	put("p/testdata/fuzz/FuzzP.txtar", "-- b --\n"+first+"string(\"b\")\n")
+	put("p/testdata/fuzz/FuzzP/c", first+"string(\"c\")\n")
+	put("cache/fuzz/example.com/m/p/FuzzP/a", first+"string(\"-- a --\\n\")\n")
+	p := target{folder: "p", name: "FuzzP"}
+	for range 2 {
+		n, err := keep(t.Context(), root, p)
+		require.NoError(t, err)
+		require.Equal(t, 3, n)
+		all, err := archived(p.archive(root))
+		require.NoError(t, err)
+		require.Equal(t, []input{
+			{"a", []byte(first + "string(\"-- a --\\n\")\n")},
+			{"b", []byte(first + "string(\"b\")\n")},
+			{"c", []byte(first + "string(\"c\")\n")},
+		}, all)
+		require.NoDirExists(t, p.failures(root))
 	}
 }
 

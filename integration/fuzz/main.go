@@ -49,7 +49,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.StringVar(&o.run, "run", "", "only targets whose FOLDER.NAME matches this regular expression")
 	flags.IntVar(&o.parallel, "parallel", runtime.NumCPU(), "processes of a target")
 	flags.BoolVar(&o.list, "list", false, "list the targets and end")
-	flags.BoolVar(&o.keep, "keep", false, "keep a part of what was found interesting in testdata/fuzz")
+	flags.BoolVar(&o.keep, "keep", false, "keep failing inputs, and a part of what was found interesting, in testdata/fuzz")
 	flags.BoolVar(&o.write, "write", false, "put the rows into "+page)
 	flags.BoolVar(&o.json, "json", false, "print a JSON object a line for each target")
 	if err := flags.Parse(args); err != nil {

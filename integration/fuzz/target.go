@@ -25,14 +25,18 @@ import (
 type target struct {
 	folder string // of its package, from the module's root, with slashes
 	name   string
+	seeded bool // it adds the inputs of its archive
 }
 
 func (t target) String() string { return t.folder + "." + t.name }
 
-// seeds is the folder of the inputs that every test of the package runs.
-func (t target) seeds(root string) string {
+// failures is the directory in which the go command writes inputs that fail.
+func (t target) failures(root string) string {
 	return filepath.Join(root, filepath.FromSlash(t.folder), "testdata", "fuzz", t.name)
 }
+
+// archive is the file of the inputs that every test of the package runs.
+func (t target) archive(root string) string { return t.failures(root) + ".txtar" }
 
 // find returns the root of the module and its fuzz targets in order. It reads
 // the test files that count on this platform and compiles nothing.
@@ -61,12 +65,13 @@ func find(ctx context.Context) (root string, targets []target, err error) {
 			return "", nil, err
 		}
 		for _, file := range slices.Concat(p.TestGoFiles, p.XTestGoFiles) {
-			names, err := fuzzFuncs(filepath.Join(p.Dir, file))
+			found, err := fuzzFuncs(filepath.Join(p.Dir, file))
 			if err != nil {
 				return "", nil, err
 			}
-			for _, name := range names {
-				targets = append(targets, target{filepath.ToSlash(folder), name})
+			for _, t := range found {
+				t.folder = filepath.ToSlash(folder)
+				targets = append(targets, t)
 			}
 		}
 	}
@@ -74,17 +79,34 @@ func find(ctx context.Context) (root string, targets []target, err error) {
 	return root, targets, nil
 }
 
-func fuzzFuncs(file string) (names []string, err error) {
+func fuzzFuncs(file string) (targets []target, err error) {
 	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
 	if err != nil {
 		return nil, err
 	}
 	for _, d := range f.Decls {
 		if fn, is := d.(*ast.FuncDecl); is && fn.Recv == nil && strings.HasPrefix(fn.Name.Name, "Fuzz") {
-			names = append(names, fn.Name.Name)
+			targets = append(targets, target{name: fn.Name.Name, seeded: seeded(fn)})
 		}
 	}
-	return names, nil
+	return targets, nil
+}
+
+// seeded reports whether a fuzz target calls fuzzseed.Add, or Add in that package.
+func seeded(fn *ast.FuncDecl) (calls bool) {
+	ast.Inspect(fn, func(n ast.Node) bool {
+		if call, is := n.(*ast.CallExpr); is {
+			switch f := call.Fun.(type) {
+			case *ast.Ident:
+				calls = calls || f.Name == "Add"
+			case *ast.SelectorExpr:
+				pkg, is := f.X.(*ast.Ident)
+				calls = calls || is && pkg.Name == "fuzzseed" && f.Sel.Name == "Add"
+			}
+		}
+		return true
+	})
+	return calls
 }
 
 const (
@@ -99,7 +121,7 @@ type outcome struct {
 	Executions int64   `json:"executions"`
 	PerSecond  int64   `json:"perSecond"`
 	Seconds    float64 `json:"seconds"` // of fuzzing, without the build
-	Corpus     int     `json:"corpus"`  // inputs in testdata/fuzz
+	Corpus     int     `json:"corpus"`  // inputs in the archive
 	New        int     `json:"new"`     // inputs found interesting in this run
 	Load       string  `json:"load"`    // the machine's load average of the last minute; empty if it has none
 	Date       string  `json:"date"`
@@ -129,8 +151,8 @@ func (t target) fuzz(ctx context.Context, root string, o options) outcome {
 			r.Input = t.folder + "/" + r.Input
 		}
 	}
-	if files, err := os.ReadDir(t.seeds(root)); err == nil {
-		r.Corpus = len(files)
+	if all, err := archived(t.archive(root)); err == nil {
+		r.Corpus = len(all)
 	}
 	return r
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/agent/subagent"
+	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 	"github.com/fettle-dev/fettle/core/model"
 )
 
@@ -311,6 +312,7 @@ func TestExpand(t *testing.T) {
 
 // EX-13: what others read stays as it is, whatever stands in a file.
 func FuzzParse(f *testing.F) {
+	fuzzseed.Add(f)
 	for _, seed := range []string{
 		"---\nname: a\ndescription: d\ntools: [x]\n---\nP", "---\n- name: a\n  agent_card_url: x\n---\n", "---\n&a : *a\n---\n", "---\n? [a]\n: b\n---\n",
 		"---\nname: !!str a\n<<: {a: b}\n---\n", "---\na: |\n  b\n---", "\ufeff---\r\nname: a\r\n---\r\n", "---\n{{{{\n---\n", "---\n- - - -\n---\n", "---\nname: .inf\nmax_turns: .nan\n---\nx",

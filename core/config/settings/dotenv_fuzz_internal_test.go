@@ -7,11 +7,14 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 )
 
 // Values of a .env file can be in an environment, lines that are told of are in
 // the text, and what was read is read again from its plainest form.
 func FuzzDotenv(f *testing.F) {
+	fuzzseed.Add(f)
 	for _, seed := range []string{
 		"", "A=1", "export A = 'x\ny' # c\r\nB=\"\\\"\\n\\\\\"", "A=`b`\n=c\nD", "\ufeffA=1\n\nA=2", "A='", "A=\"b\\", "A.b-c=#d", "A=1\x00", "A=\"\\\\n\"", "\rA=1\r\rB=2",
 	} {

@@ -13,12 +13,14 @@ import (
 
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 )
 
 // FuzzProject: whatever a project's file holds, nothing panics, and as long as
 // its folder is not trusted nothing is looser than without it (CF-09); the
 // confinement of commands is not even in a folder that is trusted.
 func FuzzProject(f *testing.F) {
+	fuzzseed.Add(f)
 	for _, seed := range []string{
 		`{}`, `{"approvalMode":"yolo","sandbox":false}`, `{"tools":{"core":["a","b(c)"],"exclude":[1,"x"],"sandbox":"docker"}}`,
 		`{"tools":{"shell":{"inactivityTimeout":-1}},"mcpServers":{"x":{"trust":true}},"hooks":{"E":[{"hooks":[]}]}}`,
@@ -104,6 +106,7 @@ func requireNotLooser(t *testing.T, k settings.Key, before, after any) {
 // FuzzSet: setting a key in any file either refuses and leaves it, or has the
 // key read back, and no other key changed.
 func FuzzSet(f *testing.F) {
+	fuzzseed.Add(f)
 	for _, seed := range []string{"", "{}", "// c", `{"model":"a"}`, `{"model":{"name":"a",},}`, "{\n\t\"tools\": {\n\t\t\"sandbox\": true // c\n\t}\n}", `{"useWriteTodos":1}`, "{\r\n}", "\ufeff{}"} {
 		for key := range uint8(4) {
 			f.Add([]byte(seed), key)

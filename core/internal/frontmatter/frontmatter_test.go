@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/internal/frontmatter"
+	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 )
 
 func TestSplit(t *testing.T) {
@@ -82,6 +83,7 @@ func TestQuoted(t *testing.T) {
 }
 
 func FuzzRead(f *testing.F) {
+	fuzzseed.Add(f)
 	for _, seed := range []string{"a: b", "- a\n- b", "a: [1, {b: c}]", "a: |\n  x", "? a\n: b", "!!str a: b", "\x00", "a: &x\n<<: *x", "a: .nan\nb: 1e999", "a:\r\n  - b\r\n", "a: b: c"} {
 		f.Add(seed)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
 )
@@ -11,6 +12,7 @@ import (
 // FuzzParse: whatever a file holds, nothing panics, an engine takes what is
 // read, problems have their place, and a file that may only tighten does.
 func FuzzParse(f *testing.F) {
+	fuzzseed.Add(f)
 	for _, tt := range mistakes {
 		f.Add([]byte(tt.text + good))
 	}
@@ -51,6 +53,7 @@ func FuzzParse(f *testing.F) {
 // FuzzMerge: adding an approval keeps all other bytes in order, and adding it
 // again changes nothing.
 func FuzzMerge(f *testing.F) {
+	fuzzseed.Add(f)
 	for _, tt := range mistakes {
 		f.Add([]byte(tt.text+good), "ls", true)
 	}

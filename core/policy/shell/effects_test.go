@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 )
 
 // TestRedirections finds what is written, and what only looks like it.
@@ -245,6 +247,7 @@ docker ps; docker compose up -d; kubectl get pods -o json
 
 // FuzzParse never panics, is deterministic and gives well-formed parts.
 func FuzzParse(f *testing.F) {
+	fuzzseed.Add(f)
 	for line := range strings.SplitSeq(everyday, "\n") {
 		f.Add(line)
 	}
@@ -272,6 +275,7 @@ func FuzzParse(f *testing.F) {
 
 // FuzzJoin holds that joining lines loses none of their parts.
 func FuzzJoin(f *testing.F) {
+	fuzzseed.Add(f)
 	f.Add("rm -rf x", "ls")
 	f.Add("env -S 'a b'; x=1", "for i in a; do $i; done")
 	f.Add("cat <<< x > f", "sudo rm")

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 	"github.com/fettle-dev/fettle/core/services/checkpoint"
 	"github.com/fettle-dev/fettle/core/services/discovery"
 	"github.com/fettle-dev/fettle/core/services/workspace"
@@ -18,6 +19,7 @@ import (
 // an answer, touch nothing outside of the project, and what was told to be as it
 // was stays so.
 func FuzzLog(f *testing.F) {
+	fuzzseed.Add(f)
 	const head = `{"type":"session","time":"2026-01-01T00:00:00Z","version":1,"session":"one"}` + "\n" + `{"type":"turn","turn":1,"prompt":"p"}` + "\n"
 	entry := func(files string) string {
 		return head + `{"type":"begin","turn":1,"number":1,"kind":"call","call":"c","tool":"t"}` + "\n" + `{"type":"end","turn":1,"number":1,"files":[` + files + `]}` + "\n"

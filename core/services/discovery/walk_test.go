@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
@@ -188,6 +189,7 @@ func TestHostilePatterns(t *testing.T) {
 // A pattern is taken apart and compared without a panic, and what a rule
 // matches, the folder that holds it may reach.
 func FuzzRules(f *testing.F) {
+	fuzzseed.Add(f)
 	f.Add("*.log\n!a\n/b/**/c\n[a-z]\\ \n", "b/x/c", true)
 	f.Add("a/[!]-b]*/**\n[[:alpha:]\n\\\n//\n", "a/c/d", false)
 	f.Fuzz(func(t *testing.T, text, path string, dir bool) {

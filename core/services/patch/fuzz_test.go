@@ -8,6 +8,7 @@ import (
 	"github.com/bluekeyes/go-gitdiff/gitdiff"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 )
 
 // seedDiffs are starting points that exercise every branch of the parser.
@@ -28,6 +29,7 @@ var seedDiffs = []string{
 
 // FuzzParse: any text is a diff or is refused as one; nothing panics.
 func FuzzParse(f *testing.F) {
+	fuzzseed.Add(f)
 	for _, s := range seedDiffs {
 		f.Add(s)
 	}
@@ -53,6 +55,7 @@ func FuzzParse(f *testing.F) {
 // FuzzCorrect: a diff is refused, or the result differs from the base in lines
 // that the diff states and in no others, and what is shown is what is applied.
 func FuzzCorrect(f *testing.F) {
+	fuzzseed.Add(f)
 	for _, s := range seedDiffs {
 		f.Add("a\nb\n", s)
 		f.Add("", s)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 	"github.com/fettle-dev/fettle/core/services/transcript"
 )
 
@@ -153,6 +154,7 @@ func TestNoRecording(t *testing.T) {
 // What is no JSON in an older line never makes a reader fail, and what a reader
 // makes of a file can be recorded and read again.
 func FuzzLoad(f *testing.F) {
+	fuzzseed.Add(f)
 	head := `{"type":"session","version":1,"id":"one","startTime":"2026-01-01T00:00:00Z"}` + "\n"
 	turn := `{"type":"turn","id":"1","at":0,"time":"2026-01-01T00:00:00Z","content":{"role":"user","parts":[{"text":"a"}]},"highestVersion":3}` + "\n"
 	for _, seed := range []string{
