@@ -19,7 +19,7 @@ import (
 // What docs/comparison.md says of a change that somebody saves between read and
 // write, with as many bytes and the same times, is what happens: with fettle
 // always, with a peer where FETTLE_BENCH_NODE names a folder with its npm package,
-// or integration/bench/node has it.
+// or integration/dev/bench/node has it.
 func TestComparisonStaleWrite(t *testing.T) {
 	page := textOf(t, "docs/comparison.md")
 	row := func(name, write, replace string) string { return "| " + name + " | " + write + " | " + replace + " |" }
@@ -32,7 +32,7 @@ func TestComparisonStaleWrite(t *testing.T) {
 		require.Equal(t, map[string]string{"write_file": "refused", "safe_patch": "refused", "edit": "refused"}, got)
 		require.Contains(t, page, row("fettle", "refused", "refused"))
 	})
-	packages := cmp.Or(os.Getenv("FETTLE_BENCH_NODE"), "bench/node")
+	packages := cmp.Or(os.Getenv("FETTLE_BENCH_NODE"), "dev/bench/node")
 	for name, npm := range map[string]string{"gemini-cli-core": "@google/gemini-cli-core", "server-filesystem": "@modelcontextprotocol/server-filesystem"} {
 		t.Run(name, func(t *testing.T) {
 			if _, err := exec.LookPath("node"); err != nil || !fileExists(filepath.Join(packages, "node_modules", npm)) {

@@ -64,11 +64,11 @@ func released(t *testing.T, dir, module, version, day string) {
 	}
 }
 
-// What stands in docs/dependencies.md of the modules of adapters is what their
+// What stands in docs/dependencies.md of nested modules is what their
 // go.mod requires.
-func TestDependenciesOfAdapters(t *testing.T) {
-	for _, row := range table(t, readFile(t, "docs/dependencies.md"), "adapter") {
-		dir := filepath.Join("integration/adapters", row[0])
+func TestDependenciesOfNestedModules(t *testing.T) {
+	for _, row := range table(t, readFile(t, "docs/dependencies.md"), "nested module") {
+		dir := filepath.Join("integration", row[0])
 		module, _, _ := strings.Cut(row[1], ",")
 		found := false
 		for path, version := range requirements(t, dir) {

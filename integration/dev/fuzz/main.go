@@ -1,5 +1,5 @@
 // Command fuzz runs every fuzz target of the repository, one after another, and
-// prints one table: go run ./integration/fuzz -time 2m. docs/fuzzing.md says
+// prints one table: go run -C integration/dev ./fuzz -time 2m. docs/fuzzing.md says
 // which parser each target is for and what it holds.
 package main
 

@@ -21,10 +21,10 @@ const (
 	jsdiffNPM = "diff"
 )
 
-// packagesVariable names a folder other than integration/bench/node that holds node_modules.
+// packagesVariable names a folder other than integration/dev/bench/node that holds node_modules.
 const packagesVariable = "FETTLE_BENCH_NODE"
 
-const packagesFolder = "integration/bench/node"
+const packagesFolder = "integration/dev/bench/node"
 
 //go:embed node/driver.mjs
 var driverSource []byte

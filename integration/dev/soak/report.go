@@ -10,7 +10,7 @@ import (
 
 // What stands around the table in a page.
 const (
-	begin = "<!-- soak: go run ./integration/soak -for 10m -write docs/fuzzing.md -->\n"
+	begin = "<!-- soak: go run -C integration/dev ./soak -for 10m -write ../../docs/fuzzing.md -->\n"
 	end   = "<!-- end of soak -->\n"
 )
 

@@ -9,7 +9,7 @@ everything=$(npm_main "$(npm_package @modelcontextprotocol/server-everything "")
 filesystem=$(npm_main "$(npm_package @modelcontextprotocol/server-filesystem "")")
 inspector=$(npm_main "$(npm_package @modelcontextprotocol/inspector "")")
 sdk=$(npm_package @modelcontextprotocol/sdk "")
-build fettle ./cli/fettle
+build fettle github.com/fettle-dev/fettle/cli/fettle
 
 project=$work/project
 mkdir -p "$project" "$work/home"

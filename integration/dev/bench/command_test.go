@@ -135,7 +135,7 @@ func TestCommand(t *testing.T) {
 	require.GreaterOrEqual(t, kinds[kindMeasurement], 8)
 
 	docs := t.TempDir()
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", pageName))
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", pageName))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(docs, pageName), page, 0o644))
 	require.NoError(t, os.Mkdir(filepath.Join(docs, plotFolder), 0o755))
@@ -186,7 +186,7 @@ func TestCommandInterrupted(t *testing.T) {
 
 // The page has a place for each part of a run.
 func TestPageHasBlocks(t *testing.T) {
-	page, err := os.ReadFile(filepath.Join("..", "..", "docs", pageName))
+	page, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", pageName))
 	require.NoError(t, err)
 	for _, key := range blockKeys() {
 		_, err := replaceBlock(string(page), key, "x")

@@ -48,7 +48,7 @@ type options struct {
 	docs        string // folder of the page
 }
 
-const usage = `usage: go run ./integration/bench [flags]
+const usage = `usage: go run -C integration/dev ./bench [flags]
 
 Measures fettle and what a user would pick instead, by turns in one run, and
 prints one table: the least and the median time of each, and how many times as
@@ -72,7 +72,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.BoolVar(&o.write, "write", false, "write the tables and plots into docs/benchmarks.md; for a whole run")
 	flags.BoolVar(&o.list, "list", false, "list the cases and their contestants, and measure nothing")
 	flags.DurationVar(&o.pace.Time, "time", 0, "how long each case is measured, as 2s (default 500ms, with -full 3s)")
-	flags.StringVar(&o.docs, "docs", "docs", "the `folder` that -write finds benchmarks.md in")
+	flags.StringVar(&o.docs, "docs", "../../docs", "the `directory` that -write finds benchmarks.md in")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}

@@ -94,9 +94,9 @@ func replaceBlock(page, key, content string) (string, error) {
 func runBlock(info RunInfo) string {
 	var b strings.Builder
 	m := info.Machine
-	command := "go run ./integration/bench -write"
+	command := "go run -C integration/dev ./bench -write"
 	if info.Full {
-		command = "go run ./integration/bench -full -write"
+		command = "go run -C integration/dev ./bench -full -write"
 	}
 	fmt.Fprintf(&b, "<!-- names -->\n```sh\n%s\n```\n\nMeasured on %s, at least %s a case", command, info.Date, info.PerCase)
 	if !info.Full {

@@ -40,7 +40,7 @@ npm_main() {
 
 # build NAME FOLDER builds a program of the repository into $work.
 build() {
-	(cd "$root" && go build -o "$work/$1" "$2") || missing "$2 does not build"
+	(cd "$root/integration/dev" && go build -o "$work/$1" "$2") || missing "$2 does not build"
 }
 
 # start PATTERN COMMAND… runs a server in the background until stop, and waits
@@ -77,7 +77,7 @@ stop() {
 }
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-root=$(cd "$here/../.." && pwd)
+root=$(cd "$here/../../.." && pwd)
 command -v go >/dev/null || missing "there is no go on the PATH"
 need_node
 work=$(mktemp -d)

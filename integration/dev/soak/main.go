@@ -1,6 +1,6 @@
 // Command soak has one process do everything that fettle does, for as long as it
 // is told to, and fails if memory, goroutines, descriptors, processes or files
-// grow, or if a byte or an answer is lost: go run ./integration/soak -for 10m.
+// grow, or if a byte or an answer is lost: go run -C integration/dev ./soak -for 10m.
 package main
 
 import (
@@ -38,7 +38,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	flags.IntVar(&o.workers, "workers", 3, "how many work at once")
 	flags.Uint64Var(&o.seed, "seed", 1, "of what is random")
 	plot := flags.String("svg", "", "write a plot of the samples to this `file`")
-	page := flags.String("write", "", "put the table into this `page`, as docs/fuzzing.md")
+	page := flags.String("write", "", "put the table into this `page`, as ../../docs/fuzzing.md")
 	lines := flags.Bool("json", false, "print the samples, a JSON object a line, in place of the table")
 	if err := flags.Parse(args); err != nil {
 		return 2

@@ -30,7 +30,7 @@ scenarios() {
 	done
 }
 
-build everything ./integration/mcp/everything
+build everything ./mcp/everything
 start '(http://[^ ]*/mcp)' "$work/everything" -http 127.0.0.1:0
 scenarios sessions "$match" 2025 # 2026-07-28 has no sessions
 stop
@@ -42,7 +42,7 @@ stop
 plain="server-initialize server-session-lifecycle server-stateless logging-set-level ping tools-list resources-list
 	resources-subscribe resources-unsubscribe server-sse-multiple-streams sep-2164-resource-not-found
 	dns-rebinding-protection caching http-header-validation input-required-result-unsupported-methods"
-build fettle ./cli/fettle
+build fettle github.com/fettle-dev/fettle/cli/fettle
 mkdir -p "$work/project" "$work/home"
 echo "# A project" >"$work/project/AGENTS.md"
 served=(env HOME="$work/home" "$work/fettle" --cwd "$work/project" mcp serve --http 127.0.0.1:0)

@@ -38,10 +38,10 @@ func (t target) failures(root string) string {
 // archive is the file of the inputs that every test of the package runs.
 func (t target) archive(root string) string { return t.failures(root) + ".txtar" }
 
-// find returns the root of the module and its fuzz targets in order. It reads
+// find returns the root of fettle's module and its fuzz targets in order. It reads
 // the test files that count on this platform and compiles nothing.
 func find(ctx context.Context) (root string, targets []target, err error) {
-	out, err := goTool(ctx, "", "list", "-m", "-f", "{{.Dir}}")
+	out, err := goTool(ctx, "", "list", "-m", "-f", "{{.Dir}}", "github.com/fettle-dev/fettle")
 	if err != nil {
 		return "", nil, err
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	begin  = "<!-- fuzz: go run ./integration/fuzz -time 2m -keep -write -->\n"
+	begin  = "<!-- fuzz: go run -C integration/dev ./fuzz -time 2m -keep -write -->\n"
 	end    = "<!-- end of fuzz -->\n"
 	header = "| target | executions | a second | seconds | corpus | new | load | date | result |\n|---|--:|--:|--:|--:|--:|--:|---|---|\n"
 )

@@ -12,7 +12,7 @@ suites=("$old 2025-06-18" "$old 2025-11-25" "$new 2025-06-18" "$new 2025-11-25" 
 # workload and enterprise identities, keys in place of secrets, skills.
 absent='^(auth/(client-credentials-jwt|enterprise-managed-authorization|cross-app-access-complete-flow|dpop|dpop-nonce|wif-jwt-bearer)|sep-2640-.*)$'
 
-build conformance-client ./integration/mcp/conformance-client
+build conformance-client ./mcp/conformance-client
 passed=0 failed=0 skipped=0
 
 # applies RANGE REVISION tells whether a scenario, as list has it, is one of the
