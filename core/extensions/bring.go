@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
 // bringing finds what an extension brings.
@@ -109,7 +110,7 @@ func (e Extension) hooks(v Variables) ([]byte, error) {
 	if e.HooksFile == "" {
 		return nil, nil
 	}
-	data, err := readFile(e.HooksFile, maxHooks)
+	data, err := lockedfile.Read(e.HooksFile, maxHooks)
 	if err == nil {
 		data, err = v.Fill(data)
 	}

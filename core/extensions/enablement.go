@@ -108,7 +108,7 @@ func (e enablement) set(name, folder, home string, on bool) {
 func (s *Store) readEnablement() (enablement, error) {
 	e := enablement{}
 	path := filepath.Join(s.o.Dir, EnablementFile)
-	data, err := readFile(path, maxState)
+	data, err := lockedfile.Read(path, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return e, nil
 	}

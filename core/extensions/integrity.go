@@ -102,7 +102,7 @@ func (s *Store) integrityPath() string { return filepath.Join(filepath.Dir(s.o.D
 // records returns our records, and the whole of the file to write it again.
 func (s *Store) records() (whole map[string]json.RawMessage, of map[string]integrityRecord, err error) {
 	whole, of = map[string]json.RawMessage{}, map[string]integrityRecord{}
-	data, err := readFile(s.integrityPath(), maxState)
+	data, err := lockedfile.Read(s.integrityPath(), maxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return whole, of, nil
 	}

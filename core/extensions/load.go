@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
 // loading is one Load.
@@ -244,7 +245,7 @@ func (l *loading) read(folder string, install *InstallMetadata) (Extension, bool
 		}
 	}
 	if err == nil {
-		data, err = readFile(e.Manifest, MaxManifest)
+		data, err = lockedfile.Read(e.Manifest, MaxManifest)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

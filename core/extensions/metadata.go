@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
 // InstallType says where an extension was installed from.
@@ -48,7 +49,7 @@ func InstallFiles() []string {
 func ReadInstall(folder string) (*InstallMetadata, error) {
 	for _, name := range InstallFiles() {
 		path := filepath.Join(folder, name)
-		data, err := readFile(path, maxState)
+		data, err := lockedfile.Read(path, maxState)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

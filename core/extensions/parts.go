@@ -15,6 +15,8 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
 // Limits of what is looked at to say what an extension brings. A folder with more
@@ -226,7 +228,7 @@ var mayRun = regexp.MustCompile(`!\{|!\$\{|\}\{`)
 // runs reports whether the prompt of a command's file has shell commands run; of
 // what cannot be read nobody knows, so it may.
 func runs(e Extension, file string) bool {
-	data, err := readFile(file, maxPartFile)
+	data, err := lockedfile.Read(file, maxPartFile)
 	if err != nil {
 		return true
 	}

@@ -91,7 +91,7 @@ func (s *Store) secretsPath() string { return filepath.Join(filepath.Dir(s.o.Dir
 func (s *Store) readSecrets() (secrets, error) {
 	all := secrets{}
 	path := s.secretsPath()
-	data, err := readFile(path, maxState)
+	data, err := lockedfile.Read(path, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return all, nil
 	}
@@ -169,7 +169,7 @@ func (s *Store) resolve(declared []Setting, id string, envFiles []string, kept s
 
 // envOf returns what a .env file assigns, nothing where it cannot be read.
 func envOf(path string) map[string]string {
-	data, err := readFile(path, maxState)
+	data, err := lockedfile.Read(path, maxState)
 	if err != nil {
 		return nil
 	}
@@ -325,7 +325,7 @@ func (s *Store) changeEnv(ctx context.Context, e Extension, variable string, val
 		return notWritten(path, err)
 	}
 	defer unlock()
-	data, err := readFile(path, maxState)
+	data, err := lockedfile.Read(path, maxState)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return notWritten(path, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
 // Updated is what an update has done.
@@ -214,7 +215,7 @@ func (s *Store) carryOver(ctx context.Context, e, newer Extension, given map[str
 
 // copyEnv puts the values that were given into the new version.
 func copyEnv(from, to string) error {
-	data, err := readFile(filepath.Join(from, EnvFile), maxState)
+	data, err := lockedfile.Read(filepath.Join(from, EnvFile), maxState)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

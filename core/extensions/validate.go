@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
 // Severity says how bad a [Finding] is.
@@ -115,7 +117,7 @@ func (s *Store) completed(e *Extension) {
 		return
 	}
 	var m Manifest
-	if data, err := readFile(e.Manifest, MaxManifest); err == nil {
+	if data, err := lockedfile.Read(e.Manifest, MaxManifest); err == nil {
 		m, _ = ParseManifest(data, e.Path, Variables{ExtensionPath: e.Path}) // its problems are known
 	}
 	e.MCPServers, e.ExcludedTools, e.Settings, e.PlanDir = m.MCPServers, m.ExcludeTools, m.Settings, m.PlanDirectory
@@ -124,7 +126,7 @@ func (s *Store) completed(e *Extension) {
 
 // missingContext are context files that the manifest names and that are not there.
 func (e Extension) missingContext() []string {
-	data, err := readFile(e.Manifest, MaxManifest)
+	data, err := lockedfile.Read(e.Manifest, MaxManifest)
 	if err != nil {
 		return nil
 	}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
 // Unread returns the problems of whole files that are not in force though they
@@ -65,7 +67,7 @@ const scanned = 64 << 20
 // case, as UTF-8 or UTF-16, and with letters that are written as \uXXXX. One that
 // cannot be opened is not known to.
 func mentions(ctx context.Context, path, word string) bool {
-	file, err := openUnleased(path)
+	file, err := lockedfile.Open(path)
 	if err != nil {
 		return false
 	}

@@ -5,17 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
-	"os"
 	"slices"
 	"sort"
 	"strings"
-	"syscall"
-	"time"
 	"unicode/utf8"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
 // MaxBytes is the size up to which a settings file is read.
@@ -27,13 +25,7 @@ const maxBrackets = 10_000
 
 const byteOrderMark = "\xef\xbb\xbf"
 
-var (
-	errNotRegular = errors.New("it is no regular file")
-	errTooLarge   = fmt.Errorf("it has more than %d bytes", MaxBytes)
-)
-
-// read returns the bytes of a regular file. It does not wait for the other end
-// of a pipe.
+// read returns the bytes of a regular file of at most [MaxBytes].
 func read(ctx context.Context, path string) ([]byte, error) { return readChecked(ctx, path, nil) }
 
 // readChecked is read of a file that check accepts; nil accepts any.
@@ -41,41 +33,7 @@ func readChecked(ctx context.Context, path string, check func(fs.FileInfo) error
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	file, err := openUnleased(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close() //nolint:errcheck // nothing was written
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errNotRegular
-	}
-	if check != nil {
-		if err := check(info); err != nil {
-			return nil, err
-		}
-	}
-	data, err := io.ReadAll(io.LimitReader(file, MaxBytes+1))
-	if err == nil && len(data) > MaxBytes {
-		err = errTooLarge
-	}
-	return data, err
-}
-
-// openUnleased opens a file for reading. It does not wait for the other end of a
-// pipe. While another program holds a lease that excludes readers, as a commit
-// does for some microseconds, it tries again for up to 100 ms.
-func openUnleased(path string) (*os.File, error) {
-	const longest, pause = 100 * time.Millisecond, time.Millisecond
-	for start := time.Now(); ; time.Sleep(pause) {
-		file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-		if !errors.Is(err, syscall.EAGAIN) || time.Since(start) >= longest {
-			return file, err
-		}
-	}
+	return lockedfile.ReadIf(path, MaxBytes, check)
 }
 
 // document is a settings file, taken apart.
@@ -216,7 +174,7 @@ func unread(f File, err error) Problem {
 		return p
 	}
 	p.Message = fmt.Sprintf("It cannot be read (%s): nothing of it is in force.", cause)
-	if errors.Is(err, errTooLarge) {
+	if errors.Is(err, lockedfile.ErrTooLarge) {
 		p.Remedy = "Shorten it, or remove it."
 	}
 	return p

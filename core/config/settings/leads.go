@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
 // SetIn is [Set] for the file of a project, which may be anybody's: one that
@@ -67,8 +68,8 @@ func leadsTo(path string, links *int) (string, error) {
 	case err != nil:
 		return "", err
 	}
-	if *links++; *links > maxLinks {
-		return "", errCircle
+	if *links++; *links > lockedfile.MaxLinks {
+		return "", lockedfile.ErrLoop
 	}
 	link, err := os.Readlink(path)
 	if err != nil {

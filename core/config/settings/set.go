@@ -16,6 +16,7 @@ import (
 	"github.com/tailscale/hujson"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
 // Set gives a key a value in a settings file, or with nil takes it out. What
@@ -36,7 +37,7 @@ func Set(ctx context.Context, file, key string, value any) error {
 	if err != nil {
 		return err
 	}
-	err = update(ctx, file, func(text []byte) ([]byte, error) {
+	err = lockedfile.Update(ctx, file, MaxBytes, func(text []byte) ([]byte, error) {
 		for _, c := range changes {
 			var err error
 			if text, err = edit(file, text, c); err != nil {

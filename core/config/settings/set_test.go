@@ -155,35 +155,3 @@ func TestSetAtOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, len(left) == 1 || runtime.GOOS == "windows", "%v", left)
 }
-
-// Whoever saves the file meanwhile, without waiting for anybody, is noticed.
-func TestSetNotices(t *testing.T) {
-	for name, tt := range map[string]struct {
-		there string
-		old   string
-		isNew bool
-	}{
-		"changed":  {"theirs", "ours", false},
-		"appeared": {"theirs", "", true},
-		"gone":     {"", "ours", false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			folder := t.TempDir()
-			path := filepath.Join(folder, "settings.json")
-			want := 0
-			if tt.there != "" {
-				require.NoError(t, os.WriteFile(path, []byte(tt.there), 0o644))
-				want = 1
-			}
-			require.ErrorIs(t, settings.ReplaceFile(t.Context(), path, []byte(tt.old), []byte("new"), tt.isNew), settings.ErrMoved)
-			entries, err := os.ReadDir(folder)
-			require.NoError(t, err)
-			require.Len(t, entries, want, "nothing is left behind")
-			if tt.there != "" {
-				data, err := os.ReadFile(path)
-				require.NoError(t, err)
-				require.Equal(t, tt.there, string(data))
-			}
-		})
-	}
-}

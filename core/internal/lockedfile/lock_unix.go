@@ -3,6 +3,7 @@
 package lockedfile
 
 import (
+	"context"
 	"errors"
 	"os"
 	"runtime"
@@ -17,4 +18,18 @@ func tryLock(f *os.File) error {
 		return errBusy
 	}
 	return err
+}
+
+// lockDirectory takes the lock of a directory itself, so that no file is left
+// behind. On file systems without such locks it locks nothing; what another
+// process saves is noticed all the same.
+func lockDirectory(ctx context.Context, dir string) (unlock func(), err error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if unlock, err = wait(ctx, f); errors.Is(err, errors.ErrUnsupported) {
+		return func() {}, nil
+	}
+	return unlock, err
 }

@@ -1,8 +1,10 @@
 package lockedfile
 
 import (
+	"context"
 	"errors"
 	"os"
+	"path/filepath"
 	"runtime"
 
 	"golang.org/x/sys/windows"
@@ -15,4 +17,9 @@ func tryLock(f *os.File) error {
 		return errBusy
 	}
 	return err
+}
+
+// lockDirectory takes the lock of a directory by a file in it, which stays there.
+func lockDirectory(ctx context.Context, dir string) (unlock func(), err error) {
+	return Lock(ctx, filepath.Join(dir, ".settings.lock"))
 }

@@ -1,5 +1,5 @@
-// Package lockedfile replaces small files of the user's in one step, under a
-// lock that calls of this and of other processes share.
+// Package lockedfile reads small files of the user's, and replaces them in one
+// step, under a lock that calls of this and of other processes share.
 package lockedfile
 
 import (
@@ -35,6 +35,11 @@ func Lock(ctx context.Context, path string) (unlock func(), err error) {
 	if err != nil {
 		return nil, err
 	}
+	return wait(ctx, f)
+}
+
+// wait takes the lock of an open file, which it closes if that fails.
+func wait(ctx context.Context, f *os.File) (unlock func(), err error) {
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		err := ctx.Err()
 		if err == nil {

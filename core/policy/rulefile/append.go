@@ -1,15 +1,14 @@
 package rulefile
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
@@ -44,60 +43,30 @@ func Append(ctx context.Context, path string, rules []policy.Rule) (backup strin
 			return "", err
 		}
 	}
-	target, err := follow(path)
-	if err != nil {
-		return "", notSaved(path, err)
-	}
-	folder := filepath.Dir(target)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return "", notSaved(path, err)
-	}
-	unlock, err := lock(ctx, folder)
-	if err != nil {
-		return "", notSaved(path, err)
-	}
-	defer unlock()
-
-	for range 10 {
-		backup, err = appendLocked(ctx, path, target, rules)
-		if !errors.Is(err, errMoved) {
-			break
+	var refused error // of a rule, not of the file
+	err = lockedfile.Update(ctx, path, MaxBytes, func(old []byte) ([]byte, error) {
+		text := old
+		if _, broken := readTOML(old); broken != nil {
+			target, err := lockedfile.Follow(path)
+			if err == nil {
+				backup, err = keep(target, old)
+			}
+			if err != nil {
+				return nil, err
+			}
+			text = []byte("# The file that stood here could not be read. It is kept as " + filepath.Base(backup) + ".\n")
 		}
+		for _, rule := range rules {
+			if text, refused = merge(path, text, rule); refused != nil {
+				return nil, refused
+			}
+		}
+		return text, nil
+	})
+	if err != nil && refused == nil {
+		err = notSaved(path, err)
 	}
 	return backup, err
-}
-
-// errMoved says that somebody else has saved the file meanwhile.
-var errMoved = errors.New("another program saved the file at the same moment")
-
-func appendLocked(ctx context.Context, path, target string, rules []policy.Rule) (backup string, err error) {
-	old, err := read(ctx, target)
-	missing := errors.Is(err, fs.ErrNotExist)
-	if err != nil && !missing {
-		return "", notSaved(path, err)
-	}
-	if len(old) > MaxBytes {
-		return "", notSaved(path, fmt.Errorf("it has more than %d bytes", MaxBytes))
-	}
-	data := old
-	if _, broken := readTOML(old); broken != nil {
-		if backup, err = keep(target, old); err != nil {
-			return "", notSaved(path, err)
-		}
-		data = []byte("# The file that stood here could not be read. It is kept as " + filepath.Base(backup) + ".\n")
-	}
-	for _, rule := range rules {
-		if data, err = merge(path, data, rule); err != nil {
-			return backup, err
-		}
-	}
-	if bytes.Equal(data, old) {
-		return backup, nil
-	}
-	if err := replace(target, old, data, missing); err != nil {
-		return backup, notSaved(path, err)
-	}
-	return backup, nil
 }
 
 func notSaved(path string, err error) error {
@@ -110,31 +79,4 @@ func notSaved(path string, err error) error {
 		cause = e.Err
 	}
 	return fault.Wrap(code, "rulefile.append", fmt.Sprintf("The approval was not saved in %s (%s).", path, cause), remedy, err)
-}
-
-// follow returns where a path leads if it is a symbolic link, even one to
-// nothing.
-func follow(path string) (string, error) {
-	target, err := filepath.Abs(path)
-	for range 40 {
-		if err != nil {
-			return "", err
-		}
-		info, err := os.Lstat(target)
-		if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode()&fs.ModeSymlink == 0 {
-			return target, nil
-		}
-		if err != nil {
-			return "", err
-		}
-		link, err := os.Readlink(target)
-		if err != nil {
-			return "", err
-		}
-		if !filepath.IsAbs(link) {
-			link = filepath.Join(filepath.Dir(target), link)
-		}
-		target = link
-	}
-	return "", errors.New("its links lead in a circle")
 }

@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -341,48 +339,4 @@ func TestAppendFromProcesses(t *testing.T) {
 		require.Equal(t, 1, n, prefix)
 	}
 	onlyFiles(t, filepath.Dir(path), "a.toml")
-}
-
-// Whoever saves the file meanwhile, without waiting for anybody, is noticed.
-func TestReplaceNotices(t *testing.T) {
-	for name, tt := range map[string]struct {
-		there string
-		old   []byte
-		isNew bool
-	}{
-		"changed":  {"theirs", []byte("ours"), false},
-		"appeared": {"theirs", nil, true},
-		"gone":     {"", []byte("ours"), false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			folder := t.TempDir()
-			path := filepath.Join(folder, "a.toml")
-			var left []string
-			if tt.there != "" {
-				write(t, path, tt.there)
-				left = []string{"a.toml"}
-			}
-			require.ErrorIs(t, rulefile.Replace(path, tt.old, []byte("new"), tt.isNew), rulefile.ErrMoved)
-			onlyFiles(t, folder, left...)
-			if tt.there != "" {
-				require.Equal(t, tt.there, content(t, path))
-			}
-		})
-	}
-}
-
-// Waiting for the lock ends with the context.
-func TestAppendWaits(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		path := filepath.Join(t.TempDir(), "a.toml")
-		unlock, err := rulefile.Lock(t.Context(), filepath.Dir(path))
-		require.NoError(t, err)
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		_, err = rulefile.Append(ctx, path, []policy.Rule{approval("ls")})
-		require.Equal(t, fault.Cancelled, fault.CodeOf(err))
-		require.NoFileExists(t, path)
-		unlock()
-		add(t, path, approval("ls"))
-	})
 }

@@ -4,13 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
-	"time"
+
+	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
 const extension = ".toml"
@@ -76,41 +75,13 @@ func expand(path string) ([]string, error) {
 	return slices.Clip(names), nil
 }
 
-// read returns the bytes of a regular file, and one more than MaxBytes of a
-// larger one. It does not wait for the other end of a pipe.
+// read returns the bytes of a regular file of at most [MaxBytes].
 func read(ctx context.Context, path string) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	file, err := openUnleased(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close() //nolint:errcheck // nothing was written
-	info, err := file.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, errNotRegular
-	}
-	return io.ReadAll(io.LimitReader(file, MaxBytes+1))
+	return lockedfile.Read(path, MaxBytes)
 }
-
-// openUnleased opens a file for reading. It does not wait for the other end of a
-// pipe. While another program holds a lease that excludes readers, as a commit
-// does for some microseconds, it tries again for up to 100 ms.
-func openUnleased(path string) (*os.File, error) {
-	const longest, pause = 100 * time.Millisecond, time.Millisecond
-	for start := time.Now(); ; time.Sleep(pause) {
-		file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-		if !errors.Is(err, syscall.EAGAIN) || time.Since(start) >= longest {
-			return file, err
-		}
-	}
-}
-
-var errNotRegular = errors.New("it is no regular file")
 
 // unreadable is the problem of a file or folder. made is a clause that says
 // what is done instead.
@@ -119,9 +90,13 @@ func unreadable(path string, err error, made string) Problem {
 	if e := (*fs.PathError)(nil); errors.As(err, &e) {
 		cause = e.Err
 	}
+	remedy := "Make it one that you may read, or remove it."
+	if errors.Is(err, lockedfile.ErrTooLarge) {
+		remedy = "Split it into several files."
+	}
 	return Problem{
 		Path: path, Kind: KindFileRead, Severity: Error,
 		Message: fmt.Sprintf("It cannot be read (%s): nothing of it is in force%s.", cause, made),
-		Remedy:  "Make it one that you may read, or remove it.",
+		Remedy:  remedy,
 	}
 }

@@ -6,9 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
-	"time"
 
+	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
@@ -78,22 +77,9 @@ func (s *Scope) loadAbove(name ...string) *ruleFile {
 	if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
 		return nil
 	}
-	text, ok := readSmall(openUnleased(path))
+	text, ok := readSmall(lockedfile.Open(path))
 	if !ok {
 		return nil
 	}
 	return newRuleFile(path, s.dir, text)
-}
-
-// openUnleased opens a file for reading. It does not wait for the other end of a
-// pipe. While another program holds a lease that excludes readers, as a commit
-// does for some microseconds, it tries again for up to 100 ms.
-func openUnleased(path string) (*os.File, error) {
-	const longest, pause = 100 * time.Millisecond, time.Millisecond
-	for start := time.Now(); ; time.Sleep(pause) {
-		file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-		if !errors.Is(err, syscall.EAGAIN) || time.Since(start) >= longest {
-			return file, err
-		}
-	}
 }

@@ -1,7 +1,0 @@
-package settings
-
-// For tests of the steps of an update.
-var (
-	ReplaceFile = replace
-	ErrMoved    = errMoved
-)
