@@ -34,7 +34,7 @@ var layers = []struct{ name, title, patterns string }{
 	{"bus", "bus: questions and events", "core/bus"},
 	{"tools", "tools: the contract of a tool", "core/tools"},
 	{"internal", "internal helpers", "core/internal/*"},
-	{"fault", "fault, escape: errors, safe text", "core/fault core/escape"},
+	{"fault", "fault, escape, redact: errors, safe text", "core/fault core/escape core/redact"},
 }
 
 const (

@@ -34,6 +34,7 @@ var variables = []variable{
 	{"NO_COLOR", "anything: no colours"},
 	{"TERM", "`dumb`, `unknown` or empty: a session of plain lines"},
 	{"COLORFGBG", "whether the terminal is light or dark, where it does not say so itself"},
+	{"GOGC", "how much garbage the program lets grow, in percent of what is in use; 50 if it is not set"},
 	{"DISPLAY", "with `WAYLAND_DISPLAY`: whether a browser can be opened to sign in"},
 	{"WAYLAND_DISPLAY", "see `DISPLAY`"},
 }

@@ -319,7 +319,7 @@ func TestContextBesideResults(t *testing.T) {
 	require.True(t, r.Result.LLMContent.IsJSON())
 	var told struct{ Output, Context string }
 	require.NoError(t, json.Unmarshal(r.FunctionResponse(), &told))
-	require.Equal(t, `<hook_context>a "note" ***</hook_context>`, told.Context)
+	require.Equal(t, `<hook_context>a "note" [masked]</hook_context>`, told.Context)
 	var state struct{ Content string }
 	require.NoError(t, json.Unmarshal([]byte(told.Output), &state))
 	require.Equal(t, plain, state.Content)

@@ -51,7 +51,7 @@ func TestPatternsMeetSpellings(t *testing.T) {
 		},
 		"git push": {
 			"git push": deny, "git -C x push": deny, "git -c a.b=c --no-pager push": deny, "git --git-dir=x push": deny, "/usr/bin/git -C x push": deny, "git  push": deny, "git $x": ask, "git -C $x push": deny,
-			"git log push": allow, `git log "$x"`: allow, `git -C "$x" log`: allow, "git log": allow, "timeout 5 git -C x push": deny, "p=push; git $p": ask, "git --unknown x push": ask,
+			"git log push": allow, `git log "$x"`: allow, `git -C "$x" log`: ask, "git log": allow, "timeout 5 git -C x push": deny, "p=push; git $p": ask, "git --unknown x push": ask,
 		},
 		"kubectl delete": {"kubectl -n a delete pod": deny, "kubectl --context=x --namespace y delete z": deny, "kubectl get -n delete": allow, "kubectl --as x -v 3 delete y": ask},
 		"docker rm":      {"docker --context x rm y": deny, "docker -H a container rm y": deny, "docker ps": allow},
@@ -78,7 +78,7 @@ func TestPatternsMeetSpellings(t *testing.T) {
 			`git log "$x"`: allow, `git commit -m "$(cat a)"`: allow, "git $x": ask, `git "$x" "$y"`: ask, `git reset "$x"`: ask, `git "$x" --hard`: ask, "git log $x": ask, "git -C . reset --hard": deny, `git diff "$x"..HEAD --stat`: allow,
 		},
 		".*git.*push.*": {
-			`git log "$x"`: allow, `git "$x"`: ask, `git -C "$x" push`: deny, `git -C "$x" log`: allow, `git pu"$x"`: ask, `git $x log`: ask, `git -C $x log`: ask, "git add *.go": allow, "git log $((1))": allow, `git --no-pager "$x"`: ask,
+			`git log "$x"`: allow, `git "$x"`: ask, `git -C "$x" push`: deny, `git -C "$x" log`: ask, `git pu"$x"`: ask, `git $x log`: ask, `git -C $x log`: ask, "git add *.go": allow, "git log $((1))": allow, `git --no-pager "$x"`: ask,
 		},
 		"git.*--force":       {`git push "$x"`: ask, "git push -f": ask, `git "$x" -f`: ask},
 		"git push.*main":     {`git push origin "$b"`: ask, `git push "$r" main`: deny, `git pull origin "$b"`: allow, "git push origin $((1))": allow},

@@ -64,7 +64,10 @@ func (c *call) withoutPerson() string {
 
 // ruleText is a rule that allows the tool, as it is written.
 func (c *call) ruleText() string {
-	const verdict = `decision = "allow" and priority = 100`
+	verdict := `decision = "allow" and priority = 100`
+	if c.subject.Mode == policy.ModePlan { // where a rule allows only if it names the mode
+		verdict = `decision = "allow", priority = 100 and modes = ["plan"]`
+	}
 	if c.subject.Server != "" {
 		return fmt.Sprintf("a [[rule]] with mcpName = %q, toolName = %q, %s", c.subject.Server, c.subject.ServerTool, verdict)
 	}
@@ -93,6 +96,7 @@ func (c *call) flags() []string {
 	}
 	switch {
 	case c.decision.Unnamed: // only a rule that names the server does
+	case c.subject.Mode == policy.ModePlan: // only a rule that names the mode does
 	case c.subject.Line == nil:
 		flags = append(flags, "--allowed-tools "+c.name)
 	case c.asksAboutCommands():

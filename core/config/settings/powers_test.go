@@ -25,7 +25,7 @@ func TestUntrustedKeys(t *testing.T) {
 		// Capabilities that it may switch off.
 		settings.ProjectFalse: {
 			"useWriteTodos", "general.retryFetchErrors", "model.disableLoopDetection", "tools.fileReadCacheDisabled", "tools.sandbox.networkAccess",
-			"web.allowPrivateAddresses", "mcp.enabled", "security.enablePermanentToolApproval", "security.autoAddToPolicyByDefault", "agents.enabled", "skills.enabled",
+			"web.allowPrivateAddresses", "web.proxyDecides", "mcp.enabled", "security.enablePermanentToolApproval", "security.autoAddToPolicyByDefault", "agents.enabled", "skills.enabled",
 		},
 		// Lists of what is denied, asked about or left out.
 		settings.ProjectAdd: {

@@ -114,7 +114,9 @@ func TestModeAfter(t *testing.T) {
 	require.Equal(t, policy.ModeDefault, s.ApprovalMode())
 	require.Len(t, s.Asked(), 1)
 
-	s = newSession(t, in(policy.ModePlan), func(p *config.Parameters) { p.AllowedTools = []string{plan.ExitPlanMode} })
+	s = newSession(t, in(policy.ModePlan), func(p *config.Parameters) {
+		p.Rules = append(p.Rules, policy.Rule{Tools: []string{plan.ExitPlanMode}, Modes: []policy.ApprovalMode{policy.ModePlan}, Decision: policy.Allow, Tier: policy.TierUser})
+	})
 	s.Write(".fettle/plans/a.md", "# Plan\n")
 	require.Contains(t, succeed(t, s.Call(plan.ExitPlanMode, args{"plan_filename": "a.md"})), "the approval mode is default.")
 	require.Empty(t, s.Asked())
