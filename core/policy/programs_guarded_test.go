@@ -236,7 +236,7 @@ split --filter=./x a
 pandoc -F ./x a
 pandoc --lua-filter x a
 pandoc -d x a
-pandoc -o x a
+pandoc -o .bashrc a
 pdflatex -shell-escape a
 pdflatex --shell-escape a
 pdflatex '\write18{x}'

@@ -55,7 +55,11 @@ func (j *judge) gitDirs(p *shell.Part) ([]string, bool) {
 		return nil, true
 	}
 	var dirs []string
-	for _, dir := range p.Dirs {
+	in := p.Dirs
+	if len(in) == 0 {
+		in = p.Repository
+	}
+	for _, dir := range in {
 		if !filepath.IsAbs(dir) && j.start == "" || strings.HasPrefix(dir, "~") {
 			return nil, false
 		}
@@ -94,7 +98,7 @@ func (j *judge) gitDirs(p *shell.Part) ([]string, bool) {
 		var next []string
 		for _, dir := range dirs {
 			for _, v := range values {
-				if strings.HasPrefix(v, "~") {
+				if strings.HasPrefix(v, "~") || len(p.Dirs) == 0 && !filepath.IsAbs(v) {
 					return nil, false
 				}
 				next = append(next, joined(dir, v))

@@ -83,3 +83,29 @@ func TestRepositoriesOfTheSession(t *testing.T) {
 	require.Empty(t, e.GitDirs(command(t, "cat a && grep git b", policy.ModeDefault)))
 	require.Empty(t, e.GitDirs(called(t, "write_file", `{"file_path":"a"}`)))
 }
+
+// The top directory of a repository has that repository, whatever directory it is.
+func TestTopDirectoryOfTheRepository(t *testing.T) {
+	rule := writers()
+	rule.CommandPrefix = append(rule.CommandPrefix, "git", "cd", "command", "alias", "export")
+	e := engine(t, rule)
+	for line, want := range map[string]policy.Verdict{
+		`cd "$(git rev-parse --show-toplevel)" && git status`:                                policy.Allow,
+		"cd $(git rev-parse --show-toplevel 2>/dev/null); git status":                        policy.Allow,
+		`cd sub && cd "$(git rev-parse --show-toplevel)" && git status`:                      policy.Allow,
+		`cd lib && cd "$(git rev-parse --show-toplevel)" && git status`:                      policy.AskUser,
+		`cd "$(git rev-parse --show-toplevel)" && cd lib && git status`:                      policy.AskUser,
+		`cd "$(git rev-parse --show-toplevel)" && git -C lib status`:                         policy.AskUser,
+		`cd "$(git rev-parse --show-toplevel)/lib" && git status`:                            policy.AskUser,
+		`cd "$(git -C lib rev-parse --show-toplevel)" && git status`:                         policy.AskUser,
+		`git() { echo lib; }; cd "$(git rev-parse --show-toplevel)" && command git status`:   policy.AskUser,
+		`cd "$(git rev-parse --show-toplevel)" && echo x > .git/config`:                      policy.AskUser,
+		`export GIT_WORK_TREE=lib; cd "$(git rev-parse --show-toplevel)" && git status`:      policy.AskUser,
+		`alias git='echo lib;'; cd "$(git rev-parse --show-toplevel)" && command git status`: policy.AskUser,
+	} {
+		c := command(t, line, policy.ModeAutoEdit)
+		c.Dir, c.Roots = "/w", []string{"/w"}
+		c.Repositories = map[string]string{"/w": "", "/w/lib": "The repository was made during the session.", "/w/sub": ""}
+		require.Equal(t, want, e.Decide(c).Decision, line)
+	}
+}

@@ -225,6 +225,8 @@ func (a *analysis) moveTo(sc *scope, ws []arg) {
 		sc.went(folders{}, folders{})
 	case len(args) == 0: // home
 		sc.went(sc.dirs.union(sc.dirs.moved("~")), sc.dirs.moved("~"))
+	case name == "cd" && isTopLevel(args[0]) && !slices.Contains(a.given.functions, "git"):
+		sc.went(sc.dirs.topLevel(), sc.dirs.topLevel())
 	case !args[0].Static, strings.HasPrefix(args[0].Text, "-"), name == "pushd" && strings.HasPrefix(args[0].Text, "+"):
 		sc.went(folders{}, folders{})
 	case sc.dirs.lost() && !strings.HasPrefix(args[0].Text, "/"):
@@ -236,6 +238,13 @@ func (a *analysis) moveTo(sc *scope, ws []arg) {
 	if name == "pushd" {
 		a.push(sc.dirs)
 	}
+}
+
+// isTopLevel reports whether a word is what git says of the repository's top
+// directory.
+func isTopLevel(w arg) bool {
+	text := strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(strings.Trim(w.text(), `"`), "$("), ")"))
+	return strings.TrimSpace(strings.TrimSuffix(text, "2>/dev/null")) == "git rev-parse --show-toplevel"
 }
 
 // push notes the folders that pushd leaves and enters: popd may lead to any of

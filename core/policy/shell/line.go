@@ -46,6 +46,10 @@ type Part struct {
 	// where the line starts or absolute; "." is where it starts. Empty: it
 	// cannot be told. Of popd they are also where it may lead.
 	Dirs []string
+	// Repository are directories whose repository of git the part runs in, of a part
+	// whose Dirs cannot be told: it runs in the top directory of the repository of one
+	// of them, as behind cd "$(git rev-parse --show-toplevel)".
+	Repository []string
 
 	// Raw is the command as spelled, with its redirections, from its program on;
 	// "" of a part that does not stand in the line so.

@@ -174,7 +174,7 @@ func (a *analysis) add(sc *scope, p Part) int {
 		a.problem = fmt.Sprintf("it has more than %d parts", maxParts)
 		return len(a.parts) - 1
 	}
-	p.Parent, p.Dirs = sc.parent, sc.dirs.list
+	p.Parent, p.Dirs, p.Repository = sc.parent, sc.dirs.list, sc.dirs.repo
 	if sc.parent >= 0 {
 		p.Own = sc.own
 	}

@@ -9,33 +9,51 @@ import (
 // maxDirs bounds the folders that are followed; beyond, they cannot be told.
 const maxDirs = 8
 
-// folders are where a command may run. An empty list: it cannot be told.
-type folders struct{ list []string }
+// folders are where a command may run. An empty list: it cannot be told; then repo
+// are directories whose repository of git it is in all the same, if there are any.
+type folders struct{ list, repo []string }
 
-func here() folders { return folders{[]string{"."}} }
+func here() folders { return folders{list: []string{"."}} }
+
+// topLevel is the top directory of the repository.
+func (f folders) topLevel() folders { return folders{repo: f.repository()} }
+
+// repository lists directories of which one lies in the repository of git that holds
+// the command's directory; none: it cannot be told.
+func (f folders) repository() []string {
+	if f.lost() {
+		return f.repo
+	}
+	return f.list
+}
 
 func (f folders) lost() bool { return len(f.list) == 0 }
 
 func (f folders) union(g folders) folders {
-	if f.lost() || g.lost() {
+	of := f.repository()
+	to := g.repository()
+	if len(of) == 0 || len(to) == 0 {
 		return folders{}
 	}
-	out := slices.Clone(f.list)
-	for _, d := range g.list {
+	out := slices.Clone(of)
+	for _, d := range to {
 		if !slices.Contains(out, d) {
 			out = append(out, d)
 		}
 	}
-	if len(out) > maxDirs {
+	switch {
+	case len(out) > maxDirs:
 		return folders{}
+	case f.lost() || g.lost():
+		return folders{repo: out}
 	}
-	return folders{out}
+	return folders{list: out}
 }
 
 // moved gives where a change to a folder leads.
 func (f folders) moved(target string) folders {
 	if strings.HasPrefix(target, "/") || strings.HasPrefix(target, "~") {
-		return folders{[]string{path.Clean(target)}}
+		return folders{list: []string{path.Clean(target)}}
 	}
 	var out folders
 	for _, d := range f.list {
