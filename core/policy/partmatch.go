@@ -57,15 +57,25 @@ func (j *judge) isOther(r *rule, i int) tri {
 
 // begins reports whether a part begins with the words of a rule that allows:
 // exactly these, and the program that the rule means. Options that change
-// nothing about what the program does may stand behind the program.
+// nothing about what the program does may stand behind the program, and one that has
+// it run in another directory of the workspace, as a cd before it might.
 func (j *judge) begins(prefix []string, p *shell.Part) bool {
 	if len(p.Words) < len(prefix) || !fixed(p.Words[0]) || !j.sameProgram(prefix[0], p) {
 		return false
 	}
 	words, wants := p.Words[1:], prefix[1:]
-	for len(wants) > 0 && len(words) > len(wants) && words[0].Text != wants[0] && fixed(words[0]) &&
-		slices.Contains(habitsOf[prefix[0]].idle, words[0].Text) {
-		words = words[1:]
+	for moved := false; len(wants) > 0 && len(words) > len(wants) && words[0].Text != wants[0] && fixed(words[0]); {
+		if slices.Contains(habitsOf[prefix[0]].idle, words[0].Text) {
+			words = words[1:]
+			continue
+		}
+		if moved || !j.movesInside(p, words) {
+			break
+		}
+		words, moved = words[2:], true
+	}
+	if len(words) < len(wants) {
+		return false
 	}
 	for k, want := range wants {
 		if !fixed(words[k]) || words[k].Text != want {
@@ -73,6 +83,31 @@ func (j *judge) begins(prefix []string, p *shell.Part) bool {
 		}
 	}
 	return true
+}
+
+// movesInside reports whether a part's words begin with the option, and its value, that
+// has the program run in another directory, which lies in the workspace and is no
+// protected path.
+func (j *judge) movesInside(p *shell.Part, words []shell.Word) bool {
+	dir, ok := movedTo(p, words)
+	if !ok {
+		return false
+	}
+	places, known := j.opened(p, dir)
+	if row, _ := j.protectedName(p, dir); !known || row != nil {
+		return false
+	}
+	return !slices.ContainsFunc(places, func(path string) bool { return !j.inside(path) })
+}
+
+// movedTo returns the directory that the first two of a command's words have its
+// program run in.
+func movedTo(p *shell.Part, words []shell.Word) (dir string, ok bool) {
+	moves := habitsOf[programName(p.Words[0].Text)].moves
+	if moves == "" || len(words) < 2 || words[0].Text != moves || !fixed(words[1]) {
+		return "", false
+	}
+	return words[1].Text, true
 }
 
 // systemFolders are where a program is the one that its bare name means.

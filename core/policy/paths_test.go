@@ -115,3 +115,39 @@ func TestRedirectionBehindLink(t *testing.T) {
 		require.Equal(t, want, d.Decision, "%s: %+v", line, d)
 	}
 }
+
+// A rule that allows a command of git's covers it in another directory of the
+// workspace too, and nowhere else.
+func TestGitInAnotherDirectory(t *testing.T) {
+	e := engine(t, policy.Rule{Tools: []string{"run_shell_command"}, CommandPrefix: []string{"git status", "git log", "git -C named push"}, Decision: policy.Allow, Tier: policy.TierUser})
+	for line, want := range map[string]policy.Verdict{
+		"git -C src status":                  policy.Allow,
+		"git -C ./src/../lib log --oneline":  policy.Allow,
+		"git -C /w/src status":               policy.Allow,
+		"git --no-pager -C src log":          policy.Allow,
+		"cd src && git -C ../lib status":     policy.Allow,
+		"git -C named push":                  policy.Allow,
+		"git -C src push":                    policy.AskUser,
+		"git -C .. status":                   policy.AskUser,
+		"git -C /etc status":                 policy.AskUser,
+		"git -C ~ status":                    policy.AskUser,
+		"git -C link status":                 policy.AskUser,
+		"git -C link/../src status":          policy.AskUser,
+		"git -C src -C .. status":            policy.AskUser,
+		"git -C .git log":                    policy.AskUser,
+		"git -C src/.git/hooks status":       policy.AskUser,
+		"git -C \"$x\" status":               policy.AskUser,
+		"git -C src -c core.pager=x log":     policy.AskUser,
+		"git -Csrc status":                   policy.AskUser,
+		"git -C src log --output=../.bashrc": policy.AskUser,
+		"git -C status":                      policy.AskUser,
+		"cd \"$x\" && git -C src status":     policy.AskUser,
+	} {
+		c := command(t, line, policy.ModeAutoEdit)
+		c.Dir, c.Roots = "/w", []string{"/w"}
+		require.Subset(t, []string{"/w", "/w/src", "/w/lib", "/", "/etc", "/w/link", "/w/named", "/w/.git", "/w/src/.git/hooks", "/.bashrc", "/w/.bashrc", "/w/status"}, e.Paths(c), line)
+		c.RealPaths = map[string]string{"/w/link": "/elsewhere"}
+		d := e.Decide(c)
+		require.Equal(t, want, d.Decision, "%s: %s", line, d.Reason)
+	}
+}

@@ -225,6 +225,12 @@ func (j *judge) visited() []string {
 			if len(p.Words) > 0 && fixed(p.Words[0]) && strings.Contains(p.Words[0].Text, "/") {
 				paths = append(paths, j.left(p, p.Words[0].Text)...)
 			}
+			for n := 1; n < len(p.Words); n++ {
+				if dir, moves := movedTo(p, p.Words[n:]); moves {
+					places, _ := j.places(p, dir)
+					paths = append(append(paths, places...), j.left(p, dir)...)
+				}
+			}
 		}
 		if ok {
 			places, _ := j.places(p, path)

@@ -13,6 +13,7 @@ type habits struct {
 	// their value; nil if it is not known which do.
 	valued     []string
 	idle       []string        // options that change nothing but how it prints
+	moves      string          // the option that names the directory to run in
 	singleDash bool            // -name is one option, not four
 	long       map[rune]string // short options and their long names
 	toolchain  bool            // +NAME may stand before the subcommand
@@ -27,6 +28,7 @@ type habits struct {
 // where it should deny.
 var habitsOf = map[string]habits{
 	"git": {
+		moves:  "-C",
 		valued: []string{"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--config-env", "--attr-source"},
 		idle:   []string{"--no-pager", "-P", "--no-optional-locks"},
 		long:   map[rune]string{'f': "force", 'd': "delete", 'a': "all"},
