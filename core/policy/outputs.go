@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"iter"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,6 +42,9 @@ var outputRows = []outputRow{
 	{names: "zip", by: byFirst},
 }
 
+// treeBringers are programs that bring whole directories to where they write.
+var treeBringers = strings.Fields("cp gcp mv gmv ln gln install ginstall rsync scp ditto tar gtar bsdtar unzip 7z 7za cpio pax")
+
 // outputsOf gives the row of a program. The table is read once.
 var outputsOf = sync.OnceValue(func() map[string]*outputRow {
 	rows := map[string]*outputRow{}
@@ -68,7 +72,8 @@ type output struct {
 	// spreads says that what lies in a directory is copied, whatever it is called, to
 	// what the word names.
 	spreads bool
-	lost    bool // it cannot be told what it names, and what lies there is filled
+	fills   bool // what lies there is filled
+	lost    bool // and it cannot be told what it names
 }
 
 // outputs lists the words of a part that may name what it writes; nil if it writes
@@ -257,12 +262,20 @@ func (j *judge) guardOutputs(i int, v *judged) {
 				ask(place, true, laterReason(abridged(p.Text)+" may write", row))
 				return
 			}
+			if row := j.protects.above(named); row != nil && slices.Contains(treeBringers, programName(p.Words[0].Text)) {
+				ask(j.firstPlace(p, named), true, laterReason(abridged(p.Text)+" may bring", row))
+				return
+			}
+			if places, known := j.places(p, named); known && slices.ContainsFunc(places, func(place string) bool { return j.throughNewLink(i, place) }) {
+				ask("", false, "It may write through a link that the line makes, and where that leads cannot be told.")
+				return
+			}
 		}
 		if place := j.firstPlace(p, p.Words[min(o.word, len(p.Words)-1)].Text); o.spreads && j.holdsRoot(place) {
 			ask(filepath.Join(place, ".git"), true, "What it copies into the workspace may be protected paths, which decide what runs later.")
 			return
 		}
-		if o.lost && lost == "" {
+		if lost == "" && (o.lost || o.fills && j.relativeNowhere(p, o.named)) {
 			lost = p.Words[o.word].Text
 		}
 	}
@@ -278,23 +291,62 @@ func (j *judge) guardOutputs(i int, v *judged) {
 	}
 }
 
+// relativeNowhere reports whether paths count from a directory that cannot be told.
+func (j *judge) relativeNowhere(p *shell.Part, named []string) bool {
+	return len(p.Dirs) == 0 && j.start != "" && slices.ContainsFunc(named, func(name string) bool { return mayBePath(name) && !filepath.IsAbs(name) })
+}
+
+// throughNewLink reports whether a place is, or lies beyond, a link that another part
+// of the line makes.
+func (j *judge) throughNewLink(i int, place string) bool {
+	for k := range j.parts {
+		p := &j.parts[k]
+		if k == i || p.Kind != shell.Command || len(p.Words) == 0 || !slices.Contains([]string{"ln", "gln"}, programName(p.Words[0].Text)) {
+			continue
+		}
+		for _, o := range j.outputs(k) {
+			if o.word != len(p.Words)-1 {
+				continue // what the link leads to
+			}
+			for _, named := range o.named {
+				links, _ := j.places(p, named)
+				if slices.ContainsFunc(links, func(link string) bool { return beneath(link, place) }) {
+					return true
+				}
+			}
+		}
+	}
+	return false
+}
+
 // mostCovered counts the leading words of a part that a rule names which allows it,
 // of all such rules above the first that does not.
 func (j *judge) mostCovered(i int, v *judged) int {
 	most := v.covers
-	for at := v.rule; ; {
-		for _, r := range j.relevant(i) {
-			if r.rule == at {
-				if m := j.meets(r, i); m.sure == yes {
-					most = max(most, m.words)
+	for _, m := range j.covering(i, v) {
+		most = max(most, m.words)
+	}
+	return most
+}
+
+// covering yields what names a part of each rule that allows it, above the first that
+// does not.
+func (j *judge) covering(i int, v *judged) iter.Seq2[ref, match] {
+	return func(yield func(ref, match) bool) {
+		for at := v.rule; ; {
+			for _, r := range j.relevant(i) {
+				if r.rule == at {
+					if m := j.meets(r, i); m.sure == yes && !yield(r, m) {
+						return
+					}
 				}
 			}
+			out, _ := j.walkPart(i, at.at+1)
+			if out.verdict() != Allow {
+				return
+			}
+			at = out.rule
 		}
-		out, covers := j.walkPart(i, at.at+1)
-		if out.verdict() != Allow {
-			return most
-		}
-		most, at = max(most, covers), out.rule
 	}
 }
 

@@ -1,6 +1,8 @@
 package policy_test
 
 import (
+	"github.com/stretchr/testify/require"
+
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -85,5 +87,69 @@ func TestProtectedOutputs(t *testing.T) {
 		c.Dir, c.Roots, c.RealPaths = "/w", []string{"/w"}, links
 		d := e.Decide(c)
 		assert.Equal(t, policy.Allow, d.Decision, "%s: %s", line, d.Reason)
+	}
+}
+
+// What is brought to the place of a protected path, through a link that the line
+// makes, or into a directory that cannot be told, asks.
+func TestProtectedOutputsByDetours(t *testing.T) {
+	e := engine(t, writersAnd("cd", "ln", "rsync", "tar", "unzip", "touch", "split", "prettier", "dirname"))
+	for line, want := range map[string]policy.Verdict{
+		"mv evil .github":                                   policy.AskUser,
+		"cp -r evil/. .github/":                             policy.AskUser,
+		"cp -r evil/* .github":                              policy.AskUser,
+		"cp -rT evil .github":                               policy.AskUser,
+		"rsync -a evil/ .github/":                           policy.AskUser,
+		"ln -sfn ../evil .github":                           policy.AskUser,
+		"cp -r evil/.github .":                              policy.AskUser,
+		"tar xf a.tar -C .github":                           policy.AskUser,
+		"ln -s .github g; cp -r evil/workflows g":           policy.AskUser,
+		"ln -s .git g && echo x > g/config":                 policy.AskUser,
+		"ln -s .git g && tee g/config":                      policy.AskUser,
+		`touch "$(git rev-parse --git-dir)/hooks/x"`:        policy.AskUser,
+		`split f "$(git rev-parse --git-path hooks)/x"`:     policy.AskUser,
+		`cd "$d" && tee config`:                             policy.AskUser,
+		`for d in */; do (cd "$d" && cp ../x config); done`: policy.AskUser,
+		"mkdir -p .github":                                  policy.Allow,
+		"cp a.txt src/.github.txt":                          policy.Allow,
+		"ln -s a b && cp c d":                               policy.Allow,
+		"ln -s a b && touch a/x":                            policy.Allow,
+		"cd src && tee config":                              policy.Allow,
+	} {
+		c := command(t, line, policy.ModeAutoEdit)
+		c.Dir, c.Roots = "/w", []string{"/w"}
+		d := e.Decide(c)
+		require.Equal(t, want, d.Decision, "%s: %s", line, d.Reason)
+	}
+}
+
+// writersAnd is a rule that allows some more programs than writers.
+func writersAnd(more ...string) policy.Rule {
+	rule := writers()
+	rule.CommandPrefix = append(rule.CommandPrefix, more...)
+	return rule
+}
+
+// The file that a program is there to write is covered by what allows the program, in
+// the workspace.
+func TestProducts(t *testing.T) {
+	e := engine(t, writersAnd("pandoc", "dot", "pytest", "pg_dump"))
+	for line, want := range map[string]policy.Verdict{
+		"pandoc a.md -o a.html":            policy.Allow,
+		"pandoc --output=out/a.pdf a.md":   policy.Allow,
+		"dot -Tpng -o g.png g.dot":         policy.Allow,
+		"pytest --junitxml=out/report.xml": policy.Allow,
+		"pandoc a.md -o /etc/x":            policy.AskUser,
+		"pandoc a.md -o ../x":              policy.AskUser,
+		`pandoc a.md -o "$x"`:              policy.AskUser,
+		"pandoc a.md -o .git/config":       policy.AskUser,
+		"dot -o ~/.bashrc g.dot":           policy.AskUser,
+		"pytest --junitxml=../x":           policy.AskUser,
+		"pg_dump -f /home/u/x db":          policy.AskUser,
+	} {
+		c := command(t, line, policy.ModeDefault)
+		c.Dir, c.Roots = "/w", []string{"/w"}
+		d := e.Decide(c)
+		require.Equal(t, want, d.Decision, "%s: %s", line, d.Reason)
 	}
 }

@@ -158,7 +158,7 @@ func (o *outputList) add(i int) {
 			lost = false // what is moved
 		}
 	}
-	o.found = append(o.found, output{word: i, named: pathsIn(w), lost: lost})
+	o.found = append(o.found, output{word: i, named: pathsIn(w), fills: o.row.fills, lost: lost})
 }
 
 func (o *outputList) addPath(i int, path string, w shell.Word) {
@@ -185,6 +185,9 @@ func pathsIn(w shell.Word) []string {
 	if !w.Static {
 		values = append(values, unquoted(w.Text))
 		values = append(values, w.Candidates...)
+		if strings.Contains(w.Text, "rev-parse") { // as $(git rev-parse --git-dir)/config
+			values = append(values, ".git")
+		}
 	}
 	paths := values
 	for _, v := range values {

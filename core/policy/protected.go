@@ -228,6 +228,25 @@ func (p *protectedIndex) named(before, name string) *ProtectedPath {
 	return nil
 }
 
+// above returns a row of several names that a path ends with the first ones of, as
+// .github of .github/workflows; nil if there is none.
+func (p protects) above(file string) *ProtectedPath {
+	file = filepath.ToSlash(fold(filepath.Clean(file)))
+	for _, index := range []*protectedIndex{protectedTable(), p.own} {
+		if index == nil {
+			continue
+		}
+		for _, n := range index.inOrder {
+			for k := range n.before {
+				if base := (protectedName{before: n.before[k:]}); base.follows(file) {
+					return n.row
+				}
+			}
+		}
+	}
+	return nil
+}
+
 // firstByte is the first byte of a name, 0 if it has none.
 func firstByte(name string) byte {
 	if name == "" {

@@ -15,6 +15,9 @@ import (
 func (j *judge) write(i int) judged {
 	p := &j.parts[i]
 	places, known := j.targets(p)
+	if slices.ContainsFunc(places, func(path string) bool { return j.throughNewLink(p.Parent, path) }) {
+		known = false
+	}
 	inside := known
 	for _, path := range places {
 		inside = inside && j.inside(path)
@@ -98,6 +101,9 @@ func (j *judge) owner(i int, inside bool) *rule {
 	}
 	if owner := j.freeing(p.Parent, inside); owner != nil {
 		return owner
+	}
+	if parent := &j.judged[p.Parent]; p.Product && inside && parent.verdict == Allow {
+		return parent.rule
 	}
 	if !j.parts[p.Parent].Wraps {
 		return nil

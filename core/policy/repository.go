@@ -16,7 +16,7 @@ var gitCallers = strings.Fields(`
 `)
 
 // gitMakers are programs that may make a repository where they run.
-var gitMakers = strings.Fields("tar gtar bsdtar unzip 7z 7za cpio ar pax rsync")
+var gitMakers = strings.Fields("tar gtar bsdtar unzip 7z 7za cpio ar pax rsync patch")
 
 // gitFiles are the names that make a directory a repository.
 var gitFiles = []string{"HEAD", "config", "commondir", "gitdir", ".git"}
@@ -132,7 +132,7 @@ func (j *judge) guardRepository(i int, v *judged) {
 			why = fmt.Sprintf("The line itself may make a repository in %s.", abridged(dir))
 		}
 	}
-	if why == "" || j.namesDir(p, j.mostCovered(i, v)) {
+	if why == "" || j.namesDir(i, v) {
 		return
 	}
 	v.verdict = AskUser
@@ -141,20 +141,32 @@ func (j *judge) guardRepository(i int, v *judged) {
 	v.asWrite = &Decision{Rule: "repositories of the session", Tier: TierDefault.String(), Source: builtIn}
 }
 
-// namesDir reports whether the words that a rule names say where git runs.
-func (j *judge) namesDir(p *shell.Part, covers int) bool {
-	for i := 1; i < min(covers, len(p.Words)); i++ {
-		if option, _, attached := strings.Cut(p.Words[i].Text, "="); option == "-C" && i+1 < covers || option == "--git-dir" && (attached || i+1 < covers) {
-			return true
+// namesDir reports whether a rule that allows a part says itself where git runs.
+func (j *judge) namesDir(i int, v *judged) bool {
+	for r, m := range j.covering(i, v) {
+		words := r.prefix
+		if words == nil {
+			for _, w := range j.parts[i].Words[:min(m.words, len(j.parts[i].Words))] {
+				words = append(words, w.Text)
+			}
+		}
+		for k, w := range words {
+			if option, _, attached := strings.Cut(w, "="); option == "-C" && k+1 < len(words) || option == "--git-dir" && (attached || k+1 < len(words)) {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-// makes reports whether a part before one may make a repository that git would find
-// from a directory.
+// makes reports whether another part of the line may make a repository that git would
+// find from a directory. Parts behind it count: loops, functions and pipes run them
+// first.
 func (j *judge) makes(i int, dir string) bool {
-	for k := range i {
+	for k := range j.parts {
+		if k == i {
+			continue
+		}
 		p := &j.parts[k]
 		switch p.Kind {
 		case shell.Write:
@@ -172,7 +184,7 @@ func (j *judge) makes(i int, dir string) bool {
 			sub := name == "git" && slices.Contains([]string{"init", "clone", "worktree"}, gitSubcommand(p.Words))
 			if sub || slices.Contains(gitMakers, name) && !(strings.HasSuffix(name, "tar") && len(p.Words) > 1 && packs(p.Words)) {
 				for _, at := range p.Dirs {
-					if at = joined(j.start, at); beneath(at, dir) && (sub || !j.holdsRoot(at)) {
+					if at = joined(j.start, at); beneath(at, dir) || beneath(dir, at) && !sub {
 						return true
 					}
 				}

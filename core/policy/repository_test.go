@@ -13,7 +13,7 @@ import (
 // has made, wherever the line goes to run it.
 func TestRepositoriesOfTheSession(t *testing.T) {
 	rule := writers()
-	rule.CommandPrefix = append(rule.CommandPrefix, "git log", "git init", "go", "npm", "gh", "git -C named", "git")
+	rule.CommandPrefix = append(rule.CommandPrefix, "git log", "git log --oneline", "git init", "go", "npm", "gh", "git -C named", "git")
 	e := engine(t, rule)
 	const made = "The repository was made during the session."
 	for line, want := range map[string]policy.Verdict{
@@ -50,20 +50,30 @@ func TestRepositoriesOfTheSession(t *testing.T) {
 		"git add lib && git commit -m lib":         policy.Allow,
 
 		// What the line makes itself.
-		"tar xf e.tar -C sub && cd sub && git status":       policy.AskUser,
-		"cd sub && tar xf ../e.tar && git status":           policy.AskUser,
-		"cp -r evil sub; git -C sub status":                 policy.AskUser,
-		"echo x > sub/HEAD; cd sub; git status":             policy.AskUser,
-		"cp x sub/config && cd sub/deep && git status":      policy.AskUser,
-		"cd sub && git init && git status":                  policy.AskUser,
-		"git init sub && cd sub && git status":              policy.AskUser,
-		"unzip -d sub e.zip && cd sub && go build":          policy.AskUser,
-		"tar xf e.tar && git status":                        policy.Allow,
-		"tar czf e.tgz sub && cd sub && git status":         policy.Allow,
-		"cp a b && git status":                              policy.Allow,
-		"cd sub && go build -o bin/x && git commit -am msg": policy.Allow,
-		"mkdir -p sub/a && cd sub && git add a":             policy.Allow,
-		"echo x > sub/a.txt && cd sub && git add a.txt":     policy.Allow,
+		"tar xf e.tar -C sub && cd sub && git status":                        policy.AskUser,
+		"cd sub && tar xf ../e.tar && git status":                            policy.AskUser,
+		"cp -r evil sub; git -C sub status":                                  policy.AskUser,
+		"echo x > sub/HEAD; cd sub; git status":                              policy.AskUser,
+		"cp x sub/config && cd sub/deep && git status":                       policy.AskUser,
+		"cd sub && git init && git status":                                   policy.AskUser,
+		"git init sub && cd sub && git status":                               policy.AskUser,
+		"unzip -d sub e.zip && cd sub && go build":                           policy.AskUser,
+		"tar xf e.tar && git status":                                         policy.AskUser,
+		"tar xf e.tar && cd sub && git diff":                                 policy.AskUser,
+		"tar xf e.tar; git -C sub diff":                                      policy.AskUser,
+		"curl -s u | tar xz && git -C sub status":                            policy.AskUser,
+		"unzip e.zip && cd sub && git log":                                   policy.AskUser,
+		"for i in 1 2; do (cd sub && git status); tar xf e.tar -C sub; done": policy.AskUser,
+		"until git -C sub status; do tar xf a.tar -C sub; done":              policy.AskUser,
+		"f() { git -C sub status; }; tar xf a.tar -C sub; f":                 policy.AskUser,
+		"git -C sub status | tar xf a.tar -C sub":                            policy.AskUser,
+		"cp -r a/. sub && git -C sub log --oneline":                          policy.AskUser,
+		"patch -p1 < x.diff && git -C sub status":                            policy.AskUser,
+		"tar czf e.tgz sub && cd sub && git status":                          policy.Allow,
+		"cp a b && git status":                                               policy.Allow,
+		"cd sub && go build -o bin/x && git commit -am msg":                  policy.Allow,
+		"mkdir -p sub/a && cd sub && git add a":                              policy.Allow,
+		"echo x > sub/a.txt && cd sub && git add a.txt":                      policy.Allow,
 	} {
 		c := command(t, line, policy.ModeAutoEdit)
 		c.Dir, c.Roots = "/w", []string{"/w"}

@@ -42,6 +42,9 @@ type Part struct {
 	Wraps bool
 
 	Path Word // of a Write: the file, relative to one of Dirs
+	// Product marks a Write of the file that the part's program is there to write, as
+	// that of pandoc -o: what allows the program allows it in the workspace.
+	Product bool
 	// Dirs are the folders that the part may run in, as written, relative to
 	// where the line starts or absolute; "." is where it starts. Empty: it
 	// cannot be told. Of popd they are also where it may lead.

@@ -15,6 +15,7 @@ const (
 	optionStarts
 	optionPager
 	optionWrites
+	optionMakes
 	optionLeaves
 )
 
@@ -185,7 +186,7 @@ func (row *options) listed(matches func(full string) bool) (optionKind, string) 
 		kind optionKind
 	}{
 		{row.runs, optionRuns}, {row.pagers, optionPager}, {row.texts, optionText}, {row.starts, optionStarts},
-		{row.writes, optionWrites}, {row.leaves, optionLeaves},
+		{row.writes, optionWrites}, {row.makes, optionMakes}, {row.leaves, optionLeaves},
 	} {
 		if l.list == "" {
 			continue
@@ -312,9 +313,13 @@ func (c *optionCheck) act(kind optionKind, name string, value arg, attached bool
 		if v := next(); !v.is("") {
 			c.a.child(c.sc, c.index, own, []arg{v, dynamic("…")}, input{})
 		}
-	case optionWrites:
+	case optionWrites, optionMakes:
 		if v := next(); !v.is("-") { // its output
+			before := len(c.a.parts)
 			c.a.writes(c.sc.under(c.index, own), v)
+			for i := before; i < len(c.a.parts); i++ {
+				c.a.parts[i].Product = kind == optionMakes
+			}
 		}
 	case optionLeaves:
 		c.a.writes(c.sc.under(c.index, own), dynamic("…"))
