@@ -141,7 +141,7 @@ func sameAs(prefix []string) [][]string {
 // behind returns the words of a prefix that stand behind the given ones; false
 // if it does not begin so. What begins with a dash may stand anywhere in it.
 func behind(prefix, words []string) ([]string, bool) {
-	if family(prefix[0]) != family(words[0]) {
+	if len(words) > 1 && (!isOption(words[1]) || words[1] == "-m") && (len(prefix) < 2 || prefix[1] != words[1]) || family(prefix[0]) != family(words[0]) {
 		return nil, false
 	}
 	rest := slices.Clone(prefix[1:])

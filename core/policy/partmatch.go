@@ -177,7 +177,7 @@ func (j *judge) matchText(r *rule, i int) tri {
 	case p.Kind == shell.Unknown, len(p.Words) > 0 && !fixed(p.Words[0]):
 		return maybe
 	}
-	if result == no && r.traits.dashes {
+	if result == no && r.traits.dashes && j.mayReorder(r, i) {
 		result = j.searchAll(r, i, j.loosely(i))
 	}
 	if result == no {
@@ -197,7 +197,7 @@ func (j *judge) matchLine(r *rule) bool {
 		re = r.command
 	}
 	found := (r.traits.must == "" || j.args.holds(r.traits.must)) && j.args.match(re, true) == yes ||
-		r.command != nil && strings.Contains(j.line.Source, r.traits.must) && r.anchored.MatchString(j.line.Source)
+		r.command != nil && strings.Contains(j.line.Source, r.traits.must) && strings.HasPrefix(j.line.Source, r.traits.lead) && r.anchored.MatchString(j.line.Source)
 	if j.lines == nil {
 		j.lines = make(map[*rule]bool)
 	}
@@ -236,9 +236,9 @@ func (j *judge) searchHoles(r *rule, i int, s spelling) bool {
 	if !s.holes {
 		return j.searchText(r, s.text)
 	}
-	how := search{anchored: true, to: len(s.text), free: r.traits.dashes && j.mayTakeOptions(i), program: programEnd(s.text)}
+	how := search{anchored: true, to: len(s.text), free: r.traits.dashes && j.mayTakeOptions(i), program: s.program}
 	if r.command != nil {
-		if r.traits.machine.may(s.text, how, &j.memory) {
+		if mayLead(r.traits.lead, s.text) && r.traits.machine.may(s.text, how, &j.memory) {
 			return true
 		}
 		if !r.traits.escaping {
@@ -256,6 +256,14 @@ func (j *judge) searchHoles(r *rule, i int, s spelling) bool {
 		how.program += len(before)
 	}
 	return r.traits.machine.may(whole, how, &j.memory)
+}
+
+// mayLead reports whether a text with holes may begin with another.
+func mayLead(lead, text string) bool {
+	if i := strings.IndexAny(text, allHoles); i >= 0 && i < len(lead) {
+		lead, text = lead[:i], text[:i]
+	}
+	return strings.HasPrefix(text, lead)
 }
 
 // programEnd returns where a command's program ends if its subcommand is known,
@@ -305,7 +313,7 @@ func (j *judge) searchText(r *rule, text string) bool {
 	if r.tightens && !r.traits.escaping && !strings.Contains(text, r.traits.must) {
 		return false
 	}
-	if r.command != nil && r.anchored.MatchString(text) {
+	if r.command != nil && strings.HasPrefix(text, r.traits.lead) && r.anchored.MatchString(text) {
 		return true
 	}
 	if r.tightens && r.command != nil && !r.traits.escaping {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"regexp/syntax"
 	"strings"
+	"unicode"
 )
 
 // maxPattern bounds a rule's regular expression, in bytes.
@@ -48,6 +49,8 @@ func compilePattern(pattern string) (*regexp.Regexp, error) {
 type traits struct {
 	machine  *machine
 	must     string   // text that each match holds; "" if none is known
+	lead     string   // text that each match begins with; "" if none is known
+	names    []string // letters and digits in a row that each match holds
 	dashes   bool     // it speaks of options
 	longs    []string // the long options that it spells
 	pieces   []string // what it spells, in small letters
@@ -67,29 +70,52 @@ func traitsOf(pattern string) traits {
 		return l
 	}
 	parsed = parsed.Simplify()
-	l.must = mustHold(parsed)
+	l.lead = leads(parsed)
+	for _, text := range mustHold(parsed) {
+		if len(text) > len(l.must) {
+			l.must = text
+		}
+		l.names = append(l.names, strings.FieldsFunc(text, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })...)
+	}
 	l.pieces, l.indexed = piecesOf(parsed)
 	l.indexed = l.indexed && !strings.Contains(pattern, `\\`)
 	return l
 }
 
-// mustHold returns the longest text that each match of an expression holds.
-func mustHold(re *syntax.Regexp) string {
+// mustHold returns texts that each match of an expression holds.
+func mustHold(re *syntax.Regexp) []string {
+	switch re.Op {
+	case syntax.OpLiteral:
+		if re.Flags&syntax.FoldCase == 0 {
+			return []string{string(re.Rune)}
+		}
+	case syntax.OpCapture, syntax.OpPlus:
+		return mustHold(re.Sub[0])
+	case syntax.OpConcat:
+		var all []string
+		for _, sub := range re.Sub {
+			all = append(all, mustHold(sub)...)
+		}
+		return all
+	}
+	return nil
+}
+
+// leads returns the text that each match of an expression begins with.
+func leads(re *syntax.Regexp) string {
 	switch re.Op {
 	case syntax.OpLiteral:
 		if re.Flags&syntax.FoldCase == 0 {
 			return string(re.Rune)
 		}
 	case syntax.OpCapture, syntax.OpPlus:
-		return mustHold(re.Sub[0])
+		return leads(re.Sub[0])
 	case syntax.OpConcat:
-		longest := ""
 		for _, sub := range re.Sub {
-			if s := mustHold(sub); len(s) > len(longest) {
-				longest = s
+			if sub.Op != syntax.OpBeginText {
+				return leads(sub)
 			}
 		}
-		return longest
 	}
 	return ""
 }

@@ -10,9 +10,10 @@ import (
 // spelling is one way to write a command. Patterns of rules that deny or ask
 // are searched in all of them, so that it does not matter which one a line has.
 type spelling struct {
-	text  string
-	holes bool // it has holes
-	sure  bool // it is the same command without a doubt
+	text    string
+	holes   bool // it has holes
+	sure    bool // it is the same command without a doubt
+	program int  // of one with holes, see [programEnd]
 }
 
 // maxSpellings bounds the doubtful spellings of a command.
@@ -24,6 +25,8 @@ type spellings struct {
 	all     []spelling
 	looser  bool       // further has been made
 	further []spelling // doubtful: options in another order or by other names
+	pool    string     // what the texts of further are made of; "": not yet made
+	letters string     // of short options that these may have
 	inner   bool       // behind has been made
 	behind  []spelling // what an unknown program may run
 }
@@ -94,7 +97,11 @@ func appendSpelling(all []spelling, text string, sure bool) []spelling {
 			return all
 		}
 	}
-	return append(all, spelling{text: text, holes: hasHoles(text), sure: sure})
+	s := spelling{text: text, holes: hasHoles(text), sure: sure}
+	if s.holes {
+		s.program = programEnd(text)
+	}
+	return append(all, s)
 }
 
 // named reports whether a part is a command whose program is known.
@@ -321,6 +328,43 @@ func (j *judge) readers(i int) []string {
 }
 
 const maxReaders = 8
+
+// mayReorder reports whether the pattern of a rule may match one of the loose
+// spellings of a part: these hold the words of the part, the names of options of its
+// program, and letters of its short options, and nothing else.
+func (j *judge) mayReorder(r *rule, i int) bool {
+	p := &j.parts[i]
+	if r.command == nil || r.traits.escaping || !named(p) || slices.ContainsFunc(p.Words, func(w shell.Word) bool { return !fixed(w) }) {
+		return true
+	}
+	row, abbreviates := habitsOf[family(p.Words[0].Text)], hasLong(p)
+	for _, long := range r.traits.longs {
+		for _, name := range row.long {
+			abbreviates = abbreviates || len(long) > len(name)+2 && strings.HasPrefix(long[2:], name)
+		}
+		if abbreviates {
+			return true
+		}
+	}
+	s := &j.spellings[i]
+	if s.pool == "" {
+		var pool, letters strings.Builder
+		for _, w := range p.Words {
+			pool.WriteString(w.Text + " ")
+			if isOption(w.Text) {
+				letters.WriteString(w.Text)
+			}
+		}
+		for c, name := range row.long {
+			pool.WriteString(name + " ")
+			letters.WriteRune(c)
+		}
+		s.pool, s.letters = pool.String()+" force delete", letters.String()
+	}
+	return !slices.ContainsFunc(r.traits.names, func(name string) bool {
+		return !strings.Contains(s.pool, name) && strings.Trim(name, s.letters) != ""
+	})
+}
 
 // loosely returns the doubtful spellings of a part: its options in another
 // place and order, joined and apart, by their short and their long names.
