@@ -312,6 +312,9 @@ func takes(in *syntax.Inst, c rune) bool {
 
 const allHoles = shell.HoleText + shell.HoleWord + shell.HoleName + shell.HoleNumber
 
+// holesBegin are the first bytes of each hole, and of few other characters.
+const holesBegin = "\xf3\xb0\x80"
+
 // hole is what a hole may hold.
 type hole struct {
 	word   bool // it is part of one word
@@ -329,6 +332,9 @@ var (
 
 // holeOf returns what a hole may hold; nil for a character that is none.
 func holeOf(c rune) *hole {
+	if c < 0xF0000 {
+		return nil
+	}
 	switch string(c) {
 	case shell.HoleText:
 		return textHole
@@ -363,4 +369,6 @@ func passesOther(in *syntax.Inst, some string) bool {
 }
 
 // hasHoles reports whether a text has holes.
-func hasHoles(text string) bool { return strings.ContainsAny(text, allHoles) }
+func hasHoles(text string) bool {
+	return strings.Contains(text, holesBegin) && strings.ContainsAny(text, allHoles)
+}

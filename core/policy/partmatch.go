@@ -260,7 +260,7 @@ func (j *judge) searchHoles(r *rule, i int, s spelling) bool {
 
 // mayLead reports whether a text with holes may begin with another.
 func mayLead(lead, text string) bool {
-	if i := strings.IndexAny(text, allHoles); i >= 0 && i < len(lead) {
+	if i := strings.Index(text, holesBegin); i >= 0 && i < len(lead) {
 		lead, text = lead[:i], text[:i]
 	}
 	return strings.HasPrefix(text, lead)

@@ -83,13 +83,15 @@ type found struct {
 	seen  map[*rule]bool // of many
 }
 
+// fewRules are found without a map.
+const fewRules = 16
+
 func (f *found) add(rules ...*rule) {
-	const few = 16
 	for _, r := range rules {
 		switch {
 		case f.seen != nil && f.seen[r], f.seen == nil && slices.Contains(f.rules, r):
 			continue
-		case f.seen == nil && len(f.rules) == few:
+		case f.seen == nil && len(f.rules) == fewRules:
 			f.seen = make(map[*rule]bool)
 			for _, known := range f.rules {
 				f.seen[known] = true
@@ -116,6 +118,9 @@ func (x *patternIndex) search(f *found, text string) {
 				f.add(x.pieces[text[i:i+length]]...)
 			}
 		}
+	}
+	if !hasHoles(text) {
+		return
 	}
 	for i, c := range text {
 		if holeOf(c) == nil {
@@ -180,7 +185,7 @@ func (j *judge) patterned(i int) []ref {
 	if len(x.rules) == 0 {
 		return nil
 	}
-	var f found
+	f := found{rules: make([]*rule, 0, fewRules)}
 	f.add(x.always...)
 	f.add(j.patternsOfLine()...)
 	p := &j.parts[i]

@@ -46,7 +46,7 @@ func reordered(words []string) []string {
 			lead, rest = append(lead, rest[0]), rest[1:]
 		}
 		all = append(all, strings.Join(slices.Concat(lead, options, rest), " "))
-		if !slices.ContainsFunc(rest, hasHoles) {
+		if len(rest) > 0 && len(options) > 0 && !slices.ContainsFunc(rest, hasHoles) {
 			all = append(all, strings.Join(slices.Concat(lead, rest, options), " "))
 		}
 	}
@@ -58,12 +58,13 @@ func reordered(words []string) []string {
 	for _, set := range sets {
 		for _, subset := range subsets(set) {
 			for _, order := range permutations(subset) {
-				apart := strings.Split(order, "")
-				for k := range apart {
-					apart[k] = "-" + apart[k]
-				}
 				place(append([]string{"-" + order}, long...))
-				place(append(apart, long...))
+				if apart := strings.Split(order, ""); len(apart) > 1 {
+					for k := range apart {
+						apart[k] = "-" + apart[k]
+					}
+					place(append(apart, long...))
+				}
 				if len(long) > 0 {
 					place([]string{"-" + order})
 				}

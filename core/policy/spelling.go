@@ -337,33 +337,47 @@ func (j *judge) mayReorder(r *rule, i int) bool {
 	if r.command == nil || r.traits.escaping || !named(p) || slices.ContainsFunc(p.Words, func(w shell.Word) bool { return !fixed(w) }) {
 		return true
 	}
-	row, abbreviates := habitsOf[family(p.Words[0].Text)], hasLong(p)
-	for _, long := range r.traits.longs {
-		for _, name := range row.long {
-			abbreviates = abbreviates || len(long) > len(name)+2 && strings.HasPrefix(long[2:], name)
-		}
-		if abbreviates {
-			return true
-		}
-	}
 	s := &j.spellings[i]
 	if s.pool == "" {
-		var pool, letters strings.Builder
-		for _, w := range p.Words {
-			pool.WriteString(w.Text + " ")
-			if isOption(w.Text) {
-				letters.WriteString(w.Text)
+		s.pool, s.letters = looseWords(p.Words)
+	}
+	if len(r.traits.longs) > 0 {
+		for field := range strings.FieldsSeq(s.pool) { // see [traits.shortens]
+			if len(field) > 3 && slices.ContainsFunc(r.traits.longs, func(long string) bool { return len(long) > len(field) && strings.HasPrefix(long, field) }) {
+				return true
 			}
 		}
-		for c, name := range row.long {
-			pool.WriteString(name + " ")
-			letters.WriteRune(c)
-		}
-		s.pool, s.letters = pool.String()+" force delete", letters.String()
 	}
 	return !slices.ContainsFunc(r.traits.names, func(name string) bool {
 		return !strings.Contains(s.pool, name) && strings.Trim(name, s.letters) != ""
 	})
+}
+
+// looseWords returns what [reordered] makes commands of: words and options, and the
+// letters of short options.
+func looseWords(words []shell.Word) (pool, letters string) {
+	row := habitsOf[family(words[0].Text)]
+	named := false // an option that has another name
+	for _, w := range words {
+		pool += w.Text + " "
+		switch {
+		case isOption(w.Text) && w.Text[1] != '-':
+			letters += w.Text
+			named = true
+		case len(w.Text) > 3 && w.Text[:2] == "--":
+			for _, name := range row.long {
+				named = named || strings.HasPrefix(name, w.Text[2:])
+			}
+		case row.refspecs && (strings.HasPrefix(w.Text, "+") || strings.HasPrefix(w.Text, ":")):
+			named = true
+		}
+	}
+	if named {
+		for c, name := range row.long {
+			pool, letters = pool+"--"+name+" ", letters+string(c)
+		}
+	}
+	return pool, letters
 }
 
 // loosely returns the doubtful spellings of a part: its options in another

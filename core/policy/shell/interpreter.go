@@ -46,9 +46,9 @@ func interpreterOf(name string) (*interpreter, bool) {
 	if name == "" {
 		return nil, false
 	}
-	for _, row := range interpreters {
-		if in(row.names, name) {
-			return &row, true
+	for i := range interpreters {
+		if row := &interpreters[i]; in(row.names, name) {
+			return row, true
 		}
 	}
 	return nil, false

@@ -382,13 +382,23 @@ func (c *optionCheck) reads() {
 	c.a.runs(c.sc, c.index, len(c.ws), joinText(c.ws), "what "+c.path+" reads may make it run something")
 }
 
+// in reports whether a name is among those of a list, which blanks separate.
 func in(list, name string) bool {
-	for word := range strings.FieldsSeq(list) {
-		if word == name {
+	const blanks = " \t\n"
+	if name == "" || strings.ContainsAny(name, blanks) {
+		return false
+	}
+	for from := 0; ; from++ {
+		at := strings.Index(list[from:], name)
+		if at < 0 {
+			return false
+		}
+		from += at
+		end := from + len(name)
+		if (from == 0 || strings.IndexByte(blanks, list[from-1]) >= 0) && (end == len(list) || strings.IndexByte(blanks, list[end]) >= 0) {
 			return true
 		}
 	}
-	return false
 }
 
 func beginsOne(s, list string) bool {

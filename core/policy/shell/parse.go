@@ -154,7 +154,7 @@ type analysis struct {
 }
 
 func newAnalysis(source string) *analysis {
-	return &analysis{source: source, vars: map[string][]*syntax.Word{}, functions: map[string]bool{}, values: map[string]*facts{},
+	return &analysis{source: source, parts: make([]Part, 0, 4), vars: map[string][]*syntax.Word{}, functions: map[string]bool{}, values: map[string]*facts{},
 		given: given{arguments: map[string][]string{}, read: map[string]bool{}}}
 }
 
