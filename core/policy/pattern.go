@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -50,6 +51,8 @@ type traits struct {
 	machine  *machine
 	must     string   // text that each match holds; "" if none is known
 	lead     string   // text that each match begins with; "" if none is known
+	musts    []string // all text that each match holds
+	closed   bool     // all letters and digits that it spells are in musts
 	names    []string // letters and digits in a row that each match holds
 	dashes   bool     // it speaks of options
 	longs    []string // the long options that it spells
@@ -71,11 +74,12 @@ func traitsOf(pattern string) traits {
 	}
 	parsed = parsed.Simplify()
 	l.lead = leads(parsed)
-	for _, text := range mustHold(parsed) {
+	l.musts, l.closed = mustHold(parsed), spellsNoMore(parsed, true)
+	for _, text := range l.musts {
 		if len(text) > len(l.must) {
 			l.must = text
 		}
-		l.names = append(l.names, strings.FieldsFunc(text, func(c rune) bool { return !unicode.IsLetter(c) && !unicode.IsDigit(c) })...)
+		l.names = append(l.names, strings.FieldsFunc(text, func(c rune) bool { return !isNamed(c) })...)
 	}
 	l.pieces, l.indexed = piecesOf(parsed)
 	l.indexed = l.indexed && !strings.Contains(pattern, `\\`)
@@ -99,6 +103,62 @@ func mustHold(re *syntax.Regexp) []string {
 		return all
 	}
 	return nil
+}
+
+func isNamed(c rune) bool { return unicode.IsLetter(c) || unicode.IsDigit(c) }
+
+// spellsNoMore reports whether an expression spells no letters and digits but those
+// that mustHold returns. held says that each match holds one of it.
+func spellsNoMore(re *syntax.Regexp, held bool) bool {
+	switch re.Op {
+	case syntax.OpLiteral:
+		return held && re.Flags&syntax.FoldCase == 0 || !slices.ContainsFunc(re.Rune, isNamed)
+	case syntax.OpCharClass:
+		n := 0
+		for i := 0; i+1 < len(re.Rune); i += 2 {
+			n += int(re.Rune[i+1]-re.Rune[i]) + 1
+		}
+		return n > 4 // see [isSpecific]
+	case syntax.OpCapture, syntax.OpPlus, syntax.OpConcat:
+	default:
+		held = false
+	}
+	return !slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return !spellsNoMore(sub, held) })
+}
+
+// touches reports whether the known pieces of a text with holes may give a letter or
+// digit of what the pattern spells, without which its machine finds nothing.
+func (l *traits) touches(text string) bool {
+	if !l.closed {
+		return true
+	}
+	return slices.ContainsFunc(l.musts, func(must string) bool {
+		return strings.ContainsFunc(must, isNamed) && (strings.Contains(text, must) || completes(text, must))
+	})
+}
+
+// completes reports whether a piece of a text beside a hole is a part of must that has
+// a letter or digit.
+func completes(text, must string) bool {
+	pieces := strings.FieldsFunc(text, func(c rune) bool { return holeOf(c) != nil })
+	for _, piece := range pieces {
+		for i := range must {
+			begins, ends := commonPrefix(piece, must[i:]), must[:i]
+			if n := len(begins); (n == len(piece) || i+n == len(must)) && strings.ContainsFunc(begins, isNamed) ||
+				strings.HasSuffix(piece, ends) && strings.ContainsFunc(ends, isNamed) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func commonPrefix(a, b string) string {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return a[:n]
 }
 
 // leads returns the text that each match of an expression begins with.
