@@ -238,7 +238,7 @@ func (j *judge) searchHoles(r *rule, i int, s spelling) bool {
 	}
 	how := search{anchored: true, to: len(s.text), free: r.traits.dashes && j.mayTakeOptions(i), program: s.program}
 	if r.command != nil {
-		if mayLead(r.traits.lead, s.text) && (how.free || r.traits.touches(s.text)) && r.traits.machine.may(s.text, how, &j.memory) {
+		if mayLead(r.traits.lead, s.text) && (how.free || r.traits.touches(s.known)) && r.traits.machine.may(s.text, how, &j.memory) {
 			return true
 		}
 		if !r.traits.escaping {

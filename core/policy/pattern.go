@@ -51,8 +51,8 @@ type traits struct {
 	machine  *machine
 	must     string   // text that each match holds; "" if none is known
 	lead     string   // text that each match begins with; "" if none is known
-	musts    []string // all text that each match holds
-	closed   bool     // all letters and digits that it spells are in musts
+	musts    []string // texts with letters or digits that each match holds
+	closed   bool     // it spells no letters and digits but those
 	names    []string // letters and digits in a row that each match holds
 	dashes   bool     // it speaks of options
 	longs    []string // the long options that it spells
@@ -74,8 +74,11 @@ func traitsOf(pattern string) traits {
 	}
 	parsed = parsed.Simplify()
 	l.lead = leads(parsed)
-	l.musts, l.closed = mustHold(parsed), spellsNoMore(parsed, true)
-	for _, text := range l.musts {
+	l.closed = spellsNoMore(parsed, true)
+	for _, text := range mustHold(parsed) {
+		if strings.ContainsFunc(text, isNamed) {
+			l.musts = append(l.musts, text)
+		}
 		if len(text) > len(l.must) {
 			l.must = text
 		}
@@ -126,31 +129,32 @@ func spellsNoMore(re *syntax.Regexp, held bool) bool {
 	return !slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return !spellsNoMore(sub, held) })
 }
 
-// touches reports whether the known pieces of a text with holes may give a letter or
+// touches reports whether the pieces between the holes of a text may give a letter or
 // digit of what the pattern spells, without which its machine finds nothing.
-func (l *traits) touches(text string) bool {
+func (l *traits) touches(known []string) bool {
 	if !l.closed {
 		return true
 	}
 	return slices.ContainsFunc(l.musts, func(must string) bool {
-		return strings.ContainsFunc(must, isNamed) && (strings.Contains(text, must) || completes(text, must))
+		return slices.ContainsFunc(known, func(piece string) bool { return strings.Contains(piece, must) || completes(piece, must) })
 	})
 }
 
-// completes reports whether a piece of a text beside a hole is a part of must that has
-// a letter or digit.
-func completes(text, must string) bool {
-	pieces := strings.FieldsFunc(text, func(c rune) bool { return holeOf(c) != nil })
-	for _, piece := range pieces {
-		for i := range must {
-			begins, ends := commonPrefix(piece, must[i:]), must[:i]
-			if n := len(begins); (n == len(piece) || i+n == len(must)) && strings.ContainsFunc(begins, isNamed) ||
-				strings.HasSuffix(piece, ends) && strings.ContainsFunc(ends, isNamed) {
-				return true
-			}
+// completes reports whether the beginning or the end of a piece that stands beside a
+// hole is a part of must that has a letter or digit.
+func completes(piece, must string) bool {
+	for i := range must {
+		begins, ends := commonPrefix(piece, must[i:]), must[:i]
+		if n := len(begins); (n == len(piece) || i+n == len(must)) && strings.ContainsFunc(begins, isNamed) ||
+			strings.HasSuffix(piece, ends) && strings.ContainsFunc(ends, isNamed) {
+			return true
 		}
 	}
 	return false
+}
+
+func betweenHoles(text string) []string {
+	return strings.FieldsFunc(text, func(c rune) bool { return holeOf(c) != nil })
 }
 
 func commonPrefix(a, b string) string {

@@ -11,9 +11,10 @@ import (
 // are searched in all of them, so that it does not matter which one a line has.
 type spelling struct {
 	text    string
-	holes   bool // it has holes
-	sure    bool // it is the same command without a doubt
-	program int  // of one with holes, see [programEnd]
+	holes   bool     // it has holes
+	sure    bool     // it is the same command without a doubt
+	program int      // of one with holes, see [programEnd]
+	known   []string // of one with holes, what stands between them
 }
 
 // maxSpellings bounds the doubtful spellings of a command.
@@ -99,7 +100,7 @@ func appendSpelling(all []spelling, text string, sure bool) []spelling {
 	}
 	s := spelling{text: text, holes: hasHoles(text), sure: sure}
 	if s.holes {
-		s.program = programEnd(text)
+		s.program, s.known = programEnd(text), betweenHoles(text)
 	}
 	return append(all, s)
 }
