@@ -17,6 +17,10 @@ func TestPatternsAreSearchedWhereTheyMayMatch(t *testing.T) {
 		".*git push.*", "git push.*", ".*--force.*", `rm\s+-[a-z]*f`, "(git|rm) -f", ".*git.*push.*-f", ".*a/?rm.*", "^git +push", "(a)+rm",
 		"git (push|rm)", ".*[ab]rm.*", "(?i)git push", ".*(?i:force).*", `.*\bpush\b.*`, "git(?: push)+ a", ".*a{2,3}.*", "(rm)*-f", ".*-f$", `.*:\(\)\{.*`, ".*=a.*",
 	}
+	all := make([]traits, len(patterns))
+	for i, pattern := range patterns {
+		all[i] = traitsOf(pattern)
+	}
 	matched, skipped := 0, 0
 	for range 20_000 {
 		var b strings.Builder
@@ -30,8 +34,8 @@ func TestPatternsAreSearchedWhereTheyMayMatch(t *testing.T) {
 			b.WriteString(p)
 		}
 		text := b.String()
-		for _, pattern := range patterns {
-			l := traitsOf(pattern)
+		for i, pattern := range patterns {
+			l := &all[i]
 			may := l.machine.may(text, search{anchored: true, to: len(text)}, &[2]states{})
 			passes := mayLead(l.lead, text) && l.touches(betweenHoles(text))
 			require.False(t, may && !passes && hasHoles(text), "%s in %q", pattern, text)
@@ -44,4 +48,46 @@ func TestPatternsAreSearchedWhereTheyMayMatch(t *testing.T) {
 	}
 	require.Greater(t, matched, 1000)
 	require.Greater(t, skipped, 1000)
+}
+
+// A rule whose loose spellings are not made would be found in none of them.
+func TestLooseSpellingsAreMadeWhereTheyMayMatch(t *testing.T) {
+	patterns := []string{
+		"git push.*--force", "git push.*-f", "git push --delete", ".*--force.*", ".*--force-with-lease.*", "rm -rf", "rm -fr /", "rm --recursive", `rm\s+-[a-z]*f`,
+		".*rm -r -f.*", "cp -Rf", "chmod -R", ".*--no-verify", "git.*--all.*", ".*-df", "git commit -(n|m)", "(git|rm) .*--dir", "rm .*--directory",
+	}
+	var rules []Rule
+	for _, pattern := range patterns {
+		rules = append(rules, Rule{Tools: []string{shellTool}, Decision: Deny, CommandRegex: pattern, Tier: TierUser})
+	}
+	e, err := NewEngine(Options{Rules: rules})
+	require.NoError(t, err)
+	r := rand.New(rand.NewPCG(3, 4)) //nolint:gosec // the same each time
+	programs := []string{"git", "/usr/bin/git", "rm", "cp", "chmod", "foo"}
+	words := []string{"push", "commit", "+main", ":main", "main", "-f", "-r", "-rf", "-R", "-d", "-n", "-a", "--forc", "--rec", "--recursive", "--force", "--dir", "--all", "--delete", "--no-ver", "--", "/", "'a --forc b'", "-C", "x"}
+	matched, skipped := 0, 0
+	for range 2_000 {
+		line := programs[r.IntN(len(programs))]
+		for range 1 + r.IntN(5) {
+			line += " " + words[r.IntN(len(words))]
+		}
+		c := Call{Tool: shellTool, Params: append(appendString([]byte(`{"command":`), line), '}')}
+		d := &trial{snapshot: e.now.Load(), call: &c}
+		d.args.call = &c
+		j := d.takeApart(d.find(&c, &d.args).shell)
+		for i := range j.parts {
+			j.spelled(i)
+			for _, rule := range j.index.patterns.rules {
+				found, may := j.searchAll(rule, i, j.loosely(i)) != no, j.mayReorder(rule, i)
+				require.False(t, found && !may, "%s in %s", rule.CommandRegex, line)
+				if found {
+					matched++
+				} else if !may {
+					skipped++
+				}
+			}
+		}
+	}
+	require.Greater(t, matched, 500)
+	require.Greater(t, skipped, 500)
 }
