@@ -91,6 +91,9 @@ func spoken(e tools.Entry) []string {
 	if isBuiltIn(e.Name) || e.Foreign() != nil {
 		return nil
 	}
+	if names := tools.ForeignNames(e.Name); names != nil { // as writefile
+		return names
+	}
 	return tools.Named(e.Name, isBuiltIn)
 }
 
@@ -146,9 +149,19 @@ func allowedTool(entry string, place Place) (policy.Rule, bool, error) {
 	return listedTool(entry, "allowed tools", place, policy.Rule{Decision: policy.Allow, Priority: 300})
 }
 
+// namesNothing reports whether an entry that restricts has a name that no tool can
+// have, and speaks of none: it cannot be told what it is meant to restrict.
+func namesNothing(e tools.Entry) bool {
+	return e.Name != "" && spoken(e) == nil && tools.CheckName(strings.ReplaceAll(e.Name, "*", "x")) != nil
+}
+
 // confirmedTool is the rule of an entry of the tools that are always asked about:
 // beside what other rules say, so that what is denied stays denied.
 func confirmedTool(entry string, place Place) (policy.Rule, bool, error) {
+	if namesNothing(tools.ParseEntry(entry)) {
+		return policy.Rule{}, false, fault.New(fault.InvalidConfig, "config.confirmationRequired",
+			fmt.Sprintf("The entry %q of the tools that are asked about is not the name of a tool.", entry), "Name a tool, or for the shell beginnings of commands, as run_shell_command(git push).")
+	}
 	return listedTool(entry, "tools that are asked about", place, policy.Rule{Decision: policy.AskUser, Priority: 999, TightensOnly: true})
 }
 

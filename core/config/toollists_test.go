@@ -76,6 +76,10 @@ func TestExclusionSpellings(t *testing.T) {
 		require.False(t, hasTool(t, s, tool), entry)
 		require.Equal(t, policy.Deny, explained(t, s.Config, tool, `{}`).Decision, entry)
 	}
+	for _, entry := range []string{"writefile", "write-file", "WRITE_FILE"} {
+		s := configtest.New(t, func(p *config.Parameters) { p.ExcludeTools, p.ApprovalMode = []string{entry}, policy.ModeYolo })
+		require.Equal(t, policy.Deny, explained(t, s.Config, "write_file", `{"file_path":"a","content":""}`).Decision, entry)
+	}
 }
 
 // CR-26: what is allowed is what is written, and nothing if that is not understood.
@@ -121,6 +125,7 @@ func TestListsRestrictEveryTier(t *testing.T) {
 func TestListsNotUnderstood(t *testing.T) {
 	for _, text := range []string{
 		`{"tools":{"exclude":5}}`, `{"tools":{"exclude":null}}`, `{"tools":{"exclude":{"Bash":["rm"]}}}`, `{"tools":{"exclude":[["Bash(rm:*)"]]}}`, `{"tools":{"exclude":["glob",5]}}`,
+		`{"tools":{"exclude":["/write/"]}}`, `{"tools":{"exclude":["^write"]}}`, `{"tools":{"exclude":["write|patch?"]}}`,
 		`{"tools":{"confirmationRequired":[null]}}`, `{"mcp":{"excluded":{"s":true}}}`,
 	} {
 		s := configtest.New(t, func(p *config.Parameters) {

@@ -380,6 +380,11 @@ func (c *settingsChecker) excluded() {
 		entry := tools.ParseEntry(e.Text)
 		if why := CheckExcludedTool(e.Text); why != nil {
 			p.Message, p.Remedy = fault.As(why).Message, fault.As(why).Remedy
+		} else if namesNothing(entry) {
+			p.Severity, p.Message = settings.Error, fmt.Sprintf("The entry %q of the excluded tools is not the name of a tool. Every change, program and request is asked about.", e.Text)
+			p.Remedy, p.Open = "Write the name of a tool, or for the shell the beginning of a command, as run_shell_command(rm -rf).", true
+			c.usable.unread = append(c.usable.unread, c.tell(p, key, e.Origin))
+			continue
 		} else if names := namesOf(entry); !slices.ContainsFunc(names, func(name string) bool { _, ok := policy.WellKnown(name); return ok }) {
 			if p.Nearest = settings.NearestOf(entry.Name, known); p.Nearest == "" {
 				continue // a tool of a server, perhaps
