@@ -26,7 +26,7 @@ var forms = []form{
 	{"authorisation header", "`Authorization:`, `Proxy-Authorization:`", []string{"authorization"}, false, header},
 	{"bearer token", "`Bearer ` and a token of 16 or more characters", []string{"bearer "}, false, bearer},
 	{"cookies", "`Cookie:`, `Set-Cookie:`", []string{"cookie"}, false, cookie},
-	{"password of a name", "a value after a name that ends with `password`, `passwd`, `passphrase`, `passcode` or `pwd`, " + inAssignments, []string{"password", "passwd", "passphrase", "passcode", "pwd"}, false, ofClass(password)},
+	{"password of a name", "a value after a name that ends with `password`, `passwd`, `passphrase`, `passcode`, `pwd`, `_pass` or `-pass`, " + inAssignments, []string{"password", "passwd", "passphrase", "passcode", "pwd", "_pass", "-pass"}, false, ofClass(password)},
 	{"secret of a name", "a value after a name that ends with `secret`, `token`, `api_key`, `access_key`, `secret_key`, `private_key`, `account_key`, `credential`, " + inAssignments,
 		[]string{
 			"secret", "token", "api_key", "api-key", "apikey", "access_key", "access-key", "accesskey", "secret_key", "secret-key", "secretkey",

@@ -55,7 +55,7 @@ func TestTokens(t *testing.T) {
 func TestCharacters(t *testing.T) {
 	for _, s := range []string{
 		"xoxb-" + "1234567890-abcdefABCDEF", "xoxd-" + "abc%2Fdef%3D1234", "hooks.slack.com/services/" + "T0AB/B0CD/abcdefghij12", "discord.com/api/webhooks/" + "123456789/ab-CD_ef12345",
-		"FlyV1 " + "fm2_lJPECAAAAA,fm2_abc/def+x=", "sk-ant-" + "api03-x-Y_z12345678901", "SG." + "aB3_d-aB3d.aB3daB3daB3d", "v1.0-" + strings.Repeat("0a1b2c-", 12) + "0a",
+		"FlyV1 " + "fm2_lJPECAAAAA,fm2_abc/def+x=", "sk-ant-" + "api03-x-Y_z12345678901", "SG." + "aB3_d-aB3d.aB3daB3daB3d", "SG." + "abcdefghijklmnopqrstuv.ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopq", "v1.0-" + strings.Repeat("0a1b2c-", 12) + "0a",
 	} {
 		require.Equal(t, Mark, Text(s))
 	}
@@ -98,7 +98,7 @@ var samples = map[string][]string{
 	"bearer token": {"with bearer «" + "0a1b2c3d4e5f6a7b»."},
 	"cookies":      {"Cookie: «a=b1; c=d2»\n", "Set-Cookie: «sid=abc123; Path=/; HttpOnly»\r\n", `"cookie": "«sid=abc»"`},
 	"password of a name": {
-		"PASSWORD=«hunter2»", "export DB_PASSWORD=«hunter2;x,y»\n", "PGPASSWORD='«hunter 2»' psql", `{"password":"«hunter2»"}`, `{\"password\":\"«hunter2»\"}`, "password: «hunter2»\n", "password = \"«hunter2»\"",
+		"PASSWORD=«hunter2»", "DB_PASS=«hunter12hunter» x", "export DB_PASSWORD=«hunter2;x,y»\n", "PGPASSWORD='«hunter 2»' psql", `{"password":"«hunter2»"}`, `{\"password\":\"«hunter2»\"}`, "password: «hunter2»\n", "password = \"«hunter2»\"",
 		"?user=a&password=«hunter2»&x=y", "--password «hunter2» x", "--password=«hunter2»", `["--password","«hunter2»"]`, "<password>«hunter2»</password>", "password=«hunter2» dbname=x",
 		"Server=x;Password=«hunter2»;", "{User:me Password:«hunter2»}", `password => '«hunter2»'`, "MYSQL_PWD=«abc» x", "smtpPassword: '«correct horse»'", `d["password"] = "«hunter2»"`, `time=x password=«hunter2»`, "sign_passphrase: \"«a b c»\"",
 	},

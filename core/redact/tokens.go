@@ -107,7 +107,7 @@ var tokens = []token{
 	{name: "Slack webhook", prefixes: []string{"hooks.slack.com/services/", "hooks.slack.com/workflows/", "hooks.slack.com/triggers/"}, chars: letters + "/", least: 20},
 	{name: "Discord webhook", prefixes: []string{"discord.com/api/webhooks/", "discordapp.com/api/webhooks/"}, chars: "/" + words, least: 20},
 	{name: "Teams webhook", prefixes: []string{"webhook.office.com/webhookb2/"}, chars: "/@" + words, least: 20},
-	{name: "SendGrid key", prefixes: []string{"SG."}, chars: dotted, least: 20, only: mixed},
+	{name: "SendGrid key", prefixes: []string{"SG."}, chars: dotted, least: 20},
 	{name: "Brevo key", prefixes: []string{"xkeysib-", "xsmtpsib-"}, chars: words, least: 20},
 	{name: "Mailgun key", prefixes: []string{"key-"}, chars: hexadecimal, least: 32, most: 32},
 	{name: "Twilio key", prefixes: []string{"SK"}, chars: hexadecimal, least: 32, most: 32},

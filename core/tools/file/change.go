@@ -102,8 +102,12 @@ func (c *change) result(ctx context.Context, plan *mutation.Plan) (tools.Result,
 		if c.request.Edited {
 			report.Message = editedMessage(!plan.Base().Exists, out.State.Shown())
 		}
-		diff := c.fileDiff(plan)
-		result.ReturnDisplay = tools.Display{Diff: &diff}
+		if plan.Hidden() { // other agents read displays too
+			result.ReturnDisplay = tools.TextDisplay(report.Message)
+		} else {
+			diff := c.fileDiff(plan)
+			result.ReturnDisplay = tools.Display{Diff: &diff}
+		}
 	}
 	report.fit(c.services.resultBytes() - beside)
 	var err error
