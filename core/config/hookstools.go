@@ -221,8 +221,9 @@ func tailOf(ctx context.Context) tail {
 const maxTails = 5
 
 // tailCall makes the call that a hook asks for, through the whole pipeline, and
-// returns its result in the place of r. That of another tool is text: as JSON it would
-// be taken for what the tool that was called has promised.
+// returns its result in the place of r, with the context of r before its own. That of
+// another tool is text: as JSON it would be taken for what the tool that was called
+// has promised.
 func (c *Config) tailCall(ctx context.Context, s *session, d scheduler.Done, call hooks.ToolCall, r tools.Result) tools.Result {
 	t := tailOf(ctx)
 	if t.depth++; t.depth > maxTails {
@@ -239,6 +240,7 @@ func (c *Config) tailCall(ctx context.Context, s *session, d scheduler.Done, cal
 		resp.Result.Structured = nil
 		resp.Result.LLMContent = tools.Content{Parts: resp.Result.LLMContent.Parts}
 	}
+	resp.Result.Context = r.WithContext(resp.Result.Context).Context
 	return resp.Result
 }
 

@@ -51,8 +51,11 @@ func ProjectPowers(ctx context.Context, p Parameters) ([]settings.Power, error) 
 	}
 	all = append(all, powersOfRules(ctx, filepath.Join(dir, policyFile), filepath.Join(dir, policyFolder))...)
 	more, err := powersOfTexts(ctx, &p, dir)
-	if err != nil || ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return nil, cancelled("ProjectPowers", ctx.Err())
+	case err != nil:
+		return nil, err
 	}
 	return append(all, more...), nil
 }
@@ -138,7 +141,7 @@ func remoteAddress(r *subagent.Remote) string {
 
 // ProjectPowers lists what the settings file and the .env files of the project do
 // in this session because their directories are trusted; what has no effect here,
-// as a directory outside of the project that nobody has approved of, is left out.
+// as a directory outside of the project without an approval, is left out.
 // Of a project that is not trusted it lists variables of a trusted directory above
 // it alone. The error is of code not_initialized.
 func (c *Config) ProjectPowers() ([]settings.Power, error) {

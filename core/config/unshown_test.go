@@ -160,6 +160,21 @@ func TestTailReadsCount(t *testing.T) {
 	require.Contains(t, toldOf(t, s.Call("read_file", map[string]any{"file_path": "f.txt"})), "file_unchanged")
 }
 
+// What an earlier step has added beside the result of a call stays where a hook puts
+// the result of another call in its place, before what that one has.
+func TestTailKeepsContext(t *testing.T) {
+	adds := func(p *config.Parameters) {
+		p.After = append(p.After, func(_ context.Context, d scheduler.Done, r tools.Result) (tools.Result, error) {
+			return r.WithContext("about " + d.Spec.Name), nil
+		})
+	}
+	s := configtest.New(t, adds, tails("list_directory", hooks.ToolCall{Name: "read_file", Args: []byte(`{"file_path":"f.txt"}`)}))
+	s.Write("f.txt", plain)
+	r := s.Call("list_directory", map[string]any{"dir_path": "."})
+	require.Equal(t, "about list_directory\nabout read_file", r.Result.Context)
+	require.Contains(t, toldOf(t, r), "two")
+}
+
 // A write whose result is withheld is on disk, can be taken back, and is known only
 // once it is read. FS-08, PR-03
 func TestDroppedWrites(t *testing.T) {
