@@ -130,9 +130,10 @@ func (w *Writer) Write(p []byte) (int, error) {
 	w.held = append(w.held, p...)
 	ready := bytes.LastIndexByte(w.held, '\n') + 1
 	if i := bytes.LastIndex(w.held[:ready], []byte("PRIVATE KEY")); i >= 0 {
-		// The armor that begins last: its lines go together.
+		// The armor that begins last, and has not ended: its lines go together.
 		line := bytes.LastIndexByte(w.held[:i], '\n') + 1
-		if begin := bytes.Index(w.held[line:i], []byte("-----BEGIN ")); begin >= 0 && len(w.held)-line < maxArmor {
+		begin := bytes.LastIndex(w.held[line:i], []byte("-----BEGIN "))
+		if begin >= 0 && !bytes.Contains(w.held[line+begin:ready], []byte("-----END ")) && len(w.held)-line < maxArmor {
 			ready = line
 		}
 	}

@@ -51,6 +51,21 @@ func TestWriter(t *testing.T) {
 		require.NoError(t, w.Close())
 		require.Equal(t, want, b.String())
 	}
+	// A key that ends on its own line holds nothing back; one that begins behind it does.
+	key := "-----BEGIN PRIVATE " + "KEY-----\\n" + line64 + "\\n" + line64 + "\\n-----END PRIVATE " + "KEY-----"
+	var log bytes.Buffer
+	lines := redact.NewWriter(&log, nil)
+	for _, part := range []struct{ line, shown string }{
+		{"key=\"" + key + "\"\n", "key=\"[masked]\"\n"}, {"next\n", "next\n"}, {key + " -----BEGIN PRIVATE " + "KEY-----\n", ""}, {line64 + "\n", ""},
+	} {
+		log.Reset()
+		_, err := lines.Write([]byte(part.line))
+		require.NoError(t, err)
+		require.Equal(t, part.shown, log.String())
+	}
+	require.NoError(t, lines.Close())
+	require.NotContains(t, log.String(), line64)
+
 	// A line is not held for ever, and a finished one not at all.
 	var b bytes.Buffer
 	w := redact.NewWriter(&b, nil)

@@ -10,9 +10,6 @@ import (
 	"github.com/fettle-dev/fettle/core/redact"
 )
 
-// minSecret is the length of the shortest value, in bytes, that is masked.
-const minSecret = 8
-
 // masker takes known secret values out of JSON texts: as they are, and as they
 // stand in a JSON string and in JSON that is itself a string, which is what
 // results of tools are. What has the shape of a secret goes besides; its zero
@@ -28,12 +25,12 @@ func newMasker(secrets []string, more func() []string) masker {
 		more = func() []string { return nil }
 	}
 	var mu sync.Mutex
-	known, replace := 0, redact.Replacer(secrets, minSecret)
+	known, replace := 0, redact.Replacer(secrets, redact.Shortest)
 	return masker{func() *strings.Replacer {
 		mu.Lock()
 		defer mu.Unlock()
 		if found := more(); len(found) > known {
-			known, replace = len(found), redact.Replacer(slices.Concat(secrets, found), minSecret)
+			known, replace = len(found), redact.Replacer(slices.Concat(secrets, found), redact.Shortest)
 		}
 		return replace
 	}}

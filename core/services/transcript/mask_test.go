@@ -69,6 +69,14 @@ func TestSecretsAreMasked(t *testing.T) {
 	require.Equal(t, 1+len(secrets), files, "the recording and what was saved")
 }
 
+// A value of the length that is masked elsewhere is masked in recordings too.
+func TestShortSecrets(t *testing.T) {
+	s, _ := store(t, func(o *transcript.Options) { o.Secrets = []string{"pin-42", "pin42"} })
+	w := create(t, s, "one")
+	require.NoError(t, w.Append(t.Context(), transcript.Turn{Content: json.RawMessage(`{"role":"user","parts":[{"text":"pin-42 pin42"}]}`)}))
+	require.JSONEq(t, `{"role":"user","parts":[{"text":"[masked] pin42"}]}`, string(load(t, s, "one").Turns[0].Content))
+}
+
 // What holds no secret is recorded byte for byte, however it is written.
 func TestNothingElseIsMasked(t *testing.T) {
 	s, _ := store(t, func(o *transcript.Options) { o.Secrets = []string{"", "a", "text", "role", "sk-0123456789abcdef"} })

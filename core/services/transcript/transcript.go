@@ -16,8 +16,8 @@ import (
 type Options struct {
 	Dir string // folder of the recordings, absolute; made with mode 0700 at the first write
 	// Secrets are values, as those of keys in the environment, that are masked
-	// before anything is written. Those of less than 8 bytes are too common for
-	// that and left as they are. What has the shape of a key, a token, or a
+	// before anything is written. Those shorter than [redact.Shortest] are too
+	// common for that and left as they are. What has the shape of a key, a token, or a
 	// password in a URL is masked whether it is among them or not.
 	Secrets []string
 	// MoreSecrets returns values that are found while it is recorded: each time those
