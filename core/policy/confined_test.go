@@ -72,6 +72,37 @@ func TestConfined(t *testing.T) {
 	require.NotContains(t, string(data), "confined")
 }
 
+// AR-26, AR-27: a rule about what is not confined covers a protected path as the same
+// rule without that condition; one about what is confined does not.
+func TestConfinedAndProtectedPaths(t *testing.T) {
+	const write = "write_file"
+	hook := called(t, write, `{"file_path":".git/hooks/pre-commit","content":"x"}`)
+	redirection := command(t, "echo x > .git/hooks/pre-commit", policy.ModeDefault)
+	named := func(r policy.Rule) policy.Rule {
+		r.ArgsPattern = `"file_path":"[^"]*\.git/hooks/pre-commit"`
+		return r
+	}
+	for name, tt := range map[string]struct {
+		rule policy.Rule
+		call policy.Call
+		want policy.Verdict
+	}{
+		"no condition":  {named(policy.Rule{Tools: []string{write}, Decision: policy.Allow, Priority: 100, Tier: policy.TierUser}), hook, policy.Allow},
+		"not confined":  {named(onlyIf(false, policy.Allow, write)), hook, policy.Allow},
+		"confined only": {named(onlyIf(true, policy.Allow, write)), hook, policy.AskUser},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := engine(t, tt.rule).Decide(tt.call)
+			require.Equal(t, tt.want, d.Decision, d.Reason)
+		})
+	}
+	confined := redirection
+	confined.Confined = "landlock"
+	echo := policy.Rule{Tools: []string{"run_shell_command"}, CommandPrefix: []string{"echo"}, Decision: policy.Allow, Tier: policy.TierUser}
+	require.Equal(t, policy.AskUser, engine(t, echo, named(onlyIf(true, policy.Allow, write))).Decide(confined).Decision)
+	require.Equal(t, policy.Allow, engine(t, echo, named(onlyIf(false, policy.Allow, write))).Decide(redirection).Decision)
+}
+
 // AR-26: the explanation names the condition, for each part of a line.
 func TestConfinedExplained(t *testing.T) {
 	rule := onlyIf(true, policy.Allow, "run_shell_command")

@@ -136,7 +136,7 @@ func (t *trial) match(r *rule) tri {
 	switch {
 	case r.own == ownEdits && t.protected() != nil:
 		return no
-	case r.Confined != nil && !r.tightens && !r.Approval && !t.call.Sealed && t.protected() != nil: // about a file that a command writes
+	case r.Confined != nil && *r.Confined && !r.tightens && !r.Approval && !t.call.Sealed && t.protected() != nil: // about a file that a command writes
 		return no
 	case r.args != nil:
 		return t.args.match(r.args, r.tightens)
