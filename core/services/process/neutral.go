@@ -1,27 +1,30 @@
 package process
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// harmlessGit are settings of git that a repository's own would otherwise
-// replace: each lets a command that only looks run a program which the
-// repository names.
+// harmlessGit are settings of git that go before a repository's own: without each,
+// a command that only looks can run a program which the repository names.
 var harmlessGit = [][2]string{
 	{"log.showSignature", "false"}, // runs gpg.program
 	{"format.pretty", "medium"},    // runs gpg.program where it has %G
 	{"core.fsmonitor", "false"},    // is a program
+
+	{"safe.bareRepository", "explicit"}, // a checkout can bring one, with settings that run programs
 }
 
 // neutral returns variables that keep git, go and cargo from running what the
 // project in dir names where the command itself names nothing: programs of git's
-// settings for signatures, for watching files and for objects of a partial clone,
-// other versions of go, and toolchains in the project's own directories.
+// settings for signatures, for watching files and for objects of a partial clone, what
+// a directory with the layout of a bare repository sets, other versions of go, and toolchains in the project's own directories.
 // Signing, hooks and everything that a command asks for are as they were.
 func neutral(env []string, dir string) []string {
 	value := func(name string) string {
@@ -40,7 +43,7 @@ func neutral(env []string, dir string) []string {
 		}
 		out = append(out, "GIT_CONFIG_COUNT="+strconv.Itoa(count+len(harmlessGit)))
 	}
-	if chosen := value("GOTOOLCHAIN"); chosen == "" || strings.HasSuffix(chosen, "auto") || strings.HasSuffix(chosen, "path") {
+	if chosen := goToolchain(value); chosen == "" || strings.HasSuffix(chosen, "auto") || strings.HasSuffix(chosen, "path") {
 		out = append(out, "GOTOOLCHAIN=local")
 	}
 	if value("RUSTUP_TOOLCHAIN") == "" {
@@ -51,14 +54,72 @@ func neutral(env []string, dir string) []string {
 	return out
 }
 
+// goToolchain returns the version of go that the user has chosen, in the environment
+// or with go env -w; "": none.
+func goToolchain(value func(name string) string) string {
+	if chosen := value("GOTOOLCHAIN"); chosen != "" {
+		return chosen
+	}
+	path := value("GOENV")
+	if path == "" {
+		path = filepath.Join(configDirectory(value), "go", "env")
+	}
+	chosen := ""
+	if filepath.IsAbs(path) {
+		for line := range strings.Lines(string(smallFile(path))) {
+			if text, ok := strings.CutPrefix(strings.TrimSpace(line), "GOTOOLCHAIN="); ok {
+				chosen = text
+			}
+		}
+	}
+	return chosen
+}
+
+// configDirectory is [os.UserConfigDir] in another environment; "" if there is none.
+func configDirectory(value func(name string) string) string {
+	home := value("HOME")
+	switch {
+	case runtime.GOOS == "windows":
+		return value("AppData")
+	case runtime.GOOS == "darwin" && home != "":
+		return filepath.Join(home, "Library", "Application Support")
+	case value("XDG_CONFIG_HOME") != "":
+		return value("XDG_CONFIG_HOME")
+	case home != "":
+		return filepath.Join(home, ".config")
+	}
+	return ""
+}
+
 var (
 	rustDefault = regexp.MustCompile(`(?m)^\s*default_toolchain\s*=\s*"([^"]+)"`)
 	rustChannel = regexp.MustCompile(`(?m)^\s*channel\s*=\s*["']([^"'/\\]+)["']`)
+	rustSection = regexp.MustCompile(`(?m)^\s*\[`)
+	rustFor     = regexp.MustCompile(`(?m)^\s*(?:("(?:[^"\\]|\\.)*")|'([^']*)')\s*=\s*["']([^"']+)["']`)
 	rustName    = regexp.MustCompile(`\A\s*([A-Za-z0-9_.-]+)\s*\z`)
 )
 
-// rustToolchain returns the toolchain that rustup would use in dir, unless that
-// is a directory: then the user's default. "" where there is no rustup.
+// rustOverrides returns the toolchains that the user has chosen for directories, with
+// rustup override set.
+func rustOverrides(settings []byte) map[string]string {
+	_, text, _ := bytes.Cut(settings, []byte("[overrides]"))
+	if next := rustSection.FindIndex(text); next != nil {
+		text = text[:next[0]]
+	}
+	overrides := make(map[string]string)
+	for _, found := range rustFor.FindAllSubmatch(text, -1) {
+		path := string(found[2])
+		if quoted, err := strconv.Unquote(string(found[1])); err == nil {
+			path = quoted
+		}
+		overrides[path] = string(found[3])
+	}
+	return overrides
+}
+
+// rustToolchain returns the toolchain that rustup would use in dir: what the user or
+// the project has chosen nearest to it, or the user's default. A directory that the
+// project names is none. "" where there is no rustup.
 func rustToolchain(value func(name string) string, dir string) string {
 	home := value("RUSTUP_HOME")
 	if home == "" {
@@ -68,7 +129,14 @@ func rustToolchain(value func(name string) string, dir string) string {
 	if settings == nil {
 		return ""
 	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real // as rustup knows it
+	}
+	overrides := rustOverrides(settings)
 	for at := dir; ; at = filepath.Dir(at) {
+		if name := overrides[at]; name != "" {
+			return name
+		}
 		for _, name := range []string{"rust-toolchain", "rust-toolchain.toml"} {
 			text := smallFile(filepath.Join(at, name))
 			if text == nil {

@@ -44,13 +44,15 @@ git update-ref HEAD "$c" && git config gpg.program "$PWD/evil" && `
 		"a format":        {signed + "git config format.pretty '%G?'", "git log -n 1"},
 		"watching":        {`git init -q && git config core.fsmonitor "$PWD/evil"`, "git status --short"},
 		"a partial clone": {`git init -q && echo x > a && git add a && git -c user.name=a -c user.email=a@b commit -qm m && git config extensions.partialClone origin && git config core.repositoryFormatVersion 1 && git config remote.origin.promisor true && git config remote.origin.url "$PWD" && git config remote.origin.uploadpack "$PWD/evil" && rm -f .git/objects/$(git rev-parse HEAD:a | sed 's|^..|&/|')`, "git show"},
+		"an embedded bare repository": {`git init -q --bare sub && git -C sub config core.bare false && git -C sub config core.worktree . && echo x > sub/a && git -C sub add a && echo y > sub/a && git -C sub config diff.external "$PWD/evil" &&
+rm -rf sub/hooks && mkdir -p sub/refs && touch sub/refs/keep && git init -q && git add sub && git commit -qm m && git clone -q . got`, "cd got/sub && git diff"},
 		"a version of go": {`printf 'module x\ngo 1.21\ntoolchain go1.99.1\n' > go.mod && mkdir bin && cp evil bin/go1.99.1`, "PATH=$PATH:$PWD/bin; go env GOVERSION; go version"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir, ran, environ := hostile(t)
-			program := strings.Fields(tt.command)[0]
-			if program != "git" {
+			program := "git"
+			if !strings.Contains(tt.command, "git ") {
 				program = "go"
 			}
 			if _, err := exec.LookPath(program); err != nil {
@@ -85,6 +87,82 @@ func TestWhatCommandsAskForWorks(t *testing.T) {
 	r, err := s.Run(t.Context(), process.Command{Line: `echo "$GOTOOLCHAIN"; git config a.b; git config log.showSignature`, Dir: dir})
 	require.NoError(t, err)
 	require.Equal(t, "go1.26.1\nc\nfalse", strings.TrimSpace(r.Text))
+}
+
+// A bare repository that the command names works as ever.
+func TestNamedBareRepositories(t *testing.T) {
+	t.Parallel()
+	dir, _, environ := hostile(t)
+	sh(t, dir, environ, "git init -q --bare b")
+	s := newService(t, process.Options{Environ: func() []string { return environ }})
+	r, err := s.Run(t.Context(), process.Command{Line: "git --git-dir=b rev-parse --is-bare-repository; GIT_DIR=b git rev-parse --is-bare-repository; git clone -q b c && git -C c push -q 2>&1; git -C c rev-parse --git-dir", Dir: dir})
+	require.NoError(t, err)
+	require.Regexp(t, `\Atrue\ntrue\n(?s:.*)\.git\n?\z`, r.Text)
+}
+
+// A version of go that the user has chosen with go env -w stays; a choice that leaves
+// it to the project does not.
+func TestChosenVersionsOfGo(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct{ file, text, environ, want string }{
+		"none":            {want: "local"},
+		"chosen":          {".config/go/env", "GOFLAGS=-x\nGOTOOLCHAIN=go1.26.1\n", "", ""},
+		"in XDG":          {"xdg/go/env", "GOTOOLCHAIN=go1.26.1\n", "XDG_CONFIG_HOME=$HOME/xdg", ""},
+		"in a named file": {"own", "GOTOOLCHAIN=go1.26.1\n", "GOENV=$HOME/own", ""},
+		"off":             {".config/go/env", "GOTOOLCHAIN=go1.26.1\n", "GOENV=off", "local"},
+		"auto":            {".config/go/env", "GOTOOLCHAIN=auto\n", "", "local"},
+		"environment":     {".config/go/env", "GOTOOLCHAIN=go1.26.1\n", "GOTOOLCHAIN=auto", "local"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			home := t.TempDir()
+			if tt.file != "" {
+				require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(home, tt.file)), 0o700))
+				require.NoError(t, os.WriteFile(filepath.Join(home, tt.file), []byte(tt.text), 0o600))
+			}
+			environ := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, strings.ReplaceAll(tt.environ, "$HOME", home)}
+			s := newService(t, process.Options{Environ: func() []string { return environ }})
+			r, err := s.Run(t.Context(), process.Command{Line: `echo "$GOTOOLCHAIN"`, Dir: home})
+			require.NoError(t, err)
+			require.Equal(t, tt.want, strings.TrimSpace(r.Text))
+		})
+	}
+}
+
+// The toolchain that the user has chosen for a directory goes before what files of the
+// project name there and above; what is nearer goes before it.
+func TestRustOverrides(t *testing.T) {
+	t.Parallel()
+	const project = "rust-toolchain"
+	for name, tt := range map[string]struct{ overrides, file, want string }{
+		"of the directory":     {"\"$DIR/sub\" = \"nightly-x\"\n", "", "nightly-x"},
+		"of one above":         {"'$DIR' = 'nightly-x'\n", "", "nightly-x"},
+		"of the nearer one":    {"\"$DIR\" = \"beta-x\"\n\"$DIR/sub\" = \"nightly-x\"\n", "", "nightly-x"},
+		"of another":           {"\"$DIR/su\" = \"nightly-x\"\n", "", "stable-x"},
+		"before the file":      {"\"$DIR/sub\" = \"nightly-x\"\n", "sub/" + project, "nightly-x"},
+		"before a farther one": {"\"$DIR/sub\" = \"nightly-x\"\n", project, "nightly-x"},
+		"behind a nearer file": {"\"$DIR\" = \"nightly-x\"\n", "sub/" + project, "1.80.0"},
+		"of another section":   {"[other]\n\"$DIR/sub\" = \"nightly-x\"\n", "", "stable-x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			home, dir := t.TempDir(), t.TempDir()
+			require.NoError(t, os.MkdirAll(filepath.Join(home, ".rustup"), 0o700))
+			require.NoError(t, os.MkdirAll(filepath.Join(dir, "sub"), 0o700))
+			text := "version = \"12\"\ndefault_toolchain = \"stable-x\"\n\n[overrides]\n" + strings.ReplaceAll(tt.overrides, "$DIR", dir) + "[last]\n"
+			require.NoError(t, os.WriteFile(filepath.Join(home, ".rustup", "settings.toml"), []byte(text), 0o600))
+			if tt.file != "" {
+				require.NoError(t, os.WriteFile(filepath.Join(dir, tt.file), []byte("1.80.0\n"), 0o600))
+			}
+			require.NoError(t, os.Symlink(dir, filepath.Join(home, "link")))
+			for _, at := range []string{filepath.Join(dir, "sub"), filepath.Join(home, "link", "sub")} {
+				s := newService(t, process.Options{Environ: func() []string { return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home} }})
+				r, err := s.Run(t.Context(), process.Command{Line: `echo "$RUSTUP_TOOLCHAIN"`, Dir: at})
+				require.NoError(t, err)
+				require.Equal(t, tt.want, strings.TrimSpace(r.Text))
+			}
+		})
+	}
 }
 
 // The toolchain of Rust is the one that the project names, unless that is a
