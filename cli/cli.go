@@ -40,7 +40,8 @@ type program struct {
 	out, err io.Writer
 	open     func(context.Context, sessionOptions) (session, error)
 
-	parsed bool // the command line has been understood
+	parsed  bool           // the command line has been understood
+	secrets *redact.Masker // of the session; nil: none was opened
 }
 
 // run executes a command line, and prints what no command has reported yet.
@@ -74,7 +75,18 @@ func (p *program) complain(err error) {
 	if f := fault.As(err); f != nil {
 		line = f.Line()
 	}
-	_, _ = fmt.Fprintln(p.err, "fettle: "+oneLine(redact.Text(line)))
+	_, _ = fmt.Fprintln(p.err, "fettle: "+oneLine(p.masked(line)))
+}
+
+// masked is text without the secrets of the session, or of the environment before
+// there is one, and without what has the shape of one.
+func (p *program) masked(text string) string {
+	hide := p.secrets
+	if hide == nil {
+		hide = &redact.Masker{}
+		hide.Add(secretsOf(os.Environ())...)
+	}
+	return hide.Text(text)
 }
 
 // oneLine joins s to a line that is safe to show.

@@ -134,7 +134,7 @@ func (p *program) headless(ctx context.Context, g *globalFlags, f *headlessFlags
 	h.report = h.reporter(f.format)
 	h.warn = func(message string) {
 		h.complain(errors.New(message))
-		h.report.warn(oneLine(message))
+		h.report.warn(oneLine(h.masked(message)))
 	}
 	err := h.run(work, g)
 	h.report.end(err)
@@ -155,7 +155,7 @@ type headlessRun struct {
 }
 
 func (h *headlessRun) reporter(format string) reporter {
-	return newReporter(format, h.out, isTerminal(h.program.out), h.numbers)
+	return newReporter(format, h.out, isTerminal(h.program.out), h.numbers, h.masked)
 }
 
 func (h *headlessRun) run(ctx context.Context, g *globalFlags) error {

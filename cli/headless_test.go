@@ -62,6 +62,34 @@ func delta(text string) string {
 
 const done = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
 
+// A key that a provider repeats in its error is masked on stderr and in the JSON forms,
+// also where it does not look like one.
+func TestErrorsHoldNoKeys(t *testing.T) {
+	require.Equal(t, "sk-of-the-test", redact.Text("sk-of-the-test"), "the test shows nothing")
+	for _, format := range []string{formatText, formatJSON, formatStream} {
+		t.Run(format, func(t *testing.T) {
+			var out bytes.Buffer
+			code, errs := chatWith(t, &out, func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(http.StatusBadRequest)
+				_, _ = io.WriteString(w, `{"error":{"message":"the key sk-of-the-test has no credit"}}`)
+			}, "-p", "x", "-o", format)
+			require.NotZero(t, code)
+			require.Contains(t, errs+out.String(), "[masked]")
+			require.NotContains(t, errs+out.String(), "sk-of-the-test")
+		})
+	}
+}
+
+// Without a session it is the environment's keys that errors do not hold.
+func TestErrorsWithoutSession(t *testing.T) {
+	t.Setenv("OPENAI_API_KEY", "sk-of-the-test")
+	var errs bytes.Buffer
+	p := &program{in: strings.NewReader(""), out: io.Discard, err: &errs}
+	require.Equal(t, int(exitUsage), p.run(t.Context(), []string{"sk-of-the-test"}))
+	require.Contains(t, errs.String(), "[masked]")
+	require.NotContains(t, errs.String(), "sk-of-the-test")
+}
+
 // A provider that is busy, then fails, then breaks off, then answers well: the
 // answer shows once, and stderr tells what happened.
 func TestHeadlessRetries(t *testing.T) {
@@ -200,7 +228,7 @@ func TestReportersKeepWholeAnswers(t *testing.T) {
 	}
 	for format, want := range map[string]string{formatText: "First.\nSecond.\n", formatJSON: `"response": "Second.\n"`} {
 		var out bytes.Buffer
-		r := newReporter(format, &out, false, newStatistics())
+		r := newReporter(format, &out, false, newStatistics(), redact.Text)
 		r.begin(beginning{session: "s"})
 		for _, e := range said {
 			r.event(e)

@@ -37,13 +37,14 @@ const (
 	formatStream = "stream-json"
 )
 
-// newReporter returns the reporter of a format that prints to w.
-func newReporter(format string, w io.Writer, terminal bool, s *statistics) reporter {
+// newReporter returns the reporter of a format that prints to w. mask takes secrets out
+// of errors.
+func newReporter(format string, w io.Writer, terminal bool, s *statistics, mask func(string) string) reporter {
 	switch format {
 	case formatJSON:
-		return &jsonReporter{w: w, statistics: s}
+		return &jsonReporter{w: w, statistics: s, mask: mask}
 	case formatStream:
-		return &streamReporter{w: w, statistics: s}
+		return &streamReporter{w: w, statistics: s, mask: mask}
 	}
 	return &textReporter{w: w, terminal: terminal}
 }

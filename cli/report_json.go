@@ -18,6 +18,7 @@ import (
 type jsonReporter struct {
 	w          io.Writer
 	statistics *statistics
+	mask       func(string) string // takes secrets out of errors
 
 	answer jsonAnswer
 	said   strings.Builder // of the answer that is under way
@@ -83,7 +84,7 @@ func (j *jsonReporter) end(failure error) {
 	}
 	if failure != nil {
 		f, code := failureOf(failure)
-		f.Code = int(code)
+		f.Code, f.Message = int(code), j.mask(f.Message)
 		j.answer.Error = &f
 	}
 	_ = writeJSON(j.w, j.answer, "  ") // plain data, and the writer keeps its error
@@ -93,6 +94,7 @@ func (j *jsonReporter) end(failure error) {
 type streamReporter struct {
 	w          io.Writer
 	statistics *statistics
+	mask       func(string) string // takes secrets out of errors
 
 	begun   bool
 	pending []string // warnings of before it began
@@ -169,7 +171,7 @@ func (s *streamReporter) event(e agent.Event) {
 	case e.Type == agent.EventToolResponse:
 		s.print(toolResultOf(e.Call.ID, e.Response))
 	case e.Type.Ends() && e.Err != nil:
-		s.print(streamError{headOf("error"), "error", e.Err.Line()})
+		s.print(streamError{headOf("error"), "error", s.mask(e.Err.Line())})
 	}
 }
 
@@ -205,6 +207,7 @@ func (s *streamReporter) end(failure error) {
 	result := streamResult{headOf("result"), "success", nil, s.statistics.stream()}
 	if failure != nil {
 		f, _ := failureOf(failure)
+		f.Message = s.mask(f.Message)
 		result.Status, result.Error = "error", &f
 	}
 	s.print(result)

@@ -54,7 +54,7 @@ type sessionOptions struct {
 	watch  bool           // settings files are read again when they change: for a session that lasts
 	alone  bool           // neither the person's settings count nor the machine's, nor the environment
 	log    *slog.Logger   // set by withSession
-	hide   *redact.Masker // what the log does not show; nil: what the environment holds of such
+	hide   *redact.Masker // what the log and errors do not show; nil: what the environment holds of such
 	signIn *signIn        // of the person that servers may ask to sign in; nil: nobody
 	// adjust has the last word on the Parameters. nil: nothing.
 	adjust func(*config.Parameters)
@@ -65,6 +65,8 @@ func (p *program) withSession(ctx context.Context, o sessionOptions, use func(se
 	if o.hide == nil {
 		o.hide = &redact.Masker{}
 	}
+	o.hide.Add(secretsOf(os.Environ())...)
+	p.secrets = o.hide
 	log, closeLog, err := p.openLog(o.flags, o.hide)
 	if err != nil {
 		return err
@@ -132,10 +134,9 @@ func (p *program) openLog(g *globalFlags, hide *redact.Masker) (*slog.Logger, fu
 	default:
 		return slog.New(slog.DiscardHandler), closeLog, nil
 	}
-	hide.Add(secretsOf(os.Environ())...)
 	masked, closeFile := redact.NewWriter(w, hide.Text), closeLog
 	closeLog = func() {
-		_ = masked.Close() // nobody is left to be told
+		_ = masked.Close() // the log is closed: an error cannot be reported
 		closeFile()
 	}
 	return slog.New(slog.NewTextHandler(masked, &slog.HandlerOptions{Level: slog.LevelDebug})), closeLog, nil

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"os"
 	"slices"
 
 	"github.com/fettle-dev/fettle/core/agent"
@@ -49,7 +48,6 @@ func (t *talk) withModels(ctx context.Context, g *globalFlags, use func(session)
 			err = closeErr
 		}
 	}()
-	t.hide.Add(secretsOf(os.Environ())...)
 	return t.withSession(ctx, sessionOptions{flags: g, watch: true, hide: t.hide, adjust: t.adjust}, use)
 }
 
