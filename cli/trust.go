@@ -38,19 +38,19 @@ func (p *program) trustCommand(g *globalFlags) *cobra.Command {
 	var o trustOptions
 	cmd := &cobra.Command{
 		Use:   "trust [PATH]",
-		Short: "Record that a folder is trusted",
-		Long: `Records that you trust a folder, by default the one that the tools work in. First
-it lists on stderr what the project in it would do then and does not do now, one
-power a line: settings, variables, rules, hooks, servers, commands, agents, skills.
+		Short: "Record that a directory is trusted",
+		Long: `Records that you trust a directory, by default the one that the tools work in.
+First it lists on stderr what the project in it would do then and does not do now,
+one power a line: settings, variables, rules, hooks, servers, commands, agents, skills.
 At a terminal it asks; --yes agrees beforehand. Without a terminal nothing is asked,
 and the command itself is the answer.
 
-Directories outside of the folder that the project includes need an approval of
-their own: a second question, or --outside. Without it they are left out, and so
+Directories outside of the project that it includes need a separate approval: a
+second question, or --outside. Without it they are left out, and so
 are those that the project names later.
 
-What you record of a folder holds for all below it, unless something else is
-recorded there. A folder whose name is a command is given as ./list.`,
+What you record of a directory holds for all below it, unless something else is
+recorded there. A directory whose name is a command is given as ./list.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			state := trust.Trusted
@@ -61,9 +61,9 @@ recorded there. A folder whose name is a command is given as ./list.`,
 		},
 		ValidArgsFunction: completeFolder,
 	}
-	cmd.Flags().BoolVar(&forget, "forget", false, "take away what is recorded of the folder")
-	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask whether the folder is trusted")
-	cmd.Flags().BoolVar(&o.outside, "outside", false, "approve also of the directories outside of the folder that its project includes")
+	cmd.Flags().BoolVar(&forget, "forget", false, "take away what is recorded of the directory")
+	cmd.Flags().BoolVar(&o.yes, "yes", false, "do not ask whether the directory is trusted")
+	cmd.Flags().BoolVar(&o.outside, "outside", false, "approve also of the directories outside of the project that it includes")
 	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print JSON")
 	cmd.AddCommand(p.trustListCommand(g))
 	return cmd
@@ -73,8 +73,8 @@ func (p *program) untrustCommand(g *globalFlags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "untrust [PATH]",
-		Short: "Record that a folder is not trusted",
-		Long: `Records that you do not trust a folder, by default the one that the tools work
+		Short: "Record that a directory is not trusted",
+		Long: `Records that you do not trust a directory, by default the one that the tools work
 in: its own rules may tighten and never allow, its instruction files are not
 given to the model, git is asked about, and nothing runs there in the approval
 mode yolo.`,
@@ -92,7 +92,7 @@ func (p *program) trustListCommand(g *globalFlags) *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List what is recorded, and what decides for the folder that the tools work in",
+		Short: "List what is recorded, and what decides for the directory that the tools work in",
 		Args:  cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return p.listTrust(cmd.Context(), g, asJSON)
@@ -127,7 +127,7 @@ func (p *program) recordTrust(ctx context.Context, g *globalFlags, args []string
 	if len(args) > 0 {
 		folder = args[0]
 		if folder == "" {
-			return usageError("The path of the folder is empty.", "Give a path, or none for the folder that the tools work in.")
+			return usageError("The path of the directory is empty.", "Give a path, or none for the directory that the tools work in.")
 		}
 		if !filepath.IsAbs(folder) {
 			folder = filepath.Join(g.cwd, folder)

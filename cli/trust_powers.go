@@ -64,14 +64,14 @@ func (p *program) agreeToPowers(ctx context.Context, g *globalFlags, folder stri
 	if powers, err = powersOf(ctx, g, folder); err != nil {
 		return nil, nil, trustFailure(err)
 	}
-	person, done := p.installer(false)
+	user, done := p.installer(false)
 	defer done()
 	inside := slices.DeleteFunc(slices.Clone(powers), func(power settings.Power) bool { return power.Outside != "" })
 	if len(inside) > 0 {
-		person.say("Once %s is trusted, its project\n%s", oneLine(folder), listPowers(inside))
+		user.say("Once %s is trusted, its project\n%s", oneLine(folder), listPowers(inside))
 	}
-	if len(inside) > 0 && person.tty != nil && !o.yes {
-		if agreed, err := person.agrees(ctx, "Trust it?"); err != nil || !agreed {
+	if len(inside) > 0 && user.tty != nil && !o.yes {
+		if agreed, err := user.agrees(ctx, "Trust it?"); err != nil || !agreed {
 			return nil, nil, declined(folder, err)
 		}
 	}
@@ -79,10 +79,10 @@ func (p *program) agreeToPowers(ctx context.Context, g *globalFlags, folder stri
 	if len(outside) == 0 {
 		return inside, nil, nil
 	}
-	person.say("It also names directories outside of itself, which trust does not cover. It\n%s", listPowers(outside))
+	user.say("It also names directories outside of itself, which trust does not cover. It\n%s", listPowers(outside))
 	agreed := o.outside
-	if !agreed && person.tty != nil {
-		if agreed, err = person.agrees(ctx, "Approve of these directories, too?"); err != nil {
+	if !agreed && user.tty != nil {
+		if agreed, err = user.agrees(ctx, "Approve of these directories, too?"); err != nil {
 			return nil, nil, declined(folder, err)
 		}
 	}

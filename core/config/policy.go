@@ -151,8 +151,8 @@ const (
 )
 
 // Remember puts in force, and where scope says so saves, what approving c
-// always means (AR-21). Nothing is saved that would not have allowed c itself, or
-// that was not shown.
+// always means. Nothing is saved that would not have allowed c itself, which would be
+// asked about again, or that was not shown.
 func (r *rules) Remember(ctx context.Context, c policy.Call, scope policy.Scope, shown []string) ([]policy.Rule, error) {
 	r.lookAtRepositories(&c)
 	narrowed, err := r.NarrowAs(c, scope, shown)

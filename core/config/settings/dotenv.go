@@ -27,7 +27,7 @@ type foundEnv struct {
 type foundFile struct {
 	path      string
 	values    map[string]string
-	ofProject bool           // it lies in the project or above, and not in the home folder
+	ofProject bool           // it lies in the project or above, and not in the home directory
 	lines     map[string]int // 1-based, of the variables
 }
 
@@ -41,16 +41,16 @@ func runsCode(variable string) bool {
 	return slices.Contains(names, variable) || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(variable, p) })
 }
 
-// readDotenv finds the .env file of the session: from the project's folder
-// upwards, in each folder that is trusted first the settings folder's and then
-// the plain one, and last the home folder's. The first one holds. Nothing is read
-// in a folder that is not trusted, and a file above the project counts only if
+// readDotenv finds the .env file of the session: from the project's directory
+// upwards, in each directory that is trusted first the settings directory's and then
+// the plain one, and last the home directory's. The first one holds. Nothing is read
+// in a directory that is not trusted, and a file above the project counts only if
 // it cannot be written by others than the user; both are reported. No file keeps
-// what the home folder's says of the confinement of commands from being read, as
+// what the home directory's says of the confinement of commands from being read, as
 // commands may have written that file.
 func readDotenv(ctx context.Context, o Options, names layout.Layout, s Settings) foundEnv {
 	var found foundEnv
-	trusted, above := o.Trusted, false // of the folder that is looked at
+	trusted, above := o.Trusted, false // of the directory that is looked at
 	warn := func(path, message, remedy string) {
 		found.problems = append(found.problems, Problem{Source: path, Layer: LayerEnvironment, Kind: KindUntrusted, Severity: Warning, Message: message, Remedy: remedy})
 	}
@@ -88,7 +88,7 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, s Settings)
 			if _, given := values[name]; given {
 				delete(values, name)
 				found.problems = append(found.problems, Problem{Source: path, Layer: LayerEnvironment, Kind: KindVariable, Severity: Warning,
-					Message: "A file has no say in whether the folder is trusted; " + name + " has no effect here.",
+					Message: "A file has no say in whether the directory is trusted; " + name + " has no effect here.",
 					Remedy:  "Use fettle trust, or set the variable yourself."})
 			}
 		}
@@ -100,7 +100,7 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, s Settings)
 				delete(values, name)
 				found.problems = append(found.problems, Problem{Source: path, Layer: LayerEnvironment, Kind: KindVariable, Severity: Warning,
 					Message: "A file of the project has no say in what programs load or run besides; " + name + " has no effect here.",
-					Remedy:  "Set the variable yourself, or in the .env file of your home folder."})
+					Remedy:  "Set the variable yourself, or in the .env file of your home directory."})
 			}
 		}
 		given := len(values)

@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// ownFile says why somebody else than the user may have written a file: it
-// belongs to another user, or others may write it; nil: nobody may. Root may
+// ownFile says why a user other than this one may have written a file: it
+// belongs to another user, or others may write it; nil: no other user may. Root may
 // write any file, so its files count as the user's own.
 func ownFile(info fs.FileInfo) error {
 	of, ok := info.Sys().(*syscall.Stat_t)

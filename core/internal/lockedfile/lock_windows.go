@@ -21,5 +21,5 @@ func tryLock(f *os.File) error {
 
 // lockDirectory takes the lock of a directory by a file in it, which stays there.
 func lockDirectory(ctx context.Context, dir string) (unlock func(), err error) {
-	return Lock(ctx, filepath.Join(dir, ".settings.lock"))
+	return Lock(ctx, filepath.Join(dir, ".fettle.lock"))
 }

@@ -74,7 +74,7 @@ func (w *Watch) Against(dir string) string {
 	case known:
 		return fmt.Sprintf("The configuration of the work tree %q was written since the session began.", r.top)
 	case r.bare:
-		return fmt.Sprintf("The directory %q is a repository by its files alone, as a bare one, and not the one of the workspace.", r.top)
+		return fmt.Sprintf("The directory %q has the layout of a bare repository, and is not the one of the workspace.", r.top)
 	}
 	for _, file := range r.contents().files {
 		if w.changed(file) {

@@ -90,8 +90,8 @@ func TestAgainst(t *testing.T) {
 		"HEAD and config": {func(t *testing.T, top string) {
 			write(t, top+"/lib/HEAD", "ref: refs/heads/main\n")
 			write(t, top+"/lib/config", "[core]\nfsmonitor = x\n")
-		}, "lib", "by its files alone"},
-		"bare":      {func(t *testing.T, top string) { git(t, top, "init", "-q", "--bare", "lib") }, "lib/refs", "by its files alone"},
+		}, "lib", "has the layout of a bare repository"},
+		"bare":      {func(t *testing.T, top string) { git(t, top, "init", "-q", "--bare", "lib") }, "lib/refs", "has the layout of a bare repository"},
 		"a gitfile": {func(t *testing.T, top string) { write(t, top+"/lib/.git", "gitdir: ../nested/.git\n") }, "lib", "made or changed"},
 		"a link": {func(t *testing.T, top string) {
 			git(t, top, "init", "-q", "x")

@@ -35,7 +35,7 @@ func TestDialAbstract(t *testing.T) {
 	require.NoError(t, own.Close())
 }
 
-// A confined command sends no signal to processes that it has not started, and
+// A confined command sends no signal to processes outside of the session, and
 // does not connect to their Unix sockets without a path; its own it may.
 func TestScopes(t *testing.T) {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(nil)), 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
