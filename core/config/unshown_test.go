@@ -153,8 +153,7 @@ func TestDroppedReads(t *testing.T) {
 
 // The result of a tail call is what the model reads, so that its own reads count.
 func TestTailReadsCount(t *testing.T) {
-	var s *configtest.Session
-	s = configtest.New(t, tails("list_directory", hooks.ToolCall{Name: "read_file", Args: []byte(`{"file_path":"f.txt"}`)}))
+	s := configtest.New(t, tails("list_directory", hooks.ToolCall{Name: "read_file", Args: []byte(`{"file_path":"f.txt"}`)}))
 	s.Write("f.txt", plain)
 	require.Contains(t, toldOf(t, s.Call("list_directory", map[string]any{"dir_path": "."})), "two")
 	require.Contains(t, toldOf(t, s.Call("read_file", map[string]any{"file_path": "f.txt"})), "file_unchanged")

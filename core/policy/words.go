@@ -227,7 +227,9 @@ func readExactArgs(pattern string) (values map[string]any, added []string, ok bo
 		}
 		text, after := literal(rest)
 		var key string
-		ok = json.Unmarshal([]byte(text[:max(len(text)-1, 0)]), &key) == nil
+		if ok = json.Unmarshal([]byte(text[:max(len(text)-1, 0)]), &key) == nil; !ok {
+			break
+		}
 		added = append(added, key)
 		if rest, ok = strings.CutPrefix(after, `[^\x00]*\x00,?|)`); !ok {
 			break
