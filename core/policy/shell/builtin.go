@@ -150,6 +150,7 @@ func (a *analysis) learnParameters(ws []arg) {
 
 // named is a variable that gets a value of which nothing is known.
 func (a *analysis) named(sc *scope, name string) {
+	a.array(name)
 	name, _, _ = strings.Cut(name, "[")
 	a.assigned(sc, name, dynamic("…"))
 }

@@ -215,20 +215,27 @@ func (a *analysis) declare(sc *scope, d *syntax.DeclClause) int {
 	}
 	index := a.add(sc, Part{Kind: Builtin, Words: publicWords(ws)})
 	a.references(sc, d, ws)
+	arrays := makesArrays(ws)
 	for i, as := range d.Args {
+		if as.Name != nil && arrays {
+			a.array(as.Name.Value)
+		}
 		if as.Name != nil && as.Naked {
 			a.unguards(sc, known(as.Name.Value))
 		}
 		switch {
 		case as.Name != nil && !as.Naked:
 			a.assignment(sc, as)
+			if as.Array == nil {
+				a.declaredIn(sc, as.Name.Value, a.value(as.Value))
+			}
 			if exports(d, ws) && as.Array == nil && !a.exportsAll {
 				a.exported(sc, as.Name.Value, a.value(as.Value))
 			}
 		case as.Name != nil && as.Index == nil && exports(d, ws):
 			a.exportedLater(sc, as.Name.Value)
 		case as.Name == nil:
-			a.declared(sc, ws[i+1])
+			a.declared(sc, ws[i+1], arrays)
 		}
 	}
 	a.substitutions(sc.inside(), d)
@@ -244,6 +251,7 @@ func (a *analysis) references(sc *scope, d *syntax.DeclClause, ws []arg) {
 	for _, w := range ws[1:] {
 		names = names || strings.HasPrefix(w.template, "-") && strings.Contains(w.template, "n")
 	}
+	a.anyArray = a.anyArray || names
 	if d.Variant.Value == "export" || d.Variant.Value == "readonly" {
 		return
 	}
@@ -266,11 +274,12 @@ func (a *analysis) references(sc *scope, d *syntax.DeclClause, ws []arg) {
 // declarations judges the arguments of export, declare and their like where
 // they are words: bash's parser has not seen which command this is.
 func (a *analysis) declarations(sc *scope, index int, ws []arg) {
+	arrays := makesArrays(ws)
 	for i, w := range ws[1:] {
 		if option := w.Static && len(w.Text) > 1 && strings.ContainsAny(w.Text[:1], "-+"); option && strings.ContainsAny(w.Text, "in") {
 			a.runs(sc, index, i+1, w.text(), "bash may evaluate, or give to another variable, what the variable is given")
 		}
-		a.declared(sc, w)
+		a.declared(sc, w, arrays)
 		a.unguards(sc, w)
 		if name, value, ok := strings.Cut(w.template, "="); ws[0].is("export") && syntax.ValidName(name) {
 			if v := known(value); ok && w.Static {
@@ -286,15 +295,22 @@ func (a *analysis) declarations(sc *scope, index int, ws []arg) {
 
 // declared judges an argument of export and the like that is a word of its
 // own: an option, NAME=value, or something that cannot be told.
-func (a *analysis) declared(sc *scope, w arg) {
+func (a *analysis) declared(sc *scope, w arg, arrays bool) {
 	name, value, ok := strings.Cut(w.template, "=")
+	if arrays {
+		a.array(strings.TrimSuffix(name, "+"))
+	}
 	switch {
 	case w.Static && (strings.HasPrefix(w.Text, "-") || strings.HasPrefix(w.Text, "+")):
 	case w.Static && ok && syntax.ValidName(strings.TrimSuffix(name, "+")):
 		a.assigned(sc, strings.TrimSuffix(name, "+"), known(value))
+		a.declaredIn(sc, strings.TrimSuffix(name, "+"), known(value))
 	case w.Static && syntax.ValidName(w.Text):
 	case ok && strings.HasPrefix(w.head, name+"=") && syntax.ValidName(name):
 		a.assigned(sc, name, dynamic(value))
+		v := dynamic(value)
+		v.head, v.number, v.facts = strings.TrimPrefix(w.head, name+"="), w.number, w.facts
+		a.declaredIn(sc, name, v)
 	default:
 		a.unknown(sc, w.text(), "which variable is set cannot be told")
 	}

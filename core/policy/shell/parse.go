@@ -48,6 +48,7 @@ func Parse(command string) (line *Line) {
 	}
 	a.checkEvaluations()
 	a.checkOperands()
+	a.checkDeclared()
 	a.runWritten()
 	line.Parts, line.Problem = a.parts, a.problem
 	return line
@@ -124,25 +125,28 @@ type analysis struct {
 	problem string
 	source  string // of the text that is being walked
 
-	vars         map[string][]*syntax.Word // what the line assigns, wherever
-	functions    map[string]bool           // defined so far, unconditionally
-	given        given                     // options that stand in the line as data
-	following    int                       // variables that are being followed
-	exportsAll   bool                      // what is assigned from here on is given to programs
-	setsIFS      bool                      // the line may set IFS, as far as it has been walked
-	splitsElse   bool                      // bash may split and join words elsewhere than at blanks
-	setsDirs     bool                      // CDPATH, or a function named cd
-	pushed       folders                   // that popd may lead to; none before the first pushd
-	popsAway     bool                      // nobody can tell where popd leads
-	moves        bool                      // something may change the folder
-	readsFD      bool                      // a descriptor beside 0 to 2 may be open for reading
-	values       map[string]*facts         // of what the line assigns, as far as it has been walked
-	learned      bool                      // one of them is not known
-	evaluations  []evaluation
-	mayBeOptions []operand
-	at           *scope         // of the text that is being scanned
-	mapped       map[string]int // offsets behind which variables of that text are associative arrays
-	maps         bool           // some variable may be one
+	vars           map[string][]*syntax.Word // what the line assigns, wherever
+	functions      map[string]bool           // defined so far, unconditionally
+	given          given                     // options that stand in the line as data
+	following      int                       // variables that are being followed
+	exportsAll     bool                      // what is assigned from here on is given to programs
+	setsIFS        bool                      // the line may set IFS, as far as it has been walked
+	splitsElse     bool                      // bash may split and join words elsewhere than at blanks
+	setsDirs       bool                      // CDPATH, or a function named cd
+	pushed         folders                   // that popd may lead to; none before the first pushd
+	popsAway       bool                      // nobody can tell where popd leads
+	moves          bool                      // something may change the folder
+	readsFD        bool                      // a descriptor beside 0 to 2 may be open for reading
+	values         map[string]*facts         // of what the line assigns, as far as it has been walked
+	learned        bool                      // one of them is not known
+	evaluations    []evaluation
+	mayBeOptions   []operand
+	declaredValues []declaredValue
+	arrays         map[string]bool // variables that may be arrays
+	anyArray       bool            // any variable may be one
+	at             *scope          // of the text that is being scanned
+	mapped         map[string]int  // offsets behind which variables of that text are associative arrays
+	maps           bool            // some variable may be one
 
 	evaluates bool // arithmetic or an indirection, which may run what a value holds
 	hazard    bool // a value holds something that these would run
@@ -154,7 +158,7 @@ type analysis struct {
 }
 
 func newAnalysis(source string) *analysis {
-	return &analysis{source: source, parts: make([]Part, 0, 4), vars: map[string][]*syntax.Word{}, functions: map[string]bool{}, values: map[string]*facts{},
+	return &analysis{source: source, parts: make([]Part, 0, 4), vars: map[string][]*syntax.Word{}, functions: map[string]bool{}, values: map[string]*facts{}, arrays: map[string]bool{},
 		given: given{arguments: map[string][]string{}, read: map[string]bool{}}}
 }
 

@@ -31,6 +31,9 @@ func (a *analysis) scan(n syntax.Node) {
 			if n.Excl && n.Names == 0 && n.Param != nil && !isKeys(n) {
 				a.naming(n, facts{reads: []string{n.Param.Value}})
 			}
+			if n.Index != nil && n.Param != nil {
+				a.array(n.Param.Value)
+			}
 			if n.Index != nil && !wholeArray(n.Index) {
 				a.scanSubscript(n.Param, n.Index, !n.Dollar.IsValid())
 			}
@@ -112,6 +115,9 @@ func (a *analysis) scanAssign(n *syntax.Assign) {
 		return
 	}
 	name := n.Name.Value
+	if n.Array != nil || n.Index != nil {
+		a.array(name)
+	}
 	a.setsDirs = a.setsDirs || name == "CDPATH"
 	if n.Index != nil && !wholeArray(n.Index) {
 		a.scanSubscript(n.Name, n.Index, false)
@@ -230,6 +236,7 @@ func (a *analysis) scanValue(w *syntax.Word) {
 
 // scanWord notes any word with a subscript that holds a command.
 func (a *analysis) scanWord(w *syntax.Word) {
+	a.arrayNames(w)
 	if a.hazard {
 		return
 	}
