@@ -40,3 +40,34 @@ func TestDeclaredArrays(t *testing.T) {
 		`declare x="$(cat a.txt)"; echo "$x"`, `readonly x=5; echo "${a[0]}"`, `local_x=$(ls); echo "$local_x [ok]"; declare y="$(ls)"; echo "$y"`, `declare -r n=3; echo $((n+1))`, `arr=(a b); for i in "${arr[@]}"; do echo "$i"; done`, `set -euo pipefail; ls`,
 	})
 }
+
+// AR-25, AR-27: a word in braces right before a redirection names the variable that
+// gets the descriptor, and bash evaluates its subscript.
+func TestDescriptorVariables(t *testing.T) {
+	asksAlways(t, []string{
+		`ls {a['$(ls y)']}<f`, `: {a['$(ls y)']}</dev/null`, `ls {a["\$(ls y)"]}</dev/null`, "ls {a['`ls y`']}<f", `ls x {a['$(ls y)']}>/dev/null`, `ls {a['$(ls y)']}>>/dev/null`, `{a['$(ls y)']}</dev/null ls`,
+		"ls {a['$(ls y)']}\\\n</dev/null", "ls {a\\\n['$(ls y)']}</dev/null", `ls {a['$(ls y)']}<<<x`, "ls {a['$(ls y)']}<<E\nE", `export x {a['$(ls y)']}</dev/null`, `ls {a[\$\(ls\)]}</dev/null`, `x=1; ls {a[x]}</dev/null`, `ls {a['$(ls y)']}<&0`,
+		`echo x | cat {a['$(ls y)']}</dev/null`, `! ls {a['$(ls y)']}</dev/null`, `x=$(ls {a['$(ls y)']}</dev/null)`, `ls </dev/null {a['$(ls y)']}</dev/null`, `time ls {a['$(ls y)']}</dev/null`,
+	}, []string{
+		`ls {a,b} </dev/null`, `ls {a,b}>/dev/null`, `echo "{a[0]}" </dev/null`, `echo "{a[0]}">/dev/null`, `awk '{print a[1]}'</dev/null`, `x=1; echo ${x}>/dev/null`, `echo a{b}</dev/null`,
+	})
+}
+
+// AR-25, AR-27: options that make later words variables, or keep assignments before
+// special builtins.
+func TestKeywordOption(t *testing.T) {
+	asksAlways(t, []string{
+		"set -k; ls PAGER=x", "set -o keyword; ls X=./y", "set -ek", "set -eukx", "set -euo keyword", "bash -k -c 'make X=./y'", "bash -ekc 'make X=./y'", "bash -o keyword -c 'make X=./y'", "shopt -so keyword", "shopt -s -o keyword",
+		"set -o posix; GIT_EXTERNAL_DIFF=./x export x; git diff", "set -o posix", "shopt -so posix; ls", "bash -o posix -c 'X=./y export z; make'", "builtin set -k", "command set -o keyword",
+	}, []string{"set -euo pipefail; ls", "set -x; ls", "set -- -k a; ls", "set +e; ls", "shopt -s nullglob globstar; ls", "IFS= read -r x < a.txt", "f() { ls; }; f", "X=1 :; ls"})
+}
+
+// AR-25, AR-27: a variable before a function or a builtin may reach programs.
+func TestVariablesBeforeBuiltins(t *testing.T) {
+	e := corpusEngine(t)
+	for _, line := range []string{"GREP=./x eval make", "GREP=./x export y; make", "f() { make; }; GREP=./x f", "sh -c 'GREP=./x :; make'", "sh -c 'GREP=./x export y; make'", "GREP=./x command eval make"} {
+		if d := decide(t, e, line, policy.ModeDefault); d.Decision == policy.Allow {
+			t.Errorf("%q is allowed: %s", line, describe(d))
+		}
+	}
+}

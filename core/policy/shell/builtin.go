@@ -266,15 +266,26 @@ func (a *analysis) options(sc *scope, index int, ws []arg) {
 		case set && (w.is("--", "-") || !strings.HasPrefix(w.head, "-") && !strings.HasPrefix(w.head, "+") && i == 0):
 			a.learnParameters(ws[i+1:])
 			return // positional parameters follow
-		case w.is("expand_aliases", "extdebug", "lastpipe", "histexpand", "history", "cdable_vars", "autocd"),
-			set && w.Static && strings.HasPrefix(w.Text, "-") && strings.ContainsAny(w.Text, "H"):
+		case changesWords(w, set):
 			a.runs(sc, index, i+1, w.text(), "it changes which commands the words that follow are")
 		case !w.Static:
 			a.runs(sc, index, i+1, w.text(), "which option is set cannot be told")
-		case set && (w.is("allexport") || strings.HasPrefix(w.Text, "-") && strings.Contains(w.Text, "a")):
+		case exportsWords(w, set):
 			a.exportsAll = true
 		}
 	}
+}
+
+// changesWords tells whether an option of bash, as a name or among letters, changes
+// which commands and variables later words are.
+func changesWords(w arg, letters bool) bool {
+	return w.is("expand_aliases", "extdebug", "lastpipe", "histexpand", "history", "cdable_vars", "autocd", "keyword", "posix") ||
+		letters && w.Static && strings.HasPrefix(w.Text, "-") && strings.ContainsAny(w.Text, "Hk")
+}
+
+// exportsWords tells whether an option gives what is assigned to programs.
+func exportsWords(w arg, letters bool) bool {
+	return w.is("allexport") || letters && w.Static && strings.HasPrefix(w.Text, "-") && strings.Contains(w.Text, "a")
 }
 
 // oddOptions are the options of builtins that run, load or write something.

@@ -20,7 +20,7 @@ func (a *analysis) call(sc *scope, c *syntax.CallExpr, in input) int {
 	}
 	if ws := a.words(c.Args); len(ws) > 0 {
 		index = a.command(sc, ws, in)
-		if index >= 0 && index < len(a.parts) && a.parts[index].Kind != Builtin && !ws[0].is("echo", "printf") {
+		if index >= 0 && index < len(a.parts) && a.passesOn(ws[0], a.parts[index].Kind) {
 			for _, as := range c.Assigns {
 				if as.Name != nil && as.Array == nil {
 					a.exported(sc, as.Name.Value, a.value(as.Value))
@@ -31,6 +31,16 @@ func (a *analysis) call(sc *scope, c *syntax.CallExpr, in input) int {
 	// Folders that the command has changed do not matter to its own words.
 	a.substitutions(sc.inside(), c)
 	return index
+}
+
+// passesOn tells whether a program may get the variables that a command begins with:
+// it is one, or runs one, or is among those behind which the shell may keep them.
+func (a *analysis) passesOn(name arg, kind Kind) bool {
+	if slices.Contains(a.given.functions, name.Text) {
+		return true
+	}
+	return !name.is("echo", "printf") && kind != Builtin ||
+		in(": . source break continue eval exec exit export readonly return set shift times trap unset command builtin jobs", name.Text)
 }
 
 // command adds a command with whatever it brings along, and returns the index

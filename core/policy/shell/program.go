@@ -87,6 +87,12 @@ func (a *analysis) shell(sc *scope, ws []arg, in input) int {
 			}
 			continue
 		case (strings.HasPrefix(w.head, "-") || strings.HasPrefix(w.head, "+")) && w.Static && len(w.Text) > 1:
+			for _, option := range append([]arg{w}, ws[i+1:min(i+1+strings.Count(strings.ToLower(w.Text), "o"), len(ws))]...) {
+				if changesWords(option, true) || !option.Static {
+					a.runs(sc, index, i, option.text(), "it changes which commands the words of the command line are")
+				}
+				a.exportsAll = a.exportsAll || exportsWords(option, true)
+			}
 			if strings.Contains(w.Text, "s") && w.Text[0] == '-' {
 				a.learnParameters(ws[1:])
 				a.standardInput(sc, index, in)
@@ -95,9 +101,7 @@ func (a *analysis) shell(sc *scope, ws []arg, in input) int {
 			if strings.Contains(w.Text, "c") && w.Text[0] == '-' {
 				text = i
 			}
-			if last := w.Text[len(w.Text)-1]; last == 'o' || last == 'O' {
-				i++
-			}
+			i += strings.Count(strings.ToLower(w.Text), "o") // each takes a word
 			continue
 		case strings.HasPrefix(w.head, "-"), !w.Static && !w.quoted:
 			a.runs(sc, index, i, w.text(), "what the shell will run cannot be told")

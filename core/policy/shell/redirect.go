@@ -83,7 +83,40 @@ func (a *analysis) redirects(sc *scope, s *syntax.Stmt, index int) {
 	at.prints = a.prints(s)
 	for _, r := range s.Redirs {
 		a.redirect(at, sc, r)
+		if word := a.wordBefore(s, r); strings.HasPrefix(word, "{") && strings.Contains(word, "[") {
+			a.unknown(at, word, "bash takes it for the variable of a descriptor, and its subscript may run a command")
+		}
 	}
+}
+
+// wordBefore gives the word of a statement behind which a redirection stands without
+// a blank, as it is written.
+func (a *analysis) wordBefore(s *syntax.Stmt, r *syntax.Redirect) string {
+	at := r.Pos().Offset()
+	if at > uint(len(a.source)) {
+		return ""
+	}
+	if name, ok := variableOf(r); ok { // as the parser sees it too
+		if _, index, _ := strings.Cut(name, "["); isDigits(strings.TrimSuffix(index, "]")) {
+			return ""
+		}
+		return r.N.Value
+	}
+	before := a.source[:at]
+	for strings.HasSuffix(before, "\\\n") {
+		before = before[:len(before)-2]
+	}
+	if !strings.HasSuffix(before, "}") {
+		return ""
+	}
+	word := ""
+	syntax.Walk(s, func(n syntax.Node) bool {
+		if w, ok := n.(*syntax.Word); ok && word == "" && w.Pos().Offset() < at && w.End().Offset() <= at && w.End().Offset() >= uint(len(before)) {
+			word = strings.ReplaceAll(a.written(w), "\\\n", "")
+		}
+		return word == ""
+	})
+	return word
 }
 
 // spelled notes how a command is spelled.
