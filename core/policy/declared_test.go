@@ -71,3 +71,16 @@ func TestVariablesBeforeBuiltins(t *testing.T) {
 		}
 	}
 }
+
+// AR-25, AR-27: what counts matches or lines is a number only where it prints no name.
+func TestCountsWithNames(t *testing.T) {
+	asksAlways(t, []string{
+		"n=$(grep -c x *); echo $((n))", "n=$(grep -c x *.txt); [[ $n -gt 1 ]]", `f() { n=$(grep -c x "$@"); echo $((n)); }; f *`, "n=$(grep -c x a b); echo $((n))", `n=$(grep -c x "${a[@]}"); echo $((n))`, "n=$(grep -c x $d/f); echo $((n))",
+		"n=$(grep -rc x .); echo $((n))", "n=$(grep -c x {a,b}); echo $((n))", "n=$(grep -cH x a); echo $((n))", "n=$(grep -c x ~/*); echo $((n))", "n=$(grep -c -e x a b); echo $((n))", "n=$(grep -c x *|head -1); echo $((n))", `x=-rH; n=$(grep -c "$x" p); echo $((n))`,
+		"n=$(wc -l *); echo $((n))", "n=$(wc -l a b); echo $((n))", "n=$(wc -l 'a[x]'); echo $((n))", "n=$(wc -l a | cut -f1); echo $((n))", "n=$(wc -l 'a b' | cut -d b -f1); echo $((n))", "n=$(rg -c x src); echo $((n))", "n=$(egrep -c x a*); (( n > 1 ))",
+		"n=$(grep -c x a? b); echo $((n))", "n=$(grep -c x $(ls)); echo $((n))", `n=$(grep -c "${p[@]}" f); echo $((n))`, `n=$(grep -hcH x a b); echo $((n))`, "n=$(grep -c x +(a)); echo $((n))",
+	}, []string{
+		"n=$(grep -c x a.txt); echo $((n))", `n=$(grep -c "$1" a.txt); echo $((n))`, "n=$(cat a.txt | grep -c x); echo $((n))", "n=$(grep -c x < a.txt); [[ $n -gt 1 ]]", "n=$(grep -hc x a b); echo $((n))", `f=a.txt; n=$(grep -c x "$f"); echo $((n))`, "n=$(grep -ci -e x a.txt); echo $((n))",
+		"n=$(wc -l < a.txt); echo $((n))", "n=$(wc -l a.txt | awk '{print $1}'); echo $((n))", "n=$(wc -l a.txt | cut -d' ' -f1); echo $((n))", "n=$(du -s . | cut -f1); echo $((n))", `n=$(grep -c '^a[0-9]*$' a.txt); echo $((n))`, "n=$(ls | grep -c x); (( n > 1 ))", "n=$(grep -vc x a.txt || true); echo $((n))",
+	})
+}

@@ -52,7 +52,7 @@ func (a *analysis) stmtFacts(s *syntax.Stmt, in facts) facts {
 	case *syntax.BinaryCmd:
 		if cmd.Op == syntax.Pipe {
 			left := a.stmtFacts(cmd.X, in)
-			if y, ok := cmd.Y.Cmd.(*syntax.CallExpr); ok && left.unknown && a.firstColumn(y) && a.countsFirst(cmd.X) {
+			if y, ok := cmd.Y.Cmd.(*syntax.CallExpr); ok && left.unknown && a.countsFirst(cmd.X, y) {
 				return facts{}
 			}
 			return a.stmtFacts(cmd.Y, left)
@@ -148,7 +148,7 @@ func (a *analysis) callFacts(c *syntax.CallExpr, in facts) facts {
 	case "stat":
 		return facts{unknown: !isNumericStat(args)}
 	case "grep", "egrep", "fgrep", "rg":
-		return facts{unknown: !isCount(c.Args[1:], args, ws[0] == "rg")}
+		return facts{unknown: !a.isCount(c.Args[1:], args, ws[0] == "rg")}
 	case "git":
 		if len(args) > 1 && (args[0] == "merge-base" || args[0] == "rev-parse") && onlyRevisions(args[1:]) {
 			return facts{} // hashes
@@ -225,26 +225,27 @@ func isNumericStat(args []string) bool {
 	return false
 }
 
-// isCount tells whether grep only prints a count: of its input or of one file.
-func isCount(list []*syntax.Word, args []string, recurses bool) bool {
-	counts, operands, pattern := false, 0, false
+// isCount tells whether grep only prints counts: that of its input or of one file, or
+// any without the names of the files.
+func (a *analysis) isCount(list []*syntax.Word, args []string, recurses bool) bool {
+	counts, bare, operands, pattern := false, false, 0, false
 	for i, w := range args {
-		quoted := false
-		if len(list[i].Parts) == 1 {
-			_, quoted = list[i].Parts[0].(*syntax.DblQuoted)
+		if isExpandedWord(list[i]) && !a.isOperand(list[i]) {
+			return false
 		}
 		switch {
-		case w == "" && !quoted && plainText(list[i]) == "":
-			return false
 		case w == "--count":
 			counts = true
 		case pattern:
 			pattern = false
+		case recurses && w == "--no-filename":
+			bare = true
 		case len(w) > 1 && w[0] == '-':
-			if strings.Trim(w[1:], "ciEFvwxqshPe") != "" || strings.Contains(w[1:len(w)-1], "e") {
+			if strings.Trim(w[1:], "ciEFvwxqshPeI") != "" || strings.Contains(w[1:len(w)-1], "e") {
 				return false
 			}
 			counts = counts || strings.Contains(w, "c")
+			bare = bare || strings.Contains(w, map[bool]string{false: "h", true: "I"}[recurses])
 			if pattern = strings.HasSuffix(w, "e"); pattern {
 				operands++
 			}
@@ -252,7 +253,47 @@ func isCount(list []*syntax.Word, args []string, recurses bool) bool {
 			operands++
 		}
 	}
-	return counts && operands <= 2 && !(recurses && operands < 2)
+	return counts && (bare || operands <= 2 && !recurses)
+}
+
+// isExpandedWord tells whether bash expands something in a word.
+func isExpandedWord(w *syntax.Word) bool {
+	_, fixed := fixedText(w)
+	return !fixed
+}
+
+// isOperand tells whether a word in which bash expands something is certainly one
+// word, and no option.
+func (a *analysis) isOperand(w *syntax.Word) bool {
+	for _, p := range w.Parts {
+		switch p := p.(type) {
+		case *syntax.SglQuoted:
+		case *syntax.Lit:
+			if strings.ContainsAny(p.Value, `*?[{`) {
+				return false
+			}
+		case *syntax.DblQuoted:
+			if slices.ContainsFunc(p.Parts, isSeveral) {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	v := a.one(w)
+	f := factsOf(v)
+	return !slices.ContainsFunc(append(v.values, v.Text, v.head), func(s string) bool { return strings.HasPrefix(s, "-") }) && (!f.unknown || f.rooted)
+}
+
+// isSeveral tells whether a quoted piece may be several words, or none.
+func isSeveral(p syntax.WordPart) bool {
+	e, ok := p.(*syntax.ParamExp)
+	if !ok {
+		return false
+	}
+	w, _ := e.Index.(*syntax.Word)
+	return e.Excl || e.Names != 0 || e.Param == nil || e.Param.Value == "@" || w != nil && w.Lit() == "@" ||
+		e.Exp != nil && e.Exp.Word != nil && slices.ContainsFunc(e.Exp.Word.Parts, isExpanded)
 }
 
 // isCountingAwk tells whether an awk program only prints a sum or a count.
@@ -285,26 +326,34 @@ func isCountingAwk(args []string) bool {
 	return sums && !strings.Contains(before, name+"=") && !strings.Contains(before, name+" =") && !strings.Contains(before, "split") && !strings.Contains(before, "getline")
 }
 
-// firstColumn tells whether a command prints the first column of its input.
-func (a *analysis) firstColumn(c *syntax.CallExpr) bool {
+// firstColumn tells whether a command prints the first column of its input, in which
+// columns are ended by a blank, or by a tab.
+func (a *analysis) firstColumn(c *syntax.CallExpr, tab bool) bool {
 	ws := a.fixedWords(c)
+	if len(ws) < 2 {
+		return false
+	}
+	args := strings.Join(ws[1:], "|")
 	switch {
-	case len(ws) == 2 && ws[0] == "awk":
-		return strings.ReplaceAll(ws[1], " ", "") == "{print$1}"
-	case len(ws) >= 2 && ws[0] == "cut":
-		return slices.Contains(ws, "-f1")
+	case ws[0] == "awk":
+		return len(ws) == 2 && strings.ReplaceAll(args, " ", "") == "{print$1}"
+	case ws[0] == "cut" && tab:
+		return args == "-f1" || args == "-f|1"
+	case ws[0] == "cut":
+		return slices.Contains([]string{"-d |-f1", "-d |-f|1", "-d| |-f1", "-d| |-f|1", "-f1|-d ", "-f|1|-d ", "-f1|-d| ", "-f|1|-d| "}, args)
 	}
 	return false
 }
 
-// countsFirst tells whether a command prints lines that begin with a number.
-func (a *analysis) countsFirst(s *syntax.Stmt) bool {
+// countsFirst tells whether a command prints lines that begin with a number, and
+// another the first column of these.
+func (a *analysis) countsFirst(s *syntax.Stmt, column *syntax.CallExpr) bool {
 	c, ok := s.Cmd.(*syntax.CallExpr)
 	if !ok || slices.ContainsFunc(s.Redirs, func(r *syntax.Redirect) bool { return r.Op == syntax.DplOut }) {
 		return false
 	}
 	ws := a.fixedWords(c)
-	if len(ws) == 0 || ws[0] != "wc" && ws[0] != "du" && ws[0] != "cksum" {
+	if len(ws) == 0 || ws[0] != "wc" && ws[0] != "du" && ws[0] != "cksum" || !a.firstColumn(column, ws[0] == "du") {
 		return false
 	}
 	for _, w := range ws[1:] { // a file's name with a newline in it makes another line
