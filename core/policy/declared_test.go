@@ -84,3 +84,14 @@ func TestCountsWithNames(t *testing.T) {
 		"n=$(wc -l < a.txt); echo $((n))", "n=$(wc -l a.txt | awk '{print $1}'); echo $((n))", "n=$(wc -l a.txt | cut -d' ' -f1); echo $((n))", "n=$(du -s . | cut -f1); echo $((n))", `n=$(grep -c '^a[0-9]*$' a.txt); echo $((n))`, "n=$(ls | grep -c x); (( n > 1 ))", "n=$(grep -vc x a.txt || true); echo $((n))",
 	})
 }
+
+// AR-25, AR-27: where a line sets what bash names directories by, none of these is known.
+func TestSetDirectories(t *testing.T) {
+	e := corpusEngine(t)
+	for _, line := range []string{"PWD=.git; cat a.txt > ~+/x", "PWD=.git; tee ~+/x < a.txt", "OLDPWD=.git; cd -; cat a.txt > config", "CDPATH=.git; cd hooks; cat a.txt > x", "read CDPATH < f; cd hooks; cat a.txt > x", "cat a.txt > ~-/x"} {
+		if d := decide(t, e, line, policy.ModeAutoEdit); d.Decision == policy.Allow {
+			t.Errorf("%q is allowed: %s", line, describe(d))
+		}
+	}
+	asksAlways(t, nil, []string{"ls ~+/x", `ls "$PWD"`, "cd a && ls", "pushd a; ls; popd; ls", "ls ~/x"})
+}

@@ -120,6 +120,7 @@ func (a *analysis) assignment(sc *scope, as *syntax.Assign) {
 // load something.
 func (a *analysis) assigned(sc *scope, name string, value arg) {
 	a.learn(name, factsOf(value))
+	a.setsDirs = a.setsDirs || in("PWD OLDPWD CDPATH DIRSTACK", name)
 	shown := name + "=" + value.text()
 	switch effectOf(name) {
 	case harmless:

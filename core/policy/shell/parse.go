@@ -40,10 +40,10 @@ func Parse(command string) (line *Line) {
 	}
 	a := newAnalysis(command)
 	a.file(&scope{dirs: here(), parent: -1, top: true}, file, command)
-	if a.setsIFS { // what stands before may run after it
-		steps := a.steps
+	if a.setsIFS || a.setsDirs { // what stands before may run after it
+		steps, splits, dirs := a.steps, a.setsIFS, a.setsDirs
 		a = newAnalysis(command)
-		a.steps, a.splitsElse = steps, true
+		a.steps, a.splitsElse, a.setsDirs = steps, splits, dirs
 		a.file(&scope{dirs: here(), parent: -1, top: true}, file, command)
 	}
 	a.checkEvaluations()
@@ -132,7 +132,7 @@ type analysis struct {
 	exportsAll     bool                      // what is assigned from here on is given to programs
 	setsIFS        bool                      // the line may set IFS, as far as it has been walked
 	splitsElse     bool                      // bash may split and join words elsewhere than at blanks
-	setsDirs       bool                      // CDPATH, or a function named cd
+	setsDirs       bool                      // CDPATH and the like, or a function named cd
 	pushed         folders                   // that popd may lead to; none before the first pushd
 	popsAway       bool                      // nobody can tell where popd leads
 	moves          bool                      // something may change the folder

@@ -118,7 +118,6 @@ func (a *analysis) scanAssign(n *syntax.Assign) {
 	if n.Array != nil || n.Index != nil {
 		a.array(name)
 	}
-	a.setsDirs = a.setsDirs || name == "CDPATH"
 	if n.Index != nil && !wholeArray(n.Index) {
 		a.scanSubscript(n.Name, n.Index, false)
 	}

@@ -157,9 +157,33 @@ func (f *fields) word(w *syntax.Word) {
 	for i, p := range w.Parts {
 		if lit, ok := p.(*syntax.Lit); ok && i == 0 {
 			f.cur.home = beginsHome(lit.Value, len(w.Parts) == 1)
+			if f.cur.home && f.place(w, lit.Value) {
+				continue
+			}
 		}
 		f.part(p)
 	}
+}
+
+// place takes the first piece of a word if it begins with ~+, ~- or a ~ with a number:
+// bash replaces these by PWD, OLDPWD and folders that have been pushed.
+func (f *fields) place(w *syntax.Word, text string) bool {
+	name, rest, slash := strings.Cut(text, "/")
+	if len(name) < 2 || !strings.Contains("+-0123456789", name[1:2]) {
+		return false
+	}
+	known := f.a.partsFacts(w.Parts)
+	reads := map[string]string{"~+": "PWD", "~-": "OLDPWD"}[name]
+	if reads == "" {
+		reads = "DIRSTACK"
+	}
+	known.add(facts{reads: []string{reads}})
+	f.facts, f.cur.home = &known, false
+	f.dyn(name, nil, true, false)
+	if slash {
+		f.lit("/" + rest)
+	}
+	return true
 }
 
 // isExpanded tells whether a piece is not static.
