@@ -10,7 +10,13 @@ func (a *analysis) makeProgram(sc *scope, ws []arg) int {
 	for _, file := range []string{"Makefile", "makefile", "GNUmakefile"} {
 		a.runsFile(sc, index, known(file), false)
 	}
-	for i := 1; i < len(ws); i++ {
+	a.makeWords(sc, index, 1, ws)
+	return index
+}
+
+// makeWords judges the arguments of make from one on.
+func (a *analysis) makeWords(sc *scope, index, from int, ws []arg) {
+	for i := from; i < len(ws); i++ {
 		w := ws[i]
 		name, value, assigns := strings.Cut(w.template, "=")
 		name = strings.TrimRight(name, ":+?")
@@ -19,19 +25,34 @@ func (a *analysis) makeProgram(sc *scope, ws []arg) int {
 			i = a.makeLong(sc, index, i, ws)
 		case len(w.head) > 1 && w.head[0] == '-':
 			i = a.makeLetters(sc, index, i, ws)
+		case !w.Static:
+			if !w.number || w.Pattern {
+				a.suspects(sc, index, i, w, isMakeText, "it may be a variable whose value make or its shell expands")
+			}
+			for _, v := range w.values {
+				if name, value, ok := strings.Cut(v, "="); ok {
+					a.assigned(sc.under(index, i), strings.TrimRight(name, ":+?"), known(value))
+				}
+			}
+			if assigns && strings.Contains(w.head, "=") {
+				v := dynamic(value)
+				v.facts = w.facts
+				a.assigned(sc.under(index, i), name, v)
+			}
 		case assigns && strings.HasPrefix(w.template, name):
-			if strings.HasSuffix(name, "!") || strings.Contains(value, "$") && w.Static || strings.ContainsAny(value, "`;|&") && w.Static {
+			if isMakeText(w.Text) {
 				a.runs(sc, index, i, w.text(), "make or its shell expands the value")
 				continue
 			}
-			v := dynamic(value)
-			if w.Static {
-				v = known(value)
-			}
-			a.assigned(sc.under(index, i), name, v)
+			a.assigned(sc.under(index, i), name, known(value))
 		}
 	}
-	return index
+}
+
+// isMakeText tells whether make or its shell does something for a text.
+func isMakeText(s string) bool {
+	name, _, assigns := strings.Cut(s, "=")
+	return strings.ContainsAny(s, "$`;|&") || assigns && strings.HasSuffix(name, "!")
 }
 
 // makeLong reads a long option of make and returns the index of the last word

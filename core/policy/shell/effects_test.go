@@ -160,7 +160,7 @@ func TestOptions(t *testing.T) {
 		{"sort -o f g; sort -of; sort -ro f", lines("$ sort -o f g", "> f @0.1", "$ sort -of", "> f @2.1", "$ sort -ro f", "> f @4.1")},
 		{"curl -so /dev/null u; curl -o f u; curl --outp=f u; curl -O u", lines("$ curl -so /dev/null u", "$ curl -o f u", "> f @1.1", "$ curl --outp=f u", "> f @3.1", "$ curl -O u", "> … @5.1")},
 		{"wget -qO- u; wget -O f u", lines("$ wget -qO- u", "$ wget -O f u", "> f @1.1")},
-		{"sed -i.bak -e 's/a/b/' f g", lines("$ sed -i.bak -e s/a/b/ f g", "> f @0.1", "> g @0.1")},
+		{"sed -i.bak -e 's/a/b/' f g", lines("$ sed -i.bak -e s/a/b/ f g", "> f @0.1", "> f.bak @0.1", "> g @0.1", "> g.bak @0.1")},
 		{"sed --in-pl 's/a/b/' f", lines("$ sed --in-pl s/a/b/ f", "> f @0.1")},
 		{"sed -n 's/a/b/w f' g", lines("$ sed -n 's/a/b/w f' g", "> f @0.2")},
 		{"awk '{print > \"f\"}' g", lines(`$ awk '{print > "f"}' g`, "> f @0.1")},

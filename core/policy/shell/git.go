@@ -64,6 +64,9 @@ func (a *analysis) gitSetting(sc *scope, index, own int, w arg, value bool) {
 	if (!hasValue || strings.Contains(w.head, "=")) && value {
 		switch isGitSetting(strings.ToLower(key)) {
 		case harmless:
+			if strings.HasSuffix(strings.ToLower(key), ".sort") && (!w.Static || sortsBySignature(text)) {
+				break
+			}
 			return
 		case command:
 			if v := known(text); w.Static {
@@ -151,6 +154,50 @@ func (a *analysis) gitSubcommand(sc *scope, index, i int, ws []arg) {
 // isGitFormat tells whether a format of git is no name out of the settings.
 func isGitFormat(value string) bool {
 	return value == "" || strings.ContainsAny(value, "%:(") || in("oneline short medium full fuller reference email mboxrd raw tar zip tgz tar.gz default", value)
+}
+
+// showsSignature tells whether a format, or a key to sort by, makes git check
+// signatures, for which it runs a program.
+func showsSignature(s string) bool {
+	if sortsBySignature(s) {
+		return true
+	}
+	for {
+		_, after, ok := strings.Cut(s, "%")
+		if !ok {
+			return false
+		}
+		verb := strings.TrimLeft(after, "+- ")
+		if strings.HasPrefix(verb, "G") || strings.HasPrefix(verb, "(signature") || strings.HasPrefix(verb, "(*signature") {
+			return true
+		}
+		s = after
+	}
+}
+
+// sortsBySignature tells whether a key to sort refs by is their signature.
+func sortsBySignature(key string) bool {
+	return strings.HasPrefix(strings.TrimLeft(key, "-*"), "signature")
+}
+
+// unknownVerb tells whether bash expands what stands behind a % of a format.
+func unknownVerb(s string) bool {
+	for {
+		_, after, ok := strings.Cut(s, "%")
+		if !ok {
+			return false
+		}
+		if verb := strings.TrimLeft(after, `+- (*"'`); strings.HasPrefix(verb, "$") || strings.HasPrefix(verb, "`") {
+			return true
+		}
+		s = after
+	}
+}
+
+// isCurlFormat tells whether a format of curl is read from a file, or writes
+// one.
+func isCurlFormat(s string) bool {
+	return strings.HasPrefix(s, "@") || strings.Contains(strings.ToLower(s), "%output{")
 }
 
 func cutOneOf(s string, starts ...string) (string, bool) {

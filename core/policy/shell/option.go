@@ -32,7 +32,7 @@ func (a *analysis) checkOptionsFrom(sc *scope, row *options, path string, index,
 	case row.runs == "*":
 		c.runs(max(from-1, 1))
 		return
-	case row.open, len(ws) == 2 && ws[1].is("--version", "--help"):
+	case row.open && row.leaves == "", len(ws) == 2 && ws[1].is("--version", "--help"):
 		return
 	}
 	for c.at < len(ws) && !c.done {
@@ -144,7 +144,7 @@ func (c *optionCheck) operand(w arg) {
 		c.a.writes(c.sc.under(c.index, c.at), w)
 	case !c.ended && !w.Static:
 		for _, v := range w.Candidates {
-			if strings.HasPrefix(v, "-") && !c.isHarmless(v) && !c.done {
+			if (strings.HasPrefix(v, "-") && !c.isHarmless(v) || c.loads(known(v))) && !c.done {
 				c.runs(c.at)
 			}
 		}
@@ -155,23 +155,23 @@ func (c *optionCheck) operand(w arg) {
 // row says is harmless.
 func (c *optionCheck) isHarmless(v string) bool {
 	switch {
-	case v == "-" || v == "--", c.row.open:
+	case v == "-" || v == "--":
 		return true
 	case c.loads(known(v)):
 		return false
 	case beginsOne(v, c.row.allows):
 		return true
 	case c.row.single || strings.HasPrefix(v, "--"):
-		name, _, _ := strings.Cut(strings.TrimLeft(v, "-"), "=")
-		kind, _ := c.row.longOption(name)
-		return kind.harmless()
+		name, value, _ := strings.Cut(strings.TrimLeft(v, "-"), "=")
+		kind, full := c.row.longOption(name)
+		return kind.harmless() && !(in(c.row.formats, full) && c.row.isBad(value))
 	}
 	for i := 1; i < len(v); i++ {
 		switch kind := c.row.letter(v[i]); {
 		case !kind.harmless():
 			return false
 		case kind != harmlessPlain:
-			return true
+			return !(in(c.row.formats, v[i:i+1]) && c.row.isBad(v[i+1:]))
 		}
 	}
 	return true
@@ -236,6 +236,9 @@ func (row *options) longOption(name string) (optionKind, string) {
 	if kind, full := row.listed(func(full string) bool { return len(full) > 1 && strings.HasPrefix(full, name) }); kind != unlisted {
 		return kind, full
 	}
+	if row.open && fine == unlisted {
+		return harmlessPlain, name
+	}
 	return fine, found
 }
 
@@ -245,6 +248,8 @@ func (row *options) letter(c byte) optionKind {
 		return kind
 	}
 	switch kind, ok := letterOf(row.short, c); {
+	case !ok && row.open:
+		return harmlessPlain
 	case !ok:
 		return unlisted
 	case kind == needsValue:
@@ -288,6 +293,9 @@ func (c *optionCheck) act(kind optionKind, name string, value arg, attached bool
 		}
 		return known("")
 	}
+	if in(c.row.formats, name) && (attached || kind == harmlessValue) {
+		c.format(own, value, attached)
+	}
 	switch kind {
 	case unlisted, optionRuns:
 		c.runs(own)
@@ -314,7 +322,9 @@ func (c *optionCheck) act(kind optionKind, name string, value arg, attached bool
 			c.a.child(c.sc, c.index, own, []arg{v, dynamic("…")}, input{})
 		}
 	case optionWrites, optionMakes:
-		if v := next(); !v.is("-") { // its output
+		if v := next(); strings.ContainsAny(v.template, c.row.pieces) {
+			c.a.writes(c.sc.under(c.index, own), dynamic("…"))
+		} else if !v.is("-") { // its output
 			before := len(c.a.parts)
 			c.a.writes(c.sc.under(c.index, own), v)
 			for i := before; i < len(c.a.parts); i++ {
@@ -323,6 +333,29 @@ func (c *optionCheck) act(kind optionKind, name string, value arg, attached bool
 		}
 	case optionLeaves:
 		c.a.writes(c.sc.under(c.index, own), dynamic("…"))
+	}
+}
+
+// format judges the value of an option that is a format: the end of the word at
+// own, or the next one.
+func (c *optionCheck) format(own int, value arg, attached bool) {
+	start := 0
+	switch {
+	case attached:
+		start = len(c.ws[own].template) - len(value.template)
+	case own+1 == len(c.ws):
+		return
+	default:
+		own++
+	}
+	w := c.ws[own]
+	isBad := func(text string) bool { return c.row.isBad(text) || len(text) > start && c.row.isBad(text[start:]) }
+	whole := len(w.values) > 0 && len(w.values) < maxCandidates
+	switch {
+	case w.Static && isBad(w.Text), !w.Static && !w.number && !whole && unknownVerb(w.template):
+		c.runs(own)
+	default:
+		c.a.suspects(c.sc, c.index, own, w, isBad, "it may make "+c.path+" run, load or write something")
 	}
 }
 

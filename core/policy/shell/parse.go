@@ -49,6 +49,7 @@ func Parse(command string) (line *Line) {
 	a.checkEvaluations()
 	a.checkOperands()
 	a.checkDeclared()
+	a.checkSuspects()
 	a.runWritten()
 	line.Parts, line.Problem = a.parts, a.problem
 	return line
@@ -142,6 +143,7 @@ type analysis struct {
 	evaluations    []evaluation
 	mayBeOptions   []operand
 	declaredValues []declaredValue
+	suspected      []suspect
 	arrays         map[string]bool // variables that may be arrays
 	anyArray       bool            // any variable may be one
 	at             *scope          // of the text that is being scanned

@@ -55,6 +55,11 @@ func (a *analysis) program(sc *scope, ws []arg, read input) (int, bool) {
 	if row := optionsOf()[name]; row != nil {
 		index := a.plain(sc, ws)
 		a.checkOptions(sc, row, index, ws)
+		if name == "cmake" { // behind -- are arguments of the program that builds
+			if at := slices.IndexFunc(ws, func(w arg) bool { return w.is("--") }); at > 0 {
+				a.makeWords(sc, index, at+1, ws)
+			}
+		}
 		if name == "go" && len(ws) > 1 && ws[1].is("run") {
 			for _, w := range ws[2:] {
 				a.runsFile(sc, index, w, false)

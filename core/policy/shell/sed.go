@@ -8,7 +8,7 @@ import (
 // sed adds sed with what its script runs and writes.
 func (a *analysis) sed(sc *scope, ws []arg) int {
 	index := a.plain(sc, ws)
-	inPlace, hasScript, ended := 0, false, false
+	inPlace, hasScript, ended, backup := 0, false, false, known("")
 	var operands []arg
 	script := func(own int, w arg) {
 		hasScript = true
@@ -31,6 +31,9 @@ func (a *analysis) sed(sc *scope, ws []arg) int {
 				a.runs(sc, index, i, w.text(), "it may be an option that runs or writes something")
 			case strings.HasPrefix("--in-place", name):
 				inPlace = i
+				if backup = known(value); !w.Static {
+					backup = dynamic(value)
+				}
 			case strings.HasPrefix("--expression", name):
 				v := known(value)
 				if !w.Static {
@@ -51,7 +54,7 @@ func (a *analysis) sed(sc *scope, ws []arg) int {
 				i++
 			}
 		default:
-			i = a.sedLetters(sc, index, i, ws, &inPlace, &hasScript, script)
+			i = a.sedLetters(sc, index, i, ws, &inPlace, &backup, &hasScript, script)
 		}
 	}
 	if !hasScript && len(operands) > 0 {
@@ -65,14 +68,37 @@ func (a *analysis) sed(sc *scope, ws []arg) int {
 	if inPlace > 0 {
 		for _, f := range operands {
 			a.writes(sc.under(index, inPlace), f)
+			if backup.Static && backup.Text != "" {
+				a.writes(sc.under(index, inPlace), f.followed(backup.Text))
+			}
+		}
+		if !backup.Static || strings.ContainsAny(backup.Text, "*/") { // a path, in which * stands for the file's name
+			a.writes(sc.under(index, inPlace), dynamic("…"))
 		}
 	}
 	return index
 }
 
+// followed is the name that a suffix makes of a file's.
+func (w arg) followed(suffix string) arg {
+	join := func(list []string) []string {
+		out := make([]string, len(list))
+		for i, s := range list {
+			out[i] = s + suffix
+		}
+		return out
+	}
+	w.Text, w.template = w.Text+suffix, w.template+suffix
+	w.Candidates, w.Shapes, w.values = join(w.Candidates), join(w.Shapes), join(w.values)
+	if w.Static {
+		w.head, w.Candidates, w.Shapes, w.values = w.Text, nil, nil, nil
+	}
+	return w
+}
+
 // sedLetters reads a word of short options and returns the index of the last
 // word that belongs to it.
-func (a *analysis) sedLetters(sc *scope, index, i int, ws []arg, inPlace *int, hasScript *bool, script func(int, arg)) int {
+func (a *analysis) sedLetters(sc *scope, index, i int, ws []arg, inPlace *int, backup *arg, hasScript *bool, script func(int, arg)) int {
 	w := ws[i]
 	for j := 1; j < len(w.template); j++ {
 		if j >= len(w.head) {
@@ -86,7 +112,7 @@ func (a *analysis) sedLetters(sc *scope, index, i int, ws []arg, inPlace *int, h
 		}
 		switch w.head[j] {
 		case 'i', 'I': // the rest is a suffix
-			*inPlace = i
+			*inPlace, *backup = i, v
 			return i
 		case 'e':
 			if rest == "" && i+1 < len(ws) {

@@ -377,18 +377,6 @@ func splitString(s string) ([]string, bool) {
 	return words, quote == 0
 }
 
-func (r *reader) xargsOption(name string, value arg) {
-	switch name {
-	case "I", "J":
-		r.placeholder = value.template
-	case "i", "replace":
-		r.placeholder = value.template
-		if value.template == "" {
-			r.placeholder = "{}"
-		}
-	}
-}
-
 // command adds the command that begins at the next word.
 func (r *reader) command() {
 	r.ended = true
@@ -469,21 +457,6 @@ func (r *reader) rest() {
 			return
 		}
 	}
-}
-
-// replaced marks the words that hold a placeholder as not static.
-func replaced(ws []arg, placeholder string) []arg {
-	for i, w := range ws {
-		if placeholder == "" || strings.Contains(w.template, placeholder) {
-			d := dynamic(w.text())
-			d.filled = w.Static
-			d.template = w.template
-			d.head, _, _ = strings.Cut(w.head, placeholder)
-			d.quoted = true
-			ws[i] = d
-		}
-	}
-	return ws
 }
 
 // nothing is a wrapper without a command.
