@@ -14,7 +14,7 @@ import (
 func TestTextsThatOptionsTake(t *testing.T) {
 	e := engine(t, policy.Rule{
 		Tools: []string{"run_shell_command"}, Decision: policy.Allow, Priority: 100, Tier: policy.TierUser, Source: "test", AllowRedirection: true,
-		CommandPrefix: strings.Fields("xargs ls git sed make cmake pytest cp mv ln install patch csplit split curl rsync cat read for rename grep nproc echo true gzip"),
+		CommandPrefix: strings.Fields("xargs ls git sed make cmake pytest cp mv ln install patch csplit split curl rsync cat read for rename grep nproc echo true gzip gunzip wget mypy ruff strip nm exiftool mlr"),
 	})
 	for want, lines := range map[policy.Verdict][]string{
 		policy.AskUser: {
@@ -33,6 +33,9 @@ func TestTextsThatOptionsTake(t *testing.T) {
 			"patch -z s.md -b AGENT p", "patch -b -B .git/ x p", "csplit --prefix=AGENTS --suffix-format=.md f 1", "csplit -f AGENTS -b .md f 1", "split --additional-suffix=.md f AGENTS",
 			"curl -o '#1.md' 'u/{AGENTS}'", "curl -o'#1.md' 'u/{AGENTS}'", "curl --output '#1' 'u/{AGENTS.md}'", "curl --output-dir .github -o workflows/x.yml http://x",
 			"curl -w @f u", "curl -sw@f u", "curl --write-out=@f u", "curl --write-out @f u", "curl -w '%output{x}' u", `curl -w "$(cat f)" u`,
+			"gzip -S .md AGENTS", "gunzip --suffix=.x AGENTS.md.x", "wget -nH -x http://x/.git/config", "wget -rnH http://x/", "wget -r -nvH http://x/", "wget -r --cut-dirs=1 http://x/", "mypy @f", "ruff check @f", "strip @f", "nm @f",
+			"exiftool -if 'system(1)' f", "exiftool '-a<${b;system(1)}' f", "exiftool -w .md AGENTS.jpg", "exiftool -@ f", `mlr put '$x = system("ls")' f`, "mlr put -f x f", "mlr --prepipe ./x cat f", `mlr put 'tee > "x", $*' f`,
+			"git config branch.sort signature", "git -c tag.sort=x tag", "rename 's/x/system(1)/e' f",
 			"cp --parents .git/config ..", "cp --par .git/config y", "rsync -R x/./.git/config .", "rsync -aR x/./.git/config .", "rsync --relative a b", "rsync --rel a b", "rsync --suffix=.md -b x AGENTS", "rsync --files-from=f a .",
 		},
 		policy.Allow: {
@@ -41,6 +44,7 @@ func TestTextsThatOptionsTake(t *testing.T) {
 			`git for-each-ref --format='%(refname:short) %(contents:signature)'`, `for f in h an; do git log --format="%$f"; done`, "git log --date=format:%G-%V", `git log -n "$#" --format=%H`,
 			"sed -i s/a/b/ f", "sed -i.bak s/a/b/ f g", "sed --in-place=.orig -e s/a/b/ f", "sed -ni 1p f",
 			"make", "make -j4 test V=1 PREFIX=/usr", "make -j $(nproc)", "make -j$(nproc) all", `for t in build test; do make "$t"; done`, "make N=$(nproc)", `make -C "$d" test`, "make REV=$(git rev-parse HEAD)", `t=test; make "$t"`, `make V="$V"`,
+			"gzip -k f", "gunzip -c f.gz", "wget -q http://x/a.tgz", "wget -qnc -nv http://x/a.tgz", "wget -O f http://x", "mypy src", "ruff check .", "nm a.o", "strip a", "exiftool a.jpg", "exiftool -ImageWidth -s a.jpg", "mlr --icsv --opprint cat f.csv",
 			"cmake --build . -- -j4", "cmake --build build -j 4 -- all", "cmake -B build -DX=y",
 			"pytest -q tests", "pytest tests/test_x.py::test_y -k 'a and b'", "pytest --cov=src -n 4",
 			"cp a b", "cp -b a b", "cp --backup a b", "cp -r --preserve=mode src dst", "cp -t out a b", "mv -f a b", "ln -sf a b", "install -b -m 755 a b", "patch -b -p1 -i x.diff", "csplit -f part -n 3 f 1", "split -l 100 f part_",

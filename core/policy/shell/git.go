@@ -64,9 +64,6 @@ func (a *analysis) gitSetting(sc *scope, index, own int, w arg, value bool) {
 	if (!hasValue || strings.Contains(w.head, "=")) && value {
 		switch isGitSetting(strings.ToLower(key)) {
 		case harmless:
-			if strings.HasSuffix(strings.ToLower(key), ".sort") && (!w.Static || sortsBySignature(text)) {
-				break
-			}
 			return
 		case command:
 			if v := known(text); w.Static {
@@ -100,7 +97,7 @@ func isGitSetting(key string) effect {
 		"diff.colormoved", "diff.colormovedws", "diff.submodule", "diff.statgraphwidth", "diff.wserrorhighlight", "diff.wordregex", "diff.indentheuristic",
 		"status.short", "status.branch", "status.showuntrackedfiles", "status.relativepaths", "status.renames",
 		"http.postbuffer", "http.lowspeedlimit", "http.lowspeedtime", "http.version", "protocol.version", "submodule.recurse", "clone.defaultremotename",
-		"stash.showpatch", "blame.showemail", "index.threads", "feature.manyfiles", "column.ui", "branch.sort", "tag.sort", "versionsort.suffix", "rerere.enabled":
+		"stash.showpatch", "blame.showemail", "index.threads", "feature.manyfiles", "column.ui", "versionsort.suffix", "rerere.enabled":
 		return harmless
 	}
 	switch section {
@@ -192,12 +189,6 @@ func unknownVerb(s string) bool {
 		}
 		s = after
 	}
-}
-
-// isCurlFormat tells whether a format of curl is read from a file, or writes
-// one.
-func isCurlFormat(s string) bool {
-	return strings.HasPrefix(s, "@") || strings.Contains(strings.ToLower(s), "%output{")
 }
 
 func cutOneOf(s string, starts ...string) (string, bool) {

@@ -32,7 +32,7 @@ func (a *analysis) checkOptionsFrom(sc *scope, row *options, path string, index,
 	case row.runs == "*":
 		c.runs(max(from-1, 1))
 		return
-	case row.open && row.leaves == "", len(ws) == 2 && ws[1].is("--version", "--help"):
+	case row.isOpen(), len(ws) == 2 && ws[1].is("--version", "--help"):
 		return
 	}
 	for c.at < len(ws) && !c.done {
@@ -230,6 +230,9 @@ func (row *options) longOption(name string) (optionKind, string) {
 			fine, found = kind, full
 		}
 	}
+	if row.single && row.open {
+		return harmlessPlain, name
+	}
 	if row.single {
 		return unlisted, ""
 	}
@@ -240,6 +243,11 @@ func (row *options) longOption(name string) (optionKind, string) {
 		return harmlessPlain, name
 	}
 	return fine, found
+}
+
+// isOpen tells whether no option of the program does anything that matters.
+func (row *options) isOpen() bool {
+	return row.open && row.leaves+row.runs+row.holds+row.begins == ""
 }
 
 // letter finds a short option.

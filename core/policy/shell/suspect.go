@@ -53,3 +53,13 @@ func (a *analysis) mayHold(f facts, bad func(string) bool, seen map[string]bool)
 	}
 	return false
 }
+
+// isCutOff tells whether letters behind -n of wget take the host off the names
+// of what is written.
+func isCutOff(s string) bool { return strings.Contains(s, "H") }
+
+// isCurlFormat tells whether a format of curl is read from a file, or writes
+// one.
+func isCurlFormat(s string) bool {
+	return strings.HasPrefix(s, "@") || strings.Contains(strings.ToLower(s), "%output{")
+}
