@@ -185,7 +185,7 @@ func pathsIn(w shell.Word) []string {
 	if !w.Static {
 		values = append(values, unquoted(w.Text))
 		values = append(values, w.Candidates...)
-		if strings.Contains(w.Text, "rev-parse") { // as $(git rev-parse --git-dir)/config
+		if strings.Contains(w.Text, "rev-parse") && (strings.Contains(w.Text, "git-dir") || strings.Contains(w.Text, "git-path") || strings.Contains(w.Text, "git-common-dir")) { // as $(git rev-parse --git-dir)/config
 			values = append(values, ".git")
 		}
 	}
