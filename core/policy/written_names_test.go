@@ -43,7 +43,7 @@ func TestTextsThatOptionsTake(t *testing.T) {
 			"git log --format='%h %an %s'", "git log --pretty=format:'%h %ad | %s%d [%an]' --date=short", "git log --oneline --grep='100%Good'", "git show -s --format=%ci HEAD", "git log signature", "git tag --sort=-creatordate", "git branch --sort=-committerdate",
 			`git for-each-ref --format='%(refname:short) %(contents:signature)'`, `for f in h an; do git log --format="%$f"; done`, "git log --date=format:%G-%V", `git log -n "$#" --format=%H`,
 			"sed -i s/a/b/ f", "sed -i.bak s/a/b/ f g", "sed --in-place=.orig -e s/a/b/ f", "sed -ni 1p f",
-			"make", "make -j4 test V=1 PREFIX=/usr", "make -j $(nproc)", "make -j$(nproc) all", `for t in build test; do make "$t"; done`, "make N=$(nproc)", `make -C "$d" test`, "make REV=$(git rev-parse HEAD)", `t=test; make "$t"`, `make V="$V"`,
+			"make", "make -j4 test V=1 PREFIX=/usr", "make -j $(nproc)", "make -j$(nproc) all", `for t in build test; do make "$t"; done`, "make N=$(nproc)", `make -C "$d" test`, `t=test; make "$t"`, `make V="$V"`,
 			"gzip -k f", "gunzip -c f.gz", "wget -q http://x/a.tgz", "wget -qnc -nv http://x/a.tgz", "wget -O f http://x", "mypy src", "ruff check .", "nm a.o", "strip a", "exiftool a.jpg", "exiftool -ImageWidth -s a.jpg", "mlr --icsv --opprint cat f.csv",
 			"cmake --build . -- -j4", "cmake --build build -j 4 -- all", "cmake -B build -DX=y",
 			"pytest -q tests", "pytest tests/test_x.py::test_y -k 'a and b'", "pytest --cov=src -n 4",
