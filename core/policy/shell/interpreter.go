@@ -19,7 +19,7 @@ type interpreter struct {
 	words  string // first words that make it read code
 }
 
-var interpreters = []interpreter{
+var interpreters = []*interpreter{
 	{names: "python pypy ipython", code: "ci", valued: "WXQ", ends: "m", long: "check-hash-based-pycs", stdin: true},
 	{names: "perl", code: "eEMmdDx", valued: "IF", edits: "i", stdin: true},
 	{names: "ruby jruby", code: "erx", valued: "IFECKTW", edits: "i", long: "require eval", stdin: true},
@@ -46,8 +46,8 @@ func interpreterOf(name string) (*interpreter, bool) {
 	if name == "" {
 		return nil, false
 	}
-	for i := range interpreters {
-		if row := &interpreters[i]; in(row.names, name) {
+	for _, row := range interpreters {
+		if in(row.names, name) {
 			return row, true
 		}
 	}
