@@ -141,7 +141,7 @@ func (c *Config) protectedPaths(userDir string) []policy.ProtectedPath {
 }
 
 // Names of policy files and folders, below the user's and the project's
-// settings folder (CF-02).
+// settings folder.
 const (
 	policyFile     = "policies.toml"
 	policyFolder   = "policies"

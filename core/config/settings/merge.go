@@ -20,12 +20,12 @@ type merged struct {
 	origins  map[string][]Origin
 }
 
-// joiner joins layers in a viper instance of its own (GO-04). The instance holds
+// joiner joins layers in a viper instance of its own. The instance holds
 // every key that is no map: defaults as viper's defaults, files and environment
 // variables as configuration in the order of layers, flags as overrides. Viper's
 // own reading of variables is not used, as it reads those of the process and not
 // Options.Environ. Viper folds the case of keys, in maps too, so maps are held in
-// objects (KH-25).
+// objects.
 type joiner struct {
 	o       Options
 	store   *viper.Viper

@@ -21,7 +21,7 @@ func remembers(path string, rule policy.Rule) bool {
 	return filepath.Base(path) == SavedApprovals && rule.Tier == policy.TierUser && rule.Decision == policy.Allow
 }
 
-// Append adds rules to the policy file of saved approvals (CF-07). It makes
+// Append adds rules to the policy file of saved approvals. It makes
 // the file (mode 0600) and its folder (0700) if need be, and leaves every byte
 // that others have written as it is, comments too. A rule that is about the
 // same calls as one in the file widens that one's modes and redirections
