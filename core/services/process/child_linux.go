@@ -208,13 +208,43 @@ func statOf(pid int) [][]byte {
 	return fields
 }
 
+// environOf returns the environment of a process, nothing of one of another
+// user. What is read of a process that is in the middle of an execve is cut off
+// or empty; it is asked again until it shows all of the one it has now.
+func environOf(pid int) []byte {
+	const enough = 5 * time.Second // a busy machine holds one up there for a while; the limit is for a dead file system
+	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
+		environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+		if err != nil || isEnviron(pid, len(environ)) || time.Since(begun) > enough {
+			return environ
+		}
+	}
+}
+
+// isEnviron reports whether a process has an environment of n bytes, or is one
+// that has none: it ends, or is the kernel's. An execve says where the
+// environment is before it says where the code is.
+func isEnviron(pid, n int) bool {
+	const without = 0x4 | 0x200000 // PF_EXITING | PF_KTHREAD
+	const flags, code, start, end, count = 6, 23, 47, 48, 49
+	fields := statOf(pid)
+	if len(fields) < count {
+		return true
+	}
+	var v [count]uint64
+	for _, at := range []int{flags, code, start, end} {
+		var err error
+		if v[at], err = strconv.ParseUint(string(fields[at]), 10, 64); err != nil {
+			return true
+		}
+	}
+	return v[flags]&without != 0 || v[code] > 0 && v[end]-v[start] == uint64(n)
+}
+
 // marked reports whether a process has mark in its environment. Those of other
 // users show nothing.
 func marked(pid int, mark []byte) bool {
-	environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
-		return false
-	}
+	environ := environOf(pid)
 	for at := bytes.Index(environ, mark); at >= 0; at = bytes.Index(environ, mark) {
 		environ = environ[at+len(mark):]
 		if len(environ) == 0 || environ[0] < '0' || environ[0] > '9' { // not that of a later command
@@ -277,6 +307,5 @@ func endLeft(left []group, token string, grace time.Duration) {
 }
 
 func hasToken(pid int, token []byte) bool {
-	environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	return err == nil && bytes.Contains(environ, token)
+	return bytes.Contains(environOf(pid), token)
 }

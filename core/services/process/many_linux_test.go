@@ -18,3 +18,18 @@ func TestManyInTheBackground(t *testing.T) {
 	require.Len(t, s.List(), 50)
 	require.NoError(t, s.Close())
 }
+
+// A process that leaves the session is known by its environment, which it shows
+// only in part while it executes another program.
+func TestDaemonsAreSeenWhileTheyStart(t *testing.T) {
+	t.Parallel()
+	s, dir, rounds := newService(t, process.Options{}), t.TempDir(), 300
+	if testing.Short() {
+		rounds = 30
+	}
+	for range rounds {
+		r, err := s.Run(t.Context(), process.Command{Line: `setsid sleep 1000 >/dev/null 2>&1 </dev/null &`, Dir: dir})
+		require.NoError(t, err)
+		require.Len(t, r.Background, 1)
+	}
+}
