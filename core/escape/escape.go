@@ -49,7 +49,7 @@ func Text(s string) string {
 
 // Line returns s as one line of [Text]: each run of blanks, tabs and line feeds is one
 // blank.
-func Line(s string) string { return Text(strings.Join(strings.Fields(s), " ")) }
+func Line(s string) string { return Text(OneLine(s)) }
 
 // JSON returns a JSON text of the same value in which \u escapes stand for characters
 // that are [Hidden], and for bytes that are not UTF-8. Line feeds and tabs between
