@@ -18,6 +18,7 @@ import (
 	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/standard"
 )
@@ -91,7 +92,7 @@ func (p *program) agentsListCommand(g *globalFlags) *cobra.Command {
 				}
 				var b strings.Builder
 				for _, l := range list {
-					fmt.Fprintf(&b, "%-*s  %-6s  %-9s  %s\n", width, printable(l.Name), l.Kind, l.Scope, clip(firstSentence(l.Description), listingWidth))
+					fmt.Fprintf(&b, "%-*s  %-6s  %-9s  %s\n", width, printable(l.Name), l.Kind, l.Scope, escape.Clip(firstSentence(l.Description), listingWidth))
 				}
 				_, err := io.WriteString(p.out, b.String())
 				return err

@@ -17,6 +17,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/redact"
 )
@@ -90,7 +91,7 @@ func (p *program) masked(text string) string {
 }
 
 // oneLine joins s to a line that is safe to show.
-func oneLine(s string) string { return printable(strings.Join(strings.Fields(s), " ")) }
+func oneLine(s string) string { return escape.Line(s) }
 
 func (p *program) rootCommand() *cobra.Command {
 	var g globalFlags

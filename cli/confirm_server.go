@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/escape"
@@ -77,17 +76,11 @@ func renderArguments(b *strings.Builder, args json.RawMessage, columns int) {
 
 // cutLine cuts the middle out of a long line.
 func cutLine(line string) string {
-	if len(line) <= maxShownLine {
+	head, tail, omitted := escape.Ends(line, maxShownLine*3/4, maxShownLine/4)
+	if omitted == 0 {
 		return line
 	}
-	head, tail := line[:maxShownLine*3/4], line[len(line)-maxShownLine/4:]
-	for head != "" && !utf8.RuneStart(line[len(head)]) {
-		head = head[:len(head)-1]
-	}
-	for tail != "" && !utf8.RuneStart(tail[0]) {
-		tail = tail[1:]
-	}
-	return fmt.Sprintf("%s … %d bytes are not shown … %s", head, len(line)-len(head)-len(tail), tail)
+	return fmt.Sprintf("%s … %d bytes are not shown … %s", head, omitted, tail)
 }
 
 // writeBroken writes a line in pieces that fit into so many columns, each but the

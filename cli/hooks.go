@@ -12,6 +12,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/hooks"
 )
@@ -79,7 +80,7 @@ func (p *program) tellVouched(ctx context.Context, c *config.Config) {
 		l := hookListingOf(h)
 		switch text := l.vouched(); {
 		case text != "":
-			p.say(oneLine(fmt.Sprintf("%s %s vouches for %s.", l.Event, clip(cmp.Or(l.Name, l.Command), listingWidth), text)))
+			p.say(oneLine(fmt.Sprintf("%s %s vouches for %s.", l.Event, escape.Clip(cmp.Or(l.Name, l.Command), listingWidth), text)))
 		case l.Source == hooks.SourceProject:
 			p.say(h.Note)
 		}
@@ -148,7 +149,7 @@ func (p *program) listHooks(ctx context.Context, c *config.Config, asJSON bool) 
 		if l.Path != "" {
 			place = fmt.Sprintf("%s, %s:%d", place, l.Path, l.Line)
 		}
-		fmt.Fprintf(&b, "%-9s  %s%s: %s\n           from %s\n", l.State, l.Event, oneLine(matcher), clip(oneLine(cmp.Or(l.Name, l.Command)), listingWidth), oneLine(place))
+		fmt.Fprintf(&b, "%-9s  %s%s: %s\n           from %s\n", l.State, l.Event, oneLine(matcher), escape.Clip(oneLine(cmp.Or(l.Name, l.Command)), listingWidth), oneLine(place))
 		if l.State == config.HookUnmatched {
 			fmt.Fprintf(&b, "           %s\n", oneLine(l.Note))
 		}

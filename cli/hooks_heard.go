@@ -10,6 +10,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
@@ -55,7 +56,7 @@ func hookLine(m bus.HookMessage) string {
 	if m.Hook == "" {
 		return m.Text
 	}
-	return "hook " + clip(m.Hook, 60) + ": " + m.Text
+	return "hook " + escape.Clip(m.Hook, 60) + ": " + m.Text
 }
 
 // hear listens to what hooks say, and returns what tells it.

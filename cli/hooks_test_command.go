@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/hooks"
 )
 
@@ -133,10 +134,10 @@ func (p *program) tryHooks(ctx context.Context, c *config.Config, in hooks.Input
 		fmt.Fprintf(&b, "No hook runs at %s for this.\n", in.Event)
 	}
 	for _, h := range trial.Hooks {
-		fmt.Fprintf(&b, "%s: %s in %s\n", clip(oneLine(h.Hook), listingWidth), endOf(h), time.Duration(h.Took)*time.Millisecond)
+		fmt.Fprintf(&b, "%s: %s in %s\n", escape.Clip(oneLine(h.Hook), listingWidth), endOf(h), time.Duration(h.Took)*time.Millisecond)
 		trialFact(&b, "from", h.Place)
-		trialFact(&b, "stdout", clip(oneLine(h.Stdout), listingWidth))
-		trialFact(&b, "stderr", clip(oneLine(h.Stderr), listingWidth))
+		trialFact(&b, "stdout", escape.Clip(oneLine(h.Stdout), listingWidth))
+		trialFact(&b, "stderr", escape.Clip(oneLine(h.Stderr), listingWidth))
 		trialFact(&b, "output", compactJSON(h.Output))
 		for _, w := range h.Warnings {
 			trialFact(&b, "warning", oneLine(w))

@@ -10,6 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -30,7 +31,7 @@ func (l *lines) event(e interactive.Event) {
 	switch e.Kind {
 	case interactive.EventPrompt:
 		if strings.TrimSpace(e.Text) != strings.TrimSpace(l.typed) {
-			l.paragraph("[prompt] " + clip(display.Line(e.Text), listingWidth))
+			l.paragraph("[prompt] " + escape.Clip(display.Line(e.Text), listingWidth))
 		}
 	case interactive.EventAgent:
 		if e.Agent != nil {
@@ -117,9 +118,9 @@ func (l *lines) subagentCall(call bus.ToolCallState) {
 		became += ": " + call.Error.Message
 	}
 	if call.Description != "" {
-		became = clip(call.Description, listingWidth) + ": " + became
+		became = escape.Clip(call.Description, listingWidth) + ": " + became
 	}
-	l.screen.say("  %s\n", clip(display.Line(fmt.Sprintf("[%s: %s] %s", call.Subagent, call.Name, became)), 2*listingWidth))
+	l.screen.say("  %s\n", escape.Clip(display.Line(fmt.Sprintf("[%s: %s] %s", call.Subagent, call.Name, became)), 2*listingWidth))
 }
 
 func (l *lines) agentEvent(e agent.Event) {
@@ -184,7 +185,7 @@ func (l *lines) call(c *model.FunctionCall) {
 		return
 	}
 	l.awaited[c.ID] = l.live.expect(c.ID)
-	l.paragraph(clip(display.Line(fmt.Sprintf("[%s] %s", c.Name, c.Object())), 2*listingWidth))
+	l.paragraph(escape.Clip(display.Line(fmt.Sprintf("[%s] %s", c.Name, c.Object())), 2*listingWidth))
 }
 
 // response prints what has become of a call, behind all that the call printed.
@@ -226,7 +227,7 @@ func becameOf(r scheduler.Response) string {
 		more = d.Text
 	}
 	if more = display.Line(more); more != "" {
-		word += ": " + clip(more, 2*listingWidth)
+		word += ": " + escape.Clip(more, 2*listingWidth)
 	}
 	return word
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -258,7 +259,7 @@ func (p *program) showServer(l serverListing) error {
 		width = max(width, len(t.Name))
 	}
 	for _, t := range l.Registered {
-		fmt.Fprintf(&b, "  %-*s  %s\n", width, t.Name, clip(printable(firstSentence(t.Description)), listingWidth))
+		fmt.Fprintf(&b, "  %-*s  %s\n", width, t.Name, escape.Clip(printable(firstSentence(t.Description)), listingWidth))
 	}
 	if l.Resources > 0 {
 		fmt.Fprintf(&b, "\nResources: %d\n", l.Resources)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/escape"
 )
 
 // question is one of the questions of a tool to the person, as number n of all.
@@ -44,7 +45,7 @@ func (q question) render(columns int, colour bool) string {
 // prompt is the line that the answer is typed behind.
 func (q question) prompt(colour bool) string {
 	if q.Default != "" {
-		return paint(styleDim, "(Enter: "+oneLine(clip(q.Default, 40))+") ", colour) + q.bare(colour)
+		return paint(styleDim, "(Enter: "+oneLine(escape.Clip(q.Default, 40))+") ", colour) + q.bare(colour)
 	}
 	return q.bare(colour)
 }

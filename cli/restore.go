@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/checkpoint"
 )
@@ -299,7 +300,7 @@ func writeEntry(b *strings.Builder, e *checkpoint.Entry, target string) {
 	case e.Interrupted:
 		about += " [interrupted]"
 	}
-	fmt.Fprintf(b, "    %s  %s\n", e.ID(), clip(oneLine(about), listingWidth))
+	fmt.Fprintf(b, "    %s  %s\n", e.ID(), escape.Clip(oneLine(about), listingWidth))
 	const most = 20
 	for i, c := range e.Files {
 		if i == most {

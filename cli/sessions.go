@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/services/transcript"
@@ -267,7 +268,7 @@ func showTakenBack(b *strings.Builder, s *transcript.Session, here func(at int) 
 func showPart(b *strings.Builder, role model.Role, part model.Part) {
 	switch {
 	case part.Call != nil:
-		fmt.Fprintf(b, "\n→ %s %s\n", oneLine(part.Call.Name), clip(oneLine(string(part.Call.Object())), listingWidth))
+		fmt.Fprintf(b, "\n→ %s %s\n", oneLine(part.Call.Name), escape.Clip(oneLine(string(part.Call.Object())), listingWidth))
 	case part.Response != nil:
 		var answer struct {
 			Error *fault.Error `json:"error"`
@@ -276,7 +277,7 @@ func showPart(b *strings.Builder, role model.Role, part model.Part) {
 		if err := json.Unmarshal(part.Response.Response, &answer); err == nil && answer.Error != nil {
 			said = answer.Error.Line()
 		}
-		fmt.Fprintf(b, "← %s: %s\n", oneLine(part.Response.Name), clip(oneLine(said), 2*listingWidth))
+		fmt.Fprintf(b, "← %s: %s\n", oneLine(part.Response.Name), escape.Clip(oneLine(said), 2*listingWidth))
 	case part.Data != nil:
 		fmt.Fprintf(b, "\n[%d bytes of %s]\n", len(part.Data.Bytes), oneLine(part.Data.MIMEType))
 	case part.Thought || part.Text == "":

@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/skills"
 	"github.com/fettle-dev/fettle/core/standard"
@@ -86,7 +87,7 @@ func (p *program) listSkills(list []skillListing) error {
 		if !l.Enabled {
 			off = "(disabled) "
 		}
-		fmt.Fprintf(&b, "%-*s  %-*s  %s%s\n", name, oneLine(l.Name), scope, l.from(), off, clip(firstSentence(oneLine(l.Description)), listingWidth))
+		fmt.Fprintf(&b, "%-*s  %-*s  %s%s\n", name, oneLine(l.Name), scope, l.from(), off, escape.Clip(firstSentence(oneLine(l.Description)), listingWidth))
 	}
 	_, err := io.WriteString(p.out, b.String())
 	return err

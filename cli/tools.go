@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -90,7 +91,7 @@ func (p *program) listTools(all []tools.DeclarativeTool, asJSON bool) error {
 		if columns, ok := columnsOf(p.out); ok {
 			room = max(columns-len(head), 1)
 		}
-		b.WriteString(head + clip(firstSentence(spec.Description), room) + "\n")
+		b.WriteString(head + escape.Clip(firstSentence(spec.Description), room) + "\n")
 	}
 	_, err := io.WriteString(p.out, b.String())
 	return err
@@ -143,7 +144,7 @@ func toolText(spec tools.Spec, columns int, colour bool) (string, error) {
 
 // firstSentence returns the first sentence of a description, on one line.
 func firstSentence(s string) string {
-	s = strings.Join(strings.Fields(s), " ")
+	s = escape.OneLine(s)
 	if i := strings.Index(s, ". "); i >= 0 {
 		s = s[:i+1]
 	}
@@ -157,14 +158,6 @@ const (
 	// kindWidth is the length of the longest kind.
 	kindWidth = len(tools.KindCommunicate)
 )
-
-// clip shortens s to n characters, the last of which then says so.
-func clip(s string, n int) string {
-	if r := []rune(s); len(r) > n {
-		return string(r[:n-1]) + "…"
-	}
-	return s
-}
 
 // completeTools completes the first argument with the names of tools.
 func (p *program) completeTools(g *globalFlags) cobra.CompletionFunc {

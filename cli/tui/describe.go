@@ -7,13 +7,13 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/cli/approval"
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/markdown"
 	"github.com/fettle-dev/fettle/cli/theme"
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/escape"
 )
 
 // How much of the arguments of a call is shown.
@@ -203,15 +203,9 @@ func hung(line string, columns int) []string {
 
 // middleCut cuts the middle out of a long line.
 func middleCut(line string) string {
-	if len(line) <= maxArgumentLine {
+	head, tail, omitted := escape.Ends(line, maxArgumentLine*3/4, maxArgumentLine/4)
+	if omitted == 0 {
 		return line
 	}
-	head, tail := maxArgumentLine*3/4, len(line)-maxArgumentLine/4
-	for head > 0 && !utf8.RuneStart(line[head]) {
-		head--
-	}
-	for tail < len(line) && !utf8.RuneStart(line[tail]) {
-		tail++
-	}
-	return fmt.Sprintf("%s … %s bytes are not shown … %s", line[:head], thousands(tail-head), line[tail:])
+	return fmt.Sprintf("%s … %s bytes are not shown … %s", head, thousands(omitted), tail)
 }

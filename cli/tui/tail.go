@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/core/escape"
 )
 
 // Bounds of what is kept of the live output of a call.
@@ -59,7 +60,7 @@ func (t *tail) write(part string) {
 		t.open, t.restart = "", false
 	}
 	if room := maxTailLine - len(t.open); len(part) > room {
-		part = strings.ToValidUTF8(part[:room], "")
+		part = escape.Head(part, room)
 	}
 	t.open += part
 }

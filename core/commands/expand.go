@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -222,14 +223,7 @@ func (e *expansion) printed(ctx context.Context, line string) (text, beside stri
 }
 
 // short is a command line for a message.
-func short(line string) string {
-	const most = 120
-	line = strings.Join(strings.Fields(line), " ")
-	if r := []rune(line); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return line
-}
+func short(line string) string { return escape.Plain(line, 120) }
 
 // builder joins text that follows text. Parts stay parts of their own: what a file
 // holds is told from the words around it.

@@ -232,8 +232,8 @@ func (w *walk) read(path string) ([]byte, error) {
 // take makes the command of a prompt.
 func (w *walk) take(path, prompt, description string) {
 	full := w.path(path)
-	if description = OneLine(description, maxDescription); description == "" {
-		description = OneLine("Custom command from "+filepath.Base(full), maxDescription)
+	if description = escape.Plain(description, maxDescription); description == "" {
+		description = escape.Plain("Custom command from "+filepath.Base(full), maxDescription)
 	}
 	if w.folder.Extension != "" {
 		description = "[" + w.folder.Extension + "] " + description
@@ -295,24 +295,6 @@ func segment(part string) string {
 		return string(r[:kept]) + "..."
 	}
 	return string(r)
-}
-
-// OneLine is text from outside in one line of at most so many characters, without
-// those that cannot be seen or that change how others are shown.
-func OneLine(text string, most int) string {
-	text = strings.Join(strings.Fields(strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case escape.Hidden(r) || !unicode.IsPrint(r):
-			return -1
-		}
-		return r
-	}, text)), " ")
-	if r := []rune(text); len(r) > most {
-		return string(r[:most-1]) + "…"
-	}
-	return text
 }
 
 // cause is an error of a file without the name of the file.

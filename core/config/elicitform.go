@@ -15,6 +15,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/escape"
 )
 
 // formField is one field of the form by which an MCP server asks for input:
@@ -158,7 +159,7 @@ func (f *formField) question() bus.UserQuestion {
 	if !f.required {
 		text += ", if you like"
 	}
-	q := bus.UserQuestion{Question: text + "?", Header: clipHeader(title), Type: bus.QuestionText}
+	q := bus.UserQuestion{Question: text + "?", Header: escape.Clip(title, 16), Type: bus.QuestionText}
 	q.Optional = !f.required
 	if f.Default != nil {
 		q.Default = f.shownDefault()
@@ -199,14 +200,6 @@ func (f *formField) shownDefault() string {
 		}
 	}
 	return strings.Join(values, ", ")
-}
-
-func clipHeader(s string) string {
-	const most = 16
-	if utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	return string([]rune(s)[:most-1]) + "…"
 }
 
 // value is what an answer says; nil for a field that is left out. wrong

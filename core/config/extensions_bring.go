@@ -9,6 +9,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
@@ -86,7 +87,7 @@ func (b *bringing) mcp(e extensions.Extension) {
 	p := &b.c.params().MCP
 	refuse := func(server, why, remedy string) {
 		b.problems = append(b.problems, extensions.Problem{Path: e.Manifest, Extension: e.Name,
-			Message: fmt.Sprintf("The server %q of the extension %s is not used: %s.", clip(server, 60), e.Name, why), Remedy: remedy})
+			Message: fmt.Sprintf("The server %q of the extension %s is not used: %s.", escape.ClipBytes(server, 60), e.Name, why), Remedy: remedy})
 	}
 	servers := e.Servers()
 	for _, name := range slices.Sorted(maps.Keys(servers)) {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/extensions"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
@@ -74,7 +75,7 @@ func (c *Config) switchExtension(ctx context.Context, what, name string, on bool
 		e, ok = x.named(name)
 	}
 	if !ok {
-		return fault.New(fault.InvalidConfig, "config.extensions", fmt.Sprintf("There is no extension %q.", clip(name, 60)), "fettle extensions list shows those that there are.")
+		return fault.New(fault.InvalidConfig, "config.extensions", fmt.Sprintf("There is no extension %q.", escape.ClipBytes(name, 60)), "fettle extensions list shows those that there are.")
 	}
 	x.mu.Lock()
 	switched := maps.Clone(x.switched)

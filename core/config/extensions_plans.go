@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/extensions"
 )
 
@@ -43,7 +44,7 @@ func (b *bringing) plans(e extensions.Extension) {
 	}
 	if why != "" {
 		b.problems = append(b.problems, extensions.Problem{Path: e.Manifest, Extension: e.Name,
-			Message: fmt.Sprintf("The extension %s wants plans written to %q, which %s; they are not.", e.Name, clip(e.PlanDir, 60), why), Remedy: remedy})
+			Message: fmt.Sprintf("The extension %s wants plans written to %q, which %s; they are not.", e.Name, escape.ClipBytes(e.PlanDir, 60), why), Remedy: remedy})
 		return
 	}
 	b.all.plansDir = filepath.Join(b.target, dir)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -243,19 +244,19 @@ func (f confirmation) answer(given tools.Elicited) (answer bus.ToolConfirmationR
 	if json.Unmarshal(given.Content, &content) != nil {
 		return no, notAsAsked
 	}
-	no.Payload.Feedback = clip(visible(strings.TrimSpace(content.Reason)), 2_000)
+	no.Payload.Feedback = escape.ClipBytes(escape.Text(strings.TrimSpace(content.Reason)), 2_000)
 	for _, o := range f.offered {
 		if o.value == content.Answer {
 			return bus.ToolConfirmationResponse{Confirmed: o.outcome != bus.Cancel, Outcome: o.outcome, Payload: no.Payload}, ""
 		}
 	}
-	return no, fmt.Sprintf("The answer %q was not offered, and counts as a no.", clip(visible(content.Answer), 100))
+	return no, fmt.Sprintf("The answer %q was not offered, and counts as a no.", escape.ClipBytes(escape.Text(content.Answer), 100))
 }
 
 const notAsAsked = "The client's answer is not in the form that was asked for, and counts as none."
 
 func unknownAction(a tools.ElicitAction) string {
-	return fmt.Sprintf("The client's answer is of the action %q, which there is not, and counts as none.", clip(visible(string(a)), 100))
+	return fmt.Sprintf("The client's answer is of the action %q, which there is not, and counts as none.", escape.ClipBytes(escape.Text(string(a)), 100))
 }
 
 // asked is the form of a tool's own questions: a field for each, named by its
@@ -268,17 +269,17 @@ func (f asked) question() tools.Question {
 	var schema askedForm
 	var text []string
 	for i, q := range f.request.Questions {
-		words := visible(q.Question)
-		field := askedField{Type: "string", Title: clip(visible(q.Header), 100), Description: clip(words, 1_000)}
+		words := escape.Text(q.Question)
+		field := askedField{Type: "string", Title: escape.ClipBytes(escape.Text(q.Header), 100), Description: escape.ClipBytes(words, 1_000)}
 		switch q.Type {
 		case bus.QuestionYesNo:
 			field.Type = "boolean"
 		case bus.QuestionChoice:
 			var labels []string
 			for _, o := range q.Options {
-				labels = append(labels, visible(o.Label))
+				labels = append(labels, escape.Text(o.Label))
 				if o.Description != "" {
-					words += "\n- " + visible(o.Label) + ": " + visible(o.Description)
+					words += "\n- " + escape.Text(o.Label) + ": " + escape.Text(o.Description)
 				}
 			}
 			if q.MultiSelect {
@@ -290,7 +291,7 @@ func (f asked) question() tools.Question {
 		schema.Properties = append(schema.Properties, namedField{strconv.Itoa(i), field})
 		text = append(text, words)
 	}
-	return question("questions", f.request.CorrelationID, clip(strings.Join(text, "\n\n"), maxMessage), schema)
+	return question("questions", f.request.CorrelationID, escape.ClipBytes(strings.Join(text, "\n\n"), maxMessage), schema)
 }
 
 // answers reads what the client has given, as [bus.AskUserResponse] has it, and
@@ -332,7 +333,7 @@ func (f asked) answers(given tools.Elicited) (answers map[string]string, problem
 // words.
 func labelOf(q bus.UserQuestion, text string) string {
 	for _, o := range q.Options {
-		if visible(o.Label) == text {
+		if escape.Text(o.Label) == text {
 			return o.Label
 		}
 	}

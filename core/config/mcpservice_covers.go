@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/escape"
 )
 
 // covered ends a sentence with the calls that would run without a question after an
@@ -24,7 +25,7 @@ func covered(q bus.ToolConfirmationRequest, o bus.Outcome) string {
 
 // atMost is a text that can be shown, or "" if that takes more bytes.
 func atMost(text string, most int) string {
-	if text = visible(text); len(text) > most {
+	if text = escape.Text(text); len(text) > most {
 		return ""
 	}
 	return text

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fsnotify/fsnotify"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/services/instructions"
@@ -81,7 +82,7 @@ func (s *served) read(ctx context.Context, uri string) ([]tools.Resource, error)
 			return []tools.Resource{{URI: uri, MIMEType: markdown, Text: d.Text}}, nil
 		}
 	}
-	return nil, fault.New(fault.FileNotFound, "config.mcpService", "There is no resource "+clip(visible(uri), 200)+".",
+	return nil, fault.New(fault.FileNotFound, "config.mcpService", "There is no resource "+escape.ClipBytes(escape.Text(uri), 200)+".",
 		"List the resources; other files are read with read_file.")
 }
 

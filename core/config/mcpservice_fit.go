@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -37,12 +37,6 @@ func endsOf(text string, most int) string {
 	text = strings.ToValidUTF8(text, "\ufffd")
 	const mark = "\n... [%d bytes omitted] ...\n"
 	room := max(most-len(mark)-10, 0)
-	head, tail := room/5, len(text)-(room-room/5)
-	for head > 0 && !utf8.RuneStart(text[head]) {
-		head--
-	}
-	for tail < len(text) && !utf8.RuneStart(text[tail]) {
-		tail++
-	}
-	return text[:head] + fmt.Sprintf(mark, tail-head) + text[tail:]
+	head, tail, omitted := escape.Ends(text, room/5, room-room/5)
+	return head + fmt.Sprintf(mark, omitted) + tail
 }

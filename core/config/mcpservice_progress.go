@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -57,7 +58,7 @@ func (p *progress) add(chunk string) {
 
 // line ends the line that was begun.
 func (p *progress) line() {
-	text := clip(visible(strings.TrimSuffix(p.begun, "\r")), maxProgress)
+	text := escape.ClipBytes(escape.Text(strings.TrimSuffix(p.begun, "\r")), maxProgress)
 	p.begun = ""
 	p.lines++
 	p.ready = append(p.ready, text)

@@ -74,10 +74,10 @@ func confirmationText(q bus.ToolConfirmationRequest) (text string, whole bool) {
 		t.line("IMPORTANT: this is not all of it, so that it can be approved for this one call alone.")
 	}
 	if d.SystemMessage != "" {
-		t.line("Note: %s", clip(visible(d.SystemMessage), maxNote))
+		t.line("Note: %s", escape.ClipBytes(escape.Text(d.SystemMessage), maxNote))
 	}
 	if q.Decision.Reason != "" {
-		t.line("Why it is asked: %s", clip(visible(q.Decision.Reason), maxReason))
+		t.line("Why it is asked: %s", escape.ClipBytes(escape.Text(q.Decision.Reason), maxReason))
 	}
 	return strings.TrimSuffix(t.String(), "\n"), t.whole
 }
@@ -139,40 +139,18 @@ func (t *questionText) inline(s string, most int) string { return t.cut(s, most,
 func (t *questionText) excerpt(s string, most int) string { return t.cut(s, most, "\n[%s]\n") }
 
 func (t *questionText) cut(s string, most int, mark string) string {
-	if s = visible(s); len(s) <= most {
+	s = escape.Text(s)
+	head, tail, omitted := escape.Ends(s, most*2/3, most/3)
+	if omitted == 0 {
 		return s
 	}
 	t.whole = false
-	from, to := most*2/3, len(s)-most/3
-	for !utf8.RuneStart(s[from]) {
-		from--
-	}
-	for to < len(s) && !utf8.RuneStart(s[to]) {
-		to++
-	}
-	missing := s[from:to]
+	missing := s[len(head) : len(head)+omitted]
 	note := fmt.Sprintf("IMPORTANT: %d characters are not shown here", utf8.RuneCountInString(missing))
 	if lines := strings.Count(missing, "\n"); lines > 0 {
 		note += fmt.Sprintf(", with %d ends of lines", lines)
 	}
-	return s[:from] + fmt.Sprintf(mark, note) + s[to:]
-}
-
-// visible spells out what would steer whatever shows the text instead of being
-// shown, or show nothing. Line feeds and tabs stay.
-func visible(s string) string { return escape.Text(strings.ToValidUTF8(s, "\ufffd")) }
-
-// clip returns at most so many bytes of s, with a mark where there was more.
-func clip(s string, most int) string {
-	const mark = "…"
-	if len(s) <= most {
-		return s
-	}
-	at := most - len(mark)
-	for at > 0 && !utf8.RuneStart(s[at]) {
-		at--
-	}
-	return s[:at] + mark
+	return head + fmt.Sprintf(mark, note) + tail
 }
 
 // instructions tell a client how the tools are meant to be used.
@@ -182,7 +160,7 @@ func (s *served) instructions() string {
 		folder = sh.workspace.Target()
 	}
 	text := fmt.Sprintf("These tools work on the files in the folder %q, %s; a relative path is one in it. ",
-		clip(filepath.Base(folder), 100), clip(fmt.Sprintf("%q", folder), 1_000))
+		escape.ClipBytes(filepath.Base(folder), 100), escape.ClipBytes(fmt.Sprintf("%q", folder), 1_000))
 	if s.offers(file.ReadFile) && s.offers(file.SafePatch) {
 		text += "Read a file with read_file before you change it: it gives the content with a version and a sha256. " +
 			"Quote that sha256 as base_content_sha256 in safe_patch, or in write_file where all of a file is to be another. " +

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -51,7 +52,7 @@ func (l promptCommands) Load(context.Context) (all []*commands.Command, _ []comm
 
 func (l promptCommands) command(server string, p mcp.Prompt) *commands.Command {
 	return &commands.Command{
-		Description: commands.OneLine(cmp.Or(p.Description, "A prompt of the MCP server "+server+"."), maxDescription),
+		Description: escape.Plain(cmp.Or(p.Description, "A prompt of the MCP server "+server+"."), maxDescription),
 		Kind:        commands.KindMCPPrompt, Source: server, AutoExecute: len(p.Arguments) == 0,
 		Action: func(ctx context.Context, _ *commands.Context, args string) (commands.Result, error) {
 			content, err := fillPrompt(ctx, l.servers, server, p, args)
@@ -67,7 +68,7 @@ func (l promptCommands) command(server string, p mcp.Prompt) *commands.Command {
 			}
 			for _, a := range p.Arguments {
 				if name := "--" + a.Name + "="; strings.HasPrefix(name, last) && !strings.Contains(before, name) {
-					found = append(found, commands.Candidate{Value: before + name, Description: commands.OneLine(a.Description, maxDescription)})
+					found = append(found, commands.Candidate{Value: before + name, Description: escape.Plain(a.Description, maxDescription)})
 				}
 			}
 			return found, nil
@@ -86,7 +87,7 @@ func promptHelp(server string, p mcp.Prompt) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**/%s** is a prompt of the MCP server %s.", p.CommandName(), server)
 	if p.Description != "" {
-		b.WriteString(" " + commands.OneLine(p.Description, maxDescription))
+		b.WriteString(" " + escape.Plain(p.Description, maxDescription))
 	}
 	if len(p.Arguments) == 0 {
 		b.WriteString(" It has no arguments.")
@@ -98,7 +99,7 @@ func promptHelp(server string, p mcp.Prompt) string {
 		if a.Required {
 			need = "required"
 		}
-		fmt.Fprintf(&b, "- `--%s=…` (%s) %s\n", a.Name, need, commands.OneLine(a.Description, maxDescription))
+		fmt.Fprintf(&b, "- `--%s=…` (%s) %s\n", a.Name, need, escape.Plain(a.Description, maxDescription))
 	}
 	return strings.TrimSpace(b.String())
 }
@@ -119,7 +120,7 @@ func (l skillCommands) Load(context.Context) (all []*commands.Command, _ []comma
 	}
 	for _, skill := range l.skills.Enabled() {
 		all = append(all, &commands.Command{
-			Name: strings.Join(strings.Fields(skill.Name), "-"), Description: commands.OneLine(skill.Description, maxDescription), Kind: commands.KindSkill,
+			Name: strings.Join(strings.Fields(skill.Name), "-"), Description: escape.Plain(skill.Description, maxDescription), Kind: commands.KindSkill,
 			ExtensionName: skill.Extension, Source: skill.Path, AutoExecute: true,
 			Action: func(ctx context.Context, _ *commands.Context, args string) (commands.Result, error) {
 				return l.run(ctx, skill, args)
@@ -164,7 +165,7 @@ func (l agentCommands) Load(context.Context) (all []*commands.Command, _ []comma
 		}
 		d := agent.Agent()
 		all = append(all, &commands.Command{
-			Name: d.Name, Description: commands.OneLine(d.Description, maxDescription), Kind: commands.KindAgent,
+			Name: d.Name, Description: escape.Plain(d.Description, maxDescription), Kind: commands.KindAgent,
 			ExtensionName: d.Source.Extension, Source: d.Source.Path,
 			Action: func(_ context.Context, _ *commands.Context, args string) (commands.Result, error) {
 				if args == "" {

@@ -103,3 +103,14 @@ func Ends(s string, first, last int) (head, tail string, omitted int) {
 	head, tail = Head(s, first), Tail(s, last)
 	return head, tail, len(s) - len(head) - len(tail)
 }
+
+// Middle returns at most n characters of s: of a longer one as many of its beginning
+// as of its end, and mark between them.
+func Middle(s string, n int, mark string) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	r := []rune(s)
+	keep := max(n-utf8.RuneCountInString(mark), 0) / 2
+	return string(r[:keep]) + mark + string(r[len(r)-keep:])
+}

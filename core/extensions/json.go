@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/tailscale/hujson"
 )
 
@@ -185,10 +186,4 @@ func raw(v hujson.Value) []byte {
 }
 
 // clip shortens a text for a message.
-func clip(s string) string {
-	const most = 60
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most]) + "…"
-	}
-	return s
-}
+func clip(s string) string { return escape.Clip(s, 60) }

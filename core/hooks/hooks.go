@@ -7,8 +7,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/fettle-dev/fettle/core/escape"
 )
 
 // Event is a point in a session at which hooks run (EX-06).
@@ -139,12 +140,5 @@ func (h *Hook) Is(entry string) bool {
 	return entry != "" && (entry == h.Name || entry == h.Command)
 }
 
-// oneLine is a text without line breaks, cut where it is very long.
-func oneLine(text string) string {
-	const most = 2000
-	text = strings.Join(strings.Fields(text), " ")
-	if len(text) > most {
-		text = strings.ToValidUTF8(text[:most], "") + "…"
-	}
-	return text
-}
+// oneLine returns text without line breaks, short.
+func oneLine(text string) string { return escape.ClipBytes(escape.OneLine(text), 2000) }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/escape"
 )
 
 // Ran is what became of one hook.
@@ -169,13 +171,9 @@ func (r *Ran) ended() string {
 	return fmt.Sprintf("ended with exit code %d", r.Exit)
 }
 
-// clip is a text without blanks around it, cut where it is very long.
+// clip returns text without blanks around it, short.
 func clip(text []byte) string {
-	text = bytes.TrimSpace(text)
-	if len(text) <= maxPlain {
-		return strings.ToValidUTF8(string(text), "\ufffd")
-	}
-	return strings.ToValidUTF8(string(text[:maxPlain]), "\ufffd") + "…"
+	return strings.ToValidUTF8(escape.ClipBytes(string(bytes.TrimSpace(text)), maxPlain+len("…")), "\ufffd")
 }
 
 // plainOf is a text, "" where it is a JSON object.

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -46,7 +47,7 @@ func (r *relay) progress(p tools.Progress) {
 	if r.closed {
 		return
 	}
-	p.Message = oneLine(p.Message, 500)
+	p.Message = escape.Plain(p.Message, 500)
 	r.host.Progress(p)
 	r.out.Write(progressLine(p) + "\n")
 }
@@ -116,7 +117,7 @@ func (r *remote) promised(structured json.RawMessage, render *rendering) json.Ra
 		return structured
 	}
 	if err := r.output.Fits(structured); err != nil {
-		render.notes = append(render.notes, "Its structured content is not as the tool promises:\n"+tools.Untrusted(oneLine(err.Error(), 500)))
+		render.notes = append(render.notes, "Its structured content is not as the tool promises:\n"+tools.Untrusted(escape.Plain(err.Error(), 500)))
 		return nil
 	}
 	return structured

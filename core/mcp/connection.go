@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"time"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
@@ -259,7 +260,7 @@ func (s *server) dial(ctx context.Context) (a attempt) {
 	}
 	a.err = s.protect("look at the session", func() error {
 		l.info, l.done = l.session.Info(), l.session.Done()
-		l.info.Instructions = clip(l.info.Instructions, maxInstructions)
+		l.info.Instructions = escape.ClipBytes(l.info.Instructions, maxInstructions)
 		return nil
 	})
 	if a.err == nil {
@@ -343,7 +344,7 @@ func (s *server) stderr(session Session) []string {
 	lines = lines[max(0, len(lines)-most):]
 	shown := make([]string, 0, len(lines))
 	for _, line := range lines {
-		shown = append(shown, oneLine(s.mask.Hide(line), 500))
+		shown = append(shown, escape.Plain(s.mask.Hide(line), 500))
 	}
 	return shown
 }

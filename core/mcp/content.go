@@ -50,15 +50,15 @@ func (r *rendering) part(p tools.Part) {
 
 // linkLine names a resource in one line.
 func linkLine(l tools.ResourceLink) string {
-	line := "Resource Link: " + cmp.Or(oneLine(l.Title, 200), oneLine(l.Name, 200), "resource") + " at " + oneLine(l.URI, 2000)
+	line := "Resource Link: " + cmp.Or(escape.Plain(l.Title, 200), escape.Plain(l.Name, 200), "resource") + " at " + escape.Plain(l.URI, 2000)
 	if l.MIMEType != "" {
-		line += ", " + oneLine(l.MIMEType, 100)
+		line += ", " + escape.Plain(l.MIMEType, 100)
 	}
 	if l.Size > 0 {
 		line += fmt.Sprintf(", %d bytes", l.Size)
 	}
 	if l.Description != "" {
-		line += ": " + oneLine(l.Description, 500)
+		line += ": " + escape.Plain(l.Description, 500)
 	}
 	return line
 }
@@ -83,18 +83,16 @@ func (r *rendering) text(text, from string) {
 }
 
 // resourceLabel names the resource that holds something, in its server's words.
-func resourceLabel(uri string) string { return "Resource " + escape.Quote(oneLine(uri, 200)) }
+func resourceLabel(uri string) string { return "Resource " + escape.Quote(escape.Plain(uri, 200)) }
 
 // ends returns text of at most limit bytes: of a longer one the beginning and the
 // end, with how much is left out between them.
 func ends(text string, limit int) (kept string, cut int) {
-	if len(text) <= limit {
+	limit = max(limit, 0)
+	head, tail, cut := escape.Ends(text, limit-limit/4, limit/4)
+	if cut == 0 {
 		return text, 0
 	}
-	limit = max(limit, 0)
-	head := strings.ToValidUTF8(text[:limit-limit/4], "")
-	tail := strings.ToValidUTF8(text[len(text)-limit/4:], "")
-	cut = len(text) - len(head) - len(tail)
 	return strings.TrimSpace(fmt.Sprintf("%s\n... [%d bytes omitted] ...\n%s", head, cut, tail)), cut
 }
 

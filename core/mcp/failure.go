@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -26,7 +24,7 @@ func (s *server) protect(step string, run func() error) error {
 	err := tools.Protect("", step, run)
 	if d := new(tools.Defect); errors.As(err, &d) {
 		c := *d
-		c.Tool, c.Cause = "MCP server "+s.Name, s.mask.Hide(clip(fmt.Sprint(d.Cause), 500))
+		c.Tool, c.Cause = "MCP server "+s.Name, s.mask.Hide(escape.ClipBytes(fmt.Sprint(d.Cause), 500))
 		return &c
 	}
 	return err
@@ -48,7 +46,7 @@ func lastWords(stderr []string) string {
 		return ""
 	}
 	if len(text) > maxLastWords {
-		text = "…" + strings.ToValidUTF8(text[len(text)-maxLastWords:], "")
+		text = "…" + escape.Tail(text, maxLastWords)
 	}
 	return " The last that it wrote to stderr: " + escape.Quote(text) + "."
 }
@@ -63,13 +61,13 @@ const maxMessage = 2000
 // however it quotes the server.
 func (s *server) tidy(f *fault.Error) *fault.Error {
 	c := s.mask.fault(f)
-	c.Message, c.Short, c.Remedy = oneLine(c.Message, maxMessage), oneLine(c.Short, maxMessage), oneLine(c.Remedy, maxMessage)
+	c.Message, c.Short, c.Remedy = escape.Plain(c.Message, maxMessage), escape.Plain(c.Short, maxMessage), escape.Plain(c.Remedy, maxMessage)
 	return c
 }
 
 // words quotes what somebody else wrote, on one line and short.
 func (s *server) words(text string) string {
-	return escape.Quote(oneLine(s.mask.Hide(text), maxLastWords))
+	return escape.Quote(escape.Plain(s.mask.Hide(text), maxLastWords))
 }
 
 // failed is why an attempt to connect failed, for the status: a *fault.Error
@@ -184,30 +182,4 @@ func cancelled(ctx context.Context) *fault.Error {
 }
 
 // quoted quotes a name, cut to a length that fits a message.
-func quoted(s string) string { return escape.Quote(clip(s, 100)) }
-
-// clip cuts s to about limit bytes, between characters, and marks the cut.
-func clip(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit] + "…"
-}
-
-// oneLine returns text as one line of what can be printed, cut to about limit
-// bytes.
-func oneLine(s string, limit int) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case r == '\n', r == '\r', r == '\t':
-			return ' '
-		case escape.Hidden(r) || !strconv.IsPrint(r):
-			return -1
-		}
-		return r
-	}, clip(s, 4*limit))
-	return clip(strings.Join(strings.Fields(s), " "), limit)
-}
+func quoted(s string) string { return escape.Quote(escape.ClipBytes(s, 100)) }

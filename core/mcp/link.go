@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"sync"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -154,7 +155,7 @@ func (s *server) note(e tools.LogEntry) {
 	if json.Unmarshal(e.Data, &plain) == nil {
 		text = plain
 	}
-	write("an MCP server says", "server", s.Name, "logger", oneLine(e.Logger, 100), "text", oneLine(s.mask.Hide(text), 2000))
+	write("an MCP server says", "server", s.Name, "logger", escape.Plain(e.Logger, 100), "text", escape.Plain(s.mask.Hide(text), 2000))
 }
 
 // How many of each kind are taken from one server, the first.

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"cmp"
 	"errors"
 	"net/url"
 	"regexp"
@@ -20,10 +19,10 @@ import (
 // one or is the password in a URL; the client's secret; of the server's own URL the
 // user, the query, and parts of the path that look like secrets. Texts of fewer than
 // four bytes cannot be told from any other and stay. It is safe for concurrent use.
-type Mask struct{ replacer *strings.Replacer }
-
-// hidden stands for what is not shown.
-const hidden = redact.Mark
+type Mask struct {
+	known redact.Masker
+	own   int // values of the configuration
+}
 
 // shortestSecret is how long a text is that can be told from any other, and
 // shortestPlain one that nothing says to be a secret.
@@ -46,13 +45,18 @@ func NewMask(s ServerSpec) *Mask {
 		c.add(s.OAuth.ClientSecret)
 	}
 	c.address(s.URL)
-	list := slices.DeleteFunc(c.list, func(v string) bool { return len(v) < shortestSecret })
-	slices.SortFunc(list, func(a, b string) int { return cmp.Or(cmp.Compare(len(b), len(a)), cmp.Compare(a, b)) })
-	var pairs []string
-	for _, v := range slices.Compact(list) { // the longest first, as one may hold another
-		pairs = append(pairs, v, hidden)
+	m := &Mask{known: redact.Masker{Shortest: shortestSecret}}
+	m.known.Add(c.list...)
+	m.own = len(m.known.Values())
+	return m
+}
+
+// Learn keeps a text out, too, that the server has given the client to be known by;
+// not one that comes after a hundred others.
+func (m *Mask) Learn(text string) {
+	if len(m.known.Values()) < m.own+100 {
+		m.known.Add(text)
 	}
-	return &Mask{strings.NewReplacer(pairs...)}
 }
 
 // secrets collects what is not to be shown.
@@ -118,7 +122,7 @@ func (c *secrets) user(address string) {
 		return
 	}
 	if password, ok := u.User.Password(); ok && password != "" {
-		c.add(password, url.QueryEscape(password), url.PathEscape(password))
+		c.add(password)
 		return
 	}
 	c.add(u.User.Username())
@@ -135,7 +139,7 @@ func (c *secrets) address(address string) {
 	for name, values := range u.Query() {
 		for _, v := range values {
 			if secretName(name) || len(v) >= shortestPlain {
-				c.add(v, url.QueryEscape(v))
+				c.add(v)
 			}
 		}
 	}
@@ -193,7 +197,7 @@ func looksRandom(value string) bool {
 }
 
 // Hide returns text without secrets, nor what has the shape of one.
-func (m *Mask) Hide(text string) string { return redact.Text(m.replacer.Replace(text)) }
+func (m *Mask) Hide(text string) string { return m.known.Text(text) }
 
 // fault returns f without secrets.
 func (m *Mask) fault(f *fault.Error) *fault.Error {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
@@ -75,7 +76,7 @@ func promptNames(list []Prompt) string {
 	const most = 20
 	var names []string
 	for _, p := range list[:min(len(list), most)] {
-		names = append(names, oneLine(p.Name, 100))
+		names = append(names, escape.Plain(p.Name, 100))
 	}
 	if len(list) > most {
 		names = append(names, "…")

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -75,7 +76,7 @@ func (s *server) elicit(ctx context.Context, l *link, e tools.Elicitation) (answ
 	case len(e.URL) > maxQuestionURL, len(e.ID) > maxQuestionURL:
 		return refuse("its address is too long")
 	}
-	e.Message = clip(e.Message, maxQuestion)
+	e.Message = escape.ClipBytes(e.Message, maxQuestion)
 	end, ok := s.questions.begin()
 	if !ok {
 		return refuse("too many wait for an answer")

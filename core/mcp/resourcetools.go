@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -36,7 +37,7 @@ func (m *Manager) ResourceTools() []tools.DeclarativeTool {
 		tools.KindSearch, func(_ context.Context, p listParams) (tools.Result, error) { return m.listed(p.ServerName) },
 		tools.WithDisplayName("List MCP resources"), tools.WithParallel(),
 		tools.WithDescription(func(p listParams) string {
-			return "List the resources of " + cmp.Or(oneLine(p.ServerName, 100), "all MCP servers")
+			return "List the resources of " + cmp.Or(escape.Plain(p.ServerName, 100), "all MCP servers")
 		}))
 	must(err)
 	read, err := tools.Define(ReadResource,
@@ -46,9 +47,9 @@ func (m *Manager) ResourceTools() []tools.DeclarativeTool {
 		tools.WithDisplayName("Read MCP resource"), tools.WithEffects(tools.EffectNetwork), tools.WithParallel(),
 		tools.WithDescription(func(p readParams) string {
 			if p.ServerName == "" {
-				return "Read " + oneLine(p.URI, 200)
+				return "Read " + escape.Plain(p.URI, 200)
 			}
-			return "Read " + oneLine(p.URI, 200) + " of " + oneLine(p.ServerName, 100)
+			return "Read " + escape.Plain(p.URI, 200) + " of " + escape.Plain(p.ServerName, 100)
 		}))
 	must(err)
 	return []tools.DeclarativeTool{list, read}
@@ -74,8 +75,8 @@ func (m *Manager) listed(server string) (tools.Result, error) {
 	}
 	var lines []string
 	line := func(kind, server, uri, name, description string) {
-		l := "- " + kind + oneLine(server, 100) + ":" + oneLine(uri, 2000) + " | " + oneLine(name, 200)
-		if description = oneLine(description, 300); description != "" {
+		l := "- " + kind + escape.Plain(server, 100) + ":" + escape.Plain(uri, 2000) + " | " + escape.Plain(name, 200)
+		if description = escape.Plain(description, 300); description != "" {
 			l += " | " + description
 		}
 		lines = append(lines, l)

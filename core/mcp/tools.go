@@ -12,6 +12,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -142,7 +143,7 @@ func (s *server) newTool(d Tool) (tools.DeclarativeTool, error) {
 		return nil, err
 	}
 	r := &remote{server: s, name: d.Name, about: s.describe(d), input: input}
-	r.display = fmt.Sprintf("%s (%s MCP Server)", cmp.Or(oneLine(d.Title, 100), oneLine(d.Name, 100), "tool"), oneLine(s.Name, 100))
+	r.display = fmt.Sprintf("%s (%s MCP Server)", cmp.Or(escape.Plain(d.Title, 100), escape.Plain(d.Name, 100), "tool"), escape.Plain(s.Name, 100))
 	spec := tools.Spec{
 		Name: tools.QualifiedName(s.Name, d.Name), DisplayName: r.display, Description: r.about, Kind: tools.KindOther, Schema: input,
 		Effects:     []tools.Effect{tools.EffectNetwork, tools.EffectWriteFiles},
@@ -157,7 +158,7 @@ func (s *server) newTool(d Tool) (tools.DeclarativeTool, error) {
 	}
 	return tools.DefineJSON(spec, r.run,
 		tools.WithDescription(func(args json.RawMessage) string {
-			return fmt.Sprintf("%s: %s %s", oneLine(s.Name, 100), oneLine(d.Name, 100), oneLine(string(args), 120))
+			return fmt.Sprintf("%s: %s %s", escape.Plain(s.Name, 100), escape.Plain(d.Name, 100), escape.Plain(string(args), 120))
 		}),
 		tools.WithConfirmation(r.confirm))
 }
@@ -166,10 +167,10 @@ func (s *server) newTool(d Tool) (tools.DeclarativeTool, error) {
 func (s *server) describe(d Tool) string {
 	text := strings.TrimSpace(strings.ToValidUTF8(d.Description, "\ufffd"))
 	if text == "" {
-		text = fmt.Sprintf("The tool %s of the MCP server %s, which says nothing more about it.", cmp.Or(oneLine(d.Title, 100), oneLine(d.Name, 100)), oneLine(s.Name, 100))
+		text = fmt.Sprintf("The tool %s of the MCP server %s, which says nothing more about it.", cmp.Or(escape.Plain(d.Title, 100), escape.Plain(d.Name, 100)), escape.Plain(s.Name, 100))
 	}
 	if over := len(text) - maxDescription; over > 0 {
-		text = clip(text, maxDescription) + fmt.Sprintf(" [%d bytes of this description are left out]", over)
+		text = escape.ClipBytes(text, maxDescription) + fmt.Sprintf(" [%d bytes of this description are left out]", over)
 	}
 	return text
 }

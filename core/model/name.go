@@ -44,10 +44,5 @@ func ParseName(text string, providers []string) (Name, error) {
 		"Give it as "+strings.Join(forms, ", ")+".")
 }
 
-// quoted returns text in quotes and in one line, cut after 100 bytes.
-func quoted(text string) string {
-	if len(text) > 100 {
-		text = strings.ToValidUTF8(text[:100], "") + "…"
-	}
-	return escape.Quote(text)
-}
+// quoted returns text in quotes and in one line, short.
+func quoted(text string) string { return escape.Quote(escape.ClipBytes(text, 100)) }

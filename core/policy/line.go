@@ -186,12 +186,4 @@ func (j *judge) due(r *rule) bool {
 }
 
 // abridged is a text for a message, quoted and cut.
-func abridged(s string) string {
-	const most = 80
-	if len(s) > most {
-		if runes := []rune(s); len(runes) > most {
-			s = string(runes[:most-1]) + "…"
-		}
-	}
-	return escape.Quote(s)
-}
+func abridged(s string) string { return escape.Quote(escape.Clip(s, 80)) }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
@@ -106,13 +107,7 @@ func few(all []string, separator string) string {
 }
 
 // short is a text for a short form, cut.
-func short(s string) string {
-	const most = 120
-	if runes := []rune(s); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return s
-}
+func short(s string) string { return escape.Clip(s, 120) }
 
 // Validate reports what makes the rule unusable, as a *fault.Error of code
 // invalid_config: names, decision, priority, modes, tier, patterns that no

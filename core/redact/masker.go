@@ -2,8 +2,10 @@ package redact
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"io"
+	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -16,19 +18,22 @@ const Shortest = 6
 // Masker masks known values, and what has the shape of a secret. The zero value
 // knows no values. It is safe for concurrent use and not copied after use.
 type Masker struct {
+	// Shortest is the length, in bytes, below which a value is not masked. 0: [Shortest].
+	Shortest int
+
 	mu       sync.Mutex
 	values   []string
 	replacer *strings.Replacer // of values; nil: not made, or there are none
 }
 
-// Add has values masked from now on, as they are, as they stand in a JSON string,
-// and in JSON that is itself a string, three deep. Those shorter than [Shortest] are
+// Add has values masked from now on, as they are, as they stand in a URL and in a JSON
+// string, and in JSON that is itself a string, three deep. Those that are too short are
 // left out.
 func (m *Masker) Add(values ...string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, v := range values {
-		if len(v) >= Shortest && !slices.Contains(m.values, v) {
+		if len(v) >= cmp.Or(m.Shortest, Shortest) && !slices.Contains(m.values, v) {
 			m.values, m.replacer = append(m.values, v), nil
 		}
 	}
@@ -45,7 +50,7 @@ func (m *Masker) Values() []string {
 func (m *Masker) Text(text string) string {
 	m.mu.Lock()
 	if m.replacer == nil {
-		m.replacer = Replacer(m.values, Shortest)
+		m.replacer = Replacer(m.values, 0)
 	}
 	r := m.replacer
 	m.mu.Unlock()
@@ -56,8 +61,8 @@ func (m *Masker) Text(text string) string {
 }
 
 // Replacer returns what puts [Mark] in the place of values of at least so many
-// bytes, in the forms that they have in texts, in JSON strings, and in JSON that is
-// itself a string, three deep; nil if there are none.
+// bytes, in the forms that they have in texts, in URLs, in JSON strings, and in JSON
+// that is itself a string, three deep; nil if there are none.
 func Replacer(values []string, shortest int) *strings.Replacer {
 	const depth = 3 // of strings in JSON in strings
 	var forms []string
@@ -66,7 +71,7 @@ func Replacer(values []string, shortest int) *strings.Replacer {
 			continue
 		}
 		level := []string{s}
-		forms = append(forms, s)
+		forms = append(forms, s, url.QueryEscape(s), url.PathEscape(s))
 		for range depth {
 			var next []string
 			for _, f := range level {
@@ -81,9 +86,9 @@ func Replacer(values []string, shortest int) *strings.Replacer {
 		return nil
 	}
 	// The longest first, so that a value which holds another goes as a whole.
-	slices.SortFunc(forms, func(a, b string) int { return len(b) - len(a) })
+	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(len(b)-len(a), cmp.Compare(a, b)) })
 	var pairs []string
-	for _, f := range forms {
+	for _, f := range slices.Compact(forms) {
 		pairs = append(pairs, f, Mark)
 	}
 	return strings.NewReplacer(pairs...)

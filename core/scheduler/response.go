@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -71,7 +71,7 @@ func causeOf(err error) string {
 	if defect := new(tools.Defect); errors.As(err, &defect) {
 		text = fmt.Sprint(defect.Cause)
 	}
-	return fmt.Sprintf("%.200s", strings.Join(strings.Fields(text), " ")) + "."
+	return escape.Clip(escape.OneLine(text), 200) + "."
 }
 
 // isCancelled reports whether err comes from the end of ctx.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -196,7 +197,7 @@ func (a *activateSkill) Confirmation(ctx context.Context) (*tools.Confirmation, 
 	if tree != "" {
 		prompt += fmt.Sprintf("\n\nIts instructions (%d bytes) go to the model, which may then read what is in its folder, and not change it with file tools or confined commands:\n%s", len(a.skill.Body), tree)
 	}
-	return &tools.Confirmation{Type: tools.ConfirmInfo, Title: "Activate Skill: " + printable(a.skill.Name), InfoDetails: &tools.InfoDetails{Prompt: prompt}}, nil
+	return &tools.Confirmation{Type: tools.ConfirmInfo, Title: "Activate Skill: " + escape.Quoted(a.skill.Name), InfoDetails: &tools.InfoDetails{Prompt: prompt}}, nil
 }
 
 func (a *activateSkill) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {

@@ -11,6 +11,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/internal/frontmatter"
 )
 
@@ -86,7 +87,7 @@ func (p *parsing) parse(data []byte, s *Skill) bool {
 			"Add a line description: WHAT IT IS FOR AND WHEN TO USE IT.")
 	}
 	if len(s.Description) > maxDescription {
-		s.Description = cut(s.Description, maxDescription)
+		s.Description = escape.Head(s.Description, maxDescription)
 		p.warn(before+1, fmt.Sprintf("The description of the skill %q has more than %d KiB and was cut.", s.Name, maxDescription>>10), "Move details into its body.")
 	}
 	return true
@@ -106,7 +107,7 @@ func (p *parsing) front(front string, before int, s *Skill) {
 		case key == "name" && isText:
 			named, nameLine = text, m.Line
 		case key == "description" && isText:
-			s.Description = joined(text)
+			s.Description = escape.OneLine(text)
 		default:
 			if s.Extra == nil {
 				s.Extra = map[string]any{}
@@ -125,7 +126,7 @@ func (p *parsing) front(front string, before int, s *Skill) {
 	}
 	s.Name = cleanName(named)
 	if s.Name != strings.TrimSpace(named) && s.Name != "" {
-		p.warn(nameLine, fmt.Sprintf("The name of the skill, %q, is written %q here.", cut(named, maxName), s.Name),
+		p.warn(nameLine, fmt.Sprintf("The name of the skill, %q, is written %q here.", escape.Head(named, maxName), s.Name),
 			`Leave out : \ / < > * ? " | and what is no visible character.`)
 	}
 }
@@ -187,7 +188,7 @@ func unquoted(text string) string {
 // cleanName makes a name of a text: what cannot stand in the name of a file, or is
 // not seen, is a hyphen, blanks are one blank, and a long one is cut.
 func cleanName(text string) string {
-	text = joined(strings.Map(func(r rune) rune {
+	text = escape.OneLine(strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r) && r != '\v' && r != '\f':
 			return ' '
@@ -196,19 +197,5 @@ func cleanName(text string) string {
 		}
 		return r
 	}, strings.TrimSpace(text)))
-	return strings.TrimSpace(cut(text, maxName))
-}
-
-// joined is a text in one line.
-func joined(text string) string { return strings.Join(strings.Fields(text), " ") }
-
-// cut returns at most n bytes of a text, whole characters.
-func cut(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
+	return strings.TrimSpace(escape.Head(text, maxName))
 }

@@ -44,10 +44,7 @@ func Listing(all []Skill) string {
 			fmt.Fprintf(&b, "  (and %d more, which can be activated by name)\n", len(all)-i)
 			break
 		}
-		description := s.Description
-		if len(description) > each {
-			description = cut(description, each) + "…"
-		}
+		description := escape.ClipBytes(s.Description, each)
 		fmt.Fprintf(&b, "  <skill>\n    <name>%s</name>\n    <description>%s</description>\n    <location>%s</location>\n  </skill>\n",
 			escaped(s.Name), escaped(description), escaped(s.location()))
 	}
@@ -69,7 +66,7 @@ func escaped(text string) string {
 	for _, tag := range []string{"available_skills", "skill", "name", "description", "location"} {
 		text = tools.EscapeTag(text, tag)
 	}
-	return printable(text)
+	return escape.Quoted(text)
 }
 
 // Text is what a model is told of a skill that it works with: its instructions and
@@ -84,7 +81,7 @@ func Text(ctx context.Context, s Skill) (string, error) {
 		tree = "(none)\n"
 	}
 	return fmt.Sprintf("<activated_skill name=\"%s\">\n  <instructions>\n%s\n  </instructions>\n  <available_resources>\n%s  </available_resources>\n</activated_skill>",
-		printable(s.Name), marked(s.Body), marked(tree)), nil
+		escape.Quoted(s.Name), marked(s.Body), marked(tree)), nil
 }
 
 // Tells reports whether an answer to a model holds what [Text] tells of a skill, or the
@@ -126,7 +123,7 @@ type tree struct {
 
 func (t *tree) line(depth int, name string) {
 	t.left--
-	t.b.WriteString(strings.Repeat("  ", depth) + printable(name) + "\n")
+	t.b.WriteString(strings.Repeat("  ", depth) + escape.Quoted(name) + "\n")
 }
 
 func (t *tree) folder(ctx context.Context, path string, depth int) error {
@@ -159,10 +156,6 @@ func (t *tree) folder(ctx context.Context, path string, depth int) error {
 	}
 	return nil
 }
-
-// printable is a name as a text can hold it: quoted where it has characters that
-// are not seen.
-func printable(name string) string { return escape.Quoted(name) }
 
 // quoted returns a name as a message may hold it.
 func quoted(name string) string { return tools.Quote(name, maxName) }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
@@ -36,7 +37,7 @@ func (d *Defect) Unwrap() error {
 // unhandled_exception.
 func (d *Defect) Fault() *fault.Error {
 	e := fault.New(fault.UnhandledException, "tools."+d.Step,
-		fmt.Sprintf("The tool %s failed unexpectedly: %s.", d.Tool, clip(fmt.Sprint(d.Cause), 500)),
+		fmt.Sprintf("The tool %s failed unexpectedly: %s.", d.Tool, escape.ClipBytes(fmt.Sprint(d.Cause), 500)),
 		"This is a defect in the tool. Do not repeat the same call; reach the goal in another way.")
 	e.Short = d.Tool + " failed unexpectedly"
 	return e

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
@@ -196,7 +197,7 @@ func (c *call[P]) Description() string {
 	if c.describe != nil {
 		return c.describe(c.p)
 	}
-	return c.name + " " + clip(string(c.params), 120)
+	return c.name + " " + escape.ClipBytes(string(c.params), 120)
 }
 
 func (c *call[P]) Locations() []Location {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/santhosh-tekuri/jsonschema/v5"
 )
 
@@ -169,9 +170,9 @@ func showPath(path []string) string {
 			fmt.Fprintf(&b, "[%s]", quoteClipped(token))
 		case i > 0:
 			b.WriteByte('.')
-			b.WriteString(clip(token, 60))
+			b.WriteString(escape.ClipBytes(token, 60))
 		default:
-			b.WriteString(clip(token, 60))
+			b.WriteString(escape.ClipBytes(token, 60))
 		}
 	}
 	if b.Len() == 0 {
@@ -214,7 +215,7 @@ func (f failure) explain() string {
 		return fmt.Sprintf("%sexpected %s, got %s.%s", at, typeNames(f.schema["type"]), showValue(f.value), f.showSchema())
 	case "enum":
 		return fmt.Sprintf("%sexpected one of %s, got %s.%s", at,
-			clip(string(appendJSON(nil, f.schema["enum"])), maxShownSchema), showValue(f.value), f.showSchema())
+			escape.ClipBytes(string(appendJSON(nil, f.schema["enum"])), maxShownSchema), showValue(f.value), f.showSchema())
 	case "anyOf", "oneOf":
 		if len(f.branches) > 0 {
 			return fmt.Sprintf("%sexpected what one of the alternatives allows, got %s.%s", at, showValue(f.value), f.showSchema())
@@ -301,12 +302,12 @@ func (f failure) showSchema() string {
 	if f.schema == nil {
 		return ""
 	}
-	return " Its schema: " + clip(string(appendJSON(nil, f.schema)), maxShownSchema)
+	return " Its schema: " + escape.ClipBytes(string(appendJSON(nil, f.schema)), maxShownSchema)
 }
 
 // showValue quotes a value with its type.
 func showValue(v any) string {
-	return fmt.Sprintf("%s (%s)", clip(string(appendShown(nil, v)), maxShownValue), kindOf(v))
+	return fmt.Sprintf("%s (%s)", escape.ClipBytes(string(appendShown(nil, v)), maxShownValue), kindOf(v))
 }
 
 // appendShown is appendJSON with numbers as they were sent.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/escape"
 )
 
 // MaxJSONBytes is the longest JSON text, such as the arguments of a call, that
@@ -425,17 +427,4 @@ func integral(literal string) string {
 }
 
 // quoteClipped quotes s, cut to a length that fits a message.
-func quoteClipped(s string) string {
-	return fmt.Sprintf("%q", clip(s, 60))
-}
-
-// clip cuts s to about limit bytes, between characters, and marks the cut.
-func clip(s string, limit int) string {
-	if len(s) <= limit {
-		return s
-	}
-	for limit > 0 && !utf8.RuneStart(s[limit]) {
-		limit--
-	}
-	return s[:limit] + "…"
-}
+func quoteClipped(s string) string { return escape.Quote(escape.ClipBytes(s, 60)) }

@@ -126,10 +126,3 @@ func FuzzReadJSON(f *testing.F) {
 		require.Equal(t, string(canonical), string(appendJSON(nil, again)))
 	})
 }
-
-func TestClip(t *testing.T) {
-	require.Equal(t, "abc", clip("abc", 3))
-	require.Equal(t, "ab…", clip("abc", 2))
-	require.Equal(t, "a…", clip("aéz", 2)) // not within a character
-	require.Equal(t, "…", clip("éz", 1))
-}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/fettle-dev/fettle/core/escape"
 )
 
 // MaxNameLength is the longest tool name, in bytes, that every model accepts.
@@ -83,7 +85,7 @@ func nearest(word string, candidates []string, limit int) []string {
 		name     string
 		distance int
 	}
-	folded := strings.ToLower(clip(word, 2*MaxNameLength))
+	folded := strings.ToLower(escape.ClipBytes(word, 2*MaxNameLength))
 	var near []scored
 	for _, c := range candidates {
 		other := strings.ToLower(c)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -196,11 +195,7 @@ func (l *ResourceLink) line() string {
 }
 
 // oneLine is text without line breaks and other control characters.
-func oneLine(text string) string {
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool {
-		return unicode.IsSpace(r) || escape.Hidden(r)
-	}), " ")
-}
+func oneLine(text string) string { return escape.Plain(text, len(text)) }
 
 // unknownData is the type of data that nobody knows the type of.
 const unknownData = "application/octet-stream"

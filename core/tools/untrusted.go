@@ -53,14 +53,7 @@ func EscapeTag(text, name string) string {
 // on one line, with no more than limit bytes of it, and without marks of
 // [Untrusted].
 func Quote(text string, limit int) string {
-	if text = strings.TrimSpace(text); len(text) > limit {
-		cut := max(limit, 0)
-		for cut > 0 && !utf8.RuneStart(text[cut]) {
-			cut--
-		}
-		text = text[:cut] + "…"
-	}
-	text = escape.Quote(EscapeTag(text, untrustedTag))
+	text = escape.Quote(EscapeTag(escape.ClipBytes(strings.TrimSpace(text), limit), untrustedTag))
 	return EscapeTag(text, untrustedTag) // \n is a letter where a line break was
 }
 

@@ -11,8 +11,7 @@ import (
 	"strings"
 
 	"github.com/a2aproject/a2a-go/a2a"
-
-	"github.com/fettle-dev/fettle/core/agent/subagent"
+	"github.com/fettle-dev/fettle/core/escape"
 )
 
 // maxCard is how long a card may be, in bytes.
@@ -83,14 +82,14 @@ func (r *remote) described() string {
 		return ""
 	}
 	var b strings.Builder
-	if text := subagent.Clip(c.Description, 1000); text != "" {
+	if text := escape.Plain(c.Description, 1000); text != "" {
 		b.WriteString(text)
 	}
 	for i, s := range c.Skills {
 		if i == 20 {
 			break
 		}
-		fmt.Fprintf(&b, "\n- %s: %s", subagent.Clip(s.Name, 80), subagent.Clip(s.Description, 300))
+		fmt.Fprintf(&b, "\n- %s: %s", escape.Plain(s.Name, 80), escape.Plain(s.Description, 300))
 	}
 	return strings.TrimSpace(b.String())
 }

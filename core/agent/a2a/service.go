@@ -15,6 +15,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
@@ -181,7 +182,7 @@ func newRemote(s *Service, d subagent.Definition) (*remote, error) {
 }
 
 func unusable(d subagent.Definition, because string) *fault.Error {
-	return fault.New(fault.InvalidConfig, "a2a.define", fmt.Sprintf("The remote agent %q cannot be used: %s.", subagent.Clip(d.Name, 60), because),
+	return fault.New(fault.InvalidConfig, "a2a.define", fmt.Sprintf("The remote agent %q cannot be used: %s.", escape.Plain(d.Name, 60), because),
 		"Correct the agent's definition.")
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -74,7 +75,7 @@ type invocation struct {
 func (i *invocation) Params() json.RawMessage { return i.params }
 
 func (i *invocation) Description() string {
-	return i.tool.remote.d.Display() + ": " + subagent.Clip(i.query, 120)
+	return i.tool.remote.d.Display() + ": " + escape.Plain(i.query, 120)
 }
 
 func (i *invocation) Locations() []tools.Location { return nil }
@@ -115,7 +116,7 @@ func credentialsText(a *subagent.Auth) string {
 		if name, ok := s.Variable(); ok {
 			all = append(all, "the value of $"+name)
 		} else if s.IsCommand() {
-			all = append(all, "the output of the command "+subagent.Clip(s.Command(), 120))
+			all = append(all, "the output of the command "+escape.Plain(s.Command(), 120))
 		} else if s != "" {
 			all = append(all, "a value that stands in the agent's definition")
 		}
@@ -131,7 +132,7 @@ func (i *invocation) Execute(ctx context.Context, out tools.Output) (tools.Resul
 	steps := 0
 	run := bus.NewID()[:8]
 	a, auth, err := r.ask(ctx, i.query, func(news string) {
-		if news = subagent.Clip(news, 200); news == "" {
+		if news = escape.Plain(news, 200); news == "" {
 			return
 		}
 		steps++
@@ -181,7 +182,7 @@ func (r *remote) result(a *answer, text string) tools.Result {
 		failed = r.fail("has cancelled the task", "Ask again, if it is still needed.", nil).Because(TaskCanceled)
 	case "", a2a.TaskStateCompleted:
 	default:
-		failed = r.fail(fmt.Sprintf("ended in the state %q", subagent.Clip(string(a.state), 40)), "Ask it again how far it is.", nil)
+		failed = r.fail(fmt.Sprintf("ended in the state %q", escape.Plain(string(a.state), 40)), "Ask it again how far it is.", nil)
 	}
 	if failed != nil {
 		reason = "ERROR"

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/model"
 )
 
@@ -92,9 +93,9 @@ func earlierSummary(history []model.Content) string {
 // excerpt returns the beginning and the end of a text, together at most about so
 // many bytes, and says between them how much is left out.
 func excerpt(text string, most int) string {
-	if len(text) <= most {
+	head, tail, omitted := escape.Ends(text, most*3/4, most/4)
+	if omitted == 0 {
 		return text
 	}
-	head, tail := most*3/4, len(text)-most/4
-	return strings.ToValidUTF8(text[:head], "") + fmt.Sprintf("\n[… %d bytes left out …]\n", tail-head) + strings.ToValidUTF8(text[tail:], "")
+	return strings.ToValidUTF8(head, "") + fmt.Sprintf("\n[… %d bytes left out …]\n", omitted) + strings.ToValidUTF8(tail, "")
 }

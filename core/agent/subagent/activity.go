@@ -6,6 +6,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -42,7 +43,7 @@ func (a *activity) event(e agent.Event) {
 		if content == "" {
 			content = e.Thought.Description
 		}
-		if content = Clip(content, 200); content != "" {
+		if content = escape.Plain(content, 200); content != "" {
 			a.tell(fmt.Sprintf("thought-%d", a.thoughts), bus.ActivityThought, content, bus.ActivityCompleted)
 		}
 	case e.Type == agent.EventToolCall && e.Call != nil && e.Call.Name != completeTask:
@@ -52,14 +53,14 @@ func (a *activity) event(e agent.Event) {
 	case e.Type == agent.EventToolResponse && e.Call != nil && e.Response != nil && e.Call.Name != completeTask:
 		content := callText(e.Call.Name, string(e.Call.Args))
 		if err := e.Response.Result.Error; err != nil {
-			content += ": " + Clip(err.Display(), 200)
+			content += ": " + escape.Plain(err.Display(), 200)
 		}
 		a.tell(e.Call.ID, bus.ActivityToolCall, content, statusOf(e.Response.Status))
 	}
 }
 
 func callText(name, args string) string {
-	return strings.TrimSpace(Clip(name, 60) + " " + Clip(args, 160))
+	return strings.TrimSpace(escape.Plain(name, 60) + " " + escape.Plain(args, 160))
 }
 
 func statusOf(s scheduler.Status) bus.ActivityStatus {

@@ -3,17 +3,9 @@ package subagent
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
-)
 
-// Clip returns s in one line of at most n characters, for messages about agents.
-func Clip(s string, n int) string {
-	r := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(s, "\ufffd")), " "))
-	if len(r) > n {
-		return string(r[:n]) + "…"
-	}
-	return string(r)
-}
+	"github.com/fettle-dev/fettle/core/escape"
+)
 
 // Cut returns at most n bytes of what an agent has to say, with a note where
 // something is missing. lost is how many bytes are missing from text already.
@@ -22,9 +14,6 @@ func Cut(text string, n, lost int) string {
 	if len(text) <= n && lost == 0 {
 		return text
 	}
-	at := min(n, len(text))
-	for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) {
-		at--
-	}
-	return text[:at] + fmt.Sprintf("\n[The report was cut here: it has %d bytes, of which %d are shown.]", len(text)+lost, at)
+	head := escape.Head(text, n)
+	return head + fmt.Sprintf("\n[The report was cut here: it has %d bytes, of which %d are shown.]", len(text)+lost, len(head))
 }

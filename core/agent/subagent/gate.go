@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -106,9 +107,9 @@ func (g *gate) passes(r scheduler.Request) bool {
 func (g *gate) answer(ctx context.Context, r scheduler.Request) scheduler.Response {
 	switch {
 	case g.done:
-		return refused(r, scheduler.StatusCancelled, fault.New(fault.Cancelled, "subagent.run", fmt.Sprintf("The call of %s was not begun, as the task was complete.", Clip(r.Tool, 60)), ""))
+		return refused(r, scheduler.StatusCancelled, fault.New(fault.Cancelled, "subagent.run", fmt.Sprintf("The call of %s was not begun, as the task was complete.", escape.Plain(r.Tool, 60)), ""))
 	case ctx.Err() != nil:
-		return refused(r, scheduler.StatusCancelled, fault.New(fault.Cancelled, "subagent.run", fmt.Sprintf("The call of %s was cancelled.", Clip(r.Tool, 60)), ""))
+		return refused(r, scheduler.StatusCancelled, fault.New(fault.Cancelled, "subagent.run", fmt.Sprintf("The call of %s was cancelled.", escape.Plain(r.Tool, 60)), ""))
 	case r.Tool == completeTask:
 		return g.complete(r)
 	}
@@ -129,7 +130,7 @@ func (g *gate) unauthorized(name string) *fault.Error {
 	for _, d := range g.declarations() {
 		names = append(names, d.Name)
 	}
-	return fault.New(fault.ToolNotRegistered, "subagent.run", fmt.Sprintf("Unauthorized: the agent %s has no tool named %q.", g.agent.Name, Clip(name, 60)),
+	return fault.New(fault.ToolNotRegistered, "subagent.run", fmt.Sprintf("Unauthorized: the agent %s has no tool named %q.", g.agent.Name, escape.Plain(name, 60)),
 		"Go on with the tools that you have: "+strings.Join(names, ", ")+".").Because(Unauthorized)
 }
 

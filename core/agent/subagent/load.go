@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -154,7 +155,7 @@ func (l *loading) check(d *Definition) {
 	}
 	if d.Model != "" && l.o.CheckModel != nil {
 		if err := l.o.CheckModel(d.Model); err != nil {
-			l.warn(d.Source, fmt.Sprintf("The model %q of the agent %s is not known here; it runs on that of its caller.", Clip(d.Model, 60), d.Name),
+			l.warn(d.Source, fmt.Sprintf("The model %q of the agent %s is not known here; it runs on that of its caller.", escape.Plain(d.Model, 60), d.Name),
 				"Write model: PROVIDER:NAME, or inherit.")
 			d.Model = ""
 		}
@@ -176,7 +177,7 @@ func (l *loading) check(d *Definition) {
 		if near := nearest(name, names); near != "" {
 			remedy = fmt.Sprintf("Did you mean %s?", near)
 		}
-		l.warn(d.Source, fmt.Sprintf("The agent %s lists the tool %q, which is not there, and runs without it.", d.Name, Clip(name, 60)), remedy)
+		l.warn(d.Source, fmt.Sprintf("The agent %s lists the tool %q, which is not there, and runs without it.", d.Name, escape.Plain(name, 60)), remedy)
 	}
 }
 

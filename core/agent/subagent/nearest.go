@@ -3,13 +3,15 @@ package subagent
 import (
 	"slices"
 	"strings"
+
+	"github.com/fettle-dev/fettle/core/escape"
 )
 
 // nearest returns the word that s is probably meant to be, or "". Case, blanks,
 // hyphens and underscores do not count.
 func nearest(s string, words []string) string {
 	best, least := "", 0
-	s = folded(Clip(s, 60))
+	s = folded(escape.Plain(s, 60))
 	for _, word := range slices.Sorted(slices.Values(words)) {
 		d := distance(s, folded(word))
 		if d <= min(3, len(word)/2) && (best == "" || d < least) {

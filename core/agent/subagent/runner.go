@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -134,7 +135,7 @@ func newSchemas(d Definition) (*schemas, error) {
 }
 
 func badDefinition(d Definition, because string) *fault.Error {
-	return fault.New(fault.InvalidConfig, "subagent.define", fmt.Sprintf("The agent %q cannot be used: %s.", Clip(d.Name, 60), strings.TrimSuffix(because, ".")),
+	return fault.New(fault.InvalidConfig, "subagent.define", fmt.Sprintf("The agent %q cannot be used: %s.", escape.Plain(d.Name, 60), strings.TrimSuffix(because, ".")),
 		"Correct the agent's definition.")
 }
 
@@ -194,7 +195,7 @@ type invocation struct {
 func (i *invocation) Params() json.RawMessage { return i.params }
 
 func (i *invocation) Description() string {
-	return i.tool.agent.Display() + ": " + Clip(queryOf(i.params), 120)
+	return i.tool.agent.Display() + ": " + escape.Plain(queryOf(i.params), 120)
 }
 
 func (i *invocation) Locations() []tools.Location { return nil }

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
@@ -165,7 +166,7 @@ func told(text string, problems []string) commands.Result {
 const maxLine = 160
 
 // line is text from elsewhere in one line of a list, which Markdown leaves as it is.
-func line(text string) string { return escaped(commands.OneLine(text, maxLine)) }
+func line(text string) string { return escaped(escape.Plain(text, maxLine)) }
 
 // escaped is text that Markdown shows as it is.
 func escaped(text string) string {
@@ -174,7 +175,7 @@ func escaped(text string) string {
 
 // code is text as it is, as code within a line.
 func code(text string) string {
-	text = commands.OneLine(text, 500)
+	text = escape.Plain(text, 500)
 	if strings.Contains(text, "`") {
 		return "`` " + text + " ``"
 	}

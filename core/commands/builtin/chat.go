@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
@@ -82,7 +83,7 @@ func (s *Services) saveChat(ctx context.Context, c *commands.Context, tag string
 	case err != nil:
 		return nil, err
 	}
-	return info("The conversation is saved as %s. /chat resume %s goes back to it.", code(tag), escaped(commands.OneLine(tag, 100))), nil
+	return info("The conversation is saved as %s. /chat resume %s goes back to it.", code(tag), escaped(escape.Plain(tag, 100))), nil
 }
 
 // tags completes the tag of a saved conversation (CM-12).

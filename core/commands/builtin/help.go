@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
@@ -89,7 +90,7 @@ func helpOf(all []*commands.Command, name string) (commands.Result, error) {
 		}
 	}
 	if found == nil {
-		return nil, fault.New(fault.InvalidToolParams, "builtin.help", "There is no command /"+commands.OneLine(name, 60)+".", "/help lists the commands.")
+		return nil, fault.New(fault.InvalidToolParams, "builtin.help", "There is no command /"+escape.Plain(name, 60)+".", "/help lists the commands.")
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "**/%s** (%s) %s\n", escaped(found.Name), found.Kind, line(found.Description))

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -264,7 +265,7 @@ func restoreCommand(s *Services) *commands.Command {
 		Completion: func(ctx context.Context, _ *commands.Context, partial string) (found []commands.Candidate, err error) {
 			all, err := s.Checkpoints.List(ctx)
 			for _, point := range all {
-				found = append(found, commands.Candidate{Value: point.ID, Description: commands.OneLine(point.Prompt, maxLine)})
+				found = append(found, commands.Candidate{Value: point.ID, Description: escape.Plain(point.Prompt, maxLine)})
 				for _, call := range point.Calls {
 					found = append(found, commands.Candidate{Value: call.ID, Description: call.Tool + " " + strings.Join(call.Paths, ", ")})
 				}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
@@ -52,14 +53,14 @@ func writeTool(b *strings.Builder, t Tool, described bool) {
 	}
 	item(b, t.Name, about)
 	if described && t.Description != "" {
-		b.WriteString("\n  " + escaped(commands.OneLine(t.Description, 1000)) + "\n\n")
+		b.WriteString("\n  " + escaped(escape.Plain(t.Description, 1000)) + "\n\n")
 	}
 }
 
 // firstSentence is the first sentence of a text, or all of its first paragraph.
 func firstSentence(text string) string {
 	text, _, _ = strings.Cut(strings.TrimSpace(text), "\n\n")
-	text = strings.Join(strings.Fields(text), " ")
+	text = escape.OneLine(text)
 	if end := strings.Index(text, ". "); end >= 0 {
 		text = text[:end+1]
 	}
@@ -130,7 +131,7 @@ func (s *Services) setServer(ctx context.Context, name string, on bool) error {
 
 // writeServer writes a server with what it offers.
 func writeServer(b *strings.Builder, server Server, described, schema bool) {
-	fmt.Fprintf(b, "**%s** — %s", escaped(commands.OneLine(server.Name, 80)), line(server.State))
+	fmt.Fprintf(b, "**%s** — %s", escaped(escape.Plain(server.Name, 80)), line(server.State))
 	if server.Extension != "" {
 		fmt.Fprintf(b, ", of the extension %s", line(server.Extension))
 	}
@@ -143,10 +144,10 @@ func writeServer(b *strings.Builder, server Server, described, schema bool) {
 	}
 	b.WriteString("\n\n")
 	if server.Problem != "" {
-		b.WriteString(escaped(commands.OneLine(server.Problem, 500)) + "\n\n")
+		b.WriteString(escaped(escape.Plain(server.Problem, 500)) + "\n\n")
 	}
 	if described && server.Description != "" {
-		b.WriteString(escaped(commands.OneLine(server.Description, 500)) + "\n\n")
+		b.WriteString(escaped(escape.Plain(server.Description, 500)) + "\n\n")
 	}
 	for _, t := range server.Tools {
 		t.Server = ""

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/santhosh-tekuri/jsonschema/v5"
 	"github.com/tailscale/hujson"
 )
@@ -264,7 +265,7 @@ func (l *layerOf) standIn(e *entry) {
 // refuse reports that a group is given something else than its keys. why is
 // "" if that is all.
 func (l *layerOf) refuse(n *node, e *entry, path, why string) {
-	p := Problem{Source: e.source, Line: e.line, Column: e.column, Key: shorten(path), Kind: KindValue, Severity: Error, Expected: "an object", Remedy: "Correct it."}
+	p := Problem{Source: e.source, Line: e.line, Column: e.column, Key: escape.ClipBytes(path, maxShown), Kind: KindValue, Severity: Error, Expected: "an object", Remedy: "Correct it."}
 	if n.key != nil {
 		p.Expected = n.key.expects()
 	}
@@ -299,9 +300,5 @@ func quote(value any) string {
 	if err != nil {
 		return "it" // what was read from JSON can be written
 	}
-	const most = 60
-	if len(text) > most {
-		return strings.ToValidUTF8(string(text[:most]), "") + "…"
-	}
-	return string(text)
+	return escape.ClipBytes(string(text), 60)
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/tailscale/hujson"
 )
 
@@ -143,7 +144,7 @@ func isForeign(path string) bool {
 // unknown is the problem of a key that there is not. Where it may mean one that
 // protects, in a file that is no project's, it says so.
 func (l *layerOf) unknown(path string, line, column int) Problem {
-	path = cmp.Or(shorten(path), `""`)
+	path = cmp.Or(escape.ClipBytes(path, maxShown), `""`)
 	p := Problem{Line: line, Column: column, Key: path, Kind: KindUnknownKey, Severity: Warning,
 		Message: "There is no such key; it has no effect.", Nearest: Nearest(path)}
 	switch {
@@ -161,19 +162,13 @@ func (l *layerOf) unknown(path string, line, column int) Problem {
 	return p
 }
 
+// maxShown is how much of a name a message shows, in bytes.
+const maxShown = 200
+
 // nested shows how a path is written in a file.
 func nested(path string) string {
 	names := strings.Split(path, ".")
 	return `{"` + strings.Join(names, `": {"`) + `": …` + strings.Repeat("}", len(names))
-}
-
-// shorten keeps a name from filling a message.
-func shorten(s string) string {
-	const most = 200
-	if len(s) > most {
-		return strings.ToValidUTF8(s[:most], "") + "…"
-	}
-	return s
 }
 
 // give takes the value of a key or a group. path is where it stands.

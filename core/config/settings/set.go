@@ -15,6 +15,7 @@ import (
 
 	"github.com/tailscale/hujson"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
@@ -76,7 +77,7 @@ func changesOf(key string, value any) ([]change, error) {
 		if near := Nearest(key); near != "" {
 			remedy = fmt.Sprintf("Perhaps %s is meant.", near)
 		}
-		return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("There is no setting %s.", cmp.Or(shorten(key), `""`)), remedy)
+		return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("There is no setting %s.", cmp.Or(escape.ClipBytes(key, maxShown), `""`)), remedy)
 	}
 	n := t.node
 	plain, err := plainValue(value)

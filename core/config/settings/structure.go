@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/fettle-dev/fettle/core/escape"
 )
 
 // events are those that hooks are for.
@@ -21,7 +23,7 @@ func (l *layerOf) unknownEvents(e *entry) {
 		if slices.Contains(events(), name) || l.full(Warning) {
 			continue
 		}
-		p := Problem{Source: e.source, Line: e.line, Column: e.column, Key: shorten("hooks." + name), Kind: KindUnknownKey, Severity: Warning,
+		p := Problem{Source: e.source, Line: e.line, Column: e.column, Key: escape.ClipBytes("hooks."+name, maxShown), Kind: KindUnknownKey, Severity: Warning,
 			Message: "There is no such event; its hooks do not run.", Nearest: NearestOf(name, events())}
 		if e.node != nil {
 			if n := e.node.Find(pointer([]string{name})); n != nil {
@@ -55,7 +57,7 @@ func (l *layerOf) unknownNames(e *entry, value any, schema map[string]any, steps
 				if l.full(Warning) {
 					continue
 				}
-				p := Problem{Source: e.source, Line: e.line, Column: e.column, Key: shorten(e.key.Path + dotted(pointer(at))), Kind: KindUnknownKey, Severity: Warning,
+				p := Problem{Source: e.source, Line: e.line, Column: e.column, Key: escape.ClipBytes(e.key.Path+dotted(pointer(at)), maxShown), Kind: KindUnknownKey, Severity: Warning,
 					Message: "There is no such key; it has no effect.", Nearest: NearestOf(name, slices.Collect(maps.Keys(properties)))}
 				if e.node != nil {
 					if n := e.node.Find(pointer(at)); n != nil {
@@ -126,5 +128,5 @@ func dotted(at string) string {
 	for _, s := range pointerSteps(at) {
 		b.WriteString("." + s)
 	}
-	return shorten(b.String())
+	return escape.ClipBytes(b.String(), maxShown)
 }

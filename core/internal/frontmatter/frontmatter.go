@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
@@ -86,7 +87,7 @@ func syntaxError(err error, before int) error {
 	if t := e.GetToken(); t != nil && t.Position != nil {
 		line = before + t.Position.Line
 	}
-	return &Error{line, clip(e.GetMessage())}
+	return &Error{line, escape.Plain(e.GetMessage(), 200)}
 }
 
 func convert(from ast.Node, before, depth int) (Node, error) {
@@ -186,14 +187,4 @@ func Split(text string) (front string, before int, body string, found bool) {
 		at = end + 1
 	}
 	return "", 0, "", false
-}
-
-// clip returns what the library says in one line that is not long.
-func clip(message string) string {
-	const most = 200
-	r := []rune(strings.Join(strings.Fields(strings.ToValidUTF8(message, "\ufffd")), " "))
-	if len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return string(r)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -118,7 +119,7 @@ func decodeContent(raw []byte) []tools.Part {
 		return []tools.Part{decodePart(raw)}
 	}
 	if raw[0] != '[' {
-		return []tools.Part{{Text: "[The server sent content that is neither a list nor an object: " + clip(string(raw), shownOfUnknown) + "]"}}
+		return []tools.Part{{Text: "[The server sent content that is neither a list nor an object: " + escape.ClipBytes(string(raw), shownOfUnknown) + "]"}}
 	}
 	var parts []tools.Part
 	for _, piece := range listOf(raw) {
@@ -161,7 +162,7 @@ func decodePart(raw []byte) tools.Part {
 		}
 		return tools.Part{Link: &l}
 	}
-	return tools.Part{Text: fmt.Sprintf("[The server sent content of the kind %s, which is not known here: %s]", quoted(kind), clip(string(raw), shownOfUnknown))}
+	return tools.Part{Text: fmt.Sprintf("[The server sent content of the kind %s, which is not known here: %s]", quoted(kind), escape.ClipBytes(string(raw), shownOfUnknown))}
 }
 
 func resourceOf(raw []byte) (tools.Resource, error) {

@@ -43,7 +43,7 @@ func (d *Dialer) Dial(ctx context.Context, spec mcp.ServerSpec, h mcp.Handlers) 
 }
 
 func (d *Dialer) dial(c *clock, spec mcp.ServerSpec, h mcp.Handlers) (*session, error) {
-	v := &veil{mask: newMask(spec)}
+	v := mcp.NewMask(spec)
 	switch {
 	case spec.InProcess != nil:
 		s, _, err := d.open(c, spec, h, v, "", func(t *tap) (peer, error) { return orNil(d.startLocal(c.ctx, spec, t, v)) })
@@ -75,7 +75,7 @@ func orNil[P peer](p P, err error) (peer, error) {
 	return p, nil
 }
 
-func (d *Dialer) dialURL(c *clock, spec mcp.ServerSpec, h mcp.Handlers, v *veil) (*session, error) {
+func (d *Dialer) dialURL(c *clock, spec mcp.ServerSpec, h mcp.Handlers, v *mcp.Mask) (*session, error) {
 	var handler auth.OAuthHandler
 	if d.o.Auth != nil {
 		if of := d.o.Auth.Handler(spec); of != nil {
@@ -107,14 +107,14 @@ func (d *Dialer) dialURL(c *clock, spec mcp.ServerSpec, h mcp.Handlers, v *veil)
 // open starts what is at the other side and agrees on a protocol, the latest for
 // version "". When it fails nothing is left of what was started; ended says that
 // the server had ended by itself.
-func (d *Dialer) open(c *clock, spec mcp.ServerSpec, h mcp.Handlers, v *veil, version string, start func(*tap) (peer, error)) (_ *session, ended bool, _ error) {
+func (d *Dialer) open(c *clock, spec mcp.ServerSpec, h mcp.Handlers, v *mcp.Mask, version string, start func(*tap) (peer, error)) (_ *session, ended bool, _ error) {
 	ctx := c.ctx
 	t := newTap()
 	p, err := start(t)
 	if err != nil {
 		return nil, false, err
 	}
-	s := &session{d: d, name: spec.Name, spec: spec, h: h, veil: v, tap: t, peer: p, done: make(chan struct{})}
+	s := &session{d: d, name: spec.Name, spec: spec, h: h, mask: v, tap: t, peer: p, done: make(chan struct{})}
 	s.ctx, s.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	s.client = s.newClient()
 	over := make(chan error, 1)
@@ -168,15 +168,15 @@ func abandon(over <-chan error) {
 // refused says why a connection was not made.
 func (s *session) refused(ctx context.Context, err error) error {
 	if _, version, found := strings.Cut(err.Error(), "unsupported protocol version: "); found {
-		return unavailable(s.name, s.veil, "It speaks the version "+stated(version)+" of the protocol, which is not known here.",
+		return unavailable(s.name, s.mask, "It speaks the version "+stated(version)+" of the protocol, which is not known here.",
 			"Use another release of the server, or of fettle.", nil, err)
 	}
 	if answer, ok := answerOf(err); ok && context.Cause(ctx) == nil {
-		return unavailable(s.name, s.veil, "It refused to begin: "+words(s.veil, answer.Message)+".", "", s.peer.lastLines(), err)
+		return unavailable(s.name, s.mask, "It refused to begin: "+words(s.mask, answer.Message)+".", "", s.peer.lastLines(), err)
 	}
 	f := fault.As(s.explain(ctx, "to begin", err))
 	if f.Code == fault.MCPServerUnavailable && errors.Is(context.Cause(ctx), errSlow) {
-		return unavailable(s.name, s.veil, "It was not ready in time.", "Look whether it starts by itself, or give it a larger timeout in its settings.", s.peer.lastLines(), err)
+		return unavailable(s.name, s.mask, "It was not ready in time.", "Look whether it starts by itself, or give it a larger timeout in its settings.", s.peer.lastLines(), err)
 	}
 	return f
 }

@@ -7,11 +7,12 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -28,22 +29,19 @@ var (
 // unavailable is that a server cannot be reached, or was lost: what happened, in
 // sentences, in which what comes from outside is quoted, and the last of its
 // stderr.
-func unavailable(server string, v *veil, what, remedy string, stderr []string, cause error) *fault.Error {
+func unavailable(server string, v *mcp.Mask, what, remedy string, stderr []string, cause error) *fault.Error {
 	return fault.Wrap(fault.MCPServerUnavailable, "mcp.connect",
-		v.text(strings.TrimSpace("The MCP server "+quoted(server)+" is not available. "+what)+lastOf(v, stderr)), remedy, quiet(cause, v))
+		v.Hide(strings.TrimSpace("The MCP server "+quoted(server)+" is not available. "+what)+lastOf(v, stderr)), remedy, quiet(cause, v))
 }
 
 // lastOf returns a sentence with the end of a server's stderr.
-func lastOf(v *veil, stderr []string) string {
-	text := v.text(strings.TrimSpace(strings.Join(stderr, "\n")))
+func lastOf(v *mcp.Mask, stderr []string) string {
+	text := v.Hide(strings.TrimSpace(strings.Join(stderr, "\n")))
 	if text == "" {
 		return ""
 	}
-	if cut := len(text) - maxWords; cut > 0 {
-		for cut < len(text) && !utf8.RuneStart(text[cut]) {
-			cut++
-		}
-		text = "…" + text[cut:]
+	if len(text) > maxWords {
+		text = "…" + escape.Tail(text, maxWords)
 	}
 	return " The last of its stderr: " + tools.Quote(text, len(text)) + "."
 }
@@ -53,7 +51,7 @@ const maxWords = 300
 
 // words are what a server says, or an error that may repeat it, as a message has
 // it: quoted, on one line, short, and without secrets.
-func words(v *veil, s string) string { return tools.Quote(v.text(s), maxWords) }
+func words(v *mcp.Mask, s string) string { return tools.Quote(v.Hide(s), maxWords) }
 
 // quoted returns a name, or another short text from outside, as messages have it.
 func quoted(s string) string { return tools.Quote(s, maxWords) }
@@ -69,11 +67,11 @@ func (e *masked) Error() string { return e.text }
 // Is passes the question for what is no text on.
 func (e *masked) Is(target error) bool { return errors.Is(e.cause, target) }
 
-func quiet(err error, v *veil) error {
+func quiet(err error, v *mcp.Mask) error {
 	if err == nil {
 		return nil
 	}
-	return &masked{clip(strings.Join(strings.Fields(v.text(err.Error())), " "), 500), err}
+	return &masked{escape.ClipBytes(escape.OneLine(v.Hide(err.Error())), 500), err}
 }
 
 // explain makes an error of the SDK's, or of an ended ctx, one for people. what
@@ -90,25 +88,25 @@ func (s *session) explain(ctx context.Context, what string, err error) error {
 	cause := context.Cause(ctx)
 	switch {
 	case refused && answer.Code == codeTooLarge:
-		return fault.Wrap(fault.MCPToolError, "mcp.call", server+" answered with more than the limit of "+strconv.Itoa(s.d.o.MaxMessage)+" bytes.", "Ask it for less at once.", quiet(err, s.veil))
+		return fault.Wrap(fault.MCPToolError, "mcp.call", server+" answered with more than the limit of "+strconv.Itoa(s.d.o.MaxMessage)+" bytes.", "Ask it for less at once.", quiet(err, s.mask))
 	case errors.Is(cause, errClosed) || s.isClosed():
-		return fault.Wrap(fault.MCPServerUnavailable, "mcp.call", "The connection with "+strings.ToLower(server[:1])+server[1:]+" was closed.", "Connect to it again.", quiet(err, s.veil))
+		return fault.Wrap(fault.MCPServerUnavailable, "mcp.call", "The connection with "+strings.ToLower(server[:1])+server[1:]+" was closed.", "Connect to it again.", quiet(err, s.mask))
 	case errors.Is(cause, errSlow) || errors.Is(cause, context.DeadlineExceeded):
-		return fault.Wrap(fault.MCPServerUnavailable, "mcp.call", server+" did not answer in time ("+what+").", "Try again, or give it a larger timeout in its settings.", quiet(cause, s.veil))
+		return fault.Wrap(fault.MCPServerUnavailable, "mcp.call", server+" did not answer in time ("+what+").", "Try again, or give it a larger timeout in its settings.", quiet(cause, s.mask))
 	case cause != nil:
-		return fault.Wrap(fault.Cancelled, "mcp.call", "The request to "+strings.ToLower(server[:1])+server[1:]+" was cancelled.", "", quiet(cause, s.veil))
+		return fault.Wrap(fault.Cancelled, "mcp.call", "The request to "+strings.ToLower(server[:1])+server[1:]+" was cancelled.", "", quiet(cause, s.mask))
 	case refused:
 		return s.answered(what, answer, err)
 	}
 	if w, ok := s.peer.(interface{ signIn() bool }); ok && w.signIn() {
 		return fault.Wrap(fault.MCPSignInRequired, "mcp.call", server+" wants to know who asks.",
-			"Sign in to it, or give it a header with a token in its settings.", quiet(err, s.veil))
+			"Sign in to it, or give it a header with a token in its settings.", quiet(err, s.mask))
 	}
 	reason, remedy := s.peer.why(err)
 	if reason == "" {
-		reason = "It failed (" + what + "): " + words(s.veil, err.Error()) + "."
+		reason = "It failed (" + what + "): " + words(s.mask, err.Error()) + "."
 	}
-	return unavailable(s.name, s.veil, reason, remedy, s.peer.lastLines(), err)
+	return unavailable(s.name, s.mask, reason, remedy, s.peer.lastLines(), err)
 }
 
 // answerOf returns the error that a server has answered with; not ok for others,
@@ -125,11 +123,11 @@ func (s *session) answered(what string, answer *jsonrpc.Error, err error) error 
 	if what == methodRead && (answer.Code == notFound || answer.Code == jsonrpc.CodeInvalidParams) {
 		code, remedy = fault.MCPResourceNotFound, "List its resources, and ask for one of these."
 	}
-	message := fmt.Sprintf("The MCP server %s refused %s: %s.", quoted(s.name), what, words(s.veil, answer.Message))
+	message := fmt.Sprintf("The MCP server %s refused %s: %s.", quoted(s.name), what, words(s.mask, answer.Message))
 	if strings.TrimSpace(answer.Message) == "" {
 		message = fmt.Sprintf("The MCP server %s refused %s with the code %d.", quoted(s.name), what, answer.Code)
 	}
-	return fault.Wrap(code, "mcp.call", message, remedy, quiet(err, s.veil))
+	return fault.Wrap(code, "mcp.call", message, remedy, quiet(err, s.mask))
 }
 
 func statusText(status int) string {

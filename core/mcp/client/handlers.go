@@ -23,7 +23,7 @@ const logLevel = "info"
 // newClient returns the SDK's client of this session, which says to the server
 // no more than there are handlers for.
 func (s *session) newClient() *sdk.Client {
-	o := &sdk.ClientOptions{Logger: s.veil.logger(s.d.o.Logger), Capabilities: &sdk.ClientCapabilities{}}
+	o := &sdk.ClientOptions{Logger: maskedLogger(s.d.o.Logger, s.mask), Capabilities: &sdk.ClientCapabilities{}}
 	if f := s.h.ToolsChanged; f != nil {
 		o.ToolListChangedHandler = func(context.Context, *sdk.ToolListChangedRequest) { f() }
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
@@ -69,7 +70,7 @@ func (c *lineConn) read(r io.Reader) {
 				continue
 			}
 			if !json.Valid(line) {
-				err = &errNotJSON{clip(string(line), 10*maxWords)}
+				err = &errNotJSON{escape.ClipBytes(string(line), 10*maxWords)}
 			}
 		}
 		if err == nil || errors.Is(err, io.EOF) && len(line) > 0 {
@@ -144,7 +145,7 @@ func (c *lineConn) Read(ctx context.Context) (jsonrpc.Message, error) {
 		}
 		messages, err := split(c.tap.received(line))
 		if err != nil {
-			return nil, c.fail(&errNotJSON{clip(string(line), 10*maxWords)})
+			return nil, c.fail(&errNotJSON{escape.ClipBytes(string(line), 10*maxWords)})
 		}
 		c.queue = messages
 	}
@@ -270,14 +271,3 @@ func (c *lineConn) SessionID() string { return "" }
 
 // finish waits for the goroutines, after Close and when both streams are closed.
 func (c *lineConn) finish() { c.wg.Wait() }
-
-// clip shortens text to n bytes.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	for n > 0 && s[n]&0xC0 == 0x80 {
-		n--
-	}
-	return s[:n] + "…"
-}

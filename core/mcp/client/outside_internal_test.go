@@ -74,7 +74,7 @@ func FuzzEvents(f *testing.F) {
 
 // An answer that did not pass the tap is not taken for an empty one.
 func TestNoAnswer(t *testing.T) {
-	s := &session{name: "s", tap: newTap(), veil: &veil{mask: newMask(mcp.ServerSpec{})}}
+	s := &session{name: "s", tap: newTap(), mask: mcp.NewMask(mcp.ServerSpec{})}
 	s.ctx, s.stop = context.WithCancelCause(t.Context())
 	defer s.stop(nil)
 	_, err := s.ask(t.Context(), methodCall, "", nil, func(context.Context) error { return nil })
@@ -124,17 +124,17 @@ func TestFill(t *testing.T) {
 
 // Secrets are hidden whole, the longer first.
 func TestMask(t *testing.T) {
-	m := newMask(mcp.ServerSpec{
+	m := mcp.NewMask(mcp.ServerSpec{
 		URL: "https://u:pass-word@h/x?token=quer-y", Headers: map[string]string{"Authorization": "Bearer abc-def", "X": "abc-def-ghi"},
 		Env: map[string]string{"API_KEY": "env-secret", "MODE": "production"}, OAuth: &mcp.OAuthSpec{ClientSecret: "client-secret"},
 	})
-	require.Equal(t, "[masked] [masked] [masked] production [masked] [masked] Bearer", m.text("abc-def-ghi abc-def env-secret production client-secret pass-word Bearer"))
-	require.NotContains(t, m.text("token=quer-y quer-y"), "quer-y")
+	require.Equal(t, "[masked] [masked] [masked] production [masked] [masked] Bearer", m.Hide("abc-def-ghi abc-def env-secret production client-secret pass-word Bearer"))
+	require.NotContains(t, m.Hide("token=quer-y quer-y"), "quer-y")
 }
 
 // The end of what is written to stderr is kept, in bounds and fit to be shown.
 func TestTail(t *testing.T) {
-	tail := &tail{veil: &veil{mask: newMask(mcp.ServerSpec{})}}
+	tail := &tail{mask: mcp.NewMask(mcp.ServerSpec{})}
 	tail.add([]byte("\x1b[31mred\x1b[0m\r\n\n" + strings.Repeat("y", 5000) + "\nbegun \xff"))
 	lines := tail.lines()
 	require.Equal(t, []string{"[31mred[0m", strings.Repeat("y", stderrLine) + "…", "begun \ufffd"}, lines)

@@ -22,7 +22,7 @@ import (
 type program struct {
 	name   string
 	grace  time.Duration
-	veil   *veil
+	mask   *mcp.Mask
 	cmd    *exec.Cmd
 	group  group
 	conn   *lineConn
@@ -35,7 +35,7 @@ type program struct {
 }
 
 // startProgram starts a server's process. Whoever gets it calls end.
-func (d *Dialer) startProgram(spec mcp.ServerSpec, t *tap, v *veil) (*program, error) {
+func (d *Dialer) startProgram(spec mcp.ServerSpec, t *tap, v *mcp.Mask) (*program, error) {
 	dir := spec.Dir
 	if dir == "" {
 		dir = d.o.Dir
@@ -65,7 +65,7 @@ func (d *Dialer) startProgram(spec mcp.ServerSpec, t *tap, v *veil) (*program, e
 		}
 		return nil, unavailable(spec.Name, v, what, remedy, nil, err)
 	}
-	p := &program{name: spec.Name, grace: d.o.Grace, veil: v, errors: &tail{veil: v}, exited: make(chan struct{}), watched: make(chan struct{}), drained: make(chan struct{})}
+	p := &program{name: spec.Name, grace: d.o.Grace, mask: v, errors: &tail{mask: v}, exited: make(chan struct{}), watched: make(chan struct{}), drained: make(chan struct{})}
 	if err := p.start(d, path, dir, environment, spec.Args, t); err != nil {
 		return nil, unavailable(spec.Name, v, "Its program "+spec.Command+" cannot be started.", "Look whether the program is whole and made for this machine.", nil, err)
 	}
@@ -186,7 +186,7 @@ func (p *program) why(error) (what, remedy string) {
 	var odd *errNotJSON
 	switch {
 	case errors.As(err, &odd):
-		return "It wrote to its stdout what is no message of the protocol: " + words(p.veil, odd.line) + ".",
+		return "It wrote to its stdout what is no message of the protocol: " + words(p.mask, odd.line) + ".",
 			"Have it log to stderr instead, and look whether its command is right."
 	case errors.Is(err, errTooLarge):
 		return "It sent a message that is larger than the limit.", "Ask it for less at once."
@@ -218,7 +218,7 @@ type local struct {
 }
 
 // startLocal connects to a server in this process. Whoever gets it calls end.
-func (d *Dialer) startLocal(ctx context.Context, spec mcp.ServerSpec, t *tap, v *veil) (*local, error) {
+func (d *Dialer) startLocal(ctx context.Context, spec mcp.ServerSpec, t *tap, v *mcp.Mask) (*local, error) {
 	server, ok := spec.InProcess.(InProcess)
 	if !ok {
 		return nil, fault.New(fault.InvalidConfig, "mcp.dial", "The MCP server "+quoted(spec.Name)+" in this process is of a type that cannot be connected to.",

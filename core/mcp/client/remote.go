@@ -32,7 +32,7 @@ type remote struct {
 	base  *url.URL
 	max   int
 	tap   *tap
-	veil  *veil
+	mask  *mcp.Mask
 	auth  auth.OAuthHandler // nil: none
 	plain *http.Transport
 
@@ -47,14 +47,14 @@ type remote struct {
 
 // newRemote returns what speaks with a server at a URL. It does no I/O. Whoever
 // gets it calls end.
-func (d *Dialer) newRemote(ctx context.Context, spec mcp.ServerSpec, kind mcp.Transport, t *tap, v *veil, handler auth.OAuthHandler) (*remote, error) {
+func (d *Dialer) newRemote(ctx context.Context, spec mcp.ServerSpec, kind mcp.Transport, t *tap, v *mcp.Mask, handler auth.OAuthHandler) (*remote, error) {
 	base, err := url.Parse(spec.URL)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Hostname() == "" {
 		return nil, fault.New(fault.InvalidConfig, "mcp.dial", "The url of the MCP server "+quoted(spec.Name)+" is no http or https URL.", "Correct url in its settings.")
 	}
 	base.Fragment = ""
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
-	r := &remote{spec: spec, kind: kind, base: base, max: d.o.MaxMessage, tap: t, veil: v, auth: handler, plain: &http.Transport{
+	r := &remote{spec: spec, kind: kind, base: base, max: d.o.MaxMessage, tap: t, mask: v, auth: handler, plain: &http.Transport{
 		Proxy: d.o.Proxy, DialContext: dialer.DialContext, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 30 * time.Second,
 		IdleConnTimeout: 90 * time.Second, MaxResponseHeaderBytes: 256 << 10,
 	}}
@@ -127,7 +127,7 @@ func (r *remote) RoundTrip(q *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.veil.learn(response.Header.Get("Mcp-Session-Id"))
+	r.mask.Learn(response.Header.Get("Mcp-Session-Id"))
 	switch stream := q.Method == http.MethodGet && r.kind == mcp.TransportHTTP; { // which a server need not have
 	case response.StatusCode >= 400 && !stream:
 		r.note(response.StatusCode)
@@ -225,7 +225,7 @@ func (r *remote) learn(u *url.URL) {
 	}
 	for _, values := range u.Query() {
 		for _, value := range values {
-			r.veil.learn(value)
+			r.mask.Learn(value)
 		}
 	}
 }
@@ -334,7 +334,7 @@ func (r *remote) why(err error) (what, remedy string) {
 	case status >= 400:
 		return "It answered with the HTTP status " + statusText(status) + ".", "Look at its url and headers in the settings."
 	case errors.As(err, &broken):
-		return "The request failed: " + words(r.veil, broken.Err.Error()) + ".", "Look whether it runs at that address."
+		return "The request failed: " + words(r.mask, broken.Err.Error()) + ".", "Look whether it runs at that address."
 	}
 	return "", ""
 }

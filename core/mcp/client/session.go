@@ -47,7 +47,7 @@ type session struct {
 	name string
 	spec mcp.ServerSpec
 	h    mcp.Handlers
-	veil *veil
+	mask *mcp.Mask
 	tap  *tap
 	peer peer
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/fettle-dev/fettle/core/escape"
+	"github.com/fettle-dev/fettle/core/mcp"
 )
 
 // What is kept of a server's stderr.
@@ -17,7 +18,7 @@ const (
 // tail keeps the last lines that are written to it, each without its end where
 // it is long. It is safe for concurrent use.
 type tail struct {
-	veil *veil
+	mask *mcp.Mask
 
 	mu   sync.Mutex
 	last []string // complete
@@ -89,7 +90,7 @@ func (t *tail) lines() []string {
 		lines = append(lines, s)
 	}
 	for i, l := range lines {
-		lines[i] = t.veil.text(l)
+		lines[i] = t.mask.Hide(l)
 	}
 	return lines
 }

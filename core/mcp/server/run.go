@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime/debug"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -227,11 +228,4 @@ func (r *run) finish(x *exchange) (sdk.Result, error) {
 }
 
 // clip shortens a name that a client has sent for a message to it.
-func clip(name string) string {
-	const most = 100
-	name = valid(name)
-	if r := []rune(name); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return name
-}
+func clip(name string) string { return escape.Clip(valid(name), 100) }

@@ -7,21 +7,15 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
 // quote returns s for a message, cut where it is long.
-func quote(s string) string { return fmt.Sprintf("%q", clip(s)) }
+func quote(s string) string { return escape.Quote(clip(s)) }
 
 // clip returns s without its end where it is long.
-func clip(s string) string {
-	const most = 80
-	runes := []rune(s[:min(len(s), 4*most)])
-	if len(runes) <= most && len(s) <= 4*most {
-		return s
-	}
-	return string(runes[:min(len(runes), most)]) + "…"
-}
+func clip(s string) string { return escape.Clip(s, 80) }
 
 // nearestKey returns the word that s is probably meant to be, or "". Case,
 // blanks, hyphens and underscores do not count.

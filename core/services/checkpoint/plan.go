@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/discovery"
 	"github.com/fettle-dev/fettle/core/services/workspace"
@@ -141,7 +142,7 @@ func (s *Store) Plan(ctx context.Context, files *workspace.Workspace, w What) (*
 func (w What) name() string {
 	switch {
 	case w.Call != "":
-		return "call " + firstWords(w.Call)
+		return "call " + escape.Plain(w.Call, maxPrompt)
 	case w.Since:
 		return fmt.Sprintf("turn %d and all after it", w.Turn)
 	}

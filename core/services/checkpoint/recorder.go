@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"unicode"
 
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -60,24 +59,11 @@ func (s *Store) Record(o RecorderOptions) *Recorder {
 func (r *Recorder) BeginTurn(prompt string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.pending = &line{Type: lineTurn, Prompt: firstWords(prompt), Time: r.store.o.Now()}
+	r.pending = &line{Type: lineTurn, Prompt: escape.Plain(prompt, maxPrompt), Time: r.store.o.Now()}
 }
 
-// firstWords are the beginning of a prompt in one line.
-func firstWords(prompt string) string {
-	const most = 80
-	clean := strings.Map(func(c rune) rune {
-		if escape.Hidden(c) || !unicode.IsPrint(c) {
-			return ' '
-		}
-		return c
-	}, prompt[:min(len(prompt), 4096)])
-	words := []rune(strings.Join(strings.Fields(clean), " "))
-	if len(words) > most {
-		return string(words[:most]) + "…"
-	}
-	return string(words)
-}
+// maxPrompt is how many characters of a prompt are kept.
+const maxPrompt = 80
 
 // Call is a tool call that is about to run.
 type Call struct {
@@ -126,7 +112,7 @@ func (r *Recorder) Begin(ctx context.Context, c Call) (*Taken, error) {
 	if err != nil {
 		return nil, failed("What the files hold cannot be kept", err)
 	}
-	begin := line{Type: lineBegin, Kind: KindCall, Call: c.ID, Tool: c.Tool, Agent: c.Agent, About: firstWords(c.About), Everywhere: t.everywhere}
+	begin := line{Type: lineBegin, Kind: KindCall, Call: c.ID, Tool: c.Tool, Agent: c.Agent, About: escape.Plain(c.About, maxPrompt), Everywhere: t.everywhere}
 	begin.Background = t.everywhere && r.background()
 	if err := r.begin(t, begin); err != nil {
 		return nil, failed("What the files hold cannot be kept", err)

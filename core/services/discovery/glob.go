@@ -8,6 +8,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
@@ -166,12 +167,12 @@ func CheckGlob(pattern string) error {
 	const op = "discovery.glob"
 	switch {
 	case pattern == "" || !doublestar.ValidatePattern(pattern):
-		return fault.New(fault.InvalidToolParams, op, "The pattern "+shorten(pattern)+" is malformed.",
+		return fault.New(fault.InvalidToolParams, op, "The pattern "+escape.ClipBytes(pattern, maxShown)+" is malformed.",
 			"Close its brackets and braces; * ? [] {} and ** are special.")
 	case len(pattern) > maxGlob:
 		return fault.New(fault.InvalidToolParams, op, "The pattern is longer than 4 KiB.", "Use a shorter one, or several.")
 	case alternatives(pattern) > maxAlternatives:
-		return fault.New(fault.InvalidToolParams, op, "The braces of the pattern "+shorten(pattern)+" stand for too many patterns.",
+		return fault.New(fault.InvalidToolParams, op, "The braces of the pattern "+escape.ClipBytes(pattern, maxShown)+" stand for too many patterns.",
 			"Use fewer braces, or * in their place.")
 	}
 	return nil

@@ -4,8 +4,8 @@ import (
 	"errors"
 	"regexp"
 	"regexp/syntax"
-	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
@@ -57,17 +57,11 @@ func CompilePattern(text string, fixed, fold bool) (*Pattern, error) {
 			detail += " at " + e.Expr
 		}
 	}
-	return nil, fault.New(fault.InvalidToolParams, op, "Invalid regular expression "+shorten(text)+": "+shorten(detail)+".", remedy)
+	return nil, fault.New(fault.InvalidToolParams, op, "Invalid regular expression "+escape.ClipBytes(text, maxShown)+": "+escape.ClipBytes(detail, maxShown)+".", remedy)
 }
 
-// shorten returns the beginning of a long text.
-func shorten(text string) string {
-	const most = 200
-	if len(text) <= most {
-		return text
-	}
-	return strings.ToValidUTF8(text[:most], "") + "…"
-}
+// maxShown is how much of a pattern a message shows, in bytes.
+const maxShown = 200
 
 func compile(expression string, flags syntax.Flags) (*Pattern, error) {
 	tree, err := syntax.Parse(expression, flags)

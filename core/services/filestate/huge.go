@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
@@ -66,7 +67,7 @@ func cutStream(ctx context.Context, f io.ReaderAt, offset, limit, maxLines, maxB
 				if shown.Len() == 0 {
 					s.inside = true
 					if len(text) > maxBytes {
-						text = text[:runeBoundary(text, maxBytes)]
+						text = escape.Head(text, maxBytes)
 					}
 					shown.WriteString(text)
 					s.end++

@@ -3,8 +3,8 @@ package filestate
 import (
 	"bytes"
 	"strings"
-	"unicode/utf8"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/services/textfile"
 )
 
@@ -41,7 +41,7 @@ func cutLines(text string, offset, limit, maxLines, maxBytes int) slice {
 			s.cut = true
 			if at == start {
 				s.inside = true
-				at = start + runeBoundary(text[start:], maxBytes)
+				at = start + len(escape.Head(text[start:], maxBytes))
 				s.end++
 			}
 			break
@@ -54,15 +54,6 @@ func cutLines(text string, offset, limit, maxLines, maxBytes int) slice {
 	}
 	s.text = strings.Clone(text[start:at]) // so that the rest of the file can be freed
 	return s
-}
-
-// runeBoundary returns the largest index up to at, which lies in text, at
-// which a character begins.
-func runeBoundary(text string, at int) int {
-	for at > 0 && !utf8.RuneStart(text[at]) {
-		at--
-	}
-	return at
 }
 
 // skipLines returns the index at which line n (0-based) begins.

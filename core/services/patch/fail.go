@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
@@ -37,15 +38,8 @@ func lineList(places []int32) string {
 	return b.String()
 }
 
-// excerpt shortens a line for a message and makes it printable.
-func excerpt(line string) string {
-	const most = 160
-	line = content(line)
-	if len(line) > most {
-		line = strings.ToValidUTF8(line[:most], "") + "…"
-	}
-	return fmt.Sprintf("%q", line)
-}
+// excerpt quotes a line in a message, cut where it is long.
+func excerpt(line string) string { return escape.Quote(escape.ClipBytes(content(line), 160)) }
 
 // ambiguous refuses a hunk that fits in several places, or in one while what it
 // would produce stands in another. why says what its header or text lacks.

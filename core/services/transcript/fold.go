@@ -8,10 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/escape"
 )
@@ -313,22 +310,4 @@ func peek(content json.RawMessage) (look, error) {
 const maxTitle = 100
 
 // titleOf returns the beginning of a text as one line that a terminal can show.
-func titleOf(text string) string {
-	if i := 64 * maxTitle; len(text) > i {
-		text = text[:i]
-	}
-	text = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case r == utf8.RuneError, escape.Hidden(r):
-			return -1
-		}
-		return r
-	}, text)
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > maxTitle {
-		text = strings.TrimSpace(string(runes[:maxTitle-1])) + "…"
-	}
-	return text
-}
+func titleOf(text string) string { return escape.Plain(text, maxTitle) }

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"golang.org/x/net/html"
 	"golang.org/x/net/html/atom"
 )
@@ -41,7 +42,7 @@ func clean(doc *html.Node, u *url.URL, most int) (title string, trimmed bool) {
 	}
 	if t := find(doc, atom.Title); t != nil && t.FirstChild != nil {
 		const longest = 300
-		title = clip(strings.Join(strings.Fields(t.FirstChild.Data), " "), longest)
+		title = escape.Plain(t.FirstChild.Data, longest)
 	}
 	c.children(doc)
 	return title, c.trimmed

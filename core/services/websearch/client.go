@@ -9,10 +9,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -67,19 +65,7 @@ func (c *client) hide(text string) string {
 // quote makes text that a service has a part in fit for a message: one line of
 // printable characters, and not many. A secret is out of it before it is
 // shortened, lest a part of it remain.
-func (c *client) quote(text string) string {
-	const most = 300
-	text = strings.Map(func(r rune) rune {
-		if strconv.IsPrint(r) && !escape.Hidden(r) {
-			return r
-		}
-		return utf8.RuneError
-	}, strings.Join(strings.Fields(c.hide(text)), " "))
-	if r := []rune(text); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return text
-}
+func (c *client) quote(text string) string { return escape.Plain(c.hide(text), 300) }
 
 // Remedies that fit more than one failure.
 const (

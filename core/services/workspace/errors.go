@@ -114,8 +114,8 @@ func closedError(op string) error {
 // message should not, the middle of a very long one left out.
 func show(path string) string {
 	const longest = 512 // bytes
-	if len(path) > longest {
-		path = path[:longest/2] + "[…]" + path[len(path)-longest/2:]
+	if head, tail, omitted := escape.Ends(path, longest/2, longest/2); omitted > 0 {
+		path = head + "[…]" + tail
 	}
 	return escape.Quoted(path)
 }

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"unicode"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -60,8 +60,8 @@ func label(name string) string {
 	if name == "" {
 		return "discovered in the project"
 	}
-	name = strings.NewReplacer("<", "‹", ">", "›").Replace(plain(name))
-	return clip(name, maxServer)
+	name = strings.NewReplacer("<", "‹", ">", "›").Replace(escape.Plain(name, maxRead))
+	return escape.Clip(name, maxServer)
 }
 
 func (s server) head() string {
@@ -152,41 +152,18 @@ func someNames(servers []server, room int) string {
 	return b.String()
 }
 
+// maxRead is how many characters of a text are read for a line.
+const maxRead = 2000
+
 // line is what is said of a tool on one short line: the first sentence of its
 // description, or its title.
 func (e *entry) line() string {
-	text := plain(e.description)
+	text := escape.Plain(e.description, maxRead)
 	if text == "" {
-		text = plain(e.title)
+		text = escape.Plain(e.title, maxRead)
 	}
 	if i := strings.Index(text, ". "); i >= 0 {
 		text = text[:i+1]
 	}
-	return clip(text, maxLine)
-}
-
-// plain returns text on one line, without characters that nobody sees.
-func plain(text string) string {
-	const enough = 2000 // bytes, of what is cut to a line
-	if len(text) > enough {
-		text = strings.ToValidUTF8(text[:enough], "")
-	}
-	text = strings.Join(strings.Fields(text), " ")
-	return strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.C, r) || r == unicode.ReplacementChar {
-			return -1
-		}
-		return r
-	}, text)
-}
-
-// clip shortens s to n runes, the last of which then says so.
-func clip(s string, n int) string {
-	if len(s) <= n {
-		return s
-	}
-	if r := []rune(s); len(r) > n {
-		return strings.TrimRight(string(r[:n-1]), " ") + "…"
-	}
-	return s
+	return escape.Clip(text, maxLine)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -94,7 +95,7 @@ func (s *toolSearch) Description() string {
 	if s.p.Query != "" {
 		wanted = append(wanted, fmt.Sprintf("%q", s.p.Query))
 	}
-	return "Search for tools: " + clip(plain(strings.Join(wanted, ", ")), 2*maxLine)
+	return "Search for tools: " + escape.Plain(strings.Join(wanted, ", "), 2*maxLine)
 }
 
 func (s *toolSearch) Locations() []tools.Location { return nil }
@@ -196,7 +197,7 @@ func (r *Report) notice(total int) string {
 }
 
 func (e *entry) found() Found {
-	f := Found{Name: e.name, Server: plain(e.server), Description: tools.Untrusted(e.description), Parameters: e.schema}
+	f := Found{Name: e.name, Server: escape.Plain(e.server, maxRead), Description: tools.Untrusted(e.description), Parameters: e.schema}
 	if !json.Valid(f.Parameters) {
 		f.Parameters = json.RawMessage("{}") // what a tool of somebody's own making may have
 	}
@@ -206,7 +207,7 @@ func (e *entry) found() Found {
 func quoted(names []string) string {
 	var all []string
 	for _, name := range names {
-		all = append(all, fmt.Sprintf("%q", clip(name, tools.MaxNameLength)))
+		all = append(all, fmt.Sprintf("%q", escape.Clip(name, tools.MaxNameLength)))
 	}
 	return strings.Join(all, " or ")
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -101,7 +102,7 @@ func (a *askUser) Params() json.RawMessage { return a.params }
 func (a *askUser) Description() string {
 	headers := make([]string, len(a.p.Questions))
 	for i, q := range a.p.Questions {
-		headers[i] = oneLine(q.Header)
+		headers[i] = escape.OneLine(q.Header)
 	}
 	return "Ask the user: " + strings.Join(headers, ", ")
 }
@@ -141,7 +142,7 @@ func (a *askUser) report(answers Answers) (tools.Result, error) {
 			}
 		}
 		r.Answers[index] = text
-		shown = append(shown, oneLine(q.Header)+": "+text)
+		shown = append(shown, escape.OneLine(q.Header)+": "+text)
 	}
 	switch left := len(a.p.Questions) - len(r.Answers); {
 	case answers.Dismissed:
@@ -172,8 +173,6 @@ func yesOrNo(text string) (answer string, said bool) {
 	}
 	return text, false
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func nobody(cause error) *fault.Error {
 	return fault.Wrap(fault.NobodyToAsk, "communicate.ask", "There is nobody to ask in this session; no question was shown.",

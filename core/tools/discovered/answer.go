@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -71,12 +72,11 @@ func (t *tool) failure(out process.Output) *fault.Error {
 // shown returns a stream as text, of a long one the beginning and the end.
 func shown(b []byte, most int) string {
 	text := process.Plain(string(b))
-	if len(text) <= most {
+	head, tail, omitted := escape.Ends(text, most/2, most/2)
+	if omitted == 0 {
 		return text
 	}
-	head := strings.ToValidUTF8(text[:most/2], "")
-	tail := strings.ToValidUTF8(text[len(text)-most/2:], "")
-	return fmt.Sprintf("%s\n... [%d bytes omitted] ...\n%s", head, len(text)-len(head)-len(tail), tail)
+	return fmt.Sprintf("%s\n... [%d bytes omitted] ...\n%s", head, omitted, tail)
 }
 
 // labelled is a stream after its label, marked as what it is: text from

@@ -90,10 +90,7 @@ func (t *tool) describe(declared string) string {
 	if declared = strings.TrimSpace(strings.ToValidUTF8(declared, "\ufffd")); declared == "" {
 		declared = "The project's program says nothing about this tool."
 	}
-	if r := []rune(declared); len(r) > maxDescription {
-		declared = string(r[:maxDescription]) + "…"
-	}
-	return declared + fmt.Sprintf("\n\nThis tool belongs to the project: it was declared by its command %s. "+
+	return escape.Clip(declared, maxDescription) + fmt.Sprintf("\n\nThis tool belongs to the project: it was declared by its command %s. "+
 		"A call runs %s with the arguments as JSON on stdin, and returns what that prints. "+
 		"It fails where the exit code is not 0, where a signal or a limit ended it, or where it prints to stderr; "+
 		"the answer then has the lines Stdout, Stderr, Error, Exit Code and Signal. "+
@@ -158,10 +155,4 @@ func (i *invocation) notRun(err error) *fault.Error {
 }
 
 // printable returns text that fits into a line, quoted where it would not.
-func printable(s string, most int) string {
-	s = escape.Quoted(s)
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most]) + "…"
-	}
-	return s
-}
+func printable(s string, most int) string { return escape.Clip(escape.Quoted(s), most) }

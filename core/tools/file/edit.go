@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/mutation"
@@ -248,7 +249,7 @@ func nearest(text, old string) (line int, found, want string, ok bool) {
 		if h == w || i == 0 && strings.HasSuffix(h, w) || i == len(wanted)-1 && strings.HasPrefix(h, w) {
 			continue
 		}
-		return start + i + 1, clip(h), clip(w), true
+		return start + i + 1, escape.Clip(h, 120), escape.Clip(w, 120), true
 	}
 	return 0, "", "", false
 }
@@ -256,12 +257,4 @@ func nearest(text, old string) (line int, found, want string, ok bool) {
 // splitLines returns the lines of text without their endings.
 func splitLines(text string) []string {
 	return strings.Split(strings.ReplaceAll(strings.TrimSuffix(text, "\n"), "\r\n", "\n"), "\n")
-}
-
-func clip(s string) string {
-	const most = 120
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return s
 }

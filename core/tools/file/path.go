@@ -3,7 +3,6 @@ package file
 import (
 	"encoding/json"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -17,15 +16,7 @@ const displayWidth = 80
 // its middle left out where it is long (TO-02).
 func short(p workspace.Path) string { return shorten(p.Rel()) }
 
-func shorten(path string) string {
-	path = escape.Quoted(path)
-	if utf8.RuneCountInString(path) <= displayWidth {
-		return path
-	}
-	runes := []rune(path)
-	const keep = (displayWidth - 5) / 2
-	return string(runes[:keep]) + "/.../" + string(runes[len(runes)-keep:])
-}
+func shorten(path string) string { return escape.Middle(escape.Quoted(path), displayWidth, "/.../") }
 
 // rename moves the argument old to name unless name is given too.
 func rename(args map[string]json.RawMessage, old, name string) {

@@ -170,13 +170,7 @@ func words(name string) []string {
 }
 
 // quoted returns a path as a message may hold it.
-func quoted(name string) string {
-	const most = 120
-	if r := []rune(name); len(r) > most {
-		name = string(r[:most]) + "…"
-	}
-	return escape.Quote(name)
-}
+func quoted(name string) string { return escape.Quote(escape.Clip(name, 120)) }
 
 func failed(ctx context.Context, err error) tools.Result {
 	if ctx.Err() != nil {

@@ -56,7 +56,7 @@ func below(folder, path string) bool {
 
 func (s Services) outside(path string) *fault.Error {
 	return fault.New(fault.PathNotInWorkspace, "plan.locate",
-		"A plan must lie in the folder of plans: "+printable(path)+" lies, or leads, outside of "+printable(s.Dir)+".",
+		"A plan must lie in the folder of plans: "+escape.Quoted(path)+" lies, or leads, outside of "+escape.Quoted(s.Dir)+".",
 		"Write the plan into a Markdown file in that folder, and give its name.")
 }
 
@@ -71,8 +71,8 @@ func (s Services) read(ctx context.Context, p workspace.Path) (*document, error)
 	}
 	f, err := s.Files.OpenRead(real)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fault.Wrap(fault.FileNotFound, "plan.read", "There is no plan "+printable(p.String())+".",
-			"Write the plan into that file; plan mode lets you write Markdown files right in "+printable(s.Dir)+". Then call "+ExitPlanMode+" again.", err)
+		return nil, fault.Wrap(fault.FileNotFound, "plan.read", "There is no plan "+escape.Quoted(p.String())+".",
+			"Write the plan into that file; plan mode lets you write Markdown files right in "+escape.Quoted(s.Dir)+". Then call "+ExitPlanMode+" again.", err)
 	}
 	if err != nil {
 		return nil, err
@@ -82,7 +82,7 @@ func (s Services) read(ctx context.Context, p workspace.Path) (*document, error)
 	if err != nil {
 		return nil, err
 	}
-	switch path := printable(p.String()); {
+	switch path := escape.Quoted(p.String()); {
 	case info.Mode.IsDir():
 		return nil, fault.New(fault.TargetIsDirectory, "plan.read", path+" is a folder, not a plan.", "Name a file in it.")
 	case !info.Mode.IsRegular():
@@ -90,10 +90,10 @@ func (s Services) read(ctx context.Context, p workspace.Path) (*document, error)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxPlan+1))
 	if err != nil {
-		return nil, fault.Wrap(fault.ReadContentFailure, "plan.read", "The plan "+printable(p.String())+" cannot be read: "+err.Error()+".",
+		return nil, fault.Wrap(fault.ReadContentFailure, "plan.read", "The plan "+escape.Quoted(p.String())+" cannot be read: "+err.Error()+".",
 			"Try again, or write it anew.", err)
 	}
-	return newDocument(printable(p.String()), data)
+	return newDocument(escape.Quoted(p.String()), data)
 }
 
 // newDocument checks what a plan holds.
@@ -121,8 +121,8 @@ func (s Services) follow(p workspace.Path) (workspace.Path, error) {
 	}
 	real, err := workspace.RealPath(p.String())
 	if err != nil {
-		return p, fault.Wrap(fault.FileNotFound, "plan.read", "The plan "+printable(p.String())+" cannot be found: a link leads nowhere.",
-			"Write the plan into a Markdown file in "+printable(s.Dir)+", and give its name.", err)
+		return p, fault.Wrap(fault.FileNotFound, "plan.read", "The plan "+escape.Quoted(p.String())+" cannot be found: a link leads nowhere.",
+			"Write the plan into a Markdown file in "+escape.Quoted(s.Dir)+", and give its name.", err)
 	}
 	if !below(dir, real) {
 		return p, s.outside(p.String())
@@ -141,6 +141,3 @@ func clip(text string, most int) (string, bool) {
 	}
 	return text[:most], true
 }
-
-// printable returns a path that fits into a line, quoted where it would not.
-func printable(path string) string { return escape.Quoted(path) }

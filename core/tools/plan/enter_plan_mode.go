@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -40,7 +41,7 @@ type enterPlanMode struct {
 func (e *enterPlanMode) Params() json.RawMessage { return e.params }
 
 func (e *enterPlanMode) Description() string {
-	if reason := oneLine(e.p.Reason); reason != "" {
+	if reason := escape.OneLine(e.p.Reason); reason != "" {
 		return "Enter plan mode: " + reason
 	}
 	return "Enter plan mode"

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -60,7 +61,7 @@ type exitPlanMode struct {
 func (e *exitPlanMode) Params() json.RawMessage { return e.params }
 
 func (e *exitPlanMode) Description() string {
-	return "Leave plan mode with the plan " + printable(e.path.Rel())
+	return "Leave plan mode with the plan " + escape.Quoted(e.path.Rel())
 }
 
 func (e *exitPlanMode) Locations() []tools.Location {
@@ -82,8 +83,8 @@ func (e *exitPlanMode) Confirmation(ctx context.Context) (*tools.Confirmation, e
 		text += fmt.Sprintf("\n\n[cut here: %d of %d bytes are shown; the rest is in the file]", len(text), len(plan.text))
 	}
 	return &tools.Confirmation{
-		Type: tools.ConfirmInfo, Title: "Confirm Plan: " + printable(e.path.Rel()),
-		InfoDetails: &tools.InfoDetails{Prompt: "Leave plan mode and carry out this plan?\n" + printable(e.path.String()) + "\n\n" + text},
+		Type: tools.ConfirmInfo, Title: "Confirm Plan: " + escape.Quoted(e.path.Rel()),
+		InfoDetails: &tools.InfoDetails{Prompt: "Leave plan mode and carry out this plan?\n" + escape.Quoted(e.path.String()) + "\n\n" + text},
 		IfDeclined:  "Plan mode stays. Change the plan accordingly and call " + ExitPlanMode + " again.",
 		Bases:       []tools.FileVersion{{Path: e.path.String(), SHA256: plan.sha256}},
 	}, nil
@@ -120,7 +121,7 @@ func (e *exitPlanMode) Execute(ctx context.Context, _ tools.Output) (tools.Resul
 	}
 	return tools.Result{
 		LLMContent: tools.Text(fmt.Sprintf("The plan in %s is approved and plan mode is left; the approval mode is %s. "+
-			"Carry the plan out step by step; where it turns out to be wrong, say so before you leave it.", printable(e.path.String()), mode)),
+			"Carry the plan out step by step; where it turns out to be wrong, say so before you leave it.", escape.Quoted(e.path.String()), mode)),
 		ReturnDisplay: tools.TextDisplay("The plan is approved; the approval mode is " + mode + "."),
 	}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -95,7 +96,7 @@ func (w *writeTodos) Execute(ctx context.Context, _ tools.Output) (tools.Result,
 		var b strings.Builder
 		b.WriteString("The list of todos is now:")
 		for i, t := range w.list {
-			fmt.Fprintf(&b, "\n%d. [%s] %s", i+1, t.Status, oneLine(t.Description))
+			fmt.Fprintf(&b, "\n%d. [%s] %s", i+1, t.Status, escape.OneLine(t.Description))
 		}
 		text = b.String()
 	}
@@ -104,8 +105,6 @@ func (w *writeTodos) Execute(ctx context.Context, _ tools.Output) (tools.Result,
 		ReturnDisplay: tools.Display{Todo: &tools.TodoList{Todos: w.list}},
 	}, nil
 }
-
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 // badParameter refuses a parameter by a rule of the tool's own.
 func badParameter(message, remedy string) *fault.Error {

@@ -65,14 +65,7 @@ func locations(places []workspace.Path) []tools.Location {
 
 // oneLine returns text that fits in a line, its middle left out where it is
 // long.
-func oneLine(text string) string {
-	const width, keep = 80, 37
-	text = escape.Quoted(text)
-	if runes := []rune(text); len(runes) > width {
-		return string(runes[:keep]) + "[...]" + string(runes[len(runes)-keep:])
-	}
-	return text
-}
+func oneLine(text string) string { return escape.Middle(escape.Quoted(text), 80, "[...]") }
 
 // rename moves the argument old to name unless name is given too.
 func rename(args map[string]json.RawMessage, old, name string) {

@@ -113,14 +113,7 @@ func state(i process.Info) string {
 }
 
 // printable returns text that fits into a line, quoted where it would not.
-func printable(s string) string {
-	const most = 200
-	s = escape.Quoted(s)
-	if r := []rune(s); len(r) > most {
-		s = string(r[:most]) + "…"
-	}
-	return s
-}
+func printable(s string) string { return escape.Clip(escape.Quoted(s), 200) }
 
 // display is what a person sees of a command that has run.
 func display(r process.Result) tools.Display {

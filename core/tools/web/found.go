@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/services/websearch"
 )
 
@@ -140,9 +141,5 @@ func entry(n int, s websearch.Source) string {
 
 // oneLine returns text without line breaks, at most so many characters of it.
 func oneLine(text string, most int) string {
-	text = strings.ToValidUTF8(strings.Join(strings.Fields(text), " "), "\ufffd")
-	if start := beginning(text, most); len(start) < len(text) {
-		return beginning(text, most-1) + "…"
-	}
-	return text
+	return escape.Clip(escape.OneLine(strings.ToValidUTF8(text, "\ufffd")), most)
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/webfetch"
 )
@@ -83,13 +84,7 @@ func trimEnd(token string) string {
 }
 
 // shorten returns a URL that fits in a line, its middle left out.
-func shorten(rawURL string) string {
-	const width, keep = 100, 48
-	if r := []rune(rawURL); len(r) > width {
-		return string(r[:keep]) + "[...]" + string(r[len(r)-keep:])
-	}
-	return rawURL
-}
+func shorten(rawURL string) string { return escape.Middle(rawURL, 100, "[...]") }
 
 // hosts returns the hosts of URLs, each once.
 func hosts(urls []string) []string {

@@ -46,7 +46,7 @@ type webSearch struct {
 func (c *webSearch) Params() json.RawMessage { return c.params }
 
 func (c *webSearch) Description() string {
-	return "Search the web for " + escape.Quote(shorten(strings.Join(strings.Fields(c.query), " ")))
+	return "Search the web for " + escape.Quote(shorten(escape.OneLine(c.query)))
 }
 
 func (c *webSearch) Locations() []tools.Location { return nil }

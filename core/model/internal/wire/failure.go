@@ -6,13 +6,12 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/url"
 	"regexp"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/redact"
 )
@@ -27,21 +26,9 @@ type Secrets []string
 // Redact returns text without the secrets and what has the shape of one, in one line, and not longer than a
 // message should be.
 func (s Secrets) Redact(text string) string {
-	for _, secret := range s {
-		if len(secret) >= 4 {
-			text = strings.ReplaceAll(text, secret, redact.Mark)
-			text = strings.ReplaceAll(text, url.QueryEscape(secret), redact.Mark)
-		}
-	}
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(redact.Text(text), "�")), " ")
-	if len(text) > maxMessage {
-		cut := maxMessage
-		for !utf8.RuneStart(text[cut]) {
-			cut--
-		}
-		text = text[:cut] + "…"
-	}
-	return text
+	m := redact.Masker{Shortest: 4}
+	m.Add(s...)
+	return escape.ClipBytes(escape.OneLine(strings.ToValidUTF8(m.Text(text), "\ufffd")), maxMessage)
 }
 
 // Broken returns why an exchange ended without an answer and without a word of
