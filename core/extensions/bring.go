@@ -10,6 +10,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
+	"github.com/fettle-dev/fettle/core/internal/position"
 )
 
 // bringing finds what an extension brings.
@@ -115,11 +116,13 @@ func (e Extension) hooks(v Variables) ([]byte, error) {
 		data, err = v.Fill(data)
 	}
 	if err != nil {
-		where := e.HooksFile
-		if m := (*mistake)(nil); errors.As(err, &m) && m.line > 0 {
-			where = fmt.Sprintf("%s:%d", where, m.line)
+		where, why := e.HooksFile, cause(err)
+		if m := (*position.Error)(nil); errors.As(err, &m) {
+			if why = m.Message; m.Line > 0 {
+				where = fmt.Sprintf("%s:%d", where, m.Line)
+			}
 		}
-		return nil, fault.Wrap(fault.InvalidConfig, "extensions.hooks", fmt.Sprintf("The hooks of the extension %s in %s cannot be used: %s.", e.Name, where, cause(err)),
+		return nil, fault.Wrap(fault.InvalidConfig, "extensions.hooks", fmt.Sprintf("The hooks of the extension %s in %s cannot be used: %s.", e.Name, where, why),
 			"Mend the file; it holds one JSON object, in which comments are allowed.", err)
 	}
 	return data, nil

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/internal/position"
 	"github.com/tailscale/hujson"
 )
 
@@ -95,21 +96,18 @@ func readManifest(data []byte) *reading {
 	}
 	doc, err := parse(data)
 	if err != nil {
-		line := 0
-		if m, ok := err.(*mistake); ok { //nolint:errorlint // parse returns nothing else
-			line = m.line
-		}
-		r.lose(line, "The manifest cannot be used: "+err.Error()+".", "Mend it; it holds one JSON object, in which comments are allowed.")
+		e := position.As(err)
+		r.lose(e.Line, "The manifest cannot be used: "+e.Message+".", "Mend it; it holds one JSON object, in which comments are allowed.")
 		return r
 	}
 	r.doc = doc
 	for _, d := range doc.dropped {
-		r.warn(d.line, d.what, "Remove it.")
+		r.warn(d.Line, d.Message, "Remove it.")
 	}
-	for _, member := range doc.tree.Value.(*hujson.Object).Members { //nolint:errcheck // parse returns objects alone
+	for _, member := range doc.Tree.Value.(*hujson.Object).Members { //nolint:errcheck // parse returns objects alone
 		r.fields[nameOf(member)] = member
 		if !slices.Contains(manifestKeys(), nameOf(member)) {
-			r.warn(doc.line(member.Name.StartOffset), fmt.Sprintf("The manifest has the key %q, which is not known.", clip(nameOf(member))),
+			r.warn(doc.Line(member.Name.StartOffset), fmt.Sprintf("The manifest has the key %q, which is not known.", clip(nameOf(member))),
 				"The keys are "+strings.Join(manifestKeys()[1:], ", ")+".")
 		}
 	}
@@ -178,7 +176,7 @@ func (r *reading) finish(dir string, v Variables) {
 // line is that of a key; 0 where it is not there.
 func (r *reading) line(key string) int {
 	if member, ok := r.fields[key]; ok {
-		return r.doc.line(member.Name.StartOffset)
+		return r.doc.Line(member.Name.StartOffset)
 	}
 	return 0
 }
@@ -235,7 +233,7 @@ func (r *reading) plan() {
 			continue
 		}
 		if member.Value.Value.Kind() != '"' {
-			r.lose(r.doc.line(member.Name.StartOffset), "The value of plan.directory is not a text.", "Correct it.")
+			r.lose(r.doc.Line(member.Name.StartOffset), "The value of plan.directory is not a text.", "Correct it.")
 			continue
 		}
 		r.m.PlanDirectory = member.Value.Value.(hujson.Literal).String() //nolint:errcheck // it is a text
@@ -249,14 +247,14 @@ func (r *reading) servers(v Variables) {
 		value := member.Value.Clone()
 		object, ok := value.Value.(*hujson.Object)
 		if !ok {
-			r.lose(r.doc.line(member.Name.StartOffset), fmt.Sprintf("The server %q is not an object.", clip(server)), "Correct it.")
+			r.lose(r.doc.Line(member.Name.StartOffset), fmt.Sprintf("The server %q is not an object.", clip(server)), "Correct it.")
 			continue
 		}
 		object.Members = slices.DeleteFunc(object.Members, func(m hujson.ObjectMember) bool {
 			if !strings.EqualFold(nameOf(m), "trust") {
 				return false
 			}
-			r.warn(r.doc.line(m.Name.StartOffset), fmt.Sprintf("What the extension says of trust in its server %q does not count.", clip(server)),
+			r.warn(r.doc.Line(m.Name.StartOffset), fmt.Sprintf("What the extension says of trust in its server %q does not count.", clip(server)),
 				"Say it in mcpServers of your own settings, if you mean it.")
 			return true
 		})
@@ -322,7 +320,7 @@ func (r *reading) settings() {
 	}
 	for i := range list.Elements {
 		element := &list.Elements[i]
-		line := r.doc.line(element.StartOffset)
+		line := r.doc.Line(element.StartOffset)
 		var s Setting
 		if _, is := element.Value.(*hujson.Object); !is || json.Unmarshal(raw(*element), &s) != nil {
 			r.lose(line, "A setting is not an object of name, description, envVar and sensitive.", "Correct it.")

@@ -51,9 +51,9 @@ func (v Variables) Fill(data []byte) ([]byte, error) {
 		return nil, err
 	}
 	paths := expander{paths: v.Paths()}
-	fill(&d.tree, paths.expand)
-	d.tree.Standardize()
-	return bytes.TrimSuffix(d.tree.Pack(), []byte("\n")), nil // which parse has added
+	fill(&d.Tree, paths.expand)
+	d.Tree.Standardize()
+	return bytes.TrimSuffix(d.Tree.Pack(), []byte("\n")), nil // which parse has added
 }
 
 // expander fills variables into texts.

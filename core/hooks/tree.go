@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/internal/position"
 	"github.com/pelletier/go-toml/v2"
 	"github.com/pelletier/go-toml/v2/unstable"
 	"github.com/tailscale/hujson"
@@ -52,8 +53,7 @@ func (n node) kind() string {
 	return "something else"
 }
 
-// Bounds of a document: the JSON parser calls itself for each bracket, and a
-// process whose stack is full cannot go on.
+// Bounds of a document.
 const (
 	maxBytes    = 1 << 20
 	maxBrackets = 10_000
@@ -69,15 +69,11 @@ var byteOrderMark = []byte("\xef\xbb\xbf")
 
 // readJSON reads a document of JSON, comments and trailing commas allowed.
 func readJSON(data []byte) (node, *broken) {
-	data = bytes.TrimPrefix(data, byteOrderMark)
-	if bytes.Count(data, []byte("[")) > maxBrackets || bytes.Count(data, []byte("{")) > maxBrackets {
-		return node{}, &broken{0, "it holds too many brackets"}
-	}
-	tree, err := hujson.Parse(slices.Concat(data, []byte("\n"))) // a comment may end it
+	d, err := position.ParseJSON(data, position.Limit{Depth: maxBrackets, Message: "it holds too many brackets"})
 	if err != nil {
-		return node{}, &broken{0, strings.TrimPrefix(err.Error(), "hujson: ")}
+		return node{}, &broken{0, err.Error()}
 	}
-	return ofJSON(&tree, lineStarts(data)), nil
+	return ofJSON(&d.Tree, d), nil
 }
 
 // lineStarts are the offsets behind line breaks.
@@ -93,8 +89,8 @@ func lineStarts(data []byte) []int {
 
 func lineAt(starts []int, offset int) int { return sort.SearchInts(starts, offset+1) + 1 }
 
-func ofJSON(v *hujson.Value, starts []int) node {
-	n := node{line: lineAt(starts, v.StartOffset)}
+func ofJSON(v *hujson.Value, d *position.JSON) node {
+	n := node{line: d.Line(v.StartOffset)}
 	switch value := v.Value.(type) {
 	case hujson.Literal:
 		switch value.Kind() {
@@ -108,14 +104,14 @@ func ofJSON(v *hujson.Value, starts []int) node {
 	case *hujson.Array:
 		items := make([]node, len(value.Elements))
 		for i := range value.Elements {
-			items[i] = ofJSON(&value.Elements[i], starts)
+			items[i] = ofJSON(&value.Elements[i], d)
 		}
 		n.value = items
 	case *hujson.Object:
 		members := object{}
 		for i := range value.Members {
 			name, _ := value.Members[i].Name.Value.(hujson.Literal) // the parser takes no other names
-			members[name.String()] = ofJSON(&value.Members[i].Value, starts)
+			members[name.String()] = ofJSON(&value.Members[i].Value, d)
 		}
 		n.value = members
 	}

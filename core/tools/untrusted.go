@@ -53,7 +53,11 @@ func EscapeTag(text, name string) string {
 // on one line, with no more than limit bytes of it, and without marks of
 // [Untrusted].
 func Quote(text string, limit int) string {
-	text = escape.Quote(EscapeTag(escape.ClipBytes(strings.TrimSpace(text), limit), untrustedTag))
+	text = strings.TrimSpace(text)
+	if head := escape.Head(text, limit); len(head) < len(text) {
+		text = head + "…"
+	}
+	text = escape.Quote(EscapeTag(text, untrustedTag))
 	return EscapeTag(text, untrustedTag) // \n is a letter where a line break was
 }
 

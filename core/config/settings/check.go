@@ -157,7 +157,7 @@ func (e *entry) spotOf(index int) spot {
 		return spot{}
 	}
 	if list, ok := e.node.Value.(*hujson.Array); ok && index < len(list.Elements) {
-		line, column := e.doc.place(list.Elements[index].StartOffset)
+		line, column := e.doc.Place(list.Elements[index].StartOffset)
 		return spot{line, column}
 	}
 	return spot{e.line, e.column}
@@ -202,7 +202,7 @@ func (l *layerOf) wrong(e *entry, at, what, cut string) {
 	p := Problem{Source: e.source, Line: e.line, Column: e.column, Key: e.key.Path + dotted(at), Kind: KindValue, Severity: Error, Expected: e.key.expects()}
 	if at != "" && e.node != nil {
 		if v := e.node.Find(at); v != nil {
-			p.Line, p.Column = e.doc.place(v.StartOffset)
+			p.Line, p.Column = e.doc.Place(v.StartOffset)
 		}
 	}
 	switch {

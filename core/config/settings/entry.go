@@ -78,7 +78,7 @@ func (l *layerOf) collect(doc *document, n *node, object *hujson.Object, alias b
 		m := &object.Members[i]
 		name := m.Name.Value.(hujson.Literal).String() //nolint:errcheck // the parser takes no other names
 		at := join(n.path, name)
-		line, column := doc.place(m.Name.StartOffset)
+		line, column := doc.Place(m.Name.StartOffset)
 		below, other := n.below[name], alias
 		if below == nil && !strings.Contains(name, ".") {
 			below, other = otherPlace(at), true
@@ -92,7 +92,7 @@ func (l *layerOf) collect(doc *document, n *node, object *hujson.Object, alias b
 				Message: "The key belongs to another program; fettle does not read it."})
 		default:
 			p := l.unknown(at, line, column)
-			if Means("tools.sandbox", p.Nearest) && bytes.Contains(lettersOf(doc.text[m.Value.StartOffset:m.Value.EndOffset]), []byte("sandbox")) {
+			if Means("tools.sandbox", p.Nearest) && bytes.Contains(lettersOf(doc.Text[m.Value.StartOffset:m.Value.EndOffset]), []byte("sandbox")) {
 				p.Nearest, p.Remedy = "tools.sandbox", fmt.Sprintf("Perhaps %s is meant, and tools.sandbox in it.", p.Nearest)
 			}
 			l.report(p)
@@ -178,7 +178,7 @@ func (l *layerOf) give(doc *document, n *node, v *hujson.Value, path string, ali
 		l.collect(doc, n, object, alias)
 		return
 	}
-	line, column := doc.place(v.StartOffset)
+	line, column := doc.Place(v.StartOffset)
 	e := &entry{layer: l.layer, source: l.source, line: line, column: column, alias: alias, node: v, doc: doc}
 	value, err := decode(v)
 	if err != nil {

@@ -7,20 +7,15 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
-	"sort"
-	"strings"
-	"unicode/utf8"
-
-	"github.com/tailscale/hujson"
 
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
+	"github.com/fettle-dev/fettle/core/internal/position"
 )
 
 // MaxBytes is the size up to which a settings file is read.
 const MaxBytes = 1 << 20
 
-// maxBrackets is how many opening brackets of a kind a file may hold: the
-// parser calls itself for each, and a process whose stack is full cannot go on.
+// maxBrackets is how deep values may stand in each other.
 const maxBrackets = 10_000
 
 const byteOrderMark = "\xef\xbb\xbf"
@@ -37,124 +32,29 @@ func readChecked(ctx context.Context, path string, check func(fs.FileInfo) error
 }
 
 // document is a settings file, taken apart.
-type document struct {
-	text  []byte // without a byte order mark
-	lines []int  // offsets at which lines begin
-	tree  hujson.Value
-}
-
-// syntaxError is a mistake that keeps a file from being read at all.
-type syntaxError struct {
-	line, column int // 0: unknown
-	what         string
-}
-
-func (e *syntaxError) Error() string { return e.what }
+type document struct{ *position.JSON }
 
 // parse reads JSON with comments and trailing commas, an object. The error is a
-// *syntaxError. Nothing but white space and comments is an empty object, which
+// *position.Error. Nothing but white space and comments is an empty object, which
 // then ends the text.
 func parse(data []byte) (*document, error) {
-	data = bytes.TrimPrefix(data, []byte(byteOrderMark))
-	d := &document{text: data, lines: []int{0}}
-	for i, b := range data {
-		if b == '\n' {
-			d.lines = append(d.lines, i+1)
-		}
-	}
-	if at, many := tooManyBrackets(data); many {
-		line, column := d.place(at)
-		return nil, &syntaxError{line, column, "it holds more brackets than settings have"}
-	}
-	if !utf8.Valid(data) {
-		line, column := d.place(invalidAt(data))
-		return nil, &syntaxError{line, column, "it is not UTF-8"}
-	}
-	// The line end is for a comment that ends the file, which the parser does
-	// not take.
-	tree, err := hujson.Parse(slices.Concat(data, []byte("\n")))
+	limit := position.Limit{Depth: maxBrackets, Message: "it holds more brackets than settings have"}
+	d, err := position.ParseJSON(data, limit)
 	if err != nil {
-		text := slices.Concat(bytes.TrimRight(data, " \t\r\n"), []byte("\n{}\n"))
-		if _, emptyErr := hujson.Parse(text); emptyErr == nil {
-			if len(bytes.TrimSpace(data)) == 0 {
-				text = []byte("{}\n")
-			}
-			return parse(text)
+		text := []byte("{}\n")
+		if len(bytes.TrimSpace(bytes.TrimPrefix(data, []byte(byteOrderMark)))) > 0 {
+			text = slices.Concat(bytes.TrimRight(data, " \t\r\n"), []byte("\n{}\n"))
 		}
-		e := &syntaxError{what: strings.TrimPrefix(err.Error(), "hujson: ")}
-		if _, scanErr := fmt.Sscanf(e.what, "line %d, column %d:", &e.line, &e.column); scanErr == nil {
-			_, e.what, _ = strings.Cut(e.what, ": ")
-			if e.line > len(d.lines) || e.line == len(d.lines) && e.column > len(data)-d.lines[e.line-1] { // behind the end
-				e.line, e.column = d.place(len(bytes.TrimRight(data, " \t\r\n")))
-			}
+		empty, emptyErr := position.ParseJSON(text, limit)
+		if emptyErr != nil {
+			return nil, err
 		}
-		return nil, e
+		d = empty
 	}
-	if tree.Value.Kind() != '{' {
-		line, column := d.place(tree.StartOffset)
-		return nil, &syntaxError{line, column, "it holds no object"}
+	if d.Tree.Value.Kind() != '{' {
+		return nil, d.Errorf(d.Tree.StartOffset, "it holds no object")
 	}
-	d.tree = tree
-	return d, nil
-}
-
-// tooManyBrackets returns where a text has more opening brackets of a kind than
-// the parser is given, texts in it and comments aside.
-func tooManyBrackets(data []byte) (at int, many bool) {
-	lists, objects := 0, 0
-	for i := 0; i < len(data); i++ {
-		switch data[i] {
-		case '"':
-			for i++; i < len(data) && data[i] != '"' && data[i] != '\n'; i++ {
-				if data[i] == '\\' {
-					i++
-				}
-			}
-		case '/':
-			end := -1
-			switch rest := data[i:]; {
-			case bytes.HasPrefix(rest, []byte("//")):
-				end = bytes.IndexByte(rest, '\n')
-			case bytes.HasPrefix(rest, []byte("/*")):
-				if end = bytes.Index(rest[2:], []byte("*/")); end >= 0 {
-					end += 3
-				}
-			default:
-				continue
-			}
-			if end < 0 {
-				return 0, false
-			}
-			i += end
-		case '[':
-			lists++
-		case '{':
-			objects++
-		}
-		if max(lists, objects) > maxBrackets {
-			return i, true
-		}
-	}
-	return 0, false
-}
-
-// place returns the line and column of an offset, 1-based and in bytes.
-func (d *document) place(offset int) (line, column int) {
-	offset = min(offset, len(d.text))
-	line = sort.SearchInts(d.lines, offset+1) // how many begin up to there
-	return line, offset - d.lines[line-1] + 1
-}
-
-// invalidAt returns the offset of the first byte that is not UTF-8.
-func invalidAt(data []byte) int {
-	for i := 0; i < len(data); {
-		r, n := utf8.DecodeRune(data[i:])
-		if r == utf8.RuneError && n == 1 {
-			return i
-		}
-		i += n
-	}
-	return len(data)
+	return &document{d}, nil
 }
 
 // unread is the problem of a file that cannot be read or understood.
@@ -167,9 +67,9 @@ func unread(f File, err error) Problem {
 	if e := (*fs.PathError)(nil); errors.As(err, &e) {
 		cause = e.Err
 	}
-	if e := (*syntaxError)(nil); errors.As(err, &e) {
-		p.Kind, p.Line, p.Column = KindSyntax, e.line, e.column
-		p.Message = fmt.Sprintf("It is no settings file: %s. Nothing of it is in force.", e.what)
+	if e := (*position.Error)(nil); errors.As(err, &e) {
+		p.Kind, p.Line, p.Column = KindSyntax, e.Line, e.Column
+		p.Message = fmt.Sprintf("It is no settings file: %s. Nothing of it is in force.", e.Message)
 		p.Remedy = "Mend it; it holds one JSON object, in which comments and trailing commas are allowed."
 		return p
 	}

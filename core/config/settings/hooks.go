@@ -79,7 +79,7 @@ func (e *entry) placeGroups() {
 				continue
 			}
 			if n := e.node.Find(pointer([]string{name, strconv.Itoa(i)})); n != nil {
-				lines[i], _ = e.doc.place(n.StartOffset)
+				lines[i], _ = e.doc.Place(n.StartOffset)
 			}
 		}
 		e.groups[name] = lines

@@ -199,7 +199,7 @@ func layers(files []source, env environment, trusted bool) []*layerOf {
 			l.env, l.projects = env.get, env.project
 			l.ofProject = s.file.Layer == LayerProject
 			l.literal = l.ofProject && !trusted                                      // a stranger's file must not carry secrets elsewhere
-			l.collect(s.doc, known().root, s.doc.tree.Value.(*hujson.Object), false) //nolint:errcheck // parse returns objects alone
+			l.collect(s.doc, known().root, s.doc.Tree.Value.(*hujson.Object), false) //nolint:errcheck // parse returns objects alone
 			l.onlyServers()
 			l.check()
 		}

@@ -172,7 +172,7 @@ func edit(file string, text []byte, c change) ([]byte, error) {
 		return nil, broken(err)
 	}
 	mark := text[:len(text)-len(bytes.TrimPrefix(text, []byte(byteOrderMark)))]
-	root := &doc.tree
+	root := &doc.Tree
 	l := newLayer("", file)
 	l.collect(doc, known().root, root.Value.(*hujson.Object), false) //nolint:errcheck // parse returns objects alone
 	var result []byte
@@ -206,7 +206,7 @@ func edit(file string, text []byte, c change) ([]byte, error) {
 		return nil, broken(err) // an edit keeps JSON what was JSON
 	}
 	l = newLayer("", file)
-	l.collect(again, known().root, again.tree.Value.(*hujson.Object), false) //nolint:errcheck // as above
+	l.collect(again, known().root, again.Tree.Value.(*hujson.Object), false) //nolint:errcheck // as above
 	if e := l.entries[k.Path]; e == nil != (value == nil) || e != nil && !reflect.DeepEqual(e.written, value) {
 		return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("Nothing was changed: %s gives %s more than once.", file, k.Path),
 			"Leave one of them in the file, and set it again.")

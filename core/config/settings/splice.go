@@ -13,12 +13,12 @@ import (
 
 // replace returns the text with another value in a value's place.
 func (d *document) replace(v *hujson.Value, text []byte) []byte {
-	return slices.Concat(d.text[:v.StartOffset], d.lineEnds(text), d.text[v.EndOffset:])
+	return slices.Concat(d.Text[:v.StartOffset], d.lineEnds(text), d.Text[v.EndOffset:])
 }
 
 // newline is the file's line end.
 func (d *document) newline() string {
-	if bytes.Contains(d.text, []byte("\r\n")) {
+	if bytes.Contains(d.Text, []byte("\r\n")) {
 		return "\r\n"
 	}
 	return "\n"
@@ -34,7 +34,7 @@ func (d *document) change(at *hujson.Value, c change) ([]byte, error) {
 	for i, name := range c.steps {
 		object, ok := at.Value.(*hujson.Object)
 		if !ok {
-			line, _ := d.place(at.StartOffset)
+			line, _ := d.Place(at.StartOffset)
 			return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("Nothing was changed: what line %d says of %s should be an object.", line, c.key.Path),
 				"Correct it by hand.")
 		}
@@ -53,7 +53,7 @@ func (d *document) change(at *hujson.Value, c change) ([]byte, error) {
 // insert returns the text with a key that it does not have yet, and the groups
 // that hold it.
 func (d *document) insert(path string, value any) ([]byte, error) {
-	at, names := &d.tree, strings.Split(path, ".")
+	at, names := &d.Tree, strings.Split(path, ".")
 	for len(names) > 1 {
 		object := at.Value.(*hujson.Object) //nolint:errcheck // checked before it is gone into
 		below := member(object, names[0])
@@ -67,7 +67,7 @@ func (d *document) insert(path string, value any) ([]byte, error) {
 		group := nodeAt(strings.Join(strings.Split(path, ".")[:strings.Count(path, ".")+2-len(names)], "."))
 		short, err := decode(below)
 		if err != nil || long(group.path, short) == nil || len(names) > 2 {
-			line, _ := d.place(below.StartOffset)
+			line, _ := d.Place(below.StartOffset)
 			return nil, fault.New(fault.InvalidConfig, "settings.set", fmt.Sprintf("Nothing was changed: %s in line %d should be an object.", group.path, line),
 				"Correct it by hand.")
 		}
@@ -99,20 +99,20 @@ func (d *document) add(at *hujson.Value, name string, value any) []byte {
 	outer := d.indentAt(at.StartOffset)
 	inner := outer + d.unit()
 	end := at.EndOffset - len("}")
-	head, tail := d.text[:end], d.text[end:]
+	head, tail := d.Text[:end], d.Text[end:]
 	comma := ""
 	if n := len(object.Members); n > 0 {
 		v := &object.Members[n-1].Value
 		after := v.EndOffset + len(v.AfterExtra)
-		trailing := after < end && d.text[after] == ','
-		if !bytes.ContainsRune(d.text[at.StartOffset:at.EndOffset], '\n') {
+		trailing := after < end && d.Text[after] == ','
+		if !bytes.ContainsRune(d.Text[at.StartOffset:at.EndOffset], '\n') {
 			lead := ", "
 			if trailing {
 				after, lead = after+1, " "
 			} else {
 				after = v.EndOffset
 			}
-			return slices.Concat(d.text[:after], []byte(lead+quoted(name)+": "), encode(value, "", ""), d.text[after:])
+			return slices.Concat(d.Text[:after], []byte(lead+quoted(name)+": "), encode(value, "", ""), d.Text[after:])
 		}
 		before := object.Members[n-1].Name.BeforeExtra
 		if i := bytes.LastIndexByte(before, '\n'); i >= 0 && len(bytes.Trim(before[i+1:], " \t")) == 0 {
@@ -132,15 +132,15 @@ func quoted(name string) string { return string(hujson.String(name)) }
 
 // indentAt returns the blanks at the beginning of the line of an offset.
 func (d *document) indentAt(offset int) string {
-	line, _ := d.place(offset)
-	text := d.text[d.lines[line-1]:]
+	line, _ := d.Place(offset)
+	text := d.Text[d.Start(line):]
 	return string(text[:len(text)-len(bytes.TrimLeft(text, " \t"))])
 }
 
 // unit returns one step of the file's indentation: that of its first member, or
 // two blanks.
 func (d *document) unit() string {
-	object := d.tree.Value.(*hujson.Object) //nolint:errcheck // parse returns objects alone
+	object := d.Tree.Value.(*hujson.Object) //nolint:errcheck // parse returns objects alone
 	if len(object.Members) > 0 {
 		if unit := d.indentAt(object.Members[0].Name.StartOffset); unit != "" && len(unit) <= 8 {
 			return unit
@@ -163,11 +163,11 @@ func (d *document) remove(e *entry) []byte {
 	object, i := d.holder(e.node)
 	m := object.Members[i]
 	start, end := m.Name.StartOffset, m.Value.EndOffset
-	text := slices.Clone(d.text)
+	text := slices.Clone(d.Text)
 	comma := func(i int) (int, bool) {
 		v := object.Members[i].Value
 		at := v.EndOffset + len(v.AfterExtra)
-		return at, at < len(d.text) && d.text[at] == ','
+		return at, at < len(d.Text) && d.Text[at] == ','
 	}
 	if at, ok := comma(i); ok {
 		text = slices.Delete(text, at, at+1)
@@ -189,7 +189,7 @@ func (d *document) remove(e *entry) []byte {
 
 // holder returns the object that a value is a member of, and where.
 func (d *document) holder(v *hujson.Value) (*hujson.Object, int) {
-	for part := range d.tree.All() {
+	for part := range d.Tree.All() {
 		if object, ok := part.Value.(*hujson.Object); ok {
 			for i := range object.Members {
 				if &object.Members[i].Value == v {

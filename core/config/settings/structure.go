@@ -27,7 +27,7 @@ func (l *layerOf) unknownEvents(e *entry) {
 			Message: "There is no such event; its hooks do not run.", Nearest: NearestOf(name, events())}
 		if e.node != nil {
 			if n := e.node.Find(pointer([]string{name})); n != nil {
-				p.Line, p.Column = e.doc.place(n.StartOffset)
+				p.Line, p.Column = e.doc.Place(n.StartOffset)
 			}
 		}
 		if p.Nearest != "" {
@@ -61,7 +61,7 @@ func (l *layerOf) unknownNames(e *entry, value any, schema map[string]any, steps
 					Message: "There is no such key; it has no effect.", Nearest: NearestOf(name, slices.Collect(maps.Keys(properties)))}
 				if e.node != nil {
 					if n := e.node.Find(pointer(at)); n != nil {
-						p.Line, p.Column = e.doc.place(n.StartOffset)
+						p.Line, p.Column = e.doc.Place(n.StartOffset)
 					}
 				}
 				if p.Nearest != "" {

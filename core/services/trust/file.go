@@ -11,6 +11,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
+	"github.com/fettle-dev/fettle/core/internal/position"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 )
 
@@ -41,7 +42,7 @@ func (s *Store) read() ([]byte, error) {
 		return nil, s.unreadable(err)
 	}
 	if len(data) > maxBytes {
-		return nil, malformed(s.path, 0, fmt.Sprintf("it is larger than %d bytes", maxBytes), nil)
+		return nil, malformed(s.path, &position.Error{Message: fmt.Sprintf("it is larger than %d bytes", maxBytes)})
 	}
 	return data, nil
 }

@@ -249,7 +249,7 @@ func nearest(text, old string) (line int, found, want string, ok bool) {
 		if h == w || i == 0 && strings.HasSuffix(h, w) || i == len(wanted)-1 && strings.HasPrefix(h, w) {
 			continue
 		}
-		return start + i + 1, escape.Clip(h, 120), escape.Clip(w, 120), true
+		return start + i + 1, escape.Clip(h, 121), escape.Clip(w, 121), true
 	}
 	return 0, "", "", false
 }
