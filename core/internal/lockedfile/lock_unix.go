@@ -11,13 +11,27 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func tryLock(f *os.File) error {
-	err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
-	runtime.KeepAlive(f)
-	if errors.Is(err, unix.EWOULDBLOCK) || errors.Is(err, unix.EINTR) {
-		return errBusy
+// TryLock takes the lock of an open file, which ends with the descriptor, however the
+// process ends. The error is [ErrBusy] while another process has it.
+func TryLock(f *os.File) error {
+	for {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		runtime.KeepAlive(f)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case errors.Is(err, unix.EWOULDBLOCK):
+			return ErrBusy
+		default:
+			return err
+		}
 	}
-	return err
+}
+
+// Unlock gives the lock back. Closing the file does that only once no child has
+// its descriptor, which one that is being started has until it runs its program.
+func Unlock(f *os.File) {
+	_ = unix.Flock(int(f.Fd()), unix.LOCK_UN)
+	runtime.KeepAlive(f)
 }
 
 // lockDirectory takes the lock of a directory itself, so that no file is left

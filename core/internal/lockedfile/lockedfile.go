@@ -17,8 +17,8 @@ const (
 	FolderMode fs.FileMode = 0o700
 )
 
-// errBusy is returned by tryLock while another one has the lock.
-var errBusy = errors.New("locked by another process")
+// ErrBusy is returned by [TryLock] while another process has the lock.
+var ErrBusy = errors.New("locked by another process")
 
 // Pauses between two tries to get the lock.
 const (
@@ -43,12 +43,12 @@ func wait(ctx context.Context, f *os.File) (unlock func(), err error) {
 	for pause := firstPause; ; pause = min(2*pause, longPause) {
 		err := ctx.Err()
 		if err == nil {
-			err = tryLock(f)
+			err = TryLock(f)
 		}
 		if err == nil {
 			return func() { _ = f.Close() }, nil // which gives the lock back
 		}
-		if !errors.Is(err, errBusy) {
+		if !errors.Is(err, ErrBusy) {
 			_ = f.Close() // the other error is the one to tell
 			return nil, err
 		}

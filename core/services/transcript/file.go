@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
 // Modes of what is made.
@@ -15,9 +16,6 @@ const (
 	fileMode   fs.FileMode = 0o600
 	folderMode fs.FileMode = 0o700
 )
-
-// errBusy is returned by tryLock while somebody else has the lock.
-var errBusy = errors.New("in use by another process")
 
 // makeDir makes the folder, and makes it private where it is not.
 func (s *Store) makeDir() error {
@@ -65,9 +63,9 @@ func (s *Store) open(path string, flags int) (*os.File, error) {
 // lockFile takes the lock of a session whose file is open. The error is of code
 // session_unreadable where another process has it.
 func lockFile(f *os.File, id string) error {
-	err := tryLock(f)
+	err := lockedfile.TryLock(f)
 	switch {
-	case errors.Is(err, errBusy):
+	case errors.Is(err, lockedfile.ErrBusy):
 		return fault.Wrap(fault.SessionUnreadable, "transcript.lock", fmt.Sprintf("The session %s is in use by another process.", id),
 			"End that one first, or work in another session.", err)
 	case err != nil:
@@ -92,7 +90,7 @@ func lockFile(f *os.File, id string) error {
 
 // closeLocked gives the lock of a file back and closes it.
 func closeLocked(f *os.File) error {
-	unlock(f)
+	lockedfile.Unlock(f)
 	return f.Close()
 }
 
