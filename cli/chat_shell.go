@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/services/process"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -33,7 +34,7 @@ func (w *work) shell(ctx context.Context, line string) {
 	w.send(interactive.Event{Kind: interactive.EventShell, Title: line, Text: strings.TrimRight(result.Text, "\n") + ending})
 	printed := result.Text
 	if len(printed) > mostTold {
-		printed = string(cutUTF8([]byte(printed), mostTold)) + "\n[the rest is left out]"
+		printed = escape.Head(printed, mostTold) + "\n[the rest is left out]"
 	}
 	w.tell(model.TextPart(fmt.Sprintf("The person has run a command:\n<command>%s</command>\n<output>\n%s%s\n</output>",
 		tools.EscapeTag(line, "command"), tools.EscapeTag(printed, "output"), ending)))

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/escape"
 )
 
 const (
@@ -94,7 +96,7 @@ func (p *program) readPiped(ctx context.Context) (promptInput, error) {
 		}
 	}
 	if len(data) > stdinMost {
-		data = cutUTF8(data, stdinMost)
+		data = []byte(escape.Head(string(data), stdinMost))
 		in.notices = append(in.notices, fmt.Sprintf("What is piped in is longer than %d MiB; the rest was left out.", stdinMost>>20))
 	}
 	if !utf8.Valid(data) {
@@ -102,16 +104,6 @@ func (p *program) readPiped(ctx context.Context) (promptInput, error) {
 	}
 	in.piped = strings.TrimRight(strings.ToValidUTF8(string(data), "\uFFFD"), "\r\n")
 	return in, nil
-}
-
-// cutUTF8 returns at most n bytes of data, and no part of a character.
-func cutUTF8(data []byte, n int) []byte {
-	for end := n; end > n-utf8.UTFMax && end > 0; end-- {
-		if utf8.RuneStart(data[end]) {
-			return data[:end]
-		}
-	}
-	return data[:n] // it is no UTF-8 here
 }
 
 // isPiped reports whether stdin is a pipe or a file, from which a prompt may come

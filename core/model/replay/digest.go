@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/model"
 )
 
@@ -157,12 +158,7 @@ const (
 
 // excerpt is the beginning of a text on one line.
 func excerpt(text string) string {
-	text = text[:min(len(text), mostRead)]
-	text = strings.Join(strings.Fields(strings.ToValidUTF8(text, "\uFFFD")), " ")
-	if runes := []rune(text); len(runes) > mostShown {
-		return string(runes[:mostShown]) + "…"
-	}
-	return text
+	return escape.Clip(escape.OneLine(strings.ToValidUTF8(text[:min(len(text), mostRead)], "\uFFFD")), mostShown)
 }
 
 // volatile is what differs from one run to the next though nothing has changed:

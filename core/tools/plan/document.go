@@ -129,15 +129,3 @@ func (s Services) follow(p workspace.Path) (workspace.Path, error) {
 	}
 	return s.Files.Resolve(real)
 }
-
-// clip returns the beginning of text, at most so many bytes, and whether
-// anything was cut. No character is cut in two.
-func clip(text string, most int) (string, bool) {
-	if len(text) <= most {
-		return text, false
-	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
-	}
-	return text[:most], true
-}

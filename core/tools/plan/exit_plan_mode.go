@@ -78,8 +78,8 @@ func (e *exitPlanMode) Confirmation(ctx context.Context) (*tools.Confirmation, e
 		return nil, tools.WillRefuse(tools.Fail(refusal))
 	}
 	e.shown = plan
-	text, cut := clip(plan.text, maxShown)
-	if cut {
+	text := escape.Head(plan.text, maxShown)
+	if len(text) < len(plan.text) {
 		text += fmt.Sprintf("\n\n[cut here: %d of %d bytes are shown; the rest is in the file]", len(text), len(plan.text))
 	}
 	return &tools.Confirmation{
