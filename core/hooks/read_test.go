@@ -111,6 +111,7 @@ func TestMistakes(t *testing.T) {
 		"key":           {group(`{"command": "c", "timout": 5}`), []string{"Perhaps timeout"}, 2},
 		"no JSON":       {`{"hooks": `, []string{"no JSON", "none of its hooks runs"}, 0},
 		"a list":        {`[]`, []string{"a list"}, 0},
+		"not UTF-8":     {"{\"hooks\": {}, \"description\": \"\xff\"}", []string{"not UTF-8", "none of its hooks runs"}, 0},
 		"brackets":      {strings.Repeat("[", 20_000), []string{"too many brackets"}, 0},
 		"too long":      {strings.Repeat(" ", maxBytes+1), []string{"more than"}, 0},
 	} {

@@ -76,3 +76,10 @@ func TestWriter(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, b.Len(), 1<<20)
 }
+
+// A value is masked as it stands in a URL, too; how short one may be is up to the Masker.
+func TestMaskerForms(t *testing.T) {
+	m := redact.Masker{Shortest: 4}
+	m.Add("a b/", "abc")
+	require.Equal(t, "[masked] [masked] [masked] abc", m.Text("a b/ a+b%2F a%20b%2F abc"))
+}
