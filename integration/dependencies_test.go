@@ -115,23 +115,43 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
-// GO-02: the packages of the card do the work that they are made for;
-// testify does it in tests.
-func TestDependenciesOfTheCardAreUsed(t *testing.T) {
-	used := map[string]bool{}
-	for _, p := range goList(t, "linux", "./...") {
-		for _, imported := range p.Imports {
-			used[imported] = true
-		}
-		for _, imported := range slices.Concat(p.TestImports, p.XTestImports) {
-			if strings.HasPrefix(imported, "github.com/stretchr/testify/") {
-				used["github.com/stretchr/testify"] = true
+// GO-02: the library or the program imports each direct requirement of go.mod; what
+// only tests import says so in its row.
+func TestDependenciesAreImported(t *testing.T) {
+	code, tests := map[string]bool{}, map[string]bool{}
+	direct := requirements(t, ".")
+	use := func(used map[string]bool, imports []string) {
+		for module := range direct {
+			if slices.ContainsFunc(imports, func(p string) bool { return p == module || strings.HasPrefix(p, module+"/") }) {
+				used[module] = true
 			}
 		}
 	}
-	for _, m := range theCard {
-		if !slices.ContainsFunc(slices.Collect(maps.Keys(used)), func(p string) bool { return p == m || strings.HasPrefix(p, m+"/") }) {
-			t.Errorf("no package imports %s", m)
+	packages, imported := goList(t, "linux", "./..."), map[string]bool{}
+	for _, p := range packages {
+		for _, path := range p.Imports {
+			imported[path] = true
+		}
+	}
+	for _, p := range packages {
+		forTests := strings.Contains(p.ImportPath, "/internal/") && !imported[p.ImportPath] || strings.HasPrefix(p.name(), "integration")
+		if !forTests {
+			use(code, p.Imports)
+		}
+		use(tests, slices.Concat(p.Imports, p.TestImports, p.XTestImports))
+	}
+	for _, row := range table(t, readFile(t, "docs/dependencies.md"), "module") {
+		module, testsOnly := row[0], strings.Contains(row[3], "(tests only)")
+		switch {
+		case !tests[module]:
+			t.Errorf("no package imports %s", module)
+		case code[module] == testsOnly:
+			t.Errorf("docs/dependencies.md says tests only of %s: %t; imported by core or cli: %t", module, testsOnly, code[module])
+		}
+	}
+	for _, module := range theCard {
+		if !tests[module] {
+			t.Errorf("no package imports %s", module)
 		}
 	}
 }
