@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,10 +66,7 @@ func (w *work) fail(ctx context.Context, err error) {
 
 // Say implements [commands.UI].
 func (w *work) Say(m commands.Message) {
-	level := interactive.Level(m.Level)
-	if level == "" {
-		level = interactive.LevelInfo
-	}
+	level := cmp.Or(interactive.Level(m.Level), interactive.LevelInfo)
 	w.message(level, "%s", m.Text)
 }
 

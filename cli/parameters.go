@@ -108,10 +108,7 @@ func parameterOf(name string, schema json.RawMessage) (parameter, error) {
 
 // kindIn is the type of a value, as "array of string".
 func kindIn(s valueSchema) (string, error) {
-	kind := s.Type
-	if kind == "" {
-		kind = "any"
-	}
+	kind := cmp.Or(s.Type, "any")
 	if s.Items == nil {
 		return kind, nil
 	}

@@ -48,10 +48,7 @@ func Verdict(decision string) string {
 // Why says in a line that is safe to show why the call is asked about.
 func Why(q bus.ToolConfirmationRequest) string {
 	d := q.Decision
-	why := explain(d.Reason, d.Rule, d.Tier, d.Source, d.Line)
-	if why == "" {
-		why = "no rule speaks of it"
-	}
+	why := cmp.Or(explain(d.Reason, d.Rule, d.Tier, d.Source, d.Line), "no rule speaks of it")
 	var same []bus.Part // the parts that have been explained above
 	for _, part := range Parts(q) {
 		if part.Source == d.Source && part.Decision == d.Decision {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -54,9 +55,7 @@ func (b *callBlock) update(state bus.ToolCallState) {
 	if b.state.Status.Final() && !state.Status.Final() {
 		return
 	}
-	if state.Description == "" {
-		state.Description = b.state.Description
-	}
+	state.Description = cmp.Or(state.Description, b.state.Description)
 	if len(state.Display) == 0 {
 		state.Display = b.state.Display
 	}
@@ -180,10 +179,7 @@ func (b *callBlock) mark(v look) (mark, word string) {
 		if b.stopped {
 			return v.theme.Warning.Render("-"), "ended"
 		}
-		frame := b.frame
-		if frame == "" {
-			frame = "◌"
-		}
+		frame := cmp.Or(b.frame, "◌")
 		word := "running"
 		if b.elapsed != "" {
 			word += " " + b.elapsed

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -95,10 +96,7 @@ func (p *prompting) attempt(ctx context.Context, r *model.Request, n int) (a att
 	}
 	var answer model.Collector
 	if instead != nil {
-		finish := instead.Finish
-		if finish == "" {
-			finish = model.FinishStop
-		}
+		finish := cmp.Or(instead.Finish, model.FinishStop)
 		a.began = true
 		p.take(ctx, &a, &answer, &model.Chunk{ID: instead.ID, Model: instead.Model, Parts: instead.Content.Parts,
 			Finish: finish, Usage: &instead.Usage, Citations: instead.Citations})

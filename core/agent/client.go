@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -49,9 +50,7 @@ func New(o Options) (*Client, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Purpose == "" {
-		o.Purpose = model.PurposeMain
-	}
+	o.Purpose = cmp.Or(o.Purpose, model.PurposeMain)
 	c := &Client{
 		o:           o,
 		turn:        make(chan struct{}, 1),

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strconv"
 
@@ -168,9 +169,7 @@ func nameOr(name string) string {
 
 // newID returns an ID like id that is not taken, and takes it.
 func newID(id string, taken map[string]bool) string {
-	if id == "" {
-		id = "call"
-	}
+	id = cmp.Or(id, "call")
 	for n := 2; ; n++ {
 		if next := id + "-" + strconv.Itoa(n); !taken[next] {
 			taken[next] = true

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -228,10 +229,7 @@ func (p *prompting) keep(ctx context.Context, answer *answered, tokens int) {
 	c := p.c
 	c.refuse(refusals(answer.Response))
 	if len(answer.Content.Parts) > 0 {
-		name := answer.Model
-		if name == "" {
-			name = p.model
-		}
+		name := cmp.Or(answer.Model, p.model)
 		c.append(ctx, Entry{Content: answer.Content, Model: name, Usage: answer.Usage})
 	}
 	c.covered = len(c.history)

@@ -3,6 +3,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,9 +138,7 @@ func New(p Parameters) (*Config, error) {
 		o.Environ, o.Flags = slices.Clone(o.Environ), maps.Clone(o.Flags)
 		p.Settings = &o
 	}
-	if p.Logger == nil {
-		p.Logger = slog.New(slog.DiscardHandler)
-	}
+	p.Logger = cmp.Or(p.Logger, slog.New(slog.DiscardHandler))
 	if p.SessionID == "" {
 		p.SessionID = bus.NewID()
 	}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -148,10 +149,7 @@ func (c formChoice) label() string {
 
 // question is how a person is asked for the field.
 func (f *formField) question() bus.UserQuestion {
-	title := f.Title
-	if title == "" {
-		title = f.name
-	}
+	title := cmp.Or(f.Title, f.name)
 	text := title
 	if f.Description != "" {
 		text += " (" + strings.TrimSuffix(f.Description, ".") + ")"

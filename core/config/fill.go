@@ -135,9 +135,7 @@ func (p *Parameters) fillFileFiltering(s settings.FileFiltering) {
 
 func (p *Parameters) fillConversation(s settings.Settings) {
 	c := &p.Conversation
-	if c.Limits.SessionTurns == 0 {
-		c.Limits.SessionTurns = s.Model.MaxSessionTurns
-	}
+	c.Limits.SessionTurns = cmp.Or(c.Limits.SessionTurns, s.Model.MaxSessionTurns)
 	c.Limits.Tokens = cmp.Or(c.Limits.Tokens, s.Model.TokenLimit)
 	if c.Limits.CompactAt == 0 {
 		if c.Limits.CompactAt = s.Model.CompressionThreshold; c.Limits.CompactAt == 0 {

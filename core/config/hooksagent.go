@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -121,9 +122,7 @@ const noWords = "[no response text]"
 
 func (c *Config) afterAgent(sh *shared) agent.AfterPrompt {
 	return func(ctx context.Context, prompt []model.Part, answer string, again bool) (agent.PromptAdvice, error) {
-		if answer == "" {
-			answer = noWords
-		}
+		answer = cmp.Or(answer, noWords)
 		in := hooks.Input{Event: hooks.AfterAgent, Prompt: wordsOf(prompt), PromptResponse: &answer, StopHookActive: &again}
 		effect := c.fireHooks(ctx, sh, in, hooks.Subject{})
 		advice := agent.PromptAdvice{Clear: effect.ClearContext}

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -230,9 +231,7 @@ func (c *Config) tailCall(ctx context.Context, s *session, d scheduler.Done, cal
 		c.tellHook(hooks.AfterTool, nil, bus.HookWarning, fmt.Sprintf("Hooks have asked for %d calls after a call of %s; no more are made.", maxTails, t.original))
 		return r
 	}
-	if t.original == "" {
-		t.original = d.Spec.Name
-	}
+	t.original = cmp.Or(t.original, d.Spec.Name)
 	resp := s.scheduler.Run(context.WithValue(ctx, tailKey{}, t), scheduler.Request{
 		CallID: fmt.Sprintf("%s-hook%d", d.CallID, t.depth), Tool: call.Name, Args: call.Args,
 	})

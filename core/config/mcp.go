@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -76,9 +77,7 @@ func (c *Config) mcpServers(target string) []mcp.Configured {
 	}
 	var all []mcp.Configured
 	for _, spec := range p.Servers {
-		if spec.Source == "" {
-			spec.Source = "the program"
-		}
+		spec.Source = cmp.Or(spec.Source, "the program")
 		all = append(all, mcp.Configured{ServerSpec: spec})
 	}
 	for _, s := range c.configuredServers() {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -99,9 +100,7 @@ func (c *Config) Restate(ctx context.Context, o Restating) ([]model.Part, error)
 }
 
 func (c *Config) restatingDefaults(s *session, o Restating) Restating {
-	if o.Files == 0 {
-		o.Files = defaultRestatedFiles
-	}
+	o.Files = cmp.Or(o.Files, defaultRestatedFiles)
 	if o.Bytes == 0 {
 		o.Bytes = restatedBytes(c.tokenLimit(s))
 	}

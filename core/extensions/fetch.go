@@ -2,6 +2,7 @@ package extensions
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,10 +37,7 @@ func fetch(ctx context.Context, from source, ref, dir string, environ []string) 
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, fetchTimeout, errFetchTimeout)
 	defer stop()
-	wanted := ref
-	if wanted == "" {
-		wanted = "HEAD"
-	}
+	wanted := cmp.Or(ref, "HEAD")
 	environ = gitEnvironment(environ, from.local)
 	steps := [][]string{
 		{"init", "--quiet", "--template="},

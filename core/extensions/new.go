@@ -1,6 +1,7 @@
 package extensions
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -61,9 +62,7 @@ func New(k Skeleton) (written []string, err error) {
 	if k.Manifest == "" {
 		k.Manifest = ManifestNames()[0]
 	}
-	if k.ContextFile == "" {
-		k.ContextFile = "FETTLE.md"
-	}
+	k.ContextFile = cmp.Or(k.ContextFile, "FETTLE.md")
 	files, err := k.files(template, name)
 	if err != nil {
 		return nil, err

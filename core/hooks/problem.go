@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
+
+	"github.com/fettle-dev/fettle/core/internal/editdistance"
 )
 
 // Problem is something wrong in a definition of hooks. What is lost to it is
@@ -30,7 +32,7 @@ func (p Problem) String() string {
 func nearest(s string, words []string) string {
 	best, distance := "", 0
 	for _, word := range words {
-		d := changes(folded(s), folded(word))
+		d := editdistance.Of(folded(s), folded(word))
 		if d <= min(3, len(word)/2) && (best == "" || d < distance) {
 			best, distance = word, d
 		}
@@ -59,25 +61,4 @@ func folded(s string) []rune {
 		}
 	}
 	return out
-}
-
-// changes counts the changes of one character that make b of a.
-func changes(a, b []rune) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i, c := range a {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j, d := range b {
-			cost := diagonal
-			if c != d {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
 }

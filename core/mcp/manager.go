@@ -40,9 +40,7 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	o.MaxText = cmp.Or(o.MaxText, 256<<10)
 	o.MaxData = cmp.Or(o.MaxData, 10<<20)
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return o
 }
 

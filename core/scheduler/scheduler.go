@@ -3,6 +3,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"time"
@@ -80,9 +81,7 @@ func New(o Options) *Scheduler {
 	if o.Mode == nil {
 		o.Mode = func() policy.ApprovalMode { return policy.ModeDefault }
 	}
-	if o.ID == "" {
-		o.ID = "root"
-	}
+	o.ID = cmp.Or(o.ID, "root")
 	if o.MaxParallel <= 0 {
 		o.MaxParallel = defaultMaxParallel
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"github.com/fettle-dev/fettle/core/internal/frontmatter"
 	"io"
 	"io/fs"
 	"os"
@@ -131,7 +132,7 @@ func (l *loading) file(f Folder, path, within string) {
 		l.lose(path, "The skill is a link that leads out of "+within+", and was not read.", "Copy its folder there instead.")
 		return
 	}
-	data, err := readFile(real)
+	data, err := frontmatter.ReadFile(real, MaxFile)
 	if err != nil {
 		l.lose(path, "The skill cannot be read: "+cause(err)+".", "Check the file, and who may read it.")
 		return
@@ -162,24 +163,6 @@ func isFolder(path string) bool {
 func lies(path, folder string) bool {
 	rel, err := filepath.Rel(folder, path)
 	return err == nil && (rel == "." || filepath.IsLocal(rel))
-}
-
-// readFile reads a regular file of at most MaxFile bytes, and of a longer one one
-// byte more.
-func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is no regular file")
-	}
-	if err != nil {
-		return nil, err
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, MaxFile+1))
 }
 
 // cause is an error of a file without the name of the file.

@@ -1,6 +1,7 @@
 package skills
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io/fs"
@@ -77,9 +78,7 @@ func Text(ctx context.Context, s Skill) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if tree == "" {
-		tree = "(none)\n"
-	}
+	tree = cmp.Or(tree, "(none)\n")
 	return fmt.Sprintf("<activated_skill name=\"%s\">\n  <instructions>\n%s\n  </instructions>\n  <available_resources>\n%s  </available_resources>\n</activated_skill>",
 		escape.Quoted(s.Name), marked(s.Body), marked(tree)), nil
 }

@@ -4,6 +4,7 @@
 package telemetry
 
 import (
+	"cmp"
 	"context"
 	"sync"
 	"time"
@@ -91,9 +92,7 @@ func New(o Options) (*Telemetry, error) {
 	if o.SessionID == nil {
 		o.SessionID = func() string { return "" }
 	}
-	if o.Agent == "" {
-		o.Agent = DefaultAgent
-	}
+	o.Agent = cmp.Or(o.Agent, DefaultAgent)
 	if o.MaxContent <= 0 {
 		o.MaxContent = DefaultMaxContent
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/escape"
+	"github.com/fettle-dev/fettle/core/internal/editdistance"
 )
 
 // MaxNameLength is the longest tool name, in bytes, that every model accepts.
@@ -89,7 +90,7 @@ func nearest(word string, candidates []string, limit int) []string {
 	var near []scored
 	for _, c := range candidates {
 		other := strings.ToLower(c)
-		d := editDistance(folded, other)
+		d := editdistance.Of([]byte(folded), []byte(other))
 		contained := len(folded) > 2 && len(other) > 2 && (strings.Contains(other, folded) || strings.Contains(folded, other))
 		if contained || d <= max(2, len(other)/3) {
 			near = append(near, scored{c, d})
@@ -103,28 +104,6 @@ func nearest(word string, candidates []string, limit int) []string {
 		names = append(names, s.name)
 	}
 	return names
-}
-
-// editDistance is Levenshtein's, over bytes.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			above := row[j+1]
-			change := diagonal
-			if a[i] != b[j] {
-				change++
-			}
-			row[j+1] = min(above+1, row[j]+1, change)
-			diagonal = above
-		}
-	}
-	return row[len(b)]
 }
 
 // orList joins quoted names as in "a", "b" or "c".

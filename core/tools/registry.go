@@ -93,9 +93,7 @@ func NewRegistry(o RegistryOptions) *Registry {
 		byName:   make(map[string]*entry),
 		byAlias:  make(map[string][]*entry),
 	}
-	if r.log == nil {
-		r.log = slog.New(slog.DiscardHandler)
-	}
+	r.log = cmp.Or(r.log, slog.New(slog.DiscardHandler))
 	return r
 }
 

@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -84,9 +85,7 @@ func (c *connection) converse(ctx context.Context, text string, news func(string
 	if err != nil || a.state == "" || a.state.Terminal() {
 		next.task = ""
 	}
-	if next.context == "" {
-		next.context = c.thread.context
-	}
+	next.context = cmp.Or(next.context, c.thread.context)
 	c.thread = next
 	return a, err
 }

@@ -69,9 +69,7 @@ func New(o Options) *Service {
 	if o.Proxy == nil {
 		o.Proxy = http.ProxyFromEnvironment
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return &Service{o: o, open: newTransport(o.Proxy, false), guarded: newTransport(nil, true), agents: make(map[string]*remote)}
 }
 

@@ -4,6 +4,7 @@
 package prompt
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -97,10 +98,7 @@ func (f Facts) role(b *strings.Builder) {
 		fmt.Fprintln(b, strings.TrimSpace(f.Role))
 		return
 	}
-	product := f.Product
-	if product == "" {
-		product = "fettle"
-	}
+	product := cmp.Or(f.Product, "fettle")
 	fmt.Fprintf(b, "You are %s, an agent that does software work in a person's folder by means of tools.\n", product)
 }
 

@@ -1,6 +1,7 @@
 package subagent
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -39,10 +40,7 @@ func (a *activity) event(e agent.Event) {
 	switch {
 	case e.Type == agent.EventThought && e.Thought != nil:
 		a.thoughts++
-		content := e.Thought.Subject
-		if content == "" {
-			content = e.Thought.Description
-		}
+		content := cmp.Or(e.Thought.Subject, e.Thought.Description)
 		if content = escape.Plain(content, 200); content != "" {
 			a.tell(fmt.Sprintf("thought-%d", a.thoughts), bus.ActivityThought, content, bus.ActivityCompleted)
 		}

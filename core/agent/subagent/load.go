@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/escape"
+	"github.com/fettle-dev/fettle/core/internal/frontmatter"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -113,7 +113,7 @@ func (l *loading) folder(ctx context.Context, f Folder) error {
 }
 
 func (l *loading) file(path string, f Folder) {
-	data, err := readFile(path)
+	data, err := frontmatter.ReadFile(path, MaxFile)
 	if err != nil {
 		l.lose(path, 0, "The agent cannot be read: "+cause(err)+".", "Check the file, and who may read it.")
 		return
@@ -179,24 +179,6 @@ func (l *loading) check(d *Definition) {
 		}
 		l.warn(d.Source, fmt.Sprintf("The agent %s lists the tool %q, which is not there, and runs without it.", d.Name, escape.Plain(name, 60)), remedy)
 	}
-}
-
-// readFile reads a regular file of at most MaxFile bytes, and of a longer one
-// one byte more.
-func readFile(path string) ([]byte, error) {
-	info, err := os.Stat(path)
-	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is no regular file")
-	}
-	if err != nil {
-		return nil, err
-	}
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return io.ReadAll(io.LimitReader(file, MaxFile+1))
 }
 
 // cause is an error of a file without the name of the file.

@@ -1,6 +1,7 @@
 package subagent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -93,9 +94,7 @@ func failure(p *prepared, reason Reason, limit string, cause *fault.Error) *faul
 	}
 	if cause != nil {
 		message += " " + cause.Message
-		if remedy == "" {
-			remedy = cause.Remedy
-		}
+		remedy = cmp.Or(remedy, cause.Remedy)
 	}
 	err := fault.New(fault.AgentFailed, "subagent.run", message, remedy).Because(narrower)
 	if cause != nil {

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -14,9 +15,7 @@ import (
 // Loader returns the loader of the built-in commands that s has what they need
 // for (CM-09).
 func Loader(s Services) commands.Loader {
-	if s.Product == "" {
-		s.Product = "fettle"
-	}
+	s.Product = cmp.Or(s.Product, "fettle")
 	return loader{&s}
 }
 

@@ -35,9 +35,7 @@ func permissionsCommand(s *Services) *commands.Command {
 				"trusted":   "its own settings, rules, hooks, skills, agents and commands count.",
 				"untrusted": "its own files can only forbid, and the approval mode yolo is refused.",
 			}[state]
-			if means == "" {
-				means = "its own files can only forbid. /permissions trust trusts it."
-			}
+			means = cmp.Or(means, "its own files can only forbid. /permissions trust trusts it.")
 			return info("The folder %s is **%s**: %s", code(folder), line(state), means), nil
 		}),
 		SubCommands: []*commands.Command{

@@ -65,9 +65,7 @@ func (l *layerOf) report(p Problem) {
 	if l.told[p.Severity]++; l.full(p.Severity) {
 		p = Problem{Kind: KindMore, Severity: p.Severity, Message: "There are more problems like these than are told here."}
 	}
-	if p.Source == "" {
-		p.Source = l.source
-	}
+	p.Source = cmp.Or(p.Source, l.source)
 	p.Layer = l.layer
 	l.problems = append(l.problems, p)
 }

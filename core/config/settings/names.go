@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/fettle-dev/fettle/core/internal/editdistance"
 )
 
 // alias is another place for a key or a group.
@@ -65,13 +67,6 @@ type shortForm struct {
 	group string
 	kind  kind
 	keys  []string // of the group, that are given the value; a key after ! is given true
-}
-
-func (s shortForm) typeName() string {
-	if s.kind == aBool {
-		return "boolean"
-	}
-	return "string"
 }
 
 // shortForms lists them.
@@ -179,30 +174,14 @@ func NearestOf(name string, names []string) string {
 	return best
 }
 
-// distance counts the letters to add, drop or change to make b of a.
+// distance counts the letters to add, drop or change to make b of a. It is large for
+// long words and for those of quite another length.
 func distance(a, b string) int {
-	if abs(len(a)-len(b)) > 8 || len(a) > 100 {
+	if max(len(a)-len(b), len(b)-len(a)) > 8 || len(a) > 100 {
 		return max(len(a), len(b))
 	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		corner := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			corner, row[j+1] = row[j+1], min(row[j+1]+1, row[j]+1, corner+cost)
-		}
-	}
-	return row[len(b)]
+	return editdistance.Of([]byte(a), []byte(b))
 }
-
-func abs(n int) int { return max(n, -n) }
 
 // Means reports whether a name is that of a key or group, or of a part of it.
 // Both may be other names for what they name.

@@ -5,6 +5,8 @@ package frontmatter
 import (
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"regexp"
 	"strings"
 
@@ -157,6 +159,24 @@ func mapping(n Node, values []*ast.MappingValueNode, before, depth int) (Node, e
 		n.Members = append(n.Members, Member{key.text, key.Line, value})
 	}
 	return n, nil
+}
+
+// ReadFile reads a regular file of at most limit bytes, and of a longer one one byte
+// more.
+func ReadFile(path string, limit int64) ([]byte, error) {
+	info, err := os.Stat(path)
+	if err == nil && !info.Mode().IsRegular() {
+		err = errors.New("it is no regular file")
+	}
+	if err != nil {
+		return nil, err
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return io.ReadAll(io.LimitReader(file, limit+1))
 }
 
 // Split parts a file, in which lines end with \n alone, into its front matter, of

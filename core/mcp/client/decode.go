@@ -2,6 +2,7 @@ package client
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -101,9 +102,7 @@ func decodeResources(raw []byte, uri string) []tools.Resource {
 		if err != nil {
 			r.Text, r.Blob = "["+err.Error()+"]", nil
 		}
-		if r.URI == "" {
-			r.URI = uri
-		}
+		r.URI = cmp.Or(r.URI, uri)
 		all = append(all, r)
 	}
 	return all

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -36,13 +37,7 @@ type program struct {
 
 // startProgram starts a server's process. Whoever gets it calls end.
 func (d *Dialer) startProgram(spec mcp.ServerSpec, t *tap, v *mcp.Mask) (*program, error) {
-	dir := spec.Dir
-	if dir == "" {
-		dir = d.o.Dir
-	}
-	if dir == "" {
-		dir = "."
-	}
+	dir := cmp.Or(spec.Dir, d.o.Dir, ".")
 	if !filepath.IsAbs(dir) {
 		absolute, err := filepath.Abs(dir)
 		if err != nil {

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"crypto/subtle"
 	"fmt"
@@ -66,9 +67,7 @@ func (s *Service) listen(ctx context.Context, spec mcp.ServerSpec, before *entry
 			"Free the port, or name another one in oauth.redirectUri.")
 	}
 	l := &listener{redirect: withPort(where, socket.Addr()), path: where.Path, answers: make(chan answer, 1), served: make(chan struct{})}
-	if l.path == "" {
-		l.path = "/"
-	}
+	l.path = cmp.Or(l.path, "/")
 	l.server = &http.Server{
 		Handler: l, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 32 << 10,
 		ErrorLog: log.New(discard{}, "", 0), // it would go to stderr

@@ -1,6 +1,7 @@
 package oauth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -112,9 +113,7 @@ func (s *Service) register(ctx context.Context, name string, p place, redirect s
 		return identity{}, refused(name, "the authorization server "+origin(p.meta.Issuer)+" does not let fettle register itself.")
 	}
 	c := identity{id: answer.ClientID, secret: secret(answer.ClientSecret), until: answer.ClientSecretExpiresAt, method: answer.TokenEndpointAuthMethod, registered: true}
-	if c.method == "" {
-		c.method = method
-	}
+	c.method = cmp.Or(c.method, method)
 	if c.secret == "" || c.method != methodBasic && c.method != methodPost {
 		c.secret, c.method, c.until = "", methodNone, time.Time{}
 	}

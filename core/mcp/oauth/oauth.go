@@ -84,9 +84,7 @@ func New(o Options) *Service {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return &Service{o: o, client: newClient(o.Transport), store: store{path: o.StorePath}, servers: map[key]*server{}}
 }
 

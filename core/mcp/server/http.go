@@ -2,6 +2,7 @@ package server
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -76,9 +77,7 @@ type visit struct {
 // them. For an http.Server that is shut down: close the Server first, since its
 // open streams are not idle.
 func (s *Server) Handler(o HTTPOptions) http.Handler {
-	if o.Path == "" {
-		o.Path = Path
-	}
+	o.Path = cmp.Or(o.Path, Path)
 	setDefault(&o.Sessions, 1000)
 	setDefault(&o.IdleTime, 30*time.Minute)
 	h := &handler{srv: s, o: o, guard: newGuard(o), sessions: map[string]*visit{}}
@@ -211,10 +210,7 @@ func (h *handler) serveOnce(w http.ResponseWriter, r *http.Request, holder strin
 		return
 	}
 	defer h.unreserve()
-	client := holder
-	if client == "" {
-		client = r.RemoteAddr
-	}
+	client := cmp.Or(holder, r.RemoteAddr)
 	s := h.srv.begin(r.Context(), kind{stateless: true, holder: holder, client: client, gone: r.Context().Done()})
 	if s == nil {
 		unavailable(w)

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -113,9 +114,7 @@ func (s *session) readResource(ctx context.Context, r *sdk.ReadResourceRequest) 
 		res := fresh[sdk.ReadResourceResult](x.modern, false)
 		res.Contents, res.CacheScope = []*sdk.ResourceContents{}, "private"
 		for _, h := range held {
-			if h.URI == "" {
-				h.URI = p.URI
-			}
+			h.URI = cmp.Or(h.URI, p.URI)
 			res.Contents = append(res.Contents, resource(h))
 		}
 		return res, nil

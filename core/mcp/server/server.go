@@ -4,6 +4,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"errors"
@@ -60,18 +61,14 @@ func New(o Options) *Server {
 	if o.Open == nil {
 		panic("server: Options.Open is required")
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	setDefault(&o.Calls, 32)
 	setDefault(&o.RequestBytes, 16<<20)
 	setDefault(&o.PageSize, 500)
 	setDefault(&o.AnswerTime, 10*time.Minute)
 	setDefault(&o.Waiting, 1000)
 	setDefault(&o.WaitingEach, 100)
-	if o.Linger == 0 {
-		o.Linger = time.Second
-	}
+	o.Linger = cmp.Or(o.Linger, time.Second)
 	s := &Server{o: o, log: o.Logger, sdkLog: slog.New(warnings{o.Logger.Handler()}), sessions: map[*session]struct{}{}}
 	_, _ = rand.Read(s.states.key[:]) // it never fails
 	s.lot.init(o.Waiting, o.WaitingEach, o.AnswerTime)

@@ -1,6 +1,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 
@@ -109,10 +110,7 @@ func (a *answer) delta(d *sdk.MessageStreamEventUnionDelta) *model.Chunk {
 	case "input_json_delta":
 		a.block.partial = append(a.block.partial, d.PartialJSON...)
 	case "citations_delta":
-		source := d.Citation.URL
-		if source == "" {
-			source = d.Citation.DocumentTitle
-		}
+		source := cmp.Or(d.Citation.URL, d.Citation.DocumentTitle)
 		if source != "" {
 			return &model.Chunk{Citations: []string{source}}
 		}

@@ -2,6 +2,7 @@
 package gemini
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
@@ -57,16 +58,12 @@ func New(o Options) (*Generator, error) {
 		return nil, fault.New(fault.InvalidConfig, "model.gemini", "There is no key for Gemini's models.",
 			"Set GEMINI_API_KEY to a key of https://aistudio.google.com/apikey, or use another model.")
 	}
-	if o.BaseURL == "" {
-		o.BaseURL = publicAPI
-	}
+	o.BaseURL = cmp.Or(o.BaseURL, publicAPI)
 	base, password, err := wire.BaseURL(o.BaseURL, "Gemini's", "GOOGLE_GEMINI_BASE_URL")
 	if err != nil {
 		return nil, err
 	}
-	if o.Model == "" {
-		o.Model = DefaultModel
-	}
+	o.Model = cmp.Or(o.Model, DefaultModel)
 	g := &Generator{name: o.Model, secrets: wire.Secrets{key, password}}
 	// Whatever the SDK would else take from the environment is set.
 	g.config = genai.ClientConfig{

@@ -1,6 +1,7 @@
 package gemini
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"math"
@@ -22,10 +23,7 @@ type query struct {
 // query returns r in the SDK's words. The error is a *model.Error of kind
 // invalid_request.
 func (g *Generator) query(r *model.Request) (*query, error) {
-	name := r.Model
-	if name == "" {
-		name = g.name
-	}
+	name := cmp.Or(r.Model, g.name)
 	tools, err := model.AdaptTools(r.Tools, model.DialectGemini)
 	if err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"strings"
@@ -60,9 +61,7 @@ func (s *status) decode(raw []byte) bool {
 	switch {
 	case envelope.Error != nil:
 		*s = *envelope.Error
-		if s.Message == "" {
-			s.Message = envelope.Message
-		}
+		s.Message = cmp.Or(s.Message, envelope.Message)
 	case envelope.Message != "":
 		*s = status{envelope.Message, envelope.Type, envelope.Code}
 	case envelope.Detail != "":

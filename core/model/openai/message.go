@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -69,10 +70,7 @@ func userMessages(parts []model.Part) []sdk.ChatCompletionMessage {
 	for _, p := range parts {
 		switch {
 		case p.Response != nil:
-			content := string(p.Response.Response)
-			if content == "" {
-				content = "{}"
-			}
+			content := cmp.Or(string(p.Response.Response), "{}")
 			out = append(out, sdk.ChatCompletionMessage{Role: sdk.ChatMessageRoleTool, Content: content, ToolCallID: callID(p.Response.ID)})
 			if len(p.Response.Data) > 0 {
 				pictures = append(pictures, textPart("What "+model.SafeToolName(p.Response.Name)+" returned beside its text:"))
@@ -124,10 +122,7 @@ func dataPart(d model.Data) sdk.ChatMessagePart {
 
 // placeholder stands for data that chat completions cannot carry.
 func placeholder(d model.Data) string {
-	name := d.Name
-	if name == "" {
-		name = "data"
-	}
+	name := cmp.Or(d.Name, "data")
 	return fmt.Sprintf("[%s, %s of %d bytes, cannot be shown to this model]", name, d.MIMEType, len(d.Bytes))
 }
 

@@ -3,6 +3,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -60,16 +61,12 @@ func New(o Options) (*Generator, error) {
 		return nil, fault.New(fault.InvalidConfig, "model.openai", "There is no key for OpenAI's models.",
 			"Set OPENAI_API_KEY, or OPENAI_BASE_URL to a server that needs no key, or use another model.")
 	}
-	if o.BaseURL == "" {
-		o.BaseURL = publicAPI
-	}
+	o.BaseURL = cmp.Or(o.BaseURL, publicAPI)
 	base, password, err := wire.BaseURL(o.BaseURL, "OpenAI's", "OPENAI_BASE_URL")
 	if err != nil {
 		return nil, err
 	}
-	if o.Model == "" {
-		o.Model = DefaultModel
-	}
+	o.Model = cmp.Or(o.Model, DefaultModel)
 	config := sdk.DefaultConfig(key)
 	config.BaseURL = base
 	config.HTTPClient = wire.Client(o.HTTPClient)

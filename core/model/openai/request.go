@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -54,9 +55,7 @@ func described(text string) string {
 // invalid_request.
 func (g *Generator) query(r *model.Request, stream bool) (*query, error) {
 	out := &query{ChatCompletionRequest: sdk.ChatCompletionRequest{Model: r.Model}, more: map[string]json.RawMessage{}}
-	if out.Model == "" {
-		out.Model = g.name
-	}
+	out.Model = cmp.Or(out.Model, g.name)
 	offered := r.Tools
 	if r.Choice.Mode == model.ToolAny && r.Choice.Allowed != nil {
 		// There is no way to allow some of the tools but to declare no others.

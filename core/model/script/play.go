@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -190,9 +191,7 @@ func (g *Generator) chunks(t *Turn, r *model.Request) ([]*model.Chunk, error) {
 		add(model.Part{Call: &model.FunctionCall{ID: ids[i], Name: c.Tool, Args: args}})
 	}
 	end := &model.Chunk{Model: r.Model, Finish: t.Finish, Usage: t.Usage}
-	if end.Finish == "" {
-		end.Finish = model.FinishStop
-	}
+	end.Finish = cmp.Or(end.Finish, model.FinishStop)
 	if end.Usage == nil {
 		end.Usage = &model.Usage{Input: model.EstimateTokens(r), Output: (output + 3) / 4}
 	}

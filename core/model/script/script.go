@@ -5,6 +5,7 @@
 package script
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -149,10 +150,7 @@ func (r Repeat) plays() int {
 
 // error returns what the provider of a real model would.
 func (f *Failure) error() *model.Error {
-	message := f.Message
-	if message == "" {
-		message = "the script says so"
-	}
+	message := cmp.Or(f.Message, "the script says so")
 	return &model.Error{
 		Provider: Provider, Kind: f.Kind, Status: f.Status, Code: f.Code, Message: message,
 		RetryAfter: time.Duration(f.RetryAfterMS) * time.Millisecond,

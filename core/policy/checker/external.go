@@ -2,6 +2,7 @@ package checker
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -128,9 +129,7 @@ func verdictOf(output []byte) (policy.Verdict, string, error) {
 	a.Reason = strings.TrimSpace(a.Reason)
 	switch a.Decision {
 	case policy.Allow:
-		if a.Reason == "" {
-			a.Reason = "The checker has no objection."
-		}
+		a.Reason = cmp.Or(a.Reason, "The checker has no objection.")
 	case policy.Deny, policy.AskUser:
 		if a.Reason == "" {
 			return policy.Deny, "", fmt.Errorf("it answered %s without a reason", a.Decision)

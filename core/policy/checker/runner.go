@@ -3,6 +3,7 @@
 package checker
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -91,9 +92,7 @@ func New(o Options) *Runner {
 	if o.Getenv == nil {
 		o.Getenv = os.Getenv
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return &Runner{options: o}
 }
 

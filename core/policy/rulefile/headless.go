@@ -1,5 +1,7 @@
 package rulefile
 
+import "github.com/fettle-dev/fettle/core/internal/editdistance"
+
 // headless makes up for a rule or a checker whose keys stand at the top of the
 // file because their header is missing.
 func (r *reader) headless(root *table) {
@@ -66,7 +68,7 @@ func looksLike(t *table) (kind string) {
 func belongs(e *entry) string {
 	near := func(keys ...string) bool {
 		for _, key := range keys {
-			if levenshtein(folded(e.key), folded(key)) <= 1 {
+			if editdistance.Of([]rune(folded(e.key)), []rune(folded(key))) <= 1 {
 				return true
 			}
 		}

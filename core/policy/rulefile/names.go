@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/fettle-dev/fettle/core/escape"
+	"github.com/fettle-dev/fettle/core/internal/editdistance"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
@@ -23,7 +24,7 @@ func nearestKey(s string, words []string) string {
 	best, distance := "", 0
 	s = folded(s)
 	for _, word := range words {
-		d := levenshtein(s, folded(word))
+		d := editdistance.Of([]rune(s), []rune(folded(word)))
 		if d > min(3, len(word)/2) {
 			continue
 		}
@@ -41,28 +42,6 @@ func folded(s string) string {
 		}
 		return unicode.ToLower(r)
 	}, clip(s))
-}
-
-// levenshtein counts the changes of one character that make b of a.
-func levenshtein(a, b string) int {
-	from, to := []rune(a), []rune(b)
-	row := make([]int, len(to)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i, c := range from {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j, d := range to {
-			cost := diagonal
-			if c != d {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(to)]
 }
 
 // names looks for typing mistakes in the names of tools.
@@ -131,7 +110,7 @@ func (n *names) similar(name string) []string {
 		if d := len(name) - len(known); d > most || d < -most {
 			continue
 		}
-		d := levenshtein(strings.ToLower(name), strings.ToLower(known))
+		d := editdistance.Of([]rune(strings.ToLower(name)), []rune(strings.ToLower(known)))
 		if d <= min(most, max(1, len(name)/2)) {
 			out = append(out, known)
 			distance[known] = d

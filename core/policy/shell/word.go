@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -174,9 +175,7 @@ func (f *fields) place(w *syntax.Word, text string) bool {
 	}
 	known := f.a.partsFacts(w.Parts)
 	reads := map[string]string{"~+": "PWD", "~-": "OLDPWD"}[name]
-	if reads == "" {
-		reads = "DIRSTACK"
-	}
+	reads = cmp.Or(reads, "DIRSTACK")
 	known.add(facts{reads: []string{reads}})
 	f.facts, f.cur.home = &known, false
 	f.dyn(name, nil, true, false)

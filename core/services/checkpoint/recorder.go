@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -401,10 +402,7 @@ func unrestorable(changes []Change) []string {
 		if c.Before.known() && c.After.known() {
 			continue
 		}
-		why := c.Before.NotKept
-		if why == "" {
-			why = c.After.NotKept
-		}
+		why := cmp.Or(c.Before.NotKept, c.After.NotKept)
 		all = append(all, "The change of "+show(c.Path)+" cannot be undone, as its content is not kept: "+why+".")
 		if len(all) == 5 {
 			return append(all, "There are more such changes: see fettle restore.")

@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -43,9 +44,7 @@ func (s *Store) Cleanup(ctx context.Context, r Retention) error {
 	if err != nil {
 		return err
 	}
-	if r.MaxBytes == 0 {
-		r.MaxBytes = DefaultMaxStore
-	}
+	r.MaxBytes = cmp.Or(r.MaxBytes, DefaultMaxStore)
 	var removed, inUse bool
 	refs := s.treeRefs()
 	for i, h := range slices.Backward(all) { // the last one first

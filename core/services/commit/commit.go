@@ -67,6 +67,7 @@
 package commit
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -134,17 +135,10 @@ type Committer struct {
 
 // New returns a Committer. It does no I/O.
 func New(o Options) *Committer {
-	if o.LeaseWait == 0 {
-		o.LeaseWait = DefaultLeaseWait
-	}
+	o.LeaseWait = cmp.Or(o.LeaseWait, DefaultLeaseWait)
 	o.LeaseWait = max(o.LeaseWait, 0)
-	if o.Settle == 0 {
-		o.Settle = DefaultSettle
-	}
-	log := o.Logger
-	if log == nil {
-		log = slog.New(slog.DiscardHandler)
-	}
+	o.Settle = cmp.Or(o.Settle, DefaultSettle)
+	log := cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	return &Committer{options: o, system: kernel{}, log: log, now: time.Now, swept: make(map[folderID]*sweeping)}
 }
 

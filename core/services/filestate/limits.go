@@ -1,6 +1,7 @@
 package filestate
 
 import (
+	"cmp"
 	"math"
 	"time"
 )
@@ -60,9 +61,7 @@ func (l Limits) withDefaults() Limits {
 	if l.Racy <= 0 {
 		l.Racy = defaultRacy
 	}
-	if l.ChangedRegionsAbove == 0 {
-		l.ChangedRegionsAbove = defaultRegions
-	}
+	l.ChangedRegionsAbove = cmp.Or(l.ChangedRegionsAbove, defaultRegions)
 	if l.ResultBytes <= 0 {
 		l.ResultBytes = noResultBytes
 	}

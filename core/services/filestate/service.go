@@ -1,6 +1,7 @@
 package filestate
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"log/slog"
@@ -125,9 +126,7 @@ func New(o Options) *Service {
 	if s.now == nil {
 		s.now = time.Now
 	}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
+	s.log = cmp.Or(s.log, slog.New(slog.DiscardHandler))
 	if s.hatch != nil {
 		s.turn = s.hatch().Turn
 	}

@@ -4,6 +4,7 @@
 package mutation
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 
@@ -58,9 +59,7 @@ type Service struct {
 // New returns a Service.
 func New(o Options) *Service {
 	s := &Service{files: o.Files, commit: o.Committer, state: o.State, log: o.Logger, hook: o.Hook}
-	if s.log == nil {
-		s.log = slog.New(slog.DiscardHandler)
-	}
+	s.log = cmp.Or(s.log, slog.New(slog.DiscardHandler))
 	return s
 }
 

@@ -1,6 +1,7 @@
 package process
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -222,10 +223,7 @@ func (b *container) failure(r Result) error {
 	if r.Ending != "" || r.Code != own || b.began {
 		return nil
 	}
-	said := strings.TrimSpace(r.Text)
-	if said == "" {
-		said = "it said nothing"
-	}
+	said := cmp.Or(strings.TrimSpace(r.Text), "it said nothing")
 	return fault.Wrap(fault.ShellExecuteError, confining,
 		fmt.Sprintf("The command was not run: %s could not run a container of the image %s: %s", b.s.o.Confinement.Program, b.s.o.Confinement.Image, said),
 		"Tell the user that commands cannot be run in a container.", errors.New("exit code 125"))

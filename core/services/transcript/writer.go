@@ -1,6 +1,7 @@
 package transcript
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -45,9 +46,7 @@ func (s *Store) Create(ctx context.Context, h Header) (*Writer, error) {
 	if ctx.Err() != nil {
 		return nil, cancelled(ctx, "Recording the session "+h.ID)
 	}
-	if h.Kind == "" {
-		h.Kind = KindMain
-	}
+	h.Kind = cmp.Or(h.Kind, KindMain)
 	if h.StartTime.IsZero() {
 		h.StartTime = s.o.Now()
 	}

@@ -1,6 +1,7 @@
 package webfetch
 
 import (
+	"cmp"
 	"net/netip"
 	"strconv"
 	"strings"
@@ -92,9 +93,7 @@ func oddAddr(host string) (netip.Addr, bool) {
 		switch {
 		case strings.HasPrefix(part, "0x"):
 			part, base = part[2:], 16
-			if part == "" {
-				part = "0"
-			}
+			part = cmp.Or(part, "0")
 		case len(part) > 1 && part[0] == '0':
 			part, base = part[1:], 8
 		}

@@ -1,6 +1,7 @@
 package websearch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -35,12 +36,8 @@ func NewGemini(o GeminiOptions) (*Gemini, error) {
 	if strings.ContainsAny(o.Key, "\r\n\x00") {
 		return nil, badOption("The key for the web search through Gemini holds a line break.", "Set it without.")
 	}
-	if o.Model == "" {
-		o.Model = "gemini-2.5-flash"
-	}
-	if o.BaseURL == "" {
-		o.BaseURL = "https://generativelanguage.googleapis.com"
-	}
+	o.Model = cmp.Or(o.Model, "gemini-2.5-flash")
+	o.BaseURL = cmp.Or(o.BaseURL, "https://generativelanguage.googleapis.com")
 	base, err := url.Parse(o.BaseURL)
 	if err != nil || base.Scheme != "http" && base.Scheme != "https" || base.Host == "" {
 		return nil, badOption("The base URL of the web search through Gemini is no http or https URL.", "Give it as https://generativelanguage.googleapis.com.")

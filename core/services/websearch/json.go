@@ -1,6 +1,7 @@
 package websearch
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -66,9 +67,7 @@ func NewJSON(o JSONOptions) (*JSON, error) {
 			o.Method = http.MethodPost
 		}
 	}
-	if o.Limit == 0 {
-		o.Limit = 10
-	}
+	o.Limit = cmp.Or(o.Limit, 10)
 	for path, usual := range map[*string]string{&o.TitlePath: "title", &o.URLPath: "url", &o.SnippetPath: "snippet"} {
 		if *path == "" {
 			*path = usual

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"sync"
@@ -43,9 +44,7 @@ type Catalog struct {
 
 // New returns the catalog of a conversation that has loaded nothing.
 func New(o Options) *Catalog {
-	if o.Above == 0 {
-		o.Above = DefaultAbove
-	}
+	o.Above = cmp.Or(o.Above, DefaultAbove)
 	return &Catalog{o: o}
 }
 

@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -158,10 +159,7 @@ func (c *Catalog) search(p ToolSearchParams) (r Report, total int) {
 			}
 		}
 	}
-	limit := p.Limit
-	if limit == 0 {
-		limit = defaultLimit
-	}
+	limit := cmp.Or(p.Limit, defaultLimit)
 	fitting := x.find(p.Query)
 	for _, e := range fitting {
 		switch {

@@ -4,6 +4,7 @@ package discovered
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -41,21 +42,13 @@ type Runner interface {
 }
 
 func (o Options) withDefaults() Options {
-	if o.Prefix == "" {
-		o.Prefix = "discovered_tool_"
-	}
-	if o.DiscoveryTotal == 0 {
-		o.DiscoveryTotal = 10 * time.Second
-	}
-	if o.CallTotal == 0 {
-		o.CallTotal = 10 * time.Minute
-	}
+	o.Prefix = cmp.Or(o.Prefix, "discovered_tool_")
+	o.DiscoveryTotal = cmp.Or(o.DiscoveryTotal, 10*time.Second)
+	o.CallTotal = cmp.Or(o.CallTotal, 10*time.Minute)
 	if o.MaxBytes == 0 {
 		o.MaxBytes = 10 << 20
 	}
-	if o.MaxTools == 0 {
-		o.MaxTools = 1000
-	}
+	o.MaxTools = cmp.Or(o.MaxTools, 1000)
 	return o
 }
 

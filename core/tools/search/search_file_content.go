@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -132,10 +133,7 @@ func (c *searchFileContent) Confirmation(context.Context) (*tools.Confirmation, 
 }
 
 func (c *searchFileContent) Execute(ctx context.Context, _ tools.Output) (tools.Result, error) {
-	total := c.p.TotalMaxMatches
-	if total == 0 {
-		total = defaultMatches
-	}
+	total := cmp.Or(c.p.TotalMaxMatches, defaultMatches)
 	out := searchResult{Files: []fileResult{}}
 	var files []discovery.FileMatches
 	bytes, mostFiles := maxBytes, c.services.Finder.Options().MaxFileCount()

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strconv"
@@ -127,9 +128,7 @@ func display(r process.Result) tools.Display {
 		note = fmt.Sprintf("[exit code %d]", r.Code)
 	}
 	if r.ANSI == "" {
-		if note == "" {
-			note = "[no output]"
-		}
+		note = cmp.Or(note, "[no output]")
 		return tools.TextDisplay(note)
 	}
 	shown := strings.ToValidUTF8(r.ANSI, "\ufffd")

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -53,10 +54,7 @@ func newRunShellCommand() (*Factory, error) {
 			return nil
 		},
 		Build: func(s Services, p RunShellCommandParams, params json.RawMessage) (tools.ToolInvocation, error) {
-			path := p.DirPath
-			if path == "" {
-				path = "."
-			}
+			path := cmp.Or(p.DirPath, ".")
 			dir, err := s.Paths.Resolve(path)
 			if err != nil {
 				return nil, err

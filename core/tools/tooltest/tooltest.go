@@ -29,6 +29,7 @@
 package tooltest
 
 import (
+	"cmp"
 	"encoding/json"
 	"sync"
 	"sync/atomic"
@@ -119,9 +120,7 @@ func Run(t testing.TB, tool tools.DeclarativeTool, c Cases) {
 	if c.Timeout <= 0 {
 		c.Timeout = defaultTimeout
 	}
-	if c.Mutations == 0 {
-		c.Mutations = defaultMutations
-	}
+	c.Mutations = cmp.Or(c.Mutations, defaultMutations)
 	k := &kit{Cases: c, tool: tool, spec: tool.Spec()}
 	check(t, "spec", k.checkSpec)
 	check(t, "schema", k.checkSchema)

@@ -125,10 +125,7 @@ func list(sources []websearch.Source, most int) (text string, listed int) {
 
 // entry describes a source in the list.
 func entry(n int, s websearch.Source) string {
-	title := oneLine(s.Title, maxTitle)
-	if title == "" {
-		title = "Untitled"
-	}
+	title := cmp.Or(oneLine(s.Title, maxTitle), "Untitled")
 	text := fmt.Sprintf("[%d] %s", n, title)
 	if s.URL != "" {
 		text += " (" + oneLine(s.URL, maxURL) + ")"
