@@ -4,7 +4,9 @@
 // A line of code holds a Go token. Comments, blank lines, files named _test.go and
 // testdata do not count. A line of today was there at REV if it stands, without
 // its white space, in code of core or cli at REV; each line of REV counts once, for the
-// package it was in first. So moved code counts as old, new code as new.
+// package it was in first. Moved code counts as kept, and a line that was changed, if only
+// by a new name in it, as added: kept is the least that is left of the old code, and
+// now is all there is.
 package main
 
 import (
