@@ -7,15 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"mvdan.cc/sh/v3/syntax"
+	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
-// Bounds of a command that is taken apart: the parser calls itself for each
-// bracket, and a process whose stack is full cannot go on.
+// Bounds of a command that is taken apart.
 const (
-	maxCommand = 64 << 10 // bytes
-	maxNested  = 200      // opening brackets and backquotes
-	maxScripts = 4        // command lines within command lines
+	maxScripts = 4 // command lines within command lines
 	maxWords   = 1024
 	maxFolders = 16 // that a command goes to
 )
@@ -49,62 +46,40 @@ func readCommand(command, folder string, vars map[string]string) (*reading, erro
 
 // script reads a command line.
 func (r *reading) script(text string, depth int) {
-	brackets := strings.Count(text, "(") + strings.Count(text, "{") + strings.Count(text, "[") + strings.Count(text, "`")
-	var file *syntax.File
 	err := errTooMuch
-	if depth <= maxScripts && len(text) <= maxCommand && brackets <= maxNested {
-		file, err = syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	var script *shell.Script
+	if depth <= maxScripts {
+		script, err = shell.Read(text, r.vars)
 	}
 	if err != nil {
 		r.open = true
 		r.words = append(r.words, strings.FieldsFunc(text, ends)...)
 		return
 	}
-	syntax.Walk(file, func(n syntax.Node) bool { // what the line sets itself is not known
-		switch n := n.(type) {
-		case *syntax.Assign:
-			if n.Name != nil {
-				delete(r.vars, n.Name.Value)
-			}
-		case *syntax.WordIter:
-			delete(r.vars, n.Name.Value)
-		}
-		return true
-	})
-	syntax.Walk(file, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.Stmt:
-			r.redirections(n)
-		case *syntax.CallExpr:
-			r.call(n, depth)
-		case *syntax.Assign:
-			if n.Value != nil {
-				r.add(r.resolve(n.Value), true)
-			}
-		case *syntax.WordIter:
-			for _, item := range n.Items {
-				r.add(r.resolve(item), true)
-			}
-		}
-		return true
-	})
+	for name := range script.Sets { // to what is not known
+		delete(r.vars, name)
+	}
+	for _, call := range script.Calls {
+		words := resolvedAll(call.Words)
+		r.redirections(words, call.Redirects)
+		r.call(words, depth)
+	}
+	r.addAll(resolvedAll(script.Values), true)
 }
 
 // ends reports whether a character ends a word where nothing better is known.
 func ends(c rune) bool { return strings.ContainsRune(" \t\r\n;|&<>()`'\"$", c) }
 
-// redirections reads those of a statement.
-func (r *reading) redirections(s *syntax.Stmt) {
-	harmless := false
-	if call, ok := s.Cmd.(*syntax.CallExpr); ok && len(call.Args) > 0 {
-		harmless = plain[r.resolve(call.Args[0]).name()]
-	}
-	for _, redirect := range s.Redirs {
+// redirections reads those of a program.
+func (r *reading) redirections(words []resolved, redirects []shell.Redirect) {
+	harmless := len(words) > 0 && plain[words[0].name()]
+	for _, redirect := range redirects {
+		word := resolved{redirect.Word}
 		switch redirect.Op {
-		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrAll, syntax.AppAll, syntax.DplOut:
-			r.written = append(r.written, r.resolve(redirect.Word).texts()...)
-		case syntax.RdrIn, syntax.RdrInOut:
-			r.add(r.resolve(redirect.Word), harmless)
+		case ">", ">>", ">|", "&>", "&>>", ">&":
+			r.written = append(r.written, word.texts()...)
+		case "<", "<>":
+			r.add(word, harmless)
 		default: // a text: a program may take it for what it is to do
 			r.open = r.open || !harmless
 		}
@@ -112,18 +87,14 @@ func (r *reading) redirections(s *syntax.Stmt) {
 }
 
 // call reads a program with its arguments.
-func (r *reading) call(c *syntax.CallExpr, depth int) {
-	if len(c.Args) == 0 {
+func (r *reading) call(words []resolved, depth int) {
+	if len(words) == 0 {
 		return
-	}
-	words := make([]resolved, len(c.Args))
-	for i, arg := range c.Args {
-		words[i] = r.resolve(arg)
 	}
 	name := words[0].name()
 	r.finds = append(r.finds, finders[name]...)
 	_, finder := finders[name]
-	r.open = r.open || finder || words[0].unknown
+	r.open = r.open || finder || words[0].unknown()
 	args := words[1:]
 	r.add(words[0], false)
 	switch {
@@ -141,16 +112,16 @@ func (r *reading) call(c *syntax.CallExpr, depth int) {
 	case interpreters[name]:
 		r.interpreted(args)
 	default: // what a file is given is its own matter, as all that it runs
-		r.addAll(args, plain[name] || strings.Contains(words[0].text, "/"))
+		r.addAll(args, plain[name] || strings.Contains(words[0].Text, "/"))
 	}
 }
 
 // scripts reads what a shell is given.
 func (r *reading) scripts(name string, args []resolved, depth int) {
 	for i, arg := range args {
-		line := name == "eval" || i > 0 && strings.HasPrefix(args[i-1].text, "-") && strings.HasSuffix(args[i-1].text, "c")
-		if line && !arg.unknown {
-			r.script(arg.text, depth+1)
+		line := name == "eval" || i > 0 && strings.HasPrefix(args[i-1].Text, "-") && strings.HasSuffix(args[i-1].Text, "c")
+		if line && !arg.unknown() {
+			r.script(arg.Text, depth+1)
 			continue
 		}
 		r.add(arg, false)
@@ -162,15 +133,15 @@ func (r *reading) scripts(name string, args []resolved, depth int) {
 func (r *reading) interpreted(args []resolved) {
 	for i, arg := range args {
 		switch {
-		case arg.text == "-m" && i+1 < len(args):
-			r.trees = append(r.trees, strings.ReplaceAll(args[i+1].text, ".", "/"))
+		case arg.Text == "-m" && i+1 < len(args):
+			r.trees = append(r.trees, strings.ReplaceAll(args[i+1].Text, ".", "/"))
 			r.open = true // modules are looked for in several places
-		case arg.text == "-c" || arg.text == "-e" || arg.text == "--eval" || arg.text == "-p":
+		case arg.Text == "-c" || arg.Text == "-e" || arg.Text == "--eval" || arg.Text == "-p":
 			r.open = true // a program in another language
 		}
 	}
 	for _, arg := range args {
-		if !strings.HasPrefix(arg.text, "-") {
+		if !strings.HasPrefix(arg.Text, "-") {
 			r.trees = append(r.trees, arg.texts()...)
 			break
 		}
@@ -180,12 +151,12 @@ func (r *reading) interpreted(args []resolved) {
 
 // enter reads where a command goes.
 func (r *reading) enter(args []resolved) {
-	if len(args) == 0 || len(args[0].texts()) != 1 || strings.HasPrefix(args[0].text, "-") || 2*len(r.folders) > maxFolders {
+	if len(args) == 0 || len(args[0].texts()) != 1 || strings.HasPrefix(args[0].Text, "-") || 2*len(r.folders) > maxFolders {
 		r.open = true
 		return
 	}
 	for _, folder := range slices.Clone(r.folders) {
-		r.folders = append(r.folders, at(folder, args[0].text))
+		r.folders = append(r.folders, at(folder, args[0].Text))
 	}
 }
 
@@ -198,17 +169,17 @@ func (r *reading) addAll(words []resolved, harmless bool) {
 // add notes a word that may name a file. What is not known of it matters where
 // whoever is given it may run it.
 func (r *reading) add(w resolved, harmless bool) {
-	if w.glob {
-		r.globs = append(r.globs, w.text)
+	if w.Pattern {
+		r.globs = append(r.globs, w.Text)
 	}
 	r.words = append(r.words, w.texts()...)
-	if _, value, ok := strings.Cut(w.text, "="); ok {
+	if _, value, ok := strings.Cut(w.Text, "="); ok {
 		r.words = append(r.words, value)
 	}
 	if !harmless {
 		r.given = append(r.given, w.texts()...)
 	}
-	r.open = r.open || (w.unknown || w.glob) && !harmless
+	r.open = r.open || !w.Static && !harmless
 }
 
 // at is a path that counts from a folder unless it is absolute.

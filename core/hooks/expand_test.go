@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
 // EX-06: what a folder is called is never run, wherever in a command it stands; and
@@ -60,8 +62,7 @@ func TestNamesOfFoldersAreNoCommands(t *testing.T) {
 			})
 		}
 	}
-	single := &reader{Origin: Origin{Variables: map[string]string{"extensionPath": "/a b"}}}
-	line, _ := single.line(`echo '{"at": "${extensionPath}"}'`)
+	line, _ := shell.PutVariables(`echo '{"at": "${extensionPath}"}'`, map[string]string{"extensionPath": "/a b"})
 	require.Equal(t, `echo '{"at": "/a b"}'`, line)
 }
 

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
 // Origin says whose a definition of hooks is.
@@ -190,7 +192,7 @@ func (r *reader) hook(n node) (Hook, bool) {
 		return Hook{}, false
 	}
 	var used map[string]string
-	h.Command, used = r.line(command)
+	h.Command, used = shell.PutVariables(command, r.Variables)
 	if h.Name, ok = r.text(o, "name"); !ok {
 		h.Name = ""
 	}

@@ -40,7 +40,7 @@ func quoteWord(w string) string {
 	case control:
 		return quoteANSI(w)
 	}
-	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+	return singleQuoted(w)
 }
 
 // quoteANSI quotes a word with control characters, so that they can be seen.

@@ -1,4 +1,4 @@
-package commands
+package shell
 
 import (
 	"slices"
@@ -15,11 +15,9 @@ var evaluators = []string{
 	"readonly", "trap", "typeset", "unset", "wait",
 }
 
-// evaluatedNames are variables whose values bash computes, or runs, by itself, with
-// all that begin with BASH.
-var evaluatedNames = []string{
-	"ENV", "HISTCMD", "LINENO", "OPTIND", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS3", "PS4", "RANDOM", "SECONDS", "SRANDOM",
-}
+// evaluatedNames are variables whose values bash runs by itself, with all that begin
+// with BASH and those whose [effect] is evaluated.
+var evaluatedNames = []string{"ENV", "PROMPT_COMMAND", "PS0", "PS1", "PS2", "PS3", "PS4"}
 
 // evaluates reports whether bash runs a part of what word, an argument of call,
 // holds, if anything can be in the place of stand.
@@ -31,8 +29,7 @@ func evaluates(call *syntax.CallExpr, word syntax.Node, stand string) bool {
 	}
 	switch name := static(args[0]); name {
 	case "printf": // with -v NAME, or -vNAME, it assigns
-		first, _ := leading(args[1].Parts)
-		first, _, _ = strings.Cut(first, stand)
+		first, _, _ := strings.Cut(newAnalysis("").value(args[1]).head, stand)
 		return first == "" || first[0] == '-' && static(args[1]) != "--"
 	case "test", "[":
 		return slices.ContainsFunc(args[1:], func(w *syntax.Word) bool { s := static(w); return s == "-v" || s == "-R" })
@@ -59,42 +56,17 @@ func builtinCall(args []*syntax.Word) []*syntax.Word {
 	return args
 }
 
-// static is what a word is that is text alone, in quotes or not; "" for others.
+// static is the first of what bash makes of a word; "" if that is not fixed.
 func static(w *syntax.Word) string {
-	text, whole := leading(w.Parts)
-	if !whole {
-		return ""
+	if ws := newAnalysis("").words([]*syntax.Word{w}); len(ws) > 0 && ws[0].Static {
+		return ws[0].Text
 	}
-	return text
+	return ""
 }
 
-// leading is the text that parts of a word begin with, and whether they are no more
-// than that.
-func leading(parts []syntax.WordPart) (text string, whole bool) {
-	for _, part := range parts {
-		switch p := part.(type) {
-		case *syntax.Lit:
-			text += strings.ReplaceAll(p.Value, `\`, "")
-		case *syntax.SglQuoted:
-			if p.Dollar {
-				return text, false
-			}
-			text += p.Value
-		case *syntax.DblQuoted:
-			more, all := leading(p.Parts)
-			if text += more; !all {
-				return text, false
-			}
-		default:
-			return text, false
-		}
-	}
-	return text, true
-}
-
-// computed are the names of a program's variables whose values bash computes as
+// assigners are the names of a program's variables whose values bash computes as
 // soon as they are assigned: those declared with -i or -n.
-func computed(file *syntax.File) map[string]bool {
+func assigners(file *syntax.File) map[string]bool {
 	names := make(map[string]bool)
 	syntax.Walk(file, func(n syntax.Node) bool {
 		d, ok := n.(*syntax.DeclClause)
@@ -124,6 +96,6 @@ func computes(a *syntax.Assign) bool {
 }
 
 // isEvaluated reports whether bash computes, or runs, what is assigned to a name.
-func isEvaluated(name string, computed map[string]bool) bool {
-	return computed[name] || strings.HasPrefix(name, "BASH") || slices.Contains(evaluatedNames, name)
+func isEvaluated(name string, assigns map[string]bool) bool {
+	return assigns[name] || strings.HasPrefix(name, "BASH") || slices.Contains(evaluatedNames, name) || effectOf(name) == evaluated
 }
