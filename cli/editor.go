@@ -70,7 +70,7 @@ func editorCommand(getenv func(string) string, look func(string) (string, error)
 		editor := strings.TrimSpace(getenv(name))
 		switch {
 		case editor == "":
-		case runtime.GOOS == "windows":
+		case runtime.GOOS == "windows": // where no shell reads it, and backslashes stand in paths
 			return strings.Fields(editor), nil
 		default: // may have arguments, quotes and variables; the shell makes room for it, so that it can be told to end
 			return []string{"sh", "-c", "exec env " + editor + ` "$@"`, editor}, nil

@@ -103,6 +103,18 @@ func TestImportsOfTests(t *testing.T) {
 	}
 }
 
+// What bash would read is read in one place: no other package, and no test, takes
+// command lines apart by the parser.
+func TestOneReaderOfBash(t *testing.T) {
+	for _, p := range goList(t, "linux", "./...") {
+		for _, imported := range slices.Concat(p.Imports, p.TestImports, p.XTestImports) {
+			if strings.HasPrefix(imported, "mvdan.cc/sh/") && p.name() != "core/policy/shell" {
+				t.Errorf("%s imports %s: what it needs of it belongs to core/policy/shell", p.name(), imported)
+			}
+		}
+	}
+}
+
 // Whoever imports a package pays for all that it links. These stay light: none
 // links a model SDK, a protocol's SDK or a library that front ends are built of.
 // The pseudo terminals of creack/pty, which core/config links through

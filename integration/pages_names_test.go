@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"mvdan.cc/sh/v3/syntax"
+	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
 // testFlags are the flags of go test that pages use, and whether each takes a
@@ -35,19 +35,18 @@ func TestDocsBlocksNameWhatExists(t *testing.T) {
 // program.
 func checkNames(t *testing.T, b block, only string) {
 	t.Helper()
-	parsed, err := syntax.NewParser().Parse(strings.NewReader(b.text), "")
+	script, err := shell.Read(b.text, nil)
 	if err != nil {
 		t.Errorf("%s: %v", b, err)
 		return
 	}
-	syntax.Walk(parsed, func(node syntax.Node) bool {
-		call, ok := node.(*syntax.CallExpr)
-		if !ok || len(call.Args) == 0 {
-			return true
+	for _, call := range script.Calls {
+		if len(call.Words) == 0 {
+			continue
 		}
-		words := make([]string, len(call.Args))
-		for i, word := range call.Args {
-			words[i] = plain(word)
+		words := make([]string, len(call.Words))
+		for i, word := range call.Words {
+			words[i] = word.Text
 		}
 		switch {
 		case only != "" && words[0] != only:
@@ -62,28 +61,7 @@ func checkNames(t *testing.T, b block, only string) {
 		default:
 			t.Errorf("%s: whether %s names what exists is not known: use run or not run", b, words[0])
 		}
-		return true
-	})
-}
-
-// plain is a word without its quotes.
-func plain(word *syntax.Word) string {
-	var text strings.Builder
-	for _, part := range word.Parts {
-		switch part := part.(type) {
-		case *syntax.Lit:
-			text.WriteString(part.Value)
-		case *syntax.SglQuoted:
-			text.WriteString(part.Value)
-		case *syntax.DblQuoted:
-			for _, inner := range part.Parts {
-				if lit, ok := inner.(*syntax.Lit); ok {
-					text.WriteString(lit.Value)
-				}
-			}
-		}
 	}
-	return text.String()
 }
 
 // checkFettle checks that the program has the command, and the command the flags.

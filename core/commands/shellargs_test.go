@@ -125,6 +125,8 @@ func TestCommandLineEvaluated(t *testing.T) {
 		{`eval {{args}}`, "touch harm"},
 		{`"eval" "x={{args}}"`, "$(touch harm)"},
 		{`e''val {{args}}`, "touch harm"},
+		{`$'\x65val' {{args}}`, "touch harm"},
+		{`{eval,:} {{args}}`, "touch harm"},
 		{`eval "$(printf %s {{args}})"`, "touch harm"},
 		{`trap {{args}} EXIT`, "touch harm"},
 		{`unset {{args}}`, "BASH_ALIASES[$(touch harm)]"},

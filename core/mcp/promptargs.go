@@ -129,7 +129,8 @@ func argumentName(text string) (string, bool) {
 }
 
 // nextWord returns the word that text begins with, whether it has quotes, and what
-// follows it.
+// follows it, by the rules of [Prompt.ParseArguments]: not those of bash, so that
+// backslashes of paths and single quotes stay as they are typed.
 func nextWord(text string) (word string, hasQuotes bool, rest string) {
 	var b strings.Builder
 	for text != "" {

@@ -204,5 +204,6 @@ func pathsIn(w shell.Word) []string {
 	return paths
 }
 
-// unquoted is a word as written, without quotes.
+// unquoted is a word as written, without quotes: not what bash reads, but a further
+// guess at what a word names that bash alone knows. It only adds paths to protect.
 func unquoted(s string) string { return strings.NewReplacer(`"`, "", `'`, "", `\`, "").Replace(s) }

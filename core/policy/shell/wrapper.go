@@ -342,7 +342,8 @@ func (r *reader) split(value arg, own int) {
 	r.a.child(r.sc, r.index, own, rest, r.in)
 }
 
-// splitString splits as env -S does; false for what it expands.
+// splitString splits as env -S does, which is no shell: it takes everything but blanks,
+// quotes and comments as it is. It reports false for what env expands.
 func splitString(s string) ([]string, bool) {
 	if strings.ContainsAny(s, "\\$") {
 		return nil, false

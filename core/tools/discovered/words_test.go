@@ -21,6 +21,7 @@ func TestWords(t *testing.T) {
 		`a \*\~ x~y b=c`:               {"a", "*~", "x~y", "b=c"},
 		`a # the rest is a comment`:    {"a"},
 		`./x=1/tool`:                   {"./x=1/tool"},
+		`find -exec a {} + [ {x`:       {"find", "-exec", "a", "{}", "+", "[", "{x"},
 		"a\n":                          {"a"},
 	} {
 		got, err := Words("s", line)
