@@ -3,13 +3,12 @@ package cli
 import (
 	"strings"
 
-	"github.com/fettle-dev/fettle/cli/approval"
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
 // replyFor returns the reply that a line stands for, and what is said behind a
 // no of what to do instead. Enter alone is a no; the end of input is not Enter.
-func replyFor(offered []approval.Reply, line string) (c approval.Reply, feedback string, known bool) {
+func replyFor(offered []bus.OutcomeInfo, line string) (c bus.OutcomeInfo, feedback string, known bool) {
 	typed := strings.TrimSpace(line)
 	for _, c := range offered {
 		switch {
@@ -26,11 +25,11 @@ func replyFor(offered []approval.Reply, line string) (c approval.Reply, feedback
 			}
 		}
 	}
-	return approval.Reply{}, "", false
+	return bus.OutcomeInfo{}, "", false
 }
 
 // whichKeys tells who has typed something else what is taken.
-func whichKeys(offered []approval.Reply) string {
+func whichKeys(offered []bus.OutcomeInfo) string {
 	keys := make([]string, len(offered))
 	for i, c := range offered {
 		keys[i] = c.Key
@@ -44,7 +43,7 @@ func whichKeys(offered []approval.Reply) string {
 }
 
 // renderKeys is the line that ends a question.
-func renderKeys(offered []approval.Reply, colour bool) string {
+func renderKeys(offered []bus.OutcomeInfo, colour bool) string {
 	labels := make([]string, len(offered))
 	for i, c := range offered {
 		bracketed := "[" + c.Key + "]"

@@ -35,7 +35,7 @@ func renderLasting(b *strings.Builder, l approval.Lasting, columns int, colour b
 	line := func(text, hang string) { b.WriteString(paint(styleDim, fold(text, hang, columns), colour) + "\n") }
 	heads := make([]string, len(l.Replies))
 	for i, r := range l.Replies {
-		heads[i] = fmt.Sprintf("[%s] %s", r.Key, r.Until())
+		heads[i] = fmt.Sprintf("[%s] %s", r.Key, r.Until)
 		switch {
 		case r.Outcome == bus.Cancel:
 			line(fmt.Sprintf("  [%s] %s: n write tests first", r.Key, l.Lines[0]), "    ")

@@ -90,7 +90,7 @@ func explain(reason, rule, tier, source string, line int) string {
 
 // Lasting is what one or more answers let run from then on.
 type Lasting struct {
-	Replies []Reply
+	Replies []bus.OutcomeInfo
 	// Lines are the rules that these answers put in force, in words, one each; of an
 	// answer that puts none in force what is to be said of it. Each is a line that
 	// is safe to show.
@@ -99,14 +99,14 @@ type Lasting struct {
 
 // Lasts lists what the answers say that last, or that take words: neighbours that
 // put the same rules in force together.
-func Lasts(q bus.ToolConfirmationRequest, replies []Reply) []Lasting {
+func Lasts(q bus.ToolConfirmationRequest, replies []bus.OutcomeInfo) []Lasting {
 	var all []Lasting
 	for _, r := range replies {
 		var lines []string
 		switch {
 		case r.Outcome == bus.Cancel && q.ToolCall.Name == exitPlanMode:
 			lines = []string{"with what to change, if you like"}
-		case r.Until() != "":
+		case r.Until != "":
 			lines = rulesOf(q, r.Outcome)
 		}
 		if lines == nil {
@@ -116,30 +116,25 @@ func Lasts(q bus.ToolConfirmationRequest, replies []Reply) []Lasting {
 			all[n].Replies = append(all[n].Replies, r)
 			continue
 		}
-		all = append(all, Lasting{Replies: []Reply{r}, Lines: lines})
+		all = append(all, Lasting{Replies: []bus.OutcomeInfo{r}, Lines: lines})
 	}
 	return all
 }
 
 // rulesOf lists the rules that an outcome puts in force, in words.
 func rulesOf(q bus.ToolConfirmationRequest, o bus.Outcome) []string {
-	for _, r := range q.Remembers {
-		if r.Outcome == o && len(r.Rules) > 0 {
-			lines := make([]string, len(r.Rules))
-			for i, words := range r.Rules {
-				lines[i] = display.Line(words)
-			}
-			return lines
-		}
+	rules := q.Stores(o)
+	if len(rules) == 0 {
+		return []string{"what the question does not say"}
 	}
-	return []string{"what the question does not say"}
+	lines := make([]string, len(rules))
+	for i, words := range rules {
+		lines[i] = display.Line(words)
+	}
+	return lines
 }
 
 // Remembered says in a line that is safe to show what has been remembered.
 func Remembered(u bus.UpdatePolicy) string {
-	words := cmp.Or(u.Words, "calls of "+u.ToolName)
-	if u.Persist {
-		return display.Line(words) + "; kept for later sessions."
-	}
-	return display.Line(words) + "; until this session ends."
+	return display.Line(cmp.Or(u.Words, "calls of "+u.ToolName)) + "; " + u.Lasting() + "."
 }

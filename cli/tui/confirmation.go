@@ -13,7 +13,7 @@ import (
 // confirmation asks whether a call may run.
 type confirmation struct {
 	request bus.ToolConfirmationRequest
-	replies []approval.Reply
+	replies []bus.OutcomeInfo
 	edit    func() editedMsg // nil: nothing can be edited
 	scroller
 
@@ -89,7 +89,7 @@ func (c *confirmation) meanings(v look) []string {
 		keys, lasts := "", false
 		for _, r := range lasting.Replies {
 			keys += "[" + r.Key + "] "
-			lasts = lasts || r.Until() != ""
+			lasts = lasts || r.Until != ""
 		}
 		switch {
 		case !lasts:

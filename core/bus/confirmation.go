@@ -65,26 +65,3 @@ type Payload struct {
 	Approved   *bool   `json:"approved,omitempty"`   // of a plan; false is a no, whatever Confirmed and Outcome say, and true is no yes without them
 	Feedback   string  `json:"feedback,omitempty"`   // the person's own words for the model, with a yes or a no
 }
-
-// Outcome is a person's choice (AR-20).
-type Outcome string
-
-// The outcomes (AR-21).
-const (
-	ProceedOnce          Outcome = "proceed_once"            // run this call
-	ProceedAlways        Outcome = "proceed_always"          // and its like, while the session lasts
-	ProceedAlwaysAndSave Outcome = "proceed_always_and_save" // and its like, in later sessions too
-	ProceedAlwaysServer  Outcome = "proceed_always_server"   // and all of that MCP server, while the session lasts
-	ProceedAlwaysTool    Outcome = "proceed_always_tool"     // and all calls of that tool, while the session lasts
-	ModifyWithEditor     Outcome = "modify_with_editor"      // put Payload.NewContent in place of the proposed content, then ask again
-	Cancel               Outcome = "cancel"                  // do not run it
-)
-
-// Valid reports whether o is one of the outcomes above.
-func (o Outcome) Valid() bool {
-	switch o {
-	case ProceedOnce, ProceedAlways, ProceedAlwaysAndSave, ProceedAlwaysServer, ProceedAlwaysTool, ModifyWithEditor, Cancel:
-		return true
-	}
-	return false
-}

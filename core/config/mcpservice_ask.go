@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -157,15 +158,6 @@ func askClient(question context.Context, run *servedRun, e tools.Question) (tool
 	return *replies[0].Elicit, nil
 }
 
-// The answers to whether a call may run, as a client's form offers them.
-const (
-	answerOnce    = "once"
-	answerSession = "session"
-	answerTool    = "tool"
-	answerServer  = "server"
-	answerNo      = "no"
-)
-
 // confirmation is the form that asks whether a call may run.
 type confirmation struct {
 	request bus.ToolConfirmationRequest
@@ -175,9 +167,8 @@ type confirmation struct {
 
 // offeredAnswer is one choice of a [confirmation].
 type offeredAnswer struct {
-	value   string
-	outcome bus.Outcome
-	means   string
+	bus.OutcomeInfo
+	means string
 }
 
 // confirmationForm makes the form of a question. What would last beyond the
@@ -185,25 +176,17 @@ type offeredAnswer struct {
 // not all of the call can be shown.
 func confirmationForm(q bus.ToolConfirmationRequest, stateless bool) confirmation {
 	text, whole := confirmationText(q)
-	means := func(o bus.Outcome) string {
-		words := covered(q, o)
-		if words == "" {
-			return ""
-		}
-		return "run this call, and while this session lasts" + words
-	}
-	f := confirmation{request: q, text: text, offered: []offeredAnswer{{answerOnce, bus.ProceedOnce, "run this call"}}}
-	lasting := map[bus.Outcome]offeredAnswer{
-		bus.ProceedAlways:       {answerSession, bus.ProceedAlways, means(bus.ProceedAlways)},
-		bus.ProceedAlwaysTool:   {answerTool, bus.ProceedAlwaysTool, means(bus.ProceedAlwaysTool)},
-		bus.ProceedAlwaysServer: {answerServer, bus.ProceedAlwaysServer, means(bus.ProceedAlwaysServer)},
-	}
-	for _, outcome := range q.Outcomes {
-		if offer, is := lasting[outcome]; is && offer.means != "" && whole && !stateless {
-			f.offered = append(f.offered, offer)
+	f := confirmation{request: q, text: text}
+	for _, o := range bus.Outcomes() {
+		asked := o.Outcome == bus.ProceedOnce || o.Outcome == bus.Cancel || slices.Contains(q.Outcomes, o.Outcome)
+		switch words := covered(q, o.Outcome); {
+		case !asked || o.Means == "" || o.Kept:
+		case o.Until == "":
+			f.offered = append(f.offered, offeredAnswer{o, o.Means})
+		case words != "" && whole && !stateless:
+			f.offered = append(f.offered, offeredAnswer{o, o.Means + words})
 		}
 	}
-	f.offered = append(f.offered, offeredAnswer{answerNo, bus.Cancel, "do not run it"})
 	return f
 }
 
@@ -212,7 +195,7 @@ func (f confirmation) question() tools.Question {
 	values := make([]string, len(f.offered))
 	lines := make([]string, len(f.offered))
 	for i, o := range f.offered {
-		values[i], lines[i] = o.value, o.value+": "+o.means
+		values[i], lines[i] = o.Name, o.Name+": "+o.means
 	}
 	schema := askedForm{
 		Properties: askedFields{
@@ -246,8 +229,8 @@ func (f confirmation) answer(given tools.Elicited) (answer bus.ToolConfirmationR
 	}
 	no.Payload.Feedback = escape.ClipBytes(escape.Text(strings.TrimSpace(content.Reason)), 2_000)
 	for _, o := range f.offered {
-		if o.value == content.Answer {
-			return bus.ToolConfirmationResponse{Confirmed: o.outcome != bus.Cancel, Outcome: o.outcome, Payload: no.Payload}, ""
+		if o.Name == content.Answer {
+			return bus.ToolConfirmationResponse{Confirmed: o.Outcome != bus.Cancel, Outcome: o.Outcome, Payload: no.Payload}, ""
 		}
 	}
 	return no, fmt.Sprintf("The answer %q was not offered, and counts as a no.", escape.ClipBytes(escape.Text(content.Answer), 100))

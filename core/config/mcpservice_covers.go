@@ -11,16 +11,14 @@ import (
 // answer that lasts, one rule a line where there are several. It is "" where that
 // would be more than can be shown.
 func covered(q bus.ToolConfirmationRequest, o bus.Outcome) string {
-	for _, r := range q.Remembers {
-		switch {
-		case r.Outcome != o:
-		case len(r.Rules) == 1:
-			return atMost(" "+r.Rules[0], maxArguments)
-		case len(r.Rules) > 1:
-			return atMost(":\n- "+strings.Join(r.Rules, "\n- "), maxArguments)
-		}
+	switch rules := q.Stores(o); len(rules) {
+	case 0:
+		return ""
+	case 1:
+		return atMost(" "+rules[0], maxArguments)
+	default:
+		return atMost(":\n- "+strings.Join(rules, "\n- "), maxArguments)
 	}
-	return ""
 }
 
 // atMost is a text that can be shown, or "" if that takes more bytes.

@@ -48,13 +48,13 @@ func (c *call) question(details *tools.Confirmation, modified bool) bus.ToolConf
 func (c *call) outcomes(details *tools.Confirmation) (offered []bus.Outcome, remembers []bus.Remembered) {
 	offered = []bus.Outcome{bus.ProceedOnce}
 	if !c.tightened && c.decision.Decision == policy.AskUser {
-		for _, o := range []bus.Outcome{bus.ProceedAlways, bus.ProceedAlwaysAndSave, bus.ProceedAlwaysTool, bus.ProceedAlwaysServer} {
-			if !c.offers(o) {
+		for _, o := range bus.Outcomes() {
+			if o.Until == "" || !c.offers(o.Outcome) {
 				continue
 			}
-			if rules := c.o.Policy.CanRemember(c.subject, scopeOf(o)); len(rules) > 0 {
-				offered = append(offered, o)
-				remembers = append(remembers, remembered(o, rules))
+			if rules := c.o.Policy.CanRemember(c.subject, policy.Scope(o.Name)); len(rules) > 0 {
+				offered = append(offered, o.Outcome)
+				remembers = append(remembers, remembered(o.Outcome, rules))
 			}
 		}
 	}
@@ -97,15 +97,8 @@ func touchesFiles(s tools.Spec) bool {
 // scopeOf returns how far an approval reaches; "" for one that is for this
 // call alone.
 func scopeOf(o bus.Outcome) policy.Scope {
-	switch o {
-	case bus.ProceedAlways:
-		return policy.ScopeSession
-	case bus.ProceedAlwaysAndSave:
-		return policy.ScopeSaved
-	case bus.ProceedAlwaysTool:
-		return policy.ScopeTool
-	case bus.ProceedAlwaysServer:
-		return policy.ScopeServer
+	if info, _ := o.Info(); info.Until != "" {
+		return policy.Scope(info.Name)
 	}
 	return ""
 }
