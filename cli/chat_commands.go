@@ -7,6 +7,7 @@ import (
 	"github.com/fettle-dev/fettle/core/commands"
 	"github.com/fettle-dev/fettle/core/commands/builtin"
 	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // agreed is what the person has agreed to of a line that asked before.
@@ -35,7 +36,7 @@ func (c *chat) commandSet() *commands.Set {
 }
 
 // loadCommands loads those of the program, of files, servers, skills and agents.
-func (c *chat) loadCommands(ctx context.Context) ([]commands.Problem, error) {
+func (c *chat) loadCommands(ctx context.Context) ([]fault.Problem, error) {
 	set, problems, err := c.config.SlashCommands(ctx, builtin.Loader(c.services()))
 	if err != nil {
 		return nil, err

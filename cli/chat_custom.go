@@ -8,7 +8,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/commands/builtin"
 	"github.com/fettle-dev/fettle/core/config"
-	"github.com/fettle-dev/fettle/core/extensions"
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
 )
 
@@ -193,12 +193,12 @@ func (c chatExtensions) Reload(ctx context.Context) ([]string, error) {
 	problems := texts(found)
 	more, err := c.loadCommands(ctx)
 	for _, p := range more {
-		problems = append(problems, commandProblem(p))
+		problems = append(problems, p.String())
 	}
 	return problems, err
 }
 
-func texts(problems []extensions.Problem) []string {
+func texts(problems []fault.Problem) []string {
 	list := make([]string, len(problems))
 	for i, p := range problems {
 		list[i] = p.String()

@@ -46,7 +46,7 @@ type chatCatalog struct{ *chat }
 func (c chatCatalog) List() []*commands.Command { return c.commandSet().List() }
 
 // Reload implements [builtin.Catalog].
-func (c chatCatalog) Reload(ctx context.Context) ([]commands.Problem, error) {
+func (c chatCatalog) Reload(ctx context.Context) ([]fault.Problem, error) {
 	return c.loadCommands(ctx)
 }
 

@@ -116,7 +116,7 @@ func (c *chat) Start(ctx context.Context) iter.Seq[interactive.Event] {
 		}
 		if problems, err := c.loadCommands(ctx); err == nil { // with the prompts of servers
 			for _, problem := range problems {
-				c.notices.add(commandProblem(problem))
+				c.notices.add(problem.String())
 			}
 		}
 		w.Progress("")

@@ -14,7 +14,6 @@ import (
 
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
-	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -43,7 +42,7 @@ func (*fakeSession) ConnectServers(context.Context, time.Duration) []error { ret
 
 func (*fakeSession) ConnectFor(context.Context, string) error { return nil }
 
-func (*fakeSession) SettingsProblems() []settings.Problem { return nil }
+func (*fakeSession) SettingsProblems() []fault.Problem { return nil }
 
 func (*fakeSession) DiscoveryProblems() []error { return nil }
 

@@ -280,13 +280,13 @@ func (p *program) validateConfig(ctx context.Context, g *globalFlags, asJSON boo
 	if err != nil {
 		return err
 	}
-	problems := slices.Concat([]settings.Problem{}, r.Problems, checked)
+	problems := slices.Concat([]fault.Problem{}, r.Problems, checked)
 	for i := range problems {
 		problems[i].Key = settings.NameIn(o.Layout, problems[i].Key)
 	}
-	wrong := slices.ContainsFunc(problems, func(m settings.Problem) bool { return m.Severity == settings.Error })
+	wrong := slices.ContainsFunc(problems, func(m fault.Problem) bool { return m.Severity == settings.Error })
 	if asJSON {
-		err = printJSON(p.out, problems)
+		err = printJSON(p.out, settingProblems(problems))
 	} else {
 		err = p.printMistakes(problems, o)
 	}
@@ -297,7 +297,7 @@ func (p *program) validateConfig(ctx context.Context, g *globalFlags, asJSON boo
 }
 
 // checkSettings finds what only shows when a session begins.
-func checkSettings(ctx context.Context, g *globalFlags, o settings.Options, r *settings.Result) ([]settings.Problem, error) {
+func checkSettings(ctx context.Context, g *globalFlags, o settings.Options, r *settings.Result) ([]fault.Problem, error) {
 	checked, err := config.CheckSettings(ctx, config.Parameters{
 		TargetDir: o.ProjectDir, HomeDir: o.HomeDir, Layout: o.Layout, Settings: &o,
 		PolicyPaths: absolute(g.policyPaths), // which go in the place of the setting
@@ -308,7 +308,7 @@ func checkSettings(ctx context.Context, g *globalFlags, o settings.Options, r *s
 	return checked, nil
 }
 
-func (p *program) printMistakes(problems []settings.Problem, o settings.Options) error {
+func (p *program) printMistakes(problems []fault.Problem, o settings.Options) error {
 	for _, m := range problems {
 		if _, err := fmt.Fprintf(p.out, "%s: %s\n", m.Severity, oneLine(m.String())); err != nil {
 			return err

@@ -112,7 +112,7 @@ func (p *program) setConfig(ctx context.Context, g *globalFlags, scope settings.
 func (p *program) warnIfWithoutEffect(r *settings.Result, key string, steps []string, file settings.File, value any) {
 	for _, m := range r.Problems {
 		about := m.Key == key || strings.HasPrefix(m.Key, key+".")
-		if m.Source == file.Path && about && value != nil {
+		if m.Path == file.Path && about && value != nil {
 			p.complain(fault.New(fault.InvalidConfig, "cli", m.String(), ""))
 		}
 	}

@@ -1,6 +1,10 @@
 package cli
 
-import "errors"
+import (
+	"errors"
+
+	"github.com/fettle-dev/fettle/core/fault"
+)
 
 // tellExtensionProblems prints what keeps extensions, or parts of them, away.
 func (p *program) tellExtensionProblems(s session) {
@@ -13,7 +17,7 @@ func (p *program) tellExtensionProblems(s session) {
 		return // the session has ended
 	}
 	for _, problem := range problems {
-		if !problem.Minor {
+		if problem.Severity != fault.SeverityNotice {
 			p.complain(errors.New(problem.String()))
 		}
 	}

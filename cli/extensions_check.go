@@ -23,10 +23,10 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-func checkHooks(_ context.Context, e extensions.Extension) ([]extensions.Finding, error) {
+func checkHooks(_ context.Context, e extensions.Extension) ([]fault.Problem, error) {
 	data, err := e.Hooks("")
 	if err != nil {
-		return []extensions.Finding{found(e.HooksFile, 0, lineOf(err), "", true)}, nil
+		return []fault.Problem{found(e.HooksFile, 0, lineOf(err), "", true)}, nil
 	}
 	if data == nil {
 		return nil, nil
@@ -35,14 +35,14 @@ func checkHooks(_ context.Context, e extensions.Extension) ([]extensions.Finding
 		data = raw
 	}
 	_, problems := hooks.ParseJSON(data, hooks.Origin{Source: hooks.SourceExtension, Path: e.HooksFile, Extension: e.Name})
-	var all []extensions.Finding
+	var all []fault.Problem
 	for _, p := range problems {
 		all = append(all, found(p.Path, p.Line, p.Message, "", true))
 	}
 	return all, nil
 }
 
-func checkSkills(ctx context.Context, e extensions.Extension) ([]extensions.Finding, error) {
+func checkSkills(ctx context.Context, e extensions.Extension) ([]fault.Problem, error) {
 	if e.SkillsDir == "" {
 		return nil, nil
 	}
@@ -50,14 +50,14 @@ func checkSkills(ctx context.Context, e extensions.Extension) ([]extensions.Find
 	if err := m.Discover(ctx, nil, []skills.Folder{{Path: e.SkillsDir, Scope: skills.ScopeExtension, Extension: e.Name, Within: e.Path}}); err != nil {
 		return partsChecked(ctx, nil)
 	}
-	var all []extensions.Finding
+	var all []fault.Problem
 	for _, p := range m.Problems() {
-		all = append(all, found(p.Path, p.Line, p.Message, p.Remedy, p.Lost))
+		all = append(all, found(p.Path, p.Line, p.Message, p.Remedy, p.Lost()))
 	}
 	return all, nil
 }
 
-func checkAgents(ctx context.Context, e extensions.Extension) ([]extensions.Finding, error) {
+func checkAgents(ctx context.Context, e extensions.Extension) ([]fault.Problem, error) {
 	if e.AgentsDir == "" {
 		return nil, nil
 	}
@@ -65,18 +65,18 @@ func checkAgents(ctx context.Context, e extensions.Extension) ([]extensions.Find
 	if err != nil {
 		return partsChecked(ctx, nil)
 	}
-	var all []extensions.Finding
+	var all []fault.Problem
 	for _, p := range problems {
-		all = append(all, found(p.Path, p.Line, p.Message, p.Remedy, p.Lost))
+		all = append(all, found(p.Path, p.Line, p.Message, p.Remedy, p.Lost()))
 	}
 	return all, nil
 }
 
-func checkPolicies(ctx context.Context, e extensions.Extension) ([]extensions.Finding, error) {
+func checkPolicies(ctx context.Context, e extensions.Extension) ([]fault.Problem, error) {
 	return partsChecked(ctx, config.CheckExtensionRules(ctx, e))
 }
 
-func checkCommands(ctx context.Context, e extensions.Extension) ([]extensions.Finding, error) {
+func checkCommands(ctx context.Context, e extensions.Extension) ([]fault.Problem, error) {
 	if e.CommandsDir == "" {
 		return nil, nil
 	}
@@ -84,15 +84,15 @@ func checkCommands(ctx context.Context, e extensions.Extension) ([]extensions.Fi
 	if err != nil {
 		return partsChecked(ctx, nil)
 	}
-	var all []extensions.Finding
+	var all []fault.Problem
 	for _, p := range problems {
-		all = append(all, found(p.Path, p.Line, p.Message, p.Remedy, p.Lost))
+		all = append(all, found(p.Path, p.Line, p.Message, p.Remedy, p.Lost()))
 	}
 	return all, nil
 }
 
 // checkPlans looks at where the extension wants plans written.
-func checkPlans(_ context.Context, e extensions.Extension) ([]extensions.Finding, error) {
+func checkPlans(_ context.Context, e extensions.Extension) ([]fault.Problem, error) {
 	if e.PlanDir == "" {
 		return nil, nil
 	}
@@ -100,13 +100,13 @@ func checkPlans(_ context.Context, e extensions.Extension) ([]extensions.Finding
 	if why == "" {
 		return nil, nil
 	}
-	return []extensions.Finding{found(e.Manifest, 0, fmt.Sprintf("The folder %q of plan.directory %s; plans are not written there.", e.PlanDir, why),
+	return []fault.Problem{found(e.Manifest, 0, fmt.Sprintf("The folder %q of plan.directory %s; plans are not written there.", e.PlanDir, why),
 		"Name a folder of its own, or one below "+config.PlansFolders()[0]+".", true)}, nil
 }
 
 // checkExcluded looks at the tools that the extension takes away.
-func checkExcluded(_ context.Context, e extensions.Extension) ([]extensions.Finding, error) {
-	var all []extensions.Finding
+func checkExcluded(_ context.Context, e extensions.Extension) ([]fault.Problem, error) {
+	var all []fault.Problem
 	for _, entry := range e.ExcludedTools {
 		if err := config.CheckExcludedTool(entry); err != nil {
 			all = append(all, found(e.Manifest, 0, fault.As(err).Message, fault.As(err).Remedy, true))
@@ -134,8 +134,8 @@ func checkExcluded(_ context.Context, e extensions.Extension) ([]extensions.Find
 
 // checkServers looks at the servers as they stand, since what is filled in later
 // differs from one machine to another.
-func checkServers(_ context.Context, e extensions.Extension) ([]extensions.Finding, error) {
-	var all []extensions.Finding
+func checkServers(_ context.Context, e extensions.Extension) ([]fault.Problem, error) {
+	var all []fault.Problem
 	lose := func(name, why, remedy string) {
 		all = append(all, found(e.Manifest, 0, fmt.Sprintf("The MCP server %q cannot be used: %s", name, why), remedy, true))
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/extensions"
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // enableAnswer is what enable and disable print as JSON.
@@ -52,7 +53,7 @@ func (p *program) extensionsSwitchCommand(g *globalFlags, on bool, use, short, l
 				}
 				if on {
 					for _, f := range config.CheckExtensionRules(cmd.Context(), e) {
-						if f.Severity == extensions.SeverityError {
+						if f.Severity == fault.SeverityError {
 							p.complain(errors.New(f.String()))
 						}
 					}

@@ -10,15 +10,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fettle-dev/fettle/core/extensions"
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // extensionListing is an extension in JSON. One that cannot be used has a name,
 // a path and problems alone.
 type extensionListing struct {
 	extensions.Extension
-	Source   string               `json:"source,omitempty"`
-	Brings   extensions.Parts     `json:"brings"`
-	Problems []extensions.Problem `json:"problems"`
+	Source   string             `json:"source,omitempty"`
+	Brings   extensions.Parts   `json:"brings"`
+	Problems []extensionProblem `json:"problems"`
 }
 
 func (p *program) extensionsListCommand(g *globalFlags) *cobra.Command {
@@ -50,7 +51,7 @@ func (p *program) listExtensions(ctx context.Context, store *extensions.Store, a
 		if err != nil {
 			return err
 		}
-		l := extensionListing{Extension: e, Brings: brings, Problems: []extensions.Problem{}}
+		l := extensionListing{Extension: e, Brings: brings, Problems: []extensionProblem{}}
 		if e.Install != nil {
 			l.Source = e.Install.Source
 		}
@@ -68,18 +69,18 @@ func (p *program) listExtensions(ctx context.Context, store *extensions.Store, a
 
 // withProblem adds a problem to the extension that it is about, also one that is
 // not there because of it.
-func withProblem(list []extensionListing, problem extensions.Problem) []extensionListing {
-	if problem.Extension == "" && !problem.Lost {
+func withProblem(list []extensionListing, problem fault.Problem) []extensionListing {
+	if problem.Extension == "" && !problem.Lost() {
 		return list
 	}
 	for i := range list {
-		if l := &list[i]; l.Name == problem.Extension && (l.Path == problem.Path || !problem.Lost) {
-			l.Problems = append(l.Problems, problem)
+		if l := &list[i]; l.Name == problem.Extension && (l.Path == problem.Path || !problem.Lost()) {
+			l.Problems = append(l.Problems, extensionProblemOf(problem))
 			return list
 		}
 	}
 	lost := extensions.Extension{Name: problem.Extension, Path: problem.Path, Inactive: problem.Message}
-	return append(list, extensionListing{Extension: lost, Problems: []extensions.Problem{problem}})
+	return append(list, extensionListing{Extension: lost, Problems: []extensionProblem{extensionProblemOf(problem)}})
 }
 
 // printExtensions prints extensions for people.

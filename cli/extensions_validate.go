@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fettle-dev/fettle/core/extensions"
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 func (p *program) extensionsValidateCommand(g *globalFlags) *cobra.Command {
@@ -78,16 +79,12 @@ func partChecks() []extensions.Check {
 }
 
 // found is a finding whose weight is whether something is lost to it.
-func found(path string, line int, message, remedy string, lost bool) extensions.Finding {
-	severity := extensions.SeverityWarning
-	if lost {
-		severity = extensions.SeverityError
-	}
-	return extensions.Finding{Severity: severity, Path: path, Line: line, Message: message, Remedy: remedy}
+func found(path string, line int, message, remedy string, lost bool) fault.Problem {
+	return fault.Problem{Severity: fault.SeverityOf(lost), Path: path, Line: line, Message: message, Remedy: remedy}
 }
 
 // partsChecked is what a check has found, unless its context has ended meanwhile.
-func partsChecked(ctx context.Context, findings []extensions.Finding) ([]extensions.Finding, error) {
+func partsChecked(ctx context.Context, findings []fault.Problem) ([]fault.Problem, error) {
 	if ctx.Err() != nil {
 		return nil, interrupted()
 	}

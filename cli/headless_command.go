@@ -31,7 +31,7 @@ func (h *headlessRun) command(ctx context.Context, c *config.Config, in promptIn
 		return nil, false, err
 	}
 	for _, p := range problems {
-		h.warn(commandProblem(p))
+		h.warn(p.String())
 	}
 	m := set.Parse(in.text)
 	if m.Command == nil {
@@ -55,18 +55,6 @@ func (h *headlessRun) command(ctx context.Context, c *config.Config, in promptIn
 		err = usageError(fmt.Sprintf("The command /%s says nothing to the model, and so is for a session at the terminal.", m.Name), "Start the program without -p for it.")
 	}
 	return nil, true, err
-}
-
-// commandProblem is what a person is told of a problem with commands.
-func commandProblem(p commands.Problem) string {
-	at := p.Path
-	if at != "" && p.Line > 0 {
-		at = fmt.Sprintf("%s:%d", at, p.Line)
-	}
-	if at != "" {
-		at += ": "
-	}
-	return strings.TrimSpace(at + p.Message + " " + p.Remedy)
 }
 
 // submitted is what a command says to the model.

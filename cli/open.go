@@ -13,7 +13,6 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/layout"
-	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
@@ -33,7 +32,7 @@ type configSession struct {
 
 	engine         *policy.Engine
 	policyFiles    []rulefile.File
-	policyProblems []rulefile.Problem
+	policyProblems []fault.Problem
 }
 
 // openConfig makes a Config of the global flags and initializes it.
@@ -179,9 +178,9 @@ func (s *configSession) PolicyRules() []policy.Rule { return s.engine.Rules() }
 
 func (s *configSession) PolicyFiles() []rulefile.File { return s.policyFiles }
 
-func (s *configSession) PolicyProblems() []rulefile.Problem { return s.policyProblems }
+func (s *configSession) PolicyProblems() []fault.Problem { return s.policyProblems }
 
-func (s *configSession) SettingsProblems() []settings.Problem {
+func (s *configSession) SettingsProblems() []fault.Problem {
 	problems, err := s.config.SettingsProblems()
 	if err != nil { // the session is closed
 		return nil

@@ -134,7 +134,7 @@ func (p *program) tellProblems(s session) {
 
 // likeness is what two problems have in common that are told in one line: the
 // file, and whether a rule or only a key of it is ignored.
-func likeness(p rulefile.Problem) string { return p.Path + "\x00" + p.Key }
+func likeness(p fault.Problem) string { return p.Path + "\x00" + p.Key }
 
 // checkLine is one call of a batch of checks.
 type checkLine struct {

@@ -23,13 +23,13 @@ func (f *fakeSession) Decide(policy.Call) policy.Decision {
 	return policy.Decision{Decision: policy.AskUser, Reason: "test"}
 }
 
-func (f *fakeSession) PolicyRules() []policy.Rule         { return nil }
-func (f *fakeSession) PolicyFiles() []rulefile.File       { return nil }
-func (f *fakeSession) PolicyProblems() []rulefile.Problem { return nil }
+func (f *fakeSession) PolicyRules() []policy.Rule      { return nil }
+func (f *fakeSession) PolicyFiles() []rulefile.File    { return nil }
+func (f *fakeSession) PolicyProblems() []fault.Problem { return nil }
 
 // A rule that is ignored and a message that is are told apart.
 func TestLikeness(t *testing.T) {
-	rule, message := rulefile.Problem{Path: "p", Key: ""}, rulefile.Problem{Path: "p", Key: "denyMessage"}
+	rule, message := fault.Problem{Path: "p", Key: ""}, fault.Problem{Path: "p", Key: "denyMessage"}
 	require.NotEqual(t, likeness(rule), likeness(message))
-	require.Equal(t, likeness(rule), likeness(rulefile.Problem{Path: "p", Line: 5}))
+	require.Equal(t, likeness(rule), likeness(fault.Problem{Path: "p", Line: 5}))
 }

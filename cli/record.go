@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
 	"strconv"
 	"sync"
 	"time"
@@ -83,7 +82,7 @@ func (t *talk) resume(ctx context.Context, c *config.Config, r *record) (opening
 	var session *transcript.Session
 	if t.flags.noRecord {
 		if session, err = r.store.Load(ctx, summary.ID); err == nil {
-			var lost []transcript.Problem
+			var lost []fault.Problem
 			opening.History, lost = config.History(session)
 			session.Problems = append(session.Problems, lost...)
 			_, err = c.StartNewSession(session.ID, session.Highest)
@@ -95,17 +94,9 @@ func (t *talk) resume(ctx context.Context, c *config.Config, r *record) (opening
 		return opening, true, sessionFailure(ctx, err)
 	}
 	for _, problem := range session.Problems {
-		t.warn(problemLine(problem))
+		t.warn(problem.String())
 	}
 	return opening, true, nil
-}
-
-// problemLine is a problem of a recording in one line.
-func problemLine(p transcript.Problem) string {
-	if p.Line == 0 {
-		return p.Path + ": " + p.Message
-	}
-	return fmt.Sprintf("%s:%d: %s", p.Path, p.Line, p.Message)
 }
 
 // sessionFailure is why a recorded session cannot be had.

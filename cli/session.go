@@ -10,7 +10,6 @@ import (
 
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
-	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
@@ -36,8 +35,8 @@ type session interface {
 	Decide(policy.Call) policy.Decision // of a call in this session's folder
 	PolicyRules() []policy.Rule         // in effective order
 	PolicyFiles() []rulefile.File
-	PolicyProblems() []rulefile.Problem
-	SettingsProblems() []settings.Problem
+	PolicyProblems() []fault.Problem
+	SettingsProblems() []fault.Problem
 	DiscoveryProblems() []error // of tools that the person's own programs bring
 
 	MessageBus() *bus.MessageBus // that the session asks on

@@ -28,9 +28,9 @@ type sessionListing struct {
 	Highest int64         `json:"highestVersion"` // of a state object that it was given
 	Turns   []turnListing `json:"turns"`
 	// Prompts that were interrupted before an answer, and are no turns.
-	TakenBack   []takenListing       `json:"takenBack,omitempty"`
-	Interrupted bool                 `json:"interrupted,omitempty"` // no turn is left
-	Problems    []transcript.Problem `json:"problems,omitempty"`
+	TakenBack   []takenListing     `json:"takenBack,omitempty"`
+	Interrupted bool               `json:"interrupted,omitempty"` // no turn is left
+	Problems    []recordingProblem `json:"problems,omitempty"`
 }
 
 // turnListing is a turn of it.
@@ -193,9 +193,9 @@ func (p *program) withRecordings(ctx context.Context, g *globalFlags, use func(*
 }
 
 // tellRecordings prints what could not be read.
-func (p *program) tellRecordings(problems []transcript.Problem) {
+func (p *program) tellRecordings(problems []fault.Problem) {
 	for _, problem := range problems {
-		p.complain(errors.New(problemLine(problem)))
+		p.complain(errors.New(problem.String()))
 	}
 }
 
@@ -216,7 +216,7 @@ func (p *program) listSessions(list []transcript.Summary) error {
 }
 
 func sessionListingOf(s *transcript.Session) sessionListing {
-	l := sessionListing{Header: s.Header, Title: s.Title, Updated: s.Updated, Path: s.Path, Highest: s.Highest, Problems: s.Problems, Turns: []turnListing{}, Interrupted: s.Interrupted}
+	l := sessionListing{Header: s.Header, Title: s.Title, Updated: s.Updated, Path: s.Path, Highest: s.Highest, Problems: recordingProblems(s.Problems), Turns: []turnListing{}, Interrupted: s.Interrupted}
 	for _, t := range s.Turns {
 		l.Turns = append(l.Turns, turnListingOf(t))
 	}

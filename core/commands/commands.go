@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -223,14 +224,5 @@ func (ClearScreen) result()          {}
 // Loader brings commands.
 type Loader interface {
 	Name() string // for problems, as "files"
-	Load(ctx context.Context) ([]*Command, []Problem, error)
-}
-
-// Problem is something that keeps a command away, or renames it.
-type Problem struct {
-	Path    string // file, server or loader; "": none
-	Line    int    // 1-based; 0: the whole of it
-	Message string // a sentence
-	Remedy  string // a sentence; may be empty
-	Lost    bool   // the command is not there because of it
+	Load(ctx context.Context) ([]*Command, []fault.Problem, error)
 }

@@ -51,9 +51,9 @@ type fileLoader struct{ o FileOptions }
 
 func (l *fileLoader) Name() string { return "files" }
 
-func (l *fileLoader) Load(ctx context.Context) ([]*Command, []Problem, error) {
+func (l *fileLoader) Load(ctx context.Context) ([]*Command, []fault.Problem, error) {
 	var all []*Command
-	var problems []Problem
+	var problems []fault.Problem
 	for _, f := range l.o.Folders {
 		w := &walk{options: l.o, folder: f}
 		if err := w.run(ctx); err != nil {
@@ -78,7 +78,7 @@ type walk struct {
 	root     *os.Root
 	seen     int
 	found    []*Command
-	problems []Problem
+	problems []fault.Problem
 }
 
 // run reads the folder. The error is that of ctx.
@@ -125,7 +125,7 @@ func (w *walk) path(path string) string {
 }
 
 func (w *walk) lose(path string, line int, message, remedy string) {
-	w.problems = append(w.problems, Problem{Path: path, Line: line, Message: message, Remedy: remedy, Lost: true})
+	w.problems = append(w.problems, fault.Problem{Path: path, Line: line, Message: message, Remedy: remedy, Severity: fault.SeverityError})
 }
 
 // isFolder reports whether a link leads to a folder, inside or outside.
@@ -241,7 +241,7 @@ func (w *walk) take(path, prompt, description string) {
 	template, err := ParseTemplate(prompt, w.folder.Variables)
 	if err != nil {
 		f := fault.As(err)
-		w.problems = append(w.problems, Problem{Path: full, Message: f.Message + " The command is an error when it is run.", Remedy: f.Remedy})
+		w.problems = append(w.problems, fault.Problem{Path: full, Message: f.Message + " The command is an error when it is run.", Remedy: f.Remedy})
 		err = fault.Wrap(f.Code, f.Op, f.Message+" The command is that of "+full+".", f.Remedy, err)
 	}
 	o := w.options

@@ -33,9 +33,9 @@ type Set struct {
 // one loader the later command. The one that was there keeps its alternative names,
 // the first of which becomes its name; a built-in without one is then called
 // built-in.NAME, and anything else is gone. Each such change is told as a Problem.
-func Assemble(ctx context.Context, loaders ...Loader) (*Set, []Problem, error) {
+func Assemble(ctx context.Context, loaders ...Loader) (*Set, []fault.Problem, error) {
 	loaded := make([][]*Command, len(loaders))
-	told := make([][]Problem, len(loaders))
+	told := make([][]fault.Problem, len(loaders))
 	var running sync.WaitGroup
 	for i, l := range loaders {
 		running.Go(func() { loaded[i], told[i] = load(ctx, l) })
@@ -52,7 +52,7 @@ func Assemble(ctx context.Context, loaders ...Loader) (*Set, []Problem, error) {
 }
 
 // load runs one loader.
-func load(ctx context.Context, l Loader) (all []*Command, problems []Problem) {
+func load(ctx context.Context, l Loader) (all []*Command, problems []fault.Problem) {
 	err := tools.Protect(l.Name(), "load commands", func() (err error) {
 		all, problems, err = l.Load(ctx)
 		return err
@@ -67,7 +67,7 @@ func load(ctx context.Context, l Loader) (all []*Command, problems []Problem) {
 	if d := (*tools.Defect)(nil); errors.As(err, &d) {
 		why = "Loading them failed because of a mistake in the program."
 	}
-	return nil, append(problems, Problem{Path: l.Name(), Message: "None of these commands is there: " + why, Lost: true})
+	return nil, append(problems, fault.Problem{Path: l.Name(), Message: "None of these commands is there: " + why, Severity: fault.SeverityError})
 }
 
 // assembly is the making of a Set.
@@ -76,7 +76,7 @@ type assembly struct {
 	order      []*Command // that have their name; extensions' aside
 	displaced  []displacement
 	extensions []*Command
-	problems   []Problem
+	problems   []fault.Problem
 }
 
 // displacement is a command that has lost its name to another.
@@ -104,7 +104,7 @@ func (a *assembly) take(c *Command) {
 }
 
 func (a *assembly) tell(about *Command, lost bool, remedy, format string, args ...any) {
-	a.problems = append(a.problems, Problem{Path: about.Source, Message: fmt.Sprintf(format, args...), Remedy: remedy, Lost: lost})
+	a.problems = append(a.problems, fault.Problem{Path: about.Source, Message: fmt.Sprintf(format, args...), Remedy: remedy, Severity: fault.SeverityOf(lost)})
 }
 
 // set settles who is called what.

@@ -22,14 +22,14 @@ type loader struct {
 
 func (l loader) Name() string { return l.name }
 
-func (l loader) Load(ctx context.Context) ([]*commands.Command, []commands.Problem, error) {
+func (l loader) Load(ctx context.Context) ([]*commands.Command, []fault.Problem, error) {
 	if l.do != nil {
 		return l.all, nil, l.do(ctx)
 	}
 	return l.all, nil, nil
 }
 
-func assemble(t *testing.T, loaders ...commands.Loader) (*commands.Set, []commands.Problem) {
+func assemble(t *testing.T, loaders ...commands.Loader) (*commands.Set, []fault.Problem) {
 	t.Helper()
 	s, problems, err := commands.Assemble(t.Context(), loaders...)
 	require.NoError(t, err)
@@ -95,7 +95,7 @@ func TestAssembleSideBySide(t *testing.T) {
 	require.Contains(t, problems[0].Message, "no such thing")
 	require.Equal(t, "panics", problems[1].Path)
 	require.NotContains(t, fmt.Sprint(problems), "sk-secret")
-	require.True(t, problems[0].Lost && problems[1].Lost)
+	require.True(t, problems[0].Lost() && problems[1].Lost())
 }
 
 func TestAssembleCancelled(t *testing.T) {

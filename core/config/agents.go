@@ -10,6 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -55,7 +56,7 @@ type agents struct {
 // foundAgents are the definitions that were read together.
 type foundAgents struct {
 	defs     []subagent.Definition
-	problems []subagent.Problem
+	problems []fault.Problem
 	rules    []policy.Rule // of the commands that they may run
 }
 
@@ -176,7 +177,7 @@ func (c *Config) makes(a *foundAgents, remote RemoteAgents, d subagent.Definitio
 		return false
 	}
 	if _, err := remote.Tool(d, nil); err != nil {
-		a.problems = append(a.problems, subagent.Problem{Path: d.Source.Path, Line: d.Source.Line, Message: message(err), Lost: true})
+		a.problems = append(a.problems, fault.Problem{Path: d.Source.Path, Line: d.Source.Line, Message: message(err), Severity: fault.SeverityError})
 		return false
 	}
 	return true
@@ -312,7 +313,7 @@ func (c *Config) Agents() ([]*subagent.Definition, error) {
 
 // AgentProblems returns what is wrong with definitions. The error is of code
 // not_initialized.
-func (c *Config) AgentProblems() ([]subagent.Problem, error) {
+func (c *Config) AgentProblems() ([]fault.Problem, error) {
 	sh, err := c.services("AgentProblems")
 	if err != nil {
 		return nil, err

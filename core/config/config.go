@@ -289,7 +289,7 @@ func (p *Parameters) permittedMode(m policy.ApprovalMode) (policy.ApprovalMode, 
 		return "", fault.New(fault.UntrustedFolder, "config.mode", "The approval mode yolo is refused, as this folder is recorded as untrusted.",
 			"Choose another mode, or trust the folder with fettle trust.")
 	case p.cautious(mode) != mode:
-		return "", fault.New(fault.InvalidConfig, "config.mode", fmt.Sprintf("The approval mode %s is refused, as %s could not be read, which may forbid it.", mode, p.unread[0].Source),
+		return "", fault.New(fault.InvalidConfig, "config.mode", fmt.Sprintf("The approval mode %s is refused, as %s could not be read, which may forbid it.", mode, p.unread[0].Path),
 			"Choose another mode, or mend the file and begin a new session.")
 	case mode == policy.ModeYolo && p.Protections.NoYolo:
 		return "", fault.New(fault.InvalidConfig, "config.mode", "The approval mode yolo is refused: security.disableYoloMode forbids it.",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/extensions"
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
@@ -49,7 +50,7 @@ type extended struct {
 	mu       sync.Mutex
 	store    *extensions.Store
 	found    []extensions.Extension
-	problems []extensions.Problem
+	problems []fault.Problem
 	switched map[string]bool // by name, in this session
 	plans    string          // where an extension wanted plans at the beginning; "": nowhere
 	secrets  []string        // sensitive values of all extensions that there have been
@@ -88,7 +89,7 @@ func (c *Config) Extensions() ([]extensions.Extension, error) {
 
 // ExtensionProblems returns what is wrong with extensions, and which of their
 // parts are not used for it. The error is of code not_initialized.
-func (c *Config) ExtensionProblems() ([]extensions.Problem, error) {
+func (c *Config) ExtensionProblems() ([]fault.Problem, error) {
 	if _, err := c.services("ExtensionProblems"); err != nil {
 		return nil, err
 	}

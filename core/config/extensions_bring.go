@@ -20,13 +20,13 @@ type bringing struct {
 	c        *Config
 	target   string
 	all      contributed
-	problems []extensions.Problem
+	problems []fault.Problem
 	servers  map[string]string // whose a server is
 }
 
 // bring returns what the active extensions bring, nil for nothing, and what of it
 // cannot be used.
-func (c *Config) bring(found []extensions.Extension, target string) (*contributed, []extensions.Problem) {
+func (c *Config) bring(found []extensions.Extension, target string) (*contributed, []fault.Problem) {
 	if !slices.ContainsFunc(found, func(e extensions.Extension) bool { return e.Active }) {
 		return nil, nil
 	}
@@ -64,13 +64,13 @@ func (b *bringing) extension(e extensions.Extension) {
 	}
 	data, err := e.UnfilledHooks()
 	if err != nil {
-		b.problems = append(b.problems, extensions.Problem{Path: e.HooksFile, Extension: e.Name, Message: message(err), Remedy: fault.As(err).Remedy})
+		b.problems = append(b.problems, fault.Problem{Path: e.HooksFile, Extension: e.Name, Message: message(err), Remedy: fault.As(err).Remedy})
 	} else if data != nil {
 		b.all.hooks = append(b.all.hooks, contributedFile{folder(e.HooksFile), data})
 	}
 	for _, tool := range e.ExcludedTools {
 		if err := CheckExcludedTool(tool); err != nil {
-			b.problems = append(b.problems, extensions.Problem{Path: e.Manifest, Extension: e.Name, Message: message(err), Remedy: fault.As(err).Remedy})
+			b.problems = append(b.problems, fault.Problem{Path: e.Manifest, Extension: e.Name, Message: message(err), Remedy: fault.As(err).Remedy})
 		}
 		if _, known := b.all.excluded[tool]; !known {
 			b.all.exclude = append(b.all.exclude, tool)
@@ -86,7 +86,7 @@ func (b *bringing) extension(e extensions.Extension) {
 func (b *bringing) mcp(e extensions.Extension) {
 	p := &b.c.params().MCP
 	refuse := func(server, why, remedy string) {
-		b.problems = append(b.problems, extensions.Problem{Path: e.Manifest, Extension: e.Name,
+		b.problems = append(b.problems, fault.Problem{Path: e.Manifest, Extension: e.Name,
 			Message: fmt.Sprintf("The server %q of the extension %s is not used: %s.", escape.ClipBytes(server, 60), e.Name, why), Remedy: remedy})
 	}
 	servers := e.Servers()

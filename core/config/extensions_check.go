@@ -37,19 +37,19 @@ func hooksOf(e extensions.Extension) []extensions.HookPart {
 
 // CheckExtensionRules finds what is wrong with the rules of an extension, as
 // sessions read them. Paths are absolute.
-func CheckExtensionRules(ctx context.Context, e extensions.Extension) []extensions.Finding {
+func CheckExtensionRules(ctx context.Context, e extensions.Extension) []fault.Problem {
 	if e.PoliciesDir == "" {
 		return nil
 	}
 	_, problems, _ := ExtensionRules(ctx, e.PoliciesDir, e.Name)
-	var all []extensions.Finding
+	var all []fault.Problem
 	for _, p := range problems {
-		f := extensions.Finding{Severity: extensions.SeverityWarning, Path: p.Path, Line: p.Line, Message: p.Message, Remedy: p.Remedy}
+		f := fault.Problem{Severity: fault.SeverityWarning, Path: p.Path, Line: p.Line, Message: p.Message, Remedy: p.Remedy}
 		if p.Key != "" {
 			f.Message = p.Key + ": " + f.Message
 		}
 		if p.Severity == rulefile.Error {
-			f.Severity = extensions.SeverityError
+			f.Severity = fault.SeverityError
 		}
 		all = append(all, f)
 	}

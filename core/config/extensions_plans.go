@@ -15,6 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/extensions"
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // planFolders holds, in what fettle keeps of a project, a file for each folder that
@@ -43,7 +44,7 @@ func (b *bringing) plans(e extensions.Extension) {
 		why = b.c.planFolder(b.target, filepath.Clean(dir), own)
 	}
 	if why != "" {
-		b.problems = append(b.problems, extensions.Problem{Path: e.Manifest, Extension: e.Name,
+		b.problems = append(b.problems, fault.Problem{Path: e.Manifest, Extension: e.Name,
 			Message: fmt.Sprintf("The extension %s wants plans written to %q, which %s; they are not.", e.Name, escape.ClipBytes(e.PlanDir, 60), why), Remedy: remedy})
 		return
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
@@ -23,7 +24,7 @@ type broughtRules struct {
 
 type rulesOfExtensions struct {
 	files    []rulefile.File
-	problems []rulefile.Problem
+	problems []fault.Problem
 	rules    []policy.Rule
 	checkers []policy.Checker
 }
@@ -80,9 +81,9 @@ func (c *Config) bringRules(ctx context.Context, r *rules) error {
 // ExtensionRules reads the rules in the policies directory of an extension. If a
 // mistake in it denies, asks or checks less than is written, understood is false and
 // nothing of it counts; the last problem says so. It changes nothing.
-func ExtensionRules(ctx context.Context, dir, extension string) (files []rulefile.File, problems []rulefile.Problem, understood bool) {
+func ExtensionRules(ctx context.Context, dir, extension string) (files []rulefile.File, problems []fault.Problem, understood bool) {
 	files, problems = rulefile.Load(ctx, []string{dir}, rulefile.Options{Tier: policy.TierExtension, Label: "extension " + extension})
-	at := slices.IndexFunc(problems, func(p rulefile.Problem) bool { return p.Severity == rulefile.Error })
+	at := slices.IndexFunc(problems, func(p fault.Problem) bool { return p.Severity == rulefile.Error })
 	if at < 0 && !slices.ContainsFunc(files, func(file rulefile.File) bool { return len(file.StandIns) > 0 }) {
 		return files, problems, true
 	}
@@ -90,7 +91,7 @@ func ExtensionRules(ctx context.Context, dir, extension string) (files []rulefil
 	if at >= 0 {
 		path, line = problems[at].Path, problems[at].Line
 	}
-	return nil, append(problems, rulefile.Problem{Path: path, Line: line, Kind: rulefile.KindSchema, Severity: rulefile.Error,
+	return nil, append(problems, fault.Problem{Path: path, Line: line, Kind: rulefile.KindSchema, Severity: rulefile.Error,
 		Message: fmt.Sprintf("The policy of the extension %s is not understood: nothing of it is in force, and each call of a tool of its own servers is asked about.", extension),
 		Remedy:  "Correct the mistake, disable the extension, or write the rules into your own policies."}), false
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/extensions"
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/hooks"
 	"github.com/fettle-dev/fettle/core/services/process"
 )
@@ -83,7 +84,7 @@ type hookset struct {
 	// person's environment.
 	processes, limited *process.Service
 
-	problems []hooks.Problem
+	problems []fault.Problem
 	withheld map[*hooks.Hook]bool   // hooks of which has been told that they do not run
 	shown    map[*hooks.Hook]string // commands, without secrets
 }
@@ -138,7 +139,7 @@ type hookLoader struct {
 	sh        *shared
 	variables map[string]string // of every file
 	hooks     []hooks.Hook
-	problems  []hooks.Problem
+	problems  []fault.Problem
 }
 
 func (l *hookLoader) load() {
@@ -146,7 +147,7 @@ func (l *hookLoader) load() {
 	for _, h := range p.Hooks.Functions {
 		h.Source = hooks.SourceRuntime
 		if h.Run == nil || !slices.Contains(hooks.Events(), h.Event) {
-			l.problems = append(l.problems, hooks.Problem{Message: "A hook of the program has no event that there is, or nothing to run: " + h.Label() + ". It is left out."})
+			l.problems = append(l.problems, fault.Problem{Message: "A hook of the program has no event that there is, or nothing to run: " + h.Label() + ". It is left out."})
 			continue
 		}
 		l.hooks = append(l.hooks, h)
@@ -170,7 +171,7 @@ func (l *hookLoader) load() {
 	}
 }
 
-func (l *hookLoader) add(found []hooks.Hook, problems []hooks.Problem) {
+func (l *hookLoader) add(found []hooks.Hook, problems []fault.Problem) {
 	l.hooks, l.problems = append(l.hooks, found...), append(l.problems, problems...)
 }
 
@@ -187,8 +188,8 @@ func (l *hookLoader) origin(s hooks.Source, path string) hooks.Origin {
 
 // masked takes the secrets that a layer has put into its hooks out of all that is
 // told of them.
-func masked(layer *settings.HookLayer) func([]hooks.Hook, []hooks.Problem) ([]hooks.Hook, []hooks.Problem) {
-	return func(found []hooks.Hook, problems []hooks.Problem) ([]hooks.Hook, []hooks.Problem) {
+func masked(layer *settings.HookLayer) func([]hooks.Hook, []fault.Problem) ([]hooks.Hook, []fault.Problem) {
+	return func(found []hooks.Hook, problems []fault.Problem) ([]hooks.Hook, []fault.Problem) {
 		for i := range found {
 			h := &found[i]
 			h.Shown, h.Name, h.Description = layer.Shown(h.Command), layer.Shown(h.Name), layer.Shown(h.Description)

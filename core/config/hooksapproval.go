@@ -221,7 +221,7 @@ func (c *Config) Hooks(ctx context.Context) ([]HookListing, error) {
 // HookProblems returns what is wrong with definitions of hooks, and which never run as
 // their matchers match no tool that is known now. The error is of
 // code not_initialized.
-func (c *Config) HookProblems() ([]hooks.Problem, error) {
+func (c *Config) HookProblems() ([]fault.Problem, error) {
 	sh, err := c.services("HookProblems")
 	if err != nil {
 		return nil, err
@@ -237,7 +237,7 @@ func (c *Config) HookProblems() ([]hooks.Problem, error) {
 	for _, h := range all {
 		// Of other events it was reported where the file was read.
 		if why := matchable.unmatched(h); why != "" && (h.Event.OfTools() || h.Path == "") {
-			problems = append(problems, hooks.Problem{Path: h.Path, Line: h.Line, Message: why + " The hook " + h.Label() + " never runs."})
+			problems = append(problems, fault.Problem{Path: h.Path, Line: h.Line, Message: why + " The hook " + h.Label() + " never runs."})
 		}
 	}
 	return problems, nil

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
@@ -65,7 +66,7 @@ func within(list, others []string) bool {
 
 // differences lists the keys whose new value comes into force, and a problem
 // for each of the others that has changed.
-func differences(given *Parameters, old, newer *settings.Result) (changed []string, later []settings.Problem) {
+func differences(given *Parameters, old, newer *settings.Result) (changed []string, later []fault.Problem) {
 	live := map[string]liveKey{}
 	for _, k := range liveKeys() {
 		live[k.path] = k
@@ -95,14 +96,14 @@ func spoilt(key string, old, newer *settings.Result) bool {
 	})
 }
 
-func nextSession(key string, isLive bool, newer *settings.Result) settings.Problem {
-	p := settings.Problem{Layer: settings.LayerDefault, Source: "the settings", Key: key, Kind: settings.KindLater, Severity: settings.Notice,
+func nextSession(key string, isLive bool, newer *settings.Result) fault.Problem {
+	p := fault.Problem{Layer: settings.LayerDefault, Path: "the settings", Key: key, Kind: settings.KindLater, Severity: settings.Notice,
 		Message: "The value has changed; it takes effect in the next session."}
 	if isLive {
 		p.Message = "The value has changed; as it is less strict, it takes effect in the next session."
 	}
 	if o := originOf(newer, key); o.Source != "" {
-		p.Layer, p.Source, p.Line, p.Column = o.Layer, o.Source, o.Line, o.Column
+		p.Layer, p.Path, p.Line, p.Column = o.Layer, o.Source, o.Line, o.Column
 	}
 	return p
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
@@ -200,7 +201,7 @@ type Parameters struct {
 	checkpointTalks bool // the settings say that a conversation keeps what files hold
 	// unread are whole files of the person's or the machine's that are there and
 	// not in force, though they may hold something that protects.
-	unread []settings.Problem
+	unread []fault.Problem
 }
 
 // Protections keep the person who runs a session from going too far. The zero

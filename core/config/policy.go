@@ -28,7 +28,7 @@ import (
 type rules struct {
 	*policy.Engine
 	files    []rulefile.File
-	problems []rulefile.Problem
+	problems []fault.Problem
 	saveTo   string                   // file of the user's saved approvals; "" if there is no home folder
 	noSaving bool                     // approvals are not saved
 	roots    atomic.Pointer[[]string] // workspace folders, also as they are once links are followed
@@ -108,12 +108,12 @@ func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules
 
 // uncovered tells of the first rule that allows confined commands: what confines them
 // leaves the workspace writable, so that they are asked about.
-func uncovered(rules []policy.Rule) []rulefile.Problem {
+func uncovered(rules []policy.Rule) []fault.Problem {
 	for _, rule := range rules {
 		if rule.Confined == nil || !*rule.Confined || rule.Decision != policy.Allow || rule.Approval || rule.Line == 0 {
 			continue
 		}
-		return []rulefile.Problem{{
+		return []fault.Problem{{
 			Path: rule.Source, Line: rule.Line, Key: "rule.confined", Kind: rulefile.KindSchema, Severity: rulefile.Warning,
 			Message: "Rules that allow what is confined cover no command here: it can write .git and other protected paths of the workspace, which decide what runs later.",
 			Remedy:  "Allow by a rule without confined what may run, or answer the questions.",
@@ -304,7 +304,7 @@ func (c *Config) PolicyFiles() ([]rulefile.File, error) {
 
 // PolicyProblems returns what is wrong in policy files. What a problem speaks
 // of is not in force, the rest is (CF-05).
-func (c *Config) PolicyProblems() ([]rulefile.Problem, error) {
+func (c *Config) PolicyProblems() ([]fault.Problem, error) {
 	sh, err := c.services("PolicyProblems")
 	if err != nil {
 		return nil, err
@@ -334,11 +334,11 @@ func sameFolder(a, b string) bool {
 
 // missingPrograms tells of safety checkers whose program is not there: the calls
 // that they are due for are denied.
-func missingPrograms(checkers []policy.Checker, programs map[string]string, folder string) []rulefile.Problem {
-	var missing []rulefile.Problem
+func missingPrograms(checkers []policy.Checker, programs map[string]string, folder string) []fault.Problem {
+	var missing []fault.Problem
 	for _, ch := range checkers {
 		if _, found := programs[ch.Name]; ch.External && !found {
-			missing = append(missing, rulefile.Problem{
+			missing = append(missing, fault.Problem{
 				Path: ch.Source, Line: ch.Line, Key: "checker.name", Kind: rulefile.KindSchema, Severity: rulefile.Error,
 				Message: fmt.Sprintf("There is no program %.80q for this safety checker: each call that it is due for is denied.", ch.Name),
 				Remedy:  "Put the program into " + folder + ", or correct the name.",

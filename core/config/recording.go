@@ -146,13 +146,13 @@ func closeAfter(w *transcript.Writer, err error) error {
 }
 
 // History returns a recorded session's turns, and what could not be used.
-func History(s *transcript.Session) ([]model.Content, []transcript.Problem) {
+func History(s *transcript.Session) ([]model.Content, []fault.Problem) {
 	history := make([]model.Content, 0, len(s.Turns))
-	var lost []transcript.Problem
+	var lost []fault.Problem
 	for i, turn := range s.Turns {
 		var content model.Content
 		if err := json.Unmarshal(turn.Content, &content); err != nil {
-			lost = append(lost, transcript.Problem{Path: s.Path, Message: fmt.Sprintf("Turn %d cannot be used and is left out: %s.", i+1, err)})
+			lost = append(lost, fault.Problem{Path: s.Path, Message: fmt.Sprintf("Turn %d cannot be used and is left out: %s.", i+1, err)})
 			continue
 		}
 		history = append(history, content)

@@ -61,7 +61,7 @@ func (c *Config) ReloadSettings(ctx context.Context) error {
 	newer, err := settings.Load(ctx, l.options)
 	switch {
 	case fault.CodeOf(err) == fault.InvalidConfig:
-		c.keep(l, l.result, append([]settings.Problem{notLoaded(l.options, err)}, l.usable.lasting...))
+		c.keep(l, l.result, append([]fault.Problem{notLoaded(l.options, err)}, l.usable.lasting...))
 		return err
 	case err != nil:
 		return err
@@ -88,7 +88,7 @@ func (c *Config) ReloadSettings(ctx context.Context) error {
 // keep has a result with problems in the place of its own; l.reloading is held.
 // Problems that were not there before are logged, and that they are others is
 // announced.
-func (c *Config) keep(l *liveSettings, r *settings.Result, problems []settings.Problem) {
+func (c *Config) keep(l *liveSettings, r *settings.Result, problems []fault.Problem) {
 	before := l.result.Problems
 	kept := *r
 	kept.Problems = problems
@@ -108,14 +108,14 @@ func (c *Config) keep(l *liveSettings, r *settings.Result, problems []settings.P
 }
 
 // notLoaded is the problem of the file that settings cannot do without.
-func notLoaded(o settings.Options, err error) settings.Problem {
+func notLoaded(o settings.Options, err error) fault.Problem {
 	f := fault.As(err)
-	return settings.Problem{Source: o.File, Layer: settings.LayerFile, Kind: settings.KindFileRead, Severity: settings.Error,
+	return fault.Problem{Path: o.File, Layer: settings.LayerFile, Kind: settings.KindFileRead, Severity: settings.Error,
 		Message: f.Message + " All settings stay as they were.", Remedy: f.Remedy}
 }
 
 // unreadable reports whether a whole file is not in force.
-func unreadable(p settings.Problem) bool {
+func unreadable(p fault.Problem) bool {
 	return p.Kind == settings.KindSyntax || p.Kind == settings.KindFileRead
 }
 

@@ -174,9 +174,9 @@ func TestReloadOrigin(t *testing.T) {
 	require.NoError(t, s.ReloadSettings(t.Context()))
 	problems, err := s.SettingsProblems()
 	require.NoError(t, err)
-	i := slices.IndexFunc(problems, func(p settings.Problem) bool { return p.Kind == settings.KindLater })
-	require.Equal(t, file, problems[i].Source)
-	require.NotEqual(t, refused, problems[i].Source)
+	i := slices.IndexFunc(problems, func(p fault.Problem) bool { return p.Kind == settings.KindLater })
+	require.Equal(t, file, problems[i].Path)
+	require.NotEqual(t, refused, problems[i].Path)
 }
 
 // Everybody in whose conversation a file's value counts for something hears of
@@ -225,7 +225,7 @@ func TestReloadWithoutGivenFile(t *testing.T) {
 		problems, err := s.SettingsProblems()
 		require.NoError(t, err)
 		require.Len(t, problems, 1)
-		require.Equal(t, []any{given, settings.LayerFile}, []any{problems[0].Source, problems[0].Layer})
+		require.Equal(t, []any{given, settings.LayerFile}, []any{problems[0].Path, problems[0].Layer})
 		require.Contains(t, problems[0].Message, "stay as they were")
 		require.NotEmpty(t, problems[0].Remedy)
 		require.Equal(t, policy.ModeAutoEdit, s.ApprovalMode())
@@ -310,7 +310,7 @@ func TestReloadBroken(t *testing.T) { // CF-05
 			continue
 		}
 		require.Equal(t, step.kind, problems[0].Kind)
-		require.Equal(t, file, problems[0].Source)
+		require.Equal(t, file, problems[0].Path)
 	}
 }
 

@@ -212,7 +212,7 @@ func (c *Config) Settings() (settings.Settings, error) {
 // SettingsProblems returns what was wrong in the settings when they were last
 // read, each with its place, and what has changed since Initialize and takes
 // effect in the next session.
-func (c *Config) SettingsProblems() ([]settings.Problem, error) {
+func (c *Config) SettingsProblems() ([]fault.Problem, error) {
 	r, err := c.settingsResult("SettingsProblems")
 	if err != nil {
 		return nil, err

@@ -178,7 +178,7 @@ func TestBrokenSettings(t *testing.T) {
 			problems, err := s.SettingsProblems()
 			require.NoError(t, err)
 			require.Len(t, problems, 1)
-			require.Equal(t, []any{path, 2, tt.key, tt.kind}, []any{problems[0].Source, problems[0].Line, problems[0].Key, problems[0].Kind})
+			require.Equal(t, []any{path, 2, tt.key, tt.kind}, []any{problems[0].Path, problems[0].Line, problems[0].Key, problems[0].Kind})
 		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
@@ -22,7 +23,7 @@ const commandsFolder = "commands"
 // Who comes later wins, see [commands.Assemble]. To load them again, call it again.
 // What is wrong with a command is a Problem, and loses no other. The error is of code
 // not_initialized or cancelled.
-func (c *Config) SlashCommands(ctx context.Context, extra ...commands.Loader) (*commands.Set, []commands.Problem, error) {
+func (c *Config) SlashCommands(ctx context.Context, extra ...commands.Loader) (*commands.Set, []fault.Problem, error) {
 	s, err := c.own("SlashCommands")
 	if err != nil {
 		return nil, nil, err
@@ -40,7 +41,7 @@ func (c *Config) SlashCommands(ctx context.Context, extra ...commands.Loader) (*
 }
 
 // commandFolders are the folders of commands, in the order in which they count.
-func (c *Config) commandFolders(sh *shared) (folders []commands.Folder, problems []commands.Problem) {
+func (c *Config) commandFolders(sh *shared) (folders []commands.Folder, problems []fault.Problem) {
 	userDir, err := c.userDir()
 	if err == nil {
 		folders = append(folders, commands.Folder{Path: filepath.Join(userDir, commandsFolder)})
@@ -51,7 +52,7 @@ func (c *Config) commandFolders(sh *shared) (folders []commands.Folder, problems
 		case c.params().Trust == trust.Trusted:
 			folders = append(folders, commands.Folder{Path: dir})
 		case isFolder(dir):
-			problems = append(problems, commands.Problem{Path: dir, Lost: true,
+			problems = append(problems, fault.Problem{Path: dir, Severity: fault.SeverityError,
 				Message: "The project's own commands are not there, as its folder is not trusted.", Remedy: "Look at them, and trust the folder with fettle trust."})
 		}
 	}

@@ -38,7 +38,7 @@ func said(t *testing.T, set *commands.Set, line string) string {
 	return r.(commands.SubmitPrompt).Content.String()
 }
 
-func slash(t *testing.T, c *config.Config, extra ...commands.Loader) (*commands.Set, []commands.Problem) {
+func slash(t *testing.T, c *config.Config, extra ...commands.Loader) (*commands.Set, []fault.Problem) {
 	t.Helper()
 	set, problems, err := c.SlashCommands(t.Context(), extra...)
 	require.NoError(t, err)
@@ -81,7 +81,7 @@ type extraCommands struct{ commands.Loader }
 
 func (extraCommands) Name() string { return "extra" }
 
-func (extraCommands) Load(ctx context.Context) ([]*commands.Command, []commands.Problem, error) {
+func (extraCommands) Load(ctx context.Context) ([]*commands.Command, []fault.Problem, error) {
 	return []*commands.Command{{Name: "x", Kind: commands.KindBuiltIn}}, nil, nil
 }
 

@@ -31,7 +31,7 @@ type promptCommands struct{ servers *mcp.Manager }
 
 func (l promptCommands) Name() string { return "prompts of MCP servers" }
 
-func (l promptCommands) Load(context.Context) (all []*commands.Command, _ []commands.Problem, _ error) {
+func (l promptCommands) Load(context.Context) (all []*commands.Command, _ []fault.Problem, _ error) {
 	if l.servers == nil {
 		return nil, nil, nil
 	}
@@ -114,7 +114,7 @@ type skillCommands struct {
 
 func (l skillCommands) Name() string { return "skills" }
 
-func (l skillCommands) Load(context.Context) (all []*commands.Command, _ []commands.Problem, _ error) {
+func (l skillCommands) Load(context.Context) (all []*commands.Command, _ []fault.Problem, _ error) {
 	if l.skills == nil {
 		return nil, nil, nil
 	}
@@ -157,7 +157,7 @@ type agentCommands struct{ registry *tools.Registry }
 
 func (l agentCommands) Name() string { return "agents" }
 
-func (l agentCommands) Load(context.Context) (all []*commands.Command, _ []commands.Problem, _ error) {
+func (l agentCommands) Load(context.Context) (all []*commands.Command, _ []fault.Problem, _ error) {
 	for _, t := range l.registry.All() {
 		agent, ok := t.(subagent.AgentTool)
 		if !ok {

@@ -1,7 +1,7 @@
 package config
 
 import (
-	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
@@ -19,11 +19,11 @@ func (p *Parameters) cautious(m policy.ApprovalMode) policy.ApprovalMode {
 // about every call that changes something, runs a program or reaches the
 // network, and about every one of a server's tools, whatever allows it. What is
 // denied stays denied.
-func standIns(unread []settings.Problem) []policy.Rule {
+func standIns(unread []fault.Problem) []policy.Rule {
 	var all []policy.Rule
 	for _, file := range unread {
 		rule := policy.Rule{Name: "in place of the file, which cannot be read", Tools: []string{"*"}, Decision: policy.AskUser, Priority: 999,
-			TightensOnly: true, Tier: policy.TierUser, Source: file.Source, Line: file.Line}
+			TightensOnly: true, Tier: policy.TierUser, Source: file.Path, Line: file.Line}
 		ofServers := rule
 		ofServers.Server = "*"
 		rule.Effects = []string{"write_files", "run_process", "network"}

@@ -29,7 +29,7 @@ import (
 // what it would leave out, and what would be its error, which has Problem.Open.
 // It makes and starts nothing. A field of the Parameters that goes before the
 // settings is not looked at. The error is of code cancelled.
-func CheckSettings(ctx context.Context, p Parameters, r *settings.Result) ([]settings.Problem, error) {
+func CheckSettings(ctx context.Context, p Parameters, r *settings.Result) ([]fault.Problem, error) {
 	if reflect.ValueOf(p.Layout).IsZero() {
 		p.Layout = layout.Fettle()
 	}
@@ -48,12 +48,12 @@ type usable struct {
 	settings.Settings // with paths that are absolute
 
 	search  func(websearch.Transport) (searchService, error) // makes who searches the web; nil: nobody does
-	dropped []settings.Problem                               // what the settings ask for and cannot have
-	lasting []settings.Problem                               // the same, of what is made at Initialize alone
-	unread  []settings.Problem                               // of whole files that may have held something that protects
+	dropped []fault.Problem                                  // what the settings ask for and cannot have
+	lasting []fault.Problem                                  // the same, of what is made at Initialize alone
+	unread  []fault.Problem                                  // of whole files that may have held something that protects
 	// stops is the first of the problems that leaves no session: something that
 	// protects the person is not there. nil: there is none.
-	stops *settings.Problem
+	stops *fault.Problem
 }
 
 // searchService searches the web.
@@ -100,8 +100,8 @@ func (u *usable) again(given *Parameters, r *settings.Result) *usable {
 }
 
 // tell notes a problem with a key whose value was given at the origin.
-func (c *settingsChecker) tell(p settings.Problem, key string, origin settings.Origin) settings.Problem {
-	p.Key, p.Source, p.Layer, p.Line, p.Column = key, origin.Source, origin.Layer, origin.Line, origin.Column
+func (c *settingsChecker) tell(p fault.Problem, key string, origin settings.Origin) fault.Problem {
+	p.Key, p.Path, p.Layer, p.Line, p.Column = key, origin.Source, origin.Layer, origin.Line, origin.Column
 	if p.Kind == "" {
 		p.Kind, p.Severity = settings.KindUnusable, settings.Error
 	}
@@ -113,7 +113,7 @@ func (c *settingsChecker) tell(p settings.Problem, key string, origin settings.O
 }
 
 // stop notes a problem that leaves no session.
-func (c *settingsChecker) stop(p settings.Problem, key string, origin settings.Origin) {
+func (c *settingsChecker) stop(p fault.Problem, key string, origin settings.Origin) {
 	p.Open = true
 	if p = c.tell(p, key, origin); c.usable.stops == nil {
 		c.usable.stops = &p
@@ -168,7 +168,7 @@ func (c *settingsChecker) policies() {
 		return
 	}
 	c.usable.PolicyPaths = c.paths(key, false, nil, func(e settings.Entry, why error) {
-		c.stop(settings.Problem{
+		c.stop(fault.Problem{
 			Message: fmt.Sprintf("The policy %q cannot be read: %v. As rules that protect you may be missing, there is no session.", e.Text, why),
 			Remedy:  "Name a file or a folder that exists, or remove the entry.",
 		}, key, e.Origin)
@@ -185,7 +185,7 @@ func (c *settingsChecker) folders() {
 		if !e.Origin.OfProject || trust.Covers(approved, path) {
 			return false
 		}
-		p := settings.Problem{Kind: settings.KindOutside, Severity: settings.Warning,
+		p := fault.Problem{Kind: settings.KindOutside, Severity: settings.Warning,
 			Message: fmt.Sprintf("The directory %s lies outside of the project, and trust in the project does not cover it. It is left out.", path),
 			Remedy:  "To approve of it, run fettle trust --outside; or name it with --include-directories."}
 		if why != nil {
@@ -195,7 +195,7 @@ func (c *settingsChecker) folders() {
 		return true
 	}
 	c.usable.Context.IncludeDirectories = c.paths(key, true, outside, func(e settings.Entry, why error) {
-		p := settings.Problem{Message: fmt.Sprintf("The folder %q cannot be used: %v.", e.Text, why), Remedy: "Name a folder that exists."}
+		p := fault.Problem{Message: fmt.Sprintf("The folder %q cannot be used: %v.", e.Text, why), Remedy: "Name a folder that exists."}
 		if e.Origin.Layer == settings.LayerFlags { // who has just typed it waits for nothing else
 			c.stop(p, key, e.Origin)
 			return
@@ -218,7 +218,7 @@ func (c *settingsChecker) sandbox(ctx context.Context) {
 	const none = "No command can be run so, and there is no session."
 	const paths = "tools.sandbox.allowedPaths"
 	s.AllowedPaths = c.paths(paths, true, nil, func(e settings.Entry, why error) {
-		c.stop(settings.Problem{
+		c.stop(fault.Problem{
 			Message: fmt.Sprintf("Confined commands are to write in %q, which cannot be used: %v. %s", e.Text, why, none),
 			Remedy:  "Make the folder, or remove the entry.",
 		}, paths, e.Origin)
@@ -235,13 +235,13 @@ func (c *settingsChecker) sandbox(ctx context.Context) {
 	switch err := confined.Check(ctx); {
 	case err == nil, ctx.Err() != nil, c.toldAt(origin):
 	case s.Command != "" && s.Image == "" && s.Kind() == settings.SandboxContainer:
-		c.stop(settings.Problem{
+		c.stop(fault.Problem{
 			Message: fmt.Sprintf("The value %q names a program that runs containers, and tools.sandbox.image names no image. %s", s.Command, none),
 			Remedy:  "Set tools.sandbox.image too, or landlock for the confinement of the system's kernel.",
 			Nearest: settings.NearestOf(s.Command, []string{string(settings.SandboxLandlock)}),
 		}, key, origin)
 	default:
-		p := settings.Problem{Message: fault.As(err).Message + " " + none, Remedy: fault.As(err).Remedy}
+		p := fault.Problem{Message: fault.As(err).Message + " " + none, Remedy: fault.As(err).Remedy}
 		if s.Command != "" {
 			p.Message = fmt.Sprintf("The value %q cannot be used. %s", s.Command, p.Message)
 		}
@@ -270,7 +270,7 @@ func (c *settingsChecker) unreadSandbox() {
 // already, which then is what stops the session.
 func (c *settingsChecker) toldAt(origin settings.Origin) bool {
 	for _, p := range c.loaded.Problems {
-		if p.Severity == settings.Error && p.Source == origin.Source && p.Line == origin.Line && p.Column == origin.Column {
+		if p.Severity == settings.Error && p.Path == origin.Source && p.Line == origin.Line && p.Column == origin.Column {
 			if c.usable.stops == nil {
 				c.usable.stops = &p
 			}
@@ -294,7 +294,7 @@ func (c *settingsChecker) outside(origin settings.Origin) {
 	for _, folder := range slices.Concat([]string{c.given.target()}, further, c.usable.Tools.Sandbox.AllowedPaths) {
 		below, err := filepath.Rel(realAsFarAsThere(folder), real)
 		if err == nil && filepath.IsLocal(below) {
-			c.tell(settings.Problem{
+			c.tell(fault.Problem{
 				Kind: settings.KindUnusable, Severity: settings.Warning, Remedy: "Work in a narrower folder.",
 				Message: fmt.Sprintf("Confined commands can write your settings folder %s, which lies in %s: what they write there holds for later sessions.", dir, folder),
 			}, "tools.sandbox", origin)
@@ -322,10 +322,10 @@ func (c *settingsChecker) commands() {
 	case c.given.ToolCommands != ToolCommands{}:
 		return
 	case t.DiscoveryCommand != "" && t.CallCommand == "":
-		c.tell(settings.Problem{Message: "Nothing would run the tools that it declares, so it is not run.", Remedy: "Set " + call + " too."},
+		c.tell(fault.Problem{Message: "Nothing would run the tools that it declares, so it is not run.", Remedy: "Set " + call + " too."},
 			discovery, originOf(c.loaded, discovery))
 	case t.DiscoveryCommand == "" && t.CallCommand != "":
-		c.tell(settings.Problem{Message: "There are no tools for it to run, as nothing declares any.", Remedy: "Set " + discovery + " too."},
+		c.tell(fault.Problem{Message: "There are no tools for it to run, as nothing declares any.", Remedy: "Set " + discovery + " too."},
 			call, originOf(c.loaded, call))
 	default:
 		return
@@ -343,7 +343,7 @@ func (c *settingsChecker) core() {
 	known := append(DefaultTools(c.given.Layout), "edit", "replace") // the only ones that are not in the default set
 	for _, e := range c.loaded.Entries(key) {
 		entry := tools.ParseEntry(e.Text)
-		p := settings.Problem{Kind: settings.KindUnknown, Severity: settings.Warning}
+		p := fault.Problem{Kind: settings.KindUnknown, Severity: settings.Warning}
 		_, err := entry.Commands()
 		switch name := entry.Name; {
 		case !slices.ContainsFunc(namesOf(entry), func(name string) bool { return slices.Contains(known, name) }):
@@ -376,7 +376,7 @@ func (c *settingsChecker) excluded() {
 	}
 	known := append(DefaultTools(c.given.Layout), "edit", "replace")
 	for _, e := range c.loaded.Entries(key) {
-		p := settings.Problem{Kind: settings.KindUnknown, Severity: settings.Warning}
+		p := fault.Problem{Kind: settings.KindUnknown, Severity: settings.Warning}
 		entry := tools.ParseEntry(e.Text)
 		if why := CheckExcludedTool(e.Text); why != nil {
 			p.Message, p.Remedy = fault.As(why).Message, fault.As(why).Remedy
@@ -409,7 +409,7 @@ func (c *settingsChecker) entries() {
 		const key = "tools.confirmationRequired"
 		for _, e := range c.loaded.Entries(key) {
 			if _, _, err := confirmedTool(e.Text, Place{}); err != nil {
-				c.stop(settings.Problem{Message: fault.As(err).Message + " It would protect, so there is no session.", Remedy: fault.As(err).Remedy}, key, e.Origin)
+				c.stop(fault.Problem{Message: fault.As(err).Message + " It would protect, so there is no session.", Remedy: fault.As(err).Remedy}, key, e.Origin)
 			}
 		}
 	}
@@ -423,18 +423,18 @@ func (c *settingsChecker) entries() {
 // servers checks the lists of MCP servers for what no server can be called.
 func (c *settingsChecker) servers() {
 	const allowed, excluded = "mcp.allowed", "mcp.excluded"
-	wrong := func(key string, tell func(p settings.Problem, origin settings.Origin)) {
+	wrong := func(key string, tell func(p fault.Problem, origin settings.Origin)) {
 		for _, e := range c.loaded.Entries(key) {
 			if err := fault.As(mcp.CheckServerName(e.Text)); err != nil && e.Text != everyServer {
-				tell(settings.Problem{Message: err.Message, Remedy: "Name a server, or * for all."}, e.Origin)
+				tell(fault.Problem{Message: err.Message, Remedy: "Name a server, or * for all."}, e.Origin)
 			}
 		}
 	}
-	wrong(excluded, func(p settings.Problem, origin settings.Origin) {
+	wrong(excluded, func(p fault.Problem, origin settings.Origin) {
 		p.Message += " It would protect, so there is no session."
 		c.stop(p, excluded, origin)
 	})
-	wrong(allowed, func(p settings.Problem, origin settings.Origin) {
+	wrong(allowed, func(p fault.Problem, origin settings.Origin) {
 		p.Kind, p.Severity = settings.KindUnusable, settings.Warning
 		p.Message += " The entry has no effect."
 		c.tell(p, allowed, origin)
@@ -451,7 +451,7 @@ func (c *settingsChecker) kept(key string, check func(entry string) error) []str
 			kept = append(kept, e.Text)
 			continue
 		}
-		p := settings.Problem{Message: fault.As(err).Message, Remedy: fault.As(err).Remedy}
+		p := fault.Problem{Message: fault.As(err).Message, Remedy: fault.As(err).Remedy}
 		if e.Origin.Layer == settings.LayerFlags {
 			c.stop(p, key, e.Origin)
 			continue

@@ -25,7 +25,7 @@ func (c *settingsChecker) search() {
 		}
 		if err := c.trySearch(); err != nil {
 			key := searchKey(err.Message)
-			c.tell(settings.Problem{Message: err.Message + " There is no tool web_search.", Remedy: "Correct it."}, key, originOf(c.loaded, key))
+			c.tell(fault.Problem{Message: err.Message + " There is no tool web_search.", Remedy: "Correct it."}, key, originOf(c.loaded, key))
 		}
 		return
 	}
@@ -41,7 +41,7 @@ func (c *settingsChecker) search() {
 		if address != "" {
 			source += ", or " + geminiAddress
 		}
-		c.tell(settings.Problem{Message: err.Message + " There is no tool web_search.", Remedy: err.Remedy}, "",
+		c.tell(fault.Problem{Message: err.Message + " There is no tool web_search.", Remedy: err.Remedy}, "",
 			settings.Origin{Layer: settings.LayerEnvironment, Source: source})
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/fsnotify/fsnotify"
 
 	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // settleTime is how long settings files must have been left alone before they
@@ -58,12 +59,12 @@ func (w *watching) end() {
 func (c *Config) watch(ctx context.Context, l *liveSettings) {
 	files, err := fsnotify.NewWatcher()
 	if err != nil {
-		problem := settings.Problem{Source: "the settings", Layer: settings.LayerDefault, Kind: settings.KindLater, Severity: settings.Notice,
+		problem := fault.Problem{Path: "the settings", Layer: settings.LayerDefault, Kind: settings.KindLater, Severity: settings.Notice,
 			Message: fmt.Sprintf("The settings files cannot be watched (%v); what changes in them takes effect in the next session.", err)}
 		l.reloading.Lock()
 		defer l.reloading.Unlock()
 		l.usable.lasting = append(l.usable.lasting, problem)
-		c.keep(l, l.result, slices.Concat(l.result.Problems, []settings.Problem{problem}))
+		c.keep(l, l.result, slices.Concat(l.result.Problems, []fault.Problem{problem}))
 		return
 	}
 	w := &fileWatch{files: files, wanted: map[string]bool{}}

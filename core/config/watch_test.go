@@ -16,6 +16,7 @@ import (
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/config/configtest"
 	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // patience is how long a test waits for what does not happen where the code is
@@ -169,7 +170,7 @@ func TestWatchGivenFile(t *testing.T) {
 	broken := func() bool {
 		problems, err := s.SettingsProblems()
 		require.NoError(t, err)
-		return slices.ContainsFunc(problems, func(p settings.Problem) bool { return p.Source == given })
+		return slices.ContainsFunc(problems, func(p fault.Problem) bool { return p.Path == given })
 	}
 	require.False(t, broken())
 	write("{ oops")

@@ -71,7 +71,7 @@ func (p bringing) folder(rel string) string {
 
 func (p bringing) refuse(path string, err error) {
 	top, _, _ := strings.Cut(p.c.shown(path), "/")
-	p.l.problems = append(p.l.problems, Problem{Path: path, Extension: p.e.Name,
+	p.l.problems = append(p.l.problems, fault.Problem{Path: path, Extension: p.e.Name,
 		Message: fmt.Sprintf("The extension %s brings no %s: %s cannot be used: %s.", p.e.Name, top, p.c.shown(path), cause(err)),
 		Remedy:  "Files of an extension must lie in its folder, also behind links."})
 }

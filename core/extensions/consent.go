@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/fettle-dev/fettle/core/escape"
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // Consent is what a person agrees to who installs an extension. Its texts are safe
@@ -101,7 +102,7 @@ func (s *Store) brokenRules(ctx context.Context, e Extension) []string {
 	}
 	var all []string
 	for _, f := range s.o.Rules(ctx, e) {
-		if f.Severity == SeverityError {
+		if f.Severity == fault.SeverityError {
 			f.Path = filepath.ToSlash(relativeTo(e.Path, f.Path))
 			all = append(all, "a mistake in its rules: "+f.String())
 		}

@@ -4,8 +4,8 @@ package extensions
 
 import (
 	"encoding/json"
-	"fmt"
-	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // Names of what an extension brings, below its folder.
@@ -60,34 +60,5 @@ type Extension struct {
 	// servers and env hold what may be secret, where printing does not reach it.
 	servers func() map[string][]byte
 	env     func() []string
-	unknown []Problem // of variables that its servers refer to
-}
-
-// Problem is something that is wrong with an extension, or with the files that
-// say which there are.
-type Problem struct {
-	Path      string `json:"path,omitempty"` // file or folder; "": none
-	Line      int    `json:"line,omitempty"` // 1-based; 0: the whole of it
-	Extension string `json:"extension,omitempty"`
-	Message   string `json:"message"`
-	Remedy    string `json:"remedy,omitempty"`
-	Lost      bool   `json:"lost,omitempty"`  // the extension is not there because of it
-	Minor     bool   `json:"minor,omitempty"` // it is for the extension's author: nothing that counts is left out
-}
-
-// String returns PATH:LINE: message remedy, without what is not known.
-func (p Problem) String() string {
-	var b strings.Builder
-	if p.Path != "" {
-		b.WriteString(p.Path)
-		if p.Line > 0 {
-			fmt.Fprintf(&b, ":%d", p.Line)
-		}
-		b.WriteString(": ")
-	}
-	b.WriteString(p.Message)
-	if p.Remedy != "" {
-		b.WriteString(" " + p.Remedy)
-	}
-	return b.String()
+	unknown []fault.Problem // of variables that its servers refer to
 }

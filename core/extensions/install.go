@@ -166,16 +166,16 @@ func (s *Store) loadAt(ctx context.Context, folder string, m InstallMetadata, li
 	}
 	e, problems := Open(Options{ContextFiles: s.o.ContextFiles, LooksSecret: s.o.LooksSecret, literal: literal}).Read(folder, nil)
 	for _, p := range problems {
-		if p.Lost {
+		if p.Lost() {
 			p.Path = relativeTo(folder, p.Path)
-			return Extension{}, fault.New(fault.InvalidConfig, "extensions.install", fmt.Sprintf("The extension in %s cannot be used: %s", m.Source, p.withoutRemedy()), p.Remedy)
+			return Extension{}, fault.New(fault.InvalidConfig, "extensions.install", fmt.Sprintf("The extension in %s cannot be used: %s", m.Source, withoutRemedy(p)), p.Remedy)
 		}
 	}
 	e.Folder, e.Install, e.ID = folder, &m, IDOf(e.Name, &m)
 	return e, nil
 }
 
-func (p Problem) withoutRemedy() string {
+func withoutRemedy(p fault.Problem) string {
 	p.Remedy = ""
 	return p.String()
 }

@@ -22,12 +22,12 @@ type loading struct {
 	secrets    secrets
 	allowed    []*regexp.Regexp
 	found      []Extension
-	problems   []Problem
+	problems   []fault.Problem
 }
 
 // tell adds an error as a problem.
 func (l *loading) tell(path string, err error) {
-	p := Problem{Path: path, Message: err.Error()}
+	p := fault.Problem{Path: path, Message: err.Error()}
 	if f := fault.As(err); f != nil {
 		p.Message, p.Remedy = f.Message, f.Remedy
 	}
@@ -49,7 +49,7 @@ func (l *loading) begin() {
 	for _, pattern := range l.s.o.Allowed {
 		re, err := regexp.Compile(pattern)
 		if err != nil {
-			l.problems = append(l.problems, Problem{Message: fmt.Sprintf("The entry %q of security.allowedExtensions is no regular expression, so it allows nothing.", clip(pattern)), Remedy: "Correct it."})
+			l.problems = append(l.problems, fault.Problem{Message: fmt.Sprintf("The entry %q of security.allowedExtensions is no regular expression, so it allows nothing.", clip(pattern)), Remedy: "Correct it."})
 			continue
 		}
 		l.allowed = append(l.allowed, re)
@@ -68,7 +68,7 @@ func (l *loading) folders() []entry {
 	if dir := l.s.o.Dir; dir != "" {
 		entries, err := os.ReadDir(dir)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			l.problems = append(l.problems, Problem{Path: dir, Message: "The extensions folder cannot be read: " + cause(err) + ".", Remedy: "Check that it is a folder, and who may read it."})
+			l.problems = append(l.problems, fault.Problem{Path: dir, Message: "The extensions folder cannot be read: " + cause(err) + ".", Remedy: "Check that it is a folder, and who may read it."})
 		}
 		for _, e := range entries {
 			path := filepath.Join(dir, e.Name())
@@ -79,7 +79,7 @@ func (l *loading) folders() []entry {
 				continue
 			}
 			if len(all) == maxExtensions {
-				l.problems = append(l.problems, Problem{Path: dir, Message: fmt.Sprintf("The extensions folder holds more than %d extensions; the rest were not read.", maxExtensions)})
+				l.problems = append(l.problems, fault.Problem{Path: dir, Message: fmt.Sprintf("The extensions folder holds more than %d extensions; the rest were not read.", maxExtensions)})
 				break
 			}
 			all = append(all, entry{path, true})
@@ -98,7 +98,7 @@ func (l *loading) load(from entry) {
 		var err error
 		if install, err = ReadInstall(from.path); err != nil {
 			l.tell(from.path, err)
-			l.problems[len(l.problems)-1].Lost = true
+			l.problems[len(l.problems)-1].Severity = fault.SeverityError
 			return
 		}
 	}
@@ -108,7 +108,7 @@ func (l *loading) load(from entry) {
 	}
 	if from.installed {
 		if why, remedy := l.refused(install); why != "" {
-			l.problems = append(l.problems, Problem{Path: e.Folder, Extension: e.Name, Message: "The extension " + e.Name + " is not used: " + why + ".", Remedy: remedy, Lost: true})
+			l.problems = append(l.problems, fault.Problem{Path: e.Folder, Extension: e.Name, Message: "The extension " + e.Name + " is not used: " + why + ".", Remedy: remedy, Severity: fault.SeverityError})
 			return
 		}
 	}
@@ -164,7 +164,7 @@ func (l *loading) tellOfMissing(e Extension) {
 		if slices.ContainsFunc(e.ResolvedSettings, func(r ResolvedSetting) bool { return r.EnvVar == setting.EnvVar }) {
 			continue
 		}
-		p := Problem{Path: e.Manifest, Extension: e.Name,
+		p := fault.Problem{Path: e.Manifest, Extension: e.Name,
 			Message: fmt.Sprintf("The setting %s of the extension %s has no value.", setting.EnvVar, e.Name),
 			Remedy:  fmt.Sprintf("Give one with fettle extensions config %s %s, or in the environment.", e.Name, setting.EnvVar)}
 		if l.withheld(setting) {
@@ -201,7 +201,7 @@ func (l *loading) refuseTwins() {
 			if other.Path == e.Path && other.Folder == e.Folder {
 				continue
 			}
-			l.problems = append(l.problems, Problem{Path: e.Path, Extension: e.Name, Lost: true,
+			l.problems = append(l.problems, fault.Problem{Path: e.Path, Extension: e.Name, Severity: fault.SeverityError,
 				Message: fmt.Sprintf("The extension %s has the name of another, in %s; neither is used.", e.Name, other.Path), Remedy: "Uninstall one of them."})
 		}
 		return len(twins) > 1
@@ -214,7 +214,7 @@ func (l *loading) tellOfUnknown() {
 		if name == noExtension && len(l.s.o.Only) == 1 || slices.ContainsFunc(l.found, func(e Extension) bool { return strings.EqualFold(e.Name, name) }) {
 			continue
 		}
-		l.problems = append(l.problems, Problem{Message: fmt.Sprintf("There is no extension %q.", clip(name)), Remedy: "fettle extensions list shows those that there are."})
+		l.problems = append(l.problems, fault.Problem{Message: fmt.Sprintf("There is no extension %q.", clip(name)), Remedy: "fettle extensions list shows those that there are."})
 	}
 }
 
@@ -225,7 +225,7 @@ func (l *loading) read(folder string, install *InstallMetadata) (Extension, bool
 		e.Folder = e.Path
 	}
 	lose := func(path, message, remedy string) (Extension, bool) {
-		l.problems = append(l.problems, Problem{Path: path, Extension: e.Name, Message: message, Remedy: remedy, Lost: true})
+		l.problems = append(l.problems, fault.Problem{Path: path, Extension: e.Name, Message: message, Remedy: remedy, Severity: fault.SeverityError})
 		return e, false
 	}
 	if install != nil && install.Type == InstallLink {
@@ -259,7 +259,7 @@ func (l *loading) read(folder string, install *InstallMetadata) (Extension, bool
 // fill reads the manifest and finds the parts.
 func (l *loading) fill(e Extension, c container, data []byte) (Extension, bool) {
 	r := readManifest(data)
-	lost := func() bool { return slices.ContainsFunc(r.problems, func(p Problem) bool { return p.Lost }) }
+	lost := func() bool { return slices.ContainsFunc(r.problems, func(p fault.Problem) bool { return p.Lost() }) }
 	for i := range r.m.Settings {
 		r.m.Settings[i].Sensitive = r.m.Settings[i].Sensitive || l.s.looksSecret(r.m.Settings[i].EnvVar, "")
 	}

@@ -45,7 +45,7 @@ func (s *shelf) symlink(to, name string) {
 	require.NoError(s.t, os.Symlink(to, path))
 }
 
-func (s *shelf) load() ([]extensions.Extension, []extensions.Problem) {
+func (s *shelf) load() ([]extensions.Extension, []fault.Problem) {
 	s.t.Helper()
 	found, problems, err := extensions.Open(s.o).Load(s.t.Context())
 	require.NoError(s.t, err)
@@ -60,10 +60,10 @@ func (s *shelf) one() extensions.Extension {
 	return found[0]
 }
 
-func told(problems []extensions.Problem) string {
+func told(problems []fault.Problem) string {
 	var b strings.Builder
 	for _, p := range problems {
-		fmt.Fprintf(&b, "%s lost=%t\n", p, p.Lost)
+		fmt.Fprintf(&b, "%s lost=%t\n", p, p.Lost())
 	}
 	return b.String()
 }
@@ -98,7 +98,7 @@ func TestLoaded(t *testing.T) {
 	require.Len(t, found, 1)
 	require.Len(t, problems, 1, "%v", problems)
 	require.Contains(t, problems[0].Message, "trust")
-	require.True(t, problems[0].Minor)
+	require.True(t, problems[0].Severity == fault.SeverityNotice)
 	e, dir := found[0], filepath.Join(s.o.Dir, "whole")
 	require.Equal(t, []any{"whole", "1.2.3", "has everything", true, "", dir, dir}, []any{e.Name, e.Version, e.Description, e.Active, e.Inactive, e.Path, e.Folder})
 	require.Equal(t, extensions.IDOf("", &extensions.InstallMetadata{Source: "git@github.com:owner/whole", Type: extensions.InstallGit}), e.ID, "however its address is written")
@@ -132,7 +132,7 @@ func TestBrokenAmongOthers(t *testing.T) {
 	require.Equal(t, []string{"good"}, activeNames(found))
 	require.Len(t, problems, 4, told(problems))
 	for _, p := range problems {
-		require.True(t, p.Lost, p.String())
+		require.True(t, p.Lost(), p.String())
 		require.NotEmpty(t, p.Remedy)
 	}
 	require.Contains(t, told(problems), "bad/fettle-extension.json:3: The value of version is not a text.")
@@ -315,7 +315,7 @@ func TestEscapes(t *testing.T) {
 			require.Contains(t, told(problems), tt.path)
 			if tt.lost {
 				require.Equal(t, []string{"good"}, activeNames(found))
-				require.True(t, problems[0].Lost)
+				require.True(t, problems[0].Lost())
 				return
 			}
 			require.Equal(t, []string{"good", "x"}, activeNames(found), "the rest of it is used")

@@ -8,8 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fettle-dev/fettle/core/internal/position"
 	"github.com/tailscale/hujson"
+
+	"github.com/fettle-dev/fettle/core/internal/position"
+
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // ManifestNames are the names of a manifest; the first that is there counts.
@@ -70,7 +73,7 @@ func CheckName(name string) string {
 // and fills in the variables: of sensitive settings none, and into its servers
 // those about paths alone. If one of the problems is Lost the extension cannot be
 // used, and the Manifest holds what could be read. Problems have no Path.
-func ParseManifest(data []byte, dir string, v Variables) (Manifest, []Problem) {
+func ParseManifest(data []byte, dir string, v Variables) (Manifest, []fault.Problem) {
 	r := readManifest(data)
 	if r.doc != nil {
 		r.finish(dir, v)
@@ -83,7 +86,7 @@ type reading struct {
 	doc      *document
 	fields   map[string]hujson.ObjectMember
 	m        Manifest
-	problems []Problem
+	problems []fault.Problem
 }
 
 // readManifest reads what a manifest says without variables: name, version and
@@ -182,11 +185,11 @@ func (r *reading) line(key string) int {
 }
 
 func (r *reading) lose(line int, message, remedy string) {
-	r.problems = append(r.problems, Problem{Line: line, Extension: r.m.Name, Message: message, Remedy: remedy, Lost: true})
+	r.problems = append(r.problems, fault.Problem{Line: line, Extension: r.m.Name, Message: message, Remedy: remedy, Severity: fault.SeverityError})
 }
 
 func (r *reading) warn(line int, message, remedy string) {
-	r.problems = append(r.problems, Problem{Line: line, Extension: r.m.Name, Message: message, Remedy: remedy, Minor: true})
+	r.problems = append(r.problems, fault.Problem{Line: line, Extension: r.m.Name, Message: message, Remedy: remedy, Severity: fault.SeverityNotice})
 }
 
 // decode reads the value of a key, and reports whether there is one. null is
@@ -207,7 +210,7 @@ func (r *reading) decode(key, kind string, to any) bool {
 func (r *reading) required(key string) string {
 	var text string
 	there := r.decode(key, "a text", &text)
-	if !there && !slices.ContainsFunc(r.problems, func(p Problem) bool { return p.Lost && p.Line > 0 && p.Line == r.line(key) }) || there && text == "" {
+	if !there && !slices.ContainsFunc(r.problems, func(p fault.Problem) bool { return p.Lost() && p.Line > 0 && p.Line == r.line(key) }) || there && text == "" {
 		r.lose(r.line(key), "The manifest has no "+key+".", "Add it.")
 	}
 	return text

@@ -10,11 +10,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/extensions"
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 )
 
-func isLost(problems []extensions.Problem) bool {
-	return slices.ContainsFunc(problems, func(p extensions.Problem) bool { return p.Lost })
+func isLost(problems []fault.Problem) bool {
+	return slices.ContainsFunc(problems, func(p fault.Problem) bool { return p.Lost() })
 }
 
 // EX-01: what no manifest may hold, with the line.

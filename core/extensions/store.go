@@ -49,7 +49,7 @@ type Options struct {
 	Hooks func(e Extension) []HookPart
 	// Rules finds what is wrong with the rules of an extension, so that who installs
 	// one knows which of them do not count. nil: nothing is.
-	Rules func(ctx context.Context, e Extension) []Finding
+	Rules func(ctx context.Context, e Extension) []fault.Problem
 
 	// literal refuses names of context files that depend on more than where the
 	// extension lies, as no session may use what they lead to.
@@ -75,7 +75,7 @@ func (s *Store) Dir() string { return s.o.Dir }
 // Load returns the extensions that there are, by name, those that are not active
 // too. What is wrong with one loses only that one, or the part that is named; of
 // two with one name both are lost. The error is of code cancelled.
-func (s *Store) Load(ctx context.Context) ([]Extension, []Problem, error) {
+func (s *Store) Load(ctx context.Context) ([]Extension, []fault.Problem, error) {
 	if s.o.Off {
 		return nil, nil, nil
 	}
@@ -96,7 +96,7 @@ func (s *Store) Load(ctx context.Context) ([]Extension, []Problem, error) {
 // Read returns the extension in a folder, not active, as it would be were it
 // installed so; install may be nil. If one of the problems is Lost it cannot be
 // used.
-func (s *Store) Read(folder string, install *InstallMetadata) (Extension, []Problem) {
+func (s *Store) Read(folder string, install *InstallMetadata) (Extension, []fault.Problem) {
 	l := &loading{s: s}
 	if s.o.Dir != "" {
 		l.secrets, _ = s.readSecrets() // whoever loads is told

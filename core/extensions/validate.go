@@ -11,45 +11,22 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
-// Severity says how bad a [Finding] is.
-type Severity string
-
-// The severities. With an error, the extension or the part of it that is named is
-// not used; a warning tells of what has no effect, or another one than it seems.
-const (
-	SeverityError   Severity = "error"
-	SeverityWarning Severity = "warning"
-)
-
-// Finding is something that is wrong with an extension.
-type Finding struct {
-	Severity Severity `json:"severity"`
-	Path     string   `json:"path,omitempty"` // below the extension, with slashes; "": the whole of it
-	Line     int      `json:"line,omitempty"` // 1-based; 0: the whole of it
-	Message  string   `json:"message"`        // sentences
-	Remedy   string   `json:"remedy,omitempty"`
-}
-
-// String returns PATH:LINE: message remedy, without what is not known.
-func (f Finding) String() string {
-	return Problem{Path: f.Path, Line: f.Line, Message: f.Message, Remedy: f.Remedy}.String()
-}
-
 // Validation is what an extension would bring, and what is wrong with it.
 type Validation struct {
-	Name     string    `json:"name"` // "" where the manifest does not say it
-	Version  string    `json:"version"`
-	Valid    bool      `json:"valid"` // none of the findings is an error
-	Brings   Parts     `json:"brings"`
-	Findings []Finding `json:"findings"`
+	Name     string          `json:"name"` // "" where the manifest does not say it
+	Version  string          `json:"version"`
+	Valid    bool            `json:"valid"` // none of the findings is an error
+	Brings   Parts           `json:"brings"`
+	Findings []fault.Problem `json:"findings"`
 }
 
 // Check looks at parts of an extension that their owners know. Paths of what it
 // finds are absolute.
-type Check func(ctx context.Context, e Extension) ([]Finding, error)
+type Check func(ctx context.Context, e Extension) ([]fault.Problem, error)
 
 // Validate looks at the extension in a folder, which need not be installed, and
 // changes nothing: at its manifest, at whether anything leads out of it or is no
@@ -64,17 +41,13 @@ func (s *Store) Validate(ctx context.Context, folder string, checks ...Check) (V
 	if err := checkFolder(folder); err != nil {
 		return Validation{}, err
 	}
-	v := Validation{Findings: []Finding{}}
+	v := Validation{Findings: []fault.Problem{}}
 	e, problems := Open(Options{ContextFiles: s.o.ContextFiles, literal: true}).Read(folder, nil)
 	for _, p := range problems {
-		severity := SeverityWarning
-		if p.Lost {
-			severity = SeverityError
-		}
-		v.Findings = append(v.Findings, Finding{severity, p.Path, p.Line, p.Message, p.Remedy})
+		v.Findings = append(v.Findings, fault.Problem{Severity: fault.SeverityOf(p.Lost()), Path: p.Path, Line: p.Line, Message: p.Message, Remedy: p.Remedy})
 	}
 	v.Name, v.Version = e.Name, e.Version
-	if slices.ContainsFunc(problems, func(p Problem) bool { return p.Lost }) {
+	if slices.ContainsFunc(problems, func(p fault.Problem) bool { return p.Lost() }) {
 		s.completed(&e)
 	}
 	found, err := examine(ctx, folder, usualLimits)
@@ -86,7 +59,7 @@ func (s *Store) Validate(ctx context.Context, folder string, checks ...Check) (V
 		return Validation{}, err
 	}
 	for _, name := range e.missingContext() {
-		v.Findings = append(v.Findings, Finding{SeverityWarning, e.Manifest, 0, fmt.Sprintf("The context file %q is not there.", clip(name)), "Add it, or take it out of contextFileName."})
+		v.Findings = append(v.Findings, fault.Problem{Severity: fault.SeverityWarning, Path: e.Manifest, Message: fmt.Sprintf("The context file %q is not there.", clip(name)), Remedy: "Add it, or take it out of contextFileName."})
 	}
 	for _, check := range checks {
 		found, err := check(ctx, e)
@@ -103,9 +76,9 @@ func (s *Store) Validate(ctx context.Context, folder string, checks ...Check) (V
 		}
 		f.Message = strings.ReplaceAll(f.Message, folder, "${extensionPath}")
 	}
-	slices.SortStableFunc(v.Findings, func(a, b Finding) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line)) })
+	slices.SortStableFunc(v.Findings, func(a, b fault.Problem) int { return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line)) })
 	v.Findings = slices.Compact(v.Findings)
-	v.Valid = !slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Severity == SeverityError })
+	v.Valid = !slices.ContainsFunc(v.Findings, func(f fault.Problem) bool { return f.Severity == fault.SeverityError })
 	return v, nil
 }
 
@@ -138,15 +111,15 @@ func (e Extension) missingContext() []string {
 }
 
 // examine finds what copyTree refuses, all of it.
-func examine(ctx context.Context, folder string, limits copyLimits) ([]Finding, error) {
+func examine(ctx context.Context, folder string, limits copyLimits) ([]fault.Problem, error) {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return nil, unreadable(folder, err)
 	}
 	defer func() { _ = root.Close() }() // it was only read
-	var found []Finding
+	var found []fault.Problem
 	refuse := func(name, format string, args ...any) {
-		found = append(found, Finding{Severity: SeverityError, Path: filepath.Join(folder, name), Message: fmt.Sprintf(format, args...), Remedy: "It could not be installed with it."})
+		found = append(found, fault.Problem{Severity: fault.SeverityError, Path: filepath.Join(folder, name), Message: fmt.Sprintf(format, args...), Remedy: "It could not be installed with it."})
 	}
 	entries, bytes := 0, int64(0)
 	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {

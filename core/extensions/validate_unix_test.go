@@ -23,8 +23,8 @@ func TestValidate(t *testing.T) {
 	w.link("../out", "out")
 	w.link("fettle-extension.json", "fine")
 	require.NoError(t, syscall.Mkfifo(filepath.Join(w.source, "pipe"), 0o644))
-	v, err := w.store().Validate(t.Context(), w.source, func(context.Context, extensions.Extension) ([]extensions.Finding, error) {
-		return []extensions.Finding{{Severity: extensions.SeverityWarning, Path: filepath.Join(w.source, "skills", "x"), Line: 3, Message: "It is odd."}}, nil
+	v, err := w.store().Validate(t.Context(), w.source, func(context.Context, extensions.Extension) ([]fault.Problem, error) {
+		return []fault.Problem{{Severity: fault.SeverityWarning, Path: filepath.Join(w.source, "skills", "x"), Line: 3, Message: "It is odd."}}, nil
 	})
 	require.NoError(t, err)
 	require.False(t, v.Valid)

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/tailscale/hujson"
+
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // Variables are what texts of an extension may refer to. The zero value fills
@@ -209,7 +211,7 @@ func (e Extension) Servers() map[string][]byte {
 
 // unknown are problems of variables that an extension's servers refer to and
 // that are not there.
-func (m *Manifest) unknown(path string, v Variables) []Problem {
+func (m *Manifest) unknown(path string, v Variables) []fault.Problem {
 	missing := map[string]bool{}
 	env := v.environment(m.Settings, true)
 	declared := func(name string) bool {
@@ -220,12 +222,12 @@ func (m *Manifest) unknown(path string, v Variables) []Problem {
 		server = server.Clone()
 		fill(&server, x.expand)
 	}
-	var problems []Problem
+	var problems []fault.Problem
 	for _, name := range slices.Sorted(maps.Keys(missing)) {
 		if declared(name) || IsOpen(name) {
 			continue // a setting without a value is told of as such
 		}
-		problems = append(problems, Problem{Path: path, Extension: m.Name,
+		problems = append(problems, fault.Problem{Path: path, Extension: m.Name,
 			Message: fmt.Sprintf("A server of the extension %s refers to $%s, which it does not declare, so it is not filled in.", m.Name, name),
 			Remedy:  "Declare it among the settings of the manifest, or give what it is for in mcpServers of your own settings, under the same name of the server.",
 		})

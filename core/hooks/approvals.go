@@ -156,7 +156,7 @@ func cause(err error) string {
 // ReadFile reads a definition of hooks by its name: TOML, or JSON where it ends in
 // .json. A file that is not there has none. A project's, which stands in its
 // settings folder, is not read where links lead it out of the project.
-func ReadFile(o Origin) ([]Hook, []Problem) {
+func ReadFile(o Origin) ([]Hook, []fault.Problem) {
 	info, err := os.Stat(o.Path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -172,7 +172,7 @@ func ReadFile(o Origin) ([]Hook, []Problem) {
 		data, err = readAtMost(o.Path, maxBytes)
 	}
 	if err != nil {
-		return nil, []Problem{{Path: o.Path, Message: fmt.Sprintf("The file cannot be read (%s); none of its hooks runs.", cause(err))}}
+		return nil, []fault.Problem{{Path: o.Path, Message: fmt.Sprintf("The file cannot be read (%s); none of its hooks runs.", cause(err))}}
 	}
 	if strings.HasSuffix(o.Path, ".json") {
 		return ParseJSON(data, o)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/hooks"
 )
 
@@ -45,7 +46,7 @@ func TestMatchers(t *testing.T) {
 
 // A matcher that no trigger of the event matches is reported where it is read.
 func TestMatchersOfNoTrigger(t *testing.T) {
-	read := func(event, matcher string) []hooks.Problem {
+	read := func(event, matcher string) []fault.Problem {
 		found, problems := hooks.ParseTOML([]byte("[[hooks."+event+"]]\nmatcher = '"+matcher+"'\nhooks = [{command = 'true'}]\n"), hooks.Origin{Path: "f"})
 		require.Len(t, found, 1)
 		return problems

@@ -8,26 +8,6 @@ import (
 	"github.com/fettle-dev/fettle/core/internal/editdistance"
 )
 
-// Problem is something wrong in a definition of hooks. What is lost to it is
-// said in Message; all else is in force.
-type Problem struct {
-	Path    string `json:"path,omitempty"`
-	Line    int    `json:"line,omitempty"` // 1-based; 0: the file as a whole
-	Message string `json:"message"`        // sentences
-}
-
-// String returns "FILE:LINE: message" as one line.
-func (p Problem) String() string {
-	text := oneLine(p.Message)
-	switch {
-	case p.Path == "":
-		return text
-	case p.Line == 0:
-		return p.Path + ": " + text
-	}
-	return fmt.Sprintf("%s:%d: %s", p.Path, p.Line, text)
-}
-
 // nearest returns the word that s is probably meant to be, or "".
 func nearest(s string, words []string) string {
 	best, distance := "", 0

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy/shell"
 )
 
@@ -29,17 +30,17 @@ type Origin struct {
 // ParseTOML reads a file of TOML: [hooks.EVENT] is a group of hooks, and
 // [[hooks.EVENT]] one of several. It does no I/O and never fails: what cannot be
 // used is told and left out, and nothing else with it (CR-24).
-func ParseTOML(data []byte, o Origin) ([]Hook, []Problem) {
+func ParseTOML(data []byte, o Origin) ([]Hook, []fault.Problem) {
 	return parse(data, o, "TOML", readTOML)
 }
 
 // ParseJSON reads a file of JSON, {"hooks": {"EVENT": [group, …]}}. Comments are
 // allowed. Otherwise it is like [ParseTOML].
-func ParseJSON(data []byte, o Origin) ([]Hook, []Problem) {
+func ParseJSON(data []byte, o Origin) ([]Hook, []fault.Problem) {
 	return parse(data, o, "JSON", readJSON)
 }
 
-func parse(data []byte, o Origin, format string, read func([]byte) (node, *broken)) ([]Hook, []Problem) {
+func parse(data []byte, o Origin, format string, read func([]byte) (node, *broken)) ([]Hook, []fault.Problem) {
 	r := &reader{Origin: o}
 	if len(data) > maxBytes {
 		r.tell(0, "The file has more than %d bytes; none of its hooks runs.", maxBytes)
@@ -69,15 +70,15 @@ const maxProblems = 100
 type reader struct {
 	Origin
 	hooks    []Hook
-	problems []Problem
+	problems []fault.Problem
 }
 
 func (r *reader) tell(line int, message string, args ...any) {
 	switch {
 	case len(r.problems) < maxProblems:
-		r.problems = append(r.problems, Problem{Path: r.Path, Line: line, Message: fmt.Sprintf(message, args...)})
+		r.problems = append(r.problems, fault.Problem{Path: r.Path, Line: line, Message: fmt.Sprintf(message, args...)})
 	case len(r.problems) == maxProblems:
-		r.problems = append(r.problems, Problem{Path: r.Path, Message: "There are more problems than are told here."})
+		r.problems = append(r.problems, fault.Problem{Path: r.Path, Message: "There are more problems than are told here."})
 	}
 }
 
@@ -276,7 +277,7 @@ func (r *reader) env(o object) map[string]string {
 // OfValue reads the groups of a definition that somebody else has read already:
 // events, each with its groups, as JSON holds them. line says where the i-th group
 // of an event stands; nil: nobody knows.
-func OfValue(events map[string]any, o Origin, line func(event string, i int) int) ([]Hook, []Problem) {
+func OfValue(events map[string]any, o Origin, line func(event string, i int) int) ([]Hook, []fault.Problem) {
 	r := &reader{Origin: o}
 	for _, name := range slices.Sorted(maps.Keys(events)) {
 		n := ofValue(events[name])

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 func origin() Origin {
@@ -33,7 +35,7 @@ func TestForms(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		text  string
-		parse func([]byte, Origin) ([]Hook, []Problem)
+		parse func([]byte, Origin) ([]Hook, []fault.Problem)
 		lines [2]int
 	}{
 		"table": {`[hooks.BeforeTool]
@@ -161,7 +163,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, parse := range []func([]byte, Origin) ([]Hook, []Problem){ParseTOML, ParseJSON} {
+		for _, parse := range []func([]byte, Origin) ([]Hook, []fault.Problem){ParseTOML, ParseJSON} {
 			got, problems := parse(data, origin())
 			for _, p := range problems {
 				require.NotEmpty(t, p.Message)

@@ -6,6 +6,8 @@ import (
 	"path"
 	"slices"
 	"sync"
+
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 //go:embed builtin/*/SKILL.md
@@ -31,7 +33,7 @@ var readBuiltIn = sync.OnceValues(func() ([]Skill, error) {
 		}
 		s, problems, _ := Parse(data, Source{Scope: ScopeBuiltIn})
 		if len(problems) > 0 {
-			return nil, problems[0].Fault()
+			return nil, fault.New(fault.InvalidConfig, "skills.load", problems[0].Message, problems[0].Remedy)
 		}
 		all = append(all, s)
 	}

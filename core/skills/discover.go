@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // FileName is what a skill's file is called.
@@ -34,13 +36,13 @@ const maxEntries = 10_000
 // loading is one look through folders.
 type loading struct {
 	found    []Skill
-	problems []Problem
+	problems []fault.Problem
 }
 
 // load reads the skills of folders, in their order. A folder that is not there
 // holds none; what cannot be read or used loses only itself. The error is that of
 // ctx.
-func load(ctx context.Context, folders []Folder) ([]Skill, []Problem, error) {
+func load(ctx context.Context, folders []Folder) ([]Skill, []fault.Problem, error) {
 	l := &loading{}
 	for _, f := range folders {
 		if err := l.folder(ctx, f); err != nil {
@@ -51,7 +53,7 @@ func load(ctx context.Context, folders []Folder) ([]Skill, []Problem, error) {
 }
 
 func (l *loading) lose(path, message, remedy string) {
-	l.problems = append(l.problems, Problem{Path: path, Message: message, Remedy: remedy, Lost: true})
+	l.problems = append(l.problems, fault.Problem{Path: path, Message: message, Remedy: remedy, Severity: fault.SeverityError})
 }
 
 func (l *loading) folder(ctx context.Context, f Folder) error {

@@ -17,7 +17,7 @@ import (
 type SkillManager struct {
 	mu       sync.Mutex
 	all      []Skill // by name
-	problems []Problem
+	problems []fault.Problem
 	disabled []string
 	enabled  []Skill // of all; made anew with each change
 	watchers map[*func()]struct{}
@@ -151,7 +151,7 @@ func find(all []Skill, name string) (Skill, bool) {
 }
 
 // Problems returns what is wrong with skills.
-func (m *SkillManager) Problems() []Problem {
+func (m *SkillManager) Problems() []fault.Problem {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.Clip(m.problems)

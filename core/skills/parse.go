@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/escape"
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/frontmatter"
 )
 
@@ -35,7 +36,7 @@ type Source struct {
 // a problem with its line, or lacks a name or a description, the lines that begin
 // with name: and description: are taken as they stand, with the indented lines
 // that follow. ok is false, with a problem that says why, where there is no skill.
-func Parse(data []byte, from Source) (s Skill, problems []Problem, ok bool) {
+func Parse(data []byte, from Source) (s Skill, problems []fault.Problem, ok bool) {
 	p := &parsing{path: from.Path}
 	sum := sha256.Sum256(data)
 	s = Skill{Path: from.Path, Scope: from.Scope, Extension: from.Extension, Hash: hex.EncodeToString(sum[:])}
@@ -49,16 +50,16 @@ func Parse(data []byte, from Source) (s Skill, problems []Problem, ok bool) {
 // parsing is one file that is read.
 type parsing struct {
 	path     string
-	problems []Problem
+	problems []fault.Problem
 }
 
 func (p *parsing) warn(line int, message, remedy string) {
-	p.problems = append(p.problems, Problem{Path: p.path, Line: line, Message: message, Remedy: remedy})
+	p.problems = append(p.problems, fault.Problem{Path: p.path, Line: line, Message: message, Remedy: remedy})
 }
 
 // lose says why there is no skill.
 func (p *parsing) lose(line int, message, remedy string) bool {
-	p.problems = append(p.problems, Problem{Path: p.path, Line: line, Message: message, Remedy: remedy, Lost: true})
+	p.problems = append(p.problems, fault.Problem{Path: p.path, Line: line, Message: message, Remedy: remedy, Severity: fault.SeverityError})
 	return false
 }
 

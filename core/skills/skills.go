@@ -49,36 +49,9 @@ func (s Scope) rank() int {
 // same reports whether two names are those of one skill.
 func same(a, b string) bool { return strings.EqualFold(a, b) }
 
-// Problem is something about a skill that is wrong, or not what its author may
-// think.
-type Problem struct {
-	Path    string // of the file or folder; "" for none
-	Line    int    // 1-based; 0: the whole of it
-	Message string // a sentence
-	Remedy  string // a sentence; may be empty
-	Lost    bool   // a skill is not there because of it
-}
-
-// String returns the place and the sentences, in one line.
-func (p Problem) String() string {
-	at := p.Path
-	if p.Line > 0 {
-		at += fmt.Sprintf(":%d", p.Line)
-	}
-	if at != "" {
-		at += ": "
-	}
-	return at + p.Fault().Line()
-}
-
-// Fault returns the problem as an error of code invalid_config.
-func (p Problem) Fault() *fault.Error {
-	return fault.New(fault.InvalidConfig, "skills.load", p.Message, p.Remedy)
-}
-
 // replaced is the skills of one session: those that a later one of their name
 // replaces are gone, with a problem unless they are built in (EX-05).
-func replaced(all []Skill) (kept []Skill, problems []Problem) {
+func replaced(all []Skill) (kept []Skill, problems []fault.Problem) {
 	if slices.IsSortedFunc(all, func(a, b Skill) int { return cmp.Or(byName(a, b), -1) }) {
 		return all, nil // as fettle's own are; none has the name of another
 	}
@@ -94,7 +67,7 @@ func replaced(all []Skill) (kept []Skill, problems []Problem) {
 			continue
 		}
 		if first := kept[i]; first.Scope != ScopeBuiltIn {
-			problems = append(problems, Problem{Path: cmp.Or(s.Path, first.Path),
+			problems = append(problems, fault.Problem{Path: cmp.Or(s.Path, first.Path),
 				Message: fmt.Sprintf("This skill %q takes the place of the one of the %s at %s.", s.Name, first.origin(), cmp.Or(first.Path, "no file")),
 				Remedy:  "Give one of them another name to have both."})
 		}

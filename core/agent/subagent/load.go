@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/escape"
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/frontmatter"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -50,7 +51,7 @@ const maxFolderFiles = 1000
 // *.md in the folder itself whose names do not begin with "_"; a folder that is
 // not there holds none. What cannot be read or used loses only itself. The error
 // is that of ctx.
-func Load(ctx context.Context, o LoadOptions) ([]Definition, []Problem, error) {
+func Load(ctx context.Context, o LoadOptions) ([]Definition, []fault.Problem, error) {
 	l := &loading{o: o, by: make(map[string]Source)}
 	for _, d := range o.BuiltIn {
 		l.take(d)
@@ -73,15 +74,15 @@ type loading struct {
 	o        LoadOptions
 	defs     []Definition
 	by       map[string]Source
-	problems []Problem
+	problems []fault.Problem
 }
 
 func (l *loading) lose(path string, line int, message, remedy string) {
-	l.problems = append(l.problems, Problem{Path: path, Line: line, Message: message, Remedy: remedy, Lost: true})
+	l.problems = append(l.problems, fault.Problem{Path: path, Line: line, Message: message, Remedy: remedy, Severity: fault.SeverityError})
 }
 
 func (l *loading) warn(s Source, message, remedy string) {
-	l.problems = append(l.problems, Problem{Path: s.Path, Line: s.Line, Message: message, Remedy: remedy})
+	l.problems = append(l.problems, fault.Problem{Path: s.Path, Line: s.Line, Message: message, Remedy: remedy})
 }
 
 // folder reads a folder's definitions. The error is that of ctx.

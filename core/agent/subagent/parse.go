@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fettle-dev/fettle/core/escape"
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/frontmatter"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -27,7 +28,7 @@ const MaxFile = 1 << 20
 // Parse is lenient: what it does not know or cannot use is a problem and
 // otherwise left out. A definition that cannot be used at all is missing in
 // what it returns, with a problem that says so; the others are not touched.
-func Parse(data []byte, s Source) ([]Definition, []Problem) {
+func Parse(data []byte, s Source) ([]Definition, []fault.Problem) {
 	sum := sha256.Sum256(data)
 	s.Hash = hex.EncodeToString(sum[:])
 	p := &parsing{source: s}
@@ -82,15 +83,15 @@ func Parse(data []byte, s Source) ([]Definition, []Problem) {
 type parsing struct {
 	source   Source
 	defs     []Definition
-	problems []Problem
+	problems []fault.Problem
 }
 
 func (p *parsing) warn(line int, message, remedy string) {
-	p.problems = append(p.problems, Problem{Path: p.source.Path, Line: line, Message: message, Remedy: remedy})
+	p.problems = append(p.problems, fault.Problem{Path: p.source.Path, Line: line, Message: message, Remedy: remedy})
 }
 
 func (p *parsing) lose(line int, message, remedy string) {
-	p.problems = append(p.problems, Problem{Path: p.source.Path, Line: line, Message: message, Remedy: remedy, Lost: true})
+	p.problems = append(p.problems, fault.Problem{Path: p.source.Path, Line: line, Message: message, Remedy: remedy, Severity: fault.SeverityError})
 }
 
 // add reads one definition. One of a list is remote.

@@ -12,12 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/agent/subagent"
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/fuzzseed"
 	"github.com/fettle-dev/fettle/core/model"
 )
 
 // said returns problems as lines.
-func said(problems []subagent.Problem) string {
+func said(problems []fault.Problem) string {
 	var lines []string
 	for _, p := range problems {
 		lines = append(lines, p.String())
@@ -25,7 +26,7 @@ func said(problems []subagent.Problem) string {
 	return strings.Join(lines, "\n")
 }
 
-func parse(t *testing.T, text string) ([]subagent.Definition, []subagent.Problem) {
+func parse(t *testing.T, text string) ([]subagent.Definition, []fault.Problem) {
 	t.Helper()
 	return subagent.Parse([]byte(text), subagent.Source{Scope: subagent.ScopeUser, Path: "a.md"})
 }
@@ -167,7 +168,7 @@ func TestParseWarns(t *testing.T) {
 			require.Len(t, defs, 1, said(problems))
 			require.Contains(t, said(problems), tt.want)
 			for _, p := range problems {
-				require.False(t, p.Lost)
+				require.False(t, p.Lost())
 			}
 		})
 	}
@@ -228,7 +229,7 @@ func TestParseLoses(t *testing.T) {
 			require.Empty(t, defs)
 			require.Contains(t, said(problems), tt.want)
 			require.NotContains(t, said(problems), "topsecret")
-			require.True(t, problems[len(problems)-1].Lost)
+			require.True(t, problems[len(problems)-1].Lost())
 		})
 	}
 }

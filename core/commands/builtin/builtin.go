@@ -34,7 +34,7 @@ type loader struct{ s *Services }
 
 func (l loader) Name() string { return "built-in commands" }
 
-func (l loader) Load(context.Context) (all []*commands.Command, _ []commands.Problem, _ error) {
+func (l loader) Load(context.Context) (all []*commands.Command, _ []fault.Problem, _ error) {
 	for _, e := range table {
 		if e.has(l.s) {
 			all = append(all, e.command(l.s))

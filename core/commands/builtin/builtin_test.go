@@ -75,8 +75,8 @@ func (w catalog) List() []*commands.Command {
 	}
 }
 
-func (w catalog) Reload(context.Context) ([]commands.Problem, error) {
-	return []commands.Problem{{Path: "x.toml", Line: 3, Message: "It is broken."}}, w.do("reload commands")
+func (w catalog) Reload(context.Context) ([]fault.Problem, error) {
+	return []fault.Problem{{Path: "x.toml", Line: 3, Message: "It is broken."}}, w.do("reload commands")
 }
 
 func (w hooks) SessionEnd(_ context.Context, reason string) { _ = w.do("session end: " + reason) }

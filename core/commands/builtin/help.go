@@ -143,24 +143,12 @@ func commandsCommand(s *Services) *commands.Command {
 				}
 				var texts []string
 				for _, p := range problems {
-					texts = append(texts, problemText(p))
+					texts = append(texts, p.String())
 				}
 				return told("The commands were loaded again.", texts), nil
 			}, "refresh"),
 		},
 	}
-}
-
-// problemText is a problem in one line.
-func problemText(p commands.Problem) string {
-	at := p.Path
-	if at != "" && p.Line > 0 {
-		at = fmt.Sprintf("%s:%d", at, p.Line)
-	}
-	if at != "" {
-		at += ": "
-	}
-	return strings.TrimSpace(at + p.Message + " " + p.Remedy)
 }
 
 func aboutCommand(s *Services) *commands.Command {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // Services are what the commands work with. A command whose field is nil is
@@ -46,7 +47,7 @@ type Catalog interface {
 	// List returns them in the order of their names.
 	List() []*commands.Command
 	// Reload loads those of files, servers, skills and agents again.
-	Reload(ctx context.Context) ([]commands.Problem, error)
+	Reload(ctx context.Context) ([]fault.Problem, error)
 }
 
 // Clear is what beginning anew needs (CM-11). Session is required; the others may

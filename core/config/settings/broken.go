@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
@@ -17,8 +18,8 @@ import (
 // machine's settings files and the person's own .env file; and of values there that
 // are not understood and may have taken a tool away. Each may have held something
 // that protects.
-func (r *Result) Unread() []Problem {
-	var all []Problem
+func (r *Result) Unread() []fault.Problem {
+	var all []fault.Problem
 	for _, p := range r.Problems {
 		if (p.Kind == KindSyntax || p.Kind == KindFileRead || p.Open && restricts(p.Key)) && relied(p.Layer) {
 			all = append(all, p)
@@ -48,7 +49,7 @@ func relied(l Layer) bool {
 }
 
 // unreadOwn is unread for a file that is relied on, or that holds servers alone.
-func unreadOwn(ctx context.Context, f File, err error) Problem {
+func unreadOwn(ctx context.Context, f File, err error) fault.Problem {
 	p := unread(f, err)
 	if !relied(f.Layer) {
 		return p
@@ -109,7 +110,7 @@ func lettersOf(text []byte) []byte {
 
 // empty is the problem of a file that holds nothing at all, as one does that
 // was cut off when it was saved.
-func empty(f File) Problem {
-	return Problem{Source: f.Path, Layer: f.Layer, Kind: KindEmpty, Severity: Warning,
+func empty(f File) fault.Problem {
+	return fault.Problem{Path: f.Path, Layer: f.Layer, Kind: KindEmpty, Severity: Warning,
 		Message: "It is empty: nothing is set by it.", Remedy: "Restore it if it held something, or remove it."}
 }

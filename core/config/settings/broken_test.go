@@ -58,7 +58,7 @@ func TestUnread(t *testing.T) {
 				return
 			}
 			require.Len(t, unread, 1)
-			require.Equal(t, path, unread[0].Source)
+			require.Equal(t, path, unread[0].Path)
 			require.Equal(t, settings.Error, unread[0].Severity)
 			require.True(t, unread[0].Open)
 			require.Contains(t, unread[0].Message, "every call that changes something")
@@ -77,7 +77,7 @@ func TestEmptyFile(t *testing.T) {
 	p := only(t, m.load())
 	require.Equal(t, settings.KindEmpty, p.Kind)
 	require.Equal(t, settings.Warning, p.Severity)
-	require.Equal(t, path, p.Source)
+	require.Equal(t, path, p.Path)
 	m.user("// nothing yet\n")
 	require.Empty(t, m.load().Problems)
 }

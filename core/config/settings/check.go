@@ -11,9 +11,12 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/santhosh-tekuri/jsonschema/v5"
 	"github.com/tailscale/hujson"
+
+	"github.com/fettle-dev/fettle/core/escape"
+
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // noProgram is the command that stands in for a sandbox that cannot be
@@ -39,7 +42,7 @@ func (l *layerOf) check() {
 		})
 		if e.value = value; l.literal {
 			if used {
-				l.report(Problem{Line: e.line, Column: e.column, Key: path, Kind: KindUntrusted, Severity: Warning,
+				l.report(fault.Problem{Line: e.line, Column: e.column, Key: path, Kind: KindUntrusted, Severity: Warning,
 					Message: "As the folder is not trusted, variables in its project's texts stay as they are written.",
 					Remedy:  "Write the value out, or trust the folder with fettle trust."})
 			}
@@ -48,7 +51,7 @@ func (l *layerOf) check() {
 		e.filled = used
 		if converted, ok := convert(e.key, e.value); ok {
 			if !used && l.layer != LayerEnvironment && l.layer != LayerFlags && !e.key.Single {
-				l.report(Problem{Source: e.source, Line: e.line, Column: e.column, Key: path, Kind: KindConverted, Severity: Warning, Expected: e.key.expects(),
+				l.report(fault.Problem{Path: e.source, Line: e.line, Column: e.column, Key: path, Kind: KindConverted, Severity: Warning, Expected: e.key.expects(),
 					Message: fmt.Sprintf("The value should be %s; what it says is read as that.", e.key.expects()), Remedy: "Write it as " + e.key.expects() + "."})
 			}
 			e.value = converted
@@ -59,7 +62,7 @@ func (l *layerOf) check() {
 			continue
 		}
 		if e.key.Unused {
-			l.report(Problem{Source: e.source, Line: e.line, Column: e.column, Key: path, Kind: KindUnused, Severity: Notice,
+			l.report(fault.Problem{Path: e.source, Line: e.line, Column: e.column, Key: path, Kind: KindUnused, Severity: Notice,
 				Message: "The key is accepted, but nothing in fettle reads it yet."})
 		}
 	}
@@ -199,7 +202,7 @@ func (l *layerOf) wrong(e *entry, at, what, cut string) {
 	if l.full(Error) {
 		return
 	}
-	p := Problem{Source: e.source, Line: e.line, Column: e.column, Key: e.key.Path + dotted(at), Kind: KindValue, Severity: Error, Expected: e.key.expects()}
+	p := fault.Problem{Path: e.source, Line: e.line, Column: e.column, Key: e.key.Path + dotted(at), Kind: KindValue, Severity: Error, Expected: e.key.expects()}
 	if at != "" && e.node != nil {
 		if v := e.node.Find(at); v != nil {
 			p.Line, p.Column = e.doc.Place(v.StartOffset)
@@ -265,7 +268,7 @@ func (l *layerOf) standIn(e *entry) {
 // refuse reports that a group is given something else than its keys. why is
 // "" if that is all.
 func (l *layerOf) refuse(n *node, e *entry, path, why string) {
-	p := Problem{Source: e.source, Line: e.line, Column: e.column, Key: escape.ClipBytes(path, maxShown), Kind: KindValue, Severity: Error, Expected: "an object", Remedy: "Correct it."}
+	p := fault.Problem{Path: e.source, Line: e.line, Column: e.column, Key: escape.ClipBytes(path, maxShown), Kind: KindValue, Severity: Error, Expected: "an object", Remedy: "Correct it."}
 	if n.key != nil {
 		p.Expected = n.key.expects()
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // errNotOwn is why a .env file above the project is not read.
@@ -21,7 +22,7 @@ var errNotOwn = errors.New("it is not the user's own")
 // foundEnv is what .env files hold.
 type foundEnv struct {
 	files    []foundFile
-	problems []Problem
+	problems []fault.Problem
 }
 
 type foundFile struct {
@@ -52,7 +53,7 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, s Settings)
 	var found foundEnv
 	trusted, above := o.Trusted, false // of the directory that is looked at
 	warn := func(path, message, remedy string) {
-		found.problems = append(found.problems, Problem{Source: path, Layer: LayerEnvironment, Kind: KindUntrusted, Severity: Warning, Message: message, Remedy: remedy})
+		found.problems = append(found.problems, fault.Problem{Path: path, Layer: LayerEnvironment, Kind: KindUntrusted, Severity: Warning, Message: message, Remedy: remedy})
 	}
 	try := func(path string, ofProject bool, keep func(values map[string]string)) bool {
 		if to, out := leadsOut(path, o.ProjectDir); ofProject && !above && out && exists(path) {
@@ -81,13 +82,13 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, s Settings)
 		}
 		values, lines, odd := parseDotenv(string(data))
 		if len(odd) > 0 {
-			found.problems = append(found.problems, Problem{Source: path, Layer: LayerEnvironment, Line: odd[0], Column: 1, Kind: KindVariable, Severity: Warning,
+			found.problems = append(found.problems, fault.Problem{Path: path, Layer: LayerEnvironment, Line: odd[0], Column: 1, Kind: KindVariable, Severity: Warning,
 				Message: oddLines(odd), Remedy: "Write NAME=value, one a line, or begin the line with #."})
 		}
 		for _, name := range names.TrustVariables {
 			if _, given := values[name]; given {
 				delete(values, name)
-				found.problems = append(found.problems, Problem{Source: path, Layer: LayerEnvironment, Kind: KindVariable, Severity: Warning,
+				found.problems = append(found.problems, fault.Problem{Path: path, Layer: LayerEnvironment, Kind: KindVariable, Severity: Warning,
 					Message: "A file has no say in whether the directory is trusted; " + name + " has no effect here.",
 					Remedy:  "Use fettle trust, or set the variable yourself."})
 			}
@@ -98,7 +99,7 @@ func readDotenv(ctx context.Context, o Options, names layout.Layout, s Settings)
 					continue
 				}
 				delete(values, name)
-				found.problems = append(found.problems, Problem{Source: path, Layer: LayerEnvironment, Kind: KindVariable, Severity: Warning,
+				found.problems = append(found.problems, fault.Problem{Path: path, Layer: LayerEnvironment, Kind: KindVariable, Severity: Warning,
 					Message: "A file of the project has no say in what programs load or run besides; " + name + " has no effect here.",
 					Remedy:  "Set the variable yourself, or in the .env file of your home directory."})
 			}

@@ -72,8 +72,8 @@ func TestDotenvUntrusted(t *testing.T) {
 		require.Len(t, r.Problems, 3)
 		var sources []string
 		for _, p := range r.Problems {
-			sources = append(sources, p.Source)
-			require.Equal(t, p.Source == m.path("home/.fettle/.env"), p.Kind == settings.KindVariable)
+			sources = append(sources, p.Path)
+			require.Equal(t, p.Path == m.path("home/.fettle/.env"), p.Kind == settings.KindVariable)
 		}
 		require.ElementsMatch(t, []string{own, plain, m.path("home/.fettle/.env")}, sources)
 	}
@@ -112,7 +112,7 @@ func TestDotenvAbove(t *testing.T) {
 			}
 			require.Equal(t, "default", r.Settings.General.DefaultApprovalMode)
 			require.Equal(t, map[string]string{"MINE": "1"}, r.Env, "the user's own alone")
-			require.Equal(t, path, only(t, r).Source)
+			require.Equal(t, path, only(t, r).Path)
 			m.write("above/.fettle/.env", "OTHER=x")
 			require.Equal(t, map[string]string{"MINE": "1"}, m.load().Env)
 		})
@@ -165,7 +165,7 @@ func TestDotenvOwner(t *testing.T) {
 			require.Equal(t, tt.read, r.Env["OPENAI_BASE_URL"] != "")
 			if !tt.read {
 				p := only(t, r)
-				require.Equal(t, path, p.Source)
+				require.Equal(t, path, p.Path)
 				require.Contains(t, p.Message, "not the user's own")
 			}
 		})

@@ -10,8 +10,11 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/tailscale/hujson"
+
+	"github.com/fettle-dev/fettle/core/escape"
+
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // entry is the value that a layer gives for a key.
@@ -38,8 +41,8 @@ type layerOf struct {
 	layer    Layer
 	source   string
 	entries  map[string]*entry
-	problems []Problem
-	told     map[Severity]int
+	problems []fault.Problem
+	told     map[fault.Severity]int
 	env      func(name string) (string, bool) // for variables in texts
 	literal  bool                             // texts stay as they are, which is told
 
@@ -51,21 +54,21 @@ type layerOf struct {
 type spot struct{ line, column int }
 
 func newLayer(l Layer, source string) *layerOf {
-	return &layerOf{layer: l, source: source, entries: map[string]*entry{}, told: map[Severity]int{}, env: noVariables}
+	return &layerOf{layer: l, source: source, entries: map[string]*entry{}, told: map[fault.Severity]int{}, env: noVariables}
 }
 
 // full reports whether no more problems of a severity are told of the layer.
-func (l *layerOf) full(s Severity) bool { return l.told[s] > maxProblems }
+func (l *layerOf) full(s fault.Severity) bool { return l.told[s] > maxProblems }
 
 // report notes a problem.
-func (l *layerOf) report(p Problem) {
+func (l *layerOf) report(p fault.Problem) {
 	if l.full(p.Severity) {
 		return
 	}
 	if l.told[p.Severity]++; l.full(p.Severity) {
-		p = Problem{Kind: KindMore, Severity: p.Severity, Message: "There are more problems like these than are told here."}
+		p = fault.Problem{Kind: KindMore, Severity: p.Severity, Message: "There are more problems like these than are told here."}
 	}
-	p.Source = cmp.Or(p.Source, l.source)
+	p.Path = cmp.Or(p.Path, l.source)
 	p.Layer = l.layer
 	l.problems = append(l.problems, p)
 }
@@ -86,7 +89,7 @@ func (l *layerOf) collect(doc *document, n *node, object *hujson.Object, alias b
 			l.give(doc, below, &m.Value, at, other)
 		case at == "$schema", l.full(Warning):
 		case isForeign(at):
-			l.report(Problem{Line: line, Column: column, Key: at, Kind: KindUnused, Severity: Notice,
+			l.report(fault.Problem{Line: line, Column: column, Key: at, Kind: KindUnused, Severity: Notice,
 				Message: "The key belongs to another program; fettle does not read it."})
 		default:
 			p := l.unknown(at, line, column)
@@ -141,9 +144,9 @@ func isForeign(path string) bool {
 
 // unknown is the problem of a key that there is not. Where it may mean one that
 // protects, in a file that is no project's, it says so.
-func (l *layerOf) unknown(path string, line, column int) Problem {
+func (l *layerOf) unknown(path string, line, column int) fault.Problem {
 	path = cmp.Or(escape.ClipBytes(path, maxShown), `""`)
-	p := Problem{Line: line, Column: column, Key: path, Kind: KindUnknownKey, Severity: Warning,
+	p := fault.Problem{Line: line, Column: column, Key: path, Kind: KindUnknownKey, Severity: Warning,
 		Message: "There is no such key; it has no effect.", Nearest: Nearest(path)}
 	switch {
 	case p.Nearest == path:
@@ -219,7 +222,7 @@ func decode(v *hujson.Value) (any, error) {
 // add keeps an entry, unless a better one for its key is there.
 func (l *layerOf) add(e *entry) {
 	if old := l.entries[e.key.Path]; old != nil {
-		p := Problem{Line: e.line, Column: e.column, Key: e.key.Path, Kind: KindTwice, Severity: Warning}
+		p := fault.Problem{Line: e.line, Column: e.column, Key: e.key.Path, Kind: KindTwice, Severity: Warning}
 		switch {
 		case !e.alias && !old.alias, e.alias && old.alias:
 			p.Message = fmt.Sprintf("The key is given twice, first in line %d; the later one holds.", old.line)

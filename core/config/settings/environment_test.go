@@ -58,7 +58,7 @@ func TestEnvironment(t *testing.T) {
 
 	m.Environ = []string{"FETTLE_APPROVAL_MODE=fast"}
 	p := only(t, m.load())
-	require.Equal(t, "the variable FETTLE_APPROVAL_MODE", p.Source)
+	require.Equal(t, "the variable FETTLE_APPROVAL_MODE", p.Path)
 	require.Equal(t, settings.Error, p.Severity)
 
 	// CR-27: the other layout has other names, for files too.
@@ -161,7 +161,7 @@ func TestMerge(t *testing.T) {
 	for _, p := range r.Problems {
 		if p.Severity != settings.Notice {
 			foreign++
-			require.Equal(t, m.path("home/.fettle/mcp-settings.json"), p.Source)
+			require.Equal(t, m.path("home/.fettle/mcp-settings.json"), p.Path)
 			require.Equal(t, "model.name", p.Key)
 		}
 	}

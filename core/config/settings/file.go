@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"slices"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 	"github.com/fettle-dev/fettle/core/internal/position"
 )
@@ -58,9 +59,9 @@ func parse(data []byte) (*document, error) {
 }
 
 // unread is the problem of a file that cannot be read or understood.
-func unread(f File, err error) Problem {
-	p := Problem{
-		Source: f.Path, Layer: f.Layer, Kind: KindFileRead, Severity: Error, Open: true,
+func unread(f File, err error) fault.Problem {
+	p := fault.Problem{
+		Path: f.Path, Layer: f.Layer, Kind: KindFileRead, Severity: Error, Open: true,
 		Remedy: "Make it one that you may read, or remove it.",
 	}
 	cause := err

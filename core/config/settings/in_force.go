@@ -44,8 +44,8 @@ func (r *Result) WrongIn(key string) []string {
 			}
 		}
 		about := given == key || strings.HasPrefix(key, given+".") || strings.HasPrefix(given, key+".") || p.Kind == KindMore
-		if p.Severity == Error && about && !slices.Contains(sources, p.Source) {
-			sources = append(sources, p.Source)
+		if p.Severity == Error && about && !slices.Contains(sources, p.Path) {
+			sources = append(sources, p.Path)
 		}
 	}
 	return sources

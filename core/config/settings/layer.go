@@ -5,10 +5,11 @@ import (
 	"path/filepath"
 
 	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // Layer is where a value was given.
-type Layer string
+type Layer = fault.ProblemLayer
 
 // The layers, the weakest first.
 const (

@@ -25,8 +25,8 @@ func SetIn(ctx context.Context, folder, file, key string, value any) error {
 
 // elsewhere is the problem of a project's file that leads out of the project.
 // Nothing of what it leads to is read, as that may be nobody's business.
-func elsewhere(f File, to string) Problem {
-	return Problem{Source: f.Path, Layer: f.Layer, Kind: KindFileRead, Severity: Error, Open: true,
+func elsewhere(f File, to string) fault.Problem {
+	return fault.Problem{Path: f.Path, Layer: f.Layer, Kind: KindFileRead, Severity: Error, Open: true,
 		Message: fmt.Sprintf("It cannot be read (it leads out of the project, to %s): nothing of it is in force.", to),
 		Remedy:  "Put a file of its own in the place of the link."}
 }

@@ -53,7 +53,7 @@ func TestProjectFileThatLeadsOut(t *testing.T) {
 				return
 			}
 			require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
-			var of *settings.Problem
+			var of *fault.Problem
 			for _, p := range m.load().Problems {
 				if p.Layer == settings.LayerProject {
 					of = &p

@@ -71,8 +71,8 @@ func (o Options) lookup(names layout.Layout, name string) (value string, ok bool
 // Result is what was loaded. It is safe for concurrent reading.
 type Result struct {
 	Settings Settings
-	Trusted  bool      // the project's folder counted as trusted
-	Problems []Problem // of all layers, the weakest first
+	Trusted  bool            // the project's folder counted as trusted
+	Problems []fault.Problem // of all layers, the weakest first
 	// Env are the variables of .env files that are not set in Options.Environ:
 	// what the process would add to its environment.
 	Env map[string]string
@@ -149,8 +149,8 @@ func cancelled(err error) error {
 // source is a file that was read.
 type source struct {
 	file File
-	doc  *document // nil if it is absent or broken
-	told []Problem // of the file as a whole
+	doc  *document       // nil if it is absent or broken
+	told []fault.Problem // of the file as a whole
 }
 
 func loadFiles(ctx context.Context, o Options) ([]source, error) {
@@ -159,7 +159,7 @@ func loadFiles(ctx context.Context, o Options) ([]source, error) {
 		s := source{file: f}
 		if f.Layer == LayerProject {
 			if to, out := leadsOut(f.Path, o.ProjectDir); out {
-				sources = append(sources, source{file: f, told: []Problem{elsewhere(f, to)}})
+				sources = append(sources, source{file: f, told: []fault.Problem{elsewhere(f, to)}})
 				continue
 			}
 		}
@@ -217,7 +217,7 @@ func (l *layerOf) onlyServers() {
 		e := l.entries[path]
 		if path != "mcpServers" {
 			delete(l.entries, path)
-			l.report(Problem{Line: e.line, Column: e.column, Key: path, Kind: KindUnknownKey, Severity: Warning,
+			l.report(fault.Problem{Line: e.line, Column: e.column, Key: path, Kind: KindUnknownKey, Severity: Warning,
 				Message: "This file holds mcpServers alone; the key has no effect here.", Remedy: "Move it to settings.json."})
 		}
 	}

@@ -16,7 +16,7 @@ import (
 // merged is what the layers make together.
 type merged struct {
 	settings Settings
-	problems []Problem
+	problems []fault.Problem
 	origins  map[string][]Origin
 }
 
@@ -59,8 +59,8 @@ func merge(o Options, all []*layerOf) (merged, error) {
 		j.confined = o.Confined || m.settings.Tools.Sandbox.Kind() != SandboxNone
 	}
 	for _, l := range all {
-		slices.SortStableFunc(l.problems, func(a, b Problem) int {
-			return cmp.Or(cmp.Compare(last(a), last(b)), cmp.Compare(a.Source, b.Source), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		slices.SortStableFunc(l.problems, func(a, b fault.Problem) int {
+			return cmp.Or(cmp.Compare(last(a), last(b)), cmp.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 		})
 		m.problems = append(m.problems, l.problems...)
 	}
@@ -142,7 +142,7 @@ func (j *joiner) confiner() bool {
 
 // refuse tells that a project may not set what it does.
 func (j *joiner) refuse(l *layerOf, e *entry, why string) {
-	p := Problem{Source: e.source, Line: e.line, Column: e.column, Key: e.key.Path, Kind: KindUntrusted, Severity: Warning, Message: why,
+	p := fault.Problem{Path: e.source, Line: e.line, Column: e.column, Key: e.key.Path, Kind: KindUntrusted, Severity: Warning, Message: why,
 		Remedy: "Set it in your own settings, or trust the folder with fettle trust."}
 	if !l.ofProject {
 		p.Message = "A variable in it comes from a .env file of the project. " + why
@@ -162,7 +162,7 @@ func unmergeable(what string, err error) error {
 }
 
 // last puts at the end that not all problems are told.
-func last(p Problem) int {
+func last(p fault.Problem) int {
 	if p.Kind == KindMore {
 		return 1
 	}

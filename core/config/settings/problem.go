@@ -1,22 +1,16 @@
 package settings
 
-import (
-	"fmt"
-	"strings"
-)
-
-// Severity says what a problem leaves in force.
-type Severity string
+import "github.com/fettle-dev/fettle/core/fault"
 
 // The severities.
 const (
-	Error   Severity = "error"   // what was given is not in force
-	Warning Severity = "warning" // it is, or it was left out on purpose; see the message
-	Notice  Severity = "notice"  // nothing is wrong, but it has no effect here
+	Error   = fault.SeverityError   // what was given is not in force
+	Warning = fault.SeverityWarning // it is, or it was left out on purpose; see the message
+	Notice  = fault.SeverityNotice  // nothing is wrong, but it has no effect here
 )
 
-// Kind is the class of a [Problem]. Kinds are API: added, never renamed.
-type Kind string
+// Kind is the class of a [fault.Problem] here. Kinds are API: added, never renamed.
+type Kind = fault.ProblemKind
 
 // The kinds.
 const (
@@ -40,37 +34,3 @@ const (
 
 // maxProblems is how many problems of one file and severity are told.
 const maxProblems = 100
-
-// Problem is one mistake in a layer, with its place.
-type Problem struct {
-	Source   string   `json:"source"`             // path of the file, "the variable NAME", or "the command line"
-	Layer    Layer    `json:"layer"`              //
-	Line     int      `json:"line,omitempty"`     // 1-based; 0: the source as a whole
-	Column   int      `json:"column,omitempty"`   // 1-based, in bytes; 0 with line 0
-	Key      string   `json:"key,omitempty"`      // as "tools.core"; "" if it is about no key; "tools.sandbox" of one of [Result.Unread] that holds the word sandbox
-	Kind     Kind     `json:"kind"`               //
-	Severity Severity `json:"severity"`           //
-	Expected string   `json:"expected,omitempty"` // of a wrong value: what the key takes
-	Nearest  string   `json:"nearest,omitempty"`  // of an unknown key: one that may be meant
-	Open     bool     `json:"open,omitempty"`     // what is not in force may have been a protection, and nothing stands in for it
-	Message  string   `json:"message"`            // what is wrong and what that leaves in force, in sentences
-	Remedy   string   `json:"remedy,omitempty"`   // what to do; "" if there is nothing
-}
-
-// String returns "SOURCE:LINE:COLUMN: KEY: message remedy" as one line.
-func (p Problem) String() string {
-	var b strings.Builder
-	b.WriteString(p.Source)
-	if p.Line > 0 {
-		fmt.Fprintf(&b, ":%d:%d", p.Line, p.Column)
-	}
-	b.WriteString(": ")
-	if p.Key != "" {
-		b.WriteString(p.Key + ": ")
-	}
-	b.WriteString(p.Message)
-	if p.Remedy != "" {
-		b.WriteString(" " + p.Remedy)
-	}
-	return strings.Join(strings.Fields(b.String()), " ")
-}

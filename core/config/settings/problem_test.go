@@ -12,7 +12,7 @@ import (
 )
 
 // only returns the one problem of a load.
-func only(t *testing.T, r *settings.Result) settings.Problem {
+func only(t *testing.T, r *settings.Result) fault.Problem {
 	t.Helper()
 	require.Len(t, r.Problems, 1)
 	return r.Problems[0]
@@ -23,95 +23,95 @@ func only(t *testing.T, r *settings.Result) settings.Problem {
 func TestProblems(t *testing.T) {
 	for name, tt := range map[string]struct {
 		text     string
-		want     settings.Problem // without source, layer, message and remedy
+		want     fault.Problem // without source, layer, message and remedy
 		mentions string
 	}{
-		"an unknown group": {"{\n  \"toolz\": {}\n}", settings.Problem{Line: 2, Column: 3, Key: "toolz", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools"}, "Perhaps tools is meant."},
+		"an unknown group": {"{\n  \"toolz\": {}\n}", fault.Problem{Line: 2, Column: 3, Key: "toolz", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools"}, "Perhaps tools is meant."},
 		"an unknown key": {
 			`{"tools": {"cor": []}}`,
-			settings.Problem{Line: 1, Column: 12, Key: "tools.cor", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools.core"}, "Perhaps tools.core is meant.",
+			fault.Problem{Line: 1, Column: 12, Key: "tools.cor", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools.core"}, "Perhaps tools.core is meant.",
 		},
 		"another letter case": {
 			`{"Tools": {"core": []}}`,
-			settings.Problem{Line: 1, Column: 2, Key: "Tools", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools"}, "Perhaps tools is meant.",
+			fault.Problem{Line: 1, Column: 2, Key: "Tools", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools"}, "Perhaps tools is meant.",
 		},
 		"dots": {
 			`{"tools.core": []}`,
-			settings.Problem{Line: 1, Column: 2, Key: "tools.core", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools.core"}, `{"tools": {"core": …}}`,
+			fault.Problem{Line: 1, Column: 2, Key: "tools.core", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools.core"}, `{"tools": {"core": …}}`,
 		},
 		"another place": {
 			`{"inactivityTimeout": 3}`,
-			settings.Problem{Line: 1, Column: 2, Key: "inactivityTimeout", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools.shell.inactivityTimeout"}, "Perhaps tools.shell.inactivityTimeout is meant.",
+			fault.Problem{Line: 1, Column: 2, Key: "inactivityTimeout", Kind: settings.KindUnknownKey, Severity: settings.Warning, Open: true, Nearest: "tools.shell.inactivityTimeout"}, "Perhaps tools.shell.inactivityTimeout is meant.",
 		},
 		"nothing near": {
 			`{"zzzzzzzz": 1}`,
-			settings.Problem{Line: 1, Column: 2, Key: "zzzzzzzz", Kind: settings.KindUnknownKey, Severity: settings.Warning}, "docs/configuration.md",
+			fault.Problem{Line: 1, Column: 2, Key: "zzzzzzzz", Kind: settings.KindUnknownKey, Severity: settings.Warning}, "docs/configuration.md",
 		},
 		"a wrong type": {
 			"{\n  // how many\n  \"fileFiltering\": {\n    \"maxFileCount\": \"lots\"\n  }\n}",
-			settings.Problem{Line: 4, Column: 21, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Open: true, Expected: "a whole number of at least 1"}, `The value "lots" is not a whole number of at least 1`,
+			fault.Problem{Line: 4, Column: 21, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Open: true, Expected: "a whole number of at least 1"}, `The value "lots" is not a whole number of at least 1`,
 		},
 		"half a number": {
 			`{"context": {"fileFiltering": {"maxFileCount": 1.5}}}`,
-			settings.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Open: true, Expected: "a whole number of at least 1"}, "1.5",
+			fault.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Open: true, Expected: "a whole number of at least 1"}, "1.5",
 		},
 		"too low": {
 			`{"context": {"fileFiltering": {"maxFileCount": 0}}}`,
-			settings.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Open: true, Expected: "a whole number of at least 1"}, "0",
+			fault.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Open: true, Expected: "a whole number of at least 1"}, "0",
 		},
 		"beyond what numbers hold": {
 			`{"context": {"fileFiltering": {"maxFileCount": 1e999}}}`,
-			settings.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Open: true, Expected: "a whole number of at least 1"}, "cannot",
+			fault.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Open: true, Expected: "a whole number of at least 1"}, "cannot",
 		},
 		"more than an int holds": {
 			`{"context": {"fileFiltering": {"maxFileCount": 1e300}}}`,
-			settings.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Open: true, Expected: "a whole number of at least 1"}, "1e+300",
+			fault.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindValue, Severity: settings.Error, Open: true, Expected: "a whole number of at least 1"}, "1e+300",
 		},
 		"more than seconds": {
 			`{"tools": {"shell": {"timeout": 1e11}}}`,
-			settings.Problem{Line: 1, Column: 33, Key: "tools.shell.timeout", Kind: settings.KindValue, Severity: settings.Error, Expected: "a whole number of at most 31536000", Open: true}, "100000000000",
+			fault.Problem{Line: 1, Column: 33, Key: "tools.shell.timeout", Kind: settings.KindValue, Severity: settings.Error, Expected: "a whole number of at most 31536000", Open: true}, "100000000000",
 		},
 		"null": {
 			`{"web": {"search": {"url": null}}}`,
-			settings.Problem{Line: 1, Column: 28, Key: "web.search.url", Kind: settings.KindValue, Severity: settings.Error, Expected: "a text"}, "null",
+			fault.Problem{Line: 1, Column: 28, Key: "web.search.url", Kind: settings.KindValue, Severity: settings.Error, Expected: "a text"}, "null",
 		},
 		"a group that is none": {
 			`{"web": []}`,
-			settings.Problem{Line: 1, Column: 9, Key: "web", Kind: settings.KindValue, Severity: settings.Error, Open: true, Expected: "an object"}, "an object",
+			fault.Problem{Line: 1, Column: 9, Key: "web", Kind: settings.KindValue, Severity: settings.Error, Open: true, Expected: "an object"}, "an object",
 		},
 		"a text for a number": {
 			`{"context": {"fileFiltering": {"maxFileCount": "20"}}}`,
-			settings.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindConverted, Severity: settings.Warning, Expected: "a whole number of at least 1"}, "read as that",
+			fault.Problem{Line: 1, Column: 48, Key: "context.fileFiltering.maxFileCount", Kind: settings.KindConverted, Severity: settings.Warning, Expected: "a whole number of at least 1"}, "read as that",
 		},
 		"a text for a list": {
 			`{"tools": {"exclude": "glob"}}`,
-			settings.Problem{Line: 1, Column: 23, Key: "tools.exclude", Kind: settings.KindConverted, Severity: settings.Warning, Expected: "a list of texts"}, "read as that",
+			fault.Problem{Line: 1, Column: 23, Key: "tools.exclude", Kind: settings.KindConverted, Severity: settings.Warning, Expected: "a list of texts"}, "read as that",
 		},
 		"twice": {
 			`{"tools": {"exclude": []}, "tools": {"exclude": ["glob"]}}`,
-			settings.Problem{Line: 1, Column: 49, Key: "tools.exclude", Kind: settings.KindTwice, Severity: settings.Warning}, "the later one holds",
+			fault.Problem{Line: 1, Column: 49, Key: "tools.exclude", Kind: settings.KindTwice, Severity: settings.Warning}, "the later one holds",
 		},
 		"not read": {
 			`{"telemetry": {"useCliAuth": true}}`,
-			settings.Problem{Line: 1, Column: 30, Key: "telemetry.useCliAuth", Kind: settings.KindUnused, Severity: settings.Notice}, "nothing in fettle reads it yet",
+			fault.Problem{Line: 1, Column: 30, Key: "telemetry.useCliAuth", Kind: settings.KindUnused, Severity: settings.Notice}, "nothing in fettle reads it yet",
 		},
 		"of another program": {
 			`{"ui": {"hideBanner": true}}`,
-			settings.Problem{Line: 1, Column: 9, Key: "ui.hideBanner", Kind: settings.KindUnused, Severity: settings.Notice}, "another program",
+			fault.Problem{Line: 1, Column: 9, Key: "ui.hideBanner", Kind: settings.KindUnused, Severity: settings.Notice}, "another program",
 		},
 		"no JSON": {
 			"{\n  \"model\": }",
-			settings.Problem{Line: 2, Column: 12, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "no settings file",
+			fault.Problem{Line: 2, Column: 12, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "no settings file",
 		},
-		"no object":       {"\n[]", settings.Problem{Line: 2, Column: 1, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "it holds no object"},
-		"no end":          {`{"tools": {"core": [`, settings.Problem{Line: 1, Column: 21, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "no settings file"},
-		"two objects":     {`{} {}`, settings.Problem{Line: 1, Column: 4, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "no settings file"},
-		"no UTF-8":        {"{\"model\": \"\xff\"}", settings.Problem{Line: 1, Column: 12, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "it is not UTF-8"},
-		"only a bracket":  {"{\n\n", settings.Problem{Line: 1, Column: 2, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "no settings file"},
-		"no name":         {`{"": 1}`, settings.Problem{Line: 1, Column: 2, Key: `""`, Kind: settings.KindUnknownKey, Severity: settings.Warning}, "no such key"},
-		"beyond numbers":  {`{"mcpServers": {"a": {"timeout": 1e999}}}`, settings.Problem{Line: 1, Column: 16, Key: "mcpServers", Kind: settings.KindValue, Severity: settings.Error, Expected: "an object"}, "the number 1e999 is larger than numbers can be"},
-		"endless nesting": {strings.Repeat("[", 300_000), settings.Problem{Line: 1, Column: 10_001, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "more brackets"},
-		"5 MB":            {`{"model": "` + strings.Repeat("x", 5<<20) + `"}`, settings.Problem{Kind: settings.KindFileRead, Severity: settings.Error, Open: true}, "more than 1048576 bytes"},
+		"no object":       {"\n[]", fault.Problem{Line: 2, Column: 1, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "it holds no object"},
+		"no end":          {`{"tools": {"core": [`, fault.Problem{Line: 1, Column: 21, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "no settings file"},
+		"two objects":     {`{} {}`, fault.Problem{Line: 1, Column: 4, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "no settings file"},
+		"no UTF-8":        {"{\"model\": \"\xff\"}", fault.Problem{Line: 1, Column: 12, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "it is not UTF-8"},
+		"only a bracket":  {"{\n\n", fault.Problem{Line: 1, Column: 2, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "no settings file"},
+		"no name":         {`{"": 1}`, fault.Problem{Line: 1, Column: 2, Key: `""`, Kind: settings.KindUnknownKey, Severity: settings.Warning}, "no such key"},
+		"beyond numbers":  {`{"mcpServers": {"a": {"timeout": 1e999}}}`, fault.Problem{Line: 1, Column: 16, Key: "mcpServers", Kind: settings.KindValue, Severity: settings.Error, Expected: "an object"}, "the number 1e999 is larger than numbers can be"},
+		"endless nesting": {strings.Repeat("[", 300_000), fault.Problem{Line: 1, Column: 10_001, Kind: settings.KindSyntax, Severity: settings.Error, Open: true}, "more brackets"},
+		"5 MB":            {`{"model": "` + strings.Repeat("x", 5<<20) + `"}`, fault.Problem{Kind: settings.KindFileRead, Severity: settings.Error, Open: true}, "more than 1048576 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t)
@@ -120,9 +120,9 @@ func TestProblems(t *testing.T) {
 			r := m.load()
 			got := only(t, r)
 			require.Contains(t, got.String(), tt.mentions)
-			require.Equal(t, path, got.Source)
+			require.Equal(t, path, got.Path)
 			require.Equal(t, settings.LayerUser, got.Layer)
-			got.Source, got.Layer, got.Message, got.Remedy = "", "", "", ""
+			got.Path, got.Layer, got.Message, got.Remedy = "", "", "", ""
 			require.Equal(t, tt.want, got)
 			require.Contains(t, r.Settings.Tools.Exclude, "edit")
 		})
@@ -151,7 +151,7 @@ func TestOnlyThatKey(t *testing.T) {
 	var places []string
 	for _, p := range r.Problems {
 		if p.Severity != settings.Notice {
-			places = append(places, strings.TrimPrefix(p.String(), p.Source))
+			places = append(places, strings.TrimPrefix(p.String(), p.Path))
 		}
 	}
 	text := strings.Join(places, "\n")
@@ -218,11 +218,11 @@ func TestManyProblems(t *testing.T) {
 	}
 	m.project(`{"tools": {"exclude": [` + names.String() + `]}}`)
 	r := m.load()
-	told := map[settings.Severity]int{}
+	told := map[fault.Severity]int{}
 	for _, p := range r.Problems {
 		told[p.Severity]++
 	}
-	require.Equal(t, map[settings.Severity]int{settings.Error: 101, settings.Warning: 101}, told)
+	require.Equal(t, map[fault.Severity]int{settings.Error: 101, settings.Warning: 101}, told)
 	require.Equal(t, settings.KindMore, r.Problems[201].Kind)
 	require.Len(t, r.Settings.Tools.Exclude, 80_001)
 }

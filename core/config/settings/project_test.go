@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // CF-09: what a project asks for, and what it gets while its folder is not
@@ -95,8 +96,8 @@ func TestUntrustedProject(t *testing.T) {
 			got, err := json.Marshal(r.Value(tt.key))
 			require.NoError(t, err)
 			require.JSONEq(t, tt.want, string(got))
-			told := slices.ContainsFunc(r.Problems, func(p settings.Problem) bool {
-				return p.Kind == settings.KindUntrusted && p.Key == tt.key && p.Source == path && p.Line == 1
+			told := slices.ContainsFunc(r.Problems, func(p fault.Problem) bool {
+				return p.Kind == settings.KindUntrusted && p.Key == tt.key && p.Path == path && p.Line == 1
 			})
 			require.Equal(t, tt.refused, told, "%v", r.Problems)
 		})

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/escape"
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // events are those that hooks are for.
@@ -23,7 +24,7 @@ func (l *layerOf) unknownEvents(e *entry) {
 		if slices.Contains(events(), name) || l.full(Warning) {
 			continue
 		}
-		p := Problem{Source: e.source, Line: e.line, Column: e.column, Key: escape.ClipBytes("hooks."+name, maxShown), Kind: KindUnknownKey, Severity: Warning,
+		p := fault.Problem{Path: e.source, Line: e.line, Column: e.column, Key: escape.ClipBytes("hooks."+name, maxShown), Kind: KindUnknownKey, Severity: Warning,
 			Message: "There is no such event; its hooks do not run.", Nearest: NearestOf(name, events())}
 		if e.node != nil {
 			if n := e.node.Find(pointer([]string{name})); n != nil {
@@ -57,7 +58,7 @@ func (l *layerOf) unknownNames(e *entry, value any, schema map[string]any, steps
 				if l.full(Warning) {
 					continue
 				}
-				p := Problem{Source: e.source, Line: e.line, Column: e.column, Key: escape.ClipBytes(e.key.Path+dotted(pointer(at)), maxShown), Kind: KindUnknownKey, Severity: Warning,
+				p := fault.Problem{Path: e.source, Line: e.line, Column: e.column, Key: escape.ClipBytes(e.key.Path+dotted(pointer(at)), maxShown), Kind: KindUnknownKey, Severity: Warning,
 					Message: "There is no such key; it has no effect.", Nearest: NearestOf(name, slices.Collect(maps.Keys(properties)))}
 				if e.node != nil {
 					if n := e.node.Find(pointer(at)); n != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // What a confined command writes into the project does not take the
@@ -56,8 +57,8 @@ func TestTrustedProjectKeepsTheWall(t *testing.T) {
 			path := m.project(tt.project)
 			r := m.load()
 			requireJSON(t, r, tt.key, tt.want)
-			told := slices.ContainsFunc(r.Problems, func(p settings.Problem) bool {
-				return p.Kind == settings.KindProject && p.Key == tt.key && p.Source == path && p.Line == 1 && p.Remedy == "Set it in your own settings."
+			told := slices.ContainsFunc(r.Problems, func(p fault.Problem) bool {
+				return p.Kind == settings.KindProject && p.Key == tt.key && p.Path == path && p.Line == 1 && p.Remedy == "Set it in your own settings."
 			})
 			require.Equal(t, tt.refused, told, "%v", r.Problems)
 		})
@@ -122,7 +123,7 @@ func TestProjectsVariablesKeepTheWall(t *testing.T) {
 	r := m.load()
 	p := only(t, r)
 	require.Equal(t, settings.KindProject, p.Kind)
-	require.Equal(t, "the variable FETTLE_SANDBOX in "+path, p.Source)
+	require.Equal(t, "the variable FETTLE_SANDBOX in "+path, p.Path)
 	require.Equal(t, map[string]string{"FETTLE_SANDBOX": "false", "FETTLE_SANDBOX_IMAGE": "i", "X": "1"}, r.Env)
 	require.True(t, r.OfProject("X"))
 	require.False(t, r.OfProject("FETTLE_SANDBOX_IMAGE"))

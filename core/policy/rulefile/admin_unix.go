@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // CheckAdmin says why the administrator's folder of policies must not be
@@ -17,7 +19,7 @@ import (
 // links lead. nil: load it; so it is where nothing is there, and [Load] tells
 // what cannot be read. On Windows nothing is checked: who may write to a folder
 // is not in its mode there, and the folder's default rights keep users out.
-func CheckAdmin(dir string) *Problem {
+func CheckAdmin(dir string) *fault.Problem {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -44,7 +46,7 @@ func CheckAdmin(dir string) *Problem {
 		default:
 			continue
 		}
-		return &Problem{
+		return &fault.Problem{
 			Path: path, Kind: KindInsecure, Severity: Warning,
 			Message: fmt.Sprintf("It %s, so the policies in %s are not loaded.", why, dir),
 			Remedy:  "Run `chown root` and `chmod go-w` on it.",

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/lockedfile"
 )
 
@@ -19,9 +20,9 @@ const extension = ".toml"
 // read, or is no regular file once links are followed, is a problem and a File
 // with no more than stand-ins, and the others are read all the same. If ctx
 // ends, so is the rest.
-func Load(ctx context.Context, paths []string, o Options) ([]File, []Problem) {
+func Load(ctx context.Context, paths []string, o Options) ([]File, []fault.Problem) {
 	var files []File
-	var problems []Problem
+	var problems []fault.Problem
 	lost := func(path string, err error) {
 		r := newReader(path, o)
 		problems = append(problems, unreadable(path, err, r.insteadOfFile()))
@@ -85,7 +86,7 @@ func read(ctx context.Context, path string) ([]byte, error) {
 
 // unreadable is the problem of a file or folder. made is a clause that says
 // what is done instead.
-func unreadable(path string, err error, made string) Problem {
+func unreadable(path string, err error, made string) fault.Problem {
 	cause := err
 	if e := (*fs.PathError)(nil); errors.As(err, &e) {
 		cause = e.Err
@@ -94,7 +95,7 @@ func unreadable(path string, err error, made string) Problem {
 	if errors.Is(err, lockedfile.ErrTooLarge) {
 		remedy = "Split it into several files."
 	}
-	return Problem{
+	return fault.Problem{
 		Path: path, Kind: KindFileRead, Severity: Error,
 		Message: fmt.Sprintf("It cannot be read (%s): nothing of it is in force%s.", cause, made),
 		Remedy:  remedy,

@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
 )
@@ -180,7 +181,7 @@ func TestRulesWithoutHeaderDeny(t *testing.T) {
 		call.Params, call.Mode = json.RawMessage(`{"command":"git push"}`), policy.ModeYolo
 		file, problems := rulefile.Parse("p.toml", []byte(header+rule), user)
 		require.Equal(t, []policy.Verdict{policy.Deny}, verdictsOf(t, file, []policy.Call{call}), header)
-		require.True(t, slices.ContainsFunc(problems, func(p rulefile.Problem) bool { return p.Severity == rulefile.Error }), header)
+		require.True(t, slices.ContainsFunc(problems, func(p fault.Problem) bool { return p.Severity == rulefile.Error }), header)
 		call.Params = json.RawMessage(`{"command":"git status"}`)
 		require.Equal(t, []policy.Verdict{policy.Allow}, verdictsOf(t, file, []policy.Call{call}), header)
 	}

@@ -22,6 +22,7 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
@@ -65,7 +66,7 @@ type Options struct {
 // Parse reads the policy file of that path from its bytes. It does no I/O and
 // never fails: what cannot be used is told in the problems, in the order of
 // the file (AR-26, CF-05).
-func Parse(path string, data []byte, o Options) (File, []Problem) {
+func Parse(path string, data []byte, o Options) (File, []fault.Problem) {
 	r := newReader(path, o)
 	if len(data) > MaxBytes {
 		r.report(0, "", KindFileRead, Error,
@@ -85,9 +86,9 @@ func Parse(path string, data []byte, o Options) (File, []Problem) {
 		return r.file, r.problems
 	}
 	r.document(root)
-	slices.SortStableFunc(r.problems, func(a, b Problem) int { return a.Line - b.Line })
+	slices.SortStableFunc(r.problems, func(a, b fault.Problem) int { return a.Line - b.Line })
 	if r.untold > 0 {
-		r.problems = append(r.problems, Problem{
+		r.problems = append(r.problems, fault.Problem{
 			Path: path, Kind: KindMore, Severity: Error, Message: fmt.Sprintf("There are %d more mistakes in the file.", r.untold),
 			Remedy: "Mend the others first.",
 		})
@@ -127,7 +128,7 @@ type reader struct {
 	skipped  int          // lines of the file before the text that is read
 	source   string       // of its rules
 	file     File
-	problems []Problem
+	problems []fault.Problem
 	untold   int // problems beyond maxProblems
 	names    *names
 }
@@ -146,12 +147,12 @@ func (r *reader) apart(skipped int) *reader {
 	return &reader{options: r.options, skipped: skipped, source: r.source, file: File{Path: r.file.Path}, names: r.names}
 }
 
-func (r *reader) report(line int, key string, kind Kind, severity Severity, message, remedy string) {
+func (r *reader) report(line int, key string, kind Kind, severity fault.Severity, message, remedy string) {
 	if len(r.problems) == maxProblems {
 		r.untold++
 		return
 	}
-	r.problems = append(r.problems, Problem{
+	r.problems = append(r.problems, fault.Problem{
 		Path: r.file.Path, Line: line, Key: key, Kind: kind, Severity: severity, Message: message, Remedy: remedy,
 	})
 }

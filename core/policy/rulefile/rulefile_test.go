@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
 )
@@ -426,9 +427,9 @@ priority = 5
 }
 
 func TestProblemString(t *testing.T) {
-	p := rulefile.Problem{Path: "a.toml", Line: 3, Key: "priority", Message: "It is\n1000.", Remedy: "Write less."}
+	p := fault.Problem{Path: "a.toml", Line: 3, Key: "priority", Message: "It is\n1000.", Remedy: "Write less."}
 	require.Equal(t, "a.toml:3: priority: It is 1000. Write less.", p.String())
-	require.Equal(t, "a.toml: Gone.", rulefile.Problem{Path: "a.toml", Message: "Gone."}.String())
+	require.Equal(t, "a.toml: Gone.", fault.Problem{Path: "a.toml", Message: "Gone."}.String())
 }
 
 // Names of tools that do not exist are told where they resemble one that does,

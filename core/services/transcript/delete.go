@@ -133,7 +133,7 @@ func (s *Store) Cleanup(ctx context.Context, r Retention) ([]string, error) {
 		}
 	}
 	for _, p := range problems {
-		if p.damaged {
+		if p.Kind == kindDamaged {
 			remove([]target{{"", p.Path}})
 		}
 	}

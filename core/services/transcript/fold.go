@@ -11,16 +11,11 @@ import (
 	"time"
 
 	"github.com/fettle-dev/fettle/core/escape"
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
-// Problem is something in a recording that could not be read and was left out.
-type Problem struct {
-	Path    string `json:"path"`
-	Line    int    `json:"line"` // 1-based; 0: the file as a whole
-	Message string `json:"message"`
-
-	damaged bool // the file is no recording, or not any more
-}
+// kindDamaged is a file that is no recording, or not any more.
+const kindDamaged fault.ProblemKind = "damaged"
 
 // errNoRecording says that a file does not begin as recordings do, which only
 // damage can have done to one.
@@ -68,7 +63,7 @@ type state struct {
 	highest  int64
 	last     int // number of the last turn's ID
 	updated  time.Time
-	problems []Problem
+	problems []fault.Problem
 	more     int // problems that are not among those
 
 	lines int   // so far
@@ -104,7 +99,7 @@ func fold(ctx context.Context, path string, r io.Reader, contents bool) (*state,
 		return nil, unreadable(path, fmt.Errorf("%w, as it is empty", errNoRecording))
 	}
 	if st.more > 0 {
-		st.problems = append(st.problems, Problem{Path: path, Message: fmt.Sprintf("%d more lines could not be read.", st.more)})
+		st.problems = append(st.problems, fault.Problem{Path: path, Message: fmt.Sprintf("%d more lines could not be read.", st.more)})
 	}
 	return st, nil
 }
@@ -140,7 +135,7 @@ func (st *state) problem(format string, args ...any) {
 		st.more++
 		return
 	}
-	st.problems = append(st.problems, Problem{Path: st.path, Line: st.lines, Message: fmt.Sprintf(format, args...)})
+	st.problems = append(st.problems, fault.Problem{Path: st.path, Line: st.lines, Message: fmt.Sprintf(format, args...)})
 }
 
 // apply does what a line says.

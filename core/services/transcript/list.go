@@ -32,7 +32,7 @@ type Summary struct {
 // was taken back as no answer came, those of subagents left out, in the order in which they began, so that an index stays
 // that of its session when others are added. Recordings that cannot be read are
 // among the problems. The error is of code session_unreadable or cancelled.
-func (s *Store) List(ctx context.Context) ([]Summary, []Problem, error) {
+func (s *Store) List(ctx context.Context) ([]Summary, []fault.Problem, error) {
 	all, problems, err := s.all(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -53,12 +53,12 @@ func listed(all []Summary) []Summary {
 
 // all returns every session, the oldest first, each once: of copies that which
 // was written to last.
-func (s *Store) all(ctx context.Context) ([]Summary, []Problem, error) {
+func (s *Store) all(ctx context.Context) ([]Summary, []fault.Problem, error) {
 	paths, err := s.recordings()
 	if err != nil {
 		return nil, nil, err
 	}
-	var problems []Problem
+	var problems []fault.Problem
 	byID := map[string]Summary{}
 	for _, path := range paths {
 		st, err := s.read(ctx, path, false)
@@ -66,7 +66,11 @@ func (s *Store) all(ctx context.Context) ([]Summary, []Problem, error) {
 			return nil, nil, err
 		}
 		if err != nil {
-			problems = append(problems, Problem{Path: path, Message: fault.As(err).Message, damaged: errors.Is(err, errNoRecording)})
+			problem := fault.Problem{Path: path, Message: fault.As(err).Message}
+			if errors.Is(err, errNoRecording) {
+				problem.Kind = kindDamaged
+			}
+			problems = append(problems, problem)
 			continue
 		}
 		problems = append(problems, st.problems...)

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // Session is a recorded session as it stands.
@@ -20,7 +22,7 @@ type Session struct {
 	Turns    []Turn // the history; those that replaced others have no ID
 	Highest  int64  // version that the conversation was given at any time
 	Updated  time.Time
-	Problems []Problem // what was left out
+	Problems []fault.Problem // what was left out
 	// TakenBack are the prompts that are no longer of the history, as they were
 	// interrupted before an answer, in the order in which they were taken back.
 	TakenBack   []TakenBack

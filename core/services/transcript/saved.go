@@ -157,7 +157,7 @@ func (s *Saved) Delete(ctx context.Context, tag string) error {
 // List returns the saved conversations, the one saved first coming first. Files that
 // cannot be read are among the problems. The error is of code session_unreadable or
 // cancelled.
-func (s *Saved) List(ctx context.Context) ([]SavedChat, []Problem, error) {
+func (s *Saved) List(ctx context.Context) ([]SavedChat, []fault.Problem, error) {
 	entries, err := os.ReadDir(s.o.Dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -166,7 +166,7 @@ func (s *Saved) List(ctx context.Context) ([]SavedChat, []Problem, error) {
 		return nil, nil, fault.Wrap(fault.SessionUnreadable, "transcript.saved", "The saved conversations cannot be listed.", "Check who may read "+s.o.Dir+".", err)
 	}
 	var all []SavedChat
-	var problems []Problem
+	var problems []fault.Problem
 	for _, e := range entries {
 		if ctx.Err() != nil {
 			return nil, nil, s.failed(ctx, "", "read", ctx.Err())
@@ -177,7 +177,7 @@ func (s *Saved) List(ctx context.Context) ([]SavedChat, []Problem, error) {
 		path := filepath.Join(s.o.Dir, e.Name())
 		chat, err := s.read(path)
 		if err != nil {
-			problems = append(problems, Problem{Path: path, Message: "The saved conversation cannot be read: " + err.Error() + "."})
+			problems = append(problems, fault.Problem{Path: path, Message: "The saved conversation cannot be read: " + err.Error() + "."})
 			continue
 		}
 		all = append(all, *chat)
