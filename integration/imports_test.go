@@ -2,7 +2,11 @@ package integration
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -111,6 +115,38 @@ func TestOneReaderOfBash(t *testing.T) {
 			if strings.HasPrefix(imported, "mvdan.cc/sh/") && p.name() != "core/policy/shell" {
 				t.Errorf("%s imports %s: what it needs of it belongs to core/policy/shell", p.name(), imported)
 			}
+		}
+	}
+}
+
+// What is wrong in a file is one type everywhere, whatever it is called: no package
+// declares another struct with a path, a line and a message to show, but for decisions
+// of rules.
+func TestOneProblem(t *testing.T) {
+	for _, p := range goList(t, "linux", "./core/...") {
+		for _, name := range p.GoFiles {
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
+				spec, ok := n.(*ast.TypeSpec)
+				if !ok || p.name() == "core/fault" && spec.Name.Name == "Problem" {
+					return true
+				}
+				fields := map[string]bool{}
+				if s, ok := spec.Type.(*ast.StructType); ok {
+					for _, f := range s.Fields.List {
+						for _, n := range f.Names {
+							fields[n.Name] = true
+						}
+					}
+				}
+				if fields["Line"] && fields["Message"] && (fields["Path"] || fields["Source"]) && !fields["Decision"] {
+					t.Errorf("%s declares %s, which fault.Problem is there for", p.name(), spec.Name.Name)
+				}
+				return true
+			})
 		}
 	}
 }
