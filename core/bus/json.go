@@ -4,28 +4,43 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 )
+
+// message is one of the package's messages.
+type message struct {
+	name   Type
+	is     func(m Message) bool // by value
+	decode func(data []byte) (Message, error)
+}
+
+func row[M Message]() message {
+	var zero M
+	return message{
+		name: zero.Type(),
+		is:   func(m Message) bool { _, ok := m.(M); return ok },
+		decode: func(data []byte) (Message, error) {
+			var m M
+			if err := json.Unmarshal(data, &m); err != nil {
+				return nil, fmt.Errorf("bus: unmarshal %s: %w", m.Type(), err)
+			}
+			return m, nil
+		},
+	}
+}
 
 // Types lists the types of all messages.
 func Types() []Type {
-	return []Type{
-		TypeToolConfirmationRequest, TypeToolConfirmationResponse, TypeToolPolicyRejection, TypeUpdatePolicy,
-		TypeAskUserRequest, TypeAskUserResponse,
-		TypeToolExecutionSuccess, TypeToolExecutionFailure, TypeToolCallsUpdate, TypeSubagentActivity, TypeToolOutput,
-		TypeConfigChanged, TypeHookMessage,
+	types := make([]Type, len(messages))
+	for i, row := range messages {
+		types[i] = row.name
 	}
+	return types
 }
 
 // known reports whether m is one of the package's messages, by value.
 func known(m Message) bool {
-	switch m.(type) {
-	case ToolConfirmationRequest, ToolConfirmationResponse, ToolPolicyRejection, UpdatePolicy,
-		AskUserRequest, AskUserResponse,
-		ToolExecutionSuccess, ToolExecutionFailure, ToolCallsUpdate, SubagentActivity, ToolOutput,
-		ConfigChanged, HookMessage:
-		return true
-	}
-	return false
+	return slices.ContainsFunc(messages, func(row message) bool { return row.is(m) })
 }
 
 // Marshal returns a message as one JSON object: its fields and, first, its
@@ -96,43 +111,13 @@ func Unmarshal(data []byte) (Message, error) {
 	if err := json.Unmarshal(data, &envelope); err != nil {
 		return nil, fmt.Errorf("bus: unmarshal: %w", err)
 	}
-	switch envelope.Type {
-	case TypeToolConfirmationRequest:
-		return decode[ToolConfirmationRequest](data)
-	case TypeToolConfirmationResponse:
-		return decode[ToolConfirmationResponse](data)
-	case TypeToolPolicyRejection:
-		return decode[ToolPolicyRejection](data)
-	case TypeUpdatePolicy:
-		return decode[UpdatePolicy](data)
-	case TypeAskUserRequest:
-		return decode[AskUserRequest](data)
-	case TypeAskUserResponse:
-		return decode[AskUserResponse](data)
-	case TypeToolExecutionSuccess:
-		return decode[ToolExecutionSuccess](data)
-	case TypeToolExecutionFailure:
-		return decode[ToolExecutionFailure](data)
-	case TypeToolCallsUpdate:
-		return decode[ToolCallsUpdate](data)
-	case TypeSubagentActivity:
-		return decode[SubagentActivity](data)
-	case TypeToolOutput:
-		return decode[ToolOutput](data)
-	case TypeConfigChanged:
-		return decode[ConfigChanged](data)
-	case TypeHookMessage:
-		return decode[HookMessage](data)
-	case "":
+	for _, row := range messages {
+		if row.name == envelope.Type {
+			return row.decode(data)
+		}
+	}
+	if envelope.Type == "" {
 		return nil, fmt.Errorf("%w: it has no type", ErrInvalid)
 	}
 	return nil, fmt.Errorf("%w: its type %.40q is unknown", ErrInvalid, envelope.Type)
-}
-
-func decode[M Message](data []byte) (Message, error) {
-	var m M
-	if err := json.Unmarshal(data, &m); err != nil {
-		return nil, fmt.Errorf("bus: unmarshal %s: %w", m.Type(), err)
-	}
-	return m, nil
 }

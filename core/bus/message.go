@@ -34,6 +34,14 @@ const (
 	TypeHookMessage              Type = "hook-message"
 )
 
+// messages has a row for each message, in the order of [Types].
+var messages = []message{
+	row[ToolConfirmationRequest](), row[ToolConfirmationResponse](), row[ToolPolicyRejection](), row[UpdatePolicy](),
+	row[AskUserRequest](), row[AskUserResponse](),
+	row[ToolExecutionSuccess](), row[ToolExecutionFailure](), row[ToolCallsUpdate](), row[SubagentActivity](), row[ToolOutput](),
+	row[ConfigChanged](), row[HookMessage](),
+}
+
 // ToolCall is a call as it will be executed.
 type ToolCall struct {
 	Name string          `json:"name"`
