@@ -39,7 +39,7 @@ the hooks are told, which stand before those of the sample.`,
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			in := sampleOf(hooks.Event(args[0]), tool)
+			in := hooks.Event(args[0]).Sample(tool)
 			if input != "" {
 				data, err := p.arguments(cmd.Context(), input)
 				if err == nil {
@@ -77,41 +77,6 @@ func overSample(in *hooks.Input, data json.RawMessage) error {
 	}
 	in.Event = event
 	return nil
-}
-
-// sampleOf is what hooks of an event are told in a trial.
-func sampleOf(e hooks.Event, tool string) hooks.Input {
-	in := hooks.Input{Event: e}
-	prompt, answer, again := "a sample prompt", "a sample answer", false
-	request := &hooks.LLMRequest{Model: "sample", Messages: []hooks.LLMMessage{{Role: "user", Content: prompt}}}
-	switch e {
-	case hooks.BeforeTool, hooks.AfterTool:
-		in.ToolName, in.ToolInput = tool, json.RawMessage(`{}`)
-		if tool == "run_shell_command" {
-			in.ToolInput = json.RawMessage(`{"command":"true"}`)
-		}
-		if e == hooks.AfterTool {
-			in.ToolResponse = &hooks.ToolResponse{LLMContent: json.RawMessage(`"a sample result"`), ReturnDisplay: json.RawMessage(`"a sample result"`)}
-		}
-	case hooks.BeforeAgent:
-		in.Prompt = &prompt
-	case hooks.AfterAgent:
-		in.Prompt, in.PromptResponse, in.StopHookActive = &prompt, &answer, &again
-	case hooks.BeforeModel, hooks.BeforeToolSelection:
-		in.LLMRequest = request
-	case hooks.AfterModel:
-		in.LLMRequest = request
-		in.LLMResponse = &hooks.LLMResponse{Text: answer, Candidates: []hooks.LLMCandidate{{Content: hooks.LLMContent{Role: "model", Parts: hooks.LLMParts{answer}}}}}
-	case hooks.SessionStart:
-		in.Source = "startup"
-	case hooks.SessionEnd:
-		in.Reason = "exit"
-	case hooks.PreCompress:
-		in.Trigger = "manual"
-	case hooks.Notification:
-		in.NotificationType, in.Message, in.Details = "ToolPermission", "a sample question", json.RawMessage(`{"type":"info","title":"a sample"}`)
-	}
-	return in
 }
 
 // tryHooks runs the hooks and prints what became of them.

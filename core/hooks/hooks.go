@@ -30,33 +30,71 @@ const (
 	BeforeToolSelection Event = "BeforeToolSelection"
 )
 
-// Events lists all events, in the order above (CR-31).
+// event is what is known of an [Event].
+type event struct {
+	name     Event
+	ofTools  bool     // it is about a call of a tool
+	gates    bool     // something goes on only as far as hooks let it
+	advisory bool     // a hook can stop nothing, though matchers are compared with no text
+	triggers []string // what its matchers are compared with; nil: with no text
+	sample   func(in *Input, tool string)
+}
+
+// events has a row for each event, in the order of [Events].
+var events = []event{
+	{name: BeforeTool, ofTools: true, gates: true, sample: sampleCall},
+	{name: AfterTool, ofTools: true, gates: true, sample: sampleResult},
+	{name: BeforeAgent, gates: true, sample: samplePrompt},
+	{name: AfterAgent, sample: sampleAnswer},
+	{name: Notification, advisory: true, sample: sampleNotification},
+	{name: SessionStart, triggers: []string{"startup", "resume", "clear"}, sample: func(in *Input, _ string) { in.Source = "startup" }},
+	{name: SessionEnd, triggers: []string{"exit", "clear", "logout", "prompt_input_exit", "other"}, sample: func(in *Input, _ string) { in.Reason = "exit" }},
+	{name: PreCompress, triggers: []string{"auto", "manual"}, sample: func(in *Input, _ string) { in.Trigger = "manual" }},
+	{name: BeforeModel, gates: true, sample: sampleRequest},
+	{name: AfterModel, gates: true, sample: sampleChunk},
+	{name: BeforeToolSelection, advisory: true, sample: sampleRequest},
+}
+
+// row returns what is known of the event: nothing if there is no such event.
+func (e Event) row() event {
+	for _, r := range events {
+		if r.name == e {
+			return r
+		}
+	}
+	return event{}
+}
+
+// Events lists all events, in the order above.
 func Events() []Event {
-	return []Event{BeforeTool, AfterTool, BeforeAgent, AfterAgent, Notification, SessionStart, SessionEnd, PreCompress,
-		BeforeModel, AfterModel, BeforeToolSelection}
+	names := make([]Event, len(events))
+	for i, r := range events {
+		names[i] = r.name
+	}
+	return names
 }
 
 // known reports whether there is such an event.
-func (e Event) known() bool { return slices.Contains(Events(), e) }
+func (e Event) known() bool { return e != "" && e.row().name == e }
 
 // OfTools reports whether the event is about a call of a tool, so that matchers
 // are compared with the tool's names.
-func (e Event) OfTools() bool { return e == BeforeTool || e == AfterTool }
+func (e Event) OfTools() bool { return e.row().ofTools }
+
+// triggers are the texts that the event has; nil: its matchers are not compared
+// with a text.
+func (e Event) triggers() []string { return e.row().triggers }
 
 // matchesText reports whether matchers are compared with a single word.
 func (e Event) matchesText() bool { return e.triggers() != nil }
 
 // Advisory reports whether a hook of the event can stop nothing: what it decides
 // is told and has no effect.
-func (e Event) Advisory() bool {
-	return e == Notification || e == BeforeToolSelection || e.matchesText()
-}
+func (e Event) Advisory() bool { return e.row().advisory || e.matchesText() }
 
 // gates reports whether something goes on at the event only as far as hooks let it:
 // then what a hook says and cannot be understood is taken for a no.
-func (e Event) gates() bool {
-	return slices.Contains([]Event{BeforeTool, AfterTool, BeforeAgent, BeforeModel, AfterModel}, e)
-}
+func (e Event) gates() bool { return e.row().gates }
 
 // Source says whose a hook is.
 type Source string

@@ -18,20 +18,6 @@ type Subject struct {
 	Text      string   // source, reason or trigger
 }
 
-// triggers are the texts that an event has; nil: its matchers are not compared with a
-// text.
-func (e Event) triggers() []string {
-	switch e {
-	case SessionStart:
-		return []string{"startup", "resume", "clear"}
-	case SessionEnd:
-		return []string{"exit", "clear", "logout", "prompt_input_exit", "other"}
-	case PreCompress:
-		return []string{"auto", "manual"}
-	}
-	return nil
-}
-
 // matcher is a matcher made ready for an event.
 type matcher struct {
 	text   string

@@ -9,23 +9,22 @@ import (
 
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/hooks"
 )
-
-// events are those that hooks are for.
-func events() []string {
-	return []string{"BeforeTool", "AfterTool", "BeforeAgent", "AfterAgent", "BeforeModel", "AfterModel", "BeforeToolSelection",
-		"SessionStart", "SessionEnd", "Notification", "PreCompress"}
-}
 
 // unknownEvents reports hooks for events that there are not.
 func (l *layerOf) unknownEvents(e *entry) {
+	var events []string
+	for _, known := range hooks.Events() {
+		events = append(events, string(known))
+	}
 	given, _ := e.value.(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(given)) {
-		if slices.Contains(events(), name) || l.full(Warning) {
+		if slices.Contains(events, name) || l.full(Warning) {
 			continue
 		}
 		p := fault.Problem{Path: e.source, Line: e.line, Column: e.column, Key: escape.ClipBytes("hooks."+name, maxShown), Kind: KindUnknownKey, Severity: Warning,
-			Message: "There is no such event; its hooks do not run.", Nearest: NearestOf(name, events())}
+			Message: "There is no such event; its hooks do not run.", Nearest: NearestOf(name, events)}
 		if e.node != nil {
 			if n := e.node.Find(pointer([]string{name})); n != nil {
 				p.Line, p.Column = e.doc.Place(n.StartOffset)
