@@ -11,39 +11,24 @@ import (
 	"github.com/fettle-dev/fettle/core/policy/rulefile"
 )
 
-// ruleListing is a rule in JSON.
+// ruleListing is a rule in JSON, of which these keys come first.
 type ruleListing struct {
-	Name             string                `json:"name,omitempty"`
-	Rule             string                `json:"rule"`  // in short form
-	Words            string                `json:"words"` // the calls that it is about
-	Effective        float64               `json:"effective"`
-	Decision         policy.Verdict        `json:"decision"`
-	Tier             string                `json:"tier"`
-	Session          bool                  `json:"session,omitempty"`
-	Source           string                `json:"source"`
-	Line             int                   `json:"line,omitempty"`
-	Tools            []string              `json:"toolName"`
-	Server           string                `json:"mcpName,omitempty"`
-	Subagent         string                `json:"subagent,omitempty"`
-	ArgsPattern      string                `json:"argsPattern,omitempty"`
-	CommandPrefix    []string              `json:"commandPrefix,omitempty"`
-	OtherCommands    bool                  `json:"otherCommands,omitempty"`
-	CommandRegex     string                `json:"commandRegex,omitempty"`
-	Annotations      map[string]any        `json:"toolAnnotations,omitempty"`
-	Effects          []string              `json:"effects,omitempty"`
-	Modes            []policy.ApprovalMode `json:"modes,omitempty"`
-	Interactive      *bool                 `json:"interactive,omitempty"`
-	AllowRedirection bool                  `json:"allowRedirection,omitempty"`
-	DenyMessage      string                `json:"denyMessage,omitempty"`
-	Restricts        bool                  `json:"restricts,omitempty"` // it stands before all others
+	Name      string         `json:"name,omitempty"`
+	Short     string         `json:"rule"`  // in short form
+	Words     string         `json:"words"` // the calls that it is about
+	Effective float64        `json:"effective"`
+	Decision  policy.Verdict `json:"decision"`
+	Tier      string         `json:"tier"`
+	Session   bool           `json:"session,omitempty"`
+	Source    string         `json:"source"`
+	Line      int            `json:"line,omitempty"`
+	policy.Rule
 }
 
 func ruleListingOf(r policy.Rule) ruleListing {
 	return ruleListing{
-		Name: r.Name, Rule: r.String(), Words: r.Words(), Effective: r.Effective(), Decision: r.Decision, Tier: tierOf(r), Session: r.Session, Source: r.Source, Line: r.Line,
-		Tools: r.Tools, Server: r.Server, Subagent: r.Subagent, ArgsPattern: r.ArgsPattern, CommandPrefix: r.CommandPrefix,
-		OtherCommands: r.OtherCommands, CommandRegex: r.CommandRegex, Annotations: r.Annotations, Effects: r.Effects, Modes: r.Modes, Interactive: r.Interactive,
-		AllowRedirection: r.AllowRedirection, DenyMessage: r.DenyMessage, Restricts: r.Restricts,
+		Name: r.Name, Short: r.String(), Words: r.Words(), Effective: r.Effective(), Decision: r.Decision, Tier: tierOf(r),
+		Session: r.Session, Source: r.Source, Line: r.Line, Rule: r,
 	}
 }
 

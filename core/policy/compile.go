@@ -25,6 +25,7 @@ type rule struct {
 	anchored *regexp.Regexp // searched from the start of a command
 	traits   traits
 	prefixes [][]string
+	given    []condition // those that the rule has
 }
 
 // modeSet is a set of approval modes.
@@ -45,6 +46,20 @@ func modeBit(m ApprovalMode) modeSet {
 
 const planBit = modeSet(1)
 
+// newRule returns a rule without its patterns and its description.
+func newRule(r Rule) *rule {
+	c := &rule{Rule: r, tightens: r.Decision != Allow, title: r.label()}
+	for _, m := range r.Modes {
+		c.modes |= modeBit(m)
+	}
+	for _, condition := range conditions {
+		if condition.given(&r) {
+			c.given = append(c.given, condition)
+		}
+	}
+	return c
+}
+
 // compileRule makes a rule ready; the error is that of [Rule.Validate].
 func compileRule(r Rule) (*rule, error) {
 	if err := checkNames(r); err != nil {
@@ -56,10 +71,7 @@ func compileRule(r Rule) (*rule, error) {
 	if err := checkConfined(r); err != nil {
 		return nil, err
 	}
-	c := &rule{Rule: r, tightens: r.Decision != Allow, title: r.label()}
-	for _, m := range r.Modes {
-		c.modes |= modeBit(m)
-	}
+	c := newRule(r)
 	var err error
 	if c.prefixes, err = prefixes(r); err != nil {
 		return nil, err
@@ -90,32 +102,13 @@ func (r *rule) patterned() bool {
 // holds reports whether the conditions hold that do not depend on arguments. In
 // plan mode only a rule that names the mode allows, besides the generated ones.
 func (r *rule) holds(c *Call) bool {
-	if r.modes != 0 && r.modes&modeBit(c.Mode) == 0 {
-		return false
-	}
-	if r.Subagent != "" && r.Subagent != c.Subagent && !(r.Restricts && slices.Contains(c.Within, r.Subagent)) {
-		return false
-	}
-	if r.Interactive != nil && *r.Interactive == c.Headless {
-		return false
-	}
-	if r.Confined != nil && *r.Confined != (c.Confined != "") {
-		return false
-	}
-	if r.open(c) {
-		return false
+	for _, condition := range r.given {
+		if !condition.holds(r, c) {
+			return false
+		}
 	}
 	if r.kinds != nil && !slices.Contains(r.kinds, kindOf(c)) {
 		return false
-	}
-	if r.Effects != nil && !r.effects(c) {
-		return false
-	}
-	for key, want := range r.Annotations {
-		got, ok := c.Annotations[key]
-		if !ok || !equal(want, got) {
-			return false
-		}
 	}
 	return r.tightens || c.Mode != ModePlan || r.modes&planBit != 0 || r.own != written
 }
@@ -137,6 +130,16 @@ func (r *rule) effects(c *Call) bool {
 		return false
 	}
 	return !mutates(c) || slices.Contains(c.Effects, "write_files") || slices.Contains(c.Effects, "run_process")
+}
+
+// declares reports whether annotations hold each that is wanted, with its value.
+func declares(annotations, wanted map[string]any) bool {
+	for key, want := range wanted {
+		if got, ok := annotations[key]; !ok || !equal(want, got) {
+			return false
+		}
+	}
+	return true
 }
 
 // equal compares values as JSON does, where all numbers are alike.
@@ -179,11 +182,7 @@ type checker struct {
 
 // compileChecker makes a checker ready; the error is that of [Checker.Validate].
 func compileChecker(c Checker) (*checker, error) {
-	conditions := Rule{
-		Name: c.Name, Tools: c.Tools, Decision: Deny, Server: c.Server, ArgsPattern: c.ArgsPattern,
-		CommandPrefix: c.CommandPrefix, CommandRegex: c.CommandRegex, Annotations: c.Annotations,
-		Modes: c.Modes, Confined: c.Confined, Tier: c.Tier, Source: c.Source, Line: c.Line,
-	}
+	conditions := c.Rule()
 	if c.Name == "" {
 		return nil, invalid(conditions, "a safety checker needs a name")
 	}

@@ -40,10 +40,8 @@ var looks = []string{"read", "search", "think", "communicate"}
 // be wrong.
 func own(which generated, kinds []string, r Rule) *rule {
 	r.Tier, r.Source = TierDefault, builtIn
-	c := &rule{Rule: r, own: which, kinds: kinds, tightens: r.Decision != Allow, title: r.Name}
-	for _, m := range r.Modes {
-		c.modes |= modeBit(m)
-	}
+	c := newRule(r)
+	c.own, c.kinds = which, kinds
 	c.describe()
 	return c
 }

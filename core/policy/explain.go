@@ -128,7 +128,7 @@ var verbs = map[Verdict]string{Allow: "allows", Deny: "denies", AskUser: "asks a
 // says is a sentence about what the rule does.
 func says(r *rule, what string) string {
 	if r.Confined != nil {
-		what += Rule{Confined: r.Confined}.circumstances()
+		what += either(*r.Confined, " if confined", " if not confined")
 	}
 	return "The rule " + r.id + " " + verbs[r.Decision] + " " + what + "."
 }
@@ -158,10 +158,14 @@ func sentence(r *rule) string {
 	if r.Subagent != "" {
 		b.WriteString(" for the subagent " + r.Subagent)
 	}
-	for i, m := range r.Modes {
-		b.WriteString([]string{" in mode ", ", "}[min(i, 1)] + m.String())
+	if len(r.Modes) > 0 {
+		b.WriteString(" in mode " + modeNames(r.Modes))
 	}
-	b.WriteString(r.circumstances())
+	for _, condition := range r.given {
+		if !condition.apart {
+			b.WriteString(condition.short(&r.Rule))
+		}
+	}
 	b.WriteByte('.')
 	return b.String()
 }

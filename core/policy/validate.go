@@ -60,37 +60,29 @@ func (r Rule) String() string {
 	case r.ArgsPattern != "":
 		b.WriteString("(/" + short(r.ArgsPattern) + "/)")
 	}
-	if len(r.Effects) > 0 {
-		b.WriteString(" that may " + few(r.Effects, ", "))
-	}
-	if len(r.Annotations) > 0 {
-		var declared []string
-		for _, key := range slices.Sorted(maps.Keys(r.Annotations)) {
-			declared = append(declared, fmt.Sprintf("%s=%v", key, r.Annotations[key]))
+	for _, condition := range conditions {
+		if condition.given(&r) {
+			b.WriteString(condition.short(&r))
 		}
-		b.WriteString(" declared as " + few(declared, ", "))
 	}
-	if r.Subagent != "" {
-		b.WriteString(" for " + short(r.Subagent))
-	}
-	for i, m := range r.Modes {
-		b.WriteString([]string{" in ", ", "}[min(i, 1)] + m.String())
-	}
-	b.WriteString(r.circumstances())
 	return b.String()
 }
 
-// circumstances are the conditions about where a call runs, as the end of a
-// phrase.
-func (r Rule) circumstances() string {
-	where := ""
-	if r.Confined != nil {
-		where = map[bool]string{true: " if confined", false: " if not confined"}[*r.Confined]
+// pairs lists annotations as key=value, by key.
+func pairs(annotations map[string]any) []string {
+	var all []string
+	for _, key := range slices.Sorted(maps.Keys(annotations)) {
+		all = append(all, fmt.Sprintf("%s=%v", key, annotations[key]))
 	}
-	if r.Interactive != nil {
-		where += map[bool]string{true: " where somebody can be asked", false: " where nobody can be asked"}[*r.Interactive]
+	return all
+}
+
+func modeNames(modes []ApprovalMode) string {
+	names := make([]string, len(modes))
+	for i, m := range modes {
+		names[i] = m.String()
 	}
-	return where
+	return strings.Join(names, ", ")
 }
 
 // few joins the first of some texts for a short form.

@@ -85,9 +85,15 @@ var (
 )
 
 // wellKnownAliases leads from another name of a built-in tool to its own.
-var wellKnownAliases = map[string]string{
-	"grep_search": "search_file_content", "replace": editTool, shellAlias: shellTool, "google_web_search": "web_search",
-}
+var wellKnownAliases = func() map[string]string {
+	own := map[string]string{}
+	for name, tool := range wellKnown {
+		for _, alias := range tool.aliases {
+			own[alias] = name
+		}
+	}
+	return own
+}()
 
 // WellKnown returns what is known of a built-in tool by one of its names, so
 // that rules can be checked in a session that has not registered it. The call

@@ -2,7 +2,6 @@ package policy
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"regexp"
 	"slices"
@@ -21,25 +20,10 @@ func (r Rule) Words() string {
 	if r.AllowRedirection {
 		b.WriteString(", redirections into the workspace included")
 	}
-	if len(r.Effects) > 0 {
-		verb := map[bool]string{true: "do nothing but", false: "may"}[r.Decision == Allow]
-		b.WriteString(", of tools that " + verb + " " + listed(r.Effects, "or"))
-	}
-	if len(r.Annotations) > 0 {
-		var declared []string
-		for _, key := range slices.Sorted(maps.Keys(r.Annotations)) {
-			declared = append(declared, fmt.Sprintf("%s=%v", key, r.Annotations[key]))
+	for _, condition := range conditions {
+		if condition.words != nil && condition.given(&r) {
+			b.WriteString(condition.words(&r))
 		}
-		b.WriteString(", declared as " + listed(declared, "and"))
-	}
-	if r.Subagent != "" {
-		b.WriteString(", for the subagent " + plainly(r.Subagent))
-	}
-	if r.Confined != nil {
-		b.WriteString(map[bool]string{true: ", run confined", false: ", not run confined"}[*r.Confined])
-	}
-	if r.Interactive != nil {
-		b.WriteString(map[bool]string{true: ", where a user can be asked", false: ", where no user can be asked"}[*r.Interactive])
 	}
 	b.WriteString(r.inModes())
 	return b.String()

@@ -14,12 +14,7 @@ const checkerLost = "The checker is left out, and what it may be meant for is as
 // checker reads one [[safety_checker]].
 func (r *reader) checker(t *table) {
 	f := r.fields(t, "", checkerLost)
-	rule := f.conditions()
-	c := policy.Checker{
-		Tools: rule.Tools, Server: rule.Server, ArgsPattern: rule.ArgsPattern, CommandPrefix: rule.CommandPrefix,
-		CommandRegex: rule.CommandRegex, Annotations: rule.Annotations, Modes: rule.Modes, Confined: rule.Confined,
-		Tier: rule.Tier, Source: rule.Source, Line: rule.Line,
-	}
+	c := policy.CheckerFor(f.conditions())
 	if n, ok := f.integer("priority"); ok {
 		if n != int64(int32(n)) {
 			f.fail(f.get("priority").line, "priority", KindSchema, fmt.Sprintf("It is %d, and must be an integer of up to %d.", n, math.MaxInt32), "")
@@ -118,11 +113,8 @@ func (f *fields) nested(rule policy.Rule) {
 			items = []node{{line: e.line, value: e.value}}
 		}
 		for _, item := range items {
-			c := policy.Checker{
-				Tools: rule.Tools, Server: rule.Server, ArgsPattern: rule.ArgsPattern, CommandPrefix: rule.CommandPrefix,
-				CommandRegex: rule.CommandRegex, Annotations: rule.Annotations, Modes: rule.Modes, Confined: rule.Confined,
-				Priority: rule.Priority, Tier: rule.Tier, Source: rule.Source, Line: item.line + f.r.skipped,
-			}
+			c := policy.CheckerFor(rule)
+			c.Line = item.line + f.r.skipped
 			t, ok := item.value.(*table)
 			if !ok {
 				t = &table{line: item.line}

@@ -23,12 +23,9 @@ func (r *reader) standIn(rule policy.Rule) {
 
 // insteadOf returns the rule that asks where a checker cannot check.
 func insteadOf(c policy.Checker) policy.Rule {
-	return asking(policy.Rule{
-		Name:  fmt.Sprintf("in place of the safety checker in line %d, which has a mistake", c.Line),
-		Tools: c.Tools, Priority: highest,
-		Server: c.Server, ArgsPattern: c.ArgsPattern, CommandPrefix: c.CommandPrefix, CommandRegex: c.CommandRegex,
-		Annotations: c.Annotations, Modes: c.Modes, Confined: c.Confined, Tier: c.Tier, Source: c.Source, Line: c.Line,
-	})
+	rule := c.Rule()
+	rule.Name, rule.Priority = fmt.Sprintf("in place of the safety checker in line %d, which has a mistake", c.Line), highest
+	return asking(rule)
 }
 
 // asking makes a rule one that asks and that an engine takes, about at least
