@@ -2,44 +2,40 @@ package settings
 
 import (
 	"encoding/json"
+	"reflect"
+	"strings"
+	"sync"
 
 	"github.com/fettle-dev/fettle/core/config/layout"
 )
 
 // Defaults returns what holds where no layer says otherwise, in the layout of
-// fettle. In one with FullContent tools.changedRegionsAbove is 0.
+// fettle: what the tags say. In one with FullContent tools.changedRegionsAbove is 0.
 func Defaults() Settings {
 	var s Settings
-	s.UseWriteTodos = true
-	s.General = General{
-		DefaultApprovalMode: "default", MaxAttempts: 10, RetryFetchErrors: true,
-		Checkpointing:    Checkpointing{Enabled: true},
-		SessionRetention: SessionRetention{Enabled: true, MaxAge: "30d", MinRetention: "1d"},
+	for _, k := range known().keys {
+		if k.initial != "" {
+			k.putInitial(reflect.ValueOf(&s).Elem().FieldByIndex(k.index))
+		}
 	}
-	s.Output.Format = "text"
-	s.UI.ErrorVerbosity = "low"
-	s.UI.Animations = true
-	s.Model = Model{Name: "auto", MaxSessionTurns: -1, CompressionThreshold: 0.5, SkipNextSpeakerCheck: true}
-	s.Context = Context{
-		ImportFormat: "tree", IncludeDirectoryTree: true, DiscoveryMaxDirs: 200, MemoryBoundaryMarkers: []string{".git"},
-		FileFiltering: FileFiltering{
-			RespectGitIgnore: true, RespectFettleIgnore: true, MaxFileCount: 20_000, EnableRecursiveFileSearch: true, EnableFuzzySearch: true,
-		},
-	}
-	s.Tools = Tools{
-		Sandbox:    Sandbox{NetworkAccess: true},
-		Shell:      Shell{InactivityTimeout: 300, Timeout: 3600, BackgroundCompletionBehavior: "silent", Pager: "cat", ShowColor: true},
-		UseRipgrep: true, TruncateToolOutputThreshold: 40_000, DeferSchemasAbove: 32 << 10, ChangedRegionsAbove: 16 << 10,
-	}
-	s.Web.Search.Method = "GET"
-	s.MCP.Enabled = true
-	s.Security = Security{EnablePermanentToolApproval: true, FolderTrust: FolderTrust{Enabled: true}}
-	s.Advanced.ExcludedEnvVars = []string{"DEBUG", "DEBUG_MODE"}
-	s.Agents.Enabled = true
-	s.Skills.Enabled = true
-	s.HooksConfig = HooksConfig{Enabled: true, Notifications: true}
-	s.Telemetry = Telemetry{Target: "local", OTLPEndpoint: "http://localhost:4317", OTLPProtocol: "grpc", LogPrompts: true}
 	return s
+}
+
+// putInitial puts the default of the key's tag into its field. It panics on one of
+// another type, which the first test finds.
+func (k *Key) putInitial(field reflect.Value) {
+	var err error
+	switch k.kind {
+	case aText:
+		field.SetString(k.initial)
+	case aList:
+		field.Set(reflect.ValueOf(strings.Split(k.initial, "|")))
+	default:
+		err = json.Unmarshal([]byte(k.initial), field.Addr().Interface())
+	}
+	if err != nil {
+		panic("settings: the default of " + k.Path + ": " + err.Error())
+	}
 }
 
 // defaultIn returns the value that a key has in a layout where no layer gives one.
@@ -47,9 +43,12 @@ func defaultIn(l layout.Layout, key string) (any, bool) {
 	if key == "tools.changedRegionsAbove" && l.FullContent {
 		return float64(0), true // as JSON holds it
 	}
-	v, ok := known().defaults[key]
+	v, ok := defaultValues()[key]
 	return v, ok
 }
+
+// defaultValues are the defaults by path, made once and not to be changed.
+var defaultValues = sync.OnceValue(func() map[string]any { return valuesOf(known().root, Defaults()) })
 
 // valuesOf returns what settings hold, by the path of each key. Absent pointers,
 // lists and maps are left out.

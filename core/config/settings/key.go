@@ -73,11 +73,12 @@ type Key struct {
 	Unused   bool        // nothing in fettle reads it yet
 	Single   bool        // of a list: a text alone is as good as a list of one
 
-	index  []int // of the field, from Settings
-	kind   kind
-	cut    int
-	schema func() map[string]any              // made at first use
-	check  func() (*jsonschema.Schema, error) // schema, compiled at first use
+	index   []int // of the field, from Settings
+	kind    kind
+	cut     int
+	initial string                             // the default as the tag has it; "": the zero value
+	schema  func() map[string]any              // made at first use
+	check   func() (*jsonschema.Schema, error) // schema, compiled at first use
 }
 
 // kind is what a key holds.
@@ -105,8 +106,6 @@ type catalogue struct {
 	root   *node
 	keys   []*Key // in the order of the fields
 	byPath map[string]*Key
-
-	defaults map[string]any // by path; not to be changed
 }
 
 // known returns the catalogue, which is made once.
@@ -117,7 +116,6 @@ var known = sync.OnceValue(func() *catalogue {
 	for _, k := range c.keys {
 		k.describe(func() map[string]any { return schemas()[k.Path] })
 	}
-	c.defaults = valuesOf(c.root, Defaults())
 	return c
 })
 
@@ -177,6 +175,8 @@ func (c *catalogue) key(path, tag string, t reflect.Type, index []int) *Key {
 				panic(fmt.Sprintf("settings: the tag of %s: %v", path, err))
 			}
 			k.cut = n
+		case "default":
+			k.initial = value
 		case "always":
 			k.Always = true
 		case "outside":

@@ -65,7 +65,7 @@ func (r *Result) Entries(key string) []Entry {
 			all = append(all, Entry{text, from})
 		}
 	}
-	if list, ok := known().defaults[key].([]any); ok {
+	if list, ok := defaultValues()[key].([]any); ok {
 		add(Origin{Layer: LayerDefault, takes: list})
 	}
 	for _, o := range r.origins[key] {

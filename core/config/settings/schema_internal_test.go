@@ -38,7 +38,7 @@ func Schema(comment func(t reflect.Type, field string) string) ([]byte, error) {
 		find(schema, group)["properties"].(map[string]any)[name] = whole //nolint:errcheck // a group has properties
 	}
 	delete(find(schema, "ui"), "additionalProperties") // what fettle does not know of it is another program's
-	defaults := known().defaults
+	defaults := defaultValues()
 	for _, k := range known().keys {
 		if v, ok := defaults[k.Path]; ok {
 			find(schema, k.Path)["default"] = v

@@ -12,6 +12,7 @@ package settings
 //	outside   no folder may set it while commands are confined; see [Key]
 //	switch    it says which tools, servers, agents or skills there are
 //	env=      the environment variable, without the layout's prefix
+//	default=  what holds where no layer gives a value, the entries of a list with | between them; none: the zero value
 //	cut=      in a map, how many steps below the key lies what one mistake takes away
 //	single    a list, for which a text alone is taken as well
 //	unused    nothing in fettle reads the key yet; giving it is told
@@ -42,20 +43,20 @@ type Settings struct {
 	// Files and folders of policy rules, in place of the user's policies.toml and policies folder.
 	PolicyPaths []string `json:"policyPaths" set:"merge=union,project=trusted"`
 	// Whether the tool write_todos is registered.
-	UseWriteTodos bool `json:"useWriteTodos" set:"project=false,switch"`
+	UseWriteTodos bool `json:"useWriteTodos" set:"project=false,switch,default=true"`
 }
 
 // General are settings of the session as a whole.
 type General struct {
 	// What is done without asking: default asks before every change, auto_edit makes edits without asking,
 	// plan makes no change, yolo asks nothing.
-	DefaultApprovalMode string `json:"defaultApprovalMode" jsonschema:"enum=default,enum=auto_edit,enum=autoEdit,enum=plan,enum=yolo" set:"project=stricter,env=APPROVAL_MODE"`
+	DefaultApprovalMode string `json:"defaultApprovalMode" jsonschema:"enum=default,enum=auto_edit,enum=autoEdit,enum=plan,enum=yolo" set:"project=stricter,env=APPROVAL_MODE,default=default"`
 	// The editor that is opened to change a proposed edit.
 	PreferredEditor string `json:"preferredEditor" set:"project=trusted,outside,unused"`
 	// How often a request to a model is tried, the first time included.
-	MaxAttempts int `json:"maxAttempts" jsonschema:"minimum=1,maximum=10" set:"project=lower"`
+	MaxAttempts int `json:"maxAttempts" jsonschema:"minimum=1,maximum=10" set:"project=lower,default=10"`
 	// Whether a request that failed on the way to the model is tried again.
-	RetryFetchErrors bool             `json:"retryFetchErrors" set:"project=false"`
+	RetryFetchErrors bool             `json:"retryFetchErrors" set:"project=false,default=true"`
 	Checkpointing    Checkpointing    `json:"checkpointing"`
 	SessionRetention SessionRetention `json:"sessionRetention"`
 }
@@ -63,7 +64,7 @@ type General struct {
 // Checkpointing are settings of the snapshots that fettle restore goes back to.
 type Checkpointing struct {
 	// Whether what files hold is kept before a conversation changes them, so that fettle restore can bring it back.
-	Enabled bool `json:"enabled" set:"project=true"`
+	Enabled bool `json:"enabled" set:"project=true,default=true"`
 	// Files that are larger are not kept when a command runs, in MB. 0: 5.
 	MaxFileMegabytes int `json:"maxFileMegabytes" jsonschema:"minimum=0" set:"project=trusted"`
 	// How much of the files of a project as it is now is kept, in MB. 0: 500.
@@ -75,19 +76,19 @@ type Checkpointing struct {
 // SessionRetention says how long recorded sessions are kept.
 type SessionRetention struct {
 	// Whether old recordings are removed at all.
-	Enabled bool `json:"enabled" set:"project=trusted"`
+	Enabled bool `json:"enabled" set:"project=trusted,default=true"`
 	// The age beyond which recordings are removed, as 30d: hours h, days d, weeks w, months m of 30 days.
-	MaxAge string `json:"maxAge" jsonschema:"pattern=^([0-9]+[hdwm])?$" set:"project=trusted"`
+	MaxAge string `json:"maxAge" jsonschema:"pattern=^([0-9]+[hdwm])?$" set:"project=trusted,default=30d"`
 	// How many recordings are kept. 0: any number.
 	MaxCount int `json:"maxCount" jsonschema:"minimum=0" set:"project=trusted"`
 	// The age below which no recording is removed, in the form of maxAge.
-	MinRetention string `json:"minRetention" jsonschema:"pattern=^([0-9]+[hdwm])?$" set:"project=trusted"`
+	MinRetention string `json:"minRetention" jsonschema:"pattern=^([0-9]+[hdwm])?$" set:"project=trusted,default=1d"`
 }
 
 // Output are settings of what a run without a terminal prints.
 type Output struct {
 	// The form in which the answer to one prompt is printed.
-	Format string `json:"format" jsonschema:"enum=text,enum=json,enum=stream-json" set:"project=free"`
+	Format string `json:"format" jsonschema:"enum=text,enum=json,enum=stream-json" set:"project=free,default=text"`
 }
 
 // UI are settings of the terminal.
@@ -96,9 +97,9 @@ type UI struct {
 	// own sixteen colours), none. Empty: default.
 	Theme string `json:"theme" set:"project=free"`
 	// Whether something moves on the screen while fettle works. Without, slow terminals have less to draw.
-	Animations bool `json:"animations" set:"project=free"`
+	Animations bool `json:"animations" set:"project=free,default=true"`
 	// How much of an error is shown.
-	ErrorVerbosity string        `json:"errorVerbosity" jsonschema:"enum=low,enum=full" set:"project=trusted,unused"`
+	ErrorVerbosity string        `json:"errorVerbosity" jsonschema:"enum=low,enum=full" set:"project=trusted,unused,default=low"`
 	Accessibility  Accessibility `json:"accessibility"`
 }
 
@@ -111,17 +112,17 @@ type Accessibility struct {
 // Model are settings of the model and of turns with it.
 type Model struct {
 	// The model. auto: the program's choice.
-	Name string `json:"name" jsonschema:"minLength=1" set:"project=trusted,env=MODEL"`
+	Name string `json:"name" jsonschema:"minLength=1" set:"project=trusted,env=MODEL,default=auto"`
 	// How many turns a session may have. -1: any number.
-	MaxSessionTurns int `json:"maxSessionTurns" jsonschema:"minimum=-1" set:"project=lower"`
+	MaxSessionTurns int `json:"maxSessionTurns" jsonschema:"minimum=-1" set:"project=lower,default=-1"`
 	// How many tokens a request may have. 0: what the model is known to take.
 	TokenLimit int `json:"tokenLimit" jsonschema:"minimum=0,maximum=1000000000" set:"project=lower"`
 	// How full the model's context may be before the conversation is compressed, as a share from 0 to 1.
-	CompressionThreshold float64 `json:"compressionThreshold" jsonschema:"minimum=0,maximum=1" set:"project=trusted"`
+	CompressionThreshold float64 `json:"compressionThreshold" jsonschema:"minimum=0,maximum=1" set:"project=trusted,default=0.5"`
 	// Whether a model that repeats itself is not stopped.
 	DisableLoopDetection bool `json:"disableLoopDetection" set:"project=false"`
 	// Whether the model is not asked who speaks next.
-	SkipNextSpeakerCheck bool `json:"skipNextSpeakerCheck" set:"project=trusted,unused"`
+	SkipNextSpeakerCheck bool `json:"skipNextSpeakerCheck" set:"project=trusted,unused,default=true"`
 	// By tool name, into how many tokens of summary its output is turned before the model sees it.
 	SummarizeToolOutput map[string]Summary `json:"summarizeToolOutput" set:"project=trusted,cut=1,unused"`
 }
@@ -137,13 +138,13 @@ type Context struct {
 	// Names of the files that steer the model, or one name. None: the layout's, as FETTLE.md, and AGENTS.md.
 	FileName []string `json:"fileName" set:"project=trusted,single"`
 	// How imports in such files are shown.
-	ImportFormat string `json:"importFormat" jsonschema:"enum=tree,enum=flat" set:"project=trusted"`
+	ImportFormat string `json:"importFormat" jsonschema:"enum=tree,enum=flat" set:"project=trusted,default=tree"`
 	// Whether the model is told the names of the project's files.
-	IncludeDirectoryTree bool `json:"includeDirectoryTree" set:"project=trusted,unused"`
+	IncludeDirectoryTree bool `json:"includeDirectoryTree" set:"project=trusted,unused,default=true"`
 	// How many folders are looked through for such files.
-	DiscoveryMaxDirs int `json:"discoveryMaxDirs" jsonschema:"minimum=0" set:"project=lower,unused"`
+	DiscoveryMaxDirs int `json:"discoveryMaxDirs" jsonschema:"minimum=0" set:"project=lower,unused,default=200"`
 	// Names that, where a folder holds one, end the search for such files upwards. None: only the folder itself.
-	MemoryBoundaryMarkers []string `json:"memoryBoundaryMarkers" set:"project=trusted"`
+	MemoryBoundaryMarkers []string `json:"memoryBoundaryMarkers" set:"project=trusted,default=.git"`
 	// Further folders that the tools may touch. One that is not there is left out, with a warning.
 	IncludeDirectories []string `json:"includeDirectories" set:"merge=concat,project=trusted,outside"`
 	// Whether those folders' context files are loaded as well.
@@ -155,17 +156,17 @@ type Context struct {
 type FileFiltering struct {
 	// Whether what git ignores is left out: by .gitignore files, those above a project that is part of a repository
 	// included, and by .git/info/exclude. core.excludesFile and ~/.config/git/ignore are not read.
-	RespectGitIgnore bool `json:"respectGitIgnore" set:"project=true"`
+	RespectGitIgnore bool `json:"respectGitIgnore" set:"project=true,default=true"`
 	// Whether what the layout's own ignore file names, as .fettleignore, is left out.
-	RespectFettleIgnore bool `json:"respectFettleIgnore" set:"project=true"`
+	RespectFettleIgnore bool `json:"respectFettleIgnore" set:"project=true,default=true"`
 	// Further ignore files, absolute or relative to the project. The first goes before the next, and all before .gitignore.
 	CustomIgnoreFilePaths []string `json:"customIgnoreFilePaths" set:"merge=union,project=add"`
 	// How many files one answer lists.
-	MaxFileCount int `json:"maxFileCount" jsonschema:"minimum=1" set:"project=lower"`
+	MaxFileCount int `json:"maxFileCount" jsonschema:"minimum=1" set:"project=lower,default=20000"`
 	// Whether the folders of the project are watched, so that completion of file names is quick.
 	EnableFileWatcher bool `json:"enableFileWatcher" set:"project=trusted,unused"`
 	// Whether completion of file names looks into folders below.
-	EnableRecursiveFileSearch bool `json:"enableRecursiveFileSearch" set:"project=trusted,unused"`
+	EnableRecursiveFileSearch bool `json:"enableRecursiveFileSearch" set:"project=trusted,unused,default=true"`
 	// Whether completion of file names takes letters that are not side by side.
-	EnableFuzzySearch bool `json:"enableFuzzySearch" set:"project=trusted,unused"`
+	EnableFuzzySearch bool `json:"enableFuzzySearch" set:"project=trusted,unused,default=true"`
 }

@@ -7,7 +7,7 @@ type Security struct {
 	// Whether nothing can be approved for longer than one call. What was approved for good before does not count either.
 	DisableAlwaysAllow bool `json:"disableAlwaysAllow" set:"project=true"`
 	// Whether approvals can be saved for later sessions.
-	EnablePermanentToolApproval bool `json:"enablePermanentToolApproval" set:"project=false"`
+	EnablePermanentToolApproval bool `json:"enablePermanentToolApproval" set:"project=false,default=true"`
 	// Whether saving is what is offered first.
 	AutoAddToPolicyByDefault bool `json:"autoAddToPolicyByDefault" set:"project=false,unused"`
 	// Whether extensions cannot be installed from a repository.
@@ -23,7 +23,7 @@ type Security struct {
 type FolderTrust struct {
 	// Whether folders are not trusted until somebody says so. If not, all are that nobody has called untrusted. The
 	// project's own file has no say.
-	Enabled bool `json:"enabled" set:"project=never"`
+	Enabled bool `json:"enabled" set:"project=never,default=true"`
 }
 
 // Redaction says which environment variables commands are not given.
@@ -39,7 +39,7 @@ type Redaction struct {
 // Advanced are settings that few people need.
 type Advanced struct {
 	// Variables that are not taken from a project's plain .env file.
-	ExcludedEnvVars []string `json:"excludedEnvVars" set:"merge=union,project=add"`
+	ExcludedEnvVars []string `json:"excludedEnvVars" set:"merge=union,project=add,default=DEBUG|DEBUG_MODE"`
 	// Whether plain .env files are read from the home folder only.
 	IgnoreLocalEnv bool `json:"ignoreLocalEnv" set:"project=true"`
 }
@@ -52,14 +52,14 @@ type Telemetry struct {
 	// Whether traces are recorded too.
 	Traces bool `json:"traces" set:"project=trusted,env=TELEMETRY_TRACES_ENABLED"`
 	// Where they go.
-	Target string `json:"target" jsonschema:"enum=local,enum=gcp" set:"project=trusted,env=TELEMETRY_TARGET,unused"`
+	Target string `json:"target" jsonschema:"enum=local,enum=gcp" set:"project=trusted,env=TELEMETRY_TARGET,unused,default=local"`
 	// The address of a collector.
-	OTLPEndpoint string `json:"otlpEndpoint" set:"project=trusted,env=TELEMETRY_OTLP_ENDPOINT,unused"`
+	OTLPEndpoint string `json:"otlpEndpoint" set:"project=trusted,env=TELEMETRY_OTLP_ENDPOINT,unused,default=http://localhost:4317"`
 	// How the collector is spoken to.
-	OTLPProtocol string `json:"otlpProtocol" jsonschema:"enum=grpc,enum=http" set:"project=trusted,env=TELEMETRY_OTLP_PROTOCOL,unused"`
+	OTLPProtocol string `json:"otlpProtocol" jsonschema:"enum=grpc,enum=http" set:"project=trusted,env=TELEMETRY_OTLP_PROTOCOL,unused,default=grpc"`
 	// Whether what is said is recorded as well: prompts, answers, arguments and results, with secrets masked. It counts
 	// only where somebody sets it.
-	LogPrompts bool `json:"logPrompts" set:"project=trusted,env=TELEMETRY_LOG_PROMPTS"`
+	LogPrompts bool `json:"logPrompts" set:"project=trusted,env=TELEMETRY_LOG_PROMPTS,default=true"`
 	// The file that is written, absolute or relative to the project. Without it nothing is recorded.
 	Outfile string `json:"outfile" set:"project=trusted,env=TELEMETRY_OUTFILE"`
 	// Whether an external collector is used.

@@ -3,7 +3,7 @@ package settings
 // MCP are settings of all MCP servers together.
 type MCP struct {
 	// Whether MCP servers are started at all.
-	Enabled bool `json:"enabled" set:"project=false,switch"`
+	Enabled bool `json:"enabled" set:"project=false,switch,default=true"`
 	// A command that starts one more server, named mcp.
 	ServerCommand string `json:"serverCommand" set:"project=trusted,outside"`
 	// The servers that may start, by name in any case of letters; * is all. Not given: all.
@@ -98,23 +98,23 @@ type Hook struct {
 // HooksConfig are settings of all hooks together.
 type HooksConfig struct {
 	// Whether hooks run at all.
-	Enabled bool `json:"enabled" set:"project=trusted"`
+	Enabled bool `json:"enabled" set:"project=trusted,default=true"`
 	// Names of hooks that do not run.
 	Disabled []string `json:"disabled" set:"merge=union,project=trusted"`
 	// Whether a person sees that a hook runs.
-	Notifications bool `json:"notifications" set:"project=true"`
+	Notifications bool `json:"notifications" set:"project=true,default=true"`
 }
 
 // Agents are settings of subagents.
 type Agents struct {
 	// Whether subagents can be called.
-	Enabled bool `json:"enabled" set:"project=false,switch"`
+	Enabled bool `json:"enabled" set:"project=false,switch,default=true"`
 }
 
 // Skills are settings of skills.
 type Skills struct {
 	// Whether skills can be activated.
-	Enabled bool `json:"enabled" set:"project=false,switch"`
+	Enabled bool `json:"enabled" set:"project=false,switch,default=true"`
 	// Names of skills that cannot.
 	Disabled []string `json:"disabled" set:"merge=union,project=add,switch"`
 }

@@ -20,17 +20,17 @@ type Tools struct {
 	// The command that runs such a tool: it is given the name as its argument and the parameters as JSON on stdin.
 	CallCommand string `json:"callCommand" set:"project=trusted,outside"`
 	// Whether ripgrep may do a search.
-	UseRipgrep bool `json:"useRipgrep" set:"project=trusted,unused"`
+	UseRipgrep bool `json:"useRipgrep" set:"project=trusted,unused,default=true"`
 	// How many characters of a tool's output a model is given. 0 or less: all. Until it is read, of a command's output
 	// the first 8,000 and the last 32,000 bytes are given, and other tools have limits of their own.
-	TruncateToolOutputThreshold int `json:"truncateToolOutputThreshold" set:"project=lower,unused"`
+	TruncateToolOutputThreshold int `json:"truncateToolOutputThreshold" set:"project=lower,unused,default=40000"`
 	// How many bytes the declarations of MCP servers' and discovered tools may have together before they are held back: the
 	// model is told their names, and finds the rest with tool_search. 1: always. 0 or less: never. docs/deferred-tools.md has more.
-	DeferSchemasAbove int `json:"deferSchemasAbove" jsonschema:"maximum=1000000000" set:"project=trusted"`
+	DeferSchemasAbove int `json:"deferSchemasAbove" jsonschema:"maximum=1000000000" set:"project=trusted,default=32768"`
 	// How many bytes a file may have for which the result of safe_patch, write_file or edit shows the whole. Of a larger one, in
 	// a state that the model knew whole, it is shown version, hash and the changed regions, unless they take as much; when such a
 	// change is refused as well. 0 or less: always the whole, which is the default with the layout gemini. docs/context-cost.md has more.
-	ChangedRegionsAbove int `json:"changedRegionsAbove" jsonschema:"maximum=1000000000" set:"project=trusted,env=CHANGED_REGIONS_ABOVE"`
+	ChangedRegionsAbove int `json:"changedRegionsAbove" jsonschema:"maximum=1000000000" set:"project=trusted,env=CHANGED_REGIONS_ABOVE,default=16384"`
 	// How many bytes of text one result of a tool may have, as JSON; less than 1,000 is 1,000. A longer read is given in pages. Not
 	// given, or 0: 262,144, and in mcp serve what the client passes on whole, as docs/mcp.md has it.
 	MaxResultBytes int `json:"maxResultBytes" jsonschema:"minimum=0,maximum=1000000000" set:"project=trusted,env=MAX_RESULT_BYTES"`
@@ -53,7 +53,7 @@ type Sandbox struct {
 	// Further folders in which confined commands may write.
 	AllowedPaths []string `json:"allowedPaths" set:"project=never"`
 	// Whether confined commands may use the network: under landlock open TCP connections, and in a container reach anything at all.
-	NetworkAccess bool `json:"networkAccess" set:"project=false,always"`
+	NetworkAccess bool `json:"networkAccess" set:"project=false,always,default=true"`
 }
 
 // SandboxKind says what confines commands.
@@ -87,15 +87,15 @@ type Shell struct {
 	// written to one is echoed, long output may come in columns and pages.
 	EnableInteractiveShell bool `json:"enableInteractiveShell" set:"project=trusted"`
 	// After how many seconds without output a command is ended. 0 or less: never.
-	InactivityTimeout int `json:"inactivityTimeout" jsonschema:"maximum=31536000" set:"project=lower"`
+	InactivityTimeout int `json:"inactivityTimeout" jsonschema:"maximum=31536000" set:"project=lower,default=300"`
 	// After how many seconds a command is ended whatever it prints. 0 or less: never.
-	Timeout int `json:"timeout" jsonschema:"maximum=31536000" set:"project=lower"`
+	Timeout int `json:"timeout" jsonschema:"maximum=31536000" set:"project=lower,default=3600"`
 	// What happens when a background process ends: nothing, a message to the model, or a notice to the person.
-	BackgroundCompletionBehavior string `json:"backgroundCompletionBehavior" jsonschema:"enum=silent,enum=inject,enum=notify" set:"project=trusted,unused"`
+	BackgroundCompletionBehavior string `json:"backgroundCompletionBehavior" jsonschema:"enum=silent,enum=inject,enum=notify" set:"project=trusted,unused,default=silent"`
 	// The program that shows long output to a command, as the variable PAGER.
-	Pager string `json:"pager" set:"project=trusted,unused"`
+	Pager string `json:"pager" set:"project=trusted,unused,default=cat"`
 	// Whether a person sees the colours of a command's output.
-	ShowColor bool `json:"showColor" set:"project=free,unused"`
+	ShowColor bool `json:"showColor" set:"project=free,unused,default=true"`
 }
 
 // Idle returns InactivityTimeout as a duration, negative for none.
@@ -131,7 +131,7 @@ type Search struct {
 	// variable GEMINI_API_KEY, at the address of GOOGLE_GEMINI_BASE_URL, else nobody.
 	URL string `json:"url" set:"project=trusted"`
 	// The method of the request.
-	Method string `json:"method" jsonschema:"enum=GET,enum=POST" set:"project=trusted"`
+	Method string `json:"method" jsonschema:"enum=GET,enum=POST" set:"project=trusted,default=GET"`
 	// Headers of the request by name.
 	Headers map[string]string `json:"headers" set:"merge=shallow,project=trusted,cut=1"`
 	// The body of the request, {query} standing for the words as a JSON text.
