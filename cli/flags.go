@@ -8,6 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/fettle-dev/fettle/core/standard"
 )
 
 // modelFlag says which model works on a prompt.
@@ -39,6 +41,15 @@ type globalFlags struct {
 	extensionsOn bool // extensions were given
 }
 
+// modelForms are the ways to name a model with its provider.
+func modelForms() string {
+	forms := ""
+	for _, p := range standard.Providers() {
+		forms += p.Name + ":NAME|"
+	}
+	return forms + "script:FILE"
+}
+
 func (g *globalFlags) register(root *cobra.Command) {
 	f := root.PersistentFlags()
 	f.StringVar(&g.cwd, "cwd", "", "`folder` that the tools work in (default: the current one)")
@@ -47,7 +58,7 @@ func (g *globalFlags) register(root *cobra.Command) {
 	mode := newChoice(&g.approvalMode, "default", "auto_edit", "autoEdit", "yolo", "plan")
 	mode.given = &g.modeSet
 	f.Var(mode, "approval-mode", "what is done without asking: default|auto_edit|yolo|plan")
-	f.StringVarP(&g.model, modelFlag, "m", "", "the `model` to talk to: gemini:NAME|anthropic:NAME|openai:NAME|script:FILE, or a NAME that tells its provider")
+	f.StringVarP(&g.model, modelFlag, "m", "", "the `model` to talk to: "+modelForms()+", or a NAME that tells its provider")
 	f.Var(&nameList{names: &g.coreTools, given: &g.coreToolsSet}, "core-tools", "exactly these built-in `tools`, instead of the default set")
 	f.Var(&nameList{names: &g.allowedTools}, "allowed-tools", "`tools` that are allowed without asking; of the shell commands: run_shell_command(git status,git log)")
 	f.Var(&nameList{names: &g.excludeTools}, "exclude-tools", "`tools` that are left out; wins over the other lists")

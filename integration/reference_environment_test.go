@@ -2,6 +2,8 @@ package integration_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -10,21 +12,25 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/standard"
 )
 
 // variable is an environment variable that fettle reads or gives, and is no
 // setting's.
 type variable struct{ name, meaning string }
 
-// variables are those that the program or a session reads.
-var variables = []variable{
-	{"GEMINI_API_KEY", "the key for Google's models, and for `web_search` where no other service is set"},
-	{"GOOGLE_API_KEY", "the same, where `GEMINI_API_KEY` is not set"},
-	{"GOOGLE_GEMINI_BASE_URL", "where Google's models are, if not at their public address"},
-	{"ANTHROPIC_API_KEY", "the key for Anthropic's models"},
-	{"ANTHROPIC_BASE_URL", "where they are, if not at their public address"},
-	{"OPENAI_API_KEY", "the key for OpenAI's models; a server at another address may need none"},
-	{"OPENAI_BASE_URL", "where OpenAI's models are, or a server that speaks as theirs does"},
+// variables are those that the program or a session reads, those of providers first.
+func variables() []variable {
+	var all []variable
+	for _, p := range standard.Providers() {
+		for _, v := range append(p.Keys, p.Address) {
+			all = append(all, variable{v.Name, v.About})
+		}
+	}
+	return append(all, otherVariables...)
+}
+
+var otherVariables = []variable{
 	{"FETTLE_TRUST_WORKSPACE", "`true` or `false`: whether the folder is trusted, over what is recorded"},
 	{"FETTLE_SANDBOX", "confines commands: `true`, `false`, `landlock` or a program"},
 	{"FETTLE_SYSTEM_SETTINGS_PATH", "the machine's settings file, in place of `/etc/fettle/settings.json`"},
@@ -50,7 +56,7 @@ var given = []variable{
 func environmentReference(t *testing.T) string {
 	b := referencePage("Environment variables", "[configuration.md](../configuration.md) says where they stand among the layers of settings, and what a `.env` file may give. With `--layout gemini` the\n"+
 		"prefix is `GEMINI_` or `GEMINI_CLI_` instead of `FETTLE_`.\n\n## That fettle reads\n\n| variable | what it does |\n|---|---|")
-	for _, v := range variables {
+	for _, v := range variables() {
 		fmt.Fprintf(b, "| `%s` | %s |\n", v.name, v.meaning)
 	}
 	b.WriteString("\n## That give settings\n\n| variable | setting | takes |\n|---|---|---|\n")
@@ -76,16 +82,43 @@ func TestReferenceOfVariables(t *testing.T) {
 			for name, text := range filesOf(t, folder) {
 				all.WriteString(text)
 				for _, m := range looked.FindAllStringSubmatch(text, -1) {
-					onPage := slices.ContainsFunc(variables, func(v variable) bool { return v.name == m[1] })
+					onPage := slices.ContainsFunc(variables(), func(v variable) bool { return v.name == m[1] })
 					if !onPage && !strings.Contains(name, "unprivileged") {
-						t.Errorf("%s looks up %s, which stands in no table of reference_environment_test.go", name, m[1])
+						t.Errorf("%s looks up %s, which stands neither in standard.Providers nor in a table of reference_environment_test.go", name, m[1])
 					}
 				}
 			}
 		}
 	}
-	for _, v := range slices.Concat(variables, given) {
+	for _, v := range slices.Concat(variables(), given) {
 		text := all.String() // with the layout's prefix, or without it
 		require.True(t, strings.Contains(text, `"`+v.name+`"`) || strings.Contains(text, `"`+strings.TrimPrefix(v.name, "FETTLE_")), v.name)
 	}
+}
+
+// The table of providers in docs/configuration.md is that of the code.
+func TestReferenceOfProviders(t *testing.T) {
+	const begin, end = "<!-- generated: go test ./integration -run TestReferenceOfProviders -update -->\n\n", "\n\n"
+	var want strings.Builder
+	want.WriteString("| provider | key | address |\n|---|---|---|")
+	for _, p := range standard.Providers() {
+		var keys []string
+		for _, v := range p.Keys {
+			keys = append(keys, "`"+v.Name+"`")
+		}
+		names, key := "`"+p.Name+":NAME`", strings.Join(keys, ", else ")
+		if p.Keyless {
+			names, key = names+", and every compatible server", key+"; a server of your own may need none"
+		}
+		fmt.Fprintf(&want, "\n| %s | %s | `%s` |", names, key, p.Address.Name)
+	}
+	const page = "docs/configuration.md"
+	before, rest, found := strings.Cut(textOf(t, page), begin)
+	require.True(t, found, "%s has lost the comment before its table of providers", page)
+	have, after, _ := strings.Cut(rest, end)
+	if *update {
+		require.NoError(t, os.WriteFile(filepath.Join("..", page), []byte(before+begin+want.String()+end+after), 0o644))
+		return
+	}
+	require.Equal(t, want.String(), have, "write it again: go test ./integration -run TestReferenceOfProviders -update")
 }

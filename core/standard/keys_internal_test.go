@@ -10,9 +10,9 @@ import (
 
 // SB-06: the keys of every provider are known to be kept from commands.
 func TestKeysOfProvidersAreKnown(t *testing.T) {
-	for _, p := range providers {
-		for _, name := range p.keys {
-			require.True(t, settings.IsProviderKey(name), name)
+	for _, p := range Providers() {
+		for _, key := range p.Keys {
+			require.True(t, settings.IsProviderKey(key.Name), "providerKeys in core/config/settings/secret.go has no name for %s", key.Name)
 		}
 	}
 }

@@ -32,46 +32,59 @@ type ModelOptions struct {
 	Script script.Options
 }
 
-// provider is one that [Models] knows.
-type provider struct {
-	name     string
-	fallback string   // the model, where none is named
-	keys     []string // variables; the first that is set counts
-	address  string   // variable
-	keyless  bool     // its address alone is enough for Auto: many local servers want no key
-	open     func(key, address string, client *http.Client) (model.Generator, error)
+// Variable is an environment variable, and what it is for.
+type Variable struct{ Name, About string }
+
+// Provider is one that [Models] knows.
+type Provider struct {
+	Name    string     // in the names of its models, as "gemini"
+	Default string     // the model where none is named
+	Keys    []Variable // the first that is set counts; never none
+	Address Variable   // of its server, in place of the public one
+	Keyless bool       // its address alone is enough for "auto": many local servers want no key
+
+	open func(key, address string, client *http.Client) (model.Generator, error)
 }
 
-// providers are in the order in which [Auto] looks for them.
-var providers = []provider{
-	{
-		name: gemini.Provider, fallback: gemini.DefaultModel,
-		keys: []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"}, address: "GOOGLE_GEMINI_BASE_URL",
-		open: func(key, address string, client *http.Client) (model.Generator, error) {
-			return gemini.New(gemini.Options{APIKey: key, BaseURL: address, HTTPClient: client})
+// Providers lists them, in the order in which [Auto] looks for them. Other than by a
+// row here a provider is known by the beginnings of its models' names, if these
+// tell it: see [model.ParseName].
+func Providers() []Provider {
+	return []Provider{
+		{
+			Name: gemini.Provider, Default: gemini.DefaultModel,
+			Keys: []Variable{
+				{"GEMINI_API_KEY", "the key for Google's models, and for `web_search` where no other service is set"},
+				{"GOOGLE_API_KEY", "the same, where `GEMINI_API_KEY` is not set"},
+			},
+			Address: Variable{"GOOGLE_GEMINI_BASE_URL", "where Google's models are, if not at their public address"},
+			open: func(key, address string, client *http.Client) (model.Generator, error) {
+				return gemini.New(gemini.Options{APIKey: key, BaseURL: address, HTTPClient: client})
+			},
 		},
-	},
-	{
-		name: anthropic.Provider, fallback: anthropic.DefaultModel,
-		keys: []string{"ANTHROPIC_API_KEY"}, address: "ANTHROPIC_BASE_URL",
-		open: func(key, address string, client *http.Client) (model.Generator, error) {
-			return anthropic.New(anthropic.Options{APIKey: key, BaseURL: address, HTTPClient: client})
+		{
+			Name: anthropic.Provider, Default: anthropic.DefaultModel,
+			Keys:    []Variable{{"ANTHROPIC_API_KEY", "the key for Anthropic's models"}},
+			Address: Variable{"ANTHROPIC_BASE_URL", "where they are, if not at their public address"},
+			open: func(key, address string, client *http.Client) (model.Generator, error) {
+				return anthropic.New(anthropic.Options{APIKey: key, BaseURL: address, HTTPClient: client})
+			},
 		},
-	},
-	{
-		name: openai.Provider, fallback: openai.DefaultModel,
-		keys: []string{"OPENAI_API_KEY"}, address: "OPENAI_BASE_URL", keyless: true,
-		open: func(key, address string, client *http.Client) (model.Generator, error) {
-			return openai.New(openai.Options{APIKey: key, BaseURL: address, HTTPClient: client})
+		{
+			Name: openai.Provider, Default: openai.DefaultModel,
+			Keys:    []Variable{{"OPENAI_API_KEY", "the key for OpenAI's models; a server at another address may need none"}},
+			Address: Variable{"OPENAI_BASE_URL", "where OpenAI's models are, or a server that speaks as theirs does"}, Keyless: true,
+			open: func(key, address string, client *http.Client) (model.Generator, error) {
+				return openai.New(openai.Options{APIKey: key, BaseURL: address, HTTPClient: client})
+			},
 		},
-	},
+	}
 }
 
-// Models finds the models that fettle knows: gemini:NAME, anthropic:NAME,
-// openai:NAME, a NAME that tells its provider, as claude-…, and script:FILE.
-// "auto" and "" mean the default model of the first provider that has a key, in
-// this order: Gemini, Anthropic, OpenAI; a server at OPENAI_BASE_URL needs none. A
-// script is never chosen for want of something else.
+// Models finds the models that fettle knows: PROVIDER:NAME for each of [Providers],
+// a NAME that tells its provider, as claude-…, and script:FILE. "auto" and "" mean
+// the default model of the first provider that has a key, or an address if it is
+// Keyless. A script is never chosen for want of something else.
 //
 // One name has one Generator, so that a script goes on where another agent of the
 // session has left it. It answers requests with the model of the name, whatever
@@ -86,28 +99,54 @@ func Models(o ModelOptions) model.Source {
 func (o ModelOptions) Resolve(name string) (model.Name, error) {
 	if name = strings.TrimSpace(name); name != "" && name != Auto {
 		names := []string{script.Provider}
-		for _, p := range providers {
-			names = append(names, p.name)
+		for _, p := range Providers() {
+			names = append(names, p.Name)
 		}
 		return model.ParseName(name, names)
 	}
-	for _, p := range providers {
-		if o.first(p.keys...) != "" || (p.keyless && o.first(p.address) != "") {
-			return model.Name{Provider: p.name, Model: p.fallback}, nil
+	for _, p := range Providers() {
+		if o.key(p) != "" || (p.Keyless && o.first(p.Address) != "") {
+			return model.Name{Provider: p.Name, Model: p.Default}, nil
 		}
 	}
-	return model.Name{}, fault.New(fault.InvalidConfig, "standard.models", "No model is chosen, and there is no key of a provider.",
-		"Set GEMINI_API_KEY or GOOGLE_API_KEY, ANTHROPIC_API_KEY or OPENAI_API_KEY; or for a local server OPENAI_BASE_URL, and give --model openai:NAME. "+
-			"Other addresses are set with GOOGLE_GEMINI_BASE_URL and ANTHROPIC_BASE_URL. Without a provider, --model script:FILE plays a script.")
+	return model.Name{}, fault.New(fault.InvalidConfig, "standard.models", "No model is chosen, and there is no key of a provider.", howToChoose())
+}
+
+// howToChoose names the variables of all providers.
+func howToChoose() string {
+	var keys, local, others []string
+	for _, p := range Providers() {
+		var names []string
+		for _, v := range p.Keys {
+			names = append(names, v.Name)
+		}
+		keys = append(keys, strings.Join(names, " or "))
+		if p.Keyless {
+			local = append(local, "for a local server "+p.Address.Name+", and give --model "+p.Name+":NAME")
+		} else {
+			others = append(others, p.Address.Name)
+		}
+	}
+	return "Set " + listed(keys, "or") + "; or " + strings.Join(local, "; or ") + ". Other addresses are set with " + listed(others, "and") +
+		". Without a provider, --model script:FILE plays a script."
+}
+
+// listed joins texts: a, b or c.
+func listed(texts []string, word string) string {
+	last := len(texts) - 1
+	if last < 1 {
+		return strings.Join(texts, "")
+	}
+	return strings.Join(texts[:last], ", ") + " " + word + " " + texts[last]
 }
 
 // Defaults returns the default models of the providers that have a key, as
 // PROVIDER:NAME, in the order in which "auto" looks for them.
 func (o ModelOptions) Defaults() []string {
 	var names []string
-	for _, p := range providers {
-		if o.first(p.keys...) != "" {
-			names = append(names, p.name+":"+p.fallback)
+	for _, p := range Providers() {
+		if o.key(p) != "" {
+			names = append(names, p.Name+":"+p.Default)
 		}
 	}
 	return names
@@ -117,9 +156,9 @@ func (o ModelOptions) Defaults() []string {
 // recordings.
 func (o ModelOptions) Secrets() []string {
 	var secrets []string
-	for _, p := range providers {
-		for _, name := range p.keys {
-			if key := o.first(name); key != "" {
+	for _, p := range Providers() {
+		for _, v := range p.Keys {
+			if key := o.first(v); key != "" {
 				secrets = append(secrets, key)
 			}
 		}
@@ -128,26 +167,29 @@ func (o ModelOptions) Secrets() []string {
 }
 
 // access returns the key and the address that a provider is reached with.
-func (o ModelOptions) access(p provider) (key, address string) {
-	key, address = o.first(p.keys...), o.first(p.address)
-	if key == "" || o.OfProject == nil || !o.OfProject(p.address) {
+func (o ModelOptions) access(p Provider) (key, address string) {
+	key, address = o.key(p), o.first(p.Address)
+	if key == "" || o.OfProject == nil || !o.OfProject(p.Address.Name) {
 		return key, address
 	}
-	for _, name := range p.keys {
-		if o.first(name) == key && o.OfProject(name) {
+	for _, v := range p.Keys {
+		if o.first(v) == key && o.OfProject(v.Name) {
 			return key, address
 		}
 	}
 	return key, ""
 }
 
+// key returns the key of a provider, "" without one.
+func (o ModelOptions) key(p Provider) string { return o.first(p.Keys...) }
+
 // first returns the first of some variables that is set.
-func (o ModelOptions) first(names ...string) string {
+func (o ModelOptions) first(variables ...Variable) string {
 	if o.Getenv == nil {
 		return ""
 	}
-	for _, name := range names {
-		if value := strings.TrimSpace(o.Getenv(name)); value != "" {
+	for _, v := range variables {
+		if value := strings.TrimSpace(o.Getenv(v.Name)); value != "" {
 			return value
 		}
 	}
@@ -189,8 +231,8 @@ func (o ModelOptions) open(name model.Name) (model.Generator, error) {
 		}
 		return named{script.New(played, o.Script), name}, nil
 	}
-	for _, p := range providers {
-		if p.name == name.Provider {
+	for _, p := range Providers() {
+		if p.Name == name.Provider {
 			key, address := o.access(p)
 			g, err := p.open(key, address, o.HTTPClient)
 			if err != nil {
