@@ -1,0 +1,181 @@
+package integration_test
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const changesDir = "integration/testdata/changes"
+
+var (
+	changeFigure  = regexp.MustCompile(`at most \*\*(\d+)\*\* hand-written files`)
+	changeTouches = regexp.MustCompile(`(?m)^diff --git a/(\S+) b/`)
+	changeCommand = regexp.MustCompile(`(?m)^(go (?:test|run) .*?)(?: *#.*)?$`)
+	blobLine      = regexp.MustCompile(`(?m)^index [0-9a-f]+\.\.[0-9a-f]+( \d+)?\n`)
+)
+
+// Each page of docs/changes has a patch that follows it: the patch applies to the
+// checkout and touches no more hand-written files than the page says. With
+// FETTLE_FULL=1 it is applied to a copy, and the commands of the page succeed there.
+// With -update each patch is written anew for the checkout as it is now.
+func TestChanges(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("there is no git, which applies the patches")
+	}
+	repository, err := filepath.Abs("..")
+	require.NoError(t, err)
+	patches, err := filepath.Glob(filepath.Join(repository, changesDir, "*.patch"))
+	require.NoError(t, err)
+	pages, err := filepath.Glob(filepath.Join(repository, "docs/changes/*.md"))
+	require.NoError(t, err)
+	require.NotEmpty(t, pages)
+	require.Len(t, patches, len(pages), "each page of docs/changes has one patch in %s", changesDir)
+	for _, file := range patches {
+		name := strings.TrimSuffix(filepath.Base(file), ".patch")
+		t.Run(name, func(t *testing.T) {
+			if *update {
+				redoChange(t, repository, file)
+			}
+			checkChange(t, repository, file, textOf(t, "docs/changes/"+name+".md"))
+		})
+	}
+}
+
+func checkChange(t *testing.T, repository, file, page string) {
+	require.Contains(t, page, changesDir+"/"+filepath.Base(file), "the page does not name its patch")
+	figure := changeFigure.FindStringSubmatch(page)
+	require.NotNil(t, figure, "the page does not say how many files a change touches: at most **N** hand-written files")
+	most, err := strconv.Atoi(figure[1])
+	require.NoError(t, err)
+	patch, err := os.ReadFile(file)
+	require.NoError(t, err)
+	var written []string
+	for _, m := range changeTouches.FindAllStringSubmatch(string(patch), -1) {
+		if path := m[1]; !strings.HasSuffix(path, "_test.go") && path != "CHANGELOG.md" {
+			written = append(written, path)
+		}
+	}
+	require.NotEmpty(t, written)
+	require.LessOrEqual(t, len(written), most, "%v", written)
+	for _, path := range written {
+		require.Contains(t, page, filepath.Base(path), "the page does not name %s, which its patch touches", path)
+	}
+	out, err := gitIn(t, repository, "apply", "--check", "-v", file)
+	require.NoError(t, err, "the patch does not apply to the checkout; write it anew: go test ./integration -run TestChanges -update\n%s", out)
+	if os.Getenv("FETTLE_FULL") == "" {
+		return
+	}
+	dir := t.TempDir()
+	copyCheckout(t, repository, dir)
+	out, err = gitIn(t, dir, "apply", file)
+	require.NoError(t, err, "%s", out)
+	commands := [][]string{{"go", "build", "./..."}, append([]string{"go", "vet"}, changedPackages(string(patch))...)}
+	for _, m := range changeCommand.FindAllStringSubmatch(page, -1) {
+		commands = append(commands, strings.Fields(strings.ReplaceAll(m[1], "'", "")))
+	}
+	require.Greater(t, len(commands), 2, "the page has no line that begins with go test")
+	for _, args := range commands {
+		cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "FETTLE_FULL=")
+		out, err := cmd.CombinedOutput()
+		require.NoError(t, err, "%q: %s", args, out)
+	}
+}
+
+// changedPackages are the directories of the Go files that a patch touches.
+func changedPackages(patch string) []string {
+	var dirs []string
+	for _, m := range changeTouches.FindAllStringSubmatch(patch, -1) {
+		if filepath.Ext(m[1]) == ".go" {
+			dirs = append(dirs, "./"+filepath.Dir(m[1]))
+		}
+	}
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
+}
+
+// redoChange writes a patch for the checkout as it is now: it applies the patch to
+// the commit that last wrote it, and carries the change over the changes of the
+// checkout since then, moved files included. It fails with the hunks that conflict.
+func redoChange(t *testing.T, repository, file string) {
+	name := changesDir + "/" + filepath.Base(file)
+	if _, err := gitIn(t, repository, "apply", "--check", file); err == nil {
+		return
+	}
+	base := gitOut(t, repository, "log", "-1", "--format=%H", "--", name)
+	require.NotEmpty(t, base, "%s applies neither to the checkout nor to a commit: make the change again by its page, and keep `git diff`", name)
+	patch, err := os.ReadFile(file)
+	require.NoError(t, err)
+	dir := t.TempDir()
+	gitOut(t, dir, "clone", "-q", "--shared", "--no-checkout", repository, ".")
+	gitOut(t, dir, "checkout", "-q", "--detach", base)
+	commit := func(message string) string {
+		gitOut(t, dir, "add", "-A")
+		gitOut(t, dir, "-c", "user.name=change", "-c", "user.email=change@localhost", "commit", "-q", "--allow-empty", "-m", message)
+		return gitOut(t, dir, "rev-parse", "HEAD")
+	}
+	out, err := gitIn(t, dir, "apply", file)
+	require.NoError(t, err, "%s does not apply to %s, which last wrote it:\n%s", name, base, out)
+	change := commit("the change")
+	gitOut(t, dir, "checkout", "-q", "--detach", base)
+	gitOut(t, dir, "rm", "-rq", "--ignore-unmatch", ".")
+	copyCheckout(t, repository, dir)
+	now := commit("the checkout")
+	if out, err := gitIn(t, dir, "-c", "user.name=change", "-c", "user.email=change@localhost", "-c", "merge.renameLimit=9999", "cherry-pick", change); err != nil {
+		conflicts, _ := gitIn(t, dir, "diff")
+		t.Fatalf("%s: redo what stands between <<<<<<< and >>>>>>> by hand:\n%s\n%s\nThe patch was:\n%s", name, out, conflicts, patch)
+	}
+	fresh, err := gitIn(t, dir, "diff", "--no-color", "--no-ext-diff", "--no-renames", now, "HEAD")
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, blobLine.ReplaceAll(fresh, nil), 0o644))
+}
+
+// copyCheckout copies what git knows of a checkout, and what it could know.
+func copyCheckout(t *testing.T, from, to string) {
+	names, err := gitIn(t, from, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	if err != nil { // an unpacked archive
+		require.NoError(t, os.CopyFS(to, os.DirFS(from)))
+		return
+	}
+	for name := range bytes.SplitSeq(bytes.TrimRight(names, "\x00"), []byte{0}) {
+		source, target := filepath.Join(from, string(name)), filepath.Join(to, string(name))
+		info, err := os.Lstat(source)
+		if err != nil {
+			continue // removed, and not yet committed
+		}
+		require.NoError(t, os.MkdirAll(filepath.Dir(target), 0o755))
+		if info.Mode()&os.ModeSymlink != 0 {
+			link, err := os.Readlink(source)
+			require.NoError(t, err)
+			require.NoError(t, os.Symlink(link, target))
+			continue
+		}
+		text, err := os.ReadFile(source)
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(target, text, info.Mode().Perm()))
+	}
+}
+
+// gitIn runs git in a directory, without the user's configuration.
+func gitIn(t *testing.T, dir string, args ...string) ([]byte, error) {
+	cmd := exec.CommandContext(t.Context(), "git", args...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C")
+	return cmd.CombinedOutput()
+}
+
+func gitOut(t *testing.T, dir string, args ...string) string {
+	out, err := gitIn(t, dir, args...)
+	require.NoError(t, err, "git %q: %s", args, out)
+	return strings.TrimSpace(string(out))
+}
