@@ -104,36 +104,53 @@ func changedPackages(patch string) []string {
 	return slices.Compact(dirs)
 }
 
-// redoChange writes a patch for the checkout as it is now: it applies the patch to
-// the commit that last wrote it, and carries the change over the changes of the
-// checkout since then, moved files included. It fails with the hunks that conflict.
+// redoChange writes a patch for the checkout as it is now. It applies the patch to
+// the last commit that takes it, and carries the change over what the checkout has
+// changed since then, moved files included. Where no commit takes the patch it is
+// applied by one line of context. It fails with the hunks to redo by hand.
 func redoChange(t *testing.T, repository, file string) {
-	name := changesDir + "/" + filepath.Base(file)
 	if _, err := gitIn(t, repository, "apply", "--check", file); err == nil {
 		return
 	}
-	base := gitOut(t, repository, "log", "-1", "--format=%H", "--", name)
-	require.NotEmpty(t, base, "%s applies neither to the checkout nor to a commit: make the change again by its page, and keep `git diff`", name)
-	patch, err := os.ReadFile(file)
-	require.NoError(t, err)
 	dir := t.TempDir()
 	gitOut(t, dir, "clone", "-q", "--shared", "--no-checkout", repository, ".")
-	gitOut(t, dir, "checkout", "-q", "--detach", base)
-	commit := func(message string) string {
+	identity := []string{"-c", "user.name=change", "-c", "user.email=change@localhost", "-c", "merge.renameLimit=9999"}
+	commit := func() string {
 		gitOut(t, dir, "add", "-A")
-		gitOut(t, dir, "-c", "user.name=change", "-c", "user.email=change@localhost", "commit", "-q", "--allow-empty", "-m", message)
+		gitOut(t, dir, append(slices.Clone(identity), "commit", "-q", "--allow-empty", "-m", "a state")...)
 		return gitOut(t, dir, "rev-parse", "HEAD")
 	}
-	out, err := gitIn(t, dir, "apply", file)
-	require.NoError(t, err, "%s does not apply to %s, which last wrote it:\n%s", name, base, out)
-	change := commit("the change")
-	gitOut(t, dir, "checkout", "-q", "--detach", base)
-	gitOut(t, dir, "rm", "-rq", "--ignore-unmatch", ".")
+	base := ""
+	for _, candidate := range strings.Fields(gitOut(t, repository, "log", "-n", "300", "--format=%H")) {
+		gitOut(t, dir, "read-tree", candidate)
+		if _, err := gitIn(t, dir, "apply", "--cached", "--check", file); err == nil {
+			base = candidate
+			break
+		}
+	}
+	change := ""
+	if base != "" {
+		gitOut(t, dir, "checkout", "-qf", "--detach", base)
+		gitOut(t, dir, "apply", file)
+		change = commit()
+		gitOut(t, dir, "checkout", "-q", "--detach", base)
+		gitOut(t, dir, "rm", "-rq", "--ignore-unmatch", ".")
+	} else {
+		gitOut(t, dir, "checkout", "-qf", "--orphan", "checkout", "HEAD")
+		gitOut(t, dir, "rm", "-rqf", "--ignore-unmatch", ".")
+	}
 	copyCheckout(t, repository, dir)
-	now := commit("the checkout")
-	if out, err := gitIn(t, dir, "-c", "user.name=change", "-c", "user.email=change@localhost", "-c", "merge.renameLimit=9999", "cherry-pick", change); err != nil {
-		conflicts, _ := gitIn(t, dir, "diff")
-		t.Fatalf("%s: redo what stands between <<<<<<< and >>>>>>> by hand:\n%s\n%s\nThe patch was:\n%s", name, out, conflicts, patch)
+	now := commit()
+	if base != "" {
+		if out, err := gitIn(t, dir, append(slices.Clone(identity), "cherry-pick", change)...); err != nil {
+			conflicts, _ := gitIn(t, dir, "diff")
+			t.Fatalf("%s: redo by hand what stands between <<<<<<< and >>>>>>>:\n%s\n%s", file, out, conflicts)
+		}
+	} else {
+		if out, err := gitIn(t, dir, "apply", "-C1", "--reject", file); err != nil {
+			t.Fatalf("%s: redo the rejected hunks by hand:\n%s", file, out)
+		}
+		commit()
 	}
 	fresh, err := gitIn(t, dir, "diff", "--no-color", "--no-ext-diff", "--no-renames", now, "HEAD")
 	require.NoError(t, err)
