@@ -6,20 +6,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/signal"
 	"runtime/debug"
 	"strings"
 	"syscall"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
-	"github.com/fettle-dev/fettle/core/escape"
-	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/redact"
+	"github.com/fettle-dev/fettle/cli/commands/calls"
+	"github.com/fettle-dev/fettle/cli/commands/custom"
+	"github.com/fettle-dev/fettle/cli/commands/extensions"
+	"github.com/fettle-dev/fettle/cli/commands/mcp"
+	"github.com/fettle-dev/fettle/cli/commands/policy"
+	"github.com/fettle-dev/fettle/cli/commands/scaffold"
+	"github.com/fettle-dev/fettle/cli/commands/sessions"
+	"github.com/fettle-dev/fettle/cli/commands/settings"
+	"github.com/fettle-dev/fettle/cli/headless"
+	"github.com/fettle-dev/fettle/cli/internal/conversation"
+	"github.com/fettle-dev/fettle/cli/internal/program"
 )
 
 // Main runs the program with the process's arguments, streams and signals,
@@ -31,71 +36,38 @@ func Main() int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	context.AfterFunc(ctx, stop) // a second Ctrl-C ends the process at once
-	p := &program{in: os.Stdin, out: os.Stdout, err: os.Stderr, open: openConfig}
-	return p.run(ctx, os.Args[1:])
+	p := &program.Program{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Open: program.Open}
+	return execute(ctx, p, os.Args[1:])
 }
 
-// program is one run of fettle.
-type program struct {
-	in       io.Reader
-	out, err io.Writer
-	open     func(context.Context, sessionOptions) (session, error)
-
-	parsed  bool           // the command line has been understood
-	secrets *redact.Masker // of the session; nil: none was opened
-}
-
-// run executes a command line, and prints what no command has reported yet.
-func (p *program) run(ctx context.Context, args []string) int {
-	if len(args) == 1 && (args[0] == "--version" || args[0] == "-v") && p.printVersion() == nil {
-		return int(exitDone) // asked often by scripts, and needs no command
+// execute runs a command line, and prints what no command has reported yet.
+func execute(ctx context.Context, p *program.Program, args []string) int {
+	if len(args) == 1 && (args[0] == "--version" || args[0] == "-v") && printVersion(p) == nil {
+		return int(program.ExitDone) // asked often by scripts, and needs no command
 	}
-	root := p.rootCommand()
-	root.SetArgs(negativeValues(args))
-	root.SetIn(p.in)
-	root.SetOut(p.out)
-	root.SetErr(p.err)
+	root := rootCommand(p)
+	root.SetArgs(settings.NegativeValues(args))
+	root.SetIn(p.In)
+	root.SetOut(p.Out)
+	root.SetErr(p.Err)
 	err := root.ExecuteContext(ctx)
 	if err == nil {
-		return int(exitDone)
+		return int(program.ExitDone)
 	}
-	failed := &exitError{code: exitToolError, err: err}
-	if !p.parsed {
-		failed = &exitError{code: exitUsage, err: usageFault(err)}
+	failed := &program.ExitError{Code: program.ExitToolError, Err: err}
+	if !p.Parsed {
+		failed = &program.ExitError{Code: program.ExitUsage, Err: program.UsageFault(err)}
 	}
 	errors.As(err, &failed)
-	if failed.err != nil {
-		p.complain(failed.err)
+	if failed.Err != nil {
+		p.Complain(failed.Err)
 	}
-	return int(failed.code)
+	return int(failed.Code)
 }
 
-// complain prints an error as one line on stderr, its remedy included.
-func (p *program) complain(err error) {
-	line := err.Error()
-	if f := fault.As(err); f != nil {
-		line = f.Line()
-	}
-	_, _ = fmt.Fprintln(p.err, "fettle: "+oneLine(p.masked(line)))
-}
-
-// masked is text without the secrets of the session, or of the environment before
-// there is one, and without what has the shape of one.
-func (p *program) masked(text string) string {
-	hide := p.secrets
-	if hide == nil {
-		hide = &redact.Masker{}
-		hide.Add(secretsOf(os.Environ())...)
-	}
-	return hide.Text(text)
-}
-
-// oneLine joins s to a line that is safe to show.
-func oneLine(s string) string { return escape.Line(s) }
-
-func (p *program) rootCommand() *cobra.Command {
-	var g globalFlags
-	var talk headlessFlags
+func rootCommand(p *program.Program) *cobra.Command {
+	var g program.Flags
+	var talk conversation.Flags
 	var showVersion bool
 	root := &cobra.Command{
 		Use:   "fettle",
@@ -112,46 +84,36 @@ With -p it has a model work on a prompt with these tools.`,
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 		Args: func(root *cobra.Command, args []string) error {
-			if showVersion || root.Flags().Changed(resumeFlag) && len(args) == 1 { // --resume 3
+			if showVersion || root.Flags().Changed(conversation.ResumeFlag) && len(args) == 1 { // --resume 3
 				return nil
 			}
 			return knownCommand(root, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if showVersion {
-				return p.printVersion()
+				return printVersion(p)
 			}
 			if len(args) == 1 {
-				talk.resume = args[0]
+				talk.Resume = args[0]
 			}
-			return p.start(cmd, &g, &talk)
+			return start(p, cmd, &g, &talk)
 		},
-		PersistentPreRun: func(*cobra.Command, []string) { p.parsed = true },
+		PersistentPreRun: func(*cobra.Command, []string) { p.Parsed = true },
 	}
 	// A flag of our own, as cobra's prints by a template: a program that has
 	// text/template keeps each method of each of its types.
 	root.Flags().BoolVarP(&showVersion, "version", "v", false, "print the version")
 	root.SuggestionsMinimumDistance = 2
-	g.register(root)
-	talk.register(root.Flags())
-	talk.registerSession(root)
-	root.AddCommand(p.callCommand(&g), p.toolsCommand(&g), p.demoCommand(&g), p.versionCommand(), p.completionCommand())
-	root.AddCommand(p.policyCommand(&g), p.configCommand(&g), p.trustCommand(&g), p.untrustCommand(&g))
-	root.AddCommand(p.sessionsCommand(&g), p.restoreCommand(&g), p.agentsCommand(&g), p.hooksCommand(&g), p.skillsCommand(&g), p.mcpCommand(&g))
-	root.AddCommand(p.extensionsCommand(&g), p.newCommand(&g))
+	g.Register(root)
+	talk.Register(root.Flags())
+	talk.RegisterSession(root)
+	root.AddCommand(calls.CallCommand(p, &g), calls.ListCommand(p, &g), calls.DemoCommand(p, &g), versionCommand(p), completionCommand(p))
+	root.AddCommand(policy.Command(p, &g), settings.Command(p, &g), settings.TrustCommand(p, &g), settings.UntrustCommand(p, &g))
+	root.AddCommand(sessions.Command(p, &g, headless.Run), sessions.RestoreCommand(p, &g), custom.AgentsCommand(p, &g), custom.HooksCommand(p, &g), custom.SkillsCommand(p, &g), mcp.Command(p, &g))
+	extensions := extensions.Command(p, &g)
+	extensions.AddCommand(scaffold.ExtensionsCommand(p, &g))
+	root.AddCommand(extensions, scaffold.Command(p, &g))
 	return root
-}
-
-// knownSubcommand is knownCommand for a command that has others below it.
-func knownSubcommand(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	remedy := "See " + cmd.CommandPath() + " --help."
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
-		remedy = "Did you mean " + cmd.CommandPath() + " " + strings.Join(near, " or ") + "? " + remedy
-	}
-	return usageError(fmt.Sprintf("Unknown command %q.", args[0]), remedy)
 }
 
 // knownCommand refuses what stands where a command should, and names the near ones.
@@ -163,68 +125,5 @@ func knownCommand(root *cobra.Command, args []string) error {
 	if near := root.SuggestionsFor(args[0]); len(near) > 0 {
 		remedy = "Did you mean fettle " + strings.Join(near, " or fettle ") + "? " + remedy
 	}
-	return usageError(fmt.Sprintf("Unknown command %q.", args[0]), remedy)
-}
-
-// exitCode is what the process tells its caller.
-type exitCode int
-
-// The exit codes that a command here can end with; docs/cli.md has them all.
-const (
-	exitDone        exitCode = 0
-	exitToolError   exitCode = 1
-	exitUsage       exitCode = 2
-	exitDenied      exitCode = 3
-	exitConfig      exitCode = 4
-	exitLimit       exitCode = 5
-	exitUntrusted   exitCode = 55
-	exitInterrupted exitCode = 130
-)
-
-// exitError ends the program with a code. A nil err has been reported already.
-type exitError struct {
-	code exitCode
-	err  error
-}
-
-func (e *exitError) Error() string {
-	if e.err == nil {
-		return fmt.Sprintf("exit code %d", e.code)
-	}
-	return e.err.Error()
-}
-
-func (e *exitError) Unwrap() error { return e.err }
-
-// usageFault words a command line that cannot be understood.
-func usageFault(err error) error {
-	if fault.As(err) != nil {
-		return err
-	}
-	message, _, _ := strings.Cut(err.Error(), "\n")
-	return fault.New(fault.InvalidToolParams, "cli", sentence(message), "See fettle --help.")
-}
-
-// usageError is a mistake in the command line.
-func usageError(message, remedy string) error {
-	return &exitError{code: exitUsage, err: fault.New(fault.InvalidToolParams, "cli", message, remedy)}
-}
-
-// interrupted is the end by Ctrl-C.
-func interrupted() error {
-	return &exitError{code: exitInterrupted, err: fault.New(fault.Cancelled, "cli", "Interrupted.", "")}
-}
-
-// sentence gives s a capital letter and a full stop.
-func sentence(s string) string {
-	s = strings.TrimSpace(s)
-	if s == "" {
-		return s
-	}
-	first, n := utf8.DecodeRuneInString(s)
-	s = string(unicode.ToUpper(first)) + s[n:]
-	if !strings.ContainsAny(s[len(s)-1:], ".!?") {
-		s += "."
-	}
-	return s
+	return program.UsageError(fmt.Sprintf("Unknown command %q.", args[0]), remedy)
 }

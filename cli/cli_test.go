@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -12,10 +11,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/policy/rulefile"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -91,8 +92,8 @@ func byName(_ context.Context, r scheduler.Request) scheduler.Response {
 func fettle(t *testing.T, s *fakeSession, stdin io.Reader, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, err bytes.Buffer
-	p := &program{in: stdin, out: &out, err: &err, open: func(context.Context, sessionOptions) (session, error) { return s, nil }}
-	code = p.run(t.Context(), args)
+	p := &program.Program{In: stdin, Out: &out, Err: &err, Open: func(context.Context, program.SessionOptions) (program.Session, error) { return s, nil }}
+	code = execute(t.Context(), p, args)
 	return code, out.String(), err.String()
 }
 
@@ -138,6 +139,11 @@ func TestBatchAnswersEachLine(t *testing.T) {
 	}, "\n")
 	code, stdout, stderr := fettle(t, &fakeSession{run: byName}, strings.NewReader(in), "call", "--batch")
 	require.Equal(t, 1, code)
+	type answer struct {
+		Status   scheduler.Status `json:"status"`
+		Error    *fault.Error     `json:"error"`
+		Decision *policy.Decision `json:"decision"`
+	}
 	var got []answer
 	for line := range strings.Lines(stdout) {
 		var a answer
@@ -195,20 +201,17 @@ func TestInputIsLimited(t *testing.T) {
 		require.Contains(t, stderr, "line 1: This line is not a call: "+says)
 	}
 
-	line, err := readLine(bufio.NewReaderSize(strings.NewReader(strings.Repeat("x", 100)+"\nnext\n"), 16), 40)
-	require.NoError(t, err)
-	require.Len(t, line, 41)
 }
 
 // Each answer is printed before the next line is read.
 func TestBatchStreams(t *testing.T) {
 	in, feed := io.Pipe()
 	answers, out := io.Pipe()
-	p := &program{in: in, out: out, err: io.Discard, open: func(context.Context, sessionOptions) (session, error) {
+	p := &program.Program{In: in, Out: out, Err: io.Discard, Open: func(context.Context, program.SessionOptions) (program.Session, error) {
 		return &fakeSession{run: byName}, nil
 	}}
 	done := make(chan int)
-	go func() { done <- p.run(t.Context(), []string{"call", "--batch"}) }()
+	go func() { done <- execute(t.Context(), p, []string{"call", "--batch"}) }()
 	decoder := json.NewDecoder(answers)
 	for range 3 {
 		_, err := io.WriteString(feed, `{"tool":"ok"}`+"\n")
@@ -226,11 +229,11 @@ func TestInterrupt(t *testing.T) {
 		for _, args := range [][]string{{"call", "--batch"}, {"call", "ok", "-"}} {
 			in, feed := io.Pipe()
 			ctx, cancel := context.WithCancel(t.Context())
-			p := &program{in: in, out: io.Discard, err: io.Discard, open: func(context.Context, sessionOptions) (session, error) {
+			p := &program.Program{In: in, Out: io.Discard, Err: io.Discard, Open: func(context.Context, program.SessionOptions) (program.Session, error) {
 				return &fakeSession{run: byName}, nil
 			}}
 			done := make(chan int)
-			go func() { done <- p.run(ctx, args) }()
+			go func() { done <- execute(ctx, p, args) }()
 			cancel()
 			require.Equal(t, 130, <-done, args)
 			require.NoError(t, feed.Close())
@@ -244,9 +247,9 @@ func TestInterrupt(t *testing.T) {
 			<-ctx.Done()
 			return byName(ctx, scheduler.Request{Tool: "cancelled"})
 		}}
-		p := &program{in: strings.NewReader("{\"tool\":\"x\"}\n{\"tool\":\"ok\"}\n"), out: &out, err: io.Discard,
-			open: func(context.Context, sessionOptions) (session, error) { return s, nil }}
-		require.Equal(t, 130, p.run(ctx, []string{"call", "--batch"}))
+		p := &program.Program{In: strings.NewReader("{\"tool\":\"x\"}\n{\"tool\":\"ok\"}\n"), Out: &out, Err: io.Discard,
+			Open: func(context.Context, program.SessionOptions) (program.Session, error) { return s, nil }}
+		require.Equal(t, 130, execute(ctx, p, []string{"call", "--batch"}))
 		require.Equal(t, 1, strings.Count(out.String(), "\n"), "the rest of the batch is not run")
 	})
 }
@@ -267,33 +270,39 @@ func TestUsage(t *testing.T) {
 
 func TestOpenFails(t *testing.T) {
 	var stderr bytes.Buffer
-	p := &program{in: strings.NewReader(""), out: io.Discard, err: &stderr, open: func(context.Context, sessionOptions) (session, error) {
+	p := &program.Program{In: strings.NewReader(""), Out: io.Discard, Err: &stderr, Open: func(context.Context, program.SessionOptions) (program.Session, error) {
 		return nil, fault.New(fault.InvalidConfig, "test", "There is no such folder.", "Make it.")
 	}}
-	require.Equal(t, 4, p.run(t.Context(), []string{"tools"}))
+	require.Equal(t, 4, execute(t.Context(), p, []string{"tools"}))
 	require.Equal(t, "fettle: There is no such folder. Make it.\n", stderr.String())
 }
 
-func TestSentence(t *testing.T) {
-	for in, want := range map[string]string{"": "", " a b ": "A b.", "Is it?": "Is it?", "élan": "Élan.", "/w/a": "/w/a."} {
-		require.Equal(t, want, sentence(in))
+// FS-64: what a killed run left is dealt with before calls, and never by a
+// command that only looks.
+func TestOnlyCallsRecover(t *testing.T) {
+	for line, want := range map[string]int{
+		"call ok": 1, "call --batch": 1, "tools": 0, "tools --json": 0, "__complete call ": 0, "completion bash": 0, "version": 0,
+	} {
+		s := &fakeSession{run: byName, notices: []string{"a.go was half rewritten."}}
+		_, _, stderr := fettle(t, s, strings.NewReader(""), strings.Split(line, " ")...)
+		require.Equal(t, want, s.recovered, line)
+		require.Equal(t, want, strings.Count(stderr, "fettle: a.go was half rewritten.\n"), line)
 	}
 }
 
-func TestNameList(t *testing.T) {
-	for in, want := range map[string][]string{
-		"":                         nil,
-		"read_file":                {"read_file"},
-		"read_file, edit ,":        {"read_file", "edit"},
-		"run(git log,git diff),ls": {"run(git log,git diff)", "ls"},
-		"run(a(b,c),d),e":          {"run(a(b,c),d)", "e"},
-	} {
-		var got []string
-		require.NoError(t, (&nameList{names: &got}).Set(in), in)
-		require.Equal(t, want, got, in)
+func (f *fakeSession) Explain(_ context.Context, r scheduler.Request, _ scheduler.Situation) (policy.Decision, error) {
+	if r.Tool == "error" {
+		return policy.Decision{}, fault.New(fault.InvalidToolParams, "test", "No.", "")
 	}
-	for _, in := range []string{"a(b", "a)b", "a)(b"} {
-		var got []string
-		require.Error(t, (&nameList{names: &got}).Set(in), in)
-	}
+	return policy.Decision{Decision: policy.AskUser, Reason: "test", Parts: []policy.Part{}}, nil
 }
+
+func (f *fakeSession) Decide(policy.Call) policy.Decision {
+	return policy.Decision{Decision: policy.AskUser, Reason: "test"}
+}
+
+func (f *fakeSession) PolicyRules() []policy.Rule { return nil }
+
+func (f *fakeSession) PolicyFiles() []rulefile.File { return nil }
+
+func (f *fakeSession) PolicyProblems() []fault.Problem { return nil }

@@ -2,9 +2,11 @@ package cli
 
 import (
 	"github.com/spf13/cobra"
+
+	"github.com/fettle-dev/fettle/cli/internal/program"
 )
 
-func (p *program) completionCommand() *cobra.Command {
+func completionCommand(p *program.Program) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
 		Short: "Print a shell's completion script",
@@ -20,13 +22,13 @@ func (p *program) completionCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch root := cmd.Root(); args[0] {
 			case "bash":
-				return root.GenBashCompletionV2(p.out, true)
+				return root.GenBashCompletionV2(p.Out, true)
 			case "zsh":
-				return root.GenZshCompletion(p.out)
+				return root.GenZshCompletion(p.Out)
 			case "fish":
-				return root.GenFishCompletion(p.out, true)
+				return root.GenFishCompletion(p.Out, true)
 			default:
-				return root.GenPowerShellCompletionWithDesc(p.out)
+				return root.GenPowerShellCompletionWithDesc(p.Out)
 			}
 		},
 	}

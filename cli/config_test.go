@@ -11,11 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/cli/commands/settings"
+	"github.com/fettle-dev/fettle/cli/internal/program"
 )
 
 // configPlace is a home folder with a project in it, which is the current
 // folder. In what run returns the home folder is ~.
-func configPlace(t *testing.T) (home string, run func(args ...string) (code exitCode, stdout, stderr string)) {
+func configPlace(t *testing.T) (home string, run func(args ...string) (code program.ExitCode, stdout, stderr string)) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
 		t.Skip("HOME does not name the home folder")
@@ -30,24 +33,24 @@ func configPlace(t *testing.T) (home string, run func(args ...string) (code exit
 		t.Setenv(name, value)
 	}
 	t.Chdir(filepath.Join(home, "p"))
-	return home, func(args ...string) (exitCode, string, string) {
+	return home, func(args ...string) (program.ExitCode, string, string) {
 		t.Helper()
 		var out, errs bytes.Buffer
-		p := &program{out: &out, err: &errs}
-		var g globalFlags
+		p := &program.Program{Out: &out, Err: &errs}
+		var g program.Flags
 		root := &cobra.Command{Use: "fettle", SilenceErrors: true, SilenceUsage: true}
-		g.register(root)
-		root.AddCommand(p.configCommand(&g))
-		root.SetArgs(negativeValues(append([]string{"config"}, args...)))
+		g.Register(root)
+		root.AddCommand(settings.Command(p, &g))
+		root.SetArgs(settings.NegativeValues(append([]string{"config"}, args...)))
 		err := root.ExecuteContext(t.Context())
-		failed := &exitError{}
+		failed := &program.ExitError{}
 		if err != nil && !errors.As(err, &failed) {
-			failed = &exitError{code: exitToolError, err: err}
+			failed = &program.ExitError{Code: program.ExitToolError, Err: err}
 		}
-		if failed.err != nil {
-			p.complain(failed.err)
+		if failed.Err != nil {
+			p.Complain(failed.Err)
 		}
-		return failed.code, strings.ReplaceAll(out.String(), home, "~"), strings.ReplaceAll(errs.String(), home, "~")
+		return failed.Code, strings.ReplaceAll(out.String(), home, "~"), strings.ReplaceAll(errs.String(), home, "~")
 	}
 }
 
@@ -89,7 +92,7 @@ func TestConfigShow(t *testing.T) {
 	require.Contains(t, stdout, "context.fileFiltering.maxFileCount")
 
 	code, _, stderr = run("show", "tools.cor")
-	require.Equal(t, exitUsage, code)
+	require.Equal(t, program.ExitUsage, code)
 	require.Equal(t, "fettle: There is no setting tools.cor. Perhaps tools.core is meant.\n", stderr)
 }
 
@@ -134,15 +137,15 @@ func TestConfigSet(t *testing.T) {
 
 	for _, tt := range []struct {
 		args []string
-		code exitCode
+		code program.ExitCode
 		says string
 	}{
-		{[]string{"set", "tools.shell.inactivityTimeout"}, exitUsage, "A key and a value are needed"},
-		{[]string{"set", "a", "--unset", "b"}, exitUsage, "A key and a value are needed"},
-		{[]string{"set", "tools.shell.inactivityTimeout", "soon"}, exitConfig, "is not a whole number"},
-		{[]string{"set", "toolz.core", "x"}, exitUsage, "Perhaps tools.core is meant."},
-		{[]string{"set", "tools.shel", "x"}, exitUsage, "Perhaps tools.shell is meant."},
-		{[]string{"show", "tools.shel"}, exitUsage, "Perhaps tools.shell is meant."},
+		{[]string{"set", "tools.shell.inactivityTimeout"}, program.ExitUsage, "A key and a value are needed"},
+		{[]string{"set", "a", "--unset", "b"}, program.ExitUsage, "A key and a value are needed"},
+		{[]string{"set", "tools.shell.inactivityTimeout", "soon"}, program.ExitConfig, "is not a whole number"},
+		{[]string{"set", "toolz.core", "x"}, program.ExitUsage, "Perhaps tools.core is meant."},
+		{[]string{"set", "tools.shel", "x"}, program.ExitUsage, "Perhaps tools.shell is meant."},
+		{[]string{"show", "tools.shel"}, program.ExitUsage, "Perhaps tools.shell is meant."},
 	} {
 		code, stdout, stderr := run(tt.args...)
 		require.Equal(t, tt.code, code, tt.args)
@@ -151,7 +154,7 @@ func TestConfigSet(t *testing.T) {
 	}
 	t.Chdir(home)
 	code, _, stderr = run("set", "useWriteTodos", "true", "--scope", "project")
-	require.Equal(t, exitUsage, code)
+	require.Equal(t, program.ExitUsage, code)
 	require.Contains(t, stderr, "There is no settings file of the project here.")
 }
 
@@ -167,7 +170,7 @@ func TestConfigSetExamples(t *testing.T) {
 	home, run := configPlace(t)
 	writeFile(t, filepath.Join(home, ".fettle/settings.json"), `{"model": "m"}`)
 	examples := 0
-	for line := range strings.Lines((&program{}).configSetCommand(&globalFlags{}).Example) {
+	for line := range strings.Lines(settings.ConfigSetCommand((&program.Program{}), &program.Flags{}).Example) {
 		args, ok := strings.CutPrefix(strings.TrimSpace(line), "fettle config ")
 		require.True(t, ok, line)
 		examples++
@@ -200,18 +203,18 @@ func TestConfigValidate(t *testing.T) {
 
 	writeFile(t, user, "{\n  \"tools\": {\"core\": 5}\n}")
 	code, stdout, stderr := run("validate")
-	require.Equal(t, exitConfig, code)
+	require.Equal(t, program.ExitConfig, code)
 	require.Empty(t, stderr)
 	require.Contains(t, stdout, "error: ~/.fettle/settings.json:2:21: tools.core: The value 5 is not a list of texts")
 	code, stdout, _ = run("validate", "--json")
-	require.Equal(t, exitConfig, code)
+	require.Equal(t, program.ExitConfig, code)
 	require.Contains(t, stdout, `"line":2,"column":21,"key":"tools.core","kind":"wrong_value","severity":"error","expected":"a list of texts"`)
 	_, _, stderr = run("show", "tools.exclude")
 	require.Contains(t, stderr, "settings.json:2:21: tools.core")
 
 	writeFile(t, user, "{")
 	code, stdout, _ = run("validate")
-	require.Equal(t, exitConfig, code)
+	require.Equal(t, program.ExitConfig, code)
 	require.Contains(t, stdout, "It is no settings file")
 }
 
@@ -241,7 +244,7 @@ func TestConfigSetKeepsToTheProject(t *testing.T) {
 	require.NoError(t, os.MkdirAll(filepath.Join(home, "p/.fettle"), 0o755))
 	require.NoError(t, os.Symlink("../../.fettle/settings.json", filepath.Join(home, "p/.fettle/settings.json")))
 	code, _, stderr := run("set", "--scope", "project", "tools.exclude", `["edit"]`)
-	require.Equal(t, exitConfig, code)
+	require.Equal(t, program.ExitConfig, code)
 	require.Contains(t, stderr, "leads out of the project, to ~/.fettle/settings.json")
 	require.Equal(t, "{}", readText(t, user))
 }
@@ -303,7 +306,7 @@ func TestConfigNames(t *testing.T) {
 	require.Zero(t, code, stderr)
 
 	var errs bytes.Buffer
-	require.Zero(t, (&program{out: &errs, err: &errs}).run(t.Context(), []string{"config", "set", "tools.shell.timeout", "-1"}), errs.String())
+	require.Zero(t, execute(t.Context(), &program.Program{Out: &errs, Err: &errs}, []string{"config", "set", "tools.shell.timeout", "-1"}), errs.String())
 	require.Contains(t, readText(t, user), `"timeout": -1`)
 
 	const own = "context.fileFiltering.respectFettleIgnore"

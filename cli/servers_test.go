@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -15,38 +14,10 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
-	"github.com/fettle-dev/fettle/core/tools"
 )
-
-// A server is started for a call only if the tool may be its own, whatever has
-// become of the names.
-func TestServersOfATool(t *testing.T) {
-	long, longer := strings.Repeat("s", 40), strings.Repeat("s", 80)
-	for _, tt := range []struct {
-		tool, server string
-		may          bool
-	}{
-		{"mcp_ab_x", "ab", true},
-		{"mcp_abc_x", "ab", false},
-		{"mcp_ab_c_x", "ab", true},
-		{"mcp_ab_c_x", "ab_c", true},
-		{"mcp_ab", "ab", false},
-		{"mcp_my_server_x", "my server", true},
-		{"ab_x", "ab", false},
-		{tools.QualifiedName(long, "x"), long, true},
-		{tools.QualifiedName(long, longer), long, true},
-		{tools.QualifiedName(longer, "x"), longer, true},
-		{tools.QualifiedName(longer, "x"), "s", false},
-		// With more of a hash, as where names would be alike.
-		{tools.QualifiedName(longer, "x")[:46] + "_" + strings.Repeat("0", 16), longer, true},
-		{tools.QualifiedName(longer, "x")[:30] + "_" + strings.Repeat("0", 32), long, true},
-		{strings.Repeat("x", 30) + "_" + strings.Repeat("0", 32), long, false},
-	} {
-		require.Equal(t, tt.may, mayBeOf(tt.tool, tt.server), "%s of %s", tt.tool, tt.server)
-	}
-}
 
 // EX-15: a call connects the servers that may have its tool, and no other.
 func TestConnectFor(t *testing.T) {
@@ -106,14 +77,14 @@ func TestSignInWhereAPersonIs(t *testing.T) {
 		writeFile(t, filepath.Join(home, ".fettle", "settings.json"),
 			`{"mcpServers": {"web": {"httpUrl": "`+web.URL+`/mcp", "oauth": {"enabled": `+tt.enabled+`, "clientId": "me"}}}}`)
 		var page string
-		var at *signIn
+		var at *program.SignIn
 		if tt.person {
-			at = &signIn{open: func(_ context.Context, url string) error {
+			at = &program.SignIn{Open: func(_ context.Context, url string) error {
 				page = url
 				return errors.New("no page today")
 			}}
 		}
-		s, err := openConfig(t.Context(), sessionOptions{flags: fettleFlags(), log: slog.New(slog.DiscardHandler), signIn: at})
+		s, err := program.Open(t.Context(), program.SessionOptions{Flags: fettleFlags(), Log: slog.New(slog.DiscardHandler), SignIn: at})
 		require.NoError(t, err)
 		missing := s.ConnectServers(t.Context(), time.Minute)
 		require.NoError(t, s.Close())
@@ -125,21 +96,5 @@ func TestSignInWhereAPersonIs(t *testing.T) {
 		require.Empty(t, page)
 		require.Contains(t, fault.As(missing[0]).Remedy, "fettle mcp auth web")
 	}
-	require.Nil(t, (&program{in: strings.NewReader(""), err: io.Discard}).signIn(), "a pipe is nobody")
-}
-
-// A name cannot break the table that it stands in, nor what is told below it.
-func TestServerListIsOfLines(t *testing.T) {
-	var out bytes.Buffer
-	p := &program{out: &out}
-	require.NoError(t, p.listServers([]serverListing{
-		{Name: "a\nb\tc\x1b[2J", State: mcp.StateBlocked, Source: "x\ny", Error: fault.New(fault.InvalidConfig, "t", "It is\nwrong.", "Mend it.")},
-		{Name: "slow", State: mcp.StateConnecting},
-	}))
-	lines := strings.Split(out.String(), "\n")
-	require.Len(t, lines, 8, out.String())
-	require.True(t, strings.HasPrefix(lines[1], "a b c<U+001B>[2J  blocked"), lines[1])
-	require.True(t, strings.HasSuffix(lines[1], "  x y"), lines[1])
-	require.True(t, strings.HasPrefix(lines[4], "a b c<U+001B>[2J: It is wrong."), lines[4])
-	require.Contains(t, lines[6], "slow: It is not connected yet")
+	require.Nil(t, (&program.Program{In: strings.NewReader(""), Err: io.Discard}).SignIn(), "a pipe is nobody")
 }

@@ -12,11 +12,12 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/core/fault"
 )
 
 // toolNames are the tools of a session.
-func toolNames(s session) []string {
+func toolNames(s program.Session) []string {
 	var names []string
 	for _, t := range s.Tools() {
 		names = append(names, t.Spec().Name)
@@ -25,16 +26,16 @@ func toolNames(s session) []string {
 }
 
 // open opens a session as a command with flags would.
-func open(t *testing.T, flags *globalFlags) (session, error) {
+func open(t *testing.T, flags *program.Flags) (program.Session, error) {
 	t.Helper()
-	s, err := openConfig(t.Context(), sessionOptions{flags: flags, log: slog.New(slog.DiscardHandler)})
+	s, err := program.Open(t.Context(), program.SessionOptions{Flags: flags, Log: slog.New(slog.DiscardHandler)})
 	if err == nil {
 		t.Cleanup(func() { require.NoError(t, s.Close()) })
 	}
 	return s, err
 }
 
-func fettleFlags() *globalFlags { return &globalFlags{layout: "fettle"} }
+func fettleFlags() *program.Flags { return &program.Flags{Layout: "fettle"} }
 
 // Only a session that lasts watches the settings files: a command that does one
 // thing and ends has read them once.
@@ -46,16 +47,16 @@ func TestOnlyBatchesWatch(t *testing.T) {
 	} {
 		for _, args := range commands {
 			opened := 0
-			p := &program{in: strings.NewReader(""), out: io.Discard, err: io.Discard}
-			p.open = func(_ context.Context, o sessionOptions) (session, error) {
+			p := &program.Program{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}
+			p.Open = func(_ context.Context, o program.SessionOptions) (program.Session, error) {
 				opened++
-				parameters, err := parametersOf(o)
+				parameters, err := program.ParametersOf(o)
 				require.NoError(t, err)
 				require.NotNil(t, parameters.Settings)
 				require.Equal(t, want, parameters.WatchSettings, args)
 				return nil, errors.New("no more is needed")
 			}
-			p.run(t.Context(), args)
+			execute(t.Context(), p, args)
 			require.Equal(t, 1, opened, args)
 		}
 	}
@@ -135,14 +136,14 @@ func TestSettingsThatCannotBeUsed(t *testing.T) {
 func TestFlagsThatCannotBeUsed(t *testing.T) {
 	configPlace(t)
 	flags := fettleFlags()
-	flags.coreTools, flags.coreToolsSet = []string{"globb", "grep_search", "edit", "replace", "ask_user"}, true
+	flags.CoreTools, flags.CoreToolsSet = []string{"globb", "grep_search", "edit", "replace", "ask_user"}, true
 	s, err := open(t, flags)
 	require.NoError(t, err)
 	require.Len(t, s.SettingsProblems(), 1)
 	require.Equal(t, `the command line: tools.core: There is no built-in tool "globb"; the entry has no effect. Perhaps glob is meant.`, s.SettingsProblems()[0].String())
 
 	flags = fettleFlags()
-	flags.includeDirs = []string{"nope"}
+	flags.IncludeDirs = []string{"nope"}
 	_, err = open(t, flags)
 	require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
 	require.Contains(t, fault.As(err).Line(), "the command line: context.includeDirectories: ")
@@ -151,7 +152,7 @@ func TestFlagsThatCannotBeUsed(t *testing.T) {
 	home, _ := configPlace(t)
 	writeFile(t, filepath.Join(home, ".fettle/settings.json"), `{"policyPaths": ["/nope"]}`)
 	flags = fettleFlags()
-	flags.policyPaths = []string{home}
+	flags.PolicyPaths = []string{home}
 	_, err = open(t, flags)
 	require.NoError(t, err)
 }
@@ -161,15 +162,15 @@ func TestBuiltInToolsAreKnown(t *testing.T) {
 	for _, layout := range []string{"fettle", "gemini"} {
 		configPlace(t)
 		t.Setenv("GEMINI_API_KEY", "k")
-		flags := &globalFlags{layout: layout, coreToolsSet: true, coreTools: []string{"edit"}}
+		flags := &program.Flags{Layout: layout, CoreToolsSet: true, CoreTools: []string{"edit"}}
 		s, err := open(t, flags)
 		require.NoError(t, err)
 		all := s.Tools()
-		s, err = open(t, &globalFlags{layout: layout})
+		s, err = open(t, &program.Flags{Layout: layout})
 		require.NoError(t, err)
-		flags.coreTools = []string{}
+		flags.CoreTools = []string{}
 		for _, tool := range append(all, s.Tools()...) {
-			flags.coreTools = append(append(flags.coreTools, tool.Spec().Name), tool.Spec().Aliases...)
+			flags.CoreTools = append(append(flags.CoreTools, tool.Spec().Name), tool.Spec().Aliases...)
 		}
 		s, err = open(t, flags)
 		require.NoError(t, err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/cli/commands/settings"
 	"github.com/fettle-dev/fettle/core/services/trust"
 )
 
@@ -94,7 +95,7 @@ func TestTrustPaths(t *testing.T) {
 	} {
 		code, stdout, stderr := run(append(strings.Fields(args), "--json")...)
 		require.Zero(t, code, stderr)
-		var answer trustAnswer
+		var answer settings.TrustAnswer
 		require.NoError(t, json.Unmarshal([]byte(stdout), &answer))
 		require.Equal(t, want, answer.Folder, args)
 		require.Equal(t, want, answer.Entry.Path, args)

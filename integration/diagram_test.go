@@ -16,7 +16,7 @@ import (
 // the first one of which a pattern fits its path. What only tests and their
 // helpers need is in none.
 var layers = []struct{ name, title, patterns string }{
-	{"program", "cli: the program", "cli cli/*"},
+	{"program", "cli: the program", "cli cli/* cli/*/*"},
 	{"standard", "standard: every provider and protocol wired in", "core/standard"},
 	{"telemetry", "telemetry", "core/telemetry core/telemetry/*"},
 	{"", "", "core/config/configtest core/tools/tooltest core/internal/unprivileged core/model/internal/wiretest docs integration integration/* integration/*/*"},

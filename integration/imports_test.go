@@ -151,6 +151,27 @@ func TestOneProblem(t *testing.T) {
 	}
 }
 
+// A package of the program is small enough to be read at once.
+func TestPackagesOfTheProgramAreSmall(t *testing.T) {
+	const maxFiles, maxLines = 30, 4000 // without tests
+	for _, p := range goList(t, "linux", "./cli/...") {
+		files, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(p.name()), "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		n, lines := 0, 0
+		for _, name := range files {
+			if !strings.HasSuffix(name, "_test.go") {
+				n++
+				lines += strings.Count(readFile(t, p.name()+"/"+filepath.Base(name)), "\n")
+			}
+		}
+		if n > maxFiles || lines > maxLines {
+			t.Errorf("%s has %d files and %d lines; at most %d and %d", p.name(), n, lines, maxFiles, maxLines)
+		}
+	}
+}
+
 // Whoever imports a package pays for all that it links. These stay light: none
 // links a model SDK, a protocol's SDK or a library that front ends are built of.
 // The pseudo terminals of creack/pty, which core/config links through

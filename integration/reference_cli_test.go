@@ -102,8 +102,8 @@ func writeFlags(b *strings.Builder, flags *pflag.FlagSet) {
 // exitCodes are those of the table in docs/cli.md, which has the codes that the
 // program can end with and no others, as README.md has.
 func exitCodes(t *testing.T) [][2]string {
-	program := textOf(t, "cli/cli.go")
-	_, block, found := strings.Cut(program, "exitDone ")
+	program := textOf(t, "cli/internal/program/exit.go")
+	_, block, found := strings.Cut(program, "ExitDone ")
 	require.True(t, found)
 	block, _, _ = strings.Cut(block, ")")
 	var codes []string

@@ -44,7 +44,7 @@ func eventReference(t *testing.T) string {
 	}
 
 	b.WriteString("\n## stream-json\n\nLines of `fettle -p -o stream-json`; [headless.md](../headless.md#stream-json) says when each comes.\n")
-	program := parsePackage(t, "cli")
+	program := parsePackage(t, "cli/headless")
 	others = nil
 	for _, line := range [][2]string{{"init", "streamInit"}, {"message", "streamMessage"}, {"tool_use", "streamToolUse"}, {"tool_result", "streamToolResult"}, {"error", "streamError"}, {"result", "streamResult"}} {
 		fmt.Fprintf(b, "\n### %s, in stream-json\n", line[0])

@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/fettle-dev/fettle/cli"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/config"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -72,12 +71,12 @@ func TestToolPages(t *testing.T) {
 		specs = append(specs, of...)
 	}
 	for _, s := range specs {
-		page, err := cli.ToolPage(s)
+		page, err := toolPage(s)
 		require.NoError(t, err, s.Name)
 		require.NotContains(t, want, s.Name+".md", "two tools of one name")
 		want[s.Name+".md"] = page
 	}
-	want["README.md"] = cli.ToolIndex(specs)
+	want["README.md"] = toolIndex(specs)
 
 	have, err := filepath.Glob(folder + "/*")
 	require.NoError(t, err)

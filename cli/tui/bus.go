@@ -10,6 +10,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/approval"
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/cli/tui/blocks"
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/bus"
 )
@@ -86,7 +87,7 @@ func (m *screen) busMessage(msg any) tea.Cmd {
 	switch msg := msg.(type) {
 	case outputMsg:
 		if c := m.calls[msg.call]; c != nil {
-			c.print(msg)
+			c.Print(msg.text, msg.skipped > 0)
 		}
 	case bus.ToolCallsUpdate:
 		for _, c := range msg.ToolCalls {
@@ -132,34 +133,34 @@ func (m *screen) configChanged(c bus.ConfigChanged) {
 func (m *screen) call(state bus.ToolCallState) {
 	c := m.calls[state.CallID]
 	if c == nil {
-		c = &callBlock{}
+		c = &blocks.Call{}
 		m.calls[state.CallID] = c
 		if parent := m.parent(state.Subagent); parent != nil {
-			parent.adopt(c, state.CallID)
+			parent.Adopt(c, state.CallID)
 		} else {
 			m.answer.text, m.answer.thought = nil, nil
-			m.transcript.add(c)
+			m.transcript.Add(c)
 		}
 	}
-	if state.Status == bus.StatusValidating && c.state.Status != "" {
+	if state.Status == bus.StatusValidating && c.State.Status != "" {
 		return // what is known already is newer
 	}
-	c.update(state)
+	c.Update(state)
 }
 
 // parent is the call that a subagent works for: the last one that runs and is its, or
 // the last one that runs.
-func (m *screen) parent(subagent string) *callBlock {
+func (m *screen) parent(subagent string) *blocks.Call {
 	if subagent == "" {
 		return nil
 	}
-	var running *callBlock
-	for i := len(m.transcript.blocks) - 1; i >= 0; i-- {
-		c, is := m.transcript.blocks[i].block.(*callBlock)
-		if !is || c.state.Status != bus.StatusExecuting {
+	var running *blocks.Call
+	for i := len(m.transcript.Blocks) - 1; i >= 0; i-- {
+		c, is := m.transcript.Blocks[i].Block.(*blocks.Call)
+		if !is || c.State.Status != bus.StatusExecuting {
 			continue
 		}
-		if c.state.Name == subagent || strings.Contains(string(c.state.Args), `"`+subagent+`"`) {
+		if c.State.Name == subagent || strings.Contains(string(c.State.Args), `"`+subagent+`"`) {
 			return c
 		}
 		if running == nil {
@@ -174,7 +175,7 @@ func (m *screen) activity(a bus.SubagentActivity) {
 		return // shown as the call it is
 	}
 	if p := m.parent(a.SubagentName); p != nil {
-		p.activity(a.Activity)
+		p.Activity(a.Activity)
 	}
 }
 
@@ -186,7 +187,7 @@ func (m *screen) response(e agent.Event) {
 	r := e.Response
 	state := bus.ToolCallState{CallID: r.CallID, Name: r.Tool, Status: bus.CallStatus(r.Status)}
 	if c := m.calls[r.CallID]; c != nil {
-		state = c.state
+		state = c.State
 		state.Status = bus.CallStatus(r.Status)
 	}
 	state.Preview = state.Preview || r.Decision.Previews
@@ -199,5 +200,5 @@ func (m *screen) response(e agent.Event) {
 		}
 	}
 	m.call(state)
-	m.calls[r.CallID].notices = r.Notices
+	m.calls[r.CallID].Notices = r.Notices
 }

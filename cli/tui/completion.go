@@ -7,6 +7,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
 // maxCandidates is how many candidates are shown at a time.
@@ -162,23 +163,23 @@ func (c *completion) typedOut(e *editor) bool {
 }
 
 // view returns at most so many rows of candidates around the chosen one.
-func (c *completion) view(v look, rows int) []string {
+func (c *completion) view(v blocks.Look, rows int) []string {
 	items := c.found.Items
 	first := max(0, min(c.at-rows/2, len(items)-rows))
 	widest := 0
 	for _, item := range items {
 		widest = max(widest, display.Width(display.Line(label(item))))
 	}
-	widest = min(widest, v.columns/2)
+	widest = min(widest, v.Columns/2)
 	var lines []string
 	for i := first; i < min(first+rows, len(items)); i++ {
 		text := display.Cut(display.Line(label(items[i])), widest, "…")
 		text = "  " + text + strings.Repeat(" ", widest-display.Width(text))
-		description := display.Cut(display.Line(items[i].Description), v.columns-display.Width(text)-2, "…")
+		description := display.Cut(display.Line(items[i].Description), v.Columns-display.Width(text)-2, "…")
 		if i == c.at {
-			lines = append(lines, v.theme.Selected.Render(">"+text[1:])+"  "+v.theme.Dim.Render(description))
+			lines = append(lines, v.Theme.Selected.Render(">"+text[1:])+"  "+v.Theme.Dim.Render(description))
 		} else {
-			lines = append(lines, text+"  "+v.theme.Dim.Render(description))
+			lines = append(lines, text+"  "+v.Theme.Dim.Render(description))
 		}
 	}
 	return lines

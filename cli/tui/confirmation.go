@@ -7,6 +7,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/approval"
 	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/tui/blocks"
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
@@ -22,7 +23,7 @@ type confirmation struct {
 	wrong    string // what the last key did not do
 
 	body []string // what would be done, for the look
-	look look
+	look blocks.Look
 }
 
 func newConfirmation(q bus.ToolConfirmationRequest, edit func() editedMsg) *confirmation {
@@ -38,7 +39,7 @@ func newConfirmation(q bus.ToolConfirmationRequest, edit func() editedMsg) *conf
 // view shows the title, what would be done in a window, what the answers stand for,
 // and the keys. Where there is not room for all, the meanings follow what would be
 // done, in its window.
-func (c *confirmation) view(v look, rows int, armed bool) ([]string, *tea.Cursor) {
+func (c *confirmation) view(v blocks.Look, rows int, armed bool) ([]string, *tea.Cursor) {
 	if c.body == nil || c.look != v {
 		before := c.body
 		c.body, c.look = describe(c.request, v), v
@@ -56,7 +57,7 @@ func (c *confirmation) view(v look, rows int, armed bool) ([]string, *tea.Cursor
 	}
 	shown := c.window(body, room)
 	if where := c.where(); where != "" && cursor == nil {
-		foot = append(foot, v.theme.Dim.Render(display.Cut(where, v.columns, "…")))
+		foot = append(foot, v.Theme.Dim.Render(display.Cut(where, v.Columns, "…")))
 	}
 	lines := append([]string{titled(v, c.title())}, shown...)
 	lines = append(lines, meanings...)
@@ -76,12 +77,12 @@ func (c *confirmation) title() string {
 
 // meanings are the answers that last, and what each would let run: one rule beside
 // the answers, several below them, a line each.
-func (c *confirmation) meanings(v look) []string {
+func (c *confirmation) meanings(v blocks.Look) []string {
 	var lines []string
 	add := func(text, hang string) {
-		for _, line := range split(display.Fold(text, hang, v.columns)) {
-			for _, piece := range display.Break(line, v.columns) {
-				lines = append(lines, v.theme.Dim.Render(piece))
+		for _, line := range blocks.Split(display.Fold(text, hang, v.Columns)) {
+			for _, piece := range display.Break(line, v.Columns) {
+				lines = append(lines, v.Theme.Dim.Render(piece))
 			}
 		}
 	}
@@ -107,20 +108,20 @@ func (c *confirmation) meanings(v look) []string {
 }
 
 // foot is what the person is expected to do.
-func (c *confirmation) foot(v look, armed bool) (lines []string, cursor *tea.Cursor) {
+func (c *confirmation) foot(v blocks.Look, armed bool) (lines []string, cursor *tea.Cursor) {
 	if c.wrong != "" {
-		lines = append(lines, v.theme.Warning.Render(display.Cut(display.Line(c.wrong), v.columns, "…")))
+		lines = append(lines, v.Theme.Warning.Render(display.Cut(display.Line(c.wrong), v.Columns, "…")))
 	}
 	switch {
 	case !armed:
-		return append(lines, v.theme.Dim.Render("…")), nil
+		return append(lines, v.Theme.Dim.Render("…")), nil
 	case c.refusing:
-		lines = append(lines, v.theme.Dim.Render(display.Cut("What should be done instead? enter alone: nothing to add", v.columns, "…")))
-		text, y, x := c.words.view(v.columns-4, 3)
+		lines = append(lines, v.Theme.Dim.Render(display.Cut("What should be done instead? enter alone: nothing to add", v.Columns, "…")))
+		text, y, x := c.words.view(v.Columns-4, 3)
 		for i, line := range text {
 			mark := "    "
 			if i == 0 {
-				mark = v.theme.Accent.Render("no: ")
+				mark = v.Theme.Accent.Render("no: ")
 			}
 			text[i] = mark + line
 		}
@@ -131,7 +132,7 @@ func (c *confirmation) foot(v look, armed bool) (lines []string, cursor *tea.Cur
 	for i, r := range c.replies {
 		labels[i] = r.Label
 	}
-	for _, line := range pack(labels, v.columns) {
+	for _, line := range pack(labels, v.Columns) {
 		lines = append(lines, boldKeys(line, v))
 	}
 	return lines, nil
@@ -156,7 +157,7 @@ func pack(words []string, columns int) []string {
 }
 
 // boldKeys makes what stands in brackets stand out.
-func boldKeys(line string, v look) string {
+func boldKeys(line string, v blocks.Look) string {
 	var b strings.Builder
 	for {
 		before, rest, found := strings.Cut(line, "[")
@@ -165,7 +166,7 @@ func boldKeys(line string, v look) string {
 			return b.String()
 		}
 		key, after, _ := strings.Cut(rest, "]")
-		b.WriteString(v.theme.Strong.Render("[" + key + "]"))
+		b.WriteString(v.Theme.Strong.Render("[" + key + "]"))
 		line = after
 	}
 }
@@ -233,7 +234,7 @@ func (c *confirmation) wordKey(k tea.KeyPressMsg, stroke string) (bus.Answer, te
 		c.words.reset()
 		return c.answer(bus.Cancel), nil
 	}
-	editKey(&c.words, k, c.look.columns-4)
+	editKey(&c.words, k, c.look.Columns-4)
 	return nil, nil
 }
 

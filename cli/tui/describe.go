@@ -12,6 +12,7 @@ import (
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/markdown"
 	"github.com/fettle-dev/fettle/cli/theme"
+	"github.com/fettle-dev/fettle/cli/tui/blocks"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/escape"
 )
@@ -24,11 +25,11 @@ const (
 
 // describe is what a person has to know to decide: what would be done, and why it is
 // asked.
-func describe(q bus.ToolConfirmationRequest, v look) []string {
+func describe(q bus.ToolConfirmationRequest, v blocks.Look) []string {
 	c := q.Details
 	var lines []string
 	if c.SystemMessage != "" {
-		lines = append(lines, folded("note: "+c.SystemMessage, v.columns)...)
+		lines = append(lines, blocks.Folded("note: "+c.SystemMessage, v.Columns)...)
 	}
 	switch {
 	case c.EditDetails != nil:
@@ -38,50 +39,50 @@ func describe(q bus.ToolConfirmationRequest, v look) []string {
 	case c.MCPDetails != nil:
 		lines = append(lines, describeServerTool(q, v)...)
 	case c.InfoDetails != nil:
-		lines = append(lines, split(strings.Trim(markdown.Render(c.Prompt, v.columns, *v.theme), "\n"))...)
+		lines = append(lines, blocks.Split(strings.Trim(markdown.Render(c.Prompt, v.Columns, *v.Theme), "\n"))...)
 		for _, u := range c.URLs {
-			lines = append(lines, display.Break("  "+display.Line(u), v.columns)...)
+			lines = append(lines, display.Break("  "+display.Line(u), v.Columns)...)
 		}
 	}
 	for _, path := range c.Paths {
 		if c.EditDetails == nil || path != c.FilePath {
-			lines = append(lines, display.Break("changes "+display.Line(path), v.columns)...)
+			lines = append(lines, display.Break("changes "+display.Line(path), v.Columns)...)
 		}
 	}
-	for _, line := range folded("why: "+approval.Why(q), v.columns) {
-		lines = append(lines, v.theme.Dim.Render(line))
+	for _, line := range blocks.Folded("why: "+approval.Why(q), v.Columns) {
+		lines = append(lines, v.Theme.Dim.Render(line))
 	}
 	return lines
 }
 
 // describeEdit shows a change of one file.
-func describeEdit(e *bus.EditDetails, modified bool, v look) []string {
-	diff, added, removed := display.NumberedDiff(e.FileDiff, v.columns, *v.theme)
+func describeEdit(e *bus.EditDetails, modified bool, v blocks.Look) []string {
+	diff, added, removed := display.NumberedDiff(e.FileDiff, v.Columns, *v.Theme)
 	path := display.Line(e.FilePath)
 	if e.OriginalContent == nil {
 		path = "new file: " + path
 	}
-	lines := display.Break(path, v.columns)
-	last := lines[len(lines)-1] + "  " + stat(added, removed, v)
-	if display.Width(last) > v.columns {
-		lines = append(lines, stat(added, removed, v))
+	lines := display.Break(path, v.Columns)
+	last := lines[len(lines)-1] + "  " + blocks.Stat(added, removed, v)
+	if display.Width(last) > v.Columns {
+		lines = append(lines, blocks.Stat(added, removed, v))
 	} else {
 		lines[len(lines)-1] = last
 	}
 	if s := e.DiffStat; modified && s != nil {
 		text := fmt.Sprintf("with your changes: +%d −%d, to the proposal's +%d −%d", s.UserAddedLines, s.UserRemovedLines, s.ModelAddedLines, s.ModelRemovedLines)
-		lines = append(lines, folded(text, v.columns)...)
+		lines = append(lines, blocks.Folded(text, v.Columns)...)
 	}
-	return append(lines, split(diff)...)
+	return append(lines, blocks.Split(diff)...)
 }
 
 // describeCommand shows a command line as it stands but indented, so that nothing in it
 // can look like a line of this program's, and the verdict on each of its parts.
-func describeCommand(q bus.ToolConfirmationRequest, v look) []string {
+func describeCommand(q bus.ToolConfirmationRequest, v blocks.Look) []string {
 	var lines []string
-	for _, line := range split(display.Untab(display.Printable(plainEnds(q.Details.Command)), 0)) {
-		for _, piece := range hung("  "+line, v.columns) {
-			lines = append(lines, v.theme.Code.Render(piece))
+	for _, line := range blocks.Split(display.Untab(display.Printable(blocks.PlainEnds(q.Details.Command)), 0)) {
+		for _, piece := range hung("  "+line, v.Columns) {
+			lines = append(lines, v.Theme.Code.Render(piece))
 		}
 	}
 	lines = append(lines, describeOthers(q.ToolCall.Args, v)...)
@@ -91,29 +92,29 @@ func describeCommand(q bus.ToolConfirmationRequest, v look) []string {
 		if why := approval.WhyPart(part); why != "" {
 			text += "  " + why
 		}
-		pieces := split(display.Fold(text, "         ", v.columns))
+		pieces := blocks.Split(display.Fold(text, "         ", v.Columns))
 		for i, piece := range pieces {
 			if i == 0 {
 				piece = strings.Replace(piece, word, verdictStyle(part.Decision, v).Render(word), 1)
 			}
-			lines = append(lines, display.Cut(piece, v.columns, "…"))
+			lines = append(lines, display.Cut(piece, v.Columns, "…"))
 		}
 	}
 	return lines
 }
 
-func verdictStyle(decision string, v look) theme.Style {
+func verdictStyle(decision string, v blocks.Look) theme.Style {
 	switch decision {
 	case "allow":
-		return v.theme.Success
+		return v.Theme.Success
 	case "deny":
-		return v.theme.Error
+		return v.Theme.Error
 	}
-	return v.theme.Warning
+	return v.Theme.Warning
 }
 
 // describeOthers lists the arguments of a command beside the command.
-func describeOthers(args json.RawMessage, v look) []string {
+func describeOthers(args json.RawMessage, v blocks.Look) []string {
 	var values map[string]json.RawMessage
 	if json.Unmarshal(args, &values) != nil {
 		return nil
@@ -127,8 +128,8 @@ func describeOthers(args json.RawMessage, v look) []string {
 		if json.Unmarshal(values[name], &text) != nil {
 			text = string(values[name])
 		}
-		for _, line := range folded("  "+display.Line(name)+": "+display.Line(text), v.columns) {
-			lines = append(lines, v.theme.Dim.Render(line))
+		for _, line := range blocks.Folded("  "+display.Line(name)+": "+display.Line(text), v.Columns) {
+			lines = append(lines, v.Theme.Dim.Render(line))
 		}
 	}
 	return lines
@@ -136,13 +137,13 @@ func describeOthers(args json.RawMessage, v look) []string {
 
 // describeServerTool shows a call of a server's tool: whose it is, and what it is
 // called with.
-func describeServerTool(q bus.ToolConfirmationRequest, v look) []string {
+func describeServerTool(q bus.ToolConfirmationRequest, v blocks.Look) []string {
 	c := q.Details.MCPDetails
 	head := "tool " + quoted(c.ToolName)
 	if c.ToolDisplayName != "" && c.ToolDisplayName != c.ToolName {
 		head += " (" + quoted(c.ToolDisplayName) + ")"
 	}
-	lines := folded(head+" of server "+quoted(c.ServerName), v.columns)
+	lines := blocks.Folded(head+" of server "+quoted(c.ServerName), v.Columns)
 	args := q.ToolCall.Args // what would be executed
 	if len(args) == 0 {
 		args = c.ToolArgs
@@ -161,7 +162,7 @@ func quoted(name string) string {
 
 // describeArguments shows arguments as indented JSON: of long lines both ends, and of
 // many lines the first and the last.
-func describeArguments(args json.RawMessage, v look) []string {
+func describeArguments(args json.RawMessage, v blocks.Look) []string {
 	var indented bytes.Buffer
 	if len(args) == 0 || json.Indent(&indented, args, "  ", "  ") != nil {
 		return nil
@@ -175,9 +176,9 @@ func describeArguments(args json.RawMessage, v look) []string {
 	for i, line := range all {
 		switch {
 		case i == first:
-			lines = append(lines, v.theme.Warning.Render(fmt.Sprintf("  … %s lines are not shown …", thousands(last-first))))
+			lines = append(lines, v.Theme.Warning.Render(fmt.Sprintf("  … %s lines are not shown …", display.Thousands(last-first))))
 		case i < first || i >= last:
-			lines = append(lines, hung(display.Printable(middleCut(line)), v.columns)...)
+			lines = append(lines, hung(display.Printable(middleCut(line)), v.Columns)...)
 		}
 	}
 	return lines
@@ -207,5 +208,5 @@ func middleCut(line string) string {
 	if omitted == 0 {
 		return line
 	}
-	return fmt.Sprintf("%s … %s bytes are not shown … %s", head, thousands(omitted), tail)
+	return fmt.Sprintf("%s … %s bytes are not shown … %s", head, display.Thousands(omitted), tail)
 }

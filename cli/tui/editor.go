@@ -85,9 +85,9 @@ func (e *editor) paste(content string) {
 		e.insert(content)
 		return
 	}
-	what := thousands(lines) + " lines"
+	what := display.Thousands(lines) + " lines"
 	if lines == 1 {
-		what = thousands(utf8.RuneCountInString(content)) + " characters"
+		what = display.Thousands(utf8.RuneCountInString(content)) + " characters"
 	}
 	label := "[Pasted " + what + "]"
 	for n := 2; e.pastes[label] != "" && e.pastes[label] != content; n++ {
@@ -98,15 +98,6 @@ func (e *editor) paste(content string) {
 	}
 	e.pastes[label] = content
 	e.replace(e.cursor, e.cursor, label)
-}
-
-// thousands writes n with commas.
-func thousands(n int) string {
-	digits := fmt.Sprint(n)
-	for i := len(digits) - 3; i > 0; i -= 3 {
-		digits = digits[:i] + "," + digits[i:]
-	}
-	return digits
 }
 
 // next is where the character at i ends; a placeholder counts as one.

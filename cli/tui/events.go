@@ -8,7 +8,9 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
+	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/cli/tui/blocks"
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -17,9 +19,9 @@ import (
 
 // answerState is the answer of the model's that comes now.
 type answerState struct {
-	text    *answerBlock
-	thought *thoughtBlock
-	blocks  []block // of this answer, which a retry makes void
+	text    *blocks.Answer
+	thought *blocks.Thought
+	blocks  []blocks.Block // of this answer, which a retry makes void
 }
 
 // close ends the answer: what comes next is another.
@@ -30,7 +32,7 @@ func (m *screen) event(e interactive.Event) tea.Cmd {
 	switch e.Kind {
 	case interactive.EventPrompt:
 		if strings.TrimSpace(e.Text) != strings.TrimSpace(m.turn.text) {
-			m.transcript.add(&promptBlock{e.Text})
+			m.transcript.Add(&blocks.Prompt{Text: e.Text})
 		}
 	case interactive.EventAgent:
 		if e.Agent != nil {
@@ -38,11 +40,11 @@ func (m *screen) event(e interactive.Event) tea.Cmd {
 		}
 	case interactive.EventMessage:
 		m.answer.close()
-		m.transcript.add(&messageBlock{e.Level, e.Text})
+		m.transcript.Add(&blocks.Message{Level: e.Level, Text: e.Text})
 	case interactive.EventWorking:
 		m.turn.working = e.Text
 	case interactive.EventShell:
-		m.transcript.add(&shellBlock{e.Text})
+		m.transcript.Add(&blocks.Shell{Text: e.Text})
 	case interactive.EventClear:
 		m.begunAnew()
 	case interactive.EventHistory:
@@ -61,8 +63,8 @@ func (m *screen) event(e interactive.Event) tea.Cmd {
 
 // begunAnew empties the screen.
 func (m *screen) begunAnew() {
-	m.transcript.clear()
-	m.calls = map[string]*callBlock{}
+	m.transcript.Clear()
+	m.calls = map[string]*blocks.Call{}
 	m.answer.close()
 	m.status = m.o.Session.Status()
 }
@@ -72,17 +74,17 @@ func (m *screen) restore(items []interactive.Item) {
 	for _, item := range items {
 		switch item.Role {
 		case "user":
-			m.transcript.add(&promptBlock{item.Text})
+			m.transcript.Add(&blocks.Prompt{Text: item.Text})
 		case "tool":
 			status := bus.StatusError
 			if item.OK {
 				status = bus.StatusSuccess
 			}
-			m.transcript.add(&callBlock{state: bus.ToolCallState{Name: item.Name, Description: item.Text, Status: status}})
+			m.transcript.Add(&blocks.Call{State: bus.ToolCallState{Name: item.Name, Description: item.Text, Status: status}})
 		default:
-			b := &answerBlock{}
-			b.add(item.Text)
-			m.transcript.add(b)
+			b := &blocks.Answer{}
+			b.Add(item.Text)
+			m.transcript.Add(b)
 		}
 	}
 }
@@ -122,7 +124,7 @@ func (m *screen) agentEvent(e agent.Event) {
 	case agent.EventLimit:
 		m.note(interactive.LevelWarning, sentence(e.Text, e.Err))
 	case agent.EventOverflow:
-		text := fmt.Sprintf("The conversation no longer fits: about %s tokens, of %s that the model takes.", thousands(e.Tokens), thousands(e.Limit))
+		text := fmt.Sprintf("The conversation no longer fits: about %s tokens, of %s that the model takes.", display.Thousands(e.Tokens), display.Thousands(e.Limit))
 		m.note(interactive.LevelWarning, strings.TrimSpace(text+" "+sentence("", e.Err)))
 	case agent.EventStopped:
 		m.note(interactive.LevelWarning, "Stopped: "+cmp.Or(e.Text, "no reason was given."))
@@ -149,22 +151,22 @@ func sentence(text string, err *fault.Error) string {
 
 func (m *screen) text(piece string) {
 	if m.answer.text == nil {
-		m.answer.text = &answerBlock{}
+		m.answer.text = &blocks.Answer{}
 		m.answer.blocks = append(m.answer.blocks, m.answer.text)
-		m.transcript.add(m.answer.text)
+		m.transcript.Add(m.answer.text)
 	}
 	m.answer.thought = nil
-	m.answer.text.add(piece)
+	m.answer.text.Add(piece)
 }
 
 func (m *screen) thought(t agent.Thought) {
 	if m.answer.thought == nil {
-		m.answer.thought = &thoughtBlock{}
+		m.answer.thought = &blocks.Thought{}
 		m.answer.blocks = append(m.answer.blocks, m.answer.thought)
-		m.transcript.add(m.answer.thought)
+		m.transcript.Add(m.answer.thought)
 	}
 	m.answer.text = nil
-	m.answer.thought.add(t.Subject, t.Description)
+	m.answer.thought.Add(t.Subject, t.Description)
 }
 
 // finished ends one answer of the model's.
@@ -180,10 +182,10 @@ func (m *screen) finished(e agent.Event) {
 func (m *screen) retry(r *agent.RetryInfo) {
 	text := "No answer came"
 	for _, b := range m.answer.blocks {
-		if _, is := b.(*answerBlock); is {
+		if _, is := b.(*blocks.Answer); is {
 			text = "The answer broke off"
 		}
-		m.transcript.remove(b)
+		m.transcript.Remove(b)
 	}
 	m.answer.close()
 	if r == nil {
@@ -194,7 +196,7 @@ func (m *screen) retry(r *agent.RetryInfo) {
 	}
 	again := "It is asked for again"
 	if r.Wait >= time.Second && m.o.NoAnimation {
-		again += " in " + duration(r.Wait)
+		again += " in " + blocks.Duration(r.Wait)
 	}
 	m.note(interactive.LevelWarning, fmt.Sprintf("%s. %s (attempt %d).", text, again, r.Attempt+1))
 	if m.turn != nil && r.Wait >= time.Second {
@@ -208,7 +210,7 @@ func (m *screen) compacted(c *agent.Compaction) {
 	}
 	m.status = m.o.Session.Status()
 	if c.Status.Changed() {
-		m.note(interactive.LevelInfo, fmt.Sprintf("The conversation was shortened, from about %s tokens to %s.", thousands(c.Before), thousands(c.After)))
+		m.note(interactive.LevelInfo, fmt.Sprintf("The conversation was shortened, from about %s tokens to %s.", display.Thousands(c.Before), display.Thousands(c.After)))
 		return
 	}
 	m.note(interactive.LevelWarning, "The conversation could not be shortened; it stays as it is.")

@@ -12,9 +12,8 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"github.com/stretchr/testify/require"
-
 	"github.com/charmbracelet/x/ansi"
+	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/cli/interactive"
 	"github.com/fettle-dev/fettle/cli/theme"

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/markdown"
+	"github.com/fettle-dev/fettle/cli/tui/blocks"
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
@@ -59,12 +60,12 @@ func (f *form) field() *field {
 	return &field{UserQuestion: bus.UserQuestion{Type: bus.QuestionText}}
 }
 
-func (f *form) view(v look, rows int, armed bool) ([]string, *tea.Cursor) {
-	f.columns = v.columns
+func (f *form) view(v blocks.Look, rows int, armed bool) ([]string, *tea.Cursor) {
+	f.columns = v.Columns
 	q := f.field()
-	foot := []string{v.theme.Dim.Render(display.Cut(f.keys(armed), v.columns, "…"))}
+	foot := []string{v.Theme.Dim.Render(display.Cut(f.keys(armed), v.Columns, "…"))}
 	if f.wrong != "" {
-		foot = append([]string{v.theme.Warning.Render(display.Cut(f.wrong, v.columns, "…"))}, foot...)
+		foot = append([]string{v.Theme.Warning.Render(display.Cut(f.wrong, v.Columns, "…"))}, foot...)
 	}
 	var cursor *tea.Cursor
 	var typed []string
@@ -81,7 +82,7 @@ func (f *form) view(v look, rows int, armed bool) ([]string, *tea.Cursor) {
 	}
 	lines := append([]string{titled(v, f.title(q))}, f.window(body, room)...)
 	if where := f.where(); where != "" {
-		foot = append(foot, v.theme.Dim.Render(display.Cut(where, v.columns, "…")))
+		foot = append(foot, v.Theme.Dim.Render(display.Cut(where, v.Columns, "…")))
 	}
 	if cursor != nil {
 		cursor.Y += len(lines)
@@ -112,9 +113,9 @@ func (f *form) title(q *field) string {
 
 // body is the question with its options, and the line of the option that the cursor
 // is on, -1 for none.
-func (f *form) body(v look, q *field) (lines []string, selected int) {
+func (f *form) body(v blocks.Look, q *field) (lines []string, selected int) {
 	selected = -1
-	lines = split(strings.Trim(markdown.Render(q.Question, v.columns, *v.theme), "\n"))
+	lines = blocks.Split(strings.Trim(markdown.Render(q.Question, v.Columns, *v.Theme), "\n"))
 	if !q.choice() {
 		return lines, selected
 	}
@@ -124,8 +125,8 @@ func (f *form) body(v look, q *field) (lines []string, selected int) {
 		}
 		lines = append(lines, f.option(v, q, i, o.Label)...)
 		if o.Description != "" {
-			for _, line := range folded(o.Description, max(v.columns-6, 1)) {
-				lines = append(lines, "      "+v.theme.Dim.Render(line))
+			for _, line := range blocks.Folded(o.Description, max(v.Columns-6, 1)) {
+				lines = append(lines, "      "+v.Theme.Dim.Render(line))
 			}
 		}
 	}
@@ -135,7 +136,7 @@ func (f *form) body(v look, q *field) (lines []string, selected int) {
 	return append(lines, f.option(v, q, len(q.Options), "your own words")...), selected
 }
 
-func (f *form) option(v look, q *field, i int, label string) []string {
+func (f *form) option(v blocks.Look, q *field, i int, label string) []string {
 	mark := "  "
 	if i == q.at {
 		mark = "> "
@@ -147,25 +148,25 @@ func (f *form) option(v look, q *field, i int, label string) []string {
 			box = "[x] "
 		}
 	}
-	lines := folded(fmt.Sprintf("%s%d  %s%s", mark, i+1, box, display.Line(label)), v.columns)
+	lines := blocks.Folded(fmt.Sprintf("%s%d  %s%s", mark, i+1, box, display.Line(label)), v.Columns)
 	if i == q.at {
 		for n := range lines {
-			lines[n] = v.theme.Selected.Render(lines[n])
+			lines[n] = v.Theme.Selected.Render(lines[n])
 		}
 	}
 	return lines
 }
 
 // typed is where words are typed.
-func (f *form) typed(v look, q *field) ([]string, *tea.Cursor) {
-	text, y, x := q.words.view(max(v.columns-2, 2), 4)
+func (f *form) typed(v blocks.Look, q *field) ([]string, *tea.Cursor) {
+	text, y, x := q.words.view(max(v.Columns-2, 2), 4)
 	if q.words.text == "" && q.Placeholder != "" {
-		text = []string{v.theme.Dim.Render(display.Cut(display.Line(q.Placeholder), v.columns-2, "…"))}
+		text = []string{v.Theme.Dim.Render(display.Cut(display.Line(q.Placeholder), v.Columns-2, "…"))}
 	}
 	for i := range text {
 		mark := "  "
 		if i == 0 {
-			mark = v.theme.Accent.Render("> ")
+			mark = v.Theme.Accent.Render("> ")
 		}
 		text[i] = mark + text[i]
 	}

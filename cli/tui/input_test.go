@@ -389,6 +389,6 @@ func TestScrolling(t *testing.T) {
 	require.NotContains(t, r.text(), "> go")
 	r.size(40, 10)
 	r.press("pgup", "pgup", "pgdown")
-	r.m.transcript.scrolled = false
+	r.m.transcript.Scrolled = false
 	require.Contains(t, r.text(), "news")
 }

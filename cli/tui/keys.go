@@ -6,6 +6,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
 // key takes a key: the question that is shown first, then what lies above the input,
@@ -90,17 +91,17 @@ func (m *screen) inputKey(k tea.KeyPressMsg, stroke string) {
 	case "ctrl+r":
 		m.search = newSearch(&m.history)
 	case "pgup":
-		m.transcript.scroll(-max(rows-2, 1), rows, m.look())
+		m.transcript.Scroll(-max(rows-2, 1), rows, m.look())
 	case "pgdown":
-		m.transcript.scroll(max(rows-2, 1), rows, m.look())
+		m.transcript.Scroll(max(rows-2, 1), rows, m.look())
 	case "shift+up":
-		m.transcript.scroll(-1, rows, m.look())
+		m.transcript.Scroll(-1, rows, m.look())
 	case "shift+down":
-		m.transcript.scroll(1, rows, m.look())
+		m.transcript.Scroll(1, rows, m.look())
 	case "ctrl+home":
-		m.transcript.top, m.transcript.scrolled = place{}, true
+		m.transcript.Top, m.transcript.Scrolled = blocks.Place{}, true
 	case "ctrl+end":
-		m.transcript.scrolled = false
+		m.transcript.Scrolled = false
 	case "tab":
 		m.complete(true)
 	case "enter", "kpenter":

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/cli/tui/blocks"
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/bus"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -33,14 +34,14 @@ func TestLiveOutput(t *testing.T) {
 	r.sees("line 10000\n")
 	require.Less(t, r.views-views, 100)
 	call := r.m.calls["1"]
-	require.LessOrEqual(t, call.output.bytes(), maxPending)
+	require.LessOrEqual(t, call.Output.Bytes(), maxPending)
 	require.NotContains(t, r.text(), "line 9990\n")
 	for range 3 {
-		call.print(outputMsg{text: lines(1000, strings.Repeat("x", 5000))})
+		call.Print(lines(1000, strings.Repeat("x", 5000)), false)
 	}
-	require.LessOrEqual(t, call.output.bytes(), (maxTailLines+1)*maxTailLine)
+	require.LessOrEqual(t, call.Output.Bytes(), (blocks.MaxTailLines+1)*blocks.MaxTailLine)
 	r.press("ctrl+o")
-	require.LessOrEqual(t, len(call.render(r.m.look())), 2*maxTailLines*maxTailLine/70)
+	require.LessOrEqual(t, len(call.Render(r.m.look())), 2*blocks.MaxTailLines*blocks.MaxTailLine/70)
 }
 
 // What waits for a slow screen is bounded, and its end is kept.
@@ -65,26 +66,6 @@ func TestMailboxIsBounded(t *testing.T) {
 	b.close()
 	b.post(2)
 	require.Empty(t, b.take())
-}
-
-// Output as programs print it: carriage returns begin a line anew, tabs line up, and
-// nothing is obeyed, wherever the pieces are cut.
-func TestTail(t *testing.T) {
-	text := "10%\r50%\r100%\r\nname\tvalue\r\n\x1b[31mred\x1b[0m \x1b[2J\x1b[10;10Hhere\x07\n\x1b]0;title\x07end"
-	want := []string{"100%", "name    value", "red here", "end"}
-	for size := 1; size <= len(text); size++ {
-		tail := newTail(10)
-		for rest := text; rest != ""; {
-			n := min(size, len(rest))
-			tail.add(rest[:n])
-			rest = rest[n:]
-		}
-		require.Equal(t, want, tail.lines(80), "pieces of %d", size)
-	}
-	tail := newTail(2)
-	tail.add(lines(5, "line"))
-	require.Equal(t, []string{"line 4", "line 5"}, tail.lines(80))
-	require.Equal(t, 3, tail.dropped)
 }
 
 // hostile is what a model, a tool or a file could try: to move the cursor, clear the
@@ -191,14 +172,14 @@ func FuzzRender(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, width int) {
 		width = 8 + (width%200+200)%200
 		th := styles()
-		v := look{columns: width, theme: &th}
-		call := &callBlock{state: bus.ToolCallState{Name: text, Description: text, Status: bus.StatusError, Error: &bus.Failure{Message: text}}}
-		call.print(outputMsg{text: text})
-		answer, thought := &answerBlock{}, &thoughtBlock{}
-		answer.add(text)
-		thought.add(text, text)
-		for _, b := range []block{&promptBlock{text}, answer, thought, &messageBlock{text: text}, &noteBlock{text: text}, &shellBlock{text}, call} {
-			for _, line := range b.render(v) {
+		v := blocks.Look{Columns: width, Theme: &th}
+		call := &blocks.Call{State: bus.ToolCallState{Name: text, Description: text, Status: bus.StatusError, Error: &bus.Failure{Message: text}}}
+		call.Print(text, false)
+		answer, thought := &blocks.Answer{}, &blocks.Thought{}
+		answer.Add(text)
+		thought.Add(text, text)
+		for _, b := range []blocks.Block{&blocks.Prompt{Text: text}, answer, thought, &blocks.Message{Text: text}, &blocks.Note{Text: text}, &blocks.Shell{Text: text}, call} {
+			for _, line := range b.Render(v) {
 				if w := display.Width(line); w > width || strings.ContainsAny(line, "\n\r\t") {
 					t.Fatalf("%T: %d columns of %d: %q", b, w, width, line)
 				}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/markdown"
+	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
 // pager shows something to read and to close.
@@ -15,16 +16,16 @@ type pager struct {
 	scroller
 
 	lines []string // of text, for the look
-	look  look
+	look  blocks.Look
 }
 
 func newPager(title, text string) *pager { return &pager{title: title, text: text} }
 
-func (p *pager) view(v look, rows int) []string {
+func (p *pager) view(v blocks.Look, rows int) []string {
 	if p.lines == nil || p.look != v {
 		before := p.lines
 		p.look = v
-		p.lines = split(strings.Trim(markdown.Render(p.text, v.columns, *v.theme), "\n"))
+		p.lines = blocks.Split(strings.Trim(markdown.Render(p.text, v.Columns, *v.Theme), "\n"))
 		p.redrawn(before, p.lines)
 	}
 	shown := p.window(p.lines, rows-2)
@@ -33,7 +34,7 @@ func (p *pager) view(v look, rows int) []string {
 	if where := p.where(); where != "" {
 		keys += " · " + where
 	}
-	return append(lines, v.theme.Dim.Render(display.Cut(keys, v.columns, "…")))
+	return append(lines, v.Theme.Dim.Render(display.Cut(keys, v.Columns, "…")))
 }
 
 // key takes a key, and reports whether the pager is to close.
@@ -48,8 +49,8 @@ func (p *pager) key(k tea.KeyPressMsg) (closes bool) {
 }
 
 // titled is a rule with a title in it.
-func titled(v look, title string) string {
-	title = display.Cut(display.Line(title), max(v.columns-5, 1), "…")
-	rule := strings.Repeat("─", max(v.columns-4-display.Width(title), 0))
-	return display.Cut(v.theme.Border.Render("──")+" "+v.theme.Strong.Render(title)+" "+v.theme.Border.Render(rule), v.columns, "")
+func titled(v blocks.Look, title string) string {
+	title = display.Cut(display.Line(title), max(v.Columns-5, 1), "…")
+	rule := strings.Repeat("─", max(v.Columns-4-display.Width(title), 0))
+	return display.Cut(v.Theme.Border.Render("──")+" "+v.Theme.Strong.Render(title)+" "+v.Theme.Border.Render(rule), v.Columns, "")
 }

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/cli/tui/blocks"
 	"github.com/fettle-dev/fettle/core/bus"
 )
 
@@ -48,7 +49,7 @@ type dialog interface {
 	means(k tea.KeyPressMsg) meaning
 	// view returns at most so many lines, and the cursor, if it has one, relative to
 	// the first.
-	view(v look, rows int, armed bool) (lines []string, cursor *tea.Cursor)
+	view(v blocks.Look, rows int, armed bool) (lines []string, cursor *tea.Cursor)
 	// key takes a key. answer is set once the person has answered.
 	key(k tea.KeyPressMsg) (answer bus.Answer, cmd tea.Cmd)
 	// paste takes what was pasted, and reports whether it had use for it.

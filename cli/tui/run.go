@@ -15,6 +15,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/theme"
+	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
 // frames is how often a second the screen is drawn at most.
@@ -112,14 +113,14 @@ func gone(out *os.File) bool {
 // leave writes the conversation to where the terminal scrolls, and the last words.
 func leave(o Options, m *screen) {
 	for _, c := range m.calls {
-		c.stop()
+		c.Stop()
 	}
 	v := m.look()
-	v.detail = false
-	lines := m.transcript.all(v)
+	v.Detail = false
+	lines := m.transcript.All(v)
 	if m.lastWords != "" {
 		lines = append(lines, "")
-		lines = append(lines, folded(m.lastWords, v.columns)...)
+		lines = append(lines, blocks.Folded(m.lastWords, v.Columns)...)
 	}
 	if len(lines) > 0 {
 		_, _ = io.WriteString(o.Out, strings.Join(lines, "\n")+"\n") // who has no terminal any more has the recording

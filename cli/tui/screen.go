@@ -10,6 +10,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
 // How long things last.
@@ -41,8 +42,8 @@ type screen struct {
 	width, height int
 	detail        bool // what is folded is shown
 
-	transcript transcript
-	calls      map[string]*callBlock // of this session, by id
+	transcript blocks.Transcript
+	calls      map[string]*blocks.Call // of this session, by id
 	answer     answerState
 
 	input      editor
@@ -97,7 +98,7 @@ func newScreen(o Options, h *host) *screen {
 	return &screen{
 		o: o, h: h,
 		width: 80, height: 24,
-		calls:   map[string]*callBlock{},
+		calls:   map[string]*blocks.Call{},
 		history: newHistory(o.Session.Inputs()),
 		status:  o.Session.Status(),
 	}
@@ -215,12 +216,12 @@ func (m *screen) keepTicking() {
 
 // submit works on text, or queues it while something else is worked on.
 func (m *screen) submit(text string) {
-	m.transcript.scrolled = false
+	m.transcript.Scrolled = false
 	if m.turn != nil {
 		m.queued = append(m.queued, text)
 		return
 	}
-	m.transcript.add(&promptBlock{text})
+	m.transcript.Add(&blocks.Prompt{Text: text})
 	m.begin(text, &text)
 }
 
@@ -251,7 +252,7 @@ func (m *screen) endTurn() {
 	m.quitArmed = false
 	m.answer.close()
 	for _, c := range m.calls {
-		c.stop()
+		c.Stop()
 	}
 	m.status = m.o.Session.Status()
 	if len(m.queued) == 0 || m.quitting {
@@ -286,7 +287,7 @@ func (m *screen) callOff() bool {
 }
 
 func (m *screen) note(level interactive.Level, text string) {
-	m.transcript.add(&noteBlock{level: level, text: text})
+	m.transcript.Add(&blocks.Note{Level: level, Text: text})
 }
 
 // scroll moves the pager, the question or the conversation by rows.
@@ -299,11 +300,11 @@ func (m *screen) scroll(n int) {
 		m.pager.scroll(n)
 		return
 	}
-	m.transcript.scroll(n, m.layout().transcript, m.look())
+	m.transcript.Scroll(n, m.layout().transcript, m.look())
 }
 
-func (m *screen) look() look {
-	return look{columns: m.width, detail: m.detail, theme: &m.o.Theme}
+func (m *screen) look() blocks.Look {
+	return blocks.Look{Columns: m.width, Detail: m.detail, Theme: &m.o.Theme}
 }
 
 // Spinner frames, a column wide each.
@@ -329,7 +330,7 @@ func (m *screen) workingLine() string {
 	case t.ending:
 		what = "Ending what runs"
 	case !m.o.NoAnimation && t.again.After(m.h.now()):
-		what = "The model is asked again in " + duration(t.again.Sub(m.h.now())+time.Second-1)
+		what = "The model is asked again in " + blocks.Duration(t.again.Sub(m.h.now())+time.Second-1)
 	case what == "" && t.text == "":
 		what = "Starting"
 	case what == "":
@@ -337,7 +338,7 @@ func (m *screen) workingLine() string {
 	}
 	text := display.Line(what) + "…"
 	if d := m.h.now().Sub(t.started); !m.o.NoAnimation && d >= time.Second {
-		text += " " + duration(d)
+		text += " " + blocks.Duration(d)
 	}
 	if !t.ending {
 		text += " · esc ends it"

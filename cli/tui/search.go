@@ -4,6 +4,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
 // search looks for what was typed before.
@@ -61,9 +62,9 @@ func (m *screen) searchKey(k tea.KeyPressMsg, stroke string) {
 }
 
 // view is the line in the input's place, and the column of the cursor.
-func (s *search) view(v look) (line string, x int) {
+func (s *search) view(v blocks.Look) (line string, x int) {
 	head := "search: " + display.Line(s.words.text)
 	x = display.Width(head)
-	line = head + v.theme.Dim.Render("  "+display.Line(s.found()))
-	return display.Cut(line, v.columns, "…"), min(x, v.columns-1)
+	line = head + v.Theme.Dim.Render("  "+display.Line(s.found()))
+	return display.Cut(line, v.Columns, "…"), min(x, v.Columns-1)
 }

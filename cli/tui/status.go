@@ -10,6 +10,7 @@ import (
 
 	"github.com/fettle-dev/fettle/cli/display"
 	"github.com/fettle-dev/fettle/cli/theme"
+	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
 // segment is a piece of the status line. Where there is not room for all, those of
@@ -37,19 +38,19 @@ func leftCut(text string, columns int) string {
 }
 
 // statusLine shows what holds all the time, as much as fits.
-func (m *screen) statusLine(v look) string {
+func (m *screen) statusLine(v blocks.Look) string {
 	var segments []segment
 	for _, s := range m.segments(v) {
 		if s.text != "" {
 			segments = append(segments, s)
 		}
 	}
-	segments = fit(segments, v.columns)
+	segments = fit(segments, v.Columns)
 	texts := make([]string, len(segments))
 	for i, s := range segments {
-		texts[i] = s.style.Render(display.Cut(s.text, v.columns, "…"))
+		texts[i] = s.style.Render(display.Cut(s.text, v.Columns, "…"))
 	}
-	return strings.Join(texts, v.theme.Dim.Render(" · "))
+	return strings.Join(texts, v.Theme.Dim.Render(" · "))
 }
 
 // fit keeps the segments that there is room for, those of the lowest rank first, in
@@ -81,8 +82,8 @@ func fit(segments []segment, columns int) []segment {
 	return fitting
 }
 
-func (m *screen) segments(v look) []segment {
-	s, t := m.status, v.theme
+func (m *screen) segments(v blocks.Look) []segment {
+	s, t := m.status, v.Theme
 	folder := display.Line(s.Folder)
 	if s.Branch != "" {
 		folder += " (" + display.Line(s.Branch) + ")"
@@ -115,7 +116,7 @@ func (m *screen) segments(v look) []segment {
 	}
 	elapsed := ""
 	if d := m.h.now().Sub(s.Started); !m.o.NoAnimation && !s.Started.IsZero() && d >= time.Minute {
-		elapsed = duration(d.Truncate(time.Minute))
+		elapsed = blocks.Duration(d.Truncate(time.Minute))
 	}
 	notice := segment{rank: 0, style: t.Warning}
 	if m.notice != "" && m.input.text != "" {
@@ -148,9 +149,9 @@ func tokens(n int) string {
 	case n <= 0:
 		return ""
 	case n < 10_000:
-		return thousands(n) + " tokens"
+		return display.Thousands(n) + " tokens"
 	}
-	return thousands(n/1000) + "k tokens"
+	return display.Thousands(n/1000) + "k tokens"
 }
 
 // contextLeft is how much of the model's context is free, in per cent.

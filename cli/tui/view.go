@@ -7,6 +7,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/tui/blocks"
 )
 
 // layout says how many rows each part of the screen has. From the top: the
@@ -80,9 +81,9 @@ func (m *screen) View() tea.View {
 
 // draw returns the screen's rows, as many as it has, and the cursor.
 func (m *screen) draw() ([]string, *tea.Cursor) {
-	for _, b := range m.transcript.blocks {
-		if c, is := b.block.(*callBlock); is && !c.state.Status.Final() {
-			c.animate(m.spinning(), m.h.now(), m.o.NoAnimation)
+	for _, b := range m.transcript.Blocks {
+		if c, is := b.Block.(*blocks.Call); is && !c.State.Status.Final() {
+			c.Animate(m.spinning(), m.h.now(), m.o.NoAnimation)
 		}
 	}
 	v := m.look()
@@ -99,12 +100,12 @@ func (m *screen) draw() ([]string, *tea.Cursor) {
 	}
 	part = part[:min(len(part), m.height-1)]
 	rows := max(m.height-1-len(part), 0)
-	lines, more := m.transcript.window(rows, v)
-	if len(m.transcript.blocks) == 0 {
+	lines, more := m.transcript.Window(rows, v)
+	if len(m.transcript.Blocks) == 0 {
 		lines = greeting(v)[:min(3, rows)]
 	}
 	if more && len(lines) > 0 {
-		lines = append(lines[:len(lines)-1:len(lines)-1], v.theme.Dim.Render(display.Cut("↓ more below (pgdown, ctrl+end)", v.columns, "…")))
+		lines = append(lines[:len(lines)-1:len(lines)-1], v.Theme.Dim.Render(display.Cut("↓ more below (pgdown, ctrl+end)", v.Columns, "…")))
 	}
 	for len(lines) < rows {
 		lines = append(lines, "")
@@ -117,31 +118,31 @@ func (m *screen) draw() ([]string, *tea.Cursor) {
 }
 
 // greeting is what stands where nothing was said yet.
-func greeting(v look) []string {
+func greeting(v blocks.Look) []string {
 	lines := []string{
 		"@ adds a file, ! runs a command of yours, / shows the commands, /help all keys.",
 		"What changes something is shown to you first. Esc calls off what runs.",
 		"/restore takes changes back. Ctrl-D ends the session.",
 	}
 	for i, line := range lines {
-		lines[i] = v.theme.Dim.Render(display.Cut(line, v.columns, "…"))
+		lines[i] = v.Theme.Dim.Render(display.Cut(line, v.Columns, "…"))
 	}
 	return lines
 }
 
 // drawInput is what is below the conversation while nothing is asked.
-func (m *screen) drawInput(v look, l layout) (lines []string, cursor *tea.Cursor) {
+func (m *screen) drawInput(v blocks.Look, l layout) (lines []string, cursor *tea.Cursor) {
 	if l.working > 0 {
 		lines = append(lines, m.workingLine())
 	}
 	for i, text := range m.queued[:l.queued] {
-		line := "queued: " + display.Line(firstBytes(text, 4*v.columns))
+		line := "queued: " + display.Line(firstBytes(text, 4*v.Columns))
 		if i == l.queued-1 && len(m.queued) > l.queued {
-			line = "queued: " + thousands(len(m.queued)-i) + " more"
+			line = "queued: " + display.Thousands(len(m.queued)-i) + " more"
 		}
-		lines = append(lines, v.theme.Dim.Render(display.Cut("  "+line, v.columns, "…")))
+		lines = append(lines, v.Theme.Dim.Render(display.Cut("  "+line, v.Columns, "…")))
 	}
-	rule := v.theme.Border.Render(strings.Repeat("─", v.columns))
+	rule := v.Theme.Border.Render(strings.Repeat("─", v.Columns))
 	lines = append(lines, rule)
 	if m.search != nil {
 		line, x := m.search.view(v)
@@ -153,12 +154,12 @@ func (m *screen) drawInput(v look, l layout) (lines []string, cursor *tea.Cursor
 		for i, line := range text {
 			mark := "  "
 			if i == 0 {
-				mark = v.theme.Accent.Render(">") + " "
+				mark = v.Theme.Accent.Render(">") + " "
 			}
 			lines = append(lines, mark+line)
 		}
 		if m.input.text == "" {
-			lines[len(lines)-1] += v.theme.Dim.Render(display.Cut(m.hint(), v.columns-2, "…"))
+			lines[len(lines)-1] += v.Theme.Dim.Render(display.Cut(m.hint(), v.Columns-2, "…"))
 		}
 	}
 	if m.rules() > 1 {

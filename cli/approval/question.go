@@ -1,0 +1,124 @@
+package approval
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/core/bus"
+)
+
+// renderQuestion is what a person needs to know to decide, as text: what would
+// be done, why it is asked, and what an always would stand for. Prose is broken
+// at so many columns; commands, diffs and arguments are as they are.
+func renderQuestion(q bus.ToolConfirmationRequest, columns int, colour bool) string {
+	var b strings.Builder
+	b.WriteString("\n" + display.Paint(display.StyleBold, display.Fold(display.Printable(q.Details.Title), "", columns), colour) + "\n")
+	if q.Subagent != "" {
+		b.WriteString(display.Fold("asked for by the subagent "+display.Line(q.Subagent)+"\n", "", columns))
+	}
+	if q.Details.SystemMessage != "" {
+		b.WriteString(display.Fold(display.Paint(display.StyleBold, "note: ", colour)+display.Printable(q.Details.SystemMessage)+"\n", "", columns))
+	}
+	renderDetails(&b, q, columns, colour)
+	b.WriteString(display.Paint(display.StyleDim, display.Fold("why: "+Why(q), "", columns), colour) + "\n")
+	for _, lasting := range Lasts(q, Replies(q.Outcomes)) {
+		renderLasting(&b, lasting, columns, colour)
+	}
+	return b.String()
+}
+
+// renderLasting shows what answers stand for that last: one rule beside the answer,
+// several below it, a line each.
+func renderLasting(b *strings.Builder, l Lasting, columns int, colour bool) {
+	line := func(text, hang string) {
+		b.WriteString(display.Paint(display.StyleDim, display.Fold(text, hang, columns), colour) + "\n")
+	}
+	heads := make([]string, len(l.Replies))
+	for i, r := range l.Replies {
+		heads[i] = fmt.Sprintf("[%s] %s", r.Key, r.Until)
+		switch {
+		case r.Outcome == bus.Cancel:
+			line(fmt.Sprintf("  [%s] %s: n write tests first", r.Key, l.Lines[0]), "    ")
+		case len(l.Lines) == 1:
+			line("  "+heads[i]+": "+l.Lines[0], "    ")
+		}
+	}
+	if len(l.Lines) == 1 {
+		return
+	}
+	line("  "+strings.Join(heads, ", ")+":", "    ")
+	for _, rule := range l.Lines {
+		line("    - "+rule, "      ")
+	}
+}
+
+func renderDetails(b *strings.Builder, q bus.ToolConfirmationRequest, columns int, colour bool) {
+	c := q.Details
+	switch {
+	case c.EditDetails != nil:
+		display.RenderEdit(b, c.EditDetails, q.Modified, colour)
+	case c.ExecDetails != nil:
+		b.WriteString(display.Printable(c.Command) + "\n")
+		renderOthers(b, q.ToolCall.Args, colour)
+		renderParts(b, Parts(q), colour)
+	case c.MCPDetails != nil:
+		renderServerTool(b, q, columns)
+	case c.InfoDetails != nil:
+		b.WriteString(display.Fold(display.Printable(c.Prompt)+"\n", "", columns))
+		for _, u := range c.URLs {
+			b.WriteString("  " + display.Line(u) + "\n")
+		}
+	}
+	for _, path := range c.Paths {
+		if c.EditDetails == nil || path != c.FilePath {
+			b.WriteString("changes " + display.Line(path) + "\n")
+		}
+	}
+}
+
+func renderParts(b *strings.Builder, parts []bus.Part, colour bool) {
+	for _, part := range parts {
+		word := fmt.Sprintf("%-7s", Verdict(part.Decision))
+		fmt.Fprintf(b, "  %s  %s", display.Paint(verdictStyle(part.Decision), word, colour), display.Line(part.Text))
+		if why := WhyPart(part); why != "" {
+			b.WriteString("  " + display.Paint(display.StyleDim, why, colour))
+		}
+		b.WriteByte('\n')
+	}
+}
+
+// renderOthers lists the arguments of a command beside the command: where it
+// runs, how, and what the model says of it.
+func renderOthers(b *strings.Builder, args json.RawMessage, colour bool) {
+	names, values, err := display.Members(args)
+	if err != nil {
+		return
+	}
+	for i, name := range names {
+		if name == "command" {
+			continue
+		}
+		var value any
+		if err := json.Unmarshal(values[i], &value); err != nil {
+			continue
+		}
+		text, isText := value.(string)
+		if !isText {
+			text = string(values[i])
+		}
+		b.WriteString("  " + display.Paint(display.StyleDim, display.Line(name)+":", colour) + " " + display.Line(text) + "\n")
+	}
+}
+
+// verdictStyle is how the word for a decision looks.
+func verdictStyle(decision string) display.Style {
+	switch decision {
+	case "allow":
+		return display.StyleGreen
+	case "deny":
+		return display.StyleRed
+	}
+	return display.StyleCyan
+}

@@ -1,0 +1,106 @@
+package chat
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/commands/builtin"
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// agreed is what the person has agreed to of a line that asked before.
+type agreed struct {
+	overwrite bool
+	commands  []string
+}
+
+// command runs what a line means.
+func (w *work) command(ctx context.Context, line string, to agreed) {
+	c := w.commandContext(w)
+	c.OverwriteConfirmed, c.ApprovedCommands = to.overwrite, to.commands
+	result, err := w.commandSet().Parse(line).Run(ctx, c)
+	if err != nil {
+		w.fail(ctx, err)
+		return
+	}
+	w.effect(ctx, result, line, to)
+}
+
+// commandSet is the session's commands.
+func (c *chat) commandSet() *commands.Set {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.set
+}
+
+// loadCommands loads those of the program, of files, servers, skills and agents.
+func (c *chat) loadCommands(ctx context.Context) ([]fault.Problem, error) {
+	set, problems, err := c.config.SlashCommands(ctx, builtin.Loader(c.services()))
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.set = set
+	return problems, nil
+}
+
+// commandContext is what commands work with.
+func (c *chat) commandContext(ui commands.UI) *commands.Context {
+	c.mu.Lock()
+	prompts, started := c.prompts, c.started
+	c.mu.Unlock()
+	facts := commandFacts{c.config}
+	return &commands.Context{
+		Services: commands.Services{Config: facts, Settings: facts, Git: facts, Logger: c.log},
+		UI:       ui,
+		Session:  commands.Session{ID: c.config.SessionID(), Started: started, Prompts: prompts},
+	}
+}
+
+// quiet is a UI that shows nothing.
+type quiet struct{}
+
+func (quiet) Say(commands.Message) {}
+func (quiet) Progress(string)      {}
+
+// commandFacts are what commands may know of a session.
+type commandFacts struct{ *config.Config }
+
+// Folders implements [commands.Config].
+func (f commandFacts) Folders() []string {
+	ws, err := f.Workspace()
+	if err != nil {
+		return nil
+	}
+	return ws.Folders()
+}
+
+// ApprovalMode implements [commands.Config].
+func (f commandFacts) ApprovalMode() string { return string(f.Config.ApprovalMode()) }
+
+// Setting implements [commands.Settings].
+func (f commandFacts) Setting(key string) (json.RawMessage, bool) {
+	origins, err := f.SettingOrigins(key)
+	if err != nil {
+		return nil, false
+	}
+	for _, o := range origins {
+		if o.Refused == "" {
+			value, err := json.Marshal(o.Value)
+			return value, err == nil
+		}
+	}
+	return nil, false
+}
+
+// Branch implements [commands.Git].
+func (f commandFacts) Branch(context.Context) (string, error) {
+	ws, err := f.Workspace()
+	if err != nil {
+		return "", err
+	}
+	return branchOf(ws.Target()), nil
+}

@@ -1,0 +1,209 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/cli/internal/userfiles"
+	"github.com/fettle-dev/fettle/core/commands/builtin"
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
+)
+
+// chatHooks is what /clear and /hooks work with.
+type chatHooks struct{ *chat }
+
+// SessionEnd implements [builtin.SessionHooks].
+func (c chatHooks) SessionEnd(ctx context.Context, reason string) {
+	for _, text := range c.endHeard(ctx, reason) {
+		c.say(text)
+	}
+}
+
+// endHeard runs the hooks of a session's end, and returns what they say, which
+// nobody else listens to any more.
+func (c *chat) endHeard(ctx context.Context, reason string) []string {
+	listening, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	heard := program.HearHooks(listening, c.session.MessageBus())
+	program.EndSession(ctx, c.config, reason)
+	var said []string
+	add := func(text string) { said = append(said, text) }
+	heard.Tell(listening, add, add)
+	return said
+}
+
+// SessionStart implements [builtin.SessionHooks]. What hooks have to tell the model
+// goes with the next prompt.
+func (c chatHooks) SessionStart(ctx context.Context, source string) string {
+	started, err := c.config.SessionStarted(ctx, source)
+	if err != nil { // the session is closed
+		return ""
+	}
+	if started.Context != "" {
+		c.tell(model.TextPart(started.Context))
+	}
+	said := make([]string, len(started.Messages))
+	for i, m := range started.Messages {
+		said[i] = program.HookLine(m)
+	}
+	return strings.Join(said, "\n\n")
+}
+
+// List implements [builtin.Hooks].
+func (c chatHooks) List() []builtin.Hook {
+	all, err := c.config.Hooks(context.Background()) // it reads a few files
+	if err != nil {                                  // the session is closed
+		return nil
+	}
+	var list []builtin.Hook
+	for _, h := range all {
+		l := userfiles.HookOf(h)
+		source := cmp.Or(l.Path, string(l.Source))
+		if l.Extension != "" {
+			source = "extension " + l.Extension
+		}
+		list = append(list, builtin.Hook{
+			Name: l.Name, Event: string(l.Event), Matcher: l.Matcher, Command: l.Command, Source: source,
+			Enabled: h.State != config.HookDisabled, Trusted: h.State != config.HookUntrusted && h.State != config.HookChanged,
+		})
+	}
+	return list
+}
+
+// SetEnabled implements [builtin.Hooks].
+func (c chatHooks) SetEnabled(ctx context.Context, name string, on bool) error {
+	return userfiles.SwitchHook(ctx, c.Program, c.global, name, on, false)
+}
+
+// Trust implements [builtin.Hooks].
+func (c chatHooks) Trust(ctx context.Context) (string, error) {
+	names, err := c.config.ApproveHooks(ctx)
+	switch {
+	case err != nil:
+		return "", err
+	case len(names) == 0:
+		return "The project has no hooks that run here.", nil
+	}
+	return "These hooks of the project run as they are now: " + strings.Join(names, ", ") + ".", nil
+}
+
+// chatSkills is what /skill and /skills work with.
+type chatSkills struct{ *chat }
+
+// List implements [builtin.Skills].
+func (c chatSkills) List() []builtin.Skill {
+	manager, err := c.config.Skills()
+	if err != nil { // the session is closed
+		return nil
+	}
+	enabled := manager.Enabled()
+	active, _ := c.config.ActiveSkills() // as above
+	var list []builtin.Skill
+	for _, s := range manager.All() {
+		source := string(s.Scope)
+		if s.Extension != "" {
+			source += " " + s.Extension
+		}
+		b := builtin.Skill{Name: s.Name, Description: s.Description, Source: source, Active: slices.Contains(active, s.Name)}
+		for _, e := range enabled {
+			b.Enabled = b.Enabled || e.Name == s.Name
+		}
+		list = append(list, b)
+	}
+	slices.SortFunc(list, func(a, b builtin.Skill) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
+// Activate implements [builtin.Skills].
+func (c chatSkills) Activate(ctx context.Context, name string) error {
+	_, err := c.config.ActivateSkill(ctx, name)
+	return err
+}
+
+// SetEnabled implements [builtin.Skills].
+func (c chatSkills) SetEnabled(_ context.Context, name string, on bool) error {
+	return c.config.SetSkillEnabled(name, on)
+}
+
+// Reload implements [builtin.Skills].
+func (c chatSkills) Reload(ctx context.Context) ([]string, error) {
+	if err := c.config.ReloadSkills(ctx); err != nil {
+		return nil, err
+	}
+	manager, err := c.config.Skills()
+	if err != nil {
+		return nil, err
+	}
+	var problems []string
+	for _, p := range manager.Problems() {
+		problems = append(problems, p.String())
+	}
+	return problems, nil
+}
+
+// chatExtensions is what /extensions works with.
+type chatExtensions struct{ *chat }
+
+// List implements [builtin.Extensions].
+func (c chatExtensions) List() []builtin.Extension {
+	all, err := c.config.Extensions()
+	if err != nil { // the session is closed
+		return nil
+	}
+	problems, _ := c.config.ExtensionProblems() // as above
+	var list []builtin.Extension
+	for _, e := range all {
+		b := builtin.Extension{Name: e.Name, Version: e.Version, Path: e.Path, Active: e.Active, Problem: e.Inactive}
+		for _, p := range problems {
+			if p.Extension == e.Name {
+				b.Problem = p.String()
+			}
+		}
+		list = append(list, b)
+	}
+	slices.SortFunc(list, func(a, b builtin.Extension) int { return cmp.Compare(a.Name, b.Name) })
+	return list
+}
+
+// SetEnabled implements [builtin.Extensions].
+func (c chatExtensions) SetEnabled(ctx context.Context, name string, on bool) error {
+	set := c.config.EnableExtension
+	if !on {
+		set = c.config.DisableExtension
+	}
+	if err := set(ctx, name); err != nil {
+		return err
+	}
+	_, err := c.loadCommands(ctx)
+	return err
+}
+
+// Reload implements [builtin.Extensions].
+func (c chatExtensions) Reload(ctx context.Context) ([]string, error) {
+	if err := c.config.ReloadExtensions(ctx); err != nil {
+		return nil, err
+	}
+	found, err := c.config.ExtensionProblems()
+	if err != nil {
+		return nil, err
+	}
+	problems := texts(found)
+	more, err := c.loadCommands(ctx)
+	for _, p := range more {
+		problems = append(problems, p.String())
+	}
+	return problems, err
+}
+
+func texts(problems []fault.Problem) []string {
+	list := make([]string, len(problems))
+	for i, p := range problems {
+		list[i] = p.String()
+	}
+	return list
+}

@@ -1,0 +1,233 @@
+package chat
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+	"time"
+
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/escape"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// show prints events as they come, and reports whether one of them ends the
+// session.
+func (l *lines) show(events iter.Seq[interactive.Event]) (quit bool) {
+	for e := range events {
+		l.event(e)
+		quit = quit || e.Kind == interactive.EventQuit
+	}
+	clear(l.awaited)
+	return quit
+}
+
+func (l *lines) event(e interactive.Event) {
+	switch e.Kind {
+	case interactive.EventPrompt:
+		if strings.TrimSpace(e.Text) != strings.TrimSpace(l.typed) {
+			l.paragraph("[prompt] " + escape.Clip(display.Line(e.Text), display.ListingWidth))
+		}
+	case interactive.EventAgent:
+		if e.Agent != nil {
+			l.agentEvent(*e.Agent)
+		}
+	case interactive.EventMessage:
+		l.message(e.Level, e.Text)
+	case interactive.EventWorking:
+		if e.Text != "" {
+			l.paragraph("[working] " + e.Text)
+		}
+	case interactive.EventShell:
+		f := display.ANSIFilter{}
+		l.paragraph(f.Filter(e.Text))
+	case interactive.EventClear:
+		l.paragraph("[a new conversation]")
+	case interactive.EventHistory:
+		l.history(e.History)
+	case interactive.EventDialog:
+		l.paragraph(strings.TrimSpace(e.Title + "\n\n" + e.Text))
+	case interactive.EventCopy:
+		l.paragraph("[to be copied]\n" + e.Text)
+	case interactive.EventQuit:
+		l.paragraph(e.Text)
+	}
+}
+
+// paragraph prints text on lines of its own, "" not at all.
+func (l *lines) paragraph(text string) {
+	if text = strings.Trim(text, "\n"); text != "" {
+		l.Screen.Say("%s\n", display.Printable(text))
+	}
+}
+
+func (l *lines) message(level interactive.Level, text string) {
+	switch level {
+	case interactive.LevelWarning:
+		text = "warning: " + text
+	case interactive.LevelError:
+		text = "error: " + text
+	}
+	l.paragraph(text)
+}
+
+// history prints an earlier conversation.
+func (l *lines) history(items []interactive.Item) {
+	for _, item := range items {
+		switch item.Role {
+		case "tool":
+			l.paragraph(historyCall(item))
+		case "user":
+			l.paragraph(linePrompt + item.Text)
+		case "notice":
+			l.paragraph("[" + item.Text + "]")
+		default:
+			l.paragraph(item.Text)
+		}
+	}
+}
+
+// historyCall is a call of an earlier conversation in a line.
+func historyCall(item interactive.Item) string {
+	became := statusWord(scheduler.Status(item.Status))
+	if item.Text != "" {
+		became = item.Text + ": " + became
+	}
+	return display.Line("[" + item.Name + "] " + became)
+}
+
+// statusWord says how a call has ended.
+func statusWord(s scheduler.Status) string {
+	return map[scheduler.Status]string{
+		scheduler.StatusSuccess: "done", scheduler.StatusError: "failed", scheduler.StatusDenied: "denied", scheduler.StatusCancelled: "called off",
+	}[s]
+}
+
+// subagentCall prints a call of a subagent's that has ended, which no event tells.
+func (l *lines) subagentCall(call bus.ToolCallState) {
+	became := statusWord(scheduler.Status(call.Status))
+	switch {
+	case call.Preview:
+		became = "plan: not done"
+	case call.Error != nil && call.Status != bus.StatusSuccess:
+		became += ": " + call.Error.Message
+	}
+	if call.Description != "" {
+		became = escape.Clip(call.Description, display.ListingWidth) + ": " + became
+	}
+	l.Screen.Say("  %s\n", escape.Clip(display.Line(fmt.Sprintf("[%s: %s] %s", call.Subagent, call.Name, became)), 2*display.ListingWidth))
+}
+
+func (l *lines) agentEvent(e agent.Event) {
+	switch e.Type {
+	case agent.EventText:
+		if text := display.Printable(strings.ReplaceAll(e.Text, "\r\n", "\n")); text != "" {
+			l.Screen.Live(text, !strings.HasSuffix(text, "\n"))
+		}
+	case agent.EventThought:
+		if e.Thought != nil && e.Thought.Subject != "" {
+			l.paragraph("[thinking] " + display.Line(e.Thought.Subject))
+		}
+	case agent.EventToolCall:
+		l.call(e.Call)
+	case agent.EventToolResponse:
+		l.response(e.Call, e.Response)
+	case agent.EventCitation:
+		l.paragraph("sources:\n" + e.Text)
+	case agent.EventWarning:
+		l.message(interactive.LevelWarning, e.Text)
+	case agent.EventRetry:
+		l.message(interactive.LevelWarning, fmt.Sprintf("The model is asked again in %s, and what came of this answer is void: %s",
+			e.Retry.Wait.Round(100*time.Millisecond), e.Retry.Reason.Message))
+	case agent.EventCompaction:
+		if e.Compaction.Status.Changed() {
+			l.paragraph(fmt.Sprintf("[compressed] The conversation has %d tokens, of %d before.", e.Compaction.After, e.Compaction.Before))
+		}
+	case agent.EventFinished:
+		if e.Finish != model.FinishStop && e.Finish != "" {
+			l.message(interactive.LevelWarning, fmt.Sprintf("The model ended its answer before it was done (%s).", e.Finish))
+		}
+	default:
+		if e.Type.Ends() {
+			l.end(e)
+		}
+	}
+}
+
+// end says how the work on a prompt has ended, if not with an answer.
+func (l *lines) end(e agent.Event) {
+	switch e.Type {
+	case agent.EventDone:
+		l.Screen.Say("") // the next line is one of its own
+	case agent.EventCancelled:
+		l.paragraph("[called off]")
+	case agent.EventStopped:
+		l.message(interactive.LevelWarning, "The run was stopped: "+e.Text)
+	case agent.EventBlocked:
+		l.message(interactive.LevelError, "The prompt was refused: "+e.Text)
+	default:
+		text := string(e.Type)
+		if e.Err != nil {
+			text = e.Err.Line()
+		}
+		l.message(interactive.LevelError, text)
+	}
+}
+
+// call prints what a call is about to do, in one line.
+func (l *lines) call(c *model.FunctionCall) {
+	if c == nil {
+		return
+	}
+	l.awaited[c.ID] = l.live.Expect(c.ID)
+	l.paragraph(escape.Clip(display.Line(fmt.Sprintf("[%s] %s", c.Name, c.Object())), 2*display.ListingWidth))
+}
+
+// response prints what has become of a call, behind all that the call printed.
+func (l *lines) response(c *model.FunctionCall, r *scheduler.Response) {
+	if c == nil || r == nil {
+		return
+	}
+	shown := l.awaited[c.ID]
+	delete(l.awaited, c.ID)
+	if shown != nil && r.Params != nil { // else it never ran
+		shown()
+	}
+	if r.Preview {
+		l.Screen.Say("%s", display.RenderPreview(r.Tool, r.Result.ReturnDisplay, false))
+		l.paragraph(fmt.Sprintf("[%s] plan: not done", display.Line(c.Name)))
+		return
+	}
+	l.paragraph(fmt.Sprintf("[%s] %s", display.Line(c.Name), becameOf(*r)))
+	if todo := r.Result.ReturnDisplay.Todo; todo != nil && r.Status == scheduler.StatusSuccess {
+		var b strings.Builder
+		display.RenderDisplay(&b, tools.Display{Todo: todo}, false)
+		l.Screen.Say("%s", b.String())
+	}
+}
+
+// becameOf says in a line what has become of a call.
+func becameOf(r scheduler.Response) string {
+	word := statusWord(r.Status)
+	more := ""
+	switch d := r.Result.ReturnDisplay; {
+	case r.Status != scheduler.StatusSuccess:
+		if r.Result.Error != nil {
+			more = r.Result.Error.Message
+		}
+	case d.Diff != nil:
+		_, added, removed := display.TerminalNumberedDiff(d.Diff.FileDiff, false)
+		more = fmt.Sprintf("%s %s", d.Diff.FilePath, display.RenderStat(added, removed, false))
+	case !strings.Contains(strings.TrimSpace(d.Text), "\n"):
+		more = d.Text
+	}
+	if more = display.Line(more); more != "" {
+		word += ": " + escape.Clip(more, 2*display.ListingWidth)
+	}
+	return word
+}

@@ -1,0 +1,332 @@
+package chat
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"iter"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// spoken is a session whose answers a test gives.
+type spoken struct {
+	bus    *bus.MessageBus
+	submit func(ctx context.Context, text string, send func(interactive.Event))
+	got    []string // what was submitted
+}
+
+func (s *spoken) Start(context.Context) iter.Seq[interactive.Event] {
+	return func(yield func(interactive.Event) bool) {
+		yield(interactive.Event{Kind: interactive.EventMessage, Level: interactive.LevelWarning, Text: "a notice"})
+	}
+}
+
+func (s *spoken) Submit(ctx context.Context, text string) iter.Seq[interactive.Event] {
+	return func(yield func(interactive.Event) bool) {
+		s.got = append(s.got, text)
+		if s.submit != nil {
+			s.submit(ctx, text, func(e interactive.Event) { yield(e) })
+		}
+	}
+}
+
+func (s *spoken) Complete(context.Context, string, int) interactive.Completions {
+	return interactive.Completions{}
+}
+
+func (s *spoken) Status() interactive.Status {
+	return interactive.Status{Product: "fettle", Version: "1.2.3", Model: "script", Mode: "default", Folder: "~/w", Branch: "main"}
+}
+func (s *spoken) CycleMode() (string, error) { return "", nil }
+func (s *spoken) Inputs() []string           { return nil }
+func (s *spoken) Bus() *bus.MessageBus       { return s.bus }
+
+// shownTo is a screen that a test waits for.
+type shownTo struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+	more chan struct{} // holds one: something was written since
+}
+
+func (s *shownTo) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	select {
+	case s.more <- struct{}{}:
+	default:
+	}
+	return s.text.Write(p)
+}
+
+func (s *shownTo) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.text.String()
+}
+
+// until waits for a text to be shown, so many times.
+func (s *shownTo) until(t *testing.T, text string, times int) {
+	t.Helper()
+	for deadline := time.After(30 * time.Second); strings.Count(s.String(), text) < times; {
+		select {
+		case <-s.more:
+		case <-deadline:
+			t.Fatalf("%q is not shown %d times in\n%s", text, times, s)
+		}
+	}
+}
+
+// byLines leads a session by lines, while a test types and presses Ctrl-C.
+type byLines struct {
+	*spoken
+	out       *shownTo
+	in        *io.PipeWriter
+	interrupt chan os.Signal
+	done      chan struct{}
+}
+
+func leadLines(t *testing.T, s *spoken, first string) *byLines {
+	t.Helper()
+	s.bus = bus.New(bus.Options{})
+	in, typed := io.Pipe()
+	b := &byLines{spoken: s, out: &shownTo{more: make(chan struct{}, 1)}, in: typed, interrupt: make(chan os.Signal), done: make(chan struct{})}
+	l := newLines(&program.Program{In: in, Out: b.out}, s, b.interrupt)
+	go func() {
+		defer close(b.done)
+		defer l.attach(t.Context())()
+		l.lead(t.Context(), first)
+	}()
+	t.Cleanup(func() {
+		_ = typed.Close()
+		<-b.done
+		_ = s.bus.Close()
+	})
+	return b
+}
+
+func (b *byLines) types(t *testing.T, text string) {
+	t.Helper()
+	_, err := io.WriteString(b.in, text)
+	require.NoError(t, err)
+}
+
+// ends waits for the end of the session.
+func (b *byLines) ends(t *testing.T) string {
+	t.Helper()
+	select {
+	case <-b.done:
+	case <-time.After(30 * time.Second):
+		t.Fatalf("it goes on:\n%s", b.out)
+	}
+	require.NotContains(t, b.out.String(), "\x1b")
+	return b.out.String()
+}
+
+func agentEvent(e agent.Event) interactive.Event {
+	return interactive.Event{Kind: interactive.EventAgent, Agent: &e}
+}
+
+// GO-08: inputs one after the other, over several lines too, until the end of what
+// is typed.
+func TestLines(t *testing.T) {
+	s := &spoken{submit: func(_ context.Context, text string, send func(interactive.Event)) {
+		send(interactive.Event{Kind: interactive.EventPrompt, Text: text})
+		for piece := range strings.SplitAfterSeq("**Hi**, "+text, " ") {
+			send(agentEvent(agent.Event{Type: agent.EventText, Text: piece}))
+		}
+		send(agentEvent(agent.Event{Type: agent.EventDone}))
+	}}
+	b := leadLines(t, s, "zero")
+	b.types(t, "one\n")
+	b.types(t, "\n   \n")
+	b.types(t, "two \\\n three\\\nfour\n")
+	b.types(t, "last")
+	require.NoError(t, b.in.Close())
+	require.Equal(t, `warning: a notice
+fettle 1.2.3, script, mode default, in ~/w (main)
+/help lists the commands; Ctrl-D leaves.
+**Hi**, zero
+> one
+**Hi**, one
+> 
+>    
+> two \
+...  three\
+... four
+**Hi**, two 
+ three
+four
+> last
+**Hi**, last
+> 
+`, b.ends(t))
+	require.Equal(t, []string{"zero", "one", "two \n three\nfour", "last"}, s.got)
+}
+
+// Every kind of event is lines of plain text, whatever it holds.
+func TestLinesEvents(t *testing.T) {
+	bad := "x\x1b[2J\x1b]0;t\ay\u202e\u009bz"
+	events := []interactive.Event{
+		{Kind: interactive.EventPrompt, Text: "another " + bad},
+		agentEvent(agent.Event{Type: agent.EventModel, Text: bad}),
+		agentEvent(agent.Event{Type: agent.EventThought, Thought: &agent.Thought{Subject: "Thinking " + bad}}),
+		agentEvent(agent.Event{Type: agent.EventText, Text: "text " + bad}),
+		agentEvent(agent.Event{Type: agent.EventCitation, Text: bad}),
+		agentEvent(agent.Event{Type: agent.EventWarning, Text: bad}),
+		agentEvent(agent.Event{Type: agent.EventRetry, Retry: &agent.RetryInfo{Wait: time.Second, Reason: fault.New(fault.ModelError, "x", bad, "")}}),
+		agentEvent(agent.Event{Type: agent.EventFinished, Finish: model.FinishMaxTokens}),
+		agentEvent(agent.Event{Type: agent.EventError, Err: fault.New(fault.ModelError, "x", "Broken "+bad, "Mend it.")}),
+		agentEvent(agent.Event{Type: agent.EventCancelled}),
+		agentEvent(agent.Event{Type: agent.EventStopped, Text: bad}),
+		agentEvent(agent.Event{Type: agent.EventBlocked, Text: bad}),
+		agentEvent(agent.Event{Type: agent.EventLimit}),
+		{Kind: interactive.EventMessage, Level: interactive.LevelInfo, Text: "info " + bad},
+		{Kind: interactive.EventMessage, Level: interactive.LevelError, Text: "grave " + bad},
+		{Kind: interactive.EventWorking, Text: "reading " + bad},
+		{Kind: interactive.EventWorking},
+		{Kind: interactive.EventShell, Text: "\x1b[31mred\x1b[0m " + bad},
+		{Kind: interactive.EventClear},
+		{Kind: interactive.EventHistory, History: []interactive.Item{{Role: "user", Text: bad}, {Role: "assistant", Text: bad}, {Role: "tool", Name: "read_file", Text: bad, OK: true, Status: "success"}, {Role: "tool", Name: "edit", Status: "error"}, {Role: "tool", Name: "glob", Status: "cancelled"}, {Role: "notice", Text: "Interrupted."}}},
+		{Kind: interactive.EventDialog, Title: "Title", Text: bad},
+		{Kind: interactive.EventCopy, Text: bad},
+		{Kind: interactive.EventQuit, Text: "Bye " + bad},
+	}
+	s := &spoken{submit: func(_ context.Context, _ string, send func(interactive.Event)) {
+		for _, e := range events {
+			send(e)
+		}
+	}}
+	shown := leadLines(t, s, "go").ends(t)
+	for _, want := range []string{
+		"[prompt] another x<U+001B>[2J", "[thinking] Thinking", "text x<U+001B>", "sources:\n", "warning: x<", "error: Broken x<U+001B>[2J<U+001B>]0;t<U+0007>y<U+202E><U+009B>z",
+		"Mend it.", "[called off]", "error: The prompt was refused", "error: max_session_turns", "info x<", "error: grave", "[working] reading", "red x", "[a new conversation]",
+		"> x<U+001B>", "[read_file] x<", "[edit] failed", "[glob] called off\n", "[Interrupted.]\n", "Title\n\nx<", "[to be copied]\n", "Bye x<",
+	} {
+		require.Contains(t, shown, want)
+	}
+}
+
+// A call is a line before and a line after what it prints.
+func TestLinesCalls(t *testing.T) {
+	call := &model.FunctionCall{ID: "1", Name: "run_shell_command", Args: json.RawMessage(`{"command": "make \u001b[2J"}`)}
+	s := &spoken{}
+	s.submit = func(_ context.Context, _ string, send func(interactive.Event)) {
+		send(agentEvent(agent.Event{Type: agent.EventText, Text: "I make it."}))
+		for _, r := range []scheduler.Response{
+			{Status: scheduler.StatusSuccess, Params: call.Args, Result: tools.Result{ReturnDisplay: tools.TextDisplay("all is made")}},
+			{Status: scheduler.StatusError, Params: call.Args, Result: tools.Fail(fault.New(fault.ExecutionFailed, "x", "It broke.", ""))},
+			{Status: scheduler.StatusDenied, Result: tools.Fail(fault.New(fault.DeniedByUser, "x", "Not now.", ""))},
+			{Status: scheduler.StatusSuccess, Params: call.Args, Result: tools.Result{ReturnDisplay: tools.Display{Diff: &tools.FileDiff{FilePath: "/w/f", FileDiff: "@@ -1 +1,2 @@\n-a\n+b\n+c\n"}}}},
+		} {
+			send(agentEvent(agent.Event{Type: agent.EventToolCall, Call: call}))
+			if r.Params != nil {
+				require.NoError(t, s.bus.Publish(bus.ToolOutput{CallID: "1", Chunk: "cc a.c\x1b[1mbold\x1b[0m\n"}))
+				require.NoError(t, s.bus.Publish(bus.ToolOutput{CallID: "1", Chunk: "no line feed"}))
+				require.NoError(t, s.bus.Publish(bus.ToolCallsUpdate{ToolCalls: []bus.ToolCallState{{CallID: "1", Status: bus.StatusSuccess}}}))
+			}
+			send(agentEvent(agent.Event{Type: agent.EventToolResponse, Call: call, Response: &r}))
+		}
+		send(interactive.Event{Kind: interactive.EventQuit})
+	}
+	shown := leadLines(t, s, "go").ends(t)
+	const begin = `[run_shell_command] {"command": "make \u001b[2J"}` + "\n"
+	const printed = "cc a.cbold\nno line feed\n"
+	require.Contains(t, shown, "I make it.\n"+
+		begin+printed+"[run_shell_command] done: all is made\n"+
+		begin+printed+"[run_shell_command] failed: It broke.\n"+
+		begin+"[run_shell_command] denied: Not now.\n"+
+		begin+printed+"[run_shell_command] done: /w/f +2 \u22121\n")
+}
+
+// The calls of a subagent are told as its own, each once, and one that plan mode has
+// only shown as not done.
+func TestLinesSubagentCalls(t *testing.T) {
+	call := &model.FunctionCall{ID: "1", Name: "reviewer", Args: json.RawMessage(`{}`)}
+	s := &spoken{}
+	s.submit = func(_ context.Context, _ string, send func(interactive.Event)) {
+		send(agentEvent(agent.Event{Type: agent.EventToolCall, Call: call}))
+		read := bus.ToolCallState{CallID: "r", Name: "read_file", Description: "a\x1b.go", Subagent: "reviewer", Status: bus.StatusSuccess}
+		edit := bus.ToolCallState{CallID: "w", Name: "write_file", Description: "b.go", Subagent: "reviewer", Status: bus.StatusValidating}
+		require.NoError(t, s.bus.Publish(bus.ToolCallsUpdate{SchedulerID: "sub", ToolCalls: []bus.ToolCallState{read, edit}}))
+		edit.Status, edit.Preview = bus.StatusSuccess, true
+		require.NoError(t, s.bus.Publish(bus.ToolCallsUpdate{SchedulerID: "sub", ToolCalls: []bus.ToolCallState{read, edit}}))
+		require.NoError(t, s.bus.Publish(bus.ToolCallsUpdate{ToolCalls: []bus.ToolCallState{{CallID: "1", Status: bus.StatusSuccess}}}))
+		send(agentEvent(agent.Event{Type: agent.EventToolResponse, Call: call, Response: &scheduler.Response{Status: scheduler.StatusSuccess, Params: call.Args}}))
+		send(interactive.Event{Kind: interactive.EventQuit})
+	}
+	shown := leadLines(t, s, "go").ends(t)
+	require.Contains(t, shown, "[reviewer] {}\n  [reviewer: read_file] a<U+001B>.go: done\n  [reviewer: write_file] b.go: plan: not done\n[reviewer] done\n")
+}
+
+// A question in the middle of the work is answered with a line; what is typed next
+// is the next input.
+func TestLinesQuestion(t *testing.T) {
+	s := &spoken{}
+	s.submit = func(ctx context.Context, text string, send func(interactive.Event)) {
+		if text != "go" {
+			return
+		}
+		answer, err := bus.Ask(ctx, s.bus, bus.ToolConfirmationRequest{
+			ToolCall: bus.ToolCall{Name: "run_shell_command"},
+			Details:  bus.Confirmation{Type: bus.ConfirmExec, Title: "Run it?", ExecDetails: &bus.ExecDetails{Command: "make\x1b[2J"}},
+			Outcomes: []bus.Outcome{bus.ProceedOnce, bus.Cancel},
+		})
+		require.NoError(t, err)
+		send(interactive.Event{Kind: interactive.EventMessage, Text: "It is " + string(answer.Outcome) + answer.Payload.Feedback})
+	}
+	b := leadLines(t, s, "go")
+	b.out.until(t, "[n]o > ", 1)
+	b.types(t, "n do it otherwise\n")
+	b.out.until(t, "It is canceldo it otherwise\n> ", 1)
+	b.types(t, "thanks\n")
+	require.NoError(t, b.in.Close())
+	b.ends(t)
+	require.Equal(t, []string{"go", "thanks"}, s.got)
+}
+
+// Ctrl-C calls off what is worked on, and nothing else; at the prompt two of them
+// leave, and what was begun to be typed is dropped by one.
+func TestLinesInterrupted(t *testing.T) {
+	s := &spoken{submit: func(ctx context.Context, text string, send func(interactive.Event)) {
+		if text == "wait" {
+			<-ctx.Done()
+			send(agentEvent(agent.Event{Type: agent.EventCancelled}))
+		}
+	}}
+	b := leadLines(t, s, "")
+	b.types(t, "wait\n")
+	b.out.until(t, "> wait\n", 1)
+	b.interrupt <- os.Interrupt
+	b.out.until(t, "[called off]\n> ", 1)
+	b.types(t, "on\n")
+	b.out.until(t, "> on\n> ", 1)
+	b.interrupt <- os.Interrupt
+	b.out.until(t, "Press Ctrl-C once more, or Ctrl-D, to leave.\n> ", 1)
+	b.types(t, "stay \\\n")
+	b.out.until(t, "... ", 1)
+	b.interrupt <- os.Interrupt
+	b.out.until(t, "to leave.\n> ", 2)
+	b.types(t, "here\n")
+	b.out.until(t, "> here\n> ", 1)
+	b.interrupt <- os.Interrupt
+	b.out.until(t, "to leave.\n> ", 3)
+	b.interrupt <- os.Interrupt
+	b.ends(t)
+	require.Equal(t, []string{"wait", "on", "here"}, s.got)
+}

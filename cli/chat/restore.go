@@ -1,0 +1,117 @@
+package chat
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/core/commands/builtin"
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/services/checkpoint"
+)
+
+// chatCheckpoints is what /restore works with.
+type chatCheckpoints struct {
+	*chat
+	kept *config.Checkpoints
+}
+
+// checkpoints are those of the session, nil where it keeps none.
+func (c *chat) checkpoints() builtin.Checkpoints {
+	kept, err := c.config.Checkpoints()
+	if err != nil || kept == nil || !kept.Keeps() {
+		return nil
+	}
+	return chatCheckpoints{c, kept}
+}
+
+// List implements [builtin.Checkpoints]: of the session as it is now, which has
+// changed nothing yet where it has just begun.
+func (c chatCheckpoints) List(ctx context.Context) ([]builtin.Checkpoint, error) {
+	history, err := c.kept.History(ctx, c.config.SessionID())
+	if fault.CodeOf(err) == fault.CheckpointNotFound {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var list []builtin.Checkpoint
+	for _, turn := range slices.Backward(history.Turns) {
+		b := builtin.Checkpoint{ID: strconv.Itoa(turn.Number), Time: turn.Time, Prompt: turn.Prompt}
+		for _, e := range turn.Entries {
+			if len(e.Files) > 0 {
+				b.Calls = append(b.Calls, checkpointCall(e))
+			}
+		}
+		list = append(list, b)
+	}
+	return list, nil
+}
+
+func checkpointCall(e *checkpoint.Entry) builtin.CheckpointCall {
+	call := builtin.CheckpointCall{ID: e.ID(), Tool: e.Tool}
+	switch e.Kind {
+	case checkpoint.KindBetween:
+		call.Tool = "(somebody else)"
+	case checkpoint.KindRestore:
+		call.Tool = "(restore)"
+	case checkpoint.KindCall:
+	}
+	for _, f := range e.Files {
+		call.Paths = append(call.Paths, f.Path.Shown())
+	}
+	return call
+}
+
+// plan says what restoring would do.
+func (c chatCheckpoints) plan(ctx context.Context, id string, partial bool) (*checkpoint.Plan, error) {
+	what, err := checkpoint.ParseWhat(id)
+	if err != nil {
+		return nil, err
+	}
+	what.Session, what.Partial = c.config.SessionID(), partial
+	return c.kept.Plan(ctx, what)
+}
+
+// Preview implements [builtin.Checkpoints].
+func (c chatCheckpoints) Preview(ctx context.Context, id string, partial bool) (builtin.Preview, error) {
+	plan, err := c.plan(ctx, id, partial)
+	if err != nil {
+		return builtin.Preview{}, err
+	}
+	preview := builtin.Preview{Notes: plan.Warnings, Paths: len(plan.Steps)}
+	if refused := plan.Err(); refused != nil {
+		preview.Refused = program.LineOf(refused)
+	}
+	for _, r := range plan.Refused {
+		preview.Notes = append(preview.Notes, program.LeftText(r))
+	}
+	var b strings.Builder
+	for _, step := range plan.Steps {
+		b.WriteString(strings.TrimRight(step.Diff, "\n") + "\n")
+	}
+	preview.Diff = b.String()
+	return preview, nil
+}
+
+// Restore implements [builtin.Checkpoints]. The model is told with the next prompt.
+func (c chatCheckpoints) Restore(ctx context.Context, id string, partial bool) (string, error) {
+	plan, err := c.plan(ctx, id, partial)
+	if err != nil {
+		return "", err
+	}
+	report, err := c.kept.Restore(ctx, plan)
+	if note := report.Note(); note != "" {
+		c.tell(model.TextPart(note))
+	}
+	if err != nil {
+		return "", err
+	}
+	return strings.Join(append([]string{fmt.Sprintf("%s is taken back; files changed: %d.", strings.TrimSuffix(display.Sentence(report.What), "."), len(report.Steps))}, report.Notes...), "\n"), nil
+}

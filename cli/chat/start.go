@@ -1,0 +1,133 @@
+package chat
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"os"
+	"slices"
+	"time"
+
+	"github.com/fettle-dev/fettle/cli/approval"
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/cli/internal/conversation"
+	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/cli/theme"
+	"github.com/fettle-dev/fettle/cli/tui"
+	"github.com/fettle-dev/fettle/core/config/settings"
+)
+
+// frontEnd shows a session until the person leaves it.
+type frontEnd func(ctx context.Context, c *chat, set settings.Settings) error
+
+// Run is a session with the person at the terminal, shown as fits it.
+func Run(ctx context.Context, p *program.Program, g *program.Flags, f *conversation.Flags) error {
+	return runInteractive(ctx, p, g, f, atTerminal)
+}
+
+// runInteractive is a session with the person at the terminal.
+func runInteractive(ctx context.Context, p *program.Program, g *program.Flags, f *conversation.Flags, show frontEnd) error {
+	ctx, stop := untilHungUp(ctx)
+	defer stop()
+	c := &chat{Talk: conversation.New(p, f), global: g, started: time.Now()}
+	silent := *p
+	silent.Err = &c.notices // the screen is the front end's
+	c.Program, c.Warn = &silent, c.notices.add
+	if err := c.Check(); err != nil {
+		return err
+	}
+	err := c.WithModels(ctx, g, func(s program.Session) error { return c.show(ctx, s, show) })
+	for _, text := range c.notices.take() {
+		p.Complain(errors.New(text))
+	}
+	if err == nil && ctx.Err() != nil {
+		return program.Interrupted()
+	}
+	return err
+}
+
+// show has a front end show the session.
+func (c *chat) show(ctx context.Context, s program.Session, front frontEnd) (err error) {
+	c.session, c.config = s, s.Config()
+	c.log = slog.New(slog.DiscardHandler)
+	if logged, ok := s.(interface{ Logger() *slog.Logger }); ok {
+		c.log = logged.Logger()
+	}
+	set, err := c.config.Settings()
+	if err != nil {
+		return err
+	}
+	if err := c.Records.Begin(c.config, c.Hide, c.Complain); err != nil {
+		return &program.ExitError{Code: program.ExitConfig, Err: err}
+	}
+	defer c.Records.End(context.WithoutCancel(ctx))
+	if c.kept, c.client, err = c.Converse(ctx, c.config); err != nil {
+		return err
+	}
+	defer func() { c.kept.Close(ctx) }() // which may be another one by then
+	c.kept.CleanUp(ctx, set.General.SessionRetention)
+	if storage, err := c.config.Storage(); err == nil {
+		c.inputs.open(storage.ProjectTempDir)
+	}
+	if _, err := c.loadCommands(ctx); err != nil { // what is wrong with some is told at the start
+		return err
+	}
+	c.noteBranch()
+	defer func() {
+		for _, text := range c.endHeard(ctx, c.ending()) {
+			c.notices.add(text) // which are told once the screen is down
+		}
+	}()
+	return front(ctx, c, set)
+}
+
+// atTerminal is the front end that fits the terminal.
+func atTerminal(ctx context.Context, c *chat, set settings.Settings) error {
+	if err := theme.Check(set.UI.Theme); err != nil {
+		c.notices.add(program.LineOf(err))
+	}
+	if c.Flags.Plain || set.UI.Accessibility.ScreenReader || showsLinesOnly(os.Getenv("TERM")) {
+		return runLines(ctx, c.Program, c, c.Flags.First)
+	}
+	in, _ := c.In.(*os.File)
+	out, _ := c.Out.(*os.File)
+	return tui.Run(ctx, tui.Options{
+		Session: c, In: in, Out: out, Environ: os.Environ(), First: c.Flags.First,
+		Theme: theme.New(theme.Options{Name: set.UI.Theme, Profile: theme.Profile(os.Environ(), true), Light: theme.Light(os.Environ())}), NoAnimation: !set.UI.Animations,
+		Edit: (&approval.Terminal{Tty: in, Screen: display.NewScreen(out)}).InEditor, OnDefect: c.onDefect,
+	})
+}
+
+func (c *chat) onDefect(err error) { c.notices.add("A defect: " + display.Line(err.Error())) }
+
+// Start implements [interactive.Session].
+func (c *chat) Start(ctx context.Context) iter.Seq[interactive.Event] {
+	return c.working(ctx, func(ctx context.Context, w *work) {
+		source := "startup"
+		if c.kept.Resumed {
+			source = "resume"
+			w.send(interactive.Event{Kind: interactive.EventHistory, History: c.itemsOf(c.conversation().History())})
+		}
+		w.Progress("Starting")
+		c.TellProblems(c.session)
+		for _, notice := range slices.Concat(conversation.ProjectNotices(c.config), program.AgentNotices(c.config), program.HookNotices(c.config), c.session.Recover(ctx)) {
+			c.notices.add(notice)
+		}
+		w.tellNotices()
+		w.Progress("Connecting to MCP servers")
+		for _, missing := range c.session.ConnectServers(ctx, program.ServersForPrompt) {
+			c.notices.add(program.LineOf(missing))
+		}
+		if problems, err := c.loadCommands(ctx); err == nil { // with the prompts of servers
+			for _, problem := range problems {
+				c.notices.add(problem.String())
+			}
+		}
+		w.Progress("")
+		if message := (chatHooks{c}).SessionStart(ctx, source); message != "" {
+			w.message(interactive.LevelInfo, "%s", message)
+		}
+	})
+}

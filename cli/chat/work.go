@@ -1,0 +1,196 @@
+package chat
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+
+	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
+)
+
+// work is what is done with one input. It is a [commands.UI]. It is of one
+// goroutine: that which ranges over the events.
+type work struct {
+	*chat
+	yield  func(interactive.Event) bool
+	cancel context.CancelFunc
+	left   bool // nobody takes events any more
+}
+
+// working makes events of what do sends.
+func (c *chat) working(ctx context.Context, do func(context.Context, *work)) iter.Seq[interactive.Event] {
+	return func(yield func(interactive.Event) bool) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		w := &work{chat: c, yield: yield, cancel: cancel}
+		c.now = w
+		defer func() { c.now = nil }()
+		w.tellNotices()
+		do(ctx, w)
+		w.tellNotices()
+	}
+}
+
+// send hands an event over, and reports whether more are wanted.
+func (w *work) send(e interactive.Event) bool {
+	if !w.left && !w.yield(e) {
+		w.left = true
+		w.cancel()
+	}
+	return !w.left
+}
+
+func (w *work) message(level interactive.Level, format string, args ...any) {
+	w.send(interactive.Event{Kind: interactive.EventMessage, Level: level, Text: fmt.Sprintf(format, args...)})
+}
+
+// fail tells an error, with its remedy.
+func (w *work) fail(ctx context.Context, err error) {
+	switch {
+	case err == nil:
+	case ctx.Err() != nil:
+		w.message(interactive.LevelInfo, "Called off.")
+	default:
+		w.message(interactive.LevelError, "%s", program.LineOf(err))
+	}
+}
+
+// Say implements [commands.UI].
+func (w *work) Say(m commands.Message) {
+	level := cmp.Or(interactive.Level(m.Level), interactive.LevelInfo)
+	w.message(level, "%s", m.Text)
+}
+
+// Progress implements [commands.UI].
+func (w *work) Progress(now string) {
+	w.send(interactive.Event{Kind: interactive.EventWorking, Text: now})
+}
+
+// say tells something from within what is worked on now. It is for the goroutine of
+// that work alone.
+func (c *chat) say(text string) {
+	if c.now != nil {
+		c.now.message(interactive.LevelInfo, "%s", text)
+		return
+	}
+	c.notices.add(text)
+}
+
+// tellNotices tells what has come up meanwhile.
+func (w *work) tellNotices() {
+	for _, text := range w.notices.take() {
+		w.message(interactive.LevelWarning, "%s", text)
+	}
+}
+
+// notices are what a person should know, kept until it can be told. Its zero value
+// has none. It is safe for concurrent use.
+type notices struct {
+	mu   sync.Mutex
+	list []string
+}
+
+const mostNotices = 1000 // more than anybody reads
+
+func (n *notices) add(text string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if text != "" && len(n.list) < mostNotices {
+		n.list = append(n.list, text)
+	}
+}
+
+// Write takes lines as the program prints them on stderr.
+func (n *notices) Write(p []byte) (int, error) {
+	for line := range strings.Lines(string(p)) {
+		n.add(strings.TrimPrefix(strings.TrimSpace(line), "fettle: "))
+	}
+	return len(p), nil
+}
+
+func (n *notices) take() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	list := n.list
+	n.list = nil
+	return list
+}
+
+// prompt has the model work on what a person has typed.
+func (w *work) prompt(ctx context.Context, text string) {
+	expanded, err := w.config.Expand(ctx, text)
+	if err != nil {
+		w.fail(ctx, err)
+		return
+	}
+	for _, n := range expanded.Notices {
+		w.message(interactive.LevelWarning, "%s: %s", n.Name, n.Message)
+	}
+	w.run(ctx, text, agent.Parts(expanded.Content))
+}
+
+// run has the model work on a prompt, which is shown as text.
+func (w *work) run(ctx context.Context, text string, parts []model.Part) {
+	if !w.send(interactive.Event{Kind: interactive.EventPrompt, Text: text}) {
+		return
+	}
+	w.mu.Lock()
+	parts = append(w.said, parts...)
+	w.said = nil
+	w.prompts++
+	client := w.client
+	w.mu.Unlock()
+	for e := range client.Run(ctx, parts...) {
+		w.note(e)
+		if !w.send(interactive.Event{Kind: interactive.EventAgent, Agent: &e}) {
+			return
+		}
+	}
+}
+
+// note keeps of an event what is asked for later.
+func (c *chat) note(e agent.Event) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch e.Type {
+	case agent.EventModel, agent.EventRetry, agent.EventToolResponse:
+		c.answer = ""
+	case agent.EventText:
+		c.answer += e.Text
+	case agent.EventFinished:
+		if n := e.Usage.Input + e.Usage.Output; n > 0 {
+			c.tokens = n
+		}
+	case agent.EventCompaction:
+		if e.Compaction.Status.Changed() {
+			c.tokens = e.Compaction.After
+		}
+	}
+}
+
+// confirmed asks the person a question, and reports whether the answer is yes.
+func (w *work) confirmed(ctx context.Context, header, question string) bool {
+	answer, err := bus.Ask(ctx, w.Bus(), bus.AskUserRequest{Program: true, Questions: []bus.UserQuestion{{
+		Question: question, Header: header, Type: bus.QuestionYesNo,
+	}}})
+	switch {
+	case errors.Is(err, bus.ErrNobody):
+		w.message(interactive.LevelError, "Nobody could be asked: %s", question)
+		return false
+	case err != nil:
+		w.fail(ctx, fault.Wrap(fault.Cancelled, "cli", "The question was not answered.", "", err))
+		return false
+	}
+	said := strings.ToLower(strings.TrimSpace(answer.Answers["0"]))
+	return !answer.Cancelled && (said == "y" || said == "yes")
+}

@@ -1,0 +1,303 @@
+package calls
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/model/script"
+	"github.com/fettle-dev/fettle/core/scheduler"
+)
+
+// DemoCommand is fettle demo.
+func DemoCommand(p *program.Program, g *program.Flags) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "demo",
+		Short: "Show the main job: a scripted model drives the real tools in a scratch folder",
+		Long: `Plays a scripted conversation against the real tools on a scratch copy of a small
+project, and removes it afterwards. Only the model's turns are scripted: every
+answer comes from the tools, and every hash that the model quotes is copied from
+an answer. It ends with 0 only if each file is byte for byte what it should be.
+Of the global flags only --debug and --debug-file have an effect.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			signal.Ignore(syscall.SIGPIPE) // a reader that goes away must not leave the scratch folder behind
+			return runDemo(cmd.Context(), p, g, asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object a step")
+	return cmd
+}
+
+// runDemo makes the scratch project, plays the script and reports the outcome.
+func runDemo(ctx context.Context, p *program.Program, g *program.Flags, asJSON bool) (err error) {
+	dir, err := os.MkdirTemp("", "fettle-demo-")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if removeErr := os.RemoveAll(dir); err == nil && removeErr != nil {
+			err = removeErr
+		}
+	}()
+	if err := copyDemoFiles("project", dir); err != nil {
+		return err
+	}
+	own := program.Flags{Cwd: dir, ApprovalMode: "auto_edit", Layout: "fettle", Debug: g.Debug, DebugFile: g.DebugFile}
+	return p.WithSession(ctx, program.SessionOptions{Flags: &own, Alone: true}, func(s program.Session) error {
+		d := &demo{dir: dir, session: s, turns: demoScript(), report: demoPrinter{p.Out, dir, display.WantsColour(p.Out)}}
+		if asJSON {
+			d.report = demoJSON{p.Out}
+		}
+		return d.play(ctx)
+	})
+}
+
+// demo is a scripted conversation that is being played.
+type demo struct {
+	dir     string
+	session program.Session
+	report  demoReport
+	turns   []demoTurn
+	next    int // of turns, the one that is played next
+	summary demoSummary
+	failed  error // why it cannot go on
+}
+
+// demoReport shows a demo as it goes on.
+type demoReport interface {
+	Begin(turns int) error
+	Step(demoStep) error
+	End(demoSummary) error
+}
+
+// demoStep is one turn as it was played.
+type demoStep struct {
+	Step     int            `json:"step"`
+	Title    string         `json:"title"`
+	Scripted string         `json:"scripted_model,omitempty"` // the model's words, from the script
+	Outside  string         `json:"outside,omitempty"`        // what happened outside the session
+	Args     map[string]any `json:"args,omitempty"`
+	Answer   *answer        `json:"answer,omitempty"`
+	Expected bool           `json:"expected"` // it ended as it must
+}
+
+// demoSummary is how a demo ended.
+type demoSummary struct {
+	OK        bool       `json:"ok"`
+	Prevented []demoRow  `json:"prevented"`
+	Mended    []demoRow  `json:"mended"`
+	Files     []demoFile `json:"files"`
+}
+
+// demoRow is a line of the closing table.
+type demoRow struct {
+	Step int        `json:"step"`
+	What string     `json:"what"`
+	Code fault.Code `json:"code,omitempty"` // the refusal's
+	Held bool       `json:"held"`           // it was prevented, or mended, indeed
+}
+
+// demoFile is a file of the scratch project at the end.
+type demoFile struct {
+	File     string `json:"file"`
+	SHA256   string `json:"sha256"`
+	Expected bool   `json:"expected"` // byte for byte what it should be
+}
+
+// play has the scripted model work on a prompt as any model does, and compares
+// the files at the end.
+func (d *demo) play(ctx context.Context) error {
+	d.summary = demoSummary{OK: true, Prevented: []demoRow{}, Mended: []demoRow{}}
+	played := script.New(modelTurns(d.turns), script.Options{OnTurn: func(context.Context, script.Turn) error {
+		d.outside()
+		return nil
+	}})
+	client, err := agent.New(agent.Options{
+		Source: model.Always(played), Model: func() string { return "script:demo" }, Scheduler: d,
+	})
+	if err != nil {
+		return err
+	}
+	if err := d.report.Begin(len(d.turns)); err != nil {
+		return err
+	}
+	var last agent.Event
+	for last = range client.Run(ctx, model.TextPart(demoPrompt)) {
+		if last.Type == agent.EventToolResponse && d.failed == nil {
+			d.failed = d.answered(last)
+		}
+		if d.failed != nil {
+			break
+		}
+	}
+	switch {
+	case ctx.Err() != nil:
+		return program.Interrupted()
+	case d.failed != nil:
+		return d.failed
+	case last.Type != agent.EventDone:
+		return last.Err
+	}
+	return d.end()
+}
+
+// RunAll runs the calls of a turn: it is the scheduler of the conversation.
+func (d *demo) RunAll(ctx context.Context, requests []scheduler.Request) []scheduler.Response {
+	responses := make([]scheduler.Response, len(requests))
+	for i, r := range requests {
+		responses[i] = d.session.Run(ctx, r)
+	}
+	return responses
+}
+
+// outside has happen what happens before the model's next turn.
+func (d *demo) outside() {
+	for ; d.failed == nil && d.next < len(d.turns) && d.turns[d.next].tool == ""; d.next++ {
+		t := d.turns[d.next]
+		if d.failed = saveFromOutside(d.dir, t.saves); d.failed == nil {
+			d.failed = d.report.Step(demoStep{Step: d.next + 1, Title: t.title, Outside: "somebody saves " + t.saves, Expected: true})
+		}
+	}
+}
+
+// answered reports the call of a turn with its answer.
+func (d *demo) answered(e agent.Event) error {
+	t := d.turns[d.next]
+	d.next++
+	a := answerOf(*e.Response)
+	step := demoStep{Step: d.next, Title: t.title, Scripted: t.says, Answer: &a}
+	if err := json.Unmarshal(e.Call.Args, &step.Args); err != nil {
+		return err
+	}
+	step.Expected = (a.Error == nil && t.want == "") || (a.Error != nil && a.Error.Code == t.want)
+	if t.hides != "" {
+		shown, err := d.shows(a, t.hides)
+		if err != nil {
+			return err
+		}
+		step.Expected = step.Expected && !shown
+	}
+	d.summary.OK = d.summary.OK && step.Expected
+	if t.stops != "" {
+		d.summary.Prevented = append(d.summary.Prevented, demoRow{step.Step, t.stops, t.want, step.Expected})
+	}
+	if t.mends != "" {
+		d.summary.Mended = append(d.summary.Mended, demoRow{Step: step.Step, What: t.mends, Held: step.Expected})
+	}
+	return d.report.Step(step)
+}
+
+// end compares the files and reports how it ended.
+func (d *demo) end() (err error) {
+	if d.summary.Files, err = compareDemoFiles(d.dir); err != nil {
+		return err
+	}
+	d.summary.OK = d.summary.OK && d.next == len(d.turns)
+	for _, f := range d.summary.Files {
+		d.summary.OK = d.summary.OK && f.Expected
+	}
+	if err := d.report.End(d.summary); err != nil {
+		return err
+	}
+	if !d.summary.OK {
+		return &program.ExitError{Code: program.ExitToolError, Err: fault.New(fault.ExecutionFailed, "cli.demo",
+			"The demo did not end as it must.", "Please report this with the output of fettle demo --json --debug.")}
+	}
+	return nil
+}
+
+// shows reports whether an answer holds a line of a file of the project.
+func (d *demo) shows(a answer, file string) (bool, error) {
+	content, err := os.ReadFile(filepath.Join(d.dir, file))
+	if err != nil {
+		return false, err
+	}
+	var b strings.Builder
+	if err := program.PrintJSON(&b, a); err != nil {
+		return false, err
+	}
+	for line := range strings.Lines(string(content)) {
+		if strings.Contains(b.String(), strings.TrimSpace(line)) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// copyDemoFiles writes one of the embedded folders to dir.
+func copyDemoFiles(name, dir string) error {
+	files, err := fs.Sub(demoFiles, "demodata/"+name)
+	if err != nil {
+		return err
+	}
+	return os.CopyFS(dir, files)
+}
+
+// saveFromOutside replaces a file as an editor does: a new file, renamed.
+func saveFromOutside(dir, name string) error {
+	data, err := demoFiles.ReadFile("demodata/outside/" + name)
+	if err != nil {
+		return err
+	}
+	temp := filepath.Join(dir, name+".tmp")
+	if err := os.WriteFile(temp, data, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(temp, filepath.Join(dir, name))
+}
+
+// compareDemoFiles holds the folder against what it should be in the end. A
+// file too many, or one that is missing, is not as expected either.
+func compareDemoFiles(dir string) ([]demoFile, error) {
+	want := map[string]string{}
+	entries, err := demoFiles.ReadDir("demodata/expected")
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range entries {
+		data, err := demoFiles.ReadFile("demodata/expected/" + e.Name())
+		if err != nil {
+			return nil, err
+		}
+		want[e.Name()] = hashOf(data)
+	}
+	var files []demoFile
+	found, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range found {
+		data, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return nil, err
+		}
+		hash := hashOf(data)
+		files = append(files, demoFile{e.Name(), hash, want[e.Name()] == hash})
+		delete(want, e.Name())
+	}
+	for name := range want {
+		files = append(files, demoFile{File: name})
+	}
+	return files, nil
+}
+
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}

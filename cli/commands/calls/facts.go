@@ -1,0 +1,70 @@
+package calls
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// Fact is one thing that a tool's Spec says.
+type Fact struct{ Name, Text string }
+
+// FactsOf lists what people should know of a tool beside its description and
+// parameters.
+func FactsOf(s tools.Spec) []Fact {
+	facts := []Fact{{"display name", s.Display()}}
+	add := func(name string, values []string, after string) {
+		if len(values) > 0 {
+			facts = append(facts, Fact{name, strings.Join(values, ", ") + after})
+		}
+	}
+	add("also called", s.Aliases, "")
+	facts = append(facts, Fact{"kind", string(s.Kind)}, Fact{"without a rule", unruled(s)})
+	facts = append(facts, ExistenceOf(s.Name)...)
+	effects := make([]string, len(s.Effects))
+	for i, e := range s.Effects {
+		effects[i] = string(e)
+	}
+	add("effects", effects, "")
+	add("governed by", s.GovernedBy, ": what denies or asks about that holds for this tool too")
+	facts = append(facts, Fact{"side by side", sideBySide(s)})
+	if s.StreamsOutput {
+		facts = append(facts, Fact{"live output", "shown while the call runs"})
+	}
+	if s.OutputIsMarkdown {
+		facts = append(facts, Fact{"display", "Markdown"})
+	}
+	return facts
+}
+
+// ExistenceOf says when there is the tool, and when a model is told of it, where
+// that is not always so.
+func ExistenceOf(name string) (facts []Fact) {
+	if when := tools.RegisteredWhen(name); when != "" {
+		facts = append(facts, Fact{"registered", when})
+	}
+	if when := tools.DeclaredWhen(name); when != "" {
+		facts = append(facts, Fact{"declared", when})
+	}
+	return facts
+}
+
+// unruled says what happens to a call that no rule speaks of (AR-25, AR-27).
+func unruled(s tools.Spec) string {
+	free := []tools.Kind{tools.KindRead, tools.KindSearch, tools.KindThink, tools.KindCommunicate}
+	switch {
+	case s.Mutates():
+		return "asked about; not run in plan mode"
+	case slices.Contains(free, s.Kind):
+		return "allowed"
+	}
+	return "asked about"
+}
+
+func sideBySide(s tools.Spec) string {
+	if s.Parallel {
+		return "calls may run at once"
+	}
+	return "one call at a time"
+}

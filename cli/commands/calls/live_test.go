@@ -1,0 +1,154 @@
+package calls
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/scheduler"
+)
+
+// busSession is a session that runs calls, on a bus.
+type busSession struct {
+	program.Session
+	bus *bus.MessageBus
+	run func(context.Context, scheduler.Request) scheduler.Response
+}
+
+func (s *busSession) MessageBus() *bus.MessageBus { return s.bus }
+
+func (s *busSession) Run(ctx context.Context, r scheduler.Request) scheduler.Response {
+	return s.run(ctx, r)
+}
+
+// printing answers each call after it has printed its arguments in pieces.
+func printing(b *bus.MessageBus) *busSession {
+	s := &busSession{bus: b}
+	tell := func(r scheduler.Request, status bus.CallStatus) {
+		_ = b.Publish(bus.ToolCallsUpdate{ToolCalls: []bus.ToolCallState{{CallID: r.CallID, Status: status}}})
+	}
+	s.run = func(_ context.Context, r scheduler.Request) scheduler.Response {
+		tell(r, bus.StatusExecuting)
+		for _, chunk := range strings.SplitAfter(string(r.Args), "|") {
+			_ = b.Publish(bus.ToolOutput{CallID: r.CallID, Chunk: strings.TrimSuffix(chunk, "|")})
+		}
+		tell(r, bus.StatusSuccess)
+		return scheduler.Response{Status: scheduler.StatusSuccess}
+	}
+	return s
+}
+
+// What a call prints is on the screen, whole and safe, when its answer comes.
+func TestLiveOutput(t *testing.T) {
+	for name, c := range map[string]struct {
+		calls []string // what each prints
+		want  string
+	}{
+		"lines":             {[]string{"one\n|two\n"}, "one\ntwo\n"},
+		"an open line":      {[]string{"one|, two"}, "one, two\n"},
+		"nothing":           {[]string{""}, ""},
+		"only what is left": {[]string{"\x1b[2J|\a"}, ""},
+		"a colour":          {[]string{"\x1b[31mred|\n"}, "\x1b[31mred\n\x1b[0m"},
+		"a split sequence":  {[]string{"a\x1b|]52;c;x|\ab\n"}, "ab\n"},
+		"two calls":         {[]string{"\x1b[1mone|\x1b]0;never ended", "two\n"}, "\x1b[1mone\x1b[0m\ntwo\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var shown bytes.Buffer
+			b := bus.New(bus.Options{})
+			s := printing(b)
+			l, detach := display.AttachLive(t.Context(), b, display.NewScreen(&shown), true, nil)
+			before := 0
+			for i, text := range c.calls {
+				r := watched{s, l}.Run(t.Context(), scheduler.Request{CallID: fmt.Sprint(i), Args: []byte(text)})
+				require.Equal(t, scheduler.StatusSuccess, r.Status)
+				require.GreaterOrEqual(t, shown.Len(), before, "all was shown before the answer")
+				before = shown.Len()
+			}
+			require.Equal(t, c.want, shown.String())
+			detach()
+			require.NoError(t, b.Close())
+		})
+	}
+}
+
+// A person who looks at another thing than the last line finds it on a line of
+// its own.
+func TestLiveOutputAndOthers(t *testing.T) {
+	var shown bytes.Buffer
+	s := display.NewScreen(&shown)
+	s.Live("half", true)
+	s.Say("Remembered: %s\n", "x")
+	s.Live("whole\n", false)
+	s.Say("y\n")
+	require.Equal(t, "half\nRemembered: x\nwhole\ny\n", shown.String())
+}
+
+// A screen that is too slow does not hold the call up: what it misses is told.
+func TestLiveOutputThatIsMissed(t *testing.T) {
+	release := make(chan struct{})
+	slow := &slowWriter{release: release}
+	b := bus.New(bus.Options{Queue: 4})
+	l, detach := display.AttachLive(t.Context(), b, display.NewScreen(slow), true, nil)
+	s := &busSession{bus: b}
+	s.run = func(_ context.Context, r scheduler.Request) scheduler.Response {
+		for range 100 {
+			_ = b.Publish(bus.ToolOutput{CallID: r.CallID, Chunk: "line\n"})
+		}
+		close(release)
+		_ = b.Publish(bus.ToolCallsUpdate{ToolCalls: []bus.ToolCallState{{CallID: r.CallID, Status: bus.StatusSuccess}}})
+		return scheduler.Response{}
+	}
+	watched{s, l}.Run(t.Context(), scheduler.Request{CallID: "1"})
+	require.Less(t, strings.Count(slow.String(), "line\n"), 100)
+	require.True(t, strings.HasSuffix(slow.String(), "line\n[Some of the output came too fast to be shown here.]\n"), "%q", slow.String())
+	detach()
+	require.NoError(t, b.Close())
+}
+
+// slowWriter takes nothing until it is released.
+type slowWriter struct {
+	bytes.Buffer
+	release chan struct{}
+}
+
+func (w *slowWriter) Write(p []byte) (int, error) {
+	<-w.release
+	return w.Buffer.Write(p)
+}
+
+// The answer to a call that Ctrl-C has ended begins on a line of its own.
+func TestLiveOutputOfCancelled(t *testing.T) {
+	for started, want := range map[time.Time]string{{}: "", time.Unix(1, 0): "\n"} {
+		var shown bytes.Buffer
+		b := bus.New(bus.Options{})
+		l, detach := display.AttachLive(t.Context(), b, display.NewScreen(&shown), true, nil)
+		s := &busSession{bus: b, run: func(context.Context, scheduler.Request) scheduler.Response {
+			_ = b.Publish(bus.ToolCallsUpdate{ToolCalls: []bus.ToolCallState{{CallID: "1", Status: bus.StatusCancelled, StartTime: started}}})
+			return scheduler.Response{}
+		}}
+		watched{s, l}.Run(t.Context(), scheduler.Request{CallID: "1"})
+		require.Equal(t, want, shown.String())
+		detach()
+		require.NoError(t, b.Close())
+	}
+}
+
+// Whoever waits for output is let go when there will be none.
+func TestLiveOutputEnds(t *testing.T) {
+	b := bus.New(bus.Options{})
+	l, detach := display.AttachLive(t.Context(), b, display.NewScreen(new(bytes.Buffer)), true, nil)
+	s := &busSession{bus: b, run: func(context.Context, scheduler.Request) scheduler.Response {
+		detach()
+		return scheduler.Response{Tool: "x"}
+	}}
+	require.Equal(t, "x", watched{s, l}.Run(t.Context(), scheduler.Request{CallID: "1"}).Tool)
+	require.NoError(t, b.Close())
+}

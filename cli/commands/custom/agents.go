@@ -1,0 +1,234 @@
+package custom
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/core/agent/subagent"
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/escape"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/standard"
+)
+
+// agentListing is a subagent in JSON.
+type agentListing struct {
+	Name        string          `json:"name"`
+	DisplayName string          `json:"displayName"`
+	Description string          `json:"description"`
+	Kind        subagent.Kind   `json:"kind"`
+	Scope       subagent.Scope  `json:"scope"`
+	Path        string          `json:"path,omitempty"`
+	Line        int             `json:"line,omitempty"`
+	Extension   string          `json:"extension,omitempty"`
+	Model       string          `json:"model,omitempty"` // absent: the caller's
+	Tools       []string        `json:"tools"`           // null: all of the caller's
+	MaxTurns    int             `json:"maxTurns,omitempty"`
+	MaxTime     string          `json:"maxTime,omitempty"`
+	CardURL     string          `json:"agentCardUrl,omitempty"`
+	Input       json.RawMessage `json:"input,omitempty"`
+	Prompt      string          `json:"prompt,omitempty"`
+}
+
+func agentListingOf(d *subagent.Definition) agentListing {
+	l := agentListing{
+		Name: d.Name, DisplayName: d.Display(), Description: d.Description, Kind: subagent.KindLocal, Scope: d.Source.Scope, Path: d.Source.Path,
+		Line: d.Source.Line, Extension: d.Source.Extension, Model: d.Model, Tools: d.Tools, Input: d.Input, Prompt: d.Prompt,
+	}
+	if d.IsRemote() {
+		l.Kind, l.CardURL = subagent.KindRemote, d.Remote.CardURL
+		return l
+	}
+	l.MaxTurns, l.MaxTime = subagent.DefaultMaxTurns, subagent.DefaultMaxTime.String()
+	if d.MaxTurns > 0 {
+		l.MaxTurns = d.MaxTurns
+	}
+	if d.MaxTime > 0 {
+		l.MaxTime = d.MaxTime.String()
+	}
+	return l
+}
+
+// AgentsCommand is fettle agents.
+func AgentsCommand(p *program.Program, g *program.Flags) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "agents",
+		Short: "List and show the subagents that a model may call",
+		Args:  program.KnownSubcommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	cmd.AddCommand(agentsListCommand(p, g), agentsShowCommand(p, g))
+	return cmd
+}
+
+func agentsListCommand(p *program.Program, g *program.Flags) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the subagents, and what is wrong with definitions",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return withAgents(cmd.Context(), p, g, func(all []*subagent.Definition) error {
+				list := make([]agentListing, len(all))
+				width := 0
+				for i, d := range all {
+					list[i] = agentListingOf(d)
+					width = max(width, len(d.Name))
+				}
+				if asJSON {
+					return program.PrintJSON(p.Out, list)
+				}
+				var b strings.Builder
+				for _, l := range list {
+					fmt.Fprintf(&b, "%-*s  %-6s  %-9s  %s\n", width, display.Printable(l.Name), l.Kind, l.Scope, escape.Clip(display.FirstSentence(l.Description), display.ListingWidth))
+				}
+				_, err := io.WriteString(p.Out, b.String())
+				return err
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func agentsShowCommand(p *program.Program, g *program.Flags) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show NAME",
+		Short: "Print all that is known of a subagent",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return program.UsageError("Name one agent to show.", "fettle agents list lists them.")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withAgents(cmd.Context(), p, g, func(all []*subagent.Definition) error {
+				at := slices.IndexFunc(all, func(d *subagent.Definition) bool { return d.Name == args[0] })
+				if at < 0 {
+					return fault.New(fault.InvalidToolParams, "cli.agents", fmt.Sprintf("There is no agent %q.", args[0]), "fettle agents list lists them.")
+				}
+				l := agentListingOf(all[at])
+				if asJSON {
+					return program.PrintJSON(p.Out, l)
+				}
+				return showAgent(p, l)
+			})
+		},
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) (names []cobra.Completion, _ cobra.ShellCompDirective) {
+			if len(args) == 0 {
+				_ = withAgents(cmd.Context(), p, g, func(all []*subagent.Definition) error { // none, no suggestions
+					for _, d := range all {
+						names = append(names, cobra.CompletionWithDesc(d.Name, display.FirstSentence(d.Description)))
+					}
+					return nil
+				})
+			}
+			return names, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// withAgents hands the subagents to use, and tells what is wrong with definitions.
+func withAgents(ctx context.Context, p *program.Program, g *program.Flags, use func([]*subagent.Definition) error) error {
+	o := program.SessionOptions{Flags: g, Adjust: func(p *config.Parameters) { *p = standard.Parameters(*p) }}
+	return p.WithSession(ctx, o, func(s program.Session) error {
+		for _, notice := range program.AgentNotices(s.Config()) {
+			p.Complain(errors.New(notice))
+		}
+		if notice, err := untrustedAgents(ctx, s.Config()); err != nil {
+			return err
+		} else if notice != nil {
+			p.Complain(notice)
+		}
+		all, err := s.Config().Agents()
+		if err != nil {
+			return err
+		}
+		return use(all)
+	})
+}
+
+// untrustedAgents tells of the project's agents where they are left out because
+// its folder is not trusted; nil: there are none, or they are there. The error is
+// that of ctx.
+func untrustedAgents(ctx context.Context, c *config.Config) (notice *fault.Error, err error) {
+	dir := filepath.Join(c.TargetDir(), c.Layout().Dir, "agents")
+	if c.TrustedFolder() || isUsers(dir, c.Layout()) {
+		return nil, nil
+	}
+	defs, problems, err := subagent.Load(ctx, subagent.LoadOptions{Folders: []subagent.Folder{{Path: dir, Scope: subagent.ScopeProject}}})
+	if err != nil || len(defs)+len(problems) == 0 {
+		return nil, err
+	}
+	return fault.New(fault.UntrustedFolder, "cli.agents", "The agents in "+dir+" are left out, as the folder of the project is not trusted.",
+		"Look at them, then run fettle trust."), nil
+}
+
+// isUsers reports whether a folder of agents is the user's own, as where the
+// project is the home folder.
+func isUsers(dir string, names layout.Layout) bool {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return false
+	}
+	users, err := os.Stat(filepath.Join(home, names.Dir, filepath.Base(dir)))
+	if err != nil {
+		return false
+	}
+	projects, err := os.Stat(dir)
+	return err == nil && os.SameFile(users, projects)
+}
+
+// showAgent prints a subagent for people.
+func showAgent(p *program.Program, l agentListing) error {
+	var b strings.Builder
+	b.WriteString(display.Paint(display.StyleBold, display.Line(l.Name), display.WantsColour(p.Out)) + "\n")
+	fact := func(name, text string) {
+		if text != "" {
+			fmt.Fprintf(&b, "  %-11s  %s\n", name+":", display.Line(text))
+		}
+	}
+	place := string(l.Scope)
+	if l.Path != "" {
+		place = fmt.Sprintf("%s, %s:%d", place, l.Path, l.Line)
+	}
+	fact("shown as", l.DisplayName)
+	fact("kind", string(l.Kind))
+	fact("from", place)
+	fact("extension", l.Extension)
+	fact("card", l.CardURL)
+	if l.Kind == subagent.KindLocal {
+		fact("model", l.Model)
+		tools := "all of the caller's"
+		if l.Tools != nil {
+			tools = cmp.Or(strings.Join(l.Tools, ", "), "none")
+		}
+		fact("tools", tools)
+		fact("limits", fmt.Sprintf("%d requests, %s", l.MaxTurns, l.MaxTime))
+	}
+	columns := display.ProseColumns(p.Out, math.MaxInt)
+	b.WriteString("\n" + display.Wrap(display.Printable(strings.TrimSpace(l.Description)), "", columns))
+	if l.Prompt != "" {
+		b.WriteString("\nIts system prompt:\n" + display.Wrap(display.Printable(strings.TrimSpace(l.Prompt)), "", columns))
+	}
+	_, err := io.WriteString(p.Out, b.String())
+	return err
+}

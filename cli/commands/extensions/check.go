@@ -1,0 +1,164 @@
+package extensions
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/core/agent/subagent"
+	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/extensions"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/skills"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+func checkHooks(_ context.Context, e extensions.Extension) ([]fault.Problem, error) {
+	data, err := e.Hooks("")
+	if err != nil {
+		return []fault.Problem{found(e.HooksFile, 0, program.LineOf(err), "", true)}, nil
+	}
+	if data == nil {
+		return nil, nil
+	}
+	if raw, readErr := os.ReadFile(e.HooksFile); readErr == nil { // whose lines people know
+		data = raw
+	}
+	_, problems := hooks.ParseJSON(data, hooks.Origin{Source: hooks.SourceExtension, Path: e.HooksFile, Extension: e.Name})
+	var all []fault.Problem
+	for _, p := range problems {
+		all = append(all, found(p.Path, p.Line, p.Message, "", true))
+	}
+	return all, nil
+}
+
+func checkSkills(ctx context.Context, e extensions.Extension) ([]fault.Problem, error) {
+	if e.SkillsDir == "" {
+		return nil, nil
+	}
+	m := &skills.SkillManager{}
+	if err := m.Discover(ctx, nil, []skills.Folder{{Path: e.SkillsDir, Scope: skills.ScopeExtension, Extension: e.Name, Within: e.Path}}); err != nil {
+		return partsChecked(ctx, nil)
+	}
+	var all []fault.Problem
+	for _, p := range m.Problems() {
+		all = append(all, found(p.Path, p.Line, p.Message, p.Remedy, p.Lost()))
+	}
+	return all, nil
+}
+
+func checkAgents(ctx context.Context, e extensions.Extension) ([]fault.Problem, error) {
+	if e.AgentsDir == "" {
+		return nil, nil
+	}
+	_, problems, err := subagent.Load(ctx, subagent.LoadOptions{Folders: []subagent.Folder{{Path: e.AgentsDir, Scope: subagent.ScopeExtension, Extension: e.Name}}})
+	if err != nil {
+		return partsChecked(ctx, nil)
+	}
+	var all []fault.Problem
+	for _, p := range problems {
+		all = append(all, found(p.Path, p.Line, p.Message, p.Remedy, p.Lost()))
+	}
+	return all, nil
+}
+
+func checkPolicies(ctx context.Context, e extensions.Extension) ([]fault.Problem, error) {
+	return partsChecked(ctx, config.CheckExtensionRules(ctx, e))
+}
+
+func checkCommands(ctx context.Context, e extensions.Extension) ([]fault.Problem, error) {
+	if e.CommandsDir == "" {
+		return nil, nil
+	}
+	_, problems, err := commands.NewFiles(commands.FileOptions{Folders: []commands.Folder{{Path: e.CommandsDir, Extension: e.Name, ID: e.ID}}}).Load(ctx)
+	if err != nil {
+		return partsChecked(ctx, nil)
+	}
+	var all []fault.Problem
+	for _, p := range problems {
+		all = append(all, found(p.Path, p.Line, p.Message, p.Remedy, p.Lost()))
+	}
+	return all, nil
+}
+
+// checkPlans looks at where the extension wants plans written.
+func checkPlans(_ context.Context, e extensions.Extension) ([]fault.Problem, error) {
+	if e.PlanDir == "" {
+		return nil, nil
+	}
+	why := extensions.PlanDirectoryWrong(strings.TrimPrefix(e.PlanDir, "${workspacePath}/"), config.PlansFolders())
+	if why == "" {
+		return nil, nil
+	}
+	return []fault.Problem{found(e.Manifest, 0, fmt.Sprintf("The folder %q of plan.directory %s; plans are not written there.", e.PlanDir, why),
+		"Name a folder of its own, or one below "+config.PlansFolders()[0]+".", true)}, nil
+}
+
+// checkExcluded looks at the tools that the extension takes away.
+func checkExcluded(_ context.Context, e extensions.Extension) ([]fault.Problem, error) {
+	var all []fault.Problem
+	for _, entry := range e.ExcludedTools {
+		if err := config.CheckExcludedTool(entry); err != nil {
+			all = append(all, found(e.Manifest, 0, fault.As(err).Message, fault.As(err).Remedy, true))
+			continue
+		}
+		name, _, bracketed := strings.Cut(entry, "(")
+		name = strings.TrimSpace(name)
+		tool, known := policy.WellKnown(name)
+		if bracketed && tool.Tool != "run_shell_command" && !tools.ParseEntry(entry).Shell() {
+			all = append(all, found(e.Manifest, 0, fmt.Sprintf("The entry %q of excludeTools takes the whole tool away.", entry), "Leave the brackets out, or name commands of run_shell_command.", false))
+		}
+		if strings.Trim(name, "*") == "" {
+			all = append(all, found(e.Manifest, 0, fmt.Sprintf("The entry %q of excludeTools takes all tools away.", entry), "Name the tools that are meant.", false))
+		}
+		if known {
+			continue
+		}
+		names := policy.WellKnownNames()
+		if i := slices.IndexFunc(names, func(known string) bool { return strings.EqualFold(known, name) }); i >= 0 {
+			all = append(all, found(e.Manifest, 0, fmt.Sprintf("There is no tool %s for excludeTools to take away.", name), "Write "+names[i]+": the case of letters counts.", false))
+		}
+	}
+	return all, nil
+}
+
+// checkServers looks at the servers as they stand, since what is filled in later
+// differs from one machine to another.
+func checkServers(_ context.Context, e extensions.Extension) ([]fault.Problem, error) {
+	var all []fault.Problem
+	lose := func(name, why, remedy string) {
+		all = append(all, found(e.Manifest, 0, fmt.Sprintf("The MCP server %q cannot be used: %s", name, why), remedy, true))
+	}
+	for _, name := range slices.Sorted(maps.Keys(e.MCPServers)) {
+		var s settings.MCPServer
+		if err := json.Unmarshal(e.MCPServers[name], &s); err != nil {
+			lose(name, "what is said of it is no server.", "Give it a command with args, or a url.")
+			continue
+		}
+		if err := mcp.CheckServerName(name); err != nil {
+			lose(name, fault.As(err).Message, fault.As(err).Remedy)
+		}
+		switch {
+		case s.TCP != "" && s.Command == "" && s.URL == "" && s.HTTPURL == "":
+			lose(name, "servers at tcp are not supported.", "Give it a command with args, or a url.")
+		case s.Command == "" && s.URL == "" && s.HTTPURL == "":
+			lose(name, "it has neither a command nor a url.", "Give it one of the two.")
+		case s.Command != "" && filepath.IsAbs(s.Command):
+			if _, err := os.Stat(s.Command); err != nil {
+				all = append(all, found(e.Manifest, 0, fmt.Sprintf("The program %s of the MCP server %q is not there.", s.Command, name), "Add it, or build it before the extension is installed.", false))
+			}
+		}
+	}
+	return all, nil
+}

@@ -1,0 +1,92 @@
+package extensions
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/core/extensions"
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// uninstallAnswer is what uninstall prints of an extension as JSON.
+type uninstallAnswer struct {
+	Name    string       `json:"name"`
+	Removed bool         `json:"removed"`
+	Error   *fault.Error `json:"error,omitempty"`
+}
+
+func extensionsUninstallCommand(p *program.Program, g *program.Flags) *cobra.Command {
+	var all, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "uninstall NAME…",
+		Short: "Remove extensions, with the values of their settings",
+		Long: `Removes extensions by name or source: their files, the values of their settings,
+and where they are enabled. Of one that is linked only the link goes. What
+fettle extensions config --scope workspace has put into the .env file of a folder
+stays there, as it may be the project's too; what is sensitive goes.`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if all == (len(args) > 0) {
+				return program.UsageError("Names of extensions, or --all, are needed.", "fettle extensions list shows those that there are.")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withExtensions(cmd.Context(), p, g, func(store *extensions.Store) error {
+				if all {
+					names, err := store.Installed()
+					if err != nil {
+						return err
+					}
+					args = names
+				}
+				answers := []uninstallAnswer{}
+				failed := false
+				for _, name := range args {
+					removed, err := store.Uninstall(cmd.Context(), name)
+					answer := uninstallAnswer{Name: name, Removed: removed != ""}
+					if removed != "" {
+						answer.Name = removed
+					}
+					if cmd.Context().Err() != nil {
+						return program.Interrupted()
+					}
+					if err != nil {
+						failed = true
+						if !errors.As(err, &answer.Error) {
+							return err
+						}
+					}
+					answers = append(answers, answer)
+					if asJSON {
+						continue
+					}
+					if answer.Removed {
+						if _, err := fmt.Fprintf(p.Out, "%s is uninstalled.\n", display.Line(answer.Name)); err != nil {
+							return err
+						}
+					}
+					if answer.Error != nil {
+						p.Complain(answer.Error)
+					}
+				}
+				if asJSON {
+					if err := program.PrintJSON(p.Out, answers); err != nil {
+						return err
+					}
+				}
+				if failed {
+					return &program.ExitError{Code: program.ExitToolError}
+				}
+				return nil
+			})
+		},
+		ValidArgsFunction: completeExtensions(p, g, true),
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "all extensions")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}

@@ -1,0 +1,144 @@
+package extensions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/core/extensions"
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// States of an update.
+const (
+	stateUpdated      = "updated"
+	stateUpToDate     = "up to date"
+	stateNotUpdatable = "not updatable"
+	stateError        = "error"
+)
+
+// updateAnswer is what update prints of an extension as JSON.
+type updateAnswer struct {
+	Name    string       `json:"name"`
+	State   string       `json:"state"`
+	From    string       `json:"from,omitempty"` // the version before
+	Version string       `json:"version"`
+	Error   *fault.Error `json:"error,omitempty"`
+}
+
+func extensionsUpdateCommand(p *program.Program, g *program.Flags) *cobra.Command {
+	var consent, all, asJSON bool
+	cmd := &cobra.Command{
+		Use:   "update [NAME]",
+		Short: "Bring an extension, or all, up to date with its source",
+		Long: `Fetches an extension again from where it was installed from, or from where it
+says it has moved to. A folder is newer if its version is another one, a
+repository if its files are others. An extension whose files are not those that
+were installed is refused, so that nothing that you have changed is lost. You are
+asked again if the new version brings something else than the old one, and for the
+values of settings that are new; the old version stays until the new one takes its
+place.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if all == (len(args) == 1) || len(args) > 1 {
+				return program.UsageError("The name of an extension or --all is needed.", "fettle extensions list shows those that there are.")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return installsExtensions(cmd.Context(), p, g, func(store *extensions.Store) error {
+				return updateExtensions(cmd.Context(), p, store, args, consent, asJSON)
+			})
+		},
+		ValidArgsFunction: completeExtensions(p, g, false),
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "all extensions")
+	cmd.Flags().BoolVar(&consent, "consent", false, "agree to what they will be able to do")
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// updateExtensions updates the extension that is named, or all. Of several each is
+// tried; the first error decides how it ends.
+func updateExtensions(ctx context.Context, p *program.Program, store *extensions.Store, args []string, consent, asJSON bool) error {
+	found, _, err := store.Load(ctx)
+	if err != nil {
+		return err
+	}
+	if len(args) == 1 {
+		e, err := extensions.Find(found, args[0])
+		if err != nil {
+			return err
+		}
+		found = []extensions.Extension{e}
+	}
+	answers := []updateAnswer{}
+	var first error
+	for _, e := range found {
+		if e.Folder == "" { // it is the program's
+			continue
+		}
+		answer := updateAnswer{Name: e.Name, Version: e.Version, State: stateNotUpdatable}
+		if len(args) == 1 || e.Install != nil && e.Install.Type != extensions.InstallLink {
+			if answer, err = updateExtension(ctx, p, store, e, consent); err != nil && first == nil {
+				first = err
+			}
+		}
+		if ctx.Err() != nil {
+			return program.Interrupted()
+		}
+		answers = append(answers, answer)
+		if !asJSON && answer.Error != nil {
+			p.Complain(answer.Error)
+		} else if !asJSON {
+			if _, err := fmt.Fprintf(p.Out, "%s %s\n", display.Line(answer.Name), display.Line(answer.told())); err != nil {
+				return err
+			}
+		}
+	}
+	if asJSON {
+		if err := program.PrintJSON(p.Out, answers); err != nil {
+			return err
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	code := program.ExitToolError
+	if of := new(program.ExitError); errors.As(extensionFailure(first), &of) {
+		code = of.Code
+	}
+	if asJSON {
+		return &program.ExitError{Code: code, Err: first}
+	}
+	return &program.ExitError{Code: code} // it has been told
+}
+
+func (a updateAnswer) told() string {
+	if a.State == stateUpdated {
+		return fmt.Sprintf("is updated from %s to %s.", a.From, a.Version)
+	}
+	return "is " + a.State + " (" + a.Version + ")."
+}
+
+func updateExtension(ctx context.Context, p *program.Program, store *extensions.Store, e extensions.Extension, consent bool) (updateAnswer, error) {
+	person, done := newInstaller(p, consent)
+	defer done()
+	u, err := store.Update(ctx, e, person, os.Environ())
+	if err != nil {
+		told := fault.As(err)
+		if told == nil {
+			told = fault.Wrap(fault.ExecutionFailed, "cli.extensions", display.Sentence(err.Error()), "", err)
+		}
+		return updateAnswer{Name: e.Name, State: stateError, Version: e.Version, Error: told}, err
+	}
+	person.tellMissing(e.Name)
+	if !u.Changed {
+		return updateAnswer{Name: e.Name, State: stateUpToDate, Version: e.Version}, nil
+	}
+	return updateAnswer{Name: e.Name, State: stateUpdated, From: u.From, Version: u.Extension.Version}, nil
+}

@@ -1,0 +1,94 @@
+package extensions
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/core/extensions"
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+func extensionsValidateCommand(p *program.Program, g *program.Flags) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "validate PATH",
+		Short: "Check the extension in a folder, and say what it would bring",
+		Long: `Lists all that is wrong with an extension, with file and line: its manifest, its
+hooks, commands, skills, agents and rules, and files that lead out of it. Ends with
+1 if one of them is an error, for which the extension or a part of it is not used.`,
+		Args: program.ExactlyOne("The folder of an extension is needed.", "As in fettle extensions validate ./my-extension."),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return withExtensions(cmd.Context(), p, g, func(store *extensions.Store) error {
+				v, err := store.Validate(cmd.Context(), from(g, args[0]), partChecks()...)
+				if err != nil {
+					return err
+				}
+				if asJSON {
+					err = program.PrintJSON(p.Out, v)
+				} else {
+					err = printValidation(p.Out, v)
+				}
+				if err == nil && !v.Valid {
+					return &program.ExitError{Code: program.ExitToolError}
+				}
+				return err
+			})
+		},
+		ValidArgsFunction: program.CompleteFolder,
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func printValidation(w io.Writer, v extensions.Validation) error {
+	var b strings.Builder
+	for _, f := range v.Findings {
+		fmt.Fprintf(&b, "%s: %s\n", f.Severity, display.Line(f.String()))
+	}
+	what := "The extension"
+	if v.Name != "" {
+		what += " " + display.Line(v.Name+" "+v.Version)
+	}
+	switch {
+	case !v.Valid:
+		fmt.Fprintf(&b, "%s has mistakes.\n", what)
+	case len(v.Findings) > 0:
+		fmt.Fprintf(&b, "%s can be used.\n", what)
+	default:
+		fmt.Fprintf(&b, "There is no mistake in %s%s.\n", strings.ToLower(what[:1]), what[1:])
+	}
+	for _, part := range brought(v.Brings) {
+		if len(part.values) > 0 {
+			fmt.Fprintf(&b, "  %-14s %s\n", part.name+":", display.Line(strings.Join(part.values, ", ")))
+		}
+	}
+	for _, s := range v.Brings.Settings {
+		fmt.Fprintf(&b, "  %-14s %s\n", "setting:", display.Line(s.EnvVar+" ("+s.Name+")"))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// partChecks are those of the owners of what an extension brings.
+func partChecks() []extensions.Check {
+	return []extensions.Check{checkHooks, checkSkills, checkAgents, checkPolicies, checkCommands, checkServers, checkPlans, checkExcluded}
+}
+
+// found is a finding whose weight is whether something is lost to it.
+func found(path string, line int, message, remedy string, lost bool) fault.Problem {
+	return fault.Problem{Severity: fault.SeverityOf(lost), Path: path, Line: line, Message: message, Remedy: remedy}
+}
+
+// partsChecked is what a check has found, unless its context has ended meanwhile.
+func partsChecked(ctx context.Context, findings []fault.Problem) ([]fault.Problem, error) {
+	if ctx.Err() != nil {
+		return nil, program.Interrupted()
+	}
+	return findings, nil
+}

@@ -1,0 +1,22 @@
+// Package scaffold has the commands that begin something new: a tool in Go, or an
+// extension.
+package scaffold
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/fettle-dev/fettle/cli/internal/program"
+)
+
+// Command is fettle new.
+func Command(p *program.Program, g *program.Flags) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "new",
+		Short: "Begin a tool in Go, or an extension",
+		Args:  program.KnownSubcommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	cmd.AddCommand(newToolCommand(p, g), newExtensionCommand(p, g))
+	return cmd
+}

@@ -1,0 +1,315 @@
+// Package sessions has the commands of recorded sessions, and of the changes to files
+// that can be taken back.
+package sessions
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/internal/conversation"
+	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/escape"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/services/transcript"
+)
+
+// sessionListing is a whole recorded session in JSON.
+type sessionListing struct {
+	transcript.Header
+	Title   string        `json:"title"`
+	Updated time.Time     `json:"updated"`
+	Path    string        `json:"path"`
+	Highest int64         `json:"highestVersion"` // of a state object that it was given
+	Turns   []turnListing `json:"turns"`
+	// Prompts that were interrupted before an answer, and are no turns.
+	TakenBack   []takenListing     `json:"takenBack,omitempty"`
+	Interrupted bool               `json:"interrupted,omitempty"` // no turn is left
+	Problems    []recordingProblem `json:"problems,omitempty"`
+}
+
+// turnListing is a turn of it.
+type turnListing struct {
+	ID      string                `json:"id,omitempty"`
+	Time    time.Time             `json:"time"`
+	Model   string                `json:"model,omitempty"`
+	Content json.RawMessage       `json:"content"`
+	Usage   json.RawMessage       `json:"usage,omitempty"`
+	Calls   []transcript.ToolCall `json:"calls,omitempty"`
+}
+
+// takenListing is a prompt that was taken back.
+type takenListing struct {
+	turnListing
+	At int `json:"at"` // 0-based place in turns before which it stood
+}
+
+// RunPrompt works on the prompt of the flags, and prints what comes of it.
+type RunPrompt func(context.Context, *program.Program, *program.Flags, *conversation.Flags) error
+
+// Command is the command of recorded sessions; run goes on with one.
+func Command(p *program.Program, g *program.Flags, run RunPrompt) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "sessions",
+		Short: "List, show, go on with and delete recorded sessions of this project",
+		Args:  program.KnownSubcommand,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.SuggestionsMinimumDistance = 2
+	cmd.AddCommand(sessionsListCommand(p, g), sessionsShowCommand(p, g), sessionsResumeCommand(p, g, run), sessionsDeleteCommand(p, g))
+	return cmd
+}
+
+func sessionsListCommand(p *program.Program, g *program.Flags) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the sessions, in the order in which they began",
+		Args:  cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			return withRecordings(ctx, p, g, func(store *config.Transcripts) error {
+				list, problems, err := store.List(ctx)
+				if err != nil {
+					return conversation.Failure(ctx, err)
+				}
+				tellRecordings(p, problems)
+				if asJSON {
+					return program.PrintJSON(p.Out, append([]transcript.Summary{}, list...)) // none: []
+				}
+				return listSessions(p, list)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+func sessionsShowCommand(p *program.Program, g *program.Flags) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "show [ID]",
+		Short: "Print a session: what was said, and which tools were called",
+		Long:  namesSession,
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			return withRecordings(ctx, p, g, func(store *config.Transcripts) error {
+				summary, err := store.Find(ctx, strings.Join(args, ""))
+				if err != nil {
+					return conversation.Failure(ctx, err)
+				}
+				session, err := store.Load(ctx, summary.ID)
+				if err != nil {
+					return conversation.Failure(ctx, err)
+				}
+				history, lost := config.History(session)
+				session.Problems = append(session.Problems, lost...)
+				tellRecordings(p, session.Problems)
+				if asJSON {
+					return program.PrintJSON(p.Out, sessionListingOf(session))
+				}
+				return showSession(p, session, history)
+			})
+		},
+		ValidArgsFunction: completeSession(p, g),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// namesSession says how a command takes a session.
+const namesSession = `ID is a session's id or how it begins, its index in fettle sessions list, or latest,
+which is the one that was recorded last, and meant where ID is left out.`
+
+func sessionsResumeCommand(p *program.Program, g *program.Flags, run RunPrompt) *cobra.Command {
+	var talk conversation.Flags
+	cmd := &cobra.Command{
+		Use:   "resume [ID] -p TEXT",
+		Short: "Go on with a session by a prompt, as fettle --resume does",
+		Long:  namesSession,
+		Args:  cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			talk.Resume = conversation.Latest
+			if len(args) == 1 {
+				talk.Resume = args[0]
+				if strings.TrimSpace(talk.Resume) == "" {
+					return program.UsageError("The session to go on with is not named.", "Name one, or leave ID out for the latest.")
+				}
+			}
+			return run(cmd.Context(), p, g, &talk)
+		},
+		ValidArgsFunction: completeSession(p, g),
+	}
+	talk.Register(cmd.Flags())
+	return cmd
+}
+
+func sessionsDeleteCommand(p *program.Program, g *program.Flags) *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "delete ID",
+		Short: "Delete a session with the runs of its subagents",
+		Long:  "ID is a session's id or how it begins, its index in fettle sessions list, or latest.",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return program.UsageError("Name one session to delete.", "fettle sessions list lists them.")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			ctx := cmd.Context()
+			return withRecordings(ctx, p, g, func(store *config.Transcripts) error {
+				summary, err := store.Find(ctx, args[0])
+				if err == nil {
+					err = store.Delete(ctx, summary.ID)
+				}
+				if err != nil {
+					return conversation.Failure(ctx, err)
+				}
+				if asJSON {
+					return program.PrintJSON(p.Out, map[string]any{"deleted": summary.ID})
+				}
+				_, err = fmt.Fprintf(p.Out, "Deleted the session %s: %s\n", summary.ID, display.Line(summary.Title))
+				return err
+			})
+		},
+		ValidArgsFunction: completeSession(p, g),
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// withRecordings hands the recorded sessions of the project to use.
+func withRecordings(ctx context.Context, p *program.Program, g *program.Flags, use func(*config.Transcripts) error) error {
+	return p.WithSession(ctx, program.SessionOptions{Flags: g}, func(s program.Session) error {
+		store, err := config.NewTranscripts(s.Config(), nil)
+		if err != nil {
+			return &program.ExitError{Code: program.ExitConfig, Err: err}
+		}
+		return use(store)
+	})
+}
+
+// tellRecordings prints what could not be read.
+func tellRecordings(p *program.Program, problems []fault.Problem) {
+	for _, problem := range problems {
+		p.Complain(errors.New(problem.String()))
+	}
+}
+
+func listSessions(p *program.Program, list []transcript.Summary) error {
+	if len(list) == 0 {
+		_, err := fmt.Fprintln(p.Out, "There are no recorded sessions of this project.")
+		return err
+	}
+	w := tabwriter.NewWriter(p.Out, 0, 0, 2, ' ', 0)
+	for _, s := range list {
+		turns := fmt.Sprintf("%d turns", s.Turns)
+		if s.Interrupted {
+			turns += ", interrupted"
+		}
+		_, _ = fmt.Fprintf(w, "%d.\t%s\t%s\t%s\t[%s]\n", s.Index, s.Updated.Local().Format("2006-01-02 15:04"), turns, display.Line(s.Title), s.ID)
+	}
+	return w.Flush()
+}
+
+func sessionListingOf(s *transcript.Session) sessionListing {
+	l := sessionListing{Header: s.Header, Title: s.Title, Updated: s.Updated, Path: s.Path, Highest: s.Highest, Problems: recordingProblems(s.Problems), Turns: []turnListing{}, Interrupted: s.Interrupted}
+	for _, t := range s.Turns {
+		l.Turns = append(l.Turns, turnListingOf(t))
+	}
+	for _, t := range s.TakenBack {
+		l.TakenBack = append(l.TakenBack, takenListing{turnListingOf(t.Turn), t.At})
+	}
+	return l
+}
+
+func turnListingOf(t transcript.Turn) turnListing {
+	return turnListing{ID: t.ID, Time: t.Time, Model: t.Model, Content: t.Content, Usage: t.Usage, Calls: t.Calls}
+}
+
+// showSession prints a session for people.
+func showSession(p *program.Program, s *transcript.Session, history []model.Content) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s\n%s, begun %s", display.Line(s.Title), s.ID, s.StartTime.Local().Format("2006-01-02 15:04"))
+	if s.Model != "" {
+		fmt.Fprintf(&b, ", model %s", display.Line(s.Model))
+	}
+	b.WriteString("\n")
+	for i, turn := range history {
+		showTakenBack(&b, s, func(at int) bool { return at == i })
+		for _, part := range turn.Parts {
+			showPart(&b, turn.Role, part)
+		}
+	}
+	showTakenBack(&b, s, func(at int) bool { return at >= len(history) })
+	_, err := io.WriteString(p.Out, b.String())
+	return err
+}
+
+// showTakenBack prints the prompts of these places that were taken back.
+func showTakenBack(b *strings.Builder, s *transcript.Session, here func(at int) bool) {
+	for _, taken := range s.TakenBack {
+		var turn model.Content
+		if !here(taken.At) || json.Unmarshal(taken.Content, &turn) != nil {
+			continue
+		}
+		for _, part := range turn.Parts {
+			showPart(b, turn.Role, part)
+		}
+		b.WriteString("[interrupted before an answer, and taken back]\n")
+	}
+}
+
+// showPart prints a part of a turn: its text whole, of a call and its answer the
+// beginning.
+func showPart(b *strings.Builder, role model.Role, part model.Part) {
+	switch {
+	case part.Call != nil:
+		fmt.Fprintf(b, "\n→ %s %s\n", display.Line(part.Call.Name), escape.Clip(display.Line(string(part.Call.Object())), display.ListingWidth))
+	case part.Response != nil:
+		var answer struct {
+			Error *fault.Error `json:"error"`
+		}
+		said := "done"
+		if err := json.Unmarshal(part.Response.Response, &answer); err == nil && answer.Error != nil {
+			said = answer.Error.Line()
+		}
+		fmt.Fprintf(b, "← %s: %s\n", display.Line(part.Response.Name), escape.Clip(display.Line(said), 2*display.ListingWidth))
+	case part.Data != nil:
+		fmt.Fprintf(b, "\n[%d bytes of %s]\n", len(part.Data.Bytes), display.Line(part.Data.MIMEType))
+	case part.Thought || part.Text == "":
+	case role == model.RoleUser:
+		b.WriteString("\n> " + strings.ReplaceAll(strings.TrimSpace(display.Printable(part.Text)), "\n", "\n> ") + "\n")
+	default:
+		b.WriteString("\n" + strings.TrimSpace(display.Printable(part.Text)) + "\n")
+	}
+}
+
+// completeSession completes the first argument with ids.
+func completeSession(p *program.Program, g *program.Flags) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		var ids []cobra.Completion
+		if len(args) == 0 {
+			_ = withRecordings(cmd.Context(), p, g, func(store *config.Transcripts) error { // none, no suggestions
+				list, _, err := store.List(cmd.Context())
+				for _, s := range list {
+					ids = append(ids, cobra.CompletionWithDesc(s.ID, display.Line(s.Title)))
+				}
+				return err
+			})
+		}
+		return ids, cobra.ShellCompDirectiveNoFileComp
+	}
+}

@@ -1,0 +1,30 @@
+package settings
+
+import (
+	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// settingProblem is a problem of settings in JSON.
+type settingProblem struct {
+	Source   string         `json:"source"`
+	Layer    settings.Layer `json:"layer"`
+	Line     int            `json:"line,omitempty"`
+	Column   int            `json:"column,omitempty"`
+	Key      string         `json:"key,omitempty"`
+	Kind     settings.Kind  `json:"kind"`
+	Severity fault.Severity `json:"severity"`
+	Expected string         `json:"expected,omitempty"`
+	Nearest  string         `json:"nearest,omitempty"`
+	Open     bool           `json:"open,omitempty"`
+	Message  string         `json:"message"`
+	Remedy   string         `json:"remedy,omitempty"`
+}
+
+func settingProblems(problems []fault.Problem) []settingProblem {
+	all := make([]settingProblem, len(problems))
+	for i, p := range problems {
+		all[i] = settingProblem{p.Path, p.Layer, p.Line, p.Column, p.Key, p.Kind, p.Severity, p.Expected, p.Nearest, p.Open, p.Message, p.Remedy}
+	}
+	return all
+}

@@ -1,0 +1,55 @@
+package display
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// RenderEdit shows a change of one file.
+func RenderEdit(b *strings.Builder, e *bus.EditDetails, modified, colour bool) {
+	if e.OriginalContent == nil {
+		b.WriteString("new file: ")
+	}
+	diff, added, removed := TerminalNumberedDiff(e.FileDiff, colour)
+	fmt.Fprintf(b, "%s  %s\n", Line(e.FilePath), RenderStat(added, removed, colour))
+	if s := e.DiffStat; modified && s != nil {
+		fmt.Fprintf(b, "with your changes: %s, to the proposal's %s\n",
+			RenderStat(s.UserAddedLines, s.UserRemovedLines, colour), RenderStat(s.ModelAddedLines, s.ModelRemovedLines, colour))
+	}
+	b.WriteString(diff)
+}
+
+// RenderStat counts lines, as +3 −1.
+func RenderStat(added, removed int, colour bool) string {
+	return Paint(StyleGreen, fmt.Sprintf("+%d", added), colour) + " " + Paint(StyleRed, fmt.Sprintf("\u2212%d", removed), colour)
+}
+
+// RenderDisplay shows what a result holds for people (AR-18), safe to print.
+func RenderDisplay(b *strings.Builder, d tools.Display, colour bool) {
+	switch {
+	case d.Diff != nil:
+		RenderEdit(b, &bus.EditDetails{
+			FileName: d.Diff.FileName, FilePath: d.Diff.FilePath, FileDiff: d.Diff.FileDiff, OriginalContent: d.Diff.OriginalContent, NewContent: d.Diff.NewContent,
+		}, false, colour)
+	case d.ANSI != nil:
+		f := ANSIFilter{Colour: colour}
+		b.WriteString(f.Filter(d.ANSI.ANSI) + f.End())
+	case d.Todo != nil:
+		for _, todo := range d.Todo.Todos {
+			fmt.Fprintf(b, "  %-11s  %s\n", todo.Status, Line(todo.Description))
+		}
+	default:
+		b.WriteString(Printable(d.Text) + "\n")
+	}
+}
+
+// RenderPreview shows what a call of plan mode would have done, safe to print.
+func RenderPreview(tool string, d tools.Display, colour bool) string {
+	var b strings.Builder
+	b.WriteString("\n" + Paint(StyleBold, "Plan mode: what "+Line(tool)+" would do. Nothing was changed.", colour) + "\n")
+	RenderDisplay(&b, d, colour)
+	return b.String()
+}

@@ -1,0 +1,72 @@
+package display
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/escape"
+)
+
+// Sentence gives s a capital letter and a full stop.
+func Sentence(s string) string {
+	s = strings.TrimSpace(s)
+	if s == "" {
+		return s
+	}
+	first, n := utf8.DecodeRuneInString(s)
+	s = string(unicode.ToUpper(first)) + s[n:]
+	if !strings.ContainsAny(s[len(s)-1:], ".!?") {
+		s += "."
+	}
+	return s
+}
+
+// FirstSentence returns the first sentence of a description, on one line.
+func FirstSentence(s string) string {
+	s = escape.OneLine(s)
+	if i := strings.Index(s, ". "); i >= 0 {
+		s = s[:i+1]
+	}
+	return Printable(s)
+}
+
+// Wrap breaks text at blanks into lines of at most so many characters, if no
+// word is longer, each behind an indent and with a line feed.
+func Wrap(text, indent string, columns int) string {
+	var b strings.Builder
+	for line := range strings.Lines(strings.TrimRight(text, "\n") + "\n") {
+		used := 0
+		b.WriteString(indent)
+		for _, word := range strings.Fields(line) {
+			n := len([]rune(word))
+			switch {
+			case used == 0:
+			case len(indent)+used+1+n > columns:
+				b.WriteString("\n" + indent)
+				used = 0
+			default:
+				b.WriteByte(' ')
+				used++
+			}
+			b.WriteString(word)
+			used += n
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+// ListingWidth is how many characters of a description a listing shows where no
+// terminal has less room, or more.
+const ListingWidth = 100
+
+// Thousands writes n with commas.
+func Thousands(n int) string {
+	digits := fmt.Sprint(n)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}

@@ -1,0 +1,252 @@
+package headless
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/internal/conversation"
+	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// jsonReporter prints one object at the end.
+type jsonReporter struct {
+	w          io.Writer
+	statistics *conversation.Statistics
+	mask       func(string) string // takes secrets out of errors
+
+	answer jsonAnswer
+	said   strings.Builder // of the answer that is under way
+	last   string          // the last answer that came whole
+	begun  bool
+}
+
+// jsonAnswer is what --output-format json prints; docs/headless.md has it.
+type jsonAnswer struct {
+	SessionID string                      `json:"session_id,omitempty"`
+	Response  *string                     `json:"response,omitempty"` // the last answer of the model's
+	Stats     *conversation.RunStatistics `json:"stats,omitempty"`
+	Error     *jsonFailure                `json:"error,omitempty"`
+	Warnings  []string                    `json:"warnings,omitempty"`
+}
+
+// jsonFailure is why a run ended badly.
+type jsonFailure struct {
+	Type    string `json:"type"`
+	Message string `json:"message"`
+	Code    int    `json:"code,omitempty"` // the exit code; not in stream-json
+}
+
+// failureOf returns what a run ended with, and its exit code.
+func failureOf(err error) (f jsonFailure, code program.ExitCode) {
+	code = program.ExitToolError
+	exit := new(program.ExitError)
+	if errors.As(err, &exit) {
+		code = exit.Code
+	}
+	f = jsonFailure{Type: string(fault.Unknown), Message: err.Error()}
+	if known := fault.As(err); known != nil {
+		f.Type, f.Message = string(known.Code), known.Line()
+	}
+	return f, code
+}
+
+func (j *jsonReporter) begin(b beginning) {
+	j.begun = true
+	j.answer.SessionID = b.session
+}
+
+func (j *jsonReporter) event(e agent.Event) {
+	switch e.Type {
+	case agent.EventText:
+		j.said.WriteString(e.Text)
+	case agent.EventFinished:
+		j.last = j.said.String()
+		j.said.Reset()
+	case agent.EventRetry:
+		j.said.Reset()
+	case agent.EventToolResponse:
+		j.answer.Warnings = append(j.answer.Warnings, e.Response.Notices...)
+	}
+}
+
+func (j *jsonReporter) warn(message string) { j.answer.Warnings = append(j.answer.Warnings, message) }
+
+func (j *jsonReporter) end(failure error) {
+	if j.begun {
+		j.answer.Response = &j.last
+		j.answer.Stats = &j.statistics.RunStatistics
+	}
+	if failure != nil {
+		f, code := failureOf(failure)
+		f.Code, f.Message = int(code), j.mask(f.Message)
+		j.answer.Error = &f
+	}
+	_ = program.WriteJSON(j.w, j.answer, "  ") // plain data, and the writer keeps its error
+}
+
+// streamReporter prints an object a line, as things happen.
+type streamReporter struct {
+	w          io.Writer
+	statistics *conversation.Statistics
+	mask       func(string) string // takes secrets out of errors
+
+	begun   bool
+	pending []string // warnings of before it began
+}
+
+// The objects of --output-format stream-json; docs/headless.md has them.
+type (
+	streamHead struct {
+		Type      string `json:"type"`
+		Timestamp string `json:"timestamp"`
+	}
+	streamInit struct {
+		streamHead
+		SessionID string `json:"session_id"`
+		Model     string `json:"model"`
+	}
+	streamMessage struct {
+		streamHead
+		Role    string `json:"role"`
+		Content string `json:"content"`
+		Delta   bool   `json:"delta,omitempty"`
+	}
+	streamToolUse struct {
+		streamHead
+		Tool       string          `json:"tool_name"`
+		ID         string          `json:"tool_id"`
+		Parameters json.RawMessage `json:"parameters"`
+	}
+	streamToolResult struct {
+		streamHead
+		ID      string       `json:"tool_id"`
+		Status  string       `json:"status"`
+		Preview bool         `json:"preview,omitempty"` // plan mode has shown what the call would do
+		Output  string       `json:"output,omitempty"`
+		Error   *jsonFailure `json:"error,omitempty"`
+		Context string       `json:"context,omitempty"` // what hooks add for the model
+		Notices []string     `json:"notices,omitempty"` // what else is to be known, as that a change cannot be undone
+	}
+	streamError struct {
+		streamHead
+		Severity string `json:"severity"`
+		Message  string `json:"message"`
+	}
+	streamResult struct {
+		streamHead
+		Status string           `json:"status"`
+		Error  *jsonFailure     `json:"error,omitempty"`
+		Stats  streamStatistics `json:"stats"`
+	}
+)
+
+func headOf(kind string) streamHead {
+	return streamHead{kind, time.Now().UTC().Format("2006-01-02T15:04:05.000Z")}
+}
+
+func (s *streamReporter) print(v any) { _ = program.PrintJSON(s.w, v) } // as above
+
+func (s *streamReporter) begin(b beginning) {
+	s.begun = true
+	s.print(streamInit{headOf("init"), b.session, b.model})
+	s.print(streamMessage{headOf("message"), "user", b.prompt, false})
+	for _, message := range s.pending {
+		s.warn(message)
+	}
+	s.pending = nil
+}
+
+func (s *streamReporter) event(e agent.Event) {
+	switch {
+	case e.Type == agent.EventText:
+		s.print(streamMessage{headOf("message"), "assistant", e.Text, true})
+	case e.Type == agent.EventToolCall:
+		s.print(streamToolUse{headOf("tool_use"), e.Call.Name, e.Call.ID, e.Call.Object()})
+	case e.Type == agent.EventToolResponse:
+		s.print(toolResultOf(e.Call.ID, e.Response))
+	case e.Type.Ends() && e.Err != nil:
+		s.print(streamError{headOf("error"), "error", s.mask(e.Err.Line())})
+	}
+}
+
+func toolResultOf(id string, r *scheduler.Response) streamToolResult {
+	result := streamToolResult{streamHead: headOf("tool_result"), ID: id, Status: "success", Preview: r.Preview, Output: textOf(r.Result.ReturnDisplay), Context: r.Result.Context, Notices: r.Notices}
+	if err := r.Result.Error; err != nil {
+		result.Status, result.Error = "error", &jsonFailure{Type: string(err.Code), Message: err.Line()}
+	}
+	return result
+}
+
+// textOf returns what a person is shown, where that is a text: of a terminal's
+// output without what the terminal would obey.
+func textOf(d tools.Display) string {
+	if d.ANSI == nil {
+		return d.Text
+	}
+	return strings.ReplaceAll(new(display.ANSIFilter).Filter(d.ANSI.ANSI), "\r\n", "\n")
+}
+
+func (s *streamReporter) warn(message string) {
+	if !s.begun {
+		s.pending = append(s.pending, message)
+		return
+	}
+	s.print(streamError{headOf("error"), "warning", message})
+}
+
+func (s *streamReporter) end(failure error) {
+	for _, message := range s.pending {
+		s.print(streamError{headOf("error"), "warning", message})
+	}
+	result := streamResult{headOf("result"), "success", nil, streamOf(s.statistics)}
+	if failure != nil {
+		f, _ := failureOf(failure)
+		f.Message = s.mask(f.Message)
+		result.Status, result.Error = "error", &f
+	}
+	s.print(result)
+}
+
+// streamStatistics are what the last event of stream-json shows under "stats".
+type streamStatistics struct {
+	streamTokens
+	DurationMS int64                   `json:"duration_ms"`
+	ToolCalls  int                     `json:"tool_calls"`
+	Declared   int                     `json:"declared_bytes"`
+	Deferred   int                     `json:"deferred_tools"`
+	Models     map[string]streamTokens `json:"models"`
+}
+
+type streamTokens struct {
+	Total  int `json:"total_tokens"`
+	Prompt int `json:"input_tokens"`
+	Output int `json:"output_tokens"`
+	Cached int `json:"cached"`
+	Input  int `json:"input"`
+}
+
+// streamOf sums up the run so far.
+func streamOf(s *conversation.Statistics) (sum streamStatistics) {
+	s.Read(func(run *conversation.RunStatistics, took time.Duration) {
+		sum = streamStatistics{DurationMS: took.Milliseconds(), ToolCalls: run.Tools.Calls, Models: map[string]streamTokens{},
+			Declared: run.Tools.Declarations.TotalBytes, Deferred: run.Tools.Declarations.MaxDeferred}
+		for name, m := range run.Models {
+			t := m.Tokens
+			sum.Models[name] = streamTokens{t.Total, t.Prompt, t.Candidates, t.Cached, t.Input}
+			sum.Total += t.Total
+			sum.Prompt += t.Prompt
+			sum.Output += t.Candidates
+			sum.Cached += t.Cached
+			sum.Input += t.Input
+		}
+	})
+	return sum
+}

@@ -1,0 +1,183 @@
+package program
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/policy/rulefile"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/commit"
+	"github.com/fettle-dev/fettle/core/services/trust"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// configSession is a session on an initialized Config.
+type configSession struct {
+	config    *config.Config
+	registry  *tools.Registry
+	scheduler *scheduler.Scheduler
+	log       *slog.Logger
+	signIn    *SignIn // see SessionOptions
+
+	engine         *policy.Engine
+	policyFiles    []rulefile.File
+	policyProblems []fault.Problem
+}
+
+// Open makes a Config of the global flags and initializes it.
+func Open(ctx context.Context, o SessionOptions) (Session, error) {
+	parameters, err := ParametersOf(o)
+	if err != nil {
+		return nil, err
+	}
+	parameters.Hooks.TrustAll = trustedOnce(ctx, o.Flags, parameters.TargetDir)
+	parameters.TrustInherited = trustedAbove(ctx, o.Flags, parameters.TargetDir)
+	if o.Adjust != nil {
+		o.Adjust(&parameters)
+	}
+	c, err := config.New(parameters)
+	if err != nil {
+		return nil, err
+	}
+	if err := c.Initialize(ctx); err != nil {
+		return nil, err
+	}
+	registry, registryErr := c.ToolRegistry()
+	runner, schedulerErr := c.Scheduler()
+	if err := errors.Join(registryErr, schedulerErr); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	engine, engineErr := c.PolicyEngine()
+	files, filesErr := c.PolicyFiles()
+	policyProblems, problemsErr := c.PolicyProblems()
+	if err := errors.Join(engineErr, filesErr, problemsErr); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return &configSession{
+		config: c, registry: registry, scheduler: runner, log: o.Log.With("component", "CLI"), signIn: o.SignIn,
+		engine: engine, policyFiles: files, policyProblems: policyProblems,
+	}, nil
+}
+
+// ParametersOf are those that the global flags ask for.
+func ParametersOf(o SessionOptions) (config.Parameters, error) {
+	g := o.Flags
+	names, ok := layout.Named(g.Layout)
+	if !ok {
+		return config.Parameters{}, fault.New(fault.InvalidConfig, "cli", "There is no layout "+g.Layout+".", "Use fettle or gemini.")
+	}
+	target, err := filepath.Abs(g.Cwd)
+	if err != nil {
+		return config.Parameters{}, fault.Wrap(fault.InvalidConfig, "cli", "The current folder is not known.", "Give --cwd an absolute path.", err)
+	}
+	p := config.Parameters{TargetDir: target, Layout: names, Logger: o.Log, DebugMode: g.Debug || g.DebugFile != ""}
+	if o.Alone {
+		p.HomeDir = filepath.Join(target, "none")
+		p.Layout.SystemDir = p.HomeDir
+		p.Extensions.Disabled = true
+		p.PolicyPaths = Absolute(g.PolicyPaths)
+		p.ApprovalMode, err = policy.ParseApprovalMode(g.ApprovalMode)
+		return p, err
+	}
+	useSettings(o, &p)
+	return p, nil
+}
+
+func (s *configSession) Tools() []tools.DeclarativeTool { return s.registry.All() }
+
+func (s *configSession) Lookup(name string) (tools.DeclarativeTool, error) {
+	return s.registry.Lookup(name)
+}
+
+func (s *configSession) Run(ctx context.Context, r scheduler.Request) scheduler.Response {
+	start := time.Now()
+	resp := s.scheduler.Run(ctx, r)
+	s.log.DebugContext(ctx, "call", "id", r.CallID, "tool", resp.Tool, "status", resp.Status,
+		"decision", resp.Decision.Decision, "took", time.Since(start))
+	return resp
+}
+
+// Logger logs what happens in the session.
+func (s *configSession) Logger() *slog.Logger { return s.log }
+
+func (s *configSession) Config() *config.Config { return s.config }
+
+func (s *configSession) MessageBus() *bus.MessageBus { return s.config.MessageBus() }
+
+func (s *configSession) Explain(ctx context.Context, r scheduler.Request, in scheduler.Situation) (policy.Decision, error) {
+	if in.Mode != nil && *in.Mode == policy.ModeYolo && s.config.Trust() == trust.Untrusted {
+		return policy.Decision{}, fault.New(fault.UntrustedFolder, "cli.policy", "There is no approval mode yolo in an untrusted folder.",
+			"Choose another mode, or trust the folder with fettle trust.")
+	}
+	return s.scheduler.Explain(ctx, r, in)
+}
+
+func (s *configSession) Decide(c policy.Call) policy.Decision {
+	d, err := s.config.Decide(c)
+	if err != nil { // the session is closed
+		return policy.Decision{Decision: policy.Deny, Reason: err.Error()}
+	}
+	return d
+}
+
+func (s *configSession) PolicyRules() []policy.Rule { return s.engine.Rules() }
+
+func (s *configSession) PolicyFiles() []rulefile.File { return s.policyFiles }
+
+func (s *configSession) PolicyProblems() []fault.Problem { return s.policyProblems }
+
+func (s *configSession) SettingsProblems() []fault.Problem {
+	problems, err := s.config.SettingsProblems()
+	if err != nil { // the session is closed
+		return nil
+	}
+	return problems
+}
+
+func (s *configSession) DiscoveryProblems() []error { return s.config.DiscoveryProblems() }
+
+func (s *configSession) Close() error { return s.config.Close() }
+
+// Recover deals with what an earlier, killed run left half written (FS-64). A
+// folder of records that cannot be read is told, and keeps nobody from working.
+func (s *configSession) Recover(ctx context.Context) []string {
+	leftovers, err := s.config.Recover(ctx)
+	var notices []string
+	for _, l := range leftovers {
+		if notice := leftoverNotice(l); notice != "" {
+			notices = append(notices, notice)
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		notices = append(notices, fault.As(err).Line())
+	}
+	return notices
+}
+
+// leftoverNotice says what a person should know of a leftover, and "" where
+// nothing had happened to the file.
+func leftoverNotice(l commit.Leftover) string {
+	switch l.State {
+	case commit.LeftoverClean:
+		return ""
+	case commit.LeftoverFinished:
+		return l.Detail
+	case commit.LeftoverUnresolved:
+	}
+	if l.Path == "" {
+		return fmt.Sprintf("A record of an interrupted write cannot be used: %s. To end this notice, move %s away.", strings.TrimSuffix(l.Detail, "."), l.Record)
+	}
+	return fmt.Sprintf("%s It was left as it is. Both versions are in %s: two lines that say what it is, the old text, the new text. "+
+		"Once the file holds what you want, remove that record to end this notice.", display.Sentence(l.Detail), l.Record)
+}

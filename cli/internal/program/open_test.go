@@ -1,0 +1,27 @@
+package program
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/services/commit"
+)
+
+// A notice says what it is about, where both versions are, and how it ends.
+func TestLeftoverNotice(t *testing.T) {
+	left := commit.Leftover{Path: "/w/a.go", Record: "/home/x/1.recovery", State: commit.LeftoverUnresolved, Detail: "/w/a.go was changed since."}
+	notice := leftoverNotice(left)
+	for _, part := range []string{left.Detail, "Both versions are in /home/x/1.recovery:", "remove that record to end this notice"} {
+		require.Contains(t, notice, part)
+	}
+	left.Path, left.Detail = "", "it is damaged"
+	notice = leftoverNotice(left)
+	for _, part := range []string{"it is damaged. ", "To end this notice, move /home/x/1.recovery away."} {
+		require.Contains(t, notice, part)
+	}
+	left.State, left.Detail = commit.LeftoverFinished, "/w/a.go is complete now."
+	require.Equal(t, left.Detail, leftoverNotice(left))
+	left.State = commit.LeftoverClean
+	require.Empty(t, leftoverNotice(left))
+}

@@ -1,0 +1,159 @@
+package userfiles
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/escape"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/hooks"
+)
+
+// Hook is a hook in JSON.
+type Hook struct {
+	Event       hooks.Event      `json:"event"`
+	Matcher     string           `json:"matcher,omitempty"`
+	Sequential  bool             `json:"sequential,omitempty"`
+	Name        string           `json:"name,omitempty"`
+	Command     string           `json:"command"`
+	Description string           `json:"description,omitempty"`
+	Timeout     int64            `json:"timeout"` // milliseconds
+	Source      hooks.Source     `json:"source"`
+	Path        string           `json:"path,omitempty"`
+	Line        int              `json:"line,omitempty"`
+	Extension   string           `json:"extension,omitempty"`
+	State       config.HookState `json:"state"`
+	Note        string           `json:"note,omitempty"`
+	Files       []string         `json:"files,omitempty"` // of the project, that an approval covers
+	Open        bool             `json:"open,omitempty"`  // the command may run others, too
+}
+
+// Vouched says what an approval of a project's hook covers beside its definition,
+// "" of a hook that is none.
+func (l Hook) Vouched() string {
+	const most = 10
+	if l.Source != hooks.SourceProject || l.Files == nil {
+		return ""
+	}
+	files := "no file of the project"
+	if n := len(l.Files); n > most {
+		files = fmt.Sprintf("%s and %d more", strings.Join(l.Files[:most], ", "), n-most)
+	} else if n > 0 {
+		files = strings.Join(l.Files, ", ")
+	}
+	if l.Open {
+		return files + "; not all that it runs can be vouched for"
+	}
+	return files
+}
+
+// HookOf is a hook of a session as it is listed.
+func HookOf(h config.HookListing) Hook {
+	timeout := h.Timeout
+	if timeout <= 0 {
+		timeout = hooks.DefaultTimeout
+	}
+	l := Hook{
+		Event: h.Event, Matcher: h.Matcher, Sequential: h.Sequential, Name: h.Name, Command: h.Shown, Description: h.Description,
+		Timeout: timeout.Milliseconds(), Source: h.Source, Path: h.Path, Line: h.Line, Extension: h.Extension, State: h.State, Note: h.Note,
+	}
+	if h.Vouched != nil {
+		l.Files, l.Open = h.Vouched.Files, h.Vouched.Open
+	}
+	return l
+}
+
+// TellVouched tells what approvals of the project's hooks cover.
+func TellVouched(ctx context.Context, p *program.Program, c *config.Config) {
+	all, err := c.Hooks(ctx)
+	if err != nil { // the session is closed
+		return
+	}
+	for _, h := range all {
+		l := HookOf(h)
+		switch text := l.Vouched(); {
+		case text != "":
+			p.Say(display.Line(fmt.Sprintf("%s %s vouches for %s.", l.Event, escape.Clip(cmp.Or(l.Name, l.Command), display.ListingWidth), text)))
+		case l.Source == hooks.SourceProject:
+			p.Say(h.Note)
+		}
+	}
+}
+
+// ApproveHooksOf approves of the hooks that the project in a folder has, which its
+// person trusts, and names them. What keeps that from being done is told by the
+// next session.
+func ApproveHooksOf(ctx context.Context, p *program.Program, g *program.Flags, folder string) {
+	there := *g
+	there.Cwd = folder
+	_ = p.WithSession(ctx, program.SessionOptions{Flags: &there}, func(s program.Session) error {
+		names, err := s.Config().ApproveHooks(ctx)
+		if err == nil && len(names) > 0 {
+			p.Say("The hooks of its project run from now on: " + strings.Join(names, ", ") + ". One that is new or changed later runs once you have approved it with fettle hooks trust.")
+			TellVouched(ctx, p, s.Config())
+		}
+		return err
+	})
+}
+
+// SwitchHook puts a hook into the user's list of those that do not run, or takes
+// it out.
+func SwitchHook(ctx context.Context, p *program.Program, g *program.Flags, name string, enable, asJSON bool) error {
+	const key = "hooksConfig.disabled"
+	var known bool
+	var mine []string
+	err := WithHooks(ctx, p, g, func(c *config.Config) error {
+		all, err := c.Hooks(ctx)
+		if err != nil {
+			return err
+		}
+		known = slices.ContainsFunc(all, func(h config.HookListing) bool { return h.Is(name) })
+		origins, err := c.SettingOrigins(key)
+		for _, o := range origins {
+			list, _ := o.Value.([]any)
+			for _, entry := range list {
+				text, _ := entry.(string)
+				switch {
+				case o.Layer == settings.LayerUser:
+					mine = append(mine, text)
+				case enable && text == name && o.Layer != settings.LayerDefault:
+					p.Complain(fault.New(fault.InvalidConfig, "cli.hooks", fmt.Sprintf("%q is disabled in %s as well, and stays so.", name, o.Source), ""))
+				}
+			}
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	if !known && !slices.Contains(mine, name) {
+		return fault.New(fault.InvalidToolParams, "cli.hooks", fmt.Sprintf("There is no hook %q.", name), "fettle hooks list lists them.")
+	}
+	mine = slices.DeleteFunc(mine, func(entry string) bool { return entry == name })
+	if !enable {
+		mine = append(mine, name)
+	}
+	var value any
+	if list := make([]any, len(mine)); len(mine) > 0 {
+		for i, entry := range mine {
+			list[i] = entry
+		}
+		value = list
+	}
+	return SetConfig(ctx, p, g, settings.LayerUser, key, value, asJSON)
+}
+
+// WithHooks hands over a session, and tells what is wrong with definitions.
+func WithHooks(ctx context.Context, p *program.Program, g *program.Flags, use func(*config.Config) error) error {
+	return p.WithSession(ctx, program.SessionOptions{Flags: g}, func(s program.Session) error {
+		p.TellHookProblems(s)
+		return use(s.Config())
+	})
+}

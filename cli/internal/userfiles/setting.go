@@ -1,0 +1,142 @@
+// Package userfiles changes what a user keeps in files, for commands of the shell
+// and of a session alike: settings, approvals of hooks, and what a trusted project
+// may do.
+package userfiles
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/internal/program"
+	"github.com/fettle-dev/fettle/core/config"
+	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// SetConfig writes a value to the settings file of a scope, where nil takes the key
+// out, and prints that and what keeps the value from being in force.
+func SetConfig(ctx context.Context, p *program.Program, g *program.Flags, scope settings.Layer, key string, value any, asJSON bool) error {
+	o, err := program.SettingsOptions(ctx, g)
+	if err != nil {
+		return err
+	}
+	path, steps, known := settings.Resolve(key)
+	if !known {
+		return UnknownSetting(key)
+	}
+	files := settings.Files(o)
+	i := slices.IndexFunc(files, func(f settings.File) bool { return f.Layer == scope })
+	if i < 0 {
+		return program.UsageError(fmt.Sprintf("There is no settings file of the %s here.", scope), "fettle config path lists those that there are.")
+	}
+	set := settings.Set
+	if scope == settings.LayerProject {
+		set = func(ctx context.Context, file, key string, value any) error {
+			return settings.SetIn(ctx, o.ProjectDir, file, key, value)
+		}
+	}
+	name := key
+	if len(steps) == 0 {
+		if there := settings.NameIn(o.Layout, path); there != path {
+			name = there
+		}
+	}
+	if err := set(ctx, files[i].Path, name, value); err != nil {
+		return program.ConfigFailure(err)
+	}
+	r, err := settings.Load(ctx, o)
+	if err != nil {
+		return program.ConfigFailure(err)
+	}
+	warnIfWithoutEffect(p, r, path, steps, files[i], value)
+	if err := warnIfNoSession(ctx, p, g, o, r); err != nil {
+		return err
+	}
+	if asJSON {
+		return program.PrintJSON(p.Out, settingAnswer{key, files[i].Path, settings.Masked(strings.Join(append([]string{path}, steps...), "."), value)})
+	}
+	did := "is set in"
+	if value == nil {
+		did = "is not given in"
+	}
+	_, err = fmt.Fprintf(p.Out, "%s %s %s.\n", display.Printable(key), did, display.Printable(files[i].Path))
+	return err
+}
+
+// warnIfWithoutEffect tells of what keeps a value that was set from being in
+// force.
+func warnIfWithoutEffect(p *program.Program, r *settings.Result, key string, steps []string, file settings.File, value any) {
+	for _, m := range r.Problems {
+		about := m.Key == key || strings.HasPrefix(m.Key, key+".")
+		if m.Path == file.Path && about && value != nil {
+			p.Complain(fault.New(fault.InvalidConfig, "cli", m.String(), ""))
+		}
+	}
+	o := r.InForce(key)
+	if value == nil || len(steps) > 0 || o.Source == "" || o.Source == file.Path || reflect.DeepEqual(o.Value, value) {
+		return
+	}
+	p.Complain(fault.New(fault.InvalidConfig, "cli", fmt.Sprintf("What %s says of %s is stronger: %s.", o.Source, key,
+		JsonText(settings.Masked(key, o.Value))), ""))
+}
+
+// warnIfNoSession tells of what keeps a session from beginning with the settings
+// as they are now.
+func warnIfNoSession(ctx context.Context, p *program.Program, g *program.Flags, o settings.Options, r *settings.Result) error {
+	checked, err := CheckSettings(ctx, g, o, r)
+	if err != nil {
+		return err
+	}
+	for _, m := range checked {
+		if m.Open {
+			p.Complain(fault.New(fault.InvalidConfig, "cli", m.String(), ""))
+		}
+	}
+	return nil
+}
+
+// settingAnswer is what config set prints as JSON.
+type settingAnswer struct {
+	Key   string `json:"key"`
+	Path  string `json:"path"`
+	Value any    `json:"value"` // null: it was taken out
+}
+
+// CheckSettings finds what only shows when a session begins.
+func CheckSettings(ctx context.Context, g *program.Flags, o settings.Options, r *settings.Result) ([]fault.Problem, error) {
+	checked, err := config.CheckSettings(ctx, config.Parameters{
+		TargetDir: o.ProjectDir, HomeDir: o.HomeDir, Layout: o.Layout, Settings: &o,
+		PolicyPaths: program.Absolute(g.PolicyPaths), // which go in the place of the setting
+	}, r)
+	if err != nil {
+		return nil, program.ConfigFailure(err)
+	}
+	return checked, nil
+}
+
+// UnknownSetting is the error of a name that means no setting.
+func UnknownSetting(key string) error {
+	remedy := "fettle config show lists the keys that there are."
+	if near := settings.Nearest(key); near != "" {
+		remedy = fmt.Sprintf("Perhaps %s is meant.", near)
+	}
+	return program.UsageError(fmt.Sprintf("There is no setting %s.", cmp.Or(key, `""`)), remedy)
+}
+
+// JsonText is a value on one line; nil is a dash.
+func JsonText(value any) string {
+	if value == nil {
+		return "-"
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Sprint(value) // what came from JSON can be written
+	}
+	return string(text)
+}

@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"errors"
+	"os"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/fettle-dev/fettle/cli/chat"
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/headless"
+	"github.com/fettle-dev/fettle/cli/internal/conversation"
+	"github.com/fettle-dev/fettle/cli/internal/program"
+)
+
+// start begins a session where a person sits at the terminal and no prompt is
+// given, and else runs the prompt of the command line or stdin. Without any of it,
+// and without a flag that belongs to it, as --model does, it prints the help.
+func start(p *program.Program, cmd *cobra.Command, g *program.Flags, f *conversation.Flags) error {
+	if err := f.CheckSession(cmd.Flags()); err != nil {
+		return err
+	}
+	if f.Resume != "" && f.SessionID != "" {
+		return program.UsageError("A session that is gone on with has its id already.", "Leave out --session-id or --resume.")
+	}
+	given := cmd.Flags().Changed
+	switch {
+	case !given(conversation.PromptFlag) && !given(conversation.FormatFlag) && isInteractive(p):
+		return chat.Run(cmd.Context(), p, g, f)
+	case given(conversation.PromptFlag) && (given(conversation.FirstFlag) || given(conversation.PlainFlag)):
+		return program.UsageError("-p runs one prompt and ends; --"+conversation.FirstFlag+" and --"+conversation.PlainFlag+" are for a session at the terminal.", "Leave out one or the other.")
+	case given(conversation.FirstFlag) || given(conversation.PlainFlag):
+		return program.UsageError("There is no terminal for a session.", "Run it at one, or give a prompt with -p TEXT.")
+	}
+	asked := given(program.ModelFlag)
+	cmd.LocalNonPersistentFlags().VisitAll(func(flag *pflag.Flag) { asked = asked || flag.Changed })
+	if !asked && !isPiped(p) {
+		return cmd.Help()
+	}
+	err := headless.Run(cmd.Context(), p, g, f)
+	if !asked && errors.Is(err, headless.ErrNoPrompt) {
+		return cmd.Help()
+	}
+	return err
+}
+
+// isPiped reports whether stdin is a pipe or a file, from which a prompt may come
+// without a flag that says so.
+func isPiped(p *program.Program) bool {
+	f, ok := p.In.(*os.File)
+	if !ok {
+		return p.In != nil
+	}
+	info, err := f.Stat()
+	return err == nil && info.Mode()&os.ModeCharDevice == 0 && !info.IsDir()
+}
+
+// isInteractive reports whether a person sits at stdin and stdout.
+func isInteractive(p *program.Program) bool {
+	return display.IsTerminal(p.In) && display.IsTerminal(p.Out)
+}

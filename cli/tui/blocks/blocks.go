@@ -1,0 +1,220 @@
+package blocks
+
+import (
+	"strings"
+	"time"
+
+	"github.com/fettle-dev/fettle/cli/display"
+	"github.com/fettle-dev/fettle/cli/interactive"
+	"github.com/fettle-dev/fettle/cli/markdown"
+	"github.com/fettle-dev/fettle/cli/theme"
+)
+
+// Look is what the lines of blocks depend on beside what they say.
+type Look struct {
+	Columns int
+	Detail  bool // what is folded is shown
+	Theme   *theme.Theme
+}
+
+// Prompt is what the person has said.
+type Prompt struct{ Text string }
+
+func (b *Prompt) changes() int { return 0 }
+
+// maxPromptLines is how much of a prompt is shown while details are not.
+const maxPromptLines = 12
+
+// Render implements [Block].
+func (b *Prompt) Render(v Look) []string {
+	lines := Folded(b.Text, v.Columns-2)
+	if over := len(lines) - maxPromptLines; over > 0 && !v.Detail {
+		lines = append(lines[:maxPromptLines:maxPromptLines], "… "+display.Thousands(over)+" more lines (ctrl+o)")
+	}
+	for i, line := range lines {
+		mark := "  "
+		if i == 0 {
+			mark = "> "
+		}
+		lines[i] = v.Theme.User.Render(display.Cut(mark+line, v.Columns, ""))
+	}
+	return lines
+}
+
+// Answer is text of the model's, as it comes.
+type Answer struct {
+	source strings.Builder
+
+	// The rendering so far, for the last look.
+	stream *markdown.Stream
+	taken  int // bytes of source that stream has
+	lines  []string
+	look   Look
+}
+
+// Add takes the next piece of the answer.
+func (b *Answer) Add(text string) { b.source.WriteString(text) }
+
+func (b *Answer) changes() int { return b.source.Len() }
+
+// Render implements [Block].
+func (b *Answer) Render(v Look) []string {
+	if b.stream == nil || b.look != v {
+		b.stream, b.look, b.taken, b.lines = markdown.NewStream(max(v.Columns-2, 1), *v.Theme), v, 0, nil
+	}
+	b.lines = append(b.lines, Split(b.stream.Add(b.source.String()[b.taken:]))...)
+	b.taken = b.source.Len()
+	lines := append(b.lines[:len(b.lines):len(b.lines)], Split(b.stream.Open())...)
+	for len(lines) > 0 && strings.TrimSpace(lines[0]) == "" {
+		lines = lines[1:]
+	}
+	for len(lines) > 0 && strings.TrimSpace(lines[len(lines)-1]) == "" {
+		lines = lines[:len(lines)-1]
+	}
+	return marked(v, v.Theme.Assistant.Render("●"), lines)
+}
+
+// marked puts a mark, one column wide, before the first line, and indents all.
+func marked(v Look, mark string, lines []string) []string {
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		if i == 0 {
+			out[i] = mark + " " + line
+		} else {
+			out[i] = "  " + line
+		}
+		out[i] = display.Cut(out[i], v.Columns, "…")
+	}
+	return out
+}
+
+// Thought is what the model thinks: a line of it, or all.
+type Thought struct {
+	subject string
+	text    strings.Builder
+	version int
+}
+
+// Add takes a thought.
+func (b *Thought) Add(subject, text string) {
+	b.version++
+	if subject != "" {
+		b.subject = subject
+		text = "\n" + subject + "\n" + text
+	}
+	b.text.WriteString(text)
+}
+
+func (b *Thought) changes() int { return b.version }
+
+// Render implements [Block].
+func (b *Thought) Render(v Look) []string {
+	mark := v.Theme.Thought.Render("∴")
+	if v.Detail {
+		lines := Folded(strings.TrimSpace(b.text.String()), v.Columns-2)
+		for i := range lines {
+			lines[i] = v.Theme.Thought.Render(lines[i])
+		}
+		return marked(v, mark, lines)
+	}
+	head := b.subject
+	if head == "" {
+		head = b.text.String()
+		if len(head) > 400 {
+			head = head[:400]
+		}
+	}
+	line := display.Cut("thinking: "+display.Line(head), v.Columns-2, "…")
+	return marked(v, mark, []string{v.Theme.Thought.Render(line)})
+}
+
+// Message is something that the session tells the person.
+type Message struct {
+	Level interactive.Level
+	Text  string // Markdown
+}
+
+func (b *Message) changes() int { return 0 }
+
+// Render implements [Block].
+func (b *Message) Render(v Look) []string {
+	lines := Split(strings.TrimRight(markdown.Render(b.Text, max(v.Columns-2, 1), *v.Theme), "\n"))
+	switch b.Level {
+	case interactive.LevelWarning:
+		return marked(v, v.Theme.Warning.Render("!"), lines)
+	case interactive.LevelError:
+		return marked(v, v.Theme.Error.Render("✗"), lines)
+	}
+	return marked(v, v.Theme.Dim.Render("·"), lines)
+}
+
+// Note is a plain line or more that this package tells the person.
+type Note struct {
+	Level interactive.Level
+	Text  string
+}
+
+func (b *Note) changes() int { return 0 }
+
+// Render implements [Block].
+func (b *Note) Render(v Look) []string {
+	style, mark := v.Theme.Dim, "·"
+	switch b.Level {
+	case interactive.LevelWarning:
+		style, mark = v.Theme.Warning, "!"
+	case interactive.LevelError:
+		style, mark = v.Theme.Error, "✗"
+	}
+	lines := Folded(b.Text, v.Columns-2)
+	for i := range lines {
+		lines[i] = style.Render(lines[i])
+	}
+	return marked(v, style.Render(mark), lines)
+}
+
+// Shell is what a shell line of the person's printed.
+type Shell struct{ Text string }
+
+func (b *Shell) changes() int { return 0 }
+
+// Render implements [Block].
+func (b *Shell) Render(v Look) []string {
+	t := newTail(MaxTailLines)
+	t.add(b.Text)
+	lines := t.lines(v.Columns - 2)
+	return indented(shortened(v, lines, 12, true), "  ")
+}
+
+// shortened keeps the first or the last lines, unless details are shown, and says
+// how many there are beside.
+func shortened(v Look, lines []string, most int, last bool) []string {
+	over := len(lines) - most
+	if v.Detail || over <= 1 {
+		return lines
+	}
+	note := v.Theme.Dim.Render(display.Cut("… "+display.Thousands(over)+" more lines (ctrl+o)", v.Columns-2, "…"))
+	if last {
+		return append([]string{note}, lines[over:]...)
+	}
+	return append(lines[:most:most], note)
+}
+
+func indented(lines []string, by string) []string {
+	out := make([]string, len(lines))
+	for i, line := range lines {
+		out[i] = by + line
+	}
+	return out
+}
+
+// Duration writes a time that passes, to the second.
+func Duration(d time.Duration) string {
+	d = d.Truncate(time.Second)
+	if d < time.Minute {
+		return d.String()
+	}
+	if d < time.Hour {
+		return strings.TrimSuffix(d.String(), "0s")
+	}
+	return strings.TrimSuffix(d.Truncate(time.Minute).String(), "0s")
+}

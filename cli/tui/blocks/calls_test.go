@@ -1,0 +1,56 @@
+package blocks
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/charmbracelet/x/ansi"
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/cli/theme"
+	"github.com/fettle-dev/fettle/core/bus"
+)
+
+func shown(b *Call) string {
+	return ansi.Strip(strings.Join(b.Render(Look{Columns: 80, Theme: &theme.Theme{}}), "\n"))
+}
+
+// What plan mode has only shown does not look done.
+func TestPreviewIsNotDone(t *testing.T) {
+	b := &Call{}
+	b.Update(bus.ToolCallState{Name: "write_file", Description: "Write x", Status: bus.StatusSuccess, Preview: true})
+	require.Equal(t, "· write_file Write x (plan: not done)", shown(b))
+}
+
+// A result that says what the line above says takes no row.
+func TestResultThatIsTheTitle(t *testing.T) {
+	tests := map[string]bool{`"Read f.txt"`: false, `"f.txt"`: false, `"Read 3 lines of f.txt"`: true, `"Read f.txt\nand more"`: true}
+	for display, row := range tests {
+		b := &Call{}
+		b.Update(bus.ToolCallState{Name: "read_file", Description: "f.txt", Status: bus.StatusSuccess, Display: []byte(display)})
+		require.Equal(t, row, strings.Contains(shown(b), "╰"), "%s: %s", display, shown(b))
+	}
+}
+
+// What a command that was called off had printed stays.
+func TestCancelledKeepsOutput(t *testing.T) {
+	b := &Call{}
+	b.Print("half of it\n", false)
+	b.Update(bus.ToolCallState{Name: "run_shell_command", Status: bus.StatusCancelled, Display: []byte(`"gone"`), Error: &bus.Failure{Message: "The command was cancelled."}})
+	require.Contains(t, shown(b), "half of it")
+	require.Contains(t, shown(b), "The command was cancelled.")
+}
+
+// Steps of a subagent are told once, without the braces of their arguments.
+func TestStepsAreToldOnce(t *testing.T) {
+	b := &Call{}
+	b.Update(bus.ToolCallState{Name: "helper", Status: bus.StatusExecuting})
+	for _, args := range []string{`{"file_path":"a \"b\".txt","limit":3}`, `{"limit":3`, `{"pattern": "cut of`} {
+		b.Print("tool "+args+"\n", false)
+		b.Activity(bus.Activity{Type: bus.ActivityToolCall, Content: "tool " + args})
+	}
+	require.NotContains(t, shown(b), "{")
+	for _, want := range []string{`tool a "b".txt`, "tool cut of"} {
+		require.Equal(t, 1, strings.Count(shown(b), want), shown(b))
+	}
+}
