@@ -52,44 +52,48 @@ type settingsMistake struct {
 	at   string // line and column of what it tells first; "": it tells nothing
 }
 
-// fileMistakes leave out the whole file.
-var fileMistakes = map[string]settingsMistake{
-	"a brace alone":             {"{", 4, ""},
-	"a closing brace":           {"}", 4, "1:1"},
-	"brackets crossed":          {"{\"tools\": {]}", 4, "1:12"},
-	"a list":                    {"[]", 4, "1:1"},
-	"null":                      {"null", 4, "1:1"},
-	"a number":                  {" 42", 4, "1:2"},
-	"a text":                    {"\n\"tools\"", 4, "2:1"},
-	"no colon":                  {"{\"tools\" {}}", 4, "1:10"},
-	"no value":                  {"{\"tools\": }", 4, "1:11"},
-	"no comma":                  {"{\n  \"tools\": {}\n  \"web\": {}\n}", 4, "3:3"},
-	"two commas":                {"{\"tools\": {},, \"web\": {}}", 4, "1:14"},
-	"a comma alone":             {"{,}", 4, "1:2"},
-	"a bare key":                {"{tools: {}}", 4, "1:2"},
-	"single quotes":             {"{'tools': {}}", 4, "1:2"},
-	"a misspelt truth":          {"{\"useWriteTodos\": tru}", 4, "1:19"},
-	"a capital truth":           {"{\"useWriteTodos\": True}", 4, "1:19"},
-	"a number that begins in 0": {"{\"x\": 01}", 4, "1:7"},
-	"a number without its end":  {"{\"x\": 1e}", 4, "1:7"},
-	"a sign alone":              {"{\"x\": -}", 4, "1:7"},
-	"not a number":              {"{\"x\": NaN}", 4, "1:7"},
-	"a text without its end":    {"{\"model\": \"x}", 4, ""},
-	"a line feed in a text":     {"{\"model\": \"a\nb\"}", 4, "1:11"},
-	"an unknown escape":         {"{\"model\": \"\\x\"}", 4, "1:11"},
-	"half an escape":            {"{\"model\": \"\\u12\"}", 4, "1:11"},
-	"two objects":               {"{} {}", 4, "1:4"},
-	"something behind":          {"{\"x\": 1}\nx", 4, "2:1"},
-	"a comment without its end": {"{} /* so", 4, "1:4"},
-	"a hash as a comment":       {"# so\n{}", 4, "1:1"},
-	"not UTF-8":                 {"{\"model\": \"\xff\"}", 4, "1:12"},
-	"UTF-16":                    {"\xff\xfe{\x00}\x00", 4, "1:1"},
-	"a NUL":                     {"{\x00}", 4, "1:2"},
-	"many brackets":             {"{\"x\": " + strings.Repeat("[", 500_000), 4, ""},
-	"many braces":               {strings.Repeat("{\"x\":", 180_000), 4, ""},
-	"5 MB":                      {"{\"tools\": {\"exclude\": [\"glob\"]}" + strings.Repeat(" ", 5_000_000) + "}", 4, ""},
-	"5 MB of entries":           {"{\"tools\": {\"exclude\": [" + strings.Repeat("\"glob\", ", 625_000) + "\"glob\"]}}", 4, ""},
-	"a conflict of git":         {"{\n<<<<<<< HEAD\n  \"model\": \"a\"\n=======\n  \"model\": \"b\"\n>>>>>>> other\n}", 4, "2:1"},
+// fileMistakes returns those that leave out the whole file. They are many
+// megabytes: as a variable they would be made at each start of the program, which
+// is this binary.
+func fileMistakes() map[string]settingsMistake {
+	return map[string]settingsMistake{
+		"a brace alone":             {"{", 4, ""},
+		"a closing brace":           {"}", 4, "1:1"},
+		"brackets crossed":          {"{\"tools\": {]}", 4, "1:12"},
+		"a list":                    {"[]", 4, "1:1"},
+		"null":                      {"null", 4, "1:1"},
+		"a number":                  {" 42", 4, "1:2"},
+		"a text":                    {"\n\"tools\"", 4, "2:1"},
+		"no colon":                  {"{\"tools\" {}}", 4, "1:10"},
+		"no value":                  {"{\"tools\": }", 4, "1:11"},
+		"no comma":                  {"{\n  \"tools\": {}\n  \"web\": {}\n}", 4, "3:3"},
+		"two commas":                {"{\"tools\": {},, \"web\": {}}", 4, "1:14"},
+		"a comma alone":             {"{,}", 4, "1:2"},
+		"a bare key":                {"{tools: {}}", 4, "1:2"},
+		"single quotes":             {"{'tools': {}}", 4, "1:2"},
+		"a misspelt truth":          {"{\"useWriteTodos\": tru}", 4, "1:19"},
+		"a capital truth":           {"{\"useWriteTodos\": True}", 4, "1:19"},
+		"a number that begins in 0": {"{\"x\": 01}", 4, "1:7"},
+		"a number without its end":  {"{\"x\": 1e}", 4, "1:7"},
+		"a sign alone":              {"{\"x\": -}", 4, "1:7"},
+		"not a number":              {"{\"x\": NaN}", 4, "1:7"},
+		"a text without its end":    {"{\"model\": \"x}", 4, ""},
+		"a line feed in a text":     {"{\"model\": \"a\nb\"}", 4, "1:11"},
+		"an unknown escape":         {"{\"model\": \"\\x\"}", 4, "1:11"},
+		"half an escape":            {"{\"model\": \"\\u12\"}", 4, "1:11"},
+		"two objects":               {"{} {}", 4, "1:4"},
+		"something behind":          {"{\"x\": 1}\nx", 4, "2:1"},
+		"a comment without its end": {"{} /* so", 4, "1:4"},
+		"a hash as a comment":       {"# so\n{}", 4, "1:1"},
+		"not UTF-8":                 {"{\"model\": \"\xff\"}", 4, "1:12"},
+		"UTF-16":                    {"\xff\xfe{\x00}\x00", 4, "1:1"},
+		"a NUL":                     {"{\x00}", 4, "1:2"},
+		"many brackets":             {"{\"x\": " + strings.Repeat("[", 500_000), 4, ""},
+		"many braces":               {strings.Repeat("{\"x\":", 180_000), 4, ""},
+		"5 MB":                      {"{\"tools\": {\"exclude\": [\"glob\"]}" + strings.Repeat(" ", 5_000_000) + "}", 4, ""},
+		"5 MB of entries":           {"{\"tools\": {\"exclude\": [" + strings.Repeat("\"glob\", ", 625_000) + "\"glob\"]}}", 4, ""},
+		"a conflict of git":         {"{\n<<<<<<< HEAD\n  \"model\": \"a\"\n=======\n  \"model\": \"b\"\n>>>>>>> other\n}", 4, "2:1"},
+	}
 }
 
 // valueMistakes leave out one value or nothing.
@@ -120,7 +124,7 @@ var valueMistakes = map[string]settingsMistake{
 // place, ends config validate with 4 where something is not in force, and
 // keeps nobody from working.
 func TestSettingsMistakes(t *testing.T) {
-	for where, mistakes := range map[string]map[string]settingsMistake{"file": fileMistakes, "value": valueMistakes} {
+	for where, mistakes := range map[string]map[string]settingsMistake{"file": fileMistakes(), "value": valueMistakes} {
 		for name, m := range mistakes {
 			t.Run(where+"/"+name, func(t *testing.T) {
 				t.Parallel()
@@ -153,8 +157,9 @@ func TestSettingsOfABrokenProject(t *testing.T) {
 	top := realTemp(t)
 	home, project := filepath.Join(top, "home"), filepath.Join(top, "project")
 	writeSettings(t, home, `{"tools": {"exclude": ["glob"]}}`)
+	mistakes := fileMistakes()
 	for _, name := range []string{"brackets crossed", "a list", "not UTF-8", "5 MB"} {
-		file := writeSettings(t, project, fileMistakes[name].text)
+		file := writeSettings(t, project, mistakes[name].text)
 		r := runIn(t, home, project, "tools")
 		require.Zero(t, r.code, "%+v", r)
 		require.NotContains(t, r.stdout, "\nglob ")
