@@ -47,6 +47,7 @@ func lastHash(t *testing.T, r *model.Request, name string) string {
 // beside the summary, under a version above all before; a file that was not said
 // again needs a read. What is recorded is resumed as it was, with its counter.
 func TestCompactionOfASession(t *testing.T) {
+	t.Parallel()
 	const hidden = "old-content-that-only-the-first-read-showed"
 	compactions, compacted := 0, false
 	var patchedWith string
@@ -150,6 +151,7 @@ func TestCompactionOfASession(t *testing.T) {
 // RC-22: a compaction that comes to nothing changes nothing: what was read
 // still counts, and the conversation goes on.
 func TestCompactionThatFails(t *testing.T) {
+	t.Parallel()
 	for name, summary := range map[string]*model.Response{
 		"empty":  says(" \n"),
 		"longer": says(strings.Repeat("A summary that is longer than what it stands for. ", 3_000)),

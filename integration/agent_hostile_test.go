@@ -53,6 +53,7 @@ func requireWell(t *testing.T, s *configtest.Session) {
 // AR-30: whatever a model does, its prompt ends, for a reason that is told; the
 // history stays valid, files are as they were, and the next prompt works.
 func TestHostileModels(t *testing.T) {
+	t.Parallel()
 	always := func(r *model.Response) func(*model.Request) (*model.Response, error) {
 		return func(*model.Request) (*model.Response, error) { return r, nil }
 	}
@@ -146,6 +147,7 @@ func TestHostileModels(t *testing.T) {
 // A conversation that the provider finds too long is compacted and asked again;
 // one that cannot be made shorter ends with an overflow.
 func TestContextExceeded(t *testing.T) {
+	t.Parallel()
 	tooLong := &model.Error{Provider: "test", Kind: model.ContextExceeded, Status: 400, Message: "too long"}
 	refused, compacted := false, 0
 	s := misbehaving(t, func(r *model.Request) (*model.Response, error) {
@@ -185,6 +187,7 @@ func TestContextExceeded(t *testing.T) {
 // EX-12: an agent that never reports ends at its limit, or when it stops, and
 // its caller is told; what it left open harms nobody.
 func TestAgentThatNeverCompletes(t *testing.T) {
+	t.Parallel()
 	for name, tt := range map[string]struct {
 		answer func(n int) *model.Response
 		want   string
@@ -226,6 +229,7 @@ func TestAgentThatNeverCompletes(t *testing.T) {
 // A provider that answers 429, then 500, then well is asked again, through
 // each wire format; the key is in no event.
 func TestProviderThatRecovers(t *testing.T) {
+	t.Parallel()
 	for _, format := range wireFormats {
 		t.Run(format.name, func(t *testing.T) {
 			fail := func(w http.ResponseWriter, status int, kind string) {
@@ -261,6 +265,7 @@ func TestProviderThatRecovers(t *testing.T) {
 // A stream that is cut at any byte, with FETTLE_FULL=1 at each, is asked for again; what it called is run
 // once and never by half, and what it said is said once.
 func TestStreamCutAtEachByte(t *testing.T) {
+	t.Parallel()
 	for _, format := range wireFormats {
 		t.Run(format.name, func(t *testing.T) {
 			whole := format.speak(spoken{thought: "hm", text: "I write.", calls: []wireCall{{"call_1", "write_file", `{"file_path":"new.txt","content":"new\n"}`}}})

@@ -22,6 +22,7 @@ import (
 // somebody else has saved the file; and the refusal alone is enough for the
 // next patch.
 func TestMentionPatchRefusalRecovery(t *testing.T) {
+	t.Parallel()
 	const before, outside, after = "one\ntwo\nthree\n", "zero\none\ntwo\nthree\n", "zero\none\nTWO\nthree\n"
 	for _, format := range wireFormats {
 		t.Run(format.name, func(t *testing.T) {

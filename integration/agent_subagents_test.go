@@ -84,6 +84,7 @@ func (c *crowd) asAgent(r *model.Request) *model.Response {
 // nobody's line is lost. The parent is told which files its agents have changed,
 // and recovers by what the refusal tells; each question says who asks.
 func TestAgentsAndParentPatchOneFile(t *testing.T) {
+	t.Parallel()
 	const agents = 2
 	names := []string{"anna", "bert"}
 	c := &crowd{t: t, tries: map[string]int{}, codes: map[string]int{}}
@@ -188,6 +189,7 @@ func sortedKeys[V any](m map[string]V) []string {
 // the only thing they share, and it is enough. Every line that somebody was told
 // to have written is there.
 func TestSessionsPatchOneFile(t *testing.T) {
+	t.Parallel()
 	const sessions, rounds = 3, 4
 	s := configtest.New(t)
 	lines := ""

@@ -32,6 +32,7 @@ func put(t *testing.T, folder, name, text string) {
 // nobody: neither its instruction files, those included that a read would bring
 // up, nor its agents. The person's own count everywhere. Imports stay inside.
 func TestUntrustedFolderSaysNothing(t *testing.T) {
+	t.Parallel()
 	for state, want := range map[trust.State]struct{ instructions, agents bool }{
 		trust.Trusted:   {true, true},
 		trust.Undecided: {true, false},
@@ -84,6 +85,7 @@ func TestUntrustedFolderSaysNothing(t *testing.T) {
 // the address that the person gave, or to the provider's own; it goes to the
 // project's address only if the key is the project's too.
 func TestProjectNeverGetsThePersonsKey(t *testing.T) {
+	t.Parallel()
 	const mine, theirs = "sk-mine-0123456789", "sk-theirs-0123456789"
 	for name, tt := range map[string]struct {
 		dotenv  func(evil string) string

@@ -26,6 +26,7 @@ const (
 // What an embedder can name stands in a file, a line for each thing, so that a
 // change of it is seen where the change is judged. With -update it is written.
 func TestAPI(t *testing.T) {
+	t.Parallel()
 	got := api(t)
 	if *update {
 		require.NoError(t, os.WriteFile(apiFile, []byte(strings.Join(got, "\n")+"\n"), 0o644))
@@ -47,6 +48,7 @@ func TestAPI(t *testing.T) {
 
 // What the file lists of a declaration.
 func TestAPILines(t *testing.T) {
+	t.Parallel()
 	file, err := parser.ParseFile(token.NewFileSet(), "x.go", `package x
 type S struct { A, B int; c string; *T; M map[string]int `+"`json:\"m,omitempty\"`"+` }
 type T interface { Do(ctx context.Context, n int) (err error); fmt.Stringer; hidden() }

@@ -21,6 +21,7 @@ import (
 // always, with a peer where FETTLE_BENCH_NODE names a folder with its npm package,
 // or integration/dev/bench/node has it.
 func TestComparisonStaleWrite(t *testing.T) {
+	t.Parallel()
 	page := textOf(t, "docs/comparison.md")
 	row := func(name, write, replace string) string { return "| " + name + " | " + write + " | " + replace + " |" }
 

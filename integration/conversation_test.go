@@ -89,6 +89,7 @@ func hashOfFile(t *testing.T, path string) string {
 // FS-28, FS-29: a read, an edit from outside, the refusal, and the recovery
 // from the refusal's own state, by the program and through pipes.
 func TestPatchRefusalRecovery(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "a.txt")
 	require.NoError(t, os.WriteFile(file, []byte("one\ntwo\nthree\n"), 0o644))
@@ -129,6 +130,7 @@ func TestPatchRefusalRecovery(t *testing.T) {
 
 // AR-29: Ctrl-C ends the program with 130, here while it waits for a call.
 func TestInterruptedProgram(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("a process cannot be sent an interrupt there")
 	}
@@ -140,6 +142,7 @@ func TestInterruptedProgram(t *testing.T) {
 
 // A demo whose reader has gone away still removes its scratch folder.
 func TestDemoWithoutReader(t *testing.T) {
+	t.Parallel()
 	tmp := t.TempDir()
 	r, w, err := os.Pipe()
 	require.NoError(t, err)

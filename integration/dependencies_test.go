@@ -67,6 +67,7 @@ func released(t *testing.T, dir, module, version, day string) {
 // What stands in docs/dependencies.md of nested modules is what their
 // go.mod requires.
 func TestDependenciesOfNestedModules(t *testing.T) {
+	t.Parallel()
 	for _, row := range table(t, readFile(t, "docs/dependencies.md"), "nested module") {
 		dir := filepath.Join("integration", row[0])
 		module, _, _ := strings.Cut(row[1], ",")
@@ -91,6 +92,7 @@ func TestDependenciesOfNestedModules(t *testing.T) {
 // chosen over which alternative, its licence, its version and the day of that;
 // and no row is left over.
 func TestDependencies(t *testing.T) {
+	t.Parallel()
 	documented, direct := map[string]bool{}, requirements(t, ".")
 	for _, row := range table(t, readFile(t, "docs/dependencies.md"), "module") {
 		if len(row) != 6 || slices.Contains(row, "") {
@@ -118,6 +120,7 @@ func TestDependencies(t *testing.T) {
 // GO-02: the library or the program imports each direct requirement of go.mod; what
 // only tests import says so in its row.
 func TestDependenciesAreImported(t *testing.T) {
+	t.Parallel()
 	code, tests := map[string]bool{}, map[string]bool{}
 	direct := requirements(t, ".")
 	use := func(used map[string]bool, imports []string) {

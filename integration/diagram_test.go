@@ -45,6 +45,7 @@ const (
 // GO-06: the diagram of the layers is the graph of imports, by layers, without the
 // edges that follow from others. With -update it is written.
 func TestDiagram(t *testing.T) {
+	t.Parallel()
 	edges := layerEdges(t)
 	var want strings.Builder
 	want.WriteString("flowchart TD\n")

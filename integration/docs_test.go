@@ -13,6 +13,7 @@ import (
 // is preceded by a comment <!-- code: FILE NAME -->, and equals what stands
 // in that file between the lines "// code: NAME" and "// code: end".
 func TestDocsCodeIsCompiled(t *testing.T) {
+	t.Parallel()
 	for _, b := range allBlocks(t) {
 		file, name, _ := strings.Cut(b.rest, " ")
 		if b.how != "code" || name == "" {
@@ -27,6 +28,7 @@ func TestDocsCodeIsCompiled(t *testing.T) {
 // Links between the pages lead somewhere: to a file that is there, and to a
 // heading that is on it.
 func TestDocsLinksLead(t *testing.T) {
+	t.Parallel()
 	link := regexp.MustCompile(`\]\(([^):\s]+)\)`) // what has a colon leads out of the repository
 	found := 0
 	headings := map[string]map[string]bool{} // by page
@@ -98,6 +100,7 @@ func region(t *testing.T, file, name string) string {
 // A newcomer is led from page to page: each of the path ends with a link to the
 // next, and the index and README.md have them all in order.
 func TestDocsPath(t *testing.T) {
+	t.Parallel()
 	way := []string{"adding-a-tool.md", "embedding.md", "policy.md", "safety-model.md", "architecture.md"}
 	for i, page := range way[:len(way)-1] {
 		lines := strings.Split(strings.TrimSpace(readFile(t, "docs/"+page)), "\n")
@@ -118,6 +121,7 @@ func TestDocsPath(t *testing.T) {
 
 // The index has every page.
 func TestDocsIndex(t *testing.T) {
+	t.Parallel()
 	index := readFile(t, "docs/README.md")
 	for _, page := range pages(t) {
 		name, ok := strings.CutPrefix(page, "docs/")

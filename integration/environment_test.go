@@ -16,6 +16,7 @@ import (
 // refuse to be used side by side. Nothing else in the repository changes either,
 // the program itself included.
 func TestEnvironmentIsLeftAlone(t *testing.T) {
+	t.Parallel()
 	files, own := 0, 0
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		switch {
@@ -44,6 +45,7 @@ func TestEnvironmentIsLeftAlone(t *testing.T) {
 
 // What changes the environment is found, under any name of the package.
 func TestEnvironmentChangesAreFound(t *testing.T) {
+	t.Parallel()
 	source := `package p
 
 import (

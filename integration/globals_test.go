@@ -13,6 +13,7 @@ import (
 // at package level is written once, where it is declared; nothing happens in
 // init; the shared viper instance is never touched (GO-04).
 func TestGlobals(t *testing.T) {
+	t.Parallel()
 	for _, p := range goList(t, "linux", "./core/...", "./cli/...") {
 		for _, problem := range globalState(t, p) {
 			t.Errorf("%s: %s", p.name(), problem)
@@ -142,6 +143,7 @@ func (noPackages) Import(path string) (*types.Package, error) {
 
 // The scan itself finds what it is for.
 func TestGlobalsAreFound(t *testing.T) {
+	t.Parallel()
 	found := globalState(t, listed{ImportPath: "example", Dir: "testdata/globals", GoFiles: []string{"globals.go"}})
 	want := []string{
 		"globals.go keeps state in the package's variable mu",

@@ -31,7 +31,7 @@ type headless struct {
 func newHeadless(t *testing.T, vars map[string]string) *headless {
 	t.Helper()
 	h := &headless{t: t, dir: t.TempDir(), home: t.TempDir()}
-	h.env = []string{"HOME=" + h.home, "TMPDIR=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0"}
+	h.env = append([]string{"HOME=" + h.home, "TMPDIR=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}, brief...)
 	for name, value := range vars {
 		h.env = append(h.env, name+"="+value)
 	}
@@ -99,6 +99,7 @@ func lines(t *testing.T, stdout string) (all []streamed) {
 // A file that is named with @ is patched without a read; the patch is refused, as
 // somebody has saved the file meanwhile; the refusal is enough for the next one.
 func TestHeadlessAtEachProvider(t *testing.T) {
+	t.Parallel()
 	const before, outside, after = "one\ntwo\nthree\n", "zero\none\ntwo\nthree\n", "zero\none\nTWO\nthree\n"
 	const key = "sk-0123456789-very-secret"
 	for _, format := range wireFormats {
@@ -185,6 +186,7 @@ func requireNowhere(t *testing.T, dir, text string) {
 
 // A provider's refusal is told with its own words, without the key: exit code 1.
 func TestHeadlessProviderFails(t *testing.T) {
+	t.Parallel()
 	const key = "sk-0123456789-very-secret"
 	for _, format := range wireFormats {
 		t.Run(format.name, func(t *testing.T) {
@@ -217,6 +219,7 @@ func TestHeadlessProviderFails(t *testing.T) {
 // Ctrl-C while the model thinks ends at once and well: the exit code is 130, the
 // output whole, and what was done is recorded.
 func TestHeadlessInterrupted(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no signal to send")
 	}
@@ -282,6 +285,7 @@ func TestHeadlessInterrupted(t *testing.T) {
 // A session whose only prompt was interrupted before the first answer is listed,
 // shown and gone on with, by its id, its index and as the latest.
 func TestHeadlessInterruptedAtOnce(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no signal to send")
 	}
@@ -338,6 +342,7 @@ func TestHeadlessInterruptedAtOnce(t *testing.T) {
 
 // Ctrl-C while a command runs ends it; its call is answered, and recorded so.
 func TestHeadlessInterruptsCommand(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("there is no signal to send")
 	}
@@ -370,6 +375,7 @@ func TestHeadlessInterruptsCommand(t *testing.T) {
 
 // A reader who has seen enough ends the run quietly, and it is recorded.
 func TestHeadlessReaderLeaves(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("pipes there break otherwise")
 	}
@@ -403,6 +409,7 @@ func TestHeadlessReaderLeaves(t *testing.T) {
 // GO-08, KH-13: killed at any moment, a session can be gone on with: what was
 // acknowledged is there, its history is valid, and no file is torn.
 func TestHeadlessKilled(t *testing.T) {
+	t.Parallel()
 	rounds := 8
 	if os.Getenv("FETTLE_FULL") != "" {
 		rounds = 50

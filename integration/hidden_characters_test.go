@@ -24,6 +24,7 @@ const steering = "\x07\x1b[2J\x7f\u0080\u0085\u009b31m\u009d0;x\u009c\u00ad\u061
 // Nothing that the program prints steers a terminal, or hides from its reader,
 // whatever names, contents, commands and messages hold; and JSON keeps its values.
 func TestNothingSteersTheTerminal(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("no such names")
 	}
@@ -55,7 +56,7 @@ func TestNothingSteersTheTerminal(t *testing.T) {
 	run := func(stdin string, args ...string) string {
 		t.Helper()
 		cmd := exec.CommandContext(context.WithoutCancel(t.Context()), "fettle", args...)
-		cmd.Dir, cmd.Env, cmd.Stdin = dir, append(os.Environ(), "HOME="+home), strings.NewReader(stdin)
+		cmd.Dir, cmd.Env, cmd.Stdin = dir, append(append(os.Environ(), "HOME="+home), brief...), strings.NewReader(stdin)
 		var out, bad bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &bad
 		_ = cmd.Run() // many of them are refused

@@ -39,6 +39,7 @@ func importTable(t *testing.T) map[string][]string {
 // GO-06: imports only point to plainer packages, as the import table says;
 // a package that is not in it has no layer yet and fails.
 func TestImports(t *testing.T) {
+	t.Parallel()
 	may := importTable(t)
 	seen := map[string]bool{}
 	for _, goos := range platforms {
@@ -80,6 +81,7 @@ func covers(entry, imported string) bool {
 // GO-06: the table itself may not let core depend on cli, nor a plain package
 // on core/config.
 func TestImportsTableIsLayered(t *testing.T) {
+	t.Parallel()
 	for name, allowed := range importTable(t) {
 		if !strings.HasPrefix(name, "core/") {
 			continue
@@ -98,6 +100,7 @@ func TestImportsTableIsLayered(t *testing.T) {
 // GO-06: tests too may not turn the layers round: nothing in core, its tests
 // included, needs the program; the pages in docs import nothing.
 func TestImportsOfTests(t *testing.T) {
+	t.Parallel()
 	for _, p := range goList(t, "linux", "./core/...") {
 		for _, imported := range slices.Concat(p.TestImports, p.XTestImports) {
 			if inside, ok := strings.CutPrefix(imported, module+"/"); ok && !strings.HasPrefix(inside, "core/") && inside != "docs" {
@@ -178,6 +181,7 @@ func TestPackagesOfTheProgramAreSmall(t *testing.T) {
 // services/process, are none: commands run in them, and nobody looks at one.
 // Nor is spf13/pflag, which viper brings.
 func TestLinks(t *testing.T) {
+	t.Parallel()
 	models := []string{
 		"google.golang.org/genai", "cloud.google.com/go", "github.com/anthropics/", "github.com/sashabaranov/", "github.com/openai/", "github.com/aws/",
 	}
@@ -246,6 +250,7 @@ func withoutSDK(deps []listed) []listed {
 // What docs/dependencies.md says of the weight of an import is what go list
 // -deps counts for Linux.
 func TestLinksAreCounted(t *testing.T) {
+	t.Parallel()
 	rows := table(t, readFile(t, "docs/dependencies.md"), "import")
 	var counted []string
 	for _, row := range rows {

@@ -11,6 +11,7 @@ import (
 // GO-01: the top level and the parts of core that the design fixes. A folder
 // that a later part of the design brings joins the list when it holds something.
 func TestLayout(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{
 		".ci/run", ".gitignore", "go.mod", "go.sum",
 		"README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "LICENSE",
@@ -37,6 +38,7 @@ func TestLayout(t *testing.T) {
 // The program is three lines: all that it does is in package cli, where it
 // can be called and tested.
 func TestLayoutProgramIsThreeLines(t *testing.T) {
+	t.Parallel()
 	_, body, ok := strings.Cut(readFile(t, "cli/fettle/main.go"), "func main() {\n")
 	if !ok {
 		t.Fatal("cli/fettle/main.go has no func main")

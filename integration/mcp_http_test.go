@@ -136,6 +136,7 @@ func many(few, all int) int {
 // EX-20: each client has its own file state: a file that one has read is unread
 // for all others.
 func TestHTTPClientsAreApart(t *testing.T) {
+	t.Parallel()
 	s := serveHTTP(t, nil, "--layout", "gemini", "--approval-mode", "auto_edit", "mcp", "serve")
 	require.NoError(t, os.WriteFile(filepath.Join(s.dir, "all.txt"), []byte("shared\n"), 0o644))
 	n := many(20, 100)
@@ -192,6 +193,7 @@ func TestHTTPClientsAreApart(t *testing.T) {
 
 // EX-20: a thousand calls at once are all answered.
 func TestHTTPManyCallsAtOnce(t *testing.T) {
+	t.Parallel()
 	s := serveHTTP(t, nil, "mcp", "serve")
 	require.NoError(t, os.WriteFile(filepath.Join(s.dir, "a.txt"), []byte("here\n"), 0o644))
 	header, err := s.connect(nil)
@@ -216,6 +218,7 @@ func TestHTTPManyCallsAtOnce(t *testing.T) {
 
 // EX-20: without sessions a hash proves, and what has none is refused.
 func TestHTTPStateless(t *testing.T) {
+	t.Parallel()
 	s := serveHTTP(t, nil, "--approval-mode", "auto_edit", "--core-tools", "read_file,write_file,safe_patch,edit", "mcp", "serve", "--stateless")
 	require.NoError(t, os.WriteFile(filepath.Join(s.dir, "a.txt"), []byte("one\n"), 0o644))
 	header := map[string]string{"Mcp-Protocol-Version": "2025-11-25"}
@@ -240,6 +243,7 @@ func TestHTTPStateless(t *testing.T) {
 // to: sent again, with the call and without the state of what was asked, it approves
 // nothing.
 func TestHTTPApprovalsAreNotReplayed(t *testing.T) {
+	t.Parallel()
 	s := serveHTTP(t, nil, "mcp", "serve", "--stateless")
 	header := map[string]string{"Mcp-Protocol-Version": "2026-07-28", "Mcp-Method": "tools/call", "Mcp-Name": "run_shell_command"}
 	call := func(more string) map[string]any {
@@ -270,6 +274,7 @@ func TestHTTPApprovalsAreNotReplayed(t *testing.T) {
 
 // EX-20: who may speak to the server at all.
 func TestHTTPAccess(t *testing.T) {
+	t.Parallel()
 	tests := map[string]struct {
 		header map[string]string
 		status int

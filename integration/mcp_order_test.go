@@ -14,6 +14,7 @@ import (
 // ST-07: over MCP the hash stands in the first block of a result, near its start, of a
 // refusal as well; the error with its code is behind it.
 func TestMCPResultsLeadWithTheHash(t *testing.T) {
+	t.Parallel()
 	s := serveHTTP(t, nil, "--approval-mode", "auto_edit", "mcp", "serve")
 	header, err := s.connect(nil)
 	require.NoError(t, err)

@@ -40,6 +40,7 @@ var cutters = []cutter{
 // ST-08: what a client cuts it never gets, so that its model sees all that counts as
 // read, and a change of it succeeds.
 func TestClientsCutNothing(t *testing.T) {
+	t.Parallel()
 	for _, c := range cutters {
 		t.Run(c.name, func(t *testing.T) {
 			dir, err := filepath.EvalSymlinks(t.TempDir())

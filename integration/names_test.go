@@ -17,6 +17,7 @@ import (
 // The pages in docs name Go identifiers, as `pkg.Name` or `pkg.Type.Member`.
 // A name that is not, or no longer, there misleads whoever looks for it.
 func TestDocsNameWhatExists(t *testing.T) {
+	t.Parallel()
 	packages, exported := declared(t)
 	for name := range fuzzTargets(t, "cli/commands/calls") { // the one package whose targets a page names so
 		exported["calls."+name] = true
@@ -39,6 +40,7 @@ func TestDocsNameWhatExists(t *testing.T) {
 // Each row of docs/names.md maps names to Go identifiers, directories and
 // settings that exist, or gives the reason why fettle has none.
 func TestNamesPage(t *testing.T) {
+	t.Parallel()
 	packages, exported := declared(t)
 	rows := 0
 	quoted := regexp.MustCompile("`([^`]+)`")

@@ -10,9 +10,14 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// trimmed makes what is compiled in a temporary folder found in the build's cache
+// by the next run, in a folder of another name.
+const trimmed = "GOFLAGS=-mod=mod -trimpath"
+
 // What fettle new tool writes compiles and passes its test, in a module that
 // embeds fettle; a second tool goes beside the first.
 func TestNewTool(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("there is no go command, which what is written is tried with")
 	}
@@ -35,7 +40,7 @@ func TestNewTool(t *testing.T) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), name, args...)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off", "GOTOOLCHAIN=local")
+		cmd.Env = append(os.Environ(), trimmed, "GOPROXY=off", "GOWORK=off", "GOTOOLCHAIN=local")
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s %q: %s", name, args, out)
 	}
@@ -50,6 +55,7 @@ func TestNewTool(t *testing.T) {
 // In fettle's own repository it is a built-in tool, beside the others, which passes
 // its test there: in a copy of what such a tool is made with.
 func TestNewBuiltInTool(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("there is no go command, which what is written is tried with")
 	}
@@ -63,7 +69,7 @@ func TestNewBuiltInTool(t *testing.T) {
 		t.Helper()
 		cmd := exec.CommandContext(t.Context(), name, args...)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GOFLAGS=-mod=mod", "GOPROXY=off", "GOWORK=off", "GOTOOLCHAIN=local")
+		cmd.Env = append(os.Environ(), trimmed, "GOPROXY=off", "GOWORK=off", "GOTOOLCHAIN=local")
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%s %q: %s", name, args, out)
 		return string(out)

@@ -24,6 +24,7 @@ var testFlags = map[string]bool{
 // GO-11: what takes too long to be run with every change names what exists:
 // packages, tests, benchmarks, flags and files.
 func TestDocsBlocksNameWhatExists(t *testing.T) {
+	t.Parallel()
 	for _, b := range allBlocks(t) {
 		if b.how == "names" {
 			checkNames(t, b, "")

@@ -40,6 +40,7 @@ import (
 // lines. An output in json is compared as JSON: with the same keys and kinds of
 // values, and texts that fit; the key or the value "…" stands for what else there is.
 func TestDocsBlocksRun(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("bash"); err != nil || runtime.GOOS != "linux" {
 		t.Skip("the blocks are run with bash, on Linux")
 	}
@@ -334,6 +335,7 @@ func gitServer(folder string) http.Handler {
 
 // What is shown and is not what is printed is found.
 func TestDocsBlocksRunCompare(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		shown, text string
 		want        bool

@@ -88,6 +88,7 @@ func allBlocks(t *testing.T) []block {
 // GO-11: nothing that a page shows as a command, a file, an output or code
 // stands there unchecked.
 func TestDocsBlocksAreChecked(t *testing.T) {
+	t.Parallel()
 	count := map[string]int{}
 	for _, b := range allBlocks(t) {
 		if b.lang == "mermaid" && b.how != "generated" {

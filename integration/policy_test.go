@@ -10,6 +10,7 @@ import (
 
 // GO-11: the rules that the manual shows are rules, and its tests pass.
 func TestPolicyExample(t *testing.T) {
+	t.Parallel()
 	_, rest, found := strings.Cut(readFile(t, "docs/policy.md"), "```toml\n")
 	example, _, closed := strings.Cut(rest, "```\n")
 	if !found || !closed {

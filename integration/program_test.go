@@ -34,6 +34,11 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"fettle": fettle, "terminal": terminal, "typist": typist, "mcpclient": mcpclient, "mcpstarts": mcpstarts, "bookshelf": bookshelf})
 }
 
+// brief are variables for programs that end soon. The race detector pauses for a
+// second at the end of each otherwise, and collecting garbage takes a quarter of
+// the time of a short session.
+var brief = []string{"GORACE=atexit_sleep_ms=0", "GOGC=400"}
+
 // fettle is the program, which the scripts run under the layout of the test; a
 // flag of their own comes behind it and so goes before it.
 func fettle() {
@@ -63,8 +68,10 @@ const layoutVariable = "TEST_LAYOUT"
 //	unfold FOLDER              copies what is in a folder of testdata into $WORK
 //	serve FOLDER               serves a folder over HTTP on 127.0.0.1; its URL is in $SERVER, and $WORK/requests lists what was asked for
 func TestProgram(t *testing.T) {
+	t.Parallel()
 	for _, names := range []layout.Layout{layout.Fettle(), layout.Gemini()} {
 		t.Run(names.Name, func(t *testing.T) {
+			t.Parallel()
 			p := scripts("testdata/script", names)
 			if names.Name != layout.Fettle().Name && os.Getenv("FETTLE_FULL") == "" {
 				p.Dir, p.Files = "", aboutLayouts(t, p.Dir)
@@ -120,7 +127,7 @@ func scripts(dir string, names layout.Layout) testscript.Params {
 			env.Setenv("HOME", env.WorkDir+"/home")
 			env.Setenv("TMPDIR", env.WorkDir+"/tmp")
 			env.Setenv("YES", "y\ny\ny\n")
-			env.Setenv("GORACE", "atexit_sleep_ms=0") // a second for each process otherwise
+			env.Vars = append(env.Vars, brief...)
 			for name, value := range layoutNames(names) {
 				env.Setenv(name, value)
 			}

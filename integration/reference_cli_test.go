@@ -128,6 +128,7 @@ func exitCodes(t *testing.T) [][2]string {
 
 // What pages call commands and flags of fettle in their text is what there is.
 func TestReferenceOfCommandsInText(t *testing.T) {
+	t.Parallel()
 	root := cli.CommandTree()
 	span := regexp.MustCompile("`fettle ([^`]*)`")
 	found := 0

@@ -75,6 +75,7 @@ func environmentReference(t *testing.T) string {
 // Each variable of the page is one that the code names, and each that the code
 // looks up by its name stands on the page.
 func TestReferenceOfVariables(t *testing.T) {
+	t.Parallel()
 	var all strings.Builder
 	looked := regexp.MustCompile(`(?:[gG]etenv|LookupEnv|env)\("([A-Z][A-Z0-9_]+)"\)`)
 	for _, dir := range []string{"core", "cli"} {

@@ -87,6 +87,7 @@ func upper(s string) string {
 
 // A reason is a constant with a comment, so that the page has it.
 func TestReasonsAreConstants(t *testing.T) {
+	t.Parallel()
 	for _, dir := range []string{"core", "cli"} {
 		for _, folder := range packagesBelow(t, dir) {
 			for name, text := range filesOf(t, folder) {

@@ -18,6 +18,7 @@ const (
 // The pages in docs/reference say what the code says, and there are no others.
 // With -update they are written.
 func TestReference(t *testing.T) {
+	t.Parallel()
 	want := map[string]string{
 		"cli.md":         commandReference(t),
 		"errors.md":      errorReference(t),

@@ -12,6 +12,7 @@ import (
 
 // Equal sources give equal programs, wherever they lie.
 func TestReproducible(t *testing.T) {
+	t.Parallel()
 	if os.Getenv("FETTLE_FULL") == "" {
 		t.Skip("it builds the program twice, which takes minutes: FETTLE_FULL=1 runs it")
 	}

@@ -63,6 +63,7 @@ func TestSettingsThatAreNoFile(t *testing.T) {
 // hold. Where the whole settings folder may not be read, nobody can tell whether
 // this folder is trusted, so nothing starts.
 func TestSettingsThatMayNotBeRead(t *testing.T) {
+	t.Parallel()
 	if os.Getuid() != 0 {
 		t.Skip("only root can become another user")
 	}

@@ -33,7 +33,7 @@ func runCommand(t *testing.T, cmd *exec.Cmd, home, dir string) run {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &stdout, &stderr
-	cmd.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GORACE=atexit_sleep_ms=0"}
+	cmd.Env = append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}, brief...)
 	err := cmd.Run()
 	if errors.Is(err, fs.ErrPermission) {
 		t.Skip("the program cannot be run by another user")
@@ -124,6 +124,7 @@ var valueMistakes = map[string]settingsMistake{
 // place, ends config validate with 4 where something is not in force, and
 // keeps nobody from working.
 func TestSettingsMistakes(t *testing.T) {
+	t.Parallel()
 	for where, mistakes := range map[string]map[string]settingsMistake{"file": fileMistakes(), "value": valueMistakes} {
 		for name, m := range mistakes {
 			t.Run(where+"/"+name, func(t *testing.T) {
@@ -154,6 +155,7 @@ func TestSettingsMistakes(t *testing.T) {
 
 // CF-05: a project's file that is broken takes nothing away from the person's.
 func TestSettingsOfABrokenProject(t *testing.T) {
+	t.Parallel()
 	top := realTemp(t)
 	home, project := filepath.Join(top, "home"), filepath.Join(top, "project")
 	writeSettings(t, home, `{"tools": {"exclude": ["glob"]}}`)
@@ -170,6 +172,7 @@ func TestSettingsOfABrokenProject(t *testing.T) {
 
 // A file that is named with --settings must be readable: nothing starts.
 func TestSettingsOfAFlagMustBeReadable(t *testing.T) {
+	t.Parallel()
 	top := realTemp(t)
 	for name, text := range map[string]string{"broken": "{", "large": strings.Repeat(" ", 5_000_000), "list": "[]"} {
 		file := filepath.Join(top, name+".json")
@@ -194,6 +197,7 @@ func writeSettings(t *testing.T, top, text string) string {
 
 // CF-05: what is large and not too large holds, to its last entry.
 func TestSettingsOfManyEntries(t *testing.T) {
+	t.Parallel()
 	top := realTemp(t)
 	var entries []string
 	for i := range 20_000 {

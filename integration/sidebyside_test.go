@@ -32,6 +32,7 @@ import (
 // modes, trust, search services, tools, buses and limits: each sees its own
 // alone (GO-04).
 func TestSideBySide(t *testing.T) {
+	t.Parallel()
 	yes := true
 	words, err := newCountWords()
 	require.NoError(t, err)

@@ -14,6 +14,7 @@ const asks = "[n]o\n"
 // that is refused with words, one that is edited, an answer; what was changed is
 // undone; the session is left, and gone on with.
 func TestTerminalSession(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	d.write("../edit", "#!/bin/sh\nsed -i 's/THREE/Three, as I like it/' \"$1\"\n")
 	d.env = append(d.env, "VISUAL="+d.home+"/edit")
@@ -86,6 +87,7 @@ func TestTerminalSession(t *testing.T) {
 // middle of a turn, a terminal that is closed in the middle of one: the session
 // stands all of it, and can be gone on with.
 func TestTerminalDisturbed(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	d.write("f.txt", "one\ntwo\nthree\n")
 	d.write("../turns.json", `{"turns": [
@@ -129,6 +131,7 @@ func TestTerminalDisturbed(t *testing.T) {
 // Lines alone, where the terminal shows nothing else: the same session, without an
 // escape sequence.
 func TestTerminalLines(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	d.write("f.txt", "one\ntwo\nthree\n")
 	d.write("../turns.json", `{"turns": [

@@ -229,6 +229,7 @@ func (p *pane) golden(name string) {
 
 // The helpers here see, type, resize and close.
 func TestTmux(t *testing.T) {
+	t.Parallel()
 	d := newDesk(t)
 	p := d.run("cat")
 	p.types("first; \\ $HOME 漢字")

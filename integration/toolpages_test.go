@@ -62,6 +62,7 @@ func specsOf[S any](factories func() ([]*tools.Factory[S], error)) func() ([]too
 // Every built-in tool has a page in docs/tools that says what the tool says of
 // itself, and there are no other pages. With -update they are written.
 func TestToolPages(t *testing.T) {
+	t.Parallel()
 	const folder = "../docs/tools"
 	var specs []tools.Spec
 	want := map[string]string{}
@@ -110,6 +111,7 @@ func TestToolPages(t *testing.T) {
 // The pages say of every tool that some session lacks, or does not declare, when
 // it is there.
 func TestToolPagesSayWhatDepends(t *testing.T) {
+	t.Parallel()
 	names := func(mode policy.ApprovalMode, person bool) (registered, declared []string) {
 		c, err := config.New(config.Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir(), ApprovalMode: mode})
 		require.NoError(t, err)
@@ -143,6 +145,7 @@ func TestToolPagesSayWhatDepends(t *testing.T) {
 
 // No package of built-in tools is left out of the pages.
 func TestToolPagesAreOfAllPackages(t *testing.T) {
+	t.Parallel()
 	others := []string{"tooltest", "discovered", "testdata"} // the kit, tools that are a project's own, what fuzzing kept
 	entries, err := os.ReadDir("../core/tools")
 	require.NoError(t, err)
