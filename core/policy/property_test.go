@@ -356,10 +356,10 @@ func FuzzNeverLoosens(f *testing.F) {
 // highest that is a prefix decides, the strictest of equally high ones.
 func naive(rules []policy.Rule, words []string) policy.Verdict {
 	best, verdict := -1.0, policy.AskUser
+	line := strings.Join(words, " ") + " "
 	for _, r := range rules {
 		for _, prefix := range r.CommandPrefix {
-			p := strings.Fields(prefix)
-			if len(p) > len(words) || !slices.Equal(p, words[:len(p)]) {
+			if !strings.HasPrefix(line, prefix+" ") {
 				continue
 			}
 			if r.Effective() > best {

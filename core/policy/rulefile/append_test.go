@@ -304,8 +304,11 @@ const appendTo = "FETTLE_TEST_APPEND"
 
 // CF-07: several processes that save at once lose nothing.
 func TestAppendFromProcesses(t *testing.T) {
-	processes, each := 8, 25
-	if testing.Short() {
+	processes, each := 4, 12
+	switch {
+	case os.Getenv("FETTLE_FULL") != "":
+		processes, each = 8, 25
+	case testing.Short():
 		processes, each = 3, 10
 	}
 	if target := os.Getenv(appendTo); target != "" {

@@ -19,7 +19,7 @@ import (
 // A mistake in any line of a rule, whatever it decides, never lets a call run
 // that did not run before, once the stand-ins are in force (AR-27).
 func TestMistakesNeverLoosen(t *testing.T) {
-	files := 40
+	files := 20
 	switch {
 	case os.Getenv("FETTLE_FULL") != "":
 		files = 1_000

@@ -122,7 +122,7 @@ func anyTime(takes time.Duration, n int) time.Duration {
 // CM-15: a process that is killed while it takes a checkpoint, while the command
 // runs, or while it restores, loses nothing: another one brings all back.
 func TestKilled(t *testing.T) {
-	kills := 50
+	kills := 20
 	if raceDetector { // which makes each process slow, and finds its races in one
 		kills = 10
 	}

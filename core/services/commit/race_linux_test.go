@@ -95,7 +95,7 @@ func TestBesideInPlaceEditor(t *testing.T) { // FS-59, TE-08
 	for _, role := range []string{"truncate-editor", "slow-editor"} {
 		t.Run(role, func(t *testing.T) {
 			fx := newFixture(t, "start")
-			rounds := number(150, 100_000)
+			rounds := number(60, 100_000)
 			s := &leaseCounter{system: kernel{}}
 			l, lines := commitRounds(t, newOn(s, Options{}), fx, rounds, startRole(t, role, fx.path, fx.file, "2ms"))
 			lost := 0
@@ -169,9 +169,9 @@ func TestReaders(t *testing.T) { // FS-58
 					reads++
 				}
 			}()
-			commits := number(500, 5000)
+			commits := number(150, 5000)
 			if method != MethodExchange {
-				commits = number(100, 1000)
+				commits = number(50, 1000)
 			}
 			for n := range commits {
 				_, err := c.Commit(t.Context(), fx.request(version(n), version(n+1)))

@@ -152,7 +152,7 @@ func TestNonBlockingReaders(t *testing.T) {
 	})
 	refusing := New(Options{Settle: -1, Hook: at(StepRechecked, func() error { return saves["rename"](fx, extText) })})
 	c := New(Options{Settle: -1})
-	for range number(150, 3000) {
+	for range number(50, 3000) {
 		_, err := refusing.Commit(t.Context(), fx.request(fx.content(), refusedText))
 		requireCode(t, err, fault.FileChangedSinceRead, fault.Changed)
 		_, err = c.Commit(t.Context(), fx.request(extText, newText))

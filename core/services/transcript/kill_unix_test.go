@@ -61,7 +61,7 @@ func numbered(n int) string {
 // Killed at any moment, a recording loads with every turn that was
 // acknowledged, and goes on.
 func TestKilled(t *testing.T) {
-	kills := 50
+	kills := 20
 	switch {
 	case os.Getenv("FETTLE_FULL") != "":
 		kills = 300

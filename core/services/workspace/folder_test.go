@@ -84,7 +84,7 @@ func second[T any](_ T, err error) error { return err }
 // Names stops when it is told to, and a large folder takes several readings.
 func TestFolderNames(t *testing.T) {
 	top := t.TempDir()
-	const files = 3000
+	const files = 1000
 	for i := range files {
 		require.NoError(t, os.WriteFile(filepath.Join(top, fmt.Sprint("file", i)), nil, 0o644))
 	}

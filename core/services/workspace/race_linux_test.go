@@ -73,7 +73,7 @@ func rounds() int {
 	case testing.Short():
 		return 150
 	}
-	return 500
+	return 200
 }
 
 // KH-24: a link swapped in between check and use is refused by the call that
