@@ -263,7 +263,7 @@ func TestExternalCancelled(t *testing.T) {
 			t.Errorf("%s, %v", verdict, err)
 		}
 	})
-	require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(dir, "started")); return err == nil }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { _, err := os.Stat(filepath.Join(dir, "started")); return err == nil }, time.Minute, time.Millisecond)
 	cancel()
 	wait.Wait()
 	for _, pid := range processes(t, filepath.Join(dir, "pids")) {

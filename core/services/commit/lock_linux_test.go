@@ -133,7 +133,7 @@ func TestUnlockWithCopies(t *testing.T) { // FS-66
 	require.NoError(t, err)
 	defer unix.Close(copied)
 	unlock()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	unlock, err = New(Options{}).Lock(ctx, fx.dir)
 	require.NoError(t, err)

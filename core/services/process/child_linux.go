@@ -53,10 +53,17 @@ func (c *child) launch(cmd *exec.Cmd) error {
 
 // awaitExit returns when the shell has ended.
 func (p *platform) awaitExit(*exec.Cmd) {
+	_, _ = uninterrupted(func() (int, error) {
+		return 0, unix.Waitid(unix.P_PID, p.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+	})
+}
+
+// uninterrupted repeats a system call that a signal ended early.
+func uninterrupted(call func() (int, error)) (int, error) {
 	for {
-		err := unix.Waitid(unix.P_PID, p.pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
+		n, err := call()
 		if !errors.Is(err, unix.EINTR) {
-			return
+			return n, err
 		}
 	}
 }

@@ -251,8 +251,10 @@ func existing(dev string) (devices []string) {
 // allow adds the rule that access is allowed to what path, which has no links,
 // leads to now, and to all below it.
 func allow(ruleset int, path string, flags uint64, access uint64) error {
-	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
-		Flags: unix.O_PATH | unix.O_CLOEXEC | flags, Resolve: unix.RESOLVE_NO_SYMLINKS,
+	fd, err := uninterrupted(func() (int, error) {
+		return unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{
+			Flags: unix.O_PATH | unix.O_CLOEXEC | flags, Resolve: unix.RESOLVE_NO_SYMLINKS,
+		})
 	})
 	if err != nil {
 		return err

@@ -279,7 +279,7 @@ func TestConfinementDoesNotLeak(t *testing.T) {
 	require.Positive(t, free)
 	require.Equal(t, 1, confined)
 	require.NoError(t, s.Close())
-	require.Eventually(t, func() bool { _, confined := count(); return confined == 0 }, 10*time.Second, time.Millisecond)
+	require.Eventually(t, func() bool { _, confined := count(); return confined == 0 }, time.Minute, time.Millisecond)
 	plain := newService(t, process.Options{})
 	require.Zero(t, runIn(t, plain, ws, out, "echo x > $OUT/x").Code)
 }

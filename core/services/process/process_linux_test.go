@@ -74,7 +74,10 @@ func requireEnds(t testing.TB, pid int) {
 	}
 	require.NoError(t, err)
 	defer unix.Close(fd) //nolint:errcheck // nothing was written
-	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 10_000)
+	n, err := 0, error(unix.EINTR)
+	for errors.Is(err, unix.EINTR) { // a signal ended the wait
+		n, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 60_000)
+	}
 	require.NoError(t, err)
 	require.Equal(t, 1, n, "process %d still runs", pid)
 }

@@ -10,7 +10,9 @@ import (
 // out whole lines, or keys that may be typed. It takes it back if nobody reads
 // it, and reports whether somebody did.
 func (t *terminal) offerEnd(bool) bool {
-	fd, err := unix.Open(t.name, unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	fd, err := uninterrupted(func() (int, error) {
+		return unix.Open(t.name, unix.O_RDWR|unix.O_NOCTTY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
+	})
 	if err != nil {
 		return false
 	}
@@ -43,6 +45,8 @@ func (t *terminal) offerEnd(bool) bool {
 
 // hasInput reports whether a terminal has something that can be read.
 func hasInput(fd int) bool {
-	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0) //nolint:gosec // a descriptor
+	n, err := uninterrupted(func() (int, error) {
+		return unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0) //nolint:gosec // a descriptor
+	})
 	return err != nil || n > 0
 }
