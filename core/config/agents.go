@@ -5,20 +5,16 @@ import (
 	"log/slog"
 	"path/filepath"
 	"slices"
-	"sync/atomic"
 
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/config/internal/agentset"
+	"github.com/fettle-dev/fettle/core/config/internal/prompts"
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/services/trust"
 	"github.com/fettle-dev/fettle/core/tools"
 )
-
-// agentsFolder holds the definitions of agents, below the user's and the
-// project's settings folder (CF-02).
-const agentsFolder = "agents"
 
 // Agents say which subagents a session has. The zero value is those of files and
 // fettle's own, one level deep. Without Parameters.Models there are no local ones.
@@ -47,140 +43,33 @@ type RemoteAgents interface {
 	Close() error
 }
 
-// agents are the subagents of a Config and of those derived from it.
-type agents struct {
-	found  atomic.Pointer[foundAgents] // replaced as a whole
-	remote RemoteAgents                // nil: there are none
-}
-
-// foundAgents are the definitions that were read together.
-type foundAgents struct {
-	defs     []subagent.Definition
-	problems []fault.Problem
-	rules    []policy.Rule // of the commands that they may run
-}
-
-// now returns the definitions that there are, never nil.
-func (a *agents) now() *foundAgents {
-	if found := a.found.Load(); found != nil {
-		return found
-	}
-	return &foundAgents{}
-}
-
-func sameName(name string) func(subagent.Definition) bool {
-	return func(d subagent.Definition) bool { return d.Name == name }
-}
-
-func (a *agents) close() error {
-	if a.remote == nil {
-		return nil
-	}
-	return a.remote.Close()
-}
-
-// loadAgents reads the definitions and registers their tools.
+// loadAgents makes what calls remote agents, and reads the definitions.
 func (c *Config) loadAgents(ctx context.Context, sh *shared, s *session) error {
 	p := c.params()
 	if p.Agents.Remote != nil && !p.Agents.Disabled {
-		sh.agents.remote = p.Agents.Remote(c.bus, p.variables)
+		sh.agents.Remote = p.Agents.Remote(c.bus, p.variables)
 	}
-	if err := c.findAgents(ctx, sh, s); err != nil {
-		return err
+	return c.renewAgents(ctx, sh, s)
+}
+
+// renewAgents reads the definitions and registers their tools, in the place of those
+// that were read before.
+func (c *Config) renewAgents(ctx context.Context, sh *shared, s *session) error {
+	p := c.params()
+	if !p.Agents.Disabled {
+		userDir, _ := c.userDir() // "": there is none
+		from := agentset.Sources{
+			Definitions: p.Agents.Definitions, Folders: slices.Concat(p.Agents.Folders, c.brought().Agents), UserDir: userDir,
+			Registry: s.registry, Local: p.Models != nil, CheckModel: p.Agents.CheckModel, Rules: sh.rules.Change, Logger: p.Logger,
+		}
+		if p.Trust == trust.Trusted {
+			from.ProjectDir = filepath.Join(sh.workspace.Target(), p.Layout.Dir)
+		}
+		if err := sh.agents.Load(ctx, from); err != nil {
+			return err
+		}
 	}
 	return c.registerAgents(sh, s, s.registry)
-}
-
-// findAgents reads the definitions, and has them in the place of those that were
-// read before.
-func (c *Config) findAgents(ctx context.Context, sh *shared, s *session) error {
-	p := c.params()
-	if p.Agents.Disabled {
-		return nil
-	}
-	before := sh.agents.now().defs
-	o := subagent.LoadOptions{
-		BuiltIn: subagent.BuiltIn(),
-		Folders: slices.Concat(p.Agents.Folders, c.brought().agents),
-		Tools:   s.registry.All, CheckModel: p.Agents.CheckModel,
-		Reserved: func(name string) bool {
-			_, err := s.registry.Lookup(name)
-			return err == nil && !slices.ContainsFunc(before, sameName(name))
-		},
-	}
-	if len(p.Agents.Definitions) > 0 {
-		o.BuiltIn = slices.Concat(p.Agents.Definitions, o.BuiltIn)
-	}
-	userDir, err := c.userDir()
-	if err == nil {
-		o.Folders = append(o.Folders, subagent.Folder{Path: filepath.Join(userDir, agentsFolder), Scope: subagent.ScopeUser})
-	}
-	if dir := filepath.Join(sh.workspace.Target(), p.Layout.Dir); p.Trust == trust.Trusted && !sameFolder(dir, userDir) {
-		o.Folders = append(o.Folders, subagent.Folder{Path: filepath.Join(dir, agentsFolder), Scope: subagent.ScopeProject})
-	}
-	a := &foundAgents{}
-	if a.defs, a.problems, err = subagent.Load(ctx, o); err != nil {
-		return cancelled("Initialize", err)
-	}
-	a.defs = slices.Clone(slices.DeleteFunc(a.defs, func(d subagent.Definition) bool { return !c.makes(a, sh.agents.remote, d) })) // often none
-	for _, problem := range a.problems {
-		if !slices.Contains(sh.agents.now().problems, problem) {
-			p.Logger.Warn("agents", slog.String("problem", problem.String()))
-		}
-	}
-	for i := range a.defs {
-		a.rules = append(a.rules, rulesOfAgent(&a.defs[i])...)
-	}
-	if err := sh.rules.Change(policy.Change{Remove: sh.agents.now().rules, Add: a.rules}); err != nil {
-		return err
-	}
-	sh.agents.found.Store(a)
-	return nil
-}
-
-// rulesOfAgent are the rules that hold an agent to the commands that its definition
-// leaves it. Commands that are not understood leave it none.
-func rulesOfAgent(d *subagent.Definition) []policy.Rule {
-	var rules []policy.Rule
-	at := policy.Rule{Name: "commands of the agent " + d.Name, Subagent: d.Name, Source: d.Source.Path, Line: d.Source.Line}
-	if d.OnlyCommands != nil {
-		rules = append(rules, onlyCommands(at, d.OnlyCommands))
-	}
-	if d.DeniedCommands != nil {
-		at.Tools, at.Decision, at.Tier, at.Priority = []string{"run_shell_command"}, policy.Deny, policy.TierUser, 999
-		at.CommandPrefix, at.Restricts = d.DeniedCommands, true
-		if at.Validate() != nil {
-			at.CommandPrefix = nil
-		}
-		rules = append(rules, at)
-	}
-	return rules
-}
-
-// modeOfAgent is the mode of a run: the definition's where it is stricter than the
-// caller's, and "" for the caller's.
-func modeOfAgent(d *subagent.Definition, caller policy.ApprovalMode) policy.ApprovalMode {
-	strictest := []policy.ApprovalMode{policy.ModePlan, policy.ModeDefault, policy.ModeAutoEdit, policy.ModeYolo}
-	mode := policy.ApprovalMode(d.Mode)
-	if d.Mode == "" || slices.Index(strictest, mode) >= slices.Index(strictest, caller) {
-		return ""
-	}
-	return mode
-}
-
-// makes reports whether there can be a tool of the definition.
-func (c *Config) makes(a *foundAgents, remote RemoteAgents, d subagent.Definition) bool {
-	switch {
-	case !d.IsRemote():
-		return c.params().Models != nil
-	case remote == nil:
-		return false
-	}
-	if _, err := remote.Tool(d, nil); err != nil {
-		a.problems = append(a.problems, fault.Problem{Path: d.Source.Path, Line: d.Source.Line, Message: message(err), Severity: fault.SeverityError})
-		return false
-	}
-	return true
 }
 
 // registerAgents registers the agents that this conversation, whose services are
@@ -193,19 +82,9 @@ func (c *Config) registerAgents(sh *shared, s *session, r *tools.Registry) error
 	runner := subagent.NewRunner(subagent.Options{
 		Host: agentHost{c}, Bus: c.bus, Depth: p.Agents.Depth, Now: p.Now, Logger: p.Logger,
 	})
-	var all []tools.DeclarativeTool
-	for _, d := range sh.agents.now().defs {
-		var t tools.DeclarativeTool
-		var err error
-		if d.IsRemote() {
-			t, err = sh.agents.remote.Tool(d, s.conversation)
-		} else {
-			t, err = runner.Tool(d)
-		}
-		if err != nil {
-			return err
-		}
-		all = append(all, t)
+	all, err := sh.agents.Tools(runner, s.conversation)
+	if err != nil {
+		return err
 	}
 	others := tools.Selection{Exclude: c.excluded()}
 	for _, t := range all {
@@ -225,7 +104,7 @@ type agentHost struct{ caller *Config }
 // Begin derives a Config for one run of an agent.
 func (h agentHost) Begin(ctx context.Context, d *subagent.Definition) (*subagent.Session, error) {
 	child, err := h.caller.Derive(DeriveParameters{
-		Subagent: d.Name, Model: d.Model, ApprovalMode: modeOfAgent(d, h.caller.ApprovalMode()),
+		Subagent: d.Name, Model: d.Model, ApprovalMode: agentset.Mode(d, h.caller.ApprovalMode()),
 	})
 	if err != nil {
 		return nil, err
@@ -241,15 +120,15 @@ func (h agentHost) Begin(ctx context.Context, d *subagent.Definition) (*subagent
 	if err != nil {
 		return nil, closing(child, err)
 	}
-	has := toolsOf(d, subagent.Within(outer, s.registry.All()))
-	granted := grantSearch(s.registry, has)
+	has := agentset.Tools(d, subagent.Within(outer, s.registry.All()))
+	granted := agentset.GrantSearch(s.registry, has)
 	s.catalog.Restrict(has)
 	o.System = func(ctx context.Context) (string, error) {
-		names := slices.DeleteFunc(declared(s.registry), func(name string) bool { return !has[name] })
+		names := slices.DeleteFunc(prompts.Declared(s.registry), func(name string) bool { return !has[name] })
 		return child.systemPrompt(ctx, s, names)
 	}
 	session := &subagent.Session{
-		Registry: s.registry, Outer: outer, Granted: granted, SchedulerID: child.schedulerID(), Changed: s.changed, Close: child.Close,
+		Registry: s.registry, Outer: outer, Granted: granted, SchedulerID: child.schedulerID(), Changed: s.history.Written, Close: child.Close,
 	}
 	var recorder agent.Recorder
 	if store := h.caller.recordsAgents(); store != nil {
@@ -264,17 +143,6 @@ func (h agentHost) Begin(ctx context.Context, d *subagent.Definition) (*subagent
 	child.record(s, &o, recorder)
 	session.Agent = o
 	return session, nil
-}
-
-// toolsOf are the names of the tools that a run of an agent has, as the run itself
-// chooses them; complete_task aside, which the run brings and tells of.
-func toolsOf(d *subagent.Definition, available []tools.DeclarativeTool) map[string]bool {
-	chosen, _ := d.Select(available)
-	has := map[string]bool{}
-	for _, t := range slices.Concat(chosen, d.Values) {
-		has[t.Spec().Name] = true
-	}
-	return has
 }
 
 // closing closes a Config and returns what went wrong before that.
@@ -303,7 +171,7 @@ func (c *Config) Agents() ([]*subagent.Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	defs := sh.agents.now().defs
+	defs := sh.agents.Definitions()
 	all := make([]*subagent.Definition, len(defs))
 	for i := range defs {
 		all[i] = &defs[i]
@@ -318,5 +186,5 @@ func (c *Config) AgentProblems() ([]fault.Problem, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.Clone(sh.agents.now().problems), nil
+	return sh.agents.Problems(), nil
 }

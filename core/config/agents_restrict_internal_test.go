@@ -7,33 +7,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/agent/subagent"
+	"github.com/fettle-dev/fettle/core/config/internal/agentset"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 )
-
-// EX-13, EX-14: an agent runs the commands that its definition leaves it, in a mode
-// no more permissive than it says.
-func TestRulesOfAgent(t *testing.T) {
-	d := &subagent.Definition{Name: "a", OnlyCommands: []string{"git"}, DeniedCommands: []string{"git push"}}
-	e, err := policy.NewEngine(policy.Options{Rules: rulesOfAgent(d)})
-	require.NoError(t, err)
-	verdict := func(agent, line string) policy.Verdict {
-		args, _ := json.Marshal(map[string]string{"command": line})
-		return e.Decide(policy.Call{Tool: "run_shell_command", Kind: "execute", Params: args, Mode: policy.ModeYolo, Subagent: agent}).Decision
-	}
-	require.Equal(t, policy.Allow, verdict("a", "git log"))
-	require.Equal(t, policy.Deny, verdict("a", "git push"))
-	require.Equal(t, policy.Deny, verdict("a", "git log; ls"))
-	require.Equal(t, policy.Allow, verdict("b", "ls"))
-	require.Equal(t, policy.Allow, verdict("", "ls"))
-
-	plan := &subagent.Definition{Mode: "plan"}
-	require.Equal(t, policy.ModePlan, modeOfAgent(plan, policy.ModeYolo))
-	require.Empty(t, modeOfAgent(plan, policy.ModePlan))
-	require.Empty(t, modeOfAgent(&subagent.Definition{Mode: "autoEdit"}, policy.ModeDefault))
-	require.Empty(t, modeOfAgent(&subagent.Definition{}, policy.ModeYolo))
-}
 
 // EX-13, EX-14: what restricts an agent restricts the agents that it calls, and
 // those that they call.
@@ -53,7 +31,7 @@ func TestOuterAgentsRestrict(t *testing.T) {
 		s, err := agentHost{caller}.Begin(t.Context(), d)
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, s.Close()) })
-		has := toolsOf(d, subagent.Within(s.Outer, s.Registry.All()))
+		has := agentset.Tools(d, subagent.Within(s.Outer, s.Registry.All()))
 		require.True(t, has["run_shell_command"], d.Name)
 		require.False(t, has["write_file"], d.Name)
 		for line, want := range map[string]scheduler.Status{"echo a": scheduler.StatusSuccess, "ls": scheduler.StatusDenied, "echo no": scheduler.StatusDenied, "echo a; ls": scheduler.StatusDenied} {
@@ -61,7 +39,7 @@ func TestOuterAgentsRestrict(t *testing.T) {
 			r := s.Agent.Scheduler.RunAll(t.Context(), []scheduler.Request{{CallID: "1", Tool: "run_shell_command", Args: args}})
 			require.Equal(t, want, r[0].Status, "%s: %s: %v", d.Name, line, r[0].Result.Error)
 		}
-		next, err := caller.Derive(DeriveParameters{Subagent: d.Name, ApprovalMode: modeOfAgent(d, caller.ApprovalMode())})
+		next, err := caller.Derive(DeriveParameters{Subagent: d.Name, ApprovalMode: agentset.Mode(d, caller.ApprovalMode())})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, next.Close()) })
 		next.agents, next.agentDepth = append(caller.agents[:len(caller.agents):len(caller.agents)], d), caller.agentDepth+1

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/config/internal/rules"
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/policy"
@@ -57,7 +58,7 @@ func (idleTools) Lookup(name string) (tools.DeclarativeTool, error) {
 type approvals struct {
 	*testing.T
 	config    *Config
-	rules     *rules
+	rules     *rules.Rules
 	scheduler *scheduler.Scheduler
 	answer    bus.Outcome
 	asked     []bus.ToolConfirmationRequest
@@ -90,7 +91,7 @@ func newApprovals(t *testing.T, text string) *approvals {
 	})
 	bus.Subscribe(t.Context(), b, func(_ context.Context, u bus.UpdatePolicy) { a.told <- u })
 	t.Cleanup(func() { _ = b.Close() })
-	a.scheduler = scheduler.New(scheduler.Options{Tools: idleTools{}, Bus: b, Policy: a.rules, RealPath: realPath,
+	a.scheduler = scheduler.New(scheduler.Options{Tools: idleTools{}, Bus: b, Policy: a.rules, RealPath: rules.RealPath,
 		Subject: func(call *policy.Call) { c.situate(call, sh) }})
 	return a
 }
@@ -120,7 +121,7 @@ func (a *approvals) ofSession() []policy.Rule {
 // ofFile are the rules of the file of saved approvals.
 func (a *approvals) ofFile() []policy.Rule {
 	a.Helper()
-	files, problems := rulefile.Load(a.Context(), []string{a.rules.saveTo}, rulefile.Options{Tier: policy.TierUser})
+	files, problems := rulefile.Load(a.Context(), []string{a.rules.SaveTo}, rulefile.Options{Tier: policy.TierUser})
 	require.Empty(a, problems)
 	var all []policy.Rule
 	for _, f := range files {

@@ -5,13 +5,15 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"github.com/fettle-dev/fettle/core/agent"
 	"github.com/fettle-dev/fettle/core/agent/compact"
+	"github.com/fettle-dev/fettle/core/config/internal/history"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
 	"github.com/fettle-dev/fettle/core/redact"
-	"github.com/fettle-dev/fettle/core/services/tracker"
+	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -85,8 +87,8 @@ func (c *Config) converse(s *session, opening Opening) (*agent.Client, error) {
 		s.ended.Add(1)
 		s.catalog.Reset()
 	}
-	s.catalog.Load(loadedIn(opening.History)...)
-	c.reopenSkills(c.shared, s, opening.History)
+	s.catalog.Load(history.Tools(opening.History)...)
+	s.skills.Reopen(opening.History)
 	s.client, c.agentRecords = client, opening.Agents
 	return client, nil
 }
@@ -95,9 +97,9 @@ func (c *Config) converse(s *session, opening Opening) (*agent.Client, error) {
 // of its own.
 func (c *Config) record(s *session, o *agent.Options, recorder agent.Recorder) {
 	o.Recorder = recorder
-	s.hooks.recordedIn("")
+	s.hooks.RecordedIn("")
 	if r, ok := recorder.(*Recording); ok && r != nil {
-		s.hooks.recordedIn(r.Path())
+		s.hooks.RecordedIn(r.Path())
 	}
 	var own agent.Compactor
 	if given := c.params().Conversation.Compactor; given != nil {
@@ -111,7 +113,7 @@ func (c *Config) record(s *session, o *agent.Options, recorder agent.Recorder) {
 		}
 		own = compact.New(keeps)
 	}
-	o.Compactor = &compactor{own, s, func(ctx context.Context, asked bool) { c.preCompress(ctx, s.hooks.of, asked) }}
+	o.Compactor = s.history.Compactor(own, s.hooks.Compacting)
 }
 
 // clientOptions are those of this Config's own conversation, but for what record
@@ -129,19 +131,19 @@ func (c *Config) clientOptions(s *session) (agent.Options, error) {
 		Deferred:  s.catalog.Deferred,
 		Scheduler: s.scheduler,
 		System:    c.SystemPrompt,
-		Restate: func(ctx context.Context, old []model.Content) ([]model.Part, error) {
-			return c.restateAfter(ctx, s, old)
-		},
-		Withdrawn: s.withdrawn, Cleared: s.cleared,
-		Observer: talk.Observer, Steps: c.checkpointSteps(s.hooks.of, c.hookSteps(s.hooks.of, s, talk.Steps)),
+		Restate:   s.history.AfterCompaction,
+		Withdrawn: s.history.Withdrawn, Cleared: s.cleared,
+		Observer: talk.Observer, Steps: s.hooks.Steps(talk.Steps),
 		Limits: talk.Limits, Retry: talk.Retry, NoLoopDetection: talk.NoLoopDetection, Temperature: talk.Temperature,
 		Bus: c.bus, Now: p.Now, Logger: p.Logger,
 	}
 	if c.parent != nil {
 		o.Purpose = model.PurposeSubagent
+	} else {
+		o.Steps = s.shared.checkpoints.keep().Steps(o.Steps)
 	}
 	if p.Instructions.AsMessages {
-		o.Reminders = s.dueInstructions
+		o.Reminders = s.history.Instructions
 	}
 	if p.DebugMode {
 		o.Steps.BeforeRequest = slices.Concat(o.Steps.BeforeRequest, []agent.BeforeRequest{c.logRequest}) // the given ones are shared
@@ -157,19 +159,6 @@ func modelTools(r *tools.Registry) []model.Tool {
 		all[i] = model.Tool(d)
 	}
 	return all
-}
-
-// dueInstructions are those that accesses have brought up since the last
-// request, for the user's message (FT-15).
-func (s *session) dueInstructions(context.Context) ([]model.Part, error) {
-	given := s.tracker.Given()
-	if len(given) <= s.told {
-		s.told = min(s.told, len(given)) // less than before: the session was cleared
-		return nil, nil
-	}
-	due := given[s.told:]
-	s.told = len(given)
-	return []model.Part{model.TextPart(tracker.Label(due))}, nil
 }
 
 // logRequest writes the final prompt into the debug log, with secrets masked
@@ -206,7 +195,116 @@ func describePart(p model.Part) string {
 // and what has the shape of one.
 func (c *Config) masker() func(text string) string {
 	var m redact.Masker
-	m.Add(c.extensionSecrets()...)
+	m.Add(c.family.extensions.Secrets()...)
 	m.Add(c.params().Secrets...)
 	return m.Text
+}
+
+// Restating says how [Config.Restate] does its work. A zero field is its
+// default.
+type Restating struct {
+	Files int // how many files are said again; 0: 10, negative: none
+	// Bytes is how much of them is said again in all; 0: an eighth of what a
+	// request may have, by Conversation.Limits or as the model in force is known
+	// to take it, at 4 bytes a token, and at most 512 KiB.
+	Bytes int64
+	// Tokens is how long all that is said may be, by [model.EstimateTokens]; 0:
+	// Bytes alone count, negative: nothing is said.
+	Tokens int
+	// Messages says that instructions which accesses bring up are given in
+	// messages, which compaction takes away, and not in the system prompt: they
+	// become due again (FT-17).
+	Messages bool
+}
+
+// Restated is what the model is told of its files after compaction.
+type Restated struct {
+	Kind   string `json:"kind"` // always [RestatedKind]
+	Notice string `json:"notice"`
+	// Files are state objects, in the order of their last use, the last one
+	// first. In the place of one that cannot be given stands what is wrong.
+	Files []any `json:"files"`
+	// ReadAgain are further files that were in work, in the same order.
+	ReadAgain []string `json:"read_again,omitempty"`
+}
+
+// RestatedKind marks what the model is told of its files after compaction, of
+// which a history holds one at most.
+const RestatedKind = history.Kind
+
+var _ = Restated(history.Restated{}) // which is what the model is given
+
+// Restate is called once compaction has replaced the history (RC-22, CR-19): it
+// clears the cache of this Config alone (RC-23), whose versions go on, and then
+// reads the files in work again, those that the conversation was given whole and
+// used last, as read_file would, with its limits for each, under new versions,
+// and records them as read. So the next change of one needs no reading, and a
+// read of it is answered by a placeholder, as what it points to is in the history
+// (RC-13). A file that is gone, that cannot be read, or that read_file may not
+// show, or not without asking, is named with the reason; one beyond Files, Bytes or
+// Tokens is named. The result is one part, the JSON of a [Restated], for the history; none
+// if no file was in work, as with the cache turned off. After an error, of code
+// not_initialized or cancelled, no file counts as read. It is called by the
+// conversation's client, and not at once with another of its requests.
+func (c *Config) Restate(ctx context.Context, o Restating) ([]model.Part, error) {
+	s, err := c.own("Restate")
+	if err != nil {
+		return nil, err
+	}
+	return s.history.Restate(ctx, history.Restating(o))
+}
+
+// tokenLimit is how many tokens a request of this conversation may have.
+func (c *Config) tokenLimit(s *session) int {
+	c.mu.Lock()
+	client := s.client
+	c.mu.Unlock()
+	if client != nil {
+		return client.Limit()
+	}
+	if limit := c.params().Conversation.Limits.Tokens; limit > 0 {
+		return limit
+	}
+	name := c.Model()
+	if _, bare, found := strings.Cut(name, ":"); found {
+		name = bare
+	}
+	return model.TokenLimit(name)
+}
+
+// Declarations returns the tools that a model is to be told of now, in order, for
+// a loop of the embedder's own: those of [tools.Registry.Declarations] with their
+// schemas as a provider takes them, see [model.AdaptSchema]. d is the provider's
+// dialect. Ask anew for each request: the list follows the approval mode, the
+// settings, MCP servers and what tool_search has found. The schemas must not be
+// changed. The error is of code not_initialized, or a [*model.Error] that names a
+// tool which cannot be declared.
+func (c *Config) Declarations(d model.Dialect) ([]model.Tool, error) {
+	s, err := c.own("Declarations")
+	if err != nil {
+		return nil, err
+	}
+	return model.AdaptTools(modelTools(s.registry), d)
+}
+
+// RunCalls takes the calls that a model has made in one answer through their whole
+// path, as [scheduler.Scheduler.RunAll] does, for a loop of the embedder's own. It
+// returns what to send to the model, and what became of each, both in the order of
+// the calls and one for each, whatever becomes of them. The error is of code
+// not_initialized; nothing was run then.
+func (c *Config) RunCalls(ctx context.Context, calls []model.FunctionCall) ([]model.FunctionResponse, []scheduler.Response, error) {
+	s, err := c.own("RunCalls")
+	if err != nil {
+		return nil, nil, err
+	}
+	requests := make([]scheduler.Request, len(calls))
+	for i, call := range calls {
+		requests[i] = scheduler.Request{CallID: call.ID, Tool: call.Name, Args: call.Args}
+	}
+	responses := s.scheduler.RunAll(ctx, requests)
+	answers := make([]model.FunctionResponse, len(calls))
+	for i, call := range calls {
+		answers[i] = agent.Answer(call, responses[i])
+	}
+	return answers, responses, nil
 }

@@ -6,31 +6,18 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
-	"io"
-	"log/slog"
-	"maps"
-	"path/filepath"
-	"reflect"
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 
 	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/bus"
-	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/config/internal/filewatch"
+	"github.com/fettle-dev/fettle/core/config/internal/serving"
+	"github.com/fettle-dev/fettle/core/config/internal/toolrules"
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/policy"
-	"github.com/fettle-dev/fettle/core/services/commit"
-	"github.com/fettle-dev/fettle/core/services/discovery"
-	"github.com/fettle-dev/fettle/core/services/filestate"
-	"github.com/fettle-dev/fettle/core/services/memory"
-	"github.com/fettle-dev/fettle/core/services/trust"
-	"github.com/fettle-dev/fettle/core/services/webfetch"
-	"github.com/fettle-dev/fettle/core/services/workspace"
-	"github.com/fettle-dev/fettle/core/skills"
+	"github.com/fettle-dev/fettle/core/tools"
 )
 
 // Config is one conversation: its values, its services and its tools. Two
@@ -49,9 +36,9 @@ type Config struct {
 
 	subagent string // whose conversation it is; "" is the main agent
 
-	initializing chan struct{} // holds a token while Initialize runs
-	watching     watching      // of settings files
-	toolsChanged broadcast     // of this conversation's registry
+	initializing chan struct{}   // holds a token while Initialize runs
+	watching     filewatch.Watch // of settings files
+	toolsChanged serving.Changes // of this conversation's registry
 
 	mu        sync.Mutex // taken before a parent's, never after it
 	sessionID string
@@ -87,72 +74,16 @@ const (
 	closed
 )
 
-// shared are the services that a Config and those derived from it use alike.
-// They keep nothing of a conversation.
-type shared struct {
-	workspace *workspace.Workspace
-	tmp       string // the user's folder for the project, see projectTmp; "": there is no home folder
-	committer *commit.Committer
-	bases     filestate.BaseStore
-	settings  *liveSettings // nil: there are none
-	finder    Finder
-	rules     *rules
-	memory    *memory.Service
-	web       fetcher
-	search    io.Closer // made of the settings; may be nil
-	processes processes
-	agents    agents
-	hooks     hookset
-	skills    *skills.SkillManager
-	servers   atomic.Pointer[mcp.Manager] // nil: there are none
-
-	checkpoints *Checkpoints // nil: there is no place for them
-}
-
 // New returns a Config. It does no I/O; services come with Initialize. The
 // error is of code invalid_config, or untrusted_folder where yolo is refused; what TrustOf and the settings say
 // of yolo is for Initialize.
 func New(p Parameters) (*Config, error) {
-	if p.TargetDir == "" {
-		return nil, fault.New(fault.InvalidConfig, "config.new", "TargetDir is empty.", "Name the folder to work in.")
-	}
-	switch {
-	case reflect.ValueOf(p.Layout).IsZero():
-		p.Layout = layout.Fettle()
-	case p.Layout.Name == "":
-		return nil, fault.New(fault.InvalidConfig, "config.new", "The layout has no Name.",
-			"Start from layout.Fettle() and change what differs, or leave Layout out.")
-	}
-	if p.Settings == nil && p.Limits.ChangedRegionsAbove == 0 && p.Layout.FullContent {
-		p.Limits.ChangedRegionsAbove = -1
-	}
-	if p.TrustOf != nil {
-		p.Trust = trust.Undecided // until it has been asked
+	if err := p.complete(); err != nil {
+		return nil, err
 	}
 	mode, err := p.permittedMode(p.ApprovalMode) // of the Parameters alone; Initialize knows the settings
 	if err != nil {
 		return nil, err
-	}
-	if p.Settings != nil {
-		o := *p.Settings
-		o.Environ, o.Flags = slices.Clone(o.Environ), maps.Clone(o.Flags)
-		p.Settings = &o
-	}
-	p.Logger = cmp.Or(p.Logger, slog.New(slog.DiscardHandler))
-	if p.SessionID == "" {
-		p.SessionID = bus.NewID()
-	}
-	p.IncludeDirs, p.Tools = slices.Clone(p.IncludeDirs), slices.Clone(p.Tools)
-	p.Rules, p.Before, p.After = slices.Clone(p.Rules), slices.Clone(p.Before), slices.Clone(p.After)
-	p.FileFiltering.CustomFiles = slices.Clone(p.FileFiltering.CustomFiles)
-	p.Commands.Confinement.Writable = slices.Clone(p.Commands.Confinement.Writable)
-	p.Commands.Withheld, p.WebFetch.Allow = slices.Clone(p.Commands.Withheld), slices.Clone(p.WebFetch.Allow)
-	p.Skills.Off, p.Skills.Given, p.Skills.Folders = slices.Clone(p.Skills.Off), slices.Clone(p.Skills.Given), slices.Clone(p.Skills.Folders)
-	p.CoreFrom, p.AllowedFrom, p.ExcludedFrom = maps.Clone(p.CoreFrom), maps.Clone(p.AllowedFrom), maps.Clone(p.ExcludedFrom)
-	p.CoreTools, p.AllowedTools, p.ExcludeTools = slices.Clone(p.CoreTools), slices.Clone(p.AllowedTools), slices.Clone(p.ExcludeTools)
-	p.ConfirmationRequired, p.ConfirmationFrom = slices.Clone(p.ConfirmationRequired), maps.Clone(p.ConfirmationFrom)
-	if p.Settings == nil && p.variables == nil {
-		p.variables = p.givenVariables()
 	}
 	c := &Config{given: &p, sessionID: p.SessionID, mode: mode, planAsked: mode == policy.ModePlan, initializing: make(chan struct{}, 1), family: &family{}}
 	c.filled.Store(c.given)
@@ -207,6 +138,7 @@ func (c *Config) open(ctx context.Context, b *begun) error {
 		return errors.Join(err, b.closeSearch())
 	}
 	sh.search = b.search
+	c.openHooks(sh)
 	c.loadHooks(sh)
 	if err := c.loadSkills(ctx, sh); err != nil { // before the tool that activates them is made
 		return errors.Join(err, sh.close())
@@ -232,23 +164,6 @@ func (c *Config) open(ctx context.Context, b *begun) error {
 	return nil
 }
 
-// modeAtStart is the approval mode to begin with: what a call has set, else what
-// the parameters say.
-func (c *Config) modeAtStart() (policy.ApprovalMode, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.startingMode()
-}
-
-// startingMode is modeAtStart; c.mu is held.
-func (c *Config) startingMode() (policy.ApprovalMode, error) {
-	p := c.params()
-	if c.modeCalled {
-		return p.permittedMode(p.cautious(c.mode))
-	}
-	return p.permittedMode(p.cautious(p.ApprovalMode))
-}
-
 // begin puts services in place and turns the knobs that no call has turned yet
 // as the parameters say, unless the Config has been closed.
 func (c *Config) begin(sh *shared, s *session) error {
@@ -272,100 +187,57 @@ func (c *Config) begin(sh *shared, s *session) error {
 	return nil
 }
 
-// close ends what the services have started and closes them.
-func (s *shared) close() error {
-	s.hooks.close()
-	return errors.Join(s.closeServers(), s.processes.closeAll(), s.checkpoints.close(), s.agents.close(), s.web.close(), closeIfAny(s.search), s.workspace.Close())
-}
-
-// permittedMode reads a mode and refuses what an untrusted folder may not have
-// (AR-27), and what the person has forbidden.
-func (p *Parameters) permittedMode(m policy.ApprovalMode) (policy.ApprovalMode, error) {
-	mode, err := policy.ParseApprovalMode(string(m))
-	switch {
-	case err != nil:
-		return "", err
-	case mode == policy.ModeYolo && p.Trust == trust.Untrusted:
-		return "", fault.New(fault.UntrustedFolder, "config.mode", "The approval mode yolo is refused, as this folder is recorded as untrusted.",
-			"Choose another mode, or trust the folder with fettle trust.")
-	case p.cautious(mode) != mode:
-		return "", fault.New(fault.InvalidConfig, "config.mode", fmt.Sprintf("The approval mode %s is refused, as %s could not be read, which may forbid it.", mode, p.unread[0].Path),
-			"Choose another mode, or mend the file and begin a new session.")
-	case mode == policy.ModeYolo && p.Protections.NoYolo:
-		return "", fault.New(fault.InvalidConfig, "config.mode", "The approval mode yolo is refused: security.disableYoloMode forbids it.",
-			"Choose another mode, or change that setting.")
-	}
-	return mode, nil
-}
-
-// openShared opens what a Config and its derived ones share.
-func (c *Config) openShared(ctx context.Context) (*shared, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, cancelled("Initialize", err)
-	}
-	if err := c.params().Commands.check(ctx); err != nil {
+// Derive returns a Config for a subagent (AR-05): it shares workspace,
+// settings and front end, and owns its counter, cache, tracker and registry
+// (RC-24, RC-25). It is ready for use, without Initialize; its services are
+// made when first asked for, and those of two derived Configs always differ.
+// Its registry has c's discovered tools; what was registered in c's registry
+// by hand as a built-in stays c's alone. Close it before c. The error is of code not_initialized, invalid_config, or untrusted_folder where yolo is refused.
+func (c *Config) Derive(d DeriveParameters) (*Config, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.checkPhase("Derive", c.phase); err != nil {
 		return nil, err
 	}
-	if err := webfetch.Check(c.params().WebFetch); err != nil {
-		return nil, err
+	p := *c.params()
+	c.heedCeiling()
+	p.Settings, p.WatchSettings, p.TrustOf = nil, false, nil // these are the parent's
+	p.SessionID = bus.NewID()
+	p.ApprovalMode, p.Model = c.mode, cmp.Or(d.Model, c.modelInForce())
+	if d.ApprovalMode != "" {
+		p.ApprovalMode = p.cautious(d.ApprovalMode)
 	}
-	ws, err := workspace.Open(append([]string{c.params().TargetDir}, c.params().IncludeDirs...)...)
+	if d.CoreTools != nil {
+		p.CoreTools = slices.DeleteFunc(slices.Clone(d.CoreTools), func(entry string) bool { // the rules are the parent's
+			return !tools.ParseEntry(entry).Whole() && !slices.Contains(c.params().CoreTools, entry)
+		})
+	}
+	p.ExcludeTools = slices.Clone(p.ExcludeTools)
+	for _, entry := range d.ExcludeTools {
+		p.ExcludeTools = append(p.ExcludeTools, toolrules.Names(tools.ParseEntry(entry))...) // as none of these rules could deny a part
+	}
+	p.FileReadCacheDisabled, p.Getenv, p.Discover, p.ToolCommands = nil, nil, nil, ToolCommands{}
+	p.NoSession = p.NoSession || d.NoSession
+	if p.Bus = c.bus; d.OwnBus {
+		p.Bus = nil
+	}
+	child, err := New(p)
 	if err != nil {
 		return nil, err
 	}
-	recovery := ""
-	tmp, err := c.projectTmp(ws.RealFolders()[0])
-	if err != nil {
-		c.params().Logger.Warn("no home directory, so files that have to be rewritten in place will not be changed")
-	} else {
-		recovery = filepath.Join(tmp, recoveryFolder)
+	child.parent, child.shared, child.phase = c, c.shared, initialized
+	if child.subagent = d.Subagent; d.Subagent == "" {
+		child.subagent = c.subagent
 	}
-	if err := c.openExtensions(ctx, ws.Target()); err != nil {
-		return nil, errors.Join(err, ws.Close())
+	child.agentDepth, child.agents = c.agentDepth, c.agents
+	child.family, child.heeded = c.family, c.heeded
+	child.planAsked = c.planAsked || d.ApprovalMode != ""
+	child.hatch.parent, child.hatch.turns = &c.hatch, &c.family.turns
+	if d.FileReadCacheDisabled != nil {
+		child.hatch.set(*d.FileReadCacheDisabled)
 	}
-	rules, err := c.loadRules(ctx, ws)
-	if err != nil {
-		return nil, errors.Join(err, ws.Close())
-	}
-	committer := commit.New(commit.Options{RecoveryDir: recovery, Hook: c.params().Seams.Commit, Logger: c.params().Logger})
-	facts := memory.Options{Heading: memory.HeadingOf(c.params().Layout.Name), Committer: committer}
-	if dir, err := c.userDir(); err == nil {
-		facts.Path = filepath.Join(dir, c.params().Layout.ContextFile)
-	}
-	sh := &shared{workspace: ws, tmp: tmp, committer: committer, memory: memory.New(facts), rules: rules, skills: new(skills.SkillManager)}
-	sh.web.o = &c.params().WebFetch
-	sh.finder.now.Store(discovery.New(ws).With(c.params().FileFiltering.options(c.params().Layout.IgnoreFile)))
-	sh.checkpoints = c.openCheckpoints(sh)
-	sh.servers.Store(c.openServers(sh))
-	return sh, nil
+	return child, nil
 }
-
-// Recover finishes, or reports, what killed runs left half written in files of
-// this project (FS-64). Call it once, after Initialize and before the first
-// change, in a session that may change files; Initialize leaves it out, since
-// it writes to those files and waits for whoever holds their folders. Calling
-// it again is harmless: what is finished is not found again, what cannot be
-// settled is reported again. A derived Config's does the same as its parent's.
-// The error, of code not_initialized, cancelled or read_content_failure, keeps
-// nobody from working, and leftovers found until then stand beside it.
-func (c *Config) Recover(ctx context.Context) ([]commit.Leftover, error) {
-	sh, err := c.services("Recover")
-	if err != nil {
-		return nil, err
-	}
-	if err := ctx.Err(); err != nil {
-		return nil, cancelled("Recover", err)
-	}
-	return sh.committer.Recover(ctx)
-}
-
-func cancelled(what string, err error) *fault.Error {
-	return fault.Wrap(fault.Cancelled, "config."+what, what+" was cancelled.", "", err)
-}
-
-// recoveryFolder is where in-place writes keep their bytes first (FS-64), below
-// the user's folder for the project.
-const recoveryFolder = "recovery"
 
 // Close ends the Config: services are no longer handed out, commands that run,
 // background processes and what they have left behind are ended and waited
@@ -379,18 +251,17 @@ func (c *Config) Close() error {
 	if c.ownBus {
 		_ = c.bus.Close() // always nil
 	}
-	c.watching.end()
+	c.watching.End()
 	sh, s, wasOpen := c.end()
 	switch {
 	case !wasOpen:
 		return nil
 	case c.parent == nil:
-		x := &c.family.extended
-		x.changing.Lock() // which may still begin something that is to be ended
-		defer x.changing.Unlock()
+		c.family.extensions.Changing.Lock() // who holds it may still begin something that is to be ended
+		defer c.family.extensions.Changing.Unlock()
 		return sh.close()
 	case s != nil:
-		s.skills.end()
+		s.skills.End()
 		return sh.processes.close(s.processes)
 	}
 	return nil
@@ -450,16 +321,4 @@ func (c *Config) services(what string) (*shared, error) {
 
 func notInitialized(what, when, remedy string) error {
 	return fault.New(fault.NotInitialized, "config."+what, what+" was asked of a Config "+when+".", remedy)
-}
-
-// hatchAtStart is the hatch's first position: parameter, then environment.
-func hatchAtStart(p *Parameters) bool {
-	if p.FileReadCacheDisabled != nil {
-		return *p.FileReadCacheDisabled
-	}
-	if p.Getenv == nil || p.Settings != nil { // these know the variable
-		return false
-	}
-	on, err := strconv.ParseBool(p.Getenv(p.Layout.EnvPrefix + "FILE_READ_CACHE_DISABLED"))
-	return err == nil && on
 }

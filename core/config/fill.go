@@ -5,10 +5,10 @@ import (
 	"maps"
 	"math"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/config/internal/apply"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/services/instructions"
@@ -18,7 +18,7 @@ import (
 
 // fill gives the fields that are zero what the settings say that can be used;
 // see [Parameters.Settings].
-func (p *Parameters) fill(u *usable, r *settings.Result) error {
+func (p *Parameters) fill(u *apply.Usable, r *settings.Result) error {
 	s := u.Settings
 	if p.ApprovalMode == "" {
 		mode, err := policy.ParseApprovalMode(s.General.DefaultApprovalMode)
@@ -28,8 +28,8 @@ func (p *Parameters) fill(u *usable, r *settings.Result) error {
 		p.ApprovalMode = mode
 	}
 	p.Protections.add(s.Security)
-	p.unread = u.unread
-	if len(u.unread) > 0 { // nobody knows what it says of approvals
+	p.unread = u.Unread
+	if len(u.Unread) > 0 { // nobody knows what it says of approvals
 		p.Protections.NoAlwaysAllow, p.Protections.NoSaving = true, true
 	}
 	p.Model = cmp.Or(p.Model, s.Model.Name)
@@ -99,7 +99,7 @@ func (p *Parameters) fillTools(s settings.Settings, r *settings.Result) {
 		p.ExcludedFrom[entry] = place
 	}
 	if todos := plan.WriteTodos; !s.UseWriteTodos && !slices.Contains(p.ExcludeTools, todos) {
-		o := originOf(r, "useWriteTodos") // somebody gives it, as it is on by itself
+		o := r.OriginOf("useWriteTodos") // somebody gives it, as it is on by itself
 		p.ExcludeTools = append(p.ExcludeTools, todos)
 		p.ExcludedFrom[todos] = Place{Source: o.Source, Line: o.Line, Rule: "useWriteTodos"}
 	}
@@ -167,7 +167,7 @@ func (p *Parameters) fillCommands(s settings.Tools, security settings.Security, 
 	c.Idle, c.Total = cmp.Or(c.Idle, s.Shell.Idle()), cmp.Or(c.Total, s.Shell.Total())
 	c.Terminal = c.Terminal || s.Shell.EnableInteractiveShell && process.TerminalsExist
 	if c.Confinement.Kind == process.Unconfined {
-		c.Confinement = confinement(s.Sandbox)
+		c.Confinement = apply.Confinement(s.Sandbox)
 	}
 	if c.Environ != nil || len(r.Env) == 0 && !security.EnvironmentVariableRedaction.Enabled {
 		return
@@ -179,8 +179,9 @@ func (p *Parameters) fillCommands(s settings.Tools, security settings.Security, 
 			added = append(added, name+"="+r.Env[name])
 		}
 	}
-	redact := redaction(security.EnvironmentVariableRedaction)
-	c.Environ = func() []string { return redact.of(append(os.Environ(), added...)) }
+	c.Environ = func() []string {
+		return apply.Redacted(append(os.Environ(), added...), security.EnvironmentVariableRedaction)
+	}
 }
 
 // reachesOutside reports whether the environment of commands reaches a program
@@ -193,33 +194,4 @@ func (p *Parameters) reachesOutside() bool {
 		return true
 	}
 	return p.ToolCommands.Discovery != ""
-}
-
-// confinement is what settings that can be used say about commands.
-func confinement(s settings.Sandbox) process.Confinement {
-	c := process.Confinement{Writable: s.AllowedPaths, NoTCP: !s.NetworkAccess}
-	switch s.Kind() {
-	case settings.SandboxNone:
-		return process.Confinement{}
-	case settings.SandboxLandlock:
-		c.Kind = process.Landlock
-	case settings.SandboxContainer:
-		c.Kind, c.Program, c.Image = process.Container, s.Command, s.Image
-	}
-	return c
-}
-
-// absolute returns a path of settings as an absolute one: ~/ is the home folder,
-// and others count from the target folder. It is cleaned; an empty path stays empty.
-func (p *Parameters) absolute(path string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok && p.home() != "" {
-		return filepath.Join(p.home(), rest)
-	}
-	if path != "" && !filepath.IsAbs(path) {
-		return filepath.Join(p.target(), path)
-	}
-	if path == "" {
-		return ""
-	}
-	return filepath.Clean(path)
 }

@@ -5,14 +5,15 @@ import (
 	"encoding/json"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/config/internal/apply"
 	"github.com/fettle-dev/fettle/core/policy"
 )
 
 // The keys of the knobs, by which changes are announced.
 const (
-	keyMode  = "general.defaultApprovalMode"
+	keyMode  = apply.KeyMode
 	keyModel = "model.name"
-	keyHatch = "tools.fileReadCacheDisabled"
+	keyHatch = apply.KeyHatch
 )
 
 // changeMode puts a mode in force and announces it; c.mu is held.

@@ -4,9 +4,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
-
-	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/services/process"
 )
 
 // AR-05, RC-24: a derived Config that nobody uses makes no service, whatever
@@ -30,24 +27,5 @@ func TestDerivedIsLazy(t *testing.T) {
 		require.Nil(t, child.session)
 		require.Len(t, c.shared.processes.opened, opened)
 		require.NoError(t, child.Close())
-	}
-}
-
-// The service of hooks is made by the first that runs, once; and where that comes
-// after the end of the session it runs nothing.
-func TestServiceOfHooksIsLazy(t *testing.T) {
-	c, err := New(Parameters{TargetDir: t.TempDir(), HomeDir: t.TempDir()})
-	require.NoError(t, err)
-	require.NoError(t, c.Initialize(t.Context()))
-	sh := c.shared
-	require.Len(t, sh.processes.opened, 1, "the conversation's own")
-	own := sh.hooks.service(false)
-	require.Same(t, own, sh.hooks.service(false))
-	require.Len(t, sh.processes.opened, 2)
-	require.NoError(t, c.Close())
-	require.Same(t, own, sh.hooks.service(false))
-	for _, limited := range []bool{false, true} {
-		_, err := sh.hooks.service(limited).Program(t.Context(), process.Program{Line: "true"})
-		require.Equal(t, fault.NotInitialized, fault.CodeOf(err))
 	}
 }

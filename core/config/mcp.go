@@ -1,7 +1,6 @@
 package config
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
@@ -10,10 +9,11 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fettle-dev/fettle/core/config/internal/elicit"
+	"github.com/fettle-dev/fettle/core/config/internal/servers"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/mcp"
-	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -39,10 +39,7 @@ type MCP struct {
 	// all, and none. Excluded ones of the settings hold in any case.
 	Allowed, Excluded []string
 
-	configured []mcp.Configured              // those of the settings, made by fill
-	ofProject  map[string]bool               // which of them the project's settings give
-	said       map[string]settings.MCPServer // what the settings say of servers, also of those of extensions
-	saidAt     map[string]string             // where
+	settings servers.Settings // made by fill
 }
 
 // MCPEnvironment is what connections to MCP servers are made in.
@@ -75,28 +72,24 @@ func (c *Config) mcpServers(target string) []mcp.Configured {
 	if p.Dial == nil || p.Disabled {
 		return nil
 	}
-	var all []mcp.Configured
-	for _, spec := range p.Servers {
-		spec.Source = cmp.Or(spec.Source, "the program")
-		all = append(all, mcp.Configured{ServerSpec: spec})
+	return c.servers().All(target)
+}
+
+// servers are those of the session, whether they may be used or not.
+func (c *Config) servers() servers.Set {
+	p := &c.params().MCP
+	return servers.Set{Own: p.Servers, Settings: p.settings, Brought: c.brought().Servers, Allowed: p.Allowed, Excluded: p.Excluded}
+}
+
+// fillServers takes over the servers of the settings and what they say of all servers.
+func (p *Parameters) fillServers(s settings.Settings, r *settings.Result) {
+	m := &p.MCP
+	m.Disabled = m.Disabled || !s.MCP.Enabled
+	if m.Allowed == nil && r.OriginOf("mcp.allowed").Source != "" {
+		m.Allowed = append([]string{}, s.MCP.Allowed...)
 	}
-	for _, s := range c.configuredServers() {
-		if !slices.ContainsFunc(p.Servers, func(own mcp.ServerSpec) bool { return own.Name == s.Name }) {
-			all = append(all, s)
-		}
-	}
-	for i := range all {
-		s := &all[i]
-		if s.Blocked == nil {
-			s.Blocked = p.blocked(s.Name)
-		}
-		if s.Dir == "" {
-			s.Dir = target
-		} else if !filepath.IsAbs(s.Dir) {
-			s.Dir = filepath.Join(target, s.Dir)
-		}
-	}
-	return all
+	m.Excluded = slices.Concat(m.Excluded, s.MCP.Excluded)
+	m.settings = servers.OfSettings(s, r)
 }
 
 // openServers makes what keeps the servers connected, nil without servers. It
@@ -111,7 +104,7 @@ func (c *Config) openServers(sh *shared) *mcp.Manager {
 	return mcp.NewManager(mcp.Options{
 		Dialer:  p.MCP.Dial(c.mcpEnvironment(target)),
 		Servers: servers,
-		Elicit:  elicitor{bus: c.bus}.ask,
+		Elicit:  elicit.Elicitor{Bus: c.bus}.Ask,
 		Roots:   func() []string { return sh.workspace.Folders() },
 		Changed: c.offer,
 		Logger:  p.Logger,
@@ -194,75 +187,6 @@ func (c *Config) startServers(ctx context.Context, sh *shared) {
 		return
 	}
 	sh.servers.Load().Start(context.WithoutCancel(ctx)) // Close ends it
-}
-
-// serverRules are the rules that come with servers: those of a trusted one run
-// without asking, where no rule of the same tier says otherwise that somebody has
-// written: a project's trust is the project's (KH-22); of one that is excluded not at all, however they come to be
-// there.
-func (p *Parameters) serverRules() []policy.Rule {
-	var out []policy.Rule
-	rule := func(server string, r policy.Rule) {
-		r.Server, r.Tools, r.Tier = server, []string{"*"}, policy.TierUser
-		out = append(out, r)
-	}
-	trusted := func(spec mcp.ServerSpec) {
-		if !spec.Trusted || mcp.CheckServerName(spec.Name) != nil {
-			return // it is not used; and what is allowed to it might be another's
-		}
-		rule(spec.Name, policy.Rule{Name: "trusted server " + spec.Name, Decision: policy.Allow, Source: spec.Source,
-			Modes: []policy.ApprovalMode{policy.ModeDefault, policy.ModeAutoEdit, policy.ModeYolo}})
-		if p.MCP.ofProject[spec.Name] {
-			out[len(out)-1].Tier = policy.TierWorkspace
-		}
-	}
-	for _, spec := range p.MCP.Servers {
-		trusted(spec)
-	}
-	for _, s := range p.MCP.configured {
-		if !slices.ContainsFunc(p.MCP.Servers, func(own mcp.ServerSpec) bool { return own.Name == s.Name }) {
-			trusted(s.ServerSpec)
-		}
-	}
-	for _, name := range p.MCP.Excluded {
-		denied := policy.Rule{Name: "excluded server " + name, Decision: policy.Deny, Priority: 900, Restricts: true}
-		switch {
-		case name == everyServer:
-			denied.Name = "all servers are excluded"
-		case mcp.CheckServerName(name) != nil:
-			continue // no server is called so
-		}
-		rule(name, denied)
-	}
-	return out
-}
-
-// everyServer stands for all servers in mcp.allowed and mcp.excluded, as it does
-// in rules.
-const everyServer = "*"
-
-// serverNames are those of all servers of the session, used or not.
-func (c *Config) serverNames() []string {
-	var all []string
-	for _, spec := range c.params().MCP.Servers {
-		all = append(all, spec.Name)
-	}
-	for _, s := range c.configuredServers() {
-		all = append(all, s.Name)
-	}
-	return all
-}
-
-// blocked says why a server may not be used, nil if it may.
-func (m *MCP) blocked(name string) error {
-	is := func(other string) bool { return other == everyServer || strings.EqualFold(name, other) }
-	switch {
-	case slices.ContainsFunc(m.Excluded, is):
-		return blockedBy("it is among mcp.excluded", "Take it out there.")
-	case m.Allowed != nil && !slices.ContainsFunc(m.Allowed, is):
-		return blockedBy("it is not among mcp.allowed", "Add it there.")
-	}
-	return nil
 }
 
 // afterServer tells, after a call that may have changed files unseen, which files

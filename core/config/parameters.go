@@ -2,11 +2,14 @@ package config
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
+	"maps"
+	"reflect"
+	"slices"
 	"time"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/config/internal/toolrules"
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -204,6 +207,72 @@ type Parameters struct {
 	unread []fault.Problem
 }
 
+// complete refuses what no session can be made of, fills in what needs no settings, and
+// takes copies of what the caller may change.
+func (p *Parameters) complete() error {
+	if p.TargetDir == "" {
+		return fault.New(fault.InvalidConfig, "config.new", "TargetDir is empty.", "Name the folder to work in.")
+	}
+	switch {
+	case reflect.ValueOf(p.Layout).IsZero():
+		p.Layout = layout.Fettle()
+	case p.Layout.Name == "":
+		return fault.New(fault.InvalidConfig, "config.new", "The layout has no Name.",
+			"Start from layout.Fettle() and change what differs, or leave Layout out.")
+	}
+	if p.Settings == nil && p.Limits.ChangedRegionsAbove == 0 && p.Layout.FullContent {
+		p.Limits.ChangedRegionsAbove = -1
+	}
+	if p.TrustOf != nil {
+		p.Trust = trust.Undecided // until it has been asked
+	}
+	if p.Settings != nil {
+		o := *p.Settings
+		o.Environ, o.Flags = slices.Clone(o.Environ), maps.Clone(o.Flags)
+		p.Settings = &o
+	}
+	if p.Logger == nil {
+		p.Logger = slog.New(slog.DiscardHandler)
+	}
+	if p.SessionID == "" {
+		p.SessionID = bus.NewID()
+	}
+	p.IncludeDirs, p.Tools = slices.Clone(p.IncludeDirs), slices.Clone(p.Tools)
+	p.Rules, p.Before, p.After = slices.Clone(p.Rules), slices.Clone(p.Before), slices.Clone(p.After)
+	p.FileFiltering.CustomFiles = slices.Clone(p.FileFiltering.CustomFiles)
+	p.Commands.Confinement.Writable = slices.Clone(p.Commands.Confinement.Writable)
+	p.Commands.Withheld, p.WebFetch.Allow = slices.Clone(p.Commands.Withheld), slices.Clone(p.WebFetch.Allow)
+	p.Skills.Off, p.Skills.Given, p.Skills.Folders = slices.Clone(p.Skills.Off), slices.Clone(p.Skills.Given), slices.Clone(p.Skills.Folders)
+	p.CoreFrom, p.AllowedFrom, p.ExcludedFrom = maps.Clone(p.CoreFrom), maps.Clone(p.AllowedFrom), maps.Clone(p.ExcludedFrom)
+	p.CoreTools, p.AllowedTools, p.ExcludeTools = slices.Clone(p.CoreTools), slices.Clone(p.AllowedTools), slices.Clone(p.ExcludeTools)
+	p.ConfirmationRequired, p.ConfirmationFrom = slices.Clone(p.ConfirmationRequired), maps.Clone(p.ConfirmationFrom)
+	if p.Settings == nil && p.variables == nil {
+		p.variables = p.givenVariables()
+	}
+	return nil
+}
+
+// DeriveParameters are what a derived Config has of its own; zero fields are
+// the parent's.
+type DeriveParameters struct {
+	// Subagent is the name that rules know the subagent by; "" is the parent's.
+	Subagent string
+	// ApprovalMode, where empty, is the mode that the parent has when Derive is
+	// called: a snapshot. What is later set in the parent does not reach the
+	// derived Config, so whoever takes a permission back has to set it in both.
+	ApprovalMode          policy.ApprovalMode
+	Model                 string   // "": that of the parent when Derive is called
+	CoreTools             []string // nil: the parent's; an entry with brackets counts only if it is one of these
+	ExcludeTools          []string // added to the parent's; whole tools, whatever stands in brackets
+	FileReadCacheDisabled *bool    // nil: follows the parent's, now and later (RC-30)
+	// OwnBus gives the derived Config a message bus of its own, so that what its
+	// calls ask and print reaches nobody but who subscribes there. What the parent
+	// shares with it, as MCP servers, still asks on the parent's.
+	OwnBus bool
+	// NoSession is that of Parameters; true also where the parent's is.
+	NoSession bool
+}
+
 // Protections keep the person who runs a session from going too far. The zero
 // value forbids nothing; what the settings forbid is forbidden besides.
 type Protections struct {
@@ -224,12 +293,7 @@ type Place struct {
 }
 
 // String returns SOURCE:LINE, or SOURCE where there is no line.
-func (p Place) String() string {
-	if p.Line > 0 {
-		return fmt.Sprintf("%s:%d", p.Source, p.Line)
-	}
-	return p.Source
-}
+func (p Place) String() string { return toolrules.Place(p).String() }
 
 // FileFiltering says which files glob, search_file_content, list_directory and
 // read_many_files find (CF-04). The zero value goes by .gitignore and by the

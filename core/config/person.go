@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/config/internal/serving"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools/communicate"
 )
@@ -27,7 +28,7 @@ func (p person) Ask(ctx context.Context, questions []communicate.Question) (comm
 			wire[i].Options = append(wire[i].Options, bus.UserOption(o))
 		}
 	}
-	answer, err := bus.Ask(ctx, p.bus, bus.AskUserRequest{CallID: servedCall(ctx), Subagent: p.subagent, Questions: wire})
+	answer, err := bus.Ask(ctx, p.bus, bus.AskUserRequest{CallID: serving.CallID(ctx), Subagent: p.subagent, Questions: wire})
 	switch {
 	case err == nil:
 		return communicate.Answers{ByIndex: answer.Answers, Dismissed: answer.Cancelled}, nil

@@ -4,18 +4,18 @@ import (
 	"context"
 	"path/filepath"
 	"reflect"
-	"slices"
-	"strings"
 
-	"github.com/fettle-dev/fettle/core/agent/subagent"
-	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/config/internal/agentset"
+	"github.com/fettle-dev/fettle/core/config/internal/apply"
+	"github.com/fettle-dev/fettle/core/config/internal/paths"
+	"github.com/fettle-dev/fettle/core/config/internal/powers"
+	"github.com/fettle-dev/fettle/core/config/internal/rules"
+	"github.com/fettle-dev/fettle/core/config/internal/skillset"
+	"github.com/fettle-dev/fettle/core/config/internal/slash"
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
-	"github.com/fettle-dev/fettle/core/policy"
-	"github.com/fettle-dev/fettle/core/policy/rulefile"
 	"github.com/fettle-dev/fettle/core/services/trust"
-	"github.com/fettle-dev/fettle/core/skills"
 )
 
 // ProjectPowers lists what the files of the project in p.TargetDir do once its
@@ -37,106 +37,14 @@ func ProjectPowers(ctx context.Context, p Parameters) ([]settings.Power, error) 
 	if err != nil {
 		return nil, err
 	}
-	all := slices.DeleteFunc((&settingsChecker{given: &p, loaded: r}).powers(), func(power settings.Power) bool {
-		return power.Variable != "" && !trust.Covers([]string{p.target()}, power.Source) // of a directory above, which is trusted itself
-	})
-	for _, s := range r.Switches() {
-		if !slices.ContainsFunc(all, func(p settings.Power) bool { return p.Key == s.Key }) {
-			all = append(all, settings.Power{Key: s.Key, Source: s.Source, Line: s.Line, Text: s.Text})
-		}
-	}
-	dir, user := filepath.Join(p.target(), p.Layout.Dir), filepath.Join(p.home(), p.Layout.Dir)
-	if sameFolder(dir, user) {
+	dir := filepath.Join(p.target(), p.Layout.Dir)
+	if paths.Same(dir, filepath.Join(p.home(), p.Layout.Dir)) {
 		return nil, nil // the user's own files, which need no trust
 	}
-	all = append(all, powersOfRules(ctx, filepath.Join(dir, policyFile), filepath.Join(dir, policyFolder))...)
-	more, err := powersOfTexts(ctx, &p, dir)
-	switch {
-	case ctx.Err() != nil:
-		return nil, cancelled("ProjectPowers", ctx.Err())
-	case err != nil:
-		return nil, err
-	}
-	return append(all, more...), nil
-}
-
-// powers are those of the settings and .env files, with the directories outside of
-// the project marked.
-func (c *settingsChecker) powers() []settings.Power {
-	own := c.ownDirectories()
-	var all []settings.Power
-	for _, power := range c.loaded.Powers() {
-		if power.Key == keyInclude {
-			path := c.given.absolute(power.Entry)
-			if path == "" || trust.Covers(own, path) {
-				continue // nothing that it has not without trust
-			}
-			power.Outside, power.Text = path, "reads and writes "+path+", outside of the project"
-		}
-		all = append(all, power)
-	}
-	return all
-}
-
-// powersOfRules are those of the project's policy files: what they allow.
-func powersOfRules(ctx context.Context, paths ...string) []settings.Power {
-	var all []settings.Power
-	files, _ := rulefile.Load(ctx, paths, rulefile.Options{Tier: policy.TierWorkspace}) // mistakes are reported by each session
-	for _, f := range files {
-		for _, rule := range f.Rules {
-			if rule.Decision == policy.Allow {
-				what := strings.TrimPrefix(rule.String(), string(policy.Allow)+" ")
-				all = append(all, settings.Power{Source: rule.Source, Line: rule.Line, Text: "allows " + what + " without asking"})
-			}
-		}
-	}
-	return all
-}
-
-// powersOfTexts are those of what the project gives the model and its user: slash
-// commands, agents and skills.
-func powersOfTexts(ctx context.Context, p *Parameters, dir string) ([]settings.Power, error) {
-	var all []settings.Power
-	found, _, err := commands.NewFiles(commands.FileOptions{Folders: []commands.Folder{{Path: filepath.Join(dir, commandsFolder)}}}).Load(ctx)
-	if err != nil {
-		return nil, err
-	}
-	for _, c := range found {
-		all = append(all, settings.Power{Source: c.Source, Text: "adds the command /" + c.Name + ", whose text may run shell commands once you use it"})
-	}
-	agents, _, err := subagent.Load(ctx, subagent.LoadOptions{Folders: []subagent.Folder{{Path: filepath.Join(dir, agentsFolder), Scope: subagent.ScopeProject}}})
-	if err != nil {
-		return nil, err
-	}
-	for _, d := range agents {
-		text := "adds the agent " + d.Name
-		if d.Model != "" {
-			text += ", which sends its conversation to the model " + d.Model
-		}
-		if d.Remote != nil {
-			text += ", which sends its conversation to " + remoteAddress(d.Remote)
-		}
-		all = append(all, settings.Power{Source: d.Source.Path, Line: d.Source.Line, Text: text})
-	}
-	m := &skills.SkillManager{}
-	var folders []skills.Folder
-	for _, path := range projectSkillFolders(p.target(), p.Layout.Dir) {
-		folders = append(folders, skills.Folder{Path: path, Scope: skills.ScopeWorkspace, Within: p.target()})
-	}
-	if err := m.Discover(ctx, nil, folders); err != nil {
-		return nil, err
-	}
-	for _, s := range m.All() {
-		all = append(all, settings.Power{Source: s.Path, Text: "adds the skill " + s.Name})
-	}
-	return all, nil
-}
-
-func remoteAddress(r *subagent.Remote) string {
-	if r.CardURL != "" {
-		return r.CardURL
-	}
-	return "the server that its card names"
+	return powers.OfProject(ctx, p.before(), r, powers.Files{
+		Policies: []string{filepath.Join(dir, rules.File), filepath.Join(dir, rules.Folder)}, Commands: filepath.Join(dir, slash.Folder),
+		Agents: filepath.Join(dir, agentset.Folder), Skills: skillset.OfProject(p.target(), p.Layout.Dir),
+	})
 }
 
 // ProjectPowers lists what the settings file and the .env files of the project do
@@ -153,7 +61,7 @@ func (c *Config) ProjectPowers() ([]settings.Power, error) {
 	if p.Settings == nil {
 		return nil, nil
 	}
-	all := (&settingsChecker{given: &p, loaded: r}).powers()
+	all := apply.Powers(p.before(), r)
 	kept := all[:0]
 	for _, power := range all {
 		if power.Outside == "" || trust.Covers(p.IncludeDirs, power.Outside) {
@@ -182,7 +90,7 @@ func ApproveOutside(ctx context.Context, p Parameters, directories []string) err
 	if reflect.ValueOf(p.Layout).IsZero() {
 		p.Layout = layout.Fettle()
 	}
-	store := p.outside()
+	store := p.before().Outside()
 	if store == nil {
 		return fault.New(fault.InvalidConfig, "config.approveOutside", "There is no home directory, where approvals are recorded.", "Set HOME.")
 	}
@@ -195,7 +103,7 @@ func ApprovedOutside(p Parameters) ([]string, error) {
 	if reflect.ValueOf(p.Layout).IsZero() {
 		p.Layout = layout.Fettle()
 	}
-	store := p.outside()
+	store := p.before().Outside()
 	if store == nil {
 		return nil, nil
 	}

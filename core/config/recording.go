@@ -1,10 +1,7 @@
 package config
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
-	"fmt"
 	"net/url"
 	"path/filepath"
 	"regexp"
@@ -12,10 +9,13 @@ import (
 	"strings"
 
 	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/commands/builtin"
+	"github.com/fettle-dev/fettle/core/config/internal/apply"
+	"github.com/fettle-dev/fettle/core/config/internal/recording"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/model"
-	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/transcript"
 )
@@ -49,7 +49,7 @@ func NewTranscripts(c *Config, secrets []string) (*Transcripts, error) {
 		kept = nil // there is no place for them
 	}
 	return &Transcripts{transcript.New(transcript.Options{
-		Dir: filepath.Join(folders.ProjectTempDir, chatsFolder), Secrets: secrets, MoreSecrets: c.extensionSecrets, Now: c.params().Now,
+		Dir: filepath.Join(folders.ProjectTempDir, chatsFolder), Secrets: secrets, MoreSecrets: c.family.extensions.Secrets, Now: c.params().Now,
 	}), kept}, nil
 }
 
@@ -60,7 +60,7 @@ func Secrets(environ []string) []string {
 	var secrets []string
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
-		if slices.Contains(needed, name) || !settings.LooksSecret(name, value) {
+		if slices.Contains(apply.Needed(), name) || !settings.LooksSecret(name, value) {
 			continue
 		}
 		if value = strings.TrimSpace(value); !ordinary.MatchString(value) {
@@ -130,7 +130,7 @@ func (t *Transcripts) Resume(ctx context.Context, c *Config, id string) (*Record
 	history, lost := History(session)
 	session.Problems = append(session.Problems, lost...)
 	if len(lost) > 0 { // so that places in the recording are those of the history
-		if err := w.Replace(ctx, contents(history), session.Highest); err != nil {
+		if err := w.Replace(ctx, recording.Contents(history), session.Highest); err != nil {
 			return nil, nil, nil, closeAfter(w, err)
 		}
 	}
@@ -147,29 +147,12 @@ func closeAfter(w *transcript.Writer, err error) error {
 
 // History returns a recorded session's turns, and what could not be used.
 func History(s *transcript.Session) ([]model.Content, []fault.Problem) {
-	history := make([]model.Content, 0, len(s.Turns))
-	var lost []fault.Problem
-	for i, turn := range s.Turns {
-		var content model.Content
-		if err := json.Unmarshal(turn.Content, &content); err != nil {
-			lost = append(lost, fault.Problem{Path: s.Path, Message: fmt.Sprintf("Turn %d cannot be used and is left out: %s.", i+1, err)})
-			continue
-		}
-		history = append(history, content)
-	}
-	return history, lost
+	return recording.History(s)
 }
 
 // Append records a turn, with the calls that it answers.
 func (r *Recording) Append(ctx context.Context, e agent.Entry) error {
-	turn := transcript.Turn{Content: plain(e.Content), Time: e.Time, Model: e.Model, Highest: r.versions.Current()}
-	if e.Usage != (model.Usage{}) {
-		turn.Usage = plain(e.Usage)
-	}
-	for _, response := range e.Responses {
-		turn.Calls = append(turn.Calls, callRecord(response))
-	}
-	return r.Writer.Append(ctx, turn)
+	return r.Writer.Append(ctx, recording.Turn(e, r.versions.Current()))
 }
 
 // Rewind records that only the first keep turns are left.
@@ -179,43 +162,105 @@ func (r *Recording) Rewind(ctx context.Context, keep int) error {
 
 // Replace records that this is the history now.
 func (r *Recording) Replace(ctx context.Context, history []model.Content) error {
-	return r.Writer.Replace(ctx, contents(history), r.versions.Current())
+	return r.Writer.Replace(ctx, recording.Contents(history), r.versions.Current())
 }
 
-func contents(history []model.Content) []json.RawMessage {
-	raw := make([]json.RawMessage, len(history))
-	for i, content := range history {
-		raw[i] = plain(content)
+// Delete removes a session, see [transcript.Store.Delete], with its checkpoints.
+func (t *Transcripts) Delete(ctx context.Context, id string) error {
+	if err := t.Store.Delete(ctx, id); err != nil || t.checkpoints == nil {
+		return err
 	}
-	return raw
+	return t.checkpoints.Delete(ctx, id)
 }
 
-// callRecord is what is kept of a call beside its answer to the model, which
-// holds the result itself.
-func callRecord(r scheduler.Response) transcript.ToolCall {
-	call := transcript.ToolCall{
-		ID: r.CallID, Name: r.Tool, Args: r.Params, Status: string(r.Status), Display: plain(r.Result.ReturnDisplay), Notices: r.Notices,
+// Cleanup removes old sessions, see [transcript.Store.Cleanup], and then the
+// checkpoints of those that are neither recorded any more nor younger than a day,
+// and what goes beyond the limit of all. It returns the recordings that are gone.
+func (t *Transcripts) Cleanup(ctx context.Context, r transcript.Retention) ([]string, error) {
+	removed, err := t.Store.Cleanup(ctx, r)
+	if err != nil || t.checkpoints == nil {
+		return removed, err
 	}
-	if !json.Valid(call.Args) {
-		call.Args = nil // as the call did not get to where they are checked
+	list, _, err := t.List(ctx)
+	if err != nil {
+		return removed, err
 	}
-	if r.Result.Error != nil {
-		call.Error = plain(r.Result.Error)
+	recorded := map[string]bool{}
+	for _, sum := range list {
+		recorded[sum.ID] = true
 	}
-	if r.Decision.Decision != "" {
-		call.Decision = plain(r.Decision)
-	}
-	return call
+	return removed, t.checkpoints.keeper.Cleanup(ctx, recorded)
 }
 
-// plain returns v as JSON without escapes for HTML; nil if it has no such form,
-// which is for whoever records it to refuse.
-func plain(v any) json.RawMessage {
-	var b bytes.Buffer
-	e := json.NewEncoder(&b)
-	e.SetEscapeHTML(false)
-	if err := e.Encode(v); err != nil {
-		return nil
-	}
-	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+// savedFolder is where conversations are saved under a tag, below the user's folder
+// for the project.
+const savedFolder = "saved"
+
+// SavedChats are the conversations of a Config's project that were saved under a tag,
+// for /chat (CM-12).
+type SavedChats struct {
+	c     *Config
+	store *transcript.Saved
 }
+
+var _ builtin.Chats = (*SavedChats)(nil)
+
+// NewSavedChats returns them. In what is saved these values are masked; [Secrets]
+// finds those of an environment. It does no I/O. Errors are those of
+// [NewTranscripts].
+func NewSavedChats(c *Config, secrets []string) (*SavedChats, error) {
+	folders, err := c.Storage()
+	switch {
+	case err != nil:
+		return nil, err
+	case folders.ProjectTempDir == "":
+		return nil, fault.New(fault.InvalidConfig, "config.chats", "There is no home folder, so conversations cannot be saved.",
+			"Set Parameters.HomeDir, or the variable HOME.")
+	}
+	return &SavedChats{c, transcript.NewSaved(transcript.Options{
+		Dir: filepath.Join(folders.ProjectTempDir, savedFolder), Secrets: secrets, MoreSecrets: c.family.extensions.Secrets, Now: c.params().Now,
+	})}, nil
+}
+
+// List implements [builtin.Chats]. What cannot be read is left out.
+func (s *SavedChats) List(ctx context.Context) ([]builtin.SavedChat, error) {
+	saved, _, err := s.store.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]builtin.SavedChat, len(saved))
+	for i, chat := range saved {
+		all[i] = builtin.SavedChat{Tag: chat.Tag, Saved: chat.Time, Turns: len(chat.History)}
+	}
+	return all, nil
+}
+
+// Save implements [builtin.Chats].
+func (s *SavedChats) Save(ctx context.Context, tag string, overwrite bool) error {
+	session, err := s.c.own("Save")
+	if err != nil {
+		return err
+	}
+	client, err := s.c.Client()
+	if err != nil {
+		return err
+	}
+	history := client.History()
+	if len(history) == 0 {
+		return fault.New(fault.InvalidToolParams, "config.chats", "Nothing has been said yet, so there is no conversation to save.", "Save it later.")
+	}
+	return s.store.Save(ctx, tag, recording.Contents(history), session.state.Versions.Current(), overwrite)
+}
+
+// Load implements [builtin.Chats]. Whoever puts the history in the place of the
+// conversation begins a new session above its highest version (AR-04).
+func (s *SavedChats) Load(ctx context.Context, tag string) (commands.LoadHistory, error) {
+	chat, err := s.store.Load(ctx, tag)
+	if err != nil {
+		return commands.LoadHistory{}, err
+	}
+	return commands.LoadHistory{History: chat.History, Highest: chat.Highest}, nil
+}
+
+// Delete implements [builtin.Chats].
+func (s *SavedChats) Delete(ctx context.Context, tag string) error { return s.store.Delete(ctx, tag) }

@@ -3,11 +3,14 @@ package config
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
 
 	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/config/internal/apply"
+	"github.com/fettle-dev/fettle/core/config/internal/toolrules"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/webfetch"
@@ -17,7 +20,7 @@ import (
 type liveSettings struct {
 	reloading sync.Mutex // held by who loads them again
 	options   settings.Options
-	usable    *usable // as found at Initialize
+	usable    *apply.Usable // as found at Initialize
 
 	mu     sync.Mutex
 	result *settings.Result // its problems are those of the last load
@@ -61,26 +64,27 @@ func (c *Config) ReloadSettings(ctx context.Context) error {
 	newer, err := settings.Load(ctx, l.options)
 	switch {
 	case fault.CodeOf(err) == fault.InvalidConfig:
-		c.keep(l, l.result, append([]fault.Problem{notLoaded(l.options, err)}, l.usable.lasting...))
+		c.keep(l, l.result, append([]fault.Problem{notLoaded(l.options, err)}, l.usable.Lasting...))
 		return err
 	case err != nil:
 		return err
-	case slices.ContainsFunc(newer.Problems, unreadable):
-		c.keep(l, l.result, slices.Concat(newer.Problems, l.usable.lasting))
+	case slices.ContainsFunc(newer.Problems, apply.Unreadable):
+		c.keep(l, l.result, slices.Concat(newer.Problems, l.usable.Lasting))
 		return nil
 	}
-	changed, later := differences(c.given, l.result, newer)
+	given := c.given.before()
+	changed, later := apply.Differences(given, l.result, newer)
 	now := l.result.With(newer, changed...)
 	params := *c.given
 	params.Trust, params.WebSearch, params.Models = c.params().Trust, c.params().WebSearch, c.params().Models
-	usable := l.usable.again(c.given, now)
+	usable := l.usable.Again(given, now)
 	if err := params.fill(usable, now); err != nil {
 		return err
 	}
 	if err := c.enforce(sh, &params); err != nil {
 		return err
 	}
-	c.keep(l, now, slices.Concat(now.Problems, usable.dropped, usable.lasting, later))
+	c.keep(l, now, slices.Concat(now.Problems, usable.Dropped, usable.Lasting, later))
 	c.announceAll(now, changed)
 	return nil
 }
@@ -114,11 +118,6 @@ func notLoaded(o settings.Options, err error) fault.Problem {
 		Message: f.Message + " All settings stay as they were.", Remedy: f.Remedy}
 }
 
-// unreadable reports whether a whole file is not in force.
-func unreadable(p fault.Problem) bool {
-	return p.Kind == settings.KindSyntax || p.Kind == settings.KindFileRead
-}
-
 // enforce makes the services of all derived Configs follow new parameters.
 func (c *Config) enforce(sh *shared, p *Parameters) error {
 	before := c.params()
@@ -130,7 +129,7 @@ func (c *Config) enforce(sh *shared, p *Parameters) error {
 		sh.web.replace(&p.WebFetch)
 	}
 	added := slices.DeleteFunc(slices.Clone(p.ExcludeTools), func(name string) bool { return slices.Contains(before.ExcludeTools, name) })
-	if err := sh.rules.Add(exclusions(added, p.ExcludedFrom)...); err != nil {
+	if err := sh.rules.Add(toolrules.Exclusions(added, placesIn(p.ExcludedFrom, "--exclude-tools"))...); err != nil {
 		return err
 	}
 	c.family.exclude(added)
@@ -147,10 +146,10 @@ func (c *Config) enforce(sh *shared, p *Parameters) error {
 // announceAll turns the knobs of keys that have changed, and announces all.
 func (c *Config) announceAll(now *settings.Result, changed []string) {
 	for _, key := range changed {
-		origin := cmp.Or(originOf(now, key).Source, string(settings.LayerDefault))
+		origin := cmp.Or(now.OriginOf(key).Source, string(settings.LayerDefault))
 		switch key {
 		case keyMode:
-			c.lowerMode(modeOf(now.Settings), origin)
+			c.lowerMode(apply.ModeOf(now.Settings), origin)
 		case keyHatch:
 			c.turnHatch(now.Settings.Tools.FileReadCacheDisabled, origin)
 		default:
@@ -158,5 +157,32 @@ func (c *Config) announceAll(now *settings.Result, changed []string) {
 			c.announce(key, now.Value(key), origin)
 			c.mu.Unlock()
 		}
+	}
+}
+
+// watch begins to watch the settings files. Where that cannot be done, it is a
+// problem of the settings.
+func (c *Config) watch(ctx context.Context, l *liveSettings) {
+	var files []string
+	for _, f := range settings.Files(l.options) {
+		files = append(files, f.Path)
+	}
+	if err := c.watching.Begin(ctx, files, c.reload); err != nil {
+		problem := fault.Problem{Path: "the settings", Layer: settings.LayerDefault, Kind: settings.KindLater, Severity: settings.Notice,
+			Message: fmt.Sprintf("The settings files cannot be watched (%v); what changes in them takes effect in the next session.", err)}
+		l.reloading.Lock()
+		defer l.reloading.Unlock()
+		l.usable.Lasting = append(l.usable.Lasting, problem)
+		c.keep(l, l.result, slices.Concat(l.result.Problems, []fault.Problem{problem}))
+	}
+}
+
+// reload is what a change does. What goes wrong leaves all as it is.
+func (c *Config) reload(ctx context.Context) {
+	if err := c.ReloadSettings(ctx); err != nil && ctx.Err() == nil {
+		c.given.Logger.Debug("settings", slog.Any("error", err)) // a file's mistake is one of the problems by now
+	}
+	if c.given.Seams.Reload != nil {
+		c.given.Seams.Reload()
 	}
 }

@@ -11,7 +11,16 @@ import (
 	"sync/atomic"
 
 	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/config/internal/history"
+	"github.com/fettle-dev/fettle/core/config/internal/rules"
+	"github.com/fettle-dev/fettle/core/config/internal/sessionhooks"
+	"github.com/fettle-dev/fettle/core/config/internal/skillset"
+	"github.com/fettle-dev/fettle/core/config/internal/slash"
+	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/mcp"
 	"github.com/fettle-dev/fettle/core/policy"
 	"github.com/fettle-dev/fettle/core/scheduler"
 	"github.com/fettle-dev/fettle/core/services/filestate"
@@ -28,6 +37,7 @@ import (
 
 // session is what one conversation owns.
 type session struct {
+	shared    *shared // the services that it has with others
 	state     *filestate.Service
 	processes *process.Service
 	mutation  *mutation.Service
@@ -35,31 +45,42 @@ type session struct {
 	todos     plan.Todos
 	registry  *tools.Registry
 	catalog   *catalog.Catalog // what of registry the model is told of whole
-	skills    activeSkills
+	skills    *skillset.Active
 	scheduler *scheduler.Scheduler
 
 	linesOnce sync.Once
-	lines     *commandLines // of the person's own commands; see commandLines
+	lines     *slash.Lines // of the person's own commands; see commandLines
 
 	client *agent.Client // made when it is first asked for, under Config.mu
 	ended  atomic.Int64  // how many conversations there were before this one
-	told   int           // how many instruction files the user's messages have given
 
-	hooks      sessionHooks
-	compaction *compaction // the last one, until files are said again; nil: none
-
-	writtenMu sync.Mutex
-	written   []string // paths that were written, as far as the cache has forgotten them
+	hooks   *sessionhooks.Conversation
+	history *history.History
 }
 
 // conversation names the one that is had now, for remote agents.
 func (s *session) conversation() string { return strconv.FormatInt(s.ended.Load(), 10) }
 
+// startOver forgets what was said in a history that is gone.
+func (s *session) startOver() {
+	s.tracker.ClearSession()
+	s.history.TellAgain()
+	s.catalog.Reset()
+	s.skills.Clear()
+	s.ended.Add(1)
+}
+
+// cleared is startOver for a history that is empty now; what was shown in it is
+// forgotten. Versions go on, so that none is used twice.
+func (s *session) cleared() {
+	s.history.ForgetFiles()
+	s.startOver()
+}
+
 // newSession makes the services of this Config's own conversation and binds
 // the tools to them, so that no tool can reach another conversation's (RC-26).
 func (c *Config) newSession(sh *shared) (*session, error) {
-	s := &session{}
-	s.hooks.of = sh
+	s := &session{shared: sh}
 	s.state = filestate.New(filestate.Options{
 		Files:  sh.workspace,
 		Limits: c.limits(),
@@ -81,15 +102,24 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 	})
 	given := tracker.Options{State: s.state}
 	if c.params().Trust != trust.Untrusted { // FT-20
-		given.Instructions = projectInstructions{sh.workspace, instructions.New(sh.workspace, c.instructionOptions(sh))}
+		given.Instructions = c.contextFiles(sh).Accessed()
 	}
 	s.tracker = tracker.New(given)
+	s.history = history.New(history.Options{
+		State: s.state, Tracker: s.tracker, Workspace: sh.workspace, Messages: c.params().Instructions.AsMessages,
+		Watched: func() bool {
+			p := c.params()
+			return len(p.Before)+len(p.After) > 0 || s.hooks.Any(hooks.BeforeTool, hooks.AfterTool)
+		},
+		Limit: func() int { return c.tokenLimit(s) },
+	})
 	s.processes = sh.processes.open(c.params().processOptions(sh))
 	s.catalog = c.newCatalog(s)
 	var err error
 	if s.registry, err = c.newRegistry(sh, s); err != nil {
 		return nil, errors.Join(err, sh.processes.close(s.processes))
 	}
+	s.hooks = c.hooksOf(sh, s)
 	o := scheduler.Options{
 		Tools:    s.registry,
 		Policy:   sh.rules,
@@ -97,16 +127,16 @@ func (c *Config) newSession(sh *shared) (*session, error) {
 		Mode:     c.ApprovalMode,
 		Subagent: c.subagent,
 		Subject:  func(call *policy.Call) { c.situate(call, sh) },
-		RealPath: realPath,
-		Check:    sh.rules.checks.Check,
-		Before:   append(slices.Clip(c.params().Before), c.beforeTool(sh, s)),
-		After:    slices.Concat([]scheduler.After{s.afterServer(sh)}, c.params().After, []scheduler.After{c.afterTool(sh, s)}),
+		RealPath: rules.RealPath,
+		Check:    sh.rules.Checks.Check,
+		Before:   append(slices.Clip(c.params().Before), s.hooks.BeforeTool),
+		After:    slices.Concat([]scheduler.After{s.afterServer(sh)}, c.params().After, []scheduler.After{s.hooks.AfterTool}),
 		Record: func(ctx context.Context) (context.Context, scheduler.Recording) {
 			ctx, r := s.state.Begin(ctx)
 			return ctx, r
 		},
-		Asked:     c.notifyAsked(sh),
-		Executing: c.keepBefore(sh),
+		Asked:     s.hooks.Asked,
+		Executing: sh.checkpoints.keep().Before(c.bus, c.subagent),
 		Observe:   slices.Concat(c.params().Observe, []scheduler.Observe{s.observeForeign}),
 		ID:        c.schedulerID(),
 		Now:       c.params().Now,
@@ -133,7 +163,7 @@ func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
 	if c.params().ToolCommands != (ToolCommands{}) {
 		discover = append([]func(context.Context) ([]tools.DeclarativeTool, error){c.discoverTools(v)}, discover...)
 	}
-	r := tools.NewRegistry(tools.RegistryOptions{Changed: c.toolsChanged.tell, Logger: c.params().Logger, Discover: discover, Absent: c.absent(sh), Hidden: func() []string {
+	r := tools.NewRegistry(tools.RegistryOptions{Changed: func() { c.toolsChanged.Tell(mcp.Change{Tools: true}) }, Logger: c.params().Logger, Discover: discover, Absent: c.absent(sh), Hidden: func() []string {
 		return slices.Concat(c.hidden(), s.catalog.Hidden(), sh.hiddenResources())
 	}})
 	builtIn, err := c.bindBuiltIns(sh, s)
@@ -149,7 +179,7 @@ func (c *Config) newRegistry(sh *shared, s *session) (*tools.Registry, error) {
 			return nil, err
 		}
 	}
-	if err := c.bindSkillTool(sh, s, r); err != nil {
+	if err := c.openSkills(sh, s, r); err != nil {
 		return nil, err
 	}
 	for _, t := range own {
@@ -222,4 +252,92 @@ func (c *Config) onDefect(err error) {
 		return
 	}
 	c.params().Logger.Error("a tool made a mistake", slog.Any("error", err))
+}
+
+// newCatalog makes what decides which tools this conversation's model is told of
+// whole. Each Config has its own, so that none is told of what another searched for.
+func (c *Config) newCatalog(s *session) *catalog.Catalog {
+	return catalog.New(catalog.Options{
+		Above: c.params().DeferSchemasAbove,
+		Tools: func() []tools.DeclarativeTool {
+			if s.registry == nil {
+				return nil // it is being made
+			}
+			return s.registry.All()
+		},
+	})
+}
+
+// observeForeign has tools declared that are called without a search.
+func (s *session) observeForeign(ctx context.Context, _ scheduler.Request) (context.Context, func(scheduler.Response)) {
+	return ctx, func(r scheduler.Response) {
+		if t, err := s.registry.Lookup(r.Tool); err == nil && t.Spec().Origin.Group == tools.GroupBuiltIn {
+			return
+		}
+		if r.Result.Error == nil || r.Result.Error.Code != fault.ToolNotRegistered {
+			s.catalog.Called(r.Tool)
+		}
+	}
+}
+
+// StartNewSession begins a new conversation in this Config, as /clear or
+// resuming a saved history does (AR-04): the cache, the tracker and the todos are
+// cleared, remote agents are spoken to anew, tools that were searched for are no
+// longer declared, no skill is active, and versions start again, above
+// highestVersion, which is 0 for an empty history. id "" means a random one; it
+// returns the id. Derived Configs are not touched (RC-23).
+func (c *Config) StartNewSession(id string, highestVersion int64) (string, error) {
+	s, err := c.own("StartNewSession")
+	if err != nil {
+		return "", err
+	}
+	if id == "" {
+		id = bus.NewID()
+	}
+	s.state.StartSession(highestVersion)
+	s.todos.Clear()
+	s.startOver()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.sessionID = id
+	return id, nil
+}
+
+// Compacted is called once compaction has replaced the history (RC-22): the
+// cache of this Config is cleared, since what it says was shown is gone.
+// Versions go on, and given instructions stay given (CR-19, FT-17).
+func (c *Config) Compacted() error {
+	s, err := c.own("Compacted")
+	if err != nil {
+		return err
+	}
+	s.history.ForgetFiles()
+	return nil
+}
+
+// absent says which setting keeps a built-in tool away that would be there
+// without it; see [tools.RegistryOptions].
+func (c *Config) absent(sh *shared) func(name string) string {
+	return func(name string) string {
+		if !slices.Contains(DefaultTools(c.params().Layout), name) {
+			return ""
+		}
+		key, says := "", ""
+		switch p := c.params(); {
+		case !tools.Selection{Exclude: c.excluded()}.Includes(tools.Spec{Name: name}, true):
+			return "" // policy denies it, and names the entry
+		case p.CoreTools != nil:
+			key, says = "tools.core", "does not list it"
+		case name == "activate_skill" && p.Skills.Disabled:
+			key, says = "skills.enabled", "is false"
+		}
+		if key == "" || sh.settings == nil {
+			return ""
+		}
+		o := sh.settings.current().InForce(key)
+		if o.Layer == settings.LayerDefault || o.Layer == "" {
+			return "" // the embedder's own choice
+		}
+		return fmt.Sprintf("The setting %s (%s) %s.", key, Place{Source: o.Source, Line: o.Line}, says)
+	}
 }

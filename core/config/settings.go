@@ -7,8 +7,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 
+	"github.com/fettle-dev/fettle/core/config/internal/apply"
+	"github.com/fettle-dev/fettle/core/config/internal/paths"
+	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/services/process"
@@ -21,7 +25,7 @@ type begun struct {
 	params  *Parameters      // with what the settings say; those given where nothing changes them
 	options settings.Options // of the settings, to load them again
 	result  *settings.Result // nil without settings
-	usable  *usable          // nil without settings
+	usable  *apply.Usable    // nil without settings
 	search  io.Closer        // the search service that was made of the settings; nil: there is none
 }
 
@@ -63,14 +67,14 @@ func (c *Config) load(ctx context.Context) (begun, error) {
 			return b, err
 		}
 	}
-	if stops := b.usable.stops; stops != nil {
+	if stops := b.usable.Stops; stops != nil {
 		return b, fault.New(fault.InvalidConfig, "config.settings", stops.String(), "")
 	}
 	if err := b.openSearch(); err != nil {
 		return b, err
 	}
-	p.know(variables(b.options.Environ, b.result))
-	b.result.Problems = slices.Concat(b.result.Problems, b.usable.dropped, b.usable.lasting)
+	p.know(apply.Variables(b.options.Environ, b.result))
+	b.result.Problems = slices.Concat(b.result.Problems, b.usable.Dropped, b.usable.Lasting)
 	for _, problem := range b.result.Problems {
 		p.Logger.Warn("settings", slog.String("problem", problem.String()))
 	}
@@ -106,7 +110,7 @@ func (b *begun) read(ctx context.Context, given *Parameters) error {
 	state := b.params.Trust
 	b.result, *b.params = r, *given
 	b.params.Trust = state
-	if b.usable, err = usableOf(ctx, given, r); err != nil {
+	if b.usable, err = apply.Check(ctx, given.before(), r); err != nil {
 		return err
 	}
 	return b.params.fill(b.usable, r)
@@ -164,9 +168,9 @@ func (p *Parameters) settingsOptions() settings.Options {
 
 // checkPolicyPaths refuses policy files of the Parameters that are not there,
 // as rules that protect would be missing.
-func checkPolicyPaths(paths []string) error {
-	for _, path := range paths {
-		if err := there(path, false); err != nil {
+func checkPolicyPaths(files []string) error {
+	for _, path := range files {
+		if err := paths.Usable(path, false); err != nil {
 			return fault.Wrap(fault.InvalidConfig, "config.settings", fmt.Sprintf("The policy %s cannot be read: %v.", path, err),
 				"Name a file or a folder that exists.", err)
 		}
@@ -177,10 +181,10 @@ func checkPolicyPaths(paths []string) error {
 // openSearch makes the service that searches the web.
 func (b *begun) openSearch() error {
 	p := b.params
-	if p.WebSearch != nil || b.usable.search == nil {
+	if p.WebSearch != nil || b.usable.Search == nil {
 		return nil
 	}
-	service, err := b.usable.search(websearch.Transport{UserAgent: p.WebFetch.UserAgent, Proxy: p.WebFetch.Proxy})
+	service, err := b.usable.Search(websearch.Transport{UserAgent: p.WebFetch.UserAgent, Proxy: p.WebFetch.Proxy})
 	if err != nil {
 		return err // the check has found no mistake in it
 	}
@@ -239,4 +243,67 @@ func (c *Config) settingsResult(what string) (*settings.Result, error) {
 		return &settings.Result{Settings: settings.Defaults()}, nil
 	}
 	return sh.settings.current(), nil
+}
+
+// CheckSettings finds what is wrong with settings that were loaded only once
+// they are used, as Initialize of a Config with these Parameters would (CF-05):
+// what it would leave out, and what would be its error, which has Problem.Open.
+// It makes and starts nothing. A field of the Parameters that goes before the
+// settings is not looked at. The error is of code cancelled.
+func CheckSettings(ctx context.Context, p Parameters, r *settings.Result) ([]fault.Problem, error) {
+	if reflect.ValueOf(p.Layout).IsZero() {
+		p.Layout = layout.Fettle()
+	}
+	u, err := apply.Check(ctx, p.before(), r)
+	if err != nil {
+		return nil, err
+	}
+	return slices.Concat(u.Dropped, u.Lasting), nil
+}
+
+// before is what the Parameters say before all settings.
+func (p *Parameters) before() apply.Given {
+	g := apply.Given{Layout: p.Layout, Home: p.home(), Target: p.target(), Tools: DefaultTools(p.Layout), IncludeDirs: p.IncludeDirs, Decides: p.decides}
+	if p.Settings != nil {
+		g.Environ = p.Settings.Environ
+	}
+	return g
+}
+
+// decides reports whether the Parameters decide on a key, before all settings; those of
+// which parts are given each by itself are not among them, see fill.
+func (p *Parameters) decides(key string) bool {
+	switch key {
+	case apply.KeyMode:
+		return p.ApprovalMode != ""
+	case apply.KeyHatch:
+		return p.FileReadCacheDisabled != nil
+	case apply.KeyInclude:
+		return p.IncludeDirs != nil
+	case "policyPaths":
+		return p.PolicyPaths != nil
+	case "skills.disabled":
+		return p.Skills.Off != nil
+	case "tools.allowed":
+		return p.AllowedTools != nil
+	case "tools.confirmationRequired":
+		return p.ConfirmationRequired != nil
+	case "tools.core":
+		return p.CoreTools != nil
+	case "tools.discoveryCommand":
+		return p.ToolCommands != ToolCommands{}
+	case "tools.exclude":
+		return p.ExcludeTools != nil
+	case "tools.sandbox":
+		return p.Commands.Confinement.Kind != process.Unconfined
+	case "web.allowPrivateAddresses":
+		return p.WebFetch.AllowPrivate
+	case "web.allowedHosts":
+		return p.WebFetch.Allow != nil
+	case "web.proxyDecides":
+		return p.WebFetch.ProxyDecides
+	case "web.search":
+		return p.WebSearch != nil
+	}
+	return false
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/fettle-dev/fettle/core/config/internal/apply"
 	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/config/settings"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -83,8 +84,7 @@ func TestGeminiVariables(t *testing.T) {
 			p.Settings.HomeDir, p.Settings.ProjectDir, p.Settings.Trusted = p.HomeDir, p.TargetDir, tt.trusted
 			r, err := settings.Load(t.Context(), *p.Settings)
 			require.NoError(t, err)
-			c := settingsChecker{given: &p, loaded: r}
-			key, address := c.gemini()
+			key, address := apply.Gemini(apply.Variables(p.Settings.Environ, r))
 			require.Equal(t, tt.key, key)
 			require.Equal(t, tt.address, address)
 

@@ -142,6 +142,15 @@ func As(err error) *Error {
 	return nil
 }
 
+// MessageOf returns the message of the first *Error in err's chain, else the text of
+// err as a sentence.
+func MessageOf(err error) string {
+	if f := As(err); f != nil {
+		return f.Message
+	}
+	return err.Error() + "."
+}
+
 // CodeOf returns the code of the first *Error in err's chain, "" for nil and
 // [Unknown] for an error of another type.
 func CodeOf(err error) Code {

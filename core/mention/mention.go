@@ -181,7 +181,7 @@ func (w *work) resolve(r reference, written string) {
 	}
 	switch {
 	case err != nil:
-		why := message(err)
+		why := fault.MessageOf(err)
 		if fault.CodeOf(err) == fault.FileNotFound {
 			why += w.similar(strings.TrimSuffix(path, at))
 		}
@@ -243,13 +243,6 @@ func usable(name string) string {
 // escaped is a path as a pattern that means it alone.
 func escaped(path string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`, "{", `\{`).Replace(path)
-}
-
-func message(err error) string {
-	if f := fault.As(err); f != nil {
-		return f.Message
-	}
-	return err.Error() + "."
 }
 
 // rewritten is the prompt with the paths that its names stand for.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
@@ -140,7 +141,7 @@ func (w *work) data(path string) {
 func (w *work) resource(written, server, uri string) {
 	content, err := w.o.Resources.Read(w.ctx, server, uri)
 	if err != nil {
-		w.notice(written, message(err))
+		w.notice(written, fault.MessageOf(err))
 		return
 	}
 	w.content = append(w.content, tools.Part{Text: fmt.Sprintf("Content from %s:\n", written)})

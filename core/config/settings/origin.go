@@ -102,6 +102,17 @@ func (r *Result) InForce(key string) Origin {
 	return Origin{}
 }
 
+// OriginOf returns what the strongest layer says whose value is in force as a whole;
+// the zero Origin where nobody says anything.
+func (r *Result) OriginOf(key string) Origin {
+	for _, o := range r.Origins(key) {
+		if o.Refused == "" {
+			return o
+		}
+	}
+	return Origin{}
+}
+
 // Value returns the value in force of a key as JSON holds it, nil where none is
 // given and there is no default, and for what is no key.
 func (r *Result) Value(key string) any {

@@ -1,0 +1,218 @@
+// Package agentset finds the subagents of a session, and says what each may do.
+package agentset
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+
+	"github.com/fettle-dev/fettle/core/agent/subagent"
+	"github.com/fettle-dev/fettle/core/config/internal/paths"
+	"github.com/fettle-dev/fettle/core/config/internal/toolrules"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/catalog"
+)
+
+// Folder holds the definitions of agents, below the user's and the
+// project's settings folder (CF-02).
+const Folder = "agents"
+
+// Remote makes tools of agents at other servers.
+type Remote interface {
+	Tool(d subagent.Definition, conversation func() string) (subagent.AgentTool, error)
+	Close() error
+}
+
+// Sources are where agents come from, and what they are looked at with.
+type Sources struct {
+	Definitions []subagent.Definition // before fettle's own
+	Folders     []subagent.Folder
+	UserDir     string // the user's settings folder; "": there is none
+	ProjectDir  string // that of the project; "": it is not trusted
+	Registry    *tools.Registry
+	Local       bool // there are models that agents can run on
+	CheckModel  func(name string) error
+	Rules       func(policy.Change) error // takes the rules of the commands that they may run
+	Logger      *slog.Logger
+}
+
+// Set are the subagents of a session and of those derived from it. The zero value has
+// none.
+type Set struct {
+	Remote Remote                // set before the first Load; nil: there are none
+	found  atomic.Pointer[found] // replaced as a whole
+}
+
+// Close ends what calls remote agents.
+func (s *Set) Close() error {
+	if s.Remote == nil {
+		return nil
+	}
+	return s.Remote.Close()
+}
+
+func (s *Set) now() *found {
+	if found := s.found.Load(); found != nil {
+		return found
+	}
+	return &found{}
+}
+
+// Definitions returns the agents that there are. They must not be changed.
+func (s *Set) Definitions() []subagent.Definition { return s.now().defs }
+
+// Problems returns what is wrong with definitions.
+func (s *Set) Problems() []fault.Problem { return slices.Clone(s.now().problems) }
+
+// Tools makes a tool of each agent; conversation names the one that it is for.
+func (s *Set) Tools(r *subagent.Runner, conversation func() string) ([]tools.DeclarativeTool, error) {
+	var all []tools.DeclarativeTool
+	for _, d := range s.now().defs {
+		var t tools.DeclarativeTool
+		var err error
+		if d.IsRemote() {
+			t, err = s.Remote.Tool(d, conversation)
+		} else {
+			t, err = r.Tool(d)
+		}
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, t)
+	}
+	return all, nil
+}
+
+// found are the definitions that were read together.
+type found struct {
+	defs     []subagent.Definition
+	problems []fault.Problem
+	rules    []policy.Rule // of the commands that they may run
+}
+
+func sameName(name string) func(subagent.Definition) bool {
+	return func(d subagent.Definition) bool { return d.Name == name }
+}
+
+// Load reads the definitions, and has them in the place of those that were read before;
+// the tools of those that are gone go. The error is of code cancelled, or that of Rules.
+func (s *Set) Load(ctx context.Context, from Sources) error {
+	before := s.now()
+	o := subagent.LoadOptions{
+		BuiltIn: slices.Concat(from.Definitions, subagent.BuiltIn()),
+		Folders: slices.Clone(from.Folders),
+		Tools:   from.Registry.All, CheckModel: from.CheckModel,
+		Reserved: func(name string) bool {
+			_, err := from.Registry.Lookup(name)
+			return err == nil && !slices.ContainsFunc(before.defs, sameName(name))
+		},
+	}
+	if from.UserDir != "" {
+		o.Folders = append(o.Folders, subagent.Folder{Path: filepath.Join(from.UserDir, Folder), Scope: subagent.ScopeUser})
+	}
+	if from.ProjectDir != "" && !paths.Same(from.ProjectDir, from.UserDir) {
+		o.Folders = append(o.Folders, subagent.Folder{Path: filepath.Join(from.ProjectDir, Folder), Scope: subagent.ScopeProject})
+	}
+	a := &found{}
+	var err error
+	if a.defs, a.problems, err = subagent.Load(ctx, o); err != nil {
+		return fault.Wrap(fault.Cancelled, "config.Initialize", "Initialize was cancelled.", "", err)
+	}
+	a.defs = slices.Clone(slices.DeleteFunc(a.defs, func(d subagent.Definition) bool { return !s.makes(a, d, from.Local) })) // often none
+	for _, problem := range a.problems {
+		if !slices.Contains(before.problems, problem) {
+			from.Logger.Warn("agents", slog.String("problem", problem.String()))
+		}
+	}
+	for i := range a.defs {
+		a.rules = append(a.rules, rulesOf(&a.defs[i])...)
+	}
+	if err := from.Rules(policy.Change{Remove: before.rules, Add: a.rules}); err != nil {
+		return err
+	}
+	s.found.Store(a)
+	for _, d := range before.defs {
+		if !slices.ContainsFunc(a.defs, sameName(d.Name)) {
+			from.Registry.Unregister(d.Name)
+		}
+	}
+	return nil
+}
+
+// makes reports whether there can be a tool of the definition.
+func (s *Set) makes(a *found, d subagent.Definition, local bool) bool {
+	switch {
+	case !d.IsRemote():
+		return local
+	case s.Remote == nil:
+		return false
+	}
+	if _, err := s.Remote.Tool(d, nil); err != nil {
+		a.problems = append(a.problems, fault.Problem{Path: d.Source.Path, Line: d.Source.Line, Message: fault.MessageOf(err), Severity: fault.SeverityError})
+		return false
+	}
+	return true
+}
+
+// rulesOf are the rules that hold an agent to the commands that its definition
+// leaves it. Commands that are not understood leave it none.
+func rulesOf(d *subagent.Definition) []policy.Rule {
+	var rules []policy.Rule
+	at := policy.Rule{Name: "commands of the agent " + d.Name, Subagent: d.Name, Source: d.Source.Path, Line: d.Source.Line}
+	if d.OnlyCommands != nil {
+		rules = append(rules, toolrules.OnlyCommands(at, d.OnlyCommands))
+	}
+	if d.DeniedCommands != nil {
+		at.Tools, at.Decision, at.Tier, at.Priority = []string{"run_shell_command"}, policy.Deny, policy.TierUser, 999
+		at.CommandPrefix, at.Restricts = d.DeniedCommands, true
+		if at.Validate() != nil {
+			at.CommandPrefix = nil
+		}
+		rules = append(rules, at)
+	}
+	return rules
+}
+
+// Mode is the mode of a run: the definition's where it is stricter than the
+// caller's, and "" for the caller's.
+func Mode(d *subagent.Definition, caller policy.ApprovalMode) policy.ApprovalMode {
+	strictest := []policy.ApprovalMode{policy.ModePlan, policy.ModeDefault, policy.ModeAutoEdit, policy.ModeYolo}
+	mode := policy.ApprovalMode(d.Mode)
+	if d.Mode == "" || slices.Index(strictest, mode) >= slices.Index(strictest, caller) {
+		return ""
+	}
+	return mode
+}
+
+// Tools are the names of the tools that a run of an agent has, as the run itself
+// chooses them; complete_task aside, which the run brings and tells of.
+func Tools(d *subagent.Definition, available []tools.DeclarativeTool) map[string]bool {
+	chosen, _ := d.Select(available)
+	has := map[string]bool{}
+	for _, t := range slices.Concat(chosen, d.Values) {
+		has[t.Spec().Name] = true
+	}
+	return has
+}
+
+// GrantSearch adds tool_search to the tools of an agent that has foreign ones, so
+// that a list which names a server brings no more declarations than its caller
+// has. It returns what it added.
+func GrantSearch(r *tools.Registry, has map[string]bool) []string {
+	search, err := r.Lookup(catalog.ToolSearch)
+	if err != nil || search.Spec().Origin.Group != tools.GroupBuiltIn || has[catalog.ToolSearch] {
+		return nil
+	}
+	if !slices.ContainsFunc(r.All(), func(t tools.DeclarativeTool) bool {
+		spec := t.Spec()
+		return has[spec.Name] && spec.Origin.Group != tools.GroupBuiltIn
+	}) {
+		return nil
+	}
+	has[catalog.ToolSearch] = true
+	return []string{catalog.ToolSearch}
+}

@@ -1,0 +1,438 @@
+// Package apply turns settings into values that a session can use: it says what cannot be
+// used, what a project may have once it is trusted, and what may change while a session
+// runs.
+package apply
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/config/internal/paths"
+	"github.com/fettle-dev/fettle/core/config/internal/servers"
+	"github.com/fettle-dev/fettle/core/config/internal/toolrules"
+	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/services/trust"
+	"github.com/fettle-dev/fettle/core/services/webfetch"
+	"github.com/fettle-dev/fettle/core/services/websearch"
+	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/web"
+)
+
+// Given is what a session has without the settings.
+type Given struct {
+	Layout  layout.Layout
+	Home    string   // where the user's settings folder lies; "": there is none
+	Target  string   // the folder of the project, absolute
+	Environ []string // the environment
+	Tools   []string // names of the built-in tools of the default set
+	// IncludeDirs are further folders of the workspace, where no setting names them.
+	IncludeDirs []string
+	// Decides reports whether the embedder decides on a key, before all settings.
+	Decides func(key string) bool
+}
+
+// Absolute returns a path of settings as an absolute one: ~/ is the home folder,
+// and others count from the target folder. It is cleaned; an empty path stays empty.
+func (g Given) Absolute(path string) string {
+	if rest, ok := strings.CutPrefix(path, "~/"); ok && g.Home != "" {
+		return filepath.Join(g.Home, rest)
+	}
+	if path != "" && !filepath.IsAbs(path) {
+		return filepath.Join(g.Target, path)
+	}
+	if path == "" {
+		return ""
+	}
+	return filepath.Clean(path)
+}
+
+// Usable are settings without what cannot be used.
+type Usable struct {
+	settings.Settings // with paths that are absolute
+
+	Search  func(websearch.Transport) (SearchService, error) // makes who searches the web; nil: nobody does
+	Dropped []fault.Problem                                  // what the settings ask for and cannot have
+	Lasting []fault.Problem                                  // the same, of what is made at Initialize alone
+	Unread  []fault.Problem                                  // of whole files that may have held something that protects
+	// Stops is the first of the problems that leaves no session: something that
+	// protects the person is not there. nil: there is none.
+	Stops *fault.Problem
+}
+
+// SearchService searches the web.
+type SearchService interface {
+	web.Searcher
+	io.Closer
+}
+
+// checker looks at settings for what the services that they are for cannot use.
+type checker struct {
+	given  Given
+	loaded *settings.Result
+	usable *Usable
+}
+
+// Check checks settings, as far as given does not go before them. It makes and starts
+// nothing. The error is of code cancelled.
+func Check(ctx context.Context, given Given, r *settings.Result) (*Usable, error) {
+	c := &checker{given: given, loaded: r, usable: &Usable{Settings: r.Settings, Unread: r.Unread()}}
+	c.policies()
+	c.folders()
+	c.sandbox(ctx)
+	c.commands()
+	c.search()
+	c.core()
+	c.excluded()
+	c.servers()
+	c.usable.Lasting, c.usable.Dropped = c.usable.Dropped, nil
+	c.entries()
+	if err := ctx.Err(); err != nil {
+		return nil, fault.Wrap(fault.Cancelled, "config.Initialize", "Initialize was cancelled.", "", err)
+	}
+	return c.usable, nil
+}
+
+// Again checks what a session takes on while it runs; all else stays as it was
+// found at Initialize.
+func (u *Usable) Again(given Given, r *settings.Result) *Usable {
+	now := &Usable{Settings: r.Settings, Search: u.Search, Lasting: u.Lasting, Unread: u.Unread}
+	now.PolicyPaths, now.Context.IncludeDirectories, now.Tools.Sandbox = u.PolicyPaths, u.Context.IncludeDirectories, u.Tools.Sandbox
+	now.Tools.DiscoveryCommand, now.Tools.CallCommand = u.Tools.DiscoveryCommand, u.Tools.CallCommand
+	c := &checker{given: given, loaded: r, usable: now}
+	c.entries()
+	return now
+}
+
+// tell notes a problem with a key whose value was given at the origin.
+func (c *checker) tell(p fault.Problem, key string, origin settings.Origin) fault.Problem {
+	p.Key, p.Path, p.Layer, p.Line, p.Column = key, origin.Source, origin.Layer, origin.Line, origin.Column
+	if p.Kind == "" {
+		p.Kind, p.Severity = settings.KindUnusable, settings.Error
+	}
+	if p.Nearest != "" {
+		p.Remedy = fmt.Sprintf("Perhaps %s is meant.", p.Nearest)
+	}
+	c.usable.Dropped = append(c.usable.Dropped, p)
+	return p
+}
+
+// stop notes a problem that leaves no session.
+func (c *checker) stop(p fault.Problem, key string, origin settings.Origin) {
+	p.Open = true
+	if p = c.tell(p, key, origin); c.usable.Stops == nil {
+		c.usable.Stops = &p
+	}
+}
+
+// paths returns the entries of a list of paths, as absolute ones, without those
+// that refused reports. missing is told of each that is not there.
+func (c *checker) paths(key string, folders bool, refused func(e settings.Entry, path string) bool, missing func(e settings.Entry, why error)) []string {
+	var all []string
+	for _, e := range c.loaded.Entries(key) {
+		path := c.given.Absolute(e.Text)
+		if err := paths.Usable(path, folders); err != nil {
+			missing(e, err)
+			continue
+		}
+		if refused == nil || !refused(e, path) {
+			all = append(all, path)
+		}
+	}
+	return all
+}
+
+func (c *checker) policies() {
+	const key = "policyPaths"
+	if c.given.Decides(key) {
+		return
+	}
+	c.usable.PolicyPaths = c.paths(key, false, nil, func(e settings.Entry, why error) {
+		c.stop(fault.Problem{
+			Message: fmt.Sprintf("The policy %q cannot be read: %v. As rules that protect you may be missing, there is no session.", e.Text, why),
+			Remedy:  "Name a file or a folder that exists, or remove the entry.",
+		}, key, e.Origin)
+	})
+}
+
+func (c *checker) folders() {
+	const key = KeyInclude
+	if c.given.Decides(key) {
+		return
+	}
+	approved, why := c.approvedDirectories()
+	outside := func(e settings.Entry, path string) bool {
+		if !e.Origin.OfProject || trust.Covers(approved, path) {
+			return false
+		}
+		p := fault.Problem{Kind: settings.KindOutside, Severity: settings.Warning,
+			Message: fmt.Sprintf("The directory %s lies outside of the project, and trust in the project does not cover it. It is left out.", path),
+			Remedy:  "To approve of it, run fettle trust --outside; or name it with --include-directories."}
+		if why != nil {
+			p.Message += " " + fault.MessageOf(why)
+		}
+		c.tell(p, key, e.Origin)
+		return true
+	}
+	c.usable.Context.IncludeDirectories = c.paths(key, true, outside, func(e settings.Entry, why error) {
+		p := fault.Problem{Message: fmt.Sprintf("The folder %q cannot be used: %v.", e.Text, why), Remedy: "Name a folder that exists."}
+		if e.Origin.Layer == settings.LayerFlags { // who has just typed it waits for nothing else
+			c.stop(p, key, e.Origin)
+			return
+		}
+		p.Message += " It is left out."
+		c.tell(p, key, e.Origin)
+	})
+}
+
+// sandbox checks that commands can be confined as they are to be.
+func (c *checker) sandbox(ctx context.Context) {
+	s := &c.usable.Tools.Sandbox
+	if c.given.Decides("tools.sandbox") {
+		return
+	}
+	c.unreadSandbox()
+	if s.Kind() == settings.SandboxNone {
+		return
+	}
+	const none = "No command can be run so, and there is no session."
+	const paths = "tools.sandbox.allowedPaths"
+	s.AllowedPaths = c.paths(paths, true, nil, func(e settings.Entry, why error) {
+		c.stop(fault.Problem{
+			Message: fmt.Sprintf("Confined commands are to write in %q, which cannot be used: %v. %s", e.Text, why, none),
+			Remedy:  "Make the folder, or remove the entry.",
+		}, paths, e.Origin)
+	})
+	key := "tools.sandbox.command"
+	if s.Command == "" {
+		if key = "tools.sandbox.enabled"; s.Kind() == settings.SandboxContainer {
+			key = "tools.sandbox.image"
+		}
+	}
+	origin := c.loaded.OriginOf(key)
+	confined := Confinement(*s)
+	confined.Writable = nil
+	switch err := confined.Check(ctx); {
+	case err == nil, ctx.Err() != nil, c.toldAt(origin):
+	case s.Command != "" && s.Image == "" && s.Kind() == settings.SandboxContainer:
+		c.stop(fault.Problem{
+			Message: fmt.Sprintf("The value %q names a program that runs containers, and tools.sandbox.image names no image. %s", s.Command, none),
+			Remedy:  "Set tools.sandbox.image too, or landlock for the confinement of the system's kernel.",
+			Nearest: settings.NearestOf(s.Command, []string{string(settings.SandboxLandlock)}),
+		}, key, origin)
+	default:
+		p := fault.Problem{Message: fault.As(err).Message + " " + none, Remedy: fault.As(err).Remedy}
+		if s.Command != "" {
+			p.Message = fmt.Sprintf("The value %q cannot be used. %s", s.Command, p.Message)
+		}
+		c.stop(p, key, origin)
+	}
+	c.outside(origin)
+}
+
+// unreadSandbox lets no session begin where a file that cannot be read, or a name
+// that is mistyped, asks for a confinement, as it seems: commands would run without it.
+func (c *checker) unreadSandbox() {
+	for _, p := range c.loaded.Problems {
+		switch {
+		case c.usable.Stops != nil:
+		case Unreadable(p) && p.Key == "tools.sandbox":
+			p.Message += " It speaks of a sandbox, which would be missing, so there is no session."
+			c.usable.Stops = &p
+		case p.Kind == settings.KindUnknownKey && p.Open && settings.Means(p.Nearest, "tools.sandbox"):
+			p.Message += " So there is no session."
+			c.usable.Stops = &p
+		}
+	}
+}
+
+// toldAt reports whether the settings tell of a mistake at the place of a value
+// already, which then is what stops the session.
+func (c *checker) toldAt(origin settings.Origin) bool {
+	for _, p := range c.loaded.Problems {
+		if p.Severity == settings.Error && p.Path == origin.Source && p.Line == origin.Line && p.Column == origin.Column {
+			if c.usable.Stops == nil {
+				c.usable.Stops = &p
+			}
+			return true
+		}
+	}
+	return false
+}
+
+// outside warns where commands can write what says how they are confined.
+func (c *checker) outside(origin settings.Origin) {
+	home, further := c.given.Home, c.given.IncludeDirs
+	if home == "" {
+		return
+	}
+	if further == nil {
+		further = c.usable.Context.IncludeDirectories
+	}
+	dir := filepath.Join(home, c.given.Layout.Dir)
+	real := paths.RealAsFarAsThere(dir)
+	for _, folder := range slices.Concat([]string{c.given.Target}, further, c.usable.Tools.Sandbox.AllowedPaths) {
+		below, err := filepath.Rel(paths.RealAsFarAsThere(folder), real)
+		if err == nil && filepath.IsLocal(below) {
+			c.tell(fault.Problem{
+				Kind: settings.KindUnusable, Severity: settings.Warning, Remedy: "Work in a narrower folder.",
+				Message: fmt.Sprintf("Confined commands can write your settings folder %s, which lies in %s: what they write there holds for later sessions.", dir, folder),
+			}, "tools.sandbox", origin)
+			return
+		}
+	}
+}
+
+// commands checks that tools that a program declares have one that runs them.
+func (c *checker) commands() {
+	t := &c.usable.Tools
+	const discovery, call = "tools.discoveryCommand", "tools.callCommand"
+	switch {
+	case c.given.Decides(discovery):
+		return
+	case t.DiscoveryCommand != "" && t.CallCommand == "":
+		c.tell(fault.Problem{Message: "Nothing would run the tools that it declares, so it is not run.", Remedy: "Set " + call + " too."},
+			discovery, c.loaded.OriginOf(discovery))
+	case t.DiscoveryCommand == "" && t.CallCommand != "":
+		c.tell(fault.Problem{Message: "There are no tools for it to run, as nothing declares any.", Remedy: "Set " + discovery + " too."},
+			call, c.loaded.OriginOf(call))
+	default:
+		return
+	}
+	t.DiscoveryCommand, t.CallCommand = "", ""
+}
+
+// core warns of names that are none of a built-in tool that there is here, and
+// of restrictions that are not understood.
+func (c *checker) core() {
+	const key = "tools.core"
+	if c.given.Decides(key) {
+		return
+	}
+	known := append(slices.Clone(c.given.Tools), "edit", "replace") // the only ones that are not in the default set
+	for _, e := range c.loaded.Entries(key) {
+		entry := tools.ParseEntry(e.Text)
+		p := fault.Problem{Kind: settings.KindUnknown, Severity: settings.Warning}
+		_, err := entry.Commands()
+		switch name := entry.Name; {
+		case !slices.ContainsFunc(toolrules.Names(entry), func(name string) bool { return slices.Contains(known, name) }):
+			p.Message = fmt.Sprintf("There is no built-in tool %q; the entry has no effect.", name)
+			p.Nearest = settings.NearestOf(name, known)
+			p.Remedy = "fettle tools lists those that there are."
+		case entry.Whole() && !c.given.Decides(keySearch) && c.usable.Search == nil && slices.Contains(toolrules.Names(entry), "web_search"),
+			!c.given.Decides(keySearch) && c.usable.Search == nil && name == "google_web_search":
+			p.Message = fmt.Sprintf("There is no tool %s here, as no service searches the web.", name)
+			p.Remedy = "Set web.search.url, or the variable GEMINI_API_KEY."
+		case entry.Whole() || entry.Shell() && err == nil:
+			continue
+		case entry.Shell():
+			p.Message = fmt.Sprintf("The restriction of the entry %q is not understood: %v. The entry selects nothing.", e.Text, err)
+			p.Remedy = "Write the beginning of a command, as run_shell_command(git status)."
+		default:
+			p.Message = fmt.Sprintf("The restriction of the entry %q is not understood: brackets go with run_shell_command alone. The entry selects nothing.", e.Text)
+			p.Remedy = "Leave the brackets out, and write a rule of the policy for its arguments."
+		}
+		c.tell(p, key, e.Origin)
+	}
+}
+
+// excluded warns of exclusions that deny more than is written, since what is
+// written is not understood, and of names that are probably mistyped.
+func (c *checker) excluded() {
+	const key = "tools.exclude"
+	if c.given.Decides(key) {
+		return
+	}
+	known := append(slices.Clone(c.given.Tools), "edit", "replace")
+	for _, e := range c.loaded.Entries(key) {
+		p := fault.Problem{Kind: settings.KindUnknown, Severity: settings.Warning}
+		entry := tools.ParseEntry(e.Text)
+		if why := toolrules.CheckExcluded(e.Text); why != nil {
+			p.Message, p.Remedy = fault.As(why).Message, fault.As(why).Remedy
+		} else if toolrules.NamesNothing(entry) {
+			p.Severity, p.Message = settings.Error, fmt.Sprintf("The entry %q of the excluded tools is not the name of a tool. Every change, program and request is asked about.", e.Text)
+			p.Remedy, p.Open = "Write the name of a tool, or for the shell the beginning of a command, as run_shell_command(rm -rf).", true
+			c.usable.Unread = append(c.usable.Unread, c.tell(p, key, e.Origin))
+			continue
+		} else if names := toolrules.Names(entry); !slices.ContainsFunc(names, func(name string) bool { _, ok := policy.WellKnown(name); return ok }) {
+			if p.Nearest = settings.NearestOf(entry.Name, known); p.Nearest == "" {
+				continue // a tool of a server, perhaps
+			}
+			p.Message = fmt.Sprintf("There is no built-in tool %q; the entry excludes nothing unless a server has such a tool.", entry.Name)
+		} else {
+			continue
+		}
+		c.tell(p, key, e.Origin)
+	}
+}
+
+// entries checks the lists of which a wrong entry is left out alone.
+func (c *checker) entries() {
+	if !c.given.Decides("tools.allowed") {
+		c.usable.Tools.Allowed = c.kept("tools.allowed", func(entry string) error {
+			_, _, err := toolrules.Allowed(entry, toolrules.Place{})
+			return err
+		})
+	}
+	if key := "tools.confirmationRequired"; !c.given.Decides(key) {
+		for _, e := range c.loaded.Entries(key) {
+			if _, _, err := toolrules.Confirmed(e.Text, toolrules.Place{}); err != nil {
+				c.stop(fault.Problem{Message: fault.As(err).Message + " It would protect, so there is no session.", Remedy: fault.As(err).Remedy}, key, e.Origin)
+			}
+		}
+	}
+	if !c.given.Decides("web.allowedHosts") {
+		c.usable.Web.AllowedHosts = c.kept("web.allowedHosts", func(entry string) error {
+			return webfetch.Check(webfetch.Options{Allow: []string{entry}})
+		})
+	}
+}
+
+// servers checks the lists of MCP servers for what no server can be called.
+func (c *checker) servers() {
+	const allowed, excluded = "mcp.allowed", "mcp.excluded"
+	wrong := func(key string, tell func(p fault.Problem, origin settings.Origin)) {
+		for _, e := range c.loaded.Entries(key) {
+			if err := fault.As(mcp.CheckServerName(e.Text)); err != nil && e.Text != servers.Every {
+				tell(fault.Problem{Message: err.Message, Remedy: "Name a server, or * for all."}, e.Origin)
+			}
+		}
+	}
+	wrong(excluded, func(p fault.Problem, origin settings.Origin) {
+		p.Message += " It would protect, so there is no session."
+		c.stop(p, excluded, origin)
+	})
+	wrong(allowed, func(p fault.Problem, origin settings.Origin) {
+		p.Kind, p.Severity = settings.KindUnusable, settings.Warning
+		p.Message += " The entry has no effect."
+		c.tell(p, allowed, origin)
+	})
+}
+
+// kept returns the entries of a list that check takes. One of a flag that it
+// does not take leaves no session.
+func (c *checker) kept(key string, check func(entry string) error) []string {
+	var kept []string
+	for _, e := range c.loaded.Entries(key) {
+		err := check(e.Text)
+		if err == nil {
+			kept = append(kept, e.Text)
+			continue
+		}
+		p := fault.Problem{Message: fault.As(err).Message, Remedy: fault.As(err).Remedy}
+		if e.Origin.Layer == settings.LayerFlags {
+			c.stop(p, key, e.Origin)
+			continue
+		}
+		p.Message += " The entry is left out."
+		c.tell(p, key, e.Origin)
+	}
+	return kept
+}

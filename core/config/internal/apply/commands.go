@@ -1,0 +1,48 @@
+package apply
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/services/process"
+)
+
+// Needed are variables whose names look secret and whose values are none, or
+// without which programs do not run.
+func Needed() []string { return []string{"PWD", "OLDPWD", "SSH_AUTH_SOCK", "XAUTHORITY"} }
+
+// Redacted returns an environment without what is to be kept from commands. The
+// settings' blocked variables go first, then the allowed ones.
+func Redacted(environ []string, r settings.Redaction) []string {
+	if !r.Enabled {
+		return environ
+	}
+	return slices.DeleteFunc(environ, func(entry string) bool {
+		name, value, _ := strings.Cut(entry, "=")
+		listed := func(names []string) bool {
+			return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
+		}
+		switch {
+		case listed(r.Blocked):
+			return true
+		case listed(r.Allowed), listed(Needed()):
+			return false
+		}
+		return settings.LooksSecret(name, value)
+	})
+}
+
+// Confinement is what settings that can be used say about commands.
+func Confinement(s settings.Sandbox) process.Confinement {
+	c := process.Confinement{Writable: s.AllowedPaths, NoTCP: !s.NetworkAccess}
+	switch s.Kind() {
+	case settings.SandboxNone:
+		return process.Confinement{}
+	case settings.SandboxLandlock:
+		c.Kind = process.Landlock
+	case settings.SandboxContainer:
+		c.Kind, c.Program, c.Image = process.Container, s.Command, s.Image
+	}
+	return c
+}

@@ -1,0 +1,104 @@
+package apply
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// liveKey is a key whose value may change while a session runs. What protects
+// may only become stricter then: a file can be written by a command that runs,
+// a new session is begun by a person.
+type liveKey struct {
+	path    string
+	permits func(old, now settings.Settings) bool // nil: any change
+}
+
+// liveKeys lists them. All other keys wait for the next session.
+func liveKeys() []liveKey {
+	return []liveKey{
+		{KeyMode, func(old, now settings.Settings) bool { return Stricter(ModeOf(now), ModeOf(old)) }},
+		{KeyHatch, func(_, now settings.Settings) bool { return !now.Tools.FileReadCacheDisabled }},
+		{"tools.exclude", func(old, now settings.Settings) bool { return within(old.Tools.Exclude, now.Tools.Exclude) }},
+		{"skills.disabled", func(old, now settings.Settings) bool { return within(old.Skills.Disabled, now.Skills.Disabled) }},
+		{"web.allowPrivateAddresses", func(_, now settings.Settings) bool { return !now.Web.AllowPrivateAddresses }},
+		{"web.allowedHosts", func(old, now settings.Settings) bool { return within(now.Web.AllowedHosts, old.Web.AllowedHosts) }},
+		{"web.proxyDecides", func(_, now settings.Settings) bool { return !now.Web.ProxyDecides }},
+		{"context.fileFiltering.respectGitIgnore", nil},
+		{"context.fileFiltering.respectFettleIgnore", nil},
+		{"context.fileFiltering.customIgnoreFilePaths", nil},
+		{"context.fileFiltering.maxFileCount", nil},
+	}
+}
+
+// ModeOf is the approval mode of settings; one that is none is the strictest.
+func ModeOf(s settings.Settings) policy.ApprovalMode {
+	mode, err := policy.ParseApprovalMode(s.General.DefaultApprovalMode)
+	if err != nil {
+		return policy.ModePlan
+	}
+	return mode
+}
+
+// within reports whether all of list are in others too.
+func within(list, others []string) bool {
+	return !slices.ContainsFunc(list, func(entry string) bool { return !slices.Contains(others, entry) })
+}
+
+// Differences lists the keys whose new value comes into force, and a problem
+// for each of the others that has changed.
+func Differences(given Given, old, newer *settings.Result) (changed []string, later []fault.Problem) {
+	live := map[string]liveKey{}
+	for _, k := range liveKeys() {
+		live[k.path] = k
+	}
+	for _, k := range settings.Keys() {
+		if reflect.DeepEqual(old.Value(k.Path), newer.Value(k.Path)) || spoilt(k.Path, old, newer) {
+			continue
+		}
+		l, isLive := live[k.Path]
+		switch {
+		case isLive && given.Decides(k.Path), k.Unused: // it says nothing here
+		case isLive && (l.permits == nil || l.permits(old.Settings, newer.Settings)):
+			changed = append(changed, k.Path)
+		default:
+			later = append(later, nextSession(k.Path, isLive, newer))
+		}
+	}
+	return changed, later
+}
+
+// spoilt reports whether somebody who gave a key gives something wrong for it
+// now, so that its new value is nobody's wish.
+func spoilt(key string, old, newer *settings.Result) bool {
+	wrong := newer.WrongIn(key)
+	return slices.ContainsFunc(old.Origins(key), func(o settings.Origin) bool {
+		return o.Refused == "" && slices.Contains(wrong, o.Source)
+	})
+}
+
+func nextSession(key string, isLive bool, newer *settings.Result) fault.Problem {
+	p := fault.Problem{Layer: settings.LayerDefault, Path: "the settings", Key: key, Kind: settings.KindLater, Severity: settings.Notice,
+		Message: "The value has changed; it takes effect in the next session."}
+	if isLive {
+		p.Message = "The value has changed; as it is less strict, it takes effect in the next session."
+	}
+	if o := newer.OriginOf(key); o.Source != "" {
+		p.Layer, p.Path, p.Line, p.Column = o.Layer, o.Source, o.Line, o.Column
+	}
+	return p
+}
+
+// Stricter reports whether a asks more than b does.
+func Stricter(a, b policy.ApprovalMode) bool {
+	order := []policy.ApprovalMode{policy.ModeYolo, policy.ModeAutoEdit, policy.ModeDefault, policy.ModePlan}
+	return slices.Index(order, a) > slices.Index(order, b)
+}
+
+// Unreadable reports whether a whole file is not in force.
+func Unreadable(p fault.Problem) bool {
+	return p.Kind == settings.KindSyntax || p.Kind == settings.KindFileRead
+}

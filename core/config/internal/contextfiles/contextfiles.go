@@ -1,0 +1,191 @@
+// Package contextfiles finds the instruction files that steer a session.
+package contextfiles
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/fettle-dev/fettle/core/config/internal/contributions"
+	"github.com/fettle-dev/fettle/core/config/internal/paths"
+	"github.com/fettle-dev/fettle/core/services/instructions"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// Finder finds the instruction files of a session.
+type Finder struct {
+	Workspace   *workspace.Workspace
+	ContextFile string   // base name of the layout's own
+	Names       []string // base names; nil: the layout's own and AGENTS.md
+	Imports     instructions.Imports
+	Boundary    []string // names that mark where the search upwards ends; nil: .git
+	UserDir     string   // the user's settings folder; "": there is none
+	Home        string   // the home folder; "": there is none
+	Untrusted   bool     // the project's files do not count
+	Extensions  []contributions.File
+	MayShow     func(path string) bool // whether a file may be shown without asking
+}
+
+func (f Finder) names() []string {
+	if f.Names == nil {
+		return []string{f.ContextFile, "AGENTS.md"}
+	}
+	return f.Names
+}
+
+func (f Finder) options() instructions.Options {
+	mayShow := f.MayShow
+	return instructions.Options{Names: f.names(), Imports: f.Imports, MayShow: func(p workspace.Path) bool { return mayShow(p.String()) }}
+}
+
+// Accessed finds the instruction files of the project's own folders, and none of those
+// that the session may only read, as those of skills.
+func (f Finder) Accessed() Accessed {
+	return Accessed{f.Workspace, instructions.New(f.Workspace, f.options())}
+}
+
+// Accessed finds what accesses bring up.
+type Accessed struct {
+	workspace *workspace.Workspace
+	finder    *instructions.Finder
+}
+
+// For is [instructions.Finder.For].
+func (a Accessed) For(ctx context.Context, path workspace.Path, known func(key string) bool) ([]instructions.Document, error) {
+	if a.workspace.IsReadOnly(path) {
+		return nil, nil
+	}
+	return a.finder.For(ctx, path, known)
+}
+
+// Start finds the files that hold from the beginning: the user's
+// own, those of extensions, then for each folder of the workspace those from the
+// boundary above it down to it. In an untrusted folder the last are left out.
+func (f Finder) Start(ctx context.Context, known func(key string) bool) ([]instructions.Document, error) {
+	var found []instructions.Document
+	seen := func(key string) bool {
+		return known(key) || slices.ContainsFunc(found, func(d instructions.Document) bool { return d.Key == key })
+	}
+	add := func(top, folder string) error {
+		docs, err := f.in(ctx, top, folder, seen)
+		found = append(found, docs...)
+		return err
+	}
+	if f.UserDir != "" {
+		if err := add(f.UserDir, f.UserDir); err != nil {
+			return nil, err
+		}
+	}
+	for _, file := range f.Extensions {
+		docs, err := f.ofExtension(ctx, file, seen)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, docs...)
+	}
+	if f.Untrusted {
+		return found, nil
+	}
+	for _, folder := range f.Workspace.Folders() {
+		if paths.Same(folder, f.UserDir) {
+			continue
+		}
+		if err := add(f.boundaryOf(folder), folder); err != nil {
+			return nil, err
+		}
+	}
+	return found, nil
+}
+
+// in finds those from top down to folder, which lies in it.
+func (f Finder) in(ctx context.Context, top, folder string, known func(key string) bool) ([]instructions.Document, error) {
+	ws, err := workspace.Open(top)
+	if err != nil {
+		return nil, nil // it is not there
+	}
+	defer ws.Close() //nolint:errcheck // nothing was written
+	o := f.options()
+	o.MayShow = func(p workspace.Path) bool { // read_file shows nothing outside of the workspace; here it may be Markdown
+		if _, err := f.Workspace.Resolve(p.String()); err != nil {
+			return filepath.Ext(p.Base()) == ".md"
+		}
+		return f.MayShow(p.String())
+	}
+	p, err := ws.Resolve(filepath.Join(folder, f.ContextFile))
+	if err != nil {
+		return nil, nil
+	}
+	return instructions.New(ws, o).For(ctx, p, known)
+}
+
+// boundaryOf returns the nearest folder from the given one upwards that holds a
+// mark, else the folder itself. Folders and marks of another owner count as if
+// they were not there, as with git.
+func (f Finder) boundaryOf(folder string) string {
+	marks := f.Boundary
+	if marks == nil {
+		marks = []string{".git"}
+	}
+	own, err := os.Stat(folder)
+	if err != nil {
+		return folder
+	}
+	for at := folder; ; at = filepath.Dir(at) {
+		if info, err := os.Stat(at); err != nil || !sameOwner(own, info) {
+			return folder
+		}
+		for _, mark := range marks {
+			if info, err := os.Lstat(filepath.Join(at, mark)); err == nil && sameOwner(own, info) {
+				return at
+			}
+		}
+		if filepath.Dir(at) == at || paths.Same(at, f.Home) {
+			return folder
+		}
+	}
+}
+
+// ofExtension is a context file of an extension.
+func (f Finder) ofExtension(ctx context.Context, file contributions.File, known func(key string) bool) ([]instructions.Document, error) {
+	ws, err := workspace.Open(filepath.Dir(file.Path))
+	if err != nil {
+		return nil, nil // it is gone
+	}
+	defer ws.Close() //nolint:errcheck // nothing was written
+	p, err := ws.Resolve(file.Path)
+	if err != nil {
+		return nil, nil
+	}
+	return instructions.New(ws, instructions.Options{
+		Names: []string{filepath.Base(file.Path)}, Imports: f.Imports,
+		MayShow: func(p workspace.Path) bool { return p.String() == file.Path || filepath.Ext(p.Base()) == ".md" },
+	}).For(ctx, p, known)
+}
+
+// Paths are where instruction files that hold from the beginning may
+// be, whether or not they are there.
+func (f Finder) Paths() []string {
+	var paths []string
+	in := func(dir string) {
+		for _, name := range f.names() {
+			paths = append(paths, filepath.Join(dir, name))
+		}
+	}
+	if f.UserDir != "" {
+		in(f.UserDir)
+	}
+	if f.Untrusted {
+		return paths
+	}
+	for _, folder := range f.Workspace.Folders() {
+		top := f.boundaryOf(folder)
+		for at := folder; ; at = filepath.Dir(at) {
+			in(at)
+			if at == top || filepath.Dir(at) == at {
+				break
+			}
+		}
+	}
+	return paths
+}

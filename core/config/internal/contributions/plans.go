@@ -1,0 +1,93 @@
+package contributions
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/escape"
+	"github.com/fettle-dev/fettle/core/extensions"
+	"github.com/fettle-dev/fettle/core/fault"
+)
+
+// plans takes over where plans may be written, of the first extension that says so
+// and may: plan mode writes there without asking, so that it is a folder of its own.
+func (b *bringing) plans(e extensions.Extension) {
+	if e.PlanDir == "" || b.all.plansDir != "" {
+		return
+	}
+	dir := filepath.FromSlash(e.PlanDir)
+	if rel, err := filepath.Rel(b.o.Target, dir); err == nil && filepath.IsAbs(dir) {
+		dir = rel
+	}
+	own, kept := b.o.Plans()
+	why, remedy := extensions.PlanDirectoryWrong(filepath.ToSlash(dir), own), "Name a folder of its own in plan.directory of its manifest, or one below "+own[0]+"."
+	if why == "" {
+		why = b.planFolder(filepath.Clean(dir), own, kept)
+	}
+	if why != "" {
+		b.problems = append(b.problems, fault.Problem{Path: e.Manifest, Extension: e.Name,
+			Message: fmt.Sprintf("The extension %s wants plans written to %q, which %s; they are not.", e.Name, escape.ClipBytes(e.PlanDir, 60), why), Remedy: remedy})
+		return
+	}
+	b.all.plansDir = filepath.Join(b.o.Target, dir)
+}
+
+// planFolder says why a folder of the project cannot become plan mode's own; "": it
+// is. One becomes so while there is nothing in it, which is kept, and is so as long
+// as it holds nothing but Markdown files. One below the folders of plans always is.
+func (x *Extensions) planFolder(dir string, plans []string, kept string) string {
+	full := filepath.Join(x.o.Target, dir)
+	if x.PlansDir() == full { // in this session
+		return ""
+	}
+	below := filepath.ToSlash(dir)
+	if slices.ContainsFunc(plans, func(folder string) bool { return below == folder || strings.HasPrefix(below, folder+"/") }) {
+		return ""
+	}
+	entries, err := os.ReadDir(full)
+	switch {
+	case err != nil && !errors.Is(err, fs.ErrNotExist):
+		return "cannot be read as a folder"
+	case len(entries) == 0:
+		keepPlanFolder(kept, below)
+		return ""
+	case !isPlanFolder(kept, below):
+		return "holds other files already"
+	case slices.ContainsFunc(entries, func(entry fs.DirEntry) bool { return entry.IsDir() || filepath.Ext(entry.Name()) != ".md" }):
+		return "holds other files than plans"
+	}
+	return ""
+}
+
+// keptPlanFolder is the file that says that a folder is plan mode's own; "": there is
+// no place for it.
+func keptPlanFolder(kept, below string) string {
+	if kept == "" {
+		return ""
+	}
+	id := sha256.Sum256([]byte(below))
+	return filepath.Join(kept, hex.EncodeToString(id[:8]))
+}
+
+// isPlanFolder reports whether it has been kept that a folder is plan mode's own.
+func isPlanFolder(kept, below string) bool {
+	_, err := os.Stat(keptPlanFolder(kept, below))
+	return err == nil
+}
+
+// keepPlanFolder keeps that a folder is plan mode's own. Where that fails it is so
+// in this session.
+func keepPlanFolder(kept, below string) {
+	file := keptPlanFolder(kept, below)
+	if file == "" || os.MkdirAll(filepath.Dir(file), 0o700) != nil {
+		return
+	}
+	_ = os.WriteFile(file, []byte(below+"\n"), 0o600)
+}

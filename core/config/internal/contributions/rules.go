@@ -1,0 +1,118 @@
+package contributions
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/fettle-dev/fettle/core/config/internal/toolrules"
+	"github.com/fettle-dev/fettle/core/extensions"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/policy/rulefile"
+)
+
+// Rules are what extensions bring to the rules in force.
+type Rules struct {
+	Files    []rulefile.File
+	Problems []fault.Problem
+	Rules    []policy.Rule
+	Checkers []policy.Checker
+}
+
+// Rules reads the rules of the active extensions: of their policies folders, in which
+// nothing can be allowed, and of the tools that they exclude. Of an extension with a
+// mistake in its policy there is no rule, and its own tools are asked about: what a
+// third party wrote must not stop the session.
+func (s *Set) Rules(ctx context.Context) Rules {
+	var all Rules
+	for _, f := range s.policies {
+		files, problems, understood := RulesIn(ctx, f.Path, f.Extension)
+		all.Problems = append(all.Problems, problems...)
+		if understood {
+			all.Files = append(all.Files, files...)
+			continue
+		}
+		all.Rules = append(all.Rules, s.insteadOfRules(f)...)
+	}
+	for _, f := range all.Files {
+		all.Rules, all.Checkers = slices.Concat(all.Rules, f.Rules, f.StandIns), append(all.Checkers, f.Checkers...)
+	}
+	all.Rules = append(all.Rules, toolrules.Exclusions(s.Exclude, func(tool string) toolrules.Place { return s.Excluded[tool] })...)
+	return all
+}
+
+// RulesIn reads the rules in the policies directory of an extension. If a
+// mistake in it denies, asks or checks less than is written, understood is false and
+// nothing of it counts; the last problem says so. It changes nothing.
+func RulesIn(ctx context.Context, dir, extension string) (files []rulefile.File, problems []fault.Problem, understood bool) {
+	files, problems = rulefile.Load(ctx, []string{dir}, rulefile.Options{Tier: policy.TierExtension, Label: "extension " + extension})
+	at := slices.IndexFunc(problems, func(p fault.Problem) bool { return p.Severity == rulefile.Error })
+	if at < 0 && !slices.ContainsFunc(files, func(file rulefile.File) bool { return len(file.StandIns) > 0 }) {
+		return files, problems, true
+	}
+	path, line := dir, 0
+	if at >= 0 {
+		path, line = problems[at].Path, problems[at].Line
+	}
+	return nil, append(problems, fault.Problem{Path: path, Line: line, Kind: rulefile.KindSchema, Severity: rulefile.Error,
+		Message: fmt.Sprintf("The policy of the extension %s is not understood: nothing of it is in force, and each call of a tool of its own servers is asked about.", extension),
+		Remedy:  "Correct the mistake, disable the extension, or write the rules into your own policies."}), false
+}
+
+// insteadOfRules are the rules in place of those of an extension that are not
+// understood: they ask about the tools of its own servers, and about nothing else.
+func (s *Set) insteadOfRules(f Folder) []policy.Rule {
+	var all []policy.Rule
+	for _, server := range s.Servers {
+		if s.serversOf[server.Name] == f.Extension && mcp.CheckServerName(server.Name) == nil {
+			all = append(all, policy.Rule{Name: "in place of the policy of the extension " + f.Extension + ", which is not understood", Server: server.Name, Tools: []string{"*"},
+				Decision: policy.AskUser, Priority: 999, TightensOnly: true, Tier: policy.TierExtension, Source: f.Path})
+		}
+	}
+	return all
+}
+
+// CheckRules finds what is wrong with the rules of an extension, as
+// sessions read them. Paths are absolute.
+func CheckRules(ctx context.Context, e extensions.Extension) []fault.Problem {
+	if e.PoliciesDir == "" {
+		return nil
+	}
+	_, problems, _ := RulesIn(ctx, e.PoliciesDir, e.Name)
+	var all []fault.Problem
+	for _, p := range problems {
+		f := fault.Problem{Severity: fault.SeverityWarning, Path: p.Path, Line: p.Line, Message: p.Message, Remedy: p.Remedy}
+		if p.Key != "" {
+			f.Message = p.Key + ": " + f.Message
+		}
+		if p.Severity == rulefile.Error {
+			f.Severity = fault.SeverityError
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// HooksOf are the hooks of an extension as a session reads them, with nothing filled
+// in, so that they are the same wherever it lies.
+func HooksOf(e extensions.Extension) []extensions.HookPart {
+	data, err := e.UnfilledHooks()
+	if err != nil || data == nil {
+		return nil // what cannot be read runs nowhere
+	}
+	found, _ := hooks.ParseJSON(data, hooks.Origin{Source: hooks.SourceExtension, Path: e.HooksFile, Extension: e.Name})
+	var all []extensions.HookPart
+	for _, h := range found {
+		part := extensions.HookPart{Event: string(h.Event), Matcher: h.Matcher, Command: h.Command}
+		for name, value := range h.Env {
+			part.Env, part.Given = append(part.Env, name), append(part.Given, name+"="+value)
+		}
+		slices.Sort(part.Env)
+		slices.Sort(part.Given)
+		all = append(all, part)
+	}
+	return all
+}

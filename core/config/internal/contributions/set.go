@@ -1,0 +1,171 @@
+package contributions
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/agent/subagent"
+	"github.com/fettle-dev/fettle/core/config/internal/toolrules"
+	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/escape"
+	"github.com/fettle-dev/fettle/core/extensions"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mcp"
+)
+
+// Set is what the active extensions bring, each part for its owner. Its
+// zero value is nothing. It is replaced as a whole and never changed.
+type Set struct {
+	Hooks    []File   // hooks/hooks.json, with the names of variables
+	Skills   []Folder // folders that hold skills
+	Commands []Folder // folders of TOML files
+	policies []Folder // folders of rules
+	Agents   []subagent.Folder
+	Context  []File                     // instruction files; Data is not set
+	Exclude  []string                   // tools that are excluded
+	Excluded map[string]toolrules.Place // where each of Exclude is said
+	Servers  []mcp.Configured
+	// serversOf is the extension that brings a server, by the server's name.
+	serversOf map[string]string
+	plansDir  string // where plans may be written; "": not said
+}
+
+// Folder is a folder of an extension.
+type Folder struct {
+	Path      string // absolute
+	Extension string // its name
+	ID        string
+	Variables map[string]string // of ${NAME} in its files
+	Env       []string          // NAME=VALUE: the extension's settings, for processes
+}
+
+// File is a file of an extension.
+type File struct {
+	Folder // Path is the file's
+	Data   []byte
+}
+
+// bringing gathers what extensions bring.
+type bringing struct {
+	*Extensions
+	all      Set
+	problems []fault.Problem
+	servers  map[string]string // whose a server is
+}
+
+// bring returns what the active extensions bring, nil for nothing, and what of it
+// cannot be used.
+func (x *Extensions) bring(found []extensions.Extension) (*Set, []fault.Problem) {
+	if !slices.ContainsFunc(found, func(e extensions.Extension) bool { return e.Active }) {
+		return nil, nil
+	}
+	b := bringing{Extensions: x, servers: map[string]string{}}
+	b.all.Excluded = map[string]toolrules.Place{}
+	for _, e := range found {
+		if e.Active {
+			b.extension(e)
+		}
+	}
+	b.all.serversOf = b.servers
+	return &b.all, b.problems
+}
+
+// extension adds what one brings.
+func (b *bringing) extension(e extensions.Extension) {
+	folder := func(path string) Folder {
+		return Folder{Path: path, Extension: e.Name, ID: e.ID, Variables: e.Variables(b.o.Target), Env: e.Env()}
+	}
+	add := func(to *[]Folder, path string) {
+		if path != "" {
+			*to = append(*to, folder(path))
+		}
+	}
+	add(&b.all.Skills, e.SkillsDir)
+	add(&b.all.Commands, e.CommandsDir)
+	add(&b.all.policies, e.PoliciesDir)
+	if e.AgentsDir != "" {
+		b.all.Agents = append(b.all.Agents, subagent.Folder{
+			Path: e.AgentsDir, Scope: subagent.ScopeExtension, Extension: e.Name, Expand: Expand(e.Variables(b.o.Target)),
+		})
+	}
+	for _, path := range e.ContextFiles {
+		b.all.Context = append(b.all.Context, File{Folder: folder(path)})
+	}
+	data, err := e.UnfilledHooks()
+	if err != nil {
+		b.problems = append(b.problems, fault.Problem{Path: e.HooksFile, Extension: e.Name, Message: fault.MessageOf(err), Remedy: fault.As(err).Remedy})
+	} else if data != nil {
+		b.all.Hooks = append(b.all.Hooks, File{folder(e.HooksFile), data})
+	}
+	for _, tool := range e.ExcludedTools {
+		if err := toolrules.CheckExcluded(tool); err != nil {
+			b.problems = append(b.problems, fault.Problem{Path: e.Manifest, Extension: e.Name, Message: fault.MessageOf(err), Remedy: fault.As(err).Remedy})
+		}
+		if _, known := b.all.Excluded[tool]; !known {
+			b.all.Exclude = append(b.all.Exclude, tool)
+			b.all.Excluded[tool] = toolrules.Place{Source: "extension " + e.Name + ": " + e.Manifest}
+		}
+	}
+	b.plans(e)
+	b.mcp(e)
+}
+
+// mcp adds the servers of an extension, each with what the settings say of one of
+// its name.
+func (b *bringing) mcp(e extensions.Extension) {
+	set := b.o.Servers()
+	refuse := func(server, why, remedy string) {
+		b.problems = append(b.problems, fault.Problem{Path: e.Manifest, Extension: e.Name,
+			Message: fmt.Sprintf("The server %q of the extension %s is not used: %s.", escape.ClipBytes(server, 60), e.Name, why), Remedy: remedy})
+	}
+	servers := e.Servers()
+	for _, name := range slices.Sorted(maps.Keys(servers)) {
+		if first, taken := b.servers[name]; taken {
+			refuse(name, "the extension "+first+" brings one of that name", "Disable one of the two extensions.")
+			continue
+		}
+		if set.Owns(name) {
+			refuse(name, "the program has one of that name", "")
+			continue
+		}
+		var s settings.MCPServer
+		if err := json.Unmarshal(servers[name], &s); err != nil {
+			refuse(name, "what the manifest says of it is no server", "Correct it in the manifest.") // the error may hold a value
+			continue
+		}
+		s.Trust = false // which is for the person to say
+		s = withEnv(s, e)
+		b.servers[name] = e.Name
+		b.all.Servers = append(b.all.Servers, set.Settings.OfExtension(e.Name, name, s))
+	}
+}
+
+// withEnv gives a server that is a program the settings of its extension, beside
+// the variables that it has itself.
+func withEnv(s settings.MCPServer, e extensions.Extension) settings.MCPServer {
+	if s.Command == "" {
+		return s
+	}
+	env := map[string]string{}
+	for _, setting := range e.ResolvedSettings {
+		env[setting.EnvVar] = setting.Value.Reveal()
+	}
+	maps.Copy(env, s.Env)
+	s.Env = env
+	return s
+}
+
+// Expand puts in what stands for ${NAME}; nil for no variables.
+func Expand(variables map[string]string) func(text string) string {
+	if len(variables) == 0 {
+		return nil
+	}
+	var pairs []string
+	for name, value := range variables {
+		pairs = append(pairs, "${"+name+"}", value)
+	}
+	return strings.NewReplacer(pairs...).Replace
+}

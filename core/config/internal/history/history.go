@@ -1,0 +1,292 @@
+// Package history keeps what the history of a conversation shows of files and
+// instructions, and shows files again once it was compacted.
+package history
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"sync"
+
+	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/tracker"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+	"github.com/fettle-dev/fettle/core/tools/catalog"
+)
+
+// Options are what a history needs to know of its conversation.
+type Options struct {
+	State     *filestate.Service
+	Tracker   *tracker.FileTracker
+	Workspace *workspace.Workspace
+	Messages  bool        // instructions that accesses bring up are given in messages
+	Watched   func() bool // steps or hooks look at calls
+	Limit     func() int  // tokens of a request
+}
+
+// History is that of one conversation.
+type History struct {
+	o          Options
+	compaction *compaction // the last one, until files are said again; nil: none
+	told       int         // how many instruction files the user's messages have given
+
+	mu      sync.Mutex
+	written []string // paths that were written, as far as the cache has forgotten them
+}
+
+// New returns an empty history.
+func New(o Options) *History { return &History{o: o} }
+
+// Compactor returns c with what restating needs; begins is told before each attempt.
+func (h *History) Compactor(c agent.Compactor, begins func(ctx context.Context, asked bool)) agent.Compactor {
+	return &compactor{c, h, begins}
+}
+
+// compactor shortens the history of one conversation, and keeps what the
+// restating of files has to know of it.
+type compactor struct {
+	agent.Compactor
+	history *History
+	begins  func(ctx context.Context, asked bool)
+}
+
+// compaction is what restating has to know of a compaction.
+type compaction struct {
+	limit  int  // tokens of a request
+	spared int  // tokens by which the history became shorter
+	partly bool // it is what it was, but for answers that were cut
+	left   []model.Content
+}
+
+// Compact implements agent.Compactor.
+func (c *compactor) Compact(ctx context.Context, r agent.CompactRequest) (agent.Compaction, error) {
+	c.history.compaction = nil
+	c.begins(ctx, r.Asked)
+	result, err := c.Compactor.Compact(ctx, r)
+	if err != nil || !result.Status.Changed() {
+		return result, err
+	}
+	done := &compaction{limit: r.Limit, partly: result.Status == agent.CompactionTruncated}
+	if done.partly && len(cutFiles(r.History, result.History)) > 0 {
+		result.History = withoutRestated(result.History) // what is said now takes its place
+		result.After = historyTokens(result.History)
+	}
+	done.left = result.History
+	done.spared = historyTokens(r.History) - historyTokens(done.left)
+	c.history.compaction = done
+	return result, nil
+}
+
+func historyTokens(history []model.Content) int {
+	return model.EstimateTokens(&model.Request{Contents: history})
+}
+
+// AfterCompaction is Restate for the conversation's client, which has compacted: what
+// is said again leaves the history shorter than it was. Where only answers were
+// cut, it is about the files whose content is gone, and the others stay known.
+func (h *History) AfterCompaction(ctx context.Context, old []model.Content) ([]model.Part, error) {
+	done := h.compaction
+	h.compaction = nil
+	if done == nil {
+		return h.Restate(ctx, Restating{Messages: h.o.Messages})
+	}
+	o := Restating{Messages: h.o.Messages, Bytes: restatedBytes(done.limit), Tokens: min(done.limit/restatedShare, done.spared-1)}
+	if o.Tokens <= 0 {
+		o.Tokens = -1
+	}
+	if !done.partly {
+		return h.Restate(ctx, o)
+	}
+	h.o.State.HeedHatch()
+	cut := cutFiles(old, done.left)
+	known := slices.DeleteFunc(h.o.State.Cache.Recent(), func(path string) bool { return !cut[path] })
+	r := h.restater(o, known)
+	forget := func() {
+		for path := range cut {
+			h.o.State.Cache.Invalidate(path)
+		}
+	}
+	h.noteWritten()
+	forget()
+	parts, err := r.parts(ctx, known)
+	if err != nil {
+		forget() // what was read is not in the history
+	}
+	return parts, err
+}
+
+// cutFiles returns the paths of files of which a history showed more before than
+// it does after.
+func cutFiles(before, after []model.Content) map[string]bool {
+	cut, now := map[string]bool{}, shownFiles(after)
+	for path, n := range shownFiles(before) {
+		if now[path] < n {
+			cut[path] = true
+		}
+	}
+	return cut
+}
+
+// shownFiles counts, by path, the states with content that a history holds.
+func shownFiles(history []model.Content) map[string]int {
+	counts := map[string]int{}
+	for _, turn := range history {
+		for _, p := range turn.Parts {
+			text := p.Text
+			if p.Response != nil {
+				text = Output(p.Response.Response)
+			}
+			eachState(text, func(path string, content bool) {
+				if content {
+					counts[path]++
+				}
+			})
+		}
+	}
+	return counts
+}
+
+// Output returns the output of a response. What hooks and others say beside it is not
+// looked into.
+func Output(response json.RawMessage) string {
+	var r struct{ Output string }
+	if json.Unmarshal(response, &r) != nil {
+		return ""
+	}
+	return r.Output
+}
+
+// Overriding is called before the turns of a request are changed; what it returns, with
+// those that go out, forgets the files that are not shown any more.
+func (h *History) Overriding(before []model.Content) func(now []model.Content) {
+	shown := shownFiles(before)
+	return func(contents []model.Content) {
+		now := shownFiles(contents)
+		for path := range shown {
+			if now[path] == 0 {
+				h.o.State.Cache.Invalidate(path)
+			}
+		}
+	}
+}
+
+// eachState calls f for each state object in a text of JSON, in JSON that is a
+// text in it too, as the output of a tool is.
+func eachState(text string, f func(path string, content bool)) {
+	if !looksLikeJSON(text) {
+		return
+	}
+	var v any
+	if json.Unmarshal([]byte(text), &v) != nil {
+		return
+	}
+	walkStates(v, f)
+}
+
+func walkStates(v any, f func(path string, content bool)) {
+	switch v := v.(type) {
+	case string:
+		eachState(v, f)
+	case []any:
+		for _, element := range v {
+			walkStates(element, f)
+		}
+	case map[string]any:
+		if path, ok := v["file_path"].(string); ok {
+			_, content := v["content"].(string)
+			f(path, content)
+			return // what a file holds is no state
+		}
+		for _, member := range v {
+			walkStates(member, f)
+		}
+	}
+}
+
+// looksLikeJSON spares most texts their parsing.
+func looksLikeJSON(text string) bool { return text != "" && (text[0] == '{' || text[0] == '[') }
+
+// withoutRestated returns a history without what an earlier compaction has said
+// again. It shares what needs no change.
+func withoutRestated(history []model.Content) []model.Content {
+	if len(history) == 0 || !slices.ContainsFunc(history[0].Parts, isRestated) {
+		return history
+	}
+	history = slices.Clone(history)
+	history[0].Parts = slices.DeleteFunc(slices.Clone(history[0].Parts), isRestated)
+	return history
+}
+
+func isRestated(p model.Part) bool {
+	var said struct{ Kind string }
+	return looksLikeJSON(p.Text) && json.Unmarshal([]byte(p.Text), &said) == nil && said.Kind == Kind
+}
+
+// Withdrawn forgets the files that words have shown which are not in the history
+// after all.
+func (h *History) Withdrawn(parts []model.Part) {
+	for _, p := range parts {
+		eachState(p.Text, func(path string, _ bool) { h.o.State.Cache.Invalidate(path) })
+	}
+}
+
+// Instructions are those that accesses have brought up since the last request, for the
+// user's message.
+func (h *History) Instructions(context.Context) ([]model.Part, error) {
+	given := h.o.Tracker.Given()
+	if len(given) <= h.told {
+		h.told = min(h.told, len(given)) // less than before: the session was cleared
+		return nil, nil
+	}
+	due := given[h.told:]
+	h.told = len(given)
+	return []model.Part{model.TextPart(tracker.Label(due))}, nil
+}
+
+// TellAgain says that instructions which were given in messages are read again.
+func (h *History) TellAgain() { h.told = 0 }
+
+// ForgetFiles empties the cache, and keeps which files were written.
+func (h *History) ForgetFiles() {
+	h.noteWritten()
+	h.o.State.Compacted()
+}
+
+func (h *History) noteWritten() {
+	paths := h.o.State.Cache.Written()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, path := range paths {
+		if !slices.Contains(h.written, path) {
+			h.written = append(h.written, path)
+		}
+	}
+}
+
+// Written returns the files that the conversation has written, as far as they
+// are known.
+func (h *History) Written() []string {
+	h.noteWritten()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.written)
+}
+
+// Tools returns the tools that a history shows to have been called or found by
+// a search, so that a session which is resumed goes on with them.
+func Tools(history []model.Content) []string {
+	var names []string
+	for _, turn := range history {
+		for _, p := range turn.Parts {
+			switch {
+			case p.Call != nil:
+				names = append(names, p.Call.Name)
+			case p.Response != nil && p.Response.Name == catalog.ToolSearch:
+				names = append(names, catalog.Names(Output(p.Response.Response))...)
+			}
+		}
+	}
+	return names
+}

@@ -1,0 +1,261 @@
+package history
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// Restating says how [History.Restate] does its work. A zero field is its default.
+type Restating struct {
+	Files    int   // how many files are said again; negative: none
+	Bytes    int64 // how much of them in all
+	Tokens   int   // how long all that is said may be; 0: Bytes alone count, negative: nothing is said
+	Messages bool  // instructions become due again
+}
+
+const (
+	defaultRestatedFiles = 10
+	mostRestatedBytes    = 512 << 10
+	mostNamedFiles       = 100 // of those that are only named
+)
+
+// Restated is what the model is told of its files after compaction.
+type Restated struct {
+	Kind      string   `json:"kind"`
+	Notice    string   `json:"notice"`
+	Files     []any    `json:"files"` // state objects, or what is wrong, the one used last first
+	ReadAgain []string `json:"read_again,omitempty"`
+}
+
+// Kind marks a [Restated].
+const Kind = "files_after_compaction"
+
+// unstated is the element of a file that could not be read.
+type unstated struct {
+	FilePath string       `json:"file_path"`
+	Error    *fault.Error `json:"error"`
+}
+
+const restatedNotice = "The conversation was compacted, so what you were shown of files before is void, with its versions and hashes. " +
+	"The files below, the one used last first, are as they are on disk now, under new versions, and count as read: base changes on these hashes. " +
+	"Files in read_again were in work too; read them before you change or quote them. Of any other file, read before you rely on it."
+
+// Restate clears the cache, reads the files in work again and records them as read. The
+// error is of code cancelled; then no file counts as read.
+func (h *History) Restate(ctx context.Context, o Restating) ([]model.Part, error) {
+	h.o.State.HeedHatch()
+	known := h.o.State.Cache.Recent()
+	r := h.restater(o, known)
+	if o.Messages {
+		h.o.Tracker.DueAgain()
+		h.told = 0
+	}
+	h.ForgetFiles()
+	parts, err := r.parts(ctx, known)
+	if err != nil {
+		h.ForgetFiles() // what was read is not in the history
+	}
+	return parts, err
+}
+
+func (h *History) restatingDefaults(o Restating) Restating {
+	o.Files = cmp.Or(o.Files, defaultRestatedFiles)
+	if o.Bytes == 0 {
+		o.Bytes = restatedBytes(h.o.Limit())
+	}
+	return o
+}
+
+// restatedShare is the part of a request that may be said again: one of so many.
+const restatedShare = 8
+
+// restatedBytes is how much of files is said again where a request may have so
+// many tokens.
+func restatedBytes(limit int) int64 {
+	const perToken = 4
+	return min(int64(limit)*perToken/restatedShare, mostRestatedBytes)
+}
+
+// restater reads files again within what is left of its limits.
+type restater struct {
+	*History
+	left Restating
+	// shown are the hashes under which files were shown, by path, where steps or hooks
+	// look at calls: they have not seen what a file holds since. nil: nothing looks.
+	shown map[string]string
+}
+
+// restater must be made while the files known are in the cache.
+func (h *History) restater(o Restating, known []string) *restater {
+	r := &restater{History: h, left: h.restatingDefaults(o)}
+	if !h.o.Watched() {
+		return r
+	}
+	r.shown = make(map[string]string, len(known))
+	for _, path := range known {
+		if e, ok := h.o.State.Cache.ByPath(path); ok {
+			r.shown[path] = e.SHA256
+		}
+	}
+	return r
+}
+
+// restatable is a file that is to be read again, or why it cannot be.
+type restatable struct {
+	name string
+	path workspace.Path
+	err  error
+}
+
+// parts is what the model is told of known files, which are not in the cache;
+// nil for nothing. Those that it is told of in the end count as read.
+func (r *restater) parts(ctx context.Context, known []string) ([]model.Part, error) {
+	if len(known) == 0 || r.left.Tokens < 0 {
+		return nil, nil
+	}
+	most := r.left.Tokens
+	said, chosen, err := r.all(ctx, known)
+	if err != nil {
+		return nil, err
+	}
+	for {
+		content, err := tools.JSON(said)
+		if err != nil {
+			return nil, err
+		}
+		parts := []model.Part{model.TextPart(content.String())}
+		switch {
+		case most == 0 || partTokens(parts) <= most:
+			return parts, nil
+		case len(said.Files) > 0: // the escapes of JSON, and what is no ASCII, take more than bytes tell
+			last := len(said.Files) - 1
+			r.o.State.Cache.Invalidate(chosen[last].path.String())
+			said.ReadAgain = slices.Insert(said.ReadAgain, 0, chosen[last].name)
+			said.Files = said.Files[:last]
+		case len(said.ReadAgain) > 0:
+			said.ReadAgain = said.ReadAgain[:len(said.ReadAgain)/2]
+		default:
+			return nil, nil
+		}
+	}
+}
+
+// partTokens estimates the length of parts.
+func partTokens(parts []model.Part) int {
+	return model.EstimateTokens(&model.Request{Contents: []model.Content{{Parts: parts}}})
+}
+
+// all reads files again: those used last are chosen first and read last, so that
+// the order of their use stays what it was.
+func (r *restater) all(ctx context.Context, known []string) (said Restated, chosen []restatable, err error) {
+	said = Restated{Kind: Kind, Notice: restatedNotice}
+	for _, name := range known {
+		p, fits, err := r.choose(name)
+		switch {
+		case err != nil || fits:
+			chosen = append(chosen, restatable{name, p, err})
+		case len(said.ReadAgain) < mostNamedFiles:
+			said.ReadAgain = append(said.ReadAgain, name)
+		}
+	}
+	said.Files = make([]any, len(chosen))
+	for i, f := range slices.Backward(chosen) {
+		var element any
+		err := f.err
+		if err == nil {
+			element, err = r.read(ctx, f.name, f.path)
+		}
+		if ctx.Err() != nil {
+			return Restated{}, nil, fault.Wrap(fault.Cancelled, "config.Restate", "Restate was cancelled.", "", ctx.Err())
+		}
+		if err != nil {
+			element = unstated{f.name, asFault(err)}
+		}
+		said.Files[i] = element
+	}
+	return said, chosen, nil
+}
+
+// choose reports whether there is room for a file. The error says why it cannot
+// be read, for which there is room while there is for files.
+func (r *restater) choose(name string) (p workspace.Path, fits bool, err error) {
+	if r.left.Files <= 0 {
+		return workspace.Path{}, false, nil
+	}
+	p, err = r.o.Workspace.Resolve(name)
+	var info workspace.Info
+	if err == nil {
+		info, err = r.o.Workspace.Stat(p)
+	}
+	if err == nil && !r.o.State.MayShow(p) {
+		err = fault.New(fault.PolicyViolation, "config.restate", "This file is not shown, as read_file may not show it, or not without asking.",
+			"Call read_file for it, so that somebody can be asked; or go on without it.")
+	}
+	size := min(info.Size, int64(r.o.State.Limits().Bytes))
+	if err == nil && size > r.left.Bytes {
+		return p, false, nil
+	}
+	r.left.Files--
+	if err != nil {
+		return p, false, err
+	}
+	r.left.Bytes -= size
+	return p, true, nil
+}
+
+// read shows a file to the conversation as read_file would, but for what hooks have
+// withheld or have not seen.
+func (r *restater) read(ctx context.Context, name string, p workspace.Path) (any, error) {
+	ctx, held := r.o.State.Begin(ctx)
+	element, err := r.readHeld(ctx, p)
+	if err == nil && r.unseen(name, p, held.Hash(p)) {
+		err = fault.New(fault.PolicyViolation, "config.restate", "This file is not shown again, as a hook withheld it, or it changed since hooks looked at it.",
+			"Call read_file for it if it is needed.")
+	}
+	if err != nil {
+		held.Drop()
+		return nil, err
+	}
+	held.Commit()
+	return element, nil
+}
+
+// unseen reports whether bytes of a file that hash to sha are what hooks have withheld,
+// or have not seen.
+func (r *restater) unseen(name string, p workspace.Path, sha string) bool {
+	return r.o.State.Dropped(p, sha) || r.shown != nil && sha != r.shown[name]
+}
+
+func (r *restater) readHeld(ctx context.Context, p workspace.Path) (any, error) {
+	read, err := r.o.State.Read(ctx, filestate.ReadRequest{Path: p, Repeat: true, TextOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	r.o.Tracker.Accessed(ctx, p) // FT-16
+	if read.State != nil {
+		return read.State, nil
+	}
+	if read.Payload != nil {
+		read.Refusal = "This is " + read.Payload.MIMEType + " now; read_file hands it over as data."
+	}
+	withheld := filestate.Withheld(p.String())
+	withheld.Notice = read.Refusal
+	return withheld, nil
+}
+
+// asFault gives an error a class.
+func asFault(err error) *fault.Error {
+	if e := fault.As(err); e != nil {
+		return e
+	}
+	return fault.Wrap(fault.ReadContentFailure, "config.restate", fmt.Sprintf("The file cannot be read: %s.", err),
+		"Check that it is still there and readable.", err)
+}

@@ -1,0 +1,54 @@
+// Package paths answers questions about paths that the rooms of core/config share.
+package paths
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// Same reports whether two paths lead to one file or folder.
+func Same(a, b string) bool {
+	if a == b {
+		return true
+	}
+	infoA, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	infoB, err := os.Stat(b)
+	return err == nil && os.SameFile(infoA, infoB)
+}
+
+// IsFolder reports whether there is a folder.
+func IsFolder(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// Usable says why a file or folder cannot be used, nil if it can.
+func Usable(path string, folder bool) error {
+	if path == "" {
+		return errors.New("the path is empty")
+	}
+	info, err := os.Stat(path)
+	if e := (*fs.PathError)(nil); errors.As(err, &e) {
+		return e.Err
+	}
+	if err == nil && folder && !info.IsDir() {
+		return errors.New("it is no folder")
+	}
+	return err
+}
+
+// RealAsFarAsThere is a path with its links followed, as far as it is there.
+func RealAsFarAsThere(path string) string {
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if dir := filepath.Dir(path); dir != path {
+		return filepath.Join(RealAsFarAsThere(dir), filepath.Base(path))
+	}
+	return path
+}

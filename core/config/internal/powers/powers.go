@@ -1,0 +1,107 @@
+// Package powers lists what the files of a project do once its directory is trusted.
+package powers
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/agent/subagent"
+	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/config/internal/apply"
+	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/policy/rulefile"
+	"github.com/fettle-dev/fettle/core/services/trust"
+	"github.com/fettle-dev/fettle/core/skills"
+)
+
+// Files are what a project may have, as absolute paths; they need not exist.
+type Files struct {
+	Policies []string // files and folders of rules
+	Commands string   // folder of slash commands
+	Agents   string   // folder of definitions of agents
+	Skills   []skills.Folder
+}
+
+// OfProject lists what they do with trust and do not do without: settings, variables of
+// .env files, rules that allow, slash commands, agents and skills; and behind the
+// variables which tools the settings switch off. r are the settings of the trusted
+// project. It starts nothing.
+func OfProject(ctx context.Context, g apply.Given, r *settings.Result, files Files) ([]settings.Power, error) {
+	all := slices.DeleteFunc(apply.Powers(g, r), func(power settings.Power) bool {
+		return power.Variable != "" && !trust.Covers([]string{g.Target}, power.Source) // of a directory above, which is trusted itself
+	})
+	for _, s := range r.Switches() {
+		if !slices.ContainsFunc(all, func(p settings.Power) bool { return p.Key == s.Key }) {
+			all = append(all, settings.Power{Key: s.Key, Source: s.Source, Line: s.Line, Text: s.Text})
+		}
+	}
+	all = append(all, powersOfRules(ctx, files.Policies...)...)
+	more, err := powersOfTexts(ctx, files)
+	switch {
+	case ctx.Err() != nil:
+		return nil, fault.Wrap(fault.Cancelled, "config.ProjectPowers", "ProjectPowers was cancelled.", "", ctx.Err())
+	case err != nil:
+		return nil, err
+	}
+	return append(all, more...), nil
+}
+
+// powersOfRules are those of the project's policy files: what they allow.
+func powersOfRules(ctx context.Context, paths ...string) []settings.Power {
+	var all []settings.Power
+	files, _ := rulefile.Load(ctx, paths, rulefile.Options{Tier: policy.TierWorkspace}) // mistakes are reported by each session
+	for _, f := range files {
+		for _, rule := range f.Rules {
+			if rule.Decision == policy.Allow {
+				what := strings.TrimPrefix(rule.String(), string(policy.Allow)+" ")
+				all = append(all, settings.Power{Source: rule.Source, Line: rule.Line, Text: "allows " + what + " without asking"})
+			}
+		}
+	}
+	return all
+}
+
+// powersOfTexts are those of what the project gives the model and its user: slash
+// commands, agents and skills.
+func powersOfTexts(ctx context.Context, files Files) ([]settings.Power, error) {
+	var all []settings.Power
+	found, _, err := commands.NewFiles(commands.FileOptions{Folders: []commands.Folder{{Path: files.Commands}}}).Load(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range found {
+		all = append(all, settings.Power{Source: c.Source, Text: "adds the command /" + c.Name + ", whose text may run shell commands once you use it"})
+	}
+	agents, _, err := subagent.Load(ctx, subagent.LoadOptions{Folders: []subagent.Folder{{Path: files.Agents, Scope: subagent.ScopeProject}}})
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range agents {
+		text := "adds the agent " + d.Name
+		if d.Model != "" {
+			text += ", which sends its conversation to the model " + d.Model
+		}
+		if d.Remote != nil {
+			text += ", which sends its conversation to " + remoteAddress(d.Remote)
+		}
+		all = append(all, settings.Power{Source: d.Source.Path, Line: d.Source.Line, Text: text})
+	}
+	m := &skills.SkillManager{}
+	if err := m.Discover(ctx, nil, files.Skills); err != nil {
+		return nil, err
+	}
+	for _, s := range m.All() {
+		all = append(all, settings.Power{Source: s.Path, Text: "adds the skill " + s.Name})
+	}
+	return all, nil
+}
+
+func remoteAddress(r *subagent.Remote) string {
+	if r.CardURL != "" {
+		return r.CardURL
+	}
+	return "the server that its card names"
+}

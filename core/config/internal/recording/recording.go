@@ -1,0 +1,81 @@
+// Package recording turns a conversation into what is recorded of it, and back.
+package recording
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+
+	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/transcript"
+)
+
+// Turn is what is recorded of a turn, with the calls that it answers; highest is the
+// highest version that was given.
+func Turn(e agent.Entry, highest int64) transcript.Turn {
+	turn := transcript.Turn{Content: plain(e.Content), Time: e.Time, Model: e.Model, Highest: highest}
+	if e.Usage != (model.Usage{}) {
+		turn.Usage = plain(e.Usage)
+	}
+	for _, response := range e.Responses {
+		turn.Calls = append(turn.Calls, callRecord(response))
+	}
+	return turn
+}
+
+// History returns a recorded session's turns, and what could not be used.
+func History(s *transcript.Session) ([]model.Content, []fault.Problem) {
+	history := make([]model.Content, 0, len(s.Turns))
+	var lost []fault.Problem
+	for i, turn := range s.Turns {
+		var content model.Content
+		if err := json.Unmarshal(turn.Content, &content); err != nil {
+			lost = append(lost, fault.Problem{Path: s.Path, Message: fmt.Sprintf("Turn %d cannot be used and is left out: %s.", i+1, err)})
+			continue
+		}
+		history = append(history, content)
+	}
+	return history, lost
+}
+
+// Contents are the turns of a history as they are recorded.
+func Contents(history []model.Content) []json.RawMessage {
+	raw := make([]json.RawMessage, len(history))
+	for i, content := range history {
+		raw[i] = plain(content)
+	}
+	return raw
+}
+
+// callRecord is what is kept of a call beside its answer to the model, which
+// holds the result itself.
+func callRecord(r scheduler.Response) transcript.ToolCall {
+	call := transcript.ToolCall{
+		ID: r.CallID, Name: r.Tool, Args: r.Params, Status: string(r.Status), Display: plain(r.Result.ReturnDisplay), Notices: r.Notices,
+	}
+	if !json.Valid(call.Args) {
+		call.Args = nil // as the call did not get to where they are checked
+	}
+	if r.Result.Error != nil {
+		call.Error = plain(r.Result.Error)
+	}
+	if r.Decision.Decision != "" {
+		call.Decision = plain(r.Decision)
+	}
+	return call
+}
+
+// plain returns v as JSON without escapes for HTML; nil if it has no such form,
+// which is for whoever records it to refuse.
+func plain(v any) json.RawMessage {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+}

@@ -1,0 +1,321 @@
+// Package rules keeps the policy in force in a session: of policy files, of the session's
+// own lists and of extensions, with what is approved while it runs.
+package rules
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+
+	"github.com/fettle-dev/fettle/core/config/internal/contributions"
+	"github.com/fettle-dev/fettle/core/config/internal/paths"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/policy/checker"
+	"github.com/fettle-dev/fettle/core/policy/rulefile"
+	"github.com/fettle-dev/fettle/core/services/gitdir"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// Names of policy files and folders, below the user's and the project's settings folder.
+const (
+	File          = "policies.toml"
+	Folder        = "policies"
+	saved         = "auto-saved.toml"
+	checkerFolder = "checkers" // the user's only: programs that are safety checkers
+)
+
+// Workspace are the folders that rules judge by.
+type Workspace interface {
+	Target() string
+	Folders() []string
+	RealFolders() []string // with links followed
+}
+
+// Options make [Rules].
+type Options struct {
+	Workspace  Workspace
+	AdminDir   string   // the system's settings folder
+	UserDir    string   // the user's; "": there is none
+	ProjectDir string   // the project's
+	Paths      []string // files and folders in the place of the user's; nil: there are none
+	Trusted    bool     // the project's rules may allow
+	Own        []policy.Rule
+	NoSaving   bool           // approvals are not saved
+	Confined   bool           // commands are
+	Engine     policy.Options // without rules and checkers
+	Logger     *slog.Logger
+}
+
+// Rules are the policy in force: what a Config shares with those derived from it,
+// approvals of the session included. It is safe for concurrent use.
+type Rules struct {
+	*policy.Engine
+	Checks *checker.Runner
+	SaveTo string // file of the user's saved approvals; "" if there is no home folder
+
+	workspace Workspace
+	noSaving  bool
+	log       *slog.Logger
+	files     []rulefile.File
+	problems  []fault.Problem
+	roots     atomic.Pointer[[]string] // workspace folders, also as they are once links are followed
+	repos     *gitdir.Watch
+	brought   atomic.Pointer[contributions.Rules]
+}
+
+// Open reads the policy files, whose mistakes are problems and no errors, and makes
+// the engine. The error is of code cancelled, or invalid_config for what is wrong in
+// Options.
+func Open(ctx context.Context, o Options) (*Rules, error) {
+	r := &Rules{workspace: o.Workspace, noSaving: o.NoSaving, log: o.Logger, repos: gitdir.NewWatch(o.Workspace.Folders()...)}
+	r.brought.Store(&contributions.Rules{})
+	r.setRoots()
+	if o.UserDir == "" {
+		o.Logger.Warn("no home folder, so there is no user policy")
+	} else {
+		r.SaveTo = filepath.Join(o.UserDir, Folder, saved)
+	}
+	load := func(of rulefile.Options, from ...string) {
+		files, problems := rulefile.Load(ctx, from, of)
+		r.files, r.problems = append(r.files, files...), append(r.problems, problems...)
+	}
+	admin := filepath.Join(o.AdminDir, Folder)
+	if problem := rulefile.CheckAdmin(admin); problem != nil {
+		r.problems = append(r.problems, *problem)
+	} else {
+		load(rulefile.Options{Tier: policy.TierAdmin}, admin)
+	}
+	switch {
+	case o.Paths != nil:
+		load(rulefile.Options{Tier: policy.TierUser}, o.Paths...)
+		if r.SaveTo != "" && !slices.Contains(o.Paths, r.SaveTo) {
+			load(rulefile.Options{Tier: policy.TierUser}, r.SaveTo)
+		}
+	case o.UserDir != "":
+		load(rulefile.Options{Tier: policy.TierUser}, filepath.Join(o.UserDir, File), filepath.Join(o.UserDir, Folder))
+	}
+	if !paths.Same(o.ProjectDir, o.UserDir) {
+		load(rulefile.Options{Tier: policy.TierWorkspace, TightenOnly: !o.Trusted},
+			filepath.Join(o.ProjectDir, File), filepath.Join(o.ProjectDir, Folder))
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, fault.Wrap(fault.Cancelled, "config.Initialize", "Initialize was cancelled.", "", err)
+	}
+	e := o.Engine
+	for _, f := range r.files {
+		e.Rules, e.Checkers = slices.Concat(e.Rules, f.Rules, f.StandIns), append(e.Checkers, f.Checkers...)
+	}
+	e.Rules = append(e.Rules, o.Own...)
+	var err error
+	if r.Engine, err = policy.NewEngine(e); err != nil {
+		return nil, err
+	}
+	programs := checkerPrograms(o.UserDir)
+	r.problems = append(r.problems, missingPrograms(e.Checkers, programs, filepath.Join(o.UserDir, checkerFolder))...)
+	r.Checks = checker.New(checker.Options{
+		Dir: o.Workspace.Target(), Roots: r.Roots(), Programs: programs, RealPath: RealPath, Logger: o.Logger,
+	})
+	if o.Confined {
+		r.problems = append(r.problems, uncovered(e.Rules)...)
+	}
+	for _, p := range r.problems {
+		o.Logger.Warn("policy file", slog.String("problem", p.String()))
+	}
+	return r, nil
+}
+
+// Bring puts the rules of the active extensions in force, in the place of those that
+// were; see [contributions.Set.Rules]. One call at a time.
+func (r *Rules) Bring(ctx context.Context, brought *contributions.Set, servers []string) error {
+	next := brought.Rules(ctx)
+	if err := ctx.Err(); err != nil {
+		return fault.Wrap(fault.Cancelled, "config.Initialize", "Initialize was cancelled.", "", err)
+	}
+	if r.SaveTo != "" {
+		userDir := filepath.Dir(filepath.Dir(r.SaveTo))
+		next.Problems = append(next.Problems, missingPrograms(next.Checkers, checkerPrograms(userDir), filepath.Join(userDir, checkerFolder))...)
+	}
+	before := r.brought.Load()
+	if err := r.Change(policy.Change{Remove: before.Rules, RemoveCheckers: before.Checkers, Add: next.Rules, AddCheckers: next.Checkers, Servers: servers}); err != nil {
+		return err
+	}
+	r.brought.Store(&next)
+	for _, p := range next.Problems {
+		if !slices.Contains(before.Problems, p) {
+			r.log.Warn("policy file", slog.String("problem", p.String()))
+		}
+	}
+	return nil
+}
+
+// Files returns the policy files that were read, with their rules and tests.
+func (r *Rules) Files() []rulefile.File { return slices.Concat(r.files, r.brought.Load().Files) }
+
+// Problems returns what is wrong in policy files.
+func (r *Rules) Problems() []fault.Problem {
+	return slices.Concat(r.problems, r.brought.Load().Problems)
+}
+
+// Roots are the folders of the workspace, also as they are once links are followed.
+func (r *Rules) Roots() []string { return *r.roots.Load() }
+
+// Added has rules judge by the folders that the workspace has now, of which this one is
+// new.
+func (r *Rules) Added(folder string) {
+	r.setRoots()
+	r.repos.Add(folder)
+}
+
+// setRoots has rules judge by the folders that the workspace has now.
+func (r *Rules) setRoots() {
+	roots := r.workspace.Folders()
+	for _, real := range r.workspace.RealFolders() {
+		if !slices.Contains(roots, real) {
+			roots = append(roots, real)
+		}
+	}
+	r.roots.Store(&roots)
+}
+
+// Remember puts in force, and where scope says so saves, what approving c
+// always means. Nothing is saved that would not have allowed c itself, which would be
+// asked about again, or that was not shown.
+func (r *Rules) Remember(ctx context.Context, c policy.Call, scope policy.Scope, shown []string) ([]policy.Rule, error) {
+	r.lookAtRepositories(&c)
+	narrowed, err := r.NarrowAs(c, scope, shown)
+	if err != nil {
+		return nil, err
+	}
+	if scope == policy.ScopeSaved {
+		if r.noSaving {
+			return nil, fault.New(fault.NotRemembered, "config.remember", "The approval was not saved: security.enablePermanentToolApproval forbids it.",
+				"Approve for this session only.")
+		}
+		if r.SaveTo == "" {
+			return nil, fault.New(fault.NotRemembered, "config.remember", "The approval was not saved, as there is no home folder.",
+				"Set HOME, or approve for this session only.")
+		}
+		for i := range narrowed {
+			narrowed[i].Source = r.SaveTo
+		}
+		if backup, err := rulefile.Append(ctx, r.SaveTo, narrowed); err != nil {
+			return nil, err
+		} else if backup != "" {
+			r.log.Warn("the file of saved approvals could not be read and was begun anew", slog.String("copy", backup))
+		}
+	}
+	return narrowed, r.Add(narrowed...)
+}
+
+// CanRemember returns the rules that Remember would find, without their source.
+func (r *Rules) CanRemember(c policy.Call, scope policy.Scope) []policy.Rule {
+	if scope == policy.ScopeSaved && (r.SaveTo == "" || r.noSaving) {
+		return nil
+	}
+	r.lookAtRepositories(&c)
+	narrowed, err := r.Narrow(c, scope)
+	if err != nil {
+		return nil
+	}
+	return narrowed
+}
+
+// Decide decides about a call with what speaks against the repositories in which it
+// would run git.
+func (r *Rules) Decide(call policy.Call) policy.Decision {
+	r.lookAtRepositories(&call)
+	return r.Engine.Decide(call)
+}
+
+// lookAtRepositories fills in what speaks against the repositories in which a call
+// would run git.
+func (r *Rules) lookAtRepositories(call *policy.Call) {
+	dirs := r.GitDirs(*call)
+	if len(dirs) == 0 {
+		return
+	}
+	call.Repositories = make(map[string]string, len(dirs))
+	for _, dir := range dirs {
+		call.Repositories[dir] = r.repos.Against(dir)
+	}
+}
+
+// Follow fills in where the paths of a call lead, and reports whether that can
+// be told.
+func (r *Rules) Follow(call *policy.Call) bool {
+	r.Prepare(call)
+	for _, path := range r.Paths(*call) {
+		real, err := workspace.RealPath(path)
+		if err != nil {
+			return false
+		}
+		if call.RealPaths == nil {
+			call.RealPaths = map[string]string{}
+		}
+		call.RealPaths[path] = real
+	}
+	return true
+}
+
+// RealPath is [workspace.RealPath] until ctx ends.
+func RealPath(ctx context.Context, path string) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	return workspace.RealPath(path)
+}
+
+// uncovered tells of the first rule that allows confined commands: what confines them
+// leaves the workspace writable, so that they are asked about.
+func uncovered(rules []policy.Rule) []fault.Problem {
+	for _, rule := range rules {
+		if rule.Confined == nil || !*rule.Confined || rule.Decision != policy.Allow || rule.Approval || rule.Line == 0 {
+			continue
+		}
+		return []fault.Problem{{
+			Path: rule.Source, Line: rule.Line, Key: "rule.confined", Kind: rulefile.KindSchema, Severity: rulefile.Warning,
+			Message: "Rules that allow what is confined cover no command here: it can write .git and other protected paths of the workspace, which decide what runs later.",
+			Remedy:  "Allow by a rule without confined what may run, or answer the questions.",
+		}}
+	}
+	return nil
+}
+
+// missingPrograms tells of safety checkers whose program is not there: the calls
+// that they are due for are denied.
+func missingPrograms(checkers []policy.Checker, programs map[string]string, folder string) []fault.Problem {
+	var missing []fault.Problem
+	for _, ch := range checkers {
+		if _, found := programs[ch.Name]; ch.External && !found {
+			missing = append(missing, fault.Problem{
+				Path: ch.Source, Line: ch.Line, Key: "checker.name", Kind: rulefile.KindSchema, Severity: rulefile.Error,
+				Message: fmt.Sprintf("There is no program %.80q for this safety checker: each call that it is due for is denied.", ch.Name),
+				Remedy:  "Put the program into " + folder + ", or correct the name.",
+			})
+		}
+	}
+	return missing
+}
+
+// checkerPrograms are the programs in the user's folder of safety checkers, by
+// name.
+func checkerPrograms(userDir string) map[string]string {
+	if userDir == "" {
+		return nil
+	}
+	dir := filepath.Join(userDir, checkerFolder)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	programs := make(map[string]string, len(entries))
+	for _, e := range entries {
+		programs[e.Name()] = filepath.Join(dir, e.Name())
+	}
+	return programs
+}

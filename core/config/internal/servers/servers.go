@@ -1,0 +1,115 @@
+// Package servers says which MCP servers a session uses, of the embedder, of settings
+// and of extensions, and how each is reached.
+package servers
+
+import (
+	"cmp"
+	"slices"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/tools/discovered"
+)
+
+// commandServer is the name of the server of mcp.serverCommand.
+const commandServer = "mcp"
+
+// Every stands for all servers in mcp.allowed and mcp.excluded, as it does in rules.
+const Every = "*"
+
+// Settings are the servers of settings. It is replaced as a whole and never changed.
+type Settings struct {
+	configured []mcp.Configured              // by name
+	ofProject  map[string]bool               // which of them the project's settings give
+	said       map[string]settings.MCPServer // what the settings say of servers, also of those of extensions
+	saidAt     map[string]string             // where
+}
+
+// OfSettings returns the servers of settings.
+func OfSettings(s settings.Settings, r *settings.Result) Settings {
+	m := Settings{ofProject: map[string]bool{}, said: s.MCPServers, saidAt: map[string]string{}}
+	if s.MCP.ServerCommand != "" {
+		spec := mcp.ServerSpec{Name: commandServer, Source: r.OriginOf("mcp.serverCommand").Source}
+		words, err := discovered.Words("mcp.serverCommand", s.MCP.ServerCommand)
+		if err == nil {
+			spec.Command, spec.Args = words[0], words[1:]
+		}
+		m.configured = append(m.configured, mcp.Configured{ServerSpec: spec, Blocked: err})
+	}
+	for name, server := range s.MCPServers {
+		if name == commandServer && s.MCP.ServerCommand != "" {
+			continue
+		}
+		spec, err := specOf(name, server)
+		from := originOfServer(r, name)
+		spec.Source = from.Source
+		m.saidAt[name] = from.Source
+		if from.Layer == settings.LayerProject {
+			m.ofProject[name] = true
+		}
+		m.configured = append(m.configured, mcp.Configured{ServerSpec: spec, Blocked: err})
+	}
+	slices.SortFunc(m.configured, func(a, b mcp.Configured) int { return cmp.Compare(a.Name, b.Name) })
+	return m
+}
+
+// originOfServer says who configures a server: the strongest layer that has it.
+func originOfServer(r *settings.Result, name string) settings.Origin {
+	for _, o := range r.Origins("mcpServers") {
+		if servers, ok := o.Value.(map[string]any); ok && servers[name] != nil && o.Refused == "" {
+			return o
+		}
+	}
+	return settings.Origin{}
+}
+
+// specOf is a server of the settings. The error says why it cannot be used.
+func specOf(name string, s settings.MCPServer) (mcp.ServerSpec, error) {
+	spec := mcp.ServerSpec{
+		Name: name, Description: s.Description, TCP: s.TCP,
+		Args: s.Args, Env: s.Env, Dir: s.Cwd, Headers: s.Headers,
+		Timeout: time.Duration(s.Timeout) * time.Millisecond, ConnectTimeout: time.Duration(s.Timeout) * time.Millisecond,
+		Trusted: s.Trust, IncludeTools: s.IncludeTools, ExcludeTools: s.ExcludeTools,
+	}
+	if err := mcp.CheckServerName(name); err != nil {
+		return spec, err
+	}
+	switch {
+	case s.HTTPURL != "":
+		spec.URL, spec.Transport = s.HTTPURL, mcp.TransportHTTP
+	case s.URL != "":
+		spec.URL = s.URL
+		if s.Type != "" {
+			spec.Transport = mcp.Transport(s.Type)
+		}
+	case s.Command != "":
+		spec.Command = s.Command
+	case s.TCP == "":
+		return spec, blockedBy("it has neither command nor url nor httpUrl", "Say in mcpServers."+name+" how it is reached.")
+	}
+	if spec.URL != "" || spec.Command != "" {
+		spec.TCP = ""
+	}
+	if o := s.OAuth; o != nil {
+		spec.OAuth = &mcp.OAuthSpec{
+			Enabled: o.Enabled, ClientID: o.ClientID, ClientSecret: o.ClientSecret, AuthorizationURL: o.AuthorizationURL, TokenURL: o.TokenURL,
+			RegistrationURL: o.RegistrationURL, Issuer: o.Issuer, Scopes: o.Scopes, Audiences: o.Audiences, RedirectURI: o.RedirectURI, TokenParamName: o.TokenParamName,
+		}
+	}
+	switch {
+	case spec.URL != "" && spec.Transport == mcp.TransportStdio:
+		return spec, blockedBy("its type is stdio and it has a url", "Give a command, or the type http or sse.")
+	case spec.Command != "" && s.Type != "" && s.Type != string(mcp.TransportStdio):
+		return spec, blockedBy("its type is "+s.Type+" and it has no url", "Give a url, or leave the type out.")
+	case s.AuthProviderType != "" && s.AuthProviderType != "dynamic_discovery":
+		return spec, blockedBy("fettle does not know how to sign in by "+s.AuthProviderType, "Leave authProviderType out, and put a token into headers.")
+	}
+	return spec, nil
+}
+
+// blockedBy is the reason why a server is not started.
+func blockedBy(why, remedy string) *fault.Error {
+	return fault.New(fault.InvalidConfig, "config.mcp", "The server is not used: "+why+".", remedy)
+}

@@ -1,0 +1,249 @@
+package servers
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"maps"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/policy"
+)
+
+// Set are the servers of a session.
+type Set struct {
+	Own               []mcp.ServerSpec // the embedder's, which go before others of their names
+	Settings          Settings
+	Brought           []mcp.Configured // by extensions, in the place of what the settings add to them
+	Allowed, Excluded []string         // by name in any case of letters; see [Every]
+}
+
+// Owns reports whether the embedder has a server of this name.
+func (s Set) Owns(name string) bool {
+	return slices.ContainsFunc(s.Own, func(own mcp.ServerSpec) bool { return own.Name == name })
+}
+
+// All lists the servers, those of the embedder first. Their relative directories count
+// from the target.
+func (s Set) All(target string) []mcp.Configured {
+	var all []mcp.Configured
+	for _, spec := range s.Own {
+		spec.Source = cmp.Or(spec.Source, "the program")
+		all = append(all, mcp.Configured{ServerSpec: spec})
+	}
+	for _, other := range s.others() {
+		if !s.Owns(other.Name) {
+			all = append(all, other)
+		}
+	}
+	for i := range all {
+		one := &all[i]
+		if one.Blocked == nil {
+			one.Blocked = s.blocked(one.Name)
+		}
+		if one.Dir == "" {
+			one.Dir = target
+		} else if !filepath.IsAbs(one.Dir) {
+			one.Dir = filepath.Join(target, one.Dir)
+		}
+	}
+	return all
+}
+
+// others are the servers of the settings, and those of extensions in the place of what
+// the settings add to these.
+func (s Set) others() []mcp.Configured {
+	if len(s.Brought) == 0 {
+		return s.Settings.configured
+	}
+	all := slices.DeleteFunc(slices.Clone(s.Settings.configured), func(one mcp.Configured) bool {
+		return slices.ContainsFunc(s.Brought, func(b mcp.Configured) bool { return b.Name == one.Name })
+	})
+	return append(all, s.Brought...)
+}
+
+// Names are those of all servers, used or not.
+func (s Set) Names() []string {
+	var all []string
+	for _, spec := range s.Own {
+		all = append(all, spec.Name)
+	}
+	for _, one := range s.others() {
+		all = append(all, one.Name)
+	}
+	return all
+}
+
+// Rules are the rules that come with servers: those of a trusted one run
+// without asking, where no rule of the same tier says otherwise that somebody has
+// written: a project's trust is the project's; of one that is excluded not at all, however they
+// come to be there.
+func (s Set) Rules() []policy.Rule {
+	var out []policy.Rule
+	rule := func(server string, r policy.Rule) {
+		r.Server, r.Tools, r.Tier = server, []string{"*"}, policy.TierUser
+		out = append(out, r)
+	}
+	trusted := func(spec mcp.ServerSpec) {
+		if !spec.Trusted || mcp.CheckServerName(spec.Name) != nil {
+			return // it is not used; and what is allowed to it might be another's
+		}
+		rule(spec.Name, policy.Rule{Name: "trusted server " + spec.Name, Decision: policy.Allow, Source: spec.Source,
+			Modes: []policy.ApprovalMode{policy.ModeDefault, policy.ModeAutoEdit, policy.ModeYolo}})
+		if s.Settings.ofProject[spec.Name] {
+			out[len(out)-1].Tier = policy.TierWorkspace
+		}
+	}
+	for _, spec := range s.Own {
+		trusted(spec)
+	}
+	for _, one := range s.Settings.configured {
+		if !s.Owns(one.Name) {
+			trusted(one.ServerSpec)
+		}
+	}
+	for _, name := range s.Excluded {
+		denied := policy.Rule{Name: "excluded server " + name, Decision: policy.Deny, Priority: 900, Restricts: true}
+		switch {
+		case name == Every:
+			denied.Name = "all servers are excluded"
+		case mcp.CheckServerName(name) != nil:
+			continue // no server is called so
+		}
+		rule(name, denied)
+	}
+	return out
+}
+
+// blocked says why a server may not be used, nil if it may.
+func (s Set) blocked(name string) error {
+	is := func(other string) bool { return other == Every || strings.EqualFold(name, other) }
+	switch {
+	case slices.ContainsFunc(s.Excluded, is):
+		return blockedBy("it is among mcp.excluded", "Take it out there.")
+	case s.Allowed != nil && !slices.ContainsFunc(s.Allowed, is):
+		return blockedBy("it is not among mcp.allowed", "Add it there.")
+	}
+	return nil
+}
+
+// longestTimeout is that of a server, in milliseconds.
+const longestTimeout = 86_400_000
+
+// OfExtension is a server of an extension, with what the settings say of one of its
+// name.
+func (s Settings) OfExtension(extension, name string, server settings.MCPServer) mcp.Configured {
+	source := "extension " + extension
+	if said, ok := s.said[name]; ok {
+		server = merged(server, said)
+		source = cmp.Or(s.saidAt[name], source)
+	}
+	spec, err := specOf(name, server)
+	if err == nil && (server.Timeout < 0 || server.Timeout > longestTimeout) {
+		err = blockedBy("its timeout is none", "Give milliseconds, a day at the most.")
+		spec.Timeout, spec.ConnectTimeout = 0, 0
+	}
+	spec.Source = source
+	return mcp.Configured{ServerSpec: spec, Blocked: err}
+}
+
+// merged is a server of an extension with what the settings say of it: they
+// win, tools that both include are included, tools that one excludes are excluded,
+// and variables are those of both.
+func merged(s, said settings.MCPServer) settings.MCPServer {
+	include, exclude := s.IncludeTools, slices.Concat(s.ExcludeTools, said.ExcludeTools)
+	switch {
+	case include == nil:
+		include = said.IncludeTools
+	case said.IncludeTools != nil:
+		include = slices.DeleteFunc(slices.Clone(include), func(name string) bool { return !slices.Contains(said.IncludeTools, name) })
+	}
+	env, headers := maps.Clone(s.Env), maps.Clone(s.Headers)
+	if said.Command != "" || said.URL != "" || said.HTTPURL != "" || said.TCP != "" { // another place than the extension's
+		s.Command, s.Args, s.Cwd, s.URL, s.HTTPURL, s.TCP, s.Type, headers, s.OAuth = "", nil, "", "", "", "", "", nil, nil
+		if said.Command == "" {
+			env = nil // a server elsewhere is told nothing
+		}
+	}
+	s.Command, s.Cwd = cmp.Or(said.Command, s.Command), cmp.Or(said.Cwd, s.Cwd)
+	s.URL, s.HTTPURL, s.TCP, s.Type = cmp.Or(said.URL, s.URL), cmp.Or(said.HTTPURL, s.HTTPURL), cmp.Or(said.TCP, s.TCP), cmp.Or(said.Type, s.Type)
+	s.Timeout, s.Description = cmp.Or(said.Timeout, s.Timeout), cmp.Or(said.Description, s.Description)
+	s.AuthProviderType = cmp.Or(said.AuthProviderType, s.AuthProviderType)
+	if said.Args != nil {
+		s.Args = said.Args
+	}
+	if said.OAuth != nil {
+		s.OAuth = said.OAuth
+	}
+	s.Env, s.Headers = both(env, said.Env), both(headers, said.Headers)
+	s.Trust, s.IncludeTools, s.ExcludeTools = said.Trust, include, exclude
+	return s
+}
+
+// both is what two maps hold; the second wins.
+func both(a, b map[string]string) map[string]string {
+	if len(a) == 0 {
+		return b
+	}
+	a = maps.Clone(a)
+	maps.Copy(a, b)
+	return a
+}
+
+// Exchange ends the servers that are gone, or are others now, and begins the new ones,
+// all of them if the manager has just been opened with them; where it has not begun,
+// only if start says so.
+func Exchange(ctx context.Context, m *mcp.Manager, now []mcp.Configured, opened, start bool) error {
+	wanted := map[string]mcp.Configured{}
+	for _, server := range now {
+		if _, first := wanted[server.Name]; !first {
+			wanted[server.Name] = server
+		}
+	}
+	var gone []error
+	for _, has := range m.Servers() {
+		if server, there := wanted[has.Name]; !there || !same(has, server) {
+			gone = append(gone, m.Remove(ctx, has.Name))
+		}
+	}
+	if err := errors.Join(gone...); err != nil {
+		return err
+	}
+	var added []string
+	for _, name := range slices.Sorted(maps.Keys(wanted)) {
+		has := m.Has(name)
+		if !has {
+			m.Add(wanted[name])
+		}
+		if !has || opened {
+			added = append(added, name)
+		}
+	}
+	if len(added) > 0 && (m.Running() || start) {
+		m.Start(context.WithoutCancel(ctx), added...) // Close ends it
+	}
+	return nil
+}
+
+// same reports whether two servers of one name are reached alike.
+func same(a, b mcp.Configured) bool {
+	blocked := func(err error) string {
+		if err == nil {
+			return ""
+		}
+		return err.Error()
+	}
+	if a.InProcess != nil && b.InProcess != nil { // funcs, which only the embedder gives
+		a.InProcess, b.InProcess = nil, nil
+	}
+	if blocked(a.Blocked) != blocked(b.Blocked) {
+		return false
+	}
+	a.Blocked, b.Blocked = nil, nil
+	return reflect.DeepEqual(a, b)
+}

@@ -1,0 +1,379 @@
+package serving
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/escape"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// subscriptions are a service's share in the bus.
+type subscriptions struct {
+	confirmations, questions, output *bus.Subscription
+}
+
+// subscribe listens to what calls ask and print. served.mu is held, which every
+// handler takes first, so that none runs before the subscriptions are in place.
+func (s *served) subscribe(ctx context.Context) *subscriptions {
+	b := s.session.Bus
+	return &subscriptions{
+		confirmations: bus.Subscribe(ctx, b, s.onConfirmation),
+		questions:     bus.Subscribe(ctx, b, s.onQuestions),
+		output: bus.Subscribe(ctx, b, func(_ context.Context, m bus.ToolOutput) {
+			if run := s.exactly(m.CallID); run != nil {
+				run.progress.add(m.Chunk)
+			}
+		}),
+	}
+}
+
+// end gives up what is asked, and waits for the handlers.
+func (x *subscriptions) end() {
+	for _, sub := range []*bus.Subscription{x.confirmations, x.questions, x.output} {
+		sub.Unsubscribe()
+		<-sub.Done()
+	}
+}
+
+// onConfirmation asks the client of the call whether it may run. A question of
+// somebody else's call is left to those whom it concerns.
+func (s *served) onConfirmation(ctx context.Context, q bus.ToolConfirmationRequest) {
+	run := s.of(q.CallID)
+	if run == nil {
+		s.subscribed.confirmations.Decline(q.CorrelationID)
+		return
+	}
+	s.answering.Go(func() {
+		form := confirmationForm(q, s.options.Stateless)
+		given, err := askClient(ctx, run, form.question())
+		answer, problem := form.answer(given)
+		switch {
+		case fault.CodeOf(err) == fault.DeniedByUser:
+			problem = fault.As(err).Message
+		case err != nil:
+			s.note(run, said{failure: fault.As(err)})
+			s.subscribed.confirmations.Decline(q.CorrelationID) // then nobody is there to ask, which the refusal says
+			return
+		}
+		last := said{problem: problem}
+		if answer.Outcome == bus.Cancel {
+			last.unasked = q.Unasked
+		}
+		s.note(run, last)
+		answer.CorrelationID = q.CorrelationID
+		_ = s.session.Bus.Publish(answer) // too late: the call has ended, which nobody needs to know
+	})
+}
+
+// onQuestions puts the questions of a tool to the client of its call.
+func (s *served) onQuestions(ctx context.Context, q bus.AskUserRequest) {
+	run := s.of(q.CallID)
+	if run == nil {
+		s.subscribed.questions.Decline(q.CorrelationID)
+		return
+	}
+	s.answering.Go(func() {
+		form := questionsForm(q)
+		given, err := askClient(ctx, run, form.question())
+		answers, problem := form.answers(given)
+		switch {
+		case fault.CodeOf(err) == fault.DeniedByUser:
+			problem = fault.As(err).Message
+		case err != nil:
+			s.note(run, said{failure: fault.As(err)})
+			s.subscribed.questions.Decline(q.CorrelationID)
+			return
+		}
+		s.note(run, said{problem: problem})
+		_ = s.session.Bus.Publish(bus.AskUserResponse{
+			CorrelationID: q.CorrelationID, Answers: answers, Cancelled: given.Action != tools.ElicitAccept,
+		})
+	})
+}
+
+// said is how the last question of a call was answered.
+type said struct {
+	unasked string       // what would have made the question needless that was answered with no
+	problem string       // what was wrong with the answer; "": nothing
+	failure *fault.Error // why there was no answer; nil: there was one
+}
+
+// note keeps how a question of a call was answered.
+func (s *served) note(run *servedRun, last said) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	run.said = last
+}
+
+// explain adds to a result what was wrong with an answer or why there was none,
+// and to a person's no what the person could do to be asked no more.
+func (x said) explain(r tools.Result) tools.Result {
+	if r.Error == nil {
+		if x.problem != "" {
+			return withNotes(r, []string{x.problem})
+		}
+		return r
+	}
+	switch code := r.Error.Code; {
+	case code == fault.DeniedByUser && x.problem+x.unasked != "":
+		refusal := *r.Error
+		if x.problem != "" {
+			refusal.Message += " " + x.problem
+		}
+		if x.unasked != "" {
+			refusal.Remedy += " Should the user want such calls to run without a question: " + x.unasked
+		}
+		return tools.Fail(&refusal)
+	case code == fault.NobodyToAsk && x.failure != nil && x.failure.Code == fault.Cancelled:
+		return tools.Fail(fault.Wrap(fault.Cancelled, "config.mcpService", "The call was cancelled before its question was answered; nothing was done.", "", x.failure))
+	case code == fault.NobodyToAsk && x.failure != nil:
+		refusal := *r.Error
+		refusal.Message += " " + x.failure.Message
+		return tools.Fail(&refusal)
+	}
+	return r
+}
+
+// askClient puts a question to the client of a call, for as long as both the call
+// and the question last. The error is of code denied_by_user where the client's
+// answer is none, else as [tools.Host] has it.
+func askClient(question context.Context, run *servedRun, e tools.Question) (tools.Elicited, error) {
+	ctx, cancel := context.WithCancel(run.ctx)
+	defer cancel()
+	defer context.AfterFunc(question, cancel)()
+	replies, err := run.host.Ask(ctx, e)
+	switch {
+	case err != nil:
+		return tools.Elicited{}, err
+	case len(replies) != 1 || replies[0].Elicit == nil:
+		return tools.Elicited{}, fault.New(fault.DeniedByUser, "config.mcpService", "The client's answer holds none.", "")
+	}
+	return *replies[0].Elicit, nil
+}
+
+// confirmation is the form that asks whether a call may run.
+type confirmation struct {
+	request bus.ToolConfirmationRequest
+	text    string
+	offered []offeredAnswer
+}
+
+// offeredAnswer is one choice of a [confirmation].
+type offeredAnswer struct {
+	bus.OutcomeInfo
+	means string
+}
+
+// confirmationForm makes the form of a question. What would last beyond the
+// session is never offered, and nothing that would last without a session or where
+// not all of the call can be shown.
+func confirmationForm(q bus.ToolConfirmationRequest, stateless bool) confirmation {
+	text, whole := confirmationText(q)
+	f := confirmation{request: q, text: text}
+	for _, o := range bus.Outcomes() {
+		asked := o.Outcome == bus.ProceedOnce || o.Outcome == bus.Cancel || slices.Contains(q.Outcomes, o.Outcome)
+		switch words := covered(q, o.Outcome); {
+		case !asked || o.Means == "" || o.Kept:
+		case o.Until == "":
+			f.offered = append(f.offered, offeredAnswer{o, o.Means})
+		case words != "" && whole && !stateless:
+			f.offered = append(f.offered, offeredAnswer{o, o.Means + words})
+		}
+	}
+	return f
+}
+
+// question is the form as a host is asked it.
+func (f confirmation) question() tools.Question {
+	values := make([]string, len(f.offered))
+	lines := make([]string, len(f.offered))
+	for i, o := range f.offered {
+		values[i], lines[i] = o.Name, o.Name+": "+o.means
+	}
+	schema := askedForm{
+		Properties: askedFields{
+			{"answer", askedField{Type: "string", Title: "May it run?", Description: strings.Join(lines, "\n"), Enum: values}},
+			{"reason", askedField{Type: "string", Title: "A word for the model", Description: "With a no: what to do instead. May be left out."}},
+		},
+		Required: []string{"answer"},
+	}
+	return question("confirm", f.request.CorrelationID, f.text, schema)
+}
+
+// answer reads what the client has given. Whatever is no clear yes is a no; what
+// makes it none is told.
+func (f confirmation) answer(given tools.Elicited) (answer bus.ToolConfirmationResponse, problem string) {
+	no := bus.ToolConfirmationResponse{Outcome: bus.Cancel}
+	switch given.Action {
+	case tools.ElicitAccept:
+	case tools.ElicitDecline:
+		return no, ""
+	case tools.ElicitCancel:
+		return no, "The question was left unanswered, which counts as a no."
+	default:
+		return no, unknownAction(given.Action)
+	}
+	var content struct {
+		Answer string `json:"answer"`
+		Reason string `json:"reason"`
+	}
+	if json.Unmarshal(given.Content, &content) != nil {
+		return no, notAsAsked
+	}
+	no.Payload.Feedback = escape.ClipBytes(escape.Text(strings.TrimSpace(content.Reason)), 2_000)
+	for _, o := range f.offered {
+		if o.Name == content.Answer {
+			return bus.ToolConfirmationResponse{Confirmed: o.Outcome != bus.Cancel, Outcome: o.Outcome, Payload: no.Payload}, ""
+		}
+	}
+	return no, fmt.Sprintf("The answer %q was not offered, and counts as a no.", escape.ClipBytes(escape.Text(content.Answer), 100))
+}
+
+const notAsAsked = "The client's answer is not in the form that was asked for, and counts as none."
+
+func unknownAction(a tools.ElicitAction) string {
+	return fmt.Sprintf("The client's answer is of the action %q, which there is not, and counts as none.", escape.ClipBytes(escape.Text(string(a)), 100))
+}
+
+// asked is the form of a tool's own questions: a field for each, named by its
+// place.
+type asked struct{ request bus.AskUserRequest }
+
+func questionsForm(q bus.AskUserRequest) asked { return asked{q} }
+
+func (f asked) question() tools.Question {
+	var schema askedForm
+	var text []string
+	for i, q := range f.request.Questions {
+		words := escape.Text(q.Question)
+		field := askedField{Type: "string", Title: escape.ClipBytes(escape.Text(q.Header), 100), Description: escape.ClipBytes(words, 1_000)}
+		switch q.Type {
+		case bus.QuestionYesNo:
+			field.Type = "boolean"
+		case bus.QuestionChoice:
+			var labels []string
+			for _, o := range q.Options {
+				labels = append(labels, escape.Text(o.Label))
+				if o.Description != "" {
+					words += "\n- " + escape.Text(o.Label) + ": " + escape.Text(o.Description)
+				}
+			}
+			if q.MultiSelect {
+				field.Type, field.Items = "array", &askedField{Type: "string", Enum: labels}
+			} else {
+				field.Enum = labels
+			}
+		}
+		schema.Properties = append(schema.Properties, namedField{strconv.Itoa(i), field})
+		text = append(text, words)
+	}
+	return question("questions", f.request.CorrelationID, escape.ClipBytes(strings.Join(text, "\n\n"), maxMessage), schema)
+}
+
+// answers reads what the client has given, as [bus.AskUserResponse] has it, and
+// tells what makes it none.
+func (f asked) answers(given tools.Elicited) (answers map[string]string, problem string) {
+	answers = map[string]string{}
+	switch given.Action {
+	case tools.ElicitAccept:
+	case tools.ElicitDecline, tools.ElicitCancel:
+		return answers, ""
+	default:
+		return answers, unknownAction(given.Action)
+	}
+	var content map[string]any
+	if json.Unmarshal(given.Content, &content) != nil {
+		return answers, notAsAsked
+	}
+	for i, q := range f.request.Questions {
+		key := strconv.Itoa(i)
+		switch v := content[key].(type) {
+		case string:
+			answers[key] = labelOf(q, v)
+		case bool:
+			answers[key] = map[bool]string{true: "yes", false: "no"}[v]
+		case []any:
+			var labels []string
+			for _, each := range v {
+				if label, is := each.(string); is {
+					labels = append(labels, labelOf(q, label))
+				}
+			}
+			answers[key] = strings.Join(labels, ", ")
+		}
+	}
+	return answers, ""
+}
+
+// labelOf is the label of an option that was shown as text, else the person's own
+// words.
+func labelOf(q bus.UserQuestion, text string) string {
+	for _, o := range q.Options {
+		if escape.Text(o.Label) == text {
+			return o.Label
+		}
+	}
+	return text
+}
+
+// question makes a question of a form. Its key is another one each time, as the
+// random id is: an answer that a client has sent before it was asked, or has kept
+// from before, is none to this question.
+func question(kind, id, text string, schema askedForm) tools.Question {
+	encoded, _ := json.Marshal(schema) // plain data
+	return tools.Question{Key: kind + "-" + id, Fresh: true, Elicit: &tools.Elicitation{Message: text, Schema: encoded}}
+}
+
+// askedForm is a schema of MCP's restricted kind, whose properties stay in
+// order.
+type askedForm struct {
+	Properties askedFields
+	Required   []string
+}
+
+type namedField struct {
+	name  string
+	field askedField
+}
+
+type askedFields []namedField
+
+type askedField struct {
+	Type        string      `json:"type"`
+	Title       string      `json:"title,omitempty"`
+	Description string      `json:"description,omitempty"`
+	Enum        []string    `json:"enum,omitempty"`
+	Items       *askedField `json:"items,omitempty"`
+}
+
+// MarshalJSON encodes the schema with its type.
+func (s askedForm) MarshalJSON() ([]byte, error) {
+	return json.Marshal(struct {
+		Type       string      `json:"type"`
+		Properties askedFields `json:"properties"`
+		Required   []string    `json:"required,omitempty"`
+	}{"object", s.Properties, s.Required})
+}
+
+// MarshalJSON encodes the properties as an object.
+func (p askedFields) MarshalJSON() ([]byte, error) {
+	b := []byte{'{'}
+	for i, each := range p {
+		field, err := json.Marshal(each.field)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(strconv.AppendQuote(b, each.name), ':'), field...)
+	}
+	return append(b, '}'), nil
+}

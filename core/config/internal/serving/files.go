@@ -1,0 +1,133 @@
+package serving
+
+import (
+	"context"
+	"net/url"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/escape"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/services/instructions"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// documents are the instruction files that a model of this session would be
+// given: those that hold from the beginning, then those that accesses have
+// brought up. In an untrusted folder they are the user's own alone (FT-20).
+func (s *served) documents(ctx context.Context) ([]instructions.Document, error) {
+	files, err := s.session.Files()
+	if err != nil {
+		return nil, err
+	}
+	all, err := files.Start(ctx, func(string) bool { return false })
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range s.session.Tracker.Given() {
+		if !slices.ContainsFunc(all, func(known instructions.Document) bool { return known.Key == d.Key }) {
+			all = append(all, d)
+		}
+	}
+	return all, nil
+}
+
+// resources lists the instruction files.
+func (s *served) resources(ctx context.Context) ([]mcp.Resource, error) {
+	docs, err := s.documents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if s.options.WatchFiles && !s.options.Stateless {
+		s.follow(ctx, docs)
+	}
+	listed := make([]mcp.Resource, len(docs))
+	for i, d := range docs {
+		listed[i] = mcp.Resource{
+			URI: fileURI(d.Path), Name: s.nameOf(d.Path), MIMEType: markdown, Size: int64(len(d.Text)),
+			Description: "Says how to work here; follow it.",
+		}
+	}
+	return listed, nil
+}
+
+const markdown = "text/markdown"
+
+// nameOf is a path as people know it: inside of the folder without that.
+func (s *served) nameOf(path string) string {
+	if rel, err := filepath.Rel(s.session.Folder, path); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return path
+}
+
+// read returns what an instruction file holds, and nothing else.
+func (s *served) read(ctx context.Context, uri string) ([]tools.Resource, error) {
+	docs, err := s.documents(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range docs {
+		if fileURI(d.Path) == uri {
+			return []tools.Resource{{URI: uri, MIMEType: markdown, Text: d.Text}}, nil
+		}
+	}
+	return nil, fault.New(fault.FileNotFound, "config.mcpService", "There is no resource "+escape.ClipBytes(escape.Text(uri), 200)+".",
+		"List the resources; other files are read with read_file.")
+}
+
+// fileURI is an absolute path as a URI.
+func fileURI(path string) string {
+	path = filepath.ToSlash(path)
+	if !strings.HasPrefix(path, "/") { // a drive of Windows
+		path = "/" + path
+	}
+	return (&url.URL{Scheme: "file", Path: path}).String()
+}
+
+// follow begins to watch the instruction files, once; docs are what they hold now.
+// Where that is not possible nothing is watched.
+func (s *served) follow(ctx context.Context, docs []instructions.Document) {
+	s.following.Do(func() {
+		files, err := s.session.Files()
+		if err != nil {
+			return
+		}
+		paths := files.Paths()
+		for _, d := range docs {
+			paths = append(paths, d.Path)
+		}
+		_ = s.watching.Begin(ctx, paths, func(ctx context.Context) { docs = s.compare(ctx, docs) })
+	})
+}
+
+// compare tells what of the instruction files is not as it was, and returns them
+// as they are.
+func (s *served) compare(ctx context.Context, before []instructions.Document) []instructions.Document {
+	now, err := s.documents(ctx)
+	if err != nil {
+		return before
+	}
+	byPath := func(docs []instructions.Document) map[string]string {
+		texts := make(map[string]string, len(docs))
+		for _, d := range docs {
+			texts[d.Path] = d.Text
+		}
+		return texts
+	}
+	old, all := byPath(before), byPath(now)
+	others := len(old) != len(all)
+	for path, text := range all {
+		was, known := old[path]
+		others = others || !known
+		if known && was != text {
+			s.changes.Tell(mcp.Change{Resource: fileURI(path)})
+		}
+	}
+	if others {
+		s.changes.Tell(mcp.Change{Resources: true})
+	}
+	return now
+}

@@ -1,0 +1,42 @@
+package serving
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/escape"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// fitted returns a result of which no text has more than so many bytes: of a longer
+// one the beginning and the end. The tools that show files make theirs fit by
+// themselves, so that nothing counts as shown that is left out here. What programs
+// read of the result stays as it is, and so does JSON, which a cut would make invalid.
+func fitted(r tools.Result, most int) tools.Result {
+	long := func(p tools.Part) bool { return len(p.Text) > most }
+	if len(r.Context) > most {
+		r.Context = endsOf(r.Context, most)
+	}
+	if r.LLMContent.IsJSON() || !slices.ContainsFunc(r.LLMContent.Parts, long) {
+		return r
+	}
+	parts := slices.Clone(r.LLMContent.Parts)
+	for i, p := range parts {
+		if long(p) {
+			parts[i].Text = endsOf(p.Text, most)
+		}
+	}
+	r.LLMContent = tools.Content{Parts: parts}
+	return r
+}
+
+// endsOf returns the beginning and the end of a text that is longer than most bytes,
+// with how much is missing between them.
+func endsOf(text string, most int) string {
+	text = strings.ToValidUTF8(text, "\ufffd")
+	const mark = "\n... [%d bytes omitted] ...\n"
+	room := max(most-len(mark)-10, 0)
+	head, tail, omitted := escape.Ends(text, room/5, room-room/5)
+	return head + fmt.Sprintf(mark, omitted) + tail
+}

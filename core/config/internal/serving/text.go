@@ -1,0 +1,203 @@
+package serving
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/escape"
+	"github.com/fettle-dev/fettle/core/tools/file"
+)
+
+// A question is bounded, in bytes as they are shown. Each part of it is bounded
+// for itself, so that none is lost behind another: together they are less than
+// maxMessage.
+const (
+	maxMessage   = 40 << 10
+	maxCommand   = 20 << 10 // more than the longest command line that is judged, as long as little of it has to be spelled out
+	maxChange    = 12 << 10 // of a change, or of the arguments where they are all that there is to show
+	maxArguments = 6 << 10  // beside something else
+	maxPath      = 300
+	maxPaths     = 20
+	maxNote      = 2_000
+	maxReason    = 1_000
+	maxName      = 200
+)
+
+// confirmationText says what a call would do, and why that is asked. whole
+// reports whether all of what it would do is shown; where that is not possible the
+// text says so, and how much is missing.
+func confirmationText(q bus.ToolConfirmationRequest) (text string, whole bool) {
+	t := questionText{whole: true}
+	d := q.Details
+	name := t.name(q.ToolCall.Name)
+	if q.Subagent != "" {
+		t.line("Asked for by the subagent %s.", t.name(q.Subagent))
+	}
+	switch {
+	case d.EditDetails != nil:
+		t.change(name, *d.EditDetails)
+	case d.ExecDetails != nil:
+		t.line("%s wants to run:\n\n%s\n", name, t.excerpt(d.Command, maxCommand))
+		if q.Decision.Confined != "" {
+			t.line("It runs confined by %s.", t.name(q.Decision.Confined))
+		}
+		t.arguments(withoutCommand(q.ToolCall.Args), maxArguments)
+	case d.MCPDetails != nil:
+		t.line("The tool %s of the MCP server %s wants to run.", t.name(d.ToolName), t.name(d.ServerName))
+		t.arguments(q.ToolCall.Args, maxChange)
+	case d.InfoDetails != nil:
+		t.line("%s", t.excerpt(d.Prompt, maxArguments))
+		if len(d.URLs) > 0 {
+			t.line("%s", t.excerpt(strings.Join(d.URLs, "\n"), maxArguments))
+		}
+		t.arguments(q.ToolCall.Args, maxChange)
+	default:
+		t.line("%s wants to run.", name)
+		t.arguments(q.ToolCall.Args, maxChange)
+	}
+	for i, path := range d.Paths {
+		switch {
+		case d.EditDetails != nil && path == d.FilePath:
+		case i == maxPaths:
+			t.whole = false
+			t.line("IMPORTANT: it changes %d more, which are not shown here.", len(d.Paths)-i)
+		case i < maxPaths:
+			t.line("It changes %s.", t.inline(path, maxPath))
+		}
+	}
+	if !t.whole {
+		t.line("IMPORTANT: this is not all of it, so that it can be approved for this one call alone.")
+	}
+	if d.SystemMessage != "" {
+		t.line("Note: %s", escape.ClipBytes(escape.Text(d.SystemMessage), maxNote))
+	}
+	if q.Decision.Reason != "" {
+		t.line("Why it is asked: %s", escape.ClipBytes(escape.Text(q.Decision.Reason), maxReason))
+	}
+	return strings.TrimSuffix(t.String(), "\n"), t.whole
+}
+
+// covered ends a sentence with the calls that would run without a question after an
+// answer that lasts, one rule a line where there are several. It is "" where that
+// would be more than can be shown.
+func covered(q bus.ToolConfirmationRequest, o bus.Outcome) string {
+	switch rules := q.Stores(o); len(rules) {
+	case 0:
+		return ""
+	case 1:
+		return atMost(" "+rules[0], maxArguments)
+	default:
+		return atMost(":\n- "+strings.Join(rules, "\n- "), maxArguments)
+	}
+}
+
+// atMost is a text that can be shown, or "" if that takes more bytes.
+func atMost(text string, most int) string {
+	if text = escape.Text(text); len(text) > most {
+		return ""
+	}
+	return text
+}
+
+// questionText is the text of a question that is being written.
+type questionText struct {
+	strings.Builder
+	whole bool // nothing was left out
+}
+
+func (t *questionText) line(format string, args ...any) { fmt.Fprintf(t, format+"\n", args...) }
+
+// change shows a change of a file.
+func (t *questionText) change(name string, d bus.EditDetails) {
+	verb := "change"
+	if d.OriginalContent == nil {
+		verb = "create"
+	}
+	before := t.whole
+	diff := t.excerpt(d.FileDiff, maxChange)
+	t.line("%s wants to %s %s:\n\n%s", name, verb, t.inline(d.FilePath, maxPath), diff)
+	if before && !t.whole {
+		t.line("All of the file would have %d bytes.", len(d.NewContent))
+	}
+}
+
+// arguments shows the arguments of a call, if it has any.
+func (t *questionText) arguments(args json.RawMessage, most int) {
+	var indented bytes.Buffer
+	if json.Indent(&indented, args, "", "  ") != nil || indented.String() == "{}" {
+		return
+	}
+	t.line("Arguments:\n%s", t.excerpt(indented.String(), most))
+}
+
+// withoutCommand are the arguments of a command line's call beside the line.
+func withoutCommand(args json.RawMessage) json.RawMessage {
+	var all map[string]json.RawMessage
+	if json.Unmarshal(args, &all) != nil {
+		return nil
+	}
+	delete(all, "command")
+	delete(all, "description")
+	rest, err := json.Marshal(all)
+	if err != nil {
+		return nil
+	}
+	return rest
+}
+
+func (t *questionText) name(s string) string { return t.inline(s, maxName) }
+
+// inline is excerpt for a piece of a line.
+func (t *questionText) inline(s string, most int) string { return t.cut(s, most, " […%s…] ") }
+
+// excerpt returns a text as it can be shown: of one that has more bytes then than
+// most, the beginning and the end, with how much is missing between them on a line
+// of its own.
+func (t *questionText) excerpt(s string, most int) string { return t.cut(s, most, "\n[%s]\n") }
+
+func (t *questionText) cut(s string, most int, mark string) string {
+	s = escape.Text(s)
+	head, tail, omitted := escape.Ends(s, most*2/3, most/3)
+	if omitted == 0 {
+		return s
+	}
+	t.whole = false
+	missing := s[len(head) : len(head)+omitted]
+	note := fmt.Sprintf("IMPORTANT: %d characters are not shown here", utf8.RuneCountInString(missing))
+	if lines := strings.Count(missing, "\n"); lines > 0 {
+		note += fmt.Sprintf(", with %d ends of lines", lines)
+	}
+	return head + fmt.Sprintf(mark, note) + tail
+}
+
+// instructions tell a client how the tools are meant to be used.
+func (s *served) instructions() string {
+	folder := s.session.Folder
+	text := fmt.Sprintf("These tools work on the files in the folder %q, %s; a relative path is one in it. ",
+		escape.ClipBytes(filepath.Base(folder), 100), escape.ClipBytes(fmt.Sprintf("%q", folder), 1_000))
+	if s.offers(file.ReadFile) && s.offers(file.SafePatch) {
+		text += "Read a file with read_file before you change it: it gives the content with a version and a sha256. " +
+			"Quote that sha256 as base_content_sha256 in safe_patch, or in write_file where all of a file is to be another. " +
+			"A change that was made for another state than the one on disk is refused, and nothing is written: " +
+			"the refusal says what to do next, and holds the file as it is now in latest_file_state where it may be shown. " +
+			"Go on from that state; never write a file again from memory. "
+	}
+	text += "What a person has to approve is asked through you; where that is not possible the refusal says what would allow it, which is for the person to decide. " +
+		"Do not try to reach the same in another way. " +
+		"Files that say how to work in this project are among the resources."
+	if s.options.Stateless {
+		text += " There is no session: no call knows of another. Every change of an existing file has to quote base_content_sha256, and a tool that cannot is refused for the reason no_session."
+	}
+	return text
+}
+
+// offers reports whether the tool of a name is served.
+func (s *served) offers(name string) bool {
+	t, err := s.session.Registry.Lookup(name)
+	return err == nil && s.serves(t)
+}

@@ -1,0 +1,216 @@
+package sessionhooks
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/hooks"
+)
+
+// mayRun decides whether a hook runs, right before it would (EX-11).
+func (s *Set) mayRun(ctx context.Context, h *hooks.Hook) bool {
+	if h.Source != hooks.SourceProject {
+		return true
+	}
+	state, err := s.stateOf(ctx, h, !isTrial(ctx))
+	if state == Active {
+		return true
+	}
+	s.mu.Lock()
+	told := s.withheld[h]
+	s.withheld[h] = true
+	s.mu.Unlock()
+	if !told {
+		s.tell(bus.HookMessage{Event: string(h.Event), Level: bus.HookWarning, Text: s.reason(h, state, err)}, h)
+	}
+	return false
+}
+
+// reason says why a project's hook does not run.
+func (s *Set) reason(h *hooks.Hook, state State, err error) string {
+	const look = " Look at it, then run fettle hooks trust."
+	switch {
+	case err != nil:
+		text := err.Error()
+		if f := fault.As(err); f != nil {
+			text = f.Line()
+		}
+		return "The project's hook at " + h.Place() + " does not run, as nobody can tell whether it has changed: " + text
+	case state == Changed && s.o.Inherited && !s.seen():
+		return "The project's hook at " + h.Place() + " does not run, as what is trusted is a folder above, and nobody has approved of this project's hooks." + look
+	case state == Changed:
+		return "The project's hook at " + h.Place() + " is new or has changed since the project's hooks were approved, and does not run." + look
+	case !s.o.Trusted:
+		return "The project's hook at " + h.Place() + " does not run, as the folder is not trusted. Look at it, then run fettle trust."
+	}
+	return "The project's hook at " + h.Place() + " does not run: commands are confined, and could write what it runs. Put it into your own hooks."
+}
+
+// State says whether a hook runs.
+type State string
+
+// The states.
+const (
+	Active    State = "active"
+	Unmatched State = "unmatched" // its matcher matches nothing that there is
+	Disabled  State = "disabled"  // by the settings
+	Untrusted State = "untrusted" // the project's folder is not trusted, or commands are confined
+	Changed   State = "changed"   // it is new or changed since the project's hooks were approved
+)
+
+// stateOf says whether a hook runs. With record, those of a project of which
+// none was seen before are recorded as approved, as their folder is trusted.
+func (s *Set) stateOf(ctx context.Context, h *hooks.Hook, record bool) (State, error) {
+	switch {
+	case s.runner.Load().Disabled(h):
+		return Disabled, nil
+	case h.Source != hooks.SourceProject:
+		return Active, nil
+	case !s.o.Trusted, s.o.Confined:
+		return Untrusted, nil
+	case s.o.TrustAll:
+		return Active, nil
+	case s.approvals == nil:
+		return Untrusted, noHome()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	approved, err := s.approvals.Of(s.project)
+	if err != nil {
+		return Changed, err
+	}
+	fingerprint, err := hooks.FingerprintOf(h, s.where())
+	switch {
+	case err != nil:
+		return Changed, err
+	case approved.Has(fingerprint.Sum):
+		return Active, nil
+	case approved.Seen, s.o.Inherited:
+		return Changed, nil
+	case !record:
+		return Active, nil
+	}
+	names, err := s.record(ctx)
+	if err != nil {
+		return Changed, err
+	}
+	s.tell(bus.HookMessage{Level: bus.HookInfo, Text: "As its folder is trusted, the hooks of this project run: " + strings.Join(names, ", ") +
+		". One that is new or changed from now on runs once you have approved it with fettle hooks trust, which tells what is looked at."}, nil)
+	return Active, nil
+}
+
+// seen reports whether something is recorded of the project's hooks.
+func (s *Set) seen() bool {
+	if s.approvals == nil {
+		return false
+	}
+	approved, err := s.approvals.Of(s.project)
+	return err == nil && approved.Seen
+}
+
+// where is where hooks run.
+func (s *Set) where() hooks.Project {
+	p := hooks.Project{Folder: s.o.Workspace.Target(), Settings: s.o.Layout.Dir, Variables: s.variables()}
+	if home, err := os.UserHomeDir(); err == nil {
+		p.Variables["HOME"] = home
+	}
+	return p
+}
+
+// record records the hooks of the project as they are now, and returns their
+// names; those that nobody can vouch for are left out. s.mu is held.
+func (s *Set) record(ctx context.Context) (names []string, err error) {
+	fingerprints := map[string]string{}
+	for _, h := range s.runner.Load().Hooks() {
+		if h.Source != hooks.SourceProject {
+			continue
+		}
+		fingerprint, err := hooks.FingerprintOf(h, s.where())
+		if err != nil {
+			s.o.Logger.Warn("hooks", slog.String("hook", h.Place()), slog.Any("error", err))
+			continue
+		}
+		name := cmp.Or(h.Name, s.shown[h])
+		fingerprints[fingerprint.Sum] = string(h.Event) + " " + name
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, s.approvals.Record(ctx, s.project, fingerprints)
+}
+
+// Approve records the hooks of the project, as they are now, as approved, and returns
+// their names. Errors are of code invalid_config, file_write_failure or cancelled.
+func (s *Set) Approve(ctx context.Context) ([]string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.approvals == nil {
+		return nil, noHome()
+	}
+	s.withheld = map[*hooks.Hook]bool{}
+	return s.record(ctx)
+}
+
+func noHome() error {
+	return fault.New(fault.InvalidConfig, "config.hooks", "There is no home folder, where approved hooks are recorded.", "Set HOME.")
+}
+
+// Listing is a hook with what becomes of it.
+type Listing struct {
+	*hooks.Hook
+	Shown   string // its command, without secrets that settings have put into it
+	State   State
+	Note    string             // why it does not run; "": it does, or State says it
+	Vouched *hooks.Fingerprint // what an approval of a project's hook covers; nil: nothing
+}
+
+// List lists the hooks in the order in which they run.
+func (c *Conversation) List(ctx context.Context) []Listing {
+	var all []Listing
+	s, matchable := c.set, c.matchable()
+	for _, h := range s.runner.Load().Hooks() {
+		state, err := s.stateOf(ctx, h, false)
+		l := Listing{Hook: h, State: state}
+		if state == Untrusted || state == Changed {
+			l.Note = s.reason(h, state, err)
+		}
+		if why := matchable.unmatched(h); why != "" && state == Active {
+			l.State, l.Note = Unmatched, why
+		}
+		if h.Source == hooks.SourceProject {
+			if found, err := hooks.FingerprintOf(h, s.where()); err == nil {
+				l.Vouched = &found
+			}
+		}
+		s.mu.Lock()
+		l.Shown = s.shown[h]
+		s.mu.Unlock()
+		all = append(all, l)
+	}
+	return all
+}
+
+// Problems returns what is wrong with definitions of hooks, and which never run.
+func (c *Conversation) Problems() []fault.Problem {
+	c.set.mu.Lock()
+	problems := slices.Clone(c.set.problems)
+	c.set.mu.Unlock()
+	all := c.set.runner.Load().Hooks()
+	if len(all) == 0 {
+		return problems
+	}
+	matchable := c.matchable()
+	for _, h := range all {
+		// Of other events it was reported where the file was read.
+		if why := matchable.unmatched(h); why != "" && (h.Event.OfTools() || h.Path == "") {
+			problems = append(problems, fault.Problem{Path: h.Path, Line: h.Line, Message: why + " The hook " + h.Label() + " never runs."})
+		}
+	}
+	return problems
+}

@@ -1,0 +1,259 @@
+package sessionhooks
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/agent"
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// Of is what hooks need to know of a conversation.
+type Of struct {
+	Subagent string        // whose it is; "" is the main agent
+	Prompts  bool          // its prompts are the user's and not a model's
+	ID       func() string // of its session now
+	Tools    *tools.Registry
+	Later    bool // more tools may come, beside those of MCP servers
+	Run      func(ctx context.Context, r scheduler.Request) scheduler.Response
+	// Overriding is called before hooks change the turns of a request, and what it
+	// returns with those that go out.
+	Overriding func(before []model.Content) func(now []model.Content)
+}
+
+// Conversation runs a session's hooks at the events of one conversation.
+type Conversation struct {
+	set *Set
+	of  Of
+
+	mu         sync.Mutex
+	transcript string            // path of the recording; "": there is none
+	start      []string          // what hooks of the session's start say for the system prompt
+	prompt     []string          // what those of the prompt at hand say
+	told       map[string]bool   // messages and warnings of the request at hand
+	request    *hooks.LLMRequest // at hand, for AfterModel
+}
+
+// Conversation returns what runs the hooks of a new conversation.
+func (s *Set) Conversation(of Of) *Conversation { return &Conversation{set: s, of: of} }
+
+// Any is that of the Set.
+func (c *Conversation) Any(events ...hooks.Event) bool { return c.set.Any(events...) }
+
+// tell tells people of a hook of this conversation; h may be nil.
+func (c *Conversation) tell(e hooks.Event, h *hooks.Hook, level bus.HookLevel, text string) {
+	c.set.tell(bus.HookMessage{Event: string(e), Level: level, Text: text, Subagent: c.of.Subagent}, h)
+}
+
+// fire runs the hooks of an event and tells people what they say. in needs
+// what is the event's own.
+func (c *Conversation) fire(ctx context.Context, in hooks.Input, about hooks.Subject) hooks.Effect {
+	effect := c.fireQuietly(ctx, in, about)
+	c.tellMessages(in.Event, effect)
+	return effect
+}
+
+// tellMessages tells people what hooks of an event say.
+func (c *Conversation) tellMessages(e hooks.Event, effect hooks.Effect) {
+	for _, m := range effect.Messages {
+		if !m.Quiet {
+			c.tellOnce(e, m, bus.HookInfo)
+		}
+	}
+}
+
+// fireQuietly is fire that tells warnings alone.
+func (c *Conversation) fireQuietly(ctx context.Context, in hooks.Input, about hooks.Subject) hooks.Effect {
+	runner := c.set.runner.Load()
+	if !runner.Any(in.Event) {
+		return hooks.Effect{}
+	}
+	effect := runner.Fire(ctx, c.input(in), about)
+	for _, w := range effect.Warnings() {
+		c.tellOnce(in.Event, w, bus.HookWarning)
+	}
+	return effect
+}
+
+// tellOnce tells what a hook says, or what is wrong with it; at pieces of an answer
+// once for each request.
+func (c *Conversation) tellOnce(e hooks.Event, m hooks.Message, level bus.HookLevel) {
+	if e == hooks.AfterModel && !c.first(m.Hook, string(level)+"\x00"+m.Text) {
+		return
+	}
+	c.tell(e, m.Hook, level, m.Text)
+}
+
+// input adds what every hook is told.
+func (c *Conversation) input(in hooks.Input) hooks.Input {
+	now := time.Now
+	if c.set.o.Now != nil {
+		now = c.set.o.Now
+	}
+	in.SessionID, in.CWD, in.Timestamp = c.of.ID(), c.set.o.Workspace.Target(), now().UTC()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	in.TranscriptPath = c.transcript
+	return in
+}
+
+// RecordedIn says where the conversation is recorded; "": nowhere.
+func (c *Conversation) RecordedIn(path string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.transcript = path
+}
+
+// begin forgets what was told of the last request.
+func (c *Conversation) begin(r *hooks.LLMRequest) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.told, c.request = map[string]bool{}, r
+}
+
+// first reports whether a text of a hook is told for the first time in a request.
+func (c *Conversation) first(h *hooks.Hook, text string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	key := h.Label() + "\x00" + text
+	if c.told[key] {
+		return false
+	}
+	if c.told == nil {
+		c.told = map[string]bool{}
+	}
+	c.told[key] = true
+	return true
+}
+
+// say keeps what hooks say for the system prompt.
+func (c *Conversation) say(into *[]string, messages []hooks.Message) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	*into = nil
+	for _, m := range messages {
+		*into = append(*into, m.Text)
+	}
+}
+
+// Notes are what hooks have said, for the end of the system prompt (EX-09); "":
+// nothing.
+func (c *Conversation) Notes() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	said := slices.Concat(c.start, c.prompt)
+	if len(said) == 0 {
+		return ""
+	}
+	return "\n\n# Notes of this session\n\nPrograms that the user has set up say:\n\n" + strings.Join(said, "\n\n")
+}
+
+// Steps returns steps with the hooks behind them.
+func (c *Conversation) Steps(steps agent.Steps) agent.Steps {
+	if c.of.Prompts {
+		steps.BeforePrompt = append(slices.Clip(steps.BeforePrompt), c.beforeAgent)
+		steps.AfterPrompt = append(slices.Clip(steps.AfterPrompt), c.afterAgent)
+	}
+	steps.BeforeRequest = append(slices.Clip(steps.BeforeRequest), c.beforeModel)
+	steps.AfterChunk = append(slices.Clip(steps.AfterChunk), c.afterModel)
+	return steps
+}
+
+// wordsOf are the texts of a prompt.
+func wordsOf(prompt []model.Part) *string {
+	text := model.Content{Parts: prompt}.Text()
+	return &text
+}
+
+func (c *Conversation) beforeAgent(ctx context.Context, prompt []model.Part) (agent.PromptAdvice, error) {
+	effect := c.fire(ctx, hooks.Input{Event: hooks.BeforeAgent, Prompt: wordsOf(prompt)}, hooks.Subject{})
+	c.say(&c.prompt, effect.Messages)
+	var advice agent.PromptAdvice
+	switch {
+	case effect.Stop:
+		advice.Stop = effect.StopReason
+	case effect.Decision.Blocks():
+		advice.Block = effect.Reason
+	case effect.Context != "":
+		advice.Context = []model.Part{model.TextPart("\n\n" + c.set.context(effect.Context))}
+	}
+	return advice, nil
+}
+
+// noWords stands for an answer without a text.
+const noWords = "[no response text]"
+
+func (c *Conversation) afterAgent(ctx context.Context, prompt []model.Part, answer string, again bool) (agent.PromptAdvice, error) {
+	if answer == "" {
+		answer = noWords
+	}
+	in := hooks.Input{Event: hooks.AfterAgent, Prompt: wordsOf(prompt), PromptResponse: &answer, StopHookActive: &again}
+	effect := c.fire(ctx, in, hooks.Subject{})
+	advice := agent.PromptAdvice{Clear: effect.ClearContext}
+	switch {
+	case effect.Stop:
+		advice.Stop = effect.StopReason
+	case effect.Decision.Blocks():
+		advice.Block = effect.Reason
+	}
+	return advice, nil
+}
+
+// Compacting runs the hooks before a history is shortened.
+func (c *Conversation) Compacting(ctx context.Context, asked bool) {
+	trigger := "auto"
+	if asked {
+		trigger = "manual"
+	}
+	c.fire(ctx, hooks.Input{Event: hooks.PreCompress, Trigger: trigger}, hooks.Subject{Text: trigger})
+}
+
+// Started runs the hooks of a session's start; source says how it came about. It
+// returns what they add for the model, and what they say, which is not on the bus.
+func (c *Conversation) Started(ctx context.Context, source string) (added string, said []bus.HookMessage) {
+	effect := c.fireQuietly(ctx, hooks.Input{Event: hooks.SessionStart, Source: source}, hooks.Subject{Text: source})
+	c.say(&c.start, effect.Messages)
+	c.say(&c.prompt, nil)
+	if effect.Context != "" {
+		added = c.set.context(effect.Context)
+	}
+	for _, m := range effect.Messages {
+		if !m.Quiet {
+			said = append(said, bus.HookMessage{Event: string(hooks.SessionStart), Hook: m.Hook.Label(), Level: bus.HookInfo, Text: m.Text})
+		}
+	}
+	return added, said
+}
+
+// Ending runs the hooks of a session's end.
+func (c *Conversation) Ending(ctx context.Context, reason string) {
+	c.fire(ctx, hooks.Input{Event: hooks.SessionEnd, Reason: reason}, hooks.Subject{Text: reason})
+}
+
+// trialKey is of a context in which hooks are tried.
+type trialKey struct{}
+
+// isTrial reports whether hooks are tried.
+func isTrial(ctx context.Context) bool { return ctx.Value(trialKey{}) != nil }
+
+// Try runs the hooks of an event, and returns what they want together; nothing follows
+// from it, and nothing is recorded of hooks that were not approved before.
+func (c *Conversation) Try(ctx context.Context, in hooks.Input) hooks.Effect {
+	about := subjectOf(tools.Spec{Name: in.ToolName}) // by its well-known names, where there is no such tool
+	if tool, err := c.of.Tools.Lookup(in.ToolName); err == nil {
+		about = c.subject(tool.Spec())
+	}
+	for _, text := range []string{in.Source, in.Reason, in.Trigger} {
+		if text != "" {
+			about.Text = text
+		}
+	}
+	return c.set.runner.Load().Fire(context.WithValue(ctx, trialKey{}, true), c.input(in), about)
+}

@@ -1,0 +1,325 @@
+// Package sessionhooks runs hooks at the events of a session, and decides which of them
+// may run.
+package sessionhooks
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/config/internal/contributions"
+	"github.com/fettle-dev/fettle/core/config/internal/paths"
+	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/config/settings"
+	"github.com/fettle-dev/fettle/core/extensions"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/services/process"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+)
+
+// Files of hooks, below the user's, the project's and the machine's settings
+// folder (CF-02, CR-24), and that of approved ones.
+const (
+	hooksFile        = "hooks.toml"
+	hooksJSON        = "hooks.json"
+	trustedHooksFile = "trusted_hooks.json"
+)
+
+// workspacePath is what commands of hooks call the target folder.
+const workspacePath = "workspacePath"
+
+// Options are what hooks need to know of a session and of those derived from it.
+type Options struct {
+	Bus       *bus.MessageBus
+	Workspace *workspace.Workspace
+	Layout    *layout.Layout
+	UserDir   string // the user's settings folder; "": there is no home folder
+	Said      *Said
+
+	Trusted, Inherited bool // whether the folder is trusted, and that as a folder above it is
+	Confined           bool // commands are confined
+	TrustAll           bool // the project's hooks run as they are, where the folder is trusted
+
+	Process     func() process.Options                   // of the session's commands
+	Open        func(o process.Options) *process.Service // the session ends it
+	PlansDir    func() string                            // the folder of plans
+	Servers     func() []mcp.Configured                  // the MCP servers that may be used
+	ServerNames func() []string                          // all that are configured
+	Mask        func() func(text string) string          // replaces secrets
+	Logger      *slog.Logger
+	Now         func() time.Time // nil: time.Now
+	OnDefect    func(err error)
+}
+
+// Said is what the program and the settings say of hooks.
+type Said struct {
+	Disabled  bool         // none runs
+	Functions []hooks.Hook // the program's own
+	Off       []string     // names or commands of hooks that do not run
+	Silent    bool         // nobody is told that a hook runs
+	Layers    []*settings.HookLayer
+}
+
+// Set are the hooks of a session and of those derived from it.
+type Set struct {
+	o         Options
+	runner    atomic.Pointer[hooks.Runner] // replaced as a whole
+	approvals *hooks.Approvals             // nil: there is no home folder
+	project   string                       // folder with links followed, by which approvals are recorded
+	telling   sync.WaitGroup               // notifications that run
+
+	mu     sync.Mutex
+	closed bool
+	// The services are made by the first hook that runs as a process, since most
+	// sessions have none. limited is that of extensions' hooks, which do not see the
+	// user's environment.
+	processes, limited *process.Service
+
+	problems []fault.Problem
+	withheld map[*hooks.Hook]bool   // hooks of which has been told that they do not run
+	shown    map[*hooks.Hook]string // commands, without secrets
+}
+
+// New returns a session's hooks, of which none is there before Load.
+func New(o Options) *Set {
+	s := &Set{o: o, project: o.Workspace.RealFolders()[0]}
+	if o.UserDir != "" {
+		s.approvals = hooks.OpenApprovals(filepath.Join(o.UserDir, trustedHooksFile))
+	}
+	return s
+}
+
+// Load reads the hooks and puts them in the place of those that were there. Mistakes
+// are problems and no error.
+func (s *Set) Load(extensions []contributions.File) {
+	l := &loader{set: s, variables: map[string]string{
+		workspacePath: s.o.Workspace.Target(), "/": string(filepath.Separator), "pathSeparator": string(filepath.Separator),
+	}}
+	if !s.o.Said.Disabled {
+		l.load(extensions)
+	}
+	runner := hooks.New(hooks.Options{
+		Hooks: l.hooks, Off: s.o.Said.Off, Exec: s.exec,
+		Env: s.environment, Gate: s.mayRun, Started: s.started, OnDefect: s.o.OnDefect,
+	})
+	s.mu.Lock()
+	s.problems, s.withheld, s.shown = l.problems, map[*hooks.Hook]bool{}, map[*hooks.Hook]string{}
+	for _, h := range runner.Hooks() {
+		s.shown[h] = cmp.Or(h.Shown, h.Command)
+	}
+	s.mu.Unlock()
+	s.runner.Store(runner)
+	for _, problem := range l.problems {
+		s.o.Logger.Warn("hooks", slog.String("problem", problem.String()))
+	}
+}
+
+// loader gathers hooks from all their places.
+type loader struct {
+	set       *Set
+	variables map[string]string // of every file
+	hooks     []hooks.Hook
+	problems  []fault.Problem
+}
+
+func (l *loader) load(extensions []contributions.File) {
+	o := &l.set.o
+	for _, h := range o.Said.Functions {
+		h.Source = hooks.SourceRuntime
+		if h.Run == nil || !slices.Contains(hooks.Events(), h.Event) {
+			l.problems = append(l.problems, fault.Problem{Message: "A hook of the program has no event that there is, or nothing to run: " + h.Label() + ". It is left out."})
+			continue
+		}
+		l.hooks = append(l.hooks, h)
+	}
+	for _, layer := range o.Said.Layers {
+		l.add(masked(layer)(hooks.OfValue(layer.Events, l.origin(sourceOfLayer(layer.Layer), layer.Source), layer.Line)))
+	}
+	if o.UserDir != "" {
+		l.folder(hooks.SourceUser, o.UserDir)
+	}
+	if dir := filepath.Join(o.Workspace.Target(), o.Layout.Dir); !paths.Same(dir, o.UserDir) {
+		l.folder(hooks.SourceProject, dir)
+	}
+	l.folder(hooks.SourceSystem, o.Layout.SystemDir)
+	for _, f := range extensions {
+		from := l.origin(hooks.SourceExtension, f.Path)
+		from.Extension, from.Variables = f.Extension, maps.Clone(l.variables)
+		maps.Copy(from.Variables, f.Variables)
+		from.Env = environmentOf(f.Env)
+		l.add(hooks.ParseJSON(f.Data, from))
+	}
+}
+
+func (l *loader) add(found []hooks.Hook, problems []fault.Problem) {
+	l.hooks, l.problems = append(l.hooks, found...), append(l.problems, problems...)
+}
+
+// folder reads the files of a settings folder.
+func (l *loader) folder(s hooks.Source, dir string) {
+	for _, name := range []string{hooksFile, hooksJSON} {
+		l.add(hooks.ReadFile(l.origin(s, filepath.Join(dir, name))))
+	}
+}
+
+func (l *loader) origin(s hooks.Source, path string) hooks.Origin {
+	return hooks.Origin{Source: s, Path: path, Variables: l.variables}
+}
+
+// masked takes the secrets that a layer has put into its hooks out of all that is
+// told of them.
+func masked(layer *settings.HookLayer) func([]hooks.Hook, []fault.Problem) ([]hooks.Hook, []fault.Problem) {
+	return func(found []hooks.Hook, problems []fault.Problem) ([]hooks.Hook, []fault.Problem) {
+		for i := range found {
+			h := &found[i]
+			h.Shown, h.Name, h.Description = layer.Shown(h.Command), layer.Shown(h.Name), layer.Shown(h.Description)
+		}
+		for i := range problems {
+			problems[i].Message = layer.Shown(problems[i].Message)
+		}
+		return found, problems
+	}
+}
+
+// sourceOfLayer says whose the hooks of a layer are.
+func sourceOfLayer(l settings.Layer) hooks.Source {
+	switch l {
+	case settings.LayerProject:
+		return hooks.SourceProject
+	case settings.LayerSystem, settings.LayerSystemDefaults:
+		return hooks.SourceSystem
+	}
+	return hooks.SourceUser
+}
+
+// service returns what runs hooks, made at first use; after close one that is
+// closed.
+func (s *Set) service(limited bool) *process.Service {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := &s.processes
+	if limited {
+		at = &s.limited
+	}
+	if *at == nil {
+		o := s.o.Process()
+		o.Confinement, o.NoBackground = process.Confinement{}, false // a hook was chosen by the user
+		if limited {
+			o.Environ = openEnvironment(o.Environ, o.Marker)
+		}
+		*at = s.o.Open(o)
+		if s.closed {
+			_ = (*at).Close() // always nil; nothing has been started
+		}
+	}
+	return *at
+}
+
+// exec runs a hook as a process in the target folder.
+func (s *Set) exec(ctx context.Context, c hooks.Command) (hooks.Outcome, error) {
+	out, err := s.service(c.Source == hooks.SourceExtension).Program(ctx, process.Program{
+		Line: c.Line, Dir: s.o.Workspace.Target(), Stdin: c.Stdin, Env: c.Env, Total: c.Limit, MaxBytes: hooks.MaxOutput, Drops: true,
+	})
+	if err != nil {
+		return hooks.Outcome{}, err
+	}
+	return hooks.Outcome{
+		Code: out.Code, Signal: out.Signal, TimedOut: out.Ending == process.TotalLimit,
+		Stdout: out.Stdout, Stderr: out.Stderr, Dropped: out.Dropped, Duration: out.Duration,
+	}, nil
+}
+
+// openEnvironment is the part of an environment that programs of extensions get
+// beside their settings, and what nested sessions know each other by.
+func openEnvironment(environ func() []string, marker string) func() []string {
+	if environ == nil {
+		environ = os.Environ
+	}
+	return func() []string {
+		return slices.DeleteFunc(slices.Clone(environ()), func(entry string) bool {
+			name, _, _ := strings.Cut(entry, "=")
+			return !extensions.IsOpen(name) && name != marker && name != marker+"_COMMAND_ID"
+		})
+	}
+}
+
+// variables are those that tell a hook's command where it is.
+func (s *Set) variables() map[string]string {
+	target, prefix := s.o.Workspace.Target(), s.o.Layout.EnvPrefix
+	return map[string]string{
+		prefix + "PROJECT_DIR": target, prefix + "CWD": target, prefix + "PLANS_DIR": s.o.PlansDir(), "CLAUDE_PROJECT_DIR": target,
+		workspacePath: target,
+	}
+}
+
+// environment are those of a command, with that of its session.
+func (s *Set) environment(in hooks.Input) []string {
+	env := []string{s.o.Layout.EnvPrefix + "SESSION_ID=" + in.SessionID}
+	for name, value := range s.variables() {
+		env = append(env, name+"="+value)
+	}
+	slices.Sort(env)
+	return env
+}
+
+// environmentOf takes lines NAME=VALUE apart.
+func environmentOf(lines []string) map[string]string {
+	env := make(map[string]string, len(lines))
+	for _, line := range lines {
+		for i := range len(line) {
+			if line[i] == '=' {
+				env[line[:i]] = line[i+1:]
+				break
+			}
+		}
+	}
+	return env
+}
+
+// started tells that a hook runs.
+func (s *Set) started(e hooks.Event, h *hooks.Hook) {
+	if !s.o.Said.Silent && s.o.Bus.Watched(bus.TypeHookMessage) {
+		s.tell(bus.HookMessage{Event: string(e), Level: bus.HookRuns}, h)
+	}
+}
+
+// tell tells people of a hook; h may be nil.
+func (s *Set) tell(m bus.HookMessage, h *hooks.Hook) {
+	if h != nil {
+		m.Hook = h.Label()
+	}
+	if m.Level == bus.HookWarning {
+		s.o.Logger.Warn("hook", slog.String("event", m.Event), slog.String("hook", m.Hook), slog.String("problem", m.Text))
+	}
+	_ = s.o.Bus.Publish(m) // a closed bus has nobody to tell
+}
+
+// Any reports whether there is a hook of one of the events.
+func (s *Set) Any(events ...hooks.Event) bool {
+	return slices.ContainsFunc(events, s.runner.Load().Any)
+}
+
+// Close waits for what still runs.
+func (s *Set) Close() {
+	s.mu.Lock()
+	s.closed = true
+	made := []*process.Service{s.processes, s.limited}
+	s.mu.Unlock()
+	for _, service := range made {
+		if service != nil {
+			_ = service.Close() // ends what telling waits for
+		}
+	}
+	s.telling.Wait()
+}

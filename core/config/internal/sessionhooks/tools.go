@@ -1,0 +1,282 @@
+package sessionhooks
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/agent/subagent"
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// subjectOf are the names that matchers are compared with: those of the tool,
+// those that govern it, for a server's tool those with the server's own spelling, and
+// those that other programs give to such a tool.
+func subjectOf(s tools.Spec) hooks.Subject {
+	names := slices.Concat([]string{s.Name}, s.Aliases, s.GovernedBy)
+	if known, ok := policy.WellKnown(s.Name); ok {
+		names = slices.Concat(names, []string{known.Tool}, known.Aliases, known.GovernedBy)
+	}
+	if s.Origin.Server != "" {
+		names = append(names, "mcp_"+s.Origin.Server+"_"+s.ServerTool(), "mcp__"+s.Origin.Server+"__"+s.ServerTool())
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	var elsewhere []string
+	if s.Origin == (tools.Origin{}) {
+		for _, name := range names {
+			elsewhere = append(elsewhere, tools.NamesElsewhere(name)...)
+		}
+	}
+	return hooks.Subject{Names: names, Elsewhere: elsewhere}
+}
+
+// anyAgent is the name by which matchers mean every agent.
+const anyAgent = "invoke_agent"
+
+// subject is what matchers are compared with of a tool of the session: an agent
+// goes by the name of all agents too.
+func (c *Conversation) subject(spec tools.Spec) hooks.Subject {
+	subject := subjectOf(spec)
+	if t, err := c.of.Tools.Lookup(spec.Name); err == nil {
+		if _, is := t.(subagent.AgentTool); is {
+			all := subjectOf(tools.Spec{Name: anyAgent})
+			subject.Names, subject.Elsewhere = append(subject.Names, all.Names...), append(subject.Elsewhere, all.Elsewhere...)
+		}
+	}
+	return subject
+}
+
+// toolInput is what a hook is told of a call.
+func (c *Conversation) toolInput(ctx context.Context, e hooks.Event, p scheduler.Proposal) hooks.Input {
+	in := hooks.Input{Event: e, ToolName: p.Spec.Name, ToolInput: p.Args, OriginalRequestName: tailOf(ctx).original}
+	if len(in.ToolInput) == 0 {
+		in.ToolInput = json.RawMessage("{}")
+	}
+	if server := p.Spec.Origin.Server; server != "" {
+		in.MCPContext = c.set.mcpContext(server, p.Spec.ServerTool())
+	}
+	return in
+}
+
+// mcpContext says where a server's tool comes from, without environment, headers
+// or what stands behind an address.
+func (s *Set) mcpContext(server, tool string) *hooks.MCPContext {
+	m := &hooks.MCPContext{ServerName: server, ToolName: tool}
+	for _, from := range s.o.Servers() {
+		if from.Name != server {
+			continue
+		}
+		mask := s.o.Mask()
+		m.Command, m.URL, m.TCP = mask(from.Command), mask(plainAddress(from.URL)), mask(plainAddress(from.TCP))
+		for _, arg := range from.Args {
+			m.Args = append(m.Args, mask(arg))
+		}
+		if from.Command != "" {
+			m.CWD = from.Dir
+		}
+	}
+	return m
+}
+
+// plainAddress is an address without a password and without what stands behind its
+// path.
+func plainAddress(url string) string {
+	url, _, _ = strings.Cut(url, "?")
+	scheme, rest, found := strings.Cut(url, "://")
+	if !found {
+		return url
+	}
+	host, path, slash := strings.Cut(rest, "/")
+	host = host[strings.LastIndexByte(host, '@')+1:]
+	if slash {
+		path = "/" + path
+	}
+	return scheme + "://" + host + path
+}
+
+// BeforeTool runs the hooks before a call. What they allow changes nothing, so
+// that they can only tighten.
+func (c *Conversation) BeforeTool(ctx context.Context, p scheduler.Proposal) (scheduler.Advice, error) {
+	if !c.Any(hooks.BeforeTool) {
+		return scheduler.Advice{}, nil
+	}
+	effect := c.fireQuietly(ctx, c.toolInput(ctx, hooks.BeforeTool, p), c.subject(p.Spec))
+	if effect.Stop || effect.Decision != hooks.Ask { // else they are in the question
+		c.tellMessages(hooks.BeforeTool, effect)
+	}
+	advice := scheduler.Advice{Reason: effect.Reason, Source: sourceOf(effect)}
+	switch {
+	case effect.Stop:
+		advice.Stop, advice.Reason = true, effect.StopReason
+		return advice, nil
+	case effect.Decision.Blocks():
+		advice.Verdict = policy.Deny
+		return advice, nil
+	case effect.Decision == hooks.Ask:
+		advice.Verdict = policy.AskUser
+		advice.Reason = askReason(effect)
+	}
+	if effect.ToolInput != nil {
+		advice.Args, advice.ArgsBy = hooks.Overlay(p.Args, effect.ToolInput), "hook "+effect.Rewriters
+	}
+	return advice, nil
+}
+
+// askReason is what the person who is asked reads: the reason, and what the hooks
+// say besides.
+func askReason(e hooks.Effect) string {
+	reason := e.Reason
+	for _, m := range e.Messages {
+		if !m.Quiet {
+			reason += "\n" + m.Text
+		}
+	}
+	return reason
+}
+
+// sourceOf names who says what an effect says.
+func sourceOf(e hooks.Effect) string {
+	if e.By != "" {
+		return "hook " + e.By
+	}
+	return "a hook"
+}
+
+// AfterTool runs the hooks after a call.
+func (c *Conversation) AfterTool(ctx context.Context, d scheduler.Done, r tools.Result) (tools.Result, error) {
+	if !c.Any(hooks.AfterTool) {
+		return r, nil
+	}
+	in := c.toolInput(ctx, hooks.AfterTool, d.Proposal)
+	in.ToolResponse = toolResponse(r)
+	effect := c.fire(ctx, in, c.subject(d.Spec))
+	switch {
+	case effect.Stop:
+		return r.WithError(fault.New(fault.StopExecution, "config.hooks",
+			fmt.Sprintf("After the call of %s the work was stopped by %s. %s", d.Spec.Name, sourceOf(effect), effect.StopReason),
+			"Do not go on; tell the user what happened.")), nil
+	case effect.Decision.Blocks():
+		r = tools.Fail(fault.New(fault.ExecutionFailed, "config.hooks",
+			fmt.Sprintf("The call of %s has run, and its result is withheld by %s. %s", d.Spec.Name, sourceOf(effect), effect.Reason),
+			"What the call did is done. Go by the reason."))
+	case effect.TailToolCall != nil:
+		r = c.tailCall(ctx, d, *effect.TailToolCall, r)
+	}
+	if effect.Context != "" {
+		r = r.WithContext(c.set.context(effect.Context))
+	}
+	return r, nil
+}
+
+// toolResponse is a result as hooks are told of it.
+func toolResponse(r tools.Result) *hooks.ToolResponse {
+	encoded := func(v any, present bool) json.RawMessage {
+		if text, err := json.Marshal(v); err == nil && present {
+			return text
+		}
+		return json.RawMessage("null")
+	}
+	response := &hooks.ToolResponse{LLMContent: encoded(r.LLMContent, true), ReturnDisplay: encoded(r.ReturnDisplay, r.ReturnDisplay != (tools.Display{}))}
+	if r.Error != nil {
+		response.Error = encoded(r.Error, true)
+	}
+	return response
+}
+
+// context is what hooks add for the model, without secrets. Nothing in it can end
+// it.
+func (s *Set) context(text string) string {
+	text = strings.NewReplacer("<", "&lt;", ">", "&gt;").Replace(s.o.Mask()(text))
+	return "<" + hookContextTag + ">" + tools.EscapeTag(text, hookContextTag) + "</" + hookContextTag + ">"
+}
+
+const hookContextTag = "hook_context"
+
+// tail is where a call stands among calls that hooks have asked for.
+type tail struct {
+	original string // the tool that the model called; "": it is that call
+	depth    int
+}
+
+type tailKey struct{}
+
+func tailOf(ctx context.Context) tail {
+	t, _ := ctx.Value(tailKey{}).(tail)
+	return t
+}
+
+// maxTails is how many calls one call may lead to.
+const maxTails = 5
+
+// tailCall makes the call that a hook asks for, through the whole pipeline, and
+// returns its result in the place of r, with the context of r before its own. That of
+// another tool is text: as JSON it would be taken for what the tool that was called
+// has promised.
+func (c *Conversation) tailCall(ctx context.Context, d scheduler.Done, call hooks.ToolCall, r tools.Result) tools.Result {
+	t := tailOf(ctx)
+	if t.depth++; t.depth > maxTails {
+		c.tell(hooks.AfterTool, nil, bus.HookWarning, fmt.Sprintf("Hooks have asked for %d calls after a call of %s; no more are made.", maxTails, t.original))
+		return r
+	}
+	t.original = cmp.Or(t.original, d.Spec.Name)
+	resp := c.of.Run(context.WithValue(ctx, tailKey{}, t), scheduler.Request{
+		CallID: fmt.Sprintf("%s-hook%d", d.CallID, t.depth), Tool: call.Name, Args: call.Args,
+	})
+	if resp.Tool != d.Spec.Name {
+		resp.Result.Structured = nil
+		resp.Result.LLMContent = tools.Content{Parts: resp.Result.LLMContent.Parts}
+	}
+	resp.Result.Context = r.WithContext(resp.Result.Context).Context
+	return resp.Result
+}
+
+// Asked runs the hooks that are told of questions. The question does not
+// wait for them.
+func (c *Conversation) Asked(ctx context.Context, q bus.ToolConfirmationRequest) {
+	set := c.set
+	if !c.Any(hooks.Notification) {
+		return
+	}
+	in := hooks.Input{Event: hooks.Notification, NotificationType: "ToolPermission", Details: askedDetails(q),
+		Message: "A call of " + q.ToolCall.Name + " waits for your approval: " + q.Details.Title}
+	set.mu.Lock()
+	defer set.mu.Unlock()
+	if set.closed {
+		return
+	}
+	ctx = context.WithoutCancel(ctx) // whoever answers does not end it; the session does
+	set.telling.Go(func() { c.fire(ctx, in, hooks.Subject{}) })
+}
+
+// askedDetails are what a question is about.
+func askedDetails(q bus.ToolConfirmationRequest) json.RawMessage {
+	d := q.Details
+	details := map[string]any{"type": string(d.Type), "title": d.Title}
+	if e := d.EditDetails; e != nil {
+		details["fileName"], details["filePath"], details["fileDiff"] = e.FileName, e.FilePath, e.FileDiff
+		details["originalContent"], details["newContent"], details["isModifying"] = e.OriginalContent, e.NewContent, q.Modified
+	}
+	if e := d.ExecDetails; e != nil {
+		details["command"], details["rootCommand"] = e.Command, e.RootCommand
+	}
+	if m := d.MCPDetails; m != nil {
+		details["serverName"], details["toolName"], details["toolDisplayName"] = m.ServerName, m.ToolName, m.ToolDisplayName
+	}
+	if i := d.InfoDetails; i != nil {
+		details["prompt"], details["urls"] = i.Prompt, i.URLs
+	}
+	text, err := json.Marshal(details)
+	if err != nil {
+		return nil // plain values can be written
+	}
+	return text
+}

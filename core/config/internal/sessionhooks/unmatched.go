@@ -1,0 +1,61 @@
+package sessionhooks
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/hooks"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// matchable is what matchers of hooks can match in a session.
+type matchable struct {
+	tools   []hooks.Subject // those that are registered, and all built-in ones
+	servers []string        // that may bring more
+	later   bool            // more tools may come
+}
+
+// matchable returns what matchers can match now.
+func (c *Conversation) matchable() matchable {
+	var m matchable
+	for _, name := range policy.WellKnownNames() {
+		m.tools = append(m.tools, subjectOf(tools.Spec{Name: name}))
+	}
+	for _, t := range c.of.Tools.All() {
+		m.tools = append(m.tools, c.subject(t.Spec()))
+	}
+	m.servers = c.set.o.ServerNames()
+	m.later = len(m.servers) > 0 || c.of.Later
+	return m
+}
+
+// unmatched says why a hook never runs, as a sentence; "": it may run.
+func (m matchable) unmatched(h *hooks.Hook) string {
+	switch {
+	case h.Matches(m.tools...):
+		return ""
+	case !h.Event.OfTools():
+		return fmt.Sprintf("The matcher %.120q of %s matches nothing that the event has.", h.Matcher, h.Event)
+	case m.mayCome(h.Matcher):
+		return ""
+	}
+	return fmt.Sprintf("The matcher %.120q of %s matches no tool that there is.", h.Matcher, h.Event)
+}
+
+// mayCome reports whether a matcher may mean a tool that is not there yet: one of a
+// configured server by its full name, or any tool that a server or a discovery may
+// bring. Names with capital letters are taken for those of other programs' own tools.
+func (m matchable) mayCome(matcher string) bool {
+	folded := strings.ToLower(matcher)
+	_, server, full := strings.Cut(folded, "mcp_")
+	if !full {
+		return m.later && matcher == folded
+	}
+	server = strings.TrimLeft(server, "_")
+	anyServer := server != "" && strings.ContainsAny(server[:1], ".[(\\")
+	return slices.ContainsFunc(m.servers, func(name string) bool {
+		return anyServer || strings.Contains(folded, strings.ToLower(name))
+	})
+}

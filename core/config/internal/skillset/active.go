@@ -1,0 +1,227 @@
+// Package skillset finds the skills of a session, and keeps which of them a conversation
+// has activated.
+package skillset
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"sync"
+
+	"github.com/fettle-dev/fettle/core/config/internal/history"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/model"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+	"github.com/fettle-dev/fettle/core/skills"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// Options make [Active].
+type Options struct {
+	Skills    *skills.SkillManager
+	Workspace *workspace.Workspace
+	State     interface {
+		// WhenShown calls the function once what the call of ctx gives has been shown.
+		WhenShown(ctx context.Context, shown func())
+	}
+	Registry *tools.Registry
+	Selected func(tools.Spec) bool // whether a tool is registered
+	OnDefect func(error)
+	Logger   *slog.Logger
+}
+
+// Active are the skills of one conversation. It is safe for concurrent use.
+type Active struct {
+	o Options
+
+	mu     sync.Mutex
+	names  []string      // of all, in the order in which they were activated
+	prompt []promptSkill // of those whose instructions are in the system prompt
+
+	unbind   func()     // ends the watching of changes; nil: there is none
+	renewing sync.Mutex // held while the tool is made anew, so that the newest stays
+}
+
+// promptSkill is a skill as the system prompt holds it.
+type promptSkill struct{ name, text string }
+
+// New returns the skills of a conversation, and registers the tool that activates them
+// as long as there are any.
+func New(o Options) (*Active, error) {
+	a := &Active{o: o}
+	a.unbind = o.Skills.Watch(func() {
+		if err := a.renew(); err != nil {
+			o.OnDefect(err)
+		}
+	})
+	return a, a.renew()
+}
+
+// renew registers the tool that activates skills, or takes it away where there are
+// none.
+func (a *Active) renew() error {
+	a.renewing.Lock()
+	defer a.renewing.Unlock()
+	factories, err := skills.Factories()
+	if err != nil {
+		return err
+	}
+	for _, f := range factories {
+		if !a.o.Selected(f.Spec()) {
+			continue
+		}
+		tool, err := a.o.Skills.Bind(f, a)
+		if err != nil {
+			return err
+		}
+		if tool == nil {
+			a.o.Registry.Unregister(f.Spec().Name)
+			continue
+		}
+		if err := a.o.Registry.Renew(tool); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Activated implements skills.Session.
+func (a *Active) Activated(ctx context.Context, skill skills.Skill) error {
+	if skill.Dir != "" {
+		if err := workspace.Usable(skill.Dir); err != nil {
+			return err
+		}
+	}
+	a.o.State.WhenShown(ctx, func() {
+		_ = a.activate(skill) // a directory that is gone since cannot be read anyway
+	})
+	return nil
+}
+
+// activate notes that a skill is active, and lets the session read its folder.
+func (a *Active) activate(skill skills.Skill) error {
+	if skill.Dir != "" {
+		if err := a.o.Workspace.AddReadOnly(skill.Dir); err != nil {
+			return err
+		}
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !slices.Contains(a.names, skill.Name) {
+		a.names = append(a.names, skill.Name)
+	}
+	return nil
+}
+
+// Activate puts the instructions of a skill into the system prompt, and lets the
+// session read its folder. The error is of code cancelled, invalid_tool_params where
+// no skill of that name can be activated, or invalid_config where its folder is gone.
+func (a *Active) Activate(ctx context.Context, name string) (skills.Skill, error) {
+	skill, err := a.o.Skills.Activatable(name)
+	if err != nil {
+		return skills.Skill{}, err
+	}
+	text, err := skills.Text(ctx, skill)
+	if err != nil {
+		return skills.Skill{}, fault.Wrap(fault.Cancelled, "config.ActivateSkill", "ActivateSkill was cancelled.", "", err)
+	}
+	if err := a.activate(skill); err != nil {
+		return skills.Skill{}, err
+	}
+	a.tell(skill.Name, text)
+	return skill, nil
+}
+
+// Names are those of the skills that are active, in the order in which they were
+// activated.
+func (a *Active) Names() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.names)
+}
+
+// tell puts a skill's instructions into the system prompt, in the place of what
+// they were.
+func (a *Active) tell(name, text string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.prompt = slices.DeleteFunc(slices.Clone(a.prompt), func(p promptSkill) bool { return p.name == name })
+	a.prompt = append(a.prompt, promptSkill{name, text})
+}
+
+// Clear has no skill active any more; the folders stay readable.
+func (a *Active) Clear() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.names, a.prompt = nil, nil
+}
+
+// Texts are the instructions that are in the system prompt.
+func (a *Active) Texts() []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	var all []string
+	for _, p := range a.prompt {
+		all = append(all, p.text)
+	}
+	return all
+}
+
+// End ends the watching of changes.
+func (a *Active) End() {
+	if a.unbind != nil {
+		a.unbind()
+	}
+}
+
+// Reopen lets a session that is resumed read again what belongs to the
+// skills that its history shows to have been activated, as far as they are there.
+func (a *Active) Reopen(turns []model.Content) {
+	names := map[string]string{} // of skills, by call
+	for _, turn := range turns {
+		for _, p := range turn.Parts {
+			if p.Call != nil && p.Call.Name == skills.ActivateSkill {
+				var params skills.ActivateSkillParams
+				if json.Unmarshal(p.Call.Args, &params) == nil {
+					names[p.Call.ID] = params.Name
+				}
+			}
+			if p.Response == nil || p.Response.Name != skills.ActivateSkill || names[p.Response.ID] == "" || failedResponse(p.Response.Response) ||
+				!skills.Tells(history.Output(p.Response.Response)) {
+				continue
+			}
+			skill, err := a.o.Skills.Activatable(names[p.Response.ID])
+			if err == nil {
+				err = a.activate(skill)
+			}
+			if err != nil {
+				a.o.Logger.Info("a skill of the history is not there any more", slog.String("skill", names[p.Response.ID]), slog.Any("error", err))
+			}
+		}
+	}
+}
+
+// failedResponse reports whether a call ended with an error.
+func failedResponse(response json.RawMessage) bool {
+	var r struct{ Error *json.RawMessage }
+	return json.Unmarshal(response, &r) != nil || r.Error != nil
+}
+
+// OwnKind is the kind that rules see in the activation of a built-in skill.
+const OwnKind = string(tools.KindThink)
+
+// IsOwn reports whether a call activates a skill that is built in, which
+// nobody is asked about.
+func IsOwn(m *skills.SkillManager, call *policy.Call) bool {
+	if call.Tool != skills.ActivateSkill {
+		return false
+	}
+	var p skills.ActivateSkillParams
+	if json.Unmarshal(call.Params, &p) != nil {
+		return false
+	}
+	s, ok := m.Get(p.Name)
+	return ok && s.Scope == skills.ScopeBuiltIn
+}

@@ -1,0 +1,96 @@
+package skillset
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"slices"
+
+	"github.com/fettle-dev/fettle/core/config/internal/contributions"
+	"github.com/fettle-dev/fettle/core/config/internal/paths"
+	"github.com/fettle-dev/fettle/core/skills"
+)
+
+// Names of folders of skills: below the user's and the project's settings
+// folder, and below the folder that several programs look into.
+const (
+	skillsFolder = "skills"
+	agentsShared = ".agents"
+)
+
+// Sources say where skills come from.
+type Sources struct {
+	Disabled   bool     // there are none
+	Off        []string // names of those that cannot be activated at first
+	Given      []skills.Skill
+	Folders    []skills.Folder        // the embedder's
+	Extensions []contributions.Folder // of extensions
+	Home       string                 // "": there is none
+	Target     string                 // the project's folder
+	Dir        string                 // base name of settings folders
+	Trusted    bool                   // the project's own skills count
+	Logger     *slog.Logger
+}
+
+// Load has skills found, anew where that was done before. The error is of code
+// cancelled, or a mistake in fettle.
+func (s Sources) Load(ctx context.Context, m *skills.SkillManager) error {
+	if !m.Discovered() {
+		m.SetDisabled(s.Off)
+	}
+	if s.Disabled {
+		return m.Discover(ctx, nil, nil)
+	}
+	given, err := skills.BuiltIn()
+	if err != nil {
+		return err
+	}
+	for _, own := range s.Given {
+		own.Scope = skills.ScopeBuiltIn
+		given = append(given, own)
+	}
+	if err := m.Discover(ctx, given, s.folders()); err != nil {
+		return err
+	}
+	for _, problem := range m.Problems() {
+		s.Logger.Warn("skills", slog.String("problem", problem.String()))
+	}
+	return nil
+}
+
+// folders are those that may hold skills. The project's are among them where it is
+// trusted.
+func (s Sources) folders() []skills.Folder {
+	folders := slices.Clone(s.Folders)
+	for _, f := range s.Extensions {
+		folders = append(folders, skills.Folder{
+			Path: f.Path, Scope: skills.ScopeExtension, Extension: f.Extension, Within: f.Variables["extensionPath"], Expand: contributions.Expand(f.Variables),
+		})
+	}
+	var users []string
+	if s.Home != "" {
+		users = []string{filepath.Join(s.Home, s.Dir, skillsFolder), filepath.Join(s.Home, agentsShared, skillsFolder)}
+	}
+	for _, path := range users {
+		folders = append(folders, skills.Folder{Path: path, Scope: skills.ScopeUser})
+	}
+	if !s.Trusted {
+		return folders
+	}
+	for _, f := range OfProject(s.Target, s.Dir) {
+		if !slices.ContainsFunc(users, func(user string) bool { return paths.Same(f.Path, user) }) {
+			folders = append(folders, f)
+		}
+	}
+	return folders
+}
+
+// OfProject are the folders of skills of a project whose settings folder is dir, the
+// later one going before.
+func OfProject(target, dir string) []skills.Folder {
+	var all []skills.Folder
+	for _, below := range []string{dir, agentsShared} {
+		all = append(all, skills.Folder{Path: filepath.Join(target, below, skillsFolder), Scope: skills.ScopeWorkspace, Within: target})
+	}
+	return all
+}

@@ -1,0 +1,166 @@
+package slash
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/config/internal/toolrules"
+	"github.com/fettle-dev/fettle/core/policy"
+	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/tools"
+	"github.com/fettle-dev/fettle/core/tools/shell"
+)
+
+// Lines runs the command lines of a session's own commands: as calls of
+// run_shell_command, with all that belongs to those, but for lines that a person has
+// agreed to for the session. A model's calls know nothing of these.
+type Lines struct {
+	scheduler *scheduler.Scheduler
+
+	mu      sync.Mutex
+	allowed map[string]bool
+}
+
+var _ commands.Shell = (*Lines)(nil)
+
+// NewLines returns what runs lines by a scheduler, under a policy.
+func NewLines(s *scheduler.Scheduler, p scheduler.Policy) *Lines {
+	l := &Lines{}
+	l.scheduler = s.WithPolicy(linePolicy{p, l})
+	return l
+}
+
+// linePolicy allows the lines that a person has agreed to, where policy would ask.
+type linePolicy struct {
+	scheduler.Policy
+	lines *Lines
+}
+
+func (p linePolicy) Decide(call policy.Call) policy.Decision {
+	d := p.Policy.Decide(call)
+	if d.Decision != policy.AskUser || d.Previews || call.Tool != shell.RunShellCommand {
+		return d
+	}
+	var params map[string]string
+	if json.Unmarshal(call.Params, &params) != nil || len(params) != 1 || !p.lines.isAllowed(params["command"]) {
+		return d
+	}
+	d.Decision, d.Reason, d.Remedy = policy.Allow, "You have agreed to this very line for the session.", ""
+	d.Rule, d.Tier, d.Source, d.Line = "approved for a command", "session", "", 0
+	return d
+}
+
+func (l *Lines) isAllowed(line string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.allowed[line]
+}
+
+// Allow implements [commands.Shell].
+func (l *Lines) Allow(lines []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, line := range lines {
+		if l.allowed == nil {
+			l.allowed = make(map[string]bool)
+		}
+		l.allowed[line] = true
+	}
+}
+
+// request is the call that runs a line.
+func (l *Lines) request(line string) (scheduler.Request, error) {
+	args, err := json.Marshal(shell.RunShellCommandParams{Command: line})
+	return scheduler.Request{Tool: shell.RunShellCommand, Args: args}, err
+}
+
+// Decide implements [commands.Shell].
+func (l *Lines) Decide(ctx context.Context, line string) (commands.ShellDecision, error) {
+	r, err := l.request(line)
+	if err != nil {
+		return commands.ShellDecision{}, err
+	}
+	d, err := l.scheduler.Explain(ctx, r, scheduler.Situation{})
+	if err != nil {
+		return commands.ShellDecision{}, err
+	}
+	decision := commands.ShellDecision{Verdict: commands.ShellDeny, Reason: reasonOf(d), Remedy: d.Remedy}
+	switch {
+	case d.Previews:
+		decision.Reason, decision.Remedy = "In plan mode no command is run that changes something.", "Leave plan mode first, with /mode default."
+	case d.Decision == policy.Allow:
+		decision.Verdict = commands.ShellAllow
+	case d.Decision == policy.AskUser:
+		decision.Verdict = commands.ShellAsk
+	}
+	return decision, nil
+}
+
+// reasonOf is why policy decides so, with the rule.
+func reasonOf(d policy.Decision) string {
+	reason := strings.TrimSpace(d.Reason + " " + d.Message)
+	if d.Rule == "" || strings.Contains(reason, d.Rule) {
+		return reason
+	}
+	at := ""
+	if d.Source != "" {
+		at = " (" + toolrules.Place{Source: d.Source, Line: d.Line}.String() + ")"
+	}
+	return fmt.Sprintf("%s The rule is %s%s.", reason, d.Rule, at)
+}
+
+// Run implements [commands.Shell].
+func (l *Lines) Run(ctx context.Context, line string) (commands.ShellOutput, error) {
+	r, err := l.request(line)
+	if err != nil {
+		return commands.ShellOutput{}, err
+	}
+	response := l.scheduler.Run(ctx, r)
+	if response.Status != scheduler.StatusSuccess && response.Status != scheduler.StatusError {
+		return commands.ShellOutput{}, response.Result.Error
+	}
+	out := commands.ShellOutput{Text: response.Result.LLMContent.String()}
+	if !response.Replaced { // what a hook has put there is not parsed
+		out = printedBy(response.Result)
+	}
+	out.Context = response.Result.Context
+	if response.Result.Error != nil {
+		out.Ended = response.Result.Error.Message
+	}
+	return out, nil
+}
+
+// The lines that run_shell_command puts before what a command has printed.
+var (
+	exitLine   = regexp.MustCompile(`(?m)^Exit Code: (\d+)$`)
+	signalLine = regexp.MustCompile(`(?m)^Signal: (\S+)$`)
+)
+
+// printedBy reads a result of run_shell_command. What is none stands for what the
+// command printed as it is.
+func printedBy(r tools.Result) commands.ShellOutput {
+	text := r.LLMContent.String()
+	head, printed, ok := strings.Cut("\n"+text, "\nOutput:")
+	if !ok {
+		return commands.ShellOutput{Text: text}
+	}
+	out := commands.ShellOutput{Text: strings.TrimSpace(printed)}
+	if rest, marked := strings.CutPrefix(printed, "\n<untrusted_context>\n"); marked {
+		out.Text = strings.TrimSuffix(rest, "\n</untrusted_context>")
+	} else if out.Text == "(empty)" {
+		out.Text = ""
+	}
+	if m := exitLine.FindStringSubmatch(head); m != nil {
+		out.Code, _ = strconv.Atoi(m[1]) // digits
+	}
+	if m := signalLine.FindStringSubmatch(head); m != nil {
+		out.Signal = m[1]
+	}
+	return out
+}

@@ -1,0 +1,122 @@
+// Package slash loads the commands that a person can type in a session: of prompts,
+// skills, agents and files.
+package slash
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/fettle-dev/fettle/core/commands"
+	"github.com/fettle-dev/fettle/core/config/internal/contributions"
+	"github.com/fettle-dev/fettle/core/config/internal/paths"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/mention"
+	"github.com/fettle-dev/fettle/core/skills"
+	"github.com/fettle-dev/fettle/core/tools"
+)
+
+// maxDescription bounds the characters of a command's description, which others
+// have written.
+const maxDescription = 200
+
+// Folder holds commands, below the user's and the project's settings folder.
+const Folder = "commands"
+
+// Options say where commands come from.
+type Options struct {
+	Servers    *mcp.Manager // nil: there are none
+	Skills     *skills.SkillManager
+	Activate   func(ctx context.Context, skill string) (skills.Skill, error)
+	Registry   *tools.Registry // has the tools of agents
+	Lines      *Lines
+	UserDir    string // the user's settings folder; "": there is none
+	ProjectDir string // the project's
+	Trusted    bool   // the project's own commands count
+	Extensions []contributions.Folder
+	Files      mention.Files                                                // that commands of files name
+	Tools      mention.Tools                                                // read them
+	Hold       func(ctx context.Context) (context.Context, func(said bool)) // see [commands.FileOptions]
+}
+
+// Load returns the commands of extra, in their order, then those of the options.
+func Load(ctx context.Context, o Options, extra ...commands.Loader) (*commands.Set, []fault.Problem, error) {
+	loaders := append(slices.Clone(extra), promptCommands{o.Servers}, skillCommands{o.Skills, o.Activate, o.Lines}, agentCommands{o.Registry})
+	folders, problems := o.folders()
+	set, more, err := commands.Assemble(ctx, append(loaders, commands.NewFiles(commands.FileOptions{
+		Folders: folders, Shell: o.Lines, Files: templateFiles{o.Files, o.Tools}, Hold: o.Hold,
+	}))...)
+	return set, append(problems, more...), err
+}
+
+// folders are the folders of commands, in the order in which they count.
+func (o Options) folders() (folders []commands.Folder, problems []fault.Problem) {
+	if o.UserDir != "" {
+		folders = append(folders, commands.Folder{Path: filepath.Join(o.UserDir, Folder)})
+	}
+	if !paths.Same(o.ProjectDir, o.UserDir) {
+		dir := filepath.Join(o.ProjectDir, Folder)
+		switch {
+		case o.Trusted:
+			folders = append(folders, commands.Folder{Path: dir})
+		case paths.IsFolder(dir):
+			problems = append(problems, fault.Problem{Path: dir, Severity: fault.SeverityError,
+				Message: "The project's own commands are not there, as its folder is not trusted.", Remedy: "Look at them, and trust the folder with fettle trust."})
+		}
+	}
+	brought := slices.SortedStableFunc(slices.Values(o.Extensions), func(a, b contributions.Folder) int {
+		return strings.Compare(a.Extension, b.Extension)
+	})
+	for _, f := range brought {
+		folders = append(folders, commands.Folder{Path: f.Path, Extension: f.Extension, ID: f.ID, Variables: f.Variables})
+	}
+	return folders, problems
+}
+
+// templateFiles reads the files that prompts of commands name.
+type templateFiles struct {
+	files mention.Files
+	tools mention.Tools
+}
+
+var _ commands.Files = templateFiles{}
+
+// Read implements [commands.Files].
+func (f templateFiles) Read(ctx context.Context, path string) (commands.Injected, error) {
+	found, err := f.files.Look(ctx, path)
+	switch {
+	case ctx.Err() != nil:
+		return commands.Injected{}, fault.Wrap(fault.Cancelled, "config.Read", "Read was cancelled.", "", ctx.Err())
+	case err != nil:
+		return commands.Injected{Notices: []string{fault.MessageOf(err)}}, nil
+	case found.Ignored:
+		return commands.Injected{Ignored: true, Notices: []string{"Ignore rules cover it, so nothing is put in."}}, nil
+	}
+	expanded, err := mention.New(mention.Options{Files: f.files, Tools: f.tools}).Expand(ctx, "@"+escapedName(found.Path))
+	if err != nil {
+		return commands.Injected{}, err
+	}
+	var in commands.Injected
+	if len(expanded.Content.Parts) > 1 {
+		in.Parts = expanded.Content.Parts[1:] // the first is the name itself
+	}
+	for _, n := range expanded.Notices {
+		in.Notices = append(in.Notices, n.Message)
+	}
+	if len(in.Parts) == 0 && len(in.Notices) == 0 {
+		in.Notices = []string{"There is nothing in it to read."}
+	}
+	return in, nil
+}
+
+// escapedName is a path as the name of a mention that means it alone.
+func escapedName(path string) string {
+	var b strings.Builder
+	for _, r := range path {
+		b.WriteByte('\\')
+		b.WriteRune(r)
+	}
+	return b.String()
+}

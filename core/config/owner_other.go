@@ -1,9 +1,0 @@
-//go:build !unix
-
-package config
-
-import "io/fs"
-
-// sameOwner reports whether two files belong to one user, which is not looked at
-// here.
-func sameOwner(_, _ fs.FileInfo) bool { return true }

@@ -1,0 +1,236 @@
+package config
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+
+	"github.com/fettle-dev/fettle/core/config/internal/agentset"
+	"github.com/fettle-dev/fettle/core/config/internal/contributions"
+	"github.com/fettle-dev/fettle/core/config/internal/rules"
+	"github.com/fettle-dev/fettle/core/config/internal/sessionhooks"
+	"github.com/fettle-dev/fettle/core/fault"
+	"github.com/fettle-dev/fettle/core/mcp"
+	"github.com/fettle-dev/fettle/core/services/commit"
+	"github.com/fettle-dev/fettle/core/services/discovery"
+	"github.com/fettle-dev/fettle/core/services/filestate"
+	"github.com/fettle-dev/fettle/core/services/memory"
+	"github.com/fettle-dev/fettle/core/services/trust"
+	"github.com/fettle-dev/fettle/core/services/webfetch"
+	"github.com/fettle-dev/fettle/core/services/workspace"
+	"github.com/fettle-dev/fettle/core/skills"
+)
+
+// shared are the services that a Config and those derived from it use alike.
+// They keep nothing of a conversation.
+type shared struct {
+	workspace *workspace.Workspace
+	tmp       string // the user's folder for the project, see projectTmp; "": there is no home folder
+	committer *commit.Committer
+	bases     filestate.BaseStore
+	settings  *liveSettings // nil: there are none
+	finder    Finder
+	rules     *rules.Rules
+	memory    *memory.Service
+	web       fetcher
+	search    io.Closer // made of the settings; may be nil
+	processes processes
+	agents    agentset.Set
+	hooks     *sessionhooks.Set
+	skills    *skills.SkillManager
+	servers   atomic.Pointer[mcp.Manager] // nil: there are none
+
+	checkpoints *Checkpoints // nil: there is no place for them
+}
+
+// openShared opens what a Config and its derived ones share.
+func (c *Config) openShared(ctx context.Context) (*shared, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, cancelled("Initialize", err)
+	}
+	if err := c.params().Commands.check(ctx); err != nil {
+		return nil, err
+	}
+	if err := webfetch.Check(c.params().WebFetch); err != nil {
+		return nil, err
+	}
+	ws, err := workspace.Open(append([]string{c.params().TargetDir}, c.params().IncludeDirs...)...)
+	if err != nil {
+		return nil, err
+	}
+	recovery := ""
+	tmp, err := c.projectTmp(ws.RealFolders()[0])
+	if err != nil {
+		c.params().Logger.Warn("no home directory, so files that have to be rewritten in place will not be changed")
+	} else {
+		recovery = filepath.Join(tmp, recoveryFolder)
+	}
+	if err := c.openExtensions(ctx, ws.Target(), tmp); err != nil {
+		return nil, errors.Join(err, ws.Close())
+	}
+	rules, err := c.loadRules(ctx, ws)
+	if err != nil {
+		return nil, errors.Join(err, ws.Close())
+	}
+	committer := commit.New(commit.Options{RecoveryDir: recovery, Hook: c.params().Seams.Commit, Logger: c.params().Logger})
+	facts := memory.Options{Heading: memory.HeadingOf(c.params().Layout.Name), Committer: committer}
+	if dir, err := c.userDir(); err == nil {
+		facts.Path = filepath.Join(dir, c.params().Layout.ContextFile)
+	}
+	sh := &shared{workspace: ws, tmp: tmp, committer: committer, memory: memory.New(facts), rules: rules, skills: new(skills.SkillManager)}
+	sh.web.o = &c.params().WebFetch
+	sh.finder.now.Store(discovery.New(ws).With(c.params().FileFiltering.options(c.params().Layout.IgnoreFile)))
+	sh.checkpoints = c.openCheckpoints(sh)
+	sh.servers.Store(c.openServers(sh))
+	return sh, nil
+}
+
+// close ends what the services have started and closes them.
+func (s *shared) close() error {
+	s.hooks.Close()
+	return errors.Join(s.closeServers(), s.processes.closeAll(), s.checkpoints.keep().Close(), s.agents.Close(), s.web.close(), closeIfAny(s.search), s.workspace.Close())
+}
+
+// Recover finishes, or reports, what killed runs left half written in files of
+// this project (FS-64). Call it once, after Initialize and before the first
+// change, in a session that may change files; Initialize leaves it out, since
+// it writes to those files and waits for whoever holds their folders. Calling
+// it again is harmless: what is finished is not found again, what cannot be
+// settled is reported again. A derived Config's does the same as its parent's.
+// The error, of code not_initialized, cancelled or read_content_failure, keeps
+// nobody from working, and leftovers found until then stand beside it.
+func (c *Config) Recover(ctx context.Context) ([]commit.Leftover, error) {
+	sh, err := c.services("Recover")
+	if err != nil {
+		return nil, err
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, cancelled("Recover", err)
+	}
+	return sh.committer.Recover(ctx)
+}
+
+// recoveryFolder is where in-place writes keep their bytes first (FS-64), below
+// the user's folder for the project.
+const recoveryFolder = "recovery"
+
+func cancelled(what string, err error) *fault.Error {
+	return fault.Wrap(fault.Cancelled, "config."+what, what+" was cancelled.", "", err)
+}
+
+// Storage are the folders in which fettle keeps what is no part of the project
+// (AR-32). They need not exist yet. Both are "" where there is no home folder.
+type Storage struct {
+	GlobalDir      string // the user's settings folder, as ~/.fettle
+	ProjectTempDir string // below it: what is kept of this project, told apart by its folder
+}
+
+// Storage returns the session's folders; derived Configs have the same. The
+// error is of code not_initialized.
+func (c *Config) Storage() (Storage, error) {
+	sh, err := c.services("Storage")
+	if err != nil {
+		return Storage{}, err
+	}
+	dir, err := c.userDir()
+	if err != nil {
+		return Storage{}, nil
+	}
+	return Storage{GlobalDir: dir, ProjectTempDir: sh.tmp}, nil
+}
+
+// userDir returns the user's settings folder.
+func (c *Config) userDir() (string, error) {
+	home := c.given.home()
+	if home == "" {
+		return "", errors.New("there is no home folder")
+	}
+	return filepath.Join(home, c.given.Layout.Dir), nil
+}
+
+// projectTmp is the user's folder for what fettle keeps of a project, whose folder
+// is target once links are followed. It lies outside the project and is told apart
+// by it.
+func (c *Config) projectTmp(target string) (string, error) {
+	dir, err := c.userDir()
+	if err != nil {
+		return "", err
+	}
+	id := sha256.Sum256([]byte(target))
+	return filepath.Join(dir, "tmp", hex.EncodeToString(id[:8])), nil
+}
+
+// AddFolder adds a folder to the workspace of this Config and all derived from the
+// same one, as Parameters.IncludeDirs do; a relative path counts from the target.
+// Commands that are confined cannot write there before the next session. The error
+// is of code not_initialized, invalid_config where there is no such folder,
+// untrusted_folder for one that is recorded as untrusted, or that of
+// Parameters.TrustOf.
+func (c *Config) AddFolder(ctx context.Context, path string) error {
+	sh, err := c.services("AddFolder")
+	if err != nil {
+		return err
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(sh.workspace.Target(), path)
+	}
+	if trustOf := c.given.TrustOf; trustOf != nil {
+		state, err := trustOf(ctx, []string{sh.workspace.Target(), path})
+		if err != nil {
+			return err
+		}
+		if state == trust.Untrusted && c.Trust() != trust.Untrusted {
+			return fault.New(fault.UntrustedFolder, "config.addFolder", fmt.Sprintf("%s is recorded as untrusted, and was not added.", path),
+				"Trust it with fettle trust, or begin a session there.")
+		}
+	}
+	if err := sh.workspace.Add(path); err != nil {
+		return err
+	}
+	sh.rules.Added(path)
+	if sh.servers.Load() != nil {
+		sh.servers.Load().RootsChanged()
+	}
+	return nil
+}
+
+// family is what a Config and those derived from it know of each other.
+type family struct {
+	turns    atomic.Int64 // how often a cache was turned off
+	ceiling  atomic.Pointer[ceiling]
+	excluded atomic.Pointer[[]string] // tools that settings have excluded since the beginning; nil: none
+
+	extensions contributions.Extensions
+}
+
+// exclude adds tools to those that are excluded in the whole family.
+func (f *family) exclude(names []string) {
+	if now := f.excluded.Load(); now != nil {
+		names = slices.Concat(*now, names)
+	}
+	f.excluded.Store(&names) // by one reload at a time
+}
+
+// excluded are the tools that are excluded here: by the parameters, by what
+// settings have said since, and by extensions.
+func (c *Config) excluded() []string {
+	all := slices.Clone(c.params().ExcludeTools)
+	add := func(names []string) {
+		for _, name := range names {
+			if !slices.Contains(all, name) {
+				all = append(all, name)
+			}
+		}
+	}
+	if since := c.family.excluded.Load(); since != nil {
+		add(*since)
+	}
+	add(c.brought().Exclude)
+	return all
+}
