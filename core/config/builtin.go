@@ -1,13 +1,20 @@
 package config
 
 import (
+	"context"
+	"errors"
+	"log/slog"
 	"slices"
 
+	"github.com/fettle-dev/fettle/core/bus"
+	"github.com/fettle-dev/fettle/core/config/internal/serving"
 	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/skills"
 	"github.com/fettle-dev/fettle/core/tools"
 	"github.com/fettle-dev/fettle/core/tools/catalog"
 	"github.com/fettle-dev/fettle/core/tools/communicate"
+	"github.com/fettle-dev/fettle/core/tools/discovered"
 	"github.com/fettle-dev/fettle/core/tools/file"
 	"github.com/fettle-dev/fettle/core/tools/internaldocs"
 	"github.com/fettle-dev/fettle/core/tools/memory"
@@ -127,4 +134,86 @@ func defaults[S any](l layout.Layout, factories func() ([]*tools.Factory[S], err
 // selection is what the parameters say of which tools to register.
 func (c *Config) selection() tools.Selection {
 	return tools.Selection{Core: c.params().CoreTools, Exclude: c.excluded()}
+}
+
+// ToolCommands are the user's own programs that declare and run tools (TO-16).
+// The zero value is none. They run outside of any confinement, in the target
+// folder.
+type ToolCommands struct {
+	Discovery string // prints the declarations; "": there is none
+	Call      string // runs a tool; required beside Discovery
+}
+
+// discoverTools asks the user's program for tools.
+func (c *Config) discoverTools(v Services) func(ctx context.Context) ([]tools.DeclarativeTool, error) {
+	return func(ctx context.Context) ([]tools.DeclarativeTool, error) {
+		found, dropped, err := discovered.Discover(ctx, discovered.Options{
+			DiscoveryCommand: c.params().ToolCommands.Discovery, CallCommand: c.params().ToolCommands.Call,
+			Dir: v.Workspace.Target(), Runner: v.Processes,
+		})
+		c.noteDiscovery(dropped...)
+		return found, err
+	}
+}
+
+// noteDiscovery keeps what went wrong while tools were discovered.
+func (c *Config) noteDiscovery(problems ...error) {
+	for _, p := range problems {
+		c.params().Logger.Warn("discovering tools", slog.Any("error", p))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.discoveryProblems = append(c.discoveryProblems, problems...)
+}
+
+// DiscoveryProblems returns what went wrong while tools were discovered, each
+// with its remedy: a discovery that failed, a declared tool that was dropped.
+// The session goes on without them.
+func (c *Config) DiscoveryProblems() []error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return append([]error(nil), c.discoveryProblems...)
+}
+
+// split returns the errors that [errors.Join] has made err of, or err itself;
+// none for nil.
+func split(err error) []error {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // err itself, and nothing below it
+		return joined.Unwrap()
+	}
+	if err == nil {
+		return nil
+	}
+	return []error{err}
+}
+
+// person is whoever answers the questions that go over a session's bus.
+type person struct {
+	bus      *bus.MessageBus
+	subagent string // who asks; "" is the main agent
+}
+
+// Ask puts the questions to the front ends (TO-14).
+func (p person) Ask(ctx context.Context, questions []communicate.Question) (communicate.Answers, error) {
+	wire := make([]bus.UserQuestion, len(questions))
+	for i, q := range questions {
+		wire[i] = bus.UserQuestion{
+			Question: q.Question, Header: q.Header, Type: bus.UserQuestionType(q.Type),
+			MultiSelect: q.MultiSelect, Placeholder: q.Placeholder,
+		}
+		for _, o := range q.Options {
+			wire[i].Options = append(wire[i].Options, bus.UserOption(o))
+		}
+	}
+	answer, err := bus.Ask(ctx, p.bus, bus.AskUserRequest{CallID: serving.CallID(ctx), Subagent: p.subagent, Questions: wire})
+	switch {
+	case err == nil:
+		return communicate.Answers{ByIndex: answer.Answers, Dismissed: answer.Cancelled}, nil
+	case ctx.Err() != nil:
+		return communicate.Answers{}, cancelled("ask", ctx.Err())
+	case errors.Is(err, bus.ErrNobody), errors.Is(err, bus.ErrClosed):
+		return communicate.Answers{}, fault.Wrap(fault.NobodyToAsk, "config.ask", "There is nobody who could answer questions.",
+			"Go on with what is most likely wanted, and say what you have assumed.", err)
+	}
+	return communicate.Answers{}, fault.Wrap(fault.ExecutionFailed, "config.ask", "The questions could not be asked: "+err.Error()+".", "", err)
 }

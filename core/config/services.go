@@ -1,14 +1,21 @@
 package config
 
 import (
+	"context"
+	"errors"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/fettle-dev/fettle/core/config/layout"
+	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/scheduler"
+	"github.com/fettle-dev/fettle/core/services/discovery"
 	"github.com/fettle-dev/fettle/core/services/filestate"
 	"github.com/fettle-dev/fettle/core/services/mutation"
 	"github.com/fettle-dev/fettle/core/services/tracker"
 	"github.com/fettle-dev/fettle/core/services/trust"
+	"github.com/fettle-dev/fettle/core/services/webfetch"
 	"github.com/fettle-dev/fettle/core/services/workspace"
 	"github.com/fettle-dev/fettle/core/tools"
 )
@@ -145,3 +152,103 @@ func (c *Config) ExcludedTools() []string { return c.excluded() }
 
 // DebugMode reports whether debug mode is on.
 func (c *Config) DebugMode() bool { return c.params().DebugMode }
+
+// Finder finds files of the workspace as the settings of the moment say: what
+// begins after a reload goes by the new ones. It is [discovery.Finder] with
+// changing options; a Config makes it. It is safe for concurrent use.
+type Finder struct {
+	now atomic.Pointer[discovery.Finder]
+}
+
+// Options returns what files are found by now.
+func (f *Finder) Options() discovery.Options { return f.now.Load().Options() }
+
+// In is [discovery.Finder.In].
+func (f *Finder) In(ctx context.Context, dir workspace.Path) (*discovery.Scope, error) {
+	return f.now.Load().In(ctx, dir)
+}
+
+// Find is [discovery.Finder.Find].
+func (f *Finder) Find(ctx context.Context, r discovery.Find) (discovery.Found, error) {
+	return f.now.Load().Find(ctx, r)
+}
+
+// Search is [discovery.Finder.Search].
+func (f *Finder) Search(ctx context.Context, s discovery.Search) (discovery.Results, error) {
+	return f.now.Load().Search(ctx, s)
+}
+
+// fetcher fetches pages as the settings of the moment say. What was fetching
+// when they changed goes on under the old ones.
+type fetcher struct {
+	mu    sync.Mutex
+	o     *webfetch.Options // of now; checked and not changed
+	now   *webfetch.Service // made at first use, as most sessions fetch nothing
+	past  []*webfetch.Service
+	ended bool
+}
+
+// current returns the service of the moment; after close one that is closed.
+func (f *fetcher) current() (*webfetch.Service, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.now == nil {
+		s, err := webfetch.New(*f.o)
+		if err != nil {
+			return nil, err // the check has found no mistake
+		}
+		if f.now = s; f.ended {
+			return s, s.Close()
+		}
+	}
+	return f.now, nil
+}
+
+func (f *fetcher) Fetch(ctx context.Context, urls []string) []webfetch.Page {
+	s, err := f.current()
+	if err != nil {
+		pages := make([]webfetch.Page, len(urls))
+		for i, u := range urls {
+			pages[i] = webfetch.Page{URL: u, Err: fault.As(err)}
+		}
+		return pages
+	}
+	return s.Fetch(ctx, urls)
+}
+
+func (f *fetcher) Check(rawURL string) error {
+	s, err := f.current()
+	if err != nil {
+		return err
+	}
+	return s.Check(rawURL)
+}
+
+// replace takes other options, which have been checked, for what is fetched from
+// now on, unless close has been called.
+func (f *fetcher) replace(o *webfetch.Options) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.ended {
+		return
+	}
+	if f.now != nil {
+		f.past = append(f.past, f.now)
+	}
+	f.o, f.now = o, nil
+}
+
+func (f *fetcher) close() error {
+	f.mu.Lock()
+	f.ended = true
+	all := f.past
+	if f.now != nil {
+		all = append(all, f.now)
+	}
+	f.mu.Unlock()
+	var errs []error
+	for _, s := range all {
+		errs = append(errs, s.Close())
+	}
+	return errors.Join(errs...)
+}
