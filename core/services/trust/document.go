@@ -36,15 +36,20 @@ func parse(path string, data []byte) (*document, error) {
 	if err != nil {
 		return nil, malformed(path, position.As(err))
 	}
+	wrong := func(offset int, format string, args ...any) error {
+		e := j.Errorf(offset, format, args...)
+		e.Column = 0 // an entry is a line
+		return malformed(path, e)
+	}
 	object, ok := j.Tree.Value.(*hujson.Object)
 	if !ok {
-		return nil, malformed(path, j.Errorf(j.Tree.StartOffset, "it holds no object of folders and their trust"))
+		return nil, wrong(j.Tree.StartOffset, "it holds no object of folders and their trust")
 	}
 	d := &document{text: j.Text, end: j.Tree.EndOffset - len("}"), members: object.Members}
 	for _, m := range object.Members {
 		e := Entry{Path: m.Name.Value.(hujson.Literal).String(), Line: j.Line(m.Name.StartOffset)}
 		if !filepath.IsAbs(e.Path) {
-			return nil, malformed(path, j.Errorf(m.Name.StartOffset, "%.200q is not an absolute path", e.Path))
+			return nil, wrong(m.Name.StartOffset, "%.200q is not an absolute path", e.Path)
 		}
 		if l, ok := m.Value.Value.(hujson.Literal); ok && l.Kind() == '"' {
 			e.Value = l.String()
@@ -55,8 +60,7 @@ func parse(path string, data []byte) (*document, error) {
 		case doNotTrust:
 			e.State = Untrusted
 		default:
-			return nil, malformed(path, j.Errorf(m.Value.StartOffset,
-				"the value of %.200q is none of %s, %s, %s", e.Path, trustFolder, trustParent, doNotTrust))
+			return nil, wrong(m.Value.StartOffset, "the value of %.200q is none of %s, %s, %s", e.Path, trustFolder, trustParent, doNotTrust)
 		}
 		d.entries = append(d.entries, e)
 	}
