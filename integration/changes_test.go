@@ -86,7 +86,7 @@ func checkChange(t *testing.T, repository, file, page string) {
 	for _, args := range commands {
 		cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "FETTLE_FULL=")
+		cmd.Env = append(os.Environ(), "FETTLE_FULL=", "GOFLAGS=-trimpath") // so that copies share what is built
 		out, err := cmd.CombinedOutput()
 		require.NoError(t, err, "%q: %s", args, out)
 	}
