@@ -343,7 +343,7 @@ func TestLimits(t *testing.T) {
 		"stops printing":       {`echo a; exec sleep 1000`, process.Options{Idle: 50 * time.Millisecond}, process.IdleLimit},
 		"ignores SIGTERM":      {`trap '' TERM; while :; do sleep 1000; done`, process.Options{Idle: 50 * time.Millisecond, Grace: -1}, process.IdleLimit},
 		"prints for ever":      {`exec yes`, process.Options{Total: 100 * time.Millisecond, Idle: -1}, process.TotalLimit},
-		"prints, so not idle":  {`exec yes`, process.Options{Total: 200 * time.Millisecond, Idle: 100 * time.Millisecond}, process.TotalLimit},
+		"prints, so not idle":  {`while echo a; do sleep 0.02; done`, process.Options{Total: 3 * time.Second, Idle: 2 * time.Second}, process.TotalLimit},
 		"ends itself in time":  {`echo a`, process.Options{Total: time.Minute, Idle: time.Minute}, ""},
 		"no limits":            {`echo a`, process.Options{Total: -1, Idle: -1}, ""},
 		"waits for its input":  {`read -r x </dev/zero`, process.Options{Idle: 50 * time.Millisecond}, process.IdleLimit},
