@@ -144,7 +144,8 @@ func redoChange(t *testing.T, repository, file string) {
 	if base != "" {
 		if out, err := gitIn(t, dir, append(slices.Clone(identity), "cherry-pick", change)...); err != nil {
 			conflicts, _ := gitIn(t, dir, "diff")
-			t.Fatalf("%s: redo by hand what stands between <<<<<<< and >>>>>>>:\n%s\n%s", file, out, conflicts)
+			t.Fatalf("%s: redo by hand what stands between <<<<<<< and >>>>>>>, and the hunks of files that are gone:\n%s\n%s\n%s", file, out, conflicts,
+				gitOut(t, dir, "show", "--format=", change))
 		}
 	} else {
 		if out, err := gitIn(t, dir, "apply", "-C1", "--reject", file); err != nil {
