@@ -7,7 +7,7 @@ import (
 	"io/fs"
 )
 
-//go:embed *.md reference/*.md tools/*.md
+//go:embed changes/*.md *.md reference/*.md tools/*.md
 var files embed.FS
 
 // Files returns the documents under their paths in this folder, as policy.md
