@@ -63,7 +63,7 @@ func (c *Config) loadHooks(sh *shared) { sh.hooks.Load(c.brought().Hooks) }
 func (c *Config) hooksOf(sh *shared, s *session) *sessionhooks.Conversation {
 	p := c.params()
 	return sh.hooks.Conversation(sessionhooks.Of{
-		Subagent: c.subagent, Prompts: !c.ofAgent, ID: c.SessionID, Tools: s.registry,
+		Bus: c.bus, Subagent: c.subagent, Prompts: !c.ofAgent, ID: c.SessionID, Tools: s.registry,
 		Later:      p.ToolCommands != (ToolCommands{}) || len(p.Discover) > 0,
 		Run:        func(ctx context.Context, r scheduler.Request) scheduler.Response { return s.scheduler.Run(ctx, r) },
 		Overriding: s.history.Overriding,

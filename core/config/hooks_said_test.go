@@ -88,3 +88,32 @@ func TestHooksOfRequests(t *testing.T) {
 	}
 	require.Equal(t, 1, said)
 }
+
+// What the hooks of a conversation with a bus of its own say is told there alone.
+func TestHooksTellTheirOwnBus(t *testing.T) {
+	var f firing
+	s := configtest.New(t, withFunctions(f.hook(hooks.BeforeTool, "", func(hooks.Input) (hooks.Output, error) {
+		return hooks.Output{SystemMessage: "seen"}, nil
+	})))
+	child, err := s.Derive(config.DeriveParameters{OwnBus: true})
+	require.NoError(t, err)
+	defer child.Close() //nolint:errcheck // the test is over
+	heard := func(b *bus.MessageBus) func() []string {
+		var texts []string
+		subscription := bus.Subscribe(t.Context(), b, func(_ context.Context, m bus.HookMessage) {
+			if m.Level == bus.HookInfo {
+				texts = append(texts, m.Text)
+			}
+		})
+		return func() []string {
+			require.True(t, subscription.Flush(t.Context()))
+			return texts
+		}
+	}
+	atParent, atChild := heard(s.MessageBus()), heard(child.MessageBus())
+	runner, err := child.Scheduler()
+	require.NoError(t, err)
+	runner.Run(t.Context(), scheduler.Request{Tool: "glob", Args: []byte(`{"pattern":"x"}`)})
+	require.Equal(t, []string{"seen"}, atChild())
+	require.Empty(t, atParent())
+}

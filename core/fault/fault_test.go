@@ -151,3 +151,9 @@ func TestCodesAreKept(t *testing.T) {
 		checkpoint_failed checkpoint_not_found restore_refused later_work not_kept`)
 	require.ElementsMatch(t, found, kept) // none twice
 }
+
+// A problem is one line, whatever its fields hold.
+func TestProblemIsOneLine(t *testing.T) {
+	p := fault.Problem{Path: "a\nb", Line: 2, Column: 3, Key: "c\r\nd", Message: "It\nis\twrong.", Remedy: "Mend\n it."}
+	require.Equal(t, "a b:2:3: c d: It is wrong. Mend it.", p.String())
+}

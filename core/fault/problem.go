@@ -68,5 +68,6 @@ func (p Problem) String() string {
 	if p.Key != "" {
 		b.WriteString(p.Key + ": ")
 	}
-	return b.String() + (&Error{Message: p.Message, Remedy: p.Remedy}).Line()
+	b.WriteString((&Error{Message: p.Message, Remedy: p.Remedy}).Text())
+	return strings.Join(strings.Fields(b.String()), " ")
 }

@@ -219,22 +219,22 @@ func statOf(pid int) [][]byte {
 // user. What is read of a process that is in the middle of an execve is cut off
 // or empty; it is asked again until it shows all of the one it has now.
 func environOf(pid int) []byte {
-	const enough = 5 * time.Second // a busy machine holds one up there for a while; the limit is for a dead file system
+	const enough = time.Second // a busy machine holds one up there for a while; the limit is for what never shows more
 	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
 		environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-		if err != nil || isEnviron(pid, len(environ)) || time.Since(begun) > enough {
+		if err != nil || isEnviron(statOf(pid), len(environ)) || time.Since(begun) > enough {
 			return environ
 		}
 	}
 }
 
-// isEnviron reports whether a process has an environment of n bytes, or is one
-// that has none: it ends, or is the kernel's. An execve says where the
-// environment is before it says where the code is.
-func isEnviron(pid, n int) bool {
+// isEnviron reports whether a process of which the kernel tells this, see statOf,
+// has an environment of n bytes, or is one that has none: it ends, or is the
+// kernel's. An execve says where the environment is before it says where the code
+// is. A kernel that says of no process where it is, is believed.
+func isEnviron(fields [][]byte, n int) bool {
 	const without = 0x4 | 0x200000 // PF_EXITING | PF_KTHREAD
 	const flags, code, start, end, count = 6, 23, 47, 48, 49
-	fields := statOf(pid)
 	if len(fields) < count {
 		return true
 	}
@@ -244,6 +244,9 @@ func isEnviron(pid, n int) bool {
 		if v[at], err = strconv.ParseUint(string(fields[at]), 10, 64); err != nil {
 			return true
 		}
+	}
+	if v[end] == 0 && v[start] == 0 && n > 0 {
+		return true
 	}
 	return v[flags]&without != 0 || v[code] > 0 && v[end]-v[start] == uint64(n)
 }

@@ -17,9 +17,10 @@ import (
 
 // Of is what hooks need to know of a conversation.
 type Of struct {
-	Subagent string        // whose it is; "" is the main agent
-	Prompts  bool          // its prompts are the user's and not a model's
-	ID       func() string // of its session now
+	Bus      *bus.MessageBus // where what its hooks say is told
+	Subagent string          // whose it is; "" is the main agent
+	Prompts  bool            // its prompts are the user's and not a model's
+	ID       func() string   // of its session now
 	Tools    *tools.Registry
 	Later    bool // more tools may come, beside those of MCP servers
 	Run      func(ctx context.Context, r scheduler.Request) scheduler.Response
@@ -49,7 +50,7 @@ func (c *Conversation) Any(events ...hooks.Event) bool { return c.set.Any(events
 
 // tell tells people of a hook of this conversation; h may be nil.
 func (c *Conversation) tell(e hooks.Event, h *hooks.Hook, level bus.HookLevel, text string) {
-	c.set.tell(bus.HookMessage{Event: string(e), Level: level, Text: text, Subagent: c.of.Subagent}, h)
+	c.set.tellOn(c.of.Bus, bus.HookMessage{Event: string(e), Level: level, Text: text, Subagent: c.of.Subagent}, h)
 }
 
 // fire runs the hooks of an event and tells people what they say. in needs

@@ -294,15 +294,17 @@ func (s *Set) started(e hooks.Event, h *hooks.Hook) {
 	}
 }
 
-// tell tells people of a hook; h may be nil.
-func (s *Set) tell(m bus.HookMessage, h *hooks.Hook) {
+// tell tells people of a hook of the session; h may be nil.
+func (s *Set) tell(m bus.HookMessage, h *hooks.Hook) { s.tellOn(s.o.Bus, m, h) }
+
+func (s *Set) tellOn(b *bus.MessageBus, m bus.HookMessage, h *hooks.Hook) {
 	if h != nil {
 		m.Hook = h.Label()
 	}
 	if m.Level == bus.HookWarning {
 		s.o.Logger.Warn("hook", slog.String("event", m.Event), slog.String("hook", m.Hook), slog.String("problem", m.Text))
 	}
-	_ = s.o.Bus.Publish(m) // a closed bus has nobody to tell
+	_ = b.Publish(m) // a closed bus has nobody to tell
 }
 
 // Any reports whether there is a hook of one of the events.
