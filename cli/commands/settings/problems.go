@@ -22,9 +22,9 @@ type settingProblem struct {
 }
 
 func settingProblems(problems []fault.Problem) []settingProblem {
-	all := make([]settingProblem, len(problems))
-	for i, p := range problems {
-		all[i] = settingProblem{p.Path, p.Layer, p.Line, p.Column, p.Key, p.Kind, p.Severity, p.Expected, p.Nearest, p.Open, p.Message, p.Remedy}
+	var all []settingProblem
+	for _, p := range problems {
+		all = append(all, settingProblem{p.Path, p.Layer, p.Line, p.Column, p.Key, p.Kind, p.Severity, p.Expected, p.Nearest, p.Open, p.Message, p.Remedy})
 	}
 	return all
 }
