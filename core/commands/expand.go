@@ -223,7 +223,7 @@ func (e *expansion) printed(ctx context.Context, line string) (text, beside stri
 }
 
 // short is a command line for a message.
-func short(line string) string { return escape.Plain(line, 120) }
+func short(line string) string { return escape.Clip(escape.Line(line), 120) }
 
 // builder joins text that follows text. Parts stay parts of their own: what a file
 // holds is told from the words around it.

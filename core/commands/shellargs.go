@@ -14,7 +14,8 @@ import (
 // where they stand for a word or a part of one, and escaped where the command has
 // quotes around them already. Where there are no args nothing is put in for them.
 // Elsewhere, as in a here-document or behind eval, bash might run what is put in, and
-// the error, of code invalid_config, says so; it is of code invalid_tool_params for
+// the error, of code invalid_config, says so, as for a command beyond its
+// [shell.Bounds]; it is of code invalid_tool_params for
 // args with a NUL. What a program makes of its arguments, or the command of a
 // variable that it has assigned one to, is not looked into.
 func commandLine(command, args string, variables map[string]string) (string, error) {
@@ -26,7 +27,12 @@ func commandLine(command, args string, variables map[string]string) (string, err
 		return "", fault.New(fault.InvalidToolParams, "commands.template", "The arguments hold a NUL byte, which no command can be given.", "Leave it out.")
 	}
 	stand := standIn(command)
-	places, ok := shell.Places(strings.Join(m.texts, stand), stand)
+	whole := strings.Join(m.texts, stand)
+	if err := shell.Bounds(whole); err != nil {
+		return "", fault.New(fault.InvalidConfig, "commands.template",
+			fmt.Sprintf("The command !{%s} cannot be read, as %v, so that nothing can be put in for %s.", short(command), err, m.marks[0]), "Put it into a script, and run that.")
+	}
+	places, ok := shell.Places(whole, stand)
 	ok = ok && len(places) == len(m.marks)
 	var b strings.Builder
 	for i, mark := range m.marks {

@@ -95,6 +95,22 @@ func TestCommandLineUnsafe(t *testing.T) {
 	require.Equal(t, "fettleargs 'x'", line)
 }
 
+// A command that is not read for its length or its brackets is refused for that.
+func TestCommandLineBeyondBounds(t *testing.T) {
+	for because, fill := range map[string]string{
+		"it is longer than 65536 bytes": strings.Repeat("x", 64<<10), "it has more than 200 opening brackets": strings.Repeat("(", 201),
+	} {
+		_, err := commandLine("echo {{args}} # "+fill, "x", nil)
+		require.Equal(t, fault.InvalidConfig, fault.CodeOf(err))
+		require.Contains(t, fault.As(err).Message, "cannot be read, as "+because)
+		require.NotContains(t, fault.As(err).Message, "could run")
+		require.Less(t, len(fault.As(err).Message), 400)
+		line, err := commandLine("echo {{args}} # "+fill, "", nil)
+		require.NoError(t, err)
+		require.Equal(t, "echo  # "+fill, line)
+	}
+}
+
 // Where bash runs what an argument holds, whatever quotes are around it, the command
 // is refused: quoted, each of these would run the touch, or the file.
 func TestCommandLineEvaluated(t *testing.T) {

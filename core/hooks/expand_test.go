@@ -62,8 +62,31 @@ func TestNamesOfFoldersAreNoCommands(t *testing.T) {
 			})
 		}
 	}
-	line, _ := shell.PutVariables(`echo '{"at": "${extensionPath}"}'`, map[string]string{"extensionPath": "/a b"})
+	line, _, err := shell.PutVariables(`echo '{"at": "${extensionPath}"}'`, map[string]string{"extensionPath": "/a b"})
+	require.NoError(t, err)
 	require.Equal(t, `echo '{"at": "/a b"}'`, line)
+}
+
+// A command that is too long or has too many brackets is not read, so that its
+// references have no quotes: that is told where a value needs them.
+func TestExpandBeyondBounds(t *testing.T) {
+	for _, tt := range []struct{ fill, because string }{
+		{strings.Repeat("x", 64<<10), "it is longer than 65536 bytes"}, {strings.Repeat("(", 201), "it has more than 200 opening brackets"}, {"", ""},
+	} {
+		for _, dir := range []string{"/a b", "/ab"} {
+			command := "cat ${workspacePath}/x # " + tt.fill
+			events := map[string]any{"BeforeTool": []any{map[string]any{"hooks": []any{map[string]any{"command": command}}}}}
+			list, problems := OfValue(events, Origin{Variables: map[string]string{"workspacePath": dir}}, nil)
+			require.Len(t, list, 1)
+			if tt.because == "" || dir == "/ab" {
+				require.Empty(t, problems)
+				continue
+			}
+			require.Equal(t, command, list[0].Command)
+			require.Len(t, problems, 1)
+			require.Contains(t, problems[0].Message, tt.because+": no quotes are put around workspacePath,")
+		}
+	}
 }
 
 // A command shows no secret that was put into it.

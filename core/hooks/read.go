@@ -193,7 +193,11 @@ func (r *reader) hook(n node) (Hook, bool) {
 		return Hook{}, false
 	}
 	var used map[string]string
-	h.Command, used = shell.PutVariables(command, r.Variables)
+	var err error
+	if h.Command, used, err = shell.PutVariables(command, r.Variables); err != nil {
+		r.tell(o["command"].line, "The command of a hook is not read, as %v: no quotes are put around %s, so that bash splits a value at its blanks.",
+			err, strings.Join(slices.Sorted(maps.Keys(used)), ", "))
+	}
 	if h.Name, ok = r.text(o, "name"); !ok {
 		h.Name = ""
 	}

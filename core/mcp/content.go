@@ -83,7 +83,9 @@ func (r *rendering) text(text, from string) {
 }
 
 // resourceLabel names the resource that holds something, in its server's words.
-func resourceLabel(uri string) string { return "Resource " + escape.Quote(escape.Plain(uri, 200)) }
+func resourceLabel(uri string) string {
+	return "Resource " + escape.Quote(escape.Clip(escape.OneLine(uri), 200))
+}
 
 // ends returns text of at most limit bytes: of a longer one the beginning and the
 // end, with how much is left out between them.

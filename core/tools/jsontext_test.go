@@ -126,3 +126,21 @@ func FuzzReadJSON(f *testing.F) {
 		require.Equal(t, string(canonical), string(appendJSON(nil, again)))
 	})
 }
+
+// What is quoted has at most 60 bytes, and no character is cut in two.
+func TestQuoteClipped(t *testing.T) {
+	x := strings.Repeat("x", 56)
+	for in, want := range map[string]string{
+		"":                 `""`,
+		"abc":              `"abc"`,
+		x + "abcd":         `"` + x + `abcd"`, // 60 bytes
+		x + "abcde":        `"` + x + `a…"`,   // 61
+		x + "éab":          `"` + x + `éab"`,
+		x + "éabc":         `"` + x + `…"`, // not within a character
+		x + " éa":          `"` + x + ` éa"`,
+		x + " éab":         `"` + x + `…"`, // no blank in front of the mark
+		"a\n\"b\u200b\xff": `"a\n\"b\u200b\xff"`,
+	} {
+		require.Equal(t, want, quoteClipped(in), "%q", in)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
@@ -194,8 +195,11 @@ func (l *ResourceLink) line() string {
 	return fmt.Sprintf("[the resource %s: %s]", oneLine(l.URI), strings.Join(said, "; "))
 }
 
-// oneLine is text without line breaks and other control characters.
-func oneLine(text string) string { return escape.Plain(text, len(text)) }
+// oneLine is text without line breaks and other hidden characters, each of which
+// separates words.
+func oneLine(text string) string {
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || escape.Hidden(r) }), " ")
+}
 
 // unknownData is the type of data that nobody knows the type of.
 const unknownData = "application/octet-stream"

@@ -146,7 +146,7 @@ func TestContentOfServers(t *testing.T) {
 		"[data of the resource u:1: application/octet-stream, 0 bytes]": {Resource: &tools.Resource{URI: "u:1", Blob: []byte{}}},
 		"[the resource u:1: n]":                                         {Link: &tools.ResourceLink{URI: "u:1", Name: "n", Title: "n"}},
 		"[the resource u:1: n; T; what it is; text/plain; 7 bytes]": {Link: &tools.ResourceLink{
-			URI: "u:1", Name: "n", Title: "T", Description: " what\nit\u2028 is\x1b", MIMEType: "text/plain", Size: 7,
+			URI: "u:1", Name: "n", Title: "T", Description: " what\nit\u2028is\x1b", MIMEType: "text/plain", Size: 7,
 		}},
 	} {
 		alone := tools.Content{Parts: []tools.Part{part}}

@@ -95,7 +95,7 @@ func (r *remote) broken(ctx context.Context, u *url.URL, err error) error {
 	if e := new(url.Error); errors.As(err, &e) {
 		err = e.Err
 	}
-	return r.fail(fmt.Sprintf("was not reached at %s: %s", shown(u), escape.Plain(err.Error(), 200)), "Check that it runs, and try again.", nil)
+	return r.fail(fmt.Sprintf("was not reached at %s: %s", shown(u), escape.Clip(escape.Line(err.Error()), 200)), "Check that it runs, and try again.", nil)
 }
 
 func (r *remote) unauthorized(status int) *fault.Error {
@@ -158,7 +158,7 @@ func (c *connection) refused(resp *http.Response) error {
 
 // said is an error in the server's words, without secrets.
 func (c *connection) said(e *rpcError) *fault.Error {
-	return c.fail(fmt.Sprintf("answered with the error %d: %s", e.Code, escape.Plain(c.auth.redacted(e.Message), 300)), "", e)
+	return c.fail(fmt.Sprintf("answered with the error %d: %s", e.Code, escape.Clip(escape.Line(c.auth.redacted(e.Message)), 300)), "", e)
 }
 
 // call makes a request that is answered at once.

@@ -180,7 +180,7 @@ func newRemote(s *Service, d subagent.Definition) (*remote, error) {
 }
 
 func unusable(d subagent.Definition, because string) *fault.Error {
-	return fault.New(fault.InvalidConfig, "a2a.define", fmt.Sprintf("The remote agent %q cannot be used: %s.", escape.Plain(d.Name, 60), because),
+	return fault.New(fault.InvalidConfig, "a2a.define", fmt.Sprintf("The remote agent %s cannot be used: %s.", escape.Quote(escape.Clip(escape.OneLine(d.Name), 60)), because),
 		"Correct the agent's definition.")
 }
 

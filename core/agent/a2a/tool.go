@@ -116,7 +116,7 @@ func credentialsText(a *subagent.Auth) string {
 		if name, ok := s.Variable(); ok {
 			all = append(all, "the value of $"+name)
 		} else if s.IsCommand() {
-			all = append(all, "the output of the command "+escape.Plain(s.Command(), 120))
+			all = append(all, "the output of the command "+escape.Clip(escape.Line(s.Command()), 120))
 		} else if s != "" {
 			all = append(all, "a value that stands in the agent's definition")
 		}
@@ -182,7 +182,7 @@ func (r *remote) result(a *answer, text string) tools.Result {
 		failed = r.fail("has cancelled the task", "Ask again, if it is still needed.", nil).Because(TaskCanceled)
 	case "", a2a.TaskStateCompleted:
 	default:
-		failed = r.fail(fmt.Sprintf("ended in the state %q", escape.Plain(string(a.state), 40)), "Ask it again how far it is.", nil)
+		failed = r.fail(fmt.Sprintf("ended in the state %s", escape.Quote(escape.Clip(escape.OneLine(string(a.state)), 40))), "Ask it again how far it is.", nil)
 	}
 	if failed != nil {
 		reason = "ERROR"

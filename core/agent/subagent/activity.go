@@ -51,14 +51,14 @@ func (a *activity) event(e agent.Event) {
 	case e.Type == agent.EventToolResponse && e.Call != nil && e.Response != nil && e.Call.Name != completeTask:
 		content := callText(e.Call.Name, string(e.Call.Args))
 		if err := e.Response.Result.Error; err != nil {
-			content += ": " + escape.Plain(err.Display(), 200)
+			content += ": " + escape.Clip(escape.Line(err.Display()), 200)
 		}
 		a.tell(e.Call.ID, bus.ActivityToolCall, content, statusOf(e.Response.Status))
 	}
 }
 
 func callText(name, args string) string {
-	return strings.TrimSpace(escape.Plain(name, 60) + " " + escape.Plain(args, 160))
+	return strings.TrimSpace(escape.Clip(escape.Line(name), 60) + " " + escape.Clip(escape.Line(args), 160))
 }
 
 func statusOf(s scheduler.Status) bus.ActivityStatus {

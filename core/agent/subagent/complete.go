@@ -100,7 +100,7 @@ func (p *prepared) accept(args json.RawMessage) (report json.RawMessage, text st
 		return err
 	})
 	if err != nil {
-		return nil, "", fault.Wrap(fault.InvalidToolParams, "subagent.complete", fmt.Sprintf("The report was not accepted: %s", escape.Plain(plain(err), 300)),
+		return nil, "", fault.Wrap(fault.InvalidToolParams, "subagent.complete", fmt.Sprintf("The report was not accepted: %s", escape.Clip(escape.Line(plain(err)), 300)),
 			"Correct it and call complete_task again.", err)
 	}
 	return report, text, nil

@@ -107,9 +107,9 @@ func (g *gate) passes(r scheduler.Request) bool {
 func (g *gate) answer(ctx context.Context, r scheduler.Request) scheduler.Response {
 	switch {
 	case g.done:
-		return refused(r, scheduler.StatusCancelled, fault.New(fault.Cancelled, "subagent.run", fmt.Sprintf("The call of %s was not begun, as the task was complete.", escape.Plain(r.Tool, 60)), ""))
+		return refused(r, scheduler.StatusCancelled, fault.New(fault.Cancelled, "subagent.run", fmt.Sprintf("The call of %s was not begun, as the task was complete.", escape.Clip(escape.Line(r.Tool), 60)), ""))
 	case ctx.Err() != nil:
-		return refused(r, scheduler.StatusCancelled, fault.New(fault.Cancelled, "subagent.run", fmt.Sprintf("The call of %s was cancelled.", escape.Plain(r.Tool, 60)), ""))
+		return refused(r, scheduler.StatusCancelled, fault.New(fault.Cancelled, "subagent.run", fmt.Sprintf("The call of %s was cancelled.", escape.Clip(escape.Line(r.Tool), 60)), ""))
 	case r.Tool == completeTask:
 		return g.complete(r)
 	}
@@ -130,7 +130,7 @@ func (g *gate) unauthorized(name string) *fault.Error {
 	for _, d := range g.declarations() {
 		names = append(names, d.Name)
 	}
-	return fault.New(fault.ToolNotRegistered, "subagent.run", fmt.Sprintf("Unauthorized: the agent %s has no tool named %q.", g.agent.Name, escape.Plain(name, 60)),
+	return fault.New(fault.ToolNotRegistered, "subagent.run", fmt.Sprintf("Unauthorized: the agent %s has no tool named %s.", g.agent.Name, quoted(name)),
 		"Go on with the tools that you have: "+strings.Join(names, ", ")+".").Because(Unauthorized)
 }
 

@@ -78,7 +78,7 @@ func (r *reading) auth(m frontmatter.Member) {
 		text = strings.TrimSpace(text)
 		switch secret := secrets[field.Key]; {
 		case !ok || text == "":
-			r.lost(field.Line, fmt.Sprintf("The value of %s in auth is no text.", escape.Plain(field.Key, 60)), "")
+			r.lost(field.Line, fmt.Sprintf("The value of %s in auth is no text.", escape.Clip(escape.Line(field.Key), 60)), "")
 		case field.Key == "type":
 			a.Type = AuthType(text)
 		case field.Key == "name":
@@ -92,7 +92,7 @@ func (r *reading) auth(m frontmatter.Member) {
 					"Put the value into a variable of the environment, and write $NAME.")
 			}
 		default:
-			r.warn(field.Line, fmt.Sprintf("The key %q in auth is not known.", escape.Plain(field.Key, 60)), "")
+			r.warn(field.Line, fmt.Sprintf("The key %s in auth is not known.", quoted(field.Key)), "")
 		}
 	}
 	if r.isLost {

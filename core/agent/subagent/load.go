@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/frontmatter"
 	"github.com/fettle-dev/fettle/core/tools"
@@ -156,7 +155,7 @@ func (l *loading) check(d *Definition) {
 	}
 	if d.Model != "" && l.o.CheckModel != nil {
 		if err := l.o.CheckModel(d.Model); err != nil {
-			l.warn(d.Source, fmt.Sprintf("The model %q of the agent %s is not known here; it runs on that of its caller.", escape.Plain(d.Model, 60), d.Name),
+			l.warn(d.Source, fmt.Sprintf("The model %s of the agent %s is not known here; it runs on that of its caller.", quoted(d.Model), d.Name),
 				"Write model: PROVIDER:NAME, or inherit.")
 			d.Model = ""
 		}
@@ -178,7 +177,7 @@ func (l *loading) check(d *Definition) {
 		if near := nearest(name, names); near != "" {
 			remedy = fmt.Sprintf("Did you mean %s?", near)
 		}
-		l.warn(d.Source, fmt.Sprintf("The agent %s lists the tool %q, which is not there, and runs without it.", d.Name, escape.Plain(name, 60)), remedy)
+		l.warn(d.Source, fmt.Sprintf("The agent %s lists the tool %s, which is not there, and runs without it.", d.Name, quoted(name)), remedy)
 	}
 }
 

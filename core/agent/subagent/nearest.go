@@ -25,3 +25,7 @@ func nearest(s string, words []string) string {
 func folded(s string) string {
 	return strings.NewReplacer("_", "", "-", "", " ", "").Replace(strings.ToLower(s))
 }
+
+// quoted returns a word of a file or of a model for a message, in which what cannot
+// be seen is an escape.
+func quoted(s string) string { return escape.Quote(escape.Clip(escape.OneLine(s), 60)) }

@@ -11,7 +11,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/internal/frontmatter"
 	"github.com/fettle-dev/fettle/core/model"
@@ -221,7 +220,7 @@ func (r *reading) member(m frontmatter.Member) {
 }
 
 func (r *reading) unknownKey(m frontmatter.Member) {
-	message := fmt.Sprintf("The key %q is not known.", escape.Plain(m.Key, 60))
+	message := fmt.Sprintf("The key %s is not known.", quoted(m.Key))
 	if because, ok := foreignKeys[folded(m.Key)]; ok {
 		r.warn(m.Line, fmt.Sprintf("The key %s is not used: %s.", m.Key, because), "")
 		return
@@ -259,7 +258,7 @@ func (r *reading) name(m frontmatter.Member) {
 		return
 	}
 	if name != text {
-		r.warn(m.Line, fmt.Sprintf("The agent's name %q is written %s, as names have small letters, digits, hyphens and underscores only.", escape.Plain(text, 60), name),
+		r.warn(m.Line, fmt.Sprintf("The agent's name %s is written %s, as names have small letters, digits, hyphens and underscores only.", quoted(text), name),
 			fmt.Sprintf("Write name: %s.", name))
 	}
 	r.d.Name = name

@@ -174,6 +174,22 @@ func TestParseWarns(t *testing.T) {
 	}
 }
 
+// Two words that look the same are told apart.
+func TestParseHidden(t *testing.T) {
+	for _, front := range []string{"%s: x", "agent_card_url: http://x\nauth:\n  type: apiKey\n  key: x\n  %s: y", "permissionMode: %s", "auth:\n  %s: [x]", "tools: [%s(x)]", "disallowedTools: [%s(x)]"} {
+		messages := map[string]bool{}
+		for _, word := range []string{"toolz", "tool\u200bz", "tool\u202ez"} {
+			_, problems := parse(t, "---\nname: a\ndescription: d\n"+fmt.Sprintf(front, word)+"\n---\nP")
+			messages[said(problems)] = true
+			require.NotContains(t, said(problems), "\u200b")
+			require.NotContains(t, said(problems), "\u202e")
+		}
+		require.Len(t, messages, 3, "%s: %v", front, messages)
+	}
+	_, problems := parse(t, "---\nname: a\ndescription: d\ntools\u200b: x\n---\nP")
+	require.Contains(t, said(problems), `The key "tools\u200b" is not known.`)
+}
+
 func TestParseName(t *testing.T) {
 	defs, problems := parse(t, "---\nname: My Agent.É\ndescription: d\n---\nP")
 	require.Equal(t, "my-agent-", defs[0].Name)

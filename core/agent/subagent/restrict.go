@@ -77,7 +77,7 @@ func (r *reading) tools(m frontmatter.Member) {
 			r.d.Tools, r.d.OnlyCommands = append(r.d.Tools, e.Name), append(r.d.OnlyCommands, prefixes...)
 			continue
 		}
-		r.warn(m.Line, fmt.Sprintf("The restriction (%s) of the tool %s is not understood, so that the agent does not have the tool by it.", escape.Plain(e.Pattern, 60), escape.Plain(e.Name, 60)),
+		r.warn(m.Line, fmt.Sprintf("The restriction (%s) of the tool %s is not understood, so that the agent does not have the tool by it.", escape.Clip(escape.Line(e.Pattern), 60), escape.Clip(escape.Line(e.Name), 60)),
 			"Leave the brackets out, or for the shell write the beginning of a command, as run_shell_command(git status).")
 	}
 	if whole {
@@ -101,12 +101,12 @@ func (r *reading) disallowedTools(m frontmatter.Member) {
 			if err == nil {
 				continue
 			}
-			r.warn(m.Line, fmt.Sprintf("The entry %s(%s) is not understood: %v. More is denied than is written.", escape.Plain(e.Name, 60), escape.Plain(e.Pattern, 60), err), "")
+			r.warn(m.Line, fmt.Sprintf("The entry %s(%s) is not understood: %v. More is denied than is written.", escape.Clip(escape.Line(e.Name), 60), escape.Clip(escape.Line(e.Pattern), 60), err), "")
 			if len(prefixes) > 0 {
 				continue
 			}
 		} else if !e.Whole() {
-			r.warn(m.Line, fmt.Sprintf("The brackets of %s(%s) are not understood, so that the agent does not have the tool at all.", escape.Plain(e.Name, 60), escape.Plain(e.Pattern, 60)), "")
+			r.warn(m.Line, fmt.Sprintf("The brackets of %s(%s) are not understood, so that the agent does not have the tool at all.", escape.Clip(escape.Line(e.Name), 60), escape.Clip(escape.Line(e.Pattern), 60)), "")
 		}
 		r.d.DisallowedTools = append(r.d.DisallowedTools, e.Name)
 	}
@@ -127,7 +127,7 @@ func (r *reading) permissionMode(m frontmatter.Member) {
 	case "bypasspermissions", "yolo", "inherit":
 		r.d.Mode = "" // the caller's: an agent has no more than that
 	default:
-		r.lost(m.Line, fmt.Sprintf("The value %q of %s is not known, so that it is not known what the agent may do.", escape.Plain(text, 60), m.Key),
+		r.lost(m.Line, fmt.Sprintf("The value %s of %s is not known, so that it is not known what the agent may do.", quoted(text), m.Key),
 			"Use one of plan, default, autoEdit.")
 	}
 }

@@ -133,7 +133,7 @@ func newSchemas(d Definition) (*schemas, error) {
 }
 
 func badDefinition(d Definition, because string) *fault.Error {
-	return fault.New(fault.InvalidConfig, "subagent.define", fmt.Sprintf("The agent %q cannot be used: %s.", escape.Plain(d.Name, 60), strings.TrimSuffix(because, ".")),
+	return fault.New(fault.InvalidConfig, "subagent.define", fmt.Sprintf("The agent %s cannot be used: %s.", quoted(d.Name), strings.TrimSuffix(because, ".")),
 		"Correct the agent's definition.")
 }
 

@@ -90,7 +90,7 @@ func helpOf(all []*commands.Command, name string) (commands.Result, error) {
 		}
 	}
 	if found == nil {
-		return nil, fault.New(fault.InvalidToolParams, "builtin.help", "There is no command /"+escape.Plain(name, 60)+".", "/help lists the commands.")
+		return nil, fault.New(fault.InvalidToolParams, "builtin.help", "There is no command /"+escape.Clip(escape.Line(name), 60)+".", "/help lists the commands.")
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "**/%s** (%s) %s\n", escaped(found.Name), found.Kind, line(found.Description))

@@ -89,7 +89,7 @@ func syntaxError(err error, before int) error {
 	if t := e.GetToken(); t != nil && t.Position != nil {
 		line = before + t.Position.Line
 	}
-	return &Error{line, escape.Plain(e.GetMessage(), 200)}
+	return &Error{line, escape.Clip(escape.Line(e.GetMessage()), 200)}
 }
 
 func convert(from ast.Node, before, depth int) (Node, error) {

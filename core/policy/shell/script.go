@@ -72,17 +72,26 @@ func Read(text string, variables map[string]string) (*Script, error) {
 	return &s, nil
 }
 
-// parseBounded parses a text that is read without being judged: the parser calls
-// itself for each bracket, and a process whose stack is full cannot go on.
-func parseBounded(text string) (*syntax.File, error) {
+// Bounds says why a text is not read at all, whatever it means to bash, or nil: it is
+// beyond 64 KiB or [MaxBrackets], or holds a NUL byte. The parser calls itself for each
+// bracket, and a process whose stack is full cannot go on.
+func Bounds(text string) error {
 	brackets := strings.Count(text, "(") + strings.Count(text, "{") + strings.Count(text, "[") + strings.Count(text, "`")
 	switch {
 	case len(text) > maxScript:
-		return nil, fmt.Errorf("it is longer than %d bytes", maxScript)
+		return fmt.Errorf("it is longer than %d bytes", maxScript)
 	case brackets > MaxBrackets:
-		return nil, fmt.Errorf("it has more than %d opening brackets", MaxBrackets)
+		return fmt.Errorf("it has more than %d opening brackets", MaxBrackets)
 	case strings.Contains(text, "\x00"):
-		return nil, errors.New("it contains a NUL byte")
+		return errors.New("it contains a NUL byte")
+	}
+	return nil
+}
+
+// parseBounded parses a text that is read without being judged.
+func parseBounded(text string) (*syntax.File, error) {
+	if err := Bounds(text); err != nil {
+		return nil, err
 	}
 	return parseBash(text)
 }

@@ -14,8 +14,9 @@ import (
 // nothing to a shell is put in as it is. Any other stays a variable of the shell, in
 // quotes where it stands outside of them, and used holds it for the environment. In
 // single quotes one with nothing but blanks besides is put in, and one with more stays
-// a name.
-func PutVariables(text string, values map[string]string) (line string, used map[string]string) {
+// a name. A line beyond its [Bounds] is not read, and has no quotes put in: err says
+// so, and bash splits the values that used holds at their blanks.
+func PutVariables(text string, values map[string]string) (line string, used map[string]string, err error) {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		value := values[name]
 		switch {
@@ -30,9 +31,11 @@ func PutVariables(text string, values map[string]string) (line string, used map[
 		}
 	}
 	if len(used) > 0 {
-		text = quoteReferences(text, used)
+		if err = Bounds(text); err == nil {
+			text = quoteReferences(text, used)
+		}
 	}
-	return text, used
+	return text, used, err
 }
 
 func reference(name string) string { return "${" + name + "}" }
@@ -53,10 +56,10 @@ type edit struct {
 }
 
 // quoteReferences is a line in which references to variables that stand outside of quotes
-// are in quotes, with what follows of a path. A line that cannot be read stays as it
-// is: bash expands what it finds.
+// are in quotes, with what follows of a path. A line within its [Bounds] that is no
+// bash stays as it is: bash expands what it finds.
 func quoteReferences(text string, values map[string]string) string {
-	file, err := parseBounded(text)
+	file, err := parseBash(text)
 	if err != nil {
 		return text
 	}

@@ -142,7 +142,7 @@ func (s *Store) Plan(ctx context.Context, files *workspace.Workspace, w What) (*
 func (w What) name() string {
 	switch {
 	case w.Call != "":
-		return "call " + escape.Plain(w.Call, maxPrompt)
+		return "call " + escape.Clip(escape.Line(w.Call), maxPrompt)
 	case w.Since:
 		return fmt.Sprintf("turn %d and all after it", w.Turn)
 	}

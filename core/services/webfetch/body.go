@@ -104,6 +104,6 @@ func decompressor(data []byte, encoding string) (io.Reader, error) {
 		}
 		return flate.NewReader(bufio.NewReader(r)), nil
 	}
-	return nil, failed(fmt.Sprintf("The server compressed its answer as %q, which was not asked for and cannot be undone.", escape.Plain(encoding, 40)),
+	return nil, failed(fmt.Sprintf("The server compressed its answer as %s, which was not asked for and cannot be undone.", escape.Quote(escape.Clip(escape.OneLine(encoding), 40))),
 		"Use another source, or load it with a shell command.", nil)
 }

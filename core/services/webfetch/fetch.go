@@ -151,7 +151,7 @@ func next(from *url.URL, location string) (*url.URL, error) {
 	}
 	target := to.String()
 	if len(target) > maxTarget {
-		return nil, failed(fmt.Sprintf("The server redirects to a URL of %d bytes, and none of more than %d is followed. It begins with %s", len(target), maxTarget, escape.Plain(target, 100)),
+		return nil, failed(fmt.Sprintf("The server redirects to a URL of %d bytes, and none of more than %d is followed. It begins with %s", len(target), maxTarget, escape.Clip(escape.Line(target), 100)),
 			"Use another URL.", nil)
 	}
 	if from.Scheme == "https" && to.Scheme == "http" {

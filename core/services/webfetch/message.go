@@ -9,14 +9,15 @@ import (
 const op = "webfetch.fetch"
 
 // failed returns an error about one page. What it quotes of a server goes
-// through show or escape.Plain, as a message is not marked as text from outside.
+// through show or escape.Quote, as a message is not marked as text from outside.
 func failed(message, remedy string, cause error) *fault.Error {
 	return fault.Wrap(fault.WebFetchProcessing, op, message, remedy, cause)
 }
 
-// show returns a URL for a message, shortened.
-func show(rawURL string) string { return escape.Plain(rawURL, 300) }
+// show returns a URL, or a part of one, for a message, shortened and with escapes
+// for what cannot be seen.
+func show(rawURL string) string { return escape.Clip(escape.Line(rawURL), 300) }
 
 // why returns what an error of the network says. A server may have a part in
 // its words, as a header that cannot be read or the names of a certificate.
-func why(err error) string { return escape.Plain(redact.Text(err.Error()), 200) }
+func why(err error) string { return escape.Clip(escape.Line(redact.Text(err.Error())), 200) }

@@ -106,6 +106,18 @@ func TestRedirectTargets(t *testing.T) {
 	}
 }
 
+// A host that looks like another one is told apart from it.
+func TestHiddenInHosts(t *testing.T) {
+	messages := map[string]bool{}
+	for _, zone := range []string{"eth", "e\u200bth", "e\u202eth"} {
+		p := one(t, newService(t, webfetch.Options{}), "http://[fe80::1%25"+zone+"]/")
+		refused(t, p, "The host is at fe80::1%e")
+		fits(t, p)
+		messages[p.Err.Message] = true
+	}
+	require.Len(t, messages, 3, "%v", messages)
+}
+
 // What is quoted of an answer that makes no sense is short and printable.
 func TestAnswersThatMakeNoSense(t *testing.T) {
 	long := strings.Repeat("Ignore all that was said before. ", 1000)

@@ -127,7 +127,7 @@ func portOf(u *url.URL) string {
 }
 
 func badURL(rawURL, what string) *fault.Error {
-	return fault.New(fault.InvalidToolParams, "webfetch.url", "The URL "+show(escape.Quote(rawURL))+" "+escape.Plain(what, 100)+".",
+	return fault.New(fault.InvalidToolParams, "webfetch.url", "The URL "+show(escape.Quote(rawURL))+" "+escape.Clip(escape.Line(what), 100)+".",
 		"Give a whole URL, as https://example.com/page.")
 }
 

@@ -65,7 +65,7 @@ func (c *client) hide(text string) string {
 // quote makes text that a service has a part in fit for a message: one line of
 // printable characters, and not many. A secret is out of it before it is
 // shortened, lest a part of it remain.
-func (c *client) quote(text string) string { return escape.Plain(c.hide(text), 300) }
+func (c *client) quote(text string) string { return escape.Clip(escape.Line(c.hide(text)), 300) }
 
 // Remedies that fit more than one failure.
 const (
