@@ -111,7 +111,7 @@ func (c *Config) Initialize(ctx context.Context) error {
 	case c.initializing <- struct{}{}:
 		defer func() { <-c.initializing }()
 	case <-ctx.Done():
-		return cancelled("Initialize", ctx.Err())
+		return fault.WasCancelled("config.Initialize", ctx.Err())
 	}
 	if p := c.currentPhase(); p != created {
 		return c.checkPhase("Initialize", p)

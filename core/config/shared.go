@@ -52,7 +52,7 @@ type shared struct {
 // openShared opens what a Config and its derived ones share.
 func (c *Config) openShared(ctx context.Context) (*shared, error) {
 	if err := ctx.Err(); err != nil {
-		return nil, cancelled("Initialize", err)
+		return nil, fault.WasCancelled("config.Initialize", err)
 	}
 	if err := c.params().Commands.check(ctx); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (c *Config) Recover(ctx context.Context) ([]commit.Leftover, error) {
 		return nil, err
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, cancelled("Recover", err)
+		return nil, fault.WasCancelled("config.Recover", err)
 	}
 	return sh.committer.Recover(ctx)
 }
@@ -119,10 +119,6 @@ func (c *Config) Recover(ctx context.Context) ([]commit.Leftover, error) {
 // recoveryFolder is where in-place writes keep their bytes first (FS-64), below
 // the user's folder for the project.
 const recoveryFolder = "recovery"
-
-func cancelled(what string, err error) *fault.Error {
-	return fault.Wrap(fault.Cancelled, "config."+what, what+" was cancelled.", "", err)
-}
 
 // Storage are the folders in which fettle keeps what is no part of the project
 // (AR-32). They need not exist yet. Both are "" where there is no home folder.

@@ -38,6 +38,13 @@ func Wrap(code Code, op, message, remedy string, cause error) *Error {
 	return &Error{Code: code, Op: op, Message: message, Remedy: remedy, Err: cause}
 }
 
+// WasCancelled returns the Error, of code [Cancelled], of an operation whose context
+// has ended. Its message names the last part of op: of "config.Restate" it is
+// "Restate was cancelled."
+func WasCancelled(op string, cause error) *Error {
+	return Wrap(Cancelled, op, op[strings.LastIndexByte(op, '.')+1:]+" was cancelled.", "", cause)
+}
+
 // Because returns a copy of e with its reason set.
 func (e *Error) Because(r Reason) *Error {
 	c := *e

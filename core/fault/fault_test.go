@@ -1,6 +1,7 @@
 package fault_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -76,6 +77,12 @@ func TestIs(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) { require.Equal(t, tt.want, errors.Is(wrapped, tt.target)) })
 	}
+}
+
+func TestWasCancelled(t *testing.T) {
+	require.Equal(t, &fault.Error{Code: fault.Cancelled, Op: "config.Restate", Message: "Restate was cancelled.", Err: context.Canceled},
+		fault.WasCancelled("config.Restate", context.Canceled))
+	require.Equal(t, "skills was cancelled.", fault.WasCancelled("skills", context.Canceled).Message)
 }
 
 // PR-25: a reason is set on a copy.

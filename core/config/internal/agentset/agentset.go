@@ -120,7 +120,7 @@ func (s *Set) Load(ctx context.Context, from Sources) error {
 	a := &found{}
 	var err error
 	if a.defs, a.problems, err = subagent.Load(ctx, o); err != nil {
-		return fault.Wrap(fault.Cancelled, "config.Initialize", "Initialize was cancelled.", "", err)
+		return fault.WasCancelled("config.Initialize", err)
 	}
 	a.defs = slices.Clone(slices.DeleteFunc(a.defs, func(d subagent.Definition) bool { return !s.makes(a, d, from.Local) })) // often none
 	for _, problem := range a.problems {

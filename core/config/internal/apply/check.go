@@ -95,7 +95,7 @@ func Check(ctx context.Context, given Given, r *settings.Result) (*Usable, error
 	c.usable.Lasting, c.usable.Dropped = c.usable.Dropped, nil
 	c.entries()
 	if err := ctx.Err(); err != nil {
-		return nil, fault.Wrap(fault.Cancelled, "config.Initialize", "Initialize was cancelled.", "", err)
+		return nil, fault.WasCancelled("config.Initialize", err)
 	}
 	return c.usable, nil
 }

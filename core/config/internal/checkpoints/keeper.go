@@ -233,7 +233,7 @@ func (k *Keeper) Before(b *bus.MessageBus, subagent string) scheduler.Executing 
 		case err == nil:
 			return taken.End, nil
 		case ctx.Err() != nil:
-			return nil, fault.Wrap(fault.Cancelled, "config.checkpoint", "checkpoint was cancelled.", "", ctx.Err())
+			return nil, fault.WasCancelled("config.checkpoint", ctx.Err())
 		}
 		notice := "This change cannot be undone with fettle restore: " + fault.MessageOf(err)
 		return func(context.Context) []string { return []string{notice} }, nil

@@ -174,7 +174,7 @@ func (r *restater) all(ctx context.Context, known []string) (said Restated, chos
 			element, err = r.read(ctx, f.name, f.path)
 		}
 		if ctx.Err() != nil {
-			return Restated{}, nil, fault.Wrap(fault.Cancelled, "config.Restate", "Restate was cancelled.", "", ctx.Err())
+			return Restated{}, nil, fault.WasCancelled("config.Restate", ctx.Err())
 		}
 		if err != nil {
 			element = unstated{f.name, asFault(err)}

@@ -42,7 +42,7 @@ func OfProject(ctx context.Context, g apply.Given, r *settings.Result, files Fil
 	more, err := powersOfTexts(ctx, files)
 	switch {
 	case ctx.Err() != nil:
-		return nil, fault.Wrap(fault.Cancelled, "config.ProjectPowers", "ProjectPowers was cancelled.", "", ctx.Err())
+		return nil, fault.WasCancelled("config.ProjectPowers", ctx.Err())
 	case err != nil:
 		return nil, err
 	}

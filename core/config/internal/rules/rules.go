@@ -104,7 +104,7 @@ func Open(ctx context.Context, o Options) (*Rules, error) {
 			filepath.Join(o.ProjectDir, File), filepath.Join(o.ProjectDir, Folder))
 	}
 	if err := ctx.Err(); err != nil {
-		return nil, fault.Wrap(fault.Cancelled, "config.Initialize", "Initialize was cancelled.", "", err)
+		return nil, fault.WasCancelled("config.Initialize", err)
 	}
 	e := o.Engine
 	for _, f := range r.files {
@@ -134,7 +134,7 @@ func Open(ctx context.Context, o Options) (*Rules, error) {
 func (r *Rules) Bring(ctx context.Context, brought *contributions.Set, servers []string) error {
 	next := brought.Rules(ctx)
 	if err := ctx.Err(); err != nil {
-		return fault.Wrap(fault.Cancelled, "config.Initialize", "Initialize was cancelled.", "", err)
+		return fault.WasCancelled("config.Initialize", err)
 	}
 	if r.SaveTo != "" {
 		userDir := filepath.Dir(filepath.Dir(r.SaveTo))

@@ -125,7 +125,7 @@ func (a *Active) Activate(ctx context.Context, name string) (skills.Skill, error
 	}
 	text, err := skills.Text(ctx, skill)
 	if err != nil {
-		return skills.Skill{}, fault.Wrap(fault.Cancelled, "config.ActivateSkill", "ActivateSkill was cancelled.", "", err)
+		return skills.Skill{}, fault.WasCancelled("config.ActivateSkill", err)
 	}
 	if err := a.activate(skill); err != nil {
 		return skills.Skill{}, err

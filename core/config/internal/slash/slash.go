@@ -88,7 +88,7 @@ func (f templateFiles) Read(ctx context.Context, path string) (commands.Injected
 	found, err := f.files.Look(ctx, path)
 	switch {
 	case ctx.Err() != nil:
-		return commands.Injected{}, fault.Wrap(fault.Cancelled, "config.Read", "Read was cancelled.", "", ctx.Err())
+		return commands.Injected{}, fault.WasCancelled("config.Read", ctx.Err())
 	case err != nil:
 		return commands.Injected{Notices: []string{fault.MessageOf(err)}}, nil
 	case found.Ignored:
