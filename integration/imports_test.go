@@ -97,25 +97,25 @@ func TestImportsTableIsLayered(t *testing.T) {
 	}
 }
 
-// HO-03: a room, a package below the internal directory of core/config, imports nothing
-// of core/config, its tests included. The import table names the rooms that it may import
-// one by one.
+// HO-03: a package below the internal directory of core/config imports nothing of
+// core/config, its tests included. The import table names the packages there that it may
+// import one by one.
 func TestRooms(t *testing.T) {
 	const house = "core/config"
-	may, rooms := importTable(t), 0
+	may, packages := importTable(t), 0
 	for _, p := range goList(t, "linux", "./"+house+"/internal/...") {
-		rooms++
+		packages++
 		if slices.Contains(slices.Concat(p.Imports, p.TestImports, p.XTestImports), module+"/"+house) {
-			t.Errorf("the room %s imports %s", p.name(), house)
+			t.Errorf("the package %s imports %s", p.name(), house)
 		}
 		for _, a := range may[p.name()] {
 			if strings.HasPrefix(a, house+"/internal/") && strings.Contains(a, "*") {
-				t.Errorf("the import table lets the room %s import %s: name the rooms", p.name(), a)
+				t.Errorf("the import table lets the package %s import %s: name the packages", p.name(), a)
 			}
 		}
 	}
-	if rooms == 0 {
-		t.Error("no room was found")
+	if packages == 0 {
+		t.Error("no package was found")
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package paths answers questions about paths that the rooms of core/config share.
+// Package paths compares and checks file paths for the packages below core/config.
 package paths
 
 import (
