@@ -141,7 +141,7 @@ func CheckExtensionRules(ctx context.Context, e extensions.Extension) []fault.Pr
 
 // brought returns what the active extensions of a session bring now, never nil, from
 // the beginning of Initialize on.
-func (c *Config) brought() *contributions.Set { return c.family.extensions.Brought() }
+func (c *Config) brought() *contributions.Set { return c.family.extensions.Contributed() }
 
 // EnableExtension has an extension contribute what it has, for this session and
 // whatever else disables it, as [Config.ReloadExtensions] does. To enable it for
@@ -221,7 +221,7 @@ func (c *Config) reloadExtensions(ctx context.Context) error {
 	if err := c.family.extensions.Find(ctx); err != nil {
 		return err
 	}
-	if err := sh.rules.Bring(ctx, c.brought(), c.servers().Names()); err != nil {
+	if err := sh.rules.Apply(ctx, c.brought(), c.servers().Names()); err != nil {
 		return err
 	}
 	c.loadHooks(sh)

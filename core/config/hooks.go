@@ -26,23 +26,23 @@ type Hooks struct {
 	// not trusted they do not run in any case.
 	TrustAll bool
 
-	said sessionhooks.Said // by settings
+	sources sessionhooks.Sources // of settings
 }
 
 // fillHooks takes over what settings say of hooks.
 func (p *Parameters) fillHooks(s settings.Settings, r *settings.Result) {
 	h := &p.Hooks
 	h.Disabled = h.Disabled || !s.HooksConfig.Enabled
-	h.said = sessionhooks.Said{Off: s.HooksConfig.Disabled, Silent: !s.HooksConfig.Notifications, Layers: r.HookLayers()}
+	h.sources = sessionhooks.Sources{Off: s.HooksConfig.Disabled, Silent: !s.HooksConfig.Notifications, Layers: r.HookLayers()}
 }
 
 // openHooks makes what runs hooks, without any.
 func (c *Config) openHooks(sh *shared) {
 	p, target := c.params(), sh.workspace.Target()
-	said := p.Hooks.said
-	said.Disabled, said.Functions = p.Hooks.Disabled, p.Hooks.Functions
+	sources := p.Hooks.sources
+	sources.Disabled, sources.Functions = p.Hooks.Disabled, p.Hooks.Functions
 	o := sessionhooks.Options{
-		Bus: c.bus, Workspace: sh.workspace, Layout: &p.Layout, Said: &said,
+		Bus: c.bus, Workspace: sh.workspace, Layout: &p.Layout, Sources: &sources,
 		Trusted: p.Trust == trust.Trusted, Inherited: p.TrustInherited, TrustAll: p.Hooks.TrustAll,
 		Confined: p.Commands.Confinement.Kind != process.Unconfined,
 		Process:  func() process.Options { return p.processOptions(sh) }, Open: sh.processes.open,
@@ -62,7 +62,7 @@ func (c *Config) loadHooks(sh *shared) { sh.hooks.Load(c.brought().Hooks) }
 // hooksOf returns what runs the hooks of this Config's own conversation.
 func (c *Config) hooksOf(sh *shared, s *session) *sessionhooks.Conversation {
 	p := c.params()
-	return sh.hooks.Conversation(sessionhooks.Of{
+	return sh.hooks.Conversation(sessionhooks.ConversationOptions{
 		Bus: c.bus, Subagent: c.subagent, Prompts: !c.ofAgent, ID: c.SessionID, Tools: s.registry,
 		Later:      p.ToolCommands != (ToolCommands{}) || len(p.Discover) > 0,
 		Run:        func(ctx context.Context, r scheduler.Request) scheduler.Response { return s.scheduler.Run(ctx, r) },

@@ -42,7 +42,7 @@ func (c *Config) loadRules(ctx context.Context, ws *workspace.Workspace) (*rules
 	if err != nil {
 		return nil, err
 	}
-	return r, r.Bring(ctx, c.brought(), c.servers().Names())
+	return r, r.Apply(ctx, c.brought(), c.servers().Names())
 }
 
 // protectedPaths are the protected paths that this session has beside those of the

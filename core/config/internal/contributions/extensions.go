@@ -63,7 +63,7 @@ func (x *Extensions) Open(ctx context.Context, store extensions.Options, o Optio
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.plans = x.Brought().plansDir
+	x.plans = x.Contributed().plansDir
 	return nil
 }
 
@@ -90,9 +90,9 @@ func (x *Extensions) Find(ctx context.Context) error {
 	return nil
 }
 
-// Brought returns what the active extensions bring now, never nil. Who keeps what it
+// Contributed returns what the active extensions bring now, never nil. Who keeps what it
 // made of it makes it anew when extensions are loaded again.
-func (x *Extensions) Brought() *Set {
+func (x *Extensions) Contributed() *Set {
 	if brought := x.brought.Load(); brought != nil {
 		return brought
 	}

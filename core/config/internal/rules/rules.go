@@ -129,9 +129,9 @@ func Open(ctx context.Context, o Options) (*Rules, error) {
 	return r, nil
 }
 
-// Bring puts the rules of the active extensions in force, in the place of those that
+// Apply puts the rules of the active extensions in force, in the place of those that
 // were; see [contributions.Set.Rules]. One call at a time.
-func (r *Rules) Bring(ctx context.Context, brought *contributions.Set, servers []string) error {
+func (r *Rules) Apply(ctx context.Context, brought *contributions.Set, servers []string) error {
 	next := brought.Rules(ctx)
 	if err := ctx.Err(); err != nil {
 		return fault.WasCancelled("config.Initialize", err)

@@ -15,8 +15,8 @@ import (
 	"github.com/fettle-dev/fettle/core/tools"
 )
 
-// Of is what hooks need to know of a conversation.
-type Of struct {
+// ConversationOptions are what hooks need to know of a conversation.
+type ConversationOptions struct {
 	Bus      *bus.MessageBus // where what its hooks say is told
 	Subagent string          // whose it is; "" is the main agent
 	Prompts  bool            // its prompts are the user's and not a model's
@@ -32,7 +32,7 @@ type Of struct {
 // Conversation runs a session's hooks at the events of one conversation.
 type Conversation struct {
 	set *Set
-	of  Of
+	of  ConversationOptions
 
 	mu         sync.Mutex
 	transcript string            // path of the recording; "": there is none
@@ -43,7 +43,9 @@ type Conversation struct {
 }
 
 // Conversation returns what runs the hooks of a new conversation.
-func (s *Set) Conversation(of Of) *Conversation { return &Conversation{set: s, of: of} }
+func (s *Set) Conversation(of ConversationOptions) *Conversation {
+	return &Conversation{set: s, of: of}
+}
 
 // Any is that of the Set.
 func (c *Conversation) Any(events ...hooks.Event) bool { return c.set.Any(events...) }

@@ -45,7 +45,7 @@ type Options struct {
 	Workspace *workspace.Workspace
 	Layout    *layout.Layout
 	UserDir   string // the user's settings folder; "": there is no home folder
-	Said      *Said
+	Sources   *Sources
 
 	Trusted, Inherited bool // whether the folder is trusted, and that as a folder above it is
 	Confined           bool // commands are confined
@@ -62,8 +62,8 @@ type Options struct {
 	OnDefect    func(err error)
 }
 
-// Said is what the program and the settings say of hooks.
-type Said struct {
+// Sources are what the program and the settings say of hooks.
+type Sources struct {
 	Disabled  bool         // none runs
 	Functions []hooks.Hook // the program's own
 	Off       []string     // names or commands of hooks that do not run
@@ -106,11 +106,11 @@ func (s *Set) Load(extensions []contributions.File) {
 	l := &loader{set: s, variables: map[string]string{
 		workspacePath: s.o.Workspace.Target(), "/": string(filepath.Separator), "pathSeparator": string(filepath.Separator),
 	}}
-	if !s.o.Said.Disabled {
+	if !s.o.Sources.Disabled {
 		l.load(extensions)
 	}
 	runner := hooks.New(hooks.Options{
-		Hooks: l.hooks, Off: s.o.Said.Off, Exec: s.exec,
+		Hooks: l.hooks, Off: s.o.Sources.Off, Exec: s.exec,
 		Env: s.environment, Gate: s.mayRun, Started: s.started, OnDefect: s.o.OnDefect,
 	})
 	s.mu.Lock()
@@ -135,7 +135,7 @@ type loader struct {
 
 func (l *loader) load(extensions []contributions.File) {
 	o := &l.set.o
-	for _, h := range o.Said.Functions {
+	for _, h := range o.Sources.Functions {
 		h.Source = hooks.SourceRuntime
 		if h.Run == nil || !slices.Contains(hooks.Events(), h.Event) {
 			l.problems = append(l.problems, fault.Problem{Message: "A hook of the program has no event that there is, or nothing to run: " + h.Label() + ". It is left out."})
@@ -143,7 +143,7 @@ func (l *loader) load(extensions []contributions.File) {
 		}
 		l.hooks = append(l.hooks, h)
 	}
-	for _, layer := range o.Said.Layers {
+	for _, layer := range o.Sources.Layers {
 		l.add(masked(layer)(hooks.OfValue(layer.Events, l.origin(sourceOfLayer(layer.Layer), layer.Source), layer.Line)))
 	}
 	if o.UserDir != "" {
@@ -289,7 +289,7 @@ func environmentOf(lines []string) map[string]string {
 
 // started tells that a hook runs.
 func (s *Set) started(e hooks.Event, h *hooks.Hook) {
-	if !s.o.Said.Silent && s.o.Bus.Watched(bus.TypeHookMessage) {
+	if !s.o.Sources.Silent && s.o.Bus.Watched(bus.TypeHookMessage) {
 		s.tell(bus.HookMessage{Event: string(e), Level: bus.HookRuns}, h)
 	}
 }
