@@ -1,4 +1,4 @@
-// Package approval words what a person is asked to approve, and the ways to answer,
+// Package approval words what a user is asked to approve, and the ways to answer,
 // alike for every front end at a terminal.
 package approval
 

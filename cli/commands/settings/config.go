@@ -148,7 +148,7 @@ func showConfig(ctx context.Context, p *program.Program, g *program.Flags, key s
 	case asJSON:
 		return program.PrintJSON(p.Out, list)
 	case one && !origin:
-		_, err := fmt.Fprintln(p.Out, display.Printable(userfiles.JsonText(list[0].Value)))
+		_, err := fmt.Fprintln(p.Out, display.Printable(userfiles.JSONText(list[0].Value)))
 		return err
 	}
 	return printSettings(p.Out, list, origin)
@@ -184,7 +184,7 @@ func printSettings(w io.Writer, list []settingListing, origin bool) error {
 		if l.Unused {
 			note += ", not read yet"
 		}
-		if _, err := fmt.Fprintf(table, "%s\t%s\t%s\n", l.Key, display.Printable(userfiles.JsonText(l.Value)), note); err != nil {
+		if _, err := fmt.Fprintf(table, "%s\t%s\t%s\n", l.Key, display.Printable(userfiles.JSONText(l.Value)), note); err != nil {
 			return err
 		}
 		for _, o := range l.Origins {
@@ -198,7 +198,7 @@ func printSettings(w io.Writer, list []settingListing, origin bool) error {
 			if o.Refused != "" {
 				place += " (" + o.Refused + ")"
 			}
-			if _, err := fmt.Fprintf(table, "  %s\t%s\t%s\n", o.Layer, display.Printable(userfiles.JsonText(o.Value)), display.Line(place)); err != nil {
+			if _, err := fmt.Fprintf(table, "  %s\t%s\t%s\n", o.Layer, display.Printable(userfiles.JSONText(o.Value)), display.Line(place)); err != nil {
 				return err
 			}
 		}

@@ -10,16 +10,18 @@ import (
 	"github.com/fettle-dev/fettle/core/escape"
 )
 
-// heardHooks is what hooks have said and nobody has told yet.
-type heardHooks struct {
+// HookListener keeps what hooks have said and nobody has told yet. [HearHooks] makes
+// one. It is safe for concurrent use.
+type HookListener struct {
 	subscription *bus.Subscription
 	mu           sync.Mutex
 	said         []bus.HookMessage
 }
 
-// HearHooks listens to what hooks say, until ctx ends.
-func HearHooks(ctx context.Context, b *bus.MessageBus) *heardHooks {
-	h := &heardHooks{}
+// HearHooks listens to what hooks say, but for the notice that one runs, until ctx
+// ends. The listener keeps it until Tell.
+func HearHooks(ctx context.Context, b *bus.MessageBus) *HookListener {
+	h := &HookListener{}
 	h.subscription = bus.Subscribe(ctx, b, func(_ context.Context, m bus.HookMessage) {
 		if m.Level == bus.HookRuns {
 			return
@@ -31,8 +33,9 @@ func HearHooks(ctx context.Context, b *bus.MessageBus) *heardHooks {
 	return h
 }
 
-// Tell tells what was heard, warnings by warn and all else by say.
-func (h *heardHooks) Tell(ctx context.Context, say, warn func(string)) {
+// Tell tells, once and in order, what was heard until now: warnings by warn and all
+// else by say. It waits for what is on its way, no longer than ctx lasts.
+func (h *HookListener) Tell(ctx context.Context, say, warn func(string)) {
 	h.subscription.Flush(ctx)
 	h.mu.Lock()
 	said := h.said

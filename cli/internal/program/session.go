@@ -55,7 +55,7 @@ type SessionOptions struct {
 	Log    *slog.Logger   // set by WithSession
 	Hide   *redact.Masker // what the log and errors do not show; nil: what the environment holds of such
 	SignIn *SignIn        // of the person that servers may ask to sign in; nil: nobody
-	// adjust has the last word on the Parameters. nil: nothing.
+	// Adjust has the last word on the Parameters. nil: nothing.
 	Adjust func(*config.Parameters)
 }
 

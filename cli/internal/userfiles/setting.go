@@ -83,7 +83,7 @@ func warnIfWithoutEffect(p *program.Program, r *settings.Result, key string, ste
 		return
 	}
 	p.Complain(fault.New(fault.InvalidConfig, "cli", fmt.Sprintf("What %s says of %s is stronger: %s.", o.Source, key,
-		JsonText(settings.Masked(key, o.Value))), ""))
+		JSONText(settings.Masked(key, o.Value))), ""))
 }
 
 // warnIfNoSession tells of what keeps a session from beginning with the settings
@@ -129,8 +129,8 @@ func UnknownSetting(key string) error {
 	return program.UsageError(fmt.Sprintf("There is no setting %s.", cmp.Or(key, `""`)), remedy)
 }
 
-// JsonText is a value on one line; nil is a dash.
-func JsonText(value any) string {
+// JSONText is a value on one line; nil is a dash.
+func JSONText(value any) string {
 	if value == nil {
 		return "-"
 	}
