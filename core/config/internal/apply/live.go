@@ -34,6 +34,15 @@ func liveKeys() []liveKey {
 	}
 }
 
+// LiveKeys returns the keys whose value may change while a session runs.
+func LiveKeys() []string {
+	var paths []string
+	for _, k := range liveKeys() {
+		paths = append(paths, k.path)
+	}
+	return paths
+}
+
 // ModeOf is the approval mode of settings; one that is none is the strictest.
 func ModeOf(s settings.Settings) policy.ApprovalMode {
 	mode, err := policy.ParseApprovalMode(s.General.DefaultApprovalMode)

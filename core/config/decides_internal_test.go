@@ -1,0 +1,56 @@
+package config
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/fettle-dev/fettle/core/config/internal/apply"
+)
+
+// HO-07: what an embedder gives goes before the settings in a running session too. Each
+// key that may change there has a case in decides, or stands here with the reason why not.
+func TestLiveKeysAreDecided(t *testing.T) {
+	const part = "a part of FileFiltering: what is given stays beside what the settings say, see fillFileFiltering"
+	without := map[string]string{
+		"context.fileFiltering.respectGitIgnore":      part,
+		"context.fileFiltering.respectFettleIgnore":   part,
+		"context.fileFiltering.customIgnoreFilePaths": part,
+		"context.fileFiltering.maxFileCount":          part,
+	}
+	var none, all Parameters
+	give(reflect.ValueOf(&all).Elem())
+	for _, key := range apply.LiveKeys() {
+		require.False(t, none.decides(key), "decides of core/config/settings.go says of Parameters without fields that they decide on %s", key)
+		require.Equal(t, without[key] == "", all.decides(key), "decides of core/config/settings.go about %s; the reason to have no case: %q", key, without[key])
+		delete(without, key)
+	}
+	require.Empty(t, without, "no live keys")
+}
+
+// give makes what it can of v, and of structs in it, no zero value.
+func give(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				give(v.Field(i))
+			}
+		}
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.String:
+		v.SetString("given")
+	case reflect.Int, reflect.Int64:
+		v.SetInt(1)
+	case reflect.Float64:
+		v.SetFloat(1)
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+	case reflect.Map:
+		v.Set(reflect.MakeMap(v.Type()))
+	}
+}
