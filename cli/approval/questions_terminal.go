@@ -10,7 +10,7 @@ import (
 )
 
 // answerAll puts the questions of a tool to the person, one after the other, and
-// publishes the answers (TO-14). Nothing typed leaves out a question that is
+// publishes the answers. Nothing typed leaves out a question that is
 // optional; where an answer is needed it is asked again, so that no slip throws
 // away the answers before. [giveUp] leaves all of them without an answer, as the end
 // of input does. Questions that end meanwhile get none. It reports whether they

@@ -16,7 +16,7 @@ import (
 )
 
 // runLines has a person lead a session line by line: for terminals that show lines
-// and nothing else, and for people to whom a screen is read (GO-08). Nothing of
+// and nothing else, and for people to whom a screen is read. Nothing of
 // what it prints is an escape sequence. first is submitted at once, unless it is "".
 //
 // A line that ends with a backslash goes on with the next one. Ctrl-C calls off

@@ -132,7 +132,7 @@ func shownResult(r tools.Result) string {
 }
 
 // loadHistory puts another conversation in the place of this one, as a session of
-// its own (AR-04, CM-12).
+// its own.
 func (w *work) loadHistory(ctx context.Context, r commands.LoadHistory) error {
 	history := make([]model.Content, 0, len(r.History))
 	for i, raw := range r.History {

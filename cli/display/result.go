@@ -27,7 +27,7 @@ func RenderStat(added, removed int, colour bool) string {
 	return Paint(StyleGreen, fmt.Sprintf("+%d", added), colour) + " " + Paint(StyleRed, fmt.Sprintf("\u2212%d", removed), colour)
 }
 
-// RenderDisplay shows what a result holds for people (AR-18), safe to print.
+// RenderDisplay shows what a result holds for people, safe to print.
 func RenderDisplay(b *strings.Builder, d tools.Display, colour bool) {
 	switch {
 	case d.Diff != nil:

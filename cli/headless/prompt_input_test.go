@@ -19,7 +19,7 @@ func TestReadPrompt(t *testing.T) {
 	slow := func() io.Reader {
 		r, w := io.Pipe()
 		go func() {
-			time.Sleep(stdinWait / 2)
+			time.Sleep(stdinWait / 2) // a writer that takes its time; nothing waits for it to be over
 			_, _ = w.Write([]byte("a"))
 			time.Sleep(time.Hour)
 			_, _ = w.Write([]byte("b\n"))

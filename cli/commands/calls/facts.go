@@ -50,7 +50,7 @@ func ExistenceOf(name string) (facts []Fact) {
 	return facts
 }
 
-// unruled says what happens to a call that no rule speaks of (AR-25, AR-27).
+// unruled says what happens to a call that no rule speaks of.
 func unruled(s tools.Spec) string {
 	free := []tools.Kind{tools.KindRead, tools.KindSearch, tools.KindThink, tools.KindCommunicate}
 	switch {

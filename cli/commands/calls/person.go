@@ -89,7 +89,7 @@ func withCalls(ctx context.Context, p *program.Program, o program.SessionOptions
 }
 
 // showPreview shows the person at the terminal what a call of plan mode would
-// have done (AR-27). The answer on stdout is not touched.
+// have done. The answer on stdout is not touched.
 func showPreview(p *program.Program, r scheduler.Response) {
 	if display.IsTerminal(p.Err) && r.Preview {
 		_, _ = io.WriteString(p.Err, display.RenderPreview(r.Tool, r.Result.ReturnDisplay, display.WantsColour(p.Err)))

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -19,7 +18,6 @@ import (
 	"github.com/fettle-dev/fettle/cli/internal/program"
 	"github.com/fettle-dev/fettle/core/agent/subagent"
 	"github.com/fettle-dev/fettle/core/config"
-	"github.com/fettle-dev/fettle/core/config/layout"
 	"github.com/fettle-dev/fettle/core/escape"
 	"github.com/fettle-dev/fettle/core/fault"
 	"github.com/fettle-dev/fettle/core/standard"
@@ -171,7 +169,7 @@ func withAgents(ctx context.Context, p *program.Program, g *program.Flags, use f
 // that of ctx.
 func untrustedAgents(ctx context.Context, c *config.Config) (notice *fault.Error, err error) {
 	dir := filepath.Join(c.TargetDir(), c.Layout().Dir, "agents")
-	if c.TrustedFolder() || isUsers(dir, c.Layout()) {
+	if c.TrustedFolder() || isHomes(dir, c.Layout().Dir) {
 		return nil, nil
 	}
 	defs, problems, err := subagent.Load(ctx, subagent.LoadOptions{Folders: []subagent.Folder{{Path: dir, Scope: subagent.ScopeProject}}})
@@ -180,21 +178,6 @@ func untrustedAgents(ctx context.Context, c *config.Config) (notice *fault.Error
 	}
 	return fault.New(fault.UntrustedFolder, "cli.agents", "The agents in "+dir+" are left out, as the folder of the project is not trusted.",
 		"Look at them, then run fettle trust."), nil
-}
-
-// isUsers reports whether a folder of agents is the user's own, as where the
-// project is the home folder.
-func isUsers(dir string, names layout.Layout) bool {
-	home, err := os.UserHomeDir()
-	if err != nil {
-		return false
-	}
-	users, err := os.Stat(filepath.Join(home, names.Dir, filepath.Base(dir)))
-	if err != nil {
-		return false
-	}
-	projects, err := os.Stat(dir)
-	return err == nil && os.SameFile(users, projects)
 }
 
 // showAgent prints a subagent for people.

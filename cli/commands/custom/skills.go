@@ -190,7 +190,8 @@ func untrustedSkills(c *config.Config) *fault.Error {
 	return nil
 }
 
-// isHomes reports whether a folder of skills is the one below the home folder.
+// isHomes reports whether a directory of skills or agents is the user's own, in dir
+// of the home directory, as where the project is that directory.
 func isHomes(path, dir string) bool {
 	home, err := os.UserHomeDir()
 	if err != nil {

@@ -149,7 +149,7 @@ func (s *configSession) DiscoveryProblems() []error { return s.config.DiscoveryP
 
 func (s *configSession) Close() error { return s.config.Close() }
 
-// Recover deals with what an earlier, killed run left half written (FS-64). A
+// Recover deals with what an earlier, killed run left half written. A
 // folder of records that cannot be read is told, and keeps nobody from working.
 func (s *configSession) Recover(ctx context.Context) []string {
 	leftovers, err := s.config.Recover(ctx)

@@ -98,7 +98,7 @@ func (p *Program) WithSession(ctx context.Context, o SessionOptions, use func(Se
 }
 
 // openLog returns the debug log: stderr or a file with --debug or
-// --debug-file, nothing without. Secrets in it are masked (CF-08).
+// --debug-file, nothing without. Secrets in it are masked.
 func (p *Program) openLog(g *Flags, hide *redact.Masker) (*slog.Logger, func(), error) {
 	var w io.Writer
 	closeLog := func() {}
