@@ -222,7 +222,7 @@ func environOf(pid int) []byte {
 	const enough = time.Second // a busy machine holds one up there for a while; the limit is for what never shows more
 	for begun := time.Now(); ; time.Sleep(time.Millisecond) {
 		environ, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-		if err != nil || isEnviron(statOf(pid), len(environ)) || time.Since(begun) > enough {
+		if err != nil || isEnviron(statOf(pid), len(environ)) || time.Since(begun) > enough || hidesPlaces() {
 			return environ
 		}
 	}
@@ -231,7 +231,7 @@ func environOf(pid int) []byte {
 // isEnviron reports whether a process of which the kernel tells this, see statOf,
 // has an environment of n bytes, or is one that has none: it ends, or is the
 // kernel's. An execve says where the environment is before it says where the code
-// is. A kernel that says of no process where it is, is believed.
+// is.
 func isEnviron(fields [][]byte, n int) bool {
 	const without = 0x4 | 0x200000 // PF_EXITING | PF_KTHREAD
 	const flags, code, start, end, count = 6, 23, 47, 48, 49
@@ -245,10 +245,14 @@ func isEnviron(fields [][]byte, n int) bool {
 			return true
 		}
 	}
-	if v[end] == 0 && v[start] == 0 && n > 0 {
-		return true
-	}
 	return v[flags]&without != 0 || v[code] > 0 && v[end]-v[start] == uint64(n)
+}
+
+// hidesPlaces reports whether the kernel does not even tell a process of itself where
+// its environment is.
+func hidesPlaces() bool {
+	environ, _ := os.ReadFile("/proc/self/environ")
+	return !isEnviron(statOf(os.Getpid()), len(environ))
 }
 
 // marked reports whether a process has mark in its environment. Those of other

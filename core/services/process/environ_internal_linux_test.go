@@ -2,7 +2,11 @@ package process
 
 import (
 	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -24,7 +28,7 @@ func TestIsEnviron(t *testing.T) {
 		"an empty one":              {"0", "4096", "100", "100", 0, true},
 		"a process that ends":       {"4", "0", "0", "0", 0, true},
 		"a thread of the kernel":    {"2097152", "0", "0", "0", 0, true},
-		"a kernel without places":   {"0", "0", "0", "0", 50, true},
+		"the old one cut off":       {"0", "0", "0", "0", 50, false},
 		"no number":                 {"0", "x", "0", "0", 0, true},
 	} {
 		fields := slices.Repeat([][]byte{[]byte("0")}, 50)
@@ -32,4 +36,23 @@ func TestIsEnviron(t *testing.T) {
 		require.Equal(t, tt.want, isEnviron(fields, tt.n), name)
 	}
 	require.True(t, isEnviron(bytes.Fields([]byte("R 1 2")), 0), "there is no such process")
+}
+
+// A process that does nothing but execute programs has its mark at any moment. The
+// mark comes last, behind more than a first read takes.
+func TestMarkedInTheMiddleOfAnExecve(t *testing.T) {
+	t.Parallel()
+	script := filepath.Join(t.TempDir(), "again")
+	require.NoError(t, os.WriteFile(script, []byte("#!/bin/sh\nexec \"$0\"\n"), 0o700)) //nolint:gosec // it is run
+	cmd := exec.CommandContext(t.Context(), script)
+	cmd.Env = []string{"LONG=" + strings.Repeat("x", 3000), "MARK=of-this-command"}
+	require.NoError(t, cmd.Start())
+	for range 2000 {
+		if !marked(cmd.Process.Pid, []byte("of-this-command")) {
+			t.Error("a process without its mark")
+			break
+		}
+	}
+	require.NoError(t, cmd.Process.Kill())
+	_ = cmd.Wait() // it was killed
 }

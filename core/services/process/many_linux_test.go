@@ -23,11 +23,8 @@ func TestManyInTheBackground(t *testing.T) {
 // only in part while it executes another program.
 func TestDaemonsAreSeenWhileTheyStart(t *testing.T) {
 	t.Parallel()
-	s, dir, rounds := newService(t, process.Options{}), t.TempDir(), 300
-	if testing.Short() {
-		rounds = 30
-	}
-	for range rounds {
+	s, dir := newService(t, process.Options{}), t.TempDir()
+	for range 50 {
 		r, err := s.Run(t.Context(), process.Command{Line: `setsid sleep 1000 >/dev/null 2>&1 </dev/null &`, Dir: dir})
 		require.NoError(t, err)
 		require.Len(t, r.Background, 1)
